@@ -1,0 +1,94 @@
+/* What an array is, how to read its header, how to make one.  One file per library (numpy.c);
+   no other folder includes a NumPy header. */
+#ifndef PYCOMPILE_ARRAYS_H
+#define PYCOMPILE_ARRAYS_H
+
+#include "../base.h"
+#include "../graph/graph.h"
+
+int arrays_init(void); /* imports NumPy's C API; -1 with ImportError */
+
+typedef enum {
+    ARRAY_C_CONTIGUOUS = 1,
+    ARRAY_F_CONTIGUOUS = 2,
+    ARRAY_WRITEABLE = 4,
+    ARRAY_ALIGNED = 8,
+    ARRAY_OWNS = 16,
+} ArrayFlags;
+
+typedef struct {
+    char *data;
+    int rank;
+    DType dtype;
+    unsigned flags;
+    const int64_t *shape, *stride; /* borrowed from the array; strides in bytes */
+    PyObject *base;                /* borrowed, may be NULL */
+} ArrayHeader;
+
+/* ANSWER_NO: not an exact array of this library, or a dtype, byte order or rank we do not take
+   (`*why` then says which, static text).  Never sets an exception.  Cheap: fit for guards. */
+Answer array_read(PyObject *object, ArrayHeader *out, const char **why);
+bool array_is_exact(PyObject *object);
+/* An array scalar (np.float64(1)): its dtype, and its bytes copied to `bytes` (16 at most). */
+Answer array_scalar_read(PyObject *object, DType *dtype, void *bytes);
+bool array_scalar_check(PyObject *object); /* any array scalar, supported dtype or not */
+
+/* Fresh array that owns its data; large ones come from the bounded pool (pool.c).  Strides give the
+   axis order only (NumPy makes it dense).  NULL with the error set. */
+PyObject *array_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride);
+/* Array over memory it does not own; `base` (may be NULL) is kept alive. */
+PyObject *array_wrap(DType dtype, int rank, const int64_t *shape, const int64_t *stride, char *data,
+                     PyObject *base, bool writeable);
+/* The library's view of `base`'s memory, with .base chained as the library chains it. */
+PyObject *array_view(PyObject *base, DType dtype, int rank, const int64_t *shape,
+                     const int64_t *stride, int64_t offset);
+char *array_data(PyObject *array);
+/* A boxed scalar: array scalar (python false) or bool, int, float, complex (python true). */
+PyObject *array_box(DType dtype, const void *bytes, bool python);
+/* dst[...] = src for arrays of equal shape and dtype, overlap allowed (to a temporary if needed). */
+int array_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
+                       const int64_t *src_stride, int rank, const int64_t *shape, DType dtype);
+
+/* ---- NumPy as the oracle; these run Python and are for compile time only ---- */
+
+/* The library's dtype object for it, a new reference. */
+PyObject *array_dtype_object(DType dtype);
+/* ANSWER_NO for dtypes we do not take.  `object` is anything np.dtype accepts. */
+Answer array_dtype_from_object(PyObject *object, DType *out);
+
+/* What ufunc(args…) would compute in and return.  An argument's form says whether it is weak
+   (FORM_PYTHON).  `in` gets the dtypes the loop takes, `out` those it gives.  ANSWER_NO when NumPy
+   would raise, or has no loop for these: capture then breaks and lets NumPy say so itself.  */
+Answer ufunc_resolve(PyObject *ufunc, int nin, const Type *const *args, int nout, DType *in,
+                     DType *out);
+
+/* A ufunc's own strided inner loop (ufunc._resolve_dtypes_and_context, _get_strided_loop). */
+typedef int (*StridedLoop)(void *context, char *const *data, const int64_t *dimensions,
+                           const int64_t *strides, void *auxdata);
+typedef struct {
+    StridedLoop call;
+    void *context, *auxdata;
+    bool needs_api;     /* must hold the GIL: then the op is run as an extern */
+    bool no_float_error; /* loop's flags need not be checked */
+    PyObject *owner;    /* keeps it all alive: a new reference */
+} UfuncLoop;
+/* `dtypes` are nin + nout of them.  ANSWER_NO: no such loop, or it cannot be had this way. */
+Answer ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, UfuncLoop *out);
+bool ufunc_check(PyObject *object);
+const char *ufunc_name(PyObject *ufunc);
+
+/* Which floating-point events the current np.errstate does anything about: FP_* bits. */
+enum { FP_DIVIDE = 1, FP_OVERFLOW = 2, FP_UNDERFLOW = 4, FP_INVALID = 8 };
+/* -1 with the error set.  Reads NumPy's context variable: tens of ns, so plans call it only after
+   a flag was seen, and deopt if the event is one that is reported. */
+int array_error_mask(void);
+/* Hardware flags, for threads of ours: clear, and read as FP_* bits. */
+void fp_flags_clear(void);
+unsigned fp_flags_read(void);
+
+/* ---- pool.c: memory of large outputs, behind NumPy's data-memory handler ---- */
+void pool_set_limit(size_t bytes);
+size_t pool_held(void);
+void pool_clear(void);
+
+#endif

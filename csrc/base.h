@@ -1,0 +1,72 @@
+/* What every folder may use: the arena, growable vectors, text, and the one set of return codes.
+
+   Errors, one idiom everywhere: `int` functions return 0, or -1 with the Python error set; pointer
+   functions return NULL likewise.  "Not supported" is an answer, not an error (see `Answer`). */
+#ifndef PYCOMPILE_BASE_H
+#define PYCOMPILE_BASE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* What a step that may decline says.  ANSWER_NO never leaves an exception set. */
+typedef enum { ANSWER_ERROR = -1, ANSWER_NO = 0, ANSWER_YES = 1 } Answer;
+
+/* ---- arena.c: one per compilation, freed at once; holds no counted references ---- */
+typedef struct Arena Arena;
+
+/* NULL with MemoryError set. */
+Arena *arena_new(void);
+void arena_free(Arena *arena);
+
+/* Zeroed memory, aligned to 16 bytes, that lives as long as the arena; NULL with MemoryError set. */
+void *arena_alloc(Arena *arena, size_t size);
+/* Copies of a block or a string into the arena; NULL with MemoryError set. */
+void *arena_copy(Arena *arena, const void *data, size_t size);
+char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Makes room for one more element in an arena vector; used through VEC_PUSH. */
+int arena_grow(Arena *arena, void **data, int *capacity, int length, size_t element);
+
+/* A vector in an arena:  VEC(Guard) guards;  VEC_PUSH(arena, &c->guards, guard) is 0 or -1. */
+#define VEC(T)                                                                                     \
+    struct {                                                                                       \
+        T *at;                                                                                     \
+        int len, cap;                                                                              \
+    }
+#define VEC_PUSH(arena, vec, ...)                                                                  \
+    ((vec)->len < (vec)->cap ||                                                                    \
+             arena_grow((arena), (void **)&(vec)->at, &(vec)->cap, (vec)->len,                     \
+                        sizeof(*(vec)->at)) == 0                                                   \
+         ? ((vec)->at[(vec)->len++] = __VA_ARGS__, 0)                                              \
+         : -1)
+
+/* ---- memory outside the arena (plans, guards, code): goes through here so that a test can make
+   the n-th allocation fail, arenas included.  `mem_fail_after(n)` arms it; n < 0 disarms. ---- */
+void *mem_alloc(size_t size); /* zeroed; NULL with MemoryError set */
+void *mem_realloc(void *old, size_t size);
+void mem_free(void *block);
+void mem_fail_after(long n);
+/* True when the armed count ran out in a place that is not an allocation: the compiler, dlopen. */
+bool mem_fault(void);
+
+/* ---- text.c: a growing string, for printers and code generators ---- */
+typedef struct {
+    char *data; /* NUL-terminated; NULL while empty */
+    size_t len, cap;
+    bool failed; /* an allocation failed: text_finish reports it, so that callers need not check */
+} Text;
+
+void text_put(Text *text, const char *string);
+void text_printf(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* 0, or -1 with MemoryError set when any earlier call failed. */
+int text_finish(Text *text);
+/* A new str with the text's contents; NULL with the error set.  Does not free the text. */
+PyObject *text_to_str(Text *text);
+void text_free(Text *text);
+
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
+
+#endif

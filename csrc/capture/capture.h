@@ -1,0 +1,181 @@
+/* What capture hands out: a graph, the guards under which it holds, the objects to build and the
+   effects to apply in program order, and how the frame is left. All of it lives in the arena. */
+#ifndef PYCOMPILE_CAPTURE_H
+#define PYCOMPILE_CAPTURE_H
+
+#include "../arrays/arrays.h"
+#include "../base.h"
+#include "../graph/graph.h"
+#include "../python/python.h"
+
+/* ---- sources: the path by which a value is reached again ---- */
+
+typedef enum {
+    SOURCE_SLOT,   /* index: localsplus slot, value stack included */
+    SOURCE_CELL,   /* contents of the cell that source `base` is */
+    SOURCE_GLOBAL, /* key in the function's globals, else in its builtins; the dict is `object` */
+    SOURCE_ATTR,   /* key: attribute name */
+    SOURCE_ITEM,   /* key: constant subscript of a tuple, list or dict */
+    SOURCE_CONST,  /* object: the same object for ever (kept alive) */
+    SOURCE_TYPE,   /* type(base) */
+} SourceKind;
+
+typedef int32_t SourceId;
+enum { NO_SOURCE = -1 };
+
+typedef struct {
+    SourceKind kind;
+    SourceId base;
+    int32_t index;
+    PyObject *key, *object; /* borrowed from the keep list */
+} Source;
+
+/* ---- guards: kinds and texts are rows of runtime/guards.def ---- */
+
+typedef enum {
+#define GUARD(name, ...) GUARD_##name,
+#include "../runtime/guards.def"
+#undef GUARD
+    GUARD_COUNT
+} GuardKind;
+
+typedef struct {
+    GuardKind kind;
+    SourceId source;
+    SourceId other;   /* SAME, NOT_SAME, NO_OVERLAP */
+    PyObject *object; /* TYPE, IS, VALUE, KEYS… : borrowed from the keep list */
+    int64_t low, high; /* INT_RANGE; LENGTH uses low */
+    struct {
+        DType dtype;
+        uint8_t rank;
+        uint8_t known_shape;  /* bit per axis: shape[axis] is part of the guard */
+        uint8_t known_stride; /* bit per axis */
+        unsigned flags;       /* ARRAY_* that must be set */
+        int64_t shape[MAX_RANK], stride[MAX_RANK];
+    } array;
+    int32_t file, line; /* where the program came to rely on it */
+} Guard;
+
+/* ---- builds: objects and effects, one flat list run in order after all that is fallible ---- */
+
+typedef int32_t BuildId;
+enum { NO_BUILD = -1 };
+
+typedef enum {
+    BUILD_SOURCE,  /* the object that source `source` reached when the plan began */
+    BUILD_CONST,   /* object */
+    BUILD_BOX,     /* node as an object of the form its type says; once per plan (identity) */
+    BUILD_NULL,    /* C NULL on the value stack */
+    BUILD_TUPLE,   /* args */
+    BUILD_LIST,    /* args */
+    BUILD_SET,     /* args */
+    BUILD_DICT,    /* args: key, value, key, value … */
+    BUILD_SLICE,   /* args: start, stop, step */
+    BUILD_FORMAT,  /* f-string part: args[0], spec args[1] or NO_BUILD; index = conversion */
+    BUILD_STRING,  /* args joined */
+    BUILD_CELL,    /* new cell holding args[0] (or empty) */
+    BUILD_FUNCTION, /* object: code; args: globals source build, defaults, kwdefaults, annotations,
+                       closure (NO_BUILD where absent) */
+    BUILD_METHOD,  /* args: function, self */
+    BUILD_ITER,    /* iter(args[0]) advanced by index items */
+    BUILD_RANGE,   /* args: start, stop, step */
+    BUILD_INSTANCE, /* object: class; made by object.__new__, attributes by STORE_ATTR */
+    BUILD_CALL,    /* object: callable that is pure on exact builtins; args.  Cannot run user code */
+    /* effects: `result` is nothing */
+    EFFECT_STORE_ATTR,   /* args: object, value; object: name */
+    EFFECT_DELETE_ATTR,  /* args: object; object: name */
+    EFFECT_STORE_ITEM,   /* args: container, key, value: exact list or dict */
+    EFFECT_DELETE_ITEM,  /* args: container, key */
+    EFFECT_STORE_GLOBAL, /* args: value; object: name (globals of source `source`) */
+    EFFECT_STORE_CELL,   /* args: cell, value */
+    EFFECT_LIST_APPEND,  /* args: list, value */
+    EFFECT_METHOD,       /* args: exact builtin container, arguments; object: method name */
+    EFFECT_WRITE,        /* node: last version of an input's storage; source: that array */
+} BuildKind;
+
+typedef struct {
+    BuildKind kind;
+    int nargs;
+    BuildId *args;
+    PyObject *object;
+    NodeId node;
+    SourceId source;
+    int32_t index;
+    int32_t number; /* the Instr that it comes from, for lines */
+} Build;
+
+/* ---- breaks: codes, texts and hints are rows of breaks.def ---- */
+
+typedef enum {
+    BREAK_NONE,
+#define BREAK(code, name, ...) BREAK_##name,
+#include "breaks.def"
+#undef BREAK
+    BREAK_COUNT
+} BreakCode;
+
+typedef struct {
+    BreakCode code;
+    char *detail;     /* "call of function 'foo' from module 'bar'" */
+    int file, line;   /* the user's innermost line */
+    char *stack;      /* inlined frames, outermost first, one per line; may be NULL */
+} Break;
+
+/* ---- exits ---- */
+
+typedef enum {
+    EXIT_RETURN, /* slots[0] is the result */
+    EXIT_BREAK,  /* frame placed at `number`; the runtime steps it, then looks for an entry there */
+    EXIT_BRANCH, /* `condition` picks `number` (true) or `other`; slots are alike for both */
+    EXIT_JUMP,   /* frame placed at `number`, an entry of its own (a loop header, a budget's end) */
+} ExitKind;
+
+typedef struct {
+    ExitKind kind;
+    int32_t number, other; /* numbers of Instrs */
+    BuildId condition;     /* a bool object; EXIT_BRANCH */
+    /* New contents of every slot that changed, in slot order; the frame's other slots stay.  Slots
+       at and above nlocalsplus are the value stack, of which the exit has `depth` entries. */
+    int nslots;
+    int32_t *slot_index;
+    BuildId *slot_value; /* NO_BUILD: the slot becomes unbound (NULL) */
+    int32_t depth;
+} Exit;
+
+/* ---- the result ---- */
+
+typedef struct Capture {
+    Arena *arena;
+    PyObject *keep; /* owned list */
+    Graph *graph;
+    VEC(Source) sources;
+    VEC(Guard) guards;
+    VEC(Build) builds; /* in program order */
+    VEC(SourceId) input_source; /* graph input i is read from this source */
+    VEC(Break) breaks;          /* the one that ended capture last */
+    Exit exit;
+    int ninstructions; /* followed, inlined ones included */
+    bool useful;       /* has array work worth a plan */
+} Capture;
+
+/* What capture may read of the world.  Nothing in it is changed by capture. */
+typedef struct {
+    const Decoded *decoded;
+    PyObject *globals, *builtins;
+    PyFunctionObject *function;
+    PyObject *const *slots; /* localsplus and value stack as they are at the entry */
+    int depth;
+    int number; /* the Instr to begin at */
+    const struct Config *config;
+} CaptureRequest;
+
+/* Follows the bytecode until it returns or breaks.  NULL with the error set only for failures of
+   our own (memory); whatever the program might raise is a break or is left to a deopt. */
+Capture *capture(const CaptureRequest *request);
+void capture_free(Capture *capture);
+
+const char *break_code(BreakCode code); /* "PC0001" */
+const char *break_text(BreakCode code);
+const char *break_hint(BreakCode code);
+
+#endif

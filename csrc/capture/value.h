@@ -1,0 +1,152 @@
+/* Private to capture/: symbolic values and the interpreter that holds them.
+
+   Values live in the capture's arena and are compared by pointer: aliasing in the program is
+   aliasing of Value pointers, so a list bound to two names and mutated through one is seen through
+   the other.  A Value made by the program (tuple, list, function…) has no source until it leaves;
+   a Value that came from outside has one. */
+#ifndef PYCOMPILE_CAPTURE_VALUE_H
+#define PYCOMPILE_CAPTURE_VALUE_H
+
+#include "capture.h"
+
+typedef enum {
+    V_NULL,     /* C NULL on the stack */
+    V_UNBOUND,  /* an unbound local */
+    V_CONST,    /* a Python object that is known and cannot change: object; guarded if it came from
+                   outside and was asked for (value_const) */
+    V_NODE,     /* a graph value: array, array scalar, or Python scalar that stays symbolic */
+    V_OBJECT,   /* an existing object, opaque but for what guards establish: module, class,
+                   instance, function, dict …; `object` is the real one, for looking only */
+    V_TUPLE,    /* items; named tuples have `type` */
+    V_LIST,     /* items; `mutated` when it came from outside and was changed */
+    V_DICT,     /* keys (constants) in items[2i], values in items[2i+1] */
+    V_SET,
+    V_SLICE,    /* items[0..2] */
+    V_RANGE,    /* items[0..2] */
+    V_ITER,     /* over known items: `object_value` is what is iterated, `position` */
+    V_FUNCTION, /* made by MAKE_FUNCTION: code, defaults…, closure cells in items */
+    V_METHOD,   /* items[0] function, items[1] self */
+    V_CELL,     /* items[0] content; made here, or from outside with a source */
+    V_INSTANCE, /* of a plain class, made here: attributes in items as a dict */
+    V_BUILTIN_METHOD, /* method `name` of items[0] (array, list, dict, str…), not yet called */
+    V_STRING,   /* f-string parts not known while capturing: items */
+} ValueKind;
+
+typedef struct Value Value;
+struct Value {
+    ValueKind kind;
+    SourceId source;  /* NO_SOURCE when made by the program */
+    PyObject *object; /* V_CONST, V_OBJECT: the object; V_FUNCTION: code; borrowed from keep */
+    PyTypeObject *type;
+    NodeId node;      /* V_NODE */
+    int nitems, cap;
+    Value **items;
+    Value *of;        /* V_ITER: what is iterated */
+    Value *globals_of; /* V_FUNCTION */
+    int64_t position;
+    bool mutated;
+    bool guarded;     /* its type (and header, for arrays) is under guard already */
+    BuildId built;    /* once it has been asked for as an object */
+};
+
+/* One activation: the frame itself or a function inlined into it. */
+typedef struct Activation Activation;
+struct Activation {
+    Activation *caller;
+    const Decoded *decoded;
+    Value **slots; /* localsplus, then the value stack */
+    int depth;
+    int number; /* the Instr being followed */
+    PyObject *globals, *builtins;
+    SourceId globals_source;
+    Value *function;
+};
+
+/* The storage behind arrays: its versions.  One per input array or fresh array that is written. */
+typedef struct {
+    NodeId root;    /* the storage's first node: input or producer */
+    NodeId version; /* what it holds now: root, or the last scatter */
+    bool written;
+} Storage;
+
+typedef struct Interp {
+    Capture *out;
+    Arena *arena;
+    Graph *graph;
+    RegionId region;
+    const CaptureRequest *request;
+    Activation *top, *bottom;
+    VEC(Storage) storages;
+    VEC(Value *) inputs; /* by graph input index */
+    BreakCode break_code; /* set by interp_break */
+    char *break_detail;
+    int budget; /* instructions left */
+} Interp;
+
+/* What a handler of an instruction or of a call says: ANSWER_YES went on (result pushed or in *out),
+   ANSWER_NO break (interp_break was called), ANSWER_ERROR error set. */
+
+/* Records why capture stops here and returns ANSWER_NO. */
+Answer interp_break(Interp *in, BreakCode code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- value.c: making values; NULL with the error set ---- */
+Value *value_const(Interp *in, PyObject *object); /* keeps it alive */
+Value *value_node(Interp *in, NodeId node);
+Value *value_sequence(Interp *in, ValueKind kind, int n, Value *const *items);
+Value *value_object(Interp *in, PyObject *object, SourceId source);
+
+/* ---- source.c: from source to value, emitting guards as facts are used ---- */
+/* The value behind a source whose object is `object` now: arrays become inputs, int, float, bool,
+   complex become symbolic scalars, tuples and lists open up, the rest is V_OBJECT. */
+Value *value_from_source(Interp *in, SourceId source, PyObject *object);
+SourceId source_add(Interp *in, SourceKind kind, SourceId base, int index, PyObject *key,
+                    PyObject *object);
+int guard_add(Interp *in, const Guard *guard);
+
+/* The Python object of a value that is known: a constant, or a symbolic scalar that is an input (it
+   becomes a guard on the value), or tuples, slices … of those.  Borrowed.  ANSWER_NO when it
+   depends on array contents. */
+Answer value_known(Interp *in, Value *value, PyObject **out);
+/* As a graph node, constants becoming const nodes.  ANSWER_NO when it is no array or scalar. */
+Answer value_as_node(Interp *in, Value *value, NodeId *out);
+/* Known integer (index, axis, size), guarded. */
+Answer value_as_int(Interp *in, Value *value, int64_t *out);
+
+/* ---- ops.c: array semantics on values ---- */
+/* Ufunc application with NumPy's dtype resolution, broadcasting, scalar results; nodes or weak
+   Python scalars as arguments. `dtype` -1: as NumPy decides. */
+Answer emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype,
+                  Value **out);
+Answer emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer emit_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
+Answer emit_cast(Interp *in, Value *value, DType dtype, Value **out);
+/* ---- index.c ---- */
+Answer emit_subscript(Interp *in, Value *array, Value *key, Value **out);
+Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);
+/* array op= value: writes through to the storage. */
+Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out);
+/* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
+/* `callable` is the real object; ANSWER_NO with break_code BREAK_NONE: not ours to handle. */
+Answer call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args,
+                  PyObject *kwnames, Value **out);
+Answer array_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
+                    PyObject *kwnames, Value **out);
+bool array_has_method(const char *name);
+Answer array_attribute(Interp *in, Value *array, const char *name, Value **out);
+Answer array_set_attribute(Interp *in, Value *array, const char *name, Value *value);
+/* ---- builtins.c: len, range, isinstance, float …; methods of list, dict, str, tuple ---- */
+Answer call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args,
+                    PyObject *kwnames, Value **out);
+Answer builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
+                      PyObject *kwnames, Value **out);
+/* ---- call.c: dispatch, argument binding, inlining ---- */
+Answer call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
+/* ---- loop.c: for over a range with element reads and writes, kept as a loop region ---- */
+/* At a FOR_ITER whose iterator is a range: ANSWER_YES followed the whole loop as one region node and
+   moved on to its exit; ANSWER_NO with BREAK_NONE: not of that form, unroll it. */
+Answer capture_loop(Interp *in, Value *iterator);
+
+#endif

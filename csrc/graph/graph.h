@@ -1,0 +1,239 @@
+/* The graph: nodes in SSA form, grouped in regions.  Pure up to its commit: no node writes memory
+   that the program can see; in-place writes are `scatter` nodes that give a new version of the
+   storage, and the plan copies the last version out at commit.
+
+   Every array value is (storage, offset, shape, strides).  A view op makes no data: its type says
+   where in its storage the value lies.  Nothing here knows which array library or device it is. */
+#ifndef PYCOMPILE_GRAPH_H
+#define PYCOMPILE_GRAPH_H
+
+#include "../base.h"
+
+enum { MAX_RANK = 8 };
+
+typedef int32_t NodeId;
+typedef int32_t RegionId;
+typedef int32_t SizeId;
+enum { NO_NODE = -1, NO_REGION = -1, NO_SIZE = -1 };
+
+/* ---- types ---- */
+
+typedef enum {
+    DT_BOOL,
+    DT_I8,
+    DT_I16,
+    DT_I32,
+    DT_I64,
+    DT_U8,
+    DT_U16,
+    DT_U32,
+    DT_U64,
+    DT_F16,
+    DT_F32,
+    DT_F64,
+    DT_C64,
+    DT_C128,
+    DT_OBJECT, /* a Python object known while compiling: the argument of an extern call */
+    DT_COUNT
+} DType;
+
+/* How a value looks to Python when it leaves the graph. */
+typedef enum {
+    FORM_ARRAY,  /* an array of the library, rank 0 included */
+    FORM_SCALAR, /* the library's scalar: np.float64(3.0) */
+    FORM_PYTHON, /* bool, int, float, complex: dtype BOOL, I64, F64, C128 */
+    FORM_OBJECT, /* any object, opaque to the graph */
+} Form;
+
+typedef struct {
+    uint8_t dtype; /* DType */
+    uint8_t form;  /* Form */
+    uint8_t rank;  /* 0 for scalars */
+    SizeId shape[MAX_RANK];
+    SizeId stride[MAX_RANK]; /* bytes; may be negative or 0 */
+    SizeId offset;           /* bytes from the first byte of the storage; NO_SIZE means 0 */
+} Type;
+
+size_t dtype_size(DType dtype);
+const char *dtype_name(DType dtype); /* "f32" */
+/* -1 when the name is unknown; sets no error. */
+int dtype_from_name(const char *name);
+bool dtype_is_float(DType dtype);
+bool dtype_is_complex(DType dtype);
+bool dtype_is_integer(DType dtype); /* bool excluded */
+bool dtype_is_signed(DType dtype);
+
+/* ---- sizes: hash-consed expressions, so equal sizes have equal ids ---- */
+
+typedef enum {
+    SIZE_CONST,  /* value */
+    SIZE_DIM,    /* shape[axis] of input node `node`, not known while compiling */
+    SIZE_STRIDE, /* stride[axis] of input node `node` */
+    SIZE_ADD,
+    SIZE_MUL,
+} SizeKind;
+
+typedef struct {
+    SizeKind kind;
+    int64_t value; /* SIZE_CONST: the value; otherwise the value seen while capturing (the hint) */
+    NodeId node;
+    int32_t axis;
+    SizeId a, b;
+} Size;
+
+/* ---- ops ---- */
+
+typedef enum {
+    KIND_INPUT,     /* a value of the frame; attrs.index numbers the inputs */
+    KIND_CONST,     /* a scalar or array known while compiling */
+    KIND_POINTWISE, /* one scalar expression per element, broadcasting its arguments */
+    KIND_UFUNC,     /* pointwise by a block call into the ufunc in attrs.object */
+    KIND_REDUCTION, /* attrs.ints = axes, ascending; attrs.keepdims */
+    KIND_SCAN,      /* cumulative along attrs.axis */
+    KIND_VIEW,      /* no data: the type says where it lies in its storage */
+    KIND_COPY,      /* a fresh array with the argument's elements */
+    KIND_SCATTER,   /* args: old version, value; the view written is described by attrs.view */
+    KIND_FILL,      /* made from nothing: arange, zeros, full */
+    KIND_MATMUL,
+    KIND_EXTERN, /* calls attrs.object with its arguments at run time */
+    KIND_RESULT, /* the attrs.index-th result of an extern or region node */
+    KIND_PYTHON, /* Python's own scalar arithmetic; what Python would raise becomes a deopt */
+    KIND_ELEMENT, /* one element read or written inside a loop, bounds checked: deopt when out */
+    KIND_REGION, /* owns regions: loop, cond */
+} OpKind;
+
+typedef enum {
+#define OP(name, ...) OP_##name,
+#include "ops.def"
+#undef OP
+    OP_COUNT
+} Op;
+
+typedef struct {
+    const char *name;
+    int8_t arity; /* -1: any */
+    OpKind kind;
+    const char *ufunc; /* NumPy ufunc that has these very bits, or NULL */
+    const char *c;     /* C expression with $0 $1 $2 for arguments, $T for the result's C type */
+    const char *cuda;
+    const char *derivative; /* place of the derivative rule; NULL: none yet */
+    unsigned flags;         /* OPF_* */
+} OpInfo;
+
+enum {
+    OPF_COMMUTES = 1,  /* swapping the arguments keeps the bits */
+    OPF_FALLIBLE = 2,  /* may deopt */
+    OPF_NO_FLAGS = 4,  /* never raises a floating-point flag that NumPy would report */
+    OPF_IMPURE = 8,    /* must run once, in order, even if unused (random streams) */
+    OPF_COMPARES = 16, /* result is bool whatever the arguments */
+};
+
+const OpInfo *op_info(Op op);
+int op_from_name(const char *name); /* -1 when unknown */
+/* The pointwise op with the bits of this ufunc for this loop, or -1: then a block call it is. */
+int op_from_ufunc(const char *ufunc_name);
+
+/* ---- nodes ---- */
+
+typedef struct {
+    PyObject *object; /* borrowed from Graph.keep: constant, ufunc, callable, keyword names */
+    int64_t *ints;    /* axes, permutation, slice bounds: for the printed form and for passes */
+    int nints;
+    int64_t index;
+    double number;
+    bool keepdims;
+    Type *view; /* KIND_SCATTER: offset, shape, stride of what is written, within the storage */
+} Attrs;
+
+typedef struct {
+    Op op;
+    int nargs;
+    NodeId *args;
+    Type type;
+    NodeId storage; /* the node whose buffer holds this value: itself, or a view's origin */
+    Attrs attrs;
+    RegionId region[2]; /* KIND_REGION: loop body; cond's arms */
+    int32_t line;       /* the user's line, 0 when unknown */
+    int32_t file;       /* index into Graph.files */
+} Node;
+
+typedef struct {
+    VEC(NodeId) params;  /* loop: induction variable first, then the carried values */
+    VEC(NodeId) nodes;   /* in program order */
+    VEC(NodeId) results; /* loop: carried values for the next iteration */
+    NodeId owner;        /* NO_NODE for the top region */
+} Region;
+
+typedef struct Graph {
+    Arena *arena;   /* borrowed */
+    PyObject *keep; /* borrowed list: keeps alive every object that a node mentions */
+    VEC(Node) nodes;
+    VEC(Size) sizes;
+    VEC(Region) regions; /* 0 is the top */
+    VEC(const char *) files;
+    VEC(NodeId) inputs;  /* attrs.index order */
+    VEC(NodeId) outputs; /* what the plan must produce: boxed results, written values, conditions */
+} Graph;
+
+/* ---- build.c ---- */
+
+/* NULL with the error set.  `keep` is a borrowed list. */
+Graph *graph_new(Arena *arena, PyObject *keep);
+static inline Node *
+graph_node(const Graph *g, NodeId id)
+{
+    return &g->nodes.at[id];
+}
+
+/* Each returns NO_NODE with the error set.  A node takes the graph's current position. */
+NodeId graph_input(Graph *g, RegionId region, const Type *type);
+NodeId graph_const(Graph *g, RegionId region, PyObject *value, const Type *type);
+NodeId graph_add(Graph *g, RegionId region, Op op, int nargs, const NodeId *args, const Type *type,
+                 const Attrs *attrs);
+void graph_set_position(Graph *g, int file, int line);
+int graph_file(Graph *g, const char *name); /* index, or -1 with the error set */
+RegionId graph_region(Graph *g, NodeId owner);
+/* Replaces every use of `old` by `new`, outputs included. */
+void graph_replace(Graph *g, NodeId old, NodeId new_);
+
+/* ---- size.c ---- */
+SizeId size_const(Graph *g, int64_t value);
+SizeId size_dim(Graph *g, NodeId node, int axis, int64_t hint);
+SizeId size_stride(Graph *g, NodeId node, int axis, int64_t hint);
+SizeId size_add(Graph *g, SizeId a, SizeId b);
+SizeId size_mul(Graph *g, SizeId a, SizeId b);
+static inline bool
+size_is_const(const Graph *g, SizeId id)
+{
+    return id == NO_SIZE || g->sizes.at[id].kind == SIZE_CONST;
+}
+/* The value of a constant, the hint of anything else; NO_SIZE is 0. */
+static inline int64_t
+size_value(const Graph *g, SizeId id)
+{
+    return id == NO_SIZE ? 0 : g->sizes.at[id].value;
+}
+
+/* ---- type.c: shape and stride rules, on expressions ---- */
+/* Fresh array, C order. */
+int type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape);
+/* Fresh result of a pointwise op in NumPy's 'K' order over its arguments' strides (axes sorted as
+   nditer sorts them).  ANSWER_NO: shapes do not broadcast (no exception set). */
+Answer type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args);
+bool type_is_contiguous(const Graph *g, const Type *type); /* C order, dense */
+int64_t type_elements(const Graph *g, const Type *type);   /* by hints where symbolic */
+
+/* ---- print.c, parse.c, verify.c ---- */
+/* One line per node: `%3: f32[4,5] = add(%1, %2)  # file.py:12`.  Free of addresses; parses back. */
+int graph_print(const Graph *g, Text *out);
+/* NULL with ValueError (line and reason) or MemoryError set. */
+Graph *graph_parse(Arena *arena, PyObject *keep, const char *text);
+/* 0, or -1 with SystemError naming the node and the broken rule. */
+int graph_verify(const Graph *g);
+
+/* ---- view.c: pycompile.Graph, the Python object ---- */
+extern PyTypeObject GraphView_Type;
+/* A new reference to a snapshot that owns what it needs; NULL with the error set. */
+PyObject *graph_view(const Graph *g);
+
+#endif

@@ -1,0 +1,99 @@
+/* Graph to program: which nodes share a kernel (schedule), the kernels as loop nests, extern calls,
+   buffers and their lifetimes.  A Program is plain data: what a plan runs, and what could be
+   written to disk.  Loop nests carry no C text. */
+#ifndef PYCOMPILE_LOWER_H
+#define PYCOMPILE_LOWER_H
+
+#include "../arrays/arrays.h"
+#include "../graph/graph.h"
+
+typedef int32_t BufferId;
+enum { NO_BUFFER = -1 };
+
+typedef enum {
+    BUFFER_INPUT,  /* memory of input `index`: an array's data, or the bytes of a scalar */
+    BUFFER_CONST,  /* `object`: an array or scalar known while compiling */
+    BUFFER_OUTPUT, /* a new array object: boxed as a result, or argument of an extern */
+    BUFFER_EXTERN, /* the array or object that an extern step gave */
+    BUFFER_TEMP,   /* arena memory: `arena_offset` */
+    BUFFER_SCALAR, /* 16 bytes in the plan's scalar block: rank 0 */
+} BufferKind;
+
+typedef struct {
+    BufferKind kind;
+    Type type; /* of the whole buffer; offset 0 */
+    int32_t index;
+    PyObject *object; /* borrowed from the graph's keep list */
+    SizeId bytes;
+    int64_t arena_offset;
+} Buffer;
+
+typedef struct {
+    BufferId buffer;
+    SizeId offset; /* bytes */
+} Place;
+
+/* One launch of a generated function; the ABI is in runtime/kernel_abi.h. */
+typedef struct {
+    int32_t kernel;  /* index into Program.kernels */
+    int32_t nplaces; /* pointer arguments */
+    Place *places;
+    int32_t nsizes; /* integer arguments, evaluated once per run */
+    SizeId *sizes;
+    int32_t nloops; /* block calls: indices into Program.loops */
+    int32_t *loops;
+    SizeId units;          /* what threads share out: [0, units) */
+    int64_t grain;         /* units below which another thread does not pay */
+    int64_t scratch_bytes; /* per thread */
+    bool checks_flags;     /* may raise a floating-point flag that NumPy would report */
+    bool fallible;         /* a nonzero return is a deopt */
+} KernelStep;
+
+typedef struct {
+    PyObject *callable; /* borrowed from the keep list */
+    PyObject *kwnames;  /* tuple or NULL */
+    int32_t nargs;
+    Place *args;     /* a view where the node is one: type in arg_types */
+    Type *arg_types;
+    BufferId *results;
+    int32_t nresults;
+    bool out; /* the last positional argument is the preallocated result (`out`) */
+} ExternStep;
+
+typedef enum { STEP_KERNEL, STEP_EXTERN } StepKind;
+
+typedef struct {
+    StepKind kind;
+    int32_t line;
+    union {
+        KernelStep kernel;
+        ExternStep external;
+    };
+} Step;
+
+/* Where a node that the plan boxes or writes out is found. */
+typedef struct {
+    NodeId node;
+    Place place;
+    Type type;
+} Located;
+
+typedef struct Kernel Kernel; /* kernel.h: the loop nest */
+
+typedef struct {
+    VEC(Kernel *) kernels;
+    VEC(UfuncLoop) loops; /* owners are in the keep list */
+    VEC(Buffer) buffers;
+    VEC(Step) steps;
+    VEC(Located) located; /* one per Graph.outputs entry, same order */
+    int64_t arena_bytes;
+} Program;
+
+/* NULL with the error set; ANSWER_NO in *answer (no error) when some node has no lowering, with the
+   reason in *why (arena text). */
+Program *lower(Graph *graph, const struct Config *config, Answer *answer, const char **why);
+
+/* PYCOMPILE_LOGS=schedule and golden files: kernels, what fused and why not, buffers and reuse. */
+int program_print(const Graph *graph, const Program *program, Text *out);
+
+#endif

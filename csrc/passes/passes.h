@@ -1,0 +1,27 @@
+/* Graph to graph.  pipeline.c lists the passes in order; each is one file. */
+#ifndef PYCOMPILE_PASSES_H
+#define PYCOMPILE_PASSES_H
+
+#include "../graph/graph.h"
+
+typedef struct {
+    const char *name;
+    int (*run)(Graph *graph);
+} Pass;
+
+/* Runs the pipeline; `dump` (may be NULL) is called after each pass with its name, for
+   PYCOMPILE_LOGS=graph:NAME.  Verifies after each pass in debug builds.  0 or -1. */
+int run_passes(Graph *graph, void (*dump)(void *context, const char *pass, const Graph *graph),
+               void *context);
+/* For tests: one pass by name.  -1 with ValueError for an unknown name. */
+int run_pass(Graph *graph, const char *name);
+/* The i-th pass's name, or NULL past the end. */
+const char *pass_name(int i);
+
+int pass_fold(Graph *graph);
+int pass_algebra(Graph *graph);
+int pass_forward(Graph *graph); /* a view of what was just scattered is the value scattered */
+int pass_cse(Graph *graph);
+int pass_dce(Graph *graph);
+
+#endif

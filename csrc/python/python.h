@@ -1,0 +1,155 @@
+/* Everything that depends on the CPython version: decoding bytecode, reading and writing frames,
+   the frame hook, one-instruction steps, watching.  No other folder includes an internal header,
+   tests PY_VERSION_HEX, or knows an opcode number.
+
+   An idx is a code-unit index (2 bytes each), the same in clean and in adaptive code.
+   A slot numbers localsplus: locals, cells and free variables first (0 .. nlocalsplus-1), then the
+   value stack (nlocalsplus + depth). */
+#ifndef PYCOMPILE_PYTHON_H
+#define PYCOMPILE_PYTHON_H
+
+#include "../base.h"
+
+/* ---- decode.c: bytecode of any version as one neutral form ---- */
+
+typedef enum {
+#define INSTR(name, ...) I_##name,
+#include "instructions.def"
+#undef INSTR
+    I_COUNT
+} InstrKind;
+
+/* Neutral forms split what a version packs: 3.13's LOAD_FAST_LOAD_FAST is two Instrs with the same
+   `idx` (sub = 0, 1); RETURN_CONST is CONST then RETURN; KW_NAMES + PRECALL + CALL is one CALL_KW
+   whose `idx` is KW_NAMES'.  Only an Instr with sub == 0 can be entered. */
+typedef struct {
+    InstrKind kind;
+    int32_t arg;    /* slot, constant index, name index, count, operator: see instructions.def */
+    int32_t arg2;   /* flags of the kind: method bit, push-null bit, names tuple */
+    int32_t idx;    /* of the first prefix: where the frame is entered */
+    int32_t at;     /* of the opcode itself: what tracebacks name */
+    int32_t next;   /* idx of the instruction after this one, caches skipped */
+    int32_t target; /* jumps and FOR_ITER: number of the Instr jumped to; else -1 */
+    int32_t line;   /* 0 when unknown */
+    int16_t depth;  /* value-stack depth before it; -1 if unreachable */
+    uint8_t sub;
+} Instr;
+
+typedef struct {
+    int32_t start, end; /* idx, half open */
+    int32_t target;     /* number of the handler's first Instr */
+    int32_t depth;
+    bool lasti;
+} Handler;
+
+typedef struct {
+    PyCodeObject *code; /* borrowed: a Decoded lives in its code's extra slot */
+    int count, nhandlers;
+    Instr *instrs;
+    Handler *handlers;
+    int32_t *number_at; /* idx -> number of the Instr that starts there with sub 0, or -1 */
+    int nunits;
+    int first_traceable; /* number of the RESUME */
+    int nlocalsplus, argcount, kwonly;
+    bool varargs, varkeywords;
+    const char *aside; /* why this code is never captured (generator, class body…), or NULL */
+} Decoded;
+
+/* Borrowed by nobody: free with decoded_free.  NULL with the error set. */
+Decoded *decode(PyCodeObject *code);
+void decoded_free(Decoded *decoded);
+/* The golden form, for PYCOMPILE_LOGS=bytecode and tests. */
+int decoded_print(const Decoded *decoded, Text *out);
+const char *instr_name(InstrKind kind);
+/* Kind of a localsplus slot. */
+typedef enum { SLOT_LOCAL = 1, SLOT_CELL = 2, SLOT_FREE = 4 } SlotKind;
+int code_slot_kind(PyCodeObject *code, int slot); /* bits of SlotKind */
+/* Borrowed name of a localsplus slot. */
+PyObject *code_slot_name(PyCodeObject *code, int slot);
+
+/* ---- frame.c: the interpreter's own frame ---- */
+
+typedef struct _PyInterpreterFrame Frame;
+
+PyCodeObject *frame_code(Frame *frame);         /* borrowed */
+PyFunctionObject *frame_function(Frame *frame); /* borrowed */
+PyObject *frame_globals(Frame *frame);          /* borrowed */
+PyObject *frame_builtins(Frame *frame);         /* borrowed */
+/* The localsplus array.  Stack entries at and above frame_depth are uninitialised. */
+PyObject **frame_slots(Frame *frame);
+int frame_depth(Frame *frame);
+void frame_set_depth(Frame *frame, int depth);
+/* Does what the prologue does (COPY_FREE_VARS, MAKE_CELL), once; needed before any slot that is a
+   cell or free variable is read and before an exit past RESUME.  0 or -1 with the error set. */
+int frame_prologue(Frame *frame, const Decoded *decoded);
+
+/* How a frame is left. */
+/* Runs the frame on from `idx` in the interpreter; the result of the whole call. */
+PyObject *frame_resume(PyThreadState *ts, Frame *frame, int idx);
+/* Leaves through a RETURN instruction of the code with `result` (stolen) as the value. */
+PyObject *frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *result);
+/* The error indicator is set; unwinds as though the instruction numbered `number` had raised it. */
+PyObject *frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
+
+/* Makes the frame current with its instruction pointer at `at`, for a call made on its behalf, and
+   puts things back.  `FrameLink` is opaque storage. */
+typedef struct {
+    void *saved[4];
+} FrameLink;
+void frame_link(PyThreadState *ts, Frame *frame, int at, FrameLink *link);
+void frame_unlink(PyThreadState *ts, Frame *frame, FrameLink *link);
+
+/* ---- step.c: one instruction on the real frame through the object API ---- */
+
+typedef enum {
+    STEP_ERROR = -1, /* error indicator set: frame_raise at this instruction */
+    STEP_CANNOT = 0, /* not an instruction that can be stepped: frame_resume from it */
+    STEP_NEXT = 1,   /* done; the number of the next instruction is in *next */
+} StepResult;
+
+/* Does what the interpreter would do at the Instr `number`, with the frame linked around whatever
+   may run Python code, so tracebacks, warnings and sys._getframe are natural.  `call` replaces
+   PyObject_Vectorcall for calls of Python functions, so that callees are offered to capture; it
+   may be NULL. */
+typedef PyObject *(*StepCall)(PyObject *callable, PyObject *const *args, size_t nargsf,
+                              PyObject *kwnames);
+StepResult frame_step(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number,
+                      StepCall call, int *next);
+
+/* ---- hook.c: PEP 523, armed only across one call ---- */
+
+/* What the hook hands a frame to: the result of the whole call.  The frame is fresh (nothing has
+   run, free variables not copied) and the hook is already disarmed. */
+typedef PyObject *(*FrameHandler)(PyThreadState *ts, Frame *frame, void *context);
+
+/* Calls `function` with the hook armed for it and for nothing else; when the frame comes, `handler`
+   gets it.  Steps aside (plain call) for a foreign hook, tracing, profiling, monitoring, a set
+   eval breaker, or recursion nearly spent. */
+PyObject *hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+                    PyObject *kwnames, FrameHandler handler, void *context);
+/* True when nothing observes this thread (tracing, profiling, monitoring) and the eval breaker is
+   clear: a plan may run without a frame. */
+bool thread_is_plain(PyThreadState *ts, PyCodeObject *code);
+bool breaker_is_set(PyThreadState *ts);
+/* True while our hook is installed (tests assert false after every call). */
+bool hook_is_armed(void);
+int hook_init(void); /* refuses unknown versions, free threading: -1 with ImportError */
+
+/* ---- watch.c: zero-cost guards ---- */
+
+/* A watch holds while nothing it covers has changed.  `valid` is read on the warm path.  3.12+:
+   dict, type and function watchers clear it; on 3.11 watch_check compares version tags. */
+typedef struct Watch Watch;
+Watch *watch_new(void); /* NULL with the error set */
+void watch_free(Watch *watch);
+/* Each: ANSWER_NO when the thing cannot be watched (guard it per call then). */
+Answer watch_dict_key(Watch *watch, PyObject *dict, PyObject *key);
+Answer watch_type(Watch *watch, PyTypeObject *type);
+Answer watch_function(Watch *watch, PyFunctionObject *function); /* code, defaults, kwdefaults */
+/* True while all of it is unchanged; a false positive never, a false alarm seldom: after false the
+   caller compares the values used and calls watch_rearm. */
+bool watch_holds(Watch *watch);
+Answer watch_rearm(Watch *watch);
+int watch_init(void);
+
+#endif

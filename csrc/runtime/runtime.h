@@ -1,0 +1,126 @@
+/* Guards, entries, plans, exits; the toolchain, the cache, threads, logs. */
+#ifndef PYCOMPILE_RUNTIME_H
+#define PYCOMPILE_RUNTIME_H
+
+#include "../capture/capture.h"
+#include "../lower/lower.h"
+#include "../python/python.h"
+#include "kernel_abi.h"
+
+/* ---- config.c ---- */
+typedef struct Config {
+#define OPTION_BOOL(name) bool name;
+#define OPTION_INT(name) int64_t name;
+#define OPTION_STRING(name) const char *name;
+#define OPTION(name, type, ...) OPTION_##type(name)
+#include "../config.def"
+#undef OPTION
+    PyObject *backend_call; /* owned; a Python backend, or NULL */
+} Config;
+/* Interned and immortal: equal options give the same pointer.  NULL with TypeError or ValueError
+   set.  `options` is a dict. */
+const Config *config_from_options(PyObject *options);
+PyObject *config_describe(void); /* list of (name, default, variable, help) */
+
+/* ---- log.c ---- */
+typedef enum {
+    LOG_RECOMPILES, LOG_GRAPH_BREAKS, LOG_GUARDS, LOG_BYTECODE, LOG_GRAPH, LOG_SCHEDULE,
+    LOG_OUTPUT_CODE, LOG_PERF_HINTS, LOG_CACHE, LOG_COUNT
+} LogChannel;
+bool log_enabled(LogChannel channel);
+/* Passes the text to the logger `pycompile.CHANNEL`.  Never leaves an exception set. */
+void log_emit(LogChannel channel, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Channels and details ("graph:cse") as PYCOMPILE_LOGS spells them; -1 with ValueError. */
+int log_configure(const char *spec);
+bool log_wants_pass(const char *pass);
+
+/* ---- guards.c: one flat program ---- */
+typedef struct GuardProgram GuardProgram;
+GuardProgram *guards_new(const Capture *capture); /* NULL with the error set */
+void guards_free(GuardProgram *guards);
+/* Where the sources start. */
+typedef struct {
+    PyObject *const *slots; /* localsplus and stack; unbound is NULL */
+    int nslots;
+} Roots;
+/* Fills `reached` (one borrowed object per source) while checking.  True: all hold.  False: the
+   number of the failed guard is in *failed; no exception.  Runs no Python code. */
+bool guards_check(GuardProgram *guards, const Roots *roots, PyObject **reached, int *failed);
+int guards_sources(const GuardProgram *guards);
+/* Text of the guard as it failed against `roots`: "x.shape[0] == 32, now 64 (file.py:12)".  Also
+   without a failure (`roots` NULL): "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
+int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
+int guards_count(const GuardProgram *guards);
+
+/* ---- toolchain.c, cache.c: source to loaded code ---- */
+typedef struct Code Code; /* a loaded shared object, reference counted */
+/* Finds it in memory, on disk, or compiles.  ANSWER_NO: no compiler, or it failed (warned once,
+   logged); then CPython runs the function. */
+Answer code_load(const char *source, const Config *config, Code **out);
+KernelFn code_symbol(Code *code, const char *name); /* NULL when missing */
+void code_release(Code *code);
+/* Compiler path and version, flags, CPU, cache folder, sizes, hits, misses: a new dict. */
+PyObject *toolchain_info(void);
+PyObject *cache_info(void);
+int cache_clear(void);
+
+/* ---- threads.c ---- */
+/* Runs fn over [0, units) on the pool and the caller; chunks are claimed one at a time, so nobody
+   waits for a thread that is not running.  The GIL is the caller's business.  Returns the OR of the
+   kernels' results; *flags gets the floating-point flags that were raised. */
+int threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
+                int64_t grain, unsigned *flags);
+int threads_count(void);
+void threads_set_count(int n);
+
+/* ---- plan.c ---- */
+typedef struct Plan Plan;
+/* Copies all that it needs out of the capture and the program.  NULL with the error set. */
+Plan *plan_new(const Capture *capture, const Graph *graph, const Program *program, Code *code);
+void plan_free(Plan *plan);
+
+typedef enum {
+    PLAN_ERROR = -1, /* our own failure with the error set (memory): nothing was committed */
+    PLAN_DEOPT = 0,  /* nothing was committed: run the original code from the entry */
+    PLAN_DONE = 1,
+} PlanResult;
+
+/* What a plan leaves behind when done.  New references in `value`, in exit order; the caller stores
+   them into the frame (or returns value[0]). */
+typedef struct {
+    const Exit *exit;
+    PyObject **value; /* exit->nslots of them; NULL entries are unbound or C NULL */
+    bool condition;   /* EXIT_BRANCH */
+} PlanOutcome;
+/* The guards must just have passed and filled `reached`.  `reached` objects are borrowed: the
+   caller keeps them alive across the call. */
+PlanResult plan_run(Plan *plan, const Roots *roots, PyObject *const *reached, PlanOutcome *outcome);
+/* The whole call is covered: entry at the start, exit by return; runs without a frame. */
+bool plan_is_whole(const Plan *plan);
+const Exit *plan_exit(const Plan *plan);
+
+/* ---- entry.c: (code object, instruction) -> plans, most recently hit first ---- */
+typedef struct CodeState CodeState;
+/* The state for a code object under a config, made at first use, kept in the code's extra slot and
+   freed with the code.  NULL with the error set. */
+CodeState *code_state(PyCodeObject *code, const Config *config);
+
+/* ---- run.c: the loop that alternates plans, steps and the interpreter over one frame ---- */
+PyObject *run_frame(PyThreadState *ts, Frame *frame, void *code_state);
+/* Attempt without a frame; ANSWER_NO: no plan covers the call. */
+Answer run_frameless(CodeState *state, PyFunctionObject *function, PyObject *const *args,
+                     size_t nargsf, PyObject *kwnames, PyObject **result);
+
+/* ---- function.c: the object that pycompile.compile returns ---- */
+extern PyTypeObject CompiledFunction_Type;
+
+/* ---- compile.c: capture, passes, lower, codegen, load: one plan ---- */
+/* ANSWER_NO: nothing useful here; `*capture_out` still tells the breaks.  ANSWER_ERROR: error set. */
+Answer compile_plan(const CaptureRequest *request, Plan **out, Capture **capture_out);
+
+/* ---- report.c: what happened, for explain, logs and cache_info ---- */
+/* Each compile adds a record (a dict) to the reports being collected; see explain.py. */
+int report_begin(void);
+PyObject *report_end(void); /* a new list of records */
+
+#endif

@@ -1,0 +1,1 @@
+"""Unmodified NumPy code as fused native kernels."""
