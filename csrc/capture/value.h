@@ -69,6 +69,12 @@ typedef struct {
     bool written;
 } Storage;
 
+/* A node that was once the version of a storage, so that views taken then are found again. */
+typedef struct {
+    NodeId node;
+    int storage; /* index into Interp.storages */
+} Version;
+
 typedef struct Interp {
     Capture *out;
     Arena *arena;
@@ -77,6 +83,7 @@ typedef struct Interp {
     const CaptureRequest *request;
     Activation *top, *bottom;
     VEC(Storage) storages;
+    VEC(Version) versions;
     VEC(Value *) inputs; /* by graph input index */
     BreakCode break_code; /* set by interp_break */
     char *break_detail;
@@ -112,6 +119,16 @@ Answer value_known(Interp *in, Value *value, PyObject **out);
 Answer value_as_node(Interp *in, Value *value, NodeId *out);
 /* Known integer (index, axis, size), guarded. */
 Answer value_as_int(Interp *in, Value *value, int64_t *out);
+
+/* ---- storage.c: which version of its memory an array reads ---- */
+/* The node that gives what the memory of array `node` holds now: `node` itself, or a view of the
+   storage's last version.  Everything that reads an array, boxing included, asks this first.
+   NO_NODE with the error set. */
+NodeId array_current(Interp *in, NodeId node);
+/* The storage that `node` lies in, recorded at first asking; -1 with the error set. */
+int storage_of(Interp *in, NodeId node);
+/* `version` (a scatter, a result of a loop) is what the storage of `node` holds from here on. */
+int storage_write(Interp *in, NodeId node, NodeId version);
 
 /* ---- ops.c: array semantics on values ---- */
 /* Ufunc application with NumPy's dtype resolution, broadcasting, scalar results; nodes or weak
