@@ -50,10 +50,22 @@ typedef struct {
     int32_t *number_at; /* idx -> number of the Instr that starts there with sub 0, or -1 */
     int nunits;
     int first_traceable; /* number of the RESUME */
+    int return_number;   /* number of the first RETURN with sub == 0, or -1 */
     int nlocalsplus, argcount, kwonly;
     bool varargs, varkeywords;
     const char *aside; /* why this code is never captured (generator, class body…), or NULL */
 } Decoded;
+
+/* The pair of stack entries under a call's arguments.  Capture, frames and exits all keep the stack
+   in the version's own order, so nothing is ever permuted.  One rule reads the pair on every
+   version, whatever pushed it (PUSH_NULL is an instruction of its own, in the version's order):
+       low == NULL             -> callable is high, no self    (3.11, 3.12)
+       high == NULL            -> callable is low, no self     (3.13)
+       neither                 -> callable is low, self (or a first argument) is high
+   Only LOAD_GLOBAL with arg2 & 1, LOAD_METHOD and LOAD_SUPER_ATTR with arg2 & 1 push a pair at once;
+   when they push one thing and a NULL, CALL_NULL_FIRST says which comes first (lower).  A bound
+   pair is always [callable, self].  CALL_EX has such a pair too, always with a NULL in it. */
+enum { CALL_NULL_FIRST = PY_VERSION_HEX < 0x030D0000 };
 
 /* Borrowed by nobody: free with decoded_free.  NULL with the error set. */
 Decoded *decode(PyCodeObject *code);
@@ -83,8 +95,9 @@ void frame_set_depth(Frame *frame, int depth);
    cell or free variable is read and before an exit past RESUME.  0 or -1 with the error set. */
 int frame_prologue(Frame *frame, const Decoded *decoded);
 
-/* How a frame is left. */
-/* Runs the frame on from `idx` in the interpreter; the result of the whole call. */
+/* How a frame is left.  Each consumes the frame: nothing of it may be touched afterwards. */
+/* Runs the frame on from `idx` (of an Instr with sub == 0) in the interpreter; the result of the whole
+   call.  After frame_prologue an idx before RESUME means RESUME. */
 PyObject *frame_resume(PyThreadState *ts, Frame *frame, int idx);
 /* Leaves through a RETURN instruction of the code with `result` (stolen) as the value. */
 PyObject *frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *result);
@@ -103,14 +116,18 @@ void frame_unlink(PyThreadState *ts, Frame *frame, FrameLink *link);
 
 typedef enum {
     STEP_ERROR = -1, /* error indicator set: frame_raise at this instruction */
-    STEP_CANNOT = 0, /* not an instruction that can be stepped: frame_resume from it */
-    STEP_NEXT = 1,   /* done; the number of the next instruction is in *next */
+    STEP_CANNOT = 0, /* nothing was done, and the interpreter must do it: frame_resume from it */
+    STEP_NEXT = 1,   /* done; the number of the next instruction (sub == 0) is in *next */
 } StepResult;
 
-/* Does what the interpreter would do at the Instr `number`, with the frame linked around whatever
+/* Does what the interpreter would do at the bytecode instruction that begins with the Instr `number`
+   (sub == 0; all its parts are done at once), with the frame linked around whatever
    may run Python code, so tracebacks, warnings and sys._getframe are natural.  `call` replaces
    PyObject_Vectorcall for calls of Python functions, so that callees are offered to capture; it
-   may be NULL. */
+   may be NULL.  The frame's depth must be that of the Instr.  What ran may have switched tracing on
+   or changed locals: test thread_is_plain and read the slots anew after each step.  RETURN, RAISE,
+   RERAISE and the instructions of exception handlers answer STEP_CANNOT, as does an instruction
+   that would raise an error whose text only the interpreter knows (unbound names, unpacking). */
 typedef PyObject *(*StepCall)(PyObject *callable, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames);
 StepResult frame_step(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number,
@@ -131,13 +148,18 @@ PyObject *hook_call(PyFunctionObject *function, PyObject *const *args, size_t na
    clear: a plan may run without a frame. */
 bool thread_is_plain(PyThreadState *ts, PyCodeObject *code);
 bool breaker_is_set(PyThreadState *ts);
+/* Does what a set eval breaker asks for (signals, pending calls, garbage collection, giving the GIL
+   to a waiting thread) with the frame linked at the Instr `number`: 0, or -1 with the error set:
+   frame_raise there. */
+int frame_serve_breaker(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
 /* True while our hook is installed (tests assert false after every call). */
 bool hook_is_armed(void);
 int hook_init(void); /* refuses unknown versions, free threading: -1 with ImportError */
 
 /* ---- watch.c: zero-cost guards ---- */
 
-/* A watch holds while nothing it covers has changed.  `valid` is read on the warm path.  3.12+:
+/* A watch borrows the dicts, types and functions that it is given: the caller keeps them alive until
+   watch_free.  A watch holds while nothing it covers has changed.  `valid` is read on the warm path.  3.12+:
    dict, type and function watchers clear it; on 3.11 watch_check compares version tags. */
 typedef struct Watch Watch;
 Watch *watch_new(void); /* NULL with the error set */
@@ -151,5 +173,8 @@ Answer watch_function(Watch *watch, PyFunctionObject *function); /* code, defaul
 bool watch_holds(Watch *watch);
 Answer watch_rearm(Watch *watch);
 int watch_init(void);
+
+/* ---- python_module.c ---- */
+int python_module(PyObject *module); /* hook_init, watch_init, test hooks */
 
 #endif
