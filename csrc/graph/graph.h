@@ -3,7 +3,23 @@
    storage, and the plan copies the last version out at commit.
 
    Every array value is (storage, offset, shape, strides).  A view op makes no data: its type says
-   where in its storage the value lies.  Nothing here knows which array library or device it is. */
+   where in its storage the value lies.  Nothing here knows which array library or device it is.
+
+   What builders and readers of graphs agree on (graph_verify holds them to it):
+   - The arguments of a pointwise op have one dtype, the loop's (`where`: the last two; a bool
+     first); what NumPy casts on the way in is an explicit `cast` node, Python scalars included.
+   - A node that is no view is its own storage.  A view's type is relative to the storage's data
+     pointer, not to its argument; a negative stride may reach below it.
+   - `scatter` and `element_store` give a new version of the whole storage: args[0] is no view, and
+     the result has its type.
+   - `extern` and `ufunc` with one result have that result's type.  With several they have dtype
+     OBJECT and form OBJECT, and `result` nodes pick.  The last arguments of an extern are keywords
+     when attrs.kwnames is set.  An argument that is a Python object is a `const` of dtype OBJECT.
+   - Nodes of a region may use what enclosing regions defined before its owner.
+   - `loop`: args start, stop, step (Python ints), then the first carried values; params are the
+     induction variable, then the carried values; results are the next carried values; `result` i
+     of the node is the last carried value i.  `cond`: args the condition, then params of both
+     arms; region[0] when true; both arms have as many results, of equal types. */
 #ifndef PYCOMPILE_GRAPH_H
 #define PYCOMPILE_GRAPH_H
 
@@ -136,7 +152,8 @@ int op_from_ufunc(const char *ufunc_name);
 /* ---- nodes ---- */
 
 typedef struct {
-    PyObject *object; /* borrowed from Graph.keep: constant, ufunc, callable, keyword names */
+    PyObject *object;  /* borrowed from Graph.keep: constant, ufunc, callable */
+    PyObject *kwnames; /* borrowed from Graph.keep: tuple of str, or NULL (extern) */
     int64_t *ints;    /* axes, permutation, slice bounds: for the printed form and for passes */
     int nints;
     int64_t index;
@@ -173,6 +190,7 @@ typedef struct Graph {
     VEC(const char *) files;
     VEC(NodeId) inputs;  /* attrs.index order */
     VEC(NodeId) outputs; /* what the plan must produce: boxed results, written values, conditions */
+    int32_t file, line;  /* position that new nodes take */
 } Graph;
 
 /* ---- build.c ---- */
@@ -185,18 +203,27 @@ graph_node(const Graph *g, NodeId id)
     return &g->nodes.at[id];
 }
 
-/* Each returns NO_NODE with the error set.  A node takes the graph's current position. */
+/* Each returns NO_NODE with the error set.  A node takes the graph's current position.  What a node
+   names is copied, objects are added to `keep`, and `storage` is set by the op's kind. */
+/* In a region other than the top: the region's next parameter. */
 NodeId graph_input(Graph *g, RegionId region, const Type *type);
 NodeId graph_const(Graph *g, RegionId region, PyObject *value, const Type *type);
 NodeId graph_add(Graph *g, RegionId region, Op op, int nargs, const NodeId *args, const Type *type,
                  const Attrs *attrs);
+/* The same without a place in a region. */
+NodeId graph_make(Graph *g, Op op, int nargs, const NodeId *args, const Type *type,
+                  const Attrs *attrs);
 void graph_set_position(Graph *g, int file, int line);
 int graph_file(Graph *g, const char *name); /* index, or -1 with the error set */
+/* A new region, the owner's next one; with NO_NODE detached, until graph_own gives it an owner. */
 RegionId graph_region(Graph *g, NodeId owner);
-/* Replaces every use of `old` by `new`, outputs included. */
+void graph_own(Graph *g, NodeId owner, RegionId region);
+/* Replaces every use of `old` by `new`, outputs included; views of `old` become views of `new`, which
+   must then be laid out alike. */
 void graph_replace(Graph *g, NodeId old, NodeId new_);
 
 /* ---- size.c ---- */
+/* NO_SIZE with the error set; an argument that is NO_SIZE counts as 0. */
 SizeId size_const(Graph *g, int64_t value);
 SizeId size_dim(Graph *g, NodeId node, int axis, int64_t hint);
 SizeId size_stride(Graph *g, NodeId node, int axis, int64_t hint);
@@ -220,6 +247,13 @@ int type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *sh
 /* Fresh result of a pointwise op in NumPy's 'K' order over its arguments' strides (axes sorted as
    nditer sorts them).  ANSWER_NO: shapes do not broadcast (no exception set). */
 Answer type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args);
+/* The same without the ufuncs' shortcut for operands of equal shape, which shows in the strides of
+   axes of length 1: np.where and whatever else hands its operands straight to nditer. */
+Answer type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args);
+/* Fresh array laid out like `like` in 'K' order: copy(order="K"), astype, empty_like. */
+int type_like(Graph *g, Type *out, DType dtype, const Type *like);
+/* A scalar of this form. */
+Type type_scalar(DType dtype, Form form);
 bool type_is_contiguous(const Graph *g, const Type *type); /* C order, dense */
 int64_t type_elements(const Graph *g, const Type *type);   /* by hints where symbolic */
 

@@ -1,0 +1,130 @@
+/* Making graphs: nodes are appended in program order and copied into the arena with all they name.
+ */
+#include "graph.h"
+
+Graph *
+graph_new(Arena *arena, PyObject *keep)
+{
+    Graph *g = arena_alloc(arena, sizeof(Graph));
+    if (g == NULL) return NULL;
+    g->arena = arena;
+    g->keep = keep;
+    return graph_region(g, NO_NODE) < 0 || graph_file(g, "") < 0 ? NULL : g;
+}
+
+int
+graph_file(Graph *g, const char *name)
+{
+    for (int i = 0; i < g->files.len; i++)
+        if (strcmp(g->files.at[i], name) == 0) return i;
+    const char *copy = arena_copy(g->arena, name, strlen(name) + 1);
+    if (copy == NULL || VEC_PUSH(g->arena, &g->files, copy) < 0) return -1;
+    return g->files.len - 1;
+}
+
+void
+graph_set_position(Graph *g, int file, int line)
+{
+    g->file = file;
+    g->line = line;
+}
+
+RegionId
+graph_region(Graph *g, NodeId owner)
+{
+    RegionId region = g->regions.len;
+    if (VEC_PUSH(g->arena, &g->regions, (Region){.owner = NO_NODE}) < 0) return NO_REGION;
+    if (owner != NO_NODE) graph_own(g, owner, region);
+    return region;
+}
+
+void
+graph_own(Graph *g, NodeId owner, RegionId region)
+{
+    Node *node = &g->nodes.at[owner];
+    node->region[node->region[0] == NO_REGION ? 0 : 1] = region;
+    g->regions.at[region].owner = owner;
+}
+
+static int
+copy_attrs(Graph *g, Attrs *out, const Attrs *attrs)
+{
+    *out = attrs == NULL ? (Attrs){0} : *attrs;
+    if (out->object != NULL && PyList_Append(g->keep, out->object) < 0) return -1;
+    if (out->kwnames != NULL && PyList_Append(g->keep, out->kwnames) < 0) return -1;
+    if (out->nints > 0) {
+        out->ints = arena_copy(g->arena, out->ints, sizeof(int64_t) * (size_t)out->nints);
+        if (out->ints == NULL) return -1;
+    }
+    if (out->view != NULL) {
+        out->view = arena_copy(g->arena, out->view, sizeof(Type));
+        if (out->view == NULL) return -1;
+    }
+    return 0;
+}
+
+NodeId
+graph_make(Graph *g, Op op, int nargs, const NodeId *args, const Type *type, const Attrs *attrs)
+{
+    NodeId id = g->nodes.len;
+    Node node = {
+        .op = op,
+        .nargs = nargs,
+        .type = *type,
+        .storage = id,
+        .region = {NO_REGION, NO_REGION},
+        .line = g->line,
+        .file = g->file,
+    };
+    if (copy_attrs(g, &node.attrs, attrs) < 0) return NO_NODE;
+    if (nargs > 0) {
+        node.args = arena_copy(g->arena, args, sizeof(NodeId) * (size_t)nargs);
+        if (node.args == NULL) return NO_NODE;
+    }
+    if (op_info(op)->kind == KIND_VIEW && nargs > 0) node.storage = g->nodes.at[args[0]].storage;
+    return VEC_PUSH(g->arena, &g->nodes, node) < 0 ? NO_NODE : id;
+}
+
+NodeId
+graph_add(Graph *g, RegionId region, Op op, int nargs, const NodeId *args, const Type *type,
+          const Attrs *attrs)
+{
+    NodeId id = graph_make(g, op, nargs, args, type, attrs);
+    if (id == NO_NODE) return NO_NODE;
+    return VEC_PUSH(g->arena, &g->regions.at[region].nodes, id) < 0 ? NO_NODE : id;
+}
+
+NodeId
+graph_input(Graph *g, RegionId region, const Type *type)
+{
+    bool top = region == 0;
+    Attrs attrs = {.index = top ? g->inputs.len : g->regions.at[region].params.len};
+    NodeId id = graph_make(g, OP_input, 0, NULL, type, &attrs);
+    if (id == NO_NODE) return NO_NODE;
+    Region *r = &g->regions.at[region];
+    if (!top) return VEC_PUSH(g->arena, &r->params, id) < 0 ? NO_NODE : id;
+    if (VEC_PUSH(g->arena, &g->inputs, id) < 0) return NO_NODE;
+    return VEC_PUSH(g->arena, &r->nodes, id) < 0 ? NO_NODE : id;
+}
+
+NodeId
+graph_const(Graph *g, RegionId region, PyObject *value, const Type *type)
+{
+    return graph_add(g, region, OP_const, 0, NULL, type, &(Attrs){.object = value});
+}
+
+void
+graph_replace(Graph *g, NodeId old, NodeId new_)
+{
+    for (int i = 0; i < g->nodes.len; i++) {
+        Node *node = &g->nodes.at[i];
+        for (int k = 0; k < node->nargs; k++)
+            if (node->args[k] == old) node->args[k] = new_;
+        if (node->storage == old && i != old) node->storage = g->nodes.at[new_].storage;
+    }
+    for (int r = 0; r < g->regions.len; r++)
+        for (int i = 0; i < g->regions.at[r].results.len; i++)
+            if (g->regions.at[r].results.at[i] == old) g->regions.at[r].results.at[i] = new_;
+    for (int i = 0; i < g->outputs.len; i++)
+        if (g->outputs.at[i] == old) g->outputs.at[i] = new_;
+}

@@ -1,0 +1,126 @@
+/* What is known of each op and dtype: the rows of ops.def and the dtype table, and lookups by name.
+ */
+#include "graph.h"
+
+/* ---- dtypes ---- */
+
+enum { DTYPE_INTEGER = 1, DTYPE_SIGNED = 2, DTYPE_FLOAT = 4, DTYPE_COMPLEX = 8 };
+
+typedef struct {
+    const char *name;
+    uint8_t size;
+    uint8_t traits;
+} DTypeInfo;
+
+static const DTypeInfo dtypes[] = {
+    [DT_BOOL] = {"bool", 1, 0},
+    [DT_I8] = {"i8", 1, DTYPE_INTEGER | DTYPE_SIGNED},
+    [DT_I16] = {"i16", 2, DTYPE_INTEGER | DTYPE_SIGNED},
+    [DT_I32] = {"i32", 4, DTYPE_INTEGER | DTYPE_SIGNED},
+    [DT_I64] = {"i64", 8, DTYPE_INTEGER | DTYPE_SIGNED},
+    [DT_U8] = {"u8", 1, DTYPE_INTEGER},
+    [DT_U16] = {"u16", 2, DTYPE_INTEGER},
+    [DT_U32] = {"u32", 4, DTYPE_INTEGER},
+    [DT_U64] = {"u64", 8, DTYPE_INTEGER},
+    [DT_F16] = {"f16", 2, DTYPE_FLOAT | DTYPE_SIGNED},
+    [DT_F32] = {"f32", 4, DTYPE_FLOAT | DTYPE_SIGNED},
+    [DT_F64] = {"f64", 8, DTYPE_FLOAT | DTYPE_SIGNED},
+    [DT_C64] = {"c64", 8, DTYPE_COMPLEX | DTYPE_SIGNED},
+    [DT_C128] = {"c128", 16, DTYPE_COMPLEX | DTYPE_SIGNED},
+    [DT_OBJECT] = {"object", sizeof(void *), 0},
+};
+_Static_assert(COUNT_OF(dtypes) == DT_COUNT, "a row per dtype");
+
+size_t
+dtype_size(DType dtype)
+{
+    return dtypes[dtype].size;
+}
+
+const char *
+dtype_name(DType dtype)
+{
+    return dtypes[dtype].name;
+}
+
+int
+dtype_from_name(const char *name)
+{
+    for (int i = 0; i < DT_COUNT; i++)
+        if (strcmp(dtypes[i].name, name) == 0) return i;
+    return -1;
+}
+
+bool
+dtype_is_float(DType dtype)
+{
+    return (dtypes[dtype].traits & DTYPE_FLOAT) != 0;
+}
+
+bool
+dtype_is_complex(DType dtype)
+{
+    return (dtypes[dtype].traits & DTYPE_COMPLEX) != 0;
+}
+
+bool
+dtype_is_integer(DType dtype)
+{
+    return (dtypes[dtype].traits & DTYPE_INTEGER) != 0;
+}
+
+bool
+dtype_is_signed(DType dtype)
+{
+    return (dtypes[dtype].traits & DTYPE_SIGNED) != 0;
+}
+
+/* ---- ops ---- */
+
+#define SAME "="
+#define OP(name, arity, kind, ufunc, c, cuda, derivative, flags)                                   \
+    {#name, arity, KIND_##kind, ufunc, c, cuda, derivative, flags},
+static const OpInfo ops[] = {
+#include "ops.def"
+};
+#undef OP
+
+/* What the rows' order and columns promise: one row per op, kinds in the order of OpKind, and the
+   kinds that need a C expression have one. */
+_Static_assert(COUNT_OF(ops) == OP_COUNT, "a row per op");
+_Static_assert(OP_COUNT >= 80, "at least 80 operations");
+_Static_assert(OP_input == 0 && OP_const == 1, "input and const lead the table");
+#define OP(name, arity, kind, ufunc, c, cuda, derivative, flags)                                   \
+    _Static_assert(KIND_##kind != KIND_POINTWISE || (c) != NULL, #name ": no C expression");       \
+    _Static_assert((arity) >= -1 && (arity) <= 3, #name ": arity");
+#ifndef SAME
+#define SAME "="
+#endif
+#include "ops.def"
+#undef OP
+
+const OpInfo *
+op_info(Op op)
+{
+    return &ops[op];
+}
+
+int
+op_from_name(const char *name)
+{
+    for (int i = 0; i < OP_COUNT; i++)
+        if (strcmp(ops[i].name, name) == 0) return i;
+    return -1;
+}
+
+/* Synonyms in NumPy are one ufunc under its first name (np.abs is absolute, np.divide is
+   true_divide's name), so the ufunc's own __name__ decides. */
+int
+op_from_ufunc(const char *ufunc_name)
+{
+    for (int i = 0; i < OP_COUNT; i++)
+        if (ops[i].kind == KIND_POINTWISE && ops[i].ufunc != NULL &&
+            strcmp(ops[i].ufunc, ufunc_name) == 0)
+            return i;
+    return -1;
+}

@@ -1,0 +1,170 @@
+/* Sizes: integer expressions over the dimensions and strides of inputs.
+
+   Hash-consed: equal expressions have equal ids, so a comparison of ids is a comparison of sizes.
+   For that every expression has one form:
+   - a sum is (… (term + term) …) + constant, a product constant * (… (factor * factor) …);
+   - terms and factors are in order of id; a sum's constant comes last and a product's first;
+   - 0 and 1 vanish, constants are folded.  Sums are not distributed over products except by a
+     constant, and like terms are not collected: those would be found unequal, never wrongly equal.
+ */
+#include "graph.h"
+
+/* The table is small (tens of entries), so it is searched from the end instead of hashed. */
+static SizeId
+find(const Graph *g, const Size *size)
+{
+    for (int i = g->sizes.len - 1; i >= 0; i--) {
+        const Size *other = &g->sizes.at[i];
+        if (other->kind != size->kind) continue;
+        bool same = false;
+        switch (size->kind) {
+        case SIZE_CONST: same = other->value == size->value; break;
+        case SIZE_DIM:
+        case SIZE_STRIDE: same = other->node == size->node && other->axis == size->axis; break;
+        case SIZE_ADD:
+        case SIZE_MUL: same = other->a == size->a && other->b == size->b; break;
+        }
+        if (same) return i;
+    }
+    return NO_SIZE;
+}
+
+static SizeId
+intern(Graph *g, Size size)
+{
+    SizeId id = find(g, &size);
+    if (id != NO_SIZE) return id;
+    return VEC_PUSH(g->arena, &g->sizes, size) < 0 ? NO_SIZE : g->sizes.len - 1;
+}
+
+SizeId
+size_const(Graph *g, int64_t value)
+{
+    return intern(g, (Size){SIZE_CONST, value, NO_NODE, 0, NO_SIZE, NO_SIZE});
+}
+
+SizeId
+size_dim(Graph *g, NodeId node, int axis, int64_t hint)
+{
+    return intern(g, (Size){SIZE_DIM, hint, node, axis, NO_SIZE, NO_SIZE});
+}
+
+SizeId
+size_stride(Graph *g, NodeId node, int axis, int64_t hint)
+{
+    return intern(g, (Size){SIZE_STRIDE, hint, node, axis, NO_SIZE, NO_SIZE});
+}
+
+static int64_t
+wrap_add(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t
+wrap_mul(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+
+static SizeId
+pair(Graph *g, SizeKind kind, SizeId a, SizeId b)
+{
+    if (a == NO_SIZE || b == NO_SIZE) return NO_SIZE;
+    int64_t x = g->sizes.at[a].value, y = g->sizes.at[b].value;
+    int64_t value = kind == SIZE_ADD ? wrap_add(x, y) : wrap_mul(x, y);
+    return intern(g, (Size){kind, value, NO_NODE, 0, a, b});
+}
+
+/* Splits `id` in what is symbolic (NO_SIZE: nothing) and its constant. */
+static SizeId
+split_sum(const Graph *g, SizeId id, int64_t *constant)
+{
+    *constant = size_is_const(g, id) ? size_value(g, id) : 0;
+    if (size_is_const(g, id)) return NO_SIZE;
+    const Size *size = &g->sizes.at[id];
+    if (size->kind != SIZE_ADD || g->sizes.at[size->b].kind != SIZE_CONST) return id;
+    *constant = g->sizes.at[size->b].value;
+    return size->a;
+}
+
+static SizeId
+split_product(const Graph *g, SizeId id, int64_t *constant)
+{
+    *constant = size_is_const(g, id) ? size_value(g, id) : 1;
+    if (size_is_const(g, id)) return NO_SIZE;
+    const Size *size = &g->sizes.at[id];
+    if (size->kind != SIZE_MUL || g->sizes.at[size->a].kind != SIZE_CONST) return id;
+    *constant = g->sizes.at[size->a].value;
+    return size->b;
+}
+
+/* Inserts one term (factor) into a left-leaning chain that is in order of id. */
+static SizeId
+chain_insert(Graph *g, SizeKind kind, SizeId chain, SizeId term)
+{
+    const Size *last = &g->sizes.at[chain];
+    if (last->kind == kind) {
+        SizeId a = last->a, b = last->b;
+        if (term >= b) return pair(g, kind, chain, term);
+        SizeId rest = chain_insert(g, kind, a, term);
+        return rest == NO_SIZE ? NO_SIZE : pair(g, kind, rest, b);
+    }
+    return chain <= term ? pair(g, kind, chain, term) : pair(g, kind, term, chain);
+}
+
+static SizeId
+chain_merge(Graph *g, SizeKind kind, SizeId a, SizeId b)
+{
+    const Size *other = &g->sizes.at[b];
+    if (other->kind != kind) return chain_insert(g, kind, a, b);
+    SizeId rest = other->a, term = other->b;
+    a = chain_merge(g, kind, a, rest);
+    return a == NO_SIZE ? NO_SIZE : chain_insert(g, kind, a, term);
+}
+
+SizeId
+size_add(Graph *g, SizeId a, SizeId b)
+{
+    int64_t x, y;
+    SizeId left = split_sum(g, a, &x), right = split_sum(g, b, &y);
+    int64_t constant = wrap_add(x, y);
+    SizeId sum = left == NO_SIZE ? right : left;
+    if (left != NO_SIZE && right != NO_SIZE) {
+        sum = chain_merge(g, SIZE_ADD, left, right);
+        if (sum == NO_SIZE) return NO_SIZE;
+    }
+    if (sum == NO_SIZE) return size_const(g, constant);
+    return constant == 0 ? sum : pair(g, SIZE_ADD, sum, size_const(g, constant));
+}
+
+/* constant * (sum) is distributed, so that offsets computed in different orders meet. */
+static SizeId
+scale(Graph *g, int64_t constant, SizeId id)
+{
+    if (constant == 0) return size_const(g, 0);
+    if (constant == 1) return id;
+    const Size *size = &g->sizes.at[id];
+    if (size->kind == SIZE_ADD) {
+        SizeId a = size->a, b = size->b;
+        SizeId factor = size_const(g, constant);
+        if (factor == NO_SIZE) return NO_SIZE;
+        SizeId left = size_mul(g, factor, a), right = size_mul(g, factor, b);
+        return left == NO_SIZE || right == NO_SIZE ? NO_SIZE : size_add(g, left, right);
+    }
+    return pair(g, SIZE_MUL, size_const(g, constant), id);
+}
+
+SizeId
+size_mul(Graph *g, SizeId a, SizeId b)
+{
+    int64_t x, y;
+    SizeId left = split_product(g, a, &x), right = split_product(g, b, &y);
+    int64_t constant = wrap_mul(x, y);
+    SizeId product = left == NO_SIZE ? right : left;
+    if (left != NO_SIZE && right != NO_SIZE) {
+        product = chain_merge(g, SIZE_MUL, left, right);
+        if (product == NO_SIZE) return NO_SIZE;
+    }
+    return product == NO_SIZE ? size_const(g, constant) : scale(g, constant, product);
+}

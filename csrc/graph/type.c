@@ -1,0 +1,257 @@
+/* Shapes and strides of fresh arrays, as NumPy lays them out. */
+#include "graph.h"
+
+Type
+type_scalar(DType dtype, Form form)
+{
+    Type type = {.dtype = (uint8_t)dtype, .form = (uint8_t)form, .offset = NO_SIZE};
+    for (int i = 0; i < MAX_RANK; i++) type.shape[i] = type.stride[i] = NO_SIZE;
+    return type;
+}
+
+/* Dense strides with the last of `order` running fastest; `order` NULL is C order.  A length of 0
+   does not make the strides before it 0 where `skip_empty` (NumPy's constructor does that; its
+   iterator does not). */
+static int
+lay_out(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape, const int *order,
+        bool skip_empty)
+{
+    *out = type_scalar(dtype, FORM_ARRAY);
+    out->rank = (uint8_t)rank;
+    SizeId stride = size_const(g, (int64_t)dtype_size(dtype));
+    for (int i = rank - 1; i >= 0 && stride != NO_SIZE; i--) {
+        int axis = order == NULL ? i : order[i];
+        out->shape[axis] = shape[axis];
+        out->stride[axis] = stride;
+        bool empty = size_is_const(g, shape[axis]) && size_value(g, shape[axis]) == 0;
+        if (!empty || !skip_empty) stride = size_mul(g, stride, shape[axis]);
+    }
+    return stride == NO_SIZE ? -1 : 0;
+}
+
+int
+type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape)
+{
+    return lay_out(g, out, dtype, rank, shape, NULL, true);
+}
+
+static bool
+is_one(const Graph *g, SizeId size)
+{
+    return size_is_const(g, size) && size_value(g, size) == 1;
+}
+
+static bool
+is_zero(const Graph *g, SizeId size)
+{
+    return size_is_const(g, size) && size_value(g, size) == 0;
+}
+
+/* True when `stride` is `step` times `length`, sizes compared by id: the product is looked up, not
+   made, since an equal one would have been made already. */
+static bool
+is_product(const Graph *g, SizeId stride, SizeId step, SizeId length)
+{
+    if (size_is_const(g, stride) && size_is_const(g, step) && size_is_const(g, length))
+        return size_value(g, stride) == size_value(g, step) * size_value(g, length);
+    if (size_is_const(g, stride)) return false;
+    int64_t constants[3] = {1, 1, 1};
+    SizeId parts[3] = {stride, step, length};
+    for (int i = 0; i < 3; i++) {
+        const Size *size = &g->sizes.at[parts[i]];
+        if (size->kind == SIZE_CONST) {
+            constants[i] = size->value;
+            parts[i] = NO_SIZE;
+        } else if (size->kind == SIZE_MUL && g->sizes.at[size->a].kind == SIZE_CONST) {
+            constants[i] = g->sizes.at[size->a].value;
+            parts[i] = size->b;
+        }
+    }
+    if (constants[0] != constants[1] * constants[2]) return false;
+    if (parts[1] == NO_SIZE || parts[2] == NO_SIZE)
+        return parts[0] == (parts[1] == NO_SIZE ? parts[2] : parts[1]);
+    const Size *product = &g->sizes.at[parts[0]];
+    return product->kind == SIZE_MUL && ((product->a == parts[1] && product->b == parts[2]) ||
+                                         (product->a == parts[2] && product->b == parts[1]));
+}
+
+/* Dense with the axes from `first` by `step` running ever faster; axes of length 1 do not count. */
+static bool
+is_dense(const Graph *g, const Type *type, bool c_order)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (is_zero(g, type->shape[i])) return true;
+    int inner = -1;
+    for (int i = 0; i < type->rank; i++) {
+        int axis = c_order ? type->rank - 1 - i : i;
+        if (is_one(g, type->shape[axis])) continue;
+        SizeId stride = type->stride[axis];
+        if (inner < 0) {
+            if (!size_is_const(g, stride) ||
+                size_value(g, stride) != (int64_t)dtype_size((DType)type->dtype))
+                return false;
+        } else if (!is_product(g, stride, type->stride[inner], type->shape[inner])) {
+            return false;
+        }
+        inner = axis;
+    }
+    return true;
+}
+
+bool
+type_is_contiguous(const Graph *g, const Type *type)
+{
+    return is_dense(g, type, true);
+}
+
+int64_t
+type_elements(const Graph *g, const Type *type)
+{
+    int64_t n = 1;
+    for (int i = 0; i < type->rank; i++) n *= size_value(g, type->shape[i]);
+    return n;
+}
+
+/* ---- results of elementwise operations ---- */
+
+/* The common shape.  ANSWER_NO: none, or none that can be proved with symbolic sizes. */
+static Answer
+broadcast_shape(const Graph *g, int nargs, const NodeId *args, int *rank, SizeId *shape)
+{
+    *rank = 0;
+    for (int k = 0; k < nargs; k++) {
+        int r = graph_node(g, args[k])->type.rank;
+        if (r > *rank) *rank = r;
+    }
+    for (int i = 0; i < *rank; i++) {
+        shape[i] = NO_SIZE;
+        for (int k = 0; k < nargs; k++) {
+            const Type *type = &graph_node(g, args[k])->type;
+            int axis = i - (*rank - type->rank);
+            if (axis < 0) continue;
+            SizeId size = type->shape[axis];
+            if (shape[i] == NO_SIZE || is_one(g, shape[i]))
+                shape[i] = size;
+            else if (!is_one(g, size) && size != shape[i])
+                return ANSWER_NO;
+        }
+    }
+    return ANSWER_YES;
+}
+
+/* Stride of an argument along an axis of the common shape; 0 where it is broadcast. */
+static int64_t
+iterated_stride(const Graph *g, const Type *type, int rank, const SizeId *shape, int i)
+{
+    int axis = i - (rank - type->rank);
+    if (axis < 0 || is_one(g, shape[i]) || is_one(g, type->shape[axis])) return 0;
+    return size_value(g, type->stride[axis]);
+}
+
+/* How axis `a` compares with axis `b`, which is nested deeper so far: 1 when it must go deeper than
+   `b`, 0 when not, -1 when no argument can tell. */
+static int
+goes_deeper(const Graph *g, int nargs, const NodeId *args, int rank, const SizeId *shape, int a,
+            int b)
+{
+    int answer = -1;
+    for (int k = 0; k < nargs; k++) {
+        const Type *type = &graph_node(g, args[k])->type;
+        int64_t outer = llabs(iterated_stride(g, type, rank, shape, a));
+        int64_t inner = llabs(iterated_stride(g, type, rank, shape, b));
+        if (outer == 0 || inner == 0) continue;
+        if (inner <= outer)
+            answer = 0; /* on conflict C order wins */
+        else if (answer < 0)
+            answer = 1;
+    }
+    return answer;
+}
+
+/* The axes from slowest to fastest: NumPy nditer_constr.c, npyiter_find_best_axis_ordering, a
+   stable insertion sort that starts from C order. */
+static void
+sort_axes(const Graph *g, int nargs, const NodeId *args, int rank, const SizeId *shape, int *order)
+{
+    int perm[MAX_RANK]; /* fastest first */
+    for (int i = 0; i < rank; i++) perm[i] = rank - 1 - i;
+    for (int i = 1; i < rank; i++) {
+        int place = i, axis = perm[i];
+        for (int j = i - 1; j >= 0; j--) {
+            int deeper = goes_deeper(g, nargs, args, rank, shape, axis, perm[j]);
+            if (deeper == 1) place = j;
+            if (deeper == 0) break;
+        }
+        for (int j = i; j > place; j--) perm[j] = perm[j - 1];
+        perm[place] = axis;
+    }
+    for (int i = 0; i < rank; i++) order[i] = perm[rank - 1 - i];
+}
+
+Answer
+type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
+{
+    int rank, order[MAX_RANK];
+    SizeId shape[MAX_RANK];
+    Answer answer = broadcast_shape(g, nargs, args, &rank, shape);
+    if (answer != ANSWER_YES) return answer;
+    sort_axes(g, nargs, args, rank, shape, order);
+    return lay_out(g, out, dtype, rank, shape, order, false) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* NumPy ufunc_object.c, try_trivial_single_output_loop: when all arguments that are not 0-d have
+   one shape and are all C or all F contiguous, the result is made in that order without an
+   iterator.  ANSWER_NO when that does not apply. */
+static Answer
+trivial_layout(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
+{
+    const Type *first = NULL;
+    bool c_order = true, f_order = true;
+    for (int k = 0; k < nargs; k++) {
+        const Type *type = &graph_node(g, args[k])->type;
+        if (type->rank == 0) continue;
+        if (first == NULL) first = type;
+        if (type->rank != first->rank ||
+            memcmp(type->shape, first->shape, sizeof(SizeId) * type->rank) != 0)
+            return ANSWER_NO;
+        if (type->rank == 1) continue; /* any stride will do */
+        c_order = c_order && is_dense(g, type, true);
+        f_order = f_order && is_dense(g, type, false);
+    }
+    if (first == NULL || (!c_order && !f_order)) return ANSWER_NO;
+    int order[MAX_RANK], rank = first->rank;
+    SizeId shape[MAX_RANK];
+    memcpy(shape, first->shape, sizeof(shape));
+    for (int i = 0; i < rank; i++) order[i] = c_order ? i : rank - 1 - i;
+    return lay_out(g, out, dtype, rank, shape, order, true) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
+{
+    Answer answer = trivial_layout(g, out, dtype, nargs, args);
+    return answer != ANSWER_NO ? answer : type_iterated(g, out, dtype, nargs, args);
+}
+
+/* NumPy ctors.c, PyArray_NewLikeArray with 'K': C or F as the model is, else the model's axes by
+   falling stride. */
+int
+type_like(Graph *g, Type *out, DType dtype, const Type *like)
+{
+    int order[MAX_RANK], rank = like->rank;
+    SizeId shape[MAX_RANK];
+    memcpy(shape, like->shape, sizeof(shape));
+    for (int i = 0; i < rank; i++) order[i] = i;
+    if (is_dense(g, like, true)) return lay_out(g, out, dtype, rank, shape, order, true);
+    bool f_order = is_dense(g, like, false);
+    for (int i = 1; i < rank; i++) /* insertion sort, stable */
+        for (int j = i; j > 0; j--) {
+            int64_t a = llabs(size_value(g, like->stride[order[j - 1]]));
+            int64_t b = llabs(size_value(g, like->stride[order[j]]));
+            if (!f_order && a >= b) break;
+            int axis = order[j];
+            order[j] = order[j - 1];
+            order[j - 1] = axis;
+        }
+    return lay_out(g, out, dtype, rank, shape, order, f_order);
+}
