@@ -1,5 +1,9 @@
-"""Builds pycompile._C from csrc/.  Incremental: a source is compiled again only when it or a header changed."""
+"""Builds pycompile._C from csrc/.  Incremental: a source is compiled again only when it or a header changed.
 
+PYCOMPILE_BUILD_FLAGS (such as -Werror or -fsanitize=address) go to the compiler and the linker; each
+set of flags has objects of its own."""
+
+import hashlib
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +15,8 @@ from setuptools.command.build_ext import build_ext
 ROOT = Path(__file__).resolve().parent
 SOURCES = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "csrc").rglob("*.c"))
 HEADERS = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "csrc").rglob("*.[hd]*"))
+
+extra = os.environ.get("PYCOMPILE_BUILD_FLAGS", "").split()
 
 FLAGS = [
     "-std=gnu11",
@@ -28,6 +34,11 @@ FLAGS = [
 
 class IncrementalBuild(build_ext):
     """Compiles the sources in parallel and keeps objects that are newer than what they come from."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        if extra:
+            self.build_temp += "-" + hashlib.sha1(" ".join(extra).encode()).hexdigest()[:8]
 
     def build_extension(self, ext):
         plain = self.compiler.compile
@@ -51,15 +62,16 @@ class IncrementalBuild(build_ext):
         super().build_extension(ext)
 
 
-extra = os.environ.get("PYCOMPILE_BUILD_FLAGS", "").split()
-
 setup(
     ext_modules=[
         Extension(
             "pycompile._C",
             SOURCES,
             include_dirs=[numpy.get_include()],
-            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")],
+            define_macros=[
+                ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+                ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION"),
+            ],
             extra_compile_args=FLAGS + extra,
             extra_link_args=["-ldl", "-lm", "-pthread", *extra],
         )

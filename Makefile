@@ -1,0 +1,112 @@
+# make · demo · test · golden · bench · fmt · check · asan · ubsan · leaks · clean
+#
+# Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
+# needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
+# TESTS what pytest runs, PEERS what the benchmarks compare with.
+
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.13 python3.12 python3.11; do \
+    $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14))' 2>/dev/null && echo $$p && break; done)
+endif
+ifeq ($(PYTHON),)
+$(error needs Python 3.11, 3.12 or 3.13: make PYTHON=/path/to/python)
+endif
+
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+VENV ?= .venv-$(VERSION)
+PY := $(VENV)/bin/python
+TESTS ?= tests
+PEERS ?= numpy
+CC ?= cc
+comma := ,
+
+# The sources of this folder come first, whatever else is installed; -P: only because we say so.
+RUN := PYTHONPATH=$(CURDIR) $(PY) -P
+PIP := $(PY) -m pip --disable-pip-version-check install -q
+C_FILES = $(shell find csrc -name '*.[ch]')
+
+.PHONY: build demo test golden bench fmt check asan ubsan leaks clean
+.DEFAULT_GOAL := build
+
+# ---- what the targets stand on ----
+
+$(PY):
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of packages; made again when the lists in pyproject.toml change.
+STAMP = $(VENV)/.pycompile
+$(STAMP)-base: pyproject.toml | $(PY)
+	$(PIP) "setuptools>=77" wheel "numpy>=2.0"
+	@touch $@
+$(STAMP)-test: $(STAMP)-base
+	$(PIP) "pytest>=8" "hypothesis>=6.100"
+	@touch $@
+$(STAMP)-demo: $(STAMP)-base
+	$(PIP) "matplotlib>=3.8" "scikit-learn>=1.4"
+	@touch $@
+$(STAMP)-check: $(STAMP)-base
+	$(PIP) "ruff>=0.6" "mypy>=1.11" "clang-format>=18"
+	@touch $@
+# The benchmarks run with the peers that are there; those that are asked for are installed.
+PACKAGES = $(filter-out numpy,$(subst $(comma), ,$(PEERS)))
+$(STAMP)-bench-$(subst $(comma),-,$(PEERS)): $(STAMP)-base
+	$(if $(strip $(PACKAGES)),$(PIP) $(PACKAGES))
+	@touch $@
+
+build: $(STAMP)-base
+	$(PY) setup.py -q build_ext --inplace
+
+# ---- what people ask for ----
+
+demo: build $(STAMP)-demo
+	$(RUN) examples/demo.py
+
+test: build $(STAMP)-test $(STAMP)-demo
+	$(RUN) -m pytest $(TESTS)
+
+golden: build $(STAMP)-test
+	PYCOMPILE_GOLDEN=rewrite $(RUN) -m pytest tests -k golden
+	$(RUN) docs/make_graph_breaks.py
+
+bench: build $(STAMP)-demo $(STAMP)-bench-$(subst $(comma),-,$(PEERS))
+	$(RUN) -m benchmarks --peers $(PEERS) $(BENCH)
+
+fmt: $(STAMP)-check
+	$(VENV)/bin/clang-format -i $(C_FILES)
+	$(VENV)/bin/ruff check -q --fix-only .
+	$(VENV)/bin/ruff format -q .
+
+check: $(STAMP)-check
+	$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES)
+	PYCOMPILE_BUILD_FLAGS=-Werror $(PY) setup.py -q build_ext --build-temp build/check --build-lib build/check
+	$(VENV)/bin/ruff check -q .
+	$(VENV)/bin/ruff format -q --check .
+	$(VENV)/bin/mypy --python-executable $(PY)
+
+# ---- sanitizers: the extension module and the kernels it makes ----
+
+# What is worth the time under a sanitizer; leak detection is `leaks`, CPython's own exit leaks.
+SANITIZED ?= tests -k "not fork and not recursion and not torch and not fuzz and not large"
+
+define sanitize
+	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer" \
+	    $(PY) setup.py -q build --build-base build/$(1) --build-lib build/$(1)/lib
+	LD_PRELOAD="$$($(CC) -print-file-name=$(2)) $$($(CC) -print-file-name=libstdc++.so.6)" \
+	    ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0:handle_segv=1 \
+	    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	    PYCOMPILE_CFLAGS="-fsanitize=$(1)" PYTHONMALLOC=malloc \
+	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x -p no:cacheprovider $(SANITIZED)
+endef
+
+asan: $(STAMP)-test
+	$(call sanitize,address,libasan.so)
+
+ubsan: $(STAMP)-test
+	$(call sanitize,undefined,libubsan.so)
+
+leaks: build $(STAMP)-test
+	PYCOMPILE_LEAK_CALLS=1000000 $(RUN) -m pytest tests/test_leaks.py
+
+clean:
+	rm -rf build dist out *.egg-info pycompile/*.so
+	find . -name __pycache__ -not -path './.venv*' -prune -exec rm -rf {} +

@@ -1,0 +1,79 @@
+"""python -m pycompile info | cache [list | clear]"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from pycompile import _C, __version__
+
+
+def _print_table(rows: list[tuple[str, Any]]) -> None:
+    width = max((len(name) for name, _ in rows), default=0)
+    for name, value in rows:
+        print(f"{name:<{width}}  {value}")
+
+
+def info() -> int:
+    """Versions, compiler, CPU, cache, options and where they come from."""
+    rows: list[tuple[str, Any]] = [
+        ("pycompile", __version__),
+        ("python", platform.python_version()),
+        ("numpy", numpy.__version__),
+        ("platform", platform.platform()),
+        ("threads", _C.threads_count()),
+    ]
+    rows.extend((name.replace("_", " "), value) for name, value in _C.toolchain_info().items())
+    _print_table(rows)
+    print("\noptions (default, environment variable)")
+    for name, default, variable, text in _C.config_describe():
+        value = f"{default!r}" + (
+            f", {variable}={os.environ.get(variable, '')}" if variable else ""
+        )
+        print(f"  {name:<16} {value:<44} {text}")
+    return 0
+
+
+def cache_list() -> int:
+    """What the disk cache holds: one line per file, then the sum."""
+    found = _C.cache_info()
+    folder = found.get("folder")
+    count = total = 0
+    if folder and Path(folder).is_dir():
+        for path in sorted(Path(folder).rglob("*")):
+            if path.is_file():
+                size = path.stat().st_size
+                count, total = count + 1, total + size
+                print(f"{size:>10}  {path.relative_to(folder)}")
+    print(f"{count} files, {total} bytes in {folder}")
+    return 0
+
+
+def cache_clear() -> int:
+    """Removes all that the disk cache holds."""
+    removed = _C.cache_clear()
+    print("cache cleared" if removed is None else f"{removed} files removed")
+    return 0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line.  Returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m pycompile", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("info", help=info.__doc__)
+    cache = commands.add_parser("cache", help="look at the disk cache, or empty it")
+    cache.add_argument("action", nargs="?", choices=["list", "clear"], default="list")
+    chosen = parser.parse_args(arguments)
+    if chosen.command == "info":
+        return info()
+    return cache_clear() if chosen.action == "clear" else cache_list()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,197 @@
+"""The functions that users call.  The work is in the extension module `_C`."""
+
+from __future__ import annotations
+
+import functools
+import os
+import types
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, overload
+
+from pycompile import _C
+from pycompile._backends import list_backends, register_backend, resolve_backend
+from pycompile._errors import GraphBreakError
+
+__all__ = [
+    "cache_info",
+    "compile",
+    "disable",
+    "graph_break",
+    "is_compiling",
+    "list_backends",
+    "register_backend",
+    "reset",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Code flags of generators, coroutines and asynchronous generators: see inspect.CO_GENERATOR etc.
+_SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
+
+# capture breaks at (PC0004), and never compiles, a function with this key in its __dict__.
+_DISABLE_MARK = "__pycompile_disable__"
+
+
+@overload
+def compile(
+    function: F,
+    /,
+    *,
+    backend: str | Callable[..., Any] = ...,
+    dynamic: bool | None = ...,
+    fullgraph: bool = ...,
+    mode: str | None = ...,
+    numerics: str = ...,
+    options: Mapping[str, Any] | None = ...,
+) -> F: ...
+@overload
+def compile(
+    function: None = ...,
+    /,
+    *,
+    backend: str | Callable[..., Any] = ...,
+    dynamic: bool | None = ...,
+    fullgraph: bool = ...,
+    mode: str | None = ...,
+    numerics: str = ...,
+    options: Mapping[str, Any] | None = ...,
+) -> Callable[[F], F]: ...
+def compile(
+    function: Any = None,
+    /,
+    *,
+    backend: str | Callable[..., Any] = "c",
+    dynamic: bool | None = None,
+    fullgraph: bool = False,
+    mode: str | None = None,
+    numerics: str = "numpy",
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Compiles a function when it is first called, and again when what it relied on changed.
+
+    Used as `@pycompile.compile`, as `@pycompile.compile(fullgraph=True)` or as a function. Takes
+    functions, methods, class methods, static methods, partials and objects with `__call__`.
+    What has no bytecode of its own to follow (C functions, generators, coroutines) comes back as
+    it is.
+
+    backend    "c" (fused native kernels), "eager" (the graph, run by NumPy calls), a name given to
+               `register_backend`, or a callable that takes a graph and example inputs.
+    dynamic    None: shapes are learnt; True: sizes are symbols from the start; False: never.
+    fullgraph  True: raise GraphBreakError, with the line, instead of breaking the graph.
+    mode       None or "default".
+    numerics   "numpy": the same bits as NumPy.
+    options    more settings by name: see `python -m pycompile info`.
+    """
+    settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
+    if function is None:
+        return lambda function: _compile(function, settings)
+    return _compile(function, settings)
+
+
+def _settings(
+    backend: str | Callable[..., Any],
+    dynamic: bool | None,
+    fullgraph: bool,
+    mode: str | None,
+    numerics: str,
+    options: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The options as one dict by the names of config.def.  Raises for unknown names and values."""
+    if mode not in (None, "default"):
+        raise ValueError(f"mode must be None or 'default', not {mode!r}")
+    if numerics != "numpy":
+        raise ValueError(f"numerics must be 'numpy', not {numerics!r}")
+    if dynamic not in (None, True, False):
+        raise TypeError(f"dynamic must be None, True or False, not {dynamic!r}")
+    settings: dict[str, Any] = dict(options or {})
+    known = {row[0] for row in _C.config_describe()}
+    for name in settings:
+        if name not in known:
+            raise ValueError(f"unknown option {name!r}; known: {', '.join(sorted(known))}")
+    settings["backend"] = resolve_backend(settings.get("backend", backend))
+    settings["dynamic"] = dynamic
+    settings["fullgraph"] = bool(fullgraph)
+    settings["numerics"] = numerics
+    return settings
+
+
+def _compile(function: Any, settings: dict[str, Any]) -> Any:
+    if isinstance(function, type):
+        raise TypeError(
+            f"pycompile.compile takes a function, not the class {function.__qualname__!r}; "
+            "decorate its methods"
+        )
+    if not callable(function) and not isinstance(function, (classmethod, staticmethod)):
+        raise TypeError(f"pycompile.compile takes a callable, not {type(function).__name__!r}")
+    if os.environ.get("PYCOMPILE_DISABLE", "0") not in ("", "0"):
+        return function
+    return _wrap(function, settings)
+
+
+def _wrap(function: Any, settings: dict[str, Any]) -> Any:
+    """A compiled thing of the same kind as `function`."""
+    if isinstance(function, _C.CompiledFunction):
+        function = function.__wrapped__
+    if isinstance(function, types.FunctionType):
+        return _wrap_function(function, settings)
+    if isinstance(function, types.MethodType):
+        return types.MethodType(_wrap(function.__func__, settings), function.__self__)
+    if isinstance(function, (classmethod, staticmethod)):
+        return type(function)(_wrap(function.__func__, settings))
+    if type(function) is functools.partial:
+        inner = _wrap(function.func, settings)
+        return functools.partial(inner, *function.args, **function.keywords)
+    call = getattr(type(function), "__call__", None)  # noqa: B004 (it is looked at, not called)
+    if isinstance(call, (types.FunctionType, _C.CompiledFunction)):
+        return types.MethodType(_wrap(call, settings), function)
+    return function
+
+
+def _wrap_function(function: types.FunctionType, settings: dict[str, Any]) -> Any:
+    code = function.__code__
+    if _DISABLE_MARK in function.__dict__:
+        return function
+    if code.co_flags & _SUSPENDS:
+        if settings["fullgraph"]:
+            raise GraphBreakError(
+                f"PC0020: {function.__qualname__!r} is a generator or coroutine function "
+                f"({code.co_filename}:{code.co_firstlineno})",
+                "PC0020",
+                code.co_filename,
+                code.co_firstlineno,
+            )
+        return function
+    return _C.CompiledFunction(function, settings)
+
+
+def disable(function: Any) -> Any:
+    """Leaves a function to CPython: it is neither compiled nor inlined into what is."""
+    if isinstance(function, (classmethod, staticmethod)):
+        disable(function.__func__)
+        return function
+    if isinstance(function, _C.CompiledFunction):
+        return disable(function.__wrapped__)
+    target = function.__func__ if isinstance(function, types.MethodType) else function
+    if not isinstance(target, types.FunctionType):
+        raise TypeError(f"pycompile.disable takes a function, not {type(function).__name__!r}")
+    setattr(target, _DISABLE_MARK, True)
+    return function
+
+
+def graph_break() -> None:
+    """Ends the graph here (PC0005).  Does nothing in plain Python."""
+
+
+def is_compiling() -> bool:
+    """True where the call is followed by pycompile, False in plain Python."""
+    return False
+
+
+def reset() -> None:
+    """Forgets every plan.  The disk cache stays: see `python -m pycompile cache clear`."""
+    _C.reset()
+
+
+def cache_info() -> dict[str, Any]:
+    """Where compiled code is kept, how much of it there is, hits and misses of this process."""
+    return _C.cache_info()

@@ -1,0 +1,33 @@
+"""What pycompile raises and warns with by itself.  All else that comes out of a compiled function is
+the program's own."""
+
+
+class PycompileError(Exception):
+    """Base of all errors of pycompile's own."""
+
+
+class GraphBreakError(PycompileError):
+    """A graph break under `fullgraph=True`.
+
+    `code` is the stable code ("PC0002"), `file` and `line` the user's own; None when unknown.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.file = file
+        self.line = line
+
+
+class BackendError(PycompileError):
+    """A backend that is not registered, or that returned something that cannot be called."""
+
+
+class PycompileWarning(UserWarning):
+    """Warned once where pycompile stops helping: no compiler, too many recompiles."""

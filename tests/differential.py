@@ -1,0 +1,388 @@
+"""`check(f, *args)`: runs a function plain and compiled and compares everything that can be seen.
+
+Compared, for each call: the result (type, bits with NaN payloads, dtype, shape, strides, flags), the
+arguments afterwards, which of them are one object and which share memory, the exception (type, text,
+traceback with lines, columns and function names, cause, context), warnings, what was printed, and
+NumPy's error state.  Each side gets its own copy of the arguments, with the same layout and the same
+sharing.
+
+A function that silently ran in CPython would pass all of this, so `check` also asks for the records
+of the compile: by default at least one plan must have been made and have run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import struct
+import types
+import warnings
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import pycompile
+from pycompile import _C
+
+# ---- copies of arguments ----
+
+_SHARED = (
+    type,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.ModuleType,
+    types.CodeType,
+    np.ufunc,
+    np.dtype,
+)
+_ATOMS = (
+    type(None),
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    type(Ellipsis),
+    type(NotImplemented),
+    range,
+)
+
+
+def _owner(array: np.ndarray) -> np.ndarray:
+    while type(array.base) is np.ndarray:
+        array = array.base
+    return array
+
+
+def _copy_array(array: np.ndarray, memo: dict[int, Any]) -> np.ndarray:
+    """The same layout over a copy of the memory; arrays over one memory share its copy."""
+    if array.dtype.hasobject or type(array) is not np.ndarray:
+        return copy.deepcopy(array, memo)
+    owner = _owner(array)
+    low, high = np.lib.array_utils.byte_bounds(owner)
+    if id(owner) not in memo:
+        if owner.base is None and (owner.flags.c_contiguous or owner.flags.f_contiguous):
+            memo[id(owner)] = owner.copy(order="K")
+        else:  # memory that is not NumPy's own, or with gaps
+            raw = np.zeros(high - low, np.uint8)
+            start = owner.__array_interface__["data"][0] - low
+            view = np.ndarray(owner.shape, owner.dtype, raw, start, owner.strides)
+            view[...] = owner
+            memo[id(owner)] = view
+        memo[id(owner)].flags.writeable = owner.flags.writeable
+    if array is owner:
+        return memo[id(owner)]
+    new_owner = memo[id(owner)]
+    flat = _owner(new_owner)
+    raw = flat.ravel(order="K").view(np.uint8) if flat.size else flat.view(np.uint8)
+    base = flat.__array_interface__["data"][0]
+    shift = new_owner.__array_interface__["data"][0] - base
+    offset = array.__array_interface__["data"][0] - owner.__array_interface__["data"][0] + shift
+    if array.size == 0:
+        offset = 0
+    raw.flags.writeable = True
+    new = np.ndarray(array.shape, array.dtype, raw, offset, array.strides)
+    new.flags.writeable = array.flags.writeable
+    return new
+
+
+def copied(value: Any, memo: dict[int, Any]) -> Any:
+    """A deep copy that keeps the memory layout of arrays and who shares what."""
+    if isinstance(value, _ATOMS) or isinstance(value, _SHARED) or isinstance(value, np.generic):
+        return value
+    if id(value) in memo:
+        return memo[id(value)]
+    kind = type(value)
+    if isinstance(value, np.ndarray):
+        new = _copy_array(value, memo)
+    elif kind is list:
+        new = memo[id(value)] = []
+        new.extend(copied(item, memo) for item in value)
+    elif kind is dict:
+        new = memo[id(value)] = {}
+        new.update((copied(key, memo), copied(item, memo)) for key, item in value.items())
+    elif kind is tuple:
+        new = tuple(copied(item, memo) for item in value)
+    elif (
+        kind.__module__ != "builtins"
+        and hasattr(value, "__dict__")
+        and kind.__reduce__ is object.__reduce__
+    ):
+        new = memo[id(value)] = kind.__new__(kind)
+        for name, item in vars(value).items():
+            object.__setattr__(new, name, copied(item, memo))
+    else:
+        new = copy.deepcopy(value, memo)
+    memo[id(value)] = new
+    memo.setdefault("keep", []).append(value)  # type: ignore[call-overload]
+    return new
+
+
+# ---- one observed call ----
+
+
+@dataclass
+class Seen:
+    """All that a call let us see."""
+
+    result: Any = None
+    args: Any = None
+    raised: BaseException | None = None
+    warned: list[tuple[Any, ...]] = field(default_factory=list)
+    printed: str = ""
+    errstate: dict[str, str] = field(default_factory=dict)
+
+
+def observe(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Seen:
+    """Calls `function`; the arguments are kept as they are afterwards."""
+    seen = Seen(args=(args, kwargs))
+    out = io.StringIO()
+    with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(out):
+        warnings.simplefilter("always")
+        try:
+            seen.result = function(*args, **kwargs)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            seen.raised = error
+    seen.warned = [(w.category, str(w.message), w.filename, w.lineno) for w in caught]
+    seen.printed = out.getvalue()
+    seen.errstate = np.geterr()
+    return seen
+
+
+def positions(error: BaseException) -> list[tuple[Any, ...]]:
+    """(file, function, line, column) of each frame of the traceback below `observe`."""
+    found = []
+    trace = error.__traceback__.tb_next if error.__traceback__ else None
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        places = list(code.co_positions())
+        column = places[trace.tb_lasti // 2][2] if trace.tb_lasti >= 0 else None
+        found.append((code.co_filename, code.co_name, trace.tb_lineno, column))
+        trace = trace.tb_next
+    return found
+
+
+# ---- comparison ----
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Equal Python floats and complexes to the bit."""
+    if isinstance(a, complex):
+        return struct.pack("dd", a.real, a.imag) == struct.pack("dd", b.real, b.imag)
+    return struct.pack("d", a) == struct.pack("d", b)
+
+
+def array_flags(array: np.ndarray) -> dict[str, bool]:
+    names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
+    return {name: array.flags[name] for name in names}
+
+
+class Comparison:
+    """Walks two observations side by side and collects the differences as lines."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.pairs: dict[tuple[int, int], str] = {}
+        self.left: dict[int, int] = {}  # id -> number, in order of first sight
+        self.right: dict[int, int] = {}
+        self.arrays: list[tuple[str, np.ndarray, np.ndarray]] = []
+
+    def differ(self, path: str, what: str, a: Any, b: Any) -> None:
+        self.lines.append(f"{path}: {what}: plain {a!r}, compiled {b!r}")
+
+    def equal(self, path: str, what: str, a: Any, b: Any) -> None:
+        if a != b:
+            self.differ(path, what, a, b)
+
+    def compare(self, path: str, a: Any, b: Any) -> None:
+        if type(a) is not type(b):
+            return self.differ(path, "type", type(a), type(b))
+        if isinstance(a, (float, complex)) and not isinstance(a, np.generic):
+            if not same_bits(a, b):
+                self.differ(path, "bits", a, b)
+            return None
+        if isinstance(a, _ATOMS):
+            return self.equal(path, "value", a, b)
+        if isinstance(a, np.generic) and a.dtype != object:
+            self.equal(path, "dtype", a.dtype, b.dtype)
+            if a.tobytes() != b.tobytes():
+                self.differ(path, "bits", a, b)
+            return None
+        self.identity(path, a, b)
+        if (id(a), id(b)) in self.pairs:
+            return None
+        self.pairs[id(a), id(b)] = path
+        return self.compare_object(path, a, b)
+
+    def identity(self, path: str, a: Any, b: Any) -> None:
+        """Objects must be seen again at the same places on both sides."""
+        if isinstance(a, tuple) and not a:
+            return
+        first = self.left.setdefault(id(a), len(self.left))
+        second = self.right.setdefault(id(b), len(self.right))
+        self.equal(path, "identity (which object it is, by first sight)", first, second)
+
+    def compare_object(self, path: str, a: Any, b: Any) -> None:
+        if isinstance(a, np.ndarray):
+            self.compare_array(path, a, b)
+        elif isinstance(a, (list, tuple)):
+            self.equal(path, "length", len(a), len(b))
+            for i, (x, y) in enumerate(zip(a, b)):
+                self.compare(f"{path}[{i}]", x, y)
+        elif isinstance(a, dict):
+            self.equal(path, "keys", list(map(repr, a)), list(map(repr, b)))
+            for key, x, y in zip(a, a.values(), b.values()):
+                self.compare(f"{path}[{key!r}]", x, y)
+        elif isinstance(a, (set, frozenset)):
+            self.equal(path, "elements", a, b)
+        elif isinstance(a, types.FunctionType):
+            self.equal(path, "code", a.__code__, b.__code__)
+            self.compare(f"{path}.__defaults__", a.__defaults__, b.__defaults__)
+        elif isinstance(a, types.MethodType):
+            self.compare(f"{path}.__self__", a.__self__, b.__self__)
+        elif isinstance(a, (slice, np.dtype, type, types.ModuleType, np.ufunc)):
+            self.equal(path, "value", a, b)
+        elif isinstance(a, BaseException):
+            self.compare(f"{path}.args", a.args, b.args)
+        elif hasattr(a, "__dict__"):
+            self.compare(f"{path}.__dict__", dict(vars(a)), dict(vars(b)))
+
+    def compare_array(self, path: str, a: np.ndarray, b: np.ndarray) -> None:
+        for what in ("dtype", "shape", "strides"):
+            self.equal(path, what, getattr(a, what), getattr(b, what))
+        self.equal(path, "flags", array_flags(a), array_flags(b))
+        self.equal(path, "base is None", a.base is None, b.base is None)
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return
+        self.arrays.append((path, a, b))
+        if a.dtype.hasobject:
+            self.compare(f"{path}.tolist()", a.tolist(), b.tolist())
+        elif a.tobytes() != b.tobytes():
+            self.bits(path, a, b)
+
+    def bits(self, path: str, a: np.ndarray, b: np.ndarray) -> None:
+        size = a.dtype.itemsize
+        x = np.frombuffer(a.tobytes(), np.uint8).reshape(-1, size)
+        y = np.frombuffer(b.tobytes(), np.uint8).reshape(-1, size)
+        wrong = np.flatnonzero((x != y).any(axis=1))
+        where = tuple(int(i) for i in np.unravel_index(wrong[0], a.shape)) if a.ndim else ()
+        what = f"bits of {len(wrong)} of {a.size} elements, first at {where}"
+        self.differ(path, what, a[where], b[where])
+
+    def sharing(self) -> None:
+        """Arrays that overlap on one side overlap alike on the other."""
+        for i, (path, a, b) in enumerate(self.arrays):
+            for other, c, d in self.arrays[:i]:
+                self.equal(f"{path} and {other}", "memory shared", _distance(a, c), _distance(b, d))
+
+    def exceptions(
+        self, path: str, a: BaseException | None, b: BaseException | None, depth: int = 0
+    ) -> None:
+        if a is None or b is None:
+            if a is not b:
+                self.differ(path, "exception", a, b)
+            return
+        self.equal(path, "type", type(a), type(b))
+        self.equal(path, "text", str(a), str(b))
+        self.equal(
+            path,
+            "traceback",
+            positions(a) if depth == 0 else None,
+            positions(b) if depth == 0 else None,
+        )
+        self.equal(path, "notes", getattr(a, "__notes__", None), getattr(b, "__notes__", None))
+        self.equal(path, "suppress", a.__suppress_context__, b.__suppress_context__)
+        if depth < 3:
+            self.exceptions(f"{path}.__cause__", a.__cause__, b.__cause__, depth + 1)
+            self.exceptions(f"{path}.__context__", a.__context__, b.__context__, depth + 1)
+
+
+def _distance(a: np.ndarray, b: np.ndarray) -> int | None:
+    """The bytes between two arrays that overlap, None where they do not."""
+    if a is b or not np.may_share_memory(a, b):
+        return None
+    return a.__array_interface__["data"][0] - b.__array_interface__["data"][0]
+
+
+def differences(plain: Seen, compiled: Seen) -> list[str]:
+    """All that differs between two observations, as lines."""
+    walk = Comparison()
+    walk.exceptions("exception", plain.raised, compiled.raised)
+    walk.compare("arguments", plain.args, compiled.args)
+    walk.compare("result", plain.result, compiled.result)
+    walk.sharing()
+    walk.equal("warnings", "list", plain.warned, compiled.warned)
+    walk.equal("stdout", "text", plain.printed, compiled.printed)
+    walk.equal("np.geterr()", "value", plain.errstate, compiled.errstate)
+    return walk.lines
+
+
+# ---- the check ----
+
+
+def compiled_calls(compiled: Any) -> int:
+    """How many plans of the function have run to their end."""
+    return int(compiled.stats()["plan_runs"])
+
+
+def check(
+    function: Any,
+    *args: Any,
+    calls: int = 2,
+    also: tuple[tuple[Any, ...], ...] = (),
+    captured: bool = True,
+    whole: bool = False,
+    breaks: list[str] | None = None,
+    options: dict[str, Any] | None = None,
+    **kwargs: Any,
+) -> Seen:
+    """Asserts that `function` compiled cannot be told from `function` plain.
+
+    calls     how often it is called with these arguments: cold first, then warm.
+    also      further tuples of arguments, each called twice afterwards with the same compiled function.
+    captured  at least one plan must have been made and have run (False: not asked).
+    whole     no graph break at all.
+    breaks    the codes of the graph breaks of the first call, in order.
+    options   for pycompile.compile.  All other keywords are for the function.
+
+    Returns what the last compiled call let us see.
+    """
+    pycompile.reset()
+    compiled = pycompile.compile(function, **(options or {}))
+    _C.report_begin()
+    try:
+        seen = _compare_calls(function, compiled, args, kwargs, calls)
+    finally:
+        records = _C.report_end()
+    codes = [item["code"] for record in records for item in record.get("breaks") or ()]
+    for other in also:
+        seen = _compare_calls(function, compiled, other, kwargs, 2)
+    name = getattr(function, "__name__", repr(function))
+    if captured:
+        assert any(r["kind"] == "plan" for r in records), f"{name}: no plan was made: {records}"
+        assert compiled_calls(compiled) > 0, f"{name}: no plan has run: {records}"
+    if whole:
+        assert not codes, f"{name}: graph breaks: {records}"
+    if breaks is not None:
+        assert codes == breaks, f"{name}: graph breaks {codes}, wanted {breaks}: {records}"
+    return seen
+
+
+def _compare_calls(function: Any, compiled: Any, args: Any, kwargs: Any, calls: int) -> Seen:
+    for call in range(calls):
+        mine, yours = copied((args, kwargs), {}), copied((args, kwargs), {})
+        plain = observe(function, *mine)
+        seen = observe(compiled, *yours)
+        lines = differences(plain, seen)
+        if lines:
+            name = getattr(function, "__name__", repr(function))
+            text = "\n  ".join(lines)
+            raise AssertionError(
+                f"{name}, call {call + 1}: compiled differs from plain\n  {text}"
+            ) from seen.raised
+    return seen
