@@ -14,7 +14,10 @@ typedef enum {
     SOURCE_SLOT,   /* index: localsplus slot, value stack included */
     SOURCE_CELL,   /* contents of the cell that source `base` is */
     SOURCE_GLOBAL, /* key in the function's globals, else in its builtins; the dict is `object` */
-    SOURCE_ATTR,   /* key: attribute name */
+    SOURCE_ATTR,   /* key: attribute name.  What is stored, no descriptor is run: of a type the raw
+                      entry along its MRO, of a module its dict's, of an instance its own dict's or
+                      its slot's, of a function or a bound method the member (__code__,
+                      __defaults__, __kwdefaults__, __func__, __self__) */
     SOURCE_ITEM,   /* key: constant subscript of a tuple, list or dict */
     SOURCE_CONST,  /* object: the same object for ever (kept alive) */
     SOURCE_TYPE,   /* type(base) */
@@ -39,11 +42,16 @@ typedef enum {
     GUARD_COUNT
 } GuardKind;
 
+/* TYPE: exact type.  IS, GLOBAL: identity (GLOBAL may be watched).  VALUE: exact type and equal
+   value (floats by bits).  INT_RANGE: an exact int in [low, high].  ARRAY: exact array, dtype,
+   rank, flags and the known parts of shape and stride.  SCALAR: array scalar of array.dtype.  KEYS:
+   exact dict whose keys are these, in order.  LENGTH: of an exact tuple or list whose TYPE was
+   guarded.  ATTR_ABSENT: SOURCE_ATTR of `source` with the name `object` would find nothing. */
 typedef struct {
     GuardKind kind;
     SourceId source;
-    SourceId other;   /* SAME, NOT_SAME, NO_OVERLAP */
-    PyObject *object; /* TYPE, IS, VALUE, KEYS… : borrowed from the keep list */
+    SourceId other;    /* SAME, NOT_SAME, NO_OVERLAP */
+    PyObject *object;  /* TYPE, IS, VALUE, KEYS… : borrowed from the keep list */
     int64_t low, high; /* INT_RANGE; LENGTH uses low */
     struct {
         DType dtype;
@@ -62,25 +70,25 @@ typedef int32_t BuildId;
 enum { NO_BUILD = -1 };
 
 typedef enum {
-    BUILD_SOURCE,  /* the object that source `source` reached when the plan began */
-    BUILD_CONST,   /* object */
-    BUILD_BOX,     /* node as an object of the form its type says; once per plan (identity) */
-    BUILD_NULL,    /* C NULL on the value stack */
-    BUILD_TUPLE,   /* args */
-    BUILD_LIST,    /* args */
-    BUILD_SET,     /* args */
-    BUILD_DICT,    /* args: key, value, key, value … */
-    BUILD_SLICE,   /* args: start, stop, step */
-    BUILD_FORMAT,  /* f-string part: args[0], spec args[1] or NO_BUILD; index = conversion */
-    BUILD_STRING,  /* args joined */
-    BUILD_CELL,    /* new cell holding args[0] (or empty) */
+    BUILD_SOURCE,   /* the object that source `source` reached when the plan began */
+    BUILD_CONST,    /* object */
+    BUILD_BOX,      /* node as an object of the form its type says; once per plan (identity) */
+    BUILD_NULL,     /* C NULL on the value stack */
+    BUILD_TUPLE,    /* args */
+    BUILD_LIST,     /* args */
+    BUILD_SET,      /* args */
+    BUILD_DICT,     /* args: key, value, key, value … */
+    BUILD_SLICE,    /* args: start, stop, step */
+    BUILD_FORMAT,   /* f-string part: args[0], spec args[1] or NO_BUILD; index = conversion */
+    BUILD_STRING,   /* args joined */
+    BUILD_CELL,     /* new cell holding args[0] (or empty) */
     BUILD_FUNCTION, /* object: code; args: globals source build, defaults, kwdefaults, annotations,
                        closure (NO_BUILD where absent) */
-    BUILD_METHOD,  /* args: function, self */
-    BUILD_ITER,    /* iter(args[0]) advanced by index items */
-    BUILD_RANGE,   /* args: start, stop, step */
+    BUILD_METHOD,   /* args: function, self */
+    BUILD_ITER,     /* iter(args[0]) advanced by index items */
+    BUILD_RANGE,    /* args: start, stop, step */
     BUILD_INSTANCE, /* object: class; made by object.__new__, attributes by STORE_ATTR */
-    BUILD_CALL,    /* object: callable that is pure on exact builtins; args.  Cannot run user code */
+    BUILD_CALL, /* object: callable that is pure on exact builtins; args.  Cannot run user code */
     /* effects: `result` is nothing */
     EFFECT_STORE_ATTR,   /* args: object, value; object: name */
     EFFECT_DELETE_ATTR,  /* args: object; object: name */
@@ -116,9 +124,9 @@ typedef enum {
 
 typedef struct {
     BreakCode code;
-    char *detail;     /* "call of function 'foo' from module 'bar'" */
-    int file, line;   /* the user's innermost line */
-    char *stack;      /* inlined frames, outermost first, one per line; may be NULL */
+    char *detail;   /* "call of function 'foo' from module 'bar'" */
+    int file, line; /* the user's innermost line */
+    char *stack;    /* inlined frames, outermost first, one per line; may be NULL */
 } Break;
 
 /* ---- exits ---- */
@@ -150,7 +158,7 @@ typedef struct Capture {
     Graph *graph;
     VEC(Source) sources;
     VEC(Guard) guards;
-    VEC(Build) builds; /* in program order */
+    VEC(Build) builds;          /* in program order */
     VEC(SourceId) input_source; /* graph input i is read from this source */
     VEC(Break) breaks;          /* the one that ended capture last */
     Exit exit;

@@ -9,44 +9,52 @@
 
 #include "capture.h"
 
+typedef struct Interp Interp;
+
 typedef enum {
-    V_NULL,     /* C NULL on the stack */
-    V_UNBOUND,  /* an unbound local */
-    V_CONST,    /* a Python object that is known and cannot change: object; guarded if it came from
-                   outside and was asked for (value_const) */
-    V_NODE,     /* a graph value: array, array scalar, or Python scalar that stays symbolic */
-    V_OBJECT,   /* an existing object, opaque but for what guards establish: module, class,
-                   instance, function, dict …; `object` is the real one, for looking only */
-    V_TUPLE,    /* items; named tuples have `type` */
-    V_LIST,     /* items; `mutated` when it came from outside and was changed */
-    V_DICT,     /* keys (constants) in items[2i], values in items[2i+1] */
+    V_NULL,    /* C NULL on the stack */
+    V_UNBOUND, /* an unbound local */
+    V_CONST,   /* a Python object that is known and cannot change: object; guarded if it came from
+                  outside and was asked for (value_const) */
+    V_NODE,    /* a graph value: array, array scalar, or Python scalar that stays symbolic */
+    V_OBJECT,  /* an existing object, opaque but for what guards establish: module, class,
+                  instance, function, dict …; `object` is the real one, for looking only */
+    V_TUPLE,   /* items; named tuples have `type` */
+    V_LIST,    /* items; `mutated` when it came from outside and was changed */
+    V_DICT,    /* keys (constants) in items[2i], values in items[2i+1] */
     V_SET,
-    V_SLICE,    /* items[0..2] */
-    V_RANGE,    /* items[0..2] */
-    V_ITER,     /* over known items: `object_value` is what is iterated, `position` */
-    V_FUNCTION, /* made by MAKE_FUNCTION: code, defaults…, closure cells in items */
-    V_METHOD,   /* items[0] function, items[1] self */
-    V_CELL,     /* items[0] content; made here, or from outside with a source */
-    V_INSTANCE, /* of a plain class, made here: attributes in items as a dict */
+    V_SLICE,          /* items[0..2] */
+    V_RANGE,          /* items[0..2] */
+    V_ITER,           /* over known items: `object_value` is what is iterated, `position` */
+    V_FUNCTION,       /* made by MAKE_FUNCTION: code, defaults…, closure cells in items */
+    V_METHOD,         /* items[0] function, items[1] self */
+    V_CELL,           /* items[0] content; made here, or from outside with a source */
+    V_INSTANCE,       /* of a plain class, made here: attributes in items as a dict */
     V_BUILTIN_METHOD, /* method `name` of items[0] (array, list, dict, str…), not yet called */
-    V_STRING,   /* f-string parts not known while capturing: items */
+    V_STRING,         /* f-string parts not known while capturing: items */
 } ValueKind;
 
 typedef struct Value Value;
 struct Value {
     ValueKind kind;
     SourceId source;  /* NO_SOURCE when made by the program */
-    PyObject *object; /* V_CONST, V_OBJECT: the object; V_FUNCTION: code; borrowed from keep */
+    PyObject *object; /* V_CONST, V_OBJECT: the object; V_FUNCTION: code; V_TUPLE: the tuple itself
+                         when known; V_NODE of FORM_PYTHON: the value seen while capturing, or NULL
+                         when it comes out of an array; borrowed from keep */
     PyTypeObject *type;
-    NodeId node;      /* V_NODE */
+    NodeId node; /* V_NODE: as it was made; value_as_node gives its current version */
     int nitems, cap;
-    Value **items;
-    Value *of;        /* V_ITER: what is iterated */
+    Value **items;     /* of a container from outside: NULL until value_item; of a FORM_PYTHON node:
+                          the operands it was computed from */
+    Value *of;         /* V_ITER: what is iterated */
     Value *globals_of; /* V_FUNCTION */
     int64_t position;
+    const char *name; /* V_BUILTIN_METHOD */
+    int guard;        /* 1 + number of the guard that establishes type or header; 0 none yet */
     bool mutated;
-    bool guarded;     /* its type (and header, for arrays) is under guard already */
-    BuildId built;    /* once it has been asked for as an object */
+    bool guarded;  /* its type (and header, for arrays) is under guard already */
+    bool pinned;   /* V_NODE: shape and strides are constants and guarded */
+    BuildId built; /* 1 + build, once it has been asked for as an object; -1 while being built */
 };
 
 /* One activation: the frame itself or a function inlined into it. */
@@ -54,12 +62,15 @@ typedef struct Activation Activation;
 struct Activation {
     Activation *caller;
     const Decoded *decoded;
-    Value **slots; /* localsplus, then the value stack */
+    Value **slots;   /* localsplus, then the value stack; NULL: not looked at yet (bottom only) */
+    Value **initial; /* bottom only: what each slot's source gave */
     int depth;
     int number; /* the Instr being followed */
+    int file;
     PyObject *globals, *builtins;
-    SourceId globals_source;
     Value *function;
+    Value *result; /* set by RETURN */
+    int back_jumps;
 };
 
 /* The storage behind arrays: its versions.  One per input array or fresh array that is written. */
@@ -75,33 +86,86 @@ typedef struct {
     int storage; /* index into Interp.storages */
 } Version;
 
-typedef struct Interp {
+/* Pointer -> pointer, in the arena. */
+typedef struct {
+    const void **keys;
+    void **values;
+    int len, cap;
+} PointerMap;
+void *map_get(const PointerMap *map, const void *key);
+int map_put(Interp *in, PointerMap *map, const void *key, void *value);
+
+/* An effect as it was met; made into Builds when capture ends. */
+typedef struct {
+    BuildKind kind;
+    int nargs;
+    Value *args[4];
+    PyObject *object;
+    SourceId source;
+    int number;
+} Effect;
+
+/* A global or module attribute that the program stored: read back from here. */
+typedef struct {
+    PyObject *dict, *name;
+    Value *value;
+} StoredGlobal;
+
+struct Interp {
     Capture *out;
     Arena *arena;
     Graph *graph;
     RegionId region;
     const CaptureRequest *request;
     Activation *top, *bottom;
+    int inlined; /* activations above the bottom */
     VEC(Storage) storages;
     VEC(Version) versions;
-    VEC(Value *) inputs; /* by graph input index */
+    VEC(Value *) inputs;  /* by graph input index */
+    VEC(Value *) outside; /* mutable objects met from outside, in order */
+    VEC(Effect) effects;
+    VEC(StoredGlobal) stored_globals;
+    PointerMap by_object; /* real object -> its Value */
     BreakCode break_code; /* set by interp_break */
     char *break_detail;
+    char *break_stack;
+    int break_line, break_file;
     int budget; /* instructions left */
-} Interp;
+    int line;
+    const struct Marks *marks; /* calls not to be inlined, learnt from earlier attempts */
+    bool refuse_writes;
+    int restart_call; /* the bottom's call inside which capture broke, or -1 */
+    bool following;
+};
 
-/* What a handler of an instruction or of a call says: ANSWER_YES went on (result pushed or in *out),
-   ANSWER_NO break (interp_break was called), ANSWER_ERROR error set. */
+/* What a handler of an instruction or of a call says: ANSWER_YES went on (result pushed or in
+   *out), ANSWER_NO break (interp_break was called), ANSWER_ERROR error set. */
 
 /* Records why capture stops here and returns ANSWER_NO. */
 Answer interp_break(Interp *in, BreakCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* ---- value.c: making values; NULL with the error set ---- */
-Value *value_const(Interp *in, PyObject *object); /* keeps it alive */
+Value *value_new(Interp *in, ValueKind kind);
+/* Keeps the object alive.  Exact tuples become V_TUPLE. */
+Value *value_const(Interp *in, PyObject *object);
+/* Like value_const, but steals a new reference; NULL in, NULL out. */
+Value *value_const_new(Interp *in, PyObject *object);
 Value *value_node(Interp *in, NodeId node);
 Value *value_sequence(Interp *in, ValueKind kind, int n, Value *const *items);
+int value_append(Interp *in, Value *sequence, Value *item);
 Value *value_object(Interp *in, PyObject *object, SourceId source);
+/* A borrowed reference to `object` (stolen) kept as long as the capture; NULL in, NULL out. */
+PyObject *keep(Interp *in, PyObject *object);
+/* The i-th entry of items, of a container from outside fetched and guarded at first use.  Always
+   go through this: items[i] may be NULL. */
+Value *value_item(Interp *in, Value *container, int i);
+/* The exact type its object has or would have; NULL when not known.  Guards it. */
+PyTypeObject *value_type(Interp *in, Value *value);
+const char *value_describe(Interp *in, Value *value); /* for breaks; never NULL */
+bool value_is_array(Interp *in, const Value *value);  /* V_NODE of FORM_ARRAY */
+bool value_is_numpy(Interp *in, const Value *value);  /* array, or array scalar, constant or node */
+bool value_is_python_scalar(Interp *in, const Value *value); /* bool, int, float, complex */
 
 /* ---- source.c: from source to value, emitting guards as facts are used ---- */
 /* The value behind a source whose object is `object` now: arrays become inputs, int, float, bool,
@@ -109,16 +173,29 @@ Value *value_object(Interp *in, PyObject *object, SourceId source);
 Value *value_from_source(Interp *in, SourceId source, PyObject *object);
 SourceId source_add(Interp *in, SourceKind kind, SourceId base, int index, PyObject *key,
                     PyObject *object);
+SourceId source_of_const(Interp *in, PyObject *object);
+/* Number of the guard, or -1 with the error set. */
 int guard_add(Interp *in, const Guard *guard);
+int guard_simple(Interp *in, GuardKind kind, SourceId source, PyObject *object);
+/* Guards that a V_OBJECT's type is what it is. */
+int value_guard_type(Interp *in, Value *value);
 
 /* The Python object of a value that is known: a constant, or a symbolic scalar that is an input (it
    becomes a guard on the value), or tuples, slices … of those.  Borrowed.  ANSWER_NO when it
-   depends on array contents. */
+   depends on array contents (no break recorded). */
 Answer value_known(Interp *in, Value *value, PyObject **out);
-/* As a graph node, constants becoming const nodes.  ANSWER_NO when it is no array or scalar. */
+/* As a graph node with constant, guarded shape, in the current version of its storage; constants
+   become const nodes.  Read an array's type only after this.  ANSWER_NO when it is no array or
+   scalar (no break recorded). */
 Answer value_as_node(Interp *in, Value *value, NodeId *out);
-/* Known integer (index, axis, size), guarded. */
+/* The same without the shape becoming known: sizes may be SIZE_DIM and SIZE_STRIDE. */
+Answer value_as_loose_node(Interp *in, Value *value, NodeId *out);
+/* Makes shape and strides constants, guarded. */
+int value_pin(Interp *in, Value *value);
+/* Known integer (index, axis, size), guarded; ANSWER_NO for anything else (no break recorded). */
 Answer value_as_int(Interp *in, Value *value, int64_t *out);
+/* The int stays symbolic but lies in [low, high], guarded; ANSWER_NO when that cannot be had. */
+Answer value_in_range(Interp *in, Value *value, int64_t low, int64_t high);
 
 /* ---- storage.c: which version of its memory an array reads ---- */
 /* The node that gives what the memory of array `node` holds now: `node` itself, or a view of the
@@ -129,6 +206,15 @@ NodeId array_current(Interp *in, NodeId node);
 int storage_of(Interp *in, NodeId node);
 /* `version` (a scatter, a result of a loop) is what the storage of `node` holds from here on. */
 int storage_write(Interp *in, NodeId node, NodeId version);
+
+/* ---- writes.c: in-place writes to arrays from outside ---- */
+/* May the array be written?  Breaks when its memory is read-only or overlaps itself; guards that it
+   is writeable.  Ask before each storage_write. */
+Answer write_allowed(Interp *in, Value *array);
+/* The input whose memory `node` lies in; NULL when the memory was made here. */
+Value *input_of(Interp *in, NodeId node);
+/* At the end: NO_OVERLAP guards and EFFECT_WRITE.  ANSWER_NO: inputs overlap now. */
+Answer writes_finish(Interp *in);
 
 /* ---- ops.c: array semantics on values ---- */
 /* Ufunc application with NumPy's dtype resolution, broadcasting, scalar results; nodes or weak
@@ -146,8 +232,8 @@ Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);
 Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out);
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
 /* `callable` is the real object; ANSWER_NO with break_code BREAK_NONE: not ours to handle. */
-Answer call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args,
-                  PyObject *kwnames, Value **out);
+Answer call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
 Answer array_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);
 bool array_has_method(const char *name);
@@ -162,8 +248,8 @@ Answer builtin_method(Interp *in, Value *self, const char *name, int nargs, Valu
 Answer call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 /* ---- loop.c: for over a range with element reads and writes, kept as a loop region ---- */
-/* At a FOR_ITER whose iterator is a range: ANSWER_YES followed the whole loop as one region node and
-   moved on to its exit; ANSWER_NO with BREAK_NONE: not of that form, unroll it. */
+/* At a FOR_ITER whose iterator is a range: ANSWER_YES followed the whole loop as one region node
+   and moved on to its exit; ANSWER_NO with BREAK_NONE: not of that form, unroll it. */
 Answer capture_loop(Interp *in, Value *iterator);
 
 #endif
