@@ -82,6 +82,11 @@ enum { FP_DIVIDE = 1, FP_OVERFLOW = 2, FP_UNDERFLOW = 4, FP_INVALID = 8 };
 /* -1 with the error set.  Reads NumPy's context variable: tens of ns, so plans call it only after
    a flag was seen, and deopt if the event is one that is reported. */
 int array_error_mask(void);
+/* Around a call of NumPy from a plan: for the running context, events that the program would be
+   told about in any way raise FloatingPointError, which becomes a deopt.  `begin` gives a token, or
+   NULL with the error set; `end` takes it over, keeps a set exception, and is 0 or -1. */
+PyObject *array_errors_raise_begin(void);
+int array_errors_raise_end(PyObject *token);
 /* Hardware flags, for threads of ours: clear, and read as FP_* bits. */
 void fp_flags_clear(void);
 unsigned fp_flags_read(void);

@@ -1,0 +1,219 @@
+/* What Python sees of this folder: hooks for tests and for `python -m pycompile info`. */
+#include "numpy_api.h"
+
+int arrays_module(PyObject *module);
+
+/* dtype, shape and strides out of Python arguments; 0 or -1. */
+static int
+parse_layout(PyObject *dtype, PyObject *shape, PyObject *stride, DType *out, int *rank,
+             int64_t *dims, int64_t *strides)
+{
+    Answer answer = array_dtype_from_object(dtype, out);
+    if (answer == ANSWER_NO) PyErr_SetString(PyExc_TypeError, "unsupported dtype");
+    if (answer != ANSWER_YES) return -1;
+    if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) > MAX_RANK ||
+        (stride != Py_None &&
+         (!PyTuple_Check(stride) || PyTuple_GET_SIZE(stride) != PyTuple_GET_SIZE(shape)))) {
+        PyErr_SetString(PyExc_TypeError, "shape and strides are tuples of one length");
+        return -1;
+    }
+    *rank = (int)PyTuple_GET_SIZE(shape);
+    for (int i = 0; i < *rank; i++) {
+        dims[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, i));
+        if (stride != Py_None) strides[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(stride, i));
+    }
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *
+test_array_new(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *dtype, *shape, *stride = Py_None;
+    DType type;
+    int rank;
+    int64_t dims[MAX_RANK], strides[MAX_RANK];
+    if (!PyArg_ParseTuple(args, "OO|O", &dtype, &shape, &stride)) return NULL;
+    if (parse_layout(dtype, shape, stride, &type, &rank, dims, strides) < 0) return NULL;
+    return array_new(type, rank, dims, stride == Py_None ? NULL : strides);
+}
+
+static PyObject *
+test_array_view(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *base, *dtype, *shape, *stride;
+    long long offset;
+    DType type;
+    int rank;
+    int64_t dims[MAX_RANK], strides[MAX_RANK];
+    if (!PyArg_ParseTuple(args, "O!OOOL", &PyArray_Type, &base, &dtype, &shape, &stride, &offset))
+        return NULL;
+    if (parse_layout(dtype, shape, stride, &type, &rank, dims, strides) < 0) return NULL;
+    return array_view(base, type, rank, dims, strides, offset);
+}
+
+static PyObject *
+test_array_read(PyObject *Py_UNUSED(self), PyObject *object)
+{
+    ArrayHeader header;
+    const char *why = NULL;
+    if (array_read(object, &header, &why) != ANSWER_YES) return PyUnicode_FromString(why);
+    return Py_BuildValue("(iiI)", (int)header.dtype, header.rank, header.flags);
+}
+
+/* Scalar to bytes and back: (same scalar again, the Python scalar), or None. */
+static PyObject *
+test_array_box(PyObject *Py_UNUSED(self), PyObject *scalar)
+{
+    DType dtype;
+    char bytes[16];
+    if (array_scalar_read(scalar, &dtype, bytes) != ANSWER_YES) Py_RETURN_NONE;
+    return Py_BuildValue("(NN)", array_box(dtype, bytes, false), array_box(dtype, bytes, true));
+}
+
+static PyObject *
+test_array_copy(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *dst, *src;
+    ArrayHeader to, from;
+    const char *why = "shapes differ";
+    if (!PyArg_ParseTuple(args, "OO", &dst, &src)) return NULL;
+    if (array_read(dst, &to, &why) != ANSWER_YES || array_read(src, &from, &why) != ANSWER_YES ||
+        to.rank != from.rank || to.dtype != from.dtype ||
+        memcmp(to.shape, from.shape, (size_t)to.rank * sizeof(int64_t)) != 0) {
+        PyErr_SetString(PyExc_TypeError, why);
+        return NULL;
+    }
+    if (array_copy_strided(to.data, to.stride, from.data, from.stride, to.rank, to.shape,
+                           to.dtype) < 0)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* (ufunc, arguments: dtypes or int, float, complex) -> tuple of dtypes, or None. */
+static PyObject *
+test_ufunc_resolve(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *ufunc, *operands;
+    if (!PyArg_ParseTuple(args, "O!O!", &PyUFunc_Type, &ufunc, &PyTuple_Type, &operands))
+        return NULL;
+    int nin = (int)PyTuple_GET_SIZE(operands), nout = ((PyUFuncObject *)ufunc)->nout;
+    Type types[8] = {0};
+    const Type *pointers[8];
+    DType dtypes[16];
+    if (nin > 8 || nout > 8) return PyErr_Format(PyExc_ValueError, "too many operands");
+    for (int i = 0; i < nin; i++) {
+        PyObject *operand = PyTuple_GET_ITEM(operands, i);
+        DType dtype;
+        Answer answer = array_dtype_from_object(operand, &dtype);
+        if (answer != ANSWER_YES) return PyErr_Format(PyExc_TypeError, "bad operand");
+        types[i].dtype = (uint8_t)dtype;
+        types[i].form = PyType_Check(operand) ? FORM_PYTHON : FORM_ARRAY;
+        pointers[i] = &types[i];
+    }
+    Answer answer = ufunc_resolve(ufunc, nin, pointers, nout, dtypes, dtypes + nin);
+    if (answer == ANSWER_ERROR) return NULL;
+    if (answer == ANSWER_NO) Py_RETURN_NONE;
+    PyObject *tuple = PyTuple_New(nin + nout);
+    for (int i = 0; tuple != NULL && i < nin + nout; i++)
+        PyTuple_SET_ITEM(tuple, i, array_dtype_object(dtypes[i]));
+    return tuple;
+}
+
+/* Runs a one-input ufunc's own loop over 1-d arrays; None when there is no such loop. */
+static PyObject *
+test_ufunc_loop(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *ufunc, *in, *out;
+    ArrayHeader from, to;
+    const char *why = NULL;
+    if (!PyArg_ParseTuple(args, "OOO", &ufunc, &in, &out)) return NULL;
+    if (array_read(in, &from, &why) != ANSWER_YES || array_read(out, &to, &why) != ANSWER_YES)
+        return PyErr_Format(PyExc_TypeError, "%s", why);
+    DType dtypes[2] = {from.dtype, to.dtype};
+    UfuncLoop loop;
+    Answer answer = ufunc_loop(ufunc, 1, 1, dtypes, &loop);
+    if (answer == ANSWER_ERROR) return NULL;
+    if (answer == ANSWER_NO) Py_RETURN_NONE;
+    char *data[2] = {from.data, to.data};
+    int64_t strides[2] = {from.stride[0], to.stride[0]};
+    int result = loop.call(loop.context, data, from.shape, strides, loop.auxdata);
+    Py_DECREF(loop.owner);
+    return Py_BuildValue("(iii)", result, loop.needs_api, loop.no_float_error);
+}
+
+static PyObject *
+test_error_mask(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    int mask = array_error_mask();
+    return mask < 0 ? NULL : PyLong_FromLong(mask);
+}
+
+/* Calls `callable` with the errors raised. */
+static PyObject *
+test_errors_raise(PyObject *Py_UNUSED(self), PyObject *callable)
+{
+    PyObject *token = array_errors_raise_begin();
+    if (token == NULL) return NULL;
+    PyObject *result = PyObject_CallNoArgs(callable);
+    if (array_errors_raise_end(token) < 0) Py_CLEAR(result);
+    return result;
+}
+
+static PyObject *
+test_fp_flags(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    double a, b;
+    if (!PyArg_ParseTuple(args, "dd", &a, &b)) return NULL;
+    fp_flags_clear();
+    volatile double x = a, y = b, quotient = x / y;
+    (void)quotient;
+    unsigned flags = fp_flags_read();
+    fp_flags_clear();
+    return Py_BuildValue("(II)", flags, fp_flags_read());
+}
+
+static PyObject *
+py_pool_set_limit(PyObject *Py_UNUSED(self), PyObject *bytes)
+{
+    size_t limit = PyLong_AsSize_t(bytes);
+    if (limit == (size_t)-1 && PyErr_Occurred()) return NULL;
+    pool_set_limit(limit);
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+py_pool_held(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromSize_t(pool_held());
+}
+
+static PyObject *
+py_pool_clear(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    pool_clear();
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"test_array_new", test_array_new, METH_VARARGS, "array_new(dtype, shape, strides=None)."},
+    {"test_array_view", test_array_view, METH_VARARGS,
+     "array_view(base, dtype, shape, strides, offset)."},
+    {"test_array_read", test_array_read, METH_O, "(dtype, rank, flags), or why not."},
+    {"test_array_box", test_array_box, METH_O, "An array scalar read and boxed again."},
+    {"test_array_copy", test_array_copy, METH_VARARGS, "array_copy_strided(dst, src)."},
+    {"test_ufunc_resolve", test_ufunc_resolve, METH_VARARGS, "ufunc_resolve(ufunc, operands)."},
+    {"test_ufunc_loop", test_ufunc_loop, METH_VARARGS, "A ufunc's loop from one array to another."},
+    {"test_error_mask", test_error_mask, METH_NOARGS, "array_error_mask()."},
+    {"test_errors_raise", test_errors_raise, METH_O, "Calls with floating-point errors raised."},
+    {"test_fp_flags", test_fp_flags, METH_VARARGS, "Flags raised by a / b, and after clearing."},
+    {"pool_set_limit", py_pool_set_limit, METH_O, "Bounds the bytes that the pool keeps."},
+    {"pool_held", py_pool_held, METH_NOARGS, "Bytes that the pool keeps."},
+    {"pool_clear", py_pool_clear, METH_NOARGS, "Gives the pool's memory back."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+arrays_module(PyObject *module)
+{
+    return arrays_init() < 0 ? -1 : PyModule_AddFunctions(module, methods);
+}

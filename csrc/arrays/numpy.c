@@ -1,0 +1,146 @@
+/* What a NumPy array is, and how to read its header and those of array scalars.
+
+   Taken: exactly numpy.ndarray, native byte order, the dtypes of graph.h without metadata, at most
+   MAX_RANK axes.  `long long` is left out where it is a second 64-bit integer beside `long`, since
+   results would have to keep it apart (dtype.char 'q'). */
+#define NUMPY_API_OWNER
+#include "numpy_api.h"
+
+#include <stddef.h>
+
+PyArray_Descr *numpy_descr[DT_COUNT];
+PyTypeObject *numpy_scalar_type[DT_COUNT];
+
+/* The C types behind the DTypes; `long` or `long long`, whichever NumPy calls int64. */
+static const int number_of_dtype[DT_COUNT] = {
+    [DT_BOOL] = NPY_BOOL,     [DT_I8] = NPY_INT8,         [DT_I16] = NPY_INT16,
+    [DT_I32] = NPY_INT32,     [DT_I64] = NPY_INT64,       [DT_U8] = NPY_UINT8,
+    [DT_U16] = NPY_UINT16,    [DT_U32] = NPY_UINT32,      [DT_U64] = NPY_UINT64,
+    [DT_F16] = NPY_FLOAT16,   [DT_F32] = NPY_FLOAT32,     [DT_F64] = NPY_FLOAT64,
+    [DT_C64] = NPY_COMPLEX64, [DT_C128] = NPY_COMPLEX128, [DT_OBJECT] = NPY_OBJECT,
+};
+
+enum { NUMBERS = 32 };
+static int8_t dtype_of_number[NUMBERS];
+
+static int
+tables_init(void)
+{
+    memset(dtype_of_number, -1, sizeof(dtype_of_number));
+    for (int i = 0; i < DT_COUNT; i++) {
+        numpy_descr[i] = PyArray_DescrFromType(number_of_dtype[i]);
+        if (numpy_descr[i] == NULL) return -1;
+        numpy_scalar_type[i] = numpy_descr[i]->typeobj;
+        if (i != DT_OBJECT) dtype_of_number[number_of_dtype[i]] = (int8_t)i;
+    }
+    return 0;
+}
+
+int
+arrays_init(void)
+{
+    if (numpy_descr[0] != NULL) return 0;
+    if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) return -1;
+    if (tables_init() < 0 || numpy_errors_init() < 0) return -1;
+    return pool_init();
+}
+
+int
+numpy_dtype_from_number(int type_number)
+{
+    return type_number >= 0 && type_number < NUMBERS ? dtype_of_number[type_number] : -1;
+}
+
+int
+numpy_dtype_from_descr(PyArray_Descr *descr, const char **why)
+{
+    int dtype = numpy_dtype_from_number(descr->type_num);
+    if (dtype < 0) {
+        *why = "unsupported dtype";
+        return -1;
+    }
+    if (descr == numpy_descr[dtype]) return dtype;
+    if (!PyArray_ISNBO(descr->byteorder)) {
+        *why = "foreign byte order";
+        return -1;
+    }
+    if (PyDataType_METADATA(descr) != NULL && PyDataType_METADATA(descr) != Py_None) {
+        *why = "dtype with metadata";
+        return -1;
+    }
+    return dtype;
+}
+
+static unsigned
+flags_read(int flags)
+{
+    unsigned out = 0;
+    if (flags & NPY_ARRAY_C_CONTIGUOUS) out |= ARRAY_C_CONTIGUOUS;
+    if (flags & NPY_ARRAY_F_CONTIGUOUS) out |= ARRAY_F_CONTIGUOUS;
+    if (flags & NPY_ARRAY_ALIGNED) out |= ARRAY_ALIGNED;
+    if (flags & NPY_ARRAY_OWNDATA) out |= ARRAY_OWNS;
+    /* A write that NumPy would warn about (results of broadcast_arrays) is not ours to make. */
+    if ((flags & NPY_ARRAY_WRITEABLE) && !((unsigned)flags & WARN_ON_WRITE)) out |= ARRAY_WRITEABLE;
+    return out;
+}
+
+Answer
+array_read(PyObject *object, ArrayHeader *out, const char **why)
+{
+    if (!PyArray_CheckExact(object)) {
+        *why = PyArray_Check(object) ? "subclass of ndarray" : "not an array";
+        return ANSWER_NO;
+    }
+    const PyArrayObject_fields *array = (const PyArrayObject_fields *)object;
+    int dtype = numpy_dtype_from_descr(array->descr, why);
+    if (dtype < 0) return ANSWER_NO;
+    if (array->nd > MAX_RANK) {
+        *why = "too many axes";
+        return ANSWER_NO;
+    }
+    if (array->flags & NPY_ARRAY_WRITEBACKIFCOPY) {
+        *why = "array with a pending write-back";
+        return ANSWER_NO;
+    }
+    out->data = array->data;
+    out->rank = array->nd;
+    out->dtype = (DType)dtype;
+    out->flags = flags_read(array->flags);
+    out->shape = (const int64_t *)array->dimensions;
+    out->stride = (const int64_t *)array->strides;
+    out->base = array->base;
+    return ANSWER_YES;
+}
+
+bool
+array_is_exact(PyObject *object)
+{
+    return PyArray_CheckExact(object);
+}
+
+char *
+array_data(PyObject *array)
+{
+    return PyArray_BYTES((PyArrayObject *)array);
+}
+
+Answer
+array_scalar_read(PyObject *object, DType *dtype, void *bytes)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    for (int i = 0; i < DT_OBJECT; i++) {
+        if (type != numpy_scalar_type[i]) continue;
+        *dtype = (DType)i;
+        /* PyDoubleScalarObject and its like: the value follows the object header. */
+        memcpy(bytes, (char *)object + offsetof(PyDoubleScalarObject, obval),
+               numpy_itemsize((DType)i));
+        return ANSWER_YES;
+    }
+    return ANSWER_NO;
+}
+
+bool
+array_scalar_check(PyObject *object)
+{
+    return PyArray_IsScalar(object, Generic);
+}

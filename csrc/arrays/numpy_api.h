@@ -1,0 +1,51 @@
+/* NumPy's C API for the files of this folder, and what they share: the table of dtypes. */
+#ifndef PYCOMPILE_NUMPY_API_H
+#define PYCOMPILE_NUMPY_API_H
+
+#include "arrays.h"
+
+#define PY_ARRAY_UNIQUE_SYMBOL pycompile_ARRAY_API
+#define PY_UFUNC_UNIQUE_SYMBOL pycompile_UFUNC_API
+#ifndef NUMPY_API_OWNER
+#define NO_IMPORT_ARRAY
+#define NO_IMPORT_UFUNC
+#endif
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wundef"
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+#include <numpy/ufuncobject.h>
+#pragma GCC diagnostic pop
+
+/* Flag of the arrays that broadcast_arrays gives: a write warns.  NumPy 2.0 ndarraytypes.h keeps it
+   private (1 << 31). */
+#define WARN_ON_WRITE (1u << 31)
+
+/* NumPy's own descriptor and scalar type of each DType; immortal references made by arrays_init. */
+extern PyArray_Descr *numpy_descr[DT_COUNT];
+extern PyTypeObject *numpy_scalar_type[DT_COUNT];
+
+/* -1 for type numbers that we do not take. */
+int numpy_dtype_from_number(int type_number);
+/* Native byte order, no metadata, a type number that we take: the DType, or -1 with *why. */
+int numpy_dtype_from_descr(PyArray_Descr *descr, const char **why);
+
+static inline size_t
+numpy_itemsize(DType dtype)
+{
+    return (size_t)PyDataType_ELSIZE(numpy_descr[dtype]);
+}
+
+int numpy_errors_init(void); /* errors.c */
+int pool_init(void);         /* pool.c */
+
+/* Memory from the pool: `array_new` hands it to an array together with the handler. */
+enum { POOL_SMALLEST = 256 << 10 };
+void *pool_take(size_t bytes); /* NULL: no memory; no error set */
+void pool_give(void *data);
+/* NumPy's data-memory handler for blocks of the pool: a borrowed, immortal capsule. */
+PyObject *pool_handler(void);
+
+#endif

@@ -1,0 +1,176 @@
+/* NumPy as the oracle: dtypes, the loop that a ufunc would choose, and that loop itself.
+
+   All of it calls NumPy's Python-level API and is for compile time.  A refusal of NumPy's (any
+   exception but MemoryError) is ANSWER_NO: the program will hear it from NumPy itself. */
+#include "numpy_api.h"
+
+enum { MAX_OPERANDS = 32 };
+
+/* After a failed call: ANSWER_NO with the exception dropped, unless memory ran out. */
+static Answer
+refused(void)
+{
+    if (PyErr_ExceptionMatches(PyExc_MemoryError)) return ANSWER_ERROR;
+    PyErr_Clear();
+    return ANSWER_NO;
+}
+
+PyObject *
+array_dtype_object(DType dtype)
+{
+    return Py_NewRef((PyObject *)numpy_descr[dtype]);
+}
+
+Answer
+array_dtype_from_object(PyObject *object, DType *out)
+{
+    PyArray_Descr *descr = NULL;
+    if (!PyArray_DescrConverter(object, &descr)) return refused();
+    const char *why;
+    int dtype = numpy_dtype_from_descr(descr, &why);
+    Py_DECREF(descr);
+    if (dtype < 0) return ANSWER_NO;
+    *out = (DType)dtype;
+    return ANSWER_YES;
+}
+
+bool
+ufunc_check(PyObject *object)
+{
+    return PyObject_TypeCheck(object, &PyUFunc_Type);
+}
+
+const char *
+ufunc_name(PyObject *ufunc)
+{
+    const char *name = ((PyUFuncObject *)ufunc)->name;
+    return name != NULL ? name : "?";
+}
+
+/* What resolve_dtypes takes for an argument: a dtype, or int, float, complex for a weak one.
+   Python's bool is not weak.  Borrowed. */
+static PyObject *
+resolve_operand(const Type *type)
+{
+    if (type->form == FORM_PYTHON) {
+        if (type->dtype == DT_I64) return (PyObject *)&PyLong_Type;
+        if (type->dtype == DT_F64) return (PyObject *)&PyFloat_Type;
+        if (type->dtype == DT_C128) return (PyObject *)&PyComplex_Type;
+    }
+    return (PyObject *)numpy_descr[type->dtype];
+}
+
+/* `count` dtypes out of a tuple of dtype objects. */
+static Answer
+read_dtypes(PyObject *tuple, int first, int count, DType *out)
+{
+    for (int i = 0; i < count; i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, first + i);
+        const char *why;
+        int dtype =
+            PyArray_DescrCheck(item) ? numpy_dtype_from_descr((PyArray_Descr *)item, &why) : -1;
+        if (dtype < 0) return ANSWER_NO;
+        out[i] = (DType)dtype;
+    }
+    return ANSWER_YES;
+}
+
+Answer
+ufunc_resolve(PyObject *ufunc, int nin, const Type *const *args, int nout, DType *in, DType *out)
+{
+    PyUFuncObject *u = (PyUFuncObject *)ufunc;
+    if (!ufunc_check(ufunc) || u->nin != nin || u->nout != nout) return ANSWER_NO;
+    if (mem_fault()) {
+        PyErr_NoMemory();
+        return ANSWER_ERROR;
+    }
+    PyObject *operands = PyTuple_New(nin + nout), *resolved = NULL;
+    if (operands == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < nin + nout; i++)
+        PyTuple_SET_ITEM(operands, i, Py_NewRef(i < nin ? resolve_operand(args[i]) : Py_None));
+
+    Answer answer;
+    resolved = PyObject_CallMethod(ufunc, "resolve_dtypes", "(O)", operands);
+    if (resolved == NULL)
+        answer = refused();
+    else if (!PyTuple_Check(resolved) || PyTuple_GET_SIZE(resolved) != nin + nout)
+        answer = ANSWER_NO;
+    else if ((answer = read_dtypes(resolved, 0, nin, in)) == ANSWER_YES)
+        answer = read_dtypes(resolved, nin, nout, out);
+    Py_DECREF(operands);
+    Py_XDECREF(resolved);
+    return answer;
+}
+
+/* First fields of what NumPy documents in the docstring of ufunc._get_strided_loop; the rest
+   differs between versions. */
+typedef struct {
+    StridedLoop strided_loop;
+    void *context;
+    void *auxdata;
+    npy_bool requires_pyapi;
+    npy_bool no_floatingpoint_errors;
+} UfuncCallInfo;
+
+static const char CALL_INFO_NAME[] = "numpy_1.24_ufunc_call_info";
+
+/* Fills `out` from a capsule that _get_strided_loop has completed. */
+static Answer
+read_call_info(PyObject *capsule, UfuncLoop *out)
+{
+    UfuncCallInfo *info = PyCapsule_GetPointer(capsule, CALL_INFO_NAME);
+    if (info == NULL) return refused();
+    if (info->strided_loop == NULL) return ANSWER_NO;
+    *out = (UfuncLoop){
+        .call = info->strided_loop,
+        .context = info->context,
+        .auxdata = info->auxdata,
+        .needs_api = info->requires_pyapi,
+        .no_float_error = info->no_floatingpoint_errors,
+        .owner = Py_NewRef(capsule),
+    };
+    return ANSWER_YES;
+}
+
+/* The dtypes that came back must be the ones asked for: otherwise the loop is another one. */
+static bool
+same_dtypes(PyObject *resolved, int count, const DType *dtypes)
+{
+    DType got[MAX_OPERANDS];
+    if (!PyTuple_Check(resolved) || PyTuple_GET_SIZE(resolved) != count) return false;
+    if (read_dtypes(resolved, 0, count, got) != ANSWER_YES) return false;
+    return memcmp(got, dtypes, (size_t)count * sizeof(DType)) == 0;
+}
+
+Answer
+ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, UfuncLoop *out)
+{
+    int count = nin + nout;
+    PyUFuncObject *u = (PyUFuncObject *)ufunc;
+    if (!ufunc_check(ufunc) || u->nin != nin || u->nout != nout || u->core_enabled)
+        return ANSWER_NO;
+    if (mem_fault()) {
+        PyErr_NoMemory();
+        return ANSWER_ERROR;
+    }
+    PyObject *operands = PyTuple_New(count), *pair = NULL, *none = NULL;
+    if (operands == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < count; i++) PyTuple_SET_ITEM(operands, i, array_dtype_object(dtypes[i]));
+
+    Answer answer = ANSWER_NO;
+    pair = PyObject_CallMethod(ufunc, "_resolve_dtypes_and_context", "(O)", operands);
+    if (pair == NULL) {
+        answer = refused();
+        goto done;
+    }
+    if (!PyTuple_Check(pair) || PyTuple_GET_SIZE(pair) != 2) goto done;
+    if (!same_dtypes(PyTuple_GET_ITEM(pair, 0), count, dtypes)) goto done;
+    PyObject *capsule = PyTuple_GET_ITEM(pair, 1);
+    none = PyObject_CallMethod(ufunc, "_get_strided_loop", "(O)", capsule);
+    answer = none != NULL ? read_call_info(capsule, out) : refused();
+done:
+    Py_DECREF(operands);
+    Py_XDECREF(pair);
+    Py_XDECREF(none);
+    return answer;
+}

@@ -1,0 +1,254 @@
+/* Memory of large outputs: mappings kept warm between arrays, since the first write to fresh pages
+   costs as much as the write itself or more.
+
+   A block is one mapping: a header of 64 bytes, then the data.  Blocks of the size classes (four
+   to an octave) are kept on a list per class when freed, newest first; when what is kept would
+   pass the limit, the blocks freed longest ago are unmapped.  NumPy reaches all this through a
+   data-memory handler that is set in each array, so its own code frees and resizes the data.
+
+       mapping: | Block: size, list links | data ...                         |
+                ^ page boundary           ^ 64 bytes on: what the array sees
+
+   The lock is taken around fork, so that a child finds the lists whole. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "numpy_api.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+typedef struct Block {
+    size_t size; /* of the mapping */
+    struct Block *newer, *older;
+    uint64_t freed_at;
+} Block;
+
+enum { HEADER = 64, PAGE = 4096, CLASSES = 4 * 48, HUGE_PAGES_FROM = 4 << 20 };
+_Static_assert(sizeof(Block) <= HEADER, "the header fits in front of the data");
+
+static struct {
+    pthread_mutex_t lock;
+    Block *newest[CLASSES], *oldest[CLASSES];
+    size_t held, limit;
+    uint64_t clock;
+} pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = (size_t)1 << 30};
+
+/* The class of a mapping of at least `size` bytes, and the size it then has; -1 and whole pages
+   for what is too small to keep. */
+static int
+class_of(size_t size, size_t *rounded)
+{
+    if (size < POOL_SMALLEST) {
+        *rounded = (size + PAGE - 1) / PAGE * PAGE;
+        return -1;
+    }
+    int octave = 63 - __builtin_clzl(size);
+    size_t step = (size_t)1 << (octave - 2);
+    *rounded = (size + step - 1) / step * step;
+    int class = (octave - 18) * 4 + (int)((*rounded - ((size_t)1 << octave)) / step);
+    return class < CLASSES ? class : -1;
+}
+
+static Block *
+block_of(void *data)
+{
+    return (Block *)((char *)data - HEADER);
+}
+
+static Block *
+block_map(size_t size)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return NULL;
+    if (size >= HUGE_PAGES_FROM) madvise(memory, size, MADV_HUGEPAGE);
+    Block *block = memory;
+    block->size = size;
+    return block;
+}
+
+static void
+list_remove(Block *block, int class)
+{
+    *(block->newer ? &block->newer->older : &pool.newest[class]) = block->older;
+    *(block->older ? &block->older->newer : &pool.oldest[class]) = block->newer;
+    pool.held -= block->size;
+}
+
+static void
+list_add(Block *block, int class)
+{
+    block->newer = NULL;
+    block->older = pool.newest[class];
+    *(block->older ? &block->older->newer : &pool.oldest[class]) = block;
+    pool.newest[class] = block;
+    block->freed_at = pool.clock++;
+    pool.held += block->size;
+}
+
+/* Takes the blocks freed longest ago off their lists until at most `most` bytes are held; returns
+   them linked through `older`, to be unmapped outside the lock. */
+static Block *
+shrink_to(size_t most)
+{
+    Block *out = NULL;
+    while (pool.held > most) {
+        int oldest = -1;
+        for (int i = 0; i < CLASSES; i++)
+            if (pool.oldest[i] &&
+                (oldest < 0 || pool.oldest[i]->freed_at < pool.oldest[oldest]->freed_at))
+                oldest = i;
+        if (oldest < 0) break;
+        Block *block = pool.oldest[oldest];
+        list_remove(block, oldest);
+        block->older = out;
+        out = block;
+    }
+    return out;
+}
+
+static void
+unmap_all(Block *block)
+{
+    while (block != NULL) {
+        Block *next = block->older;
+        munmap(block, block->size);
+        block = next;
+    }
+}
+
+void *
+pool_take(size_t bytes)
+{
+    size_t size;
+    if (bytes > PTRDIFF_MAX - ((size_t)1 << 32)) return NULL;
+    int class = class_of(bytes + HEADER, &size);
+    Block *block = NULL;
+    if (class >= 0) {
+        pthread_mutex_lock(&pool.lock);
+        block = pool.newest[class];
+        if (block != NULL) list_remove(block, class);
+        pthread_mutex_unlock(&pool.lock);
+    }
+    if (block == NULL) block = block_map(size);
+    return block != NULL ? (char *)block + HEADER : NULL;
+}
+
+void
+pool_give(void *data)
+{
+    Block *block = block_of(data), *out = block;
+    size_t size;
+    int class = class_of(block->size, &size);
+    block->older = NULL;
+    if (class >= 0) {
+        pthread_mutex_lock(&pool.lock);
+        if (block->size <= pool.limit) {
+            out = shrink_to(pool.limit - block->size);
+            list_add(block, class);
+        }
+        pthread_mutex_unlock(&pool.lock);
+    }
+    unmap_all(out);
+}
+
+void
+pool_set_limit(size_t bytes)
+{
+    pthread_mutex_lock(&pool.lock);
+    pool.limit = bytes;
+    Block *out = shrink_to(bytes);
+    pthread_mutex_unlock(&pool.lock);
+    unmap_all(out);
+}
+
+size_t
+pool_held(void)
+{
+    return pool.held;
+}
+
+void
+pool_clear(void)
+{
+    pthread_mutex_lock(&pool.lock);
+    Block *out = shrink_to(0);
+    pthread_mutex_unlock(&pool.lock);
+    unmap_all(out);
+}
+
+/* ---- NumPy's data-memory handler (NEP 49) ---- */
+
+static void *
+handler_malloc(void *Py_UNUSED(context), size_t size)
+{
+    return pool_take(size);
+}
+
+static void *
+handler_calloc(void *Py_UNUSED(context), size_t count, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
+    void *data = pool_take(bytes);
+    if (data != NULL) memset(data, 0, bytes);
+    return data;
+}
+
+static void
+handler_free(void *Py_UNUSED(context), void *data, size_t Py_UNUSED(size))
+{
+    if (data != NULL) pool_give(data);
+}
+
+/* The kernel moves the pages, so that a resize copies nothing. */
+static void *
+handler_realloc(void *Py_UNUSED(context), void *data, size_t bytes)
+{
+    if (data == NULL) return pool_take(bytes);
+    if (bytes > PTRDIFF_MAX - ((size_t)1 << 32)) return NULL;
+    Block *block = block_of(data);
+    size_t size;
+    class_of(bytes + HEADER, &size);
+    if (size == block->size) return data;
+    void *memory = mremap(block, block->size, size, MREMAP_MAYMOVE);
+    if (memory == MAP_FAILED) return NULL;
+    ((Block *)memory)->size = size;
+    return (char *)memory + HEADER;
+}
+
+static PyDataMem_Handler handler = {
+    .name = "pycompile_pool",
+    .version = 1,
+    .allocator = {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free},
+};
+static PyObject *handler_capsule;
+
+PyObject *
+pool_handler(void)
+{
+    return handler_capsule;
+}
+
+static void
+fork_prepare(void)
+{
+    pthread_mutex_lock(&pool.lock);
+}
+
+static void
+fork_done(void)
+{
+    pthread_mutex_unlock(&pool.lock);
+}
+
+int
+pool_init(void)
+{
+    if (pthread_atfork(fork_prepare, fork_done, fork_done) != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    handler_capsule = PyCapsule_New(&handler, "mem_handler", NULL);
+    return handler_capsule != NULL ? 0 : -1;
+}
