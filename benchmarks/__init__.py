@@ -1,0 +1,1 @@
+"""Benchmarks: `python -m benchmarks [--peers numpy,numba,jax,torch,numexpr] [--json FILE] [--quick]`."""

@@ -1,0 +1,189 @@
+"""What is measured: plain NumPy functions and their arguments, by dtype and size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+try:
+    from scipy.special import ndtr
+except ImportError:  # then the case that uses it is left out
+    ndtr = None
+
+
+def chain(x, bias, residual):
+    """tanh-GELU of x + bias, plus a residual."""
+    y = x + bias
+    return 0.5 * y * (1 + np.tanh(0.7978845608 * (y + 0.044715 * y * y * y))) + residual
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def layernorm(x, gain, bias):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    variance = (centred * centred).mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(variance + 1e-5) * gain + bias
+
+
+def sum_all(x):
+    return x.sum()
+
+
+def column_sum(x):
+    return x.sum(axis=0)
+
+
+def transpose_add(x):
+    return x + x.T
+
+
+def mlp(x, w1, b1, w2, b2):
+    return np.maximum(x @ w1 + b1, 0) @ w2 + b2
+
+
+def small_150(x, a, b, c):
+    for _ in range(50):
+        x = np.maximum(x * a + b, c)
+    return x
+
+
+def tiny(x, y):
+    return x + y
+
+
+def black_scholes(spot, strike, years, rate, sigma):
+    root = sigma * np.sqrt(years)
+    d1 = (np.log(spot / strike) + (rate + sigma * sigma / 2) * years) / root
+    discount = strike * np.exp(-rate * years)
+    call = spot * ndtr(d1) - discount * ndtr(d1 - root)
+    return call, call - spot + discount
+
+
+def jacobi(u):
+    u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+
+
+def pairwise(a, b):
+    difference = a[:, None, :] - b[None, :, :]
+    return np.sqrt((difference * difference).sum(axis=-1))
+
+
+def adam(params, grads, means, squares, rate, step):
+    one, two = 1 - 0.9**step, 1 - 0.999**step
+    for p, g, m, v in zip(params, grads, means, squares):
+        m *= 0.9
+        m += 0.1 * g
+        v *= 0.999
+        v += 0.001 * g * g
+        p -= rate * (m / one) / (np.sqrt(v / two) + 1e-8)
+
+
+def recurrence(x, y, a, n):
+    for i in range(1, n):
+        y[i] = a * y[i - 1] + x[i]
+
+
+RECURRENCE_C = """
+void recurrence(const T *x, T *y, T a, long n) {
+    for (long i = 1; i < n; i++) y[i] = a * y[i - 1] + x[i];
+}
+"""
+
+Arguments = Callable[[np.random.Generator, type, bool], tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A function, its arguments (random, dtype, quick), and for numexpr its expression."""
+
+    name: str
+    function: Callable[..., Any]
+    arguments: Arguments
+    numexpr: str | None = None
+
+
+def _matrix(rows: int, columns: int, extra: tuple[Any, ...] = ()) -> Arguments:
+    """A random matrix (rows / 8 when quick), then row vectors of ones."""
+
+    def make(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
+        n = rows // 8 if quick else rows
+        m = n if rows == columns and quick else columns
+        return (
+            random.standard_normal((n, m)).astype(dtype),
+            *(np.full(m, e, dtype) for e in extra),
+        )
+
+    return make
+
+
+def _chain(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
+    n = 512 if quick else 4096
+    x, residual = random.standard_normal((2, n, n)).astype(dtype)
+    return x, np.full(n, 0.1, dtype), residual
+
+
+def _mlp(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
+    rows = 64 if quick else 512
+    x, w1, w2 = (
+        random.standard_normal(s).astype(dtype) for s in ((rows, 256), (256, 512), (512, 64))
+    )
+    return x, w1, np.zeros(512, dtype), w2, np.zeros(64, dtype)
+
+
+def _vectors(count: int, size: int) -> Arguments:
+    return lambda random, dtype, quick: tuple(random.standard_normal((count, size)).astype(dtype))
+
+
+def _options(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
+    n = 20_000 if quick else 1_000_000
+    spot, strike = random.uniform(50, 150, (2, n)).astype(dtype)
+    years, sigma = random.uniform(0.1, 1, (2, n)).astype(dtype)
+    return spot, strike, years, 0.03, sigma
+
+
+def _pairwise(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
+    n = 200 if quick else 1000
+    return tuple(random.standard_normal((2, n, 16)).astype(dtype))
+
+
+def _adam(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
+    shapes = [(64, 64), (64,), (128, 64)] * 20
+    make = lambda: [random.standard_normal(s).astype(dtype) for s in shapes]
+    return make(), make(), make(), [abs(v) for v in make()], 1e-3, 10
+
+
+def _recurrence(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
+    n = 20_000 if quick else 1_000_000
+    return random.standard_normal(n).astype(dtype), np.zeros(n, dtype), 0.99, n
+
+
+CASES = [
+    Case(
+        "chain 4096x4096",
+        chain,
+        _chain,
+        "0.5*(x+bias)*(1+tanh(0.7978845608*((x+bias)+0.044715*(x+bias)**3)))+residual",
+    ),
+    Case("softmax 4096x4096", softmax, _matrix(4096, 4096)),
+    Case("softmax 4096x1024", softmax, _matrix(4096, 1024)),
+    Case("layernorm 4096x4096", layernorm, _matrix(4096, 4096, (1.5, 0.1))),
+    Case("layernorm 4096x1024", layernorm, _matrix(4096, 1024, (1.5, 0.1))),
+    Case("sum of all 4096x4096", sum_all, _matrix(4096, 4096), "sum(x)"),
+    Case("column sum 4096x4096", column_sum, _matrix(4096, 4096)),
+    Case("x + x.T 4096x4096", transpose_add, _matrix(4096, 4096)),
+    Case("MLP 512x256x512x64", mlp, _mlp),
+    Case("150 small ops", small_150, _vectors(4, 1000)),
+    Case("one tiny op", tiny, _vectors(2, 8), "x + y"),
+    Case("Jacobi 2048x2048", jacobi, _matrix(2048, 2048)),
+    Case("pairwise 1000x1000x16", pairwise, _pairwise),
+    Case("Adam, 60 arrays", adam, _adam),
+    Case("recurrence 1e6", recurrence, _recurrence),
+]
+if ndtr is not None:
+    CASES.insert(-4, Case("Black-Scholes 1e6", black_scholes, _options))

@@ -1,0 +1,45 @@
+"""Child process: first calls of the examples' functions, with the disk cache as it is.  Prints JSON.
+
+A first call's own time is what it takes beyond a steady one.
+"""
+
+import copy
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "examples"))
+
+import network  # noqa: E402
+import options  # noqa: E402
+import photo  # noqa: E402
+import terrain  # noqa: E402
+
+from pycompile import _C  # noqa: E402
+
+
+def main() -> None:
+    found = {}
+    for module in (photo, terrain, options, network):
+        for name, (function, arguments) in module.FUNCTIONS.items():
+            args = copy.deepcopy(arguments())
+            _C.reset()
+            _C.report_begin()
+            times = []
+            for _ in range(4):
+                began = time.perf_counter()
+                function(*args)
+                times.append(time.perf_counter() - began)
+            records = _C.report_end()
+            found[name] = {
+                "seconds": times[0] - statistics.median(times[1:]),
+                "plans": sum(record["kind"] == "plan" for record in records),
+                "instructions": sum(record.get("instructions") or 0 for record in records),
+                "capture": sum((r.get("seconds") or {}).get("capture", 0.0) for r in records),
+            }
+    print(json.dumps(found))
+
+
+main()

@@ -1,0 +1,86 @@
+"""Times by interleaved repeats: all contenders of a case take turns, each turn's medians count."""
+
+from __future__ import annotations
+
+import copy
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.cases import Case
+from benchmarks.peers import PEERS, Unsupported
+
+Call = Callable[[], Any]
+
+
+def same_bits(a: Any, b: Any) -> bool:
+    """Equal types, dtypes, shapes and bits, through tuples and lists."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(same_bits, a, b))
+    if isinstance(a, (np.ndarray, np.generic)):
+        return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+    return bool(a == b)
+
+
+def bits_agree(case: Case, args: tuple[Any, ...]) -> bool:
+    """Whether pycompile's results and written arguments are NumPy's, cold and warm."""
+    mine, yours = copy.deepcopy(args), copy.deepcopy(args)
+    plain, compiled = PEERS["numpy"](case, mine), PEERS["pycompile"](case, yours)
+    return all(same_bits((plain(), mine), (compiled(), yours)) for _ in range(2))
+
+
+def inner_count(call: Call, at_least: float) -> int:
+    """How many calls take about `at_least` seconds."""
+    count = 1
+    while True:
+        began = time.perf_counter()
+        for _ in range(count):
+            call()
+        took = time.perf_counter() - began
+        if took >= at_least / 2:
+            return max(1, round(count * at_least / took))
+        count *= 4
+
+
+def interleaved(calls: dict[str, Call], rounds: int, at_least: float) -> dict[str, float]:
+    """Median seconds per call."""
+    counts = {name: inner_count(call, at_least) for name, call in calls.items()}
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            began = time.perf_counter()
+            for _ in range(counts[name]):
+                call()
+            times[name].append((time.perf_counter() - began) / counts[name])
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def run_case(case: Case, dtype: type, peers: list[str], quick: bool) -> dict[str, Any]:
+    """One row: seconds by contender, why others are missing, whether the bits agree."""
+    args = case.arguments(np.random.default_rng(0), dtype, quick)
+    row: dict[str, Any] = {"case": case.name, "dtype": np.dtype(dtype).name, "missing": {}}
+    row["bits"] = bits_agree(case, args)
+    calls: dict[str, Call] = {}
+    for name in ["numpy", "pycompile", *(p for p in peers if p != "numpy"), "C -O2"]:
+        try:
+            call = PEERS[name](case, copy.deepcopy(args))
+            call()
+            call()
+        except Unsupported as why:
+            row["missing"][name] = str(why)
+        except Exception as why:  # a peer that cannot run a case is a result, not a failure
+            if name in ("numpy", "pycompile"):
+                raise
+            row["missing"][name] = (
+                f"{type(why).__name__}: {str(why).splitlines()[0] if str(why) else ''}"
+            )
+        else:
+            calls[name] = call
+    rounds, at_least = (5, 0.002) if quick else (11, 0.01)
+    row["seconds"] = interleaved(calls, rounds, at_least)
+    return row
