@@ -71,7 +71,8 @@ typedef struct {
 } Type;
 
 size_t dtype_size(DType dtype);
-const char *dtype_name(DType dtype); /* "f32" */
+const char *dtype_name(DType dtype);      /* "f32" */
+const char *dtype_long_name(DType dtype); /* "float32", as the array libraries call it */
 /* -1 when the name is unknown; sets no error. */
 int dtype_from_name(const char *name);
 bool dtype_is_float(DType dtype);
@@ -105,7 +106,7 @@ typedef enum {
     KIND_POINTWISE, /* one scalar expression per element, broadcasting its arguments */
     KIND_UFUNC,     /* pointwise by a block call into the ufunc in attrs.object */
     KIND_REDUCTION, /* attrs.ints = axes, ascending; attrs.keepdims */
-    KIND_SCAN,      /* cumulative along attrs.axis */
+    KIND_SCAN,      /* cumulative along axis attrs.index */
     KIND_VIEW,      /* no data: the type says where it lies in its storage */
     KIND_COPY,      /* a fresh array with the argument's elements */
     KIND_SCATTER,   /* args: old version, value; the view written is described by attrs.view */
@@ -154,7 +155,7 @@ int op_from_ufunc(const char *ufunc_name);
 typedef struct {
     PyObject *object;  /* borrowed from Graph.keep: constant, ufunc, callable */
     PyObject *kwnames; /* borrowed from Graph.keep: tuple of str, or NULL (extern) */
-    int64_t *ints;    /* axes, permutation, slice bounds: for the printed form and for passes */
+    int64_t *ints;     /* axes, permutation, slice bounds: for the printed form and for passes */
     int nints;
     int64_t index;
     double number;
@@ -257,10 +258,21 @@ Type type_scalar(DType dtype, Form form);
 bool type_is_contiguous(const Graph *g, const Type *type); /* C order, dense */
 int64_t type_elements(const Graph *g, const Type *type);   /* by hints where symbolic */
 
+/* ---- constant.c: values known while compiling ---- */
+/* The bytes (16 at most) of a scalar of this dtype: from a Python number, converted as C does it, or
+   from an array scalar or rank-0 array that has the dtype.  -1 with TypeError set. */
+int constant_read(PyObject *value, DType dtype, void *bytes);
+
 /* ---- print.c, parse.c, verify.c ---- */
-/* One line per node: `%3: f32[4,5] = add(%1, %2)  # file.py:12`.  Free of addresses; parses back. */
+/* One line per node: `%3: f32[4,5] = add(%1, %2)  # file.py:12`.  Free of addresses; parses back.
+   The form is described at the top of print.c. */
 int graph_print(const Graph *g, Text *out);
-/* NULL with ValueError (line and reason) or MemoryError set. */
+/* One node without its position and regions. */
+void node_print(const Graph *g, NodeId id, Text *out);
+void type_print(const Graph *g, const Type *type, Text *out);
+/* An expression in Python's syntax: d0_1 is the length of input %0 along axis 1, t0_1 its stride. */
+void size_print(const Graph *g, SizeId size, Text *out);
+/* NULL with ValueError (line and reason) or MemoryError set.  `@n` in the text is keep[n]. */
 Graph *graph_parse(Arena *arena, PyObject *keep, const char *text);
 /* 0, or -1 with SystemError naming the node and the broken rule. */
 int graph_verify(const Graph *g);
@@ -269,5 +281,7 @@ int graph_verify(const Graph *g);
 extern PyTypeObject GraphView_Type;
 /* A new reference to a snapshot that owns what it needs; NULL with the error set. */
 PyObject *graph_view(const Graph *g);
+/* The graph that a snapshot (or a str) shows, read from its text; NULL with the error set. */
+Graph *graph_from_view(Arena *arena, PyObject *keep, PyObject *view);
 
 #endif

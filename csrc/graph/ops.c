@@ -7,27 +7,27 @@
 enum { DTYPE_INTEGER = 1, DTYPE_SIGNED = 2, DTYPE_FLOAT = 4, DTYPE_COMPLEX = 8 };
 
 typedef struct {
-    const char *name;
+    const char *name, *long_name;
     uint8_t size;
     uint8_t traits;
 } DTypeInfo;
 
 static const DTypeInfo dtypes[] = {
-    [DT_BOOL] = {"bool", 1, 0},
-    [DT_I8] = {"i8", 1, DTYPE_INTEGER | DTYPE_SIGNED},
-    [DT_I16] = {"i16", 2, DTYPE_INTEGER | DTYPE_SIGNED},
-    [DT_I32] = {"i32", 4, DTYPE_INTEGER | DTYPE_SIGNED},
-    [DT_I64] = {"i64", 8, DTYPE_INTEGER | DTYPE_SIGNED},
-    [DT_U8] = {"u8", 1, DTYPE_INTEGER},
-    [DT_U16] = {"u16", 2, DTYPE_INTEGER},
-    [DT_U32] = {"u32", 4, DTYPE_INTEGER},
-    [DT_U64] = {"u64", 8, DTYPE_INTEGER},
-    [DT_F16] = {"f16", 2, DTYPE_FLOAT | DTYPE_SIGNED},
-    [DT_F32] = {"f32", 4, DTYPE_FLOAT | DTYPE_SIGNED},
-    [DT_F64] = {"f64", 8, DTYPE_FLOAT | DTYPE_SIGNED},
-    [DT_C64] = {"c64", 8, DTYPE_COMPLEX | DTYPE_SIGNED},
-    [DT_C128] = {"c128", 16, DTYPE_COMPLEX | DTYPE_SIGNED},
-    [DT_OBJECT] = {"object", sizeof(void *), 0},
+    [DT_BOOL] = {"bool", "bool", 1, 0},
+    [DT_I8] = {"i8", "int8", 1, DTYPE_INTEGER | DTYPE_SIGNED},
+    [DT_I16] = {"i16", "int16", 2, DTYPE_INTEGER | DTYPE_SIGNED},
+    [DT_I32] = {"i32", "int32", 4, DTYPE_INTEGER | DTYPE_SIGNED},
+    [DT_I64] = {"i64", "int64", 8, DTYPE_INTEGER | DTYPE_SIGNED},
+    [DT_U8] = {"u8", "uint8", 1, DTYPE_INTEGER},
+    [DT_U16] = {"u16", "uint16", 2, DTYPE_INTEGER},
+    [DT_U32] = {"u32", "uint32", 4, DTYPE_INTEGER},
+    [DT_U64] = {"u64", "uint64", 8, DTYPE_INTEGER},
+    [DT_F16] = {"f16", "float16", 2, DTYPE_FLOAT | DTYPE_SIGNED},
+    [DT_F32] = {"f32", "float32", 4, DTYPE_FLOAT | DTYPE_SIGNED},
+    [DT_F64] = {"f64", "float64", 8, DTYPE_FLOAT | DTYPE_SIGNED},
+    [DT_C64] = {"c64", "complex64", 8, DTYPE_COMPLEX | DTYPE_SIGNED},
+    [DT_C128] = {"c128", "complex128", 16, DTYPE_COMPLEX | DTYPE_SIGNED},
+    [DT_OBJECT] = {"object", "object", sizeof(void *), 0},
 };
 _Static_assert(COUNT_OF(dtypes) == DT_COUNT, "a row per dtype");
 
@@ -41,6 +41,12 @@ const char *
 dtype_name(DType dtype)
 {
     return dtypes[dtype].name;
+}
+
+const char *
+dtype_long_name(DType dtype)
+{
+    return dtypes[dtype].long_name;
 }
 
 int

@@ -3,7 +3,8 @@
    Hash-consed: equal expressions have equal ids, so a comparison of ids is a comparison of sizes.
    For that every expression has one form:
    - a sum is (… (term + term) …) + constant, a product constant * (… (factor * factor) …);
-   - terms and factors are in order of id; a sum's constant comes last and a product's first;
+   - terms and factors are in order of what they name; a sum's constant comes last, a product's
+     first;
    - 0 and 1 vanish, constants are folded.  Sums are not distributed over products except by a
      constant, and like terms are not collected: those would be found unequal, never wrongly equal.
  */
@@ -99,18 +100,35 @@ split_product(const Graph *g, SizeId id, int64_t *constant)
     return size->b;
 }
 
-/* Inserts one term (factor) into a left-leaning chain that is in order of id. */
+/* An order of terms that does not depend on when they were made: symbols by node, kind and axis,
+   then what is made of them. */
+static int
+compare(const Graph *g, SizeId x, SizeId y)
+{
+    const Size *a = &g->sizes.at[x], *b = &g->sizes.at[y];
+    bool a_symbol = a->kind < SIZE_ADD, b_symbol = b->kind < SIZE_ADD;
+    if (x == y) return 0;
+    if (a_symbol != b_symbol) return a_symbol ? -1 : 1;
+    if (a->node != b->node) return a->node < b->node ? -1 : 1;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
+    if (a->kind == SIZE_CONST) return a->value < b->value ? -1 : 1;
+    if (a_symbol) return a->axis < b->axis ? -1 : 1;
+    int order = compare(g, a->a, b->a);
+    return order != 0 ? order : compare(g, a->b, b->b);
+}
+
+/* Inserts one term (factor) into a left-leaning chain that is in order. */
 static SizeId
 chain_insert(Graph *g, SizeKind kind, SizeId chain, SizeId term)
 {
     const Size *last = &g->sizes.at[chain];
     if (last->kind == kind) {
         SizeId a = last->a, b = last->b;
-        if (term >= b) return pair(g, kind, chain, term);
+        if (compare(g, term, b) >= 0) return pair(g, kind, chain, term);
         SizeId rest = chain_insert(g, kind, a, term);
         return rest == NO_SIZE ? NO_SIZE : pair(g, kind, rest, b);
     }
-    return chain <= term ? pair(g, kind, chain, term) : pair(g, kind, term, chain);
+    return compare(g, chain, term) <= 0 ? pair(g, kind, chain, term) : pair(g, kind, term, chain);
 }
 
 static SizeId

@@ -1,5 +1,5 @@
 /* Shapes and strides of fresh arrays, as NumPy lays them out. */
-#include "graph.h"
+#include "form.h"
 
 Type
 type_scalar(DType dtype, Form form)
@@ -102,6 +102,24 @@ bool
 type_is_contiguous(const Graph *g, const Type *type)
 {
     return is_dense(g, type, true);
+}
+
+bool
+type_is_natural(const Graph *g, const Type *type)
+{
+    for (int i = type->rank - 1, inner = -1; i >= 0; inner = i--) {
+        SizeId stride = type->stride[i];
+        if (inner < 0) {
+            if (!size_is_const(g, stride) ||
+                size_value(g, stride) != (int64_t)dtype_size((DType)type->dtype))
+                return false;
+        } else if (is_zero(g, type->shape[inner])) {
+            if (stride != type->stride[inner]) return false;
+        } else if (!is_product(g, stride, type->stride[inner], type->shape[inner])) {
+            return false;
+        }
+    }
+    return true;
 }
 
 int64_t

@@ -1,0 +1,390 @@
+/* What a well-formed graph is.  Every rule is a few lines here; the message names the node, the
+   rule and shows the node's line. */
+#include "form.h"
+
+typedef struct {
+    const Graph *g;
+    uint8_t *visible; /* by NodeId: may be used where the walk is */
+    uint8_t *placed;  /* by NodeId: has its place in a region */
+} Check;
+
+static int
+broken(const Check *c, NodeId id, const char *rule)
+{
+    const Node *node = graph_node(c->g, id);
+    const char *file =
+        node->file >= 0 && node->file < c->g->files.len ? c->g->files.at[node->file] : "?";
+    PyErr_Format(PyExc_SystemError, "graph: %%%d (%s, %s:%d): %s", id, op_info(node->op)->name,
+                 file, node->line, rule);
+    return -1;
+}
+
+#define RULE(holds, text)                                                                          \
+    if (!(holds)) return broken(c, id, text)
+
+static bool
+size_exists(const Graph *g, SizeId size)
+{
+    return size >= 0 && size < g->sizes.len;
+}
+
+static bool
+same_shape(const Type *a, const Type *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, sizeof(SizeId) * a->rank) == 0;
+}
+
+static bool
+same_type(const Type *a, const Type *b)
+{
+    return a->dtype == b->dtype && a->form == b->form && same_shape(a, b);
+}
+
+static bool
+same_layout(const Type *a, const Type *b)
+{
+    return same_type(a, b) && memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0;
+}
+
+static bool
+is_one(const Graph *g, SizeId size)
+{
+    return size_is_const(g, size) && size_value(g, size) == 1;
+}
+
+/* `from` broadcasts to the shape of `to`. */
+static bool
+broadcasts(const Graph *g, const Type *from, const Type *to)
+{
+    int lead = to->rank - from->rank;
+    if (lead < 0) return false;
+    for (int i = 0; i < from->rank; i++)
+        if (!is_one(g, from->shape[i]) && from->shape[i] != to->shape[lead + i]) return false;
+    return true;
+}
+
+/* ---- types ---- */
+
+static int
+check_layout(const Check *c, NodeId id, const Type *type)
+{
+    const Graph *g = c->g;
+    RULE(type->dtype < DT_COUNT, "unknown dtype");
+    RULE(type->rank <= MAX_RANK, "too many axes");
+    for (int i = 0; i < type->rank; i++) {
+        RULE(size_exists(g, type->shape[i]), "an axis has no length");
+        RULE(size_exists(g, type->stride[i]), "an axis has no stride");
+        RULE(size_value(g, type->shape[i]) >= 0, "a length is negative");
+    }
+    RULE(type->offset == NO_SIZE || size_exists(g, type->offset), "the offset is no size");
+    return 0;
+}
+
+static int
+check_type(const Check *c, NodeId id)
+{
+    const Type *type = &graph_node(c->g, id)->type;
+    if (check_layout(c, id, type) < 0) return -1;
+    RULE(type->form == FORM_ARRAY || type->rank == 0, "only arrays have axes");
+    RULE((type->form == FORM_OBJECT) == (type->dtype == DT_OBJECT),
+         "dtype object and form object go together");
+    if (type->form == FORM_PYTHON)
+        RULE(type->dtype == DT_BOOL || type->dtype == DT_I64 || type->dtype == DT_F64 ||
+                 type->dtype == DT_C128,
+             "Python has no number of this dtype");
+    return 0;
+}
+
+static const Type *
+arg_type(const Check *c, const Node *node, int i)
+{
+    return &graph_node(c->g, node->args[i])->type;
+}
+
+/* ---- kinds ---- */
+
+static int
+check_elementwise(const Check *c, NodeId id, const Node *node)
+{
+    for (int i = 0; i < node->nargs; i++) {
+        RULE(arg_type(c, node, i)->dtype != DT_OBJECT, "an argument is no number");
+        RULE(node->type.dtype == DT_OBJECT || broadcasts(c->g, arg_type(c, node, i), &node->type),
+             "an argument does not broadcast to the result");
+    }
+    return 0;
+}
+
+static int
+check_pointwise(const Check *c, NodeId id, const Node *node)
+{
+    const OpInfo *info = op_info(node->op);
+    int first = node->op == OP_where ? 1 : 0;
+    RULE(node->type.dtype != DT_OBJECT, "the result is no number");
+    for (int i = first + 1; i < node->nargs; i++)
+        RULE(arg_type(c, node, i)->dtype == arg_type(c, node, first)->dtype,
+             "the arguments differ in dtype: casts are nodes");
+    if (node->op == OP_where) {
+        RULE(arg_type(c, node, 0)->dtype == DT_BOOL, "the condition is no bool");
+        RULE(arg_type(c, node, 1)->dtype == node->type.dtype, "the result has another dtype");
+    }
+    if (info->flags & OPF_COMPARES) RULE(node->type.dtype == DT_BOOL, "the result is no bool");
+    return check_elementwise(c, id, node);
+}
+
+static int
+check_reduction(const Check *c, NodeId id, const Node *node)
+{
+    const Type *from = arg_type(c, node, 0);
+    const Attrs *attrs = &node->attrs;
+    for (int i = 0; i < attrs->nints; i++) {
+        RULE(attrs->ints[i] >= 0 && attrs->ints[i] < from->rank, "an axis is out of range");
+        RULE(i == 0 || attrs->ints[i - 1] < attrs->ints[i], "the axes are not ascending");
+    }
+    int rank = attrs->keepdims ? from->rank : from->rank - attrs->nints;
+    RULE(node->type.rank == rank, "the result's rank is wrong");
+    for (int axis = 0, k = 0, to = 0; axis < from->rank; axis++) {
+        bool reduced = k < attrs->nints && attrs->ints[k] == axis;
+        if (reduced) k++;
+        if (reduced && attrs->keepdims) {
+            RULE(is_one(c->g, node->type.shape[to]), "a kept axis is not 1 long");
+        }
+        if (!reduced)
+            RULE(node->type.shape[to] == from->shape[axis], "the result's shape is wrong");
+        if (!reduced || attrs->keepdims) to++;
+    }
+    return 0;
+}
+
+static int
+check_view(const Check *c, NodeId id, const Node *node)
+{
+    const Node *base = graph_node(c->g, node->args[0]);
+    RULE(node->storage == base->storage, "a view lies in its argument's storage");
+    RULE(node->type.dtype == base->type.dtype || node->op == OP_as_strided,
+         "a view has its argument's dtype");
+    RULE(node->type.form == FORM_ARRAY, "a view is an array");
+    RULE(base->type.form == FORM_ARRAY, "only arrays have views");
+    return 0;
+}
+
+static int
+check_scatter(const Check *c, NodeId id, const Node *node)
+{
+    const Node *old = graph_node(c->g, node->args[0]);
+    const Type *view = node->attrs.view;
+    RULE(old->storage == node->args[0], "what is written must be a whole storage");
+    RULE(same_layout(&old->type, &node->type), "the new version has another type than the old");
+    RULE(view != NULL, "no view says what is written");
+    if (check_layout(c, id, view) < 0) return -1;
+    RULE(arg_type(c, node, 1)->dtype == node->type.dtype, "the value has another dtype");
+    RULE(broadcasts(c->g, arg_type(c, node, 1), view), "the value does not broadcast to the view");
+    return 0;
+}
+
+static int
+check_result(const Check *c, NodeId id, const Node *node)
+{
+    const Node *of = graph_node(c->g, node->args[0]);
+    int64_t index = node->attrs.index;
+    OpKind kind = op_info(of->op)->kind;
+    RULE(kind == KIND_EXTERN || kind == KIND_UFUNC || kind == KIND_REGION,
+         "the argument has no results");
+    RULE(of->type.dtype == DT_OBJECT, "the argument is its own result");
+    RULE(index >= 0, "a result's number is negative");
+    if (kind != KIND_REGION) return 0;
+    const Region *region = &c->g->regions.at[of->region[0]];
+    RULE(index < region->results.len, "the region has fewer results");
+    NodeId from = of->op == OP_loop ? of->args[3 + index] : region->results.at[index];
+    RULE(same_type(&graph_node(c->g, from)->type, &node->type), "the result's type is wrong");
+    return 0;
+}
+
+static int
+check_element(const Check *c, NodeId id, const Node *node)
+{
+    RULE(arg_type(c, node, 0)->form == FORM_ARRAY, "only arrays have elements");
+    RULE(arg_type(c, node, 1)->dtype == DT_I64 && arg_type(c, node, 1)->rank == 0,
+         "the index is no int");
+    if (node->op == OP_element_load) {
+        RULE(node->type.rank == 0, "an element has no axes");
+        RULE(node->type.dtype == arg_type(c, node, 0)->dtype, "the element has another dtype");
+        return 0;
+    }
+    RULE(same_layout(arg_type(c, node, 0), &node->type), "the new version has another type");
+    RULE(arg_type(c, node, 2)->rank == 0, "the value is no scalar");
+    RULE(arg_type(c, node, 2)->dtype == node->type.dtype, "the value has another dtype");
+    return 0;
+}
+
+static int
+check_kind(const Check *c, NodeId id, const Node *node)
+{
+    switch (op_info(node->op)->kind) {
+    case KIND_INPUT: RULE(node->attrs.index >= 0, "an input has no number"); return 0;
+    case KIND_CONST: RULE(node->attrs.object != NULL, "a constant has no value"); return 0;
+    case KIND_POINTWISE: return check_pointwise(c, id, node);
+    case KIND_UFUNC:
+        RULE(node->attrs.object != NULL, "no ufunc");
+        return check_elementwise(c, id, node);
+    case KIND_REDUCTION: return check_reduction(c, id, node);
+    case KIND_SCAN:
+        RULE(node->attrs.index >= 0 && node->attrs.index < arg_type(c, node, 0)->rank,
+             "the axis is out of range");
+        RULE(same_shape(arg_type(c, node, 0), &node->type), "the result's shape is wrong");
+        return 0;
+    case KIND_VIEW: return check_view(c, id, node);
+    case KIND_COPY:
+        RULE(node->op != OP_copy || same_shape(arg_type(c, node, 0), &node->type),
+             "the copy has another shape");
+        for (int i = 0; i < node->nargs; i++)
+            RULE(arg_type(c, node, i)->dtype == node->type.dtype, "the copy has another dtype");
+        return 0;
+    case KIND_SCATTER: return check_scatter(c, id, node);
+    case KIND_FILL: return 0;
+    case KIND_MATMUL:
+        RULE(arg_type(c, node, 0)->dtype == node->type.dtype &&
+                 arg_type(c, node, 1)->dtype == node->type.dtype,
+             "the factors have other dtypes");
+        return 0;
+    case KIND_EXTERN: RULE(node->attrs.object != NULL, "nothing to call"); return 0;
+    case KIND_RESULT: return check_result(c, id, node);
+    case KIND_PYTHON:
+        RULE(node->type.form == FORM_PYTHON, "Python's arithmetic gives Python's numbers");
+        for (int i = 0; i < node->nargs; i++)
+            RULE(arg_type(c, node, i)->rank == 0 && arg_type(c, node, i)->dtype != DT_OBJECT,
+                 "an argument is no scalar");
+        return 0;
+    case KIND_ELEMENT: return check_element(c, id, node);
+    case KIND_REGION: return 0; /* check_regions */
+    }
+    return broken(c, id, "unknown kind");
+}
+
+/* ---- nodes and regions ---- */
+
+static int check_region(Check *c, RegionId id);
+
+static int
+check_carried(const Check *c, NodeId id, const Node *node)
+{
+    const Region *body = &c->g->regions.at[node->region[0]];
+    int carried = node->nargs - 3;
+    RULE(carried >= 0, "a loop needs start, stop and step");
+    RULE(body->params.len == carried + 1, "a loop's params are its variable and what it carries");
+    RULE(body->results.len == carried, "a loop gives as much as it carries");
+    for (int i = 0; i < 3; i++)
+        RULE(arg_type(c, node, i)->dtype == DT_I64 && arg_type(c, node, i)->rank == 0,
+             "start, stop and step are ints");
+    for (int i = 0; i < carried; i++) {
+        const Type *first = arg_type(c, node, 3 + i);
+        RULE(same_type(first, &graph_node(c->g, body->params.at[1 + i])->type),
+             "a carried value's param has another type");
+        RULE(same_type(first, &graph_node(c->g, body->results.at[i])->type),
+             "a carried value changes its type");
+    }
+    return 0;
+}
+
+static int
+check_arms(const Check *c, NodeId id, const Node *node)
+{
+    RULE(node->region[1] != NO_REGION, "a cond has two arms");
+    RULE(node->nargs >= 1 && arg_type(c, node, 0)->dtype == DT_BOOL, "the condition is no bool");
+    const Region *yes = &c->g->regions.at[node->region[0]];
+    const Region *no = &c->g->regions.at[node->region[1]];
+    RULE(yes->params.len == node->nargs - 1 && no->params.len == node->nargs - 1,
+         "an arm's params are the cond's arguments");
+    RULE(yes->results.len == no->results.len, "the arms differ in results");
+    for (int i = 0; i < yes->results.len; i++)
+        RULE(same_type(&graph_node(c->g, yes->results.at[i])->type,
+                       &graph_node(c->g, no->results.at[i])->type),
+             "the arms' results differ in type");
+    return 0;
+}
+
+static int
+check_regions(Check *c, NodeId id, const Node *node)
+{
+    RULE(node->region[0] != NO_REGION, "it owns no region");
+    RULE(node->type.dtype == DT_OBJECT, "its values are had by result nodes");
+    for (int i = 0; i < 2 && node->region[i] != NO_REGION; i++) {
+        RULE(node->region[i] > 0 && node->region[i] < c->g->regions.len, "no such region");
+        RULE(c->g->regions.at[node->region[i]].owner == id, "its region has another owner");
+        if (check_region(c, node->region[i]) < 0) return -1;
+    }
+    return node->op == OP_loop ? check_carried(c, id, node) : check_arms(c, id, node);
+}
+
+static int
+check_node(Check *c, NodeId id)
+{
+    const Graph *g = c->g;
+    const Node *node = graph_node(g, id);
+    RULE(node->op < OP_COUNT, "unknown op");
+    const OpInfo *info = op_info(node->op);
+    RULE(!c->placed[id], "it stands in two places");
+    c->placed[id] = 1;
+    RULE(info->arity < 0 || info->arity == node->nargs, "the number of arguments is wrong");
+    for (int i = 0; i < node->nargs; i++) {
+        RULE(node->args[i] >= 0 && node->args[i] < g->nodes.len, "an argument does not exist");
+        RULE(c->visible[node->args[i]], "an argument is not defined before it");
+    }
+    RULE(node->storage >= 0 && node->storage < g->nodes.len, "its storage does not exist");
+    RULE(info->kind == KIND_VIEW || node->storage == id, "only a view lies in another's storage");
+    RULE(node->file >= 0 && node->file < g->files.len, "its file does not exist");
+    if (check_type(c, id) < 0 || check_kind(c, id, node) < 0) return -1;
+    if (info->kind == KIND_REGION) return check_regions(c, id, node);
+    RULE(node->region[0] == NO_REGION, "only loop and cond own regions");
+    return 0;
+}
+
+static int
+check_region(Check *c, RegionId id)
+{
+    const Region *region = &c->g->regions.at[id];
+    for (int i = 0; i < region->params.len; i++) {
+        NodeId param = region->params.at[i];
+        if (graph_node(c->g, param)->attrs.index != i) return broken(c, param, "misnumbered param");
+        if (check_node(c, param) < 0) return -1;
+        c->visible[param] = 1;
+    }
+    for (int i = 0; i < region->nodes.len; i++) {
+        if (check_node(c, region->nodes.at[i]) < 0) return -1;
+        c->visible[region->nodes.at[i]] = 1;
+    }
+    for (int i = 0; i < region->results.len; i++)
+        if (!c->visible[region->results.at[i]])
+            return broken(c, region->results.at[i], "a result is not defined in its region");
+    if (id == 0) return 0; /* outputs are still to be looked at */
+    for (int i = 0; i < region->params.len; i++) c->visible[region->params.at[i]] = 0;
+    for (int i = 0; i < region->nodes.len; i++) c->visible[region->nodes.at[i]] = 0;
+    return 0;
+}
+
+static int
+check_ends(const Check *c)
+{
+    const Graph *g = c->g;
+    for (int i = 0; i < g->inputs.len; i++) {
+        NodeId id = g->inputs.at[i];
+        RULE(c->visible[id], "an input is not in the top region");
+        RULE(graph_node(g, id)->op == OP_input, "an input is no input node");
+        RULE(graph_node(g, id)->attrs.index == i, "an input is misnumbered");
+    }
+    for (int i = 0; i < g->outputs.len; i++) {
+        NodeId id = g->outputs.at[i];
+        RULE(id >= 0 && id < g->nodes.len && c->visible[id], "an output is not in the top region");
+    }
+    return 0;
+}
+
+int
+graph_verify(const Graph *g)
+{
+    Check c = {g, mem_alloc((size_t)g->nodes.len + 1), mem_alloc((size_t)g->nodes.len + 1)};
+    int status = c.visible == NULL || c.placed == NULL ? -1 : check_region(&c, 0);
+    if (status == 0) status = check_ends(&c);
+    mem_free(c.visible);
+    mem_free(c.placed);
+    return status;
+}
