@@ -6,7 +6,7 @@
    is NULL otherwise; a foreign hook is never replaced. */
 #include "internal.h"
 
-#include "python.h"
+#include "step.h"
 
 typedef struct {
     PyFunctionObject *function;
@@ -133,5 +133,5 @@ hook_init(void)
         PyErr_SetString(PyExc_ImportError, "pycompile does not support subinterpreters");
         return -1;
     }
-    return 0;
+    return breaker_init();
 }
