@@ -1,0 +1,335 @@
+/* The table of rules: which callable of NumPy, or method of an array, is done how.
+
+   Functions are known by identity: the rows' names are looked up in the numpy module once, so that
+   a user's function of the same name, or a patched numpy, is not mistaken for one. */
+#include "numpy_rules.h"
+
+#pragma weak call_value /* TEMPORARY while call.c is being built */
+
+static const Rule rules[] = {
+#define RULE(name, kinds, handler, required, signature, data)                                      \
+    {name, kinds, handler, required, signature, data},
+#include "numpy_functions.def"
+#undef RULE
+};
+
+/* id of callable -> index of its rule; made at first use. */
+static PyObject *function_rules;
+
+static int
+fill_function_rules(void)
+{
+    function_rules = PyDict_New();
+    for (int i = 0; function_rules != NULL && i < COUNT_OF(rules); i++) {
+        PyObject *object = rules[i].kinds[0] == 'f' ? numpy_object(rules[i].name) : NULL;
+        if (object == NULL) continue;
+        PyObject *key = PyLong_FromVoidPtr(object), *index = PyLong_FromLong(i);
+        if (key == NULL || index == NULL || PyDict_SetItem(function_rules, key, index) < 0)
+            Py_CLEAR(function_rules);
+        Py_XDECREF(key);
+        Py_XDECREF(index);
+    }
+    return function_rules == NULL ? -1 : 0;
+}
+
+static const Rule *
+rule_of_function(PyObject *callable)
+{
+    if (function_rules == NULL && fill_function_rules() < 0) return NULL;
+    PyObject *key = PyLong_FromVoidPtr(callable);
+    PyObject *index = key == NULL ? NULL : PyDict_GetItemWithError(function_rules, key);
+    Py_XDECREF(key);
+    return index == NULL ? NULL : &rules[PyLong_AsLong(index)];
+}
+
+static const Rule *
+rule_of_method(const char *name)
+{
+    for (int i = 0; i < COUNT_OF(rules); i++)
+        if (strchr(rules[i].kinds, 'm') != NULL && strcmp(rules[i].name, name) == 0)
+            return &rules[i];
+    return NULL;
+}
+
+bool
+array_has_method(const char *name)
+{
+    return rule_of_method(name) != NULL;
+}
+
+/* ---- binding arguments to a signature ---- */
+
+/* The signature's next name, without marks; false at its end.  *mark: '!' must be absent, '*' takes
+   the rest, 0. */
+static bool
+next_name(const char **at, const char **name, size_t *length, char *mark)
+{
+    const char *p = *at;
+    while (*p == ' ') p++;
+    if (*p == '\0') return false;
+    *mark = 0;
+    if (*p == '*') {
+        *mark = '*';
+        p++;
+    }
+    *name = p;
+    *length = strcspn(p, " !");
+    p += *length;
+    if (*p == '!') {
+        *mark = '!';
+        p++;
+    }
+    *at = p;
+    return true;
+}
+
+int
+rule_index(const Rule *rule, const char *wanted)
+{
+    const char *at = rule->signature, *name;
+    size_t length;
+    char mark;
+    for (int i = 0; next_name(&at, &name, &length, &mark);) {
+        if (length == 1 && name[0] == '|') continue;
+        if (strlen(wanted) == length && strncmp(name, wanted, length) == 0) return i;
+        i++;
+    }
+    return -1;
+}
+
+Value *
+rule_arg(const Rule *rule, Value *const *args, const char *name)
+{
+    int index = rule_index(rule, name);
+    return index < 0 ? NULL : args[index];
+}
+
+/* Values that an argument without a rule may have all the same: its default. */
+static bool
+is_default(const Value *value, const char *name, size_t length)
+{
+    if (value_absent(value)) return true;
+    if (value->kind != V_CONST) return false;
+    if (value->object == Py_True)
+        return strncmp(name, "where", length) == 0 || strncmp(name, "subok", length) == 0;
+    if (!PyUnicode_Check(value->object)) return false;
+    const char *text = PyUnicode_AsUTF8(value->object);
+    if (text == NULL) return PyErr_Clear(), false;
+    if (strncmp(name, "casting", length) == 0) return strcmp(text, "same_kind") == 0;
+    if (strncmp(name, "mode", length) == 0) return strcmp(text, "raise") == 0;
+    return false;
+}
+
+static Answer
+check_bound(Interp *in, const Rule *rule, Value **bound)
+{
+    const char *at = rule->signature, *name;
+    size_t length;
+    char mark;
+    for (int i = 0; next_name(&at, &name, &length, &mark);) {
+        if (length == 1 && name[0] == '|') continue;
+        if (i < rule->required && bound[i] == NULL)
+            return interp_break(in, BREAK_SHAPE, "%s without its arguments", rule->name);
+        if (mark == '!' && !is_default(bound[i], name, length))
+            return interp_break(in, BREAK_NUMPY, "%s with %.*s=", rule->name, (int)length, name);
+        i++;
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+bind(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwnames, Value **bound)
+{
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs - nkw, taken = 0;
+    const char *at = rule->signature, *name;
+    size_t length;
+    char mark;
+    memset(bound, 0, MAX_ARGS * sizeof *bound);
+    bool positional = true;
+    for (int i = 0; next_name(&at, &name, &length, &mark);) {
+        if (length == 1 && name[0] == '|') {
+            positional = false;
+            continue;
+        }
+        if (mark == '*') {
+            bound[i] = value_sequence(in, V_TUPLE, npos - taken, args + taken);
+            if (bound[i] == NULL) return ANSWER_ERROR;
+            taken = npos;
+            positional = false;
+        } else if (positional && taken < npos) {
+            bound[i] = args[taken++];
+        }
+        i++;
+    }
+    if (taken < npos) return interp_break(in, BREAK_NUMPY, "%s called this way", rule->name);
+    for (int k = 0; k < nkw; k++) {
+        const char *key = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));
+        if (key == NULL) return ANSWER_ERROR;
+        int index = rule_index(rule, key);
+        if (index < 0 || bound[index] != NULL)
+            return interp_break(in, BREAK_NUMPY, "%s with %s=", rule->name, key);
+        bound[index] = args[npos + k];
+    }
+    return check_bound(in, rule, bound);
+}
+
+static Answer
+call_rule(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwnames,
+          Value **out)
+{
+    Value *bound[MAX_ARGS];
+    TRY(bind(in, rule, nargs, args, kwnames, bound));
+    return rule->handler(in, rule, bound, out);
+}
+
+/* ---- ufuncs as callables ---- */
+
+static Answer
+call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs - nkw;
+    PyObject *count = PyObject_GetAttrString(ufunc, "nin");
+    int nin = count == NULL ? -1 : (int)PyLong_AsLong(count);
+    Py_XDECREF(count);
+    if (nin < 0) return ANSWER_ERROR;
+    Value *target = npos == nin + 1 ? args[nin] : NULL;
+    DType dtype = DT_OBJECT;
+    if (npos != nin && npos != nin + 1)
+        return interp_break(in, BREAK_SHAPE, "ufunc '%s' of %d arguments", ufunc_name(ufunc), npos);
+    for (int k = 0; k < nkw; k++) {
+        const char *key = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));
+        Value *value = args[npos + k];
+        if (key == NULL) return ANSWER_ERROR;
+        if (strcmp(key, "out") == 0 && target == NULL) {
+            target = value;
+            if (value->kind == V_TUPLE && value->nitems == 1)
+                if ((target = value_item(in, value, 0)) == NULL) return ANSWER_ERROR;
+        } else if (strcmp(key, "dtype") == 0) {
+            TRY(value_as_dtype(in, value, &dtype));
+        } else if (!is_default(value, key, strlen(key))) {
+            return interp_break(in, BREAK_NUMPY, "ufunc '%s' with %s=", ufunc_name(ufunc), key);
+        }
+    }
+    Value *result;
+    TRY(emit_ufunc(in, ufunc, nin, args, dtype == DT_OBJECT ? -1 : (int)dtype, &result));
+    if (value_absent(target)) {
+        *out = result;
+        return ANSWER_YES;
+    }
+    return write_result(in, target, result->node, out);
+}
+
+/* ---- NumPy's scalar types as callables: np.float32(x) ---- */
+
+static Answer
+call_scalar_type(Interp *in, PyObject *type, int nargs, Value *const *args, PyObject *kwnames,
+                 Value **out)
+{
+    DType dtype;
+    if (kwnames != NULL || nargs != 1) return interp_break(in, BREAK_NUMPY, "a scalar type's call");
+    Answer answer = array_dtype_from_object(type, &dtype);
+    if (answer == ANSWER_NO) return interp_break(in, BREAK_DTYPE, "a dtype that is not compiled");
+    if (answer == ANSWER_ERROR) return answer;
+    NodeId node;
+    TRY(operand(in, args[0], &node));
+    TRY(node_cast(in, node, dtype, &node));
+    Type have = node_type(in, node);
+    if (have.rank == 0)
+        TRY(node_form(in, node, FORM_SCALAR, &node));
+    else if (node == args[0]->node)
+        TRY(node_copy(in, node, 'K', &node));
+    return push_node(in, node, out);
+}
+
+/* ---- functions of NumPy written in Python ---- */
+
+/* Follows `function` as though the program had called it. */
+static Answer
+call_inlined(Interp *in, PyObject *function, int nargs, Value *const *args, PyObject *kwnames,
+             Value **out)
+{
+    SourceId source = source_of_const(in, function);
+    Value *value = source == NO_SOURCE ? NULL : value_object(in, function, source);
+    return value == NULL ? ANSWER_ERROR : call_value(in, value, nargs, args, kwnames, out);
+}
+
+/* The decomposition of this callable, borrowed, or NULL. */
+static PyObject *
+decomposition_of(PyObject *callable)
+{
+    static PyObject *table;
+    if (table == NULL) {
+        PyObject *module = PyImport_ImportModule("pycompile.decompositions");
+        table = module == NULL ? NULL : PyObject_GetAttrString(module, "TABLE");
+        Py_XDECREF(module);
+        if (table == NULL) return PyErr_Clear(), NULL;
+    }
+    PyObject *found = PyDict_GetItemWithError(table, callable);
+    PyErr_Clear(); /* unhashable: none */
+    return found;
+}
+
+/* 1 when the object says it comes from NumPy. */
+static bool
+is_from_numpy(PyObject *callable)
+{
+    PyObject *module = PyObject_GetAttrString(callable, "__module__");
+    const char *name = module != NULL && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool found = name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == '.' || !name[5]);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return found;
+}
+
+static bool
+is_scalar_type(PyObject *callable)
+{
+    PyObject *generic = numpy_object("generic");
+    return PyType_Check(callable) && generic != NULL &&
+           PyType_IsSubtype((PyTypeObject *)callable, (PyTypeObject *)generic) &&
+           is_from_numpy(callable);
+}
+
+Answer
+call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    const Rule *rule = rule_of_function(callable);
+    if (rule != NULL) return call_rule(in, rule, nargs, args, kwnames, out);
+    if (PyErr_Occurred()) return ANSWER_ERROR;
+    if (ufunc_check(callable)) return call_ufunc(in, callable, nargs, args, kwnames, out);
+    if (is_scalar_type(callable)) return call_scalar_type(in, callable, nargs, args, kwnames, out);
+    PyObject *decomposition = decomposition_of(callable);
+    if (decomposition != NULL) return call_inlined(in, decomposition, nargs, args, kwnames, out);
+    if (!is_from_numpy(callable) || PyFunction_Check(callable) || PyType_Check(callable))
+        return ANSWER_NO;
+    /* A dispatcher over NumPy's own Python function: that one is followed. */
+    PyObject *implementation = PyObject_GetAttrString(callable, "_implementation");
+    if (implementation != NULL && PyFunction_Check(implementation)) {
+        Answer answer = call_inlined(in, implementation, nargs, args, kwnames, out);
+        Py_DECREF(implementation); /* the dispatcher owns it */
+        return answer;
+    }
+    PyErr_Clear();
+    Py_XDECREF(implementation);
+    PyObject *name = PyObject_GetAttrString(callable, "__name__");
+    const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "?";
+    Answer answer = interp_break(in, BREAK_NUMPY, "call of numpy's '%s'", text);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return answer;
+}
+
+Answer
+array_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
+             PyObject *kwnames, Value **out)
+{
+    const Rule *rule = rule_of_method(name);
+    if (rule == NULL) return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
+    Value *all[MAX_ARGS + 1];
+    if (nargs > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);
+    all[0] = array;
+    for (int i = 0; i < nargs; i++) all[i + 1] = args[i];
+    return call_rule(in, rule, nargs + 1, all, kwnames, out);
+}

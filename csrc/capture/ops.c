@@ -1,0 +1,495 @@
+/* Elementwise operations: ufuncs, operators, comparisons, in-place operators.
+
+   Dtypes come from NumPy (ufunc_resolve).  Operands are cast to the loop's dtypes by cast nodes; a
+   ufunc whose bits an op has becomes that op, any other a block call.  Results of rank 0 are array
+   scalars, as NumPy's are.  Operators on array scalars alone are NumPy's scalarmath: the same
+   values, but integer overflow warns and powers are libm's. */
+#include "numpy_rules.h"
+
+PyObject *
+numpy_object(const char *path)
+{
+    static PyObject *cache; /* path -> object, for the life of the process */
+    if (cache == NULL && (cache = PyDict_New()) == NULL) return PyErr_Clear(), NULL;
+    PyObject *found = PyDict_GetItemString(cache, path);
+    if (found != NULL) return found == Py_None ? NULL : found;
+    PyObject *object = PyImport_ImportModule("numpy");
+    char name[64];
+    for (const char *at = path; object != NULL && *at != '\0';) {
+        size_t length = strcspn(at, ".");
+        if (length >= sizeof name) break;
+        memcpy(name, at, length);
+        name[length] = '\0';
+        PyObject *next = PyObject_GetAttrString(object, name);
+        Py_SETREF(object, next);
+        at += length + (at[length] == '.');
+    }
+    PyErr_Clear();
+    PyDict_SetItemString(cache, path, object == NULL ? Py_None : object);
+    PyErr_Clear();
+    Py_XDECREF(object); /* the cache keeps it */
+    return object;
+}
+
+/* ---- operands ---- */
+
+Answer
+operand(Interp *in, Value *value, NodeId *out)
+{
+    Answer answer = value_as_node(in, value, out);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_OPERATOR, "an operand that is neither array nor number");
+    if (answer != ANSWER_YES) return answer;
+    if (node_type(in, *out).dtype == DT_OBJECT)
+        return interp_break(in, BREAK_DTYPE, "an operand of a dtype that is not compiled");
+    TRY_NODE(*out, array_current(in, *out));
+    return ANSWER_YES;
+}
+
+Answer
+array_operand(Interp *in, Value *value, NodeId *out)
+{
+    TRY(operand(in, value, out));
+    if (node_type(in, *out).form == FORM_PYTHON)
+        return interp_break(in, BREAK_NUMPY, "a Python number where an array is expected");
+    return ANSWER_YES;
+}
+
+Answer
+push_node(Interp *in, NodeId node, Value **out)
+{
+    *out = value_node(in, node);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- ufuncs as nodes ---- */
+
+/* Whether the op's C expression has NumPy's bits for operands of this dtype. */
+static bool
+op_fuses(Op op, DType dtype)
+{
+    if (dtype_is_complex(dtype))
+        return op == OP_add || op == OP_subtract || op == OP_negative || op == OP_positive ||
+               op == OP_conjugate || op == OP_equal || op == OP_not_equal;
+    if (dtype == DT_BOOL)
+        return op_info(op)->flags & OPF_COMPARES || op == OP_bitwise_and || op == OP_bitwise_or ||
+               op == OP_bitwise_xor;
+    if (dtype == DT_F16)
+        return op != OP_floor_divide && op != OP_remainder && op != OP_degrees &&
+               op != OP_radians && op != OP_deg2rad && op != OP_rad2deg && op != OP_heaviside;
+    if (dtype_is_float(dtype)) return true;
+    switch (op) {
+    case OP_reciprocal:
+    case OP_floor:
+    case OP_ceil:
+    case OP_trunc:
+    case OP_rint:
+    case OP_isnan:
+    case OP_isinf:
+    case OP_isfinite:
+    case OP_positive:
+    case OP_conjugate: return false;
+    default: return true;
+    }
+}
+
+/* The op that has the bits of NumPy's own ufunc, or -1. */
+static int
+op_of_ufunc(PyObject *ufunc, DType dtype)
+{
+    const char *name = ufunc_name(ufunc);
+    if (numpy_object(name) != ufunc && ufunc != numpy_object("_core.umath.clip")) return -1;
+    if (dtype == DT_BOOL) {
+        if (strcmp(name, "add") == 0 || strcmp(name, "maximum") == 0) return OP_logical_or;
+        if (strcmp(name, "multiply") == 0 || strcmp(name, "minimum") == 0) return OP_logical_and;
+        if (strcmp(name, "invert") == 0) return OP_logical_not;
+    }
+    int op = op_from_ufunc(name);
+    if (op < 0) return -1;
+    OpKind kind = op_info((Op)op)->kind;
+    if (kind == KIND_REDUCTION || kind == KIND_SCAN || kind == KIND_MATMUL) return -1;
+    return op_fuses((Op)op, dtype) ? op : -1;
+}
+
+/* The dtypes of the loop when dtype= was given: only loops of one dtype throughout. */
+static Answer
+resolve_forced(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, DType dtype, DType *ins,
+               DType *out)
+{
+    Type forced = type_scalar(dtype, FORM_ARRAY);
+    const Type *types[MAX_ARGS];
+    for (int i = 0; i < nargs; i++) {
+        Type type = node_type(in, args[i]);
+        if (type.form != FORM_PYTHON && !dtype_can_cast_same_kind(type.dtype, dtype))
+            return interp_break(in, BREAK_SHAPE, "%s cannot be cast to dtype %s",
+                                dtype_name(type.dtype), dtype_name(dtype));
+        types[i] = &forced;
+    }
+    Answer answer = ufunc_resolve(ufunc, nargs, types, 1, ins, out);
+    if (answer == ANSWER_ERROR) return answer;
+    bool uniform = answer == ANSWER_YES && *out == dtype;
+    for (int i = 0; i < nargs && uniform; i++) uniform = ins[i] == dtype;
+    if (uniform) return ANSWER_YES;
+    return interp_break(in, BREAK_NUMPY, "dtype=%s for this ufunc", dtype_name(dtype));
+}
+
+static Answer
+resolve(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, DType *ins,
+        DType *out)
+{
+    if (dtype >= 0) return resolve_forced(in, ufunc, nargs, args, (DType)dtype, ins, out);
+    Type copies[MAX_ARGS];
+    const Type *types[MAX_ARGS];
+    bool weak = true;
+    for (int i = 0; i < nargs; i++) {
+        copies[i] = node_type(in, args[i]);
+        types[i] = &copies[i];
+        weak = weak && copies[i].form == FORM_PYTHON;
+    }
+    for (int i = 0; i < nargs && weak; i++) /* Python numbers alone count as int64, float64 … */
+        copies[i].form = FORM_SCALAR;
+    Answer answer = ufunc_resolve(ufunc, nargs, types, 1, ins, out);
+    if (answer != ANSWER_NO) return answer;
+    return interp_break(in, BREAK_SHAPE, "ufunc '%s' for these dtypes", ufunc_name(ufunc));
+}
+
+static Answer
+elementwise_type(Interp *in, DType dtype, int nargs, const NodeId *args, Type *out)
+{
+    Answer answer = type_broadcast(in->graph, out, dtype, nargs, args);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_SHAPE, "operands whose shapes do not broadcast");
+    if (answer == ANSWER_YES) out->form = out->rank == 0 ? FORM_SCALAR : FORM_ARRAY;
+    return answer;
+}
+
+/* NumPy's loops for power look at the stride of the exponent: a number that is broadcast is done by
+   square, sqrt and so on where it is one of these, and an exponent array by pow.  Integer powers
+   raise for negative exponents.  So: the shortcut's op, a block call for another number, and
+   NumPy's own function for all else.  *how: a ufunc's name, "" for a block call, NULL for an
+   extern. */
+static Answer
+power_form(Interp *in, DType dtype, NodeId exponent, const char **how)
+{
+    *how = NULL;
+    Type type = node_type(in, exponent);
+    if (type.rank != 0) return ANSWER_YES;
+    PyObject *known;
+    Answer answer = node_known(in, exponent, &known);
+    if (answer != ANSWER_YES) return answer == ANSWER_NO ? ANSWER_YES : answer;
+    if (PyComplex_Check(known)) {
+        *how = "";
+        return ANSWER_YES;
+    }
+    double number = PyFloat_AsDouble(known);
+    PyErr_Clear();
+    if (dtype_is_integer(dtype) && number < 0)
+        return interp_break(in, BREAK_SHAPE, "an integer to a negative integer power");
+    *how = "";
+    if (dtype != DT_F32 && dtype != DT_F64) return ANSWER_YES;
+    if (number == 2.0) *how = "square";
+    if (number == 1.0) *how = "positive";
+    if (number == 0.5) *how = "sqrt";
+    if (number == -1.0) *how = "reciprocal";
+    return ANSWER_YES;
+}
+
+/* 1 when the ufunc is an elementwise one of `nargs` inputs and one output. */
+static int
+ufunc_is_plain(PyObject *ufunc, int nargs)
+{
+    PyObject *nin = PyObject_GetAttrString(ufunc, "nin");
+    PyObject *nout = PyObject_GetAttrString(ufunc, "nout");
+    PyObject *signature = PyObject_GetAttrString(ufunc, "signature");
+    int plain = nin != NULL && nout != NULL && PyLong_AsLong(nin) == nargs &&
+                PyLong_AsLong(nout) == 1 && signature == Py_None;
+    Py_XDECREF(nin);
+    Py_XDECREF(nout);
+    Py_XDECREF(signature);
+    PyErr_Clear();
+    return plain;
+}
+
+Answer
+node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
+{
+    const char *name = ufunc_name(ufunc);
+    if (nargs > MAX_ARGS || !ufunc_is_plain(ufunc, nargs))
+        return interp_break(in, BREAK_NUMPY, "ufunc '%s' called this way", name);
+    DType ins[MAX_ARGS], result;
+    TRY(resolve(in, ufunc, nargs, args, dtype, ins, &result));
+    Type type;
+    TRY(elementwise_type(in, result, nargs, args, &type));
+    NodeId cast[MAX_ARGS];
+    for (int i = 0; i < nargs; i++) TRY(node_cast(in, args[i], ins[i], &cast[i]));
+    if (ufunc == numpy_object("power")) {
+        const char *how;
+        TRY(power_form(in, ins[0], args[1], &how));
+        if (how == NULL) return node_extern(in, ufunc, nargs, cast, &type, out);
+        if (how[0] != '\0') {
+            ufunc = numpy_object(how);
+            nargs = 1;
+        }
+    }
+    int op = op_of_ufunc(ufunc, ins[0]);
+    Attrs attrs = {.object = ufunc};
+    TRY_NODE(*out, graph_add(in->graph, in->region, op < 0 ? OP_ufunc : (Op)op, nargs, cast, &type,
+                             op < 0 ? &attrs : NULL));
+    return ANSWER_YES;
+}
+
+Answer
+node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out)
+{
+    PyObject *object = numpy_object(ufunc);
+    if (object == NULL) return interp_break(in, BREAK_NUMPY, "numpy.%s is missing", ufunc);
+    return node_ufunc(in, object, nargs, args, -1, out);
+}
+
+Answer
+emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype, Value **out)
+{
+    NodeId nodes[MAX_ARGS], result;
+    if (nargs > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "a ufunc of many arguments");
+    for (int i = 0; i < nargs; i++) TRY(operand(in, args[i], &nodes[i]));
+    TRY(node_ufunc(in, ufunc, nargs, nodes, dtype, &result));
+    return push_node(in, result, out);
+}
+
+/* ---- scalarmath: operators whose operands are all scalars, one of them NumPy's ---- */
+
+static bool
+all_scalars(const Interp *in, int n, const NodeId *args)
+{
+    for (int i = 0; i < n; i++)
+        if (node_type(in, args[i]).form == FORM_ARRAY) return false;
+    return true;
+}
+
+/* operator.NAME called at run time, for what scalarmath does its own way. */
+static Answer
+scalar_extern(Interp *in, const char *name, int n, const NodeId *args, DType dtype, NodeId *out)
+{
+    PyObject *module = PyImport_ImportModule("operator");
+    PyObject *callable = module == NULL ? NULL : PyObject_GetAttrString(module, name);
+    Py_XDECREF(module);
+    if (callable == NULL) return ANSWER_ERROR;
+    Type type = type_scalar(dtype, FORM_SCALAR);
+    Answer answer = node_extern(in, callable, n, args, &type, out);
+    Py_DECREF(callable);
+    return answer;
+}
+
+/* Overflow of i64 is noticed by Python's own operators (a deopt), which is what is wanted here. */
+static Answer
+scalar_i64(Interp *in, Op op, int n, const NodeId *args, NodeId *out)
+{
+    NodeId cast[2];
+    for (int i = 0; i < n; i++) TRY(node_cast(in, args[i], DT_I64, &cast[i]));
+    Type type = type_scalar(DT_I64, FORM_SCALAR);
+    TRY_NODE(*out, graph_add(in->graph, in->region, op, n, cast, &type, NULL));
+    return ANSWER_YES;
+}
+
+typedef struct {
+    const char *ufunc;  /* numpy.NAME */
+    const char *python; /* operator.NAME */
+    int checked;        /* the op that notices i64 overflow, or 0 */
+    bool overflows;     /* on integers, as scalarmath warns */
+} Operator;
+
+static const Operator binary_operators[] = {
+    {"add", "add", OP_py_add, true},
+    {"bitwise_and", "and_", 0, false},
+    {"floor_divide", "floordiv", 0, true},
+    {"left_shift", "lshift", 0, false},
+    {"matmul", "matmul", 0, false},
+    {"multiply", "mul", OP_py_mul, true},
+    {"remainder", "mod", 0, true},
+    {"bitwise_or", "or_", 0, false},
+    {"power", "pow", 0, true},
+    {"right_shift", "rshift", 0, false},
+    {"subtract", "sub", OP_py_sub, true},
+    {"divide", "truediv", 0, false},
+    {"bitwise_xor", "xor", 0, false},
+};
+
+static Answer
+scalar_binary(Interp *in, const Operator *operator_, PyObject *ufunc, const NodeId *args,
+              NodeId *out)
+{
+    DType ins[2], result;
+    TRY(resolve(in, ufunc, 2, args, -1, ins, &result));
+    bool power = strcmp(operator_->ufunc, "power") == 0;
+    if ((dtype_is_integer(result) && operator_->overflows) || power) {
+        if (operator_->checked && result == DT_I64)
+            return scalar_i64(in, (Op)operator_->checked, 2, args, out);
+        return scalar_extern(in, operator_->python, 2, args, result, out);
+    }
+    return node_ufunc(in, ufunc, 2, args, -1, out);
+}
+
+/* ---- operators ---- */
+
+/* `array ** number` has shortcuts: another ufunc when the exponent is this very Python number. */
+static Answer
+power_shortcut(Interp *in, NodeId base, NodeId exponent, const char **ufunc)
+{
+    Type type = node_type(in, base);
+    Type other = node_type(in, exponent);
+    bool inexact = dtype_is_float(type.dtype) || dtype_is_complex(type.dtype);
+    if (type.form != FORM_ARRAY || other.form != FORM_PYTHON) return ANSWER_YES;
+    PyObject *known;
+    Answer answer = node_known(in, exponent, &known);
+    if (answer == ANSWER_NO) return interp_break(in, BREAK_OPERATOR, "a power that is not known");
+    if (answer != ANSWER_YES) return answer;
+    if (PyLong_CheckExact(known)) {
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(known, &overflow);
+        if (overflow) return ANSWER_YES;
+        if (number == 2) *ufunc = "square";
+        if (number == -1 && inexact) *ufunc = "reciprocal";
+    } else if (PyFloat_CheckExact(known) && inexact && PyFloat_AS_DOUBLE(known) == 0.5) {
+        *ufunc = "sqrt";
+    }
+    return ANSWER_YES;
+}
+
+Answer
+emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    if (operator_ < 0 || operator_ >= COUNT_OF(binary_operators))
+        return interp_break(in, BREAK_OPERATOR, "operator number %d", operator_);
+    const Operator *row = &binary_operators[operator_];
+    PyObject *ufunc = numpy_object(row->ufunc);
+    NodeId args[2], result;
+    TRY(operand(in, left, &args[0]));
+    TRY(operand(in, right, &args[1]));
+    if (strcmp(row->ufunc, "matmul") == 0) {
+        TRY(node_matmul(in, args[0], args[1], &result));
+        return push_node(in, result, out);
+    }
+    const char *shortcut = NULL;
+    if (strcmp(row->ufunc, "power") == 0) TRY(power_shortcut(in, args[0], args[1], &shortcut));
+    if (shortcut != NULL)
+        TRY(node_named(in, shortcut, 1, args, &result));
+    else if (all_scalars(in, 2, args))
+        TRY(scalar_binary(in, row, ufunc, args, &result));
+    else
+        TRY(node_ufunc(in, ufunc, 2, args, -1, &result));
+    return push_node(in, result, out);
+}
+
+Answer
+emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    static const char *const names[] = {"less",      "less_equal", "equal",
+                                        "not_equal", "greater",    "greater_equal"};
+    if (operator_ < 0 || operator_ >= COUNT_OF(names))
+        return interp_break(in, BREAK_OPERATOR, "comparison number %d", operator_);
+    NodeId args[2], result;
+    TRY(operand(in, left, &args[0]));
+    TRY(operand(in, right, &args[1]));
+    TRY(node_named(in, names[operator_], 2, args, &result));
+    return push_node(in, result, out);
+}
+
+Answer
+emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
+{
+    const char *name = operator_ == I_UNARY_NEGATIVE   ? "negative"
+                       : operator_ == I_UNARY_POSITIVE ? "positive"
+                       : operator_ == I_UNARY_INVERT   ? "invert"
+                                                       : NULL;
+    if (name == NULL) return interp_break(in, BREAK_OPERATOR, "this unary operator");
+    NodeId arg, result;
+    TRY(operand(in, value, &arg));
+    Type type = node_type(in, arg);
+    if (operator_ == I_UNARY_NEGATIVE && type.form == FORM_SCALAR && dtype_is_integer(type.dtype)) {
+        if (type.dtype == DT_I64)
+            TRY(scalar_i64(in, OP_py_neg, 1, &arg, &result));
+        else
+            TRY(scalar_extern(in, "neg", 1, &arg, type.dtype, &result));
+    } else
+        TRY(node_named(in, name, 1, &arg, &result));
+    return push_node(in, result, out);
+}
+
+/* ---- in place ---- */
+
+Answer
+write_result(Interp *in, Value *target, NodeId result, Value **out)
+{
+    NodeId node;
+    TRY(array_operand(in, target, &node));
+    Type have = node_type(in, result), want = node_type(in, node);
+    if (want.form != FORM_ARRAY) return interp_break(in, BREAK_NUMPY, "an output that is no array");
+    if (!dtype_can_cast_same_kind(have.dtype, want.dtype))
+        return interp_break(in, BREAK_SHAPE, "%s written in place into %s", dtype_name(have.dtype),
+                            dtype_name(want.dtype));
+    TRY(node_write(in, target, result));
+    *out = target;
+    return ANSWER_YES;
+}
+
+Answer
+emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
+{
+    if (operator_ >= 13) operator_ -= 13;
+    NodeId node;
+    TRY(operand(in, array, &node));
+    if (node_type(in, node).form != FORM_ARRAY)
+        return emit_binary(in, operator_, array, value, out);
+    if (operator_ >= COUNT_OF(binary_operators) ||
+        strcmp(binary_operators[operator_].ufunc, "matmul") == 0)
+        return interp_break(in, BREAK_OPERATOR, "this operator in place");
+    Value *result;
+    TRY(emit_binary(in, operator_, array, value, &result));
+    return write_result(in, array, result->node, out);
+}
+
+/* ---- choice, products ---- */
+
+/* np.result_type of operands, weak Python scalars included. */
+Answer
+result_dtype(Interp *in, int n, const NodeId *args, DType *out)
+{
+    /* A ufunc with a loop of one dtype for every dtype: maximum resolves to the common one. */
+    PyObject *ufunc = numpy_object("maximum");
+    Type types[2] = {node_type(in, args[0]), node_type(in, args[0])};
+    *out = (DType)types[0].dtype;
+    for (int i = 1; i < n; i++) {
+        types[1] = node_type(in, args[i]);
+        const Type *both[2] = {&types[0], &types[1]};
+        DType ins[2];
+        Answer answer = ufunc_resolve(ufunc, 2, both, 1, ins, out);
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_DTYPE, "dtypes without a common one");
+        if (answer != ANSWER_YES) return answer;
+        bool weak = types[0].form == FORM_PYTHON && types[1].form == FORM_PYTHON;
+        types[0] = type_scalar(*out, weak ? FORM_PYTHON : FORM_ARRAY);
+    }
+    return ANSWER_YES;
+}
+
+Answer
+node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out)
+{
+    /* np.where(c, x, y) computes in result_type(x, y), which is what a ufunc of one dtype gives. */
+    NodeId pair[2] = {yes, no};
+    DType dtype;
+    TRY(result_dtype(in, 2, pair, &dtype));
+    NodeId args[3];
+    TRY(node_cast(in, condition, DT_BOOL, &args[0]));
+    TRY(node_cast(in, yes, dtype, &args[1]));
+    TRY(node_cast(in, no, dtype, &args[2]));
+    NodeId layout[3] = {condition, yes, no};
+    Type type;
+    Answer answer = type_iterated(in->graph, &type, dtype, 3, layout);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_SHAPE, "np.where of shapes that do not broadcast");
+    if (answer == ANSWER_ERROR) return answer;
+    type.form = FORM_ARRAY; /* of rank 0 too: no array scalar */
+    TRY_NODE(*out, graph_add(in->graph, in->region, OP_where, 3, args, &type, NULL));
+    return ANSWER_YES;
+}

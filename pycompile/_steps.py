@@ -1,0 +1,59 @@
+"""Functions that a plan calls for one subscript with index arrays: the index is a template with holes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class _Hole:
+    """Stands in a template for the next index array."""
+
+    def __repr__(self) -> str:
+        return "_"
+
+
+HOLE = _Hole()
+
+
+def _fill(template, indices):
+    arrays = iter(indices)
+    key = tuple(next(arrays) if item is HOLE else item for item in template)
+    return key[0] if len(key) == 1 else key
+
+
+def take(template, array, *indices):
+    """array[index]"""
+    return array[_fill(template, indices)]
+
+
+def put(template, array, value, *indices):
+    """A copy of the array after array[index] = value."""
+    result = np.array(array, order="K", copy=True, subok=False)
+    result[_fill(template, indices)] = value
+    return result
+
+
+def quietly(function, args, kwargs):
+    """Calls the function with no warning given: only the type of its result is wanted."""
+    with np.errstate(all="ignore"):
+        for array in args:
+            if isinstance(array, np.ndarray) and array.ndim >= 2 and array.shape[-1] == array.shape[-2]:
+                array[...] = np.eye(array.shape[-1], dtype=array.dtype)  # regular, for linear algebra
+        return function(*args, **(kwargs or {}))
+
+
+def build(template, *holes):
+    """np.array of nested lists whose holes are filled in order."""
+    rest = iter(holes)
+
+    def fill(item):
+        if item is HOLE:
+            return next(rest)
+        return [fill(x) for x in item] if isinstance(item, list) else item
+
+    return np.array(fill(template))
+
+
+def concatenate(axis, *arrays):
+    """np.concatenate of its arguments."""
+    return np.concatenate(arrays, axis)
