@@ -1,0 +1,428 @@
+"""compile on every kind of callable, its options, disable, graph_break, backends, reset."""
+
+import asyncio
+import functools
+import inspect
+import os
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pytest
+from differential import check, compiled_calls
+
+import pycompile
+
+X = np.linspace(0.0, 1.0, 7)
+
+
+def double(x, *, offset=1.0):
+    """Twice x, and an offset."""
+    return x * 2 + offset
+
+
+def test_bare_decorator_and_with_arguments():
+    @pycompile.compile
+    def bare(x):
+        return x + 1
+
+    @pycompile.compile(fullgraph=True, dynamic=None, mode="default")
+    def called(x):
+        return x + 1
+
+    for f in (bare, called):
+        assert (f(X) == X + 1).all() and (f(X) == X + 1).all()
+        assert compiled_calls(f) > 0
+
+
+def test_looks_like_the_function():
+    f = pycompile.compile(double)
+    assert f.__name__ == "double" and f.__qualname__ == "double"
+    assert f.__doc__ == double.__doc__ and f.__module__ == double.__module__
+    assert f.__wrapped__ is double
+    assert inspect.signature(f) == inspect.signature(double)
+    assert inspect.unwrap(f) is double
+    assert inspect.getsource(f) == inspect.getsource(double)
+    assert callable(f) and "double" in repr(f)
+
+
+def test_attributes_can_be_set():
+    f = pycompile.compile(double)
+    f.note = "kept"
+    assert f.note == "kept"
+    assert not hasattr(double, "nothing_such") and not hasattr(f, "nothing_such")
+
+
+def test_keywords_defaults_and_stars():
+    def f(a, b=2.0, /, c=3.0, *rest, d=4.0, **others):
+        total = a * b + c
+        for value in rest:
+            total = total + value
+        for value in others.values():
+            total = total - value
+        return total * d
+
+    check(f, X)
+    check(f, X, 5.0, 6.0, 7.0, 8.0)
+    check(f, X, c=1.5, d=0.5)
+    check(f, X, e=1.0, g=X)
+
+
+class Model:
+    scale = 3.0
+
+    def __init__(self, offset):
+        self.offset = offset
+
+    @pycompile.compile
+    def method(self, x):
+        return x * self.scale + self.offset
+
+    @pycompile.compile
+    @classmethod
+    def outer_class_method(cls, x):
+        return x * cls.scale
+
+    @classmethod
+    @pycompile.compile
+    def inner_class_method(cls, x):
+        return x * cls.scale
+
+    @pycompile.compile
+    @staticmethod
+    def outer_static_method(x):
+        return x + 2
+
+    @staticmethod
+    @pycompile.compile
+    def inner_static_method(x):
+        return x + 2
+
+    @property
+    @pycompile.compile
+    def squared(self):
+        return self.offset * self.offset
+
+    @pycompile.compile
+    def __call__(self, x):
+        return x - self.offset
+
+    def plain(self, x):
+        return x / self.offset
+
+
+class Derived(Model):
+    scale = 5.0
+
+    def method(self, x):
+        return super().method(x) + 1
+
+
+def test_methods():
+    model, derived = Model(X), Derived(X + 1)
+    for _ in range(3):
+        assert (model.method(X) == X * 3.0 + X).all()
+        assert (derived.method(X) == X * 5.0 + (X + 1) + 1).all()
+        assert (model.squared == X * X).all()
+        assert (model(X) == 0).all()
+        for owner, scale in ((Model, 3.0), (Derived, 5.0), (derived, 5.0)):
+            assert (owner.outer_class_method(X) == X * scale).all()
+            assert (owner.inner_class_method(X) == X * scale).all()
+            assert (owner.outer_static_method(X) == X + 2).all()
+            assert (owner.inner_static_method(X) == X + 2).all()
+    assert Model.method(model, X).tobytes() == model.method(X).tobytes()
+    assert model.method.__self__ is model
+    assert compiled_calls(Model.method) > 0
+
+
+def test_bound_methods_and_callables():
+    model = Model(2.0)
+    bound = pycompile.compile(model.plain)
+    assert isinstance(bound, types.MethodType) and bound.__self__ is model
+    assert (bound(X) == X / 2.0).all()
+
+    class Callable:
+        def __call__(self, x):
+            return x + 10
+
+    called = pycompile.compile(Callable())
+    assert (called(X) == X + 10).all() and (called(X) == X + 10).all()
+
+
+def test_partials():
+    f = pycompile.compile(functools.partial(double, offset=5.0))
+    assert isinstance(f, functools.partial)
+    assert (f(X) == X * 2 + 5).all() and (f(X, offset=0.0) == X * 2).all()
+    assert compiled_calls(f.func) > 0
+
+
+def test_lambdas_and_closures():
+    factor = 2.0
+
+    def change():
+        nonlocal factor
+        factor += 1
+
+    f = pycompile.compile(lambda x: x * factor)
+    assert (f(X) == X * 2).all()
+    change()
+    assert (f(X) == X * 3).all()
+    change()
+    assert (f(X) == X * 4).all()
+
+
+def test_classes_are_refused():
+    with pytest.raises(TypeError, match="not the class 'Model'; decorate its methods"):
+        pycompile.compile(Model)
+
+
+@pytest.mark.parametrize("thing", [3, "f", [1], object()])
+def test_what_cannot_be_called_is_refused(thing):
+    with pytest.raises(TypeError, match="takes a callable"):
+        pycompile.compile(thing)
+
+
+def test_functions_without_bytecode_come_back():
+    for thing in (len, np.add, np.sum, [].append):
+        assert pycompile.compile(thing) is thing
+
+
+def test_compiling_twice_is_compiling_once():
+    once = pycompile.compile(double)
+    twice = pycompile.compile(once)
+    assert twice.__wrapped__ is double
+    assert (twice(X) == double(X)).all()
+
+
+def test_generators_and_coroutines():
+    @pycompile.compile
+    def generator(x):
+        for i in range(3):
+            y = x + i
+            got = yield y
+            if got:
+                yield got
+
+    @pycompile.compile
+    async def coroutine(x):
+        await asyncio.sleep(0)
+        return x * 2
+
+    @pycompile.compile
+    async def stream(x):
+        for i in range(2):
+            yield x + i
+
+    async def main():
+        parts = [part async for part in stream(X)]
+        return await coroutine(X), parts
+
+    assert inspect.isgeneratorfunction(generator)
+    assert inspect.iscoroutinefunction(coroutine)
+    assert [float(y[0]) for y in generator(X)] == [0.0, 1.0, 2.0]
+    running = generator(X)
+    next(running)
+    assert running.send("sent") == "sent"
+    doubled, parts = asyncio.run(main())
+    assert (doubled == X * 2).all() and (parts[1] == X + 1).all()
+
+
+def test_generators_called_inside():
+    def pieces(x):
+        for i in range(3):
+            yield x[i] * 2
+
+    def f(x):
+        y = x + 1
+        return sum(pieces(y)) + y
+
+    check(f, X)
+
+
+def test_unknown_options():
+    with pytest.raises(ValueError, match="unknown option 'no_such'"):
+        pycompile.compile(double, options={"no_such": 1})
+    with pytest.raises(ValueError, match="mode"):
+        pycompile.compile(double, mode="max-autotune")
+    with pytest.raises(ValueError, match="numerics"):
+        pycompile.compile(double, numerics="sloppy")
+    with pytest.raises(TypeError, match="dynamic"):
+        pycompile.compile(double, dynamic="yes")
+    with pytest.raises(TypeError):
+        pycompile.compile(double, colour="red")
+
+
+def test_options_reach_the_runtime():
+    f = pycompile.compile(double, options={"recompile_limit": 2})
+    for size in range(2, 8):
+        x = np.ones(size)
+        assert (f(x) == 3).all()
+
+
+# ---- backends ----
+
+
+def test_backends_are_listed():
+    assert pycompile.list_backends()[:2] == ["c", "eager"]
+
+
+def test_unknown_backend():
+    with pytest.raises(pycompile.BackendError, match="unknown backend 'cuda12'; known: c, eager"):
+        pycompile.compile(double, backend="cuda12")
+
+
+def test_eager_backend_agrees():
+    def f(x, y):
+        z = np.tanh(x + y) * 2
+        return z.sum(axis=0), z[:2]
+
+    check(f, np.ones((3, 4)), np.arange(4.0), options={"backend": "eager"})
+
+
+def test_custom_backend():
+    graphs = []
+
+    def backend(graph, example_inputs):
+        graphs.append(graph)
+        return pycompile.compile_eager(graph)
+
+    pycompile.register_backend("recording", backend)
+    assert "recording" in pycompile.list_backends()
+
+    def f(x):
+        return np.sqrt(x * 2 + 1)
+
+    check(f, X, options={"backend": "recording"})
+    assert graphs and "sqrt" in str(graphs[0])
+
+
+def test_register_backend_refuses():
+    with pytest.raises(ValueError, match="built in"):
+        pycompile.register_backend("c", lambda graph, inputs: None)
+    with pytest.raises(TypeError):
+        pycompile.register_backend("other", 3)
+    with pytest.raises(TypeError):
+        pycompile.register_backend("", lambda graph, inputs: None)
+
+
+# ---- disable, graph_break, is_compiling, reset ----
+
+
+@pycompile.disable
+def left_alone(x):
+    frame = sys._getframe()
+    return x + frame.f_code.co_argcount
+
+
+def test_disabled_functions_are_not_inlined():
+    def f(x):
+        y = left_alone(x * 2)
+        return y + 1
+
+    check(f, X, breaks=["PC0004"])
+
+
+def test_disabled_functions_are_not_compiled():
+    assert pycompile.compile(left_alone) is left_alone
+    with pytest.raises(TypeError):
+        pycompile.disable(3)
+
+
+def test_graph_break():
+    def f(x):
+        y = x + 1
+        pycompile.graph_break()
+        return y * 2
+
+    check(f, X, breaks=["PC0005"])
+    assert pycompile.graph_break() is None
+
+
+def test_is_compiling():
+    assert pycompile.is_compiling() is False
+    f = pycompile.compile(lambda x: x + (1 if pycompile.is_compiling() else 2))
+    assert (f(X) == X + 1).all()
+
+
+def test_reset_forgets_plans():
+    f = pycompile.compile(double)
+    f(X), f(X)
+    pycompile.reset()
+    pycompile._C.report_begin()
+    assert (f(X) == double(X)).all()
+    assert any(record["kind"] == "plan" for record in pycompile._C.report_end())
+
+
+def test_cache_info():
+    info = pycompile.cache_info()
+    assert isinstance(info, dict) and info["folder"] == os.environ["PYCOMPILE_CACHE_DIR"]
+
+
+# ---- fullgraph ----
+
+
+def test_fullgraph_shows_the_line():
+    def f(x):
+        y = x + 1
+        print("not array code")
+        return y
+
+    compiled = pycompile.compile(f, fullgraph=True)
+    line = f.__code__.co_firstlineno + 2
+    for _ in range(2):
+        with pytest.raises(pycompile.GraphBreakError) as caught:
+            compiled(X)
+        assert caught.value.code.startswith("PC") and caught.value.line == line
+        assert caught.value.file == __file__
+        assert f"{__file__}:{line}" in str(caught.value)
+
+
+def test_fullgraph_of_a_generator():
+    def f(x):
+        yield x
+
+    with pytest.raises(pycompile.GraphBreakError, match="PC0020"):
+        pycompile.compile(f, fullgraph=True)
+
+
+def test_fullgraph_of_what_is_whole():
+    check(double, X, whole=True, options={"fullgraph": True})
+
+
+# ---- environment ----
+
+
+def run_child(code, **variables):
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+CODE = """
+import numpy as np, pycompile
+@pycompile.compile
+def f(x):
+    return np.tanh(x + 1)
+class A:
+    @pycompile.compile
+    def m(self, x): return f(x) * 2
+print(type(f).__name__, type(A.m).__name__, float(A().m(np.zeros(3))[0]))
+"""
+
+
+def test_disabled_by_the_environment():
+    on, off = run_child(CODE), run_child(CODE, PYCOMPILE_DISABLE="1")
+    assert on.returncode == 0 and off.returncode == 0, on.stderr + off.stderr
+    assert off.stdout.split()[:2] == ["function", "function"]
+    assert on.stdout.split()[0] == "CompiledFunction"
+    assert on.stdout.split()[2] == off.stdout.split()[2]
+
+
+def test_public_names():
+    for name in pycompile.__all__:
+        assert hasattr(pycompile, name), name

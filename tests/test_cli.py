@@ -1,0 +1,139 @@
+"""python -m pycompile, the logs, and what an import costs in modules."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import pycompile
+
+
+def run(*arguments, **variables):
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+SCRIPT = """
+import numpy as np, pycompile
+@pycompile.compile
+def f(x):
+    y = np.tanh(x + 1)
+    print("break")
+    return y * 2
+f(np.ones(3)); f(np.ones(4)); f(np.ones(4, np.float32))
+"""
+
+
+def test_info():
+    done = run("-m", "pycompile", "info")
+    assert done.returncode == 0, done.stderr
+    assert pycompile.__version__ in done.stdout and np.__version__ in done.stdout
+    for option in ("backend", "fullgraph", "recompile_limit", "PYCOMPILE_THREADS"):
+        assert option in done.stdout
+
+
+def test_cache_list_and_clear(tmp_path):
+    folder = str(tmp_path / "cache")
+    assert run("-c", SCRIPT, PYCOMPILE_CACHE_DIR=folder).returncode == 0
+    listed = run("-m", "pycompile", "cache", PYCOMPILE_CACHE_DIR=folder)
+    assert listed.returncode == 0, listed.stderr
+    count = int(re.search(r"(\d+) files", listed.stdout).group(1))
+    assert count >= 1 and folder in listed.stdout
+    assert os.stat(folder).st_mode & 0o777 == 0o700
+    assert run("-m", "pycompile", "cache", "clear", PYCOMPILE_CACHE_DIR=folder).returncode == 0
+    listed = run("-m", "pycompile", "cache", "list", PYCOMPILE_CACHE_DIR=folder)
+    assert listed.stdout.startswith("0 files")
+
+
+def test_a_second_process_compiles_nothing(tmp_path):
+    script = SCRIPT + "\nprint(pycompile.cache_info())"
+    folder = str(tmp_path / "cache")
+    first = run("-c", script, PYCOMPILE_CACHE_DIR=folder)
+    second = run("-c", script, PYCOMPILE_CACHE_DIR=folder, CC="/bin/false")
+    assert first.returncode == 0 and second.returncode == 0, second.stderr
+    assert re.search(r"'compiled': [1-9]", first.stdout), first.stdout
+    assert "'compiled': 0" in second.stdout, second.stdout
+
+
+def test_unknown_commands():
+    assert run("-m", "pycompile").returncode == 2
+    assert run("-m", "pycompile", "nonsense").returncode == 2
+
+
+CHANNELS = {
+    "graph_breaks": "PC00",
+    "recompiles": "x",
+    "guards": "x",
+    "bytecode": "LOAD",
+    "graph": "tanh",
+    "schedule": "k0",
+    "output_code": "k0",
+}
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_log_channels(channel):
+    done = run("-c", SCRIPT, PYCOMPILE_LOGS=channel)
+    assert done.returncode == 0, done.stderr
+    assert CHANNELS[channel].lower() in done.stderr.lower(), done.stderr
+
+
+def test_log_of_every_pass():
+    done = run("-c", SCRIPT, PYCOMPILE_LOGS="graph:all")
+    for name in ("fold", "cse", "dce"):
+        assert name in done.stderr, done.stderr
+
+
+def test_logs_go_to_logging():
+    script = (
+        "import logging\nlogging.basicConfig(format='%(name)s| %(message)s', level=logging.DEBUG)\n"
+        + SCRIPT
+    )
+    done = run("-c", script, PYCOMPILE_LOGS="graph_breaks")
+    assert "pycompile.graph_breaks|" in done.stderr, done.stderr
+
+
+def test_unknown_channels_are_told():
+    done = run("-c", SCRIPT, PYCOMPILE_LOGS="grpah")
+    assert done.returncode == 0 and "grpah" in done.stderr
+
+
+def test_nothing_is_said_without_logs():
+    done = run("-c", SCRIPT)
+    assert done.returncode == 0 and done.stderr == ""
+    assert done.stdout == "break\n" * 3
+
+
+def test_no_compiler_is_told_once(tmp_path):
+    done = run(
+        "-c", SCRIPT, PYCOMPILE_CACHE_DIR=str(tmp_path), CC="/no/such/compiler", PATH="/nowhere"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "break\n" * 3
+    assert done.stderr.count("Warning") == 1 and "compiler" in done.stderr
+
+
+def test_import_brings_no_heavy_modules():
+    code = (
+        "import numpy, sys; before = set(sys.modules); import pycompile;"
+        "print(*sorted(m for m in set(sys.modules) - before if not m.startswith('pycompile')))"
+    )
+    brought = run("-c", code).stdout.split()
+    heavy = {
+        "dataclasses",
+        "logging",
+        "subprocess",
+        "argparse",
+        "tempfile",
+        "asyncio",
+        "typing_extensions",
+    }
+    assert not heavy & set(brought), brought

@@ -1,0 +1,100 @@
+"""One compiled function called by many threads, the first time included."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from differential import compiled_calls
+
+import pycompile
+
+
+def work(x, scale):
+    y = np.tanh(x * scale) + x
+    y[0] = 0
+    return y, y.sum()
+
+
+def arguments(i):
+    return np.random.default_rng(i).standard_normal((20 + i % 5, 33)), 1.0 + i
+
+
+def same(a, b):
+    return a[0].tobytes() == b[0].tobytes() and a[1].tobytes() == b[1].tobytes()
+
+
+def test_eight_threads_call_one_function():
+    wanted = [work(*arguments(i)) for i in range(40)]
+    pycompile.reset()
+    compiled = pycompile.compile(work)
+    barrier = threading.Barrier(8)
+
+    def run(worker):
+        barrier.wait()
+        return [all(same(compiled(*arguments(i)), wanted[i]) for _ in range(5)) for i in range(40)]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(all(results) for results in pool.map(run, range(8)))
+    assert compiled_calls(compiled) > 0
+
+
+def test_threads_write_to_their_own_arrays():
+    @pycompile.compile
+    def accumulate(total, x):
+        total += x * 2
+        total[0] += 1
+
+    def run(worker):
+        total = np.zeros(1000)
+        for i in range(50):
+            accumulate(total, np.full(1000, float(i)))
+        return total
+
+    wanted = np.full(1000, 2.0 * sum(range(50)))
+    wanted[0] += 50
+    with ThreadPoolExecutor(8) as pool:
+        for total in pool.map(run, range(8)):
+            assert (total == wanted).all()
+
+
+def test_exceptions_stay_in_their_thread():
+    @pycompile.compile
+    def f(x, i):
+        y = x + 1
+        return y[i]
+
+    def run(i):
+        try:
+            return f(np.arange(5.0), i)
+        except IndexError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(run, [i % 8 for i in range(64)]))
+    assert found[:8] == [1.0, 2.0, 3.0, 4.0, 5.0] + [
+        f"index {i} is out of bounds for axis 0 with size 5" for i in (5, 6, 7)
+    ]
+    assert found == found[:8] * 8
+
+
+def test_reset_while_others_run():
+    compiled = pycompile.compile(work)
+    wanted = [work(*arguments(i)) for i in range(8)]
+    stop = threading.Event()
+    failures = []
+
+    def run(i):
+        while not stop.is_set():
+            if not same(compiled(*arguments(i)), wanted[i]):
+                failures.append(i)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(10):
+        compiled(*arguments(6))
+        pycompile.reset()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures
