@@ -94,7 +94,7 @@ define sanitize
 	LD_PRELOAD="$$($(CC) -print-file-name=$(2)) $$($(CC) -print-file-name=libstdc++.so.6)" \
 	    ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0:handle_segv=1 \
 	    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	    PYCOMPILE_CFLAGS="-fsanitize=$(1)" PYTHONMALLOC=malloc \
+	    CC="$(CC) -fsanitize=$(1)" PYTHONMALLOC=malloc \
 	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x -p no:cacheprovider $(SANITIZED)
 endef
 

@@ -193,5 +193,7 @@ def reset() -> None:
 
 
 def cache_info() -> dict[str, Any]:
-    """Where compiled code is kept, how much of it there is, hits and misses of this process."""
-    return _C.cache_info()
+    """Where compiled code is kept, how much of it there is; hits, misses and compiles of this process."""
+    compiler = _C.toolchain_info()
+    counts = {name: compiler[name] for name in ("compiled", "failed", "seconds")}
+    return {**_C.cache_info(), **counts}

@@ -55,11 +55,11 @@ def test_as_html():
 def test_an_exception_is_kept():
     def f(x):
         y = x + 1
-        raise ValueError("here")
+        raise ValueError("here", y.shape)
 
     found = pycompile.explain(f)(X)
     assert isinstance(found.error, ValueError)
-    assert "raised ValueError: here" in str(found)
+    assert "raised ValueError: ('here', (3, 4))" in str(found)
 
 
 def test_compiled_functions_and_methods():

@@ -1,0 +1,229 @@
+"""One example per graph break: a function whose capture ends in that break, and its arguments.
+
+docs/make_graph_breaks.py prints their sources into docs/graph-breaks.md; tests/test_docs.py runs
+them and checks that each breaks with its code.  A str stands where there is no example, and says why.
+"""
+
+# ruff: noqa: N802
+import statistics
+
+import numpy as np
+
+import pycompile
+
+X = np.linspace(0.0, 1.0, 6).reshape(2, 3)
+COUNT = 0
+
+
+def shift(x, by=1.0):
+    return x + by
+
+
+def announce(x):
+    print("shape", x.shape)
+    return x * 2
+
+
+@pycompile.disable
+def left_alone(x):
+    return x * 3
+
+
+def values(x):
+    yield x + 1
+    yield x + 2
+
+
+def instruction(x):
+    y = x + 1
+    match {"kind": "sum", "x": y}:
+        case {"kind": "sum", **rest}:
+            return rest["x"] * 2
+    return y
+
+
+def call_c(x):
+    y = x + 1
+    return y * statistics.fmean([1.0, 2.0])
+
+
+def call_python(x):
+    y = x + 1
+    return announce(y) + 1
+
+
+def disabled(x):
+    return left_alone(x + 1)
+
+
+def requested(x):
+    y = x + 1
+    pycompile.graph_break()
+    return y * 2
+
+
+def branch(x):
+    if x.sum() > 1:
+        return x * 2
+    return x - 1
+
+
+def array_type(x):
+    y = x + 1
+    return np.ma.masked_array(y) + 1
+
+
+def dtype(x):
+    y = x + 1
+    return y, np.array(["a", "b"])
+
+
+def rank(x):
+    y = x + 1
+    return y.reshape((1,) * 8 + (2, 3)) + 1
+
+
+class Lazy:
+    def __getattr__(self, name):
+        return len(name)
+
+
+LAZY = Lazy()
+
+
+def attribute(x):
+    y = x + 1
+    return y * LAZY.width
+
+
+class Checked:
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+
+CHECKED = Checked()
+
+
+def store(x):
+    y = x + 1
+    CHECKED.last = y
+    return y * 2
+
+
+def iteration(x):
+    total = x + 1
+    for i in values(x):
+        total = total + i
+    return total
+
+
+def unroll(x):
+    y = x + 1
+    for i in range(100_000):
+        y = y + i
+    return y
+
+
+def exception(x):
+    y = x + 1
+    try:
+        raise KeyError("here")
+    except KeyError:
+        return y * 2
+
+
+def numpy_function(x):
+    y = x + 1
+    return np.array2string(y)
+
+
+def index(x):
+    y = x + 1
+    return y[[0, 1], np.array([True, False, True])]
+
+
+def shape(x):
+    y = x + 1
+    return y + np.ones(4)
+
+
+def operator(x):
+    y = x + 1
+    return y * 2, {"a"} | {"b"}
+
+
+def overlap(x, out):
+    out[1:] = x[:-1] * 2
+    return x + 1
+
+
+def generator(x):
+    y = x + 1
+    return sum(v.sum() for v in values(y))
+
+
+def output(x):
+    y = x + 1
+    print("half way")
+    return y * 2
+
+
+def with_block(x):
+    y = x + 1
+    with open("/dev/null"):
+        return y * 2
+
+
+def import_inside(x):
+    import fractions
+
+    return x * float(fractions.Fraction(1, 2))
+
+
+def read_only(x, out):
+    y = x + 1
+    out[0] = y[0]
+    return y
+
+
+def _read_only_arguments():
+    out = X.copy()
+    out.flags.writeable = False
+    return X, out
+
+
+def _overlap_arguments():
+    memory = np.arange(4.0)
+    return memory, memory
+
+
+# code -> (function, arguments)
+EXAMPLES = {
+    "PC0001": (instruction, lambda: (X,)),
+    "PC0002": (call_c, lambda: (X,)),
+    "PC0003": (call_python, lambda: (X,)),
+    "PC0004": (disabled, lambda: (X,)),
+    "PC0005": (requested, lambda: (X,)),
+    "PC0006": (branch, lambda: (X,)),
+    "PC0007": (array_type, lambda: (X,)),
+    "PC0008": (dtype, lambda: (X,)),
+    "PC0009": (rank, lambda: (X,)),
+    "PC0010": (attribute, lambda: (X,)),
+    "PC0011": (store, lambda: (X,)),
+    "PC0012": (iteration, lambda: (X,)),
+    "PC0013": (unroll, lambda: (X,)),
+    "PC0014": (exception, lambda: (X,)),
+    "PC0015": (numpy_function, lambda: (X,)),
+    "PC0016": (index, lambda: (X,)),
+    "PC0017": (shape, lambda: (X,)),
+    "PC0018": (operator, lambda: (X,)),
+    "PC0019": (overlap, _overlap_arguments),
+    "PC0020": (generator, lambda: (X,)),
+    "PC0021": (output, lambda: (X,)),
+    "PC0022": (with_block, lambda: (X,)),
+    "PC0023": (import_inside, lambda: (X,)),
+    "PC0024": "a function of many thousand instructions",
+    "PC0025": "a cell that a function called in between has changed",
+    "PC0026": (read_only, _read_only_arguments),
+    "PC0027": "an operation that the chosen backend does not have: a mistake of ours, please report it",
+}
