@@ -165,7 +165,7 @@ typedef struct Watch Watch;
 Watch *watch_new(void); /* NULL with the error set */
 void watch_free(Watch *watch);
 /* Each: ANSWER_NO when the thing cannot be watched (guard it per call then). */
-Answer watch_dict_key(Watch *watch, PyObject *dict, PyObject *key);
+Answer watch_dict_key(Watch *watch, PyObject *dict, PyObject *key); /* key NULL: every key */
 Answer watch_type(Watch *watch, PyTypeObject *type);
 Answer watch_function(Watch *watch, PyFunctionObject *function); /* code, defaults, kwdefaults */
 /* True while all of it is unchanged; a false positive never, a false alarm seldom: after false the

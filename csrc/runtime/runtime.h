@@ -52,7 +52,7 @@ int guards_sources(const GuardProgram *guards);
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
 int guards_count(const GuardProgram *guards);
 
-/* ---- toolchain.c, cache.c: source to loaded code ---- */
+/* ---- toolchain.c, cache.c, code.c: source to loaded code ---- */
 typedef struct Code Code; /* a loaded shared object, reference counted */
 /* Finds it in memory, on disk, or compiles.  ANSWER_NO: no compiler, or it failed (warned once,
    logged); then CPython runs the function. */
@@ -67,7 +67,8 @@ int cache_clear(void);
 /* ---- threads.c ---- */
 /* Runs fn over [0, units) on the pool and the caller; chunks are claimed one at a time, so nobody
    waits for a thread that is not running.  The GIL is the caller's business.  Returns the OR of the
-   kernels' results; *flags gets the floating-point flags that were raised. */
+   kernels' results.  The floating-point flags that were raised are added (or-ed) to *flags, which
+   the caller starts at 0; with `flags` NULL they are neither cleared nor read. */
 int threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
                 int64_t grain, unsigned *flags);
 int threads_count(void);

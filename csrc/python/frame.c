@@ -1,0 +1,248 @@
+/* The interpreter's own frame: reading it, placing it, leaving through it.
+
+   In: a frame that the hook was given (owned by the thread, linked nowhere).  Its stacktop is true
+   at all times here, since no evaluator runs it: slots [0, nlocalsplus + depth) are owned or NULL.
+   Whatever leaves a frame goes through _PyEval_EvalFrameDefault, which clears it on every version.
+ */
+#include "internal.h"
+
+#include "decode_flow.h"
+
+/* The instruction pointer before which, after which (3.11, 3.12: prev_instr) or at which (3.13:
+   instr_ptr) execution goes on. */
+static void
+set_resume_point(Frame *frame, int idx)
+{
+    _Py_CODEUNIT *code = _PyCode_CODE(frame_code(frame));
+#if PY_VERSION_HEX >= 0x030D0000
+    frame->instr_ptr = code + idx;
+#else
+    frame->prev_instr = code + idx - 1;
+#endif
+}
+
+/* The pointer as it is while the instruction at `at` runs. */
+static void
+set_executing(Frame *frame, int at)
+{
+    _Py_CODEUNIT *code = _PyCode_CODE(frame_code(frame));
+#if PY_VERSION_HEX >= 0x030D0000
+    frame->instr_ptr = code + at;
+#else
+    frame->prev_instr = code + at;
+#endif
+}
+
+static bool
+has_begun(Frame *frame)
+{
+    _Py_CODEUNIT *code = _PyCode_CODE(frame_code(frame));
+#if PY_VERSION_HEX >= 0x030D0000
+    return frame->instr_ptr > code;
+#else
+    return frame->prev_instr >= code;
+#endif
+}
+
+PyCodeObject *
+frame_code(Frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return (PyCodeObject *)frame->f_executable;
+#else
+    return frame->f_code;
+#endif
+}
+
+PyFunctionObject *
+frame_function(Frame *frame)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return (PyFunctionObject *)frame->f_funcobj;
+#else
+    return frame->f_func;
+#endif
+}
+
+PyObject *
+frame_globals(Frame *frame)
+{
+    return frame->f_globals;
+}
+
+PyObject *
+frame_builtins(Frame *frame)
+{
+    return frame->f_builtins;
+}
+
+PyObject **
+frame_slots(Frame *frame)
+{
+    return frame->localsplus;
+}
+
+int
+frame_depth(Frame *frame)
+{
+    return frame->stacktop - frame_code(frame)->co_nlocalsplus;
+}
+
+void
+frame_set_depth(Frame *frame, int depth)
+{
+    frame->stacktop = frame_code(frame)->co_nlocalsplus + depth;
+}
+
+static int
+make_cell(PyObject **slot)
+{
+    PyObject *cell = PyCell_New(*slot);
+    if (cell == NULL) return -1;
+    Py_XSETREF(*slot, cell);
+    return 0;
+}
+
+static void
+copy_free_vars(Frame *frame, int count)
+{
+    PyObject *closure = frame_function(frame)->func_closure;
+    PyObject **slots = frame->localsplus + frame_code(frame)->co_nlocalsplus - count;
+    for (int i = 0; i < count; i++) slots[i] = Py_NewRef(PyTuple_GET_ITEM(closure, i));
+}
+
+/* The pointer moves past each instruction as it is done, so that a failure (memory) leaves a frame
+   that can go on from there, and a second call does nothing. */
+int
+frame_prologue(Frame *frame, const Decoded *decoded)
+{
+    if (has_begun(frame)) return 0;
+    for (int i = 0; i < decoded->first_traceable; i++) {
+        const Instr *instr = &decoded->instrs[i];
+        if (instr->kind == I_COPY_FREE_VARS)
+            copy_free_vars(frame, instr->arg);
+        else if (instr->kind == I_MAKE_CELL && make_cell(&frame->localsplus[instr->arg]) < 0)
+            return -1;
+        set_resume_point(frame, instr->next);
+    }
+    return 0;
+}
+
+PyObject *
+frame_resume(PyThreadState *ts, Frame *frame, int idx)
+{
+    int first = frame_code(frame)->_co_firsttraceable;
+    if (idx >= first)
+        set_resume_point(frame, idx);
+    else if (has_begun(frame))
+        set_resume_point(frame, first);
+    return _PyEval_EvalFrameDefault(ts, frame, 0);
+}
+
+/* Drops the value stack down to `depth` entries. */
+static void
+drop_stack(Frame *frame, int depth)
+{
+    int floor = frame_code(frame)->co_nlocalsplus + depth;
+    while (frame->stacktop > floor) {
+        PyObject *top = frame->localsplus[--frame->stacktop];
+        Py_XDECREF(top);
+    }
+}
+
+/* A function with RETURN_CONST only: lets it return its constant and gives `result` instead. */
+static PyObject *
+return_through_const(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *result)
+{
+    for (int i = 0; i < decoded->count; i++) {
+        if (decoded->instrs[i].kind != I_RETURN) continue;
+        PyObject *constant = frame_resume(ts, frame, decoded->instrs[i].idx);
+        if (constant == NULL) {
+            Py_DECREF(result);
+            return NULL;
+        }
+        Py_DECREF(constant);
+        return result;
+    }
+    /* Nothing returns: the plan cannot have. */
+    Py_DECREF(result);
+    PyErr_SetString(PyExc_SystemError, "pycompile: a result for code that never returns");
+    return frame_raise(ts, frame, decoded, decoded->first_traceable);
+}
+
+PyObject *
+frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *result)
+{
+    drop_stack(frame, 0);
+    if (decoded->return_number < 0) return return_through_const(ts, frame, decoded, result);
+    frame->localsplus[frame->stacktop++] = result;
+    return frame_resume(ts, frame, decoded->instrs[decoded->return_number].idx);
+}
+
+void
+frame_link(PyThreadState *ts, Frame *frame, int at, FrameLink *link)
+{
+    set_executing(frame, at);
+#if PY_VERSION_HEX >= 0x030D0000
+    link->saved[0] = ts->current_frame;
+    frame->previous = ts->current_frame;
+    ts->current_frame = frame;
+#else
+    link->saved[0] = ts->cframe->current_frame;
+    frame->previous = ts->cframe->current_frame;
+    ts->cframe->current_frame = frame;
+#endif
+}
+
+void
+frame_unlink(PyThreadState *ts, Frame *frame, FrameLink *link)
+{
+    (void)frame;
+#if PY_VERSION_HEX >= 0x030D0000
+    ts->current_frame = link->saved[0];
+#else
+    ts->cframe->current_frame = link->saved[0];
+#endif
+}
+
+#if PY_VERSION_HEX >= 0x030D0000
+/* 3.13 looks the handler up at instr_ptr - 1 but takes the traceback's line from instr_ptr.  Where
+   the two have different handlers the traceback entry and the jump are made by hand. */
+static PyObject *
+raise_by_hand(PyThreadState *ts, Frame *frame, const Decoded *decoded, const Instr *instr)
+{
+    FrameLink link;
+    frame_link(ts, frame, instr->at, &link);
+    PyFrameObject *object = PyThreadState_GetFrame(ts);
+    if (object != NULL) {
+        PyTraceBack_Here(object);
+        Py_DECREF(object);
+    }
+    const Handler *handler = handler_at(decoded, instr->at);
+    if (handler != NULL) drop_stack(frame, handler->depth);
+    frame_unlink(ts, frame, &link);
+    if (handler == NULL) { /* "incomplete": no second traceback entry, no handler */
+        set_resume_point(frame, -1);
+        return _PyEval_EvalFrameDefault(ts, frame, 1);
+    }
+    if (handler->lasti) {
+        PyObject *lasti = PyLong_FromLong(instr->at);
+        if (lasti == NULL) lasti = Py_NewRef(Py_None); /* small ints never fail; large ones might */
+        frame->localsplus[frame->stacktop++] = lasti;
+    }
+    frame->localsplus[frame->stacktop++] = PyErr_GetRaisedException();
+    return frame_resume(ts, frame, decoded->instrs[handler->target].idx);
+}
+#endif
+
+PyObject *
+frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number)
+{
+    const Instr *instr = &decoded->instrs[number];
+#if PY_VERSION_HEX >= 0x030D0000
+    if (handler_at(decoded, instr->at) != handler_at(decoded, instr->at - 1))
+        return raise_by_hand(ts, frame, decoded, instr);
+#endif
+    set_executing(frame, instr->at);
+    return _PyEval_EvalFrameDefault(ts, frame, 1);
+}

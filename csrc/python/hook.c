@@ -1,0 +1,137 @@
+/* PEP 523, armed only across one call.
+
+   The hook is interpreter-wide while it is installed, so it does as little as it can: it compares
+   the frame's function with the one that this thread is calling, and disarms itself first thing.
+   Invariants: `pending` points into the C stack of the hook_call that is waiting for its frame, and
+   is NULL otherwise; a foreign hook is never replaced. */
+#include "internal.h"
+
+#include "step.h"
+
+typedef struct {
+    PyFunctionObject *function;
+    FrameHandler handler;
+    void *context;
+} Pending;
+
+static _Thread_local Pending *pending;
+
+static PyObject *on_frame(PyThreadState *ts, Frame *frame, int throwing);
+
+bool
+hook_is_armed(void)
+{
+    return _PyInterpreterState_GetEvalFrameFunc(PyInterpreterState_Get()) == on_frame;
+}
+
+static void
+disarm(PyInterpreterState *interp)
+{
+    if (_PyInterpreterState_GetEvalFrameFunc(interp) == on_frame)
+        _PyInterpreterState_SetEvalFrameFunc(interp, _PyEval_EvalFrameDefault);
+}
+
+static PyObject *
+on_frame(PyThreadState *ts, Frame *frame, int throwing)
+{
+    Pending *mine = pending;
+    if (throwing || mine == NULL || frame_function(frame) != mine->function)
+        return _PyEval_EvalFrameDefault(ts, frame, throwing);
+    Pending taken = *mine;
+    pending = NULL;
+    disarm(ts->interp);
+    return taken.handler(ts, frame, taken.context);
+}
+
+#if PY_VERSION_HEX >= 0x030C0000
+static bool
+any_tool(const uint8_t *tools, size_t count)
+{
+    uint8_t any = 0;
+    for (size_t i = 0; i < count; i++) any |= tools[i];
+    return any != 0;
+}
+
+static bool
+is_observed(PyThreadState *ts, PyCodeObject *code)
+{
+    const uint8_t *tools = ts->interp->monitors.tools;
+    if (any_tool(tools, sizeof(ts->interp->monitors.tools))) return true;
+    if (code == NULL || code->_co_monitoring == NULL) return false;
+    tools = code->_co_monitoring->local_monitors.tools;
+    return any_tool(tools, sizeof(code->_co_monitoring->local_monitors.tools));
+}
+#else
+static bool
+is_observed(PyThreadState *ts, PyCodeObject *code)
+{
+    (void)code;
+    return ts->cframe->use_tracing != 0;
+}
+#endif
+
+bool
+thread_is_plain(PyThreadState *ts, PyCodeObject *code)
+{
+    return !breaker_is_set(ts) && !is_observed(ts, code);
+}
+
+/* Handlers and the evaluators below them take C stack and recursion units of their own. */
+static bool
+recursion_is_nearly_spent(PyThreadState *ts)
+{
+    enum { MARGIN = 50 };
+#if PY_VERSION_HEX >= 0x030C0000
+    return ts->c_recursion_remaining < MARGIN || ts->py_recursion_remaining < MARGIN;
+#else
+    return ts->recursion_remaining < MARGIN;
+#endif
+}
+
+static bool
+may_arm(PyThreadState *ts, PyFunctionObject *function)
+{
+    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    const int never = CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
+    const int always = CO_OPTIMIZED | CO_NEWLOCALS;
+    return (code->co_flags & never) == 0 && (code->co_flags & always) == always &&
+           ts->interp == PyInterpreterState_Main() && thread_is_plain(ts, code) &&
+           !recursion_is_nearly_spent(ts) &&
+           _PyInterpreterState_GetEvalFrameFunc(ts->interp) == _PyEval_EvalFrameDefault;
+}
+
+PyObject *
+hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyObject *kwnames,
+          FrameHandler handler, void *context)
+{
+    PyThreadState *ts = PyThreadState_Get();
+    if (!may_arm(ts, function))
+        return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
+    Pending mine = {function, handler, context};
+    pending = &mine;
+    _PyInterpreterState_SetEvalFrameFunc(ts->interp, on_frame);
+    PyObject *result = PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
+    if (pending == &mine) { /* the arguments did not fit, or another thread disarmed the hook */
+        pending = NULL;
+        disarm(ts->interp);
+    }
+    return result;
+}
+
+int
+hook_init(void)
+{
+    if (Py_Version >> 16 != PY_VERSION_HEX >> 16) {
+        PyErr_SetString(PyExc_ImportError, "pycompile was built for another Python version");
+        return -1;
+    }
+#ifdef Py_GIL_DISABLED
+    PyErr_SetString(PyExc_ImportError, "pycompile does not support free-threaded builds");
+    return -1;
+#endif
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "pycompile does not support subinterpreters");
+        return -1;
+    }
+    return breaker_init();
+}

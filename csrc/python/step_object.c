@@ -1,0 +1,140 @@
+/* Steps: attributes, operators, subscripts. */
+#include "step.h"
+
+static StepResult
+load_method(Step *s)
+{
+    PyObject *object = step_peek(s, 1), *found = NULL;
+    int unbound = _PyObject_GetMethod(object, step_name(s), &found);
+    if (found == NULL) return STEP_ERROR;
+    if (unbound) {
+        *step_at(s, 1) = found;
+        step_push(s, object);
+        return STEP_NEXT;
+    }
+    (void)step_pop(s);
+    step_push_with_null(s, found);
+    Py_DECREF(object);
+    return STEP_NEXT;
+}
+
+StepResult
+step_attribute(Step *s)
+{
+    PyObject *object = step_peek(s, 1);
+    switch (s->instr->kind) {
+    case I_LOAD_ATTR: return step_put(s, 1, PyObject_GetAttr(object, step_name(s)));
+    case I_LOAD_METHOD: return load_method(s);
+    case I_STORE_ATTR:
+        return step_drop(s, 2, PyObject_SetAttr(object, step_name(s), step_peek(s, 2)));
+    default: return step_drop(s, 1, PyObject_SetAttr(object, step_name(s), NULL));
+    }
+}
+
+static PyObject *
+power(PyObject *a, PyObject *b)
+{
+    return PyNumber_Power(a, b, Py_None);
+}
+
+static PyObject *
+inplace_power(PyObject *a, PyObject *b)
+{
+    return PyNumber_InPlacePower(a, b, Py_None);
+}
+
+/* In the order of BINARY_OP's argument. */
+static const binaryfunc binary_operators[] = {
+    PyNumber_Add,
+    PyNumber_And,
+    PyNumber_FloorDivide,
+    PyNumber_Lshift,
+    PyNumber_MatrixMultiply,
+    PyNumber_Multiply,
+    PyNumber_Remainder,
+    PyNumber_Or,
+    power,
+    PyNumber_Rshift,
+    PyNumber_Subtract,
+    PyNumber_TrueDivide,
+    PyNumber_Xor,
+    PyNumber_InPlaceAdd,
+    PyNumber_InPlaceAnd,
+    PyNumber_InPlaceFloorDivide,
+    PyNumber_InPlaceLshift,
+    PyNumber_InPlaceMatrixMultiply,
+    PyNumber_InPlaceMultiply,
+    PyNumber_InPlaceRemainder,
+    PyNumber_InPlaceOr,
+    inplace_power,
+    PyNumber_InPlaceRshift,
+    PyNumber_InPlaceSubtract,
+    PyNumber_InPlaceTrueDivide,
+    PyNumber_InPlaceXor,
+};
+
+/* A new bool from a C truth value, or NULL for -1. */
+static PyObject *
+bool_or_error(int truth, bool negate)
+{
+    if (truth < 0) return NULL;
+    return PyBool_FromLong(negate ? !truth : truth);
+}
+
+static PyObject *
+compare(PyObject *left, PyObject *right, const Instr *instr)
+{
+    PyObject *result = PyObject_RichCompare(left, right, instr->arg);
+    if (result == NULL || !instr->arg2) return result;
+    int truth = PyObject_IsTrue(result);
+    Py_DECREF(result);
+    return bool_or_error(truth, false);
+}
+
+StepResult
+step_operator(Step *s)
+{
+    PyObject *top = step_peek(s, 1);
+    const int arg = s->instr->arg;
+    switch (s->instr->kind) {
+    case I_UNARY_POSITIVE: return step_put(s, 1, PyNumber_Positive(top));
+    case I_UNARY_NEGATIVE: return step_put(s, 1, PyNumber_Negative(top));
+    case I_UNARY_INVERT: return step_put(s, 1, PyNumber_Invert(top));
+    case I_UNARY_NOT: return step_put(s, 1, bool_or_error(PyObject_IsTrue(top), true));
+    case I_TO_BOOL: return step_put(s, 1, bool_or_error(PyObject_IsTrue(top), false));
+    case I_BINARY:
+        if (arg >= COUNT_OF(binary_operators)) return STEP_CANNOT;
+        return step_put(s, 2, binary_operators[arg](step_peek(s, 2), top));
+    case I_COMPARE: return step_put(s, 2, compare(step_peek(s, 2), top, s->instr));
+    case I_IS: return step_put(s, 2, PyBool_FromLong((step_peek(s, 2) == top) ^ arg));
+    default: return step_put(s, 2, bool_or_error(PySequence_Contains(top, step_peek(s, 2)), arg));
+    }
+}
+
+/* [.., object, start, stop]: loads or stores object[start:stop]. */
+static StepResult
+slice(Step *s)
+{
+    PyObject *key = PySlice_New(step_peek(s, 2), step_peek(s, 1), NULL);
+    if (key == NULL) return STEP_ERROR;
+    PyObject *object = step_peek(s, 3);
+    StepResult result;
+    if (s->instr->kind == I_SLICE_LOAD)
+        result = step_put(s, 3, PyObject_GetItem(object, key));
+    else
+        result = step_drop(s, 4, PyObject_SetItem(object, key, step_peek(s, 4)));
+    Py_DECREF(key);
+    return result;
+}
+
+StepResult
+step_subscript(Step *s)
+{
+    PyObject *key = step_peek(s, 1), *object = step_peek(s, 2);
+    switch (s->instr->kind) {
+    case I_SUBSCRIPT: return step_put(s, 2, PyObject_GetItem(object, key));
+    case I_STORE_SUBSCRIPT: return step_drop(s, 3, PyObject_SetItem(object, key, step_peek(s, 3)));
+    case I_DELETE_SUBSCRIPT: return step_drop(s, 2, PyObject_DelItem(object, key));
+    default: return slice(s);
+    }
+}

@@ -1,0 +1,197 @@
+/* Loaded code by content: in memory, on disk, or compiled now.
+
+   The key is a digest of the source and of all that decides about the output.  Equal sources share
+   one Code, which is unloaded when its last user lets go.  All under the GIL, which is released
+   while the compiler runs: afterwards the table is looked at again. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "cache.h"
+
+#include <dlfcn.h>
+
+struct Code {
+    Digest key;
+    void *handle;
+    long users;
+    Code *next; /* in its bucket */
+};
+
+enum { BUCKETS = 256, ABI_VERSION = 1 };
+static Code *table[BUCKETS];
+static long long memory_hits, loaded;
+
+static Code **
+bucket_of(const Digest *key)
+{
+    return &table[key->bytes[0]];
+}
+
+static Code *
+find_loaded(const Digest *key)
+{
+    for (Code *code = *bucket_of(key); code != NULL; code = code->next)
+        if (memcmp(&code->key, key, sizeof(*key)) == 0) return code;
+    return NULL;
+}
+
+/* Options that change generated code enter the key by themselves. */
+static void
+add_options(Hash *hash, const Config *config)
+{
+    char text[64];
+#define KEY_true(...) __VA_ARGS__
+#define KEY_false(...)
+#define ADD_BOOL(name) snprintf(text, sizeof(text), #name "=%d", config->name)
+#define ADD_INT(name) snprintf(text, sizeof(text), #name "=%lld", (long long)config->name)
+#define ADD_STRING(name) snprintf(text, sizeof(text), #name "=%s", config->name)
+#define OPTION(name, type, default_, variable, in_key, help)                                       \
+    KEY_##in_key(ADD_##type(name); hash_add_string(hash, text);)
+#include "../config.def"
+#undef OPTION
+}
+
+static Answer
+make_key(const char *source, const Config *config, Digest *key)
+{
+    Hash hash;
+    int abi = ABI_VERSION;
+    hash_begin(&hash);
+    hash_add(&hash, &abi, sizeof(abi));
+    Answer answer = toolchain_identify(&hash);
+    if (answer != ANSWER_YES) return answer;
+    if (config != NULL) add_options(&hash, config);
+    hash_add_string(&hash, source);
+    *key = hash_end(&hash);
+    return ANSWER_YES;
+}
+
+/* Kernels name the C library's mathematics without saying where it is. */
+static void
+offer_libm(void)
+{
+    static bool done;
+    if (!done) dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
+    done = true;
+}
+
+/* Loads a file into the table.  ANSWER_NO: it cannot be loaded (logged). */
+static Answer
+load(const Digest *key, const char *path, Code **out)
+{
+    offer_libm();
+    void *handle = mem_fault() ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        const char *error = dlerror();
+        log_emit(LOG_CACHE, "cannot load %s: %s", path, error != NULL ? error : "?");
+        return ANSWER_NO;
+    }
+    Code *code = mem_alloc(sizeof(Code));
+    if (code == NULL) {
+        dlclose(handle);
+        return ANSWER_ERROR;
+    }
+    *code = (Code){.key = *key, .handle = handle, .users = 1, .next = *bucket_of(key)};
+    *bucket_of(key) = code;
+    loaded++;
+    *out = code;
+    return ANSWER_YES;
+}
+
+static Answer
+use_loaded(const Digest *key, Code **out)
+{
+    Code *code = find_loaded(key);
+    if (code == NULL) return ANSWER_NO;
+    code->users++;
+    memory_hits++;
+    *out = code;
+    return ANSWER_YES;
+}
+
+static Answer
+compile_and_load(const Digest *key, const char *source, Code **out)
+{
+    char folder[CACHE_PATH], file[CACHE_PATH], path[CACHE_PATH];
+    if (cache_work_begin(folder) < 0) {
+        log_emit(LOG_CACHE, "no folder to compile in: set PYCOMPILE_CACHE_DIR or TMPDIR");
+        return ANSWER_NO;
+    }
+    Answer answer = toolchain_compile(source, folder, file);
+    if (answer == ANSWER_YES) {
+        answer = use_loaded(key, out);
+        if (answer == ANSWER_NO) {
+            bool stored = cache_store(key, file, path) == ANSWER_YES;
+            answer = load(key, stored ? path : file, out);
+        }
+    }
+    cache_work_end(folder);
+    return answer;
+}
+
+Answer
+code_load(const char *source, const Config *config, Code **out)
+{
+    Digest key;
+    char path[CACHE_PATH];
+    Answer answer = make_key(source, config, &key);
+    if (answer != ANSWER_YES) return answer;
+    if (use_loaded(&key, out) == ANSWER_YES) return ANSWER_YES;
+    if (cache_find(&key, path) == ANSWER_YES) {
+        answer = load(&key, path, out);
+        if (answer != ANSWER_NO) return answer;
+    }
+    return compile_and_load(&key, source, out);
+}
+
+KernelFn
+code_symbol(Code *code, const char *name)
+{
+    return (KernelFn)(uintptr_t)dlsym(code->handle, name);
+}
+
+void
+code_release(Code *code)
+{
+    if (code == NULL || --code->users > 0) return;
+    Code **at = bucket_of(&code->key);
+    while (*at != code) at = &(*at)->next;
+    *at = code->next;
+    dlclose(code->handle);
+    mem_free(code);
+}
+
+/* ---- hooks ---- */
+
+/* Compiles `source` and gives what its function k0 says of no arguments; None for ANSWER_NO. */
+static PyObject *
+test_code_run(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    const char *source;
+    Code *code;
+    if (!PyArg_ParseTuple(args, "s", &source)) return NULL;
+    Answer answer = code_load(source, NULL, &code);
+    if (answer == ANSWER_ERROR) return NULL;
+    if (answer == ANSWER_NO) Py_RETURN_NONE;
+    KernelFn fn = code_symbol(code, "k0");
+    KernelArgs none = {0};
+    PyObject *result = fn != NULL ? PyLong_FromLong(fn(&none, 0, 0)) : Py_NewRef(Py_None);
+    code_release(code);
+    return result;
+}
+
+static PyObject *
+code_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    long held = 0;
+    for (int i = 0; i < BUCKETS; i++)
+        for (Code *code = table[i]; code != NULL; code = code->next) held++;
+    return Py_BuildValue("{s:l,s:L,s:L}", "held", held, "loaded", loaded, "memory_hits",
+                         memory_hits);
+}
+
+PyMethodDef code_methods[] = {
+    {"test_code_run", test_code_run, METH_VARARGS, "Compiles C and calls its k0."},
+    {"code_info", code_info, METH_NOARGS, "Loaded shared objects."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,15 @@
+/* Each file's methods on the extension module; module_runtime.c adds them all. */
+#ifndef PYCOMPILE_HOOKS_H
+#define PYCOMPILE_HOOKS_H
+
+#include "runtime.h"
+
+extern PyMethodDef config_methods[], log_methods[], toolchain_methods[], cache_methods[],
+    code_methods[], threads_methods[];
+
+/* Read the environment; -1 with the error set. */
+int config_init(void);
+int log_init(void);
+int threads_init(void);
+
+#endif

@@ -1,0 +1,300 @@
+/* Channels of text about compiling: PYCOMPILE_LOGS, or levels set on the loggers themselves.
+
+   A channel is on when PYCOMPILE_LOGS names it, or when the program has set a level on its logger
+   (`pycompile.CHANNEL`) or on `pycompile` that lets it through; the root's level does not count, so
+   that an application in debug mode is not flooded with dumps.  All of it is for compile time. */
+#include "hooks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEVEL_DEBUG = 10, LEVEL_INFO = 20 };
+
+static const struct {
+    const char *name;
+    int level;
+} channels[LOG_COUNT] = {
+    [LOG_RECOMPILES] = {"recompiles", LEVEL_INFO},
+    [LOG_GRAPH_BREAKS] = {"graph_breaks", LEVEL_INFO},
+    [LOG_GUARDS] = {"guards", LEVEL_DEBUG},
+    [LOG_BYTECODE] = {"bytecode", LEVEL_DEBUG},
+    [LOG_GRAPH] = {"graph", LEVEL_DEBUG},
+    [LOG_SCHEDULE] = {"schedule", LEVEL_DEBUG},
+    [LOG_OUTPUT_CODE] = {"output_code", LEVEL_DEBUG},
+    [LOG_PERF_HINTS] = {"perf_hints", LEVEL_INFO},
+    [LOG_CACHE] = {"cache", LEVEL_DEBUG},
+};
+
+enum { MAX_DETAIL = 512 };
+static bool asked[LOG_COUNT];   /* by PYCOMPILE_LOGS */
+static char passes[MAX_DETAIL]; /* ",cse,dce," */
+static bool prepared;           /* the loggers' levels and the handler have been set */
+
+/* ---- the specification ---- */
+
+static int
+channel_from_name(const char *name, size_t length)
+{
+    for (int i = 0; i < LOG_COUNT; i++)
+        if (strlen(channels[i].name) == length && memcmp(channels[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+static int
+unknown_channel(const char *name, size_t length)
+{
+    char known[256] = "all";
+    for (int i = 0; i < LOG_COUNT; i++) {
+        strcat(known, ", ");
+        strcat(known, channels[i].name);
+    }
+    PyErr_Format(PyExc_ValueError, "PYCOMPILE_LOGS: no channel %.*s; there are %s",
+                 (int)Py_MIN(length, 60), name, known);
+    return -1;
+}
+
+/* One item: "graph", "graph:cse", "all". */
+static int
+configure_item(const char *item, size_t length)
+{
+    const char *colon = memchr(item, ':', length);
+    size_t name = colon != NULL ? (size_t)(colon - item) : length;
+    if (name == 3 && memcmp(item, "all", 3) == 0) {
+        memset(asked, true, sizeof(asked));
+        return 0;
+    }
+    int channel = channel_from_name(item, name);
+    if (channel < 0) return unknown_channel(item, name);
+    asked[channel] = true;
+    if (colon != NULL && strlen(passes) + length < sizeof(passes) - 2) {
+        if (*passes == '\0') strcpy(passes, ",");
+        strncat(passes, colon + 1, length - name - 1);
+        strcat(passes, ",");
+    }
+    return 0;
+}
+
+int
+log_configure(const char *spec)
+{
+    memset(asked, 0, sizeof(asked));
+    passes[0] = '\0';
+    prepared = false;
+    while (*spec != '\0') {
+        size_t length = strcspn(spec, ", ");
+        if (length > 0 && configure_item(spec, length) < 0) return -1;
+        spec += length;
+        spec += *spec != '\0';
+    }
+    return 0;
+}
+
+bool
+log_wants_pass(const char *pass)
+{
+    char wanted[80];
+    if (*passes == '\0') return false;
+    if (strstr(passes, ",all,") != NULL) return true;
+    snprintf(wanted, sizeof(wanted), ",%s,", pass);
+    return strstr(passes, wanted) != NULL;
+}
+
+/* ---- the loggers ---- */
+
+/* logging.getLogger(name), a new reference; NULL with the error set. */
+static PyObject *
+get_logger(PyObject *logging, const char *channel)
+{
+    char name[64];
+    snprintf(name, sizeof(name), "pycompile%s%s", *channel ? "." : "", channel);
+    return PyObject_CallMethod(logging, "getLogger", "s", name);
+}
+
+/* The level set on the logger itself, 0 when none is; errors count as none. */
+static long
+own_level(PyObject *logging, const char *channel)
+{
+    PyObject *logger = get_logger(logging, channel);
+    PyObject *level = logger != NULL ? PyObject_GetAttrString(logger, "level") : NULL;
+    long value = level != NULL ? PyLong_AsLong(level) : 0;
+    Py_XDECREF(logger);
+    Py_XDECREF(level);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    return value;
+}
+
+/* Whether the program itself has asked for the channel through `logging`, if it uses that. */
+static bool
+wanted_by_level(LogChannel channel)
+{
+    PyObject *name = PyUnicode_FromString("logging");
+    PyObject *logging = name != NULL ? PyImport_GetModule(name) : NULL;
+    Py_XDECREF(name);
+    if (logging == NULL) {
+        PyErr_Clear();
+        return false;
+    }
+    long level = own_level(logging, channels[channel].name);
+    if (level == 0) level = own_level(logging, "");
+    Py_DECREF(logging);
+    return level > 0 && level <= channels[channel].level;
+}
+
+/* The exception that was set, put aside while Python code runs. */
+typedef struct {
+    PyObject *type, *value, *traceback;
+} Pending;
+
+bool
+log_enabled(LogChannel channel)
+{
+    if (asked[channel]) return true;
+    Pending p;
+    PyErr_Fetch(&p.type, &p.value, &p.traceback);
+    bool wanted = wanted_by_level(channel);
+    PyErr_Restore(p.type, p.value, p.traceback);
+    return wanted;
+}
+
+/* A handler to stderr with the bare text, unless some handler would get it already. */
+static int
+add_handler(PyObject *logging, PyObject *root)
+{
+    PyObject *has = PyObject_CallMethod(root, "hasHandlers", NULL);
+    int answer = has != NULL ? PyObject_IsTrue(has) : -1;
+    Py_XDECREF(has);
+    if (answer != 0) return answer < 0 ? -1 : 0;
+    PyObject *handler = PyObject_CallMethod(logging, "StreamHandler", NULL);
+    PyObject *format = PyObject_CallMethod(logging, "Formatter", "s", "[%(name)s] %(message)s");
+    PyObject *done = handler != NULL && format != NULL
+                         ? PyObject_CallMethod(handler, "setFormatter", "O", format)
+                         : NULL;
+    Py_XSETREF(done, done != NULL ? PyObject_CallMethod(root, "addHandler", "O", handler) : NULL);
+    Py_XDECREF(handler);
+    Py_XDECREF(format);
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
+}
+
+/* Opens the loggers of the channels that PYCOMPILE_LOGS names; once. */
+static int
+prepare(PyObject *logging)
+{
+    bool any = false;
+    prepared = true;
+    for (int i = 0; i < LOG_COUNT; i++) {
+        if (!asked[i]) continue;
+        any = true;
+        PyObject *logger = get_logger(logging, channels[i].name);
+        PyObject *done =
+            logger != NULL ? PyObject_CallMethod(logger, "setLevel", "i", LEVEL_DEBUG) : NULL;
+        Py_XDECREF(logger);
+        Py_XDECREF(done);
+        if (done == NULL) return -1;
+    }
+    if (!any) return 0;
+    PyObject *root = get_logger(logging, "");
+    int result = root != NULL ? add_handler(logging, root) : -1;
+    Py_XDECREF(root);
+    return result;
+}
+
+static int
+emit(LogChannel channel, const char *text)
+{
+    PyObject *logging = PyImport_ImportModule("logging"), *logger = NULL, *done = NULL;
+    if (logging == NULL) return -1;
+    if (prepared || prepare(logging) == 0) {
+        logger = get_logger(logging, channels[channel].name);
+        if (logger != NULL)
+            done = PyObject_CallMethod(logger, "log", "iss", channels[channel].level, "%s", text);
+    }
+    Py_DECREF(logging);
+    Py_XDECREF(logger);
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
+}
+
+void
+log_emit(LogChannel channel, const char *format, ...)
+{
+    Pending p;
+    va_list args;
+    char *text = NULL;
+    if (!log_enabled(channel)) return;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0) return;
+    PyErr_Fetch(&p.type, &p.value, &p.traceback);
+    if (emit(channel, text) < 0) PyErr_Clear();
+    PyErr_Restore(p.type, p.value, p.traceback);
+    free(text);
+}
+
+int
+log_init(void)
+{
+    const char *spec = getenv("PYCOMPILE_LOGS");
+    if (spec == NULL || log_configure(spec) == 0) return 0;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    int raised = PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%S", value);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    return raised;
+}
+
+/* ---- hooks ---- */
+
+static PyObject *
+py_log_configure(PyObject *Py_UNUSED(self), PyObject *spec)
+{
+    const char *text = PyUnicode_AsUTF8(spec);
+    if (text == NULL || log_configure(text) < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+py_log_channels(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < LOG_COUNT; i++) {
+        PyObject *name = PyUnicode_FromString(channels[i].name);
+        if (name == NULL || PyList_Append(list, name) < 0) Py_CLEAR(list);
+        Py_XDECREF(name);
+    }
+    return list;
+}
+
+static PyObject *
+test_log_emit(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    const char *channel, *text;
+    if (!PyArg_ParseTuple(args, "ss", &channel, &text)) return NULL;
+    int number = channel_from_name(channel, strlen(channel));
+    if (number < 0) return PyErr_Format(PyExc_ValueError, "no channel %s", channel);
+    log_emit((LogChannel)number, "%s", text);
+    return PyBool_FromLong(log_enabled((LogChannel)number));
+}
+
+static PyObject *
+test_log_wants_pass(PyObject *Py_UNUSED(self), PyObject *pass)
+{
+    const char *name = PyUnicode_AsUTF8(pass);
+    return name != NULL ? PyBool_FromLong(log_wants_pass(name)) : NULL;
+}
+
+PyMethodDef log_methods[] = {
+    {"log_configure", py_log_configure, METH_O, "Channels as PYCOMPILE_LOGS spells them."},
+    {"log_channels", py_log_channels, METH_NOARGS, "Names of the channels."},
+    {"test_log_emit", test_log_emit, METH_VARARGS, "Emits; whether the channel is on."},
+    {"test_log_wants_pass", test_log_wants_pass, METH_O, "Whether the pass's graph is asked for."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,17 @@
+/* What Python sees of this folder: each file brings its own table. */
+#include "hooks.h"
+
+int runtime_module(PyObject *module);
+
+int
+runtime_module(PyObject *module)
+{
+    PyMethodDef *const tables[] = {
+        config_methods, log_methods,  toolchain_methods,
+        cache_methods,  code_methods, threads_methods,
+    };
+    if (config_init() < 0 || log_init() < 0 || threads_init() < 0) return -1;
+    for (int i = 0; i < COUNT_OF(tables); i++)
+        if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
+    return 0;
+}

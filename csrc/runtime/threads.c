@@ -1,0 +1,474 @@
+/* The pool that runs a kernel's units on several threads.
+
+   A job lies in a slot: what to call, and one word that holds the next chunk and the number of
+   chunks.  Whoever moves that word forward has claimed a chunk, and only then reads the rest of the
+   slot: the caller cannot leave before a claimed chunk is done, so what a claimer reads is always
+   the job that its chunk belongs to, even if the slot was used for another one in between.
+
+       word:  chunks (32 bits) | next (32 bits)
+
+   1. The caller fills a free slot, publishes the word and wakes sleepers.
+   2. Caller and workers claim chunks one at a time, so that a thread whose core was taken away
+      delays one chunk only.
+   3. When none are left to claim, the caller waits for those claimed by others, never for a
+      thread that has claimed nothing.
+
+   Workers take over the caller's rounding and subnormal modes for a chunk.  Before a fork they end,
+   so that the program forks as it would without us (CPython 3.12 warns about threads), and are made
+   again when a job wants them. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "hooks.h"
+
+#include <errno.h>
+#include <fenv.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+    MAX_THREADS = 256,
+    SLOTS = 16,
+    CHUNKS_PER_THREAD = 8,
+    CALLER_SPINS = 2000, /* about 20 us of pauses before the caller sleeps */
+    WORKER_SPINS = 1000,
+};
+
+typedef struct {
+    _Alignas(64) _Atomic uint64_t word;
+    _Atomic uint32_t taken;   /* a caller uses the slot */
+    _Atomic uint32_t pending; /* chunks not done; the caller sleeps on it */
+    _Atomic int result;
+    _Atomic unsigned flags;
+    KernelFn fn;
+    const KernelArgs *args;
+    int64_t units, chunk, scratch_bytes;
+    bool reads_flags;
+    unsigned modes; /* the caller's floating-point control */
+} Slot;
+
+static Slot slots[SLOTS];
+static _Atomic uint32_t published; /* grows with each job; idle workers sleep on it */
+static _Atomic int sleeping;
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t worker_threads[MAX_THREADS];
+static _Atomic int workers; /* written under start_lock */
+static _Atomic bool stopping;
+static int wanted; /* threads that a job may use, the caller among them */
+
+/* ---- small parts ---- */
+
+static inline void
+pause_briefly(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static void
+futex_wait(_Atomic uint32_t *word, uint32_t seen)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+}
+
+static void
+futex_wake(_Atomic uint32_t *word, int count)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, count, NULL, NULL, 0);
+}
+
+#if defined(__x86_64__)
+static unsigned
+modes_read(void)
+{
+    return __builtin_ia32_stmxcsr() & ~0x3fu;
+}
+
+static void
+modes_write(unsigned modes)
+{
+    __builtin_ia32_ldmxcsr(modes);
+}
+#else
+static unsigned
+modes_read(void)
+{
+    return (unsigned)fegetround();
+}
+
+static void
+modes_write(unsigned modes)
+{
+    fesetround((int)modes);
+}
+#endif
+
+/* ---- scratch: one buffer per thread, kept until the thread ends ---- */
+
+#define THREAD_LOCAL static __thread __attribute__((tls_model("initial-exec")))
+THREAD_LOCAL char *scratch;
+THREAD_LOCAL int64_t scratch_size;
+static pthread_key_t scratch_key;
+
+/* At least `bytes`, aligned to 64; NULL when there is no memory. */
+static char *
+scratch_get(int64_t bytes)
+{
+    if (bytes <= scratch_size) return scratch;
+    size_t size = ((size_t)bytes + 4095) / 4096 * 4096;
+    char *fresh = aligned_alloc(64, size);
+    if (fresh == NULL) return NULL;
+    free(scratch);
+    scratch = fresh;
+    scratch_size = (int64_t)size;
+    pthread_setspecific(scratch_key, fresh);
+    return fresh;
+}
+
+/* ---- chunks ---- */
+
+static int
+run_units(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t begin, int64_t end)
+{
+    if (scratch_bytes <= 0) return fn(args, begin, end);
+    KernelArgs own = *args;
+    own.scratch = scratch_get(scratch_bytes);
+    return own.scratch != NULL ? fn(&own, begin, end) : 1;
+}
+
+static bool
+claim(Slot *slot, uint32_t *chunk)
+{
+    uint64_t word = atomic_load_explicit(&slot->word, memory_order_relaxed);
+    while ((uint32_t)word < (uint32_t)(word >> 32))
+        if (atomic_compare_exchange_weak_explicit(&slot->word, &word, word + 1,
+                                                  memory_order_acquire, memory_order_relaxed)) {
+            *chunk = (uint32_t)word;
+            return true;
+        }
+    return false;
+}
+
+/* Runs one claimed chunk and reports it. */
+static void
+run_chunk(Slot *slot, uint32_t chunk, bool worker)
+{
+    int64_t begin = chunk * slot->chunk, end = begin + slot->chunk;
+    if (end > slot->units) end = slot->units;
+    if (worker) {
+        modes_write(slot->modes);
+        if (slot->reads_flags) fp_flags_clear();
+    }
+    int result = run_units(slot->fn, slot->args, slot->scratch_bytes, begin, end);
+    if (result) atomic_fetch_or_explicit(&slot->result, result, memory_order_relaxed);
+    if (worker && slot->reads_flags) {
+        unsigned flags = fp_flags_read();
+        if (flags) atomic_fetch_or_explicit(&slot->flags, flags, memory_order_relaxed);
+    }
+    uint32_t before = atomic_fetch_sub_explicit(&slot->pending, 1, memory_order_acq_rel);
+    if (before == 1 && worker) futex_wake(&slot->pending, 1);
+}
+
+/* ---- workers ---- */
+
+static bool
+work_once(void)
+{
+    bool worked = false;
+    uint32_t chunk;
+    for (int i = 0; i < SLOTS; i++)
+        while (claim(&slots[i], &chunk)) {
+            run_chunk(&slots[i], chunk, true);
+            worked = true;
+        }
+    return worked;
+}
+
+static void *
+worker_main(void *Py_UNUSED(argument))
+{
+    for (;;) {
+        uint32_t seen = atomic_load(&published);
+        if (atomic_load(&stopping)) return NULL;
+        if (work_once()) continue;
+        for (int i = 0; i < WORKER_SPINS && atomic_load(&published) == seen; i++) pause_briefly();
+        if (atomic_load(&published) != seen) continue;
+        atomic_fetch_add(&sleeping, 1);
+        futex_wait(&published, seen);
+        atomic_fetch_sub(&sleeping, 1);
+    }
+}
+
+/* Makes workers up to `count`; fewer if the system refuses.  They take no signals. */
+static void
+workers_start(int count)
+{
+    if (atomic_load_explicit(&workers, memory_order_relaxed) >= count) return;
+    pthread_mutex_lock(&start_lock);
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    while (workers < count &&
+           pthread_create(&worker_threads[workers], NULL, worker_main, NULL) == 0)
+        workers++;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_mutex_unlock(&start_lock);
+}
+
+/* Ends them, each after its chunk; under start_lock.  Jobs go on with their callers. */
+static void
+workers_stop(void)
+{
+    atomic_store(&stopping, true);
+    atomic_fetch_add(&published, 1);
+    futex_wake(&published, INT_MAX);
+    while (workers > 0) pthread_join(worker_threads[--workers], NULL);
+    atomic_store(&stopping, false);
+}
+
+/* ---- jobs ---- */
+
+static Slot *
+slot_take(void)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        uint32_t no = 0;
+        if (atomic_compare_exchange_strong(&slots[i].taken, &no, 1)) return &slots[i];
+    }
+    return NULL;
+}
+
+/* Waits for the chunks that others have claimed. */
+static void
+wait_for_claimed(Slot *slot)
+{
+    for (int i = 0; i < CALLER_SPINS; i++) {
+        if (atomic_load_explicit(&slot->pending, memory_order_acquire) == 0) return;
+        pause_briefly();
+    }
+    uint32_t left;
+    while ((left = atomic_load_explicit(&slot->pending, memory_order_acquire)) != 0)
+        futex_wait(&slot->pending, left);
+}
+
+static void
+job_publish(Slot *slot, uint32_t chunks)
+{
+    atomic_store_explicit(&slot->pending, chunks, memory_order_relaxed);
+    atomic_store_explicit(&slot->word, (uint64_t)chunks << 32, memory_order_release);
+    atomic_fetch_add(&published, 1);
+    if (atomic_load(&sleeping) > 0) futex_wake(&published, (int)chunks - 1);
+}
+
+static int
+run_shared(Slot *slot, uint32_t chunks)
+{
+    uint32_t chunk;
+    job_publish(slot, chunks);
+    while (claim(slot, &chunk)) run_chunk(slot, chunk, false);
+    wait_for_claimed(slot);
+    return atomic_load_explicit(&slot->result, memory_order_relaxed);
+}
+
+static int
+run_alone(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
+          unsigned *flags)
+{
+    if (flags != NULL) fp_flags_clear();
+    int result = run_units(fn, args, scratch_bytes, 0, units);
+    if (flags != NULL) *flags |= fp_flags_read();
+    return result;
+}
+
+static int
+run_threaded(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
+             int64_t chunk, unsigned *flags)
+{
+    workers_start(wanted - 1);
+    Slot *slot = slot_take();
+    if (slot == NULL) return run_alone(fn, args, scratch_bytes, units, flags);
+    slot->fn = fn;
+    slot->args = args;
+    slot->units = units;
+    slot->chunk = chunk;
+    slot->scratch_bytes = scratch_bytes;
+    slot->reads_flags = flags != NULL;
+    slot->modes = modes_read();
+    atomic_store_explicit(&slot->result, 0, memory_order_relaxed);
+    atomic_store_explicit(&slot->flags, 0, memory_order_relaxed);
+    if (flags != NULL) fp_flags_clear();
+    int result = run_shared(slot, (uint32_t)((units + chunk - 1) / chunk));
+    if (flags != NULL)
+        *flags |= fp_flags_read() | atomic_load_explicit(&slot->flags, memory_order_relaxed);
+    atomic_store_explicit(&slot->taken, 0, memory_order_release);
+    return result;
+}
+
+int
+threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
+            int64_t grain, unsigned *flags)
+{
+    if (grain < 1) grain = 1;
+    if (units < 2 * grain || wanted <= 1) return run_alone(fn, args, scratch_bytes, units, flags);
+    int64_t chunk = units / ((int64_t)wanted * CHUNKS_PER_THREAD);
+    if (chunk < grain) chunk = grain;
+    return run_threaded(fn, args, scratch_bytes, units, chunk, flags);
+}
+
+int
+threads_count(void)
+{
+    return wanted;
+}
+
+/* ---- how many ---- */
+
+/* A positive number from the environment, or 0.  OMP_NUM_THREADS may be a list: its first. */
+static int
+count_from(const char *variable)
+{
+    const char *text = getenv(variable);
+    long count = text != NULL ? strtol(text, NULL, 10) : 0;
+    return count > 0 && count <= MAX_THREADS ? (int)count : count > 0 ? MAX_THREADS : 0;
+}
+
+/* Whole CPUs that the control group's quota allows, or INT_MAX. */
+static int
+count_from_quota(void)
+{
+    long long quota = 0, period = 0;
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+    if (file == NULL) return INT_MAX;
+    int read = fscanf(file, "%lld %lld", &quota, &period);
+    fclose(file);
+    if (read != 2 || quota <= 0 || period <= 0) return INT_MAX;
+    return (int)Py_MAX(1, (quota + period - 1) / period);
+}
+
+static int
+count_default(void)
+{
+    int count = count_from("PYCOMPILE_THREADS");
+    if (count > 0) return count;
+    cpu_set_t set;
+    int cpus = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
+                                                            : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    cpus = Py_MIN(cpus, count_from_quota());
+    int omp = count_from("OMP_NUM_THREADS");
+    if (omp > 0) cpus = Py_MIN(cpus, omp);
+    return Py_MAX(1, Py_MIN(cpus, MAX_THREADS));
+}
+
+void
+threads_set_count(int n)
+{
+    wanted = n > 0 ? Py_MIN(n, MAX_THREADS) : count_default();
+}
+
+/* ---- fork ---- */
+
+static void
+fork_prepare(void)
+{
+    pthread_mutex_lock(&start_lock);
+    workers_stop();
+}
+
+static void
+fork_parent(void)
+{
+    pthread_mutex_unlock(&start_lock);
+}
+
+/* Only the forking thread lives on, and it is in no job. */
+static void
+fork_child(void)
+{
+    memset(slots, 0, sizeof(slots));
+    pthread_mutex_unlock(&start_lock);
+}
+
+int
+threads_init(void)
+{
+    static bool done;
+    if (done) return 0;
+    if (pthread_key_create(&scratch_key, free) != 0 ||
+        pthread_atfork(fork_prepare, fork_parent, fork_child) != 0) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    done = true;
+    threads_set_count(0);
+    return 0;
+}
+
+/* ---- hooks ---- */
+
+static PyObject *
+py_threads_count(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromLong(threads_count());
+}
+
+static PyObject *
+py_threads_set_count(PyObject *Py_UNUSED(self), PyObject *count)
+{
+    long n = PyLong_AsLong(count);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    threads_set_count((int)n);
+    Py_RETURN_NONE;
+}
+
+/* y[i] = x[i] / x[0] through scratch; x[i] < 0 makes the kernel say 2. */
+static int
+divide_kernel(const KernelArgs *args, int64_t begin, int64_t end)
+{
+    const double *x = (const double *)args->ptr[0];
+    double *y = (double *)args->ptr[1];
+    volatile double *kept = (volatile double *)args->scratch;
+    int result = 0;
+    if ((uintptr_t)args->scratch % 64 != 0) return 4;
+    for (int64_t i = begin; i < end; i++) {
+        kept[0] = x[i] / x[0];
+        y[i] = kept[0];
+        if (x[i] < 0) result = 2;
+    }
+    return result;
+}
+
+/* (x, y, grain) -> (result, flags): runs the kernel above over two float64 buffers. */
+static PyObject *
+test_threads_run(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    Py_buffer x, y;
+    long long grain;
+    if (!PyArg_ParseTuple(args, "y*w*L", &x, &y, &grain)) return NULL;
+    char *pointers[] = {x.buf, y.buf};
+    KernelArgs kernel = {.ptr = pointers};
+    unsigned flags = 0;
+    int result;
+    Py_BEGIN_ALLOW_THREADS result =
+        threads_run(divide_kernel, &kernel, 1000, y.len / 8, grain, &flags);
+    Py_END_ALLOW_THREADS PyBuffer_Release(&x);
+    PyBuffer_Release(&y);
+    return Py_BuildValue("(iI)", result, flags);
+}
+
+PyMethodDef threads_methods[] = {
+    {"threads_count", py_threads_count, METH_NOARGS, "Threads that a kernel may use."},
+    {"threads_set_count", py_threads_set_count, METH_O, "Sets that number; 0: as found."},
+    {"test_threads_run", test_threads_run, METH_VARARGS, "y = x / x[0] on the pool."},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,409 @@
+/* The system compiler: found once, asked for its version once per machine, run without a shell.
+
+   1. $CC (which may hold arguments), cc, gcc, clang: the first that PATH has.
+   2. Its version comes from a note in the cache folder, made under the file's path, size, inode and
+      time; only where there is none it is run with --version.
+   3. A compile gets its source and gives its output in a work folder, its words in a file there.
+   4. When a compile fails, a trivial one tells whether the compiler or the source is to blame.  A
+      compiler that cannot do that is not asked again; the user is warned once in either case.
+
+   Output depends on source, compiler, flags and CPU; all four go into the key. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#define NATIVE "-march=native"
+#else
+#include <sys/auxv.h>
+#define NATIVE "-mcpu=native"
+#endif
+
+extern char **environ;
+
+/* Bits as NumPy's: no contraction, wrapping integers; -fno-math-errno lets sqrt be an instruction.
+   No libc start files, no unwind tables, no ident: a third of the linker's time. */
+static const char *const flags[] = {
+    "-x",
+    "c",
+    "-std=gnu11",
+    "-O2",
+    NATIVE,
+    "-fPIC",
+    "-shared",
+    "-nostdlib",
+    "-pipe",
+    "-w",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fvisibility=default",
+    "-fno-stack-protector",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-ident",
+    "-fno-plt",
+};
+
+enum { MAX_ARGUMENTS = 64, WORDS = 4096 };
+
+typedef struct {
+    char words[WORDS];             /* the command, split in place */
+    char *argument[MAX_ARGUMENTS]; /* of the command itself; [0] is a full path */
+    int arguments;
+    char path[CACHE_PATH];
+    char version[256];
+    char file_id[128]; /* size, inode and time of the file */
+} Compiler;
+
+static Compiler compiler;
+static enum { UNKNOWN, FOUND, NONE } state;
+static bool warned;
+static struct {
+    long long compiled, failed;
+    double seconds;
+} counts;
+
+/* ---- running it ---- */
+
+typedef enum { RUN_OK, RUN_FAILED, RUN_NOT_STARTED } RunResult;
+
+/* Runs it with stdout and stderr in the file `words`, in a process group of its own so that a
+   Ctrl-C meant for the program does not reach it.  Call without the GIL. */
+static RunResult
+run(char *const *arguments, const char *words)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    pid_t child;
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&files, 1, words, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    int failed = posix_spawn(&child, arguments[0], &files, &attributes, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    if (failed) return RUN_NOT_STARTED;
+    int status = 0;
+    pid_t ended;
+    while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
+    /* With SIGCHLD ignored the system keeps no status: the output will tell. */
+    if (ended < 0) return RUN_OK;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? RUN_OK : RUN_FAILED;
+}
+
+/* The first `size - 1` bytes of a file as a string; empty if there is none. */
+static void
+read_text(const char *path, char *out, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, out, size - 1) : 0;
+    if (fd >= 0) close(fd);
+    out[length > 0 ? length : 0] = '\0';
+}
+
+static bool
+write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) return false;
+    size_t left = strlen(text);
+    while (left > 0) {
+        ssize_t part = write(fd, text, left);
+        if (part < 0 && errno == EINTR) continue;
+        if (part <= 0) break;
+        text += part;
+        left -= (size_t)part;
+    }
+    return close(fd) == 0 && left == 0;
+}
+
+/* ---- finding it ---- */
+
+/* The executable file that `name` means, as a shell would look for it. */
+static bool
+find_program(const char *name, char *out)
+{
+    struct stat info;
+    const char *path = strchr(name, '/') != NULL ? "" : getenv("PATH");
+    if (path == NULL) return false;
+    for (bool more = true; more;) {
+        size_t length = strcspn(path, ":");
+        snprintf(out, CACHE_PATH, "%.*s%s%s", (int)length, path, length ? "/" : "", name);
+        if (access(out, X_OK) == 0 && stat(out, &info) == 0 && S_ISREG(info.st_mode)) return true;
+        more = path[length] == ':';
+        path += length + more;
+    }
+    return false;
+}
+
+/* Splits `command` at blanks and looks its program up. */
+static bool
+take_command(const char *command)
+{
+    compiler.arguments = 0;
+    if (strlen(command) >= sizeof(compiler.words)) return false;
+    strcpy(compiler.words, command);
+    char *rest = NULL;
+    for (char *word = strtok_r(compiler.words, " \t", &rest); word != NULL;
+         word = strtok_r(NULL, " \t", &rest)) {
+        if (compiler.arguments == MAX_ARGUMENTS / 2) return false;
+        compiler.argument[compiler.arguments++] = word;
+    }
+    if (compiler.arguments == 0 || !find_program(compiler.argument[0], compiler.path)) return false;
+    compiler.argument[0] = compiler.path;
+    return true;
+}
+
+static void
+identify_file(void)
+{
+    struct stat info = {0};
+    stat(compiler.path, &info);
+    snprintf(compiler.file_id, sizeof(compiler.file_id), "%lld %lld %lld.%09ld",
+             (long long)info.st_size, (long long)info.st_ino, (long long)info.st_mtim.tv_sec,
+             info.st_mtim.tv_nsec);
+}
+
+/* The first line of what --version says. */
+static bool
+ask_version(void)
+{
+    char folder[CACHE_PATH], words[CACHE_PATH + 16];
+    char *arguments[MAX_ARGUMENTS];
+    if (cache_work_begin(folder) < 0) return false;
+    snprintf(words, sizeof(words), "%s/words", folder);
+    memcpy(arguments, compiler.argument, sizeof(arguments));
+    arguments[compiler.arguments] = "--version";
+    arguments[compiler.arguments + 1] = NULL;
+    RunResult result = run(arguments, words);
+    read_text(words, compiler.version, sizeof(compiler.version));
+    cache_work_end(folder);
+    compiler.version[strcspn(compiler.version, "\n")] = '\0';
+    return result == RUN_OK;
+}
+
+/* Version from the note, or from the compiler itself. */
+static bool
+learn_version(void)
+{
+    Hash hash;
+    char name[16 + DIGEST_HEX] = "compiler-";
+    identify_file();
+    hash_begin(&hash);
+    for (int i = 0; i < compiler.arguments; i++) hash_add_string(&hash, compiler.argument[i]);
+    hash_add_string(&hash, compiler.file_id);
+    Digest digest = hash_end(&hash);
+    digest_hex(&digest, name + strlen(name));
+    if (cache_read_note(name, compiler.version, sizeof(compiler.version)) == ANSWER_YES)
+        return true;
+    if (!ask_version()) return false;
+    cache_write_note(name, compiler.version);
+    return true;
+}
+
+static void
+find_compiler(void)
+{
+    const char *own = getenv("CC");
+    const char *const candidates[] = {own != NULL ? own : "", "cc", "gcc", "clang"};
+    for (int i = 0; i < COUNT_OF(candidates); i++)
+        if (take_command(candidates[i]) && learn_version()) {
+            state = FOUND;
+            log_emit(LOG_CACHE, "compiler: %s (%s)", compiler.path, compiler.version);
+            return;
+        }
+    state = NONE;
+}
+
+/* Warns once per process; -1 when that was made an exception. */
+static int
+warn_once(const char *text)
+{
+    if (warned) return 0;
+    warned = true;
+    return PyErr_WarnEx(PyExc_RuntimeWarning, text, 1);
+}
+
+/* ---- what decides about the output ---- */
+
+static void
+describe_cpu(char *out, size_t size)
+{
+#if defined(__x86_64__)
+    unsigned a = 0, b = 0, c = 0, d = 0, model = 0, ext_b = 0, ext_c = 0, ext_d = 0, more = 0;
+    unsigned amd_c = 0, amd_d = 0, top = 0, unused1 = 0, unused2 = 0, xcr = 0, xcr_high = 0;
+    __get_cpuid(1, &model, &b, &c, &d);
+    __get_cpuid_count(7, 0, &top, &ext_b, &ext_c, &ext_d);
+    __get_cpuid_count(7, 1, &more, &b, &unused1, &unused2);
+    __get_cpuid(0x80000001, &a, &b, &amd_c, &amd_d);
+    if (c & bit_OSXSAVE) __asm__ volatile("xgetbv" : "=a"(xcr), "=d"(xcr_high) : "c"(0));
+    snprintf(out, size, "x86-64 %08x %08x %08x %08x %08x %08x %08x %08x %08x %x", model, c, d,
+             ext_b, ext_c, ext_d, more, amd_c, amd_d, xcr);
+#else
+    snprintf(out, size, "hwcap %lx %lx", getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
+#endif
+}
+
+Answer
+toolchain_identify(Hash *hash)
+{
+    char cpu[128];
+    if (state == UNKNOWN) find_compiler();
+    if (state == NONE) {
+        int raised = warn_once("pycompile found no working C compiler ($CC, cc, gcc, clang): "
+                               "functions run in plain Python");
+        return raised < 0 ? ANSWER_ERROR : ANSWER_NO;
+    }
+    for (int i = 0; i < compiler.arguments; i++) hash_add_string(hash, compiler.argument[i]);
+    hash_add_string(hash, compiler.file_id);
+    hash_add_string(hash, compiler.version);
+    for (int i = 0; i < COUNT_OF(flags); i++) hash_add_string(hash, flags[i]);
+    describe_cpu(cpu, sizeof(cpu));
+    hash_add_string(hash, cpu);
+    return ANSWER_YES;
+}
+
+/* ---- compiling ---- */
+
+/* Source to `folder`/k.so, with the compiler's words in `folder`/words. */
+static RunResult
+compile_in(const char *source, const char *folder, char out[CACHE_PATH])
+{
+    char in[CACHE_PATH + 16], words[CACHE_PATH + 16];
+    char *arguments[MAX_ARGUMENTS];
+    int n = compiler.arguments;
+    struct stat info;
+    _Static_assert(COUNT_OF(flags) + 8 < MAX_ARGUMENTS / 2, "room for the command and the flags");
+    snprintf(in, sizeof(in), "%s/k.c", folder);
+    snprintf(words, sizeof(words), "%s/words", folder);
+    if (snprintf(out, CACHE_PATH, "%s/k.so", folder) >= CACHE_PATH) return RUN_NOT_STARTED;
+    if (!write_text(in, source)) return RUN_NOT_STARTED;
+    memcpy(arguments, compiler.argument, sizeof(arguments));
+    for (int i = 0; i < COUNT_OF(flags); i++) arguments[n++] = (char *)flags[i];
+    arguments[n++] = in;
+    arguments[n++] = "-o";
+    arguments[n++] = out;
+    arguments[n] = NULL;
+    RunResult result = run(arguments, words);
+    if (result == RUN_OK && (stat(out, &info) < 0 || info.st_size == 0)) return RUN_FAILED;
+    return result;
+}
+
+/* After a failure: is it the compiler that does not work?  Uses up `folder`. */
+static bool
+compiler_works(const char *folder)
+{
+    char out[CACHE_PATH];
+    RunResult result;
+    Py_BEGIN_ALLOW_THREADS result = compile_in("int k0(void) { return 0; }\n", folder, out);
+    Py_END_ALLOW_THREADS return result != RUN_FAILED;
+}
+
+static Answer
+report_failure(const char *source, const char *folder)
+{
+    char path[CACHE_PATH + 16], words[2048];
+    snprintf(path, sizeof(path), "%s/words", folder);
+    read_text(path, words, sizeof(words));
+    log_emit(LOG_CACHE, "%s failed:\n%s", compiler.path, words);
+    log_emit(LOG_OUTPUT_CODE, "not compiled:\n%s", source);
+    counts.failed++;
+    int raised;
+    if (!compiler_works(folder)) {
+        state = NONE;
+        raised = warn_once("pycompile's C compiler does not work (PYCOMPILE_LOGS=cache shows what "
+                           "it says): functions run in plain Python");
+    } else {
+        raised = warn_once("the C compiler refused a kernel of pycompile's (PYCOMPILE_LOGS=cache,"
+                           "output_code shows it): the function runs in plain Python");
+    }
+    return raised < 0 ? ANSWER_ERROR : ANSWER_NO;
+}
+
+static double
+now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+Answer
+toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH])
+{
+    RunResult result = RUN_NOT_STARTED;
+    double start = now();
+    if (!mem_fault()) {
+        Py_BEGIN_ALLOW_THREADS result = compile_in(source, folder, out);
+        Py_END_ALLOW_THREADS
+    }
+    if (result == RUN_FAILED) return report_failure(source, folder);
+    if (result == RUN_NOT_STARTED) { /* no process, no space: may work next time */
+        log_emit(LOG_CACHE, "%s could not be run", compiler.path);
+        counts.failed++;
+        return ANSWER_NO;
+    }
+    counts.compiled++;
+    counts.seconds += now() - start;
+    return ANSWER_YES;
+}
+
+/* ---- what users see ---- */
+
+static PyObject *
+flags_list(void)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < COUNT_OF(flags); i++) {
+        PyObject *flag = PyUnicode_FromString(flags[i]);
+        if (flag == NULL || PyList_Append(list, flag) < 0) Py_CLEAR(list);
+        Py_XDECREF(flag);
+    }
+    return list;
+}
+
+PyObject *
+toolchain_info(void)
+{
+    char cpu[128];
+    if (state == UNKNOWN) find_compiler();
+    describe_cpu(cpu, sizeof(cpu));
+    PyObject *list = flags_list();
+    if (list == NULL) return NULL;
+    bool found = state == FOUND;
+    return Py_BuildValue("{s:z,s:z,s:N,s:s,s:z,s:i,s:L,s:L,s:d}", "compiler",
+                         found ? compiler.path : NULL, "version", found ? compiler.version : NULL,
+                         "flags", list, "cpu", cpu, "cache_folder", cache_folder(), "threads",
+                         threads_count(), "compiled", counts.compiled, "failed", counts.failed,
+                         "seconds", counts.seconds);
+}
+
+static PyObject *
+py_toolchain_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    return toolchain_info();
+}
+
+PyMethodDef toolchain_methods[] = {
+    {"toolchain_info", py_toolchain_info, METH_NOARGS, "Compiler, flags, CPU, cache folder."},
+    {NULL, NULL, 0, NULL},
+};
