@@ -48,11 +48,12 @@ ufunc_name(PyObject *ufunc)
 }
 
 /* What resolve_dtypes takes for an argument: a dtype, or int, float, complex for a weak one.
-   Python's bool is not weak.  Borrowed. */
+   Python's bool is not weak, and nothing is when all arguments are Python's: NumPy then takes their
+   default dtypes (and two weak ints would resolve to an object loop in comparisons).  Borrowed. */
 static PyObject *
-resolve_operand(const Type *type)
+resolve_operand(const Type *type, bool all_weak)
 {
-    if (type->form == FORM_PYTHON) {
+    if (type->form == FORM_PYTHON && !all_weak) {
         if (type->dtype == DT_I64) return (PyObject *)&PyLong_Type;
         if (type->dtype == DT_F64) return (PyObject *)&PyFloat_Type;
         if (type->dtype == DT_C128) return (PyObject *)&PyComplex_Type;
@@ -86,8 +87,12 @@ ufunc_resolve(PyObject *ufunc, int nin, const Type *const *args, int nout, DType
     }
     PyObject *operands = PyTuple_New(nin + nout), *resolved = NULL;
     if (operands == NULL) return ANSWER_ERROR;
-    for (int i = 0; i < nin + nout; i++)
-        PyTuple_SET_ITEM(operands, i, Py_NewRef(i < nin ? resolve_operand(args[i]) : Py_None));
+    bool all_weak = true;
+    for (int i = 0; i < nin; i++) all_weak &= args[i]->form == FORM_PYTHON;
+    for (int i = 0; i < nin + nout; i++) {
+        PyObject *operand = i < nin ? resolve_operand(args[i], all_weak) : Py_None;
+        PyTuple_SET_ITEM(operands, i, Py_NewRef(operand));
+    }
 
     Answer answer;
     resolved = PyObject_CallMethod(ufunc, "resolve_dtypes", "(O)", operands);

@@ -1,0 +1,122 @@
+"""Options and logs."""
+
+import logging
+import os
+import subprocess
+import sys
+
+import pytest
+from pycompile import _C
+
+
+def test_equal_options_are_one_config():
+    plain = _C.test_config({})
+    assert _C.test_config({"backend": "c", "dynamic": None, "fullgraph": False}) == plain
+    assert _C.test_config({"backend": "".join(["eag", "er"])}) == _C.test_config({"backend": "eager"})
+    assert _C.test_config({"fullgraph": True}) != plain
+    assert _C.test_config({"dynamic": True}) == _C.test_config({"dynamic": 1}) != plain
+
+    def backend(graph, inputs):
+        return None
+
+    assert _C.test_config({"backend": backend}) == _C.test_config({"backend": backend}) != plain
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"nonsense": 1}, TypeError, "unknown option nonsense"),
+        ({1: 1}, TypeError, "the name of an option is a str"),
+        ({"fullgraph": 1}, TypeError, "option fullgraph is True or False, not 1"),
+        ({"unroll": "many"}, TypeError, "option unroll is an int"),
+        ({"unroll": -5}, ValueError, "not negative"),
+        ({"dynamic": 2}, ValueError, "dynamic is None, False or True"),
+        ({"numerics": "wild"}, ValueError, 'numerics is "numpy", not "wild"'),
+        ({"backend": 3}, TypeError, "option backend is a str"),
+        ([], TypeError, "options is a dict"),
+    ],
+)
+def test_wrong_options(options, error, text):
+    with pytest.raises(error, match=text):
+        _C.test_config(options)
+
+
+def test_description():
+    rows = _C.config_describe()
+    assert ("backend", "c", None) == rows[0][:3]
+    assert all(len(row) == 4 for row in rows)
+
+
+@pytest.fixture
+def _plain_logs():
+    yield
+    _C.log_configure("")
+    for name in ("pycompile", *(f"pycompile.{c}" for c in _C.log_channels())):
+        logger = logging.getLogger(name)
+        logger.setLevel(logging.NOTSET)
+        logger.handlers.clear()
+
+
+@pytest.mark.usefixtures("_plain_logs")
+def test_channels(caplog):
+    assert not _C.test_log_emit("graph", "a")
+    _C.log_configure("graph:cse,graph:fold,schedule")
+    assert _C.test_log_emit("graph", "b % {}")
+    assert _C.test_log_emit("schedule", "c")
+    assert not _C.test_log_emit("guards", "d")
+    assert caplog.record_tuples == [("pycompile.graph", 10, "b % {}"), ("pycompile.schedule", 10, "c")]
+    assert _C.test_log_wants_pass("cse")
+    assert _C.test_log_wants_pass("fold")
+    assert not _C.test_log_wants_pass("cs")
+    _C.log_configure("graph:all")
+    assert _C.test_log_wants_pass("cs")
+    _C.log_configure("all")
+    assert all(_C.test_log_emit(channel, "e") for channel in _C.log_channels())
+    assert not _C.test_log_wants_pass("cse")
+
+
+@pytest.mark.usefixtures("_plain_logs")
+def test_levels_of_the_loggers(caplog):
+    logging.getLogger("pycompile").setLevel(logging.INFO)
+    assert _C.test_log_emit("recompiles", "a")
+    assert not _C.test_log_emit("graph", "b")
+    logging.getLogger("pycompile.graph").setLevel(logging.DEBUG)
+    assert _C.test_log_emit("graph", "c")
+    assert [r.getMessage() for r in caplog.records] == ["a", "c"]
+
+
+@pytest.mark.usefixtures("_plain_logs")
+def test_level_of_the_root_does_not_count(caplog):
+    caplog.set_level(logging.DEBUG)
+    assert not _C.test_log_emit("graph", "a")
+
+
+def test_unknown_channel():
+    with pytest.raises(ValueError, match="no channel grahp; there are all, recompiles"):
+        _C.log_configure("grahp")
+
+
+def stderr(code, **variables):
+    code = "from pycompile import _C\n" + code
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | variables, capture_output=True, text=True, check=True)
+    return done.stderr
+
+
+def test_text_reaches_stderr_without_configuration():
+    assert stderr("_C.test_log_emit('graph', 'two\\nlines')", PYCOMPILE_LOGS="graph") == "[pycompile.graph] two\nlines\n"
+    assert stderr("_C.test_log_emit('cache', 'x')", PYCOMPILE_LOGS="graph") == ""
+
+
+def test_configured_logging_is_left_alone():
+    code = "import logging; logging.basicConfig(format='<%(message)s>')\n_C.test_log_emit('graph', 'x')"
+    assert stderr(code, PYCOMPILE_LOGS="graph") == "<x>\n"
+
+
+def test_wrong_variable_is_a_warning():
+    assert "RuntimeWarning: PYCOMPILE_LOGS: no channel nope" in stderr("", PYCOMPILE_LOGS="nope")
+
+
+def test_numbers_from_the_environment():
+    code = "import sys; print({r[0]: r[1] for r in _C.config_describe()}, file=sys.stderr)"
+    assert "'recompile_limit': 3" in stderr(code, PYCOMPILE_RECOMPILE_LIMIT="3")
+    assert "'recompile_limit': 8" in stderr(code, PYCOMPILE_RECOMPILE_LIMIT="three")

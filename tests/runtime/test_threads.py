@@ -1,0 +1,125 @@
+"""The thread pool: results, flags, fork, many callers."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from pycompile import _C
+
+
+@pytest.fixture(autouse=True)
+def _four_threads():
+    _C.threads_set_count(4)
+    yield
+    _C.threads_set_count(0)
+
+
+def run(x, grain):
+    y = np.full_like(x, -1.0)
+    result, flags = _C.test_threads_run(x, y, grain)
+    return y, result, flags
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 1000, 100_003])
+@pytest.mark.parametrize("grain", [0, 1, 7, 5000, 10**9])
+def test_every_unit_is_done(n, grain):
+    x = np.arange(1.0, n + 1)
+    y, result, flags = run(x, grain)
+    assert (result, flags) == (0, 0)
+    assert np.array_equal(y, x)
+
+
+def test_results_and_flags_are_collected():
+    x = np.ones(100_000)
+    x[77_777] = -1
+    assert run(x, 100)[1:] == (2, 0)
+    x[0] = 0
+    assert run(x, 100)[1:] == (2, 1 | 8)  # 1/0 and 0/0
+    assert run(np.ones(10), 100)[1:] == (0, 0)
+    x = np.full(100_000, 1e-200)
+    x[0] = 1e200
+    assert run(x, 100)[2] == 4
+
+
+def many_jobs(times):
+    x = np.arange(1.0, 20_001)
+    for _ in range(times):
+        y, result, _ = run(x, 50)
+        assert result == 0
+        assert np.array_equal(y, x)
+
+
+def test_many_callers():
+    failed = []
+
+    def work():
+        try:
+            many_jobs(100)
+        except AssertionError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not failed
+
+
+def test_fork():
+    many_jobs(2)
+    for _ in range(5):
+        child = os.fork()
+        if child == 0:
+            try:
+                many_jobs(5)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        many_jobs(2)
+
+
+def test_fork_while_others_work():
+    stop = threading.Event()
+
+    def work():
+        while not stop.is_set():
+            many_jobs(1)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    try:
+        for _ in range(10):
+            child = os.fork()
+            if child == 0:
+                try:
+                    many_jobs(2)
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            assert os.waitpid(child, 0)[1] == 0
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+
+
+def count(**variables):
+    env = {k: v for k, v in os.environ.items() if k not in ("OMP_NUM_THREADS", "PYCOMPILE_THREADS")}
+    code = "from pycompile import _C; print(_C.threads_count())"
+    done = subprocess.run([sys.executable, "-c", code], env=env | variables, capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+def test_count():
+    cpus = len(os.sched_getaffinity(0))
+    assert 1 <= count() <= cpus
+    assert count(PYCOMPILE_THREADS="7") == 7
+    assert count(OMP_NUM_THREADS="1") == 1
+    assert count(OMP_NUM_THREADS="1,2", PYCOMPILE_THREADS="3") == 3
+    assert count(PYCOMPILE_THREADS="none") == count()
