@@ -19,11 +19,6 @@ NOT_STEPPED = {
 LEFT_TO_RAISE = {"LOAD_LOCAL"}
 
 
-# 3.12 looks at this when tracing is switched on, not when a frame asks for it.
-if sys.version_info[:2] == (3, 12):
-    sys._getframe().f_trace_opcodes = True
-
-
 class Injected(Exception):
     pass
 
@@ -36,7 +31,7 @@ def outcome(call):
         lines = [
             (entry.name, entry.lineno)
             for entry in traceback.extract_tb(error.__traceback__)
-            if entry.name not in ("outcome", "<lambda>", "tracer", "drive", "traced")
+            if entry.name not in ("outcome", "<lambda>", "tracer", "traced", "monitored")
         ]
         context = error.__context__
         result = ("error", type(error), str(error), lines, type(context), getattr(context, "args", None))
@@ -97,21 +92,22 @@ def test_return_from_every_instruction(function, arguments):
 
 
 def traced_raise(function, arguments, at, occurrence):
-    """The plain call with an exception raised by an opcode tracer at the n-th pass of an instruction."""
+    """The plain call with an exception raised by a tracer at the n-th pass of an instruction."""
     args, kwargs = arguments()
     seen = 0
 
-    def tracer(frame, event, _):
+    def passed(lasti):
         nonlocal seen
+        seen += lasti == 2 * at
+        return lasti == 2 * at and seen == occurrence
+
+    def tracer(frame, event, _):
         if frame.f_code is not function.__code__:
             return None
         frame.f_trace_opcodes = True
-        frame.f_trace_lines = False
-        if event == "opcode" and frame.f_lasti == 2 * at:
-            seen += 1
-            if seen == occurrence:
-                sys.settrace(None)
-                raise Injected
+        if event == "opcode" and passed(frame.f_lasti):
+            sys.settrace(None)
+            raise Injected
         return tracer
 
     def traced():
@@ -121,7 +117,25 @@ def traced_raise(function, arguments, at, occurrence):
         finally:
             sys.settrace(None)
 
-    return outcome(traced)
+    return outcome(traced if sys.version_info < (3, 12) else lambda: monitored(function, args, kwargs, passed))
+
+
+def monitored(function, args, kwargs, passed):
+    """The same where sys.monitoring is: its tracing of opcodes is reliable."""
+    monitoring, tool = sys.monitoring, sys.monitoring.DEBUGGER_ID
+
+    def tracer(code, offset):
+        if passed(offset):
+            raise Injected
+
+    monitoring.use_tool_id(tool, "test")
+    monitoring.register_callback(tool, monitoring.events.INSTRUCTION, tracer)
+    monitoring.set_local_events(tool, function.__code__, monitoring.events.INSTRUCTION)
+    try:
+        return function(*args, **kwargs)
+    finally:
+        monitoring.set_local_events(tool, function.__code__, 0)
+        monitoring.free_tool_id(tool)
 
 
 @BY_CASE
