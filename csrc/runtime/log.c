@@ -45,13 +45,13 @@ channel_from_name(const char *name, size_t length)
 static int
 unknown_channel(const char *name, size_t length)
 {
-    char known[256] = "all";
+    char known[256] = "all", wrong[64];
     for (int i = 0; i < LOG_COUNT; i++) {
         strcat(known, ", ");
         strcat(known, channels[i].name);
     }
-    PyErr_Format(PyExc_ValueError, "PYCOMPILE_LOGS: no channel %.*s; there are %s",
-                 (int)Py_MIN(length, 60), name, known);
+    snprintf(wrong, sizeof(wrong), "%.*s", (int)Py_MIN(length, 60), name);
+    PyErr_Format(PyExc_ValueError, "PYCOMPILE_LOGS: no channel %s; there are %s", wrong, known);
     return -1;
 }
 
