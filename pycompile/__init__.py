@@ -16,12 +16,14 @@ from pycompile._api import (
     reset,
 )
 from pycompile._errors import BackendError, GraphBreakError, PycompileError, PycompileWarning
+from pycompile._C import Graph
 from pycompile._explain import Explanation, explain
 from pycompile._version import __version__
 
 __all__ = [
     "BackendError",
     "Explanation",
+    "Graph",
     "GraphBreakError",
     "PycompileError",
     "PycompileWarning",

@@ -31,9 +31,13 @@ def list_backends() -> list[str]:
 
 
 def resolve_backend(backend: str | Backend) -> str | Backend:
-    """What the runtime takes: "c", "eager" or a callable.  BackendError for an unknown name."""
-    if callable(backend) or backend in _BUILT_IN:
+    """What the runtime takes: "c" or a callable.  BackendError for an unknown name."""
+    if callable(backend) or backend == "c":
         return backend
+    if backend == "eager":
+        from pycompile import _eager  # brings in more than a plain import should
+
+        return _eager.backend
     try:
         return _registered[backend]
     except (KeyError, TypeError):

@@ -13,6 +13,7 @@ import pytest
 from differential import check, compiled_calls
 
 import pycompile
+from pycompile import _eager
 
 X = np.linspace(0.0, 1.0, 7)
 
@@ -285,7 +286,7 @@ def test_custom_backend():
 
     def backend(graph, example_inputs):
         graphs.append(graph)
-        return pycompile.compile_eager(graph)
+        return lambda *inputs: _eager.run(graph, inputs)
 
     pycompile.register_backend("recording", backend)
     assert "recording" in pycompile.list_backends()
