@@ -1,6 +1,6 @@
 """What Python sees of the extension module, test hooks left out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 class CompiledFunction:
@@ -11,6 +11,46 @@ class CompiledFunction:
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def stats(self) -> dict[str, int]: ...
 
+class Region:
+    params: tuple[Node, ...]
+    nodes: tuple[Node, ...]
+    results: tuple[Node, ...]
+
+class Node:
+    id: int
+    op: str
+    kind: str
+    args: tuple[Node, ...]
+    shape: tuple[int | str, ...]
+    dtype: str
+    form: str
+    line: int
+    file: str
+    strides: tuple[int | str, ...]
+    offset: int | str
+    storage: int
+    ints: tuple[int, ...]
+    index: int
+    number: float
+    keepdims: bool
+    object: Any
+    kwnames: tuple[str, ...] | None
+    view: tuple[tuple[int | str, ...], tuple[int | str, ...], int | str] | None
+    regions: tuple[Region, ...]
+    type: str
+
+class Graph:
+    nodes: tuple[Node, ...]
+    inputs: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+    symbols: dict[str, int]
+    objects: tuple[Any, ...]
+    @classmethod
+    def parse(cls, text: str, objects: Sequence[Any] = ...) -> Graph: ...
+    def print_tabular(self) -> None: ...
+    def to_dot(self) -> str: ...
+
+def op_table() -> list[dict[str, Any]]: ...
 def reset() -> None: ...
 def report_begin() -> None: ...
 def report_end() -> list[dict[str, Any]]: ...

@@ -25,9 +25,9 @@ class Explanation:
         self.error = error
 
     @property
-    def graphs(self) -> list[str]:
-        """The text of each graph, in order."""
-        return [record["graph"] for record in self.records if record.get("graph")]
+    def graphs(self) -> list[_C.Graph]:
+        """The graphs, after the passes, in order."""
+        return [record["graph_object"] for record in self.records if record.get("graph_object")]
 
     @property
     def breaks(self) -> list[Record]:
@@ -53,7 +53,10 @@ class Explanation:
             "kernels": self.kernels,
             "bytes_moved": _bytes_moved(self.records),
             "error": None if self.error is None else f"{type(self.error).__name__}: {self.error}",
-            "records": self.records,
+            "records": [
+                {key: value for key, value in record.items() if key != "graph_object"}
+                for record in self.records
+            ],
         }
 
     def __str__(self) -> str:
@@ -135,7 +138,7 @@ def _describe(number: int, record: Record) -> list[str]:
     outcome = {
         "plan": "a plan",
         "none": "left to CPython: no array work worth a plan",
-        "failed": "left to CPython: could not be lowered or compiled",
+        "failed": f"left to CPython: {record.get('why') or 'not lowered or not compiled'}",
         "limit": "left to CPython: recompile limit reached",
     }.get(record.get("kind", "plan"), str(record.get("kind")))
     lines = [f"[{number}] {record.get('function', '?')} ({where}): {outcome}"]

@@ -37,8 +37,14 @@ def quietly(function, args, kwargs):
     """Calls the function with no warning given: only the type of its result is wanted."""
     with np.errstate(all="ignore"):
         for array in args:
-            if isinstance(array, np.ndarray) and array.ndim >= 2 and array.shape[-1] == array.shape[-2]:
-                array[...] = np.eye(array.shape[-1], dtype=array.dtype)  # regular, for linear algebra
+            if (
+                isinstance(array, np.ndarray)
+                and array.ndim >= 2
+                and array.shape[-1] == array.shape[-2]
+            ):
+                array[...] = np.eye(
+                    array.shape[-1], dtype=array.dtype
+                )  # regular, for linear algebra
         return function(*args, **(kwargs or {}))
 
 

@@ -36,7 +36,14 @@ def test_resolution(ufunc, operands, result):
 
 
 def test_resolution_agrees_with_calls():
-    values = {F4: np.ones(2, F4), I4: np.ones(2, I4), U1: np.ones(2, U1), B: np.ones(2, B), int: 1, float: 1.0}
+    values = {
+        F4: np.ones(2, F4),
+        I4: np.ones(2, I4),
+        U1: np.ones(2, U1),
+        B: np.ones(2, B),
+        int: 1,
+        float: 1.0,
+    }
     for ufunc in (np.add, np.multiply, np.power, np.arctan2, np.maximum, np.hypot, np.less_equal):
         for a in values:
             for b in values:

@@ -15,7 +15,9 @@ class Manager:
         return self
 
     def __exit__(self, kind, value, traceback):
-        self.log.append(("exit", kind and kind.__name__, traceback and traceback.tb_lineno - exit_base()))
+        self.log.append(
+            ("exit", kind and kind.__name__, traceback and traceback.tb_lineno - exit_base())
+        )
         return bool(self.swallow) and kind is not None and issubclass(kind, self.swallow)
 
 
@@ -52,7 +54,18 @@ def straight(a, b):
 
 
 def comparisons(a, b):
-    return a < b, a <= b, a == b, a != b, a > b, a >= b, a is b, a is not b, a in [b], a not in (b, 1)
+    return (
+        a < b,
+        a <= b,
+        a == b,
+        a != b,
+        a > b,
+        a >= b,
+        a is b,
+        a is not b,
+        a in [b],
+        a not in (b, 1),
+    )
 
 
 def branches(a, b=None):

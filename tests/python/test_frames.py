@@ -34,7 +34,14 @@ def outcome(call):
             if entry.name not in ("outcome", "<lambda>", "tracer", "traced", "monitored")
         ]
         context = error.__context__
-        result = ("error", type(error), str(error), lines, type(context), getattr(context, "args", None))
+        result = (
+            "error",
+            type(error),
+            str(error),
+            lines,
+            type(context),
+            getattr(context, "args", None),
+        )
     return result, sys.exc_info()
 
 
@@ -42,11 +49,15 @@ def drive(function, arguments, steps=-1, action="resume", value=None, trace=None
     trace = [] if trace is None else trace
     for _ in range(10):
         args, kwargs = arguments()
-        result = outcome(lambda: _C._drive(function, args, kwargs, steps, action, value, trace, call))
+        result = outcome(
+            lambda: _C._drive(function, args, kwargs, steps, action, value, trace, call)
+        )
         assert not _C._hook_is_armed()
         if trace:
             return result
-    raise AssertionError("the hook never handed the frame over")  # once may be: the collector was due
+    raise AssertionError(
+        "the hook never handed the frame over"
+    )  # once may be: the collector was due
 
 
 def plain(function, arguments):
@@ -80,7 +91,9 @@ def test_reentry_at_every_instruction(function, arguments):
     expected = plain(function, arguments)
     idxs, _ = steps_of(function, arguments)
     for count in range(len(idxs)):
-        assert drive(function, arguments, count) == expected, f"after {count} steps, at {idxs[count]}"
+        assert drive(function, arguments, count) == expected, (
+            f"after {count} steps, at {idxs[count]}"
+        )
 
 
 @BY_CASE
@@ -88,7 +101,10 @@ def test_return_from_every_instruction(function, arguments):
     idxs, _ = steps_of(function, arguments)
     marker = object()
     for count in range(len(idxs)):
-        assert drive(function, arguments, count, "return", marker) == (("value", marker), (None, None, None))
+        assert drive(function, arguments, count, "return", marker) == (
+            ("value", marker),
+            (None, None, None),
+        )
 
 
 def traced_raise(function, arguments, at, occurrence):
@@ -141,7 +157,10 @@ def monitored(function, args, kwargs, passed):
 @BY_CASE
 def test_exception_at_every_instruction(function, arguments):
     # 3.11 traces the prefix of an instruction, later versions the instruction itself.
-    at_of = {idx: idx if sys.version_info < (3, 12) else at for _, _, _, idx, at, *_ in _C._instrs(function.__code__)}
+    at_of = {
+        idx: idx if sys.version_info < (3, 12) else at
+        for _, _, _, idx, at, *_ in _C._instrs(function.__code__)
+    }
     idxs, _ = steps_of(function, arguments)
     passes = {}
     for count, idx in enumerate(idxs):
@@ -149,4 +168,6 @@ def test_exception_at_every_instruction(function, arguments):
         if count == 0:
             continue  # the tracer gets no event before RESUME
         expected = traced_raise(function, arguments, at_of[idx], passes[idx])
-        assert drive(function, arguments, count, "raise", Injected()) == expected, f"after {count} steps, at {idx}"
+        assert drive(function, arguments, count, "raise", Injected()) == expected, (
+            f"after {count} steps, at {idx}"
+        )

@@ -32,7 +32,9 @@ def child(code, **variables):
     """Runs code in a child process; its output."""
     env = os.environ | variables
     code = "from pycompile import _C\n" + code
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 

@@ -12,7 +12,9 @@ from pycompile import _C
 def test_equal_options_are_one_config():
     plain = _C.test_config({})
     assert _C.test_config({"backend": "c", "dynamic": None, "fullgraph": False}) == plain
-    assert _C.test_config({"backend": "".join(["eag", "er"])}) == _C.test_config({"backend": "eager"})
+    assert _C.test_config({"backend": "".join(["eag", "er"])}) == _C.test_config(
+        {"backend": "eager"}
+    )
     assert _C.test_config({"fullgraph": True}) != plain
     assert _C.test_config({"dynamic": True}) == _C.test_config({"dynamic": 1}) != plain
 
@@ -64,7 +66,10 @@ def test_channels(caplog):
     assert _C.test_log_emit("graph", "b % {}")
     assert _C.test_log_emit("schedule", "c")
     assert not _C.test_log_emit("guards", "d")
-    assert caplog.record_tuples == [("pycompile.graph", 10, "b % {}"), ("pycompile.schedule", 10, "c")]
+    assert caplog.record_tuples == [
+        ("pycompile.graph", 10, "b % {}"),
+        ("pycompile.schedule", 10, "c"),
+    ]
     assert _C.test_log_wants_pass("cse")
     assert _C.test_log_wants_pass("fold")
     assert not _C.test_log_wants_pass("cs")
@@ -98,12 +103,21 @@ def test_unknown_channel():
 
 def stderr(code, **variables):
     code = "from pycompile import _C\n" + code
-    done = subprocess.run([sys.executable, "-c", code], env=os.environ | variables, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stderr
 
 
 def test_text_reaches_stderr_without_configuration():
-    assert stderr("_C.test_log_emit('graph', 'two\\nlines')", PYCOMPILE_LOGS="graph") == "[pycompile.graph] two\nlines\n"
+    assert (
+        stderr("_C.test_log_emit('graph', 'two\\nlines')", PYCOMPILE_LOGS="graph")
+        == "[pycompile.graph] two\nlines\n"
+    )
     assert stderr("_C.test_log_emit('cache', 'x')", PYCOMPILE_LOGS="graph") == ""
 
 

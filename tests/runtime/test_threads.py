@@ -112,7 +112,13 @@ def test_fork_while_others_work():
 def count(**variables):
     env = {k: v for k, v in os.environ.items() if k not in ("OMP_NUM_THREADS", "PYCOMPILE_THREADS")}
     code = "from pycompile import _C; print(_C.threads_count())"
-    done = subprocess.run([sys.executable, "-c", code], env=env | variables, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=env | variables,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return int(done.stdout)
 
 

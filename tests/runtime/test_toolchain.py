@@ -44,7 +44,10 @@ def test_no_compiler_with_warnings_as_errors(tmp_path):
 
 
 def test_broken_compiler(tmp_path):
-    cc = script(tmp_path / "cc", 'test "$1" = --version && echo broken 1.0 && exit 0\necho sorry >&2\nexit 1\n')
+    cc = script(
+        tmp_path / "cc",
+        'test "$1" = --version && echo broken 1.0 && exit 0\necho sorry >&2\nexit 1\n',
+    )
     variables = {"CC": cc, "PYCOMPILE_CACHE_DIR": str(tmp_path / "c"), "PYCOMPILE_LOGS": "cache"}
     out, err = child(RUN + "\n" + RUN, **variables)
     assert out == "None\nNone\n"
