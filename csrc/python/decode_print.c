@@ -52,6 +52,11 @@ print_name(Text *out, PyObject *name)
     text_put(out, text ? text : "?");
 }
 
+static const char *const operators[] = {
+    "+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^",
+};
+static const char *const comparisons[] = {"<", "<=", "==", "!=", ">", ">="};
+
 static void
 print_arg(const Decoded *decoded, const Instr *instr, Text *out)
 {
@@ -59,7 +64,12 @@ print_arg(const Decoded *decoded, const Instr *instr, Text *out)
     PyCodeObject *code = decoded->code;
     if (meaning[0] == '\0') return;
     text_put(out, " ");
-    if (strcmp(meaning, "slot") == 0 && instr->arg < code->co_nlocalsplus)
+    if (instr->kind == I_BINARY && instr->arg < 2 * COUNT_OF(operators))
+        text_printf(out, "%s%s", operators[instr->arg % COUNT_OF(operators)],
+                    instr->arg >= COUNT_OF(operators) ? "=" : "");
+    else if (instr->kind == I_COMPARE && instr->arg < COUNT_OF(comparisons))
+        text_put(out, comparisons[instr->arg]);
+    else if (strcmp(meaning, "slot") == 0 && instr->arg < code->co_nlocalsplus)
         print_name(out, code_slot_name(code, instr->arg));
     else if (strcmp(meaning, "name") == 0 && instr->arg < PyTuple_GET_SIZE(code->co_names))
         print_name(out, PyTuple_GET_ITEM(code->co_names, instr->arg));
