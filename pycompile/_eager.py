@@ -1,0 +1,288 @@
+"""Runs a graph by plain NumPy calls: the backend "eager", and the reference for tests.
+
+Each node is done by the NumPy (or Python) operation that it stands for, and its result is put into
+memory laid out as the node's type says; a result whose shape or dtype is not the predicted one is an
+error here, not a surprise later.  Nothing is fused, reused or done in place, except that a loop
+writes the elements of its own copy of a carried array.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from pycompile import _C
+
+UFUNCS = {row["name"]: row["ufunc"] for row in _C.op_table() if row["ufunc"]}
+
+PYTHON = {
+    "py_add": operator.add,
+    "py_sub": operator.sub,
+    "py_mul": operator.mul,
+    "py_div": operator.truediv,
+    "py_floordiv": operator.floordiv,
+    "py_mod": operator.mod,
+    "py_pow": operator.pow,
+    "py_neg": operator.neg,
+    "py_abs": operator.abs,
+    "py_eq": operator.eq,
+    "py_ne": operator.ne,
+    "py_lt": operator.lt,
+    "py_le": operator.le,
+    "py_bool": bool,
+    "py_int": int,
+    "py_float": float,
+    "py_item": lambda x: np.asarray(x).item(),
+}
+
+
+def run(graph: _C.Graph, inputs: Sequence[Any]) -> list[Any]:
+    """The graph's outputs.  Inputs are not written to; an output may be a view of one."""
+    if len(inputs) != len(graph.inputs):
+        raise TypeError(f"the graph takes {len(graph.inputs)} inputs, not {len(inputs)}")
+    values = {node.id: value for node, value in zip(graph.inputs, inputs, strict=True)}
+    sizes = {name: _symbol(name, values) for name in graph.symbols}
+    run_ = _Run(sizes)
+    run_.nodes(graph.nodes, values)
+    return [values[node.id] for node in graph.outputs]
+
+
+def backend(graph: _C.Graph, example_inputs: Sequence[Any]) -> Callable[..., list[Any]]:
+    """As a backend: what it returns computes the outputs from the inputs."""
+    return lambda *inputs: run(graph, inputs)
+
+
+def _symbol(name: str, values: dict[int, Any]) -> int:
+    node, axis = map(int, name[1:].split("_"))
+    array = values[node]
+    return array.shape[axis] if name[0] == "d" else array.strides[axis]
+
+
+class _Memory:
+    """Lets NumPy make an array over part of another's memory, which it keeps alive."""
+
+    def __init__(self, base: np.ndarray, dtype: np.dtype, shape, strides, offset: int):
+        data, readonly = base.__array_interface__["data"]
+        self.base = base
+        self.__array_interface__ = {
+            "data": (data + offset, readonly),
+            "typestr": dtype.str,
+            "shape": shape,
+            "strides": strides,
+            "version": 3,
+        }
+
+
+def _view(base: np.ndarray, dtype: Any, shape, strides, offset: int) -> np.ndarray:
+    if 0 in shape:
+        return np.ndarray(shape, dtype, np.empty(1, np.uint8), 0, strides)
+    return np.asarray(_Memory(base, np.dtype(dtype), shape, strides, offset))
+
+
+def _empty(dtype: Any, shape, strides) -> np.ndarray:
+    """An array with exactly these strides, gaps included."""
+    dtype = np.dtype(dtype)
+    spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
+    if any(n == 0 for n in shape):
+        spans = [0]
+    low = sum(s for s in spans if s < 0)
+    high = sum(s for s in spans if s > 0) + dtype.itemsize
+    memory = np.zeros(high - low, np.uint8)
+    return np.ndarray(shape, dtype, memory, -low, strides)
+
+
+class _Run:
+    def __init__(self, sizes: dict[str, int]):
+        self.sizes = sizes
+        self.owned: set[int] = set()  # id() of arrays that a loop may write in place
+
+    def size(self, size: int | str) -> int:
+        return size if isinstance(size, int) else eval(size, {"__builtins__": {}}, self.sizes)
+
+    def layout(self, shape, strides) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        return tuple(map(self.size, shape)), tuple(map(self.size, strides))
+
+    def nodes(self, nodes: Sequence[Any], values: dict[int, Any], results: Sequence[Any] = ()) -> None:
+        last = {arg.id: i for i, node in enumerate(nodes) for arg in node.args}
+        last |= {node.id: len(nodes) for node in results}
+        for i, node in enumerate(nodes):
+            if node.op == "input":
+                continue
+            if node.op == "element_store" and last[node.args[0].id] == i:
+                values[node.id] = self.store(node, values)
+                continue
+            args = [values[arg.id] for arg in node.args]
+            try:
+                result = self.node(node, args, values)
+                values[node.id] = result if node.kind == "view" else self.place(node, result)
+            except Exception as error:
+                error.add_note(f"in {node} ({node.file}:{node.line})")
+                raise
+
+    # ---- results ----
+
+    def place(self, node: Any, value: Any) -> Any:
+        """The value in the form, dtype and layout that the node's type promises."""
+        if node.form == "object":
+            return value
+        if node.form == "python":
+            value = value.item() if isinstance(value, np.generic | np.ndarray) else value
+            if np.result_type(type(value)) != node.dtype and not isinstance(value, int):
+                raise TypeError(f"predicted a Python {node.dtype}, got {value!r}")
+            return value
+        array = np.asarray(value)
+        if node.op == "const" and array.dtype != node.dtype:
+            array = array.astype(node.dtype)
+        shape, strides = self.layout(node.shape, node.strides)
+        if array.dtype != node.dtype or array.shape != shape:
+            raise TypeError(f"predicted {node.type}, got {array.dtype}{list(array.shape)}")
+        if node.form == "scalar":
+            return array[()]
+        if array.strides == strides and array.base is None:
+            return array
+        fresh = _empty(node.dtype, shape, strides)
+        fresh[...] = array
+        return fresh
+
+    # ---- operations ----
+
+    def node(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
+        special = getattr(self, "op_" + node.op, None) or getattr(self, "kind_" + node.kind, None)
+        if special is not None:
+            return special(node, args, values)
+        if node.kind == "python":
+            return PYTHON[node.op](*args)
+        raise NotImplementedError(f"the eager backend has no {node.op}")
+
+    def op_const(self, node: Any, args: list[Any], values: Any) -> Any:
+        return node.object
+
+    def kind_pointwise(self, node: Any, args: list[Any], values: Any) -> Any:
+        # A Python number has the dtype that its node says, and is not weak here: casts are nodes.
+        args = [_strong(value, arg) for value, arg in zip(args, node.args, strict=True)]
+        if node.op == "where":
+            return np.where(*args)
+        if node.op in ("real", "imag"):
+            return np.array(getattr(np.asarray(args[0]), node.op))
+        if node.op == "cast":
+            return np.asarray(args[0]).astype(node.dtype)
+        name = UFUNCS[node.op]
+        ufunc = np._core.umath.clip if name == "clip" else getattr(np, name)
+        return ufunc(*args)
+
+    def kind_ufunc(self, node: Any, args: list[Any], values: Any) -> Any:
+        return node.object(*[_strong(value, arg) for value, arg in zip(args, node.args, strict=True)])
+
+    def kind_reduction(self, node: Any, args: list[Any], values: Any) -> Any:
+        (x,) = args
+        if node.op in ("argmax", "argmin"):
+            axis = node.ints[0] if len(node.ints) == 1 else None
+            return getattr(np, node.op)(x, axis=axis, keepdims=node.keepdims)
+        ufunc = getattr(np, UFUNCS[node.op])
+        dtype = node.dtype if node.op in ("sum", "prod") else None
+        return ufunc.reduce(x, axis=tuple(node.ints), dtype=dtype, keepdims=node.keepdims)
+
+    def kind_scan(self, node: Any, args: list[Any], values: Any) -> Any:
+        return getattr(np, UFUNCS[node.op]).accumulate(args[0], axis=node.index, dtype=node.dtype)
+
+    def kind_view(self, node: Any, args: list[Any], values: Any) -> Any:
+        shape, strides = self.layout(node.shape, node.strides)
+        return _view(values[node.storage], node.dtype, shape, strides, self.size(node.offset))
+
+    def op_copy(self, node: Any, args: list[Any], values: Any) -> Any:
+        return np.array(args[0])
+
+    def op_concatenate(self, node: Any, args: list[Any], values: Any) -> Any:
+        return np.concatenate(args, axis=node.index)
+
+    def op_scatter(self, node: Any, args: list[Any], values: Any) -> Any:
+        old, value = args
+        shape, strides = self.layout(node.shape, node.strides)
+        new = _empty(node.dtype, shape, strides)
+        new[...] = old
+        view_shape, view_strides = self.layout(*node.view[:2])
+        _view(new, node.dtype, view_shape, view_strides, self.size(node.view[2]))[...] = value
+        return new
+
+    def op_full(self, node: Any, args: list[Any], values: Any) -> Any:
+        return np.full(self.layout(node.shape, ())[0], args[0], node.dtype)
+
+    def op_empty(self, node: Any, args: list[Any], values: Any) -> Any:
+        return np.zeros(self.layout(node.shape, ())[0], node.dtype)
+
+    def op_arange(self, node: Any, args: list[Any], values: Any) -> Any:
+        """args: start and step; NumPy fills from the first two elements and their difference."""
+        start, step = args
+        (n,), _ = self.layout(node.shape, ())
+        dtype = np.dtype(node.dtype)
+        first = np.asarray(start).astype(dtype)
+        delta = np.asarray(start + step).astype(dtype) - first
+        return (first + np.arange(n).astype(dtype) * delta).astype(dtype)
+
+    def op_matmul(self, node: Any, args: list[Any], values: Any) -> Any:
+        return np.matmul(*args)
+
+    def op_extern(self, node: Any, args: list[Any], values: Any) -> Any:
+        names = node.kwnames or ()
+        split = len(args) - len(names)
+        return node.object(*args[:split], **dict(zip(names, args[split:], strict=True)))
+
+    def op_result(self, node: Any, args: list[Any], values: Any) -> Any:
+        return args[0][node.index]
+
+    # ---- elements and regions ----
+
+    def op_element_load(self, node: Any, args: list[Any], values: Any) -> Any:
+        array, index = args
+        return array[index]
+
+    def op_element_store(self, node: Any, args: list[Any], values: Any) -> Any:
+        array, index, value = args
+        new = _empty(node.dtype, array.shape, array.strides)
+        new[...] = array
+        new[index] = value
+        self.owned.add(id(new))
+        return new
+
+    def store(self, node: Any, values: dict[int, Any]) -> Any:
+        """An element_store whose array nothing reads again: in place when the loop owns it."""
+        args = [values[arg.id] for arg in node.args]
+        if id(args[0]) not in self.owned:
+            return self.op_element_store(node, args, values)
+        args[0][args[1]] = args[2]
+        return args[0]
+
+    def op_loop(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
+        (body,) = node.regions
+        carried = [self.own(value) for value in args[3:]]
+        inner = dict(values)
+        for i in range(*args[:3]):
+            for param, value in zip(body.params, [i, *carried], strict=True):
+                inner[param.id] = value
+            self.nodes(body.nodes, inner, body.results)
+            carried = [inner[result.id] for result in body.results]
+        self.owned -= set(map(id, carried))
+        return tuple(carried)
+
+    def own(self, value: Any) -> Any:
+        if not isinstance(value, np.ndarray):
+            return value
+        copy = _empty(value.dtype, value.shape, value.strides)
+        copy[...] = value
+        self.owned.add(id(copy))
+        return copy
+
+    def op_cond(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
+        arm = node.regions[0 if args[0] else 1]
+        inner = dict(values)
+        for param, value in zip(arm.params, args[1:], strict=True):
+            inner[param.id] = value
+        self.nodes(arm.nodes, inner, arm.results)
+        return tuple(inner[result.id] for result in arm.results)
+
+
+def _strong(value: Any, node: Any) -> Any:
+    return np.dtype(node.dtype).type(value) if node.form == "python" else value
