@@ -9,6 +9,7 @@ writes the elements of its own copy of a carried array.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,6 +54,22 @@ def run(graph: _C.Graph, inputs: Sequence[Any]) -> list[Any]:
 def backend(graph: _C.Graph, example_inputs: Sequence[Any]) -> Callable[..., list[Any]]:
     """As a backend: what it returns computes the outputs from the inputs."""
     return lambda *inputs: run(graph, inputs)
+
+
+def fold(node: Any) -> Any:
+    """The value of a node whose arguments are all constants, or NotImplemented where NumPy would raise,
+    warn or report a floating-point event: that is left to happen when the program runs."""
+    run_ = _Run({})
+    try:
+        with np.errstate(all="raise"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            args = [run_.place(arg, arg.object) for arg in node.args]
+            value = run_.place(node, run_.node(node, args, {}))
+    except Exception:
+        return NotImplemented
+    if type(value) is int and not -(2**63) <= value < 2**63:
+        return NotImplemented
+    return value
 
 
 def _symbol(name: str, values: dict[int, Any]) -> int:

@@ -281,6 +281,8 @@ int graph_verify(const Graph *g);
 extern PyTypeObject GraphView_Type;
 /* A new reference to a snapshot that owns what it needs; NULL with the error set. */
 PyObject *graph_view(const Graph *g);
+/* The same of one node whose arguments are constants (None stands for any other argument). */
+PyObject *graph_view_node(const Graph *g, NodeId id);
 /* The graph that a snapshot (or a str) shows, read from its text; NULL with the error set. */
 Graph *graph_from_view(Arena *arena, PyObject *keep, PyObject *view);
 

@@ -366,6 +366,24 @@ graph_view(const Graph *g)
     return graph;
 }
 
+PyObject *
+graph_view_node(const Graph *g, NodeId id)
+{
+    Viewer v = {g, mem_alloc(sizeof(PyObject *) * (size_t)(g->nodes.len + 1))};
+    if (v.made == NULL) return NULL;
+    const Node *node = graph_node(g, id);
+    PyObject *view = NULL;
+    int status = 0;
+    for (int i = 0; i < node->nargs && status == 0; i++)
+        if (graph_node(g, node->args[i])->op == OP_const && v.made[node->args[i]] == NULL)
+            status = view_node(&v, node->args[i]);
+    if (status == 0 && view_node(&v, id) == 0) view = Py_NewRef(v.made[id]);
+    for (int i = 0; i < node->nargs; i++) Py_CLEAR(v.made[node->args[i]]);
+    Py_CLEAR(v.made[id]);
+    mem_free(v.made);
+    return view;
+}
+
 Graph *
 graph_from_view(Arena *arena, PyObject *keep, PyObject *view)
 {

@@ -1,0 +1,52 @@
+/* What Python sees of passes/: for tests and for looking. */
+#include "passes.h"
+
+/* pass_names(): in the order of the pipeline. */
+static PyObject *
+pass_names(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    PyObject *names = PyList_New(0);
+    for (int i = 0; names != NULL && pass_name(i) != NULL; i++) {
+        PyObject *name = PyUnicode_FromString(pass_name(i));
+        if (name == NULL || PyList_Append(names, name) < 0) Py_CLEAR(names);
+        Py_XDECREF(name);
+    }
+    return names;
+}
+
+/* graph_pass(graph, name): the Graph after a pass, or after all of them for the name "all". */
+static PyObject *
+graph_pass(PyObject *module, PyObject *args)
+{
+    PyObject *view, *result = NULL;
+    const char *name;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "Os", &view, &name)) return NULL;
+    PyObject *keep = PyList_New(0);
+    Arena *arena = keep == NULL ? NULL : arena_new();
+    Graph *g = arena == NULL ? NULL : graph_from_view(arena, keep, view);
+    if (g == NULL) goto done;
+    int status = strcmp(name, "all") == 0 ? run_passes(g, NULL, NULL) : run_pass(g, name);
+    if (status == 0 && graph_verify(g) == 0) result = graph_view(g);
+done:
+    arena_free(arena);
+    Py_XDECREF(keep);
+    return result;
+}
+
+static PyMethodDef methods[] = {
+    {"pass_names", pass_names, METH_NOARGS, "Names of the passes in order."},
+    {"graph_pass", graph_pass, METH_VARARGS,
+     "graph_pass(graph, name): the Graph (or its text) after one pass, or after \"all\"."},
+    {0},
+};
+
+int passes_module(PyObject *module);
+
+int
+passes_module(PyObject *module)
+{
+    return PyModule_AddFunctions(module, methods);
+}

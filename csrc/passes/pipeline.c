@@ -1,0 +1,48 @@
+/* The passes in order, and the one way to run one. */
+#include "passes.h"
+
+static const Pass pipeline[] = {
+    /* name      function */
+    {"fold", pass_fold},       /* operations on constants, by NumPy itself */
+    {"algebra", pass_algebra}, /* identities that keep the bits */
+    {"forward", pass_forward}, /* reads of what was just written */
+    {"cse", pass_cse},         /* equal computations once */
+    {"dce", pass_dce},         /* nothing that nobody uses */
+};
+
+static int
+run_one(const Pass *pass, Graph *graph)
+{
+    if (pass->run(graph) < 0) return -1;
+#ifndef NDEBUG
+    return graph_verify(graph);
+#else
+    return 0;
+#endif
+}
+
+int
+run_passes(Graph *graph, void (*dump)(void *context, const char *pass, const Graph *graph),
+           void *context)
+{
+    for (int i = 0; i < COUNT_OF(pipeline); i++) {
+        if (run_one(&pipeline[i], graph) < 0) return -1;
+        if (dump != NULL) dump(context, pipeline[i].name, graph);
+    }
+    return 0;
+}
+
+int
+run_pass(Graph *graph, const char *name)
+{
+    for (int i = 0; i < COUNT_OF(pipeline); i++)
+        if (strcmp(pipeline[i].name, name) == 0) return run_one(&pipeline[i], graph);
+    PyErr_Format(PyExc_ValueError, "no pass is called '%s'", name);
+    return -1;
+}
+
+const char *
+pass_name(int i)
+{
+    return i >= 0 && i < COUNT_OF(pipeline) ? pipeline[i].name : NULL;
+}

@@ -1,0 +1,202 @@
+/* Replacing nodes by nodes.  See rewrite.h. */
+#include "rewrite.h"
+
+static void
+mark_uses(Rewrite *r)
+{
+    const Graph *g = r->g;
+    for (int i = 0; i < g->nodes.len; i++) {
+        const Node *node = graph_node(g, i);
+        OpKind kind = op_info(node->op)->kind;
+        if (node->nargs == 0) continue;
+        if (kind == KIND_VIEW || kind == KIND_ELEMENT) r->uses[node->args[0]] |= USE_BASE;
+        if (kind == KIND_SCATTER || node->op == OP_element_store)
+            r->uses[node->args[0]] |= USE_BASE | USE_WRITTEN;
+        for (int k = 0; kind == KIND_REGION && k < node->nargs; k++)
+            r->uses[node->args[k]] |= USE_BASE | USE_WRITTEN;
+        for (int k = 0; kind == KIND_EXTERN && k < node->nargs; k++) {
+            /* What it returns may be its argument, or a view of it. */
+            r->uses[node->args[k]] |= USE_WRITTEN;
+            r->uses[graph_node(g, node->args[k])->storage] |= USE_WRITTEN;
+        }
+    }
+    for (int i = 1; i < g->regions.len; i++)
+        for (int k = 0; k < g->regions.at[i].results.len; k++)
+            r->uses[g->regions.at[i].results.at[k]] |= USE_BASE | USE_WRITTEN;
+    for (int i = 0; i < g->outputs.len; i++) {
+        NodeId id = g->outputs.at[i];
+        r->uses[id] |= USE_OUTPUT | USE_ESCAPES;
+        r->uses[graph_node(g, id)->storage] |= USE_ESCAPES;
+    }
+}
+
+int
+rewrite_begin(Rewrite *r, Graph *g)
+{
+    size_t n = (size_t)g->nodes.len;
+    *r = (Rewrite){.g = g, .len = g->nodes.len};
+    r->uses = arena_alloc(g->arena, n);
+    r->to = arena_alloc(g->arena, n * sizeof(NodeId));
+    if (r->uses == NULL || r->to == NULL) return -1;
+    for (int i = 0; i < r->len; i++) r->to[i] = i;
+    mark_uses(r);
+    return 0;
+}
+
+bool
+type_same_layout(const Type *a, const Type *b)
+{
+    return a->dtype == b->dtype && a->form == b->form && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, sizeof(SizeId) * a->rank) == 0 &&
+           memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0;
+}
+
+static bool
+same_size(const Graph *g, SizeId a, SizeId b)
+{
+    return a == b ||
+           (size_is_const(g, a) && size_is_const(g, b) && size_value(g, a) == size_value(g, b));
+}
+
+bool
+type_same_place(const Graph *g, const Type *a, const Type *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, sizeof(SizeId) * a->rank) == 0 &&
+           memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0 &&
+           same_size(g, a->offset, b->offset);
+}
+
+bool
+rewrite_may(const Rewrite *r, NodeId id, NodeId with)
+{
+    if (id == with || id >= r->len || with >= r->len) return false;
+    const Node *node = graph_node(r->g, id), *other = graph_node(r->g, with);
+    if (!type_same_layout(&node->type, &other->type)) return false;
+    if (op_info(node->op)->kind == KIND_VIEW) {
+        /* Views of it keep their storage, so this one must lie in the same. */
+        if (r->uses[id] & USE_OUTPUT) return false;
+        bool same =
+            other->storage == node->storage && type_same_place(r->g, &node->type, &other->type);
+        return same || !(r->uses[id] & (USE_BASE | USE_WRITTEN));
+    }
+    if (r->uses[id] & (USE_ESCAPES | USE_WRITTEN)) return false;
+    return !(r->uses[id] & USE_BASE) || other->storage == with;
+}
+
+bool
+rewrite_node(Rewrite *r, NodeId id, NodeId with)
+{
+    if (!rewrite_may(r, id, with)) return false;
+    r->to[id] = with;
+    /* What relied on the one now relies on the other. */
+    r->uses[with] |= r->uses[id];
+    r->changed = true;
+    return true;
+}
+
+static NodeId
+now(const Rewrite *r, NodeId id)
+{
+    while (id < r->len && r->to[id] != id) id = r->to[id];
+    return id;
+}
+
+void
+rewrite_args(const Rewrite *r, NodeId id)
+{
+    Node *node = graph_node(r->g, id);
+    for (int i = 0; i < node->nargs; i++) node->args[i] = now(r, node->args[i]);
+    if (op_info(node->op)->kind == KIND_VIEW) node->storage = now(r, node->storage);
+}
+
+void
+rewrite_results(const Rewrite *r, RegionId id)
+{
+    Region *region = &r->g->regions.at[id];
+    for (int i = 0; i < region->results.len; i++)
+        region->results.at[i] = now(r, region->results.at[i]);
+}
+
+static int
+walk_region(Rewrite *r, RegionId id, int (*visit)(Rewrite *, NodeId, void *), void *context)
+{
+    for (int i = 0; i < r->g->regions.at[id].nodes.len; i++) {
+        NodeId node = r->g->regions.at[id].nodes.at[i];
+        rewrite_args(r, node);
+        if (visit(r, node, context) < 0) return -1;
+        for (int k = 0; k < 2; k++) {
+            RegionId inner = graph_node(r->g, node)->region[k];
+            if (inner != NO_REGION && walk_region(r, inner, visit, context) < 0) return -1;
+        }
+    }
+    rewrite_results(r, id);
+    return 0;
+}
+
+int
+rewrite_walk(Rewrite *r, int (*visit)(Rewrite *, NodeId, void *), void *context)
+{
+    return walk_region(r, 0, visit, context);
+}
+
+/* ---- facts about nodes ---- */
+
+static bool
+is_inexact(DType dtype)
+{
+    return dtype_is_float(dtype) || dtype_is_complex(dtype);
+}
+
+/* A cast that keeps every value, or wraps integers, reports nothing. */
+static bool
+cast_may_report(DType from, DType to)
+{
+    if (!is_inexact(from)) return to == DT_F16; /* 65520 overflows */
+    if (!is_inexact(to)) return to != DT_BOOL;
+    return dtype_size(to) < dtype_size(from) || dtype_is_complex(from) != dtype_is_complex(to);
+}
+
+bool
+node_may_report(const Graph *g, const Node *node)
+{
+    const OpInfo *info = op_info(node->op);
+    if (info->flags & OPF_NO_FLAGS) return false;
+    bool inexact = is_inexact((DType)node->type.dtype);
+    for (int i = 0; i < node->nargs; i++)
+        inexact = inexact || is_inexact((DType)graph_node(g, node->args[i])->type.dtype);
+    switch (info->kind) {
+    case KIND_POINTWISE:
+        if (node->op == OP_cast)
+            return cast_may_report((DType)graph_node(g, node->args[0])->type.dtype,
+                                   (DType)node->type.dtype);
+        if (node->op == OP_negative || node->op == OP_absolute)
+            return dtype_is_complex((DType)graph_node(g, node->args[0])->type.dtype);
+        if (node->op == OP_floor_divide || node->op == OP_remainder || node->op == OP_reciprocal)
+            return true; /* by zero, of integers too */
+        return inexact;
+    case KIND_UFUNC: return true;
+    case KIND_REDUCTION:
+    case KIND_SCAN:
+    case KIND_MATMUL: return inexact;
+    default: return false;
+    }
+}
+
+bool
+node_is_integer(const Graph *g, NodeId id, int64_t value)
+{
+    const Node *node = graph_node(g, id);
+    union {
+        char bytes[16];
+        int64_t integer;
+    } read;
+    if (node->op != OP_const || node->type.rank != 0 || node->type.dtype > DT_U64) return false;
+    if (constant_read(node->attrs.object, (DType)node->type.dtype, &read) < 0) {
+        PyErr_Clear();
+        return false;
+    }
+    int shift = 64 - 8 * (int)dtype_size((DType)node->type.dtype);
+    uint64_t wanted = (uint64_t)value << shift;
+    return (uint64_t)read.integer << shift == wanted;
+}

@@ -1,0 +1,50 @@
+/* Private to passes/: what rewriting passes share.
+
+   What may replace what.  Graph.outputs never changes: builds name outputs by node, and two results
+   of a program are two objects even when equal.  A node whose storage can be seen from outside (an
+   output lies in it) is therefore never replaced.  Values must agree in dtype, form, shape and
+   strides: the order in which a reduction adds, and so its bits, follows the strides. */
+#ifndef PYCOMPILE_PASSES_REWRITE_H
+#define PYCOMPILE_PASSES_REWRITE_H
+
+#include "passes.h"
+
+enum {
+    USE_OUTPUT = 1,  /* it is an output */
+    USE_ESCAPES = 2, /* an output lies in its storage, itself included */
+    USE_BASE = 4,    /* its layout is relied on: a view or an element is taken of it */
+    USE_WRITTEN = 8, /* a new version of it is made, a region carries it, an extern gets it: it
+                        wants memory of its own */
+};
+
+typedef struct {
+    Graph *g;
+    uint8_t *uses; /* USE_* by NodeId, as they were at rewrite_begin */
+    NodeId *to;    /* what stands for the node now; itself at first */
+    int len;       /* nodes made later have neither */
+    bool changed;
+} Rewrite;
+
+/* 0 or -1. */
+int rewrite_begin(Rewrite *r, Graph *g);
+/* True when `with` may stand for `node`. */
+bool rewrite_may(const Rewrite *r, NodeId node, NodeId with);
+/* Replaces it if it may; true when it did. */
+bool rewrite_node(Rewrite *r, NodeId node, NodeId with);
+/* Brings the arguments of a node up to date; walks in program order call it first on each node. */
+void rewrite_args(const Rewrite *r, NodeId node);
+/* Brings a region's results up to date; after the walk over its nodes. */
+void rewrite_results(const Rewrite *r, RegionId region);
+
+/* Calls `visit` on every node in program order, inner regions included, arguments up to date.  A
+   pass of local rules is this and its `visit`.  0 or -1. */
+int rewrite_walk(Rewrite *r, int (*visit)(Rewrite *r, NodeId node, void *context), void *context);
+
+bool type_same_layout(const Type *a, const Type *b); /* dtype, form, shape, strides */
+bool type_same_place(const Graph *g, const Type *a, const Type *b); /* and offset; not form */
+/* May raise a floating-point flag that NumPy would report. */
+bool node_may_report(const Graph *g, const Node *node);
+/* A constant scalar whose value equals `value`, in whatever dtype. */
+bool node_is_integer(const Graph *g, NodeId node, int64_t value);
+
+#endif
