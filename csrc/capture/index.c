@@ -185,7 +185,7 @@ basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *
 /* ---- integer arrays ---- */
 
 /* pycompile._steps.NAME, which does at run time what one subscript does. */
-static PyObject *
+PyObject *
 step_function(Interp *in, const char *name)
 {
     PyObject *module = PyImport_ImportModule("pycompile._steps");

@@ -178,6 +178,11 @@ call_rule(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject 
           Value **out)
 {
     Value *bound[MAX_ARGS];
+    if (rule->handler == NULL) { /* a step: NumPy's own function at run time */
+        PyObject *callable = numpy_object(rule->name);
+        if (callable == NULL) return interp_break(in, BREAK_NUMPY, "numpy.%s", rule->name);
+        return call_by_trial(in, callable, nargs, args, kwnames, out);
+    }
     TRY(bind(in, rule, nargs, args, kwnames, bound));
     return rule->handler(in, rule, bound, out);
 }

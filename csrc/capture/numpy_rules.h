@@ -106,6 +106,12 @@ Answer node_extern_kw(Interp *in, PyObject *callable, int nargs, const NodeId *a
 Answer node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
                   NodeId *out);
 
+/* pycompile._steps.NAME, borrowed; NULL with the error set. */
+PyObject *step_function(Interp *in, const char *name);
+/* The whole call at run time, its result's type by trial. */
+Answer call_by_trial(Interp *in, PyObject *callable, int nargs, Value *const *args,
+                     PyObject *kwnames, Value **out);
+
 /* ---- numpy_functions.c: the table of rules ---- */
 enum { MAX_ARGS = 12 };
 typedef struct Rule Rule;

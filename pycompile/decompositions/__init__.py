@@ -1,0 +1,12 @@
+"""NumPy functions written in NumPy: followed by capture as though the program had called them.
+
+Each has its original's signature and gives its very bits, shapes, dtypes and errors; `TABLE` maps the
+original to it.  What an original accepts and its decomposition does not follow ends in a graph break, so
+the original runs.
+"""
+
+from __future__ import annotations
+
+from pycompile.decompositions.arrange import TABLE as _ARRANGE
+
+TABLE = {**_ARRANGE}

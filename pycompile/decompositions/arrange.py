@@ -1,0 +1,112 @@
+"""Functions that cut arrays up and put them together again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_MISSING = np._NoValue
+
+
+def outer(a, b, out=None):
+    """np.outer"""
+    return np.multiply(np.asarray(a).ravel()[:, None], np.asarray(b).ravel()[None, :], out)
+
+
+def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING):
+    """np.diff, without prepend and append"""
+    if prepend is not _MISSING or append is not _MISSING or n < 0:
+        return np.diff._implementation(a, n, axis, prepend, append)
+    if n == 0:
+        return a
+    a = np.asarray(a)
+    rank = a.ndim
+    if axis < 0:
+        axis = axis + rank
+    later = tuple([slice(1, None) if i == axis else slice(None) for i in range(rank)])
+    sooner = tuple([slice(None, -1) if i == axis else slice(None) for i in range(rank)])
+    for _ in range(n):
+        if a.dtype.kind == "b":
+            a = np.not_equal(a[later], a[sooner])
+        else:
+            a = np.subtract(a[later], a[sooner])
+    return a
+
+
+def _roll_one(a, shift, axis):
+    length = a.shape[axis]
+    if length == 0:
+        return a.copy()
+    shift = shift % length
+    if shift == 0:
+        return a.copy("K")
+    head = tuple([slice(length - shift, None) if i == axis else slice(None) for i in range(a.ndim)])
+    tail = tuple([slice(None, length - shift) if i == axis else slice(None) for i in range(a.ndim)])
+    return np.concatenate((a[head], a[tail]), axis=axis)
+
+
+def roll(a, shift, axis=None):
+    """np.roll by one shift"""
+    a = np.asarray(a)
+    if axis is None:
+        return _roll_one(a.ravel(), shift, 0).reshape(a.shape)
+    if axis < 0:
+        axis = axis + a.ndim
+    return _roll_one(a, shift, axis)
+
+
+def atleast_1d(*arys):
+    """np.atleast_1d of one array"""
+    (a,) = arys
+    a = np.asanyarray(a)
+    return a.reshape(1) if a.ndim == 0 else a
+
+
+def atleast_2d(*arys):
+    """np.atleast_2d of one array"""
+    (a,) = arys
+    a = np.asanyarray(a)
+    if a.ndim == 0:
+        return a.reshape(1, 1)
+    return a[None, :] if a.ndim == 1 else a
+
+
+def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
+    """np.meshgrid of two vectors, in full"""
+    if sparse or not copy:
+        return np.meshgrid._implementation(*xi, copy=copy, sparse=sparse, indexing=indexing)
+    x, y = xi
+    if indexing == "xy":
+        shape = (y.size, x.size)
+        return (np.broadcast_to(x.reshape(1, -1), shape).copy(), np.broadcast_to(y.reshape(-1, 1), shape).copy())
+    shape = (x.size, y.size)
+    return (np.broadcast_to(x.reshape(-1, 1), shape).copy(), np.broadcast_to(y.reshape(1, -1), shape).copy())
+
+
+def split(ary, indices_or_sections, axis=0):
+    """np.split into equal parts, or at known indices"""
+    length = ary.shape[axis]
+    if axis < 0:
+        axis = axis + ary.ndim
+    if isinstance(indices_or_sections, int):
+        step = length // indices_or_sections
+        if step * indices_or_sections != length:
+            return np.split._implementation(ary, indices_or_sections, axis)
+        bounds = [step * i for i in range(indices_or_sections + 1)]
+    else:
+        bounds = [0, *indices_or_sections, length]
+    parts = []
+    for i in range(len(bounds) - 1):
+        index = tuple([slice(bounds[i], bounds[i + 1]) if k == axis else slice(None) for k in range(ary.ndim)])
+        parts.append(ary[index])
+    return parts
+
+
+TABLE = {
+    np.outer: outer,
+    np.diff: diff,
+    np.roll: roll,
+    np.atleast_1d: atleast_1d,
+    np.atleast_2d: atleast_2d,
+    np.meshgrid: meshgrid,
+    np.split: split,
+}
