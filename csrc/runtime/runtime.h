@@ -36,7 +36,8 @@ bool log_wants_pass(const char *pass);
 
 /* ---- guards.c: one flat program ---- */
 typedef struct GuardProgram GuardProgram;
-GuardProgram *guards_new(const Capture *capture); /* NULL with the error set */
+/* `code` names the slots in texts.  NULL with the error set. */
+GuardProgram *guards_new(const Capture *capture, PyCodeObject *code);
 void guards_free(GuardProgram *guards);
 /* Where the sources start. */
 typedef struct {
@@ -47,6 +48,8 @@ typedef struct {
    number of the failed guard is in *failed; no exception.  Runs no Python code. */
 bool guards_check(GuardProgram *guards, const Roots *roots, PyObject **reached, int *failed);
 int guards_sources(const GuardProgram *guards);
+/* Highest slot that a source reads, or -1. */
+int guards_last_slot(const GuardProgram *guards);
 /* Text of the guard as it failed against `roots`: "x.shape[0] == 32, now 64 (file.py:12)".  Also
    without a failure (`roots` NULL): "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
@@ -76,29 +79,51 @@ void threads_set_count(int n);
 
 /* ---- plan.c ---- */
 typedef struct Plan Plan;
-/* Copies all that it needs out of the capture and the program.  NULL with the error set. */
-Plan *plan_new(const Capture *capture, const Graph *graph, const Program *program, Code *code);
-void plan_free(Plan *plan);
+/* What the graph's outputs are to the program, noted before passes change the nodes: a pass may find
+   two arrays equal that the program can tell apart. */
+typedef struct {
+    NodeId root; /* of its storage, writes seen through */
+    bool fresh;  /* the storage was made by the graph */
+    bool view;   /* an array object of its own over its root's memory */
+    bool input;  /* an input itself: the very object */
+} OutputNote;
+typedef struct {
+    int count;
+    OutputNote *note;      /* one per Graph.outputs entry */
+    int32_t *build_output; /* by build: position in Graph.outputs of the node, or -1 */
+} OutputNotes;
+/* In the capture's arena; NULL with the error set. */
+OutputNotes *outputs_note(const Capture *capture);
+
+/* Copies all that it needs out of the capture and the program; `code` may be NULL when the program
+   has no kernels.  `sequence`: externs give their results in a sequence even if there is one.
+   Takes guards and code over, also on failure.  One reference.  NULL with the error set. */
+Plan *plan_new(const Capture *capture, const OutputNotes *notes, const Program *program, Code *code,
+               GuardProgram *guards, bool whole, bool sequence);
+Plan *plan_acquire(Plan *plan);
+void plan_release(Plan *plan);
+GuardProgram *plan_guards(Plan *plan);
 
 typedef enum {
-    PLAN_ERROR = -1, /* our own failure with the error set (memory): nothing was committed */
+    PLAN_ERROR = -1, /* the error is set; *number in the outcome says where, or is -1: at the entry */
     PLAN_DEOPT = 0,  /* nothing was committed: run the original code from the entry */
     PLAN_DONE = 1,
 } PlanResult;
 
-/* What a plan leaves behind when done.  New references in `value`, in exit order; the caller stores
-   them into the frame (or returns value[0]). */
+/* What a plan leaves behind when done.  The caller gives room for exit->nslots values and gets new
+   references, in exit order, to store into the frame (or to return). */
 typedef struct {
-    const Exit *exit;
-    PyObject **value; /* exit->nslots of them; NULL entries are unbound or C NULL */
+    PyObject **value; /* NULL entries are unbound or C NULL */
     bool condition;   /* EXIT_BRANCH */
+    int number;       /* PLAN_ERROR */
 } PlanOutcome;
-/* The guards must just have passed and filled `reached`.  `reached` objects are borrowed: the
-   caller keeps them alive across the call. */
-PlanResult plan_run(Plan *plan, const Roots *roots, PyObject *const *reached, PlanOutcome *outcome);
+/* The guards must just have passed and filled `reached`, whose objects are borrowed. */
+PlanResult plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome);
 /* The whole call is covered: entry at the start, exit by return; runs without a frame. */
 bool plan_is_whole(const Plan *plan);
 const Exit *plan_exit(const Plan *plan);
+/* True when so many of the last runs were deopts that the plan does harm. */
+bool plan_is_bad(const Plan *plan);
 
 /* ---- entry.c: (code object, instruction) -> plans, most recently hit first ---- */
 typedef struct CodeState CodeState;

@@ -1,0 +1,366 @@
+/* Running a plan: sizes, inputs, outputs, kernels and extern calls, then objects, then effects.
+
+     guards held ──► sizes ──► inputs ──► steps ──► flags ──► objects ──► effects ──► exit values
+                     └────────── may fail: deopt, nothing was seen ─────┘  └── commit ──┘
+
+   State of a run lives on the C stack (in one block when large), so that threads and reentrant
+   calls share nothing but the plan, and of that only `spare_arena` changes, under the GIL.  The GIL
+   is released around a kernel only when it has work for more than one thread. */
+#include "plan.h"
+
+#include <alloca.h>
+
+enum {
+    STACK_BYTES = 8192,      /* a run's state above this goes to the heap */
+    ALIGNMENT = 64,          /* of the arena and of scratch */
+    STACK_ARENA_BYTES = 4096 /* an arena up to this is on the stack */
+};
+static const int64_t SPARE_LIMIT = (int64_t)256 << 20; /* larger arenas are not kept */
+
+/* ---- sizes and inputs ---- */
+
+static Answer
+read_dynamic_sizes(Run *run, int64_t *value)
+{
+    const Plan *plan = run->plan;
+    memcpy(value, plan->size_values, sizeof(int64_t) * (size_t)plan->nsizes);
+    for (int i = 0; i < plan->ndynamic; i++) {
+        const PlanSize *size = &plan->dynamic[i];
+        if (size->kind == SIZE_ADD) {
+            value[size->id] = value[size->a] + value[size->b];
+        } else if (size->kind == SIZE_MUL) {
+            value[size->id] = value[size->a] * value[size->b];
+        } else {
+            ArrayHeader header;
+            const char *why;
+            PyObject *array = run->reached[plan->input_source[size->input]];
+            if (array == NULL || array_read(array, &header, &why) != ANSWER_YES ||
+                size->axis >= header.rank)
+                return ANSWER_NO;
+            value[size->id] = (size->kind == SIZE_DIM ? header.shape : header.stride)[size->axis];
+        }
+    }
+    return ANSWER_YES;
+}
+
+void
+run_type(const Run *run, const Type *type, int64_t *shape, int64_t *stride)
+{
+    for (int i = 0; i < type->rank; i++) {
+        shape[i] = run_size(run, type->shape[i]);
+        stride[i] = run_size(run, type->stride[i]);
+    }
+}
+
+/* A Python number or array scalar as the bytes of its type. */
+static Answer
+read_scalar(PyObject *object, const Type *type, char *out)
+{
+    if (type->form == FORM_SCALAR) {
+        DType dtype;
+        Answer answer = array_scalar_read(object, &dtype, out);
+        return answer == ANSWER_YES && dtype != (DType)type->dtype ? ANSWER_NO : answer;
+    }
+    switch ((DType)type->dtype) {
+    case DT_BOOL:
+        if (!PyBool_Check(object)) return ANSWER_NO;
+        *out = object == Py_True;
+        return ANSWER_YES;
+    case DT_F64: {
+        if (!PyFloat_CheckExact(object)) return ANSWER_NO;
+        double number = PyFloat_AS_DOUBLE(object);
+        memcpy(out, &number, sizeof(number));
+        return ANSWER_YES;
+    }
+    case DT_I64: {
+        if (!PyLong_CheckExact(object)) return ANSWER_NO;
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+        if (overflow) return ANSWER_NO;
+        memcpy(out, &number, sizeof(number));
+        return ANSWER_YES;
+    }
+    case DT_C128: {
+        if (!PyComplex_CheckExact(object)) return ANSWER_NO;
+        Py_complex number = PyComplex_AsCComplex(object);
+        memcpy(out, &number, sizeof(number));
+        return ANSWER_YES;
+    }
+    default:
+        return ANSWER_NO;
+    }
+}
+
+/* Addresses of all buffers that exist before the first step. */
+static Answer
+place_buffers(Run *run)
+{
+    const Plan *plan = run->plan;
+    for (int i = 0; i < plan->nbuffers; i++) {
+        const PlanBuffer *buffer = &plan->buffers[i];
+        PyObject *object;
+        switch (buffer->kind) {
+        case BUFFER_INPUT:
+            object = run->reached[plan->input_source[buffer->index]];
+            if (object == NULL) return ANSWER_NO;
+            run->object[i] = Py_NewRef(object);
+            if (buffer->is_whole_array) {
+                run->data[i] = array_data(object);
+            } else if (buffer->type.form != FORM_OBJECT) {
+                run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES;
+                Answer answer = read_scalar(object, &buffer->type, run->data[i]);
+                if (answer != ANSWER_YES) return answer;
+            }
+            break;
+        case BUFFER_CONST:
+            run->data[i] = buffer->data;
+            break;
+        case BUFFER_OUTPUT: {
+            int64_t shape[MAX_RANK], stride[MAX_RANK];
+            run_type(run, &buffer->type, shape, stride);
+            object = array_new((DType)buffer->type.dtype, buffer->type.rank, shape, stride);
+            if (object == NULL) return ANSWER_ERROR;
+            run->object[i] = object;
+            run->data[i] = array_data(object);
+            break;
+        }
+        case BUFFER_TEMP:
+            run->data[i] = run->arena + buffer->arena_offset;
+            break;
+        case BUFFER_SCALAR:
+            run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES;
+            break;
+        case BUFFER_EXTERN:
+            break;
+        }
+    }
+    return ANSWER_YES;
+}
+
+/* ---- steps ---- */
+
+/* Work for more than one thread, by the schedule's own measure, is also worth a GIL release. */
+static Answer
+run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
+{
+    char **pointers = alloca(sizeof(char *) * (size_t)(kernel->nplaces + 1));
+    int64_t *sizes = alloca(sizeof(int64_t) * (size_t)(kernel->nsizes + 1));
+    for (int i = 0; i < kernel->nplaces; i++)
+        pointers[i] = run->data[kernel->places[i].buffer] + run_size(run, kernel->places[i].offset);
+    for (int i = 0; i < kernel->nsizes; i++) sizes[i] = run->size[kernel->sizes[i]];
+    int64_t units = run_size(run, kernel->units);
+    KernelArgs args = {
+        .ptr = pointers,
+        .size = sizes,
+        .loop = kernel->loops,
+        .scratch = run->arena + run->plan->arena_bytes,
+    };
+    int failed;
+    if (units > kernel->grain) {
+        unsigned raised = 0;
+        PyThreadState *thread = PyEval_SaveThread();
+        failed = threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain,
+                             &raised);
+        PyEval_RestoreThread(thread);
+        if (kernel->checks_flags) *flags |= raised;
+    } else if (kernel->checks_flags) {
+        fp_flags_clear();
+        failed = kernel->call(&args, 0, units);
+        *flags |= fp_flags_read();
+    } else {
+        failed = kernel->call(&args, 0, units);
+    }
+    return failed ? ANSWER_NO : ANSWER_YES;
+}
+
+static Answer
+run_steps(Run *run)
+{
+    const Plan *plan = run->plan;
+    unsigned flags = 0;
+    for (int i = 0; i < plan->nsteps; i++) {
+        const PlanStep *step = &plan->steps[i];
+        Answer answer = step->kind == STEP_KERNEL ? run_kernel(run, &step->kernel, &flags)
+                                                  : run_extern(run, &step->external);
+        if (answer != ANSWER_YES) return answer;
+    }
+    if (flags == 0) return ANSWER_YES;
+    int mask = array_error_mask();
+    if (mask < 0) return ANSWER_ERROR;
+    return flags & (unsigned)mask ? ANSWER_NO : ANSWER_YES;
+}
+
+/* ---- objects of outputs ---- */
+
+PyObject *
+run_buffer_object(Run *run, int index)
+{
+    const PlanBuffer *buffer = &run->plan->buffers[index];
+    if (run->object[index] != NULL) return run->object[index];
+    if (buffer->kind == BUFFER_CONST) return run->object[index] = Py_NewRef(buffer->object);
+    PyErr_SetString(PyExc_SystemError, "a buffer has no object");
+    return NULL;
+}
+
+PyObject *
+run_box(Run *run, int number)
+{
+    const PlanBox *box = &run->plan->boxes[number];
+    DType dtype = (DType)box->type.dtype;
+    int64_t shape[MAX_RANK], stride[MAX_RANK], offset = run_size(run, box->place.offset);
+    char *data = run->data[box->place.buffer];
+    switch (box->kind) {
+    case BOX_WHOLE:
+        return Py_XNewRef(run_buffer_object(run, box->place.buffer));
+    case BOX_SCALAR:
+        return array_box(dtype, data + offset, box->type.form == FORM_PYTHON);
+    case BOX_VIEW: {
+        PyObject *base = run_buffer_object(run, box->place.buffer);
+        if (base == NULL) return NULL;
+        run_type(run, &box->type, shape, stride);
+        return array_view(base, dtype, box->type.rank, shape, stride, offset);
+    }
+    case BOX_COPY: {
+        run_type(run, &box->type, shape, stride);
+        PyObject *copy = array_new(dtype, box->type.rank, shape, stride);
+        ArrayHeader header;
+        const char *why;
+        if (copy == NULL) return NULL;
+        if (array_read(copy, &header, &why) == ANSWER_YES &&
+            array_copy_strided(header.data, header.stride, data + offset, stride, box->type.rank,
+                               shape, dtype) == 0)
+            return copy;
+        Py_DECREF(copy);
+        return NULL;
+    }
+    }
+    Py_UNREACHABLE();
+}
+
+/* ---- the whole ---- */
+
+/* Takes the plan's spare arena, or makes one.  Scratch of small kernels lies behind the arena. */
+static char *
+take_arena(Plan *plan, int64_t bytes)
+{
+    if (plan->spare_arena != NULL) {
+        char *arena = plan->spare_arena;
+        plan->spare_arena = NULL;
+        return arena;
+    }
+    char *block = mem_alloc((size_t)bytes + 2 * ALIGNMENT);
+    if (block == NULL) return NULL;
+    return block;
+}
+
+static void
+give_arena(Plan *plan, char *block, int64_t bytes)
+{
+    if (plan->spare_arena == NULL && bytes <= SPARE_LIMIT)
+        plan->spare_arena = block;
+    else
+        mem_free(block);
+}
+
+static char *
+aligned(char *block)
+{
+    return (char *)(((uintptr_t)block + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+}
+
+/* What must stay alive while others may run: a kernel without the GIL, an extern, a destructor. */
+static Answer
+hold_sources(Run *run)
+{
+    const Plan *plan = run->plan;
+    for (int i = 0; plan->holds_sources && i < plan->nbuilds; i++) {
+        const PlanBuild *build = &plan->builds[i];
+        if (build->kind != BUILD_SOURCE && build->kind != EFFECT_WRITE) continue;
+        if (run->reached[build->source] == NULL) return ANSWER_NO;
+        run->built[i] = Py_NewRef(run->reached[build->source]);
+    }
+    return ANSWER_YES;
+}
+
+/* An exception that a plan met before its commit is CPython's to raise again, unless it came from
+   outside the program: then it must not be lost. */
+static PlanResult
+deopt_or_error(void)
+{
+    if (!PyErr_Occurred()) return PLAN_DEOPT;
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) return PLAN_ERROR;
+    PyErr_Clear();
+    return PLAN_DEOPT;
+}
+
+static void
+fill_outcome(Run *run, PlanOutcome *outcome)
+{
+    const Exit *leave = &run->plan->exit;
+    for (int i = 0; i < leave->nslots; i++) {
+        BuildId value = leave->slot_value[i];
+        outcome->value[i] = value == NO_BUILD ? NULL : Py_XNewRef(run->built[value]);
+    }
+    if (leave->kind == EXIT_BRANCH) outcome->condition = run->built[leave->condition] == Py_True;
+}
+
+static PlanResult
+run_all(Run *run, int64_t *sizes, PlanOutcome *outcome)
+{
+    if (run->plan->ndynamic != 0) {
+        if (read_dynamic_sizes(run, sizes) != ANSWER_YES) return PLAN_DEOPT;
+        run->size = sizes;
+    }
+    if (hold_sources(run) != ANSWER_YES || place_buffers(run) != ANSWER_YES ||
+        run_steps(run) != ANSWER_YES || run_builds(run) < 0)
+        return deopt_or_error();
+    if (run->plan->neffects != 0 && run_effects(run, &outcome->number) < 0) return PLAN_ERROR;
+    fill_outcome(run, outcome);
+    return PLAN_DONE;
+}
+
+static void
+drop_objects(PyObject **objects, int count)
+{
+    for (int i = 0; i < count; i++) Py_XDECREF(objects[i]);
+}
+
+PlanResult
+plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
+{
+    outcome->number = -1;
+    bool on_heap = plan->state_bytes > STACK_BYTES;
+    char *state = on_heap ? mem_alloc(plan->state_bytes) : alloca(plan->state_bytes + BOX_BYTES);
+    if (state == NULL) return deopt_or_error();
+    int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
+    char *block = NULL, *arena;
+    if (arena_bytes <= STACK_ARENA_BYTES) {
+        arena = aligned(alloca((size_t)arena_bytes + ALIGNMENT));
+    } else if ((block = take_arena(plan, arena_bytes)) != NULL) {
+        arena = aligned(block);
+    } else {
+        if (on_heap) mem_free(state);
+        return deopt_or_error();
+    }
+    plan_acquire(plan);
+    Run run = {.plan = plan, .reached = reached, .size = plan->size_values, .arena = arena};
+    run.scalars = state;
+    run.data = (char **)(state + (size_t)plan->nscalars * BOX_BYTES);
+    run.object = (PyObject **)(run.data + plan->nbuffers);
+    run.built = run.object + plan->nbuffers;
+    memset(run.object, 0, sizeof(PyObject *) * (size_t)(plan->nbuffers + plan->nbuilds));
+    PlanResult result = run_all(&run, (int64_t *)(run.built + plan->nbuilds), outcome);
+    drop_objects(run.object, plan->nbuffers);
+    drop_objects(run.built, plan->nbuilds);
+    if (block != NULL) give_arena(plan, block, arena_bytes);
+    if (on_heap) mem_free(state);
+    plan->deopts = (unsigned short)(plan->deopts << 1 | (result == PLAN_DEOPT));
+    plan_release(plan);
+    return result;
+}
+
+bool
+plan_is_bad(const Plan *plan)
+{
+    return __builtin_popcount(plan->deopts) > 8;
+}

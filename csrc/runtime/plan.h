@@ -1,0 +1,152 @@
+/* Private to runtime/: what a plan holds, and one run of it.
+
+   A plan is plain data, made once by plan_new.c out of a capture and a program, run by plan.c.
+   It owns a reference to every Python object that it mentions, to its code and to its guards.
+   Plans are reference counted under the GIL: a reset in the middle of a run must not free one. */
+#ifndef PYCOMPILE_RUNTIME_PLAN_H
+#define PYCOMPILE_RUNTIME_PLAN_H
+
+#include "runtime.h"
+
+enum { BOX_BYTES = 16 }; /* room of one scalar */
+
+typedef struct {
+    SizeKind kind; /* DIM, STRIDE, ADD or MUL: constants are in the template */
+    int32_t id;
+    int32_t input, axis;
+    int32_t a, b;
+} PlanSize;
+
+typedef struct {
+    BufferKind kind;
+    Type type;
+    int32_t index;        /* INPUT: of the input */
+    int32_t scalar;       /* index into the run's scalar block, or -1 */
+    PyObject *object;     /* CONST */
+    char *data;           /* CONST: array data, or `constant` */
+    int64_t arena_offset; /* TEMP */
+    bool is_whole_array;  /* INPUT, CONST, OUTPUT, EXTERN: form is FORM_ARRAY */
+    _Alignas(16) char constant[BOX_BYTES];
+} PlanBuffer;
+
+typedef struct {
+    int32_t buffer;
+    SizeId offset;
+} PlanPlace;
+
+typedef struct {
+    KernelFn call;
+    int32_t nplaces, nsizes, nloops;
+    PlanPlace *places;
+    SizeId *sizes;
+    KernelLoop *loops;
+    SizeId units;
+    int64_t grain, scratch_bytes;
+    bool checks_flags, fallible;
+} PlanKernel;
+
+typedef struct {
+    PyObject *callable, *kwnames;
+    int32_t nargs, nresults;
+    PlanPlace *args;
+    Type *arg_types;
+    int32_t *results;
+    bool out;
+    bool sequence; /* the results come in a sequence even if there is one */
+} PlanExtern;
+
+typedef struct {
+    StepKind kind;
+    union {
+        PlanKernel kernel;
+        PlanExtern external;
+    };
+} PlanStep;
+
+/* How an output of the graph becomes an object. */
+typedef enum {
+    BOX_WHOLE,  /* the buffer's own object */
+    BOX_VIEW,   /* the library's view of the buffer's object */
+    BOX_COPY,   /* a fresh array: the program's array was its own, the buffer is somebody else's */
+    BOX_SCALAR, /* an array scalar or a Python number out of the bytes */
+} BoxKind;
+
+typedef struct {
+    BoxKind kind;
+    PlanPlace place;
+    Type type;
+} PlanBox;
+
+typedef struct {
+    BuildKind kind;
+    int32_t nargs;
+    int32_t *args;
+    PyObject *object;
+    int32_t box; /* index into boxes; BUILD_BOX, EFFECT_WRITE */
+    int32_t source;
+    int32_t index;
+    int32_t number;
+} PlanBuild;
+
+struct Plan {
+    Py_ssize_t references;
+    GuardProgram *guards;
+    Code *code;
+    int nsizes, ndynamic;
+    int64_t *size_values; /* template: constants, and the values seen while capturing */
+    PlanSize *dynamic;
+    int ninputs;
+    int32_t *input_source;
+    Type *input_types;
+    int nbuffers, nsteps, nboxes, nbuilds, neffects, nscalars;
+    PlanBuffer *buffers;
+    PlanStep *steps;
+    PlanBox *boxes;
+    PlanBuild *builds;  /* objects, in program order */
+    int32_t *effects;   /* positions in builds of the EFFECT_* ones, in program order */
+    Exit exit;
+    bool whole, has_extern, holds_sources;
+    int64_t arena_bytes, scratch_bytes;
+    size_t state_bytes;
+    char *spare_arena; /* one cached arena; taken and put back under the GIL */
+    Arena *memory;     /* where the arrays above live */
+    PyObject *owners;  /* a list: what keeps the ufuncs' loops alive */
+    unsigned short deopts; /* history: a bit per run, 1 for a deopt */
+};
+
+/* One run. */
+typedef struct {
+    Plan *plan;
+    PyObject *const *reached;
+    const int64_t *size;
+    char **data;        /* by buffer */
+    PyObject **object;  /* by buffer, owned; NULL until asked for */
+    PyObject **built;   /* by build, owned */
+    char *scalars;
+    char *arena;
+} Run;
+
+static inline int64_t
+run_size(const Run *run, SizeId id)
+{
+    return id == NO_SIZE ? 0 : run->size[id];
+}
+
+/* Shape and strides of a type in this run. */
+void run_type(const Run *run, const Type *type, int64_t *shape, int64_t *stride);
+/* The array object of a whole buffer; borrowed.  NULL with the error set. */
+PyObject *run_buffer_object(Run *run, int buffer);
+/* An output of the graph as a new object. */
+PyObject *run_box(Run *run, int box);
+
+/* ---- plan_build.c ---- */
+/* Makes all objects.  0, or -1 with the error set; nothing that others can see has happened. */
+int run_builds(Run *run);
+/* Applies the effects in program order.  0, or -1 with the error set and *number the instruction. */
+int run_effects(Run *run, int *number);
+
+/* ---- plan_extern.c ---- */
+/* ANSWER_NO: an exception or an unexpected result: deopt. */
+Answer run_extern(Run *run, const PlanExtern *step);
+
+#endif

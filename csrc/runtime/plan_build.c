@@ -1,0 +1,258 @@
+/* Objects and effects of a plan.  All objects are made before the first effect: whatever can fail
+   without having been seen fails first (design, decision 2). */
+#include "plan.h"
+
+/* Borrowed; NULL when the argument is absent. */
+static PyObject *
+arg(const Run *run, const PlanBuild *build, int i)
+{
+    return i < build->nargs && build->args[i] != NO_BUILD ? run->built[build->args[i]] : NULL;
+}
+
+static PyObject *
+build_tuple(const Run *run, const PlanBuild *build)
+{
+    PyObject *tuple = PyTuple_New(build->nargs);
+    for (int i = 0; tuple != NULL && i < build->nargs; i++)
+        PyTuple_SET_ITEM(tuple, i, Py_XNewRef(arg(run, build, i)));
+    return tuple;
+}
+
+static PyObject *
+build_list(const Run *run, const PlanBuild *build)
+{
+    PyObject *list = PyList_New(build->nargs);
+    for (int i = 0; list != NULL && i < build->nargs; i++)
+        PyList_SET_ITEM(list, i, Py_XNewRef(arg(run, build, i)));
+    return list;
+}
+
+static PyObject *
+build_set(const Run *run, const PlanBuild *build)
+{
+    PyObject *set = PySet_New(NULL);
+    for (int i = 0; set != NULL && i < build->nargs; i++)
+        if (PySet_Add(set, arg(run, build, i)) < 0) Py_CLEAR(set);
+    return set;
+}
+
+static PyObject *
+build_dict(const Run *run, const PlanBuild *build)
+{
+    PyObject *dict = PyDict_New();
+    for (int i = 0; dict != NULL && i + 1 < build->nargs; i += 2)
+        if (PyDict_SetItem(dict, arg(run, build, i), arg(run, build, i + 1)) < 0) Py_CLEAR(dict);
+    return dict;
+}
+
+/* CPython 3.12 Python/bytecodes.c, FORMAT_VALUE. */
+static PyObject *
+build_format(const Run *run, const PlanBuild *build)
+{
+    PyObject *value = arg(run, build, 0), *spec = arg(run, build, 1);
+    PyObject *(*convert)(PyObject *) = build->index == 1   ? PyObject_Str
+                                       : build->index == 2 ? PyObject_Repr
+                                       : build->index == 3 ? PyObject_ASCII
+                                                           : NULL;
+    PyObject *converted = convert != NULL ? convert(value) : Py_NewRef(value);
+    if (converted == NULL) return NULL;
+    if (spec == NULL && PyUnicode_CheckExact(converted)) return converted;
+    PyObject *text = PyObject_Format(converted, spec);
+    Py_DECREF(converted);
+    return text;
+}
+
+static PyObject *
+build_string(const Run *run, const PlanBuild *build)
+{
+    PyObject *parts = build_tuple(run, build), *empty = PyUnicode_FromString("");
+    PyObject *text = parts && empty ? PyUnicode_Join(empty, parts) : NULL;
+    Py_XDECREF(parts);
+    Py_XDECREF(empty);
+    return text;
+}
+
+static PyObject *
+globals_of(PyObject *object)
+{
+    return object != NULL && PyFunction_Check(object) ? PyFunction_GET_GLOBALS(object) : object;
+}
+
+static PyObject *
+build_function(const Run *run, const PlanBuild *build)
+{
+    PyObject *globals = globals_of(arg(run, build, 0));
+    PyObject *function = globals ? PyFunction_New(build->object, globals) : NULL;
+    if (function == NULL) return NULL;
+    static int (*const set[])(PyObject *, PyObject *) = {
+        NULL, PyFunction_SetDefaults, PyFunction_SetKwDefaults, PyFunction_SetAnnotations,
+        PyFunction_SetClosure,
+    };
+    for (int i = 1; i < COUNT_OF(set); i++) {
+        PyObject *part = arg(run, build, i);
+        if (part == NULL || set[i](function, part) == 0) continue;
+        Py_DECREF(function);
+        return NULL;
+    }
+    return function;
+}
+
+static PyObject *
+build_iterator(const Run *run, const PlanBuild *build)
+{
+    PyObject *iterator = PyObject_GetIter(arg(run, build, 0));
+    for (int i = 0; iterator != NULL && i < build->index; i++) {
+        PyObject *item = PyIter_Next(iterator);
+        if (item == NULL) {
+            if (PyErr_Occurred()) Py_CLEAR(iterator);
+            break;
+        }
+        Py_DECREF(item);
+    }
+    return iterator;
+}
+
+static PyObject *
+build_instance(const PlanBuild *build)
+{
+    PyObject *none = PyTuple_New(0);
+    if (none == NULL) return NULL;
+    PyObject *instance = PyBaseObject_Type.tp_new((PyTypeObject *)build->object, none, NULL);
+    Py_DECREF(none);
+    return instance;
+}
+
+/* Calls `callable` with all built arguments from `first` on. */
+static PyObject *
+call_built(const Run *run, const PlanBuild *build, PyObject *callable)
+{
+    PyObject *args[16], **at = args;
+    if (build->nargs > COUNT_OF(args) &&
+        (at = mem_alloc(sizeof(PyObject *) * (size_t)build->nargs)) == NULL)
+        return NULL;
+    for (int i = 0; i < build->nargs; i++) at[i] = arg(run, build, i);
+    PyObject *result = PyObject_Vectorcall(callable, at, (size_t)build->nargs, NULL);
+    if (at != args) mem_free(at);
+    return result;
+}
+
+static PyObject *
+call_method(const Run *run, const PlanBuild *build)
+{
+    PyObject *args[16];
+    if (build->nargs > COUNT_OF(args)) {
+        PyErr_SetString(PyExc_SystemError, "a method effect with too many arguments");
+        return NULL;
+    }
+    for (int i = 0; i < build->nargs; i++) args[i] = arg(run, build, i);
+    return PyObject_VectorcallMethod(build->object, args, (size_t)build->nargs, NULL);
+}
+
+static PyObject *
+build_range(const Run *run, const PlanBuild *build)
+{
+    return call_built(run, build, (PyObject *)&PyRange_Type);
+}
+
+static PyObject *
+build_object(Run *run, const PlanBuild *build)
+{
+    switch (build->kind) {
+    case BUILD_CONST: return Py_NewRef(build->object);
+    case BUILD_BOX: return run_box(run, build->box);
+    case BUILD_TUPLE: return build_tuple(run, build);
+    case BUILD_LIST: return build_list(run, build);
+    case BUILD_SET: return build_set(run, build);
+    case BUILD_DICT: return build_dict(run, build);
+    case BUILD_SLICE: return PySlice_New(arg(run, build, 0), arg(run, build, 1), arg(run, build, 2));
+    case BUILD_FORMAT: return build_format(run, build);
+    case BUILD_STRING: return build_string(run, build);
+    case BUILD_CELL: return PyCell_New(arg(run, build, 0));
+    case BUILD_FUNCTION: return build_function(run, build);
+    case BUILD_METHOD: return PyMethod_New(arg(run, build, 0), arg(run, build, 1));
+    case BUILD_ITER: return build_iterator(run, build);
+    case BUILD_RANGE: return build_range(run, build);
+    case BUILD_INSTANCE: return build_instance(build);
+    case BUILD_CALL: return call_built(run, build, build->object);
+    default: break;
+    }
+    PyErr_Format(PyExc_SystemError, "build kind %d is not an object", (int)build->kind);
+    return NULL;
+}
+
+int
+run_builds(Run *run)
+{
+    const Plan *plan = run->plan;
+    for (int i = 0; i < plan->nbuilds; i++) {
+        const PlanBuild *build = &plan->builds[i];
+        if (build->kind >= EFFECT_STORE_ATTR || build->kind == BUILD_NULL ||
+            build->kind == BUILD_SOURCE) /* nothing to make, or held already */
+            continue;
+        if ((run->built[i] = build_object(run, build)) == NULL) return -1;
+    }
+    return 0;
+}
+
+/* ---- effects ---- */
+
+static int
+write_array(Run *run, const PlanBuild *build, PyObject *array)
+{
+    const PlanBox *box = &run->plan->boxes[build->box];
+    int64_t shape[MAX_RANK], stride[MAX_RANK];
+    ArrayHeader header;
+    const char *why;
+    if (array_read(array, &header, &why) != ANSWER_YES) {
+        PyErr_SetString(PyExc_SystemError, "a written array is no array any more");
+        return -1;
+    }
+    char *data = run->data[box->place.buffer] + run_size(run, box->place.offset);
+    if (data == header.data) return 0;
+    run_type(run, &box->type, shape, stride);
+    return array_copy_strided(header.data, header.stride, data, stride, box->type.rank, shape,
+                              (DType)box->type.dtype);
+}
+
+static int
+store_global(Run *run, const PlanBuild *build)
+{
+    PyObject *globals = globals_of(run->reached[build->source]);
+    return PyDict_SetItem(globals, build->object, arg(run, build, 0));
+}
+
+static int
+run_effect(Run *run, int number)
+{
+    const PlanBuild *build = &run->plan->builds[number];
+    PyObject *target = arg(run, build, 0), *key = arg(run, build, 1), *result;
+    switch (build->kind) {
+    case EFFECT_STORE_ATTR: return PyObject_SetAttr(target, build->object, key);
+    case EFFECT_DELETE_ATTR: return PyObject_DelAttr(target, build->object);
+    case EFFECT_STORE_ITEM: return PyObject_SetItem(target, key, arg(run, build, 2));
+    case EFFECT_DELETE_ITEM: return PyObject_DelItem(target, key);
+    case EFFECT_STORE_GLOBAL: return store_global(run, build);
+    case EFFECT_STORE_CELL: return PyCell_Set(target, key);
+    case EFFECT_LIST_APPEND: return PyList_Append(target, key);
+    case EFFECT_METHOD:
+        if ((result = call_method(run, build)) == NULL) return -1;
+        Py_DECREF(result);
+        return 0;
+    case EFFECT_WRITE: return write_array(run, build, run->built[number]);
+    default: break;
+    }
+    PyErr_Format(PyExc_SystemError, "build kind %d is no effect", (int)build->kind);
+    return -1;
+}
+
+int
+run_effects(Run *run, int *number)
+{
+    const Plan *plan = run->plan;
+    for (int i = 0; i < plan->neffects; i++) {
+        if (run_effect(run, plan->effects[i]) == 0) continue;
+        *number = plan->builds[plan->effects[i]].number;
+        return -1;
+    }
+    return 0;
+}

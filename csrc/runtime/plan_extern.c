@@ -1,0 +1,136 @@
+/* Calls of library functions by a plan.  What comes back is compared with what capture predicted; a
+   difference, like any exception, is a deopt: nothing has been committed. */
+#include "plan.h"
+
+#include <alloca.h>
+
+/* An argument as an object, a new reference. */
+static PyObject *
+extern_arg(Run *run, PlanPlace place, const Type *type)
+{
+    const PlanBuffer *buffer = &run->plan->buffers[place.buffer];
+    DType dtype = (DType)type->dtype;
+    int64_t shape[MAX_RANK], stride[MAX_RANK], offset = run_size(run, place.offset);
+    if (type->form == FORM_OBJECT || type->form != FORM_ARRAY) {
+        if (run->object[place.buffer] != NULL || buffer->kind == BUFFER_CONST)
+            return Py_XNewRef(run_buffer_object(run, place.buffer));
+        return array_box(dtype, run->data[place.buffer] + offset, type->form == FORM_PYTHON);
+    }
+    run_type(run, type, shape, stride);
+    if (buffer->is_whole_array && buffer->kind != BUFFER_TEMP && buffer->kind != BUFFER_SCALAR) {
+        PyObject *whole = run_buffer_object(run, place.buffer);
+        if (whole == NULL) return NULL;
+        bool same = offset == 0 && type->rank == buffer->type.rank &&
+                    type->dtype == buffer->type.dtype;
+        for (int i = 0; same && i < type->rank; i++)
+            same = shape[i] == run_size(run, buffer->type.shape[i]) &&
+                   stride[i] == run_size(run, buffer->type.stride[i]);
+        if (same) return Py_NewRef(whole);
+        return array_view(whole, dtype, type->rank, shape, stride, offset);
+    }
+    /* Arena memory must not be seen outside: the callee may keep its argument. */
+    PyObject *copy = array_new(dtype, type->rank, shape, stride);
+    ArrayHeader header;
+    const char *why;
+    if (copy == NULL) return NULL;
+    if (array_read(copy, &header, &why) == ANSWER_YES &&
+        array_copy_strided(header.data, header.stride, run->data[place.buffer] + offset, stride,
+                           type->rank, shape, dtype) == 0)
+        return copy;
+    Py_DECREF(copy);
+    return NULL;
+}
+
+/* Takes `object` (stolen) as the contents of a buffer, if it is what was predicted. */
+static Answer
+extern_result(Run *run, int index, PyObject *object)
+{
+    const PlanBuffer *buffer = &run->plan->buffers[index];
+    const Type *type = &buffer->type;
+    ArrayHeader header;
+    const char *why;
+    Py_XSETREF(run->object[index], object);
+    if (type->form == FORM_OBJECT) return ANSWER_YES;
+    if (type->form == FORM_PYTHON) {
+        run->data[index] = run->scalars + (size_t)buffer->scalar * BOX_BYTES;
+        int64_t integer;
+        double number;
+        switch ((DType)type->dtype) {
+        case DT_BOOL:
+            if (!PyBool_Check(object)) return ANSWER_NO;
+            run->data[index][0] = object == Py_True;
+            return ANSWER_YES;
+        case DT_I64:
+            if (!PyLong_CheckExact(object)) return ANSWER_NO;
+            integer = PyLong_AsLongLong(object);
+            if (integer == -1 && PyErr_Occurred()) return ANSWER_NO;
+            memcpy(run->data[index], &integer, sizeof(integer));
+            return ANSWER_YES;
+        case DT_F64:
+            if (!PyFloat_CheckExact(object)) return ANSWER_NO;
+            number = PyFloat_AS_DOUBLE(object);
+            memcpy(run->data[index], &number, sizeof(number));
+            return ANSWER_YES;
+        default:
+            return ANSWER_NO;
+        }
+    }
+    if (type->form == FORM_SCALAR) {
+        DType dtype;
+        run->data[index] = run->scalars + (size_t)buffer->scalar * BOX_BYTES;
+        return array_scalar_read(object, &dtype, run->data[index]) == ANSWER_YES &&
+                       dtype == (DType)type->dtype
+                   ? ANSWER_YES
+                   : ANSWER_NO;
+    }
+    if (array_read(object, &header, &why) != ANSWER_YES || header.rank != type->rank ||
+        header.dtype != (DType)type->dtype)
+        return ANSWER_NO;
+    int64_t elements = 1;
+    for (int i = 0; i < header.rank; i++) {
+        if (header.shape[i] != run_size(run, type->shape[i])) return ANSWER_NO;
+        elements *= header.shape[i];
+    }
+    /* Strides of axes with one element, and of empty arrays, mean nothing. */
+    for (int i = 0; elements > 0 && i < header.rank; i++)
+        if (header.shape[i] != 1 && header.stride[i] != run_size(run, type->stride[i]))
+            return ANSWER_NO;
+    run->data[index] = header.data;
+    return ANSWER_YES;
+}
+
+static Answer
+extern_results(Run *run, const PlanExtern *step, PyObject *value)
+{
+    if (!step->sequence) return extern_result(run, step->results[0], Py_NewRef(value));
+    PyObject *items = PySequence_Fast(value, "a list of results is expected");
+    if (items == NULL) return ANSWER_ERROR;
+    Answer answer = PySequence_Fast_GET_SIZE(items) == step->nresults ? ANSWER_YES : ANSWER_NO;
+    for (int i = 0; answer == ANSWER_YES && i < step->nresults; i++)
+        answer =
+            extern_result(run, step->results[i], Py_NewRef(PySequence_Fast_GET_ITEM(items, i)));
+    Py_DECREF(items);
+    return answer;
+}
+
+Answer
+run_extern(Run *run, const PlanExtern *step)
+{
+    Answer answer = ANSWER_ERROR;
+    PyObject *value = NULL;
+    int made = 0;
+    /* One place in front: the callee may use it (PY_VECTORCALL_ARGUMENTS_OFFSET). */
+    PyObject **args = (PyObject **)alloca(sizeof(PyObject *) * (size_t)(step->nargs + 1)) + 1;
+    for (; made < step->nargs; made++)
+        if ((args[made] = extern_arg(run, step->args[made], &step->arg_types[made])) == NULL)
+            goto done;
+    Py_ssize_t nkeywords = step->kwnames == NULL ? 0 : PyTuple_GET_SIZE(step->kwnames);
+    value = PyObject_Vectorcall(step->callable, args,
+                                (size_t)(step->nargs - nkeywords) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                step->kwnames);
+    if (value != NULL) answer = extern_results(run, step, value);
+done:
+    for (int i = 0; i < made; i++) Py_DECREF(args[i]);
+    Py_XDECREF(value);
+    return answer;
+}

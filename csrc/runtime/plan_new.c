@@ -1,0 +1,443 @@
+/* Capture and program to plan: everything that a run needs is copied out of the compile's arena into
+   one arena of the plan's own, and every Python object mentioned is owned.
+
+   Invariant: `builds` holds objects and effects in program order; `effects` lists the latter. */
+#include "plan.h"
+
+typedef struct {
+    Plan *plan;
+    const Capture *capture;
+    const OutputNotes *notes;
+    const Program *program;
+    Code *code;
+} Maker;
+
+static void *
+copy_of(Plan *plan, const void *data, size_t size)
+{
+    return arena_copy(plan->memory, data, size);
+}
+
+/* ---- notes on the outputs ---- */
+
+static NodeId
+storage_root(const Graph *g, NodeId id)
+{
+    for (;;) {
+        NodeId storage = graph_node(g, id)->storage;
+        const Node *n = graph_node(g, storage);
+        if (op_info(n->op)->kind != KIND_SCATTER) return storage;
+        id = n->args[0];
+    }
+}
+
+OutputNotes *
+outputs_note(const Capture *capture)
+{
+    const Graph *g = capture->graph;
+    OutputNotes *notes = arena_alloc(capture->arena, sizeof(OutputNotes));
+    if (notes == NULL) return NULL;
+    notes->count = g->outputs.len;
+    notes->note = arena_alloc(capture->arena, sizeof(OutputNote) * (size_t)(g->outputs.len + 1));
+    notes->build_output =
+        arena_alloc(capture->arena, sizeof(int32_t) * (size_t)(capture->builds.len + 1));
+    if (notes->note == NULL || notes->build_output == NULL) return NULL;
+    for (int i = 0; i < notes->count; i++) {
+        const Node *n = graph_node(g, g->outputs.at[i]);
+        OutputNote *note = &notes->note[i];
+        note->root = storage_root(g, g->outputs.at[i]);
+        OpKind root_kind = op_info(graph_node(g, note->root)->op)->kind;
+        note->fresh = root_kind != KIND_INPUT && root_kind != KIND_CONST;
+        note->view = op_info(n->op)->kind == KIND_VIEW;
+        note->input = op_info(n->op)->kind == KIND_INPUT;
+    }
+    for (int i = 0; i < capture->builds.len; i++) {
+        const Build *build = &capture->builds.at[i];
+        notes->build_output[i] = -1;
+        if (build->kind != BUILD_BOX && build->kind != EFFECT_WRITE) continue;
+        for (int k = 0; k < g->outputs.len; k++)
+            if (g->outputs.at[k] == build->node) notes->build_output[i] = k;
+        if (notes->build_output[i] < 0) {
+            PyErr_Format(PyExc_SystemError, "node %d is built but is no output of the graph",
+                         (int)build->node);
+            return NULL;
+        }
+    }
+    return notes;
+}
+
+/* ---- sizes ---- */
+
+static int
+make_sizes(Maker *m)
+{
+    Plan *plan = m->plan;
+    const Graph *g = m->capture->graph;
+    plan->nsizes = g->sizes.len;
+    plan->size_values = arena_alloc(plan->memory, sizeof(int64_t) * (size_t)(g->sizes.len + 1));
+    plan->dynamic = arena_alloc(plan->memory, sizeof(PlanSize) * (size_t)(g->sizes.len + 1));
+    if (plan->size_values == NULL || plan->dynamic == NULL) return -1;
+    for (int i = 0; i < g->sizes.len; i++) {
+        const Size *size = &g->sizes.at[i];
+        plan->size_values[i] = size->value;
+        if (size->kind == SIZE_CONST) continue;
+        PlanSize *out = &plan->dynamic[plan->ndynamic++];
+        *out = (PlanSize){.kind = size->kind, .id = i, .axis = size->axis, .a = size->a,
+                          .b = size->b};
+        if (size->kind == SIZE_DIM || size->kind == SIZE_STRIDE)
+            out->input = (int32_t)graph_node(g, size->node)->attrs.index;
+    }
+    return 0;
+}
+
+static int
+make_inputs(Maker *m)
+{
+    Plan *plan = m->plan;
+    const Graph *g = m->capture->graph;
+    plan->ninputs = g->inputs.len;
+    plan->input_source = copy_of(plan, m->capture->input_source.at,
+                                 sizeof(int32_t) * (size_t)m->capture->input_source.len);
+    plan->input_types = arena_alloc(plan->memory, sizeof(Type) * (size_t)(g->inputs.len + 1));
+    if (plan->input_source == NULL || plan->input_types == NULL) return -1;
+    for (int i = 0; i < g->inputs.len; i++)
+        plan->input_types[i] = graph_node(g, g->inputs.at[i])->type;
+    return 0;
+}
+
+/* ---- buffers ---- */
+
+/* A scalar known while compiling, as the bytes of `dtype`. */
+static int
+constant_bytes(PyObject *object, DType dtype, char *out)
+{
+    DType own;
+    Answer scalar = array_scalar_read(object, &own, out);
+    if (scalar == ANSWER_ERROR) return -1;
+    if (scalar == ANSWER_YES && own == dtype) return 0;
+    PyObject *type = NULL, *made = NULL;
+    int result = -1;
+    if ((type = array_dtype_object(dtype)) == NULL) goto done;
+    PyObject *scalar_type = PyObject_GetAttrString(type, "type");
+    if (scalar_type == NULL) goto done;
+    made = PyObject_CallOneArg(scalar_type, object);
+    Py_DECREF(scalar_type);
+    if (made == NULL) goto done;
+    scalar = array_scalar_read(made, &own, out);
+    if (scalar == ANSWER_YES) result = 0;
+    if (scalar == ANSWER_NO) PyErr_SetString(PyExc_SystemError, "a constant that is no scalar");
+done:
+    Py_XDECREF(type);
+    Py_XDECREF(made);
+    return result;
+}
+
+static int
+make_constant(PlanBuffer *out)
+{
+    if (out->type.form == FORM_OBJECT || out->type.dtype == DT_OBJECT) return 0;
+    if (array_is_exact(out->object)) {
+        out->data = array_data(out->object);
+        return 0;
+    }
+    out->data = out->constant;
+    return constant_bytes(out->object, (DType)out->type.dtype, out->constant);
+}
+
+static int
+make_buffers(Maker *m)
+{
+    Plan *plan = m->plan;
+    plan->nbuffers = m->program->buffers.len;
+    plan->buffers = arena_alloc(plan->memory, sizeof(PlanBuffer) * (size_t)(plan->nbuffers + 1));
+    if (plan->buffers == NULL) return -1;
+    for (int i = 0; i < plan->nbuffers; i++) {
+        const Buffer *from = &m->program->buffers.at[i];
+        PlanBuffer *out = &plan->buffers[i];
+        out->kind = from->kind;
+        out->type = from->type;
+        out->index = from->index;
+        out->arena_offset = from->arena_offset;
+        out->object = Py_XNewRef(from->object);
+        out->scalar = -1;
+        out->is_whole_array = from->type.form == FORM_ARRAY;
+        if (from->kind == BUFFER_SCALAR || (from->kind == BUFFER_INPUT && !out->is_whole_array) ||
+            (from->kind == BUFFER_EXTERN && !out->is_whole_array))
+            out->scalar = plan->nscalars++;
+        if (from->kind == BUFFER_CONST && make_constant(out) < 0) return -1;
+    }
+    return 0;
+}
+
+/* ---- steps ---- */
+
+static PlanPlace *
+make_places(Plan *plan, const Place *from, int count)
+{
+    PlanPlace *out = arena_alloc(plan->memory, sizeof(PlanPlace) * (size_t)(count + 1));
+    for (int i = 0; out != NULL && i < count; i++)
+        out[i] = (PlanPlace){.buffer = from[i].buffer, .offset = from[i].offset};
+    return out;
+}
+
+static int
+make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
+{
+    Plan *plan = m->plan;
+    char name[24];
+    PyOS_snprintf(name, sizeof(name), "k%d", (int)from->kernel);
+    out->call = m->code == NULL ? NULL : code_symbol(m->code, name);
+    if (out->call == NULL) {
+        PyErr_Format(PyExc_SystemError, "kernel %s is missing from the compiled code", name);
+        return -1;
+    }
+    out->nplaces = from->nplaces;
+    out->nsizes = from->nsizes;
+    out->nloops = from->nloops;
+    out->units = from->units;
+    out->grain = from->grain > 0 ? from->grain : 1;
+    out->scratch_bytes = from->scratch_bytes;
+    out->checks_flags = from->checks_flags;
+    out->fallible = from->fallible;
+    if (from->scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = from->scratch_bytes;
+    out->places = make_places(plan, from->places, from->nplaces);
+    out->sizes = copy_of(plan, from->sizes, sizeof(SizeId) * (size_t)from->nsizes);
+    out->loops = arena_alloc(plan->memory, sizeof(KernelLoop) * (size_t)(from->nloops + 1));
+    if (out->places == NULL || out->sizes == NULL || out->loops == NULL) return -1;
+    for (int i = 0; i < from->nloops; i++) {
+        const UfuncLoop *loop = &m->program->loops.at[from->loops[i]];
+        if (loop->owner != NULL && PyList_Append(plan->owners, loop->owner) < 0) return -1;
+        out->loops[i] = (KernelLoop){loop->call, loop->context, loop->auxdata};
+    }
+    return 0;
+}
+
+static int
+make_extern(Maker *m, const ExternStep *from, bool sequence, PlanExtern *out)
+{
+    Plan *plan = m->plan;
+    plan->has_extern = true;
+    out->callable = Py_NewRef(from->callable);
+    out->kwnames = Py_XNewRef(from->kwnames);
+    out->nargs = from->nargs;
+    out->nresults = from->nresults;
+    out->out = from->out;
+    out->sequence = sequence || from->nresults > 1;
+    out->args = make_places(plan, from->args, from->nargs);
+    out->arg_types = copy_of(plan, from->arg_types, sizeof(Type) * (size_t)from->nargs);
+    out->results = copy_of(plan, from->results, sizeof(int32_t) * (size_t)from->nresults);
+    return out->args == NULL || out->arg_types == NULL || out->results == NULL ? -1 : 0;
+}
+
+static int
+make_steps(Maker *m, bool sequence)
+{
+    Plan *plan = m->plan;
+    plan->steps = arena_alloc(plan->memory, sizeof(PlanStep) * (size_t)(m->program->steps.len + 1));
+    if (plan->steps == NULL) return -1;
+    for (int i = 0; i < m->program->steps.len; i++) {
+        const Step *from = &m->program->steps.at[i];
+        PlanStep *out = &plan->steps[i];
+        out->kind = from->kind;
+        plan->nsteps = i + 1; /* so that a failure releases what the step already owns */
+        int failed = from->kind == STEP_KERNEL
+                         ? make_kernel(m, &from->kernel, &out->kernel)
+                         : make_extern(m, &from->external, sequence, &out->external);
+        if (failed) return -1;
+    }
+    return 0;
+}
+
+/* ---- outputs ---- */
+
+static bool
+same_extent(const Type *a, const Type *b)
+{
+    if (a->rank != b->rank || a->dtype != b->dtype || (a->offset > 0) != (b->offset > 0))
+        return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->shape[i] != b->shape[i] || a->stride[i] != b->stride[i]) return false;
+    return true;
+}
+
+/* Another output with a storage of its own shares the buffer: a pass found the two equal. */
+static bool
+buffer_is_shared(const Maker *m, int output)
+{
+    const Program *p = m->program;
+    for (int i = 0; i < output; i++)
+        if (p->located.at[i].place.buffer == p->located.at[output].place.buffer &&
+            m->notes->note[i].root != m->notes->note[output].root)
+            return true;
+    return false;
+}
+
+static BoxKind
+box_kind(const Maker *m, int output)
+{
+    const Located *at = &m->program->located.at[output];
+    const OutputNote *note = &m->notes->note[output];
+    const PlanBuffer *buffer = &m->plan->buffers[at->place.buffer];
+    if (at->type.form == FORM_SCALAR || at->type.form == FORM_PYTHON)
+        return buffer->kind == BUFFER_EXTERN && !buffer->is_whole_array ? BOX_WHOLE : BOX_SCALAR;
+    if (at->type.form == FORM_OBJECT) return BOX_WHOLE;
+    if (!buffer->is_whole_array || buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_SCALAR)
+        return BOX_COPY;
+    if (note->fresh &&
+        (buffer->kind == BUFFER_INPUT || buffer->kind == BUFFER_CONST || buffer_is_shared(m, output)))
+        return BOX_COPY;
+    if (note->view) return BOX_VIEW;
+    bool whole = (at->place.offset == NO_SIZE ||
+                  (size_is_const(m->capture->graph, at->place.offset) &&
+                   size_value(m->capture->graph, at->place.offset) == 0)) &&
+                 (note->input || same_extent(&at->type, &buffer->type));
+    return whole ? BOX_WHOLE : note->fresh ? BOX_COPY : BOX_VIEW;
+}
+
+static int
+make_boxes(Maker *m)
+{
+    Plan *plan = m->plan;
+    plan->nboxes = m->program->located.len;
+    plan->boxes = arena_alloc(plan->memory, sizeof(PlanBox) * (size_t)(plan->nboxes + 1));
+    if (plan->boxes == NULL) return -1;
+    if (plan->nboxes != m->notes->count) {
+        PyErr_SetString(PyExc_SystemError, "the program locates other outputs than the graph has");
+        return -1;
+    }
+    for (int i = 0; i < plan->nboxes; i++) {
+        const Located *from = &m->program->located.at[i];
+        plan->boxes[i] = (PlanBox){
+            .kind = box_kind(m, i),
+            .place = {from->place.buffer, from->place.offset},
+            .type = from->type,
+        };
+    }
+    return 0;
+}
+
+/* ---- builds ---- */
+
+static int
+make_builds(Maker *m)
+{
+    Plan *plan = m->plan;
+    int count = m->capture->builds.len;
+    plan->nbuilds = count;
+    plan->builds = arena_alloc(plan->memory, sizeof(PlanBuild) * (size_t)(count + 1));
+    plan->effects = arena_alloc(plan->memory, sizeof(int32_t) * (size_t)(count + 1));
+    if (plan->builds == NULL || plan->effects == NULL) return -1;
+    for (int i = 0; i < count; i++) {
+        const Build *from = &m->capture->builds.at[i];
+        PlanBuild *out = &plan->builds[i];
+        out->kind = from->kind;
+        out->nargs = from->nargs;
+        out->args = copy_of(plan, from->args, sizeof(int32_t) * (size_t)from->nargs);
+        if (out->args == NULL) return -1;
+        out->object = Py_XNewRef(from->object);
+        out->box = m->notes->build_output[i];
+        out->source = from->source;
+        out->index = from->index;
+        out->number = from->number;
+        if (from->kind >= EFFECT_STORE_ATTR) plan->effects[plan->neffects++] = i;
+        if (from->kind == BUILD_SOURCE || from->kind == EFFECT_WRITE) plan->holds_sources = true;
+    }
+    return 0;
+}
+
+static int
+make_exit(Maker *m)
+{
+    Plan *plan = m->plan;
+    const Exit *from = &m->capture->exit;
+    plan->exit = *from;
+    plan->exit.slot_index =
+        copy_of(plan, from->slot_index, sizeof(int32_t) * (size_t)from->nslots);
+    plan->exit.slot_value =
+        copy_of(plan, from->slot_value, sizeof(BuildId) * (size_t)from->nslots);
+    return plan->exit.slot_index == NULL || plan->exit.slot_value == NULL ? -1 : 0;
+}
+
+Plan *
+plan_new(const Capture *capture, const OutputNotes *notes, const Program *program, Code *code,
+         GuardProgram *guards, bool whole, bool sequence)
+{
+    Plan *plan = mem_alloc(sizeof(Plan));
+    if (plan == NULL) {
+        if (code != NULL) code_release(code);
+        guards_free(guards);
+        return NULL;
+    }
+    plan->references = 1;
+    plan->code = code;
+    plan->guards = guards;
+    plan->whole = whole;
+    plan->arena_bytes = program->arena_bytes;
+    Maker maker = {plan, capture, notes, program, code};
+    if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
+        make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
+        make_buffers(&maker) < 0 || make_steps(&maker, sequence) < 0 || make_boxes(&maker) < 0 ||
+        make_builds(&maker) < 0 || make_exit(&maker) < 0) {
+        plan_release(plan);
+        return NULL;
+    }
+    plan->state_bytes = (size_t)plan->nscalars * BOX_BYTES +
+                        (size_t)(plan->nbuffers * 2 + plan->nbuilds) * sizeof(void *) +
+                        (plan->ndynamic ? (size_t)plan->nsizes * sizeof(int64_t) : 0);
+    return plan;
+}
+
+Plan *
+plan_acquire(Plan *plan)
+{
+    plan->references++;
+    return plan;
+}
+
+static void
+release_objects(Plan *plan)
+{
+    for (int i = 0; i < plan->nbuffers && plan->buffers != NULL; i++)
+        Py_XDECREF(plan->buffers[i].object);
+    for (int i = 0; i < plan->nsteps; i++) {
+        if (plan->steps[i].kind != STEP_EXTERN) continue;
+        Py_XDECREF(plan->steps[i].external.callable);
+        Py_XDECREF(plan->steps[i].external.kwnames);
+    }
+    for (int i = 0; i < plan->nbuilds && plan->builds != NULL; i++)
+        Py_XDECREF(plan->builds[i].object);
+}
+
+void
+plan_release(Plan *plan)
+{
+    if (plan == NULL || --plan->references > 0) return;
+    PyObject *type, *value, *trace; /* destructors must not disturb a pending error */
+    PyErr_Fetch(&type, &value, &trace);
+    release_objects(plan);
+    if (plan->code != NULL) code_release(plan->code);
+    guards_free(plan->guards);
+    Py_XDECREF(plan->owners);
+    mem_free(plan->spare_arena);
+    arena_free(plan->memory);
+    mem_free(plan);
+    PyErr_Restore(type, value, trace);
+}
+
+GuardProgram *
+plan_guards(Plan *plan)
+{
+    return plan->guards;
+}
+
+bool
+plan_is_whole(const Plan *plan)
+{
+    return plan->whole;
+}
+
+const Exit *
+plan_exit(const Plan *plan)
+{
+    return &plan->exit;
+}
