@@ -174,6 +174,13 @@ bool watch_holds(Watch *watch);
 Answer watch_rearm(Watch *watch);
 int watch_init(void);
 
+/* ---- attribute.c: what is stored under a name; runs no Python code, makes no dict ---- */
+/* Borrowed; NULL when there is nothing, never with the error set.  `name` is an interned str.
+   Module: its dict's entry.  Type: the raw entry along its MRO.  Function: __code__, __defaults__,
+   __kwdefaults__, __closure__ (None where absent), __globals__, else its dict's.  Bound method:
+   __func__, __self__.  Anything else: its __slots__ member, else the entry of its own dict. */
+PyObject *attribute_stored(PyObject *object, PyObject *name);
+
 /* ---- python_module.c ---- */
 int python_module(PyObject *module); /* hook_init, watch_init, test hooks */
 

@@ -1,0 +1,122 @@
+/* What is stored under an attribute's name, read without running Python code or making a dict: for
+   guards, which must do neither, and for capture, which must see what guards will see.
+
+   Layouts: CPython 3.11 to 3.13 Include/internal/pycore_object.h and pycore_dict.h. */
+#define Py_BUILD_CORE 1
+#include "python.h"
+
+#include <structmember.h>
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wundef"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#include "internal/pycore_dict.h"
+#include "internal/pycore_object.h"
+#pragma GCC diagnostic pop
+
+#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
+#error "the layout of instance attributes has not been checked for this CPython version"
+#endif
+
+/* Keys of inline values are interned strings, and so are names in code: identity is enough.  What
+   is missed by that is found by nobody, so a guard fails and capture breaks. */
+static PyObject *
+values_get(PyObject *self, PyDictValues *values, PyObject *name)
+{
+    PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(self))->ht_cached_keys;
+    if (keys == NULL || keys->dk_kind == DICT_KEYS_GENERAL) return NULL;
+    PyDictUnicodeEntry *entries = DK_UNICODE_ENTRIES(keys);
+    for (Py_ssize_t i = 0; i < keys->dk_nentries; i++)
+        if (entries[i].me_key == name) return values->values[i];
+    return NULL;
+}
+
+static PyObject *
+dict_get(PyObject *dict, PyObject *name)
+{
+    if (dict == NULL || !PyDict_CheckExact(dict)) return NULL;
+    return _PyDict_GetItem_KnownHash(dict, name, ((PyASCIIObject *)name)->hash);
+}
+
+static PyObject *
+instance_get(PyObject *self, PyObject *name)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    if (!(type->tp_flags & Py_TPFLAGS_MANAGED_DICT)) {
+        if (type->tp_dictoffset == 0) return NULL;
+        PyObject **dict = _PyObject_GetDictPtr(self);
+        return dict == NULL ? NULL : dict_get(*dict, name);
+    }
+#if PY_VERSION_HEX < 0x030C0000
+    PyDictValues *values = *_PyObject_ValuesPointer(self);
+    if (values != NULL) return values_get(self, values, name);
+    return dict_get(*_PyObject_ManagedDictPointer(self), name);
+#elif PY_VERSION_HEX < 0x030D0000
+    PyDictOrValues place = *_PyObject_DictOrValuesPointer(self);
+    if (_PyDictOrValues_IsValues(place))
+        return values_get(self, _PyDictOrValues_GetValues(place), name);
+    return dict_get(_PyDictOrValues_GetDict(place), name);
+#else
+    if (type->tp_flags & Py_TPFLAGS_INLINE_VALUES) {
+        PyDictValues *values = _PyObject_InlineValues(self);
+        if (values->valid) return values_get(self, values, name);
+    }
+    return dict_get((PyObject *)_PyObject_GetManagedDict(self), name);
+#endif
+}
+
+static PyObject *
+or_none(PyObject *self)
+{
+    return self == NULL ? Py_None : self;
+}
+
+static PyObject *
+function_get(PyObject *self, PyObject *name)
+{
+    PyFunctionObject *function = (PyFunctionObject *)self;
+    if (PyUnicode_CompareWithASCIIString(name, "__code__") == 0) return function->func_code;
+    if (PyUnicode_CompareWithASCIIString(name, "__defaults__") == 0)
+        return or_none(function->func_defaults);
+    if (PyUnicode_CompareWithASCIIString(name, "__kwdefaults__") == 0)
+        return or_none(function->func_kwdefaults);
+    if (PyUnicode_CompareWithASCIIString(name, "__closure__") == 0)
+        return or_none(function->func_closure);
+    if (PyUnicode_CompareWithASCIIString(name, "__globals__") == 0) return function->func_globals;
+    return dict_get(function->func_dict, name);
+}
+
+static PyObject *
+method_get(PyObject *self, PyObject *name)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "__func__") == 0)
+        return PyMethod_GET_FUNCTION(self);
+    if (PyUnicode_CompareWithASCIIString(name, "__self__") == 0) return PyMethod_GET_SELF(self);
+    return NULL;
+}
+
+/* A name in __slots__; *is_slot tells an empty one from no slot. */
+static PyObject *
+slot_get(PyObject *self, PyObject *name, bool *is_slot)
+{
+    PyObject *found = _PyType_Lookup(Py_TYPE(self), name);
+    *is_slot = false;
+    if (found == NULL || Py_TYPE(found) != &PyMemberDescr_Type) return NULL;
+    PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
+    if (member->type != T_OBJECT_EX) return NULL;
+    *is_slot = true;
+    return *(PyObject **)((char *)self + member->offset);
+}
+
+PyObject *
+attribute_stored(PyObject *self, PyObject *name)
+{
+    if (!PyUnicode_CheckExact(name) || ((PyASCIIObject *)name)->hash == -1) return NULL;
+    if (PyModule_Check(self)) return dict_get(PyModule_GetDict(self), name);
+    if (PyType_Check(self)) return _PyType_Lookup((PyTypeObject *)self, name);
+    if (PyFunction_Check(self)) return function_get(self, name);
+    if (PyMethod_Check(self)) return method_get(self, name);
+    bool is_slot;
+    PyObject *value = slot_get(self, name, &is_slot);
+    return is_slot ? value : instance_get(self, name);
+}
