@@ -1,0 +1,231 @@
+/* One flat guard program per plan.
+
+     watch holds? ──yes──► fixed objects, slots, other sources ──► the checks that nothing covers
+          │ no
+          ▼
+     every source and every check anew; if all hold, watch again
+
+   One check of an array costs about a nanosecond, of a watched global nothing. */
+#include "guards.h"
+
+#include <alloca.h>
+
+/* ---- making ---- */
+
+/* The builtins of a function with these globals (CPython Objects/frameobject.c,
+   _PyEval_BuiltinsFromGlobals). */
+static PyObject *
+builtins_of(PyObject *globals)
+{
+    PyObject *builtins = PyDict_GetItemString(globals, "__builtins__");
+    if (builtins != NULL && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
+    return builtins != NULL ? builtins : PyEval_GetBuiltins();
+}
+
+static int
+make_source(GuardProgram *program, const Source *from, GuardSource *out)
+{
+    *out = (GuardSource){.kind = from->kind, .base = from->base, .index = from->index};
+    out->key = Py_XNewRef(from->key);
+    out->object = Py_XNewRef(from->object);
+    if (from->kind == SOURCE_SLOT && from->index > program->last_slot)
+        program->last_slot = from->index;
+    if (from->kind == SOURCE_GLOBAL && from->object != NULL && PyDict_Check(from->object))
+        out->builtins = Py_XNewRef(builtins_of(from->object));
+    if (from->kind == SOURCE_ITEM && from->key != NULL && PyLong_CheckExact(from->key)) {
+        int overflow;
+        long index = PyLong_AsLongAndOverflow(from->key, &overflow);
+        out->index = overflow || index > INT32_MAX || index < INT32_MIN ? INT32_MAX : (int32_t)index;
+    }
+    return 0;
+}
+
+static int
+make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
+{
+    *out = (GuardCheck){
+        .kind = from->kind,
+        .source = from->source,
+        .other = from->kind == GUARD_SAME || from->kind == GUARD_NOT_SAME ||
+                         from->kind == GUARD_NO_OVERLAP
+                     ? from->other
+                     : NO_SOURCE,
+        .object = Py_XNewRef(from->object),
+        .low = from->low,
+        .high = from->high,
+        .dtype = from->array.dtype,
+        .rank = from->array.rank,
+        .known_shape = from->array.known_shape,
+        .known_stride = from->array.known_stride,
+        .flags = from->array.flags,
+        .file = from->file,
+        .line = from->line,
+    };
+    if (from->kind != GUARD_ARRAY) return 0;
+    size_t size = sizeof(int64_t) * from->array.rank;
+    out->shape = arena_copy(program->memory, from->array.shape, size);
+    out->stride = arena_copy(program->memory, from->array.stride, size);
+    return out->shape == NULL || out->stride == NULL ? -1 : 0;
+}
+
+/* A source whose object the plan takes must be there; a guard on it says so already. */
+static void
+mark_sources(GuardProgram *program, const Capture *capture)
+{
+    for (int i = 0; i < capture->input_source.len; i++)
+        program->sources[capture->input_source.at[i]].used = true;
+    for (int i = 0; i < capture->builds.len; i++) {
+        const Build *build = &capture->builds.at[i];
+        bool takes = build->kind == BUILD_SOURCE || build->kind == EFFECT_WRITE ||
+                     build->kind == EFFECT_STORE_GLOBAL;
+        if (takes && build->source != NO_SOURCE) program->sources[build->source].used = true;
+    }
+}
+
+static int
+make_program(GuardProgram *program, const Capture *capture)
+{
+    Arena *memory = program->memory;
+    size_t nsources = (size_t)capture->sources.len + 1, nchecks = (size_t)capture->guards.len + 1;
+    program->sources = arena_alloc(memory, nsources * sizeof(GuardSource));
+    program->checks = arena_alloc(memory, nchecks * sizeof(GuardCheck));
+    program->fixed = arena_alloc(memory, nsources * sizeof(int32_t));
+    program->reach = arena_alloc(memory, nsources * sizeof(int32_t));
+    program->needed = arena_alloc(memory, nsources * sizeof(int32_t));
+    program->slots = arena_alloc(memory, nsources * sizeof(SlotRead));
+    program->run = arena_alloc(memory, nchecks * sizeof(int32_t));
+    program->files = arena_alloc(memory, ((size_t)capture->graph->files.len + 1) * sizeof(char *));
+    if (!program->sources || !program->checks || !program->fixed || !program->reach ||
+        !program->needed || !program->slots || !program->run || !program->files)
+        return -1;
+    for (int i = 0; i < capture->graph->files.len; i++, program->nfiles++)
+        if ((program->files[i] = arena_printf(memory, "%s", capture->graph->files.at[i])) == NULL)
+            return -1;
+    for (int i = 0; i < capture->sources.len; i++, program->nsources++)
+        if (make_source(program, &capture->sources.at[i], &program->sources[i]) < 0) return -1;
+    for (int i = 0; i < capture->guards.len; i++, program->nchecks++)
+        if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
+    mark_sources(program, capture);
+    return 0;
+}
+
+GuardProgram *
+guards_new(const Capture *capture, PyCodeObject *code)
+{
+    GuardProgram *program = mem_alloc(sizeof(GuardProgram));
+    if (program == NULL) return NULL;
+    program->last_slot = -1;
+    program->code = (PyCodeObject *)Py_XNewRef(code);
+    PyObject **nothing = NULL;
+    if ((program->memory = arena_new()) == NULL || make_program(program, capture) < 0 ||
+        (nothing = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1))) == NULL)
+        goto fail;
+    /* Sources that need no frame can be reached now; the rest is never steady. */
+    Roots none = {NULL, 0};
+    for (int i = 0; i < program->nsources; i++)
+        nothing[i] = source_reach(&program->sources[i], &none, nothing);
+    if (guards_watch(program, nothing) < 0) goto fail;
+    mem_free(nothing);
+    return program;
+fail:
+    mem_free(nothing);
+    guards_free(program);
+    return NULL;
+}
+
+void
+guards_free(GuardProgram *program)
+{
+    if (program == NULL) return;
+    watch_free(program->watch);
+    for (int i = 0; i < program->nsources; i++) {
+        Py_XDECREF(program->sources[i].key);
+        Py_XDECREF(program->sources[i].object);
+        Py_XDECREF(program->sources[i].builtins);
+    }
+    for (int i = 0; i < program->nchecks; i++) Py_XDECREF(program->checks[i].object);
+    Py_XDECREF(program->kept);
+    Py_XDECREF(program->code);
+    arena_free(program->memory);
+    mem_free(program);
+}
+
+int
+guards_sources(const GuardProgram *program)
+{
+    return program->nsources;
+}
+
+int
+guards_last_slot(const GuardProgram *program)
+{
+    return program->last_slot;
+}
+
+int
+guards_count(const GuardProgram *program)
+{
+    return program->nchecks;
+}
+
+/* ---- checking ---- */
+
+static bool
+is_present(const GuardProgram *program, PyObject *const *reached, int *failed)
+{
+    for (int i = 0; i < program->nneeded; i++) {
+        if (reached[program->needed[i]] != NULL) continue;
+        *failed = program->nchecks + program->needed[i];
+        return false;
+    }
+    return true;
+}
+
+/* Something watched has changed: look at everything, and watch again if all still holds. */
+static bool
+check_anew(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
+{
+    bool moved = false;
+    for (int i = 0; i < program->nsources; i++) {
+        const GuardSource *source = &program->sources[i];
+        reached[i] = source_reach(source, roots, reached);
+        if (source->steady && reached[i] != source->seen) moved = true;
+    }
+    for (int i = 0; i < program->nchecks; i++) {
+        if (guard_holds(&program->checks[i], reached)) continue;
+        *failed = i;
+        return false;
+    }
+    if (!is_present(program, reached, failed)) return false;
+    if (!moved && program->watch != NULL && watch_rearm(program->watch) == ANSWER_YES) return true;
+    /* Other objects pass the same guards, or one cannot be watched any more. */
+    PyErr_Clear();
+    if (guards_watch(program, reached) < 0) {
+        PyErr_Clear();
+        *failed = program->nchecks;
+        return false;
+    }
+    return true;
+}
+
+bool
+guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
+{
+    if (program->watch == NULL || !watch_holds(program->watch))
+        return check_anew(program, roots, reached, failed);
+    for (int i = 0; i < program->nfixed; i++)
+        reached[program->fixed[i]] = program->sources[program->fixed[i]].seen;
+    for (int i = 0; i < program->nslots; i++) {
+        SlotRead read = program->slots[i];
+        reached[read.source] = read.slot < roots->nslots ? roots->slots[read.slot] : NULL;
+    }
+    for (int i = 0; i < program->nreach; i++)
+        reached[program->reach[i]] =
+            source_reach(&program->sources[program->reach[i]], roots, reached);
+    for (int i = 0; i < program->nrun; i++) {
+        if (guard_holds(&program->checks[program->run[i]], reached)) continue;
+        *failed = program->run[i];
+        return false;
+    }
+    return is_present(program, reached, failed);
+}

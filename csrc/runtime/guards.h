@@ -1,0 +1,62 @@
+/* Private to runtime/guards*.c: the flat guard program. */
+#ifndef PYCOMPILE_RUNTIME_GUARDS_H
+#define PYCOMPILE_RUNTIME_GUARDS_H
+
+#include "runtime.h"
+
+typedef struct {
+    SourceKind kind;
+    int32_t base, index; /* ITEM of a sequence: the index; -1 when the key is looked up */
+    PyObject *key, *object;
+    PyObject *builtins; /* GLOBAL: where to look when the globals have no such key */
+    bool used;          /* an input, a build or a guard needs it */
+    bool steady;        /* while the watch holds it stays `seen` */
+    PyObject *seen;     /* borrowed; only compared, unless the watch holds */
+} GuardSource;
+
+typedef struct {
+    GuardKind kind;
+    int32_t source, other;
+    PyObject *object;
+    int64_t low, high;
+    DType dtype;
+    uint8_t rank, known_shape, known_stride;
+    unsigned flags;
+    int64_t *shape, *stride; /* of an array; in the program's arena */
+    int32_t file, line;
+} GuardCheck;
+
+typedef struct {
+    int32_t source, slot;
+} SlotRead;
+
+struct GuardProgram {
+    Arena *memory;
+    PyCodeObject *code;
+    int nsources, nchecks, nfiles, last_slot;
+    GuardSource *sources;
+    GuardCheck *checks;
+    char **files;
+    /* What one check runs while the watch holds: fixed objects are filled in, slots are read, other
+       sources are reached in order, then the checks that the watch does not cover are made. */
+    int nfixed, nslots, nreach, nrun, nneeded;
+    int32_t *fixed, *reach, *run, *needed;
+    SlotRead *slots;
+    Watch *watch;   /* NULL: nothing is steady */
+    PyObject *kept; /* a list: what the watch borrows */
+};
+
+/* ---- guards_reach.c ---- */
+/* The object behind a source; its base has been reached.  Borrowed, NULL when there is none.  Runs
+   no Python code, sets no error. */
+PyObject *source_reach(const GuardSource *source, const Roots *roots, PyObject *const *reached);
+bool guard_holds(const GuardCheck *check, PyObject *const *reached);
+/* Equal and of one exact type, floats by their bits; builtin immutable types only. */
+bool constants_equal(PyObject *a, PyObject *b);
+
+/* ---- guards_watch.c ---- */
+/* Finds what can be watched, with `reached` as it is now, and makes the lists of what remains to be
+   done at each check.  0, or -1 with the error set. */
+int guards_watch(GuardProgram *program, PyObject *const *reached);
+
+#endif

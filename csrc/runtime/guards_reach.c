@@ -1,0 +1,197 @@
+/* Reaching a source's object and checking one guard.  Neither runs Python code: what would need to
+   (a property, a dict subclass, an __eq__) is not reached, so that the guard fails. */
+#include "guards.h"
+
+static PyObject *
+dict_entry(PyObject *dict, PyObject *key)
+{
+    if (dict == NULL || !PyDict_Check(dict)) return NULL;
+    PyObject *value = PyDict_GetItemWithError(dict, key);
+    if (value == NULL) PyErr_Clear();
+    return value;
+}
+
+static PyObject *
+item_reach(const GuardSource *source, PyObject *base)
+{
+    if (PyTuple_Check(base)) {
+        Py_ssize_t n = PyTuple_GET_SIZE(base), i = source->index < 0 ? source->index + n : source->index;
+        return i >= 0 && i < n ? PyTuple_GET_ITEM(base, i) : NULL;
+    }
+    if (PyList_CheckExact(base)) {
+        Py_ssize_t n = PyList_GET_SIZE(base), i = source->index < 0 ? source->index + n : source->index;
+        return i >= 0 && i < n ? PyList_GET_ITEM(base, i) : NULL;
+    }
+    return PyDict_CheckExact(base) && source->key != NULL ? dict_entry(base, source->key) : NULL;
+}
+
+PyObject *
+source_reach(const GuardSource *source, const Roots *roots, PyObject *const *reached)
+{
+    PyObject *base = source->base >= 0 ? reached[source->base] : NULL, *value;
+    switch (source->kind) {
+    case SOURCE_SLOT:
+        return source->index < roots->nslots ? roots->slots[source->index] : NULL;
+    case SOURCE_CONST:
+        return source->object;
+    case SOURCE_GLOBAL:
+        value = dict_entry(source->object, source->key);
+        return value != NULL ? value : dict_entry(source->builtins, source->key);
+    case SOURCE_CELL:
+        return base != NULL && PyCell_Check(base) ? PyCell_GET(base) : NULL;
+    case SOURCE_ATTR:
+        return base != NULL ? attribute_stored(base, source->key) : NULL;
+    case SOURCE_ITEM:
+        return base != NULL ? item_reach(source, base) : NULL;
+    case SOURCE_TYPE:
+        return base != NULL ? (PyObject *)Py_TYPE(base) : NULL;
+    }
+    return NULL;
+}
+
+bool
+constants_equal(PyObject *a, PyObject *b)
+{
+    if (a == b) return true;
+    if (Py_TYPE(a) != Py_TYPE(b)) return false;
+    if (PyFloat_CheckExact(a)) {
+        double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
+        return memcmp(&x, &y, sizeof(x)) == 0;
+    }
+    if (PyComplex_CheckExact(a)) {
+        Py_complex x = ((PyComplexObject *)a)->cval, y = ((PyComplexObject *)b)->cval;
+        return memcmp(&x, &y, sizeof(x)) == 0;
+    }
+    if (PyTuple_CheckExact(a)) {
+        if (PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); i++)
+            if (!constants_equal(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+        return true;
+    }
+    if (PySlice_Check(a)) {
+        PySliceObject *x = (PySliceObject *)a, *y = (PySliceObject *)b;
+        return constants_equal(x->start, y->start) && constants_equal(x->stop, y->stop) &&
+               constants_equal(x->step, y->step);
+    }
+    if (PyLong_CheckExact(a) || PyUnicode_CheckExact(a) || PyBytes_CheckExact(a)) {
+        int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+        if (equal < 0) PyErr_Clear();
+        return equal > 0;
+    }
+    return false;
+}
+
+static bool
+int_in_range(const GuardCheck *check, PyObject *object)
+{
+    int overflow;
+    if (!PyLong_CheckExact(object)) return false;
+    int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return !overflow && value >= check->low && value <= check->high;
+}
+
+static Py_ssize_t
+length_of(PyObject *object)
+{
+    if (PyTuple_Check(object)) return PyTuple_GET_SIZE(object);
+    if (PyList_Check(object)) return PyList_GET_SIZE(object);
+    if (PyDict_Check(object)) return PyDict_GET_SIZE(object);
+    if (PyAnySet_Check(object)) return PySet_GET_SIZE(object);
+    if (PyUnicode_Check(object)) return PyUnicode_GET_LENGTH(object);
+    if (PyBytes_Check(object)) return PyBytes_GET_SIZE(object);
+    return -1;
+}
+
+static bool
+keys_are(PyObject *dict, PyObject *keys)
+{
+    Py_ssize_t at = 0, i = 0;
+    PyObject *key, *value;
+    if (!PyDict_CheckExact(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return false;
+    while (PyDict_Next(dict, &at, &key, &value))
+        if (!constants_equal(key, PyTuple_GET_ITEM(keys, i++))) return false;
+    return true;
+}
+
+static bool
+array_holds(const GuardCheck *check, PyObject *object)
+{
+    ArrayHeader header;
+    const char *why;
+    if (array_read(object, &header, &why) != ANSWER_YES || header.dtype != check->dtype ||
+        header.rank != check->rank || (header.flags & check->flags) != check->flags)
+        return false;
+    if (check->known_shape)
+        for (int i = 0; i < header.rank; i++)
+            if ((check->known_shape >> i & 1) && header.shape[i] != check->shape[i]) return false;
+    if (check->known_stride)
+        for (int i = 0; i < header.rank; i++)
+            if ((check->known_stride >> i & 1) && header.stride[i] != check->stride[i])
+                return false;
+    return true;
+}
+
+/* First and last byte, half open; false when it is no array that we can read. */
+static bool
+memory_range(PyObject *object, const char **low, const char **high)
+{
+    ArrayHeader header;
+    const char *why;
+    if (array_read(object, &header, &why) != ANSWER_YES) return false;
+    *low = *high = header.data;
+    for (int i = 0; i < header.rank; i++) {
+        if (header.shape[i] == 0) {
+            *high = *low;
+            return true;
+        }
+        int64_t reach = (header.shape[i] - 1) * header.stride[i];
+        if (reach < 0)
+            *low += reach;
+        else
+            *high += reach;
+    }
+    *high += dtype_size(header.dtype);
+    return true;
+}
+
+static bool
+apart(PyObject *a, PyObject *b)
+{
+    const char *low_a, *high_a, *low_b, *high_b;
+    if (!memory_range(a, &low_a, &high_a) || !memory_range(b, &low_b, &high_b)) return false;
+    return high_a <= low_b || high_b <= low_a || low_a == high_a || low_b == high_b;
+}
+
+static bool
+scalar_is(PyObject *object, DType wanted)
+{
+    DType dtype;
+    _Alignas(16) char bytes[16];
+    return array_scalar_read(object, &dtype, bytes) == ANSWER_YES && dtype == wanted;
+}
+
+bool
+guard_holds(const GuardCheck *check, PyObject *const *reached)
+{
+    PyObject *object = reached[check->source];
+    if (object == NULL) return check->kind == GUARD_UNBOUND;
+    PyObject *other = check->other >= 0 ? reached[check->other] : NULL;
+    switch (check->kind) {
+    case GUARD_TYPE: return (PyObject *)Py_TYPE(object) == check->object;
+    case GUARD_IS:
+    case GUARD_GLOBAL: return object == check->object;
+    case GUARD_VALUE: return constants_equal(object, check->object);
+    case GUARD_INT_RANGE: return int_in_range(check, object);
+    case GUARD_LENGTH: return length_of(object) == check->low;
+    case GUARD_KEYS: return keys_are(object, check->object);
+    case GUARD_ARRAY: return array_holds(check, object);
+    case GUARD_SCALAR: return scalar_is(object, check->dtype);
+    case GUARD_SAME: return object == other;
+    case GUARD_NOT_SAME: return object != other;
+    case GUARD_NO_OVERLAP: return other != NULL && apart(object, other);
+    case GUARD_UNBOUND: return false;
+    case GUARD_ATTR_ABSENT: return attribute_stored(object, check->object) == NULL;
+    case GUARD_COUNT: break;
+    }
+    return false;
+}

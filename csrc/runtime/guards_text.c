@@ -1,0 +1,280 @@
+/* What a guard says: "x.shape[0] == 32, now 64 (file.py:12)".  The sentence is the row's in guards.def;
+   arrays name the one fact that differs.  Reprs are taken of plain builtin values only, so that no
+   code of the user's runs. */
+#include "guards.h"
+
+#include <alloca.h>
+
+static const char *const templates[] = {
+#define GUARD(name, text) text,
+#include "guards.def"
+#undef GUARD
+};
+
+static const char *
+numpy_name(DType dtype)
+{
+    static const char *const names[] = {
+        [DT_BOOL] = "bool",     [DT_I8] = "int8",      [DT_I16] = "int16",
+        [DT_I32] = "int32",     [DT_I64] = "int64",    [DT_U8] = "uint8",
+        [DT_U16] = "uint16",    [DT_U32] = "uint32",   [DT_U64] = "uint64",
+        [DT_F16] = "float16",   [DT_F32] = "float32",  [DT_F64] = "float64",
+        [DT_C64] = "complex64", [DT_C128] = "complex128", [DT_OBJECT] = "object",
+    };
+    return dtype < COUNT_OF(names) ? names[dtype] : "?";
+}
+
+/* ---- values ---- */
+
+static bool
+is_plain(PyObject *object)
+{
+    if (PyTuple_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
+            if (!is_plain(PyTuple_GET_ITEM(object, i))) return false;
+        return true;
+    }
+    return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+           PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
+           PyUnicode_CheckExact(object) || PyBytes_CheckExact(object);
+}
+
+static void
+put_object(Text *out, PyObject *object)
+{
+    if (object == NULL) {
+        text_put(out, "missing");
+    } else if (PyType_Check(object)) {
+        text_put(out, ((PyTypeObject *)object)->tp_name);
+    } else if (is_plain(object)) {
+        PyObject *repr = PyObject_Repr(object);
+        const char *string = repr ? PyUnicode_AsUTF8(repr) : NULL;
+        text_printf(out, "%.80s", string ? string : "?");
+        if (string == NULL) PyErr_Clear();
+        Py_XDECREF(repr);
+    } else if (PyFunction_Check(object)) {
+        const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)object)->func_qualname);
+        text_printf(out, "function %s", name ? name : "?");
+        if (name == NULL) PyErr_Clear();
+    } else if (PyModule_Check(object)) {
+        const char *name = PyModule_GetName(object);
+        text_printf(out, "module %s", name ? name : "?");
+        if (name == NULL) PyErr_Clear();
+    } else {
+        text_printf(out, "<%s object>", Py_TYPE(object)->tp_name);
+    }
+}
+
+static void
+put_name(Text *out, PyObject *name)
+{
+    const char *string = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (string == NULL) PyErr_Clear();
+    text_put(out, string ? string : "?");
+}
+
+static void
+put_source(Text *out, const GuardProgram *program, int number)
+{
+    if (number < 0 || number >= program->nsources) return;
+    const GuardSource *source = &program->sources[number];
+    switch (source->kind) {
+    case SOURCE_SLOT: {
+        int nlocals = program->code ? program->code->co_nlocalsplus : 0;
+        if (source->index < nlocals)
+            put_name(out, code_slot_name(program->code, source->index));
+        else
+            text_printf(out, "stack[%d]", source->index - nlocals);
+        break;
+    }
+    case SOURCE_CELL: put_source(out, program, source->base); break;
+    case SOURCE_GLOBAL: put_name(out, source->key); break;
+    case SOURCE_ATTR:
+        put_source(out, program, source->base);
+        text_put(out, ".");
+        put_name(out, source->key);
+        break;
+    case SOURCE_ITEM:
+        put_source(out, program, source->base);
+        text_put(out, "[");
+        if (source->key != NULL)
+            put_object(out, source->key);
+        else
+            text_printf(out, "%d", source->index);
+        text_put(out, "]");
+        break;
+    case SOURCE_CONST: put_object(out, source->object); break;
+    case SOURCE_TYPE:
+        text_put(out, "type(");
+        put_source(out, program, source->base);
+        text_put(out, ")");
+        break;
+    }
+}
+
+/* ---- arrays ---- */
+
+static void
+put_array(Text *out, const GuardCheck *check)
+{
+    text_put(out, numpy_name(check->dtype));
+    text_put(out, "[");
+    for (int i = 0; i < check->rank; i++) {
+        text_put(out, i ? ", " : "");
+        if (check->known_shape >> i & 1)
+            text_printf(out, "%lld", (long long)check->shape[i]);
+        else
+            text_put(out, "?");
+    }
+    text_put(out, "]");
+    if (check->flags & ARRAY_C_CONTIGUOUS) text_put(out, " C-contiguous");
+    if (check->flags & ARRAY_WRITEABLE) text_put(out, " writeable");
+    for (int i = 0, first = 1; i < check->rank; i++) {
+        if (!(check->known_stride >> i & 1)) continue;
+        text_printf(out, first ? " strides[%d] %lld" : ", [%d] %lld", i,
+                    (long long)check->stride[i]);
+        first = 0;
+    }
+}
+
+static const char *
+flag_name(unsigned flag)
+{
+    return flag == ARRAY_C_CONTIGUOUS   ? "c_contiguous"
+           : flag == ARRAY_F_CONTIGUOUS ? "f_contiguous"
+           : flag == ARRAY_WRITEABLE    ? "writeable"
+           : flag == ARRAY_ALIGNED      ? "aligned"
+                                        : "owndata";
+}
+
+/* The first fact of an array that differs, as a sentence.  False: the array as a whole. */
+static bool
+put_difference(Text *out, const GuardProgram *program, const GuardCheck *check, PyObject *now)
+{
+    ArrayHeader header;
+    const char *why;
+    if (now == NULL || array_read(now, &header, &why) != ANSWER_YES) return false;
+    Text name = {0};
+    put_source(&name, program, check->source);
+    const char *of = name.data ? name.data : "";
+    bool found = true;
+    unsigned missing = check->flags & ~header.flags;
+    if (header.dtype != check->dtype) {
+        text_printf(out, "%s.dtype == %s, now %s", of, numpy_name(check->dtype),
+                    numpy_name(header.dtype));
+    } else if (header.rank != check->rank) {
+        text_printf(out, "%s.ndim == %d, now %d", of, check->rank, header.rank);
+    } else {
+        found = false;
+        for (int i = 0; i < header.rank && !found; i++) {
+            if (!(check->known_shape >> i & 1) || header.shape[i] == check->shape[i]) continue;
+            text_printf(out, "%s.shape[%d] == %lld, now %lld", of, i, (long long)check->shape[i],
+                        (long long)header.shape[i]);
+            found = true;
+        }
+        if (!found && missing) {
+            text_printf(out, "%s.flags.%s, now not", of, flag_name(missing & -missing));
+            found = true;
+        }
+        for (int i = 0; i < header.rank && !found; i++) {
+            if (!(check->known_stride >> i & 1) || header.stride[i] == check->stride[i]) continue;
+            text_printf(out, "%s.strides[%d] == %lld, now %lld", of, i,
+                        (long long)check->stride[i], (long long)header.stride[i]);
+            found = true;
+        }
+    }
+    text_free(&name);
+    return found;
+}
+
+/* ---- sentences ---- */
+
+static void
+put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
+{
+    switch (check->kind) {
+    case GUARD_INT_RANGE:
+        if (check->low == INT64_MIN && check->high == INT64_MAX)
+            text_put(out, "the int64 range");
+        else
+            text_printf(out, "[%lld, %lld]", (long long)check->low, (long long)check->high);
+        break;
+    case GUARD_LENGTH: text_printf(out, "%lld", (long long)check->low); break;
+    case GUARD_ARRAY: put_array(out, check); break;
+    case GUARD_SCALAR: text_printf(out, "a numpy.%s", numpy_name(check->dtype)); break;
+    case GUARD_SAME:
+    case GUARD_NOT_SAME:
+    case GUARD_NO_OVERLAP: put_source(out, program, check->other); break;
+    case GUARD_ATTR_ABSENT: put_name(out, check->object); break;
+    default: put_object(out, check->object); break;
+    }
+}
+
+static void
+put_now(Text *out, const GuardCheck *check, PyObject *now)
+{
+    Py_ssize_t length = -1;
+    if (now != NULL && check->kind == GUARD_LENGTH && (PyTuple_Check(now) || PyList_Check(now)))
+        length = Py_SIZE(now);
+    if (length >= 0)
+        text_printf(out, "%zd", length);
+    else if (now != NULL && check->kind == GUARD_TYPE)
+        text_put(out, Py_TYPE(now)->tp_name);
+    else if (now != NULL && check->kind == GUARD_KEYS && PyDict_CheckExact(now))
+        text_printf(out, "%zd other keys", PyDict_GET_SIZE(now));
+    else
+        put_object(out, now);
+}
+
+static void
+put_sentence(Text *out, const GuardProgram *program, const GuardCheck *check,
+             PyObject *const *reached)
+{
+    const char *at = templates[check->kind];
+    const char *end = reached == NULL ? strstr(at, ", now") : NULL;
+    for (; *at && at != end; at++) {
+        if (at[0] == '$' && at[1] == 's') {
+            put_source(out, program, check->source);
+        } else if (at[0] == '$' && at[1] == 'w') {
+            put_wanted(out, program, check);
+        } else if (at[0] == '$' && at[1] == 'g') {
+            put_now(out, check, reached[check->source]);
+        } else {
+            text_printf(out, "%c", *at);
+            continue;
+        }
+        at++;
+    }
+}
+
+static void
+put_place(Text *out, const GuardProgram *program, const GuardCheck *check)
+{
+    if (check->line <= 0 || check->file < 0 || check->file >= program->nfiles) return;
+    const char *file = program->files[check->file], *slash = strrchr(file, '/');
+    text_printf(out, " (%s:%d)", slash ? slash + 1 : file, check->line);
+}
+
+int
+guards_explain(GuardProgram *program, int number, const Roots *roots, Text *out)
+{
+    PyObject **reached = NULL;
+    if (roots != NULL) {
+        reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
+        if (reached == NULL) return -1;
+        for (int i = 0; i < program->nsources; i++)
+            reached[i] = source_reach(&program->sources[i], roots, reached);
+    }
+    if (number >= program->nchecks) {
+        put_source(out, program, number - program->nchecks);
+        text_put(out, " is there, now missing");
+    } else {
+        const GuardCheck *check = &program->checks[number];
+        if (check->kind != GUARD_ARRAY || reached == NULL ||
+            !put_difference(out, program, check, reached[check->source]))
+            put_sentence(out, program, check, reached);
+        put_place(out, program, check);
+    }
+    mem_free(reached);
+    return text_finish(out);
+}

@@ -1,0 +1,146 @@
+/* What need not be checked at each call: globals, attributes of modules and classes, code and
+   defaults of functions are watched, and what hangs on nothing else is steady.
+
+   Invariant: while the watch holds, a steady source's object is `seen`, and a check that is not in
+   `run` holds. */
+#include "guards.h"
+
+static Answer
+watch_key(GuardProgram *program, PyObject *dict, PyObject *key)
+{
+    if (dict == NULL || !PyDict_CheckExact(dict)) return ANSWER_NO;
+    if (PyList_Append(program->kept, dict) < 0) return ANSWER_ERROR;
+    return watch_dict_key(program->watch, dict, key);
+}
+
+static Answer
+watch_global(GuardProgram *program, const GuardSource *source)
+{
+    Answer answer = watch_key(program, source->object, source->key);
+    if (answer != ANSWER_YES || source->builtins == NULL) return answer;
+    /* A builtin is shadowed by a global of its name, which the first watch sees. */
+    if (PyDict_GetItemWithError(source->object, source->key) != NULL) return ANSWER_YES;
+    return watch_key(program, source->builtins, source->key);
+}
+
+static bool
+is_function_part(PyObject *name)
+{
+    return PyUnicode_CompareWithASCIIString(name, "__code__") == 0 ||
+           PyUnicode_CompareWithASCIIString(name, "__defaults__") == 0 ||
+           PyUnicode_CompareWithASCIIString(name, "__kwdefaults__") == 0;
+}
+
+static Answer
+watch_attribute(GuardProgram *program, PyObject *base, PyObject *name)
+{
+    if (PyModule_Check(base)) return watch_key(program, PyModule_GetDict(base), name);
+    if (PyList_Append(program->kept, base) < 0) return ANSWER_ERROR;
+    if (PyType_Check(base)) return watch_type(program->watch, (PyTypeObject *)base);
+    if (PyFunction_Check(base) && is_function_part(name))
+        return watch_function(program->watch, (PyFunctionObject *)base);
+    return ANSWER_NO;
+}
+
+/* An object whose type cannot be assigned to. */
+static bool
+type_is_fixed(PyObject *object)
+{
+    return object != NULL && !(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+           !PyModule_Check(object);
+}
+
+static Answer
+source_is_steady(GuardProgram *program, int number, PyObject *const *reached)
+{
+    const GuardSource *source = &program->sources[number];
+    if (source->kind == SOURCE_CONST) return ANSWER_YES;
+    if (source->kind == SOURCE_GLOBAL) return watch_global(program, source);
+    if (source->base < 0 || !program->sources[source->base].steady) return ANSWER_NO;
+    PyObject *base = reached[source->base];
+    if (base == NULL) return ANSWER_NO;
+    switch (source->kind) {
+    case SOURCE_ATTR: return watch_attribute(program, base, source->key);
+    case SOURCE_ITEM: return PyTuple_CheckExact(base) ? ANSWER_YES : ANSWER_NO;
+    case SOURCE_TYPE: return type_is_fixed(base) ? ANSWER_YES : ANSWER_NO;
+    default: return ANSWER_NO;
+    }
+}
+
+/* Holds for as long as its sources' objects are the same. */
+static bool
+check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject *const *reached)
+{
+    if (!program->sources[check->source].steady) return false;
+    if (check->other >= 0 && !program->sources[check->other].steady) return false;
+    PyObject *object = reached[check->source];
+    switch (check->kind) {
+    case GUARD_IS:
+    case GUARD_GLOBAL:
+    case GUARD_UNBOUND:
+    case GUARD_SAME:
+    case GUARD_NOT_SAME: return true;
+    case GUARD_VALUE:
+    case GUARD_INT_RANGE:
+    case GUARD_SCALAR: return true; /* immutable */
+    case GUARD_TYPE: return type_is_fixed(object);
+    case GUARD_LENGTH: return PyTuple_CheckExact(object);
+    default: return false;
+    }
+}
+
+static void
+mark_used(GuardProgram *program, bool *wanted, int source)
+{
+    for (; source >= 0 && !wanted[source]; source = program->sources[source].base)
+        wanted[source] = true;
+}
+
+/* Makes the lists: which sources are wanted at run time, and how each is had. */
+static int
+make_lists(GuardProgram *program, PyObject *const *reached)
+{
+    bool *wanted = mem_alloc((size_t)program->nsources + 1);
+    if (wanted == NULL) return -1;
+    program->nfixed = program->nslots = program->nreach = program->nrun = program->nneeded = 0;
+    for (int i = 0; i < program->nchecks; i++) {
+        const GuardCheck *check = &program->checks[i];
+        if (check_is_covered(program, check, reached)) continue;
+        program->run[program->nrun++] = i;
+        mark_used(program, wanted, check->source);
+        mark_used(program, wanted, check->other);
+    }
+    for (int i = 0; i < program->nsources; i++)
+        if (program->sources[i].used) mark_used(program, wanted, i);
+    for (int i = 0; i < program->nsources; i++) {
+        const GuardSource *source = &program->sources[i];
+        if (!wanted[i]) continue;
+        if (source->steady)
+            program->fixed[program->nfixed++] = i;
+        else if (source->kind == SOURCE_SLOT)
+            program->slots[program->nslots++] = (SlotRead){i, source->index};
+        else
+            program->reach[program->nreach++] = i;
+        if (source->used) program->needed[program->nneeded++] = i;
+    }
+    mem_free(wanted);
+    return 0;
+}
+
+int
+guards_watch(GuardProgram *program, PyObject *const *reached)
+{
+    watch_free(program->watch);
+    program->watch = NULL;
+    Py_CLEAR(program->kept);
+    if ((program->kept = PyList_New(0)) == NULL || (program->watch = watch_new()) == NULL)
+        return -1;
+    for (int i = 0; i < program->nsources; i++) {
+        program->sources[i].steady = false;
+        Answer answer = source_is_steady(program, i, reached);
+        if (answer == ANSWER_ERROR) return -1;
+        program->sources[i].steady = answer == ANSWER_YES;
+        program->sources[i].seen = reached[i];
+    }
+    return make_lists(program, reached);
+}
