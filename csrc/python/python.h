@@ -181,6 +181,12 @@ int watch_init(void);
    __func__, __self__.  Anything else: its __slots__ member, else the entry of its own dict. */
 PyObject *attribute_stored(PyObject *object, PyObject *name);
 
+/* ---- code_extra.c: one pointer of ours per code object ---- */
+/* `free_extra` gets the pointer when the code dies.  -1 with ImportError. */
+int code_extra_init(void (*free_extra)(void *));
+void *code_extra_get(PyCodeObject *code); /* NULL when there is none */
+int code_extra_set(PyCodeObject *code, void *extra);
+
 /* ---- python_module.c ---- */
 int python_module(PyObject *module); /* hook_init, watch_init, test hooks */
 

@@ -10,6 +10,7 @@ typedef struct {
     const OutputNotes *notes;
     const Program *program;
     Code *code;
+    bool sequence; /* of a backend: what it returns are the objects wanted */
 } Maker;
 
 static void *
@@ -26,8 +27,13 @@ storage_root(const Graph *g, NodeId id)
     for (;;) {
         NodeId storage = graph_node(g, id)->storage;
         const Node *n = graph_node(g, storage);
-        if (op_info(n->op)->kind != KIND_SCATTER) return storage;
-        id = n->args[0];
+        const Node *of = n->op == OP_result ? graph_node(g, n->args[0]) : NULL;
+        if (n->op == OP_scatter || n->op == OP_element_store)
+            id = n->args[0];
+        else if (of != NULL && of->op == OP_loop) /* a carried value, after start, stop, step */
+            id = of->args[3 + n->attrs.index];
+        else
+            return storage;
     }
 }
 
@@ -213,7 +219,7 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
 }
 
 static int
-make_extern(Maker *m, const ExternStep *from, bool sequence, PlanExtern *out)
+make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
 {
     Plan *plan = m->plan;
     plan->has_extern = true;
@@ -222,7 +228,7 @@ make_extern(Maker *m, const ExternStep *from, bool sequence, PlanExtern *out)
     out->nargs = from->nargs;
     out->nresults = from->nresults;
     out->out = from->out;
-    out->sequence = sequence || from->nresults > 1;
+    out->sequence = m->sequence || from->nresults > 1;
     out->args = make_places(plan, from->args, from->nargs);
     out->arg_types = copy_of(plan, from->arg_types, sizeof(Type) * (size_t)from->nargs);
     out->results = copy_of(plan, from->results, sizeof(int32_t) * (size_t)from->nresults);
@@ -230,7 +236,7 @@ make_extern(Maker *m, const ExternStep *from, bool sequence, PlanExtern *out)
 }
 
 static int
-make_steps(Maker *m, bool sequence)
+make_steps(Maker *m)
 {
     Plan *plan = m->plan;
     plan->steps = arena_alloc(plan->memory, sizeof(PlanStep) * (size_t)(m->program->steps.len + 1));
@@ -242,7 +248,7 @@ make_steps(Maker *m, bool sequence)
         plan->nsteps = i + 1; /* so that a failure releases what the step already owns */
         int failed = from->kind == STEP_KERNEL
                          ? make_kernel(m, &from->kernel, &out->kernel)
-                         : make_extern(m, &from->external, sequence, &out->external);
+                         : make_extern(m, &from->external, &out->external);
         if (failed) return -1;
     }
     return 0;
@@ -286,6 +292,7 @@ box_kind(const Maker *m, int output)
     if (note->fresh &&
         (buffer->kind == BUFFER_INPUT || buffer->kind == BUFFER_CONST || buffer_is_shared(m, output)))
         return BOX_COPY;
+    if (m->sequence) return BOX_WHOLE;
     if (note->view) return BOX_VIEW;
     bool whole = (at->place.offset == NO_SIZE ||
                   (size_is_const(m->capture->graph, at->place.offset) &&
@@ -373,10 +380,10 @@ plan_new(const Capture *capture, const OutputNotes *notes, const Program *progra
     plan->guards = guards;
     plan->whole = whole;
     plan->arena_bytes = program->arena_bytes;
-    Maker maker = {plan, capture, notes, program, code};
+    Maker maker = {plan, capture, notes, program, code, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
-        make_buffers(&maker) < 0 || make_steps(&maker, sequence) < 0 || make_boxes(&maker) < 0 ||
+        make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_boxes(&maker) < 0 ||
         make_builds(&maker) < 0 || make_exit(&maker) < 0) {
         plan_release(plan);
         return NULL;

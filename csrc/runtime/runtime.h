@@ -6,6 +6,7 @@
 #include "../lower/lower.h"
 #include "../python/python.h"
 #include "kernel_abi.h"
+#include "weak.h"
 
 /* ---- config.c ---- */
 typedef struct Config {
@@ -130,23 +131,44 @@ typedef struct CodeState CodeState;
 /* The state for a code object under a config, made at first use, kept in the code's extra slot and
    freed with the code.  NULL with the error set. */
 CodeState *code_state(PyCodeObject *code, const Config *config);
+int entry_init(void);
+/* Forgets every plan of every code object. */
+void entry_reset(void);
 
 /* ---- run.c: the loop that alternates plans, steps and the interpreter over one frame ---- */
-PyObject *run_frame(PyThreadState *ts, Frame *frame, void *code_state);
-/* Attempt without a frame; ANSWER_NO: no plan covers the call. */
-Answer run_frameless(CodeState *state, PyFunctionObject *function, PyObject *const *args,
-                     size_t nargsf, PyObject *kwnames, PyObject **result);
+/* Calls the function, whose code `state` belongs to, through its plans. */
+PyObject *run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args,
+                   size_t nargsf, PyObject *kwnames);
 
 /* ---- function.c: the object that pycompile.compile returns ---- */
 extern PyTypeObject CompiledFunction_Type;
 
 /* ---- compile.c: capture, passes, lower, codegen, load: one plan ---- */
-/* ANSWER_NO: nothing useful here; `*capture_out` still tells the breaks.  ANSWER_ERROR: error set. */
-Answer compile_plan(const CaptureRequest *request, Plan **out, Capture **capture_out);
+typedef struct {
+    bool useful;        /* there was array work */
+    ExitKind exit;      /* how the capture left, useful or not */
+    int32_t number;     /* EXIT_BREAK: the Instr that broke */
+    bool stays;         /* failed for good: do not try again (no compiler, no lowering) */
+} CompileNote;
+/* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: error set,
+   which is the program's to see (GraphBreakError under fullgraph, KeyboardInterrupt). */
+Answer compile_plan(const CaptureRequest *request, const char *reason, Plan **out,
+                    CompileNote *note);
+/* True while this thread is inside compile_plan. */
+bool compile_is_running(void);
 
-/* ---- report.c: what happened, for explain, logs and cache_info ---- */
-/* Each compile adds a record (a dict) to the reports being collected; see explain.py. */
+/* ---- report.c: what happened, for explain and logs ---- */
+/* Each compile adds a record (a dict) to the reports being collected; see _explain.py. */
 int report_begin(void);
 PyObject *report_end(void); /* a new list of records */
+/* A class of pycompile._errors, a new reference. */
+PyObject *errors_class(const char *name);
+bool report_wanted(void);
+int report_add(PyObject *record);
+/* Adds to a record; a failure drops the entry. */
+void record_text(PyObject *record, const char *key, Text *text);
+void record_string(PyObject *record, const char *key, const char *value);
+void record_int(PyObject *record, const char *key, long long value);
+void record_object(PyObject *record, const char *key, PyObject *value); /* stolen, may be NULL */
 
 #endif

@@ -1,0 +1,62 @@
+/* Private to runtime/: what is known about a code object under one config. */
+#ifndef PYCOMPILE_RUNTIME_ENTRY_H
+#define PYCOMPILE_RUNTIME_ENTRY_H
+
+#include "plan.h"
+
+enum { MAX_PLANS = 64, MAX_REFUSALS = 8 };
+
+/* What capture said no to: the types of what the frame held then, and what to do instead. */
+typedef struct {
+    uint64_t types;
+    int32_t until; /* step to this Instr and past it, then look again; -1: CPython has the rest */
+    int32_t futile; /* times in a row that stepping on led to nothing */
+} Refusal;
+
+/* Never freed before its code, so pointers to it stay good across a reset. */
+typedef struct {
+    int nplans, nrefusals, compiles;
+    bool given_up; /* recompile limit: CPython from here on */
+    Plan *plans[MAX_PLANS];
+    Refusal refusals[MAX_REFUSALS];
+} Entry;
+
+struct CodeState {
+    PyCodeObject *code; /* borrowed: the state dies with it */
+    const Config *config;
+    Decoded *decoded;
+    Entry **entries; /* by number of the Instr; NULL: never came here */
+    bool aside;      /* never captured: generators, class bodies, library code */
+    bool has_cells;  /* cells of its own: always run with a frame */
+    CodeState *other; /* the same code under another config */
+    CodeState *next, *previous; /* all states */
+    long long plan_runs, compiles, recompiles, breaks, deopts;
+};
+
+/* NULL with the error set. */
+Entry *entry_at(CodeState *state, int number);
+/* NULL when none. */
+static inline Entry *
+entry_peek(const CodeState *state, int number)
+{
+    return state->entries[number];
+}
+void entry_to_front(Entry *entry, int plan);
+void entry_drop(Entry *entry, Plan *plan);
+Refusal *entry_refusal(Entry *entry, uint64_t types);
+/* A fingerprint of the types of `count` objects. */
+static inline uint64_t
+types_of(PyObject *const *objects, int count)
+{
+    uint64_t hash = (uint64_t)count;
+    for (int i = 0; i < count; i++)
+        hash = (hash ^ (uint64_t)(uintptr_t)(objects[i] ? Py_TYPE(objects[i]) : NULL)) *
+               0x9E3779B97F4A7C15u;
+    return hash;
+}
+/* Of the standard library, NumPy or pycompile: not offered to capture at a break. */
+bool function_is_library(PyFunctionObject *function);
+/* Arguments in localsplus, `*` and `**` ones included. */
+int state_nargs(const CodeState *state);
+
+#endif

@@ -1,0 +1,75 @@
+/* Records of what happened, collected between report_begin and report_end (nested ones share).  Under
+   the GIL; a failure to record is never the program's concern. */
+#include "runtime.h"
+
+static PyObject *records; /* a list while somebody collects */
+static int collectors;
+
+int
+report_begin(void)
+{
+    if (collectors++ > 0) return 0;
+    if ((records = PyList_New(0)) != NULL) return 0;
+    collectors = 0;
+    return -1;
+}
+
+PyObject *
+report_end(void)
+{
+    if (collectors == 0) return PyList_New(0);
+    if (--collectors > 0) return PyList_GetSlice(records, 0, PyList_GET_SIZE(records));
+    PyObject *out = records;
+    records = NULL;
+    return out;
+}
+
+bool
+report_wanted(void)
+{
+    return records != NULL;
+}
+
+int
+report_add(PyObject *record)
+{
+    return records == NULL || record == NULL ? 0 : PyList_Append(records, record);
+}
+
+void
+record_object(PyObject *record, const char *key, PyObject *value)
+{
+    if (value == NULL || record == NULL || PyDict_SetItemString(record, key, value) < 0)
+        PyErr_Clear();
+    Py_XDECREF(value);
+}
+
+void
+record_text(PyObject *record, const char *key, Text *text)
+{
+    if (record != NULL) record_object(record, key, text_to_str(text));
+}
+
+void
+record_string(PyObject *record, const char *key, const char *value)
+{
+    if (record == NULL) return;
+    record_object(record, key,
+                  value ? PyUnicode_DecodeUTF8(value, (Py_ssize_t)strlen(value), "replace")
+                        : Py_NewRef(Py_None));
+}
+
+void
+record_int(PyObject *record, const char *key, long long value)
+{
+    if (record != NULL) record_object(record, key, PyLong_FromLongLong(value));
+}
+
+PyObject *
+errors_class(const char *name)
+{
+    PyObject *module = PyImport_ImportModule("pycompile._errors");
+    PyObject *found = module ? PyObject_GetAttrString(module, name) : NULL;
+    Py_XDECREF(module);
+    return found;
+}

@@ -1,0 +1,489 @@
+/* Calls through plans.
+
+   run_call:   a plan that covers the whole call runs without a frame; else the hook brings one here.
+   run_frame:  alternates plans, single steps and the interpreter over one frame:
+
+        ┌──► entry here? ──plan──► guards ──► run ──► store the outcome into the frame
+        │         │ none: capture                       │ return: frame_return
+        │         │ refused: step to where it broke     │ break: step that instruction
+        │         ▼                                     │ branch, jump: go there
+        └──── next instruction ◄────────────────────────┘
+        deopt, given up, nothing useful for long: frame_resume, CPython has the rest
+
+   Invariant: between two turns the frame is what CPython would have at `number`. */
+#include "entry.h"
+
+#include <alloca.h>
+
+enum {
+    MAX_IDLE_STEPS = 400, /* instructions stepped without a plan before CPython gets the rest */
+    MAX_IDLE_BREAKS = 24, /* refusals met without a plan */
+    MAX_FUTILE = 2,       /* times that stepping on from a refusal may lead to nothing */
+};
+
+/* What a turn of the loop found out. */
+typedef enum {
+    TURN_ERROR,  /* error set: raise at `number` */
+    TURN_RETURN, /* `result` */
+    TURN_STEP,   /* step the Instr `number`, then look for an entry */
+    TURN_UNTIL,  /* step until the Instr `until` is done, then look for an entry */
+    TURN_GO,     /* look for an entry at `number` */
+    TURN_RESUME, /* CPython from `number` */
+    TURN_NONE,   /* no plan holds here */
+} Turn;
+
+typedef struct {
+    PyThreadState *ts;
+    Frame *frame;
+    CodeState *state;
+    Decoded *decoded;
+    int number, until;
+    PyObject *result;
+    Refusal *trail; /* the first refusal stepped past since a plan last ran */
+    int idle_steps, idle_breaks;
+    Plan *failed;     /* the plan whose guard failed last, for the reason */
+    int failed_guard;
+} Runner;
+
+/* ---- storing an outcome ---- */
+
+static void
+store_outcome(Runner *r, const Exit *leave, PyObject **value)
+{
+    PyObject **slots = frame_slots(r->frame);
+    int nlocals = r->decoded->nlocalsplus, before = frame_depth(r->frame);
+    PyObject **old = alloca(sizeof(PyObject *) * (size_t)(leave->nslots + before + 1));
+    int nold = 0;
+    for (int i = nlocals + leave->depth; i < nlocals + before; i++) {
+        old[nold++] = slots[i];
+        slots[i] = NULL;
+    }
+    for (int i = 0; i < leave->nslots; i++) {
+        int slot = leave->slot_index[i];
+        if (slot < nlocals + (before < leave->depth ? before : leave->depth))
+            old[nold++] = slots[slot];
+        slots[slot] = value[i];
+    }
+    frame_set_depth(r->frame, leave->depth);
+    for (int i = 0; i < nold; i++) Py_XDECREF(old[i]);
+}
+
+/* ---- one plan ---- */
+
+static Turn
+leave_plan(Runner *r, const Exit *leave, PlanOutcome *outcome)
+{
+    if (leave->kind == EXIT_RETURN) {
+        r->result = frame_return(r->ts, r->frame, r->decoded, outcome->value[0]);
+        return TURN_RETURN;
+    }
+    store_outcome(r, leave, outcome->value);
+    r->number = leave->number;
+    if (leave->kind == EXIT_BREAK) {
+        r->state->breaks++;
+        return TURN_STEP;
+    }
+    if (leave->kind == EXIT_BRANCH && !outcome->condition) r->number = leave->other;
+    return TURN_GO;
+}
+
+static Turn
+run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
+{
+    const Exit *leave = plan_exit(plan);
+    PlanOutcome outcome = {.value = alloca(sizeof(PyObject *) * (size_t)(leave->nslots + 1))};
+    plan_acquire(plan);
+    Turn turn;
+    switch (plan_run(plan, reached, &outcome)) {
+    case PLAN_DONE:
+        r->state->plan_runs++;
+        if (r->trail != NULL) r->trail->futile = 0;
+        r->trail = NULL;
+        r->idle_steps = r->idle_breaks = 0;
+        turn = leave_plan(r, leave, &outcome);
+        break;
+    case PLAN_DEOPT:
+        r->state->deopts++;
+        if (plan_is_bad(plan)) entry_drop(entry, plan);
+        turn = TURN_RESUME;
+        break;
+    default:
+        if (outcome.number >= 0) r->number = outcome.number;
+        turn = TURN_ERROR;
+    }
+    plan_release(plan);
+    return turn;
+}
+
+static Turn
+try_plans(Runner *r, Entry *entry)
+{
+    Roots roots = {frame_slots(r->frame), r->decoded->nlocalsplus + frame_depth(r->frame)};
+    int room = 0;
+    for (int i = 0; i < entry->nplans; i++)
+        if (guards_sources(plan_guards(entry->plans[i])) > room)
+            room = guards_sources(plan_guards(entry->plans[i]));
+    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(room + 1));
+    for (int i = 0; i < entry->nplans; i++) {
+        Plan *plan = entry->plans[i];
+        int failed;
+        if (!guards_check(plan_guards(plan), &roots, reached, &failed)) {
+            if (i > 0) continue;
+            r->failed = plan;
+            r->failed_guard = failed;
+            continue;
+        }
+        if (i > 0) entry_to_front(entry, i);
+        return run_plan(r, entry, plan, reached);
+    }
+    return TURN_NONE;
+}
+
+/* ---- capture at an entry ---- */
+
+static char *
+failed_reason(Runner *r, Text *out)
+{
+    if (r->failed == NULL) return NULL;
+    Roots roots = {frame_slots(r->frame), r->decoded->nlocalsplus + frame_depth(r->frame)};
+    if (guards_explain(plan_guards(r->failed), r->failed_guard, &roots, out) < 0) PyErr_Clear();
+    return out->data;
+}
+
+static void
+describe(const CodeState *state, int number, Text *out)
+{
+    PyCodeObject *code = state->code;
+    const char *name = PyUnicode_AsUTF8(code->co_qualname);
+    const char *file = PyUnicode_AsUTF8(code->co_filename);
+    PyErr_Clear();
+    text_printf(out, "%s (%s:%d)", name ? name : "?", file ? file : "?",
+                (int)state->decoded->instrs[number].line);
+}
+
+/* Once per entry: a warning, a log line, and CPython from then on. */
+static int
+give_up(Runner *r, Entry *entry, const char *reason)
+{
+    Text where = {0};
+    entry->given_up = true;
+    if (entry->nplans == 0) return 0; /* refused for many types: nothing is lost */
+    PyObject *category = errors_class("PycompileWarning");
+    if (category == NULL) return -1;
+    describe(r->state, r->number, &where);
+    const char *what = where.data ? where.data : "?";
+    log_emit(LOG_RECOMPILES, "%s: limit of %d plans reached; CPython runs it from now on%s%s", what,
+             (int)r->state->config->recompile_limit, reason ? "; last: " : "", reason ? reason : "");
+    int failed = PyErr_WarnFormat(category, 1,
+                                  "pycompile: %s was compiled %d times; CPython runs it from now on",
+                                  what, (int)r->state->config->recompile_limit);
+    Py_DECREF(category);
+    text_free(&where);
+    return failed;
+}
+
+static void
+refuse(Entry *entry, uint64_t types, int until)
+{
+    if (entry->nrefusals == MAX_REFUSALS) {
+        memmove(entry->refusals, entry->refusals + 1,
+                sizeof(Refusal) * (size_t)(MAX_REFUSALS - 1));
+        entry->nrefusals--;
+    }
+    entry->refusals[entry->nrefusals++] = (Refusal){.types = types, .until = until};
+}
+
+static uint64_t
+frame_types(const Runner *r)
+{
+    PyObject **slots = frame_slots(r->frame);
+    uint64_t locals = types_of(slots, state_nargs(r->state));
+    int depth = frame_depth(r->frame);
+    return depth == 0 ? locals : locals * 31 + types_of(slots + r->decoded->nlocalsplus, depth);
+}
+
+/* No plan holds: captures, unless this was refused before or too often. */
+static Turn
+try_capture(Runner *r, Entry *entry)
+{
+    if (entry->given_up) return TURN_RESUME;
+    Text text = {0};
+    char *reason = failed_reason(r, &text);
+    if (entry->compiles >= r->state->config->recompile_limit || entry->nplans == MAX_PLANS) {
+        int failed = give_up(r, entry, reason);
+        text_free(&text);
+        return failed ? TURN_ERROR : TURN_RESUME;
+    }
+    uint64_t types = frame_types(r);
+    CaptureRequest request = {
+        .decoded = r->decoded,
+        .globals = frame_globals(r->frame),
+        .builtins = frame_builtins(r->frame),
+        .function = frame_function(r->frame),
+        .slots = frame_slots(r->frame),
+        .depth = frame_depth(r->frame),
+        .number = r->number,
+        .config = r->state->config,
+    };
+    CompileNote note = {0};
+    Plan *plan = NULL;
+    entry->compiles++;
+    r->state->compiles++;
+    if (reason != NULL) r->state->recompiles++;
+    Answer answer = compile_plan(&request, reason, &plan, &note);
+    text_free(&text);
+    if (answer == ANSWER_ERROR) return TURN_ERROR;
+    if (answer == ANSWER_NO) {
+        if (note.stays) entry->given_up = true;
+        bool steps = !note.useful && note.exit == EXIT_BREAK;
+        refuse(entry, types, steps ? note.number : -1);
+        return TURN_NONE;
+    }
+    if (entry->nplans == MAX_PLANS) { /* made meanwhile by a call in between */
+        plan_release(plan);
+        return TURN_RESUME;
+    }
+    entry->plans[entry->nplans++] = plan;
+    entry_to_front(entry, entry->nplans - 1);
+    return TURN_GO;
+}
+
+/* Stepping on has led to nothing: after a few times the way is not taken any more. */
+static Turn
+resume_futile(Runner *r)
+{
+    if (r->trail != NULL && ++r->trail->futile >= MAX_FUTILE) r->trail->until = -1;
+    return TURN_RESUME;
+}
+
+static Turn
+take_refusal(Runner *r, Refusal *refusal)
+{
+    if (refusal->until < 0) return resume_futile(r);
+    if (++r->idle_breaks > MAX_IDLE_BREAKS) return resume_futile(r);
+    if (r->trail == NULL) r->trail = refusal;
+    r->until = refusal->until;
+    return TURN_UNTIL;
+}
+
+static Turn
+turn_here(Runner *r)
+{
+    Entry *entry = entry_at(r->state, r->number);
+    if (entry == NULL) {
+        PyErr_Clear();
+        return TURN_RESUME;
+    }
+    for (int round = 0; round < 2; round++) {
+        r->failed = NULL;
+        Turn turn = entry->nplans > 0 ? try_plans(r, entry) : TURN_NONE;
+        if (turn != TURN_NONE) return turn;
+        Refusal *refusal = entry_refusal(entry, frame_types(r));
+        if (refusal != NULL) return take_refusal(r, refusal);
+        if (round == 1) break;
+        turn = try_capture(r, entry);
+        if (turn != TURN_GO && turn != TURN_NONE) return turn;
+    }
+    return resume_futile(r);
+}
+
+/* ---- single steps ---- */
+
+static _Thread_local const Config *step_config;
+
+static bool
+is_disabled(PyFunctionObject *function)
+{
+    return function->func_dict != NULL &&
+           PyDict_GetItemString(function->func_dict, "__pycompile_disable__") != NULL;
+}
+
+/* Calls of Python functions at a break are offered to capture. */
+static PyObject *
+step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    const Config *config = step_config;
+    if (Py_TYPE(callable) != &PyFunction_Type) goto plain;
+    PyFunctionObject *function = (PyFunctionObject *)callable;
+    if (is_disabled(function) || function_is_library(function)) goto plain;
+    CodeState *state = code_state((PyCodeObject *)function->func_code, config);
+    if (state == NULL)
+        PyErr_Clear();
+    else if (!state->aside)
+        return run_call(state, function, args, nargsf, kwnames);
+plain:
+    return PyObject_Vectorcall(callable, args, nargsf, kwnames);
+}
+
+/* Steps one instruction.  TURN_GO: done, `number` is the next. */
+static Turn
+step_one(Runner *r)
+{
+    int next = 0;
+    step_config = r->state->config;
+    r->idle_steps++;
+    switch (frame_step(r->ts, r->frame, r->decoded, r->number, step_call, &next)) {
+    case STEP_NEXT: r->number = next; return TURN_GO;
+    case STEP_CANNOT: return TURN_RESUME;
+    default: return TURN_ERROR;
+    }
+}
+
+/* Signals, and whatever may have begun to watch this thread. */
+static Turn
+look_up(Runner *r)
+{
+    if (breaker_is_set(r->ts) && frame_serve_breaker(r->ts, r->frame, r->decoded, r->number) < 0)
+        return TURN_ERROR;
+    return thread_is_plain(r->ts, r->state->code) ? TURN_GO : TURN_RESUME;
+}
+
+static Turn
+step_until(Runner *r)
+{
+    for (;;) {
+        bool last = r->number == r->until;
+        Turn turn = step_one(r);
+        if (turn != TURN_GO) return turn == TURN_RESUME ? resume_futile(r) : turn;
+        if ((turn = look_up(r)) != TURN_GO) return turn;
+        if (last) return TURN_GO;
+        if (r->idle_steps > MAX_IDLE_STEPS) return resume_futile(r);
+    }
+}
+
+static PyObject *
+run_frame(PyThreadState *ts, Frame *frame, void *context)
+{
+    CodeState *state = context;
+    Runner r = {.ts = ts, .frame = frame, .state = state, .decoded = state->decoded};
+    r.number = r.decoded->first_traceable;
+    if (frame_prologue(frame, r.decoded) < 0) return frame_raise(ts, frame, r.decoded, r.number);
+    for (;;) {
+        Turn turn = turn_here(&r);
+        if (turn == TURN_STEP) {
+            turn = step_one(&r);
+            if (turn == TURN_GO) turn = look_up(&r);
+        } else if (turn == TURN_UNTIL) {
+            turn = step_until(&r);
+        } else if (turn == TURN_GO && (turn = look_up(&r)) == TURN_GO &&
+                   r.idle_steps > MAX_IDLE_STEPS) {
+            turn = TURN_RESUME;
+        }
+        switch (turn) {
+        case TURN_GO: continue;
+        case TURN_RETURN: return r.result;
+        case TURN_ERROR: return frame_raise(ts, frame, r.decoded, r.number);
+        default: return frame_resume(ts, frame, r.decoded->instrs[r.number].idx);
+        }
+    }
+}
+
+/* ---- without a frame ---- */
+
+/* Positional arguments, keywords and defaults into localsplus order.  False: the frame's business. */
+static bool
+bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs,
+     PyObject *kwnames, PyObject **slots)
+{
+    PyCodeObject *code = state->code;
+    int total = code->co_argcount + code->co_kwonlyargcount;
+    if (nargs > code->co_argcount || (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS))) return false;
+    memcpy(slots, args, sizeof(PyObject *) * (size_t)nargs);
+    memset(slots + nargs, 0, sizeof(PyObject *) * (size_t)(code->co_nlocalsplus - nargs));
+    Py_ssize_t nkeywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t k = 0; k < nkeywords; k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k);
+        int i = code->co_posonlyargcount;
+        while (i < total && PyTuple_GET_ITEM(code->co_localsplusnames, i) != name) i++;
+        if (i == total || slots[i] != NULL) return false;
+        slots[i] = args[nargs + k];
+    }
+    PyObject *defaults = function->func_defaults;
+    Py_ssize_t ndefaults = defaults && PyTuple_CheckExact(defaults) ? PyTuple_GET_SIZE(defaults) : 0;
+    for (int i = 0; i < total; i++) {
+        if (slots[i] != NULL) continue;
+        Py_ssize_t d = i - (code->co_argcount - ndefaults);
+        if (i >= code->co_argcount || d < 0) return false;
+        slots[i] = PyTuple_GET_ITEM(defaults, d);
+    }
+    PyObject *closure = function->func_closure;
+    Py_ssize_t nfree = closure ? PyTuple_GET_SIZE(closure) : 0;
+    for (Py_ssize_t i = 0; i < nfree; i++)
+        slots[code->co_nlocalsplus - nfree + i] = PyTuple_GET_ITEM(closure, i);
+    return true;
+}
+
+/* ANSWER_NO: nothing was done.  A deopt runs the whole call in CPython. */
+static Answer
+run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObject *const *args,
+              size_t nargsf, PyObject *kwnames, PyObject **result)
+{
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    PyCodeObject *code = state->code;
+    Roots roots = {args, (int)nargs};
+    bool bound = false, direct = kwnames == NULL && nargs == code->co_argcount &&
+                                 code->co_kwonlyargcount == 0 &&
+                                 !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
+    PyObject **slots = NULL;
+    for (int i = 0; i < entry->nplans; i++) {
+        Plan *plan = entry->plans[i];
+        GuardProgram *guards = plan_guards(plan);
+        if (!direct || guards_last_slot(guards) >= nargs) {
+            if (!bound) {
+                slots = alloca(sizeof(PyObject *) * (size_t)(code->co_nlocalsplus + 1));
+                if (!bind(state, function, args, nargs, kwnames, slots)) return ANSWER_NO;
+                roots = (Roots){slots, code->co_nlocalsplus};
+                bound = true;
+            }
+        }
+        PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(guards_sources(guards) + 1));
+        int failed;
+        if (!guards_check(guards, &roots, reached, &failed)) continue;
+        if (!plan_is_whole(plan)) return ANSWER_NO;
+        if (i > 0) entry_to_front(entry, i);
+        PlanOutcome outcome = {.value = result};
+        plan_acquire(plan);
+        PlanResult done = plan_run(plan, reached, &outcome);
+        if (done == PLAN_DONE) {
+            state->plan_runs++;
+        } else if (done == PLAN_DEOPT) {
+            state->deopts++;
+            if (plan_is_bad(plan)) entry_drop(entry, plan);
+            *result = PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
+        }
+        plan_release(plan);
+        return done == PLAN_ERROR || *result == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    return ANSWER_NO;
+}
+
+/* Refused before for arguments of these types: then the hook would be for nothing. */
+static bool
+is_refused(const CodeState *state, const Entry *entry, PyObject *const *args, Py_ssize_t nargs,
+           PyObject *kwnames)
+{
+    if (entry->given_up && entry->nplans == 0) return true;
+    if (kwnames != NULL || nargs != state_nargs(state) || nargs != state->code->co_argcount ||
+        entry->nplans > 0)
+        return false;
+    Refusal *refusal = entry_refusal((Entry *)entry, types_of(args, (int)nargs));
+    return refusal != NULL && refusal->until < 0;
+}
+
+PyObject *
+run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+         PyObject *kwnames)
+{
+    Entry *entry = entry_peek(state, state->decoded->first_traceable);
+    PyObject *result = NULL;
+    if (state->aside || compile_is_running()) goto plain;
+    if (entry != NULL && !state->has_cells && entry->nplans > 0 &&
+        thread_is_plain(PyThreadState_Get(), state->code)) {
+        Answer answer = run_frameless(state, entry, function, args, nargsf, kwnames, &result);
+        if (answer != ANSWER_NO) return result;
+    }
+    if (entry == NULL || !is_refused(state, entry, args, PyVectorcall_NARGS(nargsf), kwnames))
+        return hook_call(function, args, nargsf, kwnames, run_frame, state);
+plain:
+    return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
+}
