@@ -89,8 +89,7 @@ function_get(PyObject *self, PyObject *name)
 static PyObject *
 method_get(PyObject *self, PyObject *name)
 {
-    if (PyUnicode_CompareWithASCIIString(name, "__func__") == 0)
-        return PyMethod_GET_FUNCTION(self);
+    if (PyUnicode_CompareWithASCIIString(name, "__func__") == 0) return PyMethod_GET_FUNCTION(self);
     if (PyUnicode_CompareWithASCIIString(name, "__self__") == 0) return PyMethod_GET_SELF(self);
     return NULL;
 }

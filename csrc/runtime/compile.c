@@ -1,9 +1,10 @@
 /* One plan: capture, passes, lower, codegen, load; or a backend of the user's in place of the last
    three.  Whatever of ours fails here is logged and the program runs in CPython; only what must not
    be lost (KeyboardInterrupt) or was asked for (fullgraph) gets out as an error. */
+#include "plan.h"
+
 #include "../codegen/codegen.h"
 #include "../passes/passes.h"
-#include "plan.h"
 
 #include <time.h>
 
@@ -74,7 +75,8 @@ where_of(const Job *job)
 static void
 tell_text(Job *job, LogChannel channel, const char *key, Text *text)
 {
-    if (log_enabled(channel)) log_emit(channel, "%s\n%s", where_of(job), text->data ? text->data : "");
+    if (log_enabled(channel))
+        log_emit(channel, "%s\n%s", where_of(job), text->data ? text->data : "");
     record_text(job->record, key, text);
     text_free(text);
 }
@@ -100,7 +102,8 @@ tell_guards(Job *job)
         Py_XDECREF(text);
         text_free(&one);
     }
-    if (log_enabled(LOG_GUARDS)) log_emit(LOG_GUARDS, "%s\n%s", where_of(job), all.data ? all.data : "");
+    if (log_enabled(LOG_GUARDS))
+        log_emit(LOG_GUARDS, "%s\n%s", where_of(job), all.data ? all.data : "");
     if (list != NULL) record_object(job->record, "guards", list);
     text_free(&all);
 }
@@ -213,8 +216,7 @@ static void
 raise_break(Job *job)
 {
     const Break *item = NULL;
-    if (job->capture->breaks.len > 0)
-        item = &job->capture->breaks.at[job->capture->breaks.len - 1];
+    if (job->capture->breaks.len > 0) item = &job->capture->breaks.at[job->capture->breaks.len - 1];
     PyObject *class = errors_class("GraphBreakError"), *error = NULL;
     if (class == NULL) return;
     if (item != NULL && item->code != BREAK_NONE) {
@@ -317,8 +319,7 @@ static PyObject *
 example_inputs(Job *job)
 {
     const Capture *c = job->capture;
-    Roots roots = {job->request->slots,
-                   job->request->decoded->nlocalsplus + job->request->depth};
+    Roots roots = {job->request->slots, job->request->decoded->nlocalsplus + job->request->depth};
     PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(c->sources.len + 1));
     PyObject *list = reached ? PyList_New(c->input_source.len) : NULL;
     int failed;
@@ -374,8 +375,7 @@ stage_backend(Job *job)
     PyObject *backend = NULL, *view = NULL, *inputs = NULL, *callable = NULL;
     Answer answer = ANSWER_ERROR;
     if ((backend = backend_of(job->config)) == NULL ||
-        (view = graph_view(job->capture->graph)) == NULL ||
-        (inputs = example_inputs(job)) == NULL)
+        (view = graph_view(job->capture->graph)) == NULL || (inputs = example_inputs(job)) == NULL)
         goto done;
     if ((callable = PyObject_CallFunctionObjArgs(backend, view, inputs, NULL)) == NULL) goto done;
     if (!PyCallable_Check(callable)) {
@@ -439,7 +439,8 @@ judge_error(Job *job, CompileNote *note)
     PyObject *text = value ? PyObject_Str(value) : NULL;
     const char *string = text ? PyUnicode_AsUTF8(text) : NULL;
     Text why = {0};
-    text_printf(&why, "%s: %s", type ? ((PyTypeObject *)type)->tp_name : "?", string ? string : "?");
+    text_printf(&why, "%s: %s", type ? ((PyTypeObject *)type)->tp_name : "?",
+                string ? string : "?");
     PyErr_Clear();
     bool memory = type != NULL && PyErr_GivenExceptionMatches(type, PyExc_MemoryError);
     fail_softly(job, note, "error", why.data);

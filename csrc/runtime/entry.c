@@ -1,7 +1,7 @@
 /* What is known about code objects: plans by instruction, and what capture refused.
 
-   A state lives in its code's extra slot, one per config, and dies with the code.  All states are in
-   one list, for reset.  Everything here is under the GIL. */
+   A state lives in its code's extra slot, one per config, and dies with the code.  All states are
+   in one list, for reset.  Everything here is under the GIL. */
 #include "entry.h"
 
 static CodeState *all_states;
@@ -85,7 +85,8 @@ state_new(PyCodeObject *code, const Config *config)
     state->code = code;
     state->config = config;
     if ((state->decoded = decode(code)) == NULL ||
-        (state->entries = mem_alloc(sizeof(Entry *) * (size_t)(state->decoded->count + 1))) == NULL) {
+        (state->entries = mem_alloc(sizeof(Entry *) * (size_t)(state->decoded->count + 1))) ==
+            NULL) {
         if (state->decoded != NULL) decoded_free(state->decoded);
         mem_free(state);
         return NULL;

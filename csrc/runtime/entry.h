@@ -9,7 +9,7 @@ enum { MAX_PLANS = 64, MAX_REFUSALS = 8 };
 /* What capture said no to: the types of what the frame held then, and what to do instead. */
 typedef struct {
     uint64_t types;
-    int32_t until; /* step to this Instr and past it, then look again; -1: CPython has the rest */
+    int32_t until;  /* step to this Instr and past it, then look again; -1: CPython has the rest */
     int32_t futile; /* times in a row that stepping on led to nothing */
 } Refusal;
 
@@ -25,10 +25,10 @@ struct CodeState {
     PyCodeObject *code; /* borrowed: the state dies with it */
     const Config *config;
     Decoded *decoded;
-    Entry **entries; /* by number of the Instr; NULL: never came here */
-    bool aside;      /* never captured: generators, class bodies, library code */
-    bool has_cells;  /* cells of its own: always run with a frame */
-    CodeState *other; /* the same code under another config */
+    Entry **entries;            /* by number of the Instr; NULL: never came here */
+    bool aside;                 /* never captured: generators, class bodies, library code */
+    bool has_cells;             /* cells of its own: always run with a frame */
+    CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
 };

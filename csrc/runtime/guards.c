@@ -35,7 +35,8 @@ make_source(GuardProgram *program, const Source *from, GuardSource *out)
     if (from->kind == SOURCE_ITEM && from->key != NULL && PyLong_CheckExact(from->key)) {
         int overflow;
         long index = PyLong_AsLongAndOverflow(from->key, &overflow);
-        out->index = overflow || index > INT32_MAX || index < INT32_MIN ? INT32_MAX : (int32_t)index;
+        out->index =
+            overflow || index > INT32_MAX || index < INT32_MIN ? INT32_MAX : (int32_t)index;
     }
     return 0;
 }

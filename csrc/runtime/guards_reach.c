@@ -15,11 +15,13 @@ static PyObject *
 item_reach(const GuardSource *source, PyObject *base)
 {
     if (PyTuple_Check(base)) {
-        Py_ssize_t n = PyTuple_GET_SIZE(base), i = source->index < 0 ? source->index + n : source->index;
+        Py_ssize_t n = PyTuple_GET_SIZE(base),
+                   i = source->index < 0 ? source->index + n : source->index;
         return i >= 0 && i < n ? PyTuple_GET_ITEM(base, i) : NULL;
     }
     if (PyList_CheckExact(base)) {
-        Py_ssize_t n = PyList_GET_SIZE(base), i = source->index < 0 ? source->index + n : source->index;
+        Py_ssize_t n = PyList_GET_SIZE(base),
+                   i = source->index < 0 ? source->index + n : source->index;
         return i >= 0 && i < n ? PyList_GET_ITEM(base, i) : NULL;
     }
     return PyDict_CheckExact(base) && source->key != NULL ? dict_entry(base, source->key) : NULL;
@@ -30,21 +32,15 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
 {
     PyObject *base = source->base >= 0 ? reached[source->base] : NULL, *value;
     switch (source->kind) {
-    case SOURCE_SLOT:
-        return source->index < roots->nslots ? roots->slots[source->index] : NULL;
-    case SOURCE_CONST:
-        return source->object;
+    case SOURCE_SLOT: return source->index < roots->nslots ? roots->slots[source->index] : NULL;
+    case SOURCE_CONST: return source->object;
     case SOURCE_GLOBAL:
         value = dict_entry(source->object, source->key);
         return value != NULL ? value : dict_entry(source->builtins, source->key);
-    case SOURCE_CELL:
-        return base != NULL && PyCell_Check(base) ? PyCell_GET(base) : NULL;
-    case SOURCE_ATTR:
-        return base != NULL ? attribute_stored(base, source->key) : NULL;
-    case SOURCE_ITEM:
-        return base != NULL ? item_reach(source, base) : NULL;
-    case SOURCE_TYPE:
-        return base != NULL ? (PyObject *)Py_TYPE(base) : NULL;
+    case SOURCE_CELL: return base != NULL && PyCell_Check(base) ? PyCell_GET(base) : NULL;
+    case SOURCE_ATTR: return base != NULL ? attribute_stored(base, source->key) : NULL;
+    case SOURCE_ITEM: return base != NULL ? item_reach(source, base) : NULL;
+    case SOURCE_TYPE: return base != NULL ? (PyObject *)Py_TYPE(base) : NULL;
     }
     return NULL;
 }

@@ -1,6 +1,6 @@
-/* What a guard says: "x.shape[0] == 32, now 64 (file.py:12)".  The sentence is the row's in guards.def;
-   arrays name the one fact that differs.  Reprs are taken of plain builtin values only, so that no
-   code of the user's runs. */
+/* What a guard says: "x.shape[0] == 32, now 64 (file.py:12)".  The sentence is the row's in
+   guards.def; arrays name the one fact that differs.  Reprs are taken of plain builtin values only,
+   so that no code of the user's runs. */
 #include "guards.h"
 
 #include <alloca.h>
@@ -15,10 +15,10 @@ static const char *
 numpy_name(DType dtype)
 {
     static const char *const names[] = {
-        [DT_BOOL] = "bool",     [DT_I8] = "int8",      [DT_I16] = "int16",
-        [DT_I32] = "int32",     [DT_I64] = "int64",    [DT_U8] = "uint8",
-        [DT_U16] = "uint16",    [DT_U32] = "uint32",   [DT_U64] = "uint64",
-        [DT_F16] = "float16",   [DT_F32] = "float32",  [DT_F64] = "float64",
+        [DT_BOOL] = "bool",     [DT_I8] = "int8",         [DT_I16] = "int16",
+        [DT_I32] = "int32",     [DT_I64] = "int64",       [DT_U8] = "uint8",
+        [DT_U16] = "uint16",    [DT_U32] = "uint32",      [DT_U64] = "uint64",
+        [DT_F16] = "float16",   [DT_F32] = "float32",     [DT_F64] = "float64",
         [DT_C64] = "complex64", [DT_C128] = "complex128", [DT_OBJECT] = "object",
     };
     return dtype < COUNT_OF(names) ? names[dtype] : "?";
@@ -178,8 +178,8 @@ put_difference(Text *out, const GuardProgram *program, const GuardCheck *check, 
         }
         for (int i = 0; i < header.rank && !found; i++) {
             if (!(check->known_stride >> i & 1) || header.stride[i] == check->stride[i]) continue;
-            text_printf(out, "%s.strides[%d] == %lld, now %lld", of, i,
-                        (long long)check->stride[i], (long long)header.stride[i]);
+            text_printf(out, "%s.strides[%d] == %lld, now %lld", of, i, (long long)check->stride[i],
+                        (long long)header.stride[i]);
             found = true;
         }
     }

@@ -5,11 +5,13 @@
 #include "runtime.h"
 
 extern PyMethodDef config_methods[], log_methods[], toolchain_methods[], cache_methods[],
-    code_methods[], threads_methods[];
+    code_methods[], threads_methods[], function_methods[], test_methods[];
 
 /* Read the environment; -1 with the error set. */
 int config_init(void);
 int log_init(void);
 int threads_init(void);
+/* Adds the type. */
+int function_init(PyObject *module);
 
 #endif

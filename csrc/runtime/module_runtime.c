@@ -7,10 +7,11 @@ int
 runtime_module(PyObject *module)
 {
     PyMethodDef *const tables[] = {
-        config_methods, log_methods,  toolchain_methods,
-        cache_methods,  code_methods, threads_methods,
+        config_methods, log_methods,     toolchain_methods, cache_methods,
+        code_methods,   threads_methods, function_methods,  test_methods,
     };
-    if (config_init() < 0 || log_init() < 0 || threads_init() < 0) return -1;
+    if (config_init() < 0 || log_init() < 0 || threads_init() < 0 || function_init(module) < 0)
+        return -1;
     for (int i = 0; i < COUNT_OF(tables); i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     return 0;

@@ -86,8 +86,7 @@ read_scalar(PyObject *object, const Type *type, char *out)
         memcpy(out, &number, sizeof(number));
         return ANSWER_YES;
     }
-    default:
-        return ANSWER_NO;
+    default: return ANSWER_NO;
     }
 }
 
@@ -112,9 +111,7 @@ place_buffers(Run *run)
                 if (answer != ANSWER_YES) return answer;
             }
             break;
-        case BUFFER_CONST:
-            run->data[i] = buffer->data;
-            break;
+        case BUFFER_CONST: run->data[i] = buffer->data; break;
         case BUFFER_OUTPUT: {
             int64_t shape[MAX_RANK], stride[MAX_RANK];
             run_type(run, &buffer->type, shape, stride);
@@ -124,14 +121,9 @@ place_buffers(Run *run)
             run->data[i] = array_data(object);
             break;
         }
-        case BUFFER_TEMP:
-            run->data[i] = run->arena + buffer->arena_offset;
-            break;
-        case BUFFER_SCALAR:
-            run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES;
-            break;
-        case BUFFER_EXTERN:
-            break;
+        case BUFFER_TEMP: run->data[i] = run->arena + buffer->arena_offset; break;
+        case BUFFER_SCALAR: run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES; break;
+        case BUFFER_EXTERN: break;
         }
     }
     return ANSWER_YES;
@@ -159,8 +151,8 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     if (units > kernel->grain) {
         unsigned raised = 0;
         PyThreadState *thread = PyEval_SaveThread();
-        failed = threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain,
-                             &raised);
+        failed =
+            threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain, &raised);
         PyEval_RestoreThread(thread);
         if (kernel->checks_flags) *flags |= raised;
     } else if (kernel->checks_flags) {
@@ -210,10 +202,8 @@ run_box(Run *run, int number)
     int64_t shape[MAX_RANK], stride[MAX_RANK], offset = run_size(run, box->place.offset);
     char *data = run->data[box->place.buffer];
     switch (box->kind) {
-    case BOX_WHOLE:
-        return Py_XNewRef(run_buffer_object(run, box->place.buffer));
-    case BOX_SCALAR:
-        return array_box(dtype, data + offset, box->type.form == FORM_PYTHON);
+    case BOX_WHOLE: return Py_XNewRef(run_buffer_object(run, box->place.buffer));
+    case BOX_SCALAR: return array_box(dtype, data + offset, box->type.form == FORM_PYTHON);
     case BOX_VIEW: {
         PyObject *base = run_buffer_object(run, box->place.buffer);
         if (base == NULL) return NULL;

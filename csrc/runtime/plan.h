@@ -102,15 +102,15 @@ struct Plan {
     PlanBuffer *buffers;
     PlanStep *steps;
     PlanBox *boxes;
-    PlanBuild *builds;  /* objects, in program order */
-    int32_t *effects;   /* positions in builds of the EFFECT_* ones, in program order */
+    PlanBuild *builds; /* objects, in program order */
+    int32_t *effects;  /* positions in builds of the EFFECT_* ones, in program order */
     Exit exit;
     bool whole, has_extern, holds_sources;
     int64_t arena_bytes, scratch_bytes;
     size_t state_bytes;
-    char *spare_arena; /* one cached arena; taken and put back under the GIL */
-    Arena *memory;     /* where the arrays above live */
-    PyObject *owners;  /* a list: what keeps the ufuncs' loops alive */
+    char *spare_arena;     /* one cached arena; taken and put back under the GIL */
+    Arena *memory;         /* where the arrays above live */
+    PyObject *owners;      /* a list: what keeps the ufuncs' loops alive */
     unsigned short deopts; /* history: a bit per run, 1 for a deopt */
 };
 
@@ -119,9 +119,9 @@ typedef struct {
     Plan *plan;
     PyObject *const *reached;
     const int64_t *size;
-    char **data;        /* by buffer */
-    PyObject **object;  /* by buffer, owned; NULL until asked for */
-    PyObject **built;   /* by build, owned */
+    char **data;       /* by buffer */
+    PyObject **object; /* by buffer, owned; NULL until asked for */
+    PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena;
 } Run;
@@ -142,7 +142,8 @@ PyObject *run_box(Run *run, int box);
 /* ---- plan_build.c ---- */
 /* Makes all objects.  0, or -1 with the error set; nothing that others can see has happened. */
 int run_builds(Run *run);
-/* Applies the effects in program order.  0, or -1 with the error set and *number the instruction. */
+/* Applies the effects in program order.  0, or -1 with the error set and *number the instruction.
+ */
 int run_effects(Run *run, int *number);
 
 /* ---- plan_extern.c ---- */

@@ -85,7 +85,10 @@ build_function(const Run *run, const PlanBuild *build)
     PyObject *function = globals ? PyFunction_New(build->object, globals) : NULL;
     if (function == NULL) return NULL;
     static int (*const set[])(PyObject *, PyObject *) = {
-        NULL, PyFunction_SetDefaults, PyFunction_SetKwDefaults, PyFunction_SetAnnotations,
+        NULL,
+        PyFunction_SetDefaults,
+        PyFunction_SetKwDefaults,
+        PyFunction_SetAnnotations,
         PyFunction_SetClosure,
     };
     for (int i = 1; i < COUNT_OF(set); i++) {
@@ -126,7 +129,7 @@ build_instance(const PlanBuild *build)
 static PyObject *
 call_built(const Run *run, const PlanBuild *build, PyObject *callable)
 {
-    PyObject *args[16], **at = args;
+    PyObject *args[16] = {NULL}, **at = args;
     if (build->nargs > COUNT_OF(args) &&
         (at = mem_alloc(sizeof(PyObject *) * (size_t)build->nargs)) == NULL)
         return NULL;
@@ -164,7 +167,8 @@ build_object(Run *run, const PlanBuild *build)
     case BUILD_LIST: return build_list(run, build);
     case BUILD_SET: return build_set(run, build);
     case BUILD_DICT: return build_dict(run, build);
-    case BUILD_SLICE: return PySlice_New(arg(run, build, 0), arg(run, build, 1), arg(run, build, 2));
+    case BUILD_SLICE:
+        return PySlice_New(arg(run, build, 0), arg(run, build, 1), arg(run, build, 2));
     case BUILD_FORMAT: return build_format(run, build);
     case BUILD_STRING: return build_string(run, build);
     case BUILD_CELL: return PyCell_New(arg(run, build, 0));

@@ -20,8 +20,8 @@ extern_arg(Run *run, PlanPlace place, const Type *type)
     if (buffer->is_whole_array && buffer->kind != BUFFER_TEMP && buffer->kind != BUFFER_SCALAR) {
         PyObject *whole = run_buffer_object(run, place.buffer);
         if (whole == NULL) return NULL;
-        bool same = offset == 0 && type->rank == buffer->type.rank &&
-                    type->dtype == buffer->type.dtype;
+        bool same =
+            offset == 0 && type->rank == buffer->type.rank && type->dtype == buffer->type.dtype;
         for (int i = 0; same && i < type->rank; i++)
             same = shape[i] == run_size(run, buffer->type.shape[i]) &&
                    stride[i] == run_size(run, buffer->type.stride[i]);
@@ -71,8 +71,7 @@ extern_result(Run *run, int index, PyObject *object)
             number = PyFloat_AS_DOUBLE(object);
             memcpy(run->data[index], &number, sizeof(number));
             return ANSWER_YES;
-        default:
-            return ANSWER_NO;
+        default: return ANSWER_NO;
         }
     }
     if (type->form == FORM_SCALAR) {

@@ -1,5 +1,5 @@
-/* Capture and program to plan: everything that a run needs is copied out of the compile's arena into
-   one arena of the plan's own, and every Python object mentioned is owned.
+/* Capture and program to plan: everything that a run needs is copied out of the compile's arena
+   into one arena of the plan's own, and every Python object mentioned is owned.
 
    Invariant: `builds` holds objects and effects in program order; `effects` lists the latter. */
 #include "plan.h"
@@ -88,8 +88,8 @@ make_sizes(Maker *m)
         plan->size_values[i] = size->value;
         if (size->kind == SIZE_CONST) continue;
         PlanSize *out = &plan->dynamic[plan->ndynamic++];
-        *out = (PlanSize){.kind = size->kind, .id = i, .axis = size->axis, .a = size->a,
-                          .b = size->b};
+        *out =
+            (PlanSize){.kind = size->kind, .id = i, .axis = size->axis, .a = size->a, .b = size->b};
         if (size->kind == SIZE_DIM || size->kind == SIZE_STRIDE)
             out->input = (int32_t)graph_node(g, size->node)->attrs.index;
     }
@@ -246,9 +246,8 @@ make_steps(Maker *m)
         PlanStep *out = &plan->steps[i];
         out->kind = from->kind;
         plan->nsteps = i + 1; /* so that a failure releases what the step already owns */
-        int failed = from->kind == STEP_KERNEL
-                         ? make_kernel(m, &from->kernel, &out->kernel)
-                         : make_extern(m, &from->external, &out->external);
+        int failed = from->kind == STEP_KERNEL ? make_kernel(m, &from->kernel, &out->kernel)
+                                               : make_extern(m, &from->external, &out->external);
         if (failed) return -1;
     }
     return 0;
@@ -289,15 +288,15 @@ box_kind(const Maker *m, int output)
     if (at->type.form == FORM_OBJECT) return BOX_WHOLE;
     if (!buffer->is_whole_array || buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_SCALAR)
         return BOX_COPY;
-    if (note->fresh &&
-        (buffer->kind == BUFFER_INPUT || buffer->kind == BUFFER_CONST || buffer_is_shared(m, output)))
+    if (note->fresh && (buffer->kind == BUFFER_INPUT || buffer->kind == BUFFER_CONST ||
+                        buffer_is_shared(m, output)))
         return BOX_COPY;
     if (m->sequence) return BOX_WHOLE;
     if (note->view) return BOX_VIEW;
-    bool whole = (at->place.offset == NO_SIZE ||
-                  (size_is_const(m->capture->graph, at->place.offset) &&
-                   size_value(m->capture->graph, at->place.offset) == 0)) &&
-                 (note->input || same_extent(&at->type, &buffer->type));
+    bool whole =
+        (at->place.offset == NO_SIZE || (size_is_const(m->capture->graph, at->place.offset) &&
+                                         size_value(m->capture->graph, at->place.offset) == 0)) &&
+        (note->input || same_extent(&at->type, &buffer->type));
     return whole ? BOX_WHOLE : note->fresh ? BOX_COPY : BOX_VIEW;
 }
 
@@ -358,10 +357,8 @@ make_exit(Maker *m)
     Plan *plan = m->plan;
     const Exit *from = &m->capture->exit;
     plan->exit = *from;
-    plan->exit.slot_index =
-        copy_of(plan, from->slot_index, sizeof(int32_t) * (size_t)from->nslots);
-    plan->exit.slot_value =
-        copy_of(plan, from->slot_value, sizeof(BuildId) * (size_t)from->nslots);
+    plan->exit.slot_index = copy_of(plan, from->slot_index, sizeof(int32_t) * (size_t)from->nslots);
+    plan->exit.slot_value = copy_of(plan, from->slot_value, sizeof(BuildId) * (size_t)from->nslots);
     return plan->exit.slot_index == NULL || plan->exit.slot_value == NULL ? -1 : 0;
 }
 
@@ -382,9 +379,9 @@ plan_new(const Capture *capture, const OutputNotes *notes, const Program *progra
     plan->arena_bytes = program->arena_bytes;
     Maker maker = {plan, capture, notes, program, code, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
-        make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
-        make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_boxes(&maker) < 0 ||
-        make_builds(&maker) < 0 || make_exit(&maker) < 0) {
+        make_sizes(&maker) < 0 || make_inputs(&maker) < 0 || make_buffers(&maker) < 0 ||
+        make_steps(&maker) < 0 || make_boxes(&maker) < 0 || make_builds(&maker) < 0 ||
+        make_exit(&maker) < 0) {
         plan_release(plan);
         return NULL;
     }

@@ -1,5 +1,5 @@
-/* Records of what happened, collected between report_begin and report_end (nested ones share).  Under
-   the GIL; a failure to record is never the program's concern. */
+/* Records of what happened, collected between report_begin and report_end (nested ones share).
+   Under the GIL; a failure to record is never the program's concern. */
 #include "runtime.h"
 
 static PyObject *records; /* a list while somebody collects */

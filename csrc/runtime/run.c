@@ -1,7 +1,7 @@
 /* Calls through plans.
 
-   run_call:   a plan that covers the whole call runs without a frame; else the hook brings one here.
-   run_frame:  alternates plans, single steps and the interpreter over one frame:
+   run_call:   a plan that covers the whole call runs without a frame; else the hook brings one
+   here. run_frame:  alternates plans, single steps and the interpreter over one frame:
 
         ┌──► entry here? ──plan──► guards ──► run ──► store the outcome into the frame
         │         │ none: capture                       │ return: frame_return
@@ -41,7 +41,7 @@ typedef struct {
     PyObject *result;
     Refusal *trail; /* the first refusal stepped past since a plan last ran */
     int idle_steps, idle_breaks;
-    Plan *failed;     /* the plan whose guard failed last, for the reason */
+    Plan *failed; /* the plan whose guard failed last, for the reason */
     int failed_guard;
 } Runner;
 
@@ -173,10 +173,11 @@ give_up(Runner *r, Entry *entry, const char *reason)
     describe(r->state, r->number, &where);
     const char *what = where.data ? where.data : "?";
     log_emit(LOG_RECOMPILES, "%s: limit of %d plans reached; CPython runs it from now on%s%s", what,
-             (int)r->state->config->recompile_limit, reason ? "; last: " : "", reason ? reason : "");
-    int failed = PyErr_WarnFormat(category, 1,
-                                  "pycompile: %s was compiled %d times; CPython runs it from now on",
-                                  what, (int)r->state->config->recompile_limit);
+             (int)r->state->config->recompile_limit, reason ? "; last: " : "",
+             reason ? reason : "");
+    int failed = PyErr_WarnFormat(
+        category, 1, "pycompile: %s was compiled %d times; CPython runs it from now on", what,
+        (int)r->state->config->recompile_limit);
     Py_DECREF(category);
     text_free(&where);
     return failed;
@@ -186,8 +187,7 @@ static void
 refuse(Entry *entry, uint64_t types, int until)
 {
     if (entry->nrefusals == MAX_REFUSALS) {
-        memmove(entry->refusals, entry->refusals + 1,
-                sizeof(Refusal) * (size_t)(MAX_REFUSALS - 1));
+        memmove(entry->refusals, entry->refusals + 1, sizeof(Refusal) * (size_t)(MAX_REFUSALS - 1));
         entry->nrefusals--;
     }
     entry->refusals[entry->nrefusals++] = (Refusal){.types = types, .until = until};
@@ -380,7 +380,8 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
 
 /* ---- without a frame ---- */
 
-/* Positional arguments, keywords and defaults into localsplus order.  False: the frame's business. */
+/* Positional arguments, keywords and defaults into localsplus order.  False: the frame's business.
+ */
 static bool
 bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs,
      PyObject *kwnames, PyObject **slots)
@@ -399,7 +400,8 @@ bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, 
         slots[i] = args[nargs + k];
     }
     PyObject *defaults = function->func_defaults;
-    Py_ssize_t ndefaults = defaults && PyTuple_CheckExact(defaults) ? PyTuple_GET_SIZE(defaults) : 0;
+    Py_ssize_t ndefaults =
+        defaults && PyTuple_CheckExact(defaults) ? PyTuple_GET_SIZE(defaults) : 0;
     for (int i = 0; i < total; i++) {
         if (slots[i] != NULL) continue;
         Py_ssize_t d = i - (code->co_argcount - ndefaults);

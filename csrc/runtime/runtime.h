@@ -25,8 +25,16 @@ PyObject *config_describe(void); /* list of (name, default, variable, help) */
 
 /* ---- log.c ---- */
 typedef enum {
-    LOG_RECOMPILES, LOG_GRAPH_BREAKS, LOG_GUARDS, LOG_BYTECODE, LOG_GRAPH, LOG_SCHEDULE,
-    LOG_OUTPUT_CODE, LOG_PERF_HINTS, LOG_CACHE, LOG_COUNT
+    LOG_RECOMPILES,
+    LOG_GRAPH_BREAKS,
+    LOG_GUARDS,
+    LOG_BYTECODE,
+    LOG_GRAPH,
+    LOG_SCHEDULE,
+    LOG_OUTPUT_CODE,
+    LOG_PERF_HINTS,
+    LOG_CACHE,
+    LOG_COUNT
 } LogChannel;
 bool log_enabled(LogChannel channel);
 /* Passes the text to the logger `pycompile.CHANNEL`.  Never leaves an exception set. */
@@ -80,8 +88,8 @@ void threads_set_count(int n);
 
 /* ---- plan.c ---- */
 typedef struct Plan Plan;
-/* What the graph's outputs are to the program, noted before passes change the nodes: a pass may find
-   two arrays equal that the program can tell apart. */
+/* What the graph's outputs are to the program, noted before passes change the nodes: a pass may
+   find two arrays equal that the program can tell apart. */
 typedef struct {
     NodeId root; /* of its storage, writes seen through */
     bool fresh;  /* the storage was made by the graph */
@@ -106,8 +114,9 @@ void plan_release(Plan *plan);
 GuardProgram *plan_guards(Plan *plan);
 
 typedef enum {
-    PLAN_ERROR = -1, /* the error is set; *number in the outcome says where, or is -1: at the entry */
-    PLAN_DEOPT = 0,  /* nothing was committed: run the original code from the entry */
+    PLAN_ERROR =
+        -1, /* the error is set; *number in the outcome says where, or is -1: at the entry */
+    PLAN_DEOPT = 0, /* nothing was committed: run the original code from the entry */
     PLAN_DONE = 1,
 } PlanResult;
 
@@ -145,10 +154,10 @@ extern PyTypeObject CompiledFunction_Type;
 
 /* ---- compile.c: capture, passes, lower, codegen, load: one plan ---- */
 typedef struct {
-    bool useful;        /* there was array work */
-    ExitKind exit;      /* how the capture left, useful or not */
-    int32_t number;     /* EXIT_BREAK: the Instr that broke */
-    bool stays;         /* failed for good: do not try again (no compiler, no lowering) */
+    bool useful;    /* there was array work */
+    ExitKind exit;  /* how the capture left, useful or not */
+    int32_t number; /* EXIT_BREAK: the Instr that broke */
+    bool stays;     /* failed for good: do not try again (no compiler, no lowering) */
 } CompileNote;
 /* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: error set,
    which is the program's to see (GraphBreakError under fullgraph, KeyboardInterrupt). */
