@@ -118,7 +118,7 @@ list_template(Interp *in, Value *value, PyObject *hole, int *n, NodeId *nodes, A
 static Answer
 array_from_list(Interp *in, Value *value, NodeId *out)
 {
-    PyObject *hole = step_function(in, "HOLE"), *build = step_function(in, "build");
+    PyObject *hole = numpy_step(in, "HOLE"), *build = numpy_step(in, "build");
     if (hole == NULL || build == NULL) return ANSWER_ERROR;
     NodeId args[MAX_ARGS * 4 + 1];
     int n = 0;

@@ -186,7 +186,7 @@ basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *
 
 /* pycompile._steps.NAME, which does at run time what one subscript does. */
 PyObject *
-step_function(Interp *in, const char *name)
+numpy_step(Interp *in, const char *name)
 {
     PyObject *module = PyImport_ImportModule("pycompile._steps");
     PyObject *function = module == NULL ? NULL : PyObject_GetAttrString(module, name);
@@ -200,7 +200,7 @@ static Answer
 index_template(Interp *in, Value *key, const Item *items, int n, PyObject **out, int *narrays,
                NodeId *arrays)
 {
-    PyObject *hole = step_function(in, "HOLE");
+    PyObject *hole = numpy_step(in, "HOLE");
     PyObject *tuple = hole == NULL ? NULL : PyTuple_New(n);
     if (tuple == NULL || keep(in, tuple) == NULL) return ANSWER_ERROR;
     *narrays = 0;
@@ -230,7 +230,7 @@ advanced_read(Interp *in, NodeId array, Value *key, const Item *items, int n, No
     PyObject *template;
     int narrays;
     TRY(index_template(in, key, items, n, &template, &narrays, args + 2));
-    PyObject *function = step_function(in, "take");
+    PyObject *function = numpy_step(in, "take");
     if (function == NULL) return ANSWER_ERROR;
     TRY_NODE(args[0], node_object(in, template));
     args[1] = array;
@@ -350,7 +350,7 @@ advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *it
     PyObject *template;
     int narrays;
     TRY(index_template(in, key, items, n, &template, &narrays, args + 3));
-    PyObject *function = step_function(in, "put");
+    PyObject *function = numpy_step(in, "put");
     if (function == NULL) return ANSWER_ERROR;
     TRY_NODE(args[0], node_object(in, template));
     args[1] = node;

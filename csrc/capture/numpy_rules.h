@@ -107,7 +107,7 @@ Answer node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args,
                   NodeId *out);
 
 /* pycompile._steps.NAME, borrowed; NULL with the error set. */
-PyObject *step_function(Interp *in, const char *name);
+PyObject *numpy_step(Interp *in, const char *name);
 /* The whole call at run time, its result's type by trial. */
 Answer call_by_trial(Interp *in, PyObject *callable, int nargs, Value *const *args,
                      PyObject *kwnames, Value **out);

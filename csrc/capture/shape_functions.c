@@ -301,7 +301,7 @@ sequence_nodes(Interp *in, Value *value, int *n, NodeId **out)
 static Answer
 join_by_call(Interp *in, int axis, int n, const NodeId *nodes, NodeId *out)
 {
-    PyObject *function = step_function(in, "concatenate");
+    PyObject *function = numpy_step(in, "concatenate");
     PyObject *number = keep(in, PyLong_FromLong(axis));
     NodeId *args = arena_alloc(in->arena, (size_t)(n + 1) * sizeof *args);
     if (function == NULL || number == NULL || args == NULL) return ANSWER_ERROR;
