@@ -131,6 +131,10 @@ pool_take(size_t bytes)
         pthread_mutex_unlock(&pool.lock);
     }
     if (block == NULL) block = block_map(size);
+    if (block == NULL) { /* what we keep may be what is missing */
+        pool_clear();
+        block = block_map(size);
+    }
     return block != NULL ? (char *)block + HEADER : NULL;
 }
 

@@ -193,3 +193,22 @@ def test_mathematics_of_the_c_library(folder):
     code = "double pow(double, double); int k0(const void *a, long b, long e) { return (int)pow(2.0 + b, 5); }"
     assert _C.test_code_run(code) == 32
     assert Path(entries(folder)[0]).exists()
+
+
+def test_every_failure_is_an_answer(folder):
+    for n in range(10):
+        number = next(numbers)
+        _C.test_mem_fail_after(n)
+        try:
+            result = _C.test_code_run(source(number))
+        except MemoryError:
+            result = None
+        finally:
+            _C.test_mem_fail_after(-1)
+        assert _C.code_info()["held"] == 0
+        assert not list(folder.glob("work-*"))
+        if result == number:
+            break
+        assert result is None
+    assert n == 3  # the compiler, the loader, the table
+    assert _C.test_code_run(source(number)) == number
