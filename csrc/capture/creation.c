@@ -264,9 +264,11 @@ call_by_trial(Interp *in, PyObject *callable, int nargs, Value *const *args, PyO
               Value **out)
 {
     NodeId nodes[MAX_ARGS], node;
-    if (nargs > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "a call of many arguments");
-    for (int i = 0; i < nargs; i++) TRY(extern_argument(in, args[i], &nodes[i]));
-    TRY(node_trial(in, callable, nargs, nodes, kwnames, &node));
+    int all = nargs + (kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames));
+    if (all > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "a call of many arguments");
+    for (int i = 0; i < all; i++)
+        TRY(extern_argument(in, args[i], &nodes[i]));
+    TRY(node_trial(in, callable, all, nodes, kwnames, &node));
     return push_node(in, node, out);
 }
 

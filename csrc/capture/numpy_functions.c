@@ -140,7 +140,7 @@ check_bound(Interp *in, const Rule *rule, Value **bound)
 static Answer
 bind(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwnames, Value **bound)
 {
-    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs - nkw, taken = 0;
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs, taken = 0;
     const char *at = rule->signature, *name;
     size_t length;
     char mark;
@@ -193,7 +193,7 @@ static Answer
 call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
 {
-    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs - nkw;
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs;
     PyObject *count = PyObject_GetAttrString(ufunc, "nin");
     int nin = count == NULL ? -1 : (int)PyLong_AsLong(count);
     Py_XDECREF(count);
@@ -254,8 +254,7 @@ static Answer
 call_inlined(Interp *in, PyObject *function, int nargs, Value *const *args, PyObject *kwnames,
              Value **out)
 {
-    SourceId source = source_of_const(in, function);
-    Value *value = source == NO_SOURCE ? NULL : value_object(in, function, source);
+    Value *value = value_const(in, function);
     return value == NULL ? ANSWER_ERROR : call_value(in, value, nargs, args, kwnames, out);
 }
 
@@ -309,15 +308,6 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     if (decomposition != NULL) return call_inlined(in, decomposition, nargs, args, kwnames, out);
     if (!is_from_numpy(callable) || PyFunction_Check(callable) || PyType_Check(callable))
         return ANSWER_NO;
-    /* A dispatcher over NumPy's own Python function: that one is followed. */
-    PyObject *implementation = PyObject_GetAttrString(callable, "_implementation");
-    if (implementation != NULL && PyFunction_Check(implementation)) {
-        Answer answer = call_inlined(in, implementation, nargs, args, kwnames, out);
-        Py_DECREF(implementation); /* the dispatcher owns it */
-        return answer;
-    }
-    PyErr_Clear();
-    Py_XDECREF(implementation);
     PyObject *name = PyObject_GetAttrString(callable, "__name__");
     const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "?";
     Answer answer = interp_break(in, BREAK_NUMPY, "call of numpy's '%s'", text);
@@ -333,8 +323,9 @@ array_method(Interp *in, Value *array, const char *name, int nargs, Value *const
     const Rule *rule = rule_of_method(name);
     if (rule == NULL) return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
     Value *all[MAX_ARGS + 1];
-    if (nargs > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
+    if (nargs + nkw > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);
     all[0] = array;
-    for (int i = 0; i < nargs; i++) all[i + 1] = args[i];
+    for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
     return call_rule(in, rule, nargs + 1, all, kwnames, out);
 }

@@ -232,7 +232,7 @@ Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);
 Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out);
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
 /* `callable` is the real object; ANSWER_NO with break_code BREAK_NONE: not ours to handle.  In calls
-   `nargs` counts all arguments; the last ones are by keyword when `kwnames` (a tuple) is not NULL. */
+   `nargs` counts positional arguments; those by keyword follow them, named by `kwnames` (or NULL). */
 Answer call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 Answer array_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,

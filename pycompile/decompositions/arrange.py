@@ -6,6 +6,11 @@ import numpy as np
 
 _MISSING = np._NoValue
 
+# NumPy's own functions: a graph break, with NumPy's answer or error.
+_original_diff = np.diff._implementation
+_original_meshgrid = np.meshgrid._implementation
+_original_split = np.split._implementation
+
 
 def outer(a, b, out=None):
     """np.outer"""
@@ -15,7 +20,7 @@ def outer(a, b, out=None):
 def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING):
     """np.diff, without prepend and append"""
     if prepend is not _MISSING or append is not _MISSING or n < 0:
-        return np.diff._implementation(a, n, axis, prepend, append)
+        return _original_diff(a, n, axis, prepend, append)
     if n == 0:
         return a
     a = np.asarray(a)
@@ -73,7 +78,7 @@ def atleast_2d(*arys):
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     """np.meshgrid of two vectors, in full"""
     if sparse or not copy:
-        return np.meshgrid._implementation(*xi, copy=copy, sparse=sparse, indexing=indexing)
+        return _original_meshgrid(*xi, copy=copy, sparse=sparse, indexing=indexing)
     x, y = xi
     if indexing == "xy":
         shape = (y.size, x.size)
@@ -90,7 +95,7 @@ def split(ary, indices_or_sections, axis=0):
     if isinstance(indices_or_sections, int):
         step = length // indices_or_sections
         if step * indices_or_sections != length:
-            return np.split._implementation(ary, indices_or_sections, axis)
+            return _original_split(ary, indices_or_sections, axis)
         bounds = [step * i for i in range(indices_or_sections + 1)]
     else:
         bounds = [0, *indices_or_sections, length]
