@@ -15,8 +15,8 @@ from pycompile._api import (
     register_backend,
     reset,
 )
-from pycompile._errors import BackendError, GraphBreakError, PycompileError, PycompileWarning
 from pycompile._C import Graph
+from pycompile._errors import BackendError, GraphBreakError, PycompileError, PycompileWarning
 from pycompile._explain import Explanation, explain
 from pycompile._version import __version__
 
