@@ -20,10 +20,12 @@ struct Arena {
 
 static long allocations_left = -1; /* -1: not armed */
 
-void
+long
 mem_fail_after(long n)
 {
+    long before = allocations_left;
     allocations_left = n;
+    return before;
 }
 
 bool

@@ -48,7 +48,7 @@ int arena_grow(Arena *arena, void **data, int *capacity, int length, size_t elem
 void *mem_alloc(size_t size); /* zeroed; NULL with MemoryError set */
 void *mem_realloc(void *old, size_t size);
 void mem_free(void *block);
-void mem_fail_after(long n);
+long mem_fail_after(long n); /* what was left before; 0: failures have happened */
 /* True when the armed count ran out in a place that is not an allocation: the compiler, dlopen. */
 bool mem_fault(void);
 

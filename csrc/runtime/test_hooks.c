@@ -130,7 +130,18 @@ hook_run_graph(PyObject *self, PyObject *args)
     return result;
 }
 
+/* test_fail_after(n) -> what was left before: after n chances to fail, all of them fail; -1: none. */
+static PyObject *
+hook_fail_after(PyObject *self, PyObject *argument)
+{
+    (void)self;
+    long n = PyLong_AsLong(argument);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    return PyLong_FromLong(mem_fail_after(n));
+}
+
 PyMethodDef test_methods[] = {
+    {"test_fail_after", hook_fail_after, METH_O, NULL},
     {"_run_graph", hook_run_graph, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
