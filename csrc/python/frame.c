@@ -179,10 +179,26 @@ frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *
     return frame_resume(ts, frame, decoded->instrs[decoded->return_number].idx);
 }
 
+/* While a frame is linked it counts as a level of recursion, as it would under the evaluator; in C
+   it takes about this many of the version's units of stack. */
+enum { C_UNITS = PY_VERSION_HEX >= 0x030D0000 ? 4 : 1 };
+
+static void
+count_recursion(PyThreadState *ts, int levels)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    ts->py_recursion_remaining -= levels;
+    ts->c_recursion_remaining -= levels * C_UNITS;
+#else
+    ts->recursion_remaining -= levels;
+#endif
+}
+
 void
 frame_link(PyThreadState *ts, Frame *frame, int at, FrameLink *link)
 {
     set_executing(frame, at);
+    count_recursion(ts, 1);
 #if PY_VERSION_HEX >= 0x030D0000
     link->saved[0] = ts->current_frame;
     frame->previous = ts->current_frame;
@@ -198,6 +214,7 @@ void
 frame_unlink(PyThreadState *ts, Frame *frame, FrameLink *link)
 {
     (void)frame;
+    count_recursion(ts, -1);
 #if PY_VERSION_HEX >= 0x030D0000
     ts->current_frame = link->saved[0];
 #else
