@@ -71,11 +71,16 @@ typedef struct {
     };
 } Step;
 
-/* Where a node that the plan boxes or writes out is found. */
+/* Where a node that the plan boxes or writes out is found.  For a write into an input (a scatter's
+   version of an input's storage) `written` says which part of it changed: the value at (place,
+   type), broadcast to `view` already, goes to `view` of the input's memory.  Without it, all of
+   (place, type) is the new contents. */
 typedef struct {
     NodeId node;
     Place place;
     Type type;
+    bool written;
+    Type view;
 } Located;
 
 typedef struct Kernel Kernel; /* kernel.h: the loop nest */
@@ -88,6 +93,8 @@ typedef struct {
     VEC(Located) located; /* one per Graph.outputs entry, same order */
     int64_t arena_bytes;
 } Program;
+
+struct Config; /* runtime/runtime.h */
 
 /* NULL with the error set; ANSWER_NO in *answer (no error) when some node has no lowering, with the
    reason in *why (arena text). */

@@ -1,0 +1,49 @@
+/* Inside codegen/: the state of printing one kernel as C. */
+#ifndef PYCOMPILE_EMIT_H
+#define PYCOMPILE_EMIT_H
+
+#include "../lower/kernel.h"
+#include "codegen.h"
+#include "prelude.h"
+
+typedef struct {
+    const Graph *graph;
+    const Program *program;
+    const Kernel *kernel;
+    Prelude *prelude;
+    Text *out;
+    bool comments;
+    int indent;
+    int vector_bytes;
+    /* the loop body being printed */
+    int lanes;
+    int stage;
+    int32_t *mark;      /* per instruction: number of the body in which it has a name */
+    int32_t body;
+    uint8_t *mask_bytes; /* per instruction: lane width of a vector boolean in this body */
+    const char *position; /* C name of the element's index in the span: "j" */
+} Emit;
+
+void emit_line(Emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* expr.c: values of one loop body */
+/* Lanes of the stage's vector loop; 1: scalars only. */
+int body_lanes(const Emit *e, int stage);
+void body_begin(Emit *e, int stage, int lanes);
+/* Makes the instruction's value available as a local name: "v3". */
+void body_value(Emit *e, int32_t at);
+/* Prints the name (or splat) of a value in the current body. */
+void body_name(Emit *e, int32_t at, Text *out);
+/* The same as a mask of `bytes` wide lanes (vector booleans). */
+void body_mask(Emit *e, int32_t at, int bytes, Text *out);
+void body_store(Emit *e, int32_t at);
+/* Scalars at levels ONCE and ROW: "s3". */
+void scalar_value(Emit *e, int32_t at);
+/* Expression for pointer and stride of a value that rests in memory, for block calls. */
+void memory_pointer(Emit *e, int32_t at, Text *pointer, Text *stride);
+bool is_row_value(const Emit *e, int32_t at);
+
+/* region.c */
+void emit_region(Emit *e);
+
+#endif

@@ -1,0 +1,525 @@
+/* The values of a loop body, for one element or for a vector of them. */
+#include "emit.h"
+
+#include <stdarg.h>
+
+void
+emit_line(Emit *e, const char *format, ...)
+{
+    char buffer[4096];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(buffer, sizeof buffer, format, args);
+    va_end(args);
+    for (int i = 0; i < e->indent; i++) text_put(e->out, "    ");
+    text_put(e->out, buffer);
+    text_put(e->out, "\n");
+}
+
+static const Instr *
+instr_at(const Emit *e, int32_t at)
+{
+    return &e->kernel->instrs.at[at];
+}
+
+/* One value per row or per call, not one per element. */
+bool
+is_row_value(const Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    if (v->kind == INSTR_REDUCE) return e->kernel->kind != KERNEL_COLUMNS;
+    return v->level != LEVEL_ELEMENT;
+}
+
+static bool
+vectorizes(DType dtype)
+{
+    return dtype != DT_F16 && !dtype_is_complex(dtype) && dtype != DT_OBJECT;
+}
+
+static void
+widen(const Emit *e, int32_t at, int *widest, bool *fits)
+{
+    const Instr *v = instr_at(e, at);
+    int bytes = v->dtype == DT_BOOL ? 1 : (int)dtype_size(v->dtype);
+    if (bytes > *widest) *widest = bytes;
+    if (!vectorizes(v->dtype)) *fits = false;
+}
+
+static bool
+is_python(const Instr *v)
+{
+    return v->kind == INSTR_OP && op_info(v->op)->kind == KIND_PYTHON;
+}
+
+int
+body_lanes(const Emit *e, int stage)
+{
+    int widest = 1;
+    bool fits = true, pairwise = false;
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (v->level != LEVEL_ELEMENT || v->stage != stage) continue;
+        if (v->kind == INSTR_REDUCE && v->order == REDUCE_PAIRWISE &&
+            e->kernel->kind != KERNEL_COLUMNS)
+            pairwise = true;
+        if (v->kind == INSTR_LOAD || v->kind == INSTR_CALL) continue;
+        widen(e, i, &widest, &fits);
+        if (is_python(v)) fits = false;
+        for (int a = 0; a < v->nargs; a++) {
+            widen(e, v->args[a], &widest, &fits);
+            const Instr *arg = instr_at(e, v->args[a]);
+            for (int b = 0; arg->level == LEVEL_ELEMENT && b < arg->nargs; b++)
+                widen(e, arg->args[b], &widest, &fits);
+        }
+    }
+    if (!fits) return 1;
+    if (pairwise) return 8;
+    return e->vector_bytes / widest;
+}
+
+void
+body_begin(Emit *e, int stage, int lanes)
+{
+    e->stage = stage;
+    e->lanes = lanes;
+    e->body++;
+}
+
+/* ---- loads ---- */
+
+static void
+put_address(Emit *e, const Operand *o, int32_t number, Text *out)
+{
+    int row = e->kernel->nloops - 1;
+    if (o->stride[row] == STRIDE_UNIT)
+        text_printf(out, "r%d + %s * %d", number, e->position, (int)dtype_size(o->dtype));
+    else if (o->stride[row] == STRIDE_ZERO)
+        text_printf(out, "r%d", number);
+    else
+        text_printf(out, "r%d + %s * n%d", number, e->position, o->stride[row]);
+}
+
+static void
+put_from_memory(Emit *e, DType dtype, const Text *address, bool unit, int stride_size, Text *out)
+{
+    DType stored = dtype == DT_BOOL ? DT_U8 : dtype;
+    if (e->lanes == 1) {
+        text_put(out, "*(const ");
+        prelude_memory(e->prelude, dtype, 1, out);
+        text_printf(out, " *)(%s)", address->data);
+    }
+    else if (unit) {
+        text_put(out, "*(const ");
+        prelude_memory(e->prelude, stored, e->lanes, out);
+        text_printf(out, " *)(%s)%s", address->data, dtype == DT_BOOL ? " != 0" : "");
+    }
+    else {
+        prelude_gather(e->prelude, stored, e->lanes, out);
+        text_printf(out, "(%s, n%d)%s", address->data, stride_size, dtype == DT_BOOL ? " != 0" : "");
+    }
+}
+
+static void
+declare(Emit *e, int32_t at, Text *line)
+{
+    const Instr *v = instr_at(e, at);
+    DType dtype = v->dtype;
+    if (dtype == DT_BOOL && e->lanes > 1) dtype = mask_dtype(e->mask_bytes[at]);
+    text_put(line, "const ");
+    prelude_type(e->prelude, dtype, e->lanes, line);
+    text_printf(line, " v%d = ", at);
+}
+
+static void
+finish_line(Emit *e, int32_t at, Text *line)
+{
+    const Instr *v = instr_at(e, at);
+    text_put(line, ";");
+    if (e->comments && v->kind != INSTR_CONST && v->node != NO_NODE) {
+        const Node *node = graph_node(e->graph, v->node);
+        if (node->line > 0)
+            text_printf(line, " /* %s:%d %s */",
+                        node->file >= 0 && node->file < e->graph->files.len
+                            ? e->graph->files.at[node->file]
+                            : "",
+                        node->line, op_info(node->op)->name);
+    }
+    emit_line(e, "%s", line->data ? line->data : "");
+    text_free(line);
+}
+
+static void
+load_operand(Emit *e, int32_t at, int32_t number)
+{
+    const Operand *o = &e->kernel->operands.at[number];
+    int stride = o->stride[e->kernel->nloops - 1];
+    Text line = {0}, address = {0};
+    e->mask_bytes[at] = 1;
+    put_address(e, o, number, &address);
+    declare(e, at, &line);
+    put_from_memory(e, instr_at(e, at)->dtype, &address, stride == STRIDE_UNIT, stride, &line);
+    finish_line(e, at, &line);
+    text_free(&address);
+}
+
+static void
+load_scratch(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    Text line = {0}, address = {0};
+    e->mask_bytes[at] = 1;
+    text_printf(&address, "t%d + %s * %d", v->slot, e->position, (int)dtype_size(v->dtype));
+    declare(e, at, &line);
+    put_from_memory(e, v->dtype, &address, true, 0, &line);
+    finish_line(e, at, &line);
+    text_free(&address);
+}
+
+/* ---- operations ---- */
+
+void
+body_name(Emit *e, int32_t at, Text *out)
+{
+    if (!is_row_value(e, at)) {
+        text_printf(out, "v%d", at);
+        return;
+    }
+    if (e->lanes == 1) {
+        text_printf(out, "s%d", at);
+        return;
+    }
+    const Instr *v = instr_at(e, at);
+    if (v->dtype == DT_BOOL) {
+        prelude_splat(e->prelude, DT_I8, e->lanes, out);
+        text_printf(out, "(-(s%d != 0))", at);
+        return;
+    }
+    prelude_splat(e->prelude, v->dtype, e->lanes, out);
+    text_printf(out, "(s%d)", at);
+}
+
+static int
+mask_width(const Emit *e, int32_t at)
+{
+    return is_row_value(e, at) ? 1 : e->mask_bytes[at];
+}
+
+void
+body_mask(Emit *e, int32_t at, int bytes, Text *out)
+{
+    if (e->lanes == 1 || mask_width(e, at) == bytes) {
+        body_name(e, at, out);
+        return;
+    }
+    text_put(out, "__builtin_convertvector(");
+    body_name(e, at, out);
+    text_put(out, ", ");
+    prelude_type(e->prelude, mask_dtype(bytes), e->lanes, out);
+    text_put(out, ")");
+}
+
+static void
+put_argument(Emit *e, const Instr *v, int k, int mask, Text *out)
+{
+    if (instr_at(e, v->args[k])->dtype == DT_BOOL)
+        body_mask(e, v->args[k], mask, out);
+    else
+        body_name(e, v->args[k], out);
+}
+
+/* The op table's expression: $0 $1 $2 are arguments, a name before '(' is a helper. */
+static void
+put_template(Emit *e, const Instr *v, const char *c, int mask, Text *out)
+{
+    for (const char *at = c; *at;) {
+        size_t length = 0;
+        while ((at[length] >= 'a' && at[length] <= 'z') || at[length] == '_' ||
+               (length > 0 && at[length] >= '0' && at[length] <= '9'))
+            length++;
+        if (length > 0 && at[length] == '(') {
+            char name[32];
+            snprintf(name, sizeof name, "%.*s", (int)length, at);
+            prelude_use(e->prelude, name, v->from, e->lanes, out);
+            at += length;
+        }
+        else if (*at == '$' && at[1] >= '0' && at[1] <= '9') {
+            put_argument(e, v, at[1] - '0', mask, out);
+            at += 2;
+        }
+        else
+            text_printf(out, "%c", *at++);
+    }
+}
+
+/* Booleans in vectors are masks, so their operations are those of bits. */
+static void
+put_mask_operation(Emit *e, const Instr *v, int mask, Text *out)
+{
+    char name[32];
+    const char *c = op_info(v->op)->c, *paren = strchr(c, '(');
+    const char *text;
+    if (paren != NULL) {
+        snprintf(name, sizeof name, "%.*s", (int)(paren - c), c);
+        text = prelude_mask_text(name);
+    }
+    else
+        text = v->op == OP_bitwise_and ? "a & b" : v->op == OP_bitwise_or ? "a | b"
+             : v->op == OP_bitwise_xor ? "a ^ b" : "a";
+    if (v->op == OP_where) text = "(a & b) | (~a & c)";
+    bool swapped = strstr(c, "$1, $0") != NULL;
+    for (; text != NULL && *text; text++) {
+        if (*text < 'a' || *text > 'c') {
+            text_printf(out, "%c", *text);
+            continue;
+        }
+        int k = *text - 'a';
+        body_mask(e, v->args[swapped ? 1 - k : k], mask, out);
+    }
+    if (text == NULL) e->prelude->missing = op_info(v->op)->name;
+}
+
+static void
+put_cast(Emit *e, const Instr *v, Text *out)
+{
+    int32_t arg = v->args[0];
+    if (e->lanes == 1 || (v->from != DT_BOOL && v->dtype != DT_BOOL)) {
+        prelude_cast(e->prelude, v->from, v->dtype, e->lanes, out);
+        text_put(out, "(");
+        body_name(e, arg, out);
+        text_put(out, ")");
+    }
+    else if (v->dtype == DT_BOOL) {
+        text_put(out, "(");
+        body_name(e, arg, out);
+        text_put(out, " != 0)");
+    }
+    else { /* a mask's lanes are -1: negated they count */
+        text_put(out, "__builtin_convertvector(-");
+        body_mask(e, arg, (int)dtype_size(v->dtype), out);
+        text_put(out, ", ");
+        prelude_type(e->prelude, v->dtype, e->lanes, out);
+        text_put(out, ")");
+    }
+}
+
+static void
+put_operation(Emit *e, const Instr *v, int mask, Text *out)
+{
+    if (v->op == OP_cast)
+        put_cast(e, v, out);
+    else if (e->lanes > 1 && v->from == DT_BOOL)
+        put_mask_operation(e, v, mask, out);
+    else if (v->op == OP_where && e->lanes == 1) {
+        text_put(out, "(");
+        body_name(e, v->args[0], out);
+        text_put(out, " ? ");
+        body_name(e, v->args[1], out);
+        text_put(out, " : ");
+        body_name(e, v->args[2], out);
+        text_put(out, ")");
+    }
+    else
+        put_template(e, v, op_info(v->op)->c, mask, out);
+}
+
+static void
+put_constant(Emit *e, const Instr *v, Text *out)
+{
+    double d;
+    float f;
+    (void)e;
+    switch (v->dtype) {
+    case DT_F32:
+        memcpy(&f, v->bits, sizeof f);
+        if (f == f && f - f == 0)
+            text_printf(out, "%af", (double)f);
+        else
+            text_printf(out, "((union { unsigned u; float f; }){0x%xu}).f", (unsigned)v->bits[0]);
+        return;
+    case DT_F64:
+        memcpy(&d, v->bits, sizeof d);
+        if (d == d && d - d == 0)
+            text_printf(out, "%a", d);
+        else
+            text_printf(out, "((union { unsigned long long u; double f; }){0x%llxull}).f",
+                        (unsigned long long)v->bits[0]);
+        return;
+    case DT_F16:
+        text_printf(out, "{0x%x}", (unsigned)v->bits[0]);
+        return;
+    case DT_C64: {
+        float parts[2];
+        memcpy(parts, v->bits, sizeof parts);
+        text_printf(out, "{%a, %a}", (double)parts[0], (double)parts[1]);
+        return;
+    }
+    case DT_C128: {
+        double parts[2];
+        memcpy(parts, v->bits, sizeof parts);
+        text_printf(out, "{%a, %a}", parts[0], parts[1]);
+        return;
+    }
+    default:
+        text_printf(out, "(%s)0x%llxull", dtype_name(v->dtype), (unsigned long long)v->bits[0]);
+    }
+}
+
+/* The width that the operation's masks have: that of its dtype, or for booleans the first one's. */
+static int
+operation_mask(const Emit *e, const Instr *v)
+{
+    if (v->from != DT_BOOL) return (int)dtype_size(v->from);
+    int width = 1;
+    for (int k = 0; k < v->nargs; k++)
+        if (mask_width(e, v->args[k]) > width) width = mask_width(e, v->args[k]);
+    return width;
+}
+
+static bool
+rests_in_memory(const Emit *e, const Instr *v)
+{
+    return v->home != HOME_NONE && (v->stage < e->stage || v->kind == INSTR_CALL);
+}
+
+void
+body_value(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    if (e->mark[at] == e->body || is_row_value(e, at)) return;
+    e->mark[at] = e->body;
+    if (v->kind == INSTR_LOAD) {
+        load_operand(e, at, v->operand);
+        return;
+    }
+    if (rests_in_memory(e, v)) {
+        if (v->home == HOME_OPERAND) load_operand(e, at, v->slot);
+        else load_scratch(e, at);
+        return;
+    }
+    for (int k = 0; k < v->nargs; k++) body_value(e, v->args[k]);
+    int mask = v->kind == INSTR_OP ? operation_mask(e, v) : 1;
+    e->mask_bytes[at] = (uint8_t)mask;
+    Text line = {0};
+    declare(e, at, &line);
+    if (v->kind == INSTR_INDEX) {
+        text_printf(&line, "base + %s", e->position);
+        if (e->lanes > 1) {
+            text_put(&line, " + (");
+            prelude_type(e->prelude, DT_I64, e->lanes, &line);
+            text_put(&line, "){");
+            for (int i = 0; i < e->lanes; i++) text_printf(&line, i ? ", %d" : "%d", i);
+            text_put(&line, "}");
+        }
+    }
+    else
+        put_operation(e, v, mask, &line);
+    finish_line(e, at, &line);
+}
+
+/* ---- stores ---- */
+
+static void
+put_store(Emit *e, int32_t value, const Text *address, bool unit, int stride_size)
+{
+    DType dtype = instr_at(e, value)->dtype;
+    DType stored = dtype == DT_BOOL && e->lanes > 1 ? DT_I8 : dtype;
+    Text line = {0};
+    if (unit || e->lanes == 1) {
+        text_put(&line, "*(");
+        prelude_memory(e->prelude, stored, e->lanes, &line);
+        text_printf(&line, " *)(%s) = ", address->data);
+    }
+    else {
+        prelude_scatter(e->prelude, stored, e->lanes, &line);
+        text_printf(&line, "(%s, n%d, ", address->data, stride_size);
+    }
+    if (dtype == DT_BOOL && e->lanes > 1) {
+        text_put(&line, "-");
+        body_mask(e, value, 1, &line);
+    }
+    else
+        body_name(e, value, &line);
+    text_put(&line, unit || e->lanes == 1 ? ";" : ");");
+    emit_line(e, "%s", line.data);
+    text_free(&line);
+}
+
+void
+body_store(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    const Operand *o = &e->kernel->operands.at[v->operand];
+    int stride = o->stride[e->kernel->nloops - 1];
+    Text address = {0};
+    body_value(e, v->args[0]);
+    put_address(e, o, v->operand, &address);
+    put_store(e, v->args[0], &address, stride == STRIDE_UNIT, stride);
+    text_free(&address);
+}
+
+/* ---- once and per row ---- */
+
+void
+scalar_value(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    Text line = {0};
+    int lanes = e->lanes;
+    e->lanes = 1;
+    if (v->kind == INSTR_STORE) {
+        text_put(&line, "*(");
+        prelude_memory(e->prelude, v->dtype, 1, &line);
+        text_printf(&line, " *)r%d = s%d", v->operand, v->args[0]);
+    }
+    else {
+        text_put(&line, "const ");
+        prelude_type(e->prelude, v->dtype, 1, &line);
+        text_printf(&line, " s%d = ", at);
+        if (v->kind == INSTR_LOAD) {
+            text_put(&line, "*(const ");
+            prelude_memory(e->prelude, v->dtype, 1, &line);
+            text_printf(&line, " *)%c%d", v->level == LEVEL_ONCE ? 'q' : 'r', v->operand);
+        }
+        else if (v->kind == INSTR_CONST)
+            put_constant(e, v, &line);
+        else
+            put_operation(e, v, 1, &line);
+    }
+    finish_line(e, at, &line);
+    e->lanes = lanes;
+}
+
+/* ---- for block calls ---- */
+
+static void
+operand_memory(Emit *e, int32_t number, Text *pointer, Text *stride)
+{
+    const Operand *o = &e->kernel->operands.at[number];
+    int row = o->stride[e->kernel->nloops - 1];
+    text_printf(pointer, "r%d", number);
+    if (row == STRIDE_UNIT)
+        text_printf(stride, "%d", (int)dtype_size(o->dtype));
+    else if (row == STRIDE_ZERO)
+        text_put(stride, "0");
+    else
+        text_printf(stride, "n%d", row);
+}
+
+void
+memory_pointer(Emit *e, int32_t at, Text *pointer, Text *stride)
+{
+    const Instr *v = instr_at(e, at);
+    if (v->kind == INSTR_LOAD && v->level == LEVEL_ELEMENT)
+        operand_memory(e, v->operand, pointer, stride);
+    else if (is_row_value(e, at)) {
+        text_printf(pointer, "(char *)&s%d", at);
+        text_put(stride, "0");
+    }
+    else if (v->home == HOME_OPERAND)
+        operand_memory(e, v->slot, pointer, stride);
+    else {
+        text_printf(pointer, "t%d", v->slot);
+        text_printf(stride, "%d", (int)dtype_size(v->dtype));
+    }
+}

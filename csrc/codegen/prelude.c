@@ -1,0 +1,557 @@
+/* Helper functions of generated code, printed only where used, so that a file stays tiny.
+
+   A row gives a helper for a class of dtypes as one C expression for scalars and one for vectors
+   (NULL: lane by lane).  In the texts
+     a b c   arguments              T  the type: f32 or f32x16     S  the scalar type
+     M       signed integers of the same width: comparisons give lanes of -1 and 0
+     U       unsigned ones          N( another helper of the same dtype: N(maximum)(a, b)
+   Vector booleans are such masks; scalar ones are 0 or 1.  Comparisons never signal on quiet NaN:
+   unordered lanes are zeroed before an ordered comparison. */
+#include "prelude.h"
+
+typedef enum { C_BOOL = 1, C_SIGNED = 2, C_UNSIGNED = 4, C_FLOAT = 8 } Class;
+enum { C_INTEGER = C_SIGNED | C_UNSIGNED, C_NUMBER = C_INTEGER | C_FLOAT };
+
+typedef struct {
+    const char *name;
+    unsigned classes;
+    int arity;
+    bool compares; /* the result is a mask, or 0 and 1 */
+    const char *scalar, *vector;
+} Helper;
+
+static const Helper helpers[] = {
+    {"add", C_NUMBER, 2, false, "(T)(a + b)", "a + b"},
+    {"add", C_BOOL, 2, true, "a | b", "a | b"},
+    {"sub", C_NUMBER, 2, false, "(T)(a - b)", "a - b"},
+    {"mul", C_NUMBER, 2, false, "(T)(a * b)", "a * b"},
+    {"mul", C_BOOL, 2, true, "a & b", "a & b"},
+    {"div", C_FLOAT, 2, false, "a / b", "a / b"},
+    {"neg", C_NUMBER, 1, false, "(T)-a", "-a"},
+    {"recip", C_FLOAT, 1, false, "1 / a", "1 / a"},
+    {"absolute", C_FLOAT, 1, false, "ABS(a)", "(T)((U)a << 1 >> 1)"},
+    {"absolute", C_SIGNED, 1, false, "(T)(a < 0 ? -a : a)", "N(select)(a < 0, -a, a)"},
+    {"absolute", C_UNSIGNED | C_BOOL, 1, false, "a", "a"},
+    {"sign", C_FLOAT, 1, false,
+     "__builtin_isgreater(a, 0) ? 1 : __builtin_isless(a, 0) ? -1 : a == 0 ? 0 : a", NULL},
+    {"sign", C_SIGNED, 1, false, "(T)((a > 0) - (a < 0))", "(T)((a < 0) - (a > 0))"},
+    {"sign", C_UNSIGNED, 1, false, "a > 0", "(T)-(a > 0)"},
+    {"sqrt", C_FLOAT, 1, false, "SQRT(a)", "VSQRT"},
+    {"floor", C_FLOAT, 1, false, "FLOOR(a)", "VROUND(1)"},
+    {"ceil", C_FLOAT, 1, false, "CEIL(a)", "VROUND(2)"},
+    {"trunc", C_FLOAT, 1, false, "TRUNC(a)", "VROUND(3)"},
+    {"rint", C_FLOAT, 1, false, "RINT(a)", "VROUND(4)"},
+    {"copysign", C_FLOAT, 2, false, "COPYSIGN(a, b)",
+     "(T)(((U)a << 1 >> 1) | ((U)b >> BITS << BITS))"},
+    /* NumPy loops_minmax.dispatch.c.src: NaN wins, the first one's; of equal zeros the second */
+    {"maximum", C_FLOAT, 2, false, "a != a ? a : __builtin_isgreater(a, b) ? a : b",
+     "N(select)((a != a) | N(less)(b, a), a, b)"},
+    {"minimum", C_FLOAT, 2, false, "a != a ? a : __builtin_isless(a, b) ? a : b",
+     "N(select)((a != a) | N(less)(a, b), a, b)"},
+    {"maximum", C_INTEGER, 2, false, "a > b ? a : b", "N(select)((M)(a > b), a, b)"},
+    {"minimum", C_INTEGER, 2, false, "a < b ? a : b", "N(select)((M)(a < b), a, b)"},
+    {"maximum", C_BOOL, 2, true, "a | b", "a | b"},
+    {"minimum", C_BOOL, 2, true, "a & b", "a & b"},
+    /* NumPy clip.cpp: min(max(x, lo), hi), a NaN on the left stays */
+    {"clip", C_FLOAT | C_INTEGER, 3, false, "N(minimum)(N(maximum)(a, b), c)",
+     "N(minimum)(N(maximum)(a, b), c)"},
+    {"floordiv", C_SIGNED, 2, false,
+     "b == 0 ? raise_divide() : b == -1 ? (T)(a == MIN ? raise_overflow(), a : -a) : "
+     "(T)(a / b - (a % b != 0 && (a < 0) != (b < 0)))", NULL},
+    {"floordiv", C_UNSIGNED, 2, false, "b == 0 ? raise_divide() : (T)(a / b)", NULL},
+    {"floormod", C_SIGNED, 2, false,
+     "b == 0 ? raise_divide() : b == -1 ? 0 : "
+     "(T)(a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0))", NULL},
+    {"floormod", C_UNSIGNED, 2, false, "b == 0 ? raise_divide() : (T)(a % b)", NULL},
+    {"invert", C_INTEGER, 1, false, "(T)~a", "~a"},
+    {"invert", C_BOOL, 1, true, "!a", "~a"},
+    {"shl", C_INTEGER, 2, false, "(U)b < WIDTH ? (T)((U)a << b) : 0",
+     "(T)((M)((U)b < WIDTH) & (M)((U)a << ((U)b & (WIDTH - 1))))"},
+    {"shr", C_UNSIGNED, 2, false, "b < WIDTH ? (T)(a >> b) : 0",
+     "(T)((M)(b < WIDTH) & (M)(a >> (b & (WIDTH - 1))))"},
+    {"shr", C_SIGNED, 2, false, "(T)(a >> ((U)b < WIDTH ? b : WIDTH - 1))",
+     "a >> N(select)((M)((U)b < WIDTH), b, (T){} + (WIDTH - 1))"},
+    {"signbit", C_FLOAT, 1, true, "SIGNBIT(a) != 0", "(M)a < 0"},
+    {"isnan", C_FLOAT, 1, true, "a != a", "a != a"},
+    {"isinf", C_FLOAT, 1, true, "ABS(a) == INFINITY", "(T)((U)a << 1 >> 1) == INFINITY"},
+    {"isfinite", C_FLOAT, 1, true, "__builtin_isless(ABS(a), INFINITY)",
+     "(a == a) & ((T)((U)a << 1 >> 1) != INFINITY)"},
+    {"conjugate", C_NUMBER, 1, false, "a", "a"},
+    {"equal", C_NUMBER, 2, true, "a == b", "(M)(a == b)"},
+    {"not_equal", C_NUMBER, 2, true, "a != b", "(M)(a != b)"},
+    {"less", C_INTEGER, 2, true, "a < b", "(M)(a < b)"},
+    {"less_equal", C_INTEGER, 2, true, "a <= b", "(M)(a <= b)"},
+    {"less", C_FLOAT, 2, true, "__builtin_isless(a, b)",
+     "((T)((M)a & N(ordered)(a, b)) < (T)((M)b & N(ordered)(a, b))) & N(ordered)(a, b)"},
+    {"less_equal", C_FLOAT, 2, true, "__builtin_islessequal(a, b)",
+     "((T)((M)a & N(ordered)(a, b)) <= (T)((M)b & N(ordered)(a, b))) & N(ordered)(a, b)"},
+    {"ordered", C_FLOAT, 2, true, "a == a && b == b", "(a == a) & (b == b)"},
+    {"equal", C_BOOL, 2, true, "a == b", "~(a ^ b)"},
+    {"not_equal", C_BOOL, 2, true, "a != b", "a ^ b"},
+    {"less", C_BOOL, 2, true, "a < b", "~a & b"},
+    {"less_equal", C_BOOL, 2, true, "a <= b", "~a | b"},
+    {"logical_and", C_BOOL, 2, true, "a & b", "a & b"},
+    {"logical_or", C_BOOL, 2, true, "a | b", "a | b"},
+    {"logical_xor", C_BOOL, 2, true, "a ^ b", "a ^ b"},
+    {"logical_not", C_BOOL, 1, true, "!a", "~a"},
+};
+
+/* ---- names ---- */
+
+DType
+mask_dtype(int bytes)
+{
+    return bytes == 1 ? DT_I8 : bytes == 2 ? DT_I16 : bytes == 4 ? DT_I32 : DT_I64;
+}
+
+static Class
+class_of(DType dtype)
+{
+    if (dtype == DT_BOOL) return C_BOOL;
+    if (dtype_is_integer(dtype)) return dtype_is_signed(dtype) ? C_SIGNED : C_UNSIGNED;
+    return C_FLOAT;
+}
+
+static DType
+unsigned_dtype(DType dtype)
+{
+    switch (dtype_size(dtype)) {
+    case 1: return DT_U8;
+    case 2: return DT_U16;
+    case 4: return DT_U32;
+    default: return DT_U64;
+    }
+}
+
+static void
+put_type(Text *out, DType dtype, int lanes)
+{
+    if (lanes == 1)
+        text_put(out, dtype_name(dtype));
+    else
+        text_printf(out, "%sx%d", dtype_name(dtype), lanes);
+}
+
+/* True the first time that `key` is asked for. */
+static bool
+first_use(Prelude *p, const char *key)
+{
+    char marked[96];
+    snprintf(marked, sizeof marked, ";%s;", key);
+    if (p->done.data != NULL && strstr(p->done.data, marked) != NULL) return false;
+    text_put(&p->done, marked);
+    return true;
+}
+
+static const char *
+c_type(DType dtype)
+{
+    static const char *const names[] = {
+        [DT_BOOL] = "unsigned char", [DT_I8] = "signed char", [DT_I16] = "short",
+        [DT_I32] = "int", [DT_I64] = "__INT64_TYPE__", [DT_U8] = "unsigned char",
+        [DT_U16] = "unsigned short", [DT_U32] = "unsigned", [DT_U64] = "__UINT64_TYPE__",
+        [DT_F16] = "struct { unsigned short bits; }", [DT_F32] = "float", [DT_F64] = "double",
+        [DT_C64] = "struct { float re, im; }", [DT_C128] = "struct { double re, im; }",
+    };
+    return names[dtype];
+}
+
+static void
+define_type(Prelude *p, DType dtype, int lanes)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%sx%d", dtype_name(dtype), lanes);
+    if (!first_use(p, key)) return;
+    if (lanes == 1) {
+        text_printf(p->head, "typedef %s %s;\n", c_type(dtype), dtype_name(dtype));
+        text_printf(p->head, "typedef %s %sm __attribute__((aligned(1), may_alias));\n",
+                    dtype_name(dtype), dtype_name(dtype));
+        return;
+    }
+    define_type(p, dtype, 1);
+    int bytes = lanes * (int)dtype_size(dtype);
+    text_printf(p->head, "typedef %s %s __attribute__((vector_size(%d)));\n", dtype_name(dtype),
+                key, bytes);
+    text_printf(p->head,
+                "typedef %s %sm __attribute__((vector_size(%d), aligned(1), may_alias));\n",
+                dtype_name(dtype), key, bytes);
+}
+
+void
+prelude_type(Prelude *p, DType dtype, int lanes, Text *out)
+{
+    define_type(p, dtype, lanes);
+    put_type(out, dtype, lanes);
+}
+
+void
+prelude_memory(Prelude *p, DType dtype, int lanes, Text *out)
+{
+    prelude_type(p, dtype, lanes, out);
+    text_put(out, "m");
+}
+
+void
+prelude_begin(Prelude *p)
+{
+    text_put(p->head, "#define INLINE static inline __attribute__((always_inline))\n");
+}
+
+/* ---- vector texts that need the machine ---- */
+
+/* Square roots and roundings of vectors are target builtins in GCC 12; pieces of the machine's
+   width, lane by lane where there is none. */
+static void
+put_machine(Prelude *p, Text *out, const char *what, DType dtype, int lanes, int mode)
+{
+    int bytes = lanes * (int)dtype_size(dtype);
+    const char *s = dtype == DT_F32 ? "ps" : "pd";
+    bool root = strcmp(what, "VSQRT") == 0;
+    if (bytes == 64 && p->vector_bytes == 64) {
+        if (root)
+            text_printf(out, "(T)__builtin_ia32_sqrt%s512_mask(a, a, -1, 4)", s);
+        else
+            text_printf(out, "(T)__builtin_ia32_rndscale%s_mask(a, %d, a, -1, 4)", s,
+                        mode == 4 ? 4 : 8 + mode);
+    }
+    else if (bytes == 32 && p->vector_bytes >= 32) {
+        if (root)
+            text_printf(out, "(T)__builtin_ia32_sqrt%s256(a)", s);
+        else
+            text_printf(out, "(T)__builtin_ia32_round%s256(a, %d)", s, mode == 4 ? 4 : 8 + mode);
+    }
+    else
+        text_put(out, "LANES");
+}
+
+/* ---- helper definitions ---- */
+
+static const Helper *
+find_helper(const char *name, size_t length, DType dtype)
+{
+    for (int i = 0; i < COUNT_OF(helpers); i++)
+        if (strlen(helpers[i].name) == length && strncmp(helpers[i].name, name, length) == 0 &&
+            (helpers[i].classes & class_of(dtype)))
+            return &helpers[i];
+    return NULL;
+}
+
+static void define_helper(Prelude *p, const char *name, DType dtype, int lanes);
+
+typedef struct {
+    const char *word;
+    const char *f32, *f64;
+} Word;
+
+static const Word words[] = {
+    {"ABS", "__builtin_fabsf", "__builtin_fabs"},
+    {"SQRT", "__builtin_sqrtf", "__builtin_sqrt"},
+    {"FLOOR", "__builtin_floorf", "__builtin_floor"},
+    {"CEIL", "__builtin_ceilf", "__builtin_ceil"},
+    {"TRUNC", "__builtin_truncf", "__builtin_trunc"},
+    {"RINT", "__builtin_rintf", "__builtin_rint"},
+    {"COPYSIGN", "__builtin_copysignf", "__builtin_copysign"},
+    {"SIGNBIT", "__builtin_signbitf", "__builtin_signbit"},
+    {"INFINITY", "__builtin_inff()", "__builtin_inf()"},
+    {"BITS", "31", "63"},
+};
+
+static bool
+put_word(Prelude *p, Text *out, const char *word, size_t length, DType dtype, int lanes)
+{
+    char text[24];
+    if (length >= sizeof text) return false;
+    memcpy(text, word, length);
+    text[length] = 0;
+    for (int i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(words[i].word, text) == 0) {
+            text_put(out, dtype == DT_F32 ? words[i].f32 : words[i].f64);
+            return true;
+        }
+    if (strcmp(text, "T") == 0)
+        prelude_type(p, dtype, lanes, out);
+    else if (strcmp(text, "M") == 0)
+        prelude_type(p, mask_dtype((int)dtype_size(dtype)), lanes, out);
+    else if (strcmp(text, "U") == 0)
+        prelude_type(p, unsigned_dtype(dtype), lanes, out);
+    else if (strcmp(text, "WIDTH") == 0)
+        text_printf(out, "%d", 8 * (int)dtype_size(dtype));
+    else if (strcmp(text, "MIN") == 0)
+        text_printf(out, "((T)((u64)1 << %d))", 8 * (int)dtype_size(dtype) - 1);
+    else
+        return false;
+    return true;
+}
+
+/* A text of the table with its words replaced. */
+static void
+put_body(Prelude *p, Text *out, const char *body, DType dtype, int lanes)
+{
+    for (const char *at = body; *at;) {
+        if (strncmp(at, "N(", 2) == 0) {
+            const char *end = strchr(at, ')');
+            char name[24];
+            snprintf(name, sizeof name, "%.*s", (int)(end - at - 2), at + 2);
+            prelude_use(p, name, dtype, lanes, out);
+            at = end + 1;
+            continue;
+        }
+        size_t length = 0;
+        while ((at[length] >= 'A' && at[length] <= 'Z')) length++;
+        bool inside = at > body && (at[-1] == '_' || (at[-1] >= 'a' && at[-1] <= 'z'));
+        if (length > 0 && !inside && put_word(p, out, at, length, dtype, lanes)) {
+            at += length;
+            continue;
+        }
+        text_printf(out, "%c", *at++);
+    }
+}
+
+const char *
+prelude_mask_text(const char *name)
+{
+    const Helper *h = find_helper(name, strlen(name), DT_BOOL);
+    return h == NULL ? NULL : h->vector;
+}
+
+static void
+put_signature(Prelude *p, Text *out, const char *name, int arity, bool compares, DType dtype,
+              int lanes)
+{
+    DType result = dtype;
+    if (compares) result = lanes == 1 ? DT_BOOL : mask_dtype((int)dtype_size(dtype));
+    Text line = {0};
+    text_put(&line, "INLINE ");
+    prelude_type(p, result, lanes, &line);
+    text_printf(&line, " %s_", name);
+    put_type(&line, dtype, lanes);
+    for (int i = 0; i < arity; i++) {
+        text_put(&line, i ? ", " : "(");
+        prelude_type(p, dtype, lanes, &line);
+        text_printf(&line, " %c", 'a' + i);
+    }
+    text_put(&line, ")");
+    text_put(out, line.data ? line.data : "");
+    text_free(&line);
+}
+
+static void
+define_lanewise(Prelude *p, const Helper *h, DType dtype, int lanes)
+{
+    Text text = {0};
+    put_signature(p, &text, h->name, h->arity, h->compares, dtype, lanes);
+    text_put(&text, " { ");
+    prelude_type(p, h->compares ? mask_dtype((int)dtype_size(dtype)) : dtype, lanes, &text);
+    text_printf(&text, " r; for (int i = 0; i < %d; i++) r[i] = %s", lanes, h->compares ? "-" : "");
+    prelude_use(p, h->name, dtype, 1, &text);
+    for (int i = 0; i < h->arity; i++) text_printf(&text, "%s%c[i]", i ? ", " : "(", 'a' + i);
+    text_put(&text, "); return r; }\n");
+    text_put(p->head, text.data ? text.data : "");
+    text_free(&text);
+}
+
+static void
+define_raise(Prelude *p)
+{
+    if (!first_use(p, "raise")) return;
+    define_type(p, DT_U64, 1);
+    text_put(p->head, "static __attribute__((noinline)) int raise_divide(void) "
+                      "{ volatile double z = 0, r = 1 / z; (void)r; return 0; }\n"
+                      "static __attribute__((noinline, unused)) int raise_overflow(void) "
+                      "{ volatile double z = 1e300, r = z * z; (void)r; return 0; }\n");
+}
+
+/* Choice by mask is bits: the condition is a mask of the same width (vectors), or 0 and 1. */
+static void
+define_select(Prelude *p, DType dtype, int lanes)
+{
+    Text text = {0};
+    text_put(&text, "INLINE ");
+    prelude_type(p, dtype, lanes, &text);
+    text_put(&text, " select_");
+    put_type(&text, dtype, lanes);
+    text_put(&text, "(");
+    DType mask = lanes == 1 ? DT_BOOL : mask_dtype((int)dtype_size(dtype));
+    prelude_type(p, mask, lanes, &text);
+    text_put(&text, " m, ");
+    put_body(p, &text, lanes == 1 ? "T a, T b) { return m ? a : b; }\n"
+                                  : "T a, T b) { return (T)((m & (M)a) | (~m & (M)b)); }\n",
+             dtype, lanes);
+    text_put(p->head, text.data ? text.data : "");
+    text_free(&text);
+}
+
+static void
+define_helper(Prelude *p, const char *name, DType dtype, int lanes)
+{
+    const Helper *h = find_helper(name, strlen(name), dtype);
+    if (h == NULL) {
+        p->missing = name;
+        return;
+    }
+    if (strstr(h->scalar, "raise_") != NULL) define_raise(p);
+    Text text = {0}, machine = {0};
+    const char *body = lanes == 1 ? h->scalar : h->vector;
+    if (body != NULL && body[0] == 'V') {
+        put_machine(p, &machine, strncmp(body, "VROUND", 6) == 0 ? "VROUND" : body, dtype, lanes,
+                    body[7] - '0');
+        body = machine.data != NULL && strcmp(machine.data, "LANES") != 0 ? machine.data : NULL;
+    }
+    if (body == NULL)
+        define_lanewise(p, h, dtype, lanes);
+    else {
+        put_signature(p, &text, name, h->arity, h->compares, dtype, lanes);
+        text_put(&text, " { return ");
+        put_body(p, &text, body, dtype, lanes);
+        text_put(&text, "; }\n");
+        text_put(p->head, text.data ? text.data : "");
+    }
+    text_free(&text);
+    text_free(&machine);
+}
+
+void
+prelude_use(Prelude *p, const char *name, DType dtype, int lanes, Text *out)
+{
+    char key[64];
+    if (lanes == 1)
+        snprintf(key, sizeof key, "%s_%s", name, dtype_name(dtype));
+    else
+        snprintf(key, sizeof key, "%s_%sx%d", name, dtype_name(dtype), lanes);
+    if (first_use(p, key)) {
+        if (strcmp(name, "select") == 0)
+            define_select(p, dtype, lanes);
+        else
+            define_helper(p, name, dtype, lanes);
+    }
+    text_put(out, key);
+}
+
+void
+prelude_splat(Prelude *p, DType dtype, int lanes, Text *out)
+{
+    char key[64];
+    snprintf(key, sizeof key, "splat_%sx%d", dtype_name(dtype), lanes);
+    if (first_use(p, key)) {
+        define_type(p, dtype, lanes);
+        text_printf(p->head, "INLINE %sx%d %s(%s a) { return (%sx%d){", dtype_name(dtype), lanes,
+                    key, dtype_name(dtype), dtype_name(dtype), lanes);
+        for (int i = 0; i < lanes; i++) text_put(p->head, i ? ", a" : "a");
+        text_put(p->head, "}; }\n");
+    }
+    text_put(out, key);
+}
+
+void
+prelude_gather(Prelude *p, DType dtype, int lanes, Text *out)
+{
+    char key[64];
+    const char *t = dtype_name(dtype);
+    snprintf(key, sizeof key, "gather_%sx%d", t, lanes);
+    if (first_use(p, key)) {
+        define_type(p, dtype, lanes);
+        text_printf(p->head, "INLINE %sx%d %s(const char *p, int64_t s) { return (%sx%d){", t, lanes,
+                    key, t, lanes);
+        for (int i = 0; i < lanes; i++)
+            text_printf(p->head, "%s*(const %sm *)(p + %d * s)", i ? ", " : "", t, i);
+        text_put(p->head, "}; }\n");
+    }
+    text_put(out, key);
+}
+
+void
+prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out)
+{
+    char key[64];
+    const char *t = dtype_name(dtype);
+    snprintf(key, sizeof key, "scatter_%sx%d", t, lanes);
+    if (first_use(p, key)) {
+        define_type(p, dtype, lanes);
+        text_printf(p->head, "INLINE void %s(char *p, int64_t s, %sx%d v) {", key, t, lanes);
+        for (int i = 0; i < lanes; i++)
+            text_printf(p->head, " *(%sm *)(p + %d * s) = v[%d];", t, i, i);
+        text_put(p->head, " }\n");
+    }
+    text_put(out, key);
+}
+
+/* ---- conversions ---- */
+
+/* As C compiled for plain x86-64 converts, which is what NumPy's own casts do: to narrow integers
+   through 32 bits, to u32 through 64, to u64 in two halves. */
+static const char *
+cast_scalar(DType from, DType to)
+{
+    bool narrow = dtype_size(to) < 4 && to != DT_BOOL;
+    if (to == DT_BOOL) return "a != 0";
+    if (!dtype_is_float(from) || dtype_is_float(to)) return "(T)a";
+    if (to == DT_U64)
+        return "a < 0x1p63 ? (u64)(i64)a : (u64)(i64)(a - (S)0x1p63) ^ ((u64)1 << 63)";
+    if (to == DT_U32) return "(T)(i64)a";
+    return narrow ? "(T)(int)a" : "(T)a";
+}
+
+static void
+put_cast_body(Prelude *p, Text *text, DType from, DType to, int lanes)
+{
+    if (lanes == 1) {
+        const char *body = cast_scalar(from, to);
+        if (to == DT_U64 || to == DT_U32) {
+            define_type(p, DT_I64, 1);
+            define_type(p, DT_U64, 1);
+        }
+        for (; *body; body++) {
+            if (*body == 'T') text_put(text, dtype_name(to));
+            else if (*body == 'S') text_put(text, dtype_name(from));
+            else text_printf(text, "%c", *body);
+        }
+        return;
+    }
+    bool to_integer = dtype_is_float(from) && dtype_is_integer(to);
+    text_put(text, "__builtin_convertvector(");
+    if (to_integer && dtype_size(to) < 4) {
+        text_put(text, "__builtin_convertvector(a, ");
+        prelude_type(p, DT_I32, lanes, text);
+        text_put(text, ")");
+    }
+    else if (to == DT_U32 && to_integer) {
+        text_put(text, "__builtin_convertvector(a, ");
+        prelude_type(p, DT_I64, lanes, text);
+        text_put(text, ")");
+    }
+    else
+        text_put(text, "a");
+    text_put(text, ", ");
+    prelude_type(p, to, lanes, text);
+    text_put(text, ")");
+}
+
+void
+prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
+{
+    char key[64], width[16] = "";
+    if (lanes > 1) snprintf(width, sizeof width, "x%d", lanes);
+    snprintf(key, sizeof key, "cast_%s_%s%s", dtype_name(from), dtype_name(to), width);
+    if (first_use(p, key)) {
+        Text text = {0};
+        text_put(&text, "INLINE ");
+        prelude_type(p, to, lanes, &text);
+        text_printf(&text, " %s(", key);
+        prelude_type(p, from, lanes, &text);
+        text_put(&text, " a) { ");
+        if (lanes > 1 && dtype_is_float(from) && to == DT_U64) {
+            prelude_type(p, to, lanes, &text);
+            text_printf(&text, " r; for (int i = 0; i < %d; i++) r[i] = ", lanes);
+            prelude_cast(p, from, to, 1, &text);
+            text_put(&text, "(a[i]); return r; }\n");
+        }
+        else {
+            text_put(&text, "return ");
+            put_cast_body(p, &text, from, to, lanes);
+            text_put(&text, "; }\n");
+        }
+        text_put(p->head, text.data ? text.data : "");
+        text_free(&text);
+    }
+    text_put(out, key);
+}

@@ -1,0 +1,33 @@
+/* Inside codegen/: the helper functions that op-table expressions name. */
+#ifndef PYCOMPILE_PRELUDE_H
+#define PYCOMPILE_PRELUDE_H
+
+#include "../graph/graph.h"
+
+/* Prints a call of helper `name` for `dtype` and `lanes` into the expression, and the helper's own
+   text, once, into the file's head.  `done` remembers which are printed. */
+typedef struct {
+    Text *head;
+    Text done;
+    int vector_bytes;
+    const char *missing; /* a helper that the table does not have for this dtype */
+} Prelude;
+
+void prelude_begin(Prelude *p);
+/* The name of a helper for these lanes, defined from now on: "add_f32x16". */
+void prelude_use(Prelude *p, const char *name, DType dtype, int lanes, Text *out);
+/* A helper for vector booleans, which are masks of whatever width: its text in a and b; or NULL. */
+const char *prelude_mask_text(const char *name);
+/* Conversion helper, "cast_f64_i32x8"; `lanes` > 1: vectors of equal length. */
+void prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out);
+void prelude_splat(Prelude *p, DType dtype, int lanes, Text *out);
+/* "f32x16", defined from now on; and its form for memory, "f32x16m" (any alignment, any alias). */
+void prelude_type(Prelude *p, DType dtype, int lanes, Text *out);
+void prelude_memory(Prelude *p, DType dtype, int lanes, Text *out);
+/* Strided access: gather_f32x16(p, stride), scatter_f32x16(p, stride, v). */
+void prelude_gather(Prelude *p, DType dtype, int lanes, Text *out);
+void prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out);
+/* The integer type of a comparison's lanes: -1 is true. */
+DType mask_dtype(int bytes);
+
+#endif

@@ -1,0 +1,171 @@
+/* Which operations have an exact C expression for a dtype, and which reductions have an order that
+   is known to be NumPy's.  Everything else is a block call into NumPy's own loop, or an extern
+   call: slower, and right by construction. */
+#include "schedule.h"
+
+static bool
+real_float(DType dtype)
+{
+    return dtype == DT_F32 || dtype == DT_F64;
+}
+
+static bool
+exact_bool(Op op)
+{
+    switch (op) {
+    case OP_add: case OP_multiply: case OP_maximum: case OP_minimum: case OP_logical_and:
+    case OP_logical_or: case OP_logical_xor: case OP_logical_not: case OP_bitwise_and:
+    case OP_bitwise_or: case OP_bitwise_xor: case OP_invert: case OP_equal: case OP_not_equal:
+    case OP_less: case OP_less_equal: case OP_greater: case OP_greater_equal: case OP_where:
+    case OP_cast: case OP_absolute:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool
+exact_integer(Op op)
+{
+    switch (op) {
+    case OP_subtract: case OP_negative: case OP_positive: case OP_sign: case OP_square:
+    case OP_floor_divide: case OP_remainder: case OP_clip: case OP_left_shift:
+    case OP_right_shift: case OP_conjugate:
+        return true;
+    default:
+        return exact_bool(op);
+    }
+}
+
+static bool
+exact_float(Op op)
+{
+    switch (op) {
+    case OP_add: case OP_subtract: case OP_multiply: case OP_divide: case OP_negative:
+    case OP_positive: case OP_absolute: case OP_sign: case OP_square: case OP_reciprocal:
+    case OP_sqrt: case OP_floor: case OP_ceil: case OP_trunc: case OP_rint: case OP_copysign:
+    case OP_maximum: case OP_minimum: case OP_clip: case OP_signbit: case OP_isnan: case OP_isinf:
+    case OP_isfinite: case OP_equal: case OP_not_equal: case OP_less: case OP_less_equal:
+    case OP_greater: case OP_greater_equal: case OP_logical_and: case OP_logical_or:
+    case OP_logical_xor: case OP_logical_not: case OP_where: case OP_cast: case OP_conjugate:
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool
+op_is_exact(Op op, DType dtype)
+{
+    if (op == OP_copy) return true;
+    if (dtype == DT_BOOL) return exact_bool(op);
+    if (dtype_is_integer(dtype)) return exact_integer(op);
+    if (real_float(dtype)) return exact_float(op);
+    /* half and complex: moved and chosen, never computed with */
+    return op == OP_where;
+}
+
+DType
+node_loop_dtype(const Graph *g, const Node *node)
+{
+    const OpInfo *info = op_info(node->op);
+    if (node->nargs == 0) return node->type.dtype;
+    if (node->op == OP_where) return node->type.dtype;
+    if (node->op == OP_cast || node->op == OP_real || node->op == OP_imag ||
+        node->op == OP_absolute || (info->flags & OPF_COMPARES))
+        return graph_node(g, node->args[0])->type.dtype;
+    return node->type.dtype;
+}
+
+bool
+node_is_call(const Graph *g, const Node *node)
+{
+    OpKind kind = op_info(node->op)->kind;
+    if (kind == KIND_UFUNC) return true;
+    if (kind != KIND_POINTWISE) return false;
+    return node->op != OP_cast && !op_is_exact(node->op, node_loop_dtype(g, node));
+}
+
+static bool
+order_free(Op op, DType dtype)
+{
+    if (op == OP_all || op == OP_any) return dtype != DT_F16 && !dtype_is_complex(dtype);
+    bool integer = dtype == DT_BOOL || dtype_is_integer(dtype);
+    return integer && (op == OP_sum || op == OP_prod || op == OP_max || op == OP_min);
+}
+
+/* Axes of the argument in NumPy's iteration order, outermost first, without those of length 1:
+   by decreasing stride, as nditer sorts them.  -1 when the order is not evident (zero, negative or
+   equal strides). */
+static int
+iteration_axes(const Graph *g, const Type *type, int *axes)
+{
+    int n = 0;
+    for (int axis = 0; axis < type->rank; axis++) {
+        if (size_value(g, type->shape[axis]) == 1) continue;
+        int64_t stride = size_value(g, type->stride[axis]);
+        if (stride <= 0) return -1;
+        int at = n++;
+        for (; at > 0; at--) {
+            int64_t before = size_value(g, type->stride[axes[at - 1]]);
+            if (before == stride) return -1;
+            if (before > stride) break;
+            axes[at] = axes[at - 1];
+        }
+        axes[at] = axis;
+    }
+    return n;
+}
+
+static bool
+follows(const Graph *g, const Type *type, int outer, int inner)
+{
+    return size_value(g, type->stride[outer]) ==
+           size_value(g, type->stride[inner]) * size_value(g, type->shape[inner]);
+}
+
+/* NumPy's reduction loops see the argument with axes sorted by stride and coalesced where memory
+   allows (nditer).  One reduced run innermost: a row.  One reduced run further out: columns,
+   sequential.  Anything else: extern. */
+ReductionForm
+reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
+{
+    const Node *arg = graph_node(g, node->args[0]);
+    const Type *type = &arg->type;
+    DType dtype = type->dtype;
+    int axes[MAX_RANK];
+    if (op_info(node->op)->kind != KIND_REDUCTION) return REDUCTION_EXTERN;
+    if (node->op == OP_argmax || node->op == OP_argmin) return REDUCTION_EXTERN;
+    if (type_elements(g, type) == 0) return REDUCTION_EXTERN;
+    bool free = order_free(node->op, dtype);
+    bool integer = dtype == DT_BOOL || dtype_is_integer(dtype);
+    if (!free && (node->type.dtype != dtype || !real_float(dtype))) return REDUCTION_EXTERN;
+    if (free && !(node->op == OP_all || node->op == OP_any) && integer &&
+        node->type.dtype == DT_BOOL && node->op != OP_max && node->op != OP_min)
+        return REDUCTION_EXTERN;
+    if (free && node->type.dtype != dtype && !(node->op == OP_all || node->op == OP_any) &&
+        !dtype_is_integer(node->type.dtype))
+        return REDUCTION_EXTERN;
+    *order = free ? REDUCE_ANY_ORDER : node->op == OP_sum ? REDUCE_PAIRWISE : REDUCE_CALL;
+
+    unsigned reduced = 0;
+    for (int i = 0; i < node->attrs.nints; i++) reduced |= 1u << node->attrs.ints[i];
+    int n = iteration_axes(g, type, axes);
+    if (n < 0) return REDUCTION_EXTERN;
+    int first = 0;
+    while (first < n && !(reduced >> axes[first] & 1)) first++;
+    if (first == n) { /* every reduced axis has length 1 */
+        return n == 0 ? REDUCTION_ROWS : REDUCTION_EXTERN;
+    }
+    int last = first;
+    while (last + 1 < n && (reduced >> axes[last + 1] & 1)) {
+        if (!follows(g, type, axes[last], axes[last + 1])) return REDUCTION_EXTERN;
+        last++;
+    }
+    for (int i = last + 1; i < n; i++)
+        if (reduced >> axes[i] & 1) return REDUCTION_EXTERN;
+    if (last == n - 1) return REDUCTION_ROWS;
+    /* the first row is copied, the others combined with it elementwise, where there is no identity */
+    if (node->op == OP_prod && !free) return REDUCTION_EXTERN;
+    return REDUCTION_COLUMNS;
+}

@@ -1,0 +1,91 @@
+/* The loop nest: what lowering hands to code generation.  Plain data, no C text.
+
+   A kernel walks a domain of at most MAX_RANK loops, the last of which is the *row*:
+
+     KERNEL_FLAT     no outer loops; units are the row's elements
+     KERNEL_ROWS     units are the rows; each row goes through all stages before the next one
+     KERNEL_COLUMNS  units are the row's elements; per outer index, the loop before the row is summed
+                     up sequentially into accumulators, one per element of the row
+     KERNEL_TREE     one reduction of one long row; units are subtrees of NumPy's pairwise tree, each
+                     of which leaves a partial result
+     KERNEL_REGION   a loop of the program, kept: see `loop`
+
+   The body is a list of instructions in order.  An instruction is done once per kernel call, once
+   per row or once per element (`level`).  Rows are worked through in stages: even stages are loops
+   over the row, odd ones are block calls; a value that a later stage needs rests in `home`. */
+#ifndef PYCOMPILE_KERNEL_H
+#define PYCOMPILE_KERNEL_H
+
+#include "lower.h"
+
+typedef enum { LEVEL_ONCE, LEVEL_ROW, LEVEL_ELEMENT } Level;
+
+typedef enum {
+    INSTR_LOAD,   /* operand */
+    INSTR_CONST,  /* bits */
+    INSTR_INDEX,  /* i64: position in the row */
+    INSTR_OP,     /* the op table's expression; `from` is the dtype that it computes in */
+    INSTR_CALL,   /* block call of `loop`; at level ONCE and ROW a call for one element */
+    INSTR_REDUCE, /* op over the row of args[0]; its value is known after its stage */
+    INSTR_STORE,  /* args[0] to operand */
+} InstrKind;
+
+typedef enum {
+    HOME_NONE,    /* registers only */
+    HOME_SCRATCH, /* the thread's scratch, slot `slot` */
+    HOME_OPERAND, /* memory of operand `slot`, where it is stored anyway */
+} HomeKind;
+
+typedef enum {
+    REDUCE_ANY_ORDER, /* integers, logic: exact in any order */
+    REDUCE_PAIRWISE,  /* NumPy loops_utils.h.src, pairwise_sum */
+    REDUCE_CALL,      /* the ufunc's own reduction loop over the row, first element copied */
+} ReduceOrder;
+
+typedef struct {
+    InstrKind kind;
+    Op op;
+    DType dtype, from;
+    Level level;
+    int32_t stage;
+    int32_t nargs;
+    int32_t *args; /* numbers of instructions */
+    int32_t operand;
+    int32_t loop; /* index into KernelArgs.loop */
+    ReduceOrder order;
+    uint64_t bits[2]; /* INSTR_CONST */
+    HomeKind home;
+    int32_t slot;
+    NodeId node; /* for comments */
+} Instr;
+
+/* A stride is an integer argument of the kernel, or one of these. */
+enum { STRIDE_ZERO = -1, STRIDE_UNIT = -2 };
+
+typedef struct {
+    int32_t pointer; /* index into KernelArgs.ptr */
+    DType dtype;
+    bool stored;
+    int32_t stride[MAX_RANK]; /* per loop, outermost first; the last is the row's */
+} Operand;
+
+typedef enum { KERNEL_FLAT, KERNEL_ROWS, KERNEL_COLUMNS, KERNEL_TREE, KERNEL_REGION } KernelKind;
+
+struct RegionLoop;
+
+struct Kernel {
+    KernelKind kind;
+    int32_t nloops;
+    int32_t size[MAX_RANK]; /* per loop: index into KernelArgs.size */
+    VEC(Operand) operands;
+    VEC(Instr) instrs;
+    int32_t nstages;
+    int32_t nslots;        /* scratch arrays, each of `block` elements of at most 16 bytes … */
+    int32_t slot_bytes[64]; /* … namely this many bytes per element */
+    int32_t block;         /* elements per pass through the stages; 0: the row as a whole */
+    int32_t row_scratch;   /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
+    int32_t depth;         /* KERNEL_TREE: 1 << depth units */
+    struct RegionLoop *region;
+};
+
+#endif

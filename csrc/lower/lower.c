@@ -1,0 +1,267 @@
+/* Graph to program: prepares the graph (which nodes live, which storages must be memory, where a
+   write needs a copy first), schedules, builds each group, plans memory. */
+#include "schedule.h"
+
+static int
+lowering_init(Lowering *lw)
+{
+    /* room for the copies that writes may need */
+    size_t n = (size_t)lw->graph->nodes.len * 2 + 16;
+    lw->nnodes = (int)n;
+    lw->group_of = arena_alloc(lw->arena, n * sizeof(int32_t));
+    lw->row_level = arena_alloc(lw->arena, n * sizeof(bool));
+    lw->live = arena_alloc(lw->arena, n * sizeof(bool));
+    lw->needed = arena_alloc(lw->arena, n * sizeof(bool));
+    lw->is_output = arena_alloc(lw->arena, n * sizeof(bool));
+    lw->same_as = arena_alloc(lw->arena, n * sizeof(NodeId));
+    lw->commits = arena_alloc(lw->arena, n * sizeof(bool));
+    lw->buffer = arena_alloc(lw->arena, n * sizeof(BufferId));
+    if (!lw->group_of || !lw->row_level || !lw->live || !lw->needed || !lw->is_output ||
+        !lw->same_as || !lw->commits || !lw->buffer)
+        return -1;
+    for (size_t i = 0; i < n; i++) {
+        lw->group_of[i] = -1;
+        lw->buffer[i] = NO_BUFFER;
+        lw->same_as[i] = (NodeId)i;
+    }
+    return 0;
+}
+
+static void
+mark_live(Lowering *lw, NodeId id)
+{
+    if (lw->live[id]) return;
+    lw->live[id] = true;
+    const Node *node = graph_node(lw->graph, id);
+    for (int k = 0; k < node->nargs; k++) mark_live(lw, node->args[k]);
+    for (int r = 0; r < 2; r++) {
+        if (op_info(node->op)->kind != KIND_REGION || node->region[r] == NO_REGION) continue;
+        const Region *region = &lw->graph->regions.at[node->region[r]];
+        for (int i = 0; i < region->nodes.len; i++) mark_live(lw, region->nodes.at[i]);
+    }
+}
+
+static void
+find_live(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    for (int i = 0; i < g->outputs.len; i++) mark_live(lw, g->outputs.at[i]);
+    const Region *top = &g->regions.at[0];
+    for (int i = 0; i < top->nodes.len; i++) {
+        unsigned flags = op_info(graph_node(g, top->nodes.at[i])->op)->flags;
+        if (flags & (OPF_FALLIBLE | OPF_IMPURE)) mark_live(lw, top->nodes.at[i]);
+    }
+}
+
+/* ---- writes ---- */
+
+static bool
+is_fresh(const Lowering *lw, NodeId storage)
+{
+    switch (op_info(graph_node(lw->graph, storage)->op)->kind) {
+    case KIND_INPUT: case KIND_CONST: case KIND_EXTERN: case KIND_RESULT:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static bool
+used_after(const Lowering *lw, NodeId storage, int position)
+{
+    const Graph *g = lw->graph;
+    const Region *top = &g->regions.at[0];
+    for (int i = 0; i < g->outputs.len; i++)
+        if (graph_node(g, g->outputs.at[i])->storage == storage) return true;
+    for (int i = position + 1; i < top->nodes.len; i++) {
+        const Node *node = graph_node(g, top->nodes.at[i]);
+        if (!lw->live[top->nodes.at[i]] || op_info(node->op)->kind == KIND_VIEW) continue;
+        for (int k = 0; k < node->nargs; k++)
+            if (graph_node(g, node->args[k])->storage == storage) return true;
+        if (op_info(node->op)->kind == KIND_REGION) return true;
+    }
+    return false;
+}
+
+static bool
+read_by_nodes(const Lowering *lw, NodeId storage)
+{
+    const Graph *g = lw->graph;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        if (!lw->live[id]) continue;
+        for (int k = 0; k < node->nargs; k++)
+            if (graph_node(g, node->args[k])->storage == storage) return true;
+    }
+    int outputs = 0;
+    for (int i = 0; i < g->outputs.len; i++)
+        if (graph_node(g, g->outputs.at[i])->storage == storage) outputs++;
+    return outputs > 1;
+}
+
+static bool
+covers(const Graph *g, const Type *view, const Type *whole)
+{
+    if (view->rank != whole->rank || size_value(g, view->offset) != size_value(g, whole->offset))
+        return false;
+    for (int axis = 0; axis < view->rank; axis++)
+        if (view->shape[axis] != whole->shape[axis] ||
+            (size_value(g, view->stride[axis]) != size_value(g, whole->stride[axis]) &&
+             size_value(g, view->shape[axis]) > 1))
+            return false;
+    return true;
+}
+
+/* A new node in front of position `at` of the top region. */
+static NodeId
+insert_node(Lowering *lw, int at, Op op, int nargs, const NodeId *args, const Type *type)
+{
+    Graph *g = lw->graph;
+    NodeId id = graph_add(g, 0, op, nargs, args, type, NULL);
+    if (id == NO_NODE) return NO_NODE;
+    Region *top = &g->regions.at[0];
+    memmove(&top->nodes.at[at + 1], &top->nodes.at[at],
+            sizeof(NodeId) * (size_t)(top->nodes.len - 1 - at));
+    top->nodes.at[at] = id;
+    lw->live[id] = true;
+    return id;
+}
+
+/* The storage at the root of a version: as laid out, offset 0. */
+static int
+prepare_scatter(Lowering *lw, int *position)
+{
+    Graph *g = lw->graph;
+    NodeId id = g->regions.at[0].nodes.at[*position];
+    NodeId old = graph_node(g, graph_node(g, id)->args[0])->storage;
+    NodeId value = graph_node(g, id)->args[1];
+    Type whole = graph_node(g, old)->type;
+    bool from_input = op_info(graph_node(g, old)->op)->kind == KIND_INPUT;
+    if (from_input && !read_by_nodes(lw, id) &&
+        graph_node(g, value)->type.dtype == whole.dtype && lw->is_output[id]) {
+        lw->commits[id] = true;
+        return 0;
+    }
+    NodeId value_storage = graph_node(g, value)->storage;
+    bool in_place = is_fresh(lw, old) && !used_after(lw, old, *position) && value_storage != old;
+    if (!in_place) {
+        for (int axis = 0; axis < whole.rank; axis++)
+            if (size_value(g, whole.stride[axis]) < 0) {
+                lw->why = "an in-place write to a reversed array";
+                return 0;
+            }
+        bool all = covers(g, graph_node(g, id)->attrs.view, &whole);
+        whole.form = FORM_ARRAY;
+        NodeId copy = insert_node(lw, *position, all ? OP_empty : OP_copy, all ? 0 : 1, &old, &whole);
+        if (copy == NO_NODE) return -1;
+        ++*position;
+        NodeId *args = arena_copy(lw->arena, (NodeId[]){copy, value}, sizeof(NodeId) * 2);
+        if (args == NULL) return -1;
+        graph_node(g, id)->args = args;
+        old = copy;
+    }
+    lw->same_as[id] = lw->same_as[old];
+    lw->needed[old] = true;
+    lw->needed[id] = true;
+    if (lw->is_output[id]) lw->is_output[lw->same_as[id]] = true;
+    return 0;
+}
+
+static int
+prepare_writes(Lowering *lw)
+{
+    for (int i = 0; i < lw->graph->regions.at[0].nodes.len; i++) {
+        NodeId id = lw->graph->regions.at[0].nodes.at[i];
+        if (!lw->live[id] || op_info(graph_node(lw->graph, id)->op)->kind != KIND_SCATTER) continue;
+        if (prepare_scatter(lw, &i) < 0) return -1;
+        if (lw->why != NULL) return 0;
+    }
+    return 0;
+}
+
+static void
+mark_outputs(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    for (int i = 0; i < g->outputs.len; i++) {
+        const Node *node = graph_node(g, g->outputs.at[i]);
+        lw->is_output[node->storage] = true;
+        lw->needed[node->storage] = true;
+    }
+    for (NodeId id = 0; id < g->nodes.len; id++)
+        if (lw->commits[id]) lw->needed[graph_node(g, graph_node(g, id)->args[1])->storage] = true;
+}
+
+/* ---- what leaves ---- */
+
+/* A value as the written view sees it: broadcast. */
+static void
+spread_type(const Graph *g, const Type *view, Type *type)
+{
+    Type out = *view;
+    int shift = view->rank - type->rank;
+    out.offset = type->offset;
+    for (int axis = 0; axis < view->rank; axis++) {
+        int from = axis - shift;
+        bool walks = from >= 0 && size_value(g, type->shape[from]) != 1;
+        out.stride[axis] = walks ? type->stride[from] : NO_SIZE;
+    }
+    *type = out;
+}
+
+static int
+locate_outputs(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    for (int i = 0; i < g->outputs.len; i++) {
+        Located at = {.node = g->outputs.at[i]};
+        NodeId value = at.node;
+        if (lw->commits[at.node]) {
+            value = graph_node(g, at.node)->args[1];
+            at.written = true;
+            at.view = *graph_node(g, at.node)->attrs.view;
+        }
+        at.type = graph_node(g, value)->type;
+        if (place_for(lw, value, &at.place) < 0) return -1;
+        if (at.written) spread_type(g, &at.view, &at.type);
+        if (VEC_PUSH(lw->arena, &lw->program->located, at) < 0) return -1;
+    }
+    return 0;
+}
+
+static int
+build_groups(Lowering *lw)
+{
+    for (int i = 0; i < lw->groups.len && lw->why == NULL; i++) {
+        Group *g = &lw->groups.at[i];
+        if ((g->external ? step_external(lw, g) : nest_build(lw, g)) < 0) return -1;
+    }
+    return 0;
+}
+
+Program *
+lower(Graph *graph, const struct Config *config, Answer *answer, const char **why)
+{
+    (void)config;
+    Lowering lw = {.graph = graph, .arena = graph->arena};
+    *answer = ANSWER_ERROR;
+    *why = NULL;
+    lw.program = arena_alloc(lw.arena, sizeof(Program));
+    if (lw.program == NULL || lowering_init(&lw) < 0) return NULL;
+    find_live(&lw);
+    mark_outputs(&lw);
+    if (prepare_writes(&lw) < 0) return NULL;
+    mark_outputs(&lw);
+    if (lw.why == NULL && (schedule(&lw) < 0 || (lw.why == NULL && build_groups(&lw) < 0)))
+        if (lw.why == NULL) return NULL;
+    if (lw.why == NULL && locate_outputs(&lw) < 0) return NULL;
+    if (lw.why == NULL && memory_plan(&lw) < 0) return NULL;
+    if (lw.why != NULL) {
+        PyErr_Clear();
+        *why = lw.why;
+        *answer = ANSWER_NO;
+        return NULL;
+    }
+    *answer = ANSWER_YES;
+    return lw.program;
+}

@@ -1,0 +1,561 @@
+/* Which nodes share a kernel.  In: the top region in program order.  Out: groups in execution order.
+
+   Greedy, one pass in program order:
+   1. A node that needs no memory (constants, fills, rank-0 arithmetic) is virtual: it is computed
+      again in every kernel that uses it.
+   2. Anything else joins the latest group that holds one of its arguments, or a later one with the
+      same domain, if each argument that the group itself makes is read at exactly the element that
+      is being made (equal address maps); otherwise it opens a new group at the end.
+   3. A reduction of the innermost dimension turns its group into a row group: later members may use
+      the reduced value, while the row stays in cache.  */
+#include "schedule.h"
+
+/* Rows longer than this do not stay in cache between passes. */
+enum { ROW_BYTES = 512 * 1024, MAX_MEMBERS = 200 };
+
+/* ---- nodes ---- */
+
+bool
+node_is_virtual(const Lowering *lw, NodeId id)
+{
+    const Node *node = graph_node(lw->graph, id);
+    OpKind kind = op_info(node->op)->kind;
+    if (node->op == OP_const)
+        return node->type.dtype != DT_OBJECT && node->type.rank == 0;
+    if (node->op == OP_full) return true;
+    if (node->type.rank != 0) return false;
+    if (kind == KIND_PYTHON) return true;
+    return kind == KIND_POINTWISE && !node_is_call(lw->graph, node);
+}
+
+const Type *
+node_domain(const Lowering *lw, NodeId id)
+{
+    const Node *node = graph_node(lw->graph, id);
+    switch (op_info(node->op)->kind) {
+    case KIND_REDUCTION:
+        return &graph_node(lw->graph, node->args[0])->type;
+    case KIND_SCATTER:
+        return node->attrs.view;
+    default:
+        return &node->type;
+    }
+}
+
+static int
+squeezed(const Graph *g, const Type *type, SizeId *size, int *axes)
+{
+    int n = 0;
+    for (int axis = 0; axis < type->rank; axis++) {
+        if (size_value(g, type->shape[axis]) == 1) continue;
+        size[n] = type->shape[axis];
+        axes[n++] = axis;
+    }
+    return n;
+}
+
+/* ---- address maps ---- */
+
+/* Axis of the member's own domain for each dimension of the group; -1: reduced away. */
+static void
+dimension_axes(const Lowering *lw, const Group *g, NodeId id, int *axis_of)
+{
+    SizeId size[MAX_RANK];
+    int axes[MAX_RANK], at = 0;
+    squeezed(lw->graph, node_domain(lw, id), size, axes);
+    for (int dim = 0; dim < g->ndims; dim++)
+        axis_of[dim] = lw->row_level[id] && (g->reduced >> dim & 1) ? -1 : axes[at++];
+}
+
+void
+access_of(const Lowering *lw, const Group *g, NodeId id, const Type *type, NodeId storage,
+          Access *out)
+{
+    int axis_of[MAX_RANK];
+    dimension_axes(lw, g, id, axis_of);
+    int shift = node_domain(lw, id)->rank - type->rank;
+    *out = (Access){.storage = storage, .offset = type->offset, .dtype = type->dtype};
+    for (int dim = 0; dim < g->ndims; dim++) {
+        int axis = axis_of[dim] - shift;
+        bool walks = axis_of[dim] >= 0 && axis >= 0 &&
+                     size_value(lw->graph, type->shape[axis]) != 1;
+        out->stride[dim] = walks ? type->stride[axis] : NO_SIZE;
+    }
+}
+
+/* Where a member leaves its result. */
+static void
+result_access(const Lowering *lw, const Group *g, NodeId id, Access *out)
+{
+    const Node *node = graph_node(lw->graph, id);
+    OpKind kind = op_info(node->op)->kind;
+    if (kind == KIND_SCATTER) {
+        access_of(lw, g, id, node->attrs.view, id, out);
+        return;
+    }
+    if (kind != KIND_REDUCTION) {
+        access_of(lw, g, id, &node->type, id, out);
+        return;
+    }
+    /* a reduction's result, walked over its argument's axes */
+    unsigned reduced = 0;
+    for (int i = 0; i < node->attrs.nints; i++) reduced |= 1u << node->attrs.ints[i];
+    Type spread = *node_domain(lw, id);
+    spread.offset = NO_SIZE;
+    spread.dtype = node->type.dtype;
+    int from = 0;
+    for (int axis = 0; axis < spread.rank; axis++) {
+        bool gone = reduced >> axis & 1;
+        spread.stride[axis] = gone ? NO_SIZE : node->type.stride[from];
+        if (!gone || node->attrs.keepdims) from++;
+    }
+    access_of(lw, g, id, &spread, id, out);
+}
+
+static bool
+size_equal(const Graph *g, SizeId a, SizeId b)
+{
+    return a == b || (size_is_const(g, a) && size_is_const(g, b) &&
+                      size_value(g, a) == size_value(g, b));
+}
+
+bool
+access_equal(const Lowering *lw, const Group *g, const Access *a, const Access *b)
+{
+    if (a->storage != b->storage || a->dtype != b->dtype ||
+        !size_equal(lw->graph, a->offset, b->offset))
+        return false;
+    for (int dim = 0; dim < g->ndims; dim++)
+        if (!size_equal(lw->graph, a->stride[dim], b->stride[dim])) return false;
+    return true;
+}
+
+bool
+group_each_access(const Lowering *lw, const Group *g, SeeAccess see, void *context)
+{
+    Access access;
+    for (int i = 0; i < g->nodes.len; i++) {
+        NodeId id = g->nodes.at[i];
+        const Node *node = graph_node(lw->graph, id);
+        for (int k = op_info(node->op)->kind == KIND_SCATTER; k < node->nargs; k++) {
+            const Node *arg = graph_node(lw->graph, node->args[k]);
+            if (node_is_virtual(lw, arg->storage)) continue;
+            access_of(lw, g, id, &arg->type, arg->storage, &access);
+            if (!see(context, &access)) return false;
+        }
+        result_access(lw, g, id, &access);
+        if (!see(context, &access)) return false;
+    }
+    return true;
+}
+
+/* ---- may a node join a group? ---- */
+
+static int
+group_of_value(const Lowering *lw, NodeId value)
+{
+    return lw->group_of[graph_node(lw->graph, value)->storage];
+}
+
+/* The storages that a value is computed from, virtual nodes looked through: the latest group. */
+static int
+latest_group(const Lowering *lw, NodeId value)
+{
+    NodeId storage = graph_node(lw->graph, value)->storage;
+    const Node *node = graph_node(lw->graph, storage);
+    if (!node_is_virtual(lw, storage)) return lw->group_of[storage];
+    int latest = -1;
+    for (int k = 0; k < node->nargs; k++) {
+        int group = latest_group(lw, node->args[k]);
+        if (group > latest) latest = group;
+    }
+    return latest;
+}
+
+static int
+argument_group(const Lowering *lw, NodeId id)
+{
+    const Node *node = graph_node(lw->graph, id);
+    int latest = -1;
+    for (int k = 0; k < node->nargs; k++) {
+        int group = latest_group(lw, node->args[k]);
+        if (group > latest) latest = group;
+    }
+    return latest;
+}
+
+/* A virtual argument that is computed from what group `number` makes: not within the group. */
+static bool
+virtual_reaches(const Lowering *lw, NodeId value, int number)
+{
+    NodeId storage = graph_node(lw->graph, value)->storage;
+    return node_is_virtual(lw, storage) && latest_group(lw, value) >= number;
+}
+
+static int64_t
+row_bytes(const Lowering *lw, const Group *g, unsigned reduced)
+{
+    int64_t elements = 1;
+    for (int dim = 0; dim < g->ndims; dim++)
+        if (reduced >> dim & 1) elements *= size_value(lw->graph, g->size[dim]);
+    return elements * 8;
+}
+
+/* Each argument made in the group is the very element that is being made. */
+static bool
+arguments_fit(const Lowering *lw, int number, NodeId id, bool row_level)
+{
+    const Group *g = &lw->groups.at[number];
+    const Node *node = graph_node(lw->graph, id);
+    bool scatter = op_info(node->op)->kind == KIND_SCATTER;
+    for (int k = scatter; k < node->nargs; k++) {
+        const Node *arg = graph_node(lw->graph, node->args[k]);
+        if (virtual_reaches(lw, node->args[k], number)) return false;
+        int of = group_of_value(lw, node->args[k]);
+        if (of > number) return false;
+        if (of < number || node_is_virtual(lw, arg->storage)) continue;
+        const Node *maker = graph_node(lw->graph, arg->storage);
+        OpKind kind = op_info(maker->op)->kind;
+        if (kind == KIND_SCATTER) return false;
+        if (kind == KIND_REDUCTION && g->columns) return false;
+        bool per_row = kind == KIND_REDUCTION || lw->row_level[arg->storage];
+        if (per_row && !row_level && row_bytes(lw, g, g->reduced) > ROW_BYTES) return false;
+        Access made, read;
+        result_access(lw, g, arg->storage, &made);
+        access_of(lw, g, id, &arg->type, arg->storage, &read);
+        if (!access_equal(lw, g, &made, &read)) return false;
+    }
+    return true;
+}
+
+typedef struct {
+    const Lowering *lw;
+    const Group *group;
+} Collapse;
+
+/* The reduced dimensions are one run in every access. */
+static bool
+collapses(void *context, const Access *access)
+{
+    const Collapse *c = context;
+    const Graph *g = c->lw->graph;
+    int outer = -1;
+    for (int dim = 0; dim < c->group->ndims; dim++) {
+        if (!(c->group->reduced >> dim & 1)) continue;
+        if (outer >= 0 && size_value(g, access->stride[outer]) !=
+                              size_value(g, access->stride[dim]) *
+                                  size_value(g, c->group->size[dim]))
+            return false;
+        outer = dim;
+    }
+    return true;
+}
+
+static bool
+rows_collapse(const Lowering *lw, const Group *g)
+{
+    int count = 0;
+    for (int dim = 0; dim < g->ndims; dim++) count += g->reduced >> dim & 1;
+    Collapse c = {lw, g};
+    return count < 2 || group_each_access(lw, g, collapses, &c);
+}
+
+static bool
+domain_matches(const Lowering *lw, const Group *g, NodeId id, bool row_level)
+{
+    SizeId size[MAX_RANK];
+    int axes[MAX_RANK], at = 0;
+    int n = squeezed(lw->graph, node_domain(lw, id), size, axes);
+    for (int dim = 0; dim < g->ndims; dim++) {
+        if (row_level && (g->reduced >> dim & 1)) continue;
+        if (at >= n || !size_equal(lw->graph, size[at], g->size[dim])) return false;
+        at++;
+    }
+    return at == n;
+}
+
+static unsigned
+reduced_dimensions(const Lowering *lw, const Group *g, NodeId id)
+{
+    const Node *node = graph_node(lw->graph, id);
+    SizeId size[MAX_RANK];
+    int axes[MAX_RANK];
+    unsigned mask = 0;
+    int n = squeezed(lw->graph, node_domain(lw, id), size, axes);
+    (void)g;
+    for (int dim = 0; dim < n; dim++)
+        for (int i = 0; i < node->attrs.nints; i++)
+            if (node->attrs.ints[i] == axes[dim]) mask |= 1u << dim;
+    return mask;
+}
+
+static int
+add_member(Lowering *lw, int number, NodeId id)
+{
+    lw->group_of[id] = number;
+    return VEC_PUSH(lw->arena, &lw->groups.at[number].nodes, id);
+}
+
+static bool
+has_kind(const Lowering *lw, const Group *g, OpKind kind)
+{
+    for (int i = 0; i < g->nodes.len; i++)
+        if (op_info(graph_node(lw->graph, g->nodes.at[i])->op)->kind == kind) return true;
+    return false;
+}
+
+static bool
+has_call(const Lowering *lw, const Group *g)
+{
+    for (int i = 0; i < g->nodes.len; i++)
+        if (node_is_call(lw->graph, graph_node(lw->graph, g->nodes.at[i]))) return true;
+    return false;
+}
+
+static Answer
+join_reduction(Lowering *lw, int number, NodeId id)
+{
+    Group *g = &lw->groups.at[number];
+    ReduceOrder order;
+    ReductionForm form = reduction_form(lw->graph, graph_node(lw->graph, id), &order);
+    if (!domain_matches(lw, g, id, false) || !arguments_fit(lw, number, id, false)) return ANSWER_NO;
+    unsigned mask = reduced_dimensions(lw, g, id);
+    bool columns = form == REDUCTION_COLUMNS;
+    bool reduces = has_kind(lw, g, KIND_REDUCTION);
+    if (row_bytes(lw, g, mask) > ROW_BYTES && has_call(lw, g)) return ANSWER_NO;
+    if (reduces && (g->reduced != mask || g->columns != columns)) return ANSWER_NO;
+    if (mask == 0) return ANSWER_NO;
+    if (columns && !reduces && has_kind(lw, g, KIND_SCATTER)) return ANSWER_NO;
+    unsigned old_mask = g->reduced;
+    bool old_columns = g->columns;
+    g->reduced = mask;
+    g->columns = columns;
+    if (add_member(lw, number, id) < 0) return ANSWER_ERROR;
+    if (rows_collapse(lw, g)) return ANSWER_YES;
+    g->reduced = old_mask;
+    g->columns = old_columns;
+    g->nodes.len--;
+    lw->group_of[id] = -1;
+    return ANSWER_NO;
+}
+
+static Answer
+join_level(Lowering *lw, int number, NodeId id, bool row_level)
+{
+    Group *g = &lw->groups.at[number];
+    if (row_level && (g->reduced == 0 || g->columns)) return ANSWER_NO;
+    if (!domain_matches(lw, g, id, row_level)) return ANSWER_NO;
+    bool call = node_is_call(lw->graph, graph_node(lw->graph, id));
+    if (call && !row_level && g->reduced && row_bytes(lw, g, g->reduced) > ROW_BYTES)
+        return ANSWER_NO;
+    lw->row_level[id] = row_level;
+    if (!arguments_fit(lw, number, id, row_level)) {
+        lw->row_level[id] = false;
+        return ANSWER_NO;
+    }
+    if (add_member(lw, number, id) < 0) return ANSWER_ERROR;
+    if (rows_collapse(lw, g)) return ANSWER_YES;
+    g->nodes.len--;
+    lw->group_of[id] = -1;
+    lw->row_level[id] = false;
+    return ANSWER_NO;
+}
+
+static Answer
+join(Lowering *lw, int number, NodeId id)
+{
+    Group *g = &lw->groups.at[number];
+    if (!g->fuses || g->nodes.len >= MAX_MEMBERS) return ANSWER_NO;
+    if (op_info(graph_node(lw->graph, id)->op)->kind == KIND_REDUCTION)
+        return join_reduction(lw, number, id);
+    Answer answer = join_level(lw, number, id, false);
+    return answer == ANSWER_NO ? join_level(lw, number, id, true) : answer;
+}
+
+/* ---- groups ---- */
+
+static int
+new_group(Lowering *lw, NodeId id, bool external)
+{
+    Group g = {.external = external, .fuses = !external};
+    int axes[MAX_RANK];
+    if (!external) g.ndims = squeezed(lw->graph, node_domain(lw, id), g.size, axes);
+    if (VEC_PUSH(lw->arena, &lw->groups, g) < 0) return -1;
+    int number = lw->groups.len - 1;
+    if (op_info(graph_node(lw->graph, id)->op)->kind == KIND_REDUCTION && !external) {
+        ReduceOrder order;
+        Group *made = &lw->groups.at[number];
+        ReductionForm form = reduction_form(lw->graph, graph_node(lw->graph, id), &order);
+        made->reduced = reduced_dimensions(lw, made, id);
+        made->columns = form == REDUCTION_COLUMNS;
+    }
+    return add_member(lw, number, id);
+}
+
+static bool
+domain_is_empty(const Lowering *lw, NodeId id)
+{
+    const Type *type = node_domain(lw, id);
+    for (int axis = 0; axis < type->rank; axis++)
+        if (size_value(lw->graph, type->shape[axis]) == 0) return true;
+    return false;
+}
+
+static bool
+is_external(const Lowering *lw, NodeId id)
+{
+    const Node *node = graph_node(lw->graph, id);
+    ReduceOrder order;
+    switch (op_info(node->op)->kind) {
+    case KIND_EXTERN: case KIND_MATMUL: case KIND_SCAN: case KIND_REGION:
+        return true;
+    case KIND_REDUCTION:
+        return reduction_form(lw->graph, node, &order) == REDUCTION_EXTERN;
+    case KIND_POINTWISE:
+        if (node->op == OP_cast)
+            return !op_is_exact(OP_cast, node->type.dtype) ||
+                   !op_is_exact(OP_cast, graph_node(lw->graph, node->args[0])->type.dtype);
+        return node_is_call(lw->graph, node) && op_info(node->op)->ufunc == NULL;
+    case KIND_COPY:
+        return node->op == OP_concatenate;
+    default:
+        return false;
+    }
+}
+
+/* Reads of the old version that the group `number` or a later one makes forbid writing in place. */
+typedef struct {
+    NodeId storage;
+    bool found;
+} Reads;
+
+static bool
+reads_storage(void *context, const Access *access)
+{
+    Reads *r = context;
+    if (access->storage == r->storage) r->found = true;
+    return true;
+}
+
+static bool
+group_touches(const Lowering *lw, const Group *g, NodeId storage)
+{
+    Reads r = {storage, false};
+    if (!g->external) {
+        group_each_access(lw, g, reads_storage, &r);
+        return r.found;
+    }
+    for (int i = 0; i < g->nodes.len; i++) {
+        const Node *node = graph_node(lw->graph, g->nodes.at[i]);
+        for (int k = 0; k < node->nargs; k++)
+            if (graph_node(lw->graph, node->args[k])->storage == storage) return true;
+    }
+    return false;
+}
+
+static int
+schedule_scatter(Lowering *lw, NodeId id)
+{
+    /* a kernel of its own unless its value's kernel is the last one and leaves the storage alone */
+    int last = lw->groups.len - 1;
+    const Node *node = graph_node(lw->graph, id);
+    NodeId old = graph_node(lw->graph, node->args[0])->storage;
+    if (last >= 0 && !lw->commits[id] && latest_group(lw, node->args[1]) == last &&
+        latest_group(lw, node->args[0]) < last && lw->same_as[id] != id &&
+        !group_touches(lw, &lw->groups.at[last], old)) {
+        Answer answer = join(lw, last, id);
+        if (answer != ANSWER_NO) return answer == ANSWER_YES ? 0 : -1;
+    }
+    if (new_group(lw, id, false) < 0) return -1;
+    lw->groups.at[lw->groups.len - 1].fuses = false;
+    return 0;
+}
+
+static int
+schedule_node(Lowering *lw, NodeId id)
+{
+    const Node *node = graph_node(lw->graph, id);
+    OpKind kind = op_info(node->op)->kind;
+    if (kind == KIND_INPUT || kind == KIND_VIEW || kind == KIND_CONST || kind == KIND_RESULT)
+        return 0;
+    if (node->op == OP_empty) return 0;
+    if (kind == KIND_SCATTER && lw->commits[id]) return 0;
+    if (node_is_virtual(lw, id) && !lw->needed[id]) return 0;
+    if (kind == KIND_SCATTER) return schedule_scatter(lw, id);
+    if (is_external(lw, id)) return new_group(lw, id, true);
+    if (!domain_is_empty(lw, id)) {
+        int from = argument_group(lw, id);
+        for (int number = from < 0 ? 0 : from; number < lw->groups.len; number++) {
+            Answer answer = join(lw, number, id);
+            if (answer != ANSWER_NO) return answer == ANSWER_YES ? 0 : -1;
+        }
+    }
+    return new_group(lw, id, false);
+}
+
+/* OP_result nodes live in the buffers of their maker: same group. */
+static void
+place_results(Lowering *lw)
+{
+    for (NodeId id = 0; id < lw->graph->nodes.len; id++) {
+        const Node *node = graph_node(lw->graph, id);
+        if (op_info(node->op)->kind == KIND_RESULT)
+            lw->group_of[id] = lw->group_of[node->args[0]];
+    }
+}
+
+/* Arguments of extern calls are arrays in memory, even those that are virtual elsewhere. */
+static void
+need_extern_arguments(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        if (!lw->live[id] || !is_external(lw, id)) continue;
+        for (int k = 0; k < node->nargs; k++)
+            lw->needed[graph_node(g, node->args[k])->storage] = true;
+    }
+}
+
+/* What a kernel takes from another one must be in memory; virtual arguments are looked through. */
+static void
+need_from(Lowering *lw, int number, NodeId value)
+{
+    NodeId storage = graph_node(lw->graph, value)->storage;
+    const Node *node = graph_node(lw->graph, storage);
+    if (node_is_virtual(lw, storage)) {
+        for (int k = 0; k < node->nargs; k++) need_from(lw, number, node->args[k]);
+        return;
+    }
+    if (lw->group_of[storage] != number) lw->needed[storage] = true;
+}
+
+static void
+find_needed(Lowering *lw)
+{
+    for (int number = 0; number < lw->groups.len; number++) {
+        const Group *g = &lw->groups.at[number];
+        for (int i = 0; i < g->nodes.len; i++) {
+            const Node *node = graph_node(lw->graph, g->nodes.at[i]);
+            for (int k = 0; k < node->nargs; k++) need_from(lw, number, node->args[k]);
+        }
+    }
+}
+
+int
+schedule(Lowering *lw)
+{
+    Graph *g = lw->graph;
+    need_extern_arguments(lw);
+    for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
+        NodeId id = g->regions.at[0].nodes.at[i];
+        if (!lw->live[id]) continue;
+        if (schedule_node(lw, id) < 0) return -1;
+        if (lw->why != NULL) return 0;
+        if (op_info(graph_node(g, id)->op)->kind == KIND_EXTERN ||
+            op_info(graph_node(g, id)->op)->kind == KIND_REGION)
+            place_results(lw);
+    }
+    find_needed(lw);
+    return 0;
+}

@@ -1,0 +1,84 @@
+/* Inside lower/: the working state of one lowering. */
+#ifndef PYCOMPILE_SCHEDULE_H
+#define PYCOMPILE_SCHEDULE_H
+
+#include "kernel.h"
+
+/* Nodes that run together, in program order: one kernel, or one extern call.  The list of groups is
+   in execution order; a node's arguments are in the same group or an earlier one, so no cycle can
+   arise.
+
+   `size` is the iteration domain without its axes of length 1.  A member is at element level (its
+   own domain is the group's) or at row level (its domain is the group's without the reduced
+   dimensions). */
+typedef struct {
+    bool external;
+    bool columns; /* the reduction is not the innermost dimension: sequential, per column */
+    int ndims;
+    SizeId size[MAX_RANK];
+    unsigned reduced; /* bit per dimension */
+    bool fuses;       /* more members are welcome */
+    VEC(NodeId) nodes;
+} Group;
+
+/* How an access walks a group's domain: bytes per dimension. */
+typedef struct {
+    NodeId storage;
+    SizeId offset;
+    DType dtype;
+    SizeId stride[MAX_RANK];
+} Access;
+
+typedef struct {
+    Graph *graph;
+    Arena *arena;
+    Program *program;
+    const char *why; /* set: no lowering */
+    VEC(Group) groups;
+    int nnodes;         /* arrays below have room for this many */
+    int32_t *group_of;  /* per node: its group; -1: none */
+    bool *row_level;    /* per node: a row-level member */
+    bool *live;         /* per node: reaches an output */
+    bool *needed;       /* per storage: must be in memory */
+    bool *is_output;    /* per storage: an array that leaves the plan */
+    NodeId *same_as;    /* per scatter: the storage whose buffer it writes in place; else itself */
+    bool *commits;      /* per scatter: only the value is made; the plan writes it into the input */
+    BufferId *buffer;   /* per storage */
+    int32_t *first_step, *last_step; /* per buffer, for lifetimes */
+} Lowering;
+
+/* schedule.c */
+int schedule(Lowering *lw);
+/* A value that needs no memory: constants, fills, rank-0 arithmetic; instantiated where used. */
+bool node_is_virtual(const Lowering *lw, NodeId id);
+/* The shape that a node iterates over. */
+const Type *node_domain(const Lowering *lw, NodeId id);
+/* How `type` (of a value in `storage`) is walked by member `id` of group `g`. */
+void access_of(const Lowering *lw, const Group *g, NodeId id, const Type *type, NodeId storage,
+               Access *out);
+bool access_equal(const Lowering *lw, const Group *g, const Access *a, const Access *b);
+/* Calls `see` for each access of the group's members to memory or to one another. */
+typedef bool (*SeeAccess)(void *context, const Access *access);
+bool group_each_access(const Lowering *lw, const Group *g, SeeAccess see, void *context);
+
+/* classify.c: what has an exact expression, and which reductions have a known order */
+bool op_is_exact(Op op, DType dtype);
+/* The dtype that a pointwise node computes in. */
+DType node_loop_dtype(const Graph *g, const Node *node);
+bool node_is_call(const Graph *g, const Node *node);
+typedef enum { REDUCTION_ROWS, REDUCTION_COLUMNS, REDUCTION_EXTERN } ReductionForm;
+ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *order);
+
+/* nest.c: a group as a loop nest and the step that launches it */
+int nest_build(Lowering *lw, Group *g);
+
+/* steps.c: extern calls, copies */
+int step_external(Lowering *lw, Group *g);
+/* The buffer of a storage, made at first use; NO_BUFFER with the error set. */
+BufferId buffer_for(Lowering *lw, NodeId storage);
+int place_for(Lowering *lw, NodeId value, Place *out);
+
+/* memory.c: arena offsets from lifetimes */
+int memory_plan(Lowering *lw);
+
+#endif

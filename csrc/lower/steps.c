@@ -1,0 +1,292 @@
+/* Buffers, and steps that call NumPy: extern nodes, matrix products, and every reduction or
+   conversion whose exact order or rounding is NumPy's own business. */
+#include "schedule.h"
+
+/* ---- buffers ---- */
+
+/* Bytes from the first to past the last element, strides not negative. */
+static SizeId
+span_bytes(Graph *g, const Type *type)
+{
+    SizeId total = size_const(g, (int64_t)dtype_size(type->dtype));
+    for (int axis = 0; axis < type->rank && total != NO_SIZE; axis++) {
+        if (size_value(g, type->shape[axis]) == 0) return size_const(g, 0);
+        SizeId one_less = size_add(g, type->shape[axis], size_const(g, -1));
+        if (one_less == NO_SIZE) return NO_SIZE;
+        SizeId stride = type->stride[axis] == NO_SIZE ? size_const(g, 0) : type->stride[axis];
+        SizeId walked = size_mul(g, one_less, stride);
+        total = walked == NO_SIZE ? NO_SIZE : size_add(g, total, walked);
+    }
+    return total;
+}
+
+static BufferKind
+buffer_kind(const Lowering *lw, NodeId storage)
+{
+    const Node *node = graph_node(lw->graph, storage);
+    switch (op_info(node->op)->kind) {
+    case KIND_INPUT:
+        return BUFFER_INPUT;
+    case KIND_CONST:
+        return BUFFER_CONST;
+    case KIND_EXTERN: case KIND_RESULT:
+        return BUFFER_EXTERN;
+    default:
+        break;
+    }
+    if (node->type.form == FORM_SCALAR || node->type.form == FORM_PYTHON) return BUFFER_SCALAR;
+    if (lw->is_output[storage]) return BUFFER_OUTPUT;
+    return node->type.rank == 0 ? BUFFER_SCALAR : BUFFER_TEMP;
+}
+
+BufferId
+buffer_for(Lowering *lw, NodeId storage)
+{
+    storage = lw->same_as[storage];
+    if (lw->buffer[storage] != NO_BUFFER) return lw->buffer[storage];
+    const Node *node = graph_node(lw->graph, storage);
+    Buffer b = {.kind = buffer_kind(lw, storage), .type = node->type};
+    b.index = b.kind == BUFFER_INPUT ? (int32_t)node->attrs.index : 0;
+    b.object = b.kind == BUFFER_CONST ? node->attrs.object : NULL;
+    b.type.offset = NO_SIZE;
+    b.bytes = span_bytes(lw->graph, &node->type);
+    if (b.bytes == NO_SIZE) return NO_BUFFER;
+    if (VEC_PUSH(lw->arena, &lw->program->buffers, b) < 0) return NO_BUFFER;
+    return lw->buffer[storage] = lw->program->buffers.len - 1;
+}
+
+int
+place_for(Lowering *lw, NodeId value, Place *out)
+{
+    const Node *node = graph_node(lw->graph, value);
+    out->offset = node->type.offset;
+    out->buffer = buffer_for(lw, node->storage);
+    return out->buffer == NO_BUFFER ? -1 : 0;
+}
+
+/* ---- extern steps ---- */
+
+typedef struct {
+    Lowering *lw;
+    ExternStep step;
+    VEC(Place) args;
+    VEC(Type) types;
+} Call;
+
+static int
+keep(Lowering *lw, PyObject *object)
+{
+    if (object == NULL) return -1;
+    int kept = PyList_Append(lw->graph->keep, object);
+    Py_DECREF(object); /* the keep list has it */
+    return kept;
+}
+
+static int
+push_value(Call *c, NodeId value)
+{
+    Place place;
+    if (place_for(c->lw, value, &place) < 0) return -1;
+    Type type = graph_node(c->lw->graph, value)->type;
+    type.offset = NO_SIZE; /* the place has it */
+    if (VEC_PUSH(c->lw->arena, &c->types, type) < 0) return -1;
+    return VEC_PUSH(c->lw->arena, &c->args, place);
+}
+
+/* `object` is a new reference or NULL with the error set. */
+static int
+push_object(Call *c, PyObject *object)
+{
+    if (keep(c->lw, object) < 0) return -1;
+    Type type = {.dtype = DT_OBJECT, .form = FORM_OBJECT};
+    Buffer b = {.kind = BUFFER_CONST, .type = type, .object = object};
+    if (VEC_PUSH(c->lw->arena, &c->lw->program->buffers, b) < 0) return -1;
+    Place place = {.buffer = c->lw->program->buffers.len - 1, .offset = NO_SIZE};
+    if (VEC_PUSH(c->lw->arena, &c->types, type) < 0) return -1;
+    return VEC_PUSH(c->lw->arena, &c->args, place);
+}
+
+/* numpy.NAME or numpy.NAME.METHOD, kept. */
+static int
+set_callable(Call *c, const char *name, const char *method)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (numpy == NULL) return -1;
+    PyObject *object = PyObject_GetAttrString(numpy, name);
+    Py_DECREF(numpy);
+    if (object != NULL && method != NULL) {
+        PyObject *bound = PyObject_GetAttrString(object, method);
+        Py_DECREF(object);
+        object = bound;
+    }
+    c->step.callable = object;
+    return keep(c->lw, object);
+}
+
+static int
+set_keywords(Call *c, PyObject *names)
+{
+    c->step.kwnames = names;
+    return keep(c->lw, names);
+}
+
+static int
+set_results(Call *c, int n, const BufferId *results)
+{
+    c->step.results = arena_copy(c->lw->arena, results, sizeof(BufferId) * (size_t)(n ? n : 1));
+    c->step.nresults = n;
+    return c->step.results == NULL ? -1 : 0;
+}
+
+static PyObject *
+axes_tuple(const Node *node)
+{
+    PyObject *axes = PyTuple_New(node->attrs.nints);
+    for (int i = 0; axes != NULL && i < node->attrs.nints; i++) {
+        PyObject *axis = PyLong_FromLongLong(node->attrs.ints[i]);
+        if (axis == NULL) Py_CLEAR(axes);
+        else PyTuple_SET_ITEM(axes, i, axis);
+    }
+    return axes;
+}
+
+/* ufunc.reduce(x, axis, dtype, out, keepdims=…) */
+static int
+call_reduce(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    const char *ufunc = op_info(node->op)->ufunc;
+    Type type = node->type;
+    if (set_callable(c, ufunc, "reduce") < 0 || push_value(c, node->args[0]) < 0 ||
+        push_object(c, axes_tuple(node)) < 0 ||
+        push_object(c, array_dtype_object(type.dtype)) < 0 || push_value(c, id) < 0)
+        return -1;
+    if (node->attrs.keepdims &&
+        (push_object(c, Py_NewRef(Py_True)) < 0 ||
+         set_keywords(c, Py_BuildValue("(s)", "keepdims")) < 0))
+        return -1;
+    c->step.out = true;
+    return 0;
+}
+
+/* argmax(x, axis, out, keepdims=…): axis None when every axis is reduced. */
+static int
+call_arg_reduce(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    int rank = graph_node(c->lw->graph, node->args[0])->type.rank;
+    PyObject *axis = node->attrs.nints == 1 && rank != 0 ? PyLong_FromLongLong(node->attrs.ints[0])
+                                                         : Py_NewRef(Py_None);
+    if (set_callable(c, node->op == OP_argmax ? "argmax" : "argmin", NULL) < 0 ||
+        push_value(c, node->args[0]) < 0 || push_object(c, axis) < 0 || push_value(c, id) < 0)
+        return -1;
+    if (node->attrs.keepdims &&
+        (push_object(c, Py_NewRef(Py_True)) < 0 ||
+         set_keywords(c, Py_BuildValue("(s)", "keepdims")) < 0))
+        return -1;
+    c->step.out = true;
+    return 0;
+}
+
+/* ufunc.accumulate(x, axis, dtype, out) */
+static int
+call_scan(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    int64_t axis = node->attrs.nints > 0 ? node->attrs.ints[0] : node->attrs.index;
+    if (set_callable(c, op_info(node->op)->ufunc, "accumulate") < 0 ||
+        push_value(c, node->args[0]) < 0 || push_object(c, PyLong_FromLongLong(axis)) < 0 ||
+        push_object(c, array_dtype_object(node->type.dtype)) < 0 || push_value(c, id) < 0)
+        return -1;
+    c->step.out = true;
+    return 0;
+}
+
+/* ndarray.astype(x, dtype): a fresh array from NumPy. */
+static int
+call_cast(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    if (set_callable(c, "ndarray", "astype") < 0 || push_value(c, node->args[0]) < 0 ||
+        push_object(c, array_dtype_object(node->type.dtype)) < 0)
+        return -1;
+    c->lw->why = graph_node(c->lw->graph, node->args[0])->type.form == FORM_ARRAY &&
+                         node->type.form == FORM_ARRAY
+                     ? c->lw->why
+                     : "a conversion of a half or complex scalar";
+    BufferId result = buffer_for(c->lw, id);
+    if (result == NO_BUFFER) return -1;
+    c->lw->program->buffers.at[result].kind = BUFFER_EXTERN;
+    return set_results(c, 1, &result);
+}
+
+static int
+call_matmul(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    c->step.out = true;
+    return set_callable(c, "matmul", NULL) < 0 || push_value(c, node->args[0]) < 0 ||
+                   push_value(c, node->args[1]) < 0 || push_value(c, id) < 0
+               ? -1
+               : 0;
+}
+
+/* The program's own call: results by OP_result nodes, or the node itself. */
+static int
+call_object(Call *c, NodeId id)
+{
+    Lowering *lw = c->lw;
+    const Graph *g = lw->graph;
+    const Node *node = graph_node(g, id);
+    PyObject *names = NULL;
+    BufferId results[64];
+    int n = 0;
+    for (NodeId other = 0; other < g->nodes.len; other++) {
+        const Node *r = graph_node(g, other);
+        if (op_info(r->op)->kind != KIND_RESULT || r->args[0] != id || r->attrs.index >= 64) continue;
+        while (n <= r->attrs.index) results[n++] = NO_BUFFER;
+        if ((results[r->attrs.index] = buffer_for(lw, other)) == NO_BUFFER) return -1;
+    }
+    if (n == 0) {
+        if ((results[0] = buffer_for(lw, id)) == NO_BUFFER) return -1;
+        n = 1;
+    }
+    c->step.callable = node->attrs.object;
+    /* keyword names ride along with the callable: (callable, names) */
+    if (PyTuple_CheckExact(node->attrs.object) && PyTuple_GET_SIZE(node->attrs.object) == 2) {
+        c->step.callable = PyTuple_GET_ITEM(node->attrs.object, 0);
+        names = PyTuple_GET_ITEM(node->attrs.object, 1);
+    }
+    c->step.kwnames = names == Py_None ? NULL : names;
+    for (int k = 0; k < node->nargs; k++)
+        if (push_value(c, node->args[k]) < 0) return -1;
+    return set_results(c, n, results);
+}
+
+int
+step_external(Lowering *lw, Group *group)
+{
+    NodeId id = group->nodes.at[0];
+    const Node *node = graph_node(lw->graph, id);
+    Call c = {.lw = lw};
+    int failed;
+    switch (op_info(node->op)->kind) {
+    case KIND_EXTERN: failed = call_object(&c, id); break;
+    case KIND_MATMUL: failed = call_matmul(&c, id); break;
+    case KIND_SCAN: failed = call_scan(&c, id); break;
+    case KIND_POINTWISE: failed = call_cast(&c, id); break;
+    case KIND_REDUCTION:
+        failed = node->op == OP_argmax || node->op == OP_argmin ? call_arg_reduce(&c, id)
+                                                                : call_reduce(&c, id);
+        break;
+    default:
+        lw->why = "an operation without a lowering";
+        return 0;
+    }
+    if (failed < 0) return -1;
+    c.step.nargs = c.args.len;
+    c.step.args = c.args.at;
+    c.step.arg_types = c.types.at;
+    Step step = {.kind = STEP_EXTERN, .line = node->line, .external = c.step};
+    return VEC_PUSH(lw->arena, &lw->program->steps, step);
+}
