@@ -70,12 +70,14 @@ emit_call(Emit *e, int32_t at)
     }
     open_block(e, "");
     if (e->comments && v->node != NO_NODE)
-        emit_line(e, "/* line %d: %s */", graph_node(e->graph, v->node)->line, op_info(v->op)->name);
+        emit_line(e, "/* line %d: %s */", graph_node(e->graph, v->node)->line,
+                  op_info(v->op)->name);
     emit_line(e, "char *const data[] = {%s};", pointers.data);
     emit_line(e, "const int64_t dimensions[] = {%s}, strides[] = {%s};", row ? "1" : "m",
               strides.data);
     emit_line(e, "const KernelLoop *const loop = &args->loop[%d];", v->loop);
-    emit_line(e, "if (loop->call(loop->context, data, dimensions, strides, loop->auxdata)) return 1;");
+    emit_line(e,
+              "if (loop->call(loop->context, data, dimensions, strides, loop->auxdata)) return 1;");
     close_block(e);
     text_free(&pointers);
     text_free(&strides);
@@ -95,7 +97,8 @@ emit_reduce_call(Emit *e, int32_t at)
               stride.data, at);
     emit_line(e, "const int64_t dimensions[] = {m - 1}, strides[] = {0, %s, 0};", stride.data);
     emit_line(e, "const KernelLoop *const loop = &args->loop[%d];", v->loop);
-    emit_line(e, "if (loop->call(loop->context, data, dimensions, strides, loop->auxdata)) return 1;");
+    emit_line(e,
+              "if (loop->call(loop->context, data, dimensions, strides, loop->auxdata)) return 1;");
     close_block(e);
     text_free(&pointer);
     text_free(&stride);
@@ -130,8 +133,8 @@ put_identity(const Instr *v, Text *out)
     else if (!dtype_is_signed(t))
         text_printf(out, "(%s)-1", dtype_name(t));
     else
-        text_printf(out, "(%s)(%s1ull << %d%s)", dtype_name(t), v->op == OP_min ? "(" : "", bits - 1,
-                    v->op == OP_min ? ") - 1" : "");
+        text_printf(out, "(%s)(%s1ull << %d%s)", dtype_name(t), v->op == OP_min ? "(" : "",
+                    bits - 1, v->op == OP_min ? ") - 1" : "");
 }
 
 /* acc = acc op value, in the current body; `acc` is a name. */
@@ -145,8 +148,7 @@ emit_accumulate(Emit *e, int32_t at, const char *acc)
         bool both = v->op == OP_all || v->op == OP_min;
         text_printf(&line, "%s%d %s ", acc, at, both ? "&" : "|");
         body_mask(e, v->args[0], 1, &line);
-    }
-    else {
+    } else {
         prelude_use(e->prelude, combine_name(v->op), v->dtype, e->lanes, &line);
         text_printf(&line, "(%s%d, ", acc, at);
         body_name(e, v->args[0], &line);
@@ -160,7 +162,8 @@ static bool
 reduces_in_loop(const Emit *e, int32_t at, int stage)
 {
     const Instr *v = instr_at(e, at);
-    return v->kind == INSTR_REDUCE && v->stage == stage && !is_columns(e) && v->order != REDUCE_CALL;
+    return v->kind == INSTR_REDUCE && v->stage == stage && !is_columns(e) &&
+           v->order != REDUCE_CALL;
 }
 
 static bool
@@ -202,8 +205,8 @@ static bool
 has_roots(const Emit *e, int stage)
 {
     for (int i = 0; i < e->kernel->instrs.len; i++) {
-        bool column = is_columns(e) && instr_at(e, i)->kind == INSTR_REDUCE &&
-                      instr_at(e, i)->stage == stage;
+        bool column =
+            is_columns(e) && instr_at(e, i)->kind == INSTR_REDUCE && instr_at(e, i)->stage == stage;
         if (stores_here(e, i, stage) || rests_here(e, i, stage) || reduces_in_loop(e, i, stage) ||
             column)
             return true;
@@ -222,8 +225,10 @@ emit_rest(Emit *e, int32_t at)
     prelude_memory(e->prelude, stored, e->lanes, &line);
     text_printf(&line, " *)(t%d + j * %d) = %s", v->slot, (int)dtype_size(v->dtype),
                 stored == v->dtype ? "" : "-");
-    if (v->dtype == DT_BOOL) body_mask(e, at, 1, &line);
-    else body_name(e, at, &line);
+    if (v->dtype == DT_BOOL)
+        body_mask(e, at, 1, &line);
+    else
+        body_name(e, at, &line);
     emit_line(e, "%s;", line.data);
     text_free(&line);
 }
@@ -240,11 +245,14 @@ emit_column(Emit *e, int32_t at)
     body_value(e, v->args[0]);
     emit_line(e, "%s a%d = *(const %s *)(t%d + j * %d);", type.data, at, memory.data, v->slot,
               (int)dtype_size(v->dtype));
-    if (v->dtype == DT_BOOL) body_mask(e, v->args[0], 1, &value);
-    else body_name(e, v->args[0], &value);
+    if (v->dtype == DT_BOOL)
+        body_mask(e, v->args[0], 1, &value);
+    else
+        body_name(e, v->args[0], &value);
     if (v->op == OP_max || v->op == OP_min) emit_line(e, "if (first) a%d = %s;", at, value.data);
     emit_accumulate(e, at, "a");
-    emit_line(e, "*(%s *)(t%d + j * %d) = a%d;", memory.data, v->slot, (int)dtype_size(v->dtype), at);
+    emit_line(e, "*(%s *)(t%d + j * %d) = a%d;", memory.data, v->slot, (int)dtype_size(v->dtype),
+              at);
     text_free(&memory);
     text_free(&type);
     text_free(&value);
@@ -284,8 +292,8 @@ declare_accumulators(Emit *e, int stage, int lanes)
             DType kept = v->dtype == DT_BOOL ? DT_I8 : v->dtype;
             prelude_type(e->prelude, kept, lanes, &vector);
             text_put(&vector, " ");
-            emit_line(e, "%sa%d = (%.*s){} %s %s;", vector.data, i, (int)vector.len - 1, vector.data,
-                      v->dtype == DT_BOOL ? "-" : "+", identity.data);
+            emit_line(e, "%sa%d = (%.*s){} %s %s;", vector.data, i, (int)vector.len - 1,
+                      vector.data, v->dtype == DT_BOOL ? "-" : "+", identity.data);
         }
         text_free(&type);
         text_free(&vector);
@@ -301,8 +309,8 @@ fold_lanes(Emit *e, int stage, int lanes)
         if (!reduces_in_loop(e, i, stage) || v->order == REDUCE_PAIRWISE) continue;
         Text name = {0};
         prelude_use(e->prelude, combine_name(v->op), v->dtype, 1, &name);
-        emit_line(e, "for (int i = 0; i < %d; i++) s%d = %s(s%d, a%d[i]%s);", lanes, i, name.data, i,
-                  i, v->dtype == DT_BOOL ? " != 0" : "");
+        emit_line(e, "for (int i = 0; i < %d; i++) s%d = %s(s%d, a%d[i]%s);", lanes, i, name.data,
+                  i, i, v->dtype == DT_BOOL ? " != 0" : "");
         text_free(&name);
     }
 }
@@ -370,8 +378,10 @@ emit_pairwise_loop(Emit *e, int stage)
         close_block(x);
         for (int i = 0; i < e->kernel->instrs.len; i++)
             if (is_pairwise(e, i, stage))
-                emit_line(x, "p%d = ((a%d[0] + a%d[1]) + (a%d[2] + a%d[3])) + ((a%d[4] + a%d[5]) + "
-                          "(a%d[6] + a%d[7]));", i, i, i, i, i, i, i, i, i);
+                emit_line(x,
+                          "p%d = ((a%d[0] + a%d[1]) + (a%d[2] + a%d[3])) + ((a%d[4] + a%d[5]) + "
+                          "(a%d[6] + a%d[7]));",
+                          i, i, i, i, i, i, i, i, i);
         close_block(x);
     }
     open_block(x, "for (; j < stop; j++) ");
@@ -403,8 +413,10 @@ emit_row_values(Emit *e, int stage)
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
         if (v->level != LEVEL_ROW || v->stage != stage || v->kind == INSTR_REDUCE) continue;
-        if (v->kind == INSTR_CALL) emit_call(e, i);
-        else scalar_value(e, i);
+        if (v->kind == INSTR_CALL)
+            emit_call(e, i);
+        else
+            scalar_value(e, i);
     }
 }
 
@@ -413,8 +425,10 @@ emit_stage(Emit *e, int stage)
 {
     emit_row_values(e, stage);
     if (has_roots(e, stage)) {
-        if (stage_is_pairwise(e, stage)) emit_pairwise_loop(e, stage);
-        else emit_plain_loop(e, stage);
+        if (stage_is_pairwise(e, stage))
+            emit_pairwise_loop(e, stage);
+        else
+            emit_plain_loop(e, stage);
     }
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
@@ -491,12 +505,11 @@ emit_rows(Emit *e)
         emit_line(e, "const int64_t base = 0, m = n%d;", k->size[outer]);
         emit_row_pointers(e, outer, NULL, false);
         emit_span(e);
-    }
-    else {
+    } else {
         emit_line(e, "for (int64_t base = 0; base < n%d; base += %d) {", k->size[outer], k->block);
         e->indent++;
-        emit_line(e, "const int64_t m = n%d - base < %d ? n%d - base : %d;", k->size[outer], k->block,
-                  k->size[outer], k->block);
+        emit_line(e, "const int64_t m = n%d - base < %d ? n%d - base : %d;", k->size[outer],
+                  k->block, k->size[outer], k->block);
         emit_row_pointers(e, outer, "base", false);
         emit_span(e);
         close_block(e);
@@ -518,8 +531,8 @@ fill_columns(Emit *e)
             text_put(&identity, "0");
         }
         /* a mask while it accumulates */
-        emit_line(e, "for (int64_t j = 0; j < m; j++) *(%s *)(t%d + j * %d) = %s;", type.data, v->slot,
-                  (int)dtype_size(v->dtype), identity.data);
+        emit_line(e, "for (int64_t j = 0; j < m; j++) *(%s *)(t%d + j * %d) = %s;", type.data,
+                  v->slot, (int)dtype_size(v->dtype), identity.data);
         text_free(&type);
         text_free(&identity);
     }
@@ -537,9 +550,12 @@ finish_columns(Emit *e)
         int row = o->stride[e->kernel->nloops - 1], bytes = (int)dtype_size(v->dtype);
         Text memory = {0}, stride = {0};
         prelude_memory(e->prelude, v->dtype, 1, &memory);
-        if (row == STRIDE_UNIT) text_printf(&stride, "%d", bytes);
-        else if (row == STRIDE_ZERO) text_put(&stride, "0");
-        else text_printf(&stride, "n%d", row);
+        if (row == STRIDE_UNIT)
+            text_printf(&stride, "%d", bytes);
+        else if (row == STRIDE_ZERO)
+            text_put(&stride, "0");
+        else
+            text_printf(&stride, "n%d", row);
         emit_line(e, "for (int64_t j = 0; j < m; j++)");
         emit_line(e, "    *(%s *)(r%d + j * %s) = *(const %s *)(t%d + j * %d)%s;", memory.data,
                   v->operand, stride.data, memory.data, value->slot, bytes,
@@ -594,7 +610,8 @@ emit_arguments(Emit *e)
         if (t == 0)
             emit_line(e, "char *const t0 = args->scratch;");
         else if (k->block)
-            emit_line(e, "char *const t%d = t%d + %d;", t, t - 1, (k->block * bytes + 63) / 64 * 64);
+            emit_line(e, "char *const t%d = t%d + %d;", t, t - 1,
+                      (k->block * bytes + 63) / 64 * 64);
         else
             emit_line(e, "char *const t%d = t%d + (n%d * %d + 63) / 64 * 64;", t, t - 1,
                       k->row_scratch, bytes);
@@ -607,15 +624,18 @@ emit_once(Emit *e)
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
         if (v->level != LEVEL_ONCE || v->kind == INSTR_REDUCE) continue;
-        if (v->kind == INSTR_CALL) emit_call(e, i);
-        else scalar_value(e, i);
+        if (v->kind == INSTR_CALL)
+            emit_call(e, i);
+        else
+            scalar_value(e, i);
     }
 }
 
 static void
 emit_kernel(Emit *e, int number)
 {
-    text_printf(e->out, "\nint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n", number);
+    text_printf(e->out, "\nint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n",
+                number);
     e->indent = 1;
     emit_arguments(e);
     emit_once(e);
@@ -648,8 +668,13 @@ codegen_c(const Graph *graph, const Program *program, bool comments, Text *out)
     Text head = {0}, body = {0};
     Prelude prelude = {.head = &head, .vector_bytes = machine_vector_bytes()};
     int status = -1;
-    Emit e = {.graph = graph, .program = program, .prelude = &prelude, .out = &body,
-              .comments = comments, .vector_bytes = prelude.vector_bytes, .position = "j"};
+    Emit e = {.graph = graph,
+              .program = program,
+              .prelude = &prelude,
+              .out = &body,
+              .comments = comments,
+              .vector_bytes = prelude.vector_bytes,
+              .position = "j"};
     prelude_begin(&prelude);
     for (int i = 0; i < program->kernels.len; i++) {
         e.kernel = program->kernels.at[i];

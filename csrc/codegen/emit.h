@@ -18,9 +18,9 @@ typedef struct {
     /* the loop body being printed */
     int lanes;
     int stage;
-    int32_t *mark;      /* per instruction: number of the body in which it has a name */
+    int32_t *mark; /* per instruction: number of the body in which it has a name */
     int32_t body;
-    uint8_t *mask_bytes; /* per instruction: lane width of a vector boolean in this body */
+    uint8_t *mask_bytes;  /* per instruction: lane width of a vector boolean in this body */
     const char *position; /* C name of the element's index in the span: "j" */
 } Emit;
 

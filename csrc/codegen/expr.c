@@ -108,15 +108,14 @@ put_from_memory(Emit *e, DType dtype, const Text *address, bool unit, int stride
         text_put(out, "*(const ");
         prelude_memory(e->prelude, dtype, 1, out);
         text_printf(out, " *)(%s)", address->data);
-    }
-    else if (unit) {
+    } else if (unit) {
         text_put(out, "*(const ");
         prelude_memory(e->prelude, stored, e->lanes, out);
         text_printf(out, " *)(%s)%s", address->data, dtype == DT_BOOL ? " != 0" : "");
-    }
-    else {
+    } else {
         prelude_gather(e->prelude, stored, e->lanes, out);
-        text_printf(out, "(%s, n%d)%s", address->data, stride_size, dtype == DT_BOOL ? " != 0" : "");
+        text_printf(out, "(%s, n%d)%s", address->data, stride_size,
+                    dtype == DT_BOOL ? " != 0" : "");
     }
 }
 
@@ -242,12 +241,10 @@ put_template(Emit *e, const Instr *v, const char *c, int mask, Text *out)
             snprintf(name, sizeof name, "%.*s", (int)length, at);
             prelude_use(e->prelude, name, v->from, e->lanes, out);
             at += length;
-        }
-        else if (*at == '$' && at[1] >= '0' && at[1] <= '9') {
+        } else if (*at == '$' && at[1] >= '0' && at[1] <= '9') {
             put_argument(e, v, at[1] - '0', mask, out);
             at += 2;
-        }
-        else
+        } else
             text_printf(out, "%c", *at++);
     }
 }
@@ -262,10 +259,11 @@ put_mask_operation(Emit *e, const Instr *v, int mask, Text *out)
     if (paren != NULL) {
         snprintf(name, sizeof name, "%.*s", (int)(paren - c), c);
         text = prelude_mask_text(name);
-    }
-    else
-        text = v->op == OP_bitwise_and ? "a & b" : v->op == OP_bitwise_or ? "a | b"
-             : v->op == OP_bitwise_xor ? "a ^ b" : "a";
+    } else
+        text = v->op == OP_bitwise_and   ? "a & b"
+               : v->op == OP_bitwise_or  ? "a | b"
+               : v->op == OP_bitwise_xor ? "a ^ b"
+                                         : "a";
     if (v->op == OP_where) text = "(a & b) | (~a & c)";
     bool swapped = strstr(c, "$1, $0") != NULL;
     for (; text != NULL && *text; text++) {
@@ -288,13 +286,11 @@ put_cast(Emit *e, const Instr *v, Text *out)
         text_put(out, "(");
         body_name(e, arg, out);
         text_put(out, ")");
-    }
-    else if (v->dtype == DT_BOOL) {
+    } else if (v->dtype == DT_BOOL) {
         text_put(out, "(");
         body_name(e, arg, out);
         text_put(out, " != 0)");
-    }
-    else { /* a mask's lanes are -1: negated they count */
+    } else { /* a mask's lanes are -1: negated they count */
         text_put(out, "__builtin_convertvector(-");
         body_mask(e, arg, (int)dtype_size(v->dtype), out);
         text_put(out, ", ");
@@ -318,8 +314,7 @@ put_operation(Emit *e, const Instr *v, int mask, Text *out)
         text_put(out, " : ");
         body_name(e, v->args[2], out);
         text_put(out, ")");
-    }
-    else
+    } else
         put_template(e, v, op_info(v->op)->c, mask, out);
 }
 
@@ -345,9 +340,7 @@ put_constant(Emit *e, const Instr *v, Text *out)
             text_printf(out, "((union { unsigned long long u; double f; }){0x%llxull}).f",
                         (unsigned long long)v->bits[0]);
         return;
-    case DT_F16:
-        text_printf(out, "{0x%x}", (unsigned)v->bits[0]);
-        return;
+    case DT_F16: text_printf(out, "{0x%x}", (unsigned)v->bits[0]); return;
     case DT_C64: {
         float parts[2];
         memcpy(parts, v->bits, sizeof parts);
@@ -393,8 +386,10 @@ body_value(Emit *e, int32_t at)
         return;
     }
     if (rests_in_memory(e, v)) {
-        if (v->home == HOME_OPERAND) load_operand(e, at, v->slot);
-        else load_scratch(e, at);
+        if (v->home == HOME_OPERAND)
+            load_operand(e, at, v->slot);
+        else
+            load_scratch(e, at);
         return;
     }
     for (int k = 0; k < v->nargs; k++) body_value(e, v->args[k]);
@@ -411,8 +406,7 @@ body_value(Emit *e, int32_t at)
             for (int i = 0; i < e->lanes; i++) text_printf(&line, i ? ", %d" : "%d", i);
             text_put(&line, "}");
         }
-    }
-    else
+    } else
         put_operation(e, v, mask, &line);
     finish_line(e, at, &line);
 }
@@ -429,16 +423,14 @@ put_store(Emit *e, int32_t value, const Text *address, bool unit, int stride_siz
         text_put(&line, "*(");
         prelude_memory(e->prelude, stored, e->lanes, &line);
         text_printf(&line, " *)(%s) = ", address->data);
-    }
-    else {
+    } else {
         prelude_scatter(e->prelude, stored, e->lanes, &line);
         text_printf(&line, "(%s, n%d, ", address->data, stride_size);
     }
     if (dtype == DT_BOOL && e->lanes > 1) {
         text_put(&line, "-");
         body_mask(e, value, 1, &line);
-    }
-    else
+    } else
         body_name(e, value, &line);
     text_put(&line, unit || e->lanes == 1 ? ";" : ");");
     emit_line(e, "%s", line.data);
@@ -471,8 +463,7 @@ scalar_value(Emit *e, int32_t at)
         text_put(&line, "*(");
         prelude_memory(e->prelude, v->dtype, 1, &line);
         text_printf(&line, " *)r%d = s%d", v->operand, v->args[0]);
-    }
-    else {
+    } else {
         text_put(&line, "const ");
         prelude_type(e->prelude, v->dtype, 1, &line);
         text_printf(&line, " s%d = ", at);
@@ -480,8 +471,7 @@ scalar_value(Emit *e, int32_t at)
             text_put(&line, "*(const ");
             prelude_memory(e->prelude, v->dtype, 1, &line);
             text_printf(&line, " *)%c%d", v->level == LEVEL_ONCE ? 'q' : 'r', v->operand);
-        }
-        else if (v->kind == INSTR_CONST)
+        } else if (v->kind == INSTR_CONST)
             put_constant(e, v, &line);
         else
             put_operation(e, v, 1, &line);
@@ -515,8 +505,7 @@ memory_pointer(Emit *e, int32_t at, Text *pointer, Text *stride)
     else if (is_row_value(e, at)) {
         text_printf(pointer, "(char *)&s%d", at);
         text_put(stride, "0");
-    }
-    else if (v->home == HOME_OPERAND)
+    } else if (v->home == HOME_OPERAND)
         operand_memory(e, v->slot, pointer, stride);
     else {
         text_printf(pointer, "t%d", v->slot);

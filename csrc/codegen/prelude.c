@@ -57,11 +57,13 @@ static const Helper helpers[] = {
      "N(minimum)(N(maximum)(a, b), c)"},
     {"floordiv", C_SIGNED, 2, false,
      "b == 0 ? raise_divide() : b == -1 ? (T)(a == MIN ? raise_overflow(), a : -a) : "
-     "(T)(a / b - (a % b != 0 && (a < 0) != (b < 0)))", NULL},
+     "(T)(a / b - (a % b != 0 && (a < 0) != (b < 0)))",
+     NULL},
     {"floordiv", C_UNSIGNED, 2, false, "b == 0 ? raise_divide() : (T)(a / b)", NULL},
     {"floormod", C_SIGNED, 2, false,
      "b == 0 ? raise_divide() : b == -1 ? 0 : "
-     "(T)(a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0))", NULL},
+     "(T)(a % b + (a % b != 0 && (a < 0) != (b < 0) ? b : 0))",
+     NULL},
     {"floormod", C_UNSIGNED, 2, false, "b == 0 ? raise_divide() : (T)(a % b)", NULL},
     {"invert", C_INTEGER, 1, false, "(T)~a", "~a"},
     {"invert", C_BOOL, 1, true, "!a", "~a"},
@@ -147,11 +149,20 @@ static const char *
 c_type(DType dtype)
 {
     static const char *const names[] = {
-        [DT_BOOL] = "unsigned char", [DT_I8] = "signed char", [DT_I16] = "short",
-        [DT_I32] = "int", [DT_I64] = "__INT64_TYPE__", [DT_U8] = "unsigned char",
-        [DT_U16] = "unsigned short", [DT_U32] = "unsigned", [DT_U64] = "__UINT64_TYPE__",
-        [DT_F16] = "struct { unsigned short bits; }", [DT_F32] = "float", [DT_F64] = "double",
-        [DT_C64] = "struct { float re, im; }", [DT_C128] = "struct { double re, im; }",
+        [DT_BOOL] = "unsigned char",
+        [DT_I8] = "signed char",
+        [DT_I16] = "short",
+        [DT_I32] = "int",
+        [DT_I64] = "__INT64_TYPE__",
+        [DT_U8] = "unsigned char",
+        [DT_U16] = "unsigned short",
+        [DT_U32] = "unsigned",
+        [DT_U64] = "__UINT64_TYPE__",
+        [DT_F16] = "struct { unsigned short bits; }",
+        [DT_F32] = "float",
+        [DT_F64] = "double",
+        [DT_C64] = "struct { float re, im; }",
+        [DT_C128] = "struct { double re, im; }",
     };
     return names[dtype];
 }
@@ -213,14 +224,12 @@ put_machine(Prelude *p, Text *out, const char *what, DType dtype, int lanes, int
         else
             text_printf(out, "(T)__builtin_ia32_rndscale%s_mask(a, %d, a, -1, 4)", s,
                         mode == 4 ? 4 : 8 + mode);
-    }
-    else if (bytes == 32 && p->vector_bytes >= 32) {
+    } else if (bytes == 32 && p->vector_bytes >= 32) {
         if (root)
             text_printf(out, "(T)__builtin_ia32_sqrt%s256(a)", s);
         else
             text_printf(out, "(T)__builtin_ia32_round%s256(a, %d)", s, mode == 4 ? 4 : 8 + mode);
-    }
-    else
+    } else
         text_put(out, "LANES");
 }
 
@@ -374,8 +383,9 @@ define_select(Prelude *p, DType dtype, int lanes)
     DType mask = lanes == 1 ? DT_BOOL : mask_dtype((int)dtype_size(dtype));
     prelude_type(p, mask, lanes, &text);
     text_put(&text, " m, ");
-    put_body(p, &text, lanes == 1 ? "T a, T b) { return m ? a : b; }\n"
-                                  : "T a, T b) { return (T)((m & (M)a) | (~m & (M)b)); }\n",
+    put_body(p, &text,
+             lanes == 1 ? "T a, T b) { return m ? a : b; }\n"
+                        : "T a, T b) { return (T)((m & (M)a) | (~m & (M)b)); }\n",
              dtype, lanes);
     text_put(p->head, text.data ? text.data : "");
     text_free(&text);
@@ -450,8 +460,8 @@ prelude_gather(Prelude *p, DType dtype, int lanes, Text *out)
     snprintf(key, sizeof key, "gather_%sx%d", t, lanes);
     if (first_use(p, key)) {
         define_type(p, dtype, lanes);
-        text_printf(p->head, "INLINE %sx%d %s(const char *p, int64_t s) { return (%sx%d){", t, lanes,
-                    key, t, lanes);
+        text_printf(p->head, "INLINE %sx%d %s(const char *p, int64_t s) { return (%sx%d){", t,
+                    lanes, key, t, lanes);
         for (int i = 0; i < lanes; i++)
             text_printf(p->head, "%s*(const %sm *)(p + %d * s)", i ? ", " : "", t, i);
         text_put(p->head, "}; }\n");
@@ -501,9 +511,12 @@ put_cast_body(Prelude *p, Text *text, DType from, DType to, int lanes)
             define_type(p, DT_U64, 1);
         }
         for (; *body; body++) {
-            if (*body == 'T') text_put(text, dtype_name(to));
-            else if (*body == 'S') text_put(text, dtype_name(from));
-            else text_printf(text, "%c", *body);
+            if (*body == 'T')
+                text_put(text, dtype_name(to));
+            else if (*body == 'S')
+                text_put(text, dtype_name(from));
+            else
+                text_printf(text, "%c", *body);
         }
         return;
     }
@@ -513,13 +526,11 @@ put_cast_body(Prelude *p, Text *text, DType from, DType to, int lanes)
         text_put(text, "__builtin_convertvector(a, ");
         prelude_type(p, DT_I32, lanes, text);
         text_put(text, ")");
-    }
-    else if (to == DT_U32 && to_integer) {
+    } else if (to == DT_U32 && to_integer) {
         text_put(text, "__builtin_convertvector(a, ");
         prelude_type(p, DT_I64, lanes, text);
         text_put(text, ")");
-    }
-    else
+    } else
         text_put(text, "a");
     text_put(text, ", ");
     prelude_type(p, to, lanes, text);
@@ -544,8 +555,7 @@ prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
             text_printf(&text, " r; for (int i = 0; i < %d; i++) r[i] = ", lanes);
             prelude_cast(p, from, to, 1, &text);
             text_put(&text, "(a[i]); return r; }\n");
-        }
-        else {
+        } else {
             text_put(&text, "return ");
             put_cast_body(p, &text, from, to, lanes);
             text_put(&text, "; }\n");

@@ -13,14 +13,28 @@ static bool
 exact_bool(Op op)
 {
     switch (op) {
-    case OP_add: case OP_multiply: case OP_maximum: case OP_minimum: case OP_logical_and:
-    case OP_logical_or: case OP_logical_xor: case OP_logical_not: case OP_bitwise_and:
-    case OP_bitwise_or: case OP_bitwise_xor: case OP_invert: case OP_equal: case OP_not_equal:
-    case OP_less: case OP_less_equal: case OP_greater: case OP_greater_equal: case OP_where:
-    case OP_cast: case OP_absolute:
-        return true;
-    default:
-        return false;
+    case OP_add:
+    case OP_multiply:
+    case OP_maximum:
+    case OP_minimum:
+    case OP_logical_and:
+    case OP_logical_or:
+    case OP_logical_xor:
+    case OP_logical_not:
+    case OP_bitwise_and:
+    case OP_bitwise_or:
+    case OP_bitwise_xor:
+    case OP_invert:
+    case OP_equal:
+    case OP_not_equal:
+    case OP_less:
+    case OP_less_equal:
+    case OP_greater:
+    case OP_greater_equal:
+    case OP_where:
+    case OP_cast:
+    case OP_absolute: return true;
+    default: return false;
     }
 }
 
@@ -28,12 +42,18 @@ static bool
 exact_integer(Op op)
 {
     switch (op) {
-    case OP_subtract: case OP_negative: case OP_positive: case OP_sign: case OP_square:
-    case OP_floor_divide: case OP_remainder: case OP_clip: case OP_left_shift:
-    case OP_right_shift: case OP_conjugate:
-        return true;
-    default:
-        return exact_bool(op);
+    case OP_subtract:
+    case OP_negative:
+    case OP_positive:
+    case OP_sign:
+    case OP_square:
+    case OP_floor_divide:
+    case OP_remainder:
+    case OP_clip:
+    case OP_left_shift:
+    case OP_right_shift:
+    case OP_conjugate: return true;
+    default: return exact_bool(op);
     }
 }
 
@@ -41,16 +61,43 @@ static bool
 exact_float(Op op)
 {
     switch (op) {
-    case OP_add: case OP_subtract: case OP_multiply: case OP_divide: case OP_negative:
-    case OP_positive: case OP_absolute: case OP_sign: case OP_square: case OP_reciprocal:
-    case OP_sqrt: case OP_floor: case OP_ceil: case OP_trunc: case OP_rint: case OP_copysign:
-    case OP_maximum: case OP_minimum: case OP_clip: case OP_signbit: case OP_isnan: case OP_isinf:
-    case OP_isfinite: case OP_equal: case OP_not_equal: case OP_less: case OP_less_equal:
-    case OP_greater: case OP_greater_equal: case OP_logical_and: case OP_logical_or:
-    case OP_logical_xor: case OP_logical_not: case OP_where: case OP_cast: case OP_conjugate:
-        return true;
-    default:
-        return false;
+    case OP_add:
+    case OP_subtract:
+    case OP_multiply:
+    case OP_divide:
+    case OP_negative:
+    case OP_positive:
+    case OP_absolute:
+    case OP_sign:
+    case OP_square:
+    case OP_reciprocal:
+    case OP_sqrt:
+    case OP_floor:
+    case OP_ceil:
+    case OP_trunc:
+    case OP_rint:
+    case OP_copysign:
+    case OP_maximum:
+    case OP_minimum:
+    case OP_clip:
+    case OP_signbit:
+    case OP_isnan:
+    case OP_isinf:
+    case OP_isfinite:
+    case OP_equal:
+    case OP_not_equal:
+    case OP_less:
+    case OP_less_equal:
+    case OP_greater:
+    case OP_greater_equal:
+    case OP_logical_and:
+    case OP_logical_or:
+    case OP_logical_xor:
+    case OP_logical_not:
+    case OP_where:
+    case OP_cast:
+    case OP_conjugate: return true;
+    default: return false;
     }
 }
 
@@ -165,7 +212,8 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     for (int i = last + 1; i < n; i++)
         if (reduced >> axes[i] & 1) return REDUCTION_EXTERN;
     if (last == n - 1) return REDUCTION_ROWS;
-    /* the first row is copied, the others combined with it elementwise, where there is no identity */
+    /* the first row is copied, the others combined with it elementwise, where there is no identity
+     */
     if (node->op == OP_prod && !free) return REDUCTION_EXTERN;
     return REDUCTION_COLUMNS;
 }

@@ -4,11 +4,10 @@
 
      KERNEL_FLAT     no outer loops; units are the row's elements
      KERNEL_ROWS     units are the rows; each row goes through all stages before the next one
-     KERNEL_COLUMNS  units are the row's elements; per outer index, the loop before the row is summed
-                     up sequentially into accumulators, one per element of the row
-     KERNEL_TREE     one reduction of one long row; units are subtrees of NumPy's pairwise tree, each
-                     of which leaves a partial result
-     KERNEL_REGION   a loop of the program, kept: see `loop`
+     KERNEL_COLUMNS  units are the row's elements; per outer index, the loop before the row is
+   summed up sequentially into accumulators, one per element of the row KERNEL_TREE     one
+   reduction of one long row; units are subtrees of NumPy's pairwise tree, each of which leaves a
+   partial result KERNEL_REGION   a loop of the program, kept: see `loop`
 
    The body is a list of instructions in order.  An instruction is done once per kernel call, once
    per row or once per element (`level`).  Rows are worked through in stages: even stages are loops
@@ -80,11 +79,11 @@ struct Kernel {
     VEC(Operand) operands;
     VEC(Instr) instrs;
     int32_t nstages;
-    int32_t nslots;        /* scratch arrays, each of `block` elements of at most 16 bytes … */
+    int32_t nslots;         /* scratch arrays, each of `block` elements of at most 16 bytes … */
     int32_t slot_bytes[64]; /* … namely this many bytes per element */
-    int32_t block;         /* elements per pass through the stages; 0: the row as a whole */
-    int32_t row_scratch;   /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
-    int32_t depth;         /* KERNEL_TREE: 1 << depth units */
+    int32_t block;          /* elements per pass through the stages; 0: the row as a whole */
+    int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
+    int32_t depth;       /* KERNEL_TREE: 1 << depth units */
     struct RegionLoop *region;
 };
 

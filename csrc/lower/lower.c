@@ -59,10 +59,11 @@ static bool
 is_fresh(const Lowering *lw, NodeId storage)
 {
     switch (op_info(graph_node(lw->graph, storage)->op)->kind) {
-    case KIND_INPUT: case KIND_CONST: case KIND_EXTERN: case KIND_RESULT:
-        return false;
-    default:
-        return true;
+    case KIND_INPUT:
+    case KIND_CONST:
+    case KIND_EXTERN:
+    case KIND_RESULT: return false;
+    default: return true;
     }
 }
 
@@ -137,8 +138,8 @@ prepare_scatter(Lowering *lw, int *position)
     NodeId value = graph_node(g, id)->args[1];
     Type whole = graph_node(g, old)->type;
     bool from_input = op_info(graph_node(g, old)->op)->kind == KIND_INPUT;
-    if (from_input && !read_by_nodes(lw, id) &&
-        graph_node(g, value)->type.dtype == whole.dtype && lw->is_output[id]) {
+    if (from_input && !read_by_nodes(lw, id) && graph_node(g, value)->type.dtype == whole.dtype &&
+        lw->is_output[id]) {
         lw->commits[id] = true;
         return 0;
     }
@@ -152,7 +153,8 @@ prepare_scatter(Lowering *lw, int *position)
             }
         bool all = covers(g, graph_node(g, id)->attrs.view, &whole);
         whole.form = FORM_ARRAY;
-        NodeId copy = insert_node(lw, *position, all ? OP_empty : OP_copy, all ? 0 : 1, &old, &whole);
+        NodeId copy =
+            insert_node(lw, *position, all ? OP_empty : OP_copy, all ? 0 : 1, &old, &whole);
         if (copy == NO_NODE) return -1;
         ++*position;
         NodeId *args = arena_copy(lw->arena, (NodeId[]){copy, value}, sizeof(NodeId) * 2);

@@ -53,7 +53,7 @@ typedef struct {
     PyObject *callable; /* borrowed from the keep list */
     PyObject *kwnames;  /* tuple or NULL */
     int32_t nargs;
-    Place *args;     /* a view where the node is one: type in arg_types */
+    Place *args; /* a view where the node is one: type in arg_types */
     Type *arg_types;
     BufferId *results;
     int32_t nresults;

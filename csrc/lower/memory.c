@@ -33,8 +33,7 @@ find_lifetimes(Lowering *lw)
                 touch(lw, step->external.results[i], s);
         }
     }
-    for (int i = 0; i < p->located.len; i++)
-        touch(lw, p->located.at[i].place.buffer, p->steps.len);
+    for (int i = 0; i < p->located.len; i++) touch(lw, p->located.at[i].place.buffer, p->steps.len);
     return 0;
 }
 

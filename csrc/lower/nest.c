@@ -13,10 +13,10 @@ typedef struct {
     int number;
     Kernel *kernel;
     int nloops;
-    int first[MAX_RANK];  /* per loop: its innermost dimension of the group (strides) */
+    int first[MAX_RANK];   /* per loop: its innermost dimension of the group (strides) */
     SizeId size[MAX_RANK]; /* per loop */
     bool reduces;
-    int32_t *value_of; /* per node: instruction + 1 */
+    int32_t *value_of;    /* per node: instruction + 1 */
     VEC(Access) accesses; /* per operand */
     VEC(SizeId) sizes;
     VEC(Place) places;
@@ -110,9 +110,8 @@ order_loops(Nest *n)
             bool before_reduced = g->reduced >> before & 1;
             if (!g->columns && reduced != before_reduced) {
                 if (reduced) break; /* rows: the reduced dimensions come last */
-            }
-            else if (magnitude(value_at(n, leading.stride[before])) >=
-                     magnitude(value_at(n, leading.stride[dim])))
+            } else if (magnitude(value_at(n, leading.stride[before])) >=
+                       magnitude(value_at(n, leading.stride[dim])))
                 break;
             order[at] = before;
         }
@@ -168,9 +167,7 @@ make_loops(Nest *n)
     }
     if (n->nloops == 0 || (n->reduces && reduced == 0))
         if (append_unit_loop(n) < 0) return -1;
-    k->kind = g->columns ? KERNEL_COLUMNS
-              : n->reduces || n->nloops > 1 ? KERNEL_ROWS
-                                            : KERNEL_FLAT;
+    k->kind = g->columns ? KERNEL_COLUMNS : n->reduces || n->nloops > 1 ? KERNEL_ROWS : KERNEL_FLAT;
     k->nloops = n->nloops;
     for (int i = 0; i < n->nloops; i++)
         if ((k->size[i] = size_argument(n, n->size[i])) < 0) return -1;
@@ -236,7 +233,8 @@ find_operand(Nest *n, const Access *access, bool stored)
         const Place *p = &n->places.at[operand.pointer];
         if (p->buffer == place.buffer && p->offset == place.offset) break;
     }
-    if (operand.pointer == n->places.len && VEC_PUSH(n->lw->arena, &n->places, place) < 0) return -1;
+    if (operand.pointer == n->places.len && VEC_PUSH(n->lw->arena, &n->places, place) < 0)
+        return -1;
     if (VEC_PUSH(n->lw->arena, &n->accesses, *access) < 0 ||
         VEC_PUSH(n->lw->arena, &n->kernel->operands, operand) < 0)
         return -1;
@@ -262,8 +260,11 @@ emit_load(Nest *n, const Access *access, NodeId node)
         const Instr *instr = &n->kernel->instrs.at[i];
         if (instr->kind == INSTR_LOAD && instr->operand == operand) return i;
     }
-    return emit(n, (Instr){.kind = INSTR_LOAD, .dtype = access->dtype, .operand = operand,
-                           .level = operand_level(n, operand), .node = node});
+    return emit(n, (Instr){.kind = INSTR_LOAD,
+                           .dtype = access->dtype,
+                           .operand = operand,
+                           .level = operand_level(n, operand),
+                           .node = node});
 }
 
 static int32_t
@@ -275,8 +276,9 @@ emit_cast(Nest *n, int32_t value, DType to, NodeId node)
     if (!op_is_exact(OP_cast, from) || !op_is_exact(OP_cast, to))
         n->lw->why = "a conversion of half or complex numbers inside a kernel";
     if (!dtype_is_integer(to) || dtype_is_float(from)) n->flags |= dtype_is_float(from);
-    return emit_args(n, (Instr){.kind = INSTR_OP, .op = OP_cast, .dtype = to, .from = from,
-                                .node = node}, 1, &value);
+    return emit_args(
+        n, (Instr){.kind = INSTR_OP, .op = OP_cast, .dtype = to, .from = from, .node = node}, 1,
+        &value);
 }
 
 /* The bytes of a scalar known while compiling. */
@@ -294,8 +296,8 @@ constant_bits(Nest *n, const Node *node, uint64_t bits[2])
     }
     if (array_scalar_read(object, &have, bits) == ANSWER_YES) {
         if (have == node->type.dtype) return 0;
-    }
-    else if (array_read(object, &header, &why) == ANSWER_YES && header.dtype == node->type.dtype) {
+    } else if (array_read(object, &header, &why) == ANSWER_YES &&
+               header.dtype == node->type.dtype) {
         memcpy(bits, header.data, dtype_size(header.dtype));
         return 0;
     }
@@ -327,8 +329,7 @@ virtual_value(Nest *n, NodeId id)
         Instr instr = {.kind = INSTR_CONST, .dtype = node->type.dtype, .node = id};
         if (constant_bits(n, node, instr.bits) < 0) return -1;
         value = emit(n, instr);
-    }
-    else if (node->op == OP_full)
+    } else if (node->op == OP_full)
         value = emit_cast(n, argument(n, id, node->args[0]), node->type.dtype, id);
     else
         value = member_value(n, id);
@@ -353,11 +354,10 @@ argument(Nest *n, NodeId member, NodeId value)
     Access access;
     if (node_is_virtual(lw, member)) {
         /* a rank-0 member: its arguments have rank 0, or one element */
-        access = (Access){.storage = storage, .offset = node->type.offset,
-                          .dtype = node->type.dtype};
+        access =
+            (Access){.storage = storage, .offset = node->type.offset, .dtype = node->type.dtype};
         for (int i = 0; i < MAX_RANK; i++) access.stride[i] = NO_SIZE;
-    }
-    else
+    } else
         access_of(lw, n->group, member, &node->type, storage, &access);
     return emit_load(n, &access, value);
 }
@@ -382,9 +382,9 @@ loop_index(Nest *n, PyObject *ufunc, int nin, const DType *dtypes)
     if (kept < 0) return -1;
     Program *p = n->lw->program;
     int at = 0;
-    while (at < p->loops.len && !(p->loops.at[at].call == loop.call &&
-                                  p->loops.at[at].context == loop.context &&
-                                  p->loops.at[at].auxdata == loop.auxdata))
+    while (at < p->loops.len &&
+           !(p->loops.at[at].call == loop.call && p->loops.at[at].context == loop.context &&
+             p->loops.at[at].auxdata == loop.auxdata))
         at++;
     if (at == p->loops.len && VEC_PUSH(n->lw->arena, &p->loops, loop) < 0) return -1;
     if (!loop.no_float_error) n->flags = true;
@@ -420,8 +420,13 @@ emit_call(Nest *n, NodeId id, int nargs, const int32_t *args)
     dtypes[nargs] = node->type.dtype;
     int loop = loop_index(n, ufunc, nargs, dtypes);
     if (loop < 0) return -1;
-    return emit_args(n, (Instr){.kind = INSTR_CALL, .op = node->op, .dtype = node->type.dtype,
-                                .loop = loop, .node = id}, nargs, args);
+    return emit_args(n,
+                     (Instr){.kind = INSTR_CALL,
+                             .op = node->op,
+                             .dtype = node->type.dtype,
+                             .loop = loop,
+                             .node = id},
+                     nargs, args);
 }
 
 /* Casting reductions of integers: each element is converted, then combined. */
@@ -429,7 +434,10 @@ static int32_t
 emit_reduction(Nest *n, NodeId id, int32_t arg)
 {
     const Node *node = graph_node(n->lw->graph, id);
-    Instr instr = {.kind = INSTR_REDUCE, .op = node->op, .dtype = node->type.dtype, .node = id,
+    Instr instr = {.kind = INSTR_REDUCE,
+                   .op = node->op,
+                   .dtype = node->type.dtype,
+                   .node = id,
                    .level = LEVEL_ELEMENT};
     reduction_form(n->lw->graph, node, &instr.order);
     arg = emit_cast(n, arg, node->type.dtype, id);
@@ -453,13 +461,19 @@ emit_index(Nest *n, NodeId id, const int32_t *args)
 {
     /* NumPy arraytypes.c.src, @NAME@_fill: start + i * ((start + step) - start) */
     DType dtype = graph_node(n->lw->graph, id)->type.dtype;
-    int32_t start = emit_cast(n, args[0], dtype, id), step = emit_cast(n, args[1], dtype, id);
-    Instr op = {.kind = INSTR_OP, .op = OP_add, .dtype = dtype, .from = dtype, .node = id};
-    int32_t next = emit_args(n, op, 2, (int32_t[]){start, step});
-    op.op = OP_subtract;
+    if (args[0] < 0 || args[1] < 0) return -1;
+    DType given = n->kernel->instrs.at[args[0]].dtype;
+    if (given != n->kernel->instrs.at[args[1]].dtype) given = DT_F64;
+    Instr op = {.kind = INSTR_OP, .op = OP_add, .dtype = given, .from = given, .node = id};
+    int32_t first = emit_cast(n, args[0], given, id), step = emit_cast(n, args[1], given, id);
+    int32_t next = emit_cast(n, emit_args(n, op, 2, (int32_t[]){first, step}), dtype, id);
+    int32_t start = emit_cast(n, first, dtype, id);
+    op = (Instr){.kind = INSTR_OP, .op = OP_subtract, .dtype = dtype, .from = dtype, .node = id};
     int32_t delta = emit_args(n, op, 2, (int32_t[]){next, start});
-    int32_t index = emit_cast(n, emit(n, (Instr){.kind = INSTR_INDEX, .dtype = DT_I64,
-                                                 .level = LEVEL_ELEMENT, .node = id}), dtype, id);
+    int32_t index = emit_cast(
+        n,
+        emit(n, (Instr){.kind = INSTR_INDEX, .dtype = DT_I64, .level = LEVEL_ELEMENT, .node = id}),
+        dtype, id);
     op.op = OP_multiply;
     int32_t run = emit_args(n, op, 2, (int32_t[]){index, delta});
     op.op = OP_add;
@@ -481,11 +495,15 @@ emit_operation(Nest *n, NodeId id, int nargs, int32_t *args)
     if (!(info->flags & OPF_NO_FLAGS) && info->kind == KIND_POINTWISE &&
         (dtype_is_float(dtype) || node->op == OP_floor_divide || node->op == OP_remainder))
         n->flags = true;
-    return emit_args(n, (Instr){.kind = INSTR_OP, .op = node->op, .dtype = node->type.dtype,
-                                .from = info->kind == KIND_PYTHON && nargs > 0
-                                            ? n->kernel->instrs.at[args[0]].dtype
-                                            : dtype,
-                                .node = id}, nargs, args);
+    return emit_args(n,
+                     (Instr){.kind = INSTR_OP,
+                             .op = node->op,
+                             .dtype = node->type.dtype,
+                             .from = info->kind == KIND_PYTHON && nargs > 0
+                                         ? n->kernel->instrs.at[args[0]].dtype
+                                         : dtype,
+                             .node = id},
+                     nargs, args);
 }
 
 static int32_t
@@ -503,12 +521,9 @@ member_value(Nest *n, NodeId id)
         if (args[i] < 0) return -1;
     }
     switch (op_info(node->op)->kind) {
-    case KIND_REDUCTION:
-        return emit_reduction(n, id, args[0]);
-    case KIND_SCATTER:
-        return emit_cast(n, args[0], node->type.dtype, id);
-    case KIND_COPY:
-        return emit_cast(n, args[0], node->type.dtype, id);
+    case KIND_REDUCTION: return emit_reduction(n, id, args[0]);
+    case KIND_SCATTER: return emit_cast(n, args[0], node->type.dtype, id);
+    case KIND_COPY: return emit_cast(n, args[0], node->type.dtype, id);
     case KIND_FILL:
         if (node->op == OP_full) return emit_cast(n, args[0], node->type.dtype, id);
         return emit_index(n, id, args);
@@ -533,19 +548,26 @@ emit_store(Nest *n, NodeId id, int32_t value)
         for (int axis = 0; axis < type.rank; axis++)
             if (value_at(n, type.shape[axis]) != 1) kept[count++] = type.stride[axis];
         for (int dim = 0, at = 0; dim < n->group->ndims; dim++)
-            access.stride[dim] =
-                n->group->reduced >> dim & 1 ? NO_SIZE : at < count ? kept[at++] : NO_SIZE;
+            access.stride[dim] = n->group->reduced >> dim & 1 ? NO_SIZE
+                                 : at < count                 ? kept[at++]
+                                                              : NO_SIZE;
         (void)row;
-    }
-    else {
+    } else {
         const Type *type = op_info(node->op)->kind == KIND_SCATTER ? node->attrs.view : &node->type;
         access_of(n->lw, n->group, id, type, id, &access);
     }
     int32_t operand = find_operand(n, &access, true);
     if (operand < 0) return -1;
     Level level = operand_level(n, operand);
-    return emit_args(n, (Instr){.kind = INSTR_STORE, .dtype = access.dtype, .operand = operand,
-                                .level = level, .node = id}, 1, &value) < 0 ? -1 : 0;
+    return emit_args(n,
+                     (Instr){.kind = INSTR_STORE,
+                             .dtype = access.dtype,
+                             .operand = operand,
+                             .level = level,
+                             .node = id},
+                     1, &value) < 0
+               ? -1
+               : 0;
 }
 
 static int
@@ -570,7 +592,8 @@ static int
 available(const Instr *arg)
 {
     if (arg->kind == INSTR_LOAD || arg->level == LEVEL_ONCE) return 0;
-    if (arg->kind == INSTR_REDUCE) return arg->order == REDUCE_CALL ? arg->stage + 1 : arg->stage + 2;
+    if (arg->kind == INSTR_REDUCE)
+        return arg->order == REDUCE_CALL ? arg->stage + 1 : arg->stage + 2;
     if (arg->kind == INSTR_CALL && arg->level == LEVEL_ELEMENT) return arg->stage + 1;
     return arg->stage;
 }
@@ -604,10 +627,12 @@ cheap(const Kernel *k, const Instr *instr)
     if (instr->kind == INSTR_INDEX) return true;
     if (instr->kind != INSTR_OP) return false;
     switch (instr->op) {
-    case OP_add: case OP_subtract: case OP_multiply: case OP_negative: case OP_absolute:
-        break;
-    default:
-        return false;
+    case OP_add:
+    case OP_subtract:
+    case OP_multiply:
+    case OP_negative:
+    case OP_absolute: break;
+    default: return false;
     }
     for (int a = 0; a < instr->nargs; a++) {
         const Instr *arg = &k->instrs.at[instr->args[a]];
@@ -741,8 +766,7 @@ make_units(Nest *n, KernelStep *step)
         if (units == NO_SIZE) return -1;
         step->units = units;
         per_unit = value_at(n, n->size[row]);
-    }
-    else {
+    } else {
         step->units = n->size[row];
         if (k->kind == KERNEL_COLUMNS)
             for (int i = 0; i < row; i++) per_unit *= value_at(n, n->size[i]);
@@ -792,7 +816,8 @@ nest_build(Lowering *lw, Group *g)
     if (n.kernel->kind == KERNEL_COLUMNS) column_accumulators(&n);
     if (lw->why != NULL) return 0;
     bool whole_row = has_row_reduction(n.kernel);
-    n.kernel->block = (n.kernel->nstages > 1 || n.kernel->kind == KERNEL_COLUMNS) && !whole_row ? BLOCK : 0;
+    n.kernel->block =
+        (n.kernel->nstages > 1 || n.kernel->kind == KERNEL_COLUMNS) && !whole_row ? BLOCK : 0;
     n.kernel->row_scratch = n.kernel->block ? -1 : n.kernel->size[n.nloops - 1];
     return make_step(&n);
 }

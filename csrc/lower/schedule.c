@@ -1,4 +1,5 @@
-/* Which nodes share a kernel.  In: the top region in program order.  Out: groups in execution order.
+/* Which nodes share a kernel.  In: the top region in program order.  Out: groups in execution
+   order.
 
    Greedy, one pass in program order:
    1. A node that needs no memory (constants, fills, rank-0 arithmetic) is virtual: it is computed
@@ -20,8 +21,7 @@ node_is_virtual(const Lowering *lw, NodeId id)
 {
     const Node *node = graph_node(lw->graph, id);
     OpKind kind = op_info(node->op)->kind;
-    if (node->op == OP_const)
-        return node->type.dtype != DT_OBJECT && node->type.rank == 0;
+    if (node->op == OP_const) return node->type.dtype != DT_OBJECT && node->type.rank == 0;
     if (node->op == OP_full) return true;
     if (node->type.rank != 0) return false;
     if (kind == KIND_PYTHON) return true;
@@ -33,12 +33,9 @@ node_domain(const Lowering *lw, NodeId id)
 {
     const Node *node = graph_node(lw->graph, id);
     switch (op_info(node->op)->kind) {
-    case KIND_REDUCTION:
-        return &graph_node(lw->graph, node->args[0])->type;
-    case KIND_SCATTER:
-        return node->attrs.view;
-    default:
-        return &node->type;
+    case KIND_REDUCTION: return &graph_node(lw->graph, node->args[0])->type;
+    case KIND_SCATTER: return node->attrs.view;
+    default: return &node->type;
     }
 }
 
@@ -77,8 +74,8 @@ access_of(const Lowering *lw, const Group *g, NodeId id, const Type *type, NodeI
     *out = (Access){.storage = storage, .offset = type->offset, .dtype = type->dtype};
     for (int dim = 0; dim < g->ndims; dim++) {
         int axis = axis_of[dim] - shift;
-        bool walks = axis_of[dim] >= 0 && axis >= 0 &&
-                     size_value(lw->graph, type->shape[axis]) != 1;
+        bool walks =
+            axis_of[dim] >= 0 && axis >= 0 && size_value(lw->graph, type->shape[axis]) != 1;
         out->stride[dim] = walks ? type->stride[axis] : NO_SIZE;
     }
 }
@@ -115,8 +112,8 @@ result_access(const Lowering *lw, const Group *g, NodeId id, Access *out)
 static bool
 size_equal(const Graph *g, SizeId a, SizeId b)
 {
-    return a == b || (size_is_const(g, a) && size_is_const(g, b) &&
-                      size_value(g, a) == size_value(g, b));
+    return a == b ||
+           (size_is_const(g, a) && size_is_const(g, b) && size_value(g, a) == size_value(g, b));
 }
 
 bool
@@ -242,9 +239,9 @@ collapses(void *context, const Access *access)
     int outer = -1;
     for (int dim = 0; dim < c->group->ndims; dim++) {
         if (!(c->group->reduced >> dim & 1)) continue;
-        if (outer >= 0 && size_value(g, access->stride[outer]) !=
-                              size_value(g, access->stride[dim]) *
-                                  size_value(g, c->group->size[dim]))
+        if (outer >= 0 &&
+            size_value(g, access->stride[outer]) !=
+                size_value(g, access->stride[dim]) * size_value(g, c->group->size[dim]))
             return false;
         outer = dim;
     }
@@ -318,7 +315,8 @@ join_reduction(Lowering *lw, int number, NodeId id)
     Group *g = &lw->groups.at[number];
     ReduceOrder order;
     ReductionForm form = reduction_form(lw->graph, graph_node(lw->graph, id), &order);
-    if (!domain_matches(lw, g, id, false) || !arguments_fit(lw, number, id, false)) return ANSWER_NO;
+    if (!domain_matches(lw, g, id, false) || !arguments_fit(lw, number, id, false))
+        return ANSWER_NO;
     unsigned mask = reduced_dimensions(lw, g, id);
     bool columns = form == REDUCTION_COLUMNS;
     bool reduces = has_kind(lw, g, KIND_REDUCTION);
@@ -407,19 +405,18 @@ is_external(const Lowering *lw, NodeId id)
     const Node *node = graph_node(lw->graph, id);
     ReduceOrder order;
     switch (op_info(node->op)->kind) {
-    case KIND_EXTERN: case KIND_MATMUL: case KIND_SCAN: case KIND_REGION:
-        return true;
-    case KIND_REDUCTION:
-        return reduction_form(lw->graph, node, &order) == REDUCTION_EXTERN;
+    case KIND_EXTERN:
+    case KIND_MATMUL:
+    case KIND_SCAN:
+    case KIND_REGION: return true;
+    case KIND_REDUCTION: return reduction_form(lw->graph, node, &order) == REDUCTION_EXTERN;
     case KIND_POINTWISE:
         if (node->op == OP_cast)
             return !op_is_exact(OP_cast, node->type.dtype) ||
                    !op_is_exact(OP_cast, graph_node(lw->graph, node->args[0])->type.dtype);
         return node_is_call(lw->graph, node) && op_info(node->op)->ufunc == NULL;
-    case KIND_COPY:
-        return node->op == OP_concatenate;
-    default:
-        return false;
+    case KIND_COPY: return node->op == OP_concatenate;
+    default: return false;
     }
 }
 
@@ -499,8 +496,7 @@ place_results(Lowering *lw)
 {
     for (NodeId id = 0; id < lw->graph->nodes.len; id++) {
         const Node *node = graph_node(lw->graph, id);
-        if (op_info(node->op)->kind == KIND_RESULT)
-            lw->group_of[id] = lw->group_of[node->args[0]];
+        if (op_info(node->op)->kind == KIND_RESULT) lw->group_of[id] = lw->group_of[node->args[0]];
     }
 }
 

@@ -35,15 +35,15 @@ typedef struct {
     Program *program;
     const char *why; /* set: no lowering */
     VEC(Group) groups;
-    int nnodes;         /* arrays below have room for this many */
-    int32_t *group_of;  /* per node: its group; -1: none */
-    bool *row_level;    /* per node: a row-level member */
-    bool *live;         /* per node: reaches an output */
-    bool *needed;       /* per storage: must be in memory */
-    bool *is_output;    /* per storage: an array that leaves the plan */
-    NodeId *same_as;    /* per scatter: the storage whose buffer it writes in place; else itself */
-    bool *commits;      /* per scatter: only the value is made; the plan writes it into the input */
-    BufferId *buffer;   /* per storage */
+    int nnodes;        /* arrays below have room for this many */
+    int32_t *group_of; /* per node: its group; -1: none */
+    bool *row_level;   /* per node: a row-level member */
+    bool *live;        /* per node: reaches an output */
+    bool *needed;      /* per storage: must be in memory */
+    bool *is_output;   /* per storage: an array that leaves the plan */
+    NodeId *same_as;   /* per scatter: the storage whose buffer it writes in place; else itself */
+    bool *commits;     /* per scatter: only the value is made; the plan writes it into the input */
+    BufferId *buffer;  /* per storage */
     int32_t *first_step, *last_step; /* per buffer, for lifetimes */
 } Lowering;
 

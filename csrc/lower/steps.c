@@ -25,14 +25,11 @@ buffer_kind(const Lowering *lw, NodeId storage)
 {
     const Node *node = graph_node(lw->graph, storage);
     switch (op_info(node->op)->kind) {
-    case KIND_INPUT:
-        return BUFFER_INPUT;
-    case KIND_CONST:
-        return BUFFER_CONST;
-    case KIND_EXTERN: case KIND_RESULT:
-        return BUFFER_EXTERN;
-    default:
-        break;
+    case KIND_INPUT: return BUFFER_INPUT;
+    case KIND_CONST: return BUFFER_CONST;
+    case KIND_EXTERN:
+    case KIND_RESULT: return BUFFER_EXTERN;
+    default: break;
     }
     if (node->type.form == FORM_SCALAR || node->type.form == FORM_PYTHON) return BUFFER_SCALAR;
     if (lw->is_output[storage]) return BUFFER_OUTPUT;
@@ -144,8 +141,10 @@ axes_tuple(const Node *node)
     PyObject *axes = PyTuple_New(node->attrs.nints);
     for (int i = 0; axes != NULL && i < node->attrs.nints; i++) {
         PyObject *axis = PyLong_FromLongLong(node->attrs.ints[i]);
-        if (axis == NULL) Py_CLEAR(axes);
-        else PyTuple_SET_ITEM(axes, i, axis);
+        if (axis == NULL)
+            Py_CLEAR(axes);
+        else
+            PyTuple_SET_ITEM(axes, i, axis);
     }
     return axes;
 }
@@ -161,9 +160,8 @@ call_reduce(Call *c, NodeId id)
         push_object(c, axes_tuple(node)) < 0 ||
         push_object(c, array_dtype_object(type.dtype)) < 0 || push_value(c, id) < 0)
         return -1;
-    if (node->attrs.keepdims &&
-        (push_object(c, Py_NewRef(Py_True)) < 0 ||
-         set_keywords(c, Py_BuildValue("(s)", "keepdims")) < 0))
+    if (node->attrs.keepdims && (push_object(c, Py_NewRef(Py_True)) < 0 ||
+                                 set_keywords(c, Py_BuildValue("(s)", "keepdims")) < 0))
         return -1;
     c->step.out = true;
     return 0;
@@ -180,9 +178,8 @@ call_arg_reduce(Call *c, NodeId id)
     if (set_callable(c, node->op == OP_argmax ? "argmax" : "argmin", NULL) < 0 ||
         push_value(c, node->args[0]) < 0 || push_object(c, axis) < 0 || push_value(c, id) < 0)
         return -1;
-    if (node->attrs.keepdims &&
-        (push_object(c, Py_NewRef(Py_True)) < 0 ||
-         set_keywords(c, Py_BuildValue("(s)", "keepdims")) < 0))
+    if (node->attrs.keepdims && (push_object(c, Py_NewRef(Py_True)) < 0 ||
+                                 set_keywords(c, Py_BuildValue("(s)", "keepdims")) < 0))
         return -1;
     c->step.out = true;
     return 0;
@@ -238,12 +235,12 @@ call_object(Call *c, NodeId id)
     Lowering *lw = c->lw;
     const Graph *g = lw->graph;
     const Node *node = graph_node(g, id);
-    PyObject *names = NULL;
     BufferId results[64];
     int n = 0;
     for (NodeId other = 0; other < g->nodes.len; other++) {
         const Node *r = graph_node(g, other);
-        if (op_info(r->op)->kind != KIND_RESULT || r->args[0] != id || r->attrs.index >= 64) continue;
+        if (op_info(r->op)->kind != KIND_RESULT || r->args[0] != id || r->attrs.index >= 64)
+            continue;
         while (n <= r->attrs.index) results[n++] = NO_BUFFER;
         if ((results[r->attrs.index] = buffer_for(lw, other)) == NO_BUFFER) return -1;
     }
@@ -252,12 +249,7 @@ call_object(Call *c, NodeId id)
         n = 1;
     }
     c->step.callable = node->attrs.object;
-    /* keyword names ride along with the callable: (callable, names) */
-    if (PyTuple_CheckExact(node->attrs.object) && PyTuple_GET_SIZE(node->attrs.object) == 2) {
-        c->step.callable = PyTuple_GET_ITEM(node->attrs.object, 0);
-        names = PyTuple_GET_ITEM(node->attrs.object, 1);
-    }
-    c->step.kwnames = names == Py_None ? NULL : names;
+    c->step.kwnames = node->attrs.kwnames;
     for (int k = 0; k < node->nargs; k++)
         if (push_value(c, node->args[k]) < 0) return -1;
     return set_results(c, n, results);
@@ -279,9 +271,7 @@ step_external(Lowering *lw, Group *group)
         failed = node->op == OP_argmax || node->op == OP_argmin ? call_arg_reduce(&c, id)
                                                                 : call_reduce(&c, id);
         break;
-    default:
-        lw->why = "an operation without a lowering";
-        return 0;
+    default: lw->why = "an operation without a lowering"; return 0;
     }
     if (failed < 0) return -1;
     c.step.nargs = c.args.len;

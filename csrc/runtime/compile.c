@@ -362,7 +362,7 @@ program_of_call(Job *job, PyObject *callable)
             if (g->outputs.at[k] == g->outputs.at[i]) same = k;
         Buffer buffer = {.kind = BUFFER_EXTERN, .type = type, .bytes = NO_SIZE};
         call->results[call->nresults++] = p->buffers.len;
-        Located at = {g->outputs.at[i], {g->inputs.len + same, NO_SIZE}, type};
+        Located at = {.node = g->outputs.at[i], .place = {g->inputs.len + same, NO_SIZE}, .type = type};
         if (VEC_PUSH(c->arena, &p->buffers, buffer) < 0 || VEC_PUSH(c->arena, &p->located, at) < 0)
             return NULL;
     }

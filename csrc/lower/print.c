@@ -1,0 +1,159 @@
+/* A program as text: for PYCOMPILE_LOGS=schedule, golden files and people. */
+#include "kernel.h"
+
+static const char *const buffer_names[] = {
+    [BUFFER_INPUT] = "input",   [BUFFER_CONST] = "const", [BUFFER_OUTPUT] = "output",
+    [BUFFER_EXTERN] = "extern", [BUFFER_TEMP] = "temp",   [BUFFER_SCALAR] = "scalar",
+};
+static const char *const kind_names[] = {
+    [KERNEL_FLAT] = "flat", [KERNEL_ROWS] = "rows",     [KERNEL_COLUMNS] = "columns",
+    [KERNEL_TREE] = "tree", [KERNEL_REGION] = "region",
+};
+
+static void
+put_size(const Graph *g, SizeId id, Text *out)
+{
+    text_printf(out, "%lld%s", (long long)size_value(g, id), size_is_const(g, id) ? "" : "?");
+}
+
+static void
+put_place(const Graph *g, const Place *p, Text *out)
+{
+    text_printf(out, "b%d", p->buffer);
+    if (!size_is_const(g, p->offset) || size_value(g, p->offset) != 0) {
+        text_put(out, "+");
+        put_size(g, p->offset, out);
+    }
+}
+
+static void
+put_buffer(const Graph *g, const Program *p, BufferId id, Text *out)
+{
+    const Buffer *b = &p->buffers.at[id];
+    text_printf(out, "  b%d %s", id, buffer_names[b->kind]);
+    if (b->kind == BUFFER_INPUT) text_printf(out, " %d", b->index);
+    text_printf(out, ": %s[", dtype_name(b->type.dtype));
+    for (int axis = 0; axis < b->type.rank; axis++) {
+        if (axis) text_put(out, ",");
+        put_size(g, b->type.shape[axis], out);
+    }
+    text_put(out, "]");
+    if (b->kind == BUFFER_TEMP)
+        text_printf(out, ", arena %lld, %lld bytes", (long long)b->arena_offset,
+                    (long long)size_value(g, b->bytes));
+    text_put(out, "\n");
+}
+
+static void
+put_operand(const Graph *g, const KernelStep *step, const Kernel *k, int32_t number, Text *out)
+{
+    const Operand *o = &k->operands.at[number];
+    put_place(g, &step->places[o->pointer], out);
+    text_put(out, "{");
+    for (int i = 0; i < k->nloops; i++) {
+        if (i) text_put(out, ",");
+        if (o->stride[i] == STRIDE_ZERO)
+            text_put(out, "0");
+        else if (o->stride[i] == STRIDE_UNIT)
+            text_put(out, "unit");
+        else
+            put_size(g, step->sizes[o->stride[i]], out);
+    }
+    text_put(out, "}");
+}
+
+static void
+put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, Text *out)
+{
+    static const char *const kinds[] = {
+        [INSTR_LOAD] = "load",    [INSTR_CONST] = "const", [INSTR_INDEX] = "index",
+        [INSTR_OP] = "",          [INSTR_CALL] = "call ",  [INSTR_REDUCE] = "reduce ",
+        [INSTR_STORE] = "store ",
+    };
+    static const char *const levels[] = {"once", "row", "element"};
+    const Instr *v = &k->instrs.at[at];
+    text_printf(out, "    %-7s %d  v%d: %s = %s", levels[v->level], v->stage, at,
+                dtype_name(v->dtype), kinds[v->kind]);
+    if (v->kind == INSTR_OP || v->kind == INSTR_CALL || v->kind == INSTR_REDUCE)
+        text_put(out, op_info(v->op)->name);
+    for (int a = 0; a < v->nargs; a++) text_printf(out, "%sv%d", a ? ", " : " ", v->args[a]);
+    if (v->kind == INSTR_CONST) text_printf(out, " 0x%llx", (unsigned long long)v->bits[0]);
+    if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE) {
+        text_put(out, v->kind == INSTR_LOAD ? " " : " to ");
+        put_operand(g, step, k, v->operand, out);
+    }
+    if (v->kind == INSTR_REDUCE)
+        text_put(out, v->order == REDUCE_PAIRWISE ? " (pairwise)"
+                      : v->order == REDUCE_CALL   ? " (the ufunc's loop)"
+                                                  : " (any order)");
+    if (v->home == HOME_SCRATCH) text_printf(out, " -> scratch %d", v->slot);
+    if (v->home == HOME_OPERAND) text_put(out, " -> memory");
+    if (v->node != NO_NODE && graph_node(g, v->node)->line > 0)
+        text_printf(out, "  # line %d", graph_node(g, v->node)->line);
+    text_put(out, "\n");
+}
+
+static void
+put_kernel(const Graph *g, const Program *p, const Step *step, Text *out)
+{
+    const KernelStep *s = &step->kernel;
+    const Kernel *k = p->kernels.at[s->kernel];
+    text_printf(out, "kernel k%d, %s [", s->kernel, kind_names[k->kind]);
+    for (int i = 0; i < k->nloops; i++) {
+        if (i) text_put(out, ",");
+        put_size(g, s->sizes[k->size[i]], out);
+    }
+    text_put(out, "], units ");
+    put_size(g, s->units, out);
+    text_printf(out, ", grain %lld", (long long)s->grain);
+    if (k->block) text_printf(out, ", blocks of %d", k->block);
+    if (s->scratch_bytes) text_printf(out, ", scratch %lld", (long long)s->scratch_bytes);
+    text_printf(out, "%s%s\n", s->checks_flags ? ", flags" : "", s->fallible ? ", fallible" : "");
+    for (int i = 0; i < k->instrs.len; i++) put_instr(g, s, k, i, out);
+}
+
+static void
+put_external(const Graph *g, const Step *step, Text *out)
+{
+    const ExternStep *s = &step->external;
+    PyObject *name = PyObject_GetAttrString(s->callable, "__name__");
+    PyObject *owner = PyObject_GetAttrString(s->callable, "__self__");
+    PyObject *owner_name = owner == NULL ? NULL : PyObject_GetAttrString(owner, "__name__");
+    const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "callable";
+    const char *prefix =
+        owner_name != NULL && PyUnicode_Check(owner_name) ? PyUnicode_AsUTF8(owner_name) : NULL;
+    PyErr_Clear();
+    text_printf(out, "extern %s%s%s(", prefix ? prefix : "", prefix ? "." : "", text);
+    for (int i = 0; i < s->nargs; i++) {
+        if (i) text_put(out, ", ");
+        put_place(g, &s->args[i], out);
+    }
+    text_put(out, s->out ? ", out last)" : ")");
+    for (int i = 0; i < s->nresults; i++)
+        text_printf(out, "%sb%d", i ? ", " : " -> ", s->results[i]);
+    text_put(out, "\n");
+    Py_XDECREF(name);
+    Py_XDECREF(owner);
+    Py_XDECREF(owner_name);
+}
+
+int
+program_print(const Graph *graph, const Program *program, Text *out)
+{
+    text_printf(out, "buffers, arena %lld bytes\n", (long long)program->arena_bytes);
+    for (BufferId id = 0; id < program->buffers.len; id++) put_buffer(graph, program, id, out);
+    for (int i = 0; i < program->steps.len; i++) {
+        const Step *step = &program->steps.at[i];
+        if (step->kind == STEP_KERNEL)
+            put_kernel(graph, program, step, out);
+        else
+            put_external(graph, step, out);
+    }
+    for (int i = 0; i < program->located.len; i++) {
+        const Located *at = &program->located.at[i];
+        text_printf(out, "%%%d is at ", at->node);
+        put_place(graph, &at->place, out);
+        text_put(out, at->written ? ", to be written into its input\n" : "\n");
+    }
+    return text_finish(out);
+}
