@@ -34,7 +34,7 @@ def put(template, array, value, *indices):
 
 
 def quietly(function, args, kwargs):
-    """Calls the function with no warning given: only the type of its result is wanted."""
+    """Calls the function with no warning given: only the types of its results are wanted."""
     with np.errstate(all="ignore"):
         for array in args:
             if (

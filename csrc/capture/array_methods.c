@@ -219,3 +219,26 @@ do_clip(Interp *in, const Rule *rule, Value *const *args, Value **out)
     *out = result;
     return ANSWER_YES;
 }
+
+/* a.sort(axis=-1): NumPy's own np.sort, written back */
+Answer
+do_sort(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    int axis = -1;
+    NodeId node, nodes[2];
+    TRY(array_operand(in, args[0], &node));
+    int rank = node_type(in, node).rank;
+    if (rank == 0) return interp_break(in, BREAK_NUMPY, "%s of a scalar", rule->name);
+    if (args[1] != NULL)
+        TRY(value_as_axis(in, args[1], rank, &axis));
+    else
+        axis = rank - 1;
+    PyObject *number = keep(in, PyLong_FromLong(axis));
+    if (number == NULL) return ANSWER_ERROR;
+    nodes[0] = node;
+    TRY_NODE(nodes[1], node_object(in, number));
+    TRY(node_trial(in, numpy_object("sort"), 2, nodes, NULL, &node));
+    TRY(node_write(in, args[0], node));
+    *out = value_const(in, Py_None);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}

@@ -263,13 +263,16 @@ Answer
 call_by_trial(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
               Value **out)
 {
-    NodeId nodes[MAX_ARGS], node;
+    NodeId nodes[MAX_ARGS];
     int all = nargs + (kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames));
     if (all > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "a call of many arguments");
-    for (int i = 0; i < all; i++)
+    for (int i = 0; i < all; i++) {
         TRY(extern_argument(in, args[i], &nodes[i]));
-    TRY(node_trial(in, callable, all, nodes, kwnames, &node));
-    return push_node(in, node, out);
+        Type type = node_type(in, nodes[i]);
+        if (type.form == FORM_ARRAY && type_elements(in->graph, &type) == 0)
+            return interp_break(in, BREAK_NUMPY, "a call on an array without elements");
+    }
+    return value_trial(in, callable, all, nodes, kwnames, out);
 }
 
 /* ---- others ---- */

@@ -19,7 +19,7 @@ node_extern_kw(Interp *in, PyObject *callable, int nargs, const NodeId *args, Py
 
 /* ---- result types by trial ---- */
 
-enum { MAX_TRIAL_ELEMENTS = 1 << 22 };
+enum { MAX_TRIAL_ELEMENTS = 1 << 22, MAX_RESULTS = 8 };
 
 /* What stands for an argument in a trial: the constant itself, or zeros; a new reference. */
 static PyObject *
@@ -59,8 +59,9 @@ shares_memory(PyObject *result, PyObject *args)
     return false;
 }
 
+/* The type of one array or number. */
 static Answer
-type_of_result(Interp *in, PyObject *result, PyObject *args, Type *type)
+type_of_object(Interp *in, PyObject *result, PyObject *args, Type *type)
 {
     ArrayHeader header;
     DType dtype;
@@ -93,6 +94,21 @@ type_of_result(Interp *in, PyObject *result, PyObject *args, Type *type)
     return ANSWER_YES;
 }
 
+/* One type, or those of a plain tuple's items: *n is -1 for the former. */
+static Answer
+types_of_result(Interp *in, PyObject *result, PyObject *args, int *n, Type *types)
+{
+    *n = -1;
+    if (!PyTuple_CheckExact(result)) return type_of_object(in, result, args, types);
+    *n = (int)PyTuple_GET_SIZE(result);
+    if (*n == 0 || *n > MAX_RESULTS) return ANSWER_NO;
+    for (int i = 0; i < *n; i++) {
+        Answer answer = type_of_object(in, PyTuple_GET_ITEM(result, i), args, &types[i]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
+}
+
 /* Calls with warnings and floating-point events off. */
 static PyObject *
 call_quietly(PyObject *callable, PyObject *args, PyObject *kwargs)
@@ -108,9 +124,10 @@ call_quietly(PyObject *callable, PyObject *args, PyObject *kwargs)
     return result;
 }
 
-Answer
-node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
-           NodeId *out)
+/* Calls it on stand-ins for the arguments. */
+static Answer
+try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames, int *n,
+         Type *types)
 {
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs - nkw;
     PyObject *tuple = PyTuple_New(npos), *kwargs = nkw ? PyDict_New() : NULL, *result = NULL;
@@ -118,30 +135,63 @@ node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObje
     Answer answer = tuple == NULL || (nkw && kwargs == NULL) ? ANSWER_ERROR : ANSWER_YES;
     for (int i = 0; answer == ANSWER_YES && i < nargs; i++) {
         PyObject *argument = trial_argument(in, args[i], &elements);
-        if (argument == NULL)
+        if (argument == NULL) {
             answer = PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
-        else if (i < npos)
+        } else if (i < npos) {
             PyTuple_SET_ITEM(tuple, i, argument);
-        else {
+        } else {
             PyObject *name = PyTuple_GET_ITEM(kwnames, i - npos);
             if (PyDict_SetItem(kwargs, name, argument) < 0) answer = ANSWER_ERROR;
             Py_DECREF(argument);
         }
     }
-    Type type;
     if (answer == ANSWER_YES) {
         result = call_quietly(callable, tuple, kwargs);
-        if (result == NULL)
-            answer = PyErr_ExceptionMatches(PyExc_MemoryError) ? ANSWER_ERROR : ANSWER_NO;
+        if (result != NULL)
+            answer = types_of_result(in, result, tuple, n, types);
         else
-            answer = type_of_result(in, result, tuple, &type);
+            answer = PyErr_ExceptionMatches(PyExc_MemoryError) ? ANSWER_ERROR : ANSWER_NO;
         if (answer == ANSWER_NO) PyErr_Clear();
     }
     Py_XDECREF(tuple);
     Py_XDECREF(kwargs);
     Py_XDECREF(result);
-    if (answer == ANSWER_NO)
-        return interp_break(in, BREAK_NUMPY, "a call whose result cannot be told beforehand");
-    if (answer != ANSWER_YES) return answer;
-    return node_extern_kw(in, callable, nargs, args, kwnames, &type, out);
+    if (answer != ANSWER_NO) return answer;
+    return interp_break(in, BREAK_NUMPY, "a call whose result cannot be told beforehand");
+}
+
+Answer
+node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
+           NodeId *out)
+{
+    Type types[MAX_RESULTS];
+    int n;
+    TRY(try_call(in, callable, nargs, args, kwnames, &n, types));
+    if (n >= 0) return interp_break(in, BREAK_NUMPY, "a call with several results");
+    return node_extern_kw(in, callable, nargs, args, kwnames, types, out);
+}
+
+Answer
+value_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
+            Value **out)
+{
+    Type types[MAX_RESULTS];
+    Value *items[MAX_RESULTS];
+    NodeId node;
+    int n;
+    TRY(try_call(in, callable, nargs, args, kwnames, &n, types));
+    if (n < 0) {
+        TRY(node_extern_kw(in, callable, nargs, args, kwnames, types, &node));
+        return push_node(in, node, out);
+    }
+    Type several = type_scalar(DT_OBJECT, FORM_OBJECT);
+    TRY(node_extern_kw(in, callable, nargs, args, kwnames, &several, &node));
+    for (int i = 0; i < n; i++) {
+        NodeId each;
+        Attrs attrs = {.index = i};
+        TRY_NODE(each, graph_add(in->graph, in->region, OP_result, 1, &node, &types[i], &attrs));
+        TRY(push_node(in, each, &items[i]));
+    }
+    *out = value_sequence(in, V_TUPLE, n, items);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

@@ -189,6 +189,16 @@ call_rule(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject 
 
 /* ---- ufuncs as callables ---- */
 
+static int
+ufunc_outputs(PyObject *ufunc)
+{
+    PyObject *count = PyObject_GetAttrString(ufunc, "nout");
+    int nout = count == NULL ? -1 : (int)PyLong_AsLong(count);
+    Py_XDECREF(count);
+    PyErr_Clear();
+    return nout;
+}
+
 static Answer
 call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
@@ -200,6 +210,8 @@ call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject 
     if (nin < 0) return ANSWER_ERROR;
     Value *target = npos == nin + 1 ? args[nin] : NULL;
     DType dtype = DT_OBJECT;
+    if (npos == nin && nkw == 0 && ufunc_outputs(ufunc) > 1)
+        return call_by_trial(in, ufunc, nargs, args, NULL, out);
     if (npos != nin && npos != nin + 1)
         return interp_break(in, BREAK_SHAPE, "ufunc '%s' of %d arguments", ufunc_name(ufunc), npos);
     for (int k = 0; k < nkw; k++) {
@@ -316,11 +328,25 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     return answer;
 }
 
+/* Methods that array scalars share with arrays, rules included. */
+static bool
+scalar_has_method(const char *name)
+{
+    static const char *const names[] = {"item",      "astype", "copy", "conj",
+                                        "conjugate", "round",  "clip"};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
 Answer
 array_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
              PyObject *kwnames, Value **out)
 {
     const Rule *rule = rule_of_method(name);
+    bool scalar = !value_is_array(in, array);
+    if (scalar && !scalar_has_method(name))
+        return interp_break(in, BREAK_NUMPY, "method '%s' of an array scalar", name);
     if (rule == NULL) return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
     Value *all[MAX_ARGS + 1];
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);

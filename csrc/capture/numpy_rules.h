@@ -106,6 +106,9 @@ Answer node_extern_kw(Interp *in, PyObject *callable, int nargs, const NodeId *a
 Answer node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
                   NodeId *out);
 
+/* The same for callables that may give a tuple. */
+Answer value_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
+                   Value **out);
 /* pycompile._steps.NAME, borrowed; NULL with the error set. */
 PyObject *numpy_step(Interp *in, const char *name);
 /* The whole call at run time, its result's type by trial. */

@@ -2,6 +2,15 @@
  * views. */
 #include "numpy_rules.h"
 
+/* An array: shapes of scalars are left to NumPy. */
+static Answer
+shaped_operand(Interp *in, Value *value, NodeId *out)
+{
+    TRY(array_operand(in, value, out));
+    if (node_type(in, *out).form == FORM_ARRAY) return ANSWER_YES;
+    return interp_break(in, BREAK_NUMPY, "an array scalar where an array is expected");
+}
+
 Answer
 value_as_shape(Interp *in, Value *value, int *rank, int64_t *shape)
 {
@@ -73,7 +82,7 @@ do_reshape(Interp *in, const Rule *rule, Value *const *args, Value **out)
     int rank;
     int64_t shape[MAX_RANK];
     SizeId sizes[MAX_RANK];
-    TRY(array_operand(in, args[0], &node));
+    TRY(shaped_operand(in, args[0], &node));
     TRY(value_as_order(in, rule_arg(rule, args, "order"), 'C', &order));
     Value *wanted = args[1];
     if (wanted == NULL) return interp_break(in, BREAK_SHAPE, "reshape without a shape");
@@ -92,7 +101,7 @@ do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     NodeId node;
     char order;
-    TRY(array_operand(in, args[0], &node));
+    TRY(shaped_operand(in, args[0], &node));
     TRY(value_as_order(in, args[1], 'C', &order));
     Type type = node_type(in, node);
     bool c = type_is_contiguous(in->graph, &type), f = type_is_fortran(in->graph, &type);
@@ -121,7 +130,7 @@ Answer
 do_transpose(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     NodeId node;
-    TRY(array_operand(in, args[0], &node));
+    TRY(shaped_operand(in, args[0], &node));
     int rank = node_type(in, node).rank, n, permutation[MAX_RANK];
     Value *axes = args[1];
     if (rule->kinds[0] == 'm' && axes != NULL) {
@@ -144,7 +153,7 @@ do_swapaxes(Interp *in, const Rule *rule, Value *const *args, Value **out)
     (void)rule;
     NodeId node;
     int a, b, permutation[MAX_RANK];
-    TRY(array_operand(in, args[0], &node));
+    TRY(shaped_operand(in, args[0], &node));
     int rank = node_type(in, node).rank;
     TRY(value_as_axis(in, args[1], rank, &a));
     TRY(value_as_axis(in, args[2], rank, &b));
@@ -161,7 +170,7 @@ do_moveaxis(Interp *in, const Rule *rule, Value *const *args, Value **out)
     (void)rule;
     NodeId node;
     int nfrom, nto, from[MAX_RANK], to[MAX_RANK], permutation[MAX_RANK];
-    TRY(array_operand(in, args[0], &node));
+    TRY(shaped_operand(in, args[0], &node));
     int rank = node_type(in, node).rank;
     TRY(value_as_axes(in, args[1], rank, &nfrom, from));
     TRY(value_as_axes(in, args[2], rank, &nto, to));
@@ -185,7 +194,7 @@ do_squeeze(Interp *in, const Rule *rule, Value *const *args, Value **out)
     (void)rule;
     NodeId node;
     int n, axes[MAX_RANK];
-    TRY(array_operand(in, args[0], &node));
+    TRY(shaped_operand(in, args[0], &node));
     Type from = node_type(in, node), type = from;
     TRY(value_as_axes(in, args[1], from.rank, &n, axes));
     type.rank = 0;
@@ -208,7 +217,7 @@ do_expand_dims(Interp *in, const Rule *rule, Value *const *args, Value **out)
     (void)rule;
     NodeId node;
     int n, axes[MAX_RANK];
-    TRY(array_operand(in, args[0], &node));
+    TRY(shaped_operand(in, args[0], &node));
     int more = value_is_sequence(args[1]) ? args[1]->nitems : 1;
     Type from = node_type(in, node), type = from;
     if (from.rank + more > MAX_RANK) return interp_break(in, BREAK_RANK, "more than 8 dimensions");
@@ -223,7 +232,6 @@ do_expand_dims(Interp *in, const Rule *rule, Value *const *args, Value **out)
         for (int j = 0; j < n; j++) fresh = fresh || axes[j] == i;
         shape[i] = fresh ? size_const(in->graph, 1) : from.shape[k++];
     }
-    if (from.form != FORM_ARRAY) TRY(node_form(in, node, FORM_ARRAY, &node));
     TRY(node_reshape(in, node, type.rank, shape, &node));
     return push_node(in, node, out);
 }
@@ -236,7 +244,7 @@ do_broadcast_to(Interp *in, const Rule *rule, Value *const *args, Value **out)
     int rank;
     int64_t shape[MAX_RANK];
     SizeId sizes[MAX_RANK];
-    TRY(array_operand(in, args[0], &node));
+    TRY(shaped_operand(in, args[0], &node));
     TRY(value_as_shape(in, args[1], &rank, shape));
     if (rank < node_type(in, node).rank || node_type(in, node).form != FORM_ARRAY)
         return interp_break(in, BREAK_SHAPE, "broadcast_to fewer dimensions");
@@ -254,7 +262,7 @@ do_flip(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     NodeId node;
     int n = 1, axes[MAX_RANK] = {rule->data[0] - '0'};
-    TRY(array_operand(in, args[0], &node));
+    TRY(shaped_operand(in, args[0], &node));
     Type type = node_type(in, node);
     if (rule->data[0] == '\0')
         TRY(value_as_axes(in, args[1], type.rank, &n, axes));
@@ -290,9 +298,7 @@ sequence_nodes(Interp *in, Value *value, int *n, NodeId **out)
     for (int i = 0; i < *n; i++) {
         Value *item = value_item(in, value, i);
         if (item == NULL) return ANSWER_ERROR;
-        TRY(array_operand(in, item, &(*out)[i]));
-        if (node_type(in, (*out)[i]).form != FORM_ARRAY)
-            return interp_break(in, BREAK_NUMPY, "joining of scalars");
+        TRY(shaped_operand(in, item, &(*out)[i]));
     }
     return ANSWER_YES;
 }
@@ -411,6 +417,6 @@ Answer
 do_attribute(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     NodeId node;
-    TRY(array_operand(in, args[0], &node));
+    TRY(shaped_operand(in, args[0], &node));
     return array_attribute(in, args[0], rule->data, out);
 }
