@@ -9,32 +9,6 @@ type_scalar(DType dtype, Form form)
     return type;
 }
 
-/* Dense strides with the last of `order` running fastest; `order` NULL is C order.  A length of 0
-   does not make the strides before it 0 where `skip_empty` (NumPy's constructor does that; its
-   iterator does not). */
-static int
-lay_out(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape, const int *order,
-        bool skip_empty)
-{
-    *out = type_scalar(dtype, FORM_ARRAY);
-    out->rank = (uint8_t)rank;
-    SizeId stride = size_const(g, (int64_t)dtype_size(dtype));
-    for (int i = rank - 1; i >= 0 && stride != NO_SIZE; i--) {
-        int axis = order == NULL ? i : order[i];
-        out->shape[axis] = shape[axis];
-        out->stride[axis] = stride;
-        bool empty = size_is_const(g, shape[axis]) && size_value(g, shape[axis]) == 0;
-        if (!empty || !skip_empty) stride = size_mul(g, stride, shape[axis]);
-    }
-    return stride == NO_SIZE ? -1 : 0;
-}
-
-int
-type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape)
-{
-    return lay_out(g, out, dtype, rank, shape, NULL, true);
-}
-
 static bool
 is_one(const Graph *g, SizeId size)
 {
@@ -45,6 +19,38 @@ static bool
 is_zero(const Graph *g, SizeId size)
 {
     return size_is_const(g, size) && size_value(g, size) == 0;
+}
+
+static bool
+is_empty(const Graph *g, int rank, const SizeId *shape)
+{
+    for (int i = 0; i < rank; i++)
+        if (is_zero(g, shape[i])) return true;
+    return false;
+}
+
+/* Dense strides with the last of `order` running fastest; `order` NULL is C order.  An array
+   without elements has strides 0, as NumPy makes it. */
+static int
+lay_out(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape, const int *order)
+{
+    *out = type_scalar(dtype, FORM_ARRAY);
+    out->rank = (uint8_t)rank;
+    bool empty = is_empty(g, rank, shape);
+    SizeId stride = size_const(g, empty ? 0 : (int64_t)dtype_size(dtype));
+    for (int i = rank - 1; i >= 0 && stride != NO_SIZE; i--) {
+        int axis = order == NULL ? i : order[i];
+        out->shape[axis] = shape[axis];
+        out->stride[axis] = stride;
+        if (!empty) stride = size_mul(g, stride, shape[axis]);
+    }
+    return stride == NO_SIZE ? -1 : 0;
+}
+
+int
+type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape)
+{
+    return lay_out(g, out, dtype, rank, shape, NULL);
 }
 
 /* True when `stride` is `step` times `length`, sizes compared by id: the product is looked up, not
@@ -79,8 +85,7 @@ is_product(const Graph *g, SizeId stride, SizeId step, SizeId length)
 static bool
 is_dense(const Graph *g, const Type *type, bool c_order)
 {
-    for (int i = 0; i < type->rank; i++)
-        if (is_zero(g, type->shape[i])) return true;
+    if (is_empty(g, type->rank, type->shape)) return true;
     int inner = -1;
     for (int i = 0; i < type->rank; i++) {
         int axis = c_order ? type->rank - 1 - i : i;
@@ -107,14 +112,15 @@ type_is_contiguous(const Graph *g, const Type *type)
 bool
 type_is_natural(const Graph *g, const Type *type)
 {
+    bool empty = is_empty(g, type->rank, type->shape);
     for (int i = type->rank - 1, inner = -1; i >= 0; inner = i--) {
         SizeId stride = type->stride[i];
-        if (inner < 0) {
+        if (empty) {
+            if (!is_zero(g, stride)) return false;
+        } else if (inner < 0) {
             if (!size_is_const(g, stride) ||
                 size_value(g, stride) != (int64_t)dtype_size((DType)type->dtype))
                 return false;
-        } else if (is_zero(g, type->shape[inner])) {
-            if (stride != type->stride[inner]) return false;
         } else if (!is_product(g, stride, type->stride[inner], type->shape[inner])) {
             return false;
         }
@@ -214,7 +220,7 @@ type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
     Answer answer = broadcast_shape(g, nargs, args, &rank, shape);
     if (answer != ANSWER_YES) return answer;
     sort_axes(g, nargs, args, rank, shape, order);
-    return lay_out(g, out, dtype, rank, shape, order, false) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return lay_out(g, out, dtype, rank, shape, order) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* NumPy ufunc_object.c, try_trivial_single_output_loop: when all arguments that are not 0-d have
@@ -241,7 +247,7 @@ trivial_layout(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
     SizeId shape[MAX_RANK];
     memcpy(shape, first->shape, sizeof(shape));
     for (int i = 0; i < rank; i++) order[i] = c_order ? i : rank - 1 - i;
-    return lay_out(g, out, dtype, rank, shape, order, true) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return lay_out(g, out, dtype, rank, shape, order) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 Answer
@@ -260,7 +266,7 @@ type_like(Graph *g, Type *out, DType dtype, const Type *like)
     SizeId shape[MAX_RANK];
     memcpy(shape, like->shape, sizeof(shape));
     for (int i = 0; i < rank; i++) order[i] = i;
-    if (is_dense(g, like, true)) return lay_out(g, out, dtype, rank, shape, order, true);
+    if (is_dense(g, like, true)) return lay_out(g, out, dtype, rank, shape, order);
     bool f_order = is_dense(g, like, false);
     for (int i = 1; i < rank; i++) /* insertion sort, stable */
         for (int j = i; j > 0; j--) {
@@ -271,5 +277,5 @@ type_like(Graph *g, Type *out, DType dtype, const Type *like)
             order[j] = order[j - 1];
             order[j - 1] = axis;
         }
-    return lay_out(g, out, dtype, rank, shape, order, f_order);
+    return lay_out(g, out, dtype, rank, shape, order);
 }

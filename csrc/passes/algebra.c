@@ -110,6 +110,15 @@ pointwise_identity(const Graph *g, const Node *node)
     return neutral_argument(g, node);
 }
 
+/* What a view shows whole: its argument, or the storage that a chain of views comes back to. */
+static NodeId
+whole_view(const Graph *g, const Node *node)
+{
+    if (type_same_place(g, &node->type, &graph_node(g, node->args[0])->type)) return node->args[0];
+    if (type_same_place(g, &node->type, &graph_node(g, node->storage)->type)) return node->storage;
+    return NO_NODE;
+}
+
 static int
 visit(Rewrite *r, NodeId id, void *context)
 {
@@ -122,10 +131,7 @@ visit(Rewrite *r, NodeId id, void *context)
         if (node->op == OP_cast) simplify_cast(r, id);
         with = pointwise_identity(g, node);
         break;
-    case KIND_VIEW:
-        if (type_same_place(g, &node->type, &graph_node(g, node->args[0])->type))
-            with = node->args[0];
-        break;
+    case KIND_VIEW: with = whole_view(g, node); break;
     case KIND_COPY:
         if (node->op == OP_copy && !(r->uses[id] & USE_BASE)) with = node->args[0];
         break;

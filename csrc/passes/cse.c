@@ -49,10 +49,18 @@ mix(uint32_t hash, uint32_t value)
     return (hash ^ value) * 16777619u;
 }
 
+/* A view is where it lies, however it was come by. */
+static bool
+is_view(const Node *node)
+{
+    return op_info(node->op)->kind == KIND_VIEW;
+}
+
 static uint32_t
 hash_node(const Node *node)
 {
-    uint32_t hash = mix(2166136261u, (uint32_t)node->op);
+    uint32_t hash = mix(2166136261u, is_view(node) ? (uint32_t)OP_as_strided : (uint32_t)node->op);
+    if (is_view(node)) return mix(hash, (uint32_t)node->storage << 8 | node->type.rank);
     hash = mix(hash, (uint32_t)node->type.dtype << 8 | node->type.rank);
     if (node->op == OP_const) return hash;
     if (commutes(node)) return mix(hash, (uint32_t)(node->args[0] + node->args[1]));
@@ -99,9 +107,11 @@ static bool
 same_node(const Graph *g, NodeId x, NodeId y)
 {
     const Node *a = graph_node(g, x), *b = graph_node(g, y);
-    if (a->op != b->op || !type_same_layout(&a->type, &b->type)) return false;
+    if (!type_same_layout(&a->type, &b->type)) return false;
+    if (is_view(a) && is_view(b))
+        return a->storage == b->storage && type_same_place(g, &a->type, &b->type);
+    if (a->op != b->op) return false;
     if (a->op == OP_const) return same_constant(a, b);
-    if (op_info(a->op)->kind == KIND_VIEW && !type_same_place(g, &a->type, &b->type)) return false;
     return same_args(a, b) && same_attrs(g, &a->attrs, &b->attrs);
 }
 

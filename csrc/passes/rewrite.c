@@ -114,6 +114,12 @@ void
 rewrite_results(const Rewrite *r, RegionId id)
 {
     Region *region = &r->g->regions.at[id];
+    int kept = 0;
+    for (int i = 0; i < region->nodes.len; i++) {
+        NodeId node = region->nodes.at[i];
+        if (node >= r->len || r->to[node] == node) region->nodes.at[kept++] = node;
+    }
+    region->nodes.len = kept;
     for (int i = 0; i < region->results.len; i++)
         region->results.at[i] = now(r, region->results.at[i]);
 }

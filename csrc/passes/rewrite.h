@@ -33,7 +33,8 @@ bool rewrite_may(const Rewrite *r, NodeId node, NodeId with);
 bool rewrite_node(Rewrite *r, NodeId node, NodeId with);
 /* Brings the arguments of a node up to date; walks in program order call it first on each node. */
 void rewrite_args(const Rewrite *r, NodeId node);
-/* Brings a region's results up to date; after the walk over its nodes. */
+/* Brings a region's results up to date and drops the nodes that were replaced: what stands for them
+   reports what they would have reported.  After the walk over its nodes. */
 void rewrite_results(const Rewrite *r, RegionId region);
 
 /* Calls `visit` on every node in program order, inner regions included, arguments up to date.  A
