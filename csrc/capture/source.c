@@ -384,8 +384,20 @@ value_made(Interp *in, SourceId source, PyObject *object)
     return value_object(in, object, source);
 }
 
+static Value *value_resolve(Interp *in, SourceId source, PyObject *object);
+
 Value *
 value_from_source(Interp *in, SourceId source, PyObject *object)
+{
+    const void *key = (const void *)(((uintptr_t)source + 1) << 4);
+    Value *value = map_get(&in->by_source, key);
+    if (value != NULL) return value;
+    value = value_resolve(in, source, object);
+    return value != NULL && map_put(in, &in->by_source, key, value) < 0 ? NULL : value;
+}
+
+static Value *
+value_resolve(Interp *in, SourceId source, PyObject *object)
 {
     if (object == NULL) {
         Value *value = value_new(in, V_UNBOUND);

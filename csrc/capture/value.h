@@ -126,20 +126,26 @@ struct Interp {
     VEC(Effect) effects;
     VEC(StoredGlobal) stored_globals;
     PointerMap by_object; /* real object -> its Value */
+    PointerMap by_source; /* source -> its Value */
+    PointerMap decoded;   /* code object -> Decoded, of inlined functions */
     BreakCode break_code; /* set by interp_break */
     char *break_detail;
     char *break_stack;
     int break_line, break_file;
-    int budget; /* instructions left */
+    bool branched;      /* the exit is made: a branch */
+    bool break_inlined; /* it was inside an inlined function */
+    int budget;         /* instructions left */
+    int unroll;         /* instructions that the loops of one activation may be unrolled to */
     int line;
-    const struct Marks *marks; /* calls not to be inlined, learnt from earlier attempts */
+    int steps;                 /* of the bottom activation, so far */
+    const struct Marks *marks; /* what earlier attempts found out */
     bool refuse_writes;
-    int restart_call; /* the bottom's call inside which capture broke, or -1 */
-    bool following;
+    bool dirty; /* the instruction being followed has changed values already */
+    Value *unbound, *null;
 };
 
 /* What a handler of an instruction or of a call says: ANSWER_YES went on (result pushed or in
-   *out), ANSWER_NO break (interp_break was called), ANSWER_ERROR error set. */
+ *out), ANSWER_NO break (interp_break was called), ANSWER_ERROR error set. */
 
 /* Records why capture stops here and returns ANSWER_NO. */
 Answer interp_break(Interp *in, BreakCode code, const char *format, ...)

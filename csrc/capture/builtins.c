@@ -1,0 +1,600 @@
+/* Calls of Python's builtin functions and types on symbolic values. */
+#include "interp.h"
+
+typedef struct {
+    Interp *in;
+    int nargs;
+    Value *const *args;
+    PyObject *kwnames;
+    Value **out;
+} Call;
+
+static Answer
+give(const Call *call, Value *value)
+{
+    *call->out = value;
+    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+give_bool(const Call *call, bool value)
+{
+    return give(call, value_const(call->in, value ? Py_True : Py_False));
+}
+
+static Value *
+keyword(const Call *call, const char *name)
+{
+    for (int i = 0; call->kwnames != NULL && i < PyTuple_GET_SIZE(call->kwnames); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call->kwnames, i), name) == 0)
+            return call->args[call->nargs + i];
+    return NULL;
+}
+
+static int
+keyword_count(const Call *call)
+{
+    return call->kwnames ? (int)PyTuple_GET_SIZE(call->kwnames) : 0;
+}
+
+static Answer
+unknown(const Call *call, const char *name)
+{
+    return interp_break(call->in, BREAK_CALL_C, "call of '%s' on values that are not known", name);
+}
+
+/* ---- sizes ---- */
+
+static Answer
+do_len(const Call *call)
+{
+    if (call->nargs != 1) return unknown(call, "len");
+    Interp *in = call->in;
+    Value *value = call->args[0];
+    int64_t length = -1;
+    switch (value->kind) {
+    case V_TUPLE:
+    case V_LIST:
+    case V_SET: length = value->nitems; break;
+    case V_DICT: length = value->nitems / 2; break;
+    case V_RANGE: length = range_length(in, value); break;
+    case V_CONST:
+        return fold_call(in, PyDict_GetItemString(PyEval_GetBuiltins(), "len"), 1, call->args,
+                         call->out);
+    case V_NODE:
+        if (value_is_array(in, value)) {
+            NodeId node;
+            Answer answer = value_as_node(in, value, &node);
+            if (answer != ANSWER_YES) return answer;
+            const Type *type = &graph_node(in->graph, node)->type;
+            if (type->rank == 0)
+                return interp_break(in, BREAK_EXCEPTION, "TypeError is raised here");
+            length = size_value(in->graph, type->shape[0]);
+        }
+        break;
+    case V_OBJECT:
+    case V_INSTANCE: {
+        Value *method;
+        Answer answer = special_method(in, value, "__len__", &method);
+        if (answer != ANSWER_YES) return answer;
+        if (method != NULL) return call_inlined(in, method, 1, &value, NULL, call->out);
+        break;
+    }
+    default: break;
+    }
+    if (length < 0) return unknown(call, "len");
+    return give(call, value_const_new(in, PyLong_FromLongLong(length)));
+}
+
+static Answer
+do_range(const Call *call)
+{
+    Interp *in = call->in;
+    if (call->nargs < 1 || call->nargs > 3) return unknown(call, "range");
+    Value *items[3] = {value_const_new(in, PyLong_FromLong(0)), call->args[0],
+                       value_const_new(in, PyLong_FromLong(1))};
+    if (items[0] == NULL || items[2] == NULL) return ANSWER_ERROR;
+    if (call->nargs > 1) {
+        items[0] = call->args[0];
+        items[1] = call->args[1];
+    }
+    if (call->nargs == 3) items[2] = call->args[2];
+    for (int i = 0; i < 3; i++) {
+        PyTypeObject *type = value_type(in, items[i]);
+        if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+        if (type == &PyLong_Type || type == &PyBool_Type) continue;
+        int64_t number;
+        Answer answer = value_as_int(in, items[i], &number);
+        if (answer == ANSWER_NO) return unknown(call, "range");
+        if (answer != ANSWER_YES) return answer;
+        if ((items[i] = value_const_new(in, PyLong_FromLongLong(number))) == NULL)
+            return ANSWER_ERROR;
+    }
+    return give(call, value_sequence(in, V_RANGE, 3, items));
+}
+
+/* ---- classes ---- */
+
+static Answer
+do_isinstance(const Call *call)
+{
+    if (call->nargs != 2) return unknown(call, "isinstance");
+    Interp *in = call->in;
+    PyTypeObject *type = value_type(in, call->args[0]);
+    PyObject *classes;
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "isinstance");
+    Answer answer = value_known(in, call->args[1], &classes);
+    if (answer == ANSWER_NO) return unknown(call, "isinstance");
+    if (answer != ANSWER_YES) return answer;
+    if (!PyTuple_Check(classes)) {
+        if (!PyType_Check(classes)) return unknown(call, "isinstance");
+        /* An abstract class asks its own code, which for exact builtin types is pure. */
+        int is = Py_TYPE(classes) == &PyType_Type ? PyType_IsSubtype(type, (PyTypeObject *)classes)
+                                                  : PyObject_IsSubclass((PyObject *)type, classes);
+        return is < 0 ? break_raises(in) : give_bool(call, is);
+    }
+    bool any = false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes) && !any; i++) {
+        PyObject *class_ = PyTuple_GET_ITEM(classes, i);
+        if (!PyType_Check(class_)) return unknown(call, "isinstance");
+        int is = PyObject_IsSubclass((PyObject *)type, class_);
+        if (is < 0) return break_raises(in);
+        any = is;
+    }
+    return give_bool(call, any);
+}
+
+static Answer
+do_type(const Call *call)
+{
+    if (call->nargs != 1 || keyword_count(call)) return unknown(call, "type");
+    PyTypeObject *type = value_type(call->in, call->args[0]);
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "type");
+    return give(call, value_const(call->in, (PyObject *)type));
+}
+
+static Answer
+do_callable(const Call *call)
+{
+    if (call->nargs != 1) return unknown(call, "callable");
+    ValueKind kind = call->args[0]->kind;
+    if (kind == V_FUNCTION || kind == V_METHOD || kind == V_BUILTIN_METHOD)
+        return give_bool(call, true);
+    PyTypeObject *type = value_type(call->in, call->args[0]);
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "callable");
+    return give_bool(call, type->tp_call != NULL);
+}
+
+/* ---- attributes by name ---- */
+
+static Answer
+attribute_name(const Call *call, PyObject **out)
+{
+    Answer answer = call->nargs >= 2 ? value_known(call->in, call->args[1], out) : ANSWER_NO;
+    if (answer == ANSWER_YES && !PyUnicode_CheckExact(*out)) answer = ANSWER_NO;
+    if (answer == ANSWER_NO) return unknown(call, "getattr");
+    if (answer == ANSWER_YES) {
+        Py_INCREF(*out);
+        PyUnicode_InternInPlace(out);
+        *out = keep(call->in, *out);
+    }
+    return answer == ANSWER_YES && *out == NULL ? ANSWER_ERROR : answer;
+}
+
+static Answer
+do_getattr(const Call *call)
+{
+    PyObject *name;
+    Answer answer = attribute_name(call, &name);
+    if (answer != ANSWER_YES) return answer;
+    if (call->nargs == 3) {
+        PyTypeObject *type = value_type(call->in, call->args[0]);
+        bool builtin = type != NULL && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
+        if (builtin && type->tp_dictoffset == 0 && _PyType_Lookup(type, name) == NULL)
+            return give(call, call->args[2]);
+    }
+    return attribute_load(call->in, call->args[0], name, call->out);
+}
+
+static Answer
+do_hasattr(const Call *call)
+{
+    PyObject *name;
+    Value *ignored;
+    Answer answer = attribute_name(call, &name);
+    if (answer != ANSWER_YES) return answer;
+    PyTypeObject *type = value_type(call->in, call->args[0]);
+    if (type != NULL && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_dictoffset == 0)
+        return give_bool(call, _PyType_Lookup(type, name) != NULL);
+    answer = attribute_load(call->in, call->args[0], name, &ignored);
+    return answer == ANSWER_YES ? give_bool(call, true) : answer;
+}
+
+static Answer
+do_setattr(const Call *call)
+{
+    PyObject *name;
+    Answer answer = call->nargs == 3 ? attribute_name(call, &name) : unknown(call, "setattr");
+    if (answer == ANSWER_YES)
+        answer = attribute_store(call->in, call->args[0], name, call->args[2]);
+    return answer == ANSWER_YES ? give(call, value_const(call->in, Py_None)) : answer;
+}
+
+/* ---- numbers ---- */
+
+static Answer
+do_number(const Call *call, PyTypeObject *type, DType dtype)
+{
+    Interp *in = call->in;
+    if (keyword_count(call) || call->nargs > 1 || call->nargs == 0 ||
+        (call->args[0]->kind == V_CONST && !value_is_numpy(in, call->args[0])))
+        return keyword_count(call)
+                   ? unknown(call, type->tp_name)
+                   : fold_call(in, (PyObject *)type, call->nargs, call->args, call->out);
+    Value *value = call->args[0];
+    if (dtype == DT_BOOL) {
+        int known;
+        Value *node;
+        Answer answer = value_truth(in, value, &known, &node);
+        if (answer != ANSWER_YES) return answer;
+        return known >= 0 ? give_bool(call, known) : give(call, node);
+    }
+    Answer answer = scalar_convert(in, value, dtype, call->out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    return unknown(call, type->tp_name);
+}
+
+static Answer
+do_abs(const Call *call)
+{
+    if (call->nargs != 1) return unknown(call, "abs");
+    Interp *in = call->in;
+    Value *value = call->args[0];
+    PyObject *absolute = PyDict_GetItemString(PyEval_GetBuiltins(), "abs");
+    if (value->kind != V_NODE) return fold_call(in, absolute, 1, call->args, call->out);
+    DType dtype = graph_node(in->graph, value->node)->type.dtype;
+    if (value_is_numpy(in, value)) {
+        static PyObject *ufunc;
+        if (ufunc == NULL) {
+            PyObject *numpy = PyImport_ImportModule("numpy");
+            ufunc = numpy ? PyObject_GetAttrString(numpy, "absolute") : NULL;
+            Py_XDECREF(numpy);
+            if (ufunc == NULL) return ANSWER_ERROR;
+        }
+        return emit_ufunc(in, ufunc, 1, &value, -1, call->out);
+    }
+    if (dtype != DT_I64 && dtype != DT_F64)
+        return fold_call(in, absolute, 1, call->args, call->out);
+    PyObject *seen = value->object ? PyNumber_Absolute(value->object) : NULL;
+    if (value->object != NULL && seen == NULL) return ANSWER_ERROR;
+    return give(call, scalar_emit(in, OP_py_abs, dtype, 1, &value, seen));
+}
+
+/* min and max: the first of equals, chosen by < and > as Python does. */
+static Answer
+do_extreme(const Call *call, const char *name, int operator_)
+{
+    Interp *in = call->in;
+    Value *items;
+    if (keyword_count(call) || call->nargs == 0) return unknown(call, name);
+    if (call->nargs == 1) {
+        Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
+        if (answer != ANSWER_YES) return answer;
+    } else if ((items = value_sequence(in, V_LIST, call->nargs, call->args)) == NULL) {
+        return ANSWER_ERROR;
+    }
+    if (items->nitems == 0) return interp_break(in, BREAK_EXCEPTION, "ValueError is raised here");
+    Value *best = items->items[0];
+    for (int i = 1; i < items->nitems; i++) {
+        Value *item = items->items[i], *test, *node;
+        int known;
+        Answer answer = operate_compare(in, operator_, item, best, &test);
+        if (answer == ANSWER_YES) answer = value_truth(in, test, &known, &node);
+        if (answer != ANSWER_YES) return answer;
+        if (known >= 0) {
+            if (known) best = item;
+            continue;
+        }
+        PyTypeObject *type = value_type(in, item), *other = value_type(in, best);
+        if (type != NULL && type == other && value_is_python_scalar(in, item)) {
+            Value *operands[3] = {node, item, best};
+            PyObject *seen = node->object == Py_True ? item->object : best->object;
+            if (node->object == NULL || item->object == NULL || best->object == NULL) seen = NULL;
+            DType dtype = type == &PyFloat_Type ? DT_F64 : type == &PyLong_Type ? DT_I64 : DT_BOOL;
+            best = scalar_emit(in, OP_where, dtype, 3, operands, Py_XNewRef(seen));
+            if (best == NULL) return ANSWER_ERROR;
+            continue;
+        }
+        PyObject *object;
+        answer = value_known(in, node, &object);
+        if (answer == ANSWER_NO) return unknown(call, name);
+        if (answer != ANSWER_YES) return answer;
+        if (object == Py_True) best = item;
+    }
+    return give(call, best);
+}
+
+static Answer
+do_sum(const Call *call)
+{
+    Interp *in = call->in;
+    Value *start = keyword(call, "start"), *items;
+    if (call->nargs < 1 || call->nargs > 2) return unknown(call, "sum");
+    if (call->nargs == 2) start = call->args[1];
+    Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
+    if (answer != ANSWER_YES) return answer;
+    Value *total = start ? start : value_const_new(in, PyLong_FromLong(0));
+    if (total == NULL) return ANSWER_ERROR;
+    /* From 3.12 on floats are added with compensation, which + would not be. */
+    for (int i = 0; i < items->nitems; i++) {
+        PyTypeObject *type = value_type(in, items->items[i]);
+        if (type == &PyFloat_Type || type == &PyComplex_Type) {
+            Value *args[2] = {items, total};
+            PyObject *sum = PyDict_GetItemString(PyEval_GetBuiltins(), "sum");
+            return fold_call(in, sum, 2, args, call->out);
+        }
+    }
+    for (int i = 0; i < items->nitems; i++) {
+        answer = operate_binary(in, 0, total, items->items[i], &total);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return give(call, total);
+}
+
+static Answer
+do_any_all(const Call *call, bool any)
+{
+    Interp *in = call->in;
+    Value *iterator, *item, *node;
+    if (call->nargs != 1) return unknown(call, any ? "any" : "all");
+    Answer answer = iterator_of(in, call->args[0], &iterator);
+    while (answer == ANSWER_YES) {
+        int known;
+        answer = iterator_next(in, iterator, &item);
+        if (answer != ANSWER_YES) return answer;
+        if (item == NULL) return give_bool(call, !any);
+        in->dirty = true;
+        answer = value_truth(in, item, &known, &node);
+        if (answer != ANSWER_YES) return answer;
+        if (known < 0) {
+            PyObject *object;
+            answer = value_known(in, node, &object);
+            if (answer == ANSWER_NO) return unknown(call, any ? "any" : "all");
+            if (answer != ANSWER_YES) return answer;
+            known = object == Py_True;
+        }
+        if (known == any) return give_bool(call, any);
+    }
+    return answer;
+}
+
+/* ---- iterators and containers ---- */
+
+static Answer
+do_iterator(const Call *call, const char *name)
+{
+    Interp *in = call->in;
+    Value *iterator = value_sequence(in, V_ITER, call->nargs, NULL);
+    if (iterator == NULL) return ANSWER_ERROR;
+    iterator->name = name;
+    Answer answer = ANSWER_YES;
+    if (strcmp(name, "enumerate") == 0) {
+        Value *start = call->nargs == 2 ? call->args[1] : keyword(call, "start");
+        if (call->nargs < 1 || call->nargs > 2) return unknown(call, name);
+        if (start != NULL) answer = value_as_int(in, start, &iterator->position);
+        if (answer == ANSWER_NO) return unknown(call, name);
+        if (answer == ANSWER_YES) answer = iterator_of(in, call->args[0], &iterator->of);
+        iterator->nitems = 0;
+    } else if (strcmp(name, "reversed") == 0) {
+        if (call->nargs != 1) return unknown(call, name);
+        Value *of = call->args[0];
+        if (of->kind == V_RANGE) {
+            PyObject *range;
+            answer = value_known(in, of, &range);
+            if (answer == ANSWER_NO) return unknown(call, name);
+            if (answer != ANSWER_YES) return answer;
+            PyObject *items = PySequence_Tuple(range);
+            of = value_const_new(in, items);
+            if (of == NULL) return ANSWER_ERROR;
+        }
+        if (of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT)
+            return unknown(call, name);
+        iterator->of = of;
+        iterator->nitems = 0;
+    } else {
+        int first = strcmp(name, "map") == 0;
+        if (first) iterator->items[0] = call->args[0];
+        for (int i = first; answer == ANSWER_YES && i < call->nargs; i++)
+            answer = iterator_of(in, call->args[i], &iterator->items[i]);
+        if (keyword_count(call)) return unknown(call, name);
+        if (call->nargs > 15) return unknown(call, name);
+    }
+    return answer == ANSWER_YES ? give(call, iterator) : answer;
+}
+
+static Answer
+do_sequence(const Call *call, ValueKind kind)
+{
+    Value *items;
+    if (call->nargs > 1 || keyword_count(call)) return unknown(call, "list");
+    if (call->nargs == 0) return give(call, value_sequence(call->in, kind, 0, NULL));
+    if (kind == V_TUPLE && call->args[0]->kind == V_TUPLE) return give(call, call->args[0]);
+    Answer answer = iterate_all(call->in, call->args[0], kind, &items);
+    return answer == ANSWER_YES ? give(call, items) : answer;
+}
+
+static Answer
+do_dict(const Call *call)
+{
+    Interp *in = call->in;
+    Value *dict = value_sequence(in, V_DICT, 0, NULL);
+    Answer answer = dict ? ANSWER_YES : ANSWER_ERROR;
+    if (call->nargs > 1) return unknown(call, "dict");
+    if (call->nargs == 1) {
+        Value *from = call->args[0];
+        if (from->kind == V_DICT) {
+            for (int i = 0; answer == ANSWER_YES && i < from->nitems; i += 2) {
+                Value *item = value_item(in, from, i + 1);
+                answer = item ? dict_store(in, dict, from->items[i]->object, item) : ANSWER_ERROR;
+            }
+        } else {
+            Value *pairs, *pair;
+            answer = iterate_all(in, from, V_LIST, &pairs);
+            for (int i = 0; answer == ANSWER_YES && i < pairs->nitems; i++) {
+                PyObject *key;
+                answer = iterate_all(in, pairs->items[i], V_LIST, &pair);
+                if (answer == ANSWER_YES && pair->nitems != 2) return unknown(call, "dict");
+                if (answer == ANSWER_YES) answer = value_known(in, pair->items[0], &key);
+                if (answer == ANSWER_NO) return unknown(call, "dict");
+                if (answer == ANSWER_YES) answer = dict_store(in, dict, key, pair->items[1]);
+            }
+        }
+    }
+    for (int i = 0; answer == ANSWER_YES && i < keyword_count(call); i++)
+        answer =
+            dict_store(in, dict, PyTuple_GET_ITEM(call->kwnames, i), call->args[call->nargs + i]);
+    return answer == ANSWER_YES ? give(call, dict) : answer;
+}
+
+static Answer
+do_slice(const Call *call)
+{
+    Interp *in = call->in;
+    Value *none = value_const(in, Py_None);
+    if (none == NULL) return ANSWER_ERROR;
+    if (call->nargs < 1 || call->nargs > 3) return unknown(call, "slice");
+    Value *items[3] = {none, call->args[0], none};
+    for (int i = 0; call->nargs > 1 && i < call->nargs; i++) items[i] = call->args[i];
+    return give(call, value_sequence(in, V_SLICE, 3, items));
+}
+
+static Answer
+do_next(const Call *call)
+{
+    Value *item;
+    if (call->nargs < 1 || call->args[0]->kind != V_ITER) return unknown(call, "next");
+    Answer answer = iterator_next(call->in, call->args[0], &item);
+    if (answer != ANSWER_YES) return answer;
+    if (item != NULL) return give(call, item);
+    if (call->nargs == 2) return give(call, call->args[1]);
+    return interp_break(call->in, BREAK_EXCEPTION, "StopIteration is raised here");
+}
+
+/* sorted of known values, by Python; the values themselves are put in that order. */
+static Answer
+do_sorted(const Call *call)
+{
+    Interp *in = call->in;
+    Value *items;
+    if (call->nargs != 1 || keyword(call, "key") != NULL) return unknown(call, "sorted");
+    Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
+    if (answer != ANSWER_YES) return answer;
+    PyObject *known, *backwards = Py_False;
+    answer = value_known(in, items, &known);
+    Value *reverse = keyword(call, "reverse");
+    if (answer == ANSWER_YES && reverse != NULL) answer = value_known(in, reverse, &backwards);
+    if (answer == ANSWER_NO) return unknown(call, "sorted");
+    if (answer != ANSWER_YES) return answer;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(known); i++) {
+        PyObject *item = PyList_GET_ITEM(known, i);
+        if (!PyUnicode_CheckExact(item) && !PyLong_CheckExact(item) && !PyFloat_CheckExact(item) &&
+            !PyTuple_CheckExact(item))
+            return unknown(call, "sorted");
+    }
+    PyObject *sorted = PySequence_List(known);
+    if (sorted == NULL || PyList_Sort(sorted) < 0 ||
+        (backwards == Py_True && PyList_Reverse(sorted) < 0)) {
+        Py_XDECREF(sorted);
+        return break_raises(in);
+    }
+    Value *list = value_sequence(in, V_LIST, (int)PyList_GET_SIZE(sorted), NULL);
+    for (int i = 0; list != NULL && i < list->nitems; i++)
+        if ((list->items[i] = value_const(in, PyList_GET_ITEM(sorted, i))) == NULL) list = NULL;
+    Py_DECREF(sorted);
+    return give(call, list);
+}
+
+/* ---- dispatch ---- */
+
+/* Pure functions of known plain values: folded. */
+static bool
+is_pure(const char *module, const char *name)
+{
+    static const char *const builtins[] = {"round",  "divmod", "pow",       "chr",  "ord",
+                                           "hex",    "oct",    "bin",       "repr", "ascii",
+                                           "format", "hash",   "issubclass"};
+    if (strcmp(module, "math") == 0 || strcmp(module, "cmath") == 0) return true;
+    if (strcmp(module, "builtins") != 0) return false;
+    for (int i = 0; i < COUNT_OF(builtins); i++)
+        if (strcmp(name, builtins[i]) == 0) return true;
+    return false;
+}
+
+static Answer
+call_function(const Call *call, PyObject *callable, const char *module, const char *name)
+{
+    if (strcmp(module, "builtins") != 0) return ANSWER_NO;
+    (void)callable;
+    if (strcmp(name, "len") == 0) return do_len(call);
+    if (strcmp(name, "isinstance") == 0) return do_isinstance(call);
+    if (strcmp(name, "callable") == 0) return do_callable(call);
+    if (strcmp(name, "getattr") == 0) return do_getattr(call);
+    if (strcmp(name, "hasattr") == 0) return do_hasattr(call);
+    if (strcmp(name, "setattr") == 0) return do_setattr(call);
+    if (strcmp(name, "abs") == 0) return do_abs(call);
+    if (strcmp(name, "min") == 0) return do_extreme(call, name, Py_LT);
+    if (strcmp(name, "max") == 0) return do_extreme(call, name, Py_GT);
+    if (strcmp(name, "sum") == 0) return do_sum(call);
+    if (strcmp(name, "any") == 0) return do_any_all(call, true);
+    if (strcmp(name, "all") == 0) return do_any_all(call, false);
+    if (strcmp(name, "next") == 0) return do_next(call);
+    if (strcmp(name, "sorted") == 0) return do_sorted(call);
+    if (strcmp(name, "iter") == 0 && call->nargs == 1)
+        return iterator_of(call->in, call->args[0], call->out);
+    if (strcmp(name, "print") == 0) return interp_break(call->in, BREAK_OUTPUT, "print");
+    return ANSWER_NO;
+}
+
+static Answer
+call_type(const Call *call, PyObject *type)
+{
+    if (type == (PyObject *)&PyFloat_Type) return do_number(call, &PyFloat_Type, DT_F64);
+    if (type == (PyObject *)&PyLong_Type) return do_number(call, &PyLong_Type, DT_I64);
+    if (type == (PyObject *)&PyBool_Type) return do_number(call, &PyBool_Type, DT_BOOL);
+    if (type == (PyObject *)&PyRange_Type) return do_range(call);
+    if (type == (PyObject *)&PyList_Type) return do_sequence(call, V_LIST);
+    if (type == (PyObject *)&PyTuple_Type) return do_sequence(call, V_TUPLE);
+    if (type == (PyObject *)&PyDict_Type) return do_dict(call);
+    if (type == (PyObject *)&PySlice_Type) return do_slice(call);
+    if (type == (PyObject *)&PyType_Type) return do_type(call);
+    if (type == (PyObject *)&PyZip_Type) return do_iterator(call, "zip");
+    if (type == (PyObject *)&PyEnum_Type) return do_iterator(call, "enumerate");
+    if (type == (PyObject *)&PyReversed_Type) return do_iterator(call, "reversed");
+    if (type == (PyObject *)&PyMap_Type) return do_iterator(call, "map");
+    if ((type == (PyObject *)&PyUnicode_Type || type == (PyObject *)&PyComplex_Type) &&
+        !keyword_count(call))
+        return fold_call(call->in, type, call->nargs, call->args, call->out);
+    return ANSWER_NO;
+}
+
+Answer
+call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+             Value **out)
+{
+    Call call = {.in = in, .nargs = nargs, .args = args, .kwnames = kwnames, .out = out};
+    if (PyType_Check(callable)) return call_type(&call, callable);
+    if (!PyCFunction_Check(callable)) return ANSWER_NO;
+    PyCFunctionObject *function = (PyCFunctionObject *)callable;
+    PyObject *module_name = function->m_module;
+    const char *module =
+        module_name && PyUnicode_Check(module_name) ? PyUnicode_AsUTF8(module_name) : NULL;
+    const char *name = function->m_ml->ml_name;
+    if (module == NULL) {
+        PyErr_Clear();
+        return ANSWER_NO;
+    }
+    Answer answer = call_function(&call, callable, module, name);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (!is_pure(module, name) || kwnames != NULL) return ANSWER_NO;
+    return fold_call(in, callable, nargs, args, out);
+}

@@ -1,0 +1,433 @@
+/* Calls: what is called, how its arguments are bound, and functions followed in place. */
+#include "interp.h"
+
+/* ---- functions of Python, inlined ---- */
+
+/* A part of a function (its code, its defaults) that another may replace: guarded to be this. */
+static int
+guard_part(Interp *in, Value *function, const char *name, PyObject *part)
+{
+    if (function->source == NO_SOURCE) return 0; /* ours, or made by the program */
+    PyObject *key = keep(in, PyUnicode_InternFromString(name));
+    if (key == NULL) return -1;
+    SourceId source = source_add(in, SOURCE_ATTR, function->source, 0, key, NULL);
+    if (source == NO_SOURCE) return -1;
+    const void *seen = (const void *)(((uintptr_t)source + 1) << 4);
+    if (map_get(&in->by_source, seen) != NULL) return 0;
+    if (map_put(in, &in->by_source, seen, in->null) < 0) return -1;
+    if (part == NULL) part = Py_None;
+    if (keep(in, Py_NewRef(part)) == NULL) return -1;
+    return guard_simple(in, GUARD_IS, source, part) < 0 ? -1 : 0;
+}
+
+static Value *
+default_value(Interp *in, PyObject *object)
+{
+    SourceId source = source_of_const(in, object);
+    return source == NO_SOURCE ? NULL : value_from_source(in, source, object);
+}
+
+/* The default of positional parameter `i` of `argcount`, counted from the end. */
+static Answer
+positional_default(Interp *in, Value *function, int i, int argcount, Value **out)
+{
+    *out = NULL;
+    if (function->kind == V_FUNCTION) {
+        Value *defaults = function->items[0];
+        int at = defaults ? i - (argcount - defaults->nitems) : -1;
+        if (at < 0) return ANSWER_YES;
+        *out = value_item(in, defaults, at);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    PyObject *defaults = PyFunction_GET_DEFAULTS(function->object);
+    if (guard_part(in, function, "__defaults__", defaults) < 0) return ANSWER_ERROR;
+    Py_ssize_t at = defaults ? i - (argcount - PyTuple_GET_SIZE(defaults)) : -1;
+    if (at < 0) return ANSWER_YES;
+    *out = default_value(in, PyTuple_GET_ITEM(defaults, at));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+keyword_default(Interp *in, Value *function, PyObject *name, Value **out)
+{
+    *out = NULL;
+    if (function->kind == V_FUNCTION) {
+        Value *defaults = function->items[1];
+        int at = defaults ? dict_find(in, defaults, name) : -1;
+        if (at < -1) return ANSWER_ERROR;
+        if (at >= 0) *out = defaults->items[at];
+        return ANSWER_YES;
+    }
+    PyObject *defaults = PyFunction_GET_KW_DEFAULTS(function->object);
+    if (guard_part(in, function, "__kwdefaults__", defaults) < 0) return ANSWER_ERROR;
+    PyObject *object = defaults ? PyDict_GetItemWithError(defaults, name) : NULL;
+    if (object == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES;
+    *out = default_value(in, object);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+wrong_arguments(Interp *in)
+{
+    return interp_break(in, BREAK_EXCEPTION, "TypeError is raised here: the arguments do not fit");
+}
+
+static Answer
+bind_keywords(Interp *in, Activation *a, int nargs, Value *const *args, PyObject *kwnames)
+{
+    const Decoded *d = a->decoded;
+    int named = d->argcount + d->kwonly, nkw = (int)PyTuple_GET_SIZE(kwnames);
+    Value *rest = d->varkeywords ? a->slots[named + d->varargs] : NULL;
+    for (int k = 0; k < nkw; k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k);
+        Value *value = args[nargs + k];
+        int at = named;
+        for (int i = d->code->co_posonlyargcount; i < named; i++) {
+            PyObject *parameter = code_slot_name(d->code, i);
+            if (parameter == name || PyUnicode_Compare(parameter, name) == 0) at = i;
+        }
+        if (at < named) {
+            if (a->slots[at] != NULL) return wrong_arguments(in);
+            a->slots[at] = value;
+        } else {
+            if (rest == NULL) return wrong_arguments(in);
+            Answer answer = dict_store(in, rest, name, value);
+            if (answer != ANSWER_YES) return answer;
+        }
+    }
+    return ANSWER_YES;
+}
+
+/* Fills the parameters; nargs positional, then one value per keyword name. */
+static Answer
+bind_arguments(Interp *in, Activation *a, Value *function, int nargs, Value *const *args,
+               PyObject *kwnames)
+{
+    const Decoded *d = a->decoded;
+    int named = d->argcount + d->kwonly, taken = nargs < d->argcount ? nargs : d->argcount;
+    for (int i = 0; i < taken; i++) a->slots[i] = args[i];
+    if (nargs > taken && !d->varargs) return wrong_arguments(in);
+    if (d->varargs) {
+        a->slots[named] = value_sequence(in, V_TUPLE, nargs - taken, args + taken);
+        if (a->slots[named] == NULL) return ANSWER_ERROR;
+    }
+    if (d->varkeywords) {
+        a->slots[named + d->varargs] = value_sequence(in, V_DICT, 0, NULL);
+        if (a->slots[named + d->varargs] == NULL) return ANSWER_ERROR;
+    }
+    if (kwnames != NULL) {
+        Answer answer = bind_keywords(in, a, nargs, args, kwnames);
+        if (answer != ANSWER_YES) return answer;
+    }
+    for (int i = 0; i < named; i++) {
+        if (a->slots[i] != NULL) continue;
+        Answer answer =
+            i < d->argcount
+                ? positional_default(in, function, i, d->argcount, &a->slots[i])
+                : keyword_default(in, function, code_slot_name(d->code, i), &a->slots[i]);
+        if (answer != ANSWER_YES) return answer;
+        if (a->slots[i] == NULL) return wrong_arguments(in);
+    }
+    for (int i = 0; i < d->nlocalsplus; i++)
+        if (a->slots[i] == NULL) a->slots[i] = in->unbound;
+    return ANSWER_YES;
+}
+
+/* True where an earlier attempt found that what is called at this place breaks. */
+static const Break *
+marked(Interp *in)
+{
+    for (int i = 0; i < in->marks->no_inline.len; i++)
+        if (in->marks->no_inline.at[i] == in->bottom->number) return &in->marks->inner.at[i];
+    return NULL;
+}
+
+Answer
+call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
+             Value **out)
+{
+    bool made = function->kind == V_FUNCTION;
+    PyObject *code = made ? function->object : PyFunction_GET_CODE(function->object);
+    const char *name = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_qualname);
+    if (name == NULL) return ANSWER_ERROR;
+    const Break *inner = in->region == 0 ? marked(in) : NULL;
+    if (inner != NULL)
+        return interp_break(in, BREAK_CALL_PYTHON, "call of '%s', which has a break (%s: %s)", name,
+                            break_code(inner->code), inner->detail);
+    const Decoded *decoded = decoded_for(in, (PyCodeObject *)code);
+    if (decoded == NULL) return ANSWER_ERROR;
+    if (decoded->aside != NULL)
+        return interp_break(in, BREAK_CALL_PYTHON, "call of '%s': %s", name, decoded->aside);
+    for (Activation *a = in->top; a != NULL; a = a->caller)
+        if (a->decoded == decoded && in->inlined > 20)
+            return interp_break(in, BREAK_CALL_PYTHON, "call of '%s' by itself", name);
+    Activation *activation = activation_new(in, decoded);
+    if (activation == NULL) return ANSWER_ERROR;
+    if (!made && guard_part(in, function, "__code__", code) < 0) return ANSWER_ERROR;
+    activation->function = function;
+    activation->globals =
+        made ? function->globals_of->object : PyFunction_GET_GLOBALS(function->object);
+    activation->builtins =
+        made ? in->top->builtins : ((PyFunctionObject *)function->object)->func_builtins;
+    Answer answer = bind_arguments(in, activation, function, nargs, args, kwnames);
+    return answer == ANSWER_YES ? interp_run(in, activation, out) : answer;
+}
+
+/* ---- instances of the program's classes ---- */
+
+/* Class(…) for plain classes: object.__new__, then __init__ followed in place. */
+static Answer
+make_instance(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
+              Value **out)
+{
+    PyTypeObject *type = (PyTypeObject *)class_->object;
+    if (Py_TYPE(type) != &PyType_Type || type->tp_new != PyBaseObject_Type.tp_new ||
+        type->tp_base != &PyBaseObject_Type || type->tp_finalize != NULL ||
+        type->tp_setattro != PyObject_GenericSetAttr ||
+        type->tp_getattro != PyObject_GenericGetAttr)
+        return interp_break(in, BREAK_CALL_PYTHON, "an instance of class '%s'", type->tp_name);
+    Value *instance = value_sequence(in, V_INSTANCE, 0, NULL), *init, *ignored;
+    if (instance == NULL) return ANSWER_ERROR;
+    instance->type = type;
+    Answer answer = special_method(in, instance, "__init__", &init);
+    if (answer != ANSWER_YES) return answer;
+    *out = instance;
+    int all = nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
+    if (init == NULL) {
+        if (type->tp_init != PyBaseObject_Type.tp_init || all != 0)
+            return interp_break(in, BREAK_CALL_PYTHON, "an instance of class '%s'", type->tp_name);
+        return ANSWER_YES;
+    }
+    Value **with_self = arena_alloc(in->arena, ((size_t)all + 1) * sizeof(Value *));
+    if (with_self == NULL) return ANSWER_ERROR;
+    with_self[0] = instance;
+    memcpy(with_self + 1, args, (size_t)all * sizeof(Value *));
+    answer = call_inlined(in, init, nargs + 1, with_self, kwnames, &ignored);
+    if (answer == ANSWER_YES && !(ignored->kind == V_CONST && ignored->object == Py_None))
+        return interp_break(in, BREAK_EXCEPTION, "TypeError is raised here");
+    return answer;
+}
+
+/* ---- dispatch ---- */
+
+typedef struct {
+    PyObject *graph_break, *is_compiling, *decompositions, *disable_mark, *compiled_type;
+} Known;
+static Known known;
+
+/* A name of one of our Python modules, looked up once it is there; borrowed for ever. */
+static PyObject *
+known_name(PyObject **slot, const char *module, const char *name)
+{
+    if (*slot != NULL) return *slot;
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *found = modules ? PyDict_GetItemString(modules, module) : NULL;
+    if (found != NULL) *slot = PyObject_GetAttrString(found, name);
+    PyErr_Clear();
+    return *slot;
+}
+
+static PyObject *
+decomposition_of(PyObject *callable)
+{
+    if (known.decompositions == NULL) {
+        PyObject *module = PyImport_ImportModule("pycompile.decompositions");
+        known.decompositions = module ? PyObject_GetAttrString(module, "TABLE") : NULL;
+        Py_XDECREF(module);
+        PyErr_Clear();
+        if (known.decompositions == NULL) known.decompositions = PyDict_New();
+    }
+    PyObject *found = NULL;
+    if (known.decompositions != NULL && PyDict_Check(known.decompositions) &&
+        Py_TYPE(callable)->tp_hash != PyObject_HashNotImplemented)
+        found = PyDict_GetItemWithError(known.decompositions, callable);
+    if (found == NULL) PyErr_Clear();
+    return found;
+}
+
+static bool
+is_disabled(PyObject *function)
+{
+    PyObject *dict = ((PyFunctionObject *)function)->func_dict;
+    return dict != NULL && PyDict_GetItemString(dict, "__pycompile_disable__") != NULL;
+}
+
+static Answer
+call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+            Value **out)
+{
+    PyObject *function = callable->object;
+    if (function == known_name(&known.graph_break, "pycompile._api", "graph_break"))
+        return interp_break(in, BREAK_REQUESTED, "pycompile.graph_break()");
+    if (function == known_name(&known.is_compiling, "pycompile._api", "is_compiling")) {
+        *out = value_const(in, Py_True);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    if (is_disabled(function))
+        return interp_break(in, BREAK_DISABLED, "call of '%s'", value_describe(in, callable));
+    PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
+    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    if (name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == 0 || name[5] == '.'))
+        return interp_break(in, BREAK_NUMPY, "call of '%s'", value_describe(in, callable));
+    return call_inlined(in, callable, nargs, args, kwnames, out);
+}
+
+/* A constant: NumPy's, Python's, ours, the program's. */
+static Answer
+call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    PyObject *object = callable->object;
+    if (!PyFunction_Check(object) || decomposition_of(object) != NULL ||
+        Py_TYPE(object) != &PyFunction_Type) {
+        Answer answer = call_builtin(in, object, nargs, args, kwnames, out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
+    Answer answer = call_numpy(in, object, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    PyObject *decomposition = decomposition_of(object);
+    if (decomposition != NULL && PyFunction_Check(decomposition)) {
+        Value *function = value_const(in, decomposition);
+        return function ? call_inlined(in, function, nargs, args, kwnames, out) : ANSWER_ERROR;
+    }
+    if (PyFunction_Check(object)) return call_python(in, callable, nargs, args, kwnames, out);
+    if (PyType_Check(object) && (((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
+        return make_instance(in, callable, nargs, args, kwnames, out);
+    if (ufunc_check(object) ||
+        strcmp(Py_TYPE(object)->tp_name, "numpy._ArrayFunctionDispatcher") == 0)
+        return interp_break(in, BREAK_NUMPY, "call of '%s'", value_describe(in, callable));
+    return interp_break(in, BREAK_CALL_C, "call of '%s'", value_describe(in, callable));
+}
+
+/* CompiledFunction: what it wraps is inlined like any function. */
+static Answer
+call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+            Value **out)
+{
+    PyObject *object = callable->object;
+    if (PyFunction_Check(object)) {
+        if (value_guard_type(in, callable) < 0) return ANSWER_ERROR;
+        return call_python(in, callable, nargs, args, kwnames, out);
+    }
+    if (strcmp(Py_TYPE(object)->tp_name, "pycompile._C.CompiledFunction") == 0) {
+        PyObject *wrapped = PyObject_GetAttrString(object, "__wrapped__");
+        if (wrapped == NULL) return break_raises(in);
+        bool function = PyFunction_Check(wrapped);
+        if (keep(in, wrapped) == NULL) return ANSWER_ERROR;
+        if (function) {
+            if (guard_simple(in, GUARD_IS, callable->source, object) < 0) return ANSWER_ERROR;
+            Value *inner = default_value(in, wrapped);
+            return inner ? call_value(in, inner, nargs, args, kwnames, out) : ANSWER_ERROR;
+        }
+    }
+    Value *method;
+    Answer answer = special_method(in, callable, "__call__", &method);
+    if (answer != ANSWER_YES) return answer;
+    if (method == NULL)
+        return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
+    Value *items[2] = {method, callable};
+    Value *bound = value_sequence(in, V_METHOD, 2, items);
+    return bound ? call_value(in, bound, nargs, args, kwnames, out) : ANSWER_ERROR;
+}
+
+Answer
+call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    int all = nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
+    switch (callable->kind) {
+    case V_CONST: return call_const(in, callable, nargs, args, kwnames, out);
+    case V_FUNCTION: return call_inlined(in, callable, nargs, args, kwnames, out);
+    case V_METHOD: {
+        Value **with_self = arena_alloc(in->arena, ((size_t)all + 1) * sizeof(Value *));
+        if (with_self == NULL) return ANSWER_ERROR;
+        with_self[0] = callable->items[1];
+        memcpy(with_self + 1, args, (size_t)all * sizeof(Value *));
+        return call_value(in, callable->items[0], nargs + 1, with_self, kwnames, out);
+    }
+    case V_BUILTIN_METHOD: {
+        Value *self = callable->items[0];
+        if (self->kind == V_NODE && value_is_numpy(in, self))
+            return array_method(in, self, callable->name, nargs, args, kwnames, out);
+        return builtin_method(in, self, callable->name, nargs, args, kwnames, out);
+    }
+    case V_OBJECT:
+    case V_INSTANCE: return call_object(in, callable, nargs, args, kwnames, out);
+    default: return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
+    }
+}
+
+/* ---- the instructions ---- */
+
+/* Splits the pair under the arguments: the callable, and self or NULL. */
+static Value *
+pair_callable(Value *low, Value *high, Value **self)
+{
+    *self = NULL;
+    if (low->kind == V_NULL) return high;
+    if (high->kind != V_NULL) *self = high;
+    return low;
+}
+
+static Answer
+call_ex(Interp *in, const Instr *instr)
+{
+    bool has_keywords = instr->arg & 1;
+    Value *keywords = has_keywords ? top_value(in, 1) : NULL;
+    Value *positional = top_value(in, 1 + has_keywords), *items, *self, *result;
+    Value *high = top_value(in, 2 + has_keywords), *low = top_value(in, 3 + has_keywords);
+    if (positional == NULL || high == NULL || low == NULL || (has_keywords && keywords == NULL))
+        return ANSWER_ERROR;
+    Value *callable = pair_callable(low, high, &self);
+    if (has_keywords && keywords->kind != V_DICT)
+        return interp_break(in, BREAK_CALL_PYTHON, "** of something that is not a known dict");
+    Answer answer = iterate_all(in, positional, V_LIST, &items);
+    if (answer != ANSWER_YES) return answer;
+    int nargs = items->nitems, nkw = has_keywords ? keywords->nitems / 2 : 0;
+    PyObject *names = nkw ? PyTuple_New(nkw) : NULL;
+    for (int i = 0; i < nkw; i++) {
+        Value *value = value_item(in, keywords, 2 * i + 1);
+        PyObject *name = keywords->items[2 * i]->object;
+        PyTuple_SET_ITEM(names, i, Py_NewRef(name));
+        if (value == NULL || value_append(in, items, value) < 0) answer = ANSWER_ERROR;
+        if (!PyUnicode_CheckExact(name)) answer = wrong_arguments(in);
+    }
+    if (names != NULL && keep(in, names) == NULL) return ANSWER_ERROR;
+    if (answer != ANSWER_YES) return answer;
+    answer = call_value(in, callable, nargs, items->items, names, &result);
+    if (answer != ANSWER_YES) return answer;
+    in->top->depth -= 3 + has_keywords;
+    return push(in, result) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+follow_call(Interp *in, const Instr *instr)
+{
+    if (instr->kind == I_CALL_EX) return call_ex(in, instr);
+    PyObject *kwnames = NULL;
+    int on_stack = 0, n = instr->arg;
+    if (instr->kind == I_CALL_KW) {
+        if (instr->arg2 >= 0) {
+            kwnames = code_const(in, instr->arg2);
+        } else {
+            Value *names = top_value(in, 1);
+            if (names == NULL) return ANSWER_ERROR;
+            kwnames = names->object;
+            on_stack = 1;
+        }
+    }
+    Value **args = arena_alloc(in->arena, ((size_t)n + 1) * sizeof(Value *));
+    if (args == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < n; i++)
+        if ((args[i + 1] = top_value(in, n - i + on_stack)) == NULL) return ANSWER_ERROR;
+    Value *high = top_value(in, n + 1 + on_stack), *low = top_value(in, n + 2 + on_stack), *self;
+    if (high == NULL || low == NULL) return ANSWER_ERROR;
+    Value *callable = pair_callable(low, high, &self), *result;
+    args[0] = self;
+    int nkw = kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0;
+    Answer answer =
+        call_value(in, callable, n - nkw + (self != NULL), args + (self == NULL), kwnames, &result);
+    if (answer != ANSWER_YES) return answer;
+    in->top->depth -= n + 2 + on_stack;
+    return push(in, result) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}

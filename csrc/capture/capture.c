@@ -1,0 +1,226 @@
+/* Entry to capture: sets the interpreter up at an instruction, follows, and makes the exit.
+
+   An attempt that finds out that it should have gone another way is thrown away and capture starts
+   again knowing better (Marks): a call whose inside breaks is not inlined, a break in the middle of
+   an instruction is made before it, writes to arrays that overlap are refused.  Following is
+   deterministic, so the next attempt walks the same way up to there. */
+#include "interp.h"
+
+#include "../runtime/runtime.h"
+
+enum { BUDGET = 200000, ATTEMPTS = 40 };
+
+/* ---- breaks.def ---- */
+
+static const struct {
+    const char *code, *text, *hint;
+} break_rows[] = {
+    {"", "", ""},
+#define BREAK(code, name, text, hint) {code, text, hint},
+#include "breaks.def"
+#undef BREAK
+};
+
+const char *
+break_code(BreakCode code)
+{
+    return break_rows[code].code;
+}
+
+const char *
+break_text(BreakCode code)
+{
+    return break_rows[code].text;
+}
+
+const char *
+break_hint(BreakCode code)
+{
+    return break_rows[code].hint;
+}
+
+/* ---- one attempt ---- */
+
+static Capture *
+capture_new(Arena *arena)
+{
+    Capture *out = arena_alloc(arena, sizeof(Capture));
+    if (out == NULL) return NULL;
+    out->arena = arena;
+    out->keep = PyList_New(0);
+    out->graph = out->keep ? graph_new(arena, out->keep) : NULL;
+    if (out->graph == NULL) {
+        Py_XDECREF(out->keep);
+        return NULL;
+    }
+    return out;
+}
+
+void
+capture_free(Capture *capture)
+{
+    if (capture == NULL) return;
+    Py_XDECREF(capture->keep);
+    arena_free(capture->arena);
+}
+
+static int
+interp_begin(Interp *in)
+{
+    const CaptureRequest *request = in->request;
+    Activation *bottom = activation_new(in, request->decoded);
+    in->unbound = value_new(in, V_UNBOUND);
+    in->null = value_new(in, V_NULL);
+    if (bottom == NULL || in->unbound == NULL || in->null == NULL) return -1;
+    int nslots = request->decoded->nlocalsplus + request->decoded->code->co_stacksize + 2;
+    bottom->initial = arena_alloc(in->arena, (size_t)nslots * sizeof(Value *));
+    if (bottom->initial == NULL) return -1;
+    bottom->depth = request->depth;
+    bottom->number = request->number;
+    bottom->globals = request->globals;
+    bottom->builtins = request->builtins;
+    in->bottom = bottom;
+    in->budget = BUDGET;
+    in->unroll = request->config != NULL ? (int)request->config->unroll : 4096;
+    return 0;
+}
+
+/* Array work that is worth a plan. */
+static bool
+is_useful(const Graph *g)
+{
+    for (int i = 0; i < g->nodes.len; i++) {
+        switch (op_info(g->nodes.at[i].op)->kind) {
+        case KIND_INPUT:
+        case KIND_CONST:
+        case KIND_VIEW:
+        case KIND_PYTHON:
+        case KIND_RESULT: break;
+        default:
+            if (g->nodes.at[i].type.form != FORM_PYTHON) return true;
+        }
+    }
+    return false;
+}
+
+static int
+record_break(Interp *in)
+{
+    Break record = {.code = in->break_code,
+                    .detail = in->break_detail,
+                    .file = in->break_file,
+                    .line = in->break_line,
+                    .stack = in->break_stack};
+    return VEC_PUSH(in->arena, &in->out->breaks, record);
+}
+
+/* What to do differently next time, copied out of the attempt's arena. */
+static Break
+break_copy(Interp *in, Arena *arena)
+{
+    Break copy = {.code = in->break_code, .line = in->break_line};
+    const char *detail = in->break_detail ? in->break_detail : "";
+    copy.detail = arena_copy(arena, detail, strlen(detail) + 1);
+    return copy;
+}
+
+typedef enum { ATTEMPT_ERROR = -1, ATTEMPT_AGAIN = 0, ATTEMPT_DONE = 1 } Attempt;
+
+/* Capture broke inside an inlined call: next time it breaks at the call. */
+static Attempt
+learn_no_inline(Interp *in, Marks *marks, Arena *arena)
+{
+    Break inner = break_copy(in, arena);
+    int number = in->bottom->number;
+    if (inner.detail == NULL || VEC_PUSH(arena, &marks->no_inline, number) < 0 ||
+        VEC_PUSH(arena, &marks->inner, inner) < 0)
+        return ATTEMPT_ERROR;
+    return ATTEMPT_AGAIN;
+}
+
+/* Next time break before the step `step` of the bottom activation. */
+static Attempt
+learn_stop(Interp *in, Marks *marks, Arena *arena, int step)
+{
+    marks->stop = break_copy(in, arena);
+    marks->stop_at = step;
+    return marks->stop.detail == NULL ? ATTEMPT_ERROR : ATTEMPT_AGAIN;
+}
+
+static Attempt
+finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
+{
+    if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
+    bool broke = answer == ANSWER_NO;
+    if (in->branched) {
+        if (record_break(in) < 0) return ATTEMPT_ERROR;
+        answer = ANSWER_YES;
+    } else if (broke) {
+        const Instr *instr = &in->request->decoded->instrs[in->bottom->number];
+        if (in->break_inlined) return learn_no_inline(in, marks, arena);
+        if (instr->sub != 0) return learn_stop(in, marks, arena, in->steps - 1 - instr->sub);
+        if (in->dirty) return learn_stop(in, marks, arena, in->steps - 1);
+        if (record_break(in) < 0) return ATTEMPT_ERROR;
+        in->break_code = BREAK_NONE;
+        answer = exit_break(in, in->bottom->number);
+    } else {
+        answer = exit_return(in, in->bottom->result);
+    }
+    if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
+    if (answer == ANSWER_YES) return ATTEMPT_DONE;
+    if (in->break_code == BREAK_NONE) { /* inputs overlap */
+        if (marks->refuse_writes) return learn_stop(in, marks, arena, 0);
+        marks->refuse_writes = true;
+        return ATTEMPT_AGAIN;
+    }
+    /* Something cannot be built: leave it all to CPython. */
+    return learn_stop(in, marks, arena, 0);
+}
+
+static Attempt
+attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture **out)
+{
+    Arena *arena = arena_new();
+    Capture *capture = arena ? capture_new(arena) : NULL;
+    Attempt result = ATTEMPT_ERROR;
+    if (capture == NULL) {
+        arena_free(arena);
+        return ATTEMPT_ERROR;
+    }
+    Interp in = {.out = capture, .arena = arena, .graph = capture->graph, .request = request};
+    in.marks = marks;
+    in.refuse_writes = marks->refuse_writes;
+    if (interp_begin(&in) == 0) {
+        Value *ignored;
+        Answer answer = interp_run(&in, in.bottom, &ignored);
+        in.top = in.bottom;
+        result = finish(&in, marks, marks_arena, answer);
+    }
+    if (result == ATTEMPT_DONE) {
+        capture->useful = is_useful(capture->graph);
+        *out = capture;
+    } else {
+        capture_free(capture);
+    }
+    return result;
+}
+
+Capture *
+capture(const CaptureRequest *request)
+{
+    Arena *arena = arena_new();
+    Capture *out = NULL;
+    Attempt result = ATTEMPT_ERROR;
+    if (arena == NULL) return NULL;
+    Marks marks = {.stop_at = -1};
+    for (int i = 0; i < ATTEMPTS; i++) {
+        result = attempt(request, &marks, arena, &out);
+        if (result != ATTEMPT_AGAIN) break;
+        if (i == ATTEMPTS - 2) { /* enough: nothing is captured */
+            marks.stop_at = 0;
+            marks.stop = (Break){.code = BREAK_TOO_LONG, .detail = "capture did not settle"};
+        }
+    }
+    arena_free(arena);
+    return out;
+}

@@ -1,0 +1,48 @@
+/* What the program does to objects that others can see, kept in program order until commit. */
+#include "interp.h"
+
+static bool
+same_target(const Effect *effect, BuildKind kind, PyObject *object, Value *const *args)
+{
+    if (effect->kind != kind) return false;
+    switch (kind) {
+    case EFFECT_STORE_ATTR: return effect->object == object && effect->args[0] == args[0];
+    case EFFECT_STORE_CELL: return effect->args[0] == args[0];
+    default: return false;
+    }
+}
+
+/* A later store to the same place replaces the earlier one's value: nobody looks in between. */
+int
+effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,
+           Value *const *args)
+{
+    for (int i = 0; i < in->effects.len; i++) {
+        Effect *old = &in->effects.at[i];
+        if (same_target(old, kind, object, args) ||
+            (kind == EFFECT_STORE_GLOBAL && old->kind == kind && old->object == object &&
+             old->source == source)) {
+            old->args[nargs - 1] = args[nargs - 1];
+            return 0;
+        }
+    }
+    if (object != NULL && keep(in, Py_NewRef(object)) == NULL) return -1;
+    Effect effect = {.kind = kind, .nargs = nargs, .object = object, .source = source};
+    effect.number = in->bottom->number;
+    for (int i = 0; i < nargs; i++) effect.args[i] = args[i];
+    return VEC_PUSH(in->arena, &in->effects, effect);
+}
+
+/* Items not looked at yet are fetched now, since their places will move. */
+Answer
+container_changes(Interp *in, Value *container)
+{
+    if (container->source == NO_SOURCE) return ANSWER_YES;
+    if (in->refuse_writes)
+        return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
+    if (container->mutated) return ANSWER_YES;
+    for (int i = 0; i < container->nitems; i++)
+        if (value_item(in, container, i) == NULL) return ANSWER_ERROR;
+    container->mutated = true;
+    return ANSWER_YES;
+}

@@ -1,0 +1,294 @@
+/* How capture ends: values as Builds, effects in program order, the frame's changed slots. */
+#include "interp.h"
+
+static BuildId
+build_add(Interp *in, const Build *build)
+{
+    Build copy = *build;
+    copy.number = in->bottom->number;
+    if (VEC_PUSH(in->arena, &in->out->builds, copy) < 0) return NO_BUILD;
+    return in->out->builds.len - 1;
+}
+
+static BuildId
+cannot_build(Interp *in, Value *value)
+{
+    interp_break(in, BREAK_STORE, "%s cannot be made when the graph ends",
+                 value_describe(in, value));
+    return NO_BUILD;
+}
+
+/* Builds of `n` values, some of which may be NULL (absent); NULL when one fails. */
+static BuildId *
+build_all(Interp *in, int n, Value *const *values)
+{
+    BuildId *args = arena_alloc(in->arena, (size_t)n * sizeof(BuildId));
+    for (int i = 0; args != NULL && i < n; i++) {
+        args[i] = NO_BUILD;
+        if (values[i] == NULL) continue;
+        if ((args[i] = build_value(in, values[i])) == NO_BUILD) return NULL;
+    }
+    return args;
+}
+
+static BuildId
+build_const(Interp *in, PyObject *object)
+{
+    Build build = {.kind = BUILD_CONST, .object = object, .node = NO_NODE, .source = NO_SOURCE};
+    return build_add(in, &build);
+}
+
+static BuildId
+build_of_kind(Interp *in, BuildKind kind, PyObject *object, int n, Value *const *values)
+{
+    BuildId *args = build_all(in, n, values);
+    if (args == NULL) return NO_BUILD;
+    Build build = {.kind = kind,
+                   .nargs = n,
+                   .args = args,
+                   .object = object,
+                   .node = NO_NODE,
+                   .source = NO_SOURCE};
+    return build_add(in, &build);
+}
+
+/* A node as an object.  A view of an input is a view of the input's own memory, which is written at
+   commit; memory made here has its last version. */
+static BuildId
+build_box(Interp *in, Value *value)
+{
+    NodeId node = value->node;
+    if (graph_node(in->graph, node)->type.form == FORM_ARRAY) {
+        if (storage_of(in, node) < 0) return NO_BUILD;
+        if (input_of(in, node) == NULL) node = array_current(in, node);
+        if (node == NO_NODE) return NO_BUILD;
+    }
+    Build build = {.kind = BUILD_BOX, .node = node, .source = NO_SOURCE};
+    if (VEC_PUSH(in->graph->arena, &in->graph->outputs, node) < 0) return NO_BUILD;
+    return build_add(in, &build);
+}
+
+static Value *
+builtin(Interp *in, const char *name)
+{
+    PyObject *builtins = PyEval_GetBuiltins();
+    PyObject *object = builtins ? PyDict_GetItemString(builtins, name) : NULL;
+    if (object == NULL) {
+        PyErr_SetString(PyExc_SystemError, "a builtin is missing");
+        return NULL;
+    }
+    return value_const(in, object);
+}
+
+static BuildId
+build_call(Interp *in, const char *name, int n, Value *const *args)
+{
+    Value *function = builtin(in, name);
+    return function ? build_of_kind(in, BUILD_CALL, function->object, n, args) : NO_BUILD;
+}
+
+static BuildId
+build_iterator(Interp *in, Value *iterator)
+{
+    const char *name = iterator->name;
+    if (name == NULL || strcmp(name, "reversed") == 0) {
+        if (iterator->of->kind == V_NODE) return cannot_build(in, iterator);
+        BuildId of = name ? build_call(in, name, 1, &iterator->of) : build_value(in, iterator->of);
+        BuildId *args = arena_alloc(in->arena, sizeof(BuildId));
+        if (of == NO_BUILD || args == NULL) return NO_BUILD;
+        *args = of;
+        Build build = {.kind = BUILD_ITER,
+                       .nargs = 1,
+                       .args = args,
+                       .index = (int32_t)iterator->position,
+                       .node = NO_NODE,
+                       .source = NO_SOURCE};
+        return build_add(in, &build);
+    }
+    if (strcmp(name, "zip") == 0) return build_call(in, name, iterator->nitems, iterator->items);
+    if (strcmp(name, "enumerate") == 0) {
+        Value *position = value_const_new(in, PyLong_FromLongLong(iterator->position));
+        Value *args[2] = {iterator->of, position};
+        return position ? build_call(in, name, 2, args) : NO_BUILD;
+    }
+    return cannot_build(in, iterator);
+}
+
+static BuildId
+build_instance(Interp *in, Value *instance)
+{
+    BuildId made = build_of_kind(in, BUILD_INSTANCE, (PyObject *)instance->type, 0, NULL);
+    if (made == NO_BUILD) return NO_BUILD;
+    instance->built = made + 1; /* its attributes may lead back to it */
+    for (int i = 0; i + 1 < instance->nitems; i += 2) {
+        Value *args[2] = {instance, instance->items[i + 1]};
+        PyObject *name = instance->items[i]->object;
+        if (build_of_kind(in, EFFECT_STORE_ATTR, name, 2, args) == NO_BUILD) return NO_BUILD;
+    }
+    return made;
+}
+
+static BuildId
+build_function(Interp *in, Value *function)
+{
+    Value *args[5] = {function->globals_of, function->items[0], function->items[1],
+                      function->items[2], function->items[3]};
+    return build_of_kind(in, BUILD_FUNCTION, function->object, 5, args);
+}
+
+static BuildId
+build_made(Interp *in, Value *value)
+{
+    switch (value->kind) {
+    case V_NULL: {
+        Build build = {.kind = BUILD_NULL, .node = NO_NODE, .source = NO_SOURCE};
+        return build_add(in, &build);
+    }
+    case V_CONST: return build_const(in, value->object);
+    case V_NODE: return build_box(in, value);
+    case V_TUPLE:
+        if (value->object != NULL) return build_const(in, value->object);
+        return build_of_kind(in, BUILD_TUPLE, NULL, value->nitems, value->items);
+    case V_LIST: return build_of_kind(in, BUILD_LIST, NULL, value->nitems, value->items);
+    case V_DICT: return build_of_kind(in, BUILD_DICT, NULL, value->nitems, value->items);
+    case V_SET: return build_of_kind(in, BUILD_SET, NULL, value->nitems, value->items);
+    case V_SLICE: return build_of_kind(in, BUILD_SLICE, NULL, 3, value->items);
+    case V_RANGE: return build_of_kind(in, BUILD_RANGE, NULL, 3, value->items);
+    case V_METHOD: return build_of_kind(in, BUILD_METHOD, NULL, 2, value->items);
+    case V_CELL: {
+        int n = value->items[0] != NULL && value->items[0]->kind != V_UNBOUND;
+        return build_of_kind(in, BUILD_CELL, NULL, n, value->items);
+    }
+    case V_ITER: return build_iterator(in, value);
+    case V_FUNCTION: return build_function(in, value);
+    case V_INSTANCE: return build_instance(in, value);
+    case V_BUILTIN_METHOD: {
+        Value *name = value_const_new(in, PyUnicode_InternFromString(value->name));
+        Value *args[2] = {value->items[0], name};
+        return name ? build_call(in, "getattr", 2, args) : NO_BUILD;
+    }
+    default: return cannot_build(in, value);
+    }
+}
+
+BuildId
+build_value(Interp *in, Value *value)
+{
+    if (value->built > 0) return value->built - 1;
+    if (value->built < 0) return cannot_build(in, value); /* it contains itself */
+    BuildId build;
+    if (value->source != NO_SOURCE && in->out->sources.at[value->source].kind != SOURCE_CONST) {
+        Build source = {.kind = BUILD_SOURCE, .source = value->source, .node = NO_NODE};
+        build = build_add(in, &source);
+    } else if (value->source != NO_SOURCE && value->kind != V_CELL) {
+        build = build_const(in, in->out->sources.at[value->source].object);
+    } else {
+        value->built = -1;
+        build = build_made(in, value);
+    }
+    value->built = build + 1;
+    return build;
+}
+
+/* ---- effects ---- */
+
+static Answer
+failed(Interp *in)
+{
+    return PyErr_Occurred() || in->break_code == BREAK_NONE ? ANSWER_ERROR : ANSWER_NO;
+}
+
+/* A changed container from outside must not be another one that was looked at. */
+static Answer
+guard_distinct(Interp *in)
+{
+    for (int i = 0; i < in->outside.len; i++) {
+        Value *value = in->outside.at[i];
+        if (!value->mutated) continue;
+        for (int k = 0; k < in->outside.len; k++) {
+            Value *other = in->outside.at[k];
+            if (other == value || other->kind != value->kind || other->type != value->type ||
+                (other->mutated && k < i))
+                continue;
+            Guard guard = {.kind = GUARD_NOT_SAME, .source = value->source, .other = other->source};
+            if (guard_add(in, &guard) < 0) return ANSWER_ERROR;
+        }
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+build_effects(Interp *in)
+{
+    for (int i = 0; i < in->effects.len; i++) {
+        Effect *effect = &in->effects.at[i];
+        BuildId *args = build_all(in, effect->nargs, effect->args);
+        if (args == NULL) return failed(in);
+        Build build = {.kind = effect->kind,
+                       .nargs = effect->nargs,
+                       .args = args,
+                       .object = effect->object,
+                       .node = NO_NODE,
+                       .source = effect->source};
+        build.number = effect->number;
+        if (VEC_PUSH(in->arena, &in->out->builds, build) < 0) return ANSWER_ERROR;
+    }
+    Answer answer = guard_distinct(in);
+    return answer == ANSWER_YES ? writes_finish(in) : answer;
+}
+
+/* ---- exits ---- */
+
+Answer
+exit_return(Interp *in, Value *result)
+{
+    Exit *exit = &in->out->exit;
+    exit->kind = EXIT_RETURN;
+    exit->number = in->bottom->number;
+    exit->nslots = 1;
+    exit->slot_index = arena_alloc(in->arena, sizeof(int32_t));
+    exit->slot_value = arena_alloc(in->arena, sizeof(BuildId));
+    if (exit->slot_index == NULL || exit->slot_value == NULL) return ANSWER_ERROR;
+    BuildId build = build_value(in, result);
+    if (build == NO_BUILD) return failed(in);
+    exit->slot_value[0] = build;
+    return build_effects(in);
+}
+
+static Answer
+exit_state(Interp *in, Exit *exit)
+{
+    Activation *a = in->bottom;
+    int nlocals = a->decoded->nlocalsplus, n = nlocals + a->depth;
+    exit->depth = a->depth;
+    exit->slot_index = arena_alloc(in->arena, (size_t)n * sizeof(int32_t));
+    exit->slot_value = arena_alloc(in->arena, (size_t)n * sizeof(BuildId));
+    if (exit->slot_index == NULL || exit->slot_value == NULL) return ANSWER_ERROR;
+    for (int slot = 0; slot < n; slot++) {
+        Value *value = a->slots[slot];
+        if (value == NULL || value == a->initial[slot]) continue;
+        BuildId build = NO_BUILD;
+        if (value->kind != V_UNBOUND && (build = build_value(in, value)) == NO_BUILD)
+            return failed(in);
+        exit->slot_index[exit->nslots] = slot;
+        exit->slot_value[exit->nslots++] = build;
+    }
+    return build_effects(in);
+}
+
+Answer
+exit_break(Interp *in, int number)
+{
+    in->out->exit = (Exit){.kind = EXIT_BREAK, .number = number, .condition = NO_BUILD};
+    return exit_state(in, &in->out->exit);
+}
+
+Answer
+exit_branch(Interp *in, Value *condition, int on_true, int on_false)
+{
+    in->out->exit = (Exit){.kind = EXIT_BRANCH, .number = on_true, .other = on_false};
+    BuildId build = build_value(in, condition);
+    if (build == NO_BUILD) return failed(in);
+    in->out->exit.condition = build;
+    return exit_state(in, &in->out->exit);
+}

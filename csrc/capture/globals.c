@@ -1,0 +1,246 @@
+/* Globals, cells, functions made here, and the instructions that name attributes. */
+#include "interp.h"
+
+static Answer
+pushed(Interp *in, Value *value)
+{
+    return push(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* A name of a module's dict: what the program stored there, else what is there now, watched. */
+Answer
+load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out)
+{
+    for (int i = 0; i < in->stored_globals.len; i++) {
+        const StoredGlobal *stored = &in->stored_globals.at[i];
+        if (stored->dict == dict && stored->name == name) {
+            *out = stored->value;
+            return ANSWER_YES;
+        }
+    }
+    PyObject *object = PyDict_GetItemWithError(dict, name);
+    if (object == NULL && builtins != NULL && !PyErr_Occurred())
+        object = PyDict_GetItemWithError(builtins, name);
+    if (object == NULL) {
+        if (PyErr_Occurred()) return ANSWER_ERROR;
+        return interp_break(in, BREAK_EXCEPTION, "name '%s' is not defined",
+                            PyUnicode_AsUTF8(name));
+    }
+    SourceId source = source_add(in, SOURCE_GLOBAL, NO_SOURCE, 0, name, dict);
+    *out = source == NO_SOURCE ? NULL : value_from_source(in, source, object);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+store_global(Interp *in, PyObject *name, Value *value)
+{
+    PyObject *dict = in->top->globals;
+    SourceId source = source_of_const(in, dict);
+    if (source == NO_SOURCE) return ANSWER_ERROR;
+    if (effect_add(in, EFFECT_STORE_GLOBAL, name, source, 1, &value) < 0) return ANSWER_ERROR;
+    for (int i = 0; i < in->stored_globals.len; i++) {
+        StoredGlobal *stored = &in->stored_globals.at[i];
+        if (stored->dict == dict && stored->name == name) {
+            stored->value = value;
+            return ANSWER_YES;
+        }
+    }
+    StoredGlobal stored = {.dict = dict, .name = name, .value = value};
+    return VEC_PUSH(in->arena, &in->stored_globals, stored) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- cells ---- */
+
+Answer
+cell_load(Interp *in, Value *cell, Value **out)
+{
+    if (cell->items[0] == NULL) {
+        SourceId source = source_add(in, SOURCE_CELL, cell->source, 0, NULL, NULL);
+        if (source == NO_SOURCE) return ANSWER_ERROR;
+        cell->items[0] = value_from_source(in, source, PyCell_GET(cell->object));
+        if (cell->items[0] == NULL) return ANSWER_ERROR;
+    }
+    *out = cell->items[0];
+    return ANSWER_YES;
+}
+
+Answer
+cell_store(Interp *in, Value *cell, Value *value)
+{
+    if (cell->source != NO_SOURCE) {
+        Value *args[2] = {cell, value};
+        if (effect_add(in, EFFECT_STORE_CELL, NULL, NO_SOURCE, 2, args) < 0) return ANSWER_ERROR;
+        cell->mutated = true;
+    }
+    cell->items[0] = value;
+    return ANSWER_YES;
+}
+
+static Answer
+follow_cell(Interp *in, const Instr *instr)
+{
+    Activation *a = in->top;
+    Value *cell = slot_load(in, a, instr->arg), *value = NULL;
+    if (cell == NULL) return ANSWER_ERROR;
+    if (instr->kind == I_MAKE_CELL) {
+        Value *made = value_sequence(in, V_CELL, 1, &cell);
+        if (made == NULL) return ANSWER_ERROR;
+        a->slots[instr->arg] = made;
+        return ANSWER_YES;
+    }
+    if (instr->kind == I_LOAD_CELL) return pushed(in, cell);
+    if (cell->kind != V_CELL) /* a comprehension's inlined cell, not made yet */
+        return interp_break(in, BREAK_CLOSURE, "a cell that is not there");
+    if (instr->kind == I_LOAD_DEREF) {
+        Answer answer = cell_load(in, cell, &value);
+        if (answer != ANSWER_YES) return answer;
+        if (value->kind == V_UNBOUND)
+            return interp_break(in, BREAK_EXCEPTION, "NameError is raised here");
+        return pushed(in, value);
+    }
+    if (instr->kind == I_DELETE_DEREF) return interp_break(in, BREAK_CLOSURE, "del of a cell");
+    value = top_value(in, 1);
+    Answer answer = value ? cell_store(in, cell, value) : ANSWER_ERROR;
+    if (answer == ANSWER_YES) a->depth--;
+    return answer;
+}
+
+/* The free variables of an inlined function, from its closure. */
+static Answer
+copy_free_vars(Interp *in, int count)
+{
+    Activation *a = in->top;
+    int first = a->decoded->nlocalsplus - count;
+    Value *function = a->function;
+    for (int i = 0; i < count; i++) {
+        Value *cell = NULL;
+        if (function->kind == V_FUNCTION) {
+            Value *closure = function->items[3];
+            if (closure != NULL) cell = value_item(in, closure, i);
+        } else {
+            PyObject *object = PyTuple_GET_ITEM(PyFunction_GET_CLOSURE(function->object), i);
+            SourceId source;
+            if (function->kind == V_CONST) {
+                source = source_of_const(in, object);
+            } else {
+                PyObject *name = PyUnicode_InternFromString("__closure__");
+                PyObject *index = keep(in, PyLong_FromLong(i));
+                if (keep(in, name) == NULL || index == NULL) return ANSWER_ERROR;
+                source = source_add(in, SOURCE_ATTR, function->source, 0, name, NULL);
+                if (source != NO_SOURCE)
+                    source = source_add(in, SOURCE_ITEM, source, i, index, NULL);
+            }
+            if (source == NO_SOURCE) return ANSWER_ERROR;
+            cell = value_from_source(in, source, object);
+        }
+        if (cell == NULL) return ANSWER_ERROR;
+        a->slots[first + i] = cell;
+    }
+    return ANSWER_YES;
+}
+
+/* ---- functions ---- */
+
+/* items: defaults, kwdefaults, annotations, closure, qualified name. */
+static Answer
+make_function(Interp *in, const Instr *instr)
+{
+    static const int flags[4] = {1, 2, 4, 8};
+    Value *code = top_value(in, 1), *function = value_sequence(in, V_FUNCTION, 4, NULL);
+    if (code == NULL || function == NULL) return ANSWER_ERROR;
+    function->object = code->object;
+    int used = 1;
+    for (int i = 3; i >= 0; i--) {
+        if (!(instr->arg & flags[i])) continue;
+        if ((function->items[i] = top_value(in, ++used)) == NULL) return ANSWER_ERROR;
+    }
+    Value *globals = value_const(in, in->top->globals);
+    if (globals == NULL) return ANSWER_ERROR;
+    globals->source = in->top == in->bottom ? NO_SOURCE : globals->source;
+    function->globals_of = globals;
+    in->top->depth -= used;
+    return pushed(in, function);
+}
+
+static Answer
+set_function_attribute(Interp *in, const Instr *instr)
+{
+    Value *function = top_value(in, 1), *part = top_value(in, 2);
+    if (function == NULL || part == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < 4; i++)
+        if (instr->arg == 1 << i) function->items[i] = part;
+    in->top->depth -= 2;
+    return pushed(in, function);
+}
+
+/* ---- attributes ---- */
+
+/* Pushes what LOAD_METHOD pushes: [function, self], or one callable with a NULL. */
+static Answer
+push_pair(Interp *in, Value *value)
+{
+    Value *low = value, *high = in->null;
+    if (value->kind == V_METHOD && value->source == NO_SOURCE) {
+        low = value->items[0];
+        high = value->items[1];
+    } else if (CALL_NULL_FIRST) {
+        low = in->null;
+        high = value;
+    }
+    if (push(in, low) < 0) return ANSWER_ERROR;
+    return pushed(in, high);
+}
+
+static Answer
+follow_attribute(Interp *in, const Instr *instr)
+{
+    Value *object = top_value(in, 1), *value;
+    PyObject *name = code_name(in, instr->arg);
+    if (object == NULL) return ANSWER_ERROR;
+    if (instr->kind == I_STORE_ATTR) {
+        Value *stored = top_value(in, 2);
+        Answer answer = stored ? attribute_store(in, object, name, stored) : ANSWER_ERROR;
+        if (answer == ANSWER_YES) in->top->depth -= 2;
+        return answer;
+    }
+    Answer answer = attribute_load(in, object, name, &value);
+    if (answer != ANSWER_YES) return answer;
+    in->top->depth--;
+    return instr->kind == I_LOAD_METHOD ? push_pair(in, value) : pushed(in, value);
+}
+
+Answer
+follow_name(Interp *in, const Instr *instr)
+{
+    Value *value;
+    Answer answer;
+    switch (instr->kind) {
+    case I_LOAD_GLOBAL:
+        answer =
+            load_global(in, in->top->globals, in->top->builtins, code_name(in, instr->arg), &value);
+        if (answer != ANSWER_YES) return answer;
+        if (instr->arg2 & 1) {
+            if (push(in, CALL_NULL_FIRST ? in->null : value) < 0) return ANSWER_ERROR;
+            if (!CALL_NULL_FIRST) value = in->null;
+        }
+        return pushed(in, value);
+    case I_STORE_GLOBAL:
+        value = top_value(in, 1);
+        answer = value ? store_global(in, code_name(in, instr->arg), value) : ANSWER_ERROR;
+        if (answer == ANSWER_YES) in->top->depth--;
+        return answer;
+    case I_COPY_FREE_VARS: return copy_free_vars(in, instr->arg);
+    case I_MAKE_CELL:
+    case I_LOAD_CELL:
+    case I_LOAD_DEREF:
+    case I_STORE_DEREF:
+    case I_DELETE_DEREF: return follow_cell(in, instr);
+    case I_MAKE_FUNCTION: return make_function(in, instr);
+    case I_SET_FUNCTION_ATTRIBUTE: return set_function_attribute(in, instr);
+    case I_LOAD_ATTR:
+    case I_LOAD_METHOD:
+    case I_STORE_ATTR: return follow_attribute(in, instr);
+    case I_LOAD_ASSERTION_ERROR: return pushed(in, value_const(in, PyExc_AssertionError));
+    default: return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
+    }
+}

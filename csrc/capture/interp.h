@@ -1,0 +1,110 @@
+/* Private to the interpreter's own files (not for the array semantics, which need value.h only). */
+#ifndef PYCOMPILE_CAPTURE_INTERP_H
+#define PYCOMPILE_CAPTURE_INTERP_H
+
+#include "value.h"
+
+/* What earlier attempts at the same entry found out; see capture.c. */
+typedef struct Marks {
+    VEC(int) no_inline; /* numbers of the bottom's Instrs at which nothing is inlined */
+    int stop_at;        /* the step (bottom) at which to break with `stop`; -1: none */
+    Break stop;
+    VEC(Break) inner; /* the break inside the call of no_inline[i] */
+    bool refuse_writes;
+    bool no_loops;
+} Marks;
+
+/* ---- interp.c ---- */
+/* Follows `activation` until it returns: its result in *out. */
+Answer interp_run(Interp *in, Activation *activation, Value **out);
+Activation *activation_new(Interp *in, const Decoded *decoded);
+/* The stack of the top activation. */
+static inline Value **
+stack_at(Interp *in, int from_top)
+{
+    Activation *a = in->top;
+    return &a->slots[a->decoded->nlocalsplus + a->depth - from_top];
+}
+int push(Interp *in, Value *value);
+static inline Value *
+pop(Interp *in)
+{
+    Value *value = *stack_at(in, 1);
+    in->top->depth--;
+    return value;
+}
+/* Contents of a slot, looked at for the first time if need be; NULL with the error set. */
+Value *slot_load(Interp *in, Activation *activation, int slot);
+static inline Value *
+top_value(Interp *in, int from_top)
+{
+    return slot_load(in, in->top, in->top->decoded->nlocalsplus + in->top->depth - from_top);
+}
+PyObject *code_const(Interp *in, int index); /* borrowed */
+PyObject *code_name(Interp *in, int index);  /* borrowed */
+/* Breaks because the program would raise here; clears the error. */
+Answer break_raises(Interp *in);
+
+/* ---- stack.c: instructions that move values and make containers ---- */
+Answer follow_stack(Interp *in, const Instr *instr);
+/* ---- globals.c: globals, cells ---- */
+Answer follow_name(Interp *in, const Instr *instr);
+Answer load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out);
+Answer cell_load(Interp *in, Value *cell, Value **out);
+Answer cell_store(Interp *in, Value *cell, Value *value);
+/* ---- jumps.c: jumps, truth, branches ---- */
+Answer follow_jump(Interp *in, const Instr *instr);
+/* Truth as a constant where it is known (*known 0 or 1), else -1 and a BOOL node of FORM_PYTHON. */
+Answer value_truth(Interp *in, Value *value, int *known, Value **node);
+/* ---- scalars.c: operators, Python's own scalars ---- */
+Answer operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
+Answer operate_is(Interp *in, Value *left, Value *right, bool *out);
+Answer operate_contains(Interp *in, Value *item, Value *container, bool *out);
+/* A Python scalar computed by `op` of the operands; `seen` is its value now, or NULL (stolen). */
+Value *scalar_emit(Interp *in, Op op, DType dtype, int nargs, Value *const *operands,
+                   PyObject *seen);
+/* float(v), int(v), bool(v) of a scalar that stays symbolic. */
+Answer scalar_convert(Interp *in, Value *value, DType dtype, Value **out);
+Answer fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
+/* ---- subscript.c ---- */
+Answer operate_subscript(Interp *in, Value *object, Value *key, Value **out);
+Answer operate_store_subscript(Interp *in, Value *object, Value *key, Value *value);
+Answer operate_delete_subscript(Interp *in, Value *object, Value *key);
+/* Index of a constant key in a V_DICT's items (of the value), or -1; -2 with the error set. */
+int dict_find(Interp *in, Value *dict, PyObject *key);
+Answer dict_store(Interp *in, Value *dict, PyObject *key, Value *value);
+/* ---- attributes.c ---- */
+Answer attribute_load(Interp *in, Value *object, PyObject *name, Value **out);
+Answer attribute_store(Interp *in, Value *object, PyObject *name, Value *value);
+/* The function of a special method, looked up on the type; *out NULL when there is none. */
+Answer special_method(Interp *in, Value *object, const char *name, Value **out);
+/* ---- iterate.c ---- */
+Answer iterator_of(Interp *in, Value *iterable, Value **out);
+/* *out is NULL when exhausted. */
+Answer iterator_next(Interp *in, Value *iterator, Value **out);
+/* All items that remain, into a new sequence. */
+Answer iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out);
+/* Number of items, or -1 when not known. */
+int64_t range_length(Interp *in, Value *range);
+/* ---- call.c ---- */
+Answer follow_call(Interp *in, const Instr *instr);
+Answer call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
+                    Value **out);
+/* ---- effects.c ---- */
+int effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,
+               Value *const *args);
+/* The container is about to change: opens it; breaks when that cannot be followed. */
+Answer container_changes(Interp *in, Value *container);
+/* ---- exit.c: values as Builds ---- */
+BuildId build_value(Interp *in, Value *value); /* NO_BUILD: error set, or in->break_code set */
+Answer exit_return(Interp *in, Value *result);
+Answer exit_break(Interp *in, int number);
+Answer exit_branch(Interp *in, Value *condition, int on_true, int on_false);
+/* ---- print.c ---- */
+int capture_print(const Capture *capture, Text *out);
+/* ---- decoded.c: decoded code of functions that are inlined ---- */
+const Decoded *decoded_for(Interp *in, PyCodeObject *code); /* NULL with the error set */
+
+#endif

@@ -1,0 +1,199 @@
+/* Iterators over what is known: sequences, ranges, dict views, zip, enumerate, reversed, map.
+
+   A V_ITER has `name` for its kind (NULL: plain), `of` the value that it walks, `position` how far
+   it is, and for zip and enumerate its sub-iterators in items. */
+#include "interp.h"
+
+int64_t
+range_length(Interp *in, Value *range)
+{
+    int64_t at[3];
+    for (int i = 0; i < 3; i++)
+        if (value_as_int(in, range->items[i], &at[i]) != ANSWER_YES) return -1;
+    if (at[2] == 0) return -1;
+    if (at[2] > 0) return at[0] >= at[1] ? 0 : (at[1] - at[0] - 1) / at[2] + 1;
+    return at[0] <= at[1] ? 0 : (at[0] - at[1] - 1) / -at[2] + 1;
+}
+
+Answer
+iterator_of(Interp *in, Value *iterable, Value **out)
+{
+    switch (iterable->kind) {
+    case V_ITER: *out = iterable; return ANSWER_YES;
+    case V_TUPLE:
+    case V_LIST:
+    case V_DICT:
+    case V_SET:
+    case V_RANGE: break;
+    case V_CONST:
+        if (PyUnicode_CheckExact(iterable->object) || PyBytes_CheckExact(iterable->object)) break;
+        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
+    case V_NODE:
+        if (value_is_array(in, iterable)) {
+            NodeId node;
+            Answer answer = value_as_node(in, iterable, &node);
+            if (answer == ANSWER_ERROR) return answer;
+            if (answer == ANSWER_YES && graph_node(in->graph, node)->type.rank > 0) break;
+        }
+        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
+    case V_OBJECT:
+    case V_INSTANCE: {
+        Value *method, *iterator;
+        Answer answer = special_method(in, iterable, "__iter__", &method);
+        if (answer != ANSWER_YES) return answer;
+        if (method == NULL)
+            return interp_break(in, BREAK_ITERATION, "iteration over %s",
+                                value_describe(in, iterable));
+        answer = call_inlined(in, method, 1, &iterable, NULL, &iterator);
+        if (answer != ANSWER_YES) return answer;
+        if (iterator->kind == V_ITER) {
+            *out = iterator;
+            return ANSWER_YES;
+        }
+        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
+    }
+    default:
+        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
+    }
+    Value *iterator = value_new(in, V_ITER);
+    if (iterator == NULL) return ANSWER_ERROR;
+    iterator->of = iterable;
+    iterator->guarded = true;
+    *out = iterator;
+    return ANSWER_YES;
+}
+
+static Answer
+range_next(Interp *in, Value *range, int64_t position, Value **out)
+{
+    int64_t length = range_length(in, range), start, step;
+    if (length < 0) {
+        if (PyErr_Occurred()) return ANSWER_ERROR;
+        return interp_break(in, BREAK_ITERATION, "a range whose bounds come out of an array");
+    }
+    *out = NULL;
+    if (position >= length) return ANSWER_YES;
+    if (value_as_int(in, range->items[0], &start) != ANSWER_YES ||
+        value_as_int(in, range->items[2], &step) != ANSWER_YES)
+        return ANSWER_ERROR;
+    *out = value_const_new(in, PyLong_FromLongLong(start + position * step));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+array_next(Interp *in, Value *array, int64_t position, Value **out)
+{
+    NodeId node;
+    Answer answer = value_as_node(in, array, &node);
+    if (answer != ANSWER_YES) return answer;
+    int64_t length = size_value(in->graph, graph_node(in->graph, node)->type.shape[0]);
+    *out = NULL;
+    if (position >= length) return ANSWER_YES;
+    Value *index = value_const_new(in, PyLong_FromLongLong(position));
+    return index == NULL ? ANSWER_ERROR : emit_subscript(in, array, index, out);
+}
+
+/* zip and enumerate: a tuple of what the sub-iterators give, NULL when one is exhausted. */
+static Answer
+several_next(Interp *in, Value *iterator, Value **out)
+{
+    Value *items[64];
+    if (iterator->nitems > 64) return interp_break(in, BREAK_ITERATION, "zip of more than 64");
+    *out = NULL;
+    for (int i = 0; i < iterator->nitems; i++) {
+        Answer answer = iterator_next(in, iterator->items[i], &items[i]);
+        if (answer != ANSWER_YES) return answer;
+        if (items[i] == NULL) return ANSWER_YES;
+        in->dirty = true;
+    }
+    *out = value_sequence(in, V_TUPLE, iterator->nitems, items);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+enumerate_next(Interp *in, Value *iterator, Value **out)
+{
+    Value *item;
+    *out = NULL;
+    Answer answer = iterator_next(in, iterator->of, &item);
+    if (answer != ANSWER_YES || item == NULL) return answer;
+    Value *pair[2] = {value_const_new(in, PyLong_FromLongLong(iterator->position)), item};
+    if (pair[0] == NULL) return ANSWER_ERROR;
+    *out = value_sequence(in, V_TUPLE, 2, pair);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+map_next(Interp *in, Value *iterator, Value **out)
+{
+    Value *items[16];
+    *out = NULL;
+    for (int i = 1; i < iterator->nitems; i++) {
+        Answer answer = iterator_next(in, iterator->items[i], &items[i - 1]);
+        if (answer != ANSWER_YES || items[i - 1] == NULL) return answer;
+        in->dirty = true;
+    }
+    return call_value(in, iterator->items[0], iterator->nitems - 1, items, NULL, out);
+}
+
+static Answer
+plain_next(Interp *in, Value *of, int64_t position, bool backwards, Value **out)
+{
+    *out = NULL;
+    switch (of->kind) {
+    case V_RANGE: return range_next(in, of, position, out);
+    case V_NODE: return array_next(in, of, position, out);
+    case V_CONST: {
+        Py_ssize_t length = PySequence_Length(of->object);
+        if (position >= length) return ANSWER_YES;
+        *out = value_const_new(in, PySequence_GetItem(of->object, position));
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    default: {
+        int width = of->kind == V_DICT ? 2 : 1;
+        int64_t at = position * width;
+        if (at >= of->nitems) return ANSWER_YES;
+        if (backwards) at = of->nitems - width - at;
+        *out = value_item(in, of, (int)at);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    }
+}
+
+Answer
+iterator_next(Interp *in, Value *iterator, Value **out)
+{
+    if (iterator->kind != V_ITER)
+        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterator));
+    Answer answer;
+    const char *name = iterator->name;
+    if (name == NULL)
+        answer = plain_next(in, iterator->of, iterator->position, false, out);
+    else if (strcmp(name, "reversed") == 0)
+        answer = plain_next(in, iterator->of, iterator->position, true, out);
+    else if (strcmp(name, "zip") == 0)
+        answer = several_next(in, iterator, out);
+    else if (strcmp(name, "enumerate") == 0)
+        answer = enumerate_next(in, iterator, out);
+    else
+        answer = map_next(in, iterator, out);
+    if (answer == ANSWER_YES && *out != NULL) iterator->position++;
+    return answer;
+}
+
+Answer
+iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out)
+{
+    Value *iterator, *item, *all = value_sequence(in, kind, 0, NULL);
+    if (all == NULL) return ANSWER_ERROR;
+    Answer answer = iterator_of(in, iterable, &iterator);
+    while (answer == ANSWER_YES) {
+        answer = iterator_next(in, iterator, &item);
+        if (answer != ANSWER_YES || item == NULL) break;
+        if (all->nitems > in->unroll)
+            return interp_break(in, BREAK_UNROLL, "more items than the unrolling budget");
+        if (value_append(in, all, item) < 0) return ANSWER_ERROR;
+    }
+    *out = all;
+    return answer;
+}

@@ -1,0 +1,223 @@
+/* Truth, jumps, branches, and the head of a for loop. */
+#include "interp.h"
+
+static Answer
+truth_of_object(Interp *in, Value *value, int *known, Value **node)
+{
+    Value *method, *result;
+    Answer answer = special_method(in, value, "__bool__", &method);
+    if (answer != ANSWER_YES) return answer;
+    bool by_length = method == NULL;
+    if (by_length) answer = special_method(in, value, "__len__", &method);
+    if (answer != ANSWER_YES) return answer;
+    if (method == NULL) {
+        if (value->type == NULL ||
+            (value->type->tp_as_number && value->type->tp_as_number->nb_bool) ||
+            (value->type->tp_as_mapping && value->type->tp_as_mapping->mp_length) ||
+            (value->type->tp_as_sequence && value->type->tp_as_sequence->sq_length))
+            return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
+        if (value_guard_type(in, value) < 0) return ANSWER_ERROR;
+        *known = 1;
+        return ANSWER_YES;
+    }
+    answer = call_inlined(in, method, 1, &value, NULL, &result);
+    if (answer != ANSWER_YES) return answer;
+    if (result == value || !value_is_python_scalar(in, result))
+        return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
+    return value_truth(in, result, known, node);
+}
+
+Answer
+value_truth(Interp *in, Value *value, int *known, Value **node)
+{
+    *known = -1;
+    *node = NULL;
+    switch (value->kind) {
+    case V_CONST: {
+        if (PyType_Check(value->object) || PyFunction_Check(value->object) ||
+            PyModule_CheckExact(value->object)) {
+            if (PyType_Check(value->object) && Py_TYPE(value->object) != &PyType_Type)
+                return interp_break(in, BREAK_OPERATOR, "truth of a class");
+            *known = 1;
+            return ANSWER_YES;
+        }
+        *known = PyObject_IsTrue(value->object);
+        return *known < 0 ? break_raises(in) : ANSWER_YES;
+    }
+    case V_NODE:
+        if (value_is_python_scalar(in, value) &&
+            graph_node(in->graph, value->node)->type.dtype == DT_BOOL) {
+            *node = value;
+            return ANSWER_YES;
+        }
+        return scalar_convert(in, value, DT_BOOL, node);
+    case V_TUPLE:
+    case V_LIST:
+    case V_DICT:
+    case V_SET: *known = value->nitems != 0; return ANSWER_YES;
+    case V_RANGE: {
+        int64_t length = range_length(in, value);
+        if (length < 0) return interp_break(in, BREAK_OPERATOR, "truth of a range");
+        *known = length != 0;
+        return ANSWER_YES;
+    }
+    case V_OBJECT:
+    case V_INSTANCE: return truth_of_object(in, value, known, node);
+    case V_FUNCTION:
+    case V_METHOD:
+    case V_BUILTIN_METHOD: *known = 1; return ANSWER_YES;
+    default: return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
+    }
+}
+
+/* Number of the Instr where the fall-through goes on. */
+static void
+jump_to(Interp *in, const Instr *instr, bool jump)
+{
+    in->top->number = jump ? instr->target : in->top->number + 1;
+}
+
+static Answer
+branch(Interp *in, const Instr *instr, Value *condition)
+{
+    Activation *a = in->top;
+    bool on_false = instr->kind == I_JUMP_IF_FALSE || instr->kind == I_JUMP_IF_FALSE_OR_POP;
+    bool keeps = instr->kind == I_JUMP_IF_FALSE_OR_POP || instr->kind == I_JUMP_IF_TRUE_OR_POP;
+    if (a != in->bottom || keeps)
+        return interp_break(in, BREAK_BRANCH, "a branch on the value of an array");
+    interp_break(in, BREAK_BRANCH, "a branch on the value of an array");
+    a->depth--;
+    int next = a->number + 1;
+    in->break_code = BREAK_NONE; /* building may break in its own right */
+    Answer answer = exit_branch(in, condition, on_false ? next : instr->target,
+                                on_false ? instr->target : next);
+    if (answer != ANSWER_YES) return answer;
+    in->break_code = BREAK_BRANCH;
+    in->branched = true;
+    return ANSWER_NO;
+}
+
+/* A bool that depends on inputs only: where it is a comparison of an int argument with a constant,
+   a range guard does; otherwise guards by value. */
+static Answer
+condition_known(Interp *in, Value *condition, bool *out)
+{
+    PyObject *object;
+    if (condition->object != NULL && condition->nitems == 2) {
+        Op op = graph_node(in->graph, condition->node)->op;
+        bool is_true = condition->object == Py_True;
+        for (int side = 0; side < 2; side++) {
+            Value *symbol = condition->items[side], *bound = condition->items[!side];
+            int64_t limit;
+            if (symbol->kind != V_NODE || bound->kind != V_CONST ||
+                !PyLong_CheckExact(bound->object) || value_as_int(in, bound, &limit) != ANSWER_YES)
+                continue;
+            if (limit < -(1LL << 60) || limit > 1LL << 60 || (op != OP_py_lt && op != OP_py_le))
+                continue;
+            int64_t low = INT64_MIN, high = INT64_MAX;
+            bool strict = (op == OP_py_lt) == is_true;
+            /* symbol < limit when it is the left side and the test holds, or the right and it fails
+             */
+            if ((side == 0) == is_true)
+                high = limit - strict;
+            else
+                low = limit + strict;
+            Answer answer = value_in_range(in, symbol, low, high);
+            if (answer == ANSWER_ERROR) return answer;
+            if (answer == ANSWER_NO) continue;
+            *out = is_true;
+            return ANSWER_YES;
+        }
+    }
+    Answer answer = value_known(in, condition, &object);
+    if (answer == ANSWER_YES) *out = object == Py_True;
+    return answer;
+}
+
+static Answer
+conditional(Interp *in, const Instr *instr)
+{
+    Value *value = top_value(in, 1), *node;
+    if (value == NULL) return ANSWER_ERROR;
+    int known;
+    bool on_true = instr->kind == I_JUMP_IF_TRUE || instr->kind == I_JUMP_IF_TRUE_OR_POP;
+    bool keeps = instr->kind == I_JUMP_IF_FALSE_OR_POP || instr->kind == I_JUMP_IF_TRUE_OR_POP;
+    Answer answer = value_truth(in, value, &known, &node);
+    if (answer != ANSWER_YES) return answer;
+    if (known < 0) {
+        bool is_true = false;
+        answer = condition_known(in, node, &is_true);
+        if (answer == ANSWER_ERROR) return answer;
+        if (answer == ANSWER_NO) return branch(in, instr, node);
+        known = is_true;
+    }
+    bool jump = (known != 0) == on_true;
+    if (!keeps || !jump) in->top->depth--;
+    jump_to(in, instr, jump);
+    return ANSWER_YES;
+}
+
+static Answer
+none_test(Interp *in, const Instr *instr)
+{
+    Value *value = top_value(in, 1), *none = value_const(in, Py_None);
+    if (value == NULL || none == NULL) return ANSWER_ERROR;
+    bool is_none;
+    Answer answer = operate_is(in, value, none, &is_none);
+    if (answer != ANSWER_YES) return answer;
+    in->top->depth--;
+    jump_to(in, instr, is_none == (instr->kind == I_JUMP_IF_NONE));
+    return ANSWER_YES;
+}
+
+static Answer
+for_iter(Interp *in, const Instr *instr)
+{
+    Value *iterator = top_value(in, 1), *item;
+    if (iterator == NULL) return ANSWER_ERROR;
+    if (iterator->kind == V_ITER && iterator->of != NULL && iterator->of->kind == V_RANGE &&
+        iterator->position == 0 && !in->marks->no_loops) {
+        Answer answer = capture_loop(in, iterator);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
+    Answer answer = iterator_next(in, iterator, &item);
+    if (answer != ANSWER_YES) return answer;
+    if (item == NULL) {
+        in->top->depth--;
+        jump_to(in, instr, true);
+        return ANSWER_YES;
+    }
+    if (push(in, item) < 0) return ANSWER_ERROR;
+    jump_to(in, instr, false);
+    return ANSWER_YES;
+}
+
+static Answer
+get_iter(Interp *in)
+{
+    Value *iterable = top_value(in, 1), *iterator;
+    if (iterable == NULL) return ANSWER_ERROR;
+    Answer answer = iterator_of(in, iterable, &iterator);
+    if (answer != ANSWER_YES) return answer;
+    in->top->depth--;
+    return push(in, iterator) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+follow_jump(Interp *in, const Instr *instr)
+{
+    Activation *a = in->top;
+    switch (instr->kind) {
+    case I_JUMP:
+        if (instr->target <= a->number && (a->back_jumps += a->number - instr->target) > in->unroll)
+            return interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions",
+                                in->unroll);
+        jump_to(in, instr, true);
+        return ANSWER_YES;
+    case I_JUMP_IF_NONE:
+    case I_JUMP_IF_NOT_NONE: return none_test(in, instr);
+    case I_GET_ITER: return get_iter(in);
+    case I_FOR_ITER: return for_iter(in, instr);
+    default: return conditional(in, instr);
+    }
+}

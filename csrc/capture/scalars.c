@@ -1,0 +1,672 @@
+/* Operators.  Arrays go to the array semantics (ops.c); Python's own scalars are folded by Python
+   when known, and stay symbolic otherwise as KIND_PYTHON nodes, which deopt where Python would
+   raise or leave 64 bits; sequences and strings are folded or put together from their items. */
+#include "interp.h"
+
+typedef PyObject *(*Binary)(PyObject *, PyObject *);
+
+static PyObject *
+power(PyObject *a, PyObject *b)
+{
+    return PyNumber_Power(a, b, Py_None);
+}
+
+/* By BINARY's operator. */
+static const Binary binary_fold[13] = {
+    PyNumber_Add,
+    PyNumber_And,
+    PyNumber_FloorDivide,
+    PyNumber_Lshift,
+    PyNumber_MatrixMultiply,
+    PyNumber_Multiply,
+    PyNumber_Remainder,
+    PyNumber_Or,
+    power,
+    PyNumber_Rshift,
+    PyNumber_Subtract,
+    PyNumber_TrueDivide,
+    PyNumber_Xor,
+};
+enum {
+    ADD = 0,
+    AND = 1,
+    FLOORDIV = 2,
+    MATMUL = 4,
+    MUL = 5,
+    MOD = 6,
+    OR = 7,
+    POW = 8,
+    SUB = 10,
+    DIV = 11,
+    XOR = 12
+};
+
+/* Constants whose operators run no code of the program's. */
+static bool
+is_plain(PyObject *object)
+{
+    return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) || object == Py_None ||
+           PyBytes_CheckExact(object) || object == Py_Ellipsis || array_scalar_check(object) ||
+           PyType_CheckExact(object) || PyTuple_CheckExact(object) || PySlice_Check(object) ||
+           PyFrozenSet_CheckExact(object) || PyRange_Check(object);
+}
+
+static Answer
+result(Interp *in, PyObject *object, Value **out)
+{
+    if (object == NULL) return break_raises(in);
+    *out = value_const_new(in, object);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- symbolic scalars ---- */
+
+static DType
+scalar_dtype(Interp *in, Value *value)
+{
+    if (value->kind == V_NODE) return graph_node(in->graph, value->node)->type.dtype;
+    if (PyBool_Check(value->object)) return DT_BOOL;
+    if (PyLong_CheckExact(value->object)) return DT_I64;
+    return PyFloat_CheckExact(value->object) ? DT_F64 : DT_C128;
+}
+
+Value *
+scalar_emit(Interp *in, Op op, DType dtype, int nargs, Value *const *operands, PyObject *seen)
+{
+    NodeId args[3];
+    if (seen != NULL && keep(in, seen) == NULL) return NULL;
+    for (int i = 0; i < nargs; i++) {
+        Answer answer = value_as_node(in, operands[i], &args[i]);
+        if (answer == ANSWER_ERROR) return NULL;
+        if (answer == ANSWER_NO) {
+            PyErr_SetString(PyExc_SystemError, "a scalar without a node");
+            return NULL;
+        }
+    }
+    Type type = {.dtype = (uint8_t)dtype, .form = FORM_PYTHON, .offset = NO_SIZE};
+    NodeId node = graph_add(in->graph, in->region, op, nargs, args, &type, NULL);
+    Value *value = node == NO_NODE ? NULL : value_node(in, node);
+    if (value == NULL || seen == NULL) return value;
+    value->object = seen;
+    value->nitems = nargs;
+    value->items = arena_copy(in->arena, operands, (size_t)nargs * sizeof(Value *));
+    return value->items == NULL ? NULL : value;
+}
+
+/* What was seen of a scalar, or NULL. */
+static PyObject *
+seen_of(const Value *value)
+{
+    return value->kind == V_CONST || value->kind == V_NODE ? value->object : NULL;
+}
+
+/* The scalar as the given dtype, so that an operation's arguments agree; ANSWER_NO when converting
+   could differ from what Python does with the mixed operands. */
+static Answer
+as_dtype(Interp *in, Value *value, DType dtype, bool exact, Value **out)
+{
+    *out = value;
+    DType from = scalar_dtype(in, value);
+    if (from == dtype) return ANSWER_YES;
+    if (value->kind == V_CONST) {
+        PyObject *converted = NULL;
+        if (dtype == DT_F64)
+            converted = PyNumber_Float(value->object);
+        else if (dtype == DT_I64)
+            converted = PyNumber_Long(value->object);
+        else if (dtype == DT_C128)
+            converted = PyObject_CallOneArg((PyObject *)&PyComplex_Type, value->object);
+        if (converted != NULL && exact) {
+            int same = PyObject_RichCompareBool(converted, value->object, Py_EQ);
+            if (same < 1) Py_CLEAR(converted);
+        }
+        if (converted == NULL) {
+            PyErr_Clear();
+            return ANSWER_NO;
+        }
+        *out = value_const_new(in, converted);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    if (dtype == DT_C128) return ANSWER_NO;
+    if (dtype == DT_F64 && from == DT_I64 && exact) {
+        Answer answer = value_in_range(in, value, -(1LL << 53), 1LL << 53);
+        if (answer != ANSWER_YES) return answer;
+    }
+    PyObject *seen = seen_of(value);
+    if (seen != NULL) {
+        seen = dtype == DT_F64 ? PyNumber_Float(seen) : PyNumber_Long(seen);
+        if (seen == NULL) {
+            PyErr_Clear();
+            return ANSWER_NO;
+        }
+    }
+    *out = scalar_emit(in, dtype == DT_F64 ? OP_py_float : OP_py_int, dtype, 1, &value, seen);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* The op and the result's dtype; false when the operator is not kept symbolic for these. */
+static bool
+scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
+{
+    bool is_int = *work == DT_BOOL || *work == DT_I64;
+    *dtype = is_int ? DT_I64 : *work;
+    switch (operator_) {
+    case ADD: *op = OP_py_add; break;
+    case SUB: *op = OP_py_sub; break;
+    case MUL: *op = OP_py_mul; break;
+    case DIV:
+        *op = OP_py_div;
+        if (is_int) *dtype = DT_F64;
+        break;
+    case FLOORDIV:
+    case MOD:
+        if (*work == DT_C128) return false;
+        *op = operator_ == MOD ? OP_py_mod : OP_py_floordiv;
+        break;
+    case POW:
+        /* int ** negative is a float, and float ** float may be complex: the first is left to
+           constants, the second deopts. */
+        if (*work == DT_C128) return false;
+        if (is_int && (right->kind != V_CONST ||
+                       PyObject_RichCompareBool(right->object, Py_False, Py_LT) != 0))
+            return false;
+        *op = OP_py_pow;
+        break;
+    case AND:
+    case OR:
+    case XOR:
+        if (!is_int) return false;
+        *op = operator_ == AND ? OP_bitwise_and : operator_ == OR ? OP_bitwise_or : OP_bitwise_xor;
+        *dtype = *work;
+        return true;
+    default: return false;
+    }
+    if (is_int) *work = DT_I64;
+    return true;
+}
+
+/* ANSWER_NO without a break: not kept symbolic. */
+static Answer
+scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    DType l = scalar_dtype(in, left), r = scalar_dtype(in, right), work = l > r ? l : r, dtype;
+    Op op;
+    if (!scalar_rule(operator_, &work, right, &op, &dtype)) return ANSWER_NO;
+    PyObject *seen = NULL, *a = seen_of(left), *b = seen_of(right);
+    if (a != NULL && b != NULL) {
+        seen = binary_fold[operator_](a, b);
+        if (seen == NULL) {
+            PyErr_Clear();
+            return ANSWER_NO;
+        }
+        int overflow = 0;
+        if (PyLong_CheckExact(seen)) (void)PyLong_AsLongLongAndOverflow(seen, &overflow);
+        if (overflow || (dtype == DT_F64) != PyFloat_CheckExact(seen)) {
+            Py_DECREF(seen);
+            return ANSWER_NO;
+        }
+    }
+    Value *operands[2];
+    Answer answer = as_dtype(in, left, work, false, &operands[0]);
+    if (answer == ANSWER_YES) answer = as_dtype(in, right, work, false, &operands[1]);
+    if (answer != ANSWER_YES) {
+        Py_XDECREF(seen);
+        return answer;
+    }
+    *out = scalar_emit(in, op, dtype, 2, operands, seen);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- sequences ---- */
+
+static Answer
+concatenate(Interp *in, Value *left, Value *right, Value **out)
+{
+    Value *joined = value_sequence(in, left->kind, 0, NULL);
+    Value *parts[2] = {left, right};
+    for (int p = 0; joined != NULL && p < 2; p++)
+        for (int i = 0; i < parts[p]->nitems; i++) {
+            Value *item = value_item(in, parts[p], i);
+            if (item == NULL || value_append(in, joined, item) < 0) return ANSWER_ERROR;
+        }
+    *out = joined;
+    return joined == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+repeat(Interp *in, Value *sequence, Value *count, Value **out)
+{
+    int64_t n;
+    Answer answer = value_as_int(in, count, &n);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_OPERATOR, "a sequence repeated an unknown number of times");
+    if (answer != ANSWER_YES) return answer;
+    if (n > 0 && n * sequence->nitems > 10000)
+        return interp_break(in, BREAK_UNROLL, "a sequence of more than 10000 items");
+    Value *repeated = value_sequence(in, sequence->kind, 0, NULL);
+    for (int64_t k = 0; repeated != NULL && k < n; k++)
+        for (int i = 0; i < sequence->nitems; i++) {
+            Value *item = value_item(in, sequence, i);
+            if (item == NULL || value_append(in, repeated, item) < 0) return ANSWER_ERROR;
+        }
+    *out = repeated;
+    return repeated == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static bool
+is_sequence(const Value *value)
+{
+    return value->kind == V_TUPLE || value->kind == V_LIST;
+}
+
+/* ---- special methods of the program's classes ---- */
+
+static const char *const binary_names[13] = {"add", "and",     "floordiv", "lshift", "matmul",
+                                             "mul", "mod",     "or",       "pow",    "rshift",
+                                             "sub", "truediv", "xor"};
+
+/* left.__op__(right) where the class of one of them defines it and no order of trial is in doubt.
+ */
+static Answer
+operate_instance(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    char name[24];
+    bool reflected = left->kind != V_OBJECT && left->kind != V_INSTANCE;
+    Value *self = reflected ? right : left, *other = reflected ? left : right, *method;
+    snprintf(name, sizeof(name), "__%s%s__", reflected ? "r" : "", binary_names[operator_ % 13]);
+    bool both = !reflected && (right->kind == V_OBJECT || right->kind == V_INSTANCE);
+    if ((self->kind == V_OBJECT || self->kind == V_INSTANCE) && operator_ < 13 &&
+        (!both || left->type == right->type) && !(reflected && value_is_numpy(in, left)) &&
+        !(both && false)) {
+        Answer answer = special_method(in, self, name, &method);
+        if (answer != ANSWER_YES) return answer;
+        if (method != NULL) {
+            Value *args[2] = {self, other};
+            answer = call_inlined(in, method, 2, args, NULL, out);
+            if (answer != ANSWER_YES) return answer;
+            if ((*out)->kind != V_CONST || (*out)->object != Py_NotImplemented) return ANSWER_YES;
+        }
+    }
+    return interp_break(in, BREAK_OPERATOR, "operator on %s and %s", value_describe(in, left),
+                        value_describe(in, right));
+}
+
+Answer
+operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    int plain = operator_ % 13;
+    if (value_is_array(in, left) && operator_ >= 13)
+        return emit_inplace(in, plain, left, right, out);
+    if (value_is_numpy(in, left) || value_is_numpy(in, right)) {
+        if (left->kind == V_OBJECT || right->kind == V_OBJECT || left->kind == V_INSTANCE ||
+            right->kind == V_INSTANCE)
+            return operate_instance(in, operator_, left, right, out);
+        return emit_binary(in, plain, left, right, out);
+    }
+    if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
+        (left->kind == V_NODE || right->kind == V_NODE)) {
+        Answer answer = scalar_binary(in, plain, left, right, out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
+    if (is_sequence(left) && left->kind == right->kind && operator_ == ADD)
+        return concatenate(in, left, right, out);
+    if (operator_ == MUL && is_sequence(left) && value_is_python_scalar(in, right))
+        return repeat(in, left, right, out);
+    if (operator_ == MUL && is_sequence(right) && value_is_python_scalar(in, left))
+        return repeat(in, right, left, out);
+    if (operator_ == 13 + ADD && left->kind == V_LIST) {
+        Value *items;
+        Answer answer = iterate_all(in, right, V_LIST, &items);
+        if (answer == ANSWER_YES) answer = container_changes(in, left);
+        if (answer != ANSWER_YES) return answer;
+        if (left->source != NO_SOURCE) {
+            Value *args[2] = {left, items};
+            PyObject *name = keep(in, PyUnicode_InternFromString("extend"));
+            if (name == NULL || effect_add(in, EFFECT_METHOD, name, NO_SOURCE, 2, args) < 0)
+                return ANSWER_ERROR;
+        }
+        for (int i = 0; i < items->nitems; i++)
+            if (value_append(in, left, items->items[i]) < 0) return ANSWER_ERROR;
+        *out = left;
+        return ANSWER_YES;
+    }
+    if (operator_ == 13 + ADD && left->kind == V_TUPLE && right->kind == V_TUPLE)
+        return concatenate(in, left, right, out);
+    PyObject *a, *b;
+    bool lists = left->kind == V_LIST || right->kind == V_LIST || left->kind == V_DICT ||
+                 right->kind == V_DICT || left->kind == V_SET || right->kind == V_SET;
+    Answer answer = lists ? ANSWER_NO : value_known(in, left, &a);
+    if (answer == ANSWER_YES) answer = value_known(in, right, &b);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO || !is_plain(a) || !is_plain(b))
+        return operate_instance(in, operator_, left, right, out);
+    return result(in, binary_fold[plain](a, b), out);
+}
+
+/* ---- comparison ---- */
+
+/* < <= == != > >= as the ops that there are, arguments swapped where `swap`. */
+static Op
+compare_op(int operator_, bool *swap)
+{
+    static const Op ops[6] = {OP_py_lt, OP_py_le, OP_py_eq, OP_py_ne, OP_py_lt, OP_py_le};
+    *swap = operator_ >= 4;
+    return ops[operator_];
+}
+
+static Answer
+scalar_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    DType l = scalar_dtype(in, left), r = scalar_dtype(in, right), work = l > r ? l : r;
+    if (work == DT_C128) return ANSWER_NO;
+    bool swap;
+    Op op = compare_op(operator_, &swap);
+    Value *operands[2];
+    Answer answer = as_dtype(in, left, work, true, &operands[swap]);
+    if (answer == ANSWER_YES) answer = as_dtype(in, right, work, true, &operands[!swap]);
+    if (answer != ANSWER_YES) return answer;
+    PyObject *a = seen_of(left), *b = seen_of(right), *seen = NULL;
+    if (a != NULL && b != NULL && (seen = PyObject_RichCompare(a, b, operator_)) == NULL)
+        return ANSWER_ERROR;
+    *out = scalar_emit(in, op, DT_BOOL, 2, operands, seen);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Equality of two sequences, item by item, as far as items are known. */
+static Answer
+sequence_equal(Interp *in, Value *left, Value *right, bool *out)
+{
+    *out = left->nitems == right->nitems;
+    for (int i = 0; *out && i < left->nitems; i++) {
+        Value *a = value_item(in, left, i), *b = value_item(in, right, i), *node, *item;
+        if (a == NULL || b == NULL) return ANSWER_ERROR;
+        if (a == b) continue;
+        int known;
+        Answer answer = operate_compare(in, Py_EQ, a, b, &item);
+        if (answer == ANSWER_YES) answer = value_truth(in, item, &known, &node);
+        if (answer == ANSWER_YES && known < 0) {
+            PyObject *object;
+            answer = value_known(in, node, &object);
+            if (answer == ANSWER_NO)
+                return interp_break(in, BREAK_OPERATOR, "comparison of sequences of arrays");
+            known = answer == ANSWER_YES && object == Py_True;
+        }
+        if (answer != ANSWER_YES) return answer;
+        *out = known;
+    }
+    return ANSWER_YES;
+}
+
+Answer
+operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    bool objects = left->kind == V_OBJECT || right->kind == V_OBJECT || left->kind == V_INSTANCE ||
+                   right->kind == V_INSTANCE;
+    if (!objects && (value_is_numpy(in, left) || value_is_numpy(in, right)))
+        return emit_compare(in, operator_, left, right, out);
+    if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
+        (left->kind == V_NODE || right->kind == V_NODE)) {
+        Answer answer = scalar_compare(in, operator_, left, right, out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
+    if (is_sequence(left) && left->kind == right->kind &&
+        (operator_ == Py_EQ || operator_ == Py_NE)) {
+        bool equal;
+        Answer answer = sequence_equal(in, left, right, &equal);
+        if (answer != ANSWER_YES) return answer;
+        return result(in, Py_NewRef(equal == (operator_ == Py_EQ) ? Py_True : Py_False), out);
+    }
+    if (objects) {
+        static const char *const names[6] = {"__lt__", "__le__", "__eq__",
+                                             "__ne__", "__gt__", "__ge__"};
+        Value *method = NULL;
+        if (left->kind == V_OBJECT || left->kind == V_INSTANCE) {
+            Answer answer = special_method(in, left, names[operator_], &method);
+            if (answer != ANSWER_YES) return answer;
+        }
+        if (method != NULL && right->type != NULL && left->type != right->type) method = NULL;
+        if (method != NULL) {
+            Value *args[2] = {left, right};
+            return call_inlined(in, method, 2, args, NULL, out);
+        }
+    }
+    PyObject *a, *b;
+    Answer answer = objects ? ANSWER_NO : value_known(in, left, &a);
+    if (answer == ANSWER_YES) answer = value_known(in, right, &b);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_YES &&
+        ((is_plain(a) && is_plain(b)) ||
+         (left->kind == V_CONST && right->kind == V_CONST && Py_TYPE(a)->tp_richcompare == NULL)))
+        return result(in, PyObject_RichCompare(a, b, operator_), out);
+    if (answer == ANSWER_YES && strncmp(Py_TYPE(a)->tp_name, "numpy.dtype", 11) == 0 &&
+        (PyType_Check(b) || PyUnicode_CheckExact(b) || Py_TYPE(a)->tp_base == Py_TYPE(b)->tp_base))
+        return result(in, PyObject_RichCompare(a, b, operator_), out);
+    return interp_break(in, BREAK_OPERATOR, "comparison of %s and %s", value_describe(in, left),
+                        value_describe(in, right));
+}
+
+/* ---- identity and membership ---- */
+
+static bool
+is_one_object(PyObject *object) /* whose every equal is the same object */
+{
+    return object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented ||
+           PyBool_Check(object) || PyType_Check(object) || PyModule_Check(object) ||
+           PyFunction_Check(object) || PyCFunction_Check(object);
+}
+
+Answer
+operate_is(Interp *in, Value *left, Value *right, bool *out)
+{
+    if (left == right && left->kind != V_ITER) {
+        *out = true;
+        return ANSWER_YES;
+    }
+    if (left->kind == V_CONST && right->kind == V_CONST &&
+        (is_one_object(left->object) || is_one_object(right->object))) {
+        *out = left->object == right->object;
+        return ANSWER_YES;
+    }
+    Value *constant = left->kind == V_CONST ? left : right;
+    Value *other = constant == left ? right : left;
+    PyObject *object;
+    if (constant->kind == V_CONST && is_one_object(constant->object)) {
+        if (other->kind == V_NODE && PyBool_Check(constant->object) &&
+            value_is_python_scalar(in, other) && scalar_dtype(in, other) == DT_BOOL) {
+            Answer answer = value_known(in, other, &object);
+            if (answer == ANSWER_NO)
+                return interp_break(in, BREAK_OPERATOR, "identity of a bool from an array");
+            *out = answer == ANSWER_YES && object == constant->object;
+            return answer;
+        }
+        if (other->kind == V_OBJECT && value_guard_type(in, other) < 0) return ANSWER_ERROR;
+        if (other->kind != V_OBJECT || Py_TYPE(other->object) != Py_TYPE(constant->object)) {
+            *out = false;
+            return ANSWER_YES;
+        }
+    }
+    bool made = (left->source == NO_SOURCE && left->kind != V_CONST) ||
+                (right->source == NO_SOURCE && right->kind != V_CONST);
+    bool scalars = value_is_python_scalar(in, left) || value_is_python_scalar(in, right) ||
+                   left->kind == V_CONST || right->kind == V_CONST || left->kind == V_TUPLE ||
+                   right->kind == V_TUPLE;
+    if (!scalars && made) {
+        *out = false;
+        return ANSWER_YES;
+    }
+    if (!scalars && left->source != NO_SOURCE && right->source != NO_SOURCE) {
+        Guard guard = {.kind = GUARD_NOT_SAME, .source = left->source, .other = right->source};
+        *out = false;
+        return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    }
+    return interp_break(in, BREAK_OPERATOR, "identity of %s and %s", value_describe(in, left),
+                        value_describe(in, right));
+}
+
+Answer
+operate_contains(Interp *in, Value *item, Value *container, bool *out)
+{
+    PyObject *key, *object;
+    if (container->kind == V_DICT || container->kind == V_SET) {
+        Answer answer = value_known(in, item, &key);
+        if (answer == ANSWER_NO) return interp_break(in, BREAK_OPERATOR, "a key that is not known");
+        if (answer != ANSWER_YES) return answer;
+        if (!is_plain(key)) return interp_break(in, BREAK_OPERATOR, "a key with its own hash");
+        if (container->kind == V_DICT) {
+            int found = dict_find(in, container, key);
+            if (found < -1) return break_raises(in);
+            *out = found >= 0;
+            return ANSWER_YES;
+        }
+    }
+    if (is_sequence(container) && !value_is_numpy(in, item)) {
+        *out = false;
+        for (int i = 0; !*out && i < container->nitems; i++) {
+            Value *entry = value_item(in, container, i);
+            if (entry == NULL) return ANSWER_ERROR;
+            if (entry == item) *out = true;
+            if (*out) break;
+            Value left = {.kind = V_TUPLE, .source = NO_SOURCE, .nitems = 1, .items = &entry};
+            Value right = {.kind = V_TUPLE, .source = NO_SOURCE, .nitems = 1, .items = &item};
+            Answer answer = sequence_equal(in, &left, &right, out);
+            if (answer != ANSWER_YES) return answer;
+        }
+        return ANSWER_YES;
+    }
+    Answer answer = value_known(in, item, &key);
+    if (answer == ANSWER_YES) answer = value_known(in, container, &object);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO || !is_plain(key) || !(is_plain(object) || PySet_CheckExact(object)))
+        return interp_break(in, BREAK_OPERATOR, "membership in %s", value_describe(in, container));
+    int found = PySequence_Contains(object, key);
+    if (found < 0) return break_raises(in);
+    *out = found;
+    return ANSWER_YES;
+}
+
+/* ---- unary operators and conversions ---- */
+
+Answer
+operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
+{
+    if (operator_ == I_UNARY_NOT || operator_ == I_TO_BOOL) {
+        int known;
+        Value *node;
+        Answer answer = value_truth(in, operand, &known, &node);
+        if (answer != ANSWER_YES) return answer;
+        if (known >= 0) {
+            bool is_true = known == (operator_ == I_TO_BOOL);
+            return result(in, Py_NewRef(is_true ? Py_True : Py_False), out);
+        }
+        *out = node;
+        if (operator_ == I_TO_BOOL) return ANSWER_YES;
+        PyObject *seen = seen_of(node);
+        if (seen != NULL) seen = Py_NewRef(seen == Py_True ? Py_False : Py_True);
+        *out = scalar_emit(in, OP_logical_not, DT_BOOL, 1, &node, seen);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    if (value_is_numpy(in, operand)) return emit_unary(in, operator_, operand, out);
+    PyObject *object, *seen = NULL;
+    if (operand->kind == V_NODE && value_is_python_scalar(in, operand)) {
+        DType dtype = scalar_dtype(in, operand);
+        if (operator_ == I_UNARY_NEGATIVE && dtype != DT_BOOL) {
+            object = seen_of(operand);
+            if (object != NULL && (seen = PyNumber_Negative(object)) == NULL) return ANSWER_ERROR;
+            *out = scalar_emit(in, OP_py_neg, dtype, 1, &operand, seen);
+            return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+        }
+        if (operator_ == I_UNARY_POSITIVE && dtype != DT_BOOL) {
+            *out = operand;
+            return ANSWER_YES;
+        }
+    }
+    if (operand->kind == V_OBJECT || operand->kind == V_INSTANCE) {
+        Value *method;
+        const char *name = operator_ == I_UNARY_NEGATIVE   ? "__neg__"
+                           : operator_ == I_UNARY_POSITIVE ? "__pos__"
+                                                           : "__invert__";
+        Answer answer = special_method(in, operand, name, &method);
+        if (answer != ANSWER_YES) return answer;
+        if (method != NULL) return call_inlined(in, method, 1, &operand, NULL, out);
+    }
+    Answer answer = value_known(in, operand, &object);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO || !is_plain(object))
+        return interp_break(in, BREAK_OPERATOR, "operator on %s", value_describe(in, operand));
+    return result(in,
+                  operator_ == I_UNARY_NEGATIVE   ? PyNumber_Negative(object)
+                  : operator_ == I_UNARY_POSITIVE ? PyNumber_Positive(object)
+                                                  : PyNumber_Invert(object),
+                  out);
+}
+
+Answer
+scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
+{
+    PyTypeObject *type = dtype == DT_BOOL  ? &PyBool_Type
+                         : dtype == DT_I64 ? &PyLong_Type
+                                           : &PyFloat_Type;
+    if (value->kind == V_CONST) {
+        if (!is_plain(value->object)) return ANSWER_NO;
+        return result(in, PyObject_CallOneArg((PyObject *)type, value->object), out);
+    }
+    if (value->kind != V_NODE) return ANSWER_NO;
+    NodeId node;
+    Answer answer = value_as_node(in, value, &node);
+    if (answer != ANSWER_YES) return answer;
+    Type from = graph_node(in->graph, node)->type;
+    if (from.dtype == dtype && from.form == FORM_PYTHON) {
+        *out = value;
+        return ANSWER_YES;
+    }
+    if (dtype_is_complex(from.dtype) && dtype != DT_BOOL)
+        return interp_break(in, BREAK_EXCEPTION, "a complex number as a real one");
+    if (from.rank != 0) { /* one element, or Python raises; NumPy warns for rank > 0 */
+        if (dtype != DT_BOOL || type_elements(in->graph, &from) != 1)
+            return interp_break(in, BREAK_SHAPE, "an array as a Python scalar");
+    }
+    PyObject *seen = value->object;
+    bool python = from.form == FORM_PYTHON;
+    if (seen != NULL && python) {
+        seen = PyObject_CallOneArg((PyObject *)type, seen);
+        if (seen == NULL) return break_raises(in);
+    } else {
+        seen = NULL;
+    }
+    int overflow = 0;
+    if (seen != NULL && PyLong_CheckExact(seen))
+        (void)PyLong_AsLongLongAndOverflow(seen, &overflow);
+    if (overflow) {
+        Py_DECREF(seen);
+        return interp_break(in, BREAK_OPERATOR, "an int of more than 64 bits");
+    }
+    if (from.rank != 0) {
+        Type flat = {.dtype = from.dtype, .form = FORM_ARRAY, .offset = from.offset};
+        node = graph_add(in->graph, in->region, OP_reshape, 1, &node, &flat, NULL);
+        value = node == NO_NODE ? NULL : value_node(in, node);
+        if (value == NULL) return ANSWER_ERROR;
+    }
+    Op op = dtype == DT_BOOL ? OP_py_bool : dtype == DT_I64 ? OP_py_int : OP_py_float;
+    *out = scalar_emit(in, op, dtype, 1, &value, seen);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Calls a pure callable on known, plain arguments. */
+Answer
+fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
+{
+    PyObject *tuple = PyTuple_New(nargs);
+    Answer answer = tuple ? ANSWER_YES : ANSWER_ERROR;
+    for (int i = 0; answer == ANSWER_YES && i < nargs; i++) {
+        PyObject *object;
+        answer = value_known(in, args[i], &object);
+        if (answer == ANSWER_YES) PyTuple_SET_ITEM(tuple, i, Py_NewRef(object));
+    }
+    if (answer == ANSWER_YES)
+        answer = result(in, PyObject_Call(callable, tuple, NULL), out);
+    else if (answer == ANSWER_NO)
+        answer = interp_break(in, BREAK_CALL_C, "a call on values that are not known");
+    Py_XDECREF(tuple);
+    return answer;
+}

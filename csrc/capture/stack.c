@@ -1,0 +1,315 @@
+/* Instructions that move values between the stack and the locals, and those that make containers.
+ */
+#include "interp.h"
+
+static Answer
+pushed(Interp *in, Value *value)
+{
+    return push(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+load_local(Interp *in, const Instr *instr)
+{
+    Value *value = slot_load(in, in->top, instr->arg);
+    if (value == NULL) return ANSWER_ERROR;
+    if (value->kind == V_UNBOUND) {
+        if (instr->kind == I_LOAD_LOCAL)
+            return interp_break(in, BREAK_EXCEPTION, "a local variable is unbound");
+        value = in->null;
+    }
+    if (instr->kind == I_LOAD_CLEAR) in->top->slots[instr->arg] = in->unbound;
+    return pushed(in, value);
+}
+
+/* The n topmost values as an array in the arena. */
+static Value **
+operands(Interp *in, int n)
+{
+    Value **items = arena_alloc(in->arena, (size_t)n * sizeof(Value *));
+    for (int i = 0; items != NULL && i < n; i++)
+        if ((items[i] = top_value(in, n - i)) == NULL) return NULL;
+    return items;
+}
+
+static Answer
+build_sequence(Interp *in, ValueKind kind, int n)
+{
+    Value **items = operands(in, n);
+    Value *value = items ? value_sequence(in, kind, n, items) : NULL;
+    if (value == NULL) return ANSWER_ERROR;
+    in->top->depth -= n;
+    return pushed(in, value);
+}
+
+/* A set display: only of constants, since membership needs their values. */
+static Answer
+set_add(Interp *in, Value *set, Value *item)
+{
+    PyObject *object;
+    Answer answer = value_known(in, item, &object);
+    if (answer == ANSWER_ERROR) return ANSWER_ERROR;
+    if (answer == ANSWER_NO || item->kind != V_CONST)
+        return interp_break(in, BREAK_OPERATOR, "a set of values that are not known");
+    for (int i = 0; i < set->nitems; i++) {
+        int same = PyObject_RichCompareBool(set->items[i]->object, object, Py_EQ);
+        if (same < 0) return break_raises(in);
+        if (same) return ANSWER_YES;
+    }
+    return value_append(in, set, item) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+build_set(Interp *in, int n)
+{
+    Value *set = value_sequence(in, V_SET, 0, NULL);
+    if (set == NULL) return ANSWER_ERROR;
+    for (int i = n; i > 0; i--) {
+        Value *item = top_value(in, i);
+        Answer answer = item ? set_add(in, set, item) : ANSWER_ERROR;
+        if (answer != ANSWER_YES) return answer;
+    }
+    in->top->depth -= n;
+    return pushed(in, set);
+}
+
+static Answer
+build_map(Interp *in, const Instr *instr)
+{
+    Value *dict = value_sequence(in, V_DICT, 0, NULL);
+    if (dict == NULL) return ANSWER_ERROR;
+    bool pairs = instr->kind == I_BUILD_MAP;
+    int n = instr->arg, used = pairs ? 2 * n : n + 1;
+    for (int i = 0; i < n; i++) {
+        Value *value = top_value(in, pairs ? used - 2 * i - 1 : used - i);
+        Value *key = pairs ? top_value(in, used - 2 * i) : top_value(in, 1);
+        if (value == NULL || key == NULL) return ANSWER_ERROR;
+        if (!pairs && (key = value_item(in, key, i)) == NULL) return ANSWER_ERROR;
+        PyObject *object;
+        Answer answer = value_known(in, key, &object);
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_OPERATOR, "a dict key that is not known");
+        if (answer == ANSWER_YES) answer = dict_store(in, dict, object, value);
+        if (answer != ANSWER_YES) return answer;
+    }
+    in->top->depth -= used;
+    return pushed(in, dict);
+}
+
+/* ---- growing containers that comprehensions and displays make ---- */
+
+static Answer
+extend(Interp *in, const Instr *instr)
+{
+    Value *iterable = top_value(in, 1), *target = top_value(in, instr->arg + 1), *items;
+    if (iterable == NULL || target == NULL) return ANSWER_ERROR;
+    if ((instr->kind == I_LIST_EXTEND && target->kind != V_LIST) ||
+        (instr->kind == I_SET_UPDATE && target->kind != V_SET) || target->source != NO_SOURCE)
+        return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
+    Answer answer = iterate_all(in, iterable, V_LIST, &items);
+    for (int i = 0; answer == ANSWER_YES && i < items->nitems; i++) {
+        in->dirty = true;
+        if (target->kind == V_SET)
+            answer = set_add(in, target, items->items[i]);
+        else if (value_append(in, target, items->items[i]) < 0)
+            answer = ANSWER_ERROR;
+    }
+    if (answer == ANSWER_YES) in->top->depth--;
+    return answer;
+}
+
+static Answer
+dict_merge(Interp *in, const Instr *instr)
+{
+    Value *mapping = top_value(in, 1), *target = top_value(in, instr->arg + 1);
+    if (mapping == NULL || target == NULL) return ANSWER_ERROR;
+    if (mapping->kind != V_DICT || target->kind != V_DICT || target->source != NO_SOURCE)
+        return interp_break(in, BREAK_INSTRUCTION, "merging a mapping that is not a known dict");
+    for (int i = 0; i < mapping->nitems; i += 2) {
+        PyObject *key = mapping->items[i]->object;
+        if (instr->kind == I_DICT_MERGE) {
+            int found = dict_find(in, target, key);
+            if (found >= 0) return interp_break(in, BREAK_EXCEPTION, "TypeError is raised here");
+        }
+        Value *value = value_item(in, mapping, i + 1);
+        in->dirty = true;
+        Answer answer = value ? dict_store(in, target, key, value) : ANSWER_ERROR;
+        if (answer != ANSWER_YES) return answer;
+    }
+    in->top->depth--;
+    return ANSWER_YES;
+}
+
+static Answer
+append_one(Interp *in, const Instr *instr)
+{
+    int operands_ = instr->kind == I_MAP_ADD ? 2 : 1;
+    Value *value = top_value(in, 1), *target = top_value(in, instr->arg + operands_);
+    if (value == NULL || target == NULL) return ANSWER_ERROR;
+    if (target->source != NO_SOURCE)
+        return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
+    Answer answer = ANSWER_YES;
+    if (instr->kind == I_LIST_APPEND) {
+        if (value_append(in, target, value) < 0) return ANSWER_ERROR;
+    } else if (instr->kind == I_SET_ADD) {
+        answer = set_add(in, target, value);
+    } else {
+        Value *key = top_value(in, 2);
+        PyObject *object;
+        answer = key ? value_known(in, key, &object) : ANSWER_ERROR;
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_OPERATOR, "a dict key that is not known");
+        if (answer == ANSWER_YES) answer = dict_store(in, target, object, value);
+    }
+    if (answer == ANSWER_YES) in->top->depth -= operands_;
+    return answer;
+}
+
+/* ---- strings ---- */
+
+static Answer
+format_value(Interp *in, const Instr *instr)
+{
+    bool has_spec = instr->arg2 == 1;
+    Value *value = top_value(in, has_spec ? 2 : 1), *spec = has_spec ? top_value(in, 1) : NULL;
+    if (value == NULL || (has_spec && spec == NULL)) return ANSWER_ERROR;
+    PyObject *object, *spec_object = NULL;
+    Answer answer = value_is_python_scalar(in, value) || value->kind == V_CONST
+                        ? value_known(in, value, &object)
+                        : ANSWER_NO;
+    if (answer == ANSWER_YES && has_spec) answer = value_known(in, spec, &spec_object);
+    if (answer == ANSWER_ERROR) return ANSWER_ERROR;
+    if (answer == ANSWER_NO ||
+        !(value_is_python_scalar(in, value) || object == Py_None || PyUnicode_CheckExact(object)))
+        return interp_break(in, BREAK_OPERATOR, "formatting %s", value_describe(in, value));
+    PyObject *converted = instr->arg == 1   ? PyObject_Str(object)
+                          : instr->arg == 2 ? PyObject_Repr(object)
+                          : instr->arg == 3 ? PyObject_ASCII(object)
+                                            : Py_NewRef(object);
+    if (converted != NULL && instr->arg2 != 2)
+        Py_SETREF(converted, PyObject_Format(converted, spec_object));
+    if (converted == NULL) return break_raises(in);
+    in->top->depth -= has_spec ? 2 : 1;
+    return pushed(in, value_const_new(in, converted));
+}
+
+static Answer
+build_string(Interp *in, int n)
+{
+    PyObject *parts = PyList_New(0), *empty = PyUnicode_New(0, 0), *joined = NULL;
+    Answer answer = parts && empty ? ANSWER_YES : ANSWER_ERROR;
+    for (int i = n; answer == ANSWER_YES && i > 0; i--) {
+        Value *part = top_value(in, i);
+        PyObject *object;
+        answer = part ? value_known(in, part, &object) : ANSWER_ERROR;
+        if (answer == ANSWER_YES && PyList_Append(parts, object) < 0) answer = ANSWER_ERROR;
+    }
+    if (answer == ANSWER_YES) joined = PyUnicode_Join(empty, parts);
+    Py_XDECREF(parts);
+    Py_XDECREF(empty);
+    if (answer == ANSWER_NO) return interp_break(in, BREAK_OPERATOR, "an f-string of array values");
+    if (joined == NULL) return ANSWER_ERROR;
+    in->top->depth -= n;
+    return pushed(in, value_const_new(in, joined));
+}
+
+/* ---- unpacking ---- */
+
+static Answer
+unpack(Interp *in, const Instr *instr)
+{
+    Value *sequence = top_value(in, 1), *items;
+    if (sequence == NULL) return ANSWER_ERROR;
+    Answer answer = iterate_all(in, sequence, V_LIST, &items);
+    if (answer != ANSWER_YES) return answer;
+    bool star = instr->kind == I_UNPACK_EX;
+    int before = star ? instr->arg & 255 : instr->arg, after = star ? instr->arg >> 8 : 0;
+    int middle = items->nitems - before - after;
+    if (middle < 0 || (!star && middle != 0))
+        return interp_break(in, BREAK_EXCEPTION, "ValueError is raised here");
+    in->top->depth--;
+    for (int i = items->nitems; i > before + middle; i--)
+        if (push(in, items->items[i - 1]) < 0) return ANSWER_ERROR;
+    if (star) {
+        Value *rest = value_sequence(in, V_LIST, middle, items->items + before);
+        if (push(in, rest) < 0) return ANSWER_ERROR;
+    }
+    for (int i = before; i > 0; i--)
+        if (push(in, items->items[i - 1]) < 0) return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
+static Answer
+list_to_tuple(Interp *in)
+{
+    Value *list = top_value(in, 1);
+    Value *tuple = list ? value_sequence(in, V_TUPLE, list->nitems, list->items) : NULL;
+    if (tuple == NULL) return ANSWER_ERROR;
+    in->top->depth--;
+    return pushed(in, tuple);
+}
+
+static Answer
+build_slice(Interp *in, int n)
+{
+    Value *items[3] = {top_value(in, n), top_value(in, n - 1), NULL};
+    items[2] = n == 3 ? top_value(in, 1) : value_const(in, Py_None);
+    if (items[0] == NULL || items[1] == NULL || items[2] == NULL) return ANSWER_ERROR;
+    in->top->depth -= n;
+    return pushed(in, value_sequence(in, V_SLICE, 3, items));
+}
+
+Answer
+follow_stack(Interp *in, const Instr *instr)
+{
+    Activation *a = in->top;
+    switch (instr->kind) {
+    case I_CONST: return pushed(in, value_const(in, code_const(in, instr->arg)));
+    case I_LOAD_LOCAL:
+    case I_LOAD_CLEAR: return load_local(in, instr);
+    case I_STORE_LOCAL: {
+        Value *value = top_value(in, 1);
+        if (value == NULL) return ANSWER_ERROR;
+        a->slots[instr->arg] = value->kind == V_NULL ? in->unbound : value;
+        a->depth--;
+        return ANSWER_YES;
+    }
+    case I_DELETE_LOCAL: {
+        Value *value = slot_load(in, a, instr->arg);
+        if (value == NULL) return ANSWER_ERROR;
+        if (value->kind == V_UNBOUND)
+            return interp_break(in, BREAK_EXCEPTION, "a local variable is unbound");
+        a->slots[instr->arg] = in->unbound;
+        return ANSWER_YES;
+    }
+    case I_POP: a->depth--; return ANSWER_YES;
+    case I_COPY: return pushed(in, top_value(in, instr->arg));
+    case I_SWAP: {
+        Value *top = top_value(in, 1), *other = top_value(in, instr->arg);
+        if (top == NULL || other == NULL) return ANSWER_ERROR;
+        *stack_at(in, 1) = other;
+        *stack_at(in, instr->arg) = top;
+        return ANSWER_YES;
+    }
+    case I_PUSH_NULL: return pushed(in, in->null);
+    case I_BUILD_TUPLE: return build_sequence(in, V_TUPLE, instr->arg);
+    case I_BUILD_LIST: return build_sequence(in, V_LIST, instr->arg);
+    case I_BUILD_SET: return build_set(in, instr->arg);
+    case I_BUILD_MAP:
+    case I_BUILD_MAP_KEYS: return build_map(in, instr);
+    case I_BUILD_STRING: return build_string(in, instr->arg);
+    case I_BUILD_SLICE: return build_slice(in, instr->arg);
+    case I_LIST_EXTEND:
+    case I_SET_UPDATE: return extend(in, instr);
+    case I_DICT_UPDATE:
+    case I_DICT_MERGE: return dict_merge(in, instr);
+    case I_LIST_APPEND:
+    case I_SET_ADD:
+    case I_MAP_ADD: return append_one(in, instr);
+    case I_LIST_TO_TUPLE: return list_to_tuple(in);
+    case I_FORMAT: return format_value(in, instr);
+    case I_UNPACK:
+    case I_UNPACK_EX: return unpack(in, instr);
+    default: return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
+    }
+}

@@ -1,0 +1,214 @@
+/* Subscripts of containers; those of arrays go to index.c. */
+#include "interp.h"
+
+int
+dict_find(Interp *in, Value *dict, PyObject *key)
+{
+    (void)in;
+    Py_hash_t hash = PyObject_Hash(key);
+    if (hash == -1) return -2;
+    for (int i = 0; i < dict->nitems; i += 2) {
+        PyObject *other = dict->items[i]->object;
+        if (other == key) return i + 1;
+        if (Py_TYPE(other) == Py_TYPE(key) && PyUnicode_CheckExact(key)) {
+            if (PyUnicode_Compare(other, key) == 0) return i + 1;
+            continue;
+        }
+        int same = PyObject_RichCompareBool(other, key, Py_EQ);
+        if (same < 0) return -2;
+        if (same) return i + 1;
+    }
+    return -1;
+}
+
+/* Keys that hash and compare without the program's code. */
+static bool
+key_is_plain(PyObject *key)
+{
+    if (PyTuple_CheckExact(key)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+            if (!key_is_plain(PyTuple_GET_ITEM(key, i))) return false;
+        return true;
+    }
+    return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
+           PyFloat_CheckExact(key) || PyBytes_CheckExact(key) || key == Py_None ||
+           PyType_CheckExact(key) || PyFunction_Check(key) || array_scalar_check(key);
+}
+
+Answer
+dict_store(Interp *in, Value *dict, PyObject *key, Value *value)
+{
+    if (!key_is_plain(key)) return interp_break(in, BREAK_OPERATOR, "a dict key with its own hash");
+    int found = dict_find(in, dict, key);
+    if (found < -1) return break_raises(in);
+    if (found >= 0) {
+        dict->items[found] = value;
+        return ANSWER_YES;
+    }
+    Value *name = value_const(in, key);
+    if (name == NULL) return ANSWER_ERROR;
+    name->object = key; /* tuples too */
+    if (value_append(in, dict, name) < 0 || value_append(in, dict, value) < 0) return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
+/* ---- sequences ---- */
+
+static Answer
+sequence_slice(Interp *in, Value *sequence, Value *key, Value **out)
+{
+    PyObject *slice;
+    Answer answer = value_known(in, key, &slice);
+    if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a slice that is not known");
+    if (answer != ANSWER_YES) return answer;
+    Py_ssize_t start, stop, step;
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) return break_raises(in);
+    Py_ssize_t length = PySlice_AdjustIndices(sequence->nitems, &start, &stop, step);
+    Value *part = value_sequence(in, sequence->kind, (int)length, NULL);
+    for (Py_ssize_t i = 0; part != NULL && i < length; i++)
+        if ((part->items[i] = value_item(in, sequence, (int)(start + i * step))) == NULL)
+            return ANSWER_ERROR;
+    *out = part;
+    return part == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+sequence_position(Interp *in, Value *sequence, Value *key, int *out)
+{
+    int64_t index;
+    Answer answer = value_as_int(in, key, &index);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_INDEX, "an index of %s that is not known",
+                            value_describe(in, sequence));
+    if (answer != ANSWER_YES) return answer;
+    if (index < 0) index += sequence->nitems;
+    if (index < 0 || index >= sequence->nitems)
+        return interp_break(in, BREAK_EXCEPTION, "IndexError is raised here");
+    *out = (int)index;
+    return ANSWER_YES;
+}
+
+static Answer
+dict_position(Interp *in, Value *dict, Value *key, PyObject **object, int *out)
+{
+    Answer answer = value_known(in, key, object);
+    if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a dict key that is not known");
+    if (answer != ANSWER_YES) return answer;
+    if (!key_is_plain(*object))
+        return interp_break(in, BREAK_INDEX, "a dict key with its own hash");
+    *out = dict_find(in, dict, *object);
+    return *out < -1 ? break_raises(in) : ANSWER_YES;
+}
+
+/* object[key] through a method of the program's class. */
+static Answer
+by_method(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
+{
+    Value *method;
+    Answer answer = special_method(in, args[0], name, &method);
+    if (answer != ANSWER_YES) return answer;
+    if (method == NULL)
+        return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, args[0]));
+    return call_inlined(in, method, nargs, args, NULL, out);
+}
+
+Answer
+operate_subscript(Interp *in, Value *object, Value *key, Value **out)
+{
+    if (value_is_numpy(in, object)) return emit_subscript(in, object, key, out);
+    int position;
+    PyObject *name;
+    switch (object->kind) {
+    case V_TUPLE:
+    case V_LIST: {
+        if (key->kind == V_SLICE) return sequence_slice(in, object, key, out);
+        Answer answer = sequence_position(in, object, key, &position);
+        if (answer != ANSWER_YES) return answer;
+        *out = value_item(in, object, position);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    case V_DICT: {
+        Answer answer = dict_position(in, object, key, &name, &position);
+        if (answer != ANSWER_YES) return answer;
+        if (position < 0) return interp_break(in, BREAK_EXCEPTION, "KeyError is raised here");
+        *out = value_item(in, object, position);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    case V_CONST:
+    case V_RANGE: {
+        PyObject *known, *index;
+        Answer answer = value_known(in, object, &known);
+        if (answer == ANSWER_YES) answer = value_known(in, key, &index);
+        if (answer == ANSWER_ERROR) return answer;
+        if (answer == ANSWER_NO ||
+            !(PyUnicode_CheckExact(known) || PyBytes_CheckExact(known) || PyRange_Check(known)))
+            return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, object));
+        PyObject *item = PyObject_GetItem(known, index);
+        if (item == NULL) return break_raises(in);
+        *out = value_const_new(in, item);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    default: {
+        Value *args[2] = {object, key};
+        return by_method(in, "__getitem__", 2, args, out);
+    }
+    }
+}
+
+Answer
+operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
+{
+    if (value_is_numpy(in, object)) return emit_store_subscript(in, object, key, value);
+    int position;
+    PyObject *name;
+    Answer answer;
+    if (object->kind == V_LIST && key->kind != V_SLICE) {
+        answer = sequence_position(in, object, key, &position);
+        if (answer == ANSWER_YES) answer = container_changes(in, object);
+        if (answer != ANSWER_YES) return answer;
+        object->items[position] = value;
+    } else if (object->kind == V_DICT) {
+        answer = dict_position(in, object, key, &name, &position);
+        if (answer == ANSWER_YES) answer = container_changes(in, object);
+        if (answer == ANSWER_YES) answer = dict_store(in, object, name, value);
+        if (answer != ANSWER_YES) return answer;
+    } else {
+        Value *args[3] = {object, key, value}, *ignored;
+        return by_method(in, "__setitem__", 3, args, &ignored);
+    }
+    if (object->source == NO_SOURCE) return ANSWER_YES;
+    PyObject *known;
+    if (value_known(in, key, &known) != ANSWER_YES) return ANSWER_ERROR;
+    Value *constant = value_const(in, known);
+    Value *args[3] = {object, constant, value};
+    if (constant == NULL) return ANSWER_ERROR;
+    return effect_add(in, EFFECT_STORE_ITEM, NULL, NO_SOURCE, 3, args) < 0 ? ANSWER_ERROR
+                                                                           : ANSWER_YES;
+}
+
+Answer
+operate_delete_subscript(Interp *in, Value *object, Value *key)
+{
+    int position, width = object->kind == V_DICT ? 2 : 1;
+    PyObject *name;
+    Answer answer;
+    if (object->kind == V_LIST && key->kind != V_SLICE) {
+        answer = sequence_position(in, object, key, &position);
+    } else if (object->kind == V_DICT) {
+        answer = dict_position(in, object, key, &name, &position);
+        if (answer == ANSWER_YES && position < 0)
+            return interp_break(in, BREAK_EXCEPTION, "KeyError is raised here");
+        position--; /* the key's */
+    } else {
+        return interp_break(in, BREAK_STORE, "del of an item of %s", value_describe(in, object));
+    }
+    if (answer == ANSWER_YES) answer = container_changes(in, object);
+    if (answer != ANSWER_YES) return answer;
+    for (int i = position; i + width < object->nitems; i++)
+        object->items[i] = object->items[i + width];
+    object->nitems -= width;
+    if (object->source == NO_SOURCE) return ANSWER_YES;
+    Value *args[2] = {object, key};
+    return effect_add(in, EFFECT_DELETE_ITEM, NULL, NO_SOURCE, 2, args) < 0 ? ANSWER_ERROR
+                                                                            : ANSWER_YES;
+}
