@@ -21,7 +21,7 @@ typedef struct {
     int rank;
     DType dtype;
     unsigned flags;
-    const int64_t *shape, *stride; /* borrowed from the array; strides in bytes */
+    const int64_t *shape, *stride; /* borrowed from the array, NULL at rank 0; strides in bytes */
     PyObject *base;                /* borrowed, may be NULL */
 } ArrayHeader;
 

@@ -79,7 +79,7 @@ test_array_copy(PyObject *Py_UNUSED(self), PyObject *args)
     if (!PyArg_ParseTuple(args, "OO", &dst, &src)) return NULL;
     if (array_read(dst, &to, &why) != ANSWER_YES || array_read(src, &from, &why) != ANSWER_YES ||
         to.rank != from.rank || to.dtype != from.dtype ||
-        memcmp(to.shape, from.shape, (size_t)to.rank * sizeof(int64_t)) != 0) {
+        !PyArray_CompareLists((const npy_intp *)to.shape, (const npy_intp *)from.shape, to.rank)) {
         PyErr_SetString(PyExc_TypeError, why);
         return NULL;
     }

@@ -190,18 +190,7 @@ code_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
                          memory_hits);
 }
 
-/* Makes the n-th allocation, compile or load from now on fail; n < 0: none. */
-static PyObject *
-test_mem_fail_after(PyObject *Py_UNUSED(self), PyObject *count)
-{
-    long n = PyLong_AsLong(count);
-    if (n == -1 && PyErr_Occurred()) return NULL;
-    mem_fail_after(n);
-    Py_RETURN_NONE;
-}
-
 PyMethodDef code_methods[] = {
-    {"test_mem_fail_after", test_mem_fail_after, METH_O, "Arms a failure; -1 disarms."},
     {"test_code_run", test_code_run, METH_VARARGS, "Compiles C and calls its k0."},
     {"code_info", code_info, METH_NOARGS, "Loaded shared objects."},
     {NULL, NULL, 0, NULL},

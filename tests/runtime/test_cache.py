@@ -198,13 +198,13 @@ def test_mathematics_of_the_c_library(folder):
 def test_every_failure_is_an_answer(folder):
     for n in range(10):
         number = next(numbers)
-        _C.test_mem_fail_after(n)
+        _C.test_fail_after(n)
         try:
             result = _C.test_code_run(source(number))
         except MemoryError:
             result = None
         finally:
-            _C.test_mem_fail_after(-1)
+            _C.test_fail_after(-1)
         assert _C.code_info()["held"] == 0
         assert not list(folder.glob("work-*"))
         if result == number:
