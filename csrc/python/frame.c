@@ -7,6 +7,7 @@
 #include "internal.h"
 
 #include "decode_flow.h"
+#include "step.h"
 
 /* The instruction pointer before which, after which (3.11, 3.12: prev_instr) or at which (3.13:
    instr_ptr) execution goes on. */
@@ -262,4 +263,21 @@ frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number)
 #endif
     set_executing(frame, instr->at);
     return _PyEval_EvalFrameDefault(ts, frame, 1);
+}
+
+/* On failure the exception is raised at RESUME, which no handler covers. */
+bool
+frame_serve_start(PyThreadState *ts, Frame *frame, PyObject **result)
+{
+    const int resume = frame_code(frame)->_co_firsttraceable;
+    FrameLink link;
+    frame_link(ts, frame, resume, &link);
+    int failed = breaker_serve(ts);
+    frame_unlink(ts, frame, &link);
+    if (failed < 0) {
+        *result = _PyEval_EvalFrameDefault(ts, frame, 1);
+        return false;
+    }
+    set_resume_point(frame, 0); /* the prologue is still to be done */
+    return true;
 }

@@ -40,6 +40,10 @@ on_frame(PyThreadState *ts, Frame *frame, int throwing)
     Pending taken = *mine;
     pending = NULL;
     disarm(ts->interp);
+    /* Threads that wait for the GIL set the breaker all the time: that must not cost the plan. */
+    PyObject *result = NULL;
+    if (breaker_is_set(ts) && !frame_serve_start(ts, frame, &result)) return result;
+    if (thread_is_observed(ts, frame_code(frame))) return _PyEval_EvalFrameDefault(ts, frame, 0);
     return taken.handler(ts, frame, taken.context);
 }
 
@@ -52,8 +56,8 @@ any_tool(const uint8_t *tools, size_t count)
     return any != 0;
 }
 
-static bool
-is_observed(PyThreadState *ts, PyCodeObject *code)
+bool
+thread_is_observed(PyThreadState *ts, PyCodeObject *code)
 {
     const uint8_t *tools = ts->interp->monitors.tools;
     if (any_tool(tools, sizeof(ts->interp->monitors.tools))) return true;
@@ -62,8 +66,8 @@ is_observed(PyThreadState *ts, PyCodeObject *code)
     return any_tool(tools, sizeof(code->_co_monitoring->local_monitors.tools));
 }
 #else
-static bool
-is_observed(PyThreadState *ts, PyCodeObject *code)
+bool
+thread_is_observed(PyThreadState *ts, PyCodeObject *code)
 {
     (void)code;
     return ts->cframe->use_tracing != 0;
@@ -73,7 +77,7 @@ is_observed(PyThreadState *ts, PyCodeObject *code)
 bool
 thread_is_plain(PyThreadState *ts, PyCodeObject *code)
 {
-    return !breaker_is_set(ts) && !is_observed(ts, code);
+    return !breaker_is_set(ts) && !thread_is_observed(ts, code);
 }
 
 /* Handlers and the evaluators below them take C stack and recursion units of their own. */
@@ -95,7 +99,7 @@ may_arm(PyThreadState *ts, PyFunctionObject *function)
     const int never = CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
     const int always = CO_OPTIMIZED | CO_NEWLOCALS;
     return (code->co_flags & never) == 0 && (code->co_flags & always) == always &&
-           ts->interp == PyInterpreterState_Main() && thread_is_plain(ts, code) &&
+           ts->interp == PyInterpreterState_Main() && !thread_is_observed(ts, code) &&
            !recursion_is_nearly_spent(ts) &&
            _PyInterpreterState_GetEvalFrameFunc(ts->interp) == _PyEval_EvalFrameDefault;
 }

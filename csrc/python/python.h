@@ -125,7 +125,7 @@ typedef enum {
    may run Python code, so tracebacks, warnings and sys._getframe are natural.  `call` replaces
    PyObject_Vectorcall for calls of Python functions, so that callees are offered to capture; it
    may be NULL.  The frame's depth must be that of the Instr.  What ran may have switched tracing on
-   or changed locals: test thread_is_plain and read the slots anew after each step.  RETURN, RAISE,
+   or changed locals: test thread_is_observed and read the slots anew after each step.  RETURN, RAISE,
    RERAISE and the instructions of exception handlers answer STEP_CANNOT, as does an instruction
    that would raise an error whose text only the interpreter knows (unbound names, unpacking). */
 typedef PyObject *(*StepCall)(PyObject *callable, PyObject *const *args, size_t nargsf,
@@ -140,13 +140,15 @@ StepResult frame_step(PyThreadState *ts, Frame *frame, const Decoded *decoded, i
 typedef PyObject *(*FrameHandler)(PyThreadState *ts, Frame *frame, void *context);
 
 /* Calls `function` with the hook armed for it and for nothing else; when the frame comes, `handler`
-   gets it.  Steps aside (plain call) for a foreign hook, tracing, profiling, monitoring, a set
-   eval breaker, or recursion nearly spent. */
+   gets it.  Steps aside (plain call) for a foreign hook, tracing, profiling, monitoring, or recursion
+   nearly spent.  A set eval breaker is served before the handler runs, as RESUME would. */
 PyObject *hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                     PyObject *kwnames, FrameHandler handler, void *context);
 /* True when nothing observes this thread (tracing, profiling, monitoring) and the eval breaker is
    clear: a plan may run without a frame. */
 bool thread_is_plain(PyThreadState *ts, PyCodeObject *code);
+/* The half of it that no waiting cures: tracing, profiling, monitoring. */
+bool thread_is_observed(PyThreadState *ts, PyCodeObject *code);
 bool breaker_is_set(PyThreadState *ts);
 /* Does what a set eval breaker asks for (signals, pending calls, garbage collection, giving the GIL
    to a waiting thread) with the frame linked at the Instr `number`: 0, or -1 with the error set:

@@ -1,14 +1,15 @@
 /* What Python sees of python/: nothing for users, hooks for the tests.
 
    _decode(code) -> str; _instrs(code) -> list of tuples; _handlers(code) likewise
-   _drive(function, args, kwargs, steps, action, value, trace, call) calls the function through the
-       hook and steps its frame: `steps` instructions (-1: as far as it goes), then `action`:
-       "resume", "raise" value, "return" value.  The list `trace` gets the idx of each instruction
-       and why stepping ended; `call` (or None) is told of each Python callee.
-   _hook_is_armed(), _thread_is_plain(code)
-   _watch() -> capsule; _watch_add(watch, kind, object, key); _watch_holds(watch);
-   _watch_rearm(watch) */
+   _drive(function, args, kwargs, steps, action, value, trace, call, signal) calls the function
+   through the hook and steps its frame: `steps` instructions (-1: as far as it goes), then
+   `action`: "resume", "raise" value, "return" value.  The list `trace` gets the idx of each
+   instruction and why stepping ended; `call` (or None) is told of each Python callee. `signal`, if
+   not 0, is raised just before the call. _hook_is_armed(), _thread_is_plain(code) _watch() ->
+   capsule; _watch_add(watch, kind, object, key); _watch_holds(watch); _watch_rearm(watch) */
 #include "python.h"
+
+#include <signal.h>
 
 static PyObject *
 hook_decode(PyObject *self, PyObject *code)
@@ -135,9 +136,7 @@ drive_frame(PyThreadState *ts, Frame *frame, void *context)
             return frame_resume(ts, frame, instr->idx);
         }
         number = next;
-        if (breaker_is_set(ts) && frame_serve_breaker(ts, frame, decoded, number) < 0)
-            return frame_raise(ts, frame, decoded, number);
-        if (!thread_is_plain(ts, decoded->code))
+        if (thread_is_observed(ts, decoded->code))
             return frame_resume(ts, frame, decoded->instrs[number].idx);
     }
     return finish(ts, frame, drive, number);
@@ -168,9 +167,10 @@ hook_drive(PyObject *self, PyObject *arguments)
     (void)self;
     PyObject *function, *args, *kwargs = NULL, *value = Py_None, *trace = NULL, *call = NULL;
     Drive drive = {.steps = -1, .action = "resume"};
-    if (!PyArg_ParseTuple(arguments, "O!O!|O!lsOO!O", &PyFunction_Type, &function, &PyTuple_Type,
+    int signal_number = 0;
+    if (!PyArg_ParseTuple(arguments, "O!O!|O!lsOO!Oi", &PyFunction_Type, &function, &PyTuple_Type,
                           &args, &PyDict_Type, &kwargs, &drive.steps, &drive.action, &value,
-                          &PyList_Type, &trace, &call))
+                          &PyList_Type, &trace, &call, &signal_number))
         return NULL;
     drive.value = value;
     drive.trace = trace;
@@ -181,6 +181,7 @@ hook_drive(PyObject *self, PyObject *arguments)
     if (drive.decoded != NULL) {
         PyObject *outer = call_observer;
         call_observer = drive.call;
+        if (signal_number != 0) raise(signal_number);
         result = hook_call((PyFunctionObject *)function, vector, (size_t)PyTuple_GET_SIZE(args),
                            names, drive_frame, &drive);
         call_observer = outer;

@@ -108,7 +108,10 @@ def test_traceback_through_a_callee():
         try:
             call()
         except ZeroDivisionError as error:
-            return [(e.name, e.lineno, e.colno, e.end_colno) for e in traceback.extract_tb(error.__traceback__)][2:]
+            return [
+                (e.name, e.lineno, e.colno, e.end_colno)
+                for e in traceback.extract_tb(error.__traceback__)
+            ][2:]
 
     assert lines(lambda: caller(1)) == lines(lambda: _C._drive(caller, (1,), {}))
 

@@ -37,7 +37,12 @@ def test_missing_key_that_appears():
 
 
 def test_clear_update_pop():
-    for change in (dict.clear, lambda d: d.update(a=2), lambda d: d.pop("a"), lambda d: d.setdefault("q", 1)):
+    for change in (
+        dict.clear,
+        lambda d: d.update(a=2),
+        lambda d: d.pop("a"),
+        lambda d: d.setdefault("q", 1),
+    ):
         table = {"a": object()}
         watch = watching(("key", table, "a"), ("key", table, "q"))
         change(table)
@@ -62,7 +67,10 @@ def test_two_watches_of_one_dict():
 
 
 def test_globals_of_a_module():
-    watch = watching(("key", globals(), "GLOBAL"), ("key", vars(__builtins__) if hasattr(__builtins__, "len") else __builtins__, "len"))
+    watch = watching(
+        ("key", globals(), "GLOBAL"),
+        ("key", vars(__builtins__) if hasattr(__builtins__, "len") else __builtins__, "len"),
+    )
     globals()["OTHER"] = 1
     assert _C._watch_holds(watch)
     globals()["GLOBAL"] = 2
