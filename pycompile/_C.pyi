@@ -38,6 +38,7 @@ class Node:
     view: tuple[tuple[int | str, ...], tuple[int | str, ...], int | str] | None
     regions: tuple[Region, ...]
     type: str
+    text: str
 
 class Graph:
     nodes: tuple[Node, ...]
@@ -45,6 +46,7 @@ class Graph:
     outputs: tuple[Node, ...]
     symbols: dict[str, int]
     objects: tuple[Any, ...]
+    text: str
     @classmethod
     def parse(cls, text: str, objects: Sequence[Any] = ...) -> Graph: ...
     def print_tabular(self) -> None: ...

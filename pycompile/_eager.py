@@ -19,7 +19,9 @@ from pycompile import _C
 
 UFUNCS = {row["name"]: row["ufunc"] for row in _C.op_table() if row["ufunc"]}
 
-PYTHON = {
+CLIP = vars(np)["_core"].umath.clip  # the ufunc behind np.clip
+
+PYTHON: dict[str, Callable[..., Any]] = {
     "py_add": operator.add,
     "py_sub": operator.sub,
     "py_mul": operator.mul,
@@ -75,13 +77,21 @@ def fold(node: Any) -> Any:
 def _symbol(name: str, values: dict[int, Any]) -> int:
     node, axis = map(int, name[1:].split("_"))
     array = values[node]
-    return array.shape[axis] if name[0] == "d" else array.strides[axis]
+    lengths: tuple[int, ...] = array.shape if name[0] == "d" else array.strides
+    return lengths[axis]
+
+
+Array = np.ndarray[Any, Any]
+Sizes = Sequence[int | str]
+Lengths = tuple[int, ...]
 
 
 class _Memory:
     """Lets NumPy make an array over part of another's memory, which it keeps alive."""
 
-    def __init__(self, base: np.ndarray, dtype: np.dtype, shape, strides, offset: int):
+    def __init__(
+        self, base: Array, dtype: np.dtype[Any], shape: Lengths, strides: Lengths, offset: int
+    ):
         data, readonly = base.__array_interface__["data"]
         self.base = base
         self.__array_interface__ = {
@@ -93,13 +103,13 @@ class _Memory:
         }
 
 
-def _view(base: np.ndarray, dtype: Any, shape, strides, offset: int) -> np.ndarray:
+def _view(base: Array, dtype: Any, shape: Lengths, strides: Lengths, offset: int) -> Array:
     if 0 in shape:
         return np.ndarray(shape, dtype, np.empty(1, np.uint8), 0, strides)
     return np.asarray(_Memory(base, np.dtype(dtype), shape, strides, offset))
 
 
-def _empty(dtype: Any, shape, strides) -> np.ndarray:
+def _empty(dtype: Any, shape: Lengths, strides: Lengths) -> Array:
     """An array with exactly these strides, gaps included."""
     dtype = np.dtype(dtype)
     spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
@@ -119,10 +129,12 @@ class _Run:
     def size(self, size: int | str) -> int:
         return size if isinstance(size, int) else eval(size, {"__builtins__": {}}, self.sizes)
 
-    def layout(self, shape, strides) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def layout(self, shape: Sizes, strides: Sizes) -> tuple[Lengths, Lengths]:
         return tuple(map(self.size, shape)), tuple(map(self.size, strides))
 
-    def nodes(self, nodes: Sequence[Any], values: dict[int, Any], results: Sequence[Any] = ()) -> None:
+    def nodes(
+        self, nodes: Sequence[Any], values: dict[int, Any], results: Sequence[Any] = ()
+    ) -> None:
         last = {arg.id: i for i, node in enumerate(nodes) for arg in node.args}
         last |= {node.id: len(nodes) for node in results}
         for i, node in enumerate(nodes):
@@ -187,11 +199,12 @@ class _Run:
         if node.op == "cast":
             return np.asarray(args[0]).astype(node.dtype)
         name = UFUNCS[node.op]
-        ufunc = np._core.umath.clip if name == "clip" else getattr(np, name)
-        return ufunc(*args)
+        return CLIP(*args) if name == "clip" else getattr(np, name)(*args)
 
     def kind_ufunc(self, node: Any, args: list[Any], values: Any) -> Any:
-        return node.object(*[_strong(value, arg) for value, arg in zip(args, node.args, strict=True)])
+        return node.object(
+            *[_strong(value, arg) for value, arg in zip(args, node.args, strict=True)]
+        )
 
     def kind_reduction(self, node: Any, args: list[Any], values: Any) -> Any:
         (x,) = args

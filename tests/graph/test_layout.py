@@ -8,7 +8,19 @@ import pytest
 
 from pycompile._C import graph_layout
 
-SHAPES = [(3,), (1,), (0,), (3, 4), (1, 4), (4, 1), (1, 1), (2, 0, 3), (2, 3, 4), (2, 1, 4), (1, 3, 1, 2)]
+SHAPES = [
+    (3,),
+    (1,),
+    (0,),
+    (3, 4),
+    (1, 4),
+    (4, 1),
+    (1, 1),
+    (2, 0, 3),
+    (2, 3, 4),
+    (2, 1, 4),
+    (1, 3, 1, 2),
+]
 
 
 def described(arrays):
@@ -39,7 +51,9 @@ def broadcastable(shape, rng):
 def test_unary_results(shape):
     rng = random.Random(str(shape))
     for x in variants(shape, rng):
-        assert graph_layout("broadcast", "f64", described([x])) == np.negative(x).strides, described([x])
+        assert graph_layout("broadcast", "f64", described([x])) == np.negative(x).strides, (
+            described([x])
+        )
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
@@ -70,7 +84,9 @@ def test_where(shape):
 def test_like(shape):
     rng = random.Random(str(shape))
     for x in itertools.chain(*(variants(shape, rng) for _ in range(5))):
-        assert graph_layout("like", "f64", described([x])) == np.empty_like(x).strides, described([x])
+        assert graph_layout("like", "f64", described([x])) == np.empty_like(x).strides, described(
+            [x]
+        )
         assert graph_layout("like", "f64", described([x])) == x.copy(order="K").strides
 
 

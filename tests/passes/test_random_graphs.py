@@ -15,8 +15,27 @@ UNARY = {
     "b": ["logical_not", "invert"],
 }
 BINARY = {
-    "f": ["add", "subtract", "multiply", "divide", "maximum", "minimum", "copysign", "less", "equal"],
-    "i": ["add", "subtract", "multiply", "bitwise_and", "bitwise_or", "left_shift", "less", "equal"],
+    "f": [
+        "add",
+        "subtract",
+        "multiply",
+        "divide",
+        "maximum",
+        "minimum",
+        "copysign",
+        "less",
+        "equal",
+    ],
+    "i": [
+        "add",
+        "subtract",
+        "multiply",
+        "bitwise_and",
+        "bitwise_or",
+        "left_shift",
+        "less",
+        "equal",
+    ],
     "b": ["logical_and", "logical_or", "bitwise_xor", "equal"],
 }
 BOOLEAN = {"isnan", "signbit", "logical_not", "less", "equal", "logical_and", "logical_or"}
@@ -78,7 +97,11 @@ class Maker:
 
     def const(self):
         dtype = self.rng.choice(list(DTYPES))
-        text = {"f": ["0.0", "-0.0", "1.0", "nan", "2.5"], "i": ["0", "1", "-1", "3"], "b": ["True", "False"]}
+        text = {
+            "f": ["0.0", "-0.0", "1.0", "nan", "2.5"],
+            "i": ["0", "1", "-1", "3"],
+            "b": ["True", "False"],
+        }
         self.fresh(dtype, (), f"const({self.rng.choice(text[dtype[0]])})")
 
     def view(self):
@@ -101,7 +124,9 @@ class Maker:
     def scatter(self):
         roots = [v for v in self.values if v[0] == v[5] and v[2]]
         root = self.rng.choice(roots)
-        views = [v for v in self.values if v[1] == root[1] and v[5] in (root[0], *self.versions(root))]
+        views = [
+            v for v in self.values if v[1] == root[1] and v[5] in (root[0], *self.versions(root))
+        ]
         target = self.rng.choice(views)
         value = self.pick(dtype=root[1], shape=target[2]) or self.pick(dtype=root[1], shape=())
         if value is None:
@@ -110,7 +135,9 @@ class Maker:
         self.fresh(root[1], root[2], f"scatter(%{root[0]}, %{value[0]}, view={layout})", root[3])
 
     def versions(self, root):
-        return [v[0] for v in self.values if v[2:4] == root[2:4] and v[1] == root[1] and v[0] == v[5]]
+        return [
+            v[0] for v in self.values if v[2:4] == root[2:4] and v[1] == root[1] and v[0] == v[5]
+        ]
 
     def reduction(self):
         a = self.pick()
