@@ -335,7 +335,7 @@ look_up(Runner *r)
 {
     if (breaker_is_set(r->ts) && frame_serve_breaker(r->ts, r->frame, r->decoded, r->number) < 0)
         return TURN_ERROR;
-    return thread_is_plain(r->ts, r->state->code) ? TURN_GO : TURN_RESUME;
+    return thread_is_observed(r->ts, r->state->code) ? TURN_RESUME : TURN_GO;
 }
 
 static Turn

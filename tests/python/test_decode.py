@@ -28,7 +28,7 @@ MODULES = [
 assert decimal and os
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden" / "decode"
-VERSION = "%d.%d" % sys.version_info[:2]
+VERSION = "{}.{}".format(*sys.version_info)
 HAS_LASTI_START = ("PRECALL", "KW_NAMES")
 
 

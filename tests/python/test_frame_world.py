@@ -23,11 +23,11 @@ def look(log):
 
 
 def looks(log):
-    a = 1
+    a = 1  # noqa: F841
     look(log)
     for i in range(2):
         look(log)
-        b = i
+        b = i  # noqa: F841
     return [(name, line, sorted(names)) for name, line, names in log]
 
 
@@ -40,7 +40,7 @@ def test_frame_kept_after_return():
     def keeps(out):
         x = 5
         out.append(sys._getframe())
-        x = 6
+        x = 6  # noqa: F841
         return out
 
     def looked(out):
@@ -183,7 +183,7 @@ def leak_target(x):
     try:
         for y in x:
             if y > 2:
-                z = {"k": y, **{"j": x}}
+                z = {"k": y, **dict(j=x)}
         return f"{y} {len(z)}"
     except ZeroDivisionError:
         return None
