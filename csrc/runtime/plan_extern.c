@@ -112,6 +112,20 @@ extern_results(Run *run, const PlanExtern *step, PyObject *value)
     return answer;
 }
 
+/* Events that the program would be told about are errors here, and so a deopt. */
+static PyObject *
+call_library(const PlanExtern *step, PyObject *const *args)
+{
+    Py_ssize_t nkeywords = step->kwnames == NULL ? 0 : PyTuple_GET_SIZE(step->kwnames);
+    PyObject *token = array_errors_raise_begin();
+    if (token == NULL) return NULL;
+    PyObject *value = PyObject_Vectorcall(
+        step->callable, args, (size_t)(step->nargs - nkeywords) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+        step->kwnames);
+    if (array_errors_raise_end(token) < 0) Py_CLEAR(value);
+    return value;
+}
+
 Answer
 run_extern(Run *run, const PlanExtern *step)
 {
@@ -123,11 +137,7 @@ run_extern(Run *run, const PlanExtern *step)
     for (; made < step->nargs; made++)
         if ((args[made] = extern_arg(run, step->args[made], &step->arg_types[made])) == NULL)
             goto done;
-    Py_ssize_t nkeywords = step->kwnames == NULL ? 0 : PyTuple_GET_SIZE(step->kwnames);
-    value = PyObject_Vectorcall(step->callable, args,
-                                (size_t)(step->nargs - nkeywords) | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                step->kwnames);
-    if (value != NULL) answer = extern_results(run, step, value);
+    if ((value = call_library(step, args)) != NULL) answer = extern_results(run, step, value);
 done:
     for (int i = 0; i < made; i++) Py_DECREF(args[i]);
     Py_XDECREF(value);

@@ -1,4 +1,5 @@
 /* For tests: graphs and guards without capture. */
+#include "guards.h"
 #include "hooks.h"
 #include "plan.h"
 
@@ -140,8 +141,162 @@ hook_fail_after(PyObject *self, PyObject *argument)
     return PyLong_FromLong(mem_fail_after(n));
 }
 
+/* ---- guards ---- */
+
+typedef struct {
+    Capture capture;
+    GuardProgram *program;
+} TestGuards;
+
+static void
+test_guards_free(PyObject *capsule)
+{
+    TestGuards *test = PyCapsule_GetPointer(capsule, "guards");
+    guards_free(test->program);
+    synthetic_free(&test->capture);
+    mem_free(test);
+}
+
+static int
+kind_number(const char *const *names, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(names[i], name) == 0) return i;
+    PyErr_Format(PyExc_ValueError, "unknown kind %s", name);
+    return -1;
+}
+
+static int
+test_source(Capture *c, PyObject *row)
+{
+    static const char *const names[] = {"SLOT", "CELL", "GLOBAL", "ATTR", "ITEM", "CONST", "TYPE"};
+    const char *name;
+    Source source = {0};
+    PyObject *key, *object;
+    if (!PyArg_ParseTuple(row, "siiOO", &name, &source.base, &source.index, &key, &object))
+        return -1;
+    int kind = kind_number(names, COUNT_OF(names), name);
+    if (kind < 0 || PyList_Append(c->keep, key) < 0 || PyList_Append(c->keep, object) < 0)
+        return -1;
+    source.kind = (SourceKind)kind;
+    source.key = key == Py_None ? NULL : key;
+    source.object = object == Py_None ? NULL : object;
+    return VEC_PUSH(c->arena, &c->sources, source);
+}
+
+/* An ARRAY guard wants what `example` is: low is known_shape, high is known_stride. */
+static int
+test_array_guard(Guard *guard, PyObject *example)
+{
+    ArrayHeader header;
+    const char *why;
+    if (array_read(example, &header, &why) != ANSWER_YES) {
+        PyErr_SetString(PyExc_TypeError, why);
+        return -1;
+    }
+    guard->array.dtype = header.dtype;
+    guard->array.rank = (uint8_t)header.rank;
+    guard->array.flags = header.flags & (ARRAY_C_CONTIGUOUS | ARRAY_WRITEABLE);
+    guard->array.known_shape = (uint8_t)guard->low;
+    guard->array.known_stride = (uint8_t)guard->high;
+    memcpy(guard->array.shape, header.shape, sizeof(int64_t) * (size_t)header.rank);
+    memcpy(guard->array.stride, header.stride, sizeof(int64_t) * (size_t)header.rank);
+    return 0;
+}
+
+static int
+test_guard(Capture *c, PyObject *row)
+{
+    static const char *const names[] = {
+#define GUARD(name, text) #name,
+#include "guards.def"
+#undef GUARD
+    };
+    const char *name;
+    Guard guard = {0};
+    PyObject *object;
+    long long low, high;
+    if (!PyArg_ParseTuple(row, "siiOLLi", &name, &guard.source, &guard.other, &object, &low, &high,
+                          &guard.line))
+        return -1;
+    int kind = kind_number(names, COUNT_OF(names), name);
+    if (kind < 0 || PyList_Append(c->keep, object) < 0) return -1;
+    guard.kind = (GuardKind)kind;
+    guard.object = object;
+    guard.low = low;
+    guard.high = high;
+    guard.file = c->graph->files.len - 1;
+    if (kind == GUARD_ARRAY && test_array_guard(&guard, object) < 0) return -1;
+    if (kind == GUARD_SCALAR) guard.array.dtype = (DType)low;
+    return VEC_PUSH(c->arena, &c->guards, guard);
+}
+
+/* _guards(code, sources, guards) -> capsule.  A source is (kind, base, index, key, object), a guard
+   (kind, source, other, object, low, high, line); None for no object. */
+static PyObject *
+hook_guards(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *code, *sources, *guards, *capsule = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyCode_Type, &code, &PyList_Type, &sources, &PyList_Type,
+                          &guards))
+        return NULL;
+    TestGuards *test = mem_alloc(sizeof(TestGuards));
+    if (test == NULL) return NULL;
+    Capture *c = &test->capture;
+    bool good = (c->arena = arena_new()) != NULL && (c->keep = PyList_New(0)) != NULL &&
+                (c->graph = graph_new(c->arena, c->keep)) != NULL &&
+                graph_file(c->graph, "/folder/file.py") >= 0;
+    for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(sources); i++)
+        good = test_source(c, PyList_GET_ITEM(sources, i)) == 0;
+    for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(guards); i++)
+        good = test_guard(c, PyList_GET_ITEM(guards, i)) == 0;
+    if (good) test->program = guards_new(c, (PyCodeObject *)code);
+    if (test->program != NULL) capsule = PyCapsule_New(test, "guards", test_guards_free);
+    if (capsule != NULL) return capsule;
+    synthetic_free(c);
+    mem_free(test);
+    return NULL;
+}
+
+/* _guards_check(guards, slots) -> None when all hold, else the failed one's text. */
+static PyObject *
+hook_guards_check(PyObject *self, PyObject *args)
+{
+    (void)self;
+    PyObject *capsule, *slots;
+    if (!PyArg_ParseTuple(args, "OO!", &capsule, &PyTuple_Type, &slots)) return NULL;
+    TestGuards *test = PyCapsule_GetPointer(capsule, "guards");
+    if (test == NULL) return NULL;
+    Roots roots = {&PyTuple_GET_ITEM(slots, 0), (int)PyTuple_GET_SIZE(slots)};
+    PyObject **reached =
+        mem_alloc(sizeof(PyObject *) * (size_t)(guards_sources(test->program) + 1));
+    if (reached == NULL) return NULL;
+    int failed;
+    bool holds = guards_check(test->program, &roots, reached, &failed);
+    mem_free(reached);
+    if (holds) Py_RETURN_NONE;
+    Text text = {0};
+    PyObject *result = NULL;
+    if (guards_explain(test->program, failed, &roots, &text) == 0) result = text_to_str(&text);
+    text_free(&text);
+    return result;
+}
+
+/* _guards_covered(guards) -> how many guards cost nothing while the watch holds. */
+static PyObject *
+hook_guards_covered(PyObject *self, PyObject *capsule)
+{
+    (void)self;
+    TestGuards *test = PyCapsule_GetPointer(capsule, "guards");
+    return test ? PyLong_FromLong(test->program->nchecks - test->program->nrun) : NULL;
+}
+
 PyMethodDef test_methods[] = {
     {"test_fail_after", hook_fail_after, METH_O, NULL},
     {"_run_graph", hook_run_graph, METH_VARARGS, NULL},
+    {"_guards", hook_guards, METH_VARARGS, NULL},
+    {"_guards_check", hook_guards_check, METH_VARARGS, NULL},
+    {"_guards_covered", hook_guards_covered, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };

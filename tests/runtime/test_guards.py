@@ -1,0 +1,251 @@
+"""The flat guard program: what holds, what fails, and how a failed guard says so."""
+
+import builtins
+import types
+
+import numpy as np
+import pytest
+
+from pycompile import _C
+
+
+def subject(x, y):
+    return x
+
+
+NONE = -1
+
+
+class Guards:
+    """Sources and guards of one program, added by short calls."""
+
+    def __init__(self):
+        self.sources = []
+        self.guards = []
+
+    def source(self, kind, base=NONE, index=0, key=None, object=None):
+        self.sources.append((kind, base, index, key, object))
+        return len(self.sources) - 1
+
+    def slot(self, index):
+        return self.source("SLOT", index=index)
+
+    def guard(self, kind, source, object=None, other=NONE, low=0, high=0, line=12):
+        self.guards.append((kind, source, other, object, low, high, line))
+
+    def make(self):
+        program = _C._guards(subject.__code__, self.sources, self.guards)
+        return lambda *slots: _C._guards_check(program, slots)
+
+    def covered(self):
+        return _C._guards_covered(_C._guards(subject.__code__, self.sources, self.guards))
+
+
+def one(kind, object=None, **more):
+    g = Guards()
+    g.guard(kind, g.slot(0), object, **more)
+    return g.make()
+
+
+def test_type():
+    check = one("TYPE", int)
+    assert check(3) is None
+    assert check(True) == "type(x) is int, now bool (file.py:12)"
+
+
+@pytest.mark.parametrize(
+    "value, other",
+    [(3, 4), (3, 3.0), (1, True), (0.0, -0.0), ("a", "b"), (10**30, 10**30 + 1), ((1, "a"), (1, "b"))],
+)
+def test_value(value, other):
+    check = one("VALUE", value)
+    assert check(value) is None
+    assert check(other) is not None
+
+
+def test_value_of_nan_is_its_bits():
+    assert one("VALUE", float("nan"))(float("nan")) is None
+
+
+def test_int_range():
+    check = one("INT_RANGE", low=-2, high=5)
+    assert check(-2) is None and check(5) is None
+    assert check(6) == "x in [-2, 5], now 6 (file.py:12)"
+    assert check(True) is not None and check(2**70) is not None
+
+
+def test_length_and_items():
+    g = Guards()
+    x = g.slot(0)
+    g.guard("LENGTH", x, low=2)
+    item = g.source("ITEM", x, key=1)
+    g.guard("VALUE", item, "b")
+    check = g.make()
+    assert check(["a", "b"]) is None and check(("a", "b")) is None
+    assert check(["a"]) == "len(x) == 2, now 1 (file.py:12)"
+    assert check(["a", "c"]) == "x[1] == 'b', now 'c' (file.py:12)"
+
+
+def test_keys_in_order():
+    check = one("KEYS", ("a", "b"))
+    assert check({"a": 1, "b": 2}) is None
+    assert check({"b": 2, "a": 1}) is not None and check({"a": 1}) is not None
+
+
+def test_array_names_the_fact():
+    check = one("ARRAY", np.ones((4, 3), np.float32), low=0b11)
+    assert check(np.zeros((4, 3), np.float32)) is None
+    assert check(np.ones((4, 5), np.float32)) == "x.shape[1] == 3, now 5 (file.py:12)"
+    assert check(np.ones((4, 3))) == "x.dtype == float32, now float64 (file.py:12)"
+    assert check(np.ones(4, np.float32)) == "x.ndim == 2, now 1 (file.py:12)"
+    assert check(np.ones((3, 4), np.float32).T) == "x.flags.c_contiguous, now not (file.py:12)"
+    assert "now <list object>" in check([])
+
+
+def test_array_strides():
+    strided = np.ones((4, 6))[:, ::2]
+    check = one("ARRAY", strided, low=0b11, high=0b11)
+    assert check(np.zeros((4, 6))[:, 1::2]) is None
+    assert check(np.zeros((4, 3))) == "x.strides[0] == 48, now 24 (file.py:12)"
+
+
+def test_array_of_free_shape():
+    check = one("ARRAY", np.ones(3))
+    assert check(np.ones(100)) is None
+
+
+def test_same_and_overlap():
+    for kind in ("SAME", "NOT_SAME", "NO_OVERLAP"):
+        g = Guards()
+        x, y = g.slot(0), g.slot(1)
+        g.guard(kind, x, other=y)
+        check = g.make()
+        a = np.ones(8)
+        assert (check(a, a) is None) == (kind == "SAME")
+        assert (check(a[:4], a[3:]) is None) == (kind == "NOT_SAME")
+        assert (check(a[:4], a[4:]) is None) == (kind != "SAME")
+
+
+def test_unbound_cell():
+    g = Guards()
+    cell = g.source("CELL", g.slot(0))
+    g.guard("UNBOUND", cell)
+    check = g.make()
+    assert check(types.CellType()) is None
+    assert check(types.CellType(3)) == "x is unbound, now 3 (file.py:12)"
+
+
+class Thing:
+    kind = "class"
+
+    @property
+    def never(self):
+        raise AssertionError("a guard must not run code")
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+
+def attribute(key, *guard):
+    g = Guards()
+    g.guard(guard[0], g.source("ATTR", g.slot(0), key=key), *guard[1:])
+    return g.make()
+
+
+def test_instance_attribute():
+    check = attribute("size", "VALUE", 3)
+    thing = Thing()
+    thing.size = 3
+    assert check(thing) is None
+    thing.size = 4
+    assert check(thing) == "x.size == 3, now 4 (file.py:12)"
+    vars(thing)["size"] = 3  # now with a dict
+    assert check(thing) is None
+    del thing.size
+    assert check(thing) == "x.size == 3, now missing (file.py:12)"
+
+
+def test_slots_and_properties():
+    check = attribute("a", "VALUE", 3)
+    thing = Slotted()
+    assert check(thing) is not None
+    thing.a = 3
+    assert check(thing) is None
+    assert attribute("never", "VALUE", 3)(Thing()) is not None
+
+
+def test_absent_attribute():
+    check = one("ATTR_ABSENT", "size")
+    thing = Thing()
+    assert check(thing) is None
+    thing.size = 1
+    assert check(thing) == "x has no attribute size of its own, now it has (file.py:12)"
+
+
+def test_function_parts():
+    def function(a=1):
+        return a
+
+    check = attribute("__code__", "IS", function.__code__)
+    assert check(function) is None
+    function.__code__ = (lambda a: a).__code__
+    assert check(function) is not None
+
+
+def test_watched_global():
+    space = {"__builtins__": builtins, "n": 3, "np": np}
+    g = Guards()
+    n = g.source("GLOBAL", key="n", object=space)
+    g.guard("GLOBAL", n, space["n"])
+    module = g.source("GLOBAL", key="np", object=space)
+    g.guard("GLOBAL", module, np)
+    g.guard("IS", g.source("ATTR", module, key="sin"), np.sin)
+    g.guard("GLOBAL", g.source("GLOBAL", key="len", object=space), len)
+    assert g.covered() == 4
+    check = g.make()
+    assert check() is None
+    space["other"] = 1
+    assert check() is None
+    space["n"] = 4
+    assert check() == "global n is 3, now 4 (file.py:12)"
+    space["n"] = 3
+    assert check() is None
+    space["len"] = max  # shadows the builtin
+    assert "global len is" in check()
+    del space["len"]
+    assert check() is None
+    del space["np"]
+    assert check() is not None
+
+
+def test_watched_global_keeps_being_watched():
+    space = {"__builtins__": builtins, "w": np.ones(3)}
+    g = Guards()
+    w = g.source("GLOBAL", key="w", object=space)
+    g.guard("ARRAY", w, space["w"], low=1)
+    check = g.make()
+    for _ in range(3):
+        space["w"] = np.ones(3)
+        assert check() is None and check() is None
+    space["w"] = np.ones(4)
+    assert check() == "w.shape[0] == 3, now 4 (file.py:12)"
+
+
+def test_watched_class_attribute():
+    class Local:
+        size = 3
+
+    g = Guards()
+    local = g.source("CONST", object=Local)
+    g.guard("VALUE", g.source("ATTR", local, key="size"), 3)
+    check = g.make()
+    for _ in range(3):
+        assert check() is None
+        Local.size = 4
+        assert check() is not None
+        Local.size = 3
+
+
+def test_missing_slot():
+    assert one("IS", None)() == "x is None, now missing (file.py:12)"
