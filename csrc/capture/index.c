@@ -270,6 +270,10 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
         if (size_value(in->graph, place->stride[i]) == 0 &&
             size_value(in->graph, place->shape[i]) > 1)
             return interp_break(in, BREAK_READONLY, "elements of the target share memory");
+    int storage = storage_of(in, array->node);
+    if (storage < 0) return ANSWER_ERROR;
+    if (node_type(in, in->storages.at[storage].version).dtype != place->dtype)
+        return interp_break(in, BREAK_STORE, "a write to one part of complex numbers");
     TRY(write_allowed(in, array));
     TRY(node_cast(in, value, (DType)place->dtype, &value));
     Type have = node_type(in, value);
@@ -291,8 +295,6 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
         if (have.shape[have.rank - i] != place->shape[place->rank - i] &&
             size_value(in->graph, have.shape[have.rank - i]) != 1)
             return interp_break(in, BREAK_SHAPE, "a value that does not fit its target");
-    int storage = storage_of(in, array->node);
-    if (storage < 0) return ANSWER_ERROR;
     Type view = *place;
     NodeId args[2] = {in->storages.at[storage].version, value};
     Type whole = node_type(in, args[0]);

@@ -286,9 +286,9 @@ scalar_i64(Interp *in, Op op, int n, const NodeId *args, NodeId *out)
 {
     NodeId cast[2];
     for (int i = 0; i < n; i++) TRY(node_cast(in, args[i], DT_I64, &cast[i]));
-    Type type = type_scalar(DT_I64, FORM_SCALAR);
+    Type type = type_scalar(DT_I64, FORM_PYTHON);
     TRY_NODE(*out, graph_add(in->graph, in->region, op, n, cast, &type, NULL));
-    return ANSWER_YES;
+    return node_form(in, *out, FORM_SCALAR, out);
 }
 
 typedef struct {

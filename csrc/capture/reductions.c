@@ -290,8 +290,7 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Type result;
     TRY(fresh_type(in, &result, to, &type, 'K'));
     TRY(node_cast(in, node, to, &node));
-    int64_t ints[1] = {axis};
-    Attrs attrs = {.ints = ints, .nints = 1};
+    Attrs attrs = {.index = axis};
     TRY_NODE(node, graph_add(in->graph, in->region, (Op)op_from_name(rule->data), 1, &node, &result,
                              &attrs));
     return finish(in, rule, args, node, out);
@@ -400,7 +399,18 @@ do_ptp(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return finish(in, rule, args, node, out);
 }
 
-/* np.count_nonzero(a, axis=None, *, keepdims=False): an int for all of it, else an array. */
+static bool
+count_is_python(void)
+{
+    PyObject *count = PyObject_CallFunction(numpy_object("count_nonzero"), "i", 1);
+    bool python = count != NULL && PyLong_CheckExact(count);
+    Py_XDECREF(count);
+    PyErr_Clear();
+    return python;
+}
+
+/* np.count_nonzero(a, axis=None, *, keepdims=False): of all of it an int or, in newer versions, an
+   array scalar. */
 Answer
 do_count_nonzero(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
@@ -411,6 +421,6 @@ do_count_nonzero(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(node_cast(in, node, DT_BOOL, &node));
     TRY(node_cast(in, node, DT_I64, &node));
     TRY(reduce_op(in, OP_sum, node, &r, DT_I64, &node));
-    if (all) TRY(node_form(in, node, FORM_PYTHON, &node));
+    if (all && count_is_python()) TRY(node_form(in, node, FORM_PYTHON, &node));
     return push_node(in, node, out);
 }

@@ -113,13 +113,11 @@ do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (rule->data[0] == 'c' && type.rank == 1) {
         TRY(node_copy(in, node, 'C', &node));
     } else {
-        NodeId before = graph_node(in->graph, node)->storage;
-        /* ravel gives a contiguous array: a view of a strided line is copied */
-        if (order == 'C' && !c) TRY(node_copy(in, node, 'C', &node));
+        /* What is no view of the argument is an array of its own, not a view of a copy. */
         TRY(reshape_in(in, node, 1, &flat, order, &node));
-        type = node_type(in, node);
-        bool shares = graph_node(in->graph, node)->storage == before;
-        if (shares && (rule->data[0] == 'c' || !type_is_contiguous(in->graph, &type)))
+        const Node *made = graph_node(in->graph, node);
+        bool view = made->storage == graph_node(in->graph, args[0]->node)->storage;
+        if (rule->data[0] == 'c' || !view || !type_is_contiguous(in->graph, &made->type))
             TRY(node_copy(in, node, 'C', &node));
     }
     return push_node(in, node, out);
@@ -339,8 +337,7 @@ join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
     memcpy(shape, first.shape, sizeof shape);
     shape[axis] = size_const(in->graph, length);
     if (type_contiguous(in->graph, &type, dtype, first.rank, shape) < 0) return ANSWER_ERROR;
-    int64_t ints[1] = {axis};
-    Attrs attrs = {.ints = ints, .nints = 1};
+    Attrs attrs = {.index = axis};
     TRY_NODE(*out, graph_add(in->graph, in->region, OP_concatenate, n, nodes, &type, &attrs));
     return ANSWER_YES;
 }
