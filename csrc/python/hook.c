@@ -4,7 +4,12 @@
    the frame's function with the one that this thread is calling, and disarms itself first thing.
    Invariants: `pending` points into the C stack of the hook_call that is waiting for its frame, and
    is NULL otherwise; a foreign hook is never replaced. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* pthread_getattr_np */
+#endif
 #include "internal.h"
+
+#include <pthread.h>
 
 #include "step.h"
 
@@ -92,6 +97,28 @@ recursion_is_nearly_spent(PyThreadState *ts)
 #endif
 }
 
+/* 3.11 counts Python levels only, whose number the user chooses, and each call through here takes C
+   stack: its end is looked at.  Foreign stacks (greenlets with their own) are left alone. */
+static bool
+stack_is_nearly_spent(void)
+{
+    enum { RESERVE = 512 * 1024 };
+    static _Thread_local char *low, *high;
+    if (high == NULL) {
+        pthread_attr_t attributes;
+        void *address = NULL;
+        size_t size = 0;
+        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+            pthread_attr_getstack(&attributes, &address, &size);
+            pthread_attr_destroy(&attributes);
+        }
+        low = address;
+        high = size != 0 ? low + size : low + 1;
+    }
+    char *here = (char *)__builtin_frame_address(0);
+    return here > low && here < high && here - low < RESERVE && high - low > 2 * RESERVE;
+}
+
 static bool
 may_arm(PyThreadState *ts, PyFunctionObject *function)
 {
@@ -109,6 +136,10 @@ hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyOb
           FrameHandler handler, void *context)
 {
     PyThreadState *ts = PyThreadState_Get();
+    if (stack_is_nearly_spent()) {
+        PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
+        return NULL;
+    }
     if (!may_arm(ts, function))
         return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
     Pending mine = {function, handler, context};

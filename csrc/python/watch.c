@@ -29,6 +29,11 @@ struct Watch {
 };
 
 #define WATCHERS (PY_VERSION_HEX >= 0x030C0000)
+#if PY_VERSION_HEX >= 0x030D0000
+#define IS_FINALIZING Py_IsFinalizing
+#else
+#define IS_FINALIZING _Py_IsFinalizing
+#endif
 
 /* ---- the table of parts by object, 3.12+ ---- */
 
@@ -136,7 +141,8 @@ part_free(Part *part)
 #if WATCHERS
     if (part->object != NULL && part->kind != PART_FUNCTION) {
         table_remove(part);
-        if (part->kind == PART_KEY && !table_has(part->object) &&
+        /* While the interpreter goes down, dicts die without an event. */
+        if (part->kind == PART_KEY && !table_has(part->object) && !IS_FINALIZING() &&
             PyDict_Unwatch(dict_watcher, part->object) < 0)
             PyErr_Clear();
         /* A type stays watched: it may be gone, and its events then find no part. */

@@ -183,7 +183,8 @@ def leak_target(x):
     try:
         for y in x:
             if y > 2:
-                z = {"k": y, **dict(j=x)}
+                more = {"j": x}
+                z = {"k": y, **more}
         return f"{y} {len(z)}"
     except ZeroDivisionError:
         return None

@@ -404,3 +404,17 @@ def test_recursion_to_the_limit():
         down(100_000)
     assert not _C._hook_is_armed()
     assert down(50) == 50
+
+
+def test_recursion_that_the_c_stack_cannot_hold():
+    def down(n):
+        return 0 if n == 0 else 1 + _C._drive(down, (n - 1,), {})
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(200_000)
+    try:
+        with pytest.raises(RecursionError):
+            down(150_000)
+    finally:
+        sys.setrecursionlimit(limit)
+    assert down(50) == 50
