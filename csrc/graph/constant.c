@@ -209,7 +209,10 @@ parse_float(const char **text, size_t size, char *bytes)
         return 0;
     }
     double value = PyOS_string_to_double(*text, &end, NULL);
-    if (end == *text || PyErr_Occurred()) return bad(*text);
+    if (end == *text || PyErr_Occurred()) {
+        PyErr_Clear();
+        return bad(*text);
+    }
     write_float(value, size, bytes);
     *text = end;
     return 0;

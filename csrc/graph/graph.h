@@ -112,11 +112,11 @@ typedef enum {
     KIND_SCATTER,   /* args: old version, value; the view written is described by attrs.view */
     KIND_FILL,      /* made from nothing: arange, zeros, full */
     KIND_MATMUL,
-    KIND_EXTERN, /* calls attrs.object with its arguments at run time */
-    KIND_RESULT, /* the attrs.index-th result of an extern or region node */
-    KIND_PYTHON, /* Python's own scalar arithmetic; what Python would raise becomes a deopt */
+    KIND_EXTERN,  /* calls attrs.object with its arguments at run time */
+    KIND_RESULT,  /* the attrs.index-th result of an extern or region node */
+    KIND_PYTHON,  /* Python's own scalar arithmetic; what Python would raise becomes a deopt */
     KIND_ELEMENT, /* one element read or written inside a loop, bounds checked: deopt when out */
-    KIND_REGION, /* owns regions: loop, cond */
+    KIND_REGION,  /* owns regions: loop, cond */
 } OpKind;
 
 typedef enum {
@@ -219,8 +219,8 @@ int graph_file(Graph *g, const char *name); /* index, or -1 with the error set *
 /* A new region, the owner's next one; with NO_NODE detached, until graph_own gives it an owner. */
 RegionId graph_region(Graph *g, NodeId owner);
 void graph_own(Graph *g, NodeId owner, RegionId region);
-/* Replaces every use of `old` by `new`, outputs included; views of `old` become views of `new`, which
-   must then be laid out alike. */
+/* Replaces every use of `old` by `new`, outputs included; views of `old` become views of `new`,
+   which must then be laid out alike. */
 void graph_replace(Graph *g, NodeId old, NodeId new_);
 
 /* ---- size.c ---- */
@@ -259,8 +259,8 @@ bool type_is_contiguous(const Graph *g, const Type *type); /* C order, dense */
 int64_t type_elements(const Graph *g, const Type *type);   /* by hints where symbolic */
 
 /* ---- constant.c: values known while compiling ---- */
-/* The bytes (16 at most) of a scalar of this dtype: from a Python number, converted as C does it, or
-   from an array scalar or rank-0 array that has the dtype.  -1 with TypeError set. */
+/* The bytes (16 at most) of a scalar of this dtype: from a Python number, converted as C does it,
+   or from an array scalar or rank-0 array that has the dtype.  -1 with TypeError set. */
 int constant_read(PyObject *value, DType dtype, void *bytes);
 
 /* ---- print.c, parse.c, verify.c ---- */
@@ -270,7 +270,8 @@ int graph_print(const Graph *g, Text *out);
 /* One node without its position and regions. */
 void node_print(const Graph *g, NodeId id, Text *out);
 void type_print(const Graph *g, const Type *type, Text *out);
-/* An expression in Python's syntax: d0_1 is the length of input %0 along axis 1, t0_1 its stride. */
+/* An expression in Python's syntax: d0_1 is the length of input %0 along axis 1, t0_1 its stride.
+ */
 void size_print(const Graph *g, SizeId size, Text *out);
 /* NULL with ValueError (line and reason) or MemoryError set.  `@n` in the text is keep[n]. */
 Graph *graph_parse(Arena *arena, PyObject *keep, const char *text);
