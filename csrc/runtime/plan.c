@@ -195,6 +195,25 @@ run_buffer_object(Run *run, int index)
 }
 
 PyObject *
+run_copy(Run *run, int number)
+{
+    const PlanBox *box = &run->plan->boxes[number];
+    DType dtype = (DType)box->type.dtype;
+    int64_t shape[MAX_RANK], stride[MAX_RANK];
+    ArrayHeader header;
+    const char *why, *data = run->data[box->place.buffer] + run_size(run, box->place.offset);
+    run_type(run, &box->type, shape, stride);
+    PyObject *copy = array_new(dtype, box->type.rank, shape, stride);
+    if (copy == NULL) return NULL;
+    if (array_read(copy, &header, &why) == ANSWER_YES &&
+        array_copy_strided(header.data, header.stride, data, stride, box->type.rank, shape,
+                           dtype) == 0)
+        return copy;
+    Py_DECREF(copy);
+    return NULL;
+}
+
+PyObject *
 run_box(Run *run, int number)
 {
     const PlanBox *box = &run->plan->boxes[number];
@@ -210,19 +229,7 @@ run_box(Run *run, int number)
         run_type(run, &box->type, shape, stride);
         return array_view(base, dtype, box->type.rank, shape, stride, offset);
     }
-    case BOX_COPY: {
-        run_type(run, &box->type, shape, stride);
-        PyObject *copy = array_new(dtype, box->type.rank, shape, stride);
-        ArrayHeader header;
-        const char *why;
-        if (copy == NULL) return NULL;
-        if (array_read(copy, &header, &why) == ANSWER_YES &&
-            array_copy_strided(header.data, header.stride, data + offset, stride, box->type.rank,
-                               shape, dtype) == 0)
-            return copy;
-        Py_DECREF(copy);
-        return NULL;
-    }
+    case BOX_COPY: return run_copy(run, number);
     }
     Py_UNREACHABLE();
 }
@@ -338,10 +345,12 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     run.data = (char **)(state + (size_t)plan->nscalars * BOX_BYTES);
     run.object = (PyObject **)(run.data + plan->nbuffers);
     run.built = run.object + plan->nbuffers;
-    memset(run.object, 0, sizeof(PyObject *) * (size_t)(plan->nbuffers + plan->nbuilds));
-    PlanResult result = run_all(&run, (int64_t *)(run.built + plan->nbuilds), outcome);
+    memset(run.object, 0,
+           sizeof(PyObject *) * (size_t)(plan->nbuffers + plan->nbuilds + plan->nsnapshots));
+    PlanResult result =
+        run_all(&run, (int64_t *)(run.built + plan->nbuilds + plan->nsnapshots), outcome);
     drop_objects(run.object, plan->nbuffers);
-    drop_objects(run.built, plan->nbuilds);
+    drop_objects(run.built, plan->nbuilds + plan->nsnapshots);
     if (block != NULL) give_arena(plan, block, arena_bytes);
     if (on_heap) mem_free(state);
     plan->deopts = (unsigned short)(plan->deopts << 1 | (result == PLAN_DEOPT));

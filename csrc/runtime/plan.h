@@ -75,6 +75,8 @@ typedef struct {
     BoxKind kind;
     PlanPlace place;
     Type type;
+    bool partial; /* a write changes only `view` of the array's memory */
+    Type view;
 } PlanBox;
 
 typedef struct {
@@ -86,6 +88,7 @@ typedef struct {
     int32_t source;
     int32_t index;
     int32_t number;
+    int32_t snapshot; /* EFFECT_WRITE: extra slot for a copy of what is written, or -1 */
 } PlanBuild;
 
 struct Plan {
@@ -98,7 +101,7 @@ struct Plan {
     int ninputs;
     int32_t *input_source;
     Type *input_types;
-    int nbuffers, nsteps, nboxes, nbuilds, neffects, nscalars;
+    int nbuffers, nsteps, nboxes, nbuilds, neffects, nscalars, nsnapshots;
     PlanBuffer *buffers;
     PlanStep *steps;
     PlanBox *boxes;
@@ -136,6 +139,8 @@ run_size(const Run *run, SizeId id)
 void run_type(const Run *run, const Type *type, int64_t *shape, int64_t *stride);
 /* The array object of a whole buffer; borrowed.  NULL with the error set. */
 PyObject *run_buffer_object(Run *run, int buffer);
+/* The elements of an output in a fresh array. */
+PyObject *run_copy(Run *run, int box);
 /* An output of the graph as a new object. */
 PyObject *run_box(Run *run, int box);
 

@@ -190,6 +190,10 @@ run_builds(Run *run)
     const Plan *plan = run->plan;
     for (int i = 0; i < plan->nbuilds; i++) {
         const PlanBuild *build = &plan->builds[i];
+        if (build->kind == EFFECT_WRITE && build->snapshot >= 0) {
+            PyObject **copy = &run->built[plan->nbuilds + build->snapshot];
+            if ((*copy = run_copy(run, build->box)) == NULL) return -1;
+        }
         if (build->kind >= EFFECT_STORE_ATTR || build->kind == BUILD_NULL ||
             build->kind == BUILD_SOURCE) /* nothing to make, or held already */
             continue;
@@ -200,21 +204,35 @@ run_builds(Run *run)
 
 /* ---- effects ---- */
 
+/* Copies what an output holds, or its snapshot, into the array or into the part of it that changed.
+   Broadcast and overlap are array_copy_strided's business. */
 static int
 write_array(Run *run, const PlanBuild *build, PyObject *array)
 {
     const PlanBox *box = &run->plan->boxes[build->box];
-    int64_t shape[MAX_RANK], stride[MAX_RANK];
-    ArrayHeader header;
+    int64_t shape[MAX_RANK], stride[MAX_RANK], view_shape[MAX_RANK], view_stride[MAX_RANK];
+    ArrayHeader header, copied;
     const char *why;
-    if (array_read(array, &header, &why) != ANSWER_YES) {
+    const char *from = run->data[box->place.buffer] + run_size(run, box->place.offset);
+    PyObject *copy = build->snapshot >= 0 ? run->built[run->plan->nbuilds + build->snapshot] : NULL;
+    if (array_read(array, &header, &why) != ANSWER_YES ||
+        (copy != NULL && array_read(copy, &copied, &why) != ANSWER_YES)) {
         PyErr_SetString(PyExc_SystemError, "a written array is no array any more");
         return -1;
     }
-    char *data = run->data[box->place.buffer] + run_size(run, box->place.offset);
-    if (data == header.data) return 0;
     run_type(run, &box->type, shape, stride);
-    return array_copy_strided(header.data, header.stride, data, stride, box->type.rank, shape,
+    const int64_t *from_stride = stride, *to_stride = header.stride;
+    char *to = header.data;
+    if (copy != NULL) {
+        from = copied.data;
+        from_stride = copied.stride;
+    }
+    if (box->partial) {
+        run_type(run, &box->view, view_shape, view_stride);
+        to += run_size(run, box->view.offset);
+        to_stride = view_stride;
+    }
+    return array_copy_strided(to, to_stride, from, from_stride, box->type.rank, shape,
                               (DType)box->type.dtype);
 }
 

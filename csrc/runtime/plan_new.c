@@ -317,6 +317,8 @@ make_boxes(Maker *m)
             .kind = box_kind(m, i),
             .place = {from->place.buffer, from->place.offset},
             .type = from->type,
+            .partial = from->written,
+            .view = from->view,
         };
     }
     return 0;
@@ -345,10 +347,26 @@ make_builds(Maker *m)
         out->source = from->source;
         out->index = from->index;
         out->number = from->number;
+        out->snapshot = -1;
         if (from->kind >= EFFECT_STORE_ATTR) plan->effects[plan->neffects++] = i;
         if (from->kind == BUILD_SOURCE || from->kind == EFFECT_WRITE) plan->holds_sources = true;
     }
     return 0;
+}
+
+/* Two arrays may be written with each other's old contents (x[:], y[:] = y, x): what is read from
+   an input's own memory is then copied before the first write. */
+static void
+make_snapshots(Plan *plan)
+{
+    int writes = 0;
+    for (int i = 0; i < plan->nbuilds; i++) writes += plan->builds[i].kind == EFFECT_WRITE;
+    for (int i = 0; writes > 1 && i < plan->nbuilds; i++) {
+        PlanBuild *build = &plan->builds[i];
+        if (build->kind != EFFECT_WRITE) continue;
+        if (plan->buffers[plan->boxes[build->box].place.buffer].kind == BUFFER_INPUT)
+            build->snapshot = plan->nsnapshots++;
+    }
 }
 
 static int
@@ -385,9 +403,11 @@ plan_new(const Capture *capture, const OutputNotes *notes, const Program *progra
         plan_release(plan);
         return NULL;
     }
-    plan->state_bytes = (size_t)plan->nscalars * BOX_BYTES +
-                        (size_t)(plan->nbuffers * 2 + plan->nbuilds) * sizeof(void *) +
-                        (plan->ndynamic ? (size_t)plan->nsizes * sizeof(int64_t) : 0);
+    make_snapshots(plan);
+    plan->state_bytes =
+        (size_t)plan->nscalars * BOX_BYTES +
+        (size_t)(plan->nbuffers * 2 + plan->nbuilds + plan->nsnapshots) * sizeof(void *) +
+        (plan->ndynamic ? (size_t)plan->nsizes * sizeof(int64_t) : 0);
     return plan;
 }
 
