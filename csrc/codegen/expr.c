@@ -462,7 +462,8 @@ scalar_value(Emit *e, int32_t at)
     if (v->kind == INSTR_STORE) {
         text_put(&line, "*(");
         prelude_memory(e->prelude, v->dtype, 1, &line);
-        text_printf(&line, " *)r%d = s%d", v->operand, v->args[0]);
+        text_printf(&line, " *)%c%d = s%d", v->level == LEVEL_ONCE ? 'q' : 'r', v->operand,
+                    v->args[0]);
     } else {
         text_put(&line, "const ");
         prelude_type(e->prelude, v->dtype, 1, &line);

@@ -286,7 +286,7 @@ put_word(Prelude *p, Text *out, const char *word, size_t length, DType dtype, in
     else if (strcmp(text, "WIDTH") == 0)
         text_printf(out, "%d", 8 * (int)dtype_size(dtype));
     else if (strcmp(text, "MIN") == 0)
-        text_printf(out, "((T)((u64)1 << %d))", 8 * (int)dtype_size(dtype) - 1);
+        text_printf(out, "(%s)((u64)1 << %d)", dtype_name(dtype), 8 * (int)dtype_size(dtype) - 1);
     else
         return false;
     return true;
@@ -487,8 +487,8 @@ prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out)
 
 /* ---- conversions ---- */
 
-/* As C compiled for plain x86-64 converts, which is what NumPy's own casts do: to narrow integers
-   through 32 bits, to u32 through 64, to u64 in two halves. */
+/* As NumPy's own casts do, out-of-range values included: to narrow integers through 32 bits, to
+   unsigned ones by halves, the upper half shifted down and its top bit put back. */
 static const char *
 cast_scalar(DType from, DType to)
 {
@@ -496,8 +496,9 @@ cast_scalar(DType from, DType to)
     if (to == DT_BOOL) return "a != 0";
     if (!dtype_is_float(from) || dtype_is_float(to)) return "(T)a";
     if (to == DT_U64)
-        return "a < 0x1p63 ? (u64)(i64)a : (u64)(i64)(a - (S)0x1p63) ^ ((u64)1 << 63)";
-    if (to == DT_U32) return "(T)(i64)a";
+        return "(u64)(i64)(a >= (S)0x1p63 ? a - (S)0x1p63 : a) ^ ((u64)(a >= (S)0x1p63) << 63)";
+    if (to == DT_U32)
+        return "(u32)(i32)(a >= (S)0x1p31 ? a - (S)0x1p31 : a) ^ ((u32)(a >= (S)0x1p31) << 31)";
     return narrow ? "(T)(int)a" : "(T)a";
 }
 
@@ -507,8 +508,7 @@ put_cast_body(Prelude *p, Text *text, DType from, DType to, int lanes)
     if (lanes == 1) {
         const char *body = cast_scalar(from, to);
         if (to == DT_U64 || to == DT_U32) {
-            define_type(p, DT_I64, 1);
-            define_type(p, DT_U64, 1);
+            define_type(p, to == DT_U64 ? DT_I64 : DT_I32, 1);
         }
         for (; *body; body++) {
             if (*body == 'T')
@@ -525,10 +525,6 @@ put_cast_body(Prelude *p, Text *text, DType from, DType to, int lanes)
     if (to_integer && dtype_size(to) < 4) {
         text_put(text, "__builtin_convertvector(a, ");
         prelude_type(p, DT_I32, lanes, text);
-        text_put(text, ")");
-    } else if (to == DT_U32 && to_integer) {
-        text_put(text, "__builtin_convertvector(a, ");
-        prelude_type(p, DT_I64, lanes, text);
         text_put(text, ")");
     } else
         text_put(text, "a");
@@ -550,7 +546,7 @@ prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
         text_printf(&text, " %s(", key);
         prelude_type(p, from, lanes, &text);
         text_put(&text, " a) { ");
-        if (lanes > 1 && dtype_is_float(from) && to == DT_U64) {
+        if (lanes > 1 && dtype_is_float(from) && (to == DT_U64 || to == DT_U32)) {
             prelude_type(p, to, lanes, &text);
             text_printf(&text, " r; for (int i = 0; i < %d; i++) r[i] = ", lanes);
             prelude_cast(p, from, to, 1, &text);

@@ -57,7 +57,7 @@ typedef struct {
     Type *arg_types;
     BufferId *results;
     int32_t nresults;
-    bool out; /* the last positional argument is the preallocated result (`out`) */
+    bool out; /* the last positional argument is the preallocated result, results[0] */
 } ExternStep;
 
 typedef enum { STEP_KERNEL, STEP_EXTERN } StepKind;

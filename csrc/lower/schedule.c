@@ -508,8 +508,12 @@ need_extern_arguments(Lowering *lw)
     for (NodeId id = 0; id < g->nodes.len; id++) {
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || !is_external(lw, id)) continue;
-        for (int k = 0; k < node->nargs; k++)
-            lw->needed[graph_node(g, node->args[k])->storage] = true;
+        for (int k = 0; k < node->nargs; k++) {
+            NodeId storage = graph_node(g, node->args[k])->storage;
+            lw->needed[storage] = true;
+            /* an array object, not arena memory: the callee may keep it */
+            lw->is_output[lw->same_as[storage]] = true;
+        }
     }
 }
 

@@ -149,68 +149,10 @@ axes_tuple(const Node *node)
     return axes;
 }
 
-/* ufunc.reduce(x, axis, dtype, out, keepdims=…) */
+/* What the call returns is the node's value. */
 static int
-call_reduce(Call *c, NodeId id)
+take_result(Call *c, NodeId id)
 {
-    const Node *node = graph_node(c->lw->graph, id);
-    const char *ufunc = op_info(node->op)->ufunc;
-    Type type = node->type;
-    if (set_callable(c, ufunc, "reduce") < 0 || push_value(c, node->args[0]) < 0 ||
-        push_object(c, axes_tuple(node)) < 0 ||
-        push_object(c, array_dtype_object(type.dtype)) < 0 || push_value(c, id) < 0)
-        return -1;
-    if (node->attrs.keepdims && (push_object(c, Py_NewRef(Py_True)) < 0 ||
-                                 set_keywords(c, Py_BuildValue("(s)", "keepdims")) < 0))
-        return -1;
-    c->step.out = true;
-    return 0;
-}
-
-/* argmax(x, axis, out, keepdims=…): axis None when every axis is reduced. */
-static int
-call_arg_reduce(Call *c, NodeId id)
-{
-    const Node *node = graph_node(c->lw->graph, id);
-    int rank = graph_node(c->lw->graph, node->args[0])->type.rank;
-    PyObject *axis = node->attrs.nints == 1 && rank != 0 ? PyLong_FromLongLong(node->attrs.ints[0])
-                                                         : Py_NewRef(Py_None);
-    if (set_callable(c, node->op == OP_argmax ? "argmax" : "argmin", NULL) < 0 ||
-        push_value(c, node->args[0]) < 0 || push_object(c, axis) < 0 || push_value(c, id) < 0)
-        return -1;
-    if (node->attrs.keepdims && (push_object(c, Py_NewRef(Py_True)) < 0 ||
-                                 set_keywords(c, Py_BuildValue("(s)", "keepdims")) < 0))
-        return -1;
-    c->step.out = true;
-    return 0;
-}
-
-/* ufunc.accumulate(x, axis, dtype, out) */
-static int
-call_scan(Call *c, NodeId id)
-{
-    const Node *node = graph_node(c->lw->graph, id);
-    int64_t axis = node->attrs.nints > 0 ? node->attrs.ints[0] : node->attrs.index;
-    if (set_callable(c, op_info(node->op)->ufunc, "accumulate") < 0 ||
-        push_value(c, node->args[0]) < 0 || push_object(c, PyLong_FromLongLong(axis)) < 0 ||
-        push_object(c, array_dtype_object(node->type.dtype)) < 0 || push_value(c, id) < 0)
-        return -1;
-    c->step.out = true;
-    return 0;
-}
-
-/* ndarray.astype(x, dtype): a fresh array from NumPy. */
-static int
-call_cast(Call *c, NodeId id)
-{
-    const Node *node = graph_node(c->lw->graph, id);
-    if (set_callable(c, "ndarray", "astype") < 0 || push_value(c, node->args[0]) < 0 ||
-        push_object(c, array_dtype_object(node->type.dtype)) < 0)
-        return -1;
-    c->lw->why = graph_node(c->lw->graph, node->args[0])->type.form == FORM_ARRAY &&
-                         node->type.form == FORM_ARRAY
-                     ? c->lw->why
-                     : "a conversion of a half or complex scalar";
     BufferId result = buffer_for(c->lw, id);
     if (result == NO_BUFFER) return -1;
     c->lw->program->buffers.at[result].kind = BUFFER_EXTERN;
@@ -218,14 +160,85 @@ call_cast(Call *c, NodeId id)
 }
 
 static int
+push_keepdims(Call *c, const Node *node)
+{
+    if (!node->attrs.keepdims) return 0;
+    if (push_object(c, Py_NewRef(Py_True)) < 0) return -1;
+    return set_keywords(c, Py_BuildValue("(s)", "keepdims"));
+}
+
+/* ufunc.reduce(x, axis, dtype, keepdims=…) */
+static int
+call_reduce(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    bool logic = op_info(node->op)->flags & OPF_COMPARES;
+    PyObject *dtype = logic ? Py_NewRef(Py_None) : array_dtype_object(node->type.dtype);
+    if (set_callable(c, op_info(node->op)->ufunc, "reduce") < 0 ||
+        push_value(c, node->args[0]) < 0 || push_object(c, axes_tuple(node)) < 0 ||
+        push_object(c, dtype) < 0 || push_keepdims(c, node) < 0)
+        return -1;
+    return take_result(c, id);
+}
+
+/* argmax(x, axis, keepdims=…): axis None when every axis is reduced. */
+static int
+call_arg_reduce(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    PyObject *axis =
+        node->attrs.nints == 1 ? PyLong_FromLongLong(node->attrs.ints[0]) : Py_NewRef(Py_None);
+    if (set_callable(c, node->op == OP_argmax ? "argmax" : "argmin", NULL) < 0 ||
+        push_value(c, node->args[0]) < 0 || push_object(c, axis) < 0 || push_keepdims(c, node) < 0)
+        return -1;
+    return take_result(c, id);
+}
+
+/* ufunc.accumulate(x, axis, dtype) */
+static int
+call_scan(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    if (set_callable(c, op_info(node->op)->ufunc, "accumulate") < 0 ||
+        push_value(c, node->args[0]) < 0 ||
+        push_object(c, PyLong_FromLongLong(node->attrs.index)) < 0 ||
+        push_object(c, array_dtype_object(node->type.dtype)) < 0)
+        return -1;
+    return take_result(c, id);
+}
+
+/* ndarray.astype(x, dtype) of an array; the dtype's own type called on a scalar. */
+static int
+call_cast(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    PyObject *dtype = array_dtype_object(node->type.dtype);
+    if (graph_node(c->lw->graph, node->args[0])->type.form == FORM_ARRAY) {
+        if (set_callable(c, "ndarray", "astype") < 0 || push_value(c, node->args[0]) < 0 ||
+            push_object(c, dtype) < 0)
+            return -1;
+        return take_result(c, id);
+    }
+    PyObject *type = dtype == NULL ? NULL : PyObject_GetAttrString(dtype, "type");
+    Py_XDECREF(dtype);
+    c->step.callable = type;
+    if (keep(c->lw, type) < 0 || push_value(c, node->args[0]) < 0) return -1;
+    return take_result(c, id);
+}
+
+/* matmul(a, b, out): into an array of ours, whose memory may come from the pool. */
+static int
 call_matmul(Call *c, NodeId id)
 {
     const Node *node = graph_node(c->lw->graph, id);
+    if (set_callable(c, "matmul", NULL) < 0 || push_value(c, node->args[0]) < 0 ||
+        push_value(c, node->args[1]) < 0)
+        return -1;
+    if (node->type.form != FORM_ARRAY || node->type.rank == 0) return take_result(c, id);
+    c->lw->is_output[id] = true;
+    BufferId result = buffer_for(c->lw, id);
     c->step.out = true;
-    return set_callable(c, "matmul", NULL) < 0 || push_value(c, node->args[0]) < 0 ||
-                   push_value(c, node->args[1]) < 0 || push_value(c, id) < 0
-               ? -1
-               : 0;
+    return push_value(c, id) < 0 || set_results(c, 1, &result) < 0 ? -1 : 0;
 }
 
 /* The program's own call: results by OP_result nodes, or the node itself. */
