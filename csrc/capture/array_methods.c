@@ -167,9 +167,13 @@ do_round(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (given != NULL && value_as_int(in, given, &decimals) != ANSWER_YES)
         return interp_break(in, BREAK_NUMPY, "round to decimals that are not known");
     DType dtype = (DType)node_type(in, node).dtype;
-    if (dtype != DT_F32 && dtype != DT_F64)
-        return interp_break(in, BREAK_NUMPY, "round of %s", dtype_name(dtype));
-    if (decimals == 0)
+    if (dtype != DT_F32 && dtype != DT_F64) {
+        NodeId nodes[2] = {node};
+        PyObject *number = keep(in, PyLong_FromLongLong(decimals));
+        if (number == NULL) return ANSWER_ERROR;
+        TRY_NODE(nodes[1], node_object(in, number));
+        TRY(node_trial(in, numpy_object("round"), 2, nodes, NULL, &result));
+    } else if (decimals == 0)
         TRY(node_named(in, "rint", 1, &node, &result));
     else
         TRY(round_decimals(in, node, decimals, &result));

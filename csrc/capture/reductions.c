@@ -156,6 +156,27 @@ reduce_extern(Interp *in, const char *method, NodeId node, const Reduction *r, D
     return node_extern(in, callable, 5, args, &type, out);
 }
 
+/* numpy.NAME(array, axis, **keywords) at run time, for dtypes that no op does with NumPy's bits.
+   `names` and `objects` are the keywords; the type is found by trial. */
+static Answer
+axis_extern(Interp *in, const char *name, NodeId node, Value *axis, int n, const char *const *names,
+            PyObject *const *objects, NodeId *out)
+{
+    NodeId args[6] = {node};
+    PyObject *known = Py_None, *kwnames = keep(in, PyTuple_New(n));
+    if (kwnames == NULL) return ANSWER_ERROR;
+    if (axis != NULL && value_known(in, axis, &known) != ANSWER_YES)
+        return interp_break(in, BREAK_NUMPY, "an axis that is not known");
+    TRY_NODE(args[1], node_object(in, known));
+    for (int i = 0; i < n; i++) {
+        PyObject *text = PyUnicode_InternFromString(names[i]);
+        if (text == NULL || objects[i] == NULL) return ANSWER_ERROR;
+        PyTuple_SET_ITEM(kwnames, i, text);
+        TRY_NODE(args[2 + i], node_object(in, objects[i]));
+    }
+    return node_trial(in, numpy_object(name), 2 + n, args, n ? kwnames : NULL, out);
+}
+
 /* np.add.reduce and np.multiply.reduce take small integers as int64 or uint64. */
 static DType
 sum_dtype(DType dtype)
@@ -218,6 +239,17 @@ do_sum(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return finish(in, rule, args, node, out);
 }
 
+/* OP_max or OP_min */
+static Answer
+reduce_extreme(Interp *in, Op op, NodeId node, const Reduction *r, NodeId *out)
+{
+    DType dtype = (DType)node_type(in, node).dtype;
+    if (dtype == DT_BOOL) op = op == OP_max ? OP_any : OP_all;
+    if (!dtype_is_complex(dtype) && dtype != DT_F16) return reduce_op(in, op, node, r, dtype, out);
+    const char *method = op == OP_max ? "maximum.reduce" : "minimum.reduce";
+    return reduce_extern(in, method, node, r, dtype, out);
+}
+
 /* max, min, all, any: `data` is the op's name */
 Answer
 do_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
@@ -233,12 +265,7 @@ do_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
         return finish(in, rule, args, node, out);
     }
     if (r.count == 0) return interp_break(in, BREAK_SHAPE, "%s of nothing", rule->name);
-    if (dtype == DT_BOOL) op = op == OP_max ? OP_any : OP_all;
-    if (dtype_is_complex(dtype) || dtype == DT_F16)
-        TRY(reduce_extern(in, op == OP_max ? "maximum.reduce" : "minimum.reduce", node, &r, dtype,
-                          &node));
-    else
-        TRY(reduce_op(in, op, node, &r, dtype, &node));
+    TRY(reduce_extreme(in, op, node, &r, &node));
     return finish(in, rule, args, node, out);
 }
 
@@ -252,8 +279,13 @@ do_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     DType dtype = (DType)from.dtype;
     if (r.count == 0) return interp_break(in, BREAK_SHAPE, "%s of nothing", rule->name);
     if (r.n > 1 && r.n != from.rank) return interp_break(in, BREAK_SHAPE, "several axes");
-    if (dtype_is_complex(dtype) || dtype == DT_F16)
-        return interp_break(in, BREAK_DTYPE, "%s of %s", rule->name, dtype_name(dtype));
+    if (dtype_is_complex(dtype) || dtype == DT_F16) {
+        const char *names[1] = {"keepdims"};
+        PyObject *objects[1] = {r.keepdims ? Py_True : Py_False};
+        TRY(axis_extern(in, rule->name, node, rule_arg(rule, args, "axis"), 1, names, objects,
+                        &node));
+        return finish(in, rule, args, node, out);
+    }
     /* The result is in C order, whatever the argument's. */
     Type plain;
     if (type_contiguous(in->graph, &plain, dtype, from.rank, from.shape) < 0) return ANSWER_ERROR;
@@ -283,9 +315,15 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
     }
     DType from = (DType)type.dtype, to = sum_dtype(from);
     TRY(value_as_dtype(in, rule_arg(rule, args, "dtype"), &to));
-    if (dtype_is_complex(to) || to == DT_F16 || !dtype_can_cast_same_kind(from, to))
+    if (!dtype_can_cast_same_kind(from, to))
         return interp_break(in, BREAK_DTYPE, "%s of %s as %s", rule->name, dtype_name(from),
                             dtype_name(to));
+    if (dtype_is_complex(to) || to == DT_F16) {
+        const char *names[1] = {"dtype"};
+        PyObject *objects[1] = {keep(in, array_dtype_object(to))};
+        TRY(axis_extern(in, rule->name, node, given, 1, names, objects, &node));
+        return finish(in, rule, args, node, out);
+    }
     type = node_type(in, node);
     Type result;
     TRY(fresh_type(in, &result, to, &type, 'K'));
@@ -362,13 +400,20 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
     int64_t ddof = 0;
     TRY(mean_setup(in, rule, args, &node, &r, &dtype, &given));
     DType from = (DType)node_type(in, node).dtype;
-    if (dtype_is_complex(from) || (given && dtype_is_complex(dtype)))
-        return interp_break(in, BREAK_DTYPE, "%s of complex numbers", rule->name);
     if (!given) dtype = from == DT_BOOL || dtype_is_integer(from) ? DT_F64 : from;
     Value *given_ddof = rule_arg(rule, args, "ddof");
     if (given_ddof != NULL && value_as_int(in, given_ddof, &ddof) != ANSWER_YES)
         return interp_break(in, BREAK_NUMPY, "a ddof that is not a known int");
     if (ddof >= r.count) return interp_break(in, BREAK_SHAPE, "degrees of freedom <= 0");
+    if (dtype_is_complex(from) || (given && dtype_is_complex(dtype))) {
+        if (given) return interp_break(in, BREAK_DTYPE, "%s as complex numbers", rule->name);
+        const char *names[2] = {"ddof", "keepdims"};
+        PyObject *objects[2] = {keep(in, PyLong_FromLongLong(ddof)),
+                                r.keepdims ? Py_True : Py_False};
+        TRY(axis_extern(in, rule->name, node, rule_arg(rule, args, "axis"), 2, names, objects,
+                        &node));
+        return finish(in, rule, args, node, out);
+    }
     Reduction kept = r;
     kept.keepdims = true;
     TRY(reduce_sum(in, false, node, &kept, dtype, &mean));
@@ -391,10 +436,9 @@ do_ptp(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(reduction_of(in, rule, args, &node, &r));
     DType dtype = (DType)node_type(in, node).dtype;
     if (r.count == 0) return interp_break(in, BREAK_SHAPE, "ptp of nothing");
-    if (dtype_is_complex(dtype) || dtype == DT_F16 || dtype == DT_BOOL)
-        return interp_break(in, BREAK_DTYPE, "ptp of %s", dtype_name(dtype));
-    TRY(reduce_op(in, OP_max, node, &r, dtype, &pair[0]));
-    TRY(reduce_op(in, OP_min, node, &r, dtype, &pair[1]));
+    if (dtype == DT_BOOL) return interp_break(in, BREAK_SHAPE, "ptp of bool");
+    TRY(reduce_extreme(in, OP_max, node, &r, &pair[0]));
+    TRY(reduce_extreme(in, OP_min, node, &r, &pair[1]));
     TRY(node_named(in, "subtract", 2, pair, &node));
     return finish(in, rule, args, node, out);
 }
