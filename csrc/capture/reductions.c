@@ -258,7 +258,6 @@ do_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Reduction r;
     TRY(reduction_of(in, rule, args, &node, &r));
     Op op = (Op)op_from_name(rule->data);
-    DType dtype = (DType)node_type(in, node).dtype;
     if (op == OP_all || op == OP_any) {
         TRY(node_cast(in, node, DT_BOOL, &node));
         TRY(reduce_op(in, op, node, &r, DT_BOOL, &node));
