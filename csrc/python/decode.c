@@ -45,13 +45,13 @@ typedef struct {
 } Form;
 
 static const Form forms[256] = {
-#include "decode_common.h"
+#include "decode_common.def"
 #if PY_VERSION_HEX >= 0x030D0000
-#include "decode_313.h"
+#include "decode_313.def"
 #elif PY_VERSION_HEX >= 0x030C0000
-#include "decode_312.h"
+#include "decode_312.def"
 #else
-#include "decode_311.h"
+#include "decode_311.def"
 #endif
 };
 

@@ -62,9 +62,9 @@ typedef struct {
        low == NULL             -> callable is high, no self    (3.11, 3.12)
        high == NULL            -> callable is low, no self     (3.13)
        neither                 -> callable is low, self (or a first argument) is high
-   Only LOAD_GLOBAL with arg2 & 1, LOAD_METHOD and LOAD_SUPER_ATTR with arg2 & 1 push a pair at once;
-   when they push one thing and a NULL, CALL_NULL_FIRST says which comes first (lower).  A bound
-   pair is always [callable, self].  CALL_EX has such a pair too, always with a NULL in it. */
+   Only LOAD_GLOBAL with arg2 & 1, LOAD_METHOD and LOAD_SUPER_ATTR with arg2 & 1 push a pair at
+   once; when they push one thing and a NULL, CALL_NULL_FIRST says which comes first (lower).  A
+   bound pair is always [callable, self].  CALL_EX has such a pair too, always with a NULL in it. */
 enum { CALL_NULL_FIRST = PY_VERSION_HEX < 0x030D0000 };
 
 /* Borrowed by nobody: free with decoded_free.  NULL with the error set. */
@@ -96,8 +96,8 @@ void frame_set_depth(Frame *frame, int depth);
 int frame_prologue(Frame *frame, const Decoded *decoded);
 
 /* How a frame is left.  Each consumes the frame: nothing of it may be touched afterwards. */
-/* Runs the frame on from `idx` (of an Instr with sub == 0) in the interpreter; the result of the whole
-   call.  After frame_prologue an idx before RESUME means RESUME. */
+/* Runs the frame on from `idx` (of an Instr with sub == 0) in the interpreter; the result of the
+   whole call.  After frame_prologue an idx before RESUME means RESUME. */
 PyObject *frame_resume(PyThreadState *ts, Frame *frame, int idx);
 /* Leaves through a RETURN instruction of the code with `result` (stolen) as the value. */
 PyObject *frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *result);
@@ -120,14 +120,15 @@ typedef enum {
     STEP_NEXT = 1,   /* done; the number of the next instruction (sub == 0) is in *next */
 } StepResult;
 
-/* Does what the interpreter would do at the bytecode instruction that begins with the Instr `number`
-   (sub == 0; all its parts are done at once), with the frame linked around whatever
-   may run Python code, so tracebacks, warnings and sys._getframe are natural.  `call` replaces
+/* Does what the interpreter would do at the bytecode instruction that begins with the Instr
+   `number` (sub == 0; all its parts are done at once), with the frame linked around whatever may
+   run Python code, so tracebacks, warnings and sys._getframe are natural.  `call` replaces
    PyObject_Vectorcall for calls of Python functions, so that callees are offered to capture; it
    may be NULL.  The frame's depth must be that of the Instr.  What ran may have switched tracing on
-   or changed locals: test thread_is_observed and read the slots anew after each step.  RETURN, RAISE,
-   RERAISE and the instructions of exception handlers answer STEP_CANNOT, as does an instruction
-   that would raise an error whose text only the interpreter knows (unbound names, unpacking). */
+   or changed locals: test thread_is_observed and read the slots anew after each step.  RETURN,
+   RAISE, RERAISE and the instructions of exception handlers answer STEP_CANNOT, as does an
+   instruction that would raise an error whose text only the interpreter knows (unbound names,
+   unpacking). */
 typedef PyObject *(*StepCall)(PyObject *callable, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames);
 StepResult frame_step(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number,
@@ -140,8 +141,9 @@ StepResult frame_step(PyThreadState *ts, Frame *frame, const Decoded *decoded, i
 typedef PyObject *(*FrameHandler)(PyThreadState *ts, Frame *frame, void *context);
 
 /* Calls `function` with the hook armed for it and for nothing else; when the frame comes, `handler`
-   gets it.  Steps aside (plain call) for a foreign hook, tracing, profiling, monitoring, or recursion
-   nearly spent.  A set eval breaker is served before the handler runs, as RESUME would. */
+   gets it.  Steps aside (plain call) for a foreign hook, tracing, profiling, monitoring, or
+   recursion nearly spent.  A set eval breaker is served before the handler runs, as RESUME would.
+ */
 PyObject *hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                     PyObject *kwnames, FrameHandler handler, void *context);
 /* True when nothing observes this thread (tracing, profiling, monitoring) and the eval breaker is
@@ -160,9 +162,9 @@ int hook_init(void); /* refuses unknown versions, free threading: -1 with Import
 
 /* ---- watch.c: zero-cost guards ---- */
 
-/* A watch borrows the dicts, types and functions that it is given: the caller keeps them alive until
-   watch_free.  A watch holds while nothing it covers has changed.  `valid` is read on the warm path.  3.12+:
-   dict, type and function watchers clear it; on 3.11 watch_check compares version tags. */
+/* A watch borrows the dicts, types and functions that it is given: the caller keeps them alive
+   until watch_free.  A watch holds while nothing it covers has changed.  `valid` is read on the
+   warm path.  3.12+: dict and type watchers clear it; on 3.11 watch_holds compares version tags. */
 typedef struct Watch Watch;
 Watch *watch_new(void); /* NULL with the error set */
 void watch_free(Watch *watch);
