@@ -1,13 +1,17 @@
 /* Memory of large outputs: mappings kept warm between arrays, since the first write to fresh pages
    costs as much as the write itself or more.
 
-   A block is one mapping: a header of 64 bytes, then the data.  Blocks of the size classes (four
+   A block is one mapping: a page with the header, then the data.  Blocks of the size classes (four
    to an octave) are kept on a list per class when freed, newest first; when what is kept would
    pass the limit, the blocks freed longest ago are unmapped.  NumPy reaches all this through a
    data-memory handler that is set in each array, so its own code frees and resizes the data.
 
-       mapping: | Block: size, list links | data ...                         |
-                ^ page boundary           ^ 64 bytes on: what the array sees
+       mapping: | ... Block: size, list links | data ...                         |
+                                              ^ page boundary, of a huge page where that pays
+
+   Fresh pages are asked for in one go: measured on a virtual machine, filling 1 MB took 450 us with
+   a fault for each page and 260 us after MADV_POPULATE_WRITE; 8 MB took 4.1 ms with small pages
+   and 0.25 ms with huge ones, which need data aligned to them.
 
    The lock is taken around fork, so that a child finds the lists whole. */
 #ifndef _GNU_SOURCE
@@ -19,13 +23,15 @@
 #include <sys/mman.h>
 
 typedef struct Block {
-    size_t size; /* of the mapping */
+    size_t size; /* of the data's pages */
     struct Block *newer, *older;
     uint64_t freed_at;
 } Block;
 
-enum { HEADER = 64, PAGE = 4096, CLASSES = 4 * 48, HUGE_PAGES_FROM = 4 << 20 };
-_Static_assert(sizeof(Block) <= HEADER, "the header fits in front of the data");
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20, CLASSES = 4 * 48 };
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14; older ones refuse it, which does no harm */
+#define MADV_POPULATE_WRITE 23
+#endif
 
 static struct {
     pthread_mutex_t lock;
@@ -34,13 +40,13 @@ static struct {
     uint64_t clock;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = (size_t)1 << 30};
 
-/* The class of a mapping of at least `size` bytes, and the size it then has; -1 and whole pages
-   for what is too small to keep. */
+/* The class of at least `size` bytes, and the size it then has; -1 and whole pages for what is too
+   small to keep. */
 static int
 class_of(size_t size, size_t *rounded)
 {
     if (size < POOL_SMALLEST) {
-        *rounded = (size + PAGE - 1) / PAGE * PAGE;
+        *rounded = size > 0 ? (size + PAGE - 1) / PAGE * PAGE : PAGE;
         return -1;
     }
     int octave = 63 - __builtin_clzl(size);
@@ -53,16 +59,49 @@ class_of(size_t size, size_t *rounded)
 static Block *
 block_of(void *data)
 {
-    return (Block *)((char *)data - HEADER);
+    return (Block *)data - 1;
 }
 
-static Block *
-block_map(size_t size)
+static void *
+block_data(Block *block)
 {
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return block + 1;
+}
+
+static void
+block_unmap(Block *block)
+{
+    munmap((char *)block_data(block) - PAGE, PAGE + block->size);
+}
+
+/* Anonymous memory of a page and `size` bytes, of which the latter begin at a multiple of `align`;
+   the data's address, or NULL. */
+static char *
+map_aligned(size_t size, size_t align)
+{
+    size_t spare = align - PAGE;
+    char *memory =
+        mmap(NULL, PAGE + size + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return NULL;
-    if (size >= HUGE_PAGES_FROM) madvise(memory, size, MADV_HUGEPAGE);
-    Block *block = memory;
+    char *data = (char *)(((uintptr_t)memory + PAGE + align - 1) / align * align);
+    size_t before = (size_t)(data - PAGE - memory);
+    if (before > 0) munmap(memory, before);
+    if (before < spare) munmap(data + size, spare - before);
+    return data;
+}
+
+/* A fresh block of `size`, with the pages of its first `bytes` ready as far as they are small. */
+static Block *
+block_map(size_t size, size_t bytes)
+{
+    bool huge = size >= HUGE_PAGE;
+    char *data = map_aligned(size, huge ? HUGE_PAGE : PAGE);
+    if (data == NULL) return NULL;
+    if (huge) madvise(data, size, MADV_HUGEPAGE);
+    size_t small = huge ? size / HUGE_PAGE * HUGE_PAGE : 0;
+    if (small < bytes)
+        madvise(data + small, (bytes - small + PAGE - 1) / PAGE * PAGE, MADV_POPULATE_WRITE);
+    Block *block = block_of(data);
     block->size = size;
     return block;
 }
@@ -112,7 +151,7 @@ unmap_all(Block *block)
 {
     while (block != NULL) {
         Block *next = block->older;
-        munmap(block, block->size);
+        block_unmap(block);
         block = next;
     }
 }
@@ -122,7 +161,7 @@ pool_take(size_t bytes)
 {
     size_t size;
     if (bytes > PTRDIFF_MAX - ((size_t)1 << 32)) return NULL;
-    int class = class_of(bytes + HEADER, &size);
+    int class = class_of(bytes, &size);
     Block *block = NULL;
     if (class >= 0) {
         pthread_mutex_lock(&pool.lock);
@@ -130,12 +169,12 @@ pool_take(size_t bytes)
         if (block != NULL) list_remove(block, class);
         pthread_mutex_unlock(&pool.lock);
     }
-    if (block == NULL) block = block_map(size);
+    if (block == NULL) block = block_map(size, bytes);
     if (block == NULL) { /* what we keep may be what is missing */
         pool_clear();
-        block = block_map(size);
+        block = block_map(size, bytes);
     }
-    return block != NULL ? (char *)block + HEADER : NULL;
+    return block != NULL ? block_data(block) : NULL;
 }
 
 void
@@ -213,12 +252,12 @@ handler_realloc(void *Py_UNUSED(context), void *data, size_t bytes)
     if (bytes > PTRDIFF_MAX - ((size_t)1 << 32)) return NULL;
     Block *block = block_of(data);
     size_t size;
-    class_of(bytes + HEADER, &size);
+    class_of(bytes, &size);
     if (size == block->size) return data;
-    void *memory = mremap(block, block->size, size, MREMAP_MAYMOVE);
+    char *memory = mremap((char *)data - PAGE, PAGE + block->size, PAGE + size, MREMAP_MAYMOVE);
     if (memory == MAP_FAILED) return NULL;
-    ((Block *)memory)->size = size;
-    return (char *)memory + HEADER;
+    block_of(memory + PAGE)->size = size;
+    return memory + PAGE;
 }
 
 static PyDataMem_Handler handler = {
