@@ -10,21 +10,29 @@ static const Pass pipeline[] = {
     {"dce", pass_dce},         /* nothing that nobody uses */
 };
 
+/* Before the first pass, so that a broken graph is blamed on who made it, and after each. */
 static int
-run_one(const Pass *pass, Graph *graph)
+verify(const Graph *graph)
 {
-    if (pass->run(graph) < 0) return -1;
 #ifndef NDEBUG
     return graph_verify(graph);
 #else
+    (void)graph;
     return 0;
 #endif
+}
+
+static int
+run_one(const Pass *pass, Graph *graph)
+{
+    return pass->run(graph) < 0 ? -1 : verify(graph);
 }
 
 int
 run_passes(Graph *graph, void (*dump)(void *context, const char *pass, const Graph *graph),
            void *context)
 {
+    if (verify(graph) < 0) return -1;
     for (int i = 0; i < COUNT_OF(pipeline); i++) {
         if (run_one(&pipeline[i], graph) < 0) return -1;
         if (dump != NULL) dump(context, pipeline[i].name, graph);
