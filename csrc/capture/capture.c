@@ -152,6 +152,7 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
 {
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
     bool broke = answer == ANSWER_NO;
+    if (in->again) return ATTEMPT_AGAIN;
     if (in->branched) {
         if (record_break(in) < 0) return ATTEMPT_ERROR;
         answer = ANSWER_YES;
@@ -189,6 +190,8 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
     }
     Interp in = {.out = capture, .arena = arena, .graph = capture->graph, .request = request};
     in.marks = marks;
+    in.learn = marks;
+    in.learn_arena = marks_arena;
     in.refuse_writes = marks->refuse_writes;
     if (interp_begin(&in) == 0) {
         Value *ignored;

@@ -328,6 +328,28 @@ before(Interp *in, const Instr *instr)
     return ANSWER_YES;
 }
 
+static Answer
+follow_one(Interp *in, Activation *activation)
+{
+    int number = activation->number, depth = activation->depth;
+    const Instr *instr = &activation->decoded->instrs[number];
+    Answer answer = before(in, instr);
+    if (answer == ANSWER_YES) answer = follow(in, instr);
+    if (answer != ANSWER_YES)
+        activation->depth = depth;
+    else if (instr->kind != I_RETURN && activation->number == number)
+        activation->number++;
+    return answer;
+}
+
+Answer
+interp_until(Interp *in, int number)
+{
+    Answer answer = ANSWER_YES;
+    while (answer == ANSWER_YES && in->top->number != number) answer = follow_one(in, in->top);
+    return answer;
+}
+
 Answer
 interp_run(Interp *in, Activation *activation, Value **out)
 {
@@ -340,18 +362,7 @@ interp_run(Interp *in, Activation *activation, Value **out)
     int line = in->line;
     in->top = activation;
     Answer answer = ANSWER_YES;
-    while (activation->result == NULL) {
-        const Instr *instr = &activation->decoded->instrs[activation->number];
-        int depth = activation->depth;
-        if ((answer = before(in, instr)) == ANSWER_YES) answer = follow(in, instr);
-        if (answer != ANSWER_YES) {
-            activation->depth = depth;
-            break;
-        }
-        if (instr->kind != I_RETURN &&
-            in->top->number == (int)(instr - activation->decoded->instrs))
-            activation->number++;
-    }
+    while (answer == ANSWER_YES && activation->result == NULL) answer = follow_one(in, activation);
     *out = activation->result;
     if (activation->caller != NULL) {
         in->inlined--;

@@ -4,6 +4,13 @@
 
 #include "value.h"
 
+/* A local that a loop turns into this type, whatever it starts as. */
+typedef struct {
+    int number, slot;
+    DType dtype;
+    Form form;
+} LoopType;
+
 /* What earlier attempts at the same entry found out; see capture.c. */
 typedef struct Marks {
     VEC(int) no_inline; /* numbers of the bottom's Instrs at which nothing is inlined */
@@ -11,12 +18,15 @@ typedef struct Marks {
     Break stop;
     VEC(Break) inner; /* the break inside the call of no_inline[i] */
     bool refuse_writes;
-    bool no_loops;
+    VEC(int) no_loop; /* FOR_ITERs whose loops are unrolled */
+    VEC(LoopType) loop_types;
 } Marks;
 
 /* ---- interp.c ---- */
 /* Follows `activation` until it returns: its result in *out. */
 Answer interp_run(Interp *in, Activation *activation, Value **out);
+/* Follows the top activation until it is at the Instr `number`. */
+Answer interp_until(Interp *in, int number);
 Activation *activation_new(Interp *in, const Decoded *decoded);
 /* The stack of the top activation. */
 static inline Value **
@@ -56,6 +66,11 @@ Answer cell_store(Interp *in, Value *cell, Value *value);
 Answer follow_jump(Interp *in, const Instr *instr);
 /* Truth as a constant where it is known (*known 0 or 1), else -1 and a BOOL node of FORM_PYTHON. */
 Answer value_truth(Interp *in, Value *value, int *known, Value **node);
+/* A bool that depends on inputs only, guarded (by a range where it compares an int). */
+Answer condition_known(Interp *in, Value *condition, bool *out);
+/* ---- loop.c: elements of arrays while a loop's body is followed ---- */
+Answer loop_element_load(Interp *in, Value *array, Value *key, Value **out);
+Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
 /* ---- scalars.c: operators, Python's own scalars ---- */
 Answer operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);

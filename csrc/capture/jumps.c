@@ -99,7 +99,7 @@ branch(Interp *in, const Instr *instr, Value *condition)
 
 /* A bool that depends on inputs only: where it is a comparison of an int argument with a constant,
    a range guard does; otherwise guards by value. */
-static Answer
+Answer
 condition_known(Interp *in, Value *condition, bool *out)
 {
     PyObject *object;
@@ -176,7 +176,7 @@ for_iter(Interp *in, const Instr *instr)
     Value *iterator = top_value(in, 1), *item;
     if (iterator == NULL) return ANSWER_ERROR;
     if (iterator->kind == V_ITER && iterator->of != NULL && iterator->of->kind == V_RANGE &&
-        iterator->position == 0 && !in->marks->no_loops) {
+        iterator->position == 0) {
         Answer answer = capture_loop(in, iterator);
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }

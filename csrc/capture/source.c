@@ -192,6 +192,26 @@ scalar_value(Interp *in, SourceId source, PyObject *object, DType dtype, Form fo
     return value;
 }
 
+/* symbol + constant, symbol - constant: the symbol's own range, moved. */
+static Answer
+derived_in_range(Interp *in, Value *value, int64_t low, int64_t high)
+{
+    Op op = graph_node(in->graph, value->node)->op;
+    Value *symbol = value->items[0], *moved = value->items[1];
+    if (op == OP_py_add && symbol->kind == V_CONST) {
+        symbol = value->items[1];
+        moved = value->items[0];
+    }
+    if ((op != OP_py_add && op != OP_py_sub) || moved->kind != V_CONST) return ANSWER_NO;
+    int64_t by;
+    Answer answer = value_as_int(in, moved, &by);
+    if (answer != ANSWER_YES) return answer;
+    if (op == OP_py_add) by = -by;
+    if (__builtin_add_overflow(low, by, &low)) low = by > 0 ? INT64_MAX : INT64_MIN;
+    if (__builtin_add_overflow(high, by, &high)) high = by > 0 ? INT64_MAX : INT64_MIN;
+    return value_in_range(in, symbol, low, high);
+}
+
 Answer
 value_in_range(Interp *in, Value *value, int64_t low, int64_t high)
 {
@@ -200,6 +220,7 @@ value_in_range(Interp *in, Value *value, int64_t low, int64_t high)
     int64_t seen = PyLong_AsLongLongAndOverflow(value->object, &overflow);
     if (overflow || seen < low || seen > high) return ANSWER_NO;
     if (value->kind == V_CONST) return ANSWER_YES;
+    if (value->kind == V_NODE && value->nitems == 2) return derived_in_range(in, value, low, high);
     if (value->kind != V_NODE || value->nitems != 0 || value->guard == 0) return ANSWER_NO;
     Guard *guard = &in->out->guards.at[value->guard - 1];
     if (guard->kind != GUARD_INT_RANGE) return ANSWER_NO;

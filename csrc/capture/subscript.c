@@ -115,6 +115,7 @@ by_method(Interp *in, const char *name, int nargs, Value *const *args, Value **o
 Answer
 operate_subscript(Interp *in, Value *object, Value *key, Value **out)
 {
+    if (in->loop != NULL) return loop_element_load(in, object, key, out);
     if (value_is_numpy(in, object)) return emit_subscript(in, object, key, out);
     int position;
     PyObject *name;
@@ -158,6 +159,7 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
 Answer
 operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
 {
+    if (in->loop != NULL) return loop_element_store(in, object, key, value);
     if (value_is_numpy(in, object)) return emit_store_subscript(in, object, key, value);
     int position;
     PyObject *name;

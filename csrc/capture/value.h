@@ -111,6 +111,13 @@ typedef struct {
     Value *value;
 } StoredGlobal;
 
+/* A for loop being kept as a region: the arrays whose elements it writes. */
+typedef struct {
+    int narrays;
+    Value *array[16];
+    NodeId version[16]; /* as the body left it so far */
+} Loop;
+
 struct Interp {
     Capture *out;
     Arena *arena;
@@ -139,6 +146,10 @@ struct Interp {
     int line;
     int steps;                 /* of the bottom activation, so far */
     const struct Marks *marks; /* what earlier attempts found out */
+    struct Marks *learn;       /* the same, to add to */
+    Arena *learn_arena;        /* which outlives this attempt */
+    bool again;                /* something was learnt: start again */
+    Loop *loop;                /* the loop whose body is being followed, or NULL */
     bool refuse_writes;
     bool dirty; /* the instruction being followed has changed values already */
     Value *unbound, *null;
@@ -237,8 +248,9 @@ Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);
 /* array op= value: writes through to the storage. */
 Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out);
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
-/* `callable` is the real object; ANSWER_NO with break_code BREAK_NONE: not ours to handle.  In calls
-   `nargs` counts positional arguments; those by keyword follow them, named by `kwnames` (or NULL). */
+/* `callable` is the real object; ANSWER_NO with break_code BREAK_NONE: not ours to handle.  In
+   calls `nargs` counts positional arguments; those by keyword follow them, named by `kwnames` (or
+   NULL). */
 Answer call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 Answer array_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
