@@ -160,7 +160,7 @@ tell_graph(Job *job)
     Text text = {0};
     if (graph_print(job->capture->graph, &text) < 0) PyErr_Clear();
     tell_text(job, LOG_GRAPH, "graph", &text);
-    if (job->record != NULL && graph_view != NULL)
+    if (job->record != NULL)
         record_object(job->record, "graph_object", graph_view(job->capture->graph));
 }
 
@@ -477,11 +477,6 @@ compile_plan(const CaptureRequest *request, const char *reason, Plan **out, Comp
 {
     Job job = {.request = request, .config = request->config, .reason = reason};
     *note = (CompileNote){0};
-    if (capture == NULL || lower == NULL || codegen_c == NULL || run_passes == NULL ||
-        code_load == NULL) { /* TEMPORARY: while the folders are being built side by side */
-        note->stays = true;
-        return ANSWER_NO;
-    }
     depth++;
     begin_record(&job);
     if (reason != NULL && log_enabled(LOG_RECOMPILES))

@@ -46,7 +46,7 @@ states_free(void *first)
 int
 entry_init(void)
 {
-    return code_extra_init == NULL ? 0 : code_extra_init(states_free);
+    return code_extra_init(states_free);
 }
 
 static bool

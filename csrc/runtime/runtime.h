@@ -6,7 +6,6 @@
 #include "../lower/lower.h"
 #include "../python/python.h"
 #include "kernel_abi.h"
-#include "weak.h"
 
 /* ---- config.c ---- */
 typedef struct Config {

@@ -114,10 +114,6 @@ hook_run_graph(PyObject *self, PyObject *args)
     Plan *plan = NULL;
     if (!PyArg_ParseTuple(args, "sO|pO!", &text, &inputs, &passes, &PyDict_Type, &options))
         return NULL;
-    if (lower == NULL || codegen_c == NULL || run_passes == NULL || code_load == NULL) {
-        PyErr_SetString(PyExc_NotImplementedError, "no lowering yet");
-        return NULL;
-    }
     const Config *config;
     if ((made = options ? Py_NewRef(options) : PyDict_New()) != NULL &&
         (config = config_from_options(made)) != NULL &&
