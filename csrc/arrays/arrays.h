@@ -33,7 +33,8 @@ bool array_is_exact(PyObject *object);
 Answer array_scalar_read(PyObject *object, DType *dtype, void *bytes);
 bool array_scalar_check(PyObject *object); /* any array scalar, supported dtype or not */
 
-/* Fresh array that owns its data; large ones come from the bounded pool (pool.c).  Strides give the
+/* Fresh array that owns its data; large ones come from the bounded pool (pool.c).  Dense strides are
+   taken as they are; others give the
    axis order only (NumPy makes it dense).  NULL with the error set. */
 PyObject *array_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride);
 /* Array over memory it does not own; `base` (may be NULL) is kept alive. */

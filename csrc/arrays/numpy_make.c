@@ -42,6 +42,19 @@ is_c_order(int rank, const int64_t *shape, const int64_t *stride, int64_t item)
     return true;
 }
 
+/* The strides are those of a dense array already: taken as they are, which shows in axes of length
+   1 that NumPy's own functions give a stride by their place in the order. */
+static bool
+fills_memory(int rank, const int64_t *shape, const int64_t *stride, int64_t item, int64_t bytes)
+{
+    int64_t reach = item;
+    for (int i = 0; i < rank; i++) {
+        if (stride[i] <= 0 || shape[i] == 0) return false;
+        reach += (shape[i] - 1) * stride[i];
+    }
+    return reach == bytes;
+}
+
 static PyObject *
 new_from_numpy(DType dtype, int rank, const int64_t *shape, npy_intp *strides, void *data)
 {
@@ -91,7 +104,10 @@ array_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride)
     for (int i = 0; i < rank; i++) overflow |= __builtin_mul_overflow(bytes, shape[i], &bytes);
 
     npy_intp dense[MAX_RANK], *strides = NULL;
-    if (rank > 1 && stride != NULL && !is_c_order(rank, shape, stride, item)) {
+    if (stride != NULL && !overflow && fills_memory(rank, shape, stride, item, bytes)) {
+        for (int i = 0; i < rank; i++) dense[i] = stride[i];
+        strides = dense;
+    } else if (rank > 1 && stride != NULL && !is_c_order(rank, shape, stride, item)) {
         dense_strides(rank, shape, stride, item, dense);
         strides = dense;
     }
