@@ -339,14 +339,13 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
 static Answer
 divide_by_count(Interp *in, NodeId node, int64_t count, NodeId *out)
 {
-    DType dtype = (DType)node_type(in, node).dtype;
+    Type from = node_type(in, node);
     NodeId args[2] = {node};
     TRY_NODE(args[1], node_int(in, count, DT_I64));
     TRY(node_named(in, "divide", 2, args, &node));
-    Type type = node_type(in, node);
-    if (dtype_is_complex((DType)type.dtype) && !dtype_is_complex(dtype))
-        return interp_break(in, BREAK_DTYPE, "a mean of this dtype");
-    return node_cast(in, node, dtype, out);
+    TRY(node_cast(in, node, (DType)from.dtype, out));
+    graph_node(in->graph, *out)->type = from; /* written over the sum: laid out like it */
+    return ANSWER_YES;
 }
 
 /* What sums are taken in: `*half` when the mean of float16 is to be converted back. */
@@ -423,7 +422,11 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(node_named(in, "square", 1, &node, &node));
     TRY(reduce_sum(in, false, node, &r, dtype, &node));
     TRY(divide_by_count(in, node, r.count - ddof, &node));
-    if (rule->data[0] == 's') TRY(node_named(in, "sqrt", 1, &node, &node));
+    if (rule->data[0] == 's') {
+        Type type = node_type(in, node);
+        TRY(node_named(in, "sqrt", 1, &node, &node));
+        graph_node(in->graph, node)->type = type;
+    }
     return finish(in, rule, args, node, out);
 }
 
