@@ -362,15 +362,25 @@ def check(
     codes = [item["code"] for record in records for item in record.get("breaks") or ()]
     for other in also:
         seen = _compare_calls(function, compiled, other, kwargs, 2)
-    name = getattr(function, "__name__", repr(function))
+    name, told = getattr(function, "__name__", repr(function)), "".join(map(_brief, records))
     if captured:
-        assert any(r["kind"] == "plan" for r in records), f"{name}: no plan was made: {records}"
-        assert compiled_calls(compiled) > 0, f"{name}: no plan has run: {records}"
+        assert any(r["kind"] == "plan" for r in records), f"{name}: no plan was made{told}"
+        stats = compiled.stats()
+        assert stats["plan_runs"] > 0, f"{name}: no plan has run: {stats}{told}"
     if whole:
-        assert not codes, f"{name}: graph breaks: {records}"
+        assert not codes, f"{name}: graph breaks{told}"
     if breaks is not None:
-        assert codes == breaks, f"{name}: graph breaks {codes}, wanted {breaks}: {records}"
+        assert codes == breaks, f"{name}: graph breaks {codes}, wanted {breaks}{told}"
     return seen
+
+
+def _brief(record: dict[str, Any]) -> str:
+    """One record, for the message of a failed check."""
+    found = f"\n  {record['kind']} at line {record['line']}, leaves by {record.get('exit')}"
+    found += "".join(f"\n    {key}: {record[key]}" for key in ("why", "recompile") if record.get(key))
+    for item in record.get("breaks") or ():
+        found += f"\n    {item['code']} at line {item['line']}: {item['text']}: {item['detail']}"
+    return found
 
 
 def _compare_calls(function: Any, compiled: Any, args: Any, kwargs: Any, calls: int) -> Seen:

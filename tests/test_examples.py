@@ -26,7 +26,7 @@ def functions():
             yield pytest.param(function, arguments, id=name)
 
 
-@pytest.mark.parametrize("function, arguments", functions())
+@pytest.mark.parametrize("function, arguments", list(functions()))
 def test_example(function, arguments):
     plain = getattr(function, "__wrapped__", function)
     check(plain, *arguments(), whole=True)
