@@ -5,7 +5,7 @@ them and checks that each breaks with its code.  A str stands where there is no 
 """
 
 # ruff: noqa: N802
-import statistics
+import zlib
 
 import numpy as np
 
@@ -44,7 +44,7 @@ def instruction(x):
 
 def call_c(x):
     y = x + 1
-    return y * statistics.fmean([1.0, 2.0])
+    return y, zlib.crc32(b"abc")
 
 
 def call_python(x):
@@ -68,14 +68,14 @@ def branch(x):
     return x - 1
 
 
-def array_type(x):
+def array_type(x, masked):
     y = x + 1
-    return np.ma.masked_array(y) + 1
+    return y + masked
 
 
-def dtype(x):
+def dtype(x, dates):
     y = x + 1
-    return y, np.array(["a", "b"])
+    return y, dates[1:] - dates[:-1]
 
 
 def rank(x):
@@ -154,7 +154,7 @@ def operator(x):
 
 def overlap(x, out):
     out[1:] = x[:-1] * 2
-    return x + 1
+    return out + x
 
 
 def generator(x):
@@ -193,8 +193,8 @@ def _read_only_arguments():
 
 
 def _overlap_arguments():
-    memory = np.arange(4.0)
-    return memory, memory
+    memory = np.arange(6.0)
+    return memory[:4], memory[1:5]
 
 
 # code -> (function, arguments)
@@ -205,8 +205,8 @@ EXAMPLES = {
     "PC0004": (disabled, lambda: (X,)),
     "PC0005": (requested, lambda: (X,)),
     "PC0006": (branch, lambda: (X,)),
-    "PC0007": (array_type, lambda: (X,)),
-    "PC0008": (dtype, lambda: (X,)),
+    "PC0007": (array_type, lambda: (X, np.ma.masked_array(X))),
+    "PC0008": (dtype, lambda: (X, np.arange("2020-01", "2020-04", dtype="M8[M]"))),
     "PC0009": (rank, lambda: (X,)),
     "PC0010": (attribute, lambda: (X,)),
     "PC0011": (store, lambda: (X,)),

@@ -41,13 +41,13 @@ def info() -> int:
 
 
 def cache_list() -> int:
-    """What the disk cache holds: one line per file, then the sum."""
+    """What the disk cache holds: one line per file, then the sum.  Notes about compilers left out."""
     found = _C.cache_info()
     folder = found.get("folder")
     count = total = 0
     if folder and Path(folder).is_dir():
         for path in sorted(Path(folder).rglob("*")):
-            if path.is_file():
+            if path.is_file() and not path.name.startswith("compiler-"):
                 size = path.stat().st_size
                 count, total = count + 1, total + size
                 print(f"{size:>10}  {path.relative_to(folder)}")

@@ -72,7 +72,7 @@ CHANNELS = {
     "graph_breaks": "PC00",
     "recompiles": "x",
     "guards": "x",
-    "bytecode": "LOAD",
+    "bytecode": "return",
     "graph": "tanh",
     "schedule": "k0",
     "output_code": "k0",

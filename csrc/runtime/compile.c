@@ -45,6 +45,17 @@ stage_done(Job *job, const char *stage)
 }
 
 static void
+tell_bytecode(Job *job)
+{
+    if (!log_enabled(LOG_BYTECODE)) return;
+    Text text = {0};
+    if (decoded_print(job->request->decoded, &text) < 0) PyErr_Clear();
+    log_emit(LOG_BYTECODE, "%s from instruction %d\n%s", job->where.data ? job->where.data : "?",
+             job->request->number, text.data ? text.data : "");
+    text_free(&text);
+}
+
+static void
 begin_record(Job *job)
 {
     PyCodeObject *code = job->request->decoded->code;
@@ -53,6 +64,7 @@ begin_record(Job *job)
     const char *file = PyUnicode_AsUTF8(code->co_filename);
     PyErr_Clear();
     text_printf(&job->where, "%s (%s:%d)", name ? name : "?", file ? file : "?", line);
+    tell_bytecode(job);
     clock_gettime(CLOCK_MONOTONIC, &job->began);
     if (!report_wanted()) return;
     job->record = PyDict_New();
