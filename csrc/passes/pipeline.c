@@ -4,8 +4,8 @@
 static const Pass pipeline[] = {
     /* name      function */
     {"fold", pass_fold},       /* operations on constants, by NumPy itself */
-    {"algebra", pass_algebra}, /* identities that keep the bits */
     {"forward", pass_forward}, /* reads of what was just written */
+    {"algebra", pass_algebra}, /* identities that keep the bits */
     {"cse", pass_cse},         /* equal computations once */
     {"dce", pass_dce},         /* nothing that nobody uses */
 };
