@@ -70,6 +70,33 @@ store_outcome(Runner *r, const Exit *leave, PyObject **value)
 
 /* ---- one plan ---- */
 
+static void
+refuse(Entry *entry, uint64_t types, int until)
+{
+    if (entry->nrefusals == MAX_REFUSALS) {
+        memmove(entry->refusals, entry->refusals + 1, sizeof(Refusal) * (size_t)(MAX_REFUSALS - 1));
+        entry->nrefusals--;
+    }
+    entry->refusals[entry->nrefusals++] = (Refusal){.types = types, .until = until};
+}
+
+static uint64_t
+frame_types(const Runner *r)
+{
+    PyObject **slots = frame_slots(r->frame);
+    uint64_t locals = types_of(slots, state_nargs(r->state));
+    int depth = frame_depth(r->frame);
+    return depth == 0 ? locals : locals * 31 + types_of(slots + r->decoded->nlocalsplus, depth);
+}
+
+/* The plan does more harm than good for arguments like these: CPython has them from now on. */
+static void
+drop_plan(Entry *entry, Plan *plan, uint64_t types)
+{
+    entry_drop(entry, plan);
+    refuse(entry, types, -1);
+}
+
 static Turn
 leave_plan(Runner *r, const Exit *leave, PlanOutcome *outcome)
 {
@@ -104,7 +131,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
         break;
     case PLAN_DEOPT:
         r->state->deopts++;
-        if (plan_is_bad(plan)) entry_drop(entry, plan);
+        if (plan_is_bad(plan)) drop_plan(entry, plan, frame_types(r));
         turn = TURN_RESUME;
         break;
     default:
@@ -181,25 +208,6 @@ give_up(Runner *r, Entry *entry, const char *reason)
     Py_DECREF(category);
     text_free(&where);
     return failed;
-}
-
-static void
-refuse(Entry *entry, uint64_t types, int until)
-{
-    if (entry->nrefusals == MAX_REFUSALS) {
-        memmove(entry->refusals, entry->refusals + 1, sizeof(Refusal) * (size_t)(MAX_REFUSALS - 1));
-        entry->nrefusals--;
-    }
-    entry->refusals[entry->nrefusals++] = (Refusal){.types = types, .until = until};
-}
-
-static uint64_t
-frame_types(const Runner *r)
-{
-    PyObject **slots = frame_slots(r->frame);
-    uint64_t locals = types_of(slots, state_nargs(r->state));
-    int depth = frame_depth(r->frame);
-    return depth == 0 ? locals : locals * 31 + types_of(slots + r->decoded->nlocalsplus, depth);
 }
 
 /* No plan holds: captures, unless this was refused before or too often. */
@@ -450,7 +458,8 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
             state->plan_runs++;
         } else if (done == PLAN_DEOPT) {
             state->deopts++;
-            if (plan_is_bad(plan)) entry_drop(entry, plan);
+            if (plan_is_bad(plan))
+                drop_plan(entry, plan, types_of(bound ? slots : args, state_nargs(state)));
             *result = PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
         }
         plan_release(plan);
