@@ -261,6 +261,18 @@ emit_subscript(Interp *in, Value *array, Value *key, Value **out)
 
 /* ---- writing ---- */
 
+/* The value is what the place holds already: `x[i] += y` stores what it has just written. */
+static bool
+is_that_place(Interp *in, NodeId value, NodeId version, const Type *place)
+{
+    const Node *node = graph_node(in->graph, value);
+    if (node->storage != version || node->type.dtype != place->dtype) return false;
+    if (!shapes_equal(&node->type, place)) return false;
+    for (int i = 0; i < place->rank; i++)
+        if (node->type.stride[i] != place->stride[i]) return false;
+    return size_value(in->graph, node->type.offset) == size_value(in->graph, place->offset);
+}
+
 /* The place that `target` shows gets `value`: casts as item assignment does, broadcasts, and makes
    the storage's next version. */
 static Answer
@@ -275,6 +287,7 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     if (node_type(in, in->storages.at[storage].version).dtype != place->dtype)
         return interp_break(in, BREAK_STORE, "a write to one part of complex numbers");
     TRY(write_allowed(in, array));
+    if (is_that_place(in, value, in->storages.at[storage].version, place)) return ANSWER_YES;
     TRY(node_cast(in, value, (DType)place->dtype, &value));
     Type have = node_type(in, value);
     if (have.rank > place->rank) { /* leading axes of length 1 may go */
