@@ -106,6 +106,8 @@ class _Memory:
 def _view(base: Array, dtype: Any, shape: Lengths, strides: Lengths, offset: int) -> Array:
     if 0 in shape:
         return np.ndarray(shape, dtype, np.empty(1, np.uint8), 0, strides)
+    if base.flags.c_contiguous and base.base is None and offset >= 0:
+        return np.ndarray(shape, dtype, base, offset, strides)  # its base is the array itself
     return np.asarray(_Memory(base, np.dtype(dtype), shape, strides, offset))
 
 
