@@ -91,8 +91,14 @@ frame_types(const Runner *r)
 
 /* The plan does more harm than good for arguments like these: CPython has them from now on. */
 static void
-drop_plan(Entry *entry, Plan *plan, uint64_t types)
+drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types)
 {
+    const char *name = PyUnicode_AsUTF8(state->code->co_qualname);
+    if (name == NULL) PyErr_Clear();
+    log_emit(LOG_PERF_HINTS,
+             "%s: a plan was dropped: more than half of its last runs met what only "
+             "CPython reports (floating-point events, overflow, other results than predicted)",
+             name ? name : "?");
     entry_drop(entry, plan);
     refuse(entry, types, -1);
 }
@@ -131,11 +137,14 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
         break;
     case PLAN_DEOPT:
         r->state->deopts++;
-        if (plan_is_bad(plan)) drop_plan(entry, plan, frame_types(r));
+        if (plan_is_bad(plan)) drop_plan(r->state, entry, plan, frame_types(r));
         turn = TURN_RESUME;
         break;
     default:
-        if (outcome.number >= 0) r->number = outcome.number;
+        /* An effect's own line, where the frame's stack is deep enough for its handlers. */
+        if (outcome.number >= 0 &&
+            r->decoded->instrs[outcome.number].depth <= frame_depth(r->frame))
+            r->number = outcome.number;
         turn = TURN_ERROR;
     }
     plan_release(plan);
@@ -459,7 +468,7 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
         } else if (done == PLAN_DEOPT) {
             state->deopts++;
             if (plan_is_bad(plan))
-                drop_plan(entry, plan, types_of(bound ? slots : args, state_nargs(state)));
+                drop_plan(state, entry, plan, types_of(bound ? slots : args, state_nargs(state)));
             *result = PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
         }
         plan_release(plan);
