@@ -162,6 +162,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     } else {
         failed = kernel->call(&args, 0, units);
     }
+    if (failed) run->why = "a kernel";
     return failed ? ANSWER_NO : ANSWER_YES;
 }
 
@@ -172,6 +173,7 @@ run_steps(Run *run)
     unsigned flags = 0;
     for (int i = 0; i < plan->nsteps; i++) {
         const PlanStep *step = &plan->steps[i];
+        run->step = i;
         Answer answer = step->kind == STEP_KERNEL ? run_kernel(run, &step->kernel, &flags)
                                                   : run_extern(run, &step->external);
         if (answer != ANSWER_YES) return answer;
@@ -179,6 +181,7 @@ run_steps(Run *run)
     if (flags == 0) return ANSWER_YES;
     int mask = array_error_mask();
     if (mask < 0) return ANSWER_ERROR;
+    run->why = "a floating-point event that is reported";
     return flags & (unsigned)mask ? ANSWER_NO : ANSWER_YES;
 }
 
@@ -279,13 +282,33 @@ hold_sources(Run *run)
     return ANSWER_YES;
 }
 
+/* For PYCOMPILE_LOGS=perf_hints: a plan that deopts often is slower than none. */
+static void
+log_deopt(const Run *run)
+{
+    if (!log_enabled(LOG_PERF_HINTS)) return;
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
+    const char *what = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+    PyErr_Clear();
+    log_emit(LOG_PERF_HINTS, "deopt at step %d: %s%s%s", run->step,
+             type       ? ((PyTypeObject *)type)->tp_name
+             : run->why ? run->why
+                        : "inputs",
+             what ? ": " : "", what ? what : "");
+    Py_XDECREF(text);
+    PyErr_Restore(type, value, trace);
+}
+
 /* An exception that a plan met before its commit is CPython's to raise again, unless it came from
    outside the program: then it must not be lost. */
 static PlanResult
-deopt_or_error(void)
+deopt_or_error(const Run *run)
 {
-    if (!PyErr_Occurred()) return PLAN_DEOPT;
-    if (!PyErr_ExceptionMatches(PyExc_Exception)) return PLAN_ERROR;
+    bool error = PyErr_Occurred() != NULL;
+    if (error && !PyErr_ExceptionMatches(PyExc_Exception)) return PLAN_ERROR;
+    if (run != NULL) log_deopt(run);
     PyErr_Clear();
     return PLAN_DEOPT;
 }
@@ -310,7 +333,7 @@ run_all(Run *run, int64_t *sizes, PlanOutcome *outcome)
     }
     if (hold_sources(run) != ANSWER_YES || place_buffers(run) != ANSWER_YES ||
         run_steps(run) != ANSWER_YES || run_builds(run) < 0)
-        return deopt_or_error();
+        return deopt_or_error(run);
     if (run->plan->neffects != 0 && run_effects(run, &outcome->number) < 0) return PLAN_ERROR;
     fill_outcome(run, outcome);
     return PLAN_DONE;
@@ -328,7 +351,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     outcome->number = -1;
     bool on_heap = plan->state_bytes > STACK_BYTES;
     char *state = on_heap ? mem_alloc(plan->state_bytes) : alloca(plan->state_bytes + BOX_BYTES);
-    if (state == NULL) return deopt_or_error();
+    if (state == NULL) return deopt_or_error(NULL);
     int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
     char *block = NULL, *arena;
     if (arena_bytes <= STACK_ARENA_BYTES) {
@@ -337,7 +360,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
         arena = aligned(block);
     } else {
         if (on_heap) mem_free(state);
-        return deopt_or_error();
+        return deopt_or_error(NULL);
     }
     plan_acquire(plan);
     Run run = {.plan = plan, .reached = reached, .size = plan->size_values, .arena = arena};

@@ -127,6 +127,8 @@ typedef struct {
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena;
+    const char *why; /* of a deopt, for logs */
+    int step;        /* that was running */
 } Run;
 
 static inline int64_t

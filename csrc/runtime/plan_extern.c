@@ -137,6 +137,7 @@ run_extern(Run *run, const PlanExtern *step)
     for (; made < step->nargs; made++)
         if ((args[made] = extern_arg(run, step->args[made], &step->arg_types[made])) == NULL)
             goto done;
+    run->why = "an extern's result is not what was predicted";
     if ((value = call_library(step, args)) != NULL) answer = extern_results(run, step, value);
 done:
     for (int i = 0; i < made; i++) Py_DECREF(args[i]);
