@@ -37,6 +37,16 @@ transposed(Interp *in, NodeId node, bool last_two, Value **out)
     return push_node(in, node, out);
 }
 
+/* operator.attrgetter(name), borrowed */
+static PyObject *
+attribute_getter(Interp *in, const char *name)
+{
+    PyObject *module = PyImport_ImportModule("operator");
+    PyObject *get = module == NULL ? NULL : PyObject_CallMethod(module, "attrgetter", "s", name);
+    Py_XDECREF(module);
+    return keep(in, get);
+}
+
 /* Real or imaginary part of a complex array: a view of every other number. */
 static Answer
 part_view(Interp *in, NodeId node, bool imaginary, Value **out)
@@ -44,9 +54,10 @@ part_view(Interp *in, NodeId node, bool imaginary, Value **out)
     Type type = node_type(in, node);
     DType real = dtype_real_of((DType)type.dtype);
     if (type.form == FORM_SCALAR) {
+        PyObject *get = attribute_getter(in, imaginary ? "imag" : "real");
+        if (get == NULL) return ANSWER_ERROR;
         type = type_scalar(real, FORM_SCALAR);
-        Op op = imaginary ? OP_imag : OP_real;
-        TRY_NODE(node, graph_add(in->graph, in->region, op, 1, &node, &type, NULL));
+        TRY(node_extern(in, get, 1, &node, &type, &node));
         return push_node(in, node, out);
     }
     type.dtype = (uint8_t)real;

@@ -1,0 +1,86 @@
+"""Operators, ufuncs and reductions over dtypes: bits, dtypes and layouts are NumPy's."""
+
+import numpy as np
+import pytest
+from differential import check
+from numpy_cases import array, function
+
+DTYPES = ["?", "i1", "i4", "i8", "u1", "u8", "f2", "f4", "f8", "F", "D"]
+
+
+# expressions -> the dtypes that NumPy takes them for
+CASES = {
+    ("x + y", "x * y", "x * 2", "2.5 - x if x.dtype.kind != 'b' else x"): DTYPES,
+    ("x - 1 if x.dtype.kind != 'b' else x", "x / y if x.dtype.kind != 'b' else x"): DTYPES,
+    ("x ** 2", "x ** 2.0", "x ** 3", "np.square(x) if x.dtype != bool else x"): DTYPES,
+    ("x // y", "x % y", "-x", "abs(x)"): ["i1", "i4", "i8", "f2", "f4", "f8"],
+    ("~x", "x & y", "x | y", "x ^ y"): ["?", "i1", "i4", "i8", "u1", "u8"],
+    ("x << 1", "x >> 1"): ["i1", "i4", "i8", "u1"],
+    ("x == y", "x != 2", "np.logical_not(x)", "np.logical_and(x, y)"): DTYPES,
+    ("x > y", "x <= 2", "np.maximum(x, y)", "np.minimum(x, 1)"): [t for t in DTYPES if t not in "FD"],
+    ("np.sqrt(x)", "np.exp(x)", "np.sin(x)"): ["i4", "f2", "f4", "f8", "F", "D"],
+    ("np.floor(x)", "np.rint(x)", "np.sign(x)", "np.arctan2(x, y)"): ["i4", "f2", "f4", "f8"],
+    ("np.where(x > y, x, y)", "np.where(x > y, x, 0)", "np.where(x == y, 1.5, x)"): DTYPES,
+    ("np.clip(x, 1, 3)", "x.clip(2)", "np.round(x, 1)"): ["i4", "i8", "f4", "f8"],
+    ("x.sum()", "x.sum(axis=0)", "x.sum(axis=1, keepdims=True)", "x.prod(axis=1)"): DTYPES,
+    ("x.mean(axis=0)", "x.mean(axis=1, keepdims=True)"): DTYPES,
+    ("x.var(axis=1)", "x.std(axis=0, ddof=1)"): DTYPES,
+    ("x.max()", "x.min(axis=0)", "x.any()", "x.all(axis=1)"): DTYPES,
+    ("x.argmax(axis=0)", "x.argmin()", "x.cumsum(axis=0)", "np.cumsum(x)"): DTYPES,
+    ("x.astype(np.float64)", "x.astype('i2')", "x.astype(bool)", "x.astype('F')"): DTYPES[:9],
+    ("x @ y.T", "np.dot(x, y.T)", "np.conjugate(x)"): ["i4", "f4", "f8", "D"],
+    ("np.add(x, y, dtype=np.float64)", "np.ptp(x, axis=1)"): ["i4", "f4", "f8"],
+    ("x += y", "x", "x.sum()"): DTYPES[1:],
+    ("x *= 2", "y -= x", "x", "y"): DTYPES[1:],
+    ("x[1] = y[0]", "x[:, 0] = 3", "x"): DTYPES,
+    ("x[x == y] = 1", "x"): DTYPES,
+    ("z = np.zeros_like(x)", "z[0] = x[1]", "z", "np.ones((2, 2), x.dtype)"): DTYPES,
+}
+
+
+@pytest.mark.parametrize("expressions", CASES, ids=lambda e: e[0])
+def test_expressions_over_dtypes(expressions):
+    for dtype in CASES[expressions]:
+        x, y = array(dtype), array(dtype, seed=1)
+        check(function(*expressions), x, y, whole=True)
+
+
+PAIRS = [("f4", "f8"), ("i4", "f4"), ("u1", "i1"), ("i8", "u8"), ("?", "i4"), ("f4", "D"), ("f2", "f4")]
+
+
+@pytest.mark.parametrize(("first", "second"), PAIRS)
+def test_mixed_dtypes(first, second):
+    case = function("x + y", "x * y", "x == y", "np.where(x == y, x, y)", "np.concatenate([x, y])[:0]")
+    check(case, array(first), array(second), whole=True)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "x + 300",  # out of int8: OverflowError
+        "x ** -1",  # integers to negative powers
+        "x + np.zeros(5)",  # shapes that do not broadcast
+        "x.sum(axis=7)",
+        "x[9]",
+        "x.reshape(5, 5)",
+        "x.astype(complex).astype(float)",  # ComplexWarning
+        "x // 0",
+        "x[0, 0] + x[0, 0] * 100",  # scalar overflow warns
+    ],
+)
+def test_what_numpy_refuses_or_warns_about_is_left_to_it(statement):
+    x = array("i1")
+    check(function("x * 2", statement), x, x, captured=False)
+
+
+def test_signs_and_nans_of_powers():
+    x = np.array([-0.0, 0.0, 2.0, 0.25, 9.0])
+    check(function("x ** 0.5", "x ** 2", "x ** 1", "x ** 0", "np.power(x, 0.5)"), x, x, whole=True)
+
+
+def test_symbolic_python_scalars_stay_weak():
+    case = function("x + y", "x * y", "np.maximum(x, y)")
+    x = array("f4")
+    check(case, x, 1.5, also=((x, -2.25), (x, 7.0)), whole=True)
+    x = array("u1")
+    check(case, x, 3, also=((x, 4), (x, 200)), whole=True)
