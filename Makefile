@@ -92,10 +92,10 @@ define sanitize
 	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer" \
 	    $(PY) setup.py -q build --build-base build/$(1) --build-lib build/$(1)/lib
 	LD_PRELOAD="$$($(CC) -print-file-name=$(2)) $$($(CC) -print-file-name=libstdc++.so.6)" \
-	    ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0:handle_segv=1 \
+	    ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 \
 	    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    CC="$(CC) -fsanitize=$(1)" PYTHONMALLOC=malloc \
-	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x -p no:cacheprovider $(SANITIZED)
+	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x -s -p no:cacheprovider $(SANITIZED)
 endef
 
 asan: $(STAMP)-test
