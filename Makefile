@@ -95,7 +95,7 @@ define sanitize
 	    ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 \
 	    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    CC="$(CC) -fsanitize=$(1)" PYTHONMALLOC=malloc \
-	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x -s -p no:cacheprovider $(SANITIZED)
+	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x -s -p no:cacheprovider -o pythonpath="tests tests/python" $(SANITIZED)
 endef
 
 asan: $(STAMP)-test

@@ -8,7 +8,7 @@ import pytest
 from differential import check
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "examples"), str(ROOT)]
+sys.path += [str(ROOT / "examples"), str(ROOT)]
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
