@@ -146,7 +146,7 @@ NodeId
 node_float(Interp *in, double value, DType dtype)
 {
     char bytes[16] = {0};
-    put_real(value, dtype, bytes);
+    put_real(value, dtype_real_of(dtype), bytes);
     return const_node(in, array_box(dtype, bytes, false), dtype, FORM_SCALAR);
 }
 
