@@ -32,7 +32,11 @@ buffer_kind(const Lowering *lw, NodeId storage)
     default: break;
     }
     if (node->type.form == FORM_SCALAR || node->type.form == FORM_PYTHON) return BUFFER_SCALAR;
-    if (lw->is_output[storage]) return BUFFER_OUTPUT;
+    /* A version of a strided input keeps the input's gaps, which no new array has. */
+    SizeId span = span_bytes(lw->graph, &node->type);
+    int64_t dense = type_elements(lw->graph, &node->type) * (int64_t)dtype_size(node->type.dtype);
+    bool gaps = span != NO_SIZE && size_value(lw->graph, span) > dense;
+    if (lw->is_output[storage] && !gaps) return BUFFER_OUTPUT;
     return node->type.rank == 0 ? BUFFER_SCALAR : BUFFER_TEMP;
 }
 
