@@ -22,7 +22,8 @@ typedef struct Arena Arena;
 Arena *arena_new(void);
 void arena_free(Arena *arena);
 
-/* Zeroed memory, aligned to 16 bytes, that lives as long as the arena; NULL with MemoryError set. */
+/* Zeroed memory, aligned to 16 bytes, that lives as long as the arena; NULL with MemoryError set.
+ */
 void *arena_alloc(Arena *arena, size_t size);
 /* Copies of a block or a string into the arena; NULL with MemoryError set. */
 void *arena_copy(Arena *arena, const void *data, size_t size);
@@ -37,9 +38,8 @@ int arena_grow(Arena *arena, void **data, int *capacity, int length, size_t elem
         int len, cap;                                                                              \
     }
 #define VEC_PUSH(arena, vec, ...)                                                                  \
-    ((vec)->len < (vec)->cap ||                                                                    \
-             arena_grow((arena), (void **)&(vec)->at, &(vec)->cap, (vec)->len,                     \
-                        sizeof(*(vec)->at)) == 0                                                   \
+    ((vec)->len < (vec)->cap || arena_grow((arena), (void **)&(vec)->at, &(vec)->cap, (vec)->len,  \
+                                           sizeof(*(vec)->at)) == 0                                \
          ? ((vec)->at[(vec)->len++] = __VA_ARGS__, 0)                                              \
          : -1)
 

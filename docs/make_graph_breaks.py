@@ -41,21 +41,23 @@ def rows() -> list[tuple[str, str, str, str]]:
     return found
 
 
-def examples() -> dict[str, str | ast.FunctionDef]:
-    """By code: the example's function, or the reason why there is none."""
-    tree = ast.parse((ROOT / "docs" / "break_examples.py").read_text())
+def examples() -> dict[str, tuple[str, bool]]:
+    """By code: the example's source and True, or the reason why there is none and False."""
+    source = (ROOT / "docs" / "break_examples.py").read_text()
+    tree = ast.parse(source)
     functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
     table = next(
         node.value
         for node in tree.body
         if isinstance(node, ast.Assign) and node.targets[0].id == "EXAMPLES"
     )
-    found: dict[str, str | ast.FunctionDef] = {}
+    found = {}
     for key, value in zip(table.keys, table.values):
         if isinstance(value, ast.Constant):
-            found[key.value] = value.value
+            found[key.value] = value.value, False
         else:
-            found[key.value] = functions[value.elts[0].id]
+            function = functions[value.elts[0].id]
+            found[key.value] = ast.get_source_segment(source, function), True
     return found
 
 
@@ -68,11 +70,8 @@ def page() -> str:
         parts.append(f"\n## {code}\n\n{text[0].upper()}{text[1:]}.\n")
         if hint:
             parts.append(f"\nWhat to do: {hint}\n")
-        example = known.get(code, "not yet")
-        if isinstance(example, str):
-            parts.append(f"\nNo example: {example}.\n")
-        else:
-            parts.append(f"\n```python\n{ast.unparse(example)}\n```\n")
+        text, is_code = known.get(code, ("not yet", False))
+        parts.append(f"\n```python\n{text}\n```\n" if is_code else f"\nNo example: {text}.\n")
     return "".join(parts)
 
 

@@ -377,7 +377,9 @@ def check(
 def _brief(record: dict[str, Any]) -> str:
     """One record, for the message of a failed check."""
     found = f"\n  {record['kind']} at line {record['line']}, leaves by {record.get('exit')}"
-    found += "".join(f"\n    {key}: {record[key]}" for key in ("why", "recompile") if record.get(key))
+    found += "".join(
+        f"\n    {key}: {record[key]}" for key in ("why", "recompile") if record.get(key)
+    )
     for item in record.get("breaks") or ():
         found += f"\n    {item['code']} at line {item['line']}: {item['text']}: {item['detail']}"
     return found

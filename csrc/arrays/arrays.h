@@ -33,9 +33,9 @@ bool array_is_exact(PyObject *object);
 Answer array_scalar_read(PyObject *object, DType *dtype, void *bytes);
 bool array_scalar_check(PyObject *object); /* any array scalar, supported dtype or not */
 
-/* Fresh array that owns its data; large ones come from the bounded pool (pool.c).  Dense strides are
-   taken as they are; others give the
-   axis order only (NumPy makes it dense).  NULL with the error set. */
+/* Fresh array that owns its data; large ones come from the bounded pool (pool.c).  Dense strides
+   are taken as they are; others give the axis order only (NumPy makes it dense).  NULL with the
+   error set. */
 PyObject *array_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride);
 /* Array over memory it does not own; `base` (may be NULL) is kept alive. */
 PyObject *array_wrap(DType dtype, int rank, const int64_t *shape, const int64_t *stride, char *data,
@@ -46,7 +46,8 @@ PyObject *array_view(PyObject *base, DType dtype, int rank, const int64_t *shape
 char *array_data(PyObject *array);
 /* A boxed scalar: array scalar (python false) or bool, int, float, complex (python true). */
 PyObject *array_box(DType dtype, const void *bytes, bool python);
-/* dst[...] = src for arrays of equal shape and dtype, overlap allowed (to a temporary if needed). */
+/* dst[...] = src for arrays of equal shape and dtype, overlap allowed (to a temporary if needed).
+ */
 int array_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
                        const int64_t *src_stride, int rank, const int64_t *shape, DType dtype);
 
@@ -69,9 +70,9 @@ typedef int (*StridedLoop)(void *context, char *const *data, const int64_t *dime
 typedef struct {
     StridedLoop call;
     void *context, *auxdata;
-    bool needs_api;     /* must hold the GIL: then the op is run as an extern */
+    bool needs_api;      /* must hold the GIL: then the op is run as an extern */
     bool no_float_error; /* loop's flags need not be checked */
-    PyObject *owner;    /* keeps it all alive: a new reference */
+    PyObject *owner;     /* keeps it all alive: a new reference */
 } UfuncLoop;
 /* `dtypes` are nin + nout of them.  ANSWER_NO: no such loop, or it cannot be had this way. */
 Answer ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, UfuncLoop *out);

@@ -374,7 +374,8 @@ program_of_call(Job *job, PyObject *callable)
             if (g->outputs.at[k] == g->outputs.at[i]) same = k;
         Buffer buffer = {.kind = BUFFER_EXTERN, .type = type, .bytes = NO_SIZE};
         call->results[call->nresults++] = p->buffers.len;
-        Located at = {.node = g->outputs.at[i], .place = {g->inputs.len + same, NO_SIZE}, .type = type};
+        Located at = {
+            .node = g->outputs.at[i], .place = {g->inputs.len + same, NO_SIZE}, .type = type};
         if (VEC_PUSH(c->arena, &p->buffers, buffer) < 0 || VEC_PUSH(c->arena, &p->located, at) < 0)
             return NULL;
     }

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 typedef struct {
-    int (*call)(void *context, char *const *data, const int64_t *dimensions,
-                const int64_t *strides, void *auxdata);
+    int (*call)(void *context, char *const *data, const int64_t *dimensions, const int64_t *strides,
+                void *auxdata);
     void *context, *auxdata;
 } KernelLoop;
 

@@ -127,7 +127,8 @@ hook_run_graph(PyObject *self, PyObject *args)
     return result;
 }
 
-/* test_fail_after(n) -> what was left before: after n chances to fail, all of them fail; -1: none. */
+/* test_fail_after(n) -> what was left before: after n chances to fail, all of them fail; -1: none.
+ */
 static PyObject *
 hook_fail_after(PyObject *self, PyObject *argument)
 {

@@ -82,9 +82,15 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     x, y = xi
     if indexing == "xy":
         shape = (y.size, x.size)
-        return (np.broadcast_to(x.reshape(1, -1), shape).copy(), np.broadcast_to(y.reshape(-1, 1), shape).copy())
+        return (
+            np.broadcast_to(x.reshape(1, -1), shape).copy(),
+            np.broadcast_to(y.reshape(-1, 1), shape).copy(),
+        )
     shape = (x.size, y.size)
-    return (np.broadcast_to(x.reshape(-1, 1), shape).copy(), np.broadcast_to(y.reshape(1, -1), shape).copy())
+    return (
+        np.broadcast_to(x.reshape(-1, 1), shape).copy(),
+        np.broadcast_to(y.reshape(1, -1), shape).copy(),
+    )
 
 
 def split(ary, indices_or_sections, axis=0):
@@ -101,7 +107,9 @@ def split(ary, indices_or_sections, axis=0):
         bounds = [0, *indices_or_sections, length]
     parts = []
     for i in range(len(bounds) - 1):
-        index = tuple([slice(bounds[i], bounds[i + 1]) if k == axis else slice(None) for k in range(ary.ndim)])
+        index = tuple(
+            [slice(bounds[i], bounds[i + 1]) if k == axis else slice(None) for k in range(ary.ndim)]
+        )
         parts.append(ary[index])
     return parts
 

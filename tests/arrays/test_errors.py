@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+
 from pycompile import _C
 
 DIVIDE, OVERFLOW, UNDERFLOW, INVALID = 1, 2, 4, 8

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from pycompile import _C
 
 F4, F8, I4, I8, U1, B = (np.dtype(c) for c in ("f4", "f8", "i4", "i8", "u1", "?"))

@@ -8,6 +8,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from numpy._core.multiarray import get_handler_name
+
 from pycompile import _C
 
 MIB = 1 << 20

@@ -19,21 +19,42 @@ READS = [
     ("x.sum(axis=0)", "x.sum(axis=1)", "x.mean(axis=2)"),
     ("x.sum(axis=(0, 2))", "x.mean(axis=(0, 1), keepdims=True)"),
     ("x.max(axis=1)", "x.argmax(axis=1)", "x.cumsum(axis=1)"),
-    ("x.copy()", "x.copy(order='F')", "np.copy(x)", "x.astype(np.float32)", "x.astype('f4', order='C')"),
+    (
+        "x.copy()",
+        "x.copy(order='F')",
+        "np.copy(x)",
+        "x.astype(np.float32)",
+        "x.astype('f4', order='C')",
+    ),
     ("np.zeros_like(x)", "np.ones_like(x, dtype=int)", "np.full_like(x, 3)"),
     ("x.T", "x.mT", "x.swapaxes(0, 2)", "np.moveaxis(x, 0, -1)", "x.transpose(1, 0, 2)"),
     ("x.reshape(6, 4)", "x.reshape(2, -1)", "x.reshape(-1)", "x.reshape((4, 6), order='F')"),
     ("x.ravel()", "x.ravel(order='F')", "x.flatten()", "x.flatten('F')"),
-    ("np.expand_dims(x, (0, -1))", "x[:, None]", "x[..., None]", "x[None, :, ::2]", "np.squeeze(x[:1])"),
+    (
+        "np.expand_dims(x, (0, -1))",
+        "x[:, None]",
+        "x[..., None]",
+        "x[None, :, ::2]",
+        "np.squeeze(x[:1])",
+    ),
     ("x[1, :, ::-1]", "x[0, 1:]", "x[..., 1]", "x[-1, -1]", "x[:, 5:]", "x[::-1, ::-1, ::-1]"),
     ("x[0, 1, 2]", "x[0][1][2] + 1", "x[0, 0, 0].item()", "x[1, 2, 3] * x[0, 0, 0]"),
     ("x[np.array([1, 0, 1])]", "x[:, np.array([1, 0])]", "x[np.array([0, 1]), np.array([2, 0])]"),
-    ("x[1, np.array([0, 2])]", "np.take(x, [0, 2], axis=1)", "x[np.array([0, 1]), :, np.array([2, 0])]"),
+    (
+        "x[1, np.array([0, 2])]",
+        "np.take(x, [0, 2], axis=1)",
+        "x[np.array([0, 1]), :, np.array([2, 0])]",
+    ),
     ("np.flip(x, 1)", "np.flip(x, (0, 2))", "np.broadcast_to(x, (2, 2, 3, 4)) * 1"),
     ("x @ np.swapaxes(y, 1, 2)", "x[0] @ y[0].T", "x[0] @ y[0, 0]", "x[0, 0] @ y[0, 0]"),
     ("np.dot(x[0], y[0].T)", "np.einsum('ijk,ijk->i', x, y)", "np.outer(x[0, 0], y[1, 1])"),
     ("np.diff(x, axis=1)", "np.sort(x, axis=1)", "np.argsort(x, axis=0)", "np.median(x, axis=1)"),
-    ("np.asarray(x)", "np.ascontiguousarray(x)", "np.asarray(x, dtype='f4')", "np.array(x, order='F')"),
+    (
+        "np.asarray(x)",
+        "np.ascontiguousarray(x)",
+        "np.asarray(x, dtype='f4')",
+        "np.array(x, order='F')",
+    ),
     ("x + y[0]", "x + y[:, :1]", "x[0, 0] + y", "np.clip(x, y - 1, y + 1)"),
     ("x.shape", "x.strides", "x.nbytes + x.itemsize", "np.ndim(x)", "x.dtype", "x.real"),
     ("np.repeat(x, 2, axis=0)", "np.tile(x, (1, 2, 1))", "np.triu(x[0])", "np.fft.fft(x, axis=1)"),
@@ -98,6 +119,16 @@ def test_read_only_arrays_are_left_to_numpy():
 
 def test_joins_and_rolls():
     x, y = array("f8"), array("f8", seed=1)
-    check(function("np.concatenate([x, y])", "np.concatenate((x, y), axis=1)", "x * 2"), x, y, whole=True)
-    check(function("np.stack([x, y])", "np.stack([x, y], axis=-1)", "np.vstack([x[0], y[0]])"), x, y, whole=True)
+    check(
+        function("np.concatenate([x, y])", "np.concatenate((x, y), axis=1)", "x * 2"),
+        x,
+        y,
+        whole=True,
+    )
+    check(
+        function("np.stack([x, y])", "np.stack([x, y], axis=-1)", "np.vstack([x[0], y[0]])"),
+        x,
+        y,
+        whole=True,
+    )
     check(function("np.hstack([x, y])", "np.roll(x, 1)", "np.roll(x, 2, axis=1)"), x, y, whole=True)

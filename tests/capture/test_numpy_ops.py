@@ -17,7 +17,9 @@ CASES = {
     ("~x", "x & y", "x | y", "x ^ y"): ["?", "i1", "i4", "i8", "u1", "u8"],
     ("x << 1", "x >> 1"): ["i1", "i4", "i8", "u1"],
     ("x == y", "x != 2", "np.logical_not(x)", "np.logical_and(x, y)"): DTYPES,
-    ("x > y", "x <= 2", "np.maximum(x, y)", "np.minimum(x, 1)"): [t for t in DTYPES if t not in "FD"],
+    ("x > y", "x <= 2", "np.maximum(x, y)", "np.minimum(x, 1)"): [
+        t for t in DTYPES if t not in "FD"
+    ],
     ("np.sqrt(x)", "np.exp(x)", "np.sin(x)"): ["i4", "f2", "f4", "f8", "F", "D"],
     ("np.floor(x)", "np.rint(x)", "np.sign(x)", "np.arctan2(x, y)"): ["i4", "f2", "f4", "f8"],
     ("np.where(x > y, x, y)", "np.where(x > y, x, 0)", "np.where(x == y, 1.5, x)"): DTYPES,
@@ -45,7 +47,15 @@ def test_expressions_over_dtypes(expressions):
         check(function(*expressions), x, y, whole=True)
 
 
-PAIRS = [("f4", "f8"), ("i4", "f4"), ("u1", "i1"), ("i8", "u4"), ("?", "i4"), ("f4", "D"), ("f2", "f4")]
+PAIRS = [
+    ("f4", "f8"),
+    ("i4", "f4"),
+    ("u1", "i1"),
+    ("i8", "u4"),
+    ("?", "i4"),
+    ("f4", "D"),
+    ("f2", "f4"),
+]
 
 
 @pytest.mark.parametrize(("first", "second"), PAIRS)

@@ -21,8 +21,30 @@ NAMES = {
         ("c16", "c128"),
     ]
 }
-UNARY = ["negative", "absolute", "square", "sqrt", "floor", "rint", "sign", "reciprocal", "isnan", "signbit"]
-BINARY = ["add", "subtract", "multiply", "divide", "maximum", "minimum", "less", "equal", "greater_equal", "copysign"]
+UNARY = [
+    "negative",
+    "absolute",
+    "square",
+    "sqrt",
+    "floor",
+    "rint",
+    "sign",
+    "reciprocal",
+    "isnan",
+    "signbit",
+]
+BINARY = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "maximum",
+    "minimum",
+    "less",
+    "equal",
+    "greater_equal",
+    "copysign",
+]
 INTEGER_UNARY = ["negative", "absolute", "square", "sign", "invert"]
 INTEGER_BINARY = "add subtract multiply maximum minimum less not_equal bitwise_and bitwise_xor left_shift right_shift".split()
 INTEGER_BINARY += ["floor_divide", "remainder"]
@@ -97,7 +119,9 @@ class Builder:
 
     def step(self):
         rng = self.rng
-        kind = rng.choice(["unary", "binary", "binary", "where", "cast", "reduce", "view", "ufunc", "copy"])
+        kind = rng.choice(
+            ["unary", "binary", "binary", "where", "cast", "reduce", "view", "ufunc", "copy"]
+        )
         getattr(self, "do_" + kind)()
 
     def do_unary(self):
@@ -142,7 +166,17 @@ class Builder:
 
     def do_cast(self):
         a = self.pick()
-        dtypes = [np.float32, np.float64, np.int32, np.int64, np.uint8, np.bool_, np.int16, np.uint32, np.uint64]
+        dtypes = [
+            np.float32,
+            np.float64,
+            np.int32,
+            np.int64,
+            np.uint8,
+            np.bool_,
+            np.int16,
+            np.uint32,
+            np.uint64,
+        ]
         self.cast(a, np.dtype(dtypes[int(self.rng.integers(len(dtypes)))]))
 
     def do_reduce(self):
@@ -170,7 +204,9 @@ class Builder:
         axis = int(self.rng.integers(x.ndim))
         if what == "slice" and x.shape[axis] > 2:
             index = [slice(None)] * x.ndim
-            index[axis] = [slice(1, None), slice(None, -1), slice(None, None, 2)][int(self.rng.integers(3))]
+            index[axis] = [slice(1, None), slice(None, -1), slice(None, None, 2)][
+                int(self.rng.integers(3))
+            ]
             y = x[tuple(index)]
         elif what == "transpose":
             y = x.T
@@ -225,7 +261,7 @@ def make_input(rng, shape):
         x = rng.standard_normal(shape).astype(dtype) * 3
         if rng.random() < 0.3:
             x[rng.random(shape) < 0.05] = rng_choice(rng, SPECIAL)
-    elif dtype == bool:
+    elif dtype == np.dtype(bool):
         x = rng.random(shape) < 0.7
     else:
         x = rng.integers(-4, 100, shape).astype(dtype)

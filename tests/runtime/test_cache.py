@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pycompile import _C
 
 numbers = itertools.count(1000)

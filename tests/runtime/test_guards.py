@@ -55,7 +55,15 @@ def test_type():
 
 @pytest.mark.parametrize(
     "value, other",
-    [(3, 4), (3, 3.0), (1, True), (0.0, -0.0), ("a", "b"), (10**30, 10**30 + 1), ((1, "a"), (1, "b"))],
+    [
+        (3, 4),
+        (3, 3.0),
+        (1, True),
+        (0.0, -0.0),
+        ("a", "b"),
+        (10**30, 10**30 + 1),
+        ((1, "a"), (1, "b")),
+    ],
 )
 def test_value(value, other):
     check = one("VALUE", value)

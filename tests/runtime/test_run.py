@@ -11,9 +11,9 @@ import weakref
 
 import numpy as np
 import pytest
+from differential import check
 
 import pycompile
-from differential import check
 from pycompile import _C
 
 
@@ -43,7 +43,12 @@ def test_arguments_by_keyword_and_default():
         assert (named(x) == x * 2 + 1).all()
         assert (named(x, y=3.0) == x * 3 + 1).all()
         assert (named(y=3.0, x=x, z=2.0) == x * 3 + 2).all()
-        for bad in (lambda: named(), lambda: named(x, 1, 2), lambda: named(x, w=1), lambda: named(x, x=x)):
+        for bad in (
+            lambda: named(),
+            lambda: named(x, 1, 2),
+            lambda: named(x, w=1),
+            lambda: named(x, x=x),
+        ):
             with pytest.raises(TypeError):
                 bad()
     assert not _C._hook_is_armed()

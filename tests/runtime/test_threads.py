@@ -7,6 +7,7 @@ import threading
 
 import numpy as np
 import pytest
+
 from pycompile import _C
 
 
