@@ -79,7 +79,7 @@ WRITES = [
     ("z = x.reshape(-1)", "z[0] = 9", "z"),
     ("z = x.copy()", "z[0] = 1", "z", "x"),
     ("z = np.add(x, y, out=x)", "z is x"),
-    ("z = np.exp(x, out=y)", "z * 2"),
+    ("z = np.sqrt(x, out=y)", "z * 2"),
     ("z = x.fill(2)", "x"),
     ("z = x.sort(axis=0)", "x"),
     ("x[0, 0, 0] = y[1, 1, 1]", "x"),
