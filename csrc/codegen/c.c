@@ -611,10 +611,10 @@ emit_arguments(Emit *e)
             emit_line(e, "char *const t0 = args->scratch;");
         else if (k->block)
             emit_line(e, "char *const t%d = t%d + %d;", t, t - 1,
-                      (k->block * bytes + 63) / 64 * 64);
+                      (k->block * bytes + 63) / 64 * 64 + SLOT_GAP);
         else
-            emit_line(e, "char *const t%d = t%d + (n%d * %d + 63) / 64 * 64;", t, t - 1,
-                      k->row_scratch, bytes);
+            emit_line(e, "char *const t%d = t%d + (n%d * %d + 63) / 64 * 64 + %d;", t, t - 1,
+                      k->row_scratch, bytes, SLOT_GAP);
     }
 }
 

@@ -668,6 +668,19 @@ last_wanted(const Kernel *k, int32_t at)
     return last;
 }
 
+/* A call may write where it reads its argument, as ufuncs may with `out`. */
+static bool
+takes_over(const Kernel *k, const Instr *call, int slot)
+{
+    for (int a = 0; call->kind == INSTR_CALL && a < call->nargs; a++) {
+        const Instr *arg = &k->instrs.at[call->args[a]];
+        if (arg->home == HOME_SCRATCH && arg->slot == slot && arg->level == LEVEL_ELEMENT &&
+            dtype_size(arg->dtype) == dtype_size(call->dtype))
+            return true;
+    }
+    return false;
+}
+
 static void
 assign_homes(Nest *n)
 {
@@ -691,7 +704,9 @@ assign_homes(Nest *n)
         }
         if (v->home != HOME_NONE) continue;
         int slot = 0, bytes = (int)dtype_size(v->dtype);
-        while (slot < k->nslots && free_after[slot] >= v->stage) slot++;
+        while (slot < k->nslots && free_after[slot] >= v->stage &&
+               !(free_after[slot] == v->stage && takes_over(k, v, slot)))
+            slot++;
         if (slot == 64) {
             n->lw->why = "a kernel of too many scratch rows";
             return;
@@ -736,7 +751,8 @@ scratch_bytes(const Nest *n)
 {
     const Kernel *k = n->kernel;
     int64_t length = k->block ? k->block : value_at(n, n->size[n->nloops - 1]), total = 0;
-    for (int i = 0; i < k->nslots; i++) total += (length * k->slot_bytes[i] + 63) / 64 * 64;
+    for (int i = 0; i < k->nslots; i++)
+        total += (length * k->slot_bytes[i] + 63) / 64 * 64 + SLOT_GAP;
     return total;
 }
 
