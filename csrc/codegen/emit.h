@@ -43,6 +43,9 @@ void scalar_value(Emit *e, int32_t at);
 void memory_pointer(Emit *e, int32_t at, Text *pointer, Text *stride);
 bool is_row_value(const Emit *e, int32_t at);
 
+/* python_ops.c: declares "s3" for an operation of Python's scalars */
+void python_value(Emit *e, int32_t at);
+
 /* region.c */
 void emit_region(Emit *e);
 

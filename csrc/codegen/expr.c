@@ -458,6 +458,10 @@ scalar_value(Emit *e, int32_t at)
     const Instr *v = instr_at(e, at);
     Text line = {0};
     int lanes = e->lanes;
+    if (is_python(v)) {
+        python_value(e, at);
+        return;
+    }
     e->lanes = 1;
     if (v->kind == INSTR_STORE) {
         text_put(&line, "*(");

@@ -27,6 +27,10 @@ typedef enum {
     INSTR_CALL,   /* block call of `loop`; at level ONCE and ROW a call for one element */
     INSTR_REDUCE, /* op over the row of args[0]; its value is known after its stage */
     INSTR_STORE,  /* args[0] to operand */
+    /* within KERNEL_REGION */
+    INSTR_PARAM,         /* the loop's variable, or a carried value */
+    INSTR_ELEMENT_LOAD,  /* args[0] index into operand; out of bounds: deopt */
+    INSTR_ELEMENT_STORE, /* args[0] index, args[1] value */
 } InstrKind;
 
 typedef enum {
@@ -74,7 +78,18 @@ typedef struct {
 
 typedef enum { KERNEL_FLAT, KERNEL_ROWS, KERNEL_COLUMNS, KERNEL_TREE, KERNEL_REGION } KernelKind;
 
-struct RegionLoop;
+/* KERNEL_REGION: instructions before `begin` are done first, those up to `end` in each iteration,
+   in order, those behind it last.  Arrays that are written are copied into their result before. */
+typedef struct {
+    int32_t start, stop, step; /* instructions */
+    int32_t variable;          /* INSTR_PARAM */
+    int32_t begin, end;
+    int32_t ncarried;
+    int32_t *param, *first, *next; /* carried scalars: instructions; -1: an array, or not wanted */
+    int32_t narrays;
+    int32_t *from, *to; /* arrays that are copied: operands */
+    int32_t *length;    /* per operand: index into KernelArgs.size of the array's length, or -1 */
+} RegionLoop;
 
 struct Kernel {
     KernelKind kind;
@@ -88,7 +103,7 @@ struct Kernel {
     int32_t block;          /* elements per pass through the stages; 0: the row as a whole */
     int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
     int32_t depth;       /* KERNEL_TREE: 1 << depth units */
-    struct RegionLoop *region;
+    RegionLoop *region;
 };
 
 #endif

@@ -252,7 +252,7 @@ lower(Graph *graph, const struct Config *config, Answer *answer, const char **wh
     if (lw.program == NULL || lowering_init(&lw) < 0) return NULL;
     find_live(&lw);
     mark_outputs(&lw);
-    if (prepare_writes(&lw) < 0) return NULL;
+    if (region_prepare(&lw) < 0 || prepare_writes(&lw) < 0) return NULL;
     mark_outputs(&lw);
     if (lw.why == NULL && (schedule(&lw) < 0 || (lw.why == NULL && build_groups(&lw) < 0)))
         if (lw.why == NULL) return NULL;

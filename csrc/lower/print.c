@@ -66,9 +66,16 @@ static void
 put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, Text *out)
 {
     static const char *const kinds[] = {
-        [INSTR_LOAD] = "load",    [INSTR_CONST] = "const", [INSTR_INDEX] = "index",
-        [INSTR_OP] = "",          [INSTR_CALL] = "call ",  [INSTR_REDUCE] = "reduce ",
+        [INSTR_LOAD] = "load",
+        [INSTR_CONST] = "const",
+        [INSTR_INDEX] = "index",
+        [INSTR_OP] = "",
+        [INSTR_CALL] = "call ",
+        [INSTR_REDUCE] = "reduce ",
         [INSTR_STORE] = "store ",
+        [INSTR_PARAM] = "param",
+        [INSTR_ELEMENT_LOAD] = "element",
+        [INSTR_ELEMENT_STORE] = "store element",
     };
     static const char *const levels[] = {"once", "row", "element"};
     const Instr *v = &k->instrs.at[at];
@@ -78,6 +85,10 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
         text_put(out, op_info(v->op)->name);
     for (int a = 0; a < v->nargs; a++) text_printf(out, "%sv%d", a ? ", " : " ", v->args[a]);
     if (v->kind == INSTR_CONST) text_printf(out, " 0x%llx", (unsigned long long)v->bits[0]);
+    if (v->kind == INSTR_ELEMENT_LOAD || v->kind == INSTR_ELEMENT_STORE) {
+        text_put(out, " of ");
+        put_operand(g, step, k, v->operand, out);
+    }
     if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE) {
         text_put(out, v->kind == INSTR_LOAD ? " " : " to ");
         put_operand(g, step, k, v->operand, out);

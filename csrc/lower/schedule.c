@@ -508,6 +508,7 @@ need_extern_arguments(Lowering *lw)
     for (NodeId id = 0; id < g->nodes.len; id++) {
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || !is_external(lw, id)) continue;
+        if (op_info(node->op)->kind == KIND_REGION) continue; /* takes them as kernels do */
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;
             lw->needed[storage] = true;
@@ -530,6 +531,18 @@ need_from(Lowering *lw, int number, NodeId value)
     if (lw->group_of[storage] != number) lw->needed[storage] = true;
 }
 
+/* What a region's node takes from outside the region. */
+static void
+need_outer(Lowering *lw, RegionId region, NodeId value)
+{
+    const Region *body = &lw->graph->regions.at[region];
+    for (int i = 0; i < body->params.len; i++)
+        if (body->params.at[i] == value) return;
+    for (int i = 0; i < body->nodes.len; i++)
+        if (body->nodes.at[i] == value) return;
+    need_from(lw, -1, value);
+}
+
 static void
 find_needed(Lowering *lw)
 {
@@ -538,6 +551,13 @@ find_needed(Lowering *lw)
         for (int i = 0; i < g->nodes.len; i++) {
             const Node *node = graph_node(lw->graph, g->nodes.at[i]);
             for (int k = 0; k < node->nargs; k++) need_from(lw, number, node->args[k]);
+            if (op_info(node->op)->kind != KIND_REGION) continue;
+            const Region *body = &lw->graph->regions.at[node->region[0]];
+            for (int b = 0; b < body->nodes.len; b++) {
+                const Node *inner = graph_node(lw->graph, body->nodes.at[b]);
+                for (int k = 0; k < inner->nargs; k++)
+                    need_outer(lw, node->region[0], inner->args[k]);
+            }
         }
     }
 }

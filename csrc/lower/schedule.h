@@ -78,6 +78,10 @@ int step_external(Lowering *lw, Group *g);
 BufferId buffer_for(Lowering *lw, NodeId storage);
 int place_for(Lowering *lw, NodeId value, Place *out);
 
+/* region.c: a loop of the program as a kernel of its own */
+int region_build(Lowering *lw, Group *g);
+int region_prepare(Lowering *lw);
+
 /* memory.c: arena offsets from lifetimes */
 int memory_plan(Lowering *lw);
 

@@ -27,8 +27,12 @@ buffer_kind(const Lowering *lw, NodeId storage)
     switch (op_info(node->op)->kind) {
     case KIND_INPUT: return BUFFER_INPUT;
     case KIND_CONST: return BUFFER_CONST;
-    case KIND_EXTERN:
-    case KIND_RESULT: return BUFFER_EXTERN;
+    case KIND_EXTERN: return BUFFER_EXTERN;
+    case KIND_RESULT:
+        if (op_info(graph_node(lw->graph, node->args[0])->op)->kind != KIND_REGION)
+            return BUFFER_EXTERN;
+        /* its size may not be known while compiling: no place in the arena */
+        return node->type.form == FORM_ARRAY ? BUFFER_OUTPUT : BUFFER_SCALAR;
     default: break;
     }
     if (node->type.form == FORM_SCALAR || node->type.form == FORM_PYTHON) return BUFFER_SCALAR;
@@ -277,6 +281,7 @@ step_external(Lowering *lw, Group *group)
 {
     NodeId id = group->nodes.at[0];
     const Node *node = graph_node(lw->graph, id);
+    if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, group);
     Call c = {.lw = lw};
     int failed;
     switch (op_info(node->op)->kind) {

@@ -1,0 +1,134 @@
+/* Python's own scalar arithmetic.  Each helper does what CPython does and leaves its result behind
+   a pointer, or returns 1 where CPython would raise or leave int64 and float: that is a deopt.
+   Origins: CPython Objects/floatobject.c (float_floor_div, float_rem, float_pow), longobject.c. */
+#include "emit.h"
+
+typedef struct {
+    const char *name;
+    DType in; /* the arguments are converted to this */
+    const char *text;
+} PythonHelper;
+
+#define INT2(name, body)                                                                           \
+    {#name, DT_I64, "INLINE int " #name "_i64(i64 a, i64 b, i64 *r) { " body " }\n"}
+#define INT1(name, body) {#name, DT_I64, "INLINE int " #name "_i64(i64 a, i64 *r) { " body " }\n"}
+#define FLOAT2(name, body)                                                                         \
+    {#name, DT_F64, "INLINE int " #name "_f64(f64 a, f64 b, f64 *r) { " body " }\n"}
+#define FLOAT1(name, body) {#name, DT_F64, "INLINE int " #name "_f64(f64 a, f64 *r) { " body " }\n"}
+#define COMPARE(name, int_body, float_body)                                                        \
+    {#name, DT_I64,                                                                                \
+     "INLINE int " #name "_i64(i64 a, i64 b, bool *r) { *r = " int_body "; return 0; }\n"},        \
+        {#name, DT_F64,                                                                            \
+         "INLINE int " #name "_f64(f64 a, f64 b, bool *r) { *r = " float_body "; return 0; }\n"}
+
+static const PythonHelper helpers[] = {
+    INT2(py_add, "return __builtin_add_overflow(a, b, r);"),
+    FLOAT2(py_add, "*r = a + b; return 0;"),
+    INT2(py_sub, "return __builtin_sub_overflow(a, b, r);"),
+    FLOAT2(py_sub, "*r = a - b; return 0;"),
+    INT2(py_mul, "return __builtin_mul_overflow(a, b, r);"),
+    FLOAT2(py_mul, "*r = a * b; return 0;"),
+    /* exact while both are exact doubles */
+    {"py_div", DT_I64,
+     "INLINE int py_div_i64(i64 a, i64 b, f64 *r) { const i64 top = (i64)1 << 53; "
+     "if (b == 0 || a > top || a < -top || b > top || b < -top) return 1; "
+     "*r = (f64)a / (f64)b; return 0; }\n"},
+    FLOAT2(py_div, "if (b == 0) return 1; *r = a / b; return 0;"),
+    INT2(py_floordiv, "if (b == 0 || (b == -1 && __builtin_sub_overflow(0, a, r))) return 1; "
+                      "*r = a / b - (a % b != 0 && (a < 0) != (b < 0)); return 0;"),
+    FLOAT2(py_floordiv,
+           "if (b == 0) return 1; f64 mod = __builtin_fmod(a, b), div = (a - mod) / b; "
+           "if (mod != 0) { if ((b < 0) != (mod < 0)) div -= 1; } "
+           "if (div != 0) { *r = __builtin_floor(div); if (div - *r > 0.5) *r += 1; } "
+           "else *r = __builtin_copysign(0, a / b); return 0;"),
+    INT2(py_mod, "if (b == 0) return 1; if (b == -1) { *r = 0; return 0; } "
+                 "*r = a % b; if (*r != 0 && (*r < 0) != (b < 0)) *r += b; return 0;"),
+    FLOAT2(py_mod, "if (b == 0) return 1; f64 mod = __builtin_fmod(a, b); "
+                   "if (mod != 0) { if ((b < 0) != (mod < 0)) mod += b; } "
+                   "else mod = __builtin_copysign(0, b); *r = mod; return 0;"),
+    INT2(py_pow, "if (b < 0) return 1; i64 x = 1; "
+                 "while (b > 0) { if (b & 1 && __builtin_mul_overflow(x, a, &x)) return 1; "
+                 "b >>= 1; if (b > 0 && __builtin_mul_overflow(a, a, &a)) return 1; } "
+                 "*r = x; return 0;"),
+    FLOAT2(py_pow, "if (!__builtin_isfinite(a) || !__builtin_isfinite(b)) return 1; "
+                   "*r = __builtin_pow(a, b); return !__builtin_isfinite(*r);"),
+    INT1(py_neg, "return __builtin_sub_overflow(0, a, r);"),
+    FLOAT1(py_neg, "*r = -a; return 0;"),
+    INT1(py_abs, "if (a >= 0) { *r = a; return 0; } return __builtin_sub_overflow(0, a, r);"),
+    FLOAT1(py_abs, "*r = __builtin_fabs(a); return 0;"),
+    COMPARE(py_eq, "a == b", "a == b"),
+    COMPARE(py_ne, "a != b", "a != b"),
+    COMPARE(py_lt, "a < b", "__builtin_isless(a, b)"),
+    COMPARE(py_le, "a <= b", "__builtin_islessequal(a, b)"),
+    {"py_bool", DT_I64, "INLINE int py_bool_i64(i64 a, bool *r) { *r = a != 0; return 0; }\n"},
+    {"py_bool", DT_F64, "INLINE int py_bool_f64(f64 a, bool *r) { *r = a != 0; return 0; }\n"},
+    INT1(py_int, "*r = a; return 0;"),
+    {"py_int", DT_F64,
+     "INLINE int py_int_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p63)) return 1; "
+     "*r = (i64)a; return 0; }\n"},
+    {"py_float", DT_I64, "INLINE int py_float_i64(i64 a, f64 *r) { *r = (f64)a; return 0; }\n"},
+    FLOAT1(py_float, "*r = a; return 0;"),
+    INT1(py_item, "*r = a; return 0;"),
+    FLOAT1(py_item, "*r = a; return 0;"),
+    {"py_item", DT_BOOL, "INLINE int py_item_bool(bool a, bool *r) { *r = a; return 0; }\n"},
+};
+
+static void
+use_types(Emit *e)
+{
+    Text unused = {0};
+    prelude_type(e->prelude, DT_I64, 1, &unused);
+    prelude_type(e->prelude, DT_F64, 1, &unused);
+    prelude_type(e->prelude, DT_BOOL, 1, &unused);
+    text_free(&unused);
+}
+
+static void
+define(Emit *e, const char *name, DType in)
+{
+    char key[32];
+    snprintf(key, sizeof key, ";%s_%s;", name, dtype_name(in));
+    if (e->prelude->done.data != NULL && strstr(e->prelude->done.data, key) != NULL) return;
+    text_put(&e->prelude->done, key);
+    for (int i = 0; i < COUNT_OF(helpers); i++)
+        if (helpers[i].in == in && strcmp(helpers[i].name, name) == 0) {
+            text_put(e->prelude->head, helpers[i].text);
+            return;
+        }
+    e->prelude->missing = op_info(OP_py_add)->name;
+}
+
+static DType
+python_dtype(const Emit *e, const Instr *v)
+{
+    bool all_bool = true;
+    for (int k = 0; k < v->nargs; k++) {
+        DType dtype = e->kernel->instrs.at[v->args[k]].dtype;
+        if (dtype_is_float(dtype)) return DT_F64;
+        all_bool &= dtype == DT_BOOL;
+    }
+    return all_bool && v->op == OP_py_item ? DT_BOOL : DT_I64;
+}
+
+/* f64 s3; if (py_add_f64(s1, s2, &s3)) return 1;   An int beside a float must be exact as one. */
+void
+python_value(Emit *e, int32_t at)
+{
+    const Instr *v = &e->kernel->instrs.at[at];
+    const char *name = op_info(v->op)->name;
+    DType in = python_dtype(e, v);
+    use_types(e);
+    define(e, name, in);
+    Text args = {0};
+    for (int k = 0; k < v->nargs; k++) {
+        DType dtype = e->kernel->instrs.at[v->args[k]].dtype;
+        text_printf(&args, "(%s)s%d, ", dtype_name(in), v->args[k]);
+        if (in == DT_F64 && dtype == DT_I64)
+            emit_line(e, "if (s%d > ((i64)1 << 53) || s%d < -((i64)1 << 53)) return 1;", v->args[k],
+                      v->args[k]);
+        if (dtype == DT_U64) emit_line(e, "if ((i64)s%d < 0) return 1;", v->args[k]);
+    }
+    emit_line(e, "%s s%d;", dtype_name(v->dtype), at);
+    emit_line(e, "if (%s_%s(%s&s%d)) return 1;", name, dtype_name(in), args.data, at);
+    text_free(&args);
+}

@@ -1,0 +1,414 @@
+/* The instructions of a kernel: one per member of its group, loads and virtual arguments as they
+   are met, stores where a member's result must be in memory.  Levels (how often a value is
+   computed) follow from the arguments. */
+#include "nest.h"
+
+enum { MAX_INSTRS = 2000 };
+
+int32_t
+instr_emit(Nest *n, Instr instr)
+{
+    Kernel *k = n->kernel;
+    if (k->instrs.len >= MAX_INSTRS) {
+        n->lw->why = "a kernel of too many instructions";
+    }
+    return VEC_PUSH(n->lw->arena, &k->instrs, instr) < 0 ? -1 : k->instrs.len - 1;
+}
+
+int32_t
+instr_args(Nest *n, Instr instr, int nargs, const int32_t *args)
+{
+    for (int i = 0; i < nargs; i++)
+        if (args[i] < 0) return -1;
+    instr.nargs = nargs;
+    if (nargs > 0) {
+        instr.args = arena_copy(n->lw->arena, args, sizeof(*args) * (size_t)nargs);
+        if (instr.args == NULL) return -1;
+    }
+    for (int i = 0; i < nargs; i++) {
+        const Instr *arg = &n->kernel->instrs.at[args[i]];
+        Level level = arg->kind == INSTR_REDUCE ? LEVEL_ROW : arg->level;
+        if (level > instr.level) instr.level = level;
+    }
+    return instr_emit(n, instr);
+}
+
+int32_t
+instr_operand(Nest *n, const Access *access, bool stored)
+{
+    for (int i = 0; i < n->accesses.len; i++)
+        if (access_equal(n->lw, n->group, &n->accesses.at[i], access)) {
+            if (stored) n->kernel->operands.at[i].stored = true;
+            return i;
+        }
+    Operand operand = {.dtype = access->dtype, .stored = stored};
+    Place place = {.offset = access->offset};
+    if ((place.buffer = buffer_for(n->lw, access->storage)) == NO_BUFFER) return -1;
+    const Graph *graph = n->lw->graph;
+    for (int i = 0; i < n->nloops; i++) {
+        SizeId stride = n->first[i] < 0 ? NO_SIZE : access->stride[n->first[i]];
+        bool known = size_is_const(graph, stride);
+        int64_t value = size_value(graph, stride);
+        bool last = i == n->nloops - 1;
+        if (known && value == 0)
+            operand.stride[i] = STRIDE_ZERO;
+        else if (last && known && value == (int64_t)dtype_size(access->dtype))
+            operand.stride[i] = STRIDE_UNIT;
+        else if ((operand.stride[i] = nest_size(n, stride)) < 0)
+            return -1;
+    }
+    /* one pointer per place, shared by accesses that differ in strides only */
+    for (operand.pointer = 0; operand.pointer < n->places.len; operand.pointer++) {
+        const Place *p = &n->places.at[operand.pointer];
+        if (p->buffer == place.buffer && p->offset == place.offset) break;
+    }
+    if (operand.pointer == n->places.len && VEC_PUSH(n->lw->arena, &n->places, place) < 0)
+        return -1;
+    if (VEC_PUSH(n->lw->arena, &n->accesses, *access) < 0 ||
+        VEC_PUSH(n->lw->arena, &n->kernel->operands, operand) < 0)
+        return -1;
+    return n->accesses.len - 1;
+}
+
+static Level
+operand_level(const Nest *n, int32_t operand)
+{
+    const Operand *o = &n->kernel->operands.at[operand];
+    if (o->stride[n->nloops - 1] != STRIDE_ZERO) return LEVEL_ELEMENT;
+    for (int i = 0; i < n->nloops - 1; i++)
+        if (o->stride[i] != STRIDE_ZERO) return LEVEL_ROW;
+    return LEVEL_ONCE;
+}
+
+int32_t
+instr_load(Nest *n, const Access *access, NodeId node)
+{
+    int32_t operand = instr_operand(n, access, false);
+    if (operand < 0) return -1;
+    for (int i = 0; i < n->kernel->instrs.len; i++) {
+        const Instr *instr = &n->kernel->instrs.at[i];
+        if (instr->kind == INSTR_LOAD && instr->operand == operand) return i;
+    }
+    return instr_emit(n, (Instr){.kind = INSTR_LOAD,
+                                 .dtype = access->dtype,
+                                 .operand = operand,
+                                 .level = operand_level(n, operand),
+                                 .node = node});
+}
+
+int32_t
+instr_cast(Nest *n, int32_t value, DType to, NodeId node)
+{
+    if (value < 0) return -1;
+    DType from = n->kernel->instrs.at[value].dtype;
+    if (from == to) return value;
+    if (!op_is_exact(OP_cast, from) || !op_is_exact(OP_cast, to))
+        n->lw->why = "a conversion of half or complex numbers inside a kernel";
+    if (!dtype_is_integer(to) || dtype_is_float(from)) n->flags |= dtype_is_float(from);
+    return instr_args(
+        n, (Instr){.kind = INSTR_OP, .op = OP_cast, .dtype = to, .from = from, .node = node}, 1,
+        &value);
+}
+
+/* The bytes of a scalar known while compiling. */
+static int
+constant_bits(Nest *n, const Node *node, uint64_t bits[2])
+{
+    PyObject *object = node->attrs.object;
+    DType have;
+    bits[0] = bits[1] = 0;
+    ArrayHeader header;
+    const char *why;
+    if (object == NULL) {
+        n->lw->why = "a constant without a value";
+        return 0;
+    }
+    if (array_scalar_read(object, &have, bits) == ANSWER_YES) {
+        if (have == node->type.dtype) return 0;
+    } else if (array_read(object, &header, &why) == ANSWER_YES &&
+               header.dtype == node->type.dtype) {
+        memcpy(bits, header.data, dtype_size(header.dtype));
+        return 0;
+    }
+    /* anything else by NumPy: dtype.type(object) */
+    PyObject *dtype = array_dtype_object(node->type.dtype), *scalar = NULL;
+    if (dtype == NULL) return -1;
+    PyObject *type = PyObject_GetAttrString(dtype, "type");
+    if (type != NULL) scalar = PyObject_CallOneArg(type, object);
+    Py_XDECREF(type);
+    Py_DECREF(dtype);
+    if (scalar == NULL) return -1;
+    bits[0] = bits[1] = 0;
+    Answer answer = array_scalar_read(scalar, &have, bits);
+    Py_DECREF(scalar);
+    if (answer != ANSWER_YES || have != node->type.dtype) n->lw->why = "a constant of odd dtype";
+    return 0;
+}
+
+static int32_t member_value(Nest *n, NodeId id);
+static int32_t argument(Nest *n, NodeId member, NodeId value);
+
+int32_t
+instr_virtual(Nest *n, NodeId id)
+{
+    const Node *node = graph_node(n->lw->graph, id);
+    if (n->value_of[id]) return n->value_of[id] - 1;
+    int32_t value;
+    if (node->op == OP_const) {
+        Instr instr = {.kind = INSTR_CONST, .dtype = node->type.dtype, .node = id};
+        if (constant_bits(n, node, instr.bits) < 0) return -1;
+        value = instr_emit(n, instr);
+    } else if (node->op == OP_full)
+        value = instr_cast(n, argument(n, id, node->args[0]), node->type.dtype, id);
+    else
+        value = member_value(n, id);
+    if (value >= 0) n->value_of[id] = value + 1;
+    return value;
+}
+
+/* The instruction that gives `value`, an argument of `member`. */
+static int32_t
+argument(Nest *n, NodeId member, NodeId value)
+{
+    const Lowering *lw = n->lw;
+    const Node *node = graph_node(lw->graph, value);
+    NodeId storage = node->storage;
+    const Node *root = graph_node(lw->graph, storage);
+    if (lw->group_of[storage] == n->number && n->value_of[storage] &&
+        op_info(root->op)->kind != KIND_SCATTER)
+        return n->value_of[storage] - 1;
+    if (node_is_virtual(lw, storage) &&
+        !(lw->buffer[storage] != NO_BUFFER && root->op != OP_const && root->op != OP_full))
+        return instr_virtual(n, storage);
+    Access access;
+    if (node_is_virtual(lw, member)) {
+        /* a rank-0 member: its arguments have rank 0, or one element */
+        access =
+            (Access){.storage = storage, .offset = node->type.offset, .dtype = node->type.dtype};
+        for (int i = 0; i < MAX_RANK; i++) access.stride[i] = NO_SIZE;
+    } else
+        access_of(lw, n->group, member, &node->type, storage, &access);
+    return instr_load(n, &access, value);
+}
+
+static int
+loop_index(Nest *n, PyObject *ufunc, int nin, const DType *dtypes)
+{
+    UfuncLoop loop;
+    Answer answer = ufunc_loop(ufunc, nin, 1, dtypes, &loop);
+    if (answer == ANSWER_ERROR) return -1;
+    if (answer == ANSWER_YES && loop.needs_api) {
+        Py_XDECREF(loop.owner);
+        answer = ANSWER_NO;
+    }
+    if (answer == ANSWER_NO) {
+        n->lw->why = "a ufunc without a strided loop";
+        return 0;
+    }
+    /* the keep list owns what the loop needs from now on */
+    int kept = loop.owner == NULL ? 0 : PyList_Append(n->lw->graph->keep, loop.owner);
+    Py_XDECREF(loop.owner);
+    if (kept < 0) return -1;
+    Program *p = n->lw->program;
+    int at = 0;
+    while (at < p->loops.len &&
+           !(p->loops.at[at].call == loop.call && p->loops.at[at].context == loop.context &&
+             p->loops.at[at].auxdata == loop.auxdata))
+        at++;
+    if (at == p->loops.len && VEC_PUSH(n->lw->arena, &p->loops, loop) < 0) return -1;
+    if (!loop.no_float_error) n->flags = true;
+    for (int i = 0; i < n->loops.len; i++)
+        if (n->loops.at[i] == at) return i;
+    return VEC_PUSH(n->lw->arena, &n->loops, at) < 0 ? -1 : n->loops.len - 1;
+}
+
+static PyObject *
+numpy_ufunc(Nest *n, const char *name)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (numpy == NULL) return NULL;
+    PyObject *ufunc = PyObject_GetAttrString(numpy, name);
+    Py_DECREF(numpy);
+    if (ufunc == NULL) return NULL;
+    int kept = PyList_Append(n->lw->graph->keep, ufunc);
+    Py_DECREF(ufunc); /* the keep list has it */
+    return kept < 0 ? NULL : ufunc;
+}
+
+static int32_t
+emit_call(Nest *n, NodeId id, int nargs, const int32_t *args)
+{
+    const Node *node = graph_node(n->lw->graph, id);
+    PyObject *ufunc = node->attrs.object;
+    if (op_info(node->op)->kind != KIND_UFUNC) ufunc = numpy_ufunc(n, op_info(node->op)->ufunc);
+    if (ufunc == NULL) return -1;
+    DType dtypes[MAX_ARGS + 1];
+    for (int i = 0; i < nargs; i++) dtypes[i] = n->kernel->instrs.at[args[i]].dtype;
+    dtypes[nargs] = node->type.dtype;
+    int loop = loop_index(n, ufunc, nargs, dtypes);
+    if (loop < 0) return -1;
+    return instr_args(n,
+                      (Instr){.kind = INSTR_CALL,
+                              .op = node->op,
+                              .dtype = node->type.dtype,
+                              .loop = loop,
+                              .node = id},
+                      nargs, args);
+}
+
+/* Casting reductions of integers: each element is converted, then combined. */
+static int32_t
+emit_reduction(Nest *n, NodeId id, int32_t arg)
+{
+    const Node *node = graph_node(n->lw->graph, id);
+    Instr instr = {.kind = INSTR_REDUCE,
+                   .op = node->op,
+                   .dtype = node->type.dtype,
+                   .node = id,
+                   .level = LEVEL_ELEMENT};
+    reduction_form(n->lw->graph, node, &instr.order);
+    arg = instr_cast(n, arg, node->type.dtype, id);
+    if (arg < 0) return -1;
+    if (instr.order == REDUCE_PAIRWISE) n->flags = true;
+    if (instr.order == REDUCE_CALL && n->kernel->kind != KERNEL_COLUMNS) {
+        PyObject *ufunc = numpy_ufunc(n, op_info(node->op)->ufunc);
+        if (ufunc == NULL) return -1;
+        DType dtypes[3] = {instr.dtype, instr.dtype, instr.dtype};
+        if ((instr.loop = loop_index(n, ufunc, 2, dtypes)) < 0) return -1;
+        /* the loop reads memory: a value that is the same in all of the row has none */
+        if (n->kernel->instrs.at[arg].level != LEVEL_ELEMENT &&
+            n->kernel->instrs.at[arg].kind != INSTR_LOAD)
+            n->lw->why = "a reduction of a value that does not vary";
+    }
+    return instr_args(n, instr, 1, &arg);
+}
+
+static int32_t
+emit_index(Nest *n, NodeId id, const int32_t *args)
+{
+    /* NumPy arraytypes.c.src, @NAME@_fill: start + i * ((start + step) - start) */
+    DType dtype = graph_node(n->lw->graph, id)->type.dtype;
+    if (args[0] < 0 || args[1] < 0) return -1;
+    DType given = n->kernel->instrs.at[args[0]].dtype;
+    if (given != n->kernel->instrs.at[args[1]].dtype) given = DT_F64;
+    Instr op = {.kind = INSTR_OP, .op = OP_add, .dtype = given, .from = given, .node = id};
+    int32_t first = instr_cast(n, args[0], given, id), step = instr_cast(n, args[1], given, id);
+    int32_t next = instr_cast(n, instr_args(n, op, 2, (int32_t[]){first, step}), dtype, id);
+    int32_t start = instr_cast(n, first, dtype, id);
+    op = (Instr){.kind = INSTR_OP, .op = OP_subtract, .dtype = dtype, .from = dtype, .node = id};
+    int32_t delta = instr_args(n, op, 2, (int32_t[]){next, start});
+    int32_t index = instr_cast(
+        n,
+        instr_emit(
+            n, (Instr){.kind = INSTR_INDEX, .dtype = DT_I64, .level = LEVEL_ELEMENT, .node = id}),
+        dtype, id);
+    op.op = OP_multiply;
+    int32_t run = instr_args(n, op, 2, (int32_t[]){index, delta});
+    op.op = OP_add;
+    return instr_args(n, op, 2, (int32_t[]){start, run});
+}
+
+int32_t
+instr_operation(Nest *n, NodeId id, int nargs, int32_t *args)
+{
+    const Node *node = graph_node(n->lw->graph, id);
+    const OpInfo *info = op_info(node->op);
+    DType dtype = node_loop_dtype(n->lw->graph, node);
+    if (node->op == OP_cast) return instr_cast(n, args[0], node->type.dtype, id);
+    for (int i = 0; i < nargs && info->kind == KIND_POINTWISE; i++) {
+        args[i] = instr_cast(n, args[i], node->op == OP_where && i == 0 ? DT_BOOL : dtype, id);
+        if (args[i] < 0) return -1;
+    }
+    if (info->kind == KIND_PYTHON && info->flags & OPF_FALLIBLE) n->fallible = true;
+    if (!(info->flags & OPF_NO_FLAGS) && info->kind == KIND_POINTWISE &&
+        (dtype_is_float(dtype) || node->op == OP_floor_divide || node->op == OP_remainder))
+        n->flags = true;
+    return instr_args(n,
+                      (Instr){.kind = INSTR_OP,
+                              .op = node->op,
+                              .dtype = node->type.dtype,
+                              .from = info->kind == KIND_PYTHON && nargs > 0
+                                          ? n->kernel->instrs.at[args[0]].dtype
+                                          : dtype,
+                              .node = id},
+                      nargs, args);
+}
+
+static int32_t
+member_value(Nest *n, NodeId id)
+{
+    const Node *node = graph_node(n->lw->graph, id);
+    int32_t args[MAX_ARGS];
+    int skip = op_info(node->op)->kind == KIND_SCATTER, nargs = node->nargs - skip;
+    if (nargs > MAX_ARGS) {
+        n->lw->why = "a ufunc of too many arguments";
+        return -1;
+    }
+    for (int i = 0; i < nargs; i++) {
+        args[i] = argument(n, id, node->args[i + skip]);
+        if (args[i] < 0) return -1;
+    }
+    switch (op_info(node->op)->kind) {
+    case KIND_REDUCTION: return emit_reduction(n, id, args[0]);
+    case KIND_SCATTER: return instr_cast(n, args[0], node->type.dtype, id);
+    case KIND_COPY: return instr_cast(n, args[0], node->type.dtype, id);
+    case KIND_FILL:
+        if (node->op == OP_full) return instr_cast(n, args[0], node->type.dtype, id);
+        return emit_index(n, id, args);
+    default:
+        if (node_is_call(n->lw->graph, node)) return emit_call(n, id, nargs, args);
+        return instr_operation(n, id, nargs, args);
+    }
+}
+
+static int
+emit_store(Nest *n, NodeId id, int32_t value)
+{
+    const Node *node = graph_node(n->lw->graph, id);
+    Access access;
+    if (op_info(node->op)->kind == KIND_REDUCTION) {
+        Type type = node->type;
+        bool row = n->lw->row_level[id];
+        /* the result walks the kept dimensions, as a row-level member without them would */
+        access = (Access){.storage = id, .dtype = type.dtype, .offset = type.offset};
+        SizeId kept[MAX_RANK];
+        int count = 0;
+        for (int axis = 0; axis < type.rank; axis++)
+            if (nest_value(n, type.shape[axis]) != 1) kept[count++] = type.stride[axis];
+        for (int dim = 0, at = 0; dim < n->group->ndims; dim++)
+            access.stride[dim] = n->group->reduced >> dim & 1 ? NO_SIZE
+                                 : at < count                 ? kept[at++]
+                                                              : NO_SIZE;
+        (void)row;
+    } else {
+        const Type *type = op_info(node->op)->kind == KIND_SCATTER ? node->attrs.view : &node->type;
+        access_of(n->lw, n->group, id, type, id, &access);
+    }
+    int32_t operand = instr_operand(n, &access, true);
+    if (operand < 0) return -1;
+    Level level = operand_level(n, operand);
+    return instr_args(n,
+                      (Instr){.kind = INSTR_STORE,
+                              .dtype = access.dtype,
+                              .operand = operand,
+                              .level = level,
+                              .node = id},
+                      1, &value) < 0
+               ? -1
+               : 0;
+}
+
+int
+instr_members(Nest *n)
+{
+    for (int i = 0; i < n->group->nodes.len; i++) {
+        NodeId id = n->group->nodes.at[i];
+        int32_t value = member_value(n, id);
+        if (n->lw->why != NULL) return 0;
+        if (value < 0) return -1;
+        n->value_of[id] = value + 1;
+        if (n->lw->needed[id] && emit_store(n, id, value) < 0) return -1;
+        if (n->lw->why != NULL) return 0;
+    }
+    return 0;
+}

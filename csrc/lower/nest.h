@@ -1,0 +1,59 @@
+/* Inside lower/: a kernel under construction.  nest.c makes its loops and its step, instrs.c its
+   instructions, stages.c says in which pass over the row each is done; region.c makes the kernel of
+   a loop of the program. */
+#ifndef PYCOMPILE_NEST_H
+#define PYCOMPILE_NEST_H
+
+#include "schedule.h"
+
+enum { BLOCK = 2048, MAX_ARGS = 32 };
+
+typedef struct {
+    Lowering *lw;
+    Group *group;
+    int number;
+    Kernel *kernel;
+    int nloops;
+    int first[MAX_RANK];   /* per loop: its innermost dimension of the group (strides) */
+    SizeId size[MAX_RANK]; /* per loop */
+    bool reduces;
+    int32_t *value_of;    /* per node: instruction + 1 */
+    VEC(Access) accesses; /* per operand */
+    VEC(SizeId) sizes;
+    VEC(Place) places;
+    VEC(int32_t) loops;
+    bool flags, fallible;
+} Nest;
+
+static inline int64_t
+nest_value(const Nest *n, SizeId id)
+{
+    return size_value(n->lw->graph, id);
+}
+
+/* nest.c */
+/* The index of an integer argument; -1 with the error set. */
+int32_t nest_size(Nest *n, SizeId id);
+int nest_init(Nest *n, Lowering *lw, Group *g);
+/* Appends the kernel and a step that launches it; units and grain are left to the caller. */
+int nest_step(Nest *n, Step *step);
+
+/* instrs.c: each returns the number of an instruction, or -1 with the error or lw->why set */
+int32_t instr_emit(Nest *n, Instr instr);
+int32_t instr_args(Nest *n, Instr instr, int nargs, const int32_t *args);
+int32_t instr_cast(Nest *n, int32_t value, DType to, NodeId node);
+int32_t instr_load(Nest *n, const Access *access, NodeId node);
+/* A pointwise or Python operation on values that are there already. */
+int32_t instr_operation(Nest *n, NodeId id, int nargs, int32_t *args);
+/* The value of a virtual node. */
+int32_t instr_virtual(Nest *n, NodeId id);
+/* An operand for the access, made at first use. */
+int32_t instr_operand(Nest *n, const Access *access, bool stored);
+/* All members of the group, in order; 0 or -1. */
+int instr_members(Nest *n);
+
+/* stages.c */
+void stages_assign(Nest *n);
+int64_t stages_scratch_bytes(const Nest *n);
+
+#endif

@@ -1,0 +1,184 @@
+/* In which pass over the row an instruction is done, and where values rest that a later pass wants.
+   Even stages are loops over the row, odd ones block calls. */
+#include "nest.h"
+
+/* First even stage at which the value can be had from registers or memory. */
+static int
+available(const Instr *arg)
+{
+    if (arg->kind == INSTR_LOAD || arg->level == LEVEL_ONCE) return 0;
+    if (arg->kind == INSTR_REDUCE)
+        return arg->order == REDUCE_CALL ? arg->stage + 1 : arg->stage + 2;
+    if (arg->kind == INSTR_CALL && arg->level == LEVEL_ELEMENT) return arg->stage + 1;
+    return arg->stage;
+}
+
+static void
+assign_stages(Nest *n)
+{
+    Kernel *k = n->kernel;
+    bool columns = k->kind == KERNEL_COLUMNS;
+    k->nstages = 1;
+    for (int i = 0; i < k->instrs.len; i++) {
+        Instr *instr = &k->instrs.at[i];
+        int stage = 0;
+        for (int a = 0; a < instr->nargs; a++) {
+            int from = available(&k->instrs.at[instr->args[a]]);
+            if (columns && k->instrs.at[instr->args[a]].kind == INSTR_REDUCE) from = 0;
+            if (from > stage) stage = from;
+        }
+        bool memory = instr->level == LEVEL_ELEMENT &&
+                      (instr->kind == INSTR_CALL ||
+                       (instr->kind == INSTR_REDUCE && instr->order == REDUCE_CALL && !columns));
+        instr->stage = stage + memory;
+        if (instr->stage >= k->nstages) k->nstages = instr->stage + 1;
+    }
+}
+
+static bool
+cheap(const Kernel *k, const Instr *instr)
+{
+    int loads = 0;
+    if (instr->kind == INSTR_INDEX) return true;
+    if (instr->kind != INSTR_OP) return false;
+    switch (instr->op) {
+    case OP_add:
+    case OP_subtract:
+    case OP_multiply:
+    case OP_negative:
+    case OP_absolute: break;
+    default: return false;
+    }
+    for (int a = 0; a < instr->nargs; a++) {
+        const Instr *arg = &k->instrs.at[instr->args[a]];
+        if (arg->level == LEVEL_ELEMENT && arg->kind != INSTR_LOAD) return false;
+        loads += arg->level == LEVEL_ELEMENT;
+    }
+    return loads <= 1;
+}
+
+static bool
+reads_memory(const Instr *user)
+{
+    return user->level == LEVEL_ELEMENT &&
+           (user->kind == INSTR_CALL || (user->kind == INSTR_REDUCE && user->order == REDUCE_CALL));
+}
+
+/* The last stage in which value `at` is wanted from memory; -1: never. */
+static int
+last_wanted(const Kernel *k, int32_t at)
+{
+    const Instr *value = &k->instrs.at[at];
+    int last = -1;
+    for (int i = at + 1; i < k->instrs.len; i++) {
+        const Instr *user = &k->instrs.at[i];
+        for (int a = 0; a < user->nargs; a++) {
+            if (user->args[a] != at) continue;
+            bool later = user->stage > value->stage;
+            /* what is cheap is computed again */
+            if (reads_memory(user) || (later && !cheap(k, value)))
+                last = user->stage > last ? user->stage : last;
+        }
+    }
+    return last;
+}
+
+/* A call may write where it reads its argument, as ufuncs may with `out`. */
+static bool
+takes_over(const Kernel *k, const Instr *call, int slot)
+{
+    for (int a = 0; call->kind == INSTR_CALL && a < call->nargs; a++) {
+        const Instr *arg = &k->instrs.at[call->args[a]];
+        if (arg->home == HOME_SCRATCH && arg->slot == slot && arg->level == LEVEL_ELEMENT &&
+            dtype_size(arg->dtype) == dtype_size(call->dtype))
+            return true;
+    }
+    return false;
+}
+
+static void
+assign_homes(Nest *n)
+{
+    Kernel *k = n->kernel;
+    int free_after[64];
+    if (k->kind == KERNEL_COLUMNS && k->nstages == 1) return;
+    for (int i = 0; i < k->instrs.len; i++) {
+        Instr *v = &k->instrs.at[i];
+        if (v->level != LEVEL_ELEMENT || v->kind == INSTR_LOAD || v->kind == INSTR_STORE ||
+            v->kind == INSTR_REDUCE)
+            continue;
+        int last = last_wanted(k, i);
+        if (last < 0 && v->kind != INSTR_CALL) continue;
+        for (int u = i + 1; u < k->instrs.len && v->home == HOME_NONE; u++) {
+            const Instr *store = &k->instrs.at[u];
+            if (store->kind == INSTR_STORE && store->args[0] == i && store->dtype == v->dtype &&
+                k->operands.at[store->operand].stride[k->nloops - 1] != STRIDE_ZERO) {
+                v->home = HOME_OPERAND;
+                v->slot = store->operand;
+            }
+        }
+        if (v->home != HOME_NONE) continue;
+        int slot = 0, bytes = (int)dtype_size(v->dtype);
+        while (slot < k->nslots && free_after[slot] >= v->stage &&
+               !(free_after[slot] == v->stage && takes_over(k, v, slot)))
+            slot++;
+        if (slot == 64) {
+            n->lw->why = "a kernel of too many scratch rows";
+            return;
+        }
+        if (slot == k->nslots) k->nslots++;
+        if (bytes > k->slot_bytes[slot]) k->slot_bytes[slot] = bytes;
+        free_after[slot] = last < v->stage ? v->stage : last;
+        v->home = HOME_SCRATCH;
+        v->slot = slot;
+    }
+}
+
+static bool
+has_row_reduction(const Kernel *k)
+{
+    if (k->kind == KERNEL_COLUMNS) return false;
+    for (int i = 0; i < k->instrs.len; i++)
+        if (k->instrs.at[i].kind == INSTR_REDUCE) return true;
+    return false;
+}
+
+/* Accumulators of a column reduction rest in scratch too. */
+static void
+column_accumulators(Nest *n)
+{
+    Kernel *k = n->kernel;
+    for (int i = 0; i < k->instrs.len; i++) {
+        Instr *v = &k->instrs.at[i];
+        if (v->kind != INSTR_REDUCE) continue;
+        if (k->nslots == 64) {
+            n->lw->why = "a kernel of too many scratch rows";
+            return;
+        }
+        k->slot_bytes[k->nslots] = (int)dtype_size(v->dtype);
+        v->home = HOME_SCRATCH;
+        v->slot = k->nslots++;
+    }
+}
+
+int64_t
+stages_scratch_bytes(const Nest *n)
+{
+    const Kernel *k = n->kernel;
+    int64_t length = k->block ? k->block : nest_value(n, n->size[n->nloops - 1]), total = 0;
+    for (int i = 0; i < k->nslots; i++)
+        total += (length * k->slot_bytes[i] + 63) / 64 * 64 + SLOT_GAP;
+    return total;
+}
+
+void
+stages_assign(Nest *n)
+{
+    Kernel *k = n->kernel;
+    assign_stages(n);
+    assign_homes(n);
+    if (k->kind == KERNEL_COLUMNS) column_accumulators(n);
+    bool blocks = k->nstages > 1 || k->kind == KERNEL_COLUMNS;
+    k->block = blocks && !has_row_reduction(k) ? BLOCK : 0;
+    k->row_scratch = k->block ? -1 : k->size[n->nloops - 1];
+}
