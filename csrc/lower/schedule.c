@@ -248,12 +248,82 @@ collapses(void *context, const Access *access)
     return true;
 }
 
+/* Columns: the kept dimensions that lie deeper than the reduced ones must be one run, too. */
+typedef struct {
+    const Lowering *lw;
+    const Group *group;
+    unsigned inner; /* dimensions that some access walks in smaller steps than the reduced ones */
+    int order[MAX_RANK], n; /* these, slowest first */
+} Columns;
+
+static int64_t
+step_of(const Columns *c, const Access *access, int dim)
+{
+    return llabs(size_value(c->lw->graph, access->stride[dim]));
+}
+
+static bool
+find_inner(void *context, const Access *access)
+{
+    Columns *c = context;
+    int64_t least = INT64_MAX;
+    for (int dim = 0; dim < c->group->ndims; dim++)
+        if (c->group->reduced >> dim & 1 && step_of(c, access, dim) < least)
+            least = step_of(c, access, dim);
+    for (int dim = 0; dim < c->group->ndims; dim++) {
+        int64_t step = step_of(c, access, dim);
+        if (!(c->group->reduced >> dim & 1) && step > 0 && step < least) c->inner |= 1u << dim;
+    }
+    return true;
+}
+
+static bool
+order_inner(void *context, const Access *access)
+{
+    Columns *c = context;
+    if (c->n > 0) return true;
+    for (int dim = 0; dim < c->group->ndims; dim++)
+        if (c->inner >> dim & 1 && step_of(c, access, dim) == 0) return true;
+    for (int dim = 0; dim < c->group->ndims; dim++) {
+        if (!(c->inner >> dim & 1)) continue;
+        int at = c->n++;
+        for (; at > 0 && step_of(c, access, c->order[at - 1]) < step_of(c, access, dim); at--)
+            c->order[at] = c->order[at - 1];
+        c->order[at] = dim;
+    }
+    return true;
+}
+
+static bool
+inner_collapses(void *context, const Access *access)
+{
+    const Columns *c = context;
+    const Graph *g = c->lw->graph;
+    for (int i = 0; i + 1 < c->n; i++) {
+        int dim = c->order[i + 1];
+        if (size_value(g, access->stride[c->order[i]]) !=
+            size_value(g, access->stride[dim]) * size_value(g, c->group->size[dim]))
+            return false;
+    }
+    return true;
+}
+
+static bool
+columns_collapse(const Lowering *lw, const Group *g)
+{
+    Columns c = {.lw = lw, .group = g};
+    group_each_access(lw, g, find_inner, &c);
+    group_each_access(lw, g, order_inner, &c);
+    return group_each_access(lw, g, inner_collapses, &c);
+}
+
 static bool
 rows_collapse(const Lowering *lw, const Group *g)
 {
     int count = 0;
     for (int dim = 0; dim < g->ndims; dim++) count += g->reduced >> dim & 1;
     Collapse c = {lw, g};
+    if (g->columns && !columns_collapse(lw, g)) return false;
     return count < 2 || group_each_access(lw, g, collapses, &c);
 }
 

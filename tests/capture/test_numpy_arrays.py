@@ -18,6 +18,7 @@ LAYOUTS = {
 READS = [
     ("x.sum(axis=0)", "x.sum(axis=1)", "x.mean(axis=2)"),
     ("x.sum(axis=(0, 2))", "x.mean(axis=(0, 1), keepdims=True)"),
+    ("(x > 2).any(axis=0)", "x.var(axis=0)", "x.std(axis=-1)"),
     ("x.max(axis=1)", "x.argmax(axis=1)", "x.cumsum(axis=1)"),
     (
         "x.copy()",
@@ -66,6 +67,7 @@ READS = [
 WRITES = [
     ("x += y", "x"),
     ("x -= 1", "y *= x", "y"),
+    ("x *= y[0]", "x.sum(axis=0)"),
     ("x[0] = 5", "x"),
     ("x[0] = y[1]", "x"),
     ("x[1:] = x[:-1]", "x"),
@@ -104,6 +106,14 @@ def test_writes_over_layouts(statements):
         whole = name != "reversed"
         x, y = layout(array("f8", SHAPE)), layout(array("f8", SHAPE, 1))
         check(case, x, y, whole=whole, captured=whole)
+
+
+@pytest.mark.parametrize("statements", [WRITES[2], WRITES[0], ("x * y", "(x * y).sum(axis=0)")])
+def test_arguments_of_different_layouts(statements):
+    case = function(*statements)
+    x, y = array("f8", SHAPE), array("f8", SHAPE, 1)
+    for layout in LAYOUTS.values():
+        check(case, x, layout(y), whole=True)
 
 
 def test_overlapping_arguments_are_written_in_order():
