@@ -280,23 +280,22 @@ stage_graph(Job *job)
 }
 
 static void
-fail_softly(Job *job, CompileNote *note, const char *stage, const char *why)
+fail_softly(Job *job, const char *stage, const char *why)
 {
-    note->stays = true;
     record_string(job->record, "kind", "failed");
     record_string(job->record, "why", why);
     log_emit(LOG_PERF_HINTS, "%s: left to CPython: %s: %s", where_of(job), stage, why ? why : "?");
 }
 
 static Answer
-stage_code(Job *job, CompileNote *note)
+stage_code(Job *job)
 {
     Answer answer = ANSWER_YES;
     const char *why = NULL;
     job->program = lower(job->capture->graph, job->config, &answer, &why);
     if (job->program == NULL) {
         if (PyErr_Occurred()) return ANSWER_ERROR;
-        fail_softly(job, note, "lower", why);
+        fail_softly(job, "lower", why);
         return ANSWER_NO;
     }
     stage_done(job, "lower");
@@ -311,7 +310,7 @@ stage_code(Job *job, CompileNote *note)
         stage_done(job, "compile");
     }
     text_free(&source);
-    if (answer == ANSWER_NO) fail_softly(job, note, "compile", "the C compiler");
+    if (answer == ANSWER_NO) fail_softly(job, "compile", "the C compiler");
     return answer;
 }
 
@@ -422,7 +421,7 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     bool native = job->config->backend_call == NULL && strcmp(job->config->backend, "c") == 0;
     Answer answer = stage_capture(job, note);
     if (answer == ANSWER_YES) answer = stage_graph(job);
-    if (answer == ANSWER_YES) answer = native ? stage_code(job, note) : stage_backend(job);
+    if (answer == ANSWER_YES) answer = native ? stage_code(job) : stage_backend(job);
     if (answer != ANSWER_YES) return answer;
     *out = plan_new(job->capture, job->notes, job->program, job->code, job->guards,
                     starts_whole(job), !native);
@@ -435,7 +434,7 @@ run_stages(Job *job, Plan **out, CompileNote *note)
 
 /* An error of our own is logged and forgotten; the program has not asked for it. */
 static Answer
-judge_error(Job *job, CompileNote *note)
+judge_error(Job *job)
 {
     if (!PyErr_ExceptionMatches(PyExc_Exception)) return ANSWER_ERROR;
     PyObject *asked = NULL, *type, *value, *trace;
@@ -455,9 +454,7 @@ judge_error(Job *job, CompileNote *note)
     text_printf(&why, "%s: %s", type ? ((PyTypeObject *)type)->tp_name : "?",
                 string ? string : "?");
     PyErr_Clear();
-    bool memory = type != NULL && PyErr_GivenExceptionMatches(type, PyExc_MemoryError);
-    fail_softly(job, note, "error", why.data);
-    if (memory) note->stays = false; /* there may be room another time */
+    fail_softly(job, "error", why.data);
     text_free(&why);
     Py_XDECREF(text);
     Py_XDECREF(type);
@@ -465,6 +462,17 @@ judge_error(Job *job, CompileNote *note)
     Py_XDECREF(trace);
     PyErr_Clear();
     return ANSWER_NO;
+}
+
+/* The guards under which there is no plan: with other values there may be one. */
+static void
+note_guards(Job *job, CompileNote *note)
+{
+    if (job->guards == NULL && job->capture != NULL)
+        job->guards = guards_new(job->capture, job->request->decoded->code);
+    if (job->guards == NULL) PyErr_Clear();
+    note->guards = job->guards;
+    job->guards = NULL;
 }
 
 static void
@@ -495,7 +503,8 @@ compile_plan(const CaptureRequest *request, const char *reason, Plan **out, Comp
     if (reason != NULL && log_enabled(LOG_RECOMPILES))
         log_emit(LOG_RECOMPILES, "%s: recompiled because %s", where_of(&job), reason);
     Answer answer = run_stages(&job, out, note);
-    if (answer == ANSWER_ERROR) answer = judge_error(&job, note);
+    if (answer == ANSWER_ERROR) answer = judge_error(&job);
+    if (answer == ANSWER_NO) note_guards(&job, note);
     end_job(&job);
     depth--;
     return answer;

@@ -4,14 +4,17 @@
    in one list, for reset.  Everything here is under the GIL. */
 #include "entry.h"
 
+#include <alloca.h>
+
 static CodeState *all_states;
 
 static void
 entry_clear(Entry *entry)
 {
-    int nplans = entry->nplans;
+    int nplans = entry->nplans, nrefusals = entry->nrefusals;
     entry->nplans = entry->nrefusals = entry->compiles = 0;
     entry->given_up = false;
+    for (int i = 0; i < nrefusals; i++) guards_free(entry->refusals[i].guards);
     for (int i = 0; i < nplans; i++) plan_release(entry->plans[i]);
 }
 
@@ -141,24 +144,25 @@ function_is_library(PyFunctionObject *function)
 void
 entry_reset(void)
 {
-    Plan **released = NULL;
     int count = 0, room = 0;
     for (CodeState *state = all_states; state != NULL; state = state->next)
-        for (int i = 0; i < state->decoded->count; i++)
-            room += state->entries[i] != NULL ? state->entries[i]->nplans : 0;
-    if (room > 0 && (released = mem_alloc(sizeof(Plan *) * (size_t)room)) == NULL) PyErr_Clear();
+        for (int i = 0; i < state->decoded->count; i++) room += state->entries[i] != NULL;
+    Entry *detached = mem_alloc(sizeof(Entry) * (size_t)(room + 1));
+    if (detached == NULL) {
+        PyErr_Clear();
+        return;
+    }
     for (CodeState *state = all_states; state != NULL; state = state->next) {
         for (int i = 0; i < state->decoded->count; i++) {
             Entry *entry = state->entries[i];
             if (entry == NULL) continue;
-            for (int k = 0; k < entry->nplans && released != NULL; k++)
-                released[count++] = entry->plans[k];
+            detached[count++] = *entry;
             entry->nplans = entry->nrefusals = entry->compiles = 0;
             entry->given_up = false;
         }
     }
-    for (int i = 0; i < count; i++) plan_release(released[i]);
-    mem_free(released);
+    for (int i = 0; i < count; i++) entry_clear(&detached[i]);
+    mem_free(detached);
 }
 
 Entry *
@@ -189,12 +193,38 @@ entry_drop(Entry *entry, Plan *plan)
     }
 }
 
+static bool
+refusal_holds(const Refusal *refusal, const Roots *roots)
+{
+    GuardProgram *guards = refusal->guards;
+    if (guards == NULL) return true;
+    if (guards_last_slot(guards) >= roots->nslots) return false;
+    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(guards_sources(guards) + 1));
+    int failed;
+    return guards_check(guards, roots, reached, &failed);
+}
+
 Refusal *
-entry_refusal(Entry *entry, uint64_t types)
+entry_refusal(Entry *entry, uint64_t types, const Roots *roots)
 {
     for (int i = 0; i < entry->nrefusals; i++)
-        if (entry->refusals[i].types == types) return &entry->refusals[i];
+        if (entry->refusals[i].types == types && refusal_holds(&entry->refusals[i], roots))
+            return &entry->refusals[i];
     return NULL;
+}
+
+void
+entry_refuse(Entry *entry, uint64_t types, GuardProgram *guards, int until)
+{
+    GuardProgram *evicted = NULL;
+    if (entry->nrefusals == MAX_REFUSALS) {
+        evicted = entry->refusals[0].guards;
+        memmove(entry->refusals, entry->refusals + 1, sizeof(Refusal) * (size_t)(MAX_REFUSALS - 1));
+        entry->nrefusals--;
+    }
+    entry->refusals[entry->nrefusals++] =
+        (Refusal){.types = types, .guards = guards, .until = until};
+    guards_free(evicted);
 }
 
 int

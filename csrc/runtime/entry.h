@@ -6,9 +6,11 @@
 
 enum { MAX_PLANS = 64, MAX_REFUSALS = 8 };
 
-/* What capture said no to: the types of what the frame held then, and what to do instead. */
+/* What capture said no to: the types of what the frame held then and the guards under which it said
+   so, and what to do instead. */
 typedef struct {
     uint64_t types;
+    GuardProgram *guards; /* owned; NULL: the types alone */
     int32_t until;  /* step to this Instr and past it, then look again; -1: CPython has the rest */
     int32_t futile; /* times in a row that stepping on led to nothing */
 } Refusal;
@@ -43,7 +45,10 @@ entry_peek(const CodeState *state, int number)
 }
 void entry_to_front(Entry *entry, int plan);
 void entry_drop(Entry *entry, Plan *plan);
-Refusal *entry_refusal(Entry *entry, uint64_t types);
+/* NULL when none holds for what the roots give.  Runs no Python code. */
+Refusal *entry_refusal(Entry *entry, uint64_t types, const Roots *roots);
+/* Takes `guards` over. */
+void entry_refuse(Entry *entry, uint64_t types, GuardProgram *guards, int until);
 /* A fingerprint of the types of `count` objects. */
 static inline uint64_t
 types_of(PyObject *const *objects, int count)

@@ -45,6 +45,12 @@ typedef struct {
     int failed_guard;
 } Runner;
 
+static Roots
+frame_roots(const Runner *r)
+{
+    return (Roots){frame_slots(r->frame), r->decoded->nlocalsplus + frame_depth(r->frame)};
+}
+
 /* ---- storing an outcome ---- */
 
 static void
@@ -70,16 +76,6 @@ store_outcome(Runner *r, const Exit *leave, PyObject **value)
 
 /* ---- one plan ---- */
 
-static void
-refuse(Entry *entry, uint64_t types, int until)
-{
-    if (entry->nrefusals == MAX_REFUSALS) {
-        memmove(entry->refusals, entry->refusals + 1, sizeof(Refusal) * (size_t)(MAX_REFUSALS - 1));
-        entry->nrefusals--;
-    }
-    entry->refusals[entry->nrefusals++] = (Refusal){.types = types, .until = until};
-}
-
 static uint64_t
 frame_types(const Runner *r)
 {
@@ -100,7 +96,7 @@ drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types)
              "CPython reports (floating-point events, overflow, other results than predicted)",
              name ? name : "?");
     entry_drop(entry, plan);
-    refuse(entry, types, -1);
+    entry_refuse(entry, types, NULL, -1);
 }
 
 static Turn
@@ -154,7 +150,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
 static Turn
 try_plans(Runner *r, Entry *entry)
 {
-    Roots roots = {frame_slots(r->frame), r->decoded->nlocalsplus + frame_depth(r->frame)};
+    Roots roots = frame_roots(r);
     int room = 0;
     for (int i = 0; i < entry->nplans; i++)
         if (guards_sources(plan_guards(entry->plans[i])) > room)
@@ -181,7 +177,7 @@ static char *
 failed_reason(Runner *r, Text *out)
 {
     if (r->failed == NULL) return NULL;
-    Roots roots = {frame_slots(r->frame), r->decoded->nlocalsplus + frame_depth(r->frame)};
+    Roots roots = frame_roots(r);
     if (guards_explain(plan_guards(r->failed), r->failed_guard, &roots, out) < 0) PyErr_Clear();
     return out->data;
 }
@@ -251,9 +247,8 @@ try_capture(Runner *r, Entry *entry)
     text_free(&text);
     if (answer == ANSWER_ERROR) return TURN_ERROR;
     if (answer == ANSWER_NO) {
-        if (note.stays) entry->given_up = true;
         bool steps = !note.useful && note.exit == EXIT_BREAK;
-        refuse(entry, types, steps ? note.number : -1);
+        entry_refuse(entry, types, note.guards, steps ? note.number : -1);
         return TURN_NONE;
     }
     if (entry->nplans == MAX_PLANS) { /* made meanwhile by a call in between */
@@ -295,7 +290,8 @@ turn_here(Runner *r)
         r->failed = NULL;
         Turn turn = entry->nplans > 0 ? try_plans(r, entry) : TURN_NONE;
         if (turn != TURN_NONE) return turn;
-        Refusal *refusal = entry_refusal(entry, frame_types(r));
+        Roots roots = frame_roots(r);
+        Refusal *refusal = entry_refusal(entry, frame_types(r), &roots);
         if (refusal != NULL) return take_refusal(r, refusal);
         if (round == 1) break;
         turn = try_capture(r, entry);
@@ -486,7 +482,8 @@ is_refused(const CodeState *state, const Entry *entry, PyObject *const *args, Py
     if (kwnames != NULL || nargs != state_nargs(state) || nargs != state->code->co_argcount ||
         entry->nplans > 0)
         return false;
-    Refusal *refusal = entry_refusal((Entry *)entry, types_of(args, (int)nargs));
+    Roots roots = {args, (int)nargs};
+    Refusal *refusal = entry_refusal((Entry *)entry, types_of(args, (int)nargs), &roots);
     return refusal != NULL && refusal->until < 0;
 }
 

@@ -153,10 +153,10 @@ extern PyTypeObject CompiledFunction_Type;
 
 /* ---- compile.c: capture, passes, lower, codegen, load: one plan ---- */
 typedef struct {
-    bool useful;    /* there was array work */
-    ExitKind exit;  /* how the capture left, useful or not */
-    int32_t number; /* EXIT_BREAK: the Instr that broke */
-    bool stays;     /* failed for good: do not try again (no compiler, no lowering) */
+    bool useful;          /* there was array work */
+    ExitKind exit;        /* how the capture left, useful or not */
+    int32_t number;       /* EXIT_BREAK: the Instr that broke */
+    GuardProgram *guards; /* ANSWER_NO: under which it was no; the caller takes it; may be NULL */
 } CompileNote;
 /* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: error set,
    which is the program's to see (GraphBreakError under fullgraph, KeyboardInterrupt). */

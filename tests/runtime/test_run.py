@@ -307,3 +307,16 @@ def test_backends(backend):
         assert (z == x * y).all() and total == 18.0 and type(total) is np.float64
     assert compiled.stats()["plan_runs"] == 2
     assert bool(seen) == (backend == "python")
+
+
+def test_a_value_without_array_work_does_not_speak_for_others():
+    def f(x, flag):
+        if flag:
+            return x * 2 + 1
+        return None
+
+    compiled = pycompile.compile(f)
+    x = np.arange(3.0)
+    for flag in (0, 0, 1, 0, 1, 1):
+        assert (compiled(x, flag) is None) == (not flag)
+    assert compiled.stats()["plan_runs"] == 3
