@@ -370,6 +370,26 @@ do_any_all(const Call *call, bool any)
 
 /* ---- iterators and containers ---- */
 
+/* zip(…, strict=True) of sequences that are equally long: as without it. */
+static bool
+equally_long(const Call *call)
+{
+    Value *strict = keyword(call, "strict");
+    if (strict == NULL || strict->kind != V_CONST || keyword_count(call) != 1) return false;
+    if (strict->object == Py_False) return true;
+    int64_t length = -1;
+    for (int i = 0; i < call->nargs; i++) {
+        Value *of = call->args[i];
+        int64_t own = of->kind == V_RANGE                         ? range_length(call->in, of)
+                      : of->kind == V_TUPLE || of->kind == V_LIST ? of->nitems
+                      : of->kind == V_DICT                        ? of->nitems / 2
+                                                                  : -1;
+        if (own < 0 || (length >= 0 && own != length)) return false;
+        length = own;
+    }
+    return true;
+}
+
 static Answer
 do_iterator(const Call *call, const char *name)
 {
@@ -406,7 +426,7 @@ do_iterator(const Call *call, const char *name)
         if (first) iterator->items[0] = call->args[0];
         for (int i = first; answer == ANSWER_YES && i < call->nargs; i++)
             answer = iterator_of(in, call->args[i], &iterator->items[i]);
-        if (keyword_count(call)) return unknown(call, name);
+        if (keyword_count(call) != 0 && !equally_long(call)) return unknown(call, name);
         if (call->nargs > 15) return unknown(call, name);
     }
     return answer == ANSWER_YES ? give(call, iterator) : answer;

@@ -61,7 +61,8 @@ build_box(Interp *in, Value *value)
     if (graph_node(in->graph, node)->type.form == FORM_ARRAY) {
         if (storage_of(in, node) < 0) return NO_BUILD;
         Value *input = input_of(in, node);
-        if (input == NULL) node = array_current(in, node);
+        if (input == NULL)
+            node = array_current(in, node);
         else if (graph_node(in->graph, node)->storage != input->node) {
             Type type = graph_node(in->graph, node)->type;
             node = graph_add(in->graph, in->region, OP_as_strided, 1, &input->node, &type, NULL);

@@ -167,6 +167,19 @@ append_one(Interp *in, const Instr *instr)
 
 /* ---- strings ---- */
 
+/* Text of it is made without any code of the program's. */
+static bool
+is_printable(PyObject *object)
+{
+    if (PyTuple_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
+            if (!is_printable(PyTuple_GET_ITEM(object, i))) return false;
+        return true;
+    }
+    return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) || object == Py_None;
+}
+
 static Answer
 format_value(Interp *in, const Instr *instr)
 {
@@ -174,13 +187,13 @@ format_value(Interp *in, const Instr *instr)
     Value *value = top_value(in, has_spec ? 2 : 1), *spec = has_spec ? top_value(in, 1) : NULL;
     if (value == NULL || (has_spec && spec == NULL)) return ANSWER_ERROR;
     PyObject *object, *spec_object = NULL;
-    Answer answer = value_is_python_scalar(in, value) || value->kind == V_CONST
-                        ? value_known(in, value, &object)
-                        : ANSWER_NO;
+    Answer answer =
+        value_is_python_scalar(in, value) || value->kind == V_CONST || value->kind == V_TUPLE
+            ? value_known(in, value, &object)
+            : ANSWER_NO;
     if (answer == ANSWER_YES && has_spec) answer = value_known(in, spec, &spec_object);
     if (answer == ANSWER_ERROR) return ANSWER_ERROR;
-    if (answer == ANSWER_NO ||
-        !(value_is_python_scalar(in, value) || object == Py_None || PyUnicode_CheckExact(object)))
+    if (answer == ANSWER_NO || !is_printable(object))
         return interp_break(in, BREAK_OPERATOR, "formatting %s", value_describe(in, value));
     PyObject *converted = instr->arg == 1   ? PyObject_Str(object)
                           : instr->arg == 2 ? PyObject_Repr(object)
