@@ -6,6 +6,7 @@ whole pipeline; python: source that defines `f` and `arguments`), the others are
 here make of them.  To show more, write a function here and put its heading into a case.
 """
 
+import re
 from collections.abc import Callable
 
 from pycompile._C import Graph, graph_pass, pass_names
@@ -86,3 +87,15 @@ def each_pass(case: Case) -> str:
         if str(graph) != before:
             out.append(f"# {name}\n{graph}")
     return "".join(out)
+
+
+@section("capture")
+def captured(case: Case) -> str:
+    """What a call f(*arguments) is captured as: graph, guards, breaks, builds, exit.  Instructions' numbers
+    are left out: they depend on the Python version."""
+    from pycompile._C import _capture
+
+    space: dict[str, object] = {}
+    exec(compile(case.given("python"), "case.py", "exec"), space)
+    text = _capture(space["f"], *space["arguments"])
+    return re.sub(r"@\d+ ?", "", re.sub(r" +# case.py:\d+", "", text))

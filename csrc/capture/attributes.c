@@ -189,6 +189,25 @@ instance_attribute(Interp *in, Value *object, PyObject *name, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* What super(cls, self).name is, for methods, when self's classes after cls are also the line of
+   the next one by itself. */
+Answer
+super_attribute(Interp *in, PyTypeObject *cls, Value *self, PyObject *name, Value **out)
+{
+    PyObject *mro = self->type->tp_mro, *found;
+    Py_ssize_t n = PyTuple_GET_SIZE(mro), at = 0;
+    while (at < n && PyTuple_GET_ITEM(mro, at) != (PyObject *)cls) at++;
+    PyTypeObject *next = at + 1 < n ? (PyTypeObject *)PyTuple_GET_ITEM(mro, at + 1) : NULL;
+    if (next == NULL || PyTuple_GET_SIZE(next->tp_mro) != n - at - 1)
+        return no_attribute(in, self, name);
+    if (value_guard_type(in, self) < 0) return ANSWER_ERROR;
+    Answer answer = type_lookup(in, next, name, &found);
+    if (answer != ANSWER_YES) return answer;
+    if (found == NULL || !PyFunction_Check(found)) return no_attribute(in, self, name);
+    Value *function = class_value(in, found);
+    return function ? bind(in, function, self, out) : ANSWER_ERROR;
+}
+
 /* ---- values of builtin types ---- */
 
 static Answer

@@ -175,6 +175,15 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
 
 /* ---- instances of the program's classes ---- */
 
+/* Made by object.__new__, with nothing but attributes of its own: no builtin base. */
+static bool
+is_plain_class(const PyTypeObject *type)
+{
+    for (; type != &PyBaseObject_Type; type = type->tp_base)
+        if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_itemsize != 0) return false;
+    return true;
+}
+
 /* Class(…) for plain classes: object.__new__, then __init__ followed in place. */
 static Answer
 make_instance(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
@@ -182,7 +191,7 @@ make_instance(Interp *in, Value *class_, int nargs, Value *const *args, PyObject
 {
     PyTypeObject *type = (PyTypeObject *)class_->object;
     if (Py_TYPE(type) != &PyType_Type || type->tp_new != PyBaseObject_Type.tp_new ||
-        type->tp_base != &PyBaseObject_Type || type->tp_finalize != NULL ||
+        !is_plain_class(type) || type->tp_finalize != NULL ||
         type->tp_setattro != PyObject_GenericSetAttr ||
         type->tp_getattro != PyObject_GenericGetAttr)
         return interp_break(in, BREAK_CALL_PYTHON, "an instance of class '%s'", type->tp_name);

@@ -74,7 +74,10 @@ interp_begin(Interp *in)
     if (bottom == NULL || in->unbound == NULL || in->null == NULL) return -1;
     int nslots = request->decoded->nlocalsplus + request->decoded->code->co_stacksize + 2;
     bottom->initial = arena_alloc(in->arena, (size_t)nslots * sizeof(Value *));
-    if (bottom->initial == NULL) return -1;
+    size_t count = (size_t)request->decoded->count * sizeof(int);
+    in->first_step = arena_alloc(in->arena, count);
+    in->jumped_from = arena_alloc(in->arena, count);
+    if (bottom->initial == NULL || in->first_step == NULL || in->jumped_from == NULL) return -1;
     bottom->depth = request->depth;
     bottom->number = request->number;
     bottom->globals = request->globals;

@@ -209,6 +209,51 @@ follow_attribute(Interp *in, const Instr *instr)
     return instr->kind == I_LOAD_METHOD ? push_pair(in, value) : pushed(in, value);
 }
 
+/* import of a module that is there: what sys.modules holds, watched like a global. */
+static Answer
+import_name(Interp *in, PyObject *name)
+{
+    Value *fromlist = top_value(in, 1), *level = top_value(in, 2), *module;
+    if (fromlist == NULL || level == NULL) return ANSWER_ERROR;
+    PyObject *import = PyDict_GetItemString(in->top->builtins, "__import__");
+    bool plain = import != NULL && PyCFunction_Check(import);
+    bool absolute = level->kind == V_CONST && PyObject_IsTrue(level->object) == 0;
+    bool top = fromlist->kind == V_CONST && fromlist->object == Py_None;
+    if (!plain || !absolute) return interp_break(in, BREAK_IMPORT, "an import");
+    Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
+    if (top && dot > 0) { /* import a.b binds a; both must be there */
+        if (PyDict_GetItemWithError(PyImport_GetModuleDict(), name) == NULL)
+            return interp_break(in, BREAK_IMPORT, "an import");
+        PyObject *head = PyUnicode_Substring(name, 0, dot);
+        if (head != NULL) PyUnicode_InternInPlace(&head);
+        if ((name = keep(in, head)) == NULL) return ANSWER_ERROR;
+    }
+    PyObject *found = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
+    if (found == NULL || !PyModule_CheckExact(found))
+        return interp_break(in, BREAK_IMPORT, "import of '%s'", PyUnicode_AsUTF8(name));
+    Answer answer = load_global(in, PyImport_GetModuleDict(), NULL, name, &module);
+    if (answer != ANSWER_YES) return answer;
+    in->top->depth -= 2;
+    return pushed(in, module);
+}
+
+/* super().name where the classes after `cls` are one line: what the next class has. */
+static Answer
+load_super(Interp *in, const Instr *instr)
+{
+    Value *super = top_value(in, 3), *cls = top_value(in, 2), *self = top_value(in, 1), *value;
+    if (super == NULL || cls == NULL || self == NULL) return ANSWER_ERROR;
+    PyObject *name = code_name(in, instr->arg);
+    bool fits = super->kind == V_CONST && super->object == (PyObject *)&PySuper_Type &&
+                cls->kind == V_CONST && PyType_Check(cls->object) &&
+                (self->kind == V_OBJECT || self->kind == V_INSTANCE);
+    Answer answer = fits ? super_attribute(in, (PyTypeObject *)cls->object, self, name, &value)
+                         : interp_break(in, BREAK_INSTRUCTION, "super()");
+    if (answer != ANSWER_YES) return answer;
+    in->top->depth -= 3;
+    return instr->arg2 & 1 ? push_pair(in, value) : pushed(in, value);
+}
+
 Answer
 follow_name(Interp *in, const Instr *instr)
 {
@@ -240,6 +285,14 @@ follow_name(Interp *in, const Instr *instr)
     case I_LOAD_ATTR:
     case I_LOAD_METHOD:
     case I_STORE_ATTR: return follow_attribute(in, instr);
+    case I_IMPORT_NAME: return import_name(in, code_name(in, instr->arg));
+    case I_IMPORT_FROM: {
+        Value *module = top_value(in, 1);
+        if (module == NULL) return ANSWER_ERROR;
+        answer = attribute_load(in, module, code_name(in, instr->arg), &value);
+        return answer == ANSWER_YES ? pushed(in, value) : answer;
+    }
+    case I_LOAD_SUPER_ATTR: return load_super(in, instr);
     case I_LOAD_ASSERTION_ERROR: return pushed(in, value_const(in, PyExc_AssertionError));
     default: return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
     }

@@ -299,8 +299,9 @@ follow(Interp *in, const Instr *instr)
     case I_CHECK_EG_MATCH: return interp_break(in, BREAK_EXCEPTION, "an exception is handled here");
     case I_BEFORE_WITH:
     case I_WITH_EXCEPT_START: return interp_break(in, BREAK_WITH, "a with block");
+    case I_LOAD_SUPER_ATTR:
     case I_IMPORT_NAME:
-    case I_IMPORT_FROM: return interp_break(in, BREAK_IMPORT, "an import");
+    case I_IMPORT_FROM: return follow_name(in, instr);
     default: return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
     }
 }
@@ -317,6 +318,7 @@ before(Interp *in, const Instr *instr)
     in->out->ninstructions++;
     in->dirty = false;
     if (a == in->bottom) {
+        if (in->first_step[a->number] == 0) in->first_step[a->number] = 1 + in->steps;
         if (in->steps++ == in->marks->stop_at && instr->sub == 0) {
             const Break *stop = &in->marks->stop;
             interp_break(in, stop->code, "%s", stop->detail);

@@ -93,6 +93,7 @@ Answer dict_store(Interp *in, Value *dict, PyObject *key, Value *value);
 /* ---- attributes.c ---- */
 Answer attribute_load(Interp *in, Value *object, PyObject *name, Value **out);
 Answer attribute_store(Interp *in, Value *object, PyObject *name, Value *value);
+Answer super_attribute(Interp *in, PyTypeObject *cls, Value *self, PyObject *name, Value **out);
 /* The function of a special method, looked up on the type; *out NULL when there is none. */
 Answer special_method(Interp *in, Value *object, const char *name, Value **out);
 /* ---- iterate.c ---- */

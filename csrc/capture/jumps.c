@@ -203,15 +203,40 @@ get_iter(Interp *in)
     return push(in, iterator) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* The budget is spent: next time capture stops before the loop, the outermost one that has come
+   around, and its body is captured by itself. */
+static Answer
+unrolled_too_far(Interp *in)
+{
+    Activation *a = in->top;
+    Answer answer =
+        interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions", in->unroll);
+    if (answer == ANSWER_ERROR || a != in->bottom) return answer;
+    for (int head = 0; head <= a->number; head++) {
+        if (in->jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0) continue;
+        if (in->first_step[head] <= 1 + in->marks->stop_at) return answer;
+        in->learn->stop_at = in->first_step[head] - 1;
+        in->learn->stop = (Break){.code = BREAK_UNROLL};
+        in->learn->stop.detail =
+            arena_copy(in->learn_arena, in->break_detail, strlen(in->break_detail) + 1);
+        if (in->learn->stop.detail == NULL) return ANSWER_ERROR;
+        in->again = true;
+        return ANSWER_NO;
+    }
+    return answer;
+}
+
 Answer
 follow_jump(Interp *in, const Instr *instr)
 {
     Activation *a = in->top;
     switch (instr->kind) {
     case I_JUMP:
-        if (instr->target <= a->number && (a->back_jumps += a->number - instr->target) > in->unroll)
-            return interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions",
-                                in->unroll);
+        if (instr->target <= a->number) {
+            a->back_jumps += a->number - instr->target;
+            if (a == in->bottom) in->jumped_from[instr->target] = a->number;
+            if (a->back_jumps > in->unroll) return unrolled_too_far(in);
+        }
         jump_to(in, instr, true);
         return ANSWER_YES;
     case I_JUMP_IF_NONE:

@@ -144,7 +144,9 @@ struct Interp {
     int budget;         /* instructions left */
     int unroll;         /* instructions that the loops of one activation may be unrolled to */
     int line;
-    int steps;                 /* of the bottom activation, so far */
+    int steps;        /* of the bottom activation, so far */
+    int *first_step;  /* by number of the bottom's Instrs: 1 + the step that first met it */
+    int *jumped_from; /* by number: the last Instr that jumped back to it, or 0 */
     const struct Marks *marks; /* what earlier attempts found out */
     struct Marks *learn;       /* the same, to add to */
     Arena *learn_arena;        /* which outlives this attempt */
