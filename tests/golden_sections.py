@@ -98,4 +98,5 @@ def captured(case: Case) -> str:
     space: dict[str, object] = {}
     exec(compile(case.given("python"), "case.py", "exec"), space)
     text = _capture(space["f"], *space["arguments"])
-    return re.sub(r"@\d+ ?", "", re.sub(r" +# case.py:\d+", "", text))
+    text = re.sub(r"@\d+ ?", "", re.sub(r" +# case.py:\d+", "", text))
+    return re.sub(r"^--- ", "# ", text, flags=re.M)

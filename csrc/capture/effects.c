@@ -33,16 +33,24 @@ effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int na
     return VEC_PUSH(in->arena, &in->effects, effect);
 }
 
-/* Items not looked at yet are fetched now, since their places will move. */
+/* Items of a list that were not looked at yet are fetched now, since their places will move. */
+Answer
+container_moves(Interp *in, Value *container)
+{
+    Answer answer = container_changes(in, container);
+    if (answer != ANSWER_YES || container->source == NO_SOURCE || container->kind != V_LIST)
+        return answer;
+    for (int i = 0; i < container->nitems; i++)
+        if (value_item(in, container, i) == NULL) return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
 Answer
 container_changes(Interp *in, Value *container)
 {
     if (container->source == NO_SOURCE) return ANSWER_YES;
     if (in->refuse_writes)
         return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
-    if (container->mutated) return ANSWER_YES;
-    for (int i = 0; i < container->nitems; i++)
-        if (value_item(in, container, i) == NULL) return ANSWER_ERROR;
     container->mutated = true;
     return ANSWER_YES;
 }

@@ -111,8 +111,10 @@ Answer call_inlined(Interp *in, Value *function, int nargs, Value *const *args, 
 /* ---- effects.c ---- */
 int effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,
                Value *const *args);
-/* The container is about to change: opens it; breaks when that cannot be followed. */
+/* The container is about to change (and its items to change places); breaks when that cannot be
+   followed. */
 Answer container_changes(Interp *in, Value *container);
+Answer container_moves(Interp *in, Value *container);
 /* ---- exit.c: values as Builds ---- */
 BuildId build_value(Interp *in, Value *value); /* NO_BUILD: error set, or in->break_code set */
 Answer exit_return(Interp *in, Value *result);

@@ -64,7 +64,7 @@ list_pop(const Method *m)
     int64_t at = -1;
     Answer answer = m->nargs == 1 ? value_as_int(m->in, m->args[0], &at) : ANSWER_YES;
     if (answer == ANSWER_NO) return unknown(m);
-    if (answer == ANSWER_YES) answer = container_changes(m->in, self);
+    if (answer == ANSWER_YES) answer = container_moves(m->in, self);
     if (answer != ANSWER_YES) return answer;
     if (at < 0) at += self->nitems;
     if (at < 0 || at >= self->nitems)
@@ -133,7 +133,7 @@ list_method(const Method *m)
         int64_t at;
         answer = value_as_int(m->in, m->args[0], &at);
         if (answer == ANSWER_NO) return unknown(m);
-        if (answer == ANSWER_YES) answer = container_changes(m->in, self);
+        if (answer == ANSWER_YES) answer = container_moves(m->in, self);
         if (answer == ANSWER_YES) answer = outside(m, 2, m->args);
         if (answer != ANSWER_YES) return answer;
         if (at < 0) at = at + self->nitems < 0 ? 0 : at + self->nitems;
@@ -142,7 +142,7 @@ list_method(const Method *m)
         return answer == ANSWER_YES ? give_none(m) : answer;
     }
     if ((strcmp(m->name, "reverse") == 0 || strcmp(m->name, "clear") == 0) && m->nargs == 0) {
-        answer = container_changes(m->in, self);
+        answer = container_moves(m->in, self);
         if (answer == ANSWER_YES) answer = outside(m, 0, NULL);
         if (answer != ANSWER_YES) return answer;
         if (m->name[0] == 'c') self->nitems = 0;

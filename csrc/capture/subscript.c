@@ -204,7 +204,7 @@ operate_delete_subscript(Interp *in, Value *object, Value *key)
     } else {
         return interp_break(in, BREAK_STORE, "del of an item of %s", value_describe(in, object));
     }
-    if (answer == ANSWER_YES) answer = container_changes(in, object);
+    if (answer == ANSWER_YES) answer = container_moves(in, object);
     if (answer != ANSWER_YES) return answer;
     for (int i = position; i + width < object->nitems; i++)
         object->items[i] = object->items[i + width];
