@@ -4,7 +4,7 @@
      the loops: rows (or blocks of one long row), row pointers r0, r1, …
        per stage: values of the row, then the loop over the row, vectors first, then what is left
 
-   Names: n sizes and strides, q operands, r their current row, t scratch rows, s scalars, v values
+   Names: n sizes and strides, q operands, r their current row (w: the first of four), t scratch rows, s scalars, v values
    of one element or vector, a accumulators.  */
 #include "emit.h"
 
@@ -233,35 +233,48 @@ emit_rest(Emit *e, int32_t at)
     text_free(&line);
 }
 
-/* Column accumulators are in scratch: the first row is copied where there is no identity. */
+/* Column accumulators are in scratch, in registers (a3) while one or four rows are added. */
+static void
+emit_columns_memory(Emit *e, int stage, bool store)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (v->kind != INSTR_REDUCE || v->stage != stage) continue;
+        DType kept = v->dtype == DT_BOOL && e->lanes > 1 ? DT_I8 : v->dtype;
+        int bytes = (int)dtype_size(v->dtype);
+        Text memory = {0}, type = {0};
+        prelude_memory(e->prelude, kept, e->lanes, &memory);
+        prelude_type(e->prelude, kept, e->lanes, &type);
+        if (store)
+            emit_line(e, "*(%s *)(t%d + j * %d) = a%d;", memory.data, v->slot, bytes, i);
+        else
+            emit_line(e, "%s a%d = *(const %s *)(t%d + j * %d);", type.data, i, memory.data,
+                      v->slot, bytes);
+        text_free(&memory);
+        text_free(&type);
+    }
+}
+
+/* The first row is copied where there is no identity. */
 static void
 emit_column(Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
-    DType kept = v->dtype == DT_BOOL && e->lanes > 1 ? DT_I8 : v->dtype;
-    Text memory = {0}, type = {0}, value = {0};
-    prelude_memory(e->prelude, kept, e->lanes, &memory);
-    prelude_type(e->prelude, kept, e->lanes, &type);
+    Text value = {0};
     body_value(e, v->args[0]);
-    emit_line(e, "%s a%d = *(const %s *)(t%d + j * %d);", type.data, at, memory.data, v->slot,
-              (int)dtype_size(v->dtype));
     if (v->dtype == DT_BOOL)
         body_mask(e, v->args[0], 1, &value);
     else
         body_name(e, v->args[0], &value);
-    if (v->op == OP_max || v->op == OP_min) emit_line(e, "if (first) a%d = %s;", at, value.data);
+    if (e->row == 0 && (v->op == OP_max || v->op == OP_min))
+        emit_line(e, "if (first) a%d = %s;", at, value.data);
     emit_accumulate(e, at, "a");
-    emit_line(e, "*(%s *)(t%d + j * %d) = a%d;", memory.data, v->slot, (int)dtype_size(v->dtype),
-              at);
-    text_free(&memory);
-    text_free(&type);
     text_free(&value);
 }
 
 static void
-emit_body(Emit *e, int stage, int lanes, const char *acc)
+emit_roots(Emit *e, int stage, const char *acc)
 {
-    body_begin(e, stage, lanes);
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
         if (stores_here(e, i, stage))
@@ -272,10 +285,19 @@ emit_body(Emit *e, int stage, int lanes, const char *acc)
             emit_column(e, i);
         else if (reduces_in_loop(e, i, stage)) {
             body_value(e, v->args[0]);
-            const char *name = lanes > 1 ? "a" : is_pairwise(e, i, stage) ? "p" : acc;
+            const char *name = e->lanes > 1 ? "a" : is_pairwise(e, i, stage) ? "p" : acc;
             emit_accumulate(e, i, name);
         }
     }
+}
+
+static void
+emit_body(Emit *e, int stage, int lanes, const char *acc)
+{
+    body_begin(e, stage, lanes);
+    if (is_columns(e)) emit_columns_memory(e, stage, false);
+    emit_roots(e, stage, acc);
+    if (is_columns(e)) emit_columns_memory(e, stage, true);
 }
 
 static void
@@ -457,7 +479,7 @@ emit_row_pointers(Emit *e, int count, const char *at, bool stored_only)
         const Operand *operand = &k->operands.at[o];
         if (stored_only && !operand->stored) continue;
         Text line = {0};
-        text_printf(&line, "char *const r%d = q%d", o, o);
+        text_printf(&line, "char *const %c%d = q%d", e->pointer, o, o);
         for (int loop = 0; loop < count; loop++)
             if (operand->stride[loop] != STRIDE_ZERO)
                 text_printf(&line, " + i%d * n%d", loop, operand->stride[loop]);
@@ -565,6 +587,66 @@ finish_columns(Emit *e)
     }
 }
 
+/* Rows can be taken four at a time when nothing is done once per row. */
+static bool
+rows_in_fours(const Emit *e)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (instr_at(e, i)->level == LEVEL_ROW && instr_at(e, i)->kind != INSTR_REDUCE)
+            return false;
+    return e->kernel->nstages == 1;
+}
+
+static void
+emit_four_bodies(Emit *e, int lanes)
+{
+    const Kernel *k = e->kernel;
+    int down = k->nloops - 2;
+    body_begin(e, 0, lanes);
+    emit_columns_memory(e, 0, false);
+    for (e->row = 0; e->row < 4; e->row++) {
+        body_begin(e, 0, lanes);
+        open_block(e, "");
+        for (int o = 0; o < k->operands.len; o++)
+            if (k->operands.at[o].stride[down] == STRIDE_ZERO)
+                emit_line(e, "char *const r%d = w%d;", o, o);
+            else
+                emit_line(e, "char *const r%d = w%d + %d * n%d;", o, o, e->row,
+                          k->operands.at[o].stride[down]);
+        emit_roots(e, 0, "a");
+        close_block(e);
+    }
+    e->row = 0;
+    emit_columns_memory(e, 0, true);
+}
+
+/* Four rows at a time: a quarter of the traffic of the accumulators. */
+static void
+emit_four_rows(Emit *e)
+{
+    int down = e->kernel->nloops - 2, lanes = body_lanes(e, 0);
+    Text head = {0};
+    text_printf(&head, "for (; i%d + 4 <= n%d; i%d += 4) ", down, e->kernel->size[down], down);
+    open_block(e, head.data);
+    text_free(&head);
+    emit_line(e, "const int first = i%d == 0;", down);
+    e->pointer = 'w';
+    emit_row_pointers(e, e->kernel->nloops - 1, "base", false);
+    e->pointer = 'r';
+    emit_line(e, "int64_t j = 0;");
+    if (lanes > 1) {
+        emit_line(e, "for (; j + %d <= m; j += %d) {", lanes, lanes);
+        e->indent++;
+        emit_four_bodies(e, lanes);
+        close_block(e);
+    }
+    open_block(e, "for (; j < m; j++) ");
+    emit_four_bodies(e, 1);
+    close_block(e);
+    emit_line(e, "(void)first;");
+    close_block(e);
+}
+
 static void
 emit_columns(Emit *e)
 {
@@ -578,7 +660,9 @@ emit_columns(Emit *e)
     e->indent++;
     emit_line(e, "const int64_t m = end - base < %d ? end - base : %d;", k->block, k->block);
     fill_columns(e);
-    emit_line(e, "for (int64_t i%d = 0; i%d < n%d; i%d++) {", down, down, k->size[down], down);
+    emit_line(e, "int64_t i%d = 0;", down);
+    if (rows_in_fours(e)) emit_four_rows(e);
+    emit_line(e, "for (; i%d < n%d; i%d++) {", down, k->size[down], down);
     e->indent++;
     emit_line(e, "const int first = i%d == 0;", down);
     emit_row_pointers(e, k->nloops - 1, "base", false);
@@ -677,7 +761,8 @@ codegen_c(const Graph *graph, const Program *program, bool comments, Text *out)
               .out = &body,
               .comments = comments,
               .vector_bytes = prelude.vector_bytes,
-              .position = "j"};
+              .position = "j",
+              .pointer = 'r'};
     prelude_begin(&prelude);
     for (int i = 0; i < program->kernels.len; i++) {
         e.kernel = program->kernels.at[i];

@@ -21,6 +21,8 @@ typedef struct {
     int32_t *mark; /* per instruction: number of the body in which it has a name */
     int32_t body;
     uint8_t *mask_bytes;  /* per instruction: lane width of a vector boolean in this body */
+    int row;              /* column kernels: which of four rows this body adds */
+    char pointer;         /* row pointers being declared: r0, or w0 of the first of four */
     const char *position; /* C name of the element's index in the span: "j" */
 } Emit;
 
