@@ -156,8 +156,11 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
                             break_code(inner->code), inner->detail);
     const Decoded *decoded = decoded_for(in, (PyCodeObject *)code);
     if (decoded == NULL) return ANSWER_ERROR;
+    int suspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     if (decoded->aside != NULL)
-        return interp_break(in, BREAK_CALL_PYTHON, "call of '%s': %s", name, decoded->aside);
+        return interp_break(
+            in, decoded->code->co_flags & suspends ? BREAK_GENERATOR : BREAK_CALL_PYTHON,
+            "call of '%s': %s", name, decoded->aside);
     for (Activation *a = in->top; a != NULL; a = a->caller)
         if (a->decoded == decoded && in->inlined > 20)
             return interp_break(in, BREAK_CALL_PYTHON, "call of '%s' by itself", name);

@@ -288,7 +288,8 @@ operate_instance(Interp *in, int operator_, Value *left, Value *right, Value **o
             if ((*out)->kind != V_CONST || (*out)->object != Py_NotImplemented) return ANSWER_YES;
         }
     }
-    return interp_break(in, BREAK_OPERATOR, "operator on %s and %s", value_describe(in, left),
+    return interp_break(in, value_break(left, value_break(right, BREAK_OPERATOR)),
+                        "operator on %s and %s", value_describe(in, left),
                         value_describe(in, right));
 }
 
@@ -442,7 +443,8 @@ operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
     if (answer == ANSWER_YES && strncmp(Py_TYPE(a)->tp_name, "numpy.dtype", 11) == 0 &&
         (PyType_Check(b) || PyUnicode_CheckExact(b) || Py_TYPE(a)->tp_base == Py_TYPE(b)->tp_base))
         return result(in, PyObject_RichCompare(a, b, operator_), out);
-    return interp_break(in, BREAK_OPERATOR, "comparison of %s and %s", value_describe(in, left),
+    return interp_break(in, value_break(left, value_break(right, BREAK_OPERATOR)),
+                        "comparison of %s and %s", value_describe(in, left),
                         value_describe(in, right));
 }
 
@@ -593,7 +595,8 @@ operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
     Answer answer = value_known(in, operand, &object);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO || !is_plain(object))
-        return interp_break(in, BREAK_OPERATOR, "operator on %s", value_describe(in, operand));
+        return interp_break(in, value_break(operand, BREAK_OPERATOR), "operator on %s",
+                            value_describe(in, operand));
     return result(in,
                   operator_ == I_UNARY_NEGATIVE   ? PyNumber_Negative(object)
                   : operator_ == I_UNARY_POSITIVE ? PyNumber_Positive(object)

@@ -108,7 +108,8 @@ by_method(Interp *in, const char *name, int nargs, Value *const *args, Value **o
     Answer answer = special_method(in, args[0], name, &method);
     if (answer != ANSWER_YES) return answer;
     if (method == NULL)
-        return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, args[0]));
+        return interp_break(in, value_break(args[0], BREAK_INDEX), "a subscript of %s",
+                            value_describe(in, args[0]));
     return call_inlined(in, method, nargs, args, NULL, out);
 }
 
@@ -143,7 +144,8 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
         if (answer == ANSWER_ERROR) return answer;
         if (answer == ANSWER_NO ||
             !(PyUnicode_CheckExact(known) || PyBytes_CheckExact(known) || PyRange_Check(known)))
-            return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, object));
+            return interp_break(in, value_break(object, BREAK_INDEX), "a subscript of %s",
+                                value_describe(in, object));
         PyObject *item = PyObject_GetItem(known, index);
         if (item == NULL) return break_raises(in);
         *out = value_const_new(in, item);

@@ -181,6 +181,7 @@ PyObject *keep(Interp *in, PyObject *object);
 Value *value_item(Interp *in, Value *container, int i);
 /* The exact type its object has or would have; NULL when not known.  Guards it. */
 PyTypeObject *value_type(Interp *in, Value *value);
+BreakCode value_break(const Value *value, BreakCode otherwise);
 const char *value_describe(Interp *in, Value *value); /* for breaks; never NULL */
 bool value_is_array(Interp *in, const Value *value);  /* V_NODE of FORM_ARRAY */
 bool value_is_numpy(Interp *in, const Value *value);  /* array, or array scalar, constant or node */
