@@ -5,6 +5,7 @@ them and checks that each breaks with its code.  A str stands where there is no 
 """
 
 # ruff: noqa: N802
+import sys
 import zlib
 
 import numpy as np
@@ -175,9 +176,9 @@ def with_block(x):
 
 
 def import_inside(x):
-    import fractions
+    import colorsys
 
-    return x * float(fractions.Fraction(1, 2))
+    return x * colorsys.rgb_to_yiq(1, 0, 0)[0]
 
 
 def read_only(x, out):
@@ -190,6 +191,11 @@ def _read_only_arguments():
     out = X.copy()
     out.flags.writeable = False
     return X, out
+
+
+def _import_arguments():
+    sys.modules.pop("colorsys", None)  # a module that is loaded already makes no break
+    return (X,)
 
 
 def _overlap_arguments():
@@ -221,7 +227,7 @@ EXAMPLES = {
     "PC0020": (generator, lambda: (X,)),
     "PC0021": (output, lambda: (X,)),
     "PC0022": (with_block, lambda: (X,)),
-    "PC0023": (import_inside, lambda: (X,)),
+    "PC0023": (import_inside, _import_arguments),
     "PC0024": "a function of many thousand instructions",
     "PC0025": "a cell that a function called in between has changed",
     "PC0026": (read_only, _read_only_arguments),
