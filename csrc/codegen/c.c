@@ -4,8 +4,8 @@
      the loops: rows (or blocks of one long row), row pointers r0, r1, …
        per stage: values of the row, then the loop over the row, vectors first, then what is left
 
-   Names: n sizes and strides, q operands, r their current row (w: the first of four), t scratch rows, s scalars, v values
-   of one element or vector, a accumulators.  */
+   Names: n sizes and strides, q operands, r their current row (w: the first of four), t scratch
+   rows, s scalars, v values of one element or vector, a accumulators.  */
 #include "emit.h"
 
 static const char KERNEL_ABI_TEXT[] =

@@ -73,7 +73,15 @@ def python_ints(x, n):
 
 @case(vector)
 def logic(x):
-    return (x.shape and x.ndim) or 3, not x.ndim, x.ndim in (1, 2), x is x, x is None, 0 < x.ndim < 3, x + 1
+    return (
+        (x.shape and x.ndim) or 3,
+        not x.ndim,
+        x.ndim in (1, 2),
+        x is x,
+        x is None,
+        0 < x.ndim < 3,
+        x + 1,
+    )
 
 
 @case(lambda r: (np.arange(6.0), 0.5 + r))
@@ -200,7 +208,7 @@ def star_arguments(x, y):
     def f(*a, **k):
         return a[0] * k["s"] + len(a)
 
-    return f(x, y, s=2), f(*[x, y], **{"s": 3})
+    return f(x, y, s=2), f(*[x, y], s=3)
 
 
 @case(vector)
