@@ -50,7 +50,10 @@ typedef enum {
 typedef struct {
     GuardKind kind;
     SourceId source;
-    SourceId other;    /* SAME, NOT_SAME, NO_OVERLAP */
+    SourceId other; /* SAME, NOT_SAME, NO_OVERLAP */
+    /* DISJOINT: input arrays, the written ones first; no written one shares memory with another. */
+    int ngroup, nwritten;
+    SourceId *group;
     PyObject *object;  /* TYPE, IS, VALUE, KEYS… : borrowed from the keep list */
     int64_t low, high; /* INT_RANGE; LENGTH uses low */
     struct {

@@ -63,22 +63,56 @@ arrays_overlap(PyObject *a, PyObject *b)
     return low_a < high_b && low_b < high_a;
 }
 
+/* Up to here pairs are guarded one by one; beyond, all at once. */
+enum { PAIRS = 12 };
+
+static bool
+is_array_input(Interp *in, const Value *value)
+{
+    return graph_node(in->graph, value->node)->type.form == FORM_ARRAY;
+}
+
+/* One guard for the whole group: the written inputs, then those that are only read. */
+static int
+guard_group(Interp *in, Value *const *group, int nwritten, int n)
+{
+    Guard guard = {.kind = GUARD_DISJOINT, .source = group[0]->source, .other = NO_SOURCE};
+    guard.ngroup = n;
+    guard.nwritten = nwritten;
+    guard.group = arena_alloc(in->arena, (size_t)n * sizeof(SourceId));
+    for (int i = 0; guard.group != NULL && i < n; i++) guard.group[i] = group[i]->source;
+    return guard.group == NULL ? -1 : guard_add(in, &guard);
+}
+
+static Answer
+guard_apart(Interp *in, Value *const *group, int nwritten, int n)
+{
+    for (int i = 0; i < nwritten; i++)
+        for (int k = i + 1; k < n; k++)
+            if (arrays_overlap(group[i]->object, group[k]->object)) return ANSWER_NO;
+    if (nwritten == 0 || n < 2) return ANSWER_YES;
+    if (nwritten * n > PAIRS)
+        return guard_group(in, group, nwritten, n) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    for (int i = 0; i < nwritten; i++)
+        for (int k = i + 1; k < n; k++) {
+            Guard guard = {
+                .kind = GUARD_NO_OVERLAP, .source = group[i]->source, .other = group[k]->source};
+            if (guard_add(in, &guard) < 0) return ANSWER_ERROR;
+        }
+    return ANSWER_YES;
+}
+
 Answer
 writes_finish(Interp *in)
 {
+    int n = 0, nwritten;
+    Value **group = arena_alloc(in->arena, ((size_t)in->inputs.len + 1) * sizeof(Value *));
+    if (group == NULL) return ANSWER_ERROR;
     for (int i = 0; i < in->storages.len; i++) {
         Storage *storage = &in->storages.at[i];
         Value *input = storage->written ? input_of(in, storage->root) : NULL;
         if (input == NULL) continue;
-        for (int k = 0; k < in->inputs.len; k++) {
-            Value *other = in->inputs.at[k];
-            if (other == input) continue;
-            if (graph_node(in->graph, other->node)->type.form != FORM_ARRAY) continue;
-            if (arrays_overlap(input->object, other->object)) return ANSWER_NO;
-            Guard guard = {
-                .kind = GUARD_NO_OVERLAP, .source = input->source, .other = other->source};
-            if (guard_add(in, &guard) < 0) return ANSWER_ERROR;
-        }
+        group[n++] = input;
         Build effect = {.kind = EFFECT_WRITE,
                         .node = storage->version,
                         .source = input->source,
@@ -87,5 +121,12 @@ writes_finish(Interp *in)
         if (VEC_PUSH(in->graph->arena, &in->graph->outputs, storage->version) < 0)
             return ANSWER_ERROR;
     }
-    return ANSWER_YES;
+    nwritten = n;
+    for (int i = 0; nwritten > 0 && i < in->inputs.len; i++) {
+        Value *input = in->inputs.at[i];
+        bool listed = !is_array_input(in, input);
+        for (int k = 0; k < nwritten && !listed; k++) listed = group[k] == input;
+        if (!listed) group[n++] = input;
+    }
+    return guard_apart(in, group, nwritten, n);
 }

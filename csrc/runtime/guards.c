@@ -62,6 +62,15 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
         .file = from->file,
         .line = from->line,
     };
+    if (from->kind == GUARD_DISJOINT) {
+        size_t n = (size_t)from->ngroup;
+        out->ngroup = from->ngroup;
+        out->nwritten = from->nwritten;
+        out->group = arena_copy(program->memory, from->group, n * sizeof(int32_t));
+        out->ranges = arena_alloc(program->memory, n * sizeof(struct MemoryRange));
+        if (out->group == NULL || out->ranges == NULL) return -1;
+        for (int32_t i = 0; i < from->ngroup; i++) out->ranges[i].member = i;
+    }
     if (from->kind != GUARD_ARRAY) return 0;
     size_t size = sizeof(int64_t) * from->array.rank;
     out->shape = arena_copy(program->memory, from->array.shape, size);

@@ -14,6 +14,11 @@ typedef struct {
     PyObject *seen;     /* borrowed; only compared, unless the watch holds */
 } GuardSource;
 
+struct MemoryRange {
+    const char *low, *high;
+    int32_t member; /* index into the group */
+};
+
 typedef struct {
     GuardKind kind;
     int32_t source, other;
@@ -22,7 +27,9 @@ typedef struct {
     DType dtype;
     uint8_t rank, known_shape, known_stride;
     unsigned flags;
-    int64_t *shape, *stride; /* of an array; in the program's arena */
+    int32_t ngroup, nwritten, *group; /* DISJOINT */
+    struct MemoryRange *ranges;       /* DISJOINT: room, and the order of the last check */
+    int64_t *shape, *stride;          /* of an array; in the program's arena */
     int32_t file, line;
 } GuardCheck;
 

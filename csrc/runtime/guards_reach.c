@@ -158,6 +158,33 @@ apart(PyObject *a, PyObject *b)
     return high_a <= low_b || high_b <= low_a || low_a == high_a || low_b == high_b;
 }
 
+/* Sorted by address (nearly so already: the order of the last check is kept), then one sweep. */
+static bool
+disjoint(const GuardCheck *check, PyObject *const *reached)
+{
+    struct MemoryRange *ranges = check->ranges;
+    for (int i = 0; i < check->ngroup; i++) {
+        PyObject *object = reached[check->group[ranges[i].member]];
+        if (object == NULL || !memory_range(object, &ranges[i].low, &ranges[i].high)) return false;
+    }
+    for (int i = 1; i < check->ngroup; i++) {
+        struct MemoryRange range = ranges[i];
+        int k = i;
+        for (; k > 0 && ranges[k - 1].low > range.low; k--) ranges[k] = ranges[k - 1];
+        ranges[k] = range;
+    }
+    const char *end = NULL, *end_written = NULL; /* of all memory so far, of what is written */
+    for (int i = 0; i < check->ngroup; i++) {
+        const struct MemoryRange *range = &ranges[i];
+        if (range->low == range->high) continue;
+        bool written = range->member < check->nwritten;
+        if (range->low < (written ? end : end_written)) return false;
+        if (range->high > end) end = range->high;
+        if (written && range->high > end_written) end_written = range->high;
+    }
+    return true;
+}
+
 static bool
 scalar_is(PyObject *object, DType wanted)
 {
@@ -185,6 +212,7 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_SAME: return object == other;
     case GUARD_NOT_SAME: return object != other;
     case GUARD_NO_OVERLAP: return other != NULL && apart(object, other);
+    case GUARD_DISJOINT: return disjoint(check, reached);
     case GUARD_UNBOUND: return false;
     case GUARD_ATTR_ABSENT: return attribute_stored(object, check->object) == NULL;
     case GUARD_COUNT: break;

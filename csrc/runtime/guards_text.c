@@ -205,6 +205,7 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_SAME:
     case GUARD_NOT_SAME:
     case GUARD_NO_OVERLAP: put_source(out, program, check->other); break;
+    case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
     case GUARD_ATTR_ABSENT: put_name(out, check->object); break;
     default: put_object(out, check->object); break;
     }

@@ -394,3 +394,19 @@ def test_index_out_of_range_in_a_loop():
         return x
 
     check(double, np.arange(5.0), 5, also=((np.arange(5.0), 7),))
+
+
+def test_many_arrays_written_in_place():
+    def step(arrays, steps):
+        for a, s in zip(arrays, steps, strict=True):
+            a -= s * 0.5
+        return arrays[0]
+
+    def make(shared):
+        whole = np.arange(40.0)
+        arrays = [whole[4 * i : 4 * i + 4] for i in range(10)]
+        if shared:
+            arrays[3] = whole[10:14]
+        return arrays, [np.ones(4) * i for i in range(10)]
+
+    check(step, *make(False), whole=True, also=(make(False), make(True)))
