@@ -9,7 +9,7 @@ here make of them.  To show more, write a function here and put its heading into
 import re
 from collections.abc import Callable
 
-from pycompile._C import Graph, graph_pass, pass_names
+from pycompile._C import Graph, graph_pass, lower_graph, pass_names
 
 GIVEN = {"graph", "passes", "python"}
 DERIVED: dict[str, Callable[["Case"], str]] = {}
@@ -100,3 +100,16 @@ def captured(case: Case) -> str:
     text = _capture(space["f"], *space["arguments"])
     text = re.sub(r"@\d+ ?", "", re.sub(r" +# case.py:\d+", "", text))
     return re.sub(r"^--- ", "# ", text, flags=re.M)
+
+
+@section("schedule")
+def schedule(case: Case) -> str:
+    """What the graph is lowered to, as given: kernels, extern calls, buffers."""
+    return lower_graph(case.sections["graph"])[0]
+
+
+@section("c")
+def c(case: Case) -> str:
+    """The kernels in C, for vectors of 64 bytes, without the helpers in front of them."""
+    source = lower_graph(case.sections["graph"], [], True, 64)[1]
+    return source[source.index("int\nk0(") :]

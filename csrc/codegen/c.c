@@ -752,8 +752,15 @@ machine_vector_bytes(void)
 int
 codegen_c(const Graph *graph, const Program *program, bool comments, Text *out)
 {
+    return codegen_c_for(graph, program, comments, machine_vector_bytes(), out);
+}
+
+int
+codegen_c_for(const Graph *graph, const Program *program, bool comments, int vector_bytes,
+              Text *out)
+{
     Text head = {0}, body = {0};
-    Prelude prelude = {.head = &head, .vector_bytes = machine_vector_bytes()};
+    Prelude prelude = {.head = &head, .vector_bytes = vector_bytes};
     int status = -1;
     Emit e = {.graph = graph,
               .program = program,

@@ -10,4 +10,8 @@
    (for PYCOMPILE_LOGS=output_code; not what is compiled).  -1 with the error set. */
 int codegen_c(const Graph *graph, const Program *program, bool comments, Text *out);
 
+/* The same for vectors of a given size; codegen_c takes the machine's. */
+int codegen_c_for(const Graph *graph, const Program *program, bool comments, int vector_bytes,
+                  Text *out);
+
 #endif

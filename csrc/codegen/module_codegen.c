@@ -1,18 +1,19 @@
 /* What Python sees of lower/ and codegen/: hooks for tests. */
 #include "codegen.h"
 
-/* lower_graph(text, keep=[], comments=True) -> (schedule, C): NotImplementedError when a node has
-   no lowering. */
+/* lower_graph(text, keep=[], comments=True, vector_bytes=the machine's) -> (schedule, C):
+   NotImplementedError when a node has no lowering. */
 static PyObject *
 lower_graph(PyObject *module, PyObject *args)
 {
     const char *text, *why = NULL;
     PyObject *keep = NULL, *result = NULL;
-    int comments = 1;
+    int comments = 1, bytes = 0;
     Text schedule = {0}, source = {0};
     Answer answer;
     (void)module;
-    if (!PyArg_ParseTuple(args, "s|O!p", &text, &PyList_Type, &keep, &comments)) return NULL;
+    if (!PyArg_ParseTuple(args, "s|O!pi", &text, &PyList_Type, &keep, &comments, &bytes))
+        return NULL;
     keep = keep == NULL ? PyList_New(0) : Py_NewRef(keep);
     Arena *arena = keep == NULL ? NULL : arena_new();
     Graph *graph = arena == NULL ? NULL : graph_parse(arena, keep, text);
@@ -22,7 +23,8 @@ lower_graph(PyObject *module, PyObject *args)
         goto done;
     }
     if (program_print(graph, program, &schedule) < 0 ||
-        codegen_c(graph, program, comments, &source) < 0)
+        (bytes ? codegen_c_for(graph, program, comments, bytes, &source)
+               : codegen_c(graph, program, comments, &source)) < 0)
         goto done;
     result = Py_BuildValue("(NN)", text_to_str(&schedule), text_to_str(&source));
 done:
