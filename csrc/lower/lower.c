@@ -115,10 +115,11 @@ covers(const Graph *g, const Type *view, const Type *whole)
 
 /* A new node in front of position `at` of the top region. */
 static NodeId
-insert_node(Lowering *lw, int at, Op op, int nargs, const NodeId *args, const Type *type)
+insert_node(Lowering *lw, int at, Op op, int nargs, const NodeId *args, const Type *type,
+            const Attrs *attrs)
 {
     Graph *g = lw->graph;
-    NodeId id = graph_add(g, 0, op, nargs, args, type, NULL);
+    NodeId id = graph_add(g, 0, op, nargs, args, type, attrs);
     if (id == NO_NODE) return NO_NODE;
     Region *top = &g->regions.at[0];
     memmove(&top->nodes.at[at + 1], &top->nodes.at[at],
@@ -154,7 +155,7 @@ prepare_scatter(Lowering *lw, int *position)
         bool all = covers(g, graph_node(g, id)->attrs.view, &whole);
         whole.form = FORM_ARRAY;
         NodeId copy =
-            insert_node(lw, *position, all ? OP_empty : OP_copy, all ? 0 : 1, &old, &whole);
+            insert_node(lw, *position, all ? OP_empty : OP_copy, all ? 0 : 1, &old, &whole, NULL);
         if (copy == NO_NODE) return -1;
         ++*position;
         NodeId *args = arena_copy(lw->arena, (NodeId[]){copy, value}, sizeof(NodeId) * 2);
@@ -177,6 +178,54 @@ prepare_writes(Lowering *lw)
         if (!lw->live[id] || op_info(graph_node(lw->graph, id)->op)->kind != KIND_SCATTER) continue;
         if (prepare_scatter(lw, &i) < 0) return -1;
         if (lw->why != NULL) return 0;
+    }
+    return 0;
+}
+
+/* concatenate: an empty array whose parts are written one by one. */
+static int
+split_concatenate(Lowering *lw, int *position)
+{
+    Graph *g = lw->graph;
+    NodeId id = g->regions.at[0].nodes.at[*position];
+    Node node = *graph_node(g, id);
+    int axis = (int)node.attrs.index;
+    SizeId offset = size_const(g, 0);
+    if (g->nodes.len + node.nargs + 1 >= lw->nnodes) {
+        lw->why = "too many writes";
+        return 0;
+    }
+    NodeId whole = insert_node(lw, (*position)++, OP_empty, 0, NULL, &node.type, NULL);
+    for (int k = 0; k < node.nargs && whole != NO_NODE; k++) {
+        Type *view = arena_copy(lw->arena, &node.type, sizeof(Type));
+        if (view == NULL || offset == NO_SIZE) return -1;
+        view->shape[axis] = graph_node(g, node.args[k])->type.shape[axis];
+        view->offset = offset;
+        Attrs attrs = {.view = view};
+        SizeId bytes = size_mul(g, view->shape[axis], node.type.stride[axis]);
+        if (bytes == NO_SIZE) return -1;
+        offset = size_add(g, offset, bytes);
+        whole = insert_node(lw, (*position)++, OP_scatter, 2, (NodeId[]){whole, node.args[k]},
+                            &node.type, &attrs);
+        if (whole != NO_NODE) {
+            graph_node(g, whole)->line = node.line;
+            graph_node(g, whole)->file = node.file;
+        }
+    }
+    if (whole == NO_NODE) return -1;
+    graph_replace(g, id, whole);
+    lw->live[id] = false;
+    return 0;
+}
+
+static int
+prepare_copies(Lowering *lw)
+{
+    for (int i = 0; i < lw->graph->regions.at[0].nodes.len && lw->why == NULL; i++) {
+        NodeId id = lw->graph->regions.at[0].nodes.at[i];
+        if (lw->live[id] && graph_node(lw->graph, id)->op == OP_concatenate &&
+            split_concatenate(lw, &i) < 0)
+            return -1;
     }
     return 0;
 }
@@ -251,6 +300,7 @@ lower(Graph *graph, const struct Config *config, Answer *answer, const char **wh
     lw.program = arena_alloc(lw.arena, sizeof(Program));
     if (lw.program == NULL || lowering_init(&lw) < 0) return NULL;
     find_live(&lw);
+    if (prepare_copies(&lw) < 0) return NULL;
     mark_outputs(&lw);
     if (region_prepare(&lw) < 0 || prepare_writes(&lw) < 0) return NULL;
     mark_outputs(&lw);

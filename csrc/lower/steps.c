@@ -288,7 +288,11 @@ step_external(Lowering *lw, Group *group)
     case KIND_EXTERN: failed = call_object(&c, id); break;
     case KIND_MATMUL: failed = call_matmul(&c, id); break;
     case KIND_SCAN: failed = call_scan(&c, id); break;
-    case KIND_POINTWISE: failed = call_cast(&c, id); break;
+    case KIND_POINTWISE:
+        if (node->op != OP_cast) lw->why = "an operation without an expression or a ufunc";
+        if (lw->why != NULL) return 0;
+        failed = call_cast(&c, id);
+        break;
     case KIND_REDUCTION:
         failed = node->op == OP_argmax || node->op == OP_argmin ? call_arg_reduce(&c, id)
                                                                 : call_reduce(&c, id);
