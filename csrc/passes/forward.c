@@ -7,7 +7,9 @@
    2. Where %4 and V have no byte in common, and so back to an input of the graph, %4 is the same
    view of that input.  Only of inputs: their memory is never written before commit, while keeping
    an older version of a fresh storage alive would cost a copy of it. Layouts must be constant.  A
-   view that is an output stays: the program may see which memory it is. */
+   view that is an output stays: the program may see which memory it is.
+   3. A write to exactly where the version before it was written needs the one before that.  Only of
+   inputs, likewise. */
 #include "rewrite.h"
 
 /* ---- do two views of one storage overlap? ---- */
@@ -204,10 +206,26 @@ read_past(Rewrite *r, NodeId id)
     r->changed = true;
 }
 
+/* m *= a; m += b; writes m once. */
+static void
+write_past(Rewrite *r, NodeId id)
+{
+    const Graph *g = r->g;
+    Node *node = graph_node(g, id);
+    const Node *old = graph_node(g, node->args[0]);
+    if (old->op != OP_scatter || !type_same_place(g, node->attrs.view, old->attrs.view)) return;
+    NodeId root = old->args[0];
+    while (graph_node(g, root)->op == OP_scatter) root = graph_node(g, root)->args[0];
+    if (!is_graph_input(g, root)) return;
+    node->args[0] = old->args[0];
+    r->changed = true;
+}
+
 static int
 visit(Rewrite *r, NodeId id, void *context)
 {
     (void)context;
+    if (graph_node(r->g, id)->op == OP_scatter) write_past(r, id);
     if (op_info(graph_node(r->g, id)->op)->kind == KIND_VIEW)
         read_past(r, id);
     else
