@@ -184,7 +184,7 @@ make_units(Nest *n, KernelStep *step)
     }
     step->grain = elements / (per_unit < 1 ? 1 : per_unit);
     if (step->grain < 1) step->grain = 1;
-    if (k->kind == KERNEL_COLUMNS && step->grain < 256) step->grain = 256;
+    if (k->kind == KERNEL_COLUMNS && step->grain < 1024) step->grain = 1024;
     return 0;
 }
 
