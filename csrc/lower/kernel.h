@@ -76,7 +76,7 @@ typedef struct {
     int32_t stride[MAX_RANK]; /* per loop, outermost first; the last is the row's */
 } Operand;
 
-typedef enum { KERNEL_FLAT, KERNEL_ROWS, KERNEL_COLUMNS, KERNEL_TREE, KERNEL_REGION } KernelKind;
+typedef enum { KERNEL_FLAT, KERNEL_ROWS, KERNEL_COLUMNS, KERNEL_REGION } KernelKind;
 
 /* KERNEL_REGION: instructions before `begin` are done first, those up to `end` in each iteration,
    in order, those behind it last.  Arrays that are written are copied into their result before. */
@@ -102,7 +102,6 @@ struct Kernel {
     int32_t slot_bytes[64]; /* … namely this many bytes per element */
     int32_t block;          /* elements per pass through the stages; 0: the row as a whole */
     int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
-    int32_t depth;       /* KERNEL_TREE: 1 << depth units */
     RegionLoop *region;
 };
 

@@ -6,8 +6,10 @@ static const char *const buffer_names[] = {
     [BUFFER_EXTERN] = "extern", [BUFFER_TEMP] = "temp",   [BUFFER_SCALAR] = "scalar",
 };
 static const char *const kind_names[] = {
-    [KERNEL_FLAT] = "flat", [KERNEL_ROWS] = "rows",     [KERNEL_COLUMNS] = "columns",
-    [KERNEL_TREE] = "tree", [KERNEL_REGION] = "region",
+    [KERNEL_FLAT] = "flat",
+    [KERNEL_ROWS] = "rows",
+    [KERNEL_COLUMNS] = "columns",
+    [KERNEL_REGION] = "region",
 };
 
 static void
