@@ -301,9 +301,9 @@ sequence_nodes(Interp *in, Value *value, int *n, NodeId **out)
     return ANSWER_YES;
 }
 
-/* np.concatenate itself; `type` NULL: by trial, since the result's layout follows the arrays'. */
+/* Where not all are C contiguous, the result's layout follows theirs: NumPy is called. */
 static Answer
-join_by_call(Interp *in, int axis, int n, const NodeId *nodes, const Type *type, NodeId *out)
+join_by_call(Interp *in, int axis, int n, const NodeId *nodes, NodeId *out)
 {
     PyObject *function = numpy_step(in, "concatenate");
     PyObject *number = keep(in, PyLong_FromLong(axis));
@@ -311,7 +311,6 @@ join_by_call(Interp *in, int axis, int n, const NodeId *nodes, const Type *type,
     if (function == NULL || number == NULL || args == NULL) return ANSWER_ERROR;
     TRY_NODE(args[0], node_object(in, number));
     memcpy(args + 1, nodes, (size_t)n * sizeof *args);
-    if (type != NULL) return node_extern(in, function, n + 1, args, type, out);
     return node_trial(in, function, n + 1, args, NULL, out);
 }
 
@@ -332,12 +331,15 @@ join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
     }
     DType dtype;
     TRY(result_dtype(in, n, nodes, &dtype));
-    if (!plain && first.rank > 1) return join_by_call(in, axis, n, nodes, NULL, out);
+    if (!plain && first.rank > 1) return join_by_call(in, axis, n, nodes, out);
+    for (int i = 0; i < n; i++) TRY(node_cast(in, nodes[i], dtype, &nodes[i]));
     SizeId shape[MAX_RANK];
     memcpy(shape, first.shape, sizeof shape);
     shape[axis] = size_const(in->graph, length);
     if (type_contiguous(in->graph, &type, dtype, first.rank, shape) < 0) return ANSWER_ERROR;
-    return join_by_call(in, axis, n, nodes, &type, out);
+    Attrs attrs = {.index = axis};
+    TRY_NODE(*out, graph_add(in->graph, in->region, OP_concatenate, n, nodes, &type, &attrs));
+    return ANSWER_YES;
 }
 
 /* An axis of length 1 put before axis `axis`. */
