@@ -2,12 +2,11 @@
 
    A kernel walks a domain of at most MAX_RANK loops, the last of which is the *row*:
 
-     KERNEL_FLAT     no outer loops; units are the row's elements
-     KERNEL_ROWS     units are the rows; each row goes through all stages before the next one
-     KERNEL_COLUMNS  units are the row's elements; per outer index, the loop before the row is
-   summed up sequentially into accumulators, one per element of the row KERNEL_TREE     one
-   reduction of one long row; units are subtrees of NumPy's pairwise tree, each of which leaves a
-   partial result KERNEL_REGION   a loop of the program, kept: see `loop`
+   - KERNEL_FLAT: no outer loops; units are the row's elements.
+   - KERNEL_ROWS: units are the rows; each row goes through all stages before the next one.
+   - KERNEL_COLUMNS: units are the row's elements; per outer index, the loop before the row is
+   summed up sequentially into accumulators, one per element of the row.
+   - KERNEL_REGION: a loop of the program, kept: see `region`.
 
    The body is a list of instructions in order.  An instruction is done once per kernel call, once
    per row or once per element (`level`).  Rows are worked through in stages: even stages are loops
