@@ -686,8 +686,6 @@ emit_arguments(Emit *e)
     for (int o = 0; o < k->operands.len; o++)
         for (int i = 0; i < k->nloops; i++)
             if (k->operands.at[o].stride[i] >= nsizes) nsizes = k->operands.at[o].stride[i] + 1;
-    for (int o = 0; k->kind == KERNEL_REGION && o < k->operands.len; o++)
-        if (k->region->length[o] >= nsizes) nsizes = k->region->length[o] + 1;
     for (int i = 0; i < nsizes; i++) emit_line(e, "const int64_t n%d = args->size[%d];", i, i);
     for (int o = 0; o < k->operands.len; o++)
         emit_line(e, "char *const q%d = args->ptr[%d];", o, k->operands.at[o].pointer);
@@ -723,10 +721,14 @@ emit_kernel(Emit *e, int number)
     text_printf(e->out, "\nint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n",
                 number);
     e->indent = 1;
+    if (e->kernel->kind == KERNEL_REGION) {
+        emit_region(e);
+        text_put(e->out, "}\n");
+        return;
+    }
     emit_arguments(e);
-    if (e->kernel->kind != KERNEL_REGION) emit_once(e);
+    emit_once(e);
     switch (e->kernel->kind) {
-    case KERNEL_REGION: emit_region(e); break;
     case KERNEL_FLAT: emit_flat(e); break;
     case KERNEL_COLUMNS: emit_columns(e); break;
     default: emit_rows(e); break;

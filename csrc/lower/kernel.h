@@ -6,7 +6,7 @@
    - KERNEL_ROWS: units are the rows; each row goes through all stages before the next one.
    - KERNEL_COLUMNS: units are the row's elements; per outer index, the loop before the row is
    summed up sequentially into accumulators, one per element of the row.
-   - KERNEL_REGION: a loop of the program, kept: see `region`.
+   - KERNEL_REGION: a loop of the program, kept: see region.h.
 
    The body is a list of instructions in order.  An instruction is done once per kernel call, once
    per row or once per element (`level`).  Rows are worked through in stages: even stages are loops
@@ -19,17 +19,14 @@
 typedef enum { LEVEL_ONCE, LEVEL_ROW, LEVEL_ELEMENT } Level;
 
 typedef enum {
-    INSTR_LOAD,   /* operand */
-    INSTR_CONST,  /* bits */
-    INSTR_INDEX,  /* i64: position in the row */
-    INSTR_OP,     /* the op table's expression; `from` is the dtype that it computes in */
-    INSTR_CALL,   /* block call of `loop`; at level ONCE and ROW a call for one element */
-    INSTR_REDUCE, /* op over the row of args[0]; its value is known after its stage */
-    INSTR_STORE,  /* args[0] to operand */
-    /* within KERNEL_REGION */
-    INSTR_PARAM,         /* the loop's variable, or a carried value */
-    INSTR_ELEMENT_LOAD,  /* args[0] index into operand; out of bounds: deopt */
-    INSTR_ELEMENT_STORE, /* args[0] index, args[1] value */
+    INSTR_LOAD,    /* operand */
+    INSTR_CONST,   /* bits */
+    INSTR_INDEX,   /* i64: position in the row */
+    INSTR_OP,      /* the op table's expression; `from` is the dtype that it computes in */
+    INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element */
+    INSTR_REDUCE,  /* op over the row of args[0]; its value is known after its stage */
+    INSTR_STORE,   /* args[0] to operand */
+    INSTR_CARRIED, /* KERNEL_REGION: what the iteration before made */
 } InstrKind;
 
 typedef enum {
@@ -77,18 +74,7 @@ typedef struct {
 
 typedef enum { KERNEL_FLAT, KERNEL_ROWS, KERNEL_COLUMNS, KERNEL_REGION } KernelKind;
 
-/* KERNEL_REGION: instructions before `begin` are done first, those up to `end` in each iteration,
-   in order, those behind it last.  Arrays that are written are copied into their result before. */
-typedef struct {
-    int32_t start, stop, step; /* instructions */
-    int32_t variable;          /* INSTR_PARAM */
-    int32_t begin, end;
-    int32_t ncarried;
-    int32_t *param, *first, *next; /* carried scalars: instructions; -1: an array, or not wanted */
-    int32_t narrays;
-    int32_t *from, *to; /* arrays that are copied: operands */
-    int32_t *length;    /* per operand: index into KernelArgs.size of the array's length, or -1 */
-} RegionLoop;
+struct RegionLoop; /* region.h */
 
 struct Kernel {
     KernelKind kind;
@@ -101,7 +87,7 @@ struct Kernel {
     int32_t slot_bytes[64]; /* … namely this many bytes per element */
     int32_t block;          /* elements per pass through the stages; 0: the row as a whole */
     int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
-    RegionLoop *region;
+    struct RegionLoop *region;
 };
 
 #endif

@@ -175,8 +175,10 @@ prepare_writes(Lowering *lw)
 {
     for (int i = 0; i < lw->graph->regions.at[0].nodes.len; i++) {
         NodeId id = lw->graph->regions.at[0].nodes.at[i];
-        if (!lw->live[id] || op_info(graph_node(lw->graph, id)->op)->kind != KIND_SCATTER) continue;
-        if (prepare_scatter(lw, &i) < 0) return -1;
+        OpKind kind = op_info(graph_node(lw->graph, id)->op)->kind;
+        if (!lw->live[id] || (kind != KIND_SCATTER && kind != KIND_REGION)) continue;
+        if ((kind == KIND_SCATTER ? prepare_scatter(lw, &i) : region_prepare(lw, &i)) < 0)
+            return -1;
         if (lw->why != NULL) return 0;
     }
     return 0;
@@ -273,6 +275,9 @@ locate_outputs(Lowering *lw)
             at.view = *graph_node(g, at.node)->attrs.view;
         }
         at.type = graph_node(g, value)->type;
+        NodeId storage = graph_node(g, value)->storage;
+        at.in_place =
+            lw->same_as[storage] != storage && graph_node(g, lw->same_as[storage])->op == OP_input;
         if (place_for(lw, value, &at.place) < 0) return -1;
         if (at.written) spread_type(g, &at.view, &at.type);
         if (VEC_PUSH(lw->arena, &lw->program->located, at) < 0) return -1;
@@ -302,7 +307,7 @@ lower(Graph *graph, const struct Config *config, Answer *answer, const char **wh
     find_live(&lw);
     if (prepare_copies(&lw) < 0) return NULL;
     mark_outputs(&lw);
-    if (region_prepare(&lw) < 0 || prepare_writes(&lw) < 0) return NULL;
+    if (prepare_writes(&lw) < 0) return NULL;
     mark_outputs(&lw);
     if (lw.why == NULL && (schedule(&lw) < 0 || (lw.why == NULL && build_groups(&lw) < 0)))
         if (lw.why == NULL) return NULL;

@@ -47,6 +47,7 @@ typedef struct {
     int64_t scratch_bytes; /* per thread */
     bool checks_flags;     /* may raise a floating-point flag that NumPy would report */
     bool fallible;         /* a nonzero return is a deopt */
+    bool region;           /* a kept loop, called in phases: lower/region.h */
 } KernelStep;
 
 typedef struct {
@@ -81,6 +82,7 @@ typedef struct {
     Type type;
     bool written;
     Type view;
+    bool in_place; /* the memory of an input, written there already by a kept loop */
 } Located;
 
 typedef struct Kernel Kernel; /* kernel.h: the loop nest */

@@ -1,5 +1,5 @@
 /* A program as text: for PYCOMPILE_LOGS=schedule, golden files and people. */
-#include "kernel.h"
+#include "schedule.h"
 
 static const char *const buffer_names[] = {
     [BUFFER_INPUT] = "input",   [BUFFER_CONST] = "const", [BUFFER_OUTPUT] = "output",
@@ -75,9 +75,7 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
         [INSTR_CALL] = "call ",
         [INSTR_REDUCE] = "reduce ",
         [INSTR_STORE] = "store ",
-        [INSTR_PARAM] = "param",
-        [INSTR_ELEMENT_LOAD] = "element",
-        [INSTR_ELEMENT_STORE] = "store element",
+        [INSTR_CARRIED] = "carried",
     };
     static const char *const levels[] = {"once", "row", "element"};
     const Instr *v = &k->instrs.at[at];
@@ -87,10 +85,6 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
         text_put(out, op_info(v->op)->name);
     for (int a = 0; a < v->nargs; a++) text_printf(out, "%sv%d", a ? ", " : " ", v->args[a]);
     if (v->kind == INSTR_CONST) text_printf(out, " 0x%llx", (unsigned long long)v->bits[0]);
-    if (v->kind == INSTR_ELEMENT_LOAD || v->kind == INSTR_ELEMENT_STORE) {
-        text_put(out, " of ");
-        put_operand(g, step, k, v->operand, out);
-    }
     if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE) {
         text_put(out, v->kind == INSTR_LOAD ? " " : " to ");
         put_operand(g, step, k, v->operand, out);
@@ -122,6 +116,10 @@ put_kernel(const Graph *g, const Program *p, const Step *step, Text *out)
     if (k->block) text_printf(out, ", blocks of %d", k->block);
     if (s->scratch_bytes) text_printf(out, ", scratch %lld", (long long)s->scratch_bytes);
     text_printf(out, "%s%s\n", s->checks_flags ? ", flags" : "", s->fallible ? ", fallible" : "");
+    if (k->kind == KERNEL_REGION) {
+        region_print(g, s, k, out);
+        return;
+    }
     for (int i = 0; i < k->instrs.len; i++) put_instr(g, s, k, i, out);
 }
 

@@ -1,324 +1,663 @@
-/* A loop of the program, kept as a loop: one kernel, one unit.
+/* A loop node as one kernel.  In: the node and its region.  Out: instructions and the RegionLoop.
 
-   Carried scalars are locals of the kernel.  An array that the loop writes is copied into its
-   result first and then written there in place, which no one can see before the plan commits;
-   arrays that are only read are read where they are.  Indices are checked as Python does, negative
-   ones from the end; one that is out of bounds is a deopt, so that CPython runs the loop and raises
-   at its line. */
-#include "nest.h"
+   Arrays that the loop writes are written in place: a fresh one as it is, memory of an input with a
+   log of its old elements (so that a later failure can put them back) if nobody else looks at the
+   old version, anything else in a copy. */
+#include "region.h"
+#include "schedule.h"
 
-typedef struct {
-    Nest nest;
-    NodeId loop;
-    const Region *body;
-    RegionLoop *out;
-    int32_t *array_of; /* per node of the body, a version of an array: its operand + 1 */
-    VEC(int32_t) length;
-    VEC(int32_t) from, to;
-} Builder;
+/* ---- where the writes go ---- */
 
 static NodeId
-result_node(const Graph *g, NodeId loop, int index)
+result_of(const Lowering *lw, NodeId loop, int index)
 {
-    for (NodeId id = 0; id < g->nodes.len; id++) {
-        const Node *node = graph_node(g, id);
-        if (node->op == OP_result && node->args[0] == loop && node->attrs.index == index) return id;
+    for (NodeId id = 0; id < lw->graph->nodes.len; id++) {
+        const Node *node = graph_node(lw->graph, id);
+        if (node->op == OP_result && node->args[0] == loop && node->attrs.index == index &&
+            lw->live[id])
+            return id;
     }
     return NO_NODE;
 }
 
-/* An operand for a vector: the one loop of its kernel is the array's axis. */
-static int32_t
-vector_operand(Builder *b, NodeId storage, const Type *type, SizeId stride, bool stored)
+static int
+position_of(const Graph *g, NodeId id)
 {
-    Nest *n = &b->nest;
-    Access access = {.storage = storage, .offset = type->offset, .dtype = type->dtype};
-    for (int i = 0; i < MAX_RANK; i++) access.stride[i] = NO_SIZE;
-    access.stride[0] = stride;
-    int before = n->kernel->operands.len;
-    int32_t operand = instr_operand(n, &access, stored);
-    if (operand < 0) return -1;
-    int32_t length = nest_size(n, type->shape[0]);
-    if (length < 0) return -1;
-    if (operand == before) return VEC_PUSH(n->lw->arena, &b->length, length) < 0 ? -1 : operand;
-    b->length.at[operand] = length;
-    return operand;
+    const Region *top = &g->regions.at[0];
+    for (int i = 0; i < top->nodes.len; i++)
+        if (top->nodes.at[i] == id) return i;
+    return -1;
 }
 
-static int32_t
-scalar_operand_length(Builder *b)
+/* Does anybody but the loop at `position` look at the storage when the loop has begun? */
+static bool
+seen_later(const Lowering *lw, NodeId storage, int position)
 {
-    while (b->length.len < b->nest.kernel->operands.len)
-        if (VEC_PUSH(b->nest.lw->arena, &b->length, -1) < 0) return -1;
-    return 0;
-}
-
-/* A scalar from outside: virtual, or loaded once. */
-static int32_t
-outer_value(Builder *b, NodeId value)
-{
-    Nest *n = &b->nest;
-    const Node *node = graph_node(n->lw->graph, value);
-    if (n->value_of[value]) return n->value_of[value] - 1;
-    int32_t at;
-    if (node_is_virtual(n->lw, node->storage))
-        at = instr_virtual(n, node->storage);
-    else {
-        Access access = {
-            .storage = node->storage, .offset = node->type.offset, .dtype = node->type.dtype};
-        for (int i = 0; i < MAX_RANK; i++) access.stride[i] = NO_SIZE;
-        at = instr_load(n, &access, value);
+    const Graph *g = lw->graph;
+    NodeId loop = g->regions.at[0].nodes.at[position];
+    for (int i = 0; i < g->outputs.len; i++)
+        if (graph_node(g, g->outputs.at[i])->storage == storage) return true;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        if (!lw->live[id] || op_info(node->op)->kind == KIND_VIEW) continue;
+        int uses = 0;
+        for (int k = 0; k < node->nargs; k++)
+            uses += graph_node(g, node->args[k])->storage == storage;
+        if (uses == 0) continue;
+        if (id == loop) {
+            if (uses > 1) return true;
+            continue;
+        }
+        int at = position_of(g, id);
+        if (at < 0 || at > position || node_is_virtual(lw, id)) return true;
     }
-    if (at < 0 || scalar_operand_length(b) < 0) return -1;
-    n->value_of[value] = at + 1;
-    return at;
+    return false;
 }
 
 static bool
-is_array(const Builder *b, NodeId id)
+is_symbolic(const Graph *g, const Type *type)
 {
-    return graph_node(b->nest.lw->graph, id)->type.form == FORM_ARRAY;
+    for (int axis = 0; axis < type->rank; axis++)
+        if (!size_is_const(g, type->shape[axis]) || !size_is_const(g, type->stride[axis]) ||
+            size_value(g, type->stride[axis]) < 0)
+            return true;
+    return false;
 }
 
-/* Carried arrays: read in place, or copied to the result and written there. */
-static int
-bind_array(Builder *b, int index, NodeId first, NodeId param)
+static NodeId
+copy_before(Lowering *lw, int *position, NodeId old)
 {
-    Nest *n = &b->nest;
-    Graph *g = n->lw->graph;
-    const Type *type = &graph_node(g, first)->type;
-    if (type->rank != 1) {
-        n->lw->why = "a loop over elements of an array that is no vector";
-        return 0;
-    }
-    int32_t from = vector_operand(b, graph_node(g, first)->storage, type, type->stride[0], false);
-    if (from < 0) return -1;
-    b->array_of[param] = from + 1;
-    NodeId result = result_node(g, b->loop, index);
-    if (b->body->results.at[index] == param && (result == NO_NODE || !n->lw->live[result]))
-        return 0;
-    if (result == NO_NODE) {
-        n->lw->why = "a loop that writes an array nobody reads";
-        return 0;
-    }
-    const Type *made = &graph_node(g, result)->type;
-    int32_t to = vector_operand(b, result, made, made->stride[0], true);
-    if (to < 0 || VEC_PUSH(n->lw->arena, &b->from, from) < 0 ||
-        VEC_PUSH(n->lw->arena, &b->to, to) < 0)
-        return -1;
-    b->array_of[param] = to + 1;
-    return 0;
+    Graph *g = lw->graph;
+    Type type = graph_node(g, old)->type;
+    type.form = FORM_ARRAY;
+    NodeId copy = graph_add(g, 0, OP_copy, 1, &old, &type, NULL);
+    if (copy == NO_NODE) return NO_NODE;
+    Region *top = &g->regions.at[0];
+    memmove(&top->nodes.at[*position + 1], &top->nodes.at[*position],
+            sizeof(NodeId) * (size_t)(top->nodes.len - 1 - *position));
+    top->nodes.at[(*position)++] = copy;
+    lw->live[copy] = true;
+    return copy;
 }
 
-/* Everything that the body takes from outside is there before it begins. */
 static int
-bind_outer(Builder *b)
+prepare_array(Lowering *lw, int *position, int arg)
 {
-    Nest *n = &b->nest;
-    const Graph *g = n->lw->graph;
-    for (int i = 0; i < b->body->nodes.len; i++) {
-        const Node *node = graph_node(g, b->body->nodes.at[i]);
-        for (int k = 0; k < node->nargs; k++) {
-            NodeId arg = node->args[k];
-            bool inside = n->value_of[arg] != 0 || b->array_of[arg] != 0;
-            for (int j = 0; j < b->body->nodes.len && !inside; j++)
-                inside = b->body->nodes.at[j] == arg;
-            if (inside) continue;
-            if (!is_array(b, arg)) {
-                if (outer_value(b, arg) < 0) return -1;
-                continue;
-            }
-            const Type *type = &graph_node(g, arg)->type;
-            if (type->rank != 1) n->lw->why = "a loop over elements of an array that is no vector";
-            if (n->lw->why != NULL) return 0;
-            int32_t at =
-                vector_operand(b, graph_node(g, arg)->storage, type, type->stride[0], false);
-            if (at < 0) return -1;
-            b->array_of[arg] = at + 1;
+    Graph *g = lw->graph;
+    NodeId loop = g->regions.at[0].nodes.at[*position];
+    NodeId old = graph_node(g, loop)->args[arg];
+    NodeId storage = graph_node(g, old)->storage, root = lw->same_as[storage];
+    OpKind kind = op_info(graph_node(g, root)->op)->kind;
+    bool memory = kind != KIND_CONST && kind != KIND_EXTERN && kind != KIND_RESULT;
+    if (!memory || old != storage || seen_later(lw, storage, *position)) {
+        if (is_symbolic(g, &graph_node(g, old)->type)) {
+            lw->why = "a loop over an array whose old elements are wanted later";
+            return 0;
         }
+        NodeId copy = copy_before(lw, position, old);
+        if (copy == NO_NODE) return -1;
+        graph_node(g, loop)->args[arg] = root = copy;
+    } else if (kind != KIND_INPUT && is_symbolic(g, &graph_node(g, old)->type)) {
+        lw->why = "a loop over a fresh array of unknown size";
+        return 0;
+    }
+    lw->needed[root] = true;
+    NodeId result = result_of(lw, loop, arg - 3);
+    if (result == NO_NODE) return 0;
+    lw->same_as[result] = root;
+    lw->needed[result] = true;
+    if (lw->is_output[result]) lw->is_output[root] = true;
+    return 0;
+}
+
+int
+region_prepare(Lowering *lw, int *position)
+{
+    NodeId loop = lw->graph->regions.at[0].nodes.at[*position];
+    if (graph_node(lw->graph, loop)->op != OP_loop) {
+        lw->why = "a conditional without a lowering";
+        return 0;
+    }
+    for (int k = 3; k < graph_node(lw->graph, loop)->nargs && lw->why == NULL; k++) {
+        NodeId arg = graph_node(lw->graph, loop)->args[k];
+        if (graph_node(lw->graph, arg)->type.form == FORM_ARRAY &&
+            prepare_array(lw, position, k) < 0)
+            return -1;
+        NodeId result = result_of(lw, loop, k - 3);
+        if (result != NO_NODE) lw->needed[result] = true;
     }
     return 0;
+}
+
+/* ---- building ---- */
+
+typedef struct {
+    Lowering *lw;
+    Graph *graph;
+    NodeId loop;
+    const Region *region;
+    Kernel *kernel;
+    RegionLoop *out;
+    int32_t *value; /* per node: its instruction + 1 */
+    int32_t *array; /* per node: its array + 1 */
+    NodeId *newest; /* per array: the version that its memory holds */
+    bool flags;
+    VEC(Place) places;
+    VEC(SizeId) sizes;
+} Build;
+
+static int32_t
+emit(Build *b, Instr instr, int nargs, const int32_t *args)
+{
+    if (b->kernel->instrs.len >= 1000) b->lw->why = "a loop of too many instructions";
+    for (int i = 0; i < nargs; i++)
+        if (args[i] < 0) return -1;
+    instr.nargs = nargs;
+    if (nargs > 0) {
+        instr.args = arena_copy(b->lw->arena, args, sizeof(int32_t) * (size_t)nargs);
+        if (instr.args == NULL) return -1;
+    }
+    if (VEC_PUSH(b->lw->arena, &b->kernel->instrs, instr) < 0) return -1;
+    return b->kernel->instrs.len - 1;
 }
 
 static int32_t
-body_element(Builder *b, NodeId id)
+size_argument(Build *b, SizeId id)
 {
-    Nest *n = &b->nest;
-    const Node *node = graph_node(n->lw->graph, id);
-    bool store = node->op == OP_element_store;
-    int32_t array = b->array_of[node->args[0]];
-    int32_t args[2] = {n->value_of[node->args[1]] - 1, -1};
-    if (store) {
-        b->array_of[id] = array;
-        args[1] = instr_cast(n, n->value_of[node->args[2]] - 1, node->type.dtype, id);
+    if (id == NO_SIZE && (id = size_const(b->graph, 0)) == NO_SIZE) return -1;
+    for (int i = 0; i < b->sizes.len; i++)
+        if (b->sizes.at[i] == id) return i;
+    return VEC_PUSH(b->lw->arena, &b->sizes, id) < 0 ? -1 : b->sizes.len - 1;
+}
+
+static int32_t
+operand(Build *b, NodeId value, bool stored)
+{
+    Place place;
+    if (place_for(b->lw, value, &place) < 0) return -1;
+    Operand o = {.pointer = b->places.len,
+                 .dtype = graph_node(b->graph, value)->type.dtype,
+                 .stored = stored};
+    if (VEC_PUSH(b->lw->arena, &b->places, place) < 0 ||
+        VEC_PUSH(b->lw->arena, &b->kernel->operands, o) < 0)
+        return -1;
+    return b->kernel->operands.len - 1;
+}
+
+bool
+region_has(const Region *region, NodeId id)
+{
+    for (int i = 0; i < region->nodes.len; i++)
+        if (region->nodes.at[i] == id) return true;
+    for (int i = 0; i < region->params.len; i++)
+        if (region->params.at[i] == id) return true;
+    return false;
+}
+
+static int32_t value_of(Build *b, NodeId id);
+
+static int32_t
+cast(Build *b, int32_t value, DType to, Level level, NodeId node)
+{
+    if (value < 0) return -1;
+    DType from = b->kernel->instrs.at[value].dtype;
+    if (from == to) return value;
+    if (!op_is_exact(OP_cast, from) || !op_is_exact(OP_cast, to))
+        b->lw->why = "a conversion of half or complex numbers in a loop";
+    b->flags |= dtype_is_float(from);
+    Instr instr = {.kind = INSTR_OP,
+                   .op = OP_cast,
+                   .dtype = to,
+                   .from = from,
+                   .level = level,
+                   .node = node,
+                   .operand = -1};
+    return emit(b, instr, 1, &value);
+}
+
+/* What Python does with these numbers has a form in codegen/region.c. */
+static bool
+python_is_known(const Node *node, DType from)
+{
+    bool real = from == DT_F64, whole = from == DT_I64;
+    switch (node->op) {
+    case OP_py_add:
+    case OP_py_sub:
+    case OP_py_mul:
+    case OP_py_div:
+    case OP_py_neg:
+    case OP_py_abs: return real || whole;
+    case OP_py_floordiv:
+    case OP_py_mod: return whole;
+    case OP_py_eq:
+    case OP_py_ne:
+    case OP_py_lt:
+    case OP_py_le: return real || whole || from == DT_BOOL;
+    case OP_py_bool:
+    case OP_py_int:
+    case OP_py_float:
+    case OP_py_item: return !dtype_is_complex(from) && from != DT_F16 && from != DT_OBJECT;
+    default: return false;
     }
-    n->fallible = true;
-    return instr_args(n,
-                      (Instr){.kind = store ? INSTR_ELEMENT_STORE : INSTR_ELEMENT_LOAD,
-                              .dtype = node->type.dtype,
-                              .operand = array - 1,
-                              .node = id},
-                      store ? 2 : 1, args);
+}
+
+static DType
+python_dtype(const Build *b, const Node *node, const int32_t *args)
+{
+    DType from = b->kernel->instrs.at[args[0]].dtype;
+    bool arithmetic = node->nargs == 2 || node->op == OP_py_neg || node->op == OP_py_abs;
+    if (!arithmetic) return from;
+    if (node->nargs == 2 && b->kernel->instrs.at[args[1]].dtype == DT_F64) from = DT_F64;
+    if (node->type.dtype == DT_F64 && node->op != OP_py_div) from = DT_F64;
+    if (from == DT_BOOL && node->type.dtype == DT_I64) from = DT_I64;
+    return from;
+}
+
+static int32_t
+emit_python(Build *b, NodeId id, Level level, int32_t *args)
+{
+    const Node *node = graph_node(b->graph, id);
+    DType from = python_dtype(b, node, args);
+    for (int k = 0; k < node->nargs; k++) {
+        DType have = b->kernel->instrs.at[args[k]].dtype;
+        if (have != from && (node->op == OP_py_eq || node->op == OP_py_ne || node->op == OP_py_lt ||
+                             node->op == OP_py_le))
+            b->lw->why = "a comparison of an int and a float in a loop";
+        if (have == DT_I64 && from == DT_F64) b->lw->why = "an int and a float in a loop";
+        args[k] = cast(b, args[k], from, level, id);
+    }
+    if (!python_is_known(node, from)) b->lw->why = "Python arithmetic without a lowering in a loop";
+    if (from == DT_F64) b->flags = true;
+    Instr instr = {.kind = INSTR_OP,
+                   .op = node->op,
+                   .dtype = node->type.dtype,
+                   .from = from,
+                   .level = level,
+                   .node = id,
+                   .operand = -1};
+    return emit(b, instr, node->nargs, args);
+}
+
+static int32_t
+emit_operation(Build *b, NodeId id, Level level)
+{
+    int32_t args[3];
+    const Node *node = graph_node(b->graph, id);
+    OpKind kind = op_info(node->op)->kind;
+    if (node->nargs > 3 || node->nargs < 1 || node->type.rank != 0 ||
+        (kind != KIND_POINTWISE && kind != KIND_PYTHON) || node_is_call(b->graph, node)) {
+        b->lw->why = "an operation without a lowering in a loop";
+        return -1;
+    }
+    for (int k = 0; k < node->nargs; k++)
+        if ((args[k] = value_of(b, node->args[k])) < 0) return -1;
+    if (kind == KIND_PYTHON) return emit_python(b, id, level, args);
+    DType from = node_loop_dtype(b->graph, node);
+    if (node->op == OP_cast) return cast(b, args[0], node->type.dtype, level, id);
+    for (int k = 0; k < node->nargs; k++)
+        args[k] = cast(b, args[k], node->op == OP_where && k == 0 ? DT_BOOL : from, level, id);
+    if (!(op_info(node->op)->flags & OPF_NO_FLAGS)) b->flags = true;
+    Instr instr = {.kind = INSTR_OP,
+                   .op = node->op,
+                   .dtype = node->type.dtype,
+                   .from = from,
+                   .level = level,
+                   .node = id,
+                   .operand = -1};
+    return emit(b, instr, node->nargs, args);
+}
+
+/* A value from outside the loop. */
+static int32_t
+outer_value(Build *b, NodeId id)
+{
+    const Node *node = graph_node(b->graph, id);
+    Instr instr = {.dtype = node->type.dtype, .level = LEVEL_ONCE, .node = id, .operand = -1};
+    if (node->type.rank != 0 || node->type.dtype == DT_OBJECT) {
+        b->lw->why = "an array used as a number in a loop";
+        return -1;
+    }
+    if (node->op == OP_const) {
+        instr.kind = INSTR_CONST;
+        if (constant_read(node->attrs.object, node->type.dtype, instr.bits) < 0) return -1;
+        return emit(b, instr, 0, NULL);
+    }
+    if (node_is_virtual(b->lw, id) && node->op != OP_full) return emit_operation(b, id, LEVEL_ONCE);
+    instr.kind = INSTR_LOAD;
+    if ((instr.operand = operand(b, id, false)) < 0) return -1;
+    return emit(b, instr, 0, NULL);
+}
+
+static int32_t
+value_of(Build *b, NodeId id)
+{
+    if (b->value[id]) return b->value[id] - 1;
+    if (region_has(b->region, id) && graph_node(b->graph, id)->op != OP_const) {
+        b->lw->why = "a loop that uses a value before it is made";
+        return -1;
+    }
+    int32_t value = outer_value(b, id);
+    if (value >= 0) b->value[id] = value + 1;
+    return value;
+}
+
+static int32_t
+array_of(Build *b, NodeId id, bool logged)
+{
+    if (b->array[id]) return b->array[id] - 1;
+    const Type *type = &graph_node(b->graph, id)->type;
+    if (type->rank != 1) {
+        b->lw->why = "an element of an array that is no vector";
+        return -1;
+    }
+    RegionArray a = {.logged = logged};
+    if ((a.operand = operand(b, id, false)) < 0 ||
+        (a.length = size_argument(b, type->shape[0])) < 0 ||
+        (a.stride = size_argument(b, type->stride[0])) < 0 ||
+        VEC_PUSH(b->lw->arena, &b->out->arrays, a) < 0)
+        return -1;
+    b->array[id] = b->out->arrays.len;
+    b->newest[b->out->arrays.len - 1] = id;
+    return b->out->arrays.len - 1;
+}
+
+/* ---- indices ---- */
+
+static bool
+is_affine(const Build *b, const Instr *v)
+{
+    const bool *affine = b->out->affine;
+    if (v->kind == INSTR_INDEX) return true;
+    if (v->kind != INSTR_OP || v->dtype != DT_I64 || v->from != DT_I64) return false;
+    bool once[2] = {true, true}, linear[2] = {false, false};
+    for (int k = 0; k < v->nargs && k < 2; k++) {
+        linear[k] = affine[v->args[k]];
+        once[k] = b->kernel->instrs.at[v->args[k]].level == LEVEL_ONCE;
+        if (!linear[k] && !once[k]) return false;
+    }
+    switch (v->op) {
+    case OP_py_add:
+    case OP_py_sub: return linear[0] || linear[1];
+    case OP_py_mul: return linear[0] != linear[1];
+    case OP_py_neg: return linear[0];
+    default: return false;
+    }
+}
+
+/* The index as slope * i + offset, where both are known while compiling. */
+static bool
+known_form(const Build *b, int32_t at, int64_t *slope, int64_t *offset)
+{
+    const Instr *v = &b->kernel->instrs.at[at];
+    int64_t s[2], o[2];
+    *slope = *offset = 0;
+    if (v->kind == INSTR_INDEX) {
+        *slope = 1;
+        return true;
+    }
+    if (v->kind == INSTR_CONST && v->dtype == DT_I64) {
+        memcpy(offset, v->bits, sizeof *offset);
+        return *offset > -(1 << 30) && *offset < 1 << 30;
+    }
+    if (v->kind != INSTR_OP || v->nargs != 2 || (v->op != OP_py_add && v->op != OP_py_sub))
+        return false;
+    for (int k = 0; k < 2; k++)
+        if (!known_form(b, v->args[k], &s[k], &o[k])) return false;
+    int sign = v->op == OP_py_add ? 1 : -1;
+    *slope = s[0] + sign * s[1];
+    *offset = o[0] + sign * o[1];
+    return true;
+}
+
+/* y[i - 1] where y[i] is what the iteration stores: the value of the one before. */
+static void
+find_follower(Build *b, RegionElement *load)
+{
+    int64_t step, slope, offset, store_slope, store_offset, zero;
+    load->follows = -1;
+    int32_t only = -1;
+    for (int i = 0; i < b->out->elements.len; i++) {
+        const RegionElement *e = &b->out->elements.at[i];
+        if (e->array != load->array || b->kernel->instrs.at[e->instr].kind != INSTR_STORE) continue;
+        if (only >= 0) return;
+        only = i;
+    }
+    if (only < 0 || !load->affine || !b->out->elements.at[only].affine) return;
+    if (!known_form(b, b->out->step, &zero, &step) || zero != 0 ||
+        !known_form(b, load->index, &slope, &offset) ||
+        !known_form(b, b->out->elements.at[only].index, &store_slope, &store_offset))
+        return;
+    if (slope == store_slope && slope != 0 && offset == store_offset - slope * step)
+        load->follows = only;
 }
 
 static int
-body_node(Builder *b, NodeId id)
+add_element(Build *b, NodeId id)
 {
-    Nest *n = &b->nest;
-    const Node *node = graph_node(n->lw->graph, id);
-    OpKind kind = op_info(node->op)->kind;
-    int32_t args[MAX_ARGS], at;
-    if (n->value_of[id] || b->array_of[id] || kind == KIND_INPUT) return 0;
-    if (kind == KIND_ELEMENT)
-        at = body_element(b, id);
-    else if (kind == KIND_CONST)
-        at = instr_virtual(n, id);
-    else if ((kind == KIND_POINTWISE && !node_is_call(n->lw->graph, node)) || kind == KIND_PYTHON) {
-        for (int k = 0; k < node->nargs && k < MAX_ARGS; k++)
-            args[k] = n->value_of[node->args[k]] - 1;
-        at = instr_operation(n, id, node->nargs, args);
-    } else {
-        n->lw->why = "a loop with an operation that has no scalar expression";
+    const Node *node = graph_node(b->graph, id);
+    bool store = node->op == OP_element_store;
+    RegionElement e = {.follows = -1};
+    int32_t value = -1;
+    if ((e.array = array_of(b, node->args[0], false)) < 0 ||
+        (e.index = value_of(b, node->args[1])) < 0 ||
+        (store && (value = value_of(b, node->args[2])) < 0))
+        return -1;
+    if (b->newest[e.array] != node->args[0]) {
+        b->lw->why = "a loop that reads an old version of an array";
         return 0;
     }
-    if (at < 0) return -1;
-    n->value_of[id] = at + 1;
+    if (store && b->kernel->instrs.at[value].dtype != node->type.dtype) {
+        b->lw->why = "a store of another dtype in a loop";
+        return 0;
+    }
+    e.affine = b->out->affine[e.index] || b->kernel->instrs.at[e.index].level == LEVEL_ONCE;
+    Instr instr = {.kind = store ? INSTR_STORE : INSTR_LOAD,
+                   .dtype = node->type.dtype,
+                   .level = LEVEL_ELEMENT,
+                   .operand = b->out->elements.len,
+                   .node = id};
+    if ((e.instr = emit(b, instr, store, &value)) < 0) return -1;
+    if (VEC_PUSH(b->lw->arena, &b->out->elements, e) < 0) return -1;
+    if (store) {
+        b->array[id] = e.array + 1;
+        b->newest[e.array] = id;
+    } else
+        b->value[id] = e.instr + 1;
     return 0;
 }
 
-/* The loop's variable and what it carries. */
+/* ---- the parts in order ---- */
+
+/* Everything from outside first, so that the body has nothing to load. */
 static int
-bind_params(Builder *b)
+build_outer(Build *b)
 {
-    Nest *n = &b->nest;
-    const Node *node = graph_node(n->lw->graph, b->loop);
-    RegionLoop *out = b->out;
-    out->ncarried = node->nargs - 3;
-    size_t bytes = sizeof(int32_t) * (size_t)(out->ncarried + 1);
-    out->param = arena_alloc(n->lw->arena, bytes);
-    out->first = arena_alloc(n->lw->arena, bytes);
-    out->next = arena_alloc(n->lw->arena, bytes);
-    if (out->param == NULL || out->first == NULL || out->next == NULL) return -1;
-    int32_t *bound[] = {&out->start, &out->stop, &out->step};
-    for (int k = 0; k < 3; k++)
-        if ((*bound[k] = outer_value(b, node->args[k])) < 0) return -1;
-    for (int i = 0; i < out->ncarried; i++) {
-        NodeId first = node->args[3 + i];
-        out->param[i] = out->first[i] = out->next[i] = -1;
-        if (!is_array(b, first) && (out->first[i] = outer_value(b, first)) < 0) return -1;
-    }
-    for (int i = -1; i < out->ncarried; i++) {
-        NodeId param = b->body->params.at[1 + i];
-        if (i >= 0 && is_array(b, param)) {
-            if (bind_array(b, i, node->args[3 + i], param) < 0) return -1;
-            if (n->lw->why != NULL) return 0;
+    const Node *loop = graph_node(b->graph, b->loop);
+    RegionLoop *r = b->out;
+    if ((r->start = value_of(b, loop->args[0])) < 0 || (r->stop = value_of(b, loop->args[1])) < 0 ||
+        (r->step = value_of(b, loop->args[2])) < 0)
+        return -1;
+    for (int k = 3; k < loop->nargs; k++) {
+        NodeId arg = loop->args[k], param = b->region->params.at[k - 2];
+        NodeId result = result_of(b->lw, b->loop, k - 3);
+        if (graph_node(b->graph, arg)->type.form == FORM_ARRAY) {
+            NodeId root = b->lw->same_as[graph_node(b->graph, arg)->storage];
+            bool logged = graph_node(b->graph, root)->op == OP_input;
+            int32_t array = array_of(b, arg, logged);
+            if (array < 0) return -1;
+            b->array[param] = array + 1;
+            b->newest[array] = param;
             continue;
         }
-        Instr instr = {.kind = INSTR_PARAM,
-                       .dtype = graph_node(n->lw->graph, param)->type.dtype,
-                       .node = param};
-        int32_t at = instr_emit(n, instr);
-        if (at < 0) return -1;
-        n->value_of[param] = at + 1;
-        *(i < 0 ? &out->variable : &out->param[i]) = at;
+        RegionCarried c = {.operand = -1};
+        if ((c.start = value_of(b, arg)) < 0) return -1;
+        if (result != NO_NODE && (c.operand = operand(b, result, true)) < 0) return -1;
+        if (VEC_PUSH(b->lw->arena, &r->carried, c) < 0) return -1;
     }
-    return 0;
-}
-
-/* Carried scalars go to their results behind the loop. */
-static int
-store_results(Builder *b)
-{
-    Nest *n = &b->nest;
-    Graph *g = n->lw->graph;
-    for (int i = 0; i < b->out->ncarried; i++) {
-        if (b->out->param[i] < 0) continue;
-        b->out->next[i] = n->value_of[b->body->results.at[i]] - 1;
-        NodeId result = result_node(g, b->loop, i);
-        if (result == NO_NODE || !n->lw->live[result]) continue;
-        Access access = {.storage = result, .dtype = graph_node(g, result)->type.dtype};
-        access.offset = NO_SIZE;
-        for (int k = 0; k < MAX_RANK; k++) access.stride[k] = NO_SIZE;
-        int32_t operand = instr_operand(n, &access, true);
-        if (operand < 0 || scalar_operand_length(b) < 0) return -1;
-        Instr store = {
-            .kind = INSTR_STORE, .dtype = access.dtype, .operand = operand, .node = result};
-        if (instr_args(n, store, 1, &b->out->param[i]) < 0) return -1;
+    for (int i = 0; i < b->region->nodes.len; i++) {
+        NodeId id = b->region->nodes.at[i];
+        const Node *node = graph_node(b->graph, id);
+        if (node->op == OP_const && value_of(b, id) < 0) return -1;
+        for (int k = 0; k < node->nargs; k++) {
+            bool array = k == 0 && op_info(node->op)->kind == KIND_ELEMENT;
+            if (array || region_has(b->region, node->args[k])) continue;
+            if (value_of(b, node->args[k]) < 0) return -1;
+        }
     }
+    for (int i = 0; i < b->region->results.len; i++) {
+        NodeId id = b->region->results.at[i];
+        if (graph_node(b->graph, id)->type.form != FORM_ARRAY && !region_has(b->region, id) &&
+            value_of(b, id) < 0)
+            return -1;
+    }
+    r->body = b->kernel->instrs.len;
     return 0;
 }
 
 static int
-build_body(Builder *b)
+build_params(Build *b)
 {
-    Nest *n = &b->nest;
-    if (bind_params(b) < 0) return -1;
-    if (n->lw->why == NULL && bind_outer(b) < 0) return -1;
-    b->out->begin = n->kernel->instrs.len;
-    for (int i = 0; i < b->body->nodes.len && n->lw->why == NULL; i++)
-        if (body_node(b, b->body->nodes.at[i]) < 0) return -1;
-    if (n->lw->why != NULL) return 0;
-    b->out->end = n->kernel->instrs.len;
-    return store_results(b);
-}
-
-int
-region_build(Lowering *lw, Group *g)
-{
-    Builder b = {.loop = g->nodes.at[0]};
-    const Node *node = graph_node(lw->graph, b.loop);
-    if (node->op != OP_loop) {
-        lw->why = "a conditional region";
-        return 0;
+    Instr instr = {.kind = INSTR_INDEX, .dtype = DT_I64, .level = LEVEL_ELEMENT, .operand = -1};
+    instr.node = b->region->params.at[0];
+    int32_t at = emit(b, instr, 0, NULL);
+    if (at < 0) return -1;
+    b->value[instr.node] = at + 1;
+    b->out->affine[at] = true;
+    int number = 0;
+    for (int k = 1; k < b->region->params.len; k++) {
+        instr.node = b->region->params.at[k];
+        const Type *type = &graph_node(b->graph, instr.node)->type;
+        if (type->form == FORM_ARRAY) continue;
+        instr.kind = INSTR_CARRIED;
+        instr.dtype = type->dtype;
+        instr.operand = number;
+        if ((at = emit(b, instr, 0, NULL)) < 0) return -1;
+        b->value[instr.node] = at + 1;
+        b->out->carried.at[number++].param = at;
     }
-    if (nest_init(&b.nest, lw, g) < 0) return -1;
-    b.body = &lw->graph->regions.at[node->region[0]];
-    b.out = arena_alloc(lw->arena, sizeof(RegionLoop));
-    b.array_of = arena_alloc(lw->arena, sizeof(int32_t) * (size_t)lw->nnodes);
-    if (b.out == NULL || b.array_of == NULL) return -1;
-    Nest *n = &b.nest;
-    SizeId one = size_const(lw->graph, 1);
-    if (one == NO_SIZE) return -1;
-    /* the kernel's one loop stands for the axis of each vector; it is not walked as such */
-    n->nloops = 1;
-    n->size[0] = one;
-    n->kernel->kind = KERNEL_REGION;
-    n->kernel->nloops = 1;
-    n->kernel->region = b.out;
-    if ((n->kernel->size[0] = nest_size(n, one)) < 0) return -1;
-    g->ndims = 1; /* accesses have one dimension */
-    if (build_body(&b) < 0) return -1;
-    if (lw->why != NULL) return 0;
-    n->fallible = true;
-    b.out->length = b.length.at;
-    b.out->narrays = b.from.len;
-    b.out->from = b.from.at;
-    b.out->to = b.to.at;
-    Step step = {.line = node->line, .kernel = {.units = one, .grain = 1}};
-    return nest_step(n, &step);
+    return 0;
 }
 
-/* The result of a loop is an array of its own, dense, whatever the strides of what came in; views
-   of it by strides that are not known while compiling cannot be placed in it. */
-int
-region_prepare(Lowering *lw)
+static int
+build_body(Build *b)
 {
-    Graph *g = lw->graph;
-    for (NodeId id = 0; id < g->nodes.len; id++) {
-        Node *node = graph_node(g, id);
-        if (node->op != OP_result ||
-            op_info(graph_node(g, node->args[0])->op)->kind != KIND_REGION ||
-            node->type.form != FORM_ARRAY || node->type.rank != 1)
+    for (int i = 0; i < b->region->nodes.len && b->lw->why == NULL; i++) {
+        NodeId id = b->region->nodes.at[i];
+        const Node *node = graph_node(b->graph, id);
+        OpKind kind = op_info(node->op)->kind;
+        if (!b->lw->live[id] || kind == KIND_CONST || kind == KIND_INPUT) continue;
+        if (kind == KIND_ELEMENT) {
+            if (add_element(b, id) < 0) return -1;
             continue;
-        SizeId dense = size_const(g, (int64_t)dtype_size(node->type.dtype));
-        if (dense == NO_SIZE) return -1;
-        node = graph_node(g, id);
-        if (node->type.stride[0] == dense) continue;
-        node->type.stride[0] = dense;
-        node->type.offset = NO_SIZE;
-        for (NodeId other = 0; other < g->nodes.len; other++)
-            if (other != id && lw->live[other] && graph_node(g, other)->storage == id)
-                lw->why = "a view of what a loop wrote, by strides of its input";
+        }
+        int32_t value = emit_operation(b, id, LEVEL_ELEMENT);
+        if (value < 0) return -1;
+        b->value[id] = value + 1;
+        b->out->affine[value] = is_affine(b, &b->kernel->instrs.at[value]);
     }
+    int number = 0;
+    for (int i = 0; i < b->region->results.len && b->lw->why == NULL; i++) {
+        NodeId id = b->region->results.at[i];
+        if (graph_node(b->graph, id)->type.form == FORM_ARRAY) {
+            if (b->newest[b->array[id] - 1] != id) b->lw->why = "a loop that drops a write";
+            continue;
+        }
+        RegionCarried *c = &b->out->carried.at[number++];
+        if ((c->result = value_of(b, id)) < 0) return -1;
+        if (b->kernel->instrs.at[c->result].dtype != b->kernel->instrs.at[c->start].dtype)
+            b->lw->why = "a carried value that changes its dtype";
+    }
+    for (int i = 0; i < b->out->elements.len; i++)
+        if (b->kernel->instrs.at[b->out->elements.at[i].instr].kind == INSTR_LOAD)
+            find_follower(b, &b->out->elements.at[i]);
     return 0;
+}
+
+static int
+make_step(Build *b)
+{
+    Program *p = b->lw->program;
+    Step step = {.kind = STEP_KERNEL, .line = graph_node(b->graph, b->loop)->line};
+    step.kernel = (KernelStep){.kernel = p->kernels.len,
+                               .nplaces = b->places.len,
+                               .places = b->places.at,
+                               .nsizes = b->sizes.len,
+                               .sizes = b->sizes.at,
+                               .units = size_const(b->graph, 1),
+                               .grain = 1,
+                               .checks_flags = b->flags,
+                               .fallible = true,
+                               .region = true};
+    if (step.kernel.units == NO_SIZE || VEC_PUSH(b->lw->arena, &p->kernels, b->kernel) < 0)
+        return -1;
+    return VEC_PUSH(b->lw->arena, &p->steps, step);
+}
+
+int
+region_build(Lowering *lw, NodeId loop)
+{
+    size_t nodes = (size_t)lw->graph->nodes.len + 1;
+    Build b = {.lw = lw, .graph = lw->graph, .loop = loop};
+    b.region = &lw->graph->regions.at[graph_node(lw->graph, loop)->region[0]];
+    b.kernel = arena_alloc(lw->arena, sizeof(Kernel));
+    b.out = arena_alloc(lw->arena, sizeof(RegionLoop));
+    b.value = arena_alloc(lw->arena, nodes * sizeof(int32_t));
+    b.array = arena_alloc(lw->arena, nodes * sizeof(int32_t));
+    b.newest = arena_alloc(lw->arena, nodes * sizeof(NodeId));
+    if (!b.kernel || !b.out || !b.value || !b.array || !b.newest) return -1;
+    /* each node gives at most one instruction and a cast per argument */
+    b.out->affine = arena_alloc(lw->arena, nodes * 5 * sizeof(bool));
+    if (b.out->affine == NULL) return -1;
+    b.kernel->kind = KERNEL_REGION;
+    b.kernel->region = b.out;
+    if (build_outer(&b) < 0 || lw->why != NULL || build_params(&b) < 0 || build_body(&b) < 0)
+        return lw->why != NULL ? 0 : -1;
+    return lw->why != NULL ? 0 : make_step(&b);
+}
+
+/* ---- printing ---- */
+
+static void
+put_element(const Kernel *k, int32_t number, Text *out)
+{
+    const RegionElement *e = &k->region->elements.at[number];
+    text_printf(out, " a%d[v%d]%s", e->array, e->index, e->affine ? "" : ", checked");
+    if (e->follows >= 0) text_put(out, ", what the iteration before stored");
+}
+
+void
+region_print(const Graph *g, const KernelStep *step, const Kernel *k, Text *out)
+{
+    const RegionLoop *r = k->region;
+    text_printf(out, "  for v%d in range(v%d, v%d, v%d)\n", r->body, r->start, r->stop, r->step);
+    for (int i = 0; i < r->arrays.len; i++) {
+        const RegionArray *a = &r->arrays.at[i];
+        text_printf(out, "    a%d at b%d%s\n", i,
+                    step->places[k->operands.at[a->operand].pointer].buffer,
+                    a->logged ? ", written in place, old elements logged" : "");
+    }
+    for (int at = 0; at < k->instrs.len; at++) {
+        const Instr *v = &k->instrs.at[at];
+        if (v->kind == INSTR_INDEX) continue;
+        text_printf(out, "    %-6s v%d: %s =", v->level == LEVEL_ONCE ? "once" : "body", at,
+                    dtype_name(v->dtype));
+        if (v->kind == INSTR_CONST) text_printf(out, " const 0x%llx", (long long)v->bits[0]);
+        if (v->kind == INSTR_OP) text_printf(out, " %s", op_info(v->op)->name);
+        if (v->kind == INSTR_CARRIED) text_printf(out, " carried %d", v->operand);
+        if (v->kind == INSTR_STORE) text_put(out, " store");
+        for (int k2 = 0; k2 < v->nargs; k2++)
+            text_printf(out, "%sv%d", k2 ? ", " : " ", v->args[k2]);
+        if (v->kind == INSTR_LOAD && v->level == LEVEL_ONCE)
+            text_printf(out, " load b%d", step->places[k->operands.at[v->operand].pointer].buffer);
+        if (v->kind == INSTR_STORE) text_put(out, " to");
+        if (v->kind == INSTR_LOAD && v->level != LEVEL_ONCE) text_put(out, " load");
+        if ((v->kind == INSTR_LOAD || v->kind == INSTR_STORE) && v->level != LEVEL_ONCE)
+            put_element(k, v->operand, out);
+        if (v->node != NO_NODE && graph_node(g, v->node)->line > 0)
+            text_printf(out, "  # line %d", graph_node(g, v->node)->line);
+        text_put(out, "\n");
+    }
+    for (int i = 0; i < r->carried.len; i++)
+        text_printf(out, "    carried %d: from v%d, then v%d\n", i, r->carried.at[i].start,
+                    r->carried.at[i].result);
 }

@@ -514,6 +514,7 @@ group_touches(const Lowering *lw, const Group *g, NodeId storage)
     }
     for (int i = 0; i < g->nodes.len; i++) {
         const Node *node = graph_node(lw->graph, g->nodes.at[i]);
+        if (op_info(node->op)->kind == KIND_REGION) return true;
         for (int k = 0; k < node->nargs; k++)
             if (graph_node(lw->graph, node->args[k])->storage == storage) return true;
     }
@@ -605,12 +606,7 @@ need_from(Lowering *lw, int number, NodeId value)
 static void
 need_outer(Lowering *lw, RegionId region, NodeId value)
 {
-    const Region *body = &lw->graph->regions.at[region];
-    for (int i = 0; i < body->params.len; i++)
-        if (body->params.at[i] == value) return;
-    for (int i = 0; i < body->nodes.len; i++)
-        if (body->nodes.at[i] == value) return;
-    need_from(lw, -1, value);
+    if (!region_has(&lw->graph->regions.at[region], value)) need_from(lw, -1, value);
 }
 
 static void

@@ -72,15 +72,19 @@ ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *orde
 /* nest.c: a group as a loop nest and the step that launches it */
 int nest_build(Lowering *lw, Group *g);
 
+/* region.c: loops of the program that stay loops */
+/* Decides where the loop at *position of the top region writes; may insert copies before it. */
+int region_prepare(Lowering *lw, int *position);
+int region_build(Lowering *lw, NodeId loop);
+/* A node or a parameter of the region. */
+bool region_has(const Region *region, NodeId id);
+void region_print(const Graph *g, const KernelStep *step, const Kernel *k, Text *out);
+
 /* steps.c: extern calls, copies */
 int step_external(Lowering *lw, Group *g);
 /* The buffer of a storage, made at first use; NO_BUFFER with the error set. */
 BufferId buffer_for(Lowering *lw, NodeId storage);
 int place_for(Lowering *lw, NodeId value, Place *out);
-
-/* region.c: a loop of the program as a kernel of its own */
-int region_build(Lowering *lw, Group *g);
-int region_prepare(Lowering *lw);
 
 /* memory.c: arena offsets from lifetimes */
 int memory_plan(Lowering *lw);

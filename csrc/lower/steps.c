@@ -281,7 +281,7 @@ step_external(Lowering *lw, Group *group)
 {
     NodeId id = group->nodes.at[0];
     const Node *node = graph_node(lw->graph, id);
-    if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, group);
+    if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, id);
     Call c = {.lw = lw};
     int failed;
     switch (op_info(node->op)->kind) {

@@ -131,15 +131,21 @@ place_buffers(Run *run)
 
 /* ---- steps ---- */
 
+void
+kernel_arguments(const Run *run, const PlanKernel *kernel, char **pointers, int64_t *sizes)
+{
+    for (int i = 0; i < kernel->nplaces; i++)
+        pointers[i] = run->data[kernel->places[i].buffer] + run_size(run, kernel->places[i].offset);
+    for (int i = 0; i < kernel->nsizes; i++) sizes[i] = run->size[kernel->sizes[i]];
+}
+
 /* Work for more than one thread, by the schedule's own measure, is also worth a GIL release. */
 static Answer
 run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
 {
     char **pointers = alloca(sizeof(char *) * (size_t)(kernel->nplaces + 1));
     int64_t *sizes = alloca(sizeof(int64_t) * (size_t)(kernel->nsizes + 1));
-    for (int i = 0; i < kernel->nplaces; i++)
-        pointers[i] = run->data[kernel->places[i].buffer] + run_size(run, kernel->places[i].offset);
-    for (int i = 0; i < kernel->nsizes; i++) sizes[i] = run->size[kernel->sizes[i]];
+    kernel_arguments(run, kernel, pointers, sizes);
     int64_t units = run_size(run, kernel->units);
     if (units == 0) return ANSWER_YES; /* not even what is done once: its arguments may be empty */
     KernelArgs args = {
@@ -175,8 +181,9 @@ run_steps(Run *run)
     for (int i = 0; i < plan->nsteps; i++) {
         const PlanStep *step = &plan->steps[i];
         run->step = i;
-        Answer answer = step->kind == STEP_KERNEL ? run_kernel(run, &step->kernel, &flags)
-                                                  : run_extern(run, &step->external);
+        Answer answer = step->kind != STEP_KERNEL ? run_extern(run, &step->external)
+                        : step->kernel.region     ? run_region(run, &step->kernel, &flags)
+                                                  : run_kernel(run, &step->kernel, &flags);
         if (answer != ANSWER_YES) return answer;
     }
     if (flags == 0) return ANSWER_YES;
@@ -373,6 +380,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
            sizeof(PyObject *) * (size_t)(plan->nbuffers + plan->nbuilds + plan->nsnapshots));
     PlanResult result =
         run_all(&run, (int64_t *)(run.built + plan->nbuilds + plan->nsnapshots), outcome);
+    if (run.logs != NULL) run_regions_end(&run, result != PLAN_DONE && !run.committed);
     drop_objects(run.object, plan->nbuffers);
     drop_objects(run.built, plan->nbuilds + plan->nsnapshots);
     if (block != NULL) give_arena(plan, block, arena_bytes);

@@ -43,6 +43,7 @@ typedef struct {
     SizeId units;
     int64_t grain, scratch_bytes;
     bool checks_flags, fallible;
+    bool region; /* called in phases: plan_region.c */
 } PlanKernel;
 
 typedef struct {
@@ -77,6 +78,7 @@ typedef struct {
     Type type;
     bool partial; /* a write changes only `view` of the array's memory */
     Type view;
+    bool in_place; /* the written array has it already */
 } PlanBox;
 
 typedef struct {
@@ -111,11 +113,15 @@ struct Plan {
     bool whole, has_extern, holds_sources;
     int64_t arena_bytes, scratch_bytes;
     size_t state_bytes;
-    char *spare_arena;     /* one cached arena; taken and put back under the GIL */
-    Arena *memory;         /* where the arrays above live */
-    PyObject *owners;      /* a list: what keeps the ufuncs' loops alive */
-    unsigned short deopts; /* history: a bit per run, 1 for a deopt */
+    char *spare_arena;           /* one cached arena; taken and put back under the GIL */
+    struct RegionLog *spare_log; /* the same for the log of a kept loop */
+    Arena *memory;               /* where the arrays above live */
+    PyObject *owners;            /* a list: what keeps the ufuncs' loops alive */
+    unsigned short deopts;       /* history: a bit per run, 1 for a deopt */
 };
+
+/* What a kept loop wrote over in memory of an input: plan_region.c. */
+typedef struct RegionLog RegionLog;
 
 /* One run. */
 typedef struct {
@@ -127,6 +133,8 @@ typedef struct {
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena;
+    RegionLog *logs; /* newest first */
+    bool committed;  /* a write into an array has been made, for good */
     const char *why; /* of a deopt, for logs */
     int step;        /* that was running */
 } Run;
@@ -152,6 +160,14 @@ int run_builds(Run *run);
 /* Applies the effects in program order.  0, or -1 with the error set and *number the instruction.
  */
 int run_effects(Run *run, int *number);
+
+/* ---- plan_region.c ---- */
+/* The kernel of a kept loop.  ANSWER_NO: it has left no trace. */
+Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
+/* Puts back what loops wrote in place (when the run has failed), and drops the logs. */
+void run_regions_end(Run *run, bool undo);
+/* Pointers and sizes of a kernel's call. */
+void kernel_arguments(const Run *run, const PlanKernel *kernel, char **pointers, int64_t *sizes);
 
 /* ---- plan_extern.c ---- */
 /* ANSWER_NO: an exception or an unexpected result: deopt. */

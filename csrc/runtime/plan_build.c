@@ -236,6 +236,13 @@ write_array(Run *run, const PlanBuild *build, PyObject *array)
                               (DType)box->type.dtype);
 }
 
+/* A kept loop has written the array in place. */
+static bool
+plan_box_is_written(const Run *run, const PlanBuild *build)
+{
+    return run->plan->boxes[build->box].in_place;
+}
+
 static int
 store_global(Run *run, const PlanBuild *build)
 {
@@ -260,7 +267,10 @@ run_effect(Run *run, int number)
         if ((result = call_method(run, build)) == NULL) return -1;
         Py_DECREF(result);
         return 0;
-    case EFFECT_WRITE: return write_array(run, build, run->built[number]);
+    case EFFECT_WRITE:
+        run->committed = true;
+        if (plan_box_is_written(run, build)) return 0;
+        return write_array(run, build, run->built[number]);
     default: break;
     }
     PyErr_Format(PyExc_SystemError, "build kind %d is no effect", (int)build->kind);

@@ -205,6 +205,7 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->scratch_bytes = from->scratch_bytes;
     out->checks_flags = from->checks_flags;
     out->fallible = from->fallible;
+    out->region = from->region;
     if (from->scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = from->scratch_bytes;
     out->places = make_places(plan, from->places, from->nplaces);
     out->sizes = copy_of(plan, from->sizes, sizeof(SizeId) * (size_t)from->nsizes);
@@ -319,6 +320,7 @@ make_boxes(Maker *m)
             .type = from->type,
             .partial = from->written,
             .view = from->view,
+            .in_place = from->in_place,
         };
     }
     return 0;
@@ -363,7 +365,7 @@ make_snapshots(Plan *plan)
     for (int i = 0; i < plan->nbuilds; i++) writes += plan->builds[i].kind == EFFECT_WRITE;
     for (int i = 0; writes > 1 && i < plan->nbuilds; i++) {
         PlanBuild *build = &plan->builds[i];
-        if (build->kind != EFFECT_WRITE) continue;
+        if (build->kind != EFFECT_WRITE || plan->boxes[build->box].in_place) continue;
         if (plan->buffers[plan->boxes[build->box].place.buffer].kind == BUFFER_INPUT)
             build->snapshot = plan->nsnapshots++;
     }
@@ -443,6 +445,7 @@ plan_release(Plan *plan)
     guards_free(plan->guards);
     Py_XDECREF(plan->owners);
     mem_free(plan->spare_arena);
+    mem_free(plan->spare_log);
     arena_free(plan->memory);
     mem_free(plan);
     PyErr_Restore(type, value, trace);

@@ -1,0 +1,91 @@
+/* Kernels of kept loops, which may write an input's memory in place.
+
+   That is a write before everything fallible is done, so the kernel logs what it writes over, and
+   whatever fails later (a floating-point flag, another kernel, an allocation) puts it back.  The
+   log grows with the iterations and is known only at run time: the kernel is asked first.  */
+#include "plan.h"
+
+#include <alloca.h>
+
+enum { PREPARE, RUN, UNDO };                            /* lower/region.h */
+static const int64_t SPARE_LIMIT = (int64_t)256 << 20;  /* longer logs are not kept */
+static const int64_t GIL_ITERATIONS = (int64_t)1 << 16; /* from here on others may run meanwhile */
+
+struct RegionLog {
+    RegionLog *next;
+    const PlanKernel *kernel;
+    int64_t bytes;
+    _Alignas(16) char data[];
+};
+
+static RegionLog *
+take_log(Plan *plan, int64_t bytes)
+{
+    RegionLog *log = plan->spare_log;
+    plan->spare_log = NULL;
+    if (log != NULL && log->bytes >= bytes) return log;
+    mem_free(log);
+    log = mem_alloc(sizeof(RegionLog) + (size_t)bytes);
+    if (log != NULL) log->bytes = bytes;
+    return log;
+}
+
+static void
+give_log(Plan *plan, RegionLog *log)
+{
+    if (plan->spare_log == NULL && log->bytes <= SPARE_LIMIT)
+        plan->spare_log = log;
+    else
+        mem_free(log);
+}
+
+Answer
+run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
+{
+    char **pointers = alloca(sizeof(char *) * (size_t)(kernel->nplaces + 1));
+    int64_t *sizes = alloca(sizeof(int64_t) * (size_t)(kernel->nsizes + 1));
+    int64_t wanted[2] = {0, 0}; /* bytes of the log, iterations */
+    kernel_arguments(run, kernel, pointers, sizes);
+    KernelArgs args = {.ptr = pointers, .size = sizes, .loop = kernel->loops};
+    args.scratch = (char *)wanted;
+    run->why = "a loop that Python would not run to its end, or in other numbers";
+    if (kernel->checks_flags) fp_flags_clear();
+    if (kernel->call(&args, PREPARE, 0)) return ANSWER_NO;
+    RegionLog *log = take_log(run->plan, wanted[0]);
+    if (log == NULL) return ANSWER_ERROR;
+    args.scratch = log->data;
+    PyThreadState *thread = wanted[1] >= GIL_ITERATIONS ? PyEval_SaveThread() : NULL;
+    int failed = kernel->call(&args, RUN, 0);
+    if (kernel->checks_flags) *flags |= fp_flags_read();
+    if (thread != NULL) PyEval_RestoreThread(thread);
+    if (failed) {
+        give_log(run->plan, log);
+        return ANSWER_NO;
+    }
+    run->why = NULL;
+    log->kernel = kernel;
+    log->next = run->logs;
+    run->logs = log;
+    return ANSWER_YES;
+}
+
+static void
+undo(const Run *run, RegionLog *log)
+{
+    char **pointers = alloca(sizeof(char *) * (size_t)(log->kernel->nplaces + 1));
+    int64_t *sizes = alloca(sizeof(int64_t) * (size_t)(log->kernel->nsizes + 1));
+    kernel_arguments(run, log->kernel, pointers, sizes);
+    KernelArgs args = {.ptr = pointers, .size = sizes, .scratch = log->data};
+    log->kernel->call(&args, UNDO, 0);
+}
+
+void
+run_regions_end(Run *run, bool undone)
+{
+    for (RegionLog *log = run->logs, *next; log != NULL; log = next) {
+        next = log->next;
+        if (undone) undo(run, log);
+        give_log(run->plan, log);
+    }
+    run->logs = NULL;
+}
