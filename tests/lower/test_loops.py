@@ -1,0 +1,384 @@
+"""Loops of the program that stay loops: element reads and writes, carried scalars."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import pycompile
+from tests.differential import check
+
+RNG = np.random.default_rng(7)
+
+
+def vector(n, dtype=np.float64):
+    return RNG.standard_normal(n).astype(dtype)
+
+
+def recurrence(x, y, a, n):
+    for i in range(1, n):
+        y[i] = a * y[i - 1] + x[i]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_recurrence(dtype):
+    x, y = vector(40, dtype), vector(40, dtype)
+    more = [
+        (vector(m, dtype), vector(m, dtype), 0.5, n)
+        for m, n in ((40, 40), (90, 80), (7, 7), (7, 1), (7, 0), (7, -3), (1, 1), (0, 0), (2, 2))
+    ]
+    check(recurrence, x, y, 0.9, 30, also=tuple(more), whole=True)
+
+
+def test_one_compile_for_all_lengths():
+    def recurrence(x, y, a, n):
+        for i in range(1, n):
+            y[i] = a * y[i - 1] + x[i]
+
+    compiled = pycompile.compile(recurrence)
+    for n in (50, 3, 1000, 0, 1, 2, 70):
+        x, y = vector(n + 5), vector(n + 5)
+        z = y.copy()
+        compiled(x, y, 0.75, n)
+        recurrence(x, z, 0.75, n)
+        assert y.tobytes() == z.tobytes()
+    stats = compiled.stats()
+    assert stats["compiles"] == 1 and stats["recompiles"] == 0 and stats["plan_runs"] == 7
+
+
+def test_strides():
+    x, y = vector(90), vector(90)
+    check(
+        recurrence,
+        x[::3],
+        y[::2],
+        0.9,
+        30,
+        also=((x[::-1], y[::-1], 0.9, 40), (x, y[::-2], 0.1, 9)),
+    )
+
+
+@pytest.mark.parametrize("n", [11, 12, 1000, 2**62])
+def test_out_of_bounds(n):
+    """The error at its line, the writes before it done."""
+    check(recurrence, vector(10), vector(10), 0.9, n, captured=False)
+    check(recurrence, vector(10), vector(10), 0.9, 9, also=((vector(10), vector(20), 0.9, n),))
+    check(recurrence, vector(10), vector(10), 0.9, 9, also=((vector(20), vector(10), 0.9, n),))
+
+
+def test_negative_indices():
+    def wraps(x, y, n):
+        for i in range(n):
+            y[i] = y[i - 1] + x[i - 3]
+
+    def down(x, y, n):
+        for i in range(n, -n, -1):
+            y[i - 1] = x[-i] - y[i]
+
+    def mirror(x, y, n):
+        for i in range(n):
+            y[-1 - i] = x[i]
+
+    check(
+        wraps,
+        vector(12),
+        vector(12),
+        10,
+        also=((vector(3), vector(3), 2), (vector(2), vector(2), 2)),
+    )
+    check(
+        down,
+        vector(12),
+        vector(12),
+        11,
+        also=((vector(12), vector(12), 5), (vector(9), vector(9), 11)),
+    )
+    check(
+        mirror,
+        vector(12),
+        vector(12),
+        12,
+        also=((vector(8), vector(6), 6), (vector(8), vector(6), 7)),
+    )
+
+
+def test_steps():
+    def every(x, y, a, b):
+        for i in range(a, b, 3):
+            y[i] = x[i] + y[i - 1]
+
+    def back(x, y, a, b):
+        for i in range(a, b, -2):
+            y[i] = x[i] + y[i + 2]
+
+    def double(x, y, a, b):
+        for i in range(a, b):
+            y[2 * i] = x[3 * i + 1] * y[2 * i - 2]
+
+    check(every, vector(30), vector(30), 1, 30, also=((vector(30), vector(30), 5, 6),))
+    check(back, vector(30), vector(30), 27, 0, also=((vector(30), vector(30), 0, 27),))
+    check(
+        double,
+        vector(60),
+        vector(60),
+        1,
+        19,
+        also=((vector(60), vector(60), 1, 20), (vector(60), vector(30), 1, 16)),
+    )
+
+
+def test_carried_scalars():
+    def dot(x, y, n):
+        s = 0.0
+        for i in range(n):
+            s = s + x[i] * y[i]
+        return s
+
+    def fibonacci(y, n):
+        a, b = 0.0, 1.0
+        for i in range(n):
+            y[i] = a
+            a, b = b, a + b
+        return a, b
+
+    def count(x, n):
+        k = 0
+        for i in range(n):
+            k = k + i * 2
+            x[i] = float(k)
+        return k
+
+    check(
+        dot, vector(30), vector(30), 30, also=((vector(3), vector(3), 3), (vector(3), vector(3), 0))
+    )
+    check(dot, vector(30, np.float32), vector(30, np.float32), 30)
+    check(fibonacci, vector(30), 30, also=((vector(3), 4),))
+    check(count, vector(30), 30, also=((vector(9), 0),))
+
+
+def test_several_arrays():
+    def three(x, y, z, n):
+        for i in range(1, n):
+            y[i] = x[i] + z[i - 1]
+            z[i] = y[i] * 0.5 - y[i - 1]
+
+    args = lambda m: (vector(m), vector(m), vector(m))
+    check(three, *args(20), 20, also=((*args(20), 21), (*args(5), 5)))
+    check(three, vector(20), vector(20), vector(15), 18, captured=False)
+    y = vector(20)
+    check(three, y, y, vector(20), 18, captured=False)
+    check(three, y[2:], y[:18], vector(20), 4, captured=False)
+
+
+def test_stores_twice():
+    def twice(x, y, n):
+        for i in range(1, n):
+            y[i] = x[i]
+            y[i - 1] = y[i] + y[i - 1]
+
+    def one_place(x, y, n):
+        for i in range(n):
+            y[0] = y[0] + x[i]
+
+    check(
+        twice,
+        vector(20),
+        vector(20),
+        20,
+        also=((vector(20), vector(20), 21), (vector(9), vector(20), 12)),
+    )
+    check(
+        one_place,
+        vector(20),
+        vector(20),
+        20,
+        also=((vector(20), vector(1), 20), (vector(20), vector(2), 21)),
+    )
+
+
+def test_fresh_array():
+    def fresh(x, n):
+        y = np.zeros(10)
+        for i in range(1, n):
+            y[i] = y[i - 1] + x[i]
+        return y
+
+    check(fresh, vector(10), 10, also=((vector(10), 4), (vector(10), 11)))
+
+
+def test_used_before_and_after():
+    def around(x, y, n):
+        before = y.sum()
+        first = y[0]
+        for i in range(1, n):
+            y[i] = y[i - 1] * 0.5 + x[i]
+        return before, first, y.sum(), y * 2
+
+    check(around, vector(20), vector(20), 20, also=((vector(20), vector(20), 21),), captured=False)
+
+
+def test_two_loops():
+    def both(x, y, n):
+        for i in range(1, n):
+            y[i] = y[i - 1] + x[i]
+        for i in range(n - 2, -1, -1):
+            y[i] = y[i + 1] * 0.5 + y[i]
+
+    check(
+        both,
+        vector(20),
+        vector(20),
+        20,
+        also=((vector(20), vector(20), 21), (vector(3), vector(3), 3)),
+    )
+
+
+def test_flags_undo_the_writes():
+    """A floating-point event that is reported: CPython warns, from the arguments as they were."""
+    x = vector(20)
+    x[15] = 1e306
+    check(recurrence, vector(20), vector(20), 0.5, 20, also=((x * 10, x * 10, 50.0, 20),))
+    y = np.full(20, 1e300)
+    check(recurrence, vector(20), vector(20), 0.5, 20, also=((y, y.copy(), 1e30, 20),))
+    with np.errstate(all="raise"):
+        check(recurrence, vector(20), vector(20), 0.5, 20, also=((y, y.copy(), 1e30, 20),))
+    with np.errstate(all="ignore"):
+        check(recurrence, vector(20), vector(20), 0.5, 20, also=((y, y.copy(), 1e30, 20),))
+
+
+def test_division():
+    def divide(x, y, n):
+        for i in range(n):
+            y[i] = x[i] / y[i]
+
+    y = vector(20)
+    y[7] = 0
+    check(divide, vector(20), vector(20), 20, also=((vector(20), y, 20), (vector(20), y, 7)))
+
+
+def test_indices_from_arrays():
+    def gather(x, y, k, n):
+        for i in range(n):
+            y[i] = x[int(k[i])]
+
+    def histogram(y, k, n):
+        for i in range(n):
+            y[int(k[i])] = y[int(k[i])] + 1.0
+
+    good = RNG.integers(-10, 10, 30)
+    bad = good.copy()
+    bad[20] = 10
+    check(
+        gather,
+        vector(10),
+        vector(30),
+        good,
+        30,
+        also=((vector(10), vector(30), bad, 30),),
+        captured=False,
+    )
+    check(
+        histogram,
+        vector(10),
+        good,
+        30,
+        also=((vector(10), bad, 30), (vector(100), bad, 30)),
+        captured=False,
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.int8, np.uint8, np.uint64])
+def test_integers(dtype):
+    def running(x, y, n):
+        for i in range(1, n):
+            y[i] = y[i - 1] + x[i]
+
+    x = RNG.integers(0, 5, 20).astype(dtype)
+    big = np.full(20, np.iinfo(dtype).max // 3).astype(dtype)
+    check(running, x, x.copy(), 20, also=((big, big.copy(), 20), (x, x.copy(), 21)))
+
+
+def test_python_overflow():
+    def grows(y, n):
+        k = 3
+        for i in range(n):
+            k = k * k
+            y[i] = 1.0
+        return k
+
+    check(grows, vector(10), 3, also=((vector(10), 9),))
+
+
+def test_readonly_and_noncontiguous():
+    y = vector(20)
+    y.flags.writeable = False
+    check(recurrence, vector(20), vector(20), 0.5, 20, also=((vector(20), y, 0.5, 20),))
+
+
+def test_scalar_functions():
+    def maths(x, y, n):
+        for i in range(n):
+            y[i] = np.sqrt(abs(x[i])) - x[i] ** 2 + (-x[i])
+
+    check(maths, vector(20), vector(20), 20, captured=False)
+
+
+def test_two_dimensions():
+    def plane(x, n, m):
+        for i in range(1, n):
+            for j in range(1, m):
+                x[i, j] = x[i - 1, j] + x[i, j - 1]
+
+    check(plane, RNG.standard_normal((6, 5)), 6, 5, captured=False)
+
+
+def test_error_restores_before_python_runs():
+    """What CPython runs after a deopt must see the elements as they were before the call."""
+
+    def late(x, y, n):
+        for i in range(n):
+            y[i] = y[i] * 2.0 + x[i]
+        return y[n] / x[0]
+
+    check(late, vector(10), vector(11), 10, also=((vector(10), vector(10), 10),), captured=False)
+
+
+def test_random_programs():
+    """Loops made of random affine accesses, in and out of bounds."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        lines = []
+        for _ in range(int(rng.integers(1, 4))):
+            a, b = (("y", "z")[k] for k in rng.integers(0, 2, 2))
+            index = [
+                f"{int(rng.choice([-1, 1, 1, 2]))} * i + {int(rng.integers(-4, 4))}"
+                for _ in range(3)
+            ]
+            lines.append(f"        {a}[{index[0]}] = {b}[{index[1]}] * 0.5 + x[{index[2]}]")
+        step = int(rng.choice([-2, -1, 1, 1, 3]))
+        source = f"def loop(x, y, z, a, b):\n    for i in range(a, b, {step}):\n" + "\n".join(lines)
+        names = {}
+        exec(source, names)
+        loop = names["loop"]
+        also = []
+        for _ in range(5):
+            m = int(rng.integers(1, 14))
+            a, b = (int(v) for v in rng.integers(-4, 10, 2))
+            also.append((vector(20), vector(m), vector(20), a, b))
+        try:
+            check(loop, vector(20), vector(20), vector(20), 0, 3, also=tuple(also), captured=False)
+        except AssertionError as error:
+            raise AssertionError(source) from error
+
+
+def test_long_loop_leaves_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        x, y = vector(200_000), vector(200_000)
+        z = y.copy()
+        compiled = pycompile.compile(recurrence)
+        compiled(x, y, 0.9, 200_000)
+        total = 0.0
+        for i in range(1, 200_000):
+            z[i] = 0.9 * z[i - 1] + x[i]
+        assert y.tobytes() == z.tobytes() and total == 0.0
