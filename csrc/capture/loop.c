@@ -174,7 +174,7 @@ element_args(Interp *in, Value *array, Value *key, NodeId *args)
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO) return not_a_loop(in, "an index that is no int");
     const Type *type = &graph_node(in->graph, args[1])->type;
-    if (type->dtype != DT_I64 || type->form != FORM_PYTHON)
+    if (type->dtype != DT_I64 || type->rank != 0 || type->form == FORM_ARRAY)
         return not_a_loop(in, "an index that is no int");
     return ANSWER_YES;
 }

@@ -277,6 +277,12 @@ def test_indices_from_arrays():
         also=((vector(10), vector(30), bad, 30),),
         captured=False,
     )
+
+    def direct(y, k, n):
+        for i in range(n):
+            y[k[i]] += 1.0
+
+    check(direct, vector(10), good, 30, also=((vector(10), bad, 30), (vector(100), bad, 30)))
     check(
         histogram,
         vector(10),
@@ -365,6 +371,8 @@ def test_random_programs():
             m = int(rng.integers(1, 14))
             a, b = (int(v) for v in rng.integers(-4, 10, 2))
             also.append((vector(20), vector(m), vector(20), a, b))
+        huge = vector(20) + 1.7e308  # an overflow is reported after writes
+        also.append((huge, vector(20), huge.copy(), 4, 9))
         try:
             check(loop, vector(20), vector(20), vector(20), 0, 3, also=tuple(also), captured=False)
         except AssertionError as error:
