@@ -191,6 +191,7 @@ class Comparison:
         self.left: dict[int, int] = {}  # id -> number, in order of first sight
         self.right: dict[int, int] = {}
         self.arrays: list[tuple[str, np.ndarray, np.ndarray]] = []
+        self.made: list[Any] = []  # kept: an id must not come twice
 
     def differ(self, path: str, what: str, a: Any, b: Any) -> None:
         self.lines.append(f"{path}: {what}: plain {a!r}, compiled {b!r}")
@@ -261,7 +262,8 @@ class Comparison:
             return
         self.arrays.append((path, a, b))
         if a.dtype.hasobject:
-            self.compare(f"{path}.tolist()", a.tolist(), b.tolist())
+            self.made += (a.tolist(), b.tolist())
+            self.compare(f"{path}.tolist()", *self.made[-2:])
         elif a.tobytes() != b.tobytes():
             self.bits(path, a, b)
 

@@ -51,6 +51,9 @@ container_changes(Interp *in, Value *container)
     if (container->source == NO_SOURCE) return ANSWER_YES;
     if (in->refuse_writes)
         return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
+    if (container->kind == V_DICT && container->object != NULL &&
+        PyDict_GetItemString(container->object, "__builtins__") != NULL)
+        return interp_break(in, BREAK_STORE, "a change of a module's namespace by its dict");
     container->mutated = true;
     return ANSWER_YES;
 }

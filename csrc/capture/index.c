@@ -388,6 +388,10 @@ emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
     bool advanced;
     TRY(parse_key(in, key, items, &n, &advanced));
     if (advanced) return advanced_write(in, array, node, key, items, n, from);
+    int integers = 0;
+    for (int i = 0; i < n; i++) integers += items[i].kind == ITEM_INT;
+    if (integers == n && n == type.rank && node_type(in, from).rank > 0)
+        return interp_break(in, BREAK_SHAPE, "an array assigned to one element");
     BasicIndex index;
     TRY(basic_index(in, &type, items, n, &index));
     return write_place(in, array, &index.type, from);

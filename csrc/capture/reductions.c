@@ -17,6 +17,8 @@ Answer
 value_as_axis(Interp *in, Value *value, int rank, int *axis)
 {
     int64_t number;
+    if (value_type(in, value) == &PyBool_Type) /* NumPy takes it in some places only */
+        return interp_break(in, BREAK_NUMPY, "a bool as axis");
     Answer answer = value_as_int(in, value, &number);
     if (answer == ANSWER_NO) return interp_break(in, BREAK_NUMPY, "an axis that is not known");
     if (answer == ANSWER_ERROR) return answer;

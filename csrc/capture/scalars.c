@@ -150,6 +150,7 @@ static bool
 scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
 {
     bool is_int = *work == DT_BOOL || *work == DT_I64;
+    if (*work == DT_C128) return false;
     *dtype = is_int ? DT_I64 : *work;
     switch (operator_) {
     case ADD: *op = OP_py_add; break;
@@ -161,13 +162,11 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
         break;
     case FLOORDIV:
     case MOD:
-        if (*work == DT_C128) return false;
         *op = operator_ == MOD ? OP_py_mod : OP_py_floordiv;
         break;
     case POW:
         /* int ** negative is a float, and float ** float may be complex: the first is left to
            constants, the second deopts. */
-        if (*work == DT_C128) return false;
         if (is_int && (right->kind != V_CONST ||
                        PyObject_RichCompareBool(right->object, Py_False, Py_LT) != 0))
             return false;

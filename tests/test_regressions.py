@@ -1,0 +1,106 @@
+"""Programs that once could be told from plain, most of them found by test_stress.py."""
+
+import numpy as np
+import pytest
+from differential import check
+
+X = np.array([-0.75, -2.0, 2.5])
+
+
+def unused_sqrt(x, s):
+    x1 = np.sqrt(x)  # noqa: F841
+    return x * 2
+
+
+def unused_write(x, s):
+    x1 = np.maximum(x, s)
+    x2 = x1[1:, None]
+    x2 *= 1e308
+    return x
+
+
+@pytest.mark.parametrize("function", [unused_sqrt, unused_write])
+def test_what_nobody_uses_still_warns(function):
+    assert check(function, X, 3.0, captured=False).warned
+
+
+def spread(x, y):
+    return x + y, (x * 2).sum(axis=-1), y - x
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i2", "b1"])
+def test_rows_without_elements(dtype):
+    check(spread, np.ones((3, 0), dtype), np.ones((3, 1), "f4"), captured=False)
+    check(spread, np.ones(0, dtype), np.ones((3, 1), "i2"), captured=False)
+    check(spread, np.ones((0, 3), dtype), np.ones(3, "i2"), captured=False)
+
+
+def view_of_written(x, y):
+    x[:] = y + 1
+    z = x[:-1]
+    z *= 2
+    print()
+    return z
+
+
+def test_a_view_made_after_a_write_is_of_the_very_memory():
+    check(view_of_written, X, X + 1)
+
+
+def reduced(x, axis):
+    return x.prod(axis=axis)
+
+
+def test_a_bool_is_no_axis():
+    check(reduced, np.ones((2, 3)), 1, also=((np.ones((2, 3)), True),))
+
+
+def one_element(x, y):
+    z = x * 2
+    z[0] = y
+    return z
+
+
+def test_one_element_takes_no_sequence():
+    check(one_element, X, np.array([1.5]), also=((X, np.array(1.5)), (X, [1.5])))
+
+
+def complex_scalars(x, c):
+    d = 2 * c
+    return x + d * c, d - c
+
+
+def test_python_complex_numbers():
+    check(complex_scalars, X, 1j, also=((X, 2.0), (X, 1 - 2j), (X, 3)))
+
+
+def unused_int(x, y):
+    a = int(x.max())  # noqa: F841
+    return y * 2
+
+
+def test_a_conversion_that_nobody_uses_still_fails():
+    check(unused_int, X, X, also=((X * np.nan, X),))
+
+
+G = 1.0
+
+
+def namespace_by_dict(x, c):
+    y = x * 2
+    globals()["G"] = c
+    return y + G
+
+
+def test_globals_changed_by_their_dict():
+    check(namespace_by_dict, X, 1.5, also=((X, 2.5),))
+
+
+def scaled(x, s):
+    return x * s
+
+
+def test_the_scalar_operand_of_an_empty_array_is_cast():
+    empty = np.empty(0, np.float16)
+    assert check(scaled, empty, 1e308, captured=False).warned
+    check(scaled, empty, 2.0, captured=False)
