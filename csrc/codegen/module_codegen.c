@@ -40,6 +40,8 @@ static PyMethodDef methods[] = {
     {0},
 };
 
+int codegen_module(PyObject *module);
+
 int
 codegen_module(PyObject *module)
 {

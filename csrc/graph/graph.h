@@ -263,6 +263,9 @@ int64_t type_elements(const Graph *g, const Type *type);   /* by hints where sym
    or from an array scalar or rank-0 array that has the dtype.  -1 with TypeError set. */
 int constant_read(PyObject *value, DType dtype, void *bytes);
 
+/* May raise a floating-point flag that NumPy would report (ops.c). */
+bool node_may_report(const Graph *g, const Node *node);
+
 /* ---- print.c, parse.c, verify.c ---- */
 /* One line per node: `%3: f32[4,5] = add(%1, %2)  # file.py:12`.  Free of addresses; parses back.
    The form is described at the top of print.c. */
@@ -286,8 +289,5 @@ PyObject *graph_view(const Graph *g);
 PyObject *graph_view_node(const Graph *g, NodeId id);
 /* The graph that a snapshot (or a str) shows, read from its text; NULL with the error set. */
 Graph *graph_from_view(Arena *arena, PyObject *keep, PyObject *view);
-
-/* ---- module_graph.c: adds what Python sees of this folder; 0 or -1 ---- */
-int graph_module(PyObject *module);
 
 #endif

@@ -86,6 +86,8 @@ static PyMethodDef methods[] = {
     {0},
 };
 
+int graph_module(PyObject *module);
+
 int
 graph_module(PyObject *module)
 {

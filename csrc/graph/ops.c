@@ -130,3 +130,46 @@ op_from_ufunc(const char *ufunc_name)
             return i;
     return -1;
 }
+
+/* ---- what a node may report ---- */
+
+static bool
+is_inexact(DType dtype)
+{
+    return dtype_is_float(dtype) || dtype_is_complex(dtype);
+}
+
+/* A cast that keeps every value, or wraps integers, reports nothing. */
+static bool
+cast_may_report(DType from, DType to)
+{
+    if (!is_inexact(from)) return to == DT_F16; /* 65520 overflows */
+    if (!is_inexact(to)) return to != DT_BOOL;
+    return dtype_size(to) < dtype_size(from) || dtype_is_complex(from) != dtype_is_complex(to);
+}
+
+bool
+node_may_report(const Graph *g, const Node *node)
+{
+    const OpInfo *info = op_info(node->op);
+    if (info->flags & OPF_NO_FLAGS) return false;
+    bool inexact = is_inexact((DType)node->type.dtype);
+    for (int i = 0; i < node->nargs; i++)
+        inexact = inexact || is_inexact((DType)graph_node(g, node->args[i])->type.dtype);
+    switch (info->kind) {
+    case KIND_POINTWISE:
+        if (node->op == OP_cast)
+            return cast_may_report((DType)graph_node(g, node->args[0])->type.dtype,
+                                   (DType)node->type.dtype);
+        if (node->op == OP_negative || node->op == OP_absolute)
+            return dtype_is_complex((DType)graph_node(g, node->args[0])->type.dtype);
+        if (node->op == OP_floor_divide || node->op == OP_remainder || node->op == OP_reciprocal)
+            return true; /* by zero, of integers too */
+        return inexact;
+    case KIND_UFUNC: return true;
+    case KIND_REDUCTION:
+    case KIND_SCAN:
+    case KIND_MATMUL: return inexact;
+    default: return false;
+    }
+}

@@ -48,8 +48,27 @@ find_live(Lowering *lw)
     for (int i = 0; i < g->outputs.len; i++) mark_live(lw, g->outputs.at[i]);
     const Region *top = &g->regions.at[0];
     for (int i = 0; i < top->nodes.len; i++) {
-        unsigned flags = op_info(graph_node(g, top->nodes.at[i])->op)->flags;
-        if (flags & (OPF_FALLIBLE | OPF_IMPURE)) mark_live(lw, top->nodes.at[i]);
+        NodeId id = top->nodes.at[i];
+        const Node *node = graph_node(g, id);
+        bool fails = (op_info(node->op)->flags & (OPF_FALLIBLE | OPF_IMPURE)) != 0;
+        if (lw->live[id] || !(fails || node_may_report(g, node))) continue;
+        mark_live(lw, id); /* for what it may report: computed only if it is stored */
+        lw->needed[node->storage] = true;
+    }
+}
+
+/* Nothing is computed for an array without elements, but its scalar operands are cast. */
+static void
+need_scalars_of_empty(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        if (!lw->live[id] || node->type.rank == 0 || type_elements(g, &node->type) != 0) continue;
+        for (int k = 0; k < node->nargs; k++) {
+            const Node *arg = graph_node(g, node->args[k]);
+            if (arg->type.rank == 0 && node_may_report(g, arg)) lw->needed[arg->storage] = true;
+        }
     }
 }
 
@@ -285,11 +304,21 @@ locate_outputs(Lowering *lw)
     return 0;
 }
 
+/* Nothing to compute; its buffers are made all the same. */
+static bool
+group_is_empty(const Lowering *lw, const Group *g)
+{
+    for (int dim = 0; !g->external && dim < g->ndims; dim++)
+        if (size_value(lw->graph, g->size[dim]) == 0) return true;
+    return false;
+}
+
 static int
 build_groups(Lowering *lw)
 {
     for (int i = 0; i < lw->groups.len && lw->why == NULL; i++) {
         Group *g = &lw->groups.at[i];
+        if (group_is_empty(lw, g)) continue;
         if ((g->external ? step_external(lw, g) : nest_build(lw, g)) < 0) return -1;
     }
     return 0;
@@ -305,6 +334,7 @@ lower(Graph *graph, const struct Config *config, Answer *answer, const char **wh
     lw.program = arena_alloc(lw.arena, sizeof(Program));
     if (lw.program == NULL || lowering_init(&lw) < 0) return NULL;
     find_live(&lw);
+    need_scalars_of_empty(&lw);
     if (prepare_copies(&lw) < 0) return NULL;
     mark_outputs(&lw);
     if (prepare_writes(&lw) < 0) return NULL;

@@ -479,7 +479,9 @@ is_external(const Lowering *lw, NodeId id)
     case KIND_MATMUL:
     case KIND_SCAN:
     case KIND_REGION: return true;
-    case KIND_REDUCTION: return reduction_form(lw->graph, node, &order) == REDUCTION_EXTERN;
+    case KIND_REDUCTION:
+        return domain_is_empty(lw, id) ||
+               reduction_form(lw->graph, node, &order) == REDUCTION_EXTERN;
     case KIND_POINTWISE:
         if (node->op == OP_cast)
             return !op_is_exact(OP_cast, node->type.dtype) ||

@@ -43,6 +43,8 @@ static PyMethodDef methods[] = {
     {0},
 };
 
+int passes_module(PyObject *module);
+
 int
 passes_module(PyObject *module)
 {

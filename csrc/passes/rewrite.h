@@ -43,8 +43,6 @@ int rewrite_walk(Rewrite *r, int (*visit)(Rewrite *r, NodeId node, void *context
 
 bool type_same_layout(const Type *a, const Type *b); /* dtype, form, shape, strides */
 bool type_same_place(const Graph *g, const Type *a, const Type *b); /* and offset; not form */
-/* May raise a floating-point flag that NumPy would report. */
-bool node_may_report(const Graph *g, const Node *node);
 /* A constant scalar whose value equals `value`, in whatever dtype. */
 bool node_is_integer(const Graph *g, NodeId node, int64_t value);
 
