@@ -11,7 +11,8 @@
      results
      fail, undo: the log is walked backwards
 
-   Names as in c.c: n sizes, q operands, s values done once, v values of one iteration, u carried. */
+   Names as in c.c: n sizes, q operands, s values done once, v values of one iteration, u carried.
+ */
 #include "../lower/region.h"
 #include "emit.h"
 

@@ -68,14 +68,9 @@ static void
 put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, Text *out)
 {
     static const char *const kinds[] = {
-        [INSTR_LOAD] = "load",
-        [INSTR_CONST] = "const",
-        [INSTR_INDEX] = "index",
-        [INSTR_OP] = "",
-        [INSTR_CALL] = "call ",
-        [INSTR_REDUCE] = "reduce ",
-        [INSTR_STORE] = "store ",
-        [INSTR_CARRIED] = "carried",
+        [INSTR_LOAD] = "load",    [INSTR_CONST] = "const",     [INSTR_INDEX] = "index",
+        [INSTR_OP] = "",          [INSTR_CALL] = "call ",      [INSTR_REDUCE] = "reduce ",
+        [INSTR_STORE] = "store ", [INSTR_CARRIED] = "carried",
     };
     static const char *const levels[] = {"once", "row", "element"};
     const Instr *v = &k->instrs.at[at];
