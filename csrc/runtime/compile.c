@@ -20,6 +20,7 @@ typedef struct {
     PyObject *record;  /* NULL: nobody collects */
     PyObject *seconds; /* stage -> seconds */
     Text where;        /* "f (file.py:12)" */
+    Text dumped;       /* the graph as PYCOMPILE_LOGS=graph:… last showed it */
     struct timespec began;
 } Job;
 
@@ -183,8 +184,14 @@ dump_pass(void *context, const char *pass, const Graph *graph)
     if (!log_enabled(LOG_GRAPH) || !log_wants_pass(pass)) return;
     Text text = {0};
     if (graph_print(graph, &text) < 0) PyErr_Clear();
-    log_emit(LOG_GRAPH, "%s after %s\n%s", where_of(job), pass, text.data ? text.data : "");
-    text_free(&text);
+    bool same =
+        job->dumped.data != NULL && text.data != NULL && strcmp(job->dumped.data, text.data) == 0;
+    if (same)
+        log_emit(LOG_GRAPH, "%s after %s: unchanged", where_of(job), pass);
+    else
+        log_emit(LOG_GRAPH, "%s after %s\n%s", where_of(job), pass, text.data ? text.data : "");
+    text_free(&job->dumped);
+    job->dumped = text;
 }
 
 static long long
@@ -270,6 +277,7 @@ static Answer
 stage_graph(Job *job)
 {
     if ((job->notes = outputs_note(job->capture)) == NULL) return ANSWER_ERROR;
+    dump_pass(job, "capture", job->capture->graph);
     if (run_passes(job->capture->graph, dump_pass, job) < 0) return ANSWER_ERROR;
     stage_done(job, "passes");
     tell_graph(job);
@@ -490,6 +498,7 @@ end_job(Job *job)
     if (job->code != NULL) code_release(job->code);
     if (job->capture != NULL) capture_free(job->capture);
     text_free(&job->where);
+    text_free(&job->dumped);
     PyErr_Restore(type, value, trace);
 }
 
