@@ -465,6 +465,7 @@ emit_stage(Emit *e, int stage)
 static void
 emit_span(Emit *e)
 {
+    emit_stream_flags(e);
     for (int stage = 0; stage < e->kernel->nstages; stage++) emit_stage(e, stage);
 }
 
@@ -728,11 +729,13 @@ emit_kernel(Emit *e, int number)
     }
     emit_arguments(e);
     emit_once(e);
+    emit_stream_sizes(e);
     switch (e->kernel->kind) {
     case KERNEL_FLAT: emit_flat(e); break;
     case KERNEL_COLUMNS: emit_columns(e); break;
     default: emit_rows(e); break;
     }
+    emit_stream_end(e);
     emit_line(e, "return 0;");
     text_put(e->out, "}\n");
 }

@@ -48,6 +48,12 @@ bool is_row_value(const Emit *e, int32_t at);
 /* python_ops.c: declares "s3" for an operation of Python's scalars */
 void python_value(Emit *e, int32_t at);
 
+/* stream.c: outputs too large for the caches */
+bool stream_operand(const Emit *e, int32_t operand);
+void emit_stream_sizes(Emit *e);
+void emit_stream_flags(Emit *e);
+void emit_stream_end(Emit *e);
+
 /* region.c */
 void emit_region(Emit *e);
 

@@ -414,6 +414,17 @@ body_value(Emit *e, int32_t at)
 /* ---- stores ---- */
 
 static void
+put_stream(Emit *e, int32_t value, const Text *address, int32_t operand)
+{
+    Text line = {0};
+    text_printf(&line, "if (stream%d) ", operand);
+    prelude_stream(e->prelude, instr_at(e, value)->dtype, e->lanes, &line);
+    emit_line(e, "%s(%s, v%d);", line.data, address->data, value);
+    emit_line(e, "else");
+    text_free(&line);
+}
+
+static void
 put_store(Emit *e, int32_t value, const Text *address, bool unit, int stride_size)
 {
     DType dtype = instr_at(e, value)->dtype;
@@ -446,6 +457,9 @@ body_store(Emit *e, int32_t at)
     Text address = {0};
     body_value(e, v->args[0]);
     put_address(e, o, v->operand, &address);
+    if (e->lanes * (int)dtype_size(v->dtype) == e->vector_bytes && v->dtype != DT_BOOL &&
+        !is_row_value(e, v->args[0]) && stream_operand(e, v->operand))
+        put_stream(e, v->args[0], &address, v->operand);
     put_store(e, v->args[0], &address, stride == STRIDE_UNIT, stride);
     text_free(&address);
 }

@@ -485,6 +485,27 @@ prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out)
     text_put(out, key);
 }
 
+void
+prelude_stream(Prelude *p, DType dtype, int lanes, Text *out)
+{
+    char key[64];
+    int bytes = lanes * (int)dtype_size(dtype);
+    snprintf(key, sizeof key, "stream_%sx%d", dtype_name(dtype), lanes);
+    if (first_use(p, key)) {
+        define_type(p, dtype, lanes);
+        text_printf(p->head, "INLINE void %s(char *p, %sx%d v) {\n", key, dtype_name(dtype), lanes);
+        text_printf(p->head, "    typedef long long W __attribute__((vector_size(%d)));\n", bytes);
+        text_put(p->head, "#ifdef __clang__\n"
+                          "    __builtin_nontemporal_store((W)v, (W *)p);\n"
+                          "#else\n");
+        text_printf(p->head, "    __builtin_ia32_movntdq%s((W *)p, (W)v);\n#endif\n}\n",
+                    bytes == 64   ? "512"
+                    : bytes == 32 ? "256"
+                                  : "");
+    }
+    text_put(out, key);
+}
+
 /* ---- conversions ---- */
 
 /* As NumPy's own casts do, out-of-range values included: to narrow integers through 32 bits, to

@@ -26,6 +26,8 @@ void prelude_type(Prelude *p, DType dtype, int lanes, Text *out);
 void prelude_memory(Prelude *p, DType dtype, int lanes, Text *out);
 /* Strided access: gather_f32x16(p, stride), scatter_f32x16(p, stride, v). */
 void prelude_gather(Prelude *p, DType dtype, int lanes, Text *out);
+/* A store of one vector of the machine's width that bypasses the caches. */
+void prelude_stream(Prelude *p, DType dtype, int lanes, Text *out);
 void prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out);
 /* The integer type of a comparison's lanes: -1 is true. */
 DType mask_dtype(int bytes);

@@ -323,6 +323,7 @@ threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t 
     if (units < 2 * grain || wanted <= 1) return run_alone(fn, args, scratch_bytes, units, flags);
     int64_t chunk = units / ((int64_t)wanted * CHUNKS_PER_THREAD);
     if (chunk < grain) chunk = grain;
+    if (chunk > 4096) chunk = (chunk + 63) / 64 * 64; /* elements: whole cache lines */
     return run_threaded(fn, args, scratch_bytes, units, chunk, flags);
 }
 
