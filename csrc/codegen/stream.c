@@ -36,6 +36,7 @@ stream_operand(const Emit *e, int32_t operand)
     const Operand *o = &e->kernel->operands.at[operand];
     if (e->kernel->kind != KERNEL_FLAT && e->kernel->kind != KERNEL_ROWS) return false;
     if (!o->stored || o->stride[e->kernel->nloops - 1] != STRIDE_UNIT) return false;
+    if (dtype_size(o->dtype) < 4 || dtype_is_complex(o->dtype)) return false;
     return is_written_by_value(e, operand);
 #else
     (void)e, (void)operand;
