@@ -132,20 +132,20 @@ typedef struct {
     OpKind kind;
     const char *ufunc; /* NumPy ufunc that has these very bits, or NULL */
     const char *c;     /* C expression with $0 $1 $2 for arguments, $T for the result's C type */
-    const char *cuda;
-    const char *derivative; /* place of the derivative rule; NULL: none yet */
-    unsigned flags;         /* OPF_* */
+    const char *exact; /* dtypes for which `c` has NumPy's bits: letters, see ops.def */
+    unsigned flags;    /* OPF_* */
 } OpInfo;
 
 enum {
-    OPF_COMMUTES = 1,  /* swapping the arguments keeps the bits */
-    OPF_FALLIBLE = 2,  /* may deopt */
-    OPF_NO_FLAGS = 4,  /* never raises a floating-point flag that NumPy would report */
-    OPF_IMPURE = 8,    /* must run once, in order, even if unused (random streams) */
-    OPF_COMPARES = 16, /* result is bool whatever the arguments */
+    OPF_COMMUTES = 1, /* swapping the arguments keeps the bits */
+    OPF_FALLIBLE = 2, /* may deopt */
+    OPF_NO_FLAGS = 4, /* never raises a floating-point flag that NumPy would report */
+    OPF_COMPARES = 8, /* result is bool whatever the arguments */
 };
 
 const OpInfo *op_info(Op op);
+/* The op's C expression gives NumPy's bits for this dtype. */
+bool op_is_exact(Op op, DType dtype);
 int op_from_name(const char *name); /* -1 when unknown */
 /* The pointwise op with the bits of this ufunc for this loop, or -1: then a block call it is. */
 int op_from_ufunc(const char *ufunc_name);

@@ -83,9 +83,8 @@ dtype_is_signed(DType dtype)
 
 /* ---- ops ---- */
 
-#define SAME "="
-#define OP(name, arity, kind, ufunc, c, cuda, derivative, flags)                                   \
-    {#name, arity, KIND_##kind, ufunc, c, cuda, derivative, flags},
+#define OP(name, arity, kind, ufunc, c, exact, flags)                                              \
+    {#name, arity, KIND_##kind, ufunc, c, exact, flags},
 static const OpInfo ops[] = {
 #include "ops.def"
 };
@@ -96,12 +95,9 @@ static const OpInfo ops[] = {
 _Static_assert(COUNT_OF(ops) == OP_COUNT, "a row per op");
 _Static_assert(OP_COUNT >= 80, "at least 80 operations");
 _Static_assert(OP_input == 0 && OP_const == 1, "input and const lead the table");
-#define OP(name, arity, kind, ufunc, c, cuda, derivative, flags)                                   \
+#define OP(name, arity, kind, ufunc, c, exact, flags)                                              \
     _Static_assert(KIND_##kind != KIND_POINTWISE || (c) != NULL, #name ": no C expression");       \
     _Static_assert((arity) >= -1 && (arity) <= 3, #name ": arity");
-#ifndef SAME
-#define SAME "="
-#endif
 #include "ops.def"
 #undef OP
 
@@ -109,6 +105,16 @@ const OpInfo *
 op_info(Op op)
 {
     return &ops[op];
+}
+
+bool
+op_is_exact(Op op, DType dtype)
+{
+    char kind = dtype == DT_BOOL                     ? 'b'
+                : dtype_is_integer(dtype)            ? 'i'
+                : dtype == DT_F32 || dtype == DT_F64 ? 'r'
+                                                     : 'o';
+    return strchr(ops[op].exact, kind) != NULL;
 }
 
 int

@@ -1,115 +1,11 @@
-/* Which operations have an exact C expression for a dtype, and which reductions have an order that
-   is known to be NumPy's.  Everything else is a block call into NumPy's own loop, or an extern
-   call: slower, and right by construction. */
+/* Which nodes are block calls, and which reductions have an order that is known to be NumPy's.
+   Everything else is an extern call: slower, and right by construction. */
 #include "schedule.h"
 
 static bool
 real_float(DType dtype)
 {
     return dtype == DT_F32 || dtype == DT_F64;
-}
-
-static bool
-exact_bool(Op op)
-{
-    switch (op) {
-    case OP_add:
-    case OP_multiply:
-    case OP_maximum:
-    case OP_minimum:
-    case OP_logical_and:
-    case OP_logical_or:
-    case OP_logical_xor:
-    case OP_logical_not:
-    case OP_bitwise_and:
-    case OP_bitwise_or:
-    case OP_bitwise_xor:
-    case OP_invert:
-    case OP_equal:
-    case OP_not_equal:
-    case OP_less:
-    case OP_less_equal:
-    case OP_greater:
-    case OP_greater_equal:
-    case OP_where:
-    case OP_cast:
-    case OP_absolute: return true;
-    default: return false;
-    }
-}
-
-static bool
-exact_integer(Op op)
-{
-    switch (op) {
-    case OP_subtract:
-    case OP_negative:
-    case OP_positive:
-    case OP_sign:
-    case OP_square:
-    case OP_floor_divide:
-    case OP_remainder:
-    case OP_clip:
-    case OP_left_shift:
-    case OP_right_shift:
-    case OP_conjugate: return true;
-    default: return exact_bool(op);
-    }
-}
-
-static bool
-exact_float(Op op)
-{
-    switch (op) {
-    case OP_add:
-    case OP_subtract:
-    case OP_multiply:
-    case OP_divide:
-    case OP_negative:
-    case OP_positive:
-    case OP_absolute:
-    case OP_sign:
-    case OP_square:
-    case OP_reciprocal:
-    case OP_sqrt:
-    case OP_floor:
-    case OP_ceil:
-    case OP_trunc:
-    case OP_rint:
-    case OP_copysign:
-    case OP_maximum:
-    case OP_minimum:
-    case OP_clip:
-    case OP_signbit:
-    case OP_isnan:
-    case OP_isinf:
-    case OP_isfinite:
-    case OP_equal:
-    case OP_not_equal:
-    case OP_less:
-    case OP_less_equal:
-    case OP_greater:
-    case OP_greater_equal:
-    case OP_logical_and:
-    case OP_logical_or:
-    case OP_logical_xor:
-    case OP_logical_not:
-    case OP_where:
-    case OP_cast:
-    case OP_conjugate: return true;
-    default: return false;
-    }
-}
-
-bool
-op_is_exact(Op op, DType dtype)
-{
-    if (op == OP_copy) return true;
-    if (dtype == DT_BOOL) return exact_bool(op);
-    if (dtype_is_integer(dtype)) return exact_integer(op);
-    if (real_float(dtype)) return exact_float(op);
-    /* half and complex: moved and chosen, never computed with */
-    return op == OP_where;
 }
 
 DType

@@ -368,7 +368,6 @@ emit_store(Nest *n, NodeId id, int32_t value)
     Access access;
     if (op_info(node->op)->kind == KIND_REDUCTION) {
         Type type = node->type;
-        bool row = n->lw->row_level[id];
         /* the result walks the kept dimensions, as a row-level member without them would */
         access = (Access){.storage = id, .dtype = type.dtype, .offset = type.offset};
         SizeId kept[MAX_RANK];
@@ -379,7 +378,6 @@ emit_store(Nest *n, NodeId id, int32_t value)
             access.stride[dim] = n->group->reduced >> dim & 1 ? NO_SIZE
                                  : at < count                 ? kept[at++]
                                                               : NO_SIZE;
-        (void)row;
     } else {
         const Type *type = op_info(node->op)->kind == KIND_SCATTER ? node->attrs.view : &node->type;
         access_of(n->lw, n->group, id, type, id, &access);

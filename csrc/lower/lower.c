@@ -50,7 +50,7 @@ find_live(Lowering *lw)
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
         const Node *node = graph_node(g, id);
-        bool fails = (op_info(node->op)->flags & (OPF_FALLIBLE | OPF_IMPURE)) != 0;
+        bool fails = (op_info(node->op)->flags & OPF_FALLIBLE) != 0;
         if (lw->live[id] || !(fails || node_may_report(g, node))) continue;
         mark_live(lw, id); /* for what it may report: computed only if it is stored */
         lw->needed[node->storage] = true;

@@ -342,14 +342,13 @@ domain_matches(const Lowering *lw, const Group *g, NodeId id, bool row_level)
 }
 
 static unsigned
-reduced_dimensions(const Lowering *lw, const Group *g, NodeId id)
+reduced_dimensions(const Lowering *lw, NodeId id)
 {
     const Node *node = graph_node(lw->graph, id);
     SizeId size[MAX_RANK];
     int axes[MAX_RANK];
     unsigned mask = 0;
     int n = squeezed(lw->graph, node_domain(lw, id), size, axes);
-    (void)g;
     for (int dim = 0; dim < n; dim++)
         for (int i = 0; i < node->attrs.nints; i++)
             if (node->attrs.ints[i] == axes[dim]) mask |= 1u << dim;
@@ -387,7 +386,7 @@ join_reduction(Lowering *lw, int number, NodeId id)
     ReductionForm form = reduction_form(lw->graph, graph_node(lw->graph, id), &order);
     if (!domain_matches(lw, g, id, false) || !arguments_fit(lw, number, id, false))
         return ANSWER_NO;
-    unsigned mask = reduced_dimensions(lw, g, id);
+    unsigned mask = reduced_dimensions(lw, id);
     bool columns = form == REDUCTION_COLUMNS;
     bool reduces = has_kind(lw, g, KIND_REDUCTION);
     if (row_bytes(lw, g, mask) > ROW_BYTES && has_call(lw, g)) return ANSWER_NO;
@@ -454,7 +453,7 @@ new_group(Lowering *lw, NodeId id, bool external)
         ReduceOrder order;
         Group *made = &lw->groups.at[number];
         ReductionForm form = reduction_form(lw->graph, graph_node(lw->graph, id), &order);
-        made->reduced = reduced_dimensions(lw, made, id);
+        made->reduced = reduced_dimensions(lw, id);
         made->columns = form == REDUCTION_COLUMNS;
     }
     return add_member(lw, number, id);

@@ -61,8 +61,7 @@ bool access_equal(const Lowering *lw, const Group *g, const Access *a, const Acc
 typedef bool (*SeeAccess)(void *context, const Access *access);
 bool group_each_access(const Lowering *lw, const Group *g, SeeAccess see, void *context);
 
-/* classify.c: what has an exact expression, and which reductions have a known order */
-bool op_is_exact(Op op, DType dtype);
+/* classify.c: which pointwise nodes are block calls, which reductions have a known order */
 /* The dtype that a pointwise node computes in. */
 DType node_loop_dtype(const Graph *g, const Node *node);
 bool node_is_call(const Graph *g, const Node *node);

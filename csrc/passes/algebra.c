@@ -90,7 +90,6 @@ simplify_cast(Rewrite *r, NodeId id)
     if (!is_wider((DType)from->type.dtype, (DType)inner->type.dtype)) return;
     if (from->type.rank != inner->type.rank) return;
     node->args[0] = inner->args[0];
-    r->changed = true;
 }
 
 static NodeId

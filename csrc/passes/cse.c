@@ -2,7 +2,7 @@
 
    A table of the nodes seen on the way, scoped by region: what a loop's body computes is known to
    its inner regions, not after it.  Not merged: what must run or may give something new each time
-   (inputs, externs, regions, impure ops), and fresh memory that is going to be written. */
+   (inputs, externs, regions), and fresh memory that is going to be written. */
 #include "rewrite.h"
 
 enum { BUCKETS = 256 };
@@ -23,7 +23,6 @@ static bool
 is_candidate(const Node *node)
 {
     const OpInfo *info = op_info(node->op);
-    if (info->flags & OPF_IMPURE) return false;
     switch (info->kind) {
     case KIND_INPUT:
     case KIND_EXTERN:

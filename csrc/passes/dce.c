@@ -1,6 +1,6 @@
 /* Dead code: drops nodes that nobody uses.
 
-   Kept without a use: what must run (impure), what may deopt (Python would have raised there), and
+   Kept without a use: what may deopt (Python would have raised there), and
    what may raise a floating-point flag (NumPy would have warned). */
 #include "rewrite.h"
 
@@ -9,7 +9,7 @@ is_root(const Graph *g, const Node *node)
 {
     const OpInfo *info = op_info(node->op);
     if (info->kind == KIND_INPUT) return true;
-    return (info->flags & (OPF_IMPURE | OPF_FALLIBLE)) != 0 || node_may_report(g, node);
+    return (info->flags & OPF_FALLIBLE) != 0 || node_may_report(g, node);
 }
 
 static void

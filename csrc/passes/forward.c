@@ -167,7 +167,6 @@ read_value(Rewrite *r, NodeId id)
                                              &graph_node(r->g, node->args[i])->type))
             continue;
         node->args[i] = value;
-        r->changed = true;
     }
 }
 
@@ -203,7 +202,6 @@ read_past(Rewrite *r, NodeId id)
     node->op = OP_as_strided;
     node->args[0] = node->storage = from;
     node->attrs.nints = 0;
-    r->changed = true;
 }
 
 /* m *= a; m += b; writes m once. */
@@ -218,7 +216,6 @@ write_past(Rewrite *r, NodeId id)
     while (graph_node(g, root)->op == OP_scatter) root = graph_node(g, root)->args[0];
     if (!is_graph_input(g, root)) return;
     node->args[0] = old->args[0];
-    r->changed = true;
 }
 
 static int

@@ -91,7 +91,6 @@ rewrite_node(Rewrite *r, NodeId id, NodeId with)
     r->to[id] = with;
     /* What relied on the one now relies on the other. */
     r->uses[with] |= r->uses[id];
-    r->changed = true;
     return true;
 }
 

@@ -22,7 +22,6 @@ typedef struct {
     uint8_t *uses; /* USE_* by NodeId, as they were at rewrite_begin */
     NodeId *to;    /* what stands for the node now; itself at first */
     int len;       /* nodes made later have neither */
-    bool changed;
 } Rewrite;
 
 /* 0 or -1. */
