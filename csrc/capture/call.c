@@ -223,7 +223,7 @@ make_instance(Interp *in, Value *class_, int nargs, Value *const *args, PyObject
 /* ---- dispatch ---- */
 
 typedef struct {
-    PyObject *graph_break, *is_compiling, *decompositions, *disable_mark, *compiled_type;
+    PyObject *graph_break, *is_compiling, *decompositions;
 } Known;
 static Known known;
 
@@ -397,6 +397,7 @@ call_ex(Interp *in, const Instr *instr)
     if (answer != ANSWER_YES) return answer;
     int nargs = items->nitems, nkw = has_keywords ? keywords->nitems / 2 : 0;
     PyObject *names = nkw ? PyTuple_New(nkw) : NULL;
+    if (nkw && names == NULL) return ANSWER_ERROR;
     for (int i = 0; i < nkw; i++) {
         Value *value = value_item(in, keywords, 2 * i + 1);
         PyObject *name = keywords->items[2 * i]->object;

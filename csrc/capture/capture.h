@@ -138,7 +138,6 @@ typedef enum {
     EXIT_RETURN, /* slots[0] is the result */
     EXIT_BREAK,  /* frame placed at `number`; the runtime steps it, then looks for an entry there */
     EXIT_BRANCH, /* `condition` picks `number` (true) or `other`; slots are alike for both */
-    EXIT_JUMP,   /* frame placed at `number`, an entry of its own (a loop header, a budget's end) */
 } ExitKind;
 
 typedef struct {

@@ -128,7 +128,7 @@ print_build(const Capture *c, int number, Text *out)
 static void
 print_exit(const Exit *exit, Text *out)
 {
-    static const char *const names[] = {"return", "break", "branch", "jump"};
+    static const char *const names[] = {"return", "break", "branch"};
     text_printf(out, "exit %s", names[exit->kind]);
     if (exit->kind == EXIT_BRANCH)
         text_printf(out, " if b%d then @%d else @%d", exit->condition, exit->number, exit->other);

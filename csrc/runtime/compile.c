@@ -161,7 +161,7 @@ tell_breaks(Job *job)
 static void
 tell_exit(Job *job)
 {
-    static const char *const names[] = {"return", "break", "branch", "jump"};
+    static const char *const names[] = {"return", "break", "branch"};
     record_string(job->record, "exit", names[job->capture->exit.kind]);
     record_int(job->record, "instructions", job->capture->ninstructions);
 }

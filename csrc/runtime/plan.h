@@ -42,7 +42,7 @@ typedef struct {
     KernelLoop *loops;
     SizeId units;
     int64_t grain, scratch_bytes;
-    bool checks_flags, fallible;
+    bool checks_flags;
     bool region; /* called in phases: plan_region.c */
 } PlanKernel;
 
@@ -100,9 +100,7 @@ struct Plan {
     int nsizes, ndynamic;
     int64_t *size_values; /* template: constants, and the values seen while capturing */
     PlanSize *dynamic;
-    int ninputs;
     int32_t *input_source;
-    Type *input_types;
     int nbuffers, nsteps, nboxes, nbuilds, neffects, nscalars, nsnapshots;
     PlanBuffer *buffers;
     PlanStep *steps;
@@ -110,7 +108,7 @@ struct Plan {
     PlanBuild *builds; /* objects, in program order */
     int32_t *effects;  /* positions in builds of the EFFECT_* ones, in program order */
     Exit exit;
-    bool whole, has_extern, holds_sources;
+    bool whole, holds_sources;
     int64_t arena_bytes, scratch_bytes;
     size_t state_bytes;
     char *spare_arena;           /* one cached arena; taken and put back under the GIL */

@@ -1,5 +1,5 @@
 /* Objects and effects of a plan.  All objects are made before the first effect: whatever can fail
-   without having been seen fails first (design, decision 2). */
+   without having been seen fails first. */
 #include "plan.h"
 
 /* Borrowed; NULL when the argument is absent. */

@@ -100,15 +100,9 @@ static int
 make_inputs(Maker *m)
 {
     Plan *plan = m->plan;
-    const Graph *g = m->capture->graph;
-    plan->ninputs = g->inputs.len;
     plan->input_source = copy_of(plan, m->capture->input_source.at,
                                  sizeof(int32_t) * (size_t)m->capture->input_source.len);
-    plan->input_types = arena_alloc(plan->memory, sizeof(Type) * (size_t)(g->inputs.len + 1));
-    if (plan->input_source == NULL || plan->input_types == NULL) return -1;
-    for (int i = 0; i < g->inputs.len; i++)
-        plan->input_types[i] = graph_node(g, g->inputs.at[i])->type;
-    return 0;
+    return plan->input_source == NULL ? -1 : 0;
 }
 
 /* ---- buffers ---- */
@@ -204,7 +198,6 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->grain = from->grain > 0 ? from->grain : 1;
     out->scratch_bytes = from->scratch_bytes;
     out->checks_flags = from->checks_flags;
-    out->fallible = from->fallible;
     out->region = from->region;
     if (from->scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = from->scratch_bytes;
     out->places = make_places(plan, from->places, from->nplaces);
@@ -223,7 +216,6 @@ static int
 make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
 {
     Plan *plan = m->plan;
-    plan->has_extern = true;
     out->callable = Py_NewRef(from->callable);
     out->kwnames = Py_XNewRef(from->kwnames);
     out->nargs = from->nargs;

@@ -6,7 +6,7 @@
         ┌──► entry here? ──plan──► guards ──► run ──► store the outcome into the frame
         │         │ none: capture                       │ return: frame_return
         │         │ refused: step to where it broke     │ break: step that instruction
-        │         ▼                                     │ branch, jump: go there
+        │         ▼                                     │ branch: go there
         └──── next instruction ◄────────────────────────┘
         deopt, given up, nothing useful for long: frame_resume, CPython has the rest
 
