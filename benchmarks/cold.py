@@ -1,11 +1,10 @@
 """Child process: first calls of the examples' functions, with the disk cache as it is.  Prints JSON.
 
-A first call's own time is what it takes beyond a steady one.
+A first call's own time is what it takes beyond the fastest of those that follow it.
 """
 
 import copy
 import json
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -28,13 +27,13 @@ def main() -> None:
             _C.reset()
             _C.report_begin()
             times = []
-            for _ in range(4):
+            for _ in range(6):
                 began = time.perf_counter()
                 function(*args)
                 times.append(time.perf_counter() - began)
             records = _C.report_end()
             found[name] = {
-                "seconds": times[0] - statistics.median(times[1:]),
+                "seconds": times[0] - min(times[1:]),
                 "plans": sum(record["kind"] == "plan" for record in records),
                 "instructions": sum(record.get("instructions") or 0 for record in records),
                 "capture": sum((r.get("seconds") or {}).get("capture", 0.0) for r in records),

@@ -1,4 +1,4 @@
-"""Times by interleaved repeats: all contenders of a case take turns, each turn's medians count."""
+"""Times by interleaved repeats: all contenders of a case take turns, medians count."""
 
 from __future__ import annotations
 
@@ -47,8 +47,13 @@ def inner_count(call: Call, at_least: float) -> int:
         count *= 4
 
 
-def interleaved(calls: dict[str, Call], rounds: int, at_least: float) -> dict[str, float]:
-    """Median seconds per call."""
+def interleaved(
+    calls: dict[str, Call],
+    rounds: int,
+    at_least: float,
+    of_rounds: Callable[[list[float]], float] = statistics.median,
+) -> dict[str, float]:
+    """Seconds per call: the median of the rounds, or what `of_rounds` makes of them."""
     counts = {name: inner_count(call, at_least) for name, call in calls.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
@@ -57,7 +62,7 @@ def interleaved(calls: dict[str, Call], rounds: int, at_least: float) -> dict[st
             for _ in range(counts[name]):
                 call()
             times[name].append((time.perf_counter() - began) / counts[name])
-    return {name: statistics.median(values) for name, values in times.items()}
+    return {name: of_rounds(values) for name, values in times.items()}
 
 
 def run_case(case: Case, dtype: type, peers: list[str], quick: bool) -> dict[str, Any]:
