@@ -462,7 +462,7 @@ emit_stage(Emit *e, int stage)
 }
 
 /* One row, or one block of it: `m` elements from the r pointers on; `base` is its position. */
-static void
+void
 emit_span(Emit *e)
 {
     emit_stream_flags(e);
@@ -472,26 +472,30 @@ emit_span(Emit *e)
 /* ---- loops ---- */
 
 /* r0 = q0 + i0 * n3 + at * 4 … for the loops [0, count), then the block's start. */
+void
+emit_row_pointer(Emit *e, int number, int count, const char *at)
+{
+    const Kernel *k = e->kernel;
+    const Operand *operand = &k->operands.at[number];
+    Text line = {0};
+    text_printf(&line, "char *const %c%d = q%d", e->pointer, number, number);
+    for (int loop = 0; loop < count; loop++)
+        if (operand->stride[loop] != STRIDE_ZERO)
+            text_printf(&line, " + i%d * n%d", loop, operand->stride[loop]);
+    int row = operand->stride[k->nloops - 1];
+    if (at != NULL && row == STRIDE_UNIT)
+        text_printf(&line, " + %s * %d", at, (int)dtype_size(operand->dtype));
+    else if (at != NULL && row != STRIDE_ZERO)
+        text_printf(&line, " + %s * n%d", at, row);
+    emit_line(e, "%s;", line.data);
+    text_free(&line);
+}
+
 static void
 emit_row_pointers(Emit *e, int count, const char *at, bool stored_only)
 {
-    const Kernel *k = e->kernel;
-    for (int o = 0; o < k->operands.len; o++) {
-        const Operand *operand = &k->operands.at[o];
-        if (stored_only && !operand->stored) continue;
-        Text line = {0};
-        text_printf(&line, "char *const %c%d = q%d", e->pointer, o, o);
-        for (int loop = 0; loop < count; loop++)
-            if (operand->stride[loop] != STRIDE_ZERO)
-                text_printf(&line, " + i%d * n%d", loop, operand->stride[loop]);
-        int row = operand->stride[k->nloops - 1];
-        if (at != NULL && row == STRIDE_UNIT)
-            text_printf(&line, " + %s * %d", at, (int)dtype_size(operand->dtype));
-        else if (at != NULL && row != STRIDE_ZERO)
-            text_printf(&line, " + %s * n%d", at, row);
-        emit_line(e, "%s;", line.data);
-        text_free(&line);
-    }
+    for (int o = 0; o < e->kernel->operands.len; o++)
+        if (!stored_only || e->kernel->operands.at[o].stored) emit_row_pointer(e, o, count, at);
 }
 
 static void
@@ -517,6 +521,10 @@ emit_rows(Emit *e)
 {
     const Kernel *k = e->kernel;
     int outer = k->nloops - 1;
+    if (k->tile_rows > 0) {
+        emit_tiles(e);
+        return;
+    }
     open_block(e, "for (int64_t unit = begin; unit < end; unit++) ");
     if (outer > 1) emit_line(e, "int64_t rest = unit;");
     for (int i = outer - 1; i > 0; i--) {
@@ -687,6 +695,9 @@ emit_arguments(Emit *e)
     for (int o = 0; o < k->operands.len; o++)
         for (int i = 0; i < k->nloops; i++)
             if (k->operands.at[o].stride[i] >= nsizes) nsizes = k->operands.at[o].stride[i] + 1;
+    for (int o = 0; o < k->operands.len; o++)
+        if (k->operands.at[o].turned && k->operands.at[o].across >= nsizes)
+            nsizes = k->operands.at[o].across + 1;
     for (int i = 0; i < nsizes; i++) emit_line(e, "const int64_t n%d = args->size[%d];", i, i);
     for (int o = 0; o < k->operands.len; o++)
         emit_line(e, "char *const q%d = args->ptr[%d];", o, k->operands.at[o].pointer);

@@ -48,6 +48,15 @@ bool is_row_value(const Emit *e, int32_t at);
 /* python_ops.c: declares "s3" for an operation of Python's scalars */
 void python_value(Emit *e, int32_t at);
 
+/* c.c */
+/* The r pointer of one operand for loops [0, count), `at` elements into the row (NULL: 0). */
+void emit_row_pointer(Emit *e, int operand, int count, const char *at);
+/* One row, or one block of it: `m` elements from the r pointers on; `base` is its position. */
+void emit_span(Emit *e);
+
+/* tile.c: rows with turned operands */
+void emit_tiles(Emit *e);
+
 /* stream.c: outputs too large for the caches */
 bool stream_operand(const Emit *e, int32_t operand);
 void emit_stream_sizes(Emit *e);

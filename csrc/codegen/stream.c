@@ -53,8 +53,7 @@ emit_stream_sizes(Emit *e)
         Text line = {0};
         text_printf(&line, "const int big%d = ", o);
         for (int i = 0; i < e->kernel->nloops; i++)
-            if (operand->stride[i] != STRIDE_ZERO)
-                text_printf(&line, "n%d * ", e->kernel->size[i]);
+            if (operand->stride[i] != STRIDE_ZERO) text_printf(&line, "n%d * ", e->kernel->size[i]);
         emit_line(e, "%s%d >= %d;", line.data, (int)dtype_size(operand->dtype), BIG);
         text_free(&line);
     }

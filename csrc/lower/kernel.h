@@ -70,7 +70,12 @@ typedef struct {
     DType dtype;
     bool stored;
     int32_t stride[MAX_RANK]; /* per loop, outermost first; the last is the row's */
+    bool turned;              /* read through a tile, in which the row is a unit stride … */
+    int32_t across;           /* … while it is this one (index into KernelArgs.size) in memory */
 } Operand;
+
+/* Tiles of turned operands: one after the other in scratch. */
+enum { TILE_BYTES = 16384, TILE_COLUMNS = 128 };
 
 typedef enum { KERNEL_FLAT, KERNEL_ROWS, KERNEL_COLUMNS, KERNEL_REGION } KernelKind;
 
@@ -87,6 +92,7 @@ struct Kernel {
     int32_t slot_bytes[64]; /* … namely this many bytes per element */
     int32_t block;          /* elements per pass through the stages; 0: the row as a whole */
     int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
+    int32_t tile_rows;   /* rows taken together when operands are turned; 0: none is */
     struct RegionLoop *region;
 };
 

@@ -184,6 +184,8 @@ make_units(Nest *n, KernelStep *step)
     }
     step->grain = elements / (per_unit < 1 ? 1 : per_unit);
     if (step->grain < 1) step->grain = 1;
+    if (k->tile_rows > 0)
+        step->grain = (step->grain + k->tile_rows - 1) / k->tile_rows * k->tile_rows;
     if (k->kind == KERNEL_COLUMNS && step->grain < 1024) step->grain = 1024;
     return 0;
 }

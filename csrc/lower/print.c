@@ -51,7 +51,7 @@ put_operand(const Graph *g, const KernelStep *step, const Kernel *k, int32_t num
 {
     const Operand *o = &k->operands.at[number];
     put_place(g, &step->places[o->pointer], out);
-    text_put(out, "{");
+    text_put(out, o->turned ? "{turned " : "{");
     for (int i = 0; i < k->nloops; i++) {
         if (i) text_put(out, ",");
         if (o->stride[i] == STRIDE_ZERO)

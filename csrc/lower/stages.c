@@ -161,10 +161,53 @@ column_accumulators(Nest *n)
     }
 }
 
+/* An operand that memory holds across the rows: the loop before the row's is the dense one. */
+static bool
+lies_across(const Nest *n, const Operand *o)
+{
+    int row = n->nloops - 1;
+    int64_t bytes = (int64_t)dtype_size(o->dtype);
+    if (o->stored || (bytes != 4 && bytes != 8) || o->dtype == DT_C64) return false;
+    if (o->stride[row] < 0 || o->stride[row - 1] < 0) return false;
+    SizeId step = n->sizes.at[o->stride[row - 1]], size = n->size[row - 1];
+    return size_is_const(n->lw->graph, step) && nest_value(n, step) == bytes &&
+           size_is_const(n->lw->graph, size) && nest_value(n, size) >= 8 &&
+           nest_value(n, n->size[row]) >= 8;
+}
+
+/* Kernels of one pass over each row read such operands through tiles (codegen/tile.c). */
+static void
+turn_operands(Nest *n)
+{
+    Kernel *k = n->kernel;
+    if (k->kind != KERNEL_ROWS || n->nloops < 2 || k->nstages > 1 || k->nslots > 0) return;
+    for (int i = 0; i < k->instrs.len; i++)
+        if (k->instrs.at[i].kind == INSTR_REDUCE || k->instrs.at[i].kind == INSTR_CALL) return;
+    int widest = 0;
+    for (int i = 0; i < k->operands.len; i++) {
+        Operand *o = &k->operands.at[i];
+        if (!lies_across(n, o)) continue;
+        o->turned = true;
+        o->across = o->stride[n->nloops - 1];
+        o->stride[n->nloops - 1] = STRIDE_UNIT;
+        if ((int)dtype_size(o->dtype) > widest) widest = (int)dtype_size(o->dtype);
+    }
+    if (widest > 0) k->tile_rows = TILE_BYTES / TILE_COLUMNS / widest;
+}
+
+static int64_t
+tile_bytes(const Kernel *k)
+{
+    int64_t total = 0;
+    for (int i = 0; i < k->operands.len; i++) total += k->operands.at[i].turned ? TILE_BYTES : 0;
+    return total;
+}
+
 int64_t
 stages_scratch_bytes(const Nest *n)
 {
     const Kernel *k = n->kernel;
+    if (k->tile_rows > 0) return tile_bytes(k);
     int64_t length = k->block ? k->block : nest_value(n, n->size[n->nloops - 1]), total = 0;
     for (int i = 0; i < k->nslots; i++)
         total += (length * k->slot_bytes[i] + 63) / 64 * 64 + SLOT_GAP;
@@ -181,4 +224,5 @@ stages_assign(Nest *n)
     bool blocks = k->nstages > 1 || k->kind == KERNEL_COLUMNS;
     k->block = blocks && !has_row_reduction(k) ? BLOCK : 0;
     k->row_scratch = k->block ? -1 : k->size[n->nloops - 1];
+    turn_operands(n);
 }
