@@ -798,7 +798,7 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
         mem_free(e.mask_bytes);
         if (e.mark == NULL || e.mask_bytes == NULL) goto done;
     }
-    if (prelude.missing != NULL) {
+    if (prelude.missing[0] != 0) {
         PyErr_Format(PyExc_SystemError, "code generation has no helper %s", prelude.missing);
         goto done;
     }

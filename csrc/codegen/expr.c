@@ -274,7 +274,7 @@ put_mask_operation(Emit *e, const Instr *v, int mask, Text *out)
         int k = *text - 'a';
         body_mask(e, v->args[swapped ? 1 - k : k], mask, out);
     }
-    if (text == NULL) e->prelude->missing = op_info(v->op)->name;
+    if (text == NULL) prelude_miss(e->prelude, op_info(v->op)->name, v->from, e->lanes);
 }
 
 static void

@@ -96,6 +96,10 @@ static const Helper helpers[] = {
     {"logical_or", C_BOOL, 2, true, "a | b", "a | b"},
     {"logical_xor", C_BOOL, 2, true, "a ^ b", "a ^ b"},
     {"logical_not", C_BOOL, 1, true, "!a", "~a"},
+    {"logical_and", C_NUMBER, 2, true, "a != 0 && b != 0", "(M)(a != 0) & (M)(b != 0)"},
+    {"logical_or", C_NUMBER, 2, true, "a != 0 || b != 0", "(M)(a != 0) | (M)(b != 0)"},
+    {"logical_xor", C_NUMBER, 2, true, "(a != 0) != (b != 0)", "(M)(a != 0) ^ (M)(b != 0)"},
+    {"logical_not", C_NUMBER, 1, true, "a == 0", "(M)(a == 0)"},
 };
 
 /* ---- names ---- */
@@ -200,6 +204,13 @@ prelude_memory(Prelude *p, DType dtype, int lanes, Text *out)
 {
     prelude_type(p, dtype, lanes, out);
     text_put(out, "m");
+}
+
+void
+prelude_miss(Prelude *p, const char *name, DType dtype, int lanes)
+{
+    if (p->missing[0] != 0) return;
+    snprintf(p->missing, sizeof p->missing, "%s for %sx%d", name, dtype_name(dtype), lanes);
 }
 
 void
@@ -396,7 +407,7 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
 {
     const Helper *h = find_helper(name, strlen(name), dtype);
     if (h == NULL) {
-        p->missing = name;
+        prelude_miss(p, name, dtype, lanes);
         return;
     }
     if (strstr(h->scalar, "raise_") != NULL) define_raise(p);

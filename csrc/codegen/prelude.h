@@ -10,10 +10,12 @@ typedef struct {
     Text *head;
     Text done;
     int vector_bytes;
-    const char *missing; /* a helper that the table does not have for this dtype */
+    char missing[64]; /* the first helper asked for that the table does not have, or "" */
 } Prelude;
 
 void prelude_begin(Prelude *p);
+/* Generation fails in the end: there is no text for `name` on `lanes` elements of `dtype`. */
+void prelude_miss(Prelude *p, const char *name, DType dtype, int lanes);
 /* The name of a helper for these lanes, defined from now on: "add_f32x16". */
 void prelude_use(Prelude *p, const char *name, DType dtype, int lanes, Text *out);
 /* A helper for vector booleans, which are masks of whatever width: its text in a and b; or NULL. */

@@ -95,7 +95,7 @@ define(Emit *e, const char *name, DType in)
             text_put(e->prelude->head, helpers[i].text);
             return;
         }
-    e->prelude->missing = op_info(OP_py_add)->name;
+    prelude_miss(e->prelude, name, in, 1);
 }
 
 static DType
