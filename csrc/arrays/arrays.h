@@ -43,6 +43,8 @@ PyObject *array_wrap(DType dtype, int rank, const int64_t *shape, const int64_t 
 /* The library's view of `base`'s memory, with .base chained as the library chains it. */
 PyObject *array_view(PyObject *base, DType dtype, int rank, const int64_t *shape,
                      const int64_t *stride, int64_t offset);
+/* Makes a fresh view read-only. */
+void array_freeze(PyObject *view);
 char *array_data(PyObject *array);
 /* A boxed scalar: array scalar (python false) or bool, int, float, complex (python true). */
 PyObject *array_box(DType dtype, const void *bytes, bool python);

@@ -151,6 +151,12 @@ array_view(PyObject *base, DType dtype, int rank, const int64_t *shape, const in
     return view;
 }
 
+void
+array_freeze(PyObject *view)
+{
+    PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);
+}
+
 /* ---- scalars ---- */
 
 #define BOX(name, Class)                                                                           \

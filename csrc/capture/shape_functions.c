@@ -90,8 +90,13 @@ do_reshape(Interp *in, const Rule *rule, Value *const *args, Value **out)
         wanted = wanted->items[0];
     TRY(value_as_shape(in, wanted, &rank, shape));
     Type type = node_type(in, node);
+    bool same = rank == type.rank; /* as given: with a -1 it is not */
+    for (int i = 0; same && i < rank; i++) same = shape[i] == size_value(in->graph, type.shape[i]);
     TRY(complete_shape(in, type_elements(in->graph, &type), rank, shape, sizes));
-    TRY(reshape_in(in, node, rank, sizes, order, &node));
+    if (same) /* NumPy's short cut, which leaves the strides of axes of length 1 as they are */
+        TRY(node_view(in, OP_reshape, node, &type, rank, shape, &node));
+    else
+        TRY(reshape_in(in, node, rank, sizes, order, &node));
     return push_node(in, node, out);
 }
 
@@ -206,6 +211,10 @@ do_squeeze(Interp *in, const Rule *rule, Value *const *args, Value **out)
         if (named && one) continue;
         type.shape[type.rank] = from.shape[i];
         type.stride[type.rank++] = from.stride[i];
+    }
+    if (type.rank == from.rank && args[0]->kind == V_NODE) { /* NumPy gives the array itself */
+        *out = args[0];
+        return ANSWER_YES;
     }
     TRY(node_view(in, OP_squeeze, node, &type, 0, NULL, &node));
     return push_node(in, node, out);

@@ -135,10 +135,12 @@ value_pin(Interp *in, Value *value)
     guard->file = in->top ? in->top->file : 0;
     guard->line = in->line;
     guard->array.known_shape = (uint8_t)((1u << header.rank) - 1);
-    if (contiguous)
-        guard->array.flags |= ARRAY_C_CONTIGUOUS;
-    else
-        guard->array.known_stride = guard->array.known_shape;
+    /* The flag says nothing about the strides of axes of length 1, or of arrays without elements:
+       views show them. */
+    bool exact = !contiguous;
+    for (int axis = 0; axis < header.rank; axis++) exact = exact || header.shape[axis] <= 1;
+    if (contiguous) guard->array.flags |= ARRAY_C_CONTIGUOUS;
+    if (exact) guard->array.known_stride = guard->array.known_shape;
     SizeId shape[MAX_RANK];
     for (int axis = 0; axis < header.rank; axis++) {
         guard->array.shape[axis] = header.shape[axis];
@@ -146,7 +148,7 @@ value_pin(Interp *in, Value *value)
         if ((shape[axis] = size_const(in->graph, header.shape[axis])) == NO_SIZE) return -1;
     }
     Type pinned = *type;
-    if (contiguous) {
+    if (!exact) {
         if (type_contiguous(in->graph, &pinned, header.dtype, header.rank, shape) < 0) return -1;
     } else {
         for (int axis = 0; axis < header.rank; axis++) {

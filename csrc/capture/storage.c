@@ -60,5 +60,6 @@ array_current(Interp *in, NodeId node)
     if (version == n->storage) return node;
     Type type = n->type;
     if (same_place(&type, &graph_node(in->graph, version)->type)) return version;
-    return graph_add(in->graph, in->region, OP_as_strided, 1, &version, &type, NULL);
+    Op op = graph_view_is_readonly(in->graph, node) ? OP_broadcast : OP_as_strided;
+    return graph_add(in->graph, in->region, op, 1, &version, &type, NULL);
 }

@@ -119,6 +119,7 @@ node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *
         if (axis >= 0 && spread && node_extent(in, array, axis) != 1)
             return interp_break(in, BREAK_SHAPE, "a shape that cannot be broadcast");
         type.shape[i] = shape[i];
+        spread = spread || size_value(in->graph, shape[i]) == 1; /* an iterator's view */
         type.stride[i] = spread ? size_const(in->graph, 0) : from.stride[axis];
         if (type.stride[i] == NO_SIZE) return ANSWER_ERROR;
     }
@@ -165,6 +166,7 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
     Type from = node_type(in, array), type = from;
     int64_t want[MAX_RANK], stride[MAX_RANK], ints[MAX_RANK];
     for (int i = 0; i < rank; i++) ints[i] = want[i] = size_value(g, shape[i]);
+    type.form = FORM_ARRAY;
     bool contiguous = dense(g, &from, false) || type_elements(g, &from) == 0;
     if (!contiguous && !reshape_strides(&from, g, rank, want, stride)) {
         TRY(node_copy(in, array, 'C', &array));
@@ -172,10 +174,15 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
         contiguous = true;
     }
     if (contiguous) {
-        Type fresh;
-        if (type_contiguous(g, &fresh, (DType)from.dtype, rank, shape) < 0) return ANSWER_ERROR;
-        type = fresh;
-        type.offset = from.offset;
+        /* NumPy ctors.c, _array_fill_strides: of a view without elements too, unlike fresh ones */
+        SizeId step = size_const(g, (int64_t)dtype_size((DType)from.dtype));
+        type.rank = (uint8_t)rank;
+        for (int i = rank - 1; i >= 0; i--) {
+            type.shape[i] = shape[i];
+            type.stride[i] = step;
+            if (want[i] != 0) step = size_mul(g, step, shape[i]);
+            if (step == NO_SIZE) return ANSWER_ERROR;
+        }
     } else {
         type.rank = (uint8_t)rank;
         for (int i = 0; i < rank; i++) {

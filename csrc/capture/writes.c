@@ -17,6 +17,8 @@ Answer
 write_allowed(Interp *in, Value *array)
 {
     if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
+    if (graph_view_is_readonly(in->graph, array->node))
+        return interp_break(in, BREAK_READONLY, "the array is read-only");
     Value *input = input_of(in, array->node);
     if (input == NULL) return ANSWER_YES;
     if (in->refuse_writes)

@@ -128,3 +128,12 @@ graph_replace(Graph *g, NodeId old, NodeId new_)
     for (int i = 0; i < g->outputs.len; i++)
         if (g->outputs.at[i] == old) g->outputs.at[i] = new_;
 }
+
+bool
+graph_view_is_readonly(const Graph *g, NodeId id)
+{
+    const Node *node = graph_node(g, id);
+    for (; op_info(node->op)->kind == KIND_VIEW; node = graph_node(g, node->args[0]))
+        if (node->op == OP_broadcast) return true;
+    return false;
+}

@@ -222,6 +222,8 @@ void graph_own(Graph *g, NodeId owner, RegionId region);
 /* Replaces every use of `old` by `new`, outputs included; views of `old` become views of `new`,
    which must then be laid out alike. */
 void graph_replace(Graph *g, NodeId old, NodeId new_);
+/* A view that the program may not write through: what was broadcast, and views of that. */
+bool graph_view_is_readonly(const Graph *g, NodeId id);
 
 /* ---- size.c ---- */
 /* NO_SIZE with the error set; an argument that is NO_SIZE counts as 0. */

@@ -79,6 +79,7 @@ typedef struct {
     bool partial; /* a write changes only `view` of the array's memory */
     Type view;
     bool in_place; /* the written array has it already */
+    bool frozen;   /* BOX_VIEW: read-only */
 } PlanBox;
 
 typedef struct {

@@ -55,6 +55,7 @@ outputs_note(const Capture *capture)
         OpKind root_kind = op_info(graph_node(g, note->root)->op)->kind;
         note->fresh = root_kind != KIND_INPUT && root_kind != KIND_CONST;
         note->view = op_info(n->op)->kind == KIND_VIEW;
+        note->frozen = graph_view_is_readonly(g, g->outputs.at[i]);
         note->input = op_info(n->op)->kind == KIND_INPUT;
     }
     for (int i = 0; i < capture->builds.len; i++) {
@@ -313,6 +314,7 @@ make_boxes(Maker *m)
             .partial = from->written,
             .view = from->view,
             .in_place = from->in_place,
+            .frozen = m->notes->note[i].frozen,
         };
     }
     return 0;

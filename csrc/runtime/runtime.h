@@ -93,6 +93,7 @@ typedef struct {
     NodeId root; /* of its storage, writes seen through */
     bool fresh;  /* the storage was made by the graph */
     bool view;   /* an array object of its own over its root's memory */
+    bool frozen; /* a view that may not be written through */
     bool input;  /* an input itself: the very object */
 } OutputNote;
 typedef struct {

@@ -1,0 +1,89 @@
+"""Views that leave a compiled function: strides (axes of length 1 and 0 too) and write flags."""
+
+import warnings
+
+import numpy as np
+import pycompile
+import pytest
+from numpy_cases import function
+
+BASE = np.arange(20.0).reshape(4, 5)
+READONLY = BASE.copy()
+READONLY.flags.writeable = False
+ARRAYS = {
+    "dense": BASE,
+    "readonly": READONLY,
+    "turned": BASE.T,
+    "strided": BASE[::2, 1:],
+    "reversed": BASE[::-1],
+    "one row, stride 0": np.arange(5.0)[None],
+    "one column of a row": BASE[:1].T,
+    "no rows": np.zeros((0, 3)),
+    "no columns": np.zeros((3, 0)),
+}
+VIEWS = [
+    "np.broadcast_to(x, (3,) + x.shape)",
+    "np.broadcast_to(x, (3,) + x.shape)[1:]",
+    "np.diagonal(x)",
+    "x.T",
+    "x[None, ..., None]",
+    "np.expand_dims(x, 0)",
+    "np.squeeze(x)",
+    "x[:1].squeeze()",
+    "x.ravel()",
+    "x.reshape(-1, 1)",
+    "x.reshape(x.shape)",
+    "x[:0].reshape(0, 7)",
+    "x[:, :0].reshape(5, 0)",
+    "x[:0].T",
+    "x[:1].T",
+    "x[:, :1].reshape(-1, 1, 1)",
+    "x[::2, :1].reshape(1, -1)",
+    "x[1:1, ::-1]",
+    "x[:1] + 1",
+    "x[:, :0].T + 1",
+    "x[:, :1].sum(axis=1, keepdims=True)",
+    "np.exp(x[:1].T)",
+]
+
+
+def seen(value):
+    with warnings.catch_warnings():  # asking for the flag of some views warns
+        warnings.simplefilter("ignore")
+        writeable = value.flags.writeable
+    return value.shape, value.strides, value.dtype, writeable, value.base is None
+
+
+def same_layout(case, *args):
+    plain = case(*args)
+    compiled = pycompile.compile(case)
+    for _ in range(2):
+        for expected, actual in zip(plain, compiled(*args), strict=True):
+            assert seen(actual) == seen(expected)
+            assert actual.tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("array", ARRAYS.values(), ids=ARRAYS)
+def test_views_of_inputs_and_of_results(array):
+    for view in VIEWS:
+        same_layout(function(view, "x * 2"), array, None)
+        same_layout(function("x = x * 2", view, "x"), array, None)
+
+
+def test_rows_of_one_row_arrays_are_told_apart():
+    """C-contiguous both, but the first axis has another stride."""
+    case = function("x * 2", "x[:1]")
+    compiled = pycompile.compile(case)
+    for array in (np.ones((1, 5)), np.ones(5)[None], np.ones((1, 5))):
+        assert compiled(array, None)[1].strides == array.strides
+
+
+def test_squeeze_of_nothing_gives_the_array_itself():
+    case = function("x * 2", "np.squeeze(x)")
+    assert pycompile.compile(case)(BASE, None)[1] is BASE
+
+
+def test_a_write_through_a_broadcast_view_is_refused():
+    case = function("z = x * 2", "np.broadcast_to(z, (3, 4, 5))[0] = 1", "z")
+    with pytest.raises(ValueError, match="read-only"):
+        pycompile.compile(case)(BASE, None)
