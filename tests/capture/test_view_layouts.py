@@ -63,6 +63,7 @@ def same_layout(case, *args):
             assert actual.tobytes() == expected.tobytes()
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("array", ARRAYS.values(), ids=ARRAYS)
 def test_views_of_inputs_and_of_results(array):
     for view in VIEWS:
