@@ -104,3 +104,34 @@ def test_the_scalar_operand_of_an_empty_array_is_cast():
     empty = np.empty(0, np.float16)
     assert check(scaled, empty, 1e308, captured=False).warned
     check(scaled, empty, 2.0, captured=False)
+
+
+def divided(x, y):
+    a = x.max()
+    return y / y, a, x * 2
+
+
+def test_loops_of_ufuncs_leave_the_flags_of_others():
+    x, y = np.ones(3, np.float32), np.array([3, 0.75, 0], np.float32)
+    assert check(divided, x, y, captured=False).warned
+    check(divided, x, x)
+
+
+def converted(x):
+    y = x + 1
+    return float(y.sum()), int(y.max()), bool(y.min()), y
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "i1", "?", "F", "D"])
+def test_scalars_of_every_dtype_as_python_scalars(dtype):
+    check(converted, np.ones(3, dtype), captured=False)
+
+
+def truth(x):
+    y = x * 2
+    return bool(y.sum()), bool(y[0]), y if y[1] else x
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "i1", "?", "F", "D"])
+def test_truth_of_every_dtype(dtype):
+    check(truth, np.ones(3, dtype), captured=False)

@@ -161,9 +161,7 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
         if (is_int) *dtype = DT_F64;
         break;
     case FLOORDIV:
-    case MOD:
-        *op = operator_ == MOD ? OP_py_mod : OP_py_floordiv;
-        break;
+    case MOD: *op = operator_ == MOD ? OP_py_mod : OP_py_floordiv; break;
     case POW:
         /* int ** negative is a float, and float ** float may be complex: the first is left to
            constants, the second deopts. */
@@ -624,6 +622,8 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
     }
     if (dtype_is_complex(from.dtype) && dtype != DT_BOOL)
         return interp_break(in, BREAK_EXCEPTION, "a complex number as a real one");
+    if (from.dtype == DT_F16 || from.dtype == DT_C64)
+        return interp_break(in, BREAK_DTYPE, "a float16 or complex64 as a Python scalar");
     if (from.rank != 0) { /* one element, or Python raises; NumPy warns for rank > 0 */
         if (dtype != DT_BOOL || type_elements(in->graph, &from) != 1)
             return interp_break(in, BREAK_SHAPE, "an array as a Python scalar");

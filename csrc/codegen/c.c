@@ -22,6 +22,30 @@ static const char KERNEL_ABI_TEXT[] =
     "    char *scratch;          /* this thread's, 64-byte aligned */\n"
     "} KernelArgs;\n";
 
+/* A ufunc's loop may clear the floating-point flags that it finds (those of maximum and of the
+   comparisons do): what was raised before is raised again. */
+static const char CALL_LOOP_TEXT[] =
+    "static int call_loop(const KernelLoop *loop, char *const *data, const int64_t *dimensions,\n"
+    "                     const int64_t *strides)\n"
+    "{\n"
+    "#if defined(__x86_64__)\n"
+    "    __asm__ volatile(\"\" ::: \"memory\");\n"
+    "    unsigned raised = __builtin_ia32_stmxcsr() & 63;\n"
+    "    int failed = loop->call(loop->context, data, dimensions, strides, loop->auxdata);\n"
+    "    if (raised) __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | raised);\n"
+    "    return failed;\n"
+    "#elif defined(__aarch64__)\n"
+    "    __asm__ volatile(\"\" ::: \"memory\");\n"
+    "    unsigned raised = (unsigned)__builtin_aarch64_get_fpsr() & 31;\n"
+    "    int failed = loop->call(loop->context, data, dimensions, strides, loop->auxdata);\n"
+    "    if (raised)\n"
+    "        __builtin_aarch64_set_fpsr((unsigned)__builtin_aarch64_get_fpsr() | raised);\n"
+    "    return failed;\n"
+    "#else\n"
+    "    return loop->call(loop->context, data, dimensions, strides, loop->auxdata);\n"
+    "#endif\n"
+    "}\n";
+
 static const Instr *
 instr_at(const Emit *e, int32_t at)
 {
@@ -76,8 +100,7 @@ emit_call(Emit *e, int32_t at)
     emit_line(e, "const int64_t dimensions[] = {%s}, strides[] = {%s};", row ? "1" : "m",
               strides.data);
     emit_line(e, "const KernelLoop *const loop = &args->loop[%d];", v->loop);
-    emit_line(e,
-              "if (loop->call(loop->context, data, dimensions, strides, loop->auxdata)) return 1;");
+    emit_line(e, "if (call_loop(loop, data, dimensions, strides)) return 1;");
     close_block(e);
     text_free(&pointers);
     text_free(&strides);
@@ -97,8 +120,7 @@ emit_reduce_call(Emit *e, int32_t at)
               stride.data, at);
     emit_line(e, "const int64_t dimensions[] = {m - 1}, strides[] = {0, %s, 0};", stride.data);
     emit_line(e, "const KernelLoop *const loop = &args->loop[%d];", v->loop);
-    emit_line(e,
-              "if (loop->call(loop->context, data, dimensions, strides, loop->auxdata)) return 1;");
+    emit_line(e, "if (call_loop(loop, data, dimensions, strides)) return 1;");
     close_block(e);
     text_free(&pointer);
     text_free(&stride);
@@ -804,6 +826,7 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
     }
     text_printf(out, "/* vectors of %d bytes */\n", prelude.vector_bytes);
     text_put(out, KERNEL_ABI_TEXT);
+    if (program->loops.len > 0) text_put(out, CALL_LOOP_TEXT);
     text_put(out, head.data ? head.data : "");
     text_put(out, body.data ? body.data : "");
     if (text_finish(&head) == 0 && text_finish(&body) == 0 && text_finish(&prelude.done) == 0)
