@@ -207,7 +207,7 @@ class Comparison:
             if not same_bits(a, b):
                 self.differ(path, "bits", a, b)
             return None
-        if isinstance(a, _ATOMS):
+        if isinstance(a, _ATOMS) and not isinstance(a, np.generic):
             return self.equal(path, "value", a, b)
         if isinstance(a, np.generic) and a.dtype != object:
             self.equal(path, "dtype", a.dtype, b.dtype)

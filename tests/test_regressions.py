@@ -1,5 +1,7 @@
 """Programs that once could be told from plain, most of them found by test_stress.py."""
 
+import math
+
 import numpy as np
 import pytest
 from differential import check
@@ -135,3 +137,45 @@ def truth(x):
 @pytest.mark.parametrize("dtype", ["f2", "f4", "i1", "?", "F", "D"])
 def test_truth_of_every_dtype(dtype):
     check(truth, np.ones(3, dtype), captured=False)
+
+
+def stored_scalar(x, s):
+    y = x * 1
+    y[0] = s
+    y[1:] = s
+    return y
+
+
+@pytest.mark.parametrize("dtype", ["i2", "u1", "u8", "i8", "f4"])
+def test_scalars_stored_in_integers_must_fit(dtype):
+    x = np.arange(3).astype(dtype)
+    values = (2, 70000.0, -1.5, 300, 1e30, np.float64(70000), np.int64(300), np.int64(-1), True, 2.5)
+    check(stored_scalar, x, 1, also=tuple((x, value) for value in values), captured=False)
+
+
+def stored_in_loop(x, y):
+    for i in range(1, len(x)):
+        x[i] = 1.5 * x[i - 1] + y[i]
+    return x
+
+
+def test_results_stored_in_integers_must_fit():
+    x = np.array([1, 30000, 3], np.int16)
+    check(stored_in_loop, x, x, captured=False)
+
+
+def negated(x, s):
+    return x * 2, -s, x + -s
+
+
+def test_negative_complex_numbers():
+    check(negated, X, 1j, also=((X, 2.5), (X, 3), (X, True)))
+
+
+def root(x, s):
+    y = x * 2
+    return y + math.sqrt(s)
+
+
+def test_a_complex_scalar_taken_as_real_warns_at_its_line():
+    check(root, X, np.complex64(1 + 2j), also=((X, 2.0), (X, np.float32(2)), (X, np.complex128(2))))

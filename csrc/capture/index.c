@@ -273,6 +273,24 @@ is_that_place(Interp *in, NodeId value, NodeId version, const Type *place)
     return size_value(in->graph, node->type.offset) == size_value(in->graph, place->offset);
 }
 
+/* NumPy stores a scalar in integers by way of a Python int, which must be in range; a cast of it
+   wraps.  A Python int's range is guarded by its cast. */
+static bool
+stores_as_cast(Interp *in, NodeId value, DType to)
+{
+    const Node *node = graph_node(in->graph, value);
+    DType from = (DType)node->type.dtype;
+    if (node->type.rank > 0 || !dtype_is_integer(to) || from == to || from == DT_BOOL) return true;
+    if (dtype_is_integer(from)) {
+        if (node->type.form == FORM_PYTHON) return true;
+        bool grows = dtype_size(from) < dtype_size(to);
+        return dtype_is_signed(from) == dtype_is_signed(to) ? grows : grows && dtype_is_signed(to);
+    }
+    if (node->op != OP_const || !PyFloat_Check(node->attrs.object)) return false;
+    double number = PyFloat_AS_DOUBLE(node->attrs.object);
+    return number >= 0 && number <= 127;
+}
+
 /* The place that `target` shows gets `value`: casts as item assignment does, broadcasts, and makes
    the storage's next version. */
 static Answer
@@ -288,6 +306,8 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
         return interp_break(in, BREAK_STORE, "a write to one part of complex numbers");
     TRY(write_allowed(in, array));
     if (is_that_place(in, value, in->storages.at[storage].version, place)) return ANSWER_YES;
+    if (!stores_as_cast(in, value, (DType)place->dtype))
+        return interp_break(in, BREAK_STORE, "a scalar stored in integers that may not hold it");
     TRY(node_cast(in, value, (DType)place->dtype, &value));
     Type have = node_type(in, value);
     if (have.rank > place->rank) { /* leading axes of length 1 may go */

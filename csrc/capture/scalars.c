@@ -569,7 +569,7 @@ operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
     PyObject *object, *seen = NULL;
     if (operand->kind == V_NODE && value_is_python_scalar(in, operand)) {
         DType dtype = scalar_dtype(in, operand);
-        if (operator_ == I_UNARY_NEGATIVE && dtype != DT_BOOL) {
+        if (operator_ == I_UNARY_NEGATIVE && dtype != DT_BOOL && dtype != DT_C128) {
             object = seen_of(operand);
             if (object != NULL && (seen = PyNumber_Negative(object)) == NULL) return ANSWER_ERROR;
             *out = scalar_emit(in, OP_py_neg, dtype, 1, &operand, seen);
@@ -620,10 +620,9 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
         *out = value;
         return ANSWER_YES;
     }
-    if (dtype_is_complex(from.dtype) && dtype != DT_BOOL)
+    if (dtype_is_complex(from.dtype))
         return interp_break(in, BREAK_EXCEPTION, "a complex number as a real one");
-    if (from.dtype == DT_F16 || from.dtype == DT_C64)
-        return interp_break(in, BREAK_DTYPE, "a float16 or complex64 as a Python scalar");
+    if (from.dtype == DT_F16) return interp_break(in, BREAK_DTYPE, "a float16 as a Python scalar");
     if (from.rank != 0) { /* one element, or Python raises; NumPy warns for rank > 0 */
         if (dtype != DT_BOOL || type_elements(in->graph, &from) != 1)
             return interp_break(in, BREAK_SHAPE, "an array as a Python scalar");
@@ -654,6 +653,16 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* NumPy's complex scalars: turned into real numbers, they warn. */
+static bool
+warns_as_real(PyObject *object)
+{
+    char bytes[16];
+    DType dtype;
+    if (!array_scalar_check(object)) return false;
+    return array_scalar_read(object, &dtype, bytes) != ANSWER_YES || dtype_is_complex(dtype);
+}
+
 /* Calls a pure callable on known, plain arguments. */
 Answer
 fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
@@ -663,6 +672,7 @@ fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
     for (int i = 0; answer == ANSWER_YES && i < nargs; i++) {
         PyObject *object;
         answer = value_known(in, args[i], &object);
+        if (answer == ANSWER_YES && warns_as_real(object)) answer = ANSWER_NO;
         if (answer == ANSWER_YES) PyTuple_SET_ITEM(tuple, i, Py_NewRef(object));
     }
     if (answer == ANSWER_YES)
