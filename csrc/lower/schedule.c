@@ -14,6 +14,10 @@
 /* Rows longer than this do not stay in cache between passes. */
 enum { ROW_BYTES = 512 * 1024, MAX_MEMBERS = 200 };
 
+/* A ufunc's loop called for fewer elements than these is slower than one call for the whole array,
+   from a kernel of its own. */
+enum { CALL_ELEMENTS = 32 };
+
 /* ---- nodes ---- */
 
 bool
@@ -196,6 +200,23 @@ row_bytes(const Lowering *lw, const Group *g, unsigned reduced)
     for (int dim = 0; dim < g->ndims; dim++)
         if (reduced >> dim & 1) elements *= size_value(lw->graph, g->size[dim]);
     return elements * 8;
+}
+
+static bool
+has_many_rows(const Lowering *lw, const Group *g, unsigned reduced)
+{
+    for (int dim = 0; dim < g->ndims; dim++)
+        if (!(reduced >> dim & 1) && size_value(lw->graph, g->size[dim]) > 1) return true;
+    return false;
+}
+
+/* May a ufunc's loop be called once for each row? */
+static bool
+row_fits_call(const Lowering *lw, const Group *g, unsigned reduced, bool columns)
+{
+    int64_t bytes = row_bytes(lw, g, reduced);
+    if (bytes > ROW_BYTES) return false;
+    return columns || bytes >= CALL_ELEMENTS * 8 || !has_many_rows(lw, g, reduced);
 }
 
 /* Each argument made in the group is the very element that is being made. */
@@ -389,7 +410,7 @@ join_reduction(Lowering *lw, int number, NodeId id)
     unsigned mask = reduced_dimensions(lw, id);
     bool columns = form == REDUCTION_COLUMNS;
     bool reduces = has_kind(lw, g, KIND_REDUCTION);
-    if (row_bytes(lw, g, mask) > ROW_BYTES && has_call(lw, g)) return ANSWER_NO;
+    if (has_call(lw, g) && !row_fits_call(lw, g, mask, columns)) return ANSWER_NO;
     if (reduces && (g->reduced != mask || g->columns != columns)) return ANSWER_NO;
     if (mask == 0) return ANSWER_NO;
     if (columns && !reduces && has_kind(lw, g, KIND_SCATTER)) return ANSWER_NO;
@@ -413,7 +434,8 @@ join_level(Lowering *lw, int number, NodeId id, bool row_level)
     if (row_level && (g->reduced == 0 || g->columns)) return ANSWER_NO;
     if (!domain_matches(lw, g, id, row_level)) return ANSWER_NO;
     bool call = node_is_call(lw->graph, graph_node(lw->graph, id));
-    if (call && !row_level && g->reduced && row_bytes(lw, g, g->reduced) > ROW_BYTES)
+    if (call && row_level && has_many_rows(lw, g, g->reduced)) return ANSWER_NO;
+    if (call && !row_level && g->reduced && !row_fits_call(lw, g, g->reduced, g->columns))
         return ANSWER_NO;
     lw->row_level[id] = row_level;
     if (!arguments_fit(lw, number, id, row_level)) {
