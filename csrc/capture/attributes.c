@@ -276,8 +276,11 @@ attribute_load(Interp *in, Value *object, PyObject *name, Value **out)
         if (Py_TYPE(object->object)->tp_flags & Py_TPFLAGS_HEAPTYPE)
             return no_attribute(in, object, name);
         return builtin_attribute(in, object, name, out);
-    case V_INSTANCE:
-    case V_OBJECT: return instance_attribute(in, object, name, out);
+    case V_OBJECT:
+        if (object->type == &PyList_Type && PyUnicode_CompareWithASCIIString(name, "append") == 0)
+            return builtin_attribute(in, object, name, out);
+        return instance_attribute(in, object, name, out);
+    case V_INSTANCE: return instance_attribute(in, object, name, out);
     case V_METHOD: return method_attribute(in, object, name, out);
     case V_NODE:
     case V_TUPLE:

@@ -118,8 +118,10 @@ list_method(const Method *m)
         answer = container_changes(m->in, self);
         if (answer == ANSWER_YES) answer = outside(m, 1, m->args);
         if (answer != ANSWER_YES) return answer;
+        if (self->kind == V_OBJECT) return give_none(m);
         return value_append(m->in, self, m->args[0]) < 0 ? ANSWER_ERROR : give_none(m);
     }
+    if (self->kind == V_OBJECT) return unknown(m);
     if (strcmp(m->name, "extend") == 0 && m->nargs == 1) return list_extend(m);
     if (strcmp(m->name, "pop") == 0 && m->nargs <= 1) return list_pop(m);
     if (strcmp(m->name, "index") == 0) return list_search(m, false);
@@ -279,7 +281,8 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
 {
     Method m = {in, self, name, nargs, args, kwnames, out};
     if (self->kind == V_DICT) return dict_method(&m);
-    if (self->kind == V_LIST && kwnames == NULL) return list_method(&m);
+    bool list = self->kind == V_LIST || (self->kind == V_OBJECT && self->type == &PyList_Type);
+    if (list && kwnames == NULL) return list_method(&m);
     if (self->kind == V_TUPLE && strcmp(name, "index") == 0) return list_search(&m, false);
     if (self->kind == V_TUPLE && strcmp(name, "count") == 0) return list_search(&m, true);
     return known_method(&m);

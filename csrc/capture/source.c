@@ -389,6 +389,50 @@ is_singleton(PyObject *object)
     return object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented;
 }
 
+/* ---- lists that are only appended to ---- */
+
+static bool
+appends(const Decoded *d, int number)
+{
+    if (number < 0 || number >= d->count) return false;
+    const Instr *instr = &d->instrs[number];
+    if (instr->kind != I_LOAD_ATTR && instr->kind != I_LOAD_METHOD) return false;
+    PyObject *name = PyTuple_GET_ITEM(d->code->co_names, instr->arg);
+    return PyUnicode_CompareWithASCIIString(name, "append") == 0;
+}
+
+/* What is loaded at `number` goes into what the function returns. */
+static bool
+returns(const Decoded *d, int number)
+{
+    while (number < d->count &&
+           (d->instrs[number].kind == I_LOAD_LOCAL || d->instrs[number].kind == I_CONST))
+        number++;
+    if (number < d->count && d->instrs[number].kind == I_BUILD_TUPLE) number++;
+    return number < d->count && d->instrs[number].kind == I_RETURN;
+}
+
+/* A log: all that is done with the list is appending.  It is then not opened, for its length
+   differs from call to call.  A use that this overlooks breaks the graph, no more. */
+static bool
+is_log(Interp *in, SourceId source)
+{
+    const Activation *a = in->top;
+    if (source_kind(in, source) == SOURCE_ITEM) return false;
+    if (source_kind(in, source) != SOURCE_SLOT) return appends(a->decoded, a->number + 1);
+    const Decoded *d = in->bottom->decoded;
+    int slot = (int)in->out->sources.at[source].index;
+    bool found = false;
+    for (int i = 0; i < d->count && slot < d->nlocalsplus; i++) {
+        if (d->instrs[i].kind != I_LOAD_LOCAL || d->instrs[i].arg != slot) continue;
+        if (appends(d, i + 1))
+            found = true;
+        else if (!returns(d, i))
+            return false;
+    }
+    return found;
+}
+
 static Value *
 value_made(Interp *in, SourceId source, PyObject *object)
 {
@@ -400,7 +444,9 @@ value_made(Interp *in, SourceId source, PyObject *object)
         return value_object(in, object, source);
     }
     if (PyTuple_CheckExact(object)) return sequence_value(in, V_TUPLE, source, object);
-    if (PyList_CheckExact(object)) return sequence_value(in, V_LIST, source, object);
+    if (PyList_CheckExact(object))
+        return is_log(in, source) ? value_object(in, object, source)
+                                  : sequence_value(in, V_LIST, source, object);
     if (PyDict_CheckExact(object)) return dict_value(in, source, object);
     if (PyMethod_Check(object)) return method_value(in, source, object);
     if (PyCell_Check(object)) return cell_value(in, source, object);
