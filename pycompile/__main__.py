@@ -51,12 +51,18 @@ def cache_list() -> int:
                 size = path.stat().st_size
                 count, total = count + 1, total + size
                 print(f"{size:>10}  {path.relative_to(folder)}")
-    print(f"{count} files, {total} bytes in {folder}")
+    if folder:
+        print(f"{count} files, {total} bytes in {folder}")
+    else:
+        print("no cache folder: it cannot be made or written")
     return 0
 
 
 def cache_clear() -> int:
     """Removes all that the disk cache holds."""
+    if not _C.cache_info().get("folder"):
+        print("no cache folder: it cannot be made or written")
+        return 1
     removed = _C.cache_clear()
     print("cache cleared" if removed is None else f"{removed} files removed")
     return 0

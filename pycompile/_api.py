@@ -99,18 +99,22 @@ def _settings(
     """The options as one dict by the names of config.def.  Raises for unknown names and values."""
     if mode not in (None, "default"):
         raise ValueError(f"mode must be None or 'default', not {mode!r}")
+    if options is not None and not isinstance(options, Mapping):
+        raise TypeError(f"options must be a mapping of names to values, not {options!r}")
+    settings: dict[str, Any] = dict(options or {})
+    numerics = settings.get("numerics", numerics)
+    dynamic = settings.get("dynamic", dynamic)
     if numerics != "numpy":
         raise ValueError(f"numerics must be 'numpy', not {numerics!r}")
     if dynamic not in (None, True, False):
         raise TypeError(f"dynamic must be None, True or False, not {dynamic!r}")
-    settings: dict[str, Any] = dict(options or {})
     known = {row[0] for row in _C.config_describe()}
     for name in settings:
         if name not in known:
             raise ValueError(f"unknown option {name!r}; known: {', '.join(sorted(known))}")
     settings["backend"] = resolve_backend(settings.get("backend", backend))
     settings["dynamic"] = dynamic
-    settings["fullgraph"] = bool(fullgraph)
+    settings["fullgraph"] = bool(settings.get("fullgraph", fullgraph))
     settings["numerics"] = numerics
     return settings
 

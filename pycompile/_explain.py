@@ -7,11 +7,12 @@ csrc/runtime/compile.c.  An Explanation is those records as text, as a dict and 
 from __future__ import annotations
 
 import html
+import os
 from collections.abc import Callable
 from typing import Any
 
 from pycompile import _C
-from pycompile._api import _compile, _settings
+from pycompile._api import _DISABLE_MARK, _SUSPENDS, _compile, _settings
 
 Record = dict[str, Any]
 
@@ -19,10 +20,17 @@ Record = dict[str, Any]
 class Explanation:
     """What happened in one call: `print` it, take `to_dict()`, or let a notebook show it."""
 
-    def __init__(self, name: str, records: list[Record], error: BaseException | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        records: list[Record],
+        error: BaseException | None,
+        aside: str | None = None,
+    ) -> None:
         self.name = name
         self.records = records
         self.error = error
+        self.aside = aside  # why the function is not compiled at all
 
     @property
     def graphs(self) -> list[_C.Graph]:
@@ -107,9 +115,21 @@ def explain(function: Callable[..., Any], /, **settings: Any) -> Callable[..., E
             error = raised
         finally:
             records = _C.report_end()
-        return Explanation(name, records, error)
+        aside = _why_aside(function) if compiled is function else None
+        return Explanation(name, records, error, aside)
 
     return run
+
+
+def _why_aside(function: Any) -> str:
+    """Why `compile` returned the function as it is."""
+    if os.environ.get("PYCOMPILE_DISABLE", "0") not in ("", "0"):
+        return "PYCOMPILE_DISABLE is set"
+    if getattr(function, _DISABLE_MARK, False):
+        return "marked with pycompile.disable"
+    if getattr(getattr(function, "__code__", None), "co_flags", 0) & _SUSPENDS:
+        return "a generator or coroutine function"
+    return "no Python function with bytecode to follow"
 
 
 def _plural(count: int, noun: str) -> str:
@@ -127,6 +147,8 @@ def _summary(explanation: Explanation) -> str:
     if moved:
         parts.append(f"{_size(moved)} moved")
     text = f"{explanation.name}: {', '.join(parts)}"
+    if explanation.aside is not None:
+        text += f"; left to CPython: {explanation.aside}"
     if explanation.error is not None:
         text += f"; raised {type(explanation.error).__name__}: {explanation.error}"
     return text

@@ -377,6 +377,7 @@ def test_fullgraph_shows_the_line():
         assert caught.value.code.startswith("PC") and caught.value.line == line
         assert caught.value.file == __file__
         assert f"{__file__}:{line}" in str(caught.value)
+        assert str(caught.value).endswith("\n  hint: Print after the array code.")
 
 
 def test_fullgraph_of_a_generator():
@@ -389,6 +390,18 @@ def test_fullgraph_of_a_generator():
 
 def test_fullgraph_of_what_is_whole():
     check(double, X, whole=True, options={"fullgraph": True})
+
+
+def test_options_that_are_arguments_too():
+    def f(x):
+        print(end="")
+        return x + 1
+
+    with pytest.raises(pycompile.GraphBreakError):
+        pycompile.compile(f, options={"fullgraph": True})(X)
+    for options in ({"numerics": "fast"}, {"dynamic": "x"}, [1], "threads"):
+        with pytest.raises((TypeError, ValueError), match="numerics|dynamic|mapping"):
+            pycompile.compile(f, options=options)
 
 
 # ---- environment ----

@@ -106,6 +106,20 @@ def test_unknown_channels_are_told():
     assert done.returncode == 0 and "grpah" in done.stderr
 
 
+def test_wrong_numbers_are_told():
+    done = run("-c", SCRIPT, PYCOMPILE_THREADS="two", PYCOMPILE_RECOMPILE_LIMIT="-1")
+    assert done.returncode == 0
+    assert "PYCOMPILE_THREADS=two is no whole number" in done.stderr
+    assert "PYCOMPILE_RECOMPILE_LIMIT=-1 is no whole number" in done.stderr
+
+
+def test_no_cache_folder(tmp_path):
+    (tmp_path / "file").touch()
+    for action in ("list", "clear"):
+        done = run("-m", "pycompile", "cache", action, PYCOMPILE_CACHE_DIR=str(tmp_path / "file"))
+        assert "no cache folder" in done.stdout and "None" not in done.stdout
+
+
 def test_nothing_is_said_without_logs():
     done = run("-c", SCRIPT)
     assert done.returncode == 0 and done.stderr == ""

@@ -80,3 +80,19 @@ def test_a_recompile_names_its_guard():
     compiled(X[:2, :3], X[0, :3])
     records = pycompile._C.report_end()
     assert records and "x" in records[0]["recompile"] and "now" in records[0]["recompile"]
+
+
+def test_why_there_is_nothing():
+    @pycompile.disable
+    def left(x):
+        return x + 1
+
+    def generator(x):
+        yield x
+
+    for function, text in (
+        (left, "pycompile.disable"),
+        (generator, "generator"),
+        (len, "bytecode"),
+    ):
+        assert text in str(pycompile.explain(function)([1.0] if function is len else 1.0))

@@ -240,10 +240,15 @@ raise_break(Job *job)
     if (class == NULL) return;
     if (item != NULL && item->code != BREAK_NONE) {
         const char *file = break_file(job, item);
-        PyObject *message = PyUnicode_FromFormat(
-            "%s: %s%s%s (%s:%d)%s%s", break_code(item->code), break_text(item->code),
-            item->detail ? ": " : "", item->detail ? item->detail : "", file ? file : "?",
-            item->line, item->stack ? "\n" : "", item->stack ? item->stack : "");
+        const char *hint = break_hint(item->code), *stack = item->stack ? item->stack : "";
+        bool ends = *stack != '\0' && stack[strlen(stack) - 1] == '\n';
+        Text text = {0};
+        text_printf(&text, "%s: %s%s%s (%s:%d)%s%.*s", break_code(item->code),
+                    break_text(item->code), item->detail ? ": " : "",
+                    item->detail ? item->detail : "", file ? file : "?", item->line,
+                    *stack ? "\n" : "", (int)strlen(stack) - ends, stack);
+        if (hint != NULL && *hint != '\0') text_printf(&text, "\n  hint: %s", hint);
+        PyObject *message = text_to_str(&text);
         if (message != NULL)
             error = PyObject_CallFunction(class, "Nszi", message, break_code(item->code), file,
                                           item->line);

@@ -93,12 +93,14 @@ check(const Config *config)
         PyErr_SetString(PyExc_ValueError, "dynamic is None, False or True");
         return -1;
     }
-    if (config->recompile_limit < 0 || config->unroll < 0 || config->threads < 0 ||
-        config->pool_bytes < 0) {
-        PyErr_SetString(PyExc_ValueError, "options that count are not negative");
-        return -1;
-    }
-    return 0;
+    const char *negative = config->recompile_limit < 0 ? "recompile_limit"
+                           : config->unroll < 0        ? "unroll"
+                           : config->threads < 0       ? "threads"
+                           : config->pool_bytes < 0    ? "pool_bytes"
+                                                       : NULL;
+    if (negative == NULL) return 0;
+    PyErr_Format(PyExc_ValueError, "option %s is not negative, and not None", negative);
+    return -1;
 }
 
 /* ---- interning ---- */
@@ -170,22 +172,32 @@ default_string(const char *text)
     return string != NULL ? PyUnicode_AsUTF8(string) : NULL;
 }
 
-/* A whole number from the environment; what is not one is ignored. */
-static int64_t
-number_from(const char *variable, int64_t otherwise)
+/* A whole number from the environment; what is not one is ignored, with a warning. */
+static int
+number_from(const char *variable, int64_t otherwise, int64_t *out)
 {
     const char *text = variable != NULL ? getenv(variable) : NULL;
     char *end;
-    if (text == NULL || *text == '\0') return otherwise;
+    *out = otherwise;
+    if (text == NULL || *text == '\0') return 0;
     long long number = strtoll(text, &end, 10);
-    return *end == '\0' && number >= 0 ? number : otherwise;
+    if (*end != '\0' || number < 0)
+        return PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%s=%s is no whole number: ignored",
+                                variable, text);
+    *out = number;
+    return 0;
 }
 
 int
 config_init(void)
 {
-#define DEFAULT_BOOL(name, value, variable) defaults.name = number_from(variable, value) != 0;
-#define DEFAULT_INT(name, value, variable) defaults.name = number_from(variable, value);
+    int64_t number;
+#define DEFAULT_INT(name, value, variable)                                                         \
+    if (number_from(variable, value, &number) < 0) return -1;                                      \
+    defaults.name = number;
+#define DEFAULT_BOOL(name, value, variable)                                                        \
+    if (number_from(variable, value, &number) < 0) return -1;                                      \
+    defaults.name = number != 0;
 #define DEFAULT_STRING(name, value, variable)                                                      \
     if ((defaults.name = default_string(value)) == NULL) return -1;
 #define OPTION(name, type, value, variable, ...) DEFAULT_##type(name, value, variable)

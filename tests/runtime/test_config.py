@@ -32,7 +32,7 @@ def test_equal_options_are_one_config():
         ({1: 1}, TypeError, "the name of an option is a str"),
         ({"fullgraph": 1}, TypeError, "option fullgraph is True or False, not 1"),
         ({"unroll": "many"}, TypeError, "option unroll is an int"),
-        ({"unroll": -5}, ValueError, "not negative"),
+        ({"unroll": -5}, ValueError, "unroll is not negative"),
         ({"dynamic": 2}, ValueError, "dynamic is None, False or True"),
         ({"numerics": "wild"}, ValueError, 'numerics is "numpy", not "wild"'),
         ({"backend": 3}, TypeError, "option backend is a str"),
