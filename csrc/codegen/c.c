@@ -245,7 +245,7 @@ emit_rest(Emit *e, int32_t at)
     body_value(e, at);
     text_put(&line, "*(");
     prelude_memory(e->prelude, stored, e->lanes, &line);
-    text_printf(&line, " *)(t%d + j * %d) = %s", v->slot, (int)dtype_size(v->dtype),
+    text_printf(&line, " *)(t%d + %s * %d) = %s", v->slot, e->position, (int)dtype_size(v->dtype),
                 stored == v->dtype ? "" : "-");
     if (v->dtype == DT_BOOL)
         body_mask(e, at, 1, &line);
@@ -464,10 +464,9 @@ emit_row_values(Emit *e, int stage)
     }
 }
 
-static void
-emit_stage(Emit *e, int stage)
+void
+emit_stage_loops(Emit *e, int stage)
 {
-    emit_row_values(e, stage);
     if (has_roots(e, stage)) {
         if (stage_is_pairwise(e, stage))
             emit_pairwise_loop(e, stage);
@@ -488,7 +487,14 @@ void
 emit_span(Emit *e)
 {
     emit_stream_flags(e);
-    for (int stage = 0; stage < e->kernel->nstages; stage++) emit_stage(e, stage);
+    for (int stage = 0; stage < e->kernel->nstages; stage++) {
+        emit_row_values(e, stage);
+        if (pieces_wanted(e, stage)) {
+            emit_row_values(e, stage + 1);
+            emit_pieces(e, stage++);
+        } else
+            emit_stage_loops(e, stage);
+    }
 }
 
 /* ---- loops ---- */

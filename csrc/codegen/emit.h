@@ -23,6 +23,7 @@ typedef struct {
     uint8_t *mask_bytes;  /* per instruction: lane width of a vector boolean in this body */
     int row;              /* column kernels: which of four rows this body adds */
     char pointer;         /* row pointers being declared: r0, or w0 of the first of four */
+    bool in_pieces;       /* the span is done in pieces: see pieces.c */
     const char *position; /* C name of the element's index in the span: "j" */
 } Emit;
 
@@ -53,6 +54,13 @@ void python_value(Emit *e, int32_t at);
 void emit_row_pointer(Emit *e, int operand, int count, const char *at);
 /* One row, or one block of it: `m` elements from the r pointers on; `base` is its position. */
 void emit_span(Emit *e);
+
+/* The loop over the row and the block calls of one stage. */
+void emit_stage_loops(Emit *e, int stage);
+
+/* pieces.c: a stage and the calls after it, a piece of the row at a time */
+bool pieces_wanted(const Emit *e, int stage);
+void emit_pieces(Emit *e, int stage);
 
 /* tile.c: rows with turned operands */
 void emit_tiles(Emit *e);

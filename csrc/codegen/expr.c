@@ -506,13 +506,16 @@ operand_memory(Emit *e, int32_t number, Text *pointer, Text *stride)
 {
     const Operand *o = &e->kernel->operands.at[number];
     int row = o->stride[e->kernel->nloops - 1];
-    text_printf(pointer, "r%d", number);
+    Text step = {0};
     if (row == STRIDE_UNIT)
-        text_printf(stride, "%d", (int)dtype_size(o->dtype));
+        text_printf(&step, "%d", (int)dtype_size(o->dtype));
     else if (row == STRIDE_ZERO)
-        text_put(stride, "0");
+        text_put(&step, "0");
     else
-        text_printf(stride, "n%d", row);
+        text_printf(&step, "n%d", row);
+    text_printf(pointer, e->in_pieces ? "r%d + c * %s" : "r%d", number, step.data);
+    text_put(stride, step.data);
+    text_free(&step);
 }
 
 void
@@ -527,7 +530,8 @@ memory_pointer(Emit *e, int32_t at, Text *pointer, Text *stride)
     } else if (v->home == HOME_OPERAND)
         operand_memory(e, v->slot, pointer, stride);
     else {
-        text_printf(pointer, "t%d", v->slot);
+        text_printf(pointer, e->in_pieces ? "t%d + c * %d" : "t%d", v->slot,
+                    (int)dtype_size(v->dtype));
         text_printf(stride, "%d", (int)dtype_size(v->dtype));
     }
 }

@@ -186,7 +186,10 @@ make_units(Nest *n, KernelStep *step)
     if (step->grain < 1) step->grain = 1;
     if (k->tile_rows > 0)
         step->grain = (step->grain + k->tile_rows - 1) / k->tile_rows * k->tile_rows;
-    if (k->kind == KERNEL_COLUMNS && step->grain < 1024) step->grain = 1024;
+    if (k->kind == KERNEL_COLUMNS) {
+        int64_t half = nest_value(n, n->size[row]) / 2, least = half < 1024 ? 1024 : half;
+        step->grain = Py_MAX(step->grain, Py_MIN(least, BLOCK));
+    }
     return 0;
 }
 
