@@ -417,6 +417,23 @@ emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
 
 /* ---- in place ---- */
 
+/* NumPy's loops take other ways, with other bits, where they write backwards; for half floats also
+   where they do not write densely. */
+static bool
+loop_minds_target(const Interp *in, NodeId result, const Type *target)
+{
+    const Node *node = graph_node(in->graph, result);
+    while (node->op == OP_cast) node = graph_node(in->graph, node->args[0]);
+    OpKind kind = op_info(node->op)->kind;
+    DType dtype = (DType)node->type.dtype;
+    if (kind != KIND_UFUNC && (kind != KIND_POINTWISE || op_is_exact(node->op, dtype)))
+        return false;
+    if (dtype == DT_F16) return !type_is_contiguous(in->graph, target);
+    for (int i = 0; i < target->rank; i++)
+        if (size_value(in->graph, target->stride[i]) < 0) return true;
+    return false;
+}
+
 Answer
 write_result(Interp *in, Value *target, NodeId result, Value **out)
 {
@@ -427,6 +444,8 @@ write_result(Interp *in, Value *target, NodeId result, Value **out)
     if (!dtype_can_cast_same_kind(have.dtype, want.dtype))
         return interp_break(in, BREAK_SHAPE, "%s written in place into %s", dtype_name(have.dtype),
                             dtype_name(want.dtype));
+    if (loop_minds_target(in, result, &want))
+        return interp_break(in, BREAK_NUMPY, "a ufunc that writes into a reversed array");
     TRY(node_write(in, target, result));
     *out = target;
     return ANSWER_YES;

@@ -29,6 +29,23 @@ node_is_call(const Graph *g, const Node *node)
     return node->op != OP_cast && !op_is_exact(node->op, node_loop_dtype(g, node));
 }
 
+/* NumPy's loops take other ways, with other bits, where memory runs backwards, and for half floats
+   where it does not lie dense. */
+bool
+call_minds_strides(const Graph *g, const Node *node)
+{
+    if (!node_is_call(g, node)) return false;
+    for (int k = 0; k < node->nargs; k++) {
+        const Type *type = &graph_node(g, node->args[k])->type;
+        if (type->form != FORM_ARRAY) continue;
+        if (type->dtype == DT_F16 && !type_is_contiguous(g, type)) return true;
+        for (int axis = 0; axis < type->rank; axis++)
+            if (size_value(g, type->stride[axis]) < 0 && size_value(g, type->shape[axis]) > 1)
+                return true;
+    }
+    return false;
+}
+
 static bool
 order_free(Op op, DType dtype)
 {

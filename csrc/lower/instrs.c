@@ -235,14 +235,36 @@ numpy_ufunc(Nest *n, const char *name)
     return kept < 0 ? NULL : ufunc;
 }
 
+/* An array of equal elements as memory: np.power, for one, squares when its exponent has stride 0
+   and is 2, and np.full((n,), 2.0) has another stride. */
 static int32_t
-emit_call(Nest *n, NodeId id, int nargs, const int32_t *args)
+spread(Nest *n, NodeId call, NodeId arg, int32_t value)
+{
+    const Graph *g = n->lw->graph;
+    const Instr *instr = &n->kernel->instrs.at[value];
+    const Type *type = &graph_node(g, arg)->type;
+    bool once = instr->level != LEVEL_ELEMENT && instr->kind != INSTR_LOAD;
+    if (!once || type->rank == 0 || type_elements(g, type) == 1) return value;
+    if (type_elements(g, type) != type_elements(g, node_domain(n->lw, call))) return value;
+    Instr copy = {.kind = INSTR_OP,
+                  .op = OP_positive,
+                  .dtype = instr->dtype,
+                  .from = instr->dtype,
+                  .level = LEVEL_ELEMENT,
+                  .node = call};
+    return instr_args(n, copy, 1, &value);
+}
+
+static int32_t
+emit_call(Nest *n, NodeId id, int nargs, int32_t *args)
 {
     const Node *node = graph_node(n->lw->graph, id);
     PyObject *ufunc = node->attrs.object;
     if (op_info(node->op)->kind != KIND_UFUNC) ufunc = numpy_ufunc(n, op_info(node->op)->ufunc);
     if (ufunc == NULL) return -1;
     DType dtypes[MAX_ARGS + 1];
+    for (int i = 0; i < nargs && nargs > 1; i++)
+        if ((args[i] = spread(n, id, node->args[i], args[i])) < 0) return -1;
     for (int i = 0; i < nargs; i++) dtypes[i] = n->kernel->instrs.at[args[i]].dtype;
     dtypes[nargs] = node->type.dtype;
     int loop = loop_index(n, ufunc, nargs, dtypes);

@@ -166,11 +166,6 @@ prepare_scatter(Lowering *lw, int *position)
     NodeId value_storage = graph_node(g, value)->storage;
     bool in_place = is_fresh(lw, old) && !used_after(lw, old, *position) && value_storage != old;
     if (!in_place) {
-        for (int axis = 0; axis < whole.rank; axis++)
-            if (size_value(g, whole.stride[axis]) < 0) {
-                lw->why = "an in-place write to a reversed array";
-                return 0;
-            }
         bool all = covers(g, graph_node(g, id)->attrs.view, &whole);
         whole.form = FORM_ARRAY;
         NodeId copy =

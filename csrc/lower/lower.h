@@ -25,7 +25,7 @@ typedef struct {
     int32_t index;
     PyObject *object; /* borrowed from the graph's keep list */
     SizeId bytes;
-    int64_t arena_offset;
+    int64_t arena_offset; /* of the first element */
 } Buffer;
 
 typedef struct {

@@ -69,6 +69,19 @@ first_fit(const Lowering *lw, BufferId id)
     return at;
 }
 
+/* Bytes from the lowest element to the first one, of a reversed array. */
+static int64_t
+bytes_before(const Lowering *lw, const Type *type)
+{
+    int64_t bytes = 0;
+    for (int axis = 0; axis < type->rank; axis++) {
+        int64_t reach = (size_value(lw->graph, type->shape[axis]) - 1) *
+                        size_value(lw->graph, type->stride[axis]);
+        if (reach < 0) bytes -= reach;
+    }
+    return bytes;
+}
+
 int
 memory_plan(Lowering *lw)
 {
@@ -81,5 +94,8 @@ memory_plan(Lowering *lw)
         int64_t end = b->arena_offset + rounded(lw, b);
         if (end > p->arena_bytes) p->arena_bytes = end;
     }
+    for (BufferId id = 0; id < p->buffers.len; id++)
+        if (p->buffers.at[id].kind == BUFFER_TEMP)
+            p->buffers.at[id].arena_offset += bytes_before(lw, &p->buffers.at[id].type);
     return 0;
 }

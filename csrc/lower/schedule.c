@@ -507,7 +507,9 @@ is_external(const Lowering *lw, NodeId id)
         if (node->op == OP_cast)
             return !op_is_exact(OP_cast, node->type.dtype) ||
                    !op_is_exact(OP_cast, graph_node(lw->graph, node->args[0])->type.dtype);
-        return node_is_call(lw->graph, node) && op_info(node->op)->ufunc == NULL;
+        if (!node_is_call(lw->graph, node)) return false;
+        return op_info(node->op)->ufunc == NULL || call_minds_strides(lw->graph, node);
+    case KIND_UFUNC: return call_minds_strides(lw->graph, node);
     case KIND_COPY: return node->op == OP_concatenate;
     default: return false;
     }

@@ -96,6 +96,13 @@ takes_over(const Kernel *k, const Instr *call, int slot)
     return false;
 }
 
+/* A call writes as it would into a fresh array: in unit steps. */
+static bool
+home_fits(const Instr *value, int32_t stride)
+{
+    return stride == STRIDE_UNIT || (value->kind != INSTR_CALL && stride != STRIDE_ZERO);
+}
+
 static void
 assign_homes(Nest *n)
 {
@@ -112,7 +119,7 @@ assign_homes(Nest *n)
         for (int u = i + 1; u < k->instrs.len && v->home == HOME_NONE; u++) {
             const Instr *store = &k->instrs.at[u];
             if (store->kind == INSTR_STORE && store->args[0] == i && store->dtype == v->dtype &&
-                k->operands.at[store->operand].stride[k->nloops - 1] != STRIDE_ZERO) {
+                home_fits(v, k->operands.at[store->operand].stride[k->nloops - 1])) {
                 v->home = HOME_OPERAND;
                 v->slot = store->operand;
             }

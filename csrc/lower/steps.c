@@ -4,7 +4,15 @@
 
 /* ---- buffers ---- */
 
-/* Bytes from the first to past the last element, strides not negative. */
+static bool
+is_reversed(const Graph *g, const Type *type)
+{
+    for (int axis = 0; axis < type->rank; axis++)
+        if (size_value(g, type->stride[axis]) < 0) return true;
+    return false;
+}
+
+/* Bytes from the lowest to past the highest element. */
 static SizeId
 span_bytes(Graph *g, const Type *type)
 {
@@ -14,6 +22,7 @@ span_bytes(Graph *g, const Type *type)
         SizeId one_less = size_add(g, type->shape[axis], size_const(g, -1));
         if (one_less == NO_SIZE) return NO_SIZE;
         SizeId stride = type->stride[axis] == NO_SIZE ? size_const(g, 0) : type->stride[axis];
+        if (size_value(g, stride) < 0) stride = size_mul(g, stride, size_const(g, -1));
         SizeId walked = size_mul(g, one_less, stride);
         total = walked == NO_SIZE ? NO_SIZE : size_add(g, total, walked);
     }
@@ -36,10 +45,12 @@ buffer_kind(const Lowering *lw, NodeId storage)
     default: break;
     }
     if (node->type.form == FORM_SCALAR || node->type.form == FORM_PYTHON) return BUFFER_SCALAR;
-    /* A version of a strided input keeps the input's gaps, which no new array has. */
+    /* A version of a strided input keeps the input's gaps, and of a reversed one its direction,
+       which no new array has. */
     SizeId span = span_bytes(lw->graph, &node->type);
     int64_t dense = type_elements(lw->graph, &node->type) * (int64_t)dtype_size(node->type.dtype);
     bool gaps = span != NO_SIZE && size_value(lw->graph, span) > dense;
+    gaps = gaps || is_reversed(lw->graph, &node->type);
     if (lw->is_output[storage] && !gaps) return BUFFER_OUTPUT;
     return node->type.rank == 0 ? BUFFER_SCALAR : BUFFER_TEMP;
 }
@@ -249,6 +260,19 @@ call_matmul(Call *c, NodeId id)
     return push_value(c, id) < 0 || set_results(c, 1, &result) < 0 ? -1 : 0;
 }
 
+/* ufunc(args…): they have the loop's dtype already */
+static int
+call_ufunc(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    const char *name = op_info(node->op)->ufunc;
+    c->step.callable = node->attrs.object;
+    if (name != NULL && set_callable(c, name, NULL) < 0) return -1;
+    for (int k = 0; k < node->nargs; k++)
+        if (push_value(c, node->args[k]) < 0) return -1;
+    return take_result(c, id);
+}
+
 /* The program's own call: results by OP_result nodes, or the node itself. */
 static int
 call_object(Call *c, NodeId id)
@@ -288,10 +312,13 @@ step_external(Lowering *lw, Group *group)
     case KIND_EXTERN: failed = call_object(&c, id); break;
     case KIND_MATMUL: failed = call_matmul(&c, id); break;
     case KIND_SCAN: failed = call_scan(&c, id); break;
+    case KIND_UFUNC: failed = call_ufunc(&c, id); break;
     case KIND_POINTWISE:
-        if (node->op != OP_cast) lw->why = "an operation without an expression or a ufunc";
-        if (lw->why != NULL) return 0;
-        failed = call_cast(&c, id);
+        if (node->op != OP_cast && op_info(node->op)->ufunc == NULL) {
+            lw->why = "an operation without an expression or a ufunc";
+            return 0;
+        }
+        failed = node->op == OP_cast ? call_cast(&c, id) : call_ufunc(&c, id);
         break;
     case KIND_REDUCTION:
         failed = node->op == OP_argmax || node->op == OP_argmin ? call_arg_reduce(&c, id)
