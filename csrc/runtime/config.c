@@ -181,9 +181,10 @@ number_from(const char *variable, int64_t otherwise, int64_t *out)
     *out = otherwise;
     if (text == NULL || *text == '\0') return 0;
     long long number = strtoll(text, &end, 10);
-    if (*end != '\0' || number < 0)
-        return PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%s=%s is no whole number: ignored",
-                                variable, text);
+    if (*end != '\0' || number < 0) {
+        log_warn("%s=%s is no whole number: ignored", variable, text);
+        return 0;
+    }
     *out = number;
     return 0;
 }

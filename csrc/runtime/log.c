@@ -237,6 +237,24 @@ log_emit(LogChannel channel, const char *format, ...)
     free(text);
 }
 
+void
+log_warn(const char *format, ...)
+{
+    Pending p;
+    va_list args;
+    char *text = NULL;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0) return;
+    PyErr_Fetch(&p.type, &p.value, &p.traceback);
+    PyObject *category = errors_class("PycompileWarning");
+    if (category == NULL || PyErr_WarnEx(category, text, 1) < 0) PyErr_Clear();
+    Py_XDECREF(category);
+    PyErr_Restore(p.type, p.value, p.traceback);
+    free(text);
+}
+
 int
 log_init(void)
 {
@@ -244,11 +262,15 @@ log_init(void)
     if (spec == NULL || log_configure(spec) == 0) return 0;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    int raised = PyErr_WarnFormat(PyExc_RuntimeWarning, 1, "%S", value);
+    PyObject *text = PyObject_Str(value);
+    const char *message = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+    if (message != NULL) log_warn("%s", message);
+    PyErr_Clear();
+    Py_XDECREF(text);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
-    return raised;
+    return 0;
 }
 
 /* ---- hooks ---- */

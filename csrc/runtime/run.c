@@ -194,25 +194,20 @@ describe(const CodeState *state, int number, Text *out)
 }
 
 /* Once per entry: a warning, a log line, and CPython from then on. */
-static int
+static void
 give_up(Runner *r, Entry *entry, const char *reason)
 {
     Text where = {0};
     entry->given_up = true;
-    if (entry->nplans == 0) return 0; /* refused for many types: nothing is lost */
-    PyObject *category = errors_class("PycompileWarning");
-    if (category == NULL) return -1;
+    if (entry->nplans == 0) return; /* refused for many types: nothing is lost */
     describe(r->state, r->number, &where);
     const char *what = where.data ? where.data : "?";
     log_emit(LOG_RECOMPILES, "%s: limit of %d plans reached; CPython runs it from now on%s%s", what,
              (int)r->state->config->recompile_limit, reason ? "; last: " : "",
              reason ? reason : "");
-    int failed = PyErr_WarnFormat(
-        category, 1, "pycompile: %s was compiled %d times; CPython runs it from now on", what,
-        (int)r->state->config->recompile_limit);
-    Py_DECREF(category);
+    log_warn("pycompile: %s was compiled %d times; CPython runs it from now on", what,
+             (int)r->state->config->recompile_limit);
     text_free(&where);
-    return failed;
 }
 
 /* No plan holds: captures, unless this was refused before or too often. */
@@ -223,9 +218,9 @@ try_capture(Runner *r, Entry *entry)
     Text text = {0};
     char *reason = failed_reason(r, &text);
     if (entry->compiles >= r->state->config->recompile_limit || entry->nplans == MAX_PLANS) {
-        int failed = give_up(r, entry, reason);
+        give_up(r, entry, reason);
         text_free(&text);
-        return failed ? TURN_ERROR : TURN_RESUME;
+        return TURN_RESUME;
     }
     uint64_t types = frame_types(r);
     CaptureRequest request = {

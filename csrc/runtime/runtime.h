@@ -38,6 +38,9 @@ typedef enum {
 bool log_enabled(LogChannel channel);
 /* Passes the text to the logger `pycompile.CHANNEL`.  Never leaves an exception set. */
 void log_emit(LogChannel channel, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A PycompileWarning.  Never raises, not even where the program makes warnings errors: it is about
+   us, and the program would not have met it without us.  Any exception that is set stays set. */
+void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Channels and details ("graph:cse") as PYCOMPILE_LOGS spells them; -1 with ValueError. */
 int log_configure(const char *spec);
 bool log_wants_pass(const char *pass);

@@ -234,13 +234,12 @@ find_compiler(void)
     state = NONE;
 }
 
-/* Warns once per process; -1 when that was made an exception. */
-static int
+/* Warns once per process. */
+static void
 warn_once(const char *text)
 {
-    if (warned) return 0;
+    if (!warned) log_warn("%s", text);
     warned = true;
-    return PyErr_WarnEx(PyExc_RuntimeWarning, text, 1);
 }
 
 /* ---- what decides about the output ---- */
@@ -269,9 +268,9 @@ toolchain_identify(Hash *hash)
     char cpu[128];
     if (state == UNKNOWN) find_compiler();
     if (state == NONE) {
-        int raised = warn_once("pycompile found no working C compiler ($CC, cc, gcc, clang): "
-                               "functions run in plain Python");
-        return raised < 0 ? ANSWER_ERROR : ANSWER_NO;
+        warn_once("pycompile found no working C compiler ($CC, cc, gcc, clang): "
+                  "functions run in plain Python");
+        return ANSWER_NO;
     }
     for (int i = 0; i < compiler.arguments; i++) hash_add_string(hash, compiler.argument[i]);
     hash_add_string(hash, compiler.file_id);
@@ -327,16 +326,15 @@ report_failure(const char *source, const char *folder)
     log_emit(LOG_CACHE, "%s failed:\n%s", compiler.path, words);
     log_emit(LOG_OUTPUT_CODE, "not compiled:\n%s", source);
     counts.failed++;
-    int raised;
     if (!compiler_works(folder)) {
         state = NONE;
-        raised = warn_once("pycompile's C compiler does not work (PYCOMPILE_LOGS=cache shows what "
-                           "it says): functions run in plain Python");
+        warn_once("pycompile's C compiler does not work (PYCOMPILE_LOGS=cache shows what "
+                  "it says): functions run in plain Python");
     } else {
-        raised = warn_once("the C compiler refused a kernel of pycompile's (PYCOMPILE_LOGS=cache,"
-                           "output_code shows it): the function runs in plain Python");
+        warn_once("the C compiler refused a kernel of pycompile's (PYCOMPILE_LOGS=cache,"
+                  "output_code shows it): the function runs in plain Python");
     }
-    return raised < 0 ? ANSWER_ERROR : ANSWER_NO;
+    return ANSWER_NO;
 }
 
 static double

@@ -128,7 +128,7 @@ def test_configured_logging_is_left_alone():
 
 
 def test_wrong_variable_is_a_warning():
-    assert "RuntimeWarning: PYCOMPILE_LOGS: no channel nope" in stderr("", PYCOMPILE_LOGS="nope")
+    assert "PycompileWarning: PYCOMPILE_LOGS: no channel nope" in stderr("", PYCOMPILE_LOGS="nope")
 
 
 def test_numbers_from_the_environment():

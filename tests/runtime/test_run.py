@@ -320,3 +320,17 @@ def test_a_value_without_array_work_does_not_speak_for_others():
     for flag in (0, 0, 1, 0, 1, 1):
         assert (compiled(x, flag) is None) == (not flag)
     assert compiled.stats()["plan_runs"] == 3
+
+
+def test_our_warnings_are_never_raised():
+    """With warnings made errors, the program still runs as it would without us."""
+
+    def f(x, n):
+        return x.reshape(n, -1) * 2
+
+    compiled = pycompile.compile(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in range(1, 21):
+            x = np.arange(n * 3.0)
+            assert np.array_equal(compiled(x, n), f(x, n))
