@@ -16,6 +16,7 @@ import contextlib
 import copy
 import io
 import struct
+import sys
 import types
 import warnings
 from dataclasses import dataclass, field
@@ -162,6 +163,8 @@ def positions(error: BaseException) -> list[tuple[Any, ...]]:
         code = trace.tb_frame.f_code
         places = list(code.co_positions())
         column = places[trace.tb_lasti // 2][2] if trace.tb_lasti >= 0 else None
+        if sys.version_info < (3, 12) and isinstance(error, UnboundLocalError):
+            column = None  # 3.11 tells the first of two loads that it does in one, once warm
         found.append((code.co_filename, code.co_name, trace.tb_lineno, column))
         trace = trace.tb_next
     return found

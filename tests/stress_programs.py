@@ -44,7 +44,7 @@ class Thing:
         return self.w
 
 
-PREAMBLE = '''\
+PREAMBLE = """\
 import math
 import numpy as np
 from stress_programs import Thing, Sub
@@ -71,15 +71,37 @@ def writer(x, value):
 
 def unknown(x):
     return [part for part in str(np.shape(x)).split()]
-'''
+"""
 
 UNARY = ("np.sin", "np.exp", "np.sqrt", "np.abs", "np.negative", "np.floor", "np.isnan", "np.sign")
 UNARY += ("np.log", "np.tanh", "np.square", "np.conj", "np.logical_not", "np.rint", "abs", "-", "+")
-BINARY = ("np.add", "np.multiply", "np.maximum", "np.minimum", "np.arctan2", "np.hypot", "np.divide")
+BINARY = (
+    "np.add",
+    "np.multiply",
+    "np.maximum",
+    "np.minimum",
+    "np.arctan2",
+    "np.hypot",
+    "np.divide",
+)
 BINARY += ("np.floor_divide", "np.power", "np.less", "np.equal", "np.logical_and", "np.copysign")
 REDUCE = ("sum", "mean", "max", "min", "prod", "any", "all", "argmax", "cumsum", "std")
 OPERATORS = ("+", "-", "*", "/", "//", "%", "<", "<=", "==", "!=", ">", "&", "|", "^", "@")
-INDEXES = ("0", "-1", "1:", ":-1", "::2", "::-1", "...", "None", "1", "5", ":, 0", "0, 0", "..., -1")
+INDEXES = (
+    "0",
+    "-1",
+    "1:",
+    ":-1",
+    "::2",
+    "::-1",
+    "...",
+    "None",
+    "1",
+    "5",
+    ":, 0",
+    "0, 0",
+    "..., -1",
+)
 INDEXES += ("1:, None", "-2:", "2:1", ":, ::-1", "s", "s:", "t > 0", "[0, 1]", "np.array([1, 0])")
 
 
@@ -150,7 +172,9 @@ class Maker:
         if which == 8:
             return f"np.where({self.array()} > {self.scalar()}, {a}, {b})"
         if which == 9:
-            method = self.pick("T", "copy()", "ravel()", "reshape(-1)", "astype(np.float32)", "real")
+            method = self.pick(
+                "T", "copy()", "ravel()", "reshape(-1)", "astype(np.float32)", "real"
+            )
             more = self.pick("flatten()", "transpose()", "reshape(3, -1)", "astype(int)", "view()")
             return f"{self.array()}.{self.pick(method, more)}"
         if which == 10:
@@ -377,7 +401,9 @@ class Maker:
     def try_(self) -> None:
         self.put("try:")
         self.body(self.rng.randint(1, 2))
-        caught = self.pick("Exception", "(TypeError, ValueError)", "IndexError", "ZeroDivisionError")
+        caught = self.pick(
+            "Exception", "(TypeError, ValueError)", "IndexError", "ZeroDivisionError"
+        )
         self.put(f"except {caught} as error:")
         self.depth += 1
         self.put(self.pick("v = str(error)", "v = type(error)", "raise", "pass", "v = error.args"))
@@ -491,7 +517,18 @@ def scalar_argument(rng: random.Random) -> Any:
         return rng.choice((0, 1, 2, -1, 3, 1.5, 0.5, -2.0))
     big = rng.choice(BIG)
     odd = (True, False, np.float32(1.5), np.float64(2.5), np.int64(2), np.int32(-1), np.bool_(True))
-    odd += (np.uint8(200), 1j, None, Whole(2), Real(1.5), big, -big, float("nan"), float("inf"), -0.0)
+    odd += (
+        np.uint8(200),
+        1j,
+        None,
+        Whole(2),
+        Real(1.5),
+        big,
+        -big,
+        float("nan"),
+        float("inf"),
+        -0.0,
+    )
     odd += (np.complex64(1 + 2j), np.float16(0.5), 1e308, 255, 300, -129, 70000, 2**31)
     return rng.choice(odd)
 

@@ -37,6 +37,16 @@ def with_loop(x, scale):
     return y
 
 
+def with_branch(x, scale):
+    def inner(y, by=scale):
+        return np.maximum(y, by) - y.mean(axis=0)
+
+    y = inner(x[::-1]) if x.sum() > 0 else x
+    if y.max() > scale:
+        y[0] = 0
+    return [inner(part) for part in (y, y[1:])], y.T
+
+
 def flat(value):
     """Everything in a result as bytes and plain objects."""
     if isinstance(value, (list, tuple)):
@@ -68,7 +78,7 @@ def attempt(function, n):
     return left == 0
 
 
-@pytest.mark.parametrize("function", [straight, writes, with_break, with_loop])
+@pytest.mark.parametrize("function", [straight, writes, with_break, with_loop, with_branch])
 def test_every_failure_of_a_compile(function):
     n = 0
     while attempt(function, n):

@@ -276,3 +276,68 @@ def test_compiled_calls_are_counted():
     smooth(LARGE[:10], 0.3)
     smooth(LARGE[:10], 0.3)
     assert compiled_calls(smooth) >= 1
+
+
+def test_exit_while_threads_are_in_plans():
+    code = """
+import threading, time
+import numpy as np, pycompile
+@pycompile.compile
+def f(x):
+    return np.tanh(x + 1).sum()
+def run():
+    while True:
+        f(np.ones(300000))
+for _ in range(4):
+    threading.Thread(target=run, daemon=True).start()
+f(np.ones(10))
+time.sleep(0.3)
+"""
+    done = run_child(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+
+
+def test_subinterpreters_are_refused():
+    code = """
+import numpy, pycompile
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+name = interpreters.create()
+failed = None
+try:
+    failed = interpreters.run_string(name, "import pycompile._C")
+except Exception as error:
+    failed = error
+assert failed is not None
+interpreters.destroy(name)
+import numpy as np
+f = pycompile.compile(lambda x: x * 2 + 1)
+assert (f(np.ones(3)) == 3).all() and (f(np.ones(3)) == 3).all()
+"""
+    done = run_child(code)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_fork_while_threads_compile():
+    import threading
+
+    stop = threading.Event()
+
+    def run():
+        while not stop.is_set():
+            pycompile.reset()
+            smooth(LARGE[:1000], 0.2)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        wanted = smooth_plain(LARGE, 0.4)
+        for _ in range(3):
+            assert in_child(lambda: smooth(LARGE, 0.4).tobytes() == wanted.tobytes()) is True
+    finally:
+        stop.set()
+        thread.join()

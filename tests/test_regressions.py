@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from differential import check
 
+import pycompile
+
 X = np.array([-0.75, -2.0, 2.5])
 
 
@@ -149,7 +151,18 @@ def stored_scalar(x, s):
 @pytest.mark.parametrize("dtype", ["i2", "u1", "u8", "i8", "f4"])
 def test_scalars_stored_in_integers_must_fit(dtype):
     x = np.arange(3).astype(dtype)
-    values = (2, 70000.0, -1.5, 300, 1e30, np.float64(70000), np.int64(300), np.int64(-1), True, 2.5)
+    values = (
+        2,
+        70000.0,
+        -1.5,
+        300,
+        1e30,
+        np.float64(70000),
+        np.int64(300),
+        np.int64(-1),
+        True,
+        2.5,
+    )
     check(stored_scalar, x, 1, also=tuple((x, value) for value in values), captured=False)
 
 
@@ -179,3 +192,25 @@ def root(x, s):
 
 def test_a_complex_scalar_taken_as_real_warns_at_its_line():
     check(root, X, np.complex64(1 + 2j), also=((X, 2.0), (X, np.float32(2)), (X, np.complex128(2))))
+
+
+def test_code_that_goes_away_during_its_own_call():
+    def first(x, change):
+        y = x * 2
+        change()
+        return y + 1
+
+    def second(x, change):
+        return x * 3
+
+    compiled = pycompile.compile(first)
+    nothing = lambda: None  # noqa: E731
+    compiled(X, nothing)
+    compiled(X, nothing)
+
+    def change():
+        first.__code__ = second.__code__
+        assert compiled(X, nothing).tobytes() == (X * 3).tobytes()
+
+    assert compiled(X, change).tobytes() == (X * 2 + 1).tobytes()
+    assert compiled(X, nothing).tobytes() == (X * 3).tobytes()

@@ -98,3 +98,40 @@ def test_reset_while_others_run():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_everything_at_once():
+    """Recompiles for new shapes and dtypes, deopts, exceptions, resets and collections of garbage."""
+    import gc
+
+    def mixed(x, y):
+        z = x * 2 + y
+        if z.sum() > 0:
+            z = np.sqrt(z)
+        len(str(z.dtype))
+        x[0] = 1
+        return z[3], z
+
+    compiled = pycompile.compile(mixed)
+    failures = []
+
+    def once(function, i):
+        x = np.full(3 + i % 4, -1.0 if i % 3 else 2.0, "f4" if i % 2 else "f8")
+        try:
+            result = function(x, 1)
+        except IndexError as error:
+            return str(error), x.tobytes()
+        return result[0], result[1].tobytes(), x.tobytes()
+
+    def run(worker):
+        with np.errstate(all="ignore"):
+            for i in range(120):
+                if once(compiled, i + worker) != once(mixed, i + worker):
+                    failures.append((worker, i))
+                if i % 40 == worker:
+                    pycompile.reset()
+                    gc.collect()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(run, range(8)))
+    assert not failures

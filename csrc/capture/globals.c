@@ -167,6 +167,8 @@ set_function_attribute(Interp *in, const Instr *instr)
 {
     Value *function = top_value(in, 1), *part = top_value(in, 2);
     if (function == NULL || part == NULL) return ANSWER_ERROR;
+    if (function->kind != V_FUNCTION) /* made before the capture began */
+        return interp_break(in, BREAK_INSTRUCTION, "a function that is still being made");
     for (int i = 0; i < 4; i++)
         if (instr->arg == 1 << i) function->items[i] = part;
     in->top->depth -= 2;

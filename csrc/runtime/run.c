@@ -482,9 +482,9 @@ is_refused(const CodeState *state, const Entry *entry, PyObject *const *args, Py
     return refusal != NULL && refusal->until < 0;
 }
 
-PyObject *
-run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
-         PyObject *kwnames)
+static PyObject *
+call_held(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+          PyObject *kwnames)
 {
     Entry *entry = entry_peek(state, state->decoded->first_traceable);
     PyObject *result = NULL;
@@ -498,4 +498,15 @@ run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, si
         return hook_call(function, args, nargsf, kwnames, run_frame, state);
 plain:
     return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
+}
+
+/* The state dies with its code, which the function may be rid of during the call. */
+PyObject *
+run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+         PyObject *kwnames)
+{
+    PyCodeObject *code = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
+    PyObject *result = call_held(state, function, args, nargsf, kwnames);
+    Py_DECREF(code);
+    return result;
 }
