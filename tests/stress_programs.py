@@ -318,7 +318,7 @@ class Maker:
                 f"unknown({self.array()})",
                 f"str({self.scalar()})",
                 f"hash({self.scalar()})",
-                f"np.random.default_rng(0).random(3)",
+                "np.random.default_rng(0).random(3)",
                 f"print({self.scalar()}, end='')",
             )
         )
@@ -432,7 +432,7 @@ class Maker:
         for _ in range(self.rng.randint(3, 8)):
             self.statement()
         names = self.rng.sample(self.arrays + self.scalars + self.others, 2)
-        result = self.pick(names[0], f"({', '.join(names)})", f"[{names[0]}, x]", "x", f"x, y, v")
+        result = self.pick(names[0], f"({', '.join(names)})", f"[{names[0]}, x]", "x", "x, y, v")
         star = self.pick("", "", "", ", *rest", ", *, key=1")
         head = [
             "def make(c):",
