@@ -28,7 +28,10 @@ typedef struct {
 /* ANSWER_NO: not an exact array of this library, or a dtype, byte order or rank we do not take
    (`*why` then says which, static text).  Never sets an exception.  Cheap: fit for guards. */
 Answer array_read(PyObject *object, ArrayHeader *out, const char **why);
+/* The bytes that the elements lie in, [low, high); empty for an array without elements. */
+void array_extent(const ArrayHeader *header, const char **low, const char **high);
 bool array_is_exact(PyObject *object);
+PyTypeObject *array_class(void); /* numpy.ndarray */
 /* An array scalar (np.float64(1)): its dtype, and its bytes copied to `bytes` (16 at most). */
 Answer array_scalar_read(PyObject *object, DType *dtype, void *bytes);
 bool array_scalar_check(PyObject *object); /* any array scalar, supported dtype or not */

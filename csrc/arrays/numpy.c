@@ -112,6 +112,27 @@ array_read(PyObject *object, ArrayHeader *out, const char **why)
     return ANSWER_YES;
 }
 
+void
+array_extent(const ArrayHeader *header, const char **low, const char **high)
+{
+    *low = *high = header->data;
+    for (int axis = 0; axis < header->rank; axis++) {
+        if (header->shape[axis] == 0) {
+            *low = *high = header->data;
+            return;
+        }
+        int64_t reach = (header->shape[axis] - 1) * header->stride[axis];
+        *(reach < 0 ? low : high) += reach;
+    }
+    *high += dtype_size(header->dtype);
+}
+
+PyTypeObject *
+array_class(void)
+{
+    return &PyArray_Type;
+}
+
 bool
 array_is_exact(PyObject *object)
 {

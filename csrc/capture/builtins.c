@@ -551,10 +551,9 @@ is_pure(const char *module, const char *name)
 }
 
 static Answer
-call_function(const Call *call, PyObject *callable, const char *module, const char *name)
+call_function(const Call *call, const char *module, const char *name)
 {
     if (strcmp(module, "builtins") != 0) return ANSWER_NO;
-    (void)callable;
     if (strcmp(name, "len") == 0) return do_len(call);
     if (strcmp(name, "isinstance") == 0) return do_isinstance(call);
     if (strcmp(name, "callable") == 0) return do_callable(call);
@@ -613,7 +612,7 @@ call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
         PyErr_Clear();
         return ANSWER_NO;
     }
-    Answer answer = call_function(&call, callable, module, name);
+    Answer answer = call_function(&call, module, name);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     if (!is_pure(module, name) || kwnames != NULL) return ANSWER_NO;
     return fold_call(in, callable, nargs, args, out);

@@ -257,10 +257,10 @@ decomposition_of(PyObject *callable)
     return found;
 }
 
-static bool
-is_disabled(PyObject *function)
+bool
+function_is_disabled(PyFunctionObject *function)
 {
-    PyObject *dict = ((PyFunctionObject *)function)->func_dict;
+    PyObject *dict = function->func_dict;
     return dict != NULL && PyDict_GetItemString(dict, "__pycompile_disable__") != NULL;
 }
 
@@ -275,7 +275,7 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
         *out = value_const(in, Py_True);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
-    if (is_disabled(function))
+    if (function_is_disabled((PyFunctionObject *)function))
         return interp_break(in, BREAK_DISABLED, "call of '%s'", value_describe(in, callable));
     PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;

@@ -6,7 +6,7 @@
    deterministic, so the next attempt walks the same way up to there. */
 #include "interp.h"
 
-#include "../runtime/runtime.h"
+#include "../config.h"
 
 enum { BUDGET = 200000, ATTEMPTS = 40 };
 

@@ -33,11 +33,11 @@ typedef struct {
     PyObject *key, *object; /* borrowed from the keep list */
 } Source;
 
-/* ---- guards: kinds and texts are rows of runtime/guards.def ---- */
+/* ---- guards: kinds and texts are rows of guards.def ---- */
 
 typedef enum {
 #define GUARD(name, ...) GUARD_##name,
-#include "../runtime/guards.def"
+#include "guards.def"
 #undef GUARD
     GUARD_COUNT
 } GuardKind;
@@ -183,6 +183,9 @@ typedef struct {
    our own (memory); whatever the program might raise is a break or is left to a deopt. */
 Capture *capture(const CaptureRequest *request);
 void capture_free(Capture *capture);
+
+/* Marked by pycompile.disable. */
+bool function_is_disabled(PyFunctionObject *function);
 
 const char *break_code(BreakCode code); /* "PC0001" */
 const char *break_text(BreakCode code);

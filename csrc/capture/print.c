@@ -3,7 +3,7 @@
 
 static const char *const guard_names[] = {
 #define GUARD(name, ...) #name,
-#include "../runtime/guards.def"
+#include "guards.def"
 #undef GUARD
 };
 

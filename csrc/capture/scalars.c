@@ -3,30 +3,7 @@
    raise or leave 64 bits; sequences and strings are folded or put together from their items. */
 #include "interp.h"
 
-typedef PyObject *(*Binary)(PyObject *, PyObject *);
-
-static PyObject *
-power(PyObject *a, PyObject *b)
-{
-    return PyNumber_Power(a, b, Py_None);
-}
-
-/* By BINARY's operator. */
-static const Binary binary_fold[13] = {
-    PyNumber_Add,
-    PyNumber_And,
-    PyNumber_FloorDivide,
-    PyNumber_Lshift,
-    PyNumber_MatrixMultiply,
-    PyNumber_Multiply,
-    PyNumber_Remainder,
-    PyNumber_Or,
-    power,
-    PyNumber_Rshift,
-    PyNumber_Subtract,
-    PyNumber_TrueDivide,
-    PyNumber_Xor,
-};
+/* Operators of BINARY, by number. */
 enum {
     ADD = 0,
     AND = 1,
@@ -192,7 +169,7 @@ scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
     if (!scalar_rule(operator_, &work, right, &op, &dtype)) return ANSWER_NO;
     PyObject *seen = NULL, *a = seen_of(left), *b = seen_of(right);
     if (a != NULL && b != NULL) {
-        seen = binary_fold[operator_](a, b);
+        seen = binary_function(operator_)(a, b);
         if (seen == NULL) {
             PyErr_Clear();
             return ANSWER_NO;
@@ -274,8 +251,7 @@ operate_instance(Interp *in, int operator_, Value *left, Value *right, Value **o
     snprintf(name, sizeof(name), "__%s%s__", reflected ? "r" : "", binary_names[operator_ % 13]);
     bool both = !reflected && (right->kind == V_OBJECT || right->kind == V_INSTANCE);
     if ((self->kind == V_OBJECT || self->kind == V_INSTANCE) && operator_ < 13 &&
-        (!both || left->type == right->type) && !(reflected && value_is_numpy(in, left)) &&
-        !(both && false)) {
+        (!both || left->type == right->type) && !(reflected && value_is_numpy(in, left))) {
         Answer answer = special_method(in, self, name, &method);
         if (answer != ANSWER_YES) return answer;
         if (method != NULL) {
@@ -339,7 +315,7 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO || !is_plain(a) || !is_plain(b))
         return operate_instance(in, operator_, left, right, out);
-    return result(in, binary_fold[plain](a, b), out);
+    return result(in, binary_function(plain)(a, b), out);
 }
 
 /* ---- comparison ---- */

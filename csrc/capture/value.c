@@ -227,19 +227,6 @@ scalar_type(Interp *in, DType dtype)
     return (PyTypeObject *)keep(in, type);
 }
 
-static PyTypeObject *
-array_type(Interp *in)
-{
-    int64_t shape = 0;
-    int64_t stride = 8;
-    PyObject *array = array_new(DT_F64, 1, &shape, &stride);
-    if (array == NULL) return NULL;
-    PyTypeObject *type = Py_TYPE(array);
-    Py_DECREF(array);
-    (void)in;
-    return type;
-}
-
 PyTypeObject *
 value_type(Interp *in, Value *value)
 {
@@ -248,7 +235,7 @@ value_type(Interp *in, Value *value)
     case V_OBJECT: return value_guard_type(in, value) < 0 ? NULL : Py_TYPE(value->object);
     case V_NODE: {
         const Type *type = node_type(in, value);
-        if (type->form == FORM_ARRAY) return array_type(in);
+        if (type->form == FORM_ARRAY) return array_class();
         if (type->form == FORM_SCALAR) return scalar_type(in, type->dtype);
         return type->form == FORM_PYTHON ? python_type(type->dtype) : NULL;
     }

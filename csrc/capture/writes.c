@@ -34,25 +34,6 @@ write_allowed(Interp *in, Value *array)
     return ANSWER_YES;
 }
 
-/* First and last byte of an array's memory. */
-static void
-memory_range(const ArrayHeader *header, const char **low, const char **high)
-{
-    *low = *high = header->data;
-    for (int axis = 0; axis < header->rank; axis++) {
-        if (header->shape[axis] == 0) {
-            *high = *low;
-            return;
-        }
-        int64_t reach = (header->shape[axis] - 1) * header->stride[axis];
-        if (reach < 0)
-            *low += reach;
-        else
-            *high += reach;
-    }
-    *high += dtype_size(header->dtype);
-}
-
 static bool
 arrays_overlap(PyObject *a, PyObject *b)
 {
@@ -60,8 +41,8 @@ arrays_overlap(PyObject *a, PyObject *b)
     const char *why, *low_a, *high_a, *low_b, *high_b;
     if (array_read(a, &ha, &why) != ANSWER_YES || array_read(b, &hb, &why) != ANSWER_YES)
         return true;
-    memory_range(&ha, &low_a, &high_a);
-    memory_range(&hb, &low_b, &high_b);
+    array_extent(&ha, &low_a, &high_a);
+    array_extent(&hb, &low_b, &high_b);
     return low_a < high_b && low_b < high_a;
 }
 

@@ -17,7 +17,7 @@ lower_graph(PyObject *module, PyObject *args)
     keep = keep == NULL ? PyList_New(0) : Py_NewRef(keep);
     Arena *arena = keep == NULL ? NULL : arena_new();
     Graph *graph = arena == NULL ? NULL : graph_parse(arena, keep, text);
-    Program *program = graph == NULL ? NULL : lower(graph, NULL, &answer, &why);
+    Program *program = graph == NULL ? NULL : lower(graph, &answer, &why);
     if (program == NULL) {
         if (!PyErr_Occurred()) PyErr_Format(PyExc_NotImplementedError, "no lowering: %s", why);
         goto done;

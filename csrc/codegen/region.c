@@ -48,6 +48,13 @@ close_block(Emit *e)
     emit_line(e, "}");
 }
 
+static void
+open_phase(Emit *e, int phase)
+{
+    emit_line(e, "if (begin == %d) {", phase);
+    e->indent++;
+}
+
 /* "f64m", defined. */
 static const char *
 memory_type(Emit *e, DType dtype, Text *out)
@@ -537,7 +544,7 @@ emit_region(Emit *e)
         prelude_type(e->prelude, instr_at(e, i)->dtype, 1, &unused);
     text_free(&unused);
     emit_arguments(e);
-    open_block(e, "if (begin == 2) ");
+    open_phase(e, REGION_UNDO);
     emit_header(e, false);
     emit_line(e, "goto layout;");
     close_block(e);
@@ -545,13 +552,13 @@ emit_region(Emit *e)
     emit_ends(e);
     emit_line(e, "layout:;");
     emit_layout(e);
-    open_block(e, "if (begin == 0) ");
+    open_phase(e, REGION_PREPARE);
     emit_line(e, "((int64_t *)args->scratch)[0] = bytes;");
     emit_line(e, "((int64_t *)args->scratch)[1] = count;");
     emit_line(e, "return 0;");
     close_block(e);
     emit_line(e, "char *const args_log = args->scratch;");
-    open_block(e, "if (begin == 2) ");
+    open_phase(e, REGION_UNDO);
     emit_line(e, "t = count - 1;");
     emit_line(e, "sites = %d;", all);
     emit_line(e, "goto fail;");

@@ -320,9 +320,8 @@ build_groups(Lowering *lw)
 }
 
 Program *
-lower(Graph *graph, const struct Config *config, Answer *answer, const char **why)
+lower(Graph *graph, Answer *answer, const char **why)
 {
-    (void)config;
     Lowering lw = {.graph = graph, .arena = graph->arena};
     *answer = ANSWER_ERROR;
     *why = NULL;

@@ -33,6 +33,9 @@ typedef struct {
     SizeId offset; /* bytes */
 } Place;
 
+/* The kernel of a kept loop is called in phases, by its argument `begin`: see region.h. */
+enum { REGION_PREPARE, REGION_RUN, REGION_UNDO };
+
 /* One launch of a generated function; the ABI is in runtime/kernel_abi.h. */
 typedef struct {
     int32_t kernel;  /* index into Program.kernels */
@@ -96,11 +99,9 @@ typedef struct {
     int64_t arena_bytes;
 } Program;
 
-struct Config; /* runtime/runtime.h */
-
 /* NULL with the error set; ANSWER_NO in *answer (no error) when some node has no lowering, with the
    reason in *why (arena text). */
-Program *lower(Graph *graph, const struct Config *config, Answer *answer, const char **why);
+Program *lower(Graph *graph, Answer *answer, const char **why);
 
 /* PYCOMPILE_LOGS=schedule and golden files: kernels, what fused and why not, buffers and reuse. */
 int program_print(const Graph *graph, const Program *program, Text *out);

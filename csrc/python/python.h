@@ -120,6 +120,9 @@ typedef enum {
     STEP_NEXT = 1,   /* done; the number of the next instruction (sub == 0) is in *next */
 } StepResult;
 
+/* What I_BINARY does for its arg (PyNumber_Add …); NULL for an operator that is not known. */
+binaryfunc binary_function(int operator_);
+
 /* Does what the interpreter would do at the bytecode instruction that begins with the Instr
    `number` (sub == 0; all its parts are done at once), with the frame linked around whatever may
    run Python code, so tracebacks, warnings and sys._getframe are natural.  `call` replaces

@@ -73,6 +73,12 @@ static const binaryfunc binary_operators[] = {
     PyNumber_InPlaceXor,
 };
 
+binaryfunc
+binary_function(int operator_)
+{
+    return operator_ < COUNT_OF(binary_operators) ? binary_operators[operator_] : NULL;
+}
+
 /* A new bool from a C truth value, or NULL for -1. */
 static PyObject *
 bool_or_error(int truth, bool negate)
@@ -103,8 +109,8 @@ step_operator(Step *s)
     case I_UNARY_NOT: return step_put(s, 1, bool_or_error(PyObject_IsTrue(top), true));
     case I_TO_BOOL: return step_put(s, 1, bool_or_error(PyObject_IsTrue(top), false));
     case I_BINARY:
-        if (arg >= COUNT_OF(binary_operators)) return STEP_CANNOT;
-        return step_put(s, 2, binary_operators[arg](step_peek(s, 2), top));
+        if (binary_function(arg) == NULL) return STEP_CANNOT;
+        return step_put(s, 2, binary_function(arg)(step_peek(s, 2), top));
     case I_COMPARE: return step_put(s, 2, compare(step_peek(s, 2), top, s->instr));
     case I_IS: return step_put(s, 2, PyBool_FromLong((step_peek(s, 2) == top) ^ arg));
     default: return step_put(s, 2, bool_or_error(PySequence_Contains(top, step_peek(s, 2)), arg));

@@ -305,7 +305,7 @@ stage_code(Job *job)
 {
     Answer answer = ANSWER_YES;
     const char *why = NULL;
-    job->program = lower(job->capture->graph, job->config, &answer, &why);
+    job->program = lower(job->capture->graph, &answer, &why);
     if (job->program == NULL) {
         if (PyErr_Occurred()) return ANSWER_ERROR;
         fail_softly(job, "lower", why);

@@ -80,19 +80,6 @@ has_cells(PyCodeObject *code)
     return false;
 }
 
-static void
-log_bytecode(const CodeState *state)
-{
-    if (!log_enabled(LOG_BYTECODE)) return;
-    const char *name = PyUnicode_AsUTF8(state->code->co_qualname);
-    Text text = {0};
-    if (name == NULL || decoded_print(state->decoded, &text) < 0 || text_finish(&text) < 0)
-        PyErr_Clear();
-    else
-        log_emit(LOG_BYTECODE, "%s\n%s", name, text.data ? text.data : "");
-    text_free(&text);
-}
-
 static CodeState *
 state_new(PyCodeObject *code, const Config *config)
 {
@@ -112,7 +99,6 @@ state_new(PyCodeObject *code, const Config *config)
     state->next = all_states;
     if (all_states != NULL) all_states->previous = state;
     all_states = state;
-    log_bytecode(state);
     return state;
 }
 

@@ -22,7 +22,7 @@ builtins_of(PyObject *globals)
     return builtins != NULL ? builtins : PyEval_GetBuiltins();
 }
 
-static int
+static void
 make_source(GuardProgram *program, const Source *from, GuardSource *out)
 {
     *out = (GuardSource){.kind = from->kind, .base = from->base, .index = from->index};
@@ -38,7 +38,6 @@ make_source(GuardProgram *program, const Source *from, GuardSource *out)
         out->index =
             overflow || index > INT32_MAX || index < INT32_MIN ? INT32_MAX : (int32_t)index;
     }
-    return 0;
 }
 
 static int
@@ -112,7 +111,7 @@ make_program(GuardProgram *program, const Capture *capture)
         if ((program->files[i] = arena_printf(memory, "%s", capture->graph->files.at[i])) == NULL)
             return -1;
     for (int i = 0; i < capture->sources.len; i++, program->nsources++)
-        if (make_source(program, &capture->sources.at[i], &program->sources[i]) < 0) return -1;
+        make_source(program, &capture->sources.at[i], &program->sources[i]);
     for (int i = 0; i < capture->guards.len; i++, program->nchecks++)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_sources(program, capture);

@@ -127,26 +127,14 @@ array_holds(const GuardCheck *check, PyObject *object)
     return true;
 }
 
-/* First and last byte, half open; false when it is no array that we can read. */
+/* False when it is no array that we can read. */
 static bool
 memory_range(PyObject *object, const char **low, const char **high)
 {
     ArrayHeader header;
     const char *why;
     if (array_read(object, &header, &why) != ANSWER_YES) return false;
-    *low = *high = header.data;
-    for (int i = 0; i < header.rank; i++) {
-        if (header.shape[i] == 0) {
-            *high = *low;
-            return true;
-        }
-        int64_t reach = (header.shape[i] - 1) * header.stride[i];
-        if (reach < 0)
-            *low += reach;
-        else
-            *high += reach;
-    }
-    *high += dtype_size(header.dtype);
+    array_extent(&header, low, high);
     return true;
 }
 

@@ -7,22 +7,9 @@
 
 static const char *const templates[] = {
 #define GUARD(name, text) text,
-#include "guards.def"
+#include "../capture/guards.def"
 #undef GUARD
 };
-
-static const char *
-numpy_name(DType dtype)
-{
-    static const char *const names[] = {
-        [DT_BOOL] = "bool",     [DT_I8] = "int8",         [DT_I16] = "int16",
-        [DT_I32] = "int32",     [DT_I64] = "int64",       [DT_U8] = "uint8",
-        [DT_U16] = "uint16",    [DT_U32] = "uint32",      [DT_U64] = "uint64",
-        [DT_F16] = "float16",   [DT_F32] = "float32",     [DT_F64] = "float64",
-        [DT_C64] = "complex64", [DT_C128] = "complex128", [DT_OBJECT] = "object",
-    };
-    return dtype < COUNT_OF(names) ? names[dtype] : "?";
-}
 
 /* ---- values ---- */
 
@@ -117,7 +104,7 @@ put_source(Text *out, const GuardProgram *program, int number)
 static void
 put_array(Text *out, const GuardCheck *check)
 {
-    text_put(out, numpy_name(check->dtype));
+    text_put(out, dtype_long_name(check->dtype));
     text_put(out, "[");
     for (int i = 0; i < check->rank; i++) {
         text_put(out, i ? ", " : "");
@@ -160,8 +147,8 @@ put_difference(Text *out, const GuardProgram *program, const GuardCheck *check, 
     bool found = true;
     unsigned missing = check->flags & ~header.flags;
     if (header.dtype != check->dtype) {
-        text_printf(out, "%s.dtype == %s, now %s", of, numpy_name(check->dtype),
-                    numpy_name(header.dtype));
+        text_printf(out, "%s.dtype == %s, now %s", of, dtype_long_name(check->dtype),
+                    dtype_long_name(header.dtype));
     } else if (header.rank != check->rank) {
         text_printf(out, "%s.ndim == %d, now %d", of, check->rank, header.rank);
     } else {
@@ -201,7 +188,7 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
         break;
     case GUARD_LENGTH: text_printf(out, "%lld", (long long)check->low); break;
     case GUARD_ARRAY: put_array(out, check); break;
-    case GUARD_SCALAR: text_printf(out, "a numpy.%s", numpy_name(check->dtype)); break;
+    case GUARD_SCALAR: text_printf(out, "a numpy.%s", dtype_long_name(check->dtype)); break;
     case GUARD_SAME:
     case GUARD_NOT_SAME:
     case GUARD_NO_OVERLAP: put_source(out, program, check->other); break;

@@ -15,7 +15,6 @@ enum {
     ALIGNMENT = 64,          /* of the arena and of scratch */
     STACK_ARENA_BYTES = 4096 /* an arena up to this is on the stack */
 };
-static const int64_t SPARE_LIMIT = (int64_t)256 << 20; /* larger arenas are not kept */
 
 /* ---- sizes and inputs ---- */
 
@@ -52,9 +51,8 @@ run_type(const Run *run, const Type *type, int64_t *shape, int64_t *stride)
     }
 }
 
-/* A Python number or array scalar as the bytes of its type. */
-static Answer
-read_scalar(PyObject *object, const Type *type, char *out)
+Answer
+run_read_scalar(PyObject *object, const Type *type, char *out)
 {
     if (type->form == FORM_SCALAR) {
         DType dtype;
@@ -107,7 +105,7 @@ place_buffers(Run *run)
                 run->data[i] = array_data(object);
             } else if (buffer->type.form != FORM_OBJECT) {
                 run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES;
-                Answer answer = read_scalar(object, &buffer->type, run->data[i]);
+                Answer answer = run_read_scalar(object, &buffer->type, run->data[i]);
                 if (answer != ANSWER_YES) return answer;
             }
             break;
@@ -206,22 +204,27 @@ run_buffer_object(Run *run, int index)
 }
 
 PyObject *
+run_new_array(DType dtype, int rank, const int64_t *shape, const int64_t *stride, const char *data)
+{
+    ArrayHeader header;
+    const char *why;
+    PyObject *array = array_new(dtype, rank, shape, stride);
+    if (array == NULL) return NULL;
+    if (array_read(array, &header, &why) == ANSWER_YES &&
+        array_copy_strided(header.data, header.stride, data, stride, rank, shape, dtype) == 0)
+        return array;
+    Py_DECREF(array);
+    return NULL;
+}
+
+PyObject *
 run_copy(Run *run, int number)
 {
     const PlanBox *box = &run->plan->boxes[number];
-    DType dtype = (DType)box->type.dtype;
     int64_t shape[MAX_RANK], stride[MAX_RANK];
-    ArrayHeader header;
-    const char *why, *data = run->data[box->place.buffer] + run_size(run, box->place.offset);
+    const char *data = run->data[box->place.buffer] + run_size(run, box->place.offset);
     run_type(run, &box->type, shape, stride);
-    PyObject *copy = array_new(dtype, box->type.rank, shape, stride);
-    if (copy == NULL) return NULL;
-    if (array_read(copy, &header, &why) == ANSWER_YES &&
-        array_copy_strided(header.data, header.stride, data, stride, box->type.rank, shape,
-                           dtype) == 0)
-        return copy;
-    Py_DECREF(copy);
-    return NULL;
+    return run_new_array((DType)box->type.dtype, box->type.rank, shape, stride, data);
 }
 
 PyObject *
@@ -258,9 +261,7 @@ take_arena(Plan *plan, int64_t bytes)
         plan->spare_arena = NULL;
         return arena;
     }
-    char *block = mem_alloc((size_t)bytes + 2 * ALIGNMENT);
-    if (block == NULL) return NULL;
-    return block;
+    return mem_alloc((size_t)bytes + 2 * ALIGNMENT);
 }
 
 static void

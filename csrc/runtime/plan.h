@@ -144,6 +144,13 @@ run_size(const Run *run, SizeId id)
     return id == NO_SIZE ? 0 : run->size[id];
 }
 
+enum { SPARE_LIMIT = 256 << 20 }; /* bytes; larger arenas and logs are not kept */
+
+/* A Python number or array scalar as the bytes of its type.  ANSWER_NO: it is another one. */
+Answer run_read_scalar(PyObject *object, const Type *type, char *out);
+/* A new array with these elements; NULL with the error set. */
+PyObject *run_new_array(DType dtype, int rank, const int64_t *shape, const int64_t *stride,
+                        const char *data);
 /* Shape and strides of a type in this run. */
 void run_type(const Run *run, const Type *type, int64_t *shape, int64_t *stride);
 /* The array object of a whole buffer; borrowed.  NULL with the error set. */

@@ -11,7 +11,7 @@ extern_arg(Run *run, PlanPlace place, const Type *type)
     const PlanBuffer *buffer = &run->plan->buffers[place.buffer];
     DType dtype = (DType)type->dtype;
     int64_t shape[MAX_RANK], stride[MAX_RANK], offset = run_size(run, place.offset);
-    if (type->form == FORM_OBJECT || type->form != FORM_ARRAY) {
+    if (type->form != FORM_ARRAY) {
         if (run->object[place.buffer] != NULL || buffer->kind == BUFFER_CONST)
             return Py_XNewRef(run_buffer_object(run, place.buffer));
         return array_box(dtype, run->data[place.buffer] + offset, type->form == FORM_PYTHON);
@@ -29,16 +29,7 @@ extern_arg(Run *run, PlanPlace place, const Type *type)
         return array_view(whole, dtype, type->rank, shape, stride, offset);
     }
     /* Arena memory must not be seen outside: the callee may keep its argument. */
-    PyObject *copy = array_new(dtype, type->rank, shape, stride);
-    ArrayHeader header;
-    const char *why;
-    if (copy == NULL) return NULL;
-    if (array_read(copy, &header, &why) == ANSWER_YES &&
-        array_copy_strided(header.data, header.stride, run->data[place.buffer] + offset, stride,
-                           type->rank, shape, dtype) == 0)
-        return copy;
-    Py_DECREF(copy);
-    return NULL;
+    return run_new_array(dtype, type->rank, shape, stride, run->data[place.buffer] + offset);
 }
 
 /* Takes `object` (stolen) as the contents of a buffer, if it is what was predicted. */
@@ -51,36 +42,9 @@ extern_result(Run *run, int index, PyObject *object)
     const char *why;
     Py_XSETREF(run->object[index], object);
     if (type->form == FORM_OBJECT) return ANSWER_YES;
-    if (type->form == FORM_PYTHON) {
+    if (type->form != FORM_ARRAY) {
         run->data[index] = run->scalars + (size_t)buffer->scalar * BOX_BYTES;
-        int64_t integer;
-        double number;
-        switch ((DType)type->dtype) {
-        case DT_BOOL:
-            if (!PyBool_Check(object)) return ANSWER_NO;
-            run->data[index][0] = object == Py_True;
-            return ANSWER_YES;
-        case DT_I64:
-            if (!PyLong_CheckExact(object)) return ANSWER_NO;
-            integer = PyLong_AsLongLong(object);
-            if (integer == -1 && PyErr_Occurred()) return ANSWER_NO;
-            memcpy(run->data[index], &integer, sizeof(integer));
-            return ANSWER_YES;
-        case DT_F64:
-            if (!PyFloat_CheckExact(object)) return ANSWER_NO;
-            number = PyFloat_AS_DOUBLE(object);
-            memcpy(run->data[index], &number, sizeof(number));
-            return ANSWER_YES;
-        default: return ANSWER_NO;
-        }
-    }
-    if (type->form == FORM_SCALAR) {
-        DType dtype;
-        run->data[index] = run->scalars + (size_t)buffer->scalar * BOX_BYTES;
-        return array_scalar_read(object, &dtype, run->data[index]) == ANSWER_YES &&
-                       dtype == (DType)type->dtype
-                   ? ANSWER_YES
-                   : ANSWER_NO;
+        return run_read_scalar(object, type, run->data[index]);
     }
     if (array_read(object, &header, &why) != ANSWER_YES || header.rank != type->rank ||
         header.dtype != (DType)type->dtype)

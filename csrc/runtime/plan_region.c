@@ -7,8 +7,6 @@
 
 #include <alloca.h>
 
-enum { PREPARE, RUN, UNDO };                            /* lower/region.h */
-static const int64_t SPARE_LIMIT = (int64_t)256 << 20;  /* longer logs are not kept */
 static const int64_t GIL_ITERATIONS = (int64_t)1 << 16; /* from here on others may run meanwhile */
 
 struct RegionLog {
@@ -50,12 +48,12 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
     args.scratch = (char *)wanted;
     run->why = "a loop that Python would not run to its end, or in other numbers";
     if (kernel->checks_flags) fp_flags_clear();
-    if (kernel->call(&args, PREPARE, 0)) return ANSWER_NO;
+    if (kernel->call(&args, REGION_PREPARE, 0)) return ANSWER_NO;
     RegionLog *log = take_log(run->plan, wanted[0]);
     if (log == NULL) return ANSWER_ERROR;
     args.scratch = log->data;
     PyThreadState *thread = wanted[1] >= GIL_ITERATIONS ? PyEval_SaveThread() : NULL;
-    int failed = kernel->call(&args, RUN, 0);
+    int failed = kernel->call(&args, REGION_RUN, 0);
     if (kernel->checks_flags) *flags |= fp_flags_read();
     if (thread != NULL) PyEval_RestoreThread(thread);
     if (failed) {
@@ -76,7 +74,7 @@ undo(const Run *run, RegionLog *log)
     int64_t *sizes = alloca(sizeof(int64_t) * (size_t)(log->kernel->nsizes + 1));
     kernel_arguments(run, log->kernel, pointers, sizes);
     KernelArgs args = {.ptr = pointers, .size = sizes, .scratch = log->data};
-    log->kernel->call(&args, UNDO, 0);
+    log->kernel->call(&args, REGION_UNDO, 0);
 }
 
 void

@@ -299,13 +299,6 @@ turn_here(Runner *r)
 
 static _Thread_local const Config *step_config;
 
-static bool
-is_disabled(PyFunctionObject *function)
-{
-    return function->func_dict != NULL &&
-           PyDict_GetItemString(function->func_dict, "__pycompile_disable__") != NULL;
-}
-
 /* Calls of Python functions at a break are offered to capture. */
 static PyObject *
 step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -313,7 +306,7 @@ step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     const Config *config = step_config;
     if (Py_TYPE(callable) != &PyFunction_Type) goto plain;
     PyFunctionObject *function = (PyFunctionObject *)callable;
-    if (is_disabled(function) || function_is_library(function)) goto plain;
+    if (function_is_disabled(function) || function_is_library(function)) goto plain;
     CodeState *state = code_state((PyCodeObject *)function->func_code, config);
     if (state == NULL)
         PyErr_Clear();

@@ -3,20 +3,12 @@
 #define PYCOMPILE_RUNTIME_H
 
 #include "../capture/capture.h"
+#include "../config.h"
 #include "../lower/lower.h"
 #include "../python/python.h"
 #include "kernel_abi.h"
 
 /* ---- config.c ---- */
-typedef struct Config {
-#define OPTION_BOOL(name) bool name;
-#define OPTION_INT(name) int64_t name;
-#define OPTION_STRING(name) const char *name;
-#define OPTION(name, type, ...) OPTION_##type(name)
-#include "../config.def"
-#undef OPTION
-    PyObject *backend_call; /* owned; a Python backend, or NULL */
-} Config;
 /* Interned and immortal: equal options give the same pointer.  NULL with TypeError or ValueError
    set.  `options` is a dict. */
 const Config *config_from_options(PyObject *options);

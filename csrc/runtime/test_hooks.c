@@ -60,7 +60,7 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
     Plan *plan = NULL;
     GuardProgram *guards = NULL;
     if (notes == NULL || (passes && run_passes(c->graph, NULL, NULL) < 0)) return NULL;
-    Program *program = lower(c->graph, config, &answer, &why);
+    Program *program = lower(c->graph, &answer, &why);
     if (program == NULL) {
         if (!PyErr_Occurred()) PyErr_Format(PyExc_NotImplementedError, "lower: %s", why);
         return NULL;
@@ -206,7 +206,7 @@ test_guard(Capture *c, PyObject *row)
 {
     static const char *const names[] = {
 #define GUARD(name, text) #name,
-#include "guards.def"
+#include "../capture/guards.def"
 #undef GUARD
     };
     const char *name;

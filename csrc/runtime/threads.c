@@ -62,7 +62,7 @@ static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t worker_threads[MAX_THREADS];
 static _Atomic int workers; /* written under start_lock */
 static _Atomic bool stopping;
-static int wanted; /* threads that a job may use, the caller among them */
+static _Atomic int wanted; /* threads that a job may use, the caller among them */
 
 /* ---- small parts ---- */
 

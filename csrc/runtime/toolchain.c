@@ -81,7 +81,7 @@ static struct {
 typedef enum { RUN_OK, RUN_FAILED, RUN_NOT_STARTED } RunResult;
 
 /* Runs it with stdout and stderr in the file `words`, in a process group of its own so that a
-   Ctrl-C meant for the program does not reach it.  Call without the GIL. */
+   Ctrl-C meant for the program does not reach it.  Needs no GIL, which compiles let go. */
 static RunResult
 run(char *const *arguments, const char *words)
 {

@@ -1,0 +1,18 @@
+/* The options of one compiled function, by the rows of config.def.  Made by runtime/config.c and
+   passed down; interned and immortal, so that equal options are one address. */
+#ifndef PYCOMPILE_CONFIG_H
+#define PYCOMPILE_CONFIG_H
+
+#include "base.h"
+
+typedef struct Config {
+#define OPTION_BOOL(name) bool name;
+#define OPTION_INT(name) int64_t name;
+#define OPTION_STRING(name) const char *name;
+#define OPTION(name, type, ...) OPTION_##type(name)
+#include "config.def"
+#undef OPTION
+    PyObject *backend_call; /* owned; a Python backend, or NULL */
+} Config;
+
+#endif
