@@ -45,7 +45,7 @@ $(STAMP)-demo: $(STAMP)-base
 	$(PIP) "matplotlib>=3.8" "scikit-learn>=1.4"
 	@touch $@
 $(STAMP)-check: $(STAMP)-base
-	$(PIP) "ruff>=0.6" "mypy>=1.11" "clang-format>=18"
+	$(PIP) "ruff==0.17.6" "mypy==2.4.1" "clang-format==23.1.5"
 	@touch $@
 # The benchmarks run with the peers that are there; those that are asked for are installed.
 PACKAGES = $(filter-out numpy,$(subst $(comma), ,$(PEERS)))
