@@ -63,8 +63,8 @@ def cache_clear() -> int:
     if not _C.cache_info().get("folder"):
         print("no cache folder: it cannot be made or written")
         return 1
-    removed = _C.cache_clear()
-    print("cache cleared" if removed is None else f"{removed} files removed")
+    _C.cache_clear()
+    print("cache cleared")
     return 0
 
 

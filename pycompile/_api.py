@@ -38,7 +38,7 @@ def compile(
     /,
     *,
     backend: str | Callable[..., Any] = ...,
-    dynamic: bool | None = ...,
+    dynamic: None = ...,
     fullgraph: bool = ...,
     mode: str | None = ...,
     numerics: str = ...,
@@ -50,7 +50,7 @@ def compile(
     /,
     *,
     backend: str | Callable[..., Any] = ...,
-    dynamic: bool | None = ...,
+    dynamic: None = ...,
     fullgraph: bool = ...,
     mode: str | None = ...,
     numerics: str = ...,
@@ -61,7 +61,7 @@ def compile(
     /,
     *,
     backend: str | Callable[..., Any] = "c",
-    dynamic: bool | None = None,
+    dynamic: None = None,
     fullgraph: bool = False,
     mode: str | None = None,
     numerics: str = "numpy",
@@ -76,10 +76,11 @@ def compile(
 
     backend    "c" (fused native kernels), "eager" (the graph, run by NumPy calls), a name given to
                `register_backend`, or a callable that takes a graph and example inputs.
-    dynamic    None: shapes are learnt; True: sizes are symbols from the start; False: never.
+    dynamic    None, the only value so far: a plan is made for the shapes that it saw, except that
+               loops which stay loops take arrays of any length.
     fullgraph  True: raise GraphBreakError, with the line, instead of breaking the graph.
     mode       None or "default".
-    numerics   "numpy": the same bits as NumPy.
+    numerics   "numpy", the only value so far: the same bits as NumPy.
     options    more settings by name: see `python -m pycompile info`.
     """
     settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
@@ -89,12 +90,12 @@ def compile(
 
 
 def _settings(
-    backend: str | Callable[..., Any],
-    dynamic: bool | None,
-    fullgraph: bool,
-    mode: str | None,
-    numerics: str,
-    options: Mapping[str, Any] | None,
+    backend: str | Callable[..., Any] = "c",
+    dynamic: None = None,
+    fullgraph: bool = False,
+    mode: str | None = None,
+    numerics: str = "numpy",
+    options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The options as one dict by the names of config.def.  Raises for unknown names and values."""
     if mode not in (None, "default"):
@@ -102,20 +103,18 @@ def _settings(
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")
     settings: dict[str, Any] = dict(options or {})
-    numerics = settings.get("numerics", numerics)
-    dynamic = settings.get("dynamic", dynamic)
+    numerics = settings.pop("numerics", numerics)
+    dynamic = settings.pop("dynamic", dynamic)
     if numerics != "numpy":
         raise ValueError(f"numerics must be 'numpy', not {numerics!r}")
-    if dynamic not in (None, True, False):
-        raise TypeError(f"dynamic must be None, True or False, not {dynamic!r}")
+    if dynamic is not None:
+        raise ValueError(f"dynamic must be None, not {dynamic!r}")
     known = {row[0] for row in _C.config_describe()}
     for name in settings:
         if name not in known:
             raise ValueError(f"unknown option {name!r}; known: {', '.join(sorted(known))}")
     settings["backend"] = resolve_backend(settings.get("backend", backend))
-    settings["dynamic"] = dynamic
     settings["fullgraph"] = bool(settings.get("fullgraph", fullgraph))
-    settings["numerics"] = numerics
     return settings
 
 

@@ -93,19 +93,10 @@ def explain(function: Callable[..., Any], /, **settings: Any) -> Callable[..., E
     `settings` are those of `compile`. The call is real: what it prints and writes, it prints and
     writes. An exception of the function is kept in the Explanation's `error`.
     """
-    merged: dict[str, Any] = {
-        "backend": "c",
-        "dynamic": None,
-        "fullgraph": False,
-        "mode": None,
-        "numerics": "numpy",
-        "options": None,
-    }
-    merged.update(settings)
 
     def run(*args: Any, **kwargs: Any) -> Explanation:
         _C.reset()
-        compiled = _compile(function, _settings(**merged))
+        compiled = _compile(function, _settings(**settings))
         name = getattr(function, "__qualname__", None) or repr(function)
         error: BaseException | None = None
         _C.report_begin()
@@ -161,7 +152,6 @@ def _describe(number: int, record: Record) -> list[str]:
         "plan": "a plan",
         "none": "left to CPython: no array work worth a plan",
         "failed": f"left to CPython: {record.get('why') or 'not lowered or not compiled'}",
-        "limit": "left to CPython: recompile limit reached",
     }.get(record.get("kind", "plan"), str(record.get("kind")))
     lines = [f"[{number}] {record.get('function', '?')} ({where}): {outcome}"]
     if record.get("recompile"):

@@ -7,7 +7,16 @@ import pytest
 
 _folder = tempfile.TemporaryDirectory(prefix="pycompile-tests-")
 os.environ.setdefault("PYCOMPILE_CACHE_DIR", _folder.name)
-os.environ.setdefault("PYCOMPILE_PLAN_EXTERNS", "1")  # so that rules for library calls are tested alone
+os.environ.setdefault(
+    "PYCOMPILE_PLAN_EXTERNS", "1"
+)  # so that rules for library calls are tested alone
+
+
+@pytest.fixture(autouse=True)
+def _no_plans():
+    import pycompile
+
+    pycompile.reset()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -92,7 +92,7 @@ interp_begin(Interp *in)
 static bool
 wants_every_graph(const Config *config)
 {
-    return config != NULL && (config->plan_externs || strcmp(config->backend, "c") != 0);
+    return config != NULL && (config->plan_externs || config->backend_call != NULL);
 }
 
 /* Array work that is worth a plan.  Library calls alone gain nothing: a plan of one small np.sort

@@ -384,17 +384,16 @@ cache_info(void)
                          "stored", counts.stored, "evicted", counts.evicted);
 }
 
-int
+void
 cache_clear(void)
 {
     const char *folder = cache_folder();
-    if (folder == NULL) return 0;
+    if (folder == NULL) return;
     int count;
     int64_t bytes;
     Entry *entries = list_entries(folder, &count, &bytes);
     for (int i = 0; i < count; i++) remove_entry(folder, &entries[i]);
     free(entries);
-    return 0;
 }
 
 static PyObject *
@@ -406,7 +405,7 @@ py_cache_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 static PyObject *
 py_cache_clear(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 {
-    if (cache_clear() < 0) return NULL;
+    cache_clear();
     Py_RETURN_NONE;
 }
 

@@ -128,22 +128,18 @@ break_file(const Job *job, const Break *item)
     return item->file >= 0 && item->file < g->files.len ? g->files.at[item->file] : NULL;
 }
 
+/* To the log, and to the list "breaks" of the record. */
 static void
-tell_breaks(Job *job)
+tell_break(Job *job, const Break *item, const char *file)
 {
-    PyObject *list = job->record != NULL ? PyList_New(0) : NULL;
-    for (int i = 0; i < job->capture->breaks.len; i++) {
-        const Break *item = &job->capture->breaks.at[i];
-        if (item->code == BREAK_NONE) continue;
-        const char *file = break_file(job, item);
-        if (log_enabled(LOG_GRAPH_BREAKS))
-            log_emit(LOG_GRAPH_BREAKS, "%s %s%s%s (%s:%d)%s%s%s%s", break_code(item->code),
-                     break_text(item->code), item->detail ? ": " : "",
-                     item->detail ? item->detail : "", file ? file : "?", item->line,
-                     *break_hint(item->code) ? "\n  hint: " : "", break_hint(item->code),
-                     item->stack ? "\n" : "", item->stack ? item->stack : "");
-        PyObject *record = list != NULL ? PyDict_New() : NULL;
-        if (record == NULL) continue;
+    if (log_enabled(LOG_GRAPH_BREAKS))
+        log_emit(LOG_GRAPH_BREAKS, "%s %s%s%s (%s:%d)%s%s%s%s", break_code(item->code),
+                 break_text(item->code), item->detail ? ": " : "", item->detail ? item->detail : "",
+                 file ? file : "?", item->line, *break_hint(item->code) ? "\n  hint: " : "",
+                 break_hint(item->code), item->stack ? "\n" : "", item->stack ? item->stack : "");
+    PyObject *list = job->record != NULL ? PyDict_GetItemString(job->record, "breaks") : NULL;
+    PyObject *record = list != NULL ? PyDict_New() : NULL;
+    if (record != NULL) {
         record_string(record, "code", break_code(item->code));
         record_string(record, "text", break_text(item->code));
         record_string(record, "detail", item->detail);
@@ -155,7 +151,27 @@ tell_breaks(Job *job)
         Py_DECREF(record);
     }
     PyErr_Clear();
-    if (list != NULL) record_object(job->record, "breaks", list);
+}
+
+static void
+tell_breaks(Job *job)
+{
+    record_object(job->record, "breaks", PyList_New(0));
+    for (int i = 0; i < job->capture->breaks.len; i++) {
+        const Break *item = &job->capture->breaks.at[i];
+        if (item->code != BREAK_NONE) tell_break(job, item, break_file(job, item));
+    }
+}
+
+/* A graph without a lowering: a mistake of ours, told with the line where the graph begins. */
+static void
+tell_unlowered(Job *job, const char *why)
+{
+    const Decoded *decoded = job->request->decoded;
+    const char *file = PyUnicode_AsUTF8(decoded->code->co_filename);
+    Break item = {.code = BREAK_LOWER, .detail = (char *)why};
+    item.line = decoded->instrs[job->request->number].line;
+    tell_break(job, &item, file);
 }
 
 static void
@@ -308,6 +324,7 @@ stage_code(Job *job)
     job->program = lower(job->capture->graph, &answer, &why);
     if (job->program == NULL) {
         if (PyErr_Occurred()) return ANSWER_ERROR;
+        tell_unlowered(job, why);
         fail_softly(job, "lower", why);
         return ANSWER_NO;
     }
@@ -328,16 +345,6 @@ stage_code(Job *job)
 }
 
 /* ---- backends that are Python callables ---- */
-
-static PyObject *
-backend_of(const Config *config)
-{
-    if (config->backend_call != NULL) return Py_NewRef(config->backend_call);
-    PyObject *module = PyImport_ImportModule("pycompile._graph_backend");
-    PyObject *call = module ? PyObject_GetAttrString(module, config->backend) : NULL;
-    Py_XDECREF(module);
-    return call;
-}
 
 static PyObject *
 example_inputs(Job *job)
@@ -397,12 +404,12 @@ program_of_call(Job *job, PyObject *callable)
 static Answer
 stage_backend(Job *job)
 {
-    PyObject *backend = NULL, *view = NULL, *inputs = NULL, *callable = NULL;
+    PyObject *view = NULL, *inputs = NULL, *callable = NULL;
     Answer answer = ANSWER_ERROR;
-    if ((backend = backend_of(job->config)) == NULL ||
-        (view = graph_view(job->capture->graph)) == NULL || (inputs = example_inputs(job)) == NULL)
+    if ((view = graph_view(job->capture->graph)) == NULL || (inputs = example_inputs(job)) == NULL)
         goto done;
-    if ((callable = PyObject_CallFunctionObjArgs(backend, view, inputs, NULL)) == NULL) goto done;
+    callable = PyObject_CallFunctionObjArgs(job->config->backend_call, view, inputs, NULL);
+    if (callable == NULL) goto done;
     if (!PyCallable_Check(callable)) {
         PyErr_Format(PyExc_TypeError, "a backend must return a callable, not %s",
                      Py_TYPE(callable)->tp_name);
@@ -412,7 +419,6 @@ stage_backend(Job *job)
     if ((job->program = program_of_call(job, callable)) != NULL) answer = ANSWER_YES;
     stage_done(job, "backend");
 done:
-    Py_XDECREF(backend);
     Py_XDECREF(view);
     Py_XDECREF(inputs);
     Py_XDECREF(callable);
@@ -431,7 +437,7 @@ starts_whole(const Job *job)
 static Answer
 run_stages(Job *job, Plan **out, CompileNote *note)
 {
-    bool native = job->config->backend_call == NULL && strcmp(job->config->backend, "c") == 0;
+    bool native = job->config->backend_call == NULL;
     Answer answer = stage_capture(job, note);
     if (answer == ANSWER_YES) answer = stage_graph(job);
     if (answer == ANSWER_YES) answer = native ? stage_code(job) : stage_backend(job);

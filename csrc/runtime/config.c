@@ -36,14 +36,9 @@ set_BOOL(const char *name, bool *out, PyObject *value)
     return 0;
 }
 
-/* None is -1 (the "decide by yourself" of `dynamic`). */
 static int
 set_INT(const char *name, int64_t *out, PyObject *value)
 {
-    if (value == Py_None) {
-        *out = -1;
-        return 0;
-    }
     if (!PyLong_Check(value)) {
         PyErr_Format(PyExc_TypeError, "option %s is an int, not %R", name, value);
         return -1;
@@ -85,12 +80,8 @@ set_option(Config *config, const char *name, PyObject *value)
 static int
 check(const Config *config)
 {
-    if (strcmp(config->numerics, "numpy") != 0) {
-        PyErr_Format(PyExc_ValueError, "numerics is \"numpy\", not \"%s\"", config->numerics);
-        return -1;
-    }
-    if (config->dynamic < -1 || config->dynamic > 1) {
-        PyErr_SetString(PyExc_ValueError, "dynamic is None, False or True");
+    if (config->backend_call == NULL && strcmp(config->backend, "c") != 0) {
+        PyErr_SetString(PyExc_ValueError, "option backend is \"c\" or a callable");
         return -1;
     }
     const char *negative = config->recompile_limit < 0 ? "recompile_limit"
@@ -99,7 +90,7 @@ check(const Config *config)
                            : config->pool_bytes < 0    ? "pool_bytes"
                                                        : NULL;
     if (negative == NULL) return 0;
-    PyErr_Format(PyExc_ValueError, "option %s is not negative, and not None", negative);
+    PyErr_Format(PyExc_ValueError, "option %s is not negative", negative);
     return -1;
 }
 

@@ -68,7 +68,7 @@ void code_release(Code *code);
 /* Compiler path and version, flags, CPU, cache folder, sizes, hits, misses: a new dict. */
 PyObject *toolchain_info(void);
 PyObject *cache_info(void);
-int cache_clear(void);
+void cache_clear(void);
 
 /* ---- threads.c ---- */
 /* Runs fn over [0, units) on the pool and the caller; chunks are claimed one at a time, so nobody
