@@ -3,9 +3,10 @@
 import warnings
 
 import numpy as np
-import pycompile
 import pytest
 from numpy_cases import function
+
+import pycompile
 
 BASE = np.arange(20.0).reshape(4, 5)
 READONLY = BASE.copy()

@@ -2,9 +2,10 @@
 half floats do not lie dense, when an exponent is one number: compiled calls take the same ones."""
 
 import numpy as np
-import pycompile
 import pytest
 from numpy_cases import function
+
+import pycompile
 
 N = 203
 UNARY = ["exp", "log", "sin", "cos", "tanh", "arctan", "expm1", "log10", "cbrt", "sinh"]
