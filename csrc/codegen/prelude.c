@@ -565,6 +565,24 @@ put_cast_body(Prelude *p, Text *text, DType from, DType to, int lanes)
     text_put(text, ")");
 }
 
+/* The halves of cast_scalar, chosen before the one conversion: lane by lane the compiler would
+   convert both, and the one not meant may raise a flag. */
+static void
+put_unsigned_cast(Prelude *p, Text *text, DType from, DType to, int lanes)
+{
+    DType whole = to == DT_U64 ? DT_I64 : DT_I32, mask = mask_dtype((int)dtype_size(from));
+    const char *f = dtype_name(from), *m = dtype_name(mask), *t = dtype_name(to);
+    int top = 8 * (int)dtype_size(to) - 1;
+    define_type(p, whole, lanes);
+    define_type(p, mask, lanes);
+    text_printf(text, "const %sx%d m = a >= (%s)0x1p%d; ", m, lanes, f, top);
+    text_printf(text, "const %sx%d h = (%sx%d)(((%sx%d)(a - (%s)0x1p%d) & m) | ((%sx%d)a & ~m)); ",
+                f, lanes, f, lanes, m, lanes, f, top, m, lanes);
+    text_printf(text, "return (%sx%d)__builtin_convertvector(h, %sx%d) ^ ", t, lanes,
+                dtype_name(whole), lanes);
+    text_printf(text, "(__builtin_convertvector(m & 1, %sx%d) << %d); }\n", t, lanes, top);
+}
+
 void
 prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
 {
@@ -579,10 +597,7 @@ prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
         prelude_type(p, from, lanes, &text);
         text_put(&text, " a) { ");
         if (lanes > 1 && dtype_is_float(from) && (to == DT_U64 || to == DT_U32)) {
-            prelude_type(p, to, lanes, &text);
-            text_printf(&text, " r; for (int i = 0; i < %d; i++) r[i] = ", lanes);
-            prelude_cast(p, from, to, 1, &text);
-            text_put(&text, "(a[i]); return r; }\n");
+            put_unsigned_cast(p, &text, from, to, lanes);
         } else {
             text_put(&text, "return ");
             put_cast_body(p, &text, from, to, lanes);

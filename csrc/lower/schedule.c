@@ -504,6 +504,9 @@ is_external(const Lowering *lw, NodeId id)
         return domain_is_empty(lw, id) ||
                reduction_form(lw->graph, node, &order) == REDUCTION_EXTERN;
     case KIND_POINTWISE:
+        if (node->op == OP_cast && node->type.dtype == DT_U32 &&
+            dtype_is_float((DType)graph_node(lw->graph, node->args[0])->type.dtype))
+            return true; /* what is out of range NumPy converts in two ways, by place */
         if (node->op == OP_cast)
             return !op_is_exact(OP_cast, node->type.dtype) ||
                    !op_is_exact(OP_cast, graph_node(lw->graph, node->args[0])->type.dtype);
