@@ -1,7 +1,6 @@
 /* The arena: chunks in a list, bump allocation, freed at once.  See base.h. */
 #include "base.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 enum { CHUNK_BYTES = 1 << 16, ALIGNMENT = 16 };

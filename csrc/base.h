@@ -8,6 +8,7 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -61,6 +62,8 @@ typedef struct {
 
 void text_put(Text *text, const char *string);
 void text_printf(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void text_vprintf(Text *text, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 /* 0, or -1 with MemoryError set when any earlier call failed. */
 int text_finish(Text *text);
 /* A new str with the text's contents; NULL with the error set.  Does not free the text. */

@@ -1,7 +1,6 @@
 /* A growing string.  See base.h. */
 #include "base.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 static bool
@@ -32,17 +31,25 @@ text_put(Text *text, const char *string)
 }
 
 void
+text_vprintf(Text *text, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, args);
+    if (length >= 0 && text_reserve(text, (size_t)length)) {
+        vsnprintf(text->data + text->len, (size_t)length + 1, format, again);
+        text->len += (size_t)length;
+    }
+    va_end(again);
+}
+
+void
 text_printf(Text *text, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
+    text_vprintf(text, format, args);
     va_end(args);
-    if (length < 0 || !text_reserve(text, (size_t)length)) return;
-    va_start(args, format);
-    vsnprintf(text->data + text->len, (size_t)length + 1, format, args);
-    va_end(args);
-    text->len += (size_t)length;
 }
 
 int

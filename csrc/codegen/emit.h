@@ -27,7 +27,22 @@ typedef struct {
     const char *position; /* C name of the element's index in the span: "j" */
 } Emit;
 
+static inline const Instr *
+instr_at(const Emit *e, int32_t at)
+{
+    return &e->kernel->instrs.at[at];
+}
+
+static inline bool
+is_columns(const Emit *e)
+{
+    return e->kernel->kind == KERNEL_COLUMNS;
+}
+
 void emit_line(Emit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* "HEAD{" and one step in; one step out and "}". */
+void open_block(Emit *e, const char *head);
+void close_block(Emit *e);
 
 /* expr.c: values of one loop body */
 /* Lanes of the stage's vector loop; 1: scalars only. */
@@ -52,11 +67,25 @@ void python_value(Emit *e, int32_t at);
 /* c.c */
 /* The r pointer of one operand for loops [0, count), `at` elements into the row (NULL: 0). */
 void emit_row_pointer(Emit *e, int operand, int count, const char *at);
+/* The same of all operands, or of those that are stored. */
+void emit_row_pointers(Emit *e, int count, const char *at, bool stored_only);
+
+/* row.c */
 /* One row, or one block of it: `m` elements from the r pointers on; `base` is its position. */
 void emit_span(Emit *e);
-
 /* The loop over the row and the block calls of one stage. */
 void emit_stage_loops(Emit *e, int stage);
+/* A block call; of one element for values of the row or of the whole. */
+void emit_call(Emit *e, int32_t at);
+/* What the loop's body stores, keeps or accumulates (into `acc`) in this stage. */
+void emit_roots(Emit *e, int stage, const char *acc);
+/* Column accumulators from scratch, or back. */
+void emit_columns_memory(Emit *e, int stage, bool store);
+/* What a reduction starts from. */
+void put_identity(const Instr *v, Text *out);
+
+/* columns.c */
+void emit_columns(Emit *e);
 
 /* pieces.c: a stage and the calls after it, a piece of the row at a time */
 bool pieces_wanted(const Emit *e, int stage);

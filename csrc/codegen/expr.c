@@ -1,25 +1,29 @@
 /* The values of a loop body, for one element or for a vector of them. */
 #include "emit.h"
 
-#include <stdarg.h>
-
 void
 emit_line(Emit *e, const char *format, ...)
 {
-    char buffer[4096];
     va_list args;
-    va_start(args, format);
-    vsnprintf(buffer, sizeof buffer, format, args);
-    va_end(args);
     for (int i = 0; i < e->indent; i++) text_put(e->out, "    ");
-    text_put(e->out, buffer);
+    va_start(args, format);
+    text_vprintf(e->out, format, args);
+    va_end(args);
     text_put(e->out, "\n");
 }
 
-static const Instr *
-instr_at(const Emit *e, int32_t at)
+void
+open_block(Emit *e, const char *head)
 {
-    return &e->kernel->instrs.at[at];
+    emit_line(e, "%s{", head);
+    e->indent++;
+}
+
+void
+close_block(Emit *e)
+{
+    e->indent--;
+    emit_line(e, "}");
 }
 
 /* One value per row or per call, not one per element. */

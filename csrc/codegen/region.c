@@ -16,12 +16,6 @@
 #include "../lower/region.h"
 #include "emit.h"
 
-static const Instr *
-instr_at(const Emit *e, int32_t at)
-{
-    return &e->kernel->instrs.at[at];
-}
-
 static bool
 is_store(const Emit *e, const RegionElement *element)
 {
@@ -32,20 +26,6 @@ static bool
 is_logged(const Emit *e, const RegionElement *element)
 {
     return is_store(e, element) && e->kernel->region->arrays.at[element->array].logged;
-}
-
-static void
-open_block(Emit *e, const char *head)
-{
-    emit_line(e, "%s{", head);
-    e->indent++;
-}
-
-static void
-close_block(Emit *e)
-{
-    e->indent--;
-    emit_line(e, "}");
 }
 
 static void

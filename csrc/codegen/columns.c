@@ -1,0 +1,139 @@
+/* Reductions that are not along the row: one accumulator per element of the row, in scratch, to
+   which the rows are added one after another, four at a time where that can be.  Names as in c.c.
+ */
+#include "emit.h"
+
+static void
+fill_columns(Emit *e)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (v->kind != INSTR_REDUCE) continue;
+        Text type = {0}, identity = {0};
+        prelude_memory(e->prelude, v->dtype, 1, &type);
+        put_identity(v, &identity);
+        if ((v->op == OP_max || v->op == OP_min) && dtype_is_float(v->dtype)) {
+            identity.len = 0;
+            text_put(&identity, "0");
+        }
+        /* a mask while it accumulates */
+        emit_line(e, "for (int64_t j = 0; j < m; j++) *(%s *)(t%d + j * %d) = %s;", type.data,
+                  v->slot, (int)dtype_size(v->dtype), identity.data);
+        text_free(&type);
+        text_free(&identity);
+    }
+}
+
+static void
+finish_columns(Emit *e)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (v->kind != INSTR_STORE) continue;
+        const Instr *value = instr_at(e, v->args[0]);
+        if (value->kind != INSTR_REDUCE) continue;
+        const Operand *o = &e->kernel->operands.at[v->operand];
+        int row = o->stride[e->kernel->nloops - 1], bytes = (int)dtype_size(v->dtype);
+        Text memory = {0}, stride = {0};
+        prelude_memory(e->prelude, v->dtype, 1, &memory);
+        if (row == STRIDE_UNIT)
+            text_printf(&stride, "%d", bytes);
+        else if (row == STRIDE_ZERO)
+            text_put(&stride, "0");
+        else
+            text_printf(&stride, "n%d", row);
+        emit_line(e, "for (int64_t j = 0; j < m; j++)");
+        emit_line(e, "    *(%s *)(r%d + j * %s) = *(const %s *)(t%d + j * %d)%s;", memory.data,
+                  v->operand, stride.data, memory.data, value->slot, bytes,
+                  v->dtype == DT_BOOL ? " != 0" : "");
+        text_free(&memory);
+        text_free(&stride);
+    }
+}
+
+/* Rows can be taken four at a time when nothing is done once per row. */
+static bool
+rows_in_fours(const Emit *e)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (instr_at(e, i)->level == LEVEL_ROW && instr_at(e, i)->kind != INSTR_REDUCE)
+            return false;
+    return e->kernel->nstages == 1;
+}
+
+static void
+emit_four_bodies(Emit *e, int lanes)
+{
+    const Kernel *k = e->kernel;
+    int down = k->nloops - 2;
+    body_begin(e, 0, lanes);
+    emit_columns_memory(e, 0, false);
+    for (e->row = 0; e->row < 4; e->row++) {
+        body_begin(e, 0, lanes);
+        open_block(e, "");
+        for (int o = 0; o < k->operands.len; o++)
+            if (k->operands.at[o].stride[down] == STRIDE_ZERO)
+                emit_line(e, "char *const r%d = w%d;", o, o);
+            else
+                emit_line(e, "char *const r%d = w%d + %d * n%d;", o, o, e->row,
+                          k->operands.at[o].stride[down]);
+        emit_roots(e, 0, "a");
+        close_block(e);
+    }
+    e->row = 0;
+    emit_columns_memory(e, 0, true);
+}
+
+/* Four rows at a time: a quarter of the traffic of the accumulators. */
+static void
+emit_four_rows(Emit *e)
+{
+    int down = e->kernel->nloops - 2, lanes = body_lanes(e, 0);
+    Text head = {0};
+    text_printf(&head, "for (; i%d + 4 <= n%d; i%d += 4) ", down, e->kernel->size[down], down);
+    open_block(e, head.data);
+    text_free(&head);
+    emit_line(e, "const int first = i%d == 0;", down);
+    e->pointer = 'w';
+    emit_row_pointers(e, e->kernel->nloops - 1, "base", false);
+    e->pointer = 'r';
+    emit_line(e, "int64_t j = 0;");
+    if (lanes > 1) {
+        emit_line(e, "for (; j + %d <= m; j += %d) {", lanes, lanes);
+        e->indent++;
+        emit_four_bodies(e, lanes);
+        close_block(e);
+    }
+    open_block(e, "for (; j < m; j++) ");
+    emit_four_bodies(e, 1);
+    close_block(e);
+    emit_line(e, "(void)first;");
+    close_block(e);
+}
+
+void
+emit_columns(Emit *e)
+{
+    const Kernel *k = e->kernel;
+    int down = k->nloops - 2;
+    for (int i = 0; i < down; i++) {
+        emit_line(e, "for (int64_t i%d = 0; i%d < n%d; i%d++) {", i, i, k->size[i], i);
+        e->indent++;
+    }
+    emit_line(e, "for (int64_t base = begin; base < end; base += %d) {", k->block);
+    e->indent++;
+    emit_line(e, "const int64_t m = end - base < %d ? end - base : %d;", k->block, k->block);
+    fill_columns(e);
+    emit_line(e, "int64_t i%d = 0;", down);
+    if (rows_in_fours(e)) emit_four_rows(e);
+    emit_line(e, "for (; i%d < n%d; i%d++) {", down, k->size[down], down);
+    e->indent++;
+    emit_line(e, "const int first = i%d == 0;", down);
+    emit_row_pointers(e, k->nloops - 1, "base", false);
+    emit_span(e);
+    emit_line(e, "(void)first;");
+    close_block(e);
+    emit_row_pointers(e, down, "base", true);
+    finish_columns(e);
+    for (int i = 0; i <= down; i++) close_block(e);
+}

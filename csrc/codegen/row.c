@@ -1,0 +1,427 @@
+/* One row of a kernel, or one block of it: stage by stage, block calls, reductions, and the loop
+   over the row, vectors first, then what is left.  Names as in c.c. */
+#include "emit.h"
+
+/* ---- calls ---- */
+
+void
+emit_call(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    Text pointers = {0}, strides = {0};
+    for (int k = 0; k < v->nargs; k++) {
+        memory_pointer(e, v->args[k], &pointers, &strides);
+        text_put(&pointers, ", ");
+        text_put(&strides, ", ");
+    }
+    bool row = is_row_value(e, at);
+    memory_pointer(e, at, &pointers, &strides);
+    if (row) {
+        emit_line(e, "%s s%d;", dtype_name(v->dtype), at);
+        Text unused = {0};
+        prelude_type(e->prelude, v->dtype, 1, &unused);
+        text_free(&unused);
+    }
+    open_block(e, "");
+    if (e->comments && v->node != NO_NODE)
+        emit_line(e, "/* line %d: %s */", graph_node(e->graph, v->node)->line,
+                  op_info(v->op)->name);
+    emit_line(e, "char *const data[] = {%s};", pointers.data);
+    emit_line(e, "const int64_t dimensions[] = {%s}, strides[] = {%s};", row ? "1" : "m",
+              strides.data);
+    emit_line(e, "const KernelLoop *const loop = &args->loop[%d];", v->loop);
+    emit_line(e, "if (call_loop(loop, data, dimensions, strides)) return 1;");
+    close_block(e);
+    text_free(&pointers);
+    text_free(&strides);
+}
+
+/* The ufunc's own reduction: the first element is copied, its loop does the others. */
+static void
+emit_reduce_call(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    Text pointer = {0}, stride = {0}, memory = {0};
+    memory_pointer(e, v->args[0], &pointer, &stride);
+    prelude_memory(e->prelude, v->dtype, 1, &memory);
+    emit_line(e, "%s s%d = *(const %s *)%s;", dtype_name(v->dtype), at, memory.data, pointer.data);
+    open_block(e, "if (m > 1) ");
+    emit_line(e, "char *const data[] = {(char *)&s%d, %s + %s, (char *)&s%d};", at, pointer.data,
+              stride.data, at);
+    emit_line(e, "const int64_t dimensions[] = {m - 1}, strides[] = {0, %s, 0};", stride.data);
+    emit_line(e, "const KernelLoop *const loop = &args->loop[%d];", v->loop);
+    emit_line(e, "if (call_loop(loop, data, dimensions, strides)) return 1;");
+    close_block(e);
+    text_free(&pointer);
+    text_free(&stride);
+    text_free(&memory);
+}
+
+/* ---- reductions ---- */
+
+static const char *
+combine_name(Op op)
+{
+    switch (op) {
+    case OP_sum: return "add";
+    case OP_prod: return "mul";
+    case OP_max: return "maximum";
+    case OP_min: return "minimum";
+    case OP_all: return "logical_and";
+    default: return "logical_or";
+    }
+}
+
+void
+put_identity(const Instr *v, Text *out)
+{
+    DType t = v->dtype;
+    int bits = 8 * (int)dtype_size(t);
+    bool least = v->op == OP_max || v->op == OP_min;
+    if (v->op == OP_all || v->op == OP_prod || (v->op == OP_min && t == DT_BOOL))
+        text_put(out, "1");
+    else if (!least || t == DT_BOOL || (v->op == OP_max && !dtype_is_signed(t)))
+        text_put(out, "0");
+    else if (!dtype_is_signed(t))
+        text_printf(out, "(%s)-1", dtype_name(t));
+    else
+        text_printf(out, "(%s)(%s1ull << %d%s)", dtype_name(t), v->op == OP_min ? "(" : "",
+                    bits - 1, v->op == OP_min ? ") - 1" : "");
+}
+
+/* acc = acc op value, in the current body; `acc` is a name. */
+static void
+emit_accumulate(Emit *e, int32_t at, const char *acc)
+{
+    const Instr *v = instr_at(e, at);
+    Text line = {0};
+    text_printf(&line, "%s%d = ", acc, at);
+    if (v->dtype == DT_BOOL && e->lanes > 1) {
+        bool both = v->op == OP_all || v->op == OP_min;
+        text_printf(&line, "%s%d %s ", acc, at, both ? "&" : "|");
+        body_mask(e, v->args[0], 1, &line);
+    } else {
+        prelude_use(e->prelude, combine_name(v->op), v->dtype, e->lanes, &line);
+        text_printf(&line, "(%s%d, ", acc, at);
+        body_name(e, v->args[0], &line);
+        text_put(&line, ")");
+    }
+    emit_line(e, "%s;", line.data);
+    text_free(&line);
+}
+
+static bool
+reduces_in_loop(const Emit *e, int32_t at, int stage)
+{
+    const Instr *v = instr_at(e, at);
+    return v->kind == INSTR_REDUCE && v->stage == stage && !is_columns(e) &&
+           v->order != REDUCE_CALL;
+}
+
+static bool
+is_pairwise(const Emit *e, int32_t at, int stage)
+{
+    return reduces_in_loop(e, at, stage) && instr_at(e, at)->order == REDUCE_PAIRWISE;
+}
+
+static bool
+stage_is_pairwise(const Emit *e, int stage)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_pairwise(e, i, stage)) return true;
+    return false;
+}
+
+/* ---- the loop over a row ---- */
+
+static bool
+stores_here(const Emit *e, int32_t at, int stage)
+{
+    const Instr *v = instr_at(e, at);
+    if (v->kind != INSTR_STORE || v->level != LEVEL_ELEMENT || v->stage != stage) return false;
+    const Instr *value = instr_at(e, v->args[0]);
+    if (value->kind == INSTR_REDUCE && is_columns(e)) return false;
+    /* a call has left its result there already */
+    return !(value->kind == INSTR_CALL && value->home == HOME_OPERAND && value->slot == v->operand);
+}
+
+static bool
+rests_here(const Emit *e, int32_t at, int stage)
+{
+    const Instr *v = instr_at(e, at);
+    return v->home == HOME_SCRATCH && v->stage == stage && v->kind != INSTR_CALL &&
+           v->kind != INSTR_REDUCE && v->level == LEVEL_ELEMENT;
+}
+
+static bool
+has_roots(const Emit *e, int stage)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        bool column =
+            is_columns(e) && instr_at(e, i)->kind == INSTR_REDUCE && instr_at(e, i)->stage == stage;
+        if (stores_here(e, i, stage) || rests_here(e, i, stage) || reduces_in_loop(e, i, stage) ||
+            column)
+            return true;
+    }
+    return false;
+}
+
+static void
+emit_rest(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    DType stored = v->dtype == DT_BOOL && e->lanes > 1 ? DT_I8 : v->dtype;
+    Text line = {0};
+    body_value(e, at);
+    text_put(&line, "*(");
+    prelude_memory(e->prelude, stored, e->lanes, &line);
+    text_printf(&line, " *)(t%d + %s * %d) = %s", v->slot, e->position, (int)dtype_size(v->dtype),
+                stored == v->dtype ? "" : "-");
+    if (v->dtype == DT_BOOL)
+        body_mask(e, at, 1, &line);
+    else
+        body_name(e, at, &line);
+    emit_line(e, "%s;", line.data);
+    text_free(&line);
+}
+
+/* Column accumulators are in scratch, in registers (a3) while one or four rows are added. */
+void
+emit_columns_memory(Emit *e, int stage, bool store)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (v->kind != INSTR_REDUCE || v->stage != stage) continue;
+        DType kept = v->dtype == DT_BOOL && e->lanes > 1 ? DT_I8 : v->dtype;
+        int bytes = (int)dtype_size(v->dtype);
+        Text memory = {0}, type = {0};
+        prelude_memory(e->prelude, kept, e->lanes, &memory);
+        prelude_type(e->prelude, kept, e->lanes, &type);
+        if (store)
+            emit_line(e, "*(%s *)(t%d + j * %d) = a%d;", memory.data, v->slot, bytes, i);
+        else
+            emit_line(e, "%s a%d = *(const %s *)(t%d + j * %d);", type.data, i, memory.data,
+                      v->slot, bytes);
+        text_free(&memory);
+        text_free(&type);
+    }
+}
+
+/* The first row is copied where there is no identity. */
+static void
+emit_column(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    Text value = {0};
+    body_value(e, v->args[0]);
+    if (v->dtype == DT_BOOL)
+        body_mask(e, v->args[0], 1, &value);
+    else
+        body_name(e, v->args[0], &value);
+    if (e->row == 0 && (v->op == OP_max || v->op == OP_min))
+        emit_line(e, "if (first) a%d = %s;", at, value.data);
+    emit_accumulate(e, at, "a");
+    text_free(&value);
+}
+
+void
+emit_roots(Emit *e, int stage, const char *acc)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (stores_here(e, i, stage))
+            body_store(e, i);
+        else if (rests_here(e, i, stage))
+            emit_rest(e, i);
+        else if (is_columns(e) && v->kind == INSTR_REDUCE && v->stage == stage)
+            emit_column(e, i);
+        else if (reduces_in_loop(e, i, stage)) {
+            body_value(e, v->args[0]);
+            const char *name = e->lanes > 1 ? "a" : is_pairwise(e, i, stage) ? "p" : acc;
+            emit_accumulate(e, i, name);
+        }
+    }
+}
+
+static void
+emit_body(Emit *e, int stage, int lanes, const char *acc)
+{
+    body_begin(e, stage, lanes);
+    if (is_columns(e)) emit_columns_memory(e, stage, false);
+    emit_roots(e, stage, acc);
+    if (is_columns(e)) emit_columns_memory(e, stage, true);
+}
+
+static void
+declare_accumulators(Emit *e, int stage, int lanes)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (!reduces_in_loop(e, i, stage)) continue;
+        Text type = {0}, vector = {0}, identity = {0};
+        prelude_type(e->prelude, v->dtype, 1, &type);
+        put_identity(v, &identity);
+        emit_line(e, "%s s%d = %s;", type.data, i, identity.data);
+        if (lanes > 1 && v->order != REDUCE_PAIRWISE) {
+            DType kept = v->dtype == DT_BOOL ? DT_I8 : v->dtype;
+            prelude_type(e->prelude, kept, lanes, &vector);
+            text_put(&vector, " ");
+            emit_line(e, "%sa%d = (%.*s){} %s %s;", vector.data, i, (int)vector.len - 1,
+                      vector.data, v->dtype == DT_BOOL ? "-" : "+", identity.data);
+        }
+        text_free(&type);
+        text_free(&vector);
+        text_free(&identity);
+    }
+}
+
+static void
+fold_lanes(Emit *e, int stage, int lanes)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (!reduces_in_loop(e, i, stage) || v->order == REDUCE_PAIRWISE) continue;
+        Text name = {0};
+        prelude_use(e->prelude, combine_name(v->op), v->dtype, 1, &name);
+        emit_line(e, "for (int i = 0; i < %d; i++) s%d = %s(s%d, a%d[i]%s);", lanes, i, name.data,
+                  i, i, v->dtype == DT_BOOL ? " != 0" : "");
+        text_free(&name);
+    }
+}
+
+static void
+emit_plain_loop(Emit *e, int stage)
+{
+    int lanes = body_lanes(e, stage);
+    declare_accumulators(e, stage, lanes);
+    open_block(e, "");
+    emit_line(e, "int64_t j = 0;");
+    if (lanes > 1) {
+        emit_line(e, "for (; j + %d <= m; j += %d) {", lanes, lanes);
+        e->indent++;
+        emit_body(e, stage, lanes, "a");
+        close_block(e);
+        fold_lanes(e, stage, lanes);
+    }
+    open_block(e, "for (; j < m; j++) ");
+    emit_body(e, stage, 1, "s");
+    close_block(e);
+    close_block(e);
+}
+
+/* NumPy's pairwise sum: halves (the left one a multiple of 8) down to 128 elements, eight
+   accumulators there.  The tree is walked with a stack of right halves still to do.  A leaf of
+   fewer than 8 elements is summed one by one from -0.0; x + -0.0 is x. */
+static void
+emit_pairwise_loop(Emit *e, int stage)
+{
+    int lanes = body_lanes(e, stage);
+    declare_accumulators(e, stage, lanes);
+    open_block(e, "");
+    emit_line(e, "int64_t j = 0, length = m, todo[64];");
+    emit_line(e, "int top = 0, done[64];");
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_pairwise(e, i, stage))
+            emit_line(e, "%s left%d[64];", dtype_name(instr_at(e, i)->dtype), i);
+    open_block(e, "for (;;) ");
+    open_block(e, "while (length > 128) ");
+    emit_line(e, "int64_t half = length / 2;");
+    emit_line(e, "half -= half %% 8;");
+    emit_line(e, "todo[top] = length - half;");
+    emit_line(e, "done[top++] = 0;");
+    emit_line(e, "length = half;");
+    close_block(e);
+    emit_line(e, "const int64_t stop = j + length;");
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        if (!is_pairwise(e, i, stage)) continue;
+        const Instr *v = instr_at(e, i);
+        Text vector = {0};
+        emit_line(e, "%s p%d = -0.0;", dtype_name(v->dtype), i);
+        if (lanes > 1) {
+            prelude_type(e->prelude, v->dtype, lanes, &vector);
+            emit_line(e, "%s a%d = (%s){} - 0;", vector.data, i, vector.data);
+            emit_line(e, "a%d = -a%d;", i, i);
+        }
+        text_free(&vector);
+    }
+    if (lanes > 1) {
+        open_block(e, "if (length >= 8) ");
+        open_block(e, "for (; j + 8 <= stop; j += 8) ");
+        emit_body(e, stage, lanes, "a");
+        close_block(e);
+        for (int i = 0; i < e->kernel->instrs.len; i++)
+            if (is_pairwise(e, i, stage))
+                emit_line(e,
+                          "p%d = ((a%d[0] + a%d[1]) + (a%d[2] + a%d[3])) + ((a%d[4] + a%d[5]) + "
+                          "(a%d[6] + a%d[7]));",
+                          i, i, i, i, i, i, i, i, i);
+        close_block(e);
+    }
+    open_block(e, "for (; j < stop; j++) ");
+    emit_body(e, stage, 1, "s");
+    close_block(e);
+    open_block(e, "while (top > 0 && done[top - 1]) ");
+    emit_line(e, "top--;");
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_pairwise(e, i, stage)) emit_line(e, "p%d = left%d[top] + p%d;", i, i, i);
+    close_block(e);
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_pairwise(e, i, stage)) {
+            emit_line(e, "if (top == 0) s%d = 0 + p%d;", i, i);
+            emit_line(e, "else left%d[top - 1] = p%d;", i, i);
+        }
+    emit_line(e, "if (top == 0) break;");
+    emit_line(e, "done[top - 1] = 1;");
+    emit_line(e, "length = todo[top - 1];");
+    close_block(e);
+    if (lanes > 1) fold_lanes(e, stage, lanes);
+    close_block(e);
+}
+
+/* ---- stages ---- */
+
+static void
+emit_row_values(Emit *e, int stage)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (v->level != LEVEL_ROW || v->stage != stage || v->kind == INSTR_REDUCE) continue;
+        if (v->kind == INSTR_CALL)
+            emit_call(e, i);
+        else
+            scalar_value(e, i);
+    }
+}
+
+void
+emit_stage_loops(Emit *e, int stage)
+{
+    if (has_roots(e, stage)) {
+        if (stage_is_pairwise(e, stage))
+            emit_pairwise_loop(e, stage);
+        else
+            emit_plain_loop(e, stage);
+    }
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (v->level != LEVEL_ELEMENT || v->stage != stage) continue;
+        if (v->kind == INSTR_CALL) emit_call(e, i);
+        if (v->kind == INSTR_REDUCE && v->order == REDUCE_CALL && !is_columns(e))
+            emit_reduce_call(e, i);
+    }
+}
+
+/* One row, or one block of it: `m` elements from the r pointers on; `base` is its position. */
+void
+emit_span(Emit *e)
+{
+    emit_stream_flags(e);
+    for (int stage = 0; stage < e->kernel->nstages; stage++) {
+        emit_row_values(e, stage);
+        if (pieces_wanted(e, stage)) {
+            emit_row_values(e, stage + 1);
+            emit_pieces(e, stage++);
+        } else
+            emit_stage_loops(e, stage);
+    }
+}
