@@ -288,8 +288,7 @@ attribute_load(Interp *in, Value *object, PyObject *name, Value **out)
     case V_DICT:
     case V_SET:
     case V_SLICE:
-    case V_RANGE:
-    case V_STRING: return builtin_attribute(in, object, name, out);
+    case V_RANGE: return builtin_attribute(in, object, name, out);
     default: return no_attribute(in, object, name);
     }
 }

@@ -82,8 +82,6 @@ typedef enum {
     BUILD_SET,      /* args */
     BUILD_DICT,     /* args: key, value, key, value … */
     BUILD_SLICE,    /* args: start, stop, step */
-    BUILD_FORMAT,   /* f-string part: args[0], spec args[1] or NO_BUILD; index = conversion */
-    BUILD_STRING,   /* args joined */
     BUILD_CELL,     /* new cell holding args[0] (or empty) */
     BUILD_FUNCTION, /* object: code; args: globals source build, defaults, kwdefaults, annotations,
                        closure (NO_BUILD where absent) */
@@ -94,12 +92,10 @@ typedef enum {
     BUILD_CALL, /* object: callable that is pure on exact builtins; args.  Cannot run user code */
     /* effects: `result` is nothing */
     EFFECT_STORE_ATTR,   /* args: object, value; object: name */
-    EFFECT_DELETE_ATTR,  /* args: object; object: name */
     EFFECT_STORE_ITEM,   /* args: container, key, value: exact list or dict */
     EFFECT_DELETE_ITEM,  /* args: container, key */
     EFFECT_STORE_GLOBAL, /* args: value; object: name (globals of source `source`) */
     EFFECT_STORE_CELL,   /* args: cell, value */
-    EFFECT_LIST_APPEND,  /* args: list, value */
     EFFECT_METHOD,       /* args: exact builtin container, arguments; object: method name */
     EFFECT_WRITE,        /* node: last version of an input's storage; source: that array */
 } BuildKind;

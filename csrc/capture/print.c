@@ -8,11 +8,30 @@ static const char *const guard_names[] = {
 };
 
 static const char *const build_names[] = {
-    "source",      "const",       "box",        "null",        "tuple",        "list",
-    "set",         "dict",        "slice",      "format",      "string",       "cell",
-    "function",    "method",      "iter",       "range",       "instance",     "call",
-    "store_attr",  "delete_attr", "store_item", "delete_item", "store_global", "store_cell",
-    "list_append", "method_call", "write"};
+    [BUILD_SOURCE] = "source",
+    [BUILD_CONST] = "const",
+    [BUILD_BOX] = "box",
+    [BUILD_NULL] = "null",
+    [BUILD_TUPLE] = "tuple",
+    [BUILD_LIST] = "list",
+    [BUILD_SET] = "set",
+    [BUILD_DICT] = "dict",
+    [BUILD_SLICE] = "slice",
+    [BUILD_CELL] = "cell",
+    [BUILD_FUNCTION] = "function",
+    [BUILD_METHOD] = "method",
+    [BUILD_ITER] = "iter",
+    [BUILD_RANGE] = "range",
+    [BUILD_INSTANCE] = "instance",
+    [BUILD_CALL] = "call",
+    [EFFECT_STORE_ATTR] = "store_attr",
+    [EFFECT_STORE_ITEM] = "store_item",
+    [EFFECT_DELETE_ITEM] = "delete_item",
+    [EFFECT_STORE_GLOBAL] = "store_global",
+    [EFFECT_STORE_CELL] = "store_cell",
+    [EFFECT_METHOD] = "method_call",
+    [EFFECT_WRITE] = "write",
+};
 
 static void
 print_object(PyObject *object, Text *out)

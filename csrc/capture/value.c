@@ -248,7 +248,6 @@ value_type(Interp *in, Value *value)
     case V_FUNCTION: return &PyFunction_Type;
     case V_METHOD: return &PyMethod_Type;
     case V_CELL: return &PyCell_Type;
-    case V_STRING: return &PyUnicode_Type;
     case V_INSTANCE: return value->type;
     default: return NULL;
     }

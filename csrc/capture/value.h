@@ -31,7 +31,6 @@ typedef enum {
     V_CELL,           /* items[0] content; made here, or from outside with a source */
     V_INSTANCE,       /* of a plain class, made here: attributes in items as a dict */
     V_BUILTIN_METHOD, /* method `name` of items[0] (array, list, dict, str…), not yet called */
-    V_STRING,         /* f-string parts not known while capturing: items */
 } ValueKind;
 
 typedef struct Value Value;

@@ -45,33 +45,6 @@ build_dict(const Run *run, const PlanBuild *build)
     return dict;
 }
 
-/* CPython 3.12 Python/bytecodes.c, FORMAT_VALUE. */
-static PyObject *
-build_format(const Run *run, const PlanBuild *build)
-{
-    PyObject *value = arg(run, build, 0), *spec = arg(run, build, 1);
-    PyObject *(*convert)(PyObject *) = build->index == 1   ? PyObject_Str
-                                       : build->index == 2 ? PyObject_Repr
-                                       : build->index == 3 ? PyObject_ASCII
-                                                           : NULL;
-    PyObject *converted = convert != NULL ? convert(value) : Py_NewRef(value);
-    if (converted == NULL) return NULL;
-    if (spec == NULL && PyUnicode_CheckExact(converted)) return converted;
-    PyObject *text = PyObject_Format(converted, spec);
-    Py_DECREF(converted);
-    return text;
-}
-
-static PyObject *
-build_string(const Run *run, const PlanBuild *build)
-{
-    PyObject *parts = build_tuple(run, build), *empty = PyUnicode_FromString("");
-    PyObject *text = parts && empty ? PyUnicode_Join(empty, parts) : NULL;
-    Py_XDECREF(parts);
-    Py_XDECREF(empty);
-    return text;
-}
-
 static PyObject *
 globals_of(PyObject *object)
 {
@@ -169,8 +142,6 @@ build_object(Run *run, const PlanBuild *build)
     case BUILD_DICT: return build_dict(run, build);
     case BUILD_SLICE:
         return PySlice_New(arg(run, build, 0), arg(run, build, 1), arg(run, build, 2));
-    case BUILD_FORMAT: return build_format(run, build);
-    case BUILD_STRING: return build_string(run, build);
     case BUILD_CELL: return PyCell_New(arg(run, build, 0));
     case BUILD_FUNCTION: return build_function(run, build);
     case BUILD_METHOD: return PyMethod_New(arg(run, build, 0), arg(run, build, 1));
@@ -257,12 +228,10 @@ run_effect(Run *run, int number)
     PyObject *target = arg(run, build, 0), *key = arg(run, build, 1), *result;
     switch (build->kind) {
     case EFFECT_STORE_ATTR: return PyObject_SetAttr(target, build->object, key);
-    case EFFECT_DELETE_ATTR: return PyObject_DelAttr(target, build->object);
     case EFFECT_STORE_ITEM: return PyObject_SetItem(target, key, arg(run, build, 2));
     case EFFECT_DELETE_ITEM: return PyObject_DelItem(target, key);
     case EFFECT_STORE_GLOBAL: return store_global(run, build);
     case EFFECT_STORE_CELL: return PyCell_Set(target, key);
-    case EFFECT_LIST_APPEND: return PyList_Append(target, key);
     case EFFECT_METHOD:
         if ((result = call_method(run, build)) == NULL) return -1;
         Py_DECREF(result);
