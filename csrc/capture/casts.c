@@ -236,6 +236,9 @@ node_form(Interp *in, NodeId node, Form form, NodeId *out)
     if (type.form == form) return ANSWER_YES;
     PyObject *constant = constant_of(in, node);
     if (constant != NULL && form == FORM_SCALAR) return node_scalar(in, constant, type.dtype, out);
+    bool computes = !dtype_is_complex((DType)type.dtype) && type.dtype != DT_F16;
+    if (form == FORM_PYTHON && !computes)
+        return interp_break(in, BREAK_DTYPE, "a Python number out of complex or half numbers");
     type = type_scalar((DType)type.dtype, form);
     Op op = form == FORM_PYTHON ? OP_py_item : OP_copy;
     TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &node, &type, NULL));

@@ -83,6 +83,12 @@ def test_what_numpy_refuses_or_warns_about_is_left_to_it(statement):
     check(function("x * 2", statement), x, x, captured=False)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_items_of_scalars(dtype):
+    check(function("x.item()", "y * 2"), array(dtype)[1, 2], array("f8"), captured=False)
+
+
 def test_signs_and_nans_of_powers():
     x = np.array([-0.0, 0.0, 2.0, 0.25, 9.0])
     check(function("x ** 0.5", "x ** 2", "x ** 1", "x ** 0", "np.power(x, 0.5)"), x, x, whole=True)
