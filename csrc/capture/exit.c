@@ -213,8 +213,7 @@ guard_distinct(Interp *in)
         if (!value->mutated) continue;
         for (int k = 0; k < in->outside.len; k++) {
             Value *other = in->outside.at[k];
-            if (other == value || other->type != value->type || (other->mutated && k < i))
-                continue;
+            if (other == value || other->type != value->type || (other->mutated && k < i)) continue;
             Guard guard = {.kind = GUARD_NOT_SAME, .source = value->source, .other = other->source};
             if (guard_add(in, &guard) < 0) return ANSWER_ERROR;
         }

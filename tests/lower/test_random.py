@@ -60,8 +60,32 @@ def test_flags_are_a_deopt():
 
 
 def test_casts():
-    names = {"f4": "f32", "f8": "f64", "i1": "i8", "i2": "i16", "i4": "i32", "i8": "i64", "u1": "u8", "u4": "u32"}
-    values = [0.0, -0.0, 1.5, -1.5, 127.9, 255.5, -129.0, 300.0, 70000.0, 2147483520.0, 3e9, -3e9, np.inf, np.nan]
+    names = {
+        "f4": "f32",
+        "f8": "f64",
+        "i1": "i8",
+        "i2": "i16",
+        "i4": "i32",
+        "i8": "i64",
+        "u1": "u8",
+        "u4": "u32",
+    }
+    values = [
+        0.0,
+        -0.0,
+        1.5,
+        -1.5,
+        127.9,
+        255.5,
+        -129.0,
+        300.0,
+        70000.0,
+        2147483520.0,
+        3e9,
+        -3e9,
+        np.inf,
+        np.nan,
+    ]
     for source in ("f4", "f8", "i8"):
         with np.errstate(all="ignore"):
             x = np.resize(np.array(values).astype(source), 77)
@@ -92,7 +116,15 @@ def test_casts():
 def test_python_scalars(op, a, b):
     import operator as o
 
-    plain = {"add": o.add, "floordiv": o.floordiv, "mod": o.mod, "pow": o.pow, "div": o.truediv, "lt": o.lt, "eq": o.eq}
+    plain = {
+        "add": o.add,
+        "floordiv": o.floordiv,
+        "mod": o.mod,
+        "pow": o.pow,
+        "div": o.truediv,
+        "lt": o.lt,
+        "eq": o.eq,
+    }
     wanted = plain[op[3:]](a, b)
     kinds = [type(v).__name__ for v in (a, b, wanted)]
     text = f"%0: {kinds[0]} = input(0)\n%1: {kinds[1]} = input(1)\n%2: {kinds[2]} = {op}(%0, %1)\noutputs %2\n"
@@ -102,7 +134,13 @@ def test_python_scalars(op, a, b):
 
 @pytest.mark.parametrize(
     ("op", "a", "b"),
-    [("py_add", 2**63 - 1, 1), ("py_floordiv", 1, 0), ("py_mod", 1.0, 0.0), ("py_pow", 10, 30), ("py_div", 1.0, 0.0)],
+    [
+        ("py_add", 2**63 - 1, 1),
+        ("py_floordiv", 1, 0),
+        ("py_mod", 1.0, 0.0),
+        ("py_pow", 10, 30),
+        ("py_div", 1.0, 0.0),
+    ],
 )
 def test_python_errors_are_a_deopt(op, a, b):
     kind = type(a).__name__
