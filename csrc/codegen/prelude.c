@@ -414,8 +414,8 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
     Text text = {0}, machine = {0};
     const char *body = lanes == 1 ? h->scalar : h->vector;
     if (body != NULL && body[0] == 'V') {
-        put_machine(p, &machine, strncmp(body, "VROUND", 6) == 0 ? "VROUND" : body, dtype, lanes,
-                    body[7] - '0');
+        bool rounds = strncmp(body, "VROUND", 6) == 0; /* the direction stands behind the name */
+        put_machine(p, &machine, rounds ? "VROUND" : body, dtype, lanes, rounds ? body[7] - '0' : 0);
         body = machine.data != NULL && strcmp(machine.data, "LANES") != 0 ? machine.data : NULL;
     }
     if (body == NULL)
