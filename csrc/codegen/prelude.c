@@ -415,7 +415,8 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
     const char *body = lanes == 1 ? h->scalar : h->vector;
     if (body != NULL && body[0] == 'V') {
         bool rounds = strncmp(body, "VROUND", 6) == 0; /* the direction stands behind the name */
-        put_machine(p, &machine, rounds ? "VROUND" : body, dtype, lanes, rounds ? body[7] - '0' : 0);
+        put_machine(p, &machine, rounds ? "VROUND" : body, dtype, lanes,
+                    rounds ? body[7] - '0' : 0);
         body = machine.data != NULL && strcmp(machine.data, "LANES") != 0 ? machine.data : NULL;
     }
     if (body == NULL)
