@@ -103,4 +103,7 @@ void pool_set_limit(size_t bytes);
 size_t pool_held(void);
 void pool_clear(void);
 
+/* ---- module_arrays.c: adds what Python sees of this folder; 0 or -1 ---- */
+int arrays_module(PyObject *module);
+
 #endif

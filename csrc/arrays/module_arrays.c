@@ -1,8 +1,6 @@
 /* What Python sees of this folder: hooks for tests and for `python -m pycompile info`. */
 #include "numpy_api.h"
 
-int arrays_module(PyObject *module);
-
 /* dtype, shape and strides out of Python arguments; 0 or -1. */
 static int
 parse_layout(PyObject *dtype, PyObject *shape, PyObject *stride, DType *out, int *rank,

@@ -187,4 +187,7 @@ const char *break_code(BreakCode code); /* "PC0001" */
 const char *break_text(BreakCode code);
 const char *break_hint(BreakCode code);
 
+/* ---- module_capture.c: adds what Python sees of this folder; 0 or -1 ---- */
+int capture_module(PyObject *module);
+
 #endif

@@ -1,8 +1,6 @@
 /* What Python sees of capture: a hook for tests and for looking. */
 #include "interp.h"
 
-int capture_module(PyObject *module);
-
 /* Slots of a fresh frame with these positional arguments. */
 static PyObject *
 capture_slots(PyFunctionObject *function, const Decoded *decoded, PyObject *const *args,

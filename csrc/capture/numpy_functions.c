@@ -4,8 +4,6 @@
    a user's function of the same name, or a patched numpy, is not mistaken for one. */
 #include "numpy_rules.h"
 
-#pragma weak call_value /* TEMPORARY while call.c is being built */
-
 static const Rule rules[] = {
 #define RULE(name, kinds, handler, required, signature, data)                                      \
     {name, kinds, handler, required, signature, data},

@@ -14,4 +14,7 @@ int codegen_c(const Graph *graph, const Program *program, bool comments, Text *o
 int codegen_c_for(const Graph *graph, const Program *program, bool comments, int vector_bytes,
                   Text *out);
 
+/* ---- module_codegen.c: adds what Python sees of this folder; 0 or -1 ---- */
+int codegen_module(PyObject *module);
+
 #endif

@@ -40,8 +40,6 @@ static PyMethodDef methods[] = {
     {0},
 };
 
-int codegen_module(PyObject *module);
-
 int
 codegen_module(PyObject *module)
 {

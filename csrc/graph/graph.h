@@ -292,4 +292,7 @@ PyObject *graph_view_node(const Graph *g, NodeId id);
 /* The graph that a snapshot (or a str) shows, read from its text; NULL with the error set. */
 Graph *graph_from_view(Arena *arena, PyObject *keep, PyObject *view);
 
+/* ---- module_graph.c: adds what Python sees of this folder; 0 or -1 ---- */
+int graph_module(PyObject *module);
+
 #endif

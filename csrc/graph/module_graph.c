@@ -85,8 +85,6 @@ static PyMethodDef methods[] = {
     {0},
 };
 
-int graph_module(PyObject *module);
-
 int
 graph_module(PyObject *module)
 {

@@ -43,8 +43,6 @@ static PyMethodDef methods[] = {
     {0},
 };
 
-int passes_module(PyObject *module);
-
 int
 passes_module(PyObject *module)
 {

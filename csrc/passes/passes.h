@@ -24,4 +24,7 @@ int pass_forward(Graph *graph); /* a view of what was just scattered is the valu
 int pass_cse(Graph *graph);
 int pass_dce(Graph *graph);
 
+/* ---- module_passes.c: adds what Python sees of this folder; 0 or -1 ---- */
+int passes_module(PyObject *module);
+
 #endif

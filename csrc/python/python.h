@@ -194,7 +194,7 @@ int code_extra_init(void (*free_extra)(void *));
 void *code_extra_get(PyCodeObject *code); /* NULL when there is none */
 int code_extra_set(PyCodeObject *code, void *extra);
 
-/* ---- python_module.c ---- */
-int python_module(PyObject *module); /* hook_init, watch_init, test hooks */
+/* ---- module_python.c: adds what Python sees of this folder; 0 or -1 ---- */
+int python_module(PyObject *module);
 
 #endif

@@ -1,8 +1,6 @@
 /* What Python sees of this folder: each file brings its own table. */
 #include "hooks.h"
 
-int runtime_module(PyObject *module);
-
 int
 runtime_module(PyObject *module)
 {

@@ -175,4 +175,7 @@ void record_string(PyObject *record, const char *key, const char *value);
 void record_int(PyObject *record, const char *key, long long value);
 void record_object(PyObject *record, const char *key, PyObject *value); /* stolen, may be NULL */
 
+/* ---- module_runtime.c: adds what Python sees of this folder; 0 or -1 ---- */
+int runtime_module(PyObject *module);
+
 #endif
