@@ -60,7 +60,7 @@ typedef struct {
     bool failed; /* an allocation failed: text_finish reports it, so that callers need not check */
 } Text;
 
-void text_put(Text *text, const char *string);
+void text_put(Text *text, const char *string); /* NULL, a failed text's data, fails this one */
 void text_printf(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vprintf(Text *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));

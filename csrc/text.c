@@ -24,6 +24,10 @@ text_reserve(Text *text, size_t more)
 void
 text_put(Text *text, const char *string)
 {
+    if (string == NULL) { /* another text's, for which there was no memory */
+        text->failed = true;
+        return;
+    }
     size_t length = strlen(string);
     if (!text_reserve(text, length)) return;
     memcpy(text->data + text->len, string, length + 1);
