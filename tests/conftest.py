@@ -7,9 +7,7 @@ import pytest
 
 _folder = tempfile.TemporaryDirectory(prefix="pycompile-tests-")
 os.environ.setdefault("PYCOMPILE_CACHE_DIR", _folder.name)
-os.environ.setdefault(
-    "PYCOMPILE_PLAN_EXTERNS", "1"
-)  # so that rules for library calls are tested alone
+os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")  # so that rules are tested on tiny cases too
 
 
 @pytest.fixture(autouse=True)

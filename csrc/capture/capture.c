@@ -5,6 +5,7 @@
    an instruction is made before it, writes to arrays that overlap are refused.  Following is
    deterministic, so the next attempt walks the same way up to there. */
 #include "interp.h"
+#include "worth.h"
 
 #include "../config.h"
 
@@ -86,36 +87,6 @@ interp_begin(Interp *in)
     in->budget = BUDGET;
     in->unroll = request->config != NULL ? (int)request->config->unroll : 4096;
     return 0;
-}
-
-/* Tests of rules for library calls, and backends other than our own, want those graphs too. */
-static bool
-wants_every_graph(const Config *config)
-{
-    return config != NULL && (config->plan_externs || config->backend_call != NULL);
-}
-
-/* Array work that is worth a plan.  Library calls alone gain nothing: a plan of one small np.sort
-   took 1.5 times as long as the plain call. */
-static bool
-is_useful(const Graph *g, bool every_graph)
-{
-    for (int i = 0; i < g->nodes.len; i++) {
-        switch (op_info(g->nodes.at[i].op)->kind) {
-        case KIND_INPUT:
-        case KIND_CONST:
-        case KIND_VIEW:
-        case KIND_PYTHON:
-        case KIND_RESULT: break;
-        case KIND_MATMUL:
-        case KIND_EXTERN:
-            if (every_graph) return true;
-            break;
-        default:
-            if (g->nodes.at[i].type.form != FORM_PYTHON) return true;
-        }
-    }
-    return false;
 }
 
 static int
@@ -215,7 +186,8 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         result = finish(&in, marks, marks_arena, answer);
     }
     if (result == ATTEMPT_DONE) {
-        capture->useful = is_useful(capture->graph, wants_every_graph(request->config));
+        capture->gain = capture_gain(capture, request);
+        capture->useful = capture->gain > 0;
         *out = capture;
     } else {
         capture_free(capture);

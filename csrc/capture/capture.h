@@ -139,6 +139,7 @@ typedef enum {
 typedef struct {
     ExitKind kind;
     int32_t number, other; /* numbers of Instrs */
+    int32_t at;            /* the Instr that broke or branched */
     BuildId condition;     /* a bool object; EXIT_BRANCH */
     /* New contents of every slot that changed, in slot order; the frame's other slots stay.  Slots
        at and above nlocalsplus are the value stack, of which the exit has `depth` entries. */
@@ -161,7 +162,8 @@ typedef struct Capture {
     VEC(Break) breaks;          /* the one that ended capture last */
     Exit exit;
     int ninstructions; /* followed, inlined ones included */
-    bool useful;       /* has array work worth a plan */
+    int gain;          /* what a plan of it saves per run, see worth.c */
+    bool useful;       /* gain > 0: it is worth a plan */
 } Capture;
 
 /* What capture may read of the world.  Nothing in it is changed by capture. */
@@ -171,7 +173,8 @@ typedef struct {
     PyFunctionObject *function;
     PyObject *const *slots; /* localsplus and value stack as they are at the entry */
     int depth;
-    int number; /* the Instr to begin at */
+    int number;              /* the Instr to begin at */
+    uint64_t unsteady_slots; /* bit per slot: its number has varied, so it is no guard by value */
     const struct Config *config;
 } CaptureRequest;
 

@@ -283,7 +283,8 @@ exit_state(Interp *in, Exit *exit)
 Answer
 exit_break(Interp *in, int number)
 {
-    in->out->exit = (Exit){.kind = EXIT_BREAK, .number = number, .condition = NO_BUILD};
+    in->out->exit =
+        (Exit){.kind = EXIT_BREAK, .number = number, .at = number, .condition = NO_BUILD};
     return exit_state(in, &in->out->exit);
 }
 
@@ -291,6 +292,7 @@ Answer
 exit_branch(Interp *in, Value *condition, int on_true, int on_false)
 {
     in->out->exit = (Exit){.kind = EXIT_BRANCH, .number = on_true, .other = on_false};
+    in->out->exit.at = in->bottom->number;
     BuildId build = build_value(in, condition);
     if (build == NO_BUILD) return failed(in);
     in->out->exit.condition = build;

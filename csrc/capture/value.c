@@ -350,6 +350,15 @@ known_container(Interp *in, Value *value, PyObject **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* A local whose value kept failing its guards: it is as unknown as what is in an array. */
+static bool
+is_unsteady(Interp *in, SourceId id)
+{
+    const Source *source = &in->out->sources.at[id];
+    return source->kind == SOURCE_SLOT && source->index < 64 &&
+           (in->request->unsteady_slots >> source->index & 1) != 0;
+}
+
 /* A Python scalar that depends on inputs only: they are guarded by value, and it is a constant. */
 static Answer
 known_scalar(Interp *in, Value *value, PyObject **out)
@@ -361,7 +370,7 @@ known_scalar(Interp *in, Value *value, PyObject **out)
         if (answer != ANSWER_YES) return answer;
     }
     if (value->nitems == 0) {
-        if (value->source == NO_SOURCE) return ANSWER_NO;
+        if (value->source == NO_SOURCE || is_unsteady(in, value->source)) return ANSWER_NO;
         Guard *guard = value->guard ? &in->out->guards.at[value->guard - 1] : NULL;
         if (guard != NULL) {
             guard->kind = GUARD_VALUE;

@@ -284,7 +284,7 @@ stage_capture(Job *job, CompileNote *note)
     stage_done(job, "capture");
     note->useful = job->capture->useful;
     note->exit = job->capture->exit.kind;
-    note->number = job->capture->exit.number;
+    note->at = job->capture->exit.at;
     tell_breaks(job);
     tell_exit(job);
     if (job->config->fullgraph && job->capture->exit.kind != EXIT_RETURN) {

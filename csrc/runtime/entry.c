@@ -8,12 +8,21 @@
 
 static CodeState *all_states;
 
+/* As new; what it owned has been taken over. */
+static void
+entry_forget(Entry *entry)
+{
+    entry->nplans = entry->nrefusals = entry->compiles = entry->refused = entry->misses = 0;
+    entry->given_up = false;
+    entry->unsteady = 0;
+    memset(entry->varied, 0, sizeof(entry->varied));
+}
+
 static void
 entry_clear(Entry *entry)
 {
     int nplans = entry->nplans, nrefusals = entry->nrefusals;
-    entry->nplans = entry->nrefusals = entry->compiles = 0;
-    entry->given_up = false;
+    entry_forget(entry);
     for (int i = 0; i < nrefusals; i++) guards_free(entry->refusals[i].guards);
     for (int i = 0; i < nplans; i++) plan_release(entry->plans[i]);
 }
@@ -143,8 +152,7 @@ entry_reset(void)
             Entry *entry = state->entries[i];
             if (entry == NULL) continue;
             detached[count++] = *entry;
-            entry->nplans = entry->nrefusals = entry->compiles = 0;
-            entry->given_up = false;
+            entry_forget(entry);
         }
     }
     for (int i = 0; i < count; i++) entry_clear(&detached[i]);
@@ -179,22 +187,52 @@ entry_drop(Entry *entry, Plan *plan)
     }
 }
 
+void
+entry_missed(Entry *entry)
+{
+    if (!entry->given_up || entry->nplans == 0 || ++entry->misses < MAX_MISSES) return;
+    int nplans = entry->nplans;
+    Plan *plans[MAX_PLANS];
+    memcpy(plans, entry->plans, sizeof(Plan *) * (size_t)nplans);
+    entry->nplans = 0;
+    for (int i = 0; i < nplans; i++) plan_release(plans[i]);
+}
+
+void
+entry_varied(Entry *entry, const GuardProgram *guards, int failed)
+{
+    int slot = guards_value_slot(guards, failed);
+    if (slot < 0 || slot >= SLOTS_WATCHED || entry->varied[slot] == MAX_VARIED) return;
+    if (++entry->varied[slot] == MAX_VARIED) entry->unsteady |= (uint64_t)1 << slot;
+}
+
 static bool
-refusal_holds(const Refusal *refusal, const Roots *roots)
+refusal_holds(const Refusal *refusal, const Roots *roots, int *failed)
 {
     GuardProgram *guards = refusal->guards;
+    *failed = -1;
     if (guards == NULL) return true;
     if (guards_last_slot(guards) >= roots->nslots) return false;
     PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(guards_sources(guards) + 1));
-    int failed;
-    return guards_check(guards, roots, reached, &failed);
+    return guards_check(guards, roots, reached, failed);
+}
+
+GuardProgram *
+entry_failed_refusal(Entry *entry, uint64_t types, const Roots *roots, int *failed)
+{
+    for (int i = entry->nrefusals - 1; i >= 0; i--)
+        if (entry->refusals[i].types == types)
+            return refusal_holds(&entry->refusals[i], roots, failed) ? NULL
+                                                                     : entry->refusals[i].guards;
+    return NULL;
 }
 
 Refusal *
 entry_refusal(Entry *entry, uint64_t types, const Roots *roots)
 {
+    int failed;
     for (int i = 0; i < entry->nrefusals; i++)
-        if (entry->refusals[i].types == types && refusal_holds(&entry->refusals[i], roots))
+        if (entry->refusals[i].types == types && refusal_holds(&entry->refusals[i], roots, &failed))
             return &entry->refusals[i];
     return NULL;
 }

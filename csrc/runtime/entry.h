@@ -4,7 +4,15 @@
 
 #include "plan.h"
 
-enum { MAX_PLANS = 64, MAX_REFUSALS = 8 };
+enum {
+    MAX_PLANS = 64,
+    MAX_REFUSALS = 8,
+    MAX_REFUSED = 32,   /* captures that came to nothing before an entry is left alone */
+    MAX_VARIED = 2,     /* guards on a slot's value that failed before it is not guarded so again */
+    MAX_MISSES = 32,    /* balance of misses over hits at which plans past the limit are dropped */
+    HIT_WORTH = 4,      /* misses that one hit makes up for */
+    SLOTS_WATCHED = 64, /* bits of Entry.unsteady */
+};
 
 /* What capture said no to: the types of what the frame held then and the guards under which it said
    so, and what to do instead. */
@@ -17,8 +25,13 @@ typedef struct {
 
 /* Never freed before its code, so pointers to it stay good across a reset. */
 typedef struct {
-    int nplans, nrefusals, compiles;
-    bool given_up; /* recompile limit: CPython from here on */
+    int nplans, nrefusals;
+    int compiles;      /* plans made, or tried up to the C compiler */
+    int refused;       /* captures that were not worth a plan */
+    int misses;        /* once given up: calls that no plan held for, less what hits make up for */
+    bool given_up;     /* recompile limit: CPython from here on */
+    uint64_t unsteady; /* bit per slot: its value is not to be guarded */
+    uint8_t varied[SLOTS_WATCHED]; /* guards on the slot's value that failed */
     Plan *plans[MAX_PLANS];
     Refusal refusals[MAX_REFUSALS];
 } Entry;
@@ -47,6 +60,17 @@ void entry_to_front(Entry *entry, int plan);
 void entry_drop(Entry *entry, Plan *plan);
 /* NULL when none holds for what the roots give.  Runs no Python code. */
 Refusal *entry_refusal(Entry *entry, uint64_t types, const Roots *roots);
+/* The guards of the newest refusal of these types that fail, and which; NULL when there is none. */
+GuardProgram *entry_failed_refusal(Entry *entry, uint64_t types, const Roots *roots, int *failed);
+/* This guard failed: a slot that it wanted one value of may be unsteady. */
+void entry_varied(Entry *entry, const GuardProgram *guards, int failed);
+/* No plan held at an entry that makes no more: plans that hardly ever hold are dropped. */
+void entry_missed(Entry *entry);
+static inline void
+entry_hit(Entry *entry)
+{
+    entry->misses = entry->misses > HIT_WORTH ? entry->misses - HIT_WORTH : 0;
+}
 /* Takes `guards` over. */
 void entry_refuse(Entry *entry, uint64_t types, GuardProgram *guards, int until);
 /* A fingerprint of the types of `count` objects. */

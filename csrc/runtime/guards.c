@@ -172,6 +172,15 @@ guards_last_slot(const GuardProgram *program)
 }
 
 int
+guards_value_slot(const GuardProgram *program, int number)
+{
+    if (number < 0 || number >= program->nchecks) return -1;
+    const GuardCheck *check = &program->checks[number];
+    const GuardSource *source = &program->sources[check->source];
+    return check->kind == GUARD_VALUE && source->kind == SOURCE_SLOT ? source->index : -1;
+}
+
+int
 guards_count(const GuardProgram *program)
 {
     return program->nchecks;

@@ -109,6 +109,7 @@ struct Plan {
     PlanBuild *builds; /* objects, in program order */
     int32_t *effects;  /* positions in builds of the EFFECT_* ones, in program order */
     Exit exit;
+    int gain; /* what a run saves, see capture/worth.c */
     bool whole, holds_sources;
     int64_t arena_bytes, scratch_bytes;
     size_t state_bytes;

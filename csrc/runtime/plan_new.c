@@ -390,6 +390,7 @@ plan_new(const Capture *capture, const OutputNotes *notes, const Program *progra
     plan->code = code;
     plan->guards = guards;
     plan->whole = whole;
+    plan->gain = capture->gain;
     plan->arena_bytes = program->arena_bytes;
     Maker maker = {plan, capture, notes, program, code, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
@@ -449,6 +450,12 @@ GuardProgram *
 plan_guards(Plan *plan)
 {
     return plan->guards;
+}
+
+int
+plan_gain(const Plan *plan)
+{
+    return plan->gain;
 }
 
 bool

@@ -18,8 +18,16 @@
 enum {
     MAX_IDLE_STEPS = 400, /* instructions stepped without a plan before CPython gets the rest */
     MAX_IDLE_BREAKS = 24, /* refusals met without a plan */
-    MAX_FUTILE = 2,       /* times that stepping on from a refusal may lead to nothing */
+    MAX_FUTILE = 2,       /* times in a row that stepping on from a refusal may not pay */
+    WARNED_GAIN = 100,    /* what a plan saves per run from which on its loss is worth a warning */
+    /* in the units of capture/worth.c */
+    STEP_COST = 2,
+    REFUSAL_COST = 3,
+    DEOPT_COST = 10,
 };
+
+/* What plans have saved on this thread, less what was spent between them. */
+static _Thread_local int64_t saved;
 
 /* What a turn of the loop found out. */
 typedef enum {
@@ -39,7 +47,8 @@ typedef struct {
     Decoded *decoded;
     int number, until;
     PyObject *result;
-    Refusal *trail; /* the first refusal stepped past since a plan last ran */
+    Refusal *trail;      /* the first refusal stepped past since a plan last ran */
+    int64_t trail_saved; /* what `saved` was then */
     int idle_steps, idle_breaks;
     Plan *failed; /* the plan whose guard failed last, for the reason */
     int failed_guard;
@@ -116,6 +125,19 @@ leave_plan(Runner *r, const Exit *leave, PlanOutcome *outcome)
     return TURN_GO;
 }
 
+/* The steps since a refusal have led to a plan, or to CPython.  Where that does not pay a few times
+   in a row, the way is not taken any more. */
+static void
+end_trail(Runner *r)
+{
+    if (r->trail == NULL) return;
+    if (saved > r->trail_saved)
+        r->trail->futile = 0;
+    else if (++r->trail->futile >= MAX_FUTILE)
+        r->trail->until = -1;
+    r->trail = NULL;
+}
+
 static Turn
 run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
 {
@@ -126,13 +148,14 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
     switch (plan_run(plan, reached, &outcome)) {
     case PLAN_DONE:
         r->state->plan_runs++;
-        if (r->trail != NULL) r->trail->futile = 0;
-        r->trail = NULL;
+        saved += plan_gain(plan);
+        end_trail(r);
         r->idle_steps = r->idle_breaks = 0;
         turn = leave_plan(r, leave, &outcome);
         break;
     case PLAN_DEOPT:
         r->state->deopts++;
+        saved -= DEOPT_COST;
         if (plan_is_bad(plan)) drop_plan(r->state, entry, plan, frame_types(r));
         turn = TURN_RESUME;
         break;
@@ -166,9 +189,17 @@ try_plans(Runner *r, Entry *entry)
             continue;
         }
         if (i > 0) entry_to_front(entry, i);
+        entry_hit(entry);
         return run_plan(r, entry, plan, reached);
     }
     return TURN_NONE;
+}
+
+static Turn
+resume_futile(Runner *r)
+{
+    end_trail(r);
+    return TURN_RESUME;
 }
 
 /* ---- capture at an entry ---- */
@@ -193,36 +224,59 @@ describe(const CodeState *state, int number, Text *out)
                 (int)state->decoded->instrs[number].line);
 }
 
-/* Once per entry: a warning, a log line, and CPython from then on. */
+/* Once per entry: a log line, and CPython from then on; a warning where that gives array work up.
+ */
 static void
 give_up(Runner *r, Entry *entry, const char *reason)
 {
     Text where = {0};
+    int gain = 0;
     entry->given_up = true;
-    if (entry->nplans == 0) return; /* refused for many types: nothing is lost */
+    for (int i = 0; i < entry->nplans; i++)
+        if (plan_gain(entry->plans[i]) > gain) gain = plan_gain(entry->plans[i]);
+    if (gain == 0) return; /* refused for many types: nothing is lost */
     describe(r->state, r->number, &where);
     const char *what = where.data ? where.data : "?";
     log_emit(LOG_RECOMPILES, "%s: limit of %d plans reached; CPython runs it from now on%s%s", what,
              (int)r->state->config->recompile_limit, reason ? "; last: " : "",
              reason ? reason : "");
-    log_warn("pycompile: %s was compiled %d times; CPython runs it from now on", what,
-             (int)r->state->config->recompile_limit);
+    if (gain >= WARNED_GAIN)
+        log_warn("pycompile: %s was compiled %d times; CPython runs it from now on%s%s", what,
+                 (int)r->state->config->recompile_limit, reason ? "; last because " : "",
+                 reason ? reason : "");
     text_free(&where);
+}
+
+/* Tells the entry which guard made a capture necessary. */
+static void
+note_failed(Runner *r, Entry *entry, uint64_t types)
+{
+    int failed = r->failed_guard;
+    Roots roots = frame_roots(r);
+    GuardProgram *guards = r->failed != NULL ? plan_guards(r->failed)
+                                             : entry_failed_refusal(entry, types, &roots, &failed);
+    if (guards != NULL) entry_varied(entry, guards, failed);
 }
 
 /* No plan holds: captures, unless this was refused before or too often. */
 static Turn
 try_capture(Runner *r, Entry *entry)
 {
-    if (entry->given_up) return TURN_RESUME;
+    if (entry->given_up) {
+        r->failed = NULL;
+        entry_missed(entry);
+        return resume_futile(r);
+    }
     Text text = {0};
     char *reason = failed_reason(r, &text);
-    if (entry->compiles >= r->state->config->recompile_limit || entry->nplans == MAX_PLANS) {
+    if (entry->compiles >= r->state->config->recompile_limit || entry->nplans == MAX_PLANS ||
+        entry->refused >= MAX_REFUSED) {
         give_up(r, entry, reason);
         text_free(&text);
-        return TURN_RESUME;
+        return resume_futile(r);
     }
     uint64_t types = frame_types(r);
+    note_failed(r, entry, types);
     CaptureRequest request = {
         .decoded = r->decoded,
         .globals = frame_globals(r->frame),
@@ -231,19 +285,23 @@ try_capture(Runner *r, Entry *entry)
         .slots = frame_slots(r->frame),
         .depth = frame_depth(r->frame),
         .number = r->number,
+        .unsteady_slots = entry->unsteady,
         .config = r->state->config,
     };
     CompileNote note = {0};
     Plan *plan = NULL;
-    entry->compiles++;
     r->state->compiles++;
     if (reason != NULL) r->state->recompiles++;
     Answer answer = compile_plan(&request, reason, &plan, &note);
     text_free(&text);
+    if (answer == ANSWER_NO && !note.useful)
+        entry->refused++;
+    else
+        entry->compiles++;
     if (answer == ANSWER_ERROR) return TURN_ERROR;
     if (answer == ANSWER_NO) {
-        bool steps = !note.useful && note.exit == EXIT_BREAK;
-        entry_refuse(entry, types, note.guards, steps ? note.number : -1);
+        bool steps = !note.useful && note.exit != EXIT_RETURN;
+        entry_refuse(entry, types, note.guards, steps ? note.at : -1);
         return TURN_NONE;
     }
     if (entry->nplans == MAX_PLANS) { /* made meanwhile by a call in between */
@@ -255,20 +313,16 @@ try_capture(Runner *r, Entry *entry)
     return TURN_GO;
 }
 
-/* Stepping on has led to nothing: after a few times the way is not taken any more. */
-static Turn
-resume_futile(Runner *r)
-{
-    if (r->trail != NULL && ++r->trail->futile >= MAX_FUTILE) r->trail->until = -1;
-    return TURN_RESUME;
-}
-
 static Turn
 take_refusal(Runner *r, Refusal *refusal)
 {
     if (refusal->until < 0) return resume_futile(r);
     if (++r->idle_breaks > MAX_IDLE_BREAKS) return resume_futile(r);
-    if (r->trail == NULL) r->trail = refusal;
+    if (r->trail == NULL) {
+        r->trail = refusal;
+        r->trail_saved = saved;
+    }
+    saved -= REFUSAL_COST;
     r->until = refusal->until;
     return TURN_UNTIL;
 }
@@ -323,6 +377,7 @@ step_one(Runner *r)
     int next = 0;
     step_config = r->state->config;
     r->idle_steps++;
+    saved -= STEP_COST;
     switch (frame_step(r->ts, r->frame, r->decoded, r->number, step_call, &next)) {
     case STEP_NEXT: r->number = next; return TURN_GO;
     case STEP_CANNOT: return TURN_RESUME;
@@ -416,10 +471,11 @@ bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, 
     return true;
 }
 
-/* ANSWER_NO: nothing was done.  A deopt runs the whole call in CPython. */
+/* ANSWER_NO: nothing was done; *missed when no plan holds.  A deopt runs the whole call in CPython.
+ */
 static Answer
 run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObject *const *args,
-              size_t nargsf, PyObject *kwnames, PyObject **result)
+              size_t nargsf, PyObject *kwnames, PyObject **result, bool *missed)
 {
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     PyCodeObject *code = state->code;
@@ -444,13 +500,16 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
         if (!guards_check(guards, &roots, reached, &failed)) continue;
         if (!plan_is_whole(plan)) return ANSWER_NO;
         if (i > 0) entry_to_front(entry, i);
+        entry_hit(entry);
         PlanOutcome outcome = {.value = result};
         plan_acquire(plan);
         PlanResult done = plan_run(plan, reached, &outcome);
         if (done == PLAN_DONE) {
             state->plan_runs++;
+            saved += plan_gain(plan);
         } else if (done == PLAN_DEOPT) {
             state->deopts++;
+            saved -= DEOPT_COST;
             if (plan_is_bad(plan))
                 drop_plan(state, entry, plan, types_of(bound ? slots : args, state_nargs(state)));
             *result = PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
@@ -458,20 +517,27 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
         plan_release(plan);
         return done == PLAN_ERROR || *result == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
+    *missed = true;
     return ANSWER_NO;
 }
 
-/* Refused before for arguments of these types: then the hook would be for nothing. */
+/* No plan holds and this was refused before: then the hook would be for nothing. */
 static bool
-is_refused(const CodeState *state, const Entry *entry, PyObject *const *args, Py_ssize_t nargs,
-           PyObject *kwnames)
+is_refused(const CodeState *state, Entry *entry, PyFunctionObject *function, PyObject *const *args,
+           Py_ssize_t nargs, PyObject *kwnames)
 {
-    if (entry->given_up && entry->nplans == 0) return true;
-    if (kwnames != NULL || nargs != state_nargs(state) || nargs != state->code->co_argcount ||
-        entry->nplans > 0)
-        return false;
+    if (entry->given_up) {
+        entry_missed(entry);
+        return true;
+    }
+    if (entry->nrefusals == 0) return false;
     Roots roots = {args, (int)nargs};
-    Refusal *refusal = entry_refusal((Entry *)entry, types_of(args, (int)nargs), &roots);
+    if (kwnames != NULL || nargs != state_nargs(state) || nargs != state->code->co_argcount) {
+        PyObject **slots = alloca(sizeof(PyObject *) * (size_t)(state->code->co_nlocalsplus + 1));
+        if (!bind(state, function, args, nargs, kwnames, slots)) return false;
+        roots = (Roots){slots, state->code->co_nlocalsplus};
+    }
+    Refusal *refusal = entry_refusal(entry, types_of(roots.slots, state_nargs(state)), &roots);
     return refusal != NULL && refusal->until < 0;
 }
 
@@ -481,13 +547,15 @@ call_held(CodeState *state, PyFunctionObject *function, PyObject *const *args, s
 {
     Entry *entry = entry_peek(state, state->decoded->first_traceable);
     PyObject *result = NULL;
+    bool missed = entry != NULL && entry->nplans == 0;
     if (state->aside || compile_is_running()) goto plain;
     if (entry != NULL && !state->has_cells && entry->nplans > 0 &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
-        Answer answer = run_frameless(state, entry, function, args, nargsf, kwnames, &result);
+        Answer answer =
+            run_frameless(state, entry, function, args, nargsf, kwnames, &result, &missed);
         if (answer != ANSWER_NO) return result;
     }
-    if (entry == NULL || !is_refused(state, entry, args, PyVectorcall_NARGS(nargsf), kwnames))
+    if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames))
         return hook_call(function, args, nargsf, kwnames, run_frame, state);
 plain:
     return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);

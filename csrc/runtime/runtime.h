@@ -57,6 +57,8 @@ int guards_last_slot(const GuardProgram *guards);
    without a failure (`roots` NULL): "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
 int guards_count(const GuardProgram *guards);
+/* The slot whose very value guard `number` wants, or -1. */
+int guards_value_slot(const GuardProgram *guards, int number);
 
 /* ---- toolchain.c, cache.c, code.c: source to loaded code ---- */
 typedef struct Code Code; /* a loaded shared object, reference counted */
@@ -127,6 +129,7 @@ PlanResult plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome);
 /* The whole call is covered: entry at the start, exit by return; runs without a frame. */
 bool plan_is_whole(const Plan *plan);
 const Exit *plan_exit(const Plan *plan);
+int plan_gain(const Plan *plan); /* Capture.gain */
 /* True when so many of the last runs were deopts that the plan does harm. */
 bool plan_is_bad(const Plan *plan);
 
@@ -151,7 +154,7 @@ extern PyTypeObject CompiledFunction_Type;
 typedef struct {
     bool useful;          /* there was array work */
     ExitKind exit;        /* how the capture left, useful or not */
-    int32_t number;       /* EXIT_BREAK: the Instr that broke */
+    int32_t at;           /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
     GuardProgram *guards; /* ANSWER_NO: under which it was no; the caller takes it; may be NULL */
 } CompileNote;
 /* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: error set,
