@@ -64,26 +64,39 @@ reads_memory(const Instr *user)
            (user->kind == INSTR_CALL || (user->kind == INSTR_REDUCE && user->order == REDUCE_CALL));
 }
 
-/* The last stage in which value `at` is wanted from memory; -1: never. */
+/* The last stage in which value `at` is read from memory; -1: it needs none.  What is cheap is
+   computed again in a later stage, but what lies in memory anyway is read there in every stage. */
 static int
 last_wanted(const Kernel *k, int32_t at)
 {
     const Instr *value = &k->instrs.at[at];
+    bool wanted = false;
     int last = -1;
     for (int i = at + 1; i < k->instrs.len; i++) {
         const Instr *user = &k->instrs.at[i];
         for (int a = 0; a < user->nargs; a++) {
             if (user->args[a] != at) continue;
             bool later = user->stage > value->stage;
-            /* what is cheap is computed again */
-            if (reads_memory(user) || (later && !cheap(k, value)))
-                last = user->stage > last ? user->stage : last;
+            wanted |= reads_memory(user) || (later && !cheap(k, value));
+            last = user->stage > last ? user->stage : last;
         }
     }
-    return last;
+    return wanted ? last : -1;
 }
 
-/* A call may write where it reads its argument, as ufuncs may with `out`. */
+/* True when something other than `call` reads value `at` in the call's stage or later. */
+static bool
+read_besides(const Kernel *k, const Instr *call, int32_t at)
+{
+    for (int i = at + 1; i < k->instrs.len; i++) {
+        const Instr *user = &k->instrs.at[i];
+        for (int a = 0; a < user->nargs; a++)
+            if (user->args[a] == at && user != call && user->stage >= call->stage) return true;
+    }
+    return false;
+}
+
+/* A call may write where it reads its argument, as ufuncs may with `out`, if it is the last. */
 static bool
 takes_over(const Kernel *k, const Instr *call, int slot)
 {
@@ -91,7 +104,7 @@ takes_over(const Kernel *k, const Instr *call, int slot)
         const Instr *arg = &k->instrs.at[call->args[a]];
         if (arg->home == HOME_SCRATCH && arg->slot == slot && arg->level == LEVEL_ELEMENT &&
             dtype_size(arg->dtype) == dtype_size(call->dtype))
-            return true;
+            return !read_besides(k, call, call->args[a]);
     }
     return false;
 }
