@@ -4,8 +4,9 @@ import contextlib
 import warnings
 
 import numpy as np
-import pycompile
 import pytest
+
+import pycompile
 
 
 def same(a, b):
