@@ -15,7 +15,7 @@ static struct PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT,
     .m_name = "pycompile._C",
     .m_doc = "pycompile's compiler and runtime.",
-    .m_size = -1,
+    .m_size = 0, /* so that another interpreter runs the initialisation too, which refuses it */
 };
 
 PyMODINIT_FUNC PyInit__C(void);
@@ -23,8 +23,12 @@ PyMODINIT_FUNC PyInit__C(void);
 PyMODINIT_FUNC
 PyInit__C(void)
 {
+    static PyObject *made; /* imported again after it left sys.modules: the same module */
+    if (made != NULL && PyInterpreterState_Get() == PyInterpreterState_Main())
+        return Py_NewRef(made);
     PyObject *module = PyModule_Create(&module_def);
     for (int i = 0; module != NULL && i < COUNT_OF(folders); i++)
         if (folders[i](module) < 0) Py_CLEAR(module);
+    if (made == NULL) made = Py_XNewRef(module);
     return module;
 }
