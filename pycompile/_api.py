@@ -118,6 +118,12 @@ def _settings(
     return settings
 
 
+def _switched_off() -> bool:
+    """Whether PYCOMPILE_DISABLE asks for plain Python."""
+    said = os.environ.get("PYCOMPILE_DISABLE", "").strip().lower()
+    return said not in ("", "0", "no", "false", "off")
+
+
 def _compile(function: Any, settings: dict[str, Any]) -> Any:
     if isinstance(function, type):
         raise TypeError(
@@ -126,7 +132,7 @@ def _compile(function: Any, settings: dict[str, Any]) -> Any:
         )
     if not callable(function) and not isinstance(function, (classmethod, staticmethod)):
         raise TypeError(f"pycompile.compile takes a callable, not {type(function).__name__!r}")
-    if os.environ.get("PYCOMPILE_DISABLE", "0") not in ("", "0"):
+    if _switched_off():
         return function
     return _wrap(function, settings)
 

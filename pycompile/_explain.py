@@ -7,12 +7,11 @@ csrc/runtime/compile.c.  An Explanation is those records as text, as a dict and 
 from __future__ import annotations
 
 import html
-import os
 from collections.abc import Callable
 from typing import Any
 
 from pycompile import _C
-from pycompile._api import _DISABLE_MARK, _SUSPENDS, _compile, _settings
+from pycompile._api import _DISABLE_MARK, _SUSPENDS, _compile, _settings, _switched_off
 
 Record = dict[str, Any]
 
@@ -114,7 +113,7 @@ def explain(function: Callable[..., Any], /, **settings: Any) -> Callable[..., E
 
 def _why_aside(function: Any) -> str:
     """Why `compile` returned the function as it is."""
-    if os.environ.get("PYCOMPILE_DISABLE", "0") not in ("", "0"):
+    if _switched_off():
         return "PYCOMPILE_DISABLE is set"
     if getattr(function, _DISABLE_MARK, False):
         return "marked with pycompile.disable"

@@ -436,6 +436,8 @@ def test_disabled_by_the_environment():
     assert off.stdout.split()[:2] == ["function", "function"]
     assert on.stdout.split()[0] == "CompiledFunction"
     assert on.stdout.split()[2] == off.stdout.split()[2]
+    no = run_child(CODE, PYCOMPILE_DISABLE="no")
+    assert no.stdout.split()[0] == "CompiledFunction"
 
 
 def test_public_names():
