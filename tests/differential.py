@@ -343,6 +343,7 @@ def check(
     captured: bool = True,
     whole: bool = False,
     breaks: list[str] | None = None,
+    exits: list[str] | None = None,
     options: dict[str, Any] | None = None,
     **kwargs: Any,
 ) -> Seen:
@@ -353,6 +354,7 @@ def check(
     captured  at least one plan must have been made and have run (False: not asked).
     whole     no graph break at all.
     breaks    the codes of the graph breaks of the first call, in order.
+    exits     how the plans of the first call leave, in order: "return", "break", "branch".
     options   for pycompile.compile.  All other keywords are for the function.
 
     Returns what the last compiled call let us see.
@@ -365,6 +367,7 @@ def check(
     finally:
         records = _C.report_end()
     codes = [item["code"] for record in records for item in record.get("breaks") or ()]
+    left = [record["exit"] for record in records if record["kind"] == "plan"]
     for other in also:
         seen = _compare_calls(function, compiled, other, kwargs, 2)
     name, told = getattr(function, "__name__", repr(function)), "".join(map(_brief, records))
@@ -376,6 +379,8 @@ def check(
         assert not codes, f"{name}: graph breaks{told}"
     if breaks is not None:
         assert codes == breaks, f"{name}: graph breaks {codes}, wanted {breaks}{told}"
+    if exits is not None:
+        assert left == exits, f"{name}: exits {left}, wanted {exits}{told}"
     return seen
 
 

@@ -1,0 +1,21 @@
+"""Each construct of tests/constructs: compiled against plain, and captured as it says."""
+
+import pytest
+from constructs import constructs
+from differential import check
+
+from pycompile import _C
+
+
+@pytest.mark.parametrize("made", constructs(), ids=lambda made: f"{made.section}-{made.name}")
+def test_construct(made):
+    if made.breaks is None:  # one plan, without even a branch
+        check(made.function, *made.args, whole=True, exits=["return"], **made.kwargs)
+        return
+    _C.report_begin()
+    try:
+        check(made.function, *made.args, captured=False, **made.kwargs)
+    finally:
+        records = _C.report_end()
+    codes = [item["code"] for record in records for item in record.get("breaks") or ()]
+    assert made.breaks in codes, records
