@@ -4,7 +4,7 @@
    Out: a Decoded in one block of memory per array.  Invariants: instrs are in bytecode order; each
    jump's target and each handler's target is an Instr with sub == 0; depth is the value stack's
    true depth before the instruction, -1 where nothing leads (and everywhere in code that is
-   `aside`). */
+   `aside`, generators excepted). */
 #include "python.h"
 
 #include <opcode.h>
@@ -15,6 +15,8 @@ typedef enum {
     FORM_UNKNOWN,        /* no such opcode: the code is left aside */
     FORM_SKIP,           /* prefixes and caches */
     FORM_ARG,            /* arg as it is */
+    FORM_NO_ARG,         /* arg says nothing that others need */
+    FORM_SEND,           /* forward jump */
     FORM_ASIDE,          /* the whole code is left aside */
     FORM_OTHER,          /* I_OTHER; `effect` is what it does to the depth */
     FORM_LOCAL_CHECKED,  /* may be unbound */
@@ -57,7 +59,8 @@ static const Form forms[256] = {
 
 enum { COMPARE_SHIFT = PY_VERSION_HEX >= 0x030D0000 ? 5 : PY_VERSION_HEX >= 0x030C0000 ? 4 : 0 };
 enum { COMPARE_BOOL = PY_VERSION_HEX >= 0x030D0000 ? 16 : 0 };
-enum { INTRINSIC_POSITIVE = 5, INTRINSIC_LIST_TO_TUPLE = 6 };
+enum { SEND_POPS = PY_VERSION_HEX < 0x030C0000 };
+enum { INTRINSIC_STOP_ITERATION = 3, INTRINSIC_POSITIVE = 5, INTRINSIC_LIST_TO_TUPLE = 6 };
 
 /* One pass over the units; `jump` keeps each jump's target idx until all numbers are known. */
 typedef struct {
@@ -145,12 +148,14 @@ decode_one(Decoder *d, int opcode, int32_t arg, Instr *where)
     switch ((FormKind)form.form) {
     case FORM_SKIP: break;
     case FORM_ARG: emit(d, kind, arg, 0, where); break;
+    case FORM_NO_ARG: emit(d, kind, 0, 0, where); break;
+    case FORM_SEND: emit_jump(d, kind, SEND_POPS, where->next + arg, where); break;
     case FORM_UNKNOWN:
         set_aside(d, "an instruction that is not known");
         emit(d, I_OTHER, opcode, 0, where);
         break;
     case FORM_ASIDE:
-        set_aside(d, "a generator, a coroutine or a class body");
+        set_aside(d, "a coroutine or a class body");
         emit(d, I_OTHER, opcode, 0, where);
         break;
     case FORM_OTHER: emit(d, I_OTHER, opcode, form.effect, where); break;
@@ -188,6 +193,8 @@ decode_one(Decoder *d, int opcode, int32_t arg, Instr *where)
     case FORM_INTRINSIC_1:
         if (arg == INTRINSIC_POSITIVE)
             emit(d, I_UNARY_POSITIVE, 0, 0, where);
+        else if (arg == INTRINSIC_STOP_ITERATION)
+            emit(d, I_STOP_ITERATION_ERROR, 0, 0, where);
         else if (arg == INTRINSIC_LIST_TO_TUPLE)
             emit(d, I_LIST_TO_TUPLE, 0, 0, where);
         else
@@ -304,7 +311,6 @@ aside_by_flags(int flags)
 {
     if (flags & (CO_COROUTINE | CO_ITERABLE_COROUTINE)) return "a coroutine";
     if (flags & CO_ASYNC_GENERATOR) return "an asynchronous generator";
-    if (flags & CO_GENERATOR) return "a generator";
     if ((flags & (CO_OPTIMIZED | CO_NEWLOCALS)) != (CO_OPTIMIZED | CO_NEWLOCALS))
         return "a class body, a module or exec'd code";
     return NULL;
@@ -358,6 +364,8 @@ decode(PyCodeObject *code)
         decoded_free(out);
         return NULL;
     }
+    out->generator = out->aside == NULL && (code->co_flags & CO_GENERATOR);
+    if (out->generator) out->aside = "a generator";
     return out;
 }
 

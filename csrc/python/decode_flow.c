@@ -91,6 +91,7 @@ instr_effect(const Instr *instr, bool jumps)
     case I_BEFORE_WITH:
     case I_WITH_EXCEPT_START:
     case I_IMPORT_FROM:
+    case I_RETURN_GENERATOR:
     case I_LOAD_BUILD_CLASS: return 1;
     case I_LOAD_GLOBAL: return 1 + instr->arg2;
     case I_LOAD_SUPER_ATTR: return -2 + (instr->arg2 & 1);
@@ -119,6 +120,8 @@ instr_effect(const Instr *instr, bool jumps)
     case I_POP_EXCEPT:
     case I_RERAISE:
     case I_IMPORT_NAME:
+    case I_END_SEND:
+    case I_CLEANUP_THROW:
     case I_RETURN: return -1;
     case I_STORE_ATTR:
     case I_DELETE_SUBSCRIPT:
@@ -144,6 +147,7 @@ instr_effect(const Instr *instr, bool jumps)
     case I_JUMP_IF_FALSE_OR_POP:
     case I_JUMP_IF_TRUE_OR_POP: return jumps ? 0 : -1;
     case I_FOR_ITER: return jumps ? -1 : 1;
+    case I_SEND: return jumps ? -instr->arg2 : 0;
     case I_RAISE: return -n;
     case I_OTHER: return instr->arg2;
     default: return 0;

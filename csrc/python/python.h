@@ -54,6 +54,7 @@ typedef struct {
     int nlocalsplus, argcount, kwonly;
     bool varargs, varkeywords;
     const char *aside; /* why this code is never captured (generator, class body…), or NULL */
+    bool generator;    /* aside as a frame of its own, but can be followed in place */
 } Decoded;
 
 /* The pair of stack entries under a call's arguments.  Capture, frames and exits all keep the stack
