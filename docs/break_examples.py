@@ -14,6 +14,7 @@ import pycompile
 
 X = np.linspace(0.0, 1.0, 6).reshape(2, 3)
 COUNT = 0
+NUMBERS = iter([1.0, 2.0])
 
 
 def shift(x, by=1.0):
@@ -113,7 +114,7 @@ def store(x):
 
 def iteration(x):
     total = x + 1
-    for i in values(x):
+    for i in NUMBERS:
         total = total + i
     return total
 
@@ -160,7 +161,7 @@ def overlap(x, out):
 
 def generator(x):
     y = x + 1
-    return sum(v.sum() for v in values(y))
+    return values(y)
 
 
 def output(x):
@@ -173,6 +174,12 @@ def with_block(x):
     y = x + 1
     with open("/dev/null"):
         return y * 2
+
+
+def finalizer(x, lines):
+    y = x + 1
+    del lines
+    return y * 2
 
 
 def import_inside(x):
@@ -232,4 +239,5 @@ EXAMPLES = {
     "PC0025": "a cell that a function called in between has changed",
     "PC0026": (read_only, _read_only_arguments),
     "PC0027": "an operation that the chosen backend does not have: a mistake of ours, please report it",
+    "PC0028": (finalizer, lambda: (X, open("/dev/null"))),
 }

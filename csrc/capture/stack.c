@@ -272,6 +272,19 @@ build_slice(Interp *in, int n)
     return pushed(in, value_sequence(in, V_SLICE, 3, items));
 }
 
+/* The reference that a slot held goes away: an object from outside may run code of its own then
+   (a generator's finally, __del__), and that comes before what follows. */
+static Answer
+drop(Interp *in, Value *value)
+{
+    if (value == NULL || value->kind != V_OBJECT || value->source == NO_SOURCE ||
+        in->out->sources.at[value->source].kind != SOURCE_SLOT)
+        return ANSWER_YES; /* something else holds it too */
+    if (value_guard_type(in, value) < 0) return ANSWER_ERROR;
+    if (value->type->tp_finalize == NULL) return ANSWER_YES;
+    return interp_break(in, BREAK_FINALIZER, "%s is dropped", value->type->tp_name);
+}
+
 Answer
 follow_stack(Interp *in, const Instr *instr)
 {
@@ -283,6 +296,8 @@ follow_stack(Interp *in, const Instr *instr)
     case I_STORE_LOCAL: {
         Value *value = top_value(in, 1);
         if (value == NULL) return ANSWER_ERROR;
+        Answer answer = drop(in, a->slots[instr->arg]);
+        if (answer != ANSWER_YES) return answer;
         a->slots[instr->arg] = value->kind == V_NULL ? in->unbound : value;
         a->depth--;
         return ANSWER_YES;
@@ -292,10 +307,16 @@ follow_stack(Interp *in, const Instr *instr)
         if (value == NULL) return ANSWER_ERROR;
         if (value->kind == V_UNBOUND)
             return interp_break(in, BREAK_EXCEPTION, "a local variable is unbound");
-        a->slots[instr->arg] = in->unbound;
-        return ANSWER_YES;
+        Answer answer = drop(in, value);
+        if (answer == ANSWER_YES) a->slots[instr->arg] = in->unbound;
+        return answer;
     }
-    case I_POP: a->depth--; return ANSWER_YES;
+    case I_POP: {
+        Value *value = top_value(in, 1);
+        Answer answer = value ? drop(in, value) : ANSWER_ERROR;
+        if (answer == ANSWER_YES) a->depth--;
+        return answer;
+    }
     case I_COPY: return pushed(in, top_value(in, instr->arg));
     case I_SWAP: {
         Value *top = top_value(in, 1), *other = top_value(in, instr->arg);
