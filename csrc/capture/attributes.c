@@ -282,6 +282,7 @@ attribute_load(Interp *in, Value *object, PyObject *name, Value **out)
         return instance_attribute(in, object, name, out);
     case V_INSTANCE: return instance_attribute(in, object, name, out);
     case V_METHOD: return method_attribute(in, object, name, out);
+    case V_ITER: return builtin_attribute(in, object, name, out);
     case V_NODE:
     case V_TUPLE:
     case V_LIST:

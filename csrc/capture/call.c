@@ -151,13 +151,15 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
     const char *name = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_qualname);
     if (name == NULL) return ANSWER_ERROR;
     const Break *inner = in->region == 0 ? marked(in) : NULL;
+    if (inner != NULL && inner->code == BREAK_GENERATOR)
+        return interp_break(in, BREAK_GENERATOR, "call of '%s': %s", name, inner->detail);
     if (inner != NULL)
         return interp_break(in, BREAK_CALL_PYTHON, "call of '%s', which has a break (%s: %s)", name,
                             break_code(inner->code), inner->detail);
     const Decoded *decoded = decoded_for(in, (PyCodeObject *)code);
     if (decoded == NULL) return ANSWER_ERROR;
     int suspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
-    if (decoded->aside != NULL)
+    if (decoded->aside != NULL && !decoded->generator)
         return interp_break(
             in, decoded->code->co_flags & suspends ? BREAK_GENERATOR : BREAK_CALL_PYTHON,
             "call of '%s': %s", name, decoded->aside);

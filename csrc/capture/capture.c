@@ -117,7 +117,7 @@ static Attempt
 learn_no_inline(Interp *in, Marks *marks, Arena *arena)
 {
     Break inner = break_copy(in, arena);
-    int number = in->bottom->number;
+    int number = in->blame > 0 ? in->blame - 1 : in->bottom->number;
     if (inner.detail == NULL || VEC_PUSH(arena, &marks->no_inline, number) < 0 ||
         VEC_PUSH(arena, &marks->inner, inner) < 0)
         return ATTEMPT_ERROR;
@@ -155,6 +155,7 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
     }
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
     if (answer == ANSWER_YES) return ATTEMPT_DONE;
+    if (in->again) return ATTEMPT_AGAIN;
     if (in->break_code == BREAK_NONE) { /* inputs overlap */
         if (marks->refuse_writes) return learn_stop(in, marks, arena, 0);
         marks->refuse_writes = true;

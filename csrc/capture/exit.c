@@ -97,6 +97,10 @@ static BuildId
 build_iterator(Interp *in, Value *iterator)
 {
     const char *name = iterator->name;
+    if (value_is_generator(iterator)) {
+        generator_leaves(in, iterator);
+        return NO_BUILD;
+    }
     if (name == NULL || strcmp(name, "reversed") == 0) {
         if (iterator->of->kind == V_NODE) return cannot_build(in, iterator);
         BuildId of = name ? build_call(in, name, 1, &iterator->of) : build_value(in, iterator->of);
@@ -224,6 +228,8 @@ guard_distinct(Interp *in)
 static Answer
 build_effects(Interp *in)
 {
+    Answer settled = generators_settle(in);
+    if (settled != ANSWER_YES) return settled;
     for (int i = 0; i < in->effects.len; i++) {
         Effect *effect = &in->effects.at[i];
         BuildId *args = build_all(in, effect->nargs, effect->args);

@@ -291,6 +291,13 @@ follow(Interp *in, const Instr *instr)
     case I_RETURN:
         a->result = top_value(in, 1);
         return a->result == NULL ? ANSWER_ERROR : ANSWER_YES;
+    case I_RETURN_GENERATOR:
+    case I_YIELD:
+    case I_GET_YIELD_FROM:
+    case I_SEND:
+    case I_END_SEND:
+    case I_CLEANUP_THROW:
+    case I_STOP_ITERATION_ERROR: return follow_generator(in, instr);
     case I_RAISE:
     case I_RERAISE: return interp_break(in, BREAK_EXCEPTION, "an exception is raised here");
     case I_PUSH_EXC_INFO:
@@ -316,8 +323,8 @@ before(Interp *in, const Instr *instr)
         graph_set_position(in->graph, a->file, instr->line);
     }
     in->out->ninstructions++;
-    in->dirty = false;
     if (a == in->bottom) {
+        in->dirty = false;
         if (in->first_step[a->number] == 0) in->first_step[a->number] = 1 + in->steps;
         if (in->steps++ == in->marks->stop_at && instr->sub == 0) {
             const Break *stop = &in->marks->stop;

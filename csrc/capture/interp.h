@@ -104,6 +104,19 @@ Answer iterator_next(Interp *in, Value *iterator, Value **out);
 Answer iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out);
 /* Number of items, or -1 when not known. */
 int64_t range_length(Interp *in, Value *range);
+/* ---- generators.c ---- */
+Answer follow_generator(Interp *in, const Instr *instr);
+bool value_is_generator(const Value *value);
+/* Follows it to its next value, or to its end: *returned, and *out is what it returned. */
+Answer generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, bool *returned);
+/* *out is NULL when exhausted. */
+Answer generator_next(Interp *in, Value *iterator, Value **out);
+Answer generator_method(Interp *in, Value *iterator, const char *name, int nargs,
+                        Value *const *args, Value **out);
+/* It would have to be an object: starts again without making it. */
+Answer generator_leaves(Interp *in, Value *iterator);
+/* At the end: ANSWER_NO when one is left behind that would have code of the program to run. */
+Answer generators_settle(Interp *in);
 /* ---- call.c ---- */
 Answer follow_call(Interp *in, const Instr *instr);
 Answer call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,

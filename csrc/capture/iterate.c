@@ -167,7 +167,10 @@ iterator_next(Interp *in, Value *iterator, Value **out)
         return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterator));
     Answer answer;
     const char *name = iterator->name;
-    if (name == NULL)
+    if (in->region != 0) return interp_break(in, BREAK_ITERATION, "an iterator inside a loop");
+    if (value_is_generator(iterator))
+        answer = generator_next(in, iterator, out);
+    else if (name == NULL)
         answer = plain_next(in, iterator->of, iterator->position, false, out);
     else if (strcmp(name, "reversed") == 0)
         answer = plain_next(in, iterator->of, iterator->position, true, out);
@@ -177,7 +180,10 @@ iterator_next(Interp *in, Value *iterator, Value **out)
         answer = enumerate_next(in, iterator, out);
     else
         answer = map_next(in, iterator, out);
-    if (answer == ANSWER_YES && *out != NULL) iterator->position++;
+    if (answer == ANSWER_YES && *out != NULL) {
+        iterator->position++;
+        in->dirty = true;
+    }
     return answer;
 }
 
@@ -186,9 +192,12 @@ iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out)
 {
     Value *iterator, *item, *all = value_sequence(in, kind, 0, NULL);
     if (all == NULL) return ANSWER_ERROR;
+    bool dirty = in->dirty;
     Answer answer = iterator_of(in, iterable, &iterator);
     while (answer == ANSWER_YES) {
         answer = iterator_next(in, iterator, &item);
+        if (iterator != iterable && iterable->kind != V_OBJECT && iterable->kind != V_INSTANCE)
+            in->dirty = dirty; /* nobody else sees the iterator */
         if (answer != ANSWER_YES || item == NULL) break;
         if (all->nitems > in->unroll)
             return interp_break(in, BREAK_UNROLL, "more items than the unrolling budget");

@@ -268,11 +268,35 @@ known_method(const Method *m)
           PyRange_Check(self) || PyFrozenSet_CheckExact(self) || PySlice_Check(self)))
         return unknown(m);
     if (m->kwnames != NULL) return unknown(m);
+    Value *parts;
+    if (m->nargs == 1 && m->args[0]->kind == V_ITER && strcmp(m->name, "join") == 0) {
+        answer = iterate_all(in, m->args[0], V_LIST, &parts);
+        if (answer != ANSWER_YES) return answer;
+        Method joined = *m;
+        joined.args = &parts;
+        return known_method(&joined);
+    }
     for (int i = 0; i < m->nargs; i++)
         if (m->args[i]->kind == V_OBJECT || m->args[i]->kind == V_INSTANCE) return unknown(m);
     PyObject *bound = keep(in, PyObject_GetAttrString(self, m->name));
     if (bound == NULL) return break_raises(in);
     return fold_call(in, bound, m->nargs, m->args, m->out);
+}
+
+static Answer
+iterator_method(const Method *m)
+{
+    bool generator = value_is_generator(m->self);
+    if (strcmp(m->name, "__iter__") == 0 && m->nargs == 0) return give(m, m->self);
+    if (strcmp(m->name, "__next__") == 0 && m->nargs == 0) {
+        Value *item;
+        Answer answer = iterator_next(m->in, m->self, &item);
+        if (answer != ANSWER_YES) return answer;
+        if (item != NULL) return give(m, item);
+        return interp_break(m->in, BREAK_EXCEPTION, "StopIteration is raised here");
+    }
+    if (generator) return generator_method(m->in, m->self, m->name, m->nargs, m->args, m->out);
+    return unknown(m);
 }
 
 Answer
@@ -281,6 +305,7 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
 {
     Method m = {in, self, name, nargs, args, kwnames, out};
     if (self->kind == V_DICT) return dict_method(&m);
+    if (self->kind == V_ITER) return iterator_method(&m);
     bool list = self->kind == V_LIST || (self->kind == V_OBJECT && self->type == &PyList_Type);
     if (list && kwnames == NULL) return list_method(&m);
     if (self->kind == V_TUPLE && strcmp(name, "index") == 0) return list_search(&m, false);

@@ -434,7 +434,7 @@ is_one_object(PyObject *object) /* whose every equal is the same object */
 Answer
 operate_is(Interp *in, Value *left, Value *right, bool *out)
 {
-    if (left == right && left->kind != V_ITER) {
+    if (left == right && (left->kind != V_ITER || value_is_generator(left))) {
         *out = true;
         return ANSWER_YES;
     }

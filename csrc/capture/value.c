@@ -227,6 +227,18 @@ scalar_type(Interp *in, DType dtype)
     return (PyTypeObject *)keep(in, type);
 }
 
+/* NULL for those that no static type says. */
+static PyTypeObject *
+iterator_type(const Value *value)
+{
+    if (value->generator != NULL) return &PyGen_Type;
+    if (value->name == NULL) return NULL;
+    if (strcmp(value->name, "zip") == 0) return &PyZip_Type;
+    if (strcmp(value->name, "enumerate") == 0) return &PyEnum_Type;
+    if (strcmp(value->name, "map") == 0) return &PyMap_Type;
+    return NULL;
+}
+
 PyTypeObject *
 value_type(Interp *in, Value *value)
 {
@@ -249,6 +261,7 @@ value_type(Interp *in, Value *value)
     case V_METHOD: return &PyMethod_Type;
     case V_CELL: return &PyCell_Type;
     case V_INSTANCE: return value->type;
+    case V_ITER: return iterator_type(value);
     default: return NULL;
     }
 }

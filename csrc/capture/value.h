@@ -34,6 +34,7 @@ typedef enum {
 } ValueKind;
 
 typedef struct Value Value;
+typedef struct Generator Generator; /* generators.c */
 struct Value {
     ValueKind kind;
     SourceId source;  /* NO_SOURCE when made by the program */
@@ -43,10 +44,11 @@ struct Value {
     PyTypeObject *type;
     NodeId node; /* V_NODE: as it was made; value_as_node gives its current version */
     int nitems, cap;
-    Value **items;     /* of a container from outside: NULL until value_item; of a FORM_PYTHON node:
-                          the operands it was computed from */
-    Value *of;         /* V_ITER: what is iterated */
-    Value *globals_of; /* V_FUNCTION */
+    Value **items; /* of a container from outside: NULL until value_item; of a FORM_PYTHON node:
+                      the operands it was computed from */
+    Value *of;     /* V_ITER: what is iterated */
+    Generator *generator; /* V_ITER: of a generator made here */
+    Value *globals_of;    /* V_FUNCTION */
     int64_t position;
     const char *name; /* V_BUILTIN_METHOD */
     int guard;        /* 1 + number of the guard that establishes type or header; 0 none yet */
@@ -68,7 +70,8 @@ struct Activation {
     int file;
     PyObject *globals, *builtins;
     Value *function;
-    Value *result; /* set by RETURN */
+    Value *result; /* set by RETURN, RETURN_GENERATOR and YIELD */
+    bool yielded;  /* it was YIELD */
     int back_jumps;
 };
 
@@ -131,6 +134,8 @@ struct Interp {
     VEC(Value *) outside; /* mutable objects met from outside, in order */
     VEC(Effect) effects;
     VEC(StoredGlobal) stored_globals;
+    VEC(Value *) generators; /* made here */
+    int blame; /* 1 + the bottom's Instr to be learnt from a break inside, when not the current */
     PointerMap by_object; /* real object -> its Value */
     PointerMap by_source; /* source -> its Value */
     PointerMap decoded;   /* code object -> Decoded, of inlined functions */

@@ -1,4 +1,5 @@
-"""NumPy functions written in NumPy: followed by capture as though the program had called them.
+"""NumPy functions written in NumPy, and functions of Python's library that are C, written in Python:
+followed by capture as though the program had called them.
 
 Each has its original's signature and gives its very bits, shapes, dtypes and errors; `TABLE` maps the
 original to it.  What an original accepts and its decomposition does not follow ends in a graph break, so
@@ -8,5 +9,6 @@ the original runs.
 from __future__ import annotations
 
 from pycompile.decompositions.arrange import TABLE as _ARRANGE
+from pycompile.decompositions.iteration import TABLE as _ITERATION
 
-TABLE = {**_ARRANGE}
+TABLE = {**_ARRANGE, **_ITERATION}
