@@ -130,8 +130,8 @@ def exception(x):
     y = x + 1
     try:
         raise KeyError("here")
-    except KeyError:
-        return y * 2
+    except KeyError as error:
+        return y * 2, error
 
 
 def numpy_function(x):

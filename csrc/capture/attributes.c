@@ -14,8 +14,7 @@ no_attribute(Interp *in, Value *object, PyObject *name)
 
 /* ---- classes ---- */
 
-/* What a class's MRO holds under the name, raw and guarded; *out NULL when nothing. */
-static Answer
+Answer
 type_lookup(Interp *in, PyTypeObject *type, PyObject *name, PyObject **out)
 {
     *out = _PyType_Lookup(type, name);
@@ -159,11 +158,12 @@ slot_get(Interp *in, Value *object, PyObject *member, PyObject *name, Value **ou
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-static Answer
+Answer
 instance_attribute(Interp *in, Value *object, PyObject *name, Value **out)
 {
     PyTypeObject *type = object->type;
-    if (type->tp_getattro != PyObject_GenericGetAttr || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    if (type->tp_getattro != PyObject_GenericGetAttr ||
+        (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && object->exception == NULL))
         return no_attribute(in, object, name);
     if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
     PyObject *found;
@@ -203,6 +203,12 @@ super_attribute(Interp *in, PyTypeObject *cls, Value *self, PyObject *name, Valu
     if (value_guard_type(in, self) < 0) return ANSWER_ERROR;
     Answer answer = type_lookup(in, next, name, &found);
     if (answer != ANSWER_YES) return answer;
+    if (self->exception != NULL && found != NULL && Py_TYPE(found) == &PyWrapperDescr_Type) {
+        *out = value_sequence(in, V_BUILTIN_METHOD, 1, &self);
+        if (*out == NULL) return ANSWER_ERROR;
+        (*out)->name = PyUnicode_AsUTF8(name);
+        return (*out)->name == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
     if (found == NULL || !PyFunction_Check(found)) return no_attribute(in, self, name);
     Value *function = class_value(in, found);
     return function ? bind(in, function, self, out) : ANSWER_ERROR;
@@ -218,6 +224,9 @@ builtin_attribute(Interp *in, Value *object, PyObject *name, Value **out)
     if (text == NULL) return ANSWER_ERROR;
     if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : no_attribute(in, object, name);
     PyObject *found = _PyType_Lookup(type, name);
+    if (found == NULL && type->tp_getattro == PyObject_GenericGetAttr && type->tp_dictoffset == 0)
+        return raise_new(in, PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
+                         type->tp_name, name);
     if (found == NULL) return no_attribute(in, object, name);
     if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type) {
         Value *method = value_sequence(in, V_BUILTIN_METHOD, 1, &object);
@@ -280,7 +289,9 @@ attribute_load(Interp *in, Value *object, PyObject *name, Value **out)
         if (object->type == &PyList_Type && PyUnicode_CompareWithASCIIString(name, "append") == 0)
             return builtin_attribute(in, object, name, out);
         return instance_attribute(in, object, name, out);
-    case V_INSTANCE: return instance_attribute(in, object, name, out);
+    case V_INSTANCE:
+        if (object->exception != NULL) return exception_attribute(in, object, name, out);
+        return instance_attribute(in, object, name, out);
     case V_METHOD: return method_attribute(in, object, name, out);
     case V_ITER: return builtin_attribute(in, object, name, out);
     case V_NODE:
@@ -305,7 +316,15 @@ attribute_store(Interp *in, Value *object, PyObject *name, Value *value)
         return interp_break(in, BREAK_STORE, "attribute '%s' of %s", PyUnicode_AsUTF8(name),
                             value_describe(in, object));
     PyTypeObject *type = object->type;
-    if (type->tp_setattro != PyObject_GenericSetAttr || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    if (object->exception != NULL) {
+        bool done = false;
+        Answer stored = exception_attribute_store(in, object, name, value, &done);
+        if (done || stored != ANSWER_YES) return stored;
+    } else if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        return interp_break(in, BREAK_STORE, "attribute '%s' of %s", PyUnicode_AsUTF8(name),
+                            type->tp_name);
+    }
+    if (type->tp_setattro != PyObject_GenericSetAttr)
         return interp_break(in, BREAK_STORE, "attribute '%s' of %s", PyUnicode_AsUTF8(name),
                             type->tp_name);
     if (value_guard_type(in, object) < 0) return ANSWER_ERROR;

@@ -67,8 +67,7 @@ do_len(const Call *call)
             Answer answer = value_as_node(in, value, &node);
             if (answer != ANSWER_YES) return answer;
             const Type *type = &graph_node(in->graph, node)->type;
-            if (type->rank == 0)
-                return interp_break(in, BREAK_EXCEPTION, "TypeError is raised here");
+            if (type->rank == 0) return raise_new(in, PyExc_TypeError, "len() of unsized object");
             length = size_value(in->graph, type->shape[0]);
         }
         break;
@@ -193,7 +192,9 @@ do_getattr(const Call *call)
         if (builtin && type->tp_dictoffset == 0 && _PyType_Lookup(type, name) == NULL)
             return give(call, call->args[2]);
     }
-    return attribute_load(call->in, call->args[0], name, call->out);
+    answer = attribute_load(call->in, call->args[0], name, call->out);
+    if (answer != ANSWER_NO || call->nargs != 3) return answer;
+    return raised_take(call->in, PyExc_AttributeError) ? give(call, call->args[2]) : ANSWER_NO;
 }
 
 static Answer
@@ -207,6 +208,8 @@ do_hasattr(const Call *call)
     if (type != NULL && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_dictoffset == 0)
         return give_bool(call, _PyType_Lookup(type, name) != NULL);
     answer = attribute_load(call->in, call->args[0], name, &ignored);
+    if (answer == ANSWER_NO && raised_take(call->in, PyExc_AttributeError))
+        return give_bool(call, false);
     return answer == ANSWER_YES ? give_bool(call, true) : answer;
 }
 
@@ -497,7 +500,8 @@ do_next(const Call *call)
     if (answer != ANSWER_YES) return answer;
     if (item != NULL) return give(call, item);
     if (call->nargs == 2) return give(call, call->args[1]);
-    return interp_break(call->in, BREAK_EXCEPTION, "StopIteration is raised here");
+    PyErr_SetNone(PyExc_StopIteration);
+    return raise_error(call->in);
 }
 
 /* sorted of known values, by Python; the values themselves are put in that order. */
@@ -570,6 +574,8 @@ call_function(const Call *call, const char *module, const char *name)
     if (strcmp(name, "sorted") == 0) return do_sorted(call);
     if (strcmp(name, "iter") == 0 && call->nargs == 1)
         return iterator_of(call->in, call->args[0], call->out);
+    if (strcmp(name, "repr") == 0 && call->nargs == 1 && call->args[0]->exception != NULL)
+        return exception_text(call->in, call->args[0], true, call->out);
     if (strcmp(name, "print") == 0) return interp_break(call->in, BREAK_OUTPUT, "print");
     return ANSWER_NO;
 }
@@ -590,6 +596,9 @@ call_type(const Call *call, PyObject *type)
     if (type == (PyObject *)&PyEnum_Type) return do_iterator(call, "enumerate");
     if (type == (PyObject *)&PyReversed_Type) return do_iterator(call, "reversed");
     if (type == (PyObject *)&PyMap_Type) return do_iterator(call, "map");
+    if (type == (PyObject *)&PyUnicode_Type && call->nargs == 1 && !keyword_count(call) &&
+        call->args[0]->exception != NULL)
+        return exception_text(call->in, call->args[0], false, call->out);
     if ((type == (PyObject *)&PyUnicode_Type || type == (PyObject *)&PyComplex_Type) &&
         !keyword_count(call))
         return fold_call(call->in, type, call->nargs, call->args, call->out);

@@ -218,7 +218,8 @@ make_instance(Interp *in, Value *class_, int nargs, Value *const *args, PyObject
     memcpy(with_self + 1, args, (size_t)all * sizeof(Value *));
     answer = call_inlined(in, init, nargs + 1, with_self, kwnames, &ignored);
     if (answer == ANSWER_YES && !(ignored->kind == V_CONST && ignored->object == Py_None))
-        return interp_break(in, BREAK_EXCEPTION, "TypeError is raised here");
+        return raise_new(in, PyExc_TypeError, "__init__() should return None, not '%.200s'",
+                         value_describe(in, ignored));
     return answer;
 }
 
@@ -292,6 +293,12 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
            Value **out)
 {
     PyObject *object = callable->object;
+    if (PyExceptionClass_Check(object))
+        return exception_make(in, callable, nargs, args, kwnames, out);
+    if (Py_TYPE(object) == &PyWrapperDescr_Type && nargs > 0 && args[0]->exception != NULL &&
+        PyType_IsSubtype(args[0]->type, PyDescr_TYPE(object)))
+        return exception_method(in, args[0], ((PyWrapperDescrObject *)object)->d_base->name,
+                                nargs - 1, args + 1, kwnames, out);
     if (!PyFunction_Check(object) || decomposition_of(object) != NULL ||
         Py_TYPE(object) != &PyFunction_Type) {
         Answer answer = call_builtin(in, object, nargs, args, kwnames, out);
@@ -361,6 +368,8 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     }
     case V_BUILTIN_METHOD: {
         Value *self = callable->items[0];
+        if (self->exception != NULL)
+            return exception_method(in, self, callable->name, nargs, args, kwnames, out);
         if (self->kind == V_NODE && value_is_numpy(in, self))
             return array_method(in, self, callable->name, nargs, args, kwnames, out);
         return builtin_method(in, self, callable->name, nargs, args, kwnames, out);

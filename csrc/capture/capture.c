@@ -144,6 +144,8 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
         answer = ANSWER_YES;
     } else if (broke) {
         const Instr *instr = &in->request->decoded->instrs[in->bottom->number];
+        int since = handlers_alive_since(in);
+        if (since >= 0) return learn_stop(in, marks, arena, since);
         if (in->break_inlined) return learn_no_inline(in, marks, arena);
         if (instr->sub != 0) return learn_stop(in, marks, arena, in->steps - 1 - instr->sub);
         if (in->dirty) return learn_stop(in, marks, arena, in->steps - 1);
@@ -161,8 +163,9 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
         marks->refuse_writes = true;
         return ATTEMPT_AGAIN;
     }
-    /* Something cannot be built: leave it all to CPython. */
-    return learn_stop(in, marks, arena, 0);
+    /* Something cannot be built: leave it all to CPython, or what comes after it was made. */
+    bool earlier = in->unbuilt > 0 && (marks->stop_at < 0 || in->unbuilt - 1 < marks->stop_at);
+    return learn_stop(in, marks, arena, earlier ? in->unbuilt - 1 : 0);
 }
 
 static Attempt

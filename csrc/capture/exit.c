@@ -124,9 +124,30 @@ build_iterator(Interp *in, Value *iterator)
     return cannot_build(in, iterator);
 }
 
+/* An exception that was raised has a traceback that only CPython can make. */
+static BuildId
+build_exception(Interp *in, Value *value)
+{
+    const Exception *e = value->exception;
+    PyTypeObject *type = value->type;
+    bool plain = !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+                 type->tp_new == ((PyTypeObject *)PyExc_Exception)->tp_new &&
+                 type->tp_init == ((PyTypeObject *)PyExc_Exception)->tp_init;
+    if (plain && e->raised < 0 && value->nitems == 0 && e->cause == NULL && !e->suppress &&
+        e->args->object == NULL)
+        return build_of_kind(in, BUILD_CALL, (PyObject *)type, e->args->nitems, e->args->items);
+    int since = exception_step(value);
+    if (e->raised < 0 && e->made < since) since = e->made;
+    if (in->unbuilt == 0 || since + 1 < in->unbuilt) in->unbuilt = since + 1;
+    interp_break(in, BREAK_EXCEPTION, "%s leaves the graph", value->type->tp_name);
+    return NO_BUILD;
+}
+
 static BuildId
 build_instance(Interp *in, Value *instance)
 {
+    if (instance->exception != NULL) return build_exception(in, instance);
+    if (!(instance->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return cannot_build(in, instance);
     BuildId made = build_of_kind(in, BUILD_INSTANCE, (PyObject *)instance->type, 0, NULL);
     if (made == NO_BUILD) return NO_BUILD;
     instance->built = made + 1; /* its attributes may lead back to it */

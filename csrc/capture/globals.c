@@ -95,7 +95,15 @@ follow_cell(Interp *in, const Instr *instr)
         Answer answer = cell_load(in, cell, &value);
         if (answer != ANSWER_YES) return answer;
         if (value->kind == V_UNBOUND)
-            return interp_break(in, BREAK_EXCEPTION, "NameError is raised here");
+            return raise_new(
+                in,
+                code_slot_kind(a->decoded->code, instr->arg) & SLOT_FREE ? PyExc_NameError
+                                                                         : PyExc_UnboundLocalError,
+                code_slot_kind(a->decoded->code, instr->arg) & SLOT_FREE
+                    ? "cannot access free variable '%U' where it is not associated with a value in "
+                      "enclosing scope"
+                    : "cannot access local variable '%U' where it is not associated with a value",
+                code_slot_name(a->decoded->code, instr->arg));
         return pushed(in, value);
     }
     if (instr->kind == I_DELETE_DEREF) return interp_break(in, BREAK_CLOSURE, "del of a cell");

@@ -35,22 +35,13 @@ interp_break(Interp *in, BreakCode code, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     in->break_code = code;
+    in->raised = NULL; /* set by who raises */
     in->break_detail = arena_copy(in->arena, text, strlen(text) + 1);
     in->break_line = in->line;
     in->break_file = in->top != NULL ? in->top->file : 0;
     in->break_inlined = in->inlined > 0;
     in->break_stack = user_stack(in, in->top);
     return in->break_detail == NULL || in->break_stack == NULL ? ANSWER_ERROR : ANSWER_NO;
-}
-
-Answer
-break_raises(Interp *in)
-{
-    PyObject *type = PyErr_Occurred();
-    const char *name = type != NULL ? ((PyTypeObject *)type)->tp_name : "an exception";
-    if (type != NULL && PyErr_GivenExceptionMatches(type, PyExc_MemoryError)) return ANSWER_ERROR;
-    PyErr_Clear();
-    return interp_break(in, BREAK_EXCEPTION, "%s is raised here", name);
 }
 
 /* ---- activations ---- */
@@ -299,11 +290,11 @@ follow(Interp *in, const Instr *instr)
     case I_CLEANUP_THROW:
     case I_STOP_ITERATION_ERROR: return follow_generator(in, instr);
     case I_RAISE:
-    case I_RERAISE: return interp_break(in, BREAK_EXCEPTION, "an exception is raised here");
+    case I_RERAISE:
     case I_PUSH_EXC_INFO:
     case I_POP_EXCEPT:
     case I_CHECK_EXC_MATCH:
-    case I_CHECK_EG_MATCH: return interp_break(in, BREAK_EXCEPTION, "an exception is handled here");
+    case I_CHECK_EG_MATCH: return follow_handler(in, instr);
     case I_BEFORE_WITH:
     case I_WITH_EXCEPT_START: return interp_break(in, BREAK_WITH, "a with block");
     case I_LOAD_SUPER_ATTR:
@@ -371,7 +362,11 @@ interp_run(Interp *in, Activation *activation, Value **out)
     int line = in->line;
     in->top = activation;
     Answer answer = ANSWER_YES;
-    while (answer == ANSWER_YES && activation->result == NULL) answer = follow_one(in, activation);
+    while (answer == ANSWER_YES && activation->result == NULL) {
+        answer = follow_one(in, activation);
+        if (answer == ANSWER_NO && in->raised != NULL && !in->again)
+            answer = raised_unwind(in, activation);
+    }
     *out = activation->result;
     if (activation->caller != NULL) {
         in->inlined--;

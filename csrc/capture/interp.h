@@ -52,8 +52,45 @@ top_value(Interp *in, int from_top)
 }
 PyObject *code_const(Interp *in, int index); /* borrowed */
 PyObject *code_name(Interp *in, int index);  /* borrowed */
-/* Breaks because the program would raise here; clears the error. */
-Answer break_raises(Interp *in);
+
+/* ---- exceptions.c: exceptions as values ----
+   An operation that raises in the program answers ANSWER_NO with BREAK_EXCEPTION and in->raised;
+   the loop in interp.c looks for the handler.  What nobody handles is a break like any other, and
+   CPython raises it itself. */
+/* Raises the set Python error in the program; clears it. */
+Answer raise_error(Interp *in);
+/* The same under its former name. */
+#define break_raises raise_error
+/* PyErr_Format, then raise_error. */
+Answer raise_new(Interp *in, PyObject *type, const char *format, ...);
+/* As the statement `raise exception`: __context__ is what is being handled. */
+Answer raise_value(Interp *in, Value *exception);
+/* As RERAISE: __context__ stays. */
+Answer raise_again(Interp *in, Value *exception);
+/* After ANSWER_NO: takes back a raised exception of this type, so that following can go on
+   (hasattr, next with a default); NULL when nothing of the kind was raised, and ANSWER_NO stands.
+ */
+Value *raised_take(Interp *in, PyObject *type);
+/* Class(…) for exception classes. */
+Answer exception_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
+                      Value **out);
+Answer exception_attribute(Interp *in, Value *exception, PyObject *name, Value **out);
+/* *done: it was one of BaseException's own attributes. */
+Answer exception_attribute_store(Interp *in, Value *exception, PyObject *name, Value *value,
+                                 bool *done);
+Answer exception_method(Interp *in, Value *exception, const char *name, int nargs,
+                        Value *const *args, PyObject *kwnames, Value **out);
+/* str(e), or repr(e). */
+Answer exception_text(Interp *in, Value *exception, bool repr, Value **out);
+/* Earliest step at which something of it (and of its causes) was raised; INT_MAX: none was. */
+int exception_step(const Value *exception);
+/* ---- handlers.c: the exception table ---- */
+Answer follow_handler(Interp *in, const Instr *instr);
+/* Goes on in the handler of in->raised; ANSWER_NO when the activation has none. */
+Answer raised_unwind(Interp *in, Activation *activation);
+/* A break at the bottom: the step before which capture must stop instead, since an exception that
+   was raised here is alive in the frame; -1 where the break can stay. */
+int handlers_alive_since(Interp *in);
 
 /* ---- stack.c: instructions that move values and make containers ---- */
 Answer follow_stack(Interp *in, const Instr *instr);
@@ -93,6 +130,10 @@ Answer dict_store(Interp *in, Value *dict, PyObject *key, Value *value);
 /* ---- attributes.c ---- */
 Answer attribute_load(Interp *in, Value *object, PyObject *name, Value **out);
 Answer attribute_store(Interp *in, Value *object, PyObject *name, Value *value);
+/* What a class's MRO holds under the name, raw and guarded; *out NULL when nothing. */
+Answer type_lookup(Interp *in, PyTypeObject *type, PyObject *name, PyObject **out);
+/* An attribute of an instance of the program's class. */
+Answer instance_attribute(Interp *in, Value *object, PyObject *name, Value **out);
 Answer super_attribute(Interp *in, PyTypeObject *cls, Value *self, PyObject *name, Value **out);
 /* The function of a special method, looked up on the type; *out NULL when there is none. */
 Answer special_method(Interp *in, Value *object, const char *name, Value **out);

@@ -68,7 +68,8 @@ list_pop(const Method *m)
     if (answer != ANSWER_YES) return answer;
     if (at < 0) at += self->nitems;
     if (at < 0 || at >= self->nitems)
-        return interp_break(m->in, BREAK_EXCEPTION, "IndexError is raised here");
+        return raise_new(m->in, PyExc_IndexError,
+                         self->nitems == 0 ? "pop from empty list" : "pop index out of range");
     answer = outside(m, m->nargs, m->args);
     if (answer != ANSWER_YES) return answer;
     Value *item = self->items[at];

@@ -9,13 +9,20 @@ pushed(Interp *in, Value *value)
 }
 
 static Answer
+unbound_local(Interp *in, int slot)
+{
+    return raise_new(in, PyExc_UnboundLocalError,
+                     "cannot access local variable '%U' where it is not associated with a value",
+                     code_slot_name(in->top->decoded->code, slot));
+}
+
+static Answer
 load_local(Interp *in, const Instr *instr)
 {
     Value *value = slot_load(in, in->top, instr->arg);
     if (value == NULL) return ANSWER_ERROR;
     if (value->kind == V_UNBOUND) {
-        if (instr->kind == I_LOAD_LOCAL)
-            return interp_break(in, BREAK_EXCEPTION, "a local variable is unbound");
+        if (instr->kind == I_LOAD_LOCAL) return unbound_local(in, instr->arg);
         value = in->null;
     }
     if (instr->kind == I_LOAD_CLEAR) in->top->slots[instr->arg] = in->unbound;
@@ -186,6 +193,13 @@ format_value(Interp *in, const Instr *instr)
     bool has_spec = instr->arg2 == 1;
     Value *value = top_value(in, has_spec ? 2 : 1), *spec = has_spec ? top_value(in, 1) : NULL;
     if (value == NULL || (has_spec && spec == NULL)) return ANSWER_ERROR;
+    if (value->exception != NULL && !has_spec && instr->arg != 3) {
+        Value *text;
+        Answer answer = exception_text(in, value, instr->arg == 2, &text);
+        if (answer != ANSWER_YES) return answer;
+        in->top->depth--;
+        return pushed(in, text);
+    }
     PyObject *object, *spec_object = NULL;
     Answer answer =
         value_is_python_scalar(in, value) || value->kind == V_CONST || value->kind == V_TUPLE
@@ -238,8 +252,12 @@ unpack(Interp *in, const Instr *instr)
     bool star = instr->kind == I_UNPACK_EX;
     int before = star ? instr->arg & 255 : instr->arg, after = star ? instr->arg >> 8 : 0;
     int middle = items->nitems - before - after;
-    if (middle < 0 || (!star && middle != 0))
-        return interp_break(in, BREAK_EXCEPTION, "ValueError is raised here");
+    if (middle < 0)
+        return raise_new(in, PyExc_ValueError,
+                         "not enough values to unpack (expected %s%d, got %d)",
+                         star ? "at least " : "", before + after, items->nitems);
+    if (!star && middle != 0)
+        return raise_new(in, PyExc_ValueError, "too many values to unpack (expected %d)", before);
     in->top->depth--;
     for (int i = items->nitems; i > before + middle; i--)
         if (push(in, items->items[i - 1]) < 0) return ANSWER_ERROR;
@@ -305,8 +323,7 @@ follow_stack(Interp *in, const Instr *instr)
     case I_DELETE_LOCAL: {
         Value *value = slot_load(in, a, instr->arg);
         if (value == NULL) return ANSWER_ERROR;
-        if (value->kind == V_UNBOUND)
-            return interp_break(in, BREAK_EXCEPTION, "a local variable is unbound");
+        if (value->kind == V_UNBOUND) return unbound_local(in, instr->arg);
         Answer answer = drop(in, value);
         if (answer == ANSWER_YES) a->slots[instr->arg] = in->unbound;
         return answer;

@@ -73,7 +73,18 @@ sequence_slice(Interp *in, Value *sequence, Value *key, Value **out)
 }
 
 static Answer
-sequence_position(Interp *in, Value *sequence, Value *key, int *out)
+raise_key(Interp *in, PyObject *key)
+{
+    PyObject *args = PyTuple_Pack(1, key); /* a tuple is one key */
+    if (args == NULL) return ANSWER_ERROR;
+    PyErr_SetObject(PyExc_KeyError, args);
+    Py_DECREF(args);
+    return raise_error(in);
+}
+
+/* `what`: " assignment" where CPython says so. */
+static Answer
+sequence_position(Interp *in, Value *sequence, Value *key, const char *what, int *out)
 {
     int64_t index;
     Answer answer = value_as_int(in, key, &index);
@@ -83,7 +94,8 @@ sequence_position(Interp *in, Value *sequence, Value *key, int *out)
     if (answer != ANSWER_YES) return answer;
     if (index < 0) index += sequence->nitems;
     if (index < 0 || index >= sequence->nitems)
-        return interp_break(in, BREAK_EXCEPTION, "IndexError is raised here");
+        return raise_new(in, PyExc_IndexError, "%s%s index out of range",
+                         sequence->kind == V_TUPLE ? "tuple" : "list", what);
     *out = (int)index;
     return ANSWER_YES;
 }
@@ -124,7 +136,7 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
     case V_TUPLE:
     case V_LIST: {
         if (key->kind == V_SLICE) return sequence_slice(in, object, key, out);
-        Answer answer = sequence_position(in, object, key, &position);
+        Answer answer = sequence_position(in, object, key, "", &position);
         if (answer != ANSWER_YES) return answer;
         *out = value_item(in, object, position);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -132,7 +144,7 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
     case V_DICT: {
         Answer answer = dict_position(in, object, key, &name, &position);
         if (answer != ANSWER_YES) return answer;
-        if (position < 0) return interp_break(in, BREAK_EXCEPTION, "KeyError is raised here");
+        if (position < 0) return raise_key(in, name);
         *out = value_item(in, object, position);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
@@ -167,7 +179,7 @@ operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
     PyObject *name;
     Answer answer;
     if (object->kind == V_LIST && key->kind != V_SLICE) {
-        answer = sequence_position(in, object, key, &position);
+        answer = sequence_position(in, object, key, " assignment", &position);
         if (answer == ANSWER_YES) answer = container_changes(in, object);
         if (answer != ANSWER_YES) return answer;
         object->items[position] = value;
@@ -197,11 +209,10 @@ operate_delete_subscript(Interp *in, Value *object, Value *key)
     PyObject *name;
     Answer answer;
     if (object->kind == V_LIST && key->kind != V_SLICE) {
-        answer = sequence_position(in, object, key, &position);
+        answer = sequence_position(in, object, key, " assignment", &position);
     } else if (object->kind == V_DICT) {
         answer = dict_position(in, object, key, &name, &position);
-        if (answer == ANSWER_YES && position < 0)
-            return interp_break(in, BREAK_EXCEPTION, "KeyError is raised here");
+        if (answer == ANSWER_YES && position < 0) return raise_key(in, name);
         position--; /* the key's */
     } else {
         return interp_break(in, BREAK_STORE, "del of an item of %s", value_describe(in, object));

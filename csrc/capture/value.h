@@ -35,6 +35,16 @@ typedef enum {
 
 typedef struct Value Value;
 typedef struct Generator Generator; /* generators.c */
+
+/* What an exception made here, a V_INSTANCE, has besides its attributes. */
+typedef struct {
+    Value *args;            /* V_TUPLE */
+    Value *cause, *context; /* NULL: None; a context of NULL may also be what the caller handles */
+    bool suppress;          /* __suppress_context__ */
+    int made, raised;       /* steps of the bottom activation: when; -1 not raised */
+    PyObject *real;         /* the object that it stands for, where C code made it; or NULL */
+} Exception;
+
 struct Value {
     ValueKind kind;
     SourceId source;  /* NO_SOURCE when made by the program */
@@ -50,8 +60,9 @@ struct Value {
     Generator *generator; /* V_ITER: of a generator made here */
     Value *globals_of;    /* V_FUNCTION */
     int64_t position;
-    const char *name; /* V_BUILTIN_METHOD */
-    int guard;        /* 1 + number of the guard that establishes type or header; 0 none yet */
+    const char *name;     /* V_BUILTIN_METHOD */
+    Exception *exception; /* V_INSTANCE of an exception class, else NULL */
+    int guard;            /* 1 + number of the guard that establishes type or header; 0 none yet */
     bool mutated;
     bool guarded;  /* its type (and header, for arrays) is under guard already */
     bool pinned;   /* V_NODE: shape and strides are constants and guarded */
@@ -139,6 +150,9 @@ struct Interp {
     PointerMap by_object; /* real object -> its Value */
     PointerMap by_source; /* source -> its Value */
     PointerMap decoded;   /* code object -> Decoded, of inlined functions */
+    Value *raised;        /* with BREAK_EXCEPTION: the exception that the program raises, or NULL */
+    Value *handled;       /* what sys.exception() is, where it was raised here; or NULL */
+    int unbuilt; /* 1 + step before which an exception that cannot be built was not there */
     BreakCode break_code; /* set by interp_break */
     char *break_detail;
     char *break_stack;

@@ -76,6 +76,8 @@ int decoded_print(const Decoded *decoded, Text *out);
 const char *instr_name(InstrKind kind);
 /* Kind of a localsplus slot. */
 typedef enum { SLOT_LOCAL = 1, SLOT_CELL = 2, SLOT_FREE = 4 } SlotKind;
+/* The handler of what the instruction at idx `at` raises, or NULL. */
+const Handler *handler_at(const Decoded *decoded, int32_t at);
 int code_slot_kind(PyCodeObject *code, int slot); /* bits of SlotKind */
 /* Borrowed name of a localsplus slot. */
 PyObject *code_slot_name(PyCodeObject *code, int slot);
@@ -188,6 +190,10 @@ int watch_init(void);
    __kwdefaults__, __closure__ (None where absent), __globals__, else its dict's.  Bound method:
    __func__, __self__.  Anything else: its __slots__ member, else the entry of its own dict. */
 PyObject *attribute_stored(PyObject *object, PyObject *name);
+
+/* ---- error.c ---- */
+/* The set error as an exception object (a new reference), cleared; NULL with another error set. */
+PyObject *error_take(void);
 
 /* ---- code_extra.c: one pointer of ours per code object ---- */
 /* `free_extra` gets the pointer when the code dies.  -1 with ImportError. */

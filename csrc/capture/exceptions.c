@@ -1,0 +1,403 @@
+/* Exceptions as values: a V_INSTANCE whose `exception` holds what BaseException holds.
+
+   In: classes that the program calls, or errors that C code set while it was asked for an answer.
+   Out: values that handlers test, read and let go.  An exception that was raised has a traceback,
+   which only CPython can make: one that leaves the graph makes capture stop before it was raised.
+ */
+#include "interp.h"
+
+#include <limits.h>
+
+static bool
+is_heap(const PyTypeObject *type)
+{
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+}
+
+static int
+step_now(Interp *in)
+{
+    const Activation *bottom = in->bottom;
+    return in->steps - 1 - bottom->decoded->instrs[bottom->number].sub;
+}
+
+static Value *
+exception_new(Interp *in, PyTypeObject *type, Value *args)
+{
+    Value *value = value_sequence(in, V_INSTANCE, 0, NULL);
+    Exception *exception = arena_alloc(in->arena, sizeof(Exception));
+    if (value == NULL || exception == NULL || args == NULL) return NULL;
+    *exception = (Exception){.args = args, .made = step_now(in), .raised = -1};
+    value->type = type;
+    value->exception = exception;
+    return value;
+}
+
+/* ---- what can be seen of one without running the program's code ---- */
+
+static bool
+is_printable(PyObject *object)
+{
+    if (PyTuple_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
+            if (!is_printable(PyTuple_GET_ITEM(object, i))) return false;
+        return true;
+    }
+    return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyBytes_CheckExact(object) || object == Py_None;
+}
+
+/* The class of C that the exception class is made from. */
+static PyTypeObject *
+builtin_base(PyTypeObject *type)
+{
+    while (is_heap(type)) type = type->tp_base;
+    return type;
+}
+
+/* Holds its args and nothing else that making it computes. */
+static bool
+is_simple(PyTypeObject *type)
+{
+    PyTypeObject *plain = (PyTypeObject *)PyExc_Exception, *base = builtin_base(type);
+    if (base->tp_new != plain->tp_new) return false;
+    return base->tp_init == plain->tp_init || base == (PyTypeObject *)PyExc_StopIteration ||
+           base == (PyTypeObject *)PyExc_SystemExit ||
+           base == (PyTypeObject *)PyExc_AttributeError ||
+           PyType_IsSubtype(base, (PyTypeObject *)PyExc_NameError) ||
+           PyType_IsSubtype(base, (PyTypeObject *)PyExc_ImportError);
+}
+
+/* The known args, when their text needs no code of the program's: borrowed, or NULL. */
+static Answer
+printable_args(Interp *in, Value *exception, PyObject **out)
+{
+    Answer answer = value_known(in, exception->exception->args, out);
+    if (answer == ANSWER_YES && !is_printable(*out)) answer = ANSWER_NO;
+    return answer;
+}
+
+Answer
+exception_text(Interp *in, Value *exception, bool repr, Value **out)
+{
+    PyTypeObject *type = exception->type;
+    PyObject *name = keep(in, PyUnicode_InternFromString(repr ? "__repr__" : "__str__"));
+    PyObject *found, *args, *text = NULL;
+    if (name == NULL) return ANSWER_ERROR;
+    Answer answer = type_lookup(in, type, name, &found);
+    if (answer != ANSWER_YES) return answer;
+    if (found != NULL && PyFunction_Check(found)) {
+        Value *function = value_const(in, found);
+        return function ? call_value(in, function, 1, &exception, NULL, out) : ANSWER_ERROR;
+    }
+    answer = printable_args(in, exception, &args);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO || found == NULL || Py_TYPE(found) != &PyWrapperDescr_Type)
+        return interp_break(in, BREAK_OPERATOR, "text of %s", value_describe(in, exception));
+    if (exception->exception->real != NULL) {
+        text = repr ? PyObject_Repr(exception->exception->real)
+                    : PyObject_Str(exception->exception->real);
+    } else if (repr && is_heap(type)) {
+        PyObject *own = PyType_GetName(type);
+        if (own != NULL && PyTuple_GET_SIZE(args) == 1)
+            text = PyUnicode_FromFormat("%U(%R)", own, PyTuple_GET_ITEM(args, 0));
+        else if (own != NULL)
+            text = PyUnicode_FromFormat("%U%R", own, args);
+        Py_XDECREF(own);
+    } else {
+        PyTypeObject *class_ = is_heap(type) ? PyDescr_TYPE(found) : type;
+        PyObject *real = PyObject_Call((PyObject *)class_, args, NULL);
+        if (real != NULL) text = repr ? PyObject_Repr(real) : PyObject_Str(real);
+        Py_XDECREF(real);
+    }
+    if (text == NULL) return raise_error(in);
+    *out = value_const_new(in, text);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- making ---- */
+
+static Value *
+exception_of_object(Interp *in, PyObject *real)
+{
+    PyObject *args = keep(in, PyObject_GetAttrString(real, "args"));
+    if (args == NULL || keep(in, Py_NewRef(real)) == NULL) return NULL;
+    Value *value = exception_new(in, Py_TYPE(real), value_const(in, args));
+    if (value != NULL) value->exception->real = real;
+    return value;
+}
+
+/* Classes whose objects hold more than args: CPython makes one, to be read from. */
+static Answer
+make_real(Interp *in, PyTypeObject *type, Value *args, Value **out)
+{
+    PyObject *known, *real;
+    Answer answer = is_heap(type) ? ANSWER_NO : value_known(in, args, &known);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO || !is_printable(known))
+        return interp_break(in, BREAK_CALL_C, "an exception of class '%s'", type->tp_name);
+    real = keep(in, PyObject_Call((PyObject *)type, known, NULL));
+    if (real == NULL) return raise_error(in);
+    *out = exception_of_object(in, real);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+exception_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
+               Value **out)
+{
+    PyTypeObject *type = (PyTypeObject *)class_->object;
+    int nkw = kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0;
+    Value *tuple = value_sequence(in, V_TUPLE, nargs, args), *ignored;
+    if (tuple == NULL) return ANSWER_ERROR;
+    if (Py_TYPE(type) != &PyType_Type || type->tp_new != builtin_base(type)->tp_new ||
+        type->tp_finalize != NULL || type->tp_getattro != PyObject_GenericGetAttr ||
+        type->tp_setattro != PyObject_GenericSetAttr)
+        return interp_break(in, BREAK_CALL_PYTHON, "an exception of class '%s'", type->tp_name);
+    if (!is_simple(type)) {
+        if (nkw != 0)
+            return interp_break(in, BREAK_CALL_C, "an exception of class '%s'", type->tp_name);
+        return make_real(in, type, tuple, out);
+    }
+    PyObject *name = keep(in, PyUnicode_InternFromString("__init__")), *found;
+    if (name == NULL) return ANSWER_ERROR;
+    Answer answer = type_lookup(in, type, name, &found);
+    if (answer != ANSWER_YES) return answer;
+    if ((*out = exception_new(in, type, tuple)) == NULL) return ANSWER_ERROR;
+    if (found == NULL || !PyFunction_Check(found)) {
+        if (nkw == 0) return ANSWER_YES;
+        return interp_break(in, BREAK_CALL_C, "an exception of class '%s'", type->tp_name);
+    }
+    Value **with_self = arena_alloc(in->arena, ((size_t)(nargs + nkw) + 1) * sizeof(Value *));
+    Value *init = value_const(in, found);
+    if (with_self == NULL || init == NULL) return ANSWER_ERROR;
+    with_self[0] = *out;
+    memcpy(with_self + 1, args, (size_t)(nargs + nkw) * sizeof(Value *));
+    answer = call_value(in, init, nargs + 1, with_self, kwnames, &ignored);
+    if (answer == ANSWER_YES && !(ignored->kind == V_CONST && ignored->object == Py_None))
+        return raise_new(in, PyExc_TypeError, "__init__() should return None, not '%.200s'",
+                         value_describe(in, ignored));
+    return answer;
+}
+
+/* ---- attributes and methods ---- */
+
+static Answer
+give(Interp *in, Value *value, Value **out)
+{
+    *out = value != NULL ? value : value_const(in, Py_None);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* An attribute that a class of C keeps in the object itself. */
+static Answer
+own_part(Interp *in, Value *exception, PyObject *name, Value **out)
+{
+    Exception *e = exception->exception;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == NULL) return ANSWER_ERROR;
+    if (strcmp(text, "args") == 0) return give(in, e->args, out);
+    if (strcmp(text, "__cause__") == 0) return give(in, e->cause, out);
+    if (strcmp(text, "__context__") == 0 && (e->context != NULL || e->raised < 0))
+        return give(in, e->context, out);
+    if (strcmp(text, "__suppress_context__") == 0)
+        return give(in, value_const(in, e->suppress ? Py_True : Py_False), out);
+    if (e->real == NULL && (strcmp(text, "value") == 0 || strcmp(text, "code") == 0)) {
+        if (strcmp(text, "code") == 0 && e->args->nitems > 1) return give(in, e->args, out);
+        return give(in, e->args->nitems > 0 ? value_item(in, e->args, 0) : NULL, out);
+    }
+    if (e->real != NULL && text[0] != '_') {
+        PyObject *read = keep(in, PyObject_GetAttr(e->real, name));
+        if (read == NULL) return raise_error(in);
+        if (is_printable(read) || PyType_Check(read)) return give(in, value_const(in, read), out);
+    }
+    return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of %s", text,
+                        value_describe(in, exception));
+}
+
+/* Kept by a class of C in the object: `args`, `__cause__`, `errno` … */
+static bool
+is_own_part(PyObject *found)
+{
+    return found != NULL &&
+           (Py_TYPE(found) == &PyGetSetDescr_Type || Py_TYPE(found) == &PyMemberDescr_Type) &&
+           !is_heap(PyDescr_TYPE(found));
+}
+
+Answer
+exception_attribute(Interp *in, Value *exception, PyObject *name, Value **out)
+{
+    PyObject *found;
+    Answer answer = type_lookup(in, exception->type, name, &found);
+    if (answer != ANSWER_YES) return answer;
+    if (is_own_part(found)) return own_part(in, exception, name, out);
+    if (found != NULL &&
+        (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)) {
+        *out = value_sequence(in, V_BUILTIN_METHOD, 1, &exception);
+        if (*out == NULL) return ANSWER_ERROR;
+        (*out)->name = PyUnicode_AsUTF8(name);
+        return (*out)->name == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    return instance_attribute(in, exception, name, out);
+}
+
+static bool
+is_exception(const Value *value)
+{
+    return value->exception != NULL;
+}
+
+Answer
+exception_attribute_store(Interp *in, Value *exception, PyObject *name, Value *value, bool *done)
+{
+    PyObject *found;
+    Exception *e = exception->exception;
+    Answer answer = type_lookup(in, exception->type, name, &found);
+    *done = false;
+    if (answer != ANSWER_YES || !is_own_part(found)) return answer;
+    *done = true;
+    const char *text = PyUnicode_AsUTF8(name);
+    bool none = value->kind == V_CONST && value->object == Py_None;
+    if (text == NULL) return ANSWER_ERROR;
+    if (strcmp(text, "args") == 0 && e->real == NULL) {
+        Value *items;
+        answer = iterate_all(in, value, V_TUPLE, &items);
+        if (answer == ANSWER_YES) e->args = items;
+        return answer;
+    }
+    if (strcmp(text, "__cause__") == 0 && (none || is_exception(value))) {
+        e->cause = none ? NULL : value;
+        e->suppress = true;
+        return ANSWER_YES;
+    }
+    if (strcmp(text, "__suppress_context__") == 0 && value->kind == V_CONST &&
+        PyBool_Check(value->object)) {
+        e->suppress = value->object == Py_True;
+        return ANSWER_YES;
+    }
+    return interp_break(in, BREAK_STORE, "attribute '%s' of %s", text,
+                        value_describe(in, exception));
+}
+
+static Answer
+add_note(Interp *in, Value *exception, Value *note)
+{
+    PyObject *name = keep(in, PyUnicode_InternFromString("__notes__"));
+    if (name == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < exception->nitems; i += 2)
+        if (exception->items[i]->object == name && exception->items[i + 1]->kind == V_LIST)
+            return value_append(in, exception->items[i + 1], note) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    Value *list = value_sequence(in, V_LIST, 1, &note);
+    return list ? attribute_store(in, exception, name, list) : ANSWER_ERROR;
+}
+
+Answer
+exception_method(Interp *in, Value *exception, const char *name, int nargs, Value *const *args,
+                 PyObject *kwnames, Value **out)
+{
+    int nkw = kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0;
+    Exception *e = exception->exception;
+    if (strcmp(name, "__init__") == 0 && nkw == 0 && is_simple(exception->type)) {
+        if ((e->args = value_sequence(in, V_TUPLE, nargs, args)) == NULL) return ANSWER_ERROR;
+        return give(in, NULL, out);
+    }
+    if (strcmp(name, "__str__") == 0 && nargs == 0 && nkw == 0)
+        return exception_text(in, exception, false, out);
+    if (strcmp(name, "__repr__") == 0 && nargs == 0 && nkw == 0)
+        return exception_text(in, exception, true, out);
+    bool text = nargs == 1 && args[0]->kind == V_CONST && PyUnicode_CheckExact(args[0]->object);
+    if (strcmp(name, "add_note") == 0 && nkw == 0 && text) {
+        Answer answer = add_note(in, exception, args[0]);
+        return answer == ANSWER_YES ? give(in, NULL, out) : answer;
+    }
+    if (strcmp(name, "with_traceback") == 0 && nargs == 1 && nkw == 0 && args[0]->kind == V_CONST &&
+        args[0]->object == Py_None)
+        return give(in, exception, out);
+    return interp_break(in, BREAK_CALL_C, "call of '%s' of %s", name,
+                        value_describe(in, exception));
+}
+
+/* ---- raising ---- */
+
+Answer
+raise_again(Interp *in, Value *exception)
+{
+    if (in->break_code != BREAK_NONE) return ANSWER_NO;
+    Exception *e = exception->exception;
+    if (e->raised < 0) e->raised = step_now(in);
+    Answer answer =
+        interp_break(in, BREAK_EXCEPTION, "%s is raised here", exception->type->tp_name);
+    in->raised = exception;
+    return answer;
+}
+
+Answer
+raise_value(Interp *in, Value *exception)
+{
+    Value *handled = in->handled;
+    if (handled != NULL && handled != exception) {
+        for (Value *o = handled; o->exception != NULL && o->exception->context != NULL;
+             o = o->exception->context) {
+            if (o->exception->context != exception) continue;
+            o->exception->context = NULL;
+            break;
+        }
+        exception->exception->context = handled;
+    }
+    return raise_again(in, exception);
+}
+
+Answer
+raise_error(Interp *in)
+{
+    PyObject *type = PyErr_Occurred();
+    if (type != NULL && (PyErr_GivenExceptionMatches(type, PyExc_MemoryError) ||
+                         PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt)))
+        return ANSWER_ERROR;
+    PyObject *real = type != NULL ? error_take() : NULL;
+    if (real == NULL) return interp_break(in, BREAK_EXCEPTION, "an exception is raised here");
+    if (PyException_SetTraceback(real, Py_None) < 0) PyErr_Clear();
+    PyException_SetContext(real, NULL); /* what our caller handles is not the program's */
+    Value *exception = exception_of_object(in, real);
+    Py_DECREF(real);
+    return exception ? raise_value(in, exception) : ANSWER_ERROR;
+}
+
+Answer
+raise_new(Interp *in, PyObject *type, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    PyErr_FormatV(type, format, args);
+    va_end(args);
+    return raise_error(in);
+}
+
+Value *
+raised_take(Interp *in, PyObject *type)
+{
+    Value *raised = in->raised;
+    if (raised == NULL || in->again || !PyErr_GivenExceptionMatches((PyObject *)raised->type, type))
+        return NULL;
+    in->raised = NULL;
+    in->break_code = BREAK_NONE;
+    return raised;
+}
+
+static int
+earliest(const Value *exception, int depth)
+{
+    const Exception *e = exception != NULL ? exception->exception : NULL;
+    if (e == NULL || depth > 20) return INT_MAX;
+    int step = e->raised >= 0 ? e->raised : INT_MAX;
+    int cause = earliest(e->cause, depth + 1), context = earliest(e->context, depth + 1);
+    if (cause < step) step = cause;
+    return context < step ? context : step;
+}
+
+int
+exception_step(const Value *exception)
+{
+    return earliest(exception, 0);
+}

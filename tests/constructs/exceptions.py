@@ -1,0 +1,443 @@
+"""Exceptions."""
+
+from . import X, construct
+
+
+class Refused(Exception):
+    """Raised by `refuse`."""
+
+
+class Measured(ValueError):
+    def __init__(self, message, amount):
+        ValueError.__init__(self, message)
+        self.amount = amount
+
+
+class Told(Exception):
+    def __init__(self, where):
+        self.where = where
+
+    def __str__(self):
+        return f"told at {self.where}"
+
+
+def refuse(x):
+    raise Refused("no", 3)
+
+
+def first_of(items):
+    try:
+        return items[0]
+    except IndexError:
+        return None
+
+
+@construct("try without an exception", X)
+def quiet(x):
+    try:
+        y = x + 1
+    except ValueError:
+        y = x - 1
+    return y * 2
+
+
+@construct("raise and except in one function", X)
+def raise_and_except(x):
+    try:
+        raise ValueError("never mind")
+    except ValueError:
+        x = x * 2
+    return x + 1
+
+
+@construct("except with a name", X)
+def except_as(x):
+    try:
+        raise ValueError("some", 2)
+    except ValueError as e:
+        y = x * e.args[1]
+    return y + 1
+
+
+@construct("raise of a class", X)
+def raise_class(x):
+    try:
+        raise KeyError
+    except KeyError as e:
+        return x + len(e.args)
+
+
+@construct("exception out of a called function", X)
+def from_a_call(x):
+    try:
+        y = refuse(x)
+    except Refused as e:
+        y = x * e.args[1]
+    return y - 1
+
+
+@construct("exception handled in a called function", X, [])
+def handled_in_a_call(x, items):
+    y = x + 1
+    return y if first_of(items) is None else x
+
+
+@construct("except with a tuple of classes", X)
+def except_tuple(x):
+    try:
+        raise IndexError(2)
+    except (KeyError, IndexError) as e:
+        return x * e.args[0]
+
+
+@construct("second except clause", X)
+def second_clause(x):
+    try:
+        raise TypeError("t")
+    except ValueError:
+        return x
+    except TypeError:
+        return x * 3
+
+
+@construct("bare except", X)
+def bare_except(x):
+    try:
+        raise TypeError("t")
+    except:  # noqa: E722
+        return x * 3
+
+
+@construct("except a base class", X)
+def base_class(x):
+    try:
+        raise KeyError("k")
+    except LookupError:
+        return x * 3
+
+
+@construct("else of a try", X)
+def else_of_try(x):
+    try:
+        y = x + 1
+    except ValueError:
+        y = x
+    else:
+        y = y * 2
+    return y
+
+
+@construct("finally without an exception", X)
+def finally_quiet(x):
+    total = 0
+    try:
+        y = x + 1
+    finally:
+        total += 1
+    return y * total
+
+
+@construct("finally while an exception passes", X)
+def finally_passing(x):
+    seen = []
+    try:
+        try:
+            raise ValueError("v")
+        finally:
+            seen.append(2)
+    except ValueError:
+        seen.append(3)
+    return x * seen[0] + seen[1]
+
+
+@construct("return in a try with finally", X)
+def return_in_try(x):
+    def inner(log):
+        try:
+            return x * 2
+        finally:
+            log.append(1)
+
+    log = []
+    return inner(log) + len(log)
+
+
+@construct("return in finally swallows", X)
+def return_in_finally(x):
+    def inner():
+        try:
+            raise ValueError("v")
+        finally:
+            return 4  # noqa: B012
+
+    return x * inner()
+
+
+@construct("break and continue in a try with finally", X)
+def loop_in_finally(x):
+    count = 0
+    for i in range(5):
+        try:
+            if i == 1:
+                continue
+            if i == 3:
+                break
+            x = x + i
+        finally:
+            count += 1
+    return x * count
+
+
+@construct("try in a loop, exception in some rounds", X)
+def try_in_loop(x):
+    table = {0: 1.0, 2: 3.0}
+    for i in range(4):
+        try:
+            x = x + table[i]
+        except KeyError as e:
+            x = x * (e.args[0] + 1)
+    return x
+
+
+@construct("re-raise with raise", X)
+def re_raise(x):
+    try:
+        try:
+            raise ValueError("v")
+        except ValueError:
+            raise
+    except ValueError as e:
+        return x + len(e.args)
+
+
+@construct("raise from", X)
+def raise_from(x):
+    try:
+        try:
+            raise ValueError("v")
+        except ValueError as e:
+            raise KeyError("k") from e
+    except KeyError as e:
+        assert isinstance(e.__cause__, ValueError)
+        return x * len(e.__cause__.args)
+
+
+@construct("raise from None", X)
+def raise_from_none(x):
+    try:
+        try:
+            raise ValueError("v")
+        except ValueError:
+            raise KeyError("k") from None
+    except KeyError as e:
+        flag = e.__suppress_context__ and e.__cause__ is None
+        return x * 2 if flag else x
+
+
+@construct("context of an exception in a handler", X)
+def context(x):
+    try:
+        try:
+            raise ValueError("v", 5)
+        except ValueError:
+            raise KeyError("k")  # noqa: B904
+    except KeyError as e:
+        return x * e.__context__.args[1]
+
+
+@construct("exception in a handler, caught outside", X)
+def in_a_handler(x):
+    try:
+        try:
+            raise ValueError("v")
+        except ValueError:
+            x = x + [1, 2][5]
+    except IndexError:
+        x = x * 2
+    return x
+
+
+@construct("nested handlers", X)
+def nested(x):
+    try:
+        raise ValueError("v")
+    except ValueError:
+        try:
+            raise KeyError("k")
+        except KeyError:
+            x = x + 1
+        x = x * 2
+    return x
+
+
+@construct("class of its own with __init__", X)
+def own_class(x):
+    try:
+        raise Measured("much", 2.5)
+    except Measured as e:
+        return x * e.amount, str(e)
+
+
+@construct("class of its own with __str__", X)
+def own_str(x):
+    try:
+        raise Told("home")
+    except Told as e:
+        return x + 1, str(e), e.where
+
+
+@construct("str and repr of an exception", X)
+def texts(x):
+    found = []
+    for error in (ValueError("a"), KeyError("b"), TypeError(), RuntimeError("x", 1), Refused(4)):
+        try:
+            raise error
+        except Exception as e:
+            found.append((str(e), repr(e), f"{e}", f"{e!r}"))
+    return x * 2, found
+
+
+@construct("assert that holds", X)
+def assert_holds(x):
+    assert x.ndim == 1, "one axis"
+    return x + 1
+
+
+@construct("assert that fails, caught", X)
+def assert_fails(x):
+    try:
+        assert x.ndim == 2, "two axes"
+    except AssertionError as e:
+        return x + 1, str(e)
+
+
+@construct("dict lookup with except KeyError", X, {"a": 2.0})
+def lookup(x, table):
+    try:
+        scale = table["b"]
+    except KeyError:
+        scale = table["a"]
+    return x * scale
+
+
+@construct("list index with except IndexError", X, [1.0, 2.0])
+def list_index(x, items):
+    try:
+        return x * items[2]
+    except IndexError as e:
+        return x + len(str(e))
+
+
+@construct("unpacking of the wrong length", X, (1, 2, 3))
+def wrong_length(x, items):
+    try:
+        a, b = items
+    except ValueError as e:
+        return x * 2, str(e)
+    return x * a * b
+
+
+@construct("int of a bad string", X)
+def bad_int(x):
+    try:
+        n = int("seven")
+    except ValueError as e:
+        return x + 7, str(e)
+    return x + n
+
+
+@construct("division by zero", X)
+def by_zero(x):
+    try:
+        n = 1 // 0
+    except ZeroDivisionError as e:
+        return x * 2, str(e)
+    return x + n
+
+
+@construct("missing attribute", X)
+def missing_attribute(x):
+    try:
+        return (3).nothing
+    except AttributeError:
+        return x * 2
+
+
+@construct("attribute stored in an exception", X)
+def attribute_stored(x):
+    try:
+        e = ValueError("v")
+        e.extra = 3
+        raise e
+    except ValueError as e:
+        return x * e.extra
+
+
+@construct("notes of an exception", X)
+def notes(x):
+    try:
+        try:
+            raise ValueError("v")
+        except ValueError as e:
+            e.add_note("first")
+            raise
+    except ValueError as e:
+        return x + len(e.__notes__), e.__notes__[0]
+
+
+@construct("OSError with its errno", X)
+def os_error(x):
+    try:
+        raise OSError(2, "gone")
+    except FileNotFoundError as e:
+        return x * e.errno, e.strerror, str(e)
+
+
+@construct("array in an exception", X)
+def array_in_exception(x):
+    try:
+        raise ValueError(x + 1)
+    except ValueError as e:
+        return e.args[0] * 2
+
+
+@construct("isinstance of an exception", X)
+def is_instance(x):
+    try:
+        raise KeyError("k")
+    except Exception as e:
+        return x * (2 if isinstance(e, LookupError) else 3)
+
+
+@construct("exception as a loop's end", X)
+def loop_end(x):
+    iterator = iter([1.0, 2.0])
+    while True:
+        try:
+            x = x + next(iterator)
+        except StopIteration:
+            break
+    return x * 2
+
+
+@construct("exception that was made and not raised, returned", X)
+def not_raised(x):
+    e = ValueError("kept", 2)
+    return x + 1, e
+
+
+@construct("raising of something that is no exception", X)
+def raise_nonsense(x):
+    try:
+        raise 3  # noqa: B016
+    except TypeError as e:
+        return x + 1, str(e)
+
+
+@construct("unbound local, caught", X)
+def unbound(x):
+    try:
+        y = y + x  # noqa: F821
+    except UnboundLocalError:
+        y = x * 2
+    return y
