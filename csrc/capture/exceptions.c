@@ -382,6 +382,7 @@ raised_take(Interp *in, PyObject *type)
         return NULL;
     in->raised = NULL;
     in->break_code = BREAK_NONE;
+    in->blame = 0;
     return raised;
 }
 

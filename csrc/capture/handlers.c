@@ -23,6 +23,7 @@ raised_unwind(Interp *in, Activation *a)
     Value *exception = in->raised;
     in->raised = NULL;
     in->break_code = BREAK_NONE;
+    in->blame = 0;
     a->depth = handler->depth;
     a->number = handler->target;
     if (handler->lasti && push(in, value_const_new(in, PyLong_FromLong(at))) < 0)
