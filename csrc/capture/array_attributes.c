@@ -86,10 +86,40 @@ number_attribute(Interp *in, const Type *type, const char *name, Value **out)
     return push_const(in, PyLong_FromLongLong(number), out);
 }
 
+/* Of an array whose shape is not known: dtype and rank are, the rest is asked at run time. */
+static Answer
+opaque_attribute(Interp *in, Value *array, const char *name, Value **out)
+{
+    static const char *const known[] = {"dtype", "ndim", "itemsize"};
+    static const char *const asked[] = {"shape", "size", "nbytes", "strides",
+                                        "T",     "mT",   "real",   "imag"};
+    for (int i = 0; i < COUNT_OF(known); i++)
+        if (strcmp(name, known[i]) == 0)
+            return push_const(in, PyObject_GetAttrString(opaque_sample(in, array), name), out);
+    for (int i = 0; i < COUNT_OF(asked); i++)
+        if (strcmp(name, asked[i]) == 0)
+            return call_simple(in, attribute_getter(in, name), 1, &array, out);
+    return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of an array", name);
+}
+
+/* `x.flat`, until it is subscripted or called for: a method of that name without its call. */
+static Answer
+flat_attribute(Interp *in, Value *array, Value **out)
+{
+    *out = value_sequence(in, V_BUILTIN_METHOD, 1, &array);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->name = "flat";
+    return ANSWER_YES;
+}
+
 Answer
 array_attribute(Interp *in, Value *array, const char *name, Value **out)
 {
     NodeId node;
+    bool opaque = value_is_opaque(in, array);
+    if (strcmp(name, "flat") == 0 && (opaque || value_is_array(in, array)))
+        return flat_attribute(in, array, out);
+    if (opaque) return opaque_attribute(in, array, name, out);
     TRY(array_operand(in, array, &node));
     Type type = node_type(in, node);
     bool scalar = type.form == FORM_SCALAR;
@@ -106,13 +136,26 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     }
     if (strcmp(name, "real") == 0 || (strcmp(name, "imag") == 0 && is_complex))
         return part_view(in, node, name[0] == 'i', out);
+    if (strcmp(name, "imag") == 0 || (scalar && strcmp(name, "T") == 0))
+        return call_simple(in, attribute_getter(in, name), 1, &array, out);
     return number_attribute(in, &type, name, out);
 }
 
+/* x.flat = v, x.real = v and x.imag = v write elements; shape and strides change the array itself.
+ */
 Answer
 array_set_attribute(Interp *in, Value *array, const char *name, Value *value)
 {
-    (void)array;
-    (void)value;
+    static const char *const names[] = {"flat", "real", "imag"};
+    Value *none;
+    for (int i = 0; i < COUNT_OF(names); i++) {
+        if (strcmp(name, names[i]) != 0) continue;
+        Value *args[3] = {array, value_const_new(in, PyUnicode_FromString(name)), value};
+        WholeCall call = {
+            .callable = whole_function(in, "set_attribute"), .nargs = 3, .args = args};
+        if (call.callable == NULL || args[1] == NULL) return ANSWER_ERROR;
+        call.changes = call.strict = 1;
+        return call_whole(in, &call, &none);
+    }
     return interp_break(in, BREAK_STORE, "a store to attribute '%s' of an array", name);
 }

@@ -310,7 +310,7 @@ attribute_load(Interp *in, Value *object, PyObject *name, Value **out)
 Answer
 attribute_store(Interp *in, Value *object, PyObject *name, Value *value)
 {
-    if (value_is_array(in, object))
+    if (value_is_array(in, object) || value_is_opaque(in, object))
         return array_set_attribute(in, object, PyUnicode_AsUTF8(name), value);
     if (object->kind != V_OBJECT && object->kind != V_INSTANCE)
         return interp_break(in, BREAK_STORE, "attribute '%s' of %s", PyUnicode_AsUTF8(name),

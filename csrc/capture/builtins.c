@@ -62,6 +62,9 @@ do_len(const Call *call)
         return fold_call(in, PyDict_GetItemString(PyEval_GetBuiltins(), "len"), 1, call->args,
                          call->out);
     case V_NODE:
+        if (value_is_opaque(in, value))
+            return call_simple(in, PyDict_GetItemString(PyEval_GetBuiltins(), "len"), 1, &value,
+                               call->out);
         if (value_is_array(in, value)) {
             NodeId node;
             Answer answer = value_as_node(in, value, &node);

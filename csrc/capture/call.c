@@ -372,6 +372,10 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
             return exception_method(in, self, callable->name, nargs, args, kwnames, out);
         if (self->kind == V_NODE && value_is_numpy(in, self))
             return array_method(in, self, callable->name, nargs, args, kwnames, out);
+        if (self->kind == V_CONST && ufunc_check(self->object)) {
+            PyObject *method = keep(in, PyObject_GetAttrString(self->object, callable->name));
+            return method ? call_numpy(in, method, nargs, args, kwnames, out) : break_raises(in);
+        }
         return builtin_method(in, self, callable->name, nargs, args, kwnames, out);
     }
     case V_OBJECT:

@@ -236,45 +236,6 @@ do_arange(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return push_node(in, node, out);
 }
 
-/* ---- whole functions by a call at run time ---- */
-
-/* Arguments as nodes where they are arrays or numbers that come from the graph, else as objects. */
-static Answer
-extern_argument(Interp *in, Value *value, NodeId *out)
-{
-    PyObject *object;
-    if (value->kind == V_NODE) {
-        Type type = node_type(in, value->node);
-        bool shapes = type.form == FORM_PYTHON && type.dtype != DT_F64 && type.dtype != DT_C128;
-        if (shapes && value_known(in, value, &object) == ANSWER_YES) {
-            TRY_NODE(*out, node_object(in, object)); /* an int may be a shape: it is guarded */
-            return ANSWER_YES;
-        }
-        return operand(in, value, out);
-    }
-    Answer answer = object_known(in, value, &object);
-    if (answer == ANSWER_NO) return interp_break(in, BREAK_NUMPY, "an argument that is not known");
-    if (answer == ANSWER_ERROR) return answer;
-    TRY_NODE(*out, node_object(in, object));
-    return ANSWER_YES;
-}
-
-Answer
-call_by_trial(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
-              Value **out)
-{
-    NodeId nodes[MAX_ARGS];
-    int all = nargs + (kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames));
-    if (all > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "a call of many arguments");
-    for (int i = 0; i < all; i++) {
-        TRY(extern_argument(in, args[i], &nodes[i]));
-        Type type = node_type(in, nodes[i]);
-        if (type.form == FORM_ARRAY && type_elements(in->graph, &type) == 0)
-            return interp_break(in, BREAK_NUMPY, "a call on an array without elements");
-    }
-    return value_trial(in, callable, all, nodes, kwnames, out);
-}
-
 /* ---- others ---- */
 
 Answer

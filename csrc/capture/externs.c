@@ -19,7 +19,7 @@ node_extern_kw(Interp *in, PyObject *callable, int nargs, const NodeId *args, Py
 
 /* ---- result types by trial ---- */
 
-enum { MAX_TRIAL_ELEMENTS = 1 << 22, MAX_RESULTS = 8 };
+enum { MAX_TRIAL_ELEMENTS = 1 << 22 };
 
 /* What stands for an argument in a trial: the constant itself, or zeros; a new reference. */
 static PyObject *
@@ -94,21 +94,6 @@ type_of_object(Interp *in, PyObject *result, PyObject *args, Type *type)
     return ANSWER_YES;
 }
 
-/* One type, or those of a plain tuple's items: *n is -1 for the former. */
-static Answer
-types_of_result(Interp *in, PyObject *result, PyObject *args, int *n, Type *types)
-{
-    *n = -1;
-    if (!PyTuple_CheckExact(result)) return type_of_object(in, result, args, types);
-    *n = (int)PyTuple_GET_SIZE(result);
-    if (*n == 0 || *n > MAX_RESULTS) return ANSWER_NO;
-    for (int i = 0; i < *n; i++) {
-        Answer answer = type_of_object(in, PyTuple_GET_ITEM(result, i), args, &types[i]);
-        if (answer != ANSWER_YES) return answer;
-    }
-    return ANSWER_YES;
-}
-
 /* Calls with warnings and floating-point events off. */
 static PyObject *
 call_quietly(PyObject *callable, PyObject *args, PyObject *kwargs)
@@ -126,8 +111,8 @@ call_quietly(PyObject *callable, PyObject *args, PyObject *kwargs)
 
 /* Calls it on stand-ins for the arguments. */
 static Answer
-try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames, int *n,
-         Type *types)
+try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
+         Type *type)
 {
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs - nkw;
     PyObject *tuple = PyTuple_New(npos), *kwargs = nkw ? PyDict_New() : NULL, *result = NULL;
@@ -148,7 +133,7 @@ try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject
     if (answer == ANSWER_YES) {
         result = call_quietly(callable, tuple, kwargs);
         if (result != NULL)
-            answer = types_of_result(in, result, tuple, n, types);
+            answer = type_of_object(in, result, tuple, type);
         else
             answer = PyErr_ExceptionMatches(PyExc_MemoryError) ? ANSWER_ERROR : ANSWER_NO;
         if (answer == ANSWER_NO) PyErr_Clear();
@@ -164,34 +149,7 @@ Answer
 node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
            NodeId *out)
 {
-    Type types[MAX_RESULTS];
-    int n;
-    TRY(try_call(in, callable, nargs, args, kwnames, &n, types));
-    if (n >= 0) return interp_break(in, BREAK_NUMPY, "a call with several results");
-    return node_extern_kw(in, callable, nargs, args, kwnames, types, out);
-}
-
-Answer
-value_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
-            Value **out)
-{
-    Type types[MAX_RESULTS];
-    Value *items[MAX_RESULTS];
-    NodeId node;
-    int n;
-    TRY(try_call(in, callable, nargs, args, kwnames, &n, types));
-    if (n < 0) {
-        TRY(node_extern_kw(in, callable, nargs, args, kwnames, types, &node));
-        return push_node(in, node, out);
-    }
-    Type several = type_scalar(DT_OBJECT, FORM_OBJECT);
-    TRY(node_extern_kw(in, callable, nargs, args, kwnames, &several, &node));
-    for (int i = 0; i < n; i++) {
-        NodeId each;
-        Attrs attrs = {.index = i};
-        TRY_NODE(each, graph_add(in->graph, in->region, OP_result, 1, &node, &types[i], &attrs));
-        TRY(push_node(in, each, &items[i]));
-    }
-    *out = value_sequence(in, V_TUPLE, n, items);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    Type type;
+    TRY(try_call(in, callable, nargs, args, kwnames, &type));
+    return node_extern_kw(in, callable, nargs, args, kwnames, &type, out);
 }

@@ -237,8 +237,22 @@ advanced_read(Interp *in, NodeId array, Value *key, const Item *items, int n, No
     return node_trial(in, function, narrays + 2, args, NULL, out);
 }
 
-Answer
-emit_subscript(Interp *in, Value *array, Value *key, Value **out)
+/* A boolean array among the indices, whose number of true elements is the result's length. */
+static bool
+key_has_mask(Interp *in, Value *key)
+{
+    if (key->kind == V_TUPLE || key->kind == V_LIST) {
+        for (int i = 0; i < key->nitems; i++) {
+            Value *item = value_item(in, key, i);
+            if (item != NULL && key_has_mask(in, item)) return true;
+        }
+        return false;
+    }
+    return key->kind == V_NODE && node_type(in, key->node).dtype == DT_BOOL;
+}
+
+static Answer
+subscript_node(Interp *in, Value *array, Value *key, Value **out)
 {
     NodeId node, result;
     TRY(array_operand(in, array, &node));
@@ -257,6 +271,18 @@ emit_subscript(Interp *in, Value *array, Value *key, Value **out)
     TRY(node_view(in, OP_slice, node, &index.type, index.nints, index.ints, &result));
     if (index.element) TRY(node_form(in, result, FORM_SCALAR, &result));
     return push_node(in, result, out);
+}
+
+Answer
+emit_subscript(Interp *in, Value *array, Value *key, Value **out)
+{
+    Answer answer = subscript_node(in, array, key, out);
+    if (answer != ANSWER_NO) return answer;
+    Value *args[2] = {array, key};
+    WholeCall call = {.callable = operator_object(in, "getitem"), .nargs = 2, .args = args};
+    if (call.callable == NULL) return ANSWER_ERROR;
+    call.opaque = key_has_mask(in, key);
+    return call_whole_instead(in, &call, out);
 }
 
 /* ---- writing ---- */
@@ -395,8 +421,8 @@ advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *it
     return node_write(in, array, result);
 }
 
-Answer
-emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
+static Answer
+store_node(Interp *in, Value *array, Value *key, Value *value)
 {
     NodeId node, from;
     TRY(array_operand(in, array, &node));
@@ -415,4 +441,16 @@ emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
     BasicIndex index;
     TRY(basic_index(in, &type, items, n, &index));
     return write_place(in, array, &index.type, from);
+}
+
+Answer
+emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
+{
+    Answer answer = store_node(in, array, key, value);
+    if (answer != ANSWER_NO) return answer;
+    Value *args[3] = {array, key, value}, *none;
+    WholeCall call = {.callable = operator_object(in, "setitem"), .nargs = 3, .args = args};
+    if (call.callable == NULL) return ANSWER_ERROR;
+    call.changes = call.strict = 1;
+    return call_whole_instead(in, &call, &none);
 }

@@ -49,12 +49,6 @@ rule_of_method(const char *name)
     return NULL;
 }
 
-bool
-array_has_method(const char *name)
-{
-    return rule_of_method(name) != NULL;
-}
-
 /* ---- binding arguments to a signature ---- */
 
 /* The signature's next name, without marks; false at its end.  *mark: '!' must be absent, '*' takes
@@ -171,45 +165,95 @@ bind(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwna
     return check_bound(in, rule, bound);
 }
 
+/* Methods whose rule changes its first argument. */
+static unsigned
+rule_changes(const Rule *rule)
+{
+    return rule->handler == do_fill || rule->handler == do_sort ? 1 : 0;
+}
+
+/* The position of out in a signature whose arguments may all be positional, as a bit; 0: none. */
+static unsigned
+out_bit(const Rule *rule)
+{
+    int index = rule_index(rule, "out");
+    return index < 0 || index >= 32 || strchr(rule->signature, '*') != NULL ? 0 : 1u << index;
+}
+
+/* `callable` called at run time, as the row's letters say (see numpy_functions.def). */
 static Answer
-call_rule(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwnames,
-          Value **out)
+call_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
+          PyObject *kwnames, Value **out)
+{
+    if (callable == NULL) return interp_break(in, BREAK_NUMPY, "numpy.%s", rule->name);
+    if (strchr(rule->data, '!') != NULL)
+        return interp_break(in, BREAK_NUMPY, "numpy.%s", rule->name);
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+    call.opaque = strchr(rule->data, 'd') != NULL;
+    call.strict = strchr(rule->data, 'w') != NULL;
+    call.changes = strchr(rule->data, '0') != NULL ? 1 : 0;
+    return call_whole(in, &call, out);
+}
+
+/* What another way of doing it may still follow: not what NumPy itself would refuse to do. */
+static bool
+break_is_ours(BreakCode code)
+{
+    return code == BREAK_NUMPY || code == BREAK_INDEX || code == BREAK_DTYPE ||
+           code == BREAK_OPERATOR || code == BREAK_SHAPE || code == BREAK_STORE;
+}
+
+static Answer
+call_rule(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
+          PyObject *kwnames, Value **out)
 {
     Value *bound[MAX_ARGS];
-    if (rule->handler == NULL) { /* a step: NumPy's own function at run time */
-        PyObject *callable = numpy_object(rule->name);
-        if (callable == NULL) return interp_break(in, BREAK_NUMPY, "numpy.%s", rule->name);
-        return call_by_trial(in, callable, nargs, args, kwnames, out);
-    }
-    TRY(bind(in, rule, nargs, args, kwnames, bound));
-    return rule->handler(in, rule, bound, out);
+    if (rule->handler == NULL) return call_step(in, rule, callable, nargs, args, kwnames, out);
+    Answer answer = bind(in, rule, nargs, args, kwnames, bound);
+    if (answer == ANSWER_YES) answer = rule->handler(in, rule, bound, out);
+    if (answer != ANSWER_NO || !break_is_ours(in->break_code) || callable == NULL) return answer;
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+    call.strict = true;
+    call.opaque = rule->handler == do_where;
+    call.changes = rule_changes(rule) | out_bit(rule);
+    return call_whole_instead(in, &call, out);
 }
 
 /* ---- ufuncs as callables ---- */
 
 static int
-ufunc_outputs(PyObject *ufunc)
+ufunc_number(PyObject *ufunc, const char *name)
 {
-    PyObject *count = PyObject_GetAttrString(ufunc, "nout");
-    int nout = count == NULL ? -1 : (int)PyLong_AsLong(count);
+    PyObject *count = PyObject_GetAttrString(ufunc, name);
+    int number = count == NULL ? -1 : (int)PyLong_AsLong(count);
     Py_XDECREF(count);
     PyErr_Clear();
-    return nout;
+    return number;
 }
 
+/* Its only loops are of Python objects: they call the program's code. */
+static bool
+ufunc_is_objects(PyObject *ufunc)
+{
+    PyObject *types = PyObject_GetAttrString(ufunc, "types");
+    bool objects = types != NULL && PyList_Check(types);
+    for (Py_ssize_t i = 0; objects && i < PyList_GET_SIZE(types); i++) {
+        const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(types, i));
+        objects = text != NULL && strspn(text, "O->") == strlen(text);
+    }
+    Py_XDECREF(types);
+    PyErr_Clear();
+    return objects;
+}
+
+/* As a node, where the arguments are plain: inputs, dtype, one output. */
 static Answer
-call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
-           Value **out)
+ufunc_as_node(Interp *in, PyObject *ufunc, int nin, int nargs, Value *const *args,
+              PyObject *kwnames, Value **out)
 {
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs;
-    PyObject *count = PyObject_GetAttrString(ufunc, "nin");
-    int nin = count == NULL ? -1 : (int)PyLong_AsLong(count);
-    Py_XDECREF(count);
-    if (nin < 0) return ANSWER_ERROR;
     Value *target = npos == nin + 1 ? args[nin] : NULL;
     DType dtype = DT_OBJECT;
-    if (npos == nin && nkw == 0 && ufunc_outputs(ufunc) > 1)
-        return call_by_trial(in, ufunc, nargs, args, NULL, out);
     if (npos != nin && npos != nin + 1)
         return interp_break(in, BREAK_SHAPE, "ufunc '%s' of %d arguments", ufunc_name(ufunc), npos);
     for (int k = 0; k < nkw; k++) {
@@ -233,6 +277,78 @@ call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject 
         return ANSWER_YES;
     }
     return write_result(in, target, result->node, out);
+}
+
+static Answer
+call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    int nin = ufunc_number(ufunc, "nin"), nout = ufunc_number(ufunc, "nout");
+    if (ufunc_is_objects(ufunc))
+        return interp_break(in, BREAK_DTYPE, "ufunc '%s' of Python objects", ufunc_name(ufunc));
+    WholeCall call = {.callable = ufunc, .nargs = nargs, .args = args, .kwnames = kwnames};
+    for (int i = nin; i < nargs && i < 32; i++) call.changes |= 1u << i;
+    if (nout > 1) return call_whole(in, &call, out);
+    Answer answer = ufunc_as_node(in, ufunc, nin, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || !break_is_ours(in->break_code)) return answer;
+    return call_whole_instead(in, &call, out);
+}
+
+/* ---- methods of ufuncs ---- */
+
+/* add.reduce(x, axis=0) is sum(x, axis=0), and so on. */
+static Answer
+reduce_by_rule(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
+               Value **out)
+{
+    static const char *const pairs[][2] = {{"add", "sum"},         {"multiply", "prod"},
+                                           {"maximum", "max"},     {"minimum", "min"},
+                                           {"logical_and", "all"}, {"logical_or", "any"}};
+    const char *name = NULL;
+    for (int i = 0; i < COUNT_OF(pairs); i++)
+        if (ufunc == numpy_object(pairs[i][0])) name = pairs[i][1];
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
+    if (name == NULL || nargs < 1 || nargs > 2 || nkw > 3) return ANSWER_NO;
+    const Rule *rule = rule_of_function(numpy_object(name));
+    Value *all[MAX_ARGS] = {args[0]}, *bound[MAX_ARGS];
+    bool axis = nargs == 2;
+    for (int k = 0; k < nkw; k++) {
+        PyObject *key = PyTuple_GET_ITEM(kwnames, k);
+        axis = axis || PyUnicode_CompareWithASCIIString(key, "axis") == 0;
+        if (PyUnicode_CompareWithASCIIString(key, "axis") != 0 &&
+            PyUnicode_CompareWithASCIIString(key, "keepdims") != 0 &&
+            (PyUnicode_CompareWithASCIIString(key, "dtype") != 0 || name[0] == 'a'))
+            return ANSWER_NO;
+    }
+    all[1] = nargs == 2 ? args[1] : value_const_new(in, PyLong_FromLong(0));
+    if (all[1] == NULL) return ANSWER_ERROR;
+    int npos = axis && nargs == 1 ? 1 : 2;
+    for (int k = 0; k < nkw; k++) all[npos + k] = args[nargs + k];
+    TRY(bind(in, rule, npos, all, kwnames, bound));
+    return rule->handler(in, rule, bound, out);
+}
+
+static Answer
+call_ufunc_method(Interp *in, PyObject *method, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out)
+{
+    PyObject *ufunc = PyCFunction_GET_SELF(method);
+    const char *name = ((PyCFunctionObject *)method)->m_ml->ml_name;
+    if (ufunc_is_objects(ufunc))
+        return interp_break(in, BREAK_DTYPE, "ufunc '%s' of Python objects", ufunc_name(ufunc));
+    WholeCall call = {.callable = method, .nargs = nargs, .args = args, .kwnames = kwnames};
+    if (strcmp(name, "at") == 0) call.changes = 1;
+    if (strcmp(name, "reduce") == 0 || strcmp(name, "accumulate") == 0) call.changes = 1 << 3;
+    if (strcmp(name, "reduceat") == 0) call.changes = 1 << 4;
+    if (strcmp(name, "reduce") == 0) {
+        Answer answer = reduce_by_rule(in, ufunc, nargs, args, kwnames, out);
+        if (answer != ANSWER_NO) return answer;
+        if (in->break_code != BREAK_NONE) return call_whole_instead(in, &call, out);
+    }
+    if (strcmp(name, "at") == 0 || strncmp(name, "reduce", 6) == 0 ||
+        strcmp(name, "accumulate") == 0 || strcmp(name, "outer") == 0)
+        return call_whole(in, &call, out);
+    return interp_break(in, BREAK_NUMPY, "method '%s' of a ufunc", name);
 }
 
 /* ---- NumPy's scalar types as callables: np.float32(x) ---- */
@@ -305,17 +421,44 @@ is_scalar_type(PyObject *callable)
            is_from_numpy(callable);
 }
 
+/* NumPy's public functions that take arrays are all of this type. */
+static bool
+is_dispatcher(PyObject *callable)
+{
+    return strcmp(Py_TYPE(callable)->tp_name, "numpy._ArrayFunctionDispatcher") == 0 &&
+           is_from_numpy(callable);
+}
+
 Answer
 call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
 {
     const Rule *rule = rule_of_function(callable);
-    if (rule != NULL) return call_rule(in, rule, nargs, args, kwnames, out);
+    if (rule != NULL) return call_rule(in, rule, callable, nargs, args, kwnames, out);
     if (PyErr_Occurred()) return ANSWER_ERROR;
     if (ufunc_check(callable)) return call_ufunc(in, callable, nargs, args, kwnames, out);
+    if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) != NULL &&
+        ufunc_check(PyCFunction_GET_SELF(callable)))
+        return call_ufunc_method(in, callable, nargs, args, kwnames, out);
     if (is_scalar_type(callable)) return call_scalar_type(in, callable, nargs, args, kwnames, out);
     PyObject *decomposition = decomposition_of(callable);
-    if (decomposition != NULL) return call_inlined(in, decomposition, nargs, args, kwnames, out);
+    if (decomposition != NULL && !any_opaque(in, nargs, args)) {
+        Answer answer = call_inlined(in, decomposition, nargs, args, kwnames, out);
+        if (answer != ANSWER_NO || in->dirty) return answer;
+        BreakNote note = break_take(in);
+        WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+        call.strict = true;
+        answer = is_dispatcher(callable) ? call_whole(in, &call, out) : ANSWER_NO;
+        if (answer == ANSWER_NO) break_put(in, &note);
+        return answer;
+    }
+    if (is_dispatcher(callable)) {
+        /* A function without a row: the shapes and types of its results are looked at when it has
+           run, and it may warn. */
+        WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+        call.opaque = call.strict = true;
+        return call_whole(in, &call, out);
+    }
     if (!is_from_numpy(callable) || PyFunction_Check(callable) || PyType_Check(callable))
         return ANSWER_NO;
     PyObject *name = PyObject_GetAttrString(callable, "__name__");
@@ -337,19 +480,70 @@ scalar_has_method(const char *name)
     return false;
 }
 
+/* Methods without a row: what `self` they change ('0'), whether shapes depend on values ('d'), or
+   NULL. */
+static const char *
+method_letters(const char *name)
+{
+    static const char *const rows[][2] = {
+        {"partition", "0"},   {"put", "0"},      {"compress", "d"}, {"nonzero", "d"},
+        {"tolist", ""},       {"view", ""},      {"getfield", ""},  {"byteswap", ""},
+        {"__array__", ""},    {"setfield", "0"}, {"squeeze", ""},   {"__len__", ""},
+        {"__contains__", ""},
+    };
+    for (int i = 0; i < COUNT_OF(rows); i++)
+        if (strcmp(rows[i][0], name) == 0) return rows[i][1];
+    return NULL;
+}
+
+bool
+array_has_method(const char *name)
+{
+    return rule_of_method(name) != NULL || method_letters(name) != NULL;
+}
+
+/* The method as a function of `self` and the arguments; borrowed, NULL without an error. */
+static PyObject *
+method_function(bool scalar, const char *name)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%s.%s", scalar ? "generic" : "ndarray", name);
+    return numpy_object(path);
+}
+
+static Answer
+method_step(Interp *in, const Rule *rule, PyObject *callable, const char *name, int nargs,
+            Value *const *args, PyObject *kwnames, Value **out)
+{
+    const char *letters = rule != NULL ? "" : method_letters(name);
+    if (callable == NULL || letters == NULL)
+        return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+    call.opaque = strchr(letters, 'd') != NULL;
+    call.changes = letters[0] == '0';
+    if (strcmp(name, "byteswap") == 0 && nargs + (kwnames != NULL) > 1)
+        return interp_break(in, BREAK_NUMPY, "byteswap in place");
+    if (rule != NULL) {
+        call.changes = rule_changes(rule) | out_bit(rule);
+        call.strict = rule->handler != NULL || strchr(rule->data, 'w') != NULL;
+        call.opaque = rule->handler == NULL && strchr(rule->data, 'd') != NULL;
+    }
+    return call_whole(in, &call, out);
+}
+
 Answer
 array_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
              PyObject *kwnames, Value **out)
 {
     const Rule *rule = rule_of_method(name);
-    bool scalar = !value_is_array(in, array);
-    if (scalar && !scalar_has_method(name))
-        return interp_break(in, BREAK_NUMPY, "method '%s' of an array scalar", name);
-    if (rule == NULL) return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
+    bool scalar = !value_is_array(in, array) && !value_is_opaque(in, array);
+    PyObject *callable = method_function(scalar, name);
     Value *all[MAX_ARGS + 1];
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
     if (nargs + nkw > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);
     all[0] = array;
     for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
-    return call_rule(in, rule, nargs + 1, all, kwnames, out);
+    if (rule == NULL || value_is_opaque(in, array) || (scalar && !scalar_has_method(name)))
+        return method_step(in, rule, callable, name, nargs + 1, all, kwnames, out);
+    return call_rule(in, rule, callable, nargs + 1, all, kwnames, out);
 }

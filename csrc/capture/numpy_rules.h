@@ -106,14 +106,34 @@ Answer node_extern_kw(Interp *in, PyObject *callable, int nargs, const NodeId *a
 Answer node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
                   NodeId *out);
 
-/* The same for callables that may give a tuple. */
-Answer value_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
-                   Value **out);
 /* pycompile._steps.NAME, borrowed; NULL with the error set. */
 PyObject *numpy_step(Interp *in, const char *name);
-/* The whole call at run time, its result's type by trial. */
-Answer call_by_trial(Interp *in, PyObject *callable, int nargs, Value *const *args,
-                     PyObject *kwnames, Value **out);
+
+/* ---- steps.c: whole calls at run time ---- */
+typedef struct {
+    PyObject *callable;
+    int nargs; /* positional; those by keyword follow */
+    Value *const *args;
+    PyObject *kwnames;
+    unsigned changes; /* bit per positional argument: the callable changes it; out= always is */
+    bool opaque;      /* the result's shape depends on values */
+    bool strict;      /* it may warn */
+} WholeCall;
+/* Calls it in the plan; its result by trial.  The callable runs no user code. */
+Answer call_whole(Interp *in, const WholeCall *call, Value **out);
+/* The same after another rule has broken: the first break stays when this breaks too. */
+Answer call_whole_instead(Interp *in, const WholeCall *call, Value **out);
+/* pycompile._calls.NAME, borrowed; NULL with the error set. */
+PyObject *whole_function(Interp *in, const char *name);
+/* A break that may yet be taken back. */
+typedef struct {
+    BreakCode code;
+    char *detail, *stack;
+    int line, file;
+    bool inlined;
+} BreakNote;
+BreakNote break_take(Interp *in);
+void break_put(Interp *in, const BreakNote *note);
 
 /* ---- numpy_functions.c: the table of rules ---- */
 enum { MAX_ARGS = 12 };

@@ -355,8 +355,8 @@ power_shortcut(Interp *in, NodeId base, NodeId exponent, const char **ufunc)
     return ANSWER_YES;
 }
 
-Answer
-emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+static Answer
+binary_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     if (operator_ < 0 || operator_ >= COUNT_OF(binary_operators))
         return interp_break(in, BREAK_OPERATOR, "operator number %d", operator_);
@@ -380,6 +380,28 @@ emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
     return push_node(in, result, out);
 }
 
+/* Python's own operator in the plan, after the rule for it broke. */
+static Answer
+operator_instead(Interp *in, const char *name, int nargs, Value *const *args, bool changes,
+                 Value **out)
+{
+    PyObject *callable = operator_object(in, name);
+    if (callable == NULL) return ANSWER_ERROR;
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .changes = changes};
+    call.strict = !any_opaque(in, nargs, args);
+    return call_whole_instead(in, &call, out);
+}
+
+Answer
+emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    Answer answer = binary_node(in, operator_, left, right, out);
+    if (answer != ANSWER_NO || operator_ < 0 || operator_ >= COUNT_OF(binary_operators))
+        return answer;
+    Value *both[2] = {left, right};
+    return operator_instead(in, binary_operators[operator_].python, 2, both, false, out);
+}
+
 Answer
 emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -387,7 +409,11 @@ emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
                                         "not_equal", "greater",    "greater_equal"};
     if (operator_ < 0 || operator_ >= COUNT_OF(names))
         return interp_break(in, BREAK_OPERATOR, "comparison number %d", operator_);
+    static const char *const python[] = {"lt", "le", "eq", "ne", "gt", "ge"};
     NodeId args[2], result;
+    Value *both[2] = {left, right};
+    if (any_opaque(in, 2, both))
+        return call_simple(in, operator_object(in, python[operator_]), 2, both, out);
     TRY(operand(in, left, &args[0]));
     TRY(operand(in, right, &args[1]));
     TRY(node_named(in, names[operator_], 2, args, &result));
@@ -403,6 +429,7 @@ emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
                                                        : NULL;
     if (name == NULL) return interp_break(in, BREAK_OPERATOR, "this unary operator");
     NodeId arg, result;
+    if (value_is_opaque(in, value)) return call_simple(in, numpy_object(name), 1, &value, out);
     TRY(operand(in, value, &arg));
     Type type = node_type(in, arg);
     if (operator_ == I_UNARY_NEGATIVE && type.form == FORM_SCALAR && dtype_is_integer(type.dtype)) {
@@ -451,10 +478,9 @@ write_result(Interp *in, Value *target, NodeId result, Value **out)
     return ANSWER_YES;
 }
 
-Answer
-emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
+static Answer
+inplace_node(Interp *in, int operator_, Value *array, Value *value, Value **out)
 {
-    if (operator_ >= 13) operator_ -= 13;
     NodeId node;
     TRY(operand(in, array, &node));
     if (node_type(in, node).form != FORM_ARRAY)
@@ -465,6 +491,19 @@ emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
     Value *result;
     TRY(emit_binary(in, operator_, array, value, &result));
     return write_result(in, array, result->node, out);
+}
+
+Answer
+emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
+{
+    if (operator_ >= 13) operator_ -= 13;
+    Answer answer = inplace_node(in, operator_, array, value, out);
+    if (answer != ANSWER_NO || operator_ >= COUNT_OF(binary_operators)) return answer;
+    static const char *const names[] = {"iadd", "iand",     "ifloordiv", "ilshift", "imatmul",
+                                        "imul", "imod",     "ior",       "ipow",    "irshift",
+                                        "isub", "itruediv", "ixor"};
+    Value *both[2] = {array, value};
+    return operator_instead(in, names[operator_], 2, both, true, out);
 }
 
 /* ---- choice, products ---- */

@@ -270,7 +270,7 @@ Answer
 operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     int plain = operator_ % 13;
-    if (value_is_array(in, left) && operator_ >= 13)
+    if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= 13)
         return emit_inplace(in, plain, left, right, out);
     if (value_is_numpy(in, left) || value_is_numpy(in, right)) {
         if (left->kind == V_OBJECT || right->kind == V_OBJECT || left->kind == V_INSTANCE ||

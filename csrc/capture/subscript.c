@@ -130,6 +130,7 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
 {
     if (in->loop != NULL) return loop_element_load(in, object, key, out);
     if (value_is_numpy(in, object)) return emit_subscript(in, object, key, out);
+    if (value_is_flat(in, object)) return emit_flat_subscript(in, object, key, out);
     int position;
     PyObject *name;
     switch (object->kind) {
@@ -175,6 +176,7 @@ operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
 {
     if (in->loop != NULL) return loop_element_store(in, object, key, value);
     if (value_is_numpy(in, object)) return emit_store_subscript(in, object, key, value);
+    if (value_is_flat(in, object)) return emit_store_flat_subscript(in, object, key, value);
     int position;
     PyObject *name;
     Answer answer;

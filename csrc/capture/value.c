@@ -193,7 +193,8 @@ value_is_numpy(Interp *in, const Value *value)
     if (value->kind == V_CONST)
         return array_scalar_check(value->object) || array_is_exact(value->object);
     return value->kind == V_NODE &&
-           (node_type(in, value)->form == FORM_ARRAY || node_type(in, value)->form == FORM_SCALAR);
+           (node_type(in, value)->form == FORM_ARRAY || node_type(in, value)->form == FORM_SCALAR ||
+            opaque_sample(in, value) != NULL);
 }
 
 bool
@@ -249,6 +250,7 @@ value_type(Interp *in, Value *value)
         const Type *type = node_type(in, value);
         if (type->form == FORM_ARRAY) return array_class();
         if (type->form == FORM_SCALAR) return scalar_type(in, type->dtype);
+        if (opaque_sample(in, value) != NULL) return array_class();
         return type->form == FORM_PYTHON ? python_type(type->dtype) : NULL;
     }
     case V_TUPLE: return &PyTuple_Type;
@@ -304,7 +306,7 @@ value_describe(Interp *in, Value *value)
     }
     PyErr_Clear();
     if (name != NULL) return name;
-    if (value_is_array(in, value)) return "an array";
+    if (value_is_array(in, value) || value_is_opaque(in, value)) return "an array";
     PyTypeObject *type = value_type(in, value);
     PyErr_Clear();
     return type != NULL ? type->tp_name : "an unknown value";

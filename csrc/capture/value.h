@@ -91,7 +91,15 @@ typedef struct {
     NodeId root;    /* the storage's first node: input or producer */
     NodeId version; /* what it holds now: root, or the last scatter */
     bool written;
+    bool shown; /* an opaque array is a view of it: it is not written */
 } Storage;
+
+/* An array whose shape is known at run time only (steps.c). */
+typedef struct {
+    NodeId node;
+    PyObject *sample; /* has its dtype and rank; borrowed from keep */
+    bool viewed;      /* others show its memory, or it shows theirs: it is not written */
+} Opaque;
 
 /* A node that was once the version of a storage, so that views taken then are found again. */
 typedef struct {
@@ -141,6 +149,7 @@ struct Interp {
     int inlined; /* activations above the bottom */
     VEC(Storage) storages;
     VEC(Version) versions;
+    VEC(Opaque) opaques;
     VEC(Value *) inputs;  /* by graph input index */
     VEC(Value *) outside; /* mutable objects met from outside, in order */
     VEC(Effect) effects;
@@ -268,6 +277,19 @@ Answer emit_subscript(Interp *in, Value *array, Value *key, Value **out);
 Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);
 /* array op= value: writes through to the storage. */
 Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out);
+/* ---- steps.c: arrays whose shape is known at run time only ---- */
+bool value_is_opaque(const Interp *in, const Value *value); /* V_NODE of FORM_OBJECT */
+bool any_opaque(const Interp *in, int n, Value *const *values);
+/* An array of its dtype and rank, borrowed; NULL when it is another object. */
+PyObject *opaque_sample(Interp *in, const Value *value);
+/* A call at run time of `callable`, which is pure and never NULL but with the error set. */
+Answer call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
+/* x.flat is a V_BUILTIN_METHOD of that name. */
+bool value_is_flat(const Interp *in, const Value *value);
+Answer emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out);
+Answer emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value);
+/* operator.NAME; borrowed, NULL with the error set. */
+PyObject *operator_object(Interp *in, const char *name);
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
 /* `callable` is the real object; ANSWER_NO with break_code BREAK_NONE: not ours to handle.  In
    calls `nargs` counts positional arguments; those by keyword follow them, named by `kwnames` (or

@@ -16,7 +16,10 @@ input_of(Interp *in, NodeId node)
 Answer
 write_allowed(Interp *in, Value *array)
 {
-    if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
+    int storage = storage_of(in, array->node);
+    if (storage < 0) return ANSWER_ERROR;
+    if (in->storages.at[storage].shown)
+        return interp_break(in, BREAK_INDEX, "a write to an array that has views of unknown shape");
     if (graph_view_is_readonly(in->graph, array->node))
         return interp_break(in, BREAK_READONLY, "the array is read-only");
     Value *input = input_of(in, array->node);

@@ -1,0 +1,286 @@
+"""Calls that a plan makes of whole functions, and the trial calls by which capture learns what they give.
+
+A call's arguments are templates: plain objects, tuples, lists, dicts and slices of them, with a `Hole`
+for each array or number that comes out of the graph.  A trial fills the holes with stand-ins of the
+same types and describes what came back; `Call` fills them at run time.
+
+What a trial describes, `form` first:
+
+    ("array", dtype, shape, strides)       a fresh array; its type is a promise that the plan checks
+    ("opaque", sample, views)              an array whose shape is known at run time only; `views`: the
+                                           holes whose memory it shares
+    ("scalar", dtype), ("python", dtype)   one number
+    ("hole", number)                       the argument itself
+    ("view", number, offset, dtype, shape, strides, writeable)   a view of the argument's memory
+    ("none",)
+    ("tuple", [..]), ("list", [..])
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+MOST_ELEMENTS = 1 << 22
+_PROMISED = ("array", "scalar", "python")
+
+
+class Hole:
+    """Stands in a template for the number-th array or number out of the graph."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __repr__(self) -> str:
+        return f"_{self.number}"
+
+
+class Unexpected(Exception):
+    """A call gave something that its trial did not."""
+
+
+def fill(template, holes):
+    """The template with the holes filled."""
+    kind = type(template)
+    if kind is Hole:
+        return holes[template.number]
+    if kind is tuple or kind is list:
+        return kind([fill(item, holes) for item in template])
+    if kind is dict:
+        return {key: fill(item, holes) for key, item in template.items()}
+    if kind is slice:
+        return slice(
+            fill(template.start, holes), fill(template.stop, holes), fill(template.step, holes)
+        )
+    return template
+
+
+def _spread(result, shape, out):
+    """The leaves of a result, in order; checked where capture knows less than it should."""
+    form = shape[0]
+    if form == "tuple" or form == "list":
+        if type(result) is not (tuple if form == "tuple" else list) or len(result) != len(shape[1]):
+            raise Unexpected("another number of results")
+        for item, inner in zip(result, shape[1]):
+            _spread(item, inner, out)
+    elif form == "opaque":
+        if type(result) is not np.ndarray:
+            raise Unexpected("no array")
+        if result.dtype != shape[1] or result.ndim != shape[2]:
+            raise Unexpected("an array of another type")
+        out.append(result)
+    elif form == "none":
+        if result is not None:
+            raise Unexpected("a result")
+    elif form in _PROMISED:
+        out.append(result)
+
+
+def _memory(dtype, shape, strides):
+    """An uninitialised array with these very strides."""
+    low = sum(min(0, (n - 1) * s) for n, s in zip(shape, strides) if n)
+    high = sum(max(0, (n - 1) * s) for n, s in zip(shape, strides) if n) + dtype.itemsize
+    return np.ndarray(shape, dtype, np.zeros(high - low, np.uint8).data, -low, strides)
+
+
+def _twin(array):
+    """A copy laid out alike: NumPy's loops look at the strides of what they write."""
+    copy = np.array(array, order="K", copy=True)
+    if copy.strides == array.strides or not copy.size:
+        return copy
+    twin = _memory(array.dtype, array.shape, array.strides)
+    twin[...] = array
+    return twin
+
+
+def _plain(array):
+    """The same elements in an array of its own."""
+    return array if array.base is None else np.array(array, order="K", copy=True)
+
+
+class Call:
+    """What a plan calls: the function with its templates."""
+
+    __slots__ = ("args", "changed", "function", "kwargs", "shape", "strict")
+
+    def __init__(self, function, args, kwargs, shape, changed, strict) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.shape = shape  # of the result
+        self.changed = changed  # holes that the function changes: it gets copies, which are results
+        self.strict = strict  # a warning is an error
+
+    def __repr__(self) -> str:
+        name = getattr(self.function, "__name__", "function")
+        return f"{name}{self.args!r}{self.kwargs or ''}"
+
+    def __call__(self, *holes):
+        if self.changed:
+            holes = list(holes)
+            for number in self.changed:
+                holes[number] = _twin(holes[number])
+        args = fill(self.args, holes)
+        kwargs = fill(self.kwargs, holes)
+        if self.strict:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                result = self.function(*args, **kwargs)
+        else:
+            result = self.function(*args, **kwargs)
+        leaves = [_plain(holes[number]) for number in self.changed]
+        _spread(result, self.shape, leaves)
+        return leaves[0] if len(leaves) == 1 else leaves
+
+
+# ---- trials ----
+
+
+def _stand_in(spec, ordinary):
+    """An array of the type, over memory of its own.  Ones, but integers, which may be indices, zeros."""
+    dtype, shape, strides, writeable = spec
+    array = _memory(dtype, shape, strides)
+    if not ordinary and array.ndim >= 2 and array.shape[-1] == array.shape[-2]:
+        array[...] = np.eye(array.shape[-1], dtype=dtype)  # regular, for linear algebra
+    elif dtype.kind in "fcb":
+        array[...] = 1
+    array.flags.writeable = writeable
+    return array
+
+
+def _number(spec):
+    form, dtype = spec
+    if form == "scalar":
+        return dtype.type(dtype.kind in "fcb")
+    return {"b": True, "i": 1, "f": 1.0, "c": 1j}[dtype.kind]
+
+
+def _address(array):
+    return array.__array_interface__["data"][0]
+
+
+def _sample(array):
+    """An array like it with elements: what comes next is tried on it."""
+    if array.size:
+        return array
+    sample = np.zeros([max(1, n) for n in array.shape], array.dtype)
+    if array.dtype.kind in "fcb":
+        sample[...] = 1
+    return sample
+
+
+def _describe(result, holes, changed, opaque, samples):
+    kind = type(result)
+    for number, hole in enumerate(holes):
+        if result is hole and isinstance(hole, np.ndarray):
+            return ("hole", number)
+    if kind is np.ndarray and result.dtype.kind in "biufc":
+        if not result.dtype.isnative:
+            raise Unexpected(f"an array of {result.dtype}")
+        views = [
+            number
+            for number, hole in enumerate(holes)
+            if isinstance(hole, np.ndarray) and np.may_share_memory(hole, result)
+        ]
+        if any(number in changed for number in views):
+            raise Unexpected("a view of what was changed")
+        if any(number in samples for number in views) or (opaque and (views or not result.size)):
+            return ("opaque", _sample(result), views)
+        if opaque:
+            return ("opaque", result, [])
+        if not views:
+            return ("array", result.dtype, result.shape, result.strides)
+        if len(views) > 1:
+            raise Unexpected("a view of several arguments")
+        offset = _address(result) - _address(holes[views[0]])
+        return (
+            "view",
+            views[0],
+            offset,
+            result.dtype,
+            result.shape,
+            result.strides,
+            bool(result.flags.writeable),
+        )
+    if isinstance(result, np.generic) and result.dtype.kind in "biufc":
+        return ("scalar", result.dtype)
+    if kind in (bool, int, float, complex):
+        return ("python", np.dtype({bool: "?", int: "i8", float: "f8", complex: "c16"}[kind]))
+    if kind is tuple or kind is list:
+        items = [_describe(item, holes, changed, opaque, samples) for item in result]
+        return ("tuple" if kind is tuple else "list", items)
+    if result is None:
+        return ("none",)
+    raise Unexpected(f"a result of type {kind.__name__}")
+
+
+def _checked(shape):
+    """A description as `Call` needs it, without what keeps samples alive."""
+    if shape[0] in ("tuple", "list"):
+        return (shape[0], [_checked(item) for item in shape[1]])
+    if shape[0] == "opaque":
+        return ("opaque", shape[1].dtype, shape[1].ndim)
+    return shape[:1]
+
+
+def _is_promised(shape):
+    """The plan itself can check what comes: one array or number, or several of them in a row."""
+    if shape[0] in ("tuple", "list"):
+        return len(shape[1]) > 1 and all(item[0] in _PROMISED for item in shape[1])
+    return shape[0] in _PROMISED
+
+
+def trial(function, args, kwargs, specs, changed, opaque, strict, direct):
+    """(description, callable), or Unexpected: of the call with stand-ins of these specs.
+
+    A spec is an array (a sample, of an argument whose shape is not known), (dtype, shape, strides,
+    writeable), or (form, dtype) of a number.  Where a `Call` would add nothing (`direct`: it need not
+    fill containers) the callable is the function itself.
+    """
+    holes, samples, elements = [], set(), 0
+    for number, spec in enumerate(specs):
+        if isinstance(spec, np.ndarray):
+            samples.add(number)
+            holes.append(spec.copy() if number in changed else spec)
+        elif len(spec) == 4:
+            elements += int(np.prod(spec[1], dtype=object))
+            if elements > MOST_ELEMENTS:
+                raise Unexpected("arguments that are too large to try")
+            ordinary = number in changed or spec[0].kind not in "fc"
+            holes.append(_stand_in(spec, ordinary))
+            opaque = opaque or 0 in spec[1]
+        else:
+            holes.append(_number(spec))
+    opaque = opaque or bool(samples - set(changed))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        result = function(*fill(args, holes), **fill(kwargs, holes))
+    if result is None and not changed:
+        raise Unexpected("no result")
+    if kwargs.get("overwrite_input") or (
+        function is np.nan_to_num and (args[1:] or "copy" in kwargs)
+    ):
+        raise Unexpected("a call that may change its argument")
+    shape = _describe(result, holes, changed, opaque, samples)
+    if direct and not changed and not strict and _is_promised(shape):
+        return shape, function
+    return shape, Call(function, args, kwargs, _checked(shape), changed, strict)
+
+
+# ---- what has no function of its own ----
+
+
+def flat_get(array, key):
+    """array.flat[key]"""
+    return array.flat[key]
+
+
+def flat_set(array, key, value):
+    """array.flat[key] = value"""
+    array.flat[key] = value
+
+
+def set_attribute(array, name, value):
+    """array.NAME = value"""
+    setattr(array, name, value)
