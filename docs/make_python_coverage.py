@@ -27,7 +27,7 @@ import constructs  # noqa: E402
 
 PAGE = ROOT / "docs" / "python-coverage.md"
 VERSIONS = ("3.11", "3.12", "3.13")
-HERE = "%d.%d" % sys.version_info[:2]
+HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 HEAD = """\
 # Python coverage

@@ -111,9 +111,21 @@ def _view(base: Array, dtype: Any, shape: Lengths, strides: Lengths, offset: int
     return np.asarray(_Memory(base, np.dtype(dtype), shape, strides, offset))
 
 
+def _is_packed(itemsize: int, shape: Lengths, strides: Lengths) -> bool:
+    """Are these the strides of a block of memory without gaps, in some order of the axes?"""
+    step = itemsize
+    for stride, length in sorted(zip(strides, shape, strict=True)):
+        if length != 1 and stride != step:
+            return False
+        step *= length
+    return 0 not in shape
+
+
 def _empty(dtype: Any, shape: Lengths, strides: Lengths) -> Array:
-    """An array with exactly these strides, gaps included."""
+    """An array with exactly these strides, gaps included; it owns its memory where there are none."""
     dtype = np.dtype(dtype)
+    if _is_packed(dtype.itemsize, shape, strides):
+        return np.ndarray(shape, dtype, strides=strides)
     spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
     if any(n == 0 for n in shape):
         spans = [0]
