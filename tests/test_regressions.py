@@ -214,3 +214,13 @@ def test_code_that_goes_away_during_its_own_call():
 
     assert compiled(X, change).tobytes() == (X * 2 + 1).tobytes()
     assert compiled(X, nothing).tobytes() == (X * 3).tobytes()
+
+
+def test_a_list_on_the_stack_at_an_entry_becomes_a_tuple():
+    def f(x, n):
+        def three(a, *more, z):
+            return a * len(more) + z
+
+        return three(x, *(n, pycompile.graph_break(), 2), z=x.sum())
+
+    check(f, np.arange(4.0), 3)

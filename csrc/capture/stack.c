@@ -273,9 +273,10 @@ unpack(Interp *in, const Instr *instr)
 static Answer
 list_to_tuple(Interp *in)
 {
-    Value *list = top_value(in, 1);
-    Value *tuple = list ? value_sequence(in, V_TUPLE, list->nitems, list->items) : NULL;
-    if (tuple == NULL) return ANSWER_ERROR;
+    Value *list = top_value(in, 1), *tuple;
+    if (list == NULL) return ANSWER_ERROR;
+    Answer answer = iterate_all(in, list, V_TUPLE, &tuple);
+    if (answer != ANSWER_YES) return answer;
     in->top->depth--;
     return pushed(in, tuple);
 }
