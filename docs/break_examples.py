@@ -6,6 +6,7 @@ them and checks that each breaks with its code.  A str stands where there is no 
 
 # ruff: noqa: N802
 import sys
+import time
 import zlib
 
 import numpy as np
@@ -151,7 +152,7 @@ def shape(x):
 
 def operator(x):
     y = x + 1
-    return y * 2, {"a"} | {"b"}
+    return y * 2, f"{y}"
 
 
 def overlap(x, out):
@@ -192,6 +193,21 @@ def read_only(x, out):
     y = x + 1
     out[0] = y[0]
     return y
+
+
+def clock(x):
+    y = x + 1
+    return y, time.time() > 0
+
+
+def identity(x):
+    y = x + 1
+    return y * (id(x) != 0)
+
+
+def local_names(x):
+    y = x + 1
+    return y, len(locals())
 
 
 def _read_only_arguments():
@@ -240,4 +256,7 @@ EXAMPLES = {
     "PC0026": (read_only, _read_only_arguments),
     "PC0027": "an operation that the chosen backend does not have: a mistake of ours, please report it",
     "PC0028": (finalizer, lambda: (X, open("/dev/null"))),
+    "PC0029": (clock, lambda: (X,)),
+    "PC0030": (identity, lambda: (X,)),
+    "PC0031": (local_names, lambda: (X,)),
 }

@@ -282,7 +282,8 @@ attribute_load(Interp *in, Value *object, PyObject *name, Value **out)
         }
         if (PyType_Check(object->object)) return class_attribute(in, object, name, out);
         if (PyFunction_Check(object->object)) return no_attribute(in, object, name);
-        if (Py_TYPE(object->object)->tp_flags & Py_TPFLAGS_HEAPTYPE)
+        if ((Py_TYPE(object->object)->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
+            !object_is_pure(object->object))
             return no_attribute(in, object, name);
         return builtin_attribute(in, object, name, out);
     case V_OBJECT:
@@ -300,6 +301,8 @@ attribute_load(Interp *in, Value *object, PyObject *name, Value **out)
     case V_DICT:
     case V_SET:
     case V_SLICE:
+    case V_VIEW:
+    case V_PURE:
     case V_RANGE: return builtin_attribute(in, object, name, out);
     default: return no_attribute(in, object, name);
     }

@@ -55,9 +55,10 @@ do_len(const Call *call)
     switch (value->kind) {
     case V_TUPLE:
     case V_LIST:
-    case V_SET: length = value->nitems; break;
-    case V_DICT: length = value->nitems / 2; break;
-    case V_RANGE: length = range_length(in, value); break;
+    case V_SET:
+    case V_DICT:
+    case V_VIEW:
+    case V_RANGE: length = container_length(in, value); break;
     case V_CONST:
         return fold_call(in, PyDict_GetItemString(PyEval_GetBuiltins(), "len"), 1, call->args,
                          call->out);
@@ -276,20 +277,56 @@ do_abs(const Call *call)
     return give(call, scalar_emit(in, OP_py_abs, dtype, 1, &value, seen));
 }
 
+/* min and max with a key or a default, and of nothing: by Python, on stand-ins. */
+static Answer
+shadow_extreme(const Call *call, const char *name)
+{
+    Interp *in = call->in;
+    Value *items = NULL;
+    Answer answer = ANSWER_YES;
+    if (call->nargs == 1)
+        answer = iterate_all(in, call->args[0], V_LIST, &items);
+    else if ((items = value_sequence(in, V_LIST, call->nargs, call->args)) == NULL)
+        answer = ANSWER_ERROR;
+    if (answer != ANSWER_YES) return answer;
+    PyObject *named = PyDict_New(), *list = named ? shadow_items(in, items) : NULL;
+    PyObject *args = list ? PyTuple_Pack(1, list) : NULL;
+    answer = args ? ANSWER_YES : ANSWER_ERROR;
+    for (int i = 0; answer == ANSWER_YES && i < keyword_count(call); i++) {
+        PyObject *key = PyTuple_GET_ITEM(call->kwnames, i);
+        Value *value = call->args[call->nargs + i];
+        bool called = PyUnicode_CompareWithASCIIString(key, "key") == 0 &&
+                      !(value->kind == V_CONST && value->object == Py_None);
+        PyObject *object = called ? shadow_token(in, value) : shadow(in, value);
+        if (object == NULL || PyDict_SetItem(named, key, object) < 0) answer = ANSWER_ERROR;
+        Py_XDECREF(object);
+    }
+    if (answer == ANSWER_YES) {
+        in->dirty = true;
+        PyObject *builtin = PyDict_GetItemString(PyEval_GetBuiltins(), name);
+        answer = shadow_done(in, PyObject_Call(builtin, args, named), call->out);
+    }
+    Py_XDECREF(args);
+    Py_XDECREF(list);
+    Py_XDECREF(named);
+    return answer;
+}
+
 /* min and max: the first of equals, chosen by < and > as Python does. */
 static Answer
 do_extreme(const Call *call, const char *name, int operator_)
 {
     Interp *in = call->in;
     Value *items;
-    if (keyword_count(call) || call->nargs == 0) return unknown(call, name);
+    if (call->nargs == 0) return unknown(call, name);
+    if (keyword_count(call)) return shadow_extreme(call, name);
     if (call->nargs == 1) {
         Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
         if (answer != ANSWER_YES) return answer;
     } else if ((items = value_sequence(in, V_LIST, call->nargs, call->args)) == NULL) {
         return ANSWER_ERROR;
     }
-    if (items->nitems == 0) return interp_break(in, BREAK_EXCEPTION, "ValueError is raised here");
+    if (items->nitems == 0) return shadow_extreme(call, name);
     Value *best = items->items[0];
     for (int i = 1; i < items->nitems; i++) {
         Value *item = items->items[i], *test, *node;
@@ -414,7 +451,7 @@ do_iterator(const Call *call, const char *name)
     } else if (strcmp(name, "reversed") == 0) {
         if (call->nargs != 1) return unknown(call, name);
         Value *of = call->args[0];
-        if (of->kind == V_RANGE) {
+        if (of->kind == V_RANGE || (of->kind == V_CONST && PyUnicode_CheckExact(of->object))) {
             PyObject *range;
             answer = value_known(in, of, &range);
             if (answer == ANSWER_NO) return unknown(call, name);
@@ -423,9 +460,10 @@ do_iterator(const Call *call, const char *name)
             of = value_const_new(in, items);
             if (of == NULL) return ANSWER_ERROR;
         }
-        if (of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT)
+        if (of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT && of->kind != V_VIEW)
             return unknown(call, name);
         iterator->of = of;
+        iterator->length = container_length(in, of);
         iterator->nitems = 0;
     } else {
         int first = strcmp(name, "map") == 0;
@@ -454,28 +492,9 @@ do_dict(const Call *call)
 {
     Interp *in = call->in;
     Value *dict = value_sequence(in, V_DICT, 0, NULL);
-    Answer answer = dict ? ANSWER_YES : ANSWER_ERROR;
+    if (dict == NULL) return ANSWER_ERROR;
     if (call->nargs > 1) return unknown(call, "dict");
-    if (call->nargs == 1) {
-        Value *from = call->args[0];
-        if (from->kind == V_DICT) {
-            for (int i = 0; answer == ANSWER_YES && i < from->nitems; i += 2) {
-                Value *item = value_item(in, from, i + 1);
-                answer = item ? dict_store(in, dict, from->items[i]->object, item) : ANSWER_ERROR;
-            }
-        } else {
-            Value *pairs, *pair;
-            answer = iterate_all(in, from, V_LIST, &pairs);
-            for (int i = 0; answer == ANSWER_YES && i < pairs->nitems; i++) {
-                PyObject *key;
-                answer = iterate_all(in, pairs->items[i], V_LIST, &pair);
-                if (answer == ANSWER_YES && pair->nitems != 2) return unknown(call, "dict");
-                if (answer == ANSWER_YES) answer = value_known(in, pair->items[0], &key);
-                if (answer == ANSWER_NO) return unknown(call, "dict");
-                if (answer == ANSWER_YES) answer = dict_store(in, dict, key, pair->items[1]);
-            }
-        }
-    }
+    Answer answer = call->nargs ? dict_update(in, dict, call->args[0]) : ANSWER_YES;
     for (int i = 0; answer == ANSWER_YES && i < keyword_count(call); i++)
         answer =
             dict_store(in, dict, PyTuple_GET_ITEM(call->kwnames, i), call->args[call->nargs + i]);
@@ -507,55 +526,17 @@ do_next(const Call *call)
     return raise_error(call->in);
 }
 
-/* sorted of known values, by Python; the values themselves are put in that order. */
 static Answer
 do_sorted(const Call *call)
 {
-    Interp *in = call->in;
     Value *items;
-    if (call->nargs != 1 || keyword(call, "key") != NULL) return unknown(call, "sorted");
-    Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
-    if (answer != ANSWER_YES) return answer;
-    PyObject *known, *backwards = Py_False;
-    answer = value_known(in, items, &known);
-    Value *reverse = keyword(call, "reverse");
-    if (answer == ANSWER_YES && reverse != NULL) answer = value_known(in, reverse, &backwards);
-    if (answer == ANSWER_NO) return unknown(call, "sorted");
-    if (answer != ANSWER_YES) return answer;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(known); i++) {
-        PyObject *item = PyList_GET_ITEM(known, i);
-        if (!PyUnicode_CheckExact(item) && !PyLong_CheckExact(item) && !PyFloat_CheckExact(item) &&
-            !PyTuple_CheckExact(item))
-            return unknown(call, "sorted");
-    }
-    PyObject *sorted = PySequence_List(known);
-    if (sorted == NULL || PyList_Sort(sorted) < 0 ||
-        (backwards == Py_True && PyList_Reverse(sorted) < 0)) {
-        Py_XDECREF(sorted);
-        return break_raises(in);
-    }
-    Value *list = value_sequence(in, V_LIST, (int)PyList_GET_SIZE(sorted), NULL);
-    for (int i = 0; list != NULL && i < list->nitems; i++)
-        if ((list->items[i] = value_const(in, PyList_GET_ITEM(sorted, i))) == NULL) list = NULL;
-    Py_DECREF(sorted);
-    return give(call, list);
+    if (call->nargs != 1) return unknown(call, "sorted");
+    Answer answer = iterate_all(call->in, call->args[0], V_LIST, &items);
+    if (answer == ANSWER_YES) answer = list_sort(call->in, items, 0, call->args + 1, call->kwnames);
+    return answer == ANSWER_YES ? give(call, items) : answer;
 }
 
 /* ---- dispatch ---- */
-
-/* Pure functions of known plain values: folded. */
-static bool
-is_pure(const char *module, const char *name)
-{
-    static const char *const builtins[] = {"round",  "divmod", "pow",       "chr",  "ord",
-                                           "hex",    "oct",    "bin",       "repr", "ascii",
-                                           "format", "hash",   "issubclass"};
-    if (strcmp(module, "math") == 0 || strcmp(module, "cmath") == 0) return true;
-    if (strcmp(module, "builtins") != 0) return false;
-    for (int i = 0; i < COUNT_OF(builtins); i++)
-        if (strcmp(name, builtins[i]) == 0) return true;
-    return false;
-}
 
 static Answer
 call_function(const Call *call, const char *module, const char *name)
@@ -593,18 +574,16 @@ call_type(const Call *call, PyObject *type)
     if (type == (PyObject *)&PyList_Type) return do_sequence(call, V_LIST);
     if (type == (PyObject *)&PyTuple_Type) return do_sequence(call, V_TUPLE);
     if (type == (PyObject *)&PyDict_Type) return do_dict(call);
+    if ((type == (PyObject *)&PySet_Type || type == (PyObject *)&PyFrozenSet_Type) &&
+        !keyword_count(call) && call->nargs <= 1)
+        return set_make(call->in, (PyTypeObject *)type, call->nargs ? call->args[0] : NULL,
+                        call->out);
     if (type == (PyObject *)&PySlice_Type) return do_slice(call);
     if (type == (PyObject *)&PyType_Type) return do_type(call);
     if (type == (PyObject *)&PyZip_Type) return do_iterator(call, "zip");
     if (type == (PyObject *)&PyEnum_Type) return do_iterator(call, "enumerate");
     if (type == (PyObject *)&PyReversed_Type) return do_iterator(call, "reversed");
     if (type == (PyObject *)&PyMap_Type) return do_iterator(call, "map");
-    if (type == (PyObject *)&PyUnicode_Type && call->nargs == 1 && !keyword_count(call) &&
-        call->args[0]->exception != NULL)
-        return exception_text(call->in, call->args[0], false, call->out);
-    if ((type == (PyObject *)&PyUnicode_Type || type == (PyObject *)&PyComplex_Type) &&
-        !keyword_count(call))
-        return fold_call(call->in, type, call->nargs, call->args, call->out);
     return ANSWER_NO;
 }
 
@@ -613,19 +592,17 @@ call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
              Value **out)
 {
     Call call = {.in = in, .nargs = nargs, .args = args, .kwnames = kwnames, .out = out};
+    Answer answer = call_pure(in, callable, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     if (PyType_Check(callable)) return call_type(&call, callable);
     if (!PyCFunction_Check(callable)) return ANSWER_NO;
     PyCFunctionObject *function = (PyCFunctionObject *)callable;
     PyObject *module_name = function->m_module;
     const char *module =
         module_name && PyUnicode_Check(module_name) ? PyUnicode_AsUTF8(module_name) : NULL;
-    const char *name = function->m_ml->ml_name;
     if (module == NULL) {
         PyErr_Clear();
         return ANSWER_NO;
     }
-    Answer answer = call_function(&call, module, name);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
-    if (!is_pure(module, name) || kwnames != NULL) return ANSWER_NO;
-    return fold_call(in, callable, nargs, args, out);
+    return call_function(&call, module, function->m_ml->ml_name);
 }

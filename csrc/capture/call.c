@@ -272,6 +272,8 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
             Value **out)
 {
     PyObject *function = callable->object;
+    Answer answer = call_pure(in, function, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     if (function == known_name(&known.graph_break, "pycompile._api", "graph_break"))
         return interp_break(in, BREAK_REQUESTED, "pycompile.graph_break()");
     if (function == known_name(&known.is_compiling, "pycompile._api", "is_compiling")) {

@@ -110,7 +110,7 @@ build_iterator(Interp *in, Value *iterator)
         Build build = {.kind = BUILD_ITER,
                        .nargs = 1,
                        .args = args,
-                       .index = (int32_t)iterator->position,
+                       .index = (int32_t)iterator->position + iterator->mutated,
                        .node = NO_NODE,
                        .source = NO_SOURCE};
         return build_add(in, &build);
@@ -168,6 +168,27 @@ build_function(Interp *in, Value *function)
 }
 
 static BuildId
+build_set(Interp *in, Value *set)
+{
+    PyObject *template;
+    PyObject *maker = set_maker(in, set, &template);
+    if (maker == NULL) {
+        if (PyErr_Occurred()) return NO_BUILD;
+        return build_of_kind(in, BUILD_SET, NULL, set->nitems, set->items);
+    }
+    Value *from = value_const(in, template);
+    return from ? build_of_kind(in, BUILD_CALL, maker, 1, &from) : NO_BUILD;
+}
+
+static BuildId
+build_view(Interp *in, Value *view)
+{
+    PyObject *method = _PyType_Lookup(&PyDict_Type, keep(in, PyUnicode_FromString(view->name)));
+    if (method == NULL) return NO_BUILD;
+    return build_of_kind(in, BUILD_CALL, method, 1, &view->of);
+}
+
+static BuildId
 build_made(Interp *in, Value *value)
 {
     switch (value->kind) {
@@ -182,7 +203,9 @@ build_made(Interp *in, Value *value)
         return build_of_kind(in, BUILD_TUPLE, NULL, value->nitems, value->items);
     case V_LIST: return build_of_kind(in, BUILD_LIST, NULL, value->nitems, value->items);
     case V_DICT: return build_of_kind(in, BUILD_DICT, NULL, value->nitems, value->items);
-    case V_SET: return build_of_kind(in, BUILD_SET, NULL, value->nitems, value->items);
+    case V_SET: return build_set(in, value);
+    case V_VIEW: return build_view(in, value);
+    case V_PURE: return build_of_kind(in, BUILD_CALL, value->object, value->nitems, value->items);
     case V_SLICE: return build_of_kind(in, BUILD_SLICE, NULL, 3, value->items);
     case V_RANGE: return build_of_kind(in, BUILD_RANGE, NULL, 3, value->items);
     case V_METHOD: return build_of_kind(in, BUILD_METHOD, NULL, 2, value->items);

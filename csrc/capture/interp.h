@@ -124,9 +124,84 @@ Answer fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, 
 Answer operate_subscript(Interp *in, Value *object, Value *key, Value **out);
 Answer operate_store_subscript(Interp *in, Value *object, Value *key, Value *value);
 Answer operate_delete_subscript(Interp *in, Value *object, Value *key);
+/* ---- shadow.c: real containers of stand-ins ---- */
+/* What stands for the value in a real container, and what a stand-in stands for; new references,
+   NULL with the error set. */
+PyObject *shadow(Interp *in, Value *value);
+PyObject *shadow_token(Interp *in, Value *value);    /* never the value's own object */
+PyObject *shadow_items(Interp *in, Value *sequence); /* a new list */
+Value *unshadow(Interp *in, PyObject *object);
+int unshadow_into(Interp *in, PyObject *list, Value *sequence);
+/* After a real operation on stand-ins, which gave `result` (stolen) or NULL with the error set:
+   what that means.  `out` may be NULL. */
+Answer shadow_done(Interp *in, PyObject *result, Value **out);
+Answer shadow_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer shadow_contains(Interp *in, Value *sequence, Value *item, bool *out);
+/* Operators and methods of it, and of what is in it, run no code of the program's. */
+bool object_is_plain(PyObject *object);
+/* Guards that an object from outside is this very object. */
+Answer guard_is(Interp *in, Value *value);
+/* ---- lists.c ---- */
+Answer sequence_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
+                       PyObject *kwnames, Value **out);
+Answer list_sort(Interp *in, Value *items, int nargs, Value *const *args, PyObject *kwnames);
+/* list[slice] = value, or del list[slice] where value is NULL. */
+Answer list_store_slice(Interp *in, Value *list, Value *key, Value *value);
+/* ---- dicts.c ---- */
 /* Index of a constant key in a V_DICT's items (of the value), or -1; -2 with the error set. */
 int dict_find(Interp *in, Value *dict, PyObject *key);
 Answer dict_store(Interp *in, Value *dict, PyObject *key, Value *value);
+/* The value as a key: known, and hashed without the program's code; breaks when it is not. */
+Answer dict_key(Interp *in, Value *key, PyObject **out);
+bool key_is_plain(PyObject *key);
+Answer raise_key_error(Interp *in, PyObject *key);
+Answer dict_copy(Interp *in, Value *dict, Value **out);
+Answer dict_update(Interp *in, Value *dict, Value *from);
+Answer dict_fromkeys(Interp *in, int nargs, Value *const *args, Value **out);
+Answer dict_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
+                   PyObject *kwnames, Value **out);
+Answer dict_or(Interp *in, Value *left, Value *right, bool in_place, Value **out);
+Answer dict_equal(Interp *in, Value *left, Value *right, bool *out);
+Answer view_entry(Interp *in, Value *view, int64_t position, Value **out);
+Answer view_items(Interp *in, Value *view, ValueKind kind, Value **out);
+PyTypeObject *view_type(const Value *view);
+Answer view_contains(Interp *in, Value *view, Value *item, bool *out);
+/* ---- sets.c ---- */
+Value *set_value(Interp *in, PyObject *real);
+Answer set_walk(Interp *in, Value *set); /* breaks where the order of walking it is not known */
+Answer set_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
+                  PyObject *kwnames, Value **out);
+Answer set_make(Interp *in, PyTypeObject *type, Value *from, Value **out);
+Answer set_add(Interp *in, Value *set, Value *item);
+/* ANSWER_NO without a break: not of sets. */
+Answer set_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer set_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer set_contains(Interp *in, Value *set, Value *item, bool *out);
+PyObject *set_maker(Interp *in, Value *set, PyObject **template);
+/* ---- strings.c ---- */
+Answer text_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
+/* What a V_PURE is, where it depends on arguments alone, which become known. */
+Answer pure_known(Interp *in, Value *pure, PyObject **out);
+Answer format_value(Interp *in, const Instr *instr);
+Answer build_string(Interp *in, int n);
+/* ANSWER_NO without a break: not of text that is not known yet. */
+Answer text_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer text_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
+                   PyObject *kwnames, Value **out);
+/* ---- folds.c ---- */
+/* Calls a pure callable on known, plain arguments: positional, then those named by kwnames. */
+Answer fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
+/* Pure functions, types and methods of the library; ANSWER_NO without a break: none of them. */
+Answer call_pure(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+                 Value **out);
+/* The value's methods and operators run no code of the program's and change nothing. */
+bool object_is_pure(PyObject *object);
+/* ---- containers.c: each ANSWER_NO without a break where it is not concerned ---- */
+Answer container_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer container_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer container_contains(Interp *in, Value *item, Value *container, bool *out);
+int64_t container_length(Interp *in, Value *value);
 /* ---- attributes.c ---- */
 Answer attribute_load(Interp *in, Value *object, PyObject *name, Value **out);
 Answer attribute_store(Interp *in, Value *object, PyObject *name, Value *value);

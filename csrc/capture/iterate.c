@@ -18,15 +18,28 @@ range_length(Interp *in, Value *range)
 Answer
 iterator_of(Interp *in, Value *iterable, Value **out)
 {
+    PyObject *text;
+    if (iterable->kind == V_PURE && value_known(in, iterable, &text) == ANSWER_ERROR)
+        return ANSWER_ERROR; /* where it is known, it is a constant now */
     switch (iterable->kind) {
     case V_ITER: *out = iterable; return ANSWER_YES;
     case V_TUPLE:
     case V_LIST:
     case V_DICT:
-    case V_SET:
+    case V_VIEW:
     case V_RANGE: break;
+    case V_SET: {
+        Answer answer = set_walk(in, iterable);
+        if (answer != ANSWER_YES) return answer;
+        break;
+    }
     case V_CONST:
         if (PyUnicode_CheckExact(iterable->object) || PyBytes_CheckExact(iterable->object)) break;
+        if (PyFrozenSet_CheckExact(iterable->object)) {
+            iterable = set_value(in, set_clone(iterable->object));
+            if (iterable == NULL) return ANSWER_ERROR;
+            break;
+        }
         return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
     case V_NODE:
         if (value_is_array(in, iterable)) {
@@ -59,6 +72,8 @@ iterator_of(Interp *in, Value *iterable, Value **out)
     if (iterator == NULL) return ANSWER_ERROR;
     iterator->of = iterable;
     iterator->guarded = true;
+    if (iterable->kind != V_RANGE) iterator->length = container_length(in, iterable);
+    if (iterable->kind == V_SET) iterator->items = iterable->items; /* to see whether it changes */
     *out = iterator;
     return ANSWER_YES;
 }
@@ -136,10 +151,32 @@ map_next(Interp *in, Value *iterator, Value **out)
     return call_value(in, iterator->items[0], iterator->nitems - 1, items, NULL, out);
 }
 
+/* A dict or set that has changed since the iterator was made: *out is false, or it raises. */
 static Answer
-plain_next(Interp *in, Value *of, int64_t position, bool backwards, Value **out)
+unchanged(Interp *in, Value *iterator)
 {
+    Value *of = iterator->of;
+    bool dict = of->kind == V_DICT || of->kind == V_VIEW;
+    if (!dict && of->kind != V_SET) return ANSWER_YES;
+    if (container_length(in, of) != iterator->length) {
+        PyErr_SetString(PyExc_RuntimeError, dict ? "dictionary changed size during iteration"
+                                                 : "Set changed size during iteration");
+        return break_raises(in);
+    }
+    if (!dict && iterator->items != of->items)
+        return interp_break(in, BREAK_ITERATION, "a set that changes while it is walked");
+    return ANSWER_YES;
+}
+
+static Answer
+plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
+{
+    Value *of = iterator->of;
+    int64_t position = iterator->position;
     *out = NULL;
+    if (iterator->mutated) return ANSWER_YES; /* exhausted once is exhausted for ever */
+    Answer answer = unchanged(in, iterator);
+    if (answer != ANSWER_YES) return answer;
     switch (of->kind) {
     case V_RANGE: return range_next(in, of, position, out);
     case V_NODE: return array_next(in, of, position, out);
@@ -151,10 +188,11 @@ plain_next(Interp *in, Value *of, int64_t position, bool backwards, Value **out)
     }
     default: {
         int width = of->kind == V_DICT ? 2 : 1;
-        int64_t at = position * width;
-        if (at >= of->nitems) return ANSWER_YES;
-        if (backwards) at = of->nitems - width - at;
-        *out = value_item(in, of, (int)at);
+        if (backwards) position = iterator->length - 1 - position;
+        iterator->mutated = position < 0 || position >= container_length(in, of);
+        if (iterator->mutated) return ANSWER_YES;
+        if (of->kind == V_VIEW) return view_entry(in, of, position, out);
+        *out = value_item(in, of, (int)position * width);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     }
@@ -171,9 +209,9 @@ iterator_next(Interp *in, Value *iterator, Value **out)
     if (value_is_generator(iterator))
         answer = generator_next(in, iterator, out);
     else if (name == NULL)
-        answer = plain_next(in, iterator->of, iterator->position, false, out);
+        answer = plain_next(in, iterator, false, out);
     else if (strcmp(name, "reversed") == 0)
-        answer = plain_next(in, iterator->of, iterator->position, true, out);
+        answer = plain_next(in, iterator, true, out);
     else if (strcmp(name, "zip") == 0)
         answer = several_next(in, iterator, out);
     else if (strcmp(name, "enumerate") == 0)

@@ -55,6 +55,15 @@ value_truth(Interp *in, Value *value, int *known, Value **node)
     case V_LIST:
     case V_DICT:
     case V_SET: *known = value->nitems != 0; return ANSWER_YES;
+    case V_VIEW: *known = value->of->nitems != 0; return ANSWER_YES;
+    case V_PURE: {
+        PyObject *text;
+        Answer answer = value_known(in, value, &text);
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_OPERATOR, "truth of a text that depends on an array");
+        if (answer == ANSWER_YES) *known = PyObject_IsTrue(text);
+        return answer;
+    }
     case V_RANGE: {
         int64_t length = range_length(in, value);
         if (length < 0) return interp_break(in, BREAK_OPERATOR, "truth of a range");

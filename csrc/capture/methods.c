@@ -91,26 +91,6 @@ list_extend(const Method *m)
 }
 
 static Answer
-list_search(const Method *m, bool count)
-{
-    int found = -1, n = 0;
-    if (m->nargs != 1) return unknown(m);
-    for (int i = 0; i < m->self->nitems; i++) {
-        Value *item = value_item(m->in, m->self, i);
-        bool same;
-        if (item == NULL) return ANSWER_ERROR;
-        Value *one = value_sequence(m->in, V_TUPLE, 1, &item);
-        Answer answer = one ? operate_contains(m->in, m->args[0], one, &same) : ANSWER_ERROR;
-        if (answer != ANSWER_YES) return answer;
-        n += same;
-        if (same && found < 0) found = i;
-    }
-    if (!count && found < 0)
-        return interp_break(m->in, BREAK_EXCEPTION, "ValueError is raised here");
-    return give(m, value_const_new(m->in, PyLong_FromLong(count ? n : found)));
-}
-
-static Answer
 list_method(const Method *m)
 {
     Value *self = m->self;
@@ -125,8 +105,6 @@ list_method(const Method *m)
     if (self->kind == V_OBJECT) return unknown(m);
     if (strcmp(m->name, "extend") == 0 && m->nargs == 1) return list_extend(m);
     if (strcmp(m->name, "pop") == 0 && m->nargs <= 1) return list_pop(m);
-    if (strcmp(m->name, "index") == 0) return list_search(m, false);
-    if (strcmp(m->name, "count") == 0) return list_search(m, true);
     if (strcmp(m->name, "copy") == 0 && m->nargs == 0) {
         Value *items;
         answer = iterate_all(m->in, self, V_LIST, &items);
@@ -156,102 +134,7 @@ list_method(const Method *m)
         }
         return give_none(m);
     }
-    return unknown(m);
-}
-
-/* ---- dict ---- */
-
-static Answer
-dict_view(const Method *m)
-{
-    Interp *in = m->in;
-    bool keys = m->name[0] == 'k', pairs = m->name[0] == 'i';
-    Value *list = value_sequence(in, V_TUPLE, m->self->nitems / 2, NULL);
-    for (int i = 0; list != NULL && i < m->self->nitems; i += 2) {
-        Value *pair[2] = {m->self->items[i], keys ? NULL : value_item(in, m->self, i + 1)};
-        if (!keys && pair[1] == NULL) return ANSWER_ERROR;
-        Value *entry = keys ? pair[0] : pairs ? value_sequence(in, V_TUPLE, 2, pair) : pair[1];
-        if (entry == NULL) return ANSWER_ERROR;
-        list->items[i / 2] = entry;
-    }
-    if (list == NULL) return ANSWER_ERROR;
-    /* Not a view of the dict, so it must not outlive this use: only iteration takes it. */
-    Value *iterator;
-    Answer answer = iterator_of(in, list, &iterator);
-    return answer == ANSWER_YES ? give(m, iterator) : answer;
-}
-
-static Answer
-dict_get(const Method *m, bool pop)
-{
-    Interp *in = m->in;
-    PyObject *key;
-    Answer answer = value_known(in, m->args[0], &key);
-    if (answer == ANSWER_NO || (answer == ANSWER_YES && m->args[0]->kind != V_CONST))
-        return unknown(m);
-    if (answer != ANSWER_YES) return answer;
-    int at = dict_find(in, m->self, key);
-    if (at < -1) return break_raises(in);
-    if (at >= 0 && !pop) return give(m, value_item(in, m->self, at));
-    if (at >= 0) {
-        Value *item = value_item(in, m->self, at);
-        if (item == NULL) return ANSWER_ERROR;
-        answer = operate_delete_subscript(in, m->self, m->args[0]);
-        return answer == ANSWER_YES ? give(m, item) : answer;
-    }
-    if (m->nargs == 2) return give(m, m->args[1]);
-    if (pop) return interp_break(in, BREAK_EXCEPTION, "KeyError is raised here");
-    return give_none(m);
-}
-
-static Answer
-dict_method(const Method *m)
-{
-    Interp *in = m->in;
-    bool none = m->nargs == 0;
-    if (none && (strcmp(m->name, "keys") == 0 || strcmp(m->name, "values") == 0 ||
-                 strcmp(m->name, "items") == 0))
-        return dict_view(m);
-    if (strcmp(m->name, "get") == 0 && m->nargs >= 1 && m->nargs <= 2) return dict_get(m, false);
-    if (strcmp(m->name, "pop") == 0 && m->nargs >= 1 && m->nargs <= 2) return dict_get(m, true);
-    if (strcmp(m->name, "copy") == 0 && none) {
-        Value *copy = value_sequence(in, V_DICT, 0, NULL);
-        for (int i = 0; copy != NULL && i < m->self->nitems; i++) {
-            Value *item = value_item(in, m->self, i);
-            if (item == NULL || value_append(in, copy, item) < 0) return ANSWER_ERROR;
-        }
-        return give(m, copy);
-    }
-    if (strcmp(m->name, "setdefault") == 0 && m->nargs == 2) {
-        PyObject *key;
-        Answer answer = value_known(in, m->args[0], &key);
-        if (answer == ANSWER_NO) return unknown(m);
-        if (answer != ANSWER_YES) return answer;
-        int at = dict_find(in, m->self, key);
-        if (at >= 0) return give(m, value_item(in, m->self, at));
-        answer = operate_store_subscript(in, m->self, m->args[0], m->args[1]);
-        return answer == ANSWER_YES ? give(m, m->args[1]) : answer;
-    }
-    if (strcmp(m->name, "update") == 0 && (m->nargs == 1 || m->kwnames != NULL)) {
-        Value *from = m->nargs == 1 ? m->args[0] : NULL;
-        Answer answer = ANSWER_YES;
-        if (from != NULL && from->kind != V_DICT) return unknown(m);
-        for (int i = 0; from != NULL && i < from->nitems && answer == ANSWER_YES; i += 2) {
-            Value *item = value_item(in, from, i + 1);
-            if (item == NULL) return ANSWER_ERROR;
-            in->dirty = i > 0;
-            answer = operate_store_subscript(in, m->self, from->items[i], item);
-        }
-        for (int i = 0; m->kwnames && i < PyTuple_GET_SIZE(m->kwnames) && answer == ANSWER_YES;
-             i++) {
-            Value *key = value_const(in, PyTuple_GET_ITEM(m->kwnames, i));
-            if (key == NULL) return ANSWER_ERROR;
-            in->dirty = true;
-            answer = operate_store_subscript(in, m->self, key, m->args[m->nargs + i]);
-        }
-        return answer == ANSWER_YES ? give_none(m) : answer;
-    }
-    return unknown(m);
+    return sequence_method(m->in, self, m->name, m->nargs, m->args, m->kwnames, m->out);
 }
 
 /* ---- the rest: folded when everything is known and the method runs no other code ---- */
@@ -261,27 +144,14 @@ known_method(const Method *m)
 {
     Interp *in = m->in;
     PyObject *self;
-    Answer answer = value_known(in, m->self, &self);
+    Answer answer = text_method(in, m->self, m->name, m->nargs, m->args, m->kwnames, m->out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    answer = value_known(in, m->self, &self);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer == ANSWER_NO ||
-        !(PyUnicode_CheckExact(self) || PyBytes_CheckExact(self) || PyLong_CheckExact(self) ||
-          PyFloat_CheckExact(self) || PyComplex_CheckExact(self) || PyBool_Check(self) ||
-          PyRange_Check(self) || PyFrozenSet_CheckExact(self) || PySlice_Check(self)))
-        return unknown(m);
-    if (m->kwnames != NULL) return unknown(m);
-    Value *parts;
-    if (m->nargs == 1 && m->args[0]->kind == V_ITER && strcmp(m->name, "join") == 0) {
-        answer = iterate_all(in, m->args[0], V_LIST, &parts);
-        if (answer != ANSWER_YES) return answer;
-        Method joined = *m;
-        joined.args = &parts;
-        return known_method(&joined);
-    }
-    for (int i = 0; i < m->nargs; i++)
-        if (m->args[i]->kind == V_OBJECT || m->args[i]->kind == V_INSTANCE) return unknown(m);
+    if (answer == ANSWER_NO || !object_is_pure(self)) return unknown(m);
     PyObject *bound = keep(in, PyObject_GetAttrString(self, m->name));
     if (bound == NULL) return break_raises(in);
-    return fold_call(in, bound, m->nargs, m->args, m->out);
+    return fold_named(in, bound, m->nargs, m->args, m->kwnames, m->out);
 }
 
 static Answer
@@ -305,11 +175,12 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
                PyObject *kwnames, Value **out)
 {
     Method m = {in, self, name, nargs, args, kwnames, out};
-    if (self->kind == V_DICT) return dict_method(&m);
     if (self->kind == V_ITER) return iterator_method(&m);
+    if (self->kind == V_DICT) return dict_method(in, self, name, nargs, args, kwnames, out);
+    if (self->kind == V_SET || (self->kind == V_CONST && PyFrozenSet_CheckExact(self->object)))
+        return set_method(in, self, name, nargs, args, kwnames, out);
     bool list = self->kind == V_LIST || (self->kind == V_OBJECT && self->type == &PyList_Type);
-    if (list && kwnames == NULL) return list_method(&m);
-    if (self->kind == V_TUPLE && strcmp(name, "index") == 0) return list_search(&m, false);
-    if (self->kind == V_TUPLE && strcmp(name, "count") == 0) return list_search(&m, true);
+    if (list) return list_method(&m);
+    if (self->kind == V_TUPLE) return sequence_method(in, self, name, nargs, args, kwnames, out);
     return known_method(&m);
 }

@@ -22,18 +22,15 @@ enum {
 static bool
 is_plain(PyObject *object)
 {
-    return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
-           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) || object == Py_None ||
-           PyBytes_CheckExact(object) || object == Py_Ellipsis || array_scalar_check(object) ||
-           PyType_CheckExact(object) || PyTuple_CheckExact(object) || PySlice_Check(object) ||
-           PyFrozenSet_CheckExact(object) || PyRange_Check(object);
+    return object_is_pure(object) || array_scalar_check(object);
 }
 
 static Answer
 result(Interp *in, PyObject *object, Value **out)
 {
     if (object == NULL) return break_raises(in);
-    *out = value_const_new(in, object);
+    *out = unshadow(in, object); /* a list is a new one each time */
+    Py_DECREF(object);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -283,6 +280,8 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         Answer answer = scalar_binary(in, plain, left, right, out);
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }
+    Answer answer = container_binary(in, operator_, left, right, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     if (is_sequence(left) && left->kind == right->kind && operator_ == ADD)
         return concatenate(in, left, right, out);
     if (operator_ == MUL && is_sequence(left) && value_is_python_scalar(in, right))
@@ -291,7 +290,7 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         return repeat(in, right, left, out);
     if (operator_ == 13 + ADD && left->kind == V_LIST) {
         Value *items;
-        Answer answer = iterate_all(in, right, V_LIST, &items);
+        answer = iterate_all(in, right, V_LIST, &items);
         if (answer == ANSWER_YES) answer = container_changes(in, left);
         if (answer != ANSWER_YES) return answer;
         if (left->source != NO_SOURCE) {
@@ -310,7 +309,7 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     PyObject *a, *b;
     bool lists = left->kind == V_LIST || right->kind == V_LIST || left->kind == V_DICT ||
                  right->kind == V_DICT || left->kind == V_SET || right->kind == V_SET;
-    Answer answer = lists ? ANSWER_NO : value_known(in, left, &a);
+    answer = lists ? ANSWER_NO : value_known(in, left, &a);
     if (answer == ANSWER_YES) answer = value_known(in, right, &b);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO || !is_plain(a) || !is_plain(b))
@@ -347,31 +346,6 @@ scalar_compare(Interp *in, int operator_, Value *left, Value *right, Value **out
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Equality of two sequences, item by item, as far as items are known. */
-static Answer
-sequence_equal(Interp *in, Value *left, Value *right, bool *out)
-{
-    *out = left->nitems == right->nitems;
-    for (int i = 0; *out && i < left->nitems; i++) {
-        Value *a = value_item(in, left, i), *b = value_item(in, right, i), *node, *item;
-        if (a == NULL || b == NULL) return ANSWER_ERROR;
-        if (a == b) continue;
-        int known;
-        Answer answer = operate_compare(in, Py_EQ, a, b, &item);
-        if (answer == ANSWER_YES) answer = value_truth(in, item, &known, &node);
-        if (answer == ANSWER_YES && known < 0) {
-            PyObject *object;
-            answer = value_known(in, node, &object);
-            if (answer == ANSWER_NO)
-                return interp_break(in, BREAK_OPERATOR, "comparison of sequences of arrays");
-            known = answer == ANSWER_YES && object == Py_True;
-        }
-        if (answer != ANSWER_YES) return answer;
-        *out = known;
-    }
-    return ANSWER_YES;
-}
-
 Answer
 operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -384,19 +358,14 @@ operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
         Answer answer = scalar_compare(in, operator_, left, right, out);
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }
-    if (is_sequence(left) && left->kind == right->kind &&
-        (operator_ == Py_EQ || operator_ == Py_NE)) {
-        bool equal;
-        Answer answer = sequence_equal(in, left, right, &equal);
-        if (answer != ANSWER_YES) return answer;
-        return result(in, Py_NewRef(equal == (operator_ == Py_EQ) ? Py_True : Py_False), out);
-    }
+    Answer answer = container_compare(in, operator_, left, right, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     if (objects) {
         static const char *const names[6] = {"__lt__", "__le__", "__eq__",
                                              "__ne__", "__gt__", "__ge__"};
         Value *method = NULL;
         if (left->kind == V_OBJECT || left->kind == V_INSTANCE) {
-            Answer answer = special_method(in, left, names[operator_], &method);
+            answer = special_method(in, left, names[operator_], &method);
             if (answer != ANSWER_YES) return answer;
         }
         if (method != NULL && right->type != NULL && left->type != right->type) method = NULL;
@@ -406,7 +375,7 @@ operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
         }
     }
     PyObject *a, *b;
-    Answer answer = objects ? ANSWER_NO : value_known(in, left, &a);
+    answer = objects ? ANSWER_NO : value_known(in, left, &a);
     if (answer == ANSWER_YES) answer = value_known(in, right, &b);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_YES &&
@@ -483,33 +452,9 @@ Answer
 operate_contains(Interp *in, Value *item, Value *container, bool *out)
 {
     PyObject *key, *object;
-    if (container->kind == V_DICT || container->kind == V_SET) {
-        Answer answer = value_known(in, item, &key);
-        if (answer == ANSWER_NO) return interp_break(in, BREAK_OPERATOR, "a key that is not known");
-        if (answer != ANSWER_YES) return answer;
-        if (!is_plain(key)) return interp_break(in, BREAK_OPERATOR, "a key with its own hash");
-        if (container->kind == V_DICT) {
-            int found = dict_find(in, container, key);
-            if (found < -1) return break_raises(in);
-            *out = found >= 0;
-            return ANSWER_YES;
-        }
-    }
-    if (is_sequence(container) && !value_is_numpy(in, item)) {
-        *out = false;
-        for (int i = 0; !*out && i < container->nitems; i++) {
-            Value *entry = value_item(in, container, i);
-            if (entry == NULL) return ANSWER_ERROR;
-            if (entry == item) *out = true;
-            if (*out) break;
-            Value left = {.kind = V_TUPLE, .source = NO_SOURCE, .nitems = 1, .items = &entry};
-            Value right = {.kind = V_TUPLE, .source = NO_SOURCE, .nitems = 1, .items = &item};
-            Answer answer = sequence_equal(in, &left, &right, out);
-            if (answer != ANSWER_YES) return answer;
-        }
-        return ANSWER_YES;
-    }
-    Answer answer = value_known(in, item, &key);
+    Answer answer = container_contains(in, item, container, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    answer = value_known(in, item, &key);
     if (answer == ANSWER_YES) answer = value_known(in, container, &object);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO || !is_plain(key) || !(is_plain(object) || PySet_CheckExact(object)))
@@ -629,32 +574,8 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* NumPy's complex scalars: turned into real numbers, they warn. */
-static bool
-warns_as_real(PyObject *object)
-{
-    char bytes[16];
-    DType dtype;
-    if (!array_scalar_check(object)) return false;
-    return array_scalar_read(object, &dtype, bytes) != ANSWER_YES || dtype_is_complex(dtype);
-}
-
-/* Calls a pure callable on known, plain arguments. */
 Answer
 fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
 {
-    PyObject *tuple = PyTuple_New(nargs);
-    Answer answer = tuple ? ANSWER_YES : ANSWER_ERROR;
-    for (int i = 0; answer == ANSWER_YES && i < nargs; i++) {
-        PyObject *object;
-        answer = value_known(in, args[i], &object);
-        if (answer == ANSWER_YES && warns_as_real(object)) answer = ANSWER_NO;
-        if (answer == ANSWER_YES) PyTuple_SET_ITEM(tuple, i, Py_NewRef(object));
-    }
-    if (answer == ANSWER_YES)
-        answer = result(in, PyObject_Call(callable, tuple, NULL), out);
-    else if (answer == ANSWER_NO)
-        answer = interp_break(in, BREAK_CALL_C, "a call on values that are not known");
-    Py_XDECREF(tuple);
-    return answer;
+    return fold_named(in, callable, nargs, args, NULL, out);
 }

@@ -304,10 +304,16 @@ sequence_value(Interp *in, ValueKind kind, SourceId source, PyObject *object)
 
 /* Keys are constants: str, int, float, bool, None, bytes. */
 static bool
-key_is_plain(PyObject *key)
+key_is_constant(PyObject *key)
 {
+    if (PyTuple_CheckExact(key)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+            if (!key_is_constant(PyTuple_GET_ITEM(key, i))) return false;
+        return true;
+    }
     return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
-           key == Py_None || PyFloat_CheckExact(key) || PyBytes_CheckExact(key);
+           key == Py_None || PyFloat_CheckExact(key) || PyBytes_CheckExact(key) ||
+           Py_TYPE(key) == &PyType_Type;
 }
 
 static Value *
@@ -317,7 +323,7 @@ dict_value(Interp *in, SourceId source, PyObject *object)
     PyObject *key, *item;
     if (length > 2000) return value_object(in, object, source);
     while (PyDict_Next(object, &at, &key, &item))
-        if (!key_is_plain(key)) return value_object(in, object, source);
+        if (!key_is_constant(key)) return value_object(in, object, source);
     PyObject *keys = PyDict_Keys(object), *names = keys ? PyList_AsTuple(keys) : NULL;
     Py_XDECREF(keys);
     if (keep(in, names) == NULL) return NULL;
@@ -447,6 +453,7 @@ value_made(Interp *in, SourceId source, PyObject *object)
     if (PyList_CheckExact(object))
         return is_log(in, source) ? value_object(in, object, source)
                                   : sequence_value(in, V_LIST, source, object);
+    if (PySet_CheckExact(object)) return set_from_source(in, source, object);
     if (PyDict_CheckExact(object)) return dict_value(in, source, object);
     if (PyMethod_Check(object)) return method_value(in, source, object);
     if (PyCell_Check(object)) return cell_value(in, source, object);
@@ -497,6 +504,7 @@ value_resolve(Interp *in, SourceId source, PyObject *object)
         Guard guard = {.kind = GUARD_SAME, .source = source, .other = known->source};
         return guard_add(in, &guard) < 0 ? NULL : known;
     }
+    if (PyFrozenSet_CheckExact(object)) return set_from_source(in, source, object);
     if (is_identity(in, source, object)) return const_from_source(in, source, object);
     Value *value = value_made(in, source, object);
     if (value == NULL || map_put(in, &in->by_object, object, value) < 0) return NULL;

@@ -49,27 +49,10 @@ build_sequence(Interp *in, ValueKind kind, int n)
     return pushed(in, value);
 }
 
-/* A set display: only of constants, since membership needs their values. */
-static Answer
-set_add(Interp *in, Value *set, Value *item)
-{
-    PyObject *object;
-    Answer answer = value_known(in, item, &object);
-    if (answer == ANSWER_ERROR) return ANSWER_ERROR;
-    if (answer == ANSWER_NO || item->kind != V_CONST)
-        return interp_break(in, BREAK_OPERATOR, "a set of values that are not known");
-    for (int i = 0; i < set->nitems; i++) {
-        int same = PyObject_RichCompareBool(set->items[i]->object, object, Py_EQ);
-        if (same < 0) return break_raises(in);
-        if (same) return ANSWER_YES;
-    }
-    return value_append(in, set, item) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
 static Answer
 build_set(Interp *in, int n)
 {
-    Value *set = value_sequence(in, V_SET, 0, NULL);
+    Value *set = set_value(in, PySet_New(NULL));
     if (set == NULL) return ANSWER_ERROR;
     for (int i = n; i > 0; i--) {
         Value *item = top_value(in, i);
@@ -93,9 +76,7 @@ build_map(Interp *in, const Instr *instr)
         if (value == NULL || key == NULL) return ANSWER_ERROR;
         if (!pairs && (key = value_item(in, key, i)) == NULL) return ANSWER_ERROR;
         PyObject *object;
-        Answer answer = value_known(in, key, &object);
-        if (answer == ANSWER_NO)
-            return interp_break(in, BREAK_OPERATOR, "a dict key that is not known");
+        Answer answer = dict_key(in, key, &object);
         if (answer == ANSWER_YES) answer = dict_store(in, dict, object, value);
         if (answer != ANSWER_YES) return answer;
     }
@@ -106,138 +87,59 @@ build_map(Interp *in, const Instr *instr)
 /* ---- growing containers that comprehensions and displays make ---- */
 
 static Answer
+not_followed(Interp *in, const Instr *instr)
+{
+    return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
+}
+
+static Answer
 extend(Interp *in, const Instr *instr)
 {
-    Value *iterable = top_value(in, 1), *target = top_value(in, instr->arg + 1), *items;
+    Value *iterable = top_value(in, 1), *target = top_value(in, instr->arg + 1), *ignored;
     if (iterable == NULL || target == NULL) return ANSWER_ERROR;
-    if ((instr->kind == I_LIST_EXTEND && target->kind != V_LIST) ||
-        (instr->kind == I_SET_UPDATE && target->kind != V_SET) || target->source != NO_SOURCE)
-        return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
-    Answer answer = iterate_all(in, iterable, V_LIST, &items);
-    for (int i = 0; answer == ANSWER_YES && i < items->nitems; i++) {
-        in->dirty = true;
-        if (target->kind == V_SET)
-            answer = set_add(in, target, items->items[i]);
-        else if (value_append(in, target, items->items[i]) < 0)
-            answer = ANSWER_ERROR;
-    }
+    if (target->kind != (instr->kind == I_LIST_EXTEND ? V_LIST : V_SET))
+        return not_followed(in, instr);
+    const char *name = target->kind == V_LIST ? "extend" : "update";
+    Answer answer = builtin_method(in, target, name, 1, &iterable, NULL, &ignored);
     if (answer == ANSWER_YES) in->top->depth--;
     return answer;
 }
 
+/* The names of a call's ** argument, which must not come twice. */
 static Answer
 dict_merge(Interp *in, const Instr *instr)
 {
     Value *mapping = top_value(in, 1), *target = top_value(in, instr->arg + 1);
     if (mapping == NULL || target == NULL) return ANSWER_ERROR;
-    if (mapping->kind != V_DICT || target->kind != V_DICT || target->source != NO_SOURCE)
+    if (mapping->kind != V_DICT || target->kind != V_DICT)
         return interp_break(in, BREAK_INSTRUCTION, "merging a mapping that is not a known dict");
-    for (int i = 0; i < mapping->nitems; i += 2) {
-        PyObject *key = mapping->items[i]->object;
-        if (instr->kind == I_DICT_MERGE) {
-            int found = dict_find(in, target, key);
-            if (found >= 0) return interp_break(in, BREAK_EXCEPTION, "TypeError is raised here");
-        }
-        Value *value = value_item(in, mapping, i + 1);
-        in->dirty = true;
-        Answer answer = value ? dict_store(in, target, key, value) : ANSWER_ERROR;
-        if (answer != ANSWER_YES) return answer;
-    }
-    in->top->depth--;
-    return ANSWER_YES;
+    for (int i = 0; instr->kind == I_DICT_MERGE && i < mapping->nitems; i += 2)
+        if (dict_find(in, target, mapping->items[i]->object) >= 0)
+            return interp_break(in, BREAK_EXCEPTION, "TypeError is raised here");
+    Answer answer = dict_update(in, target, mapping);
+    if (answer == ANSWER_YES) in->top->depth--;
+    return answer;
 }
 
 static Answer
 append_one(Interp *in, const Instr *instr)
 {
     int operands_ = instr->kind == I_MAP_ADD ? 2 : 1;
-    Value *value = top_value(in, 1), *target = top_value(in, instr->arg + operands_);
+    Value *value = top_value(in, 1), *target = top_value(in, instr->arg + operands_), *ignored;
     if (value == NULL || target == NULL) return ANSWER_ERROR;
-    if (target->source != NO_SOURCE)
-        return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
-    Answer answer = ANSWER_YES;
-    if (instr->kind == I_LIST_APPEND) {
-        if (value_append(in, target, value) < 0) return ANSWER_ERROR;
-    } else if (instr->kind == I_SET_ADD) {
+    Answer answer;
+    if (instr->kind == I_LIST_APPEND && target->kind == V_LIST) {
+        answer = builtin_method(in, target, "append", 1, &value, NULL, &ignored);
+    } else if (instr->kind == I_SET_ADD && target->kind == V_SET) {
         answer = set_add(in, target, value);
-    } else {
+    } else if (instr->kind == I_MAP_ADD && target->kind == V_DICT) {
         Value *key = top_value(in, 2);
-        PyObject *object;
-        answer = key ? value_known(in, key, &object) : ANSWER_ERROR;
-        if (answer == ANSWER_NO)
-            return interp_break(in, BREAK_OPERATOR, "a dict key that is not known");
-        if (answer == ANSWER_YES) answer = dict_store(in, target, object, value);
+        answer = key ? operate_store_subscript(in, target, key, value) : ANSWER_ERROR;
+    } else {
+        return not_followed(in, instr);
     }
     if (answer == ANSWER_YES) in->top->depth -= operands_;
     return answer;
-}
-
-/* ---- strings ---- */
-
-/* Text of it is made without any code of the program's. */
-static bool
-is_printable(PyObject *object)
-{
-    if (PyTuple_CheckExact(object)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
-            if (!is_printable(PyTuple_GET_ITEM(object, i))) return false;
-        return true;
-    }
-    return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
-           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) || object == Py_None;
-}
-
-static Answer
-format_value(Interp *in, const Instr *instr)
-{
-    bool has_spec = instr->arg2 == 1;
-    Value *value = top_value(in, has_spec ? 2 : 1), *spec = has_spec ? top_value(in, 1) : NULL;
-    if (value == NULL || (has_spec && spec == NULL)) return ANSWER_ERROR;
-    if (value->exception != NULL && !has_spec && instr->arg != 3) {
-        Value *text;
-        Answer answer = exception_text(in, value, instr->arg == 2, &text);
-        if (answer != ANSWER_YES) return answer;
-        in->top->depth--;
-        return pushed(in, text);
-    }
-    PyObject *object, *spec_object = NULL;
-    Answer answer =
-        value_is_python_scalar(in, value) || value->kind == V_CONST || value->kind == V_TUPLE
-            ? value_known(in, value, &object)
-            : ANSWER_NO;
-    if (answer == ANSWER_YES && has_spec) answer = value_known(in, spec, &spec_object);
-    if (answer == ANSWER_ERROR) return ANSWER_ERROR;
-    if (answer == ANSWER_NO || !is_printable(object))
-        return interp_break(in, BREAK_OPERATOR, "formatting %s", value_describe(in, value));
-    PyObject *converted = instr->arg == 1   ? PyObject_Str(object)
-                          : instr->arg == 2 ? PyObject_Repr(object)
-                          : instr->arg == 3 ? PyObject_ASCII(object)
-                                            : Py_NewRef(object);
-    if (converted != NULL && instr->arg2 != 2)
-        Py_SETREF(converted, PyObject_Format(converted, spec_object));
-    if (converted == NULL) return break_raises(in);
-    in->top->depth -= has_spec ? 2 : 1;
-    return pushed(in, value_const_new(in, converted));
-}
-
-static Answer
-build_string(Interp *in, int n)
-{
-    PyObject *parts = PyList_New(0), *empty = PyUnicode_New(0, 0), *joined = NULL;
-    Answer answer = parts && empty ? ANSWER_YES : ANSWER_ERROR;
-    for (int i = n; answer == ANSWER_YES && i > 0; i--) {
-        Value *part = top_value(in, i);
-        PyObject *object;
-        answer = part ? value_known(in, part, &object) : ANSWER_ERROR;
-        if (answer == ANSWER_YES && PyList_Append(parts, object) < 0) answer = ANSWER_ERROR;
-    }
-    if (answer == ANSWER_YES) joined = PyUnicode_Join(empty, parts);
-    Py_XDECREF(parts);
-    Py_XDECREF(empty);
-    if (answer == ANSWER_NO) return interp_break(in, BREAK_OPERATOR, "an f-string of array values");
-    if (joined == NULL) return ANSWER_ERROR;
-    in->top->depth -= n;
-    return pushed(in, value_const_new(in, joined));
 }
 
 /* ---- unpacking ---- */

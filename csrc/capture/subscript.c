@@ -1,57 +1,6 @@
 /* Subscripts of containers; those of arrays go to index.c. */
 #include "interp.h"
 
-int
-dict_find(Interp *in, Value *dict, PyObject *key)
-{
-    (void)in;
-    Py_hash_t hash = PyObject_Hash(key);
-    if (hash == -1) return -2;
-    for (int i = 0; i < dict->nitems; i += 2) {
-        PyObject *other = dict->items[i]->object;
-        if (other == key) return i + 1;
-        if (Py_TYPE(other) == Py_TYPE(key) && PyUnicode_CheckExact(key)) {
-            if (PyUnicode_Compare(other, key) == 0) return i + 1;
-            continue;
-        }
-        int same = PyObject_RichCompareBool(other, key, Py_EQ);
-        if (same < 0) return -2;
-        if (same) return i + 1;
-    }
-    return -1;
-}
-
-/* Keys that hash and compare without the program's code. */
-static bool
-key_is_plain(PyObject *key)
-{
-    if (PyTuple_CheckExact(key)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
-            if (!key_is_plain(PyTuple_GET_ITEM(key, i))) return false;
-        return true;
-    }
-    return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
-           PyFloat_CheckExact(key) || PyBytes_CheckExact(key) || key == Py_None ||
-           PyType_CheckExact(key) || PyFunction_Check(key) || array_scalar_check(key);
-}
-
-Answer
-dict_store(Interp *in, Value *dict, PyObject *key, Value *value)
-{
-    if (!key_is_plain(key)) return interp_break(in, BREAK_OPERATOR, "a dict key with its own hash");
-    int found = dict_find(in, dict, key);
-    if (found < -1) return break_raises(in);
-    if (found >= 0) {
-        dict->items[found] = value;
-        return ANSWER_YES;
-    }
-    Value *name = value_const(in, key);
-    if (name == NULL) return ANSWER_ERROR;
-    name->object = key; /* tuples too */
-    if (value_append(in, dict, name) < 0 || value_append(in, dict, value) < 0) return ANSWER_ERROR;
-    return ANSWER_YES;
-}
-
 /* ---- sequences ---- */
 
 static Answer
@@ -73,18 +22,7 @@ sequence_slice(Interp *in, Value *sequence, Value *key, Value **out)
 }
 
 static Answer
-raise_key(Interp *in, PyObject *key)
-{
-    PyObject *args = PyTuple_Pack(1, key); /* a tuple is one key */
-    if (args == NULL) return ANSWER_ERROR;
-    PyErr_SetObject(PyExc_KeyError, args);
-    Py_DECREF(args);
-    return raise_error(in);
-}
-
-/* `what`: " assignment" where CPython says so. */
-static Answer
-sequence_position(Interp *in, Value *sequence, Value *key, const char *what, int *out)
+sequence_position(Interp *in, Value *sequence, Value *key, bool store, int *out)
 {
     int64_t index;
     Answer answer = value_as_int(in, key, &index);
@@ -94,8 +32,8 @@ sequence_position(Interp *in, Value *sequence, Value *key, const char *what, int
     if (answer != ANSWER_YES) return answer;
     if (index < 0) index += sequence->nitems;
     if (index < 0 || index >= sequence->nitems)
-        return raise_new(in, PyExc_IndexError, "%s%s index out of range",
-                         sequence->kind == V_TUPLE ? "tuple" : "list", what);
+        return raise_new(in, PyExc_IndexError, "%s %sindex out of range",
+                         sequence->kind == V_LIST ? "list" : "tuple", store ? "assignment " : "");
     *out = (int)index;
     return ANSWER_YES;
 }
@@ -103,11 +41,8 @@ sequence_position(Interp *in, Value *sequence, Value *key, const char *what, int
 static Answer
 dict_position(Interp *in, Value *dict, Value *key, PyObject **object, int *out)
 {
-    Answer answer = value_known(in, key, object);
-    if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a dict key that is not known");
+    Answer answer = dict_key(in, key, object);
     if (answer != ANSWER_YES) return answer;
-    if (!key_is_plain(*object))
-        return interp_break(in, BREAK_INDEX, "a dict key with its own hash");
     *out = dict_find(in, dict, *object);
     return *out < -1 ? break_raises(in) : ANSWER_YES;
 }
@@ -137,7 +72,7 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
     case V_TUPLE:
     case V_LIST: {
         if (key->kind == V_SLICE) return sequence_slice(in, object, key, out);
-        Answer answer = sequence_position(in, object, key, "", &position);
+        Answer answer = sequence_position(in, object, key, false, &position);
         if (answer != ANSWER_YES) return answer;
         *out = value_item(in, object, position);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -145,18 +80,19 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
     case V_DICT: {
         Answer answer = dict_position(in, object, key, &name, &position);
         if (answer != ANSWER_YES) return answer;
-        if (position < 0) return raise_key(in, name);
+        if (position < 0) return raise_key_error(in, name);
         *out = value_item(in, object, position);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     case V_CONST:
+    case V_PURE:
     case V_RANGE: {
         PyObject *known, *index;
         Answer answer = value_known(in, object, &known);
         if (answer == ANSWER_YES) answer = value_known(in, key, &index);
         if (answer == ANSWER_ERROR) return answer;
-        if (answer == ANSWER_NO ||
-            !(PyUnicode_CheckExact(known) || PyBytes_CheckExact(known) || PyRange_Check(known)))
+        if (answer == ANSWER_NO || !object_is_pure(known) || !object_is_pure(index) ||
+            PyType_Check(known))
             return interp_break(in, value_break(object, BREAK_INDEX), "a subscript of %s",
                                 value_describe(in, object));
         PyObject *item = PyObject_GetItem(known, index);
@@ -181,10 +117,12 @@ operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
     PyObject *name;
     Answer answer;
     if (object->kind == V_LIST && key->kind != V_SLICE) {
-        answer = sequence_position(in, object, key, " assignment", &position);
+        answer = sequence_position(in, object, key, true, &position);
         if (answer == ANSWER_YES) answer = container_changes(in, object);
         if (answer != ANSWER_YES) return answer;
         object->items[position] = value;
+    } else if (object->kind == V_LIST) {
+        return list_store_slice(in, object, key, value);
     } else if (object->kind == V_DICT) {
         answer = dict_position(in, object, key, &name, &position);
         if (answer == ANSWER_YES) answer = container_changes(in, object);
@@ -195,9 +133,12 @@ operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
         return by_method(in, "__setitem__", 3, args, &ignored);
     }
     if (object->source == NO_SOURCE) return ANSWER_YES;
+    Value *constant = key;
     PyObject *known;
-    if (value_known(in, key, &known) != ANSWER_YES) return ANSWER_ERROR;
-    Value *constant = value_const(in, known);
+    if (key->kind != V_OBJECT) { /* which is guarded to be this one */
+        if (value_known(in, key, &known) != ANSWER_YES) return ANSWER_ERROR;
+        constant = value_const(in, known);
+    }
     Value *args[3] = {object, constant, value};
     if (constant == NULL) return ANSWER_ERROR;
     return effect_add(in, EFFECT_STORE_ITEM, NULL, NO_SOURCE, 3, args) < 0 ? ANSWER_ERROR
@@ -211,10 +152,12 @@ operate_delete_subscript(Interp *in, Value *object, Value *key)
     PyObject *name;
     Answer answer;
     if (object->kind == V_LIST && key->kind != V_SLICE) {
-        answer = sequence_position(in, object, key, " assignment", &position);
+        answer = sequence_position(in, object, key, true, &position);
+    } else if (object->kind == V_LIST) {
+        return list_store_slice(in, object, key, NULL);
     } else if (object->kind == V_DICT) {
         answer = dict_position(in, object, key, &name, &position);
-        if (answer == ANSWER_YES && position < 0) return raise_key(in, name);
+        if (answer == ANSWER_YES && position < 0) return raise_key_error(in, name);
         position--; /* the key's */
     } else {
         return interp_break(in, BREAK_STORE, "del of an item of %s", value_describe(in, object));

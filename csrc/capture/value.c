@@ -1,5 +1,5 @@
 /* Symbolic values: making them, asking what is known of them.  See value.h. */
-#include "value.h"
+#include "interp.h"
 
 /* ---- pointer map: open addressing, never deletes ---- */
 
@@ -262,8 +262,10 @@ value_type(Interp *in, Value *value)
     case V_FUNCTION: return &PyFunction_Type;
     case V_METHOD: return &PyMethod_Type;
     case V_CELL: return &PyCell_Type;
-    case V_INSTANCE: return value->type;
     case V_ITER: return iterator_type(value);
+    case V_VIEW: return view_type(value);
+    case V_INSTANCE:
+    case V_PURE: return value->type;
     default: return NULL;
     }
 }
@@ -352,7 +354,6 @@ known_container(Interp *in, Value *value, PyObject **out)
     case V_TUPLE: object = Py_NewRef(items); break;
     case V_LIST: object = PySequence_List(items); break;
     case V_DICT: object = known_dict(items); break;
-    case V_SET: object = PySet_New(items); break;
     case V_SLICE:
         object = PySlice_New(PyTuple_GET_ITEM(items, 0), PyTuple_GET_ITEM(items, 1),
                              PyTuple_GET_ITEM(items, 2));
@@ -405,15 +406,19 @@ value_known(Interp *in, Value *value, PyObject **out)
     switch (value->kind) {
     case V_CONST: *out = value->object; return ANSWER_YES;
     case V_NODE: return known_scalar(in, value, out);
+    case V_PURE: return pure_known(in, value, out);
     case V_TUPLE:
         if (value->source == NO_SOURCE && value->object != NULL) {
             *out = value->object;
             return ANSWER_YES;
         }
         return known_container(in, value, out);
+    case V_SET:
+        if (set_walk(in, value) != ANSWER_YES) return ANSWER_NO;
+        *out = keep(in, set_clone(value->object));
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     case V_LIST:
     case V_DICT:
-    case V_SET:
     case V_SLICE:
     case V_RANGE: return known_container(in, value, out);
     default: return ANSWER_NO;

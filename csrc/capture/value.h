@@ -31,6 +31,9 @@ typedef enum {
     V_CELL,           /* items[0] content; made here, or from outside with a source */
     V_INSTANCE,       /* of a plain class, made here: attributes in items as a dict */
     V_BUILTIN_METHOD, /* method `name` of items[0] (array, list, dict, str…), not yet called */
+    V_VIEW,           /* keys(), values() or items() (`name`) of the dict `of` */
+    V_PURE, /* what calling `object`, which is pure, with items gives: made at commit; it is
+               of the exact type `type`, and nothing else is known of it */
 } ValueKind;
 
 typedef struct Value Value;
@@ -60,8 +63,9 @@ struct Value {
     Generator *generator; /* V_ITER: of a generator made here */
     Value *globals_of;    /* V_FUNCTION */
     int64_t position;
-    const char *name;     /* V_BUILTIN_METHOD */
     Exception *exception; /* V_INSTANCE of an exception class, else NULL */
+    int64_t length;       /* V_ITER: what it walks had as many items when it was made */
+    const char *name;     /* V_BUILTIN_METHOD, V_VIEW; V_ITER: its kind */
     int guard;            /* 1 + number of the guard that establishes type or header; 0 none yet */
     bool mutated;
     bool guarded;  /* its type (and header, for arrays) is under guard already */
@@ -161,7 +165,11 @@ struct Interp {
     PointerMap decoded;   /* code object -> Decoded, of inlined functions */
     Value *raised;        /* with BREAK_EXCEPTION: the exception that the program raises, or NULL */
     Value *handled;       /* what sys.exception() is, where it was raised here; or NULL */
-    int unbuilt; /* 1 + step before which an exception that cannot be built was not there */
+    int unbuilt;         /* 1 + step before which an exception that cannot be built was not there */
+    PointerMap tokens;   /* Value -> the object that stands for it, see shadow.c */
+    PointerMap shadowed; /* and back */
+    bool shadow_failed;  /* an operation on stand-ins was made to fail, with this answer */
+    Answer shadow_answer;
     BreakCode break_code; /* set by interp_break */
     char *break_detail;
     char *break_stack;
@@ -262,6 +270,10 @@ Answer write_allowed(Interp *in, Value *array);
 Value *input_of(Interp *in, NodeId node);
 /* At the end: NO_OVERLAP guards and EFFECT_WRITE.  ANSWER_NO: inputs overlap now. */
 Answer writes_finish(Interp *in);
+
+/* ---- sets.c: the set or frozenset at `source`; an opaque object where its entries are not plain
+ * ---- */
+Value *set_from_source(Interp *in, SourceId source, PyObject *object);
 
 /* ---- ops.c: array semantics on values ---- */
 /* Ufunc application with NumPy's dtype resolution, broadcasting, scalar results; nodes or weak

@@ -194,6 +194,9 @@ PyObject *attribute_stored(PyObject *object, PyObject *name);
 /* ---- error.c ---- */
 /* The set error as an exception object (a new reference), cleared; NULL with another error set. */
 PyObject *error_take(void);
+/* ---- set_layout.c: sets and frozensets with their table as it lies ---- */
+PyObject *set_clone(PyObject *set); /* walked in the same order, whatever happens to both */
+bool set_same_layout(PyObject *a, PyObject *b, bool (*equal)(PyObject *, PyObject *));
 
 /* ---- code_extra.c: one pointer of ours per code object ---- */
 /* `free_extra` gets the pointer when the code dies.  -1 with ImportError. */

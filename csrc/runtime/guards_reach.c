@@ -69,6 +69,7 @@ constants_equal(PyObject *a, PyObject *b)
         return constants_equal(x->start, y->start) && constants_equal(x->stop, y->stop) &&
                constants_equal(x->step, y->step);
     }
+    if (PyAnySet_CheckExact(a)) return set_same_layout(a, b, constants_equal);
     if (PyLong_CheckExact(a) || PyUnicode_CheckExact(a) || PyBytes_CheckExact(a)) {
         int equal = PyObject_RichCompareBool(a, b, Py_EQ);
         if (equal < 0) PyErr_Clear();

@@ -1,0 +1,192 @@
+/* Functions, types and methods of Python's library that are pure: called while capturing when what
+   they are called with is known. */
+#include "interp.h"
+
+/* NumPy's complex scalars: turned into real numbers, they warn. */
+static bool
+warns_as_real(PyObject *object)
+{
+    char bytes[16];
+    DType dtype;
+    if (!array_scalar_check(object)) return false;
+    return array_scalar_read(object, &dtype, bytes) != ANSWER_YES || dtype_is_complex(dtype);
+}
+
+static bool
+is_of(PyObject *object, const char *name)
+{
+    return strcmp(Py_TYPE(object)->tp_name, name) == 0;
+}
+
+bool
+object_is_pure(PyObject *object)
+{
+    return object_is_plain(object) || is_of(object, "re.Pattern") || is_of(object, "re.Match");
+}
+
+static bool
+is_pure_argument(PyObject *object)
+{
+    if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); i++)
+            if (!is_pure_argument(PySequence_Fast_GET_ITEM(object, i))) return false;
+        return true;
+    }
+    if (PyDict_CheckExact(object)) {
+        Py_ssize_t at = 0;
+        PyObject *key, *value;
+        while (PyDict_Next(object, &at, &key, &value))
+            if (!is_pure_argument(key) || !is_pure_argument(value)) return false;
+        return true;
+    }
+    if (array_scalar_check(object)) return !warns_as_real(object);
+    return object_is_pure(object) || PySet_CheckExact(object) || PyType_Check(object);
+}
+
+Answer
+fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    int nkw = kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0;
+    PyObject *tuple = PyTuple_New(nargs + nkw), *result;
+    Answer answer = tuple ? ANSWER_YES : ANSWER_ERROR;
+    for (int i = 0; answer == ANSWER_YES && i < nargs + nkw; i++) {
+        PyObject *object;
+        answer = value_known(in, args[i], &object);
+        if (answer == ANSWER_YES && !is_pure_argument(object)) answer = ANSWER_NO;
+        if (answer == ANSWER_YES) PyTuple_SET_ITEM(tuple, i, Py_NewRef(object));
+    }
+    if (answer == ANSWER_YES) {
+        result =
+            PyObject_Vectorcall(callable, PySequence_Fast_ITEMS(tuple), (size_t)nargs, kwnames);
+        if (result == NULL) {
+            answer = break_raises(in);
+        } else {
+            *out = unshadow(in, result);
+            Py_DECREF(result);
+            if (*out == NULL) answer = ANSWER_ERROR;
+        }
+    } else if (answer == ANSWER_NO) {
+        answer = interp_break(in, BREAK_CALL_C, "a call on values that are not known");
+    }
+    Py_XDECREF(tuple);
+    return answer;
+}
+
+/* ---- which are pure ---- */
+
+static bool
+is_one_of(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(name, *names) == 0) return true;
+    return false;
+}
+
+static const char *const texts[] = {"repr", "ascii", "format", "chr", "hex", "oct", "bin", NULL};
+static const char *const numbers[] = {"round", "divmod", "pow", "ord", "hash", "issubclass", NULL};
+static const char *const clocks[] = {
+    "time",         "time_ns",      "perf_counter",    "perf_counter_ns", "monotonic",
+    "monotonic_ns", "process_time", "process_time_ns", "thread_time",     NULL};
+
+/* Every argument is known without a guard more, or a scalar whose text may wait. */
+static Answer
+call_text(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
+{
+    if (nargs == 0) return fold_call(in, callable, nargs, args, out);
+    return text_call(in, callable, nargs, args, out);
+}
+
+static Answer
+call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+                Value **out)
+{
+    PyObject *self = PyCFunction_GET_SELF(callable),
+             *module = ((PyCFunctionObject *)callable)->m_module;
+    const char *name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
+    const char *from = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    if (self == (PyObject *)&PyDict_Type && strcmp(name, "fromkeys") == 0 && nargs > 0 && nargs < 3)
+        return dict_fromkeys(in, nargs, args, out);
+    if (self == (PyObject *)&PyLong_Type || self == (PyObject *)&PyFloat_Type ||
+        self == (PyObject *)&PyBytes_Type || strcmp(name, "maketrans") == 0)
+        return fold_named(in, callable, nargs, args, kwnames, out);
+    if (self != NULL && PyObject_TypeCheck(self, &PyBaseObject_Type) && !PyModule_Check(self) &&
+        strcmp(Py_TYPE(self)->tp_name, "Random") == 0)
+        return interp_break(in, BREAK_CLOCK, "random.%s", name);
+    if (from == NULL) {
+        PyErr_Clear();
+        return ANSWER_NO;
+    }
+    if (strcmp(from, "time") == 0 && is_one_of(name, clocks))
+        return interp_break(in, BREAK_CLOCK, "time.%s", name);
+    if (strcmp(from, "builtins") == 0) {
+        if (is_one_of(name, texts) && kwnames == NULL)
+            return call_text(in, callable, nargs, args, out);
+        if (strcmp(name, "id") == 0) return interp_break(in, BREAK_IDENTITY, "id()");
+        if (strcmp(name, "locals") == 0) return interp_break(in, BREAK_LOCALS, "locals()");
+        if (is_one_of(name, numbers)) return fold_named(in, callable, nargs, args, kwnames, out);
+    }
+    if (strcmp(from, "math") == 0 || strcmp(from, "cmath") == 0 || strcmp(from, "_json") == 0)
+        return fold_named(in, callable, nargs, args, kwnames, out);
+    return ANSWER_NO;
+}
+
+/* str.upper(text), list.append(items, x): the method of the first argument. */
+static Answer
+call_descriptor(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+                Value **out)
+{
+    if (nargs == 0) return ANSWER_NO;
+    PyTypeObject *type = value_type(in, args[0]);
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    if (PyDescr_TYPE(callable) != type || type == array_class() ||
+        (args[0]->kind == V_NODE && value_is_numpy(in, args[0])) ||
+        (type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+        return ANSWER_NO;
+    const char *name = PyUnicode_AsUTF8(PyDescr_NAME(callable));
+    if (name == NULL) return ANSWER_ERROR;
+    return builtin_method(in, args[0], name, nargs - 1, args + 1, kwnames, out);
+}
+
+/* ---- the re module: its functions keep a cache, which nobody sees ---- */
+
+static bool
+is_of_re(PyObject *function)
+{
+    static const char *const names[] = {"compile", "match", "fullmatch", "search", "findall",
+                                        "sub",     "subn",  "split",     "escape", NULL};
+    PyObject *globals = PyFunction_GET_GLOBALS(function);
+    PyObject *module = PyDict_GetItemString(globals, "__name__");
+    PyObject *modules = PyImport_GetModuleDict(), *re = PyDict_GetItemString(modules, "re");
+    if (module == NULL || re == NULL || !PyModule_Check(re) || PyModule_GetDict(re) != globals)
+        return false;
+    const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)function)->func_name);
+    return name != NULL && is_one_of(name, names) &&
+           PyDict_GetItemString(globals, name) == function;
+}
+
+Answer
+call_pure(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+          Value **out)
+{
+    if (PyCFunction_Check(callable))
+        return call_c_function(in, callable, nargs, args, kwnames, out);
+    if (Py_TYPE(callable) == &PyMethodDescr_Type || Py_TYPE(callable) == &PyWrapperDescr_Type)
+        return call_descriptor(in, callable, nargs, args, kwnames, out);
+    if (PyFunction_Check(callable) && is_of_re(callable))
+        return fold_named(in, callable, nargs, args, kwnames, out);
+    if (callable == (PyObject *)&PyUnicode_Type && nargs == 1 && kwnames == NULL)
+        return call_text(in, callable, nargs, args, out);
+    if (callable == (PyObject *)&PyBytes_Type || callable == (PyObject *)&PyComplex_Type ||
+        callable == (PyObject *)&PyUnicode_Type)
+        return fold_named(in, callable, nargs, args, kwnames, out);
+    if (callable == (PyObject *)&PyLong_Type && (kwnames != NULL || nargs == 2))
+        return fold_named(in, callable, nargs, args, kwnames, out);
+    if (callable == (PyObject *)&PyBaseObject_Type && nargs == 0 && kwnames == NULL) {
+        *out = value_sequence(in, V_INSTANCE, 0, NULL);
+        if (*out == NULL) return ANSWER_ERROR;
+        (*out)->type = &PyBaseObject_Type;
+        return ANSWER_YES;
+    }
+    return ANSWER_NO;
+}

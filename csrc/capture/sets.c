@@ -1,0 +1,358 @@
+/* Sets: a V_SET holds a real set of stand-ins (`object`), which CPython changes and walks, so that
+   its order is CPython's own; items are its entries in that order.
+
+   Entries that hash by address (instances) have an order that no two runs share: such a set is
+   walked only when it has one entry. */
+#include "interp.h"
+
+static int
+refresh(Interp *in, Value *set)
+{
+    Py_ssize_t at = 0;
+    PyObject *key;
+    Py_hash_t hash;
+    set->items = NULL;
+    set->nitems = set->cap = 0;
+    while (_PySet_NextEntry(set->object, &at, &key, &hash)) {
+        Value *item = unshadow(in, key);
+        if (item == NULL || value_append(in, set, item) < 0) return -1;
+    }
+    return 0;
+}
+
+/* A new value around a real set (stolen). */
+Value *
+set_value(Interp *in, PyObject *real)
+{
+    Value *set = real ? value_sequence(in, V_SET, 0, NULL) : NULL;
+    if (set == NULL) {
+        Py_XDECREF(real);
+        return NULL;
+    }
+    set->object = keep(in, real);
+    set->type = &PySet_Type;
+    return set->object == NULL || refresh(in, set) < 0 ? NULL : set;
+}
+
+/* The set that is at `source`, under a guard on its whole table. */
+Value *
+set_from_source(Interp *in, SourceId source, PyObject *object)
+{
+    Py_ssize_t at = 0;
+    PyObject *key;
+    Py_hash_t hash;
+    if (PySet_GET_SIZE(object) > 2000) return value_object(in, object, source);
+    while (_PySet_NextEntry(object, &at, &key, &hash))
+        if (!object_is_plain(key)) return value_object(in, object, source);
+    PyObject *now = keep(in, set_clone(object));
+    if (now == NULL || guard_simple(in, GUARD_VALUE, source, now) < 0) return NULL;
+    Value *set =
+        PyFrozenSet_CheckExact(object) ? value_const(in, now) : set_value(in, set_clone(object));
+    if (set != NULL) set->source = source;
+    return set;
+}
+
+static bool
+is_ordered(const Value *set)
+{
+    Py_ssize_t at = 0;
+    PyObject *key;
+    Py_hash_t hash;
+    while (_PySet_NextEntry(set->object, &at, &key, &hash))
+        if (!object_is_plain(key)) return false;
+    return true;
+}
+
+Answer
+set_walk(Interp *in, Value *set)
+{
+    if (set->nitems < 2 || is_ordered(set)) return ANSWER_YES;
+    return interp_break(in, BREAK_ITERATION, "a set of objects that hash by their address");
+}
+
+/* What stands for an entry; numbers become known. */
+static Answer
+entry(Interp *in, Value *value, PyObject **out)
+{
+    PyObject *known;
+    if (value->kind == V_SET) {
+        *out = Py_NewRef(value->object);
+        return ANSWER_YES;
+    }
+    if (value->kind == V_PURE || (value->kind == V_NODE && !value_is_array(in, value))) {
+        Answer answer = value_known(in, value, &known);
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_OPERATOR, "an entry of a set that is not known");
+        if (answer != ANSWER_YES) return answer;
+    }
+    *out = shadow(in, value);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* A real operand for set algebra: set, frozenset, a view of keys or items; ANSWER_NO without a
+   break for anything else. */
+static Answer
+operand(Interp *in, Value *value, PyObject **out)
+{
+    *out = NULL;
+    if (value->kind == V_SET || (value->kind == V_CONST && PyFrozenSet_CheckExact(value->object))) {
+        *out = Py_NewRef(value->object);
+        return ANSWER_YES;
+    }
+    if (value->kind != V_VIEW || value->name[0] == 'v') return ANSWER_NO;
+    PyObject *dict = PyDict_New();
+    for (int i = 0; dict != NULL && i < value->of->nitems; i += 2) {
+        Value *item = value_item(in, value->of, i + 1);
+        PyObject *stand_in = item ? shadow(in, item) : NULL;
+        if (stand_in == NULL || PyDict_SetItem(dict, value->of->items[i]->object, stand_in) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(stand_in);
+    }
+    if (dict != NULL) *out = PyObject_CallMethod(dict, value->name, NULL);
+    Py_XDECREF(dict);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Any iterable as a real one. */
+static Answer
+iterable(Interp *in, Value *value, PyObject **out)
+{
+    Value *items;
+    Answer answer = operand(in, value, out);
+    if (answer != ANSWER_NO) return answer;
+    if (value->kind == V_DICT) {
+        Value view = {.kind = V_VIEW, .name = "keys", .of = value};
+        return operand(in, &view, out);
+    }
+    answer = iterate_all(in, value, V_LIST, &items);
+    if (answer != ANSWER_YES) return answer;
+    *out = PyList_New(items->nitems);
+    for (int i = 0; *out != NULL && i < items->nitems; i++) {
+        PyObject *object;
+        answer = entry(in, items->items[i], &object);
+        if (answer != ANSWER_YES) {
+            Py_CLEAR(*out);
+            return answer;
+        }
+        PyList_SET_ITEM(*out, i, object);
+    }
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* An argument as it is at this moment, for an effect. */
+static Value *
+frozen(Interp *in, Value *arg)
+{
+    Value *items;
+    if (arg->kind == V_SET) return set_value(in, set_clone(arg->object));
+    if (arg->kind == V_LIST || arg->kind == V_TUPLE)
+        return iterate_all(in, arg, V_LIST, &items) == ANSWER_YES ? items : NULL;
+    return arg;
+}
+
+/* ---- methods ---- */
+
+static bool
+is_one_of(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(name, *names) == 0) return true;
+    return false;
+}
+
+static const char *const on_entries[] = {"add", "discard", "remove", "__contains__", NULL};
+static const char *const changing[] = {"add",
+                                       "discard",
+                                       "remove",
+                                       "pop",
+                                       "clear",
+                                       "update",
+                                       "intersection_update",
+                                       "difference_update",
+                                       "symmetric_difference_update",
+                                       "__ior__",
+                                       "__iand__",
+                                       "__isub__",
+                                       "__ixor__",
+                                       NULL};
+
+/* Records for commit that the set from outside is changed so. */
+static Answer
+outside(Interp *in, Value *self, const char *name, int nargs, Value *const *args)
+{
+    if (self->source == NO_SOURCE) return ANSWER_YES;
+    if (nargs > 3) return interp_break(in, BREAK_CALL_C, "method '%s' of a set", name);
+    Value *all[4] = {self};
+    PyObject *method = keep(in, PyUnicode_InternFromString(name));
+    if (method == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < nargs; i++)
+        if ((all[i + 1] = frozen(in, args[i])) == NULL) return ANSWER_ERROR;
+    int failed = effect_add(in, EFFECT_METHOD, method, NO_SOURCE, nargs + 1, all);
+    return failed < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+set_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
+           PyObject *kwnames, Value **out)
+{
+    bool change = is_one_of(name, changing), one = is_one_of(name, on_entries);
+    if (kwnames != NULL || (self->kind == V_CONST && change))
+        return interp_break(in, BREAK_CALL_C, "method '%s' of a set", name);
+    if (strcmp(name, "pop") == 0) {
+        Answer answer = set_walk(in, self);
+        if (answer != ANSWER_YES) return answer;
+    }
+    PyObject *tuple = PyTuple_New(nargs), *object, *method;
+    Answer answer = tuple ? ANSWER_YES : ANSWER_ERROR;
+    in->dirty = true;
+    for (int i = 0; answer == ANSWER_YES && i < nargs; i++) {
+        answer = one ? entry(in, args[i], &object) : iterable(in, args[i], &object);
+        if (answer == ANSWER_YES) PyTuple_SET_ITEM(tuple, i, object);
+    }
+    if (answer == ANSWER_YES && change) answer = container_changes(in, self);
+    if (answer == ANSWER_YES) {
+        method = PyObject_GetAttrString(self->object, name);
+        answer = method ? shadow_done(in, PyObject_Call(method, tuple, NULL), out) : ANSWER_ERROR;
+        Py_XDECREF(method);
+    }
+    Py_XDECREF(tuple);
+    if (answer == ANSWER_YES && change) {
+        if (refresh(in, self) < 0) return ANSWER_ERROR;
+        answer = outside(in, self, name, nargs, args);
+    }
+    return answer;
+}
+
+/* ---- making ---- */
+
+/* set(iterable) or frozenset(iterable); `from` may be NULL. */
+Answer
+set_make(Interp *in, PyTypeObject *type, Value *from, Value **out)
+{
+    PyObject *items = NULL;
+    if (from != NULL && type == &PyFrozenSet_Type && from->kind == V_CONST &&
+        PyFrozenSet_CheckExact(from->object)) {
+        *out = from;
+        return ANSWER_YES;
+    }
+    in->dirty = true;
+    Answer answer = from ? iterable(in, from, &items) : ANSWER_YES;
+    if (answer != ANSWER_YES) return answer;
+    PyObject *made = type == &PySet_Type ? PySet_New(items) : PyFrozenSet_New(items);
+    Py_XDECREF(items);
+    if (made != NULL && type == &PyFrozenSet_Type && !object_is_plain(made)) {
+        Py_DECREF(made);
+        return interp_break(in, BREAK_CALL_C, "a frozenset of values that are not known");
+    }
+    return shadow_done(in, made, out);
+}
+
+Answer
+set_add(Interp *in, Value *set, Value *item)
+{
+    Value *ignored;
+    return set_method(in, set, "add", 1, &item, NULL, &ignored);
+}
+
+/* ---- operators ---- */
+
+static bool
+is_set_like(const Value *value)
+{
+    return value->kind == V_SET || (value->kind == V_VIEW && value->name[0] != 'v') ||
+           (value->kind == V_CONST && PyFrozenSet_CheckExact(value->object));
+}
+
+/* ANSWER_NO without a break: not of sets. */
+Answer
+set_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    static const char *const in_place[13] = {
+        [1] = "__iand__", [7] = "__ior__", [10] = "__isub__", [12] = "__ixor__"};
+    if (!is_set_like(left) || !is_set_like(right)) return ANSWER_NO;
+    if (left->kind == V_SET && operator_ >= 13 && in_place[operator_ - 13] != NULL &&
+        right->kind != V_VIEW) {
+        Value *ignored;
+        Answer answer = set_method(in, left, in_place[operator_ - 13], 1, &right, NULL, &ignored);
+        *out = left;
+        return answer;
+    }
+    binaryfunc function = binary_function(operator_ % 13);
+    PyObject *a, *b;
+    in->dirty = true;
+    Answer answer = operand(in, left, &a);
+    if (answer != ANSWER_YES) return answer;
+    answer = operand(in, right, &b);
+    if (answer == ANSWER_YES) {
+        answer = shadow_done(in, function(a, b), out);
+        Py_DECREF(b);
+    }
+    Py_DECREF(a);
+    return answer;
+}
+
+Answer
+set_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    if (!is_set_like(left) || !is_set_like(right)) return ANSWER_NO;
+    PyObject *a, *b;
+    in->dirty = true;
+    Answer answer = operand(in, left, &a);
+    if (answer != ANSWER_YES) return answer;
+    answer = operand(in, right, &b);
+    if (answer == ANSWER_YES) {
+        answer = shadow_done(in, PyObject_RichCompare(a, b, operator_), out);
+        Py_DECREF(b);
+    }
+    Py_DECREF(a);
+    return answer;
+}
+
+Answer
+set_contains(Interp *in, Value *set, Value *item, bool *out)
+{
+    PyObject *key;
+    Answer answer = entry(in, item, &key);
+    if (answer != ANSWER_YES) return answer;
+    int found = PySequence_Contains(set->object, key);
+    Py_DECREF(key);
+    *out = found > 0;
+    return shadow_done(in, found < 0 ? NULL : Py_NewRef(Py_None), NULL);
+}
+
+/* ---- leaving ---- */
+
+static PyObject *
+clone_call(PyObject *self, PyObject *set)
+{
+    (void)self;
+    return set_clone(set);
+}
+
+static bool
+same_object(PyObject *a, PyObject *b)
+{
+    return a == b;
+}
+
+/* The callable that makes another set like the known one `*template`; NULL where adding the entries
+   in order makes the same table. */
+PyObject *
+set_maker(Interp *in, Value *set, PyObject **template)
+{
+    static PyMethodDef definition = {"set_clone", clone_call, METH_O, NULL};
+    static PyObject *function;
+    if (!is_ordered(set)) return NULL;
+    PyObject *fresh = PySet_New(NULL), *key;
+    Py_ssize_t at = 0;
+    Py_hash_t hash;
+    while (fresh != NULL && _PySet_NextEntry(set->object, &at, &key, &hash))
+        if (PySet_Add(fresh, key) < 0) Py_CLEAR(fresh);
+    if (fresh == NULL) return NULL;
+    bool same = set_same_layout(fresh, set->object, same_object);
+    Py_DECREF(fresh);
+    if (same) return NULL;
+    if (function == NULL) function = PyCFunction_New(&definition, NULL);
+    *template = keep(in, set_clone(set->object));
+    return *template == NULL ? NULL : function;
+}

@@ -1,0 +1,53 @@
+/* Sets with their table as it lies: the order in which a set is walked follows from how it came to
+   be, so copying one by adding its entries anew could be told from it.  PySetObject is part of the
+   public headers of all versions; a dummy (a deleted entry) is a key with hash -1. */
+#include "python.h"
+
+static bool
+is_entry(const setentry *entry)
+{
+    return entry->key != NULL && entry->hash != -1;
+}
+
+PyObject *
+set_clone(PyObject *set)
+{
+    const PySetObject *from = (PySetObject *)set;
+    /* Not PyFrozenSet_New(NULL), which is one object for all. */
+    PyObject *made = Py_TYPE(set)->tp_alloc(Py_TYPE(set), 0);
+    PySetObject *to = (PySetObject *)made;
+    if (made == NULL) return NULL;
+    size_t size = ((size_t)from->mask + 1) * sizeof(setentry);
+    to->table = to->smalltable;
+    to->hash = -1;
+    if (from->table != from->smalltable) {
+        setentry *table = PyMem_Malloc(size);
+        if (table == NULL) {
+            Py_DECREF(made);
+            PyErr_NoMemory();
+            return NULL;
+        }
+        to->table = table;
+    }
+    to->mask = from->mask;
+    to->fill = from->fill;
+    to->used = from->used;
+    to->finger = from->finger;
+    memcpy(to->table, from->table, size);
+    for (Py_ssize_t i = 0; i <= to->mask; i++) Py_XINCREF(to->table[i].key);
+    return made;
+}
+
+bool
+set_same_layout(PyObject *a, PyObject *b, bool (*equal)(PyObject *, PyObject *))
+{
+    const PySetObject *x = (PySetObject *)a, *y = (PySetObject *)b;
+    if (x->mask != y->mask || x->used != y->used || x->fill != y->fill || x->finger != y->finger)
+        return false;
+    for (Py_ssize_t i = 0; i <= x->mask; i++) {
+        const setentry *p = &x->table[i], *q = &y->table[i];
+        if ((p->key == NULL) != (q->key == NULL) || is_entry(p) != is_entry(q)) return false;
+        if (is_entry(p) && (p->hash != q->hash || !equal(p->key, q->key))) return false;
+    }
+    return true;
+}
