@@ -5,20 +5,27 @@ def f(x, bias):
     return np.tanh(x + bias).sum(axis=1)
 """
 
-from pycompile._api import (
-    cache_info,
-    compile,
-    disable,
-    graph_break,
-    is_compiling,
-    list_backends,
-    register_backend,
-    reset,
-)
-from pycompile._C import Graph
-from pycompile._errors import BackendError, GraphBreakError, PycompileError, PycompileWarning
-from pycompile._explain import Explanation, explain
+from __future__ import annotations
+
 from pycompile._version import __version__
+
+TYPE_CHECKING = False  # as in typing, which programs that we run should not find imported
+if TYPE_CHECKING:
+    from typing import Any
+
+    from pycompile._api import (
+        cache_info,
+        compile,
+        disable,
+        graph_break,
+        is_compiling,
+        list_backends,
+        register_backend,
+        reset,
+    )
+    from pycompile._C import Graph
+    from pycompile._errors import BackendError, GraphBreakError, PycompileError, PycompileWarning
+    from pycompile._explain import Explanation, explain
 
 __all__ = [
     "BackendError",
@@ -38,3 +45,31 @@ __all__ = [
     "register_backend",
     "reset",
 ]
+
+# Names are imported when they are first used: `python -m pycompile run` starts programs that never
+# import NumPy without it.
+_HOMES = {
+    "BackendError": "_errors",
+    "Explanation": "_explain",
+    "Graph": "_C",
+    "GraphBreakError": "_errors",
+    "PycompileError": "_errors",
+    "PycompileWarning": "_errors",
+    "explain": "_explain",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    home = importlib.import_module(f"{__name__}.{_HOMES.get(name, '_api')}")
+    for each in __all__:
+        if _HOMES.get(each, "_api") == home.__name__.rpartition(".")[2] and each != "__version__":
+            globals()[each] = getattr(home, each)
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,17 +1,14 @@
-"""python -m pycompile info | cache [list | clear]"""
+"""python -m pycompile run SCRIPT | explain SCRIPT | info | cache [list | clear]"""
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import sys
-from pathlib import Path
-from typing import Any
 
-import numpy
+from pycompile import __version__
 
-from pycompile import _C, __version__
+TYPE_CHECKING = False  # as in typing, which programs that we run should not find imported
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _print_table(rows: list[tuple[str, Any]]) -> None:
@@ -22,6 +19,13 @@ def _print_table(rows: list[tuple[str, Any]]) -> None:
 
 def info() -> int:
     """Versions, compiler, CPU, cache, options and where they come from."""
+    import os
+    import platform
+
+    import numpy
+
+    from pycompile import _C
+
     rows: list[tuple[str, Any]] = [
         ("pycompile", __version__),
         ("python", platform.python_version()),
@@ -42,6 +46,10 @@ def info() -> int:
 
 def cache_list() -> int:
     """What the disk cache holds: one line per file, then the sum.  Notes about compilers left out."""
+    from pathlib import Path
+
+    from pycompile import _C
+
     found = _C.cache_info()
     folder = found.get("folder")
     count = total = 0
@@ -60,6 +68,8 @@ def cache_list() -> int:
 
 def cache_clear() -> int:
     """Removes all that the disk cache holds."""
+    from pycompile import _C
+
     if not _C.cache_info().get("folder"):
         print("no cache folder: it cannot be made or written")
         return 1
@@ -70,8 +80,11 @@ def cache_clear() -> int:
 
 def main(arguments: list[str] | None = None) -> int:
     """The command line.  Returns the exit status."""
+    import argparse
+
     parser = argparse.ArgumentParser(prog="python -m pycompile", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("run", help="run a program: every function is a candidate")
     commands.add_parser("info", help=info.__doc__)
     cache = commands.add_parser("cache", help="look at the disk cache, or empty it")
     cache.add_argument("action", nargs="?", choices=["list", "clear"], default="list")
@@ -82,4 +95,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    if sys.argv[1:2] == ["run"]:
+        from pycompile._run import run
+
+        run(sys.argv[2:])  # the program's own exit, which is no exit of ours
+    else:
+        sys.exit(main())

@@ -119,6 +119,9 @@ capture_gain(const Capture *capture, const CaptureRequest *request)
 {
     const Graph *g = capture->graph;
     const Config *config = request->config;
+    if (config != NULL && config->capture_all)
+        return capture->exit.kind == EXIT_BREAK && capture->exit.number == request->number ? 0
+                                                                                           : MANY;
     if (config != NULL && (config->plan_always || config->backend_call != NULL))
         return has_numpy(g) ? MANY : 0;
     int64_t gain = -run_cost(capture, request->number == request->decoded->first_traceable);

@@ -21,6 +21,9 @@ typedef struct {
 
 static _Thread_local Pending *pending;
 
+/* 3.11, whole programs: who gets every frame while the hook stays installed. */
+static PyObject *(*resident)(PyThreadState *ts, Frame *frame);
+
 static PyObject *on_frame(PyThreadState *ts, Frame *frame, int throwing);
 
 bool
@@ -32,16 +35,53 @@ hook_is_armed(void)
 static void
 disarm(PyInterpreterState *interp)
 {
-    if (_PyInterpreterState_GetEvalFrameFunc(interp) == on_frame)
+    if (resident == NULL && _PyInterpreterState_GetEvalFrameFunc(interp) == on_frame)
         _PyInterpreterState_SetEvalFrameFunc(interp, _PyEval_EvalFrameDefault);
+}
+
+/* 3.11 counts Python levels only, whose number the user chooses, and each call through here takes C
+   stack: its end is looked at.  Foreign stacks (greenlets with their own) are left alone. */
+static bool
+stack_is_down_to(ptrdiff_t reserve)
+{
+    static _Thread_local char *low, *high;
+    if (high == NULL) {
+        pthread_attr_t attributes;
+        void *address = NULL;
+        size_t size = 0;
+        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+            pthread_attr_getstack(&attributes, &address, &size);
+            pthread_attr_destroy(&attributes);
+        }
+        low = address;
+        high = size != 0 ? low + size : low + 1;
+    }
+    char *here = (char *)__builtin_frame_address(0);
+    return here > low && here < high && here - low < reserve && high - low > 2 * reserve;
+}
+
+/* Frames that the interpreter enters through us take C stack too, of which deep recursion must not
+   run out earlier than it does by itself: then the hook goes. */
+static bool
+stays(PyThreadState *ts)
+{
+    enum { HALF = 3 * 1024 * 1024 };
+    if (!stack_is_down_to(HALF)) return true;
+    _PyInterpreterState_SetEvalFrameFunc(ts->interp, _PyEval_EvalFrameDefault);
+    return false;
 }
 
 static PyObject *
 on_frame(PyThreadState *ts, Frame *frame, int throwing)
 {
     Pending *mine = pending;
-    if (throwing || mine == NULL || frame_function(frame) != mine->function)
+    if (throwing || mine == NULL || frame_function(frame) != mine->function) {
+        PyObject *result = NULL;
+        if (resident != NULL && !throwing && frame->owner == FRAME_OWNED_BY_THREAD && stays(ts) &&
+            ((result = resident(ts, frame)) != NULL || PyErr_Occurred()))
+            return result;
         return _PyEval_EvalFrameDefault(ts, frame, throwing);
+    }
     Pending taken = *mine;
     pending = NULL;
     disarm(ts->interp);
@@ -97,38 +137,17 @@ recursion_is_nearly_spent(PyThreadState *ts)
 #endif
 }
 
-/* 3.11 counts Python levels only, whose number the user chooses, and each call through here takes C
-   stack: its end is looked at.  Foreign stacks (greenlets with their own) are left alone. */
-static bool
-stack_is_nearly_spent(void)
-{
-    enum { RESERVE = 512 * 1024 };
-    static _Thread_local char *low, *high;
-    if (high == NULL) {
-        pthread_attr_t attributes;
-        void *address = NULL;
-        size_t size = 0;
-        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-            pthread_attr_getstack(&attributes, &address, &size);
-            pthread_attr_destroy(&attributes);
-        }
-        low = address;
-        high = size != 0 ? low + size : low + 1;
-    }
-    char *here = (char *)__builtin_frame_address(0);
-    return here > low && here < high && here - low < RESERVE && high - low > 2 * RESERVE;
-}
-
 static bool
 may_arm(PyThreadState *ts, PyFunctionObject *function)
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     const int never = CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
     const int always = CO_OPTIMIZED | CO_NEWLOCALS;
+    _PyFrameEvalFunction now = _PyInterpreterState_GetEvalFrameFunc(ts->interp);
     return (code->co_flags & never) == 0 && (code->co_flags & always) == always &&
            ts->interp == PyInterpreterState_Main() && !thread_is_observed(ts, code) &&
            !recursion_is_nearly_spent(ts) &&
-           _PyInterpreterState_GetEvalFrameFunc(ts->interp) == _PyEval_EvalFrameDefault;
+           (now == _PyEval_EvalFrameDefault || (resident != NULL && now == on_frame));
 }
 
 PyObject *
@@ -136,21 +155,33 @@ hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyOb
           FrameHandler handler, void *context)
 {
     PyThreadState *ts = PyThreadState_Get();
-    if (stack_is_nearly_spent()) {
+    if (stack_is_down_to(512 * 1024)) {
         PyErr_SetString(PyExc_RecursionError, "maximum recursion depth exceeded");
         return NULL;
     }
-    if (!may_arm(ts, function))
-        return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
+    if (!may_arm(ts, function)) return function_call(function, args, nargsf, kwnames);
     Pending mine = {function, handler, context};
     pending = &mine;
     _PyInterpreterState_SetEvalFrameFunc(ts->interp, on_frame);
-    PyObject *result = PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
+    PyObject *result = function_call(function, args, nargsf, kwnames);
     if (pending == &mine) { /* the arguments did not fit, or another thread disarmed the hook */
         pending = NULL;
         disarm(ts->interp);
     }
     return result;
+}
+
+void
+hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame))
+{
+    resident = entered;
+    _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), on_frame);
+}
+
+PyObject *
+frame_run(PyThreadState *ts, Frame *frame)
+{
+    return _PyEval_EvalFrameDefault(ts, frame, 0);
 }
 
 int

@@ -166,6 +166,34 @@ int frame_serve_breaker(PyThreadState *ts, Frame *frame, const Decoded *decoded,
 bool hook_is_armed(void);
 int hook_init(void); /* refuses unknown versions, free threading: -1 with ImportError */
 
+/* ---- intercept.c: every Python function that the program makes ---- */
+
+typedef struct {
+    /* 3.12+: a function has just been made; true: `called` gets its calls.  Closures are made in
+       hot loops: cheap.  Runs no Python code and sets no exception. */
+    bool (*made)(PyFunctionObject *function);
+    vectorcallfunc called;
+    /* 3.11: a fresh frame of a function call.  NULL with no exception set: not taken, nothing was
+       done. */
+    PyObject *(*entered)(PyThreadState *ts, Frame *frame);
+} Interceptor;
+
+/* For ever; `interceptor` is static.  -1 with the error set. */
+int intercept_start(const Interceptor *interceptor);
+/* A function made before, or one that was let go.  3.12+; nothing on 3.11. */
+void intercept(PyFunctionObject *function);
+/* Lets a function go: its calls are the interpreter's again. */
+void intercept_end(PyFunctionObject *function);
+/* No function of this code is intercepted any more: calls may be specialised. */
+void intercept_code_end(PyCodeObject *code);
+/* Calls through `called` take C recursion, of which a good part is spent. */
+bool intercept_is_deep(void);
+/* The call as the interpreter makes it, never through `called`. */
+PyObject *function_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+                        PyObject *kwnames);
+/* Runs a fresh frame in the interpreter. */
+PyObject *frame_run(PyThreadState *ts, Frame *frame);
+
 /* ---- watch.c: zero-cost guards ---- */
 
 /* A watch borrows the dicts, types and functions that it is given: the caller keeps them alive

@@ -82,4 +82,7 @@ int breaker_init(void);
    raised, and *result is what the call gives. */
 bool frame_serve_start(PyThreadState *ts, Frame *frame, PyObject **result);
 
+/* hook.c: leaves the hook installed (3.11); every fresh frame goes to `entered`. */
+void hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame));
+
 #endif

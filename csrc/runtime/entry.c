@@ -47,18 +47,37 @@ state_free(CodeState *state)
 
 /* The code dies. */
 static void
-states_free(void *first)
+note_free(void *extra)
 {
-    for (CodeState *state = first, *other; state != NULL; state = other) {
+    CodeNote *note = extra;
+    for (CodeState *state = note->states, *other; state != NULL; state = other) {
         other = state->other;
         state_free(state);
     }
+    mem_free(note);
 }
 
 int
 entry_init(void)
 {
-    return code_extra_init(states_free);
+    return code_extra_init(note_free);
+}
+
+CodeNote *
+code_note_peek(PyCodeObject *code)
+{
+    return code_extra_get(code);
+}
+
+CodeNote *
+code_note(PyCodeObject *code)
+{
+    CodeNote *note = code_extra_get(code);
+    if (note != NULL) return note;
+    if ((note = mem_alloc(sizeof(CodeNote))) == NULL) return NULL;
+    if (code_extra_set(code, note) == 0) return note;
+    mem_free(note);
+    return NULL;
 }
 
 static bool
@@ -114,18 +133,14 @@ state_new(PyCodeObject *code, const Config *config)
 CodeState *
 code_state(PyCodeObject *code, const Config *config)
 {
-    CodeState *first = code_extra_get(code);
-    for (CodeState *state = first; state != NULL; state = state->other)
+    CodeNote *note = code_note(code);
+    if (note == NULL) return NULL;
+    for (CodeState *state = note->states; state != NULL; state = state->other)
         if (state->config == config) return state;
     CodeState *state = state_new(code, config);
     if (state == NULL) return NULL;
-    if (first != NULL) {
-        state->other = first->other;
-        first->other = state;
-    } else if (code_extra_set(code, state) < 0) {
-        state_free(state);
-        return NULL;
-    }
+    state->other = note->states;
+    note->states = state;
     return state;
 }
 

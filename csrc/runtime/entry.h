@@ -36,6 +36,30 @@ typedef struct {
     Refusal refusals[MAX_REFUSALS];
 } Entry;
 
+/* What whole programs remember of a code object (program.c). */
+typedef enum {
+    VERDICT_NONE,      /* not looked at */
+    VERDICT_WATCHED,   /* a few calls are looked at for arrays */
+    VERDICT_CANDIDATE, /* calls go through plans */
+    VERDICT_LEFT,      /* CPython's for good */
+} Verdict;
+
+typedef struct Counter Counter; /* program.c */
+
+/* In the code's extra slot. */
+typedef struct {
+    CodeState *states; /* one per config */
+    Counter *counter;  /* NULL: nobody counts */
+    uint8_t verdict;
+    uint8_t calls; /* looked at */
+    uint16_t idle; /* calls in a row in which no plan ran */
+} CodeNote;
+
+/* NULL when there is none; no exception. */
+CodeNote *code_note_peek(PyCodeObject *code);
+/* Made at first use; NULL with the error set. */
+CodeNote *code_note(PyCodeObject *code);
+
 struct CodeState {
     PyCodeObject *code; /* borrowed: the state dies with it */
     const Config *config;

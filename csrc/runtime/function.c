@@ -37,9 +37,9 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     CompiledFunction *self = (CompiledFunction *)object;
     CodeState *state = current_state(self);
     PyFunctionObject *function = self->function;
-    if (state == NULL) return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
+    if (state == NULL) return function_call(function, args, nargsf, kwnames);
     Py_INCREF(function);
-    PyObject *result = run_call(state, function, args, nargsf, kwnames);
+    PyObject *result = run_call(state, function, args, nargsf, kwnames, NULL);
     Py_DECREF(function);
     return result;
 }

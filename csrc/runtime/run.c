@@ -50,7 +50,8 @@ typedef struct {
     Refusal *trail;      /* the first refusal stepped past since a plan last ran */
     int64_t trail_saved; /* what `saved` was then */
     int idle_steps, idle_breaks;
-    Plan *failed; /* the plan whose guard failed last, for the reason */
+    bool planned, stepped; /* a plan has run; an instruction was stepped */
+    Plan *failed;          /* the plan whose guard failed last, for the reason */
     int failed_guard;
 } Runner;
 
@@ -148,6 +149,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
     switch (plan_run(plan, reached, &outcome)) {
     case PLAN_DONE:
         r->state->plan_runs++;
+        r->planned = true;
         saved += plan_gain(plan);
         end_trail(r);
         r->idle_steps = r->idle_breaks = 0;
@@ -240,7 +242,7 @@ give_up(Runner *r, Entry *entry, const char *reason)
     log_emit(LOG_RECOMPILES, "%s: limit of %d plans reached; CPython runs it from now on%s%s", what,
              (int)r->state->config->recompile_limit, reason ? "; last: " : "",
              reason ? reason : "");
-    if (gain >= WARNED_GAIN)
+    if (gain >= WARNED_GAIN && !program_is_running())
         log_warn("pycompile: %s was compiled %d times; CPython runs it from now on%s%s", what,
                  (int)r->state->config->recompile_limit, reason ? "; last because " : "",
                  reason ? reason : "");
@@ -360,12 +362,13 @@ step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     const Config *config = step_config;
     if (Py_TYPE(callable) != &PyFunction_Type) goto plain;
     PyFunctionObject *function = (PyFunctionObject *)callable;
+    if (program_is_running()) goto plain; /* it is met there */
     if (function_is_disabled(function) || function_is_library(function)) goto plain;
     CodeState *state = code_state((PyCodeObject *)function->func_code, config);
     if (state == NULL)
         PyErr_Clear();
     else if (!state->aside)
-        return run_call(state, function, args, nargsf, kwnames);
+        return run_call(state, function, args, nargsf, kwnames, NULL);
 plain:
     return PyObject_Vectorcall(callable, args, nargsf, kwnames);
 }
@@ -377,6 +380,7 @@ step_one(Runner *r)
     int next = 0;
     step_config = r->state->config;
     r->idle_steps++;
+    r->stepped = true;
     saved -= STEP_COST;
     switch (frame_step(r->ts, r->frame, r->decoded, r->number, step_call, &next)) {
     case STEP_NEXT: r->number = next; return TURN_GO;
@@ -407,12 +411,20 @@ step_until(Runner *r)
     }
 }
 
+/* What a call is to its handler. */
+typedef struct {
+    CodeState *state;
+    Ran ran;
+} Held;
+
 static PyObject *
 run_frame(PyThreadState *ts, Frame *frame, void *context)
 {
-    CodeState *state = context;
+    Held *held = context;
+    CodeState *state = held->state;
     Runner r = {.ts = ts, .frame = frame, .state = state, .decoded = state->decoded};
     r.number = r.decoded->first_traceable;
+    held->ran = RAN_LEFT;
     if (frame_prologue(frame, r.decoded) < 0) return frame_raise(ts, frame, r.decoded, r.number);
     for (;;) {
         Turn turn = turn_here(&r);
@@ -425,6 +437,7 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
                    r.idle_steps > MAX_IDLE_STEPS) {
             turn = TURN_RESUME;
         }
+        if (r.planned) held->ran = turn == TURN_RETURN && !r.stepped ? RAN_WHOLE : RAN_PART;
         switch (turn) {
         case TURN_GO: continue;
         case TURN_RETURN: return r.result;
@@ -512,7 +525,7 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
             saved -= DEOPT_COST;
             if (plan_is_bad(plan))
                 drop_plan(state, entry, plan, types_of(bound ? slots : args, state_nargs(state)));
-            *result = PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
+            *result = function_call(function, args, nargsf, kwnames);
         }
         plan_release(plan);
         return done == PLAN_ERROR || *result == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -542,32 +555,46 @@ is_refused(const CodeState *state, Entry *entry, PyFunctionObject *function, PyO
 }
 
 static PyObject *
-call_held(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
           PyObject *kwnames)
 {
+    CodeState *state = held->state;
     Entry *entry = entry_peek(state, state->decoded->first_traceable);
     PyObject *result = NULL;
     bool missed = entry != NULL && entry->nplans == 0;
     if (state->aside || compile_is_running()) goto plain;
     if (entry != NULL && !state->has_cells && entry->nplans > 0 &&
         thread_is_plain(PyThreadState_Get(), state->code)) {
+        long long runs = state->plan_runs;
         Answer answer =
             run_frameless(state, entry, function, args, nargsf, kwnames, &result, &missed);
+        if (state->plan_runs != runs) held->ran = RAN_WHOLE;
         if (answer != ANSWER_NO) return result;
     }
     if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames))
-        return hook_call(function, args, nargsf, kwnames, run_frame, state);
+        return hook_call(function, args, nargsf, kwnames, run_frame, held);
 plain:
-    return PyObject_Vectorcall((PyObject *)function, args, nargsf, kwnames);
+    return function_call(function, args, nargsf, kwnames);
 }
 
 /* The state dies with its code, which the function may be rid of during the call. */
 PyObject *
 run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
-         PyObject *kwnames)
+         PyObject *kwnames, Ran *ran)
 {
     PyCodeObject *code = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
-    PyObject *result = call_held(state, function, args, nargsf, kwnames);
+    Held held = {state, RAN_LEFT};
+    PyObject *result = call_held(&held, function, args, nargsf, kwnames);
+    if (ran != NULL) *ran = held.ran;
     Py_DECREF(code);
+    return result;
+}
+
+PyObject *
+run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
+{
+    Held held = {state, RAN_LEFT};
+    PyObject *result = run_frame(ts, frame, &held);
+    *ran = held.ran;
     return result;
 }

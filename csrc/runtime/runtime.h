@@ -143,9 +143,17 @@ int entry_init(void);
 void entry_reset(void);
 
 /* ---- run.c: the loop that alternates plans, steps and the interpreter over one frame ---- */
-/* Calls the function, whose code `state` belongs to, through its plans. */
+/* How much of a call plans have done. */
+typedef enum { RAN_LEFT, RAN_PART, RAN_WHOLE } Ran;
+/* Calls the function, whose code `state` belongs to, through its plans.  `ran` may be NULL. */
 PyObject *run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args,
-                   size_t nargsf, PyObject *kwnames);
+                   size_t nargsf, PyObject *kwnames, Ran *ran);
+/* A fresh frame of it, for which nothing has been tried; its code is kept alive by the caller. */
+PyObject *run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran);
+
+/* ---- program.c: whole programs, every function a candidate ---- */
+/* Calls of Python functions are offered to plans by interception. */
+bool program_is_running(void);
 
 /* ---- function.c: the object that pycompile.compile returns ---- */
 extern PyTypeObject CompiledFunction_Type;

@@ -1,0 +1,364 @@
+/* Whole programs: every function is a candidate, and code without array work is left to CPython.
+
+   Each code object has a verdict, kept in its extra slot.  WATCHED: the first calls are looked at
+   for arrays: in the arguments and what they hold, in the closure, in the globals that the code
+   names.  With none in LOOKS calls the code is LEFT: its functions get the interpreter's own
+   vectorcall back and cost nothing from then on.  With one it is a CANDIDATE: calls go through
+   run_call, until so many in a row ran no plan.  Verdicts depend on counts alone, never on time.
+
+   Capture-all (a test of capture, not a way to run programs) makes every function a candidate, the
+   library's too, plans whatever can be captured, and counts how much of each call plans did. */
+#include "entry.h"
+#include "hooks.h"
+
+enum {
+    LOOKS = 8,         /* calls without an array before code is left */
+    LOOKED_NAMES = 48, /* names of a code that are looked at */
+    LOOKED_ARGS = 16,
+    HOT_CALLS = 2,   /* calls before code without loops is captured */
+    IDLE_CALLS = 32, /* calls in a row without a plan before a candidate is left */
+};
+
+static bool active, capture_all;
+static const Config *config;
+
+bool
+program_is_running(void)
+{
+    return active;
+}
+
+/* ---- counts, for capture-all ---- */
+
+/* Of all code of one place, dead code included. */
+struct Counter {
+    Counter *next;
+    PyObject *file, *name; /* owned */
+    int line;
+    const char *aside; /* static text: why it is never captured, or NULL */
+    long long whole, part, left;
+};
+
+enum { NBUCKETS = 4096 };
+static Counter *counters[NBUCKETS];
+
+static Counter *
+counter_of(PyCodeObject *code)
+{
+    Py_hash_t hash = PyObject_Hash(code->co_filename) * 31 + code->co_firstlineno;
+    Counter **bucket = &counters[(size_t)hash % NBUCKETS];
+    for (Counter *at = *bucket; at != NULL; at = at->next)
+        if (at->line == code->co_firstlineno &&
+            PyUnicode_Compare(at->file, code->co_filename) == 0 &&
+            PyUnicode_Compare(at->name, code->co_qualname) == 0)
+            return at;
+    Counter *fresh = mem_alloc(sizeof(Counter));
+    if (fresh == NULL) return NULL;
+    *fresh = (Counter){.next = *bucket, .line = code->co_firstlineno};
+    fresh->file = Py_NewRef(code->co_filename);
+    fresh->name = Py_NewRef(code->co_qualname);
+    return *bucket = fresh;
+}
+
+static void
+count(CodeNote *note, PyCodeObject *code, const CodeState *state, Ran ran)
+{
+    if (note->counter == NULL) note->counter = counter_of(code);
+    if (note->counter == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    if (state != NULL) note->counter->aside = state->decoded->aside;
+    if (ran == RAN_WHOLE)
+        note->counter->whole++;
+    else if (ran == RAN_PART)
+        note->counter->part++;
+    else
+        note->counter->left++;
+}
+
+/* ---- is there an array? ---- */
+
+/* An array, or something of the library that makes them. */
+static bool
+is_of_arrays(PyObject *object)
+{
+    if (object == NULL) return false;
+    if (PyObject_TypeCheck(object, array_class())) return true;
+    if (PyModule_Check(object)) {
+        const char *name = PyModule_GetName(object);
+        if (name == NULL) PyErr_Clear();
+        return name != NULL && strncmp(name, "numpy", 5) == 0;
+    }
+    const char *type =
+        PyType_Check(object) ? ((PyTypeObject *)object)->tp_name : Py_TYPE(object)->tp_name;
+    return strncmp(type, "numpy.", 6) == 0;
+}
+
+/* An attribute that the code names, of an instance of a class of the program's. */
+static bool
+holds_array(PyObject *object, PyObject *names)
+{
+    if (!(Py_TYPE(object)->tp_flags & Py_TPFLAGS_HEAPTYPE)) return false;
+    Py_ssize_t count = Py_MIN(PyTuple_GET_SIZE(names), LOOKED_NAMES);
+    for (Py_ssize_t i = 0; i < count; i++)
+        if (is_of_arrays(attribute_stored(object, PyTuple_GET_ITEM(names, i)))) return true;
+    return false;
+}
+
+static bool
+has_array(PyObject *object, PyObject *names)
+{
+    if (object == NULL) return false;
+    if (is_of_arrays(object)) return true;
+    if (PyList_CheckExact(object) || PyTuple_CheckExact(object))
+        return PySequence_Fast_GET_SIZE(object) > 0 &&
+               is_of_arrays(PySequence_Fast_GET_ITEM(object, 0));
+    PyObject *key, *value;
+    Py_ssize_t position = 0;
+    if (PyDict_CheckExact(object))
+        return PyDict_Next(object, &position, &key, &value) && is_of_arrays(value);
+    return holds_array(object, names);
+}
+
+/* Runs no Python code: names are looked up in exact dicts by interned strings. */
+static bool
+is_worth_it(PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
+{
+    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    PyObject *names = code->co_names;
+    for (Py_ssize_t i = 0; i < Py_MIN(nargs, LOOKED_ARGS); i++)
+        if (has_array(args[i], names)) return true;
+    Py_ssize_t ncells = function->func_closure ? PyTuple_GET_SIZE(function->func_closure) : 0;
+    for (Py_ssize_t i = 0; i < Py_MIN(ncells, LOOKED_ARGS); i++)
+        if (has_array(PyCell_GET(PyTuple_GET_ITEM(function->func_closure, i)), names)) return true;
+    for (Py_ssize_t i = 0; i < Py_MIN(PyTuple_GET_SIZE(names), LOOKED_NAMES); i++) {
+        PyObject *found =
+            PyDict_GetItemWithError(function->func_globals, PyTuple_GET_ITEM(names, i));
+        if (found == NULL) PyErr_Clear();
+        if (is_of_arrays(found)) return true;
+    }
+    return false;
+}
+
+/* ---- verdicts ---- */
+
+static bool
+is_ours(PyFunctionObject *function)
+{
+    PyObject *name = PyDict_GetItemString(function->func_globals, "__name__");
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (text == NULL) PyErr_Clear();
+    return text != NULL && strncmp(text, "pycompile", 9) == 0 &&
+           (text[9] == '\0' || text[9] == '.');
+}
+
+/* The first verdict on a code.  NULL: no memory, and it is left. */
+static CodeNote *
+judge(PyFunctionObject *function)
+{
+    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    CodeNote *note = code_note(code);
+    if (note == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    const int suspends = CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
+    const int plain = CO_OPTIMIZED | CO_NEWLOCALS;
+    if (note->verdict != VERDICT_NONE) return note;
+    if ((code->co_flags & plain) != plain || is_ours(function))
+        note->verdict = VERDICT_LEFT;
+    else if (capture_all)
+        note->verdict = VERDICT_CANDIDATE;
+    else if ((code->co_flags & suspends) != 0 || function_is_library(function))
+        note->verdict = VERDICT_LEFT;
+    else
+        note->verdict = VERDICT_WATCHED;
+    return note;
+}
+
+static inline CodeNote *
+verdict_on(PyFunctionObject *function)
+{
+    CodeNote *note = code_note_peek((PyCodeObject *)function->func_code);
+    return note != NULL && note->verdict != VERDICT_NONE ? note : judge(function);
+}
+
+static bool
+on_made(PyFunctionObject *function)
+{
+    const CodeNote *note = verdict_on(function);
+    return note != NULL && note->verdict != VERDICT_LEFT;
+}
+
+static void
+leave(CodeNote *note, PyCodeObject *code)
+{
+    note->verdict = VERDICT_LEFT;
+    intercept_code_end(code);
+}
+
+/* Whether this call goes through plans. */
+static bool
+decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
+{
+    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    if (note->verdict == VERDICT_CANDIDATE) return true;
+    if (note->verdict != VERDICT_WATCHED) return false;
+    if (is_worth_it(function, args, nargs)) {
+        note->verdict = VERDICT_CANDIDATE;
+        note->calls = 0;
+        return true;
+    }
+    if (++note->calls >= LOOKS) leave(note, code);
+    return false;
+}
+
+static bool
+has_loop(const CodeState *state)
+{
+    for (int i = 0; i < state->decoded->count; i++)
+        if (state->decoded->instrs[i].target >= 0 && state->decoded->instrs[i].target <= i)
+            return true;
+    return false;
+}
+
+/* The state under which a candidate runs; NULL: this call is CPython's. */
+static CodeState *
+candidate_state(CodeNote *note, PyFunctionObject *function)
+{
+    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    if (compile_is_running()) return NULL;
+    CodeState *state = code_state(code, config);
+    if (state == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    if (capture_all) {
+        if (!state->aside) return state;
+        count(note, code, state, RAN_LEFT);
+        return NULL;
+    }
+    if (state->aside || function_is_disabled(function)) {
+        leave(note, code);
+        return NULL;
+    }
+    if (note->calls < HOT_CALLS && ++note->calls < HOT_CALLS && !has_loop(state)) return NULL;
+    return state;
+}
+
+/* A candidate's call is over. */
+static void
+judge_run(CodeNote *note, PyCodeObject *code, const CodeState *state, Ran ran)
+{
+    if (capture_all)
+        count(note, code, state, ran);
+    else if (ran != RAN_LEFT)
+        note->idle = 0;
+    else if (++note->idle >= IDLE_CALLS)
+        leave(note, code);
+}
+
+/* ---- calls (3.12+) and frames (3.11) ---- */
+
+static PyObject *
+on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyFunctionObject *function = (PyFunctionObject *)callable;
+    CodeNote *note = verdict_on(function);
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf) + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    bool deep = intercept_is_deep();
+    if (note != NULL && deep && !capture_all) leave(note, (PyCodeObject *)function->func_code);
+    bool candidate = note != NULL && decide(note, function, args, nargs);
+    CodeState *state = candidate && !deep ? candidate_state(note, function) : NULL;
+    if (note == NULL || deep || note->verdict == VERDICT_LEFT) intercept_end(function);
+    if (state == NULL) return function_call(function, args, nargsf, kwnames);
+    PyCodeObject *code = (PyCodeObject *)Py_NewRef(function->func_code);
+    Ran ran;
+    PyObject *result = run_call(state, function, args, nargsf, kwnames, &ran);
+    judge_run(note, code, state, ran);
+    Py_DECREF(code);
+    return result;
+}
+
+static PyObject *
+on_frame(PyThreadState *ts, Frame *frame)
+{
+    PyFunctionObject *function = frame_function(frame);
+    CodeNote *note = verdict_on(function);
+    if (note == NULL || note->verdict == VERDICT_LEFT) return NULL;
+    const PyCodeObject *code = (PyCodeObject *)function->func_code;
+    if (frame_code(frame) != code) return NULL;
+    int nargs = code->co_argcount + code->co_kwonlyargcount;
+    if (!decide(note, function, frame_slots(frame), nargs)) return NULL;
+    CodeState *state = candidate_state(note, function);
+    if (state == NULL || !thread_is_plain(ts, state->code)) return NULL;
+    PyCodeObject *held = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
+    Ran ran;
+    PyObject *result = run_fresh_frame(state, ts, frame, &ran);
+    judge_run(note, held, state, ran);
+    Py_DECREF(held);
+    return result;
+}
+
+/* ---- what Python sees ---- */
+
+/* Functions that were there before. */
+static int
+sweep(void)
+{
+    PyObject *gc = PyImport_ImportModule("gc");
+    PyObject *all = gc != NULL ? PyObject_CallMethod(gc, "get_objects", NULL) : NULL;
+    Py_XDECREF(gc);
+    if (all == NULL) return -1;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all); i++) {
+        PyObject *object = PyList_GET_ITEM(all, i);
+        if (PyFunction_Check(object) && on_made((PyFunctionObject *)object))
+            intercept((PyFunctionObject *)object);
+    }
+    Py_DECREF(all);
+    return 0;
+}
+
+static PyObject *
+py_program_start(PyObject *Py_UNUSED(self), PyObject *options)
+{
+    static const Interceptor interceptor = {on_made, on_call, on_frame};
+    if (active) Py_RETURN_NONE;
+    if ((config = config_from_options(options)) == NULL) return NULL;
+    capture_all = config->capture_all;
+    if (intercept_start(&interceptor) < 0) return NULL;
+    active = true;
+    if (sweep() < 0) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+py_program_counts(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < NBUCKETS; i++) {
+        for (const Counter *at = counters[i]; list != NULL && at != NULL; at = at->next) {
+            PyObject *row = Py_BuildValue("(OOiLLLz)", at->file, at->name, at->line, at->whole,
+                                          at->part, at->left, at->aside);
+            if (row == NULL || PyList_Append(list, row) < 0) Py_CLEAR(list);
+            Py_XDECREF(row);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+py_program_is_running(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    return PyBool_FromLong(active);
+}
+
+PyMethodDef program_methods[] = {
+    {"program_start", py_program_start, METH_O,
+     "program_start(options)\n\nEvery function is a candidate from now on."},
+    {"program_counts", py_program_counts, METH_NOARGS,
+     "program_counts() -> [(file, function, line, whole, part, left, why)]\n\nWith capture_all."},
+    {"program_is_running", py_program_is_running, METH_NOARGS, "program_is_running() -> bool"},
+    {NULL, NULL, 0, NULL},
+};

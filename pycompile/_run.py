@@ -1,0 +1,256 @@
+"""`python -m pycompile run [options] SCRIPT | -m MODULE | -c CODE [arguments]`.
+
+The program runs as the interpreter would run it: a fresh `__main__`, its own `sys.argv` and
+`sys.path[0]`, its exit code, tracebacks without frames of ours.  Nothing of pycompile and NumPy is
+imported until the program itself has imported NumPy: before that there are no arrays.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.machinery import BuiltinImporter, SourceFileLoader
+from io import open_code
+from types import CodeType, ModuleType, TracebackType
+
+TYPE_CHECKING = False  # as in typing, which programs should not find imported
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, NoReturn
+
+USAGE = """\
+usage: python -m pycompile run [options] SCRIPT [arguments]
+       python -m pycompile run [options] -m MODULE [arguments]
+       python -m pycompile run [options] -c CODE [arguments]
+
+Every function that the program calls is a candidate; code without array work is left to CPython.
+
+options:
+  --capture-all          capture every frame that can be, arrays or not, the library's too: a test
+  --capture-report FILE  write the counts of frames captured whole, in part and left, as JSON
+  --at-once              begin at the start, not when the program has imported NumPy
+"""
+
+
+class _Options:
+    """What stands before the program on the command line."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.capture_all = self.at_once = False
+        self.report: str | None = None
+        self.kind = "script"
+        rest = list(arguments)
+        while rest and rest[0].startswith("-"):
+            word = rest.pop(0)
+            if word == "--capture-all":
+                self.capture_all = True
+            elif word == "--at-once":
+                self.at_once = True
+            elif word == "--capture-report" and rest:
+                self.report = rest.pop(0)
+            elif word.startswith("--capture-report="):
+                self.report = word.partition("=")[2]
+            elif word in ("-h", "--help"):
+                print(USAGE, end="")
+                sys.exit(0)
+            elif word in ("-m", "-c") and rest:
+                self.kind = {"-m": "module", "-c": "code"}[word]
+                break
+            elif word == "--" and rest:
+                break
+            else:
+                _usage(f"unknown option or nothing after it: {word}")
+        if not rest:
+            _usage("nothing to run")
+        self.program, self.arguments = rest[0], rest[1:]
+
+
+def _usage(message: str) -> NoReturn:
+    print(USAGE, file=sys.stderr, end="")
+    print(f"error: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+# ---- when capture begins ----
+
+
+def start(capture_all: bool = False) -> None:
+    """From now on every function is a candidate, those that exist included."""
+    from pycompile import _C
+    from pycompile._api import _settings, _switched_off
+
+    if not _switched_off():
+        _C.program_start(_settings(options={"capture_all": capture_all}))
+
+
+class _WhenNumPyIsThere:
+    """A finder that only waits: calls `action` when NumPy has been imported, and goes."""
+
+    def __init__(self, action: Callable[[], None]) -> None:
+        self.action = action
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        if name != "numpy":
+            return None
+        sys.meta_path.remove(self)
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find is not None else None
+            if spec is not None:
+                self._wait(spec.loader)
+                return spec
+        return None
+
+    def _wait(self, loader: Any) -> None:
+        execute = loader.exec_module
+
+        def exec_module(module: ModuleType) -> None:
+            del loader.exec_module
+            execute(module)
+            self.action()
+
+        loader.exec_module = exec_module
+
+
+# ---- the program ----
+
+
+def _script(path: str) -> tuple[CodeType, dict[str, Any]]:
+    """Code and globals of a script, or of a folder or archive with a __main__ in it."""
+    path = os.path.abspath(path)
+    if os.path.isdir(path) or _is_archive(path):
+        if sys.flags.safe_path:
+            sys.path.insert(0, path)
+        else:
+            sys.path[0] = path
+        return _module("__main__", whole_name=False)
+    if not sys.flags.safe_path:
+        sys.path[0] = os.path.dirname(os.path.realpath(path))
+    try:
+        with open_code(path) as file:
+            source = file.read()
+    except OSError as error:
+        text = f"can't open file {path!r}: [Errno {error.errno}] {error.strerror}"
+        print(f"{sys.executable}: {text}", file=sys.stderr)
+        sys.exit(2)
+    if path.endswith(".pyc"):
+        code = _compiled(source)
+    else:
+        code = compile(source, path, "exec", dont_inherit=True)
+    loader = SourceFileLoader("__main__", path)
+    return code, {"__file__": path, "__cached__": None, "__loader__": loader, "__package__": None}
+
+
+def _is_archive(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(4) == b"PK\x03\x04"
+    except OSError:
+        return False
+
+
+def _compiled(content: bytes) -> CodeType:
+    import marshal
+
+    code: CodeType = marshal.loads(content[16:])
+    return code
+
+
+def _module(name: str, whole_name: bool = True) -> tuple[CodeType, dict[str, Any]]:
+    """Code and globals of a module, found as `python -m` finds it."""
+    import runpy
+
+    details: Callable[[str], Any] = runpy._get_module_details  # type: ignore[attr-defined]
+    here = sys.modules.pop("__main__")  # in whose place a folder's own one is looked for
+    try:
+        _, spec, code = details(name)
+    except ImportError as error:
+        print(f"{sys.executable}: {error}", file=sys.stderr)
+        sys.exit(1)
+    finally:
+        sys.modules["__main__"] = here
+    if whole_name:
+        sys.argv[0] = spec.origin
+    return code, {
+        "__file__": spec.origin,
+        "__cached__": spec.cached,
+        "__loader__": spec.loader,
+        "__package__": spec.parent,
+        "__spec__": spec,
+    }
+
+
+def _text(source: str) -> tuple[CodeType, dict[str, Any]]:
+    if not sys.flags.safe_path:
+        sys.path[0] = ""
+    code = compile(source + "\n", "<string>", "exec", dont_inherit=True)
+    return code, {"__loader__": BuiltinImporter, "__package__": None}
+
+
+def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback from the program's first frame on; all of it is ours for a SyntaxError."""
+    while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _tell_without_ours(error: BaseException) -> None:
+    """Makes what sys.excepthook will be told free of our frames; the interpreter calls it."""
+    bare, hook = _without_ours(error.__traceback__), sys.excepthook
+
+    def tell(kind: type[BaseException], value: BaseException, _: TracebackType | None) -> None:
+        sys.excepthook = hook
+        hook(kind, value.with_traceback(bare), bare)
+
+    sys.excepthook = tell
+
+
+def run(arguments: list[str]) -> None:
+    """Runs the program; what ends it gets out as it is."""
+    options = _Options(arguments)
+    sys.argv = [options.program, *options.arguments]
+    if options.kind == "code":
+        sys.argv[0] = "-c"
+    try:
+        main = ModuleType("__main__")
+        sys.modules["__main__"] = main
+        if options.kind == "script":
+            code, names = _script(options.program)
+        elif options.kind == "module":
+            code, names = _module(options.program)
+        else:
+            code, names = _text(options.program)
+        main.__dict__.update(names, __builtins__=sys.modules["builtins"])
+        if options.report is not None:
+            _report_at_exit(options.report)
+        if options.capture_all or options.at_once or "numpy" in sys.modules:
+            start(options.capture_all)
+        else:
+            sys.meta_path.insert(0, _WhenNumPyIsThere(start))
+        exec(code, main.__dict__)
+    except SystemExit:
+        raise
+    except BaseException as error:
+        _tell_without_ours(error)
+        raise
+
+
+# ---- what capture-all counts ----
+
+
+def _report_at_exit(path: str) -> None:
+    import atexit
+
+    atexit.register(write_report, path)
+
+
+def write_report(path: str) -> None:
+    """The counts of frames by function, as JSON."""
+    import json
+
+    from pycompile import _C
+
+    keys = ("file", "function", "line", "whole", "part", "left", "why")
+    rows = [dict(zip(keys, row)) for row in _C.program_counts()]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(rows, file, indent=1)

@@ -1,0 +1,190 @@
+"""python -m pycompile run: programs behave as under the interpreter, and their array code is compiled."""
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import pycompile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(pycompile.__file__)))
+ENVIRONMENT = {**os.environ, "PYTHONPATH": ROOT}
+
+ARRAYS = """
+import numpy as np
+def step(x, y):
+    return np.tanh(x * y + 1).sum()
+def helper(n):
+    return n + 1
+total = 0.0
+for i in range(40):
+    total += step(np.full(1000, 0.1 * i), np.arange(1000.0))
+    helper(i)
+print(total)
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    """Runs a program's text as a script, plain or under `run`."""
+
+    def execute(text, *options, plain=False, arguments=(), stdin=None, **variables):
+        path = tmp_path / "program.py"
+        path.write_text(textwrap.dedent(text))
+        before = [] if plain else ["-m", "pycompile", "run", *options]
+        return subprocess.run(
+            [sys.executable, *before, str(path), *arguments],
+            env={**ENVIRONMENT, **variables},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            cwd=tmp_path,
+        )
+
+    return execute
+
+
+def same(a, b):
+    assert (a.returncode, a.stdout, a.stderr) == (b.returncode, b.stdout, b.stderr)
+
+
+PROGRAMS = {
+    "arguments": "import sys; print(sys.argv[1:], sys.path[0], __name__, __file__, __package__, __spec__)",
+    "exit_code": "import sys; sys.exit(7)",
+    "exit_text": "raise SystemExit('gone')",
+    "traceback": "def f(x):\n    return 1 / x\ndef g():\n    f(0)\ng()",
+    "chained": "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError('k') from e",
+    "syntax": "x = (1,\n",
+    "atexit": "import atexit\nx = 5\natexit.register(lambda: print('bye', x, __name__))",
+    "main": "import sys\nprint(sys.modules['__main__'].__dict__ is globals())",
+    "pickle": "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
+    "excepthook": "import sys\nsys.excepthook = lambda *a: print('hook', a[0].__name__, a[2].tb_lineno)\n1 / 0",
+    "recursion": "def f(n): return 0 if n == 0 else 1 + f(n - 1)\nprint(f(900))",
+    "deep": "import sys\nsys.setrecursionlimit(9000)\nimport numpy\n"
+    "def f(n): return 0 if n == 0 else 1 + f(n - 1)\nprint(f(8000))",
+    "deep_arrays": "import numpy as np\n"
+    "def f(x, n): return x if n == 0 else f(x, n - 1) + 1\nprint(f(np.ones(3), 900))",
+    "limit": "import numpy\ndef f(): return f()\ntry:\n    f()\nexcept RecursionError as e:\n    print(e)",
+    "threads": "import threading, numpy as np\nout = []\ndef work(x):\n    out.append(float((x + 1).sum()))\n"
+    "all = [threading.Thread(target=work, args=(np.ones(9),)) for _ in range(8)]\n"
+    "[t.start() for t in all]; [t.join() for t in all]; print(out)",
+    "changed_code": "import numpy as np\ndef f(x): return x + 1\ndef g(x): return x * 2\nx = np.ones(4)\n"
+    "for i in range(9):\n    print(f(x))\n    if i == 4: f.__code__ = g.__code__",
+    "closures": "import numpy as np\ndef make(k):\n    def inner(x): return x * k\n    return inner\n"
+    "print([make(i)(np.ones(2)).sum() for i in range(20)], [make(i)(2) for i in range(20)])",
+    "generators": "import numpy as np\ndef g(x):\n    for i in range(3): yield x + i\nprint(list(g(np.ones(2))))",
+    "arrays": ARRAYS,
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("options", [[], ["--capture-all"]], ids=["normal", "all"])
+def test_same_as_plain(program, name, options):
+    text = PROGRAMS[name]
+    run = program(text, *options, arguments=("a", "-b"))
+    same(run, program(text, plain=True, arguments=("a", "-b")))
+
+
+def test_interrupted(program):
+    text = "raise KeyboardInterrupt"
+    same(program(text), program(text, plain=True))
+
+
+def test_modules_and_code(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").touch()
+    (tmp_path / "package" / "__main__.py").write_text(
+        "import sys; print(sys.argv, __name__, __package__, __spec__.name); raise ValueError('x')"
+    )
+    (tmp_path / "archive").mkdir()
+    (tmp_path / "archive" / "__main__.py").write_text("import sys; print(sys.argv, __name__)")
+    for words in (
+        ["-m", "package", "a"],
+        ["-m", "nosuchmodule"],
+        ["-c", "import sys; print(sys.argv, sys.path[0], __name__); 1/0", "a", "-x"],
+        ["archive", "b"],
+        ["nosuchscript.py"],
+    ):
+        each = [
+            subprocess.run(
+                [sys.executable, *before, *words],
+                capture_output=True,
+                text=True,
+                cwd=tmp_path,
+                env=ENVIRONMENT,
+            )
+            for before in ([], ["-m", "pycompile", "run"])
+        ]
+        plain, run = each
+        assert (plain.returncode, plain.stdout) == (run.returncode, run.stdout), words
+        assert run.stderr.splitlines()[-1:] == plain.stderr.splitlines()[-1:]
+        assert "pycompile/_run.py" not in run.stderr
+
+
+def test_without_numpy_nothing_is_imported(program):
+    text = """
+    import sys
+    print(sorted(m for m in sys.modules if m.startswith(("numpy", "pycompile"))))
+    """
+    names = program(text).stdout
+    assert "numpy" not in names and "pycompile._C" not in names
+
+
+@pytest.mark.parametrize("order", ["before", "after"])
+def test_array_functions_get_plans(program, order):
+    define = "def step(x):\n    return (x * 2 + 1).sum()\n"
+    load = "import numpy as np\n"
+    calls = "for i in range(5):\n    step(np.ones(5000))\n"
+    text = (define + load if order == "before" else load + define) + calls
+    done = program(text, PYCOMPILE_LOGS="schedule")
+    assert done.returncode == 0 and "step (" in done.stderr, done.stderr
+
+
+METHODS = """
+import numpy as np
+class Body:
+    def __init__(self):
+        self.position = np.zeros(3000)
+        self.speed = np.ones(3000)
+    def advance(self):
+        self.position = self.position + self.speed * 0.5
+body = Body()
+for _ in range(10):
+    body.advance()
+print(body.position.sum())
+"""
+
+
+def test_arrays_in_instances_are_seen(program):
+    done = program(METHODS, PYCOMPILE_LOGS="schedule")
+    assert "Body.advance (" in done.stderr, done.stderr
+    assert done.stdout == program(METHODS, plain=True).stdout
+
+
+def test_capture_all_counts(program, tmp_path):
+    text = "def f(a, b):\n    return a + b\nfor i in range(3):\n    f(1, 2)\ndef g():\n    yield 1\nlist(g())"
+    report = tmp_path / "report.json"
+    done = program(text, "--capture-all", f"--capture-report={report}")
+    assert done.returncode == 0, done.stderr
+    rows = {row["function"]: row for row in json.loads(report.read_text())}
+    assert rows["f"]["whole"] == 3 and rows["f"]["part"] == rows["f"]["left"] == 0
+    assert rows["g"]["left"] == 1 and "generator" in rows["g"]["why"]
+
+
+def test_switched_off(program):
+    done = program(ARRAYS, PYCOMPILE_DISABLE="1", PYCOMPILE_LOGS="schedule")
+    assert done.returncode == 0 and "step (" not in done.stderr
+
+
+def test_wrong_options(program):
+    for words in (["--nonsense", "x.py"], ["-m"], [], ["--capture-report"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "pycompile", "run", *words],
+            capture_output=True,
+            text=True,
+            env=ENVIRONMENT,
+        )
+        assert done.returncode == 2 and "usage:" in done.stderr
