@@ -1,0 +1,1 @@
+"""CPython's own tests, run plain and under pycompile: `python -m conformance`."""
