@@ -1,4 +1,4 @@
-# make · demo · test · golden · bench · fmt · check · asan · ubsan · leaks · clean
+# make · demo · test · golden · conformance · bench · fmt · check · asan · ubsan · leaks · clean
 #
 # Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
 # needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
@@ -17,6 +17,9 @@ VENV ?= .venv-$(VERSION)
 PY := $(VENV)/bin/python
 TESTS ?= tests
 PEERS ?= numpy
+# conformance: module names, or ci, language, all; normal, all; more options of python -m conformance
+MODULES ?= all
+MODE ?= normal,all
 CC ?= cc
 comma := ,
 
@@ -25,7 +28,7 @@ RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 C_FILES = $(shell find csrc -name '*.[ch]')
 
-.PHONY: build demo test golden bench fmt check asan ubsan leaks clean
+.PHONY: build demo test golden conformance bench fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build
 
 # ---- what the targets stand on ----
@@ -67,6 +70,11 @@ test: build $(STAMP)-test $(STAMP)-demo
 golden: build $(STAMP)-test
 	PYCOMPILE_GOLDEN=rewrite $(RUN) -m pytest tests -k golden
 	$(RUN) docs/make_graph_breaks.py
+
+# CPython's own tests, of the interpreter that the environment was made from.
+conformance: build
+	$(RUN) -m conformance --modules $(MODULES) --mode $(MODE) $(CONFORMANCE); status=$$?; \
+	    $(RUN) -m conformance --table && exit $$status
 
 bench: build $(STAMP)-demo $(STAMP)-bench-$(subst $(comma),-,$(PEERS))
 	$(RUN) -m benchmarks --peers $(PEERS) $(BENCH)

@@ -113,7 +113,9 @@ def tell(record: dict[str, object], modes: list[str], verbose: bool) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m conformance", description=__doc__)
     parser.add_argument("--modules", default="all", help="names, or ci, language, all")
-    parser.add_argument("--mode", default="normal,all", help=", ".join(m for m in MODES if m != "plain"))
+    parser.add_argument(
+        "--mode", default="normal,all", help=", ".join(m for m in MODES if m != "plain")
+    )
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--limit", type=float, default=300, help="seconds for a module run plain")
     parser.add_argument("--verbose", action="store_true", help="with the ends of the tracebacks")

@@ -27,7 +27,9 @@ RESTARTS = 12  # after crashes and tests that hang, the rest of the module is ru
 class Outcome:
     """What became of one module in one mode."""
 
-    tests: dict[str, str] = field(default_factory=dict)  # id -> pass, skip, fail, error, crash, hang
+    tests: dict[str, str] = field(
+        default_factory=dict
+    )  # id -> pass, skip, fail, error, crash, hang
     details: dict[str, str] = field(default_factory=dict)
     skipped: str = ""  # why the whole module was
     frames: dict[str, list[int]] = field(default_factory=dict)  # file -> whole, part, left

@@ -224,3 +224,17 @@ def test_a_list_on_the_stack_at_an_entry_becomes_a_tuple():
         return three(x, *(n, pycompile.graph_break(), 2), z=x.sum())
 
     check(f, np.arange(4.0), 3)
+
+
+def test_a_tuple_added_to_a_set_from_outside_stays_a_tuple():
+    seen = set()
+
+    def f(x, n):
+        key = (n, len(x))
+        seen.add(key)
+        return x + 1
+
+    compiled = pycompile.compile(f)
+    for _ in range(3):
+        compiled(X, 2)
+    assert seen == {(2, len(X))}

@@ -186,7 +186,8 @@ outside(Interp *in, Value *self, const char *name, int nargs, Value *const *args
     PyObject *method = keep(in, PyUnicode_InternFromString(name));
     if (method == NULL) return ANSWER_ERROR;
     for (int i = 0; i < nargs; i++)
-        if ((all[i + 1] = frozen(in, args[i])) == NULL) return ANSWER_ERROR;
+        if ((all[i + 1] = is_one_of(name, on_entries) ? args[i] : frozen(in, args[i])) == NULL)
+            return ANSWER_ERROR;
     int failed = effect_add(in, EFFECT_METHOD, method, NO_SOURCE, nargs + 1, all);
     return failed < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
