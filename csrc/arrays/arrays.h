@@ -94,6 +94,14 @@ int array_error_mask(void);
    NULL with the error set; `end` takes it over, keeps a set exception, and is 0 or -1. */
 PyObject *array_errors_raise_begin(void);
 int array_errors_raise_end(PyObject *token);
+/* ---- warnings.c ---- */
+/* Around a call of a library function: warnings given in this thread are raised, or not given at
+   all.  `begin` gives what `end` takes over, or NULL with the error set; `end` keeps a set
+   exception. */
+typedef enum { WARNINGS_RAISE, WARNINGS_IGNORE } ArrayWarnings;
+PyObject *array_warnings_begin(ArrayWarnings mode);
+void array_warnings_end(ArrayWarnings mode, PyObject *filters);
+bool array_warnings_active(ArrayWarnings mode);
 /* Hardware flags, for threads of ours: clear, and read as FP_* bits. */
 void fp_flags_clear(void);
 unsigned fp_flags_read(void);

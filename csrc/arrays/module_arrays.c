@@ -192,7 +192,45 @@ py_pool_clear(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
     Py_RETURN_NONE;
 }
 
+/* 0: raise, 1: ignore; -1 with the error set. */
+static int
+warnings_mode(PyObject *object)
+{
+    long mode = PyLong_AsLong(object);
+    if (mode == WARNINGS_RAISE || mode == WARNINGS_IGNORE) return (int)mode;
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "no such mode");
+    return -1;
+}
+
+static PyObject *
+py_warnings_begin(PyObject *Py_UNUSED(self), PyObject *object)
+{
+    int mode = warnings_mode(object);
+    return mode < 0 ? NULL : array_warnings_begin((ArrayWarnings)mode);
+}
+
+static PyObject *
+py_warnings_end(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    PyObject *object, *filters;
+    if (!PyArg_ParseTuple(args, "OO!", &object, &PyList_Type, &filters)) return NULL;
+    int mode = warnings_mode(object);
+    if (mode < 0) return NULL;
+    array_warnings_end((ArrayWarnings)mode, Py_NewRef(filters));
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+py_warnings_active(PyObject *Py_UNUSED(self), PyObject *object)
+{
+    int mode = warnings_mode(object);
+    return mode < 0 ? NULL : PyBool_FromLong(array_warnings_active((ArrayWarnings)mode));
+}
+
 static PyMethodDef methods[] = {
+    {"warnings_begin", py_warnings_begin, METH_O, "From here on warnings are raised, or ignored."},
+    {"warnings_end", py_warnings_end, METH_VARARGS, "Up to here, with what warnings_begin gave."},
+    {"warnings_active", py_warnings_active, METH_O, "Whether it is so in this thread."},
     {"test_array_new", test_array_new, METH_VARARGS, "array_new(dtype, shape, strides=None)."},
     {"test_array_view", test_array_view, METH_VARARGS,
      "array_view(base, dtype, shape, strides, offset)."},

@@ -76,16 +76,22 @@ extern_results(Run *run, const PlanExtern *step, PyObject *value)
     return answer;
 }
 
-/* Events that the program would be told about are errors here, and so a deopt. */
+/* Events that the program would be told about are errors here, and so are warnings: a deopt. */
 static PyObject *
 call_library(const PlanExtern *step, PyObject *const *args)
 {
     Py_ssize_t nkeywords = step->kwnames == NULL ? 0 : PyTuple_GET_SIZE(step->kwnames);
     PyObject *token = array_errors_raise_begin();
     if (token == NULL) return NULL;
+    PyObject *filters = array_warnings_begin(WARNINGS_RAISE);
+    if (filters == NULL) {
+        if (array_errors_raise_end(token) < 0) PyErr_Clear();
+        return NULL;
+    }
     PyObject *value = PyObject_Vectorcall(
         step->callable, args, (size_t)(step->nargs - nkeywords) | PY_VECTORCALL_ARGUMENTS_OFFSET,
         step->kwnames);
+    array_warnings_end(WARNINGS_RAISE, filters);
     if (array_errors_raise_end(token) < 0) Py_CLEAR(value);
     return value;
 }

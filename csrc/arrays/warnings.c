@@ -1,0 +1,69 @@
+/* Warnings given by library functions that a plan or capture calls.
+
+   A plan must not give a warning itself: no frame stands at the line that it belongs to.  So while
+   such a function runs, a warning in this thread is an error (the plan deopts, and CPython's rerun
+   warns as the program would), or nothing (in a trial, whose results alone are wanted).
+
+   For that a row is put in front of warnings.filters and taken out again, in place.  Nothing else
+   is touched: `catch_warnings` would make every module forget which warnings it has given.  The
+   row's category is a class that a warning belongs to only in a thread that asks for it, so other
+   threads see no difference. */
+#include "numpy_api.h"
+
+static _Thread_local int modes[2]; /* how often begun in this thread: errors, nothing */
+static PyObject *rows[2], *warnings_dict, *filters_name;
+
+static int
+prepare(void)
+{
+    PyObject *steps = PyImport_ImportModule("pycompile._steps");
+    PyObject *warnings = PyImport_ImportModule("warnings");
+    PyObject *made = steps ? PyObject_GetAttrString(steps, "FILTERS") : NULL;
+    if (made != NULL && warnings != NULL && PyTuple_CheckExact(made) &&
+        PyTuple_GET_SIZE(made) == 2) {
+        for (int i = 0; i < 2; i++) rows[i] = Py_NewRef(PyTuple_GET_ITEM(made, i));
+        filters_name = PyUnicode_InternFromString("filters");
+        if (filters_name != NULL) warnings_dict = Py_NewRef(PyModule_GetDict(warnings));
+    } else if (!PyErr_Occurred()) {
+        PyErr_SetString(PyExc_SystemError, "pycompile._steps.FILTERS is not a pair");
+    }
+    Py_XDECREF(steps);
+    Py_XDECREF(warnings);
+    Py_XDECREF(made);
+    return warnings_dict != NULL ? 0 : -1;
+}
+
+bool
+array_warnings_active(ArrayWarnings mode)
+{
+    return modes[mode] > 0;
+}
+
+PyObject *
+array_warnings_begin(ArrayWarnings mode)
+{
+    if (warnings_dict == NULL && prepare() < 0) return NULL;
+    PyObject *filters = PyDict_GetItemWithError(warnings_dict, filters_name);
+    if (filters == NULL || !PyList_CheckExact(filters)) {
+        if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "warnings.filters is no list");
+        return NULL;
+    }
+    if (PyList_Insert(filters, 0, rows[mode]) < 0) return NULL;
+    modes[mode]++;
+    return Py_NewRef(filters);
+}
+
+void
+array_warnings_end(ArrayWarnings mode, PyObject *filters)
+{
+    modes[mode]--;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(filters); i++) {
+        if (PyList_GET_ITEM(filters, i) != rows[mode]) continue;
+        PyObject *type, *value, *traceback;
+        PyErr_Fetch(&type, &value, &traceback);
+        if (PyList_SetSlice(filters, i, i + 1, NULL) < 0) PyErr_Clear(); /* it only shrinks */
+        PyErr_Restore(type, value, traceback);
+        break;
+    }
+    Py_DECREF(filters);
+}
