@@ -13,17 +13,32 @@ What a trial describes, `form` first:
     ("hole", number)                       the argument itself
     ("view", number, offset, dtype, shape, strides, writeable)   a view of the argument's memory
     ("none",)
-    ("tuple", [..]), ("list", [..])
+    ("tuple", [..]), ("list", [..]), ("named", [..], class)
+    ("constant", object)                   when nothing but constants goes in: no call at run time
+    ("object", sample, views)              anything else that never changes, or is never changed
 """
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
+from pycompile import _steps
+
 MOST_ELEMENTS = 1 << 22
+MOST_ITEMS = 16  # of a container whose items are results of their own
 _PROMISED = ("array", "scalar", "python")
+_CONTAINERS = {"tuple": tuple, "list": list, "named": None}
+_CONSTANT = (bool, int, float, complex, str, bytes, type(None), type, np.dtype, np.finfo, np.iinfo)
+# Classes whose instances are called, asked and combined by NumPy's code alone.
+TAME = (
+    np.poly1d,
+    np.polynomial.Polynomial,
+    np.polynomial.Chebyshev,
+    np.polynomial.Legendre,
+    np.polynomial.Hermite,
+    np.polynomial.HermiteE,
+    np.polynomial.Laguerre,
+)
 
 
 class Hole:
@@ -61,8 +76,9 @@ def fill(template, holes):
 def _spread(result, shape, out):
     """The leaves of a result, in order; checked where capture knows less than it should."""
     form = shape[0]
-    if form == "tuple" or form == "list":
-        if type(result) is not (tuple if form == "tuple" else list) or len(result) != len(shape[1]):
+    if form in _CONTAINERS:
+        kind = shape[2] if form == "named" else _CONTAINERS[form]
+        if type(result) is not kind or len(result) != len(shape[1]):
             raise Unexpected("another number of results")
         for item, inner in zip(result, shape[1]):
             _spread(item, inner, out)
@@ -71,6 +87,8 @@ def _spread(result, shape, out):
             raise Unexpected("no array")
         if result.dtype != shape[1] or result.ndim != shape[2]:
             raise Unexpected("an array of another type")
+        out.append(result)
+    elif form == "object":
         out.append(result)
     elif form == "none":
         if result is not None:
@@ -104,13 +122,12 @@ def _plain(array):
 class Call:
     """What a plan calls: the function with its templates."""
 
-    __slots__ = ("args", "changed", "function", "kwargs", "shape", "strict")
+    __slots__ = ("args", "changed", "function", "kwargs", "shape")
 
-    def __init__(self, function, args, kwargs, shape, changed, strict) -> None:
+    def __init__(self, function, args, kwargs, shape, changed) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
         self.shape = shape  # of the result
         self.changed = changed  # holes that the function changes: it gets copies, which are results
-        self.strict = strict  # a warning is an error
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", "function")
@@ -123,12 +140,7 @@ class Call:
                 holes[number] = _twin(holes[number])
         args = fill(self.args, holes)
         kwargs = fill(self.kwargs, holes)
-        if self.strict:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                result = self.function(*args, **kwargs)
-        else:
-            result = self.function(*args, **kwargs)
+        result = self.function(*args, **kwargs)
         leaves = [_plain(holes[number]) for number in self.changed]
         _spread(result, self.shape, leaves)
         return leaves[0] if len(leaves) == 1 else leaves
@@ -170,6 +182,51 @@ def _sample(array):
     return sample
 
 
+def _is_constant(result):
+    """Whether it never changes."""
+    if type(result) is tuple:
+        return all(map(_is_constant, result))
+    return isinstance(result, _CONSTANT)
+
+
+def _arrays_of(result):
+    """The arrays within an object."""
+    if isinstance(result, np.ndarray):
+        return [result]
+    if isinstance(result, list | tuple):
+        return [array for item in result for array in _arrays_of(item)]
+    return [
+        array for item in getattr(result, "__dict__", {}).values() for array in _arrays_of(item)
+    ]
+
+
+def is_tame(sample):
+    """Whether all that is done with such an object runs NumPy's and Python's code alone."""
+    if type(sample) in (list, tuple):
+        return all(map(is_tame, sample))
+    if type(sample) is np.ndarray:
+        return sample.dtype.kind in "biufc"
+    return type(sample) in TAME or isinstance(sample, _CONSTANT) or isinstance(sample, np.generic)
+
+
+def _object(result, holes, changed):
+    """An object that is taken as it comes."""
+    if not is_tame(result):
+        raise Unexpected(f"a result of type {type(result).__name__}")
+    views = [
+        number
+        for number, hole in enumerate(holes)
+        if any(
+            np.may_share_memory(array, mine)
+            for array in _arrays_of(result)
+            for mine in _arrays_of(hole)
+        )
+    ]
+    if any(number in changed for number in views):
+        raise Unexpected("a view of what was changed")
+    return ("object", result, views)
+
+
 def _describe(result, holes, changed, opaque, samples):
     kind = type(result)
     for number, hole in enumerate(holes):
@@ -207,18 +264,30 @@ def _describe(result, holes, changed, opaque, samples):
         return ("scalar", result.dtype)
     if kind in (bool, int, float, complex):
         return ("python", np.dtype({bool: "?", int: "i8", float: "f8", complex: "c16"}[kind]))
-    if kind is tuple or kind is list:
+    named = issubclass(kind, tuple) and hasattr(kind, "_make")
+    if (kind is tuple or kind is list or named) and len(result) <= MOST_ITEMS:
         items = [_describe(item, holes, changed, opaque, samples) for item in result]
+        if named:
+            return ("named", items, kind)
         return ("tuple" if kind is tuple else "list", items)
     if result is None:
         return ("none",)
-    raise Unexpected(f"a result of type {kind.__name__}")
+    return _object(result, holes, changed)
+
+
+def _untyped(result, holes, changed):
+    """Like `_describe`, where dtypes and classes of what comes are not sure either."""
+    kind = type(result)
+    if kind is tuple or issubclass(kind, tuple) and hasattr(kind, "_make"):
+        items = [_untyped(item, holes, changed) for item in result]
+        return ("tuple", items) if kind is tuple else ("named", items, kind)
+    return _object(result, holes, changed)
 
 
 def _checked(shape):
     """A description as `Call` needs it, without what keeps samples alive."""
-    if shape[0] in ("tuple", "list"):
-        return (shape[0], [_checked(item) for item in shape[1]])
+    if shape[0] in _CONTAINERS:
+        return (shape[0], [_checked(item) for item in shape[1]], *shape[2:])
     if shape[0] == "opaque":
         return ("opaque", shape[1].dtype, shape[1].ndim)
     return shape[:1]
@@ -231,17 +300,20 @@ def _is_promised(shape):
     return shape[0] in _PROMISED
 
 
-def trial(function, args, kwargs, specs, changed, opaque, strict, direct):
+def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     """(description, callable), or Unexpected: of the call with stand-ins of these specs.
 
-    A spec is an array (a sample, of an argument whose shape is not known), (dtype, shape, strides,
+    A spec is ("sample", object) of an argument that is known at run time only, (dtype, shape, strides,
     writeable), or (form, dtype) of a number.  Where a `Call` would add nothing (`direct`: it need not
     fill containers) the callable is the function itself.
     """
     holes, samples, elements = [], set(), 0
     for number, spec in enumerate(specs):
-        if isinstance(spec, np.ndarray):
+        if spec[0] == "sample":
+            spec = spec[1]
             samples.add(number)
+            if number in changed and type(spec) is not np.ndarray:
+                raise Unexpected("a change of an object that is no array")
             holes.append(spec.copy() if number in changed else spec)
         elif len(spec) == 4:
             elements += int(np.prod(spec[1], dtype=object))
@@ -253,19 +325,23 @@ def trial(function, args, kwargs, specs, changed, opaque, strict, direct):
         else:
             holes.append(_number(spec))
     opaque = opaque or bool(samples - set(changed))
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
+    with _steps.warnings_as(1), np.errstate(all="ignore"):
         result = function(*fill(args, holes), **fill(kwargs, holes))
+    if not holes and _is_constant(result):
+        return ("constant", result), function
     if result is None and not changed:
         raise Unexpected("no result")
     if kwargs.get("overwrite_input") or (
         function is np.nan_to_num and (args[1:] or "copy" in kwargs)
     ):
         raise Unexpected("a call that may change its argument")
-    shape = _describe(result, holes, changed, opaque, samples)
-    if direct and not changed and not strict and _is_promised(shape):
+    if untyped:
+        shape = _untyped(result, holes, changed)
+    else:
+        shape = _describe(result, holes, changed, opaque, samples)
+    if direct and not changed and _is_promised(shape):
         return shape, function
-    return shape, Call(function, args, kwargs, _checked(shape), changed, strict)
+    return shape, Call(function, args, kwargs, _checked(shape), changed)
 
 
 # ---- what has no function of its own ----

@@ -4,6 +4,46 @@ from __future__ import annotations
 
 import numpy as np
 
+from pycompile import _C
+
+# ---- warnings: see csrc/arrays/warnings.c ----
+
+
+class _Asked(type):
+    """The class of a warning's class to which every warning belongs in a thread that asks for it."""
+
+    mode: int
+
+    def __subclasscheck__(cls, other):
+        return _C.warnings_active(cls.mode)
+
+
+class _Raised(Warning, metaclass=_Asked):
+    mode = 0
+
+
+class _Ignored(Warning, metaclass=_Asked):
+    mode = 1
+
+
+FILTERS = (("error", None, _Raised, None, 0), ("ignore", None, _Ignored, None, 0))
+
+
+class warnings_as:  # noqa: N801
+    """with: a warning given in this thread is raised (0), or not given (1)."""
+
+    def __init__(self, mode):
+        self.mode = mode
+
+    def __enter__(self):
+        self.filters = _C.warnings_begin(self.mode)
+
+    def __exit__(self, *_):
+        _C.warnings_end(self.mode, self.filters)
+
+
+# ---- subscripts ----
+
 
 class _Hole:
     """Stands in a template for the next index array."""
@@ -35,7 +75,7 @@ def put(template, array, value, *indices):
 
 def quietly(function, args, kwargs):
     """Calls the function with no warning given: only the types of its results are wanted."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings_as(1):
         for array in args:
             if (
                 isinstance(array, np.ndarray)

@@ -253,6 +253,12 @@ class Comparison:
             self.equal(path, "value", a, b)
         elif isinstance(a, BaseException):
             self.compare(f"{path}.args", a.args, b.args)
+        elif isinstance(a, np.random.Generator):
+            self.stream(path, a.bit_generator.state, b.bit_generator.state)
+        elif isinstance(a, np.random.BitGenerator):
+            self.stream(path, a.state, b.state)
+        elif isinstance(a, np.random.RandomState):
+            self.stream(path, a.get_state(legacy=False), b.get_state(legacy=False))
         elif hasattr(a, "__dict__"):
             self.compare(f"{path}.__dict__", dict(vars(a)), dict(vars(b)))
 
@@ -269,6 +275,11 @@ class Comparison:
             self.compare(f"{path}.tolist()", *self.made[-2:])
         elif a.tobytes() != b.tobytes():
             self.bits(path, a, b)
+
+    def stream(self, path: str, a: Any, b: Any) -> None:
+        """Generators that go on alike."""
+        if repr(a) != repr(b):
+            self.differ(path, "state", a, b)
 
     def bits(self, path: str, a: np.ndarray, b: np.ndarray) -> None:
         size = a.dtype.itemsize

@@ -38,7 +38,7 @@ transposed(Interp *in, NodeId node, bool last_two, Value **out)
 }
 
 /* operator.attrgetter(name), borrowed */
-static PyObject *
+PyObject *
 attribute_getter(Interp *in, const char *name)
 {
     PyObject *module = PyImport_ImportModule("operator");
@@ -154,7 +154,7 @@ array_set_attribute(Interp *in, Value *array, const char *name, Value *value)
         WholeCall call = {
             .callable = whole_function(in, "set_attribute"), .nargs = 3, .args = args};
         if (call.callable == NULL || args[1] == NULL) return ANSWER_ERROR;
-        call.changes = call.strict = 1;
+        call.changes = 1;
         return call_whole(in, &call, &none);
     }
     return interp_break(in, BREAK_STORE, "a store to attribute '%s' of an array", name);

@@ -216,6 +216,19 @@ super_attribute(Interp *in, PyTypeObject *cls, Value *self, PyObject *name, Valu
 
 /* ---- values of builtin types ---- */
 
+/* The place of a named tuple's field, or -1. */
+static int
+named_field(PyTypeObject *type, PyObject *name)
+{
+    PyObject *fields = PyObject_GetAttrString((PyObject *)type, "_fields");
+    int place = -1;
+    for (int i = 0; fields != NULL && PyTuple_Check(fields) && i < PyTuple_GET_SIZE(fields); i++)
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(fields, i), name) == 0) place = i;
+    Py_XDECREF(fields);
+    PyErr_Clear();
+    return place;
+}
+
 static Answer
 builtin_attribute(Interp *in, Value *object, PyObject *name, Value **out)
 {
@@ -228,6 +241,12 @@ builtin_attribute(Interp *in, Value *object, PyObject *name, Value **out)
         return raise_new(in, PyExc_AttributeError, "'%.100s' object has no attribute '%U'",
                          type->tp_name, name);
     if (found == NULL) return no_attribute(in, object, name);
+    if (object->kind == V_TUPLE && type != &PyTuple_Type) {
+        int field = named_field(type, name);
+        if (field < 0) return no_attribute(in, object, name);
+        *out = value_item(in, object, field);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
     if (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type) {
         Value *method = value_sequence(in, V_BUILTIN_METHOD, 1, &object);
         if (method == NULL) return ANSWER_ERROR;
@@ -271,6 +290,10 @@ attribute_load(Interp *in, Value *object, PyObject *name, Value **out)
             return ANSWER_YES;
         }
         return array_attribute(in, object, text, out);
+    }
+    if (value_is_opaque_object(in, object)) {
+        const char *text = PyUnicode_AsUTF8(name);
+        return text == NULL ? ANSWER_ERROR : object_attribute(in, object, text, out);
     }
     switch (object->kind) {
     case V_CONST:

@@ -374,6 +374,8 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
             return exception_method(in, self, callable->name, nargs, args, kwnames, out);
         if (self->kind == V_NODE && value_is_numpy(in, self))
             return array_method(in, self, callable->name, nargs, args, kwnames, out);
+        if (value_is_opaque_object(in, self))
+            return object_method(in, self, callable->name, nargs, args, kwnames, out);
         if (self->kind == V_CONST && ufunc_check(self->object)) {
             PyObject *method = keep(in, PyObject_GetAttrString(self->object, callable->name));
             return method ? call_numpy(in, method, nargs, args, kwnames, out) : break_raises(in);
@@ -382,6 +384,10 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     }
     case V_OBJECT:
     case V_INSTANCE: return call_object(in, callable, nargs, args, kwnames, out);
+    case V_NODE:
+        if (value_is_opaque_object(in, callable))
+            return object_method(in, callable, "__call__", nargs, args, kwnames, out);
+        /* fall through */
     default: return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
     }
 }

@@ -167,6 +167,24 @@ build_function(Interp *in, Value *function)
     return build_of_kind(in, BUILD_FUNCTION, function->object, 5, args);
 }
 
+/* A named tuple: its class's _make of a plain one. */
+static BuildId
+build_named(Interp *in, Value *value)
+{
+    PyObject *make = keep(in, PyObject_GetAttrString((PyObject *)value->type, "_make"));
+    BuildId *args = arena_alloc(in->arena, sizeof(BuildId));
+    if (make == NULL || args == NULL) return NO_BUILD;
+    *args = build_of_kind(in, BUILD_TUPLE, NULL, value->nitems, value->items);
+    if (*args == NO_BUILD) return NO_BUILD;
+    Build build = {.kind = BUILD_CALL,
+                   .nargs = 1,
+                   .args = args,
+                   .object = make,
+                   .node = NO_NODE,
+                   .source = NO_SOURCE};
+    return build_add(in, &build);
+}
+
 static BuildId
 build_set(Interp *in, Value *set)
 {
@@ -200,6 +218,7 @@ build_made(Interp *in, Value *value)
     case V_NODE: return build_box(in, value);
     case V_TUPLE:
         if (value->object != NULL) return build_const(in, value->object);
+        if (value->type != NULL && value->type != &PyTuple_Type) return build_named(in, value);
         return build_of_kind(in, BUILD_TUPLE, NULL, value->nitems, value->items);
     case V_LIST: return build_of_kind(in, BUILD_LIST, NULL, value->nitems, value->items);
     case V_DICT: return build_of_kind(in, BUILD_DICT, NULL, value->nitems, value->items);

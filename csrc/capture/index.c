@@ -451,6 +451,6 @@ emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
     Value *args[3] = {array, key, value}, *none;
     WholeCall call = {.callable = operator_object(in, "setitem"), .nargs = 3, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
-    call.changes = call.strict = 1;
+    call.changes = 1;
     return call_whole_instead(in, &call, &none);
 }

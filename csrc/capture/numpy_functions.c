@@ -190,7 +190,7 @@ call_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *co
         return interp_break(in, BREAK_NUMPY, "numpy.%s", rule->name);
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
     call.opaque = strchr(rule->data, 'd') != NULL;
-    call.strict = strchr(rule->data, 'w') != NULL;
+    call.untyped = strchr(rule->data, 't') != NULL;
     call.changes = strchr(rule->data, '0') != NULL ? 1 : 0;
     return call_whole(in, &call, out);
 }
@@ -213,7 +213,6 @@ call_rule(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *co
     if (answer == ANSWER_YES) answer = rule->handler(in, rule, bound, out);
     if (answer != ANSWER_NO || !break_is_ours(in->break_code) || callable == NULL) return answer;
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
-    call.strict = true;
     call.opaque = rule->handler == do_where;
     call.changes = rule_changes(rule) | out_bit(rule);
     return call_whole_instead(in, &call, out);
@@ -447,16 +446,14 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
         if (answer != ANSWER_NO || in->dirty) return answer;
         BreakNote note = break_take(in);
         WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
-        call.strict = true;
         answer = is_dispatcher(callable) ? call_whole(in, &call, out) : ANSWER_NO;
         if (answer == ANSWER_NO) break_put(in, &note);
         return answer;
     }
     if (is_dispatcher(callable)) {
-        /* A function without a row: the shapes and types of its results are looked at when it has
-           run, and it may warn. */
+        /* A function without a row: the shapes of its results are looked at when it has run. */
         WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
-        call.opaque = call.strict = true;
+        call.opaque = true;
         return call_whole(in, &call, out);
     }
     if (!is_from_numpy(callable) || PyFunction_Check(callable) || PyType_Check(callable))
@@ -480,16 +477,27 @@ scalar_has_method(const char *name)
     return false;
 }
 
+bool
+numpy_is_known(PyObject *callable)
+{
+    if (is_dispatcher(callable)) return true;
+    if (!PyFunction_Check(callable) && !PyCFunction_Check(callable)) return false;
+    bool known = rule_of_function(callable) != NULL;
+    PyErr_Clear();
+    return known;
+}
+
 /* Methods without a row: what `self` they change ('0'), whether shapes depend on values ('d'), or
    NULL. */
 static const char *
 method_letters(const char *name)
 {
     static const char *const rows[][2] = {
-        {"partition", "0"},   {"put", "0"},      {"compress", "d"}, {"nonzero", "d"},
-        {"tolist", ""},       {"view", ""},      {"getfield", ""},  {"byteswap", ""},
-        {"__array__", ""},    {"setfield", "0"}, {"squeeze", ""},   {"__len__", ""},
-        {"__contains__", ""},
+        {"partition", "0"},   {"put", "0"},      {"compress", "d"},  {"nonzero", "d"},
+        {"tolist", ""},       {"view", ""},      {"getfield", ""},   {"byteswap", ""},
+        {"__array__", ""},    {"setfield", "0"}, {"squeeze", ""},    {"__len__", ""},
+        {"__contains__", ""}, {"tobytes", ""},   {"dumps", ""},      {"as_integer_ratio", ""},
+        {"bit_count", ""},    {"hex", ""},       {"is_integer", ""}, {"to_device", ""},
     };
     for (int i = 0; i < COUNT_OF(rows); i++)
         if (strcmp(rows[i][0], name) == 0) return rows[i][1];
@@ -525,7 +533,6 @@ method_step(Interp *in, const Rule *rule, PyObject *callable, const char *name, 
         return interp_break(in, BREAK_NUMPY, "byteswap in place");
     if (rule != NULL) {
         call.changes = rule_changes(rule) | out_bit(rule);
-        call.strict = rule->handler != NULL || strchr(rule->data, 'w') != NULL;
         call.opaque = rule->handler == NULL && strchr(rule->data, 'd') != NULL;
     }
     return call_whole(in, &call, out);

@@ -117,12 +117,16 @@ typedef struct {
     PyObject *kwnames;
     unsigned changes; /* bit per positional argument: the callable changes it; out= always is */
     bool opaque;      /* the result's shape depends on values */
-    bool strict;      /* it may warn */
+    bool untyped;     /* its results' types depend on values */
 } WholeCall;
 /* Calls it in the plan; its result by trial.  The callable runs no user code. */
 Answer call_whole(Interp *in, const WholeCall *call, Value **out);
 /* The same after another rule has broken: the first break stays when this breaks too. */
 Answer call_whole_instead(Interp *in, const WholeCall *call, Value **out);
+/* operator.attrgetter(name), kept; NULL with the error set. */
+PyObject *attribute_getter(Interp *in, const char *name);
+/* A function of NumPy's own that takes arrays: it runs no code but NumPy's on arrays. */
+bool numpy_is_known(PyObject *callable);
 /* pycompile._calls.NAME, borrowed; NULL with the error set. */
 PyObject *whole_function(Interp *in, const char *name);
 /* A break that may yet be taken back. */

@@ -388,7 +388,6 @@ operator_instead(Interp *in, const char *name, int nargs, Value *const *args, bo
     PyObject *callable = operator_object(in, name);
     if (callable == NULL) return ANSWER_ERROR;
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .changes = changes};
-    call.strict = !any_opaque(in, nargs, args);
     return call_whole_instead(in, &call, out);
 }
 

@@ -269,7 +269,8 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     int plain = operator_ % 13;
     if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= 13)
         return emit_inplace(in, plain, left, right, out);
-    if (value_is_numpy(in, left) || value_is_numpy(in, right)) {
+    bool objects = value_is_opaque_object(in, left) || value_is_opaque_object(in, right);
+    if (objects || value_is_numpy(in, left) || value_is_numpy(in, right)) {
         if (left->kind == V_OBJECT || right->kind == V_OBJECT || left->kind == V_INSTANCE ||
             right->kind == V_INSTANCE)
             return operate_instance(in, operator_, left, right, out);
@@ -351,7 +352,9 @@ operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
 {
     bool objects = left->kind == V_OBJECT || right->kind == V_OBJECT || left->kind == V_INSTANCE ||
                    right->kind == V_INSTANCE;
-    if (!objects && (value_is_numpy(in, left) || value_is_numpy(in, right)))
+    Value *both[2] = {left, right};
+    if (!objects &&
+        (value_is_numpy(in, left) || value_is_numpy(in, right) || any_opaque(in, 2, both)))
         return emit_compare(in, operator_, left, right, out);
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
         (left->kind == V_NODE || right->kind == V_NODE)) {

@@ -56,7 +56,7 @@ PyObject *
 opaque_sample(Interp *in, const Value *value)
 {
     Opaque *opaque = opaque_of(in, value->node);
-    return opaque == NULL ? NULL : opaque->sample;
+    return opaque == NULL || !array_is_exact(opaque->sample) ? NULL : opaque->sample;
 }
 
 static Answer
@@ -107,10 +107,11 @@ is_plain(PyObject *object)
         DType ignored;
         return array_dtype_from_object(object, &ignored) == ANSWER_YES;
     }
+    if (ufunc_check(object)) return numpy_object(ufunc_name(object)) == object;
     return PyLong_CheckExact(object) || PyBool_Check(object) || PyFloat_CheckExact(object) ||
            PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
            PyBytes_CheckExact(object) || PyRange_Check(object) || array_scalar_check(object) ||
-           strncmp(Py_TYPE(object)->tp_name, "numpy.dtype", 11) == 0;
+           strncmp(Py_TYPE(object)->tp_name, "numpy.dtype", 11) == 0 || numpy_is_known(object);
 }
 
 static Answer
@@ -238,7 +239,7 @@ hole_spec(Holes *h, int number)
 {
     Interp *in = h->in;
     Opaque *opaque = opaque_of(in, h->node[number]);
-    if (opaque != NULL) return Py_NewRef(opaque->sample);
+    if (opaque != NULL) return Py_BuildValue("(sO)", "sample", opaque->sample);
     Type type = node_type(in, h->node[number]);
     PyObject *dtype = array_dtype_object((DType)type.dtype);
     if (dtype == NULL) return NULL;
@@ -252,7 +253,7 @@ hole_spec(Holes *h, int number)
 typedef struct {
     PyObject *callable, *args, *kwargs; /* borrowed */
     PyObject *changed;                  /* tuple of numbers of holes */
-    bool opaque, strict;
+    bool opaque, untyped;
     bool direct; /* no hole lies within a container: the function can be called as it is */
 } Attempt;
 
@@ -272,7 +273,7 @@ try_it(Holes *h, const Attempt *attempt, PyObject **shape, PyObject **callable)
         pair = PyObject_CallFunction(
             trial, "OOOOOOOO", attempt->callable, attempt->args, attempt->kwargs, specs,
             attempt->changed, attempt->opaque ? Py_True : Py_False,
-            attempt->strict ? Py_True : Py_False, attempt->direct ? Py_True : Py_False);
+            attempt->untyped ? Py_True : Py_False, attempt->direct ? Py_True : Py_False);
     Py_XDECREF(specs);
     if (pair != NULL) {
         keep(in, pair);
@@ -345,7 +346,7 @@ leaf_type(Interp *in, PyObject *shape, Type *out)
     if (strcmp(form, "array") == 0)
         return read_type(in, PyTuple_GET_ITEM(shape, 1), PyTuple_GET_ITEM(shape, 2),
                          PyTuple_GET_ITEM(shape, 3), out);
-    if (strcmp(form, "opaque") == 0) {
+    if (strcmp(form, "opaque") == 0 || strcmp(form, "object") == 0) {
         *out = type_scalar(DT_OBJECT, FORM_OBJECT);
         return ANSWER_YES;
     }
@@ -359,7 +360,7 @@ leaf_type(Interp *in, PyObject *shape, Type *out)
 static bool
 is_container(const char *form)
 {
-    return strcmp(form, "tuple") == 0 || strcmp(form, "list") == 0;
+    return strcmp(form, "tuple") == 0 || strcmp(form, "list") == 0 || strcmp(form, "named") == 0;
 }
 
 static Answer
@@ -372,7 +373,8 @@ count_leaves(Leaves *l, PyObject *shape)
             TRY(count_leaves(l, PyList_GET_ITEM(items, i)));
         return ANSWER_YES;
     }
-    if (strcmp(form, "hole") == 0 || strcmp(form, "view") == 0 || strcmp(form, "none") == 0)
+    if (strcmp(form, "hole") == 0 || strcmp(form, "view") == 0 || strcmp(form, "none") == 0 ||
+        strcmp(form, "constant") == 0)
         return ANSWER_YES;
     if (l->n == MAX_LEAVES) return interp_break(l->h->in, BREAK_NUMPY, "a call of many results");
     return leaf_type(l->h->in, shape, &l->types[l->n++]);
@@ -411,7 +413,9 @@ make_value(Leaves *l, PyObject *shape, Value **out)
     if (is_container(form)) {
         PyObject *items = PyTuple_GET_ITEM(shape, 1);
         int n = (int)PyList_GET_SIZE(items);
-        *out = value_sequence(in, form[0] == 't' ? V_TUPLE : V_LIST, n, NULL);
+        *out = value_sequence(in, form[0] == 'l' ? V_LIST : V_TUPLE, n, NULL);
+        if (*out != NULL && form[0] == 'n')
+            (*out)->type = (PyTypeObject *)PyTuple_GET_ITEM(shape, 2);
         for (int i = 0; *out != NULL && i < n; i++)
             TRY(make_value(l, PyList_GET_ITEM(items, i), &(*out)->items[i]));
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -420,13 +424,18 @@ make_value(Leaves *l, PyObject *shape, Value **out)
         *out = value_const(in, Py_None);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
+    if (strcmp(form, "constant") == 0) {
+        *out = value_const(in, PyTuple_GET_ITEM(shape, 1));
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
     if (strcmp(form, "hole") == 0) {
         *out = l->h->of[PyLong_AsLong(PyTuple_GET_ITEM(shape, 1))];
         return ANSWER_YES;
     }
     if (strcmp(form, "view") == 0) return view_value(l, shape, out);
     NodeId node = l->nodes[l->taken++];
-    if (strcmp(form, "opaque") == 0) return opaque_result(l, node, shape, out);
+    if (strcmp(form, "opaque") == 0 || strcmp(form, "object") == 0)
+        return opaque_result(l, node, shape, out);
     return push_node(in, node, out);
 }
 
@@ -577,7 +586,7 @@ call_whole(Interp *in, const WholeCall *call, Value **out)
                        .args = keep(in, PyTuple_New(call->nargs)),
                        .kwargs = keep(in, PyDict_New()),
                        .opaque = call->opaque || h.sized,
-                       .strict = call->strict,
+                       .untyped = call->untyped,
                        .direct = !h.nested};
     if (attempt.args == NULL || attempt.kwargs == NULL) return ANSWER_ERROR;
     for (int i = 0; i < call->nargs; i++) PyTuple_SET_ITEM(attempt.args, i, Py_NewRef(objects[i]));
@@ -658,6 +667,60 @@ call_whole_instead(Interp *in, const WholeCall *call, Value **out)
     return answer;
 }
 
+/* ---- objects that are known at run time only, and are no arrays ---- */
+
+bool
+value_is_opaque_object(Interp *in, const Value *value)
+{
+    return value_is_opaque(in, value) && opaque_sample(in, value) == NULL &&
+           opaque_of(in, value->node) != NULL;
+}
+
+/* A method of the sample's class, when nothing but NumPy's and Python's code runs in it and the
+   object stays as it is; kept, NULL without error. */
+static PyObject *
+object_function(Interp *in, const Value *object, const char *name)
+{
+    static const char *const changing[] = {"append", "extend",  "insert", "pop",  "remove",
+                                           "clear",  "reverse", "sort",   "index"};
+    for (int i = 0; i < COUNT_OF(changing); i++)
+        if (strcmp(name, changing[i]) == 0) return NULL;
+    PyObject *sample = opaque_of(in, object->node)->sample;
+    PyObject *found = PyObject_GetAttrString((PyObject *)Py_TYPE(sample), name);
+    if (found == NULL || !PyCallable_Check(found)) {
+        Py_XDECREF(found);
+        PyErr_Clear();
+        return NULL;
+    }
+    return keep(in, found);
+}
+
+Answer
+object_attribute(Interp *in, Value *object, const char *name, Value **out)
+{
+    if (object_function(in, object, name) == NULL)
+        return call_simple(in, attribute_getter(in, name), 1, &object, out);
+    *out = value_sequence(in, V_BUILTIN_METHOD, 1, &object);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->name = name;
+    return ANSWER_YES;
+}
+
+Answer
+object_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
+              PyObject *kwnames, Value **out)
+{
+    Value *all[MAX_HOLES + 1] = {object};
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
+    PyObject *function = object_function(in, object, name);
+    if (function == NULL || nargs + nkw > MAX_HOLES)
+        return interp_break(in, BREAK_ATTRIBUTE, "method '%s' of an object of NumPy", name);
+    for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
+    WholeCall call = {
+        .callable = function, .nargs = nargs + 1, .args = all, .kwnames = kwnames, .opaque = true};
+    return call_whole(in, &call, out);
+}
+
 /* ---- x.flat[key] ---- */
 
 bool
@@ -685,6 +748,6 @@ emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value)
     Value *args[3] = {flat->items[0], key, value}, *none;
     WholeCall call = {.callable = whole_function(in, "flat_set"), .nargs = 3, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
-    call.changes = call.strict = 1;
+    call.changes = 1;
     return call_whole(in, &call, &none);
 }

@@ -65,6 +65,10 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
 {
     if (in->loop != NULL) return loop_element_load(in, object, key, out);
     if (value_is_numpy(in, object)) return emit_subscript(in, object, key, out);
+    if (value_is_opaque_object(in, object)) {
+        Value *both[2] = {object, key};
+        return call_simple(in, operator_object(in, "getitem"), 2, both, out);
+    }
     if (value_is_flat(in, object)) return emit_flat_subscript(in, object, key, out);
     int position;
     PyObject *name;

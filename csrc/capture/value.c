@@ -253,7 +253,7 @@ value_type(Interp *in, Value *value)
         if (opaque_sample(in, value) != NULL) return array_class();
         return type->form == FORM_PYTHON ? python_type(type->dtype) : NULL;
     }
-    case V_TUPLE: return &PyTuple_Type;
+    case V_TUPLE: return value->type != NULL ? value->type : &PyTuple_Type;
     case V_LIST: return &PyList_Type;
     case V_DICT: return &PyDict_Type;
     case V_SET: return &PySet_Type;

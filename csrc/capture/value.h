@@ -296,6 +296,11 @@ bool any_opaque(const Interp *in, int n, Value *const *values);
 PyObject *opaque_sample(Interp *in, const Value *value);
 /* A call at run time of `callable`, which is pure and never NULL but with the error set. */
 Answer call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
+/* An object of NumPy's or Python's own classes that a step gave, and its attributes and methods. */
+bool value_is_opaque_object(Interp *in, const Value *value);
+Answer object_attribute(Interp *in, Value *object, const char *name, Value **out);
+Answer object_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
+                     PyObject *kwnames, Value **out);
 /* x.flat is a V_BUILTIN_METHOD of that name. */
 bool value_is_flat(const Interp *in, const Value *value);
 Answer emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out);
