@@ -87,7 +87,7 @@ def rank(x):
 
 
 class Lazy:
-    def __getattr__(self, name):
+    def __getattribute__(self, name):
         return len(name)
 
 
@@ -99,17 +99,13 @@ def attribute(x):
     return y * LAZY.width
 
 
-class Checked:
-    def __setattr__(self, name, value):
-        object.__setattr__(self, name, value)
-
-
-CHECKED = Checked()
+class Documented:
+    pass
 
 
 def store(x):
     y = x + 1
-    CHECKED.last = y
+    Documented.__doc__ = "changed"
     return y * 2
 
 

@@ -1,5 +1,5 @@
 /* Calls of Python's builtin functions and types on symbolic values. */
-#include "interp.h"
+#include "objects.h"
 
 typedef struct {
     Interp *in;
@@ -75,14 +75,6 @@ do_len(const Call *call)
             length = size_value(in->graph, type->shape[0]);
         }
         break;
-    case V_OBJECT:
-    case V_INSTANCE: {
-        Value *method;
-        Answer answer = special_method(in, value, "__len__", &method);
-        if (answer != ANSWER_YES) return answer;
-        if (method != NULL) return call_inlined(in, method, 1, &value, NULL, call->out);
-        break;
-    }
     default: break;
     }
     if (length < 0) return unknown(call, "len");
@@ -119,35 +111,6 @@ do_range(const Call *call)
 /* ---- classes ---- */
 
 static Answer
-do_isinstance(const Call *call)
-{
-    if (call->nargs != 2) return unknown(call, "isinstance");
-    Interp *in = call->in;
-    PyTypeObject *type = value_type(in, call->args[0]);
-    PyObject *classes;
-    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "isinstance");
-    Answer answer = value_known(in, call->args[1], &classes);
-    if (answer == ANSWER_NO) return unknown(call, "isinstance");
-    if (answer != ANSWER_YES) return answer;
-    if (!PyTuple_Check(classes)) {
-        if (!PyType_Check(classes)) return unknown(call, "isinstance");
-        /* An abstract class asks its own code, which for exact builtin types is pure. */
-        int is = Py_TYPE(classes) == &PyType_Type ? PyType_IsSubtype(type, (PyTypeObject *)classes)
-                                                  : PyObject_IsSubclass((PyObject *)type, classes);
-        return is < 0 ? break_raises(in) : give_bool(call, is);
-    }
-    bool any = false;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes) && !any; i++) {
-        PyObject *class_ = PyTuple_GET_ITEM(classes, i);
-        if (!PyType_Check(class_)) return unknown(call, "isinstance");
-        int is = PyObject_IsSubclass((PyObject *)type, class_);
-        if (is < 0) return break_raises(in);
-        any = is;
-    }
-    return give_bool(call, any);
-}
-
-static Answer
 do_type(const Call *call)
 {
     if (call->nargs != 1 || keyword_count(call)) return unknown(call, "type");
@@ -166,65 +129,6 @@ do_callable(const Call *call)
     PyTypeObject *type = value_type(call->in, call->args[0]);
     if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "callable");
     return give_bool(call, type->tp_call != NULL);
-}
-
-/* ---- attributes by name ---- */
-
-static Answer
-attribute_name(const Call *call, PyObject **out)
-{
-    Answer answer = call->nargs >= 2 ? value_known(call->in, call->args[1], out) : ANSWER_NO;
-    if (answer == ANSWER_YES && !PyUnicode_CheckExact(*out)) answer = ANSWER_NO;
-    if (answer == ANSWER_NO) return unknown(call, "getattr");
-    if (answer == ANSWER_YES) {
-        Py_INCREF(*out);
-        PyUnicode_InternInPlace(out);
-        *out = keep(call->in, *out);
-    }
-    return answer == ANSWER_YES && *out == NULL ? ANSWER_ERROR : answer;
-}
-
-static Answer
-do_getattr(const Call *call)
-{
-    PyObject *name;
-    Answer answer = attribute_name(call, &name);
-    if (answer != ANSWER_YES) return answer;
-    if (call->nargs == 3) {
-        PyTypeObject *type = value_type(call->in, call->args[0]);
-        bool builtin = type != NULL && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE);
-        if (builtin && type->tp_dictoffset == 0 && _PyType_Lookup(type, name) == NULL)
-            return give(call, call->args[2]);
-    }
-    answer = attribute_load(call->in, call->args[0], name, call->out);
-    if (answer != ANSWER_NO || call->nargs != 3) return answer;
-    return raised_take(call->in, PyExc_AttributeError) ? give(call, call->args[2]) : ANSWER_NO;
-}
-
-static Answer
-do_hasattr(const Call *call)
-{
-    PyObject *name;
-    Value *ignored;
-    Answer answer = attribute_name(call, &name);
-    if (answer != ANSWER_YES) return answer;
-    PyTypeObject *type = value_type(call->in, call->args[0]);
-    if (type != NULL && !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) && type->tp_dictoffset == 0)
-        return give_bool(call, _PyType_Lookup(type, name) != NULL);
-    answer = attribute_load(call->in, call->args[0], name, &ignored);
-    if (answer == ANSWER_NO && raised_take(call->in, PyExc_AttributeError))
-        return give_bool(call, false);
-    return answer == ANSWER_YES ? give_bool(call, true) : answer;
-}
-
-static Answer
-do_setattr(const Call *call)
-{
-    PyObject *name;
-    Answer answer = call->nargs == 3 ? attribute_name(call, &name) : unknown(call, "setattr");
-    if (answer == ANSWER_YES)
-        answer = attribute_store(call->in, call->args[0], name, call->args[2]);
-    return answer == ANSWER_YES ? give(call, value_const(call->in, Py_None)) : answer;
 }
 
 /* ---- numbers ---- */
@@ -543,11 +447,7 @@ call_function(const Call *call, const char *module, const char *name)
 {
     if (strcmp(module, "builtins") != 0) return ANSWER_NO;
     if (strcmp(name, "len") == 0) return do_len(call);
-    if (strcmp(name, "isinstance") == 0) return do_isinstance(call);
     if (strcmp(name, "callable") == 0) return do_callable(call);
-    if (strcmp(name, "getattr") == 0) return do_getattr(call);
-    if (strcmp(name, "hasattr") == 0) return do_hasattr(call);
-    if (strcmp(name, "setattr") == 0) return do_setattr(call);
     if (strcmp(name, "abs") == 0) return do_abs(call);
     if (strcmp(name, "min") == 0) return do_extreme(call, name, Py_LT);
     if (strcmp(name, "max") == 0) return do_extreme(call, name, Py_GT);
@@ -592,7 +492,9 @@ call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
              Value **out)
 {
     Call call = {.in = in, .nargs = nargs, .args = args, .kwnames = kwnames, .out = out};
-    Answer answer = call_pure(in, callable, nargs, args, kwnames, out);
+    Answer answer = call_class_builtin(in, callable, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    answer = call_pure(in, callable, nargs, args, kwnames, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     if (PyType_Check(callable)) return call_type(&call, callable);
     if (!PyCFunction_Check(callable)) return ANSWER_NO;

@@ -1,5 +1,5 @@
 /* Calls: what is called, how its arguments are bound, and functions followed in place. */
-#include "interp.h"
+#include "objects.h"
 
 /* ---- functions of Python, inlined ---- */
 
@@ -178,51 +178,6 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
     return answer == ANSWER_YES ? interp_run(in, activation, out) : answer;
 }
 
-/* ---- instances of the program's classes ---- */
-
-/* Made by object.__new__, with nothing but attributes of its own: no builtin base. */
-static bool
-is_plain_class(const PyTypeObject *type)
-{
-    for (; type != &PyBaseObject_Type; type = type->tp_base)
-        if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || type->tp_itemsize != 0) return false;
-    return true;
-}
-
-/* Class(…) for plain classes: object.__new__, then __init__ followed in place. */
-static Answer
-make_instance(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
-              Value **out)
-{
-    PyTypeObject *type = (PyTypeObject *)class_->object;
-    if (Py_TYPE(type) != &PyType_Type || type->tp_new != PyBaseObject_Type.tp_new ||
-        !is_plain_class(type) || type->tp_finalize != NULL ||
-        type->tp_setattro != PyObject_GenericSetAttr ||
-        type->tp_getattro != PyObject_GenericGetAttr)
-        return interp_break(in, BREAK_CALL_PYTHON, "an instance of class '%s'", type->tp_name);
-    Value *instance = value_sequence(in, V_INSTANCE, 0, NULL), *init, *ignored;
-    if (instance == NULL) return ANSWER_ERROR;
-    instance->type = type;
-    Answer answer = special_method(in, instance, "__init__", &init);
-    if (answer != ANSWER_YES) return answer;
-    *out = instance;
-    int all = nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
-    if (init == NULL) {
-        if (type->tp_init != PyBaseObject_Type.tp_init || all != 0)
-            return interp_break(in, BREAK_CALL_PYTHON, "an instance of class '%s'", type->tp_name);
-        return ANSWER_YES;
-    }
-    Value **with_self = arena_alloc(in->arena, ((size_t)all + 1) * sizeof(Value *));
-    if (with_self == NULL) return ANSWER_ERROR;
-    with_self[0] = instance;
-    memcpy(with_self + 1, args, (size_t)all * sizeof(Value *));
-    answer = call_inlined(in, init, nargs + 1, with_self, kwnames, &ignored);
-    if (answer == ANSWER_YES && !(ignored->kind == V_CONST && ignored->object == Py_None))
-        return raise_new(in, PyExc_TypeError, "__init__() should return None, not '%.200s'",
-                         value_describe(in, ignored));
-    return answer;
-}
-
 /* ---- dispatch ---- */
 
 typedef struct {
@@ -289,6 +244,22 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
     return call_inlined(in, callable, nargs, args, kwnames, out);
 }
 
+/* type(callable).__call__(callable, …) */
+static Answer
+call_special(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+             Value **out)
+{
+    PyObject *found, *key = interned(in, "__call__");
+    Value *owner = value_const(in, (PyObject *)callable->type), *method;
+    if (key == NULL || owner == NULL || value_guard_type(in, callable) < 0) return ANSWER_ERROR;
+    Answer answer = type_lookup(in, callable->type, key, &found);
+    if (answer != ANSWER_YES) return answer;
+    if (found == NULL || Py_TYPE(found) == &PyWrapperDescr_Type)
+        return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
+    answer = descriptor_get(in, found, callable, owner, key, &method);
+    return answer == ANSWER_YES ? call_value(in, method, nargs, args, kwnames, out) : answer;
+}
+
 /* A constant: NumPy's, Python's, ours, the program's. */
 static Answer
 call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
@@ -301,6 +272,7 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
         PyType_IsSubtype(args[0]->type, PyDescr_TYPE(object)))
         return exception_method(in, args[0], ((PyWrapperDescrObject *)object)->d_base->name,
                                 nargs - 1, args + 1, kwnames, out);
+    if (is_enum_member(object)) return call_special(in, callable, nargs, args, kwnames, out);
     if (!PyFunction_Check(object) || decomposition_of(object) != NULL ||
         Py_TYPE(object) != &PyFunction_Type) {
         Answer answer = call_builtin(in, object, nargs, args, kwnames, out);
@@ -314,8 +286,10 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
         return function ? call_inlined(in, function, nargs, args, kwnames, out) : ANSWER_ERROR;
     }
     if (PyFunction_Check(object)) return call_python(in, callable, nargs, args, kwnames, out);
-    if (PyType_Check(object) && (((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE))
-        return make_instance(in, callable, nargs, args, kwnames, out);
+    if (PyType_Check(object) && type_is_heap((PyTypeObject *)object))
+        return class_call(in, callable, nargs, args, kwnames, out);
+    answer = call_descriptor(in, callable, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     if (ufunc_check(object) ||
         strcmp(Py_TYPE(object)->tp_name, "numpy._ArrayFunctionDispatcher") == 0)
         return interp_break(in, BREAK_NUMPY, "call of '%s'", value_describe(in, callable));
@@ -328,6 +302,7 @@ call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
             Value **out)
 {
     PyObject *object = callable->object;
+    if (callable->kind == V_INSTANCE) return call_special(in, callable, nargs, args, kwnames, out);
     if (PyFunction_Check(object)) {
         if (value_guard_type(in, callable) < 0) return ANSWER_ERROR;
         return call_python(in, callable, nargs, args, kwnames, out);
@@ -343,14 +318,7 @@ call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
             return inner ? call_value(in, inner, nargs, args, kwnames, out) : ANSWER_ERROR;
         }
     }
-    Value *method;
-    Answer answer = special_method(in, callable, "__call__", &method);
-    if (answer != ANSWER_YES) return answer;
-    if (method == NULL)
-        return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
-    Value *items[2] = {method, callable};
-    Value *bound = value_sequence(in, V_METHOD, 2, items);
-    return bound ? call_value(in, bound, nargs, args, kwnames, out) : ANSWER_ERROR;
+    return call_special(in, callable, nargs, args, kwnames, out);
 }
 
 Answer

@@ -25,6 +25,9 @@ typedef enum {
 
 typedef int32_t SourceId;
 enum { NO_SOURCE = -1 };
+/* `index` of a SOURCE_ATTR: of a class what its own dict holds (or __mro__, __name__, __qualname__,
+   __bases__), of an instance its __dict__ itself. */
+enum { ATTR_OWN = 1 };
 
 typedef struct {
     SourceKind kind;
@@ -91,7 +94,8 @@ typedef enum {
     BUILD_INSTANCE, /* object: class; made by object.__new__, attributes by STORE_ATTR */
     BUILD_CALL, /* object: callable that is pure on exact builtins; args.  Cannot run user code */
     /* effects: `result` is nothing */
-    EFFECT_STORE_ATTR,   /* args: object, value; object: name */
+    EFFECT_STORE_ATTR, /* args: object, value; object: name.  The bare store: no setter is called */
+    EFFECT_DELETE_ATTR,  /* args: object; object: name */
     EFFECT_STORE_ITEM,   /* args: container, key, value: exact list or dict */
     EFFECT_DELETE_ITEM,  /* args: container, key */
     EFFECT_STORE_GLOBAL, /* args: value; object: name (globals of source `source`) */

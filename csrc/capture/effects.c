@@ -6,7 +6,8 @@ same_target(const Effect *effect, BuildKind kind, PyObject *object, Value *const
 {
     if (effect->kind != kind) return false;
     switch (kind) {
-    case EFFECT_STORE_ATTR: return effect->object == object && effect->args[0] == args[0];
+    case EFFECT_STORE_ATTR:
+    case EFFECT_DELETE_ATTR: return effect->object == object && effect->args[0] == args[0];
     case EFFECT_STORE_CELL: return effect->args[0] == args[0];
     default: return false;
     }
@@ -17,9 +18,10 @@ int
 effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,
            Value *const *args)
 {
-    for (int i = 0; i < in->effects.len; i++) {
+    for (int i = in->effects.len - 1; i >= 0; i--) {
         Effect *old = &in->effects.at[i];
-        if (same_target(old, kind, object, args) ||
+        if (kind == EFFECT_STORE_ATTR && same_target(old, EFFECT_DELETE_ATTR, object, args)) break;
+        if ((kind != EFFECT_DELETE_ATTR && same_target(old, kind, object, args)) ||
             (kind == EFFECT_STORE_GLOBAL && old->kind == kind && old->object == object &&
              old->source == source)) {
             old->args[nargs - 1] = args[nargs - 1];

@@ -4,7 +4,7 @@
    Out: values that handlers test, read and let go.  An exception that was raised has a traceback,
    which only CPython can make: one that leaves the graph makes capture stop before it was raised.
  */
-#include "interp.h"
+#include "objects.h"
 
 #include <limits.h>
 
@@ -285,9 +285,11 @@ add_note(Interp *in, Value *exception, Value *note)
 {
     PyObject *name = keep(in, PyUnicode_InternFromString("__notes__"));
     if (name == NULL) return ANSWER_ERROR;
-    for (int i = 0; i < exception->nitems; i += 2)
-        if (exception->items[i]->object == name && exception->items[i + 1]->kind == V_LIST)
-            return value_append(in, exception->items[i + 1], note) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    Value *notes;
+    Answer answer = own_find(in, exception, name, false, false, &notes);
+    if (answer != ANSWER_YES) return answer;
+    if (notes != NULL && notes->kind == V_LIST)
+        return value_append(in, notes, note) < 0 ? ANSWER_ERROR : ANSWER_YES;
     Value *list = value_sequence(in, V_LIST, 1, &note);
     return list ? attribute_store(in, exception, name, list) : ANSWER_ERROR;
 }

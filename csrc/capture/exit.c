@@ -133,7 +133,7 @@ build_exception(Interp *in, Value *value)
     bool plain = !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
                  type->tp_new == ((PyTypeObject *)PyExc_Exception)->tp_new &&
                  type->tp_init == ((PyTypeObject *)PyExc_Exception)->tp_init;
-    if (plain && e->raised < 0 && value->nitems == 0 && e->cause == NULL && !e->suppress &&
+    if (plain && e->raised < 0 && value->of == NULL && e->cause == NULL && !e->suppress &&
         e->args->object == NULL)
         return build_of_kind(in, BUILD_CALL, (PyObject *)type, e->args->nitems, e->args->items);
     int since = exception_step(value);
@@ -141,6 +141,25 @@ build_exception(Interp *in, Value *value)
     if (in->unbuilt == 0 || since + 1 < in->unbuilt) in->unbuilt = since + 1;
     interp_break(in, BREAK_EXCEPTION, "%s leaves the graph", value->type->tp_name);
     return NO_BUILD;
+}
+
+/* Stores the named values of a V_DICT, or of an instance's items, on `object`, which is being made.
+ */
+static int
+build_attributes(Interp *in, Value *object, Value *pairs)
+{
+    for (int i = 0; pairs != NULL && i + 1 < pairs->nitems; i += 2) {
+        Value *args[2] = {object, value_item(in, pairs, i + 1)};
+        PyObject *name = pairs->items[i]->object;
+        if (args[1] == NULL) return -1;
+        if (args[1]->kind == V_UNBOUND) continue;
+        if (!PyUnicode_CheckExact(name)) {
+            cannot_build(in, object);
+            return -1;
+        }
+        if (build_of_kind(in, EFFECT_STORE_ATTR, name, 2, args) == NO_BUILD) return -1;
+    }
+    return 0;
 }
 
 static BuildId
@@ -151,20 +170,41 @@ build_instance(Interp *in, Value *instance)
     BuildId made = build_of_kind(in, BUILD_INSTANCE, (PyObject *)instance->type, 0, NULL);
     if (made == NO_BUILD) return NO_BUILD;
     instance->built = made + 1; /* its attributes may lead back to it */
-    for (int i = 0; i + 1 < instance->nitems; i += 2) {
-        Value *args[2] = {instance, instance->items[i + 1]};
-        PyObject *name = instance->items[i]->object;
-        if (build_of_kind(in, EFFECT_STORE_ATTR, name, 2, args) == NO_BUILD) return NO_BUILD;
-    }
-    return made;
+    if (build_attributes(in, instance, instance) < 0) return NO_BUILD;
+    return build_attributes(in, instance, instance->of) < 0 ? NO_BUILD : made;
 }
 
+/* A closure may lead back to the function: its cell is made empty and filled afterwards. */
 static BuildId
 build_function(Interp *in, Value *function)
 {
     Value *args[5] = {function->globals_of, function->items[0], function->items[1],
                       function->items[2], function->items[3]};
-    return build_of_kind(in, BUILD_FUNCTION, function->object, 5, args);
+    BuildId made = build_of_kind(in, BUILD_FUNCTION, function->object, 5, args);
+    if (made == NO_BUILD) return NO_BUILD;
+    function->built = made + 1;
+    return build_attributes(in, function, function->of) < 0 ? NO_BUILD : made;
+}
+
+static BuildId
+build_cell(Interp *in, Value *cell)
+{
+    BuildId made = build_of_kind(in, BUILD_CELL, NULL, 0, NULL);
+    if (made == NO_BUILD) return NO_BUILD;
+    cell->built = made + 1;
+    if (cell->items[0] == NULL || cell->items[0]->kind == V_UNBOUND) return made;
+    Value *args[2] = {cell, cell->items[0]};
+    return build_of_kind(in, EFFECT_STORE_CELL, NULL, 2, args) == NO_BUILD ? NO_BUILD : made;
+}
+
+/* A dict; the __dict__ of an instance made here is the instance's own. */
+static BuildId
+build_dict(Interp *in, Value *dict)
+{
+    if (dict->of == NULL) return build_of_kind(in, BUILD_DICT, NULL, dict->nitems, dict->items);
+    Value *name = value_const_new(in, PyUnicode_InternFromString("__dict__"));
+    Value *args[2] = {dict->of, name};
+    return name ? build_call(in, "getattr", 2, args) : NO_BUILD;
 }
 
 /* A named tuple: its class's _make of a plain one. */
@@ -221,17 +261,15 @@ build_made(Interp *in, Value *value)
         if (value->type != NULL && value->type != &PyTuple_Type) return build_named(in, value);
         return build_of_kind(in, BUILD_TUPLE, NULL, value->nitems, value->items);
     case V_LIST: return build_of_kind(in, BUILD_LIST, NULL, value->nitems, value->items);
-    case V_DICT: return build_of_kind(in, BUILD_DICT, NULL, value->nitems, value->items);
+    case V_DICT: return build_dict(in, value);
     case V_SET: return build_set(in, value);
     case V_VIEW: return build_view(in, value);
     case V_PURE: return build_of_kind(in, BUILD_CALL, value->object, value->nitems, value->items);
     case V_SLICE: return build_of_kind(in, BUILD_SLICE, NULL, 3, value->items);
     case V_RANGE: return build_of_kind(in, BUILD_RANGE, NULL, 3, value->items);
     case V_METHOD: return build_of_kind(in, BUILD_METHOD, NULL, 2, value->items);
-    case V_CELL: {
-        int n = value->items[0] != NULL && value->items[0]->kind != V_UNBOUND;
-        return build_of_kind(in, BUILD_CELL, NULL, n, value->items);
-    }
+    case V_CELL: return build_cell(in, value);
+    case V_SUPER: return build_of_kind(in, BUILD_CALL, (PyObject *)&PySuper_Type, 2, value->items);
     case V_ITER: return build_iterator(in, value);
     case V_FUNCTION: return build_function(in, value);
     case V_INSTANCE: return build_instance(in, value);

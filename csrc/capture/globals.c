@@ -1,5 +1,5 @@
 /* Globals, cells, functions made here, and the instructions that name attributes. */
-#include "interp.h"
+#include "objects.h"
 
 static Answer
 pushed(Interp *in, Value *value)
@@ -11,13 +11,7 @@ pushed(Interp *in, Value *value)
 Answer
 load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out)
 {
-    for (int i = 0; i < in->stored_globals.len; i++) {
-        const StoredGlobal *stored = &in->stored_globals.at[i];
-        if (stored->dict == dict && stored->name == name) {
-            *out = stored->value;
-            return ANSWER_YES;
-        }
-    }
+    if ((*out = pending_find(in, dict, name)) != NULL) return ANSWER_YES;
     PyObject *object = PyDict_GetItemWithError(dict, name);
     if (object == NULL && builtins != NULL && !PyErr_Occurred())
         object = PyDict_GetItemWithError(builtins, name);
@@ -31,22 +25,36 @@ load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Valu
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-static Answer
-store_global(Interp *in, PyObject *name, Value *value)
+Value *
+pending_find(Interp *in, PyObject *holder, PyObject *name)
 {
-    PyObject *dict = in->top->globals;
+    for (int i = 0; i < in->stored_globals.len; i++) {
+        const StoredGlobal *stored = &in->stored_globals.at[i];
+        if (stored->dict == holder && stored->name == name) return stored->value;
+    }
+    return NULL;
+}
+
+int
+pending_store(Interp *in, PyObject *holder, PyObject *name, Value *value)
+{
+    for (int i = 0; i < in->stored_globals.len; i++) {
+        StoredGlobal *stored = &in->stored_globals.at[i];
+        if (stored->dict != holder || stored->name != name) continue;
+        stored->value = value;
+        return 0;
+    }
+    StoredGlobal stored = {.dict = holder, .name = name, .value = value};
+    return VEC_PUSH(in->arena, &in->stored_globals, stored);
+}
+
+Answer
+global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
+{
     SourceId source = source_of_const(in, dict);
     if (source == NO_SOURCE) return ANSWER_ERROR;
     if (effect_add(in, EFFECT_STORE_GLOBAL, name, source, 1, &value) < 0) return ANSWER_ERROR;
-    for (int i = 0; i < in->stored_globals.len; i++) {
-        StoredGlobal *stored = &in->stored_globals.at[i];
-        if (stored->dict == dict && stored->name == name) {
-            stored->value = value;
-            return ANSWER_YES;
-        }
-    }
-    StoredGlobal stored = {.dict = dict, .name = name, .value = value};
-    return VEC_PUSH(in->arena, &in->stored_globals, stored) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return pending_store(in, dict, name, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* ---- cells ---- */
@@ -213,6 +221,11 @@ follow_attribute(Interp *in, const Instr *instr)
         if (answer == ANSWER_YES) in->top->depth -= 2;
         return answer;
     }
+    if (instr->kind == I_DELETE_ATTR) {
+        Answer answer = attribute_delete(in, object, name);
+        if (answer == ANSWER_YES) in->top->depth--;
+        return answer;
+    }
     Answer answer = attribute_load(in, object, name, &value);
     if (answer != ANSWER_YES) return answer;
     in->top->depth--;
@@ -247,18 +260,17 @@ import_name(Interp *in, PyObject *name)
     return pushed(in, module);
 }
 
-/* super().name where the classes after `cls` are one line: what the next class has. */
+/* super().name: super is made as its call would make it. */
 static Answer
 load_super(Interp *in, const Instr *instr)
 {
     Value *super = top_value(in, 3), *cls = top_value(in, 2), *self = top_value(in, 1), *value;
     if (super == NULL || cls == NULL || self == NULL) return ANSWER_ERROR;
-    PyObject *name = code_name(in, instr->arg);
-    bool fits = super->kind == V_CONST && super->object == (PyObject *)&PySuper_Type &&
-                cls->kind == V_CONST && PyType_Check(cls->object) &&
-                (self->kind == V_OBJECT || self->kind == V_INSTANCE);
-    Answer answer = fits ? super_attribute(in, (PyTypeObject *)cls->object, self, name, &value)
-                         : interp_break(in, BREAK_INSTRUCTION, "super()");
+    Value *pair[2] = {cls, self}, *made;
+    Answer answer = super->kind == V_CONST && super->object == (PyObject *)&PySuper_Type
+                        ? super_new(in, 2, pair, &made)
+                        : interp_break(in, BREAK_INSTRUCTION, "super()");
+    if (answer == ANSWER_YES) answer = attribute_load(in, made, code_name(in, instr->arg), &value);
     if (answer != ANSWER_YES) return answer;
     in->top->depth -= 3;
     return instr->arg2 & 1 ? push_pair(in, value) : pushed(in, value);
@@ -281,7 +293,8 @@ follow_name(Interp *in, const Instr *instr)
         return pushed(in, value);
     case I_STORE_GLOBAL:
         value = top_value(in, 1);
-        answer = value ? store_global(in, code_name(in, instr->arg), value) : ANSWER_ERROR;
+        answer = value ? global_store(in, in->top->globals, code_name(in, instr->arg), value)
+                       : ANSWER_ERROR;
         if (answer == ANSWER_YES) in->top->depth--;
         return answer;
     case I_COPY_FREE_VARS: return copy_free_vars(in, instr->arg);
@@ -294,7 +307,8 @@ follow_name(Interp *in, const Instr *instr)
     case I_SET_FUNCTION_ATTRIBUTE: return set_function_attribute(in, instr);
     case I_LOAD_ATTR:
     case I_LOAD_METHOD:
-    case I_STORE_ATTR: return follow_attribute(in, instr);
+    case I_STORE_ATTR:
+    case I_DELETE_ATTR: return follow_attribute(in, instr);
     case I_IMPORT_NAME: return import_name(in, code_name(in, instr->arg));
     case I_IMPORT_FROM: {
         Value *module = top_value(in, 1);

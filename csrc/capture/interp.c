@@ -250,6 +250,7 @@ follow(Interp *in, const Instr *instr)
     case I_LOAD_ATTR:
     case I_LOAD_METHOD:
     case I_STORE_ATTR:
+    case I_DELETE_ATTR:
     case I_MAKE_FUNCTION:
     case I_SET_FUNCTION_ATTRIBUTE:
     case I_LOAD_ASSERTION_ERROR: return follow_name(in, instr);
@@ -370,6 +371,7 @@ interp_run(Interp *in, Activation *activation, Value **out)
     *out = activation->result;
     if (activation->caller != NULL) {
         in->inlined--;
+        in->dirty = true; /* what it did is done: the caller's instruction may still break */
         in->top = activation->caller;
         in->line = line;
         graph_set_position(in->graph, in->top->file, line);

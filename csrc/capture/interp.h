@@ -209,7 +209,6 @@ Answer attribute_store(Interp *in, Value *object, PyObject *name, Value *value);
 Answer type_lookup(Interp *in, PyTypeObject *type, PyObject *name, PyObject **out);
 /* An attribute of an instance of the program's class. */
 Answer instance_attribute(Interp *in, Value *object, PyObject *name, Value **out);
-Answer super_attribute(Interp *in, PyTypeObject *cls, Value *self, PyObject *name, Value **out);
 /* The function of a special method, looked up on the type; *out NULL when there is none. */
 Answer special_method(Interp *in, Value *object, const char *name, Value **out);
 /* ---- iterate.c ---- */

@@ -2,7 +2,7 @@
 
    A V_ITER has `name` for its kind (NULL: plain), `of` the value that it walks, `position` how far
    it is, and for zip and enumerate its sub-iterators in items. */
-#include "interp.h"
+#include "objects.h"
 
 int64_t
 range_length(Interp *in, Value *range)
@@ -38,6 +38,12 @@ iterator_of(Interp *in, Value *iterable, Value **out)
         if (PyFrozenSet_CheckExact(iterable->object)) {
             iterable = set_value(in, set_clone(iterable->object));
             if (iterable == NULL) return ANSWER_ERROR;
+            break;
+        }
+        if (is_enum_class(iterable->object) &&
+            enum_is_plain(Py_TYPE(iterable->object), "__iter__")) {
+            Answer answer = enum_members(in, iterable->object, &iterable);
+            if (answer != ANSWER_YES) return answer;
             break;
         }
         return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));

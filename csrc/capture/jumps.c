@@ -1,29 +1,38 @@
 /* Truth, jumps, branches, and the head of a for loop. */
-#include "interp.h"
+#include "objects.h"
+
+/* Objects of such a class are true. */
+static bool
+has_no_truth(const PyTypeObject *type)
+{
+    return (type->tp_as_number == NULL || type->tp_as_number->nb_bool == NULL) &&
+           (type->tp_as_mapping == NULL || type->tp_as_mapping->mp_length == NULL) &&
+           (type->tp_as_sequence == NULL || type->tp_as_sequence->sq_length == NULL);
+}
 
 static Answer
 truth_of_object(Interp *in, Value *value, int *known, Value **node)
 {
-    Value *method, *result;
-    Answer answer = special_method(in, value, "__bool__", &method);
+    Value *result;
+    PyTypeObject *type = value->type;
+    if (type == NULL)
+        return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
+    Answer answer = special_call(in, value, "__bool__", 0, NULL, &result);
+    bool by_length = result == NULL;
+    if (answer == ANSWER_YES && by_length)
+        answer = special_call(in, value, "__len__", 0, NULL, &result);
     if (answer != ANSWER_YES) return answer;
-    bool by_length = method == NULL;
-    if (by_length) answer = special_method(in, value, "__len__", &method);
-    if (answer != ANSWER_YES) return answer;
-    if (method == NULL) {
-        if (value->type == NULL ||
-            (value->type->tp_as_number && value->type->tp_as_number->nb_bool) ||
-            (value->type->tp_as_mapping && value->type->tp_as_mapping->mp_length) ||
-            (value->type->tp_as_sequence && value->type->tp_as_sequence->sq_length))
+    if (result == NULL) {
+        if (!has_no_truth(type))
             return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
         if (value_guard_type(in, value) < 0) return ANSWER_ERROR;
         *known = 1;
         return ANSWER_YES;
     }
-    answer = call_inlined(in, method, 1, &value, NULL, &result);
-    if (answer != ANSWER_YES) return answer;
-    if (result == value || !value_is_python_scalar(in, result))
-        return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
+    PyTypeObject *kind = value_type(in, result);
+    if (!value_is_python_scalar(in, result) ||
+        (by_length ? kind != &PyLong_Type : kind != &PyBool_Type))
+        return interp_break(in, BREAK_EXCEPTION, "truth of %s", value_describe(in, value));
     return value_truth(in, result, known, node);
 }
 
@@ -36,11 +45,15 @@ value_truth(Interp *in, Value *value, int *known, Value **node)
     case V_CONST: {
         if (PyType_Check(value->object) || PyFunction_Check(value->object) ||
             PyModule_CheckExact(value->object)) {
-            if (PyType_Check(value->object) && Py_TYPE(value->object) != &PyType_Type)
+            if (PyType_Check(value->object) && Py_TYPE(value->object) != &PyType_Type &&
+                !(is_enum_class(value->object) || has_no_truth(Py_TYPE(value->object))))
                 return interp_break(in, BREAK_OPERATOR, "truth of a class");
             *known = 1;
             return ANSWER_YES;
         }
+        if (is_enum_member(value->object) &&
+            (!enum_is_plain(value->type, "__bool__") || !enum_is_plain(value->type, "__len__")))
+            return truth_of_object(in, value, known, node);
         *known = PyObject_IsTrue(value->object);
         return *known < 0 ? break_raises(in) : ANSWER_YES;
     }

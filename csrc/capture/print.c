@@ -25,6 +25,7 @@ static const char *const build_names[] = {
     [BUILD_INSTANCE] = "instance",
     [BUILD_CALL] = "call",
     [EFFECT_STORE_ATTR] = "store_attr",
+    [EFFECT_DELETE_ATTR] = "delete_attr",
     [EFFECT_STORE_ITEM] = "store_item",
     [EFFECT_DELETE_ITEM] = "delete_item",
     [EFFECT_STORE_GLOBAL] = "store_global",
@@ -66,7 +67,7 @@ print_source(const Capture *c, SourceId id, Text *out)
     case SOURCE_GLOBAL: text_printf(out, "global %s", PyUnicode_AsUTF8(s->key)); break;
     case SOURCE_ATTR:
         print_source(c, s->base, out);
-        text_printf(out, ".%s", PyUnicode_AsUTF8(s->key));
+        text_printf(out, s->index == ATTR_OWN ? ".own %s" : ".%s", PyUnicode_AsUTF8(s->key));
         break;
     case SOURCE_ITEM:
         print_source(c, s->base, out);

@@ -1,7 +1,7 @@
 /* Operators.  Arrays go to the array semantics (ops.c); Python's own scalars are folded by Python
    when known, and stay symbolic otherwise as KIND_PYTHON nodes, which deopt where Python would
    raise or leave 64 bits; sequences and strings are folded or put together from their items. */
-#include "interp.h"
+#include "objects.h"
 
 /* Operators of BINARY, by number. */
 enum {
@@ -231,49 +231,16 @@ is_sequence(const Value *value)
     return value->kind == V_TUPLE || value->kind == V_LIST;
 }
 
-/* ---- special methods of the program's classes ---- */
-
-static const char *const binary_names[13] = {"add", "and",     "floordiv", "lshift", "matmul",
-                                             "mul", "mod",     "or",       "pow",    "rshift",
-                                             "sub", "truediv", "xor"};
-
-/* left.__op__(right) where the class of one of them defines it and no order of trial is in doubt.
- */
-static Answer
-operate_instance(Interp *in, int operator_, Value *left, Value *right, Value **out)
-{
-    char name[24];
-    bool reflected = left->kind != V_OBJECT && left->kind != V_INSTANCE;
-    Value *self = reflected ? right : left, *other = reflected ? left : right, *method;
-    snprintf(name, sizeof(name), "__%s%s__", reflected ? "r" : "", binary_names[operator_ % 13]);
-    bool both = !reflected && (right->kind == V_OBJECT || right->kind == V_INSTANCE);
-    if ((self->kind == V_OBJECT || self->kind == V_INSTANCE) && operator_ < 13 &&
-        (!both || left->type == right->type) && !(reflected && value_is_numpy(in, left))) {
-        Answer answer = special_method(in, self, name, &method);
-        if (answer != ANSWER_YES) return answer;
-        if (method != NULL) {
-            Value *args[2] = {self, other};
-            answer = call_inlined(in, method, 2, args, NULL, out);
-            if (answer != ANSWER_YES) return answer;
-            if ((*out)->kind != V_CONST || (*out)->object != Py_NotImplemented) return ANSWER_YES;
-        }
-    }
-    return interp_break(in, value_break(left, value_break(right, BREAK_OPERATOR)),
-                        "operator on %s and %s", value_describe(in, left),
-                        value_describe(in, right));
-}
-
 Answer
 operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     int plain = operator_ % 13;
+    if (value_is_object(left) || value_is_object(right))
+        return special_binary(in, operator_, left, right, out);
     if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= 13)
         return emit_inplace(in, plain, left, right, out);
     bool objects = value_is_opaque_object(in, left) || value_is_opaque_object(in, right);
     if (objects || value_is_numpy(in, left) || value_is_numpy(in, right)) {
-        if (left->kind == V_OBJECT || right->kind == V_OBJECT || left->kind == V_INSTANCE ||
-            right->kind == V_INSTANCE)
-            return operate_instance(in, operator_, left, right, out);
         return emit_binary(in, plain, left, right, out);
     }
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
@@ -314,7 +281,7 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     if (answer == ANSWER_YES) answer = value_known(in, right, &b);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO || !is_plain(a) || !is_plain(b))
-        return operate_instance(in, operator_, left, right, out);
+        return special_binary(in, operator_, left, right, out);
     return result(in, binary_function(plain)(a, b), out);
 }
 
@@ -350,11 +317,10 @@ scalar_compare(Interp *in, int operator_, Value *left, Value *right, Value **out
 Answer
 operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    bool objects = left->kind == V_OBJECT || right->kind == V_OBJECT || left->kind == V_INSTANCE ||
-                   right->kind == V_INSTANCE;
     Value *both[2] = {left, right};
-    if (!objects &&
-        (value_is_numpy(in, left) || value_is_numpy(in, right) || any_opaque(in, 2, both)))
+    if (value_is_object(left) || value_is_object(right))
+        return special_compare(in, operator_, left, right, out);
+    if (value_is_numpy(in, left) || value_is_numpy(in, right) || any_opaque(in, 2, both))
         return emit_compare(in, operator_, left, right, out);
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
         (left->kind == V_NODE || right->kind == V_NODE)) {
@@ -363,22 +329,8 @@ operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
     }
     Answer answer = container_compare(in, operator_, left, right, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
-    if (objects) {
-        static const char *const names[6] = {"__lt__", "__le__", "__eq__",
-                                             "__ne__", "__gt__", "__ge__"};
-        Value *method = NULL;
-        if (left->kind == V_OBJECT || left->kind == V_INSTANCE) {
-            answer = special_method(in, left, names[operator_], &method);
-            if (answer != ANSWER_YES) return answer;
-        }
-        if (method != NULL && right->type != NULL && left->type != right->type) method = NULL;
-        if (method != NULL) {
-            Value *args[2] = {left, right};
-            return call_inlined(in, method, 2, args, NULL, out);
-        }
-    }
     PyObject *a, *b;
-    answer = objects ? ANSWER_NO : value_known(in, left, &a);
+    answer = value_known(in, left, &a);
     if (answer == ANSWER_YES) answer = value_known(in, right, &b);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_YES &&
@@ -400,7 +352,7 @@ is_one_object(PyObject *object) /* whose every equal is the same object */
 {
     return object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented ||
            PyBool_Check(object) || PyType_Check(object) || PyModule_Check(object) ||
-           PyFunction_Check(object) || PyCFunction_Check(object);
+           PyFunction_Check(object) || PyCFunction_Check(object) || is_enum_member(object);
 }
 
 Answer
@@ -455,6 +407,28 @@ Answer
 operate_contains(Interp *in, Value *item, Value *container, bool *out)
 {
     PyObject *key, *object;
+    if (value_is_object(container)) {
+        Value *result_, *node;
+        int known;
+        Answer asked = special_call(in, container, "__contains__", 1, &item, &result_);
+        if (asked == ANSWER_YES && result_ == NULL)
+            return interp_break(in, BREAK_OPERATOR, "membership in %s",
+                                value_describe(in, container));
+        if (asked == ANSWER_YES) asked = value_truth(in, result_, &known, &node);
+        if (asked != ANSWER_YES) return asked;
+        if (known >= 0) {
+            *out = known;
+            return ANSWER_YES;
+        }
+        asked = condition_known(in, node, out);
+        return asked == ANSWER_NO ? interp_break(in, BREAK_OPERATOR, "membership from an array")
+                                  : asked;
+    }
+    if (container->kind == V_CONST && is_enum_class(container->object) && item->kind == V_CONST &&
+        is_enum_member(item->object)) {
+        *out = Py_TYPE(item->object) == (PyTypeObject *)container->object;
+        return ANSWER_YES;
+    }
     Answer answer = container_contains(in, item, container, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     answer = value_known(in, item, &key);
@@ -504,18 +478,18 @@ operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
             return ANSWER_YES;
         }
     }
-    if (operand->kind == V_OBJECT || operand->kind == V_INSTANCE) {
-        Value *method;
+    if (value_is_object(operand)) {
         const char *name = operator_ == I_UNARY_NEGATIVE   ? "__neg__"
                            : operator_ == I_UNARY_POSITIVE ? "__pos__"
                                                            : "__invert__";
-        Answer answer = special_method(in, operand, name, &method);
-        if (answer != ANSWER_YES) return answer;
-        if (method != NULL) return call_inlined(in, method, 1, &operand, NULL, out);
+        if (operand->kind != V_CONST || !enum_is_plain(operand->type, name)) {
+            Answer answer = special_call(in, operand, name, 0, NULL, out);
+            if (answer != ANSWER_YES || *out != NULL) return answer;
+        }
     }
     Answer answer = value_known(in, operand, &object);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer == ANSWER_NO || !is_plain(object))
+    if (answer == ANSWER_NO || !(is_plain(object) || is_enum_member(object)))
         return interp_break(in, value_break(operand, BREAK_OPERATOR), "operator on %s",
                             value_describe(in, operand));
     return result(in,

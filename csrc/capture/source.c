@@ -4,7 +4,7 @@
    scalar's value when it shapes the graph (value_known), an item when it is read.  Objects that can
    change or be aliased are found again by identity (Interp.by_object), so that two paths to one
    object are one Value, under a SAME guard. */
-#include "value.h"
+#include "objects.h"
 
 int
 guard_add(Interp *in, const Guard *guard)
@@ -65,7 +65,9 @@ value_guard_type(Interp *in, Value *value)
 {
     if (value->guarded || value->source == NO_SOURCE) return 0;
     value->guarded = true;
-    if (source_kind(in, value->source) == SOURCE_CONST) return 0;
+    if (source_kind(in, value->source) == SOURCE_CONST &&
+        !(Py_TYPE(value->object)->tp_flags & Py_TPFLAGS_HEAPTYPE)) /* no other class may be set */
+        return 0;
     int guard = guard_simple(in, GUARD_TYPE, value->source, (PyObject *)Py_TYPE(value->object));
     if (guard < 0) return -1;
     value->guard = guard + 1;
@@ -379,6 +381,7 @@ is_identity(Interp *in, SourceId source, PyObject *object)
         PyCode_Check(object) || ufunc_check(object))
         return true;
     if (strcmp(Py_TYPE(object)->tp_name, "numpy._ArrayFunctionDispatcher") == 0) return true;
+    if (is_enum_member(object)) return true;
     if (strncmp(Py_TYPE(object)->tp_name, "numpy.dtype", 11) == 0) return true;
     if (PyFunction_Check(object)) {
         /* A function made anew for each call is known by its code instead. */

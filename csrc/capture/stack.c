@@ -1,6 +1,6 @@
 /* Instructions that move values between the stack and the locals, and those that make containers.
  */
-#include "interp.h"
+#include "objects.h"
 
 static Answer
 pushed(Interp *in, Value *value)

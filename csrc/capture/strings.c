@@ -1,7 +1,7 @@
 /* Strings: made while capturing where all that goes into them is known, else a V_PURE, a call that
    is made at commit.  So text of array values can be returned, stored and printed; what would look
    into it breaks, unless it depends on arguments alone, which are then guarded by value. */
-#include "interp.h"
+#include "objects.h"
 
 /* A method of str, or another attribute of a builtin type; borrowed for ever. */
 static PyObject *
@@ -131,9 +131,15 @@ format_value(Interp *in, const Instr *instr)
         PyObject *convert = instr->arg == 1   ? (PyObject *)&PyUnicode_Type
                             : instr->arg == 2 ? builtin("repr")
                                               : builtin("ascii");
-        answer = text_call(in, convert, 1, &value, &value);
+        answer = value_is_object(value) && instr->arg != 3
+                     ? object_text(in, value, instr->arg == 2, &value)
+                     : text_call(in, convert, 1, &value, &value);
     }
-    if (answer == ANSWER_YES && instr->arg2 != 2) {
+    if (answer == ANSWER_YES && instr->arg2 != 2 && value_is_object(value)) {
+        if (!has_spec && (spec = value_const_new(in, PyUnicode_FromString(""))) == NULL)
+            return ANSWER_ERROR;
+        answer = object_format(in, value, spec, &value);
+    } else if (answer == ANSWER_YES && instr->arg2 != 2) {
         Value *args[2] = {value, spec};
         bool is_text = value_type(in, value) == &PyUnicode_Type && !has_spec;
         if (PyErr_Occurred()) return ANSWER_ERROR;

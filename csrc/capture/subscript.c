@@ -1,5 +1,5 @@
 /* Subscripts of containers; those of arrays go to index.c. */
-#include "interp.h"
+#include "objects.h"
 
 /* ---- sequences ---- */
 
@@ -51,13 +51,51 @@ dict_position(Interp *in, Value *dict, Value *key, PyObject **object, int *out)
 static Answer
 by_method(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
 {
-    Value *method;
-    Answer answer = special_method(in, args[0], name, &method);
-    if (answer != ANSWER_YES) return answer;
-    if (method == NULL)
+    Answer answer = special_call(in, args[0], name, nargs - 1, args + 1, out);
+    if (answer == ANSWER_YES && *out == NULL)
         return interp_break(in, value_break(args[0], BREAK_INDEX), "a subscript of %s",
                             value_describe(in, args[0]));
-    return call_inlined(in, method, nargs, args, NULL, out);
+    return answer;
+}
+
+/* Class[key]: of an enum a member; a generic class with its parameters. */
+static Answer
+class_subscript(Interp *in, Value *class_, Value *key, Value **out)
+{
+    PyTypeObject *type = (PyTypeObject *)class_->object, *meta = Py_TYPE(type);
+    PyObject *known, *found;
+    bool members = is_enum_class((PyObject *)type);
+    Answer answer = value_known(in, key, &known);
+    if (answer == ANSWER_YES && !members) {
+        answer = type_lookup_text(in, type, "__class_getitem__", &found);
+        if (answer == ANSWER_YES &&
+            (found == NULL || (type_is_heap(meta) && meta != &PyType_Type &&
+                               _PyType_Lookup(meta, interned(in, "__getitem__")) != NULL)))
+            answer = ANSWER_NO;
+        PyObject *inner = NULL;
+        if (answer == ANSWER_YES && Py_TYPE(found) == &PyClassMethod_Type) {
+            inner = PyObject_GetAttrString(found, "__func__");
+            if (inner == NULL) return ANSWER_ERROR;
+            PyObject *module = PyObject_GetAttrString(inner, "__module__");
+            bool typing = module != NULL && PyUnicode_Check(module) &&
+                          PyUnicode_CompareWithASCIIString(module, "typing") == 0;
+            PyErr_Clear();
+            Py_XDECREF(module);
+            if (!typing && PyFunction_Check(inner)) {
+                Value *function = class_value(in, inner), *args[2] = {class_, key};
+                Py_DECREF(inner); /* the class holds it */
+                return function ? call_value(in, function, 2, args, NULL, out) : ANSWER_ERROR;
+            }
+            Py_DECREF(inner);
+        }
+    }
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO || (members && !enum_is_plain(meta, "__getitem__")))
+        return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, class_));
+    PyObject *item = PyObject_GetItem((PyObject *)type, known);
+    if (item == NULL) return break_raises(in);
+    *out = value_const_new(in, item);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 Answer
@@ -89,6 +127,8 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     case V_CONST:
+        if (PyType_Check(object->object)) return class_subscript(in, object, key, out);
+        /* fall through */
     case V_PURE:
     case V_RANGE: {
         PyObject *known, *index;
@@ -163,6 +203,9 @@ operate_delete_subscript(Interp *in, Value *object, Value *key)
         answer = dict_position(in, object, key, &name, &position);
         if (answer == ANSWER_YES && position < 0) return raise_key_error(in, name);
         position--; /* the key's */
+    } else if (value_is_object(object)) {
+        Value *args[2] = {object, key}, *ignored;
+        return by_method(in, "__delitem__", 2, args, &ignored);
     } else {
         return interp_break(in, BREAK_STORE, "del of an item of %s", value_describe(in, object));
     }

@@ -264,6 +264,7 @@ value_type(Interp *in, Value *value)
     case V_CELL: return &PyCell_Type;
     case V_ITER: return iterator_type(value);
     case V_VIEW: return view_type(value);
+    case V_SUPER:
     case V_INSTANCE:
     case V_PURE: return value->type;
     default: return NULL;

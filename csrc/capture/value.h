@@ -29,11 +29,12 @@ typedef enum {
     V_FUNCTION,       /* made by MAKE_FUNCTION: code, defaults…, closure cells in items */
     V_METHOD,         /* items[0] function, items[1] self */
     V_CELL,           /* items[0] content; made here, or from outside with a source */
-    V_INSTANCE,       /* of a plain class, made here: attributes in items as a dict */
+    V_INSTANCE,       /* of a plain class, made here: slots in items as a dict, __dict__ in `of` */
     V_BUILTIN_METHOD, /* method `name` of items[0] (array, list, dict, str…), not yet called */
     V_VIEW,           /* keys(), values() or items() (`name`) of the dict `of` */
-    V_PURE, /* what calling `object`, which is pure, with items gives: made at commit; it is
-               of the exact type `type`, and nothing else is known of it */
+    V_PURE,  /* what calling `object`, which is pure, with items gives: made at commit; it is
+                of the exact type `type`, and nothing else is known of it */
+    V_SUPER, /* super(items[0], items[1]) */
 } ValueKind;
 
 typedef struct Value Value;
@@ -59,7 +60,8 @@ struct Value {
     int nitems, cap;
     Value **items; /* of a container from outside: NULL until value_item; of a FORM_PYTHON node:
                       the operands it was computed from */
-    Value *of;     /* V_ITER: what is iterated */
+    Value *of; /* V_ITER: what is iterated; objects: the V_DICT that is their __dict__, once there
+                  is one; a V_DICT that is the __dict__ of an instance made here: that instance */
     Generator *generator; /* V_ITER: of a generator made here */
     Value *globals_of;    /* V_FUNCTION */
     int64_t position;

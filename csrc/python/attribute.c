@@ -83,6 +83,10 @@ function_get(PyObject *self, PyObject *name)
     if (PyUnicode_CompareWithASCIIString(name, "__closure__") == 0)
         return or_none(function->func_closure);
     if (PyUnicode_CompareWithASCIIString(name, "__globals__") == 0) return function->func_globals;
+    if (PyUnicode_CompareWithASCIIString(name, "__name__") == 0) return function->func_name;
+    if (PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0) return function->func_qualname;
+    if (PyUnicode_CompareWithASCIIString(name, "__module__") == 0)
+        return or_none(function->func_module);
     return dict_get(function->func_dict, name);
 }
 
@@ -118,4 +122,57 @@ attribute_stored(PyObject *self, PyObject *name)
     bool is_slot;
     PyObject *value = slot_get(self, name, &is_slot);
     return is_slot ? value : instance_get(self, name);
+}
+
+static bool
+type_has_own_dict(const PyTypeObject *type)
+{
+    return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+}
+
+PyObject *
+type_own_stored(PyTypeObject *type, PyObject *name)
+{
+    if (PyUnicode_CompareWithASCIIString(name, "__mro__") == 0) return type->tp_mro;
+    if (type->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        if (PyUnicode_CompareWithASCIIString(name, "__name__") == 0)
+            return ((PyHeapTypeObject *)type)->ht_name;
+        if (PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0)
+            return ((PyHeapTypeObject *)type)->ht_qualname;
+        if (PyUnicode_CompareWithASCIIString(name, "__bases__") == 0) return type->tp_bases;
+    }
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject *dict = PyType_GetDict(type);
+    Py_XDECREF(dict); /* the type holds it */
+#else
+    PyObject *dict = type->tp_dict;
+#endif
+    return dict_get(dict, name);
+}
+
+PyObject *
+attribute_own(PyObject *self, PyObject *name)
+{
+    if (PyType_Check(self)) return type_own_stored((PyTypeObject *)self, name);
+    if (!type_has_own_dict(Py_TYPE(self))) return NULL;
+    PyObject *dict = PyObject_GenericGetDict(self, NULL);
+    if (dict == NULL) PyErr_Clear();
+    Py_XDECREF(dict); /* the object holds it */
+    return dict;
+}
+
+int
+attribute_put(PyObject *self, PyObject *name, PyObject *value)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    if (PyType_Check(self)) return PyType_Type.tp_setattro(self, name, value);
+    PyObject *found = _PyType_Lookup(type, name);
+    if (found == NULL || Py_TYPE(found)->tp_descr_set == NULL ||
+        Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type)
+        return PyObject_GenericSetAttr(self, name, value);
+    PyObject *dict = PyObject_GenericGetDict(self, NULL); /* an entry that a descriptor hides */
+    if (dict == NULL) return -1;
+    int failed = value ? PyDict_SetItem(dict, name, value) : PyDict_DelItem(dict, name);
+    Py_DECREF(dict);
+    return failed;
 }

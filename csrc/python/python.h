@@ -215,9 +215,18 @@ int watch_init(void);
 /* ---- attribute.c: what is stored under a name; runs no Python code, makes no dict ---- */
 /* Borrowed; NULL when there is nothing, never with the error set.  `name` is an interned str.
    Module: its dict's entry.  Type: the raw entry along its MRO.  Function: __code__, __defaults__,
-   __kwdefaults__, __closure__ (None where absent), __globals__, else its dict's.  Bound method:
+   __kwdefaults__, __closure__ (None where absent), __globals__, __name__, __qualname__, __module__,
+   else its dict's.  Bound method:
    __func__, __self__.  Anything else: its __slots__ member, else the entry of its own dict. */
 PyObject *attribute_stored(PyObject *object, PyObject *name);
+/* Borrowed, or NULL without an error: the entry of the class's own dict, or its __mro__, and of a
+   heap class __name__, __qualname__ and __bases__. */
+PyObject *type_own_stored(PyTypeObject *type, PyObject *name);
+/* The same of a class; of an instance its __dict__, made if need be. */
+PyObject *attribute_own(PyObject *object, PyObject *name);
+/* The bare store into the object's slot or dict (of a class: its own dict), past every setter and
+   __setattr__; `value` NULL deletes.  0, or -1 with the error set. */
+int attribute_put(PyObject *object, PyObject *name, PyObject *value);
 
 /* ---- error.c ---- */
 /* The set error as an exception object (a new reference), cleared; NULL with another error set. */

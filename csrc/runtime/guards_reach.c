@@ -38,7 +38,10 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
         value = dict_entry(source->object, source->key);
         return value != NULL ? value : dict_entry(source->builtins, source->key);
     case SOURCE_CELL: return base != NULL && PyCell_Check(base) ? PyCell_GET(base) : NULL;
-    case SOURCE_ATTR: return base != NULL ? attribute_stored(base, source->key) : NULL;
+    case SOURCE_ATTR:
+        if (base == NULL) return NULL;
+        return source->index == ATTR_OWN ? attribute_own(base, source->key)
+                                         : attribute_stored(base, source->key);
     case SOURCE_ITEM: return base != NULL ? item_reach(source, base) : NULL;
     case SOURCE_TYPE: return base != NULL ? (PyObject *)Py_TYPE(base) : NULL;
     }

@@ -67,6 +67,20 @@ source_is_steady(GuardProgram *program, int number, PyObject *const *reached)
     }
 }
 
+/* A class that is watched for this name. */
+static bool
+is_watched_class(const GuardProgram *program, const GuardCheck *check, PyObject *object)
+{
+    if (object == NULL || !PyType_Check(object)) return false;
+    for (int i = 0; i < program->nsources; i++) {
+        const GuardSource *source = &program->sources[i];
+        if (source->kind == SOURCE_ATTR && source->base == check->source && source->steady &&
+            source->key == check->object)
+            return true;
+    }
+    return false;
+}
+
 /* Holds for as long as its sources' objects are the same. */
 static bool
 check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject *const *reached)
@@ -85,6 +99,7 @@ check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject 
     case GUARD_SCALAR: return true; /* immutable */
     case GUARD_TYPE: return type_is_fixed(object);
     case GUARD_LENGTH: return PyTuple_CheckExact(object);
+    case GUARD_ATTR_ABSENT: return is_watched_class(program, check, object);
     default: return false;
     }
 }

@@ -227,7 +227,8 @@ run_effect(Run *run, int number)
     const PlanBuild *build = &run->plan->builds[number];
     PyObject *target = arg(run, build, 0), *key = arg(run, build, 1), *result;
     switch (build->kind) {
-    case EFFECT_STORE_ATTR: return PyObject_SetAttr(target, build->object, key);
+    case EFFECT_STORE_ATTR: return attribute_put(target, build->object, key);
+    case EFFECT_DELETE_ATTR: return attribute_put(target, build->object, NULL);
     case EFFECT_STORE_ITEM: return PyObject_SetItem(target, key, arg(run, build, 2));
     case EFFECT_DELETE_ITEM: return PyObject_DelItem(target, key);
     case EFFECT_STORE_GLOBAL: return store_global(run, build);

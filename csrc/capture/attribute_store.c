@@ -1,0 +1,161 @@
+/* Attributes stored and deleted: object.__setattr__ and __delattr__ on what is stored.  Setters,
+   descriptors and a __setattr__ of Python code are followed like calls, so that what commit does is
+   always the bare store. */
+#include "objects.h"
+
+static Answer
+cannot_store(Interp *in, Value *object, PyObject *name)
+{
+    return interp_break(in, BREAK_STORE, "attribute '%s' of %s", PyUnicode_AsUTF8(name),
+                        value_describe(in, object));
+}
+
+static Answer
+property_store(Interp *in, PyObject *property, Value *object, PyObject *name, Value *value)
+{
+    PyObject *member = PyObject_GetAttrString(property, value ? "fset" : "fdel");
+    if (member == NULL) return ANSWER_ERROR;
+    Value *function = class_value(in, member), *args[2] = {object, value}, *ignored;
+    Py_DECREF(member); /* the property holds it */
+    if (function == NULL) return ANSWER_ERROR;
+    if (function->kind == V_CONST && function->object == Py_None)
+        return interp_break(in, BREAK_EXCEPTION, "property '%s' has no %s", PyUnicode_AsUTF8(name),
+                            value ? "setter" : "deleter");
+    return call_value(in, function, value ? 2 : 1, args, NULL, &ignored);
+}
+
+/* A descriptor of Python code. */
+static Answer
+python_store(Interp *in, PyObject *found, Value *object, PyObject *name, Value *value)
+{
+    PyObject *method;
+    Answer answer = type_lookup_text(in, Py_TYPE(found), value ? "__set__" : "__delete__", &method);
+    if (answer != ANSWER_YES) return answer;
+    Value *descriptor = class_value(in, found), *ignored;
+    if (descriptor == NULL) return ANSWER_ERROR;
+    if (method == NULL)
+        return interp_break(in, BREAK_EXCEPTION, "attribute '%s' cannot be %s",
+                            PyUnicode_AsUTF8(name), value ? "set" : "deleted");
+    if (!PyFunction_Check(method) || descriptor->kind != V_OBJECT)
+        return cannot_store(in, object, name);
+    if (value_guard_type(in, descriptor) < 0) return ANSWER_ERROR;
+    Value *function = class_value(in, method), *args[3] = {descriptor, object, value};
+    if (function == NULL) return ANSWER_ERROR;
+    return call_value(in, function, value ? 3 : 2, args, NULL, &ignored);
+}
+
+/* object.__class__ = another plain class, of an instance made here. */
+static Answer
+store_class(Interp *in, Value *object, PyObject *name, Value *value)
+{
+    if (object->kind != V_INSTANCE || value == NULL || value->kind != V_CONST ||
+        !PyType_Check(value->object))
+        return cannot_store(in, object, name);
+    PyTypeObject *to = (PyTypeObject *)value->object, *from = object->type;
+    if (!type_is_heap(to) || to->tp_base != from->tp_base ||
+        to->tp_basicsize != from->tp_basicsize || to->tp_flags != from->tp_flags ||
+        object->nitems != 0 || to->tp_finalize != NULL)
+        return cannot_store(in, object, name);
+    object->type = to;
+    return ANSWER_YES;
+}
+
+Answer
+generic_store(Interp *in, Value *object, PyObject *name, Value *value)
+{
+    PyTypeObject *type = object->type;
+    PyObject *found;
+    bool data = false;
+    Answer answer = type_lookup(in, type, name, &found);
+    if (answer == ANSWER_YES && found != NULL) answer = descriptor_is_data(in, found, &data);
+    if (answer != ANSWER_YES) return answer;
+    PyTypeObject *kind = found ? Py_TYPE(found) : NULL;
+    bool slot = kind == &PyMemberDescr_Type && type_is_heap(PyDescr_TYPE(found));
+    if (data && kind == &PyProperty_Type) return property_store(in, found, object, name, value);
+    if (data && kind == &PyGetSetDescr_Type &&
+        PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
+        return store_class(in, object, name, value);
+    if (data && type_is_heap(kind)) return python_store(in, found, object, name, value);
+    if (data && !slot) return cannot_store(in, object, name);
+    if (!slot && !type_has_dict(type)) {
+        if (found != NULL)
+            return interp_break(in, BREAK_EXCEPTION, "attribute '%s' is read-only",
+                                PyUnicode_AsUTF8(name));
+        return interp_break(in, BREAK_EXCEPTION, "%s has no attribute '%s' and no __dict__",
+                            type->tp_name, PyUnicode_AsUTF8(name));
+    }
+    if (value == NULL) {
+        Value *old;
+        answer = own_find(in, object, name, slot, true, &old);
+        if (answer != ANSWER_YES) return answer;
+        if (old == NULL)
+            return interp_break(in, BREAK_EXCEPTION, "%s has no attribute '%s' to delete",
+                                type->tp_name, PyUnicode_AsUTF8(name));
+    }
+    return own_store(in, object, name, slot, value);
+}
+
+static Answer
+instance_store(Interp *in, Value *object, PyObject *name, Value *value)
+{
+    static const char *const names[2] = {"__delattr__", "__setattr__"};
+    PyTypeObject *type = object->type;
+    PyObject *method;
+    if (object->exception != NULL && value != NULL) {
+        bool done = false;
+        Answer stored = exception_attribute_store(in, object, name, value, &done);
+        if (done || stored != ANSWER_YES) return stored;
+    }
+    if (!type_is_heap(type) && object->exception == NULL) return cannot_store(in, object, name);
+    if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
+    Answer answer = type_inherits(in, type, names[value != NULL], &PyBaseObject_Type);
+    if (answer == ANSWER_YES) return generic_store(in, object, name, value);
+    if (answer == ANSWER_NO) answer = type_lookup_text(in, type, names[value != NULL], &method);
+    if (answer != ANSWER_YES) return answer;
+    if (method == NULL || !PyFunction_Check(method)) return cannot_store(in, object, name);
+    Value *function = class_value(in, method), *ignored;
+    Value *args[3] = {object, value_const(in, name), value};
+    if (function == NULL || args[1] == NULL) return ANSWER_ERROR;
+    return call_value(in, function, value ? 3 : 2, args, NULL, &ignored);
+}
+
+/* module.name = value: a global of that module. */
+static Answer
+module_store(Interp *in, Value *module, PyObject *name, Value *value)
+{
+    PyObject *dict = PyModule_GetDict(module->object);
+    if (value == NULL || dict == NULL) return cannot_store(in, module, name);
+    return global_store(in, dict, name, value);
+}
+
+static Answer
+store(Interp *in, Value *object, PyObject *name, Value *value)
+{
+    switch (object->kind) {
+    case V_CONST:
+        if (PyType_Check(object->object)) return class_store(in, object, name, value);
+        if (PyModule_CheckExact(object->object)) return module_store(in, object, name, value);
+        if (PyFunction_Check(object->object)) return function_store(in, object, name, value);
+        return cannot_store(in, object, name);
+    case V_FUNCTION: return function_store(in, object, name, value);
+    case V_OBJECT:
+        if (object->type == &PyFunction_Type) return function_store(in, object, name, value);
+        return instance_store(in, object, name, value);
+    case V_INSTANCE: return instance_store(in, object, name, value);
+    default: return cannot_store(in, object, name);
+    }
+}
+
+Answer
+attribute_store(Interp *in, Value *object, PyObject *name, Value *value)
+{
+    if (value_is_array(in, object) || value_is_opaque(in, object))
+        return array_set_attribute(in, object, PyUnicode_AsUTF8(name), value);
+    return store(in, object, name, value);
+}
+
+Answer
+attribute_delete(Interp *in, Value *object, PyObject *name)
+{
+    return store(in, object, name, NULL);
+}

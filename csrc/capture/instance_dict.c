@@ -1,0 +1,157 @@
+/* Where an instance keeps its attributes.
+
+   Made here: slots in items (name, value pairs), the rest in `of`, a V_DICT that is its __dict__.
+   From outside: what is stored now is read through its source; what the program stored is in items,
+   an unbound value standing for what it deleted, and is an effect at commit.  Once its __dict__ has
+   been asked for, `of` is that dict, and attributes are its entries. */
+#include "objects.h"
+
+bool
+type_has_dict(const PyTypeObject *type)
+{
+    return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT) != 0;
+}
+
+/* The instance's __dict__; NULL with the error set. */
+static Value *
+made_dict(Interp *in, Value *object)
+{
+    if (object->of == NULL) object->of = value_sequence(in, V_DICT, 0, NULL);
+    return object->of;
+}
+
+static Value **
+pair_find(Value *object, PyObject *name)
+{
+    for (int i = 0; i + 1 < object->nitems; i += 2)
+        if (object->items[i]->object == name) return &object->items[i + 1];
+    return NULL;
+}
+
+static int
+pair_store(Interp *in, Value *object, PyObject *name, Value *value)
+{
+    Value **stored = pair_find(object, name);
+    if (stored != NULL) {
+        *stored = value;
+        return 0;
+    }
+    Value *key = value_const(in, name);
+    if (key == NULL || value_append(in, object, key) < 0) return -1;
+    return value_append(in, object, value);
+}
+
+static Answer
+made_find(Interp *in, Value *object, PyObject *name, bool slot, Value **out)
+{
+    *out = NULL;
+    if (slot) {
+        Value **stored = pair_find(object, name);
+        if (stored != NULL && (*stored)->kind != V_UNBOUND) *out = *stored;
+        return ANSWER_YES;
+    }
+    if (object->of == NULL) return ANSWER_YES;
+    int at = dict_find(in, object->of, name);
+    if (at < -1) return ANSWER_ERROR;
+    if (at < 0) return ANSWER_YES;
+    *out = value_item(in, object->of, at);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+own_find(Interp *in, Value *object, PyObject *name, bool slot, bool guard_absence, Value **out)
+{
+    *out = NULL;
+    if (object->kind == V_INSTANCE || (object->of != NULL && !slot))
+        return made_find(in, object, name, slot, out);
+    Value **stored = pair_find(object, name);
+    if (stored != NULL) {
+        if ((*stored)->kind != V_UNBOUND) *out = *stored;
+        return ANSWER_YES;
+    }
+    if (!slot && object->object != NULL && !type_has_dict(object->type)) return ANSWER_YES;
+    SourceId base = object->source;
+    if (base == NO_SOURCE) base = source_of_const(in, object->object);
+    if (base == NO_SOURCE) return ANSWER_ERROR;
+    PyObject *found = attribute_stored(object->object, name);
+    if (found == NULL) {
+        if (!guard_absence) return ANSWER_YES;
+        int guard = guard_simple(in, GUARD_ATTR_ABSENT, base, name);
+        return guard < 0 ? ANSWER_ERROR : ANSWER_YES;
+    }
+    SourceId source = source_add(in, SOURCE_ATTR, base, 0, name, NULL);
+    *out = source == NO_SOURCE ? NULL : value_from_source(in, source, found);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static void
+dict_remove(Value *dict, int at)
+{
+    for (int i = at - 1; i + 2 < dict->nitems; i++) dict->items[i] = dict->items[i + 2];
+    dict->nitems -= 2;
+}
+
+static Answer
+made_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
+{
+    if (slot)
+        return pair_store(in, object, name, value ? value : in->unbound) < 0 ? ANSWER_ERROR
+                                                                             : ANSWER_YES;
+    Value *dict = made_dict(in, object);
+    if (dict == NULL) return ANSWER_ERROR;
+    if (value != NULL) return dict_store(in, dict, name, value);
+    int at = dict_find(in, dict, name);
+    if (at < -1) return ANSWER_ERROR;
+    if (at >= 0) dict_remove(dict, at);
+    return ANSWER_YES;
+}
+
+Answer
+own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
+{
+    if (object->kind == V_INSTANCE) return made_store(in, object, name, slot, value);
+    if (object->of != NULL && !slot) {
+        Value *key = value_const(in, name);
+        if (key == NULL) return ANSWER_ERROR;
+        return value ? operate_store_subscript(in, object->of, key, value)
+                     : operate_delete_subscript(in, object->of, key);
+    }
+    if (in->refuse_writes)
+        return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
+    if (pair_store(in, object, name, value ? value : in->unbound) < 0) return ANSWER_ERROR;
+    object->mutated = true;
+    Value *args[2] = {object, value};
+    BuildKind kind = value ? EFFECT_STORE_ATTR : EFFECT_DELETE_ATTR;
+    return effect_add(in, kind, name, NO_SOURCE, value ? 2 : 1, args) < 0 ? ANSWER_ERROR
+                                                                          : ANSWER_YES;
+}
+
+Answer
+own_dict(Interp *in, Value *object, Value **out)
+{
+    *out = object->of;
+    if (!type_has_dict(object->type)) {
+        PyObject *name = interned(in, "__dict__");
+        return name == NULL ? ANSWER_ERROR : no_attribute(in, object, name);
+    }
+    if (object->kind == V_INSTANCE) {
+        *out = made_dict(in, object);
+        if (*out != NULL) (*out)->of = object; /* it is built as the instance's */
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    if (*out != NULL) return ANSWER_YES;
+    if (object->kind != V_OBJECT || object->source == NO_SOURCE || object->nitems != 0)
+        return interp_break(in, BREAK_ATTRIBUTE, "__dict__ of an object with stores put off");
+    PyObject *dict = PyObject_GenericGetDict(object->object, NULL),
+             *name = interned(in, "__dict__");
+    if (dict == NULL || name == NULL) return ANSWER_ERROR;
+    SourceId source = source_add(in, SOURCE_ATTR, object->source, ATTR_OWN, name, NULL);
+    Value *value = source == NO_SOURCE ? NULL : value_from_source(in, source, dict);
+    Py_DECREF(dict); /* the object holds it */
+    if (value == NULL) return ANSWER_ERROR;
+    if (value->kind != V_DICT)
+        return interp_break(in, BREAK_ATTRIBUTE, "__dict__ of %s", value_describe(in, object));
+    object->of = value;
+    *out = value;
+    return ANSWER_YES;
+}

@@ -1,0 +1,253 @@
+/* Instances made here: what calling a class does, and the methods of `object` and `type` that
+   Python code calls by name.
+
+   class(…) is meta.__call__, then __new__ and __init__ as found on the class.  object.__new__ gives
+   a V_INSTANCE; the real object is made when the graph ends. */
+#include "objects.h"
+
+static Answer
+cannot_make(Interp *in, PyTypeObject *type)
+{
+    return interp_break(in, BREAK_CALL_PYTHON, "an instance of class '%s'", type->tp_name);
+}
+
+static int
+count_all(int nargs, PyObject *kwnames)
+{
+    return nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
+}
+
+static Answer
+call_with(Interp *in, Value *function, Value *first, int nargs, Value *const *args,
+          PyObject *kwnames, Value **out)
+{
+    Value *method = function ? bound_method(in, function, first) : NULL;
+    return method ? call_value(in, method, nargs, args, kwnames, out) : ANSWER_ERROR;
+}
+
+/* ---- object.__new__ and __init__ ---- */
+
+/* Made by object.__new__, with nothing but attributes of its own: no builtin base. */
+static bool
+is_plain_class(const PyTypeObject *type)
+{
+    for (; type != &PyBaseObject_Type; type = type->tp_base)
+        if (!type_is_heap(type) || type->tp_itemsize != 0) return false;
+    return true;
+}
+
+static bool
+is_object_new(PyObject *found)
+{
+    return found != NULL && PyCFunction_Check(found) &&
+           PyCFunction_GET_SELF(found) == (PyObject *)&PyBaseObject_Type &&
+           strcmp(((PyCFunctionObject *)found)->m_ml->ml_name, "__new__") == 0;
+}
+
+static Answer
+excess(Interp *in, PyTypeObject *type)
+{
+    return interp_break(in, BREAK_EXCEPTION, "arguments that '%s' does not take", type->tp_name);
+}
+
+/* `extra`: arguments beyond the class. */
+static Answer
+object_new(Interp *in, Value *class_, int extra, Value **out)
+{
+    PyTypeObject *type = (PyTypeObject *)class_->object;
+    PyObject *found;
+    Answer answer = type_lookup_text(in, type, "__new__", &found);
+    bool own_new = !is_object_new(found), own_init;
+    if (answer != ANSWER_YES) return answer;
+    answer = type_inherits(in, type, "__init__", &PyBaseObject_Type);
+    if (answer == ANSWER_ERROR) return answer;
+    own_init = answer == ANSWER_NO;
+    if (extra && (own_new || !own_init)) return excess(in, type);
+    answer = type_lookup_text(in, type, "__del__", &found);
+    if (answer != ANSWER_YES) return answer;
+    if (!is_plain_class(type) || found != NULL || type->tp_finalize != NULL)
+        return cannot_make(in, type);
+    if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
+        return interp_break(in, BREAK_EXCEPTION, "the class '%s' is abstract", type->tp_name);
+    answer = type_lookup_text(in, type, "__abstractmethods__", &found);
+    if (answer != ANSWER_YES) return answer;
+    *out = value_sequence(in, V_INSTANCE, 0, NULL);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->type = type;
+    return ANSWER_YES;
+}
+
+static Answer
+object_init(Interp *in, Value *object, int extra)
+{
+    PyTypeObject *type = value_type(in, object);
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : excess(in, &PyBaseObject_Type);
+    if (extra == 0) return ANSWER_YES;
+    PyObject *found;
+    Answer answer = type_lookup_text(in, type, "__new__", &found);
+    if (answer == ANSWER_YES) answer = type_inherits(in, type, "__init__", &PyBaseObject_Type);
+    if (answer == ANSWER_ERROR) return answer;
+    return answer == ANSWER_NO || is_object_new(found) ? excess(in, type) : ANSWER_YES;
+}
+
+/* ---- calling a class ---- */
+
+static Answer
+call_new(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames, Value **out)
+{
+    PyTypeObject *type = (PyTypeObject *)class_->object;
+    PyObject *found;
+    Answer answer = type_lookup_text(in, type, "__new__", &found);
+    if (answer != ANSWER_YES) return answer;
+    if (is_object_new(found)) return object_new(in, class_, count_all(nargs, kwnames), out);
+    PyObject *name = interned(in, "__new__");
+    Value *function;
+    if (found == NULL || name == NULL || Py_TYPE(found) != &PyStaticMethod_Type)
+        return name == NULL ? ANSWER_ERROR : cannot_make(in, type);
+    answer = descriptor_get(in, found, NULL, class_, name, &function);
+    if (answer != ANSWER_YES) return answer;
+    return call_with(in, function, class_, nargs, args, kwnames, out);
+}
+
+static Answer
+call_init(Interp *in, Value *object, int nargs, Value *const *args, PyObject *kwnames)
+{
+    PyTypeObject *type = value_type(in, object);
+    PyObject *found;
+    Value *result;
+    Answer answer = type_lookup_text(in, type, "__init__", &found);
+    if (answer != ANSWER_YES) return answer;
+    if (found == _PyType_Lookup(&PyBaseObject_Type, interned(in, "__init__")))
+        return object_init(in, object, count_all(nargs, kwnames));
+    if (found == NULL || !PyFunction_Check(found)) return cannot_make(in, type);
+    answer = call_with(in, class_value(in, found), object, nargs, args, kwnames, &result);
+    if (answer == ANSWER_YES && !(result->kind == V_CONST && result->object == Py_None))
+        return raise_new(in, PyExc_TypeError, "__init__() should return None, not '%.200s'",
+                         value_describe(in, result));
+    return answer;
+}
+
+/* type.__call__(class, …) */
+static Answer
+type_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames, Value **out)
+{
+    PyTypeObject *type = (PyTypeObject *)class_->object;
+    if (!type_is_heap(type)) return cannot_make(in, type);
+    Answer answer = call_new(in, class_, nargs, args, kwnames, out);
+    if (answer != ANSWER_YES) return answer;
+    PyTypeObject *made = value_type(in, *out);
+    if (made == NULL) return PyErr_Occurred() ? ANSWER_ERROR : cannot_make(in, type);
+    if (!PyType_IsSubtype(made, type)) return ANSWER_YES;
+    return call_init(in, *out, nargs, args, kwnames);
+}
+
+Answer
+class_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames, Value **out)
+{
+    PyTypeObject *type = (PyTypeObject *)class_->object, *meta = Py_TYPE(type);
+    if (is_enum_class((PyObject *)type)) return enum_call(in, class_, nargs, args, kwnames, out);
+    if (meta != &PyType_Type && type_is_heap(meta)) {
+        PyObject *call;
+        Answer answer = type_inherits(in, meta, "__call__", &PyType_Type);
+        if (answer == ANSWER_ERROR) return answer;
+        if (answer == ANSWER_NO) {
+            answer = type_lookup_text(in, meta, "__call__", &call);
+            if (answer != ANSWER_YES) return answer;
+            if (call == NULL || !PyFunction_Check(call)) return cannot_make(in, type);
+            return call_with(in, class_value(in, call), class_, nargs, args, kwnames, out);
+        }
+    } else if (meta != &PyType_Type && meta->tp_call != PyType_Type.tp_call) {
+        return cannot_make(in, type);
+    }
+    return type_call(in, class_, nargs, args, kwnames, out);
+}
+
+/* ---- methods of object and type, by name ---- */
+
+static Answer
+known_name(Interp *in, Value *value, PyObject **out)
+{
+    Answer answer = value_known(in, value, out);
+    if (answer == ANSWER_YES && !PyUnicode_CheckExact(*out)) answer = ANSWER_NO;
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_ATTRIBUTE, "an attribute whose name is not known");
+    if (answer == ANSWER_ERROR) return answer;
+    Py_INCREF(*out);
+    PyUnicode_InternInPlace(out);
+    *out = keep(in, *out);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+none(Interp *in, Answer answer, Value **out)
+{
+    if (answer != ANSWER_YES) return answer;
+    *out = value_const(in, Py_None);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* object's own __eq__, __ne__ are in special.c. */
+static Answer
+object_method(Interp *in, const char *name, int nargs, Value *const *args, int all, Value **out)
+{
+    PyObject *key;
+    Value *self = nargs > 0 ? args[0] : NULL;
+    if (self == NULL) return ANSWER_NO;
+    if (strcmp(name, "__init__") == 0) return none(in, object_init(in, self, all - 1), out);
+    if (self->kind != V_OBJECT && self->kind != V_INSTANCE) return ANSWER_NO;
+    if (value_guard_type(in, self) < 0) return ANSWER_ERROR;
+    bool get = strcmp(name, "__getattribute__") == 0, set = strcmp(name, "__setattr__") == 0;
+    if ((get || strcmp(name, "__delattr__") == 0) && nargs == 2 && all == 2) {
+        Answer answer = known_name(in, args[1], &key);
+        if (answer != ANSWER_YES) return answer;
+        if (!get) return none(in, generic_store(in, self, key, NULL), out);
+        answer = generic_find(in, self, key, out);
+        return answer == ANSWER_YES && *out == NULL ? attribute_missing(in, self, key) : answer;
+    }
+    if (set && nargs == 3 && all == 3) {
+        Answer answer = known_name(in, args[1], &key);
+        return answer == ANSWER_YES ? none(in, generic_store(in, self, key, args[2]), out) : answer;
+    }
+    return ANSWER_NO;
+}
+
+/* A method of a builtin type on an exact object of it. */
+static Answer
+builtin_by_type(Interp *in, PyTypeObject *owner, const char *name, int nargs, Value *const *args,
+                PyObject *kwnames, Value **out)
+{
+    Value *self = args[0];
+    bool builtin = self->kind != V_OBJECT && self->kind != V_INSTANCE;
+    PyTypeObject *type = builtin ? value_type(in, self) : NULL;
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    if (!PyType_IsSubtype(type, owner)) return ANSWER_NO;
+    if (self->kind == V_NODE && value_is_numpy(in, self))
+        return array_has_method(name)
+                   ? array_method(in, self, name, nargs - 1, args + 1, kwnames, out)
+                   : ANSWER_NO;
+    return builtin_method(in, self, name, nargs - 1, args + 1, kwnames, out);
+}
+
+Answer
+call_descriptor(Interp *in, Value *descriptor, int nargs, Value *const *args, PyObject *kwnames,
+                Value **out)
+{
+    PyObject *object = descriptor->object;
+    int all = count_all(nargs, kwnames);
+    if (is_object_new(object)) {
+        if (nargs == 0 || args[0]->kind != V_CONST || !PyType_Check(args[0]->object))
+            return ANSWER_NO;
+        PyTypeObject *type = (PyTypeObject *)args[0]->object;
+        return type_is_heap(type) ? object_new(in, args[0], all - 1, out) : ANSWER_NO;
+    }
+    if (Py_TYPE(object) != &PyWrapperDescr_Type && Py_TYPE(object) != &PyMethodDescr_Type)
+        return ANSWER_NO;
+    PyTypeObject *owner = PyDescr_TYPE(object);
+    const char *name = PyUnicode_AsUTF8(PyDescr_NAME(object));
+    if (name == NULL || nargs == 0) return name == NULL ? ANSWER_ERROR : ANSWER_NO;
+    if (owner == &PyBaseObject_Type) return object_method(in, name, nargs, args, all, out);
+    if (owner == &PyType_Type && strcmp(name, "__call__") == 0 && args[0]->kind == V_CONST &&
+        PyType_Check(args[0]->object) && args[0]->object != (PyObject *)&PyType_Type)
+        return type_call(in, args[0], nargs - 1, args + 1, kwnames, out);
+    return builtin_by_type(in, owner, name, nargs, args, kwnames, out);
+}

@@ -1,0 +1,110 @@
+/* Private to the files about classes, instances and functions as objects. */
+#ifndef PYCOMPILE_OBJECTS_H
+#define PYCOMPILE_OBJECTS_H
+
+#include "interp.h"
+
+static inline bool
+type_is_heap(const PyTypeObject *type)
+{
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+}
+
+/* ---- classes.c: what is stored on classes ---- */
+/* type_lookup by text: what the class's MRO holds, raw and guarded; *out NULL when nothing. */
+Answer type_lookup_text(Interp *in, PyTypeObject *type, const char *name, PyObject **out);
+/* The same in the class's own dict only. */
+Answer type_own_lookup(Interp *in, PyTypeObject *type, PyObject *name, PyObject **out);
+/* ANSWER_YES: what the class has under the name is what `object` has there, C code therefore. */
+Answer type_inherits(Interp *in, PyTypeObject *type, const char *name, PyTypeObject *from);
+/* A value found on a class (its identity is guarded). */
+Value *class_value(Interp *in, PyObject *object);
+Value *bound_method(Interp *in, Value *function, Value *self);
+/* What `found`, which the class `owner` has, gives when read through `object`, or through the class
+   itself (NULL). */
+Answer descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObject *name,
+                      Value **out);
+/* Whether `found` comes before the instance's own dict. */
+Answer descriptor_is_data(Interp *in, PyObject *found, bool *out);
+/* An attribute of a class; *out NULL when there is none. */
+Answer class_find(Interp *in, Value *class_, PyObject *name, Value **out);
+Answer class_store(Interp *in, Value *class_, PyObject *name, Value *value);
+/* What the program itself stored on a class that `type` inherits from; *out NULL for nothing. */
+Value *class_pending(Interp *in, PyTypeObject *type, PyObject *name);
+
+/* ---- globals.c: what the program stored on a namespace, class or function from outside ---- */
+Value *pending_find(Interp *in, PyObject *holder, PyObject *name); /* NULL: nothing */
+int pending_store(Interp *in, PyObject *holder, PyObject *name, Value *value);
+Answer global_store(Interp *in, PyObject *dict, PyObject *name, Value *value);
+
+/* ---- attributes.c ---- */
+/* As attribute_load, but *out NULL when there is no such attribute (guarded). */
+Answer attribute_find(Interp *in, Value *object, PyObject *name, Value **out);
+/* object.__getattribute__ on an instance; *out NULL when there is nothing. */
+Answer generic_find(Interp *in, Value *object, PyObject *name, Value **out);
+Answer no_attribute(Interp *in, Value *object, PyObject *name);
+/* AttributeError, as CPython would word it. */
+Answer attribute_missing(Interp *in, Value *object, PyObject *name);
+PyObject *interned(Interp *in, const char *text); /* borrowed */
+
+/* ---- instance_dict.c: where an instance keeps its attributes ---- */
+/* The slot's or own dict's entry; *out NULL when there is none. */
+Answer own_find(Interp *in, Value *object, PyObject *name, bool slot, bool guard_absence,
+                Value **out);
+/* `value` NULL deletes. */
+Answer own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value);
+/* object.__dict__ as a dict. */
+Answer own_dict(Interp *in, Value *object, Value **out);
+bool type_has_dict(const PyTypeObject *type);
+
+/* ---- attribute_store.c ---- */
+Answer attribute_delete(Interp *in, Value *object, PyObject *name);
+/* object.__setattr__ and __delattr__ (value NULL). */
+Answer generic_store(Interp *in, Value *object, PyObject *name, Value *value);
+
+/* ---- instances.c: instances made here, methods of `object` and `type` ---- */
+Answer class_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
+/* Calls of unbound methods of builtin types: object.__setattr__(…), str.upper(…), list.append(…).
+   ANSWER_NO with BREAK_NONE: none of them. */
+Answer call_descriptor(Interp *in, Value *descriptor, int nargs, Value *const *args,
+                       PyObject *kwnames, Value **out);
+
+/* ---- super.c ---- */
+Answer super_new(Interp *in, int nargs, Value *const *args, Value **out);
+Answer super_find(Interp *in, Value *super, PyObject *name, Value **out);
+
+/* ---- special.c: operators through special methods ---- */
+/* Is it an object whose operators are looked up on its class? */
+bool value_is_object(const Value *value);
+/* type(object).name(object, args…), bound as Python binds it; *out NULL when there is no such
+   method, or one of C code that every object has. */
+Answer special_call(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
+                    Value **out);
+Answer special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer special_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+
+/* ---- class_builtins.c ---- */
+/* isinstance, getattr, vars …, and len, hash, float … of such objects.  ANSWER_NO with BREAK_NONE:
+   none of them. */
+Answer call_class_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args,
+                          PyObject *kwnames, Value **out);
+/* str() or repr(), and format(), of such an object. */
+Answer object_text(Interp *in, Value *object, bool repr, Value **out);
+Answer object_format(Interp *in, Value *object, Value *spec, Value **out);
+
+/* ---- enums.c: members are constants ---- */
+bool is_enum_class(PyObject *object);
+bool is_enum_member(PyObject *object);
+/* The class's method of this name is enum's own or of C: folding runs none of the program's. */
+bool enum_is_plain(PyTypeObject *type, const char *name);
+Answer enum_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
+                 Value **out);
+/* The members in order, as a tuple. */
+Answer enum_members(Interp *in, PyObject *class_, Value **out);
+
+/* ---- function_objects.c: functions' own attributes ---- */
+Answer function_find(Interp *in, Value *function, PyObject *name, Value **out);
+Answer function_store(Interp *in, Value *function, PyObject *name, Value *value);
+
+#endif
