@@ -188,7 +188,7 @@ none(Interp *in, Answer answer, Value **out)
 
 /* object's own __eq__, __ne__ are in special.c. */
 static Answer
-object_method(Interp *in, const char *name, int nargs, Value *const *args, int all, Value **out)
+method_of_object(Interp *in, const char *name, int nargs, Value *const *args, int all, Value **out)
 {
     PyObject *key;
     Value *self = nargs > 0 ? args[0] : NULL;
@@ -245,7 +245,7 @@ call_descriptor(Interp *in, Value *descriptor, int nargs, Value *const *args, Py
     PyTypeObject *owner = PyDescr_TYPE(object);
     const char *name = PyUnicode_AsUTF8(PyDescr_NAME(object));
     if (name == NULL || nargs == 0) return name == NULL ? ANSWER_ERROR : ANSWER_NO;
-    if (owner == &PyBaseObject_Type) return object_method(in, name, nargs, args, all, out);
+    if (owner == &PyBaseObject_Type) return method_of_object(in, name, nargs, args, all, out);
     if (owner == &PyType_Type && strcmp(name, "__call__") == 0 && args[0]->kind == V_CONST &&
         PyType_Check(args[0]->object) && args[0]->object != (PyObject *)&PyType_Type)
         return type_call(in, args[0], nargs - 1, args + 1, kwnames, out);
