@@ -89,11 +89,29 @@ enum { FP_DIVIDE = 1, FP_OVERFLOW = 2, FP_UNDERFLOW = 4, FP_INVALID = 8 };
 /* -1 with the error set.  Reads NumPy's context variable: tens of ns, so plans call it only after
    a flag was seen, and deopt if the event is one that is reported. */
 int array_error_mask(void);
+/* An errstate as a change of the caller's: in bits 4 to 7 the events (FP_*) whose mode is known, in
+   bits 0 to 3 those of them that are not ignored.  0: the caller's own. */
+typedef uint8_t ErrorState;
+/* Of the events in `mask`, as the caller has it, those that this state does anything about. */
+static inline unsigned
+errors_mask(ErrorState errors, unsigned mask)
+{
+    return (mask & ~(unsigned)(errors >> 4)) | (errors & 15u);
+}
 /* Around a call of NumPy from a plan: for the running context, events that the program would be
    told about in any way raise FloatingPointError, which becomes a deopt.  `begin` gives a token, or
    NULL with the error set; `end` takes it over, keeps a set exception, and is 0 or -1. */
-PyObject *array_errors_raise_begin(void);
+PyObject *array_errors_raise_begin(ErrorState errors);
 int array_errors_raise_end(PyObject *token);
+/* NumPy's own: the context variable that holds the errstate, and what makes a value for it. */
+PyObject *array_errors_variable(void); /* borrowed */
+PyObject *array_errors_maker(void);    /* borrowed */
+/* What make(**keywords) changes of the state `base`; ANSWER_NO with the error that NumPy raises. */
+Answer array_errors_change(ErrorState base, PyObject *keywords, ErrorState *out);
+/* Hardware flags, for threads of ours: clear, and read as FP_* bits. */
+void fp_flags_clear(void);
+unsigned fp_flags_read(void);
+
 /* ---- warnings.c ---- */
 /* Around a call of a library function: warnings given in this thread are raised, or not given at
    all.  `begin` gives what `end` takes over, or NULL with the error set; `end` keeps a set
@@ -102,9 +120,6 @@ typedef enum { WARNINGS_RAISE, WARNINGS_IGNORE } ArrayWarnings;
 PyObject *array_warnings_begin(ArrayWarnings mode);
 void array_warnings_end(ArrayWarnings mode, PyObject *filters);
 bool array_warnings_active(ArrayWarnings mode);
-/* Hardware flags, for threads of ours: clear, and read as FP_* bits. */
-void fp_flags_clear(void);
-unsigned fp_flags_read(void);
 
 /* ---- pool.c: memory of large outputs, behind NumPy's data-memory handler ---- */
 void pool_set_limit(size_t bytes);

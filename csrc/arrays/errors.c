@@ -2,14 +2,14 @@
 
    The current errstate is a capsule in NumPy's context variable.  What we derive from it is kept
    for the last capsules seen (each held by a reference, so that its address stays its own): the
-   mask of modes other than 'ignore', and a capsule in which those modes are 'raise'. */
+   mask of modes other than 'ignore', and capsules in which given modes are 'raise'. */
 #include "numpy_api.h"
 
 #include <fenv.h>
 
 typedef struct {
-    PyObject *capsule; /* owned; NULL while the place is free */
-    PyObject *raising; /* owned; made at first use */
+    PyObject *capsule;     /* owned; NULL while the place is free */
+    PyObject *raising[16]; /* by mask, the others ignored; owned; made at first use */
     int mask;
     bool raises_already; /* every mode is 'ignore' or 'raise' */
 } State;
@@ -57,11 +57,11 @@ state_make(PyObject *capsule)
     }
     Py_DECREF(dict);
     State *state = &states[next_state++ % STATES];
-    PyObject *old = state->capsule, *old_raising = state->raising;
+    State old = *state;
     fresh.capsule = Py_NewRef(capsule);
     *state = fresh;
-    Py_XDECREF(old);
-    Py_XDECREF(old_raising);
+    Py_XDECREF(old.capsule);
+    for (int i = 0; i < COUNT_OF(old.raising); i++) Py_XDECREF(old.raising[i]);
     return state;
 }
 
@@ -90,37 +90,74 @@ array_error_mask(void)
     return state != NULL ? state->mask : -1;
 }
 
-/* The errstate `state` with 'raise' for every mode but 'ignore'; the current one must be it. */
+/* The errstate `state` with 'raise' for the events of `mask` and 'ignore' for the others; the
+   current one must be it. */
 static int
-state_make_raising(State *state)
+state_make_raising(State *state, unsigned mask)
 {
     PyObject *keywords = PyDict_New(), *none = PyTuple_New(0);
-    int result = -1;
-    if (keywords == NULL || none == NULL) goto done;
-    PyObject *raise = PyUnicode_InternFromString("raise");
-    if (raise == NULL) goto done;
-    result = 0;
-    for (int i = 0; i < COUNT_OF(modes) && result == 0; i++)
-        if (state->mask & modes[i].bit)
-            result = PyDict_SetItemString(keywords, modes[i].name, raise);
-    Py_DECREF(raise);
-    if (result < 0) goto done;
-    state->raising = PyObject_Call(make_extobj, none, keywords);
-    if (state->raising == NULL) result = -1;
-done:
+    int result = keywords == NULL || none == NULL ? -1 : 0;
+    for (int i = 0; i < COUNT_OF(modes) && result == 0; i++) {
+        PyObject *mode = PyUnicode_InternFromString(mask & modes[i].bit ? "raise" : "ignore");
+        result = mode ? PyDict_SetItemString(keywords, modes[i].name, mode) : -1;
+        Py_XDECREF(mode);
+    }
+    if (result == 0 && (state->raising[mask] = PyObject_Call(make_extobj, none, keywords)) == NULL)
+        result = -1;
     Py_XDECREF(keywords);
     Py_XDECREF(none);
     return result;
 }
 
 PyObject *
-array_errors_raise_begin(void)
+array_errors_raise_begin(ErrorState errors)
 {
     State *state = state_current();
     if (state == NULL) return NULL;
-    if (state->raises_already) return Py_NewRef(Py_None);
-    if (state->raising == NULL && state_make_raising(state) < 0) return NULL;
-    return PyContextVar_Set(context_variable, state->raising);
+    if (state->raises_already && errors == 0) return Py_NewRef(Py_None);
+    unsigned mask = errors_mask(errors, (unsigned)state->mask);
+    if (state->raising[mask] == NULL && state_make_raising(state, mask) < 0) return NULL;
+    return PyContextVar_Set(context_variable, state->raising[mask]);
+}
+
+PyObject *
+array_errors_variable(void)
+{
+    return context_variable;
+}
+
+PyObject *
+array_errors_maker(void)
+{
+    return make_extobj;
+}
+
+/* The mode that the keywords give an event, borrowed; NULL when they leave it. */
+static PyObject *
+mode_given(PyObject *keywords, const char *name)
+{
+    PyObject *mode = PyDict_GetItemString(keywords, name);
+    if (mode == NULL || mode == Py_None) mode = PyDict_GetItemString(keywords, "all");
+    return mode == Py_None ? NULL : mode;
+}
+
+Answer
+array_errors_change(ErrorState base, PyObject *keywords, ErrorState *out)
+{
+    PyObject *none = PyTuple_New(0);
+    PyObject *made = none ? PyObject_Call(make_extobj, none, keywords) : NULL;
+    Py_XDECREF(none);
+    if (made == NULL) return ANSWER_NO;
+    Py_DECREF(made);
+    *out = base;
+    for (int i = 0; i < COUNT_OF(modes); i++) {
+        PyObject *mode = mode_given(keywords, modes[i].name);
+        if (mode == NULL) continue;
+        bool ignored = PyUnicode_CompareWithASCIIString(mode, "ignore") == 0;
+        unsigned bit = (unsigned)modes[i].bit;
+        *out = (ErrorState)((*out & ~bit) | bit << 4 | (ignored ? 0 : bit));
+    }
+    return ANSWER_YES;
 }
 
 int

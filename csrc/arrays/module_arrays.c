@@ -150,7 +150,7 @@ test_error_mask(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
 static PyObject *
 test_errors_raise(PyObject *Py_UNUSED(self), PyObject *callable)
 {
-    PyObject *token = array_errors_raise_begin();
+    PyObject *token = array_errors_raise_begin(0);
     if (token == NULL) return NULL;
     PyObject *result = PyObject_CallNoArgs(callable);
     if (array_errors_raise_end(token) < 0) Py_CLEAR(result);

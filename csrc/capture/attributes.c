@@ -214,6 +214,11 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
         const char *text = PyUnicode_AsUTF8(name);
         return text == NULL ? ANSWER_ERROR : object_attribute(in, object, text, out);
     }
+    if (object->object != NULL && object->object == array_errors_variable()) {
+        *out = value_sequence(in, V_BUILTIN_METHOD, 1, &object);
+        if (*out != NULL) (*out)->name = PyUnicode_AsUTF8(name);
+        return *out == NULL || (*out)->name == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
     switch (object->kind) {
     case V_CONST: return const_find(in, object, name, out);
     case V_OBJECT:

@@ -239,7 +239,8 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
         return interp_break(in, BREAK_DISABLED, "call of '%s'", value_describe(in, callable));
     PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
-    if (name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == 0 || name[5] == '.'))
+    if (name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == 0 || name[5] == '.') &&
+        strcmp(name, "numpy._core._ufunc_config") != 0)
         return interp_break(in, BREAK_NUMPY, "call of '%s'", value_describe(in, callable));
     return call_inlined(in, callable, nargs, args, kwnames, out);
 }
@@ -266,6 +267,7 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
            Value **out)
 {
     PyObject *object = callable->object;
+    if (object == array_errors_maker()) return errstate_make(in, nargs, args, kwnames, out);
     if (PyExceptionClass_Check(object))
         return exception_make(in, callable, nargs, args, kwnames, out);
     if (Py_TYPE(object) == &PyWrapperDescr_Type && nargs > 0 && args[0]->exception != NULL &&
@@ -338,6 +340,8 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     }
     case V_BUILTIN_METHOD: {
         Value *self = callable->items[0];
+        if (self->object != NULL && self->object == array_errors_variable())
+            return errstate_method(in, callable->name, all, args, out);
         if (self->exception != NULL)
             return exception_method(in, self, callable->name, nargs, args, kwnames, out);
         if (self->kind == V_NODE && value_is_numpy(in, self))

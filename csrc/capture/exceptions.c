@@ -190,6 +190,16 @@ give(Interp *in, Value *value, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+Value *
+exception_traceback(Interp *in, Value *exception)
+{
+    Exception *e = exception->exception;
+    if (e->traceback != NULL) return e->traceback;
+    if ((e->traceback = value_sequence(in, V_INSTANCE, 0, NULL)) == NULL) return NULL;
+    e->traceback->type = &PyTraceBack_Type;
+    return e->traceback;
+}
+
 /* An attribute that a class of C keeps in the object itself. */
 static Answer
 own_part(Interp *in, Value *exception, PyObject *name, Value **out)
@@ -201,6 +211,8 @@ own_part(Interp *in, Value *exception, PyObject *name, Value **out)
     if (strcmp(text, "__cause__") == 0) return give(in, e->cause, out);
     if (strcmp(text, "__context__") == 0 && (e->context != NULL || e->raised < 0))
         return give(in, e->context, out);
+    if (strcmp(text, "__traceback__") == 0)
+        return give(in, e->raised >= 0 ? exception_traceback(in, exception) : NULL, out);
     if (strcmp(text, "__suppress_context__") == 0)
         return give(in, value_const(in, e->suppress ? Py_True : Py_False), out);
     if (e->real == NULL && (strcmp(text, "value") == 0 || strcmp(text, "code") == 0)) {
@@ -266,6 +278,8 @@ exception_attribute_store(Interp *in, Value *exception, PyObject *name, Value *v
         if (answer == ANSWER_YES) e->args = items;
         return answer;
     }
+    if (strcmp(text, "__traceback__") == 0 && value == e->traceback && value != NULL)
+        return ANSWER_YES;
     if (strcmp(text, "__cause__") == 0 && (none || is_exception(value))) {
         e->cause = none ? NULL : value;
         e->suppress = true;
@@ -313,8 +327,8 @@ exception_method(Interp *in, Value *exception, const char *name, int nargs, Valu
         Answer answer = add_note(in, exception, args[0]);
         return answer == ANSWER_YES ? give(in, NULL, out) : answer;
     }
-    if (strcmp(name, "with_traceback") == 0 && nargs == 1 && nkw == 0 && args[0]->kind == V_CONST &&
-        args[0]->object == Py_None)
+    if (strcmp(name, "with_traceback") == 0 && nargs == 1 && nkw == 0 &&
+        ((args[0]->kind == V_CONST && args[0]->object == Py_None) || args[0] == e->traceback))
         return give(in, exception, out);
     return interp_break(in, BREAK_CALL_C, "call of '%s' of %s", name,
                         value_describe(in, exception));

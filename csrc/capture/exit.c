@@ -165,8 +165,13 @@ build_attributes(Interp *in, Value *object, Value *pairs)
 static BuildId
 build_instance(Interp *in, Value *instance)
 {
+    if (value_is_error_state(instance)) return cannot_build(in, instance);
     if (instance->exception != NULL) return build_exception(in, instance);
-    if (!(instance->type->tp_flags & Py_TPFLAGS_HEAPTYPE)) return cannot_build(in, instance);
+    if (instance->type == &PyTraceBack_Type) {
+        if (in->unbuilt == 0) in->unbuilt = 1;
+        interp_break(in, BREAK_EXCEPTION, "a traceback leaves the graph");
+        return NO_BUILD;
+    }
     BuildId made = build_of_kind(in, BUILD_INSTANCE, (PyObject *)instance->type, 0, NULL);
     if (made == NO_BUILD) return NO_BUILD;
     instance->built = made + 1; /* its attributes may lead back to it */
@@ -350,10 +355,24 @@ build_effects(Interp *in)
 
 /* ---- exits ---- */
 
+/* The frame can be left: nothing is in force that only CPython can put in force. */
+static Answer
+exit_is_plain(Interp *in)
+{
+    int since = handlers_alive_since(in);
+    if (since < 0) return ANSWER_YES;
+    in->unbuilt = since + 1;
+    return interp_break(in, BREAK_WITH, "a handler or an error state that was entered here");
+}
+
 Answer
 exit_return(Interp *in, Value *result)
 {
     Exit *exit = &in->out->exit;
+    if (in->errstate_depth > 0) {
+        Answer plain = exit_is_plain(in);
+        if (plain != ANSWER_YES) return plain;
+    }
     exit->kind = EXIT_RETURN;
     exit->number = in->bottom->number;
     exit->nslots = 1;
@@ -369,6 +388,8 @@ exit_return(Interp *in, Value *result)
 static Answer
 exit_state(Interp *in, Exit *exit)
 {
+    Answer plain = exit_is_plain(in);
+    if (plain != ANSWER_YES) return plain;
     Activation *a = in->bottom;
     int nlocals = a->decoded->nlocalsplus, n = nlocals + a->depth;
     exit->depth = a->depth;

@@ -12,6 +12,8 @@ struct Generator {
     Activation *activation;
     int born; /* the bottom's Instr in which it was made */
     bool started, running, finished;
+    Value *handled; /* what it handles while it waits; or NULL */
+    Value *thrown;  /* what the YIELD at which it waits raises; or NULL */
 };
 
 /* Next time the generator is not made inside. */
@@ -89,6 +91,30 @@ generators_settle(Interp *in)
 
 /* ---- resuming ---- */
 
+/* Follows it to its next YIELD or to its end. */
+static Answer
+run_on(Interp *in, Generator *generator, Value **out, bool *returned)
+{
+    Activation *a = generator->activation;
+    Value *handled = in->handled;
+    a->result = NULL;
+    a->yielded = false;
+    if (generator->handled != NULL) in->handled = generator->handled;
+    generator->running = true;
+    Answer answer = interp_run(in, a, out);
+    generator->running = false;
+    generator->handled = in->handled != handled ? in->handled : NULL;
+    in->handled = handled;
+    if (answer == ANSWER_NO) {
+        generator->finished = true;
+        in->blame = 1 + generator->born;
+        return answer;
+    }
+    in->dirty = true;
+    *returned = generator->finished = !a->yielded;
+    return answer;
+}
+
 Answer
 generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, bool *returned)
 {
@@ -109,19 +135,8 @@ generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, bool *re
     }
     if (in->region != 0) return learn_not_made(in, generator, "a generator advanced in a loop");
     a->slots[a->decoded->nlocalsplus + a->depth++] = sent;
-    a->result = NULL;
-    a->yielded = false;
-    generator->started = generator->running = true;
-    Answer answer = interp_run(in, a, out);
-    generator->running = false;
-    if (answer == ANSWER_NO) {
-        generator->finished = true;
-        in->blame = 1 + generator->born;
-        return answer;
-    }
-    in->dirty = true;
-    *returned = generator->finished = !a->yielded;
-    return answer;
+    generator->started = true;
+    return run_on(in, generator, out, returned);
 }
 
 Answer
@@ -136,10 +151,101 @@ generator_next(Interp *in, Value *iterator, Value **out)
 }
 
 static Answer
-stop_iteration(Interp *in)
+stop_iteration(Interp *in, Value *returned)
 {
-    PyErr_SetNone(PyExc_StopIteration);
-    return break_raises(in);
+    Value *class_ = value_const(in, PyExc_StopIteration), *exception;
+    if (class_ == NULL) return ANSWER_ERROR;
+    int nargs = returned->kind == V_CONST && returned->object == Py_None ? 0 : 1;
+    Answer answer = exception_make(in, class_, nargs, &returned, NULL, &exception);
+    return answer == ANSWER_YES ? raise_value(in, exception) : answer;
+}
+
+/* ---- exceptions thrown in ---- */
+
+/* An exception at the place where the generator waits. */
+static Answer
+throw_in(Interp *in, Value *iterator, Value *exception, Value **out, bool *returned)
+{
+    Generator *generator = iterator->generator;
+    Activation *a = generator->activation;
+    *returned = true;
+    if (generator->running) return raise_new(in, PyExc_ValueError, "generator already executing");
+    if (in->region != 0) return learn_not_made(in, generator, "a generator advanced in a loop");
+    if (!generator->started) generator->finished = true;
+    if (generator->finished) return raise_value(in, exception);
+    for (int i = 0; i < a->depth; i++) { /* what it delegates to would get it first */
+        const Value *below = a->slots[a->decoded->nlocalsplus + i];
+        if (below != NULL && below->kind == V_ITER &&
+            a->decoded->instrs[a->number].kind == I_RESUME &&
+            (a->decoded->instrs[a->number].arg & 3) == 2)
+            return interp_break(in, BREAK_GENERATOR, "an exception thrown into yield from");
+    }
+    a->number--; /* its YIELD raises it */
+    generator->thrown = exception;
+    a->thrown = &generator->thrown;
+    return run_on(in, generator, out, returned);
+}
+
+/* The exception that throw's arguments say: an exception, a class, or both with a traceback. */
+static Answer
+thrown_exception(Interp *in, int nargs, Value *const *args, Value **out)
+{
+    Value *first = args[0], *value = nargs > 1 ? args[1] : NULL;
+    if (value != NULL && value->exception != NULL) first = value;
+    *out = first;
+    if (first->exception != NULL) return ANSWER_YES;
+    bool nothing = value == NULL || (value->kind == V_CONST && value->object == Py_None);
+    if (!nothing || first->kind != V_CONST || !PyExceptionClass_Check(first->object))
+        return interp_break(in, BREAK_GENERATOR, "what is thrown into a generator");
+    Answer answer = exception_make(in, first, 0, NULL, NULL, out);
+    return answer;
+}
+
+static Answer
+generator_throw(Interp *in, Value *iterator, int nargs, Value *const *args, Value **out)
+{
+    Value *exception;
+    bool returned;
+    Answer answer = thrown_exception(in, nargs, args, &exception);
+    if (answer == ANSWER_YES) answer = throw_in(in, iterator, exception, out, &returned);
+    return answer == ANSWER_YES && returned ? stop_iteration(in, *out) : answer;
+}
+
+/* close() of one that has code to run: GeneratorExit is thrown in and must come out. */
+static Answer
+generator_close(Interp *in, Value *iterator, Value **out)
+{
+    bool returned;
+    Value *class_ = value_const(in, PyExc_GeneratorExit), *exception, *ignored;
+    if (class_ == NULL) return ANSWER_ERROR;
+    Answer answer = exception_make(in, class_, 0, NULL, NULL, &exception);
+    if (answer == ANSWER_YES) answer = throw_in(in, iterator, exception, &ignored, &returned);
+    if (answer == ANSWER_YES && !returned)
+        return raise_new(in, PyExc_RuntimeError, "generator ignored GeneratorExit");
+    if (answer == ANSWER_NO && raised_take(in, PyExc_GeneratorExit) == NULL &&
+        raised_take(in, PyExc_StopIteration) == NULL)
+        return answer;
+    if (answer == ANSWER_ERROR) return answer;
+    *out = value_const(in, Py_None);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* PEP 479: StopIteration out of a generator's body is a RuntimeError. */
+static Answer
+stop_iteration_error(Interp *in, Value *exception)
+{
+    if (exception->exception == NULL ||
+        !PyType_IsSubtype(exception->type, (PyTypeObject *)PyExc_StopIteration))
+        return ANSWER_YES;
+    Value *class_ = value_const(in, PyExc_RuntimeError), *error;
+    Value *text = value_const_new(in, PyUnicode_FromString("generator raised StopIteration"));
+    if (class_ == NULL || text == NULL) return ANSWER_ERROR;
+    Answer answer = exception_make(in, class_, 1, &text, NULL, &error);
+    if (answer != ANSWER_YES) return answer;
+    error->exception->cause = error->exception->context = exception;
+    error->exception->suppress = true;
+    *stack_at(in, 1) = error;
+    return ANSWER_YES;
 }
 
 /* send, close, __next__ and __iter__ of a generator. */
@@ -151,10 +257,12 @@ generator_method(Interp *in, Value *iterator, const char *name, int nargs, Value
     bool returned;
     if (strcmp(name, "send") == 0 && nargs == 1) {
         Answer answer = generator_resume(in, iterator, args[0], out, &returned);
-        return answer == ANSWER_YES && returned ? stop_iteration(in) : answer;
+        return answer == ANSWER_YES && returned ? stop_iteration(in, *out) : answer;
     }
-    if (strcmp(name, "close") == 0 && nargs == 0 && !generator->running &&
-        !has_cleanup(generator)) {
+    if (strcmp(name, "throw") == 0 && nargs > 0 && nargs < 4)
+        return generator_throw(in, iterator, nargs, args, out);
+    if (strcmp(name, "close") == 0 && nargs == 0 && !generator->running) {
+        if (has_cleanup(generator)) return generator_close(in, iterator, out);
         generator->finished = true;
         *out = value_const(in, Py_None);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -192,6 +300,11 @@ follow_generator(Interp *in, const Instr *instr)
 {
     Activation *a = in->top;
     Value *value = NULL;
+    if (a->thrown != NULL && *a->thrown != NULL) {
+        Value *exception = *a->thrown;
+        *a->thrown = NULL;
+        return raise_value(in, exception);
+    }
     if (instr->kind != I_RETURN_GENERATOR && (value = top_value(in, 1)) == NULL)
         return ANSWER_ERROR;
     switch (instr->kind) {
@@ -211,6 +324,7 @@ follow_generator(Interp *in, const Instr *instr)
     }
     case I_SEND: return send(in, instr);
     case I_END_SEND: a->depth -= 2; return push(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    case I_STOP_ITERATION_ERROR: return stop_iteration_error(in, value);
     default: return interp_break(in, BREAK_GENERATOR, "an exception thrown into a generator");
     }
 }

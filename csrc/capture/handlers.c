@@ -164,7 +164,9 @@ handlers_alive_since(Interp *in)
     Activation *a = in->bottom;
     int now = in->steps - 1 - a->decoded->instrs[a->number].sub;
     int since = INT_MAX, n = a->decoded->nlocalsplus + a->depth;
-    if (in->handled != NULL) since = exception_step(in->handled);
+    if (in->errstate_depth > 0) since = in->errstate_step;
+    if (in->handled != NULL && exception_step(in->handled) < since)
+        since = exception_step(in->handled);
     if (in->raised != NULL && exception_step(in->raised) < since)
         since = exception_step(in->raised);
     for (int i = 0; i < n; i++) {

@@ -84,6 +84,15 @@ Answer exception_method(Interp *in, Value *exception, const char *name, int narg
 Answer exception_text(Interp *in, Value *exception, bool repr, Value **out);
 /* Earliest step at which something of it (and of its causes) was raised; INT_MAX: none was. */
 int exception_step(const Value *exception);
+/* The exception's traceback: something that only is, and never leaves. */
+Value *exception_traceback(Interp *in, Value *exception);
+/* ---- errstate.c ---- */
+/* The call of what makes NumPy's error states, and of methods of the variable that holds one. */
+Answer errstate_make(Interp *in, int nargs, Value *const *args, PyObject *kwnames, Value **out);
+Answer errstate_method(Interp *in, const char *name, int nargs, Value *const *args, Value **out);
+bool value_is_error_state(const Value *value);
+/* ---- with.c ---- */
+Answer follow_with(Interp *in, const Instr *instr);
 /* ---- handlers.c: the exception table ---- */
 Answer follow_handler(Interp *in, const Instr *instr);
 /* Goes on in the handler of in->raised; ANSWER_NO when the activation has none. */

@@ -44,6 +44,7 @@ typedef struct Generator Generator; /* generators.c */
 typedef struct {
     Value *args;            /* V_TUPLE */
     Value *cause, *context; /* NULL: None; a context of NULL may also be what the caller handles */
+    Value *traceback;       /* stands for the one that there would be; or NULL */
     bool suppress;          /* __suppress_context__ */
     int made, raised;       /* steps of the bottom activation: when; -1 not raised */
     PyObject *real;         /* the object that it stands for, where C code made it; or NULL */
@@ -87,8 +88,9 @@ struct Activation {
     int file;
     PyObject *globals, *builtins;
     Value *function;
-    Value *result; /* set by RETURN, RETURN_GENERATOR and YIELD */
-    bool yielded;  /* it was YIELD */
+    Value *result;  /* set by RETURN, RETURN_GENERATOR and YIELD */
+    bool yielded;   /* it was YIELD */
+    Value **thrown; /* of a generator: what its YIELD raises; or NULL */
     int back_jumps;
 };
 
@@ -172,6 +174,9 @@ struct Interp {
     PointerMap shadowed; /* and back */
     bool shadow_failed;  /* an operation on stand-ins was made to fail, with this answer */
     Answer shadow_answer;
+    int errstate_depth;   /* changes of np.errstate that are in force, the first since … */
+    int errstate_step;    /* … this step of the bottom activation */
+    int unbuilt; /* 1 + step before which an exception that cannot be built was not there */
     BreakCode break_code; /* set by interp_break */
     char *break_detail;
     char *break_stack;

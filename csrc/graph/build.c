@@ -73,6 +73,7 @@ graph_make(Graph *g, Op op, int nargs, const NodeId *args, const Type *type, con
         .type = *type,
         .storage = id,
         .region = {NO_REGION, NO_REGION},
+        .errors = g->errors,
         .line = g->line,
         .file = g->file,
     };

@@ -171,6 +171,7 @@ typedef struct {
     NodeId storage; /* the node whose buffer holds this value: itself, or a view's origin */
     Attrs attrs;
     RegionId region[2]; /* KIND_REGION: loop body; cond's arms */
+    uint8_t errors;     /* ErrorState under which it is computed */
     int32_t line;       /* the user's line, 0 when unknown */
     int32_t file;       /* index into Graph.files */
 } Node;
@@ -192,6 +193,7 @@ typedef struct Graph {
     VEC(NodeId) inputs;  /* attrs.index order */
     VEC(NodeId) outputs; /* what the plan must produce: boxed results, written values, conditions */
     int32_t file, line;  /* position that new nodes take */
+    uint8_t errors;      /* and their ErrorState */
 } Graph;
 
 /* ---- build.c ---- */

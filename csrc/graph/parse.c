@@ -449,6 +449,8 @@ node(Parser *p, RegionId in)
     int op = op_from_name(name), file, line;
     if (op < 0) return fail(p, "unknown op");
     if (expect(p, "(") < 0 || call(p, (Op)op, &of, &args, &attrs) < 0) return -1;
+    int64_t errors = 0;
+    if (accept(p, "errstate=") && number(p, &errors) < 0) return -1;
     bool opens = accept(p, "{");
     if (position(p, &file, &line) < 0) return -1;
     for (int i = 0; i < args.len; i++)
@@ -457,6 +459,7 @@ node(Parser *p, RegionId in)
             return fail(p, "an argument is not defined yet");
         }
     graph_set_position(g, file, line);
+    g->errors = (uint8_t)errors;
     if (op == OP_input && attrs.index != g->inputs.len) return fail(p, "inputs out of order");
     NodeId made = graph_make(g, (Op)op, args.len, args.at, &of, &attrs);
     if (place(p, made, wanted) < 0) return -1;

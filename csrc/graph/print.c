@@ -11,8 +11,9 @@
    (length of input %0 along axis 1) and t0_1 (its stride there); the first mention gives the value
    seen while capturing: d0_1=100. Nodes     arguments, then attributes by name.  A node with
    regions ends in `{`, its regions follow, each with its `params`, nodes and `results`, parted by
-   `} else {`. Comments  `# file:line` at the end of a node's line is its position; lines that begin
-   with # are skipped. */
+   `} else {`.  `errstate=` follows the parentheses where NumPy's error state is not the caller's.
+   Comments  `# file:line` at the end of a node's line is its position; lines that begin with # are
+   skipped. */
 #include "form.h"
 
 typedef struct {
@@ -197,6 +198,7 @@ put_node(Printer *p, NodeId id, int depth)
     const Node *node = graph_node(p->g, id);
     text_printf(p->out, "%*s", 2 * depth, "");
     put_line(p, id);
+    if (node->errors != 0) text_printf(p->out, " errstate=%d", node->errors);
     if (node->region[0] != NO_REGION) text_put(p->out, " {");
     if (node->line != 0 || node->file != 0)
         text_printf(p->out, "  # %s:%d", p->g->files.at[node->file], node->line);

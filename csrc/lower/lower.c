@@ -42,8 +42,21 @@ mark_live(Lowering *lw, NodeId id)
 }
 
 static void
+find_mixed(Lowering *lw)
+{
+    const Node *first = NULL;
+    for (NodeId id = 0; id < lw->graph->nodes.len; id++) {
+        const Node *node = graph_node(lw->graph, id);
+        if (!node_may_report(lw->graph, node)) continue;
+        if (first == NULL) first = node;
+        if (node->errors != first->errors) lw->mixed = true;
+    }
+}
+
+static void
 find_live(Lowering *lw)
 {
+    find_mixed(lw);
     const Graph *g = lw->graph;
     for (int i = 0; i < g->outputs.len; i++) mark_live(lw, g->outputs.at[i]);
     const Region *top = &g->regions.at[0];

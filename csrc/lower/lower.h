@@ -49,6 +49,7 @@ typedef struct {
     int64_t grain;         /* units below which another thread does not pay */
     int64_t scratch_bytes; /* per thread */
     bool checks_flags;     /* may raise a floating-point flag that NumPy would report */
+    uint8_t errors;        /* the ErrorState for it */
     bool fallible;         /* a nonzero return is a deopt */
     bool region;           /* a kept loop, called in phases: lower/region.h */
 } KernelStep;
@@ -61,7 +62,8 @@ typedef struct {
     Type *arg_types;
     BufferId *results;
     int32_t nresults;
-    bool out; /* the last positional argument is the preallocated result, results[0] */
+    bool out;       /* the last positional argument is the preallocated result, results[0] */
+    uint8_t errors; /* ErrorState in which it runs */
 } ExternStep;
 
 typedef enum { STEP_KERNEL, STEP_EXTERN } StepKind;

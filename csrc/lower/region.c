@@ -586,6 +586,7 @@ make_step(Build *b)
                                .units = size_const(b->graph, 1),
                                .grain = 1,
                                .checks_flags = b->flags,
+                               .errors = graph_node(b->graph, b->loop)->errors,
                                .fallible = true,
                                .region = true};
     if (step.kernel.units == NO_SIZE || VEC_PUSH(b->lw->arena, &p->kernels, b->kernel) < 0)

@@ -29,6 +29,7 @@ node_is_virtual(const Lowering *lw, NodeId id)
     if (node->op == OP_full) return true;
     if (node->type.rank != 0) return false;
     if (kind == KIND_PYTHON) return true;
+    if (lw->mixed && node_may_report(lw->graph, node)) return false;
     return kind == KIND_POINTWISE && !node_is_call(lw->graph, node);
 }
 
@@ -379,8 +380,14 @@ reduced_dimensions(const Lowering *lw, NodeId id)
 static int
 add_member(Lowering *lw, int number, NodeId id)
 {
+    const Node *node = graph_node(lw->graph, id);
+    Group *g = &lw->groups.at[number];
     lw->group_of[id] = number;
-    return VEC_PUSH(lw->arena, &lw->groups.at[number].nodes, id);
+    if (node_may_report(lw->graph, node)) {
+        g->reports = true;
+        g->errors = node->errors;
+    }
+    return VEC_PUSH(lw->arena, &g->nodes, id);
 }
 
 static bool
@@ -455,6 +462,9 @@ join(Lowering *lw, int number, NodeId id)
 {
     Group *g = &lw->groups.at[number];
     if (!g->fuses || g->nodes.len >= MAX_MEMBERS) return ANSWER_NO;
+    const Node *node = graph_node(lw->graph, id);
+    if (g->reports && g->errors != node->errors && node_may_report(lw->graph, node))
+        return ANSWER_NO;
     if (op_info(graph_node(lw->graph, id)->op)->kind == KIND_REDUCTION)
         return join_reduction(lw, number, id);
     Answer answer = join_level(lw, number, id, false);

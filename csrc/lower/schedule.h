@@ -18,6 +18,8 @@ typedef struct {
     SizeId size[MAX_RANK];
     unsigned reduced; /* bit per dimension */
     bool fuses;       /* more members are welcome */
+    bool reports;     /* a member may raise a floating-point flag */
+    uint8_t errors;   /* ErrorState of those that may: one for the whole kernel */
     VEC(NodeId) nodes;
 } Group;
 
@@ -34,6 +36,7 @@ typedef struct {
     Arena *arena;
     Program *program;
     const char *why; /* set: no lowering */
+    bool mixed;      /* nodes under several error states */
     VEC(Group) groups;
     int nnodes;        /* arrays below have room for this many */
     int32_t *group_of; /* per node: its group; -1: none */

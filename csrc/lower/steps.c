@@ -327,6 +327,7 @@ step_external(Lowering *lw, Group *group)
     default: lw->why = "an operation without a lowering"; return 0;
     }
     if (failed < 0) return -1;
+    c.step.errors = node->errors;
     c.step.nargs = c.args.len;
     c.step.args = c.args.at;
     c.step.arg_types = c.types.at;

@@ -110,6 +110,7 @@ same_node(const Graph *g, NodeId x, NodeId y)
     if (is_view(a) && is_view(b))
         return a->storage == b->storage && type_same_place(g, &a->type, &b->type);
     if (a->op != b->op) return false;
+    if (a->errors != b->errors && node_may_report(g, a)) return false;
     if (a->op == OP_const) return same_constant(a, b);
     return same_args(a, b) && same_attrs(g, &a->attrs, &b->attrs);
 }

@@ -159,11 +159,11 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
         failed =
             threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain, &raised);
         PyEval_RestoreThread(thread);
-        if (kernel->checks_flags) *flags |= raised;
+        if (kernel->checks_flags) *flags |= flags_of(kernel, raised);
     } else if (kernel->checks_flags) {
         fp_flags_clear();
         failed = kernel->call(&args, 0, units);
-        *flags |= fp_flags_read();
+        *flags |= flags_of(kernel, fp_flags_read());
     } else {
         failed = kernel->call(&args, 0, units);
     }
@@ -185,9 +185,10 @@ run_steps(Run *run)
         if (answer != ANSWER_YES) return answer;
     }
     if (flags == 0) return ANSWER_YES;
+    run->why = "a floating-point event that is reported";
+    if (flags & FLAGS_REPORTED) return ANSWER_NO;
     int mask = array_error_mask();
     if (mask < 0) return ANSWER_ERROR;
-    run->why = "a floating-point event that is reported";
     return flags & (unsigned)mask ? ANSWER_NO : ANSWER_YES;
 }
 

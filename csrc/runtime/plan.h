@@ -43,12 +43,14 @@ typedef struct {
     SizeId units;
     int64_t grain, scratch_bytes;
     bool checks_flags;
-    bool region; /* called in phases: plan_region.c */
+    ErrorState errors; /* under which its flags are checked */
+    bool region;       /* called in phases: plan_region.c */
 } PlanKernel;
 
 typedef struct {
     PyObject *callable, *kwnames;
     int32_t nargs, nresults;
+    ErrorState errors; /* in which it runs */
     PlanPlace *args;
     Type *arg_types;
     int32_t *results;
@@ -170,6 +172,15 @@ int run_effects(Run *run, int *number);
 
 /* ---- plan_region.c ---- */
 /* The kernel of a kept loop.  ANSWER_NO: it has left no trace. */
+/* The events that a kernel met: those whose mode is known and not 'ignore' (FLAGS_REPORTED), and
+   those for which the caller's errstate is asked. */
+enum { FLAGS_REPORTED = 0xf0 };
+static inline unsigned
+flags_of(const PlanKernel *kernel, unsigned raised)
+{
+    unsigned known = kernel->errors >> 4, reported = kernel->errors & 15u;
+    return (raised & ~known) | (raised & reported) << 4;
+}
 Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
 /* Puts back what loops wrote in place (when the run has failed), and drops the logs. */
 void run_regions_end(Run *run, bool undo);

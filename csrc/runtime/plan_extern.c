@@ -81,7 +81,7 @@ static PyObject *
 call_library(const PlanExtern *step, PyObject *const *args)
 {
     Py_ssize_t nkeywords = step->kwnames == NULL ? 0 : PyTuple_GET_SIZE(step->kwnames);
-    PyObject *token = array_errors_raise_begin();
+    PyObject *token = array_errors_raise_begin(step->errors);
     if (token == NULL) return NULL;
     PyObject *filters = array_warnings_begin(WARNINGS_RAISE);
     if (filters == NULL) {

@@ -199,6 +199,7 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->grain = from->grain > 0 ? from->grain : 1;
     out->scratch_bytes = from->scratch_bytes;
     out->checks_flags = from->checks_flags;
+    out->errors = from->errors;
     out->region = from->region;
     if (from->scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = from->scratch_bytes;
     out->places = make_places(plan, from->places, from->nplaces);
@@ -219,6 +220,7 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     Plan *plan = m->plan;
     out->callable = Py_NewRef(from->callable);
     out->kwnames = Py_XNewRef(from->kwnames);
+    out->errors = from->errors;
     out->nargs = from->nargs;
     out->nresults = from->nresults;
     out->out = from->out;

@@ -54,7 +54,7 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
     args.scratch = log->data;
     PyThreadState *thread = wanted[1] >= GIL_ITERATIONS ? PyEval_SaveThread() : NULL;
     int failed = kernel->call(&args, REGION_RUN, 0);
-    if (kernel->checks_flags) *flags |= fp_flags_read();
+    if (kernel->checks_flags) *flags |= flags_of(kernel, fp_flags_read());
     if (thread != NULL) PyEval_RestoreThread(thread);
     if (failed) {
         give_log(run->plan, log);

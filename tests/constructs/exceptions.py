@@ -441,3 +441,96 @@ def unbound(x):
     except UnboundLocalError:
         y = x * 2
     return y
+
+
+@construct("exception thrown into a generator", X)
+def thrown_in(x):
+    def numbers():
+        more = 0
+        try:
+            yield 1
+        except KeyError as e:
+            more = e.args[0]
+        yield more
+
+    g = numbers()
+    return x * next(g) + g.throw(KeyError(4))
+
+
+@construct("generator closed inside a try with finally", X)
+def closed(x):
+    log = []
+
+    def numbers():
+        try:
+            yield 1
+            yield 2
+        finally:
+            log.append(3)
+
+    g = numbers()
+    x = x * next(g)
+    g.close()
+    return x + log[0]
+
+
+@construct("value that a generator returns, from its StopIteration", X)
+def returned_value(x):
+    def numbers():
+        sent = yield 1
+        return sent * 2
+
+    g = numbers()
+    x = x * next(g)
+    try:
+        g.send(3)
+    except StopIteration as e:
+        x = x + e.value
+    return x
+
+
+@construct("exception out of a generator", X)
+def out_of_generator(x):
+    def numbers():
+        yield 1
+        raise KeyError(5)
+
+    try:
+        for n in numbers():
+            x = x + n
+    except KeyError as e:
+        x = x * e.args[0]
+    return x
+
+
+@construct("StopIteration raised in a generator", X)
+def stop_in_generator(x):
+    def numbers():
+        yield 1
+        raise StopIteration
+
+    try:
+        for n in numbers():
+            x = x + n
+    except RuntimeError as e:
+        return x * 2, str(e), isinstance(e.__cause__, StopIteration)
+
+
+@construct("exception handled in a generator that waits", X)
+def handled_while_waiting(x):
+    def numbers():
+        try:
+            raise KeyError(2)
+        except KeyError:
+            yield 2
+            try:
+                raise
+            except KeyError as e:
+                yield e.args[0]
+
+    for n in numbers():
+        try:
+            raise ValueError(n)
+        except ValueError as e:
+            x = x + e.args[0]
+    return x
