@@ -176,7 +176,6 @@ struct Interp {
     Answer shadow_answer;
     int errstate_depth;   /* changes of np.errstate that are in force, the first since … */
     int errstate_step;    /* … this step of the bottom activation */
-    int unbuilt; /* 1 + step before which an exception that cannot be built was not there */
     BreakCode break_code; /* set by interp_break */
     char *break_detail;
     char *break_stack;
