@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import enum
 import io
 import struct
 import sys
@@ -37,6 +38,7 @@ _SHARED = (
     types.CodeType,
     np.ufunc,
     np.dtype,
+    enum.Enum,
 )
 _ATOMS = (
     type(None),

@@ -47,14 +47,20 @@ generic_find(Interp *in, Value *object, PyObject *name, Value **out)
         if (answer == ANSWER_YES && own != NULL) *out = own;
         return answer;
     }
-    Answer answer = type_lookup(in, type, name, &found);
+    Value *count;
+    Answer answer = class_counted(in, type, name, &count);
+    if (answer != ANSWER_YES) return answer;
+    if (count != NULL) {
+        answer = own_find(in, object, name, false, true, out);
+        if (answer == ANSWER_YES && *out == NULL) *out = count;
+        return answer;
+    }
+    answer = type_lookup(in, type, name, &found);
     if (answer == ANSWER_YES && found != NULL) answer = descriptor_is_data(in, found, &data);
     if (answer != ANSWER_YES) return answer;
     if (data) return descriptor_get(in, found, object, owner, name, out);
     answer = own_find(in, object, name, false, true, out);
     if (answer != ANSWER_YES || *out != NULL || found == NULL) return answer;
-    if (PyLong_CheckExact(found) || PyFloat_CheckExact(found))
-        return class_find(in, owner, name, out);
     return descriptor_get(in, found, object, owner, name, out);
 }
 

@@ -27,7 +27,7 @@ typedef int32_t SourceId;
 enum { NO_SOURCE = -1 };
 /* `index` of a SOURCE_ATTR: of a class what its own dict holds (or __mro__, __name__, __qualname__,
    __bases__), of an instance its __dict__ itself. */
-enum { ATTR_OWN = 1 };
+enum { ATTR_OWN = 1, ATTR_COUNTED = 2 /* as 0, but its value is an input */ };
 
 typedef struct {
     SourceKind kind;

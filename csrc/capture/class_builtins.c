@@ -383,6 +383,13 @@ call_class_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args
         return number_of(&ask, "__int__", true, &PyLong_Type);
     if (callable == (PyObject *)&PyComplex_Type && object && nargs == 1)
         return number_of(&ask, "__complex__", false, &PyComplex_Type);
+    if (callable == (PyObject *)&PyBool_Type && object && nargs == 1) {
+        Value *node;
+        int known;
+        Answer truth = value_truth(in, args[0], &known, &node);
+        if (truth != ANSWER_YES) return truth;
+        return known >= 0 ? give_bool(&ask, known) : give(&ask, node);
+    }
     if (callable == (PyObject *)&PyUnicode_Type && object && nargs == 1)
         return text_of(&ask, false, args[0]);
     if (callable == (PyObject *)&PyReversed_Type && object && nargs == 1)

@@ -232,8 +232,8 @@ is_stored_here(Interp *in, PyObject *name)
 }
 
 /* A number that the program counts up on a class: read anew each time. */
-static Answer
-counted(Interp *in, PyTypeObject *type, PyObject *name, Value **out)
+Answer
+class_counted(Interp *in, PyTypeObject *type, PyObject *name, Value **out)
 {
     PyObject *found = _PyType_Lookup(type, name);
     *out = NULL;
@@ -241,7 +241,7 @@ counted(Interp *in, PyTypeObject *type, PyObject *name, Value **out)
         !type_is_heap(type) || !is_stored_here(in, name))
         return ANSWER_YES;
     SourceId source = source_of_const(in, (PyObject *)type);
-    if (source != NO_SOURCE) source = source_add(in, SOURCE_ATTR, source, 0, name, NULL);
+    if (source != NO_SOURCE) source = source_add(in, SOURCE_ATTR, source, ATTR_COUNTED, name, NULL);
     return source == NO_SOURCE ? ANSWER_ERROR : given(out, value_from_source(in, source, found));
 }
 
@@ -324,7 +324,7 @@ class_find(Interp *in, Value *class_, PyObject *name, Value **out)
         return class_member(in, class_, name, out);
     if (data)
         return descriptor_get(in, on_meta, class_, value_const(in, (PyObject *)meta), name, out);
-    answer = counted(in, type, name, out);
+    answer = class_counted(in, type, name, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
     if (is_enum_class((PyObject *)type)) {
         PyObject *members = PyObject_GetAttrString((PyObject *)type, "_member_map_");

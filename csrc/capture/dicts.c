@@ -2,7 +2,7 @@
 
    A V_DICT has its keys as constants at even places of items, in the dict's order, and its values
    behind them.  A V_VIEW is what keys(), values() and items() give: `of` the dict, `name` which. */
-#include "interp.h"
+#include "objects.h"
 
 /* ---- keys ---- */
 
@@ -41,6 +41,8 @@ key_is_plain(PyObject *key)
         return true;
     }
     PyTypeObject *type = Py_TYPE(key);
+    if (is_enum_member(key))
+        return enum_is_plain(type, "__hash__") && enum_is_plain(type, "__eq__");
     if (PyType_Check(key))
         return type->tp_hash == PyType_Type.tp_hash &&
                type->tp_richcompare == PyType_Type.tp_richcompare;

@@ -114,7 +114,18 @@ follow_cell(Interp *in, const Instr *instr)
                 code_slot_name(a->decoded->code, instr->arg));
         return pushed(in, value);
     }
-    if (instr->kind == I_DELETE_DEREF) return interp_break(in, BREAK_CLOSURE, "del of a cell");
+    if (instr->kind == I_DELETE_DEREF) {
+        Answer answer = cell_load(in, cell, &value);
+        if (answer != ANSWER_YES) return answer;
+        if (value->kind == V_UNBOUND)
+            return interp_break(in, BREAK_EXCEPTION, "NameError is raised here");
+        Value *args[2] = {cell, NULL};
+        if (cell->source != NO_SOURCE &&
+            effect_add(in, EFFECT_STORE_CELL, NULL, NO_SOURCE, 2, args) < 0)
+            return ANSWER_ERROR;
+        cell->items[0] = in->unbound;
+        return ANSWER_YES;
+    }
     value = top_value(in, 1);
     Answer answer = value ? cell_store(in, cell, value) : ANSWER_ERROR;
     if (answer == ANSWER_YES) a->depth--;

@@ -28,6 +28,9 @@ Answer descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, 
 Answer descriptor_is_data(Interp *in, PyObject *found, bool *out);
 /* An attribute of a class; *out NULL when there is none. */
 Answer class_find(Interp *in, Value *class_, PyObject *name, Value **out);
+/* A number that the code being followed counts up on the class: an input, where others are guarded
+   to stay; *out NULL when it is none. */
+Answer class_counted(Interp *in, PyTypeObject *type, PyObject *name, Value **out);
 Answer class_store(Interp *in, Value *class_, PyObject *name, Value *value);
 /* What the program itself stored on a class that `type` inherits from; *out NULL for nothing. */
 Value *class_pending(Interp *in, PyTypeObject *type, PyObject *name);

@@ -248,7 +248,11 @@ by_identity(Interp *in, int operator_, Value *left, Value *right, Value **out)
     if (operator_ != Py_EQ && operator_ != Py_NE)
         return interp_break(in, BREAK_EXCEPTION, "TypeError: %s and %s have no order",
                             value_describe(in, left), value_describe(in, right));
-    Answer answer = operate_is(in, left, right, &same);
+    Answer answer = ANSWER_YES;
+    if (value_type(in, left) != value_type(in, right))
+        same = false;
+    else
+        answer = operate_is(in, left, right, &same);
     if (answer != ANSWER_YES) return answer;
     *out = value_const(in, same == (operator_ == Py_EQ) ? Py_True : Py_False);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
