@@ -1,7 +1,6 @@
 """Classes and instances."""
 
 import abc
-import functools
 from typing import Any, Generic, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
@@ -515,21 +514,6 @@ class Builder:
     def times(self, y):
         self.value = self.value * y
         return self
-
-
-class Cached:
-    def __init__(self, x):
-        self.x = x
-
-    @functools.cached_property
-    def total(self):
-        return self.x.sum()
-
-
-@construct("functools.cached_property", X)
-def cached_property(x):
-    c = Cached(x)
-    return x - c.total, x + c.total
 
 
 class Layer:

@@ -71,18 +71,6 @@ def fields(x):
     return [f.name for f in dataclasses.fields(Params)], x + 1
 
 
-@construct("dataclasses.asdict of numbers", X)
-def asdict(x):
-    p = Params(2.0)
-    return dataclasses.asdict(p), x * dataclasses.asdict(p)["scale"]
-
-
-@construct("dataclasses.astuple of numbers", X)
-def astuple(x):
-    scale, shift, name = dataclasses.astuple(Params(2.0))
-    return x * scale + shift, name
-
-
 @construct("dataclasses.is_dataclass", X)
 def is_dataclass(x):
     return dataclasses.is_dataclass(Params), dataclasses.is_dataclass(Params(1.0)), x + 1
