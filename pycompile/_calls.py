@@ -146,6 +146,81 @@ class Call:
         return leaves[0] if len(leaves) == 1 else leaves
 
 
+class DrawCall(Call):
+    """A `Call` of a `Draw`."""
+
+    __slots__ = ()
+
+    def save(self, saved, *holes):
+        """What a plan calls first, so that a deopt puts the generator's state back."""
+        self.function.save(saved, fill(self.args[1], holes))
+
+
+# ---- np.random: see csrc/capture/draws.c ----
+
+GENERATORS = (np.random.Generator, np.random.RandomState)
+_BITS = (
+    np.random.MT19937,
+    np.random.PCG64,
+    np.random.PCG64DXSM,
+    np.random.Philox,
+    np.random.SFC64,
+)
+
+
+class Token:
+    """What a draw gives besides its result, and the next one takes."""
+
+
+TOKEN = Token()
+
+
+def _bits(generator):
+    if type(generator) is np.random.Generator:
+        bits = generator.bit_generator
+    else:
+        bits = generator._bit_generator
+    if type(bits) not in _BITS:
+        raise TypeError("a bit generator that is not NumPy's")
+    return bits
+
+
+def generator_like(generator):
+    """A generator of the same kind, to be tried on."""
+    return type(generator)(type(_bits(generator))(0))
+
+
+class Draw:
+    """Calls a method of a generator; gives a token and the result."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, token, generator, *args, **kwargs):
+        return TOKEN, getattr(generator, self.name)(*args, **kwargs)
+
+    def save(self, saved, generator):
+        """Notes how to put the generator's state back, once in a run."""
+        bits = _bits(generator)
+        if any(entry[3] is generator or entry[2] is bits for entry in saved):
+            return
+        if type(generator) is np.random.Generator:
+            saved.append((set_bits, bits.state, bits, generator))
+        else:
+            saved.append((set_state, generator.get_state(legacy=False), bits, generator))
+
+    def __repr__(self):
+        return f"Draw({self.name})"
+
+
+def set_bits(state, bits, generator):
+    bits.state = state
+
+
+def set_state(state, bits, generator):
+    generator.set_state(state)
+
+
 # ---- trials ----
 
 
@@ -206,7 +281,11 @@ def is_tame(sample):
         return all(map(is_tame, sample))
     if type(sample) is np.ndarray:
         return sample.dtype.kind in "biufc"
-    return type(sample) in TAME or isinstance(sample, _CONSTANT) or isinstance(sample, np.generic)
+    return (
+        type(sample) in (*TAME, Token, *GENERATORS, *_BITS)
+        or isinstance(sample, _CONSTANT)
+        or isinstance(sample, np.generic)
+    )
 
 
 def _object(result, holes, changed):
@@ -311,7 +390,8 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     for number, spec in enumerate(specs):
         if spec[0] == "sample":
             spec = spec[1]
-            samples.add(number)
+            if not isinstance(spec, (Token, *GENERATORS)):
+                samples.add(number)
             if number in changed and type(spec) is not np.ndarray:
                 raise Unexpected("a change of an object that is no array")
             holes.append(spec.copy() if number in changed else spec)
@@ -341,7 +421,8 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
         shape = _describe(result, holes, changed, opaque, samples)
     if direct and not changed and _is_promised(shape):
         return shape, function
-    return shape, Call(function, args, kwargs, _checked(shape), changed)
+    kind = DrawCall if type(function) is Draw else Call
+    return shape, kind(function, args, kwargs, _checked(shape), changed)
 
 
 # ---- what has no function of its own ----

@@ -755,7 +755,7 @@ NATURE = {
     "makes text": "array2string array_repr array_str base_repr binary_repr format_float_positional "
     "format_float_scientific",
     "sets or tells how NumPy works": "get_include get_printoptions getbufsize geterr geterrcall info "
-    "printoptions set_printoptions setbufsize seterr seterrcall show_config show_runtime test errstate "
+    "printoptions set_printoptions setbufsize seterr seterrcall show_config show_runtime test errstate linalg.test fft.test random.test "
     "polynomial.set_default_printstyle",
     "dates": "busday_count busday_offset busdaycalendar datetime_as_string datetime_data is_busday datetime64 "
     "timedelta64",
@@ -765,7 +765,7 @@ NATURE = {
     "unsignedinteger void random.BitGenerator linalg.LinAlgError",
     "iterates with a state of its own": "broadcast nditer nested_iters",
     "seeds a generator": "random.MT19937 random.PCG64 random.PCG64DXSM random.Philox random.SFC64 "
-    "random.SeedSequence",
+    "random.SeedSequence random.get_bit_generator random.set_bit_generator",
     "text": "strings.* char.*",
     "memory itself": "ndarray.ctypes ndarray.data ndarray.resize ndarray.setfield ndarray.setflags scalar.data "
     "scalar.setfield scalar.setflags",
@@ -775,6 +775,10 @@ NATURE = {
     "scalar.sort scalar.swapaxes scalar.to_device scalar.trace scalar.newbyteorder scalar.dot "
     "scalar.bit_length",
 }
+
+# Not in every version of NumPy that is supported, or not on every machine.
+NOT_EVERYWHERE = {"row_stack", "float128", "complex256", "polynomial.set_default_printstyle"}
+NOT_EVERYWHERE |= {"trapz", "in1d", "scalar.newbyteorder", "scalar.ptp"}
 
 NAME = re.compile(r"np\.([A-Za-z_0-9.]+)")
 
@@ -838,11 +842,12 @@ def exists(name: str) -> bool:
     """Whether this NumPy has it."""
     roots = {
         "ndarray": np.ndarray,
-        "scalar": np.float64,
         "ufunc": np.ufunc,
         "Generator": np.random.Generator,
         "RandomState": np.random.RandomState,
     }
+    if name.startswith("scalar."):
+        return any(hasattr(kind, name[7:]) for kind in (np.float64, np.int64, np.complex128))
     first, *rest = name.split(".")
     at = roots.get(first) if rest else None
     parts = rest if at is not None else [first, *rest]

@@ -216,6 +216,10 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     if (value_is_array(in, object) || (object->kind == V_NODE && value_is_numpy(in, object)))
         return array_find(in, object, name, out);
+    if (value_is_random(in, object)) {
+        const char *text = PyUnicode_AsUTF8(name);
+        return text == NULL ? ANSWER_ERROR : draw_attribute(in, object, text, out);
+    }
     if (value_is_opaque_object(in, object)) {
         const char *text = PyUnicode_AsUTF8(name);
         return text == NULL ? ANSWER_ERROR : object_attribute(in, object, text, out);

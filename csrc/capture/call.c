@@ -332,6 +332,9 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     case V_CONST: return call_const(in, callable, nargs, args, kwnames, out);
     case V_FUNCTION: return call_inlined(in, callable, nargs, args, kwnames, out);
     case V_METHOD: {
+        if (callable->object != NULL && value_item(in, callable, 1) != NULL &&
+            value_is_random(in, callable->items[1]))
+            return draw_bound(in, callable, nargs, args, kwnames, out);
         Value **with_self = arena_alloc(in->arena, ((size_t)all + 1) * sizeof(Value *));
         if (with_self == NULL) return ANSWER_ERROR;
         with_self[0] = callable->items[1];
@@ -346,6 +349,8 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
             return exception_method(in, self, callable->name, nargs, args, kwnames, out);
         if (self->kind == V_NODE && value_is_numpy(in, self))
             return array_method(in, self, callable->name, nargs, args, kwnames, out);
+        if (value_is_random(in, self))
+            return draw_method(in, self, callable->name, nargs, args, kwnames, out);
         if (value_is_opaque_object(in, self))
             return object_method(in, self, callable->name, nargs, args, kwnames, out);
         if (self->kind == V_CONST && ufunc_check(self->object)) {

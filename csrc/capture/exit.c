@@ -334,6 +334,7 @@ guard_distinct(Interp *in)
 static Answer
 build_effects(Interp *in)
 {
+    if (in->drawn != NULL && build_value(in, in->drawn) == NO_BUILD) return failed(in);
     Answer settled = generators_settle(in);
     if (settled != ANSWER_YES) return settled;
     for (int i = 0; i < in->effects.len; i++) {

@@ -436,6 +436,8 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     if (rule != NULL) return call_rule(in, rule, callable, nargs, args, kwnames, out);
     if (PyErr_Occurred()) return ANSWER_ERROR;
     if (ufunc_check(callable)) return call_ufunc(in, callable, nargs, args, kwnames, out);
+    Answer drawn = draw_function(in, callable, nargs, args, kwnames, out);
+    if (drawn != ANSWER_NO || in->break_code != BREAK_NONE) return drawn;
     if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) != NULL &&
         ufunc_check(PyCFunction_GET_SELF(callable)))
         return call_ufunc_method(in, callable, nargs, args, kwnames, out);

@@ -380,6 +380,7 @@ is_identity(Interp *in, SourceId source, PyObject *object)
         Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type ||
         PyCode_Check(object) || ufunc_check(object))
         return true;
+    if (strstr(Py_TYPE(object)->tp_name, "cython_function_or_method") != NULL) return true;
     if (strcmp(Py_TYPE(object)->tp_name, "numpy._ArrayFunctionDispatcher") == 0) return true;
     if (is_enum_member(object)) return true;
     if (strncmp(Py_TYPE(object)->tp_name, "numpy.dtype", 11) == 0) return true;

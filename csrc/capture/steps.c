@@ -676,6 +676,19 @@ value_is_opaque_object(Interp *in, const Value *value)
            opaque_of(in, value->node) != NULL;
 }
 
+PyObject *
+object_sample(Interp *in, const Value *value)
+{
+    Opaque *opaque = opaque_of(in, value->node);
+    return opaque == NULL ? NULL : opaque->sample;
+}
+
+Answer
+object_value(Interp *in, NodeId node, PyObject *sample, Value **out)
+{
+    return opaque_value(in, node, sample, false, out);
+}
+
 /* A method of the sample's class, when nothing but NumPy's and Python's code runs in it and the
    object stays as it is; kept, NULL without error. */
 static PyObject *

@@ -158,6 +158,8 @@ struct Interp {
     VEC(Storage) storages;
     VEC(Version) versions;
     VEC(Opaque) opaques;
+    PointerMap randoms;   /* generator of np.random -> its Value as an argument of steps */
+    Value *drawn;         /* the token of the last draw, or NULL; see draws.c */
     VEC(Value *) inputs;  /* by graph input index */
     VEC(Value *) outside; /* mutable objects met from outside, in order */
     VEC(Effect) effects;
@@ -306,6 +308,19 @@ Answer call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args
 bool value_is_opaque_object(Interp *in, const Value *value);
 Answer object_attribute(Interp *in, Value *object, const char *name, Value **out);
 Answer object_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
+                     PyObject *kwnames, Value **out);
+/* What the object was in a trial, borrowed; a value of a node that is an object. */
+PyObject *object_sample(Interp *in, const Value *value);
+Answer object_value(Interp *in, NodeId node, PyObject *sample, Value **out);
+/* ---- draws.c: np.random ---- */
+bool value_is_random(Interp *in, const Value *value);
+Answer draw_attribute(Interp *in, Value *generator, const char *name, Value **out);
+Answer draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *const *args,
+                   PyObject *kwnames, Value **out);
+Answer draw_bound(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
+/* ANSWER_NO with BREAK_NONE: no function that draws. */
+Answer draw_function(Interp *in, PyObject *callable, int nargs, Value *const *args,
                      PyObject *kwnames, Value **out);
 /* x.flat is a V_BUILTIN_METHOD of that name. */
 bool value_is_flat(const Interp *in, const Value *value);

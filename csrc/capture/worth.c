@@ -19,6 +19,7 @@ enum {
     ARRAY_MADE = 5,
     LIBRARY_CALLED = -15,
     PRODUCT_CALLED = -30,
+    DRAWN = -150, /* the generator's state is kept */
     ARRAY_OP = 15,
     ARRAY_REDUCED = 30,
     LOOP_KEPT = 200,
@@ -62,7 +63,8 @@ node_weight(const Graph *g, const Node *node, bool *works)
     case KIND_CONST:
     case KIND_RESULT: return 0;
     case KIND_MATMUL: return PRODUCT_CALLED;
-    case KIND_EXTERN: return LIBRARY_CALLED;
+    case KIND_EXTERN:
+        return PyObject_HasAttrString(node->attrs.object, "save") ? DRAWN : LIBRARY_CALLED;
     case KIND_PYTHON: return PYTHON_OP;
     default: break;
     }

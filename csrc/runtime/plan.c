@@ -384,6 +384,8 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
            sizeof(PyObject *) * (size_t)(plan->nbuffers + plan->nbuilds + plan->nsnapshots));
     PlanResult result =
         run_all(&run, (int64_t *)(run.built + plan->nbuilds + plan->nsnapshots), outcome);
+    if (run.saved != NULL && result == PLAN_DEOPT) run_saved_restore(&run);
+    Py_XDECREF(run.saved);
     if (run.logs != NULL) run_regions_end(&run, result != PLAN_DONE && !run.committed);
     drop_objects(run.object, plan->nbuffers);
     drop_objects(run.built, plan->nbuilds + plan->nsnapshots);

@@ -49,6 +49,7 @@ typedef struct {
 
 typedef struct {
     PyObject *callable, *kwnames;
+    PyObject *save; /* its method that keeps what the call changes outside, for a deopt; or NULL */
     int32_t nargs, nresults;
     ErrorState errors; /* in which it runs */
     PlanPlace *args;
@@ -136,6 +137,7 @@ typedef struct {
     char *scalars;
     char *arena;
     RegionLog *logs; /* newest first */
+    PyObject *saved; /* what puts back what steps changed outside, or NULL: see plan_extern.c */
     bool committed;  /* a write into an array has been made, for good */
     const char *why; /* of a deopt, for logs */
     int step;        /* that was running */
@@ -190,5 +192,6 @@ void kernel_arguments(const Run *run, const PlanKernel *kernel, char **pointers,
 /* ---- plan_extern.c ---- */
 /* ANSWER_NO: an exception or an unexpected result: deopt. */
 Answer run_extern(Run *run, const PlanExtern *step);
+void run_saved_restore(Run *run);
 
 #endif

@@ -96,6 +96,37 @@ call_library(const PlanExtern *step, PyObject *const *args)
     return value;
 }
 
+/* Keeps what the call is about to change outside the plan: `save` adds to the list what puts it
+   back, (function, argument, …). */
+static int
+save_outside(Run *run, const PlanExtern *step, PyObject *const *args)
+{
+    if (run->saved == NULL && (run->saved = PyList_New(0)) == NULL) return -1;
+    PyObject **all = (PyObject **)alloca(sizeof(PyObject *) * (size_t)(step->nargs + 1));
+    all[0] = run->saved;
+    memcpy(all + 1, args, sizeof(PyObject *) * (size_t)step->nargs);
+    PyObject *done = PyObject_Vectorcall(step->save, all, (size_t)step->nargs + 1, NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* The plan deopts: what its calls changed outside becomes what it was.  Keeps a set exception. */
+void
+run_saved_restore(Run *run)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    for (Py_ssize_t i = PyList_GET_SIZE(run->saved); i-- > 0;) {
+        PyObject *entry = PyList_GET_ITEM(run->saved, i);
+        PyObject *rest = PyTuple_GetSlice(entry, 1, PyTuple_GET_SIZE(entry)), *done = NULL;
+        if (rest != NULL) done = PyObject_Call(PyTuple_GET_ITEM(entry, 0), rest, NULL);
+        if (done == NULL) PyErr_WriteUnraisable(PyTuple_GET_ITEM(entry, 0));
+        Py_XDECREF(rest);
+        Py_XDECREF(done);
+    }
+    PyErr_Restore(type, value, trace);
+}
+
 Answer
 run_extern(Run *run, const PlanExtern *step)
 {
@@ -107,6 +138,7 @@ run_extern(Run *run, const PlanExtern *step)
     for (; made < step->nargs; made++)
         if ((args[made] = extern_arg(run, step->args[made], &step->arg_types[made])) == NULL)
             goto done;
+    if (step->save != NULL && save_outside(run, step, args) < 0) goto done;
     run->why = "an extern's result is not what was predicted";
     if ((value = call_library(step, args)) != NULL) answer = extern_results(run, step, value);
 done:

@@ -221,6 +221,8 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     out->callable = Py_NewRef(from->callable);
     out->kwnames = Py_XNewRef(from->kwnames);
     out->errors = from->errors;
+    out->save = PyObject_GetAttrString(from->callable, "save");
+    if (out->save == NULL) PyErr_Clear();
     out->nargs = from->nargs;
     out->nresults = from->nresults;
     out->out = from->out;
@@ -426,6 +428,7 @@ release_objects(Plan *plan)
         if (plan->steps[i].kind != STEP_EXTERN) continue;
         Py_XDECREF(plan->steps[i].external.callable);
         Py_XDECREF(plan->steps[i].external.kwnames);
+        Py_XDECREF(plan->steps[i].external.save);
     }
     for (int i = 0; i < plan->nbuilds && plan->builds != NULL; i++)
         Py_XDECREF(plan->builds[i].object);

@@ -1,0 +1,133 @@
+"""np.random inside plans: the same stream always, also where a plan deopts."""
+
+import numpy as np
+import pytest
+from differential import check
+
+import pycompile
+
+X = np.arange(4.0)
+
+
+def rng(seed=5):
+    return np.random.default_rng(seed)
+
+
+def test_draws_in_order():
+    def draws(g, x):
+        a = g.normal(size=4)
+        g.random()
+        b = g.integers(0, 9, 4)
+        return a * x + b, g.permutation(x) + 1
+
+    check(draws, rng(), X, whole=True)
+
+
+@pytest.mark.parametrize("make", [rng, np.random.RandomState])
+def test_a_deopt_draws_once(make):
+    def divides(g, x):
+        a = g.normal(size=4)
+        b = g.uniform(1.0, 2.0, 4)
+        return a * b / x  # the first element reports a division by zero
+
+    check(divides, make(5), X, captured=False)
+    check(divides, make(5), X + 1, also=((make(6), X),), whole=True)
+
+
+def test_a_deopt_of_the_draw_itself():
+    def gives_other_shapes(g, x):
+        a = g.standard_normal(3)
+        return a + 1, g.normal(0.0, x + 1), g.poisson(x)
+
+    check(gives_other_shapes, rng(), X, also=((rng(), X[:2]), (rng(), -X)), whole=True)
+
+
+def test_two_generators_over_one_stream():
+    def both(g, h, x):
+        return g.random(3) + x, h.random(3) * 2, g.random(3)
+
+    for kind in (np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64):
+        bits = kind(4)
+        g, h = np.random.Generator(bits), np.random.Generator(bits)
+        other = kind(4)
+        plain = both(g, h, 1.0)
+
+        compiled = pycompile.compile(both)
+        got = compiled(np.random.Generator(other), np.random.Generator(other), 1.0)
+        assert all((a == b).all() for a, b in zip(plain, got))
+
+
+def test_shuffle():
+    def shuffles(g, x):
+        y = x * 2
+        g.shuffle(y)
+        g.shuffle(x)
+        return x + y
+
+    check(shuffles, rng(), X, whole=True)
+    check(shuffles, np.random.RandomState(1), X, whole=True)
+
+
+def test_a_generator_made_inside():
+    def makes(seed, x):
+        g = np.random.default_rng(seed)
+        legacy = np.random.RandomState(seed)
+        return g.normal(size=4) + x, g, legacy.rand(4) * 2, legacy
+
+    check(makes, 7, X, whole=True)
+
+
+def test_the_module_s_own_generator():
+    def seeded(x):
+        np.random.seed(3)
+        a = np.random.rand(4) + x
+        np.random.shuffle(a)
+        return a, np.random.normal(size=2), np.random.ranf(2) + 1, np.random.sample(2)
+
+    check(seeded, X, whole=True)
+
+
+def test_an_error_of_a_draw():
+    def wrong(g, x):
+        a = g.normal(size=4) + x
+        return a, g.normal(0.0, -x)
+
+    check(wrong, rng(), X, captured=False)
+
+
+def test_a_draw_in_a_branch():
+    def branches(g, x, flag):
+        if flag:
+            x = x + g.normal(size=4)
+        if x.sum() > 3:
+            return g.random(2) + 1
+        return g.normal(size=2) * 2
+
+    check(branches, rng(), X, True, also=((rng(), X, False), (rng(), -X, True)))
+
+
+def test_a_bit_generator_of_its_own_kind():
+    class Mine(np.random.PCG64):
+        pass
+
+    def draws(g, x):
+        return g.normal(size=4) + x
+
+    generator = np.random.Generator(Mine(3))
+    other = np.random.Generator(np.random.PCG64(3))
+
+    compiled = pycompile.compile(draws)
+    for _ in range(3):
+        assert (compiled(generator, X) == draws(other, X)).all()
+
+
+def test_bound_methods():
+    def bound(draw, x):
+        return draw(4) + x, draw(4) * 2
+
+    g, h = rng(), rng()
+
+    compiled = pycompile.compile(bound)
+    for _ in range(3):
+        for a, b in zip(compiled(g.random, X), bound(h.random, X)):
+            assert (a == b).all()
