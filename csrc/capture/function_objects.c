@@ -63,7 +63,7 @@ outside_find(Interp *in, Value *function, PyObject *name, Value **out)
     bool part = strcmp(text, "__code__") == 0 || strcmp(text, "__defaults__") == 0 ||
                 strcmp(text, "__kwdefaults__") == 0;
     bool identity = strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
-                    strcmp(text, "__module__") == 0;
+                    strcmp(text, "__module__") == 0 || strcmp(text, "__doc__") == 0;
     if (!part && !identity && _PyType_Lookup(&PyFunction_Type, name) != NULL)
         return no_attribute(in, function, name);
     SourceId base =

@@ -85,6 +85,7 @@ function_get(PyObject *self, PyObject *name)
     if (PyUnicode_CompareWithASCIIString(name, "__globals__") == 0) return function->func_globals;
     if (PyUnicode_CompareWithASCIIString(name, "__name__") == 0) return function->func_name;
     if (PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0) return function->func_qualname;
+    if (PyUnicode_CompareWithASCIIString(name, "__doc__") == 0) return or_none(function->func_doc);
     if (PyUnicode_CompareWithASCIIString(name, "__module__") == 0)
         return or_none(function->func_module);
     return dict_get(function->func_dict, name);

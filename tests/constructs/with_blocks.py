@@ -1,5 +1,7 @@
 """With blocks and context managers."""
 
+import contextlib
+
 import numpy as np
 
 from . import X, construct
@@ -32,6 +34,13 @@ class Counter:
 
     def __exit__(self, *details):
         self.depth -= 1
+
+
+class Closed:
+    closed = False
+
+    def close(self):
+        self.closed = True
 
 
 @construct("with a manager made inside", X)
@@ -104,6 +113,68 @@ def break_out(x, counter):
                 break
             x = x + i + counter.depth
     return x + counter.depth
+
+
+@construct("contextlib.nullcontext", X)
+def nullcontext(x):
+    with contextlib.nullcontext(3.0) as by:
+        return x * by
+
+
+@construct("contextlib.suppress", X)
+def suppress(x):
+    with contextlib.suppress(KeyError, IndexError):
+        x = x * 2
+        x = x + {}["none"]
+    return x + 1
+
+
+@construct("contextlib.closing", X)
+def closing(x):
+    thing = Closed()
+    with contextlib.closing(thing) as same:
+        y = x + (not same.closed)
+    return y * 2 if thing.closed else y
+
+
+@contextlib.contextmanager
+def scaled(by):
+    yield by * 2
+
+
+@contextlib.contextmanager
+def logged(log):
+    log.append("before")
+    try:
+        yield len(log)
+    except KeyError as e:
+        log.append(e.args[0])
+    finally:
+        log.append("after")
+
+
+@construct("contextlib.contextmanager", X)
+def manager_function(x):
+    with scaled(1.5) as by:
+        y = x * by
+    return y + 1
+
+
+@construct("contextlib.contextmanager with try and finally", X)
+def manager_finally(x):
+    log = []
+    with logged(log) as n:
+        y = x * n
+    return y + 1, log
+
+
+@construct("contextlib.contextmanager that swallows", X)
+def manager_swallows(x):
+    log = []
+    with logged(log):
+        x = x * 2
+        x = x + {}["none"]
+    return x + 1, log
 
 
 @construct("np.errstate", X)
