@@ -21,7 +21,7 @@ from conformance.lists import CI, CONFIRMED, LANGUAGE, exception_for
 from conformance.modes import GOOD, MODES, ROOT, Outcome, run_module
 from conformance.table import write_table
 
-VERSION = "%d.%d" % sys.version_info[:2]
+VERSION = ".".join(map(str, sys.version_info[:2]))
 FOLDER = ROOT / "build" / "conformance" / VERSION
 
 

@@ -51,7 +51,7 @@ EXCEPTIONS = _read(Path(__file__).with_name("exceptions.txt"))
 
 def exception_for(mode: str, module: str, test: str) -> str:
     """Why this test may differ; empty: it may not."""
-    version = "%d.%d" % sys.version_info[:2]
+    version = ".".join(map(str, sys.version_info[:2]))
     for versions, its_mode, its_module, pattern, reason in EXCEPTIONS:
         if (
             (versions == "*" or version in versions.split(","))

@@ -85,6 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m pycompile", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="run a program: every function is a candidate")
+    commands.add_parser("explain", help="run a program, and tell at exit what was made of it")
     commands.add_parser("info", help=info.__doc__)
     cache = commands.add_parser("cache", help="look at the disk cache, or empty it")
     cache.add_argument("action", nargs="?", choices=["list", "clear"], default="list")
@@ -95,9 +96,10 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["run"]:
+    if sys.argv[1:2] in (["run"], ["explain"]):
         from pycompile._run import run
 
-        run(sys.argv[2:])  # the program's own exit, which is no exit of ours
+        # The program's own exit, which is no exit of ours.
+        run(sys.argv[2:], explained=sys.argv[1] == "explain")
     else:
         sys.exit(main())

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, overload
 from pycompile import _C
 from pycompile._backends import list_backends, register_backend, resolve_backend
 from pycompile._errors import GraphBreakError
+from pycompile._hints import tell_at_exit
 
 __all__ = [
     "cache_info",
@@ -22,6 +23,8 @@ __all__ = [
     "register_backend",
     "reset",
 ]
+
+tell_at_exit()
 
 F = TypeVar("F", bound=Callable[..., Any])
 

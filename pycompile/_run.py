@@ -205,9 +205,11 @@ def _tell_without_ours(error: BaseException) -> None:
     sys.excepthook = tell
 
 
-def run(arguments: list[str]) -> None:
-    """Runs the program; what ends it gets out as it is."""
+def run(arguments: list[str], explained: bool = False) -> None:
+    """Runs the program; what ends it gets out as it is.  At exit it is told what was made of it."""
     options = _Options(arguments)
+    if explained:
+        _explain_at_exit(options.program)
     sys.argv = [options.program, *options.arguments]
     if options.kind == "code":
         sys.argv[0] = "-c"
@@ -233,6 +235,19 @@ def run(arguments: list[str]) -> None:
     except BaseException as error:
         _tell_without_ours(error)
         raise
+
+
+# ---- explain ----
+
+
+def _explain_at_exit(program: str) -> None:
+    import atexit
+
+    from pycompile import _C
+    from pycompile._explain import Explanation
+
+    _C.report_begin()
+    atexit.register(lambda: print(Explanation(program, _C.report_end(), None), file=sys.stderr))
 
 
 # ---- what capture-all counts ----

@@ -188,3 +188,51 @@ def test_wrong_options(program):
             env=ENVIRONMENT,
         )
         assert done.returncode == 2 and "usage:" in done.stderr
+
+
+BREAKS = """
+import numpy as np
+def often(x):
+    y = np.tanh(x + 1)
+    str([1, x.shape].__class__)
+    eval("1")
+    return y * 2
+def seldom(x):
+    y = np.tanh(x + 1)
+    eval("1")
+    return y * 2
+def never(x):
+    return np.tanh(x + 1) * 2
+for i in range(60):
+    often(np.ones(3000))
+    never(np.ones(3000))
+for i in range(5):
+    seldom(np.ones(3000))
+"""
+
+
+def test_perf_hints_tell_the_most_costly_first(program):
+    done = program(BREAKS, PYCOMPILE_LOGS="perf_hints")
+    assert done.returncode == 0, done.stderr
+    told = done.stderr
+    assert 0 < told.index("often (") < told.index("seldom ("), told
+    assert "never (" not in told and "PC00" in told and "at line" in told
+    assert program(BREAKS).stderr == ""
+
+
+def test_perf_hints_without_run(program):
+    text = BREAKS.replace("def often", "import pycompile\n@pycompile.compile\ndef often")
+    done = program(text, plain=True, PYCOMPILE_LOGS="perf_hints")
+    assert "often (" in done.stderr and "seldom (" not in done.stderr
+
+
+def test_explain_a_program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(ARRAYS)
+    done = subprocess.run(
+        [sys.executable, "-m", "pycompile", "explain", str(path)],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert done.returncode == 0 and "step" in done.stderr and "tanh" in done.stderr, done.stderr

@@ -276,6 +276,16 @@ raise_break(Job *job)
     Py_DECREF(class);
 }
 
+static void
+note_break(const Job *job, CompileNote *note)
+{
+    if (job->capture->breaks.len == 0 || !log_enabled(LOG_PERF_HINTS)) return;
+    const Break *item = &job->capture->breaks.at[job->capture->breaks.len - 1];
+    note->code = item->code;
+    note->line = item->line;
+    if (item->detail != NULL) strncpy(note->detail, item->detail, sizeof(note->detail) - 1);
+}
+
 static Answer
 stage_capture(Job *job, CompileNote *note)
 {
@@ -285,6 +295,7 @@ stage_capture(Job *job, CompileNote *note)
     note->useful = job->capture->useful;
     note->exit = job->capture->exit.kind;
     note->at = job->capture->exit.at;
+    note_break(job, note);
     tell_breaks(job);
     tell_exit(job);
     if (job->config->fullgraph && job->capture->exit.kind != EXIT_RETURN) {

@@ -42,6 +42,7 @@ state_free(CodeState *state)
         all_states = state->next;
     decoded_free(state->decoded);
     mem_free(state->entries);
+    mem_free(state->hints.at);
     mem_free(state);
 }
 
@@ -271,4 +272,11 @@ state_nargs(const CodeState *state)
 {
     const Decoded *d = state->decoded;
     return d->argcount + d->kwonly + d->varargs + d->varkeywords;
+}
+
+void
+states_visit(void (*visit)(const CodeState *state, void *context), void *context)
+{
+    for (const CodeState *state = all_states; state != NULL; state = state->next)
+        visit(state, context);
 }

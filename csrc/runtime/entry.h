@@ -60,6 +60,15 @@ CodeNote *code_note_peek(PyCodeObject *code);
 /* Made at first use; NULL with the error set. */
 CodeNote *code_note(PyCodeObject *code);
 
+/* For perf_hints: a place at which graphs of this code break. */
+typedef struct {
+    int32_t at; /* the Instr */
+    BreakCode code;
+    int32_t line;
+    long long count; /* runs that left a plan here */
+    char detail[96];
+} BreakNote;
+
 struct CodeState {
     PyCodeObject *code; /* borrowed: the state dies with it */
     const Config *config;
@@ -70,7 +79,14 @@ struct CodeState {
     CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
+    VEC(BreakNote) hints; /* empty unless perf_hints are asked for; mem_realloc */
 };
+
+/* hints.c: a capture has broken; a run has left a plan at the Instr `at`. */
+void hints_note(CodeState *state, const CompileNote *note);
+void hints_count(CodeState *state, int at);
+/* Calls `visit` for every state that there is. */
+void states_visit(void (*visit)(const CodeState *state, void *context), void *context);
 
 /* NULL with the error set. */
 Entry *entry_at(CodeState *state, int number);

@@ -120,6 +120,7 @@ leave_plan(Runner *r, const Exit *leave, PlanOutcome *outcome)
     r->number = leave->number;
     if (leave->kind == EXIT_BREAK) {
         r->state->breaks++;
+        if (r->state->hints.len > 0) hints_count(r->state, leave->at);
         return TURN_STEP;
     }
     if (leave->kind == EXIT_BRANCH && !outcome->condition) r->number = leave->other;
@@ -295,6 +296,7 @@ try_capture(Runner *r, Entry *entry)
     r->state->compiles++;
     if (reason != NULL) r->state->recompiles++;
     Answer answer = compile_plan(&request, reason, &plan, &note);
+    if (note.code != BREAK_NONE) hints_note(r->state, &note);
     text_free(&text);
     if (answer == ANSWER_NO && !note.useful)
         entry->refused++;

@@ -160,9 +160,12 @@ extern PyTypeObject CompiledFunction_Type;
 
 /* ---- compile.c: capture, passes, lower, codegen, load: one plan ---- */
 typedef struct {
-    bool useful;          /* there was array work */
-    ExitKind exit;        /* how the capture left, useful or not */
-    int32_t at;           /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
+    bool useful;    /* there was array work */
+    ExitKind exit;  /* how the capture left, useful or not */
+    int32_t at;     /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
+    BreakCode code; /* BREAK_NONE unless perf_hints are asked for; why it broke, and where */
+    int32_t line;
+    char detail[96];
     GuardProgram *guards; /* ANSWER_NO: under which it was no; the caller takes it; may be NULL */
 } CompileNote;
 /* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: error set,

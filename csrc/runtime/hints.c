@@ -1,0 +1,95 @@
+/* For perf_hints: where the graphs of each function break, and what its code has been through. */
+#include "entry.h"
+#include "hooks.h"
+
+enum { MAX_PLACES = 16 };
+
+void
+hints_note(CodeState *state, const CompileNote *note)
+{
+    for (int i = 0; i < state->hints.len; i++)
+        if (state->hints.at[i].at == note->at) return;
+    if (state->hints.at == NULL &&
+        (state->hints.at = mem_alloc(sizeof(BreakNote) * MAX_PLACES)) == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    if (state->hints.len == MAX_PLACES) return;
+    BreakNote *fresh = &state->hints.at[state->hints.len++];
+    *fresh = (BreakNote){.at = note->at, .code = note->code, .line = note->line};
+    memcpy(fresh->detail, note->detail, sizeof(fresh->detail));
+}
+
+void
+hints_count(CodeState *state, int at)
+{
+    for (int i = 0; i < state->hints.len; i++)
+        if (state->hints.at[i].at == at) state->hints.at[i].count++;
+}
+
+/* ---- what Python sees ---- */
+
+static PyObject *
+places_of(const CodeState *state)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < state->hints.len; i++) {
+        const BreakNote *at = &state->hints.at[i];
+        PyObject *row = Py_BuildValue(
+            "(iLsssN)", at->line, at->count, break_code(at->code), break_text(at->code),
+            break_hint(at->code),
+            PyUnicode_DecodeUTF8(at->detail, (Py_ssize_t)strlen(at->detail), "replace"));
+        if (row == NULL || PyList_Append(list, row) < 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static void
+add_state(const CodeState *state, void *context)
+{
+    PyObject *list = context, *record = PyDict_New();
+    if (record == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    long long given_up = 0;
+    for (int i = 0; i < state->decoded->count; i++)
+        given_up += state->entries[i] != NULL && state->entries[i]->given_up;
+    record_object(record, "function", Py_NewRef(state->code->co_qualname));
+    record_object(record, "file", Py_NewRef(state->code->co_filename));
+    record_int(record, "line", state->code->co_firstlineno);
+    record_int(record, "plan_runs", state->plan_runs);
+    record_int(record, "compiles", state->compiles);
+    record_int(record, "recompiles", state->recompiles);
+    record_int(record, "breaks", state->breaks);
+    record_int(record, "deopts", state->deopts);
+    record_int(record, "given_up", given_up);
+    record_object(record, "places", places_of(state));
+    if (PyList_Append(list, record) < 0) PyErr_Clear();
+    Py_DECREF(record);
+}
+
+static PyObject *
+py_hints(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    PyObject *list = PyList_New(0);
+    if (list != NULL) states_visit(add_state, list);
+    return list;
+}
+
+static PyObject *
+py_hints_tell(PyObject *Py_UNUSED(self), PyObject *text)
+{
+    const char *string = PyUnicode_AsUTF8(text);
+    if (string == NULL) return NULL;
+    log_emit(LOG_PERF_HINTS, "%s", string);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef hints_methods[] = {
+    {"hints", py_hints, METH_NOARGS,
+     "hints() -> list of dict: what each function's code went through"},
+    {"hints_tell", py_hints_tell, METH_O, "To the logger pycompile.perf_hints."},
+    {NULL, NULL, 0, NULL},
+};

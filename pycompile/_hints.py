@@ -1,0 +1,66 @@
+"""PYCOMPILE_LOGS=perf_hints: at exit, the functions that lost time to breaks, recompiles and deopts.
+
+The most costly come first.  What each costs is reckoned, not measured: by the counts of
+csrc/runtime/hints.c and the weights below.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+from typing import Any
+
+from pycompile import _C
+
+MOST = 20  # functions that are told of
+BREAK, DEOPT, RECOMPILE, GIVEN_UP = 0.5e-6, 0.5e-6, 10e-3, 20e-3  # seconds
+
+
+def wanted() -> bool:
+    said = os.environ.get("PYCOMPILE_LOGS", "").replace(",", " ").split()
+    return "perf_hints" in said or "all" in said
+
+
+def cost(record: dict[str, Any]) -> float:
+    """Seconds, roughly."""
+    found: float = (
+        record["breaks"] * BREAK
+        + record["deopts"] * DEOPT
+        + record["recompiles"] * RECOMPILE
+        + record["given_up"] * GIVEN_UP
+    )
+    return found
+
+
+def describe(record: dict[str, Any]) -> str:
+    counts = ", ".join(
+        f"{record[key]} {text}"
+        for key, text in (
+            ("breaks", "runs left a graph"),
+            ("deopts", "deopts"),
+            ("recompiles", "recompiles"),
+            ("given_up", "places given up"),
+        )
+        if record[key]
+    )
+    where = f"{record['function']} ({record['file']}:{record['line']})"
+    lines = [f"{where}: about {cost(record) * 1e3:.3g} ms lost: {counts}"]
+    places = sorted(record["places"], key=lambda place: -place[1])
+    for line, count, code, text, hint, detail in places[:5]:
+        times = f"{count} times " if count else ""
+        lines.append(f"  {times}at line {line}: {code} {text}{': ' if detail else ''}{detail}")
+        if hint:
+            lines.append(f"    hint: {hint}")
+    return "\n".join(lines)
+
+
+def tell() -> None:
+    """To the log, the most costly first."""
+    records = sorted((r for r in _C.hints() if cost(r) > 0), key=cost, reverse=True)
+    for record in records[:MOST]:
+        _C.hints_tell(describe(record))
+
+
+def tell_at_exit() -> None:
+    if wanted():
+        atexit.register(tell)
