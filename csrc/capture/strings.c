@@ -23,15 +23,18 @@ builtin(const char *name)
     return found;
 }
 
+enum { DEEPEST = 24 }; /* containers within containers; one may hold itself */
+
 /* Nothing remains to be guarded or computed. */
 static bool
-is_settled(Interp *in, Value *value)
+is_settled(Interp *in, Value *value, int depth)
 {
     if (value->kind == V_CONST) return true;
     if (value->kind != V_TUPLE && value->kind != V_LIST && value->kind != V_DICT) return false;
+    if (depth == DEEPEST) return false;
     for (int i = 0; i < value->nitems; i++) {
         Value *item = value_item(in, value, i);
-        if (item == NULL || !is_settled(in, item)) return false;
+        if (item == NULL || !is_settled(in, item, depth + 1)) return false;
     }
     return true;
 }
@@ -39,8 +42,9 @@ is_settled(Interp *in, Value *value)
 /* The value as it is at this moment, made of what prints without code of the program's.  NULL
    without an error: not so. */
 static Value *
-snapshot(Interp *in, Value *value)
+snapshot(Interp *in, Value *value, int depth)
 {
+    if (depth == DEEPEST) return NULL;
     switch (value->kind) {
     case V_CONST:
         return object_is_plain(value->object) || array_scalar_check(value->object) ? value : NULL;
@@ -59,7 +63,7 @@ snapshot(Interp *in, Value *value)
     for (int i = 0; copy != NULL && i < value->nitems; i++) {
         Value *item = value->items[i] ? value->items[i] : value_item(in, value, i);
         if (item == NULL) return NULL;
-        copy->items[i] = snapshot(in, item);
+        copy->items[i] = snapshot(in, item, depth + 1);
         if (copy->items[i] == NULL) return NULL;
     }
     return copy;
@@ -73,12 +77,12 @@ text_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
     if (callable == NULL) return ANSWER_ERROR;
     if (nargs == 1 && args[0]->exception != NULL && callable != builtin("ascii"))
         return exception_text(in, args[0], callable == builtin("repr"), out);
-    for (int i = 0; i < nargs; i++) settled = settled && is_settled(in, args[i]);
+    for (int i = 0; i < nargs; i++) settled = settled && is_settled(in, args[i], 0);
     if (PyErr_Occurred()) return ANSWER_ERROR;
     Value *pure = value_sequence(in, V_PURE, nargs, args);
     if (pure == NULL) return ANSWER_ERROR;
     for (int i = 0; i < nargs; i++) {
-        if ((pure->items[i] = snapshot(in, args[i])) != NULL) continue;
+        if ((pure->items[i] = snapshot(in, args[i], 0)) != NULL) continue;
         if (PyErr_Occurred()) return ANSWER_ERROR;
         return interp_break(in, value_break(args[i], BREAK_OPERATOR), "text of %s",
                             value_describe(in, args[i]));
@@ -205,7 +209,7 @@ text_method(Interp *in, Value *self, const char *name, int nargs, Value *const *
     if (!known || !is_text(in, self)) return ANSWER_NO;
     int nkw = kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0;
     if (nkw > 0 && (strcmp(name, "format") != 0 || nargs > 0)) return ANSWER_NO;
-    for (int i = 0; i < nargs + nkw; i++) settled = settled && is_settled(in, args[i]);
+    for (int i = 0; i < nargs + nkw; i++) settled = settled && is_settled(in, args[i], 0);
     if (PyErr_Occurred()) return ANSWER_ERROR;
     Value **all = arena_alloc(in->arena, sizeof(Value *) * (size_t)(nargs + 2)), *items;
     if (all == NULL) return ANSWER_ERROR;
