@@ -105,6 +105,10 @@ do_range(const Call *call)
         if ((items[i] = value_const_new(in, PyLong_FromLongLong(number))) == NULL)
             return ANSWER_ERROR;
     }
+    int64_t step = 1;
+    Answer known = call->nargs == 3 ? value_as_int(in, items[2], &step) : ANSWER_YES;
+    if (known != ANSWER_YES) return known == ANSWER_NO ? unknown(call, "range") : known;
+    if (step == 0) return raise_new(in, PyExc_ValueError, "range() arg 3 must not be zero");
     return give(call, value_sequence(in, V_RANGE, 3, items));
 }
 

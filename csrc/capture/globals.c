@@ -243,6 +243,16 @@ follow_attribute(Interp *in, const Instr *instr)
     return instr->kind == I_LOAD_METHOD ? push_pair(in, value) : pushed(in, value);
 }
 
+/* What `from module import names` would import first: submodules that are not there yet. */
+static bool
+lacks_names(PyObject *module, Value *fromlist)
+{
+    if (fromlist->kind != V_CONST || !PyTuple_CheckExact(fromlist->object)) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fromlist->object); i++)
+        if (attribute_stored(module, PyTuple_GET_ITEM(fromlist->object, i)) == NULL) return true;
+    return false;
+}
+
 /* import of a module that is there: what sys.modules holds, watched like a global. */
 static Answer
 import_name(Interp *in, PyObject *name)
@@ -263,7 +273,7 @@ import_name(Interp *in, PyObject *name)
         if ((name = keep(in, head)) == NULL) return ANSWER_ERROR;
     }
     PyObject *found = PyDict_GetItemWithError(PyImport_GetModuleDict(), name);
-    if (found == NULL || !PyModule_CheckExact(found))
+    if (found == NULL || !PyModule_CheckExact(found) || lacks_names(found, fromlist))
         return interp_break(in, BREAK_IMPORT, "import of '%s'", PyUnicode_AsUTF8(name));
     Answer answer = load_global(in, PyImport_GetModuleDict(), NULL, name, &module);
     if (answer != ANSWER_YES) return answer;

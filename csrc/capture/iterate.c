@@ -10,7 +10,8 @@ range_length(Interp *in, Value *range)
     int64_t at[3];
     for (int i = 0; i < 3; i++)
         if (value_as_int(in, range->items[i], &at[i]) != ANSWER_YES) return -1;
-    if (at[2] == 0) return -1;
+    int64_t span;
+    if (at[2] == 0 || __builtin_sub_overflow(at[1], at[0], &span) || span == INT64_MIN) return -1;
     if (at[2] > 0) return at[0] >= at[1] ? 0 : (at[1] - at[0] - 1) / at[2] + 1;
     return at[0] <= at[1] ? 0 : (at[0] - at[1] - 1) / -at[2] + 1;
 }

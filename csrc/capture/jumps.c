@@ -19,6 +19,10 @@ truth_of_object(Interp *in, Value *value, int *known, Value **node)
         return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
     Answer answer = special_call(in, value, "__bool__", 0, NULL, &result);
     bool by_length = result == NULL;
+    if (by_length && type->tp_as_number != NULL && type->tp_as_number->nb_bool != NULL)
+        return answer == ANSWER_YES
+                   ? interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value))
+                   : answer;
     if (answer == ANSWER_YES && by_length)
         answer = special_call(in, value, "__len__", 0, NULL, &result);
     if (answer != ANSWER_YES) return answer;
@@ -32,6 +36,10 @@ truth_of_object(Interp *in, Value *value, int *known, Value **node)
     PyTypeObject *kind = value_type(in, result);
     if (!value_is_python_scalar(in, result) ||
         (by_length ? kind != &PyLong_Type : kind != &PyBool_Type))
+        return interp_break(in, BREAK_EXCEPTION, "truth of %s", value_describe(in, value));
+    int64_t length = 0;
+    if (by_length && (answer = value_as_int(in, result, &length)) == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO || length < 0)
         return interp_break(in, BREAK_EXCEPTION, "truth of %s", value_describe(in, value));
     return value_truth(in, result, known, node);
 }
