@@ -34,6 +34,47 @@ def warm_call() -> float:
     return (found["compiled"] - found["nothing"]) * 1e9
 
 
+def ten_breaks_source() -> str:
+    """A function whose arrays meet ten things that only CPython does, and the same thing alone."""
+    lines = ["def breaks(x, unknown):"]
+    for _ in range(10):
+        lines += ["    x = x + 1.0", "    unknown()"]
+    return "\n".join([*lines, "    return x"])
+
+
+def ten_breaks() -> float:
+    """Microseconds a call beyond plain Python, of a function with ten graph breaks, over 10,000 calls."""
+    import pycompile
+
+    namespace: dict[str, Any] = {}
+    exec(ten_breaks_source(), namespace)
+    plain, x = namespace["breaks"], np.zeros(8)
+    compiled = pycompile.compile(plain)
+    unknown = [].clear
+    calls = {"compiled": lambda: compiled(x, unknown), "plain": lambda: plain(x, unknown)}
+    found = interleaved(calls, 20, 0.02, min)
+    return (found["compiled"] - found["plain"]) * 1e6
+
+
+def capture_of_1000() -> float:
+    """Milliseconds that capture of about 1,000 instructions takes: the least of several functions."""
+    from pycompile import _C, compile
+
+    least = float("inf")
+    for number in range(7):
+        lines = [f"def f(x, y):\n    z = x + {number}.5"]
+        lines += ["    z = z * y + x"] * 160  # six instructions each
+        namespace: dict[str, Any] = {}
+        exec("\n".join([*lines, "    return z"]), namespace)
+        _C.report_begin()
+        compile(namespace["f"])(np.zeros(8), np.ones(8))
+        for record in _C.report_end():
+            count = record.get("instructions", 0)
+            if count > 500:
+                least = min(least, record["seconds"]["capture"] * 1e3 * 1000 / count)
+    return least
+
+
 def child(*arguments: str, **variables: str) -> str:
     """Standard output of a fresh interpreter."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
@@ -87,6 +128,8 @@ def run() -> list[dict[str, Any]]:
             "ms",
         ),
     ]
+    rows.append(("ten breaks, beyond plain Python, a call", ten_breaks(), 2, "us"))
+    rows.append(("capture of 1,000 instructions", capture_of_1000(), 2, "ms"))
     if instructions and capture:
         rows.append(("capture, per instruction", capture / instructions * 1e6, 2, "us"))
     found = [dict(zip(("what", "value", "budget", "unit"), row)) for row in rows]
