@@ -362,6 +362,10 @@ operate_is(Interp *in, Value *left, Value *right, bool *out)
         *out = true;
         return ANSWER_YES;
     }
+    if (left->kind == V_INSTANCE || right->kind == V_INSTANCE) { /* made here, and not the other */
+        *out = false;
+        return ANSWER_YES;
+    }
     if (left->kind == V_CONST && right->kind == V_CONST &&
         (is_one_object(left->object) || is_one_object(right->object))) {
         *out = left->object == right->object;
