@@ -1,4 +1,4 @@
-# make · demo · test · golden · conformance · bench · fmt · check · asan · ubsan · leaks · clean
+# make · demo · test · golden · conformance · conformance-numpy · bench · fmt · check · asan · ubsan · leaks · clean
 #
 # Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
 # needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
@@ -28,7 +28,7 @@ RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 C_FILES = $(shell find csrc -name '*.[ch]')
 
-.PHONY: build demo test golden conformance bench fmt check asan ubsan leaks clean
+.PHONY: build demo test golden conformance conformance-numpy bench fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build
 
 # ---- what the targets stand on ----
@@ -75,6 +75,9 @@ golden: build $(STAMP)-test
 conformance: build
 	$(RUN) -m conformance --modules $(MODULES) --mode $(MODE) $(CONFORMANCE); status=$$?; \
 	    $(RUN) -m conformance --table && exit $$status
+
+conformance-numpy: build
+	$(RUN) -m conformance.packages $(NUMPY_MODULES)
 
 bench: build $(STAMP)-demo $(STAMP)-bench-$(subst $(comma),-,$(PEERS))
 	$(RUN) -m benchmarks --peers $(PEERS) $(BENCH)
