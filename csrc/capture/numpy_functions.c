@@ -253,6 +253,9 @@ ufunc_as_node(Interp *in, PyObject *ufunc, int nin, int nargs, Value *const *arg
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs;
     Value *target = npos == nin + 1 ? args[nin] : NULL;
     DType dtype = DT_OBJECT;
+    bool extreme = ufunc == numpy_object("maximum") || ufunc == numpy_object("minimum");
+    if (npos > nin && extreme) /* newer versions warn of it */
+        return interp_break(in, BREAK_NUMPY, "ufunc '%s' of %d arguments", ufunc_name(ufunc), npos);
     if (npos != nin && npos != nin + 1)
         return interp_break(in, BREAK_SHAPE, "ufunc '%s' of %d arguments", ufunc_name(ufunc), npos);
     for (int k = 0; k < nkw; k++) {

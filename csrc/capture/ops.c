@@ -75,7 +75,7 @@ op_fuses(Op op, DType dtype)
         return op_info(op)->flags & OPF_COMPARES || op == OP_bitwise_and || op == OP_bitwise_or ||
                op == OP_bitwise_xor;
     if (dtype == DT_F16)
-        return op != OP_floor_divide && op != OP_remainder && op != OP_degrees &&
+        return op != OP_clip && op != OP_floor_divide && op != OP_remainder && op != OP_degrees &&
                op != OP_radians && op != OP_deg2rad && op != OP_rad2deg && op != OP_heaviside;
     if (dtype_is_float(dtype)) return true;
     switch (op) {

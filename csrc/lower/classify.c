@@ -30,7 +30,7 @@ node_is_call(const Graph *g, const Node *node)
 }
 
 /* NumPy's loops take other ways, with other bits, where memory runs backwards, and for half floats
-   where it does not lie dense. */
+   where it does not lie dense; a kernel has no stride for one element. */
 bool
 call_minds_strides(const Graph *g, const Node *node)
 {
@@ -38,7 +38,8 @@ call_minds_strides(const Graph *g, const Node *node)
     for (int k = 0; k < node->nargs; k++) {
         const Type *type = &graph_node(g, node->args[k])->type;
         if (type->form != FORM_ARRAY) continue;
-        if (type->dtype == DT_F16 && !type_is_contiguous(g, type)) return true;
+        bool dense = type_is_contiguous(g, type) && type_elements(g, type) != 1;
+        if (type->dtype == DT_F16 && !dense) return true;
         for (int axis = 0; axis < type->rank; axis++)
             if (size_value(g, type->stride[axis]) < 0 && size_value(g, type->shape[axis]) > 1)
                 return true;

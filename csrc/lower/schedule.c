@@ -20,6 +20,17 @@ enum { CALL_ELEMENTS = 32 };
 
 /* ---- nodes ---- */
 
+/* What is out of range of u32 NumPy converts in two ways, by place; half and complex numbers are
+   only moved by kernels. */
+static bool
+is_external_cast(const Graph *g, const Node *node)
+{
+    if (node->op != OP_cast) return false;
+    DType from = (DType)graph_node(g, node->args[0])->type.dtype, to = (DType)node->type.dtype;
+    return (to == DT_U32 && dtype_is_float(from)) || !op_is_exact(OP_cast, to) ||
+           !op_is_exact(OP_cast, from);
+}
+
 bool
 node_is_virtual(const Lowering *lw, NodeId id)
 {
@@ -30,7 +41,8 @@ node_is_virtual(const Lowering *lw, NodeId id)
     if (node->type.rank != 0) return false;
     if (kind == KIND_PYTHON) return true;
     if (lw->mixed && node_may_report(lw->graph, node)) return false;
-    return kind == KIND_POINTWISE && !node_is_call(lw->graph, node);
+    return kind == KIND_POINTWISE && !node_is_call(lw->graph, node) &&
+           !is_external_cast(lw->graph, node);
 }
 
 const Type *
@@ -514,12 +526,7 @@ is_external(const Lowering *lw, NodeId id)
         return domain_is_empty(lw, id) ||
                reduction_form(lw->graph, node, &order) == REDUCTION_EXTERN;
     case KIND_POINTWISE:
-        if (node->op == OP_cast && node->type.dtype == DT_U32 &&
-            dtype_is_float((DType)graph_node(lw->graph, node->args[0])->type.dtype))
-            return true; /* what is out of range NumPy converts in two ways, by place */
-        if (node->op == OP_cast)
-            return !op_is_exact(OP_cast, node->type.dtype) ||
-                   !op_is_exact(OP_cast, graph_node(lw->graph, node->args[0])->type.dtype);
+        if (node->op == OP_cast) return is_external_cast(lw->graph, node);
         if (!node_is_call(lw->graph, node)) return false;
         return op_info(node->op)->ufunc == NULL || call_minds_strides(lw->graph, node);
     case KIND_UFUNC: return call_minds_strides(lw->graph, node);
