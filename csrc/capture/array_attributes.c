@@ -1,4 +1,6 @@
 /* Attributes of arrays and array scalars. */
+#include <strings.h>
+
 #include "numpy_rules.h"
 
 static Answer
@@ -102,14 +104,63 @@ opaque_attribute(Interp *in, Value *array, const char *name, Value **out)
     return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of an array", name);
 }
 
-/* `x.flat`, until it is subscripted or called for: a method of that name without its call. */
+/* `x.flat` and `x.flags`, until something is asked of them: methods of these names, not called. */
 static Answer
-flat_attribute(Interp *in, Value *array, Value **out)
+part_attribute(Interp *in, Value *array, const char *name, Value **out)
 {
     *out = value_sequence(in, V_BUILTIN_METHOD, 1, &array);
     if (*out == NULL) return ANSWER_ERROR;
-    (*out)->name = "flat";
+    (*out)->name = name;
     return ANSWER_YES;
+}
+
+bool
+value_is_flags(Interp *in, const Value *value)
+{
+    return value->kind == V_BUILTIN_METHOD && strcmp(value->name, "flags") == 0 &&
+           value_is_array(in, value->items[0]);
+}
+
+/* May the array be written?  Of one from outside that may not, no guard says so: unknown. */
+static Answer
+known_writeable(Interp *in, Value *array, bool *out)
+{
+    ArrayHeader header;
+    const char *why;
+    if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
+    *out = !graph_view_is_readonly(in->graph, array->node);
+    Value *input = input_of(in, array->node);
+    if (input == NULL || !*out) return ANSWER_YES;
+    if (array_read(input->object, &header, &why) != ANSWER_YES ||
+        !(header.flags & ARRAY_WRITEABLE) || !input->guard)
+        return interp_break(in, BREAK_ATTRIBUTE, "the flags of a read-only array");
+    in->out->guards.at[input->guard - 1].array.flags |= ARRAY_WRITEABLE;
+    return ANSWER_YES;
+}
+
+Answer
+emit_flag(Interp *in, Value *flags, const char *name, Value **out)
+{
+    Value *array = flags->items[0];
+    NodeId node;
+    TRY(array_operand(in, array, &node));
+    Type type = node_type(in, node);
+    bool none = type_elements(in->graph, &type) == 0, set;
+    bool c = none || type_is_contiguous(in->graph, &type);
+    bool f = none || type_is_fortran(in->graph, &type);
+    if (strcasecmp(name, "c_contiguous") == 0 || strcasecmp(name, "contiguous") == 0)
+        set = c;
+    else if (strcasecmp(name, "f_contiguous") == 0 || strcasecmp(name, "fortran") == 0)
+        set = f;
+    else if (strcasecmp(name, "forc") == 0)
+        set = c || f;
+    else if (strcasecmp(name, "fnc") == 0)
+        set = f && !c;
+    else if (strcasecmp(name, "writeable") == 0)
+        TRY(known_writeable(in, array, &set));
+    else
+        return interp_break(in, BREAK_ATTRIBUTE, "flag '%s' of an array", name);
+    return push_const(in, PyBool_FromLong(set), out);
 }
 
 Answer
@@ -118,7 +169,9 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     NodeId node;
     bool opaque = value_is_opaque(in, array);
     if (strcmp(name, "flat") == 0 && (opaque || value_is_array(in, array)))
-        return flat_attribute(in, array, out);
+        return part_attribute(in, array, "flat", out);
+    if (strcmp(name, "flags") == 0 && value_is_array(in, array))
+        return part_attribute(in, array, "flags", out);
     if (opaque) return opaque_attribute(in, array, name, out);
     TRY(array_operand(in, array, &node));
     Type type = node_type(in, node);

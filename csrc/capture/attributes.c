@@ -229,6 +229,7 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
         if (*out != NULL) (*out)->name = PyUnicode_AsUTF8(name);
         return *out == NULL || (*out)->name == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
+    if (value_is_flags(in, object)) return emit_flag(in, object, PyUnicode_AsUTF8(name), out);
     switch (object->kind) {
     case V_CONST: return const_find(in, object, name, out);
     case V_OBJECT:

@@ -108,6 +108,8 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
         return call_simple(in, operator_object(in, "getitem"), 2, both, out);
     }
     if (value_is_flat(in, object)) return emit_flat_subscript(in, object, key, out);
+    if (value_is_flags(in, object) && key->kind == V_CONST && PyUnicode_Check(key->object))
+        return emit_flag(in, object, PyUnicode_AsUTF8(key->object), out);
     int position;
     PyObject *name;
     switch (object->kind) {

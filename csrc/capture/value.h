@@ -322,7 +322,9 @@ Answer draw_bound(Interp *in, Value *method, int nargs, Value *const *args, PyOb
 /* ANSWER_NO with BREAK_NONE: no function that draws. */
 Answer draw_function(Interp *in, PyObject *callable, int nargs, Value *const *args,
                      PyObject *kwnames, Value **out);
-/* x.flat is a V_BUILTIN_METHOD of that name. */
+/* x.flat and x.flags are V_BUILTIN_METHODs of these names. */
+bool value_is_flags(Interp *in, const Value *value);
+Answer emit_flag(Interp *in, Value *flags, const char *name, Value **out);
 bool value_is_flat(const Interp *in, const Value *value);
 Answer emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out);
 Answer emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value);

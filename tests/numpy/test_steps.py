@@ -84,3 +84,17 @@ def test_user_code_is_not_called_by_a_trial():
 
     check(case, array("f8"), captured=False)
     assert len(calls) == 12 * 4  # plain and compiled, twice each
+
+
+def test_flags():
+    case = function(
+        "x.flags.c_contiguous, x.T.flags.c_contiguous, x.T.flags.f_contiguous, x.flags.writeable",
+        "x.flags['F_CONTIGUOUS'], x.flags.forc, x[:0].flags.fnc, np.broadcast_to(x, (2, 3, 4)).flags.writeable",
+        "x[:, ::2].flags.contiguous",
+        "x + y",
+    )
+    frozen = array("f8")
+    frozen.flags.writeable = False
+    check(case, array("f8"), array("f8", seed=1), whole=True)
+    check(case, frozen, array("f8"))
+    check(case, array("f8"), array("f8"), also=((frozen, array("f8")),))
