@@ -39,10 +39,11 @@ def values(x):
 
 def instruction(x):
     y = x + 1
-    match {"kind": "sum", "x": y}:
-        case {"kind": "sum", **rest}:
-            return rest["x"] * 2
-    return y
+
+    class Local:
+        rate = 2
+
+    return y * Local.rate
 
 
 def call_c(x):

@@ -373,6 +373,11 @@ do_iterator(const Call *call, const char *name)
         iterator->of = of;
         iterator->length = container_length(in, of);
         iterator->nitems = 0;
+    } else if (strcmp(name, "filter") == 0 || strcmp(name, "calls") == 0) {
+        if (call->nargs != 2 || keyword_count(call)) return unknown(call, name);
+        iterator->items[0] = call->args[0];
+        iterator->items[1] = call->args[1];
+        if (name[0] == 'f') answer = iterator_of(in, call->args[1], &iterator->items[1]);
     } else {
         int first = strcmp(name, "map") == 0;
         if (first) iterator->items[0] = call->args[0];
@@ -460,6 +465,12 @@ call_function(const Call *call, const char *module, const char *name)
     if (strcmp(name, "all") == 0) return do_any_all(call, false);
     if (strcmp(name, "next") == 0) return do_next(call);
     if (strcmp(name, "sorted") == 0) return do_sorted(call);
+    if (strcmp(name, "iter") == 0 && call->nargs == 2) return do_iterator(call, "calls");
+    if (strcmp(name, "globals") == 0 && call->nargs == 0) {
+        PyObject *globals = call->in->top->globals;
+        SourceId source = source_of_const(call->in, globals);
+        return give(call, source == NO_SOURCE ? NULL : value_object(call->in, globals, source));
+    }
     if (strcmp(name, "iter") == 0 && call->nargs == 1)
         return iterator_of(call->in, call->args[0], call->out);
     if (strcmp(name, "repr") == 0 && call->nargs == 1 && call->args[0]->exception != NULL)
@@ -487,6 +498,7 @@ call_type(const Call *call, PyObject *type)
     if (type == (PyObject *)&PyZip_Type) return do_iterator(call, "zip");
     if (type == (PyObject *)&PyEnum_Type) return do_iterator(call, "enumerate");
     if (type == (PyObject *)&PyReversed_Type) return do_iterator(call, "reversed");
+    if (type == (PyObject *)&PyFilter_Type) return do_iterator(call, "filter");
     if (type == (PyObject *)&PyMap_Type) return do_iterator(call, "map");
     return ANSWER_NO;
 }

@@ -95,13 +95,14 @@ typedef enum {
     BUILD_CALL, /* object: callable that is pure on exact builtins; args.  Cannot run user code */
     /* effects: `result` is nothing */
     EFFECT_STORE_ATTR, /* args: object, value; object: name.  The bare store: no setter is called */
-    EFFECT_DELETE_ATTR,  /* args: object; object: name */
-    EFFECT_STORE_ITEM,   /* args: container, key, value: exact list or dict */
-    EFFECT_DELETE_ITEM,  /* args: container, key */
-    EFFECT_STORE_GLOBAL, /* args: value; object: name (globals of source `source`) */
-    EFFECT_STORE_CELL,   /* args: cell, value */
-    EFFECT_METHOD,       /* args: exact builtin container, arguments; object: method name */
-    EFFECT_WRITE,        /* node: last version of an input's storage; source: that array */
+    EFFECT_DELETE_ATTR,   /* args: object; object: name */
+    EFFECT_STORE_ITEM,    /* args: container, key, value: exact list or dict */
+    EFFECT_DELETE_ITEM,   /* args: container, key */
+    EFFECT_STORE_GLOBAL,  /* args: value; object: name (globals of source `source`) */
+    EFFECT_DELETE_GLOBAL, /* object: name (globals of source `source`) */
+    EFFECT_STORE_CELL,    /* args: cell, value */
+    EFFECT_METHOD,        /* args: exact builtin container, arguments; object: method name */
+    EFFECT_WRITE,         /* node: last version of an input's storage; source: that array */
 } BuildKind;
 
 typedef struct {

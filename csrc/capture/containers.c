@@ -74,6 +74,22 @@ container_contains(Interp *in, Value *item, Value *container, bool *out)
         found = dict_find(in, container, key);
         *out = found >= 0;
         return found < -1 ? break_raises(in) : ANSWER_YES;
+    case V_OBJECT:
+    case V_INSTANCE: {
+        Value *method, *args[2] = {container, item}, *result;
+        answer = special_method(in, container, "__contains__", &method);
+        if (answer == ANSWER_YES && method == NULL) return ANSWER_NO;
+        if (answer == ANSWER_YES) answer = call_inlined(in, method, 2, args, NULL, &result);
+        if (answer != ANSWER_YES) return answer;
+        Value *node;
+        answer = value_truth(in, result, &found, &node);
+        if (answer != ANSWER_YES) return answer;
+        if (found >= 0)
+            *out = found;
+        else
+            answer = condition_known(in, node, out);
+        return answer;
+    }
     default: return ANSWER_NO;
     }
 }

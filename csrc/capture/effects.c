@@ -21,6 +21,9 @@ effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int na
     for (int i = in->effects.len - 1; i >= 0; i--) {
         Effect *old = &in->effects.at[i];
         if (kind == EFFECT_STORE_ATTR && same_target(old, EFFECT_DELETE_ATTR, object, args)) break;
+        if (kind == EFFECT_STORE_GLOBAL && old->kind == EFFECT_DELETE_GLOBAL &&
+            old->object == object && old->source == source)
+            break; /* it comes anew, behind the others */
         if ((kind != EFFECT_DELETE_ATTR && same_target(old, kind, object, args)) ||
             (kind == EFFECT_STORE_GLOBAL && old->kind == kind && old->object == object &&
              old->source == source)) {

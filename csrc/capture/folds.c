@@ -97,6 +97,42 @@ call_text(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
     return text_call(in, callable, nargs, args, out);
 }
 
+/* operator.add(a, b) is a + b; ANSWER_NO without a break for its other functions. */
+static Answer
+call_operator(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
+{
+    static const char *const binary[13] = {"add", "and_",    "floordiv", "lshift", "matmul",
+                                           "mul", "mod",     "or_",      "pow",    "rshift",
+                                           "sub", "truediv", "xor"};
+    static const char *const compare[6] = {"lt", "le", "eq", "ne", "gt", "ge"};
+    bool result;
+    Answer answer;
+    for (int i = 0; nargs == 2 && i < 13; i++)
+        if (strcmp(name, binary[i]) == 0) return operate_binary(in, i, args[0], args[1], out);
+    for (int i = 0; nargs == 2 && i < 6; i++)
+        if (strcmp(name, compare[i]) == 0) return operate_compare(in, i, args[0], args[1], out);
+    if (nargs == 2 && strcmp(name, "getitem") == 0)
+        return operate_subscript(in, args[0], args[1], out);
+    if (nargs == 1 && strcmp(name, "neg") == 0)
+        return operate_unary(in, I_UNARY_NEGATIVE, args[0], out);
+    if (nargs == 1 && strcmp(name, "pos") == 0)
+        return operate_unary(in, I_UNARY_POSITIVE, args[0], out);
+    if (nargs == 1 && (strcmp(name, "invert") == 0 || strcmp(name, "inv") == 0))
+        return operate_unary(in, I_UNARY_INVERT, args[0], out);
+    if (nargs == 1 && strcmp(name, "not_") == 0)
+        return operate_unary(in, I_UNARY_NOT, args[0], out);
+    if (nargs != 2) return ANSWER_NO;
+    if (strcmp(name, "contains") == 0)
+        answer = operate_contains(in, args[1], args[0], &result);
+    else if (strcmp(name, "is_") == 0 || strcmp(name, "is_not") == 0)
+        answer = operate_is(in, args[0], args[1], &result);
+    else
+        return ANSWER_NO;
+    if (answer != ANSWER_YES) return answer;
+    *out = value_const(in, result != (strcmp(name, "is_not") == 0) ? Py_True : Py_False);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 static Answer
 call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out)
@@ -126,6 +162,8 @@ call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, P
         if (strcmp(name, "locals") == 0) return interp_break(in, BREAK_LOCALS, "locals()");
         if (is_one_of(name, numbers)) return fold_named(in, callable, nargs, args, kwnames, out);
     }
+    if (strcmp(from, "_operator") == 0 && kwnames == NULL)
+        return call_operator(in, name, nargs, args, out);
     if (strcmp(from, "math") == 0 || strcmp(from, "cmath") == 0 || strcmp(from, "_json") == 0)
         return fold_named(in, callable, nargs, args, kwnames, out);
     return ANSWER_NO;

@@ -11,8 +11,12 @@ pushed(Interp *in, Value *value)
 Answer
 load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out)
 {
-    if ((*out = pending_find(in, dict, name)) != NULL) return ANSWER_YES;
-    PyObject *object = PyDict_GetItemWithError(dict, name);
+    *out = pending_find(in, dict, name);
+    bool deleted = *out != NULL && (*out)->kind == V_UNBOUND;
+    if (*out != NULL && !deleted) return ANSWER_YES;
+    if (deleted && (builtins == NULL || PyDict_GetItemWithError(builtins, name) != NULL))
+        return interp_break(in, BREAK_STORE, "a global that was deleted");
+    PyObject *object = deleted ? NULL : PyDict_GetItemWithError(dict, name);
     if (object == NULL && builtins != NULL && !PyErr_Occurred())
         object = PyDict_GetItemWithError(builtins, name);
     if (object == NULL) {
@@ -53,7 +57,8 @@ global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
 {
     SourceId source = source_of_const(in, dict);
     if (source == NO_SOURCE) return ANSWER_ERROR;
-    if (effect_add(in, EFFECT_STORE_GLOBAL, name, source, 1, &value) < 0) return ANSWER_ERROR;
+    BuildKind kind = value == in->unbound ? EFFECT_DELETE_GLOBAL : EFFECT_STORE_GLOBAL;
+    if (effect_add(in, kind, name, source, value != in->unbound, &value) < 0) return ANSWER_ERROR;
     return pending_store(in, dict, name, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -318,6 +323,10 @@ follow_name(Interp *in, const Instr *instr)
                        : ANSWER_ERROR;
         if (answer == ANSWER_YES) in->top->depth--;
         return answer;
+    case I_DELETE_GLOBAL:
+        answer = load_global(in, in->top->globals, NULL, code_name(in, instr->arg), &value);
+        if (answer != ANSWER_YES) return answer;
+        return global_store(in, in->top->globals, code_name(in, instr->arg), in->unbound);
     case I_COPY_FREE_VARS: return copy_free_vars(in, instr->arg);
     case I_MAKE_CELL:
     case I_LOAD_CELL:

@@ -237,8 +237,12 @@ follow(Interp *in, const Instr *instr)
     case I_LIST_TO_TUPLE:
     case I_FORMAT:
     case I_UNPACK:
-    case I_UNPACK_EX:
-    case I_GET_LEN: return follow_stack(in, instr);
+    case I_UNPACK_EX: return follow_stack(in, instr);
+    case I_GET_LEN:
+    case I_MATCH_CLASS:
+    case I_MATCH_KEYS:
+    case I_MATCH_MAPPING:
+    case I_MATCH_SEQUENCE: return follow_match(in, instr);
     case I_MAKE_CELL:
     case I_COPY_FREE_VARS:
     case I_LOAD_CELL:
@@ -247,6 +251,7 @@ follow(Interp *in, const Instr *instr)
     case I_DELETE_DEREF:
     case I_LOAD_GLOBAL:
     case I_STORE_GLOBAL:
+    case I_DELETE_GLOBAL:
     case I_LOAD_ATTR:
     case I_LOAD_METHOD:
     case I_STORE_ATTR:

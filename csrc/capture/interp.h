@@ -103,6 +103,8 @@ int handlers_alive_since(Interp *in);
 
 /* ---- stack.c: instructions that move values and make containers ---- */
 Answer follow_stack(Interp *in, const Instr *instr);
+/* ---- match.c ---- */
+Answer follow_match(Interp *in, const Instr *instr);
 /* ---- globals.c: globals, cells ---- */
 Answer follow_name(Interp *in, const Instr *instr);
 Answer load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out);

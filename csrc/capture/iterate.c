@@ -205,6 +205,58 @@ plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
     }
 }
 
+/* A truth that decides what comes next: known, under guards. */
+static Answer
+truth_known(Interp *in, Value *value, bool *out)
+{
+    int known;
+    Value *node;
+    Answer answer = value_truth(in, value, &known, &node);
+    if (answer == ANSWER_YES && known < 0) {
+        answer = condition_known(in, node, out);
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_BRANCH, "an iterator that depends on an array's value");
+    } else {
+        *out = known > 0;
+    }
+    return answer;
+}
+
+/* filter(function, iterable): items are the function, or None, and the iterator. */
+static Answer
+filter_next(Interp *in, Value *iterator, Value **out)
+{
+    Value *function = iterator->items[0], *verdict;
+    bool by_itself = function->kind == V_CONST && function->object == Py_None;
+    for (bool wanted = false; !wanted;) {
+        Answer answer = iterator_next(in, iterator->items[1], out);
+        if (answer != ANSWER_YES || *out == NULL) return answer;
+        verdict = *out;
+        if (!by_itself) answer = call_value(in, function, 1, out, NULL, &verdict);
+        if (answer == ANSWER_YES) answer = truth_known(in, verdict, &wanted);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
+}
+
+/* iter(function, sentinel) */
+static Answer
+call_next(Interp *in, Value *iterator, Value **out)
+{
+    Value *equal;
+    bool ends = false;
+    *out = NULL;
+    if (iterator->mutated) return ANSWER_YES;
+    in->dirty = true;
+    Answer answer = call_value(in, iterator->items[0], 0, iterator->items, NULL, out);
+    if (answer == ANSWER_YES) answer = operate_compare(in, Py_EQ, iterator->items[1], *out, &equal);
+    if (answer == ANSWER_YES) answer = truth_known(in, equal, &ends);
+    if (answer != ANSWER_YES || !ends) return answer;
+    iterator->mutated = true;
+    *out = NULL;
+    return ANSWER_YES;
+}
+
 Answer
 iterator_next(Interp *in, Value *iterator, Value **out)
 {
@@ -223,6 +275,10 @@ iterator_next(Interp *in, Value *iterator, Value **out)
         answer = several_next(in, iterator, out);
     else if (strcmp(name, "enumerate") == 0)
         answer = enumerate_next(in, iterator, out);
+    else if (strcmp(name, "filter") == 0)
+        answer = filter_next(in, iterator, out);
+    else if (strcmp(name, "calls") == 0)
+        answer = call_next(in, iterator, out);
     else
         answer = map_next(in, iterator, out);
     if (answer == ANSWER_YES && *out != NULL) {

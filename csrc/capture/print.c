@@ -29,6 +29,7 @@ static const char *const build_names[] = {
     [EFFECT_STORE_ITEM] = "store_item",
     [EFFECT_DELETE_ITEM] = "delete_item",
     [EFFECT_STORE_GLOBAL] = "store_global",
+    [EFFECT_DELETE_GLOBAL] = "delete_global",
     [EFFECT_STORE_CELL] = "store_cell",
     [EFFECT_METHOD] = "method_call",
     [EFFECT_WRITE] = "write",

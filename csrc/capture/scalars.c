@@ -239,6 +239,10 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         return special_binary(in, operator_, left, right, out);
     if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= 13)
         return emit_inplace(in, plain, left, right, out);
+    if (plain == MOD && value_is_numpy(in, right)) { /* "%g" % x[0] */
+        Answer text = text_binary(in, plain, left, right, out);
+        if (text != ANSWER_NO || in->break_code != BREAK_NONE) return text;
+    }
     bool objects = value_is_opaque_object(in, left) || value_is_opaque_object(in, right);
     if (objects || value_is_numpy(in, left) || value_is_numpy(in, right)) {
         return emit_binary(in, plain, left, right, out);

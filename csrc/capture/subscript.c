@@ -146,6 +146,11 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
         *out = value_const_new(in, item);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
+    case V_OBJECT:
+        if (object->object == in->top->globals && key->kind == V_CONST &&
+            PyUnicode_CheckExact(key->object)) /* globals()["name"] */
+            return load_global(in, object->object, NULL, key->object, out);
+        /* fall through */
     default: {
         Value *args[2] = {object, key};
         return by_method(in, "__getitem__", 2, args, out);

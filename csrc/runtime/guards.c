@@ -86,7 +86,7 @@ mark_sources(GuardProgram *program, const Capture *capture)
     for (int i = 0; i < capture->builds.len; i++) {
         const Build *build = &capture->builds.at[i];
         bool takes = build->kind == BUILD_SOURCE || build->kind == EFFECT_WRITE ||
-                     build->kind == EFFECT_STORE_GLOBAL;
+                     build->kind == EFFECT_STORE_GLOBAL || build->kind == EFFECT_DELETE_GLOBAL;
         if (takes && build->source != NO_SOURCE) program->sources[build->source].used = true;
     }
 }

@@ -232,6 +232,8 @@ run_effect(Run *run, int number)
     case EFFECT_STORE_ITEM: return PyObject_SetItem(target, key, arg(run, build, 2));
     case EFFECT_DELETE_ITEM: return PyObject_DelItem(target, key);
     case EFFECT_STORE_GLOBAL: return store_global(run, build);
+    case EFFECT_DELETE_GLOBAL:
+        return PyDict_DelItem(globals_of(run->reached[build->source]), build->object);
     case EFFECT_STORE_CELL: return PyCell_Set(target, key);
     case EFFECT_METHOD:
         if ((result = call_method(run, build)) == NULL) return -1;
