@@ -10,10 +10,9 @@ refresh(Interp *in, Value *set)
 {
     Py_ssize_t at = 0;
     PyObject *key;
-    Py_hash_t hash;
     set->items = NULL;
     set->nitems = set->cap = 0;
-    while (_PySet_NextEntry(set->object, &at, &key, &hash)) {
+    while (set_next(set->object, &at, &key)) {
         Value *item = unshadow(in, key);
         if (item == NULL || value_append(in, set, item) < 0) return -1;
     }
@@ -40,9 +39,8 @@ set_from_source(Interp *in, SourceId source, PyObject *object)
 {
     Py_ssize_t at = 0;
     PyObject *key;
-    Py_hash_t hash;
     if (PySet_GET_SIZE(object) > 2000) return value_object(in, object, source);
-    while (_PySet_NextEntry(object, &at, &key, &hash))
+    while (set_next(object, &at, &key))
         if (!object_is_plain(key)) return value_object(in, object, source);
     PyObject *now = keep(in, set_clone(object));
     if (now == NULL || guard_simple(in, GUARD_VALUE, source, now) < 0) return NULL;
@@ -57,8 +55,7 @@ is_ordered(const Value *set)
 {
     Py_ssize_t at = 0;
     PyObject *key;
-    Py_hash_t hash;
-    while (_PySet_NextEntry(set->object, &at, &key, &hash))
+    while (set_next(set->object, &at, &key))
         if (!object_is_plain(key)) return false;
     return true;
 }
@@ -346,8 +343,7 @@ set_maker(Interp *in, Value *set, PyObject **template)
     if (!is_ordered(set)) return NULL;
     PyObject *fresh = PySet_New(NULL), *key;
     Py_ssize_t at = 0;
-    Py_hash_t hash;
-    while (fresh != NULL && _PySet_NextEntry(set->object, &at, &key, &hash))
+    while (fresh != NULL && set_next(set->object, &at, &key))
         if (PySet_Add(fresh, key) < 0) Py_CLEAR(fresh);
     if (fresh == NULL) return NULL;
     bool same = set_same_layout(fresh, set->object, same_object);

@@ -179,8 +179,7 @@ object_is_plain(PyObject *object)
     if (PyFrozenSet_CheckExact(object)) {
         Py_ssize_t at = 0;
         PyObject *key;
-        Py_hash_t hash;
-        while (_PySet_NextEntry(object, &at, &key, &hash))
+        while (set_next(object, &at, &key))
             if (!object_is_plain(key)) return false;
         return true;
     }

@@ -233,6 +233,8 @@ int attribute_put(PyObject *object, PyObject *name, PyObject *value);
 PyObject *error_take(void);
 /* ---- set_layout.c: sets and frozensets with their table as it lies ---- */
 PyObject *set_clone(PyObject *set); /* walked in the same order, whatever happens to both */
+/* The next entry, borrowed, of a walk that begins with *at == 0. */
+bool set_next(PyObject *set, Py_ssize_t *at, PyObject **key);
 bool set_same_layout(PyObject *a, PyObject *b, bool (*equal)(PyObject *, PyObject *));
 
 /* ---- code_extra.c: one pointer of ours per code object ---- */

@@ -51,3 +51,15 @@ set_same_layout(PyObject *a, PyObject *b, bool (*equal)(PyObject *, PyObject *))
     }
     return true;
 }
+
+bool
+set_next(PyObject *set, Py_ssize_t *at, PyObject **key)
+{
+    const PySetObject *of = (PySetObject *)set;
+    for (; *at <= of->mask; ++*at) {
+        if (!is_entry(&of->table[*at])) continue;
+        *key = of->table[(*at)++].key;
+        return true;
+    }
+    return false;
+}
