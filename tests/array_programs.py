@@ -1,0 +1,337 @@
+"""Random whole array programs for test_array_fuzz.py: 20 to 60 statements over arrays and scalars.
+
+A program is written while it runs plain: each statement is drawn from what the shapes and dtypes at
+hand allow, tried, and kept when NumPy does it without an error.  So programs run to their end, and
+what is compared is values: bits, layout, sharing, writes through views.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+DTYPES = ("f8", "f8", "f8", "f4", "i8", "i4", "u1", "?", "c16", "f2")
+SHAPES: tuple[tuple[int, ...], ...] = (
+    (4,),
+    (3, 4),
+    (3, 1),
+    (1, 4),
+    (2, 3, 4),
+    (5,),
+    (4, 4),
+    (0,),
+    (),
+)
+LIMIT = 400  # elements of one array
+
+UNARY = ("negative", "abs", "sign", "square", "rint", "floor", "ceil", "sin", "cos", "tanh", "exp2")
+UNARY += ("isnan", "isfinite", "logical_not", "arctan", "sqrt", "conj", "positive", "expm1", "cbrt")
+BINARY = ("add", "subtract", "multiply", "maximum", "minimum", "fmax", "hypot", "arctan2", "divide")
+BINARY += ("less", "greater_equal", "equal", "not_equal", "logical_and", "logical_xor", "copysign")
+BINARY += ("floor_divide", "remainder", "bitwise_and", "bitwise_or", "left_shift", "power", "fmod")
+REDUCE = (
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "mean",
+    "any",
+    "all",
+    "argmax",
+    "argmin",
+    "std",
+    "ptp",
+    "var",
+)
+SCAN = ("cumsum", "cumprod")
+AUGMENTED = ("+=", "-=", "*=", "=", "=")
+
+
+def source(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
+    """Input data: tame, with a few special values."""
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return rng.random(shape) < 0.5
+    if kind in "iu":
+        return rng.integers(0, 6, shape).astype(dtype)
+    values = rng.normal(size=shape)
+    if kind == "c":
+        values = values + 1j * rng.normal(size=shape)
+    array = np.asarray(values).astype(dtype)
+    if array.size and seed % 4 == 0:
+        array.flat[seed % array.size] = (np.nan, np.inf, -0.0, 1e-310 if dtype == "f8" else 0)[
+            seed % 3
+        ]
+    return array
+
+
+def laid_out(array: np.ndarray, how: int) -> np.ndarray:
+    """The same values in another layout: C order, Fortran order, or with strides."""
+    if how == 1 and array.ndim > 1:
+        return np.asfortranarray(array)
+    if how == 2 and array.ndim and array.shape[-1] > 1:
+        wide = np.repeat(array, 2, axis=-1)
+        return wide[..., ::2]
+    if how == 3 and array.ndim:
+        return array[::-1].copy()[::-1]
+    return array
+
+
+class Program:
+    """Statements, and the names they bound with the values they have in a plain run."""
+
+    def __init__(self, draw: Callable[[Any], Any]) -> None:
+        self.draw = draw
+        self.scope: dict[str, Any] = {"np": np}
+        self.lines: list[str] = []
+        self.arrays: list[str] = []
+        self.scalars: list[str] = []
+        self.inputs: list[tuple[tuple[int, ...], str, int, int]] = []
+        self.count = 0
+
+    # ---- draws ----
+
+    def pick(self, choices: Any) -> Any:
+        return choices[self.draw(st.integers(0, len(choices) - 1))]
+
+    def array(self) -> str:
+        return str(self.pick(self.arrays))
+
+    def like(self, name: str) -> str:
+        """An array that broadcasts with it."""
+        shape = np.shape(self.scope[name])
+        fit = [other for other in self.arrays if _broadcasts(shape, np.shape(self.scope[other]))]
+        return str(self.pick(fit))
+
+    def operand(self, name: str) -> str:
+        if self.draw(st.integers(0, 3)):
+            return self.like(name)
+        return str(self.pick(["2", "0.5", "-1", "3", "True", *self.scalars]))
+
+    def index(self, name: str) -> str:
+        """A subscript that is basic, an array of integers, or a mask."""
+        value = self.scope[name]
+        if value.ndim == 0:
+            return str(self.pick(("...", "()", "None")))
+        n = value.shape[0]
+        basic = ["1:", ":-1", "::2", "::-1", "...", "None", "...,None", "-2:", "1:1", ":2"]
+        if n:
+            basic += ["0", "-1", "[0, -1]", "np.array([0, 0, -1])"]
+        if value.ndim > 1:
+            basic += [":, 1:", ":, ::-1", "..., None, :", ":, None", "..., :1"]
+            if n and value.shape[1]:
+                basic += [":, 0", "0, -1", "..., -1", "[0, -1], 0", ":, [0, -1]"]
+        masks = [f"{name} > 0", f"{name} != {name}"]
+        if value.dtype.kind == "c":
+            masks = [f"{name} == {name}"]
+        return str(self.pick(basic + masks))
+
+    # ---- one statement ----
+
+    def try_(self, text: str, kind: str = "") -> bool:
+        """Runs it and keeps it when NumPy does."""
+        scope = dict(self.scope)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            try:
+                exec(text, scope)
+            except Exception:
+                return False
+        if kind:
+            name = text.partition(" = ")[0]
+            value = scope[name]
+            if kind == "array" and (type(value) is not np.ndarray or value.size > LIMIT):
+                return False
+        self.scope = scope
+        self.lines.append(text)
+        if kind == "array":
+            self.arrays.append(name)
+        elif kind == "scalar":
+            self.scalars.append(name)
+        return True
+
+    def bind(self, expression: str) -> None:
+        self.count += 1
+        self.try_(f"a{self.count} = {expression}", "array")
+
+    def statement(self) -> None:
+        kinds = (
+            self.unary,
+            self.binary,
+            self.binary,
+            self.operator,
+            self.view,
+            self.view,
+            self.write,
+            self.write,
+            self.inplace,
+            self.reduce,
+            self.scan,
+            self.number,
+            self.join,
+            self.layout,
+            self.select,
+            self.cast,
+            self.product,
+            self.order,
+        )
+        self.pick(kinds)()
+
+    def unary(self) -> None:
+        self.bind(f"np.{self.pick(UNARY)}({self.array()})")
+
+    def binary(self) -> None:
+        name = self.array()
+        self.bind(f"np.{self.pick(BINARY)}({name}, {self.operand(name)})")
+
+    def operator(self) -> None:
+        name = self.array()
+        other = self.operand(name)
+        text = f"{name} {self.pick(('+', '-', '*', '/', '**', '//', '%', '<', '&'))} {other}"
+        self.bind(text if self.draw(st.booleans()) else f"({text}) * {self.operand(name)}")
+
+    def view(self) -> None:
+        name = self.array()
+        self.bind(f"{name}[{self.index(name)}]")
+
+    def write(self) -> None:
+        name = self.array()
+        value = self.operand(name)
+        self.try_(f"{name}[{self.index(name)}] {self.pick(AUGMENTED)} {value}")
+
+    def inplace(self) -> None:
+        name = self.array()
+        if self.draw(st.booleans()):
+            self.try_(f"{name} {self.pick(('+=', '-=', '*='))} {self.operand(name)}")
+        else:
+            self.try_(
+                f"np.{self.pick(BINARY)}({name}, {self.operand(name)}, out={self.like(name)})"
+            )
+
+    def reduce(self) -> None:
+        axis = self.pick(
+            ("", "axis=0", "axis=-1", "axis=-1, keepdims=True", "axis=0, keepdims=True")
+        )
+        text = f"{self.array()}.{self.pick(REDUCE)}({axis})"
+        if text.startswith("ptp") or ".ptp(" in text:
+            text = f"np.ptp({text.partition('.')[0]}{', ' + axis if axis else ''})"
+        self.bind(text if axis else f"np.asarray({text})")
+
+    def scan(self) -> None:
+        self.bind(f"{self.array()}.{self.pick(SCAN)}({self.pick(('', 'axis=0', 'axis=-1'))})")
+
+    def number(self) -> None:
+        name = self.array()
+        self.count += 1
+        forms = (f"float({name}.sum())", f"{name}.max()", f"{name}.shape[0]", f"{name}.ravel()[0]")
+        forms += (
+            f"len({name})",
+            f"{name}.mean()",
+            f"int({name}.size)",
+            f"{name}.ravel()[-1].item()",
+        )
+        self.try_(f"s{self.count} = {self.pick(forms)}", "scalar")
+
+    def join(self) -> None:
+        name = self.array()
+        how = self.pick(("concatenate", "stack", "vstack", "hstack"))
+        self.bind(f"np.{how}([{name}, {self.like(name)}])")
+
+    def layout(self) -> None:
+        name = self.array()
+        forms = (
+            "T",
+            "reshape(-1)",
+            "ravel()",
+            "copy()",
+            "reshape(-1, 1)",
+            "squeeze()",
+            "flatten()",
+        )
+        forms += (
+            "swapaxes(0, -1)",
+            "reshape(2, -1)",
+            "repeat(2)",
+            "transpose()",
+            "copy(order='F')",
+        )
+        calls = ("np.flip({0})", "np.roll({0}, 1)", "np.expand_dims({0}, 0)", "np.tile({0}, 2)")
+        calls += ("np.broadcast_to({0}, (2,) + {0}.shape)", "np.atleast_2d({0})", "np.rot90({0})")
+        calls += ("np.moveaxis({0}, 0, -1)", "np.diff({0})", "np.pad({0}, 1)", "np.triu({0})")
+        if self.draw(st.booleans()):
+            self.bind(f"{name}.{self.pick(forms)}")
+        else:
+            self.bind(self.pick(calls).format(name))
+
+    def select(self) -> None:
+        name = self.array()
+        forms = ("np.where({0} > 0, {0}, {1})", "np.clip({0}, -1, {2})", "np.where({0}, {1}, 0)")
+        forms += (
+            "np.take({0}, [0, -1])",
+            "np.nonzero({0})[0]",
+            "np.compress({0}.ravel() > 0, {0})",
+        )
+        forms += ("{0}[{0} > 0]", "np.choose({0} > 0, [{0}, {1}])", "np.select([{0} > 0], [{1}])")
+        text = self.pick(forms).format(name, self.operand(name), self.pick(("1", "2.5")))
+        self.bind(text)
+
+    def cast(self) -> None:
+        self.bind(f"{self.array()}.astype('{self.pick(DTYPES)}')")
+
+    def product(self) -> None:
+        a, b = self.array(), self.array()
+        forms = ("{0} @ {1}", "np.dot({0}, {1})", "np.outer({0}, {1})", "np.inner({0}, {0})")
+        self.bind(self.pick((*forms, "np.einsum('i,i->i', {0}, {0})", "{0} @ {0}.T")).format(a, b))
+
+    def order(self) -> None:
+        forms = ("np.sort({0})", "np.argsort({0}, kind='stable')", "np.sort({0}, axis=0)")
+        forms += (
+            "np.unique({0})",
+            "np.searchsorted(np.sort({0}), {0})",
+            "np.cumsum({0}[::-1])[::-1]",
+        )
+        self.bind(self.pick(forms).format(self.array()))
+
+
+def _broadcasts(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
+    try:
+        np.broadcast_shapes(a, b)
+    except ValueError:
+        return False
+    return True
+
+
+@st.composite
+def array_programs(draw: Callable[[Any], Any]) -> tuple[str, list[tuple[Any, ...]]]:
+    """(text of a function f, how its arguments are made: shape, dtype, seed, layout)."""
+    program = Program(draw)
+    for i in range(draw(st.integers(2, 4))):
+        recipe = (
+            program.pick(SHAPES[:5] if i < 2 else SHAPES),
+            program.pick(DTYPES),
+            draw(st.integers(0, 40)),
+            draw(st.integers(0, 3)),
+        )
+        program.inputs.append(recipe)
+        name = f"x{i}"
+        program.scope[name] = laid_out(source(*recipe[:3]), recipe[3])
+        program.arrays.append(name)
+    wanted = draw(st.integers(20, 60))
+    for _ in range(3 * wanted):
+        if len(program.lines) >= wanted:
+            break
+        program.statement()
+    names = ", ".join([*program.arrays, *program.scalars])
+    body = "\n    ".join(program.lines)
+    inputs = ", ".join(f"x{i}" for i in range(len(program.inputs)))
+    return f"def f({inputs}):\n    {body}\n    return {names}\n", program.inputs
+
+
+def arguments(recipes: list[tuple[Any, ...]]) -> tuple[np.ndarray, ...]:
+    """Fresh arguments as the program wants them."""
+    return tuple(laid_out(source(*recipe[:3]), recipe[3]) for recipe in recipes)

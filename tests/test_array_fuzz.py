@@ -1,0 +1,103 @@
+"""Random whole array programs against plain NumPy; see array_programs.py.
+
+python tests/test_array_fuzz.py --examples 20000 --jobs 8     # many; a failing program is printed
+"""
+
+from __future__ import annotations
+
+import argparse
+import linecache
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import array_programs as programs
+import numpy as np
+from differential import differences, observe
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+import pycompile
+
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ_EXAMPLES", "1000"))
+NATIVE = 4  # in CI one program in so many goes through the C compiler, the others through `eager`
+CHUNK = 100
+
+
+def compare(made: tuple[str, list[tuple[Any, ...]]], native: int = NATIVE) -> None:
+    """Raises AssertionError with the program's text where compiled differs from plain."""
+    text, recipes = made
+    file = f"array-{hash(text)}.py"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    scope: dict[str, Any] = {"np": np}
+    exec(compile(text, file, "exec"), scope)
+    options = {} if len(text) % native == 0 else {"backend": "eager"}
+    compiled = pycompile.compile(scope["f"], **options)
+    for _ in range(2):
+        plain = observe(scope["f"], programs.arguments(recipes), {})
+        ours = observe(compiled, programs.arguments(recipes), {})
+        lines = differences(plain, ours)
+        told = "\n  ".join(line[:300] for line in lines[:12])
+        assert not lines, f"with {options}, {recipes}:\n{text}\n  {told}"
+
+
+def fuzz(examples: int, number: int, native: int) -> None:
+    """`examples` programs that are a function of `number`."""
+
+    @seed(number)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(programs.array_programs())
+    def run(made):
+        compare(made, native)
+
+    run()
+    pycompile.reset()
+
+
+def test_programs_cannot_be_told_from_numpy():
+    for number in range(0, IN_CI, CHUNK):
+        fuzz(min(CHUNK, IN_CI - number), number, NATIVE)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--examples", type=int, default=CHUNK)
+    parser.add_argument("--first", type=int, default=0, help="the first seed, one for 100 examples")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--native", type=int, default=1, help="one program in so many in C")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
+    if options.here:
+        fuzz(options.examples, options.first, options.native)
+        return 0
+
+    def apart(number: int) -> tuple[int, str]:
+        command = [sys.executable, __file__, "--here", "--first", str(number)]
+        command += ["--examples", str(CHUNK), "--native", str(options.native)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
+        except subprocess.TimeoutExpired:
+            return -1, "it took too long"
+        return done.returncode, done.stdout[-3000:] + done.stderr[-6000:]
+
+    failed = 0
+    numbers = range(options.first, options.first + options.examples, CHUNK)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for number, (status, told) in zip(numbers, pool.map(apart, numbers)):
+            failed += status != 0
+            if status != 0:
+                print(f"---- seed {number} ended with {status}\n{told}", flush=True)
+    print(f"{options.examples} examples, {failed} of {len(numbers)} seeds with a difference")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
