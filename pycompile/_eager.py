@@ -245,6 +245,8 @@ class _Run:
         shape, strides = self.layout(node.shape, node.strides)
         new = _empty(node.dtype, shape, strides)
         new[...] = old
+        if old.base is not None:
+            new = new.view()  # the same array to the program, which does not own its memory
         view_shape, view_strides = self.layout(*node.view[:2])
         _view(new, node.dtype, view_shape, view_strides, self.size(node.view[2]))[...] = value
         return new
