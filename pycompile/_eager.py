@@ -232,7 +232,10 @@ class _Run:
 
     def kind_view(self, node: Any, args: list[Any], values: Any) -> Any:
         shape, strides = self.layout(node.shape, node.strides)
-        return _view(values[node.storage], node.dtype, shape, strides, self.size(node.offset))
+        view = _view(values[node.storage], node.dtype, shape, strides, self.size(node.offset))
+        if node.op == "broadcast" or not args[0].flags.writeable:
+            view.flags.writeable = False
+        return view
 
     def op_copy(self, node: Any, args: list[Any], values: Any) -> Any:
         return np.array(args[0])

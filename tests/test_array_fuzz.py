@@ -22,17 +22,16 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 import pycompile
 
 IN_CI = int(os.environ.get("PYCOMPILE_FUZZ_EXAMPLES", "1000"))
-NATIVE = 4  # in CI one program in so many goes through the C compiler, the others through `eager`
 CHUNK = 100
 
 
-def differ(text: str, recipes: list[tuple[Any, ...]], options: dict[str, Any]) -> list[str]:
+def differ(text: str, recipes: list[tuple[Any, ...]]) -> list[str]:
     """What differs, as lines."""
     file = "array-program.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     scope: dict[str, Any] = {"np": np}
     exec(compile(text, file, "exec"), scope)
-    compiled = pycompile.compile(scope["f"], **options)
+    compiled = pycompile.compile(scope["f"])
     for _ in range(2):
         plain = observe(scope["f"], programs.arguments(recipes), {})
         ours = observe(compiled, programs.arguments(recipes), {})
@@ -42,7 +41,7 @@ def differ(text: str, recipes: list[tuple[Any, ...]], options: dict[str, Any]) -
     return []
 
 
-def smaller(text: str, recipes: list[tuple[Any, ...]], options: dict[str, Any]) -> str:
+def smaller(text: str, recipes: list[tuple[Any, ...]]) -> str:
     """The program with no statement that can go; faster than drawing programs again."""
     lines = text.splitlines()
     for at in range(len(lines) - 2, 0, -1):
@@ -53,23 +52,22 @@ def smaller(text: str, recipes: list[tuple[Any, ...]], options: dict[str, Any]) 
             fewer[-1] = f"    return {', '.join(names)}"
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = differ("\n".join(fewer) + "\n", recipes, options)
+            found = differ("\n".join(fewer) + "\n", recipes)
         if found and not found[0].startswith("exception"):
             lines = fewer
     return "\n".join(lines) + "\n"
 
 
-def compare(made: tuple[str, list[tuple[Any, ...]]], native: int = NATIVE) -> None:
+def compare(made: tuple[str, list[tuple[Any, ...]]]) -> None:
     """Raises AssertionError with the program's text where compiled differs from plain."""
     text, recipes = made
-    options = {} if len(text) % native == 0 else {"backend": "eager"}
-    if differ(text, recipes, options):
-        text = smaller(text, recipes, options)
-        told = "\n  ".join(line[:300] for line in differ(text, recipes, options)[:12])
-        raise AssertionError(f"with {options}, {recipes}:\n{text}\n  {told}")
+    if differ(text, recipes):
+        text = smaller(text, recipes)
+        told = "\n  ".join(line[:300] for line in differ(text, recipes)[:12])
+        raise AssertionError(f"with {recipes}:\n{text}\n  {told}")
 
 
-def fuzz(examples: int, number: int, native: int) -> None:
+def fuzz(examples: int, number: int) -> None:
     """`examples` programs that are a function of `number`."""
 
     @seed(number)
@@ -82,7 +80,7 @@ def fuzz(examples: int, number: int, native: int) -> None:
     )
     @given(programs.array_programs())
     def run(made):
-        compare(made, native)
+        compare(made)
 
     run()
     pycompile.reset()
@@ -90,7 +88,7 @@ def fuzz(examples: int, number: int, native: int) -> None:
 
 def test_programs_cannot_be_told_from_numpy():
     for number in range(0, IN_CI, CHUNK):
-        fuzz(min(CHUNK, IN_CI - number), number, NATIVE)
+        fuzz(min(CHUNK, IN_CI - number), number)
 
 
 def main() -> int:
@@ -98,17 +96,16 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=CHUNK)
     parser.add_argument("--first", type=int, default=0, help="the first seed, one for 100 examples")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--native", type=int, default=1, help="one program in so many in C")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
     if options.here:
-        fuzz(options.examples, options.first, options.native)
+        fuzz(options.examples, options.first)
         return 0
 
     def apart(number: int) -> tuple[int, str]:
         command = [sys.executable, __file__, "--here", "--first", str(number)]
-        command += ["--examples", str(CHUNK), "--native", str(options.native)]
+        command += ["--examples", str(CHUNK)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
         except subprocess.TimeoutExpired:

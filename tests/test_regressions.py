@@ -238,3 +238,31 @@ def test_a_tuple_added_to_a_set_from_outside_stays_a_tuple():
     for _ in range(3):
         compiled(X, 2)
     assert seen == {(2, len(X))}
+
+
+def test_a_reshape_that_copies_a_view_reads_the_copy_from_its_start():
+    def f(x):
+        y = x + 1.0
+        return np.cumsum(y[::-1]), y[::-1].ravel(), y[1:, ::-1].reshape(-1), x.T.ravel()[1:]
+
+    check(f, np.arange(12.0).reshape(3, 4), whole=True)
+
+
+def test_signs_of_nan_are_those_of_the_operations_written():
+    def f(x, y):
+        return x * -1.0, x / -1.0, x - (-y), (-x) * (-y), (-x) / (-y), x + (-y), -(x - y)
+
+    for dtype in ("f4", "f8", "c8", "c16"):  # of two NaN, which one wins depends on the place
+        x = np.array([np.nan, -np.nan, np.inf, 1.0] * 5, dtype)
+        y = np.array([1.0, 2.0, np.inf, -np.nan] * 5, dtype)
+        with np.errstate(all="ignore"):
+            check(f, x, y, whole=True)
+
+
+def test_ravel_is_a_view_of_what_was_written():
+    def f(x):
+        a = (x + 1)[:, 0]
+        a[-2:] -= 2
+        return a, a.ravel()
+
+    check(f, np.arange(4.0).reshape(1, 4), whole=True)

@@ -119,9 +119,10 @@ do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
         TRY(node_copy(in, node, 'C', &node));
     } else {
         /* What is no view of the argument is an array of its own, not a view of a copy. */
+        NodeId storage = graph_node(in->graph, node)->storage;
         TRY(reshape_in(in, node, 1, &flat, order, &node));
         const Node *made = graph_node(in->graph, node);
-        bool view = made->storage == graph_node(in->graph, args[0]->node)->storage;
+        bool view = made->storage == storage;
         if (rule->data[0] != 'c' && view && type_elements(in->graph, &type) == 0)
             return interp_break(in, BREAK_NUMPY, "ravel of an array without elements");
         if (rule->data[0] == 'c' || !view || !type_is_contiguous(in->graph, &made->type))

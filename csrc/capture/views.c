@@ -170,7 +170,7 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
     bool contiguous = dense(g, &from, false) || type_elements(g, &from) == 0;
     if (!contiguous && !reshape_strides(&from, g, rank, want, stride)) {
         TRY(node_copy(in, array, 'C', &array));
-        from = node_type(in, array);
+        type = from = node_type(in, array); /* its memory begins with its first element */
         contiguous = true;
     }
     if (contiguous) {

@@ -323,41 +323,41 @@ put_operation(Emit *e, const Instr *v, int mask, Text *out)
 }
 
 static void
+put_float(Emit *e, DType dtype, double value, uint64_t bits, Text *out)
+{
+    const char *suffix = dtype == DT_F32 ? "f" : "";
+    if (value == -1)
+        text_put(out, prelude_minus_one(e->prelude, dtype));
+    else if (value - value == 0)
+        text_printf(out, "%a%s", value, suffix);
+    else if (dtype == DT_F32)
+        text_printf(out, "((union { unsigned u; float f; }){0x%xu}).f", (unsigned)bits);
+    else
+        text_printf(out, "((union { unsigned long long u; double f; }){0x%llxull}).f",
+                    (unsigned long long)bits);
+}
+
+static void
 put_constant(Emit *e, const Instr *v, Text *out)
 {
-    double d;
-    float f;
-    (void)e;
-    switch (v->dtype) {
-    case DT_F32:
-        memcpy(&f, v->bits, sizeof f);
-        if (f == f && f - f == 0)
-            text_printf(out, "%af", (double)f);
-        else
-            text_printf(out, "((union { unsigned u; float f; }){0x%xu}).f", (unsigned)v->bits[0]);
-        return;
-    case DT_F64:
-        memcpy(&d, v->bits, sizeof d);
-        if (d == d && d - d == 0)
-            text_printf(out, "%a", d);
-        else
-            text_printf(out, "((union { unsigned long long u; double f; }){0x%llxull}).f",
-                        (unsigned long long)v->bits[0]);
-        return;
-    case DT_F16: text_printf(out, "{0x%x}", (unsigned)v->bits[0]); return;
-    case DT_C64: {
-        float parts[2];
-        memcpy(parts, v->bits, sizeof parts);
-        text_printf(out, "{%a, %a}", (double)parts[0], (double)parts[1]);
-        return;
-    }
-    case DT_C128: {
-        double parts[2];
-        memcpy(parts, v->bits, sizeof parts);
-        text_printf(out, "{%a, %a}", parts[0], parts[1]);
-        return;
-    }
-    default:
+    DType part = v->dtype == DT_C64 ? DT_F32 : v->dtype == DT_C128 ? DT_F64 : v->dtype;
+    if (v->dtype == DT_F16) {
+        text_printf(out, "{0x%x}", (unsigned)v->bits[0]);
+    } else if (part == DT_F32 || part == DT_F64) {
+        bool complex = part != v->dtype;
+        size_t size = dtype_size(part);
+        for (int i = 0; i <= complex; i++) {
+            uint64_t bits = 0;
+            float f;
+            double d;
+            memcpy(&bits, (const char *)v->bits + (size_t)i * size, size);
+            memcpy(&f, &bits, sizeof f);
+            memcpy(&d, &bits, sizeof d);
+            if (complex) text_put(out, i ? ", " : "{");
+            put_float(e, part, part == DT_F32 ? (double)f : d, bits, out);
+        }
+        if (complex) text_put(out, "}");
+    } else {
         text_printf(out, "(%s)0x%llxull", dtype_name(v->dtype), (unsigned long long)v->bits[0]);
     }
 }

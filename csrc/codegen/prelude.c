@@ -27,7 +27,10 @@ static const Helper helpers[] = {
     {"mul", C_NUMBER, 2, false, "(T)(a * b)", "a * b"},
     {"mul", C_BOOL, 2, true, "a & b", "a & b"},
     {"div", C_FLOAT, 2, false, "a / b", "a / b"},
-    {"neg", C_NUMBER, 1, false, "(T)-a", "-a"},
+    {"neg", C_INTEGER, 1, false, "(T)-a", "-a"},
+    /* by its bit: a compiler turns a - -b into a + b, which gives another NaN's sign */
+    {"neg", C_FLOAT, 1, false, "((union { T f; U u; }){.u = ((union { T f; U u; }){a}).u ^ TOP}).f",
+     "(T)((U)a ^ TOP)"},
     {"recip", C_FLOAT, 1, false, "1 / a", "1 / a"},
     {"absolute", C_FLOAT, 1, false, "ABS(a)", "(T)((U)a << 1 >> 1)"},
     {"absolute", C_SIGNED, 1, false, "(T)(a < 0 ? -a : a)", "N(select)(a < 0, -a, a)"},
@@ -274,6 +277,7 @@ static const Word words[] = {
     {"SIGNBIT", "__builtin_signbitf", "__builtin_signbit"},
     {"INFINITY", "__builtin_inff()", "__builtin_inf()"},
     {"BITS", "31", "63"},
+    {"TOP", "0x80000000u", "0x8000000000000000ull"},
 };
 
 static bool
@@ -516,6 +520,17 @@ prelude_stream(Prelude *p, DType dtype, int lanes, Text *out)
                                   : "");
     }
     text_put(out, key);
+}
+
+const char *
+prelude_minus_one(Prelude *p, DType dtype)
+{
+    bool single = dtype == DT_F32;
+    const char *name = single ? "minus_one_f32" : "minus_one_f64";
+    if (first_use(p, name))
+        text_printf(p->head, "__attribute__((visibility(\"hidden\"))) %s %s = -1;\n",
+                    single ? "float" : "double", name);
+    return name;
 }
 
 /* ---- conversions ---- */

@@ -26,6 +26,9 @@ void prelude_splat(Prelude *p, DType dtype, int lanes, Text *out);
 /* "f32x16", defined from now on; and its form for memory, "f32x16m" (any alignment, any alias). */
 void prelude_type(Prelude *p, DType dtype, int lanes, Text *out);
 void prelude_memory(Prelude *p, DType dtype, int lanes, Text *out);
+/* -1 as a variable: a compiler turns x * -1.0 and x / -1.0 into -x, which has another sign when x
+   is NaN. */
+const char *prelude_minus_one(Prelude *p, DType dtype);
 /* Strided access: gather_f32x16(p, stride), scatter_f32x16(p, stride, v). */
 void prelude_gather(Prelude *p, DType dtype, int lanes, Text *out);
 /* A store of one vector of the machine's width that bypasses the caches. */
