@@ -8,6 +8,7 @@ writes the elements of its own copy of a carried array.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -19,6 +20,14 @@ from pycompile import _C, _steps
 UFUNCS = {row["name"]: row["ufunc"] for row in _C.op_table() if row["ufunc"]}
 
 CLIP = vars(np)["_core"].umath.clip  # the ufunc behind np.clip
+
+
+def _expected(holds: bool) -> bool:
+    """A branch that only raises is not taken; otherwise the program is run again without a plan."""
+    if not holds:
+        raise ArithmeticError("a branch was taken that raises")
+    return True
+
 
 PYTHON: dict[str, Callable[..., Any]] = {
     "py_add": operator.add,
@@ -35,6 +44,17 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "py_lt": operator.lt,
     "py_le": operator.le,
     "py_bool": bool,
+    "py_assert": _expected,
+    "py_sqrt": math.sqrt,
+    "py_exp": math.exp,
+    "py_log": math.log,
+    "py_sin": math.sin,
+    "py_cos": math.cos,
+    "py_tan": math.tan,
+    "py_atan": math.atan,
+    "py_tanh": math.tanh,
+    "py_floor": math.floor,
+    "py_ceil": math.ceil,
     "py_int": int,
     "py_float": float,
     "py_item": lambda x: np.asarray(x).item(),

@@ -1,6 +1,7 @@
 /* Attributes of arrays and array scalars. */
 #include <strings.h>
 
+#include "branch.h"
 #include "numpy_rules.h"
 
 static Answer
@@ -128,6 +129,7 @@ known_writeable(Interp *in, Value *array, bool *out)
     ArrayHeader header;
     const char *why;
     if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
+    TRY(branch_aliased(in, array->node));
     *out = !graph_view_is_readonly(in->graph, array->node);
     Value *input = input_of(in, array->node);
     if (input == NULL || !*out) return ANSWER_YES;

@@ -230,6 +230,11 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
         return *out == NULL || (*out)->name == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     if (value_is_flags(in, object)) return emit_flag(in, object, PyUnicode_AsUTF8(name), out);
+    if (object->kind == V_NODE) {
+        const char *text = PyUnicode_AsUTF8(name);
+        Answer answer = text ? scalar_attribute(in, object, text, out) : ANSWER_ERROR;
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
     switch (object->kind) {
     case V_CONST: return const_find(in, object, name, out);
     case V_OBJECT:

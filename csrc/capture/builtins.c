@@ -452,7 +452,7 @@ do_sorted(const Call *call)
 /* ---- dispatch ---- */
 
 static Answer
-call_function(const Call *call, const char *module, const char *name)
+call_function(const Call *call, PyObject *callable, const char *module, const char *name)
 {
     if (strcmp(module, "builtins") != 0) return ANSWER_NO;
     if (strcmp(name, "len") == 0) return do_len(call);
@@ -475,7 +475,8 @@ call_function(const Call *call, const char *module, const char *name)
         return iterator_of(call->in, call->args[0], call->out);
     if (strcmp(name, "repr") == 0 && call->nargs == 1 && call->args[0]->exception != NULL)
         return exception_text(call->in, call->args[0], true, call->out);
-    if (strcmp(name, "print") == 0) return interp_break(call->in, BREAK_OUTPUT, "print");
+    if (strcmp(name, "print") == 0)
+        return output_print(call->in, callable, call->nargs, call->args, call->kwnames, call->out);
     return ANSWER_NO;
 }
 
@@ -503,12 +504,31 @@ call_type(const Call *call, PyObject *type)
     return ANSWER_NO;
 }
 
+/* Numbers out of arrays as arguments. */
+static Answer
+call_on_scalars(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
+{
+    if (PyType_Check(callable))
+        return scalar_type_call(in, (PyTypeObject *)callable, nargs, args, out);
+    if (!PyCFunction_Check(callable)) return ANSWER_NO;
+    PyObject *module = ((PyCFunctionObject *)callable)->m_module;
+    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    if (name == NULL) {
+        PyErr_Clear();
+        return ANSWER_NO;
+    }
+    return scalar_call(in, callable, name, ((PyCFunctionObject *)callable)->m_ml->ml_name, nargs,
+                       args, out);
+}
+
 Answer
 call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
              Value **out)
 {
     Call call = {.in = in, .nargs = nargs, .args = args, .kwnames = kwnames, .out = out};
     Answer answer = call_class_builtin(in, callable, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (kwnames == NULL) answer = call_on_scalars(in, callable, nargs, args, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     answer = call_pure(in, callable, nargs, args, kwnames, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
@@ -522,5 +542,5 @@ call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
         PyErr_Clear();
         return ANSWER_NO;
     }
-    return call_function(&call, module, function->m_ml->ml_name);
+    return call_function(&call, callable, module, function->m_ml->ml_name);
 }

@@ -146,6 +146,8 @@ Answer
 call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
              Value **out)
 {
+    Answer logged = output_log(in, function, nargs, args, kwnames, out);
+    if (logged != ANSWER_NO || in->break_code != BREAK_NONE) return logged;
     bool made = function->kind == V_FUNCTION;
     PyObject *code = made ? function->object : PyFunction_GET_CODE(function->object);
     const char *name = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_qualname);

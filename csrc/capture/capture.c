@@ -156,6 +156,7 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
         answer = exit_return(in, in->bottom->result);
     }
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
+    if (in->again) return ATTEMPT_AGAIN;
     if (answer == ANSWER_YES) return ATTEMPT_DONE;
     if (in->again) return ATTEMPT_AGAIN;
     if (in->break_code == BREAK_NONE) { /* inputs overlap */

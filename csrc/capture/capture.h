@@ -102,6 +102,8 @@ typedef enum {
     EFFECT_DELETE_GLOBAL, /* object: name (globals of source `source`) */
     EFFECT_STORE_CELL,    /* args: cell, value */
     EFFECT_METHOD,        /* args: exact builtin container, arguments; object: method name */
+    EFFECT_CALL,          /* args: callable, tuple, dict: called with the frame current at `number`;
+                             without args: sys.stdout must be plain */
     EFFECT_WRITE,         /* node: last version of an input's storage; source: that array */
 } BuildKind;
 
@@ -187,6 +189,9 @@ typedef struct {
    our own (memory); whatever the program might raise is a break or is left to a deopt. */
 Capture *capture(const CaptureRequest *request);
 void capture_free(Capture *capture);
+
+/* Writing to it runs no Python code: an exact StringIO, or an exact text file of exact parts. */
+bool stream_is_plain(PyObject *stream);
 
 /* Marked by pycompile.disable. */
 bool function_is_disabled(PyFunctionObject *function);

@@ -1,5 +1,5 @@
 /* How capture ends: values as Builds, effects in program order, the frame's changed slots. */
-#include "interp.h"
+#include "branch.h"
 
 static BuildId
 build_add(Interp *in, const Build *build)
@@ -59,7 +59,7 @@ build_box(Interp *in, Value *value)
 {
     NodeId node = value->node;
     if (graph_node(in->graph, node)->type.form == FORM_ARRAY) {
-        if (storage_of(in, node) < 0) return NO_BUILD;
+        if (branch_aliased(in, node) != ANSWER_YES || storage_of(in, node) < 0) return NO_BUILD;
         Value *input = input_of(in, node);
         if (input == NULL)
             node = array_current(in, node);
@@ -401,6 +401,7 @@ exit_state(Interp *in, Exit *exit)
         Value *value = a->slots[slot];
         if (value == NULL || value == a->initial[slot]) continue;
         BuildId build = NO_BUILD;
+        if (value->kind == V_LOST) return branch_wants(in, value);
         if (value->kind != V_UNBOUND && (build = build_value(in, value)) == NO_BUILD)
             return failed(in);
         exit->slot_index[exit->nslots] = slot;

@@ -133,7 +133,8 @@ generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, bool *re
         PyErr_SetString(PyExc_TypeError, "can't send non-None value to a just-started generator");
         return break_raises(in);
     }
-    if (in->region != 0) return learn_not_made(in, generator, "a generator advanced in a loop");
+    if (in->loop != NULL) return learn_not_made(in, generator, "a generator advanced in a loop");
+    iterator->position++; /* seen where a branch is merged: world.c */
     a->slots[a->decoded->nlocalsplus + a->depth++] = sent;
     generator->started = true;
     return run_on(in, generator, out, returned);

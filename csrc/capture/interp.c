@@ -352,7 +352,8 @@ Answer
 interp_until(Interp *in, int number)
 {
     Answer answer = ANSWER_YES;
-    while (answer == ANSWER_YES && in->top->number != number) answer = follow_one(in, in->top);
+    while (answer == ANSWER_YES && in->top->number != number && in->top->result == NULL)
+        answer = follow_one(in, in->top);
     return answer;
 }
 

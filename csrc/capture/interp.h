@@ -11,6 +11,13 @@ typedef struct {
     Form form;
 } LoopType;
 
+/* A branch on an array's value that is merged with the locals that nobody reads, or not at all. */
+typedef struct {
+    PyCodeObject *code;
+    int number;
+    enum { BRANCH_KEEPS = 1, BRANCH_APART = 2 } level;
+} BranchMark;
+
 /* What earlier attempts at the same entry found out; see capture.c. */
 typedef struct Marks {
     VEC(int) no_inline; /* numbers of the bottom's Instrs at which nothing is inlined */
@@ -20,12 +27,13 @@ typedef struct Marks {
     bool refuse_writes;
     VEC(int) no_loop; /* FOR_ITERs whose loops are unrolled */
     VEC(LoopType) loop_types;
+    VEC(BranchMark) branches;
 } Marks;
 
 /* ---- interp.c ---- */
 /* Follows `activation` until it returns: its result in *out. */
 Answer interp_run(Interp *in, Activation *activation, Value **out);
-/* Follows the top activation until it is at the Instr `number`. */
+/* Follows the top activation until it is at the Instr `number`, or returns. */
 Answer interp_until(Interp *in, int number);
 Activation *activation_new(Interp *in, const Decoded *decoded);
 /* The stack of the top activation. */
@@ -131,6 +139,24 @@ Value *scalar_emit(Interp *in, Op op, DType dtype, int nargs, Value *const *oper
 /* float(v), int(v), bool(v) of a scalar that stays symbolic. */
 Answer scalar_convert(Interp *in, Value *value, DType dtype, Value **out);
 Answer fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
+/* ---- output.c: print and loggers ---- */
+Answer output_print(Interp *in, PyObject *print, int nargs, Value *const *args, PyObject *kwnames,
+                    Value **out);
+/* ANSWER_NO without a break: no method of a logger. */
+Answer output_log(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
+/* ---- scalar_calls.c: numbers out of arrays; each ANSWER_NO without a break: not of that kind ----
+ */
+/* A number that depends on what is in arrays. */
+bool value_is_unknown_scalar(Interp *in, const Value *value);
+Answer scalar_call(Interp *in, PyObject *callable, const char *module, const char *name, int nargs,
+                   Value *const *args, Value **out);
+Answer scalar_type_call(Interp *in, PyTypeObject *type, int nargs, Value *const *args, Value **out);
+Answer scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer scalar_comparison(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
+Answer scalar_method(Interp *in, Value *self, const char *name, int nargs, Value **out);
+Answer scalar_attribute(Interp *in, Value *self, const char *name, Value **out);
 /* ---- subscript.c ---- */
 Answer operate_subscript(Interp *in, Value *object, Value *key, Value **out);
 Answer operate_store_subscript(Interp *in, Value *object, Value *key, Value *value);

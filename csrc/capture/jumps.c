@@ -1,4 +1,5 @@
 /* Truth, jumps, branches, and the head of a for loop. */
+#include "branch.h"
 #include "objects.h"
 
 /* Objects of such a class are true. */
@@ -113,11 +114,16 @@ branch(Interp *in, const Instr *instr, Value *condition)
     Activation *a = in->top;
     bool on_false = instr->kind == I_JUMP_IF_FALSE || instr->kind == I_JUMP_IF_FALSE_OR_POP;
     bool keeps = instr->kind == I_JUMP_IF_FALSE_OR_POP || instr->kind == I_JUMP_IF_TRUE_OR_POP;
-    if (a != in->bottom || keeps)
+    bool on_true = instr->kind == I_JUMP_IF_TRUE || instr->kind == I_JUMP_IF_TRUE_OR_POP;
+    int depth = a->depth, jumped = keeps ? depth : depth - 1, next = a->number + 1;
+    Answer merged =
+        branch_merge(in, on_true ? instr->target : next, on_true ? next : instr->target, condition,
+                     on_true ? jumped : depth - 1, on_true ? depth - 1 : jumped);
+    if (merged != ANSWER_NO || in->break_code != BREAK_NONE) return merged;
+    if (a != in->bottom || keeps || in->fork != NULL)
         return interp_break(in, BREAK_BRANCH, "a branch on the value of an array");
     interp_break(in, BREAK_BRANCH, "a branch on the value of an array");
     a->depth--;
-    int next = a->number + 1;
     in->break_code = BREAK_NONE; /* building may break in its own right */
     Answer answer = exit_branch(in, condition, on_false ? next : instr->target,
                                 on_false ? instr->target : next);

@@ -175,6 +175,10 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
                PyObject *kwnames, Value **out)
 {
     Method m = {in, self, name, nargs, args, kwnames, out};
+    if (kwnames == NULL) {
+        Answer answer = scalar_method(in, self, name, nargs, out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
     if (self->kind == V_ITER) return iterator_method(&m);
     if (self->kind == V_DICT) return dict_method(in, self, name, nargs, args, kwnames, out);
     if (self->kind == V_SET || (self->kind == V_CONST && PyFrozenSet_CheckExact(self->object)))

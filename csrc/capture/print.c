@@ -32,6 +32,7 @@ static const char *const build_names[] = {
     [EFFECT_DELETE_GLOBAL] = "delete_global",
     [EFFECT_STORE_CELL] = "store_cell",
     [EFFECT_METHOD] = "method_call",
+    [EFFECT_CALL] = "call",
     [EFFECT_WRITE] = "write",
 };
 

@@ -250,6 +250,8 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
         (left->kind == V_NODE || right->kind == V_NODE)) {
         Answer answer = scalar_binary(in, plain, left, right, out);
+        if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
+            answer = scalar_operator(in, plain, left, right, out);
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }
     Answer answer = container_binary(in, operator_, left, right, out);
@@ -329,6 +331,8 @@ operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
         (left->kind == V_NODE || right->kind == V_NODE)) {
         Answer answer = scalar_compare(in, operator_, left, right, out);
+        if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
+            answer = scalar_comparison(in, operator_, left, right, out);
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }
     Answer answer = container_compare(in, operator_, left, right, out);
@@ -486,6 +490,8 @@ operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
             return ANSWER_YES;
         }
     }
+    Answer step = scalar_unary(in, operator_, operand, out);
+    if (step != ANSWER_NO || in->break_code != BREAK_NONE) return step;
     if (value_is_object(operand)) {
         const char *name = operator_ == I_UNARY_NEGATIVE   ? "__neg__"
                            : operator_ == I_UNARY_POSITIVE ? "__pos__"

@@ -68,7 +68,8 @@ value_new(Interp *in, ValueKind kind)
     value->kind = kind;
     value->source = NO_SOURCE;
     value->node = NO_NODE;
-    return value;
+    value->serial = in->values.len;
+    return VEC_PUSH(in->arena, &in->values, value) < 0 ? NULL : value;
 }
 
 Value *

@@ -30,6 +30,7 @@ typedef enum {
     V_METHOD,         /* items[0] function, items[1] self */
     V_CELL,           /* items[0] content; made here, or from outside with a source */
     V_INSTANCE,       /* of a plain class, made here: slots in items as a dict, __dict__ in `of` */
+    V_LOST,           /* a local that a merged branch left behind: merge.c */
     V_BUILTIN_METHOD, /* method `name` of items[0] (array, list, dict, str…), not yet called */
     V_VIEW,           /* keys(), values() or items() (`name`) of the dict `of` */
     V_PURE,  /* what calling `object`, which is pure, with items gives: made at commit; it is
@@ -72,6 +73,7 @@ struct Value {
     int guard;            /* 1 + number of the guard that establishes type or header; 0 none yet */
     bool mutated;
     bool guarded;  /* its type (and header, for arrays) is under guard already */
+    int serial;    /* position in Interp.values */
     bool pinned;   /* V_NODE: shape and strides are constants and guarded */
     BuildId built; /* 1 + build, once it has been asked for as an object; -1 while being built */
 };
@@ -147,6 +149,21 @@ typedef struct {
     NodeId version[16]; /* as the body left it so far */
 } Loop;
 
+/* Memory that must not be written, nor leave as an object: after a merged branch it is one array or
+   another. */
+typedef struct {
+    NodeId storage;
+    PyCodeObject *code; /* of the branch */
+    int number;
+} Aliased;
+
+/* A branch being merged: merge.c. */
+typedef struct Fork {
+    PyCodeObject *code;
+    int number;
+    struct Fork *outer;
+} Fork;
+
 struct Interp {
     Capture *out;
     Arena *arena;
@@ -194,7 +211,12 @@ struct Interp {
     struct Marks *learn;       /* the same, to add to */
     Arena *learn_arena;        /* which outlives this attempt */
     bool again;                /* something was learnt: start again */
-    Loop *loop;                /* the loop whose body is being followed, or NULL */
+    VEC(Value *) values;       /* all, as they were made */
+    VEC(Aliased) aliased;
+    PointerMap joins; /* Decoded -> where its branches meet: join.c */
+    bool prints;      /* there is a print among the effects */
+    Fork *fork;       /* innermost branch one of whose arms is being followed */
+    Loop *loop;       /* the loop whose body is being followed, or NULL */
     bool refuse_writes;
     bool dirty; /* the instruction being followed has changed values already */
     Value *unbound, *null;

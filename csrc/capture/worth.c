@@ -17,7 +17,9 @@ enum {
     PYTHON_OP = 1,
     VIEW_MADE = 2,
     ARRAY_MADE = 5,
+    NUMBER_CHOSEN = -1, /* a jump in CPython */
     LIBRARY_CALLED = -15,
+    NUMBER_CALLED = -1, /* a C function of Python's own numbers */
     PRODUCT_CALLED = -30,
     DRAWN = -150, /* the generator's state is kept */
     ARRAY_OP = 15,
@@ -52,25 +54,36 @@ takes_arrays(const Graph *g, const Node *node)
     return false;
 }
 
+static bool
+takes_numbers(const Graph *g, const Node *node)
+{
+    for (int i = 0; i < node->nargs; i++)
+        if (graph_node(g, node->args[i])->type.form != FORM_PYTHON) return false;
+    return true;
+}
+
 /* What NumPy and CPython would spend.  *works: it is work that a plan saves; views, Python's own
    arithmetic and library calls are not, however many. */
 static int
 node_weight(const Graph *g, const Node *node, bool *works)
 {
     OpKind kind = op_info(node->op)->kind;
+    bool python = node->type.form == FORM_PYTHON;
+    if (python && (node->op == OP_where || node->op == OP_py_bool)) return NUMBER_CHOSEN;
     switch (kind) {
     case KIND_INPUT:
     case KIND_CONST:
     case KIND_RESULT: return 0;
     case KIND_MATMUL: return PRODUCT_CALLED;
     case KIND_EXTERN:
-        return PyObject_HasAttrString(node->attrs.object, "save") ? DRAWN : LIBRARY_CALLED;
+        if (PyObject_HasAttrString(node->attrs.object, "save")) return DRAWN;
+        return takes_numbers(g, node) ? NUMBER_CALLED : LIBRARY_CALLED;
     case KIND_PYTHON: return PYTHON_OP;
     default: break;
     }
     bool scalar = node->type.form == FORM_SCALAR, arrays = takes_arrays(g, node);
     if (kind == KIND_VIEW) return scalar ? SCALAR_READ : VIEW_MADE;
-    if (node->type.form == FORM_PYTHON) return PYTHON_OP;
+    if (python) return PYTHON_OP;
     *works = true;
     switch (kind) {
     case KIND_REGION: return LOOP_KEPT;
@@ -83,6 +96,28 @@ node_weight(const Graph *g, const Node *node, bool *works)
         if (scalar && !arrays) return SCALAR_OP;
         return ARRAY_OP + by_elements(g, node);
     }
+}
+
+static int64_t region_weight(const Graph *g, RegionId id, bool *works);
+
+/* One of the arms of a cond, as likely as the other. */
+static int64_t
+cond_weight(const Graph *g, const Node *node, bool *works)
+{
+    return (region_weight(g, node->region[0], works) + region_weight(g, node->region[1], works)) /
+           2;
+}
+
+static int64_t
+region_weight(const Graph *g, RegionId id, bool *works)
+{
+    const Region *region = &g->regions.at[id];
+    int64_t weight = 0;
+    for (int i = 0; i < region->nodes.len; i++) {
+        const Node *node = graph_node(g, region->nodes.at[i]);
+        weight += node->op == OP_cond ? cond_weight(g, node, works) : node_weight(g, node, works);
+    }
+    return weight;
 }
 
 static int
@@ -128,8 +163,7 @@ capture_gain(const Capture *capture, const CaptureRequest *request)
         return has_numpy(g) ? MANY : 0;
     int64_t gain = -run_cost(capture, request->number == request->decoded->first_traceable);
     bool works = false;
-    for (int i = 0; i < g->regions.at[0].nodes.len; i++)
-        gain += node_weight(g, graph_node(g, g->regions.at[0].nodes.at[i]), &works);
+    gain += region_weight(g, 0, &works);
     if (!works) return 0;
     return gain > MANY ? MANY : (int)gain;
 }

@@ -2,7 +2,7 @@
 
    A plan commits the last version of each input's storage into the user's array.  That is right as
    long as no other input shares its memory (NO_OVERLAP guards), and the array may be written. */
-#include "value.h"
+#include "branch.h"
 
 Value *
 input_of(Interp *in, NodeId node)
@@ -20,6 +20,8 @@ write_allowed(Interp *in, Value *array)
     if (storage < 0) return ANSWER_ERROR;
     if (in->storages.at[storage].shown)
         return interp_break(in, BREAK_INDEX, "a write to an array that has views of unknown shape");
+    Answer answer = branch_aliased(in, array->node);
+    if (answer != ANSWER_YES) return answer;
     if (graph_view_is_readonly(in->graph, array->node))
         return interp_break(in, BREAK_READONLY, "the array is read-only");
     Value *input = input_of(in, array->node);

@@ -15,6 +15,10 @@ typedef struct {
 #define FLOAT2(name, body)                                                                         \
     {#name, DT_F64, "INLINE int " #name "_f64(f64 a, f64 b, f64 *r) { " body " }\n"}
 #define FLOAT1(name, body) {#name, DT_F64, "INLINE int " #name "_f64(f64 a, f64 *r) { " body " }\n"}
+/* libm's, as math has it: what it refuses or raises OverflowError for is a deopt */
+#define MATH(name, function)                                                                       \
+    FLOAT1(name, "*r = __builtin_" function "(a); return (*r != *r && a == a) || "                 \
+                 "(__builtin_isinf(*r) && __builtin_isfinite(a));")
 #define COMPARE(name, int_body, float_body)                                                        \
     {#name, DT_I64,                                                                                \
      "INLINE int " #name "_i64(i64 a, i64 b, bool *r) { *r = " int_body "; return 0; }\n"},        \
@@ -62,6 +66,21 @@ static const PythonHelper helpers[] = {
     COMPARE(py_le, "a <= b", "__builtin_islessequal(a, b)"),
     {"py_bool", DT_I64, "INLINE int py_bool_i64(i64 a, bool *r) { *r = a != 0; return 0; }\n"},
     {"py_bool", DT_F64, "INLINE int py_bool_f64(f64 a, bool *r) { *r = a != 0; return 0; }\n"},
+    {"py_assert", DT_I64, "INLINE int py_assert_i64(i64 a, bool *r) { *r = 1; return a == 0; }\n"},
+    MATH(py_sqrt, "sqrt"),
+    MATH(py_exp, "exp"),
+    MATH(py_sin, "sin"),
+    MATH(py_cos, "cos"),
+    MATH(py_tan, "tan"),
+    MATH(py_atan, "atan"),
+    MATH(py_tanh, "tanh"),
+    FLOAT1(py_log, "if (a <= 0) return 1; *r = __builtin_log(a); return 0;"),
+    {"py_floor", DT_F64,
+     "INLINE int py_floor_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p62)) return 1; "
+     "*r = (i64)__builtin_floor(a); return 0; }\n"},
+    {"py_ceil", DT_F64,
+     "INLINE int py_ceil_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p62)) return 1; "
+     "*r = (i64)__builtin_ceil(a); return 0; }\n"},
     INT1(py_int, "*r = a; return 0;"),
     {"py_int", DT_F64,
      "INLINE int py_int_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p63)) return 1; "

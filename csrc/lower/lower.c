@@ -34,6 +34,7 @@ mark_live(Lowering *lw, NodeId id)
     lw->live[id] = true;
     const Node *node = graph_node(lw->graph, id);
     for (int k = 0; k < node->nargs; k++) mark_live(lw, node->args[k]);
+    if (node->op == OP_result) arms_live(lw, id, mark_live);
     for (int r = 0; r < 2; r++) {
         if (op_info(node->op)->kind != KIND_REGION || node->region[r] == NO_REGION) continue;
         const Region *region = &lw->graph->regions.at[node->region[r]];
@@ -111,7 +112,7 @@ used_after(const Lowering *lw, NodeId storage, int position)
         if (!lw->live[top->nodes.at[i]] || op_info(node->op)->kind == KIND_VIEW) continue;
         for (int k = 0; k < node->nargs; k++)
             if (graph_node(g, node->args[k])->storage == storage) return true;
-        if (op_info(node->op)->kind == KIND_REGION) return true;
+        if (node->region[0] != NO_REGION) return true;
     }
     return false;
 }
@@ -158,7 +159,7 @@ insert_node(Lowering *lw, int at, Op op, int nargs, const NodeId *args, const Ty
             sizeof(NodeId) * (size_t)(top->nodes.len - 1 - at));
     top->nodes.at[at] = id;
     lw->live[id] = true;
-    return id;
+    return arms_insert(lw, id, at) < 0 ? NO_NODE : id;
 }
 
 /* The storage at the root of a version: as laid out, offset 0. */
@@ -339,9 +340,10 @@ lower(Graph *graph, Answer *answer, const char **why)
     *answer = ANSWER_ERROR;
     *why = NULL;
     lw.program = arena_alloc(lw.arena, sizeof(Program));
-    if (lw.program == NULL || lowering_init(&lw) < 0) return NULL;
+    if (lw.program == NULL || arms_lay_out(&lw) < 0 || lowering_init(&lw) < 0) return NULL;
     find_live(&lw);
     need_scalars_of_empty(&lw);
+    arms_need(&lw);
     if (prepare_copies(&lw) < 0) return NULL;
     mark_outputs(&lw);
     if (prepare_writes(&lw) < 0) return NULL;

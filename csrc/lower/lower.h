@@ -66,7 +66,13 @@ typedef struct {
     uint8_t errors; /* ErrorState in which it runs */
 } ExternStep;
 
-typedef enum { STEP_KERNEL, STEP_EXTERN } StepKind;
+/* To the step `target` unless `condition`, a bool, holds; always without one (NO_BUFFER). */
+typedef struct {
+    Place condition;
+    int32_t target;
+} JumpStep;
+
+typedef enum { STEP_KERNEL, STEP_EXTERN, STEP_JUMP } StepKind;
 
 typedef struct {
     StepKind kind;
@@ -74,6 +80,7 @@ typedef struct {
     union {
         KernelStep kernel;
         ExternStep external;
+        JumpStep jump;
     };
 } Step;
 

@@ -26,6 +26,8 @@ find_lifetimes(Lowering *lw)
         if (step->kind == STEP_KERNEL)
             for (int i = 0; i < step->kernel.nplaces; i++)
                 touch(lw, step->kernel.places[i].buffer, s);
+        else if (step->kind == STEP_JUMP)
+            touch(lw, step->jump.condition.buffer, s);
         else {
             for (int i = 0; i < step->external.nargs; i++)
                 touch(lw, step->external.args[i].buffer, s);

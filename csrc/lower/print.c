@@ -143,6 +143,18 @@ put_external(const Graph *g, const Step *step, Text *out)
     Py_XDECREF(owner_name);
 }
 
+/* Steps are numbered from 0 in the order of the text. */
+static void
+put_jump(const Graph *g, int at, const JumpStep *jump, Text *out)
+{
+    text_printf(out, "step %d: jump to step %d", at, jump->target);
+    if (jump->condition.buffer != NO_BUFFER) {
+        text_put(out, " unless ");
+        put_place(g, &jump->condition, out);
+    }
+    text_put(out, "\n");
+}
+
 int
 program_print(const Graph *graph, const Program *program, Text *out)
 {
@@ -152,6 +164,8 @@ program_print(const Graph *graph, const Program *program, Text *out)
         const Step *step = &program->steps.at[i];
         if (step->kind == STEP_KERNEL)
             put_kernel(graph, program, step, out);
+        else if (step->kind == STEP_JUMP)
+            put_jump(graph, i, &step->jump, out);
         else
             put_external(graph, step, out);
     }

@@ -77,7 +77,7 @@ copy_before(Lowering *lw, int *position, NodeId old)
             sizeof(NodeId) * (size_t)(top->nodes.len - 1 - *position));
     top->nodes.at[(*position)++] = copy;
     lw->live[copy] = true;
-    return copy;
+    return arms_insert(lw, copy, *position - 1) < 0 ? NO_NODE : copy;
 }
 
 static int
@@ -114,10 +114,7 @@ int
 region_prepare(Lowering *lw, int *position)
 {
     NodeId loop = lw->graph->regions.at[0].nodes.at[*position];
-    if (graph_node(lw->graph, loop)->op != OP_loop) {
-        lw->why = "a conditional without a lowering";
-        return 0;
-    }
+    if (graph_node(lw->graph, loop)->op != OP_loop) return 0;
     for (int k = 3; k < graph_node(lw->graph, loop)->nargs && lw->why == NULL; k++) {
         NodeId arg = graph_node(lw->graph, loop)->args[k];
         if (graph_node(lw->graph, arg)->type.form == FORM_ARRAY &&

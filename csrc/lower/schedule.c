@@ -473,6 +473,7 @@ static Answer
 join(Lowering *lw, int number, NodeId id)
 {
     Group *g = &lw->groups.at[number];
+    if (g->arm != arm_of(lw, id)) return ANSWER_NO;
     if (!g->fuses || g->nodes.len >= MAX_MEMBERS) return ANSWER_NO;
     const Node *node = graph_node(lw->graph, id);
     if (g->reports && g->errors != node->errors && node_may_report(lw->graph, node))
@@ -488,7 +489,7 @@ join(Lowering *lw, int number, NodeId id)
 static int
 new_group(Lowering *lw, NodeId id, bool external)
 {
-    Group g = {.external = external, .fuses = !external};
+    Group g = {.external = external, .arm = arm_of(lw, id), .fuses = !external};
     int axes[MAX_RANK];
     if (!external) g.ndims = squeezed(lw->graph, node_domain(lw, id), g.size, axes);
     if (VEC_PUSH(lw->arena, &lw->groups, g) < 0) return -1;
@@ -559,7 +560,7 @@ group_touches(const Lowering *lw, const Group *g, NodeId storage)
     }
     for (int i = 0; i < g->nodes.len; i++) {
         const Node *node = graph_node(lw->graph, g->nodes.at[i]);
-        if (op_info(node->op)->kind == KIND_REGION) return true;
+        if (node->region[0] != NO_REGION) return true;
         for (int k = 0; k < node->nargs; k++)
             if (graph_node(lw->graph, node->args[k])->storage == storage) return true;
     }
@@ -573,7 +574,7 @@ schedule_scatter(Lowering *lw, NodeId id)
     int last = lw->groups.len - 1;
     const Node *node = graph_node(lw->graph, id);
     NodeId old = graph_node(lw->graph, node->args[0])->storage;
-    if (last >= 0 && !lw->commits[id] && latest_group(lw, node->args[1]) == last &&
+    if (last >= 0 && lw->groups.at[last].arm == arm_of(lw, id) && !lw->commits[id] && latest_group(lw, node->args[1]) == last &&
         latest_group(lw, node->args[0]) < last && lw->same_as[id] != id &&
         !group_touches(lw, &lw->groups.at[last], old)) {
         Answer answer = join(lw, last, id);
@@ -662,7 +663,7 @@ find_needed(Lowering *lw)
         for (int i = 0; i < g->nodes.len; i++) {
             const Node *node = graph_node(lw->graph, g->nodes.at[i]);
             for (int k = 0; k < node->nargs; k++) need_from(lw, number, node->args[k]);
-            if (op_info(node->op)->kind != KIND_REGION) continue;
+            if (node->region[0] == NO_REGION) continue;
             const Region *body = &lw->graph->regions.at[node->region[0]];
             for (int b = 0; b < body->nodes.len; b++) {
                 const Node *inner = graph_node(lw->graph, body->nodes.at[b]);

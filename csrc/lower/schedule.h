@@ -13,6 +13,7 @@
    dimensions). */
 typedef struct {
     bool external;
+    int arm;      /* of a cond that its nodes are in, 0 for none: arms.c */
     bool columns; /* the reduction is not the innermost dimension: sequential, per column */
     int ndims;
     SizeId size[MAX_RANK];
@@ -47,6 +48,10 @@ typedef struct {
     NodeId *same_as;   /* per scatter: the storage whose buffer it writes in place; else itself */
     bool *commits;     /* per scatter: only the value is made; the plan writes it into the input */
     BufferId *buffer;  /* per storage */
+    VEC(int) arm;     /* per node, as far as there are any */
+    int narms;
+    VEC(NodeId) into; /* pairs: the copy of an arm's result, the cond's result */
+    VEC(int) open;    /* jumps whose target is not known yet */
     int32_t *first_step, *last_step; /* per buffer, for lifetimes */
 } Lowering;
 
@@ -83,6 +88,18 @@ int region_build(Lowering *lw, NodeId loop);
 /* A node or a parameter of the region. */
 bool region_has(const Region *region, NodeId id);
 void region_print(const Graph *g, const KernelStep *step, const Kernel *k, Text *out);
+
+/* arms.c: conditional regions */
+typedef enum { MARK_IF, MARK_ELSE, MARK_END } Mark; /* attrs.index of a cond node that is laid out */
+/* Lays the arms of conds out in the top region.  Before the arrays by node are made. */
+int arms_lay_out(Lowering *lw);
+int arm_of(const Lowering *lw, NodeId id);
+/* Marks what the result `id` of a cond comes from. */
+void arms_live(Lowering *lw, NodeId id, void (*mark)(Lowering *, NodeId));
+void arms_need(Lowering *lw);
+/* The node `id` was put at `at` of the top region. */
+int arms_insert(Lowering *lw, NodeId id, int at);
+int arms_step(Lowering *lw, NodeId mark);
 
 /* steps.c: extern calls, copies */
 int step_external(Lowering *lw, Group *g);

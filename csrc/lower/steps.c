@@ -40,6 +40,7 @@ buffer_kind(const Lowering *lw, NodeId storage)
     case KIND_RESULT:
         if (op_info(graph_node(lw->graph, node->args[0])->op)->kind != KIND_REGION)
             return BUFFER_EXTERN;
+        if (graph_node(lw->graph, node->args[0])->op == OP_cond) break;
         /* its size may not be known while compiling: no place in the arena */
         return node->type.form == FORM_ARRAY ? BUFFER_OUTPUT : BUFFER_SCALAR;
     default: break;
@@ -305,6 +306,7 @@ step_external(Lowering *lw, Group *group)
 {
     NodeId id = group->nodes.at[0];
     const Node *node = graph_node(lw->graph, id);
+    if (node->op == OP_cond) return arms_step(lw, id);
     if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, id);
     Call c = {.lw = lw};
     int failed;

@@ -438,11 +438,20 @@ done:
 
 /* ---- the pipeline ---- */
 
+/* An effect may look at the frame. */
+static bool
+needs_frame(const Capture *capture)
+{
+    for (int i = 0; i < capture->builds.len; i++)
+        if (capture->builds.at[i].kind == EFFECT_CALL) return true;
+    return false;
+}
+
 static bool
 starts_whole(const Job *job)
 {
     return job->request->number == job->request->decoded->first_traceable &&
-           job->capture->exit.kind == EXIT_RETURN;
+           job->capture->exit.kind == EXIT_RETURN && !needs_frame(job->capture);
 }
 
 static Answer

@@ -171,6 +171,13 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     return failed ? ANSWER_NO : ANSWER_YES;
 }
 
+static bool
+jump_is_taken(const Run *run, const PlanJump *jump)
+{
+    if (jump->condition.buffer == NO_BUFFER) return true;
+    return !run->data[jump->condition.buffer][run_size(run, jump->condition.offset)];
+}
+
 static Answer
 run_steps(Run *run)
 {
@@ -179,6 +186,10 @@ run_steps(Run *run)
     for (int i = 0; i < plan->nsteps; i++) {
         const PlanStep *step = &plan->steps[i];
         run->step = i;
+        if (step->kind == STEP_JUMP) {
+            if (jump_is_taken(run, &step->jump)) i = step->jump.target - 1;
+            continue;
+        }
         Answer answer = step->kind != STEP_KERNEL ? run_extern(run, &step->external)
                         : step->kernel.region     ? run_region(run, &step->kernel, &flags)
                                                   : run_kernel(run, &step->kernel, &flags);
@@ -346,7 +357,7 @@ run_all(Run *run, int64_t *sizes, PlanOutcome *outcome)
     if (hold_sources(run) != ANSWER_YES || place_buffers(run) != ANSWER_YES ||
         run_steps(run) != ANSWER_YES || run_builds(run) < 0)
         return deopt_or_error(run);
-    if (run->plan->neffects != 0 && run_effects(run, &outcome->number) < 0) return PLAN_ERROR;
+    if (run->plan->neffects != 0 && run_effects(run, outcome) < 0) return PLAN_ERROR;
     fill_outcome(run, outcome);
     return PLAN_DONE;
 }

@@ -56,12 +56,19 @@ typedef struct {
     Type *arg_types;
     int32_t *results;
     bool out;
+    bool numbers;  /* takes and gives Python's own numbers only: no floating-point event of NumPy's */
     bool sequence; /* the results come in a sequence even if there is one */
 } PlanExtern;
 
 typedef struct {
+    PlanPlace condition;
+    int32_t target;
+} PlanJump;
+
+typedef struct {
     StepKind kind;
     union {
+        PlanJump jump;
         PlanKernel kernel;
         PlanExtern external;
     };
@@ -168,9 +175,9 @@ PyObject *run_box(Run *run, int box);
 /* ---- plan_build.c ---- */
 /* Makes all objects.  0, or -1 with the error set; nothing that others can see has happened. */
 int run_builds(Run *run);
-/* Applies the effects in program order.  0, or -1 with the error set and *number the instruction.
- */
-int run_effects(Run *run, int *number);
+/* Applies the effects in program order.  0, or -1 with the error set and outcome->number the
+   instruction. */
+int run_effects(Run *run, PlanOutcome *outcome);
 
 /* ---- plan_region.c ---- */
 /* The kernel of a kept loop.  ANSWER_NO: it has left no trace. */

@@ -155,6 +155,15 @@ build_object(Run *run, const PlanBuild *build)
     return NULL;
 }
 
+static bool
+stdout_is_plain(void)
+{
+    PyObject *stream = PySys_GetObject("stdout");
+    if (stream != NULL && stream_is_plain(stream)) return true;
+    PyErr_SetString(PyExc_SystemError, "sys.stdout may run code");
+    return false;
+}
+
 int
 run_builds(Run *run)
 {
@@ -165,6 +174,7 @@ run_builds(Run *run)
             PyObject **copy = &run->built[plan->nbuilds + build->snapshot];
             if ((*copy = run_copy(run, build->box)) == NULL) return -1;
         }
+        if (build->kind == EFFECT_CALL && build->nargs == 0 && !stdout_is_plain()) return -1;
         if (build->kind >= EFFECT_STORE_ATTR || build->kind == BUILD_NULL ||
             build->kind == BUILD_SOURCE) /* nothing to make, or held already */
             continue;
@@ -235,6 +245,10 @@ run_effect(Run *run, int number)
     case EFFECT_DELETE_GLOBAL:
         return PyDict_DelItem(globals_of(run->reached[build->source]), build->object);
     case EFFECT_STORE_CELL: return PyCell_Set(target, key);
+    case EFFECT_CALL:
+        if ((result = PyObject_Call(target, key, arg(run, build, 2))) == NULL) return -1;
+        Py_DECREF(result);
+        return 0;
     case EFFECT_METHOD:
         if ((result = call_method(run, build)) == NULL) return -1;
         Py_DECREF(result);
@@ -250,12 +264,18 @@ run_effect(Run *run, int number)
 }
 
 int
-run_effects(Run *run, int *number)
+run_effects(Run *run, PlanOutcome *outcome)
 {
     const Plan *plan = run->plan;
     for (int i = 0; i < plan->neffects; i++) {
-        if (run_effect(run, plan->effects[i]) == 0) continue;
-        *number = plan->builds[plan->effects[i]].number;
+        const PlanBuild *build = &plan->builds[plan->effects[i]];
+        if (build->kind == EFFECT_CALL && build->nargs == 0) continue; /* tested before */
+        bool enters = build->kind == EFFECT_CALL && outcome->enter != NULL;
+        if (enters) outcome->enter(outcome->context, build->number);
+        int failed = run_effect(run, plan->effects[i]);
+        if (enters) outcome->leave(outcome->context);
+        if (failed == 0) continue;
+        outcome->number = build->number;
         return -1;
     }
     return 0;

@@ -81,6 +81,10 @@ static PyObject *
 call_library(const PlanExtern *step, PyObject *const *args)
 {
     Py_ssize_t nkeywords = step->kwnames == NULL ? 0 : PyTuple_GET_SIZE(step->kwnames);
+    if (step->numbers)
+        return PyObject_Vectorcall(
+            step->callable, args,
+            (size_t)(step->nargs - nkeywords) | PY_VECTORCALL_ARGUMENTS_OFFSET, step->kwnames);
     PyObject *token = array_errors_raise_begin(step->errors);
     if (token == NULL) return NULL;
     PyObject *filters = array_warnings_begin(WARNINGS_RAISE);

@@ -226,6 +226,12 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     out->nargs = from->nargs;
     out->nresults = from->nresults;
     out->out = from->out;
+    out->numbers = true;
+    for (int i = 0; i < from->nargs; i++)
+        out->numbers = out->numbers && from->arg_types[i].form == FORM_PYTHON;
+    for (int i = 0; i < from->nresults; i++)
+        out->numbers = out->numbers && from->results[i] != NO_BUFFER &&
+                       m->program->buffers.at[from->results[i]].type.form == FORM_PYTHON;
     out->sequence = m->sequence || from->nresults > 1;
     out->args = make_places(plan, from->args, from->nargs);
     out->arg_types = copy_of(plan, from->arg_types, sizeof(Type) * (size_t)from->nargs);
@@ -244,7 +250,13 @@ make_steps(Maker *m)
         PlanStep *out = &plan->steps[i];
         out->kind = from->kind;
         plan->nsteps = i + 1; /* so that a failure releases what the step already owns */
-        int failed = from->kind == STEP_KERNEL ? make_kernel(m, &from->kernel, &out->kernel)
+        int failed = 0;
+        if (from->kind == STEP_JUMP)
+            out->jump =
+                (PlanJump){.condition = {from->jump.condition.buffer, from->jump.condition.offset},
+                           .target = from->jump.target};
+        else
+            failed = from->kind == STEP_KERNEL ? make_kernel(m, &from->kernel, &out->kernel)
                                                : make_extern(m, &from->external, &out->external);
         if (failed) return -1;
     }

@@ -47,6 +47,7 @@ typedef struct {
     Decoded *decoded;
     int number, until;
     PyObject *result;
+    FrameLink link;      /* around an effect that may look at the frame */
     Refusal *trail;      /* the first refusal stepped past since a plan last ran */
     int64_t trail_saved; /* what `saved` was then */
     int idle_steps, idle_breaks;
@@ -140,11 +141,37 @@ end_trail(Runner *r)
     r->trail = NULL;
 }
 
+static bool
+is_handled(const Decoded *decoded, int number)
+{
+    int32_t idx = decoded->instrs[number].idx;
+    for (int i = 0; i < decoded->nhandlers; i++)
+        if (decoded->handlers[i].start <= idx && idx < decoded->handlers[i].end) return true;
+    return false;
+}
+
+static void
+enter_frame(void *context, int number)
+{
+    Runner *r = context;
+    frame_link(r->ts, r->frame, r->decoded->instrs[number].at, &r->link);
+}
+
+static void
+leave_frame(void *context)
+{
+    Runner *r = context;
+    frame_unlink(r->ts, r->frame, &r->link);
+}
+
 static Turn
 run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
 {
     const Exit *leave = plan_exit(plan);
-    PlanOutcome outcome = {.value = alloca(sizeof(PyObject *) * (size_t)(leave->nslots + 1))};
+    PlanOutcome outcome = {.value = alloca(sizeof(PyObject *) * (size_t)(leave->nslots + 1)),
+                           .enter = enter_frame,
+                           .leave = leave_frame,
+                           .context = r};
     plan_acquire(plan);
     Turn turn;
     switch (plan_run(plan, reached, &outcome)) {
@@ -165,7 +192,8 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
     default:
         /* An effect's own line, where the frame's stack is deep enough for its handlers. */
         if (outcome.number >= 0 &&
-            r->decoded->instrs[outcome.number].depth <= frame_depth(r->frame))
+            (!is_handled(r->decoded, outcome.number) ||
+             r->decoded->instrs[outcome.number].depth <= frame_depth(r->frame)))
             r->number = outcome.number;
         turn = TURN_ERROR;
     }

@@ -123,6 +123,10 @@ typedef struct {
     PyObject **value; /* NULL entries are unbound or C NULL */
     bool condition;   /* EXIT_BRANCH */
     int number;       /* PLAN_ERROR */
+    /* Makes the frame current at an Instr around an effect that may look at it; NULL: no frame. */
+    void (*enter)(void *context, int number);
+    void (*leave)(void *context);
+    void *context;
 } PlanOutcome;
 /* The guards must just have passed and filled `reached`, whose objects are borrowed. */
 PlanResult plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome);

@@ -1,0 +1,59 @@
+/* Private to capture/: branches on the value of an array whose arms meet again (join.c, merge.c,
+   world.c). */
+#ifndef PYCOMPILE_CAPTURE_BRANCH_H
+#define PYCOMPILE_CAPTURE_BRANCH_H
+
+#include "interp.h"
+
+enum { JOIN_NONE = -1 }; /* the number of Instrs (one past the last) is the exit */
+
+/* ---- join.c ---- */
+/* The Instr at which the ways out of `number` meet, Decoded.count for the function's return,
+   JOIN_NONE.  0, or -1 with the error set. */
+int branch_join(Interp *in, const Decoded *d, int number, int *out);
+/* Every way from `at` raises, and before long. */
+bool branch_raises(const Decoded *d, int at);
+bool branch_in_try(const Decoded *d, int at);
+/* May the slot be read from `at` on before it is stored?  -1 with the error set. */
+int branch_reads(Interp *in, const Decoded *d, int at, int slot);
+
+/* ---- world.c: the state that an arm starts from and what it made of it ---- */
+
+typedef struct {
+    Value *value;
+    ValueKind kind;
+    NodeId node;
+    int nitems;
+    Value **items; /* a copy */
+    Value *of;
+    int64_t position;
+} State;
+
+typedef struct {
+    int nvalues, nslots, neffects, nglobals, nstorages, depth;
+    State *states; /* of all values */
+    Value **slots;
+    Effect *effects;
+    StoredGlobal *globals;
+    Storage *storages;
+    NodeId nodes; /* the graph's next node */
+} World;
+
+/* 0, or -1 with the error set. */
+int world_save(Interp *in, World *world);
+/* Did anything change that others can see, or that cannot be put back? */
+bool world_is_pure(Interp *in, const World *world);
+/* The values that changed since, as they are now, and everything back to what it was. */
+int world_take_back(Interp *in, const World *world, World *changed);
+
+/* ---- merge.c ---- */
+/* At a branch whose condition depends on an array.  ANSWER_YES: both arms were followed, and this
+   is where they meet; ANSWER_NO with BREAK_NONE: they are not merged. */
+Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_true,
+                    int depth_false);
+/* The local was left behind by a branch and is wanted after all: start again. */
+Answer branch_wants(Interp *in, const Value *lost);
+/* Memory that a merged branch has in two places is about to be written, or seen as an object. */
+Answer branch_aliased(Interp *in, NodeId node);
+
+#endif

@@ -1,0 +1,598 @@
+/* Both arms of a branch in one graph.
+
+   At a branch on the value of an array: one arm is followed into a region of its own until the
+   place where both meet (join.c), the interpreter's state is put back (world.c), the other arm is
+   followed, and what the two left behind is put together slot by slot.  A value that is the same
+   stays; scalars that were there before the fork are chosen by a `where`; other numbers and arrays
+   become results of a `cond`; containers made or changed in the arms are merged item by item.
+
+   Whatever does not fit (an effect, a write to memory from before, results of different types, a
+   break in an arm) is learnt: capture starts again, and the branch ends the graph there
+   (EXIT_BRANCH), or breaks within an inlined function.
+
+   An arm that can only raise is not followed: the plan deopts when it is taken.
+
+   An array that is another object in each arm, and not made in it, can be read after the branch,
+   but not written and not given away: which of the two it is would be seen.  Interp.aliased lists
+   what must not be touched then.  A local that nobody reads after the branch is V_LOST; an exit
+   that has to write it back starts again too. */
+#include "branch.h"
+
+enum {
+    ARM_INSTRUCTIONS = 3000, /* beyond these, two graphs are better than one */
+    FORKS_DEEP = 8,
+};
+
+typedef struct {
+    Value *x, *y, *merged;
+} Pair;
+
+typedef struct {
+    Interp *in;
+    const Decoded *d;
+    int number, join;
+    RegionId outer, arm[2];
+    NodeId first[2], end; /* nodes of the arms: first[0] .. first[1] .. end */
+    int made;             /* values from this number on were made in the arms */
+    NodeId condition;
+    Value *test; /* the same */
+    int keep;    /* merge locals that are not read any more, too */
+    VEC(Pair) pairs;
+    VEC(NodeId) result[2];
+    VEC(Value *) waiting; /* gets the node of result i */
+    VEC(bool) shared;     /* result i is not of its own in one of the arms */
+} Merge;
+
+/* ---- what was learnt ---- */
+
+static BranchMark *
+branch_mark(Interp *in, const Decoded *d, int number)
+{
+    for (int i = 0; i < in->learn->branches.len; i++) {
+        BranchMark *mark = &in->learn->branches.at[i];
+        if (mark->code == d->code && mark->number == number) return mark;
+    }
+    return NULL;
+}
+
+static Answer
+learn(Interp *in, PyCodeObject *code, int number, int level)
+{
+    if (in->break_code == BREAK_NONE) in->break_code = BREAK_BRANCH;
+    if (!in->again) in->learn->stop_at = -1; /* steps are counted along another way now */
+    in->again = true;
+    for (int i = 0; i < in->learn->branches.len; i++) {
+        BranchMark *mark = &in->learn->branches.at[i];
+        if (mark->code != code || mark->number != number) continue;
+        mark->level = level;
+        return ANSWER_NO;
+    }
+    BranchMark mark = {.code = code, .number = number, .level = level};
+    return VEC_PUSH(in->learn_arena, &in->learn->branches, mark) < 0 ? ANSWER_ERROR : ANSWER_NO;
+}
+
+static Answer
+refuse(const Merge *m)
+{
+    return learn(m->in, m->d->code, m->number, BRANCH_APART);
+}
+
+Answer
+branch_wants(Interp *in, const Value *lost)
+{
+    return learn(in, (PyCodeObject *)lost->object, (int)lost->position, (int)lost->nitems);
+}
+
+Answer
+branch_aliased(Interp *in, NodeId node)
+{
+    if (in->aliased.len == 0) return ANSWER_YES;
+    NodeId storage = graph_node(in->graph, node)->storage;
+    int number = storage_of(in, node);
+    NodeId root = number < 0 ? NO_NODE : in->storages.at[number].root;
+    for (int i = 0; i < in->aliased.len; i++) {
+        const Aliased *a = &in->aliased.at[i];
+        if (a->storage == storage || a->storage == root)
+            return learn(in, a->code, a->number, BRANCH_APART);
+    }
+    return number < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- merging values ---- */
+
+static Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
+
+static bool
+is_outer(const Merge *m, const Value *value)
+{
+    if (value->kind == V_CONST) return true;
+    return value->node < m->first[0] ||
+           op_info(graph_node(m->in->graph, value->node)->op)->kind == KIND_INPUT;
+}
+
+static bool
+is_scalar(Interp *in, const Value *value)
+{
+    if (value->kind == V_CONST)
+        return value_is_python_scalar(in, value) || array_scalar_check(value->object);
+    if (value->kind != V_NODE) return false;
+    Form form = (Form)graph_node(in->graph, value->node)->type.form;
+    return form == FORM_SCALAR || form == FORM_PYTHON;
+}
+
+static bool
+same_constant(const Value *x, const Value *y)
+{
+    if (x->object == y->object) return true;
+    if (Py_TYPE(x->object) != Py_TYPE(y->object)) return false;
+    if (PyFloat_CheckExact(x->object)) {
+        double a = PyFloat_AS_DOUBLE(x->object), b = PyFloat_AS_DOUBLE(y->object);
+        return memcmp(&a, &b, sizeof(a)) == 0;
+    }
+    if (!PyLong_CheckExact(x->object) && !PyUnicode_CheckExact(x->object)) return false;
+    return PyObject_RichCompareBool(x->object, y->object, Py_EQ) == 1;
+}
+
+static Answer
+node_in(Merge *m, RegionId region, Value *value, NodeId *out)
+{
+    Interp *in = m->in;
+    in->region = region;
+    /* A symbolic scalar that has become known may have a node in an arm. */
+    Value *fresh = value;
+    if (value->kind == V_CONST && (fresh = value_const(in, value->object)) == NULL)
+        return ANSWER_ERROR;
+    Answer answer = value_as_node(in, fresh, out);
+    in->region = m->outer;
+    return answer;
+}
+
+static bool
+same_type(const Type *a, const Type *b)
+{
+    if (a->dtype != b->dtype || a->form != b->form || a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->shape[i] != b->shape[i] || a->stride[i] != b->stride[i]) return false;
+    return true;
+}
+
+static Answer
+add_result(Merge *m, const NodeId *nodes, bool shared, Value **out)
+{
+    Arena *arena = m->in->arena;
+    *out = value_new(m->in, V_NODE);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->guarded = (*out)->pinned = true;
+    return VEC_PUSH(arena, &m->result[0], nodes[0]) < 0 ||
+                   VEC_PUSH(arena, &m->result[1], nodes[1]) < 0 ||
+                   VEC_PUSH(arena, &m->waiting, *out) < 0 || VEC_PUSH(arena, &m->shared, shared) < 0
+               ? ANSWER_ERROR
+               : ANSWER_YES;
+}
+
+static Answer
+merge_scalars(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    bool outer = is_outer(m, x) && is_outer(m, y);
+    NodeId nodes[2];
+    Answer answer = node_in(m, outer ? m->outer : m->arm[0], x, &nodes[0]);
+    if (answer == ANSWER_YES) answer = node_in(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
+    if (answer != ANSWER_YES) return answer;
+    Type type = graph_node(in->graph, nodes[0])->type;
+    if (!same_type(&type, &graph_node(in->graph, nodes[1])->type)) return ANSWER_NO;
+    if (!outer) return add_result(m, nodes, false, out);
+    NodeId args[3] = {m->condition, nodes[0], nodes[1]};
+    NodeId node = graph_add(in->graph, m->outer, OP_where, 3, args, &type, NULL);
+    *out = node == NO_NODE ? NULL : value_node(in, node);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Every element of its memory, once, and nothing between them. */
+static bool
+is_dense(const Graph *g, const Type *type)
+{
+    int64_t span = 1, count = 1;
+    for (int i = 0; i < type->rank; i++) {
+        int64_t length = size_value(g, type->shape[i]);
+        if (!size_is_const(g, type->shape[i]) || !size_is_const(g, type->stride[i])) return false;
+        if (size_value(g, type->stride[i]) < 0) return false;
+        if (length == 0) return true;
+        span += (length - 1) * size_value(g, type->stride[i]) / (int64_t)dtype_size(type->dtype);
+        count *= length;
+    }
+    return span == count;
+}
+
+static Answer
+merge_arrays(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    NodeId nodes[2];
+    Answer answer = node_in(m, m->arm[0], x, &nodes[0]);
+    if (answer == ANSWER_YES) answer = node_in(m, m->arm[1], y, &nodes[1]);
+    if (answer != ANSWER_YES) return answer;
+    const Node *a = graph_node(in->graph, nodes[0]), *b = graph_node(in->graph, nodes[1]);
+    if (!same_type(&a->type, &b->type) || !is_dense(in->graph, &a->type)) return ANSWER_NO;
+    bool own =
+        a->storage == nodes[0] && b->storage == nodes[1] && !is_outer(m, x) && !is_outer(m, y);
+    for (int i = 0; i < m->pairs.len; i++)
+        if (m->pairs.at[i].x == x || m->pairs.at[i].y == y) return ANSWER_NO;
+    return add_result(m, nodes, !own, out);
+}
+
+/* Was it made in an arm, and is it nothing that lies elsewhere too? */
+static bool
+is_made(const Merge *m, const Value *value)
+{
+    return value->source == NO_SOURCE && value->serial >= m->made;
+}
+
+static Answer
+merge_items(Merge *m, const State *x, const State *y, Value **items)
+{
+    if (x->nitems != y->nitems || x->kind != y->kind || x->position != y->position ||
+        x->kind == V_SET || (x->kind == V_ITER && x->of != y->of))
+        return ANSWER_NO;
+    for (int i = 0; i < x->nitems; i++) {
+        Value *a = x->items ? x->items[i] : NULL, *b = y->items ? y->items[i] : NULL;
+        items[i] = a;
+        if (a == b) continue;
+        if (a == NULL || b == NULL) return ANSWER_NO;
+        Answer answer = merge_value(m, a, b, &items[i]);
+        if (answer != ANSWER_YES) return answer;
+        if (x->kind == V_DICT && i % 2 == 0 && a->object != b->object) return ANSWER_NO;
+    }
+    return ANSWER_YES;
+}
+
+static bool
+same_kind_of_object(const Value *x, const Value *y)
+{
+    if (x->kind != y->kind || x->type != y->type || x->nitems != y->nitems) return false;
+    if ((x->of == NULL) != (y->of == NULL)) return false;
+    if (x->kind == V_PURE && PyObject_RichCompareBool(x->object, y->object, Py_EQ) != 1)
+        return false;
+    if (x->name != y->name && (x->name == NULL || y->name == NULL || strcmp(x->name, y->name) != 0))
+        return false;
+    switch (x->kind) {
+    case V_TUPLE:
+    case V_LIST:
+    case V_DICT:
+    case V_SLICE:
+    case V_RANGE:
+    case V_METHOD:
+    case V_PURE:
+    case V_INSTANCE:
+    case V_BUILTIN_METHOD: return true;
+    case V_FUNCTION: return x->object == y->object && x->globals_of == y->globals_of;
+    default: return false;
+    }
+}
+
+static Answer
+merge_containers(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    bool tuple = x->kind == V_TUPLE && y->kind == V_TUPLE;
+    if (!same_kind_of_object(x, y) || !is_made(m, x) || !is_made(m, y)) return ANSWER_NO;
+    for (int i = 0; !tuple && i < m->pairs.len; i++)
+        if (m->pairs.at[i].x == x || m->pairs.at[i].y == y) return ANSWER_NO;
+    for (int i = 0; i < x->nitems && tuple; i++)
+        if (value_item(in, x, i) == NULL || value_item(in, y, i) == NULL) return ANSWER_ERROR;
+    Value *merged = value_sequence(in, x->kind, x->nitems, x->items);
+    if (merged == NULL) return ANSWER_ERROR;
+    merged->type = x->type;
+    merged->name = x->name;
+    merged->globals_of = x->globals_of;
+    merged->object = x->kind == V_FUNCTION || x->kind == V_PURE ? x->object : NULL;
+    Pair pair = {x, y, merged};
+    if (VEC_PUSH(in->arena, &m->pairs, pair) < 0) return ANSWER_ERROR;
+    *out = merged;
+    if (x->of != NULL && y->of != NULL) { /* an instance's __dict__ */
+        Answer answer = merge_value(m, x->of, y->of, &merged->of);
+        if (answer != ANSWER_YES) return answer;
+    }
+    State a = {.kind = x->kind, .nitems = x->nitems, .items = x->items};
+    State b = {.kind = y->kind, .nitems = y->nitems, .items = y->items};
+    return merge_items(m, &a, &b, merged->items);
+}
+
+static bool
+is_text(const Value *value)
+{
+    return value->kind == V_CONST && PyUnicode_CheckExact(value->object);
+}
+
+/* (y, x)[condition], when the plan commits. */
+static Answer
+merge_texts(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    Value *texts[2] = {y, x};
+    Value *args[2] = {value_sequence(in, V_TUPLE, 2, texts), m->test};
+    PyObject *module = PyImport_ImportModule("operator");
+    PyObject *getitem = keep(in, module ? PyObject_GetAttrString(module, "getitem") : NULL);
+    Py_XDECREF(module);
+    if (getitem == NULL || args[0] == NULL) return ANSWER_ERROR;
+    return text_call(in, getitem, 2, args, out);
+}
+
+static Answer
+merge_value(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    *out = x;
+    if (x == y) return ANSWER_YES;
+    for (int i = 0; i < m->pairs.len; i++)
+        if (m->pairs.at[i].x == x && m->pairs.at[i].y == y) {
+            *out = m->pairs.at[i].merged;
+            return ANSWER_YES;
+        }
+    if (x->kind == V_CONST && y->kind == V_CONST && same_constant(x, y)) {
+        *out = value_const(in, x->object);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    Answer answer;
+    if (is_scalar(in, x) && is_scalar(in, y))
+        answer = merge_scalars(m, x, y, out);
+    else if (value_is_array(in, x) && value_is_array(in, y))
+        answer = merge_arrays(m, x, y, out);
+    else if (is_text(x) && is_text(y))
+        answer = merge_texts(m, x, y, out);
+    else
+        return merge_containers(m, x, y, out);
+    if (answer != ANSWER_YES) return answer;
+    Pair pair = {x, y, *out};
+    return VEC_PUSH(in->arena, &m->pairs, pair) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- merging the states ---- */
+
+static const State *
+state_in(const World *changed, const World *before, int i)
+{
+    for (int k = 0; k < changed->nvalues; k++)
+        if (changed->states[k].value == before->states[i].value) return &changed->states[k];
+    return &before->states[i];
+}
+
+/* Containers from before the fork that an arm changed. */
+static Answer
+merge_changed(Merge *m, const World *before, const World arms[2])
+{
+    for (int i = 0; i < before->nvalues && arms[0].nvalues + arms[1].nvalues > 0; i++) {
+        const State *x = state_in(&arms[0], before, i), *y = state_in(&arms[1], before, i);
+        if (x == y) continue;
+        Value *value = x->value, **items;
+        if (value->kind == V_NODE) return ANSWER_NO;
+        items = arena_alloc(m->in->arena, sizeof(Value *) * (size_t)(x->nitems + 1));
+        if (items == NULL) return ANSWER_ERROR;
+        Answer answer = merge_items(m, x, y, items);
+        if (answer != ANSWER_YES) return answer;
+        value->items = items;
+        value->nitems = x->nitems;
+        value->cap = x->nitems + 1;
+        value->position = x->position;
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+lose(Merge *m, Value **out)
+{
+    *out = value_new(m->in, V_LOST);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->object = (PyObject *)m->d->code;
+    (*out)->position = m->number;
+    (*out)->nitems = m->keep ? BRANCH_APART : BRANCH_KEEPS;
+    (*out)->items = NULL;
+    return ANSWER_YES;
+}
+
+static Answer
+merge_slots(Merge *m, const World arms[2])
+{
+    Activation *a = m->in->top;
+    int nlocals = m->d->nlocalsplus;
+    if (arms[0].depth != arms[1].depth) return ANSWER_NO;
+    a->depth = arms[0].depth;
+    for (int slot = 0; slot < nlocals + a->depth; slot++) {
+        Value *x = arms[0].slots[slot], *y = arms[1].slots[slot];
+        if (a == m->in->bottom && x == NULL) x = a->initial[slot];
+        if (a == m->in->bottom && y == NULL) y = a->initial[slot];
+        if (x == NULL && y == NULL) {
+            a->slots[slot] = NULL;
+            continue;
+        }
+        if (x == NULL || y == NULL) { /* as it was at the entry, not looked at */
+            if (a != m->in->bottom) return ANSWER_NO;
+            a->slots[slot] = NULL;
+            Value *entry = slot_load(m->in, a, slot);
+            if (entry == NULL) return ANSWER_ERROR;
+            if (x == NULL) x = entry;
+            if (y == NULL) y = entry;
+        }
+        a->slots[slot] = x;
+        if (x == y) continue;
+        int reads = branch_reads(m->in, m->d, m->join, slot);
+        if (reads < 0) return ANSWER_ERROR;
+        Answer answer = ANSWER_NO;
+        if (reads || m->keep) answer = merge_value(m, x, y, &a->slots[slot]);
+        if (answer == ANSWER_NO && !reads) answer = lose(m, &a->slots[slot]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
+}
+
+/* ---- the node ---- */
+
+static bool
+region_matters(const Graph *g, RegionId region)
+{
+    const Region *r = &g->regions.at[region];
+    for (int i = 0; i < r->nodes.len; i++) {
+        const Node *node = graph_node(g, r->nodes.at[i]);
+        if (op_info(node->op)->flags & OPF_FALLIBLE || node_may_report(g, node)) return true;
+    }
+    return false;
+}
+
+static Answer
+note_aliased(Merge *m, NodeId storage)
+{
+    Aliased a = {.storage = storage, .code = m->d->code, .number = m->number};
+    return VEC_PUSH(m->in->arena, &m->in->aliased, a) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Results that lie in the same memory in one of the arms are shared, all of them. */
+static bool
+is_shared(const Merge *m, int i)
+{
+    const Graph *g = m->in->graph;
+    if (m->shared.at[i]) return true;
+    for (int k = 0; k < m->shared.len; k++)
+        for (int arm = 0; m->shared.at[k] && arm < 2; arm++)
+            if (graph_node(g, m->result[arm].at[k])->storage ==
+                graph_node(g, m->result[arm].at[i])->storage)
+                return true;
+    return false;
+}
+
+static Answer
+make_cond(Merge *m)
+{
+    Graph *g = m->in->graph;
+    if (m->waiting.len == 0 && !region_matters(g, m->arm[0]) && !region_matters(g, m->arm[1]))
+        return ANSWER_YES;
+    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
+    NodeId cond = graph_add(g, m->outer, OP_cond, 1, &m->condition, &none, NULL);
+    if (cond == NO_NODE) return ANSWER_ERROR;
+    for (int arm = 0; arm < 2; arm++) {
+        graph_own(g, cond, m->arm[arm]);
+        for (int i = 0; i < m->waiting.len; i++)
+            if (VEC_PUSH(g->arena, &g->regions.at[m->arm[arm]].results, m->result[arm].at[i]) < 0)
+                return ANSWER_ERROR;
+    }
+    for (int i = 0; i < m->waiting.len; i++) {
+        Type type = graph_node(g, m->result[0].at[i])->type;
+        type.offset = NO_SIZE;
+        Attrs attrs = {.index = i};
+        NodeId node = graph_add(g, m->outer, OP_result, 1, &cond, &type, &attrs);
+        if (node == NO_NODE) return ANSWER_ERROR;
+        m->waiting.at[i]->node = node;
+        if (type.form != FORM_ARRAY || !is_shared(m, i)) continue;
+        Answer answer = note_aliased(m, node);
+        for (int arm = 0; arm < 2 && answer == ANSWER_YES; arm++)
+            answer = note_aliased(m, graph_node(g, m->result[arm].at[i])->storage);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
+}
+
+/* ---- following ---- */
+
+static Answer
+follow_arm(Merge *m, int which, int start, int depth)
+{
+    Interp *in = m->in;
+    Activation *a = in->top;
+    int from = in->out->ninstructions;
+    m->first[which] = in->graph->nodes.len;
+    a->number = start;
+    a->depth = depth;
+    in->region = m->arm[which];
+    Answer answer = interp_until(in, m->join);
+    in->region = m->outer;
+    m->end = in->graph->nodes.len;
+    if (answer != ANSWER_YES) return answer;
+    if (in->out->ninstructions - from > ARM_INSTRUCTIONS) return ANSWER_NO;
+    bool returns = m->join == m->d->count;
+    return !a->yielded && (a->result != NULL) == returns ? ANSWER_YES : ANSWER_NO;
+}
+
+static Answer
+follow_arms(Merge *m, const int start[2], const int depth[2])
+{
+    Interp *in = m->in;
+    Activation *a = in->top;
+    World before, arms[2];
+    Value *result[2];
+    if (world_save(in, &before) < 0) return ANSWER_ERROR;
+    m->made = in->values.len;
+    for (int arm = 0; arm < 2; arm++) {
+        Answer answer = follow_arm(m, arm, start[arm], depth[arm]);
+        if (answer == ANSWER_YES && !world_is_pure(in, &before)) answer = ANSWER_NO;
+        if (answer != ANSWER_YES) return answer;
+        result[arm] = a->result;
+        a->result = NULL;
+        if (world_take_back(in, &before, &arms[arm]) < 0) return ANSWER_ERROR;
+    }
+    Answer answer = merge_changed(m, &before, arms);
+    if (m->join == m->d->count) {
+        if (answer == ANSWER_YES) answer = merge_value(m, result[0], result[1], &a->result);
+    } else if (answer == ANSWER_YES) {
+        answer = merge_slots(m, arms);
+        a->number = m->join;
+    }
+    return answer == ANSWER_YES ? make_cond(m) : answer;
+}
+
+/* One arm only raises: a plan in which it is not taken. */
+static Answer
+expect(Interp *in, Value *condition, bool expected, int number, int depth)
+{
+    Value *test = condition, *ignored;
+    if (!expected && (test = scalar_emit(in, OP_logical_not, DT_BOOL, 1, &condition, NULL)) == NULL)
+        return ANSWER_ERROR;
+    if ((ignored = scalar_emit(in, OP_py_assert, DT_BOOL, 1, &test, NULL)) == NULL)
+        return ANSWER_ERROR;
+    in->top->number = number;
+    in->top->depth = depth;
+    return ANSWER_YES;
+}
+
+static bool
+in_try(const Interp *in)
+{
+    for (const Activation *a = in->top; a != NULL; a = a->caller)
+        if (branch_in_try(a->decoded, a->number)) return true;
+    return false;
+}
+
+static bool
+forked_here(const Interp *in, const Merge *m)
+{
+    int deep = 0;
+    for (const Fork *fork = in->fork; fork != NULL; fork = fork->outer, deep++)
+        if (fork->code == m->d->code && fork->number == m->number) return true;
+    return deep >= FORKS_DEEP;
+}
+
+Answer
+branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_true,
+             int depth_false)
+{
+    Activation *a = in->top;
+    Merge m = {
+        .in = in, .d = a->decoded, .number = a->number, .outer = in->region, .test = condition};
+    const BranchMark *mark = branch_mark(in, m.d, m.number);
+    if (in->loop != NULL || (mark != NULL && mark->level == BRANCH_APART)) return ANSWER_NO;
+    m.keep = mark != NULL;
+    if (branch_raises(m.d, on_true) != branch_raises(m.d, on_false) && !in_try(in))
+        return branch_raises(m.d, on_true) ? expect(in, condition, false, on_false, depth_false)
+                                           : expect(in, condition, true, on_true, depth_true);
+    if (branch_join(in, m.d, m.number, &m.join) < 0) return ANSWER_ERROR;
+    if (m.join == JOIN_NONE || forked_here(in, &m)) return ANSWER_NO;
+    Answer answer = value_as_node(in, condition, &m.condition);
+    if (answer != ANSWER_YES) return answer;
+    int start[2] = {on_true, on_false}, depth[2] = {depth_true, depth_false};
+    for (int arm = 0; arm < 2; arm++)
+        if ((m.arm[arm] = graph_region(in->graph, NO_NODE)) == NO_REGION) return ANSWER_ERROR;
+    Fork fork = {.code = m.d->code, .number = m.number, .outer = in->fork};
+    in->fork = &fork;
+    answer = follow_arms(&m, start, depth);
+    in->fork = fork.outer;
+    in->region = m.outer;
+    return answer == ANSWER_NO ? refuse(&m) : answer;
+}
