@@ -266,3 +266,14 @@ def test_ravel_is_a_view_of_what_was_written():
         return a, a.ravel()
 
     check(f, np.arange(4.0).reshape(1, 4), whole=True)
+
+
+def test_a_loop_that_changes_a_list_is_unrolled():
+    def f(x):
+        kept = [x, x + 1]
+        for i in range(3):
+            x[i] += 1.0
+            kept.reverse()
+        return kept, x
+
+    check(f, np.arange(4.0))

@@ -43,6 +43,8 @@ typedef struct {
 int world_save(Interp *in, World *world);
 /* Did anything change that others can see, or that cannot be put back? */
 bool world_is_pure(Interp *in, const World *world);
+/* Are all values from then as they were: no list longer, no dict with another item? */
+bool world_is_same(const World *world);
 /* The values that changed since, as they are now, and everything back to what it was. */
 int world_take_back(Interp *in, const World *world, World *changed);
 

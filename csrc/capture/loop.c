@@ -11,7 +11,7 @@
    4. What the stored locals hold then are the region's results.  A local that changes its type
       (s = 0.0, then an np.float64) is learnt and the whole capture starts again with it converted
       beforehand; anything else that does not fit is learnt too, and the loop is unrolled. */
-#include "interp.h"
+#include "branch.h"
 
 enum { MOST = 16 };
 
@@ -468,10 +468,12 @@ capture_loop(Interp *in, Value *iterator)
     int ncarries = ncarried + loop.narrays, effects = in->effects.len;
     NodeId node = graph_add(in->graph, in->region, OP_loop, 3 + ncarries, args, &none, NULL);
     RegionId region;
-    if (node == NO_NODE) return ANSWER_ERROR;
+    World before;
+    if (node == NO_NODE || world_save(in, &before) < 0) return ANSWER_ERROR;
     answer = follow_body(in, &scan, &loop, ncarried, carried, starts, node, &region);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer == ANSWER_NO || in->effects.len != effects || !body_is_scalar(in, region))
+    if (answer == ANSWER_NO || in->effects.len != effects || !world_is_same(&before) ||
+        !body_is_scalar(in, region))
         return learn_no_loop(in, scan.number);
     in->region = region;
     answer = body_results(in, &scan, &loop, ncarried, carried, starts, region);

@@ -105,6 +105,14 @@ world_is_pure(Interp *in, const World *w)
     return true;
 }
 
+bool
+world_is_same(const World *w)
+{
+    for (int i = 0; i < w->nvalues; i++)
+        if (is_changed(&w->states[i])) return false;
+    return true;
+}
+
 int
 world_take_back(Interp *in, const World *world, World *changed)
 {
