@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from constructs import M, X, Y, I, construct
+from constructs import I, M, X, Y, construct
 
 
 @construct("if and else that set a local", X)

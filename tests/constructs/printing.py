@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 
-from constructs import M, X, I, construct
+from constructs import I, M, X, construct
 
 log = logging.getLogger("constructs.printing")
 log.setLevel(logging.INFO)

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from constructs import M, X, Y, I, construct
+from constructs import I, M, X, Y, construct
 
 
 @construct("math.sqrt of a reduction", X)
@@ -296,8 +296,6 @@ def weak(x):
 def kinds(x):
     s, n = float(x.sum()), int(x[5])
     return x + 1, type(s), isinstance(n, int), isinstance(s, (int, str))
-
-
 
 
 @construct("len and shape arithmetic", M)
