@@ -321,26 +321,6 @@ do_any_all(const Call *call, bool any)
 
 /* ---- iterators and containers ---- */
 
-/* zip(…, strict=True) of sequences that are equally long: as without it. */
-static bool
-equally_long(const Call *call)
-{
-    Value *strict = keyword(call, "strict");
-    if (strict == NULL || strict->kind != V_CONST || keyword_count(call) != 1) return false;
-    if (strict->object == Py_False) return true;
-    int64_t length = -1;
-    for (int i = 0; i < call->nargs; i++) {
-        Value *of = call->args[i];
-        int64_t own = of->kind == V_RANGE                         ? range_length(call->in, of)
-                      : of->kind == V_TUPLE || of->kind == V_LIST ? of->nitems
-                      : of->kind == V_DICT                        ? of->nitems / 2
-                                                                  : -1;
-        if (own < 0 || (length >= 0 && own != length)) return false;
-        length = own;
-    }
-    return true;
-}
-
 static Answer
 do_iterator(const Call *call, const char *name)
 {
@@ -359,6 +339,8 @@ do_iterator(const Call *call, const char *name)
     } else if (strcmp(name, "reversed") == 0) {
         if (call->nargs != 1) return unknown(call, name);
         Value *of = call->args[0];
+        if (of->kind == V_OBJECT || of->kind == V_INSTANCE)
+            return iterator_backwards(in, of, call->out);
         if (of->kind == V_RANGE || (of->kind == V_CONST && PyUnicode_CheckExact(of->object))) {
             PyObject *range;
             answer = value_known(in, of, &range);
@@ -379,11 +361,9 @@ do_iterator(const Call *call, const char *name)
         iterator->items[1] = call->args[1];
         if (name[0] == 'f') answer = iterator_of(in, call->args[1], &iterator->items[1]);
     } else {
-        int first = strcmp(name, "map") == 0;
-        if (first) iterator->items[0] = call->args[0];
-        for (int i = first; answer == ANSWER_YES && i < call->nargs; i++)
+        if (keyword_count(call) != 0) return ANSWER_NO; /* strict: written in Python */
+        for (int i = 0; answer == ANSWER_YES && i < call->nargs; i++)
             answer = iterator_of(in, call->args[i], &iterator->items[i]);
-        if (keyword_count(call) != 0 && !equally_long(call)) return unknown(call, name);
         if (call->nargs > 15) return unknown(call, name);
     }
     return answer == ANSWER_YES ? give(call, iterator) : answer;
@@ -429,14 +409,17 @@ do_slice(const Call *call)
 static Answer
 do_next(const Call *call)
 {
+    Interp *in = call->in;
     Value *item;
-    if (call->nargs < 1 || call->args[0]->kind != V_ITER) return unknown(call, "next");
-    Answer answer = iterator_next(call->in, call->args[0], &item);
+    if (call->nargs < 1 || call->nargs > 2 || keyword_count(call)) return unknown(call, "next");
+    Value *iterator = call->args[0], *none = value_const(in, Py_None);
+    if (none == NULL) return ANSWER_ERROR;
+    if (call->nargs == 1 && value_is_generator(iterator)) /* StopIteration with its value */
+        return generator_method(in, iterator, "send", 1, &none, call->out);
+    Answer answer = iterator_next(in, iterator, &item);
     if (answer != ANSWER_YES) return answer;
     if (item != NULL) return give(call, item);
-    if (call->nargs == 2) return give(call, call->args[1]);
-    PyErr_SetNone(PyExc_StopIteration);
-    return raise_error(call->in);
+    return call->nargs == 2 ? give(call, call->args[1]) : raise_stop(in, NULL);
 }
 
 static Answer
@@ -500,7 +483,6 @@ call_type(const Call *call, PyObject *type)
     if (type == (PyObject *)&PyEnum_Type) return do_iterator(call, "enumerate");
     if (type == (PyObject *)&PyReversed_Type) return do_iterator(call, "reversed");
     if (type == (PyObject *)&PyFilter_Type) return do_iterator(call, "filter");
-    if (type == (PyObject *)&PyMap_Type) return do_iterator(call, "map");
     return ANSWER_NO;
 }
 

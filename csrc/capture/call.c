@@ -217,6 +217,16 @@ decomposition_of(PyObject *callable)
     return found;
 }
 
+Answer
+call_library(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
+{
+    PyObject *module = PyImport_ImportModule("pycompile.decompositions.iteration");
+    PyObject *object = module ? keep(in, PyObject_GetAttrString(module, name)) : NULL;
+    Py_XDECREF(module);
+    Value *function = object ? value_const(in, object) : NULL;
+    return function ? call_inlined(in, function, nargs, args, NULL, out) : ANSWER_ERROR;
+}
+
 bool
 function_is_disabled(PyFunctionObject *function)
 {

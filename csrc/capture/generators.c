@@ -12,8 +12,8 @@ struct Generator {
     Activation *activation;
     int born; /* the bottom's Instr in which it was made */
     bool started, running, finished;
-    Value *handled; /* what it handles while it waits; or NULL */
-    Value *thrown;  /* what the YIELD at which it waits raises; or NULL */
+    Value *handled; /* what it handled when it yielded, or NULL */
+    bool library;   /* stands for an iterator of Python's library (pycompile.decompositions) */
 };
 
 /* Next time the generator is not made inside. */
@@ -36,6 +36,15 @@ generator_leaves(Interp *in, Value *iterator)
     return learn_not_made(in, iterator->generator, "a generator that leaves the graph unfinished");
 }
 
+static bool
+is_library(const Activation *a)
+{
+    PyObject *name = PyDict_GetItemString(a->globals, "__name__");
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    static const char ours[] = "pycompile.decompositions.";
+    return text != NULL && strncmp(text, ours, sizeof(ours) - 1) == 0;
+}
+
 static Value *
 generator_new(Interp *in, Activation *activation)
 {
@@ -44,6 +53,7 @@ generator_new(Interp *in, Activation *activation)
     if (value == NULL || generator == NULL) return NULL;
     generator->activation = activation;
     generator->born = in->bottom->number;
+    generator->library = is_library(activation);
     value->name = "generator";
     value->type = &PyGen_Type;
     value->generator = generator;
@@ -71,8 +81,9 @@ has_cleanup(const Generator *generator)
         if (at < handler->start || at >= handler->end) continue;
         const Instr *target = &decoded->instrs[handler->target];
         if (target->kind == I_STOP_ITERATION_ERROR) return false;
-        if (target->kind != I_CLEANUP_THROW) return true;
-        at = target->at; /* of a yield from: what is around it */
+        bool end = target->kind == I_COPY && target[1].kind == I_POP_EXCEPT; /* of a handler */
+        if (target->kind != I_CLEANUP_THROW && !end) return true;
+        at = target->at; /* what is around it */
         i = -1;
     }
     return false;
@@ -89,30 +100,89 @@ generators_settle(Interp *in)
     return ANSWER_YES;
 }
 
+/* ---- StopIteration ---- */
+
+static Value *
+is_raised(Interp *in, PyObject *type)
+{
+    Value *raised = in->again ? NULL : in->raised;
+    return raised && PyErr_GivenExceptionMatches((PyObject *)raised->type, type) ? raised : NULL;
+}
+
+/* The RuntimeError that a StopIteration out of a generator's code becomes. */
+static Answer
+converted(Interp *in, Value *stop, Value **out)
+{
+    Value *class_ = value_const(in, PyExc_RuntimeError);
+    Value *text = value_const_new(in, PyUnicode_FromString("generator raised StopIteration"));
+    if (class_ == NULL || text == NULL) return ANSWER_ERROR;
+    Answer answer = exception_make(in, class_, 1, &text, NULL, out);
+    if (answer != ANSWER_YES) return answer;
+    (*out)->exception->cause = (*out)->exception->context = stop;
+    (*out)->exception->suppress = true;
+    return ANSWER_YES;
+}
+
+/* Raises StopIteration, with what a generator returned. */
+Answer
+raise_stop(Interp *in, Value *value)
+{
+    Value *class_ = value_const(in, PyExc_StopIteration), *exception;
+    if (class_ == NULL) return ANSWER_ERROR;
+    bool none = value == NULL || (value->kind == V_CONST && value->object == Py_None);
+    Answer answer = exception_make(in, class_, none ? 0 : 1, &value, NULL, &exception);
+    return answer == ANSWER_YES ? raise_value(in, exception) : answer;
+}
+
 /* ---- resuming ---- */
 
-/* Follows it to its next YIELD or to its end. */
+/* Follows the activation, which has been made ready, to its next YIELD or to its end. */
 static Answer
 run_on(Interp *in, Generator *generator, Value **out, bool *returned)
 {
     Activation *a = generator->activation;
     Value *handled = in->handled;
+    if (generator->handled != NULL) in->handled = generator->handled;
+    generator->handled = NULL;
     a->result = NULL;
     a->yielded = false;
-    if (generator->handled != NULL) in->handled = generator->handled;
-    generator->running = true;
+    generator->started = generator->running = true;
     Answer answer = interp_run(in, a, out);
     generator->running = false;
-    generator->handled = in->handled != handled ? in->handled : NULL;
-    in->handled = handled;
     if (answer == ANSWER_NO) {
+        in->handled = handled;
         generator->finished = true;
         in->blame = 1 + generator->born;
-        return answer;
+        Value *stop = generator->library ? NULL : is_raised(in, PyExc_StopIteration), *error;
+        if (stop == NULL) return answer;
+        raised_take(in, PyExc_StopIteration); /* 3.11 has no handler that does it */
+        answer = converted(in, stop, &error);
+        return answer == ANSWER_YES ? raise_again(in, error) : answer;
     }
     in->dirty = true;
     *returned = generator->finished = !a->yielded;
+    if (in->handled != handled) {
+        generator->handled = in->handled;
+        in->handled = handled;
+    }
     return answer;
+}
+
+static bool
+is_none(const Value *value)
+{
+    return value->kind == V_CONST && value->object == Py_None;
+}
+
+/* ANSWER_YES: it can be resumed. */
+static Answer
+may_resume(Interp *in, const Generator *generator)
+{
+    if (generator->running) return raise_new(in, PyExc_ValueError, "generator already executing");
+    if (in->loop != NULL) return learn_not_made(in, generator, "a generator advanced in a loop");
+    if (in->handled != NULL && generator->handled != NULL)
+        return learn_not_made(in, generator, "a generator resumed where an exception is handled");
+    return ANSWER_YES;
 }
 
 Answer
@@ -121,22 +191,17 @@ generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, bool *re
     Generator *generator = iterator->generator;
     Activation *a = generator->activation;
     *returned = true;
-    if (generator->running) {
-        PyErr_SetString(PyExc_ValueError, "generator already executing");
-        return break_raises(in);
-    }
+    Answer answer = may_resume(in, generator);
+    if (answer != ANSWER_YES) return answer;
     if (generator->finished) {
         *out = value_const(in, Py_None);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
-    if (!generator->started && !(sent->kind == V_CONST && sent->object == Py_None)) {
-        PyErr_SetString(PyExc_TypeError, "can't send non-None value to a just-started generator");
-        return break_raises(in);
-    }
-    if (in->loop != NULL) return learn_not_made(in, generator, "a generator advanced in a loop");
+    if (!generator->started && !is_none(sent))
+        return raise_new(in, PyExc_TypeError,
+                         "can't send non-None value to a just-started generator");
     iterator->position++; /* seen where a branch is merged: world.c */
     a->slots[a->decoded->nlocalsplus + a->depth++] = sent;
-    generator->started = true;
     return run_on(in, generator, out, returned);
 }
 
@@ -147,126 +212,147 @@ generator_next(Interp *in, Value *iterator, Value **out)
     Value *none = value_const(in, Py_None);
     if (none == NULL) return ANSWER_ERROR;
     Answer answer = generator_resume(in, iterator, none, out, &returned);
+    if (answer == ANSWER_NO && iterator->generator->library &&
+        raised_take(in, PyExc_StopIteration) != NULL) {
+        *out = NULL; /* what a function of the program raised ends the iterator that called it */
+        return ANSWER_YES;
+    }
     if (answer == ANSWER_YES && returned) *out = NULL;
     return answer;
 }
 
-static Answer
-stop_iteration(Interp *in, Value *returned)
+/* ---- throwing ---- */
+
+/* What it is delegating to with yield from, or NULL. */
+static Value *
+delegate_of(const Generator *generator)
 {
-    Value *class_ = value_const(in, PyExc_StopIteration), *exception;
-    if (class_ == NULL) return ANSWER_ERROR;
-    int nargs = returned->kind == V_CONST && returned->object == Py_None ? 0 : 1;
-    Answer answer = exception_make(in, class_, nargs, &returned, NULL, &exception);
-    return answer == ANSWER_YES ? raise_value(in, exception) : answer;
+    const Activation *a = generator->activation;
+    if (!generator->started || generator->finished || a->number < 2 ||
+        a->decoded->instrs[a->number - 2].kind != I_SEND)
+        return NULL;
+    return a->slots[a->decoded->nlocalsplus + a->depth - 1];
 }
 
-/* ---- exceptions thrown in ---- */
-
-/* An exception at the place where the generator waits. */
+/* The exception comes out of the YIELD where the generator is suspended. */
 static Answer
-throw_in(Interp *in, Value *iterator, Value *exception, Value **out, bool *returned)
+throw_here(Interp *in, Generator *generator, Value *exception, Value **out, bool *returned)
+{
+    Activation *a = generator->activation, *caller = in->top;
+    if (generator->finished || !generator->started) {
+        generator->started = generator->finished = true;
+        return raise_value(in, exception);
+    }
+    a->number--;
+    Answer answer = raise_value(in, exception);
+    in->top = a;
+    if (answer == ANSWER_NO && in->raised != NULL) answer = raised_unwind(in, a);
+    in->top = caller;
+    if (answer == ANSWER_NO) generator->finished = true;
+    return answer == ANSWER_YES ? run_on(in, generator, out, returned) : answer;
+}
+
+/* What it delegates to has returned: goes on behind its yield from. */
+static Answer
+delegate_returned(Interp *in, Generator *generator, Value *value, Value **out, bool *returned)
+{
+    Activation *a = generator->activation;
+    const Instr *send = &a->decoded->instrs[a->number - 2];
+    if (send->arg2) a->depth--;
+    a->slots[a->decoded->nlocalsplus + a->depth++] = value;
+    a->number = send->target;
+    return run_on(in, generator, out, returned);
+}
+
+static Answer
+generator_throw(Interp *in, Value *iterator, Value *exception, Value **out, bool *returned)
 {
     Generator *generator = iterator->generator;
-    Activation *a = generator->activation;
+    Answer answer = may_resume(in, generator);
+    if (answer != ANSWER_YES) return answer;
+    Value *delegate = delegate_of(generator);
     *returned = true;
-    if (generator->running) return raise_new(in, PyExc_ValueError, "generator already executing");
-    if (in->region != 0) return learn_not_made(in, generator, "a generator advanced in a loop");
-    if (!generator->started) generator->finished = true;
-    if (generator->finished) return raise_value(in, exception);
-    for (int i = 0; i < a->depth; i++) { /* what it delegates to would get it first */
-        const Value *below = a->slots[a->decoded->nlocalsplus + i];
-        if (below != NULL && below->kind == V_ITER &&
-            a->decoded->instrs[a->number].kind == I_RESUME &&
-            (a->decoded->instrs[a->number].arg & 3) == 2)
-            return interp_break(in, BREAK_GENERATOR, "an exception thrown into yield from");
+    if (delegate != NULL && !value_is_generator(delegate) && delegate->kind != V_ITER)
+        return learn_not_made(in, generator, "an exception thrown into what is not a generator");
+    if (delegate == NULL || !value_is_generator(delegate))
+        return throw_here(in, generator, exception, out, returned);
+    if (PyErr_GivenExceptionMatches((PyObject *)exception->type, PyExc_GeneratorExit)) {
+        answer = generator_close(in, delegate);
+        return answer == ANSWER_YES ? throw_here(in, generator, exception, out, returned) : answer;
     }
-    a->number--; /* its YIELD raises it */
-    generator->thrown = exception;
-    a->thrown = &generator->thrown;
-    return run_on(in, generator, out, returned);
+    answer = generator_throw(in, delegate, exception, out, returned);
+    if (answer == ANSWER_YES && !*returned) return answer;
+    if (answer == ANSWER_YES) return delegate_returned(in, generator, *out, out, returned);
+    Value *raised = answer == ANSWER_NO ? is_raised(in, PyExc_BaseException) : NULL;
+    if (raised == NULL) return answer;
+    raised_take(in, PyExc_BaseException);
+    return throw_here(in, generator, raised, out, returned);
+}
+
+Answer
+generator_close(Interp *in, Value *iterator)
+{
+    Generator *generator = iterator->generator;
+    Value *delegate = delegate_of(generator), *class_, *exit, *out;
+    bool returned;
+    if (generator->running) return raise_new(in, PyExc_ValueError, "generator already executing");
+    if (!has_cleanup(generator) && (delegate == NULL || delegate->kind == V_ITER)) {
+        if (delegate != NULL && value_is_generator(delegate)) {
+            Answer answer = generator_close(in, delegate);
+            if (answer != ANSWER_YES) return answer;
+        }
+        generator->finished = true;
+        return ANSWER_YES;
+    }
+    if ((class_ = value_const(in, PyExc_GeneratorExit)) == NULL) return ANSWER_ERROR;
+    Answer answer = exception_make(in, class_, 0, NULL, NULL, &exit);
+    if (answer == ANSWER_YES) answer = generator_throw(in, iterator, exit, &out, &returned);
+    if (answer == ANSWER_YES && !returned)
+        return raise_new(in, PyExc_RuntimeError, "generator ignored GeneratorExit");
+    if (answer == ANSWER_YES && !is_none(out))
+        return learn_not_made(in, generator, "a generator that returns a value when it is closed");
+    if (answer == ANSWER_NO && (raised_take(in, PyExc_GeneratorExit) != NULL ||
+                                raised_take(in, PyExc_StopIteration) != NULL))
+        return ANSWER_YES;
+    return answer;
 }
 
 /* The exception that throw's arguments say: an exception, a class, or both with a traceback. */
 static Answer
-thrown_exception(Interp *in, int nargs, Value *const *args, Value **out)
+thrown(Interp *in, int nargs, Value *const *args, Value **out)
 {
     Value *first = args[0], *value = nargs > 1 ? args[1] : NULL;
     if (value != NULL && value->exception != NULL) first = value;
     *out = first;
     if (first->exception != NULL) return ANSWER_YES;
-    bool nothing = value == NULL || (value->kind == V_CONST && value->object == Py_None);
-    if (!nothing || first->kind != V_CONST || !PyExceptionClass_Check(first->object))
-        return interp_break(in, BREAK_GENERATOR, "what is thrown into a generator");
-    Answer answer = exception_make(in, first, 0, NULL, NULL, out);
-    return answer;
+    bool nothing = value == NULL || is_none(value);
+    if (nothing && first->kind == V_CONST && PyExceptionClass_Check(first->object)) {
+        Answer answer = exception_make(in, first, 0, NULL, NULL, out);
+        if (answer != ANSWER_YES || (*out)->exception != NULL) return answer;
+    }
+    return interp_break(in, BREAK_GENERATOR, "what is thrown into a generator");
 }
 
-static Answer
-generator_throw(Interp *in, Value *iterator, int nargs, Value *const *args, Value **out)
-{
-    Value *exception;
-    bool returned;
-    Answer answer = thrown_exception(in, nargs, args, &exception);
-    if (answer == ANSWER_YES) answer = throw_in(in, iterator, exception, out, &returned);
-    return answer == ANSWER_YES && returned ? stop_iteration(in, *out) : answer;
-}
-
-/* close() of one that has code to run: GeneratorExit is thrown in and must come out. */
-static Answer
-generator_close(Interp *in, Value *iterator, Value **out)
-{
-    bool returned;
-    Value *class_ = value_const(in, PyExc_GeneratorExit), *exception, *ignored;
-    if (class_ == NULL) return ANSWER_ERROR;
-    Answer answer = exception_make(in, class_, 0, NULL, NULL, &exception);
-    if (answer == ANSWER_YES) answer = throw_in(in, iterator, exception, &ignored, &returned);
-    if (answer == ANSWER_YES && !returned)
-        return raise_new(in, PyExc_RuntimeError, "generator ignored GeneratorExit");
-    if (answer == ANSWER_NO && raised_take(in, PyExc_GeneratorExit) == NULL &&
-        raised_take(in, PyExc_StopIteration) == NULL)
-        return answer;
-    if (answer == ANSWER_ERROR) return answer;
-    *out = value_const(in, Py_None);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-/* PEP 479: StopIteration out of a generator's body is a RuntimeError. */
-static Answer
-stop_iteration_error(Interp *in, Value *exception)
-{
-    if (exception->exception == NULL ||
-        !PyType_IsSubtype(exception->type, (PyTypeObject *)PyExc_StopIteration))
-        return ANSWER_YES;
-    Value *class_ = value_const(in, PyExc_RuntimeError), *error;
-    Value *text = value_const_new(in, PyUnicode_FromString("generator raised StopIteration"));
-    if (class_ == NULL || text == NULL) return ANSWER_ERROR;
-    Answer answer = exception_make(in, class_, 1, &text, NULL, &error);
-    if (answer != ANSWER_YES) return answer;
-    error->exception->cause = error->exception->context = exception;
-    error->exception->suppress = true;
-    *stack_at(in, 1) = error;
-    return ANSWER_YES;
-}
-
-/* send, close, __next__ and __iter__ of a generator. */
+/* send, throw and close of a generator. */
 Answer
 generator_method(Interp *in, Value *iterator, const char *name, int nargs, Value *const *args,
                  Value **out)
 {
-    Generator *generator = iterator->generator;
     bool returned;
+    Value *exception;
     if (strcmp(name, "send") == 0 && nargs == 1) {
         Answer answer = generator_resume(in, iterator, args[0], out, &returned);
-        return answer == ANSWER_YES && returned ? stop_iteration(in, *out) : answer;
+        return answer == ANSWER_YES && returned ? raise_stop(in, *out) : answer;
     }
-    if (strcmp(name, "throw") == 0 && nargs > 0 && nargs < 4)
-        return generator_throw(in, iterator, nargs, args, out);
-    if (strcmp(name, "close") == 0 && nargs == 0 && !generator->running) {
-        if (has_cleanup(generator)) return generator_close(in, iterator, out);
-        generator->finished = true;
+    if (strcmp(name, "throw") == 0 && nargs > 0 && nargs < 4) {
+        Answer answer = thrown(in, nargs, args, &exception);
+        if (answer == ANSWER_YES) answer = generator_throw(in, iterator, exception, out, &returned);
+        return answer == ANSWER_YES && returned ? raise_stop(in, *out) : answer;
+    }
+    if (strcmp(name, "close") == 0 && nargs == 0) {
+        Answer answer = generator_close(in, iterator);
         *out = value_const(in, Py_None);
-        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+        return *out == NULL ? ANSWER_ERROR : answer;
     }
     return interp_break(in, BREAK_GENERATOR, "method '%s' of a generator", name);
 }
@@ -278,11 +364,11 @@ send(Interp *in, const Instr *instr)
 {
     Value *value = top_value(in, 1), *receiver = top_value(in, 2), *item;
     if (value == NULL || receiver == NULL) return ANSWER_ERROR;
-    bool returned, nothing = value->kind == V_CONST && value->object == Py_None;
+    bool returned;
     Answer answer;
     if (value_is_generator(receiver)) {
         answer = generator_resume(in, receiver, value, &item, &returned);
-    } else if (nothing) {
+    } else if (is_none(value)) {
         answer = iterator_next(in, receiver, &item);
         returned = answer == ANSWER_YES && item == NULL;
         if (returned && (item = value_const(in, Py_None)) == NULL) return ANSWER_ERROR;
@@ -301,11 +387,6 @@ follow_generator(Interp *in, const Instr *instr)
 {
     Activation *a = in->top;
     Value *value = NULL;
-    if (a->thrown != NULL && *a->thrown != NULL) {
-        Value *exception = *a->thrown;
-        *a->thrown = NULL;
-        return raise_value(in, exception);
-    }
     if (instr->kind != I_RETURN_GENERATOR && (value = top_value(in, 1)) == NULL)
         return ANSWER_ERROR;
     switch (instr->kind) {
@@ -325,7 +406,24 @@ follow_generator(Interp *in, const Instr *instr)
     }
     case I_SEND: return send(in, instr);
     case I_END_SEND: a->depth -= 2; return push(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
-    case I_STOP_ITERATION_ERROR: return stop_iteration_error(in, value);
-    default: return interp_break(in, BREAK_GENERATOR, "an exception thrown into a generator");
+    case I_STOP_ITERATION_ERROR: {
+        bool stop = value->exception != NULL &&
+                    PyErr_GivenExceptionMatches((PyObject *)value->type, PyExc_StopIteration);
+        if (!stop || is_library(a)) return ANSWER_YES;
+        Value *error;
+        Answer answer = converted(in, value, &error);
+        if (answer == ANSWER_YES) *stack_at(in, 1) = error;
+        return answer;
+    }
+    default: /* CLEANUP_THROW */
+        if (value->exception == NULL)
+            return interp_break(in, BREAK_GENERATOR, "an exception thrown into a generator");
+        if (!PyErr_GivenExceptionMatches((PyObject *)value->type, PyExc_StopIteration))
+            return raise_again(in, value);
+        Value *args = value->exception->args, *none = value_const(in, Py_None);
+        Value *item = args->nitems ? value_item(in, args, 0) : none;
+        if (none == NULL || item == NULL) return ANSWER_ERROR;
+        a->depth -= 3;
+        return push(in, none) < 0 || push(in, item) < 0 ? ANSWER_ERROR : ANSWER_YES;
     }
 }

@@ -250,6 +250,8 @@ Answer instance_attribute(Interp *in, Value *object, PyObject *name, Value **out
 Answer special_method(Interp *in, Value *object, const char *name, Value **out);
 /* ---- iterate.c ---- */
 Answer iterator_of(Interp *in, Value *iterable, Value **out);
+/* reversed() of an object of the program's classes. */
+Answer iterator_backwards(Interp *in, Value *object, Value **out);
 /* *out is NULL when exhausted. */
 Answer iterator_next(Interp *in, Value *iterator, Value **out);
 /* All items that remain, into a new sequence. */
@@ -265,12 +267,17 @@ Answer generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, b
 Answer generator_next(Interp *in, Value *iterator, Value **out);
 Answer generator_method(Interp *in, Value *iterator, const char *name, int nargs,
                         Value *const *args, Value **out);
+Answer generator_close(Interp *in, Value *iterator);
+/* Raises StopIteration; value: what a generator returned, or NULL. */
+Answer raise_stop(Interp *in, Value *value);
 /* It would have to be an object: starts again without making it. */
 Answer generator_leaves(Interp *in, Value *iterator);
 /* At the end: ANSWER_NO when one is left behind that would have code of the program to run. */
 Answer generators_settle(Interp *in);
 /* ---- call.c ---- */
 Answer follow_call(Interp *in, const Instr *instr);
+/* Calls a function of pycompile.decompositions.iteration. */
+Answer call_library(Interp *in, const char *name, int nargs, Value *const *args, Value **out);
 Answer call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
 /* ---- effects.c ---- */

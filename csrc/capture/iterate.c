@@ -16,6 +16,67 @@ range_length(Interp *in, Value *range)
     return at[0] <= at[1] ? 0 : (at[0] - at[1] - 1) / -at[2] + 1;
 }
 
+static bool
+is_object(const Value *value)
+{
+    return value->kind == V_OBJECT || value->kind == V_INSTANCE;
+}
+
+/* iter() of an object of the program's classes: what __iter__ gives, or its items by index. */
+static Answer
+object_iterator(Interp *in, Value *object, Value **out)
+{
+    Value *method, *next;
+    Answer answer = special_method(in, object, "__iter__", &method);
+    if (answer != ANSWER_YES) return answer;
+    if (method == NULL) {
+        answer = special_method(in, object, "__getitem__", &method);
+        if (answer != ANSWER_YES) return answer;
+        if (method == NULL || PyType_IsSubtype(object->type, &PyDict_Type))
+            return interp_break(in, BREAK_ITERATION, "iteration over %s",
+                                value_describe(in, object));
+        return call_library(in, "by_index", 1, &object, out);
+    }
+    answer = call_value(in, method, 1, &object, NULL, out);
+    if (answer != ANSWER_YES || (*out)->kind == V_ITER) return answer;
+    answer = special_method(in, *out, "__next__", &next);
+    if (answer == ANSWER_YES && next == NULL)
+        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, object));
+    return answer;
+}
+
+/* __next__ of an object of the program's classes. */
+static Answer
+object_next(Interp *in, Value *object, Value **out)
+{
+    Value *method;
+    Answer answer = special_method(in, object, "__next__", &method);
+    if (answer != ANSWER_YES) return answer;
+    if (method == NULL)
+        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, object));
+    answer = call_value(in, method, 1, &object, NULL, out);
+    if (answer == ANSWER_NO && raised_take(in, PyExc_StopIteration) != NULL) {
+        *out = NULL;
+        answer = ANSWER_YES;
+    }
+    if (answer == ANSWER_YES) in->dirty = true;
+    return answer;
+}
+
+Answer
+iterator_backwards(Interp *in, Value *object, Value **out)
+{
+    Value *method;
+    Answer answer = special_method(in, object, "__reversed__", &method);
+    if (answer == ANSWER_YES && method != NULL)
+        return call_value(in, method, 1, &object, NULL, out);
+    if (answer == ANSWER_YES) answer = special_method(in, object, "__getitem__", &method);
+    if (answer != ANSWER_YES) return answer;
+    if (method == NULL || PyType_IsSubtype(object->type, &PyDict_Type))
+        return interp_break(in, BREAK_ITERATION, "reversed of %s", value_describe(in, object));
+    return call_library(in, "by_index_backwards", 1, &object, out);
+}
+
 Answer
 iterator_of(Interp *in, Value *iterable, Value **out)
 {
@@ -57,21 +118,7 @@ iterator_of(Interp *in, Value *iterable, Value **out)
         }
         return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
     case V_OBJECT:
-    case V_INSTANCE: {
-        Value *method, *iterator;
-        Answer answer = special_method(in, iterable, "__iter__", &method);
-        if (answer != ANSWER_YES) return answer;
-        if (method == NULL)
-            return interp_break(in, BREAK_ITERATION, "iteration over %s",
-                                value_describe(in, iterable));
-        answer = call_inlined(in, method, 1, &iterable, NULL, &iterator);
-        if (answer != ANSWER_YES) return answer;
-        if (iterator->kind == V_ITER) {
-            *out = iterator;
-            return ANSWER_YES;
-        }
-        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
-    }
+    case V_INSTANCE: return object_iterator(in, iterable, out);
     default:
         return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
     }
@@ -143,19 +190,6 @@ enumerate_next(Interp *in, Value *iterator, Value **out)
     if (pair[0] == NULL) return ANSWER_ERROR;
     *out = value_sequence(in, V_TUPLE, 2, pair);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-static Answer
-map_next(Interp *in, Value *iterator, Value **out)
-{
-    Value *items[16];
-    *out = NULL;
-    for (int i = 1; i < iterator->nitems; i++) {
-        Answer answer = iterator_next(in, iterator->items[i], &items[i - 1]);
-        if (answer != ANSWER_YES || items[i - 1] == NULL) return answer;
-        in->dirty = true;
-    }
-    return call_value(in, iterator->items[0], iterator->nitems - 1, items, NULL, out);
 }
 
 /* A dict or set that has changed since the iterator was made: *out is false, or it raises. */
@@ -260,6 +294,7 @@ call_next(Interp *in, Value *iterator, Value **out)
 Answer
 iterator_next(Interp *in, Value *iterator, Value **out)
 {
+    if (is_object(iterator)) return object_next(in, iterator, out);
     if (iterator->kind != V_ITER)
         return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterator));
     Answer answer;
@@ -273,14 +308,12 @@ iterator_next(Interp *in, Value *iterator, Value **out)
         answer = plain_next(in, iterator, true, out);
     else if (strcmp(name, "zip") == 0)
         answer = several_next(in, iterator, out);
-    else if (strcmp(name, "enumerate") == 0)
-        answer = enumerate_next(in, iterator, out);
     else if (strcmp(name, "filter") == 0)
         answer = filter_next(in, iterator, out);
     else if (strcmp(name, "calls") == 0)
         answer = call_next(in, iterator, out);
     else
-        answer = map_next(in, iterator, out);
+        answer = enumerate_next(in, iterator, out);
     if (answer == ANSWER_YES && *out != NULL) {
         iterator->position++;
         in->dirty = true;

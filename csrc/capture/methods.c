@@ -160,11 +160,12 @@ iterator_method(const Method *m)
     bool generator = value_is_generator(m->self);
     if (strcmp(m->name, "__iter__") == 0 && m->nargs == 0) return give(m, m->self);
     if (strcmp(m->name, "__next__") == 0 && m->nargs == 0) {
-        Value *item;
+        Value *item, *none = value_const(m->in, Py_None);
+        if (none == NULL) return ANSWER_ERROR;
+        if (generator) return generator_method(m->in, m->self, "send", 1, &none, m->out);
         Answer answer = iterator_next(m->in, m->self, &item);
         if (answer != ANSWER_YES) return answer;
-        if (item != NULL) return give(m, item);
-        return interp_break(m->in, BREAK_EXCEPTION, "StopIteration is raised here");
+        return item != NULL ? give(m, item) : raise_stop(m->in, NULL);
     }
     if (generator) return generator_method(m->in, m->self, m->name, m->nargs, m->args, m->out);
     return unknown(m);

@@ -237,7 +237,6 @@ iterator_type(const Value *value)
     if (value->name == NULL) return NULL;
     if (strcmp(value->name, "zip") == 0) return &PyZip_Type;
     if (strcmp(value->name, "enumerate") == 0) return &PyEnum_Type;
-    if (strcmp(value->name, "map") == 0) return &PyMap_Type;
     return NULL;
 }
 

@@ -9,6 +9,7 @@ the original runs.
 from __future__ import annotations
 
 from pycompile.decompositions.arrange import TABLE as _ARRANGE
+from pycompile.decompositions.functions import TABLE as _FUNCTIONS
 from pycompile.decompositions.iteration import TABLE as _ITERATION
 
-TABLE = {**_ARRANGE, **_ITERATION}
+TABLE = {**_ARRANGE, **_FUNCTIONS, **_ITERATION}

@@ -257,3 +257,125 @@ def side_effects(x):
     log.append("first")
     rest = list(it)
     return a, rest, log
+
+
+@construct("yield inside try with finally", X)
+def try_finally(x):
+    log = []
+
+    def g():
+        try:
+            yield x
+            yield x + 1
+        finally:
+            log.append("closed")
+
+    return list(g()), log
+
+
+@construct("exception handled inside a generator", X)
+def handled(x):
+    def g():
+        for n in (1, 0, 2):
+            try:
+                yield 6 // n
+            except ZeroDivisionError:
+                yield -1
+
+    return [x * v for v in g()]
+
+
+@construct("throw into a generator", X)
+def thrown(x):
+    def g():
+        total = x * 0
+        while True:
+            try:
+                item = yield total
+                total = total + item
+            except ValueError:
+                total = total * 2
+
+    it = g()
+    next(it)
+    it.send(x)
+    it.throw(ValueError("again"))
+    y = it.send(1)
+    it.close()
+    return y
+
+
+@construct("close runs the finally of a generator", X)
+def close_finally(x):
+    log = []
+
+    def g():
+        try:
+            yield x
+        finally:
+            log.append("closed")
+
+    it = g()
+    y = next(it) * 2
+    it.close()
+    return y, log, list(it)
+
+
+@construct("value of StopIteration", X)
+def stop_value(x):
+    def g():
+        yield x
+        return x * 2
+
+    it = g()
+    next(it)
+    try:
+        next(it)
+    except StopIteration as stop:
+        return stop.value + 1
+
+
+@construct("StopIteration raised in a generator is a RuntimeError", X)
+def stop_inside(x):
+    def g():
+        yield x
+        raise StopIteration
+
+    try:
+        return list(g())
+    except RuntimeError as e:
+        return x * 2 + 1, str(e), type(e.__cause__)
+
+
+@construct("throw and close through yield from", X)
+def throw_through(x):
+    def inner():
+        try:
+            yield x
+        except ValueError:
+            yield x * 2
+        return "inner"
+
+    def outer():
+        result = yield from inner()
+        yield result
+
+    a, b = outer(), outer()
+    next(a)
+    next(b)
+    b.close()
+    return a.throw(ValueError), next(a), list(a), list(b)
+
+
+@construct("exception out of a generator ends it", X)
+def raising(x):
+    def g():
+        yield x + 1
+        raise KeyError("gone")
+
+    it = g()
+    first = next(it)
+    try:
+        next(it)
+    except KeyError:
+        return first * 2, list(it)
