@@ -255,9 +255,6 @@ class Reversible:
         yield 1
         yield 2
 
-    def __contains__(self, item):
-        return item == 7
-
     def __len__(self):
         return 4
 
@@ -335,3 +332,48 @@ def in_place(x, y):
     items = [1]
     operator.setitem(items, 0, n)
     return w is z, z, n, operator.iconcat(items, [2]), items
+
+
+@construct("reversed of a list, a tuple, a range and a string", X)
+def reversed_(x):
+    return (
+        [x * i for i in reversed([1, 2, 3])],
+        list(reversed((x, 1))),
+        list(reversed(range(3))),
+        "".join(reversed("abc")),
+    )
+
+
+@construct("min and max with key and default", X)
+def min_max(x):
+    words = ["ccc", "a", "bb"]
+    return (
+        x * len(min(words, key=len)),
+        max(words, key=lambda w: (len(w), w)),
+        min([], default=x),
+        max((), default=None),
+        max(3, 7, 5, key=lambda n: -n),
+    )
+
+
+@construct("sorted with key and reverse", X)
+def sorted_(x):
+    pairs = [(2, x), (1, x + 1), (3, x - 1)]
+    return (
+        [a for _, a in sorted(pairs, key=lambda p: p[0])],
+        sorted(["b", "C", "a"], key=str.lower, reverse=True),
+        sorted([3, 1, 2], reverse=True),
+        sorted([(1, "b"), (0, "z"), (1, "a")], key=lambda p: p[:1]),
+    )
+
+
+@construct("sorted is stable both ways", X)
+def stable(x):
+    items = [(1, "a"), (0, "b"), (1, "c"), (0, "d")]
+    return sorted(items, key=lambda p: p[0]), sorted(items, key=lambda p: p[0], reverse=True), x + 1
+
+
+@construct("__reversed__ and __len__", X)
+def reversible(x):
+    r = Reversible()
+    return list(reversed(r)), x * len(r), bool(r)
