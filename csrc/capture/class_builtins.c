@@ -358,7 +358,6 @@ of_objects(const Ask *ask, const char *name)
     if (strcmp(name, "abs") == 0) return do_method(ask, "__abs__");
     if (strcmp(name, "round") == 0) return do_method(ask, "__round__");
     if (strcmp(name, "divmod") == 0) return do_method(ask, "__divmod__");
-    if (strcmp(name, "reversed") == 0) return do_method(ask, "__reversed__");
     if (strcmp(name, "format") == 0 && ask->nargs <= 2) {
         Value *none = value_const_new(ask->in, PyUnicode_FromString(""));
         if (none == NULL) return ANSWER_ERROR;
@@ -393,7 +392,7 @@ call_class_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args
     if (callable == (PyObject *)&PyUnicode_Type && object && nargs == 1)
         return text_of(&ask, false, args[0]);
     if (callable == (PyObject *)&PyReversed_Type && object && nargs == 1)
-        return of_objects(&ask, "reversed");
+        return iterator_backwards(in, args[0], out);
     if (!PyCFunction_Check(callable)) return ANSWER_NO;
     PyCFunctionObject *function = (PyCFunctionObject *)callable;
     if (function->m_module == NULL || !PyUnicode_Check(function->m_module) ||
