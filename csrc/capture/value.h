@@ -90,9 +90,8 @@ struct Activation {
     int file;
     PyObject *globals, *builtins;
     Value *function;
-    Value *result;  /* set by RETURN, RETURN_GENERATOR and YIELD */
-    bool yielded;   /* it was YIELD */
-    Value **thrown; /* of a generator: what its YIELD raises; or NULL */
+    Value *result; /* set by RETURN, RETURN_GENERATOR and YIELD */
+    bool yielded;  /* it was YIELD */
     int back_jumps;
 };
 
