@@ -10,10 +10,6 @@
 
 #include "../base.h"
 
-#if PY_VERSION_HEX >= 0x030D0000 /* where only an internal header declares it */
-PyAPI_FUNC(int) _PySet_NextEntry(PyObject *set, Py_ssize_t *pos, PyObject **key, Py_hash_t *hash);
-#endif
-
 /* ---- decode.c: bytecode of any version as one neutral form ---- */
 
 typedef enum {

@@ -25,26 +25,6 @@ def _is_count(n):
 # ---- builtins ----
 
 
-def _filter(function, iterator):
-    for item in iterator:
-        if function(item):
-            yield item
-
-
-def _filter_true(iterator):
-    for item in iterator:
-        if item:
-            yield item
-
-
-def filter_(function, iterable, /):
-    """filter"""
-    iterator = iter(iterable)
-    if function is None or function is bool:
-        return _filter_true(iterator)
-    return _filter(function, iterator)
-
-
 def _map(function, iterator):
     for item in iterator:
         yield function(item)
@@ -95,19 +75,6 @@ def zip_(*iterables, strict=False):
     if not iterators:
         return zip()
     return _zip_strict(iterators)
-
-
-def _call_until(function, sentinel):
-    while True:
-        value = function()
-        if value in (sentinel,):
-            return
-        yield value
-
-
-def iter_(function, sentinel, /):
-    """iter with a sentinel"""
-    return _call_until(function, sentinel)
 
 
 def by_index(sequence):
@@ -526,8 +493,6 @@ def combinations_with_replacement(iterable, r):
 
 
 TABLE: dict[Any, Any] = {
-    filter: filter_,
-    iter: iter_,
     map: map_,
     zip: zip_,
     itertools.accumulate: accumulate,
