@@ -270,6 +270,7 @@ generator_throw(Interp *in, Value *iterator, Value *exception, Value **out, bool
     Generator *generator = iterator->generator;
     Answer answer = may_resume(in, generator);
     if (answer != ANSWER_YES) return answer;
+    iterator->position++;
     Value *delegate = delegate_of(generator);
     *returned = true;
     if (delegate != NULL && !value_is_generator(delegate) && delegate->kind != V_ITER)
