@@ -83,6 +83,14 @@ branch_wants(Interp *in, const Value *lost)
     return learn(in, (PyCodeObject *)lost->object, (int)lost->position, (int)lost->nitems);
 }
 
+static const Aliased *
+find_aliased(const Interp *in, NodeId storage)
+{
+    for (int i = 0; i < in->aliased.len; i++)
+        if (in->aliased.at[i].storage == storage) return &in->aliased.at[i];
+    return NULL;
+}
+
 Answer
 branch_aliased(Interp *in, NodeId node)
 {
@@ -90,11 +98,9 @@ branch_aliased(Interp *in, NodeId node)
     NodeId storage = graph_node(in->graph, node)->storage;
     int number = storage_of(in, node);
     NodeId root = number < 0 ? NO_NODE : in->storages.at[number].root;
-    for (int i = 0; i < in->aliased.len; i++) {
-        const Aliased *a = &in->aliased.at[i];
-        if (a->storage == storage || a->storage == root)
-            return learn(in, a->code, a->number, BRANCH_APART);
-    }
+    const Aliased *a = find_aliased(in, storage);
+    if (a == NULL) a = find_aliased(in, root);
+    if (a != NULL) return learn(in, a->code, a->number, BRANCH_APART);
     return number < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -214,8 +220,9 @@ merge_arrays(Merge *m, Value *x, Value *y, Value **out)
     if (answer != ANSWER_YES) return answer;
     const Node *a = graph_node(in->graph, nodes[0]), *b = graph_node(in->graph, nodes[1]);
     if (!same_type(&a->type, &b->type) || !is_dense(in->graph, &a->type)) return ANSWER_NO;
-    bool own =
-        a->storage == nodes[0] && b->storage == nodes[1] && !is_outer(m, x) && !is_outer(m, y);
+    bool own = a->storage == nodes[0] && b->storage == nodes[1] && !is_outer(m, x) &&
+               !is_outer(m, y) && find_aliased(in, nodes[0]) == NULL &&
+               find_aliased(in, nodes[1]) == NULL; /* results of inner branches, which may not be */
     for (int i = 0; i < m->pairs.len; i++)
         if (m->pairs.at[i].x == x || m->pairs.at[i].y == y) return ANSWER_NO;
     return add_result(m, nodes, !own, out);

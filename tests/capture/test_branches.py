@@ -281,3 +281,13 @@ def test_random_branches(seed):
     exec(compile(f"def f(x):\n    {body}\n", f"branches_{seed}.py", "exec"), space)
     for x in (X, -X, X / 10):
         check(space["f"], x, captured=False)
+
+
+def test_an_inner_branch_that_may_give_an_argument():
+    def f(x, y):
+        z = (y if np.all(y < 2) else np.hypot(x, y)) if np.all(x < 2) else np.sin(x)
+        return z, z is y
+
+    y = np.arange(4.0)
+    check(f, y - 9, y - 9)
+    check(f, y - 9, y)
