@@ -14,7 +14,7 @@ import os
 import sys
 import sysconfig
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from conformance.lists import CI, CONFIRMED, LANGUAGE, exception_for
@@ -125,10 +125,9 @@ def main() -> int:
         modes = [mode for mode in chosen.mode.split(",") if mode]
         count = 0
         with ThreadPoolExecutor(chosen.jobs) as pool:
-            records = pool.map(
-                lambda module: run_one(module, modes, chosen.limit), chosen_modules(chosen.modules)
-            )
-            for record in records:
+            names = chosen_modules(chosen.modules)
+            waiting = [pool.submit(run_one, name, modes, chosen.limit) for name in names]
+            for record in (done.result() for done in as_completed(waiting)):
                 keep_record(record)
                 count += tell(record, modes, chosen.verbose)
         print(f"{count} tests pass plain and fail under pycompile")
