@@ -277,3 +277,29 @@ def test_a_loop_that_changes_a_list_is_unrolled():
         return kept, x
 
     check(f, np.arange(4.0))
+
+
+def counted(*shape):
+    return np.arange(float(np.prod(shape))).reshape(shape) - 2.0
+
+
+def test_an_array_of_unknown_length_added_to_a_row():
+    def f(x):
+        a = np.unique(x)
+        b = np.outer(x, x)
+        b[0] += a
+        np.add(b[1], a, out=b[2])
+        return b
+
+    check(f, counted(4), captured=False)
+
+
+@pytest.mark.parametrize("function", [np.cbrt, np.negative, np.arctan, np.isnan])
+def test_a_cast_operand_is_iterated_in_its_own_order(function):
+    def f(x, y):
+        return function(x), function(y), np.power(x, y), np.add(x, y * 1.0)
+
+    for dtype in ("u1", "f4", "i8"):
+        x = np.asfortranarray(np.arange(12).reshape(3, 4).astype(dtype))[:, None]
+        with np.errstate(all="ignore"):
+            check(f, x, x.T)

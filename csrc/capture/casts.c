@@ -201,7 +201,7 @@ cast_node(Interp *in, NodeId node, DType dtype, NodeId *out)
     Type type = node_type(in, node);
     if (type.rank == 0) {
         type = type_scalar(dtype, type.form == FORM_PYTHON ? FORM_SCALAR : (Form)type.form);
-    } else if (type_broadcast(in->graph, &type, dtype, 1, &node) != ANSWER_YES)
+    } else if (type_broadcast(in->graph, &type, dtype, 1, &node, NULL) != ANSWER_YES)
         return ANSWER_ERROR;
     TRY_NODE(*out, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));
     return ANSWER_YES;

@@ -154,9 +154,10 @@ resolve(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, D
 }
 
 static Answer
-elementwise_type(Interp *in, DType dtype, int nargs, const NodeId *args, Type *out)
+elementwise_type(Interp *in, DType dtype, int nargs, const NodeId *args, const DType *ins,
+                 Type *out)
 {
-    Answer answer = type_broadcast(in->graph, out, dtype, nargs, args);
+    Answer answer = type_broadcast(in->graph, out, dtype, nargs, args, ins);
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_SHAPE, "operands whose shapes do not broadcast");
     if (answer == ANSWER_YES) out->form = out->rank == 0 ? FORM_SCALAR : FORM_ARRAY;
@@ -219,13 +220,13 @@ node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype
     DType ins[MAX_ARGS], result;
     TRY(resolve(in, ufunc, nargs, args, dtype, ins, &result));
     Type type;
-    TRY(elementwise_type(in, result, nargs, args, &type));
+    TRY(elementwise_type(in, result, nargs, args, ins, &type));
     NodeId cast[MAX_ARGS];
     for (int i = 0; i < nargs; i++) TRY(node_cast(in, args[i], ins[i], &cast[i]));
     if (ufunc == numpy_object("power")) {
         const char *how;
         TRY(power_form(in, ins[0], args[1], &how));
-        if (how == NULL) return node_extern(in, ufunc, nargs, cast, &type, out);
+        if (how == NULL) return node_extern(in, ufunc, nargs, dtype < 0 ? args : cast, &type, out);
         if (how[0] != '\0') {
             ufunc = numpy_object(how);
             nargs = 1;
@@ -466,6 +467,8 @@ write_result(Interp *in, Value *target, NodeId result, Value **out)
     NodeId node;
     TRY(array_operand(in, target, &node));
     Type have = node_type(in, result), want = node_type(in, node);
+    if (have.form == FORM_OBJECT)
+        return interp_break(in, BREAK_NUMPY, "a result whose shape is not known");
     if (want.form != FORM_ARRAY) return interp_break(in, BREAK_NUMPY, "an output that is no array");
     if (!dtype_can_cast_same_kind(have.dtype, want.dtype))
         return interp_break(in, BREAK_SHAPE, "%s written in place into %s", dtype_name(have.dtype),
@@ -487,7 +490,9 @@ inplace_node(Interp *in, int operator_, Value *array, Value *value, Value **out)
     if (operator_ >= COUNT_OF(binary_operators) ||
         strcmp(binary_operators[operator_].ufunc, "matmul") == 0)
         return interp_break(in, BREAK_OPERATOR, "this operator in place");
-    Value *result;
+    Value *result, *both[2] = {array, value};
+    if (any_opaque(in, 2, both))
+        return interp_break(in, BREAK_OPERATOR, "an operand whose shape is not known");
     TRY(emit_binary(in, operator_, array, value, &result));
     return write_result(in, array, result->node, out);
 }

@@ -250,8 +250,10 @@ size_value(const Graph *g, SizeId id)
 /* Fresh array, C order. */
 int type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape);
 /* Fresh result of a pointwise op in NumPy's 'K' order over its arguments' strides (axes sorted as
-   nditer sorts them).  ANSWER_NO: shapes do not broadcast (no exception set). */
-Answer type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args);
+   nditer sorts them).  `ins`: what the loop takes, NULL where that is what the arguments are.
+   ANSWER_NO: shapes do not broadcast (no exception set). */
+Answer type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args,
+                      const DType *ins);
 /* The same without the ufuncs' shortcut for operands of equal shape, which shows in the strides of
    axes of length 1: np.where and whatever else hands its operands straight to nditer. */
 Answer type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args);

@@ -63,7 +63,7 @@ graph_layout(PyObject *module, PyObject *args)
         if ((nodes[i] = layout_input(g, (DType)dtype, PyList_GET_ITEM(arrays, i))) < 0) goto done;
     Answer answer = ANSWER_ERROR;
     if (strcmp(rule, "broadcast") == 0)
-        answer = type_broadcast(g, &type, (DType)dtype, n, nodes);
+        answer = type_broadcast(g, &type, (DType)dtype, n, nodes, NULL);
     else if (strcmp(rule, "iterated") == 0)
         answer = type_iterated(g, &type, (DType)dtype, n, nodes);
     else if (strcmp(rule, "like") == 0)

@@ -225,9 +225,10 @@ type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
 
 /* NumPy ufunc_object.c, try_trivial_single_output_loop: when all arguments that are not 0-d have
    one shape and are all C or all F contiguous, the result is made in that order without an
-   iterator.  ANSWER_NO when that does not apply. */
+   iterator.  Those of more than one axis must have the loop's dtype `ins` already.  ANSWER_NO when
+   that does not apply. */
 static Answer
-trivial_layout(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
+trivial_layout(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args, const DType *ins)
 {
     const Type *first = NULL;
     bool c_order = true, f_order = true;
@@ -239,6 +240,7 @@ trivial_layout(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
             memcmp(type->shape, first->shape, sizeof(SizeId) * type->rank) != 0)
             return ANSWER_NO;
         if (type->rank == 1) continue; /* any stride will do */
+        if (ins != NULL && type->dtype != ins[k]) return ANSWER_NO;
         c_order = c_order && is_dense(g, type, true);
         f_order = f_order && is_dense(g, type, false);
     }
@@ -251,9 +253,9 @@ trivial_layout(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
 }
 
 Answer
-type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
+type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args, const DType *ins)
 {
-    Answer answer = trivial_layout(g, out, dtype, nargs, args);
+    Answer answer = trivial_layout(g, out, dtype, nargs, args, ins);
     return answer != ANSWER_NO ? answer : type_iterated(g, out, dtype, nargs, args);
 }
 

@@ -246,14 +246,11 @@ call_cast(Call *c, NodeId id)
     return take_result(c, id);
 }
 
-/* matmul(a, b, out): into an array of ours, whose memory may come from the pool. */
+/* The last argument is an array of ours, laid out as the node says. */
 static int
-call_matmul(Call *c, NodeId id)
+give_result(Call *c, NodeId id)
 {
     const Node *node = graph_node(c->lw->graph, id);
-    if (set_callable(c, "matmul", NULL) < 0 || push_value(c, node->args[0]) < 0 ||
-        push_value(c, node->args[1]) < 0)
-        return -1;
     if (node->type.form != FORM_ARRAY || node->type.rank == 0) return take_result(c, id);
     c->lw->is_output[id] = true;
     BufferId result = buffer_for(c->lw, id);
@@ -261,7 +258,19 @@ call_matmul(Call *c, NodeId id)
     return push_value(c, id) < 0 || set_results(c, 1, &result) < 0 ? -1 : 0;
 }
 
-/* ufunc(args…): they have the loop's dtype already */
+/* matmul(a, b, out) */
+static int
+call_matmul(Call *c, NodeId id)
+{
+    const Node *node = graph_node(c->lw->graph, id);
+    if (set_callable(c, "matmul", NULL) < 0 || push_value(c, node->args[0]) < 0 ||
+        push_value(c, node->args[1]) < 0)
+        return -1;
+    return give_result(c, id);
+}
+
+/* ufunc(args…, out): they have the loop's dtype already, and a layout that NumPy might take over
+   where it would not that of the program's own operands */
 static int
 call_ufunc(Call *c, NodeId id)
 {
@@ -271,7 +280,7 @@ call_ufunc(Call *c, NodeId id)
     if (name != NULL && set_callable(c, name, NULL) < 0) return -1;
     for (int k = 0; k < node->nargs; k++)
         if (push_value(c, node->args[k]) < 0) return -1;
-    return take_result(c, id);
+    return give_result(c, id);
 }
 
 /* The program's own call: results by OP_result nodes, or the node itself. */
