@@ -303,3 +303,23 @@ def test_a_cast_operand_is_iterated_in_its_own_order(function):
         x = np.asfortranarray(np.arange(12).reshape(3, 4).astype(dtype))[:, None]
         with np.errstate(all="ignore"):
             check(f, x, x.T)
+
+
+def test_a_view_of_all_of_a_result_is_another_object():
+    def f(x):
+        a = x.argmax(axis=0, keepdims=True)
+        b = a.swapaxes(0, -1)
+        b[-1] = 7
+        return a, b
+
+    check(f, counted(4), whole=True)
+
+
+def test_what_is_broadcast_from_a_written_array_is_read_only():
+    def f(x):
+        x[0] = 5
+        wide = np.broadcast_to(x, (2,) + x.shape)
+        return wide, wide[0], wide.flags.writeable
+
+    check(f, counted(3), whole=True)
+    check(f, counted(1, 4), whole=True)

@@ -52,6 +52,19 @@ build_of_kind(Interp *in, BuildKind kind, PyObject *object, int n, Value *const 
     return build_add(in, &build);
 }
 
+/* An array of ours as it is now.  A view that shows all of what was written is another object. */
+static NodeId
+current_object(Interp *in, NodeId node)
+{
+    NodeId now = array_current(in, node);
+    if (now == NO_NODE || now == node) return now;
+    if (op_info(graph_node(in->graph, node)->op)->kind != KIND_VIEW ||
+        op_info(graph_node(in->graph, now)->op)->kind == KIND_VIEW)
+        return now;
+    Type type = graph_node(in->graph, node)->type;
+    return graph_add(in->graph, in->region, OP_as_strided, 1, &now, &type, NULL);
+}
+
 /* A node as an object.  A view of an input is a view of the input's own memory, which is written at
    commit; memory made here has its last version. */
 static BuildId
@@ -62,10 +75,11 @@ build_box(Interp *in, Value *value)
         if (branch_aliased(in, node) != ANSWER_YES || storage_of(in, node) < 0) return NO_BUILD;
         Value *input = input_of(in, node);
         if (input == NULL)
-            node = array_current(in, node);
+            node = current_object(in, node);
         else if (graph_node(in->graph, node)->storage != input->node) {
             Type type = graph_node(in->graph, node)->type;
-            node = graph_add(in->graph, in->region, OP_as_strided, 1, &input->node, &type, NULL);
+            Op op = graph_view_is_readonly(in->graph, node) ? OP_broadcast : OP_as_strided;
+            node = graph_add(in->graph, in->region, op, 1, &input->node, &type, NULL);
         }
         if (node == NO_NODE) return NO_BUILD;
     }

@@ -189,6 +189,16 @@ is_graph_input(const Graph *g, NodeId id)
            g->inputs.at[node->attrs.index] == id;
 }
 
+/* The view becomes one of `from`, at the place that its type says. */
+static void
+view_of(const Graph *g, NodeId id, NodeId from)
+{
+    Node *node = graph_node(g, id);
+    node->op = graph_view_is_readonly(g, id) ? OP_broadcast : OP_as_strided;
+    node->args[0] = node->storage = from;
+    node->attrs.nints = 0;
+}
+
 /* Looks for the oldest version of the storage that has what the view reads. */
 static void
 read_past(Rewrite *r, NodeId id)
@@ -196,11 +206,7 @@ read_past(Rewrite *r, NodeId id)
     const Graph *g = r->g;
     Node *node = graph_node(g, id);
     /* An earlier view may have moved to another version. */
-    if (graph_node(g, node->args[0])->storage != node->storage) {
-        node->args[0] = node->storage;
-        node->op = OP_as_strided;
-        node->attrs.nints = 0;
-    }
+    if (graph_node(g, node->args[0])->storage != node->storage) view_of(g, id, node->storage);
     if (r->uses[id] & (USE_OUTPUT | USE_WRITTEN)) return;
     NodeId from = node->storage;
     for (;;) {
@@ -210,9 +216,7 @@ read_past(Rewrite *r, NodeId id)
         from = scatter->args[0];
     }
     if (from == node->storage || !is_graph_input(g, from)) return;
-    node->op = OP_as_strided;
-    node->args[0] = node->storage = from;
-    node->attrs.nints = 0;
+    view_of(g, id, from);
 }
 
 /* m *= a; m += b; writes m once. */
