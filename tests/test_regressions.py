@@ -323,3 +323,11 @@ def test_what_is_broadcast_from_a_written_array_is_read_only():
 
     check(f, counted(3), whole=True)
     check(f, counted(1, 4), whole=True)
+
+
+def test_dot_with_a_number_adds_to_zeros():
+    def f(x, s):
+        return np.dot(s, x), np.dot(x, s), x.dot(-2.0)
+
+    check(f, np.array([[0.0, -0.0, 1.0]]), np.asarray(-1.0))
+    check(f, np.array([0, 1, 2]), np.asarray(-1))
