@@ -122,12 +122,13 @@ def _plain(array):
 class Call:
     """What a plan calls: the function with its templates."""
 
-    __slots__ = ("args", "changed", "function", "kwargs", "shape")
+    __slots__ = ("args", "changed", "function", "kwargs", "own", "shape")
 
-    def __init__(self, function, args, kwargs, shape, changed) -> None:
+    def __init__(self, function, args, kwargs, shape, changed, own) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
         self.shape = shape  # of the result
         self.changed = changed  # holes that the function changes: it gets copies, which are results
+        self.own = own  # of these, arrays that a call of the same plan made: no copies
 
     def __repr__(self) -> str:
         name = getattr(self.function, "__name__", "function")
@@ -137,11 +138,15 @@ class Call:
         if self.changed:
             holes = list(holes)
             for number in self.changed:
-                holes[number] = _twin(holes[number])
+                if number not in self.own:
+                    holes[number] = _twin(holes[number])
         args = fill(self.args, holes)
         kwargs = fill(self.kwargs, holes)
         result = self.function(*args, **kwargs)
-        leaves = [_plain(holes[number]) for number in self.changed]
+        leaves = [
+            holes[number] if number in self.own else _plain(holes[number])
+            for number in self.changed
+        ]
         _spread(result, self.shape, leaves)
         return leaves[0] if len(leaves) == 1 else leaves
 
@@ -422,7 +427,8 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     if direct and not changed and _is_promised(shape):
         return shape, function
     kind = DrawCall if type(function) is Draw else Call
-    return shape, kind(function, args, kwargs, _checked(shape), changed)
+    own = tuple(number for number in changed if number in samples)
+    return shape, kind(function, args, kwargs, _checked(shape), changed, own)
 
 
 # ---- what has no function of its own ----

@@ -331,3 +331,58 @@ def test_dot_with_a_number_adds_to_zeros():
 
     check(f, np.array([[0.0, -0.0, 1.0]]), np.asarray(-1.0))
     check(f, np.array([0, 1, 2]), np.asarray(-1))
+
+
+def test_what_an_index_array_gives_stays_the_array_it_is_when_written():
+    def f(x, y):
+        a = x[:, [0, -1]]  # NumPy's result is a view of a transposed array
+        a += y
+        b = x[:, [0, -1]]
+        b[:, ::-1] = b
+        c = (y > 0).any(axis=-1, keepdims=True)[:, [0, 0]]
+        np.less(x[:, :2], y, out=c)
+        return a, b, c
+
+    check(f, counted(3, 4), counted(3, 1), whole=True)
+
+
+def test_what_was_assigned_is_what_it_was_then():
+    def f(x, y):
+        a = y + 1
+        x[:] = a
+        a += 5
+        b = y[[1, 0, 1]]
+        y[:] = b
+        b -= 7
+        return a, b
+
+    check(f, counted(3), counted(3), whole=True)
+
+
+def test_a_view_that_is_written_and_assigned_elsewhere():
+    def f(x, y):
+        a = x.ravel()
+        a[::2] = y[0, :2]
+        y[::-1] = a
+        a -= 3
+        return a
+
+    check(f, counted(1, 4)[::-1].copy()[::-1], counted(1, 4) * 2, whole=True)
+
+
+def test_a_product_with_itself_of_a_written_array_with_gaps():
+    def f(x):
+        x[-1] = 0.1
+        return np.inner(x, x), np.dot(x[0], x[0].T)
+
+    wide = np.random.default_rng(0).normal(size=(2, 3, 8)).astype("f4")
+    check(f, wide[..., ::2], whole=True)
+
+
+def test_what_nonzero_gives_is_written_in_place():
+    def f(x):
+        a = np.nonzero(x)[0]
+        a += a
+        return a
+
+    check(f, counted(3, 4), captured=False)

@@ -100,11 +100,36 @@ is_fresh(const Lowering *lw, NodeId storage)
     }
 }
 
+/* Memory of the library's, which the program may see: what is written there stays there.  The run
+   checks that it is nobody else's. */
+static bool
+is_library(const Lowering *lw, NodeId storage)
+{
+    const Node *node = graph_node(lw->graph, storage);
+    if (node->op == OP_result) node = graph_node(lw->graph, node->args[0]);
+    return node->op == OP_extern && node->type.form == FORM_ARRAY;
+}
+
+/* By a commit, at the end of all. */
+static bool
+is_committed(const Lowering *lw, NodeId storage)
+{
+    const Region *top = &lw->graph->regions.at[0];
+    for (int i = 0; i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i];
+        if (!lw->commits[id]) continue;
+        NodeId value = graph_node(lw->graph, id)->args[1];
+        if (graph_node(lw->graph, value)->storage == storage) return true;
+    }
+    return false;
+}
+
 static bool
 used_after(const Lowering *lw, NodeId storage, int position)
 {
     const Graph *g = lw->graph;
     const Region *top = &g->regions.at[0];
+    if (is_committed(lw, storage)) return true;
     for (int i = 0; i < g->outputs.len; i++)
         if (graph_node(g, g->outputs.at[i])->storage == storage) return true;
     for (int i = position + 1; i < top->nodes.len; i++) {
@@ -162,6 +187,39 @@ insert_node(Lowering *lw, int at, Op op, int nargs, const NodeId *args, const Ty
     return arms_insert(lw, id, at) < 0 ? NO_NODE : id;
 }
 
+/* A version of the storage is written further on. */
+static bool
+written_after(const Lowering *lw, NodeId storage, int position)
+{
+    const Graph *g = lw->graph;
+    const Region *top = &g->regions.at[0];
+    for (int i = position + 1; i < top->nodes.len; i++) {
+        const Node *node = graph_node(g, top->nodes.at[i]);
+        if (!lw->live[top->nodes.at[i]] || node->op != OP_scatter) continue;
+        if (graph_node(g, node->args[0])->storage == storage) return true;
+    }
+    return false;
+}
+
+/* The value that the scatter at `*position` writes, in memory of its own. */
+static NodeId
+copy_value(Lowering *lw, int *position)
+{
+    Graph *g = lw->graph;
+    NodeId id = g->regions.at[0].nodes.at[*position];
+    NodeId value = graph_node(g, id)->args[1];
+    Type from = graph_node(g, value)->type, type;
+    if (type_like(g, &type, (DType)from.dtype, &from) < 0) return NO_NODE;
+    type.form = from.form;
+    NodeId copy = insert_node(lw, (*position)++, OP_copy, 1, &value, &type, NULL);
+    NodeId both[2] = {graph_node(g, id)->args[0], copy};
+    NodeId *args = copy == NO_NODE ? NULL : arena_copy(lw->arena, both, sizeof both);
+    if (args == NULL) return NO_NODE;
+    graph_node(g, id)->args = args;
+    lw->needed[copy] = true;
+    return copy;
+}
+
 /* The storage at the root of a version: as laid out, offset 0. */
 static int
 prepare_scatter(Lowering *lw, int *position)
@@ -173,12 +231,20 @@ prepare_scatter(Lowering *lw, int *position)
     Type whole = graph_node(g, old)->type;
     bool from_input = op_info(graph_node(g, old)->op)->kind == KIND_INPUT;
     if (from_input && !read_by_nodes(lw, id) && graph_node(g, value)->type.dtype == whole.dtype &&
-        lw->is_output[id]) {
+        lw->is_output[id] &&
+        !(is_library(lw, lw->same_as[graph_node(g, value)->storage]) &&
+          written_after(lw, graph_node(g, value)->storage, *position))) {
         lw->commits[id] = true;
         return 0;
     }
     NodeId value_storage = graph_node(g, value)->storage;
-    bool in_place = is_fresh(lw, old) && !used_after(lw, old, *position) && value_storage != old;
+    bool library = is_library(lw, lw->same_as[old]);
+    bool in_place = (is_fresh(lw, old) || library) && !used_after(lw, old, *position);
+    if (in_place && library && value_storage == old) {
+        if ((value = copy_value(lw, position)) == NO_NODE) return -1;
+        value_storage = value;
+    }
+    in_place = in_place && value_storage != old;
     if (!in_place) {
         bool all = covers(g, graph_node(g, id)->attrs.view, &whole);
         whole.form = FORM_ARRAY;
@@ -313,6 +379,16 @@ locate_outputs(Lowering *lw)
     return 0;
 }
 
+static void
+mark_written(Lowering *lw)
+{
+    for (NodeId id = 0; id < lw->graph->nodes.len; id++) {
+        NodeId root = lw->same_as[id];
+        if (root != id && lw->buffer[root] != NO_BUFFER)
+            lw->program->buffers.at[lw->buffer[root]].written = true;
+    }
+}
+
 /* Nothing to compute; its buffers are made all the same. */
 static bool
 group_is_empty(const Lowering *lw, const Group *g)
@@ -351,6 +427,7 @@ lower(Graph *graph, Answer *answer, const char **why)
     if (lw.why == NULL && (schedule(&lw) < 0 || (lw.why == NULL && build_groups(&lw) < 0)))
         if (lw.why == NULL) return NULL;
     if (lw.why == NULL && locate_outputs(&lw) < 0) return NULL;
+    mark_written(&lw);
     if (lw.why == NULL && memory_plan(&lw) < 0) return NULL;
     if (lw.why != NULL) {
         PyErr_Clear();

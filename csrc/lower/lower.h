@@ -26,6 +26,7 @@ typedef struct {
     PyObject *object; /* borrowed from the graph's keep list */
     SizeId bytes;
     int64_t arena_offset; /* of the first element */
+    bool written;         /* in place, by steps that come later than the one that made it */
 } Buffer;
 
 typedef struct {

@@ -26,6 +26,7 @@ typedef struct {
     char *data;           /* CONST: array data, or `constant` */
     int64_t arena_offset; /* TEMP */
     bool is_whole_array;  /* INPUT, CONST, OUTPUT, EXTERN: form is FORM_ARRAY */
+    bool written;         /* EXTERN: later steps write it in place */
     _Alignas(16) char constant[BOX_BYTES];
 } PlanBuffer;
 
@@ -56,7 +57,8 @@ typedef struct {
     Type *arg_types;
     int32_t *results;
     bool out;
-    bool numbers;  /* takes and gives Python's own numbers only: no floating-point event of NumPy's */
+    bool
+        numbers; /* takes and gives Python's own numbers only: no floating-point event of NumPy's */
     bool sequence; /* the results come in a sequence even if there is one */
 } PlanExtern;
 

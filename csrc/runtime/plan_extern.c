@@ -4,10 +4,50 @@
 
 #include <alloca.h>
 
-/* An argument as an object, a new reference. */
+/* A copy of what is in the arena, with its very strides: gaps show in how NumPy computes. */
 static PyObject *
-extern_arg(Run *run, PlanPlace place, const Type *type)
+copy_of_temporary(Run *run, int index)
 {
+    const PlanBuffer *buffer = &run->plan->buffers[index];
+    DType dtype = (DType)buffer->type.dtype;
+    int rank = buffer->type.rank;
+    int64_t shape[MAX_RANK], stride[MAX_RANK], low = 0, bytes = (int64_t)dtype_size(dtype);
+    run_type(run, &buffer->type, shape, stride);
+    for (int i = 0; i < rank; i++) {
+        int64_t reach = shape[i] == 0 ? 0 : (shape[i] - 1) * stride[i];
+        if (reach < 0) low -= reach;
+        bytes += reach < 0 ? -reach : reach;
+    }
+    PyObject *memory = array_new(DT_U8, 1, &bytes, NULL);
+    if (memory == NULL) return NULL;
+    PyObject *array = array_view(memory, dtype, rank, shape, stride, low);
+    Py_DECREF(memory);
+    if (array != NULL && array_copy_strided(array_data(array), stride, run->data[index], stride,
+                                            rank, shape, dtype) < 0)
+        Py_CLEAR(array);
+    return array;
+}
+
+/* The array that argument number `i` shows memory of: of temporaries one copy for all arguments of
+   the call, since NumPy may look whether two of them are the same memory.  A new reference. */
+static PyObject *
+extern_memory(Run *run, const PlanExtern *step, int i, PyObject *const *memory)
+{
+    int index = step->args[i].buffer;
+    if (run->plan->buffers[index].kind != BUFFER_TEMP)
+        return Py_XNewRef(run_buffer_object(run, index));
+    for (int k = 0; k < i; k++)
+        if (memory[k] != NULL && step->args[k].buffer == index) return Py_NewRef(memory[k]);
+    return copy_of_temporary(run, index);
+}
+
+/* Argument number `i` as an object, a new reference; memory[i] gets the array that it is, or is a
+   view of, also a new reference. */
+static PyObject *
+extern_arg(Run *run, const PlanExtern *step, int i, PyObject **memory)
+{
+    PlanPlace place = step->args[i];
+    const Type *type = &step->arg_types[i];
     const PlanBuffer *buffer = &run->plan->buffers[place.buffer];
     DType dtype = (DType)type->dtype;
     int64_t shape[MAX_RANK], stride[MAX_RANK], offset = run_size(run, place.offset);
@@ -17,18 +57,18 @@ extern_arg(Run *run, PlanPlace place, const Type *type)
         return array_box(dtype, run->data[place.buffer] + offset, type->form == FORM_PYTHON);
     }
     run_type(run, type, shape, stride);
-    if (buffer->is_whole_array && buffer->kind != BUFFER_TEMP && buffer->kind != BUFFER_SCALAR) {
-        PyObject *whole = run_buffer_object(run, place.buffer);
+    /* Arena memory must not be seen outside: the callee may keep its argument. */
+    if (buffer->is_whole_array && buffer->kind != BUFFER_SCALAR) {
+        PyObject *whole = memory[i] = extern_memory(run, step, i, memory);
         if (whole == NULL) return NULL;
         bool same =
             offset == 0 && type->rank == buffer->type.rank && type->dtype == buffer->type.dtype;
-        for (int i = 0; same && i < type->rank; i++)
-            same = shape[i] == run_size(run, buffer->type.shape[i]) &&
-                   stride[i] == run_size(run, buffer->type.stride[i]);
+        for (int axis = 0; same && axis < type->rank; axis++)
+            same = shape[axis] == run_size(run, buffer->type.shape[axis]) &&
+                   stride[axis] == run_size(run, buffer->type.stride[axis]);
         if (same) return Py_NewRef(whole);
         return array_view(whole, dtype, type->rank, shape, stride, offset);
     }
-    /* Arena memory must not be seen outside: the callee may keep its argument. */
     return run_new_array(dtype, type->rank, shape, stride, run->data[place.buffer] + offset);
 }
 
@@ -58,8 +98,30 @@ extern_result(Run *run, int index, PyObject *object)
     for (int i = 0; elements > 0 && i < header.rank; i++)
         if (header.shape[i] != 1 && header.stride[i] != run_size(run, type->stride[i]))
             return ANSWER_NO;
+    if (buffer->written && !(header.flags & ARRAY_WRITEABLE)) return ANSWER_NO;
     run->data[index] = header.data;
     return ANSWER_YES;
+}
+
+/* What later steps write must not be memory of the call's arguments. */
+static bool
+results_are_apart(const Run *run, const PlanExtern *step, PyObject *const *args)
+{
+    ArrayHeader result, arg;
+    const char *why, *low, *high, *arg_low, *arg_high;
+    for (int i = 0; i < step->nresults; i++) {
+        int index = step->results[i];
+        if (index < 0 || !run->plan->buffers[index].written ||
+            array_read(run->object[index], &result, &why) != ANSWER_YES)
+            continue;
+        array_extent(&result, &low, &high);
+        for (int k = 0; k < step->nargs; k++) {
+            if (!array_is_exact(args[k]) || array_read(args[k], &arg, &why) != ANSWER_YES) continue;
+            array_extent(&arg, &arg_low, &arg_high);
+            if (low < arg_high && arg_low < high) return false;
+        }
+    }
+    return true;
 }
 
 static Answer
@@ -139,14 +201,17 @@ run_extern(Run *run, const PlanExtern *step)
     int made = 0;
     /* One place in front: the callee may use it (PY_VECTORCALL_ARGUMENTS_OFFSET). */
     PyObject **args = (PyObject **)alloca(sizeof(PyObject *) * (size_t)(step->nargs + 1)) + 1;
+    PyObject **memory = (PyObject **)alloca(sizeof(PyObject *) * (size_t)(step->nargs + 1));
+    memset(memory, 0, sizeof(PyObject *) * (size_t)step->nargs);
     for (; made < step->nargs; made++)
-        if ((args[made] = extern_arg(run, step->args[made], &step->arg_types[made])) == NULL)
-            goto done;
+        if ((args[made] = extern_arg(run, step, made, memory)) == NULL) goto done;
     if (step->save != NULL && save_outside(run, step, args) < 0) goto done;
     run->why = "an extern's result is not what was predicted";
     if ((value = call_library(step, args)) != NULL) answer = extern_results(run, step, value);
+    if (answer == ANSWER_YES && !results_are_apart(run, step, args)) answer = ANSWER_NO;
 done:
     for (int i = 0; i < made; i++) Py_DECREF(args[i]);
+    for (int i = 0; i < step->nargs; i++) Py_XDECREF(memory[i]);
     Py_XDECREF(value);
     return answer;
 }

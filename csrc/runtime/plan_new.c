@@ -162,6 +162,7 @@ make_buffers(Maker *m)
         out->object = Py_XNewRef(from->object);
         out->scalar = -1;
         out->is_whole_array = from->type.form == FORM_ARRAY;
+        out->written = from->kind == BUFFER_EXTERN && from->written;
         if (from->kind == BUFFER_SCALAR || (from->kind == BUFFER_INPUT && !out->is_whole_array) ||
             (from->kind == BUFFER_EXTERN && !out->is_whole_array))
             out->scalar = plan->nscalars++;
