@@ -13,11 +13,12 @@ from __future__ import annotations
 import contextlib
 import copy
 import dis
+import io
 import re
 import sys
 import warnings
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,12 +97,21 @@ def opcodes() -> list[str]:
     ]
 
 
+def untraced(code: CodeType) -> set[str]:
+    """What runs before tracing begins, and the END_FOR that FOR_ITER skips."""
+    names = [instruction.opname for instruction in dis.get_instructions(code)]
+    start = set(names[: names.index("RESUME")]) if "RESUME" in names else set()
+    return start | {"END_FOR"} & set(names)
+
+
 def executed(made: constructs.Construct) -> set[str]:
     """The opcodes that a plain call executes."""
     found: set[str] = set()
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         frame.f_trace_opcodes = True
+        if event == "call":
+            found.update(untraced(frame.f_code))
         if event == "opcode":
             found.add(dis.opname[frame.f_code.co_code[frame.f_lasti]])
         return trace
@@ -111,7 +121,8 @@ def executed(made: constructs.Construct) -> set[str]:
     sys.settrace(trace)
     try:
         for _ in range(2):  # 3.12 begins to trace with the second
-            with contextlib.suppress(Exception):  # some are about that
+            quiet = contextlib.redirect_stdout(io.StringIO())
+            with contextlib.suppress(Exception), quiet:  # some are about that
                 made.function(*args, **kwargs)
     finally:
         sys.settrace(previous)
