@@ -20,6 +20,8 @@ What a trial describes, `form` first:
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from pycompile import _steps
@@ -39,6 +41,11 @@ TAME = (
     np.polynomial.HermiteE,
     np.polynomial.Laguerre,
 )
+
+
+def partial(function, args, keywords):
+    """functools.partial of these parts; runs no code of the function's."""
+    return functools.partial(function, *args, **keywords)
 
 
 class Hole:

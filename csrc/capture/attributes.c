@@ -246,6 +246,7 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
         if (object->exception != NULL) return exception_attribute(in, object, name, out);
         return instance_find(in, object, name, out);
     case V_SUPER: return super_find(in, object, name, out);
+    case V_PARTIAL: return partial_find(in, object, name, out);
     case V_FUNCTION: return function_find(in, object, name, out);
     case V_METHOD: return method_find(in, object, name, out);
     case V_ITER:

@@ -241,6 +241,8 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
     PyObject *function = callable->object;
     Answer answer = call_pure(in, function, nargs, args, kwnames, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    answer = wrapper_call(in, function, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     if (function == known_name(&known.graph_break, "pycompile._api", "graph_break"))
         return interp_break(in, BREAK_REQUESTED, "pycompile.graph_break()");
     if (function == known_name(&known.is_compiling, "pycompile._api", "is_compiling")) {
@@ -332,6 +334,8 @@ call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
             return inner ? call_value(in, inner, nargs, args, kwnames, out) : ANSWER_ERROR;
         }
     }
+    if (type_is_partial(callable->type))
+        return partial_call(in, callable, nargs, args, kwnames, out);
     return call_special(in, callable, nargs, args, kwnames, out);
 }
 
@@ -371,6 +375,7 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
         }
         return builtin_method(in, self, callable->name, nargs, args, kwnames, out);
     }
+    case V_PARTIAL: return partial_call(in, callable, nargs, args, kwnames, out);
     case V_OBJECT:
     case V_INSTANCE: return call_object(in, callable, nargs, args, kwnames, out);
     case V_NODE:

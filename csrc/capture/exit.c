@@ -1,5 +1,6 @@
 /* How capture ends: values as Builds, effects in program order, the frame's changed slots. */
 #include "branch.h"
+#include "objects.h"
 
 static BuildId
 build_add(Interp *in, const Build *build)
@@ -288,6 +289,10 @@ build_made(Interp *in, Value *value)
     case V_RANGE: return build_of_kind(in, BUILD_RANGE, NULL, 3, value->items);
     case V_METHOD: return build_of_kind(in, BUILD_METHOD, NULL, 2, value->items);
     case V_CELL: return build_cell(in, value);
+    case V_PARTIAL: {
+        PyObject *maker = partial_maker(in);
+        return maker ? build_of_kind(in, BUILD_CALL, maker, 3, value->items) : NO_BUILD;
+    }
     case V_SUPER: return build_of_kind(in, BUILD_CALL, (PyObject *)&PySuper_Type, 2, value->items);
     case V_ITER: return build_iterator(in, value);
     case V_FUNCTION: return build_function(in, value);

@@ -146,6 +146,7 @@ class_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *k
 {
     PyTypeObject *type = (PyTypeObject *)class_->object, *meta = Py_TYPE(type);
     if (is_enum_class((PyObject *)type)) return enum_call(in, class_, nargs, args, kwnames, out);
+    if (type_is_partial(type)) return partial_make(in, class_, nargs, args, kwnames, out);
     if (meta != &PyType_Type && type_is_heap(meta)) {
         PyObject *call;
         Answer answer = type_inherits(in, meta, "__call__", &PyType_Type);

@@ -96,6 +96,7 @@ value_truth(Interp *in, Value *value, int *known, Value **node)
     case V_INSTANCE: return truth_of_object(in, value, known, node);
     case V_FUNCTION:
     case V_METHOD:
+    case V_PARTIAL:
     case V_BUILTIN_METHOD: *known = 1; return ANSWER_YES;
     default: return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
     }

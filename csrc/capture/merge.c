@@ -269,6 +269,7 @@ same_kind_of_object(const Value *x, const Value *y)
     case V_SLICE:
     case V_RANGE:
     case V_METHOD:
+    case V_PARTIAL:
     case V_PURE:
     case V_INSTANCE:
     case V_BUILTIN_METHOD: return true;

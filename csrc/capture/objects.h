@@ -106,6 +106,19 @@ Answer enum_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObj
 /* The members in order, as a tuple. */
 Answer enum_members(Interp *in, PyObject *class_, Value **out);
 
+/* ---- partials.c ---- */
+bool type_is_partial(const PyTypeObject *type); /* exactly functools.partial */
+Answer partial_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
+                    Value **out);
+/* Of a V_PARTIAL, or of one from outside. */
+Answer partial_call(Interp *in, Value *partial, int nargs, Value *const *args, PyObject *kwnames,
+                    Value **out);
+Answer partial_find(Interp *in, Value *partial, PyObject *name, Value **out);
+PyObject *partial_maker(Interp *in); /* makes it of its parts; borrowed */
+/* functools.update_wrapper; ANSWER_NO without a break: it is followed like any function. */
+Answer wrapper_call(Interp *in, PyObject *callable, int nargs, Value *const *args,
+                    PyObject *kwnames, Value **out);
+
 /* ---- function_objects.c: functions' own attributes ---- */
 Answer function_find(Interp *in, Value *function, PyObject *name, Value **out);
 Answer function_store(Interp *in, Value *function, PyObject *name, Value *value);

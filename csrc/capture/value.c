@@ -265,6 +265,7 @@ value_type(Interp *in, Value *value)
     case V_ITER: return iterator_type(value);
     case V_VIEW: return view_type(value);
     case V_SUPER:
+    case V_PARTIAL:
     case V_INSTANCE:
     case V_PURE: return value->type;
     default: return NULL;

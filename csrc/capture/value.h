@@ -35,7 +35,8 @@ typedef enum {
     V_VIEW,           /* keys(), values() or items() (`name`) of the dict `of` */
     V_PURE,  /* what calling `object`, which is pure, with items gives: made at commit; it is
                 of the exact type `type`, and nothing else is known of it */
-    V_SUPER, /* super(items[0], items[1]) */
+    V_SUPER,   /* super(items[0], items[1]) */
+    V_PARTIAL, /* functools.partial(items[0], *items[1], **items[2]), made here */
 } ValueKind;
 
 typedef struct Value Value;

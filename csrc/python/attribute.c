@@ -99,7 +99,8 @@ method_get(PyObject *self, PyObject *name)
     return NULL;
 }
 
-/* A name in __slots__; *is_slot tells an empty one from no slot. */
+/* A name in __slots__, or what a C type shows for reading only; *is_slot tells an empty one from no
+   slot. */
 static PyObject *
 slot_get(PyObject *self, PyObject *name, bool *is_slot)
 {
@@ -107,7 +108,8 @@ slot_get(PyObject *self, PyObject *name, bool *is_slot)
     *is_slot = false;
     if (found == NULL || Py_TYPE(found) != &PyMemberDescr_Type) return NULL;
     PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
-    if (member->type != T_OBJECT_EX) return NULL;
+    if (member->type != T_OBJECT_EX && (member->type != T_OBJECT || !(member->flags & READONLY)))
+        return NULL;
     *is_slot = true;
     return *(PyObject **)((char *)self + member->offset);
 }

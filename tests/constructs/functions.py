@@ -311,3 +311,67 @@ def callback(x):
 
     solve(lambda v: v * 0.5, x, done=lambda i, v: log.append((i, v)))
     return log
+
+
+@construct("functools.partial with positional and keyword arguments", X)
+def partial_inside(x):
+    scaled = functools.partial(np.multiply, x)
+    shifted = functools.partial(lambda a, b, c=1: a * b + c, x, c=3)
+    return scaled(2.0) + shifted(0.5) + shifted(0.5, c=x)
+
+
+@construct("functools.partial of a partial, and its parts", X)
+def partial_of_partial(x):
+    def power(base, exponent, scale):
+        return base**exponent * scale
+
+    square = functools.partial(power, exponent=2)
+    both = functools.partial(square, x, scale=3.0)
+    return both(), both.func is power, len(both.args), both.keywords["scale"]
+
+
+@construct("functools.partial that is returned", X)
+def partial_returned(x):
+    return functools.partial(np.add, x * 2), functools.partial(np.sum, x, axis=None)
+
+
+_halved = functools.partial(np.multiply, 0.5)
+
+
+def _affine(x, slope, shift):
+    return x * slope + shift
+
+
+_line = functools.partial(_affine, slope=2.0, shift=1.0)
+
+
+@construct("functools.partial made outside", X)
+def partial_outside(x):
+    return _halved(x) + _line(x) + _line(x, shift=3.0)
+
+
+@construct("functools.partial as an argument", functools.partial(_affine, shift=-1.0), X)
+def partial_argument(function, x):
+    return function(x, 3.0), function(x, slope=x)
+
+
+@construct("map over a partial", X)
+def partial_mapped(x):
+    return list(map(functools.partial(_affine, x, shift=0.0), [1.0, 2.0]))
+
+
+@construct("decorator with functools.wraps applied inside", X)
+def wraps_inside(x):
+    def twice(function):
+        @functools.wraps(function)
+        def inner(*args, **kwargs):
+            return function(*args, **kwargs) * 2
+
+        return inner
+
+    @twice
+    def shifted(x):
+        """adds one"""
+        return x + 1
+
+    return shifted(x), shifted.__name__, shifted.__doc__, shifted.__wrapped__(x)
