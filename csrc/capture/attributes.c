@@ -125,6 +125,7 @@ builtin_find(Interp *in, Value *object, PyObject *name, Value **out)
         *out = value_const(in, (PyObject *)type);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
+    if (value_is_named(object) && type_is_named(type)) return named_find(in, object, name, out);
     PyObject *found = _PyType_Lookup(type, name);
     if (found == NULL)
         return type->tp_dictoffset == 0 && type->tp_getattro == PyObject_GenericGetAttr

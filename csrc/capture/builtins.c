@@ -375,7 +375,9 @@ do_sequence(const Call *call, ValueKind kind)
     Value *items;
     if (call->nargs > 1 || keyword_count(call)) return unknown(call, "list");
     if (call->nargs == 0) return give(call, value_sequence(call->in, kind, 0, NULL));
-    if (kind == V_TUPLE && call->args[0]->kind == V_TUPLE) return give(call, call->args[0]);
+    if (kind == V_TUPLE && call->args[0]->kind == V_TUPLE &&
+        value_type(call->in, call->args[0]) == &PyTuple_Type)
+        return give(call, call->args[0]);
     Answer answer = iterate_all(call->in, call->args[0], kind, &items);
     return answer == ANSWER_YES ? give(call, items) : answer;
 }

@@ -227,22 +227,16 @@ build_dict(Interp *in, Value *dict)
     return name ? build_call(in, "getattr", 2, args) : NO_BUILD;
 }
 
-/* A named tuple: its class's _make of a plain one. */
+/* A named tuple: tuple.__new__, which runs no code of the class. */
 static BuildId
 build_named(Interp *in, Value *value)
 {
-    PyObject *make = keep(in, PyObject_GetAttrString((PyObject *)value->type, "_make"));
-    BuildId *args = arena_alloc(in->arena, sizeof(BuildId));
-    if (make == NULL || args == NULL) return NO_BUILD;
-    *args = build_of_kind(in, BUILD_TUPLE, NULL, value->nitems, value->items);
-    if (*args == NO_BUILD) return NO_BUILD;
-    Build build = {.kind = BUILD_CALL,
-                   .nargs = 1,
-                   .args = args,
-                   .object = make,
-                   .node = NO_NODE,
-                   .source = NO_SOURCE};
-    return build_add(in, &build);
+    PyObject *maker = keep(in, PyObject_GetAttrString((PyObject *)&PyTuple_Type, "__new__"));
+    Value *items, *args[2] = {value_const(in, (PyObject *)value->type), NULL};
+    if (maker == NULL || args[0] == NULL || named_items(in, value, &items) != ANSWER_YES)
+        return NO_BUILD;
+    args[1] = items;
+    return build_of_kind(in, BUILD_CALL, maker, 2, args);
 }
 
 static BuildId

@@ -37,11 +37,17 @@ is_plain_class(const PyTypeObject *type)
 }
 
 static bool
-is_object_new(PyObject *found)
+is_new_of(PyObject *found, PyTypeObject *type)
 {
     return found != NULL && PyCFunction_Check(found) &&
-           PyCFunction_GET_SELF(found) == (PyObject *)&PyBaseObject_Type &&
+           PyCFunction_GET_SELF(found) == (PyObject *)type &&
            strcmp(((PyCFunctionObject *)found)->m_ml->ml_name, "__new__") == 0;
+}
+
+static bool
+is_object_new(PyObject *found)
+{
+    return is_new_of(found, &PyBaseObject_Type);
 }
 
 static Answer
@@ -241,6 +247,9 @@ call_descriptor(Interp *in, Value *descriptor, int nargs, Value *const *args, Py
         PyTypeObject *type = (PyTypeObject *)args[0]->object;
         return type_is_heap(type) ? object_new(in, args[0], all - 1, out) : ANSWER_NO;
     }
+    if (is_new_of(object, &PyTuple_Type) && nargs == 2 && all == 2 && args[0]->kind == V_CONST &&
+        PyType_Check(args[0]->object) && type_is_named((PyTypeObject *)args[0]->object))
+        return named_make(in, args[0], args[1], out);
     if (Py_TYPE(object) != &PyWrapperDescr_Type && Py_TYPE(object) != &PyMethodDescr_Type)
         return ANSWER_NO;
     PyTypeObject *owner = PyDescr_TYPE(object);

@@ -85,6 +85,8 @@ bool value_is_object(const Value *value);
 Answer special_call(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
                     Value **out);
 Answer special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+/* Is one of them a named tuple whose class brings the operator? */
+Answer special_for_named(Interp *in, int operator_, Value *left, Value *right, bool *out);
 Answer special_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 
 /* ---- class_builtins.c ---- */
@@ -105,6 +107,16 @@ Answer enum_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObj
                  Value **out);
 /* The members in order, as a tuple. */
 Answer enum_members(Interp *in, PyObject *class_, Value **out);
+
+/* ---- named.c: tuples of the program's classes ---- */
+bool value_is_named(const Value *value);
+bool type_is_named(PyTypeObject *type);
+bool named_opens(Interp *in, PyTypeObject *type);
+Answer named_make(Interp *in, Value *class_, Value *iterable, Value **out);
+Answer named_items(Interp *in, Value *named, Value **out);
+Answer named_find(Interp *in, Value *named, PyObject *name, Value **out);
+Answer named_operates(Interp *in, const Value *value, const char *prefix, const char *operator_,
+                      bool *out);
 
 /* ---- partials.c ---- */
 bool type_is_partial(const PyTypeObject *type); /* exactly functools.partial */

@@ -235,7 +235,12 @@ Answer
 operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     int plain = operator_ % 13;
-    if (value_is_object(left) || value_is_object(right))
+    bool named = false;
+    if (value_is_named(left) || value_is_named(right)) {
+        Answer answer = special_for_named(in, plain, left, right, &named);
+        if (answer != ANSWER_YES) return answer;
+    }
+    if (named || value_is_object(left) || value_is_object(right))
         return special_binary(in, operator_, left, right, out);
     if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= 13)
         return emit_inplace(in, plain, left, right, out);
@@ -492,7 +497,7 @@ operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
     }
     Answer step = scalar_unary(in, operator_, operand, out);
     if (step != ANSWER_NO || in->break_code != BREAK_NONE) return step;
-    if (value_is_object(operand)) {
+    if (value_is_object(operand) || value_is_named(operand)) {
         const char *name = operator_ == I_UNARY_NEGATIVE   ? "__neg__"
                            : operator_ == I_UNARY_POSITIVE ? "__pos__"
                                                            : "__invert__";

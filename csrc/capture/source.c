@@ -454,7 +454,9 @@ value_made(Interp *in, SourceId source, PyObject *object)
             return array_value(in, source, object, &header);
         return value_object(in, object, source);
     }
-    if (PyTuple_CheckExact(object)) return sequence_value(in, V_TUPLE, source, object);
+    if (PyTuple_CheckExact(object) || (PyTuple_Check(object) && named_opens(in, Py_TYPE(object))))
+        return sequence_value(in, V_TUPLE, source, object);
+    if (PyErr_Occurred()) return NULL;
     if (PyList_CheckExact(object))
         return is_log(in, source) ? value_object(in, object, source)
                                   : sequence_value(in, V_LIST, source, object);

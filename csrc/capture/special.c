@@ -18,6 +18,12 @@ value_is_object(const Value *value)
 }
 
 static bool
+has_methods(const Value *value)
+{
+    return value_is_object(value) || value_is_named(value);
+}
+
+static bool
 is_not_implemented(const Value *value)
 {
     return value->kind == V_CONST && value->object == Py_NotImplemented;
@@ -38,7 +44,7 @@ special_call(Interp *in, Value *object, const char *name, int nargs, Value *cons
     PyObject *found, *key = interned(in, name);
     *out = NULL;
     if (key == NULL) return ANSWER_ERROR;
-    if (!value_is_object(object) || !type_is_heap(object->type)) return ANSWER_YES;
+    if (!has_methods(object) || !type_is_heap(object->type)) return ANSWER_YES;
     if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
     Answer answer = type_lookup(in, object->type, key, &found);
     if (answer != ANSWER_YES || found == NULL || found == Py_None) return answer;
@@ -153,11 +159,11 @@ of_two(Interp *in, int operator_, Value *left, Value *right, Value **out)
     char name[24];
     bool first = false, tried = false;
     Answer answer;
-    if (value_is_object(left) && value_is_object(right)) {
+    if (has_methods(left) && has_methods(right)) {
         answer = overrides(in, operator_, left, right, &first);
         if (answer != ANSWER_YES) return answer;
     }
-    if (!value_is_object(left)) {
+    if (!has_methods(left)) {
         answer = left_gives_way(in, operator_, left, right, &first);
         if (answer != ANSWER_YES) return answer;
         if (!first) return cannot(in, "operator on", left, right);
@@ -170,7 +176,7 @@ of_two(Interp *in, int operator_, Value *left, Value *right, Value **out)
     snprintf(name, sizeof(name), "__%s__", binary_names[operator_]);
     answer = special_call(in, left, name, 1, &right, out);
     if (answer != ANSWER_YES || (*out != NULL && !is_not_implemented(*out))) return answer;
-    if (!tried && value_is_object(right) && left->type != right->type) {
+    if (!tried && has_methods(right) && left->type != right->type) {
         answer = reflected(in, operator_, left, right, out);
         if (answer != ANSWER_YES || (*out != NULL && !is_not_implemented(*out))) return answer;
     }
@@ -184,8 +190,7 @@ special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     int plain = operator_ % 13;
     Answer answer = fold_enums(in, plain, false, left, right, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
-    if (!value_is_object(left) && !value_is_object(right))
-        return cannot(in, "operator on", left, right);
+    if (!has_methods(left) && !has_methods(right)) return cannot(in, "operator on", left, right);
     if (operator_ >= 13) {
         if (value_is_array(in, left)) return cannot(in, "operator on", left, right);
         snprintf(name, sizeof(name), "__i%s__", binary_names[plain]);
@@ -193,6 +198,15 @@ special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         if (answer != ANSWER_YES || (*out != NULL && !is_not_implemented(*out))) return answer;
     }
     return of_two(in, plain, left, right, out);
+}
+
+Answer
+special_for_named(Interp *in, int operator_, Value *left, Value *right, bool *out)
+{
+    const char *name = binary_names[operator_ % 13];
+    Answer answer = named_operates(in, left, "", name, out);
+    if (answer == ANSWER_YES && !*out) answer = named_operates(in, right, "r", name, out);
+    return answer;
 }
 
 /* ---- comparison ---- */

@@ -346,6 +346,16 @@ known_dict(PyObject *items)
     return dict;
 }
 
+/* tuple.__new__ of a class of named tuples: none of its code runs. */
+static PyObject *
+known_named(PyTypeObject *type, PyObject *items)
+{
+    PyObject *args = PyTuple_Pack(1, items);
+    PyObject *object = args ? PyTuple_Type.tp_new(type, args, NULL) : NULL;
+    Py_XDECREF(args);
+    return object;
+}
+
 static Answer
 known_container(Interp *in, Value *value, PyObject **out)
 {
@@ -353,7 +363,11 @@ known_container(Interp *in, Value *value, PyObject **out)
     PyObject *items = known_items(in, value, &answer), *object = NULL;
     if (items == NULL) return answer;
     switch (value->kind) {
-    case V_TUPLE: object = Py_NewRef(items); break;
+    case V_TUPLE:
+        object = value->type == NULL || value->type == &PyTuple_Type
+                     ? Py_NewRef(items)
+                     : known_named(value->type, items);
+        break;
     case V_LIST: object = PySequence_List(items); break;
     case V_DICT: object = known_dict(items); break;
     case V_SLICE:

@@ -33,8 +33,8 @@ typedef enum {
     V_LOST,           /* a local that a merged branch left behind: merge.c */
     V_BUILTIN_METHOD, /* method `name` of items[0] (array, list, dict, str…), not yet called */
     V_VIEW,           /* keys(), values() or items() (`name`) of the dict `of` */
-    V_PURE,  /* what calling `object`, which is pure, with items gives: made at commit; it is
-                of the exact type `type`, and nothing else is known of it */
+    V_PURE,    /* what calling `object`, which is pure, with items gives: made at commit; it is
+                  of the exact type `type`, and nothing else is known of it */
     V_SUPER,   /* super(items[0], items[1]) */
     V_PARTIAL, /* functools.partial(items[0], *items[1], **items[2]), made here */
 } ValueKind;
