@@ -39,6 +39,15 @@ def values(x):
 
 def instruction(x):
     y = x + 1
+    try:
+        raise ValueError
+    except* ValueError:
+        y = y * 2
+    return y
+
+
+def class_statement(x):
+    y = x + 1
 
     class Local:
         rate = 2
@@ -256,4 +265,5 @@ EXAMPLES = {
     "PC0029": (clock, lambda: (X,)),
     "PC0030": (identity, lambda: (X,)),
     "PC0031": (local_names, lambda: (X,)),
+    "PC0032": (class_statement, lambda: (X,)),
 }

@@ -309,6 +309,9 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     if (ufunc_check(object) ||
         strcmp(Py_TYPE(object)->tp_name, "numpy._ArrayFunctionDispatcher") == 0)
         return interp_break(in, BREAK_NUMPY, "call of '%s'", value_describe(in, callable));
+    if (PyCFunction_Check(object) &&
+        strcmp(((PyCFunctionObject *)object)->m_ml->ml_name, "__build_class__") == 0)
+        return interp_break(in, BREAK_CLASS, "a class is made here");
     return interp_break(in, BREAK_CALL_C, "call of '%s'", value_describe(in, callable));
 }
 

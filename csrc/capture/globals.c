@@ -302,6 +302,17 @@ load_super(Interp *in, const Instr *instr)
     return instr->arg2 & 1 ? push_pair(in, value) : pushed(in, value);
 }
 
+/* The function that makes the class: its call is the break. */
+static Answer
+build_class(Interp *in)
+{
+    PyObject *name = keep(in, PyUnicode_InternFromString("__build_class__"));
+    Value *value;
+    if (name == NULL) return ANSWER_ERROR;
+    Answer answer = load_global(in, in->top->builtins, NULL, name, &value);
+    return answer == ANSWER_YES ? pushed(in, value) : answer;
+}
+
 Answer
 follow_name(Interp *in, const Instr *instr)
 {
@@ -346,6 +357,7 @@ follow_name(Interp *in, const Instr *instr)
         answer = attribute_load(in, module, code_name(in, instr->arg), &value);
         return answer == ANSWER_YES ? pushed(in, value) : answer;
     }
+    case I_LOAD_BUILD_CLASS: return build_class(in);
     case I_LOAD_SUPER_ATTR: return load_super(in, instr);
     case I_LOAD_ASSERTION_ERROR: return pushed(in, value_const(in, PyExc_AssertionError));
     default: return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));

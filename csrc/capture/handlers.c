@@ -152,7 +152,7 @@ follow_handler(Interp *in, const Instr *instr)
     case I_PUSH_EXC_INFO: return push_info(in);
     case I_POP_EXCEPT: return pop_info(in);
     case I_CHECK_EXC_MATCH: return check_match(in);
-    default: return interp_break(in, BREAK_EXCEPTION, "an exception group is handled here");
+    default: return interp_break(in, BREAK_INSTRUCTION, "except*");
     }
 }
 

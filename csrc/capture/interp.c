@@ -303,6 +303,7 @@ follow(Interp *in, const Instr *instr)
     case I_CHECK_EG_MATCH: return follow_handler(in, instr);
     case I_BEFORE_WITH:
     case I_WITH_EXCEPT_START: return follow_with(in, instr);
+    case I_LOAD_BUILD_CLASS:
     case I_LOAD_SUPER_ATTR:
     case I_IMPORT_NAME:
     case I_IMPORT_FROM: return follow_name(in, instr);
