@@ -30,8 +30,8 @@ enum {
 
     RUN_WHOLE = 6,   /* guards, run and result without a frame */
     RUN_RETURN = 10, /* within a frame that was made */
-    RUN_BREAK = 16,  /* the frame is written, an instruction stepped, the next entry looked up */
-    RUN_BRANCH = 14,
+    RUN_BREAK = 8,   /* the frame is written, an instruction stepped, the next entry looked up */
+    RUN_BRANCH = 8,
 };
 
 static int
