@@ -3,9 +3,11 @@
 PYCOMPILE_LEAK_CALLS sets the number of calls (make leaks: 1,000,000).
 """
 
+import functools
 import gc
 import os
 import sys
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -59,7 +61,61 @@ def loops(x, y):
     return y
 
 
+def generates(x, y):
+    def products():
+        for factor in (1.0, 2.0):
+            sent = yield x * factor
+            if sent:
+                return
+
+    return sum(products()), [part + y for part in products()]
+
+
+def catches(x, y):
+    try:
+        x = x + {"a": y}["b"]
+    except KeyError as error:
+        return x * 2, error.args[0]
+
+
+class Carrier:
+    def __init__(self, x):
+        self.x = x
+
+    def scaled(self, factor):
+        return Carrier(self.x * factor)
+
+
+class Pair(NamedTuple):
+    x: Any
+    y: Any
+
+
+def instances(x, y):
+    return Carrier(x).scaled(2.0), Pair(x + y, x), functools.partial(np.add, x * y, y)
+
+
+def merges(x, y):
+    if x.sum() < 0.0:
+        x = np.exp(x) + y
+    else:
+        x = np.tanh(x) - y
+    return x * 2
+
+
+def shapes_at_run_time(x, y):
+    return x[x > 0.5] * 2, np.unique(y) + 1
+
+
+generator = np.random.default_rng(1)
+
+
+def draws(x, y):
+    return x + generator.random(16) * y
+
+
 FUNCTIONS = [whole, several, writes, breaks, branches, raises, inlines, loops]
+FUNCTIONS += [generates, catches, instances, merges, shapes_at_run_time, draws]
 
 
 def resident():
