@@ -131,7 +131,14 @@ def executed(made: constructs.Construct) -> set[str]:
 
 def of_opcodes() -> dict[str, str]:
     """What becomes of each opcode on this Python."""
-    seen = set().union(*(executed(made) for made in constructs.constructs() if not made.breaks))
+    seen: set[str] = set()
+    broken: dict[str, str] = {}  # by opcode that only constructs with a break execute: its code
+    for made in constructs.constructs():
+        found = executed(made)
+        if made.breaks is None:
+            seen |= found
+        else:
+            broken.update(dict.fromkeys(found, made.breaks))
     forms, table = decoded(), {}
     for name in opcodes():
         form = forms.get(name)
@@ -141,6 +148,8 @@ def of_opcodes() -> dict[str, str]:
             table[name] = f"left: {LEFT[REASONS[name]]}"
         elif form == "FORM_ASIDE" or form is None:
             table[name] = "left"
+        elif name in broken:
+            table[name] = f"break [{broken[name]}](graph-breaks.md#{broken[name].lower()})"
         elif form == "FORM_OTHER":
             table[name] = "break [PC0001](graph-breaks.md#pc0001)"
         else:

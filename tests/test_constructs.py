@@ -1,5 +1,9 @@
 """Each construct of tests/constructs: compiled against plain, and captured as it says."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from constructs import constructs
 from differential import check
@@ -19,3 +23,9 @@ def test_construct(made):
         records = _C.report_end()
     codes = [item["code"] for record in records for item in record.get("breaks") or ()]
     assert made.breaks in codes, records
+
+
+def test_the_page_is_up_to_date():
+    """docs/python-coverage.md, this Python's column: written by docs/make_python_coverage.py."""
+    script = Path(__file__).resolve().parent.parent / "docs" / "make_python_coverage.py"
+    subprocess.run([sys.executable, str(script), "--check"], check=True)

@@ -534,3 +534,27 @@ def handled_while_waiting(x):
         except ValueError as e:
             x = x + e.args[0]
     return x
+
+
+@construct("except* with nothing raised", X)
+def except_group_unraised(x):
+    try:
+        y = x * 2
+    except* ValueError:
+        y = x
+    return y
+
+
+@construct(
+    "except* with an exception raised",
+    X,
+    breaks="PC0001",
+    why="exception groups are made by CPython",
+)
+def except_group(x):
+    y = x * 2
+    try:
+        raise ValueError("no")
+    except* ValueError as group:
+        y = y + len(group.exceptions)
+    return y

@@ -67,3 +67,13 @@ def rows(m):
     for row in m:
         total = total + row * row
     return total
+
+
+@construct("while over links that end in None", X)
+def links(x):
+    node = (x, (x * 2, (x - 1, None)))
+    total = x * 0
+    while node is not None:
+        item, node = node
+        total = total + item
+    return total
