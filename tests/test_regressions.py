@@ -386,3 +386,12 @@ def test_what_nonzero_gives_is_written_in_place():
         return a
 
     check(f, counted(3, 4), captured=False)
+
+
+def test_a_number_of_an_array_written_in_place_afterwards():
+    def f(x, y):
+        total = np.asarray(x.sum())
+        total *= total
+        return total, y / total, (y + 1) / total
+
+    check(f, np.arange(4.0), np.arange(5.0), whole=True)

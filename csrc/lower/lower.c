@@ -220,6 +220,22 @@ copy_value(Lowering *lw, int *position)
     return copy;
 }
 
+/* What is computed again in every kernel that uses it, and reads memory that is about to be
+   written, is computed once, now. */
+static void
+keep_readers(Lowering *lw, NodeId storage, int position)
+{
+    const Region *top = &lw->graph->regions.at[0];
+    for (int i = 0; i < position; i++) {
+        NodeId id = top->nodes.at[i];
+        const Node *node = graph_node(lw->graph, id);
+        if (!lw->live[id] || op_info(node->op)->kind == KIND_VIEW || !node_is_virtual(lw, id))
+            continue;
+        for (int k = 0; k < node->nargs; k++)
+            if (graph_node(lw->graph, node->args[k])->storage == storage) lw->needed[id] = true;
+    }
+}
+
 /* The storage at the root of a version: as laid out, offset 0. */
 static int
 prepare_scatter(Lowering *lw, int *position)
@@ -256,6 +272,8 @@ prepare_scatter(Lowering *lw, int *position)
         if (args == NULL) return -1;
         graph_node(g, id)->args = args;
         old = copy;
+    } else {
+        keep_readers(lw, old, *position);
     }
     lw->same_as[id] = lw->same_as[old];
     lw->needed[old] = true;
