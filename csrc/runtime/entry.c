@@ -204,6 +204,16 @@ entry_drop(Entry *entry, Plan *plan)
 }
 
 void
+entry_bury(Entry *entry)
+{
+    for (int i = 0; i < entry->nplans; i++) {
+        if (!guards_are_dead(plan_guards(entry->plans[i]))) continue;
+        entry_drop(entry, entry->plans[i]); /* which may run code of the program's */
+        i = -1;
+    }
+}
+
+void
 entry_missed(Entry *entry)
 {
     if (!entry->given_up || entry->nplans == 0 || ++entry->misses < MAX_MISSES) return;

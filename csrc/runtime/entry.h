@@ -98,6 +98,7 @@ entry_peek(const CodeState *state, int number)
 }
 void entry_to_front(Entry *entry, int plan);
 void entry_drop(Entry *entry, Plan *plan);
+void entry_bury(Entry *entry); /* drops the plans whose guards are dead */
 /* NULL when none holds for what the roots give.  Runs no Python code. */
 Refusal *entry_refusal(Entry *entry, uint64_t types, const Roots *roots);
 /* The guards of the newest refusal of these types that fail, and which; NULL when there is none. */

@@ -26,12 +26,12 @@ static void
 make_source(GuardProgram *program, const Source *from, GuardSource *out)
 {
     *out = (GuardSource){.kind = from->kind, .base = from->base, .index = from->index};
-    out->key = Py_XNewRef(from->key);
-    out->object = Py_XNewRef(from->object);
+    out->key = from->key;
+    out->object = from->object;
     if (from->kind == SOURCE_SLOT && from->index > program->last_slot)
         program->last_slot = from->index;
     if (from->kind == SOURCE_GLOBAL && from->object != NULL && PyDict_Check(from->object))
-        out->builtins = Py_XNewRef(builtins_of(from->object));
+        out->builtins = builtins_of(from->object);
     if (from->kind == SOURCE_ITEM && from->key != NULL && PyLong_CheckExact(from->key)) {
         int overflow;
         long index = PyLong_AsLongAndOverflow(from->key, &overflow);
@@ -50,7 +50,7 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
                          from->kind == GUARD_NO_OVERLAP
                      ? from->other
                      : NO_SOURCE,
-        .object = Py_XNewRef(from->object),
+        .object = from->object,
         .low = from->low,
         .high = from->high,
         .dtype = from->array.dtype,
@@ -92,6 +92,21 @@ mark_sources(GuardProgram *program, const Capture *capture)
 }
 
 static int
+keep_all(GuardProgram *program, PyObject *keep)
+{
+    for (int i = 0; i < program->nsources; i++) {
+        const GuardSource *source = &program->sources[i];
+        if (guards_keep(program, keep, source->key) < 0 ||
+            guards_keep(program, keep, source->object) < 0 ||
+            guards_keep(program, keep, source->builtins) < 0)
+            return -1;
+    }
+    for (int i = 0; i < program->nchecks; i++)
+        if (guards_keep_wanted(program, keep, &program->checks[i]) < 0) return -1;
+    return 0;
+}
+
+static int
 make_program(GuardProgram *program, const Capture *capture)
 {
     Arena *memory = program->memory;
@@ -115,7 +130,7 @@ make_program(GuardProgram *program, const Capture *capture)
     for (int i = 0; i < capture->guards.len; i++, program->nchecks++)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_sources(program, capture);
-    return 0;
+    return keep_all(program, capture->keep);
 }
 
 GuardProgram *
@@ -124,7 +139,7 @@ guards_new(const Capture *capture, PyCodeObject *code)
     GuardProgram *program = mem_alloc(sizeof(GuardProgram));
     if (program == NULL) return NULL;
     program->last_slot = -1;
-    program->code = (PyCodeObject *)Py_XNewRef(code);
+    program->code = code;
     PyObject **nothing = NULL;
     if ((program->memory = arena_new()) == NULL || make_program(program, capture) < 0 ||
         (nothing = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1))) == NULL)
@@ -147,14 +162,8 @@ guards_free(GuardProgram *program)
 {
     if (program == NULL) return;
     watch_free(program->watch);
-    for (int i = 0; i < program->nsources; i++) {
-        Py_XDECREF(program->sources[i].key);
-        Py_XDECREF(program->sources[i].object);
-        Py_XDECREF(program->sources[i].builtins);
-    }
-    for (int i = 0; i < program->nchecks; i++) Py_XDECREF(program->checks[i].object);
+    guards_let_go(program);
     Py_XDECREF(program->kept);
-    Py_XDECREF(program->code);
     arena_free(program->memory);
     mem_free(program);
 }
@@ -229,6 +238,8 @@ check_anew(GuardProgram *program, const Roots *roots, PyObject **reached, int *f
 bool
 guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
 {
+    *failed = 0;
+    if (program->dead) return false;
     if (program->watch == NULL || !watch_holds(program->watch))
         return check_anew(program, roots, reached, failed);
     for (int i = 0; i < program->nfixed; i++)

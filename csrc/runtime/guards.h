@@ -30,6 +30,8 @@ typedef struct {
     int32_t ngroup, nwritten, *group; /* DISJOINT */
     struct MemoryRange *ranges;       /* DISJOINT: room, and the order of the last check */
     int64_t *shape, *stride;          /* of an array; in the program's arena */
+    PyObject **parts; /* IS, or NULL: what an object of the type `object` is known by */
+    int32_t nparts;
     int32_t file, line;
 } GuardCheck;
 
@@ -37,9 +39,19 @@ typedef struct {
     int32_t source, slot;
 } SlotRead;
 
+/* An object that the program mentions without keeping it. */
+typedef struct {
+    PyObject *object, *reference;
+} WeakHold;
+
 struct GuardProgram {
     Arena *memory;
-    PyCodeObject *code;
+    PyCodeObject *code; /* borrowed: its entries own the program */
+    bool dead;          /* something that is held weakly is gone: it never holds again */
+    int nweak, weak_room;
+    WeakHold *weak;
+    PyObject *forget; /* the callback of the weak references, or NULL */
+    PyObject *strong; /* a list: all else that is mentioned */
     int nsources, nchecks, nfiles, last_slot;
     GuardSource *sources;
     GuardCheck *checks;
@@ -60,6 +72,12 @@ PyObject *source_reach(const GuardSource *source, const Roots *roots, PyObject *
 bool guard_holds(const GuardCheck *check, PyObject *const *reached);
 /* Equal and of one exact type, floats by their bits; builtin immutable types only. */
 bool constants_equal(PyObject *a, PyObject *b);
+
+/* ---- guards_weak.c ---- */
+void guards_let_go(GuardProgram *program);
+/* Keeps what the check wants, or makes it a check of parts. */
+int guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check);
+bool guards_has_parts(const GuardCheck *check, PyObject *object);
 
 /* ---- guards_watch.c ---- */
 /* Finds what can be watched, with `reached` as it is now, and makes the lists of what remains to be

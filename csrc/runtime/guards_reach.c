@@ -194,6 +194,8 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     switch (check->kind) {
     case GUARD_TYPE: return (PyObject *)Py_TYPE(object) == check->object;
     case GUARD_IS:
+        if (check->parts != NULL) return guards_has_parts(check, object);
+        return object == check->object;
     case GUARD_GLOBAL: return object == check->object;
     case GUARD_VALUE: return constants_equal(object, check->object);
     case GUARD_INT_RANGE: return int_in_range(check, object);

@@ -247,6 +247,10 @@ int
 guards_explain(GuardProgram *program, int number, const Roots *roots, Text *out)
 {
     PyObject **reached = NULL;
+    if (program->dead) {
+        text_put(out, "an object that was relied on is gone");
+        return text_finish(out);
+    }
     if (roots != NULL) {
         reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
         if (reached == NULL) return -1;

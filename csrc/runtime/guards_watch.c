@@ -35,7 +35,7 @@ static Answer
 watch_attribute(GuardProgram *program, PyObject *base, PyObject *name)
 {
     if (PyModule_Check(base)) return watch_key(program, PyModule_GetDict(base), name);
-    if (PyList_Append(program->kept, base) < 0) return ANSWER_ERROR;
+    if (guards_keep(program, NULL, base) < 0) return ANSWER_ERROR;
     if (PyType_Check(base)) return watch_type(program->watch, (PyTypeObject *)base);
     if (PyFunction_Check(base) && is_function_part(name))
         return watch_function(program->watch, (PyFunctionObject *)base);

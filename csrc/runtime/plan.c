@@ -386,6 +386,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
         return deopt_or_error(NULL);
     }
     plan_acquire(plan);
+    for (int i = 0; i < plan->weak.len; i++) Py_INCREF(plan->weak.at[i]);
     Run run = {.plan = plan, .reached = reached, .size = plan->size_values, .arena = arena};
     run.scalars = state;
     run.data = (char **)(state + (size_t)plan->nscalars * BOX_BYTES);
@@ -402,6 +403,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     drop_objects(run.built, plan->nbuilds + plan->nsnapshots);
     if (block != NULL) give_arena(plan, block, arena_bytes);
     if (on_heap) mem_free(state);
+    for (int i = 0; i < plan->weak.len; i++) Py_DECREF(plan->weak.at[i]);
     plan->deopts = (unsigned short)(plan->deopts << 1 | (result == PLAN_DEOPT));
     plan_release(plan);
     return result;

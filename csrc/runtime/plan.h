@@ -1,7 +1,7 @@
 /* Private to runtime/: what a plan holds, and one run of it.
 
    A plan is plain data, made once by plan_new.c out of a capture and a program, run by plan.c.
-   It owns a reference to every Python object that it mentions, to its code and to its guards.
+   It owns its code and its guards, which keep every Python object that it mentions.
    Plans are reference counted under the GIL: a reset in the middle of a run must not free one. */
 #ifndef PYCOMPILE_RUNTIME_PLAN_H
 #define PYCOMPILE_RUNTIME_PLAN_H
@@ -128,6 +128,7 @@ struct Plan {
     char *spare_arena;           /* one cached arena; taken and put back under the GIL */
     struct RegionLog *spare_log; /* the same for the log of a kept loop */
     Arena *memory;               /* where the arrays above live */
+    VEC(PyObject *) weak;        /* borrowed: what a run holds while it lasts */
     PyObject *owners;            /* a list: what keeps the ufuncs' loops alive */
     unsigned short deopts;       /* history: a bit per run, 1 for a deopt */
 };

@@ -13,6 +13,16 @@ typedef struct {
     bool sequence; /* of a backend: what it returns are the objects wanted */
 } Maker;
 
+/* What the plan mentions; what it holds weakly is held while it runs. */
+static int
+keep_object(Maker *m, PyObject *object)
+{
+    Plan *plan = m->plan;
+    if (guards_keep(plan->guards, m->capture->keep, object) < 0) return -1;
+    return guards_hold_weakly(plan->guards, object) ? VEC_PUSH(plan->memory, &plan->weak, object)
+                                                    : 0;
+}
+
 static void *
 copy_of(Plan *plan, const void *data, size_t size)
 {
@@ -159,7 +169,8 @@ make_buffers(Maker *m)
         out->type = from->type;
         out->index = from->index;
         out->arena_offset = from->arena_offset;
-        out->object = Py_XNewRef(from->object);
+        out->object = from->object;
+        if (keep_object(m, out->object) < 0) return -1;
         out->scalar = -1;
         out->is_whole_array = from->type.form == FORM_ARRAY;
         out->written = from->kind == BUFFER_EXTERN && from->written;
@@ -219,8 +230,9 @@ static int
 make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
 {
     Plan *plan = m->plan;
-    out->callable = Py_NewRef(from->callable);
-    out->kwnames = Py_XNewRef(from->kwnames);
+    out->callable = from->callable;
+    out->kwnames = from->kwnames;
+    if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
     out->save = PyObject_GetAttrString(from->callable, "save");
     if (out->save == NULL) PyErr_Clear();
@@ -355,7 +367,8 @@ make_builds(Maker *m)
         out->nargs = from->nargs;
         out->args = copy_of(plan, from->args, sizeof(int32_t) * (size_t)from->nargs);
         if (out->args == NULL) return -1;
-        out->object = Py_XNewRef(from->object);
+        out->object = from->object;
+        if (keep_object(m, out->object) < 0) return -1;
         out->box = m->notes->build_output[i];
         out->source = from->source;
         out->index = from->index;
@@ -435,16 +448,10 @@ plan_acquire(Plan *plan)
 static void
 release_objects(Plan *plan)
 {
-    for (int i = 0; i < plan->nbuffers && plan->buffers != NULL; i++)
-        Py_XDECREF(plan->buffers[i].object);
     for (int i = 0; i < plan->nsteps; i++) {
         if (plan->steps[i].kind != STEP_EXTERN) continue;
-        Py_XDECREF(plan->steps[i].external.callable);
-        Py_XDECREF(plan->steps[i].external.kwnames);
         Py_XDECREF(plan->steps[i].external.save);
     }
-    for (int i = 0; i < plan->nbuilds && plan->builds != NULL; i++)
-        Py_XDECREF(plan->builds[i].object);
 }
 
 void

@@ -206,6 +206,8 @@ try_plans(Runner *r, Entry *entry)
 {
     Roots roots = frame_roots(r);
     int room = 0;
+    r->failed = NULL;
+    entry_bury(entry);
     for (int i = 0; i < entry->nplans; i++)
         if (guards_sources(plan_guards(entry->plans[i])) > room)
             room = guards_sources(plan_guards(entry->plans[i]));
@@ -240,7 +242,9 @@ failed_reason(Runner *r, Text *out)
 {
     if (r->failed == NULL) return NULL;
     Roots roots = frame_roots(r);
-    if (guards_explain(plan_guards(r->failed), r->failed_guard, &roots, out) < 0) PyErr_Clear();
+    Plan *plan = plan_acquire(r->failed); /* printing may run code of the program's */
+    if (guards_explain(plan_guards(plan), r->failed_guard, &roots, out) < 0) PyErr_Clear();
+    plan_release(plan);
     return out->data;
 }
 

@@ -57,6 +57,13 @@ int guards_last_slot(const GuardProgram *guards);
    without a failure (`roots` NULL): "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
 int guards_count(const GuardProgram *guards);
+/* Keeps an object (NULL: nothing) that the plan mentions for as long as the guards can hold: alive,
+   or where the program itself may let it go, until then.  `keep`: what the capture still holds, or
+   NULL.  -1 with the error set. */
+int guards_keep(GuardProgram *guards, PyObject *keep, PyObject *object);
+bool guards_hold_weakly(const GuardProgram *guards, PyObject *object);
+/* Something is gone: they never hold again. */
+bool guards_are_dead(const GuardProgram *guards);
 /* The slot whose very value guard `number` wants, or -1. */
 int guards_value_slot(const GuardProgram *guards, int number);
 

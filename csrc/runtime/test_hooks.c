@@ -248,6 +248,7 @@ hook_guards(PyObject *self, PyObject *args)
         good = test_source(c, PyList_GET_ITEM(sources, i)) == 0;
     for (Py_ssize_t i = 0; good && i < PyList_GET_SIZE(guards); i++)
         good = test_guard(c, PyList_GET_ITEM(guards, i)) == 0;
+    if (good) good = PyList_Append(c->keep, code) == 0;
     if (good) test->program = guards_new(c, (PyCodeObject *)code);
     if (test->program != NULL) capsule = PyCapsule_New(test, "guards", test_guards_free);
     if (capsule != NULL) return capsule;

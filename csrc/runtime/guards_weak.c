@@ -1,0 +1,182 @@
+/* What a plan mentions without keeping it alive: objects of the program's that it could otherwise
+   free, as instances, functions and classes.  CPython would have let them go; so do we.
+
+   Each such object has a weak reference of ours, whose callback makes the guard program dead: it
+   never holds again, and nothing that it mentions is looked at any more.  Everything else that a
+   plan mentions is kept in one list.  What only capture itself holds (it made it) is kept too. */
+#include "guards.h"
+
+enum { MAX_PARTS = 64 };
+
+/* A capsule stands between the callback and the program, which may be gone first. */
+static PyObject *
+on_death(PyObject *capsule, PyObject *Py_UNUSED(reference))
+{
+    GuardProgram *program = PyCapsule_GetContext(capsule);
+    if (program != NULL) {
+        program->dead = true;
+        watch_free(program->watch); /* it borrows what is going now */
+        program->watch = NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef death_method = {"forget", on_death, METH_O, NULL};
+
+static PyObject *
+callback_of(GuardProgram *program)
+{
+    if (program->forget != NULL) return program->forget;
+    PyObject *capsule = PyCapsule_New(&death_method, NULL, NULL);
+    if (capsule == NULL) return NULL;
+    program->forget = PyCFunction_New(&death_method, capsule);
+    if (program->forget != NULL && PyCapsule_SetContext(capsule, program) < 0)
+        Py_CLEAR(program->forget);
+    Py_DECREF(capsule);
+    return program->forget;
+}
+
+static bool
+is_mortal(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (PyType_Check(object))
+        return (((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
+    if (type->tp_weaklistoffset == 0
+#ifdef Py_TPFLAGS_MANAGED_WEAKREF
+        && !(type->tp_flags & Py_TPFLAGS_MANAGED_WEAKREF)
+#endif
+    )
+        return false;
+    return PyFunction_Check(object) || PyMethod_Check(object) ||
+           ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && !PyModule_Check(object));
+}
+
+static bool
+is_held(const GuardProgram *program, PyObject *object)
+{
+    for (int i = 0; i < program->nweak; i++)
+        if (program->weak[i].object == object) return true;
+    return false;
+}
+
+/* Nobody but us has it. */
+static bool
+is_ours(PyObject *object, PyObject *keep)
+{
+    Py_ssize_t held = 0, count = keep != NULL ? PyList_GET_SIZE(keep) : 0;
+    for (Py_ssize_t i = 0; i < count; i++) held += PyList_GET_ITEM(keep, i) == object;
+    return Py_REFCNT(object) <= held;
+}
+
+/* ANSWER_NO: it has to be kept. */
+static Answer
+hold_one(GuardProgram *program, PyObject *keep, PyObject *object)
+{
+    if (!is_mortal(object)) return ANSWER_NO;
+    if (is_held(program, object)) return ANSWER_YES;
+    if (is_ours(object, keep)) return ANSWER_NO;
+    PyObject *callback = callback_of(program);
+    PyObject *reference = callback ? PyWeakref_NewRef(object, callback) : NULL;
+    if (reference == NULL) return ANSWER_ERROR;
+    if (program->nweak == program->weak_room) {
+        int room = program->weak_room ? program->weak_room * 2 : 8;
+        WeakHold *more = mem_realloc(program->weak, (size_t)room * sizeof(WeakHold));
+        if (more == NULL) {
+            Py_DECREF(reference);
+            return ANSWER_ERROR;
+        }
+        program->weak = more;
+        program->weak_room = room;
+    }
+    program->weak[program->nweak++] = (WeakHold){object, reference};
+    return ANSWER_YES;
+}
+
+/* Its parts, borrowed from it, into `out`; how many, or -1 for what is compared as it is. */
+static int
+parts_of(PyObject *object, PyObject **out)
+{
+    static const char *const names[] = {"fget", "fset", "fdel"};
+    if (Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type ||
+        Py_TYPE(object) == &PyProperty_Type) {
+        bool property = Py_TYPE(object) == &PyProperty_Type;
+        for (int i = 0; i < (property ? 3 : 1); i++) {
+            out[i] = PyObject_GetAttrString(object, property ? names[i] : "__func__");
+            if (out[i] == NULL) {
+                PyErr_Clear();
+                return -1;
+            }
+            Py_DECREF(out[i]); /* the descriptor has it */
+        }
+        return property ? 3 : 1;
+    }
+    if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(object) == 0 ||
+        PyTuple_GET_SIZE(object) > MAX_PARTS)
+        return -1;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
+        if (!PyType_Check(out[i] = PyTuple_GET_ITEM(object, i))) return -1;
+    return (int)PyTuple_GET_SIZE(object);
+}
+
+/* A descriptor, or a class's MRO or bases, leads back to the object that has it, and cannot be
+   referenced weakly: it is known again by its parts. */
+int
+guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check)
+{
+    PyObject *parts[MAX_PARTS];
+    int n = check->kind == GUARD_IS && check->object != NULL ? parts_of(check->object, parts) : -1;
+    bool mortal = false;
+    for (int i = 0; i < n; i++) mortal = mortal || is_mortal(parts[i]);
+    if (!mortal) return guards_keep(program, keep, check->object);
+    for (int i = 0; i < n; i++)
+        if (guards_keep(program, keep, parts[i]) < 0) return -1;
+    check->nparts = n;
+    check->parts = arena_copy(program->memory, parts, sizeof(PyObject *) * (size_t)n);
+    check->object = (PyObject *)Py_TYPE(check->object);
+    return check->parts == NULL ? -1 : 0;
+}
+
+bool
+guards_has_parts(const GuardCheck *check, PyObject *object)
+{
+    PyObject *parts[MAX_PARTS];
+    return object != NULL && (PyObject *)Py_TYPE(object) == check->object &&
+           parts_of(object, parts) == check->nparts &&
+           memcmp(parts, check->parts, sizeof(PyObject *) * (size_t)check->nparts) == 0;
+}
+
+int
+guards_keep(GuardProgram *program, PyObject *keep, PyObject *object)
+{
+    if (object == NULL) return 0;
+    if (program->strong == NULL) {
+        if ((program->strong = PyList_New(0)) == NULL) return -1;
+        PyObject_GC_UnTrack(program->strong); /* nobody is to find it */
+    }
+    Answer answer = hold_one(program, keep, object);
+    if (answer == ANSWER_NO) return PyList_Append(program->strong, object);
+    return answer == ANSWER_ERROR ? -1 : 0;
+}
+
+bool
+guards_hold_weakly(const GuardProgram *program, PyObject *object)
+{
+    return object != NULL && is_held(program, object);
+}
+
+void
+guards_let_go(GuardProgram *program)
+{
+    if (program->forget != NULL) PyCapsule_SetContext(PyCFunction_GET_SELF(program->forget), NULL);
+    for (int i = 0; i < program->nweak; i++) Py_DECREF(program->weak[i].reference);
+    mem_free(program->weak);
+    Py_CLEAR(program->forget);
+    Py_CLEAR(program->strong);
+}
+
+bool
+guards_are_dead(const GuardProgram *program)
+{
+    return program->dead;
+}
