@@ -70,7 +70,8 @@ generic_store(Interp *in, Value *object, PyObject *name, Value *value)
     if (answer == ANSWER_YES && found != NULL) answer = descriptor_is_data(in, found, &data);
     if (answer != ANSWER_YES) return answer;
     PyTypeObject *kind = found ? Py_TYPE(found) : NULL;
-    bool slot = kind == &PyMemberDescr_Type && type_is_heap(PyDescr_TYPE(found));
+    bool slot = kind == &PyMemberDescr_Type && type_is_heap(PyDescr_TYPE(found)) &&
+                !(((PyMemberDescrObject *)found)->d_member->flags & 1 /* read-only */);
     if (data && kind == &PyProperty_Type) return property_store(in, found, object, name, value);
     if (data && kind == &PyGetSetDescr_Type &&
         PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
@@ -124,7 +125,8 @@ static Answer
 module_store(Interp *in, Value *module, PyObject *name, Value *value)
 {
     PyObject *dict = PyModule_GetDict(module->object);
-    if (value == NULL || dict == NULL) return cannot_store(in, module, name);
+    if (value == NULL || dict == NULL || _PyType_Lookup(&PyModule_Type, name) != NULL)
+        return cannot_store(in, module, name);
     return global_store(in, dict, name, value);
 }
 

@@ -36,7 +36,7 @@ generic_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     PyTypeObject *type = object->type;
     PyObject *found;
-    bool data = false;
+    bool data = false, reads = true;
     if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
     Value *owner = value_const(in, (PyObject *)type);
     if (owner == NULL) return ANSWER_ERROR;
@@ -56,9 +56,12 @@ generic_find(Interp *in, Value *object, PyObject *name, Value **out)
         return answer;
     }
     answer = type_lookup(in, type, name, &found);
-    if (answer == ANSWER_YES && found != NULL) answer = descriptor_is_data(in, found, &data);
+    if (answer == ANSWER_YES && found != NULL) {
+        answer = descriptor_is_data(in, found, &data);
+        reads = Py_TYPE(found)->tp_descr_get != NULL; /* else the instance's own comes first */
+    }
     if (answer != ANSWER_YES) return answer;
-    if (data) return descriptor_get(in, found, object, owner, name, out);
+    if (data && reads) return descriptor_get(in, found, object, owner, name, out);
     answer = own_find(in, object, name, false, true, out);
     if (answer != ANSWER_YES || *out != NULL || found == NULL) return answer;
     return descriptor_get(in, found, object, owner, name, out);
@@ -131,6 +134,11 @@ builtin_find(Interp *in, Value *object, PyObject *name, Value **out)
         return type->tp_dictoffset == 0 && type->tp_getattro == PyObject_GenericGetAttr
                    ? ANSWER_YES
                    : no_attribute(in, object, name);
+    if (object->kind == V_SLICE && Py_TYPE(found) == &PyMemberDescr_Type) {
+        int part = strcmp(text, "start") == 0 ? 0 : strcmp(text, "stop") == 0 ? 1 : 2;
+        *out = object->items[part];
+        return ANSWER_YES;
+    }
     if (object->kind == V_TUPLE && type != &PyTuple_Type) {
         int field = named_field(type, name);
         if (field < 0) return no_attribute(in, object, name);

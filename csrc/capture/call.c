@@ -272,7 +272,13 @@ call_special(Interp *in, Value *callable, int nargs, Value *const *args, PyObjec
     if (found == NULL || Py_TYPE(found) == &PyWrapperDescr_Type)
         return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
     answer = descriptor_get(in, found, callable, owner, key, &method);
-    return answer == ANSWER_YES ? call_value(in, method, nargs, args, kwnames, out) : answer;
+    if (answer != ANSWER_YES) return answer;
+    if (in->nesting > 40)
+        return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
+    in->nesting++;
+    answer = call_value(in, method, nargs, args, kwnames, out);
+    in->nesting--;
+    return answer;
 }
 
 /* A constant: NumPy's, Python's, ours, the program's. */

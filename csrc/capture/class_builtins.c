@@ -101,7 +101,14 @@ do_isinstance(const Ask *ask)
     Answer answer = value_known(ask->in, ask->args[1], &classes);
     if (answer == ANSWER_NO) return unknown(ask, "isinstance");
     if (answer == ANSWER_YES) answer = check_classes(ask, classes, true, type, &is);
-    return answer == ANSWER_YES ? give_bool(ask, is) : answer;
+    if (answer != ANSWER_YES || is || !type_is_heap(type))
+        return answer == ANSWER_YES ? give_bool(ask, is) : answer;
+    /* It may say that it is of another class. */
+    answer = type_inherits(ask->in, type, "__class__", &PyBaseObject_Type);
+    if (answer == ANSWER_YES && type->tp_getattro != PyObject_GenericGetAttr)
+        answer = type_inherits(ask->in, type, "__getattribute__", &PyBaseObject_Type);
+    if (answer == ANSWER_NO) return unknown(ask, "isinstance");
+    return answer == ANSWER_YES ? give_bool(ask, false) : answer;
 }
 
 static Answer
@@ -248,6 +255,7 @@ object_format(Interp *in, Value *object, Value *spec, Value **out)
     Ask ask = {.in = in, .nargs = 1, .args = &object, .out = out};
     PyObject *known;
     Answer answer = value_known(in, spec, &known);
+    if (answer == ANSWER_YES && !PyUnicode_Check(known)) answer = ANSWER_NO;
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? unknown(&ask, "format") : answer;
     if (object->kind == V_CONST) {
         if (!enum_is_plain(object->type, "__format__") || !enum_is_plain(object->type, "__str__"))
@@ -272,6 +280,8 @@ number_of(const Ask *ask, const char *name, bool by_index, PyTypeObject *type)
     Value *object = ask->args[0], *result;
     if (object->kind == V_CONST) return unknown(ask, name);
     Answer answer = special_call(in, object, name, 0, NULL, &result);
+    if (answer == ANSWER_YES && result == NULL && _PyType_Lookup(object->type, interned(in, name)))
+        return unknown(ask, name); /* C code */
     if (answer == ANSWER_YES && result == NULL && by_index)
         answer = special_call(in, object, "__index__", 0, NULL, &result);
     if (answer != ANSWER_YES) return answer;

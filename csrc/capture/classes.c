@@ -250,7 +250,7 @@ class_pending(Interp *in, PyTypeObject *type, PyObject *name)
 {
     if (in->stored_globals.len == 0) return NULL;
     PyObject *mro = type->tp_mro;
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(mro); k++) {
+    for (Py_ssize_t k = 0; mro != NULL && k < PyTuple_GET_SIZE(mro); k++) {
         PyObject *class_ = PyTuple_GET_ITEM(mro, k);
         Value *value = pending_find(in, class_, name);
         if (value != NULL) return value;
@@ -277,6 +277,7 @@ class_member(Interp *in, Value *class_, PyObject *name, Value **out)
         strcmp(text, "__mro__") == 0 || strcmp(text, "__bases__") == 0) {
         Answer answer = type_own_lookup(in, type, name, &found);
         if (answer != ANSWER_YES) return answer;
+        if (found == NULL) return no_attribute(in, class_, name); /* an MRO that is being made */
         return given(out, value_const(in, found));
     }
     if (strcmp(text, "__module__") == 0 || strcmp(text, "__doc__") == 0) {

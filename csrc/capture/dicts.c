@@ -248,7 +248,8 @@ do_update(const Method *m)
 static Answer
 do_clear(const Method *m)
 {
-    Answer answer = container_moves(m->in, m->self);
+    Answer answer = container_resizes(m->in, m->self);
+    if (answer == ANSWER_YES) answer = container_moves(m->in, m->self);
     if (answer == ANSWER_YES && m->self->source != NO_SOURCE) {
         PyObject *name = keep(m->in, PyUnicode_InternFromString("clear"));
         if (name == NULL || effect_add(m->in, EFFECT_METHOD, name, NO_SOURCE, 1, &m->self) < 0)
@@ -364,8 +365,10 @@ dict_or(Interp *in, Value *left, Value *right, bool in_place, Value **out)
     return answer == ANSWER_YES ? dict_update(in, *out, right) : answer;
 }
 
-Answer
-dict_equal(Interp *in, Value *left, Value *right, bool *out)
+enum { DEEPEST = 40 }; /* comparisons within comparisons */
+
+static Answer
+entries_equal(Interp *in, Value *left, Value *right, bool *out)
 {
     *out = left == right || left->nitems == right->nitems;
     for (int i = 0; left != right && *out && i < left->nitems; i += 2) {
@@ -383,6 +386,16 @@ dict_equal(Interp *in, Value *left, Value *right, bool *out)
         *out = result->object == Py_True;
     }
     return ANSWER_YES;
+}
+
+Answer
+dict_equal(Interp *in, Value *left, Value *right, bool *out)
+{
+    if (in->nesting > DEEPEST) return interp_break(in, BREAK_OPERATOR, "dicts nested deeply");
+    in->nesting++;
+    Answer answer = entries_equal(in, left, right, out);
+    in->nesting--;
+    return answer;
 }
 
 /* ---- views ---- */

@@ -50,6 +50,41 @@ container_moves(Interp *in, Value *container)
     return ANSWER_YES;
 }
 
+/* An iterator over the container, within a value that the program has at hand. */
+static bool
+is_walked(const Value *value, const Value *container, int depth)
+{
+    if (value == NULL || depth > 4) return false;
+    if (value->kind == V_ITER) {
+        const Value *of = value->of;
+        if (of == container || (of != NULL && of->kind == V_VIEW && of->of == container))
+            return !value->mutated;
+        if (of != NULL && is_walked(of, container, depth + 1)) return true;
+        if (of != NULL && of->kind == V_SET) return false; /* items are the set's */
+    } else if (value->kind != V_TUPLE && value->kind != V_LIST && value->kind != V_CELL &&
+               value->kind != V_INSTANCE) {
+        return false;
+    }
+    for (int i = 0; i < value->nitems; i++)
+        if (is_walked(value->items[i], container, depth + 1)) return true;
+    return value->kind == V_INSTANCE && is_walked(value->of, container, depth + 1);
+}
+
+/* A dict or set is about to get or to lose an entry.  What an iterator over it does then depends on
+   the table as it lies, so capture stops while the iterator can still be made as it was. */
+Answer
+container_resizes(Interp *in, Value *container)
+{
+    for (Activation *a = in->top; a != NULL; a = a->caller) {
+        int n = a->decoded->nlocalsplus + a->depth;
+        for (int i = 0; i < n; i++)
+            if (is_walked(a->slots[i], container, 0))
+                return interp_break(in, BREAK_ITERATION, "a change of %s while it is walked",
+                                    value_describe(in, container));
+    }
+    return ANSWER_YES;
+}
+
 Answer
 container_changes(Interp *in, Value *container)
 {

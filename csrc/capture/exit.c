@@ -117,7 +117,11 @@ build_iterator(Interp *in, Value *iterator)
         return NO_BUILD;
     }
     if (name == NULL || strcmp(name, "reversed") == 0) {
-        if (iterator->of->kind == V_NODE) return cannot_build(in, iterator);
+        const Value *walked = iterator->of;
+        bool keyed = walked->kind == V_DICT || walked->kind == V_VIEW || walked->kind == V_SET;
+        if (walked->kind == V_NODE || (keyed && !iterator->mutated && /* it raises when asked */
+                                       container_length(in, iterator->of) != iterator->length))
+            return cannot_build(in, iterator);
         BuildId of = name ? build_call(in, name, 1, &iterator->of) : build_value(in, iterator->of);
         BuildId *args = arena_alloc(in->arena, sizeof(BuildId));
         if (of == NO_BUILD || args == NULL) return NO_BUILD;
@@ -348,6 +352,9 @@ static Answer
 build_effects(Interp *in)
 {
     if (in->drawn != NULL && build_value(in, in->drawn) == NO_BUILD) return failed(in);
+    for (int i = 0; i < in->texts.len; i++)
+        if (in->texts.at[i]->kind == V_PURE && build_value(in, in->texts.at[i]) == NO_BUILD)
+            return failed(in);
     Answer settled = generators_settle(in);
     if (settled != ANSWER_YES) return settled;
     for (int i = 0; i < in->effects.len; i++) {

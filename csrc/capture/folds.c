@@ -61,6 +61,9 @@ fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
             PyObject_Vectorcall(callable, PySequence_Fast_ITEMS(tuple), (size_t)nargs, kwnames);
         if (result == NULL) {
             answer = break_raises(in);
+        } else if ((Py_TYPE(result)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !object_is_pure(result)) {
+            Py_DECREF(result); /* an object of its own each time */
+            answer = interp_break(in, BREAK_CALL_C, "a call that makes an object");
         } else {
             *out = unshadow(in, result);
             Py_DECREF(result);
@@ -143,6 +146,7 @@ call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, P
     const char *from = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
     if (self == (PyObject *)&PyDict_Type && strcmp(name, "fromkeys") == 0 && nargs > 0 && nargs < 3)
         return dict_fromkeys(in, nargs, args, out);
+    if (strcmp(name, "__new__") == 0 && (nargs == 0 || args[0]->object != self)) return ANSWER_NO;
     if (self == (PyObject *)&PyLong_Type || self == (PyObject *)&PyFloat_Type ||
         self == (PyObject *)&PyBytes_Type || strcmp(name, "maketrans") == 0)
         return fold_named(in, callable, nargs, args, kwnames, out);

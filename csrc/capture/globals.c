@@ -252,7 +252,7 @@ follow_attribute(Interp *in, const Instr *instr)
 static bool
 lacks_names(PyObject *module, Value *fromlist)
 {
-    if (fromlist->kind != V_CONST || !PyTuple_CheckExact(fromlist->object)) return false;
+    if (fromlist->object == NULL || !PyTuple_CheckExact(fromlist->object)) return false;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(fromlist->object); i++)
         if (attribute_stored(module, PyTuple_GET_ITEM(fromlist->object, i)) == NULL) return true;
     return false;

@@ -31,8 +31,21 @@ call_with(Interp *in, Value *function, Value *first, int nargs, Value *const *ar
 static bool
 is_plain_class(const PyTypeObject *type)
 {
+    static destructor of_python; /* what every class of Python code has, and none of C */
+    if (of_python == NULL) {
+        PyObject *made = PyObject_CallFunction((PyObject *)&PyType_Type, "s(){}", "made");
+        if (made == NULL) {
+            PyErr_Clear();
+            return false;
+        }
+        of_python = ((PyTypeObject *)made)->tp_dealloc;
+        Py_DECREF(made);
+    }
     for (; type != &PyBaseObject_Type; type = type->tp_base)
-        if (!type_is_heap(type) || type->tp_itemsize != 0) return false;
+        if (!type_is_heap(type) || type->tp_itemsize != 0 ||
+            (type->tp_dealloc != of_python && /* C code's, with a state of its own */
+             type->tp_basicsize != type->tp_base->tp_basicsize))
+            return false;
     return true;
 }
 
@@ -63,7 +76,7 @@ object_new(Interp *in, Value *class_, int extra, Value **out)
     PyTypeObject *type = (PyTypeObject *)class_->object;
     PyObject *found;
     Answer answer = type_lookup_text(in, type, "__new__", &found);
-    bool own_new = !is_object_new(found), own_init;
+    bool own_new = type->tp_new != PyBaseObject_Type.tp_new, own_init;
     if (answer != ANSWER_YES) return answer;
     answer = type_inherits(in, type, "__init__", &PyBaseObject_Type);
     if (answer == ANSWER_ERROR) return answer;

@@ -287,6 +287,8 @@ int effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, in
    followed. */
 Answer container_changes(Interp *in, Value *container);
 Answer container_moves(Interp *in, Value *container);
+/* A dict or set gets or loses an entry; breaks where an iterator over it is alive. */
+Answer container_resizes(Interp *in, Value *container);
 /* ---- exit.c: values as Builds ---- */
 BuildId build_value(Interp *in, Value *value); /* NO_BUILD: error set, or in->break_code set */
 Answer exit_return(Interp *in, Value *result);

@@ -94,7 +94,14 @@ Answer
 sequence_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
                 PyObject *kwnames, Value **out)
 {
-    bool change = is_change(name);
+    static const char *const pure[] = {"index",       "count",    "copy",         "__len__",
+                                       "__getitem__", "__eq__",   "__ne__",       "__lt__",
+                                       "__le__",      "__gt__",   "__ge__",       "__add__",
+                                       "__mul__",     "__rmul__", "__contains__", "__hash__"};
+    bool change = is_change(name), known = change;
+    for (int i = 0; i < COUNT_OF(pure); i++) known = known || strcmp(name, pure[i]) == 0;
+    if (!known)
+        return interp_break(in, BREAK_CALL_C, "method '%s' of %s", name, value_describe(in, self));
     PyObject *positional, *named;
     Answer answer = change ? container_moves(in, self) : ANSWER_YES;
     if (answer == ANSWER_YES)

@@ -191,9 +191,19 @@ scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 
 /* ---- sequences ---- */
 
+static bool
+is_exact_tuple(const Value *value)
+{
+    return value->kind == V_TUPLE && (value->type == NULL || value->type == &PyTuple_Type);
+}
+
 static Answer
 concatenate(Interp *in, Value *left, Value *right, Value **out)
 {
+    if (is_exact_tuple(left) && is_exact_tuple(right) && (!left->nitems || !right->nitems)) {
+        *out = left->nitems ? left : right; /* the very same, as CPython has it */
+        return ANSWER_YES;
+    }
     Value *joined = value_sequence(in, left->kind, 0, NULL);
     Value *parts[2] = {left, right};
     for (int p = 0; joined != NULL && p < 2; p++)
@@ -213,10 +223,14 @@ repeat(Interp *in, Value *sequence, Value *count, Value **out)
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_OPERATOR, "a sequence repeated an unknown number of times");
     if (answer != ANSWER_YES) return answer;
-    if (n > 0 && n * sequence->nitems > 10000)
+    if (n == 1 && is_exact_tuple(sequence)) {
+        *out = sequence;
+        return ANSWER_YES;
+    }
+    if (n > 0 && sequence->nitems > 0 && n > 10000 / sequence->nitems)
         return interp_break(in, BREAK_UNROLL, "a sequence of more than 10000 items");
     Value *repeated = value_sequence(in, sequence->kind, 0, NULL);
-    for (int64_t k = 0; repeated != NULL && k < n; k++)
+    for (int64_t k = 0; repeated != NULL && sequence->nitems > 0 && k < n; k++)
         for (int i = 0; i < sequence->nitems; i++) {
             Value *item = value_item(in, sequence, i);
             if (item == NULL || value_append(in, repeated, item) < 0) return ANSWER_ERROR;
@@ -371,7 +385,7 @@ is_one_object(PyObject *object) /* whose every equal is the same object */
 Answer
 operate_is(Interp *in, Value *left, Value *right, bool *out)
 {
-    if (left == right && (left->kind != V_ITER || value_is_generator(left))) {
+    if (left == right) {
         *out = true;
         return ANSWER_YES;
     }
@@ -443,7 +457,14 @@ operate_contains(Interp *in, Value *item, Value *container, bool *out)
     }
     if (container->kind == V_CONST && is_enum_class(container->object) && item->kind == V_CONST &&
         is_enum_member(item->object)) {
-        *out = Py_TYPE(item->object) == (PyTypeObject *)container->object;
+        if (!enum_is_plain(Py_TYPE(container->object), "__contains__") ||
+            !enum_is_plain(Py_TYPE(item->object), "__hash__") ||
+            !enum_is_plain(Py_TYPE(item->object), "__eq__"))
+            return interp_break(in, BREAK_OPERATOR, "membership in %s",
+                                value_describe(in, container));
+        int member = PySequence_Contains(container->object, item->object);
+        if (member < 0) return break_raises(in);
+        *out = member;
         return ANSWER_YES;
     }
     Answer answer = container_contains(in, item, container, out);

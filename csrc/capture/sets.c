@@ -196,10 +196,20 @@ set_method(Interp *in, Value *self, const char *name, int nargs, Value *const *a
     bool change = is_one_of(name, changing), one = is_one_of(name, on_entries);
     if (kwnames != NULL || (self->kind == V_CONST && change))
         return interp_break(in, BREAK_CALL_C, "method '%s' of a set", name);
+    if (self->kind == V_CONST && strcmp(name, "copy") == 0 && nargs == 0) {
+        *out = self; /* the very same */
+        return ANSWER_YES;
+    }
     if (strcmp(name, "pop") == 0) {
         Answer answer = set_walk(in, self);
         if (answer != ANSWER_YES) return answer;
     }
+    Value *before[3];
+    for (int i = 0; change && nargs <= 3 && i < nargs; i++) { /* t -= t */
+        before[i] = args[i] == self ? frozen(in, self) : args[i];
+        if (before[i] == NULL) return ANSWER_ERROR;
+    }
+    if (change && nargs <= 3) args = before;
     PyObject *tuple = PyTuple_New(nargs), *object, *method;
     Answer answer = tuple ? ANSWER_YES : ANSWER_ERROR;
     in->dirty = true;
@@ -207,6 +217,7 @@ set_method(Interp *in, Value *self, const char *name, int nargs, Value *const *a
         answer = one ? entry(in, args[i], &object) : iterable(in, args[i], &object);
         if (answer == ANSWER_YES) PyTuple_SET_ITEM(tuple, i, object);
     }
+    if (answer == ANSWER_YES && change) answer = container_resizes(in, self);
     if (answer == ANSWER_YES && change) answer = container_changes(in, self);
     if (answer == ANSWER_YES) {
         method = PyObject_GetAttrString(self->object, name);

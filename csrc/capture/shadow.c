@@ -49,7 +49,11 @@ token_compare(PyObject *a, PyObject *b, int operator_)
     Interp *in = ((Token *)a)->in;
     Value *left = unshadow(in, a), *right = left ? unshadow(in, b) : NULL, *result;
     if (right == NULL) return NULL;
-    Answer answer = operate_compare(in, operator_, left, right, &result);
+    bool deep = in->nesting > 40;
+    in->nesting++;
+    Answer answer = deep ? interp_break(in, BREAK_OPERATOR, "values nested deeply")
+                         : operate_compare(in, operator_, left, right, &result);
+    in->nesting--;
     if (answer != ANSWER_YES) {
         token_fail(in, answer);
         return NULL;
@@ -301,6 +305,23 @@ shadow_done(Interp *in, PyObject *result, Value **out)
 
 /* ---- sequences compared, and searched ---- */
 
+/* What is compared has not changed the sequence itself. */
+static bool
+is_still(Interp *in, const Value *sequence, PyObject *list)
+{
+    if (sequence->nitems != PyList_GET_SIZE(list)) return false;
+    for (int i = 0; i < sequence->nitems; i++) {
+        PyObject *object = PyList_GET_ITEM(list, i);
+        const Value *was = Py_TYPE(object) == &token_type ? ((Token *)object)->value
+                                                          : map_get(&in->shadowed, object);
+        const Value *now = sequence->items[i];
+        if (was != now &&
+            (was == NULL || now == NULL || was->object != now->object || was->object == NULL))
+            return false;
+    }
+    return true;
+}
+
 Answer
 shadow_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -309,10 +330,14 @@ shadow_compare(Interp *in, int operator_, Value *left, Value *right, Value **out
         in->dirty = true;
         result = PyObject_RichCompare(a, b, operator_);
     }
-    bool failed = b == NULL;
+    bool failed = b == NULL, same = !failed && is_still(in, left, a) && is_still(in, right, b);
     Py_XDECREF(a);
     Py_XDECREF(b);
-    return failed ? ANSWER_ERROR : shadow_done(in, result, out);
+    if (failed) return ANSWER_ERROR;
+    Answer answer = shadow_done(in, result, out);
+    if (answer == ANSWER_YES && !same)
+        return interp_break(in, BREAK_OPERATOR, "lists that change while they are compared");
+    return answer;
 }
 
 Answer

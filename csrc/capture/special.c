@@ -238,7 +238,12 @@ one_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     PyObject *found, *key = interned(in, compare_names[operator_]);
     *out = NULL;
-    if (!value_is_object(left)) return ANSWER_YES;
+    if (!value_is_object(left)) { /* a builtin type says something about what derives from it */
+        PyTypeObject *mine = value_type(in, left), *yours = value_type(in, right);
+        if (mine == NULL || yours == NULL || PyType_IsSubtype(yours, mine))
+            return PyErr_Occurred() ? ANSWER_ERROR : cannot(in, "comparison of", left, right);
+        return ANSWER_YES;
+    }
     if (key == NULL || value_guard_type(in, left) < 0) return ANSWER_ERROR;
     Answer answer = type_lookup(in, left->type, key, &found);
     if (answer != ANSWER_YES) return answer;

@@ -198,6 +198,16 @@ build_slice(Interp *in, int n)
 static Answer
 drop(Interp *in, Value *value)
 {
+    bool list = value != NULL && value->kind == V_LIST && value->object != NULL;
+    bool tuple = value != NULL && value->kind == V_TUPLE && value->object != NULL;
+    if (value != NULL && value->source != NO_SOURCE && (list || tuple) &&
+        in->out->sources.at[value->source].kind == SOURCE_SLOT)
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value->object); i++) {
+            PyTypeObject *type = Py_TYPE(PySequence_Fast_GET_ITEM(value->object, i));
+            if (type->tp_finalize != NULL &&
+                !PyGen_CheckExact(PySequence_Fast_GET_ITEM(value->object, i)))
+                return interp_break(in, BREAK_FINALIZER, "%s is dropped", type->tp_name);
+        }
     if (value == NULL || value->kind != V_OBJECT || value->source == NO_SOURCE ||
         in->out->sources.at[value->source].kind != SOURCE_SLOT)
         return ANSWER_YES; /* something else holds it too */

@@ -92,7 +92,7 @@ text_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
     pure->object = callable;
     pure->type = &PyUnicode_Type;
     *out = pure;
-    return ANSWER_YES;
+    return VEC_PUSH(in->arena, &in->texts, pure) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* The string behind a V_PURE, where it depends on arguments alone: they are guarded, and it is a

@@ -13,6 +13,11 @@ sequence_slice(Interp *in, Value *sequence, Value *key, Value **out)
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(slice, &start, &stop, &step) < 0) return break_raises(in);
     Py_ssize_t length = PySlice_AdjustIndices(sequence->nitems, &start, &stop, step);
+    if (sequence->kind == V_TUPLE && length == sequence->nitems && step == 1 &&
+        (sequence->type == NULL || sequence->type == &PyTuple_Type)) {
+        *out = sequence; /* the very same, as CPython has it */
+        return ANSWER_YES;
+    }
     Value *part = value_sequence(in, sequence->kind, (int)length, NULL);
     for (Py_ssize_t i = 0; part != NULL && i < length; i++)
         if ((part->items[i] = value_item(in, sequence, (int)(start + i * step))) == NULL)
@@ -158,6 +163,22 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
     }
 }
 
+/* An object from outside that is replaced may run code of its own, before what follows. */
+static Answer
+item_goes(Interp *in, Value *container, int position)
+{
+    const Value *item = container->items[position];
+    if (container->source == NO_SOURCE || container->object == NULL) return ANSWER_YES;
+    PyObject *object = item != NULL ? item->object : NULL;
+    if (item == NULL && container->kind == V_DICT)
+        object = PyDict_GetItemWithError(container->object, container->items[position - 1]->object);
+    else if (item == NULL && position < PyList_GET_SIZE(container->object))
+        object = PyList_GET_ITEM(container->object, position);
+    if (object == NULL || Py_TYPE(object)->tp_finalize == NULL || PyGen_CheckExact(object))
+        return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES;
+    return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);
+}
+
 Answer
 operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
 {
@@ -169,6 +190,7 @@ operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
     Answer answer;
     if (object->kind == V_LIST && key->kind != V_SLICE) {
         answer = sequence_position(in, object, key, true, &position);
+        if (answer == ANSWER_YES) answer = item_goes(in, object, position);
         if (answer == ANSWER_YES) answer = container_changes(in, object);
         if (answer != ANSWER_YES) return answer;
         object->items[position] = value;
@@ -176,6 +198,7 @@ operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
         return list_store_slice(in, object, key, value);
     } else if (object->kind == V_DICT) {
         answer = dict_position(in, object, key, &name, &position);
+        if (answer == ANSWER_YES && position >= 0) answer = item_goes(in, object, position);
         if (answer == ANSWER_YES) answer = container_changes(in, object);
         if (answer == ANSWER_YES) answer = dict_store(in, object, name, value);
         if (answer != ANSWER_YES) return answer;
@@ -210,6 +233,7 @@ operate_delete_subscript(Interp *in, Value *object, Value *key)
         answer = dict_position(in, object, key, &name, &position);
         if (answer == ANSWER_YES && position < 0) return raise_key_error(in, name);
         position--; /* the key's */
+        if (answer == ANSWER_YES) answer = container_resizes(in, object);
     } else if (value_is_object(object)) {
         Value *args[2] = {object, key}, *ignored;
         return by_method(in, "__delitem__", 2, args, &ignored);

@@ -68,7 +68,8 @@ super_find(Interp *in, Value *super, PyObject *name, Value **out)
     Value *self = super->items[1];
     PyTypeObject *start = start_of(in, cls, self);
     *out = NULL;
-    if (start == NULL || PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
+    if (start == NULL || start->tp_mro == NULL ||
+        PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
         return no_attribute(in, super, name);
     bool through_class = self->kind == V_CONST && (PyObject *)start == self->object;
     Value *owner = value_const(in, (PyObject *)start);

@@ -360,7 +360,10 @@ static Answer
 known_container(Interp *in, Value *value, PyObject **out)
 {
     Answer answer;
+    if (in->nesting > 40) return ANSWER_NO; /* it may hold itself */
+    in->nesting++;
     PyObject *items = known_items(in, value, &answer), *object = NULL;
+    in->nesting--;
     if (items == NULL) return answer;
     switch (value->kind) {
     case V_TUPLE:

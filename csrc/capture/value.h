@@ -182,6 +182,7 @@ struct Interp {
     VEC(Effect) effects;
     VEC(StoredGlobal) stored_globals;
     VEC(Value *) generators; /* made here */
+    VEC(Value *) texts;      /* V_PUREs: what makes them may raise, used or not */
     int blame; /* 1 + the bottom's Instr to be learnt from a break inside, when not the current */
     PointerMap by_object; /* real object -> its Value */
     PointerMap by_source; /* source -> its Value */
@@ -203,6 +204,7 @@ struct Interp {
     bool break_inlined; /* it was inside an inlined function */
     int budget;         /* instructions left */
     int unroll;         /* instructions that the loops of one activation may be unrolled to */
+    int nesting;        /* of comparisons, and of calls of objects, within one another */
     int line;
     int steps;        /* of the bottom activation, so far */
     int *first_step;  /* by number of the bottom's Instrs: 1 + the step that first met it */
