@@ -94,7 +94,8 @@ named_items(Interp *in, Value *named, Value **out)
 static int
 field_place(Interp *in, PyObject *found)
 {
-    if (strcmp(Py_TYPE(found)->tp_name, "collections._tuplegetter") != 0) return -1;
+    const char *kind = strrchr(Py_TYPE(found)->tp_name, '.'); /* _collections on 3.11 */
+    if (kind == NULL || strcmp(kind, "._tuplegetter") != 0) return -1;
     PyObject *reduced = keep(in, PyObject_CallMethod(found, "__reduce__", NULL));
     PyObject *args = reduced && PyTuple_Check(reduced) && PyTuple_GET_SIZE(reduced) > 1
                          ? PyTuple_GET_ITEM(reduced, 1)
