@@ -3,6 +3,8 @@
    always the bare store. */
 #include "objects.h"
 
+#include <structmember.h>
+
 static Answer
 cannot_store(Interp *in, Value *object, PyObject *name)
 {
