@@ -40,7 +40,8 @@ keyword_count(const Call *call)
 static Answer
 unknown(const Call *call, const char *name)
 {
-    return interp_break(call->in, BREAK_CALL_C, "call of '%s' on values that are not known", name);
+    BreakCode code = call->nargs > 0 ? value_break(call->args[0], BREAK_CALL_C) : BREAK_CALL_C;
+    return interp_break(call->in, code, "call of '%s' on values that are not known", name);
 }
 
 /* ---- sizes ---- */
@@ -59,13 +60,10 @@ do_len(const Call *call)
     case V_DICT:
     case V_VIEW:
     case V_RANGE: length = container_length(in, value); break;
-    case V_CONST:
-        return fold_call(in, PyDict_GetItemString(PyEval_GetBuiltins(), "len"), 1, call->args,
-                         call->out);
+    case V_CONST: return fold_call(in, python_builtin("len"), 1, call->args, call->out);
     case V_NODE:
         if (value_is_opaque(in, value))
-            return call_simple(in, PyDict_GetItemString(PyEval_GetBuiltins(), "len"), 1, &value,
-                               call->out);
+            return call_simple(in, python_builtin("len"), 1, &value, call->out);
         if (value_is_array(in, value)) {
             NodeId node;
             Answer answer = value_as_node(in, value, &node);
@@ -165,7 +163,7 @@ do_abs(const Call *call)
     if (call->nargs != 1) return unknown(call, "abs");
     Interp *in = call->in;
     Value *value = call->args[0];
-    PyObject *absolute = PyDict_GetItemString(PyEval_GetBuiltins(), "abs");
+    PyObject *absolute = python_builtin("abs");
     if (value->kind != V_NODE) return fold_call(in, absolute, 1, call->args, call->out);
     DType dtype = graph_node(in->graph, value->node)->type.dtype;
     if (value_is_numpy(in, value)) {
@@ -211,7 +209,7 @@ shadow_extreme(const Call *call, const char *name)
     }
     if (answer == ANSWER_YES) {
         in->dirty = true;
-        PyObject *builtin = PyDict_GetItemString(PyEval_GetBuiltins(), name);
+        PyObject *builtin = python_builtin(name);
         answer = shadow_done(in, PyObject_Call(builtin, args, named), call->out);
     }
     Py_XDECREF(args);
@@ -281,7 +279,7 @@ do_sum(const Call *call)
         PyTypeObject *type = value_type(in, items->items[i]);
         if (type == &PyFloat_Type || type == &PyComplex_Type) {
             Value *args[2] = {items, total};
-            PyObject *sum = PyDict_GetItemString(PyEval_GetBuiltins(), "sum");
+            PyObject *sum = python_builtin("sum");
             return fold_call(in, sum, 2, args, call->out);
         }
     }

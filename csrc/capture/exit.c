@@ -92,13 +92,8 @@ build_box(Interp *in, Value *value)
 static Value *
 builtin(Interp *in, const char *name)
 {
-    PyObject *builtins = PyEval_GetBuiltins();
-    PyObject *object = builtins ? PyDict_GetItemString(builtins, name) : NULL;
-    if (object == NULL) {
-        PyErr_SetString(PyExc_SystemError, "a builtin is missing");
-        return NULL;
-    }
-    return value_const(in, object);
+    PyObject *object = python_builtin(name);
+    return object != NULL ? value_const(in, object) : NULL;
 }
 
 static BuildId

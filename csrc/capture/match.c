@@ -30,8 +30,7 @@ static Answer
 length(Interp *in)
 {
     Value *subject = top_value(in, 1), *result;
-    PyObject *builtins = PyEval_GetBuiltins();
-    Value *len = value_const(in, PyDict_GetItemString(builtins, "len"));
+    Value *len = value_const(in, python_builtin("len"));
     if (subject == NULL || len == NULL) return ANSWER_ERROR;
     Answer answer = call_value(in, len, 1, &subject, NULL, &result);
     return answer == ANSWER_YES ? pushed(in, result) : answer;
@@ -140,7 +139,7 @@ match_class(Interp *in, int npositional)
     Value *args[2] = {subject, class_}, *is, *values = NULL;
     if (names == NULL || class_ == NULL || subject == NULL) return ANSWER_ERROR;
     if (class_->kind != V_CONST || !PyType_Check(class_->object)) return unknown(in, class_);
-    Value *isinstance = value_const(in, PyDict_GetItemString(PyEval_GetBuiltins(), "isinstance"));
+    Value *isinstance = value_const(in, python_builtin("isinstance"));
     if (isinstance == NULL) return ANSWER_ERROR;
     Answer answer = call_value(in, isinstance, 2, args, NULL, &is);
     if (answer == ANSWER_YES && is->kind == V_CONST && is->object == Py_True)

@@ -14,15 +14,6 @@ type_method(Interp *in, PyTypeObject *type, const char *name)
     return found;
 }
 
-static PyObject *
-builtin(const char *name)
-{
-    PyObject *builtins = PyEval_GetBuiltins();
-    PyObject *found = builtins ? PyDict_GetItemString(builtins, name) : NULL;
-    if (found == NULL) PyErr_Format(PyExc_SystemError, "no builtin %s", name);
-    return found;
-}
-
 enum { DEEPEST = 24 }; /* containers within containers; one may hold itself */
 
 /* Nothing remains to be guarded or computed. */
@@ -75,8 +66,8 @@ text_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
 {
     bool settled = true;
     if (callable == NULL) return ANSWER_ERROR;
-    if (nargs == 1 && args[0]->exception != NULL && callable != builtin("ascii"))
-        return exception_text(in, args[0], callable == builtin("repr"), out);
+    if (nargs == 1 && args[0]->exception != NULL && callable != python_builtin("ascii"))
+        return exception_text(in, args[0], callable == python_builtin("repr"), out);
     for (int i = 0; i < nargs; i++) settled = settled && is_settled(in, args[i], 0);
     if (PyErr_Occurred()) return ANSWER_ERROR;
     Value *pure = value_sequence(in, V_PURE, nargs, args);
@@ -133,8 +124,8 @@ format_value(Interp *in, const Instr *instr)
     Answer answer = ANSWER_YES;
     if (instr->arg != 0) {
         PyObject *convert = instr->arg == 1   ? (PyObject *)&PyUnicode_Type
-                            : instr->arg == 2 ? builtin("repr")
-                                              : builtin("ascii");
+                            : instr->arg == 2 ? python_builtin("repr")
+                                              : python_builtin("ascii");
         answer = value_is_object(value) && instr->arg != 3
                      ? object_text(in, value, instr->arg == 2, &value)
                      : text_call(in, convert, 1, &value, &value);
@@ -147,7 +138,8 @@ format_value(Interp *in, const Instr *instr)
         Value *args[2] = {value, spec};
         bool is_text = value_type(in, value) == &PyUnicode_Type && !has_spec;
         if (PyErr_Occurred()) return ANSWER_ERROR;
-        if (!is_text) answer = text_call(in, builtin("format"), has_spec ? 2 : 1, args, &value);
+        if (!is_text)
+            answer = text_call(in, python_builtin("format"), has_spec ? 2 : 1, args, &value);
     }
     if (answer != ANSWER_YES) return answer;
     in->top->depth -= has_spec ? 2 : 1;

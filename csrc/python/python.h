@@ -219,6 +219,10 @@ int watch_init(void);
    else its dict's.  Bound method:
    __func__, __self__.  Anything else: its __slots__ member, else the entry of its own dict. */
 PyObject *attribute_stored(PyObject *object, PyObject *name);
+
+/* One of Python's own builtins, whatever the running frame's are.  Borrowed; NULL with the error
+ * set. */
+PyObject *python_builtin(const char *name);
 /* Borrowed, or NULL without an error: the entry of the class's own dict, or its __mro__, and of a
    heap class __name__, __qualname__ and __bases__. */
 PyObject *type_own_stored(PyTypeObject *type, PyObject *name);
