@@ -36,6 +36,21 @@ PyTypeObject *array_class(void); /* numpy.ndarray */
 Answer array_scalar_read(PyObject *object, DType *dtype, void *bytes);
 bool array_scalar_check(PyObject *object); /* any array scalar, supported dtype or not */
 
+/* Of an array, array scalar, dtype or what names one: the kind of its dtype.  Never sets an error.
+ */
+typedef enum {
+    KIND_NONE,   /* it is none of these */
+    KIND_NUMBER, /* bool or number, native; with metadata also */
+    KIND_OBJECT,
+    KIND_STRING, /* str, bytes, StringDType */
+    KIND_DATE,   /* datetime64, timedelta64 */
+    KIND_STRUCTURED,
+    KIND_LONG, /* longdouble, clongdouble */
+    KIND_SWAPPED,
+    KIND_OTHER, /* unstructured void, a dtype of a third party */
+} ArrayKind;
+ArrayKind array_kind(PyObject *object);
+
 /* Fresh array that owns its data; large ones come from the bounded pool (pool.c).  Dense strides
    are taken as they are; others give the axis order only (NumPy makes it dense).  NULL with the
    error set. */
@@ -77,12 +92,14 @@ typedef struct {
     void *context, *auxdata;
     bool needs_api;      /* must hold the GIL: then the op is run as an extern */
     bool no_float_error; /* loop's flags need not be checked */
+    bool foreign;        /* not the library's own: it may leave a Python error behind */
     PyObject *owner;     /* keeps it all alive: a new reference */
 } UfuncLoop;
 /* `dtypes` are nin + nout of them.  ANSWER_NO: no such loop, or it cannot be had this way. */
 Answer ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, UfuncLoop *out);
 bool ufunc_check(PyObject *object);
 const char *ufunc_name(PyObject *ufunc);
+bool ufunc_is_library(PyObject *ufunc); /* NumPy's own, found there under its name */
 
 /* Which floating-point events the current np.errstate does anything about: FP_* bits. */
 enum { FP_DIVIDE = 1, FP_OVERFLOW = 2, FP_UNDERFLOW = 4, FP_INVALID = 8 };

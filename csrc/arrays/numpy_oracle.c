@@ -47,6 +47,17 @@ ufunc_name(PyObject *ufunc)
     return name != NULL ? name : "?";
 }
 
+bool
+ufunc_is_library(PyObject *ufunc)
+{
+    static PyObject *module; /* of all of them, of those too that have no public name */
+    if (module == NULL) module = PyImport_ImportModule("numpy._core.umath");
+    PyObject *found = module == NULL ? NULL : PyObject_GetAttrString(module, ufunc_name(ufunc));
+    PyErr_Clear();
+    Py_XDECREF(found); /* the module has it */
+    return found == ufunc;
+}
+
 /* What resolve_dtypes takes for an argument: a dtype, or int, float, complex for a weak one.
    Python's bool is not weak, and nothing is when all arguments are Python's: NumPy then takes their
    default dtypes (and two weak ints would resolve to an object loop in comparisons).  Borrowed. */
@@ -173,6 +184,7 @@ ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, UfuncLoop *o
     PyObject *capsule = PyTuple_GET_ITEM(pair, 1);
     none = PyObject_CallMethod(ufunc, "_get_strided_loop", "(O)", capsule);
     answer = none != NULL ? read_call_info(capsule, out) : refused();
+    out->foreign = !ufunc_is_library(ufunc);
 done:
     Py_DECREF(operands);
     Py_XDECREF(pair);

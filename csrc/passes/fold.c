@@ -4,24 +4,10 @@
    Done by pycompile._eager, the reference executor, so no rule is written a second time.  Not
    folded: what would raise, warn or report (it has to happen when the program runs, each time),
    ufuncs that are not NumPy's own (they may do anything), and arrays that are long. */
+#include "../arrays/arrays.h"
 #include "rewrite.h"
 
 enum { FOLDED_ELEMENTS = 4096 };
-
-/* A ufunc of the array library itself: found there under its own name. */
-static int
-is_library_ufunc(PyObject *ufunc)
-{
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    PyObject *name = PyObject_GetAttrString(ufunc, "__name__"), *found = NULL;
-    if (numpy != NULL && name != NULL) found = PyObject_GetAttr(numpy, name);
-    int answer = found == ufunc;
-    PyErr_Clear();
-    Py_XDECREF(numpy);
-    Py_XDECREF(name);
-    Py_XDECREF(found);
-    return answer;
-}
 
 static bool
 is_foldable(const Graph *g, const Node *node)
@@ -36,7 +22,7 @@ is_foldable(const Graph *g, const Node *node)
         const Node *arg = graph_node(g, node->args[i]);
         if (arg->op != OP_const || arg->type.dtype == DT_OBJECT) return false;
     }
-    return kind != KIND_UFUNC || is_library_ufunc(node->attrs.object);
+    return kind != KIND_UFUNC || ufunc_is_library(node->attrs.object);
 }
 
 /* A new reference to the value, or to NotImplemented; NULL with the error set. */

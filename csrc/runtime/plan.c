@@ -137,6 +137,15 @@ kernel_arguments(const Run *run, const PlanKernel *kernel, char **pointers, int6
     for (int i = 0; i < kernel->nsizes; i++) sizes[i] = run->size[kernel->sizes[i]];
 }
 
+bool
+loops_failed(Run *run, const PlanKernel *kernel)
+{
+    if (kernel->nloops == 0 || PyErr_Occurred() == NULL) return false;
+    PyErr_Clear();
+    run->why = "an error in a ufunc's own loop";
+    return true;
+}
+
 /* Work for more than one thread, by the schedule's own measure, is also worth a GIL release. */
 static Answer
 run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
@@ -168,7 +177,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
         failed = kernel->call(&args, 0, units);
     }
     if (failed) run->why = "a kernel";
-    return failed ? ANSWER_NO : ANSWER_YES;
+    return failed || loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
 }
 
 static bool

@@ -197,6 +197,8 @@ Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
 /* Puts back what loops wrote in place (when the run has failed), and drops the logs. */
 void run_regions_end(Run *run, bool undo);
 /* Pointers and sizes of a kernel's call. */
+/* A loop that is not the array library's own left an error behind: it is dropped, and `why` set. */
+bool loops_failed(Run *run, const PlanKernel *kernel);
 void kernel_arguments(const Run *run, const PlanKernel *kernel, char **pointers, int64_t *sizes);
 
 /* ---- plan_extern.c ---- */

@@ -220,6 +220,8 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     if (out->places == NULL || out->sizes == NULL || out->loops == NULL) return -1;
     for (int i = 0; i < from->nloops; i++) {
         const UfuncLoop *loop = &m->program->loops.at[from->loops[i]];
+        /* It runs in this thread, and with the GIL, so that its errors are seen. */
+        if (loop->foreign) out->grain = INT64_MAX;
         if (loop->owner != NULL && PyList_Append(plan->owners, loop->owner) < 0) return -1;
         out->loops[i] = (KernelLoop){loop->call, loop->context, loop->auxdata};
     }

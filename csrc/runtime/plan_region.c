@@ -64,7 +64,7 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
     log->kernel = kernel;
     log->next = run->logs;
     run->logs = log;
-    return ANSWER_YES;
+    return loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
 }
 
 static void

@@ -1,0 +1,44 @@
+/* Which kind of dtype or array something is that is not compiled: for the codes of graph breaks. */
+#include "numpy_api.h"
+
+/* The dtype of an array, an array scalar or a scalar type, or the dtype itself; a new reference. */
+static PyArray_Descr *
+descr_of(PyObject *object)
+{
+    if (PyArray_DescrCheck(object)) return (PyArray_Descr *)Py_NewRef(object);
+    if (PyArray_Check(object))
+        return (PyArray_Descr *)Py_NewRef((PyObject *)PyArray_DESCR((PyArrayObject *)object));
+    if (PyArray_IsScalar(object, Generic)) return PyArray_DescrFromScalar(object);
+    PyArray_Descr *descr = NULL;
+    bool named = PyType_Check(object) || PyUnicode_CheckExact(object);
+    if (!named || !PyArray_DescrConverter(object, &descr)) PyErr_Clear();
+    return descr;
+}
+
+ArrayKind
+array_kind(PyObject *object)
+{
+    PyArray_Descr *descr = descr_of(object);
+    if (descr == NULL) {
+        PyErr_Clear();
+        return KIND_NONE;
+    }
+    ArrayKind kind = KIND_NUMBER;
+    int number = descr->type_num;
+    if (number == NPY_OBJECT)
+        kind = KIND_OBJECT;
+    else if (number == NPY_STRING || number == NPY_UNICODE || number == NPY_VSTRING)
+        kind = KIND_STRING;
+    else if (number == NPY_DATETIME || number == NPY_TIMEDELTA)
+        kind = KIND_DATE;
+    else if (number == NPY_VOID)
+        kind = PyDataType_HASFIELDS(descr) ? KIND_STRUCTURED : KIND_OTHER;
+    else if (number == NPY_LONGDOUBLE || number == NPY_CLONGDOUBLE)
+        kind = KIND_LONG;
+    else if (!PyArray_ISNBO(descr->byteorder))
+        kind = KIND_SWAPPED;
+    else if (!PyTypeNum_ISNUMBER(number) && number != NPY_BOOL)
+        kind = KIND_OTHER;
+    Py_DECREF(descr);
+    return kind;
+}
