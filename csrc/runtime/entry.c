@@ -86,6 +86,9 @@ is_library(PyObject *name)
 {
     PyObject *names = PySys_GetObject("stdlib_module_names");
     if (name == NULL || !PyUnicode_Check(name)) return false;
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == NULL) PyErr_Clear();
+    if (text == NULL || strstr(text, ".tests.") != NULL) return false;
     Py_ssize_t length = PyUnicode_GET_LENGTH(name);
     Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, length, 1);
     PyObject *top = PyUnicode_Substring(name, 0, dot < 0 ? length : dot);

@@ -205,7 +205,7 @@ decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssi
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     if (note->verdict == VERDICT_CANDIDATE) return true;
     if (note->verdict != VERDICT_WATCHED) return false;
-    if (is_worth_it(function, args, nargs)) {
+    if (config->plan_always || is_worth_it(function, args, nargs)) {
         note->verdict = VERDICT_CANDIDATE;
         note->calls = 0;
         return true;
@@ -243,7 +243,9 @@ candidate_state(CodeNote *note, PyFunctionObject *function)
         leave(note, code);
         return NULL;
     }
-    if (note->calls < HOT_CALLS && ++note->calls < HOT_CALLS && !has_loop(state)) return NULL;
+    if (!config->plan_always && note->calls < HOT_CALLS && ++note->calls < HOT_CALLS &&
+        !has_loop(state))
+        return NULL;
     return state;
 }
 
