@@ -81,14 +81,63 @@ def branch(x):
     return x[1:] - 1
 
 
-def array_type(x, masked):
+def array_type(x, matrix):
+    y = x + 1
+    return y * matrix
+
+
+def dtype(x, raw):
+    y = x + 1
+    return y, raw[1:] == raw[:-1]
+
+
+def objects(x, exact):
+    y = x + 1
+    return y, exact * 2
+
+
+def strings(x, names):
+    y = x + 1
+    return y, names == "b"
+
+
+def dates(x, days):
+    y = x + 1
+    return y, days[1:] - days[:-1]
+
+
+def structured(x, points):
+    y = x + 1
+    return y + points["weight"]
+
+
+def long_double(x, precise):
+    y = x + 1
+    return y + precise
+
+
+def byte_order(x, read):
+    y = x + 1
+    return y + read
+
+
+def masked_array(x, masked):
     y = x + 1
     return y + masked
 
 
-def dtype(x, dates):
+class Meters:
+    def __init__(self, values):
+        self.values = values
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        plain = [i.values if isinstance(i, Meters) else i for i in inputs]
+        return Meters(getattr(ufunc, method)(*plain, **kwargs))
+
+
+def overrides(x, length):
     y = x + 1
-    return y, dates[1:] - dates[:-1]
+    return y * length
 
 
 def rank(x):
@@ -240,8 +289,8 @@ EXAMPLES = {
     "PC0004": (disabled, lambda: (X,)),
     "PC0005": (requested, lambda: (X,)),
     "PC0006": (branch, lambda: (X,)),
-    "PC0007": (array_type, lambda: (X, np.ma.masked_array(X))),
-    "PC0008": (dtype, lambda: (X, np.arange("2020-01", "2020-04", dtype="M8[M]"))),
+    "PC0007": (array_type, lambda: (X, np.ones((3, 1)).view(np.matrix))),
+    "PC0008": (dtype, lambda: (X, np.zeros(3, "V8"))),
     "PC0009": (rank, lambda: (X,)),
     "PC0010": (attribute, lambda: (X,)),
     "PC0011": (store, lambda: (X,)),
@@ -266,4 +315,12 @@ EXAMPLES = {
     "PC0030": (identity, lambda: (X,)),
     "PC0031": (local_names, lambda: (X,)),
     "PC0032": (class_statement, lambda: (X,)),
+    "PC0033": (objects, lambda: (X, np.array([1, 2, 3], object))),
+    "PC0034": (strings, lambda: (X, np.array(["a", "b"]))),
+    "PC0035": (dates, lambda: (X, np.arange("2020-01", "2020-04", dtype="M8[M]"))),
+    "PC0036": (structured, lambda: (X, np.zeros(3, [("id", "i4"), ("weight", "f8")]))),
+    "PC0037": (long_double, lambda: (X, np.ones(3, np.longdouble))),
+    "PC0038": (byte_order, lambda: (X, np.ones(3, ">f8"))),
+    "PC0039": (masked_array, lambda: (X, np.ma.masked_array(X))),
+    "PC0040": (overrides, lambda: (X, Meters(X))),
 }

@@ -276,6 +276,16 @@ def _is_constant(result):
     return isinstance(result, _CONSTANT)
 
 
+def _is_silent(function, args, kwargs):
+    """Whether the call gives no warning and no floating-point error."""
+    try:
+        with _steps.warnings_as(0), np.errstate(all="raise"):
+            function(*args, **kwargs)
+    except Exception:
+        return False
+    return True
+
+
 def _arrays_of(result):
     """The arrays within an object."""
     if isinstance(result, np.ndarray):
@@ -419,7 +429,7 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     opaque = opaque or bool(samples - set(changed))
     with _steps.warnings_as(1), np.errstate(all="ignore"):
         result = function(*fill(args, holes), **fill(kwargs, holes))
-    if not holes and _is_constant(result):
+    if not holes and _is_constant(result) and _is_silent(function, args, kwargs):
         return ("constant", result), function
     if result is None and not changed:
         raise Unexpected("no result")

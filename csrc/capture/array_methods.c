@@ -202,6 +202,10 @@ Answer
 do_clip(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     Value *low = args[1], *high = args[2], *result;
+    bool named = rule_arg(rule, args, "min") != NULL || rule_arg(rule, args, "max") != NULL;
+    bool function = rule->kinds[0] == 'f';
+    if (function && ((low == NULL) != (high == NULL) || (low != NULL && named)))
+        return interp_break(in, BREAK_NUMPY, "clip with one bound, or both ways of giving one");
     if (value_absent(low)) low = rule_arg(rule, args, "min");
     if (value_absent(high)) high = rule_arg(rule, args, "max");
     NodeId node;

@@ -8,8 +8,8 @@
 static Answer
 cannot_store(Interp *in, Value *object, PyObject *name)
 {
-    return interp_break(in, BREAK_STORE, "attribute '%s' of %s", PyUnicode_AsUTF8(name),
-                        value_describe(in, object));
+    return interp_break(in, value_break(object, BREAK_STORE), "attribute '%s' of %s",
+                        PyUnicode_AsUTF8(name), value_describe(in, object));
 }
 
 static Answer

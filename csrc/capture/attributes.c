@@ -8,8 +8,8 @@
 Answer
 no_attribute(Interp *in, Value *object, PyObject *name)
 {
-    return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of %s", PyUnicode_AsUTF8(name),
-                        value_describe(in, object));
+    return interp_break(in, value_break(object, BREAK_ATTRIBUTE), "attribute '%s' of %s",
+                        PyUnicode_AsUTF8(name), value_describe(in, object));
 }
 
 Answer

@@ -306,5 +306,5 @@ value_as_dtype(Interp *in, Value *value, DType *out)
     if (known == ANSWER_ERROR) return known;
     Answer answer = array_dtype_from_object(object, out);
     if (answer != ANSWER_NO) return answer;
-    return interp_break(in, BREAK_DTYPE, "a dtype that is not compiled");
+    return break_dtype(in, object);
 }

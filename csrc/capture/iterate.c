@@ -34,7 +34,7 @@ object_iterator(Interp *in, Value *object, Value **out)
         answer = special_method(in, object, "__getitem__", &method);
         if (answer != ANSWER_YES) return answer;
         if (method == NULL || !none)
-            return interp_break(in, BREAK_ITERATION, "iteration over %s",
+            return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
                                 value_describe(in, object));
         return call_library(in, "by_index", 1, &object, out);
     }
@@ -42,7 +42,8 @@ object_iterator(Interp *in, Value *object, Value **out)
     if (answer != ANSWER_YES || (*out)->kind == V_ITER) return answer;
     answer = special_method(in, *out, "__next__", &next);
     if (answer == ANSWER_YES && next == NULL)
-        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, object));
+        return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
+                            value_describe(in, object));
     return answer;
 }
 
@@ -54,7 +55,8 @@ object_next(Interp *in, Value *object, Value **out)
     Answer answer = special_method(in, object, "__next__", &method);
     if (answer != ANSWER_YES) return answer;
     if (method == NULL)
-        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, object));
+        return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
+                            value_describe(in, object));
     answer = call_value(in, method, 1, &object, NULL, out);
     if (answer == ANSWER_NO && raised_take(in, PyExc_StopIteration) != NULL) {
         *out = NULL;
@@ -111,7 +113,8 @@ iterator_of(Interp *in, Value *iterable, Value **out)
             if (answer != ANSWER_YES) return answer;
             break;
         }
-        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
+        return interp_break(in, value_break(iterable, BREAK_ITERATION), "iteration over %s",
+                            value_describe(in, iterable));
     case V_NODE:
         if (value_is_array(in, iterable)) {
             NodeId node;
@@ -119,11 +122,13 @@ iterator_of(Interp *in, Value *iterable, Value **out)
             if (answer == ANSWER_ERROR) return answer;
             if (answer == ANSWER_YES && graph_node(in->graph, node)->type.rank > 0) break;
         }
-        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
+        return interp_break(in, value_break(iterable, BREAK_ITERATION), "iteration over %s",
+                            value_describe(in, iterable));
     case V_OBJECT:
     case V_INSTANCE: return object_iterator(in, iterable, out);
     default:
-        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterable));
+        return interp_break(in, value_break(iterable, BREAK_ITERATION), "iteration over %s",
+                            value_describe(in, iterable));
     }
     Value *iterator = value_new(in, V_ITER);
     if (iterator == NULL) return ANSWER_ERROR;
@@ -299,7 +304,8 @@ iterator_next(Interp *in, Value *iterator, Value **out)
 {
     if (is_object(iterator)) return object_next(in, iterator, out);
     if (iterator->kind != V_ITER)
-        return interp_break(in, BREAK_ITERATION, "iteration over %s", value_describe(in, iterator));
+        return interp_break(in, value_break(iterator, BREAK_ITERATION), "iteration over %s",
+                            value_describe(in, iterator));
     Answer answer;
     const char *name = iterator->name;
     if (in->region != 0) return interp_break(in, BREAK_ITERATION, "an iterator inside a loop");

@@ -17,19 +17,21 @@ truth_of_object(Interp *in, Value *value, int *known, Value **node)
     Value *result;
     PyTypeObject *type = value->type;
     if (type == NULL)
-        return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
+        return interp_break(in, value_break(value, BREAK_OPERATOR), "truth of %s",
+                            value_describe(in, value));
     Answer answer = special_call(in, value, "__bool__", 0, NULL, &result);
     bool by_length = result == NULL;
     if (by_length && type->tp_as_number != NULL && type->tp_as_number->nb_bool != NULL)
-        return answer == ANSWER_YES
-                   ? interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value))
-                   : answer;
+        return answer == ANSWER_YES ? interp_break(in, value_break(value, BREAK_OPERATOR),
+                                                   "truth of %s", value_describe(in, value))
+                                    : answer;
     if (answer == ANSWER_YES && by_length)
         answer = special_call(in, value, "__len__", 0, NULL, &result);
     if (answer != ANSWER_YES) return answer;
     if (result == NULL) {
         if (!has_no_truth(type))
-            return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
+            return interp_break(in, value_break(value, BREAK_OPERATOR), "truth of %s",
+                                value_describe(in, value));
         if (value_guard_type(in, value) < 0) return ANSWER_ERROR;
         *known = 1;
         return ANSWER_YES;
@@ -98,7 +100,9 @@ value_truth(Interp *in, Value *value, int *known, Value **node)
     case V_METHOD:
     case V_PARTIAL:
     case V_BUILTIN_METHOD: *known = 1; return ANSWER_YES;
-    default: return interp_break(in, BREAK_OPERATOR, "truth of %s", value_describe(in, value));
+    default:
+        return interp_break(in, value_break(value, BREAK_OPERATOR), "truth of %s",
+                            value_describe(in, value));
     }
 }
 

@@ -199,7 +199,7 @@ call_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *co
 static bool
 break_is_ours(BreakCode code)
 {
-    return code == BREAK_NUMPY || code == BREAK_INDEX || code == BREAK_DTYPE ||
+    return code == BREAK_NUMPY || code == BREAK_INDEX || break_is_of_array(code) ||
            code == BREAK_OPERATOR || code == BREAK_SHAPE || code == BREAK_STORE;
 }
 
@@ -287,7 +287,8 @@ call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject 
 {
     int nin = ufunc_number(ufunc, "nin"), nout = ufunc_number(ufunc, "nout");
     if (ufunc_is_objects(ufunc))
-        return interp_break(in, BREAK_DTYPE, "ufunc '%s' of Python objects", ufunc_name(ufunc));
+        return interp_break(in, BREAK_DTYPE_OBJECT, "ufunc '%s' of Python objects",
+                            ufunc_name(ufunc));
     WholeCall call = {.callable = ufunc, .nargs = nargs, .args = args, .kwnames = kwnames};
     for (int i = nin; i < nargs && i < 32; i++) call.changes |= 1u << i;
     if (nout > 1) return call_whole(in, &call, out);
@@ -337,7 +338,8 @@ call_ufunc_method(Interp *in, PyObject *method, int nargs, Value *const *args, P
     PyObject *ufunc = PyCFunction_GET_SELF(method);
     const char *name = ((PyCFunctionObject *)method)->m_ml->ml_name;
     if (ufunc_is_objects(ufunc))
-        return interp_break(in, BREAK_DTYPE, "ufunc '%s' of Python objects", ufunc_name(ufunc));
+        return interp_break(in, BREAK_DTYPE_OBJECT, "ufunc '%s' of Python objects",
+                            ufunc_name(ufunc));
     WholeCall call = {.callable = method, .nargs = nargs, .args = args, .kwnames = kwnames};
     if (strcmp(name, "at") == 0) call.changes = 1;
     if (strcmp(name, "reduce") == 0 || strcmp(name, "accumulate") == 0) call.changes = 1 << 3;
@@ -362,7 +364,7 @@ call_scalar_type(Interp *in, PyObject *type, int nargs, Value *const *args, PyOb
     DType dtype;
     if (kwnames != NULL || nargs != 1) return interp_break(in, BREAK_NUMPY, "a scalar type's call");
     Answer answer = array_dtype_from_object(type, &dtype);
-    if (answer == ANSWER_NO) return interp_break(in, BREAK_DTYPE, "a dtype that is not compiled");
+    if (answer == ANSWER_NO) return break_dtype(in, type);
     if (answer == ANSWER_ERROR) return answer;
     NodeId node;
     TRY(operand(in, args[0], &node));

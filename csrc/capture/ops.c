@@ -38,10 +38,13 @@ operand(Interp *in, Value *value, NodeId *out)
 {
     Answer answer = value_as_node(in, value, out);
     if (answer == ANSWER_NO)
-        return interp_break(in, BREAK_OPERATOR, "an operand that is neither array nor number");
+        return interp_break(in, value_break(value, BREAK_OPERATOR),
+                            "an operand that is neither array nor number: %s",
+                            value_describe(in, value));
     if (answer != ANSWER_YES) return answer;
     if (node_type(in, *out).dtype == DT_OBJECT)
-        return interp_break(in, BREAK_DTYPE, "an operand of a dtype that is not compiled");
+        return interp_break(in, dtype_break(opaque_sample(in, value), BREAK_DTYPE),
+                            "an operand of a dtype that is not compiled");
     TRY_NODE(*out, array_current(in, *out));
     return ANSWER_YES;
 }

@@ -382,6 +382,20 @@ is_one_object(PyObject *object) /* whose every equal is the same object */
            PyFunction_Check(object) || PyCFunction_Check(object) || is_enum_member(object);
 }
 
+/* np.True_ and np.False_ are one object each. */
+static bool
+is_numpy_bool(Interp *in, const Value *value)
+{
+    if (value->kind == V_NODE) {
+        const Type *type = &graph_node(in->graph, value->node)->type;
+        return type->form == FORM_SCALAR && type->dtype == DT_BOOL;
+    }
+    PyObject *object = value->object;
+    bool known = value->kind == V_CONST || value->kind == V_OBJECT;
+    return known && object != NULL && array_scalar_check(object) &&
+           strncmp(Py_TYPE(object)->tp_name, "numpy.bool", 10) == 0;
+}
+
 Answer
 operate_is(Interp *in, Value *left, Value *right, bool *out)
 {
@@ -389,6 +403,8 @@ operate_is(Interp *in, Value *left, Value *right, bool *out)
         *out = true;
         return ANSWER_YES;
     }
+    if (is_numpy_bool(in, left) && is_numpy_bool(in, right))
+        return interp_break(in, BREAK_OPERATOR, "identity of bools from arrays");
     if (left->kind == V_INSTANCE || right->kind == V_INSTANCE) { /* made here, and not the other */
         *out = false;
         return ANSWER_YES;

@@ -329,8 +329,7 @@ static Answer
 read_type(Interp *in, PyObject *dtype, PyObject *shape, PyObject *strides, Type *out)
 {
     DType number;
-    if (array_dtype_from_object(dtype, &number) != ANSWER_YES)
-        return interp_break(in, BREAK_DTYPE, "a dtype that is not compiled");
+    if (array_dtype_from_object(dtype, &number) != ANSWER_YES) return break_dtype(in, dtype);
     if (PyTuple_GET_SIZE(shape) > MAX_RANK)
         return interp_break(in, BREAK_RANK, "more than 8 dimensions");
     *out = type_scalar(number, FORM_ARRAY);
@@ -352,7 +351,7 @@ leaf_type(Interp *in, PyObject *shape, Type *out)
     }
     DType dtype;
     if (array_dtype_from_object(PyTuple_GET_ITEM(shape, 1), &dtype) != ANSWER_YES)
-        return interp_break(in, BREAK_DTYPE, "a dtype that is not compiled");
+        return break_dtype(in, PyTuple_GET_ITEM(shape, 1));
     *out = type_scalar(dtype, form[0] == 's' ? FORM_SCALAR : FORM_PYTHON);
     return ANSWER_YES;
 }

@@ -272,20 +272,6 @@ value_type(Interp *in, Value *value)
     }
 }
 
-/* What a break is about when it is about the kind of an operand: an array that is not compiled has
-   codes of its own. */
-BreakCode
-value_break(const Value *value, BreakCode otherwise)
-{
-    if (value->kind != V_OBJECT || value->object == NULL) return otherwise;
-    if (array_is_exact(value->object) || array_scalar_check(value->object)) return BREAK_DTYPE;
-    PyObject *type = (PyObject *)Py_TYPE(value->object);
-    return PyObject_HasAttrString(type, "__array_ufunc__") ||
-                   PyObject_HasAttrString(type, "__array_function__")
-               ? BREAK_ARRAY_TYPE
-               : otherwise;
-}
-
 const char *
 value_describe(Interp *in, Value *value)
 {

@@ -248,7 +248,13 @@ PyObject *keep(Interp *in, PyObject *object);
 Value *value_item(Interp *in, Value *container, int i);
 /* The exact type its object has or would have; NULL when not known.  Guards it. */
 PyTypeObject *value_type(Interp *in, Value *value);
+/* What a break is about when it is about the kind of an operand: an array that is not compiled has
+   codes of its own. */
 BreakCode value_break(const Value *value, BreakCode otherwise);
+/* The same of an array, a dtype or what names one. */
+BreakCode dtype_break(PyObject *object, BreakCode otherwise);
+Answer break_dtype(Interp *in, PyObject *object); /* the break that names it; may be NULL */
+bool break_is_of_array(BreakCode code);
 const char *value_describe(Interp *in, Value *value); /* for breaks; never NULL */
 bool value_is_array(Interp *in, const Value *value);  /* V_NODE of FORM_ARRAY */
 bool value_is_numpy(Interp *in, const Value *value);  /* array, or array scalar, constant or node */

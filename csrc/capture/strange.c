@@ -1,0 +1,70 @@
+/* Arrays that are not compiled: which code a graph break has that is about one of them. */
+#include "interp.h"
+
+static const BreakCode of_kind[] = {
+    [KIND_OBJECT] = BREAK_DTYPE_OBJECT, [KIND_STRING] = BREAK_DTYPE_STRING,
+    [KIND_DATE] = BREAK_DTYPE_DATE,     [KIND_STRUCTURED] = BREAK_DTYPE_STRUCT,
+    [KIND_LONG] = BREAK_DTYPE_LONG,     [KIND_SWAPPED] = BREAK_BYTE_ORDER,
+    [KIND_OTHER] = BREAK_DTYPE,
+};
+
+BreakCode
+dtype_break(PyObject *object, BreakCode otherwise)
+{
+    ArrayKind kind = object != NULL ? array_kind(object) : KIND_NONE;
+    return kind > KIND_NUMBER ? of_kind[kind] : otherwise;
+}
+
+Answer
+break_dtype(Interp *in, PyObject *object)
+{
+    PyObject *text = object != NULL ? PyObject_Repr(object) : NULL;
+    const char *name = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+    if (name == NULL) PyErr_Clear();
+    Answer answer = interp_break(in, dtype_break(object, BREAK_DTYPE),
+                                 "a dtype that is not compiled: %s", name != NULL ? name : "?");
+    Py_XDECREF(text);
+    return answer;
+}
+
+bool
+break_is_of_array(BreakCode code)
+{
+    return code == BREAK_DTYPE || (code >= BREAK_DTYPE_OBJECT && code <= BREAK_BYTE_ORDER);
+}
+
+static bool
+is_masked(PyTypeObject *type)
+{
+    for (; type != NULL; type = type->tp_base)
+        if (strcmp(type->tp_name, "MaskedArray") == 0) return true;
+    return false;
+}
+
+/* Along the class's MRO, running no code. */
+static bool
+overrides(PyTypeObject *type)
+{
+    static const char *const texts[] = {"__array_function__", "__array_ufunc__"};
+    bool found = false;
+    for (int i = 0; i < COUNT_OF(texts); i++) {
+        PyObject *name = PyUnicode_InternFromString(texts[i]);
+        found = found || (name != NULL && attribute_stored((PyObject *)type, name) != NULL);
+        Py_XDECREF(name);
+    }
+    PyErr_Clear();
+    return found;
+}
+
+BreakCode
+value_break(const Value *value, BreakCode otherwise)
+{
+    PyObject *object = value->object;
+    if ((value->kind != V_OBJECT && value->kind != V_CONST) || object == NULL) return otherwise;
+    if (array_is_exact(object) || array_scalar_check(object))
+        return dtype_break(object, value->kind == V_OBJECT ? BREAK_DTYPE : otherwise);
+    PyTypeObject *type = Py_TYPE(object);
+    if (PyType_IsSubtype(type, array_class()))
+        return is_masked(type) ? BREAK_MASKED : BREAK_ARRAY_TYPE;
+    return overrides(type) ? BREAK_OVERRIDES : otherwise;
+}
