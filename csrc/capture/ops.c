@@ -13,7 +13,8 @@ numpy_object(const char *path)
     if (cache == NULL && (cache = PyDict_New()) == NULL) return PyErr_Clear(), NULL;
     PyObject *found = PyDict_GetItemString(cache, path);
     if (found != NULL) return found == Py_None ? NULL : found;
-    PyObject *object = PyImport_ImportModule("numpy");
+    /* not by the __import__ of the running frame's builtins, which may be any */
+    PyObject *object = PyImport_ImportModuleLevel("numpy", NULL, NULL, NULL, 0);
     char name[64];
     for (const char *at = path; object != NULL && *at != '\0';) {
         size_t length = strcspn(at, ".");
