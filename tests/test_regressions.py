@@ -395,3 +395,18 @@ def test_a_number_of_an_array_written_in_place_afterwards():
         return total, y / total, (y + 1) / total
 
     check(f, np.arange(4.0), np.arange(5.0), whole=True)
+
+
+def test_a_slice_of_nothing_has_the_strides_of_step_one():
+    def f(x):
+        return x + 1, x[1:1], x[3:1:2], x[1:1][::2], x[:, 2:2:-1]
+
+    check(f, counted(4, 3)[::-1], whole=True)
+
+
+def test_a_ufunc_that_warns_of_a_third_operand():
+    def f(x, y):
+        return np.maximum(x, y), np.minimum(x, y)
+
+    x = np.asfortranarray(counted(3, 4).astype("f2"))
+    check(f, x, x[::-1], whole=True)

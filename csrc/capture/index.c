@@ -165,7 +165,8 @@ basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *
                                                : PY_SSIZE_T_MAX;
             Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, item->step);
             if (count > 0) offset += start * stride;
-            TRY(add_axis(in, &out->type, count, stride * item->step));
+            /* NumPy mapping.c, get_view_from_index: nothing is taken with a step of 1 */
+            TRY(add_axis(in, &out->type, count, count > 0 ? stride * item->step : stride));
             note(out, start, stop, item->step);
             axis++;
         } else {

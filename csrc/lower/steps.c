@@ -269,7 +269,7 @@ call_matmul(Call *c, NodeId id)
     return give_result(c, id);
 }
 
-/* ufunc(args…, out): they have the loop's dtype already, and a layout that NumPy might take over
+/* ufunc(args…, out=…): they have the loop's dtype already, and a layout that NumPy might take over
    where it would not that of the program's own operands */
 static int
 call_ufunc(Call *c, NodeId id)
@@ -280,7 +280,8 @@ call_ufunc(Call *c, NodeId id)
     if (name != NULL && set_callable(c, name, NULL) < 0) return -1;
     for (int k = 0; k < node->nargs; k++)
         if (push_value(c, node->args[k]) < 0) return -1;
-    return give_result(c, id);
+    if (give_result(c, id) < 0) return -1;
+    return c->step.out ? set_keywords(c, Py_BuildValue("(s)", "out")) : 0;
 }
 
 /* The program's own call: results by OP_result nodes, or the node itself. */
