@@ -410,3 +410,14 @@ def test_a_ufunc_that_warns_of_a_third_operand():
 
     x = np.asfortranarray(counted(3, 4).astype("f2"))
     check(f, x, x[::-1], whole=True)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "c8"])
+def test_sums_beside_what_no_vector_holds(dtype):
+    def f(x, y):
+        a = np.arctan(x)
+        return a.astype(dtype), a.mean(), np.arctan(y), y.conj(), x.sum(), x.var()
+
+    rng = np.random.default_rng(3)
+    for shape in ((2, 3, 4), (5, 37), (3, 300)):
+        check(f, rng.normal(size=shape).astype("f4"), np.ones(shape, dtype), whole=True)

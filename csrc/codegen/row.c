@@ -309,6 +309,23 @@ emit_plain_loop(Emit *e, int stage)
     close_block(e);
 }
 
+/* Eight accumulators where the body is no vector's: something in it is a half or complex. */
+static void
+emit_eight(Emit *e, int stage)
+{
+    emit_line(e, "while (j + 8 <= stop)");
+    e->indent++;
+    open_block(e, "for (int lane = 0; lane < 8; lane++, j++) ");
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_pairwise(e, i, stage))
+            emit_line(e, "%s p%d = a%d[lane];", dtype_name(instr_at(e, i)->dtype), i, i);
+    emit_body(e, stage, 1, "s");
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_pairwise(e, i, stage)) emit_line(e, "a%d[lane] = p%d;", i, i);
+    close_block(e);
+    e->indent--;
+}
+
 /* NumPy's pairwise sum: halves (the left one a multiple of 8) down to 128 elements, eight
    accumulators there.  The tree is walked with a stack of right halves still to do.  A leaf of
    fewer than 8 elements is summed one by one from -0.0; x + -0.0 is x. */
@@ -341,22 +358,27 @@ emit_pairwise_loop(Emit *e, int stage)
             prelude_type(e->prelude, v->dtype, lanes, &vector);
             emit_line(e, "%s a%d = (%s){} - 0;", vector.data, i, vector.data);
             emit_line(e, "a%d = -a%d;", i, i);
+        } else {
+            emit_line(e, "%s a%d[8];", dtype_name(v->dtype), i);
+            emit_line(e, "for (int lane = 0; lane < 8; lane++) a%d[lane] = -0.0;", i);
         }
         text_free(&vector);
     }
+    open_block(e, "if (length >= 8) ");
     if (lanes > 1) {
-        open_block(e, "if (length >= 8) ");
         open_block(e, "for (; j + 8 <= stop; j += 8) ");
         emit_body(e, stage, lanes, "a");
         close_block(e);
-        for (int i = 0; i < e->kernel->instrs.len; i++)
-            if (is_pairwise(e, i, stage))
-                emit_line(e,
-                          "p%d = ((a%d[0] + a%d[1]) + (a%d[2] + a%d[3])) + ((a%d[4] + a%d[5]) + "
-                          "(a%d[6] + a%d[7]));",
-                          i, i, i, i, i, i, i, i, i);
-        close_block(e);
+    } else {
+        emit_eight(e, stage);
     }
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_pairwise(e, i, stage))
+            emit_line(e,
+                      "p%d = ((a%d[0] + a%d[1]) + (a%d[2] + a%d[3])) + ((a%d[4] + a%d[5]) + "
+                      "(a%d[6] + a%d[7]));",
+                      i, i, i, i, i, i, i, i, i);
+    close_block(e);
     open_block(e, "for (; j < stop; j++) ");
     emit_body(e, stage, 1, "s");
     close_block(e);
