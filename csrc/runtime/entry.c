@@ -46,11 +46,13 @@ state_free(CodeState *state)
     mem_free(state);
 }
 
-/* The code dies. */
+/* The code dies.  CPython asks for every slot of a code of which any slot is used: `extra` may be
+   NULL. */
 static void
 note_free(void *extra)
 {
     CodeNote *note = extra;
+    if (note == NULL) return;
     for (CodeState *state = note->states, *other; state != NULL; state = other) {
         other = state->other;
         state_free(state);

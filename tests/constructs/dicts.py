@@ -25,7 +25,7 @@ def changes(x, d):
     return d.pop("c"), d.pop("zz", None), d.popitem(), d
 
 
-@construct("dict | and |=", X, {"a": 1})
+@construct("union of dicts, also in place", X, {"a": 1})
 def union(x, d):
     e = d | {"b": -x}
     d |= [("c", 2)]
