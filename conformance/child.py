@@ -5,62 +5,70 @@ crash can be told from what was running.  NAMES is a file of tests not to run (l
 only ones to run (lines "+id").  An interpreter of any version runs this file, pycompile or not.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import random
 import sys
 import tempfile
 import unittest
+from collections.abc import Callable, Iterator
+from types import TracebackType
+
+Error = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
 
 
 class Result(unittest.TestResult):
     """Writes what happens; one line each."""
 
-    def __init__(self, out):
+    def __init__(self, out: int) -> None:
         super().__init__()
         self.out = out
         self.outcome = self.detail = ""
 
-    def line(self, **fields):
+    def line(self, **fields: object) -> None:
         os.write(self.out, (json.dumps(fields) + "\n").encode("utf-8", "replace"))
 
-    def startTest(self, test):
+    def startTest(self, test: unittest.TestCase) -> None:
         super().startTest(test)
         self.outcome, self.detail = "pass", ""
         self.line(start=test.id())
 
-    def stopTest(self, test):
+    def stopTest(self, test: unittest.TestCase) -> None:
         super().stopTest(test)
         self.line(test=test.id(), outcome=self.outcome, detail=self.detail[-2000:])
 
-    def bad(self, outcome, test, error):
+    def bad(self, outcome: str, test: unittest.TestCase, error: Error) -> None:
         self.outcome = outcome
-        self.detail = "".join(self._exc_info_to_string(error, test))
+        self.detail = self._exc_info_to_string(error, test)  # type: ignore[attr-defined]
         if not hasattr(test, "_testMethodName") and not hasattr(test, "_dt_test"):
             self.line(test=test.id(), outcome=outcome, detail=self.detail[-2000:])  # setUpClass …
 
-    def addError(self, test, err):
+    def addError(self, test: unittest.TestCase, err: Error) -> None:
         self.bad("error", test, err)
 
-    def addFailure(self, test, err):
+    def addFailure(self, test: unittest.TestCase, err: Error) -> None:
         self.bad("fail", test, err)
 
-    def addSubTest(self, test, subtest, err):
+    def addSubTest(
+        self, test: unittest.TestCase, subtest: unittest.TestCase, err: Error | None
+    ) -> None:
         if err is not None:
             self.bad("fail", test, err)
 
-    def addSkip(self, test, reason):
+    def addSkip(self, test: unittest.TestCase, reason: str) -> None:
         if self.outcome in ("pass", ""):
             self.outcome = "skip"
 
-    def addExpectedFailure(self, test, err):
+    def addExpectedFailure(self, test: unittest.TestCase, err: Error) -> None:
         self.outcome = "expected"
 
-    def addUnexpectedSuccess(self, test):
+    def addUnexpectedSuccess(self, test: unittest.TestCase) -> None:
         self.outcome = "unexpected"
 
 
-def flat(suite):
+def flat(suite: unittest.TestSuite) -> Iterator[unittest.TestCase]:
     """The tests of a suite, which stay in their suites for the fixtures: only for counting."""
     for item in suite:
         if isinstance(item, unittest.TestSuite):
@@ -69,7 +77,7 @@ def flat(suite):
             yield item
 
 
-def keep(suite, wanted):
+def keep(suite: unittest.TestSuite, wanted: Callable[[str], bool]) -> unittest.TestSuite:
     """The suite without the tests that are not wanted; its shape stays."""
     kept = type(suite)()
     for item in suite:
@@ -80,16 +88,16 @@ def keep(suite, wanted):
     return kept
 
 
-def wanted_by(names):
+def wanted_by(names: str | None) -> Callable[[str], bool]:
     lines = [line.rstrip("\n") for line in open(names, encoding="utf-8")] if names else []
     only = {line[1:] for line in lines if line.startswith("+")}
     without = {line[1:] for line in lines if line.startswith("-")}
     return lambda name: name not in without and (not only or name in only)
 
 
-def prepare():
+def prepare() -> None:
     """What CPython's own runner sets: no resources (network, large files), quiet, a seed."""
-    from test import support
+    from test import support  # type: ignore[import-not-found]
 
     support.use_resources = []
     support.verbose = 0
@@ -98,7 +106,7 @@ def prepare():
         os.environ.setdefault("PYTHONFAULTHANDLER", "")
 
 
-def main(module, results, names=None):
+def main(module: str, results: str, names: str | None = None) -> None:
     out = os.open(results, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     wanted = wanted_by(names)
     prepare()

@@ -131,7 +131,7 @@ class Call:
 
     __slots__ = ("args", "changed", "function", "kwargs", "own", "shape")
 
-    def __init__(self, function, args, kwargs, shape, changed, own) -> None:
+    def __init__(self, function, args, kwargs, shape, changed, own):
         self.function, self.args, self.kwargs = function, args, kwargs
         self.shape = shape  # of the result
         self.changed = changed  # holes that the function changes: it gets copies, which are results
@@ -143,10 +143,11 @@ class Call:
 
     def __call__(self, *holes):
         if self.changed:
-            holes = list(holes)
+            mine = list(holes)
             for number in self.changed:
                 if number not in self.own:
-                    holes[number] = _twin(holes[number])
+                    mine[number] = _twin(mine[number])
+            holes = tuple(mine)
         args = fill(self.args, holes)
         kwargs = fill(self.kwargs, holes)
         result = self.function(*args, **kwargs)

@@ -32,7 +32,7 @@ FILTERS = (("error", None, _Raised, None, 0), ("ignore", None, _Ignored, None, 0
 class warnings_as:  # noqa: N801
     """with: a warning given in this thread is raised (0), or not given (1)."""
 
-    def __init__(self, mode):
+    def __init__(self, mode: int) -> None:
         self.mode = mode
 
     def __enter__(self):

@@ -334,7 +334,8 @@ def tee(iterable, n=2, /):
     """itertools.tee"""
     if not _is_count(n):
         graph_break()
-    iterator, seen = iter(iterable), []
+    iterator = iter(iterable)
+    seen: list[object] = []
     return tuple([_tee(iterator, seen) for _ in range(n)])
 
 
