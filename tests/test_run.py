@@ -139,8 +139,33 @@ def test_array_functions_get_plans(program, order):
     load = "import numpy as np\n"
     calls = "for i in range(5):\n    step(np.ones(5000))\n"
     text = (define + load if order == "before" else load + define) + calls
-    done = program(text, PYCOMPILE_LOGS="schedule")
+    done = program(text, PYCOMPILE_LOGS="schedule", PYCOMPILE_PLAN_ALWAYS="1")
     assert done.returncode == 0 and "step (" in done.stderr, done.stderr
+
+
+EARNED = """
+import os, sys
+import numpy as np
+def step(x):
+    return (x * {0} + 1).sum()
+x = np.ones({1})
+for i in range({2}):
+    step(x)
+from pycompile import _C
+print([record["plan_runs"] > 0 for record in _C.hints()])
+"""
+
+
+def test_compiles_have_to_be_earned(program, tmp_path):
+    """Few calls do not run the C compiler, unless it has run for another process; many do."""
+    few, many = EARNED.format(2, 1_000_000, 20), EARNED.format(2, 1_000_000, 120)
+    cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path / "cache"), "PYCOMPILE_PLAN_ALWAYS": "0"}
+    done = program(few, PYCOMPILE_LOGS="perf_hints", **cache)
+    assert done.stdout == "[False]\n" and "step (" in done.stderr, done
+    assert "calls: until then compiling costs more than it saves" in done.stderr
+    assert program(EARNED.format(2, 10, 15), **cache).stdout == "[False]\n"
+    assert program(many, **cache).stdout == "[True]\n"
+    assert program(few, **cache).stdout == "[True]\n"
 
 
 METHODS = """
@@ -159,7 +184,7 @@ print(body.position.sum())
 
 
 def test_arrays_in_instances_are_seen(program):
-    done = program(METHODS, PYCOMPILE_LOGS="schedule")
+    done = program(METHODS, PYCOMPILE_LOGS="schedule", PYCOMPILE_PLAN_ALWAYS="1")
     assert "Body.advance (" in done.stderr, done.stderr
     assert done.stdout == program(METHODS, plain=True).stdout
 
@@ -212,7 +237,7 @@ for i in range(5):
 
 
 def test_perf_hints_tell_the_most_costly_first(program):
-    done = program(BREAKS, PYCOMPILE_LOGS="perf_hints")
+    done = program(BREAKS, PYCOMPILE_LOGS="perf_hints", PYCOMPILE_PLAN_ALWAYS="1")
     assert done.returncode == 0, done.stderr
     told = done.stderr
     assert 0 < told.index("often (") < told.index("seldom ("), told

@@ -130,7 +130,7 @@ compile_and_load(const Digest *key, const char *source, Code **out)
 }
 
 Answer
-code_load(const char *source, const Config *config, Code **out)
+code_load(const char *source, const Config *config, bool cached, Code **out)
 {
     Digest key;
     char path[CACHE_PATH];
@@ -141,7 +141,7 @@ code_load(const char *source, const Config *config, Code **out)
         answer = load(&key, path, out);
         if (answer != ANSWER_NO) return answer;
     }
-    return compile_and_load(&key, source, out);
+    return cached ? ANSWER_NO : compile_and_load(&key, source, out);
 }
 
 KernelFn
@@ -170,7 +170,7 @@ test_code_run(PyObject *Py_UNUSED(self), PyObject *args)
     const char *source;
     Code *code;
     if (!PyArg_ParseTuple(args, "s", &source)) return NULL;
-    Answer answer = code_load(source, NULL, &code);
+    Answer answer = code_load(source, NULL, false, &code);
     if (answer == ANSWER_ERROR) return NULL;
     if (answer == ANSWER_NO) Py_RETURN_NONE;
     KernelFn fn = code_symbol(code, "k0");

@@ -12,6 +12,8 @@ typedef struct {
     const CaptureRequest *request;
     const Config *config;
     const char *reason;
+    int64_t patience; /* what a plan has to gain per run, or the C compiler is not run for it */
+    bool postponed;
     Capture *capture;
     OutputNotes *notes;
     GuardProgram *guards;
@@ -293,6 +295,7 @@ stage_capture(Job *job, CompileNote *note)
     if (job->capture == NULL) return ANSWER_ERROR;
     stage_done(job, "capture");
     note->useful = job->capture->useful;
+    note->gain = job->capture->gain;
     note->exit = job->capture->exit.kind;
     note->at = job->capture->exit.at;
     note_break(job, note);
@@ -347,11 +350,14 @@ stage_code(Job *job)
     if (codegen_c(job->capture->graph, job->program, false, &source) == 0 &&
         text_finish(&source) == 0) {
         stage_done(job, "codegen");
-        answer = code_load(source.data, job->config, &job->code);
+        bool cached = job->capture->gain < job->patience;
+        answer = code_load(source.data, job->config, cached, &job->code);
+        job->postponed = cached && answer == ANSWER_NO;
         stage_done(job, "compile");
     }
     text_free(&source);
-    if (answer == ANSWER_NO) fail_softly(job, "compile", "the C compiler");
+    if (job->postponed) record_string(job->record, "kind", "postponed");
+    if (answer == ANSWER_NO && !job->postponed) fail_softly(job, "compile", "the C compiler");
     return answer;
 }
 
@@ -534,9 +540,11 @@ end_job(Job *job)
 }
 
 Answer
-compile_plan(const CaptureRequest *request, const char *reason, Plan **out, CompileNote *note)
+compile_plan(const CaptureRequest *request, const char *reason, int64_t patience, Plan **out,
+             CompileNote *note)
 {
     Job job = {.request = request, .config = request->config, .reason = reason};
+    job.patience = patience;
     *note = (CompileNote){0};
     depth++;
     begin_record(&job);
@@ -544,7 +552,8 @@ compile_plan(const CaptureRequest *request, const char *reason, Plan **out, Comp
         log_emit(LOG_RECOMPILES, "%s: recompiled because %s", where_of(&job), reason);
     Answer answer = run_stages(&job, out, note);
     if (answer == ANSWER_ERROR) answer = judge_error(&job);
-    if (answer == ANSWER_NO) note_guards(&job, note);
+    note->postponed = job.postponed;
+    if (answer == ANSWER_NO && !job.postponed) note_guards(&job, note);
     end_job(&job);
     depth--;
     return answer;

@@ -51,7 +51,7 @@ typedef struct {
     CodeState *states; /* one per config */
     Counter *counter;  /* NULL: nobody counts */
     uint8_t verdict;
-    uint8_t calls; /* looked at */
+    uint8_t calls; /* looked at; then, of a candidate, its heat */
     uint16_t idle; /* calls in a row in which no plan ran */
 } CodeNote;
 
@@ -79,6 +79,10 @@ struct CodeState {
     CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
+    int64_t waiting;      /* whole programs: calls to come before the C compiler is run for it */
+    bool ripe;            /* they have come */
+    bool judged;          /* `patient` is known */
+    bool patient;         /* it has no loops, whose calls may be few and long */
     VEC(BreakNote) hints; /* empty unless perf_hints are asked for; mem_realloc */
 };
 
@@ -87,6 +91,15 @@ void hints_note(CodeState *state, const CompileNote *note);
 void hints_count(CodeState *state, int at);
 /* Calls `visit` for every state that there is. */
 void states_visit(void (*visit)(const CodeState *state, void *context), void *context);
+
+/* Counts a call that the C compiler waits for. */
+static inline bool
+state_waits(CodeState *state)
+{
+    if (state->waiting == 0) return false;
+    state->ripe = --state->waiting == 0;
+    return true;
+}
 
 /* NULL with the error set. */
 Entry *entry_at(CodeState *state, int number);

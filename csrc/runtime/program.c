@@ -15,8 +15,9 @@ enum {
     LOOKS = 8,         /* calls without an array before code is left */
     LOOKED_NAMES = 48, /* names of a code that are looked at */
     LOOKED_ARGS = 16,
-    HOT_CALLS = 2,   /* calls before code without loops is captured */
-    IDLE_CALLS = 32, /* calls in a row without a plan before a candidate is left */
+    HOT = 16,               /* heat at which code without loops is captured */
+    HOT_ELEMENTS = 1 << 12, /* of an argument, that heat like another call */
+    IDLE_CALLS = 32,        /* calls in a row without a plan before a candidate is left */
 };
 
 static bool active, capture_all;
@@ -223,9 +224,27 @@ has_loop(const CodeState *state)
     return false;
 }
 
+/* Whether a capture of it may pay: after many calls, or few with much to do. */
+static bool
+is_hot(CodeNote *note, PyObject *const *args, Py_ssize_t nargs)
+{
+    if (note->calls >= HOT) return true;
+    int64_t heat = note->calls + 1;
+    ArrayHeader header;
+    const char *why;
+    for (Py_ssize_t i = 0; i < Py_MIN(nargs, LOOKED_ARGS); i++) {
+        if (args[i] == NULL || array_read(args[i], &header, &why) != ANSWER_YES) continue;
+        int64_t elements = 1;
+        for (int k = 0; k < header.rank; k++) elements *= header.shape[k];
+        heat += elements / HOT_ELEMENTS;
+    }
+    note->calls = (uint8_t)Py_MIN(heat, HOT);
+    return note->calls >= HOT;
+}
+
 /* The state under which a candidate runs; NULL: this call is CPython's. */
 static CodeState *
-candidate_state(CodeNote *note, PyFunctionObject *function)
+candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     if (compile_is_running()) return NULL;
@@ -243,10 +262,12 @@ candidate_state(CodeNote *note, PyFunctionObject *function)
         leave(note, code);
         return NULL;
     }
-    if (!config->plan_always && note->calls < HOT_CALLS && ++note->calls < HOT_CALLS &&
-        !has_loop(state))
-        return NULL;
-    return state;
+    if (config->plan_always || report_wanted()) return state;
+    if (!state->judged) state->patient = !has_loop(state);
+    state->judged = true;
+    if (!state->patient) return state;
+    if (state->plan_runs == 0 && state_waits(state)) return NULL;
+    return is_hot(note, args, nargs) ? state : NULL;
 }
 
 /* A candidate's call is over. */
@@ -272,7 +293,7 @@ on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwna
     bool deep = intercept_is_deep();
     if (note != NULL && deep && !capture_all) leave(note, (PyCodeObject *)function->func_code);
     bool candidate = note != NULL && decide(note, function, args, nargs);
-    CodeState *state = candidate && !deep ? candidate_state(note, function) : NULL;
+    CodeState *state = candidate && !deep ? candidate_state(note, function, args, nargs) : NULL;
     if (note == NULL || deep || note->verdict == VERDICT_LEFT) intercept_end(function);
     if (state == NULL) return function_call(function, args, nargsf, kwnames);
     PyCodeObject *code = (PyCodeObject *)Py_NewRef(function->func_code);
@@ -293,7 +314,7 @@ on_frame(PyThreadState *ts, Frame *frame)
     if (frame_code(frame) != code) return NULL;
     int nargs = code->co_argcount + code->co_kwonlyargcount;
     if (!decide(note, function, frame_slots(frame), nargs)) return NULL;
-    CodeState *state = candidate_state(note, function);
+    CodeState *state = candidate_state(note, function, frame_slots(frame), nargs);
     if (state == NULL || !thread_is_plain(ts, state->code)) return NULL;
     PyCodeObject *held = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
     Ran ran;

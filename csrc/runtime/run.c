@@ -24,6 +24,7 @@ enum {
     STEP_COST = 2,
     REFUSAL_COST = 3,
     DEOPT_COST = 10,
+    COMPILE_COST = 3000000, /* the C compiler's run: 90 ms */
 };
 
 /* What plans have saved on this thread, less what was spent between them. */
@@ -52,6 +53,8 @@ typedef struct {
     int64_t trail_saved; /* what `saved` was then */
     int idle_steps, idle_breaks;
     bool planned, stepped; /* a plan has run; an instruction was stepped */
+    bool patient;          /* whole programs: nobody asked for this, so it has to pay */
+    bool waits;            /* it does not yet */
     Plan *failed;          /* the plan whose guard failed last, for the reason */
     int failed_guard;
 } Runner;
@@ -293,6 +296,21 @@ note_failed(Runner *r, Entry *entry, uint64_t types)
     if (guards != NULL) entry_varied(entry, guards, failed);
 }
 
+/* So many more calls like this one before what a plan would have saved is what compiling costs. */
+static Turn
+postpone(Runner *r, int gain)
+{
+    Text where = {0};
+    r->state->waiting = COMPILE_COST / gain;
+    describe(r->state, r->number, &where);
+    log_emit(LOG_PERF_HINTS,
+             "%s: left to CPython for %lld calls: until then compiling costs more than it saves",
+             where.data ? where.data : "?", (long long)r->state->waiting);
+    text_free(&where);
+    r->waits = true;
+    return TURN_RESUME;
+}
+
 /* No plan holds: captures, unless this was refused before or too often. */
 static Turn
 try_capture(Runner *r, Entry *entry)
@@ -301,6 +319,11 @@ try_capture(Runner *r, Entry *entry)
         r->failed = NULL;
         entry_missed(entry);
         return resume_futile(r);
+    }
+    if (r->patient && state_waits(r->state)) {
+        r->waits = true;
+        r->trail = NULL;
+        return TURN_RESUME;
     }
     Text text = {0};
     char *reason = failed_reason(r, &text);
@@ -325,11 +348,15 @@ try_capture(Runner *r, Entry *entry)
     };
     CompileNote note = {0};
     Plan *plan = NULL;
-    r->state->compiles++;
-    if (reason != NULL) r->state->recompiles++;
-    Answer answer = compile_plan(&request, reason, &plan, &note);
+    int64_t patience = r->patient && !r->state->ripe ? COMPILE_COST : 0;
+    Answer answer = compile_plan(&request, reason, patience, &plan, &note);
     if (note.code != BREAK_NONE) hints_note(r->state, &note);
+    bool again = reason != NULL;
     text_free(&text);
+    if (note.postponed) return postpone(r, note.gain);
+    r->state->compiles++;
+    r->state->recompiles += again;
+    if (note.useful) r->state->ripe = false;
     if (answer == ANSWER_NO && !note.useful)
         entry->refused++;
     else
@@ -449,6 +476,7 @@ step_until(Runner *r)
 typedef struct {
     CodeState *state;
     Ran ran;
+    bool patient;
 } Held;
 
 static PyObject *
@@ -457,6 +485,7 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     Held *held = context;
     CodeState *state = held->state;
     Runner r = {.ts = ts, .frame = frame, .state = state, .decoded = state->decoded};
+    r.patient = held->patient;
     r.number = r.decoded->first_traceable;
     held->ran = RAN_LEFT;
     if (frame_prologue(frame, r.decoded) < 0) return frame_raise(ts, frame, r.decoded, r.number);
@@ -471,7 +500,10 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
                    r.idle_steps > MAX_IDLE_STEPS) {
             turn = TURN_RESUME;
         }
-        if (r.planned) held->ran = turn == TURN_RETURN && !r.stepped ? RAN_WHOLE : RAN_PART;
+        if (r.planned)
+            held->ran = turn == TURN_RETURN && !r.stepped ? RAN_WHOLE : RAN_PART;
+        else if (r.waits)
+            held->ran = RAN_WAITS;
         switch (turn) {
         case TURN_GO: continue;
         case TURN_RETURN: return r.result;
@@ -617,7 +649,7 @@ run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, si
          PyObject *kwnames, Ran *ran)
 {
     PyCodeObject *code = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
-    Held held = {state, RAN_LEFT};
+    Held held = {state, RAN_LEFT, ran != NULL && state->patient};
     PyObject *result = call_held(&held, function, args, nargsf, kwnames);
     if (ran != NULL) *ran = held.ran;
     Py_DECREF(code);
@@ -627,7 +659,7 @@ run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, si
 PyObject *
 run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
 {
-    Held held = {state, RAN_LEFT};
+    Held held = {state, RAN_LEFT, state->patient};
     PyObject *result = run_frame(ts, frame, &held);
     *ran = held.ran;
     return result;

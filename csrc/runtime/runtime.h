@@ -70,8 +70,8 @@ int guards_value_slot(const GuardProgram *guards, int number);
 /* ---- toolchain.c, cache.c, code.c: source to loaded code ---- */
 typedef struct Code Code; /* a loaded shared object, reference counted */
 /* Finds it in memory, on disk, or compiles.  ANSWER_NO: no compiler, or it failed (warned once,
-   logged); then CPython runs the function. */
-Answer code_load(const char *source, const Config *config, Code **out);
+   logged); then CPython runs the function; or `cached`, and it would have to be compiled. */
+Answer code_load(const char *source, const Config *config, bool cached, Code **out);
 KernelFn code_symbol(Code *code, const char *name); /* NULL when missing */
 void code_release(Code *code);
 /* Compiler path and version, flags, CPU, cache folder, sizes, hits, misses: a new dict. */
@@ -155,8 +155,14 @@ void entry_reset(void);
 
 /* ---- run.c: the loop that alternates plans, steps and the interpreter over one frame ---- */
 /* How much of a call plans have done. */
-typedef enum { RAN_LEFT, RAN_PART, RAN_WHOLE } Ran;
-/* Calls the function, whose code `state` belongs to, through its plans.  `ran` may be NULL. */
+typedef enum {
+    RAN_LEFT,
+    RAN_PART,
+    RAN_WHOLE,
+    RAN_WAITS, /* nothing: the C compiler has to be earned first */
+} Ran;
+/* Calls the function, whose code `state` belongs to, through its plans.  `ran` may be NULL: then
+   the function was asked for, and no plan has to be earned. */
 PyObject *run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args,
                    size_t nargsf, PyObject *kwnames, Ran *ran);
 /* A fresh frame of it, for which nothing has been tried; its code is kept alive by the caller. */
@@ -172,6 +178,8 @@ extern PyTypeObject CompiledFunction_Type;
 /* ---- compile.c: capture, passes, lower, codegen, load: one plan ---- */
 typedef struct {
     bool useful;    /* there was array work */
+    bool postponed; /* ANSWER_NO: it gains less than `patience`, and would have to be compiled */
+    int gain;       /* Capture.gain */
     ExitKind exit;  /* how the capture left, useful or not */
     int32_t at;     /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
     BreakCode code; /* BREAK_NONE unless perf_hints are asked for; why it broke, and where */
@@ -181,7 +189,7 @@ typedef struct {
 } CompileNote;
 /* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: error set,
    which is the program's to see (GraphBreakError under fullgraph, KeyboardInterrupt). */
-Answer compile_plan(const CaptureRequest *request, const char *reason, Plan **out,
+Answer compile_plan(const CaptureRequest *request, const char *reason, int64_t patience, Plan **out,
                     CompileNote *note);
 /* True while this thread is inside compile_plan. */
 bool compile_is_running(void);
