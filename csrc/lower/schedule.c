@@ -574,9 +574,9 @@ schedule_scatter(Lowering *lw, NodeId id)
     int last = lw->groups.len - 1;
     const Node *node = graph_node(lw->graph, id);
     NodeId old = graph_node(lw->graph, node->args[0])->storage;
-    if (last >= 0 && lw->groups.at[last].arm == arm_of(lw, id) && !lw->commits[id] && latest_group(lw, node->args[1]) == last &&
-        latest_group(lw, node->args[0]) < last && lw->same_as[id] != id &&
-        !group_touches(lw, &lw->groups.at[last], old)) {
+    if (last >= 0 && lw->groups.at[last].arm == arm_of(lw, id) && !lw->commits[id] &&
+        latest_group(lw, node->args[1]) == last && latest_group(lw, node->args[0]) < last &&
+        lw->same_as[id] != id && !group_touches(lw, &lw->groups.at[last], old)) {
         Answer answer = join(lw, last, id);
         if (answer != ANSWER_NO) return answer == ANSWER_YES ? 0 : -1;
     }
