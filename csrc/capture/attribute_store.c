@@ -73,7 +73,8 @@ generic_store(Interp *in, Value *object, PyObject *name, Value *value)
     if (answer != ANSWER_YES) return answer;
     PyTypeObject *kind = found ? Py_TYPE(found) : NULL;
     bool slot = kind == &PyMemberDescr_Type && type_is_heap(PyDescr_TYPE(found)) &&
-                !(((PyMemberDescrObject *)found)->d_member->flags & 1 /* read-only */);
+                !(((PyMemberDescrObject *)found)->d_member->flags & 1 /* read-only */) &&
+                PyType_IsSubtype(type, PyDescr_TYPE(found));
     if (data && kind == &PyProperty_Type) return property_store(in, found, object, name, value);
     if (data && kind == &PyGetSetDescr_Type &&
         PyUnicode_CompareWithASCIIString(name, "__class__") == 0)

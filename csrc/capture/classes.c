@@ -191,7 +191,9 @@ descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObjec
     if (kind == &PyProperty_Type && object != NULL)
         return property_get(in, found, object, name, out);
     if (kind == &PyMemberDescr_Type && object != NULL)
-        return member_get(in, found, object, name, out);
+        return PyType_IsSubtype(object->type, PyDescr_TYPE(found))
+                   ? member_get(in, found, object, name, out)
+                   : cannot_read(in, found, name);
     if (kind == &PyGetSetDescr_Type && object != NULL)
         return getset_get(in, found, object, name, out);
     if (kind == &PyProperty_Type || kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type)

@@ -110,6 +110,7 @@ slot_get(PyObject *self, PyObject *name, bool *is_slot)
     PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
     if (member->type != T_OBJECT_EX && (member->type != T_OBJECT || !(member->flags & READONLY)))
         return NULL;
+    if (!PyType_IsSubtype(Py_TYPE(self), PyDescr_TYPE(found))) return NULL; /* another class's */
     *is_slot = true;
     return *(PyObject **)((char *)self + member->offset);
 }

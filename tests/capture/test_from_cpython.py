@@ -359,3 +359,42 @@ def test_iter_looks_for_iter_first():
 
     check(f, X, OwnItems((1, 2)))
     check(g, X, NoReversed())
+
+
+class HasSlot:
+    __slots__ = ("slot",)
+
+
+class Borrows:
+    borrowed = HasSlot.slot
+
+
+def test_a_slot_of_another_class_is_neither_read_nor_written():
+    def f(x, o):
+        return x + 1, o.borrowed
+
+    def g(x, o):
+        y = x + 1
+        try:
+            o.borrowed = 42
+        except TypeError as error:
+            return y, str(error)
+        return y, ""
+
+    check(f, X, Borrows())
+    check(g, X, Borrows())
+
+
+def test_sequences_repeated_beyond_all_memory():
+    def f(x, k):
+        y = x + 1
+        try:
+            return y, [4, 5, 6, 7] * k
+        except MemoryError:
+            return y, "memory"
+
+    def g(x, k):
+        return x + 1, [] * k, () * k
+
+    check(f, X, 2**62)
+    check(g, X, 2**62)
