@@ -76,6 +76,14 @@ PROGRAMS = {
     "closures": "import numpy as np\ndef make(k):\n    def inner(x): return x * k\n    return inner\n"
     "print([make(i)(np.ones(2)).sum() for i in range(20)], [make(i)(2) for i in range(20)])",
     "generators": "import numpy as np\ndef g(x):\n    for i in range(3): yield x + i\nprint(list(g(np.ones(2))))",
+    "borrowed_slot": "import numpy as np\nclass A: __slots__ = 's'\nclass B: b = A.s\ndef f(o): return o.b\n"
+    "try:\n    f(B())\nexcept TypeError as e:\n    print(e)",
+    "monitoring": "import sys, numpy as np\ndef f(x): return x + 1\ndef g(x): return f(x)\ng(np.ones(3))\n"
+    "if sys.version_info >= (3, 12):\n    m, seen = sys.monitoring, []\n    m.use_tool_id(2, 't')\n"
+    "    for event in (m.events.PY_START, m.events.CALL, m.events.C_RETURN):\n"
+    "        m.register_callback(2, event, lambda *a, e=event: seen.append((e, str(a[2:3])[:20])))\n"
+    "    m.set_events(2, m.events.PY_START | m.events.CALL)\n    g(np.ones(3))\n    m.set_events(2, 0)\n"
+    "    print(len(seen), [e for e, _ in seen])",
     "arrays": ARRAYS,
 }
 

@@ -63,10 +63,45 @@ on_function(PyFunction_WatchEvent event, PyFunctionObject *function, PyObject *P
     return 0;
 }
 
+/* ---- sys.monitoring ----
+
+   It reports the return of a call that is not the interpreter's own as one of C, those that were
+   intercepted too.  So who registers a callback there ends interception.  The function is looked
+   into by its definition, which is swapped: the object stays. */
+
+static PyMethodDef registering;
+static _PyCFunctionFast natural_register;
+
+static PyObject *
+on_register(PyObject *module, PyObject *const *args, Py_ssize_t nargs)
+{
+    everything->end();
+    return natural_register(module, args, nargs);
+}
+
+static void
+watch_monitoring(void)
+{
+    PyObject *monitoring = PySys_GetObject("monitoring");
+    PyObject *function =
+        monitoring ? PyObject_GetAttrString(monitoring, "register_callback") : NULL;
+    if (function == NULL) PyErr_Clear();
+    if (function != NULL && PyCFunction_CheckExact(function) &&
+        PyCFunction_GET_FLAGS(function) == METH_FASTCALL) {
+        PyCFunctionObject *object = (PyCFunctionObject *)function;
+        registering = *object->m_ml;
+        natural_register = (_PyCFunctionFast)(void (*)(void))registering.ml_meth;
+        registering.ml_meth = (PyCFunction)(void (*)(void))on_register;
+        object->m_ml = &registering;
+    }
+    Py_XDECREF(function);
+}
+
 int
 intercept_start(const Interceptor *interceptor)
 {
     if (everything != NULL) return 0;
+    watch_monitoring();
     recursion_units = PyThreadState_Get()->c_recursion_remaining;
     everything = interceptor;
     if (PyFunction_AddWatcher(on_function) >= 0) return 0;

@@ -176,6 +176,8 @@ typedef struct {
     /* 3.11: a fresh frame of a function call.  NULL with no exception set: not taken, nothing was
        done. */
     PyObject *(*entered)(PyThreadState *ts, Frame *frame);
+    /* Somebody is about to watch all calls: every function is to be let go, for good. */
+    void (*end)(void);
 } Interceptor;
 
 /* For ever; `interceptor` is static.  -1 with the error set. */

@@ -20,7 +20,7 @@ enum {
     IDLE_CALLS = 32,        /* calls in a row without a plan before a candidate is left */
 };
 
-static bool active, capture_all;
+static bool active, ended, capture_all;
 static const Config *config;
 
 bool
@@ -188,6 +188,7 @@ verdict_on(PyFunctionObject *function)
 static bool
 on_made(PyFunctionObject *function)
 {
+    if (ended) return false;
     const CodeNote *note = verdict_on(function);
     return note != NULL && note->verdict != VERDICT_LEFT;
 }
@@ -326,9 +327,9 @@ on_frame(PyThreadState *ts, Frame *frame)
 
 /* ---- what Python sees ---- */
 
-/* Functions that were there before. */
+/* Visits every function that there is. */
 static int
-sweep(void)
+sweep(void (*visit)(PyFunctionObject *function))
 {
     PyObject *gc = PyImport_ImportModule("gc");
     PyObject *all = gc != NULL ? PyObject_CallMethod(gc, "get_objects", NULL) : NULL;
@@ -336,23 +337,43 @@ sweep(void)
     if (all == NULL) return -1;
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(all); i++) {
         PyObject *object = PyList_GET_ITEM(all, i);
-        if (PyFunction_Check(object) && on_made((PyFunctionObject *)object))
-            intercept((PyFunctionObject *)object);
+        if (PyFunction_Check(object)) visit((PyFunctionObject *)object);
     }
     Py_DECREF(all);
     return 0;
 }
 
+static void
+take(PyFunctionObject *function)
+{
+    if (on_made(function)) intercept(function);
+}
+
+static void
+let_go(PyFunctionObject *function)
+{
+    intercept_end(function);
+    intercept_code_end((PyCodeObject *)function->func_code);
+}
+
+static void
+on_end(void)
+{
+    if (ended) return;
+    ended = true;
+    if (sweep(let_go) < 0) PyErr_Clear();
+}
+
 static PyObject *
 py_program_start(PyObject *Py_UNUSED(self), PyObject *options)
 {
-    static const Interceptor interceptor = {on_made, on_call, on_frame};
+    static const Interceptor interceptor = {on_made, on_call, on_frame, on_end};
     if (active) Py_RETURN_NONE;
     if ((config = config_from_options(options)) == NULL) return NULL;
     capture_all = config->capture_all;
     if (intercept_start(&interceptor) < 0) return NULL;
     active = true;
-    if (sweep() < 0) return NULL;
+    if (sweep(take) < 0) return NULL;
     Py_RETURN_NONE;
 }
 
