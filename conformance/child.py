@@ -16,7 +16,16 @@ import unittest
 from collections.abc import Callable, Iterator
 from types import TracebackType
 
+UNITTEST = (os.path.dirname(unittest.__file__), os.path.abspath(__file__))
 Error = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, None, None]
+
+
+def not_whole() -> int:
+    """Calls so far that plans did not do whole, with --capture-all; unittest's own are not counted."""
+    if "pycompile._C" not in sys.modules:
+        return 0
+    rows = sys.modules["pycompile._C"].program_counts()
+    return sum(row[4] + row[5] for row in rows if not row[0].startswith(UNITTEST))
 
 
 class Result(unittest.TestResult):
@@ -26,6 +35,7 @@ class Result(unittest.TestResult):
         super().__init__()
         self.out = out
         self.outcome = self.detail = ""
+        self.before = 0
 
     def line(self, **fields: object) -> None:
         os.write(self.out, (json.dumps(fields) + "\n").encode("utf-8", "replace"))
@@ -34,10 +44,12 @@ class Result(unittest.TestResult):
         super().startTest(test)
         self.outcome, self.detail = "pass", ""
         self.line(start=test.id())
+        self.before = not_whole()
 
     def stopTest(self, test: unittest.TestCase) -> None:
+        whole = not_whole() == self.before
         super().stopTest(test)
-        self.line(test=test.id(), outcome=self.outcome, detail=self.detail[-2000:])
+        self.line(test=test.id(), outcome=self.outcome, detail=self.detail[-2000:], whole=whole)
 
     def bad(self, outcome: str, test: unittest.TestCase, error: Error) -> None:
         self.outcome = outcome

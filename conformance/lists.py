@@ -49,9 +49,11 @@ def _read(path: Path) -> list[tuple[str, str, str, str, str]]:
 EXCEPTIONS = _read(Path(__file__).with_name("exceptions.txt"))
 
 
-def exception_for(mode: str, module: str, test: str) -> str:
+VERSION = ".".join(map(str, sys.version_info[:2]))
+
+
+def exception_for(mode: str, module: str, test: str, version: str = VERSION) -> str:
     """Why this test may differ; empty: it may not."""
-    version = ".".join(map(str, sys.version_info[:2]))
     for versions, its_mode, its_module, pattern, reason in EXCEPTIONS:
         if (
             (versions == "*" or version in versions.split(","))

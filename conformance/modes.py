@@ -33,6 +33,7 @@ class Outcome:
     details: dict[str, str] = field(default_factory=dict)
     skipped: str = ""  # why the whole module was
     frames: dict[str, list[int]] = field(default_factory=dict)  # file -> whole, part, left
+    whole: list[str] = field(default_factory=list)  # tests all of whose calls plans did whole
     trouble: str = ""  # the module could not be loaded, or too much crashed
 
     def to_json(self) -> dict[str, object]:
@@ -97,6 +98,8 @@ def read_lines(results: Path, outcome: Outcome) -> tuple[str | None, bool, bool]
             running = line["start"]
         elif "test" in line:
             outcome.tests[line["test"]] = line["outcome"]
+            if line.get("whole") and line["outcome"] == "pass":
+                outcome.whole.append(line["test"])
             if line["detail"]:
                 outcome.details[line["test"]] = line["detail"]
             running = None
