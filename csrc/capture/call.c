@@ -295,6 +295,10 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
         return exception_method(in, args[0], ((PyWrapperDescrObject *)object)->d_base->name,
                                 nargs - 1, args + 1, kwnames, out);
     if (is_enum_member(object)) return call_special(in, callable, nargs, args, kwnames, out);
+    Answer visible = kwnames == NULL ? output_write(in, object, nargs, args, out) : ANSWER_NO;
+    if (visible == ANSWER_NO && in->break_code == BREAK_NONE)
+        visible = output_warn(in, object, nargs, args, kwnames, out);
+    if (visible != ANSWER_NO || in->break_code != BREAK_NONE) return visible;
     if (!PyFunction_Check(object) || decomposition_of(object) != NULL ||
         Py_TYPE(object) != &PyFunction_Type) {
         Answer answer = call_builtin(in, object, nargs, args, kwnames, out);

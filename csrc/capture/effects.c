@@ -20,6 +20,7 @@ effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int na
 {
     for (int i = in->effects.len - 1; i >= 0; i--) {
         Effect *old = &in->effects.at[i];
+        if (old->kind == EFFECT_CALL && old->nargs > 0) break; /* it may look */
         if (kind == EFFECT_STORE_ATTR && same_target(old, EFFECT_DELETE_ATTR, object, args)) break;
         if (kind == EFFECT_STORE_GLOBAL && old->kind == EFFECT_DELETE_GLOBAL &&
             old->object == object && old->source == source)

@@ -354,6 +354,7 @@ build_effects(Interp *in)
     if (settled != ANSWER_YES) return settled;
     for (int i = 0; i < in->effects.len; i++) {
         Effect *effect = &in->effects.at[i];
+        if (writes_commit(in, i + 1) < 0) return ANSWER_ERROR;
         BuildId *args = build_all(in, effect->nargs, effect->args);
         if (args == NULL) return failed(in);
         Build build = {.kind = effect->kind,

@@ -139,12 +139,25 @@ Value *scalar_emit(Interp *in, Op op, DType dtype, int nargs, Value *const *oper
 /* float(v), int(v), bool(v) of a scalar that stays symbolic. */
 Answer scalar_convert(Interp *in, Value *value, DType dtype, Value **out);
 Answer fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
-/* ---- output.c: print and loggers ---- */
+/* ---- output.c: print, loggers, warnings ---- */
 Answer output_print(Interp *in, PyObject *print, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
 /* ANSWER_NO without a break: no method of a logger. */
 Answer output_log(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
+/* write and flush of sys.stdout and sys.stderr; ANSWER_NO without a break: another method. */
+Answer output_write(Interp *in, PyObject *method, int nargs, Value *const *args, Value **out);
+/* ANSWER_NO without a break: not warnings.warn. */
+Answer output_warn(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+                   Value **out);
+/* ---- sizes.c: sizes that stay symbols ---- */
+/* An array from outside whose shape is not guarded; only then ask for its sizes. */
+bool array_is_loose(Interp *in, const Value *array);
+Answer array_size(Interp *in, Value *array, int axis, Value **out);
+Answer array_sizes(Interp *in, Value *array, Value **out);    /* shape */
+Answer array_elements(Interp *in, Value *array, Value **out); /* size */
+/* At the end of all: sizes of arrays whose shape is guarded become constants. */
+void sizes_settle(Interp *in);
 /* ---- scalar_calls.c: numbers out of arrays; each ANSWER_NO without a break: not of that kind ----
  */
 /* A number that depends on what is in arrays. */

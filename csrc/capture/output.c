@@ -1,24 +1,51 @@
-/* print, and calls of loggers: effects that are called in program order when the plan commits.
+/* print, writes to sys.stdout, calls of loggers, warnings: effects that are called in program order
+   when the plan commits.
 
    What they are given is fixed at the call: arrays are copied, containers too, so that nothing that
    the rest of the plan does can be seen in them.  They run with the program's frame current at the
-   call's line.  Not here: within an inlined function (its frame would be missing), in a try block
-   (its handler would find the frame as it was at the entry), after a write to an array from outside
-   (which commits last). */
+   call's line; within an inlined function they are called through functions that stand in for the
+   frames which are missing (pycompile/_frames.py).  Arrays from outside that were written before
+   are committed before them, so these are not written again in the same plan.  Not in a try block,
+   whose handler would find the frame as it was at the entry. */
 #include "branch.h"
 #include "numpy_rules.h"
 
 static Answer
 quiet_place(Interp *in, const char *name)
 {
-    const Activation *a = in->top;
-    if (a != in->bottom) return interp_break(in, BREAK_OUTPUT, "%s in an inlined function", name);
-    if (branch_in_try(a->decoded, a->number))
-        return interp_break(in, BREAK_OUTPUT, "%s in a try or with block", name);
-    for (int i = 0; i < in->storages.len; i++)
-        if (in->storages.at[i].written && input_of(in, in->storages.at[i].root) != NULL)
-            return interp_break(in, BREAK_OUTPUT, "%s after a write to an argument", name);
+    for (const Activation *a = in->top; a != NULL; a = a->caller)
+        if (branch_in_try(a->decoded, a->number))
+            return interp_break(in, BREAK_OUTPUT, "%s in a try or with block", name);
     return ANSWER_YES;
+}
+
+/* What was written so far is in the program's arrays when the effect that comes next runs. */
+static void
+commit_writes(Interp *in)
+{
+    for (int i = 0; i < in->storages.len; i++) {
+        Storage *storage = &in->storages.at[i];
+        if (storage->written && storage->commit == 0 && input_of(in, storage->root) != NULL)
+            storage->commit = in->effects.len + 1;
+    }
+}
+
+/* A new reference to what calls `callable` as the functions that are being followed would. */
+static PyObject *
+within_frames(Interp *in, PyObject *callable)
+{
+    PyObject *module = in->top == in->bottom ? NULL : PyImport_ImportModule("pycompile._frames");
+    PyObject *made = Py_NewRef(callable);
+    for (const Activation *a = in->top; a != in->bottom && made != NULL; a = a->caller) {
+        PyObject *inner = made;
+        made = module == NULL
+                   ? NULL
+                   : PyObject_CallMethod(module, "stand_in", "OOiO", a->decoded->code, a->globals,
+                                         a->decoded->instrs[a->number].at, inner);
+        Py_DECREF(inner);
+    }
+    Py_XDECREF(module);
+    return made;
 }
 
 /* ---- arguments as they are now ---- */
@@ -28,6 +55,8 @@ is_plain(PyObject *object)
 {
     return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
            PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) || object == Py_None ||
+           (PyType_CheckExact(object) &&
+            !(((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE)) ||
            PyBytes_CheckExact(object) || object == Py_Ellipsis || array_scalar_check(object) ||
            PyRange_Check(object);
 }
@@ -110,9 +139,10 @@ call_later(Interp *in, const char *name, PyObject *callable, Value *self, int na
         }
         if (value_append(in, i < nargs ? tuple : dict, frozen) < 0) return ANSWER_ERROR;
     }
-    if ((parts[0] = value_const(in, callable)) == NULL) return ANSWER_ERROR;
+    if ((parts[0] = value_const_new(in, within_frames(in, callable))) == NULL) return ANSWER_ERROR;
     parts[1] = tuple;
     parts[2] = dict;
+    commit_writes(in);
     if (effect_add(in, EFFECT_CALL, NULL, NO_SOURCE, MOST, parts) < 0) return ANSWER_ERROR;
     in->dirty = true;
     *out = value_const(in, Py_None);
@@ -145,36 +175,102 @@ output_print(Interp *in, PyObject *print, int nargs, Value *const *args, PyObjec
     return call_later(in, "print", print, NULL, nargs, args, kwnames, out);
 }
 
-/* ---- loggers ---- */
+/* ---- methods of streams ---- */
 
-static PyTypeObject *
-logger_class(Interp *in)
+static bool
+is_dropped(const Interp *in)
 {
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *module = PyDict_GetItemString(modules, "logging");
-    PyObject *class_ = module ? PyObject_GetAttrString(module, "Logger") : NULL;
-    PyErr_Clear();
-    return (PyTypeObject *)keep(in, class_);
+    const Activation *a = in->top;
+    return a->number + 1 < a->decoded->count && a->decoded->instrs[a->number + 1].kind == I_POP;
+}
+
+Answer
+output_write(Interp *in, PyObject *method, int nargs, Value *const *args, Value **out)
+{
+    if (Py_TYPE(method) != &PyMethodDescr_Type || nargs < 1 || args[0]->kind != V_OBJECT)
+        return ANSWER_NO;
+    const char *name = ((PyMethodDescrObject *)method)->d_method->ml_name;
+    bool writes = strcmp(name, "write") == 0 && nargs == 2;
+    if (!writes && (strcmp(name, "flush") != 0 || nargs != 1)) return ANSWER_NO;
+    if (!stream_is_plain(args[0]->object) || args[0]->source == NO_SOURCE) return ANSWER_NO;
+    if (args[0]->object != PySys_GetObject("stdout") &&
+        args[0]->object != PySys_GetObject("stderr"))
+        return ANSWER_NO;
+    bool known = writes && args[1]->kind == V_CONST && PyUnicode_CheckExact(args[1]->object);
+    bool text = known || (writes && args[1]->kind == V_PURE && args[1]->type == &PyUnicode_Type);
+    if (writes && (!text || (!known && !is_dropped(in)))) return ANSWER_NO;
+    Answer answer = quiet_place(in, "a write to a stream");
+    if (answer != ANSWER_YES) return answer;
+    bool by_type = strcmp(Py_TYPE(args[0]->object)->tp_name, "_io.StringIO") == 0;
+    if (by_type && value_guard_type(in, args[0]) < 0) return ANSWER_ERROR;
+    if (!by_type && guard_is(in, args[0]) != ANSWER_YES) return ANSWER_ERROR;
+    answer = call_later(in, "a write to a stream", method, args[0], nargs - 1, args + 1, NULL, out);
+    if (answer != ANSWER_YES || !known) return answer;
+    *out = value_const_new(in, PyLong_FromSsize_t(PyUnicode_GET_LENGTH(args[1]->object)));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- loggers and warnings ---- */
+
+/* An attribute of a module that is there, borrowed; or NULL without an error. */
+static PyObject *
+attribute_of(const char *module_name, const char *name)
+{
+    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), module_name);
+    PyObject *dict = module != NULL && PyModule_Check(module) ? PyModule_GetDict(module) : NULL;
+    return dict == NULL ? NULL : PyDict_GetItemString(dict, name);
+}
+
+static const char *const log_names[] = {"debug",    "info",      "warning", "error",
+                                        "critical", "exception", "log"};
+
+static bool
+is_log_method(PyTypeObject *class_, PyObject *function)
+{
+    for (int i = 0; i < COUNT_OF(log_names); i++)
+        if (PyDict_GetItemString(class_->tp_dict, log_names[i]) == function) return true;
+    return false;
+}
+
+static bool
+is_log_function(PyObject *function)
+{
+    for (int i = 0; i < COUNT_OF(log_names); i++)
+        if (attribute_of("logging", log_names[i]) == function) return true;
+    return false;
 }
 
 Answer
 output_log(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
 {
-    static const char *const names[] = {"debug", "info", "warning", "error", "critical", "log"};
-    if (function->kind == V_FUNCTION || nargs < 2 || args[0]->kind != V_OBJECT) return ANSWER_NO;
-    PyTypeObject *class_ = logger_class(in);
-    if (class_ == NULL || Py_TYPE(args[0]->object) != class_) return ANSWER_NO;
-    bool logs = false;
-    for (int i = 0; i < COUNT_OF(names); i++) {
-        PyObject *name = PyUnicode_InternFromString(names[i]);
-        if (name == NULL) return ANSWER_ERROR;
-        logs |= _PyType_Lookup(class_, name) == function->object;
-        Py_DECREF(name);
-    }
-    if (!logs || kwnames != NULL) return ANSWER_NO;
+    if (function->kind == V_FUNCTION || nargs < 1) return ANSWER_NO;
+    PyTypeObject *class_ = (PyTypeObject *)attribute_of("logging", "Logger");
+    if (class_ == NULL) return ANSWER_NO;
+    bool method = args[0]->kind == V_OBJECT && Py_TYPE(args[0]->object) == class_ &&
+                  is_log_method(class_, function->object);
+    if (!method && !is_log_function(function->object)) return ANSWER_NO;
     Answer answer = quiet_place(in, "a log call");
-    if (answer == ANSWER_YES && value_guard_type(in, args[0]) < 0) return ANSWER_ERROR;
+    if (answer == ANSWER_YES && method && value_guard_type(in, args[0]) < 0) return ANSWER_ERROR;
     if (answer != ANSWER_YES) return answer;
-    return call_later(in, "a log call", function->object, args[0], nargs - 1, args + 1, NULL, out);
+    return call_later(in, "a log call", function->object, method ? args[0] : NULL, nargs - method,
+                      args + method, kwnames, out);
+}
+
+static bool
+is_warning(const Value *value)
+{
+    return value->kind == V_CONST && PyExceptionClass_Check(value->object) &&
+           PyObject_IsSubclass(value->object, PyExc_Warning) == 1;
+}
+
+Answer
+output_warn(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+            Value **out)
+{
+    if (callable != attribute_of("_warnings", "warn") || nargs < 1) return ANSWER_NO;
+    if (nargs > 1 && !is_warning(args[1])) return ANSWER_NO;
+    Answer answer = quiet_place(in, "a warning");
+    if (answer != ANSWER_YES) return answer;
+    return call_later(in, "a warning", callable, NULL, nargs, args, kwnames, out);
 }

@@ -28,7 +28,7 @@ stream_is_plain(PyObject *stream)
     if (is_io(stream, "StringIO")) return true;
     if (!is_io(stream, "TextIOWrapper")) return false;
     PyObject *buffer = part(stream, "buffer"), *raw = NULL;
-    bool plain = is_io(buffer, "BytesIO");
+    bool plain = is_io(buffer, "BytesIO") || is_io(buffer, "FileIO");
     if (is_io(buffer, "BufferedWriter")) plain = is_io(raw = part(buffer, "raw"), "FileIO");
     Py_XDECREF(buffer);
     Py_XDECREF(raw);

@@ -63,8 +63,9 @@ struct Value {
     int nitems, cap;
     Value **items; /* of a container from outside: NULL until value_item; of a FORM_PYTHON node:
                       the operands it was computed from */
-    Value *of; /* V_ITER: what is iterated; objects: the V_DICT that is their __dict__, once there
-                  is one; a V_DICT that is the __dict__ of an instance made here: that instance */
+    Value *of; /* V_ITER: what is iterated; V_NODE of a SOURCE_SIZE: the array; objects: the V_DICT
+                  that is their __dict__, once there is one; a V_DICT that is the __dict__ of an
+                  instance made here: that instance */
     Generator *generator; /* V_ITER: of a generator made here */
     Value *globals_of;    /* V_FUNCTION */
     int64_t position;
@@ -102,6 +103,8 @@ typedef struct {
     NodeId version; /* what it holds now: root, or the last scatter */
     bool written;
     bool shown; /* an opaque array is a view of it: it is not written */
+    int commit; /* 1 + effects that come before it is committed, and it is not written any more; 0:
+                   it is committed last */
 } Storage;
 
 /* An array whose shape is known at run time only (steps.c). */
@@ -306,7 +309,9 @@ int storage_write(Interp *in, NodeId node, NodeId version);
 Answer write_allowed(Interp *in, Value *array);
 /* The input whose memory `node` lies in; NULL when the memory was made here. */
 Value *input_of(Interp *in, NodeId node);
-/* At the end: NO_OVERLAP guards and EFFECT_WRITE.  ANSWER_NO: inputs overlap now. */
+/* EFFECT_WRITE of what is committed at this place (Storage.commit). */
+int writes_commit(Interp *in, int place);
+/* At the end: NO_OVERLAP guards and the other EFFECT_WRITEs.  ANSWER_NO: inputs overlap now. */
 Answer writes_finish(Interp *in);
 
 /* ---- sets.c: the set or frozenset at `source`; an opaque object where its entries are not plain

@@ -20,6 +20,9 @@ write_allowed(Interp *in, Value *array)
     if (storage < 0) return ANSWER_ERROR;
     if (in->storages.at[storage].shown)
         return interp_break(in, BREAK_INDEX, "a write to an array that has views of unknown shape");
+    if (in->storages.at[storage].commit)
+        return interp_break(in, BREAK_OUTPUT,
+                            "a write to an argument that was written before something visible");
     Answer answer = branch_aliased(in, array->node);
     if (answer != ANSWER_YES) return answer;
     if (graph_view_is_readonly(in->graph, array->node))
@@ -90,6 +93,29 @@ guard_apart(Interp *in, Value *const *group, int nwritten, int n)
     return ANSWER_YES;
 }
 
+static int
+commit_storage(Interp *in, const Storage *storage, const Value *input)
+{
+    Build effect = {.kind = EFFECT_WRITE,
+                    .node = storage->version,
+                    .source = input->source,
+                    .number = in->bottom->number};
+    if (VEC_PUSH(in->arena, &in->out->builds, effect) < 0) return -1;
+    return VEC_PUSH(in->graph->arena, &in->graph->outputs, storage->version);
+}
+
+int
+writes_commit(Interp *in, int place)
+{
+    for (int i = 0; i < in->storages.len; i++) {
+        Storage *storage = &in->storages.at[i];
+        if (storage->commit == place &&
+            commit_storage(in, storage, input_of(in, storage->root)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 Answer
 writes_finish(Interp *in)
 {
@@ -101,13 +127,7 @@ writes_finish(Interp *in)
         Value *input = storage->written ? input_of(in, storage->root) : NULL;
         if (input == NULL) continue;
         group[n++] = input;
-        Build effect = {.kind = EFFECT_WRITE,
-                        .node = storage->version,
-                        .source = input->source,
-                        .number = in->bottom->number};
-        if (VEC_PUSH(in->arena, &in->out->builds, effect) < 0) return ANSWER_ERROR;
-        if (VEC_PUSH(in->graph->arena, &in->graph->outputs, storage->version) < 0)
-            return ANSWER_ERROR;
+        if (storage->commit == 0 && commit_storage(in, storage, input) < 0) return ANSWER_ERROR;
     }
     nwritten = n;
     for (int i = 0; nwritten > 0 && i < in->inputs.len; i++) {

@@ -1,6 +1,8 @@
 """Printing and logging."""
 
 import logging
+import sys
+import warnings
 
 import numpy as np
 
@@ -129,3 +131,81 @@ def warned(x):
     y = x * 2
     log.warning("made %s", y)
     return y
+
+
+def _announce(y, what):
+    print(what, float(y.sum()))
+    return y + 1
+
+
+@construct("print in a function that is called", X)
+def inner_print(x):
+    return _announce(x * 2, "sum") * 2
+
+
+def _record(y, name):
+    log.info("%s: %.2f", name, y.max())
+
+
+def _note(y):
+    _record(y * 3, "tripled")
+    return y - 1
+
+
+@construct("log call two calls deep", X)
+def inner_log(x):
+    return _note(x * 2) + _note(x)
+
+
+@construct("print after a write to an argument", X)
+def after_write(x):
+    x[0] = 4.0
+    print("written", x)
+    return x * 2
+
+
+@construct("sys.stdout.write", X)
+def written(x):
+    y = x * 2
+    count = sys.stdout.write("some text\n")
+    sys.stdout.write(f"sum {float(y.sum()):.3f}\n")
+    sys.stdout.flush()
+    return y, count
+
+
+@construct("functions of the logging module", X)
+def module_log(x):
+    y = x + 1
+    logging.debug("mean %s", float(y.mean()))
+    return y
+
+
+@construct("log call with keywords", X)
+def keywords(x):
+    y = x + 1
+    log.info("mean %s", float(y.mean()), extra={"step": 3}, stacklevel=1)
+    return y
+
+
+@construct("warnings.warn", X)
+def warns(x):
+    y = x - 1
+    if x.shape[0] > 3:
+        warnings.warn("many", RuntimeWarning, stacklevel=1)
+    return y * 2
+
+
+def _deprecated(y):
+    warnings.warn("use another", DeprecationWarning, stacklevel=2)
+    return y * 2
+
+
+@construct("warning about the caller", X)
+def warns_caller(x):
+    return _deprecated(x + 1) - 1
+
+
+@construct("print of classes", X)
+def classes(x):
+    print(float, type(x.shape), {"of": int})
+    return x * 2
