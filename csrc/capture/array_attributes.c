@@ -165,6 +165,29 @@ emit_flag(Interp *in, Value *flags, const char *name, Value **out)
     return push_const(in, PyBool_FromLong(set), out);
 }
 
+/* Of what comes next, only the shape's items are asked for. */
+static bool
+takes_items(const Interp *in)
+{
+    const Activation *a = in->top;
+    if (a->number + 2 >= a->decoded->count) return false;
+    const Instr *next = &a->decoded->instrs[a->number + 1];
+    return next->kind == I_UNPACK || (next->kind == I_CONST && next[1].kind == I_SUBSCRIPT);
+}
+
+/* What needs no guard of the shape; ANSWER_NO without a break: another attribute. */
+static Answer
+loose_attribute(Interp *in, Value *array, const char *name, Value **out)
+{
+    const Type *type = &graph_node(in->graph, array->node)->type;
+    if (strcmp(name, "shape") == 0 && takes_items(in)) return array_sizes(in, array, out);
+    if (strcmp(name, "size") == 0) return array_elements(in, array, out);
+    if (strcmp(name, "ndim") == 0) return push_const(in, PyLong_FromLong(type->rank), out);
+    if (strcmp(name, "dtype") == 0)
+        return push_const(in, array_dtype_object((DType)type->dtype), out);
+    return ANSWER_NO;
+}
+
 Answer
 array_attribute(Interp *in, Value *array, const char *name, Value **out)
 {
@@ -175,6 +198,10 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     if (strcmp(name, "flags") == 0 && value_is_array(in, array))
         return part_attribute(in, array, "flags", out);
     if (opaque) return opaque_attribute(in, array, name, out);
+    if (array_is_loose(in, array)) {
+        Answer loose = loose_attribute(in, array, name, out);
+        if (loose != ANSWER_NO || in->break_code != BREAK_NONE) return loose;
+    }
     TRY(array_operand(in, array, &node));
     Type type = node_type(in, node);
     bool scalar = type.form == FORM_SCALAR;

@@ -64,6 +64,7 @@ do_len(const Call *call)
     case V_NODE:
         if (value_is_opaque(in, value))
             return call_simple(in, python_builtin("len"), 1, &value, call->out);
+        if (array_is_loose(in, value)) return array_size(in, value, 0, call->out);
         if (value_is_array(in, value)) {
             NodeId node;
             Answer answer = value_as_node(in, value, &node);

@@ -191,6 +191,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         result = finish(&in, marks, marks_arena, answer);
     }
     if (result == ATTEMPT_DONE) {
+        sizes_settle(&in);
         capture->gain = capture_gain(capture, request);
         capture->useful = capture->gain > 0;
         *out = capture;

@@ -21,6 +21,7 @@ typedef enum {
     SOURCE_ITEM,   /* key: constant subscript of a tuple, list or dict */
     SOURCE_CONST,  /* object: the same object for ever (kept alive) */
     SOURCE_TYPE,   /* type(base) */
+    SOURCE_SIZE,   /* shape[index] of the array `base`, as an int */
 } SourceKind;
 
 typedef int32_t SourceId;

@@ -81,6 +81,10 @@ print_source(const Capture *c, SourceId id, Text *out)
         text_put(out, "const ");
         print_object(s->object, out);
         break;
+    case SOURCE_SIZE:
+        print_source(c, s->base, out);
+        text_printf(out, ".shape[%d]", s->index);
+        break;
     case SOURCE_TYPE:
         text_put(out, "type ");
         print_source(c, s->base, out);

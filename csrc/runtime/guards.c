@@ -22,7 +22,7 @@ builtins_of(PyObject *globals)
     return builtins != NULL ? builtins : PyEval_GetBuiltins();
 }
 
-static void
+static int
 make_source(GuardProgram *program, const Source *from, GuardSource *out)
 {
     *out = (GuardSource){.kind = from->kind, .base = from->base, .index = from->index};
@@ -38,6 +38,9 @@ make_source(GuardProgram *program, const Source *from, GuardSource *out)
         out->index =
             overflow || index > INT32_MAX || index < INT32_MIN ? INT32_MAX : (int32_t)index;
     }
+    if (from->kind != SOURCE_SIZE) return 0;
+    out->made = arena_alloc(program->memory, sizeof(PyObject *));
+    return out->made == NULL ? -1 : 0;
 }
 
 static int
@@ -126,7 +129,7 @@ make_program(GuardProgram *program, const Capture *capture)
         if ((program->files[i] = arena_printf(memory, "%s", capture->graph->files.at[i])) == NULL)
             return -1;
     for (int i = 0; i < capture->sources.len; i++, program->nsources++)
-        make_source(program, &capture->sources.at[i], &program->sources[i]);
+        if (make_source(program, &capture->sources.at[i], &program->sources[i]) < 0) return -1;
     for (int i = 0; i < capture->guards.len; i++, program->nchecks++)
         if (make_check(program, &capture->guards.at[i], &program->checks[i]) < 0) return -1;
     mark_sources(program, capture);
@@ -163,6 +166,8 @@ guards_free(GuardProgram *program)
     if (program == NULL) return;
     watch_free(program->watch);
     guards_let_go(program);
+    for (int i = 0; i < program->nsources; i++)
+        if (program->sources[i].made != NULL) Py_XDECREF(*program->sources[i].made);
     Py_XDECREF(program->kept);
     arena_free(program->memory);
     mem_free(program);

@@ -9,6 +9,7 @@ typedef struct {
     int32_t base, index; /* ITEM of a sequence: the index; -1 when the key is looked up */
     PyObject *key, *object;
     PyObject *builtins; /* GLOBAL: where to look when the globals have no such key */
+    PyObject **made;    /* SIZE: the int that was reached last; owned, in the program's arena */
     bool used;          /* an input, a build or a guard needs it */
     bool steady;        /* while the watch holds it stays `seen` */
     PyObject *seen;     /* borrowed; only compared, unless the watch holds */

@@ -27,6 +27,26 @@ item_reach(const GuardSource *source, PyObject *base)
     return PyDict_CheckExact(base) && source->key != NULL ? dict_entry(base, source->key) : NULL;
 }
 
+/* Borrowed by the run whose guards are being checked: it takes what it needs before anybody else
+   can reach the same source. */
+static PyObject *
+size_reach(const GuardSource *source, PyObject *base)
+{
+    ArrayHeader header;
+    const char *why;
+    if (array_read(base, &header, &why) != ANSWER_YES || source->index >= header.rank) return NULL;
+    PyObject *last = *source->made;
+    if (last != NULL && PyLong_AsLongLong(last) == header.shape[source->index]) return last;
+    PyObject *size = PyLong_FromLongLong(header.shape[source->index]);
+    if (size == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    *source->made = size;
+    Py_XDECREF(last);
+    return size;
+}
+
 PyObject *
 source_reach(const GuardSource *source, const Roots *roots, PyObject *const *reached)
 {
@@ -43,6 +63,7 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
         return source->index == ATTR_OWN ? attribute_own(base, source->key)
                                          : attribute_stored(base, source->key);
     case SOURCE_ITEM: return base != NULL ? item_reach(source, base) : NULL;
+    case SOURCE_SIZE: return base != NULL ? size_reach(source, base) : NULL;
     case SOURCE_TYPE: return base != NULL ? (PyObject *)Py_TYPE(base) : NULL;
     }
     return NULL;

@@ -91,6 +91,10 @@ put_source(Text *out, const GuardProgram *program, int number)
         text_put(out, "]");
         break;
     case SOURCE_CONST: put_object(out, source->object); break;
+    case SOURCE_SIZE:
+        put_source(out, program, source->base);
+        text_printf(out, ".shape[%d]", source->index);
+        break;
     case SOURCE_TYPE:
         text_put(out, "type(");
         put_source(out, program, source->base);

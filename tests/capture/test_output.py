@@ -148,7 +148,7 @@ def test_a_failing_print_in_an_inlined_function():
 
 def _old(y):
     warnings.warn("of the caller", DeprecationWarning, stacklevel=2)
-    warnings.warn("of itself", UserWarning, stacklevel=2)
+    warnings.warn("of itself", UserWarning, stacklevel=1)
     return y * 2
 
 

@@ -314,3 +314,27 @@ def fused(x):
     m = float(x.mean())
     v = float(((x - m) ** 2).mean())
     return (x - m) / math.sqrt(v + 1e-5)
+
+
+@construct("len as the bound of a kept loop", X)
+def loop_over_len(x):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i]
+    return s / len(x)
+
+
+@construct("shape arithmetic as the bound of a kept loop", X, X)
+def loop_over_shape(x, y):
+    for i in range(1, x.shape[0] - 1):
+        y[i] = x[i - 1] + 2 * x[i] + x[i + 1]
+    return y.shape[0] - 2
+
+
+@construct("size, ndim and an unpacked shape", X)
+def loop_over_size(x):
+    (n,) = x.shape
+    s = 0.0
+    for i in range(0, x.size - 1, 2):
+        s += x[i] * x[i + 1]
+    return s * n, x.ndim
