@@ -164,8 +164,8 @@ void
 guards_free(GuardProgram *program)
 {
     if (program == NULL) return;
-    watch_free(program->watch);
-    guards_let_go(program);
+    guards_let_go(program); /* first: what the watch lets die would call back */
+    guards_unwatch(program);
     for (int i = 0; i < program->nsources; i++)
         if (program->sources[i].made != NULL) Py_XDECREF(*program->sources[i].made);
     Py_XDECREF(program->kept);

@@ -76,6 +76,7 @@ bool constants_equal(PyObject *a, PyObject *b);
 
 /* ---- guards_weak.c ---- */
 void guards_let_go(GuardProgram *program);
+void guards_unwatch(GuardProgram *program);
 /* Keeps what the check wants, or makes it a check of parts. */
 int guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check);
 bool guards_has_parts(const GuardCheck *check, PyObject *object);

@@ -8,6 +8,15 @@
 
 enum { MAX_PARTS = 64 };
 
+/* What the watch owns may die with it, and call back. */
+void
+guards_unwatch(GuardProgram *program)
+{
+    Watch *watch = program->watch;
+    program->watch = NULL;
+    watch_free(watch);
+}
+
 /* A capsule stands between the callback and the program, which may be gone first. */
 static PyObject *
 on_death(PyObject *capsule, PyObject *Py_UNUSED(reference))
@@ -15,8 +24,7 @@ on_death(PyObject *capsule, PyObject *Py_UNUSED(reference))
     GuardProgram *program = PyCapsule_GetContext(capsule);
     if (program != NULL) {
         program->dead = true;
-        watch_free(program->watch); /* it borrows what is going now */
-        program->watch = NULL;
+        guards_unwatch(program); /* it borrows what is going now */
     }
     Py_RETURN_NONE;
 }
