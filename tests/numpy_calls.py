@@ -380,7 +380,6 @@ np.trim_zeros(i)
 np.triu(x)
 np.triu_indices(4)
 np.triu_indices_from(x)
-np.typename("d")
 np.union1d(i, j)
 np.unique(i)
 np.unique_all(i)
@@ -777,7 +776,13 @@ NATURE = {
 }
 
 # Not in every version of NumPy that is supported, or not on every machine.
-NOT_EVERYWHERE = {"row_stack", "float128", "complex256", "polynomial.set_default_printstyle"}
+NOT_EVERYWHERE = {
+    "row_stack",
+    "typename",
+    "float128",
+    "complex256",
+    "polynomial.set_default_printstyle",
+}
 NOT_EVERYWHERE |= {"trapz", "in1d", "scalar.newbyteorder", "scalar.ptp"}
 
 NAME = re.compile(r"np\.([A-Za-z_0-9.]+)")

@@ -1,7 +1,6 @@
 """Printing and logging."""
 
 import logging
-import sys
 import warnings
 
 import numpy as np
@@ -162,15 +161,6 @@ def after_write(x):
     x[0] = 4.0
     print("written", x)
     return x * 2
-
-
-@construct("sys.stdout.write", X)
-def written(x):
-    y = x * 2
-    count = sys.stdout.write("some text\n")
-    sys.stdout.write(f"sum {float(y.sum()):.3f}\n")
-    sys.stdout.flush()
-    return y, count
 
 
 @construct("functions of the logging module", X)
