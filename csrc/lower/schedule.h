@@ -48,10 +48,10 @@ typedef struct {
     NodeId *same_as;   /* per scatter: the storage whose buffer it writes in place; else itself */
     bool *commits;     /* per scatter: only the value is made; the plan writes it into the input */
     BufferId *buffer;  /* per storage */
-    VEC(int) arm;     /* per node, as far as there are any */
+    VEC(int) arm;      /* per node, as far as there are any */
     int narms;
-    VEC(NodeId) into; /* pairs: the copy of an arm's result, the cond's result */
-    VEC(int) open;    /* jumps whose target is not known yet */
+    VEC(NodeId) into;                /* pairs: the copy of an arm's result, the cond's result */
+    VEC(int) open;                   /* jumps whose target is not known yet */
     int32_t *first_step, *last_step; /* per buffer, for lifetimes */
 } Lowering;
 
@@ -90,7 +90,11 @@ bool region_has(const Region *region, NodeId id);
 void region_print(const Graph *g, const KernelStep *step, const Kernel *k, Text *out);
 
 /* arms.c: conditional regions */
-typedef enum { MARK_IF, MARK_ELSE, MARK_END } Mark; /* attrs.index of a cond node that is laid out */
+typedef enum {
+    MARK_IF,
+    MARK_ELSE,
+    MARK_END
+} Mark; /* attrs.index of a cond node that is laid out */
 /* Lays the arms of conds out in the top region.  Before the arrays by node are made. */
 int arms_lay_out(Lowering *lw);
 int arm_of(const Lowering *lw, NodeId id);
