@@ -520,11 +520,11 @@ class Writer:
         else:
             made = self.pick(
                 f"f'a{{{n}}}'",
-                f"f'{{{self.num()}:.2f}}|{{{n}!r}}'",
+                f'f"{{{self.num()}:.2f}}|{{{n}!r}}"',
                 f"','.join(str(i) for i in range({n}))",
                 f"'a%s' % {n}",
                 f"'{{}}-{{}}'.format({n}, {self.num()})",
-                f"f'{{{self.scalar()}:.3e}}'",
+                f'f"{{{self.scalar()}:.3e}}"',
             )
             name = self.bind("str", str(made))
             if "e}" in made:  # out of an array: for looking only
