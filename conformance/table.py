@@ -12,7 +12,7 @@ from conformance.modes import GOOD
 HEAD = """\
 # CPython's own tests under pycompile
 
-Made by `make conformance`; do not edit. For each module of the `test` package: its tests, how many pass
+Made by `make conformance` on each version and `make conformance-table`; do not edit. For each module of the `test` package: its tests, how many pass
 plain, how many of those pass under `pycompile run` from the start (normal) and with `--capture-all` (all).
 Then, of the calls of Python functions made with `--capture-all` in all files, the library's included, the
 shares that plans did whole, in part and not at all, and the tests all of whose calls were done whole
