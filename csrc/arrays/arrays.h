@@ -32,6 +32,8 @@ Answer array_read(PyObject *object, ArrayHeader *out, const char **why);
 void array_extent(const ArrayHeader *header, const char **low, const char **high);
 bool array_is_exact(PyObject *object);
 PyTypeObject *array_class(void); /* numpy.ndarray */
+/* `made` is called whenever an array object has been allocated, by anybody; for ever. */
+void array_tell_made(void (*made)(void));
 /* An array scalar (np.float64(1)): its dtype, and its bytes copied to `bytes` (16 at most). */
 Answer array_scalar_read(PyObject *object, DType *dtype, void *bytes);
 bool array_scalar_check(PyObject *object); /* any array scalar, supported dtype or not */

@@ -84,6 +84,23 @@ flags_read(int flags)
     return out;
 }
 
+static void (*on_array_made)(void);
+
+static PyObject *
+alloc_and_tell(PyTypeObject *type, Py_ssize_t count)
+{
+    PyObject *array = PyType_GenericAlloc(type, count);
+    if (array != NULL) on_array_made();
+    return array;
+}
+
+void
+array_tell_made(void (*made)(void))
+{
+    on_array_made = made;
+    if (PyArray_Type.tp_alloc == PyType_GenericAlloc) PyArray_Type.tp_alloc = alloc_and_tell;
+}
+
 Answer
 array_read(PyObject *object, ArrayHeader *out, const char **why)
 {

@@ -24,6 +24,12 @@ static _Thread_local Pending *pending;
 /* 3.11, whole programs: who gets every frame while the hook stays installed. */
 static PyObject *(*resident)(PyThreadState *ts, Frame *frame);
 
+/* It goes when many frames in a row were of no use, and comes back with an array, later each time
+   that it was for nothing. */
+enum { IDLE_FRAMES = 4096, FIRST_WAIT = 8, LONGEST_WAIT = 1 << 16 };
+static bool may_rest, resting;
+static int idle_frames, arrays_to_come, wait_next = FIRST_WAIT;
+
 static PyObject *on_frame(PyThreadState *ts, Frame *frame, int throwing);
 
 bool
@@ -35,7 +41,7 @@ hook_is_armed(void)
 static void
 disarm(PyInterpreterState *interp)
 {
-    if (resident == NULL && _PyInterpreterState_GetEvalFrameFunc(interp) == on_frame)
+    if ((resident == NULL || resting) && _PyInterpreterState_GetEvalFrameFunc(interp) == on_frame)
         _PyInterpreterState_SetEvalFrameFunc(interp, _PyEval_EvalFrameDefault);
 }
 
@@ -60,15 +66,45 @@ stack_is_down_to(ptrdiff_t reserve)
     return here > low && here < high && here - low < reserve && high - low > 2 * reserve;
 }
 
+enum { HALF_STACK = 3 * 1024 * 1024 };
+
+static void
+rest(PyInterpreterState *interp)
+{
+    resting = true;
+    arrays_to_come = wait_next;
+    if (wait_next < LONGEST_WAIT) wait_next *= 2;
+    _PyInterpreterState_SetEvalFrameFunc(interp, _PyEval_EvalFrameDefault);
+}
+
 /* Frames that the interpreter enters through us take C stack too, of which deep recursion must not
    run out earlier than it does by itself: then the hook goes. */
 static bool
 stays(PyThreadState *ts)
 {
-    enum { HALF = 3 * 1024 * 1024 };
-    if (!stack_is_down_to(HALF)) return true;
-    _PyInterpreterState_SetEvalFrameFunc(ts->interp, _PyEval_EvalFrameDefault);
+    if (!stack_is_down_to(HALF_STACK) && (!may_rest || ++idle_frames <= IDLE_FRAMES)) return true;
+    rest(ts->interp);
     return false;
+}
+
+void
+hook_is_of_use(void)
+{
+    idle_frames = 0;
+    wait_next = FIRST_WAIT;
+}
+
+void
+hook_wake(void)
+{
+    if (!resting || --arrays_to_come > 0) return;
+    PyInterpreterState *interp = PyInterpreterState_Get();
+    if (interp != PyInterpreterState_Main() || stack_is_down_to(HALF_STACK) ||
+        _PyInterpreterState_GetEvalFrameFunc(interp) != _PyEval_EvalFrameDefault)
+        return;
+    resting = false;
+    idle_frames = 0;
+    _PyInterpreterState_SetEvalFrameFunc(interp, on_frame);
 }
 
 static PyObject *
@@ -172,9 +208,10 @@ hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyOb
 }
 
 void
-hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame))
+hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame), bool rests)
 {
     resident = entered;
+    may_rest = rests;
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), on_frame);
 }
 

@@ -144,7 +144,7 @@ intercept_start(const Interceptor *interceptor)
 {
     if (everything != NULL) return 0;
     everything = interceptor;
-    hook_stay(interceptor->entered);
+    hook_stay(interceptor->entered, interceptor->rests);
     return 0;
 }
 #endif

@@ -176,12 +176,17 @@ typedef struct {
     /* 3.11: a fresh frame of a function call.  NULL with no exception set: not taken, nothing was
        done. */
     PyObject *(*entered)(PyThreadState *ts, Frame *frame);
+    bool rests; /* 3.11: it need not be told of frames while they are of no use */
     /* Somebody is about to watch all calls: every function is to be let go, for good. */
     void (*end)(void);
 } Interceptor;
 
 /* For ever; `interceptor` is static.  -1 with the error set. */
 int intercept_start(const Interceptor *interceptor);
+/* 3.11, where frames are offered only for as long as some are of use: this one is; there is a new
+   array, which may make the next ones so. */
+void hook_is_of_use(void);
+void hook_wake(void);
 /* A function made before, or one that was let go.  3.12+; nothing on 3.11. */
 void intercept(PyFunctionObject *function);
 /* Lets a function go: its calls are the interpreter's again. */

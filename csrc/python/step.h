@@ -83,6 +83,6 @@ int breaker_init(void);
 bool frame_serve_start(PyThreadState *ts, Frame *frame, PyObject **result);
 
 /* hook.c: leaves the hook installed (3.11); every fresh frame goes to `entered`. */
-void hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame));
+void hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame), bool rests);
 
 #endif

@@ -52,7 +52,7 @@ static void
 note_free(void *extra)
 {
     CodeNote *note = extra;
-    if (note == NULL) return;
+    if (note == NULL) return; /* somebody else's slot made room for ours */
     for (CodeState *state = note->states, *other; state != NULL; state = other) {
         other = state->other;
         state_free(state);

@@ -308,6 +308,10 @@ on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwna
 static PyObject *
 on_frame(PyThreadState *ts, Frame *frame)
 {
+    if (compile_is_running()) { /* our own frames tell nothing about the program's */
+        hook_is_of_use();
+        return NULL;
+    }
     PyFunctionObject *function = frame_function(frame);
     CodeNote *note = verdict_on(function);
     if (note == NULL || note->verdict == VERDICT_LEFT) return NULL;
@@ -315,6 +319,7 @@ on_frame(PyThreadState *ts, Frame *frame)
     if (frame_code(frame) != code) return NULL;
     int nargs = code->co_argcount + code->co_kwonlyargcount;
     if (!decide(note, function, frame_slots(frame), nargs)) return NULL;
+    hook_is_of_use();
     CodeState *state = candidate_state(note, function, frame_slots(frame), nargs);
     if (state == NULL || !thread_is_plain(ts, state->code)) return NULL;
     PyCodeObject *held = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
@@ -367,10 +372,12 @@ on_end(void)
 static PyObject *
 py_program_start(PyObject *Py_UNUSED(self), PyObject *options)
 {
-    static const Interceptor interceptor = {on_made, on_call, on_frame, on_end};
+    static Interceptor interceptor = {on_made, on_call, on_frame, false, on_end};
     if (active) Py_RETURN_NONE;
     if ((config = config_from_options(options)) == NULL) return NULL;
     capture_all = config->capture_all;
+    interceptor.rests = !capture_all;
+    if (PY_VERSION_HEX < 0x030C0000 && !capture_all) array_tell_made(hook_wake);
     if (intercept_start(&interceptor) < 0) return NULL;
     active = true;
     if (sweep(take) < 0) return NULL;
