@@ -2,7 +2,8 @@
 
 Each module runs in processes of its own: plain, in the normal way (`pycompile run`) and with
 --capture-all.  A test that passes plain and not under pycompile is run again, plain and so, and is a
-difference when it fails once more.  Results are kept in build/conformance; --table makes
+difference when it fails once more.  Results are kept in build/conformance; --reuse takes the plain
+runs from there; --table makes
 docs/conformance-python.md of all that is there.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 import sysconfig
 import time
@@ -60,10 +62,34 @@ def differences(mode: str, module: str, plain: Outcome, other: Outcome, limit: f
     return [name for name in suspects if natural.tests.get(name, "missing") in GOOD]
 
 
-def run_one(module: str, modes: list[str], limit: float) -> dict[str, object]:
+def revision() -> str:
+    """What is run: the commit, + when files differ from it, and the day."""
+    said = subprocess.run(
+        ["git", "describe", "--always", "--dirty=+", "--abbrev=10"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return f"{said.stdout.strip() or 'unknown'} {time.strftime('%Y-%m-%d')}"
+
+
+MADE = revision()
+
+
+def kept_plain(module: str) -> Outcome | None:
+    path = FOLDER / f"{module}.json"
+    if not path.exists():
+        return None
+    plain = Outcome(**json.loads(path.read_text())["plain"])
+    return plain if plain.tests or plain.skipped else None
+
+
+def run_one(module: str, modes: list[str], limit: float, reuse: bool) -> dict[str, object]:
     began = time.monotonic()
-    plain = run_module("plain", module, limit)
+    plain = (kept_plain(module) if reuse else None) or run_module("plain", module, limit)
     record: dict[str, object] = {"module": module, "plain": plain.to_json(), "differ": {}}
+    record["made"] = dict.fromkeys(modes, MADE)
     for mode in modes:
         # Capture of everything is slow by nature: it gets more time.
         longer = limit * (4 if mode == "all" else 1.5)
@@ -86,8 +112,8 @@ def keep_record(record: dict[str, object]) -> None:
     path = FOLDER / f"{record['module']}.json"
     if path.exists():
         old = json.loads(path.read_text())
-        merged = {**old, **record, "differ": {**old["differ"], **record["differ"]}}  # type: ignore[dict-item]
-        record = merged
+        both = {key: {**old.get(key, {}), **record[key]} for key in ("differ", "made")}  # type: ignore[dict-item]
+        record = {**old, **record, **both}
     path.write_text(json.dumps(record, indent=1))
 
 
@@ -118,6 +144,9 @@ def main() -> int:
     )
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--limit", type=float, default=300, help="seconds for a module run plain")
+    parser.add_argument(
+        "--reuse", action="store_true", help="take a plain run that is kept, where there is one"
+    )
     parser.add_argument("--verbose", action="store_true", help="with the ends of the tracebacks")
     parser.add_argument("--table", action="store_true", help="only make the table of kept results")
     chosen = parser.parse_args()
@@ -126,7 +155,9 @@ def main() -> int:
         count = 0
         with ThreadPoolExecutor(chosen.jobs) as pool:
             names = chosen_modules(chosen.modules)
-            waiting = [pool.submit(run_one, name, modes, chosen.limit) for name in names]
+            waiting = [
+                pool.submit(run_one, name, modes, chosen.limit, chosen.reuse) for name in names
+            ]
             for record in (done.result() for done in as_completed(waiting)):
                 keep_record(record)
                 count += tell(record, modes, chosen.verbose)
