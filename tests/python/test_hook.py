@@ -270,12 +270,12 @@ def spin(seconds, log):
 
 def test_signal_in_stepped_code_runs_with_the_user_frame():
     log = []
-    old = signal.signal(signal.SIGALRM, lambda number, frame: log.append(frame.f_code.co_name))
-    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    old = signal.signal(signal.SIGVTALRM, lambda number, frame: log.append(frame.f_code.co_name))
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.02)
     try:
         _C._drive(spin, (2.0, log), {})
     finally:
-        signal.signal(signal.SIGALRM, old)
+        signal.signal(signal.SIGVTALRM, old)
     assert log == ["spin"]
 
 
