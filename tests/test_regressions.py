@@ -421,3 +421,15 @@ def test_sums_beside_what_no_vector_holds(dtype):
     rng = np.random.default_rng(3)
     for shape in ((2, 3, 4), (5, 37), (3, 300)):
         check(f, rng.normal(size=shape).astype("f4"), np.ones(shape, dtype), whole=True)
+
+
+def test_a_written_view_that_is_operand_and_output_of_a_step():
+    def f(x):
+        a = (x + 1)[::-1]
+        b = np.unique(x)  # of unknown length
+        a += b
+        np.not_equal(a, b + 2, out=a)
+        np.add(a, b, out=a)
+        return a
+
+    check(f, counted(4), captured=False)

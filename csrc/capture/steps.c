@@ -117,8 +117,8 @@ is_plain(PyObject *object)
 static Answer
 hole(Holes *h, Value *value, NodeId node, PyObject **out)
 {
-    int number = 0;
-    while (number < h->n && !(h->of[number] == value && h->node[number] == node)) number++;
+    int number = 0; /* by value: a view of what was written is a new node each time */
+    while (number < h->n && h->of[number] != value) number++;
     if (number == MAX_HOLES) return interp_break(h->in, BREAK_NUMPY, "a call of many arguments");
     if (number == h->n) {
         h->of[h->n] = value;
