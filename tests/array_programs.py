@@ -51,35 +51,60 @@ SCAN = ("cumsum", "cumprod")
 AUGMENTED = ("+=", "-=", "*=", "=", "=")
 
 
+SPECIAL = (np.nan, np.inf, -np.inf, -0.0, -np.nan, 0.0)
+LAYOUTS = ("C", "C", "C", "F", "strided", "reversed", "reversed rows", "unaligned", "read-only")
+LAYOUTS += ("repeated", "mirror of the former", "part of the former", "the former")
+
+
 def source(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
-    """Input data: tame, with a few special values."""
+    """Input data: tame, and in one of four a few special values."""
     rng = np.random.default_rng(seed)
     kind = np.dtype(dtype).kind
     if kind == "b":
         return rng.random(shape) < 0.5
     if kind in "iu":
-        return rng.integers(0, 6, shape).astype(dtype)
-    values = rng.normal(size=shape)
-    if kind == "c":
-        values = values + 1j * rng.normal(size=shape)
-    array = np.asarray(values).astype(dtype)
+        array = rng.integers(0, 6, shape).astype(dtype)
+        extremes: tuple[Any, ...] = (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    else:
+        values = rng.normal(size=shape)
+        if kind == "c":
+            values = values + 1j * rng.normal(size=shape)
+        array = np.asarray(values).astype(dtype)
+        limits = np.finfo(dtype)
+        extremes = (*SPECIAL, limits.smallest_subnormal, -limits.tiny / 2, limits.max)
+        if kind == "c":
+            extremes += (complex(-0.0, -0.0), complex(np.inf, np.nan), complex(0.0, -np.inf))
     if array.size and seed % 4 == 0:
-        array.flat[seed % array.size] = (np.nan, np.inf, -0.0, 1e-310 if dtype == "f8" else 0)[
-            seed % 3
-        ]
+        for _ in range(1 + seed // 4 % 3):
+            array.flat[rng.integers(array.size)] = extremes[rng.integers(len(extremes))]
     return array
 
 
-def laid_out(array: np.ndarray, how: int) -> np.ndarray:
-    """The same values in another layout: C order, Fortran order, or with strides."""
-    if how == 1 and array.ndim > 1:
+def laid_out(array: np.ndarray, how: str, former: np.ndarray | None) -> np.ndarray:
+    """The same values in another layout, or else memory of the argument before."""
+    if how == "F" and array.ndim > 1:
         return np.asfortranarray(array)
-    if how == 2 and array.ndim and array.shape[-1] > 1:
-        wide = np.repeat(array, 2, axis=-1)
-        return wide[..., ::2]
-    if how == 3 and array.ndim:
+    if how == "strided" and array.ndim:
+        return np.repeat(array, 2, axis=-1)[..., ::2]
+    if how == "reversed" and array.ndim:
         return array[::-1].copy()[::-1]
-    return array
+    if how == "reversed rows" and array.ndim:
+        return array[..., ::-1].copy()[..., ::-1]
+    if how == "unaligned":
+        raw = np.zeros(array.nbytes + 1, np.uint8)
+        moved = np.ndarray(array.shape, array.dtype, raw, 1 if array.size else 0)
+        moved[...] = array
+        return moved
+    if how == "read-only":
+        array.flags.writeable = False
+    if how == "repeated" and array.ndim and array.size:
+        return np.broadcast_to(array[:1], array.shape)
+    if former is not None and former.ndim:
+        if how == "mirror of the former":
+            return former[::-1]
+        if how == "part of the former":
+            return former[..., 1:]
+    return former if how == "the former" and former is not None else array
 
 
 class Program:
@@ -91,7 +116,7 @@ class Program:
         self.lines: list[str] = []
         self.arrays: list[str] = []
         self.scalars: list[str] = []
-        self.inputs: list[tuple[tuple[int, ...], str, int, int]] = []
+        self.inputs: list[tuple[tuple[int, ...], str, int, str]] = []
         self.count = 0
 
     # ---- draws ----
@@ -314,13 +339,12 @@ def array_programs(draw: Callable[[Any], Any]) -> tuple[str, list[tuple[Any, ...
         recipe = (
             program.pick(SHAPES[:5] if i < 2 else SHAPES),
             program.pick(DTYPES),
-            draw(st.integers(0, 40)),
-            draw(st.integers(0, 3)),
+            draw(st.integers(0, 80)),
+            program.pick(LAYOUTS),
         )
         program.inputs.append(recipe)
-        name = f"x{i}"
-        program.scope[name] = laid_out(source(*recipe[:3]), recipe[3])
-        program.arrays.append(name)
+        program.arrays.append(f"x{i}")
+    program.scope |= zip(program.arrays, arguments(program.inputs))
     wanted = draw(st.integers(20, 60))
     for _ in range(3 * wanted):
         if len(program.lines) >= wanted:
@@ -334,4 +358,7 @@ def array_programs(draw: Callable[[Any], Any]) -> tuple[str, list[tuple[Any, ...
 
 def arguments(recipes: list[tuple[Any, ...]]) -> tuple[np.ndarray, ...]:
     """Fresh arguments as the program wants them."""
-    return tuple(laid_out(source(*recipe[:3]), recipe[3]) for recipe in recipes)
+    made: list[np.ndarray] = []
+    for shape, dtype, seed, how in recipes:
+        made.append(laid_out(source(shape, dtype, seed), how, made[-1] if made else None))
+    return tuple(made)

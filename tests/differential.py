@@ -271,7 +271,8 @@ class Comparison:
         elif isinstance(a, np.random.RandomState):
             self.stream(path, a.get_state(legacy=False), b.get_state(legacy=False))
         elif hasattr(a, "__dict__"):
-            self.compare(f"{path}.__dict__", dict(vars(a)), dict(vars(b)))
+            self.made += (dict(vars(a)), dict(vars(b)))
+            self.compare(f"{path}.__dict__", *self.made[-2:])
 
     def compare_array(self, path: str, a: np.ndarray, b: np.ndarray) -> None:
         for what in ("dtype", "shape", "strides"):
