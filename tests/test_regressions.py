@@ -433,3 +433,13 @@ def test_a_written_view_that_is_operand_and_output_of_a_step():
         return a
 
     check(f, counted(4), captured=False)
+
+
+@pytest.mark.parametrize("function", [np.abs, lambda x: np.copysign(x, 1.0)])
+def test_products_of_absolute_values_keep_the_sign_of_nan(function):
+    def f(x):
+        a = function(x + 0)
+        return a * a, a**2
+
+    for dtype in ("f8", "f4"):
+        check(f, np.array([-np.nan, np.nan, -1.0], dtype), whole=True)

@@ -32,7 +32,9 @@ static const Helper helpers[] = {
     {"neg", C_FLOAT, 1, false, "((union { T f; U u; }){.u = ((union { T f; U u; }){a}).u ^ TOP}).f",
      "(T)((U)a ^ TOP)"},
     {"recip", C_FLOAT, 1, false, "1 / a", "1 / a"},
-    {"absolute", C_FLOAT, 1, false, "ABS(a)", "(T)((U)a << 1 >> 1)"},
+    /* so too |a| * |a| is no a * a */
+    {"absolute", C_FLOAT, 1, false,
+     "((union { T f; U u; }){.u = ((union { T f; U u; }){a}).u & ~TOP}).f", "(T)((U)a << 1 >> 1)"},
     {"absolute", C_SIGNED, 1, false, "(T)(a < 0 ? -a : a)", "N(select)(a < 0, -a, a)"},
     {"absolute", C_UNSIGNED | C_BOOL, 1, false, "a", "a"},
     {"sign", C_FLOAT, 1, false,
@@ -44,7 +46,9 @@ static const Helper helpers[] = {
     {"ceil", C_FLOAT, 1, false, "CEIL(a)", "VROUND(2)"},
     {"trunc", C_FLOAT, 1, false, "TRUNC(a)", "VROUND(3)"},
     {"rint", C_FLOAT, 1, false, "RINT(a)", "VROUND(4)"},
-    {"copysign", C_FLOAT, 2, false, "COPYSIGN(a, b)",
+    {"copysign", C_FLOAT, 2, false,
+     "((union { T f; U u; }){.u = (((union { T f; U u; }){a}).u & ~TOP) | "
+     "(((union { T f; U u; }){b}).u & TOP)}).f",
      "(T)(((U)a << 1 >> 1) | ((U)b >> BITS << BITS))"},
     /* NumPy loops_minmax.dispatch.c.src: NaN wins, the first one's; of equal zeros the second */
     {"maximum", C_FLOAT, 2, false, "a != a ? a : __builtin_isgreater(a, b) ? a : b",
@@ -273,7 +277,6 @@ static const Word words[] = {
     {"CEIL", "__builtin_ceilf", "__builtin_ceil"},
     {"TRUNC", "__builtin_truncf", "__builtin_trunc"},
     {"RINT", "__builtin_rintf", "__builtin_rint"},
-    {"COPYSIGN", "__builtin_copysignf", "__builtin_copysign"},
     {"SIGNBIT", "__builtin_signbitf", "__builtin_signbit"},
     {"INFINITY", "__builtin_inff()", "__builtin_inf()"},
     {"BITS", "31", "63"},
