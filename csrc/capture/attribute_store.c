@@ -146,7 +146,10 @@ store(Interp *in, Value *object, PyObject *name, Value *value)
     case V_OBJECT:
         if (object->type == &PyFunction_Type) return function_store(in, object, name, value);
         return instance_store(in, object, name, value);
-    case V_INSTANCE: return instance_store(in, object, name, value);
+    case V_INSTANCE: {
+        Answer answer = model_stores(in, object, name);
+        return answer == ANSWER_YES ? instance_store(in, object, name, value) : answer;
+    }
     default: return cannot_store(in, object, name);
     }
 }

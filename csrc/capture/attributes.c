@@ -86,8 +86,11 @@ instance_find(Interp *in, Value *object, PyObject *name, Value **out)
     PyTypeObject *type = object->type;
     *out = NULL;
     if (!type_is_heap(type) && object->exception == NULL) return no_attribute(in, object, name);
+    bool shown;
+    Answer answer = model_shows(in, object, name, &shown);
+    if (answer != ANSWER_YES || !shown) return answer;
     if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
-    Answer answer = type_inherits(in, type, "__getattribute__", &PyBaseObject_Type);
+    answer = type_inherits(in, type, "__getattribute__", &PyBaseObject_Type);
     if (answer == ANSWER_NO) return no_attribute(in, object, name);
     if (answer == ANSWER_YES) answer = generic_find(in, object, name, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;

@@ -142,6 +142,34 @@ marked(Interp *in)
     return NULL;
 }
 
+/* The function followed in place of the one that functools.singledispatch makes to choose by class,
+   which keeps weak references; with the other's closure.  NULL: another function. */
+static PyObject *
+dispatch_for(PyObject *function)
+{
+    static PyObject *ours;
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+    if (PyUnicode_CompareWithASCIIString(code->co_qualname, "singledispatch.<locals>.dispatch") !=
+        0)
+        return NULL;
+    PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
+    if (module == NULL || !PyUnicode_Check(module) ||
+        PyUnicode_CompareWithASCIIString(module, "functools") != 0)
+        return NULL;
+    if (ours == NULL) {
+        PyObject *from = PyImport_ImportModule("pycompile.decompositions.functions");
+        ours = from ? PyObject_GetAttrString(from, "dispatch") : NULL;
+        Py_XDECREF(from);
+    }
+    PyObject *mine = ours ? PyCode_GetFreevars((PyCodeObject *)PyFunction_GET_CODE(ours)) : NULL;
+    PyObject *theirs = mine ? PyCode_GetFreevars(code) : NULL;
+    int same = theirs ? PyObject_RichCompareBool(mine, theirs, Py_EQ) : 0;
+    Py_XDECREF(mine);
+    Py_XDECREF(theirs);
+    PyErr_Clear();
+    return same == 1 ? ours : NULL;
+}
+
 Answer
 call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
              Value **out)
@@ -158,7 +186,9 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
     if (inner != NULL)
         return interp_break(in, BREAK_CALL_PYTHON, "call of '%s', which has a break (%s: %s)", name,
                             break_code(inner->code), inner->detail);
-    const Decoded *decoded = decoded_for(in, (PyCodeObject *)code);
+    PyObject *dispatch = made ? NULL : dispatch_for(function->object);
+    PyObject *followed = dispatch ? PyFunction_GET_CODE(dispatch) : code;
+    const Decoded *decoded = decoded_for(in, (PyCodeObject *)followed);
     if (decoded == NULL) return ANSWER_ERROR;
     int suspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
     if (decoded->aside != NULL && !decoded->generator)
@@ -174,6 +204,7 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
     activation->function = function;
     activation->globals =
         made ? function->globals_of->object : PyFunction_GET_GLOBALS(function->object);
+    if (dispatch != NULL) activation->globals = PyFunction_GET_GLOBALS(dispatch);
     activation->builtins =
         made ? in->top->builtins : ((PyFunctionObject *)function->object)->func_builtins;
     Answer answer = bind_arguments(in, activation, function, nargs, args, kwnames);
@@ -299,6 +330,10 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     if (visible == ANSWER_NO && in->break_code == BREAK_NONE)
         visible = output_warn(in, object, nargs, args, kwnames, out);
     if (visible != ANSWER_NO || in->break_code != BREAK_NONE) return visible;
+    if (PyType_Check(object)) {
+        Answer answer = model_make(in, object, nargs, args, kwnames, out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
     if (!PyFunction_Check(object) || decomposition_of(object) != NULL ||
         Py_TYPE(object) != &PyFunction_Type) {
         Answer answer = call_builtin(in, object, nargs, args, kwnames, out);
@@ -349,6 +384,10 @@ call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
     }
     if (type_is_partial(callable->type))
         return partial_call(in, callable, nargs, args, kwnames, out);
+    Value *model;
+    Answer answer = model_open(in, callable, &model);
+    if (answer == ANSWER_YES) return call_special(in, model, nargs, args, kwnames, out);
+    if (answer == ANSWER_ERROR || in->break_code != BREAK_NONE) return answer;
     return call_special(in, callable, nargs, args, kwnames, out);
 }
 
@@ -421,6 +460,7 @@ call_ex(Interp *in, const Instr *instr)
     if (positional == NULL || high == NULL || low == NULL || (has_keywords && keywords == NULL))
         return ANSWER_ERROR;
     Value *callable = pair_callable(low, high, &self);
+    if (has_keywords) keywords = model_dict(in, keywords);
     if (has_keywords && keywords->kind != V_DICT)
         return interp_break(in, BREAK_CALL_PYTHON, "** of something that is not a known dict");
     Answer answer = iterate_all(in, positional, V_LIST, &items);

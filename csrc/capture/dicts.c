@@ -125,6 +125,7 @@ dict_update(Interp *in, Value *dict, Value *from)
 {
     Value *all, *pair;
     Answer answer;
+    from = model_dict(in, from);
     if (from->kind == V_DICT) {
         answer = dict_copy(in, from, &all);
         for (int i = 0; answer == ANSWER_YES && i < all->nitems; i += 2) {

@@ -176,6 +176,31 @@ build_attributes(Interp *in, Value *object, Value *pairs)
     return 0;
 }
 
+/* The real object that a model stands for.  A dict within it is no object of its own. */
+static BuildId
+build_model(Interp *in, Value *instance)
+{
+    PyObject *maker;
+    Value *parts = model_parts(in, instance, &maker);
+    if (parts == NULL) return PyErr_Occurred() ? NO_BUILD : cannot_build(in, instance);
+    BuildId *args = arena_alloc(in->arena, (size_t)parts->nitems * sizeof(BuildId));
+    for (int i = 0; args != NULL && i < parts->nitems; i++) {
+        Value *part = parts->items[i];
+        bool inside = part->kind == V_DICT && part->of == instance;
+        args[i] = inside ? build_of_kind(in, BUILD_DICT, NULL, part->nitems, part->items)
+                         : build_value(in, part);
+        if (args[i] == NO_BUILD) return NO_BUILD;
+    }
+    if (args == NULL) return NO_BUILD;
+    Build build = {.kind = BUILD_CALL,
+                   .nargs = parts->nitems,
+                   .args = args,
+                   .object = maker,
+                   .node = NO_NODE,
+                   .source = NO_SOURCE};
+    return build_add(in, &build);
+}
+
 static BuildId
 build_instance(Interp *in, Value *instance)
 {
@@ -186,6 +211,7 @@ build_instance(Interp *in, Value *instance)
         interp_break(in, BREAK_EXCEPTION, "a traceback leaves the graph");
         return NO_BUILD;
     }
+    if (model_real(instance) != NULL) return build_model(in, instance);
     BuildId made = build_of_kind(in, BUILD_INSTANCE, (PyObject *)instance->type, 0, NULL);
     if (made == NO_BUILD) return NO_BUILD;
     instance->built = made + 1; /* its attributes may lead back to it */
@@ -221,6 +247,7 @@ static BuildId
 build_dict(Interp *in, Value *dict)
 {
     if (dict->of == NULL) return build_of_kind(in, BUILD_DICT, NULL, dict->nitems, dict->items);
+    if (model_real(dict->of) != NULL) return build_value(in, dict->of);
     Value *name = value_const_new(in, PyUnicode_InternFromString("__dict__"));
     Value *args[2] = {dict->of, name};
     return name ? build_call(in, "getattr", 2, args) : NO_BUILD;
@@ -254,6 +281,9 @@ build_set(Interp *in, Value *set)
 static BuildId
 build_view(Interp *in, Value *view)
 {
+    PyTypeObject *model = view->of->of ? model_real(view->of->of) : NULL;
+    if (model != NULL && strcmp(model->tp_name, "collections.OrderedDict") == 0)
+        return cannot_build(in, view); /* its views are of classes of their own */
     PyObject *method = _PyType_Lookup(&PyDict_Type, keep(in, PyUnicode_FromString(view->name)));
     if (method == NULL) return NO_BUILD;
     return build_of_kind(in, BUILD_CALL, method, 1, &view->of);

@@ -94,6 +94,9 @@ dict_remove(Value *dict, int at)
 static Answer
 made_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 {
+    if (slot && value != NULL && value->kind == V_DICT && value->of == NULL &&
+        model_real(object) != NULL && PyUnicode_CompareWithASCIIString(name, "_data") == 0)
+        value->of = object; /* what leaves of it is the model's */
     if (slot)
         return pair_store(in, object, name, value ? value : in->unbound) < 0 ? ANSWER_ERROR
                                                                              : ANSWER_YES;

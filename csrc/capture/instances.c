@@ -128,10 +128,17 @@ call_new(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwn
     return call_with(in, function, class_, nargs, args, kwnames, out);
 }
 
+/* The class whose methods are followed: of a model its own. */
+static PyTypeObject *
+type_followed(Interp *in, Value *object)
+{
+    return model_real(object) != NULL ? object->type : value_type(in, object);
+}
+
 static Answer
 call_init(Interp *in, Value *object, int nargs, Value *const *args, PyObject *kwnames)
 {
-    PyTypeObject *type = value_type(in, object);
+    PyTypeObject *type = type_followed(in, object);
     PyObject *found;
     Value *result;
     Answer answer = type_lookup_text(in, type, "__init__", &found);
@@ -154,7 +161,7 @@ type_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kw
     if (!type_is_heap(type)) return cannot_make(in, type);
     Answer answer = call_new(in, class_, nargs, args, kwnames, out);
     if (answer != ANSWER_YES) return answer;
-    PyTypeObject *made = value_type(in, *out);
+    PyTypeObject *made = type_followed(in, *out);
     if (made == NULL) return PyErr_Occurred() ? ANSWER_ERROR : cannot_make(in, type);
     if (!PyType_IsSubtype(made, type)) return ANSWER_YES;
     return call_init(in, *out, nargs, args, kwnames);

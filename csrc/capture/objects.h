@@ -131,6 +131,22 @@ PyObject *partial_maker(Interp *in); /* makes it of its parts; borrowed */
 Answer wrapper_call(Interp *in, PyObject *callable, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);
 
+/* ---- models.c: classes of the library that are written in C ---- */
+PyObject *model_for(PyTypeObject *type); /* the class that stands for it, or NULL; borrowed */
+/* The class that a V_INSTANCE of a model stands for; NULL for other values. */
+PyTypeObject *model_real(const Value *value);
+/* type(…), and what stands for one from outside; ANSWER_NO without a break: no model. */
+Answer model_make(Interp *in, PyObject *type, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
+Answer model_open(Interp *in, Value *object, Value **out);
+/* *out: the program sees the attribute, if the model has it; breaks where only the real has. */
+Answer model_shows(Interp *in, Value *object, PyObject *name, bool *out);
+Answer model_stores(Interp *in, Value *object, PyObject *name);
+/* The dict within a model of a class derived from dict; any other value itself. */
+Value *model_dict(Interp *in, Value *value);
+/* The maker of the real object and its arguments, as a tuple; NULL: it has none, or an error. */
+Value *model_parts(Interp *in, Value *object, PyObject **maker);
+
 /* ---- function_objects.c: functions' own attributes ---- */
 Answer function_find(Interp *in, Value *function, PyObject *name, Value **out);
 Answer function_store(Interp *in, Value *function, PyObject *name, Value *value);

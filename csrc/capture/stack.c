@@ -111,6 +111,7 @@ dict_merge(Interp *in, const Instr *instr)
 {
     Value *mapping = top_value(in, 1), *target = top_value(in, instr->arg + 1);
     if (mapping == NULL || target == NULL) return ANSWER_ERROR;
+    mapping = model_dict(in, mapping);
     if (mapping->kind != V_DICT || target->kind != V_DICT)
         return interp_break(in, BREAK_INSTRUCTION, "merging a mapping that is not a known dict");
     for (int i = 0; instr->kind == I_DICT_MERGE && i < mapping->nitems; i += 2)

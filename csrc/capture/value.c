@@ -1,5 +1,5 @@
 /* Symbolic values: making them, asking what is known of them.  See value.h. */
-#include "interp.h"
+#include "objects.h"
 
 /* ---- pointer map: open addressing, never deletes ---- */
 
@@ -264,9 +264,12 @@ value_type(Interp *in, Value *value)
     case V_CELL: return &PyCell_Type;
     case V_ITER: return iterator_type(value);
     case V_VIEW: return view_type(value);
+    case V_INSTANCE: {
+        PyTypeObject *real = model_real(value);
+        return real != NULL ? real : value->type;
+    }
     case V_SUPER:
     case V_PARTIAL:
-    case V_INSTANCE:
     case V_PURE: return value->type;
     default: return NULL;
     }

@@ -11,5 +11,6 @@ from __future__ import annotations
 from pycompile.decompositions.arrange import TABLE as _ARRANGE
 from pycompile.decompositions.functions import TABLE as _FUNCTIONS
 from pycompile.decompositions.iteration import TABLE as _ITERATION
+from pycompile.decompositions.models import TABLE as _MODELS
 
-TABLE = {**_ARRANGE, **_FUNCTIONS, **_ITERATION}
+TABLE = {**_MODELS, **_ARRANGE, **_FUNCTIONS, **_ITERATION}

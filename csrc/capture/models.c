@@ -1,0 +1,187 @@
+/* Objects of the library's C classes made inside (collections.deque, operator.itemgetter, …): a
+   V_INSTANCE of a model, a Python class that does what the C class does
+   (pycompile/decompositions/models.py), so that everything that follows instances follows them.
+
+   The program sees the class that is modelled: value_type gives it, and of the model's attributes
+   the program's code gets those that the real class has.  One that leaves is made by the model's
+   `_leave`: a function and the slots that are its arguments.  What is immutable is opened from
+   outside under a guard on its identity, by what __reduce__ gives. */
+#include "objects.h"
+
+static PyObject *models, *reals, *opened; /* class -> model, and back; those opened from outside */
+
+static int
+models_load(void)
+{
+    if (reals != NULL) return 0;
+    PyObject *module = PyImport_ImportModule("pycompile.decompositions.models");
+    if (module != NULL) {
+        models = PyObject_GetAttrString(module, "MODELS");
+        opened = PyObject_GetAttrString(module, "OPENED");
+        reals = PyObject_GetAttrString(module, "REALS");
+        Py_DECREF(module);
+    }
+    return reals == NULL || models == NULL || opened == NULL ? -1 : 0;
+}
+
+/* Only classes of these modules have one: asked before anything is imported. */
+static bool
+may_have_model(const PyTypeObject *type)
+{
+    const char *name = type->tp_name;
+    return strncmp(name, "collections.", 12) == 0 || strncmp(name, "operator.", 9) == 0 ||
+           strncmp(name, "functools.", 10) == 0 || strcmp(name, "Counter") == 0;
+}
+
+PyObject *
+model_for(PyTypeObject *type)
+{
+    if (!may_have_model(type) || models_load() < 0) return NULL;
+    return PyDict_GetItemWithError(models, (PyObject *)type);
+}
+
+PyTypeObject *
+model_real(const Value *value)
+{
+    if (value->kind != V_INSTANCE || reals == NULL || value->exception != NULL) return NULL;
+    return (PyTypeObject *)PyDict_GetItemWithError(reals, (PyObject *)value->type);
+}
+
+static Answer
+make(Interp *in, PyObject *model, int nargs, Value *const *args, PyObject *kwnames, Value **out)
+{
+    Value *class_ = value_const(in, model);
+    return class_ ? class_call(in, class_, nargs, args, kwnames, out) : ANSWER_ERROR;
+}
+
+Answer
+model_make(Interp *in, PyObject *type, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    PyObject *model = model_for((PyTypeObject *)type);
+    if (model == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    return make(in, model, nargs, args, kwnames, out);
+}
+
+/* The parts that __reduce__ gives, as arguments; NULL without an error: of another form. */
+static PyObject *
+parts_of(Interp *in, PyObject *object)
+{
+    PyObject *reduced = keep(in, PyObject_CallMethod(object, "__reduce__", NULL));
+    if (reduced == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    if (!PyTuple_Check(reduced) || PyTuple_GET_SIZE(reduced) != 2) return NULL;
+    bool own = PyTuple_GET_ITEM(reduced, 0) == (PyObject *)Py_TYPE(object);
+    PyObject *args = PyTuple_GET_ITEM(reduced, 1);
+    return own && PyTuple_CheckExact(args) ? args : NULL;
+}
+
+/* A part, which is a constant: a slice is opened, since arrays and sequences want to see into it.
+ */
+static Value *
+part_value(Interp *in, PyObject *part)
+{
+    if (!PySlice_Check(part)) return class_value(in, part);
+    PySliceObject *slice = (PySliceObject *)part;
+    Value *items[3] = {value_const(in, slice->start), value_const(in, slice->stop),
+                       value_const(in, slice->step)};
+    for (int i = 0; i < 3; i++)
+        if (items[i] == NULL) return NULL;
+    return value_sequence(in, V_SLICE, 3, items);
+}
+
+Answer
+model_open(Interp *in, Value *object, Value **out)
+{
+    PyObject *model = model_for(object->type);
+    if (model == NULL || !PySet_Contains(opened, (PyObject *)object->type))
+        return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    PyObject *parts = parts_of(in, object->object);
+    if (parts == NULL) return ANSWER_NO;
+    Answer answer = guard_is(in, object);
+    if (answer != ANSWER_YES) return answer;
+    int n = (int)PyTuple_GET_SIZE(parts);
+    Value **args = arena_alloc(in->arena, ((size_t)n + 1) * sizeof(Value *));
+    for (int i = 0; args != NULL && i < n; i++)
+        if ((args[i] = part_value(in, PyTuple_GET_ITEM(parts, i))) == NULL) return ANSWER_ERROR;
+    return args ? make(in, model, n, args, NULL, out) : ANSWER_ERROR;
+}
+
+/* ---- attributes ---- */
+
+/* The code being followed is the models' own. */
+static bool
+is_ours(Interp *in)
+{
+    PyObject *name = PyDict_GetItemString(in->top->globals, "__name__");
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    return text != NULL && strncmp(text, "pycompile.decompositions.", 25) == 0;
+}
+
+Answer
+model_shows(Interp *in, Value *object, PyObject *name, bool *out)
+{
+    PyTypeObject *real = model_real(object);
+    *out = true;
+    if (real == NULL || is_ours(in)) return ANSWER_YES;
+    PyObject *mine = _PyType_Lookup(object->type, name);
+    if (type_has_dict(object->type)) {
+        Value *own;
+        Answer answer = own_find(in, object, name, false, false, &own);
+        if (answer != ANSWER_YES || own != NULL) return answer;
+    }
+    PyObject *theirs = _PyType_Lookup(real, name);
+    *out = theirs != NULL;
+    if (theirs == NULL || PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
+        return ANSWER_YES;
+    if (mine == NULL || mine == _PyType_Lookup(&PyBaseObject_Type, name))
+        return no_attribute(in, object, name);
+    return ANSWER_YES;
+}
+
+Answer
+model_stores(Interp *in, Value *object, PyObject *name)
+{
+    PyTypeObject *real = model_real(object);
+    if (real == NULL || is_ours(in)) return ANSWER_YES;
+    PyObject *mine = _PyType_Lookup(object->type, name);
+    bool covers = mine == NULL || mine == Py_None || PyUnicode_CheckExact(mine); /* __module__ */
+    if (type_has_dict(object->type) && covers) return ANSWER_YES;
+    return interp_break(in, BREAK_STORE, "attribute '%s' of %s", PyUnicode_AsUTF8(name),
+                        real->tp_name);
+}
+
+/* ---- what is inside ---- */
+
+static Value *
+slot_of(Interp *in, Value *object, PyObject *name)
+{
+    Value *value;
+    return own_find(in, object, name, true, false, &value) == ANSWER_YES ? value : NULL;
+}
+
+Value *
+model_dict(Interp *in, Value *value)
+{
+    if (model_real(value) == NULL) return value;
+    PyObject *name = interned(in, "_data");
+    Value *dict = name ? slot_of(in, value, name) : NULL;
+    return dict != NULL && dict->kind == V_DICT ? dict : value;
+}
+
+Value *
+model_parts(Interp *in, Value *object, PyObject **maker)
+{
+    PyObject *leave = PyObject_GetAttrString((PyObject *)object->type, "_leave");
+    Value *parts = value_sequence(in, V_TUPLE, 0, NULL);
+    if (keep(in, leave) == NULL || parts == NULL) return NULL;
+    if (!PyTuple_Check(leave)) return NULL;
+    *maker = PyTuple_GET_ITEM(leave, 0);
+    for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(leave); i++) {
+        Value *part = slot_of(in, object, PyTuple_GET_ITEM(leave, i));
+        if (part == NULL || value_append(in, parts, part) < 0) return NULL;
+    }
+    return parts;
+}

@@ -1,0 +1,285 @@
+"""functools, operator and collections."""
+
+import functools
+import operator
+from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque
+
+from constructs import X, construct
+
+FIRST = operator.itemgetter(0)
+ENDS = operator.itemgetter(0, -1)
+PART = operator.itemgetter(slice(1, 4))
+SHAPE = operator.attrgetter("T.shape")
+AS_ROWS = operator.methodcaller("reshape", 2, 3)
+
+
+class Model:
+    def __init__(self, x, weight=1):
+        self.x, self.weight = x, weight
+
+    def scaled(self, k, shift=0):
+        return self.x * k + shift
+
+    @functools.cached_property
+    def centre(self):
+        return self.x.mean()
+
+
+@functools.total_ordering
+class Version:
+    def __init__(self, n):
+        self.n = n
+
+    def __eq__(self, other):
+        return self.n == other.n
+
+    def __lt__(self, other):
+        return self.n < other.n
+
+
+@construct("operator.itemgetter from outside", X)
+def itemgetter_outside(x):
+    return FIRST([x, 1]) * 2 + 1
+
+
+@construct("operator.itemgetter of several items", X)
+def itemgetter_several(x):
+    first, last = ENDS([x, 1, 2])
+    return first * last + 1
+
+
+@construct("operator.itemgetter of a slice, on an array", X)
+def itemgetter_slice(x):
+    return PART(x) * 2 + 1
+
+
+@construct("operator.itemgetter made inside, as a key", X)
+def itemgetter_key(x):
+    rows = [(2, x), (1, x + 1), (3, x)]
+    rows.sort(key=operator.itemgetter(0))
+    return rows[0][1] * 2 + max(rows, key=FIRST)[0]
+
+
+@construct("operator.itemgetter called at once", X)
+def itemgetter_once(x):
+    return operator.itemgetter(1)([x * 2 + 1, x + 1]), [operator.itemgetter(1).__class__.__name__]
+
+
+@construct("operator.attrgetter of a path", X)
+def attrgetter_outside(x):
+    return x * SHAPE(x)[0] + 1
+
+
+@construct("operator.attrgetter of an instance", X)
+def attrgetter_several(x):
+    x, weight = operator.attrgetter("x", "weight")(Model(x, 3))
+    return x * weight + 1
+
+
+@construct("operator.attrgetter as a key", X)
+def attrgetter_key(x):
+    models = sorted([Model(x, 3), Model(x + 1, 2)], key=operator.attrgetter("weight"))
+    return models[0].x * 2 + 1
+
+
+@construct("operator.methodcaller from outside", X)
+def methodcaller_outside(x):
+    return AS_ROWS(x) * 2 + 1
+
+
+@construct("operator.methodcaller made inside", X)
+def methodcaller_inside(x):
+    return operator.methodcaller("scaled", 2, shift=1)(Model(x)) * 2
+
+
+@construct("functools.cmp_to_key", X)
+def cmp_to_key(x):
+    rows = [3, 1, 2]
+    rows.sort(key=functools.cmp_to_key(lambda a, b: b - a))
+    return x * rows[0] + rows[1]
+
+
+@construct("functools.total_ordering", X)
+def total_ordering(x):
+    older, newer = Version(1), Version(2)
+    return (x + 1 if older <= newer else x - 1) * max(older, newer).n
+
+
+@construct("functools.cached_property", X)
+def cached_property(x):
+    model = Model(x)
+    return (x - model.centre) * model.centre, "centre" in vars(model)
+
+
+@construct("defaultdict of lists", X)
+def defaultdict_lists(x):
+    groups = defaultdict(list)
+    for name, value in [("a", x), ("b", 1), ("a", 2)]:
+        groups[name].append(value)
+    return groups["a"][0] * groups["a"][1] + len(groups)
+
+
+@construct("defaultdict that is returned", X)
+def defaultdict_leaves(x):
+    counts = defaultdict(int, seen=1)
+    counts["n"] += 3
+    counts["x"] = x * 2 + 1
+    return counts
+
+
+@construct("defaultdict: get and in do not add", X)
+def defaultdict_reads(x):
+    d = defaultdict(lambda: 1.0, a=2.0)
+    missing = d.get("b") is None and "b" not in d
+    return x * d["b"] + len(d), missing, isinstance(d, dict), type(d) is defaultdict
+
+
+@construct("defaultdict walked", X)
+def defaultdict_items(x):
+    weights = defaultdict(float, {"b": 2.0, "a": 3.0})
+    for _name, weight in sorted(weights.items()):
+        x = x * weight + 1
+    return x
+
+
+@construct("defaultdict: KeyError without a factory", X)
+def defaultdict_missing(x):
+    try:
+        return defaultdict(None)["a"]
+    except KeyError as error:
+        return x * 2 + 1, error.args
+
+
+@construct("defaultdict as ** and in dict()", X)
+def defaultdict_spread(x):
+    options = defaultdict(int, k=2)
+    return Model(x).scaled(**options) + dict(options)["k"], {**options}
+
+
+@construct("defaultdict: aliases see a change", X)
+def defaultdict_alias(x):
+    d = defaultdict(list)
+    e = d
+    e["a"].append(x + 1)
+    return d["a"][0] * 2, d is e, d == {"a": e["a"]}
+
+
+@construct("Counter of a string", X)
+def counter_string(x):
+    counts = Counter("abca")
+    return x * counts["a"] + counts["z"] + len(counts)
+
+
+@construct("Counter.most_common, total and update", X)
+def counter_common(x):
+    counts = Counter(a=3, b=1)
+    counts.update(["b", "c"])
+    return x * counts.most_common(1)[0][1] + counts.total(), counts.most_common()
+
+
+@construct("Counter + and - Counter", X)
+def counter_sum(x):
+    both = Counter("aab") + Counter("bc")
+    left = Counter("aab") - Counter("ab")
+    return x * both["b"] + left["a"], both, left
+
+
+@construct("Counter.elements", X)
+def counter_elements(x):
+    return x * len(list(Counter(a=2, b=1).elements()))
+
+
+@construct("OrderedDict: move_to_end and popitem", X)
+def ordered_moves(x):
+    d = OrderedDict(a=2, b=x, c=1)
+    d.move_to_end("a")
+    d.move_to_end("b", last=False)
+    name, value = d.popitem(last=False)
+    return value * d["a"] + 1, name, list(d)
+
+
+@construct("OrderedDict that is returned", X)
+def ordered_leaves(x):
+    return OrderedDict([("a", x * 2 + 1), ("b", 1)])
+
+
+@construct("OrderedDict: comparison by order", X)
+def ordered_equal(x):
+    a, b = OrderedDict(a=1, b=2), OrderedDict(b=2, a=1)
+    return x * 2 + 1, a == b, a != b, a == {"b": 2, "a": 1}
+
+
+@construct("deque with maxlen", X)
+def deque_window(x):
+    window = deque(maxlen=2)
+    for i in range(4):
+        window.append(x + i)
+    return window[0] * window[1]
+
+
+@construct("deque: both ends", X)
+def deque_ends(x):
+    d = deque([1, 2])
+    d.appendleft(x)
+    d.extend([4])
+    d.rotate(1)
+    first = d.popleft()
+    return d.popleft() * first + d.pop() + len(d)
+
+
+@construct("deque that is returned", X)
+def deque_leaves(x):
+    d = deque([x * 2 + 1], maxlen=3)
+    d.append(1)
+    return d
+
+
+@construct("deque walked, searched and compared", X)
+def deque_walk(x):
+    d = deque([1, 2, 3])
+    return x * sum(d) + 1, 2 in d, list(reversed(d)), d == deque([1, 2, 3]), d[-1]
+
+
+@construct("deque as a queue", X)
+def deque_queue(x):
+    queue, total = deque([(x, 2)]), 0
+    while queue:
+        value, depth = queue.popleft()
+        total = total + value
+        if depth:
+            queue.append((value * 2, depth - 1))
+            queue.append((value + 1, depth - 1))
+    return total
+
+
+@construct("deque: IndexError", X)
+def deque_empty(x):
+    try:
+        deque().pop()
+    except IndexError as error:
+        return x * 2 + 1, str(error)
+
+
+@construct("deque: changed while it is walked", X)
+def deque_changed(x):
+    d = deque([1, 2])
+    try:
+        for item in d:
+            d.append(item)
+    except RuntimeError:
+        return x * 2 + len(d)
+
+
+@construct("ChainMap", X)
+def chain_map(x):
+    scopes = ChainMap({"a": x}, {"a": 1, "b": 2}).new_child({"c": 3})
+    scopes["c"] = 5
+    return scopes["a"] * scopes["b"] + scopes["c"] + len(scopes)
+
+
+@construct("UserDict and UserList", X)
+def user_containers(x):
+    d, items = UserDict(a=x), UserList([1])
+    d["b"] = 2
+    items.append(3)
+    return d["a"] * d["b"] + items[1] + len(items)
