@@ -6,8 +6,10 @@ import bisect
 import functools
 import heapq
 import operator
+import sys
 from typing import Any
 
+from pycompile._api import graph_break
 from pycompile.decompositions.iteration import End
 
 # ---- functools ----
@@ -25,6 +27,42 @@ def reduce(function, iterable, initial=End, /):
     for item in iterator:
         value = function(value, item)
     return value
+
+
+def cached_property_get(self, instance, owner=None):
+    """functools.cached_property.__get__, which takes a lock before Python 3.12"""
+    if instance is None:
+        return self
+    if self.attrname is None:
+        graph_break()
+    cache = instance.__dict__
+    value = cache.get(self.attrname, End)
+    if value is End:
+        value = self.func(instance)
+        cache[self.attrname] = value
+    return value
+
+
+def _dispatcher():
+    cache_token = dispatch_cache = registry = None
+
+    def dispatch(cls):
+        # What it remembers of earlier calls is left alone.
+        if cache_token is not None or dispatch_cache is None or registry is None:
+            graph_break()
+        for known in registry:
+            if type(known) is not type:
+                graph_break()
+        for known in cls.__mro__:
+            if known in registry:
+                return registry[known]
+        graph_break()
+
+    return dispatch
+
+
+#: Followed in place of the function of this name that functools.singledispatch makes, with its closure.
+dispatch = _dispatcher()
 
 
 # ---- operator ----
@@ -330,3 +368,5 @@ TABLE: dict[Any, Any] = {
     bisect.insort_left: insort_left,
     bisect.insort_right: insort_right,
 }
+if sys.version_info < (3, 12):
+    TABLE[functools.cached_property.__get__] = cached_property_get

@@ -1,8 +1,20 @@
-"""functools, operator and collections."""
+"""functools, operator, collections and copy."""
 
+import copy
 import functools
 import operator
-from collections import ChainMap, Counter, OrderedDict, UserDict, UserList, defaultdict, deque
+from collections import (
+    ChainMap,
+    Counter,
+    OrderedDict,
+    UserDict,
+    UserList,
+    defaultdict,
+    deque,
+    namedtuple,
+)
+
+import numpy as np
 
 from constructs import X, construct
 
@@ -283,3 +295,170 @@ def user_containers(x):
     d["b"] = 2
     items.append(3)
     return d["a"] * d["b"] + items[1] + len(items)
+
+
+Pair = namedtuple("Pair", "left right")
+
+
+class Hooked:
+    def __init__(self, x):
+        self.x = x
+
+    def __copy__(self):
+        return Hooked(self.x + 1)
+
+    def __deepcopy__(self, memo):
+        return Hooked(copy.deepcopy(self.x, memo) * 2)
+
+
+MODEL = Model(X.copy(), 3)
+
+
+@construct("copy.copy of a list", X)
+def copy_list(x):
+    a = [x, 1]
+    b = copy.copy(a)
+    b[1] = 2
+    return b[0] * a[1] + b[1], a[0] is b[0]
+
+
+@construct("copy.copy of a dict and a set", X)
+def copy_dict(x):
+    a, names = {"w": x}, {1, 2}
+    b, others = copy.copy(a), copy.copy(names)
+    b["v"] = 2
+    others.add(3)
+    return b["w"] * b["v"] + len(a) + len(names), len(others)
+
+
+@construct("copy.copy of an array", X)
+def copy_array(x):
+    y = copy.copy(x)
+    y += 1
+    return x * y
+
+
+@construct("copy.copy of an instance", X)
+def copy_instance(x):
+    a = Model(x, 2)
+    b = copy.copy(a)
+    b.weight = 5
+    return a.x * a.weight + b.x * b.weight, type(b) is Model
+
+
+@construct("copy.copy of an instance from outside", X)
+def copy_outside(x):
+    b = copy.copy(MODEL)
+    b.x = x * 2
+    return b.x + MODEL.x * b.weight
+
+
+@construct("copy.copy by __copy__", X)
+def copy_hook(x):
+    return copy.copy(Hooked(x)).x * 2
+
+
+@construct("copy.deepcopy of nested lists", X)
+def deepcopy_lists(x):
+    a = [x, [1, 2]]
+    b = copy.deepcopy(a)
+    b[1][0] = 5
+    b[0][0] = 7
+    return b[0] * a[1][0] + b[1][0] + x
+
+
+@construct("copy.deepcopy of a dict with a tuple", X)
+def deepcopy_dict(x):
+    a = {"w": x, "l": (1, [2])}
+    b = copy.deepcopy(a)
+    b["l"][1].append(3)
+    return b["w"] * len(a["l"][1]) + len(b["l"][1])
+
+
+@construct("copy.deepcopy keeps what is shared", X)
+def deepcopy_shared(x):
+    inner = [x]
+    b = copy.deepcopy([inner, inner, x])
+    b[0].append(1)
+    return b[2] * len(b[1]), b[0] is b[1], b[0][0] is b[2], b[2] is x
+
+
+@construct("copy.deepcopy of an instance", X)
+def deepcopy_instance(x):
+    a = Model(x, [2])
+    b = copy.deepcopy(a)
+    b.x += 1
+    b.weight.append(3)
+    return a.x * b.x * len(a.weight), b.weight
+
+
+@construct("copy.deepcopy of a cycle", X)
+def deepcopy_cycle(x):
+    a = Model(x)
+    a.me = a
+    b = copy.deepcopy(a)
+    return b.me.x * 2 + 1, b.me is b, b is a
+
+
+@construct("copy.deepcopy by __deepcopy__", X)
+def deepcopy_hook(x):
+    return copy.deepcopy([Hooked(x), 1])[0].x + 1
+
+
+@construct("copy.deepcopy of several tuples of arrays", X)
+def deepcopy_tuples(x):
+    rows = [(x, 1), (x + 1, 2), (3, 4)]
+    return sum(row * k for row, k in copy.deepcopy(rows)[:2])
+
+
+@construct("copy.deepcopy of a defaultdict and a deque", X)
+def deepcopy_collections(x):
+    groups = defaultdict(list, a=[x])
+    window = deque([groups["a"]], maxlen=2)
+    others, last = copy.deepcopy([groups, window])
+    others["a"].append(2)
+    others["b"].append(1)
+    return others["a"][0] * len(groups) + len(last[0]), last.maxlen
+
+
+@functools.singledispatch
+def spread(value):
+    return value
+
+
+@spread.register
+def _(value: int):
+    return value * 2
+
+
+@spread.register(list)
+def _(value):
+    return sum(value)
+
+
+@spread.register(np.ndarray)
+def _(value):
+    return value - value.mean()
+
+
+@construct("functools.singledispatch", X)
+def singledispatch(x):
+    return spread(x) + spread(3) * spread(2.5)
+
+
+@construct("functools.singledispatch on the class of a list, and of a bool", X)
+def singledispatch_bases(x):
+    return x * spread([1, 2]) + spread(True)
+
+
+TABLE = functools.lru_cache(lambda n: n * 2)
+
+
+@construct(
+    "calling what functools.lru_cache gave outside",
+    X,
+    breaks="PC0002",
+    why="its cache and its counters are visible, and may be changed by other threads",
+)
+def lru_cache_outside(x):
+    return x * TABLE(3) + 1
