@@ -11,152 +11,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-# ---- what programs find in their world: shared by both sides, so that types are the same ----
-
-
-class Stop(Exception):
-    """An exception of the program's own."""
-
-    def __init__(self, value: Any, text: str = "stop") -> None:
-        super().__init__(text)
-        self.value = value
-
-
-class Box:
-    """An object to read, change and compute with."""
-
-    scale = 2.0
-
-    def __init__(self, w: Any, tag: str = "box") -> None:
-        self.w = w
-        self.tag = tag
-        self.log: list[str] = []
-
-    def apply(self, x: Any) -> Any:
-        return x * self.scale + self.w
-
-    @property
-    def half(self) -> Any:
-        return self.w / 2
-
-    @half.setter
-    def half(self, value: Any) -> None:
-        self.w = value * 2
-
-    @classmethod
-    def of(cls, w: Any) -> Any:
-        return cls(w, tag=cls.__name__)
-
-    def __call__(self, x: Any, *more: Any, k: float = 1.0) -> Any:
-        return x * k + len(more)
-
-    def __add__(self, other: Any) -> Any:
-        return type(self)(self.w + (other.w if isinstance(other, Box) else other), self.tag)
-
-    def __getitem__(self, index: int) -> Any:
-        return self.w * (index + 1)
-
-    def __len__(self) -> int:
-        return 3
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Box) and self.tag == other.tag
-
-    __hash__ = None  # type: ignore[assignment]
-
-
-class Child(Box):
-    """The same with `super()`."""
-
-    scale = 0.5
-
-    def __init__(self, w: Any, tag: str = "child") -> None:
-        super().__init__(w, tag)
-        self.more = {"n": 1}
-
-    def apply(self, x: Any) -> Any:
-        return super().apply(x) - 1
-
-
-@dataclass
-class Pair:
-    """A dataclass."""
-
-    a: Any
-    b: Any = 1.0
-
-    def total(self) -> Any:
-        return self.a + self.b
-
-
-class Manager:
-    """A context manager that keeps a log and may suppress."""
-
-    def __init__(self, log: list[str], suppress: bool = False) -> None:
-        self.log = log
-        self.suppress = suppress
-
-    def __enter__(self) -> Manager:
-        self.log.append("enter")
-        return self
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        self.log.append("exit" if kind is None else kind.__name__)
-        return self.suppress and kind is not None and issubclass(kind, (Stop, ValueError))
-
-
-PREAMBLE = """\
-import collections
-import functools
-import itertools
-import math
-import operator
-import numpy as np
-from function_programs import Box, Child, Manager, Pair, Stop
-G = 2.0
-STATE = []
-TABLE = {"k": 1.5}
-
-def helper(x, y=2.0, *rest, z=1.0, **more):
-    return x * y + z + len(rest) + len(more)
-
-def parts(x, n):
-    for i in range(n):
-        yield x + i
-
-def checked(x, limit):
-    if limit > 3:
-        raise Stop(limit)
-    return x * limit
-
-def fold(function, items, start):
-    for item in items:
-        start = function(start, item)
-    return start
-
-"""
-
-
-def arguments(seed: int) -> tuple[Any, ...]:
-    """x, y: vectors; m: matrix; n: int; k: float; items: list of vectors; box: Box."""
-    rng = random.Random(seed)
-    values = np.random.default_rng(seed)
-    length = rng.choice((4, 4, 4, 5))
-    x, y = values.normal(size=length), values.normal(size=length)
-    m = values.normal(size=(3, length))
-    if rng.random() < 0.1:
-        x = x.astype(np.float32)
-    if rng.random() < 0.1:
-        y = m[1]  # shares memory
-    n, k = rng.choice((0, 1, 2, 3, 5)), rng.choice((0.5, 1.5, -2.0, 0.0))
-    box = rng.choice((Box, Box, Child))(rng.choice((1.0, 2.0, -0.5)))
-    return x, y, m, n, k, [values.normal(size=length) for _ in range(3)], box
-
+from function_world import PREAMBLE
 
 # ---- the programs ----
 
@@ -260,6 +117,15 @@ class Writer:
             lambda: f"{a}.copy()",
             lambda: f"np.concatenate([{a}[:2], {b}[2:]])",
             lambda: f"min([{a}, {b}], key=lambda v: v.shape[0])",
+            lambda: f"halve({a}, {self.rng.choice(self.names['int'])})",
+            lambda: f"twice(helper)({a}, y={self.num()})",
+            lambda: f"list(itertools.accumulate([{a}, {b}], operator.sub))[-1]",
+            lambda: f"(Bag({a}, {b}) @ {self.num()})",
+            lambda: f"Point({a}, {b})._replace(a={b}).a",
+            lambda: f"getattr({self.rng.choice(self.names['box'])}, 'absent', {a})",
+            lambda: f"[lambda v, i=i: v * i for i in range(3)][{self.pick('1', 'n % 3')}]({a})",
+            lambda: f"operator.methodcaller('copy')({a})",
+            lambda: f"np.add({a}, {b}, out=np.empty_like({a}))",
         ]
         if self.names["fun"]:
             forms += [lambda: f"{self.rng.choice(self.names['fun'])}({a})"] * 3
@@ -362,6 +228,10 @@ class Writer:
             self.pairs,
             self.leave,
             self.opaque,
+            self.aliases,
+            self.integers,
+            self.protocols,
+            self.protocols,
         ]
         blocks = [
             self.if_,
@@ -485,6 +355,87 @@ class Writer:
                 f"print({self.scalar()})",
             )
         )
+
+    def aliases(self) -> None:
+        """Writes through one name that another sees."""
+        v, w = self.rng.choice(self.names["vec"]), self.fresh("w")
+        which = self.rng.randrange(6)
+        if which == 0:
+            self.put(f"{w} = {v}[{self.pick('1:', '::-1', '::2', '1:3')}]")
+            self.put(f"{w} {self.pick('*', '+')}= {self.num()}")
+            self.put(f"log.append({w})")
+        elif which == 1:
+            self.put(f"np.{self.pick('add', 'multiply')}({v}, {self.vec(1)}, out={v})")
+        elif which == 2:
+            self.put(f"{v}[1:] = {v}[:-1]")
+        elif which == 3:
+            a, b = (self.rng.choice(self.names["vec"]) for _ in range(2))
+            self.put(f"{a}, {b} = {b}, {a}")
+        elif which == 4:
+            m = self.rng.choice(self.names["mat"])
+            self.put(
+                f"{m}[{self.pick('0', '-1', ':', '1:')}] {self.pick('+', '*', '')}= {self.num()}"
+            )
+        else:
+            self.put(f"{w} = {self.vec(2)}")
+            self.put(f"log.append({w} is {v})")
+            self.put(f"del {w}")
+
+    def integers(self) -> None:
+        n = self.rng.choice(self.names["int"])
+        self.put(
+            self.pick(
+                f"log.append({n} << 70)",
+                f"log.append(divmod({n}, 3))",
+                f"log.append(({n} + 1) ** 40 % 1000007)",
+                f"log.append(({n} & 6 | 1) ^ {n}.bit_length())",
+                f"log.append(cached({n}))",
+                f"log.append(-{n} // 2 - (-{n} % 3))",
+                f"log.append(int('{self.pick(12, 7)}') * 10 ** 20 + {n})",
+                f"log.append(round({n} / 3, 3))",
+            )
+        )
+
+    def protocols(self) -> None:
+        """Objects that answer to syntax, and what gives them up half-way."""
+        b, a = self.fresh("b"), self.vec(1)
+        box = self.rng.choice(self.names["box"])
+        which = self.rng.randrange(10)
+        if which == 0:
+            self.put(f"{b} = Bag({a}, {self.num()})")
+            self.put(f"{b} += {self.vec(1)}")
+            self.put(f"{b}[1] = {self.vec(1)}")
+            self.put(f"log.append([{b}.other, x in {b}, bool({b}), *{b}])")
+        elif which == 1:
+            self.put(f"{b} = both({a}, {self.vec(1)}, log)")
+            self.put(f"log.append(next({b}))")
+            self.put(f"log.append({b}.send({self.pick('None', '2', 'k')}))")
+            self.put(self.pick(f"{b}.close()", f"log.append(list({b}))"))
+        elif which == 2:
+            self.put(f"setattr({box}, {self.pick(repr('w'), repr('seen'))}, {self.num()})")
+        elif which == 3:
+            self.put(f"if hasattr({box}, 'extra'): del {box}.extra")
+        elif which == 4:
+            self.put(f"{b} = collections.deque([{a}, x], maxlen=2)")
+            self.put(f"{b}.append{self.pick('left', '')}({self.vec(1)})")
+            self.put(f"log.append(list({b}))")
+        elif which == 5:
+            self.put(f"{b} = Point({a}, b={self.num()})")
+            self.put(f"log.append([{b}.a, {b}[1], {b}._fields, *{b}])")
+        elif which == 6:
+            self.put(f"{b} = {{**TABLE, 'n': n}} | {{'m': {self.num()}}}")
+            self.put(f"{b} |= {{name: i for i, (name, _) in enumerate(sorted({b}.items()))}}")
+            self.put(f"del {b}['n']")
+            self.put(f"log.append({b})")
+        elif which == 7:
+            self.put(f"{b} = collections.Counter(str(i % 2) for i in range(n))")
+            self.put(f"{b}['1'] += 2")
+            self.put(f"log.append({b}.most_common(1))")
+        elif which == 8:
+            self.put(f"{b} = [*zip(range(n), [{a}, x], strict={self.pick('False', 'n == 2')})]")
+            self.put(f"log.append({b}[-1:])")
+        else:
+            self.put(f"assert {self.known()}, ('asserted', n)")
 
     def opaque(self) -> None:
         """Something that is a break."""
@@ -694,6 +645,8 @@ class Writer:
                 "with Manager(log, True) as manager:",
                 "with np.errstate(all='ignore'):",
                 "with Manager(log), Manager(log, suppress=True):",
+                "with scope(log, 'in') as size:",
+                "with contextlib.suppress(Stop, ValueError):",
             )
         )
         self.block()
@@ -705,7 +658,9 @@ class Writer:
     def closure(self) -> None:
         name, count = self.fresh("g"), self.fresh("q")
         kept = {kind: list(names) for kind, names in self.names.items()}
-        which = self.rng.randrange(4)
+        which = self.rng.randrange(5)
+        if which == 4:
+            self.put("@twice")
         if which == 0:
             self.put(f"{name} = lambda v, s={self.num()}: v * s + {self.num()}")
         elif which == 1:

@@ -18,6 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import function_programs as programs
+import function_world
 import pytest
 from differential import differences, observe
 
@@ -51,8 +52,8 @@ def run_program(seed: int, options: dict[str, Any] | None = None, totals: Any = 
         plain, ours = (namespace(text, file) for _ in range(2))
     compiled = pycompile.compile(ours["f"], **options)
     for call in (0, 0, 1, 2, 0):
-        before = observe(plain["f"], programs.arguments(seed * 10 + call), {})
-        after = observe(compiled, programs.arguments(seed * 10 + call), {})
+        before = observe(plain["f"], function_world.arguments(seed * 10 + call), {})
+        after = observe(compiled, function_world.arguments(seed * 10 + call), {})
         before.args, after.args = (before.args, world(plain)), (after.args, world(ours))
         after.warned = [item for item in after.warned if " times; CPython runs" not in item[1]]
         lines = differences(before, after)
@@ -130,7 +131,7 @@ def main() -> int:
         return 0
     if options.programs == 1:
         if options.show:
-            print(programs.program(options.seed).removeprefix(programs.PREAMBLE))
+            print(programs.program(options.seed).removeprefix(function_world.PREAMBLE))
         lines = run_program(options.seed, options.backend and {"backend": options.backend})
         print("\n  ".join(lines) or "no difference")
         return bool(lines)
