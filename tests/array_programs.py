@@ -61,9 +61,9 @@ def source(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     kind = np.dtype(dtype).kind
     if kind == "b":
-        return rng.random(shape) < 0.5
+        return np.asarray(rng.random(shape) < 0.5)
     if kind in "iu":
-        array = rng.integers(0, 6, shape).astype(dtype)
+        array = np.asarray(rng.integers(0, 6, shape)).astype(dtype)
         extremes: tuple[Any, ...] = (np.iinfo(dtype).min, np.iinfo(dtype).max)
     else:
         values = rng.normal(size=shape)
