@@ -111,12 +111,27 @@ on_type_event(PyTypeObject *type)
     return 0;
 }
 
+/* The last free number but one: who watches types next gets the number that it would get without
+   us, which its messages name, and whoever takes all still comes to the last. */
+static int
+add_type_watcher(void)
+{
+    int ids[32], count = 0;
+    while (count < 32 && (ids[count] = PyType_AddWatcher(on_type_event)) >= 0) count++;
+    if (count == 0) return -1;
+    PyErr_Clear();
+    const int kept = count > 1 ? count - 2 : 0;
+    for (int i = 0; i < count; i++)
+        if (i != kept && PyType_ClearWatcher(ids[i]) < 0) return -1;
+    return ids[kept];
+}
+
 int
 watch_init(void)
 {
     if (dict_watcher < 0) dict_watcher = PyDict_AddWatcher(on_dict_event);
     if (dict_watcher < 0) return -1;
-    if (type_watcher < 0) type_watcher = PyType_AddWatcher(on_type_event);
+    if (type_watcher < 0) type_watcher = add_type_watcher();
     return type_watcher < 0 ? -1 : 0;
 }
 #else

@@ -154,27 +154,27 @@ is_ours(PyFunctionObject *function)
            (text[9] == '\0' || text[9] == '.');
 }
 
-/* The first verdict on a code.  NULL: no memory, and it is left. */
+static int
+first_verdict(PyFunctionObject *function)
+{
+    const int suspends = CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
+    const int plain = CO_OPTIMIZED | CO_NEWLOCALS;
+    const int flags = ((PyCodeObject *)function->func_code)->co_flags;
+    if ((flags & plain) != plain || is_ours(function)) return VERDICT_LEFT;
+    if (capture_all) return VERDICT_CANDIDATE;
+    return (flags & suspends) != 0 || function_is_library(function) ? VERDICT_LEFT
+                                                                    : VERDICT_WATCHED;
+}
+
+/* The code's note with its first verdict.  NULL: no memory, and it is left. */
 static CodeNote *
 judge(PyFunctionObject *function)
 {
-    PyCodeObject *code = (PyCodeObject *)function->func_code;
-    CodeNote *note = code_note(code);
-    if (note == NULL) {
+    CodeNote *note = code_note((PyCodeObject *)function->func_code);
+    if (note == NULL)
         PyErr_Clear();
-        return NULL;
-    }
-    const int suspends = CO_GENERATOR | CO_COROUTINE | CO_ITERABLE_COROUTINE | CO_ASYNC_GENERATOR;
-    const int plain = CO_OPTIMIZED | CO_NEWLOCALS;
-    if (note->verdict != VERDICT_NONE) return note;
-    if ((code->co_flags & plain) != plain || is_ours(function))
-        note->verdict = VERDICT_LEFT;
-    else if (capture_all)
-        note->verdict = VERDICT_CANDIDATE;
-    else if ((code->co_flags & suspends) != 0 || function_is_library(function))
-        note->verdict = VERDICT_LEFT;
-    else
-        note->verdict = VERDICT_WATCHED;
+    else if (note->verdict == VERDICT_NONE)
+        note->verdict = first_verdict(function);
     return note;
 }
 
@@ -185,12 +185,17 @@ verdict_on(PyFunctionObject *function)
     return note != NULL && note->verdict != VERDICT_NONE ? note : judge(function);
 }
 
+/* Code that is not left from the start gets its note with the first call: without one it is what
+   _interpreters.call takes. */
 static bool
 on_made(PyFunctionObject *function)
 {
     if (ended) return false;
-    const CodeNote *note = verdict_on(function);
-    return note != NULL && note->verdict != VERDICT_LEFT;
+    const CodeNote *note = code_note_peek((PyCodeObject *)function->func_code);
+    if (note != NULL && note->verdict != VERDICT_NONE) return note->verdict != VERDICT_LEFT;
+    if (first_verdict(function) != VERDICT_LEFT) return true;
+    judge(function);
+    return false;
 }
 
 static void
