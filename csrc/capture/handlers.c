@@ -131,8 +131,13 @@ pop_info(Interp *in)
 {
     Value *before = top_value(in, 1);
     if (before == NULL) return ANSWER_ERROR;
-    if (in->handled == NULL)
-        return interp_break(in, BREAK_EXCEPTION, "the end of a handler that was entered before");
+    if (in->handled == NULL) {
+        if (in->top != in->bottom)
+            return interp_break(in, BREAK_EXCEPTION, "the end of a handler of another frame");
+        if (effect_add(in, EFFECT_POP_EXCEPT, NULL, NO_SOURCE, 1, &before) < 0) return ANSWER_ERROR;
+        in->top->depth--;
+        return ANSWER_YES;
+    }
     in->handled = before->exception != NULL ? before : NULL;
     in->top->depth--;
     return ANSWER_YES;

@@ -31,6 +31,7 @@ static const char *const build_names[] = {
     [EFFECT_STORE_GLOBAL] = "store_global",
     [EFFECT_DELETE_GLOBAL] = "delete_global",
     [EFFECT_STORE_CELL] = "store_cell",
+    [EFFECT_POP_EXCEPT] = "pop_except",
     [EFFECT_METHOD] = "method_call",
     [EFFECT_CALL] = "call",
     [EFFECT_WRITE] = "write",

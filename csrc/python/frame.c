@@ -223,33 +223,91 @@ frame_unlink(PyThreadState *ts, Frame *frame, FrameLink *link)
 #endif
 }
 
+/* Unwinding by hand, right on every version. */
+
+static void
+add_traceback(PyThreadState *ts)
+{
+    PyFrameObject *object = PyThreadState_GetFrame(ts);
+    if (object == NULL) return;
+    PyTraceBack_Here(object);
+    Py_DECREF(object);
+}
+
+/* The set error as an object that knows its traceback. */
+static PyObject *
+take_raised(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    return PyErr_GetRaisedException();
+#else
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    PyException_SetTraceback(value, traceback != NULL ? traceback : Py_None);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+#endif
+}
+
+/* Raised before: the traceback has its entry for this frame, and `lasti` says where that was. */
+static bool
+is_raised_again(const Instr *instr)
+{
+    return instr->kind == I_RERAISE || (instr->kind == I_RAISE && instr->arg == 0);
+}
+
+int
+frame_unwind(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number)
+{
+    const Instr *instr = &decoded->instrs[number];
+    const Handler *handler = handler_at(decoded, instr->at);
+    if (handler == NULL) return -1;
+    FrameLink link;
+    long lasti = instr->at;
+    if (instr->kind == I_RERAISE && instr->arg > 0)
+        lasti = PyLong_AsLong(frame->localsplus[frame->stacktop - 1 - instr->arg]);
+    frame_link(ts, frame, instr->at, &link);
+    if (!is_raised_again(instr)) add_traceback(ts);
+    PyObject *exception = take_raised();
+    drop_stack(frame, handler->depth);
+    frame_unlink(ts, frame, &link);
+    if (handler->lasti) {
+        PyObject *at = PyLong_FromLong(lasti);
+        if (at == NULL) { /* small ints never fail; large ones might */
+            PyErr_Clear();
+            at = Py_NewRef(Py_None);
+        }
+        frame->localsplus[frame->stacktop++] = at;
+    }
+    frame->localsplus[frame->stacktop++] = exception;
+    return handler->target;
+}
+
+void
+handled_put(PyThreadState *ts, PyObject *before)
+{
+    PyObject *handled = ts->exc_info->exc_value;
+    ts->exc_info->exc_value = before;
+    Py_XDECREF(handled);
+}
+
 #if PY_VERSION_HEX >= 0x030D0000
 /* 3.13 looks the handler up at instr_ptr - 1 but takes the traceback's line from instr_ptr.  Where
    the two have different handlers the traceback entry and the jump are made by hand. */
 static PyObject *
-raise_by_hand(PyThreadState *ts, Frame *frame, const Decoded *decoded, const Instr *instr)
+raise_by_hand(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number)
 {
+    int handler = frame_unwind(ts, frame, decoded, number);
+    if (handler >= 0) return frame_resume(ts, frame, decoded->instrs[handler].idx);
     FrameLink link;
-    frame_link(ts, frame, instr->at, &link);
-    PyFrameObject *object = PyThreadState_GetFrame(ts);
-    if (object != NULL) {
-        PyTraceBack_Here(object);
-        Py_DECREF(object);
-    }
-    const Handler *handler = handler_at(decoded, instr->at);
-    if (handler != NULL) drop_stack(frame, handler->depth);
+    frame_link(ts, frame, decoded->instrs[number].at, &link);
+    add_traceback(ts);
     frame_unlink(ts, frame, &link);
-    if (handler == NULL) { /* "incomplete": no second traceback entry, no handler */
-        set_resume_point(frame, -1);
-        return _PyEval_EvalFrameDefault(ts, frame, 1);
-    }
-    if (handler->lasti) {
-        PyObject *lasti = PyLong_FromLong(instr->at);
-        if (lasti == NULL) lasti = Py_NewRef(Py_None); /* small ints never fail; large ones might */
-        frame->localsplus[frame->stacktop++] = lasti;
-    }
-    frame->localsplus[frame->stacktop++] = PyErr_GetRaisedException();
-    return frame_resume(ts, frame, decoded->instrs[handler->target].idx);
+    /* "incomplete": no second traceback entry, no handler */
+    set_resume_point(frame, -1);
+    return _PyEval_EvalFrameDefault(ts, frame, 1);
 }
 #endif
 
@@ -259,7 +317,7 @@ frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number)
     const Instr *instr = &decoded->instrs[number];
 #if PY_VERSION_HEX >= 0x030D0000
     if (handler_at(decoded, instr->at) != handler_at(decoded, instr->at - 1))
-        return raise_by_hand(ts, frame, decoded, instr);
+        return raise_by_hand(ts, frame, decoded, number);
 #endif
     set_executing(frame, instr->at);
     return _PyEval_EvalFrameDefault(ts, frame, 1);

@@ -107,6 +107,13 @@ PyObject *frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, 
 /* The error indicator is set; unwinds as though the instruction numbered `number` had raised it. */
 PyObject *frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
 
+/* The error indicator is set by the Instr `number`, and the frame has a handler for it: places the
+   frame there (traceback entry, stack) and takes the error.  Number of the handler's first Instr;
+   -1 when there is no handler, and nothing was done.  The frame is not consumed. */
+int frame_unwind(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
+/* What is being handled becomes `before` (stolen), as POP_EXCEPT does. */
+void handled_put(PyThreadState *ts, PyObject *before);
+
 /* Makes the frame current with its instruction pointer at `at`, for a call made on its behalf, and
    puts things back.  `FrameLink` is opaque storage. */
 typedef struct {
@@ -131,10 +138,11 @@ binaryfunc binary_function(int operator_);
    run Python code, so tracebacks, warnings and sys._getframe are natural.  `call` replaces
    PyObject_Vectorcall for calls of Python functions, so that callees are offered to capture; it
    may be NULL.  The frame's depth must be that of the Instr.  What ran may have switched tracing on
-   or changed locals: test thread_is_observed and read the slots anew after each step.  RETURN,
-   RAISE, RERAISE and the instructions of exception handlers answer STEP_CANNOT, as does an
-   instruction that would raise an error whose text only the interpreter knows (unbound names,
-   unpacking). */
+   or changed locals: test thread_is_observed and read the slots anew after each step.  RETURN and
+   the instructions of exception groups answer STEP_CANNOT, as do RAISE and RERAISE where the frame
+   has no handler, and an instruction that would raise an error whose text only the interpreter
+   knows (unbound names, unpacking).  After STEP_ERROR at a RAISE without operands or a RERAISE,
+   only frame_unwind is right. */
 typedef PyObject *(*StepCall)(PyObject *callable, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames);
 StepResult frame_step(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number,

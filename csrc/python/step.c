@@ -286,7 +286,13 @@ dispatch(Step *s)
     case I_IMPORT_NAME:
     case I_IMPORT_FROM:
     case I_LOAD_BUILD_CLASS: return step_import(s);
-    default: /* handlers, raising, returning, names of class bodies, what no version shares */
+    case I_RAISE:
+    case I_RERAISE:
+    case I_PUSH_EXC_INFO:
+    case I_POP_EXCEPT:
+    case I_CHECK_EXC_MATCH:
+    case I_WITH_EXCEPT_START: return step_handler(s);
+    default: /* exception groups, returning, names of class bodies, what no version shares */
         return STEP_CANNOT;
     }
 }

@@ -75,6 +75,8 @@ StepResult step_function(Step *s);
 StepResult step_super(Step *s);
 StepResult step_with(Step *s);
 StepResult step_import(Step *s);
+/* step_handler.c */
+StepResult step_handler(Step *s);
 /* breaker.c: the frame is linked; 0, or -1 with the error set */
 int breaker_serve(PyThreadState *ts);
 int breaker_init(void);

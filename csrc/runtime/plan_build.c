@@ -249,6 +249,7 @@ run_effect(Run *run, int number)
         if ((result = PyObject_Call(target, key, arg(run, build, 2))) == NULL) return -1;
         Py_DECREF(result);
         return 0;
+    case EFFECT_POP_EXCEPT: handled_put(PyThreadState_Get(), Py_NewRef(target)); return 0;
     case EFFECT_METHOD:
         if ((result = call_method(run, build)) == NULL) return -1;
         Py_DECREF(result);

@@ -55,6 +55,7 @@ typedef struct {
     bool planned, stepped; /* a plan has run; an instruction was stepped */
     bool patient;          /* whole programs: nobody asked for this, so it has to pay */
     bool waits;            /* it does not yet */
+    bool handled;          /* the last step went to a handler */
     Plan *failed;          /* the plan whose guard failed last, for the reason */
     int failed_guard;
 } Runner;
@@ -434,6 +435,21 @@ plain:
     return PyObject_Vectorcall(callable, args, nargsf, kwnames);
 }
 
+/* What CPython would do next, without tracing: the handler of this frame, which is looked at like
+   any other place.  PUSH_EXC_INFO is done at once, so that no plan begins before it. */
+static Turn
+handle_error(Runner *r)
+{
+    int handler = frame_unwind(r->ts, r->frame, r->decoded, r->number), next;
+    if (handler < 0) return TURN_ERROR;
+    r->number = handler;
+    r->handled = true;
+    if (r->decoded->instrs[handler].kind != I_PUSH_EXC_INFO) return TURN_GO;
+    frame_step(r->ts, r->frame, r->decoded, handler, NULL, &next); /* cannot fail */
+    r->number = next;
+    return TURN_GO;
+}
+
 /* Steps one instruction.  TURN_GO: done, `number` is the next. */
 static Turn
 step_one(Runner *r)
@@ -446,7 +462,7 @@ step_one(Runner *r)
     switch (frame_step(r->ts, r->frame, r->decoded, r->number, step_call, &next)) {
     case STEP_NEXT: r->number = next; return TURN_GO;
     case STEP_CANNOT: return TURN_RESUME;
-    default: return TURN_ERROR;
+    default: return thread_is_observed(r->ts, r->state->code) ? TURN_ERROR : handle_error(r);
     }
 }
 
@@ -464,10 +480,11 @@ step_until(Runner *r)
 {
     for (;;) {
         bool last = r->number == r->until;
+        r->handled = false;
         Turn turn = step_one(r);
         if (turn != TURN_GO) return turn == TURN_RESUME ? resume_futile(r) : turn;
         if ((turn = look_up(r)) != TURN_GO) return turn;
-        if (last) return TURN_GO;
+        if (last || r->handled) return TURN_GO;
         if (r->idle_steps > MAX_IDLE_STEPS) return resume_futile(r);
     }
 }
