@@ -21,6 +21,7 @@ What a trial describes, `form` first:
 from __future__ import annotations
 
 import functools
+import operator
 
 import numpy as np
 
@@ -62,6 +63,10 @@ class Hole:
 
 class Unexpected(Exception):
     """A call gave something that its trial did not."""
+
+
+class Refused(Exception):
+    """NumPy refuses the shapes, dtypes or axes: the program gets this error, whatever the elements are."""
 
 
 def fill(template, holes):
@@ -402,8 +407,66 @@ def _is_promised(shape):
     return shape[0] in _PROMISED
 
 
+_BY_SHAPE = frozenset(
+    getattr(owner, name)
+    for owner, names in (
+        (
+            np,
+            "concatenate stack vstack hstack dstack column_stack block broadcast_to broadcast_arrays "
+            "atleast_1d atleast_2d atleast_3d reshape ravel transpose swapaxes moveaxis rollaxis "
+            "expand_dims squeeze flip roll rot90 split array_split hsplit vsplit dsplit "
+            "dot vdot inner outer tensordot einsum kron cross trace diagonal where "
+            "sum prod cumsum cumprod mean std var min max amin amax ptp argmin argmax any all "
+            "count_nonzero median average sort argsort diff take tile zeros ones empty full "
+            "zeros_like ones_like full_like empty_like delete insert append",
+        ),
+        (
+            np.ndarray,
+            "reshape ravel flatten transpose swapaxes squeeze sum prod cumsum cumprod mean std var min "
+            "max argmin argmax any all dot trace diagonal sort argsort take item astype view",
+        ),
+        (
+            operator,
+            "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift neg pos invert lt "
+            "le gt ge getitem iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor "
+            "ilshift irshift setitem",
+        ),
+    )
+    for name in names.split()
+)
+
+
+_NUMBERS = (bool, int, float, complex)  # of an array of several elements
+
+
+def _refused(function, specs, error):
+    """Whether any arguments of these types raise just this."""
+    kind = type(error)
+    if kind not in (ValueError, TypeError, IndexError, np.exceptions.AxisError) and not (
+        isinstance(error, TypeError) and kind.__module__ == "numpy._core._exceptions"
+    ):
+        return False
+    if error.__cause__ is not None or not (error.__context__ is None or error.__suppress_context__):
+        return False
+    elementwise = (
+        isinstance(function, np.ufunc) or getattr(operator, function.__name__, 0) is function
+    )
+    if not elementwise and function not in _NUMBERS and function not in _BY_SHAPE:
+        return False
+    for spec in specs:
+        if spec[0] == "sample":
+            return False
+        if len(spec) == 2 and spec[1].kind not in "fc" and not isinstance(function, np.ufunc):
+            return False  # perhaps an axis or an index
+        if len(spec) == 4 and spec[0].kind in "iu" and not isinstance(function, np.ufunc):
+            index = function in (operator.getitem, operator.setitem, np.take, np.ndarray.take)
+            if index or function in (np.delete, np.insert):
+                return False
+    return True
+
+
 def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
-    """(description, callable), or Unexpected: of the call with stand-ins of these specs.
+    """(description, callable), or Unexpected or Refused: of the call with stand-ins of these specs.
 
     A spec is ("sample", object) of an argument that is known at run time only, (dtype, shape, strides,
     writeable), or (form, dtype) of a number.  Where a `Call` would add nothing (`direct`: it need not
@@ -429,7 +492,12 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
             holes.append(_number(spec))
     opaque = opaque or bool(samples - set(changed))
     with _steps.warnings_as(1), np.errstate(all="ignore"):
-        result = function(*fill(args, holes), **fill(kwargs, holes))
+        try:
+            result = function(*fill(args, holes), **fill(kwargs, holes))
+        except (ValueError, TypeError, IndexError) as error:
+            if not _refused(function, specs, error):
+                raise
+            raise Refused(error) from None
     if not holes and _is_constant(result) and _is_silent(function, args, kwargs):
         return ("constant", result), function
     if result is None and not changed:

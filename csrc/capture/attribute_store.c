@@ -13,7 +13,7 @@ cannot_store(Interp *in, Value *object, PyObject *name)
 }
 
 static Answer
-property_store(Interp *in, PyObject *property, Value *object, PyObject *name, Value *value)
+property_store(Interp *in, PyObject *property, Value *object, Value *value)
 {
     PyObject *member = PyObject_GetAttrString(property, value ? "fset" : "fdel");
     if (member == NULL) return ANSWER_ERROR;
@@ -21,8 +21,7 @@ property_store(Interp *in, PyObject *property, Value *object, PyObject *name, Va
     Py_DECREF(member); /* the property holds it */
     if (function == NULL) return ANSWER_ERROR;
     if (function->kind == V_CONST && function->object == Py_None)
-        return interp_break(in, BREAK_EXCEPTION, "property '%s' has no %s", PyUnicode_AsUTF8(name),
-                            value ? "setter" : "deleter");
+        return raise_property(in, property, object->type, false, value ? Py_None : NULL);
     return call_value(in, function, value ? 2 : 1, args, NULL, &ignored);
 }
 
@@ -75,26 +74,19 @@ generic_store(Interp *in, Value *object, PyObject *name, Value *value)
     bool slot = kind == &PyMemberDescr_Type && type_is_heap(PyDescr_TYPE(found)) &&
                 !(((PyMemberDescrObject *)found)->d_member->flags & 1 /* read-only */) &&
                 PyType_IsSubtype(type, PyDescr_TYPE(found));
-    if (data && kind == &PyProperty_Type) return property_store(in, found, object, name, value);
+    if (data && kind == &PyProperty_Type) return property_store(in, found, object, value);
     if (data && kind == &PyGetSetDescr_Type &&
         PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
         return store_class(in, object, name, value);
     if (data && type_is_heap(kind)) return python_store(in, found, object, name, value);
     if (data && !slot) return cannot_store(in, object, name);
-    if (!slot && !type_has_dict(type)) {
-        if (found != NULL)
-            return interp_break(in, BREAK_EXCEPTION, "attribute '%s' is read-only",
-                                PyUnicode_AsUTF8(name));
-        return interp_break(in, BREAK_EXCEPTION, "%s has no attribute '%s' and no __dict__",
-                            type->tp_name, PyUnicode_AsUTF8(name));
-    }
+    if (!slot && !type_has_dict(type))
+        return raise_attribute(in, type, name, value ? Py_None : NULL);
     if (value == NULL) {
         Value *old;
         answer = own_find(in, object, name, slot, true, &old);
         if (answer != ANSWER_YES) return answer;
-        if (old == NULL)
-            return interp_break(in, BREAK_EXCEPTION, "%s has no attribute '%s' to delete",
-                                type->tp_name, PyUnicode_AsUTF8(name));
+        if (old == NULL) return raise_attribute(in, type, name, NULL);
     }
     return own_store(in, object, name, slot, value);
 }

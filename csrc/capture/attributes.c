@@ -23,6 +23,8 @@ attribute_missing(Interp *in, Value *object, PyObject *name)
     else {
         PyTypeObject *type = value_type(in, object);
         if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : no_attribute(in, object, name);
+        if (type_is_heap(type) && _PyType_Lookup(type, name) != NULL) /* an empty slot */
+            return raise_empty_slot(in, type, name);
         PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", type->tp_name,
                      name);
     }

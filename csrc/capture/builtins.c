@@ -46,6 +46,15 @@ unknown(const Call *call, const char *name)
 
 /* ---- sizes ---- */
 
+/* A class of C; others are followed where they are asked. */
+static bool
+type_has_length(const PyTypeObject *type)
+{
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 ||
+           (type->tp_as_sequence != NULL && type->tp_as_sequence->sq_length != NULL) ||
+           (type->tp_as_mapping != NULL && type->tp_as_mapping->mp_length != NULL);
+}
+
 static Answer
 do_len(const Call *call)
 {
@@ -76,7 +85,13 @@ do_len(const Call *call)
         break;
     default: break;
     }
-    if (length < 0) return unknown(call, "len");
+    if (length < 0) {
+        PyTypeObject *type = value_type(in, value);
+        if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+        if (type == NULL || type_has_length(type)) return unknown(call, "len");
+        return raise_new(in, PyExc_TypeError, "object of type '%.200s' has no len()",
+                         type->tp_name);
+    }
     return give(call, value_const_new(in, PyLong_FromLongLong(length)));
 }
 

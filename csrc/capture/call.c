@@ -67,13 +67,8 @@ keyword_default(Interp *in, Value *function, PyObject *name, Value **out)
 }
 
 static Answer
-wrong_arguments(Interp *in)
-{
-    return interp_break(in, BREAK_EXCEPTION, "TypeError is raised here: the arguments do not fit");
-}
-
-static Answer
-bind_keywords(Interp *in, Activation *a, int nargs, Value *const *args, PyObject *kwnames)
+bind_keywords(Interp *in, Activation *a, Value *function, int nargs, Value *const *args,
+              PyObject *kwnames)
 {
     const Decoded *d = a->decoded;
     int named = d->argcount + d->kwonly, nkw = (int)PyTuple_GET_SIZE(kwnames);
@@ -87,10 +82,10 @@ bind_keywords(Interp *in, Activation *a, int nargs, Value *const *args, PyObject
             if (parameter == name || PyUnicode_Compare(parameter, name) == 0) at = i;
         }
         if (at < named) {
-            if (a->slots[at] != NULL) return wrong_arguments(in);
+            if (a->slots[at] != NULL) return raise_arguments(in, function, nargs, kwnames);
             a->slots[at] = value;
         } else {
-            if (rest == NULL) return wrong_arguments(in);
+            if (rest == NULL) return raise_arguments(in, function, nargs, kwnames);
             Answer answer = dict_store(in, rest, name, value);
             if (answer != ANSWER_YES) return answer;
         }
@@ -106,7 +101,7 @@ bind_arguments(Interp *in, Activation *a, Value *function, int nargs, Value *con
     const Decoded *d = a->decoded;
     int named = d->argcount + d->kwonly, taken = nargs < d->argcount ? nargs : d->argcount;
     for (int i = 0; i < taken; i++) a->slots[i] = args[i];
-    if (nargs > taken && !d->varargs) return wrong_arguments(in);
+    if (nargs > taken && !d->varargs) return raise_arguments(in, function, nargs, kwnames);
     if (d->varargs) {
         a->slots[named] = value_sequence(in, V_TUPLE, nargs - taken, args + taken);
         if (a->slots[named] == NULL) return ANSWER_ERROR;
@@ -116,7 +111,7 @@ bind_arguments(Interp *in, Activation *a, Value *function, int nargs, Value *con
         if (a->slots[named + d->varargs] == NULL) return ANSWER_ERROR;
     }
     if (kwnames != NULL) {
-        Answer answer = bind_keywords(in, a, nargs, args, kwnames);
+        Answer answer = bind_keywords(in, a, function, nargs, args, kwnames);
         if (answer != ANSWER_YES) return answer;
     }
     for (int i = 0; i < named; i++) {
@@ -126,7 +121,7 @@ bind_arguments(Interp *in, Activation *a, Value *function, int nargs, Value *con
                 ? positional_default(in, function, i, d->argcount, &a->slots[i])
                 : keyword_default(in, function, code_slot_name(d->code, i), &a->slots[i]);
         if (answer != ANSWER_YES) return answer;
-        if (a->slots[i] == NULL) return wrong_arguments(in);
+        if (a->slots[i] == NULL) return raise_arguments(in, function, nargs, kwnames);
     }
     for (int i = 0; i < d->nlocalsplus; i++)
         if (a->slots[i] == NULL) a->slots[i] = in->unbound;
@@ -357,6 +352,9 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     if (PyCFunction_Check(object) &&
         strcmp(((PyCFunctionObject *)object)->m_ml->ml_name, "__build_class__") == 0)
         return interp_break(in, BREAK_CLASS, "a class is made here");
+    if (Py_TYPE(object)->tp_call == NULL && !type_is_heap(Py_TYPE(object)))
+        return raise_new(in, PyExc_TypeError, "'%.200s' object is not callable",
+                         Py_TYPE(object)->tp_name);
     return interp_break(in, BREAK_CALL_C, "call of '%s'", value_describe(in, callable));
 }
 
@@ -473,7 +471,8 @@ call_ex(Interp *in, const Instr *instr)
         PyObject *name = keywords->items[2 * i]->object;
         PyTuple_SET_ITEM(names, i, Py_NewRef(name));
         if (value == NULL || value_append(in, items, value) < 0) answer = ANSWER_ERROR;
-        if (!PyUnicode_CheckExact(name)) answer = wrong_arguments(in);
+        if (!PyUnicode_CheckExact(name))
+            answer = raise_new(in, PyExc_TypeError, "keywords must be strings");
     }
     if (names != NULL && keep(in, names) == NULL) return ANSWER_ERROR;
     if (answer != ANSWER_YES) return answer;

@@ -115,13 +115,12 @@ member_value(Interp *in, PyObject *object, const char *name)
 }
 
 static Answer
-property_get(Interp *in, PyObject *property, Value *self, PyObject *name, Value **out)
+property_get(Interp *in, PyObject *property, Value *self, Value **out)
 {
     Value *get = member_value(in, property, "fget");
     if (get == NULL) return ANSWER_ERROR;
     if (get->kind == V_CONST && get->object == Py_None)
-        return interp_break(in, BREAK_EXCEPTION, "property '%s' has no getter",
-                            PyUnicode_AsUTF8(name));
+        return raise_property(in, property, self->type, true, NULL);
     return call_value(in, get, 1, &self, NULL, out);
 }
 
@@ -188,8 +187,7 @@ descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObjec
         PyObject *bound = kind->tp_descr_get(found, NULL, owner->object);
         return bound == NULL ? break_raises(in) : given(out, value_const_new(in, bound));
     }
-    if (kind == &PyProperty_Type && object != NULL)
-        return property_get(in, found, object, name, out);
+    if (kind == &PyProperty_Type && object != NULL) return property_get(in, found, object, out);
     if (kind == &PyMemberDescr_Type && object != NULL)
         return PyType_IsSubtype(object->type, PyDescr_TYPE(found))
                    ? member_get(in, found, object, name, out)

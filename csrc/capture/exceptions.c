@@ -78,6 +78,20 @@ printable_args(Interp *in, Value *exception, PyObject **out)
     return answer;
 }
 
+/* Made by NumPy's code, of a class of NumPy's own. */
+static bool
+is_of_numpy(const Value *exception)
+{
+    PyObject *real = exception->exception->real;
+    if (real == NULL || !is_heap(exception->type)) return false;
+    PyObject *module = PyObject_GetAttrString((PyObject *)exception->type, "__module__");
+    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool numpy = name != NULL && strncmp(name, "numpy.", 6) == 0;
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return numpy;
+}
+
 Answer
 exception_text(Interp *in, Value *exception, bool repr, Value **out)
 {
@@ -85,6 +99,11 @@ exception_text(Interp *in, Value *exception, bool repr, Value **out)
     PyObject *name = keep(in, PyUnicode_InternFromString(repr ? "__repr__" : "__str__"));
     PyObject *found, *args, *text = NULL;
     if (name == NULL) return ANSWER_ERROR;
+    if (is_of_numpy(exception)) {
+        PyObject *real = exception->exception->real;
+        *out = value_const_new(in, repr ? PyObject_Repr(real) : PyObject_Str(real));
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
     Answer answer = type_lookup(in, type, name, &found);
     if (answer != ANSWER_YES) return answer;
     if (found != NULL && PyFunction_Check(found)) {
@@ -244,6 +263,8 @@ exception_attribute(Interp *in, Value *exception, PyObject *name, Value **out)
     Answer answer = type_lookup(in, exception->type, name, &found);
     if (answer != ANSWER_YES) return answer;
     if (is_own_part(found)) return own_part(in, exception, name, out);
+    if (is_of_numpy(exception) && found != NULL && Py_TYPE(found) == &PyMemberDescr_Type)
+        return own_part(in, exception, name, out);
     if (found != NULL &&
         (Py_TYPE(found) == &PyMethodDescr_Type || Py_TYPE(found) == &PyWrapperDescr_Type)) {
         *out = value_sequence(in, V_BUILTIN_METHOD, 1, &exception);

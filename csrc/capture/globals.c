@@ -7,6 +7,22 @@ pushed(Interp *in, Value *value)
     return push(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* That it is nowhere holds while it is in neither dict. */
+static Answer
+undefined_name(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name)
+{
+    SourceId source = source_add(in, SOURCE_GLOBAL, NO_SOURCE, 0, name, dict);
+    if (builtins == NULL)
+        return interp_break(in, BREAK_EXCEPTION, "name '%s' is not defined",
+                            PyUnicode_AsUTF8(name));
+    if (source == NO_SOURCE || value_from_source(in, source, NULL) == NULL) return ANSWER_ERROR;
+    PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
+    PyObject *error = keep(in, error_take());
+    if (error == NULL || PyObject_SetAttrString(error, "name", name) < 0) return ANSWER_ERROR;
+    PyErr_SetObject(PyExc_NameError, error);
+    return raise_error(in);
+}
+
 /* A name of a module's dict: what the program stored there, else what is there now, watched. */
 Answer
 load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out)
@@ -21,8 +37,7 @@ load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Valu
         object = PyDict_GetItemWithError(builtins, name);
     if (object == NULL) {
         if (PyErr_Occurred()) return ANSWER_ERROR;
-        return interp_break(in, BREAK_EXCEPTION, "name '%s' is not defined",
-                            PyUnicode_AsUTF8(name));
+        return undefined_name(in, dict, builtins, name);
     }
     SourceId source = source_add(in, SOURCE_GLOBAL, NO_SOURCE, 0, name, dict);
     *out = source == NO_SOURCE ? NULL : value_from_source(in, source, object);

@@ -31,6 +31,14 @@ raised_unwind(Interp *in, Activation *a)
     return pushed(in, exception);
 }
 
+bool
+is_handled(const Interp *in)
+{
+    for (const Activation *a = in->top; a != NULL; a = a->caller)
+        if (handler_at(a->decoded, a->decoded->instrs[a->number].at) != NULL) return true;
+    return false;
+}
+
 /* ---- raise ---- */
 
 /* The operand of raise: an exception, or a class of them, which is called. */

@@ -64,9 +64,12 @@ is_object_new(PyObject *found)
 }
 
 static Answer
-excess(Interp *in, PyTypeObject *type)
+excess(Interp *in, PyTypeObject *type, const char *own)
 {
-    return interp_break(in, BREAK_EXCEPTION, "arguments that '%s' does not take", type->tp_name);
+    if (own != NULL)
+        return raise_new(in, PyExc_TypeError, "object.%s() takes exactly one argument (the %s)",
+                         own, own[2] == 'n' ? "type to instantiate" : "instance to initialize");
+    return raise_new(in, PyExc_TypeError, "%.200s() takes no arguments", type->tp_name);
 }
 
 /* `extra`: arguments beyond the class. */
@@ -81,13 +84,12 @@ object_new(Interp *in, Value *class_, int extra, Value **out)
     answer = type_inherits(in, type, "__init__", &PyBaseObject_Type);
     if (answer == ANSWER_ERROR) return answer;
     own_init = answer == ANSWER_NO;
-    if (extra && (own_new || !own_init)) return excess(in, type);
+    if (extra && (own_new || !own_init)) return excess(in, type, own_new ? "__new__" : NULL);
     answer = type_lookup_text(in, type, "__del__", &found);
     if (answer != ANSWER_YES) return answer;
     if (!is_plain_class(type) || found != NULL || type->tp_finalize != NULL)
         return cannot_make(in, type);
-    if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT)
-        return interp_break(in, BREAK_EXCEPTION, "the class '%s' is abstract", type->tp_name);
+    if (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT) return raise_abstract(in, type);
     answer = type_lookup_text(in, type, "__abstractmethods__", &found);
     if (answer != ANSWER_YES) return answer;
     *out = value_sequence(in, V_INSTANCE, 0, NULL);
@@ -100,13 +102,17 @@ static Answer
 object_init(Interp *in, Value *object, int extra)
 {
     PyTypeObject *type = value_type(in, object);
-    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : excess(in, &PyBaseObject_Type);
+    if (type == NULL)
+        return PyErr_Occurred() ? ANSWER_ERROR
+                                : interp_break(in, BREAK_EXCEPTION, "object.__init__ with arguments");
     if (extra == 0) return ANSWER_YES;
     PyObject *found;
     Answer answer = type_lookup_text(in, type, "__new__", &found);
     if (answer == ANSWER_YES) answer = type_inherits(in, type, "__init__", &PyBaseObject_Type);
     if (answer == ANSWER_ERROR) return answer;
-    return answer == ANSWER_NO || is_object_new(found) ? excess(in, type) : ANSWER_YES;
+    return answer == ANSWER_NO || is_object_new(found)
+               ? excess(in, type, answer == ANSWER_NO ? "__init__" : NULL)
+               : ANSWER_YES;
 }
 
 /* ---- calling a class ---- */

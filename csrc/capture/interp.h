@@ -94,6 +94,9 @@ Answer exception_text(Interp *in, Value *exception, bool repr, Value **out);
 int exception_step(const Value *exception);
 /* The exception's traceback: something that only is, and never leaves. */
 Value *exception_traceback(Interp *in, Value *exception);
+/* ---- refusals.c ---- */
+/* The call of a Python function with arguments that its parameters do not take. */
+Answer raise_arguments(Interp *in, Value *function, int nargs, PyObject *kwnames);
 /* ---- errstate.c ---- */
 /* The call of what makes NumPy's error states, and of methods of the variable that holds one. */
 Answer errstate_make(Interp *in, int nargs, Value *const *args, PyObject *kwnames, Value **out);
@@ -105,6 +108,8 @@ Answer follow_with(Interp *in, const Instr *instr);
 Answer follow_handler(Interp *in, const Instr *instr);
 /* Goes on in the handler of in->raised; ANSWER_NO when the activation has none. */
 Answer raised_unwind(Interp *in, Activation *activation);
+/* Whether what is raised now is seen by a handler; else the break says why better than it. */
+bool is_handled(const Interp *in);
 /* A break at the bottom: the step before which capture must stop instead, since an exception that
    was raised here is alive in the frame; -1 where the break can stay. */
 int handlers_alive_since(Interp *in);
@@ -262,6 +267,7 @@ Answer instance_attribute(Interp *in, Value *object, PyObject *name, Value **out
 /* The function of a special method, looked up on the type; *out NULL when there is none. */
 Answer special_method(Interp *in, Value *object, const char *name, Value **out);
 /* ---- iterate.c ---- */
+bool type_is_no_iterable(const PyTypeObject *type);
 Answer iterator_of(Interp *in, Value *iterable, Value **out);
 /* reversed() of an object of the program's classes. */
 Answer iterator_backwards(Interp *in, Value *object, Value **out);

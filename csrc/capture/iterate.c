@@ -82,6 +82,25 @@ iterator_backwards(Interp *in, Value *object, Value **out)
     return call_library(in, "by_index_backwards", 1, &object, out);
 }
 
+/* A class of C without any way of being walked. */
+bool
+type_is_no_iterable(const PyTypeObject *type)
+{
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 && type->tp_iter == NULL &&
+           (type->tp_as_sequence == NULL || type->tp_as_sequence->sq_item == NULL);
+}
+
+static Answer
+no_iterable(Interp *in, Value *value)
+{
+    PyTypeObject *type = value_type(in, value);
+    if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    if (type == NULL || !type_is_no_iterable(type))
+        return interp_break(in, value_break(value, BREAK_ITERATION), "iteration over %s",
+                            value_describe(in, value));
+    return raise_new(in, PyExc_TypeError, "'%.200s' object is not iterable", type->tp_name);
+}
+
 Answer
 iterator_of(Interp *in, Value *iterable, Value **out)
 {
@@ -113,17 +132,17 @@ iterator_of(Interp *in, Value *iterable, Value **out)
             if (answer != ANSWER_YES) return answer;
             break;
         }
-        return interp_break(in, value_break(iterable, BREAK_ITERATION), "iteration over %s",
-                            value_describe(in, iterable));
+        return no_iterable(in, iterable);
     case V_NODE:
         if (value_is_array(in, iterable)) {
             NodeId node;
             Answer answer = value_as_node(in, iterable, &node);
             if (answer == ANSWER_ERROR) return answer;
             if (answer == ANSWER_YES && graph_node(in->graph, node)->type.rank > 0) break;
+            if (answer == ANSWER_YES)
+                return raise_new(in, PyExc_TypeError, "iteration over a 0-d array");
         }
-        return interp_break(in, value_break(iterable, BREAK_ITERATION), "iteration over %s",
-                            value_describe(in, iterable));
+        return no_iterable(in, iterable);
     case V_OBJECT:
     case V_INSTANCE: return object_iterator(in, iterable, out);
     default:

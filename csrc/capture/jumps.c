@@ -39,7 +39,10 @@ truth_of_object(Interp *in, Value *value, int *known, Value **node)
     PyTypeObject *kind = value_type(in, result);
     if (!value_is_python_scalar(in, result) ||
         (by_length ? kind != &PyLong_Type : kind != &PyBool_Type))
-        return interp_break(in, BREAK_EXCEPTION, "truth of %s", value_describe(in, value));
+        return by_length || kind == NULL
+                   ? interp_break(in, BREAK_EXCEPTION, "truth of %s", value_describe(in, value))
+                   : raise_new(in, PyExc_TypeError, "__bool__ should return bool, returned %s",
+                               kind->tp_name);
     int64_t length = 0;
     if (by_length && (answer = value_as_int(in, result, &length)) == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO || length < 0)

@@ -454,7 +454,7 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
         BreakNote note = break_take(in);
         WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
         answer = is_dispatcher(callable) ? call_whole(in, &call, out) : ANSWER_NO;
-        if (answer == ANSWER_NO) break_put(in, &note);
+        if (answer == ANSWER_NO && in->raised == NULL) break_put(in, &note);
         return answer;
     }
     if (is_dispatcher(callable)) {

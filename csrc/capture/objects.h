@@ -35,6 +35,15 @@ Answer class_store(Interp *in, Value *class_, PyObject *name, Value *value);
 /* What the program itself stored on a class that `type` inherits from; *out NULL for nothing. */
 Value *class_pending(Interp *in, PyTypeObject *type, PyObject *name);
 
+/* ---- refusals.c: errors in CPython's own words ---- */
+Answer raise_abstract(Interp *in, PyTypeObject *type);
+Answer raise_empty_slot(Interp *in, PyTypeObject *type, PyObject *name);
+/* A property without a getter (`get`), a setter, or (`value` NULL) a deleter. */
+Answer raise_property(Interp *in, PyObject *property, PyTypeObject *type, bool get,
+                      PyObject *value);
+/* An instance's attribute that object.__setattr__ refuses to store, or (`value` NULL) to delete. */
+Answer raise_attribute(Interp *in, PyTypeObject *type, PyObject *name, PyObject *value);
+
 /* ---- globals.c: what the program stored on a namespace, class or function from outside ---- */
 Value *pending_find(Interp *in, PyObject *holder, PyObject *name); /* NULL: nothing */
 int pending_store(Interp *in, PyObject *holder, PyObject *name, Value *value);

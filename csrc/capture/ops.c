@@ -406,18 +406,17 @@ emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
     return operator_instead(in, binary_operators[operator_].python, 2, both, false, out);
 }
 
-Answer
-emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+static const char *const comparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+
+static Answer
+compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     static const char *const names[] = {"less",      "less_equal", "equal",
                                         "not_equal", "greater",    "greater_equal"};
-    if (operator_ < 0 || operator_ >= COUNT_OF(names))
-        return interp_break(in, BREAK_OPERATOR, "comparison number %d", operator_);
-    static const char *const python[] = {"lt", "le", "eq", "ne", "gt", "ge"};
     NodeId args[2], result;
     Value *both[2] = {left, right};
     if (any_opaque(in, 2, both))
-        return call_simple(in, operator_object(in, python[operator_]), 2, both, out);
+        return call_simple(in, operator_object(in, comparisons[operator_]), 2, both, out);
     TRY(operand(in, left, &args[0]));
     TRY(operand(in, right, &args[1]));
     TRY(node_named(in, names[operator_], 2, args, &result));
@@ -425,7 +424,18 @@ emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 }
 
 Answer
-emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
+emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    if (operator_ < 0 || operator_ >= COUNT_OF(comparisons))
+        return interp_break(in, BREAK_OPERATOR, "comparison number %d", operator_);
+    Answer answer = compare_node(in, operator_, left, right, out);
+    if (answer != ANSWER_NO) return answer;
+    Value *both[2] = {left, right};
+    return operator_instead(in, comparisons[operator_], 2, both, false, out);
+}
+
+static Answer
+unary_node(Interp *in, InstrKind operator_, Value *value, Value **out)
 {
     const char *name = operator_ == I_UNARY_NEGATIVE   ? "negative"
                        : operator_ == I_UNARY_POSITIVE ? "positive"
@@ -444,6 +454,16 @@ emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
     } else
         TRY(node_named(in, name, 1, &arg, &result));
     return push_node(in, result, out);
+}
+
+Answer
+emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
+{
+    Answer answer = unary_node(in, operator_, value, out);
+    const char *name = operator_ == I_UNARY_NEGATIVE   ? "neg"
+                       : operator_ == I_UNARY_POSITIVE ? "pos"
+                                                       : "invert";
+    return answer == ANSWER_NO ? operator_instead(in, name, 1, &value, false, out) : answer;
 }
 
 /* ---- in place ---- */
@@ -507,6 +527,7 @@ emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
     if (operator_ >= 13) operator_ -= 13;
     Answer answer = inplace_node(in, operator_, array, value, out);
     if (answer != ANSWER_NO || operator_ >= COUNT_OF(binary_operators)) return answer;
+    in->raised = NULL; /* in place it has another text */
     static const char *const names[] = {"iadd", "iand",     "ifloordiv", "ilshift", "imatmul",
                                         "imul", "imod",     "ior",       "ipow",    "irshift",
                                         "isub", "itruediv", "ixor"};

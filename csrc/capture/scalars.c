@@ -1,6 +1,7 @@
 /* Operators.  Arrays go to the array semantics (ops.c); Python's own scalars are folded by Python
    when known, and stay symbolic otherwise as KIND_PYTHON nodes, which deopt where Python would
    raise or leave 64 bits; sequences and strings are folded or put together from their items. */
+#include "numpy_rules.h"
 #include "objects.h"
 
 /* Operators of BINARY, by number. */
@@ -578,8 +579,12 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
         return interp_break(in, BREAK_EXCEPTION, "a complex number as a real one");
     if (from.dtype == DT_F16) return interp_break(in, BREAK_DTYPE, "a float16 as a Python scalar");
     if (from.rank != 0) { /* one element, or Python raises; NumPy warns for rank > 0 */
-        if (dtype != DT_BOOL || type_elements(in->graph, &from) != 1)
-            return interp_break(in, BREAK_SHAPE, "an array as a Python scalar");
+        int64_t elements = type_elements(in->graph, &from);
+        if (dtype != DT_BOOL || elements != 1) {
+            interp_break(in, BREAK_SHAPE, "an array as a Python scalar");
+            WholeCall call = {.callable = (PyObject *)type, .nargs = 1, .args = &value};
+            return elements > 1 ? call_whole_instead(in, &call, out) : ANSWER_NO;
+        }
     }
     PyObject *seen = value->object;
     bool python = from.form == FORM_PYTHON;

@@ -150,6 +150,11 @@ unpack(Interp *in, const Instr *instr)
 {
     Value *sequence = top_value(in, 1), *items;
     if (sequence == NULL) return ANSWER_ERROR;
+    PyTypeObject *type = value_type(in, sequence);
+    if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    if (type != NULL && type_is_no_iterable(type))
+        return raise_new(in, PyExc_TypeError, "cannot unpack non-iterable %.200s object",
+                         type->tp_name);
     Answer answer = iterate_all(in, sequence, V_LIST, &items);
     if (answer != ANSWER_YES) return answer;
     bool star = instr->kind == I_UNPACK_EX;

@@ -257,6 +257,17 @@ typedef struct {
     bool direct; /* no hole lies within a container: the function can be called as it is */
 } Attempt;
 
+/* The error that NumPy refuses the call with is the program's. */
+static Answer
+raise_refused(Interp *in, PyObject *refused)
+{
+    PyObject *args = keep(in, PyObject_GetAttrString(refused, "args"));
+    if (args == NULL) return ANSWER_ERROR;
+    PyObject *error = PyTuple_GET_ITEM(args, 0);
+    PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    return raise_error(in);
+}
+
 /* (description, callable), kept. */
 static Answer
 try_it(Holes *h, const Attempt *attempt, PyObject **shape, PyObject **callable)
@@ -284,18 +295,16 @@ try_it(Holes *h, const Attempt *attempt, PyObject **shape, PyObject **callable)
     if (!ready || !PyErr_ExceptionMatches(PyExc_Exception) ||
         PyErr_ExceptionMatches(PyExc_MemoryError))
         return ANSWER_ERROR;
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject *text = value == NULL ? NULL : PyObject_Str(value);
+    PyObject *error = keep(in, error_take()), *refused = calls_object(in, "Refused");
+    if (error == NULL || refused == NULL) return ANSWER_ERROR;
+    if ((PyObject *)Py_TYPE(error) == refused && is_handled(in)) return raise_refused(in, error);
+    PyObject *text = PyObject_Str(error);
     const char *why = text == NULL ? NULL : PyUnicode_AsUTF8(text);
     PyErr_Clear();
     Answer answer =
         interp_break(in, BREAK_NUMPY, "a call whose result cannot be told beforehand: %s",
                      why != NULL ? why : "it raised");
     Py_XDECREF(text);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(trace);
     return answer;
 }
 
@@ -659,10 +668,10 @@ break_put(Interp *in, const BreakNote *note)
 Answer
 call_whole_instead(Interp *in, const WholeCall *call, Value **out)
 {
-    if (in->dirty) return ANSWER_NO;
+    if (in->dirty || in->raised != NULL) return ANSWER_NO;
     BreakNote note = break_take(in);
     Answer answer = call_whole(in, call, out);
-    if (answer == ANSWER_NO) break_put(in, &note);
+    if (answer == ANSWER_NO && in->raised == NULL) break_put(in, &note);
     return answer;
 }
 

@@ -26,11 +26,24 @@ sequence_slice(Interp *in, Value *sequence, Value *key, Value **out)
     return part == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* Classes of the program's may be, or become so. */
+static bool
+type_is_index(const PyTypeObject *type)
+{
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 ||
+           (type->tp_as_number != NULL && type->tp_as_number->nb_index != NULL);
+}
+
 static Answer
 sequence_position(Interp *in, Value *sequence, Value *key, bool store, int *out)
 {
     int64_t index;
     Answer answer = value_as_int(in, key, &index);
+    PyTypeObject *type = answer == ANSWER_NO ? value_type(in, key) : NULL;
+    if (type != NULL && !type_is_index(type) && type != &PySlice_Type)
+        return raise_new(in, PyExc_TypeError, "%s indices must be integers or slices, not %.200s",
+                         sequence->kind == V_LIST ? "list" : "tuple", type->tp_name);
+    if (PyErr_Occurred()) return ANSWER_ERROR;
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_INDEX, "an index of %s that is not known",
                             value_describe(in, sequence));

@@ -4,9 +4,10 @@ import sys
 import traceback
 
 import numpy as np
-import pycompile
 import pytest
 from differential import check
+
+import pycompile
 
 X = np.arange(2048.0)
 

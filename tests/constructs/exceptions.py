@@ -1,6 +1,8 @@
 """Exceptions."""
 
-from . import X, construct
+import numpy as np
+
+from . import I, M, X, Y, construct
 
 
 class Refused(Exception):
@@ -558,3 +560,218 @@ def except_group(x):
     except* ValueError as group:
         y = y + len(group.exceptions)
     return y
+
+
+def scaled(x, by, *, shift=0):
+    return x * by + shift
+
+
+class ReadOnly:
+    __slots__ = ("size",)
+
+    @property
+    def double(self):
+        return self.size * 2
+
+
+@construct("shapes that do not broadcast, caught", X, Y[:4])
+def shapes_differ(x, y):
+    try:
+        return x + y
+    except ValueError as e:
+        return x * y[0], str(e)
+
+
+@construct("reshape that does not fit, caught", X)
+def reshape_differs(x):
+    try:
+        return x.reshape(4, -1) + 1
+    except ValueError:
+        return x.reshape(2, -1) + 1
+
+
+@construct("matrices that do not fit, caught", M)
+def matrices_differ(x):
+    try:
+        y = x @ x
+    except ValueError:
+        y = x @ x.T
+    return y * 2
+
+
+@construct("index out of an array, caught", X, 10)
+def index_outside(x, i):
+    try:
+        return x[i] * x
+    except IndexError as e:
+        return x * 2, str(e)
+
+
+@construct("axis out of range, caught", M)
+def axis_outside(x):
+    for axis in range(5):
+        try:
+            x = x + x.max(axis=axis, keepdims=True)
+        except ValueError as e:
+            return x, axis, type(e).__name__, str(e)
+    return x
+
+
+@construct("maximum of an empty array, caught", X)
+def empty_maximum(x):
+    try:
+        return x[:0].max() + x
+    except ValueError:
+        return x + 0.5
+
+
+@construct("truth of an array, caught", X)
+def ambiguous(x):
+    try:
+        return x if x > 0 else -x
+    except ValueError:
+        return np.where(x > 0, x, -x)
+
+
+@construct("array assigned to a place of another shape, caught", M)
+def bad_store(x):
+    y = x * 1
+    try:
+        y[0] = x[:, 0]
+    except ValueError:
+        y[0] = x[0] * 2
+    return y
+
+
+@construct("cast in place that NumPy refuses, caught", I)
+def bad_cast(i):
+    j = i * 2
+    try:
+        j += 0.5
+    except TypeError:
+        j = j + 0.5
+    return j
+
+
+@construct("concatenate of shapes that differ, caught", M)
+def bad_concatenate(x):
+    try:
+        return np.concatenate([x, x[:, :2]])
+    except ValueError:
+        return np.concatenate([x, x[:, :2]], axis=1)
+
+
+@construct("wrong arguments of a Python function, caught", X)
+def wrong_arguments(x):
+    told = []
+    for call in (lambda: scaled(x), lambda: scaled(x, 1, 2), lambda: scaled(x, 1, by=2)):
+        try:
+            call()
+        except TypeError as e:
+            told.append(str(e))
+    return scaled(x, 2, shift=1), told
+
+
+@construct("undefined global, caught", X)
+def undefined(x):
+    try:
+        return x * never_defined  # noqa: F821
+    except NameError as e:
+        return x * 2, str(e), e.name
+
+
+@construct("min() of nothing, caught", X)
+def nothing_smallest(x):
+    try:
+        return x * min([])
+    except ValueError:
+        return x * 2
+
+
+@construct("list.index and list.remove of what is missing, caught", X)
+def missing_items(x):
+    items = [1, 2]
+    for method in (items.index, items.remove):
+        try:
+            method(3)
+        except ValueError:
+            x = x + 1
+    return x
+
+
+@construct("dict.pop of what is missing, caught", X)
+def missing_key(x):
+    try:
+        x = x * {"a": 1}.pop("b")
+    except KeyError as e:
+        x = x + len(e.args[0])
+    return x
+
+
+@construct("attribute that __slots__ do not have, caught", X)
+def no_slot(x):
+    thing = ReadOnly()
+    try:
+        thing.other = 1
+    except AttributeError as e:
+        return x + 1, str(e)
+    return x
+
+
+@construct("property without a setter, caught", X)
+def no_setter(x):
+    thing = ReadOnly()
+    thing.size = 3
+    try:
+        thing.double = 7
+    except AttributeError:
+        x = x + thing.double
+    return x
+
+
+@construct("slot that is empty, caught", X)
+def empty_slot(x):
+    try:
+        return x * ReadOnly().size
+    except AttributeError:
+        return x * 4
+
+
+@construct("operands without an order, caught", X)
+def no_order(x):
+    try:
+        return x if ReadOnly() < ReadOnly() else -x
+    except TypeError as e:
+        return x * 3, str(e)
+
+
+@construct("call of what cannot be called, caught", X)
+def not_callable(x):
+    f = 3
+    try:
+        return f(x)
+    except TypeError:
+        return x * f
+
+
+@construct("walk over what cannot be walked, caught", X)
+def not_iterable(x):
+    try:
+        for y in 3:
+            x = x + y
+    except TypeError:
+        x = x * 2
+    return x
+
+
+@construct("finally while NumPy refuses shapes", X)
+def refused_through_finally(x):
+    log = []
+    try:
+        try:
+            x = x + x[:2]
+        finally:
+            log.append(len(x))
+    except ValueError:
+        x = x * log[0]
+    return x
