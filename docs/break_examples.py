@@ -7,6 +7,7 @@ them and checks that each breaks with its code.  A str stands where there is no 
 # ruff: noqa: N802
 import sys
 import time
+import types
 import zlib
 
 import numpy as np
@@ -37,13 +38,9 @@ def values(x):
     yield x + 2
 
 
-def instruction(x):
+def instruction(x, mapping):
     y = x + 1
-    try:
-        raise ValueError
-    except* ValueError:
-        y = y * 2
-    return y
+    return y, {**mapping, "b": 2}
 
 
 def class_statement(x):
@@ -283,7 +280,7 @@ def _overlap_arguments():
 
 # code -> (function, arguments)
 EXAMPLES = {
-    "PC0001": (instruction, lambda: (X,)),
+    "PC0001": (instruction, lambda: (X, types.MappingProxyType({"a": 1}))),
     "PC0002": (call_c, lambda: (X,)),
     "PC0003": (call_python, lambda: (X,)),
     "PC0004": (disabled, lambda: (X,)),

@@ -102,11 +102,11 @@ typedef enum {
     EFFECT_STORE_GLOBAL,  /* args: value; object: name (globals of source `source`) */
     EFFECT_DELETE_GLOBAL, /* object: name (globals of source `source`) */
     EFFECT_STORE_CELL,    /* args: cell, value */
-    EFFECT_POP_EXCEPT,    /* args: what was handled before; ends a handler that was entered before */
-    EFFECT_METHOD,        /* args: exact builtin container, arguments; object: method name */
-    EFFECT_CALL,          /* args: callable, tuple, dict: called with the frame current at `number`;
-                             without args: sys.stdout must be plain */
-    EFFECT_WRITE,         /* node: last version of an input's storage; source: that array */
+    EFFECT_POP_EXCEPT, /* args: what was handled before; ends a handler that was entered before */
+    EFFECT_METHOD,     /* args: exact builtin container, arguments; object: method name */
+    EFFECT_CALL,       /* args: callable, tuple, dict: called with the frame current at `number`;
+                          without args: sys.stdout must be plain */
+    EFFECT_WRITE,      /* node: last version of an input's storage; source: that array */
 } BuildKind;
 
 typedef struct {

@@ -21,7 +21,7 @@ step_now(Interp *in)
     return in->steps - 1 - bottom->decoded->instrs[bottom->number].sub;
 }
 
-static Value *
+Value *
 exception_new(Interp *in, PyTypeObject *type, Value *args)
 {
     Value *value = value_sequence(in, V_INSTANCE, 0, NULL);
@@ -110,6 +110,11 @@ exception_text(Interp *in, Value *exception, bool repr, Value **out)
         Value *function = value_const(in, found);
         return function ? call_value(in, function, 1, &exception, NULL, out) : ANSWER_ERROR;
     }
+    if (exception->exception->parts != NULL && !repr && found != NULL &&
+        Py_TYPE(found) == &PyWrapperDescr_Type) {
+        *out = value_const_new(in, group_text(exception));
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
     answer = printable_args(in, exception, &args);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO || found == NULL || Py_TYPE(found) != &PyWrapperDescr_Type)
@@ -174,6 +179,7 @@ exception_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObjec
         type->tp_finalize != NULL || type->tp_getattro != PyObject_GenericGetAttr ||
         type->tp_setattro != PyObject_GenericSetAttr)
         return interp_break(in, BREAK_CALL_PYTHON, "an exception of class '%s'", type->tp_name);
+    if (type_is_group(type) && nkw == 0) return group_make(in, type, nargs, args, out);
     if (!is_simple(type)) {
         if (nkw != 0)
             return interp_break(in, BREAK_CALL_C, "an exception of class '%s'", type->tp_name);
@@ -227,10 +233,12 @@ own_part(Interp *in, Value *exception, PyObject *name, Value **out)
     const char *text = PyUnicode_AsUTF8(name);
     if (text == NULL) return ANSWER_ERROR;
     if (strcmp(text, "args") == 0) return give(in, e->args, out);
+    if (e->parts != NULL && strcmp(text, "exceptions") == 0) return give(in, e->parts, out);
+    if (e->parts != NULL && strcmp(text, "message") == 0) return give(in, e->message, out);
     if (strcmp(text, "__cause__") == 0) return give(in, e->cause, out);
     if (strcmp(text, "__context__") == 0 && (e->context != NULL || e->raised < 0))
         return give(in, e->context, out);
-    if (strcmp(text, "__traceback__") == 0)
+    if (strcmp(text, "__traceback__") == 0 && !e->wraps)
         return give(in, e->raised >= 0 ? exception_traceback(in, exception) : NULL, out);
     if (strcmp(text, "__suppress_context__") == 0)
         return give(in, value_const(in, e->suppress ? Py_True : Py_False), out);
@@ -351,6 +359,8 @@ exception_method(Interp *in, Value *exception, const char *name, int nargs, Valu
     if (strcmp(name, "with_traceback") == 0 && nargs == 1 && nkw == 0 &&
         ((args[0]->kind == V_CONST && args[0]->object == Py_None) || args[0] == e->traceback))
         return give(in, exception, out);
+    Answer answer = nkw == 0 ? group_method(in, exception, name, nargs, args, out) : ANSWER_NO;
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     return interp_break(in, BREAK_CALL_C, "call of '%s' of %s", name,
                         value_describe(in, exception));
 }
@@ -382,6 +392,7 @@ raise_value(Interp *in, Value *exception)
         }
         exception->exception->context = handled;
     }
+    exception->exception->part_of = NULL;
     return raise_again(in, exception);
 }
 

@@ -86,8 +86,7 @@ raise_(Interp *in, int operands)
 
 /* ---- handlers ---- */
 
-/* Classes that an except clause names: borrowed; raises what CPython raises for others. */
-static Answer
+Answer
 handler_classes(Interp *in, Value *classes, PyObject **out)
 {
     Answer answer = value_known(in, classes, out);
@@ -165,7 +164,8 @@ follow_handler(Interp *in, const Instr *instr)
     case I_PUSH_EXC_INFO: return push_info(in);
     case I_POP_EXCEPT: return pop_info(in);
     case I_CHECK_EXC_MATCH: return check_match(in);
-    default: return interp_break(in, BREAK_INSTRUCTION, "except*");
+    case I_CHECK_EG_MATCH: return group_match(in);
+    default: return group_raise_rest(in);
     }
 }
 

@@ -300,7 +300,8 @@ follow(Interp *in, const Instr *instr)
     case I_PUSH_EXC_INFO:
     case I_POP_EXCEPT:
     case I_CHECK_EXC_MATCH:
-    case I_CHECK_EG_MATCH: return follow_handler(in, instr);
+    case I_CHECK_EG_MATCH:
+    case I_PREP_RERAISE_STAR: return follow_handler(in, instr);
     case I_BEFORE_WITH:
     case I_WITH_EXCEPT_START: return follow_with(in, instr);
     case I_LOAD_BUILD_CLASS:
@@ -377,6 +378,7 @@ interp_run(Interp *in, Activation *activation, Value **out)
     }
     *out = activation->result;
     if (activation->caller != NULL) {
+        if (answer == ANSWER_NO && in->raised != NULL) in->raised->exception->part_of = NULL;
         in->inlined--;
         in->dirty = true; /* what it did is done: the caller's instruction may still break */
         in->top = activation->caller;

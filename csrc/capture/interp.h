@@ -79,6 +79,8 @@ Answer raise_again(Interp *in, Value *exception);
    (hasattr, next with a default); NULL when nothing of the kind was raised, and ANSWER_NO stands.
  */
 Value *raised_take(Interp *in, PyObject *type);
+/* One of which nothing has run; NULL with the error set. */
+Value *exception_new(Interp *in, PyTypeObject *type, Value *args);
 /* Class(…) for exception classes. */
 Answer exception_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
                       Value **out);
@@ -104,7 +106,18 @@ Answer errstate_method(Interp *in, const char *name, int nargs, Value *const *ar
 bool value_is_error_state(const Value *value);
 /* ---- with.c ---- */
 Answer follow_with(Interp *in, const Instr *instr);
+/* ---- groups.c: exception groups, except* ---- */
+bool type_is_group(const PyTypeObject *type); /* exactly one of the two builtin classes */
+Answer group_make(Interp *in, PyTypeObject *type, int nargs, Value *const *args, Value **out);
+/* split and subgroup of a group made here; ANSWER_NO without a break: another method. */
+Answer group_method(Interp *in, Value *group, const char *name, int nargs, Value *const *args,
+                    Value **out);
+PyObject *group_text(const Value *group); /* str() of it; NULL with the error set */
+Answer group_match(Interp *in);           /* CHECK_EG_MATCH */
+Answer group_raise_rest(Interp *in);      /* PREP_RERAISE_STAR */
 /* ---- handlers.c: the exception table ---- */
+/* Classes that an except clause names: borrowed; raises what CPython raises for others. */
+Answer handler_classes(Interp *in, Value *classes, PyObject **out);
 Answer follow_handler(Interp *in, const Instr *instr);
 /* Goes on in the handler of in->raised; ANSWER_NO when the activation has none. */
 Answer raised_unwind(Interp *in, Activation *activation);

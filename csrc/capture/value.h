@@ -50,6 +50,10 @@ typedef struct {
     bool suppress;          /* __suppress_context__ */
     int made, raised;       /* steps of the bottom activation: when; -1 not raised */
     PyObject *real;         /* the object that it stands for, where C code made it; or NULL */
+    /* of a group: */
+    Value *message, *parts; /* text, V_TUPLE of exceptions; NULL of others */
+    const Value *part_of;   /* split off that group, and not raised since; or NULL */
+    bool wraps;             /* it came to be around what `except*` met */
 } Exception;
 
 struct Value {

@@ -34,6 +34,7 @@ typedef enum {
     FORM_CALL_KW,
     FORM_RETURN_CONST,
     FORM_INTRINSIC_1,
+    FORM_INTRINSIC_2,
     FORM_FORMAT_VALUE, /* conversion | has spec << 2 */
     FORM_FORMAT_SIMPLE,
     FORM_FORMAT_SPEC,
@@ -61,6 +62,7 @@ enum { COMPARE_SHIFT = PY_VERSION_HEX >= 0x030D0000 ? 5 : PY_VERSION_HEX >= 0x03
 enum { COMPARE_BOOL = PY_VERSION_HEX >= 0x030D0000 ? 16 : 0 };
 enum { SEND_POPS = PY_VERSION_HEX < 0x030C0000 };
 enum { INTRINSIC_STOP_ITERATION = 3, INTRINSIC_POSITIVE = 5, INTRINSIC_LIST_TO_TUPLE = 6 };
+enum { INTRINSIC_PREP_RERAISE_STAR = 1 }; /* of CALL_INTRINSIC_2 */
 
 /* One pass over the units; `jump` keeps each jump's target idx until all numbers are known. */
 typedef struct {
@@ -199,6 +201,12 @@ decode_one(Decoder *d, int opcode, int32_t arg, Instr *where)
             emit(d, I_LIST_TO_TUPLE, 0, 0, where);
         else
             emit(d, I_OTHER, opcode, 0, where);
+        break;
+    case FORM_INTRINSIC_2:
+        if (arg == INTRINSIC_PREP_RERAISE_STAR)
+            emit(d, I_PREP_RERAISE_STAR, 0, 0, where);
+        else
+            emit(d, I_OTHER, opcode, form.effect, where);
         break;
     case FORM_FORMAT_VALUE:
     case FORM_FORMAT_SIMPLE:

@@ -119,6 +119,7 @@ instr_effect(const Instr *instr, bool jumps)
     case I_JUMP_IF_NOT_NONE:
     case I_POP_EXCEPT:
     case I_RERAISE:
+    case I_PREP_RERAISE_STAR:
     case I_IMPORT_NAME:
     case I_END_SEND:
     case I_CLEANUP_THROW:

@@ -547,12 +547,7 @@ def except_group_unraised(x):
     return y
 
 
-@construct(
-    "except* with an exception raised",
-    X,
-    breaks="PC0001",
-    why="exception groups are made by CPython",
-)
+@construct("except* with an exception raised", X)
 def except_group(x):
     y = x * 2
     try:
@@ -560,6 +555,179 @@ def except_group(x):
     except* ValueError as group:
         y = y + len(group.exceptions)
     return y
+
+
+@construct("except* without a name", X)
+def except_group_unnamed(x):
+    try:
+        x = x + 1
+        x = x + {}["none"]
+    except* (KeyError, IndexError):
+        x = x * 2
+    return x
+
+
+@construct("second except* clause", X)
+def except_group_second(x):
+    try:
+        raise KeyError("a")
+    except* ValueError:
+        x = x + 1
+    except* KeyError:
+        x = x * 3
+    return x
+
+
+@construct("exception group in parts", X)
+def except_group_parts(x):
+    try:
+        raise ExceptionGroup("many", [ValueError(1), TypeError(2), ValueError(3)])
+    except* ValueError as group:
+        x = x + len(group.exceptions)
+    except* TypeError as group:
+        x = x * group.exceptions[0].args[0]
+    return x
+
+
+@construct("exception group in a group", X)
+def except_group_nested(x):
+    seen = []
+    try:
+        inner = ExceptionGroup("inner", [TypeError(2), ValueError(3)])
+        inner.add_note("a note")
+        raise ExceptionGroup("outer", [ValueError(1), inner])
+    except* ValueError as group:
+        seen.append((group.message, len(group.exceptions), group.exceptions[1].__notes__))
+    except* TypeError as group:
+        seen.append((str(group), [type(e).__name__ for e in group.exceptions]))
+    return x * 2, seen
+
+
+@construct("rest of an exception group, caught outside", X)
+def except_group_rest(x):
+    try:
+        try:
+            raise ExceptionGroup("many", [ValueError(1), TypeError(2)])
+        except* ValueError:
+            x = x + 1
+    except ExceptionGroup as rest:
+        x = x * len(rest.exceptions)
+    return x
+
+
+@construct("exception that no except* meets, caught outside", X)
+def except_group_unmet(x):
+    try:
+        try:
+            raise KeyError("k")
+        except* ValueError:
+            x = x + 1
+    except KeyError:
+        x = x * 3
+    return x
+
+
+@construct("exceptions raised in except* clauses, caught outside", X)
+def except_group_raises(x):
+    try:
+        try:
+            raise ExceptionGroup("many", [ValueError(1), TypeError(2), OSError(3)])
+        except* ValueError:
+            raise KeyError("first")  # noqa: B904
+        except* TypeError as group:
+            raise IndexError("second") from group
+    except ExceptionGroup as all_:
+        names = [type(e).__name__ for e in all_.exceptions]
+        x = x * len(names)
+    return x, names
+
+
+@construct("raise again in except*", X)
+def except_group_again(x):
+    try:
+        try:
+            raise ExceptionGroup("many", [ValueError(1), TypeError(2)])
+        except* ValueError:
+            raise
+    except ExceptionGroup as group:
+        x = x * len(group.exceptions)
+    return x
+
+
+@construct("except* in a loop", X)
+def except_group_loop(x):
+    for i in range(3):
+        try:
+            if i == 1:
+                raise ValueError(i)
+            x = x + i
+        except* ValueError:
+            x = x * 2
+    return x
+
+
+@construct("except* of a group, refused", X)
+def except_group_refused(x):
+    try:
+        try:
+            raise ValueError(1)
+        except* ExceptionGroup:
+            x = x + 1
+    except TypeError as e:
+        return x * 2, str(e)
+
+
+@construct("exception group caught whole", X)
+def group_whole(x):
+    try:
+        raise ExceptionGroup("many", [ValueError(1), TypeError(2)])
+    except ExceptionGroup as group:
+        return x * 2, group.message, len(group.exceptions), str(group)
+
+
+@construct("split and subgroup of an exception group", X)
+def group_split(x):
+    group = ExceptionGroup("many", [ValueError(1), TypeError(2)])
+    match, rest = group.split(ValueError)
+    none = group.subgroup(KeyError) is None
+    return x * 2, str(match), str(rest), none, match.__suppress_context__
+
+
+@construct("cause given as a class", X)
+def cause_class(x):
+    try:
+        try:
+            raise KeyError("k")
+        except KeyError as e:
+            raise ValueError from e
+    except ValueError as e:
+        return x * 2, type(e.__cause__).__name__, e.__cause__ is e.__context__
+
+
+@construct("chain of causes", X)
+def cause_chain(x):
+    names = []
+    try:
+        try:
+            try:
+                raise KeyError("1")
+            except KeyError as e:
+                raise IndexError("2") from e
+        except IndexError as e:
+            raise ValueError("3") from e
+    except ValueError as e:
+        while e is not None:
+            names.append(type(e).__name__)
+            e = e.__cause__
+    return x * len(names), names
+
+
+@construct("cause that is no exception", X)
+def cause_wrong(x):
+    try:
+        raise ValueError("a") from 3
+    except TypeError as e:
+        return x * 2, str(e)
 
 
 def scaled(x, by, *, shift=0):
