@@ -443,3 +443,11 @@ def test_products_of_absolute_values_keep_the_sign_of_nan(function):
 
     for dtype in ("f8", "f4"):
         check(f, np.array([-np.nan, np.nan, -1.0], dtype), whole=True)
+
+
+def test_a_cast_beside_what_runs_backwards():
+    def f(a, b):
+        return np.arctan2(a, b[::-1]), np.arctan2(a, b) + 1
+
+    rng = np.random.default_rng(0)
+    check(f, rng.integers(1, 6, (2, 1)), rng.normal(size=12))

@@ -215,6 +215,22 @@ ufunc_is_plain(PyObject *ufunc, int nargs)
     return plain;
 }
 
+/* NumPy casts operands in a buffered iterator, which also turns axes that run backwards; so there
+   its loops, whose bits may depend on strides, see others than after a cast by itself. */
+static bool
+is_cast_backwards(Interp *in, int nargs, const NodeId *args, const NodeId *cast)
+{
+    bool casts = false, minds = false;
+    for (int i = 0; i < nargs; i++) {
+        const Type *type = &graph_node(in->graph, args[i])->type;
+        casts = casts || (type->form == FORM_ARRAY && cast[i] != args[i]);
+        for (int axis = 0; type->form == FORM_ARRAY && axis < type->rank; axis++)
+            minds = minds || (size_value(in->graph, type->stride[axis]) < 0 &&
+                              size_value(in->graph, type->shape[axis]) > 1);
+    }
+    return casts && minds;
+}
+
 Answer
 node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
 {
@@ -237,6 +253,9 @@ node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype
         }
     }
     int op = op_of_ufunc(ufunc, ins[0]);
+    bool call = op < 0 || !op_is_exact((Op)op, ins[0]);
+    if (call && dtype < 0 && is_cast_backwards(in, nargs, args, cast))
+        return node_extern(in, ufunc, nargs, args, &type, out);
     Attrs attrs = {.object = ufunc};
     TRY_NODE(*out, graph_add(in->graph, in->region, op < 0 ? OP_ufunc : (Op)op, nargs, cast, &type,
                              op < 0 ? &attrs : NULL));
