@@ -192,6 +192,14 @@ def numpy_function(x):
     return np.array2string(y)
 
 
+def too_large(x):
+    y = x + 1
+    try:
+        np.empty(2**60)
+    except MemoryError:
+        return y
+
+
 def index(x):
     y = x + 1
     return y[[0, 1], np.array([True, False, True])]
@@ -320,4 +328,5 @@ EXAMPLES = {
     "PC0038": (byte_order, lambda: (X, np.ones(3, ">f8"))),
     "PC0039": (masked_array, lambda: (X, np.ma.masked_array(X))),
     "PC0040": (overrides, lambda: (X, Meters(X))),
+    "PC0041": (too_large, lambda: (X,)),
 }

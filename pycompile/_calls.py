@@ -21,6 +21,7 @@ What a trial describes, `form` first:
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 
 import numpy as np
@@ -465,6 +466,33 @@ def _refused(function, specs, error):
     return True
 
 
+@functools.lru_cache(1024)
+def out_position(function):
+    """Where the function takes `out` among its positional arguments, or -1."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # it does not say
+        return -1
+    positional = [p.name for p in parameters if p.kind <= p.POSITIONAL_OR_KEYWORD]
+    return positional.index("out") if "out" in positional else -1
+
+
+def _writes(function, args, kwargs, holes, changed):
+    """Whether the call changes an array that it is not known to change: it is tried on read-only ones."""
+    frozen = list(holes)
+    for number, hole in enumerate(holes):
+        if number not in changed and type(hole) is np.ndarray and hole.flags.writeable:
+            frozen[number] = hole.view()
+            frozen[number].flags.writeable = False
+    if all(mine is hole for mine, hole in zip(frozen, holes)):
+        return False
+    try:
+        function(*fill(args, frozen), **fill(kwargs, frozen))
+    except Exception:
+        return True
+    return False
+
+
 def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     """(description, callable), or Unexpected or Refused: of the call with stand-ins of these specs.
 
@@ -498,6 +526,8 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
             if not _refused(function, specs, error):
                 raise
             raise Refused(error) from None
+        if _writes(function, args, kwargs, holes, changed):
+            raise Unexpected("a call that changes an argument")
     if not holes and _is_constant(result) and _is_silent(function, args, kwargs):
         return ("constant", result), function
     if result is None and not changed:

@@ -88,8 +88,8 @@ def quietly(function, args, kwargs):
         return function(*args, **(kwargs or {}))
 
 
-def build(template, *holes):
-    """np.array of nested lists whose holes are filled in order."""
+def build(template, dtype, *holes):
+    """np.array of nested lists whose holes are filled in order; dtype None: NumPy's choice."""
     rest = iter(holes)
 
     def fill(item):
@@ -97,7 +97,7 @@ def build(template, *holes):
             return next(rest)
         return [fill(x) for x in item] if isinstance(item, list) else item
 
-    return np.array(fill(template))
+    return np.array(fill(template), dtype)
 
 
 def concatenate(axis, *arrays):

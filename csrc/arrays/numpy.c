@@ -68,6 +68,11 @@ numpy_dtype_from_descr(PyArray_Descr *descr, const char **why)
         *why = "dtype with metadata";
         return -1;
     }
+    bool fields = PyDataType_NAMES(descr) != NULL && PyDataType_NAMES(descr) != Py_None;
+    if (fields || descr->typeobj != numpy_descr[dtype]->typeobj) {
+        *why = "numbers with fields, or of another class";
+        return -1;
+    }
     return dtype;
 }
 

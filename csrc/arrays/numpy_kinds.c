@@ -25,14 +25,16 @@ array_kind(PyObject *object)
     }
     ArrayKind kind = KIND_NUMBER;
     int number = descr->type_num;
-    if (number == NPY_OBJECT)
+    if (PyDataType_HASFIELDS(descr)) /* numbers can have fields, too */
+        kind = KIND_STRUCTURED;
+    else if (number == NPY_OBJECT)
         kind = KIND_OBJECT;
     else if (number == NPY_STRING || number == NPY_UNICODE || number == NPY_VSTRING)
         kind = KIND_STRING;
     else if (number == NPY_DATETIME || number == NPY_TIMEDELTA)
         kind = KIND_DATE;
     else if (number == NPY_VOID)
-        kind = PyDataType_HASFIELDS(descr) ? KIND_STRUCTURED : KIND_OTHER;
+        kind = KIND_OTHER;
     else if (number == NPY_LONGDOUBLE || number == NPY_CLONGDOUBLE)
         kind = KIND_LONG;
     else if (!PyArray_ISNBO(descr->byteorder))

@@ -65,7 +65,10 @@ do_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(value_as_order(in, rule_arg(rule, args, "order"), 'K', &order));
     TRY(value_as_flag(in, rule_arg(rule, args, "copy"), true, &copy));
     Type type = node_type(in, node);
-    if (!copy && order == 'K' && type.dtype == dtype) {
+    bool rows = type_is_contiguous(in->graph, &type), columns = type_is_fortran(in->graph, &type);
+    bool right = order == 'K' || (order == 'C' && rows) || (order == 'F' && columns) ||
+                 (order == 'A' && (rows || columns));
+    if (!copy && right && type.dtype == dtype) {
         *out = args[0];
         return ANSWER_YES;
     }

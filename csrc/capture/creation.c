@@ -88,14 +88,20 @@ do_make_like(Interp *in, const Rule *rule, Value *const *args, Value **out)
 /* A (nested) list of known numbers and scalar nodes, as _steps.build takes it: a new reference, or
    NULL with *answer set. */
 static PyObject *
-list_template(Interp *in, Value *value, PyObject *hole, int *n, NodeId *nodes, Answer *answer)
+list_template(Interp *in, Value *value, int depth, PyObject *hole, int *n, NodeId *nodes,
+              Answer *answer)
 {
     PyObject *object = NULL;
     if (value_is_sequence(value)) {
+        if (depth == MAX_RANK) { /* it may contain itself */
+            *answer = interp_break(in, BREAK_RANK, "an array of lists");
+            return NULL;
+        }
         PyObject *list = PyList_New(0);
         for (int i = 0; list != NULL && i < value->nitems; i++) {
             Value *each = value_item(in, value, i);
-            PyObject *item = each == NULL ? NULL : list_template(in, each, hole, n, nodes, answer);
+            PyObject *item =
+                each == NULL ? NULL : list_template(in, each, depth + 1, hole, n, nodes, answer);
             if (item == NULL || PyList_Append(list, item) < 0) Py_CLEAR(list);
             Py_XDECREF(item);
         }
@@ -114,20 +120,22 @@ list_template(Interp *in, Value *value, PyObject *hole, int *n, NodeId *nodes, A
     return *answer == ANSWER_YES ? Py_NewRef(object) : NULL;
 }
 
-/* A list of numbers as an array node. */
+/* A list of numbers as an array node; `dtype` NULL: of NumPy's choice. */
 static Answer
-array_from_list(Interp *in, Value *value, NodeId *out)
+array_from_list(Interp *in, Value *value, const DType *dtype, NodeId *out)
 {
     PyObject *hole = numpy_step(in, "HOLE"), *build = numpy_step(in, "build");
     if (hole == NULL || build == NULL) return ANSWER_ERROR;
-    NodeId args[MAX_ARGS * 4 + 1];
+    NodeId args[MAX_ARGS * 4 + 2];
     int n = 0;
     Answer answer = ANSWER_ERROR;
-    PyObject *template = list_template(in, value, hole, &n, args + 1, &answer);
+    PyObject *descr = dtype == NULL ? Py_None : keep(in, array_dtype_object(*dtype));
+    PyObject *template = list_template(in, value, 0, hole, &n, args + 2, &answer);
     if (template == NULL) return answer == ANSWER_YES ? ANSWER_ERROR : answer;
-    if (keep(in, template) == NULL) return ANSWER_ERROR;
+    if (keep(in, template) == NULL || descr == NULL) return ANSWER_ERROR;
     TRY_NODE(args[0], node_object(in, template));
-    return node_trial(in, build, n + 1, args, NULL, out);
+    TRY_NODE(args[1], node_object(in, descr));
+    return node_trial(in, build, n + 2, args, NULL, out);
 }
 
 /* asarray (`data` "as"), ascontiguousarray ("c"), array ("a") */
@@ -143,15 +151,16 @@ do_array(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (copy_arg != NULL && value_is_none(copy_arg)) copy = false;
     if (copy_given) TRY(value_as_flag(in, copy_arg, copy, &copy));
     if (copy_given && !copy) return interp_break(in, BREAK_NUMPY, "array with copy=False");
+    DType dtype = DT_OBJECT;
+    TRY(value_as_dtype(in, rule_arg(rule, args, "dtype"), &dtype));
     if (value_is_sequence(args[0]))
-        TRY(array_from_list(in, args[0], &node));
+        TRY(array_from_list(in, args[0], dtype == DT_OBJECT ? NULL : &dtype, &node));
     else
         TRY(operand(in, args[0], &node));
     given = node;
     bool fresh = value_is_sequence(args[0]);
     Type type = node_type(in, node);
-    DType dtype = (DType)type.dtype;
-    TRY(value_as_dtype(in, rule_arg(rule, args, "dtype"), &dtype));
+    if (dtype == DT_OBJECT) dtype = (DType)type.dtype;
     if (type.form != FORM_ARRAY) {
         TRY(node_cast(in, node, dtype, &node));
         TRY(node_form(in, node, FORM_ARRAY, &node));

@@ -238,14 +238,16 @@ advanced_read(Interp *in, NodeId array, Value *key, const Item *items, int n, No
     return node_trial(in, function, narrays + 2, args, NULL, out);
 }
 
-/* A boolean array among the indices, whose number of true elements is the result's length. */
+/* A boolean array among the indices, whose number of true elements is the result's length.  A list
+   that contains itself has none. */
 static bool
-key_has_mask(Interp *in, Value *key)
+key_has_mask(Interp *in, Value *key, int depth)
 {
+    if (depth > MAX_RANK) return false;
     if (key->kind == V_TUPLE || key->kind == V_LIST) {
         for (int i = 0; i < key->nitems; i++) {
             Value *item = value_item(in, key, i);
-            if (item != NULL && key_has_mask(in, item)) return true;
+            if (item != NULL && key_has_mask(in, item, depth + 1)) return true;
         }
         return false;
     }
@@ -282,7 +284,7 @@ emit_subscript(Interp *in, Value *array, Value *key, Value **out)
     Value *args[2] = {array, key};
     WholeCall call = {.callable = operator_object(in, "getitem"), .nargs = 2, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
-    call.opaque = key_has_mask(in, key);
+    call.opaque = key_has_mask(in, key, 0);
     return call_whole_instead(in, &call, out);
 }
 

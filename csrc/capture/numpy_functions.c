@@ -51,8 +51,8 @@ rule_of_method(const char *name)
 
 /* ---- binding arguments to a signature ---- */
 
-/* The signature's next name, without marks; false at its end.  *mark: '!' must be absent, '*' takes
-   the rest, 0. */
+/* The signature's next name, without marks, or `|` or `/`; false at its end.  *mark: '!' must be
+   absent, '*' takes the rest, 0. */
 static bool
 next_name(const char **at, const char **name, size_t *length, char *mark)
 {
@@ -75,6 +75,12 @@ next_name(const char **at, const char **name, size_t *length, char *mark)
     return true;
 }
 
+static bool
+is_divider(const char *name, size_t length)
+{
+    return length == 1 && (name[0] == '|' || name[0] == '/');
+}
+
 int
 rule_index(const Rule *rule, const char *wanted)
 {
@@ -82,7 +88,7 @@ rule_index(const Rule *rule, const char *wanted)
     size_t length;
     char mark;
     for (int i = 0; next_name(&at, &name, &length, &mark);) {
-        if (length == 1 && name[0] == '|') continue;
+        if (is_divider(name, length)) continue;
         if (strlen(wanted) == length && strncmp(name, wanted, length) == 0) return i;
         i++;
     }
@@ -119,7 +125,7 @@ check_bound(Interp *in, const Rule *rule, Value **bound)
     size_t length;
     char mark;
     for (int i = 0; next_name(&at, &name, &length, &mark);) {
-        if (length == 1 && name[0] == '|') continue;
+        if (is_divider(name, length)) continue;
         if (i < rule->required && bound[i] == NULL)
             return interp_break(in, BREAK_SHAPE, "%s without its arguments", rule->name);
         if (mark == '!' && !is_default(bound[i], name, length))
@@ -138,9 +144,13 @@ bind(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwna
     char mark;
     memset(bound, 0, MAX_ARGS * sizeof *bound);
     bool positional = true;
+    int named = 0; /* index of the first argument that may come by keyword */
     for (int i = 0; next_name(&at, &name, &length, &mark);) {
-        if (length == 1 && name[0] == '|') {
-            positional = false;
+        if (is_divider(name, length)) {
+            if (name[0] == '/')
+                named = i;
+            else
+                positional = false;
             continue;
         }
         if (mark == '*') {
@@ -158,7 +168,7 @@ bind(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwna
         const char *key = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));
         if (key == NULL) return ANSWER_ERROR;
         int index = rule_index(rule, key);
-        if (index < 0 || bound[index] != NULL)
+        if (index < named || bound[index] != NULL)
             return interp_break(in, BREAK_NUMPY, "%s with %s=", rule->name, key);
         bound[index] = args[npos + k];
     }

@@ -59,9 +59,23 @@ array_operand(Interp *in, Value *value, NodeId *out)
     return ANSWER_YES;
 }
 
+/* NumPy would raise MemoryError at once: such an array must not go unmade because nobody reads it.
+ */
+static bool
+is_too_large(const Interp *in, NodeId node)
+{
+    const Node *n = graph_node(in->graph, node);
+    if (n->type.form != FORM_ARRAY || op_info(n->op)->kind == KIND_VIEW || n->op == OP_input)
+        return false;
+    double bytes = (double)dtype_size((DType)n->type.dtype);
+    for (int i = 0; i < n->type.rank; i++) bytes *= (double)node_extent(in, node, i);
+    return bytes > 0x1p40;
+}
+
 Answer
 push_node(Interp *in, NodeId node, Value **out)
 {
+    if (is_too_large(in, node)) return interp_break(in, BREAK_TOO_LARGE, "more than 1 TiB");
     *out = value_node(in, node);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

@@ -15,13 +15,14 @@
 #include "interp.h"
 #include "numpy_rules.h"
 
-enum { MAX_HOLES = 48, MAX_LEAVES = 60 };
+enum { MAX_HOLES = 48, MAX_LEAVES = 60, MAX_DEPTH = 70 };
 
 typedef struct {
     Interp *in;
     int n;
     Value *of[MAX_HOLES];
     NodeId node[MAX_HOLES];
+    int depth;   /* of containers, which may contain themselves */
     bool nested; /* a hole lies within a container */
     bool sized;  /* an int that is not known: it may be a length */
 } Holes;
@@ -180,7 +181,11 @@ container_template(Holes *h, Value *value, PyObject **out)
     Interp *in = h->in;
     PyObject *items, *object = NULL;
     int before = h->n;
-    TRY(items_template(h, value, &items));
+    if (h->depth == MAX_DEPTH) return interp_break(in, BREAK_NUMPY, "lists so deep in one another");
+    h->depth++;
+    Answer filled = items_template(h, value, &items);
+    h->depth--;
+    TRY(filled);
     h->nested = h->nested || h->n > before;
     switch (value->kind) {
     case V_TUPLE: object = Py_NewRef(items); break;
@@ -210,7 +215,9 @@ template_of(Holes *h, Value *value, PyObject **out)
     case V_RANGE: return value_known(in, value, out);
     default: break;
     }
-    Answer answer = object_known(in, value, out);
+    /* an object of the program's is not guarded by identity for nothing: that keeps it alive */
+    bool strange = value->kind == V_OBJECT && value->object != NULL && !is_plain(value->object);
+    Answer answer = strange ? ANSWER_NO : object_known(in, value, out);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_YES && is_plain(*out)) return ANSWER_YES;
     return interp_break(in, value_break(value, BREAK_NUMPY), "an argument that is not known: %s",
@@ -292,9 +299,8 @@ try_it(Holes *h, const Attempt *attempt, PyObject **shape, PyObject **callable)
         *callable = PyTuple_GET_ITEM(pair, 1);
         return ANSWER_YES;
     }
-    if (!ready || !PyErr_ExceptionMatches(PyExc_Exception) ||
-        PyErr_ExceptionMatches(PyExc_MemoryError))
-        return ANSWER_ERROR;
+    if (!ready || !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_Occurred() == PyExc_MemoryError)
+        return ANSWER_ERROR; /* memory of our own; an array that is too large is another class */
     PyObject *error = keep(in, error_take()), *refused = calls_object(in, "Refused");
     if (error == NULL || refused == NULL) return ANSWER_ERROR;
     if ((PyObject *)Py_TYPE(error) == refused && is_handled(in)) return raise_refused(in, error);
@@ -580,9 +586,28 @@ emit_call(Leaves *l, const WholeCall *call, PyObject *callable, PyObject *const 
     return add_nodes(l, callable, all, args, call->kwnames);
 }
 
-Answer
-call_whole(Interp *in, const WholeCall *call, Value **out)
+/* The same, with out= among the positional arguments noted. */
+static Answer
+with_out(Interp *in, const WholeCall *given, WholeCall *call)
 {
+    *call = *given;
+    PyObject *function = given->nargs < 2 ? NULL : calls_object(in, "out_position");
+    if (function == NULL) return given->nargs < 2 ? ANSWER_YES : ANSWER_ERROR;
+    PyObject *answer = PyObject_CallOneArg(function, given->callable);
+    if (answer == NULL && !PyErr_ExceptionMatches(PyExc_TypeError)) return ANSWER_ERROR;
+    PyErr_Clear(); /* not hashable: no function of NumPy's */
+    long position = answer == NULL ? -1 : PyLong_AsLong(answer);
+    Py_XDECREF(answer);
+    if (position > 0 && position < given->nargs && position < 32) call->changes |= 1u << position;
+    return ANSWER_YES;
+}
+
+Answer
+call_whole(Interp *in, const WholeCall *given, Value **out)
+{
+    WholeCall noted;
+    const WholeCall *call = &noted;
+    TRY(with_out(in, given, &noted));
     Holes h = {.in = in};
     int nkw = call->kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(call->kwnames);
     int all = call->nargs + nkw;

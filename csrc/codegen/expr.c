@@ -104,6 +104,7 @@ put_address(Emit *e, const Operand *o, int32_t number, Text *out)
         text_printf(out, "r%d + %s * n%d", number, e->position, o->stride[row]);
 }
 
+/* Bools that others wrote may be any byte: not 0 is true. */
 static void
 put_from_memory(Emit *e, DType dtype, const Text *address, bool unit, int stride_size, Text *out)
 {
@@ -111,7 +112,7 @@ put_from_memory(Emit *e, DType dtype, const Text *address, bool unit, int stride
     if (e->lanes == 1) {
         text_put(out, "*(const ");
         prelude_memory(e->prelude, dtype, 1, out);
-        text_printf(out, " *)(%s)", address->data);
+        text_printf(out, " *)(%s)%s", address->data, dtype == DT_BOOL ? " != 0" : "");
     } else if (unit) {
         text_put(out, "*(const ");
         prelude_memory(e->prelude, stored, e->lanes, out);
@@ -452,9 +453,38 @@ put_store(Emit *e, int32_t value, const Text *address, bool unit, int stride_siz
     text_free(&line);
 }
 
+/* Bools that are only moved keep their bytes, whatever these are. */
+static void
+move_bytes(Emit *e, int32_t from, int32_t to)
+{
+    const Operand *source = &e->kernel->operands.at[from], *target = &e->kernel->operands.at[to];
+    int row = e->kernel->nloops - 1, stride = target->stride[row];
+    bool unit = stride == STRIDE_UNIT || e->lanes == 1;
+    Text line = {0}, read = {0}, written = {0};
+    put_address(e, source, from, &read);
+    put_address(e, target, to, &written);
+    if (unit) text_put(&line, "*(");
+    if (unit)
+        prelude_memory(e->prelude, DT_U8, e->lanes, &line);
+    else
+        prelude_scatter(e->prelude, DT_U8, e->lanes, &line);
+    text_printf(&line, unit ? " *)(%s) = " : "(%s, n%d, ", written.data, stride);
+    put_from_memory(e, DT_U8, &read, source->stride[row] == STRIDE_UNIT, source->stride[row],
+                    &line);
+    emit_line(e, "%s%s", line.data, unit ? ";" : ");");
+    text_free(&line);
+    text_free(&read);
+    text_free(&written);
+}
+
 void
 body_store(Emit *e, int32_t at)
 {
+    const Instr *moved = instr_at(e, instr_at(e, at)->args[0]);
+    if (moved->kind == INSTR_LOAD && moved->dtype == DT_BOOL && moved->level == LEVEL_ELEMENT) {
+        move_bytes(e, moved->operand, instr_at(e, at)->operand);
+        return;
+    }
     const Instr *v = instr_at(e, at);
     const Operand *o = &e->kernel->operands.at[v->operand];
     int stride = o->stride[e->kernel->nloops - 1];
@@ -484,8 +514,13 @@ scalar_value(Emit *e, int32_t at)
     if (v->kind == INSTR_STORE) {
         text_put(&line, "*(");
         prelude_memory(e->prelude, v->dtype, 1, &line);
-        text_printf(&line, " *)%c%d = s%d", v->level == LEVEL_ONCE ? 'q' : 'r', v->operand,
-                    v->args[0]);
+        char to = v->level == LEVEL_ONCE ? 'q' : 'r';
+        const Instr *value = instr_at(e, v->args[0]);
+        if (value->kind == INSTR_LOAD && value->dtype == DT_BOOL)
+            text_printf(&line, " *)%c%d = *%c%d", to, v->operand,
+                        value->level == LEVEL_ONCE ? 'q' : 'r', value->operand);
+        else
+            text_printf(&line, " *)%c%d = s%d", to, v->operand, v->args[0]);
     } else {
         text_put(&line, "const ");
         prelude_type(e->prelude, v->dtype, 1, &line);
@@ -493,7 +528,8 @@ scalar_value(Emit *e, int32_t at)
         if (v->kind == INSTR_LOAD) {
             text_put(&line, "*(const ");
             prelude_memory(e->prelude, v->dtype, 1, &line);
-            text_printf(&line, " *)%c%d", v->level == LEVEL_ONCE ? 'q' : 'r', v->operand);
+            text_printf(&line, " *)%c%d%s", v->level == LEVEL_ONCE ? 'q' : 'r', v->operand,
+                        v->dtype == DT_BOOL ? " != 0" : "");
         } else if (v->kind == INSTR_CONST)
             put_constant(e, v, &line);
         else

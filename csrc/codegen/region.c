@@ -361,8 +361,8 @@ emit_segment(Emit *e)
         emit_line(e, "const int64_t w%d = d%d * n%d;", i, i, array->stride);
         if (element->follows < 0) continue;
         DType dtype = instr_at(e, element->instr)->dtype;
-        emit_line(e, "%s f%d = *(const %s *)(b%d + t * w%d);", dtype_name(dtype), i,
-                  memory_type(e, dtype, &type), i, i);
+        emit_line(e, "%s f%d = *(const %s *)(b%d + t * w%d)%s;", dtype_name(dtype), i,
+                  memory_type(e, dtype, &type), i, i, dtype == DT_BOOL ? " != 0" : "");
     }
     text_free(&type);
 }
@@ -399,7 +399,8 @@ emit_element(Emit *e, int32_t at, const char *fail)
     } else {
         emit_address(e, v->operand, fail, address, sizeof address);
         if (v->kind == INSTR_LOAD) {
-            emit_line(e, "const %s v%d = *(const %s *)(%s);", dtype_name(v->dtype), at, t, address);
+            emit_line(e, "const %s v%d = *(const %s *)(%s)%s;", dtype_name(v->dtype), at, t,
+                      address, v->dtype == DT_BOOL ? " != 0" : "");
         } else {
             name_of(e, v->args[0], value, sizeof value);
             if (is_logged(e, element)) {

@@ -1,5 +1,7 @@
 """Differences that NumPy's own tests found, made small."""
 
+import sys
+
 import numpy as np
 from differential import check
 
@@ -68,3 +70,203 @@ def test_errors_of_a_foreign_ufunc_s_loop():
     for function in (f, unary):
         check(function, np.arange(3.0), captured=False)
         check(function, np.arange(300000.0), captured=False)
+
+
+def test_bools_of_any_byte():
+    """A byte that is not 0 is true, in vectors and in what is left of them; copies keep the bytes."""
+
+    def f(d):
+        sums = d.sum(), d[::2].sum(), d[::-2].sum(), np.count_nonzero(d[::3]), d[1::2].mean()
+        arrays = d[::2] + 1, d[::2] & d[1::2], np.cumsum(d[::2]), d[::2].astype(np.uint8), ~d[::2]
+        return *sums, *arrays, np.where(d[::2], 1.0, 2.0), d[::2].copy().view(np.uint8)
+
+    def loop(d):
+        total = 0
+        for i in range(len(d)):
+            if d[i]:
+                total += 1
+        return total
+
+    for length in (1, 7, 200, 4099):
+        check(f, np.frombuffer(b"\xff\x02" * length, dtype=bool))
+        check(loop, np.frombuffer(b"\xff\x02" * length, dtype=bool), captured=False)
+
+
+def test_positional_out():
+    """out= by position is written, whether the function is a step, has a rule or does not say."""
+    calls = {
+        "take": lambda x, o: np.take(x, [1, 0], 0, o[:2]),
+        "median": lambda x, o: np.median(x, 0, o[0]),
+        "nansum": lambda x, o: np.nansum(x, 0, None, o[0]),
+        "choose": lambda x, o: np.choose([0, 1, 0, 1], [x[0], x[1]], o[0]),
+        "ndarray.choose": lambda x, o: np.array([0, 1, 0, 1]).choose([x[0], x[1]], o[0]),
+        "ndarray.compress": lambda x, o: x.compress([True, False, True], 0, o[:2]),
+        "ndarray.take": lambda x, o: x.take([1, 0], 0, o[:2]),
+        "dot": lambda x, o: np.dot(x, x.T, o[:, :3].copy()),
+        "stack": lambda x, o: np.stack([x[0], x[1], x[2]], 0, o),
+        "cumsum": lambda x, o: np.cumsum(x, 0, None, o),
+        "clip": lambda x, o: x.clip(1, 5, o),
+        "any": lambda x, o: x.any(0, np.zeros(4, bool)),
+        "conj": lambda x, o: x.conj(o),
+        "quantile": lambda x, o: np.quantile(x, 0.5, 0, o[0]),
+        "fft": lambda x, o: np.fft.fft(x, None, -1, None, np.zeros((3, 4), complex)),
+        "reduceat": lambda x, o: np.add.reduceat(x, [0, 1], 0, None, o[:2]),
+        "partition": lambda x, o: o.partition(1, 0),
+    }
+    for name, call in calls.items():
+
+        def f(x, o, call=call):
+            y = x * 2.0
+            r = call(y, o)
+            return r, y, o, r is o
+
+        f.__name__ = name
+        check(f, np.arange(12.0).reshape(3, 4), np.zeros((3, 4)))
+
+    def conjugate(a):
+        out = np.empty_like(a)
+        res = a.conjugate(out)
+        return out, res is out, a.conj(out) is out
+
+    check(conjugate, np.array([1 - 1j, 1 + 1j, 23 + 23.0j]))
+
+
+def test_what_takes_no_keywords():
+    def f(x, way):
+        y = x + 1.0
+        try:
+            match way:
+                case 0:
+                    return y, np.where(x, x=x, y=x)
+                case 1:
+                    return y, np.where(condition=x, x=x, y=y)
+                case 2:
+                    return y, np.concatenate(arrays=[x, y])
+                case 3:
+                    return y, x.swapaxes(axis1=0, axis2=0)
+                case 4:
+                    return y, np.matmul(x1=x, x2=y)
+                case 5:
+                    return y, x.dot(b=y)
+                case 6:
+                    return y, np.reshape(a=x, shape=(3, 1))
+                case 7:
+                    return y, np.astype(x=x, dtype=int)
+                case _:
+                    return y, x.conj(out=y)
+        except TypeError:
+            return y, "refused"
+
+    for way in range(9):
+        check(f, np.arange(3.0), way)
+
+
+def test_integers_become_the_dtype_asked_for():
+    """Not by way of the dtype that NumPy would choose for the list."""
+
+    def f(x):
+        return np.array([9923372036854775807, 104783749223640], dtype=np.uint64), x + 1
+
+    check(f, np.arange(3.0))
+
+    def g(x, value, dtype):
+        y = x + 1
+        try:
+            return y, np.array([value], dtype=dtype)
+        except OverflowError as error:
+            return y, str(error)
+
+    for letter in np.typecodes["AllInteger"]:
+        limits = np.iinfo(letter)
+        for value in (limits.min - 1, limits.min, limits.max, limits.max + 1):
+            check(g, np.arange(3.0), value, np.dtype(letter), captured=False)
+
+
+def test_numbers_with_fields_are_no_numbers():
+    dtype = np.dtype(("i4", [("a", "<i2"), ("b", "<i2")]))
+
+    def f(x):
+        made = np.zeros(4, dtype)
+        return x + 1, repr(made), made.dtype.fields is not None, made
+
+    def g(x, fields):
+        return x * 2.0, fields + 1, repr(fields), fields["a"]
+
+    check(f, np.arange(3.0))
+    check(g, np.arange(3.0), np.arange(4, dtype="i4").view(dtype))
+
+
+def test_no_memory_for_it():
+    """Nobody reads the array, but that it cannot be made is seen."""
+
+    def f(x, way):
+        y = x + 1
+        try:
+            if way == 0:
+                np.empty(np.iinfo(np.intp).max, dtype=np.uint8)
+            elif way == 1:
+                np.array(np.broadcast_to(np.array(0, "uint8"), 2**62))
+            elif way == 2:
+                np.broadcast_to(x[0], 2**50) + 1.0
+            else:
+                np.tile(x, 2**50)
+        except MemoryError as error:
+            return y, type(error), str(error)
+        return y
+
+    for way in range(4):
+        check(f, np.zeros(1), way)
+
+
+def test_astype_without_a_copy():
+    def f(a):
+        b = a.T
+        same = [a.astype("f8", order=order, copy=False) is a for order in "KACF"]
+        same += [b.astype("f8", order=order, copy=False) is b for order in "KACF"]
+        return same, a.astype("f8", order="F", copy=False), a + 1
+
+    square = np.arange(12.0).reshape(3, 4)
+    for array in (square, square.T, square[::2, ::2], np.ones(3), np.ones((1, 4)), np.ones(())):
+        check(f, array)
+
+
+def test_lists_that_contain_themselves():
+    def f(x, way):
+        y = x + 1
+        itself = []
+        itself.append(itself)
+        try:
+            match way:
+                case 0:
+                    return y, np.array([itself, itself], dtype=object).shape
+                case 1:
+                    return y, np.array(itself, dtype=float)
+                case 2:
+                    return y, np.sort(itself)
+                case 3:
+                    return y, y[itself]
+                case 4:
+                    return y, np.ones(itself)
+                case _:
+                    return y, x + itself
+        except (ValueError, TypeError, IndexError) as error:
+            return y, type(error)
+
+    for way in range(6):
+        check(f, np.arange(3.0), way, captured=False)
+
+
+def test_arguments_that_are_not_known_are_not_kept_alive():
+    """An object without weak references, as object() is, would live as long as the plan."""
+
+    def f(x):
+        thing = object()
+        before = sys.getrefcount(thing)
+        array = np.array([thing, thing], dtype="O")
+        del array
+        return before, sys.getrefcount(thing), x + 1
+
+    compiled = pycompile.compile(f)
+    for _ in range(3):
+        before, after, _ = compiled(np.arange(3.0))
+        assert before == after
