@@ -338,7 +338,7 @@ build_value(Interp *in, Value *value)
     if (value->source != NO_SOURCE && in->out->sources.at[value->source].kind != SOURCE_CONST) {
         Build source = {.kind = BUILD_SOURCE, .source = value->source, .node = NO_NODE};
         build = build_add(in, &source);
-    } else if (value->source != NO_SOURCE && value->kind != V_CELL) {
+    } else if (value->source != NO_SOURCE) {
         build = build_const(in, in->out->sources.at[value->source].object);
     } else {
         value->built = -1;

@@ -92,11 +92,12 @@ cell_load(Interp *in, Value *cell, Value **out)
     return ANSWER_YES;
 }
 
+/* `value` may be in->unbound. */
 Answer
 cell_store(Interp *in, Value *cell, Value *value)
 {
     if (cell->source != NO_SOURCE) {
-        Value *args[2] = {cell, value};
+        Value *args[2] = {cell, value != in->unbound ? value : NULL};
         if (effect_add(in, EFFECT_STORE_CELL, NULL, NO_SOURCE, 2, args) < 0) return ANSWER_ERROR;
         cell->mutated = true;
     }
@@ -139,12 +140,7 @@ follow_cell(Interp *in, const Instr *instr)
         if (answer != ANSWER_YES) return answer;
         if (value->kind == V_UNBOUND)
             return interp_break(in, BREAK_EXCEPTION, "NameError is raised here");
-        Value *args[2] = {cell, NULL};
-        if (cell->source != NO_SOURCE &&
-            effect_add(in, EFFECT_STORE_CELL, NULL, NO_SOURCE, 2, args) < 0)
-            return ANSWER_ERROR;
-        cell->items[0] = in->unbound;
-        return ANSWER_YES;
+        return cell_store(in, cell, in->unbound);
     }
     value = top_value(in, 1);
     Answer answer = value ? cell_store(in, cell, value) : ANSWER_ERROR;
