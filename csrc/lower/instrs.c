@@ -317,6 +317,8 @@ emit_index(Nest *n, NodeId id, const int32_t *args)
     int32_t first = instr_cast(n, args[0], given, id), step = instr_cast(n, args[1], given, id);
     int32_t next = instr_cast(n, instr_args(n, op, 2, (int32_t[]){first, step}), dtype, id);
     int32_t start = instr_cast(n, first, dtype, id);
+    if (type_elements(n->lw->graph, &graph_node(n->lw->graph, id)->type) == 1)
+        return start; /* no position in a row of its own */
     op = (Instr){.kind = INSTR_OP, .op = OP_subtract, .dtype = dtype, .from = dtype, .node = id};
     int32_t delta = instr_args(n, op, 2, (int32_t[]){next, start});
     int32_t index = instr_cast(

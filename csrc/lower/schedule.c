@@ -451,6 +451,8 @@ join_level(Lowering *lw, int number, NodeId id, bool row_level)
 {
     Group *g = &lw->groups.at[number];
     if (row_level && (g->reduced == 0 || g->columns)) return ANSWER_NO;
+    /* its values are positions in the row, not the row's own place */
+    if (row_level && graph_node(lw->graph, id)->op == OP_arange) return ANSWER_NO;
     if (!domain_matches(lw, g, id, row_level)) return ANSWER_NO;
     bool call = node_is_call(lw->graph, graph_node(lw->graph, id));
     if (call && row_level && has_many_rows(lw, g, g->reduced)) return ANSWER_NO;
