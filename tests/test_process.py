@@ -1,7 +1,11 @@
 """What surrounds a call: fork, recursion, pickling, tracing, profiling, monitoring, signals."""
 
 import cProfile
+import ctypes
+import functools
+import itertools
 import multiprocessing
+import operator
 import os
 import pickle
 import pstats
@@ -245,6 +249,35 @@ def test_signal_handler_runs_and_may_raise():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_signal_handler_at_the_start_reads_the_locals():
+    """The signal comes while C calls function after function: the compiled one meets it first."""
+    factor = 3.0
+
+    @pycompile.compile
+    def f(x):
+        return np.exp(x) * factor + x
+
+    x = np.arange(4.0)
+    for _ in range(5):
+        wanted = f(x)
+    raised = functools.partial(ctypes.PyDLL(None)["raise"], signal.SIGUSR1)
+    seen = []
+
+    def handler(number, frame):
+        seen.append((frame.f_code.co_name, dict(frame.f_locals)))
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        (result,) = map(f, map(operator.getitem, [[x]], itertools.starmap(raised, [()])))
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert np.array_equal(result, wanted)
+    assert len(seen) == 1
+    name, names = seen[0]
+    assert (name, sorted(names)) == ("f", ["factor", "x"])
+    assert names["x"] is x and names["factor"] == 3.0
 
 
 def run_child(code, **variables):

@@ -322,20 +322,3 @@ frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number)
     set_executing(frame, instr->at);
     return _PyEval_EvalFrameDefault(ts, frame, 1);
 }
-
-/* On failure the exception is raised at RESUME, which no handler covers. */
-bool
-frame_serve_start(PyThreadState *ts, Frame *frame, PyObject **result)
-{
-    const int resume = frame_code(frame)->_co_firsttraceable;
-    FrameLink link;
-    frame_link(ts, frame, resume, &link);
-    int failed = breaker_serve(ts);
-    frame_unlink(ts, frame, &link);
-    if (failed < 0) {
-        *result = _PyEval_EvalFrameDefault(ts, frame, 1);
-        return false;
-    }
-    set_resume_point(frame, 0); /* the prologue is still to be done */
-    return true;
-}

@@ -121,9 +121,6 @@ on_frame(PyThreadState *ts, Frame *frame, int throwing)
     Pending taken = *mine;
     pending = NULL;
     disarm(ts->interp);
-    /* Threads that wait for the GIL set the breaker all the time: that must not cost the plan. */
-    PyObject *result = NULL;
-    if (breaker_is_set(ts) && !frame_serve_start(ts, frame, &result)) return result;
     if (thread_is_observed(ts, frame_code(frame))) return _PyEval_EvalFrameDefault(ts, frame, 0);
     return taken.handler(ts, frame, taken.context);
 }

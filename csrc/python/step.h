@@ -80,9 +80,6 @@ StepResult step_handler(Step *s);
 /* breaker.c: the frame is linked; 0, or -1 with the error set */
 int breaker_serve(PyThreadState *ts);
 int breaker_init(void);
-/* frame.c: serves the breaker as RESUME would, on a frame in which nothing has run.  False: that
-   raised, and *result is what the call gives. */
-bool frame_serve_start(PyThreadState *ts, Frame *frame, PyObject **result);
 
 /* hook.c: leaves the hook installed (3.11); every fresh frame goes to `entered`. */
 void hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame), bool rests);

@@ -496,6 +496,25 @@ typedef struct {
     bool patient;
 } Held;
 
+static Turn
+take_turn(Runner *r, Held *held)
+{
+    Turn turn = turn_here(r);
+    if (turn == TURN_STEP) {
+        turn = step_one(r);
+        if (turn == TURN_GO) turn = look_up(r);
+    } else if (turn == TURN_UNTIL) {
+        turn = step_until(r);
+    } else if (turn == TURN_GO && (turn = look_up(r)) == TURN_GO && r->idle_steps > MAX_IDLE_STEPS) {
+        turn = TURN_RESUME;
+    }
+    if (r->planned)
+        held->ran = turn == TURN_RETURN && !r->stepped ? RAN_WHOLE : RAN_PART;
+    else if (r->waits)
+        held->ran = RAN_WAITS;
+    return turn;
+}
+
 static PyObject *
 run_frame(PyThreadState *ts, Frame *frame, void *context)
 {
@@ -506,27 +525,14 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     r.number = r.decoded->first_traceable;
     held->ran = RAN_LEFT;
     if (frame_prologue(frame, r.decoded) < 0) return frame_raise(ts, frame, r.decoded, r.number);
-    for (;;) {
-        Turn turn = turn_here(&r);
-        if (turn == TURN_STEP) {
-            turn = step_one(&r);
-            if (turn == TURN_GO) turn = look_up(&r);
-        } else if (turn == TURN_UNTIL) {
-            turn = step_until(&r);
-        } else if (turn == TURN_GO && (turn = look_up(&r)) == TURN_GO &&
-                   r.idle_steps > MAX_IDLE_STEPS) {
-            turn = TURN_RESUME;
-        }
-        if (r.planned)
-            held->ran = turn == TURN_RETURN && !r.stepped ? RAN_WHOLE : RAN_PART;
-        else if (r.waits)
-            held->ran = RAN_WAITS;
-        switch (turn) {
-        case TURN_GO: continue;
-        case TURN_RETURN: return r.result;
-        case TURN_ERROR: return frame_raise(ts, frame, r.decoded, r.number);
-        default: return frame_resume(ts, frame, r.decoded->instrs[r.number].idx);
-        }
+    /* Threads that wait for the GIL set the breaker all the time: that must not cost the plan.  It is
+       served behind the prologue: a signal's handler may look at the free variables. */
+    Turn turn = look_up(&r);
+    while (turn == TURN_GO) turn = take_turn(&r, held);
+    switch (turn) {
+    case TURN_RETURN: return r.result;
+    case TURN_ERROR: return frame_raise(ts, frame, r.decoded, r.number);
+    default: return frame_resume(ts, frame, r.decoded->instrs[r.number].idx);
     }
 }
 
