@@ -280,8 +280,10 @@ number_of(const Ask *ask, const char *name, bool by_index, PyTypeObject *type)
     Value *object = ask->args[0], *result;
     if (object->kind == V_CONST) return unknown(ask, name);
     Answer answer = special_call(in, object, name, 0, NULL, &result);
-    if (answer == ANSWER_YES && result == NULL && _PyType_Lookup(object->type, interned(in, name)))
-        return unknown(ask, name); /* C code */
+    PyObject *stored = NULL;
+    if (answer == ANSWER_YES && result == NULL)
+        answer = type_stored(in, object->type, name, &stored);
+    if (answer == ANSWER_YES && stored != NULL) return unknown(ask, name); /* C code */
     if (answer == ANSWER_YES && result == NULL && by_index)
         answer = special_call(in, object, "__index__", 0, NULL, &result);
     if (answer != ANSWER_YES) return answer;

@@ -13,6 +13,15 @@ interned(Interp *in, const char *text)
 
 /* ---- lookups ---- */
 
+Answer
+type_stored(Interp *in, PyTypeObject *type, const char *name, PyObject **out)
+{
+    PyObject *key = interned(in, name);
+    if (key == NULL) return ANSWER_ERROR;
+    *out = _PyType_Lookup(type, key);
+    return ANSWER_YES;
+}
+
 /* Guards that the source is what was found there; once. */
 static Answer
 guard_found(Interp *in, SourceId source, GuardKind absent, SourceId absent_source,

@@ -284,8 +284,8 @@ build_view(Interp *in, Value *view)
     PyTypeObject *model = view->of->of ? model_real(view->of->of) : NULL;
     if (model != NULL && strcmp(model->tp_name, "collections.OrderedDict") == 0)
         return cannot_build(in, view); /* its views are of classes of their own */
-    PyObject *method = _PyType_Lookup(&PyDict_Type, keep(in, PyUnicode_FromString(view->name)));
-    if (method == NULL) return NO_BUILD;
+    PyObject *method;
+    if (type_stored(in, &PyDict_Type, view->name, &method) != ANSWER_YES) return NO_BUILD;
     return build_of_kind(in, BUILD_CALL, method, 1, &view->of);
 }
 

@@ -147,9 +147,11 @@ call_init(Interp *in, Value *object, int nargs, Value *const *args, PyObject *kw
     PyTypeObject *type = type_followed(in, object);
     PyObject *found;
     Value *result;
+    PyObject *plain;
     Answer answer = type_lookup_text(in, type, "__init__", &found);
+    if (answer == ANSWER_YES) answer = type_stored(in, &PyBaseObject_Type, "__init__", &plain);
     if (answer != ANSWER_YES) return answer;
-    if (found == _PyType_Lookup(&PyBaseObject_Type, interned(in, "__init__")))
+    if (found == plain)
         return object_init(in, object, count_all(nargs, kwnames));
     if (found == NULL || !PyFunction_Check(found)) return cannot_make(in, type);
     answer = call_with(in, class_value(in, found), object, nargs, args, kwnames, &result);

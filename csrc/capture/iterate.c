@@ -30,10 +30,11 @@ object_iterator(Interp *in, Value *object, Value **out)
     Answer answer = special_method(in, object, "__iter__", &method);
     if (answer != ANSWER_YES) return answer;
     if (method == NULL) {
-        bool none = _PyType_Lookup(object->type, interned(in, "__iter__")) == NULL;
-        answer = special_method(in, object, "__getitem__", &method);
+        PyObject *stored;
+        answer = type_stored(in, object->type, "__iter__", &stored);
+        if (answer == ANSWER_YES) answer = special_method(in, object, "__getitem__", &method);
         if (answer != ANSWER_YES) return answer;
-        if (method == NULL || !none)
+        if (method == NULL || stored != NULL)
             return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
                                 value_describe(in, object));
         return call_library(in, "by_index", 1, &object, out);
@@ -70,10 +71,12 @@ Answer
 iterator_backwards(Interp *in, Value *object, Value **out)
 {
     Value *method;
+    PyObject *stored = NULL;
     Answer answer = special_method(in, object, "__reversed__", &method);
     if (answer == ANSWER_YES && method != NULL)
         return call_value(in, method, 1, &object, NULL, out);
-    if (answer == ANSWER_YES && _PyType_Lookup(object->type, interned(in, "__reversed__")) != NULL)
+    if (answer == ANSWER_YES) answer = type_stored(in, object->type, "__reversed__", &stored);
+    if (answer == ANSWER_YES && stored != NULL)
         return interp_break(in, BREAK_ITERATION, "reversed of %s", value_describe(in, object));
     if (answer == ANSWER_YES) answer = special_method(in, object, "__getitem__", &method);
     if (answer != ANSWER_YES) return answer;

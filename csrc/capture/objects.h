@@ -58,6 +58,8 @@ Answer no_attribute(Interp *in, Value *object, PyObject *name);
 /* AttributeError, as CPython would word it. */
 Answer attribute_missing(Interp *in, Value *object, PyObject *name);
 PyObject *interned(Interp *in, const char *text); /* borrowed */
+/* What the class or a base stores under the name, NULL where nothing; no guard. */
+Answer type_stored(Interp *in, PyTypeObject *type, const char *name, PyObject **out);
 
 /* ---- instance_dict.c: where an instance keeps its attributes ---- */
 /* The slot's or own dict's entry; *out NULL when there is none. */

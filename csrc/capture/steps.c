@@ -294,7 +294,7 @@ try_it(Holes *h, const Attempt *attempt, PyObject **shape, PyObject **callable)
             attempt->untyped ? Py_True : Py_False, attempt->direct ? Py_True : Py_False);
     Py_XDECREF(specs);
     if (pair != NULL) {
-        keep(in, pair);
+        if (keep(in, pair) == NULL) return ANSWER_ERROR;
         *shape = PyTuple_GET_ITEM(pair, 0);
         *callable = PyTuple_GET_ITEM(pair, 1);
         return ANSWER_YES;

@@ -86,10 +86,10 @@ class_subscript(Interp *in, Value *class_, Value *key, Value **out)
     Answer answer = value_known(in, key, &known);
     if (answer == ANSWER_YES && !members) {
         answer = type_lookup_text(in, type, "__class_getitem__", &found);
-        if (answer == ANSWER_YES &&
-            (found == NULL || (type_is_heap(meta) && meta != &PyType_Type &&
-                               _PyType_Lookup(meta, interned(in, "__getitem__")) != NULL)))
-            answer = ANSWER_NO;
+        PyObject *of_meta = NULL;
+        if (answer == ANSWER_YES && type_is_heap(meta) && meta != &PyType_Type)
+            answer = type_stored(in, meta, "__getitem__", &of_meta);
+        if (answer == ANSWER_YES && (found == NULL || of_meta != NULL)) answer = ANSWER_NO;
         PyObject *inner = NULL;
         if (answer == ANSWER_YES && Py_TYPE(found) == &PyClassMethod_Type) {
             inner = PyObject_GetAttrString(found, "__func__");

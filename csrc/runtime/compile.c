@@ -267,6 +267,7 @@ raise_break(Job *job)
                     *stack ? "\n" : "", (int)strlen(stack) - ends, stack);
         if (hint != NULL && *hint != '\0') text_printf(&text, "\n  hint: %s", hint);
         PyObject *message = text_to_str(&text);
+        text_free(&text);
         if (message != NULL)
             error = PyObject_CallFunction(class, "Nszi", message, break_code(item->code), file,
                                           item->line);

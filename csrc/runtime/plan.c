@@ -405,9 +405,10 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
            sizeof(PyObject *) * (size_t)(plan->nbuffers + plan->nbuilds + plan->nsnapshots));
     PlanResult result =
         run_all(&run, (int64_t *)(run.built + plan->nbuilds + plan->nsnapshots), outcome);
-    if (run.saved != NULL && result == PLAN_DEOPT) run_saved_restore(&run);
+    bool undo = result != PLAN_DONE && !run.committed;
+    if (run.saved != NULL && undo) run_saved_restore(&run);
     Py_XDECREF(run.saved);
-    if (run.logs != NULL) run_regions_end(&run, result != PLAN_DONE && !run.committed);
+    if (run.logs != NULL) run_regions_end(&run, undo);
     drop_objects(run.object, plan->nbuffers);
     drop_objects(run.built, plan->nbuilds + plan->nsnapshots);
     if (block != NULL) give_arena(plan, block, arena_bytes);

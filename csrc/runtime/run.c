@@ -205,17 +205,24 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
     return turn;
 }
 
+static int
+most_sources(const Entry *entry)
+{
+    int most = 0;
+    for (int i = 0; i < entry->nplans; i++) {
+        int sources = guards_sources(plan_guards(entry->plans[i]));
+        if (sources > most) most = sources;
+    }
+    return most;
+}
+
 static Turn
 try_plans(Runner *r, Entry *entry)
 {
     Roots roots = frame_roots(r);
-    int room = 0;
     r->failed = NULL;
     entry_bury(entry);
-    for (int i = 0; i < entry->nplans; i++)
-        if (guards_sources(plan_guards(entry->plans[i])) > room)
-            room = guards_sources(plan_guards(entry->plans[i]));
-    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(room + 1));
+    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(most_sources(entry) + 1));
     for (int i = 0; i < entry->nplans; i++) {
         Plan *plan = entry->plans[i];
         int failed;
@@ -246,9 +253,7 @@ failed_reason(Runner *r, Text *out)
 {
     if (r->failed == NULL) return NULL;
     Roots roots = frame_roots(r);
-    Plan *plan = plan_acquire(r->failed); /* printing may run code of the program's */
-    if (guards_explain(plan_guards(plan), r->failed_guard, &roots, out) < 0) PyErr_Clear();
-    plan_release(plan);
+    if (guards_explain(plan_guards(r->failed), r->failed_guard, &roots, out) < 0) PyErr_Clear();
     return out->data;
 }
 
@@ -327,15 +332,19 @@ try_capture(Runner *r, Entry *entry)
         return TURN_RESUME;
     }
     Text text = {0};
+    Plan *failed = r->failed; /* held: a collection may run code that resets all */
+    if (failed != NULL) plan_acquire(failed);
     char *reason = failed_reason(r, &text);
     if (entry->compiles >= r->state->config->recompile_limit || entry->nplans == MAX_PLANS ||
         entry->refused >= MAX_REFUSED) {
         give_up(r, entry, reason);
         text_free(&text);
+        if (failed != NULL) plan_release(failed);
         return resume_futile(r);
     }
     uint64_t types = frame_types(r);
     note_failed(r, entry, types);
+    if (failed != NULL) plan_release(failed);
     CaptureRequest request = {
         .decoded = r->decoded,
         .globals = frame_globals(r->frame),
@@ -586,6 +595,7 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
                                  code->co_kwonlyargcount == 0 &&
                                  !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
     PyObject **slots = NULL;
+    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(most_sources(entry) + 1));
     for (int i = 0; i < entry->nplans; i++) {
         Plan *plan = entry->plans[i];
         GuardProgram *guards = plan_guards(plan);
@@ -597,7 +607,6 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
                 bound = true;
             }
         }
-        PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(guards_sources(guards) + 1));
         int failed;
         if (!guards_check(guards, &roots, reached, &failed)) continue;
         if (!plan_is_whole(plan)) return ANSWER_NO;
