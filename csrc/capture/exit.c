@@ -201,6 +201,16 @@ build_model(Interp *in, Value *instance)
     return build_add(in, &build);
 }
 
+/* The real object's own method. */
+static BuildId
+build_model_method(Interp *in, Value *method)
+{
+    PyObject *name;
+    if (model_method(method, &name) == NULL) return cannot_build(in, method);
+    Value *args[2] = {method->items[1], value_const(in, name)};
+    return args[1] ? build_call(in, "getattr", 2, args) : NO_BUILD;
+}
+
 static BuildId
 build_instance(Interp *in, Value *instance)
 {
@@ -310,7 +320,9 @@ build_made(Interp *in, Value *value)
     case V_PURE: return build_of_kind(in, BUILD_CALL, value->object, value->nitems, value->items);
     case V_SLICE: return build_of_kind(in, BUILD_SLICE, NULL, 3, value->items);
     case V_RANGE: return build_of_kind(in, BUILD_RANGE, NULL, 3, value->items);
-    case V_METHOD: return build_of_kind(in, BUILD_METHOD, NULL, 2, value->items);
+    case V_METHOD:
+        if (is_model_method(value)) return build_model_method(in, value);
+        return build_of_kind(in, BUILD_METHOD, NULL, 2, value->items);
     case V_CELL: return build_cell(in, value);
     case V_PARTIAL: {
         PyObject *maker = partial_maker(in);

@@ -225,7 +225,7 @@ static Answer
 push_pair(Interp *in, Value *value)
 {
     Value *low = value, *high = in->null;
-    if (value->kind == V_METHOD && value->source == NO_SOURCE) {
+    if (value->kind == V_METHOD && value->source == NO_SOURCE && !is_model_method(value)) {
         low = value->items[0];
         high = value->items[1];
     } else if (CALL_NULL_FIRST) {

@@ -103,8 +103,9 @@ object_init(Interp *in, Value *object, int extra)
 {
     PyTypeObject *type = value_type(in, object);
     if (type == NULL)
-        return PyErr_Occurred() ? ANSWER_ERROR
-                                : interp_break(in, BREAK_EXCEPTION, "object.__init__ with arguments");
+        return PyErr_Occurred()
+                   ? ANSWER_ERROR
+                   : interp_break(in, BREAK_EXCEPTION, "object.__init__ with arguments");
     if (extra == 0) return ANSWER_YES;
     PyObject *found;
     Answer answer = type_lookup_text(in, type, "__new__", &found);
@@ -151,8 +152,7 @@ call_init(Interp *in, Value *object, int nargs, Value *const *args, PyObject *kw
     Answer answer = type_lookup_text(in, type, "__init__", &found);
     if (answer == ANSWER_YES) answer = type_stored(in, &PyBaseObject_Type, "__init__", &plain);
     if (answer != ANSWER_YES) return answer;
-    if (found == plain)
-        return object_init(in, object, count_all(nargs, kwnames));
+    if (found == plain) return object_init(in, object, count_all(nargs, kwnames));
     if (found == NULL || !PyFunction_Check(found)) return cannot_make(in, type);
     answer = call_with(in, class_value(in, found), object, nargs, args, kwnames, &result);
     if (answer == ANSWER_YES && !(result->kind == V_CONST && result->object == Py_None))

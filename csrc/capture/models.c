@@ -47,6 +47,22 @@ model_real(const Value *value)
     return (PyTypeObject *)PyDict_GetItemWithError(reals, (PyObject *)value->type);
 }
 
+bool
+is_model_method(const Value *value)
+{
+    return value->kind == V_METHOD && value->items[1] != NULL &&
+           model_real(value->items[1]) != NULL;
+}
+
+PyObject *
+model_method(const Value *method, PyObject **name)
+{
+    PyObject *function = method->items[0]->object;
+    if (function == NULL || !PyFunction_Check(function)) return NULL;
+    *name = ((PyFunctionObject *)function)->func_name;
+    return _PyType_Lookup(model_real(method->items[1]), *name);
+}
+
 static Answer
 make(Interp *in, PyObject *model, int nargs, Value *const *args, PyObject *kwnames, Value **out)
 {

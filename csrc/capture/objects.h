@@ -146,6 +146,10 @@ Answer wrapper_call(Interp *in, PyObject *callable, int nargs, Value *const *arg
 PyObject *model_for(PyTypeObject *type); /* the class that stands for it, or NULL; borrowed */
 /* The class that a V_INSTANCE of a model stands for; NULL for other values. */
 PyTypeObject *model_real(const Value *value);
+/* A bound method of one, which the program takes for the real class's. */
+bool is_model_method(const Value *value);
+/* What the real class stores for such a method, and under which name; NULL: nothing.  Borrowed. */
+PyObject *model_method(const Value *method, PyObject **name);
 /* type(…), and what stands for one from outside; ANSWER_NO without a break: no model. */
 Answer model_make(Interp *in, PyObject *type, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);

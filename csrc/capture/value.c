@@ -260,7 +260,10 @@ value_type(Interp *in, Value *value)
     case V_SLICE: return &PySlice_Type;
     case V_RANGE: return &PyRange_Type;
     case V_FUNCTION: return &PyFunction_Type;
-    case V_METHOD: return &PyMethod_Type;
+    case V_METHOD: {
+        PyObject *name, *real = is_model_method(value) ? model_method(value, &name) : NULL;
+        return real == NULL || PyFunction_Check(real) ? &PyMethod_Type : &PyCFunction_Type;
+    }
     case V_CELL: return &PyCell_Type;
     case V_ITER: return iterator_type(value);
     case V_VIEW: return view_type(value);

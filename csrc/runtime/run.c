@@ -514,7 +514,8 @@ take_turn(Runner *r, Held *held)
         if (turn == TURN_GO) turn = look_up(r);
     } else if (turn == TURN_UNTIL) {
         turn = step_until(r);
-    } else if (turn == TURN_GO && (turn = look_up(r)) == TURN_GO && r->idle_steps > MAX_IDLE_STEPS) {
+    } else if (turn == TURN_GO && (turn = look_up(r)) == TURN_GO &&
+               r->idle_steps > MAX_IDLE_STEPS) {
         turn = TURN_RESUME;
     }
     if (r->planned)
@@ -534,8 +535,8 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     r.number = r.decoded->first_traceable;
     held->ran = RAN_LEFT;
     if (frame_prologue(frame, r.decoded) < 0) return frame_raise(ts, frame, r.decoded, r.number);
-    /* Threads that wait for the GIL set the breaker all the time: that must not cost the plan.  It is
-       served behind the prologue: a signal's handler may look at the free variables. */
+    /* Threads that wait for the GIL set the breaker all the time: that must not cost the plan.  It
+       is served behind the prologue: a signal's handler may look at the free variables. */
     Turn turn = look_up(&r);
     while (turn == TURN_GO) turn = take_turn(&r, held);
     switch (turn) {
