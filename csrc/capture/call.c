@@ -307,6 +307,13 @@ call_special(Interp *in, Value *callable, int nargs, Value *const *args, PyObjec
     return answer;
 }
 
+static bool
+is_function(const Value *value)
+{
+    return value->kind == V_FUNCTION ||
+           ((value->kind == V_CONST || value->kind == V_OBJECT) && PyFunction_Check(value->object));
+}
+
 /* A constant: NumPy's, Python's, ours, the program's. */
 static Answer
 call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
@@ -325,6 +332,13 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     if (visible == ANSWER_NO && in->break_code == BREAK_NONE)
         visible = output_warn(in, object, nargs, args, kwnames, out);
     if (visible != ANSWER_NO || in->break_code != BREAK_NONE) return visible;
+    visible = kwnames == NULL ? handled_call(in, object, nargs, out) : ANSWER_NO;
+    if (visible != ANSWER_NO || in->break_code != BREAK_NONE) return visible;
+    if (object == (PyObject *)&PyMethod_Type && nargs == 2 && kwnames == NULL &&
+        is_function(args[0]) && !(args[1]->kind == V_CONST && args[1]->object == Py_None)) {
+        *out = bound_method(in, args[0], args[1]);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
     if (PyType_Check(object)) {
         Answer answer = model_make(in, object, nargs, args, kwnames, out);
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;

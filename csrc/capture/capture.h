@@ -11,17 +11,18 @@
 /* ---- sources: the path by which a value is reached again ---- */
 
 typedef enum {
-    SOURCE_SLOT,   /* index: localsplus slot, value stack included */
-    SOURCE_CELL,   /* contents of the cell that source `base` is */
-    SOURCE_GLOBAL, /* key in the function's globals, else in its builtins; the dict is `object` */
-    SOURCE_ATTR,   /* key: attribute name.  What is stored, no descriptor is run: of a type the raw
-                      entry along its MRO, of a module its dict's, of an instance its own dict's or
-                      its slot's, of a function or a bound method the member (__code__,
-                      __defaults__, __kwdefaults__, __func__, __self__) */
-    SOURCE_ITEM,   /* key: constant subscript of a tuple, list or dict */
-    SOURCE_CONST,  /* object: the same object for ever (kept alive) */
-    SOURCE_TYPE,   /* type(base) */
-    SOURCE_SIZE,   /* shape[index] of the array `base`, as an int */
+    SOURCE_SLOT,    /* index: localsplus slot, value stack included */
+    SOURCE_CELL,    /* contents of the cell that source `base` is */
+    SOURCE_GLOBAL,  /* key in the function's globals, else in its builtins; the dict is `object` */
+    SOURCE_ATTR,    /* key: attribute name.  What is stored, no descriptor is run: of a type the raw
+                       entry along its MRO, of a module its dict's, of an instance its own dict's or
+                       its slot's, of a function or a bound method the member (__code__,
+                       __defaults__, __kwdefaults__, __func__, __self__) */
+    SOURCE_ITEM,    /* key: constant subscript of a tuple, list or dict */
+    SOURCE_CONST,   /* object: the same object for ever (kept alive) */
+    SOURCE_TYPE,    /* type(base) */
+    SOURCE_SIZE,    /* shape[index] of the array `base`, as an int */
+    SOURCE_HANDLED, /* the exception that is being handled where the plan begins, or None */
 } SourceKind;
 
 typedef int32_t SourceId;

@@ -236,8 +236,10 @@ own_part(Interp *in, Value *exception, PyObject *name, Value **out)
     if (e->parts != NULL && strcmp(text, "exceptions") == 0) return give(in, e->parts, out);
     if (e->parts != NULL && strcmp(text, "message") == 0) return give(in, e->message, out);
     if (strcmp(text, "__cause__") == 0) return give(in, e->cause, out);
-    if (strcmp(text, "__context__") == 0 && (e->context != NULL || e->raised < 0))
-        return give(in, e->context, out);
+    if (strcmp(text, "__context__") == 0) {
+        Answer answer = e->context == NULL && e->raised >= 0 ? handled_nothing(in) : ANSWER_YES;
+        return answer == ANSWER_YES ? give(in, e->context, out) : answer;
+    }
     if (strcmp(text, "__traceback__") == 0 && !e->wraps)
         return give(in, e->raised >= 0 ? exception_traceback(in, exception) : NULL, out);
     if (strcmp(text, "__suppress_context__") == 0)
@@ -314,6 +316,11 @@ exception_attribute_store(Interp *in, Value *exception, PyObject *name, Value *v
         e->suppress = true;
         return ANSWER_YES;
     }
+    if (strcmp(text, "__context__") == 0 && (none || is_exception(value))) {
+        if (none && e->raised >= 0 && (answer = handled_nothing(in)) != ANSWER_YES) return answer;
+        e->context = none ? NULL : value;
+        return ANSWER_YES;
+    }
     if (strcmp(text, "__suppress_context__") == 0 && value->kind == V_CONST &&
         PyBool_Check(value->object)) {
         e->suppress = value->object == Py_True;
@@ -363,6 +370,42 @@ exception_method(Interp *in, Value *exception, const char *name, int nargs, Valu
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     return interp_break(in, BREAK_CALL_C, "call of '%s' of %s", name,
                         value_describe(in, exception));
+}
+
+/* ---- what is being handled ---- */
+
+Answer
+handled_nothing(Interp *in)
+{
+    if (handled_exception() != Py_None)
+        return interp_break(in, BREAK_EXCEPTION, "what the caller handles is asked for");
+    SourceId source = source_add(in, SOURCE_HANDLED, NO_SOURCE, 0, NULL, NULL);
+    if (source == NO_SOURCE || guard_simple(in, GUARD_IS, source, Py_None) < 0) return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
+Answer
+handled_call(Interp *in, PyObject *callable, int nargs, Value **out)
+{
+    if (!PyCFunction_Check(callable) || nargs != 0) return ANSWER_NO;
+    PyObject *self = PyCFunction_GET_SELF(callable);
+    const char *name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
+    bool info = strcmp(name, "exc_info") == 0;
+    if (self == NULL || !PyModule_Check(self) || !(info || strcmp(name, "exception") == 0) ||
+        self != PyImport_AddModule("sys"))
+        return ANSWER_NO;
+    Value *handled = in->handled, *none = value_const(in, Py_None);
+    Answer answer = handled == NULL ? handled_nothing(in) : ANSWER_YES;
+    if (answer != ANSWER_YES || none == NULL) return none ? answer : ANSWER_ERROR;
+    Value *parts[3] = {none, none, none};
+    if (handled != NULL) {
+        parts[0] = value_const(in, (PyObject *)handled->type);
+        parts[1] = handled;
+        parts[2] = exception_traceback(in, handled);
+        if (parts[0] == NULL || parts[2] == NULL) return ANSWER_ERROR;
+    }
+    *out = info ? value_sequence(in, V_TUPLE, 3, parts) : parts[1];
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* ---- raising ---- */

@@ -63,9 +63,10 @@ static Answer
 raise_(Interp *in, int operands)
 {
     if (operands == 0) {
-        if (in->handled == NULL || in->handled->exception == NULL)
-            return interp_break(in, BREAK_EXCEPTION, "what the caller handles is raised here");
-        return raise_again(in, in->handled);
+        if (in->handled != NULL) return raise_again(in, in->handled);
+        Answer nothing = handled_nothing(in);
+        if (nothing != ANSWER_YES) return nothing;
+        return raise_new(in, PyExc_RuntimeError, "No active exception to reraise");
     }
     Value *operand = top_value(in, operands), *exception, *cause = NULL;
     if (operand == NULL) return ANSWER_ERROR;

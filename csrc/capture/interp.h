@@ -94,6 +94,10 @@ Answer exception_method(Interp *in, Value *exception, const char *name, int narg
 Answer exception_text(Interp *in, Value *exception, bool repr, Value **out);
 /* Earliest step at which something of it (and of its causes) was raised; INT_MAX: none was. */
 int exception_step(const Value *exception);
+/* What is handled where the plan begins is nothing: guarded; else breaks. */
+Answer handled_nothing(Interp *in);
+/* sys.exc_info() and sys.exception(); ANSWER_NO without a break: another function. */
+Answer handled_call(Interp *in, PyObject *callable, int nargs, Value **out);
 /* The exception's traceback: something that only is, and never leaves. */
 Value *exception_traceback(Interp *in, Value *exception);
 /* ---- refusals.c ---- */

@@ -82,6 +82,7 @@ print_source(const Capture *c, SourceId id, Text *out)
         text_put(out, "const ");
         print_object(s->object, out);
         break;
+    case SOURCE_HANDLED: text_put(out, "handled"); break;
     case SOURCE_SIZE:
         print_source(c, s->base, out);
         text_printf(out, ".shape[%d]", s->index);

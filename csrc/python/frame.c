@@ -285,6 +285,15 @@ frame_unwind(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number
     return handler->target;
 }
 
+PyObject *
+handled_exception(void)
+{
+    PyObject *exception = PyErr_GetHandledException();
+    if (exception == NULL) return Py_None;
+    Py_DECREF(exception); /* the thread has it */
+    return exception;
+}
+
 void
 handled_put(PyThreadState *ts, PyObject *before)
 {

@@ -111,6 +111,8 @@ PyObject *frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, i
    frame there (traceback entry, stack) and takes the error.  Number of the handler's first Instr;
    -1 when there is no handler, and nothing was done.  The frame is not consumed. */
 int frame_unwind(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
+/* What this thread is handling, borrowed; None for nothing. */
+PyObject *handled_exception(void);
 /* What is being handled becomes `before` (stolen), as POP_EXCEPT does. */
 void handled_put(PyThreadState *ts, PyObject *before);
 

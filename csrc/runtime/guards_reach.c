@@ -63,6 +63,7 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
         return source->index == ATTR_OWN ? attribute_own(base, source->key)
                                          : attribute_stored(base, source->key);
     case SOURCE_ITEM: return base != NULL ? item_reach(source, base) : NULL;
+    case SOURCE_HANDLED: return handled_exception();
     case SOURCE_SIZE: return base != NULL ? size_reach(source, base) : NULL;
     case SOURCE_TYPE: return base != NULL ? (PyObject *)Py_TYPE(base) : NULL;
     }

@@ -91,6 +91,7 @@ put_source(Text *out, const GuardProgram *program, int number)
         text_put(out, "]");
         break;
     case SOURCE_CONST: put_object(out, source->object); break;
+    case SOURCE_HANDLED: text_put(out, "sys.exception()"); break;
     case SOURCE_SIZE:
         put_source(out, program, source->base);
         text_printf(out, ".shape[%d]", source->index);

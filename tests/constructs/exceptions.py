@@ -1,5 +1,7 @@
 """Exceptions."""
 
+import sys
+
 import numpy as np
 
 from . import I, M, X, Y, construct
@@ -702,6 +704,44 @@ def cause_class(x):
             raise ValueError from e
     except ValueError as e:
         return x * 2, type(e.__cause__).__name__, e.__cause__ is e.__context__
+
+
+@construct("cause and context of an exception that nothing came before", X)
+def cause_new(x):
+    try:
+        raise ValueError("a") from KeyError("b")
+    except ValueError as e:
+        return x * 2, repr(e.__cause__), e.__context__ is None
+
+
+@construct("context stored in an exception", X)
+def context_stored(x):
+    try:
+        raise ValueError("a")
+    except ValueError as e:
+        e.__context__ = KeyError("b")
+        texts = repr(e.__context__), e.__suppress_context__
+        e.__context__ = None
+        return x * 2, texts, e.__context__
+
+
+@construct("sys.exc_info and sys.exception", X)
+def exc_info(x):
+    before = sys.exc_info(), sys.exception()
+    try:
+        raise KeyError("k")
+    except KeyError as e:
+        kind, value, traceback = sys.exc_info()
+        same = kind is KeyError and value is e is sys.exception() and traceback is not None
+    return x * 2, before, same, sys.exception()
+
+
+@construct("raise without an exception", X)
+def raise_nothing(x):
+    try:
+        raise
+    except RuntimeError as e:
+        return x * 2, str(e)
 
 
 @construct("chain of causes", X)

@@ -212,3 +212,192 @@ def quiet_log(x):
 @construct("np.errstate as a decorator", X)
 def errstate_decorator(x):
     return quiet_log(x) + 1
+
+
+@construct("contextlib.suppress that suppresses nothing", X)
+def suppress_other(x):
+    try:
+        with contextlib.suppress(KeyError):
+            x = x * 2
+            raise ValueError("a")
+    except ValueError as e:
+        return x + 1, str(e)
+
+
+@construct("contextlib.closing while an exception passes", X)
+def closing_exception(x):
+    thing = Closed()
+    try:
+        with contextlib.closing(thing):
+            x = x * 2
+            raise KeyError(1)
+    except KeyError:
+        x = x + thing.closed
+    return x
+
+
+@construct("np.errstate or contextlib.nullcontext", X, True)
+def manager_chosen(x, quiet):
+    with np.errstate(all="ignore") if quiet else contextlib.nullcontext():
+        return x / 0
+
+
+class Halved(contextlib.ContextDecorator):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *details):
+        return False
+
+
+@Halved()
+def halved(x):
+    return x / 2
+
+
+@construct("contextlib.ContextDecorator", X)
+def context_decorator(x):
+    return halved(x) + 1
+
+
+class Plain(contextlib.AbstractContextManager):
+    def __exit__(self, *details):
+        return None
+
+
+@construct("contextlib.AbstractContextManager", X)
+def abstract_manager(x):
+    with Plain():
+        x = x * 2
+    return x
+
+
+@construct("manager that raises another exception", X)
+def manager_translates(x):
+    @contextlib.contextmanager
+    def translate():
+        try:
+            yield
+        except KeyError as e:
+            raise ValueError("translated") from e
+
+    try:
+        with translate():
+            x = x * 2
+            raise KeyError("k")
+    except ValueError as e:
+        return x, str(e), repr(e.__cause__), e.__suppress_context__
+
+
+@construct("contextlib.ExitStack", X)
+def exit_stack(x):
+    first, second = Scale(2.0), Scale(3.0)
+    with contextlib.ExitStack() as stack:
+        x = x * stack.enter_context(first)
+        x = x + stack.enter_context(second)
+    return x, first.log, second.log
+
+
+@construct("contextlib.ExitStack entered in a loop", X)
+def exit_stack_loop(x):
+    log = []
+    with contextlib.ExitStack() as stack:
+        for by in [stack.enter_context(logged(log)) for _ in range(3)]:
+            x = x * by
+    return x, log
+
+
+@construct("callbacks of a contextlib.ExitStack", X)
+def exit_stack_callbacks(x):
+    log = []
+
+    def note(a, *, b):
+        log.append((a, b))
+
+    with contextlib.ExitStack() as stack:
+        stack.callback(log.append, 3)
+        stack.callback(note, 4, b=5)
+        x = x * 2
+    return x, log
+
+
+@construct("contextlib.ExitStack, a manager swallows", X)
+def exit_stack_swallows(x):
+    outer, inner = Scale(1.0), Scale(2.0, ValueError)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(outer)
+        x = x * stack.enter_context(inner)
+        raise ValueError("inside")
+    return x, outer.log, inner.log
+
+
+@construct("contextlib.ExitStack while an exception passes", X)
+def exit_stack_passes(x):
+    log, outer = [], Scale(1.0)
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(outer)
+            stack.callback(log.append, "called")
+            x = x * 2
+            raise ValueError("inside")
+    except ValueError as e:
+        return x + 1, log, outer.log, str(e)
+
+
+@construct("contextlib.ExitStack, a callback raises", X)
+def exit_stack_raises(x):
+    def fail(text):
+        raise KeyError(text)
+
+    try:
+        with contextlib.ExitStack() as stack:
+            stack.callback(fail, "outer")
+            stack.callback(fail, "inner")
+            x = x * 2
+            raise ValueError("body")
+    except KeyError as e:
+        return x, e.args, repr(e.__context__), repr(e.__context__.__context__)
+
+
+@construct("functions pushed on a contextlib.ExitStack", X)
+def exit_stack_push(x):
+    log = []
+
+    def leave(kind, value, traceback):
+        log.append(kind is None)
+        return True
+
+    with contextlib.ExitStack() as stack:
+        stack.push(leave)
+        stack.push(Scale(2.0))
+        x = x * 2
+        raise ValueError("inside")
+    return x, log
+
+
+@construct("contextlib.ExitStack.pop_all and close", X)
+def exit_stack_moved(x):
+    log = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(log.append, 1)
+        kept = stack.pop_all()
+    log.append("after")
+    kept.close()
+    return x * 2, log
+
+
+@construct("np.errstate in a contextlib.ExitStack", X)
+def exit_stack_errstate(x):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(np.errstate(all="ignore"))
+        y = x / 0
+    return y
+
+
+@construct("contextlib.suppress in a contextlib.ExitStack", X)
+def exit_stack_suppress(x):
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(ValueError))
+        x = x * 2
+        raise ValueError
+    return x
