@@ -380,6 +380,58 @@ rests_in_memory(const Emit *e, const Instr *v)
     return v->home != HOME_NONE && (v->stage < e->stage || v->kind == INSTR_CALL);
 }
 
+/* ---- what a choice must not skip ---- */
+
+static bool
+raises_flags(const Emit *e)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (v->kind == INSTR_OP && !(op_info(v->op)->flags & OPF_NO_FLAGS) &&
+            (dtype_is_float(v->from) || dtype_is_complex(v->from)))
+            return true;
+    }
+    return false;
+}
+
+#if defined(__x86_64__)
+static const char vector[] = "x"; /* a register for numbers with a point, and for vectors */
+#elif defined(__aarch64__)
+static const char vector[] = "w";
+#else
+static const char vector[] = "m";
+#endif
+
+/* Where the value rests without being moved: the constraint of an asm operand. */
+static const char *
+constraint_of(const Emit *e, int32_t at)
+{
+    DType dtype = instr_at(e, at)->dtype;
+    bool plain = dtype == DT_F32 || dtype == DT_F64;
+    if (dtype == DT_BOOL && e->lanes > 1) dtype = mask_dtype(e->mask_bytes[at]);
+    if (e->lanes == 1 && plain) return vector;
+    if (e->lanes > 1 && (plain || dtype_is_integer(dtype)) &&
+        e->lanes * (int)dtype_size(dtype) >= 16)
+        return vector;
+    return e->lanes == 1 && (dtype == DT_BOOL || dtype_is_integer(dtype)) ? "r" : "m";
+}
+
+/* The compiler may compute what is chosen only where it is chosen; the program computes it
+   everywhere, and is told about the floating-point events.  So it is asked for here. */
+static void
+keep_computed(Emit *e, const Instr *choice, bool scalar)
+{
+    if (choice->kind != INSTR_OP || choice->op != OP_where || !raises_flags(e)) return;
+    for (int k = 1; k < choice->nargs; k++) {
+        int32_t at = choice->args[k];
+        const Instr *v = instr_at(e, at);
+        if (v->kind != INSTR_OP || is_row_value(e, at) != scalar) continue;
+        if (!scalar && rests_in_memory(e, v)) continue;
+        emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(%c%d));", constraint_of(e, at),
+                  scalar ? 's' : 'v', at);
+    }
+}
+
 void
 body_value(Emit *e, int32_t at)
 {
@@ -398,6 +450,7 @@ body_value(Emit *e, int32_t at)
         return;
     }
     for (int k = 0; k < v->nargs; k++) body_value(e, v->args[k]);
+    keep_computed(e, v, false);
     int mask = v->kind == INSTR_OP ? operation_mask(e, v) : 1;
     e->mask_bytes[at] = (uint8_t)mask;
     Text line = {0};
@@ -511,6 +564,7 @@ scalar_value(Emit *e, int32_t at)
         return;
     }
     e->lanes = 1;
+    keep_computed(e, v, true);
     if (v->kind == INSTR_STORE) {
         text_put(&line, "*(");
         prelude_memory(e->prelude, v->dtype, 1, &line);

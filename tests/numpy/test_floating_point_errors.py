@@ -351,6 +351,131 @@ def invalid_matmul(x):
     return y @ y[:, ::-1] + np.ones(4)
 
 
+def divide_dead(x):
+    1 / x
+    y = x * 2
+    return y + 1
+
+
+def divide_replaced(x):
+    y = 1 / x
+    y = x * 2
+    return y + 1
+
+
+def divide_branch(x):
+    y = x * 2
+    if x[1] == 0:
+        y = 1 / x
+    else:
+        y = y + 1
+    return y * 2
+
+
+def divide_merge(x):
+    y = x * 2
+    z = 1 / x if y.sum() < 100 else x
+    return y + z
+
+
+def divide_loop(x):
+    y = x * 2
+    for i in range(len(x)):
+        y[i] = y[i] / x[i]
+    return y
+
+
+def divide_logarithms(x):
+    y = x * x
+    return np.log2(y) + np.log10(y) + np.log1p(y - 1.0)
+
+
+def divide_reciprocal(x):
+    return np.reciprocal(x) + np.float_power(x, -1)
+
+
+def divide_slice(x):
+    y = x * 2
+    y[1:3] /= x[1:3]
+    return y
+
+
+def divide_mask(x):
+    y = x * 2
+    y[x < 3] = 1 / x[x < 3]
+    return y
+
+
+def divide_broadcast(x):
+    return (x[:, None] + 1) / x[None, :] + x
+
+
+def divide_strided(x):
+    y = x[::2] + 1
+    return y / x[::-2] + y
+
+
+def over_sum(x):
+    y = np.concatenate([x, x]) * -1e8
+    return y + 1, y.sum()
+
+
+def over_moments(x):
+    y = np.abs(x) * 1e8
+    return y + 1, y.mean(), y.var()
+
+
+def over_norm(x):
+    y = x * 1.0
+    return y + np.linalg.norm(y)
+
+
+def over_complex(x):
+    y = x + 1j * x
+    return y * y
+
+
+def over_where_out(x):
+    y = x * 1.0
+    return np.multiply(y, y, where=x > 0, out=np.zeros(4)) + y
+
+
+def under_divide(x):
+    y = x + 0.0
+    return y / 1e300 + y
+
+
+def invalid_log(x):
+    return np.log(x) + x
+
+
+def invalid_product(x):
+    y = x * np.array([1, 1, 0, 1.0])
+    return y + 1
+
+
+def invalid_casts(x):
+    y = x * 2
+    return y.astype(np.int64), y.astype(np.uint8), y.astype(bool), y + 1
+
+
+def invalid_assigned(x):
+    y = x * 2
+    z = np.zeros(4, int)
+    z[:] = y
+    return z + 1
+
+
+def invalid_power(x):
+    y = x * 1.0
+    return y**0.5 + y**1.5
+
+
+def invalid_half(x):
+    y = x.astype("e")
+    return np.sqrt(y) * y
+
+
 CASES = [f for name, f in sorted(globals().items()) if name.partition("_")[0] in VALUES]
 
 
@@ -398,6 +523,58 @@ def test_integers(function, dtype):
     calls = [({}, (quiet, quiet))]
     for mode in MODES:
         calls += [({"all": mode}, (quiet, quiet)), ({"all": mode}, loud)]
+    same(function, calls)
+
+
+# ---- choices: events of what is not chosen ----
+
+
+def chosen_quotient(x):
+    y = x * 2
+    return np.where(x != 0, 1 / x, 0.0) + y
+
+
+def chosen_root(x):
+    y = x * 2
+    return np.where(x > 0, np.sqrt(x), y) + y
+
+
+def chosen_square(x):
+    y = x * 2
+    return np.where(x < 1e100, x * x, y)
+
+
+def chosen_cast(x):
+    return np.where(x < 1e3, (x * 1).astype("f"), np.float32(0)) + 1
+
+
+def chosen_comparison(x):
+    y = x + 1
+    return np.where(x > 0, np.sqrt(x) > 1, y > 2)
+
+
+def chosen_twice(x):
+    return np.where(x > 0, np.where(x < 9, -(1 / x), 2.0), 0.0) * x
+
+
+def chosen_then_maximum(x):
+    return np.maximum(np.where(x != 0, 1 / x, 0.0), x)
+
+
+CHOICES = [f for name, f in sorted(globals().items()) if name.startswith("chosen_")]
+
+
+@pytest.mark.parametrize("dtype", ["d", "f"])
+@pytest.mark.parametrize("function", CHOICES, ids=lambda f: f.__name__)
+def test_what_is_not_chosen_is_computed(function, dtype):
+    calls = []
+    for size in (1, 3, 8, 9, 16, 33):
+        calls.append(({}, (np.ones(size, dtype),)))
+        for value in (0.0, -1.0, 1e300 if dtype == "d" else 1e30, np.inf):
+            for at in {0, size // 2, size - 1}:
+                x = np.ones(size, dtype)
+                x[at] = value
+                calls.append(({}, (x,)))
     same(function, calls)
 
 
