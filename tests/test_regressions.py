@@ -1,5 +1,6 @@
 """Programs that once could be told from plain, most of them found by test_stress.py."""
 
+import functools
 import math
 
 import numpy as np
@@ -451,3 +452,172 @@ def test_a_cast_beside_what_runs_backwards():
 
     rng = np.random.default_rng(0)
     check(f, rng.integers(1, 6, (2, 1)), rng.normal(size=12))
+
+
+def code_after_a_call(function):
+    function()
+    return function.__code__
+
+
+def test_the_code_of_a_function_that_was_called():
+    def f(x, function):
+        return x + 1, code_after_a_call(function)
+
+    def one():
+        return 1
+
+    check(f, X, one, captured=False)
+
+
+def test_methods_that_are_none_block_what_is_inherited():
+    class Equal:
+        def __eq__(self, other):
+            return True
+
+        def __add__(self, other):
+            return 1
+
+    class Blocked(Equal):
+        __ne__ = None
+        __iadd__ = None
+
+    def f(x, left, right):
+        if left != right:
+            return x + 1
+        return x * 2
+
+    def g(x, left):
+        left += 1
+        return x * left
+
+    check(f, X, Equal(), Equal(), captured=False)
+    check(f, X, Equal(), Blocked(), captured=False)
+    check(g, X, Equal(), captured=False)
+    check(g, X, Blocked(), captured=False)
+
+
+def test_a_pattern_names_an_attribute_twice():
+    class Pair:
+        __match_args__ = ("a", "a")
+        a = 1
+
+    def f(x, pair):
+        match pair:
+            case Pair(y, z):
+                return x * y, z
+        return x + 1
+
+    check(f, X, Pair(), captured=False)
+
+
+def test_what_an_iterator_of_the_program_returns():
+    class Ends:
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            raise StopIteration(42)
+
+    def f(x):
+        def numbers():
+            last = yield from Ends()
+            yield last
+
+        return [x * number for number in numbers()]
+
+    check(f, X)
+
+
+def test_a_range_backwards_is_a_range():
+    def f(x):
+        it = reversed(range(10, 20, 3))
+        first = next(it)
+        return x * first, it, list(reversed(range(0))), list(reversed(range(7, -7, -2)))
+
+    check(f, X)
+
+
+def test_a_wrapper_has_the_annotations_of_what_it_wraps():
+    def f(x):
+        def inner():
+            return 1
+
+        @functools.wraps(inner)
+        def outer():
+            return inner()
+
+        return x * outer(), outer.__annotations__ is inner.__annotations__
+
+    check(f, X, captured=False)
+
+
+def test_a_cell_as_self():
+    class Base:
+        def method(self, x):
+            return x + 1, super()
+
+    compiled = pycompile.compile(Base.method)
+    (cell,) = compiled.__closure__
+    for function in (Base.method, compiled):
+        with pytest.raises(TypeError):
+            function(cell, X)
+
+
+def test_a_length_hint_is_asked_for():
+    asked = []
+
+    class Walked:
+        def __init__(self):
+            self.left = 2
+
+        def __iter__(self):
+            return self
+
+        def __next__(self):
+            if not self.left:
+                raise StopIteration
+            self.left -= 1
+            return self.left
+
+        def __length_hint__(self):
+            asked.append(1)
+            return 2
+
+    def f(x):
+        return x * len(list(Walked())), len(asked)
+
+    compiled = pycompile.compile(f)
+    f(X), compiled(X), compiled(X)
+    assert len(asked) == 3
+
+
+def test_builtins_of_a_function_cannot_be_set():
+    def f(x, function):
+        y = x * 2
+        try:
+            function.__builtins__ = 2
+        except AttributeError:
+            y = x * 3
+        return y
+
+    check(f, X, lambda: 1, captured=False)
+
+
+def test_a_plan_keeps_no_bound_method_of_c_alive():
+    import array
+    import weakref
+
+    class Held(array.array):
+        pass
+
+    def f(x, held):
+        text = held.tobytes()
+        return x + len(text)
+
+    compiled = pycompile.compile(f)
+    held = Held("d", [1.0, 2.0])
+    for _ in range(3):
+        compiled(X, held)
+    gone = weakref.ref(held)
+    del held
+    assert gone() is None

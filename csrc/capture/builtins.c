@@ -355,13 +355,14 @@ do_iterator(const Call *call, const char *name)
         Value *of = call->args[0];
         if (of->kind == V_OBJECT || of->kind == V_INSTANCE)
             return iterator_backwards(in, of, call->out);
-        if (of->kind == V_RANGE || (of->kind == V_CONST && PyUnicode_CheckExact(of->object))) {
-            PyObject *range;
-            answer = value_known(in, of, &range);
+        if (of->kind == V_RANGE) {
+            Value *backwards;
+            answer = range_backwards(in, of, &backwards);
             if (answer == ANSWER_NO) return unknown(call, name);
-            if (answer != ANSWER_YES) return answer;
-            PyObject *items = PySequence_Tuple(range);
-            of = value_const_new(in, items);
+            return answer == ANSWER_YES ? iterator_of(in, backwards, call->out) : answer;
+        }
+        if (of->kind == V_CONST && PyUnicode_CheckExact(of->object)) {
+            of = value_const_new(in, PySequence_Tuple(of->object));
             if (of == NULL) return ANSWER_ERROR;
         }
         if (of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT && of->kind != V_VIEW)

@@ -12,7 +12,7 @@ guard_part(Interp *in, Value *function, const char *name, PyObject *part)
     if (key == NULL) return -1;
     SourceId source = source_add(in, SOURCE_ATTR, function->source, 0, key, NULL);
     if (source == NO_SOURCE) return -1;
-    const void *seen = (const void *)(((uintptr_t)source + 1) << 4);
+    const void *seen = (const void *)((((uintptr_t)source + 1) << 4) | 8); /* no Value */
     if (map_get(&in->by_source, seen) != NULL) return 0;
     if (map_put(in, &in->by_source, seen, in->null) < 0) return -1;
     if (part == NULL) part = Py_None;

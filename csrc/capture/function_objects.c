@@ -90,9 +90,9 @@ function_find(Interp *in, Value *function, PyObject *name, Value **out)
 static bool
 is_part(PyObject *name)
 {
-    static const char *const parts[] = {"__code__",    "__defaults__",   "__kwdefaults__",
-                                        "__closure__", "__globals__",    "__class__",
-                                        "__dict__",    "__type_params__"};
+    static const char *const parts[] = {"__code__",    "__defaults__",    "__kwdefaults__",
+                                        "__closure__", "__globals__",     "__class__",
+                                        "__dict__",    "__type_params__", "__builtins__"};
     for (int i = 0; i < COUNT_OF(parts); i++)
         if (PyUnicode_CompareWithASCIIString(name, parts[i]) == 0) return true;
     return false;

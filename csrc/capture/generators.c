@@ -363,16 +363,19 @@ generator_method(Interp *in, Value *iterator, const char *name, int nargs, Value
 static Answer
 send(Interp *in, const Instr *instr)
 {
-    Value *value = top_value(in, 1), *receiver = top_value(in, 2), *item;
+    Value *value = top_value(in, 1), *receiver = top_value(in, 2), *item, *last = NULL;
     if (value == NULL || receiver == NULL) return ANSWER_ERROR;
     bool returned;
     Answer answer;
     if (value_is_generator(receiver)) {
         answer = generator_resume(in, receiver, value, &item, &returned);
     } else if (is_none(value)) {
-        answer = iterator_next(in, receiver, &item);
+        bool object = receiver->kind == V_OBJECT || receiver->kind == V_INSTANCE;
+        answer = object ? object_next_value(in, receiver, &item, &last)
+                        : iterator_next(in, receiver, &item);
         returned = answer == ANSWER_YES && item == NULL;
-        if (returned && (item = value_const(in, Py_None)) == NULL) return ANSWER_ERROR;
+        if (returned) item = last != NULL ? last : value_const(in, Py_None);
+        if (returned && item == NULL) return ANSWER_ERROR;
     } else {
         return interp_break(in, BREAK_GENERATOR, "a value sent to %s",
                             value_describe(in, receiver));

@@ -288,12 +288,17 @@ bool type_is_no_iterable(const PyTypeObject *type);
 Answer iterator_of(Interp *in, Value *iterable, Value **out);
 /* reversed() of an object of the program's classes. */
 Answer iterator_backwards(Interp *in, Value *object, Value **out);
+/* __next__ of an object of the program's classes: *out is NULL when exhausted, and *returned the
+   value that it ended with. */
+Answer object_next_value(Interp *in, Value *object, Value **out, Value **returned);
 /* *out is NULL when exhausted. */
 Answer iterator_next(Interp *in, Value *iterator, Value **out);
 /* All items that remain, into a new sequence. */
 Answer iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out);
 /* Number of items, or -1 when not known. */
 int64_t range_length(Interp *in, Value *range);
+/* The same items from the last to the first; ANSWER_NO without a break where they are not known. */
+Answer range_backwards(Interp *in, Value *range, Value **out);
 /* ---- generators.c ---- */
 Answer follow_generator(Interp *in, const Instr *instr);
 bool value_is_generator(const Value *value);

@@ -16,6 +16,26 @@ range_length(Interp *in, Value *range)
     return at[0] <= at[1] ? 0 : (at[0] - at[1] - 1) / -at[2] + 1;
 }
 
+Answer
+range_backwards(Interp *in, Value *range, Value **out)
+{
+    int64_t length = range_length(in, range), start, step, last, end, back;
+    if (length < 0) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    if (value_as_int(in, range->items[0], &start) != ANSWER_YES ||
+        value_as_int(in, range->items[2], &step) != ANSWER_YES)
+        return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    if (__builtin_mul_overflow(length - 1, step, &last) ||
+        __builtin_add_overflow(start, last, &last) || __builtin_sub_overflow(start, step, &end) ||
+        __builtin_sub_overflow(0, step, &back))
+        return ANSWER_NO;
+    Value *items[3] = {value_const_new(in, PyLong_FromLongLong(last)),
+                       value_const_new(in, PyLong_FromLongLong(end)),
+                       value_const_new(in, PyLong_FromLongLong(back))};
+    if (items[0] == NULL || items[1] == NULL || items[2] == NULL) return ANSWER_ERROR;
+    *out = value_sequence(in, V_RANGE, 3, items);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 static bool
 is_object(const Value *value)
 {
@@ -48,23 +68,32 @@ object_iterator(Interp *in, Value *object, Value **out)
     return answer;
 }
 
-/* __next__ of an object of the program's classes. */
-static Answer
-object_next(Interp *in, Value *object, Value **out)
+Answer
+object_next_value(Interp *in, Value *object, Value **out, Value **returned)
 {
-    Value *method;
+    Value *method, *stop;
+    *returned = NULL;
     Answer answer = special_method(in, object, "__next__", &method);
     if (answer != ANSWER_YES) return answer;
     if (method == NULL)
         return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
                             value_describe(in, object));
     answer = call_value(in, method, 1, &object, NULL, out);
-    if (answer == ANSWER_NO && raised_take(in, PyExc_StopIteration) != NULL) {
+    if (answer == ANSWER_NO && (stop = raised_take(in, PyExc_StopIteration)) != NULL) {
+        Value *args = stop->exception->args;
         *out = NULL;
-        answer = ANSWER_YES;
+        *returned = args->nitems > 0 ? value_item(in, args, 0) : value_const(in, Py_None);
+        answer = *returned != NULL ? ANSWER_YES : ANSWER_ERROR;
     }
     if (answer == ANSWER_YES) in->dirty = true;
     return answer;
+}
+
+static Answer
+object_next(Interp *in, Value *object, Value **out)
+{
+    Value *returned;
+    return object_next_value(in, object, out, &returned);
 }
 
 Answer
@@ -358,6 +387,10 @@ iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out)
     Value *iterator, *item, *all = value_sequence(in, kind, 0, NULL);
     if (all == NULL) return ANSWER_ERROR;
     bool dirty = in->dirty;
+    if (is_object(iterable) &&
+        _PyType_Lookup(iterable->type, interned(in, "__length_hint__")) != NULL)
+        return interp_break(in, BREAK_ITERATION, "%s, which says how long it may be",
+                            value_describe(in, iterable));
     Answer answer = iterator_of(in, iterable, &iterator);
     while (answer == ANSWER_YES) {
         answer = iterator_next(in, iterator, &item);

@@ -102,13 +102,25 @@ match_args(Interp *in, Value *class_, PyTypeObject *type, int npositional, Value
     return ANSWER_YES;
 }
 
+/* Whether a name of the patterns before it is this one. */
+static bool
+is_again(PyObject *const *seen, int count, PyObject *name)
+{
+    for (int i = 0; i < count; i++)
+        if (PyUnicode_Compare(seen[i], name) == 0) return true;
+    return false;
+}
+
 /* ANSWER_YES with *out the values in order, NULL where the subject does not match. */
 static Answer
 class_values(Interp *in, Value *subject, Value *class_, Value *names, int npositional, Value **out)
 {
     PyTypeObject *type = (PyTypeObject *)class_->object;
     Value *values = value_sequence(in, V_TUPLE, 0, NULL), *positional, *value;
-    if (values == NULL) return ANSWER_ERROR;
+    PyObject **seen =
+        arena_alloc(in->arena, (npositional + names->nitems + 1) * sizeof(PyObject *));
+    int count = 0;
+    if (values == NULL || seen == NULL) return ANSWER_ERROR;
     *out = NULL;
     bool itself = npositional == 1 && (type->tp_flags & _Py_TPFLAGS_MATCH_SELF);
     Answer answer = match_args(in, class_, type, itself ? 0 : npositional, &positional);
@@ -120,6 +132,10 @@ class_values(Interp *in, Value *subject, Value *class_, Value *names, int nposit
         Value *of =
             value_item(in, by_place ? positional : names, by_place || itself ? i : i - npositional);
         answer = of ? value_known(in, of, &name) : ANSWER_ERROR;
+        if (answer == ANSWER_YES && PyUnicode_CheckExact(name) && is_again(seen, count, name))
+            return raise_new(in, PyExc_TypeError, "%s() got multiple sub-patterns for attribute %R",
+                             type->tp_name, name);
+        if (answer == ANSWER_YES) seen[count++] = name;
         if (answer == ANSWER_YES && PyUnicode_CheckExact(name))
             answer = pattern_attribute(in, subject, name, &value);
         else if (answer == ANSWER_YES)

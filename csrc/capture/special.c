@@ -47,7 +47,10 @@ special_call(Interp *in, Value *object, const char *name, int nargs, Value *cons
     if (!has_methods(object) || !type_is_heap(object->type)) return ANSWER_YES;
     if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
     Answer answer = type_lookup(in, object->type, key, &found);
-    if (answer != ANSWER_YES || found == NULL || found == Py_None) return answer;
+    if (answer != ANSWER_YES || found == NULL) return answer;
+    if (found == Py_None) /* what is inherited is blocked: CPython raises, or has a rule for it */
+        return interp_break(in, BREAK_OPERATOR, "%s of %s, which is None", name,
+                            value_describe(in, object));
     if (Py_TYPE(found) == &PyWrapperDescr_Type || Py_TYPE(found) == &PyMethodDescr_Type)
         return ANSWER_YES;
     Value *owner = value_const(in, (PyObject *)object->type), *method;
@@ -225,9 +228,11 @@ default_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
     PyObject *found;
     Answer answer = type_lookup_text(in, left->type, "__eq__", &found);
     if (answer != ANSWER_YES) return answer;
-    bool own = found != NULL && PyFunction_Check(found);
+    bool own = found != _PyType_Lookup(&PyBaseObject_Type, interned(in, "__eq__"));
     answer = own ? special_call(in, left, "__eq__", 1, &right, out)
                  : default_compare(in, Py_EQ, left, right, out);
+    if (answer == ANSWER_YES && own && *out == NULL)
+        return cannot(in, "comparison of", left, right);
     if (answer != ANSWER_YES || *out == NULL || is_not_implemented(*out)) return answer;
     return operate_unary(in, I_UNARY_NOT, *out, out);
 }

@@ -23,7 +23,7 @@ implied(Interp *in, Value *pair[2])
     if (pair[0] == NULL || d->argcount == 0) return interp_break(in, BREAK_INSTRUCTION, "super()");
     pair[1] = slot_load(in, a, 0);
     if (pair[1] == NULL) return ANSWER_ERROR;
-    if (pair[1]->kind == V_CELL) {
+    if (pair[1]->kind == V_CELL && (code_slot_kind(code, 0) & SLOT_CELL)) {
         Answer answer = cell_load(in, pair[1], &pair[1]);
         if (answer != ANSWER_YES) return answer;
     }

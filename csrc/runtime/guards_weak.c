@@ -44,10 +44,21 @@ callback_of(GuardProgram *program)
     return program->forget;
 }
 
+/* A C function that its module has; others come and go, bound methods among them. */
+static bool
+is_of_module(PyObject *object)
+{
+    PyObject *self = PyCFunction_GET_SELF(object);
+    const char *name = ((PyCFunctionObject *)object)->m_ml->ml_name;
+    return self == NULL ||
+           (PyModule_Check(self) && PyDict_GetItemString(PyModule_GetDict(self), name) == object);
+}
+
 static bool
 is_mortal(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
+    if (PyCFunction_CheckExact(object)) return !is_of_module(object);
     if (PyType_Check(object))
         return (((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
     if (type->tp_weaklistoffset == 0

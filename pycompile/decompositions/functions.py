@@ -7,6 +7,7 @@ import functools
 import heapq
 import operator
 import sys
+import weakref
 from typing import Any
 
 from pycompile._api import graph_break
@@ -48,7 +49,7 @@ def _dispatcher():
 
     def dispatch(cls):
         # What it remembers of earlier calls is left alone.
-        if cache_token is not None or dispatch_cache is None or registry is None:
+        if cache_token is not None or type(dispatch_cache) is not weakref.WeakKeyDictionary:
             graph_break()
         for known in registry:
             if type(known) is not type:
