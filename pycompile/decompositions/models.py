@@ -307,7 +307,12 @@ class Ordered(Dict):
     _leave = (_ordered_dict, "_data")
 
     def __init__(self, *args, **kwargs):
-        self._data = dict(*[_dict_of(arg) for arg in args], **kwargs)
+        if not hasattr(self, "_data"):  # called once more it adds
+            self._data = {}
+        self._data.update(*[_dict_of(arg) for arg in args], **kwargs)
+
+    def setdefault(self, key, default=None):
+        return self._data.setdefault(key, default)
 
     def __eq__(self, other):
         if not isinstance(other, dict):
@@ -369,7 +374,8 @@ class Count(Dict):
     _leave = (_counter, "_data")
 
     def __init__(self, iterable=None, /, **kwds):
-        self._data = {}
+        if not hasattr(self, "_data"):  # called once more it adds
+            self._data = {}
         self.update(iterable, **kwds)
 
     def __getitem__(self, key):
@@ -557,7 +563,10 @@ class Deque(Model):
         self._changes += 1
 
     def count(self, x, /):
-        return self._items.count(x)
+        changes = self._changes
+        found = self._items.count(x)
+        self._unchanged(changes)
+        return found
 
     def copy(self):
         return deque(self._items, self.maxlen)
@@ -585,20 +594,26 @@ class Deque(Model):
         self._changes += 1
 
     def __contains__(self, item):
-        return item in self._items
+        changes = self._changes
+        if item in self._items:
+            return True
+        self._unchanged(changes)
+        return False
+
+    def _unchanged(self, changes):
+        if self._changes != changes:
+            raise RuntimeError("deque mutated during iteration")
 
     def __iter__(self):
         items, changes = self._items, self._changes
         for i in range(len(items)):
-            if self._changes != changes:
-                raise RuntimeError("deque mutated during iteration")
+            self._unchanged(changes)
             yield items[i]
 
     def __reversed__(self):
         items, changes = self._items, self._changes
         for i in range(len(items) - 1, -1, -1):
-            if self._changes != changes:
-                raise RuntimeError("deque mutated during iteration")
+            self._unchanged(changes)
             yield items[i]
 
     def __eq__(self, other):
