@@ -201,14 +201,16 @@ call_reduce(Call *c, NodeId id)
     return take_result(c, id);
 }
 
-/* argmax(x, axis, keepdims=…): axis None when every axis is reduced. */
+/* ndarray.argmax(x, axis, keepdims=…): axis None when every axis is reduced. */
 static int
 call_arg_reduce(Call *c, NodeId id)
 {
     const Node *node = graph_node(c->lw->graph, id);
+    const char *name = node->op == OP_argmax ? "argmax" : "argmin";
+    bool array = graph_node(c->lw->graph, node->args[0])->type.form == FORM_ARRAY;
     PyObject *axis =
         node->attrs.nints == 1 ? PyLong_FromLongLong(node->attrs.ints[0]) : Py_NewRef(Py_None);
-    if (set_callable(c, node->op == OP_argmax ? "argmax" : "argmin", NULL) < 0 ||
+    if (set_callable(c, array ? "ndarray" : name, array ? name : NULL) < 0 ||
         push_value(c, node->args[0]) < 0 || push_object(c, axis) < 0 || push_keepdims(c, node) < 0)
         return -1;
     return take_result(c, id);
