@@ -38,6 +38,17 @@ typedef struct {
     PyObject *key, *object; /* borrowed from the keep list */
 } Source;
 
+/* A fingerprint of the path: the same in every capture at an entry, never 0.  `base`: that of the
+   base. */
+static inline uint64_t
+source_path(uint64_t base, SourceKind kind, int32_t index, PyObject *key)
+{
+    Py_hash_t part = kind == SOURCE_SLOT ? index : key != NULL ? PyObject_Hash(key) : 0;
+    if (part == -1) PyErr_Clear();
+    uint64_t path = (base ^ (uint64_t)part) * 0x9E3779B97F4A7C15u + (uint64_t)kind + 1;
+    return path | 1;
+}
+
 /* ---- guards: kinds and texts are rows of guards.def ---- */
 
 typedef enum {
@@ -185,6 +196,8 @@ typedef struct {
     int depth;
     int number;              /* the Instr to begin at */
     uint64_t unsteady_slots; /* bit per slot: its number has varied, so it is no guard by value */
+    const uint64_t *grown;   /* paths of lists and dicts whose length has varied: not opened */
+    int ngrown;
     const struct Config *config;
 } CaptureRequest;
 

@@ -292,6 +292,31 @@ container_value(Interp *in, ValueKind kind, SourceId source, PyObject *object, i
     return value;
 }
 
+static uint64_t
+path_of(Interp *in, SourceId id)
+{
+    if (id == NO_SOURCE) return 0;
+    const Source *source = &in->out->sources.at[id];
+    return source_path(path_of(in, source->base), source->kind, source->index, source->key);
+}
+
+/* A list or dict whose length kept failing its guard: a plan for each would be for nothing. */
+static bool
+has_grown(Interp *in, SourceId id)
+{
+    const CaptureRequest *request = in->request;
+    const Decoded *d = request->decoded;
+    const Source *source = &in->out->sources.at[id];
+    if (request->ngrown == 0) return false;
+    if (source->kind == SOURCE_SLOT && d->varkeywords &&
+        source->index == d->argcount + d->kwonly + d->varargs)
+        return false; /* made anew by each call */
+    uint64_t path = path_of(in, id);
+    for (int i = 0; i < request->ngrown; i++)
+        if (request->grown[i] == path) return true;
+    return false;
+}
+
 static Value *
 sequence_value(Interp *in, ValueKind kind, SourceId source, PyObject *object)
 {
@@ -323,7 +348,7 @@ dict_value(Interp *in, SourceId source, PyObject *object)
 {
     Py_ssize_t at = 0, length = PyDict_GET_SIZE(object);
     PyObject *key, *item;
-    if (length > 2000) return value_object(in, object, source);
+    if (length > 2000 || has_grown(in, source)) return value_object(in, object, source);
     while (PyDict_Next(object, &at, &key, &item))
         if (!key_is_constant(key)) return value_object(in, object, source);
     PyObject *keys = PyDict_Keys(object), *names = keys ? PyList_AsTuple(keys) : NULL;
@@ -458,8 +483,9 @@ value_made(Interp *in, SourceId source, PyObject *object)
         return sequence_value(in, V_TUPLE, source, object);
     if (PyErr_Occurred()) return NULL;
     if (PyList_CheckExact(object))
-        return is_log(in, source) ? value_object(in, object, source)
-                                  : sequence_value(in, V_LIST, source, object);
+        return is_log(in, source) || has_grown(in, source)
+                   ? value_object(in, object, source)
+                   : sequence_value(in, V_LIST, source, object);
     if (PySet_CheckExact(object)) return set_from_source(in, source, object);
     if (PyDict_CheckExact(object)) return dict_value(in, source, object);
     if (PyMethod_Check(object)) return method_value(in, source, object);

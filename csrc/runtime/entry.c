@@ -16,6 +16,7 @@ entry_forget(Entry *entry)
     entry->given_up = false;
     entry->unsteady = 0;
     memset(entry->varied, 0, sizeof(entry->varied));
+    entry->ngrown = entry->nlengths = 0;
 }
 
 static void
@@ -229,9 +230,24 @@ entry_missed(Entry *entry)
     for (int i = 0; i < nplans; i++) plan_release(plans[i]);
 }
 
+static void
+length_varied(Entry *entry, uint64_t path)
+{
+    int i = 0;
+    while (i < entry->nlengths && entry->lengths[i].path != path) i++;
+    if (i == GROWN_WATCHED) return;
+    if (i == entry->nlengths) {
+        entry->lengths[entry->nlengths].path = path;
+        entry->lengths[entry->nlengths++].failed = 0;
+    }
+    if (++entry->lengths[i].failed == MAX_VARIED) entry->grown[entry->ngrown++] = path;
+}
+
 void
 entry_varied(Entry *entry, const GuardProgram *guards, int failed)
 {
+    uint64_t path = guards_length_path(guards, failed);
+    if (path != 0) length_varied(entry, path);
     int slot = guards_value_slot(guards, failed);
     if (slot < 0 || slot >= SLOTS_WATCHED || entry->varied[slot] == MAX_VARIED) return;
     if (++entry->varied[slot] == MAX_VARIED) entry->unsteady |= (uint64_t)1 << slot;

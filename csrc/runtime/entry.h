@@ -12,6 +12,7 @@ enum {
     MAX_MISSES = 32,    /* balance of misses over hits at which plans past the limit are dropped */
     HIT_WORTH = 4,      /* misses that one hit makes up for */
     SLOTS_WATCHED = 64, /* bits of Entry.unsteady */
+    GROWN_WATCHED = 8,  /* containers whose lengths vary */
 };
 
 /* What capture said no to: the types of what the frame held then and the guards under which it said
@@ -32,6 +33,13 @@ typedef struct {
     bool given_up;     /* recompile limit: CPython from here on */
     uint64_t unsteady; /* bit per slot: its value is not to be guarded */
     uint8_t varied[SLOTS_WATCHED]; /* guards on the slot's value that failed */
+    int ngrown;
+    uint64_t grown[GROWN_WATCHED]; /* paths of containers that are not to be opened */
+    int nlengths;
+    struct {
+        uint64_t path;
+        int failed;
+    } lengths[GROWN_WATCHED]; /* guards on lengths and keys that failed */
     Plan *plans[MAX_PLANS];
     Refusal refusals[MAX_REFUSALS];
 } Entry;
@@ -116,7 +124,8 @@ void entry_bury(Entry *entry); /* drops the plans whose guards are dead */
 Refusal *entry_refusal(Entry *entry, uint64_t types, const Roots *roots);
 /* The guards of the newest refusal of these types that fail, and which; NULL when there is none. */
 GuardProgram *entry_failed_refusal(Entry *entry, uint64_t types, const Roots *roots, int *failed);
-/* This guard failed: a slot that it wanted one value of may be unsteady. */
+/* This guard failed: a slot that it wanted one value of may be unsteady, a container whose length
+   it wanted may be growing. */
 void entry_varied(Entry *entry, const GuardProgram *guards, int failed);
 /* No plan held at an entry that makes no more: plans that hardly ever hold are dropped. */
 void entry_missed(Entry *entry);

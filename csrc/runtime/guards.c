@@ -194,6 +194,23 @@ guards_value_slot(const GuardProgram *program, int number)
     return check->kind == GUARD_VALUE && source->kind == SOURCE_SLOT ? source->index : -1;
 }
 
+static uint64_t
+path_of(const GuardProgram *program, int source)
+{
+    if (source < 0) return 0;
+    const GuardSource *s = &program->sources[source];
+    return source_path(path_of(program, s->base), s->kind, s->index, s->key);
+}
+
+uint64_t
+guards_length_path(const GuardProgram *program, int number)
+{
+    if (number < 0 || number >= program->nchecks) return 0;
+    const GuardCheck *check = &program->checks[number];
+    if (check->kind != GUARD_LENGTH && check->kind != GUARD_KEYS) return 0;
+    return path_of(program, check->source);
+}
+
 int
 guards_count(const GuardProgram *program)
 {

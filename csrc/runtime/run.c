@@ -354,6 +354,8 @@ try_capture(Runner *r, Entry *entry)
         .depth = frame_depth(r->frame),
         .number = r->number,
         .unsteady_slots = entry->unsteady,
+        .grown = entry->grown,
+        .ngrown = entry->ngrown,
         .config = r->state->config,
     };
     CompileNote note = {0};
@@ -491,6 +493,7 @@ step_until(Runner *r)
         bool last = r->number == r->until;
         r->handled = false;
         Turn turn = step_one(r);
+        if (turn == TURN_ERROR) end_trail(r); /* the way led to an exception */
         if (turn != TURN_GO) return turn == TURN_RESUME ? resume_futile(r) : turn;
         if ((turn = look_up(r)) != TURN_GO) return turn;
         if (last || r->handled) return TURN_GO;

@@ -66,6 +66,8 @@ bool guards_hold_weakly(const GuardProgram *guards, PyObject *object);
 bool guards_are_dead(const GuardProgram *guards);
 /* The slot whose very value guard `number` wants, or -1. */
 int guards_value_slot(const GuardProgram *guards, int number);
+/* The path (source_path) of the container whose length or keys guard `number` wants, or 0. */
+uint64_t guards_length_path(const GuardProgram *guards, int number);
 
 /* ---- toolchain.c, cache.c, code.c: source to loaded code ---- */
 typedef struct Code Code; /* a loaded shared object, reference counted */
