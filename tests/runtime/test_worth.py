@@ -72,6 +72,160 @@ def test_small_work_has_no_plan(function):
     assert not any(last.values())
 
 
+MASK = np.arange(5000) % 7 == 0
+
+
+VALUES = np.linspace(0, 1, MASK.sum())
+WHOLE = np.arange(5000) % 9 - 4
+
+
+def masked_store(x):
+    x[MASK] = VALUES
+    return x[3]
+
+
+def masked_update(x):
+    x[MASK] += 1
+    return x[3]
+
+
+def largest_out(x):
+    while (m := x.max()) > 0.1:
+        x[x.argmax()] = 0
+    return m
+
+
+def positions(x):
+    return np.nonzero(x > 0)
+
+
+def first_positions(x):
+    return np.where(x == 0)[0][:5]
+
+
+def counts(x):
+    return np.bincount(np.abs(WHOLE))
+
+
+def columns(x):
+    best = np.zeros((20, 50))
+    for t in range(1, 20):
+        best[t] = np.log(x[:2500].reshape(50, 50)[:, int(x[t] * 0 + t)] + 9) + best[t - 1].max()
+    return best
+
+
+LIBRARY = [masked_store, masked_update, positions, first_positions, counts, columns]
+
+
+@pytest.mark.parametrize("function", LIBRARY)
+def test_library_calls_outweigh_a_small_kernel(function):
+    x = np.random.default_rng(0).normal(size=5000) / 4
+    compiled = pycompile.compile(function, options={"plan_always": False})
+    for _ in range(6):
+        mine, plain = x.copy(), x.copy()
+        assert same(compiled(mine), function(plain))
+        assert mine.tobytes() == plain.tobytes()
+    assert compiled.stats()["plans"] == 0
+
+
+def test_a_loop_of_library_calls_is_left():
+    compiled = pycompile.compile(largest_out, options={"plan_always": False})
+    for _ in range(6):
+        before = compiled.stats()
+        mine, plain = np.random.default_rng(1).random((2, 30)).repeat(2, 0)[1:3]
+        plain[:] = mine
+        assert same(compiled(mine), largest_out(plain))
+        assert mine.tobytes() == plain.tobytes()
+    after = compiled.stats()
+    assert after["compiles"] == before["compiles"]
+    assert after["plan_runs"] - before["plan_runs"] <= 1  # what comes before the loop
+
+
+def test_a_kernel_before_a_library_call_pays_when_it_is_large():
+    def f(x):
+        return np.sort(np.sqrt(x * x + 1) - x / 3 + x * 0.5)
+
+    assert left(f, np.linspace(0, 1, 20000))[0]["plans"] == 1
+
+
+def unfit(x):
+    x += 1.5
+    return x
+
+
+def unfit_shape(x):
+    x[1:] = np.ones(5)
+    return x
+
+
+def missing(x, d):
+    return d["b"] + x
+
+
+@pytest.mark.parametrize("function", [unfit, unfit_shape, missing])
+def test_calls_that_raise_are_left(function):
+    compiled = pycompile.compile(function, options={"plan_always": False})
+    args = (np.arange(4), {"a": 1})[: function.__code__.co_argcount]
+    texts = set()
+    for f in [function] + [compiled] * 6:
+        before = compiled.stats()
+        with pytest.raises(Exception) as caught:
+            f(*args)
+        texts.add((caught.type, str(caught.value), caught.traceback[-1].lineno))
+    assert len(texts) == 1
+    assert compiled.stats() == before and before["plan_runs"] == 0
+
+
+def test_a_list_that_grows_is_not_opened_for_ever():
+    def step(x, log):
+        log.append((x * 2 + 1).sum())
+        return np.mean(log), sum(log) / len(log)
+
+    compiled, mine, plain = pycompile.compile(step), [], []
+    x = np.linspace(0, 1, 3000)
+    with untold():
+        for k in range(20):
+            if k == 8:
+                before = compiled.stats()["compiles"]
+            assert same(compiled(x, mine), step(x, plain)) and same(mine, plain)
+    assert compiled.stats()["compiles"] == before and compiled.stats()["given_up"] == 0
+
+
+def test_a_dict_that_grows_is_not_opened_for_ever():
+    class Memo:
+        def __init__(self):
+            self.kept = {}
+
+    def step(x, memo, k):
+        memo.kept[str(k)] = y = np.exp(x) * 2 + x
+        return y.sum() + len(memo.kept)
+
+    compiled, mine, plain = pycompile.compile(step), Memo(), Memo()
+    x = np.linspace(0, 1, 3000)
+    with untold():
+        for k in range(20):
+            assert same(compiled(x, mine, k), step(x, plain, k))
+            assert same(mine.kept, plain.kept)
+    assert compiled.stats()["given_up"] == 0
+
+
+def test_lists_of_other_lengths_beside_one_that_grows():
+    def step(x, weights, log):
+        for w in weights:
+            x = np.tanh(x * w + 1)
+        log.append(x.sum())
+        return x * len(log)
+
+    compiled, mine, plain = pycompile.compile(step), [], []
+    x = np.linspace(0, 1, 3000)
+    with untold():
+        for _ in range(12):
+            for n in (2, 3):
+                assert same(compiled(x, [1.5] * n, mine), step(x, [1.5] * n, plain))
+                assert same(mine, plain)
+    assert compiled.stats()["given_up"] == 0
+
+
 def test_small_work_by_keyword():
     compiled = pycompile.compile(ordered, options={"plan_always": False})
     for _ in range(8):
