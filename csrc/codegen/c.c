@@ -169,15 +169,13 @@ emit_once(Emit *e)
     }
 }
 
+/* What stands between the braces. */
 static void
-emit_kernel(Emit *e, int number)
+emit_kernel(Emit *e)
 {
-    text_printf(e->out, "\nint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n",
-                number);
     e->indent = 1;
     if (e->kernel->kind == KERNEL_REGION) {
         emit_region(e);
-        text_put(e->out, "}\n");
         return;
     }
     emit_arguments(e);
@@ -190,7 +188,75 @@ emit_kernel(Emit *e, int number)
     }
     emit_stream_end(e);
     emit_line(e, "return 0;");
-    text_put(e->out, "}\n");
+}
+
+/* `out` gets the text of kernel number `number`. */
+static int
+write_kernel(Emit *e, int number, bool comments, Text *out)
+{
+    e->kernel = e->program->kernels.at[number];
+    size_t n = (size_t)e->kernel->instrs.len + 1;
+    e->mark = mem_alloc(n * sizeof(int32_t));
+    e->mask_bytes = mem_alloc(n);
+    e->body = 0;
+    e->comments = comments;
+    e->out = out;
+    bool ready = e->mark != NULL && e->mask_bytes != NULL;
+    if (ready) emit_kernel(e);
+    mem_free(e->mark);
+    mem_free(e->mask_bytes);
+    return ready ? text_finish(out) : -1;
+}
+
+/* ---- kernels with the same text ---- */
+
+/* An unrolled loop has the same few kernels over and over: each text is compiled once. */
+typedef struct {
+    uint64_t hash;
+    Text text;
+} Written;
+
+static uint64_t
+text_hash(const Text *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < text->len; i++)
+        hash = (hash ^ (unsigned char)text->data[i]) * 0x100000001b3u;
+    return hash;
+}
+
+/* The first kernel with this text, or `number`. */
+static int
+first_alike(const Written *written, int number)
+{
+    const Text *text = &written[number].text;
+    for (int i = 0; i < number; i++)
+        if (written[i].hash == written[number].hash && written[i].text.len == text->len &&
+            memcmp(written[i].text.data, text->data, text->len) == 0)
+            return i;
+    return number;
+}
+
+static int
+emit_kernels(Emit *e, Written *written, bool comments, Text *body)
+{
+    for (int i = 0; i < e->program->kernels.len; i++) {
+        if (write_kernel(e, i, false, &written[i].text) < 0) return -1;
+        written[i].hash = text_hash(&written[i].text);
+        int same = first_alike(written, i);
+        if (same != i) {
+            text_printf(body, "\nextern __typeof__(k%d) k%d __attribute__((alias(\"k%d\")));\n",
+                        same, i, same);
+            continue;
+        }
+        text_printf(body, "\nint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n", i);
+        if (!comments)
+            text_put(body, written[i].text.data);
+        else if (write_kernel(e, i, true, body) < 0)
+            return -1;
+        text_put(body, "}\n");
+    }
+    return 0;
 }
 
 /* The vector width of the machine that we run on, which is the one that we compile for. */
@@ -223,23 +289,12 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
     Emit e = {.graph = graph,
               .program = program,
               .prelude = &prelude,
-              .out = &body,
-              .comments = comments,
               .vector_bytes = prelude.vector_bytes,
               .position = "j",
               .pointer = 'r'};
     prelude_begin(&prelude);
-    for (int i = 0; i < program->kernels.len; i++) {
-        e.kernel = program->kernels.at[i];
-        size_t n = (size_t)e.kernel->instrs.len + 1;
-        e.mark = mem_alloc(n * sizeof(int32_t));
-        e.mask_bytes = mem_alloc(n);
-        e.body = 0;
-        if (e.mark != NULL && e.mask_bytes != NULL) emit_kernel(&e, i);
-        mem_free(e.mark);
-        mem_free(e.mask_bytes);
-        if (e.mark == NULL || e.mask_bytes == NULL) goto done;
-    }
+    Written *written = mem_alloc(sizeof(Written) * ((size_t)program->kernels.len + 1));
+    if (written == NULL || emit_kernels(&e, written, comments, &body) < 0) goto done;
     if (prelude.missing[0] != 0) {
         PyErr_Format(PyExc_SystemError, "code generation has no helper %s", prelude.missing);
         goto done;
@@ -252,6 +307,8 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
     if (text_finish(&head) == 0 && text_finish(&body) == 0 && text_finish(&prelude.done) == 0)
         status = text_finish(out);
 done:
+    for (int i = 0; written != NULL && i < program->kernels.len; i++) text_free(&written[i].text);
+    mem_free(written);
     text_free(&head);
     text_free(&body);
     text_free(&prelude.done);
