@@ -1,5 +1,6 @@
 """Programs that once could be told from plain, most of them found by test_stress.py."""
 
+import collections
 import functools
 import math
 
@@ -621,3 +622,39 @@ def test_a_plan_keeps_no_bound_method_of_c_alive():
     gone = weakref.ref(held)
     del held
     assert gone() is None
+
+
+def test_a_method_of_a_deque_whose_argument_breaks():
+    def f(x):
+        b = collections.deque([x], maxlen=2)
+        c = collections.Counter("aba")
+        push, common = b.append, c.most_common
+        b.appendleft((x * 2, pycompile.graph_break())[0])
+        push(x + 1)
+        c.update(pycompile.graph_break() or "b")
+        return list(b), common(1), c
+
+    check(f, counted(4))
+
+
+@pytest.mark.parametrize("other", [lambda x: x, lambda x: x * 2])
+def test_is_of_what_a_branch_chose(other):
+    def f(x, y):
+        z = y + 1
+        chosen, made = y if (x > 0).any() else other(x), z if (x > 0).any() else other(x)
+        return x + 1, chosen is y, made is z
+
+    check(f, X, counted(3))
+    check(f, np.array([-1.0, -2.0, -3.0]), counted(3))
+
+
+def test_tuples_are_new_at_each_run_of_a_plan():
+    def f(x, n):
+        log = []
+        for i in range(3):
+            x = x + i
+            log += [divmod(n, 3), x.shape, x.strides, (0.5).as_integer_ratio(), (1, 2)]
+            pycompile.graph_break()
+        return x, log
+
+    check(f, counted(3), 5)

@@ -11,18 +11,17 @@ push_const(Interp *in, PyObject *object, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* A tuple of its own each time. */
 static Answer
 push_sizes(Interp *in, int n, const SizeId *sizes, Value **out)
 {
-    PyObject *tuple = PyTuple_New(n);
-    for (int i = 0; tuple != NULL && i < n; i++) {
+    *out = value_sequence(in, V_TUPLE, n, NULL);
+    for (int i = 0; *out != NULL && i < n; i++) {
         PyObject *size = PyLong_FromLongLong(size_value(in->graph, sizes[i]));
-        if (size == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, size);
+        (*out)->items[i] = value_const_new(in, size);
+        if ((*out)->items[i] == NULL) return ANSWER_ERROR;
     }
-    return push_const(in, tuple, out);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 static Answer

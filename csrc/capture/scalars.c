@@ -1,6 +1,7 @@
 /* Operators.  Arrays go to the array semantics (ops.c); Python's own scalars are folded by Python
    when known, and stay symbolic otherwise as KIND_PYTHON nodes, which deopt where Python would
    raise or leave 64 bits; sequences and strings are folded or put together from their items. */
+#include "branch.h"
 #include "numpy_rules.h"
 #include "objects.h"
 
@@ -397,12 +398,23 @@ is_numpy_bool(Interp *in, const Value *value)
            strncmp(Py_TYPE(object)->tp_name, "numpy.bool", 10) == 0;
 }
 
+static bool
+is_array(Interp *in, const Value *value)
+{
+    return value->kind == V_NODE && graph_node(in->graph, value->node)->type.form == FORM_ARRAY;
+}
+
 Answer
 operate_is(Interp *in, Value *left, Value *right, bool *out)
 {
     if (left == right) {
         *out = true;
         return ANSWER_YES;
+    }
+    if (is_array(in, left) && is_array(in, right)) { /* a branch's result may be the other */
+        Answer answer = branch_aliased(in, left->node);
+        if (answer == ANSWER_YES) answer = branch_aliased(in, right->node);
+        if (answer != ANSWER_YES) return answer;
     }
     if (is_numpy_bool(in, left) && is_numpy_bool(in, right))
         return interp_break(in, BREAK_OPERATOR, "identity of bools from arrays");

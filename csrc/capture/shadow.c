@@ -268,7 +268,7 @@ unshadow(Interp *in, PyObject *object)
     if (value != NULL) return value;
     if (PyList_CheckExact(object)) return unshadow_items(in, object, V_LIST);
     if (PySet_CheckExact(object)) return set_value(in, Py_NewRef(object));
-    if (PyTuple_CheckExact(object) && !object_is_plain(object))
+    if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) > 0) /* a new one at each run */
         return unshadow_items(in, object, V_TUPLE);
     return value_const(in, object);
 }
