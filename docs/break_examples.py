@@ -270,6 +270,10 @@ def local_names(x):
     return y, len(locals())
 
 
+def unaligned(x, record):
+    return x + 1 + record * 2
+
+
 def _read_only_arguments():
     out = X.copy()
     out.flags.writeable = False
@@ -329,4 +333,5 @@ EXAMPLES = {
     "PC0039": (masked_array, lambda: (X, np.ma.masked_array(X))),
     "PC0040": (overrides, lambda: (X, Meters(X))),
     "PC0041": (too_large, lambda: (X,)),
+    "PC0042": (unaligned, lambda: (X, np.ndarray(3, "f8", bytearray(25), 1))),
 }

@@ -331,8 +331,11 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
             return interp_break(in, BREAK_READONLY, "elements of the target share memory");
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
-    if (node_type(in, in->storages.at[storage].version).dtype != place->dtype)
-        return interp_break(in, BREAK_STORE, "a write to one part of complex numbers");
+    DType held = (DType)node_type(in, in->storages.at[storage].version).dtype;
+    if (held != (DType)place->dtype)
+        return interp_break(in, BREAK_STORE,
+                            dtype_is_complex(held) ? "a write to one part of complex numbers"
+                                                   : "a write through a view of another dtype");
     TRY(write_allowed(in, array));
     if (is_that_place(in, value, in->storages.at[storage].version, place)) return ANSWER_YES;
     if (!stores_as_cast(in, value, (DType)place->dtype))

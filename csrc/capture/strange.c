@@ -30,7 +30,8 @@ break_dtype(Interp *in, PyObject *object)
 bool
 break_is_of_array(BreakCode code)
 {
-    return code == BREAK_DTYPE || (code >= BREAK_DTYPE_OBJECT && code <= BREAK_BYTE_ORDER);
+    return code == BREAK_DTYPE || code == BREAK_UNALIGNED ||
+           (code >= BREAK_DTYPE_OBJECT && code <= BREAK_BYTE_ORDER);
 }
 
 static bool
@@ -56,11 +57,21 @@ overrides(PyTypeObject *type)
     return found;
 }
 
+static bool
+is_unaligned(PyObject *object)
+{
+    ArrayHeader header;
+    const char *why;
+    return array_is_exact(object) && array_read(object, &header, &why) == ANSWER_YES &&
+           !(header.flags & ARRAY_ALIGNED);
+}
+
 BreakCode
 value_break(const Value *value, BreakCode otherwise)
 {
     PyObject *object = value->object;
     if ((value->kind != V_OBJECT && value->kind != V_CONST) || object == NULL) return otherwise;
+    if (value->kind == V_OBJECT && is_unaligned(object)) return BREAK_UNALIGNED;
     if (array_is_exact(object) || array_scalar_check(object))
         return dtype_break(object, value->kind == V_OBJECT ? BREAK_DTYPE : otherwise);
     PyTypeObject *type = Py_TYPE(object);
