@@ -338,7 +338,8 @@ def _object(result, holes, changed):
 def _describe(result, holes, changed, opaque, samples):
     kind = type(result)
     for number, hole in enumerate(holes):
-        if result is hole and isinstance(hole, np.ndarray):
+        number_is_it = isinstance(hole, np.generic) and not isinstance(hole, np.bool)
+        if result is hole and (isinstance(hole, np.ndarray) or number_is_it):
             return ("hole", number)
     if kind is np.ndarray and result.dtype.kind in "biufc":
         if not result.dtype.isnative:

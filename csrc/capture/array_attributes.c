@@ -211,13 +211,13 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     if (strcmp(name, "T") == 0 && !scalar) return transposed(in, node, false, out);
     if (strcmp(name, "mT") == 0 && !scalar) return transposed(in, node, true, out);
     bool is_complex = dtype_is_complex((DType)type.dtype);
-    if (strcmp(name, "real") == 0 && !is_complex) {
+    if ((strcmp(name, "real") == 0 && !is_complex) || (scalar && strcmp(name, "T") == 0)) {
         *out = array;
         return ANSWER_YES;
     }
     if (strcmp(name, "real") == 0 || (strcmp(name, "imag") == 0 && is_complex))
         return part_view(in, node, name[0] == 'i', out);
-    if (strcmp(name, "imag") == 0 || (scalar && strcmp(name, "T") == 0))
+    if (strcmp(name, "imag") == 0)
         return call_simple(in, attribute_getter(in, name), 1, &array, out);
     return number_attribute(in, &type, name, out);
 }

@@ -25,10 +25,7 @@ do_copy(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(array_operand(in, args[0], &node));
     bool scalar = node_type(in, node).form == FORM_SCALAR;
     TRY(value_as_order(in, rule_arg(rule, args, "order"), rule->data[0], &order));
-    if (scalar && rule->data[0] == 'C') {
-        *out = args[0];
-        return ANSWER_YES;
-    }
+    if (scalar && rule->data[0] == 'C') return push_node(in, node, out); /* another object */
     TRY(node_copy(in, node, order, &node));
     return push_node(in, node, out);
 }
@@ -136,6 +133,7 @@ do_conjugate(Interp *in, const Rule *rule, Value *const *args, Value **out)
     NodeId node;
     TRY(array_operand(in, args[0], &node));
     if (!dtype_is_complex((DType)node_type(in, node).dtype)) {
+        if (!value_is_array(in, args[0])) return push_node(in, node, out); /* another object */
         *out = args[0]; /* ndarray.conj of real numbers is the array itself */
         return ANSWER_YES;
     }

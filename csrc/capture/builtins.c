@@ -182,16 +182,7 @@ do_abs(const Call *call)
     PyObject *absolute = python_builtin("abs");
     if (value->kind != V_NODE) return fold_call(in, absolute, 1, call->args, call->out);
     DType dtype = graph_node(in->graph, value->node)->type.dtype;
-    if (value_is_numpy(in, value)) {
-        static PyObject *ufunc;
-        if (ufunc == NULL) {
-            PyObject *numpy = PyImport_ImportModule("numpy");
-            ufunc = numpy ? PyObject_GetAttrString(numpy, "absolute") : NULL;
-            Py_XDECREF(numpy);
-            if (ufunc == NULL) return ANSWER_ERROR;
-        }
-        return emit_ufunc(in, ufunc, 1, &value, -1, call->out);
-    }
+    if (value_is_numpy(in, value)) return emit_absolute(in, value, call->out);
     if (dtype != DT_I64 && dtype != DT_F64)
         return fold_call(in, absolute, 1, call->args, call->out);
     PyObject *seen = value->object ? PyNumber_Absolute(value->object) : NULL;

@@ -138,7 +138,8 @@ resolve_forced(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, DType
     const Type *types[MAX_ARGS];
     for (int i = 0; i < nargs; i++) {
         Type type = node_type(in, args[i]);
-        if (type.form != FORM_PYTHON && !dtype_can_cast_same_kind(type.dtype, dtype))
+        bool weak = type.form == FORM_PYTHON && type.dtype == DT_I64 && dtype_is_integer(dtype);
+        if (!weak && !dtype_can_cast_same_kind(type.dtype, dtype))
             return interp_break(in, BREAK_SHAPE, "%s cannot be cast to dtype %s",
                                 dtype_name(type.dtype), dtype_name(dtype));
         types[i] = &forced;
@@ -497,6 +498,25 @@ emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
                        : operator_ == I_UNARY_POSITIVE ? "pos"
                                                        : "invert";
     return answer == ANSWER_NO ? operator_instead(in, name, 1, &value, false, out) : answer;
+}
+
+/* abs(x): of an integer scalar the smallest number warns. */
+Answer
+emit_absolute(Interp *in, Value *value, Value **out)
+{
+    NodeId node;
+    PyObject *ufunc = numpy_object("absolute");
+    if (value_is_opaque(in, value)) return call_simple(in, ufunc, 1, &value, out);
+    TRY(operand(in, value, &node));
+    Type type = node_type(in, node);
+    DType dtype = (DType)type.dtype;
+    if (type.form != FORM_SCALAR || !dtype_is_integer(dtype) || !dtype_is_signed(dtype))
+        return emit_ufunc(in, ufunc, 1, &value, -1, out);
+    if (dtype == DT_I64)
+        TRY(scalar_i64(in, OP_py_abs, 1, &node, &node));
+    else
+        TRY(scalar_extern(in, "abs", 1, &node, dtype, &node));
+    return push_node(in, node, out);
 }
 
 /* ---- in place ---- */

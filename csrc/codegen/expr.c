@@ -482,20 +482,30 @@ put_stream(Emit *e, int32_t value, const Text *address, int32_t operand)
     text_free(&line);
 }
 
+/* Up to the value; `,` or `=` before it.  A row of one element may have no stride. */
+static void
+open_store(Emit *e, DType dtype, const Text *address, bool unit, int stride, Text *line)
+{
+    if (unit) {
+        text_put(line, "*(");
+        prelude_memory(e->prelude, dtype, e->lanes, line);
+        text_printf(line, " *)(%s) = ", address->data);
+        return;
+    }
+    prelude_scatter(e->prelude, dtype, e->lanes, line);
+    if (stride == STRIDE_ZERO)
+        text_printf(line, "(%s, 0, ", address->data);
+    else
+        text_printf(line, "(%s, n%d, ", address->data, stride);
+}
+
 static void
 put_store(Emit *e, int32_t value, const Text *address, bool unit, int stride_size)
 {
     DType dtype = instr_at(e, value)->dtype;
     DType stored = dtype == DT_BOOL && e->lanes > 1 ? DT_I8 : dtype;
     Text line = {0};
-    if (unit || e->lanes == 1) {
-        text_put(&line, "*(");
-        prelude_memory(e->prelude, stored, e->lanes, &line);
-        text_printf(&line, " *)(%s) = ", address->data);
-    } else {
-        prelude_scatter(e->prelude, stored, e->lanes, &line);
-        text_printf(&line, "(%s, n%d, ", address->data, stride_size);
-    }
+    open_store(e, stored, address, unit || e->lanes == 1, stride_size, &line);
     if (dtype == DT_BOOL && e->lanes > 1) {
         text_put(&line, "-");
         body_mask(e, value, 1, &line);
@@ -516,12 +526,7 @@ move_bytes(Emit *e, int32_t from, int32_t to)
     Text line = {0}, read = {0}, written = {0};
     put_address(e, source, from, &read);
     put_address(e, target, to, &written);
-    if (unit) text_put(&line, "*(");
-    if (unit)
-        prelude_memory(e->prelude, DT_U8, e->lanes, &line);
-    else
-        prelude_scatter(e->prelude, DT_U8, e->lanes, &line);
-    text_printf(&line, unit ? " *)(%s) = " : "(%s, n%d, ", written.data, stride);
+    open_store(e, DT_U8, &written, unit, stride, &line);
     put_from_memory(e, DT_U8, &read, source->stride[row] == STRIDE_UNIT, source->stride[row],
                     &line);
     emit_line(e, "%s%s", line.data, unit ? ";" : ");");

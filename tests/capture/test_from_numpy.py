@@ -270,3 +270,49 @@ def test_arguments_that_are_not_known_are_not_kept_alive():
     for _ in range(3):
         before, after, _ = compiled(np.arange(3.0))
         assert before == after
+
+
+def test_smallest_integer_has_no_absolute_value():
+    def f(x, smallest):
+        return abs(smallest), abs(x[0]), np.abs(smallest), abs(x), -smallest, abs(np.int16(-32768))
+
+    for letter in "bhilB":
+        dtype = np.dtype(letter)
+        smallest = np.iinfo(dtype).min
+        check(f, np.array([smallest, 1], dtype), dtype.type(smallest), captured=False)
+
+
+def test_which_scalars_are_the_same_object():
+    def f(x, s):
+        same = s.to_device("cpu") is s, s.conj() is s, s.real is s, s.copy() is s, s.T is s
+        return same, s.squeeze() is s, s.round() is s, s.transpose() is s, s.view() is s, x * 2.0
+
+    for scalar in (np.float64(2.0), np.complex128(1j), np.int64(3), np.float32(2), np.bool(1)):
+        check(f, np.arange(3.0), scalar)
+
+
+def test_python_numbers_are_cast_to_dtype_as_their_kind_allows():
+    def f(x, number, dtype):
+        y = x + 1.0
+        try:
+            return (
+                y,
+                np.add(number, number, dtype=dtype),
+                np.multiply(x[:1] > 9, number, dtype=dtype),
+            )
+        except TypeError as error:
+            return y, str(error)
+
+    for number in (True, 1, 1.5, 1j):
+        for dtype in (bool, np.int8, np.uint8, np.float32, np.complex64):
+            check(f, np.arange(3.0), number, np.dtype(dtype))
+
+
+def test_ranges_of_one_element_of_computed_length():
+    """The row has no stride, and its vectors must be C all the same."""
+
+    def f(x, v):
+        total = int(v * (v + 1) / 2)
+        return np.sum(np.arange(1, v + 1, dtype=int)), total, x * 2.0
+
+    check(f, np.arange(3.0), 1, also=((np.arange(3.0), 0), (np.arange(3.0), 40)))
