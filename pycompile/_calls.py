@@ -509,6 +509,8 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
                 samples.add(number)
             if number in changed and type(spec) is not np.ndarray:
                 raise Unexpected("a change of an object that is no array")
+            if isinstance(spec, GENERATORS):
+                spec = generator_like(spec)  # a trial may set its state, to zeros
             holes.append(spec.copy() if number in changed else spec)
         elif len(spec) == 4:
             elements += int(np.prod(spec[1], dtype=object))

@@ -79,6 +79,8 @@ int array_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
 PyObject *array_dtype_object(DType dtype);
 /* ANSWER_NO for dtypes we do not take.  `object` is anything np.dtype accepts. */
 Answer array_dtype_from_object(PyObject *object, DType *out);
+/* A dtype object that is there once: no parameters, nothing of the program's in it. */
+bool array_is_singleton_dtype(PyObject *object);
 
 /* What ufunc(args…) would compute in and return.  An argument's form says whether it is weak
    (FORM_PYTHON).  `in` gets the dtypes the loop takes, `out` those it gives.  ANSWER_NO when NumPy

@@ -15,6 +15,18 @@ descr_of(PyObject *object)
     return descr;
 }
 
+bool
+array_is_singleton_dtype(PyObject *object)
+{
+    if (!PyArray_DescrCheck(object)) return false;
+    int number = ((PyArray_Descr *)object)->type_num;
+    if (!PyTypeNum_ISNUMBER(number) && number != NPY_BOOL && number != NPY_OBJECT) return false;
+    PyArray_Descr *descr = PyArray_DescrFromType(number);
+    bool same = (PyObject *)descr == object;
+    Py_XDECREF(descr);
+    return same;
+}
+
 ArrayKind
 array_kind(PyObject *object)
 {

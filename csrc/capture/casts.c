@@ -301,6 +301,10 @@ value_as_dtype(Interp *in, Value *value, DType *out)
 {
     if (value_absent(value)) return ANSWER_YES;
     PyObject *object;
+    /* an object that is no dtype of ours is not guarded by identity: that keeps it alive */
+    if (value->kind == V_OBJECT && value->object != NULL && value->source != NO_SOURCE &&
+        array_dtype_from_object(value->object, out) == ANSWER_NO)
+        return break_dtype(in, value->object);
     Answer known = object_known(in, value, &object);
     if (known == ANSWER_NO) return interp_break(in, BREAK_DTYPE, "a dtype that is not known");
     if (known == ANSWER_ERROR) return known;

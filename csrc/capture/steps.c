@@ -112,7 +112,7 @@ is_plain(PyObject *object)
     return PyLong_CheckExact(object) || PyBool_Check(object) || PyFloat_CheckExact(object) ||
            PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
            PyBytes_CheckExact(object) || PyRange_Check(object) || array_scalar_check(object) ||
-           strncmp(Py_TYPE(object)->tp_name, "numpy.dtype", 11) == 0 || numpy_is_known(object);
+           array_is_singleton_dtype(object) || numpy_is_known(object);
 }
 
 static Answer

@@ -18,7 +18,9 @@ dtype_break(PyObject *object, BreakCode otherwise)
 Answer
 break_dtype(Interp *in, PyObject *object)
 {
-    PyObject *text = object != NULL ? PyObject_Repr(object) : NULL;
+    bool silent = object != NULL && strstr(Py_TYPE(object)->tp_name, "StringDType") == NULL;
+    PyObject *text = silent ? PyObject_Repr(object) /* the program's na_object has one of its own */
+                            : PyUnicode_FromString("StringDType");
     const char *name = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
     if (name == NULL) PyErr_Clear();
     Answer answer = interp_break(in, dtype_break(object, BREAK_DTYPE),

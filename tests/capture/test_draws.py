@@ -131,3 +131,31 @@ def test_bound_methods():
     for _ in range(3):
         for a, b in zip(compiled(g.random, X), bound(h.random, X)):
             assert (a == b).all()
+
+
+def test_a_state_that_is_set():
+    """It is tried with an array of zeros, out of which MT19937 would draw for ever."""
+
+    def f(x):
+        made = np.random.RandomState(1234)
+        state = made.get_state()
+        first = made.standard_normal(size=3)
+        made.set_state(state)
+        again = made.standard_normal(size=3)
+        return x * 2.0, first, again
+
+    def g(x, made):
+        state = made.get_state()
+        first = made.standard_normal(size=3)
+        made.set_state(state)
+        return x * 2.0, first, made.standard_normal(size=3), made.set_state(state)
+
+    check(f, np.arange(3.0))
+    made = np.random.RandomState(7)
+    state, compiled = made.get_state(), pycompile.compile(g)
+    for _ in range(3):
+        made.set_state(state)
+        plain = g(np.arange(3.0), made)
+        made.set_state(state)
+        seen = compiled(np.arange(3.0), made)
+        assert all(np.array_equal(a, b) for a, b in zip(plain[:3], seen[:3]))
