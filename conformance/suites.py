@@ -47,7 +47,8 @@ NUMPY = _numpy_modules()
 # Pure Python over NumPy; they bring their tests along.  By the names under which pip installs them.
 _PACKAGES = {
     "numpy-financial": ("--pyargs", "numpy_financial.tests"),
-    "numpy-groupies": ("--pyargs", "numpy_groupies.tests"),
+    "patsy": ("--pyargs", "patsy", "-o", "python_files=*.py"),
+    "emcee": ("--pyargs", "emcee.tests.unit"),
     "opt-einsum": ("--pyargs", "opt_einsum.tests"),
     "quantities": ("--pyargs", "quantities.tests"),
     "einops": ("--pyargs", "einops.tests"),
