@@ -62,7 +62,8 @@ typedef enum {
    value (floats by bits).  INT_RANGE: an exact int in [low, high].  ARRAY: exact array, dtype,
    rank, flags and the known parts of shape and stride.  SCALAR: array scalar of array.dtype.  KEYS:
    exact dict whose keys are these, in order.  LENGTH: of an exact tuple or list whose TYPE was
-   guarded.  ATTR_ABSENT: SOURCE_ATTR of `source` with the name `object` would find nothing. */
+   guarded.  QUIET: nothing, or object_is_quiet.  ATTR_ABSENT: SOURCE_ATTR of `source` with the name
+   `object` would find nothing. */
 typedef struct {
     GuardKind kind;
     SourceId source;

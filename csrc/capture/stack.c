@@ -222,6 +222,23 @@ drop(Interp *in, Value *value)
     return interp_break(in, BREAK_FINALIZER, "%s is dropped", value->type->tp_name);
 }
 
+/* The same of a local that is overwritten without having been looked at: all that matters of what
+   it holds is that its end is quiet, for the plan lets it go when everything else is done. */
+static Answer
+drop_unseen(Interp *in, int slot)
+{
+    const Decoded *d = in->bottom->decoded;
+    int nargs = d->argcount + d->kwonly + d->varargs + d->varkeywords;
+    bool fresh = in->request->number == d->first_traceable && slot >= nargs;
+    if (in->top != in->bottom || fresh) return ANSWER_YES;
+    PyObject *object = in->request->slots[slot];
+    if (object != NULL && !object_is_quiet(object))
+        return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);
+    SourceId source = source_add(in, SOURCE_SLOT, NO_SOURCE, slot, NULL, NULL);
+    return source == NO_SOURCE || guard_simple(in, GUARD_QUIET, source, NULL) < 0 ? ANSWER_ERROR
+                                                                                  : ANSWER_YES;
+}
+
 Answer
 follow_stack(Interp *in, const Instr *instr)
 {
@@ -233,7 +250,8 @@ follow_stack(Interp *in, const Instr *instr)
     case I_STORE_LOCAL: {
         Value *value = top_value(in, 1);
         if (value == NULL) return ANSWER_ERROR;
-        Answer answer = drop(in, a->slots[instr->arg]);
+        Value *old = a->slots[instr->arg];
+        Answer answer = old != NULL ? drop(in, old) : drop_unseen(in, instr->arg);
         if (answer != ANSWER_YES) return answer;
         a->slots[instr->arg] = value->kind == V_NULL ? in->unbound : value;
         a->depth--;

@@ -249,6 +249,10 @@ PyObject *attribute_own(PyObject *object, PyObject *name);
    __setattr__; `value` NULL deletes.  0, or -1 with the error set. */
 int attribute_put(PyObject *object, PyObject *name, PyObject *value);
 
+/* Its end, as far as one level of it shows, runs no code of the program's: no __del__, no generator
+   that is still to be closed. */
+bool object_is_quiet(PyObject *object);
+
 /* ---- error.c ---- */
 /* The set error as an exception object (a new reference), cleared; NULL with another error set. */
 PyObject *error_take(void);

@@ -211,7 +211,7 @@ bool
 guard_holds(const GuardCheck *check, PyObject *const *reached)
 {
     PyObject *object = reached[check->source];
-    if (object == NULL) return check->kind == GUARD_UNBOUND;
+    if (object == NULL) return check->kind == GUARD_UNBOUND || check->kind == GUARD_QUIET;
     PyObject *other = check->other >= 0 ? reached[check->other] : NULL;
     switch (check->kind) {
     case GUARD_TYPE: return (PyObject *)Py_TYPE(object) == check->object;
@@ -230,6 +230,7 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_NO_OVERLAP: return other != NULL && apart(object, other);
     case GUARD_DISJOINT: return disjoint(check, reached);
     case GUARD_UNBOUND: return false;
+    case GUARD_QUIET: return object_is_quiet(object);
     case GUARD_ATTR_ABSENT: return attribute_stored(object, check->object) == NULL;
     case GUARD_COUNT: break;
     }
