@@ -8,6 +8,7 @@ from pycompile import __version__
 
 TYPE_CHECKING = False  # as in typing, which programs that we run should not find imported
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -95,6 +96,19 @@ def main(arguments: list[str] | None = None) -> int:
     return cache_clear() if chosen.action == "clear" else cache_list()
 
 
+def _as_a_filter(command: Callable[[], int]) -> int:
+    """The command's exit status; that nobody reads what it prints (`| head`) is no error."""
+    import os
+
+    try:
+        status = command()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush at exit
+        return 0
+    return status
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] in (["run"], ["explain"]):
         from pycompile._run import run
@@ -102,4 +116,4 @@ if __name__ == "__main__":
         # The program's own exit, which is no exit of ours.
         run(sys.argv[2:], explained=sys.argv[1] == "explain")
     else:
-        sys.exit(main())
+        sys.exit(_as_a_filter(main))

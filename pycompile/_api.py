@@ -117,7 +117,9 @@ def _settings(
         if name not in known:
             raise ValueError(f"unknown option {name!r}; known: {', '.join(sorted(known))}")
     settings["backend"] = resolve_backend(settings.get("backend", backend))
-    settings["fullgraph"] = bool(settings.get("fullgraph", fullgraph))
+    settings.setdefault("fullgraph", fullgraph)
+    if not isinstance(settings["fullgraph"], bool):
+        raise TypeError(f"fullgraph must be True or False, not {settings['fullgraph']!r}")
     return settings
 
 
@@ -127,14 +129,18 @@ def _switched_off() -> bool:
     return said not in ("", "0", "no", "false", "off")
 
 
-def _compile(function: Any, settings: dict[str, Any]) -> Any:
+def _require_function(function: Any, asked: str) -> None:
     if isinstance(function, type):
         raise TypeError(
-            f"pycompile.compile takes a function, not the class {function.__qualname__!r}; "
+            f"pycompile.{asked} takes a function, not the class {function.__qualname__!r}; "
             "decorate its methods"
         )
     if not callable(function) and not isinstance(function, (classmethod, staticmethod)):
-        raise TypeError(f"pycompile.compile takes a callable, not {type(function).__name__!r}")
+        raise TypeError(f"pycompile.{asked} takes a callable, not {type(function).__name__!r}")
+
+
+def _compile(function: Any, settings: dict[str, Any]) -> Any:
+    _require_function(function, "compile")
     if _switched_off():
         return function
     return _wrap(function, settings)

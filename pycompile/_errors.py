@@ -26,8 +26,9 @@ class GraphBreakError(PycompileError):
 
 
 class BackendError(PycompileError):
-    """A backend that is not registered, or that returned something that cannot be called."""
+    """A backend that is not registered, or that returned what cannot be called."""
 
 
 class PycompileWarning(UserWarning):
-    """Warned once where pycompile stops helping: no compiler, too many recompiles."""
+    """Warned once where pycompile stops helping: no compiler, a backend that fails, too many
+    recompiles; and of variables of the environment that it does not understand."""

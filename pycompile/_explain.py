@@ -7,11 +7,18 @@ csrc/runtime/compile.c.  An Explanation is those records as text, as a dict and 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pycompile import _C
-from pycompile._api import _DISABLE_MARK, _SUSPENDS, _compile, _settings, _switched_off
+from pycompile._api import (
+    _DISABLE_MARK,
+    _SUSPENDS,
+    _compile,
+    _require_function,
+    _settings,
+    _switched_off,
+)
 
 Record = dict[str, Any]
 
@@ -86,16 +93,28 @@ class Explanation:
         return "".join(parts)
 
 
-def explain(function: Callable[..., Any], /, **settings: Any) -> Callable[..., Explanation]:
+def explain(
+    function: Callable[..., Any],
+    /,
+    *,
+    backend: str | Callable[..., Any] = "c",
+    dynamic: None = None,
+    fullgraph: bool = False,
+    mode: str | None = None,
+    numerics: str = "numpy",
+    options: Mapping[str, Any] | None = None,
+) -> Callable[..., Explanation]:
     """`explain(f)(*args)` compiles `f` afresh, calls it once with the arguments and tells of it.
 
-    `settings` are those of `compile`. The call is real: what it prints and writes, it prints and
+    The keywords are those of `compile`. The call is real: what it prints and writes, it prints and
     writes. An exception of the function is kept in the Explanation's `error`.
     """
+    _require_function(function, "explain")
+    settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
 
     def run(*args: Any, **kwargs: Any) -> Explanation:
         _C.reset()
-        compiled = _compile(function, _settings(**settings))
+        compiled = _compile(function, settings)
         name = getattr(function, "__qualname__", None) or repr(function)
         error: BaseException | None = None
         _C.report_begin()

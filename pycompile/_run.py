@@ -209,7 +209,7 @@ def run(arguments: list[str], explained: bool = False) -> None:
     """Runs the program; what ends it gets out as it is.  At exit it is told what was made of it."""
     options = _Options(arguments)
     if explained:
-        _explain_at_exit(options.program)
+        _explain_at_exit("-c" if options.kind == "code" else options.program)
     sys.argv = [options.program, *options.arguments]
     if options.kind == "code":
         sys.argv[0] = "-c"

@@ -1,4 +1,5 @@
-"""Functions that a plan calls for one subscript with index arrays: the index is a template with holes."""
+"""Functions that a plan calls: subscripts with index arrays (the index is a template with holes),
+objects built from a template, calls under warning filters, concatenation."""
 
 from __future__ import annotations
 

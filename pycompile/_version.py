@@ -1,3 +1,3 @@
-"""The version: read by pyproject.toml, part of every cache key."""
+"""The version: read by pyproject.toml."""
 
 __version__ = "0.1.0"

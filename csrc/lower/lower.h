@@ -57,6 +57,7 @@ typedef struct {
 
 typedef struct {
     PyObject *callable; /* borrowed from the keep list */
+    PyObject *backend;  /* whose call it is, for ever alive; or NULL */
     PyObject *kwnames;  /* tuple or NULL */
     int32_t nargs;
     Place *args; /* a view where the node is one: type in arg_types */

@@ -90,8 +90,13 @@ cache_folder(void)
     if (!folder_name(name)) return NULL;
     if (folder_is_ours(name) || (make_folders(name) && folder_is_ours(name))) return name;
     if (strcmp(name, refused) != 0) {
+        bool first = *refused == '\0';
         memcpy(refused, name, sizeof(name));
         log_emit(LOG_CACHE, "%s is not used: not a folder that only this user can write to", name);
+        if (first)
+            log_warn("pycompile keeps no compiled code: %s is not a folder that only this user can "
+                     "write to ($PYCOMPILE_CACHE_DIR names another)",
+                     refused);
     }
     return NULL;
 }

@@ -393,6 +393,7 @@ program_of_call(Job *job, PyObject *callable)
     ExternStep *call = &step.external;
     size_t nin = (size_t)g->inputs.len + 1, nout = (size_t)g->outputs.len + 1;
     call->callable = callable;
+    call->backend = job->config->backend_call;
     call->args = arena_alloc(c->arena, sizeof(Place) * nin);
     call->arg_types = arena_alloc(c->arena, sizeof(Type) * nin);
     call->results = arena_alloc(c->arena, sizeof(BufferId) * nout);
@@ -427,10 +428,16 @@ stage_backend(Job *job)
     if ((view = graph_view(job->capture->graph)) == NULL || (inputs = example_inputs(job)) == NULL)
         goto done;
     callable = PyObject_CallFunctionObjArgs(job->config->backend_call, view, inputs, NULL);
-    if (callable == NULL) goto done;
+    if (callable == NULL) {
+        backend_raised(job->config->backend_call);
+        goto done;
+    }
     if (!PyCallable_Check(callable)) {
-        PyErr_Format(PyExc_TypeError, "a backend must return a callable, not %s",
-                     Py_TYPE(callable)->tp_name);
+        PyObject *category = errors_class("BackendError");
+        if (category != NULL)
+            PyErr_Format(category, "a backend must return a callable, not %s",
+                         Py_TYPE(callable)->tp_name);
+        Py_XDECREF(category);
         goto done;
     }
     if (PyList_Append(job->capture->keep, callable) < 0) goto done;

@@ -3,6 +3,7 @@
    A channel is on when PYCOMPILE_LOGS names it, or when the program has set a level on its logger
    (`pycompile.CHANNEL`) or on `pycompile` that lets it through; the root's level does not count, so
    that an application in debug mode is not flooded with dumps.  All of it is for compile time. */
+#include "../passes/passes.h"
 #include "hooks.h"
 
 #include <stdarg.h>
@@ -55,18 +56,42 @@ unknown_channel(const char *name, size_t length)
     return -1;
 }
 
+static bool
+is_pass(const char *name, size_t length)
+{
+    for (int i = 0; pass_name(i) != NULL; i++)
+        if (strlen(pass_name(i)) == length && memcmp(pass_name(i), name, length) == 0) return true;
+    return length == 3 && memcmp(name, "all", 3) == 0;
+}
+
+static int
+unknown_pass(const char *item, size_t length)
+{
+    char known[128] = "all", wrong[64];
+    for (int i = 0; pass_name(i) != NULL; i++) {
+        strcat(known, ", ");
+        strcat(known, pass_name(i));
+    }
+    snprintf(wrong, sizeof(wrong), "%.*s", (int)Py_MIN(length, 60), item);
+    PyErr_Format(PyExc_ValueError, "PYCOMPILE_LOGS: no pass %s; there are graph: with %s", wrong,
+                 known);
+    return -1;
+}
+
 /* One item: "graph", "graph:cse", "all". */
 static int
 configure_item(const char *item, size_t length)
 {
     const char *colon = memchr(item, ':', length);
     size_t name = colon != NULL ? (size_t)(colon - item) : length;
-    if (name == 3 && memcmp(item, "all", 3) == 0) {
+    if (colon == NULL && name == 3 && memcmp(item, "all", 3) == 0) {
         memset(asked, true, sizeof(asked));
         return 0;
     }
     int channel = channel_from_name(item, name);
     if (channel < 0) return unknown_channel(item, name);
+    if (colon != NULL && (channel != LOG_GRAPH || !is_pass(colon + 1, length - name - 1)))
+        return unknown_pass(item, length);
     asked[channel] = true;
     if (colon != NULL && strlen(passes) + length < sizeof(passes) - 2) {
         if (*passes == '\0') strcpy(passes, ",");
@@ -169,7 +194,8 @@ add_handler(PyObject *logging, PyObject *root)
     int answer = has != NULL ? PyObject_IsTrue(has) : -1;
     Py_XDECREF(has);
     if (answer != 0) return answer < 0 ? -1 : 0;
-    PyObject *handler = PyObject_CallMethod(logging, "StreamHandler", NULL);
+    /* logging's own for its last resort: it writes to what sys.stderr is at each record. */
+    PyObject *handler = PyObject_CallMethod(logging, "_StderrHandler", NULL);
     PyObject *format = PyObject_CallMethod(logging, "Formatter", "s", "[%(name)s] %(message)s");
     PyObject *done = handler != NULL && format != NULL
                          ? PyObject_CallMethod(handler, "setFormatter", "O", format)
@@ -237,6 +263,53 @@ log_emit(LogChannel channel, const char *format, ...)
     free(text);
 }
 
+/* The frames that the warnings module passes over when it counts levels. */
+static bool
+is_import_machinery(PyCodeObject *code)
+{
+    const char *file = PyUnicode_AsUTF8(code->co_filename);
+    if (file == NULL) PyErr_Clear();
+    return file != NULL && strstr(file, "importlib") != NULL && strstr(file, "_bootstrap") != NULL;
+}
+
+/* Frames that no program's line is to be blamed for. */
+static bool
+is_of_ours(PyFrameObject *frame)
+{
+    PyObject *globals = PyFrame_GetGlobals(frame);
+    PyObject *name = PyDict_GetItemString(globals, "__name__");
+    const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    Py_DECREF(globals);
+    if (text == NULL) PyErr_Clear();
+    if (text == NULL) return false;
+    if (strcmp(text, "importlib") == 0) return true; /* import_module */
+    return strncmp(text, "pycompile", 9) == 0 && (text[9] == '\0' || text[9] == '.');
+}
+
+/* The stack level of the innermost frame that is neither ours nor the import system's: 1 is the
+   current one.  From a frame of the import system PyErr_WarnEx counts every frame, from another it
+   passes those over. */
+static int
+level_of_program(void)
+{
+    PyFrameObject *frame = PyThreadState_GetFrame(PyThreadState_Get());
+    bool counts_all = false;
+    int level = 0;
+    for (bool first = true; frame != NULL; first = false) {
+        PyCodeObject *code = PyFrame_GetCode(frame);
+        bool machinery = is_import_machinery(code), ours = is_of_ours(frame);
+        Py_DECREF(code);
+        if (first) counts_all = machinery;
+        level += counts_all || !machinery;
+        if (!machinery && !ours) break;
+        PyFrameObject *back = PyFrame_GetBack(frame);
+        Py_SETREF(frame, back);
+    }
+    bool found = frame != NULL;
+    Py_XDECREF(frame);
+    return found ? level : 1;
+}
+
 void
 log_warn(const char *format, ...)
 {
@@ -249,7 +322,7 @@ log_warn(const char *format, ...)
     if (length < 0) return;
     PyErr_Fetch(&p.type, &p.value, &p.traceback);
     PyObject *category = errors_class("PycompileWarning");
-    if (category == NULL || PyErr_WarnEx(category, text, 1) < 0) PyErr_Clear();
+    if (category == NULL || PyErr_WarnEx(category, text, level_of_program()) < 0) PyErr_Clear();
     Py_XDECREF(category);
     PyErr_Restore(p.type, p.value, p.traceback);
     free(text);

@@ -59,7 +59,8 @@ typedef struct {
     bool out;
     bool
         numbers; /* takes and gives Python's own numbers only: no floating-point event of NumPy's */
-    bool sequence; /* the results come in a sequence even if there is one */
+    bool sequence;     /* the results come in a sequence even if there is one */
+    PyObject *backend; /* whose call it is, or NULL */
 } PlanExtern;
 
 typedef struct {

@@ -209,6 +209,7 @@ run_extern(Run *run, const PlanExtern *step)
     run->why = "an extern's result is not what was predicted";
     if ((value = call_library(step, args)) != NULL) answer = extern_results(run, step, value);
     if (answer == ANSWER_YES && !results_are_apart(run, step, args)) answer = ANSWER_NO;
+    if (step->backend != NULL && answer != ANSWER_YES) backend_call_failed(step->backend);
 done:
     for (int i = 0; i < made; i++) Py_DECREF(args[i]);
     for (int i = 0; i < step->nargs; i++) Py_XDECREF(memory[i]);

@@ -234,6 +234,7 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     Plan *plan = m->plan;
     out->callable = from->callable;
     out->kwnames = from->kwnames;
+    out->backend = from->backend;
     if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
     out->save = PyObject_GetAttrString(from->callable, "save");

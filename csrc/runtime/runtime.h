@@ -33,6 +33,11 @@ void log_emit(LogChannel channel, const char *format, ...) __attribute__((format
 /* A PycompileWarning.  Never raises, not even where the program makes warnings errors: it is about
    us, and the program would not have met it without us.  Any exception that is set stays set. */
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* ---- backend.c: backends of the program's own that fail, each told of once in a warning ---- */
+/* The backend raised what is set, and stays set; unless that goes to the program anyway. */
+void backend_raised(PyObject *backend);
+/* What it made raised what is set, or gave something else than the graph's results. */
+void backend_call_failed(PyObject *backend);
 /* Channels and details ("graph:cse") as PYCOMPILE_LOGS spells them; -1 with ValueError. */
 int log_configure(const char *spec);
 bool log_wants_pass(const char *pass);

@@ -225,10 +225,14 @@ find_compiler(void)
 {
     const char *own = getenv("CC");
     const char *const candidates[] = {own != NULL ? own : "", "cc", "gcc", "clang"};
+    bool named = own != NULL && own[strspn(own, " \t")] != '\0';
     for (int i = 0; i < COUNT_OF(candidates); i++)
         if (take_command(candidates[i]) && learn_version()) {
             state = FOUND;
             log_emit(LOG_CACHE, "compiler: %s (%s)", compiler.path, compiler.version);
+            if (named && i > 0)
+                log_warn("CC=%s is no C compiler that works: pycompile uses %s", own,
+                         compiler.path);
             return;
         }
     state = NONE;

@@ -1,0 +1,228 @@
+"""What pycompile says when something is not as it was asked for, once, and where it is said."""
+
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import pycompile
+from pycompile import _C
+
+
+def program(folder, text, **variables):
+    """Runs `text` as a script; (stdout, stderr)."""
+    path = folder / "program.py"
+    path.write_text(text)
+    env = {k: v for k, v in os.environ.items() if k != "CC"} | variables
+    done = subprocess.run([sys.executable, str(path)], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+ROOTS = """\
+import numpy as np
+import pycompile
+
+@pycompile.compile
+def f(x):
+    return np.sqrt(x) * 2 + 1
+
+for _ in range(3):
+    print(f(np.ones(4))[0])
+"""
+PRINTS = "3.0\n" * 3
+
+
+def test_cc_that_is_missing_is_told(tmp_path):
+    out, err = program(tmp_path, ROOTS, CC="/nonexistent", PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))
+    assert out == PRINTS
+    assert err.count("Warning") == 1
+    assert "program.py:9: PycompileWarning: CC=/nonexistent is no C compiler that works" in err
+    assert "pycompile uses /" in err
+
+
+@pytest.mark.parametrize("cc", ["", "  "])
+def test_empty_cc_is_none(tmp_path, cc):
+    assert program(tmp_path, ROOTS, CC=cc, PYCOMPILE_CACHE_DIR=str(tmp_path / "c")) == (PRINTS, "")
+
+
+def test_cache_folder_that_cannot_be_is_told_once(tmp_path):
+    (tmp_path / "file").touch()
+    more = "\nprint(pycompile.compile(lambda x: x * 3 + f(x))(np.ones(3))[0])\n"
+    out, err = program(tmp_path, ROOTS + more, PYCOMPILE_CACHE_DIR=str(tmp_path / "file"))
+    assert out == PRINTS + "6.0\n"
+    assert err.count("Warning") == 1
+    assert f"pycompile keeps no compiled code: {tmp_path / 'file'} is not a folder" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("PYCOMPILE_LOGS", "nope", "no channel nope"),
+        ("PYCOMPILE_LOGS", "graph:nope", "no pass graph:nope; there are graph: with all, fold"),
+        ("PYCOMPILE_LOGS", "guards:cse", "no pass guards:cse"),
+        ("PYCOMPILE_THREADS", "two", "PYCOMPILE_THREADS=two is no whole number"),
+    ],
+)
+def test_variables_are_told_of_at_the_import(tmp_path, name, value, text):
+    _, err = program(tmp_path, ROOTS, **{name: value})
+    first = err.splitlines()[0]
+    place = first.partition(": ")[0]  # the import, or the first name that needs the runtime
+    assert place in (f"{tmp_path / 'program.py'}:2", f"{tmp_path / 'program.py'}:4"), err
+    assert text in first
+
+
+@pytest.mark.parametrize("spec", ["graph:nope", "cache:cse", "graph:", "all:cse", "graph,graph:x"])
+def test_unknown_pass(spec):
+    with pytest.raises(ValueError, match="no pass|no channel"):
+        _C.log_configure(spec)
+    _C.log_configure("")
+
+
+@pytest.mark.parametrize("spec", ["graph:cse", "graph:all", "graph,graph:dce,cache", "all"])
+def test_known_pass(spec):
+    _C.log_configure(spec)
+    _C.log_configure("")
+
+
+def test_logs_go_to_the_stderr_of_the_moment(tmp_path):
+    text = (
+        "import contextlib, io, sys\nfrom pycompile import _C\n"
+        "one, other = io.StringIO(), io.StringIO()\n"
+        "for place in (one, other):\n"
+        "    with contextlib.redirect_stderr(place):\n"
+        "        _C.test_log_emit('graph', 'text')\n"
+        "_C.test_log_emit('graph', 'last')\n"
+        "print(one.getvalue() == other.getvalue() == '[pycompile.graph] text\\n')\n"
+    )
+    assert program(tmp_path, text, PYCOMPILE_LOGS="graph") == ("True\n", "[pycompile.graph] last\n")
+
+
+# ---- backends ----
+
+
+def roots(x):
+    return np.sqrt(x) * 2 + 1
+
+
+def raises(graph, inputs):
+    raise ZeroDivisionError("in the backend")
+
+
+def raises_when_called(graph, inputs):
+    return lambda *arrays: 1 / 0
+
+
+def gives_no_list(graph, inputs):
+    return lambda *arrays: 3
+
+
+def gives_too_many(graph, inputs):
+    return lambda *arrays: [np.zeros(4)] * 2
+
+
+def gives_another_shape(graph, inputs):
+    return lambda *arrays: [np.zeros(3)]
+
+
+def takes_nothing():
+    return None
+
+
+@pytest.mark.parametrize(
+    ("backend", "text"),
+    [
+        (raises, "backend raises raised ZeroDivisionError: in the backend; the function runs"),
+        (takes_nothing, "backend takes_nothing raised TypeError"),
+        (raises_when_called, "what backend raises_when_called made raised ZeroDivisionError"),
+        (gives_no_list, "what backend gives_no_list made raised TypeError"),
+        (gives_too_many, "what backend gives_too_many made gave other results"),
+        (gives_another_shape, "what backend gives_another_shape made gave other results"),
+    ],
+)
+def test_backend_that_fails(backend, text):
+    f = pycompile.compile(roots, backend=backend)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(3):
+            assert (f(np.ones(4)) == 3).all()
+        assert (f(np.ones(5)) == 3).all()
+    assert [w.category for w in caught] == [pycompile.PycompileWarning]
+    assert text in str(caught[0].message)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("made", [None, 3, [np.zeros(4)]])
+def test_backend_that_makes_nothing_to_call(made):
+    f = pycompile.compile(roots, backend=lambda graph, inputs: made)
+    for _ in range(2):
+        with pytest.raises(pycompile.BackendError, match="must return a callable, not"):
+            f(np.ones(4))
+
+
+def test_what_the_program_raises_is_no_failure_of_a_backend():
+    def index(x, i):
+        return np.sqrt(x - 2)[i] + x.sum()
+
+    f = pycompile.compile(index, backend="eager")
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error", pycompile.PycompileWarning)
+        f(np.arange(3.0), np.array([0]))
+        with pytest.raises(IndexError):
+            f(np.arange(3.0), np.array([7]))
+
+
+# ---- arguments ----
+
+
+@pytest.mark.parametrize("value", ["yes", 1, None])
+def test_fullgraph_is_a_bool(value):
+    with pytest.raises(TypeError, match="fullgraph must be True or False"):
+        pycompile.compile(roots, fullgraph=value)
+    with pytest.raises(TypeError, match="fullgraph must be True or False"):
+        pycompile.compile(roots, options={"fullgraph": value})
+
+
+def test_explain_looks_at_its_arguments():
+    with pytest.raises(TypeError, match=r"pycompile.explain takes a callable, not 'int'"):
+        pycompile.explain(3)
+    with pytest.raises(TypeError, match=r"explain\(\) got an unexpected keyword argument 'foo'"):
+        pycompile.explain(roots, foo=3)
+    with pytest.raises(ValueError, match="unknown option 'foo'"):
+        pycompile.explain(roots, options={"foo": 3})
+    with pytest.raises(TypeError, match="not the class 'dict'"):
+        pycompile.explain(dict)
+
+
+# ---- the command line ----
+
+
+def test_cache_list_into_a_closed_pipe(tmp_path):
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    for number in range(3000):
+        (folder / f"{number:08}-a-long-name-so-that-the-pipe-is-full.so").touch()
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "pycompile", "cache"],
+        env=os.environ | {"PYCOMPILE_CACHE_DIR": str(folder)},
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(writer)
+    assert done.stderr == "" and done.returncode == 0
+
+
+def test_title_of_code():
+    code = "import numpy as np\ndef f(x): return np.sqrt(x) + 1\nf(np.ones(3))"
+    done = subprocess.run(
+        [sys.executable, "-m", "pycompile", "explain", "-c", code],
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr.startswith("-c: "), done.stderr
