@@ -44,13 +44,14 @@ callback_of(GuardProgram *program)
     return program->forget;
 }
 
-/* A C function that its module has; others come and go, bound methods among them. */
+/* A C function that its module has, or a method of a ufunc or of text, which keeps nothing alive;
+   other bound methods come and go with their objects. */
 static bool
-is_of_module(PyObject *object)
+is_lasting(PyObject *object)
 {
     PyObject *self = PyCFunction_GET_SELF(object);
     const char *name = ((PyCFunctionObject *)object)->m_ml->ml_name;
-    return self == NULL ||
+    return self == NULL || ufunc_check(self) || PyUnicode_CheckExact(self) ||
            (PyModule_Check(self) && PyDict_GetItemString(PyModule_GetDict(self), name) == object);
 }
 
@@ -58,7 +59,7 @@ static bool
 is_mortal(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    if (PyCFunction_CheckExact(object)) return !is_of_module(object);
+    if (PyCFunction_CheckExact(object)) return !is_lasting(object);
     if (PyType_Check(object))
         return (((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
     if (type->tp_weaklistoffset == 0

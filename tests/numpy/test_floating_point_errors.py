@@ -87,7 +87,7 @@ def observe(function, args, caught):
 def same(function, calls, action="always", plans=True):
     """`calls`: (keywords of np.errstate, arguments) each, all of one compiled function."""
     pycompile.reset()
-    compiled = pycompile.compile(function)
+    compiled = pycompile.compile(function, options={"plan_always": True})
     sides = []
     for side in (function, compiled):
         globals().pop("__warningregistry__", None)
@@ -149,15 +149,15 @@ def divide_where(x):
 
 
 def divide_reduced(x):
-    y = x * 1.0
+    y = (x * 2 + x) * 0.5 + x
     total = np.divide.reduce(y)
-    return y + total
+    return y * 3 + total - x
 
 
 def divide_step(x):
-    y = x * 1.0
+    y = (x * 2 + x) * 0.5 + x
     z = np.divide.accumulate(y)
-    return y + z
+    return y * 3 + z - x
 
 
 def divide_outer(x):
