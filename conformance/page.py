@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from conformance.suites import exception_for
+
 HEAD = """\
 # Packages' own tests under pycompile
 
@@ -29,12 +31,24 @@ def _row(record: dict[str, Any]) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
+def _sums(records: list[dict[str, Any]]) -> str:
+    """What differs, in all: a sentence for each mode."""
+    text = ""
+    for mode in ("normal", "always"):
+        runs = [record for record in records if mode in record["modes"]]
+        plain = sum(record["passed"] for record in runs)
+        differ = sum(len(record["modes"][mode]["differ"]) for record in runs)
+        text += f"\nIn the mode {mode}, {len(runs)} suites: {plain} tests pass plain, {differ} differ.\n"
+    return text
+
+
 def write_page(folder: Path, path: Path) -> None:
     records = [json.loads(p.read_text()) for p in sorted(folder.glob("*.json"))]
     records = [record for record in records if record["tests"]]
-    text = HEAD + "".join(map(_row, records))
+    text = HEAD + "".join(map(_row, records)) + _sums(records)
     differ = [
-        f"| {record['suite']} | `{name}` | {mode} | {one['outcome']} | {one['reason'] or '**open**'} |\n"
+        f"| {record['suite']} | `{name}` | {mode} | {one['outcome']} | "
+        f"{exception_for(mode, name) or '**open**'} |\n"
         for record in records
         for mode, run in record["modes"].items()
         for name, one in run["differ"].items()
