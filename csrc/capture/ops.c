@@ -615,6 +615,9 @@ result_dtype(Interp *in, int n, const NodeId *args, DType *out)
 Answer
 node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out)
 {
+    /* the C compiler would drop what is not chosen, with the floating-point events of its cast */
+    if (graph_node(in->graph, condition)->op == OP_const)
+        return interp_break(in, BREAK_NUMPY, "np.where of a constant condition");
     /* np.where(c, x, y) computes in result_type(x, y), which is what a ufunc of one dtype gives. */
     NodeId pair[2] = {yes, no};
     DType dtype;

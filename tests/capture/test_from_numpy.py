@@ -316,3 +316,14 @@ def test_ranges_of_one_element_of_computed_length():
         return np.sum(np.arange(1, v + 1, dtype=int)), total, x * 2.0
 
     check(f, np.arange(3.0), 1, also=((np.arange(3.0), 0), (np.arange(3.0), 40)))
+
+
+def test_where_of_a_constant_condition():
+    """What is not chosen is cast all the same, and warns."""
+
+    def f(x, e):
+        y = x + 1
+        return np.where(True, x, e), np.where(False, 1e150, x), y
+
+    check(f, np.ones(2, "f4"), 1e150, captured=False)
+    check(f, np.ones(2, "f4"), 2.5, captured=False)
