@@ -99,11 +99,11 @@ check: $(STAMP)-check
 
 # ---- sanitizers: the extension module and the kernels it makes ----
 
-# What is worth the time under a sanitizer; leak detection is `leaks`, CPython's own exit leaks.
+# With assertions, which verify graphs between passes.  What is worth the time under a sanitizer; leak detection is `leaks`, CPython's own exit leaks.
 SANITIZED ?= tests -k "not fork and not recursion and not torch and not fuzz and not large"
 
 define sanitize
-	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer" \
+	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer -UNDEBUG" \
 	    $(PY) setup.py -q build --build-base build/$(1) --build-lib build/$(1)/lib
 	LD_PRELOAD="$$($(CC) -print-file-name=$(2)) $$($(CC) -print-file-name=libstdc++.so.6)" \
 	    ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 \

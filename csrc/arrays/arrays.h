@@ -57,9 +57,6 @@ ArrayKind array_kind(PyObject *object);
    are taken as they are; others give the axis order only (NumPy makes it dense).  NULL with the
    error set. */
 PyObject *array_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride);
-/* Array over memory it does not own; `base` (may be NULL) is kept alive. */
-PyObject *array_wrap(DType dtype, int rank, const int64_t *shape, const int64_t *stride, char *data,
-                     PyObject *base, bool writeable);
 /* The library's view of `base`'s memory, with .base chained as the library chains it. */
 PyObject *array_view(PyObject *base, DType dtype, int rank, const int64_t *shape,
                      const int64_t *stride, int64_t offset);

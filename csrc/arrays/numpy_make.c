@@ -132,14 +132,6 @@ array_over(DType dtype, int rank, const int64_t *shape, const int64_t *stride, c
 }
 
 PyObject *
-array_wrap(DType dtype, int rank, const int64_t *shape, const int64_t *stride, char *data,
-           PyObject *base, bool writeable)
-{
-    if (mem_fault()) return PyErr_NoMemory();
-    return array_over(dtype, rank, shape, stride, data, base, writeable ? NPY_ARRAY_WRITEABLE : 0);
-}
-
-PyObject *
 array_view(PyObject *base, DType dtype, int rank, const int64_t *shape, const int64_t *stride,
            int64_t offset)
 {

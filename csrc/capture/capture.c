@@ -158,7 +158,6 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
     if (in->again) return ATTEMPT_AGAIN;
     if (answer == ANSWER_YES) return ATTEMPT_DONE;
-    if (in->again) return ATTEMPT_AGAIN;
     if (in->break_code == BREAK_NONE) { /* inputs overlap */
         if (marks->refuse_writes) return learn_stop(in, marks, arena, 0);
         marks->refuse_writes = true;

@@ -245,15 +245,6 @@ node_form(Interp *in, NodeId node, Form form, NodeId *out)
     return ANSWER_YES;
 }
 
-Answer
-emit_cast(Interp *in, Value *value, DType dtype, Value **out)
-{
-    NodeId node;
-    TRY(operand(in, value, &node));
-    TRY(node_cast(in, node, dtype, &node));
-    return push_node(in, node, out);
-}
-
 /* ---- arguments that are known ---- */
 
 bool

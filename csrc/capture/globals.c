@@ -184,7 +184,7 @@ copy_free_vars(Interp *in, int count)
 
 /* ---- functions ---- */
 
-/* items: defaults, kwdefaults, annotations, closure, qualified name. */
+/* items: defaults, kwdefaults, annotations, closure. */
 static Answer
 make_function(Interp *in, const Instr *instr)
 {

@@ -233,8 +233,8 @@ value_in_range(Interp *in, Value *value, int64_t low, int64_t high)
     return ANSWER_YES;
 }
 
-/* Python's own scalars.  A global's is taken as constant and watched, unless this very function
-   stores it; any other stays a symbol. */
+/* Taken as it is, since changes are watched: a constant, or a global that this very function does
+   not store. */
 static bool
 global_is_steady(Interp *in, SourceId source)
 {

@@ -331,7 +331,6 @@ Answer emit_binary(Interp *in, int operator_, Value *left, Value *right, Value *
 Answer emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer emit_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
 Answer emit_absolute(Interp *in, Value *value, Value **out);
-Answer emit_cast(Interp *in, Value *value, DType dtype, Value **out);
 /* ---- index.c ---- */
 Answer emit_subscript(Interp *in, Value *array, Value *key, Value **out);
 Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);

@@ -3,7 +3,7 @@
    The unit is about 30 ns, the time NumPy takes to read one element as a scalar.  Weights are what
    CPython and NumPy spend on the operation by themselves, beyond what a kernel needs for it.  A
    call of the library weighs against the plan, which makes it all the same, in a wrapping of its
-   own; the more so where a template is filled in Python, or what the call changes is copied.  Passes
+   own; the more so where a template is filled in Python, or what the call changes is copied. Passes
    over elements are saved where kernels take them from each other; NumPy is as fast with one whose
    result is for such a call.  Only the order of magnitude has to be right: most graphs are worth
    far more or far less than their plan. */

@@ -212,12 +212,6 @@ hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame), bool rests)
     _PyInterpreterState_SetEvalFrameFunc(PyInterpreterState_Get(), on_frame);
 }
 
-PyObject *
-frame_run(PyThreadState *ts, Frame *frame)
-{
-    return _PyEval_EvalFrameDefault(ts, frame, 0);
-}
-
 int
 hook_init(void)
 {

@@ -5,8 +5,10 @@
    through the hook and steps its frame: `steps` instructions (-1: as far as it goes), then
    `action`: "resume", "raise" value, "return" value.  The list `trace` gets the idx of each
    instruction and why stepping ended; `call` (or None) is told of each Python callee. `signal`, if
-   not 0, is raised just before the call. _hook_is_armed(), _thread_is_plain(code) _watch() ->
-   capsule; _watch_add(watch, kind, object, key); _watch_holds(watch); _watch_rearm(watch) */
+   not 0, is raised just before the call.
+   _hook_is_armed(), _thread_is_plain(code)
+   _watch() -> capsule; _watch_add(watch, kind, object, key); _watch_holds(watch);
+   _watch_rearm(watch) */
 #include "python.h"
 
 #include <signal.h>

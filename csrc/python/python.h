@@ -208,8 +208,6 @@ bool intercept_is_deep(void);
 /* The call as the interpreter makes it, never through `called`. */
 PyObject *function_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
-/* Runs a fresh frame in the interpreter. */
-PyObject *frame_run(PyThreadState *ts, Frame *frame);
 
 /* ---- watch.c: zero-cost guards ---- */
 

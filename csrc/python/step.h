@@ -81,7 +81,8 @@ StepResult step_handler(Step *s);
 int breaker_serve(PyThreadState *ts);
 int breaker_init(void);
 
-/* hook.c: leaves the hook installed (3.11); every fresh frame goes to `entered`. */
+/* hook.c: leaves the hook installed (3.11); every fresh frame goes to `entered`.  `rests`: it goes
+   while no frame was of use, until arrays are made again. */
 void hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame), bool rests);
 
 #endif

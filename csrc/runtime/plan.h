@@ -56,7 +56,6 @@ typedef struct {
     PlanPlace *args;
     Type *arg_types;
     int32_t *results;
-    bool out;
     bool
         numbers; /* takes and gives Python's own numbers only: no floating-point event of NumPy's */
     bool sequence;     /* the results come in a sequence even if there is one */
@@ -184,7 +183,6 @@ int run_builds(Run *run);
 int run_effects(Run *run, PlanOutcome *outcome);
 
 /* ---- plan_region.c ---- */
-/* The kernel of a kept loop.  ANSWER_NO: it has left no trace. */
 /* The events that a kernel met: those whose mode is known and not 'ignore' (FLAGS_REPORTED), and
    those for which the caller's errstate is asked. */
 enum { FLAGS_REPORTED = 0xf0 };
@@ -194,12 +192,13 @@ flags_of(const PlanKernel *kernel, unsigned raised)
     unsigned known = kernel->errors >> 4, reported = kernel->errors & 15u;
     return (raised & ~known) | (raised & reported) << 4;
 }
+/* The kernel of a kept loop.  ANSWER_NO: it has left no trace. */
 Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
 /* Puts back what loops wrote in place (when the run has failed), and drops the logs. */
 void run_regions_end(Run *run, bool undo);
-/* Pointers and sizes of a kernel's call. */
 /* A loop that is not the array library's own left an error behind: it is dropped, and `why` set. */
 bool loops_failed(Run *run, const PlanKernel *kernel);
+/* Pointers and sizes of a kernel's call. */
 void kernel_arguments(const Run *run, const PlanKernel *kernel, char **pointers, int64_t *sizes);
 
 /* ---- plan_extern.c ---- */

@@ -241,7 +241,6 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     if (out->save == NULL) PyErr_Clear();
     out->nargs = from->nargs;
     out->nresults = from->nresults;
-    out->out = from->out;
     out->numbers = true;
     for (int i = 0; i < from->nargs; i++)
         out->numbers = out->numbers && from->arg_types[i].form == FORM_PYTHON;
