@@ -33,7 +33,8 @@ class Suite:
 
 def _numpy_modules() -> list[str]:
     """numpy.fft.tests and so on; those of numpy._core and numpy.lib file by file."""
-    names = [f"numpy.{part}.tests" for part in "fft linalg matrixlib polynomial ma random".split()]
+    parts = "fft linalg matrixlib polynomial ma random testing"
+    names = ["numpy.tests", *(f"numpy.{part}.tests" for part in parts.split())]
     for part in ("lib", "_core"):
         spec = find_spec(f"numpy.{part}")
         assert spec is not None and spec.origin is not None
