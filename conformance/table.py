@@ -12,16 +12,18 @@ from conformance.modes import GOOD
 HEAD = """\
 # CPython's own tests under pycompile
 
-Made by `make conformance` on each version and `make conformance-table`; do not edit. For each module of the `test` package: its tests, how many pass
-plain, how many of those pass under `pycompile run` from the start (normal) and with `--capture-all` (all).
+Made by `make conformance` on each version and `make conformance-table`; do not edit. For each module of
+the `test` package: its tests, how many pass plain, how many of those
+pass under `pycompile run` from the start (normal) and with `--capture-all` (all).
 Then, of the calls of Python functions made with `--capture-all` in all files, the library's included, the
 shares that plans did whole, in part and not at all, and the tests all of whose calls were done whole
 (unittest's own calls apart). The bodies of modules and classes are no calls of functions and are not
 counted; a generator's call counts as left. For orientation: PyTorch's port of such files passes without a
 break 37 of 81 tests in `test_copy`, 50 of 135 in `test_str`, 15 of 78 in `test_calendar` and 0 of 57 in
 `test_listcomps`. Modules without tests here (other systems, resources that CPython's own runner leaves
-out) are not listed. A test that differs is either listed with its reason, in
-`conformance/exceptions.txt`, or open.
+out) are not listed. -: not run that way. A test that differs is either listed with its reason, in
+`conformance/exceptions.txt`, or open. A test differs that passes plain and fails in two runs under
+pycompile, with a plain run between them that passes.
 """
 COLUMNS = "| module | tests | plain | normal | all | whole | part | left | tests whole |"
 
@@ -80,6 +82,28 @@ def _differences(records: list[dict[str, Any]], version: str) -> list[str]:
     return [row for _, row in sorted(rows)]
 
 
+def _summary(records: list[dict[str, Any]], version: str) -> list[str]:
+    """For each mode: how many modules were run, at which commits, and in how many nothing is open."""
+    lines = []
+    for mode in ("normal", "all"):
+        ran = [record for record in records if mode in record]
+        opened = [
+            sum(not exception_for(mode, record["module"], name, version) for name in found)
+            for record in ran
+            for found in [record["differ"][mode]]
+        ]
+        made: dict[str, int] = {}
+        for record in ran:
+            text = record.get("made", {}).get(mode, "an older state")
+            made[text] = made.get(text, 0) + 1
+        states = ", ".join(f"{count} at {text}" for text, count in sorted(made.items()))
+        lines.append(
+            f"- {mode}: {len(ran)} modules run ({states}); {sum(not n for n in opened)} without an open "
+            f"difference, {sum(opened)} tests open in the others"
+        )
+    return lines
+
+
 def write_table(folder: Path, path: Path) -> None:
     parts = [HEAD]
     versions = [p for p in folder.iterdir() if p.is_dir()]
@@ -90,7 +114,9 @@ def write_table(folder: Path, path: Path) -> None:
         total = _Row()
         for row in rows.values():
             total.add(row)
-        parts.append(f"\n## Python {version.name}\n\n{COLUMNS}\n|---|{'--:|' * 8}")
+        parts.append(f"\n## Python {version.name}\n")
+        parts += _summary(records, version.name)
+        parts.append(f"\n{COLUMNS}\n|---|{'--:|' * 8}")
         parts += [f"| {name} | {' | '.join(row.cells())} |" for name, row in rows.items()]
         parts.append(f"| {len(rows)} modules | {' | '.join(total.cells())} |")
         differ = _differences(records, version.name)
