@@ -3,6 +3,8 @@
 import collections
 import functools
 import math
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -658,3 +660,31 @@ def test_tuples_are_new_at_each_run_of_a_plan():
         return x, log
 
     check(f, counted(3), 5)
+
+
+def test_a_pattern_that_warns_does_so_where_it_is_compiled():
+    def f(x):
+        return x * len(re.findall("[[a]", "[a"))
+
+    def g(x):
+        re.purge()
+        return f(x)
+
+    with warnings.catch_warnings(record=True) as log:
+        warnings.simplefilter("always")
+        for function in (g, pycompile.compile(g), pycompile.compile(g)):
+            function(X)
+    assert [(w.category, w.filename) for w in log] == [(FutureWarning, __file__)] * 3
+
+
+def test_a_member_that_is_null_is_no_attribute():
+    import io
+    import pickle
+
+    def f(x, pickler):
+        return x + hasattr(pickler, "dispatch_table")
+
+    compiled = pycompile.compile(f)
+    pickler = pickle.Pickler(io.BytesIO())
+    for _ in range(2):
+        assert np.array_equal(compiled(X, pickler), f(X, pickler))

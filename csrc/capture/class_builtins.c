@@ -162,9 +162,12 @@ do_hasattr(const Ask *ask)
     Answer answer = ask->nargs == 2 ? attribute_name(ask, &name) : unknown(ask, "hasattr");
     if (answer != ANSWER_YES) return answer;
     PyTypeObject *type = value_type(ask->in, ask->args[0]);
-    if (type != NULL && !type_is_heap(type) && type->tp_dictoffset == 0 &&
-        ask->args[0]->kind != V_SUPER)
-        return give_bool(ask, _PyType_Lookup(type, name) != NULL);
+    PyObject *on_type = type != NULL ? _PyType_Lookup(type, name) : NULL;
+    bool may_lack = on_type != NULL && Py_TYPE(on_type) == &PyMemberDescr_Type &&
+                    ask->args[0]->kind == V_OBJECT; /* a member may be NULL */
+    if (type != NULL && !type_is_heap(type) && type->tp_dictoffset == 0 && !may_lack &&
+        type->tp_getattro == PyObject_GenericGetAttr && ask->args[0]->kind != V_SUPER)
+        return give_bool(ask, on_type != NULL);
     answer = attribute_find(ask->in, ask->args[0], name, &found);
     if (answer == ANSWER_NO && raised_take(ask->in, PyExc_AttributeError) != NULL)
         return give_bool(ask, false);

@@ -43,6 +43,19 @@ is_pure_argument(PyObject *object)
     return object_is_pure(object) || PySet_CheckExact(object) || PyType_Check(object);
 }
 
+/* A function in Python may warn, which it does when the program calls it and not now: an error. */
+static PyObject *
+call_quietly(PyObject *callable, PyObject *const *args, int nargs, PyObject *kwnames)
+{
+    if (!PyFunction_Check(callable))
+        return PyObject_Vectorcall(callable, args, (size_t)nargs, kwnames);
+    PyObject *filters = array_warnings_begin(WARNINGS_RAISE);
+    if (filters == NULL) return NULL;
+    PyObject *result = PyObject_Vectorcall(callable, args, (size_t)nargs, kwnames);
+    array_warnings_end(WARNINGS_RAISE, filters);
+    return result;
+}
+
 Answer
 fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
@@ -57,9 +70,11 @@ fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
         if (answer == ANSWER_YES) PyTuple_SET_ITEM(tuple, i, Py_NewRef(object));
     }
     if (answer == ANSWER_YES) {
-        result =
-            PyObject_Vectorcall(callable, PySequence_Fast_ITEMS(tuple), (size_t)nargs, kwnames);
-        if (result == NULL) {
+        result = call_quietly(callable, PySequence_Fast_ITEMS(tuple), nargs, kwnames);
+        if (result == NULL && PyErr_ExceptionMatches(PyExc_Warning)) {
+            PyErr_Clear();
+            answer = interp_break(in, BREAK_CALL_C, "a call that warns");
+        } else if (result == NULL) {
             answer = break_raises(in);
         } else if ((Py_TYPE(result)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !object_is_pure(result)) {
             Py_DECREF(result); /* an object of its own each time */
