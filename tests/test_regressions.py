@@ -688,3 +688,23 @@ def test_a_member_that_is_null_is_no_attribute():
     pickler = pickle.Pickler(io.BytesIO())
     for _ in range(2):
         assert np.array_equal(compiled(X, pickler), f(X, pickler))
+
+
+def test_an_iterator_over_a_list_that_grew_in_the_plan():
+    def f(x, found):
+        for i in range(4):
+            found.append(i)
+        walked = iter(found)
+        next(walked)
+        return x + next(walked), list(map(int, walked)), walked
+
+    def g(x, found):
+        for i in range(4):
+            found.append(i)
+        walked = iter(found)
+        return x + next(walked), walked
+
+    check(f, X, [], captured=False)
+    compiled = pycompile.compile(g)
+    for _ in range(3):
+        assert list(compiled(X, [])[1]) == [1, 2, 3]

@@ -103,6 +103,14 @@ build_call(Interp *in, const char *name, int n, Value *const *args)
     return function ? build_of_kind(in, BUILD_CALL, function->object, n, args) : NO_BUILD;
 }
 
+/* Its items change at commit, after iterators over it were made and moved on. */
+static bool
+changes_at_commit(const Value *walked)
+{
+    if (walked->kind == V_VIEW) walked = walked->of;
+    return walked->source != NO_SOURCE && walked->mutated;
+}
+
 static BuildId
 build_iterator(Interp *in, Value *iterator)
 {
@@ -114,8 +122,9 @@ build_iterator(Interp *in, Value *iterator)
     if (name == NULL || strcmp(name, "reversed") == 0) {
         const Value *walked = iterator->of;
         bool keyed = walked->kind == V_DICT || walked->kind == V_VIEW || walked->kind == V_SET;
-        if (walked->kind == V_NODE || (keyed && !iterator->mutated && /* it raises when asked */
-                                       container_length(in, iterator->of) != iterator->length))
+        if (walked->kind == V_NODE || changes_at_commit(walked) ||
+            (keyed && !iterator->mutated && /* it raises when asked */
+             container_length(in, iterator->of) != iterator->length))
             return cannot_build(in, iterator);
         BuildId of = name ? build_call(in, name, 1, &iterator->of) : build_value(in, iterator->of);
         BuildId *args = arena_alloc(in->arena, sizeof(BuildId));
