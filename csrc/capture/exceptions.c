@@ -147,7 +147,12 @@ exception_of_object(Interp *in, PyObject *real)
 {
     PyObject *args = keep(in, PyObject_GetAttrString(real, "args"));
     if (args == NULL || keep(in, Py_NewRef(real)) == NULL) return NULL;
-    Value *value = exception_new(in, Py_TYPE(real), value_const(in, args));
+    Value *tuple = value_sequence(in, V_TUPLE, 0, NULL); /* a new one each time that it is raised */
+    for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(args); i++) {
+        Value *item = value_const(in, PyTuple_GET_ITEM(args, i));
+        if (item == NULL || value_append(in, tuple, item) < 0) return NULL;
+    }
+    Value *value = exception_new(in, Py_TYPE(real), tuple);
     if (value != NULL) value->exception->real = real;
     return value;
 }

@@ -241,3 +241,17 @@ def values(x, p):
 
 def test_errors_of_elements():
     check(values, X, np.eye(3), also=((X, np.ones((3, 3))),))
+
+
+def test_args_of_two_errors_are_two_tuples():
+    def f(x):
+        seen = []
+        for name in ("a", "a"):
+            try:
+                {}[name]
+            except KeyError as e:
+                seen.append((e, e.args))
+            x = x * 2
+        return x, [args for _, args in seen]
+
+    check(f, np.arange(3.0))
