@@ -708,3 +708,13 @@ def test_an_iterator_over_a_list_that_grew_in_the_plan():
     compiled = pycompile.compile(g)
     for _ in range(3):
         assert list(compiled(X, [])[1]) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("function", [np.fmax, np.fmin])
+def test_zeros_of_fmax_beside_a_broadcast_and_a_cast(function):
+    def f(x, y, n):
+        return function(np.ceil(x), y), function(n, y), function(x.T, x.T[::-1])
+
+    rng = np.random.default_rng(1)
+    x, y = (rng.choice([0.0, -0.0, 1.0], shape) for shape in ((5, 7), 7))
+    check(f, x, y, rng.integers(0, 2, (2, 5, 7)))

@@ -246,6 +246,28 @@ is_cast_backwards(Interp *in, int nargs, const NodeId *args, const NodeId *cast)
     return casts && minds;
 }
 
+/* Which of two zeros fmax and fmin give depends on how far NumPy's loop has come: its vectors and
+   its rest differ.  It comes alike where the operands are dense and of one shape. */
+static bool
+is_uneven(Interp *in, int op, int nargs, const NodeId *args, const NodeId *cast)
+{
+    if ((op != OP_fmax && op != OP_fmin) || !dtype_is_float(node_type(in, cast[0]).dtype))
+        return false;
+    const Type *first = NULL;
+    for (int i = 0; i < nargs; i++) {
+        const Type *type = &graph_node(in->graph, args[i])->type;
+        if (type->form != FORM_ARRAY) continue;
+        if (cast[i] != args[i] || !type_is_contiguous(in->graph, type)) return true;
+        if (first == NULL) first = type;
+        if (type->rank != first->rank) return true;
+        for (int axis = 0; axis < type->rank; axis++)
+            if (size_value(in->graph, type->shape[axis]) !=
+                size_value(in->graph, first->shape[axis]))
+                return true;
+    }
+    return false;
+}
+
 Answer
 node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
 {
@@ -269,7 +291,8 @@ node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype
     }
     int op = op_of_ufunc(ufunc, ins[0]);
     bool call = op < 0 || !op_is_exact((Op)op, ins[0]);
-    if (call && dtype < 0 && is_cast_backwards(in, nargs, args, cast))
+    if (call && dtype < 0 &&
+        (is_cast_backwards(in, nargs, args, cast) || is_uneven(in, op, nargs, args, cast)))
         return node_extern(in, ufunc, nargs, args, &type, out);
     Attrs attrs = {.object = ufunc};
     TRY_NODE(*out, graph_add(in->graph, in->region, op < 0 ? OP_ufunc : (Op)op, nargs, cast, &type,
