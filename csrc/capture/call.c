@@ -3,21 +3,42 @@
 
 /* ---- functions of Python, inlined ---- */
 
+/* Guards, once, that what is at `source` is this, or nothing (NULL). */
+static int
+guard_there(Interp *in, SourceId source, PyObject *object)
+{
+    const void *seen = (const void *)((((uintptr_t)source + 1) << 4) | 8); /* no Value */
+    if (map_get(&in->by_source, seen) != NULL) return 0;
+    if (map_put(in, &in->by_source, seen, in->null) < 0) return -1;
+    if (object == NULL) return guard_simple(in, GUARD_UNBOUND, source, NULL) < 0 ? -1 : 0;
+    if (keep(in, Py_NewRef(object)) == NULL) return -1;
+    return guard_simple(in, GUARD_IS, source, object) < 0 ? -1 : 0;
+}
+
+static SourceId
+source_of_part(Interp *in, Value *function, const char *name)
+{
+    PyObject *key = keep(in, PyUnicode_InternFromString(name));
+    return key == NULL ? NO_SOURCE : source_add(in, SOURCE_ATTR, function->source, 0, key, NULL);
+}
+
 /* A part of a function (its code, its defaults) that another may replace: guarded to be this. */
 static int
 guard_part(Interp *in, Value *function, const char *name, PyObject *part)
 {
     if (function->source == NO_SOURCE) return 0; /* ours, or made by the program */
-    PyObject *key = keep(in, PyUnicode_InternFromString(name));
-    if (key == NULL) return -1;
-    SourceId source = source_add(in, SOURCE_ATTR, function->source, 0, key, NULL);
-    if (source == NO_SOURCE) return -1;
-    const void *seen = (const void *)((((uintptr_t)source + 1) << 4) | 8); /* no Value */
-    if (map_get(&in->by_source, seen) != NULL) return 0;
-    if (map_put(in, &in->by_source, seen, in->null) < 0) return -1;
-    if (part == NULL) part = Py_None;
-    if (keep(in, Py_NewRef(part)) == NULL) return -1;
-    return guard_simple(in, GUARD_IS, source, part) < 0 ? -1 : 0;
+    SourceId source = source_of_part(in, function, name);
+    return source == NO_SOURCE ? -1 : guard_there(in, source, part ? part : Py_None);
+}
+
+/* The dict of a function's defaults for keywords stays the same when an entry changes. */
+static int
+guard_keyword_default(Interp *in, Value *function, PyObject *name, PyObject *object)
+{
+    if (function->source == NO_SOURCE) return 0;
+    SourceId source = source_of_part(in, function, "__kwdefaults__");
+    if (source != NO_SOURCE) source = source_add(in, SOURCE_ITEM, source, 0, name, NULL);
+    return source == NO_SOURCE ? -1 : guard_there(in, source, object);
 }
 
 static Value *
@@ -60,8 +81,12 @@ keyword_default(Interp *in, Value *function, PyObject *name, Value **out)
     }
     PyObject *defaults = PyFunction_GET_KW_DEFAULTS(function->object);
     if (guard_part(in, function, "__kwdefaults__", defaults) < 0) return ANSWER_ERROR;
-    PyObject *object = defaults ? PyDict_GetItemWithError(defaults, name) : NULL;
-    if (object == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES;
+    if (defaults == NULL) return ANSWER_YES;
+    PyObject *object = PyDict_GetItemWithError(defaults, name);
+    if ((object == NULL && PyErr_Occurred()) ||
+        guard_keyword_default(in, function, name, object) < 0)
+        return ANSWER_ERROR;
+    if (object == NULL) return ANSWER_YES;
     *out = default_value(in, object);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

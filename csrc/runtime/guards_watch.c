@@ -42,6 +42,18 @@ watch_attribute(GuardProgram *program, PyObject *base, PyObject *name)
     return ANSWER_NO;
 }
 
+/* A default for a keyword; entries of other dicts change too often to be watched. */
+static Answer
+watch_item(GuardProgram *program, const GuardSource *source, PyObject *base)
+{
+    const GuardSource *holder = &program->sources[source->base];
+    if (PyTuple_CheckExact(base)) return ANSWER_YES;
+    if (holder->kind != SOURCE_ATTR || source->key == NULL ||
+        PyUnicode_CompareWithASCIIString(holder->key, "__kwdefaults__") != 0)
+        return ANSWER_NO;
+    return watch_key(program, base, source->key);
+}
+
 /* An object whose type cannot be assigned to. */
 static bool
 type_is_fixed(PyObject *object)
@@ -61,7 +73,7 @@ source_is_steady(GuardProgram *program, int number, PyObject *const *reached)
     if (base == NULL) return ANSWER_NO;
     switch (source->kind) {
     case SOURCE_ATTR: return watch_attribute(program, base, source->key);
-    case SOURCE_ITEM: return PyTuple_CheckExact(base) ? ANSWER_YES : ANSWER_NO;
+    case SOURCE_ITEM: return watch_item(program, source, base);
     case SOURCE_SIZE: return ANSWER_NO;
     case SOURCE_TYPE: return type_is_fixed(base) ? ANSWER_YES : ANSWER_NO;
     default: return ANSWER_NO;
@@ -95,7 +107,7 @@ check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject 
     case GUARD_UNBOUND:
     case GUARD_SAME:
     case GUARD_NOT_SAME: return true;
-    case GUARD_VALUE:
+    case GUARD_VALUE: return !PySet_CheckExact(check->object);
     case GUARD_INT_RANGE:
     case GUARD_SCALAR: return true; /* immutable */
     case GUARD_TYPE: return type_is_fixed(object);
