@@ -13,7 +13,8 @@
 typedef enum {
     SOURCE_SLOT,    /* index: localsplus slot, value stack included */
     SOURCE_CELL,    /* contents of the cell that source `base` is */
-    SOURCE_GLOBAL,  /* key in the function's globals, else in its builtins; the dict is `object` */
+    SOURCE_GLOBAL,  /* key in the dict `object`, else in the builtins that source `base` is (or
+                       NO_SOURCE) */
     SOURCE_ATTR,    /* key: attribute name.  What is stored, no descriptor is run: of a type the raw
                        entry along its MRO, of a module its dict's, of an instance its own dict's or
                        its slot's, of a function or a bound method the member (__code__,

@@ -39,7 +39,9 @@ load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Valu
         if (PyErr_Occurred()) return ANSWER_ERROR;
         return undefined_name(in, dict, builtins, name);
     }
-    SourceId source = source_add(in, SOURCE_GLOBAL, NO_SOURCE, 0, name, dict);
+    SourceId behind = builtins ? source_of_const(in, builtins) : NO_SOURCE;
+    if (builtins != NULL && behind == NO_SOURCE) return ANSWER_ERROR;
+    SourceId source = source_add(in, SOURCE_GLOBAL, behind, 0, name, dict);
     *out = source == NO_SOURCE ? NULL : value_from_source(in, source, object);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

@@ -12,16 +12,6 @@
 
 /* ---- making ---- */
 
-/* The builtins of a function with these globals (CPython Objects/frameobject.c,
-   _PyEval_BuiltinsFromGlobals). */
-static PyObject *
-builtins_of(PyObject *globals)
-{
-    PyObject *builtins = PyDict_GetItemString(globals, "__builtins__");
-    if (builtins != NULL && PyModule_Check(builtins)) builtins = PyModule_GetDict(builtins);
-    return builtins != NULL ? builtins : PyEval_GetBuiltins();
-}
-
 static int
 make_source(GuardProgram *program, const Source *from, GuardSource *out)
 {
@@ -30,8 +20,10 @@ make_source(GuardProgram *program, const Source *from, GuardSource *out)
     out->object = from->object;
     if (from->kind == SOURCE_SLOT && from->index > program->last_slot)
         program->last_slot = from->index;
-    if (from->kind == SOURCE_GLOBAL && from->object != NULL && PyDict_Check(from->object))
-        out->builtins = builtins_of(from->object);
+    if (from->kind == SOURCE_GLOBAL && from->base != NO_SOURCE) {
+        out->builtins = program->sources[from->base].object;
+        out->base = NO_SOURCE;
+    }
     if (from->kind == SOURCE_ITEM && from->key != NULL && PyLong_CheckExact(from->key)) {
         int overflow;
         long index = PyLong_AsLongAndOverflow(from->key, &overflow);

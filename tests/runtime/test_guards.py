@@ -209,7 +209,8 @@ def test_watched_global():
     module = g.source("GLOBAL", key="np", object=space)
     g.guard("GLOBAL", module, np)
     g.guard("IS", g.source("ATTR", module, key="sin"), np.sin)
-    g.guard("GLOBAL", g.source("GLOBAL", key="len", object=space), len)
+    behind = g.source("CONST", object=vars(builtins))
+    g.guard("GLOBAL", g.source("GLOBAL", behind, key="len", object=space), len)
     assert g.covered() == 4
     check = g.make()
     assert check() is None
