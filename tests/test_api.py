@@ -299,6 +299,23 @@ def test_custom_backend():
     assert graphs and "sqrt" in str(graphs[0])
 
 
+def test_methods_of_what_a_backend_gives_are_its_own():
+    class Model:
+        def __init__(self, graph):
+            self.graph = graph
+
+        def __call__(self, *inputs):
+            return _eager.run(self.graph, inputs)
+
+        def save(self, *args):
+            raise AssertionError("called by a plan")
+
+    def f(x):
+        return np.sqrt(x * 2 + 1)
+
+    check(f, X, options={"backend": lambda graph, inputs: Model(graph)})
+
+
 def test_register_backend_refuses():
     with pytest.raises(ValueError, match="built in"):
         pycompile.register_backend("c", lambda graph, inputs: None)

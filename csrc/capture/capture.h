@@ -211,6 +211,9 @@ void capture_free(Capture *capture);
 /* Writing to it runs no Python code: an exact StringIO, or an exact text file of exact parts. */
 bool stream_is_plain(PyObject *stream);
 
+/* What draws.c made: its method `save` keeps what a call changes outside the plan. */
+bool callable_draws(PyObject *callable);
+
 /* Marked by pycompile.disable. */
 bool function_is_disabled(PyFunctionObject *function);
 

@@ -29,6 +29,15 @@ is_generator(PyObject *object)
 }
 
 bool
+callable_draws(PyObject *callable)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *module = PyDict_GetItemString(modules, "pycompile._calls");
+    PyObject *class_ = module ? PyDict_GetItemString(PyModule_GetDict(module), "DrawCall") : NULL;
+    return class_ != NULL && (PyObject *)Py_TYPE(callable) == class_;
+}
+
+bool
 value_is_random(Interp *in, const Value *value)
 {
     if (value->kind == V_OBJECT || value->kind == V_CONST) return is_generator(value->object);

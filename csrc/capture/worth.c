@@ -119,7 +119,7 @@ node_weight(Scale *scale, NodeId id)
     case KIND_RESULT: return 0;
     case KIND_MATMUL: return PRODUCT_CALLED;
     case KIND_EXTERN:
-        if (PyObject_HasAttrString(node->attrs.object, "save")) return DRAWN;
+        if (callable_draws(node->attrs.object)) return DRAWN;
         if (takes_numbers(g, node)) return NUMBER_CALLED;
         return is_template(node->attrs.object) ? TEMPLATE_CALLED : LIBRARY_CALLED;
     case KIND_PYTHON: return PYTHON_OP;

@@ -237,8 +237,9 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     out->backend = from->backend;
     if (keep_object(m, out->callable) < 0 || keep_object(m, out->kwnames) < 0) return -1;
     out->errors = from->errors;
-    out->save = PyObject_GetAttrString(from->callable, "save");
-    if (out->save == NULL) PyErr_Clear();
+    if (callable_draws(from->callable) &&
+        (out->save = PyObject_GetAttrString(from->callable, "save")) == NULL)
+        return -1;
     out->nargs = from->nargs;
     out->nresults = from->nresults;
     out->numbers = true;
