@@ -12,14 +12,23 @@ of the compile: by default at least one plan must have been made and have run.
 
 from __future__ import annotations
 
+import array
+import collections
 import contextlib
 import copy
+import datetime
+import decimal
 import enum
+import fractions
+import functools
 import io
+import re
 import struct
 import sys
 import types
 import warnings
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -200,6 +209,101 @@ def memory(array: np.ndarray | np.generic, one_nan: bool = False) -> np.ndarray:
     return found.reshape(-1)
 
 
+_VALUES = (
+    slice,
+    np.dtype,
+    type,
+    types.ModuleType,
+    types.CodeType,
+    types.GenericAlias,
+    types.UnionType,
+    np.ufunc,
+    enum.Enum,
+    re.Pattern,
+    datetime.date,
+    datetime.time,
+    datetime.timedelta,
+    decimal.Decimal,
+    fractions.Fraction,
+    bytearray,
+)
+
+
+def _cells(function: Any) -> list[Any]:
+    """What is in the closure; a cell of its own stands for what is empty."""
+    return [getattr(cell, "cell_contents", _EMPTY) for cell in function.__closure__ or ()]
+
+
+def _frame(frame: Any) -> Any:
+    """Where a generator is suspended, and its locals; None: it has ended."""
+    return frame and (frame.f_code, frame.f_lineno, frame.f_lasti, dict(frame.f_locals))
+
+
+_EMPTY = "an empty cell or slot"
+# What an object of the type is made of, besides its attributes.
+_PARTS: dict[type, Callable[[Any], Any]] = {
+    types.FunctionType: lambda f: [
+        (f.__name__, f.__qualname__, f.__module__, f.__code__, f.__doc__),
+        (f.__defaults__, f.__kwdefaults__, _cells(f)),
+    ],
+    types.MethodType: lambda m: (m.__func__, m.__self__),
+    types.BuiltinFunctionType: lambda f: (f.__name__, f.__self__),
+    types.MethodWrapperType: lambda f: (f.__name__, f.__self__),
+    types.MappingProxyType: dict,
+    types.CellType: lambda c: getattr(c, "cell_contents", _EMPTY),
+    types.GeneratorType: lambda g: (g.gi_code, _frame(g.gi_frame), g.gi_yieldfrom),
+    types.CoroutineType: lambda c: (c.cr_code, _frame(c.cr_frame), c.cr_await),
+    types.AsyncGeneratorType: lambda g: (g.ag_code, _frame(g.ag_frame), g.ag_await),
+    types.TracebackType: lambda t: (t.tb_lasti, t.tb_lineno, t.tb_frame.f_code, t.tb_next),
+    property: lambda p: (p.fget, p.fset, p.fdel, p.__doc__),
+    staticmethod: lambda m: m.__func__,
+    classmethod: lambda m: m.__func__,
+    super: lambda s: (s.__thisclass__, s.__self__, s.__self_class__),
+    functools.partial: lambda p: (p.func, p.args, p.keywords),
+    collections.deque: lambda d: (d.maxlen, list(d)),
+    array.array: lambda a: (a.typecode, a.tobytes()),
+    memoryview: lambda m: (m.format, m.shape, m.strides, m.readonly, m.tobytes()),
+    weakref.ref: lambda r: r(),
+    re.Match: lambda m: (m.re, m.string, m.pos, m.endpos, m.regs),
+    io.StringIO: lambda f: f.closed or (f.getvalue(), f.tell()),
+    io.BytesIO: lambda f: f.closed or (f.getvalue(), f.tell()),
+    np.flatiter: lambda f: (f.base, f.index),
+    BaseException: lambda e: (e.args, str(e), e.__cause__, e.__suppress_context__),
+    type({}.keys()): list,
+    type({}.values()): list,
+    type({}.items()): list,
+}
+
+
+def parts_of(value: Any) -> Any:
+    """The parts of a value of a type that has its row, or of an iterator; None: of no such type."""
+    for kind, parts in _PARTS.items():
+        if isinstance(value, kind):
+            return (kind.__name__, parts(value))
+    if isinstance(value, collections.abc.Iterator) and type(value).__module__ in (
+        "builtins",
+        "itertools",
+        "collections",
+    ):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ("iterator", value.__reduce__())
+    return None
+
+
+def _slot(member: Any, value: Any) -> Any:
+    try:
+        return member.__get__(value)
+    except AttributeError:
+        return _EMPTY
+
+
+def _hashes_by_value(value: Any) -> bool:
+    if type(value) in (tuple, frozenset):
+        return all(map(_hashes_by_value, value))
+    return isinstance(value, (*_ATOMS, np.generic)) and value not in (None, ..., NotImplemented)
+
+
 class Comparison:
     """Walks two observations side by side and collects the differences as lines.
 
@@ -252,6 +356,14 @@ class Comparison:
         self.equal(path, "identity (which object it is, by first sight)", first, second)
 
     def compare_object(self, path: str, a: Any, b: Any) -> None:
+        if a is b:
+            return
+        known = self.contents(path, a, b)
+        if not self.attributes(path, a, b) and not known:
+            raise TypeError(f"{path}: cannot compare two objects of {type(a)}")
+
+    def contents(self, path: str, a: Any, b: Any) -> bool:
+        """What is in them besides attributes; False: their type is not known."""
         if isinstance(a, np.ndarray):
             self.compare_array(path, a, b)
         elif isinstance(a, (list, tuple)):
@@ -262,26 +374,57 @@ class Comparison:
             self.equal(path, "keys", list(map(repr, a)), list(map(repr, b)))
             for key, x, y in zip(a, a.values(), b.values()):
                 self.compare(f"{path}[{key!r}]", x, y)
+            if isinstance(a, collections.defaultdict):
+                self.compare(f"{path}.default_factory", a.default_factory, b.default_factory)
         elif isinstance(a, (set, frozenset)):
-            self.equal(path, "elements", a, b)
-        elif isinstance(a, types.FunctionType):
-            self.equal(path, "code", a.__code__, b.__code__)
-            self.compare(f"{path}.__defaults__", a.__defaults__, b.__defaults__)
-        elif isinstance(a, types.MethodType):
-            self.compare(f"{path}.__self__", a.__self__, b.__self__)
-        elif isinstance(a, (slice, np.dtype, type, types.ModuleType, np.ufunc)):
+            self.compare_sets(path, a, b)
+        elif isinstance(a, _VALUES):
             self.equal(path, "value", a, b)
-        elif isinstance(a, BaseException):
-            self.compare(f"{path}.args", a.args, b.args)
         elif isinstance(a, np.random.Generator):
             self.stream(path, a.bit_generator.state, b.bit_generator.state)
         elif isinstance(a, np.random.BitGenerator):
             self.stream(path, a.state, b.state)
         elif isinstance(a, np.random.RandomState):
             self.stream(path, a.get_state(legacy=False), b.get_state(legacy=False))
-        elif hasattr(a, "__dict__"):
+        else:
+            parts = parts_of(a), parts_of(b)
+            if parts[0] is None or parts[1] is None:
+                return type(a) is object
+            self.made += parts
+            self.compare(f"{path}<{type(a).__name__}>", *parts)
+        return True
+
+    def attributes(self, path: str, a: Any, b: Any) -> bool:
+        """What is in their dicts and slots; False: they have neither."""
+        if isinstance(a, (type, types.ModuleType)):
+            return False
+        found = False
+        if hasattr(a, "__dict__"):
             self.made += (dict(vars(a)), dict(vars(b)))
             self.compare(f"{path}.__dict__", *self.made[-2:])
+            found = True
+        for class_ in type(a).__mro__:
+            slots = vars(class_).get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                found = True
+                member = vars(class_).get(name)
+                if type(member) is not types.MemberDescriptorType:
+                    continue  # __dict__ and __weakref__, or replaced since
+                values = [_slot(member, value) for value in (a, b)]
+                self.made += values
+                self.compare(f"{path}.{name}", *values)
+        return found
+
+    def compare_sets(self, path: str, a: Any, b: Any) -> None:
+        """In the order of walking them, but for what hashes by its address."""
+        kinds = [sorted(type(v).__name__ for v in value) for value in (a, b)]
+        self.equal(path, "types of the elements", *kinds)
+        plain = [[v for v in value if _hashes_by_value(v)] for value in (a, b)]
+        if len(plain[0]) == len(a):
+            self.made += plain
+            self.compare(f"{path}<elements>", *plain)
+        else:
+            self.equal(path, "elements", *map(set, plain))
 
     def compare_array(self, path: str, a: np.ndarray, b: np.ndarray) -> None:
         for what in ("dtype", "shape", "strides"):

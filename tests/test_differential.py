@@ -1,10 +1,16 @@
 """The comparison itself: it must see each kind of difference."""
 
+import array
+import collections
+import functools
+import itertools
+import threading
+import types
 import warnings
 
 import numpy as np
 import pytest
-from differential import copied, differences, observe
+from differential import Comparison, copied, differences, observe
 
 
 def seen(function, *args):
@@ -98,3 +104,95 @@ def test_copies_keep_who_shares_what():
     assert np.shares_memory(y, z)
     y[0] = 100.0
     assert z[1] == 100.0 and x[1] == 1.0
+
+
+class Slotted:
+    __slots__ = ("v",)
+
+    def __init__(self, v):
+        self.v = v
+
+
+class Derived(Slotted):
+    pass
+
+
+class Listed(list):
+    pass
+
+
+def with_attribute(made, v):
+    made.v = v
+    return made
+
+
+def closure(v):
+    return lambda: v
+
+
+def keyword(v):
+    def take(*, v=v):
+        return v
+
+    return take
+
+
+def generator(*values):
+    made = (v for v in values)
+    next(made)
+    return made
+
+
+PAIRS = {
+    "slots": lambda v: Slotted(v),
+    "slots of a base": lambda v: Derived(v),
+    "attributes of a list": lambda v: with_attribute(Listed(), v),
+    "attributes of a function": lambda v: with_attribute(closure(0), v),
+    "closure": lambda v: closure(v),
+    "keyword default": lambda v: keyword(v),
+    "code": lambda v: (lambda: 1) if v == 1 else (lambda: 2),
+    "partial": lambda v: functools.partial(max, v),
+    "function of a partial": lambda v: functools.partial((max, min)[v == 1], 1),
+    "method": lambda v: Slotted(v).__init__,
+    "method of C": lambda v: [v].append,
+    "deque": lambda v: collections.deque([v]),
+    "room of a deque": lambda v: collections.deque([], v),
+    "default factory": lambda v: collections.defaultdict((int, float)[v == 1]),
+    "list iterator": lambda v: iter([v]),
+    "where an iterator is": lambda v: itertools.islice(iter([1, 2, 3]), v),
+    "zip": lambda v: zip([v], [1]),
+    "map": lambda v: map(abs, [v]),
+    "enumerate": lambda v: enumerate([v]),
+    "chain": lambda v: itertools.chain([v], [1]),
+    "generator": lambda v: generator(0, v),
+    "keys": lambda v: {v: 1}.keys(),
+    "values": lambda v: {1: v}.values(),
+    "items": lambda v: {1: v}.items(),
+    "mapping proxy": lambda v: types.MappingProxyType({1: v}),
+    "memory": lambda v: memoryview(bytes([v])),
+    "bytearray": lambda v: bytearray([v]),
+    "array": lambda v: array.array("d", [v]),
+    "cell": lambda v: closure(v).__closure__[0],
+    "property": lambda v: property(closure(v)),
+    "static method": lambda v: staticmethod(closure(v)),
+    "set": lambda v: {v},
+    "order of a set": lambda v: {8, 0} if v == 1 else {0, 8},
+    "types in a set": lambda v: {1} if v == 1 else {1.0},
+    "exception": lambda v: ValueError(v),
+    "flat": lambda v: np.full(2, v).flat,
+    "namespace": lambda v: types.SimpleNamespace(v=v),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_is_in_objects_is_seen(name):
+    make = PAIRS[name]
+    for other, differ in ((1, False), (2, True)):
+        walk = Comparison()
+        walk.compare("result", make(1), make(other))
+        assert bool(walk.lines) == differ, walk.lines
+
+
+def test_what_cannot_be_compared_is_not_taken_for_equal():
+    with pytest.raises(TypeError, match="cannot compare"):
+        Comparison().compare("result", threading.Lock(), threading.Lock())
