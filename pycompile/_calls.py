@@ -11,7 +11,9 @@ What a trial describes, `form` first:
                                            holes whose memory it shares
     ("scalar", dtype), ("python", dtype)   one number
     ("hole", number)                       the argument itself
-    ("view", number, offset, dtype, shape, strides, writeable)   a view of the argument's memory
+    ("view", number, offset, dtype, shape, strides, writeable, maker)   a view of the argument's
+                                           memory; `maker`: what makes it of the argument, shape,
+                                           strides, subok and writeable where its base shows that
     ("none",)
     ("tuple", [..]), ("list", [..]), ("named", [..], class)
     ("constant", object)                   when nothing but constants goes in: no call at run time
@@ -25,6 +27,7 @@ import inspect
 import operator
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from pycompile import _steps
 
@@ -335,6 +338,12 @@ def _object(result, holes, changed):
     return ("object", result, views)
 
 
+def _is_strided(view, array):
+    """Made by as_strided, whose views have an object of its own for a base."""
+    base = view.base
+    return not isinstance(base, np.ndarray) and getattr(base, "base", None) is array
+
+
 def _describe(result, holes, changed, opaque, samples):
     kind = type(result)
     for number, hole in enumerate(holes):
@@ -368,6 +377,7 @@ def _describe(result, holes, changed, opaque, samples):
             result.shape,
             result.strides,
             bool(result.flags.writeable),
+            as_strided if _is_strided(result, holes[views[0]]) else None,
         )
     if isinstance(result, np.generic) and result.dtype.kind in "biufc":
         return ("scalar", result.dtype)

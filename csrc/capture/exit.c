@@ -317,7 +317,9 @@ build_made(Interp *in, Value *value)
         return build_add(in, &build);
     }
     case V_CONST: return build_const(in, value->object);
-    case V_NODE: return build_box(in, value);
+    case V_NODE:
+        if (value->of != NULL && value->of->kind == V_PURE) return build_value(in, value->of);
+        return build_box(in, value);
     case V_TUPLE:
         if (value->object != NULL) return build_const(in, value->object);
         if (value->type != NULL && value->type != &PyTuple_Type) return build_named(in, value);

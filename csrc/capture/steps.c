@@ -394,6 +394,24 @@ count_leaves(Leaves *l, PyObject *shape)
     return leaf_type(l->h->in, shape, &l->types[l->n++]);
 }
 
+/* Should the view leave the graph, `maker` makes it, so that its base is what it is in NumPy. */
+static Answer
+made_by(Leaves *l, PyObject *shape, Value *view)
+{
+    Interp *in = l->h->in;
+    Value *args[5] = {l->h->of[PyLong_AsLong(PyTuple_GET_ITEM(shape, 1))],
+                      value_const(in, PyTuple_GET_ITEM(shape, 4)),
+                      value_const(in, PyTuple_GET_ITEM(shape, 5)), value_const(in, Py_False),
+                      value_const(in, PyTuple_GET_ITEM(shape, 6))};
+    for (int i = 0; i < COUNT_OF(args); i++)
+        if (args[i] == NULL) return ANSWER_ERROR;
+    Value *made = value_sequence(in, V_PURE, COUNT_OF(args), args);
+    if (made == NULL) return ANSWER_ERROR;
+    made->object = keep(in, Py_NewRef(PyTuple_GET_ITEM(shape, 7)));
+    view->of = made;
+    return made->object == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 static Answer
 view_value(Leaves *l, PyObject *shape, Value **out)
 {
@@ -406,7 +424,8 @@ view_value(Leaves *l, PyObject *shape, Value **out)
     type.offset = size_const(in->graph, offset + size_value(in->graph, node_type(in, of).offset));
     bool frozen = PyTuple_GET_ITEM(shape, 6) == Py_False;
     TRY(node_view(in, frozen ? OP_broadcast : OP_as_strided, of, &type, 0, NULL, &node));
-    return push_node(in, node, out);
+    TRY(push_node(in, node, out));
+    return PyTuple_GET_ITEM(shape, 7) == Py_None ? ANSWER_YES : made_by(l, shape, *out);
 }
 
 static Answer

@@ -67,9 +67,10 @@ struct Value {
     int nitems, cap;
     Value **items; /* of a container from outside: NULL until value_item; of a FORM_PYTHON node:
                       the operands it was computed from */
-    Value *of; /* V_ITER: what is iterated; V_NODE of a SOURCE_SIZE: the array; objects: the V_DICT
-                  that is their __dict__, once there is one; a V_DICT that is the __dict__ of an
-                  instance made here: that instance */
+    Value *of;     /* V_ITER: what is iterated; V_NODE of a SOURCE_SIZE: the array; a V_NODE with a
+                      V_PURE here is made by that when it leaves; objects: the V_DICT that is their
+                      __dict__, once there is one; a V_DICT that is the __dict__ of an instance made
+                      here: that instance */
     Generator *generator; /* V_ITER: of a generator made here */
     Value *globals_of;    /* V_FUNCTION */
     int64_t position;
