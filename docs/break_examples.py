@@ -5,6 +5,7 @@ them and checks that each breaks with its code.  A str stands where there is no 
 """
 
 # ruff: noqa: N802
+import datetime
 import sys
 import time
 import types
@@ -142,17 +143,12 @@ def rank(x):
     return y.reshape((1,) * 8 + (2, 3)) + 1
 
 
-class Lazy:
-    def __getattribute__(self, name):
-        return len(name)
-
-
-LAZY = Lazy()
+STEP = datetime.timedelta(days=2)
 
 
 def attribute(x):
     y = x + 1
-    return y * LAZY.width
+    return y * STEP.days
 
 
 class Documented:
@@ -225,9 +221,17 @@ def generator(x):
     return values(y)
 
 
+class Log:
+    def write(self, text):
+        pass
+
+
+LOG = Log()
+
+
 def output(x):
     y = x + 1
-    print("half way", file=sys.stderr)
+    print("half way", file=LOG)
     return y * 2
 
 

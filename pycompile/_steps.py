@@ -3,6 +3,8 @@ objects built from a template, calls under warning filters, concatenation."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from pycompile import _C
@@ -104,3 +106,35 @@ def build(template, dtype, *holes):
 def concatenate(axis, *arrays):
     """np.concatenate of its arguments."""
     return np.concatenate(arrays, axis)
+
+
+# ---- functions over several numbers ----
+
+
+def sum_of(*values):
+    """sum(values[:-1], values[-1])"""
+    return sum(values[:-1], values[-1])
+
+
+def exact_sum_of(*values):
+    return math.fsum(values)
+
+
+def product_of(*values):
+    return math.prod(values)
+
+
+def max_of(*values):
+    return max(values)
+
+
+def min_of(*values):
+    return min(values)
+
+
+def sorted_up(*values):
+    return tuple(sorted(values))
+
+
+def sorted_down(*values):
+    return tuple(sorted(values, reverse=True))

@@ -72,6 +72,8 @@ int array_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
 
 /* ---- NumPy as the oracle; these run Python and are for compile time only ---- */
 
+/* A dtype of NumPy's own, whose text runs no code of the program's. */
+bool array_dtype_check(PyObject *object);
 /* The library's dtype object for it, a new reference. */
 PyObject *array_dtype_object(DType dtype);
 /* ANSWER_NO for dtypes we do not take.  `object` is anything np.dtype accepts. */

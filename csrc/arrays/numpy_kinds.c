@@ -27,6 +27,14 @@ array_is_singleton_dtype(PyObject *object)
     return same;
 }
 
+bool
+array_dtype_check(PyObject *object)
+{
+    if (!PyArray_DescrCheck(object)) return false;
+    int number = ((PyArray_Descr *)object)->type_num;
+    return number >= 0 && number < NPY_NTYPES_LEGACY && Py_TYPE(object)->tp_dictoffset == 0;
+}
+
 ArrayKind
 array_kind(PyObject *object)
 {

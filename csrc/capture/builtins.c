@@ -234,6 +234,8 @@ do_extreme(const Call *call, const char *name, int operator_)
     if (call->nargs == 0) return unknown(call, name);
     if (keyword_count(call)) return shadow_extreme(call, name);
     if (call->nargs == 1) {
+        Answer whole = collective_of_array(in, name, call->args[0], call->out);
+        if (whole != ANSWER_NO || in->break_code != BREAK_NONE) return whole;
         Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
         if (answer != ANSWER_YES) return answer;
     } else if ((items = value_sequence(in, V_LIST, call->nargs, call->args)) == NULL) {
@@ -263,7 +265,11 @@ do_extreme(const Call *call, const char *name, int operator_)
         }
         PyObject *object;
         answer = value_known(in, node, &object);
-        if (answer == ANSWER_NO) return unknown(call, name);
+        if (answer == ANSWER_NO) {
+            answer = collective_extreme(in, name, items, call->out);
+            if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+            return unknown(call, name);
+        }
         if (answer != ANSWER_YES) return answer;
         if (object == Py_True) best = item;
     }
@@ -285,6 +291,8 @@ do_sum(const Call *call)
     for (int i = 0; i < items->nitems; i++) {
         PyTypeObject *type = value_type(in, items->items[i]);
         if (type == &PyFloat_Type || type == &PyComplex_Type) {
+            answer = collective_sum(in, items, total, call->out);
+            if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
             Value *args[2] = {items, total};
             PyObject *sum = python_builtin("sum");
             return fold_call(in, sum, 2, args, call->out);
@@ -303,7 +311,9 @@ do_any_all(const Call *call, bool any)
     Interp *in = call->in;
     Value *iterator, *item, *node;
     if (call->nargs != 1) return unknown(call, any ? "any" : "all");
-    Answer answer = iterator_of(in, call->args[0], &iterator);
+    Answer answer = collective_of_array(in, any ? "any" : "all", call->args[0], call->out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    answer = iterator_of(in, call->args[0], &iterator);
     while (answer == ANSWER_YES) {
         int known;
         answer = iterator_next(in, iterator, &item);
@@ -436,6 +446,14 @@ do_sorted(const Call *call)
     Value *items;
     if (call->nargs != 1) return unknown(call, "sorted");
     Answer answer = iterate_all(call->in, call->args[0], V_LIST, &items);
+    Value *reverse = keyword(call, "reverse");
+    bool backwards = reverse != NULL && reverse->object == Py_True;
+    if (answer == ANSWER_YES && keyword_count(call) == (reverse != NULL) &&
+        (reverse == NULL || backwards || reverse->object == Py_False)) {
+        answer = collective_sorted(call->in, items, backwards, call->out);
+        if (answer != ANSWER_NO || call->in->break_code != BREAK_NONE) return answer;
+        answer = ANSWER_YES;
+    }
     if (answer == ANSWER_YES) answer = list_sort(call->in, items, 0, call->args + 1, call->kwnames);
     return answer == ANSWER_YES ? give(call, items) : answer;
 }

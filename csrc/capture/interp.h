@@ -161,7 +161,16 @@ Value *scalar_emit(Interp *in, Op op, DType dtype, int nargs, Value *const *oper
 /* float(v), int(v), bool(v) of a scalar that stays symbolic. */
 Answer scalar_convert(Interp *in, Value *value, DType dtype, Value **out);
 Answer fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
+/* ---- collective.c: over numbers that come out of arrays; ANSWER_NO without a break: others ----
+ */
+Answer collective_sum(Interp *in, Value *items, Value *start, Value **out);
+Answer collective_math(Interp *in, const char *name, Value *sequence, Value **out);
+Answer collective_extreme(Interp *in, const char *name, Value *items, Value **out);
+Answer collective_sorted(Interp *in, Value *items, bool backwards, Value **out);
+Answer collective_of_array(Interp *in, const char *name, Value *array, Value **out);
 /* ---- output.c: print, loggers, warnings ---- */
+/* A copy of an array as it is now, for what shows it when the plan commits. */
+Answer freeze_array(Interp *in, Value *value, Value **out);
 Answer output_print(Interp *in, PyObject *print, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
 /* ANSWER_NO without a break: no method of a logger. */

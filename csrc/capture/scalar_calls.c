@@ -221,6 +221,16 @@ Answer
 scalar_call(Interp *in, PyObject *callable, const char *module, const char *name, int nargs,
             Value *const *args, Value **out)
 {
+    if (strcmp(module, "builtins") == 0 && nargs == 2 &&
+        (value_is_numpy(in, args[0]) || value_is_numpy(in, args[1]))) {
+        if (strcmp(name, "pow") == 0) return operate_binary(in, 8, args[0], args[1], out);
+        if (strcmp(name, "divmod") == 0)
+            return call_numpy(in, numpy_object("divmod"), 2, args, NULL, out);
+    }
+    if (strcmp(module, "math") == 0 && nargs == 1) {
+        Answer answer = collective_math(in, name, args[0], out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
     if (!any_unknown(in, nargs, args)) return ANSWER_NO;
     if (strcmp(module, "builtins") == 0) {
         if (strcmp(name, "round") == 0) return round_number(in, callable, nargs, args, out);

@@ -38,9 +38,14 @@ snapshot(Interp *in, Value *value, int depth)
     if (depth == DEEPEST) return NULL;
     switch (value->kind) {
     case V_CONST:
-        return object_is_plain(value->object) || array_scalar_check(value->object) ? value : NULL;
+        return object_is_plain(value->object) || array_scalar_check(value->object) ||
+                       array_dtype_check(value->object)
+                   ? value
+                   : NULL;
     case V_PURE: return value;
-    case V_NODE: return value_is_array(in, value) ? NULL : value;
+    case V_NODE:
+        if (value_is_array(in, value) && freeze_array(in, value, &value) != ANSWER_YES) return NULL;
+        return value;
     case V_TUPLE:
         if (value->type != NULL && value->type != &PyTuple_Type) return NULL;
         break;
@@ -77,6 +82,11 @@ text_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
         if (PyErr_Occurred()) return ANSWER_ERROR;
         return interp_break(in, value_break(args[i], BREAK_OPERATOR), "text of %s",
                             value_describe(in, args[i]));
+    }
+    if (settled && nargs == 1 && args[0]->kind == V_CONST && array_dtype_check(args[0]->object)) {
+        PyObject *text = PyObject_CallOneArg(callable, args[0]->object);
+        *out = value_const_new(in, text);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     if (settled) return fold_call(in, callable, nargs, pure->items, out);
     if (keep(in, Py_NewRef(callable)) == NULL) return ANSWER_ERROR;

@@ -338,3 +338,52 @@ def loop_over_size(x):
     for i in range(0, x.size - 1, 2):
         s += x[i] * x[i + 1]
     return s * n, x.ndim
+
+
+@construct("divmod and pow of arrays", X, Y)
+def divmod_pow_arrays(x, y):
+    return divmod(x, 2), divmod(7, y), divmod(x, y), pow(y, 2), pow(2.0, x), pow(y, x)
+
+
+@construct("divmod of NumPy scalars", X, I)
+def divmod_scalars(x, i):
+    return divmod(x[0], 2), divmod(i[0], 2), divmod(7.5, x[5]), x * 2
+
+
+@construct("sum of numbers out of an array and others", X, 3)
+def sum_mixed(x, n):
+    a, b = float(x[0]), float(x.sum())
+    return sum([a, b, 0.1]), sum([n, a]), sum((a, b), 2.0), sum([complex(a, b), n]), x * sum([a, n])
+
+
+@construct("math.fsum and math.prod of numbers out of an array", X)
+def exact_sums(x):
+    a, b = float(x[0]), float(x.sum())
+    return (
+        math.fsum([a, b, 0.1]),
+        math.prod([a, 2]),
+        math.prod((a, b)),
+        math.fsum(x[:2].tolist()),
+        x + a,
+    )
+
+
+@construct("max and min of an array", X, I)
+def extremes_of_array(x, i):
+    return max(x), min(x), max(i), min(x[1:4]), x / max(x)
+
+
+@construct("any and all of an array", X)
+def any_all_of_array(x):
+    return any(x > 1), all(x > -5), any(x > 10), all(x), x * any(x < 0)
+
+
+@construct("max and min of NumPy scalars", X)
+def extremes_of_scalars(x):
+    return max(x.sum(), x.mean(), x[0]), min(x[1], x[2]), x * max(x[0], x[1])
+
+
+@construct("sorted numbers out of an array", X, I)
+def sorted_numbers(x, i):
+    ordered = sorted(x.tolist())
+    return ordered, sorted(i.tolist(), reverse=True), sorted([x[3], x[1]]), x * ordered[0]

@@ -3,7 +3,7 @@
 import re
 import string
 
-from constructs import X, construct
+from constructs import M, X, construct
 
 
 @construct("f-string of numbers", X, 7, 2.5)
@@ -133,3 +133,44 @@ def missing(x):
         "abc"[7]
     except IndexError as error:
         return message, str(error), x + 1
+
+
+@construct("f-string of an array", X)
+def fstring_of_array(x):
+    y = x * 2
+    return f"{y}", f"{x!r}", f"{x = }", y
+
+
+@construct("str and repr of an array", M)
+def text_of_array(x):
+    y = x.T + 1
+    return str(y), repr(y), str(x[0]), y
+
+
+@construct("text of an array before and after a write", X)
+def text_between_writes(x):
+    before = str(x)
+    x += 1
+    return before, str(x)
+
+
+@construct("text of containers of arrays", X)
+def text_of_containers(x):
+    return str([x, 1]), f"{ {'a': x} }", repr((x + 1, "b")), x * 2
+
+
+@construct("% and str.format of arrays", X)
+def formatted_arrays(x):
+    return "%s and %r" % (x, x + 1), "{} {!r}".format(x, x[:2]), "a" + str(x), x * 2
+
+
+@construct("text of an array printed", X)
+def printed_array(x):
+    print(f"x is {x}, the sum {x.sum():.3f}")
+    print("got " + str(x * 2))
+    return x + 1
+
+
+@construct("text of dtypes", X)
+def text_of_dtypes(x):
+    return str(x.dtype), f"{x.dtype} {x.shape}", repr(x.dtype), x.dtype.name, x + 1
