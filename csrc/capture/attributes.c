@@ -1,8 +1,8 @@
 /* Attributes: of modules (globals of another dict), instances, values of builtin types and arrays.
 
    Reading follows object.__getattribute__ on what is stored, guarding each place looked at.
-   Descriptors of Python code, properties and __getattr__ are followed like calls; a
-   __getattribute__ of the program's own breaks. */
+   Descriptors of Python code, properties, __getattr__ and a __getattribute__ of the program's own
+   are followed like calls. */
 #include "objects.h"
 
 Answer
@@ -82,19 +82,46 @@ fallback(Interp *in, Value *object, PyObject *name, Value **out)
     return call_value(in, function, 2, args, NULL, out);
 }
 
+/* type.__getattribute__(object, name) of the program's own; *out NULL where it raises
+   AttributeError and there is a __getattr__. */
+static Answer
+own_getattribute(Interp *in, Value *object, PyObject *name, Value **out)
+{
+    PyObject *found, *getattr;
+    Answer answer = type_lookup_text(in, object->type, "__getattribute__", &found);
+    if (answer == ANSWER_YES) answer = type_lookup_text(in, object->type, "__getattr__", &getattr);
+    if (answer != ANSWER_YES) return answer;
+    if (found == NULL || !PyFunction_Check(found) || in->nesting > 40)
+        return no_attribute(in, object, name);
+    Value *function = class_value(in, found), *args[2] = {object, value_const(in, name)};
+    if (function == NULL || args[1] == NULL) return ANSWER_ERROR;
+    in->nesting++;
+    answer = call_value(in, function, 2, args, NULL, out);
+    in->nesting--;
+    if (answer == ANSWER_NO && getattr != NULL && raised_take(in, PyExc_AttributeError) != NULL) {
+        *out = NULL;
+        answer = ANSWER_YES;
+    }
+    return answer;
+}
+
 static Answer
 instance_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     PyTypeObject *type = object->type;
     *out = NULL;
-    if (!type_is_heap(type) && object->exception == NULL) return no_attribute(in, object, name);
+    if (!type_is_heap(type) && object->exception == NULL &&
+        !(object->object != NULL && stream_is_plain(object->object)))
+        return no_attribute(in, object, name);
     bool shown;
     Answer answer = model_shows(in, object, name, &shown);
     if (answer != ANSWER_YES || !shown) return answer;
     if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
     answer = type_inherits(in, type, "__getattribute__", &PyBaseObject_Type);
-    if (answer == ANSWER_NO) return no_attribute(in, object, name);
-    if (answer == ANSWER_YES) answer = generic_find(in, object, name, out);
+    if (answer == ANSWER_NO)
+        answer = own_getattribute(in, object, name, out);
+    else if (answer == ANSWER_YES)
+        answer = generic_find(in, object, name, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
     return fallback(in, object, name, out);
 }

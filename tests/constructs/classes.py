@@ -580,3 +580,42 @@ def class_counter(x):
     Counter.count += 1
     Counter()
     return x + (Counter.count - before)
+
+
+class Doubles:
+    def __init__(self, x):
+        self.x = x
+
+    def __getattribute__(self, name):
+        if name.startswith("double_"):
+            return object.__getattribute__(self, name[7:]) * 2
+        return super().__getattribute__(name)
+
+
+class Default(Doubles):
+    def __getattr__(self, name):
+        return name
+
+
+@construct("__getattribute__, of an instance made inside", X)
+def getattribute_inside(x):
+    made = Doubles(x)
+    return made.double_x + made.x
+
+
+@construct("__getattribute__, of an instance from outside", Doubles(X))
+def getattribute_outside(made):
+    return made.double_x + made.x
+
+
+@construct("__getattribute__ with __getattr__", Default(X))
+def getattribute_fallback(made):
+    return made.double_x + made.x, made.double_none, hasattr(made, "y"), made.x + 1
+
+
+@construct("__getattribute__ that raises", Doubles(X))
+def getattribute_raises(made):
+    try:
+        made.double_y
+    except AttributeError as error:
+        return str(error), made.x * 2, hasattr(made, "z"), getattr(made, "z", 3)

@@ -1,6 +1,7 @@
 """Printing and logging."""
 
 import logging
+import sys
 import warnings
 
 import numpy as np
@@ -199,3 +200,20 @@ def warns_caller(x):
 def classes(x):
     print(float, type(x.shape), {"of": int})
     return x * 2
+
+
+@construct("sys.stdout.write", X)
+def written(x):
+    y = x * 2
+    count = sys.stdout.write("some text\n")
+    sys.stdout.write(f"sum {float(y.sum()):.3f}\n")
+    sys.stdout.flush()
+    return y, count
+
+
+@construct("print to sys.stdout and sys.stderr by name", X)
+def print_file(x):
+    y = x * 2
+    print("to", y.sum(), file=sys.stdout)
+    print("an array", y, file=sys.stdout, flush=True)
+    return y
