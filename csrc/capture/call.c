@@ -419,6 +419,8 @@ call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
             return inner ? call_value(in, inner, nargs, args, kwnames, out) : ANSWER_ERROR;
         }
     }
+    if (callable->source != NO_SOURCE && lru_check(object))
+        return lru_call(in, callable, nargs, args, kwnames, out);
     if (type_is_partial(callable->type))
         return partial_call(in, callable, nargs, args, kwnames, out);
     Value *model;

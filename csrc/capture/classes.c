@@ -179,7 +179,8 @@ descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObjec
                Value **out)
 {
     PyTypeObject *kind = Py_TYPE(found);
-    if (kind == &PyFunction_Type || kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type) {
+    if (kind == &PyFunction_Type || kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type ||
+        lru_check(found)) {
         Value *function = class_value(in, found);
         if (function == NULL || object == NULL) return given(out, function);
         return given(out, bound_method(in, function, object));

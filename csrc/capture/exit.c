@@ -396,6 +396,54 @@ guard_distinct(Interp *in)
     return ANSWER_YES;
 }
 
+/* A store to a cell that this call of the function made, when the function returns: nobody sees it
+   unless something that holds the cell leaves. */
+static bool
+stores_own_cell(const Interp *in, const Effect *effect)
+{
+    if (effect->kind != EFFECT_STORE_CELL || in->out->exit.kind != EXIT_RETURN ||
+        in->request->number != in->request->decoded->first_traceable)
+        return false;
+    const Source *source = &in->out->sources.at[effect->args[0]->source];
+    return source->kind == SOURCE_SLOT &&
+           !(code_slot_kind(in->request->decoded->code, source->index) & SLOT_FREE);
+}
+
+static Answer
+build_effect(Interp *in, const Effect *effect)
+{
+    BuildId *args = build_all(in, effect->nargs, effect->args);
+    if (args == NULL) return failed(in);
+    Build build = {.kind = effect->kind,
+                   .nargs = effect->nargs,
+                   .args = args,
+                   .object = effect->object,
+                   .node = NO_NODE,
+                   .source = effect->source};
+    build.number = effect->number;
+    return VEC_PUSH(in->arena, &in->out->builds, build) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* The stores to those of them that leave; building one may let another leave. */
+static Answer
+build_own_cells(Interp *in)
+{
+    bool *done = arena_alloc(in->arena, (size_t)in->effects.len + 1);
+    if (done == NULL) return ANSWER_ERROR;
+    memset(done, 0, (size_t)in->effects.len + 1);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < in->effects.len; i++) {
+            const Effect *effect = &in->effects.at[i];
+            if (done[i] || !stores_own_cell(in, effect) || effect->args[0]->built <= 0) continue;
+            done[i] = more = true;
+            Answer answer = build_effect(in, effect);
+            if (answer != ANSWER_YES) return answer;
+        }
+    }
+    return ANSWER_YES;
+}
+
 static Answer
 build_effects(Interp *in)
 {
@@ -408,17 +456,12 @@ build_effects(Interp *in)
     for (int i = 0; i < in->effects.len; i++) {
         Effect *effect = &in->effects.at[i];
         if (writes_commit(in, i + 1) < 0) return ANSWER_ERROR;
-        BuildId *args = build_all(in, effect->nargs, effect->args);
-        if (args == NULL) return failed(in);
-        Build build = {.kind = effect->kind,
-                       .nargs = effect->nargs,
-                       .args = args,
-                       .object = effect->object,
-                       .node = NO_NODE,
-                       .source = effect->source};
-        build.number = effect->number;
-        if (VEC_PUSH(in->arena, &in->out->builds, build) < 0) return ANSWER_ERROR;
+        if (stores_own_cell(in, effect)) continue;
+        Answer built = build_effect(in, effect);
+        if (built != ANSWER_YES) return built;
     }
+    Answer own = build_own_cells(in);
+    if (own != ANSWER_YES) return own;
     Answer answer = guard_distinct(in);
     return answer == ANSWER_YES ? writes_finish(in) : answer;
 }

@@ -150,6 +150,8 @@ model_shows(Interp *in, Value *object, PyObject *name, bool *out)
     }
     PyObject *theirs = _PyType_Lookup(real, name);
     *out = theirs != NULL;
+    if (theirs == NULL && type_has_dict(object->type) && PyUnicode_READ_CHAR(name, 0) == '_')
+        return no_attribute(in, object, name); /* update_wrapper would have stored it */
     if (theirs == NULL || PyUnicode_CompareWithASCIIString(name, "__class__") == 0)
         return ANSWER_YES;
     if (mine == NULL || mine == _PyType_Lookup(&PyBaseObject_Type, name))

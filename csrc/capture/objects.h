@@ -142,6 +142,10 @@ PyObject *partial_maker(Interp *in); /* makes it of its parts; borrowed */
 Answer wrapper_call(Interp *in, PyObject *callable, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);
 
+/* ---- lru.c: calls of functools.lru_cache's wrappers from outside ---- */
+Answer lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+                Value **out);
+
 /* ---- models.c: classes of the library that are written in C ---- */
 PyObject *model_for(PyTypeObject *type); /* the class that stands for it, or NULL; borrowed */
 /* The class that a V_INSTANCE of a model stands for; NULL for other values. */

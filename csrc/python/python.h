@@ -254,6 +254,13 @@ bool object_is_quiet(PyObject *object);
 /* ---- error.c ---- */
 /* The set error as an exception object (a new reference), cleared; NULL with another error set. */
 PyObject *error_take(void);
+/* ---- lru.c: what functools.lru_cache has kept ---- */
+/* A wrapper that can be read. */
+bool lru_check(PyObject *object);
+/* The key of a call, a new reference: `args` are all arguments, those named by kwnames last. */
+PyObject *lru_key(PyObject *wrapper, PyObject *args, PyObject *kwnames);
+PyObject *lru_find(PyObject *wrapper, PyObject *key); /* borrowed, or NULL without an error */
+
 /* ---- set_layout.c: sets and frozensets with their table as it lies ---- */
 PyObject *set_clone(PyObject *set); /* walked in the same order, whatever happens to both */
 /* The next entry, borrowed, of a walk that begins with *at == 0. */

@@ -24,6 +24,7 @@ item_reach(const GuardSource *source, PyObject *base)
                    i = source->index < 0 ? source->index + n : source->index;
         return i >= 0 && i < n ? PyList_GET_ITEM(base, i) : NULL;
     }
+    if (source->key != NULL && lru_check(base)) return lru_find(base, source->key);
     return PyDict_CheckExact(base) && source->key != NULL ? dict_entry(base, source->key) : NULL;
 }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import functools
 import operator
+import types
 from collections import Counter, OrderedDict, defaultdict, deque
 from typing import Any
 
@@ -176,6 +177,83 @@ KEY = type(functools.cmp_to_key(None))  # type: ignore[arg-type]
 def cmp_to_key(mycmp):
     """functools.cmp_to_key"""
     return KEY(mycmp)
+
+
+class Mark:
+    """Between the positional arguments of a key and those by name."""
+
+
+class Cache(Model):
+    """What functools.lru_cache gives; it does not leave."""
+
+    __slots__ = ("__dict__", "_cache", "_function", "_hits", "_info", "_misses", "_most", "_typed")
+
+    def __init__(self, function, maxsize, typed, info):
+        self._function, self._most, self._typed, self._info = function, maxsize, typed, info
+        self._cache, self._hits, self._misses = {}, 0, 0
+
+    def _key(self, args, kwargs):
+        key = args
+        if kwargs:
+            key = (*key, Mark)
+            for name, value in kwargs.items():
+                key = (*key, name, value)
+        if self._typed:
+            key = (*key, *[type(value) for value in args])
+            if kwargs:
+                key = (*key, *[type(value) for value in kwargs.values()])
+        return key
+
+    def __call__(self, *args, **kwargs):
+        cache, most = self._cache, self._most
+        if most is not None and most <= 0:
+            self._misses += 1
+            return self._function(*args, **kwargs)
+        key = self._key(args, kwargs)
+        if key in cache:
+            self._hits += 1
+            value = cache[key]
+            if most is not None:
+                del cache[key]
+                cache[key] = value
+            return value
+        self._misses += 1
+        value = self._function(*args, **kwargs)
+        if key not in cache:
+            if most is not None and len(cache) >= most:
+                del cache[next(iter(cache))]
+            cache[key] = value
+        return value
+
+    def cache_info(self):
+        most = self._most
+        if most is not None and most < 0:
+            most = 0
+        return self._info(self._hits, self._misses, most, len(self._cache))
+
+    def cache_clear(self):
+        self._cache, self._hits, self._misses = {}, 0, 0
+
+
+def _cached(function, maxsize, typed):
+    if type(function) is not types.FunctionType:
+        graph_break()
+    made = functools._lru_cache_wrapper(function, maxsize, typed, functools._CacheInfo)
+    made.cache_parameters = lambda: {"maxsize": maxsize, "typed": typed}
+    made.__name__, made.__qualname__ = function.__name__, function.__qualname__
+    made.__wrapped__ = function
+    return made
+
+
+def lru_cache(maxsize=128, typed=False):
+    """functools.lru_cache"""
+    if type(maxsize) is int:
+        maxsize = max(maxsize, 0)
+    elif maxsize is not None:
+        if type(typed) is not bool:
+            graph_break()
+        return _cached(maxsize, 128, typed)
+    return lambda function: _cached(function, maxsize, typed)
 
 
 # ---- dicts ----
@@ -633,6 +711,7 @@ MODELS: dict[type, type] = {
     operator.attrgetter: AttributeGetter,
     operator.methodcaller: MethodCaller,
     KEY: Key,
+    functools._lru_cache_wrapper: Cache,
     collections.defaultdict: DefaultDict,
     collections.OrderedDict: Ordered,
     collections.Counter: Count,
@@ -641,4 +720,4 @@ MODELS: dict[type, type] = {
 REALS = {model: real for real, model in MODELS.items()}
 OPENED = {operator.itemgetter, operator.attrgetter, operator.methodcaller}
 
-TABLE: dict[Any, Any] = {functools.cmp_to_key: cmp_to_key}
+TABLE: dict[Any, Any] = {functools.cmp_to_key: cmp_to_key, functools.lru_cache: lru_cache}

@@ -452,13 +452,61 @@ def singledispatch_bases(x):
 
 
 TABLE = functools.lru_cache(lambda n: n * 2)
+GRID = functools.cache(lambda n, *, step=1.0: np.arange(float(n)) * step)
+TYPED = functools.lru_cache(maxsize=None, typed=True)(lambda n: (n, n + 1))
+TABLE(3), GRID(6), GRID(6, step=0.5), TYPED(2), TYPED(2.0)
 
 
-@construct(
-    "calling what functools.lru_cache gave outside",
-    X,
-    breaks="PC0002",
-    why="its cache and its counters are visible, and may be changed by other threads",
-)
+@construct("calling what functools.lru_cache gave outside, and keeps", X)
 def lru_cache_outside(x):
-    return x * TABLE(3) + 1
+    return x * TABLE(3) + 1, TABLE(n=3) if x is None else TABLE(3)
+
+
+@construct("arrays that functools.cache keeps", X)
+def cached_arrays(x):
+    return x * GRID(6) + GRID(6, step=0.5), GRID(6) is GRID(6)
+
+
+@construct("functools.lru_cache with typed keys", X, 2)
+def lru_cache_typed(x, n):
+    return x * TYPED(n)[1], TYPED(2.0)
+
+
+class Rates:
+    def __init__(self):
+        self.rate = 3.0
+
+    @functools.lru_cache(maxsize=8)  # noqa: B019
+    def at(self, n):
+        return self.rate * n
+
+
+RATES = Rates()
+RATES.at(4)
+
+
+@construct("a method with functools.lru_cache", X)
+def lru_cache_method(x):
+    return x * RATES.at(4)
+
+
+@construct("functools.lru_cache applied inside", X)
+def lru_cache_inside(x):
+    calls = []
+
+    @functools.lru_cache(maxsize=2)
+    def weight(n):
+        calls.append(n)
+        return n + 1
+
+    total = x * weight(2) + weight(2) + weight(3) + weight(4) + weight(2)
+    return total, calls, tuple(weight.cache_info())
+
+
+@construct("functools.cache applied inside", X)
+def cache_inside(x):
+    @functools.cache
+    def power(n, base=2):
+        return 1 if n == 0 else base * power(n - 1, base=base)
+
+    return x * power(5) + power(5), power.__name__, power.__wrapped__(0)
