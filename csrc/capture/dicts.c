@@ -34,8 +34,10 @@ dict_key(Interp *in, Value *key, PyObject **out)
 bool
 key_is_plain(PyObject *key)
 {
-    if (object_is_plain(key) || array_scalar_check(key)) return true;
-    if (PyTuple_CheckExact(key)) {
+    if (object_is_plain(key) || array_scalar_check(key) || array_dtype_check(key)) return true;
+    if (PyTuple_CheckExact(key) || /* or a named one, that hashes and compares as any */
+        (PyTuple_Check(key) && Py_TYPE(key)->tp_hash == PyTuple_Type.tp_hash &&
+         Py_TYPE(key)->tp_richcompare == PyTuple_Type.tp_richcompare)) {
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
             if (!key_is_plain(PyTuple_GET_ITEM(key, i))) return false;
         return true;

@@ -152,3 +152,9 @@ def carrier(x):
     for _ in range(3):
         state = Pair(state.x * 0.5, state.y + state.x.sum())
     return state
+
+
+@construct("named tuples as keys", X)
+def named_keys(x):
+    table = {Triple(1, 2): x, Pair(x.size, "b"): x * 2}
+    return table[Triple(1, 2, 1.0)] + table[6, "b"], Pair(1, "z") in table, table
