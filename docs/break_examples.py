@@ -208,7 +208,7 @@ def shape(x):
 
 def operator(x):
     y = x + 1
-    return y * 2, f"{y}"
+    return y * 2, str({1, 2})
 
 
 def overlap(x, out):

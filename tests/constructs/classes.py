@@ -594,6 +594,8 @@ class Doubles:
 
 class Default(Doubles):
     def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
         return name
 
 
@@ -610,7 +612,7 @@ def getattribute_outside(made):
 
 @construct("__getattribute__ with __getattr__", Default(X))
 def getattribute_fallback(made):
-    return made.double_x + made.x, made.double_none, hasattr(made, "y"), made.x + 1
+    return made.double_x + made.x, made.double_none, hasattr(made, "__y"), made.x + 1
 
 
 @construct("__getattribute__ that raises", Doubles(X))
