@@ -107,7 +107,7 @@ exception_text(Interp *in, Value *exception, bool repr, Value **out)
     Answer answer = type_lookup(in, type, name, &found);
     if (answer != ANSWER_YES) return answer;
     if (found != NULL && PyFunction_Check(found)) {
-        Value *function = value_const(in, found);
+        Value *function = class_value(in, found);
         return function ? call_value(in, function, 1, &exception, NULL, out) : ANSWER_ERROR;
     }
     if (exception->exception->parts != NULL && !repr && found != NULL &&
@@ -116,6 +116,11 @@ exception_text(Interp *in, Value *exception, bool repr, Value **out)
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     answer = printable_args(in, exception, &args);
+    if (answer != ANSWER_ERROR && repr) {
+        PyObject *ignored, *own_name = interned(in, "__name__");
+        Answer named = own_name ? type_own_lookup(in, type, own_name, &ignored) : ANSWER_ERROR;
+        if (named != ANSWER_YES) answer = named;
+    }
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO || found == NULL || Py_TYPE(found) != &PyWrapperDescr_Type)
         return interp_break(in, BREAK_OPERATOR, "text of %s", value_describe(in, exception));

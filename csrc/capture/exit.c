@@ -379,10 +379,70 @@ failed(Interp *in)
     return PyErr_Occurred() || in->break_code == BREAK_NONE ? ANSWER_ERROR : ANSWER_NO;
 }
 
+static Answer
+guard_apart(Interp *in, GuardKind kind, SourceId source, SourceId other)
+{
+    Guard guard = {.kind = kind, .source = source, .other = other};
+    return other == NO_SOURCE || guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* A dict from outside must not be the __dict__ of an object whose attributes were looked at, where
+   either was changed. */
+static Answer
+guard_not_dict(Interp *in, const Value *dict)
+{
+    for (int i = 0; i < in->outside.len; i++) {
+        const Value *object = in->outside.at[i];
+        if (object->kind != V_OBJECT || !(object->mutated || dict->mutated) || object->of != NULL ||
+            object->type == NULL || !type_has_dict(object->type))
+            continue;
+        if (instance_dict(object->object) == dict->object) return ANSWER_NO;
+        Answer answer = guard_apart(in, GUARD_NOT_DICT, dict->source, object->source);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
+}
+
+/* Nor a namespace that was looked at, where either was changed; nor what a function keeps. */
+static Answer
+guard_not_namespace(Interp *in, const Value *dict)
+{
+    for (int i = 0; i < in->stored_globals.len; i++) {
+        PyObject *holder = in->stored_globals.at[i].dict;
+        bool known = false;
+        for (int k = 0; k < i; k++) known = known || in->stored_globals.at[k].dict == holder;
+        if (known || PyType_Check(holder)) continue;
+        if (holder == dict->object) return ANSWER_NO;
+        Answer answer = guard_apart(in, PyDict_Check(holder) ? GUARD_NOT_SAME : GUARD_NOT_DICT,
+                                    dict->source, source_of_const(in, holder));
+        if (answer != ANSWER_YES) return answer;
+    }
+    if (!dict->mutated) return ANSWER_YES;
+    for (int i = 0, n = in->out->sources.len; i < n; i++) {
+        Source source = in->out->sources.at[i];
+        bool known = source.kind != SOURCE_GLOBAL;
+        for (int k = 0; !known && k < i; k++)
+            known = in->out->sources.at[k].kind == SOURCE_GLOBAL &&
+                    in->out->sources.at[k].object == source.object;
+        if (known) continue;
+        if (source.object == dict->object) return ANSWER_NO;
+        Answer answer =
+            guard_apart(in, GUARD_NOT_SAME, dict->source, source_of_const(in, source.object));
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
+}
+
 /* A changed container from outside must not be another one that was looked at. */
 static Answer
 guard_distinct(Interp *in)
 {
+    for (int i = 0; i < in->outside.len; i++) {
+        if (in->outside.at[i]->kind != V_DICT) continue;
+        Answer answer = guard_not_dict(in, in->outside.at[i]);
+        if (answer == ANSWER_YES) answer = guard_not_namespace(in, in->outside.at[i]);
+        if (answer != ANSWER_YES) return answer;
+    }
     for (int i = 0; i < in->outside.len; i++) {
         Value *value = in->outside.at[i];
         if (!value->mutated) continue;

@@ -74,6 +74,8 @@ global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
 {
     SourceId source = source_of_const(in, dict);
     if (source == NO_SOURCE) return ANSWER_ERROR;
+    if (in->refuse_writes)
+        return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
     BuildKind kind = value == in->unbound ? EFFECT_DELETE_GLOBAL : EFFECT_STORE_GLOBAL;
     if (effect_add(in, kind, name, source, value != in->unbound, &value) < 0) return ANSWER_ERROR;
     return pending_store(in, dict, name, value) < 0 ? ANSWER_ERROR : ANSWER_YES;

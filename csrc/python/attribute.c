@@ -65,6 +65,25 @@ instance_get(PyObject *self, PyObject *name)
 #endif
 }
 
+PyObject *
+instance_dict(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    if (PyModule_Check(self)) return PyModule_GetDict(self);
+    if (!(type->tp_flags & Py_TPFLAGS_MANAGED_DICT)) {
+        PyObject **dict = type->tp_dictoffset ? _PyObject_GetDictPtr(self) : NULL;
+        return dict == NULL ? NULL : *dict;
+    }
+#if PY_VERSION_HEX < 0x030C0000
+    return *_PyObject_ManagedDictPointer(self);
+#elif PY_VERSION_HEX < 0x030D0000
+    PyDictOrValues place = *_PyObject_DictOrValuesPointer(self);
+    return _PyDictOrValues_IsValues(place) ? NULL : _PyDictOrValues_GetDict(place);
+#else
+    return (PyObject *)_PyObject_GetManagedDict(self);
+#endif
+}
+
 static PyObject *
 or_none(PyObject *self)
 {

@@ -220,6 +220,8 @@ void watch_free(Watch *watch);
 /* Each: ANSWER_NO when the thing cannot be watched (guard it per call then). */
 Answer watch_dict_key(Watch *watch, PyObject *dict, PyObject *key); /* key NULL: every key */
 Answer watch_type(Watch *watch, PyTypeObject *type);
+/* Is a type that gets another attribute of this name told? 3.13 renames classes silently. */
+bool watch_sees_of_type(PyObject *name);
 Answer watch_function(Watch *watch, PyFunctionObject *function); /* code, defaults, kwdefaults */
 /* True while all of it is unchanged; a false positive never, a false alarm seldom: after false the
    caller compares the values used and calls watch_rearm. */
@@ -243,6 +245,8 @@ PyObject *python_builtin(const char *name);
 PyObject *type_own_stored(PyTypeObject *type, PyObject *name);
 /* The same of a class; of an instance its __dict__, made if need be. */
 PyObject *attribute_own(PyObject *object, PyObject *name);
+/* Its __dict__, where it has been made; NULL otherwise. */
+PyObject *instance_dict(PyObject *object);
 /* The bare store into the object's slot or dict (of a class: its own dict), past every setter and
    __setattr__; `value` NULL deletes.  0, or -1 with the error set. */
 int attribute_put(PyObject *object, PyObject *name, PyObject *value);
@@ -250,6 +254,13 @@ int attribute_put(PyObject *object, PyObject *name, PyObject *value);
 /* Its end, as far as one level of it shows, runs no code of the program's: no __del__, no generator
    that is still to be closed. */
 bool object_is_quiet(PyObject *object);
+
+/* ---- abstract.c: abstract classes and protocols ---- */
+/* A number that grows with each class registered with any abstract class; -1 with the error set. */
+int64_t abstract_token(void);
+/* The names of a protocol's members, any iterable of them: a new reference; NULL with the error
+   set. */
+PyObject *protocol_names(PyObject *protocol);
 
 /* ---- error.c ---- */
 /* The set error as an exception object (a new reference), cleared; NULL with another error set. */

@@ -279,6 +279,18 @@ watch_add(Watch *watch, PartKind kind, PyObject *object, PyObject *key)
     return ANSWER_YES;
 }
 
+bool
+watch_sees_of_type(PyObject *name)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return PyUnicode_CompareWithASCIIString(name, "__name__") != 0 &&
+           PyUnicode_CompareWithASCIIString(name, "__qualname__") != 0;
+#else
+    (void)name;
+    return true;
+#endif
+}
+
 /* ---- watches ---- */
 
 Watch *

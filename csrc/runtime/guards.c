@@ -42,7 +42,7 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
         .kind = from->kind,
         .source = from->source,
         .other = from->kind == GUARD_SAME || from->kind == GUARD_NOT_SAME ||
-                         from->kind == GUARD_NO_OVERLAP
+                         from->kind == GUARD_NO_OVERLAP || from->kind == GUARD_NOT_DICT
                      ? from->other
                      : NO_SOURCE,
         .object = from->object,

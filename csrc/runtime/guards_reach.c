@@ -233,6 +233,8 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_UNBOUND: return false;
     case GUARD_QUIET: return object_is_quiet(object);
     case GUARD_ATTR_ABSENT: return attribute_stored(object, check->object) == NULL;
+    case GUARD_REGISTERED: return abstract_token() == check->low;
+    case GUARD_NOT_DICT: return other != NULL && instance_dict(other) != object;
     case GUARD_COUNT: break;
     }
     return false;

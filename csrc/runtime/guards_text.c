@@ -196,7 +196,8 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_SCALAR: text_printf(out, "a numpy.%s", dtype_long_name(check->dtype)); break;
     case GUARD_SAME:
     case GUARD_NOT_SAME:
-    case GUARD_NO_OVERLAP: put_source(out, program, check->other); break;
+    case GUARD_NO_OVERLAP:
+    case GUARD_NOT_DICT: put_source(out, program, check->other); break;
     case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
     case GUARD_ATTR_ABSENT: put_name(out, check->object); break;
     default: put_object(out, check->object); break;

@@ -36,7 +36,9 @@ watch_attribute(GuardProgram *program, PyObject *base, PyObject *name)
 {
     if (PyModule_Check(base)) return watch_key(program, PyModule_GetDict(base), name);
     if (guards_keep(program, NULL, base) < 0) return ANSWER_ERROR;
-    if (PyType_Check(base)) return watch_type(program->watch, (PyTypeObject *)base);
+    if (PyType_Check(base))
+        return watch_sees_of_type(name) ? watch_type(program->watch, (PyTypeObject *)base)
+                                        : ANSWER_NO;
     if (PyFunction_Check(base) && is_function_part(name))
         return watch_function(program->watch, (PyFunctionObject *)base);
     return ANSWER_NO;
