@@ -239,6 +239,7 @@ const_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     *out = NULL;
     if (PyModule_CheckExact(object->object)) {
+        if (guard_class(in, object->object) < 0) return ANSWER_ERROR;
         PyObject *dict = PyModule_GetDict(object->object);
         PyObject *found = PyDict_GetItemWithError(dict, name);
         if (found == NULL) return no_attribute(in, object, name);

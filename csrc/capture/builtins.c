@@ -146,7 +146,9 @@ do_callable(const Call *call)
         return give_bool(call, true);
     PyTypeObject *type = value_type(call->in, call->args[0]);
     if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "callable");
-    return give_bool(call, type->tp_call != NULL);
+    PyObject *ignored;
+    Answer answer = type_lookup_text(call->in, type, "__call__", &ignored);
+    return answer == ANSWER_YES ? give_bool(call, type->tp_call != NULL) : answer;
 }
 
 /* ---- numbers ---- */

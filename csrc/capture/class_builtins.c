@@ -30,6 +30,89 @@ unknown(const Ask *ask, const char *name)
 
 /* ---- classes ---- */
 
+static bool
+is_of_module(PyObject *function, const char *name)
+{
+    PyObject *module = PyFunction_Check(function) ? PyFunction_GetModule(function) : NULL;
+    return module != NULL && PyUnicode_Check(module) &&
+           PyUnicode_CompareWithASCIIString(module, name) == 0;
+}
+
+static bool
+class_says(Interp *in, PyObject *class_, const char *name)
+{
+    return _PyType_Lookup((PyTypeObject *)class_, interned(in, name)) == Py_True;
+}
+
+/* A protocol: is everything that it names there on the class?  What only an instance has, or what
+   is missing now, is not looked into. */
+static Answer
+check_protocol(const Ask *ask, PyObject *class_, PyTypeObject *type, bool *out)
+{
+    Interp *in = ask->in;
+    if (!class_says(in, class_, "_is_runtime_protocol")) return unknown(ask, "isinstance");
+    PyObject *names = protocol_names(class_), *list = names ? PySequence_List(names) : NULL, *found;
+    Py_XDECREF(names);
+    if (keep(in, list) == NULL) {
+        PyErr_Clear();
+        return unknown(ask, "isinstance");
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        PyObject *name = PyList_GET_ITEM(list, i);
+        if (!PyUnicode_CheckExact(name)) return unknown(ask, "isinstance");
+        Py_INCREF(name);
+        PyUnicode_InternInPlace(&name);
+        Answer answer = keep(in, name) == NULL ? ANSWER_ERROR : type_lookup(in, type, name, &found);
+        if (answer != ANSWER_YES) return answer;
+        if (found == NULL || found == Py_None) return unknown(ask, "isinstance");
+    }
+    *out = true;
+    return ANSWER_YES;
+}
+
+/* The hook is object's, or one of the library's, which look at the class only. */
+static bool
+hook_is_plain(Interp *in, PyObject *class_)
+{
+    static const char *const modules[] = {"collections.abc", "typing", "contextlib", "os"};
+    PyObject *hook = _PyType_Lookup((PyTypeObject *)class_, interned(in, "__subclasshook__"));
+    if (hook == NULL || Py_TYPE(hook) != &PyClassMethod_Type) return hook != NULL;
+    PyObject *function = PyObject_GetAttrString(hook, "__func__");
+    bool plain = false;
+    for (int i = 0; function != NULL && i < COUNT_OF(modules); i++)
+        plain = plain || is_of_module(function, modules[i]);
+    Py_XDECREF(function);
+    PyErr_Clear();
+    return plain;
+}
+
+/* An abstract class remembers whom it has said yes to for good, and no until any class is
+   registered with any. */
+static Answer
+check_abstract(const Ask *ask, PyObject *class_, bool instance, PyTypeObject *type, bool *out)
+{
+    Interp *in = ask->in;
+    PyObject *found = _PyType_Lookup(Py_TYPE(class_), interned(in, "__subclasscheck__"));
+    if (found == NULL || !(is_of_module(found, "abc") || is_of_module(found, "typing")))
+        return unknown(ask, "isinstance");
+    if (!*out && class_says(in, class_, "_is_protocol"))
+        return instance ? check_protocol(ask, class_, type, out) : unknown(ask, "issubclass");
+    if (!class_says(in, class_, "_is_protocol") && !hook_is_plain(in, class_))
+        return unknown(ask, "isinstance");
+    int is = PyObject_IsSubclass((PyObject *)type, class_);
+    if (is < 0) { /* a protocol that is not to be asked */
+        PyErr_Clear();
+        return unknown(ask, "isinstance");
+    }
+    *out = is;
+    if (is) return ANSWER_YES;
+    Guard guard = {.kind = GUARD_REGISTERED, .other = NO_SOURCE, .low = abstract_token()};
+    guard.source = source_of_const(in, class_);
+    if (guard.source == NO_SOURCE || guard.low < 0 || guard_add(in, &guard) < 0)
+        return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
 /* Is type(object) a subclass, as meta.__instancecheck__ says? */
 static Answer
 check_one(const Ask *ask, PyObject *class_, bool instance, PyTypeObject *type, bool *out)
@@ -38,25 +121,18 @@ check_one(const Ask *ask, PyObject *class_, bool instance, PyTypeObject *type, b
     PyTypeObject *meta = Py_TYPE(class_);
     const char *name = instance ? "__instancecheck__" : "__subclasscheck__";
     if (!PyType_Check(class_)) return unknown(ask, "isinstance");
+    if (guard_class(in, class_) < 0) return ANSWER_ERROR;
     *out = PyType_IsSubtype(type, (PyTypeObject *)class_);
-    if (meta == &PyType_Type || !type_is_heap(meta)) return ANSWER_YES;
     if (instance && type == (PyTypeObject *)class_) return ANSWER_YES; /* exact: nobody is asked */
-    Answer answer = type_inherits(in, meta, name, &PyType_Type);
-    if (answer != ANSWER_NO) return answer;
+    Answer answer = meta == &PyType_Type || !type_is_heap(meta)
+                        ? ANSWER_YES
+                        : type_inherits(in, meta, name, &PyType_Type);
+    if (answer == ANSWER_YES) return type_derives(in, type, (PyTypeObject *)class_, out);
+    if (answer == ANSWER_ERROR) return answer;
     PyObject *found = _PyType_Lookup(meta, interned(in, name));
     if (found == NULL || !PyFunction_Check(found)) return unknown(ask, "isinstance");
-    PyObject *module = PyFunction_GetModule(found);
-    const char *from = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : "";
-    if (from != NULL && (strcmp(from, "abc") == 0 || strcmp(from, "typing") == 0)) {
-        /* An abstract class: the answer depends on the classes alone. */
-        int is = PyObject_IsSubclass((PyObject *)type, class_);
-        if (is < 0) { /* a protocol with data members, or one that is not to be asked */
-            PyErr_Clear();
-            return unknown(ask, "isinstance");
-        }
-        *out = is;
-        return ANSWER_YES;
-    }
+    if (is_of_module(found, "abc") || is_of_module(found, "typing"))
+        return check_abstract(ask, class_, instance, type, out);
     Value *function = class_value(in, found), *result, *node;
     Value *args[2] = {value_const(in, class_), ask->args[0]};
     int known;
@@ -216,6 +292,15 @@ call_repr(const Ask *ask, const char *name, Value *object)
     return function ? call_value(in, function, 1, &object, NULL, ask->out) : ANSWER_ERROR;
 }
 
+/* Text of members by this method and __str__; the class's name is in it. */
+static Answer
+enum_text_is_plain(Interp *in, PyTypeObject *type, const char *method)
+{
+    PyObject *ignored, *name = interned(in, "__name__");
+    Answer answer = name ? type_own_lookup(in, type, name, &ignored) : ANSWER_ERROR;
+    return answer == ANSWER_YES ? enum_is_plain(in, type, method, "__str__") : answer;
+}
+
 /* str(object): __str__, else __repr__. */
 static Answer
 text_of(const Ask *ask, bool repr, Value *object)
@@ -223,8 +308,8 @@ text_of(const Ask *ask, bool repr, Value *object)
     Interp *in = ask->in;
     if (object->exception != NULL) return exception_text(in, object, repr, ask->out);
     if (object->kind == V_CONST) {
-        if (!enum_is_plain(object->type, "__repr__") || !enum_is_plain(object->type, "__str__"))
-            return unknown(ask, "str");
+        Answer plain = enum_text_is_plain(in, object->type, "__repr__");
+        if (plain != ANSWER_YES) return plain == ANSWER_NO ? unknown(ask, "str") : plain;
         PyObject *text = repr ? PyObject_Repr(object->object) : PyObject_Str(object->object);
         return text == NULL ? break_raises(in) : give(ask, value_const_new(in, text));
     }
@@ -261,8 +346,8 @@ object_format(Interp *in, Value *object, Value *spec, Value **out)
     if (answer == ANSWER_YES && !PyUnicode_Check(known)) answer = ANSWER_NO;
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? unknown(&ask, "format") : answer;
     if (object->kind == V_CONST) {
-        if (!enum_is_plain(object->type, "__format__") || !enum_is_plain(object->type, "__str__"))
-            return unknown(&ask, "format");
+        answer = enum_text_is_plain(in, object->type, "__format__");
+        if (answer != ANSWER_YES) return answer == ANSWER_NO ? unknown(&ask, "format") : answer;
         PyObject *text = PyObject_Format(object->object, known);
         return text == NULL ? break_raises(in) : give(&ask, value_const_new(in, text));
     }
@@ -415,7 +500,9 @@ call_class_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args
         return ANSWER_NO;
     const char *name = function->m_ml->ml_name;
     if (strcmp(name, "len") == 0 && nargs == 1 && args[0]->kind == V_CONST &&
-        is_enum_class(args[0]->object) && enum_is_plain(Py_TYPE(args[0]->object), "__len__")) {
+        is_enum_class(args[0]->object)) {
+        Answer plain = enum_is_plain(in, Py_TYPE(args[0]->object), "__len__", NULL);
+        if (plain != ANSWER_YES) return plain == ANSWER_NO ? unknown(&ask, name) : plain;
         Py_ssize_t n = PyObject_Length(args[0]->object);
         return n < 0 ? break_raises(in) : give(&ask, value_const_new(in, PyLong_FromSsize_t(n)));
     }

@@ -83,6 +83,28 @@ type_inherits(Interp *in, PyTypeObject *type, const char *name, PyTypeObject *fr
     return same ? ANSWER_YES : ANSWER_NO;
 }
 
+Answer
+type_derives(Interp *in, PyTypeObject *type, PyTypeObject *from, bool *out)
+{
+    *out = PyType_IsSubtype(type, from);
+    if (type == from || !type_is_heap(type)) return ANSWER_YES;
+    PyObject *ignored, *name = interned(in, "__mro__");
+    return name == NULL ? ANSWER_ERROR : type_own_lookup(in, type, name, &ignored);
+}
+
+int
+guard_class(Interp *in, PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (!type_is_heap(type) && type != &PyModule_Type) return 0;
+    SourceId source = source_of_const(in, object);
+    if (source == NO_SOURCE) return -1;
+    const void *key = (const void *)((((uintptr_t)source + 1) << 4) | 1);
+    if (map_get(&in->by_source, key) != NULL) return 0; /* guarded before */
+    if (map_put(in, &in->by_source, key, in->null) < 0) return -1;
+    return guard_simple(in, GUARD_TYPE, source, (PyObject *)type) < 0 ? -1 : 0;
+}
+
 Value *
 class_value(Interp *in, PyObject *object)
 {
@@ -322,7 +344,8 @@ class_find(Interp *in, Value *class_, PyObject *name, Value **out)
     PyObject *found, *on_meta;
     bool data = false;
     Answer answer;
-    if (meta != &PyType_Type && meta->tp_getattro != PyType_Type.tp_getattro &&
+    if (guard_class(in, class_->object) < 0) return ANSWER_ERROR;
+    if (meta != &PyType_Type &&
         (answer = type_inherits(in, meta, "__getattribute__", &PyType_Type)) != ANSWER_YES)
         return answer == ANSWER_NO ? no_attribute(in, class_, name) : answer;
     if ((*out = class_pending(in, type, name)) != NULL) return ANSWER_YES;

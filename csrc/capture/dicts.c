@@ -14,42 +14,42 @@ dict_key(Interp *in, Value *key, PyObject **out)
         PyTypeObject *type = value_type(in, key);
         if (type == NULL) return ANSWER_ERROR;
         if (type->tp_hash == PyObject_HashNotImplemented) {
+            PyObject *ignored;
+            Answer guarded = type_lookup_text(in, type, "__hash__", &ignored);
+            if (guarded != ANSWER_YES) return guarded;
             PyErr_Format(PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
             return break_raises(in);
         }
-        if (key->kind == V_OBJECT && type->tp_hash == PyBaseObject_Type.tp_hash &&
-            type->tp_richcompare == PyBaseObject_Type.tp_richcompare) {
-            *out = key->object;
-            return guard_is(in, key);
-        }
-        return interp_break(in, BREAK_INDEX, "a key with its own hash");
+        Answer plain = key->kind == V_OBJECT ? type_is_by_identity(in, type) : ANSWER_NO;
+        if (plain == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a key with its own hash");
+        *out = key->object;
+        return plain == ANSWER_YES ? guard_is(in, key) : plain;
     }
     Answer answer = value_is_array(in, key) ? ANSWER_NO : value_known(in, key, out);
     if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a key that is not known");
     if (answer != ANSWER_YES) return answer;
-    if (!key_is_plain(*out)) return interp_break(in, BREAK_INDEX, "a key with its own hash");
-    return ANSWER_YES;
+    answer = key_is_plain(in, *out);
+    return answer == ANSWER_NO ? interp_break(in, BREAK_INDEX, "a key with its own hash") : answer;
 }
 
-bool
-key_is_plain(PyObject *key)
+/* Hashing and comparing it runs none of the program's code, guarded. */
+Answer
+key_is_plain(Interp *in, PyObject *key)
 {
-    if (object_is_plain(key) || array_scalar_check(key) || array_dtype_check(key)) return true;
-    if (PyTuple_CheckExact(key) || /* or a named one, that hashes and compares as any */
-        (PyTuple_Check(key) && Py_TYPE(key)->tp_hash == PyTuple_Type.tp_hash &&
-         Py_TYPE(key)->tp_richcompare == PyTuple_Type.tp_richcompare)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
-            if (!key_is_plain(PyTuple_GET_ITEM(key, i))) return false;
-        return true;
+    Answer answer = ANSWER_YES;
+    if (object_is_plain(key) || array_scalar_check(key) || array_dtype_check(key))
+        return ANSWER_YES;
+    if (PyTuple_Check(key)) { /* also a named one that hashes and compares as any */
+        PyTypeObject *type = Py_TYPE(key);
+        if (type != &PyTuple_Type) answer = type_inherits(in, type, "__hash__", &PyTuple_Type);
+        if (type != &PyTuple_Type && answer == ANSWER_YES)
+            answer = type_inherits(in, type, "__eq__", &PyTuple_Type);
+        for (Py_ssize_t i = 0; answer == ANSWER_YES && i < PyTuple_GET_SIZE(key); i++)
+            answer = key_is_plain(in, PyTuple_GET_ITEM(key, i));
+        return answer;
     }
-    PyTypeObject *type = Py_TYPE(key);
-    if (is_enum_member(key))
-        return enum_is_plain(type, "__hash__") && enum_is_plain(type, "__eq__");
-    if (PyType_Check(key))
-        return type->tp_hash == PyType_Type.tp_hash &&
-               type->tp_richcompare == PyType_Type.tp_richcompare;
-    return type->tp_hash == PyBaseObject_Type.tp_hash &&
-           type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+    if (is_enum_member(key)) return enum_is_plain(in, Py_TYPE(key), "__hash__", "__eq__");
+    return type_is_by_identity(in, Py_TYPE(key));
 }
 
 int

@@ -46,14 +46,14 @@ is_plain(PyObject *found)
            PyDict_GetItemString(PyFunction_GET_GLOBALS(found), "__name__") == own;
 }
 
-bool
-enum_is_plain(PyTypeObject *type, const char *name)
+Answer
+enum_is_plain(Interp *in, PyTypeObject *type, const char *name, const char *other)
 {
-    PyObject *key = PyUnicode_InternFromString(name);
-    bool plain = key != NULL && is_plain(_PyType_Lookup(type, key));
-    Py_XDECREF(key);
-    PyErr_Clear();
-    return plain;
+    PyObject *found;
+    Answer answer = type_lookup_text(in, type, name, &found);
+    if (answer != ANSWER_YES) return answer;
+    if (!is_plain(found)) return ANSWER_NO;
+    return other == NULL ? ANSWER_YES : enum_is_plain(in, type, other, NULL);
 }
 
 static Answer

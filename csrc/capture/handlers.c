@@ -4,7 +4,7 @@
    has it.  The frame itself is never left while an exception that was raised here is alive in it:
    the object and its traceback would be missing.  Capture then stops before it was raised, and
    CPython raises and handles it. */
-#include "interp.h"
+#include "objects.h"
 
 #include <limits.h>
 
@@ -114,7 +114,9 @@ check_match(Interp *in)
     Answer answer = handler_classes(in, classes, &known);
     if (answer != ANSWER_YES) return answer;
     PyTypeObject *type = value_type(in, exception);
-    if (type == NULL) return ANSWER_ERROR;
+    bool ignored;
+    if (type == NULL || type_derives(in, type, &PyBaseObject_Type, &ignored) != ANSWER_YES)
+        return ANSWER_ERROR;
     int match = PyErr_GivenExceptionMatches((PyObject *)type, known);
     in->top->depth--;
     return pushed(in, value_const(in, match ? Py_True : Py_False));

@@ -220,6 +220,8 @@ Answer shadow_compare(Interp *in, int operator_, Value *left, Value *right, Valu
 Answer shadow_contains(Interp *in, Value *sequence, Value *item, bool *out);
 /* Operators and methods of it, and of what is in it, run no code of the program's. */
 bool object_is_plain(PyObject *object);
+/* Objects of the type are equal only to themselves and hash by address, guarded. */
+Answer type_is_by_identity(Interp *in, PyTypeObject *type);
 /* Guards that an object from outside is this very object. */
 Answer guard_is(Interp *in, Value *value);
 /* ---- lists.c ---- */
@@ -234,7 +236,7 @@ int dict_find(Interp *in, Value *dict, PyObject *key);
 Answer dict_store(Interp *in, Value *dict, PyObject *key, Value *value);
 /* The value as a key: known, and hashed without the program's code; breaks when it is not. */
 Answer dict_key(Interp *in, Value *key, PyObject **out);
-bool key_is_plain(PyObject *key);
+Answer key_is_plain(Interp *in, PyObject *key);
 Answer raise_key_error(Interp *in, PyObject *key);
 Answer dict_copy(Interp *in, Value *dict, Value **out);
 Answer dict_update(Interp *in, Value *dict, Value *from);

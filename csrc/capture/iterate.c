@@ -158,11 +158,11 @@ iterator_of(Interp *in, Value *iterable, Value **out)
             if (iterable == NULL) return ANSWER_ERROR;
             break;
         }
-        if (is_enum_class(iterable->object) &&
-            enum_is_plain(Py_TYPE(iterable->object), "__iter__")) {
-            Answer answer = enum_members(in, iterable->object, &iterable);
-            if (answer != ANSWER_YES) return answer;
-            break;
+        if (is_enum_class(iterable->object)) {
+            Answer answer = enum_is_plain(in, Py_TYPE(iterable->object), "__iter__", NULL);
+            if (answer == ANSWER_YES) answer = enum_members(in, iterable->object, &iterable);
+            if (answer == ANSWER_YES) break;
+            if (answer == ANSWER_ERROR || in->break_code != BREAK_NONE) return answer;
         }
         return no_iterable(in, iterable);
     case V_NODE:

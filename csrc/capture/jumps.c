@@ -11,6 +11,18 @@ has_no_truth(const PyTypeObject *type)
            (type->tp_as_sequence == NULL || type->tp_as_sequence->sq_length == NULL);
 }
 
+/* Classes of this metaclass are true, guarded. */
+static Answer
+classes_are_true(Interp *in, PyTypeObject *meta, bool enums)
+{
+    if (meta == &PyType_Type) return ANSWER_YES;
+    if (enums) return enum_is_plain(in, meta, "__bool__", "__len__");
+    PyObject *ignored;
+    if (!has_no_truth(meta)) return ANSWER_NO;
+    Answer answer = type_lookup_text(in, meta, "__bool__", &ignored);
+    return answer == ANSWER_YES ? type_lookup_text(in, meta, "__len__", &ignored) : answer;
+}
+
 static Answer
 truth_of_object(Interp *in, Value *value, int *known, Value **node)
 {
@@ -57,17 +69,19 @@ value_truth(Interp *in, Value *value, int *known, Value **node)
     *node = NULL;
     switch (value->kind) {
     case V_CONST: {
+        Answer plain = ANSWER_YES;
         if (PyType_Check(value->object) || PyFunction_Check(value->object) ||
             PyModule_CheckExact(value->object)) {
-            if (PyType_Check(value->object) && Py_TYPE(value->object) != &PyType_Type &&
-                !(is_enum_class(value->object) || has_no_truth(Py_TYPE(value->object))))
-                return interp_break(in, BREAK_OPERATOR, "truth of a class");
+            if (PyType_Check(value->object))
+                plain = classes_are_true(in, Py_TYPE(value->object), is_enum_class(value->object));
+            if (plain == ANSWER_NO) return interp_break(in, BREAK_OPERATOR, "truth of a class");
             *known = 1;
-            return ANSWER_YES;
+            return plain;
         }
-        if (is_enum_member(value->object) &&
-            (!enum_is_plain(value->type, "__bool__") || !enum_is_plain(value->type, "__len__")))
-            return truth_of_object(in, value, known, node);
+        if (is_enum_member(value->object))
+            plain = enum_is_plain(in, value->type, "__bool__", "__len__");
+        if (plain != ANSWER_YES)
+            return plain == ANSWER_NO ? truth_of_object(in, value, known, node) : plain;
         *known = PyObject_IsTrue(value->object);
         return *known < 0 ? break_raises(in) : ANSWER_YES;
     }

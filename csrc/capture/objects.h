@@ -17,6 +17,10 @@ Answer type_lookup_text(Interp *in, PyTypeObject *type, const char *name, PyObje
 Answer type_own_lookup(Interp *in, PyTypeObject *type, PyObject *name, PyObject **out);
 /* ANSWER_YES: what the class has under the name is what `object` has there, C code therefore. */
 Answer type_inherits(Interp *in, PyTypeObject *type, const char *name, PyTypeObject *from);
+/* Is it a subclass, by its MRO?  Guarded: another base may be set. */
+Answer type_derives(Interp *in, PyTypeObject *type, PyTypeObject *from, bool *out);
+/* Guards, once, that a module or a class stays of its own class: another may be set.  0 or -1. */
+int guard_class(Interp *in, PyObject *object);
 /* A value found on a class (its identity is guarded). */
 Value *class_value(Interp *in, PyObject *object);
 Value *bound_method(Interp *in, Value *function, Value *self);
@@ -112,8 +116,9 @@ Answer object_format(Interp *in, Value *object, Value *spec, Value **out);
 /* ---- enums.c: members are constants ---- */
 bool is_enum_class(PyObject *object);
 bool is_enum_member(PyObject *object);
-/* The class's method of this name is enum's own or of C: folding runs none of the program's. */
-bool enum_is_plain(PyTypeObject *type, const char *name);
+/* The class's methods of these names (`other` may be NULL) are enum's own or of C, guarded: folding
+   runs none of the program's. */
+Answer enum_is_plain(Interp *in, PyTypeObject *type, const char *name, const char *other);
 Answer enum_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
                  Value **out);
 /* The members in order, as a tuple. */

@@ -486,9 +486,11 @@ operate_contains(Interp *in, Value *item, Value *container, bool *out)
     }
     if (container->kind == V_CONST && is_enum_class(container->object) && item->kind == V_CONST &&
         is_enum_member(item->object)) {
-        if (!enum_is_plain(Py_TYPE(container->object), "__contains__") ||
-            !enum_is_plain(Py_TYPE(item->object), "__hash__") ||
-            !enum_is_plain(Py_TYPE(item->object), "__eq__"))
+        Answer plain = enum_is_plain(in, Py_TYPE(container->object), "__contains__", NULL);
+        if (plain == ANSWER_YES)
+            plain = enum_is_plain(in, Py_TYPE(item->object), "__hash__", "__eq__");
+        if (plain == ANSWER_ERROR) return plain;
+        if (plain == ANSWER_NO)
             return interp_break(in, BREAK_OPERATOR, "membership in %s",
                                 value_describe(in, container));
         int member = PySequence_Contains(container->object, item->object);
@@ -551,7 +553,10 @@ operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
         const char *name = operator_ == I_UNARY_NEGATIVE   ? "__neg__"
                            : operator_ == I_UNARY_POSITIVE ? "__pos__"
                                                            : "__invert__";
-        if (operand->kind != V_CONST || !enum_is_plain(operand->type, name)) {
+        Answer plain =
+            operand->kind == V_CONST ? enum_is_plain(in, operand->type, name, NULL) : ANSWER_NO;
+        if (plain == ANSWER_ERROR) return plain;
+        if (plain == ANSWER_NO) {
             Answer answer = special_call(in, operand, name, 0, NULL, out);
             if (answer != ANSWER_YES || *out != NULL) return answer;
         }

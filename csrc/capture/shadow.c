@@ -6,7 +6,7 @@
    tuples of stand-ins, and everything else as a Token, one per value, so that identity is kept.
    A Token that is compared or called follows that in the interpreter; when that cannot be followed
    the real operation is made to fail, and the answer is kept in Interp.shadow_answer.  */
-#include "interp.h"
+#include "objects.h"
 
 typedef struct {
     PyObject_HEAD Interp *in;
@@ -62,12 +62,14 @@ token_compare(PyObject *a, PyObject *b, int operator_)
     return known < 0 ? NULL : PyBool_FromLong(known);
 }
 
-/* Objects that are equal only to themselves and hash by address. */
-static bool
-is_by_identity(const PyTypeObject *type)
+Answer
+type_is_by_identity(Interp *in, PyTypeObject *type)
 {
-    return type->tp_hash == PyBaseObject_Type.tp_hash &&
-           type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+    if (type->tp_hash != PyBaseObject_Type.tp_hash ||
+        type->tp_richcompare != PyBaseObject_Type.tp_richcompare)
+        return ANSWER_NO;
+    Answer answer = type_inherits(in, type, "__hash__", &PyBaseObject_Type);
+    return answer == ANSWER_YES ? type_inherits(in, type, "__eq__", &PyBaseObject_Type) : answer;
 }
 
 Answer
@@ -95,6 +97,7 @@ token_hash(PyObject *self)
     case V_PURE:
     case V_NODE:
         answer = value_is_array(in, value) ? ANSWER_NO : value_known(in, value, &known);
+        if (answer == ANSWER_YES && type_is_heap(Py_TYPE(known))) answer = key_is_plain(in, known);
         if (answer == ANSWER_YES) return PyObject_Hash(known);
         break;
     case V_OBJECT:
@@ -102,9 +105,8 @@ token_hash(PyObject *self)
     case V_FUNCTION:
         type = value_type(in, value);
         answer = type == NULL                ? ANSWER_ERROR
-                 : is_by_identity(type)      ? ANSWER_YES
                  : value->kind == V_FUNCTION ? ANSWER_YES
-                                             : ANSWER_NO;
+                                             : type_is_by_identity(in, type);
         if (answer == ANSWER_YES && value->kind == V_OBJECT) answer = guard_is(in, value);
         if (answer == ANSWER_YES) return (Py_hash_t)((uintptr_t)value >> 4);
         break;

@@ -80,7 +80,8 @@ fold_enums(Interp *in, int operator_, bool compare, Value *left, Value *right, V
         objects[i] = both[i]->object;
         PyTypeObject *type = Py_TYPE(objects[i]);
         if (is_enum_member(objects[i])) {
-            if (!enum_is_plain(type, name) || !enum_is_plain(type, reflected)) return ANSWER_YES;
+            Answer plain = enum_is_plain(in, type, name, reflected);
+            if (plain != ANSWER_YES) return plain == ANSWER_NO ? ANSWER_YES : plain;
         } else if (type_is_heap(type) || value_is_numpy(in, both[i])) {
             return ANSWER_YES;
         }
@@ -147,10 +148,12 @@ overrides(Interp *in, int operator_, Value *left, Value *right, bool *out)
 {
     char name[24];
     PyObject *mine, *yours;
+    bool derives;
     *out = false;
-    if (left->type == right->type || !PyType_IsSubtype(right->type, left->type)) return ANSWER_YES;
+    Answer answer = type_derives(in, right->type, left->type, &derives);
+    if (answer != ANSWER_YES || left->type == right->type || !derives) return answer;
     snprintf(name, sizeof(name), "__r%s__", binary_names[operator_]);
-    Answer answer = type_lookup_text(in, left->type, name, &mine);
+    answer = type_lookup_text(in, left->type, name, &mine);
     if (answer == ANSWER_YES) answer = type_lookup_text(in, right->type, name, &yours);
     *out = answer == ANSWER_YES && yours != NULL && mine != yours;
     return answer;
@@ -311,7 +314,9 @@ special_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
     PyTypeObject *mine = value_type(in, left), *yours = value_type(in, right);
     if (mine == NULL || yours == NULL)
         return PyErr_Occurred() ? ANSWER_ERROR : cannot(in, "comparison of", left, right);
-    if (mine != yours && PyType_IsSubtype(yours, mine)) {
+    bool derives;
+    if ((answer = type_derives(in, yours, mine, &derives)) != ANSWER_YES) return answer;
+    if (mine != yours && derives) {
         answer = one_compare(in, swapped[operator_], right, left, out);
         if (answer != ANSWER_YES || says(*out)) return answer;
         tried = true;

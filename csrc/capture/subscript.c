@@ -107,8 +107,9 @@ class_subscript(Interp *in, Value *class_, Value *key, Value **out)
             Py_DECREF(inner);
         }
     }
+    if (answer == ANSWER_YES && members) answer = enum_is_plain(in, meta, "__getitem__", NULL);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer == ANSWER_NO || (members && !enum_is_plain(meta, "__getitem__")))
+    if (answer == ANSWER_NO)
         return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, class_));
     PyObject *item = PyObject_GetItem((PyObject *)type, known);
     if (item == NULL) return break_raises(in);
