@@ -258,6 +258,9 @@ carried_start(Interp *in, const Scan *scan, int i, bool *needs_a_turn, NodeId *o
     if (answer != ANSWER_YES || learnt == NULL) return answer;
     Type type = {.dtype = learnt->dtype, .form = learnt->form, .offset = NO_SIZE};
     if (same_scalar(&type, &graph_node(in->graph, *out)->type)) return ANSWER_YES;
+    /* NumPy's own scalars and Python's in narrow company compute in another type at first. */
+    if (!scan->first_is_store[i] && graph_node(in->graph, *out)->type.form == FORM_SCALAR)
+        return ANSWER_NO;
     *needs_a_turn = true;
     Op op = type.form == FORM_SCALAR ? OP_cast : type.dtype == DT_F64 ? OP_py_float : OP_py_int;
     *out = graph_add(in->graph, in->region, op, 1, out, &type, NULL);
@@ -375,6 +378,25 @@ learn_type(Interp *in, const Scan *scan, int slot, const Type *type)
     return ANSWER_NO;
 }
 
+/* A weak number that was made a scalar beforehand, and something that is narrower than it: the
+   first iteration would have computed in the narrow type. */
+static bool
+start_was_weak(Interp *in, const Scan *scan, RegionId region)
+{
+    bool learnt = false;
+    for (int i = 0; i < in->marks->loop_types.len; i++) {
+        const LoopType *type = &in->marks->loop_types.at[i];
+        learnt = learnt || (type->number == scan->number && type->form == FORM_SCALAR);
+    }
+    const Region *body = &in->graph->regions.at[region];
+    for (int i = 0; learnt && i < body->nodes.len; i++) {
+        DType dtype = (DType)graph_node(in->graph, body->nodes.at[i])->type.dtype;
+        if (dtype != DT_F64 && dtype != DT_I64 && dtype != DT_BOOL && dtype != DT_OBJECT)
+            return true;
+    }
+    return false;
+}
+
 static Answer
 body_results(Interp *in, const Scan *scan, const Loop *loop, int ncarried, const int *carried,
              const NodeId *starts, RegionId region)
@@ -388,6 +410,7 @@ body_results(Interp *in, const Scan *scan, const Loop *loop, int ncarried, const
         const Type *type = &graph_node(in->graph, node)->type;
         if (!same_scalar(type, &graph_node(in->graph, starts[i])->type))
             return learn_type(in, scan, carried[i], type);
+        if (start_was_weak(in, scan, region)) return learn_no_loop(in, scan->number);
         if (VEC_PUSH(in->graph->arena, &in->graph->regions.at[region].results, node) < 0)
             return ANSWER_ERROR;
     }
