@@ -12,15 +12,18 @@ lowering_init(Lowering *lw)
     lw->row_level = arena_alloc(lw->arena, n * sizeof(bool));
     lw->live = arena_alloc(lw->arena, n * sizeof(bool));
     lw->needed = arena_alloc(lw->arena, n * sizeof(bool));
+    lw->latest = arena_alloc(lw->arena, n * sizeof(int32_t));
+    lw->seen = arena_alloc(lw->arena, n * sizeof(int32_t));
     lw->is_output = arena_alloc(lw->arena, n * sizeof(bool));
     lw->same_as = arena_alloc(lw->arena, n * sizeof(NodeId));
     lw->commits = arena_alloc(lw->arena, n * sizeof(bool));
     lw->buffer = arena_alloc(lw->arena, n * sizeof(BufferId));
     if (!lw->group_of || !lw->row_level || !lw->live || !lw->needed || !lw->is_output ||
-        !lw->same_as || !lw->commits || !lw->buffer)
+        !lw->same_as || !lw->commits || !lw->buffer || !lw->latest || !lw->seen)
         return -1;
     for (size_t i = 0; i < n; i++) {
         lw->group_of[i] = -1;
+        lw->latest[i] = lw->seen[i] = UNKNOWN_GROUP;
         lw->buffer[i] = NO_BUFFER;
         lw->same_as[i] = (NodeId)i;
     }

@@ -178,12 +178,13 @@ latest_group(const Lowering *lw, NodeId value)
     NodeId storage = graph_node(lw->graph, value)->storage;
     const Node *node = graph_node(lw->graph, storage);
     if (!node_is_virtual(lw, storage)) return lw->group_of[storage];
+    if (lw->latest[storage] != UNKNOWN_GROUP) return lw->latest[storage];
     int latest = -1;
     for (int k = 0; k < node->nargs; k++) {
         int group = latest_group(lw, node->args[k]);
         if (group > latest) latest = group;
     }
-    return latest;
+    return lw->latest[storage] = latest;
 }
 
 static int
@@ -644,6 +645,8 @@ need_from(Lowering *lw, int number, NodeId value)
     NodeId storage = graph_node(lw->graph, value)->storage;
     const Node *node = graph_node(lw->graph, storage);
     if (node_is_virtual(lw, storage)) {
+        if (lw->seen[storage] == number) return;
+        lw->seen[storage] = number;
         for (int k = 0; k < node->nargs; k++) need_from(lw, number, node->args[k]);
         return;
     }

@@ -44,6 +44,8 @@ typedef struct {
     bool *row_level;   /* per node: a row-level member */
     bool *live;        /* per node: reaches an output */
     bool *needed;      /* per storage: must be in memory */
+    int32_t *latest;   /* per virtual storage: the latest group that it is computed from; UNKNOWN */
+    int32_t *seen;     /* per virtual storage: the group that has looked through it last */
     bool *is_output;   /* per storage: an array that leaves the plan */
     NodeId *same_as;   /* per scatter: the storage whose buffer it writes in place; else itself */
     bool *commits;     /* per scatter: only the value is made; the plan writes it into the input */
@@ -56,6 +58,7 @@ typedef struct {
 } Lowering;
 
 /* schedule.c */
+enum { UNKNOWN_GROUP = -2 };
 int schedule(Lowering *lw);
 /* A value that needs no memory: constants, fills, rank-0 arithmetic; instantiated where used. */
 bool node_is_virtual(const Lowering *lw, NodeId id);

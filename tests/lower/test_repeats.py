@@ -1,0 +1,112 @@
+"""What an unrolled loop repeats: kernels with one text, and chains of scalars that many readers share."""
+
+import numpy as np
+import pytest
+from differential import check
+
+from pycompile import _C
+
+X = np.linspace(0.25, 1.75, 37)
+
+
+def squares(x):
+    s = x.sum() / 40
+    for _ in range(40):
+        s = s * s - s
+    return x * s, s
+
+
+def python_squares(x):
+    s = float(x.sum()) / 40
+    for _ in range(40):
+        s = s * s - s
+    return x * s, s
+
+
+def integers(x):
+    s = (x * 4).astype(np.int64).max()
+    for k in range(30):
+        s = s * s + s - k
+    return x + s, s
+
+
+def intercept(x):
+    b = 0.0
+    for _ in range(30):
+        b -= 0.1 * (x + b).mean()
+    return x + b, b
+
+
+def two_chains(x):
+    a, b = x.min(), x.max()
+    for _ in range(25):
+        a, b = a * b - a, np.sqrt(np.abs(a + b)) + b
+    return x[:5] * a + b
+
+
+def branches(x):
+    s = x.mean()
+    for _ in range(12):
+        s = s * s - 0.5 if s > 0 else s + 0.75
+        x = x + s
+    return x, s
+
+
+def half(x):
+    s = x.astype(np.float32).sum()
+    for k in range(20):
+        s = s / np.float32(3) + x[k]
+    return s
+
+
+def half_weak(x):
+    s, y = 3, x.astype(np.float32)
+    for k in range(20):
+        s = s * y[k] + x[k]
+    return s
+
+
+@pytest.mark.parametrize(
+    "function",
+    [half_weak, squares, python_squares, integers, intercept, two_chains, branches, half],
+)
+@pytest.mark.filterwarnings("ignore:.*encountered")
+def test_chains_of_scalars(function):
+    for x in (X, X * 1e200, X - 1, X[::-1]):
+        check(function, x, captured=False)
+
+
+def overflows(x):
+    s = x.sum()
+    for _ in range(12):
+        s = s * s
+    return x - s
+
+
+def test_chains_that_are_reported():
+    assert check(overflows, X, captured=False).warned
+
+
+SUMS = """\
+%0: f64[64,8] = input(0)
+%1: f64[64,8] = input(1)
+%2: f64[64] = sum(%0, axes=[1])
+%3: f64[64] = sum(%1, axes=[1])
+outputs %2, %3
+"""
+
+
+def test_kernels_with_one_text_are_compiled_once():
+    for comments in (True, False):
+        schedule, source = _C.lower_graph(SUMS, [], comments)
+        kernels = schedule.count("kernel k")
+        assert source.count("\nk") + source.count("alias(") == kernels
+
+
+def test_an_unrolled_loop_has_few_texts():
+    lines = [f"%{k}: f64[{64 + k},8] = input({k})" for k in range(20)]
+    lines += [f"%{20 + k}: f64[{64 + k}] = sum(%{k}, axes=[1])" for k in range(20)]
+    lines.append("outputs " + ", ".join(f"%{20 + k}" for k in range(20)))
+    schedule, source = _C.lower_graph("\n".join(lines) + "\n")
+    assert schedule.count("kernel k") == 20
+    assert source.count("\nk") <= 3 and source.count("\nk") + source.count("alias(") == 20
