@@ -291,7 +291,9 @@ build_set(Interp *in, Value *set)
     PyObject *maker = set_maker(in, set, &template);
     if (maker == NULL) {
         if (PyErr_Occurred()) return NO_BUILD;
-        return build_of_kind(in, BUILD_SET, NULL, set->nitems, set->items);
+        Value **items = set_in_order(in, set);
+        if (items == NULL && set->nitems > 0) return NO_BUILD;
+        return build_of_kind(in, BUILD_SET, NULL, set->nitems, items);
     }
     Value *from = value_const(in, template);
     return from ? build_of_kind(in, BUILD_CALL, maker, 1, &from) : NO_BUILD;

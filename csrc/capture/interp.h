@@ -261,6 +261,8 @@ Answer set_binary(Interp *in, int operator_, Value *left, Value *right, Value **
 Answer set_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer set_contains(Interp *in, Value *set, Value *item, bool *out);
 PyObject *set_maker(Interp *in, Value *set, PyObject **template);
+/* The entries in an order in which adding them makes the table, where one was found. */
+Value **set_in_order(Interp *in, Value *set);
 /* ---- strings.c ---- */
 Answer text_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
 /* What a V_PURE is, where it depends on arguments alone, which become known. */

@@ -344,6 +344,52 @@ same_object(PyObject *a, PyObject *b)
     return a == b;
 }
 
+/* 1: adding the keys in this order makes the table of `set`; -1 with the error set. */
+static int
+makes_table(PyObject *set, PyObject *const *keys, int n)
+{
+    PyObject *fresh = PySet_New(NULL);
+    for (int i = 0; fresh != NULL && i < n; i++)
+        if (PySet_Add(fresh, keys[i]) < 0) Py_CLEAR(fresh);
+    if (fresh == NULL) return -1;
+    bool same = set_same_layout(fresh, set, same_object);
+    Py_DECREF(fresh);
+    return same;
+}
+
+/* Entries that collide stand in the order in which they came, which the table does not tell: for
+   few of them all orders are tried (B. R. Heap, 1963).  Others stay in the table's order. */
+Value **
+set_in_order(Interp *in, Value *set)
+{
+    enum { FEW = 6 };
+    PyObject *keys[FEW], *key;
+    int n = set->nitems, count[FEW] = {0};
+    Py_ssize_t at = 0;
+    if (n < 2 || n > FEW) return set->items;
+    Value **items = arena_alloc(in->arena, (size_t)n * sizeof(Value *));
+    if (items == NULL) return NULL;
+    memcpy(items, set->items, (size_t)n * sizeof(Value *));
+    for (int i = 0; i < n && set_next(set->object, &at, &key); i++) keys[i] = key;
+    int done = makes_table(set->object, keys, n);
+    for (int i = 1; done == 0 && i < n;) {
+        if (count[i] == i) {
+            count[i++] = 0;
+            continue;
+        }
+        int other = i % 2 == 0 ? 0 : count[i];
+        PyObject *moved = keys[i];
+        Value *value = items[i];
+        keys[i] = keys[other], items[i] = items[other];
+        keys[other] = moved, items[other] = value;
+        count[i]++;
+        i = 1;
+        done = makes_table(set->object, keys, n);
+    }
+    if (done == 0) return set->items; /* it had deletions */
+    return done < 0 ? NULL : items;
+}
+
 /* The callable that makes another set like the known one `*template`; NULL where adding the entries
    in order makes the same table. */
 PyObject *
