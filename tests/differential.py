@@ -28,7 +28,7 @@ import sys
 import types
 import warnings
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -458,9 +458,10 @@ class Comparison:
 
     def sharing(self) -> None:
         """Arrays that overlap on one side overlap alike on the other."""
-        for i, (path, a, b) in enumerate(self.arrays):
-            for other, c, d in self.arrays[:i]:
-                self.equal(f"{path} and {other}", "memory shared", _distance(a, c), _distance(b, d))
+        sides = [[arrays[side] for arrays in self.arrays] for side in (1, 2)]
+        for i, k in sorted({pair for side in sides for pair in _overlapping(side)}):
+            (path, a, b), (other, c, d) = self.arrays[i], self.arrays[k]
+            self.equal(f"{path} and {other}", "memory shared", _distance(a, c), _distance(b, d))
 
     def exceptions(
         self, path: str, a: BaseException | None, b: BaseException | None, depth: int = 0
@@ -482,6 +483,18 @@ class Comparison:
         if depth < 3:
             self.exceptions(f"{path}.__cause__", a.__cause__, b.__cause__, depth + 1)
             self.exceptions(f"{path}.__context__", a.__context__, b.__context__, depth + 1)
+
+
+def _overlapping(arrays: list[np.ndarray]) -> Iterator[tuple[int, int]]:
+    """The pairs (later, earlier) whose memory may overlap, by a sweep over where each begins."""
+    spans = [(*np.lib.array_utils.byte_bounds(a), i) for i, a in enumerate(arrays) if a.size]
+    open_: list[tuple[int, int]] = []
+    for low, high, i in sorted(spans):
+        open_ = [(end, k) for end, k in open_ if end > low]
+        for _, k in open_:
+            if arrays[i] is not arrays[k]:
+                yield max(i, k), min(i, k)
+        open_.append((high, i))
 
 
 def _distance(a: np.ndarray, b: np.ndarray) -> int | None:
