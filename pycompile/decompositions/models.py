@@ -171,7 +171,7 @@ class Key(Model):
         return self._compare(self.obj, other.obj) != 0
 
 
-KEY = type(functools.cmp_to_key(None))  # type: ignore[arg-type]
+KEY: type = type(functools.cmp_to_key(None))  # type: ignore[arg-type]
 
 
 def cmp_to_key(mycmp):
