@@ -718,3 +718,42 @@ def test_zeros_of_fmax_beside_a_broadcast_and_a_cast(function):
     rng = np.random.default_rng(1)
     x, y = (rng.choice([0.0, -0.0, 1.0], shape) for shape in ((5, 7), 7))
     check(f, x, y, rng.integers(0, 2, (2, 5, 7)))
+
+
+def test_a_recurrence_of_scalars_is_looked_through_once():
+    def f(x, a, b):
+        for _ in range(60):
+            a, b = b, a + b * 0.5
+        return x * a + b
+
+    def g(x, a, b):
+        if x.sum() > 0:
+            for _ in range(60):
+                a, b = b, a + b * 0.5
+        return x * a + b
+
+    check(f, X, 1.0, 2.0)
+    check(g, X, 1.0, 2.0)
+
+
+def test_a_ring_of_contexts():
+    def f(x):
+        try:
+            try:
+                raise ValueError(1)
+            except ValueError as error:
+                error.__context__ = error
+                raise TypeError(2) from None
+        except TypeError as error:
+            y = x + len(error.args)
+        return y
+
+    def g(x):
+        try:
+            f(x)
+            raise KeyError(1)
+        except KeyError as error:
+            return x * len(error.args)
+
+    check(f, X, captured=False)
+    check(g, X, captured=False)

@@ -432,17 +432,36 @@ raise_again(Interp *in, Value *exception)
     return answer;
 }
 
+static Value *
+context_of(const Value *value)
+{
+    return value->exception != NULL ? value->exception->context : NULL;
+}
+
+/* Takes the exception out of the chain of what is handled, as CPython does, which may be a ring:
+   half as fast behind comes who meets it then. */
+static void
+leave_chain(Value *handled, const Value *exception)
+{
+    const Value *behind = handled;
+    bool moves = false;
+    for (Value *o = handled; context_of(o) != NULL; moves = !moves) {
+        if (context_of(o) == exception) {
+            o->exception->context = NULL;
+            return;
+        }
+        o = context_of(o);
+        if (o == behind) return;
+        if (moves) behind = context_of(behind);
+    }
+}
+
 Answer
 raise_value(Interp *in, Value *exception)
 {
     Value *handled = in->handled;
     if (handled != NULL && handled != exception) {
-        for (Value *o = handled; o->exception != NULL && o->exception->context != NULL;
-             o = o->exception->context) {
-            if (o->exception->context != exception) continue;
-            o->exception->context = NULL;
-            break;
-        }
+        leave_chain(handled, exception);
         exception->exception->context = handled;
     }
     exception->exception->part_of = NULL;
