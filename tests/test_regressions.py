@@ -757,3 +757,16 @@ def test_a_ring_of_contexts():
 
     check(f, X, captured=False)
     check(g, X, captured=False)
+
+
+def test_keys_of_comparisons_leave_with_what_they_compare():
+    def f(x):
+        make = functools.cmp_to_key(lambda a, b: b - a)
+        keys = [make(i) for i in range(3)]
+        return x + 1, keys, make
+
+    compiled = pycompile.compile(f)
+    for _ in range(3):
+        _, keys, make = compiled(X)
+        assert [key.obj for key in sorted(keys)] == [2, 1, 0]
+        assert sorted([1, 3, 2], key=make) == [3, 2, 1]

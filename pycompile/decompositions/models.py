@@ -134,21 +134,25 @@ class MethodCaller(Model):
 # ---- functools ----
 
 
-def _key_maker(compare):
-    return functools.cmp_to_key(compare)
+def _key_maker(compare, full, obj):
+    made = functools.cmp_to_key(compare)
+    return made(obj) if full else made
 
 
 class Key(Model):
     """What functools.cmp_to_key gives, and what calling that gives."""
 
-    __slots__ = ("_compare", "obj")
-    _leave = (_key_maker, "_compare")
+    __slots__ = ("_compare", "_full", "obj")
+    _leave = (_key_maker, "_compare", "_full", "obj")
 
     def __init__(self, compare):
         self._compare = compare
+        self._full = False
+        self.obj = None
 
     def __call__(self, obj):
         key = KEY(self._compare)
+        key._full = True
         key.obj = obj
         return key
 
