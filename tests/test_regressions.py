@@ -713,7 +713,8 @@ def test_an_iterator_over_a_list_that_grew_in_the_plan():
 @pytest.mark.parametrize("function", [np.fmax, np.fmin])
 def test_zeros_of_fmax_beside_a_broadcast_and_a_cast(function):
     def f(x, y, n):
-        return function(np.ceil(x), y), function(n, y), function(x.T, x.T[::-1])
+        backwards = function(np.ceil(x[:, ::-1]), x)
+        return function(np.ceil(x), y), function(n, y), function(x.T, x.T[::-1]), backwards
 
     rng = np.random.default_rng(1)
     x, y = (rng.choice([0.0, -0.0, 1.0], shape) for shape in ((5, 7), 7))

@@ -247,23 +247,20 @@ is_cast_backwards(Interp *in, int nargs, const NodeId *args, const NodeId *cast)
 }
 
 /* Which of two zeros fmax and fmin give depends on how far NumPy's loop has come: its vectors and
-   its rest differ.  It comes alike where the operands are dense and of one shape. */
+   its rest differ.  A kernel's loop comes alike where the operands are dense and have one axis. */
 static bool
 is_uneven(Interp *in, int op, int nargs, const NodeId *args, const NodeId *cast)
 {
     if ((op != OP_fmax && op != OP_fmin) || !dtype_is_float(node_type(in, cast[0]).dtype))
         return false;
-    const Type *first = NULL;
+    SizeId size = NO_SIZE;
     for (int i = 0; i < nargs; i++) {
         const Type *type = &graph_node(in->graph, args[i])->type;
         if (type->form != FORM_ARRAY) continue;
-        if (cast[i] != args[i] || !type_is_contiguous(in->graph, type)) return true;
-        if (first == NULL) first = type;
-        if (type->rank != first->rank) return true;
-        for (int axis = 0; axis < type->rank; axis++)
-            if (size_value(in->graph, type->shape[axis]) !=
-                size_value(in->graph, first->shape[axis]))
-                return true;
+        if (cast[i] != args[i] || type->rank != 1 || !type_is_contiguous(in->graph, type))
+            return true;
+        if (size == NO_SIZE) size = type->shape[0];
+        if (size_value(in->graph, type->shape[0]) != size_value(in->graph, size)) return true;
     }
     return false;
 }
