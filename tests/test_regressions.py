@@ -771,3 +771,10 @@ def test_keys_of_comparisons_leave_with_what_they_compare():
         _, keys, make = compiled(X)
         assert [key.obj for key in sorted(keys)] == [2, 1, 0]
         assert sorted([1, 3, 2], key=make) == [3, 2, 1]
+
+
+def test_an_empty_array_that_is_flipped_keeps_its_stride():
+    def f(x, y):
+        return np.flip(x), y + 1
+
+    check(f, np.zeros((3, 2))[:0, 0], X)

@@ -285,7 +285,8 @@ do_flip(Interp *in, const Rule *rule, Value *const *args, Value **out)
         if (!named) continue;
         int64_t length = size_value(in->graph, type.shape[i]);
         int64_t stride = size_value(in->graph, type.stride[i]);
-        if (length > 0) offset += (length - 1) * stride;
+        if (length == 0) continue; /* the stride of what is empty stays */
+        offset += (length - 1) * stride;
         type.stride[i] = size_const(in->graph, -stride);
     }
     type.offset = size_const(in->graph, offset);
