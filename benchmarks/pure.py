@@ -2,7 +2,8 @@
 
 The programs are pyperformance's own, out of its package: each benchmark's script is loaded with a
 stand-in for pyperf that keeps the function it would time.  Plain and run take turns, each in a process of
-its own, and the least of each process's rounds counts; the ratio is of the medians over the processes.
+its own.  What counts is processor time, which other programs on a shared machine disturb least, and of all
+rounds of all processes the least.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ class Runner:
 
     def bench_func(self, name: str, function: Callable[..., Any], *args: Any, **_: Any) -> None:
         def times(loops: int) -> float:
-            began = time.perf_counter()
+            began = time.process_time()
             for _ in range(loops):
                 function(*args)
-            return time.perf_counter() - began
+            return time.process_time() - began
 
         wanted.append(times)
 
@@ -62,7 +63,7 @@ wanted: list[Callable[[int], float]] = []
 def stand_in() -> None:
     pyperf: Any = types.ModuleType("pyperf")
     pyperf.Runner = Runner
-    pyperf.perf_counter = time.perf_counter
+    pyperf.perf_counter = time.process_time
     sys.modules["pyperf"] = pyperf
 
 
