@@ -58,6 +58,20 @@ def command(mode: str, module: str, results: Path, report: Path, names: Path | N
     return words + ([str(names)] if names else [])
 
 
+def end_of(process: subprocess.Popen[bytes], limit: float) -> int | None:
+    """Exit status, None after `limit` seconds; what the process started is killed in any case."""
+    try:
+        status: int | None = process.wait(limit)
+    except subprocess.TimeoutExpired:
+        status = None
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+    return status
+
+
 def run_process(words: list[str], limit: float) -> tuple[int | None, str]:
     """Exit status and the end of what was said; None: it was killed after `limit` seconds."""
     with tempfile.TemporaryFile() as said:
@@ -69,15 +83,7 @@ def run_process(words: list[str], limit: float) -> tuple[int | None, str]:
             env=environment(),
             start_new_session=True,
         )
-        try:
-            status: int | None = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            status = None
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
+        status = end_of(process, limit)
         said.seek(max(0, said.seek(0, os.SEEK_END) - 3000))
         return status, said.read().decode("utf-8", "replace")
 

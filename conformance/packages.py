@@ -12,13 +12,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from conformance.modes import GOOD, ROOT, Outcome, read_lines
+from conformance.modes import GOOD, ROOT, Outcome, end_of, read_lines
 from conformance.suites import NUMPY, PACKAGES, Suite, exception_for, suite_named
 
 FOLDER = ROOT / "build" / "conformance" / "packages"
@@ -39,16 +38,7 @@ def run_process(words: list[str], folder: str, env: dict[str, str], limit: float
             stderr=said,
             start_new_session=True,
         )
-        try:
-            status: int | None = process.wait(limit)
-        except subprocess.TimeoutExpired:
-            status = None
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        process.wait()
-        return status
+        return end_of(process, limit)
 
 
 def run_suite(mode: str, suite: Suite, limit: float, only: list[str] | None = None) -> Outcome:

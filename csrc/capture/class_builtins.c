@@ -41,7 +41,11 @@ is_of_module(PyObject *function, const char *name)
 static bool
 class_says(Interp *in, PyObject *class_, const char *name)
 {
-    return _PyType_Lookup((PyTypeObject *)class_, interned(in, name)) == Py_True;
+    PyObject *found;
+    if (type_stored(in, (PyTypeObject *)class_, name, &found) == ANSWER_YES)
+        return found == Py_True;
+    PyErr_Clear(); /* no memory: then it is not known */
+    return false;
 }
 
 /* A protocol: is everything that it names there on the class?  What only an instance has, or what
@@ -75,7 +79,9 @@ static bool
 hook_is_plain(Interp *in, PyObject *class_)
 {
     static const char *const modules[] = {"collections.abc", "typing", "contextlib", "os"};
-    PyObject *hook = _PyType_Lookup((PyTypeObject *)class_, interned(in, "__subclasshook__"));
+    PyObject *hook = NULL;
+    if (type_stored(in, (PyTypeObject *)class_, "__subclasshook__", &hook) != ANSWER_YES)
+        PyErr_Clear(); /* no memory: then it is not known */
     if (hook == NULL || Py_TYPE(hook) != &PyClassMethod_Type) return hook != NULL;
     PyObject *function = PyObject_GetAttrString(hook, "__func__");
     bool plain = false;
@@ -92,7 +98,9 @@ static Answer
 check_abstract(const Ask *ask, PyObject *class_, bool instance, PyTypeObject *type, bool *out)
 {
     Interp *in = ask->in;
-    PyObject *found = _PyType_Lookup(Py_TYPE(class_), interned(in, "__subclasscheck__"));
+    PyObject *found;
+    Answer stored = type_stored(in, Py_TYPE(class_), "__subclasscheck__", &found);
+    if (stored != ANSWER_YES) return stored;
     if (found == NULL || !(is_of_module(found, "abc") || is_of_module(found, "typing")))
         return unknown(ask, "isinstance");
     if (!*out && class_says(in, class_, "_is_protocol"))
@@ -129,7 +137,8 @@ check_one(const Ask *ask, PyObject *class_, bool instance, PyTypeObject *type, b
                         : type_inherits(in, meta, name, &PyType_Type);
     if (answer == ANSWER_YES) return type_derives(in, type, (PyTypeObject *)class_, out);
     if (answer == ANSWER_ERROR) return answer;
-    PyObject *found = _PyType_Lookup(meta, interned(in, name));
+    PyObject *found;
+    if (type_stored(in, meta, name, &found) != ANSWER_YES) return ANSWER_ERROR;
     if (found == NULL || !PyFunction_Check(found)) return unknown(ask, "isinstance");
     if (is_of_module(found, "abc") || is_of_module(found, "typing"))
         return check_abstract(ask, class_, instance, type, out);

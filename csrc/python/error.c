@@ -10,6 +10,7 @@ error_take(void)
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
+    PyException_SetTraceback(value, traceback != NULL ? traceback : Py_None);
     Py_XDECREF(type);
     Py_XDECREF(traceback);
     return value;

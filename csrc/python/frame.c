@@ -234,23 +234,6 @@ add_traceback(PyThreadState *ts)
     Py_DECREF(object);
 }
 
-/* The set error as an object that knows its traceback. */
-static PyObject *
-take_raised(void)
-{
-#if PY_VERSION_HEX >= 0x030C0000
-    return PyErr_GetRaisedException();
-#else
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    PyException_SetTraceback(value, traceback != NULL ? traceback : Py_None);
-    Py_XDECREF(type);
-    Py_XDECREF(traceback);
-    return value;
-#endif
-}
-
 /* Raised before: the traceback has its entry for this frame, and `lasti` says where that was. */
 static bool
 is_raised_again(const Instr *instr)
@@ -270,7 +253,7 @@ frame_unwind(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number
         lasti = PyLong_AsLong(frame->localsplus[frame->stacktop - 1 - instr->arg]);
     frame_link(ts, frame, instr->at, &link);
     if (!is_raised_again(instr)) add_traceback(ts);
-    PyObject *exception = take_raised();
+    PyObject *exception = error_take();
     drop_stack(frame, handler->depth);
     frame_unlink(ts, frame, &link);
     if (handler->lasti) {

@@ -94,6 +94,12 @@ hook_is_of_use(void)
     wait_next = FIRST_WAIT;
 }
 
+bool
+hook_may_rest(void)
+{
+    return may_rest;
+}
+
 void
 hook_wake(void)
 {

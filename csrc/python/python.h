@@ -197,6 +197,7 @@ int intercept_start(const Interceptor *interceptor);
    array, which may make the next ones so. */
 void hook_is_of_use(void);
 void hook_wake(void);
+bool hook_may_rest(void); /* it is there to stay, and goes while it is of no use (3.11) */
 /* A function made before, or one that was let go.  3.12+; nothing on 3.11. */
 void intercept(PyFunctionObject *function);
 /* Lets a function go: its calls are the interpreter's again. */

@@ -62,12 +62,7 @@ is_mortal(PyObject *object)
     if (PyCFunction_CheckExact(object)) return !is_lasting(object);
     if (PyType_Check(object))
         return (((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
-    if (type->tp_weaklistoffset == 0
-#ifdef Py_TPFLAGS_MANAGED_WEAKREF
-        && !(type->tp_flags & Py_TPFLAGS_MANAGED_WEAKREF)
-#endif
-    )
-        return false;
+    if (!PyType_SUPPORTS_WEAKREFS(type)) return false;
     return PyFunction_Check(object) || PyMethod_Check(object) ||
            ((type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 && !PyModule_Check(object));
 }

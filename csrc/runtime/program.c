@@ -382,8 +382,8 @@ py_program_start(PyObject *Py_UNUSED(self), PyObject *options)
     if ((config = config_from_options(options)) == NULL) return NULL;
     capture_all = config->capture_all;
     interceptor.rests = !capture_all;
-    if (PY_VERSION_HEX < 0x030C0000 && !capture_all) array_tell_made(hook_wake);
     if (intercept_start(&interceptor) < 0) return NULL;
+    if (hook_may_rest()) array_tell_made(hook_wake);
     active = true;
     if (sweep(take) < 0) return NULL;
     Py_RETURN_NONE;

@@ -334,11 +334,28 @@ class Dict(Model):
         return self._data.items()
 
 
+class Merged(Dict):
+    """Those whose union is the first, updated with the second; Counter's is another."""
+
+    __slots__ = ()
+
+    def __or__(self, other):
+        if not isinstance(other, dict):
+            return NotImplemented
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
+
+
 def _default_dict(factory, data):
     return defaultdict(factory, data)
 
 
-class DefaultDict(Dict):
+class DefaultDict(Merged):
     """collections.defaultdict"""
 
     __slots__ = ("default_factory",)
@@ -366,23 +383,12 @@ class DefaultDict(Dict):
     def copy(self):
         return defaultdict(self.default_factory, self._data)
 
-    def __or__(self, other):
-        if not isinstance(other, dict):
-            return NotImplemented
-        made = self.copy()
-        made.update(other)
-        return made
-
-    def __ior__(self, other):
-        self.update(other)
-        return self
-
 
 def _ordered_dict(data):
     return OrderedDict(data)
 
 
-class Ordered(Dict):
+class Ordered(Merged):
     """collections.OrderedDict"""
 
     __slots__ = ()
@@ -430,17 +436,6 @@ class Ordered(Dict):
 
     def copy(self):
         return OrderedDict(self._data)
-
-    def __or__(self, other):
-        if not isinstance(other, dict):
-            return NotImplemented
-        made = self.copy()
-        made.update(other)
-        return made
-
-    def __ior__(self, other):
-        self.update(other)
-        return self
 
 
 def _counter(data):
