@@ -12,6 +12,7 @@ lowering_init(Lowering *lw)
     lw->row_level = arena_alloc(lw->arena, n * sizeof(bool));
     lw->live = arena_alloc(lw->arena, n * sizeof(bool));
     lw->needed = arena_alloc(lw->arena, n * sizeof(bool));
+    lw->anchored = arena_alloc(lw->arena, n * sizeof(bool));
     lw->latest = arena_alloc(lw->arena, n * sizeof(int32_t));
     lw->seen = arena_alloc(lw->arena, n * sizeof(int32_t));
     lw->is_output = arena_alloc(lw->arena, n * sizeof(bool));
@@ -19,7 +20,7 @@ lowering_init(Lowering *lw)
     lw->commits = arena_alloc(lw->arena, n * sizeof(bool));
     lw->buffer = arena_alloc(lw->arena, n * sizeof(BufferId));
     if (!lw->group_of || !lw->row_level || !lw->live || !lw->needed || !lw->is_output ||
-        !lw->same_as || !lw->commits || !lw->buffer || !lw->latest || !lw->seen)
+        !lw->same_as || !lw->commits || !lw->buffer || !lw->anchored || !lw->latest || !lw->seen)
         return -1;
     for (size_t i = 0; i < n; i++) {
         lw->group_of[i] = -1;
@@ -439,6 +440,7 @@ lower(Graph *graph, Answer *answer, const char **why)
     lw.program = arena_alloc(lw.arena, sizeof(Program));
     if (lw.program == NULL || arms_lay_out(&lw) < 0 || lowering_init(&lw) < 0) return NULL;
     find_live(&lw);
+    if (find_anchors(&lw) < 0) return NULL;
     need_scalars_of_empty(&lw);
     arms_need(&lw);
     if (prepare_copies(&lw) < 0) return NULL;

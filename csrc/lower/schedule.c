@@ -3,7 +3,7 @@
 
    Greedy, one pass in program order:
    1. A node that needs no memory (constants, fills, rank-0 arithmetic) is virtual: it is computed
-      again in every kernel that uses it.
+      again in every kernel that uses it, unless that would be long (find_anchors).
    2. Anything else joins the latest group that holds one of its arguments, or a later one with the
       same domain, if each argument that the group itself makes is read at exactly the element that
       is being made (equal address maps); otherwise it opens a new group at the end.
@@ -40,9 +40,50 @@ node_is_virtual(const Lowering *lw, NodeId id)
     if (node->op == OP_full) return true;
     if (node->type.rank != 0) return false;
     if (kind == KIND_PYTHON) return true;
+    if (lw->anchored[id]) return false;
     if (lw->mixed && node_may_report(lw->graph, node)) return false;
     return kind == KIND_POINTWISE && !node_is_call(lw->graph, node) &&
            !is_external_cast(lw->graph, node);
+}
+
+/* ---- chains of scalars ---- */
+
+enum { MOST_REPEATED = 8 }; /* operations of one value that each reader makes for itself */
+
+static void
+count_readers(const Lowering *lw, int32_t *readers)
+{
+    for (NodeId id = 0; id < lw->graph->nodes.len; id++) {
+        const Node *node = graph_node(lw->graph, id);
+        for (int k = 0; lw->live[id] && k < node->nargs; k++)
+            readers[graph_node(lw->graph, node->args[k])->storage]++;
+    }
+}
+
+/* NumPy's own scalars only: Python's, whose overflow is looked at, are made where they are used. */
+int
+find_anchors(Lowering *lw)
+{
+    const Region *top = &lw->graph->regions.at[0];
+    int32_t *readers = arena_alloc(lw->arena, (size_t)lw->nnodes * sizeof(int32_t));
+    int32_t *size = arena_alloc(lw->arena, (size_t)lw->nnodes * sizeof(int32_t));
+    if (readers == NULL || size == NULL) return -1;
+    count_readers(lw, readers);
+    for (int i = 0; i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i];
+        const Node *node = graph_node(lw->graph, id);
+        OpKind kind = op_info(node->op)->kind;
+        if (!lw->live[id] || kind == KIND_CONST || !node_is_virtual(lw, id)) continue;
+        size[id] = node->op != OP_full;
+        for (int k = 0; k < node->nargs && size[id] <= MOST_REPEATED; k++)
+            size[id] += size[graph_node(lw->graph, node->args[k])->storage];
+        if (size[id] <= MOST_REPEATED || readers[id] < 2 || kind != KIND_POINTWISE ||
+            node->type.form != FORM_SCALAR)
+            continue;
+        lw->anchored[id] = true;
+        size[id] = 0;
+    }
+    return 0;
 }
 
 const Type *

@@ -44,6 +44,7 @@ typedef struct {
     bool *row_level;   /* per node: a row-level member */
     bool *live;        /* per node: reaches an output */
     bool *needed;      /* per storage: must be in memory */
+    bool *anchored;    /* per node: rank-0 arithmetic that is made once, and not where it is used */
     int32_t *latest;   /* per virtual storage: the latest group that it is computed from; UNKNOWN */
     int32_t *seen;     /* per virtual storage: the group that has looked through it last */
     bool *is_output;   /* per storage: an array that leaves the plan */
@@ -60,6 +61,8 @@ typedef struct {
 /* schedule.c */
 enum { UNKNOWN_GROUP = -2 };
 int schedule(Lowering *lw);
+/* Chains of rank-0 arithmetic that would be computed again and again are cut. */
+int find_anchors(Lowering *lw);
 /* A value that needs no memory: constants, fills, rank-0 arithmetic; instantiated where used. */
 bool node_is_virtual(const Lowering *lw, NodeId id);
 /* The shape that a node iterates over. */

@@ -110,3 +110,26 @@ def test_an_unrolled_loop_has_few_texts():
     schedule, source = _C.lower_graph("\n".join(lines) + "\n")
     assert schedule.count("kernel k") == 20
     assert source.count("\nk") <= 3 and source.count("\nk") + source.count("alias(") == 20
+
+
+def descent(steps):
+    """A scalar less the sum of x beside it, `steps` times: each kernel reads all sums before it."""
+    lines = ["%0: f64[64] = input(0)", "%1: f64 = sum(%0, axes=[0])"]
+    scalar, at = 1, 2
+    for _ in range(steps):
+        lines.append(f"%{at}: f64[64] = add(%0, %{scalar})")
+        lines.append(f"%{at + 1}: f64 = sum(%{at}, axes=[0])")
+        lines.append(f"%{at + 2}: f64 = subtract(%{scalar}, %{at + 1})")
+        scalar, at = at + 2, at + 3
+    return "\n".join([*lines, f"outputs %{scalar}\n"])
+
+
+def test_a_scalar_that_kernels_share_is_not_made_by_each():
+    short, long = (len(_C.lower_graph(descent(steps))[1]) for steps in (40, 80))
+    assert long < 2.3 * short  # in proportion, not as the square
+
+
+def test_a_chain_with_one_reader_is_one_kernel():
+    links = "\n".join(f"%{k + 2}: f64 = multiply(%{k + 1}, %1)" for k in range(40))
+    graph = f"%0: f64[64] = input(0)\n%1: f64 = sum(%0, axes=[0])\n{links}\noutputs %41\n"
+    assert _C.lower_graph(graph)[0].count("kernel k") == 2
