@@ -73,50 +73,17 @@ parse_reduction(Interp *in, const Rule *rule, Value *const *args, const Type *ty
     return ANSWER_YES;
 }
 
-/* The result in NumPy's layout: dense, its axes ordered as the argument's. */
 static Answer
 reduced_type(Interp *in, const Type *from, const Reduction *r, DType dtype, Type *out)
 {
-    Type kept = *from;
-    SizeId one = size_const(in->graph, 1);
-    for (int i = 0; i < r->n; i++) kept.shape[r->axes[i]] = one;
-    if (!r->keepdims) {
-        kept.rank = 0;
-        for (int i = 0, k = 0; i < from->rank; i++) {
-            if (k < r->n && r->axes[k] == i) {
-                k++;
-                continue;
-            }
-            kept.shape[kept.rank] = from->shape[i];
-            kept.stride[kept.rank++] = from->stride[i];
-        }
-    }
-    if (kept.rank == 0) {
+    if (r->n == from->rank && !r->keepdims) {
         *out = type_scalar(dtype, FORM_SCALAR);
         return ANSWER_YES;
     }
-    /* Axes by falling stride, whatever their lengths: like the argument, not like the result. */
-    int order[MAX_RANK];
-    for (int i = 0; i < kept.rank; i++) {
-        int k = i;
-        for (; k > 0; k--) {
-            int64_t a = llabs(size_value(in->graph, kept.stride[order[k - 1]]));
-            int64_t b = llabs(size_value(in->graph, kept.stride[i]));
-            if (a == 0 || b == 0 || a >= b) break;
-            order[k] = order[k - 1];
-        }
-        order[k] = i;
-    }
-    SizeId shape[MAX_RANK];
-    for (int i = 0; i < kept.rank; i++) shape[i] = kept.shape[order[i]];
-    Type dense;
-    if (type_contiguous(in->graph, &dense, dtype, kept.rank, shape) < 0) return ANSWER_ERROR;
-    *out = dense;
-    for (int i = 0; i < kept.rank; i++) {
-        out->shape[order[i]] = dense.shape[i];
-        out->stride[order[i]] = dense.stride[i];
-    }
-    return ANSWER_YES;
+    bool reduced[MAX_RANK] = {false};
+    for (int i = 0; i < r->n; i++) reduced[r->axes[i]] = true;
+    int made = type_reduced(in->graph, out, dtype, from, reduced, r->keepdims);
+    return made < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 static Answer

@@ -257,6 +257,10 @@ Answer type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId 
 /* The same without the ufuncs' shortcut for operands of equal shape, which shows in the strides of
    axes of length 1: np.where and whatever else hands its operands straight to nditer. */
 Answer type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args);
+/* Fresh result of a reduction of `from` over the axes that `reduced` marks: dense, its axes nested
+   as nditer sorts those of `from`, the reduced ones among them.  -1 with an exception. */
+int type_reduced(Graph *g, Type *out, DType dtype, const Type *from, const bool *reduced,
+                 bool keepdims);
 /* Fresh array laid out like `like` in 'K' order: copy(order="K"), astype, empty_like. */
 int type_like(Graph *g, Type *out, DType dtype, const Type *like);
 /* A scalar of this form. */

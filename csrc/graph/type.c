@@ -163,6 +163,8 @@ broadcast_shape(const Graph *g, int nargs, const NodeId *args, int *rank, SizeId
     return ANSWER_YES;
 }
 
+enum { POINTWISE_ARGS = 4 }; /* no op takes more */
+
 /* Stride of an argument along an axis of the common shape; 0 where it is broadcast. */
 static int64_t
 iterated_stride(const Graph *g, const Type *type, int rank, const SizeId *shape, int i)
@@ -175,14 +177,13 @@ iterated_stride(const Graph *g, const Type *type, int rank, const SizeId *shape,
 /* How axis `a` compares with axis `b`, which is nested deeper so far: 1 when it must go deeper than
    `b`, 0 when not, -1 when no argument can tell. */
 static int
-goes_deeper(const Graph *g, int nargs, const NodeId *args, int rank, const SizeId *shape, int a,
-            int b)
+goes_deeper(const Graph *g, int nargs, const Type *const *types, int rank, const SizeId *shape,
+            int a, int b)
 {
     int answer = -1;
     for (int k = 0; k < nargs; k++) {
-        const Type *type = &graph_node(g, args[k])->type;
-        int64_t outer = llabs(iterated_stride(g, type, rank, shape, a));
-        int64_t inner = llabs(iterated_stride(g, type, rank, shape, b));
+        int64_t outer = llabs(iterated_stride(g, types[k], rank, shape, a));
+        int64_t inner = llabs(iterated_stride(g, types[k], rank, shape, b));
         if (outer == 0 || inner == 0) continue;
         if (inner <= outer)
             answer = 0; /* on conflict C order wins */
@@ -195,14 +196,15 @@ goes_deeper(const Graph *g, int nargs, const NodeId *args, int rank, const SizeI
 /* The axes from slowest to fastest: NumPy nditer_constr.c, npyiter_find_best_axis_ordering, a
    stable insertion sort that starts from C order. */
 static void
-sort_axes(const Graph *g, int nargs, const NodeId *args, int rank, const SizeId *shape, int *order)
+sort_axes(const Graph *g, int nargs, const Type *const *types, int rank, const SizeId *shape,
+          int *order)
 {
     int perm[MAX_RANK]; /* fastest first */
     for (int i = 0; i < rank; i++) perm[i] = rank - 1 - i;
     for (int i = 1; i < rank; i++) {
         int place = i, axis = perm[i];
         for (int j = i - 1; j >= 0; j--) {
-            int deeper = goes_deeper(g, nargs, args, rank, shape, axis, perm[j]);
+            int deeper = goes_deeper(g, nargs, types, rank, shape, axis, perm[j]);
             if (deeper == 1) place = j;
             if (deeper == 0) break;
         }
@@ -212,6 +214,22 @@ sort_axes(const Graph *g, int nargs, const NodeId *args, int rank, const SizeId 
     for (int i = 0; i < rank; i++) order[i] = perm[rank - 1 - i];
 }
 
+int
+type_reduced(Graph *g, Type *out, DType dtype, const Type *from, const bool *reduced, bool keepdims)
+{
+    int order[MAX_RANK], left[MAX_RANK], place[MAX_RANK], rank = 0, n = 0;
+    SizeId shape[MAX_RANK];
+    sort_axes(g, 1, &from, from->rank, from->shape, order);
+    for (int i = 0; i < from->rank; i++) {
+        if (reduced[i] && !keepdims) continue;
+        place[i] = rank;
+        shape[rank++] = reduced[i] ? size_const(g, 1) : from->shape[i];
+    }
+    for (int i = 0; i < from->rank; i++)
+        if (!reduced[order[i]] || keepdims) left[n++] = place[order[i]];
+    return lay_out(g, out, dtype, rank, shape, left);
+}
+
 Answer
 type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
 {
@@ -219,7 +237,10 @@ type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
     SizeId shape[MAX_RANK];
     Answer answer = broadcast_shape(g, nargs, args, &rank, shape);
     if (answer != ANSWER_YES) return answer;
-    sort_axes(g, nargs, args, rank, shape, order);
+    const Type *types[POINTWISE_ARGS];
+    assert(nargs <= POINTWISE_ARGS);
+    for (int k = 0; k < nargs; k++) types[k] = &graph_node(g, args[k])->type;
+    sort_axes(g, nargs, types, rank, shape, order);
     return lay_out(g, out, dtype, rank, shape, order) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 

@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from differential import check
+from numpy.lib.stride_tricks import as_strided
 from numpy_cases import function
 
 import pycompile
@@ -89,3 +91,31 @@ def test_a_write_through_a_broadcast_view_is_refused():
     case = function("z = x * 2", "np.broadcast_to(z, (3, 4, 5))[0] = 1", "z")
     with pytest.raises(ValueError, match="read-only"):
         pycompile.compile(case)(BASE, None)
+
+
+def random_layout(seed):
+    """An array whose axes lie in any order in memory, some of length 1 or repeated by stride 0."""
+    random = np.random.default_rng(seed)
+    rank = random.integers(2, 5)
+    shape = random.choice([1, 1, 2, 3], rank)
+    strides, step = np.zeros(rank, int), 8
+    for axis in random.permutation(rank):
+        strides[axis], step = step, step * shape[axis]
+    strides = np.where(random.random(rank) < 0.2, 0, strides)
+    odd = (shape == 1) & (random.random(rank) < 0.3)
+    strides = np.where(odd, random.choice([8, 80, 800], rank), strides)
+    return as_strided(np.arange(1000.0), shape, strides), tuple(
+        int(axis) for axis in np.flatnonzero(random.random(rank) < 0.5)[: rank - 1]
+    )
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_axes_of_a_reduction_in_the_iterators_order(seed, keepdims):
+    x, axes = random_layout(seed)
+
+    def reduce(x):
+        y = x * 1.0
+        return x.max(axis=axes, keepdims=keepdims), (x + y).sum(axis=axes, keepdims=keepdims)
+
+    check(reduce, x)
