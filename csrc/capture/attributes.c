@@ -28,7 +28,7 @@ attribute_missing(Interp *in, Value *object, PyObject *name)
         PyErr_Format(PyExc_AttributeError, "'%.100s' object has no attribute '%U'", type->tp_name,
                      name);
     }
-    return break_raises(in);
+    return raise_error(in);
 }
 
 /* ---- instances ---- */
@@ -189,7 +189,7 @@ builtin_find(Interp *in, Value *object, PyObject *name, Value **out)
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO) return no_attribute(in, object, name);
     PyObject *read = PyObject_GetAttr(known, name);
-    if (read == NULL) return break_raises(in);
+    if (read == NULL) return raise_error(in);
     *out = value_const_new(in, read);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

@@ -410,7 +410,7 @@ call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
     }
     if (strcmp(Py_TYPE(object)->tp_name, "pycompile._C.CompiledFunction") == 0) {
         PyObject *wrapped = PyObject_GetAttrString(object, "__wrapped__");
-        if (wrapped == NULL) return break_raises(in);
+        if (wrapped == NULL) return raise_error(in);
         bool function = PyFunction_Check(wrapped);
         if (keep(in, wrapped) == NULL) return ANSWER_ERROR;
         if (function) {
@@ -462,7 +462,7 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
             return object_method(in, self, callable->name, nargs, args, kwnames, out);
         if (self->kind == V_CONST && ufunc_check(self->object)) {
             PyObject *method = keep(in, PyObject_GetAttrString(self->object, callable->name));
-            return method ? call_numpy(in, method, nargs, args, kwnames, out) : break_raises(in);
+            return method ? call_numpy(in, method, nargs, args, kwnames, out) : raise_error(in);
         }
         return builtin_method(in, self, callable->name, nargs, args, kwnames, out);
     }

@@ -320,7 +320,7 @@ text_of(const Ask *ask, bool repr, Value *object)
         Answer plain = enum_text_is_plain(in, object->type, "__repr__");
         if (plain != ANSWER_YES) return plain == ANSWER_NO ? unknown(ask, "str") : plain;
         PyObject *text = repr ? PyObject_Repr(object->object) : PyObject_Str(object->object);
-        return text == NULL ? break_raises(in) : give(ask, value_const_new(in, text));
+        return text == NULL ? raise_error(in) : give(ask, value_const_new(in, text));
     }
     *ask->out = NULL;
     Answer answer = ANSWER_YES;
@@ -358,7 +358,7 @@ object_format(Interp *in, Value *object, Value *spec, Value **out)
         answer = enum_text_is_plain(in, object->type, "__format__");
         if (answer != ANSWER_YES) return answer == ANSWER_NO ? unknown(&ask, "format") : answer;
         PyObject *text = PyObject_Format(object->object, known);
-        return text == NULL ? break_raises(in) : give(&ask, value_const_new(in, text));
+        return text == NULL ? raise_error(in) : give(&ask, value_const_new(in, text));
     }
     answer = special_call(in, object, "__format__", 1, &spec, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
@@ -388,7 +388,7 @@ number_of(const Ask *ask, const char *name, bool by_index, PyTypeObject *type)
     PyTypeObject *made = value_type(in, result);
     if (made == &PyLong_Type && by_index && type == &PyFloat_Type && result->kind == V_CONST) {
         PyObject *real = PyNumber_Float(result->object);
-        return real == NULL ? break_raises(in) : give(ask, value_const_new(in, real));
+        return real == NULL ? raise_error(in) : give(ask, value_const_new(in, real));
     }
     if (made != type) return PyErr_Occurred() ? ANSWER_ERROR : unknown(ask, name);
     return give(ask, result);
@@ -513,7 +513,7 @@ call_class_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args
         Answer plain = enum_is_plain(in, Py_TYPE(args[0]->object), "__len__", NULL);
         if (plain != ANSWER_YES) return plain == ANSWER_NO ? unknown(&ask, name) : plain;
         Py_ssize_t n = PyObject_Length(args[0]->object);
-        return n < 0 ? break_raises(in) : give(&ask, value_const_new(in, PyLong_FromSsize_t(n)));
+        return n < 0 ? raise_error(in) : give(&ask, value_const_new(in, PyLong_FromSsize_t(n)));
     }
     Answer answer = about_classes(&ask, name);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE || !object) return answer;

@@ -217,7 +217,7 @@ descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObjec
     }
     if (kind == &PyClassMethodDescr_Type) {
         PyObject *bound = kind->tp_descr_get(found, NULL, owner->object);
-        return bound == NULL ? break_raises(in) : given(out, value_const_new(in, bound));
+        return bound == NULL ? raise_error(in) : given(out, value_const_new(in, bound));
     }
     if (kind == &PyProperty_Type && object != NULL) return property_get(in, found, object, out);
     if (kind == &PyMemberDescr_Type && object != NULL)
@@ -303,7 +303,7 @@ class_member(Interp *in, Value *class_, PyObject *name, Value **out)
         return given(out, value_const(in, (PyObject *)Py_TYPE(type)));
     if (!type_is_heap(type)) {
         PyObject *read = PyObject_GetAttr((PyObject *)type, name);
-        return read == NULL ? break_raises(in) : given(out, value_const_new(in, read));
+        return read == NULL ? raise_error(in) : given(out, value_const_new(in, read));
     }
     if (strcmp(text, "__name__") == 0 || strcmp(text, "__qualname__") == 0 ||
         strcmp(text, "__mro__") == 0 || strcmp(text, "__bases__") == 0) {

@@ -73,7 +73,7 @@ container_contains(Interp *in, Value *item, Value *container, bool *out)
         if (answer != ANSWER_YES) return answer;
         found = dict_find(in, container, key);
         *out = found >= 0;
-        return found < -1 ? break_raises(in) : ANSWER_YES;
+        return found < -1 ? raise_error(in) : ANSWER_YES;
     case V_OBJECT:
     case V_INSTANCE: {
         Value *method, *args[2] = {container, item}, *result;

@@ -18,7 +18,7 @@ dict_key(Interp *in, Value *key, PyObject **out)
             Answer guarded = type_lookup_text(in, type, "__hash__", &ignored);
             if (guarded != ANSWER_YES) return guarded;
             PyErr_Format(PyExc_TypeError, "unhashable type: '%s'", type->tp_name);
-            return break_raises(in);
+            return raise_error(in);
         }
         Answer plain = key->kind == V_OBJECT ? type_is_by_identity(in, type) : ANSWER_NO;
         if (plain == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a key with its own hash");
@@ -78,7 +78,7 @@ Answer
 dict_store(Interp *in, Value *dict, PyObject *key, Value *value)
 {
     int found = dict_find(in, dict, key);
-    if (found < -1) return break_raises(in);
+    if (found < -1) return raise_error(in);
     if (found >= 0) {
         dict->items[found] = value;
         return ANSWER_YES;
@@ -97,7 +97,7 @@ raise_key_error(Interp *in, PyObject *key)
     if (args == NULL) return ANSWER_ERROR;
     PyErr_SetObject(PyExc_KeyError, args);
     Py_DECREF(args);
-    return break_raises(in);
+    return raise_error(in);
 }
 
 /* ---- storing, with what others see of it ---- */
@@ -147,7 +147,7 @@ dict_update(Interp *in, Value *dict, Value *from)
             PyErr_Format(PyExc_ValueError,
                          "dictionary update sequence element #%d has length %d; 2 is required", i,
                          pair->nitems);
-            return break_raises(in);
+            return raise_error(in);
         }
         answer = store(in, dict, pair->items[0], pair->items[1]);
     }
@@ -185,7 +185,7 @@ do_get(const Method *m)
     Answer answer = dict_key(m->in, m->args[0], &key);
     if (answer != ANSWER_YES) return answer;
     int at = dict_find(m->in, m->self, key);
-    if (at < -1) return break_raises(m->in);
+    if (at < -1) return raise_error(m->in);
     if (at >= 0) return give(m, value_item(m->in, m->self, at));
     return m->nargs == 2 ? give(m, m->args[1]) : give_none(m);
 }
@@ -197,7 +197,7 @@ do_pop(const Method *m)
     Answer answer = dict_key(m->in, m->args[0], &key);
     if (answer != ANSWER_YES) return answer;
     int at = dict_find(m->in, m->self, key);
-    if (at < -1) return break_raises(m->in);
+    if (at < -1) return raise_error(m->in);
     if (at < 0 && m->nargs == 2) return give(m, m->args[1]);
     if (at < 0) return raise_key_error(m->in, key);
     Value *item = value_item(m->in, m->self, at);
@@ -212,7 +212,7 @@ do_popitem(const Method *m)
     int last = m->self->nitems - 2;
     if (last < 0) {
         PyErr_SetString(PyExc_KeyError, "popitem(): dictionary is empty");
-        return break_raises(m->in);
+        return raise_error(m->in);
     }
     Value *pair[2] = {m->self->items[last], value_item(m->in, m->self, last + 1)};
     if (pair[1] == NULL) return ANSWER_ERROR;
@@ -227,7 +227,7 @@ do_setdefault(const Method *m)
     Answer answer = dict_key(m->in, m->args[0], &key);
     if (answer != ANSWER_YES) return answer;
     int at = dict_find(m->in, m->self, key);
-    if (at < -1) return break_raises(m->in);
+    if (at < -1) return raise_error(m->in);
     if (at >= 0) return give(m, value_item(m->in, m->self, at));
     Value *value = m->nargs == 2 ? m->args[1] : value_const(m->in, Py_None);
     answer = value ? store(m->in, m->self, m->args[0], value) : ANSWER_ERROR;
@@ -376,7 +376,7 @@ entries_equal(Interp *in, Value *left, Value *right, bool *out)
     *out = left == right || left->nitems == right->nitems;
     for (int i = 0; left != right && *out && i < left->nitems; i += 2) {
         int at = dict_find(in, right, left->items[i]->object);
-        if (at < -1) return break_raises(in);
+        if (at < -1) return raise_error(in);
         *out = at >= 0;
         if (!*out) break;
         Value *pair[2] = {value_item(in, left, i + 1), value_item(in, right, at)};

@@ -59,7 +59,7 @@ enum_is_plain(Interp *in, PyTypeObject *type, const char *name, const char *othe
 static Answer
 folded(Interp *in, PyObject *result, Value **out)
 {
-    if (result == NULL) return break_raises(in);
+    if (result == NULL) return raise_error(in);
     *out = value_const_new(in, result);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

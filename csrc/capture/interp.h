@@ -67,8 +67,6 @@ PyObject *code_name(Interp *in, int index);  /* borrowed */
    CPython raises it itself. */
 /* Raises the set Python error in the program; clears it. */
 Answer raise_error(Interp *in);
-/* The same under its former name. */
-#define break_raises raise_error
 /* PyErr_Format, then raise_error. */
 Answer raise_new(Interp *in, PyObject *type, const char *format, ...);
 /* As the statement `raise exception`: __context__ is what is being handled. */

@@ -261,7 +261,7 @@ unchanged(Interp *in, Value *iterator)
     if (container_length(in, of) != iterator->length) {
         PyErr_SetString(PyExc_RuntimeError, dict ? "dictionary changed size during iteration"
                                                  : "Set changed size during iteration");
-        return break_raises(in);
+        return raise_error(in);
     }
     if (!dict && iterator->items != of->items)
         return interp_break(in, BREAK_ITERATION, "a set that changes while it is walked");

@@ -83,7 +83,7 @@ value_truth(Interp *in, Value *value, int *known, Value **node)
         if (plain != ANSWER_YES)
             return plain == ANSWER_NO ? truth_of_object(in, value, known, node) : plain;
         *known = PyObject_IsTrue(value->object);
-        return *known < 0 ? break_raises(in) : ANSWER_YES;
+        return *known < 0 ? raise_error(in) : ANSWER_YES;
     }
     case V_NODE:
         if (value_is_python_scalar(in, value) &&

@@ -150,7 +150,7 @@ known_method(const Method *m)
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO || !object_is_pure(self)) return unknown(m);
     PyObject *bound = keep(in, PyObject_GetAttrString(self, m->name));
-    if (bound == NULL) return break_raises(in);
+    if (bound == NULL) return raise_error(in);
     return fold_named(in, bound, m->nargs, m->args, m->kwnames, m->out);
 }
 

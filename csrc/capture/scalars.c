@@ -30,7 +30,7 @@ is_plain(PyObject *object)
 static Answer
 result(Interp *in, PyObject *object, Value **out)
 {
-    if (object == NULL) return break_raises(in);
+    if (object == NULL) return raise_error(in);
     *out = unshadow(in, object); /* a list is a new one each time */
     Py_DECREF(object);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -494,7 +494,7 @@ operate_contains(Interp *in, Value *item, Value *container, bool *out)
             return interp_break(in, BREAK_OPERATOR, "membership in %s",
                                 value_describe(in, container));
         int member = PySequence_Contains(container->object, item->object);
-        if (member < 0) return break_raises(in);
+        if (member < 0) return raise_error(in);
         *out = member;
         return ANSWER_YES;
     }
@@ -506,7 +506,7 @@ operate_contains(Interp *in, Value *item, Value *container, bool *out)
     if (answer == ANSWER_NO || !is_plain(key) || !(is_plain(object) || PySet_CheckExact(object)))
         return interp_break(in, BREAK_OPERATOR, "membership in %s", value_describe(in, container));
     int found = PySequence_Contains(object, key);
-    if (found < 0) return break_raises(in);
+    if (found < 0) return raise_error(in);
     *out = found;
     return ANSWER_YES;
 }
@@ -607,7 +607,7 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
     bool python = from.form == FORM_PYTHON;
     if (seen != NULL && python) {
         seen = PyObject_CallOneArg((PyObject *)type, seen);
-        if (seen == NULL) return break_raises(in);
+        if (seen == NULL) return raise_error(in);
     } else {
         seen = NULL;
     }

@@ -296,7 +296,7 @@ shadow_done(Interp *in, PyObject *result, Value **out)
         if (answer == ANSWER_NO) PyErr_Clear();
         return answer;
     }
-    if (result == NULL) return break_raises(in);
+    if (result == NULL) return raise_error(in);
     if (out != NULL) {
         *out = unshadow(in, result);
         if (*out == NULL) answer = ANSWER_ERROR;

@@ -88,7 +88,7 @@ fold_enums(Interp *in, int operator_, bool compare, Value *left, Value *right, V
     }
     PyObject *result = compare ? PyObject_RichCompare(objects[0], objects[1], operator_)
                                : binary_function(operator_)(objects[0], objects[1]);
-    if (result == NULL) return break_raises(in);
+    if (result == NULL) return raise_error(in);
     *out = value_const_new(in, result);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

@@ -11,7 +11,7 @@ sequence_slice(Interp *in, Value *sequence, Value *key, Value **out)
     if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a slice that is not known");
     if (answer != ANSWER_YES) return answer;
     Py_ssize_t start, stop, step;
-    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) return break_raises(in);
+    if (PySlice_Unpack(slice, &start, &stop, &step) < 0) return raise_error(in);
     Py_ssize_t length = PySlice_AdjustIndices(sequence->nitems, &start, &stop, step);
     if (sequence->kind == V_TUPLE && length == sequence->nitems && step == 1 &&
         (sequence->type == NULL || sequence->type == &PyTuple_Type)) {
@@ -62,7 +62,7 @@ dict_position(Interp *in, Value *dict, Value *key, PyObject **object, int *out)
     Answer answer = dict_key(in, key, object);
     if (answer != ANSWER_YES) return answer;
     *out = dict_find(in, dict, *object);
-    return *out < -1 ? break_raises(in) : ANSWER_YES;
+    return *out < -1 ? raise_error(in) : ANSWER_YES;
 }
 
 /* object[key] through a method of the program's class. */
@@ -112,7 +112,7 @@ class_subscript(Interp *in, Value *class_, Value *key, Value **out)
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, class_));
     PyObject *item = PyObject_GetItem((PyObject *)type, known);
-    if (item == NULL) return break_raises(in);
+    if (item == NULL) return raise_error(in);
     *out = value_const_new(in, item);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -161,7 +161,7 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
             return interp_break(in, value_break(object, BREAK_INDEX), "a subscript of %s",
                                 value_describe(in, object));
         PyObject *item = PyObject_GetItem(known, index);
-        if (item == NULL) return break_raises(in);
+        if (item == NULL) return raise_error(in);
         *out = value_const_new(in, item);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
