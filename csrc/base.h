@@ -70,6 +70,11 @@ int text_finish(Text *text);
 PyObject *text_to_str(Text *text);
 void text_free(Text *text);
 
+/* ---- import.c: Python modules, whatever the running frame's builtins are; new references, NULL
+   with the error set ---- */
+PyObject *module_import(const char *module);
+PyObject *module_object(const char *module, const char *name); /* module.name */
+
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 #endif

@@ -28,7 +28,7 @@ static const struct {
 int
 numpy_errors_init(void)
 {
-    PyObject *umath = PyImport_ImportModule("numpy._core.umath");
+    PyObject *umath = module_import("numpy._core.umath");
     if (umath == NULL) return -1;
     context_variable = PyObject_GetAttrString(umath, "_extobj_contextvar");
     get_extobj_dict = PyObject_GetAttrString(umath, "_get_extobj_dict");

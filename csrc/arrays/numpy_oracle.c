@@ -51,7 +51,7 @@ bool
 ufunc_is_library(PyObject *ufunc)
 {
     static PyObject *module; /* of all of them, of those too that have no public name */
-    if (module == NULL) module = PyImport_ImportModule("numpy._core.umath");
+    if (module == NULL) module = module_import("numpy._core.umath");
     PyObject *found = module == NULL ? NULL : PyObject_GetAttrString(module, ufunc_name(ufunc));
     PyErr_Clear();
     Py_XDECREF(found); /* the module has it */

@@ -16,8 +16,8 @@ static PyObject *rows[2], *warnings_dict, *filters_name;
 static int
 prepare(void)
 {
-    PyObject *steps = PyImport_ImportModule("pycompile._steps");
-    PyObject *warnings = PyImport_ImportModule("warnings");
+    PyObject *steps = module_import("pycompile._steps");
+    PyObject *warnings = module_import("warnings");
     PyObject *made = steps ? PyObject_GetAttrString(steps, "FILTERS") : NULL;
     if (made != NULL && warnings != NULL && PyTuple_CheckExact(made) &&
         PyTuple_GET_SIZE(made) == 2) {

@@ -43,7 +43,7 @@ transposed(Interp *in, NodeId node, bool last_two, Value **out)
 PyObject *
 attribute_getter(Interp *in, const char *name)
 {
-    PyObject *module = PyImport_ImportModule("operator");
+    PyObject *module = module_import("operator");
     PyObject *get = module == NULL ? NULL : PyObject_CallMethod(module, "attrgetter", "s", name);
     Py_XDECREF(module);
     return keep(in, get);
@@ -232,8 +232,7 @@ array_set_attribute(Interp *in, Value *array, const char *name, Value *value)
     for (int i = 0; i < COUNT_OF(names); i++) {
         if (strcmp(name, names[i]) != 0) continue;
         Value *args[3] = {array, value_const_new(in, PyUnicode_FromString(name)), value};
-        WholeCall call = {
-            .callable = whole_function(in, "set_attribute"), .nargs = 3, .args = args};
+        WholeCall call = {.callable = calls_object(in, "set_attribute"), .nargs = 3, .args = args};
         if (call.callable == NULL || args[1] == NULL) return ANSWER_ERROR;
         call.changes = 1;
         return call_whole(in, &call, &none);

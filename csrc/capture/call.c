@@ -176,11 +176,7 @@ dispatch_for(PyObject *function)
     if (module == NULL || !PyUnicode_Check(module) ||
         PyUnicode_CompareWithASCIIString(module, "functools") != 0)
         return NULL;
-    if (ours == NULL) {
-        PyObject *from = PyImport_ImportModule("pycompile.decompositions.functions");
-        ours = from ? PyObject_GetAttrString(from, "dispatch") : NULL;
-        Py_XDECREF(from);
-    }
+    if (ours == NULL) ours = module_object("pycompile.decompositions.functions", "dispatch");
     PyObject *mine = ours ? PyCode_GetFreevars((PyCodeObject *)PyFunction_GET_CODE(ours)) : NULL;
     PyObject *theirs = mine ? PyCode_GetFreevars(code) : NULL;
     int same = theirs ? PyObject_RichCompareBool(mine, theirs, Py_EQ) : 0;
@@ -250,13 +246,11 @@ known_name(PyObject **slot, const char *module, const char *name)
     return *slot;
 }
 
-static PyObject *
+PyObject *
 decomposition_of(PyObject *callable)
 {
     if (known.decompositions == NULL) {
-        PyObject *module = PyImport_ImportModule("pycompile.decompositions");
-        known.decompositions = module ? PyObject_GetAttrString(module, "TABLE") : NULL;
-        Py_XDECREF(module);
+        known.decompositions = module_object("pycompile.decompositions", "TABLE");
         PyErr_Clear();
         if (known.decompositions == NULL) known.decompositions = PyDict_New();
     }
@@ -271,9 +265,7 @@ decomposition_of(PyObject *callable)
 Answer
 call_library(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
 {
-    PyObject *module = PyImport_ImportModule("pycompile.decompositions.iteration");
-    PyObject *object = module ? keep(in, PyObject_GetAttrString(module, name)) : NULL;
-    Py_XDECREF(module);
+    PyObject *object = module_kept(in, "pycompile.decompositions.iteration", name);
     Value *function = object ? value_const(in, object) : NULL;
     return function ? call_inlined(in, function, nargs, args, NULL, out) : ANSWER_ERROR;
 }

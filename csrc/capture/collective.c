@@ -46,21 +46,11 @@ read_numbers(Interp *in, Value *items, Value *also, Numbers *out)
     return ANSWER_YES;
 }
 
-/* A function of pycompile/_steps.py, borrowed. */
-static PyObject *
-step_function(Interp *in, const char *name)
-{
-    PyObject *module = PyImport_ImportModule("pycompile._steps");
-    PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
-    Py_XDECREF(module);
-    return keep(in, function);
-}
-
 static Answer
 step(Interp *in, const char *name, int n, const NodeId *nodes, Type type, Value **out)
 {
     NodeId node;
-    PyObject *function = step_function(in, name);
+    PyObject *function = numpy_step(in, name);
     if (function == NULL) return ANSWER_ERROR;
     Answer answer = node_extern(in, function, n, nodes, &type, &node);
     if (answer != ANSWER_YES) return answer;

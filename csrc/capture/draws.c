@@ -56,7 +56,7 @@ generator_value(Interp *in, Value *generator, Value **out)
         return ANSWER_YES;
     }
     Type type = type_scalar(DT_OBJECT, FORM_OBJECT);
-    PyObject *twin = whole_function(in, "generator_like"), *sample = NULL;
+    PyObject *twin = calls_object(in, "generator_like"), *sample = NULL;
     if (twin != NULL) sample = keep(in, PyObject_CallOneArg(twin, generator->object));
     if (sample == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
@@ -106,7 +106,7 @@ draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *co
     if (nargs + nkw > MOST) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);
     if (strcmp(name, "spawn") == 0)
         return interp_break(in, BREAK_NUMPY, "spawn: it changes more than the generator's state");
-    PyObject *class_ = whole_function(in, "Draw"), *draw = NULL;
+    PyObject *class_ = calls_object(in, "Draw"), *draw = NULL;
     if (class_ != NULL) draw = keep(in, PyObject_CallFunction(class_, "s", name));
     if (draw == NULL || (all[0] = token_value(in)) == NULL) return ANSWER_ERROR;
     TRY(generator_value(in, generator, &all[1]));

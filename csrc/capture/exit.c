@@ -338,7 +338,7 @@ build_made(Interp *in, Value *value)
         return build_of_kind(in, BUILD_METHOD, NULL, 2, value->items);
     case V_CELL: return build_cell(in, value);
     case V_PARTIAL: {
-        PyObject *maker = partial_maker(in);
+        PyObject *maker = module_kept(in, "pycompile._calls", "partial");
         return maker ? build_of_kind(in, BUILD_CALL, maker, 3, value->items) : NO_BUILD;
     }
     case V_SUPER: return build_of_kind(in, BUILD_CALL, (PyObject *)&PySuper_Type, 2, value->items);

@@ -98,13 +98,11 @@ type_of_object(Interp *in, PyObject *result, PyObject *args, Type *type)
 static PyObject *
 call_quietly(PyObject *callable, PyObject *args, PyObject *kwargs)
 {
-    PyObject *module = PyImport_ImportModule("pycompile._steps");
-    PyObject *quietly = module == NULL ? NULL : PyObject_GetAttrString(module, "quietly");
+    PyObject *quietly = module_object("pycompile._steps", "quietly");
     PyObject *result = NULL;
     if (quietly != NULL)
         result = PyObject_CallFunctionObjArgs(quietly, callable, args,
                                               kwargs == NULL ? Py_None : kwargs, NULL);
-    Py_XDECREF(module);
     Py_XDECREF(quietly);
     return result;
 }

@@ -189,10 +189,7 @@ basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *
 PyObject *
 numpy_step(Interp *in, const char *name)
 {
-    PyObject *module = PyImport_ImportModule("pycompile._steps");
-    PyObject *function = module == NULL ? NULL : PyObject_GetAttrString(module, name);
-    Py_XDECREF(module);
-    return keep(in, function);
+    return module_kept(in, "pycompile._steps", name);
 }
 
 /* What stands for the index at run time: a tuple with the known items, and Ellipsis-like holes for
@@ -282,7 +279,7 @@ emit_subscript(Interp *in, Value *array, Value *key, Value **out)
     Answer answer = subscript_node(in, array, key, out);
     if (answer != ANSWER_NO) return answer;
     Value *args[2] = {array, key};
-    WholeCall call = {.callable = operator_object(in, "getitem"), .nargs = 2, .args = args};
+    WholeCall call = {.callable = module_kept(in, "operator", "getitem"), .nargs = 2, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
     call.opaque = key_has_mask(in, key, 0);
     return call_whole_instead(in, &call, out);
@@ -455,7 +452,7 @@ emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
     Answer answer = store_node(in, array, key, value);
     if (answer != ANSWER_NO) return answer;
     Value *args[3] = {array, key, value}, *none;
-    WholeCall call = {.callable = operator_object(in, "setitem"), .nargs = 3, .args = args};
+    WholeCall call = {.callable = module_kept(in, "operator", "setitem"), .nargs = 3, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
     call.changes = 1;
     return call_whole_instead(in, &call, &none);

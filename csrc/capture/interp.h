@@ -328,6 +328,8 @@ Answer generator_leaves(Interp *in, Value *iterator);
 Answer generators_settle(Interp *in);
 /* ---- call.c ---- */
 Answer follow_call(Interp *in, const Instr *instr);
+/* What Python code of ours is followed in its place, borrowed; NULL without an error: none. */
+PyObject *decomposition_of(PyObject *callable);
 /* Calls a function of pycompile.decompositions.iteration. */
 Answer call_library(Interp *in, const char *name, int nargs, Value *const *args, Value **out);
 Answer call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,

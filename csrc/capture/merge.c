@@ -319,9 +319,7 @@ merge_texts(Merge *m, Value *x, Value *y, Value **out)
     Interp *in = m->in;
     Value *texts[2] = {y, x};
     Value *args[2] = {value_sequence(in, V_TUPLE, 2, texts), m->test};
-    PyObject *module = PyImport_ImportModule("operator");
-    PyObject *getitem = keep(in, module ? PyObject_GetAttrString(module, "getitem") : NULL);
-    Py_XDECREF(module);
+    PyObject *getitem = module_kept(in, "operator", "getitem");
     if (getitem == NULL || args[0] == NULL) return ANSWER_ERROR;
     return text_call(in, getitem, 2, args, out);
 }

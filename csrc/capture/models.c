@@ -14,7 +14,7 @@ static int
 models_load(void)
 {
     if (reals != NULL) return 0;
-    PyObject *module = PyImport_ImportModule("pycompile.decompositions.models");
+    PyObject *module = module_import("pycompile.decompositions.models");
     if (module != NULL) {
         models = PyObject_GetAttrString(module, "MODELS");
         opened = PyObject_GetAttrString(module, "OPENED");

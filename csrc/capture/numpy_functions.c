@@ -2,6 +2,7 @@
 
    Functions are known by identity: the rows' names are looked up in the numpy module once, so that
    a user's function of the same name, or a patched numpy, is not mistaken for one. */
+#include "interp.h"
 #include "numpy_rules.h"
 
 static const Rule rules[] = {
@@ -391,27 +392,11 @@ call_scalar_type(Interp *in, PyObject *type, int nargs, Value *const *args, PyOb
 
 /* Follows `function` as though the program had called it. */
 static Answer
-call_inlined(Interp *in, PyObject *function, int nargs, Value *const *args, PyObject *kwnames,
-             Value **out)
+follow_function(Interp *in, PyObject *function, int nargs, Value *const *args, PyObject *kwnames,
+                Value **out)
 {
     Value *value = value_const(in, function);
     return value == NULL ? ANSWER_ERROR : call_value(in, value, nargs, args, kwnames, out);
-}
-
-/* The decomposition of this callable, borrowed, or NULL. */
-static PyObject *
-decomposition_of(PyObject *callable)
-{
-    static PyObject *table;
-    if (table == NULL) {
-        PyObject *module = PyImport_ImportModule("pycompile.decompositions");
-        table = module == NULL ? NULL : PyObject_GetAttrString(module, "TABLE");
-        Py_XDECREF(module);
-        if (table == NULL) return PyErr_Clear(), NULL;
-    }
-    PyObject *found = PyDict_GetItemWithError(table, callable);
-    PyErr_Clear(); /* unhashable: none */
-    return found;
 }
 
 /* 1 when the object says it comes from NumPy. */
@@ -459,7 +444,7 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     if (is_scalar_type(callable)) return call_scalar_type(in, callable, nargs, args, kwnames, out);
     PyObject *decomposition = decomposition_of(callable);
     if (decomposition != NULL && !any_opaque(in, nargs, args)) {
-        Answer answer = call_inlined(in, decomposition, nargs, args, kwnames, out);
+        Answer answer = follow_function(in, decomposition, nargs, args, kwnames, out);
         if (answer != ANSWER_NO || in->dirty) return answer;
         BreakNote note = break_take(in);
         WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};

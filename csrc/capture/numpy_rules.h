@@ -128,7 +128,7 @@ PyObject *attribute_getter(Interp *in, const char *name);
 /* A function of NumPy's own that takes arrays: it runs no code but NumPy's on arrays. */
 bool numpy_is_known(PyObject *callable);
 /* pycompile._calls.NAME, borrowed; NULL with the error set. */
-PyObject *whole_function(Interp *in, const char *name);
+PyObject *calls_object(Interp *in, const char *name);
 /* A break that may yet be taken back. */
 typedef struct {
     BreakCode code;

@@ -142,7 +142,6 @@ Answer partial_make(Interp *in, Value *class_, int nargs, Value *const *args, Py
 Answer partial_call(Interp *in, Value *partial, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
 Answer partial_find(Interp *in, Value *partial, PyObject *name, Value **out);
-PyObject *partial_maker(Interp *in); /* makes it of its parts; borrowed */
 /* functools.update_wrapper; ANSWER_NO without a break: it is followed like any function. */
 Answer wrapper_call(Interp *in, PyObject *callable, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);

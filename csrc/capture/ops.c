@@ -13,8 +13,7 @@ numpy_object(const char *path)
     if (cache == NULL && (cache = PyDict_New()) == NULL) return PyErr_Clear(), NULL;
     PyObject *found = PyDict_GetItemString(cache, path);
     if (found != NULL) return found == Py_None ? NULL : found;
-    /* not by the __import__ of the running frame's builtins, which may be any */
-    PyObject *object = PyImport_ImportModuleLevel("numpy", NULL, NULL, NULL, 0);
+    PyObject *object = module_import("numpy");
     char name[64];
     for (const char *at = path; object != NULL && *at != '\0';) {
         size_t length = strcspn(at, ".");
@@ -329,9 +328,7 @@ all_scalars(const Interp *in, int n, const NodeId *args)
 static Answer
 scalar_extern(Interp *in, const char *name, int n, const NodeId *args, DType dtype, NodeId *out)
 {
-    PyObject *module = PyImport_ImportModule("operator");
-    PyObject *callable = module == NULL ? NULL : PyObject_GetAttrString(module, name);
-    Py_XDECREF(module);
+    PyObject *callable = module_object("operator", name);
     if (callable == NULL) return ANSWER_ERROR;
     Type type = type_scalar(dtype, FORM_SCALAR);
     Answer answer = node_extern(in, callable, n, args, &type, out);
@@ -444,7 +441,7 @@ static Answer
 operator_instead(Interp *in, const char *name, int nargs, Value *const *args, bool changes,
                  Value **out)
 {
-    PyObject *callable = operator_object(in, name);
+    PyObject *callable = module_kept(in, "operator", name);
     if (callable == NULL) return ANSWER_ERROR;
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .changes = changes};
     return call_whole_instead(in, &call, out);
@@ -470,7 +467,7 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
     NodeId args[2], result;
     Value *both[2] = {left, right};
     if (any_opaque(in, 2, both))
-        return call_simple(in, operator_object(in, comparisons[operator_]), 2, both, out);
+        return call_simple(in, module_kept(in, "operator", comparisons[operator_]), 2, both, out);
     TRY(operand(in, left, &args[0]));
     TRY(operand(in, right, &args[1]));
     TRY(node_named(in, names[operator_], 2, args, &result));

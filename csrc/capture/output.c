@@ -34,7 +34,7 @@ commit_writes(Interp *in)
 static PyObject *
 within_frames(Interp *in, PyObject *callable)
 {
-    PyObject *module = in->top == in->bottom ? NULL : PyImport_ImportModule("pycompile._frames");
+    PyObject *module = in->top == in->bottom ? NULL : module_import("pycompile._frames");
     PyObject *made = Py_NewRef(callable);
     for (const Activation *a = in->top; a != in->bottom && made != NULL; a = a->caller) {
         PyObject *inner = made;

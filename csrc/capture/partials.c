@@ -174,15 +174,6 @@ partial_find(Interp *in, Value *partial, PyObject *name, Value **out)
     return ANSWER_YES;
 }
 
-PyObject *
-partial_maker(Interp *in)
-{
-    PyObject *module = PyImport_ImportModule("pycompile._calls");
-    PyObject *maker = module ? PyObject_GetAttrString(module, "partial") : NULL;
-    Py_XDECREF(module);
-    return keep(in, maker);
-}
-
 /* ---- update_wrapper ---- */
 
 /* The function's own name, doc and module, as update_wrapper copies them. */

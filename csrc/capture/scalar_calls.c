@@ -139,16 +139,6 @@ scalar_pure(Interp *in, PyTypeObject *type, PyObject *callable, Value *self, Val
     return ANSWER_YES;
 }
 
-/* operator.NAME and the like, borrowed; NULL with the error set. */
-static PyObject *
-module_function(Interp *in, const char *module_name, const char *name)
-{
-    PyObject *module = PyImport_ImportModule(module_name);
-    PyObject *function = module ? PyObject_GetAttrString(module, name) : NULL;
-    Py_XDECREF(module);
-    return keep(in, function);
-}
-
 /* ---- functions ---- */
 
 static Op
@@ -281,7 +271,7 @@ scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **ou
                         : !complex && !real && (shifts || powers) ? "i"
                                                                   : NULL;
     if (gives == NULL) return ANSWER_NO;
-    PyObject *function = module_function(in, "operator", name);
+    PyObject *function = module_kept(in, "operator", name);
     return function == NULL ? ANSWER_ERROR : scalar_step(in, function, gives, 2, args, out);
 }
 
@@ -291,7 +281,7 @@ scalar_comparison(Interp *in, int operator_, Value *left, Value *right, Value **
     static const char *const names[6] = {"lt", "le", "eq", "ne", "gt", "ge"};
     Value *args[2] = {left, right};
     if (!any_unknown(in, 2, args)) return ANSWER_NO;
-    PyObject *function = module_function(in, "operator", names[operator_]);
+    PyObject *function = module_kept(in, "operator", names[operator_]);
     return function == NULL ? ANSWER_ERROR : scalar_step(in, function, "b", 2, args, out);
 }
 
@@ -306,7 +296,7 @@ scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
     bool invert = operator_ == I_UNARY_INVERT;
     if (dtype == DT_F64 || (dtype == DT_BOOL && invert) || (dtype == DT_C128 && invert))
         return ANSWER_NO;
-    PyObject *function = module_function(in, "operator", name);
+    PyObject *function = module_kept(in, "operator", name);
     if (function == NULL) return ANSWER_ERROR;
     return scalar_step(in, function, dtype == DT_C128 ? "c" : "i", 1, &operand, out);
 }
@@ -348,7 +338,7 @@ scalar_attribute(Interp *in, Value *self, const char *name, Value **out)
     bool real = strcmp(name, "real") == 0, imag = strcmp(name, "imag") == 0;
     bool whole = dtype == DT_I64;
     if (dtype == DT_C128 && (real || imag)) {
-        PyObject *get = module_function(in, "operator", "attrgetter");
+        PyObject *get = module_kept(in, "operator", "attrgetter");
         PyObject *function = get ? keep(in, PyObject_CallFunction(get, "s", name)) : NULL;
         return function == NULL ? ANSWER_ERROR : scalar_step(in, function, "f", 1, &self, out);
     }

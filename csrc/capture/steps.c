@@ -27,16 +27,6 @@ typedef struct {
     bool sized;  /* an int that is not known: it may be a length */
 } Holes;
 
-/* pycompile._calls.NAME, borrowed; NULL with the error set. */
-static PyObject *
-calls_object(Interp *in, const char *name)
-{
-    PyObject *module = PyImport_ImportModule("pycompile._calls");
-    PyObject *object = module == NULL ? NULL : PyObject_GetAttrString(module, name);
-    Py_XDECREF(module);
-    return keep(in, object);
-}
-
 /* ---- opaque arrays ---- */
 
 static Opaque *
@@ -667,18 +657,9 @@ call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args, Value
 }
 
 PyObject *
-operator_object(Interp *in, const char *name)
+calls_object(Interp *in, const char *name)
 {
-    PyObject *module = PyImport_ImportModule("operator");
-    PyObject *object = module == NULL ? NULL : PyObject_GetAttrString(module, name);
-    Py_XDECREF(module);
-    return keep(in, object);
-}
-
-PyObject *
-whole_function(Interp *in, const char *name)
-{
-    return calls_object(in, name);
+    return module_kept(in, "pycompile._calls", name);
 }
 
 bool
@@ -801,7 +782,7 @@ Answer
 emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out)
 {
     Value *args[2] = {flat->items[0], key};
-    WholeCall call = {.callable = whole_function(in, "flat_get"), .nargs = 2, .args = args};
+    WholeCall call = {.callable = calls_object(in, "flat_get"), .nargs = 2, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
     call.opaque = key->kind == V_NODE && node_type(in, key->node).dtype == DT_BOOL;
     return call_whole(in, &call, out);
@@ -811,7 +792,7 @@ Answer
 emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value)
 {
     Value *args[3] = {flat->items[0], key, value}, *none;
-    WholeCall call = {.callable = whole_function(in, "flat_set"), .nargs = 3, .args = args};
+    WholeCall call = {.callable = calls_object(in, "flat_set"), .nargs = 3, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
     call.changes = 1;
     return call_whole(in, &call, &none);

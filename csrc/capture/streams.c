@@ -4,10 +4,8 @@
 static bool
 is_io(PyObject *object, const char *name)
 {
-    PyObject *module = PyImport_ImportModule("_io");
-    PyObject *type = module ? PyObject_GetAttrString(module, name) : NULL;
+    PyObject *type = module_object("_io", name);
     bool is = type != NULL && object != NULL && (PyObject *)Py_TYPE(object) == type;
-    Py_XDECREF(module);
     Py_XDECREF(type);
     PyErr_Clear();
     return is;

@@ -124,7 +124,7 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
     if (value_is_numpy(in, object)) return emit_subscript(in, object, key, out);
     if (value_is_opaque_object(in, object)) {
         Value *both[2] = {object, key};
-        return call_simple(in, operator_object(in, "getitem"), 2, both, out);
+        return call_simple(in, module_kept(in, "operator", "getitem"), 2, both, out);
     }
     if (value_is_flat(in, object)) return emit_flat_subscript(in, object, key, out);
     if (value_is_flags(in, object) && key->kind == V_CONST && PyUnicode_Check(key->object))

@@ -60,6 +60,12 @@ keep(Interp *in, PyObject *object)
     return failed < 0 ? NULL : object;
 }
 
+PyObject *
+module_kept(Interp *in, const char *module, const char *name)
+{
+    return keep(in, module_object(module, name));
+}
+
 Value *
 value_new(Interp *in, ValueKind kind)
 {

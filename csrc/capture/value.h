@@ -251,6 +251,8 @@ int value_append(Interp *in, Value *sequence, Value *item);
 Value *value_object(Interp *in, PyObject *object, SourceId source);
 /* A borrowed reference to `object` (stolen) kept as long as the capture; NULL in, NULL out. */
 PyObject *keep(Interp *in, PyObject *object);
+/* MODULE.NAME, kept; NULL with the error set. */
+PyObject *module_kept(Interp *in, const char *module, const char *name);
 /* The i-th entry of items, of a container from outside fetched and guarded at first use.  Always
    go through this: items[i] may be NULL. */
 Value *value_item(Interp *in, Value *container, int i);
@@ -368,8 +370,6 @@ Answer emit_flag(Interp *in, Value *flags, const char *name, Value **out);
 bool value_is_flat(const Interp *in, const Value *value);
 Answer emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out);
 Answer emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value);
-/* operator.NAME; borrowed, NULL with the error set. */
-PyObject *operator_object(Interp *in, const char *name);
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
 /* `callable` is the real object; ANSWER_NO with break_code BREAK_NONE: not ours to handle.  In
    calls `nargs` counts positional arguments; those by keyword follow them, named by `kwnames` (or

@@ -253,7 +253,7 @@ make_array(const Graph *g, const Type *type, PyObject *memory, int64_t offset)
 {
     static const char *const names[] = {"?",  "i1", "i2", "i4", "i8", "u1", "u2",
                                         "u4", "u8", "f2", "f4", "f8", "c8", "c16"};
-    PyObject *numpy = PyImport_ImportModule("numpy"), *array = NULL;
+    PyObject *numpy = module_import("numpy"), *array = NULL;
     PyObject *shape = PyTuple_New(type->rank), *stride = PyTuple_New(type->rank);
     if (numpy == NULL || shape == NULL || stride == NULL) goto done;
     for (int i = 0; i < type->rank; i++) {

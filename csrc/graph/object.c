@@ -108,7 +108,7 @@ object_print(const Graph *g, PyObject *object, Text *out)
 static PyObject *
 literal(const char *text)
 {
-    PyObject *ast = PyImport_ImportModule("ast");
+    PyObject *ast = module_import("ast");
     PyObject *value = ast == NULL ? NULL : PyObject_CallMethod(ast, "literal_eval", "s", text);
     Py_XDECREF(ast);
     if (value == NULL && PyErr_ExceptionMatches(PyExc_SyntaxError))

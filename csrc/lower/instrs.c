@@ -225,10 +225,7 @@ loop_index(Nest *n, PyObject *ufunc, int nin, const DType *dtypes)
 static PyObject *
 numpy_ufunc(Nest *n, const char *name)
 {
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    if (numpy == NULL) return NULL;
-    PyObject *ufunc = PyObject_GetAttrString(numpy, name);
-    Py_DECREF(numpy);
+    PyObject *ufunc = module_object("numpy", name);
     if (ufunc == NULL) return NULL;
     int kept = PyList_Append(n->lw->graph->keep, ufunc);
     Py_DECREF(ufunc); /* the keep list has it */

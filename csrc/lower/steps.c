@@ -127,10 +127,7 @@ push_object(Call *c, PyObject *object)
 static int
 set_callable(Call *c, const char *name, const char *method)
 {
-    PyObject *numpy = PyImport_ImportModule("numpy");
-    if (numpy == NULL) return -1;
-    PyObject *object = PyObject_GetAttrString(numpy, name);
-    Py_DECREF(numpy);
+    PyObject *object = module_object("numpy", name);
     if (object != NULL && method != NULL) {
         PyObject *bound = PyObject_GetAttrString(object, method);
         Py_DECREF(object);

@@ -29,7 +29,7 @@ is_foldable(const Graph *g, const Node *node)
 static PyObject *
 evaluate(const Graph *g, NodeId id)
 {
-    PyObject *eager = PyImport_ImportModule("pycompile._eager");
+    PyObject *eager = module_import("pycompile._eager");
     PyObject *view = eager == NULL ? NULL : graph_view_node(g, id);
     PyObject *value = view == NULL ? NULL : PyObject_CallMethod(eager, "fold", "O", view);
     Py_XDECREF(eager);

@@ -69,7 +69,7 @@ static bool
 is_usable(void)
 {
     if (usable != 0) return usable > 0;
-    PyObject *functools = PyImport_ImportModule("functools"), *two = PyLong_FromLong(2);
+    PyObject *functools = module_import("functools"), *two = PyLong_FromLong(2);
     PyObject *type = functools ? PyObject_GetAttrString(functools, "_lru_cache_wrapper") : NULL;
     usable = -1;
     if (type != NULL && PyType_Check(type) && two != NULL) {

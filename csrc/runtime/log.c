@@ -233,7 +233,7 @@ prepare(PyObject *logging)
 static int
 emit(LogChannel channel, const char *text)
 {
-    PyObject *logging = PyImport_ImportModule("logging"), *logger = NULL, *done = NULL;
+    PyObject *logging = module_import("logging"), *logger = NULL, *done = NULL;
     if (logging == NULL) return -1;
     if (prepared || prepare(logging) == 0) {
         logger = get_logger(logging, channels[channel].name);

@@ -341,7 +341,7 @@ on_frame(PyThreadState *ts, Frame *frame)
 static int
 sweep(void (*visit)(PyFunctionObject *function))
 {
-    PyObject *gc = PyImport_ImportModule("gc");
+    PyObject *gc = module_import("gc");
     PyObject *all = gc != NULL ? PyObject_CallMethod(gc, "get_objects", NULL) : NULL;
     Py_XDECREF(gc);
     if (all == NULL) return -1;

@@ -68,8 +68,5 @@ record_int(PyObject *record, const char *key, long long value)
 PyObject *
 errors_class(const char *name)
 {
-    PyObject *module = PyImport_ImportModule("pycompile._errors");
-    PyObject *found = module ? PyObject_GetAttrString(module, name) : NULL;
-    Py_XDECREF(module);
-    return found;
+    return module_object("pycompile._errors", name);
 }

@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pytest
 from differential import check
 
 import pycompile
@@ -26,6 +27,31 @@ def test_builtins_of_another_frame():
     Names.__getitem__ = compiled
     for _ in range(2):
         assert np.array_equal(f(1.0), X * 2.0 + 5.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x[rows] + x.sum()",
+        "np.take(x, rows) + np.sort(x) * 2.0",
+        "np.where(x > 0.0, x, -x).real + np.median(x)",
+        "np.concatenate([x, x[::-1]]) * float(x[0])",
+        "np.add.reduce(x[rows]) * int(rows[1])",
+        "x.flat[rows] + np.full(3, x.max())",
+        "np.log2(np.vstack([x, x * x]) + 5.0)[0][rows]",
+        "np.nanmax(x) + np.arange(3) * x",
+    ],
+)
+def test_a_caller_without_builtins(text):
+    """Nothing of ours is imported by the running frame's __import__, which is not there."""
+    rows = np.array([2, 0, 1])
+    f = eval(f"lambda x, rows: {text}")
+    expected = f(X, rows)
+    compiled = pycompile.compile(f)
+    space = {"__builtins__": {}, "f": compiled, "x": X, "rows": rows}
+    for _ in range(2):
+        assert np.array_equal(eval("f(x, rows)", space), expected)
+    assert compiled.stats()["plan_runs"] > 0
 
 
 def test_numpy_bools_are_one_object_each():
