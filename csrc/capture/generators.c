@@ -55,7 +55,7 @@ generator_new(Interp *in, Activation *activation)
     generator->born = in->bottom->number;
     generator->library = is_library(activation);
     value->name = "generator";
-    value->type = &PyGen_Type;
+    value->type = generator->library ? NULL : &PyGen_Type; /* it is of another class, in C */
     value->generator = generator;
     value->guarded = true;
     return VEC_PUSH(in->arena, &in->generators, value) < 0 ? NULL : value;

@@ -239,7 +239,7 @@ scalar_type(Interp *in, DType dtype)
 static PyTypeObject *
 iterator_type(const Value *value)
 {
-    if (value->generator != NULL) return &PyGen_Type;
+    if (value->generator != NULL) return value->type;
     if (value->name == NULL) return NULL;
     if (strcmp(value->name, "zip") == 0) return &PyZip_Type;
     if (strcmp(value->name, "enumerate") == 0) return &PyEnum_Type;

@@ -1,5 +1,7 @@
 """Generators as capture follows them: what breaks, what is left behind, aliasing, exhaustion."""
 
+import itertools
+
 import numpy as np
 import pytest
 from differential import check
@@ -191,6 +193,19 @@ def test_a_generator_function_compiled_itself():
 
     compiled = pycompile.compile(doubled)
     assert [list(v) for v in compiled(X, 3)] == [list(v) for v in doubled(X, 3)]
+
+
+def test_an_iterator_of_the_library_is_no_generator():
+    def f(x):
+        count, chain = itertools.count(1), itertools.chain([1], [2])
+        return (
+            x * 2,
+            type(count),
+            isinstance(chain, itertools.chain),
+            hasattr(map(abs, [1]), "send"),
+        )
+
+    check(f, X, captured=False)
 
 
 def test_an_endless_generator_collected_is_left_to_cpython_within_its_budget():
