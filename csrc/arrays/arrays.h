@@ -31,7 +31,8 @@ Answer array_read(PyObject *object, ArrayHeader *out, const char **why);
 /* The bytes that the elements lie in, [low, high); empty for an array without elements. */
 void array_extent(const ArrayHeader *header, const char **low, const char **high);
 bool array_is_exact(PyObject *object);
-PyTypeObject *array_class(void); /* numpy.ndarray */
+PyObject *array_base(PyObject *array); /* of an exact array; borrowed; None where it has none */
+PyTypeObject *array_class(void);       /* numpy.ndarray */
 /* `made` is called whenever an array object has been allocated, by anybody; for ever. */
 void array_tell_made(void (*made)(void));
 /* An array scalar (np.float64(1)): its dtype, and its bytes copied to `bytes` (16 at most). */

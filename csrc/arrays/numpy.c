@@ -134,6 +134,13 @@ array_read(PyObject *object, ArrayHeader *out, const char **why)
     return ANSWER_YES;
 }
 
+PyObject *
+array_base(PyObject *array)
+{
+    PyObject *base = PyArray_BASE((PyArrayObject *)array);
+    return base == NULL ? Py_None : base;
+}
+
 void
 array_extent(const ArrayHeader *header, const char **low, const char **high)
 {

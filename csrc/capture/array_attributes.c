@@ -187,6 +187,53 @@ loose_attribute(Interp *in, Value *array, const char *name, Value **out)
     return ANSWER_NO;
 }
 
+/* The object behind `source`, an array's base; *out its Value. */
+static Answer
+base_of_input(Interp *in, Value *input, Value **out)
+{
+    PyObject *name = keep(in, PyUnicode_InternFromString("base"));
+    SourceId source = NO_SOURCE;
+    if (name != NULL && input->source != NO_SOURCE)
+        source = source_add(in, SOURCE_ATTR, input->source, 0, name, NULL);
+    if (source == NO_SOURCE)
+        return PyErr_Occurred() ? ANSWER_ERROR
+                                : interp_break(in, BREAK_ATTRIBUTE, "the base of an array");
+    *out = value_from_source(in, source, array_base(input->object));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* x.base, where it is known: of an array from outside, of a view of one, of what a kernel makes.
+   A view of a view has the base of the first, where that is an array. */
+static Answer
+array_base_of(Interp *in, Value *array, Value **out)
+{
+    *out = value_const(in, Py_None);
+    if (*out == NULL || !value_is_array(in, array)) return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
+    TRY(branch_aliased(in, array->node));
+    Value *input = input_of(in, array->node);
+    bool made = array->of != NULL && array->of->kind == V_PURE;
+    if (input == NULL) {
+        NodeId root = in->storages.at[storage_of(in, array->node)].root;
+        OpKind kind = op_info(graph_node(in->graph, root)->op)->kind;
+        bool fresh = kind == KIND_POINTWISE || kind == KIND_UFUNC || kind == KIND_COPY ||
+                     kind == KIND_FILL || kind == KIND_REDUCTION || kind == KIND_SCAN;
+        if (root == array->node && fresh && !made) return ANSWER_YES;
+        return interp_break(in, BREAK_ATTRIBUTE, "the base of an array that is made here");
+    }
+    if (made) return interp_break(in, BREAK_ATTRIBUTE, "the base of a view of its own kind");
+    if (array == input) return base_of_input(in, input, out);
+    ArrayHeader header;
+    const char *why;
+    bool owns =
+        array_read(input->object, &header, &why) == ANSWER_YES && (header.flags & ARRAY_OWNS);
+    if (!owns || input->guard == 0)
+        return interp_break(in, BREAK_ATTRIBUTE, "the base of a view of a view");
+    in->out->guards.at[input->guard - 1].array.flags |= ARRAY_OWNS;
+    *out = input;
+    return ANSWER_YES;
+}
+
 Answer
 array_attribute(Interp *in, Value *array, const char *name, Value **out)
 {
@@ -201,6 +248,8 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
         Answer loose = loose_attribute(in, array, name, out);
         if (loose != ANSWER_NO || in->break_code != BREAK_NONE) return loose;
     }
+    if (strcmp(name, "device") == 0) return push_const(in, PyUnicode_FromString("cpu"), out);
+    if (strcmp(name, "base") == 0) return array_base_of(in, array, out);
     TRY(array_operand(in, array, &node));
     Type type = node_type(in, node);
     bool scalar = type.form == FORM_SCALAR;

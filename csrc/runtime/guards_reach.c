@@ -61,6 +61,7 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
     case SOURCE_CELL: return base != NULL && PyCell_Check(base) ? PyCell_GET(base) : NULL;
     case SOURCE_ATTR:
         if (base == NULL) return NULL;
+        if (array_is_exact(base)) return array_base(base); /* no other attribute is asked for */
         return source->index == ATTR_OWN ? attribute_own(base, source->key)
                                          : attribute_stored(base, source->key);
     case SOURCE_ITEM: return base != NULL ? item_reach(source, base) : NULL;
