@@ -278,6 +278,11 @@ def unaligned(x, record):
     return x + 1 + record * 2
 
 
+def callback(x):
+    y = x + 1
+    return np.vectorize(shift)(y)
+
+
 def _read_only_arguments():
     out = X.copy()
     out.flags.writeable = False
@@ -338,4 +343,5 @@ EXAMPLES = {
     "PC0040": (overrides, lambda: (X, Meters(X))),
     "PC0041": (too_large, lambda: (X,)),
     "PC0042": (unaligned, lambda: (X, np.ndarray(3, "f8", bytearray(25), 1))),
+    "PC0043": (callback, lambda: (X,)),
 }

@@ -35,7 +35,7 @@ MOST_ELEMENTS = 1 << 22
 MOST_ITEMS = 16  # of a container whose items are results of their own
 _PROMISED = ("array", "scalar", "python")
 _CONTAINERS = {"tuple": tuple, "list": list, "named": None}
-_CONSTANT = (bool, int, float, complex, str, bytes, type(None), type, np.dtype, np.finfo, np.iinfo)
+_CONSTANT = (bool, int, float, complex, str, bytes, type(None), type, np.dtype, np.finfo)
 # Classes whose instances are called, asked and combined by NumPy's code alone.
 TAME = (
     np.poly1d,
@@ -504,6 +504,21 @@ def _writes(function, args, kwargs, holes, changed):
     return False
 
 
+def _tried(function, args, kwargs, holes, changed):
+    """The call with these holes; once more with other elements where they make no regular matrix."""
+    try:
+        return function(*fill(args, holes), **fill(kwargs, holes))
+    except np.linalg.LinAlgError:
+        numbers = np.random.Generator(np.random.PCG64(1))
+        for number, hole in enumerate(holes):
+            if type(hole) is np.ndarray and number not in changed and hole.dtype.kind in "fc":
+                writeable = hole.flags.writeable
+                hole.flags.writeable = True
+                hole[...] = numbers.uniform(1, 2, hole.shape)
+                hole.flags.writeable = writeable
+        return function(*fill(args, holes), **fill(kwargs, holes))
+
+
 def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     """(description, callable), or Unexpected or Refused: of the call with stand-ins of these specs.
 
@@ -534,7 +549,7 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     opaque = opaque or bool(samples - set(changed))
     with _steps.warnings_as(1), np.errstate(all="ignore"):
         try:
-            result = function(*fill(args, holes), **fill(kwargs, holes))
+            result = _tried(function, args, kwargs, holes, changed)
         except (ValueError, TypeError, IndexError) as error:
             if not _refused(function, specs, error):
                 raise
@@ -576,3 +591,23 @@ def flat_set(array, key, value):
 def set_attribute(array, name, value):
     """array.NAME = value"""
     setattr(array, name, value)
+
+
+def join_rows(key):
+    """np.r_[key]"""
+    return np.r_[key]
+
+
+def join_columns(key):
+    """np.c_[key]"""
+    return np.c_[key]
+
+
+def full_grid(key):
+    """np.mgrid[key]"""
+    return np.mgrid[key]
+
+
+def open_grid(key):
+    """np.ogrid[key]"""
+    return np.ogrid[key]

@@ -183,6 +183,25 @@ def caught(show):
 WITH_V = "class K:\n    def __init__(self): self.v = 1.0\nk = K()\n"
 
 CHANGES = [
+    # objects of NumPy's
+    Change(
+        "attribute of a finfo",
+        "info = np.finfo('f2')\ninfo.added = 1.0",
+        "np.finfo('f2').added * 2",
+        "info.added += 1.0",
+    ),
+    Change("an r_ that is another", "joiner = np.r_", "joiner[x, 1.0]", "joiner = np.s_"),
+    Change("base of an array", "a = np.ones(3)", "a.base is None", "a = a[:]"),
+    Change(
+        "base of an argument's view", "a = np.ones(3)", "a[1:].base is a", "a = a[:]", whole=False
+    ),
+    Change(
+        "a function within fromfunction",
+        "def take(i): return i\ndef other(i): return i * 2",
+        "np.fromfunction(take, (3,))",
+        "take.__code__ = other.__code__",
+    ),
+    Change("indices of a shape", "shape = [2]", "list(np.ndindex(*shape))", "shape[0] += 1"),
     # abstract classes and protocols
     Change(
         "register",

@@ -271,6 +271,7 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
         if (*out != NULL) (*out)->name = PyUnicode_AsUTF8(name);
         return *out == NULL || (*out)->name == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
+    if (value_is_limits(object)) return limits_attribute(in, object, name, out);
     if (value_is_flags(in, object)) return emit_flag(in, object, PyUnicode_AsUTF8(name), out);
     if (object->kind == V_NODE) {
         const char *text = PyUnicode_AsUTF8(name);

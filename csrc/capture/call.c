@@ -296,9 +296,10 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
         return interp_break(in, BREAK_DISABLED, "call of '%s'", value_describe(in, callable));
     PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
-    if (name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == 0 || name[5] == '.') &&
-        strcmp(name, "numpy._core._ufunc_config") != 0)
-        return interp_break(in, BREAK_NUMPY, "call of '%s'", value_describe(in, callable));
+    if (name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == 0 || name[5] == '.')) {
+        answer = numpy_python_call(in, function, name, nargs, args, out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
     return call_inlined(in, callable, nargs, args, kwnames, out);
 }
 

@@ -138,7 +138,7 @@ array_from_list(Interp *in, Value *value, const DType *dtype, NodeId *out)
     return node_trial(in, build, n + 2, args, NULL, out);
 }
 
-/* asarray (`data` "as"), ascontiguousarray ("c"), array ("a") */
+/* asarray (`data` "as"), ascontiguousarray ("c"), asfortranarray ("f"), array ("a") */
 Answer
 do_array(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
@@ -167,9 +167,9 @@ do_array(Interp *in, const Rule *rule, Value *const *args, Value **out)
         fresh = true;
     }
     type = node_type(in, node);
-    if (strcmp(rule->data, "c") == 0) {
-        order = 'C';
-        if (type.rank == 0) return interp_break(in, BREAK_NUMPY, "ascontiguousarray of a scalar");
+    if (rule->data[0] == 'c' || rule->data[0] == 'f') {
+        order = rule->data[0] == 'c' ? 'C' : 'F';
+        if (type.rank == 0) return interp_break(in, BREAK_NUMPY, "%s of a scalar", rule->name);
     }
     bool right =
         order == 'K' || order == 'A' ||

@@ -461,8 +461,11 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     if (!is_from_numpy(callable) || PyFunction_Check(callable) || PyType_Check(callable))
         return ANSWER_NO;
     PyObject *name = PyObject_GetAttrString(callable, "__name__");
-    const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : "?";
-    Answer answer = interp_break(in, BREAK_NUMPY, "call of numpy's '%s'", text);
+    const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (text == NULL) text = "?";
+    bool objects = strcmp(text, "frompyfunc") == 0;
+    Answer answer =
+        interp_break(in, objects ? BREAK_DTYPE_OBJECT : BREAK_NUMPY, "call of numpy's '%s'", text);
     Py_XDECREF(name);
     PyErr_Clear();
     return answer;
@@ -514,11 +517,16 @@ array_has_method(const char *name)
 
 /* The method as a function of `self` and the arguments; borrowed, NULL without an error. */
 static PyObject *
-method_function(bool scalar, const char *name)
+method_function(Interp *in, Value *self, bool scalar, const char *name)
 {
     char path[80];
     snprintf(path, sizeof path, "%s.%s", scalar ? "generic" : "ndarray", name);
-    return numpy_object(path);
+    PyObject *found = numpy_object(path);
+    if (found != NULL || !scalar) return found;
+    PyObject *type = (PyObject *)value_type(in, self); /* float64.hex */
+    found = type == NULL ? NULL : keep(in, PyObject_GetAttrString(type, name));
+    PyErr_Clear();
+    return found;
 }
 
 static Answer
@@ -546,7 +554,7 @@ array_method(Interp *in, Value *array, const char *name, int nargs, Value *const
 {
     const Rule *rule = rule_of_method(name);
     bool scalar = !value_is_array(in, array) && !value_is_opaque(in, array);
-    PyObject *callable = method_function(scalar, name);
+    PyObject *callable = method_function(in, array, scalar, name);
     Value *all[MAX_ARGS + 1];
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
     if (nargs + nkw > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);

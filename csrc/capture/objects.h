@@ -146,6 +146,14 @@ Answer partial_find(Interp *in, Value *partial, PyObject *name, Value **out);
 Answer wrapper_call(Interp *in, PyObject *callable, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);
 
+/* ---- numpy_python.c: what of NumPy is Python code ---- */
+/* An object of np.finfo, or one of np.iinfo made here. */
+bool value_is_limits(const Value *value);
+Answer limits_attribute(Interp *in, Value *limits, PyObject *name, Value **out);
+/* A function of NumPy's module; ANSWER_NO without a break: it is followed like any other. */
+Answer numpy_python_call(Interp *in, PyObject *function, const char *module, int nargs,
+                         Value *const *args, Value **out);
+
 /* ---- lru.c: calls of functools.lru_cache's wrappers from outside ---- */
 Answer lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out);

@@ -381,7 +381,8 @@ is_one_object(PyObject *object) /* whose every equal is the same object */
 {
     return object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented ||
            PyBool_Check(object) || PyType_Check(object) || PyModule_Check(object) ||
-           PyFunction_Check(object) || PyCFunction_Check(object) || is_enum_member(object);
+           PyFunction_Check(object) || PyCFunction_Check(object) || is_enum_member(object) ||
+           (PyObject *)Py_TYPE(object) == numpy_object("finfo");
 }
 
 /* np.True_ and np.False_ are one object each. */

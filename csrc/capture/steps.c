@@ -79,6 +79,18 @@ note_view(Holes *h, int hole)
 
 /* ---- arguments as templates ---- */
 
+/* np.floating and the other classes of NumPy's that stand for several dtypes. */
+static bool
+type_is_abstract(PyObject *type)
+{
+    static const char *const names[] = {
+        "generic", "number",   "integer",         "signedinteger", "unsignedinteger",
+        "inexact", "floating", "complexfloating", "flexible",      "character"};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (type == numpy_object(names[i])) return true;
+    return false;
+}
+
 /* Constants that no call can change, and that call nothing. */
 static bool
 is_plain(PyObject *object)
@@ -96,7 +108,7 @@ is_plain(PyObject *object)
         return true;
     if (PyType_Check(object)) {
         DType ignored;
-        return array_dtype_from_object(object, &ignored) == ANSWER_YES;
+        return type_is_abstract(object) || array_dtype_from_object(object, &ignored) == ANSWER_YES;
     }
     if (ufunc_check(object)) return numpy_object(ufunc_name(object)) == object;
     return PyLong_CheckExact(object) || PyBool_Check(object) || PyFloat_CheckExact(object) ||

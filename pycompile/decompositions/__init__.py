@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from pycompile.decompositions.arrange import TABLE as _ARRANGE
 from pycompile.decompositions.copying import TABLE as _COPYING
+from pycompile.decompositions.elements import TABLE as _ELEMENTS
 from pycompile.decompositions.functions import TABLE as _FUNCTIONS
 from pycompile.decompositions.iteration import TABLE as _ITERATION
 from pycompile.decompositions.models import TABLE as _MODELS
 
-TABLE = {**_COPYING, **_MODELS, **_ARRANGE, **_FUNCTIONS, **_ITERATION}
+TABLE = {**_COPYING, **_MODELS, **_ARRANGE, **_ELEMENTS, **_FUNCTIONS, **_ITERATION}
