@@ -778,3 +778,16 @@ def test_an_empty_array_that_is_flipped_keeps_its_stride():
         return np.flip(x), y + 1
 
     check(f, np.zeros((3, 2))[:0, 0], X)
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16"])
+def test_loops_of_numpy_see_all_equal_elements(dtype):
+    """np.square of one complex number has other bits than of four equal ones."""
+    rng = np.random.default_rng(5)
+    z = (rng.normal(size=64) + 1j * rng.normal(size=64)).astype(dtype)
+
+    def f(x):
+        return np.square(x), np.square(x) + 1
+
+    for number in z:
+        check(f, np.broadcast_to(number, (4,)))

@@ -252,6 +252,17 @@ spread(Nest *n, NodeId call, NodeId arg, int32_t value)
     return instr_args(n, copy, 1, &value);
 }
 
+/* A result that has each of the nest's elements: its loop is NumPy's over them, also where all
+   arguments have stride 0.  Called for one element it may give other bits: square of complex. */
+static bool
+is_of_every_element(const Nest *n, const Type *type)
+{
+    int64_t elements = 1;
+    for (int dim = 0; dim < n->group->ndims; dim++)
+        elements *= size_value(n->lw->graph, n->group->size[dim]);
+    return elements > 1 && type_elements(n->lw->graph, type) == elements;
+}
+
 static int32_t
 emit_call(Nest *n, NodeId id, int nargs, int32_t *args)
 {
@@ -260,7 +271,8 @@ emit_call(Nest *n, NodeId id, int nargs, int32_t *args)
     if (op_info(node->op)->kind != KIND_UFUNC) ufunc = numpy_ufunc(n, op_info(node->op)->ufunc);
     if (ufunc == NULL) return -1;
     DType dtypes[MAX_ARGS + 1];
-    for (int i = 0; i < nargs && nargs > 1; i++)
+    bool whole = is_of_every_element(n, &node->type);
+    for (int i = 0; i < nargs && (nargs > 1 || whole); i++)
         if ((args[i] = spread(n, id, node->args[i], args[i])) < 0) return -1;
     for (int i = 0; i < nargs; i++) dtypes[i] = n->kernel->instrs.at[args[i]].dtype;
     dtypes[nargs] = node->type.dtype;
@@ -271,6 +283,7 @@ emit_call(Nest *n, NodeId id, int nargs, int32_t *args)
                               .op = node->op,
                               .dtype = node->type.dtype,
                               .loop = loop,
+                              .level = whole ? LEVEL_ELEMENT : LEVEL_ONCE,
                               .node = id},
                       nargs, args);
 }
