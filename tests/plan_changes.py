@@ -63,10 +63,6 @@ KINDS = {
 # Asking about them breaks the graph.
 BROKEN = {
     "bytearray",
-    "deque",
-    "defaultdict",
-    "ordered dict",
-    "counter",
     "numeric array",
     "instance",
     "module",
@@ -202,6 +198,45 @@ CHANGES = [
         "take.__code__ = other.__code__",
     ),
     Change("indices of a shape", "shape = [2]", "list(np.ndindex(*shape))", "shape[0] += 1"),
+    # containers of collections
+    Change(
+        "maxlen of a deque in its stead",
+        "d = collections.deque([1.0], 3)",
+        "d.maxlen",
+        "d = collections.deque([1.0], 4)",
+        "d",
+    ),
+    Change("deque item", "d = collections.deque([1.0, 2.0])", "d[-1] * 2", "d[-1] += 3.0"),
+    Change(
+        "factory of a defaultdict",
+        "d = collections.defaultdict(int)",
+        "d.copy()['k']",
+        "d.default_factory = float",
+    ),
+    Change(
+        "factory of Python code",
+        "v = [1.0]\nd = collections.defaultdict(lambda: v[0])",
+        "d.copy()['k']",
+        "v[0] += 1.0",
+    ),
+    Change(
+        "order of an OrderedDict alone",
+        "d = collections.OrderedDict(a=1.0, b=2.0)",
+        "list(d)",
+        "d.move_to_end('a', last=d['a'] < 2.0); d['a'] += 1.0",
+    ),
+    Change(
+        "attribute of an OrderedDict over its method",
+        "d = collections.OrderedDict(a=1.0, b=2.0)",
+        "list(d.values())",
+        "d.values = lambda: [5.0]",
+    ),
+    Change(
+        "attribute of a Counter over its method",
+        "c = collections.Counter('aab')",
+        "c.total()",
+        "c.total = lambda: 5.0",
+    ),
     # abstract classes and protocols
     Change(
         "register",

@@ -282,7 +282,8 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
     case V_CONST: return const_find(in, object, name, out);
     case V_OBJECT:
         if (object->type == &PyFunction_Type) return function_find(in, object, name, out);
-        if (object->type == &PyList_Type && PyUnicode_CompareWithASCIIString(name, "append") == 0)
+        if ((object->type == &PyList_Type || deque_check(object->object)) &&
+            PyUnicode_CompareWithASCIIString(name, "append") == 0)
             return builtin_find(in, object, name, out);
         return instance_find(in, object, name, out);
     case V_INSTANCE:

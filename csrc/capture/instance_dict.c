@@ -94,6 +94,9 @@ dict_remove(Value *dict, int at)
 static Answer
 made_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 {
+    if (object->source != NO_SOURCE && PyUnicode_CompareWithASCIIString(name, "_changes") != 0)
+        return interp_break(in, BREAK_STORE, "attribute '%s' of %s", PyUnicode_AsUTF8(name),
+                            value_describe(in, object));
     if (slot && value != NULL && value->kind == V_DICT && value->of == NULL &&
         model_real(object) != NULL && PyUnicode_CompareWithASCIIString(name, "_data") == 0)
         value->of = object; /* what leaves of it is the model's */

@@ -100,7 +100,7 @@ sequence_method(Interp *in, Value *self, const char *name, int nargs, Value *con
                                        "__mul__",     "__rmul__", "__contains__", "__hash__"};
     bool change = is_change(name), known = change;
     for (int i = 0; i < COUNT_OF(pure); i++) known = known || strcmp(name, pure[i]) == 0;
-    if (!known)
+    if (!known || (change && deque_check(self->object)))
         return interp_break(in, BREAK_CALL_C, "method '%s' of %s", name, value_describe(in, self));
     PyObject *positional, *named;
     Answer answer = change ? container_moves(in, self) : ANSWER_YES;
@@ -141,6 +141,8 @@ list_store_slice(Interp *in, Value *list, Value *key, Value *value)
 {
     PyObject *slice, *real, *part = NULL;
     Value *items = NULL;
+    if (deque_check(list->object))
+        return interp_break(in, BREAK_STORE, "a slice of %s", value_describe(in, list));
     Answer answer = value_known(in, key, &slice);
     if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a slice that is not known");
     if (answer == ANSWER_YES && value != NULL) answer = iterate_all(in, value, V_LIST, &items);

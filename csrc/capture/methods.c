@@ -39,8 +39,10 @@ outside(const Method *m, int nargs, Value *const *args)
     Value *all[4] = {m->self};
     if (nargs > 3) return unknown(m);
     for (int i = 0; i < nargs; i++) all[i + 1] = args[i];
-    PyObject *name = keep(m->in, PyUnicode_InternFromString(m->name));
+    bool first = nargs == 1 && strcmp(m->name, "pop") == 0 && deque_check(m->self->object);
+    PyObject *name = keep(m->in, PyUnicode_InternFromString(first ? "popleft" : m->name));
     if (name == NULL) return ANSWER_ERROR;
+    if (first) nargs = 0; /* of a deque's model, which pops at its ends only */
     int failed = effect_add(m->in, EFFECT_METHOD, name, NO_SOURCE, nargs + 1, all);
     return failed < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -184,7 +186,8 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
     if (self->kind == V_DICT) return dict_method(in, self, name, nargs, args, kwnames, out);
     if (self->kind == V_SET || (self->kind == V_CONST && PyFrozenSet_CheckExact(self->object)))
         return set_method(in, self, name, nargs, args, kwnames, out);
-    bool list = self->kind == V_LIST || (self->kind == V_OBJECT && self->type == &PyList_Type);
+    bool list = self->kind == V_LIST || (self->kind == V_OBJECT &&
+                                         (self->type == &PyList_Type || deque_check(self->object)));
     if (list) return list_method(&m);
     if (self->kind == V_TUPLE) return sequence_method(in, self, name, nargs, args, kwnames, out);
     return known_method(&m);

@@ -5,10 +5,15 @@
    The program sees the class that is modelled: value_type gives it, and of the model's attributes
    the program's code gets those that the real class has.  One that leaves is made by the model's
    `_leave`: a function and the slots that are its arguments.  What is immutable is opened from
-   outside under a guard on its identity, by what __reduce__ gives. */
+   outside under a guard on its identity, by what __reduce__ gives.
+
+   A container from outside is an instance of the model with a source, made at once.  The container
+   in its slot `_data` or `_items` has the same source: it reads what the real object holds, and
+   changes of it are effects on the real object.  Its other slots are read once and not stored. */
 #include "objects.h"
 
-static PyObject *models, *reals, *opened; /* class -> model, and back; those opened from outside */
+/* class -> model, and back; those opened from outside; class -> the slot that holds its data */
+static PyObject *models, *reals, *opened, *held;
 
 static int
 models_load(void)
@@ -18,10 +23,11 @@ models_load(void)
     if (module != NULL) {
         models = PyObject_GetAttrString(module, "MODELS");
         opened = PyObject_GetAttrString(module, "OPENED");
+        held = PyObject_GetAttrString(module, "HELD");
         reals = PyObject_GetAttrString(module, "REALS");
         Py_DECREF(module);
     }
-    return reals == NULL || models == NULL || opened == NULL ? -1 : 0;
+    return reals == NULL || models == NULL || opened == NULL || held == NULL ? -1 : 0;
 }
 
 /* Only classes of these modules have one: asked before anything is imported. */
@@ -123,6 +129,74 @@ model_open(Interp *in, Value *object, Value **out)
     for (int i = 0; args != NULL && i < n; i++)
         if ((args[i] = part_value(in, PyTuple_GET_ITEM(parts, i))) == NULL) return ANSWER_ERROR;
     return args ? make(in, model, n, args, NULL, out) : ANSWER_ERROR;
+}
+
+/* ---- containers from outside ---- */
+
+bool
+model_holds(PyObject *object)
+{
+    return may_have_model(Py_TYPE(object)) && models_load() == 0 &&
+           PyDict_GetItemWithError(held, (PyObject *)Py_TYPE(object)) != NULL;
+}
+
+static int
+slot_put(Interp *in, Value *object, const char *text, Value *value)
+{
+    PyObject *name = interned(in, text);
+    Value *key = name && value ? value_const(in, name) : NULL;
+    if (key == NULL || value_append(in, object, key) < 0) return -1;
+    return value_append(in, object, value);
+}
+
+static int
+deque_slots(Interp *in, Value *object)
+{
+    int64_t most = deque_most(object->object);
+    Guard guard = {.kind = GUARD_MOST, .source = object->source, .other = NO_SOURCE, .low = most};
+    PyObject *number = most < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(most);
+    if (keep(in, number) == NULL || guard_add(in, &guard) < 0) return -1;
+    if (slot_put(in, object, "maxlen", value_const(in, number)) < 0) return -1;
+    return slot_put(in, object, "_changes", value_const_new(in, PyLong_FromLong(0)));
+}
+
+/* A factory may be a method of the very dict. */
+static int
+factory_slot(Interp *in, Value *object)
+{
+    PyObject *name = interned(in, "default_factory");
+    PyObject *factory = name ? attribute_stored(object->object, name) : NULL;
+    if (factory == NULL) return -1;
+    SourceId source = source_add(in, SOURCE_ATTR, object->source, 0, name, NULL);
+    if (source == NO_SOURCE) return -1;
+    return slot_put(in, object, "default_factory", value_from_source(in, source, factory));
+}
+
+Value *
+model_from_source(Interp *in, SourceId source, PyObject *object)
+{
+    PyObject *type = (PyObject *)Py_TYPE(object);
+    PyObject *model = PyDict_GetItemWithError(models, type);
+    PyObject *slot = PyDict_GetItemWithError(held, type);
+    if (!instance_is_bare(object)) return value_object(in, object, source);
+    Value *data = native_from_source(in, source, object);
+    if (data == NULL || data->kind == V_OBJECT) return data;
+    if (type_has_dict(Py_TYPE(object)) && guard_simple(in, GUARD_BARE, source, NULL) < 0)
+        return NULL; /* they are not modelled */
+    Value *made = value_sequence(in, V_INSTANCE, 0, NULL);
+    if (made == NULL || model == NULL || slot == NULL) return NULL;
+    made->source = source;
+    made->object = object;
+    made->type = (PyTypeObject *)model;
+    if (data->kind == V_DICT) data->of = made;
+    if (VEC_PUSH(in->arena, &in->outside, data) < 0 ||
+        map_put(in, &in->by_object, object, made) < 0 ||
+        slot_put(in, made, PyUnicode_AsUTF8(slot), data) < 0)
+        return NULL;
+    if (deque_check(object)) return deque_slots(in, made) < 0 ? NULL : made;
+    if (_PyType_Lookup((PyTypeObject *)model, interned(in, "default_factory")) != NULL)
+        return factory_slot(in, made) < 0 ? NULL : made;
+    return made;
 }
 
 /* ---- attributes ---- */

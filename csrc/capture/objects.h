@@ -170,6 +170,11 @@ PyObject *model_method(const Value *method, PyObject **name);
 Answer model_make(Interp *in, PyObject *type, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 Answer model_open(Interp *in, Value *object, Value **out);
+/* Of collections' containers, which models can stand for with what they hold; may set the error. */
+bool model_holds(PyObject *object);
+/* One from outside: a V_INSTANCE of the model, with a source, whose data is a container from
+   outside.  A V_OBJECT where it is not opened. */
+Value *model_from_source(Interp *in, SourceId source, PyObject *object);
 /* *out: the program sees the attribute, if the model has it; breaks where only the real has. */
 Answer model_shows(Interp *in, Value *object, PyObject *name, bool *out);
 Answer model_stores(Interp *in, Value *object, PyObject *name);

@@ -405,6 +405,14 @@ is_array(Interp *in, const Value *value)
     return value->kind == V_NODE && graph_node(in->graph, value->node)->type.form == FORM_ARRAY;
 }
 
+/* One stands for a container from outside: the other may be the same only if it is such a one. */
+static bool
+may_be_model(const Value *left, const Value *right)
+{
+    return (left->kind == V_INSTANCE || left->kind == V_OBJECT) &&
+           (right->kind == V_INSTANCE || right->kind == V_OBJECT);
+}
+
 Answer
 operate_is(Interp *in, Value *left, Value *right, bool *out)
 {
@@ -419,8 +427,13 @@ operate_is(Interp *in, Value *left, Value *right, bool *out)
     }
     if (is_numpy_bool(in, left) && is_numpy_bool(in, right))
         return interp_break(in, BREAK_OPERATOR, "identity of bools from arrays");
-    if (left->kind == V_INSTANCE || right->kind == V_INSTANCE) { /* made here, and not the other */
+    if ((left->kind == V_INSTANCE && left->source == NO_SOURCE) ||
+        (right->kind == V_INSTANCE && right->source == NO_SOURCE)) { /* made here, not the other */
         *out = false;
+        return ANSWER_YES;
+    }
+    if ((left->kind == V_INSTANCE || right->kind == V_INSTANCE) && !may_be_model(left, right)) {
+        *out = left->object == right->object && left->object != NULL;
         return ANSWER_YES;
     }
     if (left->kind == V_CONST && right->kind == V_CONST &&

@@ -320,7 +320,7 @@ has_grown(Interp *in, SourceId id)
 static Value *
 sequence_value(Interp *in, ValueKind kind, SourceId source, PyObject *object)
 {
-    Py_ssize_t length = kind == V_TUPLE ? PyTuple_GET_SIZE(object) : PyList_GET_SIZE(object);
+    Py_ssize_t length = sequence_length(object);
     if (length > 10000) return value_object(in, object, source);
     Value *value = container_value(in, kind, source, object, (int)length);
     if (value == NULL) return NULL;
@@ -351,9 +351,10 @@ dict_value(Interp *in, SourceId source, PyObject *object)
     if (length > 2000 || has_grown(in, source)) return value_object(in, object, source);
     while (PyDict_Next(object, &at, &key, &item))
         if (!key_is_constant(key)) return value_object(in, object, source);
-    PyObject *keys = PyDict_Keys(object), *names = keys ? PyList_AsTuple(keys) : NULL;
-    Py_XDECREF(keys);
+    PyObject *names = dict_keys(object);
     if (keep(in, names) == NULL) return NULL;
+    if (PyTuple_GET_SIZE(names) != length) /* an OrderedDict that was changed past its methods */
+        return value_object(in, object, source);
     Value *value = container_value(in, V_DICT, source, object, 2 * (int)length);
     if (value == NULL || guard_simple(in, GUARD_KEYS, source, names) < 0) return NULL;
     for (int i = 0; i < length; i++) {
@@ -361,6 +362,14 @@ dict_value(Interp *in, SourceId source, PyObject *object)
         if (value->items[2 * i] == NULL) return NULL;
     }
     return value;
+}
+
+Value *
+native_from_source(Interp *in, SourceId source, PyObject *object)
+{
+    if (PyDict_Check(object)) return dict_value(in, source, object);
+    bool tuple = PyTuple_Check(object);
+    return sequence_value(in, tuple ? V_TUPLE : V_LIST, source, object);
 }
 
 static Value *
@@ -469,6 +478,18 @@ is_log(Interp *in, SourceId source)
     return found;
 }
 
+/* One that grows is not opened before it is full. */
+static Value *
+deque_value(Interp *in, SourceId source, PyObject *object)
+{
+    int64_t most = deque_most(object);
+    bool log = is_log(in, source), full = sequence_length(object) == most;
+    if (!log && (full || !has_grown(in, source))) return model_from_source(in, source, object);
+    Guard filling = {.kind = GUARD_FILLING, .source = source, .other = NO_SOURCE, .low = most};
+    if (!log && most >= 0 && guard_add(in, &filling) < 0) return NULL;
+    return value_object(in, object, source);
+}
+
 static Value *
 value_made(Interp *in, SourceId source, PyObject *object)
 {
@@ -486,6 +507,10 @@ value_made(Interp *in, SourceId source, PyObject *object)
         return is_log(in, source) || has_grown(in, source)
                    ? value_object(in, object, source)
                    : sequence_value(in, V_LIST, source, object);
+    if (model_holds(object))
+        return deque_check(object) ? deque_value(in, source, object)
+                                   : model_from_source(in, source, object);
+    if (PyErr_Occurred()) return NULL;
     if (PySet_CheckExact(object)) return set_from_source(in, source, object);
     if (PyDict_CheckExact(object)) return dict_value(in, source, object);
     if (PyMethod_Check(object)) return method_value(in, source, object);

@@ -186,8 +186,8 @@ item_goes(Interp *in, Value *container, int position)
     PyObject *object = item != NULL ? item->object : NULL;
     if (item == NULL && container->kind == V_DICT)
         object = PyDict_GetItemWithError(container->object, container->items[position - 1]->object);
-    else if (item == NULL && position < PyList_GET_SIZE(container->object))
-        object = PyList_GET_ITEM(container->object, position);
+    else if (item == NULL)
+        object = sequence_entry(container->object, position);
     if (object == NULL || Py_TYPE(object)->tp_finalize == NULL || PyGen_CheckExact(object))
         return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES;
     return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);

@@ -162,13 +162,11 @@ value_item(Interp *in, Value *container, int i)
         if (container->kind == V_DICT) {
             key = container->items[i - 1]->object;
             real = PyDict_GetItemWithError(object, key);
-        } else if (container->kind == V_TUPLE) {
-            real = PyTuple_GET_ITEM(object, i);
         } else {
-            real = PyList_GET_ITEM(object, i);
+            real = sequence_entry(object, i);
         }
         if (real == NULL) {
-            if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "a dict lost a key");
+            if (!PyErr_Occurred()) PyErr_SetString(PyExc_SystemError, "a container lost an item");
             return NULL;
         }
         if (key == NULL && (key = keep(in, PyLong_FromLong(i))) == NULL) return NULL;

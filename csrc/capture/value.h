@@ -277,6 +277,9 @@ Value *value_from_source(Interp *in, SourceId source, PyObject *object);
 SourceId source_add(Interp *in, SourceKind kind, SourceId base, int index, PyObject *key,
                     PyObject *object);
 SourceId source_of_const(Interp *in, PyObject *object);
+/* What an object of a class derived from dict, list or tuple, or a deque, holds, as a container of
+   the builtin kind; a V_OBJECT where it is not opened. */
+Value *native_from_source(Interp *in, SourceId source, PyObject *object);
 /* Number of the guard, or -1 with the error set. */
 int guard_add(Interp *in, const Guard *guard);
 int guard_simple(Interp *in, GuardKind kind, SourceId source, PyObject *object);

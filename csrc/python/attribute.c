@@ -84,6 +84,36 @@ instance_dict(PyObject *self)
 #endif
 }
 
+static bool
+values_are_empty(PyObject *self, const PyDictValues *values)
+{
+    const PyDictKeysObject *keys = ((PyHeapTypeObject *)Py_TYPE(self))->ht_cached_keys;
+    if (keys == NULL) return false;
+    for (Py_ssize_t i = 0; i < keys->dk_nentries; i++)
+        if (values->values[i] != NULL) return false;
+    return true;
+}
+
+bool
+instance_is_bare(PyObject *self)
+{
+    PyObject *dict = instance_dict(self);
+    if (dict != NULL) return PyDict_CheckExact(dict) && PyDict_GET_SIZE(dict) == 0;
+    if (!(Py_TYPE(self)->tp_flags & Py_TPFLAGS_MANAGED_DICT)) return true;
+#if PY_VERSION_HEX < 0x030C0000
+    PyDictValues *values = *_PyObject_ValuesPointer(self);
+    return values == NULL || values_are_empty(self, values);
+#elif PY_VERSION_HEX < 0x030D0000
+    PyDictOrValues place = *_PyObject_DictOrValuesPointer(self);
+    if (!_PyDictOrValues_IsValues(place)) return true;
+    return values_are_empty(self, _PyDictOrValues_GetValues(place));
+#else
+    if (!(Py_TYPE(self)->tp_flags & Py_TPFLAGS_INLINE_VALUES)) return true;
+    PyDictValues *values = _PyObject_InlineValues(self);
+    return !values->valid || values_are_empty(self, values);
+#endif
+}
+
 static PyObject *
 or_none(PyObject *self)
 {
@@ -127,11 +157,14 @@ slot_get(PyObject *self, PyObject *name, bool *is_slot)
     *is_slot = false;
     if (found == NULL || Py_TYPE(found) != &PyMemberDescr_Type) return NULL;
     PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
-    if (member->type != T_OBJECT_EX && (member->type != T_OBJECT || !(member->flags & READONLY)))
+    bool factory = PyDict_Check(self) && member->type == T_OBJECT; /* of a defaultdict */
+    if (member->type != T_OBJECT_EX && !factory &&
+        (member->type != T_OBJECT || !(member->flags & READONLY)))
         return NULL;
     if (!PyType_IsSubtype(Py_TYPE(self), PyDescr_TYPE(found))) return NULL; /* another class's */
     *is_slot = true;
-    return *(PyObject **)((char *)self + member->offset);
+    PyObject *value = *(PyObject **)((char *)self + member->offset);
+    return value == NULL && factory ? Py_None : value;
 }
 
 PyObject *

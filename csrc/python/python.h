@@ -252,6 +252,8 @@ PyObject *instance_dict(PyObject *object);
    __setattr__; `value` NULL deletes.  0, or -1 with the error set. */
 int attribute_put(PyObject *object, PyObject *name, PyObject *value);
 
+/* It has no attributes of its own, members of its class's slots aside. */
+bool instance_is_bare(PyObject *self);
 /* Its end, as far as one level of it shows, runs no code of the program's: no __del__, no generator
    that is still to be closed. */
 bool object_is_quiet(PyObject *object);
@@ -272,6 +274,18 @@ bool lru_check(PyObject *object);
 /* The key of a call, a new reference: `args` are all arguments, those named by kwnames last. */
 PyObject *lru_key(PyObject *wrapper, PyObject *args, PyObject *kwnames);
 PyObject *lru_find(PyObject *wrapper, PyObject *key); /* borrowed, or NULL without an error */
+
+/* ---- boxes.c: what containers hold, past the methods of classes derived from theirs ---- */
+bool deque_check(PyObject *object);           /* of exactly that class */
+int64_t deque_most(PyObject *deque);          /* maxlen; -1 for None */
+Py_ssize_t sequence_length(PyObject *object); /* of a tuple, list or deque; -1 of others */
+PyObject *sequence_entry(PyObject *object, Py_ssize_t i); /* borrowed; NULL without an error */
+/* The keys in order, a new tuple; and whether they are these. */
+PyObject *dict_keys(PyObject *dict);
+bool dict_keys_are(PyObject *dict, PyObject *keys, bool (*equal)(PyObject *, PyObject *));
+int item_put(PyObject *object, PyObject *key, PyObject *value); /* value NULL deletes */
+/* args[0].name(args…), the method being that of the builtin class. */
+PyObject *base_method_call(PyObject *name, PyObject *const *args, size_t nargs);
 
 /* ---- set_layout.c: sets and frozensets with their table as it lies ---- */
 PyObject *set_clone(PyObject *set); /* walked in the same order, whatever happens to both */

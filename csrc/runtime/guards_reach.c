@@ -1,5 +1,5 @@
 /* Reaching a source's object and checking one guard.  Neither runs Python code: what would need to
-   (a property, a dict subclass, an __eq__) is not reached, so that the guard fails. */
+   (a property, an __eq__) is not reached, so that the guard fails. */
 #include "guards.h"
 
 static PyObject *
@@ -14,18 +14,10 @@ dict_entry(PyObject *dict, PyObject *key)
 static PyObject *
 item_reach(const GuardSource *source, PyObject *base)
 {
-    if (PyTuple_Check(base)) {
-        Py_ssize_t n = PyTuple_GET_SIZE(base),
-                   i = source->index < 0 ? source->index + n : source->index;
-        return i >= 0 && i < n ? PyTuple_GET_ITEM(base, i) : NULL;
-    }
-    if (PyList_CheckExact(base)) {
-        Py_ssize_t n = PyList_GET_SIZE(base),
-                   i = source->index < 0 ? source->index + n : source->index;
-        return i >= 0 && i < n ? PyList_GET_ITEM(base, i) : NULL;
-    }
-    if (source->key != NULL && lru_check(base)) return lru_find(base, source->key);
-    return PyDict_CheckExact(base) && source->key != NULL ? dict_entry(base, source->key) : NULL;
+    if (PyDict_Check(base)) return source->key != NULL ? dict_entry(base, source->key) : NULL;
+    Py_ssize_t n = sequence_length(base);
+    if (n >= 0) return sequence_entry(base, source->index < 0 ? source->index + n : source->index);
+    return source->key != NULL && lru_check(base) ? lru_find(base, source->key) : NULL;
 }
 
 /* Borrowed by the run whose guards are being checked: it takes what it needs before anybody else
@@ -117,24 +109,13 @@ int_in_range(const GuardCheck *check, PyObject *object)
 static Py_ssize_t
 length_of(PyObject *object)
 {
-    if (PyTuple_Check(object)) return PyTuple_GET_SIZE(object);
-    if (PyList_Check(object)) return PyList_GET_SIZE(object);
+    Py_ssize_t length = sequence_length(object);
+    if (length >= 0) return length;
     if (PyDict_Check(object)) return PyDict_GET_SIZE(object);
     if (PyAnySet_Check(object)) return PySet_GET_SIZE(object);
     if (PyUnicode_Check(object)) return PyUnicode_GET_LENGTH(object);
     if (PyBytes_Check(object)) return PyBytes_GET_SIZE(object);
     return -1;
-}
-
-static bool
-keys_are(PyObject *dict, PyObject *keys)
-{
-    Py_ssize_t at = 0, i = 0;
-    PyObject *key, *value;
-    if (!PyDict_CheckExact(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return false;
-    while (PyDict_Next(dict, &at, &key, &value))
-        if (!constants_equal(key, PyTuple_GET_ITEM(keys, i++))) return false;
-    return true;
 }
 
 static bool
@@ -224,7 +205,10 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_VALUE: return constants_equal(object, check->object);
     case GUARD_INT_RANGE: return int_in_range(check, object);
     case GUARD_LENGTH: return length_of(object) == check->low;
-    case GUARD_KEYS: return keys_are(object, check->object);
+    case GUARD_MOST: return deque_check(object) && deque_most(object) == check->low;
+    case GUARD_FILLING: return deque_check(object) && sequence_length(object) < check->low;
+    case GUARD_BARE: return instance_is_bare(object);
+    case GUARD_KEYS: return dict_keys_are(object, check->object, constants_equal);
     case GUARD_ARRAY: return array_holds(check, object);
     case GUARD_SCALAR: return scalar_is(object, check->dtype);
     case GUARD_SAME: return object == other;

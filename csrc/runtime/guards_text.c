@@ -191,6 +191,8 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
         else
             text_printf(out, "[%lld, %lld]", (long long)check->low, (long long)check->high);
         break;
+    case GUARD_MOST:
+    case GUARD_FILLING:
     case GUARD_LENGTH: text_printf(out, "%lld", (long long)check->low); break;
     case GUARD_ARRAY: put_array(out, check); break;
     case GUARD_SCALAR: text_printf(out, "a numpy.%s", dtype_long_name(check->dtype)); break;
@@ -208,13 +210,14 @@ static void
 put_now(Text *out, const GuardCheck *check, PyObject *now)
 {
     Py_ssize_t length = -1;
-    if (now != NULL && check->kind == GUARD_LENGTH && (PyTuple_Check(now) || PyList_Check(now)))
-        length = Py_SIZE(now);
+    if (now != NULL && check->kind == GUARD_LENGTH) length = sequence_length(now);
+    if (now != NULL && check->kind == GUARD_MOST && deque_check(now))
+        length = (Py_ssize_t)deque_most(now);
     if (length >= 0)
         text_printf(out, "%zd", length);
     else if (now != NULL && check->kind == GUARD_TYPE)
         text_put(out, Py_TYPE(now)->tp_name);
-    else if (now != NULL && check->kind == GUARD_KEYS && PyDict_CheckExact(now))
+    else if (now != NULL && check->kind == GUARD_KEYS && PyDict_Check(now))
         text_printf(out, "%zd other keys", PyDict_GET_SIZE(now));
     else
         put_object(out, now);

@@ -121,7 +121,7 @@ call_method(const Run *run, const PlanBuild *build)
         return NULL;
     }
     for (int i = 0; i < build->nargs; i++) args[i] = arg(run, build, i);
-    return PyObject_VectorcallMethod(build->object, args, (size_t)build->nargs, NULL);
+    return base_method_call(build->object, args, (size_t)build->nargs);
 }
 
 static PyObject *
@@ -239,8 +239,8 @@ run_effect(Run *run, int number)
     switch (build->kind) {
     case EFFECT_STORE_ATTR: return attribute_put(target, build->object, key);
     case EFFECT_DELETE_ATTR: return attribute_put(target, build->object, NULL);
-    case EFFECT_STORE_ITEM: return PyObject_SetItem(target, key, arg(run, build, 2));
-    case EFFECT_DELETE_ITEM: return PyObject_DelItem(target, key);
+    case EFFECT_STORE_ITEM: return item_put(target, key, arg(run, build, 2));
+    case EFFECT_DELETE_ITEM: return item_put(target, key, NULL);
     case EFFECT_STORE_GLOBAL: return store_global(run, build);
     case EFFECT_DELETE_GLOBAL:
         return PyDict_DelItem(globals_of(run->reached[build->source]), build->object);

@@ -424,6 +424,7 @@ class Ordered(Merged):
     def move_to_end(self, key, last=True):
         data = self._data
         value = data[key]
+        (key,) = [name for name in data if name in (key,)]  # its own, not one that is equal
         if last:
             del data[key]
             data[key] = value
@@ -547,11 +548,45 @@ class Count(Dict):
                 made[key] = 0 - count
         return made
 
+    def __or__(self, other):
+        if not isinstance(other, Counter):
+            return NotImplemented
+        made = Counter()
+        for key, count in self._data.items():
+            theirs = other[key]
+            most = theirs if count < theirs else count
+            if most > 0:
+                made[key] = most
+        for key, count in other._data.items():
+            if key not in self._data and count > 0:
+                made[key] = count
+        return made
+
+    def __and__(self, other):
+        if not isinstance(other, Counter):
+            return NotImplemented
+        made = Counter()
+        for key, count in self._data.items():
+            theirs = other[key]
+            least = count if count < theirs else theirs
+            if least > 0:
+                made[key] = least
+        return made
+
+    def _keep_positive(self):
+        for key in [key for key, count in self._data.items() if not count > 0]:
+            del self._data[key]
+        return self
+
     def __iadd__(self, other):
-        graph_break()
+        for key, count in other.items():
+            self._data[key] = self[key] + count
+        return self._keep_positive()
 
     def __isub__(self, other):
-        graph_break()
+        for key, count in other.items():
+            self._data[key] = self[key] - count
+        return self._keep_positive()
 
 
 # ---- deque ----
@@ -575,29 +610,27 @@ class Deque(Model):
             if maxlen < 0:
                 raise ValueError("maxlen must be non-negative")
         self.maxlen = maxlen
-        self._items = list(iterable)
+        items = list(iterable)
+        self._items = items if maxlen is None else items[max(len(items) - maxlen, 0) :]
         self._changes = 0
-        self._trim_left()
-
-    def _trim_left(self):
-        self._changes += 1
-        if self.maxlen is not None:
-            while len(self._items) > self.maxlen:
-                self._items.pop(0)
-
-    def _trim_right(self):
-        self._changes += 1
-        if self.maxlen is not None:
-            while len(self._items) > self.maxlen:
-                self._items.pop()
 
     def append(self, x, /):
-        self._items.append(x)
-        self._trim_left()
+        items, most = self._items, self.maxlen
+        self._changes += 1
+        if most is not None and len(items) >= most:
+            if not most:
+                return
+            items.pop(0)
+        items.append(x)
 
     def appendleft(self, x, /):
-        self._items.insert(0, x)
-        self._trim_right()
+        items, most = self._items, self.maxlen
+        self._changes += 1
+        if most is not None and len(items) >= most:
+            if not most:
+                return
+            items.pop()
+        items.insert(0, x)
 
     def extend(self, iterable, /):
         for item in list(iterable) if iterable is self else iterable:
@@ -636,8 +669,43 @@ class Deque(Model):
         items = self._items
         if len(items) > 1:
             n %= len(items)
-            self._items = items[len(items) - n :] + items[: len(items) - n]
+            if n <= len(items) // 2:
+                for _ in range(n):
+                    items.insert(0, items.pop())
+            else:
+                for _ in range(len(items) - n):
+                    items.append(items.pop(0))
         self._changes += 1
+
+    def insert(self, index, x, /):
+        if type(index) is not int:
+            graph_break()
+        items, most = self._items, self.maxlen
+        if most is not None and len(items) >= most:
+            raise IndexError("deque already at its maximum size")
+        items.insert(index, x)
+        self._changes += 1
+
+    def remove(self, value, /):
+        items, changes = self._items, self._changes
+        try:
+            place = items.index(value)
+        except ValueError:
+            graph_break()
+        if self._changes != changes:
+            graph_break()
+        del items[place]
+        self._changes += 1
+
+    def index(self, x, /):
+        changes = self._changes
+        try:
+            place = self._items.index(x)
+        except ValueError:
+            graph_break()
+        if self._changes != changes:
+            graph_break()
+        return place
 
     def count(self, x, /):
         changes = self._changes
@@ -717,6 +785,8 @@ MODELS: dict[type, type] = {
     collections.deque: Deque,
 }
 REALS = {model: real for real, model in MODELS.items()}
+#: Where a model has what its original holds.
+HELD = {defaultdict: "_data", OrderedDict: "_data", Counter: "_data", deque: "_items"}
 OPENED = {operator.itemgetter, operator.attrgetter, operator.methodcaller}
 
 TABLE: dict[Any, Any] = {functools.cmp_to_key: cmp_to_key, functools.lru_cache: lru_cache}

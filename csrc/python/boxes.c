@@ -1,0 +1,123 @@
+/* What objects of the builtin containers hold, and those of classes derived from them, past all
+   methods that a derived class may have: for guards, which must run no code, for capture, which
+   must see what guards will see, and for commits, whose changes capture has followed already. */
+#include "python.h"
+
+static PyTypeObject *deque_type;
+
+bool
+deque_check(PyObject *object)
+{
+    if (object == NULL || strcmp(Py_TYPE(object)->tp_name, "collections.deque") != 0) return false;
+    if (deque_type == NULL) {
+        PyObject *module = PyImport_ImportModule("_collections");
+        PyObject *type = module ? PyObject_GetAttrString(module, "deque") : NULL;
+        Py_XDECREF(module);
+        PyErr_Clear();
+        deque_type = (PyTypeObject *)type; /* for ever */
+    }
+    return Py_TYPE(object) == deque_type;
+}
+
+int64_t
+deque_most(PyObject *deque)
+{
+    PyObject *most = PyObject_GetAttrString(deque, "maxlen");
+    int64_t result = most != NULL && PyLong_Check(most) ? PyLong_AsLongLong(most) : -1;
+    Py_XDECREF(most);
+    PyErr_Clear();
+    return result;
+}
+
+Py_ssize_t
+sequence_length(PyObject *object)
+{
+    if (PyTuple_Check(object)) return PyTuple_GET_SIZE(object);
+    if (PyList_Check(object)) return PyList_GET_SIZE(object);
+    return deque_check(object) ? Py_TYPE(object)->tp_as_sequence->sq_length(object) : -1;
+}
+
+PyObject *
+sequence_entry(PyObject *object, Py_ssize_t i)
+{
+    if (i < 0 || i >= sequence_length(object)) return NULL;
+    if (PyTuple_Check(object)) return PyTuple_GET_ITEM(object, i);
+    if (PyList_Check(object)) return PyList_GET_ITEM(object, i);
+    PyObject *item = Py_TYPE(object)->tp_as_sequence->sq_item(object, i);
+    Py_XDECREF(item); /* the deque holds it */
+    if (item == NULL) PyErr_Clear();
+    return item;
+}
+
+/* An OrderedDict has an order of its own. */
+PyObject *
+dict_keys(PyObject *dict)
+{
+    if (!PyODict_Check(dict)) {
+        PyObject *list = PyDict_Keys(dict), *keys = list ? PyList_AsTuple(list) : NULL;
+        Py_XDECREF(list);
+        return keys;
+    }
+    PyObject *iterator = PyODict_Type.tp_iter(dict);
+    PyObject *keys = iterator ? PySequence_Tuple(iterator) : NULL;
+    Py_XDECREF(iterator);
+    return keys;
+}
+
+static bool
+walked_in_order(PyObject *dict, PyObject *keys, bool (*equal)(PyObject *, PyObject *))
+{
+    PyObject *iterator = PyODict_Type.tp_iter(dict), *key;
+    bool same = iterator != NULL;
+    for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(keys); i++) {
+        key = PyIter_Next(iterator);
+        same = key != NULL && equal(key, PyTuple_GET_ITEM(keys, i));
+        Py_XDECREF(key);
+    }
+    Py_XDECREF(iterator);
+    PyErr_Clear();
+    return same;
+}
+
+bool
+dict_keys_are(PyObject *dict, PyObject *keys, bool (*equal)(PyObject *, PyObject *))
+{
+    Py_ssize_t at = 0, i = 0;
+    PyObject *key, *value;
+    if (!PyDict_Check(dict) || PyDict_GET_SIZE(dict) != PyTuple_GET_SIZE(keys)) return false;
+    if (PyODict_Check(dict)) return walked_in_order(dict, keys, equal);
+    while (PyDict_Next(dict, &at, &key, &value))
+        if (!equal(key, PyTuple_GET_ITEM(keys, i++))) return false;
+    return true;
+}
+
+/* ---- changes ---- */
+
+/* The builtin class whose methods change what it holds; NULL: its own class's. */
+static PyTypeObject *
+base_of(PyObject *object)
+{
+    if (PyList_Check(object)) return &PyList_Type;
+    if (PyODict_Check(object)) return &PyODict_Type;
+    if (PyDict_Check(object)) return &PyDict_Type;
+    if (PySet_Check(object)) return &PySet_Type;
+    return NULL;
+}
+
+int
+item_put(PyObject *object, PyObject *key, PyObject *value)
+{
+    PyTypeObject *base = base_of(object);
+    if (base == NULL || base->tp_as_mapping == NULL || !base->tp_as_mapping->mp_ass_subscript)
+        return value ? PyObject_SetItem(object, key, value) : PyObject_DelItem(object, key);
+    return base->tp_as_mapping->mp_ass_subscript(object, key, value);
+}
+
+PyObject *
+base_method_call(PyObject *name, PyObject *const *args, size_t nargs)
+{
+    PyTypeObject *base = base_of(args[0]);
+    PyObject *method = base == NULL || base == Py_TYPE(args[0]) ? NULL : _PyType_Lookup(base, name);
+    if (method == NULL) return PyObject_VectorcallMethod(name, args, nargs, NULL);
+    return PyObject_Vectorcall(method, args, nargs, NULL);
+}

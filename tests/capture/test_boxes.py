@@ -1,0 +1,213 @@
+"""Containers of classes of their own that come from outside: order of changes, aliases, errors."""
+
+import collections
+import os
+from collections import Counter, OrderedDict, defaultdict, deque
+
+import numpy as np
+import pytest
+from differential import check
+
+import pycompile
+
+X = np.linspace(-2.0, 3.0, 6)
+
+
+def two_queues(x, d, e):
+    d.append(x * 2)
+    e.append(x * 3)
+    d.append(float(e.popleft()))
+    return x + d[0], d is e
+
+
+def two_dicts(x, d, e):
+    d["a"] += 1
+    e["a"] *= 3
+    return x * d["a"], d is e, list(d)
+
+
+def test_aliases_are_one_object():
+    one, other = deque([1.0, 2.0, 3.0]), deque([5.0, 6.0])
+    check(two_queues, X, one, one, also=((X, one, other), (X, other, other)))
+    check(two_queues, X, one, other, also=((X, one, one),))
+    for make in (OrderedDict, Counter, lambda **items: defaultdict(int, **items)):
+        one, other = make(a=1, b=2), make(a=4, b=3)
+        check(two_dicts, X, one, other, also=((X, one, one), (X, other, one)))
+
+
+def test_the_same_values_in_and_beside_it():
+    def function(x, d):
+        d["x"][0] = 9.0
+        d["l"].append(d)
+        return x * 2 + d["x"], d["l"][-1] is d
+
+    check(function, X, defaultdict(list, x=X, l=[1]), whole=True)
+
+
+def test_errors_come_from_the_users_line():
+    def key(x, d):
+        y = np.exp(x) * 2
+        d["new"] = y
+        return d["nothing"] + y
+
+    def index(x, d):
+        y = np.exp(x) * 2
+        d.append(1.0)
+        return d[17] + y
+
+    def empty(x, d):
+        y = np.exp(x) * 2
+        d.clear()
+        return d.popleft() + y
+
+    for d in (OrderedDict(a=1), defaultdict(None, a=1)):
+        check(key, X, d)
+    check(index, X, deque([1.0]))
+    check(empty, X, deque([1.0]))
+
+
+def test_changes_before_and_behind_a_break():
+    def function(x, d, e):
+        d.append(x * 2)
+        e["k"] = len(d)
+        e["z"] += 2
+        os.getpid()
+        d.popleft()
+        e["l"] = len(d)
+        return d[-1] + e["k"]
+
+    check(function, X, deque([1.0, 2.0]), defaultdict(int), breaks=["PC0002"])
+    check(function, X, deque([1.0, 2.0], 2), Counter("ab"), breaks=["PC0002"])
+
+
+def test_views_and_iterators_leave():
+    def function(x, d):
+        keys, items, walk = d.keys(), d.items(), iter(d)
+        next(walk)
+        os.getpid()
+        return x * 2, list(keys), list(items), list(walk), type(keys)
+
+    for d in (defaultdict(int, a=1, b=2), Counter(a=1, b=2), OrderedDict(a=1, b=2)):
+        check(function, X, d, captured=False)
+
+
+def test_a_change_while_it_is_walked():
+    def of_dict(x, d):
+        for k in d:
+            d[k + "z"] = 1
+        return x * 2
+
+    def of_queue(x, d):
+        y = x * 2
+        for v in d:
+            d.append(v)
+        return y
+
+    check(of_dict, X, defaultdict(int, a=1), captured=False)
+    check(of_dict, X, OrderedDict(a=1), captured=False)
+    check(of_queue, X, deque([1, 2]), captured=False)
+
+
+def test_keys_that_are_equal():
+    def function(x, d):
+        d[True] = 2.0
+        d.move_to_end(1.0)
+        d.move_to_end(True, last=False)
+        return x * d[1], list(d)
+
+    check(function, X, OrderedDict([(1, 1.0), ("a", 2.0)]), whole=True)
+
+
+def test_plan_is_left_before_any_effect():
+    def function(x, d):
+        d.append(float(x.sum()))
+        d["nothing" if x.sum() > 100 else 0] = 2.0
+        return np.log(x) * 2
+
+    with np.errstate(all="warn"):
+        check(function, X, deque([1.0]), captured=False)
+        check(function, np.abs(X) + 1, deque([1.0]), captured=False)
+
+
+def test_one_that_grows_at_each_call():
+    def function(x, d, log):
+        d.append(float(x[0]))
+        log["loss"].append(float(x.sum()))
+        return x * 2 + len(log)
+
+    compiled = pycompile.compile(function)
+    d, log, e, mine = deque(), defaultdict(list), deque(), defaultdict(list)
+    for i in range(20):
+        np.testing.assert_array_equal(compiled(X + i, d, log), function(X + i, e, mine))
+    assert d == e and log == mine
+    assert compiled.stats()["plan_runs"] >= 15
+
+
+def test_window_fills():
+    def function(x, window):
+        window.append(float(x.sum()))
+        return x * (sum(window) / len(window))
+
+    compiled = pycompile.compile(function)
+    mine, yours = deque(maxlen=3), deque(maxlen=3)
+    for i in range(12):
+        np.testing.assert_array_equal(compiled(X + i, mine), function(X + i, yours))
+        if i == 5:
+            before = compiled.stats()["breaks"]
+    assert mine == yours and compiled.stats()["breaks"] == before
+
+
+def test_factory_is_a_method_of_the_dict():
+    def function(x, d):
+        return x * 2, d["a"], d.get("b")
+
+    def made():
+        d = defaultdict(None, a=1.0)
+        d.default_factory = d.copy
+        return d
+
+    check(function, X, made(), captured=False)
+
+
+def test_classes_derived_from_them_are_left_alone():
+    class Words(Counter):
+        def __missing__(self, key):
+            return 7
+
+    class Queue(deque):
+        def append(self, value):
+            super().append(value + 1)
+
+    class Tree(defaultdict):
+        def __getitem__(self, key):
+            return 3.0
+
+    def words(x, c):
+        c["b"] += 1
+        return x * c["none"], c
+
+    def queue(x, d):
+        d.append(1.0)
+        return x * 2, list(d)
+
+    def tree(x, d):
+        return x * d["nothing"], len(d)
+
+    check(words, X, Words("a"), captured=False)
+    check(queue, X, Queue([1.0]), captured=False)
+    check(tree, X, Tree(int, a=1), captured=False)
+
+
+@pytest.mark.parametrize("big", [False, True])
+def test_keys_of_other_kinds(big):
+    class Key:
+        pass
+
+    def function(x, d, key):
+        return x * 2, d[key], len(d)
+
+    key = Key()
+    d = collections.OrderedDict((i, i) for i in range(3000 if big else 2))
+    d[key] = 5.0
+
+    check(lambda x: function(x, d, key), X, captured=False)
