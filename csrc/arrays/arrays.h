@@ -38,6 +38,9 @@ void array_tell_made(void (*made)(void));
 /* An array scalar (np.float64(1)): its dtype, and its bytes copied to `bytes` (16 at most). */
 Answer array_scalar_read(PyObject *object, DType *dtype, void *bytes);
 bool array_scalar_check(PyObject *object); /* any array scalar, supported dtype or not */
+bool array_bool_check(PyObject *object);   /* np.True_, np.False_ */
+/* One of the library's functions that classes of the program can take over (__array_function__). */
+bool array_function_check(PyObject *object);
 
 /* Of an array, array scalar, dtype or what names one: the kind of its dtype.  Never sets an error.
  */
@@ -73,8 +76,9 @@ int array_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
 
 /* ---- NumPy as the oracle; these run Python and are for compile time only ---- */
 
-/* A dtype of NumPy's own, whose text runs no code of the program's. */
+/* A dtype of NumPy's own, whose text and comparison run no code of the program's. */
 bool array_dtype_check(PyObject *object);
+bool array_any_dtype_check(PyObject *object); /* third parties' and StringDType, too */
 /* The library's dtype object for it, a new reference. */
 PyObject *array_dtype_object(DType dtype);
 /* ANSWER_NO for dtypes we do not take.  `object` is anything np.dtype accepts. */

@@ -22,6 +22,7 @@ static const int number_of_dtype[DT_COUNT] = {
 
 enum { NUMBERS = 32 };
 static int8_t dtype_of_number[NUMBERS];
+static PyTypeObject *function_type; /* of its functions that take arrays */
 
 static int
 tables_init(void)
@@ -42,6 +43,10 @@ arrays_init(void)
     if (numpy_descr[0] != NULL) return 0;
     if (PyArray_ImportNumPyAPI() < 0 || PyUFunc_ImportUFuncAPI() < 0) return -1;
     if (tables_init() < 0 || numpy_errors_init() < 0) return -1;
+    PyObject *function = module_object("numpy", "concatenate");
+    if (function == NULL) return -1;
+    function_type = (PyTypeObject *)Py_NewRef(Py_TYPE(function)); /* for ever */
+    Py_DECREF(function);
     return pool_init();
 }
 
@@ -193,4 +198,16 @@ bool
 array_scalar_check(PyObject *object)
 {
     return PyArray_IsScalar(object, Generic);
+}
+
+bool
+array_bool_check(PyObject *object)
+{
+    return PyArray_IsScalar(object, Bool);
+}
+
+bool
+array_function_check(PyObject *object)
+{
+    return Py_TYPE(object) == function_type;
 }

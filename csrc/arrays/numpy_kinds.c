@@ -35,6 +35,12 @@ array_dtype_check(PyObject *object)
     return number >= 0 && number < NPY_NTYPES_LEGACY && Py_TYPE(object)->tp_dictoffset == 0;
 }
 
+bool
+array_any_dtype_check(PyObject *object)
+{
+    return PyArray_DescrCheck(object);
+}
+
 ArrayKind
 array_kind(PyObject *object)
 {

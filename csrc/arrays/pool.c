@@ -21,6 +21,7 @@
 
 #include <pthread.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 typedef struct Block {
     size_t size; /* of the data's pages */
@@ -28,11 +29,12 @@ typedef struct Block {
     uint64_t freed_at;
 } Block;
 
-enum { PAGE = 4096, HUGE_PAGE = 2 << 20, CLASSES = 4 * 48 };
+enum { HUGE_PAGE = 2 << 20, CLASSES = 4 * 48 };
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14; older ones refuse it, which does no harm */
 #define MADV_POPULATE_WRITE 23
 #endif
 
+static size_t page = 4096; /* 64 KiB on some AArch64 systems, a step of the smallest class */
 static struct {
     pthread_mutex_t lock;
     Block *newest[CLASSES], *oldest[CLASSES];
@@ -46,7 +48,7 @@ static int
 class_of(size_t size, size_t *rounded)
 {
     if (size < POOL_SMALLEST) {
-        *rounded = size > 0 ? (size + PAGE - 1) / PAGE * PAGE : PAGE;
+        *rounded = size > 0 ? (size + page - 1) / page * page : page;
         return -1;
     }
     int octave = 63 - __builtin_clzl(size);
@@ -71,7 +73,7 @@ block_data(Block *block)
 static void
 block_unmap(Block *block)
 {
-    munmap((char *)block_data(block) - PAGE, PAGE + block->size);
+    munmap((char *)block_data(block) - page, page + block->size);
 }
 
 /* Anonymous memory of a page and `size` bytes, of which the latter begin at a multiple of `align`;
@@ -79,12 +81,12 @@ block_unmap(Block *block)
 static char *
 map_aligned(size_t size, size_t align)
 {
-    size_t spare = align - PAGE;
+    size_t spare = align - page;
     char *memory =
-        mmap(NULL, PAGE + size + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        mmap(NULL, page + size + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return NULL;
-    char *data = (char *)(((uintptr_t)memory + PAGE + align - 1) / align * align);
-    size_t before = (size_t)(data - PAGE - memory);
+    char *data = (char *)(((uintptr_t)memory + page + align - 1) / align * align);
+    size_t before = (size_t)(data - page - memory);
     if (before > 0) munmap(memory, before);
     if (before < spare) munmap(data + size, spare - before);
     return data;
@@ -95,12 +97,12 @@ static Block *
 block_map(size_t size, size_t bytes)
 {
     bool huge = size >= HUGE_PAGE;
-    char *data = map_aligned(size, huge ? HUGE_PAGE : PAGE);
+    char *data = map_aligned(size, huge ? HUGE_PAGE : page);
     if (data == NULL) return NULL;
     if (huge) madvise(data, size, MADV_HUGEPAGE);
     size_t small = huge ? size / HUGE_PAGE * HUGE_PAGE : 0;
     if (small < bytes)
-        madvise(data + small, (bytes - small + PAGE - 1) / PAGE * PAGE, MADV_POPULATE_WRITE);
+        madvise(data + small, (bytes - small + page - 1) / page * page, MADV_POPULATE_WRITE);
     Block *block = block_of(data);
     block->size = size;
     return block;
@@ -254,10 +256,10 @@ handler_realloc(void *Py_UNUSED(context), void *data, size_t bytes)
     size_t size;
     class_of(bytes, &size);
     if (size == block->size) return data;
-    char *memory = mremap((char *)data - PAGE, PAGE + block->size, PAGE + size, MREMAP_MAYMOVE);
+    char *memory = mremap((char *)data - page, page + block->size, page + size, MREMAP_MAYMOVE);
     if (memory == MAP_FAILED) return NULL;
-    block_of(memory + PAGE)->size = size;
-    return memory + PAGE;
+    block_of(memory + page)->size = size;
+    return memory + page;
 }
 
 static PyDataMem_Handler handler = {
@@ -288,6 +290,7 @@ fork_done(void)
 int
 pool_init(void)
 {
+    if (sysconf(_SC_PAGESIZE) > 0) page = (size_t)sysconf(_SC_PAGESIZE);
     if (pthread_atfork(fork_prepare, fork_done, fork_done) != 0) {
         PyErr_NoMemory();
         return -1;

@@ -378,8 +378,7 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
         return class_call(in, callable, nargs, args, kwnames, out);
     answer = call_descriptor(in, callable, nargs, args, kwnames, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
-    if (ufunc_check(object) ||
-        strcmp(Py_TYPE(object)->tp_name, "numpy._ArrayFunctionDispatcher") == 0)
+    if (ufunc_check(object) || array_function_check(object))
         return interp_break(in, BREAK_NUMPY, "call of '%s'", value_describe(in, callable));
     if (PyCFunction_Check(object) &&
         strcmp(((PyCFunctionObject *)object)->m_ml->ml_name, "__build_class__") == 0)

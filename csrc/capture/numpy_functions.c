@@ -424,8 +424,7 @@ is_scalar_type(PyObject *callable)
 static bool
 is_dispatcher(PyObject *callable)
 {
-    return strcmp(Py_TYPE(callable)->tp_name, "numpy._ArrayFunctionDispatcher") == 0 &&
-           is_from_numpy(callable);
+    return array_function_check(callable) && is_from_numpy(callable);
 }
 
 Answer

@@ -366,7 +366,7 @@ operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
         ((is_plain(a) && is_plain(b)) ||
          (left->kind == V_CONST && right->kind == V_CONST && Py_TYPE(a)->tp_richcompare == NULL)))
         return result(in, PyObject_RichCompare(a, b, operator_), out);
-    if (answer == ANSWER_YES && strncmp(Py_TYPE(a)->tp_name, "numpy.dtype", 11) == 0 &&
+    if (answer == ANSWER_YES && array_dtype_check(a) &&
         (PyType_Check(b) || PyUnicode_CheckExact(b) || Py_TYPE(a)->tp_base == Py_TYPE(b)->tp_base))
         return result(in, PyObject_RichCompare(a, b, operator_), out);
     return interp_break(in, value_break(left, value_break(right, BREAK_OPERATOR)),
@@ -395,8 +395,7 @@ is_numpy_bool(Interp *in, const Value *value)
     }
     PyObject *object = value->object;
     bool known = value->kind == V_CONST || value->kind == V_OBJECT;
-    return known && object != NULL && array_scalar_check(object) &&
-           strncmp(Py_TYPE(object)->tp_name, "numpy.bool", 10) == 0;
+    return known && object != NULL && array_bool_check(object);
 }
 
 static bool

@@ -18,10 +18,11 @@ dtype_break(PyObject *object, BreakCode otherwise)
 Answer
 break_dtype(Interp *in, PyObject *object)
 {
-    bool silent = object != NULL && strstr(Py_TYPE(object)->tp_name, "StringDType") == NULL;
-    PyObject *text = silent ? PyObject_Repr(object) /* the program's na_object has one of its own */
-                            : PyUnicode_FromString("StringDType");
-    const char *name = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+    /* no text that the program's code makes: StringDType's na_object has one of its own */
+    bool plain = array_dtype_check(object) || PyUnicode_CheckExact(object) ||
+                 Py_TYPE(object) == &PyType_Type;
+    PyObject *text = plain ? PyObject_Repr(object) : NULL;
+    const char *name = text != NULL ? PyUnicode_AsUTF8(text) : Py_TYPE(object)->tp_name;
     if (name == NULL) PyErr_Clear();
     Answer answer = interp_break(in, dtype_break(object, BREAK_DTYPE),
                                  "a dtype that is not compiled: %s", name != NULL ? name : "?");
