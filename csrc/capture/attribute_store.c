@@ -17,7 +17,7 @@ property_store(Interp *in, PyObject *property, Value *object, Value *value)
 {
     PyObject *member = PyObject_GetAttrString(property, value ? "fset" : "fdel");
     if (member == NULL) return ANSWER_ERROR;
-    Value *function = class_value(in, member), *args[2] = {object, value}, *ignored;
+    Value *function = value_of_const(in, member), *args[2] = {object, value}, *ignored;
     Py_DECREF(member); /* the property holds it */
     if (function == NULL) return ANSWER_ERROR;
     if (function->kind == V_CONST && function->object == Py_None)
@@ -32,7 +32,7 @@ python_store(Interp *in, PyObject *found, Value *object, PyObject *name, Value *
     PyObject *method;
     Answer answer = type_lookup_text(in, Py_TYPE(found), value ? "__set__" : "__delete__", &method);
     if (answer != ANSWER_YES) return answer;
-    Value *descriptor = class_value(in, found), *ignored;
+    Value *descriptor = value_of_const(in, found), *ignored;
     if (descriptor == NULL) return ANSWER_ERROR;
     if (method == NULL)
         return interp_break(in, BREAK_EXCEPTION, "attribute '%s' cannot be %s",
@@ -40,7 +40,7 @@ python_store(Interp *in, PyObject *found, Value *object, PyObject *name, Value *
     if (!PyFunction_Check(method) || descriptor->kind != V_OBJECT)
         return cannot_store(in, object, name);
     if (value_guard_type(in, descriptor) < 0) return ANSWER_ERROR;
-    Value *function = class_value(in, method), *args[3] = {descriptor, object, value};
+    Value *function = value_of_const(in, method), *args[3] = {descriptor, object, value};
     if (function == NULL) return ANSWER_ERROR;
     return call_value(in, function, value ? 3 : 2, args, NULL, &ignored);
 }
@@ -109,7 +109,7 @@ instance_store(Interp *in, Value *object, PyObject *name, Value *value)
     if (answer == ANSWER_NO) answer = type_lookup_text(in, type, names[value != NULL], &method);
     if (answer != ANSWER_YES) return answer;
     if (method == NULL || !PyFunction_Check(method)) return cannot_store(in, object, name);
-    Value *function = class_value(in, method), *ignored;
+    Value *function = value_of_const(in, method), *ignored;
     Value *args[3] = {object, value_const(in, name), value};
     if (function == NULL || args[1] == NULL) return ANSWER_ERROR;
     return call_value(in, function, value ? 3 : 2, args, NULL, &ignored);

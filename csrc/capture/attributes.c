@@ -77,7 +77,7 @@ fallback(Interp *in, Value *object, PyObject *name, Value **out)
     Answer answer = type_lookup_text(in, object->type, "__getattr__", &getattr);
     if (answer != ANSWER_YES || getattr == NULL) return answer;
     if (!PyFunction_Check(getattr)) return no_attribute(in, object, name);
-    Value *function = class_value(in, getattr), *args[2] = {object, value_const(in, name)};
+    Value *function = value_of_const(in, getattr), *args[2] = {object, value_const(in, name)};
     if (function == NULL || args[1] == NULL) return ANSWER_ERROR;
     return call_value(in, function, 2, args, NULL, out);
 }
@@ -93,7 +93,7 @@ own_getattribute(Interp *in, Value *object, PyObject *name, Value **out)
     if (answer != ANSWER_YES) return answer;
     if (found == NULL || !PyFunction_Check(found) || in->nesting > 40)
         return no_attribute(in, object, name);
-    Value *function = class_value(in, found), *args[2] = {object, value_const(in, name)};
+    Value *function = value_of_const(in, found), *args[2] = {object, value_const(in, name)};
     if (function == NULL || args[1] == NULL) return ANSWER_ERROR;
     in->nesting++;
     answer = call_value(in, function, 2, args, NULL, out);
@@ -326,6 +326,6 @@ special_method(Interp *in, Value *object, const char *name, Value **out)
     PyObject *found;
     Answer answer = type_lookup_text(in, object->type, name, &found);
     if (answer != ANSWER_YES || found == NULL || !PyFunction_Check(found)) return answer;
-    *out = class_value(in, found);
+    *out = value_of_const(in, found);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

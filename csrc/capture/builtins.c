@@ -12,8 +12,7 @@ typedef struct {
 static Answer
 give(const Call *call, Value *value)
 {
-    *call->out = value;
-    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
+    return given(call->out, value);
 }
 
 static Answer

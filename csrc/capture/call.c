@@ -41,13 +41,6 @@ guard_keyword_default(Interp *in, Value *function, PyObject *name, PyObject *obj
     return source == NO_SOURCE ? -1 : guard_there(in, source, object);
 }
 
-static Value *
-default_value(Interp *in, PyObject *object)
-{
-    SourceId source = source_of_const(in, object);
-    return source == NO_SOURCE ? NULL : value_from_source(in, source, object);
-}
-
 /* The default of positional parameter `i` of `argcount`, counted from the end. */
 static Answer
 positional_default(Interp *in, Value *function, int i, int argcount, Value **out)
@@ -64,7 +57,7 @@ positional_default(Interp *in, Value *function, int i, int argcount, Value **out
     if (guard_part(in, function, "__defaults__", defaults) < 0) return ANSWER_ERROR;
     Py_ssize_t at = defaults ? i - (argcount - PyTuple_GET_SIZE(defaults)) : -1;
     if (at < 0) return ANSWER_YES;
-    *out = default_value(in, PyTuple_GET_ITEM(defaults, at));
+    *out = value_of_const(in, PyTuple_GET_ITEM(defaults, at));
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -87,7 +80,7 @@ keyword_default(Interp *in, Value *function, PyObject *name, Value **out)
         guard_keyword_default(in, function, name, object) < 0)
         return ANSWER_ERROR;
     if (object == NULL) return ANSWER_YES;
-    *out = default_value(in, object);
+    *out = value_of_const(in, object);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -407,7 +400,7 @@ call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
         if (keep(in, wrapped) == NULL) return ANSWER_ERROR;
         if (function) {
             if (guard_simple(in, GUARD_IS, callable->source, object) < 0) return ANSWER_ERROR;
-            Value *inner = default_value(in, wrapped);
+            Value *inner = value_of_const(in, wrapped);
             return inner ? call_value(in, inner, nargs, args, kwnames, out) : ANSWER_ERROR;
         }
     }

@@ -12,8 +12,7 @@ typedef struct {
 static Answer
 give(const Ask *ask, Value *value)
 {
-    *ask->out = value;
-    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
+    return given(ask->out, value);
 }
 
 static Answer
@@ -142,7 +141,7 @@ check_one(const Ask *ask, PyObject *class_, bool instance, PyTypeObject *type, b
     if (found == NULL || !PyFunction_Check(found)) return unknown(ask, "isinstance");
     if (is_of_module(found, "abc") || is_of_module(found, "typing"))
         return check_abstract(ask, class_, instance, type, out);
-    Value *function = class_value(in, found), *result, *node;
+    Value *function = value_of_const(in, found), *result, *node;
     Value *args[2] = {value_const(in, class_), ask->args[0]};
     int known;
     if (function == NULL || args[0] == NULL) return ANSWER_ERROR;
@@ -297,7 +296,7 @@ call_repr(const Ask *ask, const char *name, Value *object)
     const char *text = qualname ? PyUnicode_AsUTF8(qualname) : NULL;
     if (text == NULL || !PyFunction_Check(inner) || strstr(text, "recursive_repr.<locals>") == NULL)
         return special_call(in, object, name, 0, NULL, ask->out);
-    Value *function = class_value(in, inner);
+    Value *function = value_of_const(in, inner);
     return function ? call_value(in, function, 1, &object, NULL, ask->out) : ANSWER_ERROR;
 }
 

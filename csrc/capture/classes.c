@@ -106,7 +106,7 @@ guard_class(Interp *in, PyObject *object)
 }
 
 Value *
-class_value(Interp *in, PyObject *object)
+value_of_const(Interp *in, PyObject *object)
 {
     SourceId source = source_of_const(in, object);
     return source == NO_SOURCE ? NULL : value_from_source(in, source, object);
@@ -122,13 +122,6 @@ bound_method(Interp *in, Value *function, Value *self)
 /* ---- descriptors ---- */
 
 static Answer
-given(Value **out, Value *value)
-{
-    *out = value;
-    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-static Answer
 cannot_read(Interp *in, PyObject *found, PyObject *name)
 {
     return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s', which is a %s",
@@ -140,7 +133,7 @@ static Value *
 member_value(Interp *in, PyObject *object, const char *name)
 {
     PyObject *member = PyObject_GetAttrString(object, name);
-    Value *value = member ? class_value(in, member) : NULL;
+    Value *value = member ? value_of_const(in, member) : NULL;
     Py_XDECREF(member); /* the object holds it */
     return value;
 }
@@ -185,12 +178,12 @@ python_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObject *n
     PyObject *get;
     Answer answer = type_lookup_text(in, Py_TYPE(found), "__get__", &get);
     if (answer != ANSWER_YES) return answer;
-    Value *descriptor = class_value(in, found);
+    Value *descriptor = value_of_const(in, found);
     if (descriptor == NULL) return ANSWER_ERROR;
     if (get == NULL) return given(out, descriptor);
     if (!PyFunction_Check(get) || descriptor->kind != V_OBJECT) return cannot_read(in, found, name);
     if (value_guard_type(in, descriptor) < 0) return ANSWER_ERROR;
-    Value *function = class_value(in, get);
+    Value *function = value_of_const(in, get);
     Value *args[3] = {descriptor, object ? object : value_const(in, Py_None), owner};
     if (function == NULL || args[1] == NULL) return ANSWER_ERROR;
     return call_value(in, function, 3, args, NULL, out);
@@ -203,7 +196,7 @@ descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObjec
     PyTypeObject *kind = Py_TYPE(found);
     if (kind == &PyFunction_Type || kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type ||
         lru_check(found)) {
-        Value *function = class_value(in, found);
+        Value *function = value_of_const(in, found);
         if (function == NULL || object == NULL) return given(out, function);
         return given(out, bound_method(in, function, object));
     }
@@ -227,10 +220,10 @@ descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObjec
     if (kind == &PyGetSetDescr_Type && object != NULL)
         return getset_get(in, found, object, name, out);
     if (kind == &PyProperty_Type || kind == &PyMemberDescr_Type || kind == &PyGetSetDescr_Type)
-        return given(out, class_value(in, found));
+        return given(out, value_of_const(in, found));
     if (type_is_heap(kind)) return python_get(in, found, object, owner, name, out);
     if (kind->tp_descr_get != NULL) return cannot_read(in, found, name);
-    return given(out, class_value(in, found));
+    return given(out, value_of_const(in, found));
 }
 
 Answer
@@ -332,7 +325,7 @@ meta_getattr(Interp *in, Value *class_, PyObject *name, Value **out)
     Answer answer = type_lookup_text(in, meta, "__getattr__", &getattr);
     if (answer != ANSWER_YES || getattr == NULL) return answer;
     if (!PyFunction_Check(getattr)) return no_attribute(in, class_, name);
-    Value *function = class_value(in, getattr), *args[2] = {class_, value_const(in, name)};
+    Value *function = value_of_const(in, getattr), *args[2] = {class_, value_const(in, name)};
     if (function == NULL || args[1] == NULL) return ANSWER_ERROR;
     return call_value(in, function, 2, args, NULL, out);
 }

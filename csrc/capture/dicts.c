@@ -168,8 +168,7 @@ typedef struct {
 static Answer
 give(const Method *m, Value *value)
 {
-    *m->out = value;
-    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
+    return given(m->out, value);
 }
 
 static Answer
@@ -178,14 +177,24 @@ give_none(const Method *m)
     return give(m, value_const(m->in, Py_None));
 }
 
+/* Where the first argument stands as a key; -1: nowhere. */
 static Answer
-do_get(const Method *m)
+look_up(const Method *m, int *at, PyObject **out)
 {
     PyObject *key;
     Answer answer = dict_key(m->in, m->args[0], &key);
     if (answer != ANSWER_YES) return answer;
-    int at = dict_find(m->in, m->self, key);
-    if (at < -1) return raise_error(m->in);
+    if (out != NULL) *out = key;
+    *at = dict_find(m->in, m->self, key);
+    return *at < -1 ? raise_error(m->in) : ANSWER_YES;
+}
+
+static Answer
+do_get(const Method *m)
+{
+    int at;
+    Answer answer = look_up(m, &at, NULL);
+    if (answer != ANSWER_YES) return answer;
     if (at >= 0) return give(m, value_item(m->in, m->self, at));
     return m->nargs == 2 ? give(m, m->args[1]) : give_none(m);
 }
@@ -194,10 +203,9 @@ static Answer
 do_pop(const Method *m)
 {
     PyObject *key;
-    Answer answer = dict_key(m->in, m->args[0], &key);
+    int at;
+    Answer answer = look_up(m, &at, &key);
     if (answer != ANSWER_YES) return answer;
-    int at = dict_find(m->in, m->self, key);
-    if (at < -1) return raise_error(m->in);
     if (at < 0 && m->nargs == 2) return give(m, m->args[1]);
     if (at < 0) return raise_key_error(m->in, key);
     Value *item = value_item(m->in, m->self, at);
@@ -223,11 +231,9 @@ do_popitem(const Method *m)
 static Answer
 do_setdefault(const Method *m)
 {
-    PyObject *key;
-    Answer answer = dict_key(m->in, m->args[0], &key);
+    int at;
+    Answer answer = look_up(m, &at, NULL);
     if (answer != ANSWER_YES) return answer;
-    int at = dict_find(m->in, m->self, key);
-    if (at < -1) return raise_error(m->in);
     if (at >= 0) return give(m, value_item(m->in, m->self, at));
     Value *value = m->nargs == 2 ? m->args[1] : value_const(m->in, Py_None);
     answer = value ? store(m->in, m->self, m->args[0], value) : ANSWER_ERROR;

@@ -107,7 +107,7 @@ exception_text(Interp *in, Value *exception, bool repr, Value **out)
     Answer answer = type_lookup(in, type, name, &found);
     if (answer != ANSWER_YES) return answer;
     if (found != NULL && PyFunction_Check(found)) {
-        Value *function = class_value(in, found);
+        Value *function = value_of_const(in, found);
         return function ? call_value(in, function, 1, &exception, NULL, out) : ANSWER_ERROR;
     }
     if (exception->exception->parts != NULL && !repr && found != NULL &&
@@ -221,8 +221,7 @@ exception_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObjec
 static Answer
 give(Interp *in, Value *value, Value **out)
 {
-    *out = value != NULL ? value : value_const(in, Py_None);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    return given(out, value != NULL ? value : value_const(in, Py_None));
 }
 
 Value *

@@ -93,14 +93,6 @@ fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
 
 /* ---- which are pure ---- */
 
-static bool
-is_one_of(const char *name, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(name, *names) == 0) return true;
-    return false;
-}
-
 static const char *const texts[] = {"repr", "ascii", "format", "chr", "hex", "oct", "bin", NULL};
 static const char *const numbers[] = {"round", "divmod", "pow", "ord", "hash", "issubclass", NULL};
 static const char *const clocks[] = {

@@ -3,13 +3,6 @@
    by the function's identity. */
 #include "objects.h"
 
-static Answer
-given(Value **out, Value *value)
-{
-    *out = value;
-    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
 /* What the program stored on it; *out NULL for nothing. */
 static Answer
 stored_find(Interp *in, Value *function, PyObject *name, Value **out)

@@ -1,12 +1,6 @@
 /* Globals, cells, functions made here, and the instructions that name attributes. */
 #include "objects.h"
 
-static Answer
-pushed(Interp *in, Value *value)
-{
-    return push(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
 /* That it is nowhere holds while it is in neither dict. */
 static Answer
 undefined_name(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name)

@@ -8,12 +8,6 @@
 
 #include <limits.h>
 
-static Answer
-pushed(Interp *in, Value *value)
-{
-    return push(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
 Answer
 raised_unwind(Interp *in, Activation *a)
 {

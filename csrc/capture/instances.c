@@ -154,7 +154,7 @@ call_init(Interp *in, Value *object, int nargs, Value *const *args, PyObject *kw
     if (answer != ANSWER_YES) return answer;
     if (found == plain) return object_init(in, object, count_all(nargs, kwnames));
     if (found == NULL || !PyFunction_Check(found)) return cannot_make(in, type);
-    answer = call_with(in, class_value(in, found), object, nargs, args, kwnames, &result);
+    answer = call_with(in, value_of_const(in, found), object, nargs, args, kwnames, &result);
     if (answer == ANSWER_YES && !(result->kind == V_CONST && result->object == Py_None))
         return raise_new(in, PyExc_TypeError, "__init__() should return None, not '%.200s'",
                          value_describe(in, result));
@@ -189,7 +189,7 @@ class_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *k
             answer = type_lookup_text(in, meta, "__call__", &call);
             if (answer != ANSWER_YES) return answer;
             if (call == NULL || !PyFunction_Check(call)) return cannot_make(in, type);
-            return call_with(in, class_value(in, call), class_, nargs, args, kwnames, out);
+            return call_with(in, value_of_const(in, call), class_, nargs, args, kwnames, out);
         }
     } else if (meta != &PyType_Type && meta->tp_call != PyType_Type.tp_call) {
         return cannot_make(in, type);

@@ -44,6 +44,11 @@ stack_at(Interp *in, int from_top)
     return &a->slots[a->decoded->nlocalsplus + a->depth - from_top];
 }
 int push(Interp *in, Value *value);
+static inline Answer
+pushed(Interp *in, Value *value)
+{
+    return push(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
 static inline Value *
 pop(Interp *in)
 {

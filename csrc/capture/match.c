@@ -2,12 +2,6 @@
 #include "interp.h"
 
 static Answer
-pushed(Interp *in, Value *value)
-{
-    return push(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
-static Answer
 unknown(Interp *in, Value *subject)
 {
     return PyErr_Occurred() ? ANSWER_ERROR

@@ -21,8 +21,7 @@ unknown(const Method *m)
 static Answer
 give(const Method *m, Value *value)
 {
-    *m->out = value;
-    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
+    return given(m->out, value);
 }
 
 static Answer

@@ -105,7 +105,7 @@ parts_of(Interp *in, PyObject *object)
 static Value *
 part_value(Interp *in, PyObject *part)
 {
-    if (!PySlice_Check(part)) return class_value(in, part);
+    if (!PySlice_Check(part)) return value_of_const(in, part);
     PySliceObject *slice = (PySliceObject *)part;
     Value *items[3] = {value_const(in, slice->start), value_const(in, slice->stop),
                        value_const(in, slice->step)};

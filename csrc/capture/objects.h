@@ -21,8 +21,8 @@ Answer type_inherits(Interp *in, PyTypeObject *type, const char *name, PyTypeObj
 Answer type_derives(Interp *in, PyTypeObject *type, PyTypeObject *from, bool *out);
 /* Guards, once, that a module or a class stays of its own class: another may be set.  0 or -1. */
 int guard_class(Interp *in, PyObject *object);
-/* A value found on a class (its identity is guarded). */
-Value *class_value(Interp *in, PyObject *object);
+/* An object whose identity is guarded: found on a class, a default. */
+Value *value_of_const(Interp *in, PyObject *object);
 Value *bound_method(Interp *in, Value *function, Value *self);
 /* What `found`, which the class `owner` has, gives when read through `object`, or through the class
    itself (NULL). */

@@ -239,9 +239,14 @@ static const char *const log_names[] = {"debug",    "info",      "warning", "err
 static bool
 is_log_method(PyTypeObject *class_, PyObject *function)
 {
-    for (int i = 0; i < COUNT_OF(log_names); i++)
-        if (PyDict_GetItemString(class_->tp_dict, log_names[i]) == function) return true;
-    return false;
+    bool found = false;
+    for (int i = 0; i < COUNT_OF(log_names) && !found; i++) {
+        PyObject *name = PyUnicode_InternFromString(log_names[i]);
+        found = name != NULL && type_own_stored(class_, name) == function;
+        Py_XDECREF(name);
+    }
+    PyErr_Clear();
+    return found;
 }
 
 static bool

@@ -25,13 +25,6 @@ type_is_partial(const PyTypeObject *type)
     return (const PyObject *)type == functools(&class_, "partial");
 }
 
-static Answer
-given(Value **out, Value *value)
-{
-    *out = value;
-    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
 /* ---- making ---- */
 
 /* `dict` with the values that kwnames names added. */

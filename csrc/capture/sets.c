@@ -149,14 +149,6 @@ frozen(Interp *in, Value *arg)
 
 /* ---- methods ---- */
 
-static bool
-is_one_of(const char *name, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (strcmp(name, *names) == 0) return true;
-    return false;
-}
-
 static const char *const on_entries[] = {"add", "discard", "remove", "__contains__", NULL};
 static const char *const changing[] = {"add",
                                        "discard",
@@ -272,6 +264,18 @@ is_set_like(const Value *value)
            (value->kind == V_CONST && PyFrozenSet_CheckExact(value->object));
 }
 
+/* New references. */
+static Answer
+both_operands(Interp *in, Value *left, Value *right, PyObject **a, PyObject **b)
+{
+    in->dirty = true;
+    Answer answer = operand(in, left, a);
+    if (answer != ANSWER_YES) return answer;
+    answer = operand(in, right, b);
+    if (answer != ANSWER_YES) Py_DECREF(*a);
+    return answer;
+}
+
 /* ANSWER_NO without a break: not of sets. */
 Answer
 set_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
@@ -288,15 +292,11 @@ set_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
     }
     binaryfunc function = binary_function(operator_ % 13);
     PyObject *a, *b;
-    in->dirty = true;
-    Answer answer = operand(in, left, &a);
+    Answer answer = both_operands(in, left, right, &a, &b);
     if (answer != ANSWER_YES) return answer;
-    answer = operand(in, right, &b);
-    if (answer == ANSWER_YES) {
-        answer = shadow_done(in, function(a, b), out);
-        Py_DECREF(b);
-    }
+    answer = shadow_done(in, function(a, b), out);
     Py_DECREF(a);
+    Py_DECREF(b);
     return answer;
 }
 
@@ -305,15 +305,11 @@ set_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     if (!is_set_like(left) || !is_set_like(right)) return ANSWER_NO;
     PyObject *a, *b;
-    in->dirty = true;
-    Answer answer = operand(in, left, &a);
+    Answer answer = both_operands(in, left, right, &a, &b);
     if (answer != ANSWER_YES) return answer;
-    answer = operand(in, right, &b);
-    if (answer == ANSWER_YES) {
-        answer = shadow_done(in, PyObject_RichCompare(a, b, operator_), out);
-        Py_DECREF(b);
-    }
+    answer = shadow_done(in, PyObject_RichCompare(a, b, operator_), out);
     Py_DECREF(a);
+    Py_DECREF(b);
     return answer;
 }
 

@@ -3,12 +3,6 @@
 #include "objects.h"
 
 static Answer
-pushed(Interp *in, Value *value)
-{
-    return push(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
-static Answer
 unbound_local(Interp *in, int slot)
 {
     return raise_new(in, PyExc_UnboundLocalError,

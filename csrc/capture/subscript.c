@@ -100,7 +100,7 @@ class_subscript(Interp *in, Value *class_, Value *key, Value **out)
             PyErr_Clear();
             Py_XDECREF(module);
             if (!typing && PyFunction_Check(inner)) {
-                Value *function = class_value(in, inner), *args[2] = {class_, key};
+                Value *function = value_of_const(in, inner), *args[2] = {class_, key};
                 Py_DECREF(inner); /* the class holds it */
                 return function ? call_value(in, function, 2, args, NULL, out) : ANSWER_ERROR;
             }

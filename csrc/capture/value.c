@@ -60,6 +60,14 @@ keep(Interp *in, PyObject *object)
     return failed < 0 ? NULL : object;
 }
 
+bool
+is_one_of(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(name, *names) == 0) return true;
+    return false;
+}
+
 PyObject *
 module_kept(Interp *in, const char *module, const char *name)
 {

@@ -251,6 +251,15 @@ int value_append(Interp *in, Value *sequence, Value *item);
 Value *value_object(Interp *in, PyObject *object, SourceId source);
 /* A borrowed reference to `object` (stolen) kept as long as the capture; NULL in, NULL out. */
 PyObject *keep(Interp *in, PyObject *object);
+/* A value as a result. */
+static inline Answer
+given(Value **out, Value *value)
+{
+    *out = value;
+    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+/* Is the name in this list?  NULL ends it. */
+bool is_one_of(const char *name, const char *const *names);
 /* MODULE.NAME, kept; NULL with the error set. */
 PyObject *module_kept(Interp *in, const char *module, const char *name);
 /* The i-th entry of items, of a container from outside fetched and guarded at first use.  Always

@@ -234,6 +234,7 @@ SizeId size_dim(Graph *g, NodeId node, int axis, int64_t hint);
 SizeId size_stride(Graph *g, NodeId node, int axis, int64_t hint);
 SizeId size_add(Graph *g, SizeId a, SizeId b);
 SizeId size_mul(Graph *g, SizeId a, SizeId b);
+bool size_same(const Graph *g, SizeId a, SizeId b); /* one id, or one known value */
 static inline bool
 size_is_const(const Graph *g, SizeId id)
 {

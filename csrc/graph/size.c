@@ -186,3 +186,10 @@ size_mul(Graph *g, SizeId a, SizeId b)
     }
     return product == NO_SIZE ? size_const(g, constant) : scale(g, constant, product);
 }
+
+bool
+size_same(const Graph *g, SizeId a, SizeId b)
+{
+    return a == b ||
+           (size_is_const(g, a) && size_is_const(g, b) && size_value(g, a) == size_value(g, b));
+}

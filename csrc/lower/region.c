@@ -212,6 +212,20 @@ cast(Build *b, int32_t value, DType to, Level level, NodeId node)
     return emit(b, instr, 1, &value);
 }
 
+static int32_t
+emit_node(Build *b, NodeId id, DType from, Level level, const int32_t *args)
+{
+    const Node *node = graph_node(b->graph, id);
+    Instr instr = {.kind = INSTR_OP,
+                   .op = node->op,
+                   .dtype = node->type.dtype,
+                   .from = from,
+                   .level = level,
+                   .node = id,
+                   .operand = -1};
+    return emit(b, instr, node->nargs, args);
+}
+
 /* What Python does with these numbers has a form in codegen/region.c. */
 static bool
 python_is_known(const Node *node, DType from)
@@ -265,14 +279,7 @@ emit_python(Build *b, NodeId id, Level level, int32_t *args)
     }
     if (!python_is_known(node, from)) b->lw->why = "Python arithmetic without a lowering in a loop";
     if (from == DT_F64) b->flags = true;
-    Instr instr = {.kind = INSTR_OP,
-                   .op = node->op,
-                   .dtype = node->type.dtype,
-                   .from = from,
-                   .level = level,
-                   .node = id,
-                   .operand = -1};
-    return emit(b, instr, node->nargs, args);
+    return emit_node(b, id, from, level, args);
 }
 
 static int32_t
@@ -294,14 +301,7 @@ emit_operation(Build *b, NodeId id, Level level)
     for (int k = 0; k < node->nargs; k++)
         args[k] = cast(b, args[k], node->op == OP_where && k == 0 ? DT_BOOL : from, level, id);
     if (!(op_info(node->op)->flags & OPF_NO_FLAGS)) b->flags = true;
-    Instr instr = {.kind = INSTR_OP,
-                   .op = node->op,
-                   .dtype = node->type.dtype,
-                   .from = from,
-                   .level = level,
-                   .node = id,
-                   .operand = -1};
-    return emit(b, instr, node->nargs, args);
+    return emit_node(b, id, from, level, args);
 }
 
 /* A value from outside the loop. */

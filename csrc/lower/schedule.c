@@ -167,21 +167,14 @@ result_access(const Lowering *lw, const Group *g, NodeId id, Access *out)
     access_of(lw, g, id, &spread, id, out);
 }
 
-static bool
-size_equal(const Graph *g, SizeId a, SizeId b)
-{
-    return a == b ||
-           (size_is_const(g, a) && size_is_const(g, b) && size_value(g, a) == size_value(g, b));
-}
-
 bool
 access_equal(const Lowering *lw, const Group *g, const Access *a, const Access *b)
 {
     if (a->storage != b->storage || a->dtype != b->dtype ||
-        !size_equal(lw->graph, a->offset, b->offset))
+        !size_same(lw->graph, a->offset, b->offset))
         return false;
     for (int dim = 0; dim < g->ndims; dim++)
-        if (!size_equal(lw->graph, a->stride[dim], b->stride[dim])) return false;
+        if (!size_same(lw->graph, a->stride[dim], b->stride[dim])) return false;
     return true;
 }
 
@@ -411,7 +404,7 @@ domain_matches(const Lowering *lw, const Group *g, NodeId id, bool row_level)
     int n = squeezed(lw->graph, node_domain(lw, id), size, axes);
     for (int dim = 0; dim < g->ndims; dim++) {
         if (row_level && (g->reduced >> dim & 1)) continue;
-        if (at >= n || !size_equal(lw->graph, size[at], g->size[dim])) return false;
+        if (at >= n || !size_same(lw->graph, size[at], g->size[dim])) return false;
         at++;
     }
     return at == n;

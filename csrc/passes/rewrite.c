@@ -51,20 +51,13 @@ type_same_layout(const Type *a, const Type *b)
            memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0;
 }
 
-static bool
-same_size(const Graph *g, SizeId a, SizeId b)
-{
-    return a == b ||
-           (size_is_const(g, a) && size_is_const(g, b) && size_value(g, a) == size_value(g, b));
-}
-
 bool
 type_same_place(const Graph *g, const Type *a, const Type *b)
 {
     return a->dtype == b->dtype && a->rank == b->rank &&
            memcmp(a->shape, b->shape, sizeof(SizeId) * a->rank) == 0 &&
            memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0 &&
-           same_size(g, a->offset, b->offset);
+           size_same(g, a->offset, b->offset);
 }
 
 bool

@@ -2,21 +2,11 @@
    guards, which must do neither, and for capture, which must see what guards will see.
 
    Layouts: CPython 3.11 to 3.13 Include/internal/pycore_object.h and pycore_dict.h. */
-#define Py_BUILD_CORE 1
+#include "internal.h"
+
 #include "python.h"
 
 #include <structmember.h>
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wundef"
-#pragma GCC diagnostic ignored "-Wunused-parameter"
-#include "internal/pycore_dict.h"
-#include "internal/pycore_object.h"
-#pragma GCC diagnostic pop
-
-#if PY_VERSION_HEX < 0x030B0000 || PY_VERSION_HEX >= 0x030E0000
-#error "the layout of instance attributes has not been checked for this CPython version"
-#endif
 
 /* Keys of inline values are interned strings, and so are names in code: identity is enough.  What
    is missed by that is found by nobody, so a guard fails and capture breaks. */

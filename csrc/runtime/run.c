@@ -145,15 +145,6 @@ end_trail(Runner *r)
     r->trail = NULL;
 }
 
-static bool
-is_handled(const Decoded *decoded, int number)
-{
-    int32_t idx = decoded->instrs[number].idx;
-    for (int i = 0; i < decoded->nhandlers; i++)
-        if (decoded->handlers[i].start <= idx && idx < decoded->handlers[i].end) return true;
-    return false;
-}
-
 static void
 enter_frame(void *context, int number)
 {
@@ -166,6 +157,15 @@ leave_frame(void *context)
 {
     Runner *r = context;
     frame_unlink(r->ts, r->frame, &r->link);
+}
+
+/* An effect's own line, where the frame's stack is deep enough for its handlers. */
+static void
+raise_at(Runner *r, int number)
+{
+    const Instr *instr = &r->decoded->instrs[number];
+    if (handler_at(r->decoded, instr->at) == NULL || instr->depth <= frame_depth(r->frame))
+        r->number = number;
 }
 
 static Turn
@@ -194,11 +194,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
         turn = TURN_RESUME;
         break;
     default:
-        /* An effect's own line, where the frame's stack is deep enough for its handlers. */
-        if (outcome.number >= 0 &&
-            (!is_handled(r->decoded, outcome.number) ||
-             r->decoded->instrs[outcome.number].depth <= frame_depth(r->frame)))
-            r->number = outcome.number;
+        if (outcome.number >= 0) raise_at(r, outcome.number);
         turn = TURN_ERROR;
     }
     plan_release(plan);
