@@ -122,9 +122,8 @@ build_iterator(Interp *in, Value *iterator)
     if (name == NULL || strcmp(name, "reversed") == 0) {
         const Value *walked = iterator->of;
         bool keyed = walked->kind == V_DICT || walked->kind == V_VIEW || walked->kind == V_SET;
-        if (walked->kind == V_NODE || changes_at_commit(walked) ||
-            (keyed && !iterator->mutated && /* it raises when asked */
-             container_length(in, iterator->of) != iterator->length))
+        if (changes_at_commit(walked) || (keyed && !iterator->mutated && /* it raises when asked */
+                                          container_length(in, iterator->of) != iterator->length))
             return cannot_build(in, iterator);
         BuildId of = name ? build_call(in, name, 1, &iterator->of) : build_value(in, iterator->of);
         BuildId *args = arena_alloc(in->arena, sizeof(BuildId));

@@ -77,7 +77,15 @@ static PyObject *
 build_iterator(const Run *run, const PlanBuild *build)
 {
     PyObject *iterator = PyObject_GetIter(arg(run, build, 0));
-    for (int i = 0; iterator != NULL && i < build->index; i++) {
+    int i = 0;
+    if (iterator != NULL && Py_IS_TYPE(iterator, &PySeqIter_Type) && build->index > 1) {
+        /* over an array: its items are made one by one */
+        i = build->index - 1;
+        PyObject *none = PyObject_CallMethod(iterator, "__setstate__", "i", i);
+        if (none == NULL) Py_CLEAR(iterator);
+        Py_XDECREF(none);
+    }
+    for (; iterator != NULL && i < build->index; i++) {
         PyObject *item = PyIter_Next(iterator);
         if (item == NULL) {
             if (PyErr_Occurred()) Py_CLEAR(iterator);
