@@ -168,6 +168,13 @@ def iteration(x):
     return total
 
 
+def turn(x):
+    for i in range(3):
+        pycompile.graph_break()
+        x = np.exp(x * i)
+    return x
+
+
 def unroll(x):
     y = x + 1
     for i in range(100_000):
@@ -344,4 +351,5 @@ EXAMPLES = {
     "PC0041": (too_large, lambda: (X,)),
     "PC0042": (unaligned, lambda: (X, np.ndarray(3, "f8", bytearray(25), 1))),
     "PC0043": (callback, lambda: (X,)),
+    "PC0044": (turn, lambda: (X,)),
 }

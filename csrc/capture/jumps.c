@@ -228,6 +228,15 @@ none_test(Interp *in, const Instr *instr)
     return ANSWER_YES;
 }
 
+/* An iterator that lay on the value stack where capture began: a break inside of its loop. */
+static bool
+is_under_way(Interp *in, const Value *iterator)
+{
+    if (iterator->kind != V_OBJECT || iterator->source == NO_SOURCE) return false;
+    const Source *source = &in->out->sources.at[iterator->source];
+    return source->kind == SOURCE_SLOT && source->index >= in->bottom->decoded->nlocalsplus;
+}
+
 static Answer
 for_iter(Interp *in, const Instr *instr)
 {
@@ -239,6 +248,8 @@ for_iter(Interp *in, const Instr *instr)
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }
     Answer answer = iterator_next(in, iterator, &item);
+    if (answer == ANSWER_NO && in->break_code == BREAK_ITERATION && is_under_way(in, iterator))
+        in->break_code = BREAK_TURN;
     if (answer != ANSWER_YES) return answer;
     if (item == NULL) {
         in->top->depth--;

@@ -122,8 +122,10 @@ append_one(Interp *in, const Instr *instr)
     int operands_ = instr->kind == I_MAP_ADD ? 2 : 1;
     Value *value = top_value(in, 1), *target = top_value(in, instr->arg + operands_), *ignored;
     if (value == NULL || target == NULL) return ANSWER_ERROR;
+    PyTypeObject *type = value_type(in, target); /* a real one where capture began in the midst */
+    if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
     Answer answer;
-    if (instr->kind == I_LIST_APPEND && target->kind == V_LIST) {
+    if (instr->kind == I_LIST_APPEND && type == &PyList_Type) {
         answer = builtin_method(in, target, "append", 1, &value, NULL, &ignored);
     } else if (instr->kind == I_SET_ADD && target->kind == V_SET) {
         answer = set_add(in, target, value);

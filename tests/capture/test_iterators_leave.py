@@ -89,3 +89,13 @@ def test_the_reason_is_told_once_and_where_it_is():
     found = pycompile.explain(sort_by_values)(X)
     assert 0 < len(found.breaks) < 4
     assert {each["line"] for each in found.breaks} == {sort_by_values.__code__.co_firstlineno + 1}
+
+
+def centres(x):
+    return [x[x[:, 0] == i].mean() if (x[:, 0] == i).any() else x[i] * 2 for i in range(3)]
+
+
+def test_a_list_goes_on_growing_after_a_break():
+    check(centres, X, captured=False)
+    codes = [each["code"] for each in pycompile.explain(centres)(X).breaks]
+    assert "PC0006" in codes and "PC0001" not in codes
