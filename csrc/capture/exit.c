@@ -559,6 +559,30 @@ exit_return(Interp *in, Value *result)
     return build_effects(in);
 }
 
+/* Methods of C code that wait to be called: what is raised names the class where CPython has the
+   function and the object, as after LOAD_METHOD. */
+static int
+split_methods(Interp *in, Value **stack, int depth)
+{
+    for (int i = 0; i < depth; i++) {
+        Value *method = stack[i];
+        int low = CALL_NULL_FIRST ? i - 1 : i, null = CALL_NULL_FIRST ? low : i + 1;
+        if (method == NULL || method->kind != V_BUILTIN_METHOD || !method->paired || null < 0 ||
+            null >= depth || stack[null] != in->null)
+            continue;
+        PyTypeObject *type = value_type(in, method->items[0]);
+        PyObject *name = interned(in, method->name);
+        PyObject *found = type != NULL && name != NULL ? _PyType_Lookup(type, name) : NULL;
+        if (PyErr_Occurred()) return -1;
+        if (found == NULL || type_is_heap(type) ||
+            !PyType_HasFeature(Py_TYPE(found), Py_TPFLAGS_METHOD_DESCRIPTOR))
+            continue;
+        stack[low + 1] = method->items[0];
+        if ((stack[low] = value_const(in, found)) == NULL) return -1;
+    }
+    return 0;
+}
+
 static Answer
 exit_state(Interp *in, Exit *exit)
 {
@@ -569,9 +593,11 @@ exit_state(Interp *in, Exit *exit)
     exit->depth = a->depth;
     exit->slot_index = arena_alloc(in->arena, (size_t)n * sizeof(int32_t));
     exit->slot_value = arena_alloc(in->arena, (size_t)n * sizeof(BuildId));
-    if (exit->slot_index == NULL || exit->slot_value == NULL) return ANSWER_ERROR;
+    Value **slots = arena_copy(in->arena, a->slots, (size_t)n * sizeof(Value *));
+    if (exit->slot_index == NULL || exit->slot_value == NULL || slots == NULL) return ANSWER_ERROR;
+    if (split_methods(in, slots + nlocals, a->depth) < 0) return ANSWER_ERROR;
     for (int slot = 0; slot < n; slot++) {
-        Value *value = a->slots[slot];
+        Value *value = slots[slot];
         if (value == NULL || value == a->initial[slot]) continue;
         BuildId build = NO_BUILD;
         if (value->kind == V_LOST) return branch_wants(in, value);

@@ -254,7 +254,9 @@ follow_attribute(Interp *in, const Instr *instr)
     Answer answer = attribute_load(in, object, name, &value);
     if (answer != ANSWER_YES) return answer;
     in->top->depth--;
-    return instr->kind == I_LOAD_METHOD ? push_pair(in, value) : pushed(in, value);
+    if (instr->kind != I_LOAD_METHOD) return pushed(in, value);
+    value->paired = value->kind == V_BUILTIN_METHOD && value->items[0] == object;
+    return push_pair(in, value);
 }
 
 /* What `from module import names` would import first: submodules that are not there yet. */

@@ -455,13 +455,10 @@ make_value(Leaves *l, PyObject *shape, Value **out)
             TRY(make_value(l, PyList_GET_ITEM(items, i), &(*out)->items[i]));
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
-    if (strcmp(form, "none") == 0) {
-        *out = value_const(in, Py_None);
-        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-    }
+    if (strcmp(form, "none") == 0) return given(out, value_const(in, Py_None));
     if (strcmp(form, "constant") == 0) {
-        *out = value_const(in, PyTuple_GET_ITEM(shape, 1));
-        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+        PyObject *made = PyTuple_GET_ITEM(shape, 1); /* a tuple of nobody else's: new at each run */
+        return given(out, Py_REFCNT(made) == 1 ? unshadow(in, made) : value_const(in, made));
     }
     if (strcmp(form, "hole") == 0) {
         *out = l->h->of[PyLong_AsLong(PyTuple_GET_ITEM(shape, 1))];

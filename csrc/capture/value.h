@@ -82,6 +82,7 @@ struct Value {
     bool guarded;  /* its type (and header, for arrays) is under guard already */
     int serial;    /* position in Interp.values */
     bool pinned;   /* V_NODE: shape and strides are constants and guarded */
+    bool paired;   /* V_BUILTIN_METHOD: LOAD_METHOD gave it, and CPython has function and object */
     BuildId built; /* 1 + build, once it has been asked for as an object; -1 while being built */
 };
 

@@ -353,3 +353,40 @@ def test_where_of_a_constant_condition():
 
     check(f, np.ones(2, "f4"), 1e150, captured=False)
     check(f, np.ones(2, "f4"), 2.5, captured=False)
+
+
+def test_the_error_of_a_method_of_c_code_names_the_class():
+    """After a break the method is called as CPython has it on the stack: function and object."""
+
+    def array(x):
+        return (x * 2.0).swapaxes(axis1=0, axis2=0)
+
+    def bound(x):
+        method = (x * 2.0).swapaxes
+        return method(axis1=0, axis2=0)
+
+    def made(x):
+        return [1].append(x=x.sum()), x * 2.0
+
+    def text(x):
+        return ",".join(x * 2.0, 1), x * 2.0
+
+    def attribute(x):
+        class Holder:
+            pass
+
+        holder = Holder()
+        holder.swapaxes = (x * 2.0).swapaxes
+        return holder.swapaxes(axis1=0, axis2=0)
+
+    for function in (array, bound, made, text, attribute):
+        assert isinstance(check(function, X, captured=False).raised, TypeError)
+
+
+def test_a_tuple_that_numpy_made_is_another_one_in_each_run():
+    def f(x):
+        return np.broadcast_shapes((3, 1), (1, 4)), x * 2.0 + 1.0
+
+    compiled = pycompile.compile(f)
+    shapes = [compiled(X)[0] for _ in range(3)]
+    assert shapes == [(3, 4)] * 3 and len(set(map(id, shapes))) == 3
