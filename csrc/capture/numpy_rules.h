@@ -109,7 +109,14 @@ Answer node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args,
 /* pycompile._steps.NAME, borrowed; NULL with the error set. */
 PyObject *numpy_step(Interp *in, const char *name);
 
+/* ---- opaque.c ---- */
+/* What is known of an opaque node, in the arena until another is added; or NULL. */
+Opaque *opaque_of(Interp *in, NodeId node);
+/* `viewed`: it shows the memory of an argument. */
+Answer opaque_value(Interp *in, NodeId node, PyObject *sample, bool viewed, Value **out);
+
 /* ---- steps.c: whole calls at run time ---- */
+enum { MAX_HOLES = 48 }; /* arguments, those within containers included */
 typedef struct {
     PyObject *callable;
     int nargs; /* positional; those by keyword follow */

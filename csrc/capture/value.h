@@ -352,13 +352,14 @@ Answer emit_subscript(Interp *in, Value *array, Value *key, Value **out);
 Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);
 /* array op= value: writes through to the storage. */
 Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out);
-/* ---- steps.c: arrays whose shape is known at run time only ---- */
+/* ---- steps.c ---- */
+/* A call at run time of `callable`, which is pure and never NULL but with the error set. */
+Answer call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
+/* ---- opaque.c: arrays whose shape is known at run time only ---- */
 bool value_is_opaque(const Interp *in, const Value *value); /* V_NODE of FORM_OBJECT */
 bool any_opaque(const Interp *in, int n, Value *const *values);
 /* An array of its dtype and rank, borrowed; NULL when it is another object. */
 PyObject *opaque_sample(Interp *in, const Value *value);
-/* A call at run time of `callable`, which is pure and never NULL but with the error set. */
-Answer call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
 /* An object of NumPy's or Python's own classes that a step gave, and its attributes and methods. */
 bool value_is_opaque_object(Interp *in, const Value *value);
 Answer object_attribute(Interp *in, Value *object, const char *name, Value **out);

@@ -1,7 +1,5 @@
-/* Calls through plans.
-
-   run_call:   a plan that covers the whole call runs without a frame; else the hook brings one
-   here. run_frame:  alternates plans, single steps and the interpreter over one frame:
+/* Calls through plans, with a frame (run_call.c: without): alternates plans, single steps and the
+   interpreter over it.
 
         ┌──► entry here? ──plan──► guards ──► run ──► store the outcome into the frame
         │         │ none: capture                       │ return: frame_return
@@ -11,7 +9,7 @@
         deopt, given up, nothing useful for long: frame_resume, CPython has the rest
 
    Invariant: between two turns the frame is what CPython would have at `number`. */
-#include "entry.h"
+#include "run.h"
 
 #include <alloca.h>
 
@@ -23,12 +21,10 @@ enum {
     /* in the units of capture/worth.c */
     STEP_COST = 2,
     REFUSAL_COST = 3,
-    DEOPT_COST = 10,
     COMPILE_COST = 3000000, /* the C compiler's run: 90 ms */
 };
 
-/* What plans have saved on this thread, less what was spent between them. */
-static _Thread_local int64_t saved;
+_Thread_local int64_t thread_saved;
 
 /* What a turn of the loop found out. */
 typedef enum {
@@ -50,7 +46,7 @@ typedef struct {
     PyObject *result;
     FrameLink link;      /* around an effect that may look at the frame */
     Refusal *trail;      /* the first refusal stepped past since a plan last ran */
-    int64_t trail_saved; /* what `saved` was then */
+    int64_t trail_saved; /* what `thread_saved` was then */
     int idle_steps, idle_breaks;
     bool planned, stepped; /* a plan has run; an instruction was stepped */
     bool patient;          /* whole programs: nobody asked for this, so it has to pay */
@@ -100,8 +96,7 @@ frame_types(const Runner *r)
     return depth == 0 ? locals : locals * 31 + types_of(slots + r->decoded->nlocalsplus, depth);
 }
 
-/* The plan does more harm than good for arguments like these: CPython has them from now on. */
-static void
+void
 drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types)
 {
     const char *name = PyUnicode_AsUTF8(state->code->co_qualname);
@@ -138,7 +133,7 @@ static void
 end_trail(Runner *r)
 {
     if (r->trail == NULL) return;
-    if (saved > r->trail_saved)
+    if (thread_saved > r->trail_saved)
         r->trail->futile = 0;
     else if (++r->trail->futile >= MAX_FUTILE)
         r->trail->until = -1;
@@ -182,14 +177,14 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
     case PLAN_DONE:
         r->state->plan_runs++;
         r->planned = true;
-        saved += plan_gain(plan);
+        thread_saved += plan_gain(plan);
         end_trail(r);
         r->idle_steps = r->idle_breaks = 0;
         turn = leave_plan(r, leave, &outcome);
         break;
     case PLAN_DEOPT:
         r->state->deopts++;
-        saved -= DEOPT_COST;
+        thread_saved -= DEOPT_COST;
         if (plan_is_bad(plan)) drop_plan(r->state, entry, plan, frame_types(r));
         turn = TURN_RESUME;
         break;
@@ -199,17 +194,6 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
     }
     plan_release(plan);
     return turn;
-}
-
-static int
-most_sources(const Entry *entry)
-{
-    int most = 0;
-    for (int i = 0; i < entry->nplans; i++) {
-        int sources = guards_sources(plan_guards(entry->plans[i]));
-        if (sources > most) most = sources;
-    }
-    return most;
 }
 
 static Turn
@@ -391,9 +375,9 @@ take_refusal(Runner *r, Refusal *refusal)
     if (++r->idle_breaks > MAX_IDLE_BREAKS) return resume_futile(r);
     if (r->trail == NULL) {
         r->trail = refusal;
-        r->trail_saved = saved;
+        r->trail_saved = thread_saved;
     }
-    saved -= REFUSAL_COST;
+    thread_saved -= REFUSAL_COST;
     r->until = refusal->until;
     return TURN_UNTIL;
 }
@@ -465,7 +449,7 @@ step_one(Runner *r)
     step_config = r->state->config;
     r->idle_steps++;
     r->stepped = true;
-    saved -= STEP_COST;
+    thread_saved -= STEP_COST;
     switch (frame_step(r->ts, r->frame, r->decoded, r->number, step_call, &next)) {
     case STEP_NEXT: r->number = next; return TURN_GO;
     case STEP_CANNOT: return TURN_RESUME;
@@ -497,13 +481,6 @@ step_until(Runner *r)
     }
 }
 
-/* What a call is to its handler. */
-typedef struct {
-    CodeState *state;
-    Ran ran;
-    bool patient;
-} Held;
-
 static Turn
 take_turn(Runner *r, Held *held)
 {
@@ -524,7 +501,7 @@ take_turn(Runner *r, Held *held)
     return turn;
 }
 
-static PyObject *
+PyObject *
 run_frame(PyThreadState *ts, Frame *frame, void *context)
 {
     Held *held = context;
@@ -543,156 +520,4 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     case TURN_ERROR: return frame_raise(ts, frame, r.decoded, r.number);
     default: return frame_resume(ts, frame, r.decoded->instrs[r.number].idx);
     }
-}
-
-/* ---- without a frame ---- */
-
-/* Positional arguments, keywords and defaults into localsplus order.  False: the frame's business.
- */
-static bool
-bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs,
-     PyObject *kwnames, PyObject **slots)
-{
-    PyCodeObject *code = state->code;
-    int total = code->co_argcount + code->co_kwonlyargcount;
-    if (nargs > code->co_argcount || (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS))) return false;
-    memcpy(slots, args, sizeof(PyObject *) * (size_t)nargs);
-    memset(slots + nargs, 0, sizeof(PyObject *) * (size_t)(code->co_nlocalsplus - nargs));
-    Py_ssize_t nkeywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    for (Py_ssize_t k = 0; k < nkeywords; k++) {
-        PyObject *name = PyTuple_GET_ITEM(kwnames, k);
-        int i = code->co_posonlyargcount;
-        while (i < total && PyTuple_GET_ITEM(code->co_localsplusnames, i) != name) i++;
-        if (i == total || slots[i] != NULL) return false;
-        slots[i] = args[nargs + k];
-    }
-    PyObject *defaults = function->func_defaults;
-    Py_ssize_t ndefaults =
-        defaults && PyTuple_CheckExact(defaults) ? PyTuple_GET_SIZE(defaults) : 0;
-    for (int i = 0; i < total; i++) {
-        if (slots[i] != NULL) continue;
-        Py_ssize_t d = i - (code->co_argcount - ndefaults);
-        if (i >= code->co_argcount || d < 0) return false;
-        slots[i] = PyTuple_GET_ITEM(defaults, d);
-    }
-    PyObject *closure = function->func_closure;
-    Py_ssize_t nfree = closure ? PyTuple_GET_SIZE(closure) : 0;
-    for (Py_ssize_t i = 0; i < nfree; i++)
-        slots[code->co_nlocalsplus - nfree + i] = PyTuple_GET_ITEM(closure, i);
-    return true;
-}
-
-/* ANSWER_NO: nothing was done; *missed when no plan holds.  A deopt runs the whole call in CPython.
- */
-static Answer
-run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObject *const *args,
-              size_t nargsf, PyObject *kwnames, PyObject **result, bool *missed)
-{
-    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    PyCodeObject *code = state->code;
-    Roots roots = {args, (int)nargs};
-    bool bound = false, direct = kwnames == NULL && nargs == code->co_argcount &&
-                                 code->co_kwonlyargcount == 0 &&
-                                 !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
-    PyObject **slots = NULL;
-    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(most_sources(entry) + 1));
-    for (int i = 0; i < entry->nplans; i++) {
-        Plan *plan = entry->plans[i];
-        GuardProgram *guards = plan_guards(plan);
-        if (!direct || guards_last_slot(guards) >= nargs) {
-            if (!bound) {
-                slots = alloca(sizeof(PyObject *) * (size_t)(code->co_nlocalsplus + 1));
-                if (!bind(state, function, args, nargs, kwnames, slots)) return ANSWER_NO;
-                roots = (Roots){slots, code->co_nlocalsplus};
-                bound = true;
-            }
-        }
-        int failed;
-        if (!guards_check(guards, &roots, reached, &failed)) continue;
-        if (!plan_is_whole(plan)) return ANSWER_NO;
-        if (i > 0) entry_to_front(entry, i);
-        entry_hit(entry);
-        PlanOutcome outcome = {.value = result};
-        plan_acquire(plan);
-        PlanResult done = plan_run(plan, reached, &outcome);
-        if (done == PLAN_DONE) {
-            state->plan_runs++;
-            saved += plan_gain(plan);
-        } else if (done == PLAN_DEOPT) {
-            state->deopts++;
-            saved -= DEOPT_COST;
-            if (plan_is_bad(plan))
-                drop_plan(state, entry, plan, types_of(bound ? slots : args, state_nargs(state)));
-            *result = function_call(function, args, nargsf, kwnames);
-        }
-        plan_release(plan);
-        return done == PLAN_ERROR || *result == NULL ? ANSWER_ERROR : ANSWER_YES;
-    }
-    *missed = true;
-    return ANSWER_NO;
-}
-
-/* No plan holds and this was refused before: then the hook would be for nothing. */
-static bool
-is_refused(const CodeState *state, Entry *entry, PyFunctionObject *function, PyObject *const *args,
-           Py_ssize_t nargs, PyObject *kwnames)
-{
-    if (entry->given_up) {
-        entry_missed(entry);
-        return true;
-    }
-    if (entry->nrefusals == 0) return false;
-    Roots roots = {args, (int)nargs};
-    if (kwnames != NULL || nargs != state_nargs(state) || nargs != state->code->co_argcount) {
-        PyObject **slots = alloca(sizeof(PyObject *) * (size_t)(state->code->co_nlocalsplus + 1));
-        if (!bind(state, function, args, nargs, kwnames, slots)) return false;
-        roots = (Roots){slots, state->code->co_nlocalsplus};
-    }
-    Refusal *refusal = entry_refusal(entry, types_of(roots.slots, state_nargs(state)), &roots);
-    return refusal != NULL && refusal->until < 0;
-}
-
-static PyObject *
-call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
-          PyObject *kwnames)
-{
-    CodeState *state = held->state;
-    Entry *entry = entry_peek(state, state->decoded->first_traceable);
-    PyObject *result = NULL;
-    bool missed = entry != NULL && entry->nplans == 0;
-    if (state->aside || compile_is_running()) goto plain;
-    if (entry != NULL && !state->has_cells && entry->nplans > 0 &&
-        thread_is_plain(PyThreadState_Get(), state->code)) {
-        long long runs = state->plan_runs;
-        Answer answer =
-            run_frameless(state, entry, function, args, nargsf, kwnames, &result, &missed);
-        if (state->plan_runs != runs) held->ran = RAN_WHOLE;
-        if (answer != ANSWER_NO) return result;
-    }
-    if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames))
-        return hook_call(function, args, nargsf, kwnames, run_frame, held);
-plain:
-    return function_call(function, args, nargsf, kwnames);
-}
-
-/* The state dies with its code, which the function may be rid of during the call. */
-PyObject *
-run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
-         PyObject *kwnames, Ran *ran)
-{
-    PyCodeObject *code = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
-    Held held = {state, RAN_LEFT, ran != NULL && state->patient};
-    PyObject *result = call_held(&held, function, args, nargsf, kwnames);
-    if (ran != NULL) *ran = held.ran;
-    Py_DECREF(code);
-    return result;
-}
-
-PyObject *
-run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
-{
-    Held held = {state, RAN_LEFT, state->patient};
-    PyObject *result = run_frame(ts, frame, &held);
-    *ran = held.ran;
-    return result;
 }

@@ -160,7 +160,7 @@ int entry_init(void);
 /* Forgets every plan of every code object. */
 void entry_reset(void);
 
-/* ---- run.c: the loop that alternates plans, steps and the interpreter over one frame ---- */
+/* ---- run_call.c, run.c: calls through plans, without a frame and with one ---- */
 /* How much of a call plans have done. */
 typedef enum {
     RAN_LEFT,

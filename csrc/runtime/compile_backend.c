@@ -1,0 +1,89 @@
+/* Backends that are Python callables: called with the graph and example inputs, what they give is
+   the program's only step. */
+#include "compile.h"
+
+static PyObject *
+example_inputs(Job *job)
+{
+    const Capture *c = job->capture;
+    Roots roots = {job->request->slots, job->request->decoded->nlocalsplus + job->request->depth};
+    PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(c->sources.len + 1));
+    PyObject *list = reached ? PyList_New(c->input_source.len) : NULL;
+    int failed;
+    if (list != NULL && !guards_check(job->guards, &roots, reached, &failed)) {
+        PyErr_SetString(PyExc_SystemError, "a guard fails on the values that were captured");
+        Py_CLEAR(list);
+    }
+    for (int i = 0; list != NULL && i < c->input_source.len; i++)
+        PyList_SET_ITEM(list, i, Py_NewRef(reached[c->input_source.at[i]]));
+    mem_free(reached);
+    return list;
+}
+
+/* A program of one call: backend's callable over all inputs, a list of all outputs back. */
+static Program *
+program_of_call(Job *job, PyObject *callable)
+{
+    Capture *c = job->capture;
+    const Graph *g = c->graph;
+    Program *p = arena_alloc(c->arena, sizeof(Program));
+    Step step = {.kind = STEP_EXTERN};
+    ExternStep *call = &step.external;
+    size_t nin = (size_t)g->inputs.len + 1, nout = (size_t)g->outputs.len + 1;
+    call->callable = callable;
+    call->backend = job->config->backend_call;
+    call->args = arena_alloc(c->arena, sizeof(Place) * nin);
+    call->arg_types = arena_alloc(c->arena, sizeof(Type) * nin);
+    call->results = arena_alloc(c->arena, sizeof(BufferId) * nout);
+    if (!p || !call->args || !call->arg_types || !call->results) return NULL;
+    for (int i = 0; i < g->inputs.len; i++) {
+        Type type = graph_node(g, g->inputs.at[i])->type;
+        Buffer buffer = {.kind = BUFFER_INPUT, .type = type, .index = i, .bytes = NO_SIZE};
+        call->args[call->nargs] = (Place){p->buffers.len, NO_SIZE};
+        call->arg_types[call->nargs++] = type;
+        if (VEC_PUSH(c->arena, &p->buffers, buffer) < 0) return NULL;
+    }
+    for (int i = 0; i < g->outputs.len; i++) {
+        Type type = graph_node(g, g->outputs.at[i])->type;
+        int same = i;
+        for (int k = i - 1; k >= 0; k--)
+            if (g->outputs.at[k] == g->outputs.at[i]) same = k;
+        Buffer buffer = {.kind = BUFFER_EXTERN, .type = type, .bytes = NO_SIZE};
+        call->results[call->nresults++] = p->buffers.len;
+        Located at = {
+            .node = g->outputs.at[i], .place = {g->inputs.len + same, NO_SIZE}, .type = type};
+        if (VEC_PUSH(c->arena, &p->buffers, buffer) < 0 || VEC_PUSH(c->arena, &p->located, at) < 0)
+            return NULL;
+    }
+    return VEC_PUSH(c->arena, &p->steps, step) < 0 ? NULL : p;
+}
+
+Answer
+stage_backend(Job *job)
+{
+    PyObject *view = NULL, *inputs = NULL, *callable = NULL;
+    Answer answer = ANSWER_ERROR;
+    if ((view = graph_view(job->capture->graph)) == NULL || (inputs = example_inputs(job)) == NULL)
+        goto done;
+    callable = PyObject_CallFunctionObjArgs(job->config->backend_call, view, inputs, NULL);
+    if (callable == NULL) {
+        backend_raised(job->config->backend_call);
+        goto done;
+    }
+    if (!PyCallable_Check(callable)) {
+        PyObject *category = errors_class("BackendError");
+        if (category != NULL)
+            PyErr_Format(category, "a backend must return a callable, not %s",
+                         Py_TYPE(callable)->tp_name);
+        Py_XDECREF(category);
+        goto done;
+    }
+    if (PyList_Append(job->capture->keep, callable) < 0) goto done;
+    if ((job->program = program_of_call(job, callable)) != NULL) answer = ANSWER_YES;
+    stage_done(job, "backend");
+done:
+    Py_XDECREF(view);
+    Py_XDECREF(inputs);
+    Py_XDECREF(callable);
+    return answer;
+}

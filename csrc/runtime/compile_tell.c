@@ -1,0 +1,262 @@
+/* What is told of a compile: lines of the logs' channels, and the record that explain and reports
+   show.  Telling fails silently: it must not keep a program from running. */
+#include "compile.h"
+
+void
+stage_done(Job *job, const char *stage)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double seconds = (double)(now.tv_sec - job->began.tv_sec) +
+                     1e-9 * (double)(now.tv_nsec - job->began.tv_nsec);
+    job->began = now;
+    if (job->seconds != NULL) record_object(job->seconds, stage, PyFloat_FromDouble(seconds));
+}
+
+static void
+tell_bytecode(Job *job)
+{
+    if (!log_enabled(LOG_BYTECODE)) return;
+    Text text = {0};
+    if (decoded_print(job->request->decoded, &text) < 0) PyErr_Clear();
+    log_emit(LOG_BYTECODE, "%s from instruction %d\n%s", job->where.data ? job->where.data : "?",
+             job->request->number, text.data ? text.data : "");
+    text_free(&text);
+}
+
+void
+begin_record(Job *job)
+{
+    PyCodeObject *code = job->request->decoded->code;
+    int line = job->request->decoded->instrs[job->request->number].line;
+    const char *name = PyUnicode_AsUTF8(code->co_qualname);
+    const char *file = PyUnicode_AsUTF8(code->co_filename);
+    PyErr_Clear();
+    text_printf(&job->where, "%s (%s:%d)", name ? name : "?", file ? file : "?", line);
+    tell_bytecode(job);
+    clock_gettime(CLOCK_MONOTONIC, &job->began);
+    if (!report_wanted()) return;
+    job->record = PyDict_New();
+    job->seconds = PyDict_New();
+    PyErr_Clear();
+    record_string(job->record, "kind", "none");
+    record_string(job->record, "function", name);
+    record_string(job->record, "file", file);
+    record_int(job->record, "line", line);
+    record_int(job->record, "entry", job->request->number);
+    if (job->reason != NULL) record_string(job->record, "recompile", job->reason);
+}
+
+const char *
+where_of(const Job *job)
+{
+    return job->where.data ? job->where.data : "?";
+}
+
+static void
+tell_text(Job *job, LogChannel channel, const char *key, Text *text)
+{
+    if (log_enabled(channel))
+        log_emit(channel, "%s\n%s", where_of(job), text->data ? text->data : "");
+    record_text(job->record, key, text);
+    text_free(text);
+}
+
+static bool
+wanted(const Job *job, LogChannel channel)
+{
+    return job->record != NULL || log_enabled(channel);
+}
+
+void
+tell_guards(Job *job)
+{
+    if (!wanted(job, LOG_GUARDS)) return;
+    PyObject *list = job->record != NULL ? PyList_New(0) : NULL;
+    Text all = {0};
+    for (int i = 0; i < guards_count(job->guards); i++) {
+        Text one = {0};
+        if (guards_explain(job->guards, i, NULL, &one) < 0) PyErr_Clear();
+        text_printf(&all, "%s%s", i ? "\n" : "", one.data ? one.data : "?");
+        PyObject *text = list != NULL ? text_to_str(&one) : NULL;
+        if (text == NULL || PyList_Append(list, text) < 0) PyErr_Clear();
+        Py_XDECREF(text);
+        text_free(&one);
+    }
+    if (log_enabled(LOG_GUARDS))
+        log_emit(LOG_GUARDS, "%s\n%s", where_of(job), all.data ? all.data : "");
+    if (list != NULL) record_object(job->record, "guards", list);
+    text_free(&all);
+}
+
+static const char *
+break_file(const Job *job, const Break *item)
+{
+    const Graph *g = job->capture->graph;
+    return item->file >= 0 && item->file < g->files.len ? g->files.at[item->file] : NULL;
+}
+
+/* To the log, and to the list "breaks" of the record. */
+static void
+tell_break(Job *job, const Break *item, const char *file)
+{
+    if (log_enabled(LOG_GRAPH_BREAKS))
+        log_emit(LOG_GRAPH_BREAKS, "%s %s%s%s (%s:%d)%s%s%s%s", break_code(item->code),
+                 break_text(item->code), item->detail ? ": " : "", item->detail ? item->detail : "",
+                 file ? file : "?", item->line, *break_hint(item->code) ? "\n  hint: " : "",
+                 break_hint(item->code), item->stack ? "\n" : "", item->stack ? item->stack : "");
+    PyObject *list = job->record != NULL ? PyDict_GetItemString(job->record, "breaks") : NULL;
+    PyObject *record = list != NULL ? PyDict_New() : NULL;
+    if (record != NULL) {
+        record_string(record, "code", break_code(item->code));
+        record_string(record, "text", break_text(item->code));
+        record_string(record, "detail", item->detail);
+        record_string(record, "hint", break_hint(item->code));
+        record_string(record, "file", file);
+        record_int(record, "line", item->line);
+        record_string(record, "stack", item->stack);
+        if (PyList_Append(list, record) < 0) PyErr_Clear();
+        Py_DECREF(record);
+    }
+    PyErr_Clear();
+}
+
+void
+tell_breaks(Job *job)
+{
+    record_object(job->record, "breaks", PyList_New(0));
+    for (int i = 0; i < job->capture->breaks.len; i++) {
+        const Break *item = &job->capture->breaks.at[i];
+        if (item->code != BREAK_NONE) tell_break(job, item, break_file(job, item));
+    }
+}
+
+void
+tell_unlowered(Job *job, const char *why)
+{
+    const Decoded *decoded = job->request->decoded;
+    const char *file = PyUnicode_AsUTF8(decoded->code->co_filename);
+    Break item = {.code = BREAK_LOWER, .detail = (char *)why};
+    item.line = decoded->instrs[job->request->number].line;
+    tell_break(job, &item, file);
+}
+
+void
+tell_exit(Job *job)
+{
+    static const char *const names[] = {"return", "break", "branch"};
+    record_string(job->record, "exit", names[job->capture->exit.kind]);
+    record_int(job->record, "instructions", job->capture->ninstructions);
+}
+
+void
+tell_graph(Job *job)
+{
+    if (!wanted(job, LOG_GRAPH)) return;
+    Text text = {0};
+    if (graph_print(job->capture->graph, &text) < 0) PyErr_Clear();
+    tell_text(job, LOG_GRAPH, "graph", &text);
+    if (job->record != NULL)
+        record_object(job->record, "graph_object", graph_view(job->capture->graph));
+}
+
+void
+dump_pass(void *context, const char *pass, const Graph *graph)
+{
+    Job *job = context;
+    if (!log_enabled(LOG_GRAPH) || !log_wants_pass(pass)) return;
+    Text text = {0};
+    if (graph_print(graph, &text) < 0) PyErr_Clear();
+    bool same =
+        job->dumped.data != NULL && text.data != NULL && strcmp(job->dumped.data, text.data) == 0;
+    if (same)
+        log_emit(LOG_GRAPH, "%s after %s: unchanged", where_of(job), pass);
+    else
+        log_emit(LOG_GRAPH, "%s after %s\n%s", where_of(job), pass, text.data ? text.data : "");
+    text_free(&job->dumped);
+    job->dumped = text;
+}
+
+static long long
+buffer_bytes(const Job *job, const Buffer *buffer)
+{
+    return buffer->type.form == FORM_ARRAY
+               ? (long long)type_elements(job->capture->graph, &buffer->type) *
+                     (long long)dtype_size((DType)buffer->type.dtype)
+               : 0;
+}
+
+void
+tell_program(Job *job)
+{
+    if (wanted(job, LOG_SCHEDULE)) {
+        Text text = {0};
+        if (program_print(job->capture->graph, job->program, &text) < 0) PyErr_Clear();
+        tell_text(job, LOG_SCHEDULE, "schedule", &text);
+    }
+    if (wanted(job, LOG_OUTPUT_CODE)) {
+        Text text = {0};
+        if (codegen_c(job->capture->graph, job->program, true, &text) < 0) PyErr_Clear();
+        tell_text(job, LOG_OUTPUT_CODE, "source", &text);
+    }
+    long long read = 0, written = 0;
+    for (int i = 0; i < job->program->buffers.len; i++) {
+        const Buffer *buffer = &job->program->buffers.at[i];
+        if (buffer->kind == BUFFER_INPUT || buffer->kind == BUFFER_CONST)
+            read += buffer_bytes(job, buffer);
+        if (buffer->kind == BUFFER_OUTPUT) written += buffer_bytes(job, buffer);
+    }
+    record_int(job->record, "kernels", job->program->kernels.len);
+    record_int(job->record, "bytes_read", read);
+    record_int(job->record, "bytes_written", written);
+}
+
+/* ---- where a compile ends ---- */
+
+void
+raise_break(Job *job)
+{
+    const Break *item = NULL;
+    if (job->capture->breaks.len > 0) item = &job->capture->breaks.at[job->capture->breaks.len - 1];
+    PyObject *class = errors_class("GraphBreakError"), *error = NULL;
+    if (class == NULL) return;
+    if (item != NULL && item->code != BREAK_NONE) {
+        const char *file = break_file(job, item);
+        const char *hint = break_hint(item->code), *stack = item->stack ? item->stack : "";
+        bool ends = *stack != '\0' && stack[strlen(stack) - 1] == '\n';
+        Text text = {0};
+        text_printf(&text, "%s: %s%s%s (%s:%d)%s%.*s", break_code(item->code),
+                    break_text(item->code), item->detail ? ": " : "",
+                    item->detail ? item->detail : "", file ? file : "?", item->line,
+                    *stack ? "\n" : "", (int)strlen(stack) - ends, stack);
+        if (hint != NULL && *hint != '\0') text_printf(&text, "\n  hint: %s", hint);
+        PyObject *message = text_to_str(&text);
+        text_free(&text);
+        if (message != NULL)
+            error = PyObject_CallFunction(class, "Nszi", message, break_code(item->code), file,
+                                          item->line);
+    } else {
+        error = PyObject_CallFunction(class, "s", "the function does not fit into one graph");
+    }
+    if (error != NULL) PyErr_SetObject(class, error);
+    Py_XDECREF(error);
+    Py_DECREF(class);
+}
+
+void
+note_break(const Job *job, CompileNote *note)
+{
+    if (job->capture->breaks.len == 0 || !log_enabled(LOG_PERF_HINTS)) return;
+    const Break *item = &job->capture->breaks.at[job->capture->breaks.len - 1];
+    note->code = item->code;
+    note->line = item->line;
+    if (item->detail != NULL) strncpy(note->detail, item->detail, sizeof(note->detail) - 1);
+}
+
+void
+fail_softly(Job *job, const char *stage, const char *why)
+{
+    record_string(job->record, "kind", "failed");
+    record_string(job->record, "why", why);
+    log_emit(LOG_PERF_HINTS, "%s: left to CPython: %s: %s", where_of(job), stage, why ? why : "?");
+}

@@ -1,0 +1,36 @@
+/* Inside runtime/: calls through plans, with a frame (run.c) and without (run_call.c). */
+#ifndef PYCOMPILE_RUNTIME_RUN_H
+#define PYCOMPILE_RUNTIME_RUN_H
+
+#include "entry.h"
+
+enum { DEOPT_COST = 10 }; /* in the units of capture/worth.c */
+
+/* What plans have saved on this thread, less what was spent between them. */
+extern _Thread_local int64_t thread_saved;
+
+/* What a call is to its handler. */
+typedef struct {
+    CodeState *state;
+    Ran ran;
+    bool patient;
+} Held;
+
+/* For hook_call: `context` is a Held. */
+PyObject *run_frame(PyThreadState *ts, Frame *frame, void *context);
+/* The plan does more harm than good for arguments like these: CPython has them from now on. */
+void drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types);
+
+/* Room for what any of its plans' guards reach. */
+static inline int
+most_sources(const Entry *entry)
+{
+    int most = 0;
+    for (int i = 0; i < entry->nplans; i++) {
+        int sources = guards_sources(plan_guards(entry->plans[i]));
+        if (sources > most) most = sources;
+    }
+    return most;
+}
+
+#endif

@@ -1,0 +1,155 @@
+/* Calls through plans, without a frame where a plan covers the whole call; else the hook brings a
+   frame, which is run.c's. */
+#include "run.h"
+
+#include <alloca.h>
+
+/* Positional arguments, keywords and defaults into localsplus order.  False: the frame's business.
+ */
+static bool
+bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs,
+     PyObject *kwnames, PyObject **slots)
+{
+    PyCodeObject *code = state->code;
+    int total = code->co_argcount + code->co_kwonlyargcount;
+    if (nargs > code->co_argcount || (code->co_flags & (CO_VARARGS | CO_VARKEYWORDS))) return false;
+    memcpy(slots, args, sizeof(PyObject *) * (size_t)nargs);
+    memset(slots + nargs, 0, sizeof(PyObject *) * (size_t)(code->co_nlocalsplus - nargs));
+    Py_ssize_t nkeywords = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+    for (Py_ssize_t k = 0; k < nkeywords; k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k);
+        int i = code->co_posonlyargcount;
+        while (i < total && PyTuple_GET_ITEM(code->co_localsplusnames, i) != name) i++;
+        if (i == total || slots[i] != NULL) return false;
+        slots[i] = args[nargs + k];
+    }
+    PyObject *defaults = function->func_defaults;
+    Py_ssize_t ndefaults =
+        defaults && PyTuple_CheckExact(defaults) ? PyTuple_GET_SIZE(defaults) : 0;
+    for (int i = 0; i < total; i++) {
+        if (slots[i] != NULL) continue;
+        Py_ssize_t d = i - (code->co_argcount - ndefaults);
+        if (i >= code->co_argcount || d < 0) return false;
+        slots[i] = PyTuple_GET_ITEM(defaults, d);
+    }
+    PyObject *closure = function->func_closure;
+    Py_ssize_t nfree = closure ? PyTuple_GET_SIZE(closure) : 0;
+    for (Py_ssize_t i = 0; i < nfree; i++)
+        slots[code->co_nlocalsplus - nfree + i] = PyTuple_GET_ITEM(closure, i);
+    return true;
+}
+
+/* ANSWER_NO: nothing was done; *missed when no plan holds.  A deopt runs the whole call in CPython.
+ */
+static Answer
+run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObject *const *args,
+              size_t nargsf, PyObject *kwnames, PyObject **result, bool *missed)
+{
+    Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    PyCodeObject *code = state->code;
+    Roots roots = {args, (int)nargs};
+    bool bound = false, direct = kwnames == NULL && nargs == code->co_argcount &&
+                                 code->co_kwonlyargcount == 0 &&
+                                 !(code->co_flags & (CO_VARARGS | CO_VARKEYWORDS));
+    PyObject **slots = NULL;
+    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(most_sources(entry) + 1));
+    for (int i = 0; i < entry->nplans; i++) {
+        Plan *plan = entry->plans[i];
+        GuardProgram *guards = plan_guards(plan);
+        if (!direct || guards_last_slot(guards) >= nargs) {
+            if (!bound) {
+                slots = alloca(sizeof(PyObject *) * (size_t)(code->co_nlocalsplus + 1));
+                if (!bind(state, function, args, nargs, kwnames, slots)) return ANSWER_NO;
+                roots = (Roots){slots, code->co_nlocalsplus};
+                bound = true;
+            }
+        }
+        int failed;
+        if (!guards_check(guards, &roots, reached, &failed)) continue;
+        if (!plan_is_whole(plan)) return ANSWER_NO;
+        if (i > 0) entry_to_front(entry, i);
+        entry_hit(entry);
+        PlanOutcome outcome = {.value = result};
+        plan_acquire(plan);
+        PlanResult done = plan_run(plan, reached, &outcome);
+        if (done == PLAN_DONE) {
+            state->plan_runs++;
+            thread_saved += plan_gain(plan);
+        } else if (done == PLAN_DEOPT) {
+            state->deopts++;
+            thread_saved -= DEOPT_COST;
+            if (plan_is_bad(plan))
+                drop_plan(state, entry, plan, types_of(bound ? slots : args, state_nargs(state)));
+            *result = function_call(function, args, nargsf, kwnames);
+        }
+        plan_release(plan);
+        return done == PLAN_ERROR || *result == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    *missed = true;
+    return ANSWER_NO;
+}
+
+/* No plan holds and this was refused before: then the hook would be for nothing. */
+static bool
+is_refused(const CodeState *state, Entry *entry, PyFunctionObject *function, PyObject *const *args,
+           Py_ssize_t nargs, PyObject *kwnames)
+{
+    if (entry->given_up) {
+        entry_missed(entry);
+        return true;
+    }
+    if (entry->nrefusals == 0) return false;
+    Roots roots = {args, (int)nargs};
+    if (kwnames != NULL || nargs != state_nargs(state) || nargs != state->code->co_argcount) {
+        PyObject **slots = alloca(sizeof(PyObject *) * (size_t)(state->code->co_nlocalsplus + 1));
+        if (!bind(state, function, args, nargs, kwnames, slots)) return false;
+        roots = (Roots){slots, state->code->co_nlocalsplus};
+    }
+    Refusal *refusal = entry_refusal(entry, types_of(roots.slots, state_nargs(state)), &roots);
+    return refusal != NULL && refusal->until < 0;
+}
+
+static PyObject *
+call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+          PyObject *kwnames)
+{
+    CodeState *state = held->state;
+    Entry *entry = entry_peek(state, state->decoded->first_traceable);
+    PyObject *result = NULL;
+    bool missed = entry != NULL && entry->nplans == 0;
+    if (state->aside || compile_is_running()) goto plain;
+    if (entry != NULL && !state->has_cells && entry->nplans > 0 &&
+        thread_is_plain(PyThreadState_Get(), state->code)) {
+        long long runs = state->plan_runs;
+        Answer answer =
+            run_frameless(state, entry, function, args, nargsf, kwnames, &result, &missed);
+        if (state->plan_runs != runs) held->ran = RAN_WHOLE;
+        if (answer != ANSWER_NO) return result;
+    }
+    if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames))
+        return hook_call(function, args, nargsf, kwnames, run_frame, held);
+plain:
+    return function_call(function, args, nargsf, kwnames);
+}
+
+/* The state dies with its code, which the function may be rid of during the call. */
+PyObject *
+run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+         PyObject *kwnames, Ran *ran)
+{
+    PyCodeObject *code = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
+    Held held = {state, RAN_LEFT, ran != NULL && state->patient};
+    PyObject *result = call_held(&held, function, args, nargsf, kwnames);
+    if (ran != NULL) *ran = held.ran;
+    Py_DECREF(code);
+    return result;
+}
+
+PyObject *
+run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
+{
+    Held held = {state, RAN_LEFT, state->patient};
+    PyObject *result = run_frame(ts, frame, &held);
+    *ran = held.ran;
+    return result;
+}
