@@ -12,6 +12,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+# What no compiled function has a value of its own of: csrc/config.def has the rest.
+_ENVIRONMENT = (
+    ("PYCOMPILE_LOGS", "channels of the log"),
+    ("PYCOMPILE_DISABLE", "1: compile returns functions as they are"),
+    ("PYCOMPILE_CACHE_DIR", "where compiled code is kept"),
+    ("PYCOMPILE_CACHE_BYTES", "how much of it"),
+    ("CC", "the C compiler"),
+)
+
+
 def _print_table(rows: list[tuple[str, Any]]) -> None:
     width = max((len(name) for name, _ in rows), default=0)
     for name, value in rows:
@@ -42,6 +52,10 @@ def info() -> int:
             f", {variable}={os.environ.get(variable, '')}" if variable else ""
         )
         print(f"  {name:<16} {value:<44} {text}")
+    print("\nread from the environment alone")
+    for variable, text in _ENVIRONMENT:
+        value = f"{variable}={os.environ.get(variable, '')}"
+        print(f"  {value:<44} {text}")
     return 0
 
 

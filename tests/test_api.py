@@ -1,5 +1,6 @@
 """compile on every kind of callable, its options, disable, graph_break, backends, reset."""
 
+import ast
 import asyncio
 import functools
 import inspect
@@ -7,13 +8,14 @@ import os
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
 from differential import check, compiled_calls
 
 import pycompile
-from pycompile import _eager
+from pycompile import _C, _eager
 
 X = np.linspace(0.0, 1.0, 7)
 
@@ -460,3 +462,10 @@ def test_disabled_by_the_environment():
 def test_public_names():
     for name in pycompile.__all__:
         assert hasattr(pycompile, name), name
+
+
+def test_the_stub_of_the_extension_is_whole():
+    """Every name that is no hook for tests is in the stub, and nothing else."""
+    stub = ast.parse((Path(pycompile.__file__).parent / "_C.pyi").read_text())
+    told = {n.name for n in stub.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    assert told == {name for name in dir(_C) if not name.startswith(("_", "test_"))}

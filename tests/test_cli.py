@@ -37,7 +37,7 @@ def test_info():
     done = run("-m", "pycompile", "info")
     assert done.returncode == 0, done.stderr
     assert pycompile.__version__ in done.stdout and np.__version__ in done.stdout
-    for option in ("backend", "fullgraph", "recompile_limit", "PYCOMPILE_THREADS"):
+    for option in ("backend", "fullgraph", "recompile_limit", "PYCOMPILE_THREADS", "CACHE_BYTES="):
         assert option in done.stdout
 
 

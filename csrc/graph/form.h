@@ -24,6 +24,6 @@ PyObject *object_parse(const Graph *g, const char *text);
 void object_print_place(const Graph *g, PyObject *object, Text *out);
 
 /* ---- view.c ---- */
-int graph_view_init(void);
+int graph_view_init(PyObject *module);
 
 #endif

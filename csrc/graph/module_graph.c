@@ -88,6 +88,5 @@ static PyMethodDef methods[] = {
 int
 graph_module(PyObject *module)
 {
-    if (graph_view_init() < 0 || PyModule_AddFunctions(module, methods) < 0) return -1;
-    return PyModule_AddObjectRef(module, "Graph", (PyObject *)&GraphView_Type);
+    return graph_view_init(module) < 0 ? -1 : PyModule_AddFunctions(module, methods);
 }

@@ -537,10 +537,10 @@ PyTypeObject GraphView_Type = {
 };
 
 int
-graph_view_init(void)
+graph_view_init(PyObject *module)
 {
-    return PyType_Ready(&NodeView_Type) < 0 || PyType_Ready(&RegionView_Type) < 0 ||
-                   PyType_Ready(&GraphView_Type) < 0
-               ? -1
-               : 0;
+    PyTypeObject *types[] = {&NodeView_Type, &RegionView_Type, &GraphView_Type};
+    for (int i = 0; i < COUNT_OF(types); i++)
+        if (PyModule_AddType(module, types[i]) < 0) return -1;
+    return 0;
 }

@@ -196,6 +196,7 @@ config_init(void)
 #include "../config.def"
 #undef OPTION
     pool_set_limit((size_t)defaults.pool_bytes);
+    threads_ask(defaults.threads);
     return 0;
 }
 

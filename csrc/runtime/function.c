@@ -247,18 +247,10 @@ hook_report_end(PyObject *self, PyObject *none)
     return report_end();
 }
 
-static PyObject *
-hook_is_compiling(PyObject *self, PyObject *none)
-{
-    (void)self, (void)none;
-    return PyBool_FromLong(compile_is_running());
-}
-
 PyMethodDef function_methods[] = {
     {"reset", hook_reset, METH_NOARGS, "reset()\n\nForgets every plan."},
     {"report_begin", hook_report_begin, METH_NOARGS, "report_begin()\n\nCollects records."},
     {"report_end", hook_report_end, METH_NOARGS, "report_end() -> list of dict"},
-    {"is_compiling", hook_is_compiling, METH_NOARGS, "is_compiling() -> bool"},
     {NULL, NULL, 0, NULL},
 };
 

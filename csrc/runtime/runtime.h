@@ -95,6 +95,7 @@ int threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int6
                 int64_t grain, unsigned *flags);
 int threads_count(void);
 void threads_set_count(int n);
+void threads_ask(int64_t n); /* how many 0 stands for; 0: as many as there are CPUs */
 
 /* ---- plan.c ---- */
 typedef struct Plan Plan;

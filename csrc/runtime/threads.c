@@ -357,11 +357,18 @@ count_from_quota(void)
     return (int)Py_MAX(1, (quota + period - 1) / period);
 }
 
+static int asked; /* by the option's default, which the environment sets; 0: not */
+
+void
+threads_ask(int64_t n)
+{
+    asked = (int)Py_MIN(n, MAX_THREADS);
+}
+
 static int
 count_default(void)
 {
-    int count = count_from("PYCOMPILE_THREADS");
-    if (count > 0) return count;
+    if (asked > 0) return asked;
     cpu_set_t set;
     int cpus = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set)
                                                             : (int)sysconf(_SC_NPROCESSORS_ONLN);
