@@ -611,3 +611,34 @@ def full_grid(key):
 def open_grid(key):
     """np.ogrid[key]"""
     return np.ogrid[key]
+
+
+class _Memory:
+    """Memory of an array, seen otherwise."""
+
+    __slots__ = ("__array_interface__", "array")
+
+    def __init__(self, interface, array):
+        self.__array_interface__, self.array = interface, array
+
+
+class WriteThrough:
+    """Gives the array as it is after a write to memory of it that is seen as another dtype."""
+
+    def __init__(self, dtype, offset, shape, strides):
+        self.dtype, self.offset, self.shape, self.strides = dtype, offset, shape, strides
+
+    def __call__(self, whole, value):
+        result = _twin(whole)
+        place = {
+            "version": 3,
+            "typestr": self.dtype.str,
+            "data": (_address(result) + self.offset, False),
+            "shape": self.shape,
+            "strides": self.strides,
+        }
+        np.asarray(_Memory(place, result))[...] = value
+        return result
+
+    def __repr__(self):
+        return f"WriteThrough({self.dtype}, {self.offset}, {self.shape}, {self.strides})"

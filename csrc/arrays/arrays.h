@@ -14,6 +14,7 @@ typedef enum {
     ARRAY_WRITEABLE = 4,
     ARRAY_ALIGNED = 8,
     ARRAY_OWNS = 16,
+    ARRAY_ALIGNED_8 = 32, /* its memory begins at a multiple of 8 */
 } ArrayFlags;
 
 typedef struct {

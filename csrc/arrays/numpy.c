@@ -133,6 +133,7 @@ array_read(PyObject *object, ArrayHeader *out, const char **why)
     out->rank = array->nd;
     out->dtype = (DType)dtype;
     out->flags = flags_read(array->flags);
+    if (((uintptr_t)array->data & 7) == 0) out->flags |= ARRAY_ALIGNED_8;
     out->shape = (const int64_t *)array->dimensions;
     out->stride = (const int64_t *)array->strides;
     out->base = array->base;

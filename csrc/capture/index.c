@@ -317,6 +317,30 @@ stores_as_cast(Interp *in, NodeId value, DType to)
     return number >= 0 && number <= 127;
 }
 
+static Answer write_place(Interp *in, Value *array, const Type *place, NodeId value);
+
+/* A place of another dtype than its storage (x.view(np.uint8), x.real of complex numbers): a step
+   writes it in a copy of the storage, which is its next version. */
+static Answer
+write_through(Interp *in, Value *array, const Type *place, NodeId version, NodeId value)
+{
+    Type whole = node_type(in, version);
+    if (in->loop != NULL)
+        return interp_break(in, BREAK_STORE, "a write through a view of another dtype");
+    PyObject *class_ = calls_object(in, "WriteThrough"), *writer = NULL;
+    PyObject *dtype = keep(in, array_dtype_object((DType)place->dtype));
+    PyObject *shape = keep(in, sizes_tuple(in, place->rank, place->shape));
+    PyObject *strides = keep(in, sizes_tuple(in, place->rank, place->stride));
+    int64_t offset = size_value(in->graph, place->offset) - size_value(in->graph, whole.offset);
+    if (class_ != NULL && dtype != NULL && shape != NULL && strides != NULL)
+        writer = keep(
+            in, PyObject_CallFunction(class_, "OLOO", dtype, (long long)offset, shape, strides));
+    if (writer == NULL) return ANSWER_ERROR;
+    NodeId args[2] = {version, value}, written;
+    TRY(node_extern(in, writer, 2, args, &whole, &written));
+    return write_place(in, array, &whole, written);
+}
+
 /* The place that `target` shows gets `value`: casts as item assignment does, broadcasts, and makes
    the storage's next version. */
 static Answer
@@ -329,11 +353,9 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
     DType held = (DType)node_type(in, in->storages.at[storage].version).dtype;
-    if (held != (DType)place->dtype)
-        return interp_break(in, BREAK_STORE,
-                            dtype_is_complex(held) ? "a write to one part of complex numbers"
-                                                   : "a write through a view of another dtype");
     TRY(write_allowed(in, array));
+    if (held != (DType)place->dtype)
+        return write_through(in, array, place, in->storages.at[storage].version, value);
     if (is_that_place(in, value, in->storages.at[storage].version, place)) return ANSWER_YES;
     if (!stores_as_cast(in, value, (DType)place->dtype))
         return interp_break(in, BREAK_STORE, "a scalar stored in integers that may not hold it");

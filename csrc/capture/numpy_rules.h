@@ -134,6 +134,8 @@ Answer call_whole_instead(Interp *in, const WholeCall *call, Value **out);
 PyObject *attribute_getter(Interp *in, const char *name);
 /* A function of NumPy's own that takes arrays: it runs no code but NumPy's on arrays. */
 bool numpy_is_known(PyObject *callable);
+/* Known sizes as a tuple, a new reference. */
+PyObject *sizes_tuple(Interp *in, int n, const SizeId *sizes);
 /* pycompile._calls.NAME, borrowed; NULL with the error set. */
 PyObject *calls_object(Interp *in, const char *name);
 /* A break that may yet be taken back. */

@@ -191,7 +191,7 @@ template_of(Holes *h, Value *value, PyObject **out)
 
 /* ---- the trial ---- */
 
-static PyObject *
+PyObject *
 sizes_tuple(Interp *in, int n, const SizeId *sizes)
 {
     PyObject *tuple = PyTuple_New(n);
@@ -377,6 +377,40 @@ made_by(Leaves *l, PyObject *shape, Value *view)
     return made->object == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+static int64_t
+alignment_of(DType dtype)
+{
+    return (int64_t)dtype_size(dtype) / (dtype_is_complex(dtype) ? 2 : 1);
+}
+
+/* Elements of a view that lies in memory as other dtypes do are aligned: NumPy computes on others
+   in pieces, and so with other bits. */
+static Answer
+view_aligned(Interp *in, NodeId of, const Type *view)
+{
+    ArrayHeader header;
+    const char *why;
+    int64_t unit = alignment_of((DType)view->dtype);
+    bool multiple = size_value(in->graph, view->offset) % unit == 0;
+    for (int i = 0; i < view->rank; i++)
+        multiple = multiple && (size_value(in->graph, view->shape[i]) <= 1 ||
+                                size_value(in->graph, view->stride[i]) % unit == 0);
+    if (storage_of(in, of) < 0) return ANSWER_ERROR;
+    Value *input = multiple ? input_of(in, of) : NULL;
+    NodeId root = in->storages.at[storage_of(in, of)].root;
+    bool kernels = input == NULL && graph_node(in->graph, root)->op != OP_extern &&
+                   graph_node(in->graph, root)->op != OP_result;
+    if (multiple && (kernels || unit <= alignment_of((DType)node_type(in, root).dtype)))
+        return ANSWER_YES;
+    if (multiple && input != NULL && input->guard &&
+        array_read(input->object, &header, &why) == ANSWER_YES &&
+        (header.flags & ARRAY_ALIGNED_8)) {
+        in->out->guards.at[input->guard - 1].array.flags |= ARRAY_ALIGNED_8;
+        return ANSWER_YES;
+    }
+    return interp_break(in, BREAK_UNALIGNED, "a view whose elements are not aligned");
+}
+
 static Answer
 view_value(Leaves *l, PyObject *shape, Value **out)
 {
@@ -388,6 +422,7 @@ view_value(Leaves *l, PyObject *shape, Value **out)
     int64_t offset = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, 2));
     type.offset = size_const(in->graph, offset + size_value(in->graph, node_type(in, of).offset));
     bool frozen = PyTuple_GET_ITEM(shape, 6) == Py_False;
+    TRY(view_aligned(in, of, &type));
     TRY(node_view(in, frozen ? OP_broadcast : OP_as_strided, of, &type, 0, NULL, &node));
     TRY(push_node(in, node, out));
     return PyTuple_GET_ITEM(shape, 7) == Py_None ? ANSWER_YES : made_by(l, shape, *out);

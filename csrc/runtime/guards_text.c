@@ -136,6 +136,7 @@ flag_name(unsigned flag)
            : flag == ARRAY_F_CONTIGUOUS ? "f_contiguous"
            : flag == ARRAY_WRITEABLE    ? "writeable"
            : flag == ARRAY_ALIGNED      ? "aligned"
+           : flag == ARRAY_ALIGNED_8    ? "aligned to 8 bytes"
                                         : "owndata";
 }
 

@@ -98,6 +98,7 @@ extern_result(Run *run, int index, PyObject *object)
     for (int i = 0; elements > 0 && i < header.rank; i++)
         if (header.shape[i] != 1 && header.stride[i] != run_size(run, type->stride[i]))
             return ANSWER_NO;
+    if (elements > 0 && !(header.flags & ARRAY_ALIGNED)) return ANSWER_NO;
     if (buffer->written && !(header.flags & ARRAY_WRITEABLE)) return ANSWER_NO;
     run->data[index] = header.data;
     return ANSWER_YES;
