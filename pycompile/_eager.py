@@ -226,6 +226,8 @@ class _Run:
         args = [_strong(value, arg) for value, arg in zip(args, node.args, strict=True)]
         if node.op == "where":
             return np.where(*args)
+        if node.op == "clamp":
+            return CLIP(*args)
         if node.op in ("real", "imag"):
             return np.array(getattr(np.asarray(args[0]), node.op))
         if node.op == "cast":

@@ -264,6 +264,18 @@ is_uneven(Interp *in, int op, int nargs, const NodeId *args, const NodeId *cast)
     return false;
 }
 
+/* One element for all.  With such bounds clip has a loop of its own, which keeps the zero it is
+   given where the bound is the other. */
+static bool
+is_spread(Interp *in, NodeId node)
+{
+    Type type = node_type(in, node);
+    for (int i = 0; i < type.rank; i++)
+        if (node_extent(in, node, i) != 1 && size_value(in->graph, type.stride[i]) != 0)
+            return false;
+    return true;
+}
+
 Answer
 node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
 {
@@ -286,6 +298,12 @@ node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype
         }
     }
     int op = op_of_ufunc(ufunc, ins[0]);
+    if (op == OP_clip && (ins[0] == DT_F32 || ins[0] == DT_F64) && is_spread(in, cast[1]) &&
+        is_spread(in, cast[2])) {
+        if (node_type(in, cast[1]).rank > 0 || node_type(in, cast[2]).rank > 0)
+            return node_extern(in, ufunc, nargs, dtype < 0 ? args : cast, &type, out);
+        op = OP_clamp;
+    }
     bool call = op < 0 || !op_is_exact((Op)op, ins[0]);
     if (call && dtype < 0 &&
         (is_cast_backwards(in, nargs, args, cast) || is_uneven(in, op, nargs, args, cast)))

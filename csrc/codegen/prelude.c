@@ -62,6 +62,13 @@ static const Helper helpers[] = {
     /* NumPy clip.cpp: min(max(x, lo), hi), a NaN on the left stays */
     {"clip", C_FLOAT | C_INTEGER, 3, false, "N(minimum)(N(maximum)(a, b), c)",
      "N(minimum)(N(maximum)(a, b), c)"},
+    /* the same with bounds that are the same for all elements: of equal zeros the first */
+    {"clamp", C_FLOAT, 3, false,
+     "b != b ? b : c != c ? c : __builtin_isless(a, b) ? (__builtin_isless(c, b) ? c : b) : "
+     "__builtin_isless(c, a) ? c : a",
+     "N(select)(b != b, b, N(select)(c != c, c, N(select)(N(less)(c, N(select)(N(less)(a, b), b, "
+     "a)), c, "
+     "N(select)(N(less)(a, b), b, a))))"},
     {"floordiv", C_SIGNED, 2, false,
      "b == 0 ? raise_divide() : b == -1 ? (T)(a == MIN ? raise_overflow(), a : -a) : "
      "(T)(a / b - (a % b != 0 && (a < 0) != (b < 0)))",
