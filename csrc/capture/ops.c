@@ -488,7 +488,13 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
         return call_simple(in, module_kept(in, "operator", comparisons[operator_]), 2, both, out);
     TRY(operand(in, left, &args[0]));
     TRY(operand(in, right, &args[1]));
-    TRY(node_named(in, names[operator_], 2, args, &result));
+    DType dtype;
+    bool orders = operator_ != Py_EQ && operator_ != Py_NE && all_scalars(in, 2, args);
+    if (orders) TRY(result_dtype(in, 2, args, &dtype));
+    if (orders && dtype_is_complex(dtype)) /* it has no rule for NaNs, which the ufunc has */
+        TRY(scalar_extern(in, comparisons[operator_], 2, args, DT_BOOL, &result));
+    else
+        TRY(node_named(in, names[operator_], 2, args, &result));
     return push_node(in, result, out);
 }
 
