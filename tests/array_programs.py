@@ -225,6 +225,9 @@ class Program:
 
     def view(self) -> None:
         name = self.array()
+        if self.scope[name].dtype.kind == "c" and self.draw(st.booleans()):
+            self.bind(f"{name}.{self.pick(('real', 'imag'))}")
+            return
         self.bind(f"{name}[{self.index(name)}]")
 
     def write(self) -> None:

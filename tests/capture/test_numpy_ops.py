@@ -1,5 +1,7 @@
 """Operators, ufuncs and reductions over dtypes: bits, dtypes and layouts are NumPy's."""
 
+import warnings
+
 import numpy as np
 import pytest
 from differential import check
@@ -100,3 +102,79 @@ def test_symbolic_python_scalars_stay_weak():
     check(case, x, 1.5, also=((x, -2.25), (x, 7.0)), whole=True)
     x = array("u1")
     check(case, x, 3, also=((x, 4), (x, 200)), whole=True)
+
+
+CLIPS = [
+    "{0}, 5",
+    "{0}, None",
+    "None, {0}",
+    "-1, {0}",
+    "y, 5",
+    "{0}, y",
+    "y, y",
+    "y[:1], {0}",
+    "y[:1], y[:1]",
+    "y[0], y[1]",
+]
+CLIPS += [
+    "np.nan, {0}",
+    "{0}, np.nan",
+    "y[:, None][:1], 5",
+    "5, 2",
+    "np.array({0}), np.float64(2)",
+    "y[2], np.inf",
+    "x, x",
+]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "F", "i4", "?"])
+def test_clip_at_zeros_of_both_signs_and_nans(dtype):
+    values = [-0.0, 0.0, 1, 7, -3, np.nan, -np.nan, np.inf, -np.inf, 5]
+    with np.errstate(invalid="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = np.array(values * 3).astype(dtype)
+        y = np.array([0.0, -0.0, np.nan, 1, 2] * 6).astype(dtype)
+    for some in (
+        slice(None),
+        slice(0, 1),
+        slice(None, None, 2),
+        slice(None, None, -3),
+        slice(5, 7),
+    ):
+        lines = [
+            f"np.clip(x, {bounds.format(zero)})" for bounds in CLIPS for zero in ("0.0", "-0.0")
+        ]
+        lines += [
+            "x.clip(0, 5) + 1",
+            "x[0].clip(0, 1)",
+            "np.clip(x[0], -0.0, 0.0)",
+            "np.clip(x[0], y, y)",
+        ]
+        a, b = x[some], np.concatenate([y[some], y])[: len(x[some])]
+        good = []
+        for line in lines:
+            try:
+                eval(line, {"np": np, "x": a, "y": b})
+                good.append(line)
+            except (IndexError, TypeError, OverflowError):
+                continue
+        check(function(*good), a, b)
+
+
+def test_order_of_complex_scalars_has_no_rule_for_nans():
+    numbers = [complex(a, b) for a in (0.0, 1, np.nan, -np.inf) for b in (-0.0, 2, np.nan, np.inf)]
+    comparisons = "x[0] > y[1], x[0] <= y[1], x[0] == y[1], x[0] < 0, x[0] >= 1j, x.sum() > y.sum()"
+    for a in numbers:
+        x, y = np.array([a, 1]), np.array([numbers[5], numbers[3]])
+        check(function(comparisons, "x > y, x <= 1", "x * 2"), x, y, captured=False)
+        check(function("x[0] < y[0], y[1] > x[0]", "x + y"), x, y.astype("F"), captured=False)
+
+
+@pytest.mark.parametrize("dtype", DTYPES[:9])
+def test_fresh_arrays_of_an_order_with_axes_of_one_element(dtype):
+    x = array(dtype, (9, 1))
+    lines = [f"x.astype('{to}', order='{order}')" for to in "efdlD" for order in "CFAK"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(function(*lines, "x.T.astype('e', 'F')", "x + x"), x, array("f2", (3, 4)))
+        check(function("x.astype('d', 'F') + 1", "y.astype('d', 'F')"), x, array("f2", (3, 4)))
