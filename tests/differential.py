@@ -120,11 +120,16 @@ def copied(value: Any, memo: dict[int, Any]) -> Any:
         new = tuple(copied(item, memo) for item in value)
     elif (
         kind.__module__ != "builtins"
-        and hasattr(value, "__dict__")
+        and (hasattr(value, "__dict__") or isinstance(value, (list, dict)))
         and kind.__reduce__ is object.__reduce__
+        and not isinstance(value, (tuple, set, frozenset))
     ):
         new = memo[id(value)] = kind.__new__(kind)
-        for name, item in vars(value).items():
+        if isinstance(value, list):
+            list.extend(new, copied(list.copy(value), memo))
+        elif isinstance(value, dict):
+            dict.update(new, copied(dict(dict.items(value)), memo))
+        for name, item in getattr(value, "__dict__", {}).items():
             object.__setattr__(new, name, copied(item, memo))
     else:
         new = copy.deepcopy(value, memo)
@@ -367,10 +372,14 @@ class Comparison:
         if isinstance(a, np.ndarray):
             self.compare_array(path, a, b)
         elif isinstance(a, (list, tuple)):
+            if isinstance(a, list):  # not as a derived class's methods have it
+                a, b = list.copy(a), list.copy(b)
             self.equal(path, "length", len(a), len(b))
             for i, (x, y) in enumerate(zip(a, b)):
                 self.compare(f"{path}[{i}]", x, y)
         elif isinstance(a, dict):
+            if type(a).__iter__ is dict.__iter__ and type(a) is not collections.defaultdict:
+                a, b = dict(dict.items(a)), dict(dict.items(b))
             self.equal(path, "keys", list(map(repr, a)), list(map(repr, b)))
             for key, x, y in zip(a, a.values(), b.values()):
                 self.compare(f"{path}[{key!r}]", x, y)

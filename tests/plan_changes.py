@@ -178,7 +178,47 @@ def caught(show):
 """
 WITH_V = "class K:\n    def __init__(self): self.v = 1.0\nk = K()\n"
 
+DERIVED = """
+class D(dict):
+    v = 1.0
+    def __missing__(self, key): return 2.0
+class L(list):
+    def total(self): return sum(self)
+d, l = D(a=1.0), L([1.0, 2.0])
+"""
 CHANGES = [
+    # classes derived from builtin containers
+    Change("item of a derived dict", DERIVED, "d['a']", "d['a'] += 1.0", "d"),
+    Change("keys of a derived dict", DERIVED, "list(d)", "d['b'] = 1.0", "d"),
+    Change("__missing__ is another", DERIVED, "d['z']", "D.__missing__ = lambda self, key: 5.0"),
+    Change("__missing__ goes", DERIVED, "d.get('z')", "d['z'] = d['z'] + 1.0"),
+    Change("__getitem__ comes", DERIVED, "d['a']", "D.__getitem__ = lambda self, key: 5.0"),
+    Change("get comes", DERIVED, "d.get('a')", "D.get = lambda self, key: 5.0"),
+    Change("get of the instance", DERIVED, "d.get('a')", "d.get = lambda key: 5.0"),
+    Change("__len__ comes", DERIVED, "len(d), bool(d)", "D.__len__ = lambda self: 0"),
+    Change("__contains__ comes", DERIVED, "'z' in d", "D.__contains__ = lambda self, key: True"),
+    Change("__eq__ comes", DERIVED, "d == {'a': 1.0}", "D.__eq__ = lambda self, other: False"),
+    Change(
+        "another class of a derived dict", DERIVED + "class E(D): v = 5.0", "d.v", "d.__class__ = E"
+    ),
+    Change("attribute of a derived dict", DERIVED + "d.w = 1.0", "d.w", "d.w += 1.0", "d"),
+    Change("item of a derived list", DERIVED, "l[0] * 2", "l[0] += 1.0", "l"),
+    Change("length of a derived list", DERIVED, "len(l), l.total()", "l.append(3.0)", "l"),
+    Change("__iter__ comes", DERIVED, "list(l), sum(l)", "L.__iter__ = lambda self: iter([5.0])"),
+    Change("append comes", DERIVED, "l.copy().append(1.0)", "L.copy = lambda self: L()"),
+    Change("__add__ comes", DERIVED, "l + [1.0]", "L.__add__ = lambda self, other: 5.0"),
+    Change(
+        "__iter__ comes and an operator walks",
+        DERIVED,
+        "[0.0, *l]",
+        "L.__iter__ = lambda self: iter([5.0])",
+    ),
+    Change(
+        "base class gets an __iter__",
+        DERIVED + "class M(L): pass\nm = M([1.0])",
+        "list(m)",
+        "L.__iter__ = lambda self: iter([5.0])",
+    ),
     # objects of NumPy's
     Change(
         "attribute of a finfo",

@@ -68,7 +68,8 @@ is_walked(const Value *value, const Value *container, int depth)
     }
     for (int i = 0; i < value->nitems; i++)
         if (is_walked(value->items[i], container, depth + 1)) return true;
-    return value->kind == V_INSTANCE && is_walked(value->of, container, depth + 1);
+    return value->kind == V_INSTANCE && (is_walked(value->of, container, depth + 1) ||
+                                         is_walked(value->core, container, depth + 1));
 }
 
 /* A dict or set is about to get or to lose an entry.  What an iterator over it does then depends on

@@ -111,6 +111,26 @@ changes_at_commit(const Value *walked)
     return walked->source != NO_SOURCE && walked->mutated;
 }
 
+/* Of a derived class and made here: build_boxed. */
+static bool
+is_filled_later(const Value *walked)
+{
+    if (walked->kind == V_VIEW) walked = walked->of;
+    return walked->box != NULL && walked->source == NO_SOURCE;
+}
+
+/* An iterator over what a derived class's object holds: by the builtin class's own method. */
+static BuildId
+build_native_call(Interp *in, Value *core, const char *name)
+{
+    PyTypeObject *type = value_type(in, core);
+    PyObject *method;
+    if (type == NULL ||
+        type_stored(in, type, name ? "__reversed__" : "__iter__", &method) != ANSWER_YES)
+        return NO_BUILD;
+    return build_of_kind(in, BUILD_CALL, method, 1, &core);
+}
+
 static BuildId
 build_iterator(Interp *in, Value *iterator)
 {
@@ -120,12 +140,15 @@ build_iterator(Interp *in, Value *iterator)
         return NO_BUILD;
     }
     if (name == NULL || strcmp(name, "reversed") == 0) {
-        const Value *walked = iterator->of;
+        Value *walked = iterator->of;
         bool keyed = walked->kind == V_DICT || walked->kind == V_VIEW || walked->kind == V_SET;
-        if (changes_at_commit(walked) || (keyed && !iterator->mutated && /* it raises when asked */
-                                          container_length(in, iterator->of) != iterator->length))
+        if (changes_at_commit(walked) || is_filled_later(walked) ||
+            (keyed && !iterator->mutated && /* it raises when asked */
+             container_length(in, iterator->of) != iterator->length))
             return cannot_build(in, iterator);
-        BuildId of = name ? build_call(in, name, 1, &iterator->of) : build_value(in, iterator->of);
+        BuildId of = walked->box != NULL ? build_native_call(in, walked, name) : NO_BUILD;
+        if (walked->box == NULL)
+            of = name ? build_call(in, name, 1, &walked) : build_value(in, walked);
         BuildId *args = arena_alloc(in->arena, sizeof(BuildId));
         if (of == NO_BUILD || args == NULL) return NO_BUILD;
         *args = of;
@@ -219,6 +242,28 @@ build_model_method(Interp *in, Value *method)
     return args[1] ? build_call(in, "getattr", 2, args) : NO_BUILD;
 }
 
+/* Of a class derived from a builtin container: made empty, then filled past the class's methods. */
+static BuildId
+build_boxed(Interp *in, Value *instance)
+{
+    const Value *core = instance->core;
+    PyTypeObject *base = box_base(instance);
+    PyObject *maker = base ? PyObject_GetAttrString((PyObject *)base, "__new__") : NULL;
+    PyObject *name = interned(in, core->kind == V_LIST ? "extend" : "update");
+    Value *class_ = value_const(in, (PyObject *)instance->type);
+    if (keep(in, maker) == NULL || name == NULL || class_ == NULL) return NO_BUILD;
+    BuildId made = build_of_kind(in, BUILD_CALL, maker, 1, &class_);
+    if (made == NO_BUILD) return NO_BUILD;
+    instance->built = made + 1; /* what it holds may lead back to it */
+    if (core->nitems > 0) {
+        Value *args[2] = {instance, value_sequence(in, core->kind, core->nitems, core->items)};
+        if (args[1] == NULL || build_of_kind(in, EFFECT_METHOD, name, 2, args) == NO_BUILD)
+            return NO_BUILD;
+    }
+    if (build_attributes(in, instance, instance) < 0) return NO_BUILD;
+    return build_attributes(in, instance, instance->of) < 0 ? NO_BUILD : made;
+}
+
 static BuildId
 build_instance(Interp *in, Value *instance)
 {
@@ -230,6 +275,7 @@ build_instance(Interp *in, Value *instance)
         return NO_BUILD;
     }
     if (model_real(instance) != NULL) return build_model(in, instance);
+    if (instance->core != NULL) return build_boxed(in, instance);
     BuildId made = build_of_kind(in, BUILD_INSTANCE, (PyObject *)instance->type, 0, NULL);
     if (made == NO_BUILD) return NO_BUILD;
     instance->built = made + 1; /* its attributes may lead back to it */
@@ -309,6 +355,24 @@ build_view(Interp *in, Value *view)
     return build_of_kind(in, BUILD_CALL, method, 1, &view->of);
 }
 
+/* A method of C code, bound. */
+static bool
+is_of_c(const Value *method)
+{
+    const PyObject *function = method->items[0]->object;
+    return function != NULL &&
+           (Py_TYPE(function) == &PyMethodDescr_Type || Py_TYPE(function) == &PyWrapperDescr_Type);
+}
+
+static BuildId
+build_bound(Interp *in, Value *method)
+{
+    PyObject *get;
+    PyTypeObject *type = Py_TYPE(method->items[0]->object);
+    if (type_stored(in, type, "__get__", &get) != ANSWER_YES) return NO_BUILD;
+    return build_of_kind(in, BUILD_CALL, get, 2, method->items);
+}
+
 static BuildId
 build_made(Interp *in, Value *value)
 {
@@ -334,6 +398,7 @@ build_made(Interp *in, Value *value)
     case V_RANGE: return build_of_kind(in, BUILD_RANGE, NULL, 3, value->items);
     case V_METHOD:
         if (is_model_method(value)) return build_model_method(in, value);
+        if (is_of_c(value)) return build_bound(in, value);
         return build_of_kind(in, BUILD_METHOD, NULL, 2, value->items);
     case V_CELL: return build_cell(in, value);
     case V_PARTIAL: {
@@ -358,6 +423,7 @@ build_value(Interp *in, Value *value)
 {
     if (value->built > 0) return value->built - 1;
     if (value->built < 0) return cannot_build(in, value); /* it contains itself */
+    if (value->box != NULL && value->source == NO_SOURCE) return build_value(in, value->box);
     BuildId build;
     if (value->source != NO_SOURCE && in->out->sources.at[value->source].kind != SOURCE_CONST) {
         Build source = {.kind = BUILD_SOURCE, .source = value->source, .node = NO_NODE};
@@ -449,7 +515,9 @@ guard_distinct(Interp *in)
         if (!value->mutated) continue;
         for (int k = 0; k < in->outside.len; k++) {
             Value *other = in->outside.at[k];
-            if (other == value || other->type != value->type || (other->mutated && k < i)) continue;
+            if (other == value || other->type != value->type || (other->mutated && k < i) ||
+                other == value->core || other == value->box)
+                continue;
             Guard guard = {.kind = GUARD_NOT_SAME, .source = value->source, .other = other->source};
             if (guard_add(in, &guard) < 0) return ANSWER_ERROR;
         }

@@ -27,9 +27,8 @@ call_with(Interp *in, Value *function, Value *first, int nargs, Value *const *ar
 
 /* ---- object.__new__ and __init__ ---- */
 
-/* Made by object.__new__, with nothing but attributes of its own: no builtin base. */
-static bool
-is_plain_class(const PyTypeObject *type)
+bool
+type_has_python_end(const PyTypeObject *type)
 {
     static destructor of_python; /* what every class of Python code has, and none of C */
     if (of_python == NULL) {
@@ -41,9 +40,16 @@ is_plain_class(const PyTypeObject *type)
         of_python = ((PyTypeObject *)made)->tp_dealloc;
         Py_DECREF(made);
     }
+    return type->tp_dealloc == of_python;
+}
+
+/* Made by object.__new__, with nothing but attributes of its own: no builtin base. */
+static bool
+is_plain_class(const PyTypeObject *type)
+{
     for (; type != &PyBaseObject_Type; type = type->tp_base)
         if (!type_is_heap(type) || type->tp_itemsize != 0 ||
-            (type->tp_dealloc != of_python && /* C code's, with a state of its own */
+            (!type_has_python_end(type) && /* C code's, with a state of its own */
              type->tp_basicsize != type->tp_base->tp_basicsize))
             return false;
     return true;
@@ -126,6 +132,7 @@ call_new(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwn
     Answer answer = type_lookup_text(in, type, "__new__", &found);
     if (answer != ANSWER_YES) return answer;
     if (is_object_new(found)) return object_new(in, class_, count_all(nargs, kwnames), out);
+    if (box_is_new(found)) return box_new(in, found, type, out);
     PyObject *name = interned(in, "__new__");
     Value *function;
     if (found == NULL || name == NULL || Py_TYPE(found) != &PyStaticMethod_Type)
@@ -153,6 +160,9 @@ call_init(Interp *in, Value *object, int nargs, Value *const *args, PyObject *kw
     if (answer == ANSWER_YES) answer = type_stored(in, &PyBaseObject_Type, "__init__", &plain);
     if (answer != ANSWER_YES) return answer;
     if (found == plain) return object_init(in, object, count_all(nargs, kwnames));
+    if (object->core != NULL && found != NULL && Py_TYPE(found) == &PyWrapperDescr_Type &&
+        PyDescr_TYPE(found) == box_base(object))
+        return box_method(in, object, "__init__", nargs, args, kwnames, &result);
     if (found == NULL || !PyFunction_Check(found)) return cannot_make(in, type);
     answer = call_with(in, value_of_const(in, found), object, nargs, args, kwnames, &result);
     if (answer == ANSWER_YES && !(result->kind == V_CONST && result->object == Py_None))
@@ -253,6 +263,8 @@ builtin_by_type(Interp *in, PyTypeObject *owner, const char *name, int nargs, Va
 {
     Value *self = args[0];
     bool builtin = self->kind != V_OBJECT && self->kind != V_INSTANCE;
+    if (owner == box_base(self))
+        return box_method(in, self, name, nargs - 1, args + 1, kwnames, out);
     PyTypeObject *type = builtin ? value_type(in, self) : NULL;
     if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
     if (!PyType_IsSubtype(type, owner)) return ANSWER_NO;
@@ -275,6 +287,9 @@ call_descriptor(Interp *in, Value *descriptor, int nargs, Value *const *args, Py
         PyTypeObject *type = (PyTypeObject *)args[0]->object;
         return type_is_heap(type) ? object_new(in, args[0], all - 1, out) : ANSWER_NO;
     }
+    if (box_is_new(object) && nargs > 0 && args[0]->kind == V_CONST &&
+        PyType_Check(args[0]->object) && type_is_heap((PyTypeObject *)args[0]->object))
+        return box_new(in, object, (PyTypeObject *)args[0]->object, out);
     if (is_new_of(object, &PyTuple_Type) && nargs == 2 && all == 2 && args[0]->kind == V_CONST &&
         PyType_Check(args[0]->object) && type_is_named((PyTypeObject *)args[0]->object))
         return named_make(in, args[0], args[1], out);

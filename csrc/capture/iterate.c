@@ -46,9 +46,11 @@ is_object(const Value *value)
 static Answer
 object_iterator(Interp *in, Value *object, Value **out)
 {
-    Value *method, *next;
+    Value *method, *next, *core;
     Answer answer = special_method(in, object, "__iter__", &method);
+    if (answer == ANSWER_YES) answer = box_inherits(in, object, "__iter__", &core);
     if (answer != ANSWER_YES) return answer;
+    if (core != NULL) return iterator_of(in, core, out);
     if (method == NULL) {
         PyObject *stored;
         answer = type_stored(in, object->type, "__iter__", &stored);
@@ -104,6 +106,10 @@ iterator_backwards(Interp *in, Value *object, Value **out)
     Answer answer = special_method(in, object, "__reversed__", &method);
     if (answer == ANSWER_YES && method != NULL)
         return call_value(in, method, 1, &object, NULL, out);
+    Value *core = NULL;
+    if (answer == ANSWER_YES) answer = box_inherits(in, object, "__reversed__", &core);
+    if (answer == ANSWER_YES && core != NULL)
+        return call_builtin(in, (PyObject *)&PyReversed_Type, 1, &core, NULL, out);
     if (answer == ANSWER_YES) answer = type_stored(in, object->type, "__reversed__", &stored);
     if (answer == ANSWER_YES && stored != NULL)
         return interp_break(in, BREAK_ITERATION, "reversed of %s", value_describe(in, object));

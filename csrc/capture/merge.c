@@ -257,7 +257,9 @@ static bool
 same_kind_of_object(const Value *x, const Value *y)
 {
     if (x->kind != y->kind || x->type != y->type || x->nitems != y->nitems) return false;
-    if ((x->of == NULL) != (y->of == NULL)) return false;
+    if ((x->of == NULL) != (y->of == NULL) || x->core != NULL || y->core != NULL || x->box ||
+        y->box)
+        return false;
     if (x->kind == V_PURE && PyObject_RichCompareBool(x->object, y->object, Py_EQ) != 1)
         return false;
     if (x->name != y->name && (x->name == NULL || y->name == NULL || strcmp(x->name, y->name) != 0))

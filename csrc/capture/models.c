@@ -257,6 +257,9 @@ slot_of(Interp *in, Value *object, PyObject *name)
 Value *
 model_dict(Interp *in, Value *value)
 {
+    Value *core = NULL;
+    if (box_base(value) == &PyDict_Type && box_inherits(in, value, "__iter__", &core) == ANSWER_YES)
+        return core != NULL ? core : value;
     if (model_real(value) == NULL) return value;
     PyObject *name = interned(in, "_data");
     Value *dict = name ? slot_of(in, value, name) : NULL;

@@ -81,6 +81,8 @@ Answer attribute_delete(Interp *in, Value *object, PyObject *name);
 Answer generic_store(Interp *in, Value *object, PyObject *name, Value *value);
 
 /* ---- instances.c: instances made here, methods of `object` and `type` ---- */
+/* Its instances end as those of classes of Python code do. */
+bool type_has_python_end(const PyTypeObject *type);
 Answer class_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 /* Calls of unbound methods of builtin types: object.__setattr__(…), str.upper(…), list.append(…).
@@ -100,6 +102,9 @@ bool value_is_object(const Value *value);
 Answer special_call(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
                     Value **out);
 Answer special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+/* box_operands by an operator's methods. */
+Answer special_for_boxes(Interp *in, int operator_, bool compare, Value *left, Value *right,
+                         Value *both[2]);
 /* Is one of them a named tuple whose class brings the operator? */
 Answer special_for_named(Interp *in, int operator_, Value *left, Value *right, bool *out);
 Answer special_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
@@ -182,6 +187,24 @@ Answer model_stores(Interp *in, Value *object, PyObject *name);
 Value *model_dict(Interp *in, Value *value);
 /* The maker of the real object and its arguments, as a tuple; NULL: it has none, or an error. */
 Value *model_parts(Interp *in, Value *object, PyObject **maker);
+
+/* ---- boxes.c: objects of classes derived from builtin containers ---- */
+/* The builtin class that the value's class derives from, where such values are followed. */
+PyTypeObject *box_base(const Value *object);
+/* The container that it is; *out NULL: none that is known. */
+Answer box_core(Interp *in, Value *object, Value **out);
+/* The same where the class has the builtin class's own method of that name, guarded; else NULL. */
+Answer box_inherits(Interp *in, Value *object, const char *name, Value **core);
+/* The builtin class's method, called on the object. */
+Answer box_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
+                  PyObject *kwnames, Value **out);
+/* The operands as the builtin kinds, where their classes have the builtin methods under all the
+   names; ANSWER_NO without a break: an operand is another object. */
+Answer box_operands(Interp *in, int n, const char (*names)[24], Value *left, Value *right,
+                    Value *both[2]);
+/* list.__new__ or dict.__new__, and what it makes of a class. */
+bool box_is_new(PyObject *found);
+Answer box_new(Interp *in, PyObject *new, PyTypeObject *type, Value **out);
 
 /* ---- function_objects.c: functions' own attributes ---- */
 Answer function_find(Interp *in, Value *function, PyObject *name, Value **out);

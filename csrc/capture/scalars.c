@@ -256,8 +256,15 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         Answer answer = special_for_named(in, plain, left, right, &named);
         if (answer != ANSWER_YES) return answer;
     }
-    if (named || value_is_object(left) || value_is_object(right))
-        return special_binary(in, operator_, left, right, out);
+    if (named || value_is_object(left) || value_is_object(right)) {
+        Value *both[2];
+        Answer plainly = special_for_boxes(in, operator_, false, left, right, both);
+        if (plainly == ANSWER_ERROR || in->break_code != BREAK_NONE) return plainly;
+        if (plainly == ANSWER_NO) return special_binary(in, operator_, left, right, out);
+        plainly = operate_binary(in, operator_, both[0], both[1], out);
+        if (plainly == ANSWER_YES && *out == left->core && both[0] != left) *out = left;
+        return plainly;
+    }
     if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= 13)
         return emit_inplace(in, plain, left, right, out);
     if (plain == MOD && value_is_numpy(in, right)) { /* "%g" % x[0] */
@@ -345,8 +352,12 @@ Answer
 operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Value *both[2] = {left, right};
-    if (value_is_object(left) || value_is_object(right))
-        return special_compare(in, operator_, left, right, out);
+    if (value_is_object(left) || value_is_object(right)) {
+        Answer plainly = special_for_boxes(in, operator_, true, left, right, both);
+        if (plainly == ANSWER_ERROR || in->break_code != BREAK_NONE) return plainly;
+        if (plainly == ANSWER_NO) return special_compare(in, operator_, left, right, out);
+        return operate_compare(in, operator_, both[0], both[1], out);
+    }
     if (value_is_numpy(in, left) || value_is_numpy(in, right) || any_opaque(in, 2, both))
         return emit_compare(in, operator_, left, right, out);
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&

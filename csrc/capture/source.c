@@ -369,6 +369,7 @@ native_from_source(Interp *in, SourceId source, PyObject *object)
 {
     if (PyDict_Check(object)) return dict_value(in, source, object);
     bool tuple = PyTuple_Check(object);
+    if (PyList_Check(object) && has_grown(in, source)) return value_object(in, object, source);
     return sequence_value(in, tuple ? V_TUPLE : V_LIST, source, object);
 }
 

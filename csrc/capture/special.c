@@ -51,8 +51,12 @@ special_call(Interp *in, Value *object, const char *name, int nargs, Value *cons
     if (found == Py_None) /* what is inherited is blocked: CPython raises, or has a rule for it */
         return interp_break(in, BREAK_OPERATOR, "%s of %s, which is None", name,
                             value_describe(in, object));
-    if (Py_TYPE(found) == &PyWrapperDescr_Type || Py_TYPE(found) == &PyMethodDescr_Type)
-        return ANSWER_YES;
+    if (Py_TYPE(found) == &PyWrapperDescr_Type || Py_TYPE(found) == &PyMethodDescr_Type) {
+        Value *core = NULL;
+        if (PyDescr_TYPE(found) == box_base(object)) answer = box_core(in, object, &core);
+        if (answer != ANSWER_YES || core == NULL) return answer;
+        return box_method(in, object, name, nargs, args, NULL, out);
+    }
     Value *owner = value_const(in, (PyObject *)object->type), *method;
     if (owner == NULL) return ANSWER_ERROR;
     answer = descriptor_get(in, found, object, owner, key, &method);
@@ -204,6 +208,21 @@ special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         if (answer != ANSWER_YES || (*out != NULL && !is_not_implemented(*out))) return answer;
     }
     return of_two(in, plain, left, right, out);
+}
+
+Answer
+special_for_boxes(Interp *in, int operator_, bool compare, Value *left, Value *right,
+                  Value *both[2])
+{
+    char names[4][24];
+    const char *name = compare ? NULL : binary_names[operator_ % 13];
+    snprintf(names[0], 24, compare ? "%s" : "__%s__", compare ? compare_names[operator_] : name);
+    snprintf(names[1], 24, compare ? "%s" : "__r%s__",
+             compare ? compare_names[swapped[operator_]] : name);
+    snprintf(names[2], 24, "__iter__"); /* a list or dict may be walked by it */
+    snprintf(names[3], 24, "__i%s__", name ? name : "");
+    int n = compare ? 2 : operator_ < 13 ? 3 : 4;
+    return box_operands(in, n, names, left, right, both);
 }
 
 Answer

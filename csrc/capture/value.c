@@ -274,6 +274,10 @@ value_type(Interp *in, Value *value)
     case V_FUNCTION: return &PyFunction_Type;
     case V_METHOD: {
         PyObject *name, *real = is_model_method(value) ? model_method(value, &name) : NULL;
+        PyObject *function = value->items[0] != NULL ? value->items[0]->object : NULL;
+        if (function != NULL && Py_TYPE(function) == &PyMethodDescr_Type) return &PyCFunction_Type;
+        if (function != NULL && Py_TYPE(function) == &PyWrapperDescr_Type)
+            return NULL; /* of a type without a public name */
         return real == NULL || PyFunction_Check(real) ? &PyMethod_Type : &PyCFunction_Type;
     }
     case V_CELL: return &PyCell_Type;

@@ -71,6 +71,8 @@ struct Value {
                       V_PURE here is made by that when it leaves; objects: the V_DICT that is their
                       __dict__, once there is one; a V_DICT that is the __dict__ of an instance made
                       here: that instance */
+    Value *core, *box;    /* objects of classes derived from a builtin container: that container,
+                             and back; see boxes.c */
     Generator *generator; /* V_ITER: of a generator made here */
     Value *globals_of;    /* V_FUNCTION */
     int64_t position;

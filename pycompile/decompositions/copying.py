@@ -30,6 +30,8 @@ _ATOMIC = (
     *[np.dtype(code).type for code in "?bhilqBHILQefdFD"],
 )
 _CHANGING = (list, dict, set, np.ndarray)
+#: What their instances hold is copied too.
+_HOLDING = (list, dict, tuple, set, frozenset, str, bytes, int, float, complex, deque)
 _HOOKS = ("__getnewargs__", "__getnewargs_ex__", "__setstate__")
 _OURS = "pycompile"  # where the memo that an object's own method is given holds what was copied
 
@@ -40,6 +42,8 @@ def _is_named(cls):
 
 def _check_plain(cls):
     """Breaks where instances are not copied as object.__reduce_ex__ has it: class and __dict__."""
+    if issubclass(cls, _HOLDING):
+        graph_break()
     if cls.__reduce_ex__ is not object.__reduce_ex__ or cls.__reduce__ is not object.__reduce__:
         graph_break()
     if cls.__getstate__ is not object.__getstate__:

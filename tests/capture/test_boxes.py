@@ -1,6 +1,7 @@
 """Containers of classes of their own that come from outside: order of changes, aliases, errors."""
 
 import collections
+import copy
 import os
 from collections import Counter, OrderedDict, defaultdict, deque
 
@@ -211,3 +212,125 @@ def test_keys_of_other_kinds(big):
     d[key] = 5.0
 
     check(lambda x: function(x, d, key), X, captured=False)
+
+
+# ---- classes derived from builtin containers ----
+
+
+class Vec(list):
+    pass
+
+
+class Conf(dict):
+    pass
+
+
+class Walked(list):
+    def __iter__(self):
+        return iter([5.0])
+
+
+def test_derived_aliases_are_one_object():
+    def function(x, a, b):
+        a.append(1.0)
+        b.append(x * 2)
+        a.tag = len(b)
+        return a is b, len(a)
+
+    def of_dicts(x, a, b):
+        a["k"] = x * 2
+        b.tag = 1
+        b["k"] = 3
+        return a is b, a["k"]
+
+    one, other = Vec([1.0]), Vec([1.0])
+    check(function, X, one, one, also=((X, one, other),))
+    check(function, X, one, other, also=((X, one, one),))
+    one, other = Conf(a=1.0), Conf(a=1.0)
+    check(of_dicts, X, one, one, also=((X, one, other),))
+    check(of_dicts, X, one, other, also=((X, one, one),))
+
+
+def test_derived_errors_come_from_the_users_line():
+    def index(x, v, d):
+        y = np.exp(x) * 2
+        v.append(1.0)
+        return v[17] + y
+
+    def key(x, v, d):
+        y = np.exp(x) * 2
+        d["new"] = 1
+        return d["nothing"] + y
+
+    def value(x, v, d):
+        y = np.exp(x) * 2
+        v.remove(17)
+        return y
+
+    for function in (index, key, value):
+        check(function, X, Vec([1.0]), Conf(a=1.0))
+
+
+def test_derived_across_a_break():
+    def function(x, v, d):
+        made, table = Vec([x * 2]), Conf(a=1)
+        v.append(made)
+        d["t"] = table
+        push, find, items = v.append, d.get, table.items()
+        os.getpid()
+        push(find("t"))
+        table["b"] = 2
+        made.append(3.0)
+        kinds = type(push), type(find), type(v.__len__)
+        return x * 2, list(items), kinds, made, table
+
+    check(function, X, Vec(), Conf())
+
+
+def test_derived_walked_across_a_break():
+    def function(x, v):
+        total = 0.0
+        for item in v:
+            os.getpid()
+            total += item
+        made = Vec([1.0, 2.0])
+        for item in made:
+            os.getpid()
+            total += item
+        return x * total
+
+    check(function, X, Vec([1.0, 2.0, 3.0]), captured=False)
+    check(function, X, Walked([1.0, 2.0, 3.0]), captured=False)
+
+
+def test_operators_walk_what_has_an_iter_of_its_own():
+    def function(x, v):
+        made = [0.0]
+        made += v
+        made.extend(v)
+        again = [1.0, *v] + v
+        return x * 2, made, again, tuple(v), list.__add__([], v)
+
+    check(function, X, Walked([1.0, 2.0]), captured=False)
+    check(function, X, Vec([1.0, 2.0]), captured=False)
+
+
+def test_copies_keep_what_they_hold():
+    def function(x, v, d):
+        return x * 2, copy.copy(v), copy.deepcopy(d), copy.copy(d)
+
+    d = Conf(a=[1.0])
+    d.tag = "t"
+    check(function, X, Vec([1.0, 2.0]), d, captured=False)
+
+
+def test_derived_list_that_grows():
+    def function(x, v):
+        v.append(float(x[0]))
+        return x * 2 + v[-1]
+
+    compiled = pycompile.compile(function)
+    mine, yours = Vec(), Vec()
+    for i in range(15):
+        np.testing.assert_array_equal(compiled(X + i, mine), function(X + i, yours))
+    assert list(mine) == list(yours)
