@@ -448,6 +448,9 @@ _BY_SHAPE = frozenset(
 )
 
 
+# What these give depends on the dtypes of arrays and on the kinds of numbers alone.
+_OF_TYPES = (np.result_type, np.can_cast, np.common_type, np.iscomplexobj, np.isrealobj)
+
 _NUMBERS = (bool, int, float, complex)  # of an array of several elements
 
 
@@ -556,6 +559,8 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
             raise Refused(error) from None
         if _writes(function, args, kwargs, holes, changed):
             raise Unexpected("a call that changes an argument")
+    if any(function is one for one in _OF_TYPES) and _is_constant(result):
+        return ("constant", result), function
     if not holes and _is_constant(result) and _is_silent(function, args, kwargs):
         return ("constant", result), function
     if result is None and not changed:

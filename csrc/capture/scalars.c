@@ -618,6 +618,12 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
     }
     if (dtype_is_complex(from.dtype))
         return interp_break(in, BREAK_EXCEPTION, "a complex number as a real one");
+    if (from.dtype == DT_F16 && from.rank == 0) { /* exact in single precision */
+        answer = node_cast(in, node, DT_F32, &node);
+        Value *single = answer == ANSWER_YES ? value_node(in, node) : NULL;
+        if (single == NULL) return answer == ANSWER_YES ? ANSWER_ERROR : answer;
+        return scalar_convert(in, single, dtype, out);
+    }
     if (from.dtype == DT_F16) return interp_break(in, BREAK_DTYPE, "a float16 as a Python scalar");
     if (from.rank != 0) { /* one element, or Python raises; NumPy warns for rank > 0 */
         int64_t elements = type_elements(in->graph, &from);

@@ -178,3 +178,46 @@ def test_fresh_arrays_of_an_order_with_axes_of_one_element(dtype):
         warnings.simplefilter("ignore")
         check(function(*lines, "x.T.astype('e', 'F')", "x + x"), x, array("f2", (3, 4)))
         check(function("x.astype('d', 'F') + 1", "y.astype('d', 'F')"), x, array("f2", (3, 4)))
+
+
+@pytest.mark.parametrize(
+    "values", [[1.5, 2, 0, -3], [np.nan, 3, -0.0, 1], [np.inf, 0, 1, 2], [0.1, -7.7, 6e-8, 65504]]
+)
+def test_half_numbers_as_pythons(values):
+    def total(x, y):
+        total = 0.0
+        for i in range(len(x)):
+            total += float(x[i])
+        return (total, x * 2) if x[0] > 0.5 and x[1] else (x, max(float(x[0]), 1.0))
+
+    x = np.array(values, "f2")
+    with np.errstate(all="ignore"):
+        check(
+            function("float(x[0]) + 1, bool(x[2]), x[1].item() * 2, x.sum() * 2.0", "x * 2"), x, x
+        )
+        check(
+            function("int(x[1]), round(float(x[0]), 2), f'{float(x[1]):.2f}'", "x * 2"),
+            x,
+            x,
+            captured=False,
+        )
+        check(total, x, x, captured=False)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_dtypes_alone_tell(dtype):
+    lines = [
+        "t = np.result_type(x, y)",
+        "u = np.result_type(x, 3.0, np.int8)",
+        "np.zeros(3, t), t, u, np.result_type(x, float(y[0, 0])), np.result_type(x[x == x], y)",
+        "np.can_cast(x, t), np.can_cast(x.dtype, 'f4'), np.common_type(y)",
+        "x.astype(u) + 1, np.iscomplexobj(x), np.isrealobj(y)",
+    ]
+    for other in ("f2", "i8", "f8", "u1"):
+        check(function(*lines), array(dtype), array(other), captured=False)
+    check(
+        function("z = x.astype(np.result_type(x, np.float16)) + 1", "z"),
+        array(dtype),
+        array("f4"),
+        whole=True,
+    )
