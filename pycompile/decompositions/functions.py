@@ -87,11 +87,6 @@ def iconcat(a, b, /):
     return a
 
 
-def contains(a, b, /):
-    """operator.contains"""
-    return b in a
-
-
 def count_of(a, b, /):
     """operator.countOf"""
     count = 0
@@ -307,20 +302,13 @@ def insort_right(a, x, lo=0, hi=None, *, key=None):
     a.insert(_bisect(a, x if key is None else key(x), lo, hi, key, True), x)
 
 
+# Of operator what is an operator of the language is capture's own.
 TABLE: dict[Any, Any] = {
     functools.reduce: reduce,
     operator.abs: lambda a, /: abs(a),
-    operator.add: lambda a, b, /: a + b,
-    operator.and_: lambda a, b, /: a & b,
     operator.concat: concat,
-    operator.contains: contains,
     operator.countOf: count_of,
     operator.delitem: delitem,
-    operator.eq: lambda a, b, /: a == b,
-    operator.floordiv: lambda a, b, /: a // b,
-    operator.ge: lambda a, b, /: a >= b,
-    operator.getitem: lambda a, b, /: a[b],
-    operator.gt: lambda a, b, /: a > b,
     operator.iadd: iadd,
     operator.iand: iand,
     operator.iconcat: iconcat,
@@ -330,34 +318,14 @@ TABLE: dict[Any, Any] = {
     operator.imod: imod,
     operator.imul: imul,
     operator.indexOf: index_of,
-    operator.inv: lambda a, /: ~a,
-    operator.invert: lambda a, /: ~a,
     operator.ior: ior,
     operator.ipow: ipow,
     operator.irshift: irshift,
-    operator.is_: lambda a, b, /: a is b,
-    operator.is_not: lambda a, b, /: a is not b,
     operator.isub: isub,
     operator.itruediv: itruediv,
     operator.ixor: ixor,
-    operator.le: lambda a, b, /: a <= b,
-    operator.lshift: lambda a, b, /: a << b,
-    operator.lt: lambda a, b, /: a < b,
-    operator.matmul: lambda a, b, /: a @ b,
-    operator.mod: lambda a, b, /: a % b,
-    operator.mul: lambda a, b, /: a * b,
-    operator.ne: lambda a, b, /: a != b,
-    operator.neg: lambda a, /: -a,
-    operator.not_: lambda a, /: not a,
-    operator.or_: lambda a, b, /: a | b,
-    operator.pos: lambda a, /: +a,
-    operator.pow: lambda a, b, /: a**b,
-    operator.rshift: lambda a, b, /: a >> b,
     operator.setitem: setitem,
-    operator.sub: lambda a, b, /: a - b,
-    operator.truediv: lambda a, b, /: a / b,
     operator.truth: truth,
-    operator.xor: lambda a, b, /: a ^ b,
     operator.call: call,
     heapq.heapify: heapify,
     heapq.heappop: heappop,
