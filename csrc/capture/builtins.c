@@ -1,28 +1,8 @@
 /* Calls of Python's builtin functions and types on symbolic values. */
-#include "objects.h"
-
-typedef struct {
-    Interp *in;
-    int nargs;
-    Value *const *args;
-    PyObject *kwnames;
-    Value **out;
-} Call;
-
-static Answer
-give(const Call *call, Value *value)
-{
-    return given(call->out, value);
-}
-
-static Answer
-give_bool(const Call *call, bool value)
-{
-    return give(call, value_const(call->in, value ? Py_True : Py_False));
-}
+#include "builtins.h"
 
 static Value *
-keyword(const Call *call, const char *name)
+keyword(const BuiltinCall *call, const char *name)
 {
     for (int i = 0; call->kwnames != NULL && i < PyTuple_GET_SIZE(call->kwnames); i++)
         if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call->kwnames, i), name) == 0)
@@ -31,13 +11,22 @@ keyword(const Call *call, const char *name)
 }
 
 static int
-keyword_count(const Call *call)
+keyword_count(const BuiltinCall *call)
 {
     return call->kwnames ? (int)PyTuple_GET_SIZE(call->kwnames) : 0;
 }
 
+/* The second argument, or `start` by keyword, or NULL.  False: other keywords, or both. */
+static bool
+start_of(const BuiltinCall *call, Value **out)
+{
+    Value *named = keyword(call, "start");
+    *out = call->nargs == 2 ? call->args[1] : named;
+    return keyword_count(call) == (named != NULL) && (named == NULL || call->nargs == 1);
+}
+
 static Answer
-unknown(const Call *call, const char *name)
+unknown(const BuiltinCall *call, const char *name)
 {
     BreakCode code = call->nargs > 0 ? value_break(call->args[0], BREAK_CALL_C) : BREAK_CALL_C;
     return interp_break(call->in, code, "call of '%s' on values that are not known", name);
@@ -54,10 +43,9 @@ type_has_length(const PyTypeObject *type)
            (type->tp_as_mapping != NULL && type->tp_as_mapping->mp_length != NULL);
 }
 
-static Answer
-do_len(const Call *call)
+Answer
+builtin_len(const BuiltinCall *call)
 {
-    if (call->nargs != 1) return unknown(call, "len");
     Interp *in = call->in;
     Value *value = call->args[0];
     int64_t length = -1;
@@ -94,11 +82,10 @@ do_len(const Call *call)
     return give(call, value_const_new(in, PyLong_FromLongLong(length)));
 }
 
-static Answer
-do_range(const Call *call)
+Answer
+builtin_range(const BuiltinCall *call)
 {
     Interp *in = call->in;
-    if (call->nargs < 1 || call->nargs > 3) return unknown(call, "range");
     Value *items[3] = {value_const_new(in, PyLong_FromLong(0)), call->args[0],
                        value_const_new(in, PyLong_FromLong(1))};
     if (items[0] == NULL || items[2] == NULL) return ANSWER_ERROR;
@@ -127,19 +114,17 @@ do_range(const Call *call)
 
 /* ---- classes ---- */
 
-static Answer
-do_type(const Call *call)
+Answer
+builtin_type(const BuiltinCall *call)
 {
-    if (call->nargs != 1 || keyword_count(call)) return unknown(call, "type");
     PyTypeObject *type = value_type(call->in, call->args[0]);
     if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "type");
     return give(call, value_const(call->in, (PyObject *)type));
 }
 
-static Answer
-do_callable(const Call *call)
+Answer
+builtin_callable(const BuiltinCall *call)
 {
-    if (call->nargs != 1) return unknown(call, "callable");
     ValueKind kind = call->args[0]->kind;
     if (kind == V_FUNCTION || kind == V_METHOD || kind == V_BUILTIN_METHOD)
         return give_bool(call, true);
@@ -153,14 +138,11 @@ do_callable(const Call *call)
 /* ---- numbers ---- */
 
 static Answer
-do_number(const Call *call, PyTypeObject *type, DType dtype)
+number(const BuiltinCall *call, PyTypeObject *type, DType dtype)
 {
     Interp *in = call->in;
-    if (keyword_count(call) || call->nargs > 1 || call->nargs == 0 ||
-        (call->args[0]->kind == V_CONST && !value_is_numpy(in, call->args[0])))
-        return keyword_count(call)
-                   ? unknown(call, type->tp_name)
-                   : fold_call(in, (PyObject *)type, call->nargs, call->args, call->out);
+    if (call->nargs == 0 || (call->args[0]->kind == V_CONST && !value_is_numpy(in, call->args[0])))
+        return fold_call(in, (PyObject *)type, call->nargs, call->args, call->out);
     Value *value = call->args[0];
     if (dtype == DT_BOOL) {
         int known;
@@ -174,10 +156,9 @@ do_number(const Call *call, PyTypeObject *type, DType dtype)
     return unknown(call, type->tp_name);
 }
 
-static Answer
-do_abs(const Call *call)
+Answer
+builtin_abs(const BuiltinCall *call)
 {
-    if (call->nargs != 1) return unknown(call, "abs");
     Interp *in = call->in;
     Value *value = call->args[0];
     PyObject *absolute = python_builtin("abs");
@@ -193,7 +174,7 @@ do_abs(const Call *call)
 
 /* min and max with a key or a default, and of nothing: by Python, on stand-ins. */
 static Answer
-shadow_extreme(const Call *call, const char *name)
+shadow_extreme(const BuiltinCall *call, const char *name)
 {
     Interp *in = call->in;
     Value *items = NULL;
@@ -228,11 +209,10 @@ shadow_extreme(const Call *call, const char *name)
 
 /* min and max: the first of equals, chosen by < and > as Python does. */
 static Answer
-do_extreme(const Call *call, const char *name, int operator_)
+extreme(const BuiltinCall *call, const char *name, int operator_)
 {
     Interp *in = call->in;
     Value *items;
-    if (call->nargs == 0) return unknown(call, name);
     if (keyword_count(call)) return shadow_extreme(call, name);
     if (call->nargs == 1) {
         Answer whole = collective_of_array(in, name, call->args[0], call->out);
@@ -277,13 +257,12 @@ do_extreme(const Call *call, const char *name, int operator_)
     return give(call, best);
 }
 
-static Answer
-do_sum(const Call *call)
+Answer
+builtin_sum(const BuiltinCall *call)
 {
     Interp *in = call->in;
-    Value *start = keyword(call, "start"), *items;
-    if (call->nargs < 1 || call->nargs > 2) return unknown(call, "sum");
-    if (call->nargs == 2) start = call->args[1];
+    Value *start, *items;
+    if (!start_of(call, &start)) return ANSWER_NO;
     Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
     if (answer != ANSWER_YES) return answer;
     Value *total = start ? start : value_const_new(in, PyLong_FromLong(0));
@@ -307,11 +286,10 @@ do_sum(const Call *call)
 }
 
 static Answer
-do_any_all(const Call *call, bool any)
+any_all(const BuiltinCall *call, bool any)
 {
     Interp *in = call->in;
     Value *iterator, *item, *node;
-    if (call->nargs != 1) return unknown(call, any ? "any" : "all");
     Answer answer = collective_of_array(in, any ? "any" : "all", call->args[0], call->out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     answer = iterator_of(in, call->args[0], &iterator);
@@ -337,60 +315,91 @@ do_any_all(const Call *call, bool any)
 
 /* ---- iterators and containers ---- */
 
-static Answer
-do_iterator(const Call *call, const char *name)
+static Value *
+iterator_new(const BuiltinCall *call, const char *name, int n)
+{
+    Value *iterator = value_sequence(call->in, V_ITER, n, NULL);
+    if (iterator != NULL) iterator->name = name;
+    return iterator;
+}
+
+Answer
+builtin_enumerate(const BuiltinCall *call)
 {
     Interp *in = call->in;
-    Value *iterator = value_sequence(in, V_ITER, call->nargs, NULL);
+    Value *iterator = iterator_new(call, "enumerate", 0);
+    Value *start;
     if (iterator == NULL) return ANSWER_ERROR;
-    iterator->name = name;
+    if (!start_of(call, &start)) return ANSWER_NO;
     Answer answer = ANSWER_YES;
-    if (strcmp(name, "enumerate") == 0) {
-        Value *start = call->nargs == 2 ? call->args[1] : keyword(call, "start");
-        if (call->nargs < 1 || call->nargs > 2) return unknown(call, name);
-        if (start != NULL) answer = value_as_int(in, start, &iterator->position);
-        if (answer == ANSWER_NO) return unknown(call, name);
-        if (answer == ANSWER_YES) answer = iterator_of(in, call->args[0], &iterator->of);
-        iterator->nitems = 0;
-    } else if (strcmp(name, "reversed") == 0) {
-        if (call->nargs != 1) return unknown(call, name);
-        Value *of = call->args[0];
-        if (of->kind == V_OBJECT || of->kind == V_INSTANCE)
-            return iterator_backwards(in, of, call->out);
-        if (of->kind == V_RANGE) {
-            Value *backwards;
-            answer = range_backwards(in, of, &backwards);
-            if (answer == ANSWER_NO) return unknown(call, name);
-            return answer == ANSWER_YES ? iterator_of(in, backwards, call->out) : answer;
-        }
-        if (of->kind == V_CONST && PyUnicode_CheckExact(of->object)) {
-            of = value_const_new(in, PySequence_Tuple(of->object));
-            if (of == NULL) return ANSWER_ERROR;
-        }
-        if (of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT && of->kind != V_VIEW)
-            return unknown(call, name);
-        iterator->of = of;
-        iterator->length = container_length(in, of);
-        iterator->nitems = 0;
-    } else if (strcmp(name, "filter") == 0 || strcmp(name, "calls") == 0) {
-        if (call->nargs != 2 || keyword_count(call)) return unknown(call, name);
-        iterator->items[0] = call->args[0];
-        iterator->items[1] = call->args[1];
-        if (name[0] == 'f') answer = iterator_of(in, call->args[1], &iterator->items[1]);
-    } else {
-        if (keyword_count(call) != 0) return ANSWER_NO; /* strict: written in Python */
-        for (int i = 0; answer == ANSWER_YES && i < call->nargs; i++)
-            answer = iterator_of(in, call->args[i], &iterator->items[i]);
-        if (call->nargs > 15) return unknown(call, name);
-    }
+    if (start != NULL) answer = value_as_int(in, start, &iterator->position);
+    if (answer == ANSWER_NO) return unknown(call, "enumerate");
+    if (answer == ANSWER_YES) answer = iterator_of(in, call->args[0], &iterator->of);
     return answer == ANSWER_YES ? give(call, iterator) : answer;
 }
 
+Answer
+builtin_reversed(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *of = call->args[0];
+    if (of->kind == V_OBJECT || of->kind == V_INSTANCE)
+        return iterator_backwards(in, of, call->out);
+    if (of->kind == V_RANGE) {
+        Value *backwards;
+        Answer answer = range_backwards(in, of, &backwards);
+        if (answer == ANSWER_NO) return unknown(call, "reversed");
+        return answer == ANSWER_YES ? iterator_of(in, backwards, call->out) : answer;
+    }
+    if (of->kind == V_CONST && PyUnicode_CheckExact(of->object)) {
+        of = value_const_new(in, PySequence_Tuple(of->object));
+        if (of == NULL) return ANSWER_ERROR;
+    }
+    if (of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT && of->kind != V_VIEW)
+        return unknown(call, "reversed");
+    Value *iterator = iterator_new(call, "reversed", 0);
+    if (iterator == NULL) return ANSWER_ERROR;
+    iterator->of = of;
+    iterator->length = container_length(in, of);
+    return give(call, iterator);
+}
+
+Answer
+builtin_filter(const BuiltinCall *call)
+{
+    Value *iterator = iterator_new(call, "filter", 2);
+    if (iterator == NULL) return ANSWER_ERROR;
+    iterator->items[0] = call->args[0];
+    Answer answer = iterator_of(call->in, call->args[1], &iterator->items[1]);
+    return answer == ANSWER_YES ? give(call, iterator) : answer;
+}
+
+Answer
+builtin_zip(const BuiltinCall *call)
+{
+    Value *iterator = iterator_new(call, "zip", call->nargs);
+    Answer answer = iterator == NULL ? ANSWER_ERROR : ANSWER_YES;
+    for (int i = 0; answer == ANSWER_YES && i < call->nargs; i++)
+        answer = iterator_of(call->in, call->args[i], &iterator->items[i]);
+    return answer == ANSWER_YES ? give(call, iterator) : answer;
+}
+
+/* iter(x), and iter(function, what it ends with). */
+Answer
+builtin_iter(const BuiltinCall *call)
+{
+    if (call->nargs == 1) return iterator_of(call->in, call->args[0], call->out);
+    Value *iterator = iterator_new(call, "calls", 2);
+    if (iterator == NULL) return ANSWER_ERROR;
+    iterator->items[0] = call->args[0];
+    iterator->items[1] = call->args[1];
+    return give(call, iterator);
+}
+
 static Answer
-do_sequence(const Call *call, ValueKind kind)
+sequence(const BuiltinCall *call, ValueKind kind)
 {
     Value *items;
-    if (call->nargs > 1 || keyword_count(call)) return unknown(call, "list");
     if (call->nargs == 0) return give(call, value_sequence(call->in, kind, 0, NULL));
     if (kind == V_TUPLE && call->args[0]->kind == V_TUPLE &&
         value_type(call->in, call->args[0]) == &PyTuple_Type)
@@ -399,13 +408,12 @@ do_sequence(const Call *call, ValueKind kind)
     return answer == ANSWER_YES ? give(call, items) : answer;
 }
 
-static Answer
-do_dict(const Call *call)
+Answer
+builtin_dict(const BuiltinCall *call)
 {
     Interp *in = call->in;
     Value *dict = value_sequence(in, V_DICT, 0, NULL);
     if (dict == NULL) return ANSWER_ERROR;
-    if (call->nargs > 1) return unknown(call, "dict");
     Answer answer = call->nargs ? dict_update(in, dict, call->args[0]) : ANSWER_YES;
     for (int i = 0; answer == ANSWER_YES && i < keyword_count(call); i++)
         answer =
@@ -413,24 +421,22 @@ do_dict(const Call *call)
     return answer == ANSWER_YES ? give(call, dict) : answer;
 }
 
-static Answer
-do_slice(const Call *call)
+Answer
+builtin_slice(const BuiltinCall *call)
 {
     Interp *in = call->in;
     Value *none = value_const(in, Py_None);
     if (none == NULL) return ANSWER_ERROR;
-    if (call->nargs < 1 || call->nargs > 3) return unknown(call, "slice");
     Value *items[3] = {none, call->args[0], none};
     for (int i = 0; call->nargs > 1 && i < call->nargs; i++) items[i] = call->args[i];
     return give(call, value_sequence(in, V_SLICE, 3, items));
 }
 
-static Answer
-do_next(const Call *call)
+Answer
+builtin_next(const BuiltinCall *call)
 {
     Interp *in = call->in;
     Value *item;
-    if (call->nargs < 1 || call->nargs > 2 || keyword_count(call)) return unknown(call, "next");
     Value *iterator = call->args[0], *none = value_const(in, Py_None);
     if (none == NULL) return ANSWER_ERROR;
     if (call->nargs == 1 && value_is_generator(iterator)) /* StopIteration with its value */
@@ -441,11 +447,10 @@ do_next(const Call *call)
     return call->nargs == 2 ? give(call, call->args[1]) : raise_stop(in, NULL);
 }
 
-static Answer
-do_sorted(const Call *call)
+Answer
+builtin_sorted(const BuiltinCall *call)
 {
     Value *items;
-    if (call->nargs != 1) return unknown(call, "sorted");
     Answer answer = iterate_all(call->in, call->args[0], V_LIST, &items);
     Value *reverse = keyword(call, "reverse");
     bool backwards = reverse != NULL && reverse->object == Py_True;
@@ -459,97 +464,180 @@ do_sorted(const Call *call)
     return answer == ANSWER_YES ? give(call, items) : answer;
 }
 
-/* ---- dispatch ---- */
+/* ---- the rows that share a handler's body ---- */
 
-static Answer
-call_function(const Call *call, PyObject *callable, const char *module, const char *name)
+Answer
+builtin_min(const BuiltinCall *call)
 {
-    if (strcmp(module, "builtins") != 0) return ANSWER_NO;
-    if (strcmp(name, "len") == 0) return do_len(call);
-    if (strcmp(name, "callable") == 0) return do_callable(call);
-    if (strcmp(name, "abs") == 0) return do_abs(call);
-    if (strcmp(name, "min") == 0) return do_extreme(call, name, Py_LT);
-    if (strcmp(name, "max") == 0) return do_extreme(call, name, Py_GT);
-    if (strcmp(name, "sum") == 0) return do_sum(call);
-    if (strcmp(name, "any") == 0) return do_any_all(call, true);
-    if (strcmp(name, "all") == 0) return do_any_all(call, false);
-    if (strcmp(name, "next") == 0) return do_next(call);
-    if (strcmp(name, "sorted") == 0) return do_sorted(call);
-    if (strcmp(name, "iter") == 0 && call->nargs == 2) return do_iterator(call, "calls");
-    if (strcmp(name, "globals") == 0 && call->nargs == 0) {
-        PyObject *globals = call->in->top->globals;
-        SourceId source = source_of_const(call->in, globals);
-        return give(call, source == NO_SOURCE ? NULL : value_object(call->in, globals, source));
-    }
-    if (strcmp(name, "iter") == 0 && call->nargs == 1)
-        return iterator_of(call->in, call->args[0], call->out);
-    if (strcmp(name, "repr") == 0 && call->nargs == 1 && call->args[0]->exception != NULL)
-        return exception_text(call->in, call->args[0], true, call->out);
-    if (strcmp(name, "print") == 0)
-        return output_print(call->in, callable, call->nargs, call->args, call->kwnames, call->out);
-    return ANSWER_NO;
+    return extreme(call, "min", Py_LT);
 }
 
-static Answer
-call_type(const Call *call, PyObject *type)
+Answer
+builtin_max(const BuiltinCall *call)
 {
-    if (type == (PyObject *)&PyFloat_Type) return do_number(call, &PyFloat_Type, DT_F64);
-    if (type == (PyObject *)&PyLong_Type) return do_number(call, &PyLong_Type, DT_I64);
-    if (type == (PyObject *)&PyBool_Type) return do_number(call, &PyBool_Type, DT_BOOL);
-    if (type == (PyObject *)&PyRange_Type) return do_range(call);
-    if (type == (PyObject *)&PyList_Type) return do_sequence(call, V_LIST);
-    if (type == (PyObject *)&PyTuple_Type) return do_sequence(call, V_TUPLE);
-    if (type == (PyObject *)&PyDict_Type) return do_dict(call);
-    if ((type == (PyObject *)&PySet_Type || type == (PyObject *)&PyFrozenSet_Type) &&
-        !keyword_count(call) && call->nargs <= 1)
-        return set_make(call->in, (PyTypeObject *)type, call->nargs ? call->args[0] : NULL,
+    return extreme(call, "max", Py_GT);
+}
+
+Answer
+builtin_any(const BuiltinCall *call)
+{
+    return any_all(call, true);
+}
+
+Answer
+builtin_all(const BuiltinCall *call)
+{
+    return any_all(call, false);
+}
+
+Answer
+builtin_float(const BuiltinCall *call)
+{
+    return number(call, &PyFloat_Type, DT_F64);
+}
+
+Answer
+builtin_int(const BuiltinCall *call)
+{
+    return number(call, &PyLong_Type, DT_I64);
+}
+
+Answer
+builtin_bool(const BuiltinCall *call)
+{
+    return number(call, &PyBool_Type, DT_BOOL);
+}
+
+Answer
+builtin_list(const BuiltinCall *call)
+{
+    return sequence(call, V_LIST);
+}
+
+Answer
+builtin_tuple(const BuiltinCall *call)
+{
+    return sequence(call, V_TUPLE);
+}
+
+Answer
+builtin_set(const BuiltinCall *call)
+{
+    return set_make(call->in, &PySet_Type, call->nargs ? call->args[0] : NULL, call->out);
+}
+
+Answer
+builtin_frozenset(const BuiltinCall *call)
+{
+    return set_make(call->in, &PyFrozenSet_Type, call->nargs ? call->args[0] : NULL, call->out);
+}
+
+Answer
+builtin_globals(const BuiltinCall *call)
+{
+    PyObject *globals = call->in->top->globals;
+    SourceId source = source_of_const(call->in, globals);
+    return give(call, source == NO_SOURCE ? NULL : value_object(call->in, globals, source));
+}
+
+Answer
+builtin_print(const BuiltinCall *call)
+{
+    return output_print(call->in, call->callable, call->nargs, call->args, call->kwnames,
                         call->out);
-    if (type == (PyObject *)&PySlice_Type) return do_slice(call);
-    if (type == (PyObject *)&PyType_Type) return do_type(call);
-    if (type == (PyObject *)&PyZip_Type) return do_iterator(call, "zip");
-    if (type == (PyObject *)&PyEnum_Type) return do_iterator(call, "enumerate");
-    if (type == (PyObject *)&PyReversed_Type) return do_iterator(call, "reversed");
-    if (type == (PyObject *)&PyFilter_Type) return do_iterator(call, "filter");
+}
+
+/* ---- dispatch ---- */
+
+enum { MANY = 1000000 };
+
+typedef enum { ROW_ABOUT, ROW_OBJECT, ROW_VALUE } RowKind;
+
+static const struct {
+    RowKind kind;
+    const char *name;
+    PyTypeObject *type;
+    Answer (*handler)(const BuiltinCall *);
+    int least, most;
+    bool keywords;
+} rows[] = {
+#define ABOUT(name, handler, least, most) {ROW_ABOUT, name, NULL, handler, least, most, false},
+#define ABOUT_TYPE(type, handler, least, most) {ROW_ABOUT, "", &type, handler, least, most, false},
+#define OBJECT(name, handler, least, most) {ROW_OBJECT, name, NULL, handler, least, most, false},
+#define OBJECT_TYPE(type, handler, least, most)                                                    \
+    {ROW_OBJECT, "", &type, handler, least, most, false},
+#define VALUE(name, handler, ...) {ROW_VALUE, name, NULL, handler, __VA_ARGS__},
+#define VALUE_TYPE(type, handler, ...) {ROW_VALUE, "", &type, handler, __VA_ARGS__},
+#include "builtins.def"
+#undef ABOUT
+#undef ABOUT_TYPE
+#undef OBJECT
+#undef OBJECT_TYPE
+#undef VALUE
+#undef VALUE_TYPE
+};
+
+/* By the callable's row of this kind; ANSWER_NO without a break: there is none that takes it. */
+static Answer
+call_row(const BuiltinCall *call, RowKind kind)
+{
+    for (int i = 0; i < COUNT_OF(rows); i++) {
+        bool is = rows[i].type != NULL
+                      ? call->callable == (PyObject *)rows[i].type
+                      : call->name != NULL && strcmp(call->name, rows[i].name) == 0;
+        if (!is || rows[i].kind != kind) continue;
+        if (call->nargs < rows[i].least || call->nargs > rows[i].most ||
+            (keyword_count(call) > 0 && !rows[i].keywords))
+            return ANSWER_NO;
+        return rows[i].handler(call);
+    }
     return ANSWER_NO;
 }
 
 /* Numbers out of arrays as arguments. */
 static Answer
-call_on_scalars(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
+call_on_scalars(const BuiltinCall *call, const char *module)
 {
-    if (PyType_Check(callable))
-        return scalar_type_call(in, (PyTypeObject *)callable, nargs, args, out);
-    if (!PyCFunction_Check(callable)) return ANSWER_NO;
-    PyObject *module = ((PyCFunctionObject *)callable)->m_module;
+    if (PyType_Check(call->callable))
+        return scalar_type_call(call->in, (PyTypeObject *)call->callable, call->nargs, call->args,
+                                call->out);
+    if (module == NULL) return ANSWER_NO;
+    return scalar_call(call->in, call->callable, module,
+                       ((PyCFunctionObject *)call->callable)->m_ml->ml_name, call->nargs,
+                       call->args, call->out);
+}
+
+/* The module of a C function; NULL without an error when there is none. */
+static const char *
+module_of(PyObject *callable)
+{
+    PyObject *module =
+        PyCFunction_Check(callable) ? ((PyCFunctionObject *)callable)->m_module : NULL;
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
-    if (name == NULL) {
-        PyErr_Clear();
-        return ANSWER_NO;
-    }
-    return scalar_call(in, callable, name, ((PyCFunctionObject *)callable)->m_ml->ml_name, nargs,
-                       args, out);
+    if (name == NULL) PyErr_Clear();
+    return name;
 }
 
 Answer
 call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
              Value **out)
 {
-    Call call = {.in = in, .nargs = nargs, .args = args, .kwnames = kwnames, .out = out};
-    Answer answer = call_class_builtin(in, callable, nargs, args, kwnames, out);
+    BuiltinCall call = {.in = in,
+                        .callable = callable,
+                        .nargs = nargs,
+                        .args = args,
+                        .kwnames = kwnames,
+                        .out = out};
+    const char *module = module_of(callable);
+    if (module != NULL && strcmp(module, "builtins") == 0)
+        call.name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
+    Answer answer = call_row(&call, ROW_ABOUT);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
-    if (kwnames == NULL) answer = call_on_scalars(in, callable, nargs, args, out);
+    if (nargs > 0 && value_is_object(args[0])) answer = call_row(&call, ROW_OBJECT);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (kwnames == NULL) answer = call_on_scalars(&call, module);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     answer = call_pure(in, callable, nargs, args, kwnames, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
-    if (PyType_Check(callable)) return call_type(&call, callable);
-    if (!PyCFunction_Check(callable)) return ANSWER_NO;
-    PyCFunctionObject *function = (PyCFunctionObject *)callable;
-    PyObject *module_name = function->m_module;
-    const char *module =
-        module_name && PyUnicode_Check(module_name) ? PyUnicode_AsUTF8(module_name) : NULL;
-    if (module == NULL) {
-        PyErr_Clear();
-        return ANSWER_NO;
-    }
-    return call_function(&call, callable, module, function->m_ml->ml_name);
+    return call_row(&call, ROW_VALUE);
 }

@@ -110,11 +110,7 @@ Answer special_for_named(Interp *in, int operator_, Value *left, Value *right, b
 Answer special_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 
 /* ---- class_builtins.c ---- */
-/* isinstance, getattr, vars …, and len, hash, float … of such objects.  ANSWER_NO with BREAK_NONE:
-   none of them. */
-Answer call_class_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args,
-                          PyObject *kwnames, Value **out);
-/* str() or repr(), and format(), of such an object. */
+/* str() or repr(), and format(), of an object of a class of the program's. */
 Answer object_text(Interp *in, Value *object, bool repr, Value **out);
 Answer object_format(Interp *in, Value *object, Value *spec, Value **out);
 

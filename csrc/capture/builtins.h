@@ -1,0 +1,44 @@
+/* Inside capture/: calls of Python's builtins, by the rows of builtins.def. */
+#ifndef PYCOMPILE_BUILTINS_H
+#define PYCOMPILE_BUILTINS_H
+
+#include "objects.h"
+
+typedef struct {
+    Interp *in;
+    PyObject *callable;
+    const char *name; /* of a function of builtins, else NULL */
+    int nargs;
+    Value *const *args;
+    PyObject *kwnames;
+    Value **out;
+} BuiltinCall;
+
+/* What the rows name, in builtins.c and class_builtins.c. */
+#define ABOUT(name, handler, ...) Answer handler(const BuiltinCall *call);
+#define ABOUT_TYPE ABOUT
+#define OBJECT ABOUT
+#define OBJECT_TYPE ABOUT
+#define VALUE ABOUT
+#define VALUE_TYPE ABOUT
+#include "builtins.def"
+#undef ABOUT
+#undef ABOUT_TYPE
+#undef OBJECT
+#undef OBJECT_TYPE
+#undef VALUE
+#undef VALUE_TYPE
+
+static inline Answer
+give(const BuiltinCall *call, Value *value)
+{
+    return given(call->out, value);
+}
+
+static inline Answer
+give_bool(const BuiltinCall *call, bool value)
+{
+    return give(call, value_const(call->in, value ? Py_True : Py_False));
+}
+
+#endif
