@@ -106,7 +106,7 @@ define sanitize
 	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer -UNDEBUG" \
 	    $(PY) setup.py -q build --build-base build/$(1) --build-lib build/$(1)/lib
 	LD_PRELOAD="$$($(CC) -print-file-name=$(2)) $$($(CC) -print-file-name=libstdc++.so.6)" \
-	    ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 \
+	    ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0:allocator_may_return_null=1 \
 	    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    CC="$(CC) -fsanitize=$(1)" PYTHONMALLOC=malloc PYTHONSAFEPATH=1 \
 	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x -s -p no:cacheprovider -o pythonpath="tests tests/python" $(SANITIZED)
