@@ -15,6 +15,7 @@ no_attribute(Interp *in, Value *object, PyObject *name)
 Answer
 attribute_missing(Interp *in, Value *object, PyObject *name)
 {
+    if (model_asks(in, name)) return no_attribute(in, object, name);
     if (object->kind == V_CONST && PyType_Check(object->object))
         PyErr_Format(PyExc_AttributeError, "type object '%.50s' has no attribute '%U'",
                      ((PyTypeObject *)object->object)->tp_name, name);

@@ -210,6 +210,14 @@ is_ours(Interp *in)
     return text != NULL && strncmp(text, "pycompile.decompositions.", 25) == 0;
 }
 
+bool
+model_asks(Interp *in, PyObject *name)
+{
+    return (PyUnicode_CompareWithASCIIString(name, "_data") == 0 ||
+            PyUnicode_CompareWithASCIIString(name, "_items") == 0) &&
+           is_ours(in);
+}
+
 Answer
 model_shows(Interp *in, Value *object, PyObject *name, bool *out)
 {

@@ -176,6 +176,9 @@ bool model_holds(PyObject *object);
 /* One from outside: a V_INSTANCE of the model, with a source, whose data is a container from
    outside.  A V_OBJECT where it is not opened. */
 Value *model_from_source(Interp *in, SourceId source, PyObject *object);
+/* A model's code asks another object, which is of a class derived from the modelled one, for what
+   only models have. */
+bool model_asks(Interp *in, PyObject *name);
 /* *out: the program sees the attribute, if the model has it; breaks where only the real has. */
 Answer model_shows(Interp *in, Value *object, PyObject *name, bool *out);
 Answer model_stores(Interp *in, Value *object, PyObject *name);

@@ -199,6 +199,28 @@ def test_classes_derived_from_them_are_left_alone():
     check(tree, X, Tree(int, a=1), captured=False)
 
 
+def test_models_meet_objects_of_derived_classes():
+    class Words(Counter):
+        pass
+
+    class Queue(deque):
+        pass
+
+    def function(x, c, w, d, q):
+        try:
+            c.update(w)
+            both = c + w, c == w, d == q, OrderedDict(w)
+        except AttributeError:
+            both = None
+        return x * 2, both, c
+
+    tagged = Counter("ab")
+    tagged.tag = 1
+    for other in (Words("ab"), tagged):
+        args = X, Counter("a"), other, deque([1.0]), Queue([1.0])
+        check(function, *args, captured=False)
+
+
 @pytest.mark.parametrize("big", [False, True])
 def test_keys_of_other_kinds(big):
     class Key:
