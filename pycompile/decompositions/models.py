@@ -588,6 +588,19 @@ class Count(Dict):
             self._data[key] = self[key] - count
         return self._keep_positive()
 
+    def __ior__(self, other):
+        for key, count in other.items():
+            if count > self[key]:
+                self._data[key] = count
+        return self._keep_positive()
+
+    def __iand__(self, other):
+        for key, count in self._data.items():
+            theirs = other[key]
+            if theirs < count:
+                self._data[key] = theirs
+        return self._keep_positive()
+
 
 # ---- deque ----
 

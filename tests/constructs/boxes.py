@@ -172,12 +172,15 @@ def counter_algebra(x, a, b):
     return x * 2, a + b, a - b, a | b, a & b
 
 
-@construct("Counter arguments: += and -=", X, Counter("aab"), Counter("bbc"))
+@construct("Counter arguments: operators in place", X, Counter("aab"), Counter("bbc"))
 def counter_in_place(x, a, b):
     c = a
     a += b
     a -= Counter("a")
-    return x * a["b"], c is a
+    first = a["b"]
+    a |= Counter("zz")
+    a &= Counter("abbbzzz")
+    return x * first, c is a
 
 
 @construct("Counter arguments compared", X, Counter("aab"), Counter("bbc"))
