@@ -109,7 +109,7 @@ store(Interp *in, Value *dict, Value *key, Value *value)
 }
 
 /* A copy of all entries, so that they can be walked while the dict changes. */
-Answer
+static Answer
 dict_copy(Interp *in, Value *dict, Value **out)
 {
     Value *copy = value_sequence(in, V_DICT, 0, NULL);
@@ -426,7 +426,7 @@ view_entry(Interp *in, Value *view, int64_t position, Value **out)
 }
 
 /* The view's entries as a list or tuple of its own. */
-Answer
+static Answer
 view_items(Interp *in, Value *view, ValueKind kind, Value **out)
 {
     int n = view->of->nitems / 2;

@@ -185,7 +185,8 @@ may_resume(Interp *in, const Generator *generator)
     return ANSWER_YES;
 }
 
-Answer
+/* Follows it to its next value, or to its end: *returned, and *out is what it returned. */
+static Answer
 generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, bool *returned)
 {
     Generator *generator = iterator->generator;

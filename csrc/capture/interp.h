@@ -241,7 +241,6 @@ Answer dict_store(Interp *in, Value *dict, PyObject *key, Value *value);
 Answer dict_key(Interp *in, Value *key, PyObject **out);
 Answer key_is_plain(Interp *in, PyObject *key);
 Answer raise_key_error(Interp *in, PyObject *key);
-Answer dict_copy(Interp *in, Value *dict, Value **out);
 Answer dict_update(Interp *in, Value *dict, Value *from);
 Answer dict_fromkeys(Interp *in, int nargs, Value *const *args, Value **out);
 Answer dict_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
@@ -249,7 +248,6 @@ Answer dict_method(Interp *in, Value *self, const char *name, int nargs, Value *
 Answer dict_or(Interp *in, Value *left, Value *right, bool in_place, Value **out);
 Answer dict_equal(Interp *in, Value *left, Value *right, bool *out);
 Answer view_entry(Interp *in, Value *view, int64_t position, Value **out);
-Answer view_items(Interp *in, Value *view, ValueKind kind, Value **out);
 PyTypeObject *view_type(const Value *view);
 Answer view_contains(Interp *in, Value *view, Value *item, bool *out);
 /* ---- sets.c ---- */
@@ -318,8 +316,6 @@ Answer range_backwards(Interp *in, Value *range, Value **out);
 /* ---- generators.c ---- */
 Answer follow_generator(Interp *in, const Instr *instr);
 bool value_is_generator(const Value *value);
-/* Follows it to its next value, or to its end: *returned, and *out is what it returned. */
-Answer generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, bool *returned);
 /* *out is NULL when exhausted. */
 Answer generator_next(Interp *in, Value *iterator, Value **out);
 Answer generator_method(Interp *in, Value *iterator, const char *name, int nargs,

@@ -82,7 +82,7 @@ is_divider(const char *name, size_t length)
     return length == 1 && (name[0] == '|' || name[0] == '/');
 }
 
-int
+static int
 rule_index(const Rule *rule, const char *wanted)
 {
     const char *at = rule->signature, *name;

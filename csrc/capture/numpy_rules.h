@@ -164,7 +164,6 @@ struct Rule {
 
 /* The argument of that name; NULL when not given. */
 Value *rule_arg(const Rule *rule, Value *const *args, const char *name);
-int rule_index(const Rule *rule, const char *name);
 /* Axis arguments: absent or None, an int, or a tuple of ints; normalised, unsorted.  *n is -1 for
    None. */
 Answer value_as_axes(Interp *in, Value *value, int rank, int *n, int *axes);

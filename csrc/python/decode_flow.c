@@ -68,7 +68,8 @@ handler_at(const Decoded *decoded, int32_t at)
 
 /* ---- depths ---- */
 
-int
+/* What the instruction adds to the depth; `jumps`: when it takes its jump. */
+static int
 instr_effect(const Instr *instr, bool jumps)
 {
     const int n = instr->arg;
