@@ -631,7 +631,9 @@ class Deque(Model):
         items, most = self._items, self.maxlen
         self._changes += 1
         if most is not None and len(items) >= most:
-            if not most:
+            if not most:  # iterators see it
+                items.append(x)
+                items.clear()
                 return
             items.pop(0)
         items.append(x)
@@ -641,17 +643,21 @@ class Deque(Model):
         self._changes += 1
         if most is not None and len(items) >= most:
             if not most:
+                items.append(x)
+                items.clear()
                 return
             items.pop()
         items.insert(0, x)
 
     def extend(self, iterable, /):
         for item in list(iterable) if iterable is self else iterable:
-            self.append(item)
+            if self.maxlen != 0:
+                self.append(item)
 
     def extendleft(self, iterable, /):
         for item in list(iterable) if iterable is self else iterable:
-            self.appendleft(item)
+            if self.maxlen != 0:
+                self.appendleft(item)
 
     def __iadd__(self, iterable):
         self.extend(iterable)
@@ -670,8 +676,9 @@ class Deque(Model):
         return self._items.pop(0)
 
     def clear(self):
-        self._changes += 1
-        self._items.clear()
+        if self._items:
+            self._changes += 1
+            self._items.clear()
 
     def reverse(self):
         self._items.reverse()
@@ -688,7 +695,9 @@ class Deque(Model):
             else:
                 for _ in range(len(items) - n):
                     items.append(items.pop(0))
-        self._changes += 1
+            if n == 0:  # iterators see it
+                items.append(items.pop())
+            self._changes += 1
 
     def insert(self, index, x, /):
         if type(index) is not int:
@@ -763,14 +772,21 @@ class Deque(Model):
             raise RuntimeError("deque mutated during iteration")
 
     def __iter__(self):
-        items, changes = self._items, self._changes
+        return self._walk(self._changes)
+
+    def _walk(self, changes):
+        items = self._items
         for i in range(len(items)):
             self._unchanged(changes)
             yield items[i]
+        self._unchanged(changes)
 
     def __reversed__(self):
-        items, changes = self._items, self._changes
-        for i in range(len(items) - 1, -1, -1):
+        return self._walk_back(len(self._items), self._changes)
+
+    def _walk_back(self, count, changes):
+        items = self._items
+        for i in range(count - 1, -1, -1):  # behind the last it does not look
             self._unchanged(changes)
             yield items[i]
 

@@ -109,6 +109,76 @@ def test_a_change_while_it_is_walked():
     check(of_queue, X, deque([1, 2]), captured=False)
 
 
+def walks(name, d):
+    """What `name` says about iterators of d, or the error."""
+    walk = reversed(d) if name.startswith("back") else iter(d)
+    if name.endswith("append"):
+        d.append(1.0)
+    elif name.endswith("rotate"):
+        d.rotate(0)
+    elif name.endswith("round"):
+        d.rotate(len(d))
+    elif name.endswith("clear"):
+        d.clear()
+    elif name.endswith("none"):
+        d.extend(())
+    else:
+        return [d.pop() for _ in walk]
+    return list(walk)
+
+
+@pytest.mark.parametrize("way", ["", "back "])
+@pytest.mark.parametrize("how", ["append", "rotate", "round", "clear", "none", "drain"])
+def test_walks_of_a_queue_that_changes(way, how):
+    def function(x, d):
+        y = x * 2
+        try:
+            seen = walks(way + how, d)
+        except RuntimeError as error:
+            seen = str(error)
+        return y, seen, len(d)
+
+    for values in ([], [1.0], [1.0, 2.0]):
+        for most in (None, 0, 2):
+            check(function, X, deque(values, most), captured=False)
+            own = [deque(values, most)]
+            check(lambda x, own=own: function(x, own[0].copy()), X, captured=False)
+
+
+def test_a_change_in_the_last_turn():
+    def function(x, d):
+        y = x * 2
+        for v in d:
+            d.popleft()
+            y = y + v
+        return y
+
+    check(function, X, deque([1.0]), captured=False)
+    check(lambda x: function(x, deque([1.0])), X, captured=False)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], [1.0], []])
+def test_a_queue_walked_around_a_plan(values):
+    def walked(d, call):
+        walk = iter(d)
+        call(X, d)
+        try:
+            return list(walk)
+        except RuntimeError as error:
+            return str(error)
+
+    for change in (
+        lambda x, d: (x * 2, d.rotate(0)),
+        lambda x, d: (x * 2, d.rotate(4)),
+        lambda x, d: (x * 2, d.append(1.0)),
+        lambda x, d: (x * 2, d.clear()),
+    ):
+        compiled = pycompile.compile(change)
+        for _ in range(2):
+            d, e = deque(values, len(values)), deque(values, len(values))
+            assert walked(d, compiled) == walked(e, change)
+
+
 def test_keys_that_are_equal():
     def function(x, d):
         d[True] = 2.0
