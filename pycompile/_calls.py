@@ -22,6 +22,8 @@ What a trial describes, `form` first:
 
 from __future__ import annotations
 
+import builtins
+import collections
 import functools
 import inspect
 import operator
@@ -51,6 +53,61 @@ TAME = (
 def partial(function, args, keywords):
     """functools.partial of these parts; runs no code of the function's."""
     return functools.partial(function, *args, **keywords)
+
+
+class Lookup:
+    """table[key], of a table of constants.  (These classes have no weak references: plans keep them.)"""
+
+    __slots__ = ("table",)
+
+    def __init__(self, table):
+        self.table = table
+
+    def __call__(self, key):
+        return self.table[key]
+
+    def sample(self):
+        """What it may give."""
+        return next(iter(self.table.values() if type(self.table) is dict else self.table))
+
+
+class Get:
+    """table.get(key, otherwise)"""
+
+    __slots__ = ("otherwise", "table")
+
+    def __init__(self, both):
+        self.table, self.otherwise = both
+
+    def __call__(self, key):
+        return self.table.get(key, self.otherwise)
+
+    def sample(self):
+        return self.otherwise
+
+
+class Contains:
+    """key in table"""
+
+    __slots__ = ("table",)
+
+    def __init__(self, table):
+        self.table = table
+
+    def __call__(self, key):
+        return key in self.table
+
+
+class Keywords:
+    """A function with arguments by keyword."""
+
+    __slots__ = ("function", "keywords")
+
+    def __init__(self, function, keywords):
+        self.function, self.keywords = function, keywords
+
+    def __call__(self, *args):
+        return self.function(*args, **self.keywords)
 
 
 class Hole:
@@ -309,8 +366,10 @@ def _arrays_of(result):
 
 def is_tame(sample):
     """Whether all that is done with such an object runs NumPy's and Python's code alone."""
-    if type(sample) in (list, tuple):
+    if type(sample) in (list, tuple, set, frozenset):
         return all(map(is_tame, sample))
+    if type(sample) in (dict, collections.Counter):
+        return all(map(is_tame, sample)) and all(map(is_tame, sample.values()))
     if type(sample) is np.ndarray:
         return sample.dtype.kind in "biufc"
     return (
@@ -452,6 +511,27 @@ _BY_SHAPE = frozenset(
 _OF_TYPES = (np.result_type, np.can_cast, np.common_type, np.iscomplexobj, np.isrealobj)
 
 _NUMBERS = (bool, int, float, complex)  # of an array of several elements
+# What they give is of a class that depends on the classes of their arguments.
+_GENERIC = frozenset(
+    getattr(owner, name)
+    for owner, names in (
+        (builtins, "abs max min pow divmod round"),
+        (
+            operator,
+            "add sub mul truediv floordiv mod pow and_ or_ xor lshift rshift neg pos invert lt le eq "
+            "ne gt ge iadd isub imul itruediv ifloordiv imod ipow",
+        ),
+        (np, "negative positive invert absolute"),
+    )
+    for name in names.split()
+)
+
+
+def _is_generic(function):
+    try:
+        return function in _GENERIC
+    except TypeError:  # not hashable
+        return False
 
 
 def _refused(function, specs, error):
@@ -463,9 +543,8 @@ def _refused(function, specs, error):
         return False
     if error.__cause__ is not None or not (error.__context__ is None or error.__suppress_context__):
         return False
-    elementwise = (
-        isinstance(function, np.ufunc) or getattr(operator, function.__name__, 0) is function
-    )
+    name = getattr(function, "__name__", "")
+    elementwise = isinstance(function, np.ufunc) or getattr(operator, name, 0) is function
     if not elementwise and function not in _NUMBERS and function not in _BY_SHAPE:
         return False
     for spec in specs:
@@ -529,11 +608,13 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     writeable), or (form, dtype) of a number.  Where a `Call` would add nothing (`direct`: it need not
     fill containers) the callable is the function itself.
     """
-    holes, samples, elements = [], set(), 0
+    holes, samples, elements, loose = [], set(), 0, False
     for number, spec in enumerate(specs):
         if spec[0] == "sample":
             spec = spec[1]
-            if not isinstance(spec, (Token, *GENERATORS)):
+            if isinstance(spec, (*_NUMBERS, np.generic)) and _is_generic(function):
+                loose = True
+            elif not isinstance(spec, (Token, *GENERATORS)):
                 samples.add(number)
             if number in changed and type(spec) is not np.ndarray:
                 raise Unexpected("a change of an object that is no array")
@@ -552,7 +633,10 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     opaque = opaque or bool(samples - set(changed))
     with _steps.warnings_as(1), np.errstate(all="ignore"):
         try:
-            result = _tried(function, args, kwargs, holes, changed)
+            if isinstance(function, (Lookup, Get)):
+                result = function.sample()
+            else:
+                result = _tried(function, args, kwargs, holes, changed)
         except (ValueError, TypeError, IndexError) as error:
             if not _refused(function, specs, error):
                 raise
@@ -563,12 +647,16 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
         return ("constant", result), function
     if not holes and _is_constant(result) and _is_silent(function, args, kwargs):
         return ("constant", result), function
-    if result is None and not changed:
+    if result is None and not (changed or untyped or isinstance(function, Get)):
         raise Unexpected("no result")
     if kwargs.get("overwrite_input") or (
         function is np.nan_to_num and (args[1:] or "copy" in kwargs)
     ):
         raise Unexpected("a call that may change its argument")
+    number = isinstance(result, (*_NUMBERS, np.generic))
+    if (untyped or loose) and (number or result is None or isinstance(result, str)):
+        shape = ("object", result, [])
+        return shape, function if direct else Call(function, args, kwargs, ("object",), (), ())
     if untyped:
         shape = _untyped(result, holes, changed)
     else:

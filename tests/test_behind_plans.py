@@ -28,7 +28,7 @@ import pycompile
 
 IMPORTS = """
 import abc, array, builtins, collections, contextvars, copy, dataclasses, enum, functools, logging, math
-import operator, os, sys, threading, types, typing, weakref
+import operator, os, re, sys, threading, types, typing, weakref
 import numpy as np
 """
 X = np.arange(6.0)

@@ -277,9 +277,15 @@ Answer
 array_set_attribute(Interp *in, Value *array, const char *name, Value *value)
 {
     static const char *const names[] = {"flat", "real", "imag"};
-    Value *none;
+    Value *none, *part, *all;
     for (int i = 0; i < COUNT_OF(names); i++) {
         if (strcmp(name, names[i]) != 0) continue;
+        bool splits = dtype_is_complex((DType)node_type(in, array->node).dtype);
+        if (i > 0 && value_is_array(in, array) && (splits || i == 1)) {
+            if ((all = value_const(in, Py_Ellipsis)) == NULL) return ANSWER_ERROR;
+            TRY(array_attribute(in, array, name, &part));
+            return emit_store_subscript(in, part, all, value);
+        }
         Value *args[3] = {array, value_const_new(in, PyUnicode_FromString(name)), value};
         WholeCall call = {.callable = calls_object(in, "set_attribute"), .nargs = 3, .args = args};
         if (call.callable == NULL || args[1] == NULL) return ANSWER_ERROR;

@@ -286,6 +286,7 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
         if ((object->type == &PyList_Type || deque_check(object->object)) &&
             PyUnicode_CompareWithASCIIString(name, "append") == 0)
             return builtin_find(in, object, name, out);
+        if (dict_is_apart(object)) return builtin_find(in, object, name, out);
         return instance_find(in, object, name, out);
     case V_INSTANCE:
         if (object->exception != NULL) return exception_attribute(in, object, name, out);

@@ -32,6 +32,19 @@ unknown(const BuiltinCall *call, const char *name)
     return interp_break(call->in, code, "call of '%s' on values that are not known", name);
 }
 
+/* len, int and float of text: known, or a step. */
+static Answer
+of_text(const BuiltinCall *call, PyObject *callable)
+{
+    PyObject *known;
+    Interp *in = call->in;
+    Answer answer = value_known(in, call->args[0], &known);
+    if (answer == ANSWER_YES) return fold_call(in, callable, 1, call->args, call->out);
+    if (answer == ANSWER_NO) answer = loose_call(in, callable, 1, call->args, call->out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    return unknown(call, "text");
+}
+
 /* ---- sizes ---- */
 
 /* A class of C; others are followed where they are asked. */
@@ -49,6 +62,7 @@ builtin_len(const BuiltinCall *call)
     Interp *in = call->in;
     Value *value = call->args[0];
     int64_t length = -1;
+    if (value->kind == V_PURE) return of_text(call, python_builtin("len"));
     switch (value->kind) {
     case V_TUPLE:
     case V_LIST:
@@ -144,6 +158,7 @@ number(const BuiltinCall *call, PyTypeObject *type, DType dtype)
     if (call->nargs == 0 || (call->args[0]->kind == V_CONST && !value_is_numpy(in, call->args[0])))
         return fold_call(in, (PyObject *)type, call->nargs, call->args, call->out);
     Value *value = call->args[0];
+    if (dtype != DT_BOOL && value->kind == V_PURE) return of_text(call, (PyObject *)type);
     if (dtype == DT_BOOL) {
         int known;
         Value *node;
@@ -162,6 +177,7 @@ builtin_abs(const BuiltinCall *call)
     Interp *in = call->in;
     Value *value = call->args[0];
     PyObject *absolute = python_builtin("abs");
+    if (value_is_loose(in, value)) return loose_call(in, absolute, 1, call->args, call->out);
     if (value->kind != V_NODE) return fold_call(in, absolute, 1, call->args, call->out);
     DType dtype = graph_node(in->graph, value->node)->type.dtype;
     if (value_is_numpy(in, value)) return emit_absolute(in, value, call->out);
@@ -248,6 +264,8 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
         answer = value_known(in, node, &object);
         if (answer == ANSWER_NO) {
             answer = collective_extreme(in, name, items, call->out);
+            if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
+                answer = loose_extreme(in, name, items, call->out);
             if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
             return unknown(call, name);
         }
@@ -414,6 +432,15 @@ builtin_dict(const BuiltinCall *call)
     Interp *in = call->in;
     Value *dict = value_sequence(in, V_DICT, 0, NULL);
     if (dict == NULL) return ANSWER_ERROR;
+    if (call->nargs == 1 && !keyword_count(call) && call->args[0]->kind == V_ITER) {
+        Value *pairs;
+        Answer listed = iterate_all(in, call->args[0], V_LIST, &pairs);
+        if (listed == ANSWER_YES)
+            listed = loose_gather(in, (PyObject *)&PyDict_Type, 1, &pairs, call->out);
+        if (listed != ANSWER_NO || in->break_code != BREAK_NONE) return listed;
+        listed = dict_update(in, dict, pairs);
+        return listed == ANSWER_YES ? give(call, dict) : listed;
+    }
     Answer answer = call->nargs ? dict_update(in, dict, call->args[0]) : ANSWER_YES;
     for (int i = 0; answer == ANSWER_YES && i < keyword_count(call); i++)
         answer =
@@ -577,6 +604,17 @@ static const struct {
 #undef VALUE_TYPE
 };
 
+/* Of what only the run tells to be a list, a set … */
+static Answer
+collect(const BuiltinCall *call)
+{
+    static const char *const names[] = {"max", "min", "sum", "any", "all", "sorted"};
+    for (int i = 0; i < COUNT_OF(names) && call->name != NULL && !keyword_count(call); i++)
+        if (strcmp(call->name, names[i]) == 0)
+            return loose_collect(call->in, call->callable, call->nargs, call->args, call->out);
+    return ANSWER_NO;
+}
+
 /* By the callable's row of this kind; ANSWER_NO without a break: there is none that takes it. */
 static Answer
 call_row(const BuiltinCall *call, RowKind kind)
@@ -589,6 +627,8 @@ call_row(const BuiltinCall *call, RowKind kind)
         if (call->nargs < rows[i].least || call->nargs > rows[i].most ||
             (keyword_count(call) > 0 && !rows[i].keywords))
             return ANSWER_NO;
+        Answer loose = kind == ROW_VALUE ? collect(call) : ANSWER_NO;
+        if (loose != ANSWER_NO || call->in->break_code != BREAK_NONE) return loose;
         return rows[i].handler(call);
     }
     return ANSWER_NO;

@@ -146,6 +146,8 @@ bind_arguments(Interp *in, Activation *a, Value *function, int nargs, Value *con
     return ANSWER_YES;
 }
 
+enum { DEEPEST = 150 }; /* calls of a function by itself, inlined */
+
 /* True where an earlier attempt found that what is called at this place breaks. */
 static const Break *
 marked(Interp *in)
@@ -205,7 +207,7 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
             in, decoded->code->co_flags & suspends ? BREAK_GENERATOR : BREAK_CALL_PYTHON,
             "call of '%s': %s", name, decoded->aside);
     for (Activation *a = in->top; a != NULL; a = a->caller)
-        if (a->decoded == decoded && in->inlined > 20)
+        if (a->decoded == decoded && in->inlined > DEEPEST)
             return interp_break(in, BREAK_CALL_PYTHON, "call of '%s' by itself", name);
     Activation *activation = activation_new(in, decoded);
     if (activation == NULL) return ANSWER_ERROR;
@@ -351,6 +353,8 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     if (PyType_Check(object)) {
+        Answer gathered = kwnames == NULL ? loose_gather(in, object, nargs, args, out) : ANSWER_NO;
+        if (gathered != ANSWER_NO || in->break_code != BREAK_NONE) return gathered;
         Answer answer = model_make(in, object, nargs, args, kwnames, out);
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }

@@ -163,8 +163,10 @@ builtin_isinstance(const BuiltinCall *call)
     PyTypeObject *type = value_type(call->in, call->args[0]);
     PyObject *classes;
     bool is;
+    Value *asked;
     if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "isinstance");
-    Answer answer = value_known(call->in, call->args[1], &classes);
+    Answer answer = typing_class(call->in, call->args[1], &asked);
+    if (answer == ANSWER_YES) answer = value_known(call->in, asked, &classes);
     if (answer == ANSWER_NO) return unknown(call, "isinstance");
     if (answer == ANSWER_YES) answer = check_classes(call, classes, true, type, &is);
     if (answer != ANSWER_YES || is || !type_is_heap(type))

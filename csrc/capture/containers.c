@@ -1,7 +1,7 @@
 /* Operators on lists, tuples, dicts, sets and views, and their truth and length.
 
    Each answers ANSWER_NO without a break for operands that are none of these. */
-#include "interp.h"
+#include "objects.h"
 
 static bool
 is_sequence(const Value *value)
@@ -75,6 +75,8 @@ container_contains(Interp *in, Value *item, Value *container, bool *out)
         *out = found >= 0;
         return found < -1 ? raise_error(in) : ANSWER_YES;
     case V_OBJECT:
+        if (dict_is_apart(container)) return apart_contains(in, container, item, out);
+        /* fall through */
     case V_INSTANCE: {
         Value *method, *args[2] = {container, item}, *result;
         answer = special_method(in, container, "__contains__", &method);

@@ -193,10 +193,13 @@ static Answer
 do_get(const Method *m)
 {
     int at;
-    Answer answer = look_up(m, &at, NULL);
+    Value *otherwise = m->nargs == 2 ? m->args[1] : value_const(m->in, Py_None);
+    if (otherwise == NULL) return ANSWER_ERROR;
+    Answer answer = loose_lookup(m->in, m->self, m->args[0], otherwise, m->out);
+    if (answer != ANSWER_NO || m->in->break_code != BREAK_NONE) return answer;
+    answer = look_up(m, &at, NULL);
     if (answer != ANSWER_YES) return answer;
-    if (at >= 0) return give(m, value_item(m->in, m->self, at));
-    return m->nargs == 2 ? give(m, m->args[1]) : give_none(m);
+    return give(m, at >= 0 ? value_item(m->in, m->self, at) : otherwise);
 }
 
 static Answer

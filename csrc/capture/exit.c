@@ -505,7 +505,7 @@ static Answer
 guard_distinct(Interp *in)
 {
     for (int i = 0; i < in->outside.len; i++) {
-        if (in->outside.at[i]->kind != V_DICT) continue;
+        if (in->outside.at[i]->kind != V_DICT && !dict_is_apart(in->outside.at[i])) continue;
         Answer answer = guard_not_dict(in, in->outside.at[i]);
         if (answer == ANSWER_YES) answer = guard_not_namespace(in, in->outside.at[i]);
         if (answer != ANSWER_YES) return answer;

@@ -1,6 +1,7 @@
 /* Functions, types and methods of Python's library that are pure: called while capturing when what
    they are called with is known. */
 #include "interp.h"
+#include "numpy_rules.h"
 
 /* NumPy's complex scalars: turned into real numbers, they warn. */
 static bool
@@ -143,6 +144,51 @@ call_operator(Interp *in, const char *name, int nargs, Value *const *args, Value
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* What os.path is made of, of text only: no file is looked at. */
+static Answer
+call_path(Interp *in, PyObject *callable, const char *name, int nargs, Value *const *args,
+          Value **out)
+{
+    static const char *const names[] = {"_path_normpath", "_path_splitroot", "_path_splitroot_ex",
+                                        NULL};
+    if (nargs == 1 && strcmp(name, "fspath") == 0) {
+        PyTypeObject *type = value_type(in, args[0]);
+        *out = args[0];
+        if (type == &PyUnicode_Type || type == &PyBytes_Type) return ANSWER_YES;
+        return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    }
+    return is_one_of(name, names) ? fold_named(in, callable, nargs, args, NULL, out) : ANSWER_NO;
+}
+
+/* math and cmath: folded, else a step. */
+static Answer
+call_mathematics(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+                 Value **out)
+{
+    int all = nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
+    Value **listed = arena_alloc(in->arena, sizeof(Value *) * (size_t)(all + 1));
+    if (listed == NULL) return ANSWER_ERROR;
+    bool walked = false;
+    for (int i = 0; i < all; i++) {
+        listed[i] = args[i];
+        if (args[i]->kind != V_ITER && args[i]->kind != V_VIEW) continue;
+        Answer items = iterate_all(in, args[i], V_LIST, &listed[i]);
+        if (items != ANSWER_YES) return items;
+        walked = true;
+    }
+    if (walked) {
+        Value *again = value_const(in, callable);
+        return again ? call_value(in, again, nargs, listed, kwnames, out) : ANSWER_ERROR;
+    }
+    Answer answer = fold_named(in, callable, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || in->raised != NULL || in->loop != NULL) return answer;
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+    BreakNote note = break_take(in);
+    answer = call_whole(in, &call, out);
+    if (answer == ANSWER_NO && in->raised == NULL) break_put(in, &note);
+    return answer;
+}
+
 static Answer
 call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out)
@@ -160,10 +206,14 @@ call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, P
     if (self != NULL && PyObject_TypeCheck(self, &PyBaseObject_Type) && !PyModule_Check(self) &&
         strcmp(Py_TYPE(self)->tp_name, "Random") == 0)
         return interp_break(in, BREAK_CLOCK, "random.%s", name);
+    if (self != NULL && is_of(self, "re.Pattern"))
+        return fold_named(in, callable, nargs, args, kwnames, out);
     if (from == NULL) {
         PyErr_Clear();
         return ANSWER_NO;
     }
+    if (strcmp(from, "posix") == 0 && kwnames == NULL)
+        return call_path(in, callable, name, nargs, args, out);
     if (strcmp(from, "time") == 0 && is_one_of(name, clocks))
         return interp_break(in, BREAK_CLOCK, "time.%s", name);
     if (strcmp(from, "builtins") == 0) {
@@ -175,8 +225,9 @@ call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, P
     }
     if (strcmp(from, "_operator") == 0 && kwnames == NULL)
         return call_operator(in, name, nargs, args, out);
-    if (strcmp(from, "math") == 0 || strcmp(from, "cmath") == 0 || strcmp(from, "_json") == 0)
-        return fold_named(in, callable, nargs, args, kwnames, out);
+    if (strcmp(from, "math") == 0 || strcmp(from, "cmath") == 0)
+        return call_mathematics(in, callable, nargs, args, kwnames, out);
+    if (strcmp(from, "_json") == 0) return fold_named(in, callable, nargs, args, kwnames, out);
     return ANSWER_NO;
 }
 

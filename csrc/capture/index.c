@@ -354,9 +354,9 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     if (storage < 0) return ANSWER_ERROR;
     DType held = (DType)node_type(in, in->storages.at[storage].version).dtype;
     TRY(write_allowed(in, array));
+    if (is_that_place(in, value, in->storages.at[storage].version, place)) return ANSWER_YES;
     if (held != (DType)place->dtype)
         return write_through(in, array, place, in->storages.at[storage].version, value);
-    if (is_that_place(in, value, in->storages.at[storage].version, place)) return ANSWER_YES;
     if (!stores_as_cast(in, value, (DType)place->dtype))
         return interp_break(in, BREAK_STORE, "a scalar stored in integers that may not hold it");
     TRY(node_cast(in, value, (DType)place->dtype, &value));

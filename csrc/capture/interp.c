@@ -7,7 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-enum { INLINE_DEPTH = 40 };
+enum { INLINE_DEPTH = 160 };
 
 /* ---- breaks ---- */
 
@@ -162,6 +162,25 @@ follow_test(Interp *in, const Instr *instr)
     Value *right = top_value(in, 1), *left = top_value(in, 2);
     if (right == NULL || left == NULL) return ANSWER_ERROR;
     bool result;
+    if (instr->kind == I_CONTAINS) {
+        Value *found;
+        Answer loose = loose_contains(in, left, right, &found);
+        if (loose == ANSWER_YES && instr->arg != 0)
+            loose = operate_unary(in, I_UNARY_NOT, found, &found);
+        if (loose != ANSWER_NO || in->break_code != BREAK_NONE) {
+            if (loose == ANSWER_YES) in->top->depth -= 2;
+            return loose == ANSWER_YES && push(in, found) < 0 ? ANSWER_ERROR : loose;
+        }
+    }
+    bool loose = instr->kind == I_IS && (value_is_loose(in, left) || value_is_loose(in, right));
+    if (loose && (left->object == Py_None || right->object == Py_None)) {
+        Value *both[2] = {left, right}, *same;
+        PyObject *is = module_kept(in, "operator", instr->arg != 0 ? "is_not" : "is_");
+        Answer asked = is ? loose_call(in, is, 2, both, &same) : ANSWER_ERROR;
+        if (asked != ANSWER_YES) return asked;
+        in->top->depth -= 2;
+        return push(in, same) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    }
     Answer answer = instr->kind == I_IS ? operate_is(in, left, right, &result)
                                         : operate_contains(in, left, right, &result);
     if (answer != ANSWER_YES) return answer;

@@ -171,6 +171,30 @@ Answer collective_math(Interp *in, const char *name, Value *sequence, Value **ou
 Answer collective_extreme(Interp *in, const char *name, Value *items, Value **out);
 Answer collective_sorted(Interp *in, Value *items, bool backwards, Value **out);
 Answer collective_of_array(Interp *in, const char *name, Value *array, Value **out);
+/* ---- loose.c: objects of plain classes that only the run tells.  Each ANSWER_NO without a break
+   where it is not concerned ---- */
+bool value_is_loose(Interp *in, const Value *value);
+/* Operands of an operator: a number of a class that is not known as a float, where that is all the
+   same to the other one. */
+Answer loose_operands(Interp *in, Value **left, Value **right);
+/* A member of an enum of ints, beside an array, as its int; other values as they are.  Comparisons
+   are numbered from 13 on. */
+Answer loose_member(Interp *in, int operator_, Value *other, Value **value);
+/* pair[test] */
+Answer loose_choice(Interp *in, Value *pair, Value *test, Value **out);
+Answer loose_extreme(Interp *in, const char *name, Value *items, Value **out);
+/* Text that is not known before the run, as an object. */
+Answer loose_text(Interp *in, Value *text, Value **out);
+Answer loose_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
+/* The same where the result's length is not known. */
+Answer loose_collect(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
+Answer loose_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
+                    PyObject *kwnames, Value **out);
+/* table[key], or table.get(key, otherwise), of constants with a key out of an array. */
+Answer loose_lookup(Interp *in, Value *table, Value *key, Value *otherwise, Value **out);
+Answer loose_contains(Interp *in, Value *key, Value *table, Value **out);
+/* set(items), Counter(items), dict(pairs) … of numbers out of arrays. */
+Answer loose_gather(Interp *in, PyObject *type, int nargs, Value *const *args, Value **out);
 /* ---- output.c: print, loggers, warnings ---- */
 /* A copy of an array as it is now, for what shows it when the plan commits. */
 Answer freeze_array(Interp *in, Value *value, Value **out);

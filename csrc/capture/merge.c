@@ -107,6 +107,7 @@ branch_aliased(Interp *in, NodeId node)
 /* ---- merging values ---- */
 
 static Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
+static Answer merge_loose(Merge *m, Value *x, Value *y, Value **out);
 
 static bool
 is_outer(const Merge *m, const Value *value)
@@ -186,7 +187,7 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     if (answer == ANSWER_YES) answer = node_in(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
     if (answer != ANSWER_YES) return answer;
     Type type = graph_node(in->graph, nodes[0])->type;
-    if (!same_type(&type, &graph_node(in->graph, nodes[1])->type)) return ANSWER_NO;
+    if (!same_type(&type, &graph_node(in->graph, nodes[1])->type)) return merge_loose(m, x, y, out);
     if (!outer) return add_result(m, nodes, false, out);
     NodeId args[3] = {m->condition, nodes[0], nodes[1]};
     NodeId node = graph_add(in->graph, m->outer, OP_where, 3, args, &type, NULL);
@@ -314,16 +315,70 @@ is_text(const Value *value)
     return value->kind == V_CONST && PyUnicode_CheckExact(value->object);
 }
 
-/* (y, x)[condition], when the plan commits. */
+/* (if_not, if_so)[test], when the plan commits: it cannot raise. */
+static Answer
+choose_text(Merge *m, Value *if_so, Value *if_not, Value *test, Value **out)
+{
+    Interp *in = m->in;
+    Value *texts[2] = {if_not, if_so}, *args[2] = {value_sequence(in, V_TUPLE, 2, texts), test};
+    PyObject *getitem = module_kept(in, "operator", "getitem");
+    *out = getitem && args[0] ? value_sequence(in, V_PURE, 2, args) : NULL;
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->object = getitem;
+    (*out)->type = &PyUnicode_Type;
+    return ANSWER_YES;
+}
+
+/* Text that is chosen within arm `which`, with its tests as results of the branch. */
+static Answer
+text_of_arm(Merge *m, int which, Value *text, Value **out)
+{
+    Interp *in = m->in;
+    *out = text;
+    if (is_text(text)) return ANSWER_YES;
+    PyObject *getitem = module_kept(in, "operator", "getitem");
+    if (getitem == NULL) return ANSWER_ERROR;
+    if (text->kind != V_PURE || text->object != getitem || text->nitems != 2 ||
+        text->items[0]->kind != V_TUPLE || text->items[0]->nitems != 2)
+        return ANSWER_NO;
+    Value *const *texts = text->items[0]->items, *test = text->items[1], *chosen[2];
+    Answer answer = ANSWER_YES;
+    for (int i = 0; i < 2 && answer == ANSWER_YES; i++)
+        answer = text_of_arm(m, which, texts[i], &chosen[i]);
+    if (answer == ANSWER_YES && !is_outer(m, test)) {
+        Value *other = value_const(in, Py_False), *inner = test;
+        if (other == NULL) return ANSWER_ERROR;
+        answer = merge_scalars(m, which == 0 ? inner : other, which == 0 ? other : inner, &test);
+    }
+    return answer == ANSWER_YES ? choose_text(m, chosen[1], chosen[0], test, out) : answer;
+}
+
 static Answer
 merge_texts(Merge *m, Value *x, Value *y, Value **out)
 {
+    Value *if_so, *if_not;
+    Answer answer = text_of_arm(m, 0, x, &if_so);
+    if (answer == ANSWER_YES) answer = text_of_arm(m, 1, y, &if_not);
+    return answer == ANSWER_YES ? choose_text(m, if_so, if_not, m->test, out) : answer;
+}
+
+/* Numbers of different classes, or one and None, that were there before: which it is, the run
+   tells. */
+static bool
+is_simple(Merge *m, const Value *value)
+{
+    if (value->kind == V_CONST && value->object == Py_None) return true;
+    return (is_scalar(m->in, value) || value_is_loose(m->in, value)) && is_outer(m, value);
+}
+
+static Answer
+merge_loose(Merge *m, Value *x, Value *y, Value **out)
+{
     Interp *in = m->in;
-    Value *texts[2] = {y, x};
-    Value *args[2] = {value_sequence(in, V_TUPLE, 2, texts), m->test};
-    PyObject *getitem = module_kept(in, "operator", "getitem");
-    if (getitem == NULL || args[0] == NULL) return ANSWER_ERROR;
-    return text_call(in, getitem, 2, args, out);
+    Value *both[2] = {y, x};
+    if (!is_simple(m, x) || !is_simple(m, y) || in->region != m->outer) return ANSWER_NO;
+    Value *pair = value_sequence(in, V_TUPLE, 2, both);
+    return pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, m->test, out);
 }
 
 static Answer
@@ -342,12 +397,16 @@ merge_value(Merge *m, Value *x, Value *y, Value **out)
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     Answer answer;
+    bool none = x->object == Py_None || y->object == Py_None;
     if (is_scalar(in, x) && is_scalar(in, y))
         answer = merge_scalars(m, x, y, out);
     else if (value_is_array(in, x) && value_is_array(in, y))
         answer = merge_arrays(m, x, y, out);
-    else if (is_text(x) && is_text(y))
+    else if ((is_text(x) || x->kind == V_PURE) && (is_text(y) || y->kind == V_PURE) &&
+             (is_text(x) || is_text(y) || x->items[0]->kind == V_TUPLE))
         answer = merge_texts(m, x, y, out);
+    else if (none || value_is_loose(in, x) || value_is_loose(in, y))
+        answer = merge_loose(m, x, y, out);
     else
         return merge_containers(m, x, y, out);
     if (answer != ANSWER_YES) return answer;

@@ -1,5 +1,5 @@
 /* Methods of list, dict, tuple, str and of other builtin types. */
-#include "interp.h"
+#include "objects.h"
 
 typedef struct {
     Interp *in;
@@ -149,7 +149,12 @@ known_method(const Method *m)
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     answer = value_known(in, m->self, &self);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer == ANSWER_NO || !object_is_pure(self)) return unknown(m);
+    if (answer == ANSWER_NO) {
+        answer = loose_method(in, m->self, m->name, m->nargs, m->args, m->kwnames, m->out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        return unknown(m);
+    }
+    if (!object_is_pure(self)) return unknown(m);
     PyObject *bound = keep(in, PyObject_GetAttrString(self, m->name));
     if (bound == NULL) return raise_error(in);
     return fold_named(in, bound, m->nargs, m->args, m->kwnames, m->out);
@@ -181,6 +186,8 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
         Answer answer = scalar_method(in, self, name, nargs, out);
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }
+    if (dict_is_apart(self) && kwnames == NULL)
+        return apart_method(in, self, name, nargs, args, out);
     if (self->kind == V_ITER) return iterator_method(&m);
     if (self->kind == V_DICT) return dict_method(in, self, name, nargs, args, kwnames, out);
     if (self->kind == V_SET || (self->kind == V_CONST && PyFrozenSet_CheckExact(self->object)))

@@ -431,6 +431,8 @@ Answer
 call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
 {
+    Answer shown = text_numpy(in, callable, nargs, args, kwnames, out);
+    if (shown != ANSWER_NO || in->break_code != BREAK_NONE) return shown;
     const Rule *rule = rule_of_function(callable);
     if (rule != NULL) return call_rule(in, rule, callable, nargs, args, kwnames, out);
     if (PyErr_Occurred()) return ANSWER_ERROR;
@@ -537,6 +539,7 @@ method_step(Interp *in, const Rule *rule, PyObject *callable, const char *name, 
         return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
     call.opaque = strchr(letters, 'd') != NULL;
+    call.untyped = strcmp(name, "tolist") == 0 && value_is_opaque(in, args[0]);
     call.changes = letters[0] == '0';
     if (strcmp(name, "byteswap") == 0 && nargs + (kwnames != NULL) > 1)
         return interp_break(in, BREAK_NUMPY, "byteswap in place");

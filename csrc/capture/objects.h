@@ -205,6 +205,22 @@ Answer box_operands(Interp *in, int n, const char (*names)[24], Value *left, Val
 bool box_is_new(PyObject *found);
 Answer box_new(Interp *in, PyObject *new, PyTypeObject *type, Value **out);
 
+/* ---- open_dicts.c: dicts from outside of which single entries are guarded ---- */
+bool dict_is_apart(const Value *value);
+Answer apart_subscript(Interp *in, Value *dict, Value *key, Value **out);
+Answer apart_contains(Interp *in, Value *dict, Value *key, bool *out);
+Answer apart_store(Interp *in, Value *dict, Value *key, Value *value);
+Answer apart_method(Interp *in, Value *dict, const char *name, int nargs, Value *const *args,
+                    Value **out);
+
+/* ---- typings.c: objects of the typing module ---- */
+/* As value_known, of these too. */
+Answer typing_known(Interp *in, Value *value, PyObject **out);
+/* Union[int, float] …; ANSWER_NO without a break: another object. */
+Answer typing_subscript(Interp *in, Value *object, Value *key, Value **out);
+/* What isinstance asks in place of typing.List; other values as they are. */
+Answer typing_class(Interp *in, Value *value, Value **out);
+
 /* ---- function_objects.c: functions' own attributes ---- */
 Answer function_find(Interp *in, Value *function, PyObject *name, Value **out);
 Answer function_store(Interp *in, Value *function, PyObject *name, Value *value);

@@ -77,8 +77,23 @@ object_value(Interp *in, NodeId node, PyObject *sample, Value **out)
 static PyObject *
 object_function(Interp *in, const Value *object, const char *name)
 {
-    static const char *const changing[] = {"append", "extend",  "insert", "pop",  "remove",
-                                           "clear",  "reverse", "sort",   "index"};
+    static const char *const changing[] = {"append",
+                                           "extend",
+                                           "insert",
+                                           "pop",
+                                           "remove",
+                                           "clear",
+                                           "reverse",
+                                           "sort",
+                                           "add",
+                                           "discard",
+                                           "update",
+                                           "setdefault",
+                                           "popitem",
+                                           "intersection_update",
+                                           "difference_update",
+                                           "symmetric_difference_update",
+                                           "subtract"};
     for (int i = 0; i < COUNT_OF(changing); i++)
         if (strcmp(name, changing[i]) == 0) return NULL;
     PyObject *sample = opaque_of(in, object->node)->sample;
@@ -114,6 +129,8 @@ object_method(Interp *in, Value *object, const char *name, int nargs, Value *con
     for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
     WholeCall call = {
         .callable = function, .nargs = nargs + 1, .args = all, .kwnames = kwnames, .opaque = true};
+    PyObject *sample = opaque_of(in, object->node)->sample;
+    call.untyped = PyAnySet_Check(sample) || PyDict_Check(sample) || PyList_Check(sample);
     return call_whole(in, &call, out);
 }
 

@@ -252,6 +252,9 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
 {
     int plain = operator_ % 13;
     bool named = false;
+    Answer member = loose_member(in, plain, left, &right);
+    if (member == ANSWER_YES) member = loose_member(in, plain, right, &left);
+    if (member != ANSWER_YES) return member;
     if (value_is_named(left) || value_is_named(right)) {
         Answer answer = special_for_named(in, plain, left, right, &named);
         if (answer != ANSWER_YES) return answer;
@@ -264,6 +267,10 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         plainly = operate_binary(in, operator_, both[0], both[1], out);
         if (plainly == ANSWER_YES && *out == left->core && both[0] != left) *out = left;
         return plainly;
+    }
+    if (value_is_loose(in, left) || value_is_loose(in, right)) {
+        Answer loose = loose_operands(in, &left, &right);
+        if (loose != ANSWER_YES) return loose;
     }
     if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= 13)
         return emit_inplace(in, plain, left, right, out);
@@ -348,15 +355,30 @@ scalar_compare(Interp *in, int operator_, Value *left, Value *right, Value **out
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* operator.lt …; NULL with the error set. */
+static PyObject *
+comparison_function(Interp *in, int operator_)
+{
+    static const char *const names[6] = {"lt", "le", "eq", "ne", "gt", "ge"};
+    return module_kept(in, "operator", names[operator_]);
+}
+
 Answer
 operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
+    Answer member = loose_member(in, 13 + operator_, left, &right);
+    if (member == ANSWER_YES) member = loose_member(in, 13 + operator_, right, &left);
+    if (member != ANSWER_YES) return member;
     Value *both[2] = {left, right};
     if (value_is_object(left) || value_is_object(right)) {
         Answer plainly = special_for_boxes(in, operator_, true, left, right, both);
         if (plainly == ANSWER_ERROR || in->break_code != BREAK_NONE) return plainly;
         if (plainly == ANSWER_NO) return special_compare(in, operator_, left, right, out);
         return operate_compare(in, operator_, both[0], both[1], out);
+    }
+    if (value_is_loose(in, left) || value_is_loose(in, right)) {
+        Answer loose = loose_operands(in, &left, &right);
+        if (loose != ANSWER_YES) return loose;
     }
     if (value_is_numpy(in, left) || value_is_numpy(in, right) || any_opaque(in, 2, both))
         return emit_compare(in, operator_, left, right, out);
@@ -380,6 +402,10 @@ operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
     if (answer == ANSWER_YES && array_dtype_check(a) &&
         (PyType_Check(b) || PyUnicode_CheckExact(b) || Py_TYPE(a)->tp_base == Py_TYPE(b)->tp_base))
         return result(in, PyObject_RichCompare(a, b, operator_), out);
+    if (answer == ANSWER_NO && (left->kind == V_PURE || right->kind == V_PURE)) {
+        answer = loose_call(in, comparison_function(in, operator_), 2, both, out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
     return interp_break(in, value_break(left, value_break(right, BREAK_OPERATOR)),
                         "comparison of %s and %s", value_describe(in, left),
                         value_describe(in, right));
@@ -571,6 +597,12 @@ operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
             return ANSWER_YES;
         }
     }
+    if (value_is_loose(in, operand)) {
+        const char *name = operator_ == I_UNARY_NEGATIVE   ? "neg"
+                           : operator_ == I_UNARY_POSITIVE ? "pos"
+                                                           : "invert";
+        return call_simple(in, module_kept(in, "operator", name), 1, &operand, out);
+    }
     Answer step = scalar_unary(in, operator_, operand, out);
     if (step != ANSWER_NO || in->break_code != BREAK_NONE) return step;
     if (value_is_object(operand) || value_is_named(operand)) {
@@ -608,6 +640,7 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
         return result(in, PyObject_CallOneArg((PyObject *)type, value->object), out);
     }
     if (value->kind != V_NODE) return ANSWER_NO;
+    if (value_is_loose(in, value)) return call_simple(in, (PyObject *)type, 1, &value, out);
     NodeId node;
     Answer answer = value_as_node(in, value, &node);
     if (answer != ANSWER_YES) return answer;

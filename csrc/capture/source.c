@@ -349,8 +349,13 @@ dict_value(Interp *in, SourceId source, PyObject *object)
     Py_ssize_t at = 0, length = PyDict_GET_SIZE(object);
     PyObject *key, *item;
     if (length > 2000 || has_grown(in, source)) return value_object(in, object, source);
-    while (PyDict_Next(object, &at, &key, &item))
-        if (!key_is_constant(key)) return value_object(in, object, source);
+    while (PyDict_Next(object, &at, &key, &item)) {
+        if (key_is_constant(key)) continue;
+        Answer plain =
+            is_enum_member(key) ? enum_is_plain(in, Py_TYPE(key), "__hash__", "__eq__") : ANSWER_NO;
+        if (plain == ANSWER_ERROR) return NULL;
+        if (plain == ANSWER_NO) return value_object(in, object, source);
+    }
     PyObject *names = dict_keys(object);
     if (keep(in, names) == NULL) return NULL;
     if (PyTuple_GET_SIZE(names) != length) /* an OrderedDict that was changed past its methods */
@@ -391,6 +396,24 @@ method_value(Interp *in, SourceId source, PyObject *object)
     return value->items[0] == NULL || value->items[1] == NULL ? NULL : value;
 }
 
+/* start, stop and step are what comes in; they are read like attributes. */
+static Value *
+slice_value(Interp *in, SourceId source, PyObject *object)
+{
+    const PySliceObject *slice = (PySliceObject *)object;
+    static const char *const names[3] = {"start", "stop", "step"};
+    PyObject *const parts[3] = {slice->start, slice->stop, slice->step};
+    Value *value = container_value(in, V_SLICE, source, object, 3);
+    for (int i = 0; value != NULL && i < 3; i++) {
+        PyObject *name = interned(in, names[i]);
+        SourceId part =
+            name == NULL ? NO_SOURCE : source_add(in, SOURCE_ATTR, source, 0, name, NULL);
+        if (part == NO_SOURCE) return NULL;
+        if ((value->items[i] = value_from_source(in, part, parts[i])) == NULL) return NULL;
+    }
+    return value;
+}
+
 static Value *
 cell_value(Interp *in, SourceId source, PyObject *object)
 {
@@ -418,7 +441,9 @@ is_identity(Interp *in, SourceId source, PyObject *object)
     if (strstr(Py_TYPE(object)->tp_name, "cython_function_or_method") != NULL) return true;
     if (array_function_check(object) || array_any_dtype_check(object)) return true;
     if (is_enum_member(object)) return true;
-    if (strcmp(Py_TYPE(object)->tp_name, "types.UnionType") == 0) return true;
+    if (strcmp(Py_TYPE(object)->tp_name, "types.UnionType") == 0 ||
+        strcmp(Py_TYPE(object)->tp_name, "re.Pattern") == 0)
+        return true;
     if (PyFunction_Check(object)) {
         /* A function made anew for each call is known by its code instead. */
         SourceKind kind = source_kind(in, source);
@@ -515,6 +540,7 @@ value_made(Interp *in, SourceId source, PyObject *object)
     if (PyDict_CheckExact(object)) return dict_value(in, source, object);
     if (PyMethod_Check(object)) return method_value(in, source, object);
     if (PyCell_Check(object)) return cell_value(in, source, object);
+    if (PySlice_Check(object)) return slice_value(in, source, object);
     return value_object(in, object, source);
 }
 

@@ -172,6 +172,14 @@ template_of(Holes *h, Value *value, PyObject **out)
     Interp *in = h->in;
     switch (value->kind) {
     case V_NODE: return node_template(h, value, out);
+    case V_PURE: {
+        Value *text;
+        Answer made = value_known(in, value, out);
+        if (made == ANSWER_NO) made = loose_text(in, value, &text);
+        if (made == ANSWER_NO && in->break_code == BREAK_NONE) break;
+        if (made != ANSWER_YES || value->kind != V_PURE) return made;
+        return node_template(h, text, out);
+    }
     case V_TUPLE:
         if (value->type != NULL && value->type != &PyTuple_Type) break;
         return container_template(h, value, out);

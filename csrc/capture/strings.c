@@ -1,6 +1,7 @@
 /* Strings: made while capturing where all that goes into them is known, else a V_PURE, a call that
    is made at commit.  So text of array values can be returned, stored and printed; what would look
    into it breaks, unless it depends on arguments alone, which are then guarded by value. */
+#include "numpy_rules.h"
 #include "objects.h"
 
 /* A method of str, or another attribute of a builtin type; borrowed for ever. */
@@ -94,6 +95,39 @@ text_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
     pure->type = &PyUnicode_Type;
     *out = pure;
     return VEC_PUSH(in->arena, &in->texts, pure) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+text_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    static const char *const names[] = {"array2string",
+                                        "array_str",
+                                        "array_repr",
+                                        "format_float_positional",
+                                        "format_float_scientific",
+                                        "base_repr",
+                                        "binary_repr"};
+    bool found = false;
+    if (nargs == 0 || !PyCallable_Check(callable)) return ANSWER_NO;
+    for (int i = 0; !found && i < COUNT_OF(names); i++) found = callable == numpy_object(names[i]);
+    if (!found) return ANSWER_NO;
+    PyObject *keywords = keep(in, PyDict_New()), *known;
+    int nkw = kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0;
+    if (keywords == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < nkw; i++) {
+        Answer answer = value_known(in, args[nargs + i], &known);
+        if (answer == ANSWER_ERROR) return answer;
+        if (answer == ANSWER_NO || !object_is_plain(known))
+            return interp_break(in, BREAK_NUMPY, "text of an array with arguments not known");
+        if (PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, i), known) < 0) return ANSWER_ERROR;
+    }
+    if (nkw > 0) {
+        PyObject *maker = module_kept(in, "pycompile._calls", "Keywords");
+        callable = maker ? PyObject_CallFunctionObjArgs(maker, callable, keywords, NULL) : NULL;
+        if (keep(in, callable) == NULL) return ANSWER_ERROR;
+    }
+    return text_call(in, callable, nargs, args, out);
 }
 
 /* The string behind a V_PURE, where it depends on arguments alone: they are guarded, and it is a
@@ -191,8 +225,12 @@ text_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
         return text_call(in, type_method(in, &PyUnicode_Type, "__mod__"), 2, args, out);
     if (operator_ == ADD && is_text(in, left) && is_text(in, right))
         return text_call(in, type_method(in, &PyUnicode_Type, "__add__"), 2, args, out);
-    if (operator_ == MUL && left->kind == V_PURE && right->kind == V_CONST &&
-        PyLong_CheckExact(right->object))
+    if (operator_ == MUL && is_text(in, right) && value_type(in, left) == &PyLong_Type) {
+        args[0] = right;
+        args[1] = left;
+        return text_binary(in, operator_, right, left, out);
+    }
+    if (operator_ == MUL && is_text(in, left) && value_type(in, right) == &PyLong_Type)
         return text_call(in, type_method(in, &PyUnicode_Type, "__mul__"), 2, args, out);
     return ANSWER_NO;
 }

@@ -83,7 +83,7 @@ class_subscript(Interp *in, Value *class_, Value *key, Value **out)
     PyTypeObject *type = (PyTypeObject *)class_->object, *meta = Py_TYPE(type);
     PyObject *known, *found;
     bool members = is_enum_class((PyObject *)type);
-    Answer answer = value_known(in, key, &known);
+    Answer answer = typing_known(in, key, &known);
     if (answer == ANSWER_YES && !members) {
         answer = type_lookup_text(in, type, "__class_getitem__", &found);
         PyObject *of_meta = NULL;
@@ -131,6 +131,10 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
         return emit_flag(in, object, PyUnicode_AsUTF8(key->object), out);
     int position;
     PyObject *name;
+    Answer alias = typing_subscript(in, object, key, out);
+    if (alias != ANSWER_NO || in->break_code != BREAK_NONE) return alias;
+    Answer picked = loose_lookup(in, object, key, NULL, out);
+    if (picked != ANSWER_NO || in->break_code != BREAK_NONE) return picked;
     switch (object->kind) {
     case V_TUPLE:
     case V_LIST: {
@@ -156,6 +160,11 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
         Answer answer = value_known(in, object, &known);
         if (answer == ANSWER_YES) answer = value_known(in, key, &index);
         if (answer == ANSWER_ERROR) return answer;
+        if (answer == ANSWER_NO && object->kind == V_PURE) {
+            Value *both[2] = {object, key};
+            answer = loose_call(in, module_kept(in, "operator", "getitem"), 2, both, out);
+            if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        }
         if (answer == ANSWER_NO || !object_is_pure(known) || !object_is_pure(index) ||
             PyType_Check(known))
             return interp_break(in, value_break(object, BREAK_INDEX), "a subscript of %s",
@@ -169,6 +178,7 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
         if (object->object == in->top->globals && key->kind == V_CONST &&
             PyUnicode_CheckExact(key->object)) /* globals()["name"] */
             return load_global(in, object->object, NULL, key->object, out);
+        if (dict_is_apart(object)) return apart_subscript(in, object, key, out);
         /* fall through */
     default: {
         Value *args[2] = {object, key};
@@ -202,6 +212,7 @@ operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
     int position;
     PyObject *name;
     Answer answer;
+    if (dict_is_apart(object)) return apart_store(in, object, key, value);
     if (object->kind == V_LIST && key->kind != V_SLICE) {
         answer = sequence_position(in, object, key, true, &position);
         if (answer == ANSWER_YES) answer = item_goes(in, object, position);

@@ -406,7 +406,7 @@ is_unsteady(Interp *in, SourceId id)
 static Answer
 known_scalar(Interp *in, Value *value, PyObject **out)
 {
-    if (value->object == NULL) return ANSWER_NO;
+    if (value->object == NULL || value_is_array(in, value)) return ANSWER_NO;
     for (int i = 0; i < value->nitems; i++) {
         PyObject *ignored;
         Answer answer = value_known(in, value->items[i], &ignored);

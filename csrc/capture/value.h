@@ -386,6 +386,10 @@ Answer emit_flag(Interp *in, Value *flags, const char *name, Value **out);
 bool value_is_flat(const Interp *in, const Value *value);
 Answer emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out);
 Answer emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value);
+/* ---- strings.c ---- */
+/* np.array2string and the like; ANSWER_NO without a break: none of them. */
+Answer text_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
 /* `callable` is the real object; ANSWER_NO with break_code BREAK_NONE: not ours to handle.  In
    calls `nargs` counts positional arguments; those by keyword follow them, named by `kwnames` (or

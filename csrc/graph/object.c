@@ -64,6 +64,9 @@ static bool
 print_name(PyObject *object, Text *out)
 {
     PyObject *module = string_attribute(object, "__module__");
+    if (module == NULL &&
+        (Py_TYPE(object) == &PyMethodDescr_Type || Py_TYPE(object) == &PyWrapperDescr_Type))
+        module = string_attribute((PyObject *)PyDescr_TYPE(object), "__module__");
     PyObject *name = string_attribute(object, "__qualname__"), *dotted = NULL, *found = NULL;
     if (name == NULL) name = string_attribute(object, "__name__");
     if (PyModule_Check(object) && name != NULL)

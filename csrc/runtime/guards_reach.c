@@ -6,6 +6,13 @@ static PyObject *
 dict_entry(PyObject *dict, PyObject *key)
 {
     if (dict == NULL || !PyDict_Check(dict)) return NULL;
+    if (Py_TYPE(key)->tp_flags & Py_TPFLAGS_HEAPTYPE) { /* a member of an enum, which is itself */
+        Py_ssize_t at = 0;
+        PyObject *found, *item;
+        while (PyDict_Next(dict, &at, &found, &item))
+            if (found == key) return item;
+        return NULL;
+    }
     PyObject *value = PyDict_GetItemWithError(dict, key);
     if (value == NULL) PyErr_Clear();
     return value;
