@@ -586,7 +586,7 @@ def _writes(function, args, kwargs, holes, changed):
     return False
 
 
-def _tried(function, args, kwargs, holes, changed):
+def _tried(function, args, kwargs, holes, changed, samples):
     """The call with these holes; once more with other elements where they make no regular matrix."""
     try:
         return function(*fill(args, holes), **fill(kwargs, holes))
@@ -594,6 +594,8 @@ def _tried(function, args, kwargs, holes, changed):
         numbers = np.random.Generator(np.random.PCG64(1))
         for number, hole in enumerate(holes):
             if type(hole) is np.ndarray and number not in changed and hole.dtype.kind in "fc":
+                if number in samples:  # which other trials take too
+                    holes[number] = hole = hole.copy("K")
                 writeable = hole.flags.writeable
                 hole.flags.writeable = True
                 hole[...] = numbers.uniform(1, 2, hole.shape)
@@ -636,7 +638,7 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
             if isinstance(function, (Lookup, Get)):
                 result = function.sample()
             else:
-                result = _tried(function, args, kwargs, holes, changed)
+                result = _tried(function, args, kwargs, holes, changed, samples)
         except (ValueError, TypeError, IndexError) as error:
             if not _refused(function, specs, error):
                 raise
@@ -686,24 +688,28 @@ def set_attribute(array, name, value):
     setattr(array, name, value)
 
 
+# As they were when this was imported: a program may give NumPy others.
+_R, _C, _MGRID, _OGRID = np.r_, np.c_, np.mgrid, np.ogrid
+
+
 def join_rows(key):
     """np.r_[key]"""
-    return np.r_[key]
+    return _R[key]
 
 
 def join_columns(key):
     """np.c_[key]"""
-    return np.c_[key]
+    return _C[key]
 
 
 def full_grid(key):
     """np.mgrid[key]"""
-    return np.mgrid[key]
+    return _MGRID[key]
 
 
 def open_grid(key):
     """np.ogrid[key]"""
-    return np.ogrid[key]
+    return _OGRID[key]
 
 
 class _Memory:

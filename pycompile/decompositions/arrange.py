@@ -9,7 +9,12 @@ _MISSING = np._NoValue
 # NumPy's own functions: a graph break, with NumPy's answer or error.
 _original_diff = np.diff._implementation
 _original_meshgrid = np.meshgrid._implementation
+_original_roll = np.roll._implementation
 _original_split = np.split._implementation
+
+
+def _is_axis(axis, rank):
+    return type(axis) is int and -rank <= axis < rank
 
 
 def outer(a, b, out=None):
@@ -25,6 +30,8 @@ def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING):
         return a
     a = np.asarray(a)
     rank = a.ndim
+    if not _is_axis(axis, rank):
+        return _original_diff(a, n, axis)
     if axis < 0:
         axis = axis + rank
     later = tuple([slice(1, None) if i == axis else slice(None) for i in range(rank)])
@@ -54,6 +61,8 @@ def roll(a, shift, axis=None):
     a = np.asarray(a)
     if axis is None:
         return _roll_one(a.ravel(), shift, 0).reshape(a.shape)
+    if not _is_axis(axis, a.ndim):
+        return _original_roll(a, shift, axis)
     if axis < 0:
         axis = axis + a.ndim
     return _roll_one(a, shift, axis)
@@ -77,7 +86,7 @@ def atleast_2d(*arys):
 
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     """np.meshgrid of two vectors, in full"""
-    if sparse or not copy:
+    if sparse or not copy or indexing not in ("xy", "ij"):
         return _original_meshgrid(*xi, copy=copy, sparse=sparse, indexing=indexing)
     x, y = xi
     if indexing == "xy":
