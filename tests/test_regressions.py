@@ -791,3 +791,16 @@ def test_loops_of_numpy_see_all_equal_elements(dtype):
 
     for number in z:
         check(f, np.broadcast_to(number, (4,)))
+
+
+@pytest.mark.parametrize("divisor", [3, -3, 0, -1, np.int64(5), np.array(7, "u1")])
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "u8"])
+def test_integers_divided_by_one(dtype, divisor):
+    limits = np.iinfo(dtype)
+    x = np.array([limits.min, limits.max, 0, 1, 7, 100] * 12, dtype)
+
+    def f(x, d):
+        return x // d, (x // d + 1) % 5
+
+    check(f, x, divisor, captured=False)
+    check(f, x[::-2], divisor, captured=False)

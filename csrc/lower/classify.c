@@ -20,12 +20,22 @@ node_loop_dtype(const Graph *g, const Node *node)
     return node->type.dtype;
 }
 
+/* NumPy divides many integers by one with vectors of multiplications (Granlund and Montgomery,
+   Division by invariant integers, 1994), up to twenty times as fast as the division. */
+static bool
+divides_by_one_integer(const Graph *g, const Node *node)
+{
+    return dtype_is_integer(node->type.dtype) && graph_node(g, node->args[0])->type.rank > 0 &&
+           graph_node(g, node->args[1])->type.rank == 0;
+}
+
 bool
 node_is_call(const Graph *g, const Node *node)
 {
     OpKind kind = op_info(node->op)->kind;
     if (kind == KIND_UFUNC) return true;
     if (kind != KIND_POINTWISE) return false;
+    if (node->op == OP_floor_divide && divides_by_one_integer(g, node)) return true;
     return node->op != OP_cast && !op_is_exact(node->op, node_loop_dtype(g, node));
 }
 
