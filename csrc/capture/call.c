@@ -4,7 +4,7 @@
 /* ---- functions of Python, inlined ---- */
 
 /* Guards, once, that what is at `source` is this, or nothing (NULL). */
-static int
+int
 guard_there(Interp *in, SourceId source, PyObject *object)
 {
     const void *seen = (const void *)((((uintptr_t)source + 1) << 4) | 8); /* no Value */

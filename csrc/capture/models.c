@@ -14,6 +14,9 @@
 
 /* class -> model, and back; those opened from outside; class -> the slot that holds its data */
 static PyObject *models, *reals, *opened, *held;
+/* class of Python code -> what it has while its model is right, name -> (attribute, its code);
+   None: it was changed before */
+static PyObject *originals, *absent;
 
 static int
 models_load(void)
@@ -24,10 +27,13 @@ models_load(void)
         models = PyObject_GetAttrString(module, "MODELS");
         opened = PyObject_GetAttrString(module, "OPENED");
         held = PyObject_GetAttrString(module, "HELD");
+        originals = PyObject_GetAttrString(module, "ORIGINALS");
+        absent = PyObject_GetAttrString(module, "Absent");
         reals = PyObject_GetAttrString(module, "REALS");
         Py_DECREF(module);
     }
-    return reals == NULL || models == NULL || opened == NULL || held == NULL ? -1 : 0;
+    bool all = reals && models && opened && held && originals && absent;
+    return all ? 0 : -1;
 }
 
 /* Only classes of these modules have one: asked before anything is imported. */
@@ -44,6 +50,45 @@ model_for(PyTypeObject *type)
 {
     if (!may_have_model(type) || models_load() < 0) return NULL;
     return PyDict_GetItemWithError(models, (PyObject *)type);
+}
+
+static bool
+is_original(PyObject *wanted, PyObject *found)
+{
+    PyObject *attribute = PyTuple_GET_ITEM(wanted, 0);
+    if (found == NULL) return attribute == absent;
+    return found == attribute &&
+           (!PyFunction_Check(found) || PyFunction_GET_CODE(found) == PyTuple_GET_ITEM(wanted, 1));
+}
+
+static Answer
+guard_code(Interp *in, PyObject *function)
+{
+    PyObject *name = interned(in, "__code__");
+    SourceId base = name ? source_of_const(in, function) : NO_SOURCE;
+    if (base == NO_SOURCE) return ANSWER_ERROR;
+    SourceId source = source_add(in, SOURCE_ATTR, base, 0, name, NULL);
+    if (source == NO_SOURCE) return ANSWER_ERROR;
+    return guard_there(in, source, PyFunction_GET_CODE(function)) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* A class has all that its model knows of it.  `in`: to guard that, or NULL. */
+static Answer
+class_is_original(Interp *in, PyTypeObject *type)
+{
+    PyObject *all = PyDict_GetItemWithError(originals, (PyObject *)type), *name, *wanted;
+    if (all == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES; /* it cannot change */
+    Py_ssize_t at = 0;
+    Answer answer = PyDict_Check(all) ? ANSWER_YES : ANSWER_NO;
+    while (answer == ANSWER_YES && PyDict_Next(all, &at, &name, &wanted)) {
+        PyObject *found = type_own_stored(type, name);
+        if (!is_original(wanted, found)) return ANSWER_NO;
+        if (in == NULL) continue;
+        answer = type_own_lookup(in, type, name, &found);
+        if (answer == ANSWER_YES && found != NULL && PyFunction_Check(found))
+            answer = guard_code(in, found);
+    }
+    return answer;
 }
 
 PyTypeObject *
@@ -82,6 +127,8 @@ model_make(Interp *in, PyObject *type, int nargs, Value *const *args, PyObject *
 {
     PyObject *model = model_for((PyTypeObject *)type);
     if (model == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    Answer answer = class_is_original(in, (PyTypeObject *)type);
+    if (answer != ANSWER_YES) return answer;
     return make(in, model, nargs, args, kwnames, out);
 }
 
@@ -137,7 +184,8 @@ bool
 model_holds(PyObject *object)
 {
     return may_have_model(Py_TYPE(object)) && models_load() == 0 &&
-           PyDict_GetItemWithError(held, (PyObject *)Py_TYPE(object)) != NULL;
+           PyDict_GetItemWithError(held, (PyObject *)Py_TYPE(object)) != NULL &&
+           class_is_original(NULL, Py_TYPE(object)) == ANSWER_YES;
 }
 
 static int
@@ -179,6 +227,9 @@ model_from_source(Interp *in, SourceId source, PyObject *object)
     PyObject *model = PyDict_GetItemWithError(models, type);
     PyObject *slot = PyDict_GetItemWithError(held, type);
     if (!instance_is_bare(object)) return value_object(in, object, source);
+    Answer original = class_is_original(in, Py_TYPE(object)); /* as model_holds has seen */
+    if (original != ANSWER_YES)
+        return original == ANSWER_NO ? value_object(in, object, source) : NULL;
     Value *data = native_from_source(in, source, object);
     if (data == NULL || data->kind == V_OBJECT) return data;
     if (type_has_dict(Py_TYPE(object)) && guard_simple(in, GUARD_BARE, source, NULL) < 0)
@@ -230,7 +281,9 @@ model_shows(Interp *in, Value *object, PyObject *name, bool *out)
         Answer answer = own_find(in, object, name, false, false, &own);
         if (answer != ANSWER_YES || own != NULL) return answer;
     }
-    PyObject *theirs = _PyType_Lookup(real, name);
+    PyObject *theirs;
+    Answer found = type_lookup(in, real, name, &theirs);
+    if (found != ANSWER_YES) return found;
     *out = theirs != NULL;
     if (theirs == NULL && type_has_dict(object->type) && PyUnicode_READ_CHAR(name, 0) == '_')
         return no_attribute(in, object, name); /* update_wrapper would have stored it */

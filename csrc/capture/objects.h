@@ -155,6 +155,9 @@ Answer limits_attribute(Interp *in, Value *limits, PyObject *name, Value **out);
 Answer numpy_python_call(Interp *in, PyObject *function, const char *module, int nargs,
                          Value *const *args, Value **out);
 
+/* ---- call.c ---- */
+int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this object; once */
+
 /* ---- lru.c: calls of functools.lru_cache's wrappers from outside ---- */
 Answer lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out);

@@ -816,6 +816,44 @@ MODELS: dict[type, type] = {
 REALS = {model: real for real, model in MODELS.items()}
 #: Where a model has what its original holds.
 HELD = {defaultdict: "_data", OrderedDict: "_data", Counter: "_data", deque: "_items"}
+
+
+class Absent:
+    """An attribute that the class has not."""
+
+
+ABOUT = {"__doc__", "__module__", "__dict__", "__weakref__"}
+ABOUT |= {"__firstlineno__", "__static_attributes__", "__annotations__"}
+
+
+def _is_own(real, name):
+    """The attribute is that of the library's source, not one that a program has put there."""
+    found = vars(real).get(name, Absent)
+    function = found.__func__ if type(found) is classmethod else found
+    if type(function) is types.FunctionType:
+        code = function.__code__
+        own = code.co_filename == collections.namedtuple.__code__.co_filename
+        return own and code.co_qualname == f"{real.__name__}.{name}"
+    return found is None if name == "__hash__" else found is Absent
+
+
+def _originals(real, model):
+    """What a class of Python code has while its model is right; None: it was changed before.
+
+    Of a name the attribute, and its code."""
+    names = {name for base in real.__mro__[:-1] for name in vars(base)} - ABOUT
+    wanted = {name for name, found in vars(model).items() if type(found) is types.FunctionType}
+    wanted -= {name for base in real.__mro__[1:] for name in vars(base)}
+    if not all(name in vars(real) for name in wanted if name.startswith("__") or name[0] != "_"):
+        return None
+    if not all(_is_own(real, name) for name in names):
+        return None
+    own = {name: vars(real).get(name, Absent) for name in names}
+    return {name: (found, getattr(found, "__code__", None)) for name, found in own.items()}
+
+
+#: Classes of Python code, which a program can change.
+ORIGINALS = {Counter: _originals(Counter, Count)}
 OPENED = {operator.itemgetter, operator.attrgetter, operator.methodcaller}
 
 TABLE: dict[Any, Any] = {functools.cmp_to_key: cmp_to_key, functools.lru_cache: lru_cache}

@@ -3,6 +3,8 @@
 import collections
 import copy
 import os
+import subprocess
+import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 
 import numpy as np
@@ -426,3 +428,77 @@ def test_derived_list_that_grows():
     for i in range(15):
         np.testing.assert_array_equal(compiled(X + i, mine), function(X + i, yours))
     assert list(mine) == list(yours)
+
+
+def counts(x):
+    c = Counter("aab")
+    c.update("z")
+    return x * 2 + c["q"], c
+
+
+def counts_in(x, c):
+    c.update("z")
+    c["k"] = 3
+    return x * 2 + c["q"], c.total(), len(c)
+
+
+PATCHES = {
+    "__missing__": lambda self, key: 77,
+    "update": lambda self, *args, **kwds: None,
+    "__setitem__": lambda self, key, value: None,
+    "__len__": lambda self: 99,
+    "total": property(lambda self: lambda: 5),
+    "get": lambda self, key, default=None: 8,
+}
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_a_counter_whose_class_is_changed(monkeypatch, name):
+    compiled, other = pycompile.compile(counts), pycompile.compile(counts_in)
+
+    def compare():
+        for _ in range(3):
+            assert list(map(repr, compiled(X))) == list(map(repr, counts(X)))
+            c, d = Counter("ab"), Counter("ab")
+            assert list(map(repr, other(X, c))) == list(map(repr, counts_in(X, d)))
+            assert dict(c) == dict(d)
+
+    compare()
+    assert compiled.stats()["breaks"] == other.stats()["breaks"] == 0
+    for _ in range(2):
+        with monkeypatch.context() as patch:
+            patch.setattr(Counter, name, PATCHES[name], raising=False)
+            compare()
+        compare()
+    assert compiled.stats()["breaks"] == other.stats()["breaks"] == 0
+
+
+@pytest.mark.parametrize("name", PATCHES)
+def test_a_counter_whose_class_was_changed_before(name):
+    source = f"""
+from collections import Counter
+import numpy as np, pycompile, test_boxes
+Counter.{name} = test_boxes.PATCHES["{name}"]
+for function, make in ((test_boxes.counts, lambda: ()), (test_boxes.counts_in, lambda: (Counter("ab"),))):
+    compiled = pycompile.compile(function)
+    for _ in range(3):
+        assert repr(compiled(test_boxes.X, *make())) == repr(function(test_boxes.X, *make()))
+"""
+    here = os.path.dirname(__file__)
+    paths = os.pathsep.join([here, os.path.dirname(here), *sys.path])
+    run = [sys.executable, "-c", source]
+    assert subprocess.run(run, env={**os.environ, "PYTHONPATH": paths}).returncode == 0
+
+
+def test_an_attribute_that_a_counter_gets_later(monkeypatch):
+    def function(x, c):
+        return x * 2, getattr(c, "unit", None), hasattr(c, "scale")
+
+    compiled = pycompile.compile(function)
+    for value in (None, 3, 4):
+        if value is not None:
+            monkeypatch.setattr(Counter, "unit", value, raising=False)
+            monkeypatch.setattr(Counter, "scale", value, raising=False)
+        for _ in range(2):
+            c = Counter("ab")
+            assert repr(compiled(X, c)) == repr(function(X, c))
