@@ -123,7 +123,7 @@ def _script(path: str) -> tuple[CodeType, dict[str, Any]]:
             sys.path.insert(0, path)
         else:
             sys.path[0] = path
-        return _module("__main__", whole_name=False)
+        return _module("__main__", whole_name=False, place=path)
     if not sys.flags.safe_path:
         sys.path[0] = os.path.dirname(os.path.realpath(path))
     try:
@@ -156,8 +156,8 @@ def _compiled(content: bytes) -> CodeType:
     return code
 
 
-def _module(name: str, whole_name: bool = True) -> tuple[CodeType, dict[str, Any]]:
-    """Code and globals of a module, found as `python -m` finds it."""
+def _module(name: str, whole_name: bool = True, place: str = "") -> tuple[CodeType, dict[str, Any]]:
+    """Code and globals of a module, found as `python -m` finds it, or of a folder's __main__."""
     import runpy
 
     details: Callable[[str], Any] = runpy._get_module_details  # type: ignore[attr-defined]
@@ -165,7 +165,8 @@ def _module(name: str, whole_name: bool = True) -> tuple[CodeType, dict[str, Any
     try:
         _, spec, code = details(name)
     except ImportError as error:
-        print(f"{sys.executable}: {error}", file=sys.stderr)
+        text = f"can't find {name!r} module in {place!r}" if place else str(error)
+        print(f"{sys.executable}: {text}", file=sys.stderr)
         sys.exit(1)
     finally:
         sys.modules["__main__"] = here
@@ -208,8 +209,6 @@ def _tell_without_ours(error: BaseException) -> None:
 def run(arguments: list[str], explained: bool = False) -> None:
     """Runs the program; what ends it gets out as it is.  At exit it is told what was made of it."""
     options = _Options(arguments)
-    if explained:
-        _explain_at_exit("-c" if options.kind == "code" else options.program)
     sys.argv = [options.program, *options.arguments]
     if options.kind == "code":
         sys.argv[0] = "-c"
@@ -222,7 +221,9 @@ def run(arguments: list[str], explained: bool = False) -> None:
             code, names = _module(options.program)
         else:
             code, names = _text(options.program)
-        main.__dict__.update(names, __builtins__=sys.modules["builtins"])
+        main.__dict__.update(names, __builtins__=sys.modules["builtins"], __annotations__={})
+        if explained:
+            _explain_at_exit(sys.argv[0])
         if options.report is not None:
             _report_at_exit(options.report)
         if options.capture_all or options.at_once or "numpy" in sys.modules:

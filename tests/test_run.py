@@ -53,6 +53,7 @@ def same(a, b):
 
 PROGRAMS = {
     "arguments": "import sys; print(sys.argv[1:], sys.path[0], __name__, __file__, __package__, __spec__)",
+    "annotations": "print(__annotations__, sorted(globals()))",
     "exit_code": "import sys; sys.exit(7)",
     "exit_text": "raise SystemExit('gone')",
     "traceback": "def f(x):\n    return 1 / x\ndef g():\n    f(0)\ng()",
@@ -257,6 +258,23 @@ def test_perf_hints_without_run(program):
     text = BREAKS.replace("def often", "import pycompile\n@pycompile.compile\ndef often")
     done = program(text, plain=True, PYCOMPILE_LOGS="perf_hints")
     assert "often (" in done.stderr and "seldom (" not in done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+@pytest.mark.parametrize("name", ["nothing.py", "."])
+def test_what_is_no_program(tmp_path, name, command):
+    ours, plain = (
+        subprocess.run(
+            [sys.executable, *before, name],
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+        )
+        for before in (["-m", "pycompile", command], [])
+    )
+    assert ours.returncode == plain.returncode
+    assert ours.stderr.replace(str(tmp_path), ".") == plain.stderr.replace(str(tmp_path), ".")
 
 
 def test_explain_a_program(tmp_path):
