@@ -329,20 +329,6 @@ sequence_value(Interp *in, ValueKind kind, SourceId source, PyObject *object)
     return guard_add(in, &guard) < 0 ? NULL : value;
 }
 
-/* Keys are constants: str, int, float, bool, None, bytes. */
-static bool
-key_is_constant(PyObject *key)
-{
-    if (PyTuple_CheckExact(key)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
-            if (!key_is_constant(PyTuple_GET_ITEM(key, i))) return false;
-        return true;
-    }
-    return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
-           key == Py_None || PyFloat_CheckExact(key) || PyBytes_CheckExact(key) ||
-           Py_TYPE(key) == &PyType_Type;
-}
-
 static Value *
 dict_value(Interp *in, SourceId source, PyObject *object)
 {

@@ -5,18 +5,17 @@
 
 static PyTypeObject *deque_type;
 
+int
+boxes_init(void)
+{
+    if (deque_type == NULL) deque_type = (PyTypeObject *)module_object("_collections", "deque");
+    return deque_type == NULL ? -1 : 0;
+}
+
 bool
 deque_check(PyObject *object)
 {
-    if (object == NULL || strcmp(Py_TYPE(object)->tp_name, "collections.deque") != 0) return false;
-    if (deque_type == NULL) {
-        PyObject *module = PyImport_ImportModule("_collections");
-        PyObject *type = module ? PyObject_GetAttrString(module, "deque") : NULL;
-        Py_XDECREF(module);
-        PyErr_Clear();
-        deque_type = (PyTypeObject *)type; /* for ever */
-    }
-    return Py_TYPE(object) == deque_type;
+    return object != NULL && Py_TYPE(object) == deque_type;
 }
 
 int64_t
@@ -49,10 +48,35 @@ sequence_entry(PyObject *object, Py_ssize_t i)
     return item;
 }
 
+bool
+key_is_constant(PyObject *key)
+{
+    if (PyTuple_CheckExact(key)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+            if (!key_is_constant(PyTuple_GET_ITEM(key, i))) return false;
+        return true;
+    }
+    if (PyFloat_CheckExact(key)) return !isnan(PyFloat_AS_DOUBLE(key)); /* it equals itself only */
+    return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
+           key == Py_None || PyBytes_CheckExact(key) || Py_TYPE(key) == &PyType_Type;
+}
+
+/* Walking an OrderedDict hashes its keys. */
+static bool
+keys_are_constants(PyObject *dict)
+{
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(dict, &at, &key, &value))
+        if (!key_is_constant(key)) return false;
+    return true;
+}
+
 /* An OrderedDict has an order of its own. */
 PyObject *
 dict_keys(PyObject *dict)
 {
+    if (PyODict_Check(dict) && !keys_are_constants(dict)) return PyTuple_New(0);
     if (!PyODict_Check(dict)) {
         PyObject *list = PyDict_Keys(dict), *keys = list ? PyList_AsTuple(list) : NULL;
         Py_XDECREF(list);
@@ -67,6 +91,7 @@ dict_keys(PyObject *dict)
 static bool
 walked_in_order(PyObject *dict, PyObject *keys, bool (*equal)(PyObject *, PyObject *))
 {
+    if (!keys_are_constants(dict)) return false;
     PyObject *iterator = PyODict_Type.tp_iter(dict), *key;
     bool same = iterator != NULL;
     for (Py_ssize_t i = 0; same && i < PyTuple_GET_SIZE(keys); i++) {

@@ -276,11 +276,15 @@ PyObject *lru_key(PyObject *wrapper, PyObject *args, PyObject *kwnames);
 PyObject *lru_find(PyObject *wrapper, PyObject *key); /* borrowed, or NULL without an error */
 
 /* ---- boxes.c: what containers hold, past the methods of classes derived from theirs ---- */
+int boxes_init(void);
 bool deque_check(PyObject *object);           /* of exactly that class */
 int64_t deque_most(PyObject *deque);          /* maxlen; -1 for None */
 Py_ssize_t sequence_length(PyObject *object); /* of a tuple, list or deque; -1 of others */
 PyObject *sequence_entry(PyObject *object, Py_ssize_t i); /* borrowed; NULL without an error */
-/* The keys in order, a new tuple; and whether they are these. */
+/* A dict with this key finds it by each that equals it, and no code of the program's runs. */
+bool key_is_constant(PyObject *key);
+/* The keys in order, a new tuple, and whether they are these; not all, and false, of an OrderedDict
+   that has others than constants: to walk it may run code. */
 PyObject *dict_keys(PyObject *dict);
 bool dict_keys_are(PyObject *dict, PyObject *keys, bool (*equal)(PyObject *, PyObject *));
 int item_put(PyObject *object, PyObject *key, PyObject *value); /* value NULL deletes */

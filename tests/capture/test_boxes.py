@@ -502,3 +502,43 @@ def test_an_attribute_that_a_counter_gets_later(monkeypatch):
         for _ in range(2):
             c = Counter("ab")
             assert repr(compiled(X, c)) == repr(function(X, c))
+
+
+def test_guards_of_keys_run_no_code():
+    hashed = []
+
+    class Key:
+        def __init__(self, name):
+            self.name = name
+
+        def __hash__(self):
+            hashed.append(self.name)
+            return hash(self.name)
+
+        def __eq__(self, other):
+            hashed.append("eq")
+            return self is other
+
+    class Text(str):
+        def __hash__(self):
+            hashed.append("text")
+            return str.__hash__(self)
+
+    def function(x, d):
+        total = 0.0
+        for value in d.values():
+            total += value
+        return x * total
+
+    compiled = pycompile.compile(function)
+    for make in (OrderedDict, dict, lambda items: defaultdict(int, items)):
+        for _ in range(3):
+            compiled(X, make([("a", 1.0), ("b", 2.0)]))
+        for keys in ([Key("k"), Key("l")], ["a", Key("l")], [Text("a"), "b"], [(Key("k"),), "b"]):
+            d = make(zip(keys, (1.0, 2.0), strict=True))
+            hashed.clear()
+            function(X, d)
+            plain = list(hashed)
+            hashed.clear()
+            compiled(X, d)
+            assert hashed == plain
