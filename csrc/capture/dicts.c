@@ -261,6 +261,7 @@ static Answer
 do_clear(const Method *m)
 {
     Answer answer = container_resizes(m->in, m->self);
+    if (answer == ANSWER_YES) answer = items_go(m->in, m->self);
     if (answer == ANSWER_YES) answer = container_moves(m->in, m->self);
     if (answer == ANSWER_YES && m->self->source != NO_SOURCE) {
         PyObject *name = keep(m->in, PyUnicode_InternFromString("clear"));

@@ -4,7 +4,7 @@
    A list from outside that was changed in another way than by append, extend, insert, pop or one
    item gets its new contents at commit by one slice assignment, so that it stays the same object.
  */
-#include "interp.h"
+#include "objects.h"
 
 /* At commit: list[:] = what it holds now. */
 static Answer
@@ -103,7 +103,10 @@ sequence_method(Interp *in, Value *self, const char *name, int nargs, Value *con
     if (!known || (change && deque_check(self->object)))
         return interp_break(in, BREAK_CALL_C, "method '%s' of %s", name, value_describe(in, self));
     PyObject *positional, *named;
-    Answer answer = change ? container_moves(in, self) : ANSWER_YES;
+    bool keeps = !change || strcmp(name, "sort") == 0 || strcmp(name, "insert") == 0 ||
+                 strcmp(name, "reverse") == 0;
+    Answer answer = keeps ? ANSWER_YES : items_go(in, self);
+    if (answer == ANSWER_YES && change) answer = container_moves(in, self);
     if (answer == ANSWER_YES)
         answer = method_arguments(in, name, nargs, args, kwnames, &positional, &named);
     if (answer != ANSWER_YES) return answer;
@@ -145,6 +148,7 @@ list_store_slice(Interp *in, Value *list, Value *key, Value *value)
         return interp_break(in, BREAK_STORE, "a slice of %s", value_describe(in, list));
     Answer answer = value_known(in, key, &slice);
     if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a slice that is not known");
+    if (answer == ANSWER_YES) answer = items_go(in, list);
     if (answer == ANSWER_YES && value != NULL) answer = iterate_all(in, value, V_LIST, &items);
     if (answer == ANSWER_YES) answer = container_moves(in, list);
     if (answer != ANSWER_YES) return answer;

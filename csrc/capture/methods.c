@@ -68,7 +68,9 @@ list_pop(const Method *m)
     if (answer == ANSWER_YES) answer = container_moves(m->in, self);
     if (answer != ANSWER_YES) return answer;
     if (at < 0) at += self->nitems;
-    if (at < 0 || at >= self->nitems)
+    bool there = at >= 0 && at < self->nitems;
+    if (there && (answer = item_goes(m->in, self, (int)at)) != ANSWER_YES) return answer;
+    if (!there)
         return raise_new(m->in, PyExc_IndexError,
                          self->nitems == 0 ? "pop from empty list" : "pop index out of range");
     answer = outside(m, m->nargs, m->args);
@@ -91,6 +93,33 @@ list_extend(const Method *m)
     return answer == ANSWER_YES ? give_none(m) : answer;
 }
 
+/* A deque that is not opened loses its first items when it is full, one at each append. */
+static Answer
+first_goes(const Method *m)
+{
+    Interp *in = m->in;
+    const Value *self = m->self;
+    if (self->kind != V_OBJECT || self->source == NO_SOURCE || !deque_check(self->object))
+        return ANSWER_YES;
+    int at = 0;
+    for (int i = 0; i < in->effects.len; i++) {
+        const Effect *effect = &in->effects.at[i];
+        if (effect->kind == EFFECT_METHOD && effect->args[0] == self) at++;
+    }
+    int64_t most = deque_most(self->object);
+    if (at == 0 && most < 0) {
+        Guard guard = {.kind = GUARD_MOST, .source = self->source, .other = NO_SOURCE, .low = most};
+        return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    }
+    if (most < 0) return ANSWER_YES;
+    PyObject *object = sequence_entry(self->object, at), *key = keep(in, PyLong_FromLong(at));
+    if (object != NULL && !object_is_quiet(object))
+        return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);
+    SourceId source = key ? source_add(in, SOURCE_ITEM, self->source, at, key, NULL) : NO_SOURCE;
+    if (source == NO_SOURCE || guard_simple(in, GUARD_QUIET, source, NULL) < 0) return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
 static Answer
 list_method(const Method *m)
 {
@@ -98,6 +127,7 @@ list_method(const Method *m)
     Answer answer;
     if (strcmp(m->name, "append") == 0 && m->nargs == 1) {
         answer = container_changes(m->in, self);
+        if (answer == ANSWER_YES) answer = first_goes(m);
         if (answer == ANSWER_YES) answer = outside(m, 1, m->args);
         if (answer != ANSWER_YES) return answer;
         if (self->kind == V_OBJECT) return give_none(m);
@@ -124,7 +154,8 @@ list_method(const Method *m)
         return answer == ANSWER_YES ? give_none(m) : answer;
     }
     if ((strcmp(m->name, "reverse") == 0 || strcmp(m->name, "clear") == 0) && m->nargs == 0) {
-        answer = container_moves(m->in, self);
+        answer = m->name[0] == 'c' ? items_go(m->in, self) : ANSWER_YES;
+        if (answer == ANSWER_YES) answer = container_moves(m->in, self);
         if (answer == ANSWER_YES) answer = outside(m, 0, NULL);
         if (answer != ANSWER_YES) return answer;
         if (m->name[0] == 'c') self->nitems = 0;

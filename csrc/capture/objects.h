@@ -158,6 +158,12 @@ Answer numpy_python_call(Interp *in, PyObject *function, const char *module, int
 /* ---- call.c ---- */
 int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this object; once */
 
+/* ---- subscript.c ---- */
+/* A container loses an item (of a dict the value's place), or all: a break where one from outside
+   runs code then, else guards that none does. */
+Answer item_goes(Interp *in, Value *container, int position);
+Answer items_go(Interp *in, Value *container);
+
 /* ---- lru.c: calls of functools.lru_cache's wrappers from outside ---- */
 Answer lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out);

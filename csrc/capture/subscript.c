@@ -187,20 +187,42 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
     }
 }
 
-/* An object from outside that is replaced may run code of its own, before what follows. */
-static Answer
+/* An object from outside that is replaced or taken out may run code of its own, before what
+   follows. */
+Answer
 item_goes(Interp *in, Value *container, int position)
 {
     const Value *item = container->items[position];
     if (container->source == NO_SOURCE || container->object == NULL) return ANSWER_YES;
-    PyObject *object = item != NULL ? item->object : NULL;
-    if (item == NULL && container->kind == V_DICT)
-        object = PyDict_GetItemWithError(container->object, container->items[position - 1]->object);
-    else if (item == NULL)
-        object = sequence_entry(container->object, position);
-    if (object == NULL || Py_TYPE(object)->tp_finalize == NULL || PyGen_CheckExact(object))
-        return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES;
-    return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);
+    PyObject *object = item != NULL ? item->object : NULL, *key = NULL;
+    SourceId source = item != NULL ? item->source : NO_SOURCE;
+    if (item != NULL && (item->kind == V_NODE || item->kind == V_CONST)) return ANSWER_YES;
+    if (item == NULL && container->kind == V_DICT) {
+        key = container->items[position - 1]->object;
+        object = PyDict_GetItemWithError(container->object, key);
+    } else if (item == NULL) {
+        key = keep(in, PyLong_FromLong(position));
+        object = key ? sequence_entry(container->object, position) : NULL;
+    }
+    if (object == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES;
+    if (!object_is_quiet(object))
+        return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);
+    if (key != NULL) {
+        source = source_add(in, SOURCE_ITEM, container->source, position, key, NULL);
+        if (source == NO_SOURCE) return ANSWER_ERROR;
+    }
+    if (source == NO_SOURCE) return ANSWER_YES;
+    return guard_simple(in, GUARD_QUIET, source, NULL) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+items_go(Interp *in, Value *container)
+{
+    Answer answer = ANSWER_YES;
+    int width = container->kind == V_DICT ? 2 : 1;
+    for (int i = width - 1; answer == ANSWER_YES && i < container->nitems; i += width)
+        answer = item_goes(in, container, i);
+    return answer;
 }
 
 Answer
@@ -252,11 +274,13 @@ operate_delete_subscript(Interp *in, Value *object, Value *key)
     Answer answer;
     if (object->kind == V_LIST && key->kind != V_SLICE) {
         answer = sequence_position(in, object, key, true, &position);
+        if (answer == ANSWER_YES) answer = item_goes(in, object, position);
     } else if (object->kind == V_LIST) {
         return list_store_slice(in, object, key, NULL);
     } else if (object->kind == V_DICT) {
         answer = dict_position(in, object, key, &name, &position);
         if (answer == ANSWER_YES && position < 0) return raise_key_error(in, name);
+        if (answer == ANSWER_YES) answer = item_goes(in, object, position);
         position--; /* the key's */
         if (answer == ANSWER_YES) answer = container_resizes(in, object);
     } else if (value_is_object(object)) {

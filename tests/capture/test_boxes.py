@@ -542,3 +542,107 @@ def test_guards_of_keys_run_no_code():
             hashed.clear()
             compiled(X, d)
             assert hashed == plain
+
+
+class Noisy:
+    def __init__(self, log, name):
+        self.log, self.name = log, name
+
+    def __del__(self):
+        self.log.append(self.name)
+
+
+class Quiet:
+    def __init__(self, log, name):
+        self.log, self.name = log, name
+
+
+def put_first(x, d, log, key):
+    y = x * 2
+    d[key] = 3
+    return y, len(log)
+
+
+def delete_first(x, d, log, key):
+    y = x * 2
+    del d[key]
+    return y, len(log)
+
+
+def pop_last(x, d, log, key):
+    y = x * 2
+    d.pop()
+    return y, len(log)
+
+
+def pop_key(x, d, log, key):
+    y = x * 2
+    d.pop(key)
+    return y, len(log)
+
+
+def pop_left(x, d, log, key):
+    y = x * 2
+    d.popleft()
+    return y, len(log)
+
+
+def pop_item(x, d, log, key):
+    y = x * 2
+    d.popitem()
+    return y, len(log)
+
+
+def add_to_full(x, d, log, key):
+    y = x * 2
+    d.append(1)
+    return y, len(log)
+
+
+def clear_all(x, d, log, key):
+    y = x * 2
+    d.clear()
+    return y, len(log)
+
+
+def replace_all(x, d, log, key):
+    y = x * 2
+    d[:] = []
+    return y, len(log)
+
+
+def remove_one(x, d, log, key):
+    y = x * 2
+    d.remove(d[0])
+    return y, len(log)
+
+
+@pytest.mark.parametrize(
+    "kind, functions",
+    [
+        ("list", (put_first, delete_first, pop_last, pop_key, clear_all, replace_all, remove_one)),
+        ("dict", (put_first, delete_first, pop_key, pop_item, clear_all)),
+        ("ordered", (put_first, delete_first, pop_key, pop_item, clear_all)),
+        (
+            "deque",
+            (put_first, delete_first, pop_last, pop_left, add_to_full, clear_all, remove_one),
+        ),
+    ],
+)
+@pytest.mark.parametrize("first", [Quiet, Noisy])
+def test_items_that_run_code_when_they_go(kind, functions, first):
+    def run(function, of):
+        log = []
+        items = [of(log, 1), of(log, 2)]
+        d, key = items, 0
+        if kind == "deque":
+            d = deque(items, 2)
+        elif kind != "list":
+            d, key = (dict if kind == "dict" else OrderedDict)(zip("ab", items, strict=True)), "a"
+        del items
+        return repr(function(X, d, log, key)), list(log), len(d)
+
+    for function in functions:
+        compiled = pycompile.compile(function)
+        for of in (first, Noisy, Quiet, Noisy, Noisy):
+            assert run(compiled, of) == run(function, of), (function.__name__, of.__name__)
