@@ -6,6 +6,18 @@
 
 /* ---- keys ---- */
 
+bool
+object_has_nan(PyObject *object)
+{
+    if (PyFloat_Check(object)) return isnan(PyFloat_AS_DOUBLE(object));
+    if (PyComplex_Check(object))
+        return isnan(PyComplex_RealAsDouble(object)) || isnan(PyComplex_ImagAsDouble(object));
+    if (PyTuple_Check(object))
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
+            if (object_has_nan(PyTuple_GET_ITEM(object, i))) return true;
+    return false;
+}
+
 /* A key as an object that hashes and compares without the program's code; guarded. */
 Answer
 dict_key(Interp *in, Value *key, PyObject **out)
@@ -28,6 +40,7 @@ dict_key(Interp *in, Value *key, PyObject **out)
     Answer answer = value_is_array(in, key) ? ANSWER_NO : value_known(in, key, out);
     if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a key that is not known");
     if (answer != ANSWER_YES) return answer;
+    if (object_has_nan(*out)) return interp_break(in, BREAK_INDEX, "a NaN as a key");
     answer = key_is_plain(in, *out);
     return answer == ANSWER_NO ? interp_break(in, BREAK_INDEX, "a key with its own hash") : answer;
 }

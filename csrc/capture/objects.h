@@ -164,6 +164,9 @@ int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this ob
 Answer item_goes(Interp *in, Value *container, int position);
 Answer items_go(Interp *in, Value *container);
 
+/* ---- dicts.c ---- */
+bool object_has_nan(PyObject *object); /* which equals itself by identity only */
+
 /* ---- lru.c: calls of functools.lru_cache's wrappers from outside ---- */
 Answer lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out);

@@ -43,6 +43,22 @@ token_truth(Interp *in, Value *value)
     return -1;
 }
 
+/* It is no NaN, guarded: containers take the same NaN for equal, as NaNs are not. */
+static bool
+is_itself(Interp *in, Value *value)
+{
+    if (in->shadow_failed) return false;
+    if (value->kind == V_CONST) return !object_has_nan(value->object);
+    PyTypeObject *type = value->kind == V_NODE ? value_type(in, value) : NULL;
+    if (type == NULL || value_is_array(in, value) || PyType_IsSubtype(type, &PyLong_Type))
+        return true;
+    Value *result;
+    Answer answer = operate_compare(in, Py_EQ, value, value, &result);
+    if (answer == ANSWER_YES) return token_truth(in, result) == 1;
+    token_fail(in, answer);
+    return false;
+}
+
 static PyObject *
 token_compare(PyObject *a, PyObject *b, int operator_)
 {
@@ -59,6 +75,12 @@ token_compare(PyObject *a, PyObject *b, int operator_)
         return NULL;
     }
     int known = token_truth(in, result);
+    if (known == 0 && operator_ == Py_EQ && !is_itself(in, left) && !is_itself(in, right)) {
+        if (!in->shadow_failed)
+            token_fail(in, interp_break(in, BREAK_OPERATOR, "NaNs, which may be the same object"));
+        return NULL;
+    }
+    if (in->shadow_failed) return NULL;
     return known < 0 ? NULL : PyBool_FromLong(known);
 }
 
@@ -219,7 +241,7 @@ shadow_tuple(Interp *in, Value *value)
 PyObject *
 shadow(Interp *in, Value *value)
 {
-    if (value->kind == V_CONST && object_is_plain(value->object))
+    if (value->kind == V_CONST && object_is_plain(value->object) && !object_has_nan(value->object))
         return stand_for(in, Py_NewRef(value->object), value);
     if (value->kind == V_TUPLE && (value->type == NULL || value->type == &PyTuple_Type))
         return shadow_tuple(in, value);

@@ -646,3 +646,46 @@ def test_items_that_run_code_when_they_go(kind, functions, first):
         compiled = pycompile.compile(function)
         for of in (first, Noisy, Quiet, Noisy, Noisy):
             assert run(compiled, of) == run(function, of), (function.__name__, of.__name__)
+
+
+NAN, OTHER = float("nan"), float("nan")
+HELD = [NAN, 1.0]
+
+
+def test_members_that_are_nan():
+    def inside(x, l, v):
+        return x * 2, v in l, v in (v, 1.0), l[0] in l, l == l, l.count(v)
+
+    def held(x):
+        return x * 2, NAN in HELD, OTHER in HELD, HELD[0] in HELD
+
+    for make in (list, deque, tuple):
+        check(
+            inside, X, make([NAN, 1.0]), NAN, also=((X, make([OTHER, 1.0]), NAN),), captured=False
+        )
+        check(
+            inside, X, make([OTHER, 1.0]), NAN, also=((X, make([NAN, 1.0]), NAN),), captured=False
+        )
+    check(held, X, captured=False)
+
+
+def test_keys_that_are_nan():
+    def get(x, d, k):
+        return x * 2, k in d, d.get(k)
+
+    def own(x, a, b):
+        d = {a: 1.0}
+        return x * 2, b in d, b in {a}, b in [a], (b, 1) in {(a, 1): 2}
+
+    for make in (OrderedDict, dict):
+        for first, second in ((NAN, OTHER), (OTHER, NAN)):
+            check(
+                get,
+                X,
+                make([(NAN, 1)]),
+                first,
+                also=((X, make([(NAN, 1)]), second),),
+                captured=False,
+            )
+    check(own, X, NAN, NAN, also=((X, NAN, OTHER),), captured=False)
+    check(own, X, NAN, OTHER, also=((X, NAN, NAN),), captured=False)
