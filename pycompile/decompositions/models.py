@@ -814,6 +814,21 @@ MODELS: dict[type, type] = {
     collections.deque: Deque,
 }
 REALS = {model: real for real, model in MODELS.items()}
+
+
+def _name_functions(model, name):
+    """What is said about its functions names the class that a program knows."""
+    for function in vars(model).values():
+        if type(function) is types.FunctionType:
+            code = function.__code__
+            function.__code__ = code.replace(co_qualname=f"{name}.{code.co_name}")
+
+
+for _model, _real in REALS.items():
+    _name_functions(_model, _real.__name__)
+_name_functions(Dict, "dict")
+_name_functions(Merged, "dict")
+
 #: Where a model has what its original holds.
 HELD = {defaultdict: "_data", OrderedDict: "_data", Counter: "_data", deque: "_items"}
 
@@ -848,7 +863,7 @@ def _originals(real, model):
         return None
     if not all(_is_own(real, name) for name in names):
         return None
-    own = {name: vars(real).get(name, Absent) for name in names}
+    own = {name: vars(real).get(name, Absent) for name in sorted(names)}
     return {name: (found, getattr(found, "__code__", None)) for name, found in own.items()}
 
 

@@ -689,3 +689,11 @@ def test_keys_that_are_nan():
             )
     check(own, X, NAN, NAN, also=((X, NAN, OTHER),), captured=False)
     check(own, X, NAN, OTHER, also=((X, NAN, NAN),), captured=False)
+
+
+def test_breaks_name_the_real_class():
+    def function(x):
+        return Counter(map(round, x.tolist())), x * 2
+
+    text = str(pycompile.explain(function)(X))
+    assert "call of 'Counter.__init__'" in text, text
