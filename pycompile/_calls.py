@@ -403,12 +403,18 @@ def _is_strided(view, array):
     return not isinstance(base, np.ndarray) and getattr(base, "base", None) is array
 
 
-def _describe(result, holes, changed, opaque, samples):
+# What they give is the argument, whatever its shape and order are.
+_GIVE_ITSELF = (np.asarray, np.asanyarray)
+
+
+def _describe(result, holes, changed, opaque, samples, always=False):
     kind = type(result)
     for number, hole in enumerate(holes):
         number_is_it = isinstance(hole, np.generic) and not isinstance(hole, np.bool)
         if result is hole and (isinstance(hole, np.ndarray) or number_is_it):
-            return ("hole", number)
+            if number_is_it or always or number in changed or number not in samples:
+                return ("hole", number)
+            return ("opaque", _sample(result), [number])  # of another length it may be a view
     if kind is np.ndarray and result.dtype.kind in "biufc":
         if not result.dtype.isnative:
             raise Unexpected(f"an array of {result.dtype}")
@@ -662,7 +668,8 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     if untyped:
         shape = _untyped(result, holes, changed)
     else:
-        shape = _describe(result, holes, changed, opaque, samples)
+        always = any(function is one for one in _GIVE_ITSELF)
+        shape = _describe(result, holes, changed, opaque, samples, always)
     if direct and not changed and _is_promised(shape):
         return shape, function
     kind = DrawCall if type(function) is Draw else Call

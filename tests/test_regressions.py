@@ -804,3 +804,16 @@ def test_integers_divided_by_one(dtype, divisor):
 
     check(f, x, divisor, captured=False)
     check(f, x[::-2], divisor, captured=False)
+
+
+def test_what_squeeze_gives_depends_on_how_many_were_picked():
+    def f(x):
+        picked = x[x > 0]
+        column = picked.reshape(-1, 1)
+        pairs = x[:3, None] * picked
+        squeezed, flat = pairs.squeeze(), np.ascontiguousarray(column.T)
+        squeezed += 1
+        return picked, column, pairs, squeezed, flat, picked.squeeze(), np.asarray(picked)
+
+    for positive in (3, 1, 0, 2, 1):
+        check(f, np.where(np.arange(4) < positive, 2.0, -1.0))
