@@ -21,6 +21,26 @@ node_extern_kw(Interp *in, PyObject *callable, int nargs, const NodeId *args, Py
 
 enum { MAX_TRIAL_ELEMENTS = 1 << 22 };
 
+/* An axis of length 1 may have any stride, and results are laid out by it: np.newaxis gives 0.
+   Steals the array. */
+static PyObject *
+with_odd_strides(PyObject *array, const Type *type, const int64_t *shape, const int64_t *stride)
+{
+    ArrayHeader header;
+    const char *why;
+    int64_t strides[MAX_RANK];
+    bool odd = false;
+    if (array == NULL || array_read(array, &header, &why) != ANSWER_YES) return array;
+    for (int i = 0; i < header.rank; i++) {
+        strides[i] = shape[i] == 1 ? stride[i] : header.stride[i];
+        odd = odd || strides[i] != header.stride[i];
+    }
+    if (!odd) return array;
+    PyObject *view = array_view(array, (DType)type->dtype, header.rank, shape, strides, 0);
+    Py_DECREF(array); /* the view has it */
+    return view;
+}
+
 /* What stands for an argument in a trial: the constant itself, or zeros; a new reference. */
 static PyObject *
 trial_argument(Interp *in, NodeId node, int64_t *elements)
@@ -40,7 +60,7 @@ trial_argument(Interp *in, NodeId node, int64_t *elements)
     PyObject *array = array_new((DType)n->type.dtype, n->type.rank, shape, stride);
     if (array != NULL)
         memset(array_data(array), 0, (size_t)count * dtype_size((DType)n->type.dtype));
-    return array;
+    return with_odd_strides(array, &n->type, shape, stride);
 }
 
 /* True when `result` may share memory with any of `args`. */

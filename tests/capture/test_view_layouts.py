@@ -119,3 +119,12 @@ def test_axes_of_a_reduction_in_the_iterators_order(seed, keepdims):
         return x.max(axis=axes, keepdims=keepdims), (x + y).sum(axis=axes, keepdims=keepdims)
 
     check(reduce, x)
+
+
+def test_rows_picked_of_an_array_with_a_new_axis():
+    def pick(x):
+        wide = x[..., None, :]
+        rows = wide[np.array([0, 0, -1])]
+        return rows, rows[..., None, :], wide[[1]], np.take(wide, [0, 1], axis=0)[..., None]
+
+    check(pick, np.arange(12.0).reshape(3, 4))
