@@ -294,7 +294,8 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
     }
     type = node_type(in, node);
     Type result;
-    TRY(fresh_type(in, &result, to, &type, 'K'));
+    const bool none[MAX_RANK] = {false};
+    if (type_reduced(in->graph, &result, to, &type, none, false) < 0) return ANSWER_ERROR;
     TRY(node_cast(in, node, to, &node));
     Attrs attrs = {.index = axis};
     TRY_NODE(node, graph_add(in->graph, in->region, (Op)op_from_name(rule->data), 1, &node, &result,

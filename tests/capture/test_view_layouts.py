@@ -128,3 +128,14 @@ def test_rows_picked_of_an_array_with_a_new_axis():
         return rows, rows[..., None, :], wide[[1]], np.take(wide, [0, 1], axis=0)[..., None]
 
     check(pick, np.arange(12.0).reshape(3, 4))
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f8"])
+def test_scans_of_an_array_with_a_new_axis(dtype):
+    def scan(x):
+        wide = x[..., None, :]
+        return wide.cumprod(axis=-1)[-1], wide.cumsum(axis=0)[..., None], np.cumsum(wide)
+
+    x = np.arange(12).reshape(3, 4).astype(dtype)
+    for array in (x, x[::-1], x.T, x[:1]):
+        check(scan, array)
