@@ -817,3 +817,18 @@ def test_what_squeeze_gives_depends_on_how_many_were_picked():
 
     for positive in (3, 1, 0, 2, 1):
         check(f, np.where(np.arange(4) < positive, 2.0, -1.0))
+
+
+NUMBERS = re.compile(r"(?P<fill>[*_])?(?P<width>\d+)?")
+
+
+def test_what_a_pure_call_gives_is_a_new_dict_each_time():
+    def parse(x, text):
+        found = NUMBERS.match(text).groupdict()
+        was = dict(found)
+        found["fill"] = found["fill"] or " "
+        found["seen"] = True
+        return x + len(found), was, found
+
+    for text in ("12", "12", "*3", "12"):
+        check(parse, X, text, captured=False)

@@ -208,6 +208,18 @@ def test_capture_all_counts(program, tmp_path):
     assert rows["g"]["left"] == 1 and "generator" in rows["g"]["why"]
 
 
+def test_capture_all_of_an_event_loop(program):
+    """Bound methods of C code that ask for their class: descrobject.c, method_get."""
+    text = """
+    import asyncio
+    async def main(n):
+        await asyncio.sleep(0)
+        return n
+    print([asyncio.run(main(n)) for n in range(6)])
+    """
+    same(program(text, plain=True), program(text, "--capture-all"))
+
+
 def test_switched_off(program):
     done = program(ARRAYS, PYCOMPILE_DISABLE="1", PYCOMPILE_LOGS="schedule")
     assert done.returncode == 0 and "step (" not in done.stderr

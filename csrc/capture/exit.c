@@ -370,7 +370,13 @@ build_bound(Interp *in, Value *method)
     PyObject *get;
     PyTypeObject *type = Py_TYPE(method->items[0]->object);
     if (type_stored(in, type, "__get__", &get) != ANSWER_YES) return NO_BUILD;
-    return build_of_kind(in, BUILD_CALL, get, 2, method->items);
+    /* With the class, too: descrobject.c, method_get looks at it for methods that ask for theirs.
+     */
+    PyTypeObject *owner = value_type(in, method->items[1]);
+    Value *class_ = owner != NULL ? value_const(in, (PyObject *)owner) : NULL;
+    if (class_ == NULL) return PyErr_Occurred() ? NO_BUILD : cannot_build(in, method);
+    Value *args[3] = {method->items[0], method->items[1], class_};
+    return build_of_kind(in, BUILD_CALL, get, 3, args);
 }
 
 static BuildId

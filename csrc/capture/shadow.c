@@ -284,6 +284,22 @@ unshadow_items(Interp *in, PyObject *object, ValueKind kind)
     return sequence;
 }
 
+/* The entries of a real dict that nobody else has; its keys are constants. */
+static Value *
+unshadow_dict(Interp *in, PyObject *object)
+{
+    Value *dict = value_sequence(in, V_DICT, 0, NULL);
+    Py_ssize_t at = 0;
+    PyObject *key, *item;
+    while (dict != NULL && PyDict_Next(object, &at, &key, &item)) {
+        Value *name = value_const(in, key), *value = unshadow(in, item);
+        if (name == NULL || value == NULL || value_append(in, dict, name) < 0 ||
+            value_append(in, dict, value) < 0)
+            return NULL;
+    }
+    return dict;
+}
+
 Value *
 unshadow(Interp *in, PyObject *object)
 {
@@ -292,6 +308,7 @@ unshadow(Interp *in, PyObject *object)
     if (value != NULL) return value;
     if (PyList_CheckExact(object)) return unshadow_items(in, object, V_LIST);
     if (PySet_CheckExact(object)) return set_value(in, Py_NewRef(object));
+    if (PyDict_CheckExact(object)) return unshadow_dict(in, object);
     if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) > 0) /* a new one at each run */
         return unshadow_items(in, object, V_TUPLE);
     return value_const(in, object);
