@@ -47,6 +47,9 @@ def inner_count(call: Call, at_least: float) -> int:
         count *= 4
 
 
+WARM_CALLS = 3
+
+
 def interleaved(
     calls: dict[str, Call],
     rounds: int,
@@ -54,6 +57,9 @@ def interleaved(
     of_rounds: Callable[[list[float]], float] = statistics.median,
 ) -> dict[str, float]:
     """Seconds per call: the median of the rounds, or what `of_rounds` makes of them."""
+    for call in calls.values():
+        for _ in range(WARM_CALLS):  # compiles are not what the rounds are as long as
+            call()
     counts = {name: inner_count(call, at_least) for name, call in calls.items()}
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
