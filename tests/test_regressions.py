@@ -832,3 +832,11 @@ def test_what_a_pure_call_gives_is_a_new_dict_each_time():
 
     for text in ("12", "12", "*3", "12"):
         check(parse, X, text, captured=False)
+
+
+def test_what_a_pure_call_gives_is_a_new_iterator_each_time():
+    def parts(x, text):
+        return x, [found.group() for found in NUMBERS.finditer(text)]
+
+    for _ in range(2):
+        check(parts, X, "*1_2", captured=False)

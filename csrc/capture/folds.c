@@ -77,7 +77,8 @@ fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
             answer = interp_break(in, BREAK_CALL_C, "a call that warns");
         } else if (result == NULL) {
             answer = raise_error(in);
-        } else if ((Py_TYPE(result)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !object_is_pure(result)) {
+        } else if (Py_TYPE(result)->tp_iternext != NULL ||
+                   ((Py_TYPE(result)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !object_is_pure(result))) {
             Py_DECREF(result); /* an object of its own each time */
             answer = interp_break(in, BREAK_CALL_C, "a call that makes an object");
         } else {
