@@ -208,16 +208,26 @@ def test_capture_all_counts(program, tmp_path):
     assert rows["g"]["left"] == 1 and "generator" in rows["g"]["why"]
 
 
-def test_capture_all_of_an_event_loop(program):
+def test_capture_all_of_an_event_loop(tmp_path):
     """Bound methods of C code that ask for their class: descrobject.c, method_get."""
-    text = """
-    import asyncio
-    async def main(n):
-        await asyncio.sleep(0)
-        return n
-    print([asyncio.run(main(n)) for n in range(6)])
-    """
-    same(program(text, plain=True), program(text, "--capture-all"))
+    path = tmp_path / "program.py"
+    path.write_text(
+        "import asyncio\n"
+        "async def main(n):\n"
+        "    await asyncio.sleep(0)\n"
+        "    return n\n"
+        "print([asyncio.run(main(n)) for n in range(6)])\n"
+    )
+    begin = "import asyncio, runpy, sys; sys.argv[1:1] = ['run', '--capture-all']; "
+    begin += "runpy.run_module('pycompile', run_name='__main__')"
+    done = subprocess.run(
+        [sys.executable, "-c", begin, str(path)],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "[0, 1, 2, 3, 4, 5]\n", "")
 
 
 def test_switched_off(program):
