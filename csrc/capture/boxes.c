@@ -8,7 +8,7 @@
    The core of one from outside has the object's own source: reading it and changing it goes past
    the methods of the class, in guards and at commit (python/boxes.c).  The program never has a core
    at hand, only what was read from it, iterators over it and views of it. */
-#include "objects.h"
+#include "methods.h"
 
 static PyTypeObject *
 native_base(PyTypeObject *type)
@@ -56,34 +56,11 @@ box_inherits(Interp *in, Value *object, const char *name, Value **core)
 
 /* ---- what the builtin class's methods do ---- */
 
-typedef struct {
-    Interp *in;
-    Value *object, *core;
-    const char *name;
-    int nargs;
-    Value *const *args;
-    PyObject *kwnames;
-    Value **out;
-} Method;
-
-static Answer
-give(const Method *m, Value *value)
-{
-    *m->out = value;
-    return value == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-static Answer
-give_none(const Method *m, Answer answer)
-{
-    return answer == ANSWER_YES ? give(m, value_const(m->in, Py_None)) : answer;
-}
-
 static Answer
 cannot(const Method *m)
 {
     return interp_break(m->in, BREAK_CALL_C, "method '%s' of %s", m->name,
-                        value_describe(m->in, m->object));
+                        value_describe(m->in, m->self));
 }
 
 /* dict.__getitem__ asks the class for __missing__. */
@@ -98,7 +75,7 @@ do_getitem(const Method *m)
         int at = dict_find(in, m->core, key);
         if (at < -1) return raise_error(in);
         if (at < 0) {
-            answer = special_call(in, m->object, "__missing__", 1, m->args, m->out);
+            answer = special_call(in, m->self, "__missing__", 1, m->args, m->out);
             if (answer != ANSWER_YES || *m->out != NULL) return answer;
         }
     }
@@ -108,13 +85,15 @@ do_getitem(const Method *m)
 static Answer
 do_setitem(const Method *m)
 {
-    return give_none(m, operate_store_subscript(m->in, m->core, m->args[0], m->args[1]));
+    Answer answer = operate_store_subscript(m->in, m->core, m->args[0], m->args[1]);
+    return answer == ANSWER_YES ? give_none(m) : answer;
 }
 
 static Answer
 do_delitem(const Method *m)
 {
-    return give_none(m, operate_delete_subscript(m->in, m->core, m->args[0]));
+    Answer answer = operate_delete_subscript(m->in, m->core, m->args[0]);
+    return answer == ANSWER_YES ? give_none(m) : answer;
 }
 
 static Answer
@@ -156,7 +135,7 @@ do_init(const Method *m)
     if (answer == ANSWER_YES && (m->nargs > 0 || m->kwnames != NULL))
         answer = builtin_method(m->in, m->core, list ? "extend" : "update", m->nargs, m->args,
                                 m->kwnames, &ignored);
-    return give_none(m, answer);
+    return answer == ANSWER_YES ? give_none(m) : answer;
 }
 
 /* What an operand is to the builtin class's methods: they look past what a class overrides, but

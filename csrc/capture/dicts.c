@@ -2,7 +2,7 @@
 
    A V_DICT has its keys as constants at even places of items, in the dict's order, and its values
    behind them.  A V_VIEW is what keys(), values() and items() give: `of` the dict, `name` which. */
-#include "objects.h"
+#include "methods.h"
 
 /* ---- keys ---- */
 
@@ -168,27 +168,6 @@ dict_update(Interp *in, Value *dict, Value *from)
 }
 
 /* ---- methods ---- */
-
-typedef struct {
-    Interp *in;
-    Value *self;
-    int nargs;
-    Value *const *args;
-    PyObject *kwnames;
-    Value **out;
-} Method;
-
-static Answer
-give(const Method *m, Value *value)
-{
-    return given(m->out, value);
-}
-
-static Answer
-give_none(const Method *m)
-{
-    return give(m, value_const(m->in, Py_None));
-}
 
 /* Where the first argument stands as a key; -1: nowhere. */
 static Answer
@@ -369,7 +348,7 @@ Answer
 dict_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
             PyObject *kwnames, Value **out)
 {
-    Method m = {in, self, nargs, args, kwnames, out};
+    Method m = {in, self, NULL, name, nargs, args, kwnames, out};
     for (int i = 0; i < COUNT_OF(methods); i++) {
         if (strcmp(name, methods[i].name) != 0) continue;
         if (nargs < methods[i].least || nargs > methods[i].most) break;

@@ -1,33 +1,11 @@
 /* Methods of list, dict, tuple, str and of other builtin types. */
-#include "objects.h"
-
-typedef struct {
-    Interp *in;
-    Value *self;
-    const char *name;
-    int nargs;
-    Value *const *args;
-    PyObject *kwnames;
-    Value **out;
-} Method;
+#include "methods.h"
 
 static Answer
 unknown(const Method *m)
 {
     return interp_break(m->in, BREAK_CALL_C, "method '%s' of %s", m->name,
                         value_describe(m->in, m->self));
-}
-
-static Answer
-give(const Method *m, Value *value)
-{
-    return given(m->out, value);
-}
-
-static Answer
-give_none(const Method *m)
-{
-    return give(m, value_const(m->in, Py_None));
 }
 
 /* Records that the method is called on the object from outside, with these arguments. */
@@ -113,11 +91,8 @@ first_goes(const Method *m)
     }
     if (most < 0) return ANSWER_YES;
     PyObject *object = sequence_entry(self->object, at), *key = keep(in, PyLong_FromLong(at));
-    if (object != NULL && !object_is_quiet(object))
-        return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);
     SourceId source = key ? source_add(in, SOURCE_ITEM, self->source, at, key, NULL) : NO_SOURCE;
-    if (source == NO_SOURCE || guard_simple(in, GUARD_QUIET, source, NULL) < 0) return ANSWER_ERROR;
-    return ANSWER_YES;
+    return source == NO_SOURCE ? ANSWER_ERROR : object_goes(in, source, object);
 }
 
 static Answer
@@ -212,7 +187,7 @@ Answer
 builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
                PyObject *kwnames, Value **out)
 {
-    Method m = {in, self, name, nargs, args, kwnames, out};
+    Method m = {in, self, NULL, name, nargs, args, kwnames, out};
     if (kwnames == NULL) {
         Answer answer = scalar_method(in, self, name, nargs, out);
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;

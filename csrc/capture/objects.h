@@ -161,6 +161,7 @@ int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this ob
 /* ---- subscript.c ---- */
 /* A container loses an item (of a dict the value's place), or all: a break where one from outside
    runs code then, else guards that none does. */
+Answer object_goes(Interp *in, SourceId source, PyObject *object);
 Answer item_goes(Interp *in, Value *container, int position);
 Answer items_go(Interp *in, Value *container);
 

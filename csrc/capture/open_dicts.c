@@ -10,24 +10,11 @@ dict_is_apart(const Value *value)
            PyDict_CheckExact(value->object);
 }
 
-/* Text, numbers and tuples of them: guards run no code for them. */
-static bool
-is_key(PyObject *object)
-{
-    if (PyTuple_CheckExact(object)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
-            if (!is_key(PyTuple_GET_ITEM(object, i))) return false;
-        return true;
-    }
-    return PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyBool_Check(object) ||
-           PyFloat_CheckExact(object) || object == Py_None || PyBytes_CheckExact(object);
-}
-
 static Answer
 known_key(Interp *in, Value *key, PyObject **out)
 {
     Answer answer = dict_key(in, key, out);
-    if (answer == ANSWER_YES && !is_key(*out))
+    if (answer == ANSWER_YES && !key_is_constant(*out))
         return interp_break(in, BREAK_INDEX, "a key of a dict whose keys vary");
     return answer;
 }
@@ -79,9 +66,12 @@ apart_store(Interp *in, Value *dict, Value *key, Value *value)
     Answer answer = find(in, dict, key, &name, &before);
     if (answer != ANSWER_YES) return answer;
     PyObject *real = PyDict_GetItemWithError(dict->object, name);
-    if (real != NULL && Py_TYPE(real)->tp_finalize != NULL && !PyGen_CheckExact(real))
-        return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(real)->tp_name);
     if (PyErr_Occurred()) return ANSWER_ERROR;
+    if (real != NULL) {
+        SourceId source = source_add(in, SOURCE_ITEM, dict->source, 0, name, NULL);
+        answer = source == NO_SOURCE ? ANSWER_ERROR : object_goes(in, source, real);
+        if (answer != ANSWER_YES) return answer;
+    }
     if (PyDict_GetItemString(dict->object, "__builtins__") != NULL)
         return interp_break(in, BREAK_STORE, "a change of a module's namespace by its dict");
     answer = container_changes(in, dict);

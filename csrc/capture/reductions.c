@@ -292,10 +292,8 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
         TRY(axis_extern(in, rule->name, node, given, 1, names, objects, &node));
         return finish(in, rule, args, node, out);
     }
-    type = node_type(in, node);
     Type result;
-    const bool none[MAX_RANK] = {false};
-    if (type_reduced(in->graph, &result, to, &type, none, false) < 0) return ANSWER_ERROR;
+    TRY(type_iterated(in->graph, &result, to, 1, &node));
     TRY(node_cast(in, node, to, &node));
     Attrs attrs = {.index = axis};
     TRY_NODE(node, graph_add(in->graph, in->region, (Op)op_from_name(rule->data), 1, &node, &result,

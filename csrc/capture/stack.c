@@ -227,12 +227,8 @@ drop_unseen(Interp *in, int slot)
     int nargs = d->argcount + d->kwonly + d->varargs + d->varkeywords;
     bool fresh = in->request->number == d->first_traceable && slot >= nargs;
     if (in->top != in->bottom || fresh) return ANSWER_YES;
-    PyObject *object = in->request->slots[slot];
-    if (object != NULL && !object_is_quiet(object))
-        return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);
     SourceId source = source_add(in, SOURCE_SLOT, NO_SOURCE, slot, NULL, NULL);
-    return source == NO_SOURCE || guard_simple(in, GUARD_QUIET, source, NULL) < 0 ? ANSWER_ERROR
-                                                                                  : ANSWER_YES;
+    return source == NO_SOURCE ? ANSWER_ERROR : object_goes(in, source, in->request->slots[slot]);
 }
 
 Answer

@@ -190,6 +190,15 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
 /* An object from outside that is replaced or taken out may run code of its own, before what
    follows. */
 Answer
+object_goes(Interp *in, SourceId source, PyObject *object)
+{
+    if (object != NULL && !object_is_quiet(object))
+        return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);
+    if (source == NO_SOURCE) return ANSWER_YES;
+    return guard_simple(in, GUARD_QUIET, source, NULL) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
 item_goes(Interp *in, Value *container, int position)
 {
     const Value *item = container->items[position];
@@ -205,14 +214,11 @@ item_goes(Interp *in, Value *container, int position)
         object = key ? sequence_entry(container->object, position) : NULL;
     }
     if (object == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES;
-    if (!object_is_quiet(object))
-        return interp_break(in, BREAK_FINALIZER, "%s is dropped", Py_TYPE(object)->tp_name);
     if (key != NULL) {
         source = source_add(in, SOURCE_ITEM, container->source, position, key, NULL);
         if (source == NO_SOURCE) return ANSWER_ERROR;
     }
-    if (source == NO_SOURCE) return ANSWER_YES;
-    return guard_simple(in, GUARD_QUIET, source, NULL) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return object_goes(in, source, object);
 }
 
 Answer
