@@ -223,7 +223,7 @@ def run(arguments: list[str], explained: bool = False) -> None:
             code, names = _text(options.program)
         main.__dict__.update(names, __builtins__=sys.modules["builtins"], __annotations__={})
         if explained:
-            _explain_at_exit(sys.argv[0])
+            _explain_at_exit("-c" if options.kind == "code" else options.program)
         if options.report is not None:
             _report_at_exit(options.report)
         if options.capture_all or options.at_once or "numpy" in sys.modules:

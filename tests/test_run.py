@@ -309,3 +309,17 @@ def test_explain_a_program(tmp_path):
         env=ENVIRONMENT,
     )
     assert done.returncode == 0 and "step" in done.stderr and "tanh" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("chosen", [["-m", "program"], ["-c", ARRAYS]])
+def test_an_explanation_names_the_program_as_it_was_given(tmp_path, chosen):
+    (tmp_path / "program.py").write_text(ARRAYS)
+    done = subprocess.run(
+        [sys.executable, "-m", "pycompile", "explain", *chosen],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        cwd=tmp_path,
+    )
+    name = "program" if chosen[0] == "-m" else "-c"
+    assert done.returncode == 0 and done.stderr.startswith(f"{name}: "), done.stderr

@@ -6,7 +6,7 @@
    to the core.  So what the program overrides is followed, and what it does not is the builtin's.
 
    The core of one from outside has the object's own source: reading it and changing it goes past
-   the methods of the class, in guards and at commit (python/boxes.c).  The program never has a core
+   the methods of the class, in guards and at commit (python/contents.c).  The program never has a core
    at hand, only what was read from it, iterators over it and views of it. */
 #include "methods.h"
 

@@ -145,8 +145,7 @@ check_classes(const BuiltinCall *call, PyObject *classes, bool instance, PyTypeO
         /* int | float: a union of plain classes. */
         PyObject *parts = PyObject_GetAttrString(classes, "__args__");
         PyErr_Clear();
-        if (parts == NULL || strcmp(Py_TYPE(classes)->tp_name, "types.UnionType") != 0 ||
-            keep(call->in, parts) == NULL)
+        if (parts == NULL || !typing_is_union(classes) || keep(call->in, parts) == NULL)
             return unknown(call, "isinstance");
         classes = parts;
     }

@@ -13,16 +13,17 @@ warns_as_real(PyObject *object)
     return array_scalar_read(object, &dtype, bytes) != ANSWER_YES || dtype_is_complex(dtype);
 }
 
-static bool
-is_of(PyObject *object, const char *name)
+bool
+object_is_pattern(PyObject *object)
 {
-    return strcmp(Py_TYPE(object)->tp_name, name) == 0;
+    return strcmp(Py_TYPE(object)->tp_name, "re.Pattern") == 0;
 }
 
 bool
 object_is_pure(PyObject *object)
 {
-    return object_is_plain(object) || is_of(object, "re.Pattern") || is_of(object, "re.Match");
+    return object_is_plain(object) || object_is_pattern(object) ||
+           strcmp(Py_TYPE(object)->tp_name, "re.Match") == 0;
 }
 
 static bool
@@ -42,6 +43,25 @@ is_pure_argument(PyObject *object)
     }
     if (array_scalar_check(object)) return !warns_as_real(object);
     return object_is_pure(object) || PySet_CheckExact(object) || PyType_Check(object);
+}
+
+/* One result may serve all runs: of lists, dicts and tuples `unshadow` makes new ones. */
+static bool
+is_for_all_runs(PyObject *object)
+{
+    if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); i++)
+            if (!is_for_all_runs(PySequence_Fast_GET_ITEM(object, i))) return false;
+        return true;
+    }
+    if (PyDict_CheckExact(object)) {
+        Py_ssize_t at = 0;
+        PyObject *key, *value;
+        while (PyDict_Next(object, &at, &key, &value))
+            if (!is_for_all_runs(key) || !is_for_all_runs(value)) return false;
+        return true;
+    }
+    return object_is_pure(object) || array_scalar_check(object);
 }
 
 /* A function in Python may warn, which it does when the program calls it and not now: an error. */
@@ -77,9 +97,8 @@ fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
             answer = interp_break(in, BREAK_CALL_C, "a call that warns");
         } else if (result == NULL) {
             answer = raise_error(in);
-        } else if (Py_TYPE(result)->tp_iternext != NULL ||
-                   ((Py_TYPE(result)->tp_flags & Py_TPFLAGS_HEAPTYPE) && !object_is_pure(result))) {
-            Py_DECREF(result); /* an object of its own each time */
+        } else if (!is_for_all_runs(result)) {
+            Py_DECREF(result);
             answer = interp_break(in, BREAK_CALL_C, "a call that makes an object");
         } else {
             *out = unshadow(in, result);
@@ -207,7 +226,7 @@ call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, P
     if (self != NULL && PyObject_TypeCheck(self, &PyBaseObject_Type) && !PyModule_Check(self) &&
         strcmp(Py_TYPE(self)->tp_name, "Random") == 0)
         return interp_break(in, BREAK_CLOCK, "random.%s", name);
-    if (self != NULL && is_of(self, "re.Pattern"))
+    if (self != NULL && object_is_pattern(self))
         return fold_named(in, callable, nargs, args, kwnames, out);
     if (from == NULL) {
         PyErr_Clear();

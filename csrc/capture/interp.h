@@ -306,6 +306,7 @@ Answer fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args,
 Answer call_pure(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                  Value **out);
 /* The value's methods and operators run no code of the program's and change nothing. */
+bool object_is_pattern(PyObject *object); /* of re */
 bool object_is_pure(PyObject *object);
 /* ---- containers.c: each ANSWER_NO without a break where it is not concerned ---- */
 Answer container_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);

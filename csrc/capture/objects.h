@@ -231,6 +231,7 @@ Answer apart_method(Interp *in, Value *dict, const char *name, int nargs, Value 
 Answer typing_known(Interp *in, Value *value, PyObject **out);
 /* Union[int, float] …; ANSWER_NO without a break: another object. */
 Answer typing_subscript(Interp *in, Value *object, Value *key, Value **out);
+bool typing_is_union(PyObject *object); /* int | float */
 /* What isinstance asks in place of typing.List; other values as they are. */
 Answer typing_class(Interp *in, Value *value, Value **out);
 

@@ -427,9 +427,7 @@ is_identity(Interp *in, SourceId source, PyObject *object)
     if (strstr(Py_TYPE(object)->tp_name, "cython_function_or_method") != NULL) return true;
     if (array_function_check(object) || array_any_dtype_check(object)) return true;
     if (is_enum_member(object)) return true;
-    if (strcmp(Py_TYPE(object)->tp_name, "types.UnionType") == 0 ||
-        strcmp(Py_TYPE(object)->tp_name, "re.Pattern") == 0)
-        return true;
+    if (typing_is_union(object) || object_is_pattern(object)) return true;
     if (PyFunction_Check(object)) {
         /* A function made anew for each call is known by its code instead. */
         SourceKind kind = source_kind(in, source);

@@ -9,21 +9,19 @@ is_typing(PyObject *object)
 {
     static PyObject *key;
     PyTypeObject *type = Py_TYPE(object);
-    if (!type_is_heap(type) || type->tp_dict == NULL) return false;
+    if (!type_is_heap(type)) return false;
     if (key == NULL && (key = PyUnicode_InternFromString("__module__")) == NULL) {
         PyErr_Clear();
         return false;
     }
-    PyObject *module = PyDict_GetItemWithError(type->tp_dict, key);
-    bool found = module != NULL && PyUnicode_Check(module) &&
-                 PyUnicode_CompareWithASCIIString(module, "typing") == 0;
-    PyErr_Clear();
-    return found && type->tp_name[0] == '_';
+    PyObject *module = type_own_stored(type, key);
+    return module != NULL && PyUnicode_Check(module) && type->tp_name[0] == '_' &&
+           PyUnicode_CompareWithASCIIString(module, "typing") == 0;
 }
 
 /* Such an object, a class, None, or a tuple of them. */
-static Answer
-known(Interp *in, Value *value, PyObject **out)
+Answer
+typing_known(Interp *in, Value *value, PyObject **out)
 {
     if (value->kind == V_OBJECT && is_typing(value->object)) {
         *out = value->object;
@@ -34,7 +32,7 @@ known(Interp *in, Value *value, PyObject **out)
     if (tuple == NULL) return ANSWER_ERROR;
     for (int i = 0; i < value->nitems; i++) {
         Value *part = value_item(in, value, i);
-        Answer answer = part ? known(in, part, &item) : ANSWER_ERROR;
+        Answer answer = part ? typing_known(in, part, &item) : ANSWER_ERROR;
         if (answer != ANSWER_YES) return answer;
         PyTuple_SET_ITEM(tuple, i, Py_NewRef(item));
     }
@@ -42,10 +40,10 @@ known(Interp *in, Value *value, PyObject **out)
     return ANSWER_YES;
 }
 
-Answer
-typing_known(Interp *in, Value *value, PyObject **out)
+bool
+typing_is_union(PyObject *object)
 {
-    return known(in, value, out);
+    return strcmp(Py_TYPE(object)->tp_name, "types.UnionType") == 0;
 }
 
 static bool
@@ -58,8 +56,7 @@ is_parameter(PyObject *object)
     }
     return PyType_Check(object) || object == Py_None || object == Py_Ellipsis ||
            is_typing(object) || PyUnicode_CheckExact(object) || PyLong_CheckExact(object) ||
-           strcmp(Py_TYPE(object)->tp_name, "types.GenericAlias") == 0 ||
-           strcmp(Py_TYPE(object)->tp_name, "types.UnionType") == 0;
+           strcmp(Py_TYPE(object)->tp_name, "types.GenericAlias") == 0 || typing_is_union(object);
 }
 
 Answer
@@ -68,8 +65,8 @@ typing_subscript(Interp *in, Value *object, Value *key, Value **out)
     PyObject *alias, *parameters;
     if ((object->kind != V_OBJECT && object->kind != V_CONST) || !is_typing(object->object))
         return ANSWER_NO;
-    Answer answer = known(in, object, &alias);
-    if (answer == ANSWER_YES) answer = known(in, key, &parameters);
+    Answer answer = typing_known(in, object, &alias);
+    if (answer == ANSWER_YES) answer = typing_known(in, key, &parameters);
     if (answer == ANSWER_YES && !is_parameter(parameters)) answer = ANSWER_NO;
     if (answer != ANSWER_YES) return answer;
     PyObject *made = PyObject_GetItem(alias, parameters);
@@ -90,7 +87,7 @@ typing_class(Interp *in, Value *value, Value **out)
     if (strcmp(name, "_SpecialGenericAlias") != 0 && strcmp(name, "_CallableType") != 0 &&
         strcmp(name, "_TupleType") != 0)
         return ANSWER_YES;
-    Answer answer = known(in, value, &alias);
+    Answer answer = typing_known(in, value, &alias);
     PyObject *origin = answer == ANSWER_YES ? PyObject_GetAttrString(alias, "__origin__") : NULL;
     if (answer == ANSWER_YES && (origin == NULL || !PyType_Check(origin))) {
         PyErr_Clear();

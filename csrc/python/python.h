@@ -275,8 +275,8 @@ bool lru_check(PyObject *object);
 PyObject *lru_key(PyObject *wrapper, PyObject *args, PyObject *kwnames);
 PyObject *lru_find(PyObject *wrapper, PyObject *key); /* borrowed, or NULL without an error */
 
-/* ---- boxes.c: what containers hold, past the methods of classes derived from theirs ---- */
-int boxes_init(void);
+/* ---- contents.c: what containers hold, past the methods of classes derived from theirs ---- */
+int contents_init(void);
 bool deque_check(PyObject *object);           /* of exactly that class */
 int64_t deque_most(PyObject *deque);          /* maxlen; -1 for None */
 Py_ssize_t sequence_length(PyObject *object); /* of a tuple, list or deque; -1 of others */

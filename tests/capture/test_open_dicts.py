@@ -83,3 +83,33 @@ def test_a_dict_that_is_an_objects():
         vars(o).update(grown(3))
         result = function(o, vars(o), X)
         np.testing.assert_equal(result, np.exp(X) * 3.0)
+
+
+DROPPED = []
+
+
+class Ends:
+    def __del__(self):
+        DROPPED.append(1)
+
+
+def replaces(d, x):
+    d["kept"] = 3
+    return np.exp(x), len(DROPPED)
+
+
+def over_calls(function, make):
+    seen = []
+    for n in range(20):
+        DROPPED.clear()
+        seen.append(function({f"key{n}": 0, "kept": make(n)}, X)[1])
+    return seen
+
+
+@pytest.mark.parametrize("plain", [Plain, float, list])
+def test_what_a_store_drops_ends_at_the_store(plain):
+    def make(n):
+        return Ends() if n > 14 else plain()
+
+    assert over_calls(pycompile.compile(replaces), make) == over_calls(replaces, make)
+    assert over_calls(replaces, make)[-1] == 1

@@ -6,7 +6,7 @@
 static PyTypeObject *deque_type;
 
 int
-boxes_init(void)
+contents_init(void)
 {
     if (deque_type == NULL) deque_type = (PyTypeObject *)module_object("_collections", "deque");
     return deque_type == NULL ? -1 : 0;
