@@ -232,8 +232,20 @@ numpy_ufunc(Nest *n, const char *name)
     return kept < 0 ? NULL : ufunc;
 }
 
-/* An array of equal elements as memory: np.power, for one, squares when its exponent has stride 0
-   and is 2, and np.full((n,), 2.0) has another stride. */
+/* A copy is read from where it was copied, whose strides a call would mind. */
+static bool
+is_read_elsewhere(const Nest *n, NodeId arg, const Instr *instr)
+{
+    const Graph *g = n->lw->graph;
+    if (instr->kind != INSTR_LOAD || instr->node == NO_NODE) return false;
+    const Node *read = graph_node(g, instr->node);
+    if (read->storage == graph_node(g, arg)->storage) return false;
+    return read->type.dtype == DT_F16 || runs_backwards(g, &read->type);
+}
+
+/* An array as memory of its own where NumPy's has other strides than what is read: those matter to
+   some loops.  np.power, for one, squares when its exponent has stride 0 and is 2, which
+   np.full((n,), 2.0) has not. */
 static int32_t
 spread(Nest *n, NodeId call, NodeId arg, int32_t value)
 {
@@ -241,7 +253,8 @@ spread(Nest *n, NodeId call, NodeId arg, int32_t value)
     const Instr *instr = &n->kernel->instrs.at[value];
     const Type *type = &graph_node(g, arg)->type;
     bool once = instr->level != LEVEL_ELEMENT && instr->kind != INSTR_LOAD;
-    if (!once || type->rank == 0 || type_elements(g, type) == 1) return value;
+    if (!once && !is_read_elsewhere(n, arg, instr)) return value;
+    if (type->rank == 0 || type_elements(g, type) == 1) return value;
     if (type_elements(g, type) != type_elements(g, node_domain(n->lw, call))) return value;
     Instr copy = {.kind = INSTR_OP,
                   .op = OP_positive,

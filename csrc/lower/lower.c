@@ -265,6 +265,8 @@ prepare_scatter(Lowering *lw, int *position)
         value_storage = value;
     }
     in_place = in_place && value_storage != old;
+    /* Nothing is written, and a new array of no elements would have other strides. */
+    in_place = in_place || type_elements(g, &whole) == 0;
     if (!in_place) {
         bool all = covers(g, graph_node(g, id)->attrs.view, &whole);
         whole.form = FORM_ARRAY;

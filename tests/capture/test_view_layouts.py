@@ -139,3 +139,10 @@ def test_scans_of_an_array_with_a_new_axis(dtype):
     x = np.arange(12).reshape(3, 4).astype(dtype)
     for array in (x, x[::-1], x.T, x[:1]):
         check(scan, array)
+
+
+@pytest.mark.parametrize("array", [BASE[:, :0], BASE[:0], BASE[:0].T, BASE[:, ::2][2:2]])
+def test_a_write_to_no_elements_leaves_the_strides(array):
+    for view in ("np.tile(x, 1)", "np.tile(x, 2)", "x.T", "x[:1]", "np.ravel(x, 'K')"):
+        same_layout(function("x[:] = 2", view, "x"), array, None)
+        same_layout(function("x[:1] = 2", view, "x", "x + 1"), array, None)

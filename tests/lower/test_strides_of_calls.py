@@ -95,3 +95,12 @@ def test_writes_to_reversed_arrays_that_are_read_too(array):
     same_bits(function("x[1:] += x[:-1]", "x + 1", "x[::-1] * 2"), array(), None)
     same_bits(function("x[0] = 5", "x[-1] = x[0]", "x.max()", "np.exp(x)"), array(), None)
     same_bits(function("x *= 2", "x[:1] -= 1", "x.T.copy()", "x @ x.T"), array(), None)
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "D"])
+@pytest.mark.parametrize("copy", ["x.copy()", "x.copy(order='F')", "np.flip(x).ravel()"])
+def test_a_copy_of_what_runs_backwards(dtype, copy):
+    names = UNARY[:5] if dtype == "D" else UNARY
+    case = function(*(f"np.{name}({copy})" for name in names), copy)
+    for layout in ("reversed", "columns reversed", "both reversed", "turned"):
+        same_bits(case, LAYOUTS[layout](values(dtype)), LAYOUTS[layout](values(dtype)))
