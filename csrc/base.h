@@ -72,6 +72,7 @@ void text_free(Text *text);
 
 /* ---- import.c: Python modules, whatever the running frame's builtins are; new references, NULL
    with the error set ---- */
+PyObject *module_loaded(const char *module); /* new, or NULL without an error */
 PyObject *module_import(const char *module);
 PyObject *module_object(const char *module, const char *name); /* module.name */
 

@@ -3,6 +3,17 @@
    eval(text, {"__builtins__": {}}).  See base.h. */
 #include "base.h"
 
+/* PyImport_GetModule waits for a module that is being imported by taking its lock, in Python code
+   of importlib's which in 3.11 must not be entered twice by a thread, as it is when this is called
+   for a frame of that very code. */
+PyObject *
+module_loaded(const char *module)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *found = PyDict_CheckExact(modules) ? PyDict_GetItemString(modules, module) : NULL;
+    return found != Py_None ? Py_XNewRef(found) : NULL;
+}
+
 PyObject *
 module_import(const char *module)
 {

@@ -208,8 +208,10 @@ def test_capture_all_counts(program, tmp_path):
     assert rows["g"]["left"] == 1 and "generator" in rows["g"]["why"]
 
 
-def test_capture_all_of_an_event_loop(tmp_path):
-    """Bound methods of C code that ask for their class: descrobject.c, method_get."""
+@pytest.mark.parametrize("imported", ["by us too", "by the program"])
+def test_capture_all_of_an_event_loop(tmp_path, imported):
+    """Bound methods of C code that ask for their class: descrobject.c, method_get.  `logging` while
+    it is imported: in 3.11 a thread must not take two of importlib's locks at once."""
     path = tmp_path / "program.py"
     path.write_text(
         "import asyncio\n"
@@ -218,7 +220,8 @@ def test_capture_all_of_an_event_loop(tmp_path):
         "    return n\n"
         "print([asyncio.run(main(n)) for n in range(6)])\n"
     )
-    begin = "import asyncio, runpy, sys; sys.argv[1:1] = ['run', '--capture-all']; "
+    begin = "import asyncio, runpy, sys; " if imported == "by us too" else "import runpy, sys; "
+    begin += "sys.argv[1:1] = ['run', '--capture-all']; "
     begin += "runpy.run_module('pycompile', run_name='__main__')"
     done = subprocess.run(
         [sys.executable, "-c", begin, str(path)],

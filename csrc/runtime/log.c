@@ -157,13 +157,8 @@ own_level(PyObject *logging, const char *channel)
 static bool
 wanted_by_level(LogChannel channel)
 {
-    PyObject *name = PyUnicode_FromString("logging");
-    PyObject *logging = name != NULL ? PyImport_GetModule(name) : NULL;
-    Py_XDECREF(name);
-    if (logging == NULL) {
-        PyErr_Clear();
-        return false;
-    }
+    PyObject *logging = module_loaded("logging");
+    if (logging == NULL) return false;
     long level = own_level(logging, channels[channel].name);
     if (level == 0) level = own_level(logging, "");
     Py_DECREF(logging);
