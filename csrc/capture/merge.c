@@ -83,11 +83,15 @@ branch_wants(Interp *in, const Value *lost)
     return learn(in, (PyCodeObject *)lost->object, (int)lost->position, (int)lost->nitems);
 }
 
+/* By the memory's root: what was written before the branch is another version of it. */
 static const Aliased *
-find_aliased(const Interp *in, NodeId storage)
+find_aliased(const Interp *in, NodeId node)
 {
+    NodeId storage = graph_node(in->graph, node)->storage;
+    int number = storage_find(in, storage);
+    if (number >= 0) storage = in->storages.at[number].root;
     for (int i = 0; i < in->aliased.len; i++)
-        if (in->aliased.at[i].storage == storage) return &in->aliased.at[i];
+        if (in->aliased.at[i].root == storage) return &in->aliased.at[i];
     return NULL;
 }
 
@@ -95,13 +99,8 @@ Answer
 branch_aliased(Interp *in, NodeId node)
 {
     if (in->aliased.len == 0) return ANSWER_YES;
-    NodeId storage = graph_node(in->graph, node)->storage;
-    int number = storage_of(in, node);
-    NodeId root = number < 0 ? NO_NODE : in->storages.at[number].root;
-    const Aliased *a = find_aliased(in, storage);
-    if (a == NULL) a = find_aliased(in, root);
-    if (a != NULL) return learn(in, a->code, a->number, BRANCH_APART);
-    return number < 0 ? ANSWER_ERROR : ANSWER_YES;
+    const Aliased *a = find_aliased(in, node);
+    return a != NULL ? learn(in, a->code, a->number, BRANCH_APART) : ANSWER_YES;
 }
 
 /* ---- merging values ---- */
@@ -506,9 +505,11 @@ region_matters(const Graph *g, RegionId region)
 }
 
 static Answer
-note_aliased(Merge *m, NodeId storage)
+note_aliased(Merge *m, NodeId node)
 {
-    Aliased a = {.storage = storage, .code = m->d->code, .number = m->number};
+    int number = storage_of(m->in, node);
+    if (number < 0) return ANSWER_ERROR;
+    Aliased a = {.root = m->in->storages.at[number].root, .code = m->d->code, .number = m->number};
     return VEC_PUSH(m->in->arena, &m->in->aliased, a) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -551,7 +552,7 @@ make_cond(Merge *m)
         if (type.form != FORM_ARRAY || !is_shared(m, i)) continue;
         Answer answer = note_aliased(m, node);
         for (int arm = 0; arm < 2 && answer == ANSWER_YES; arm++)
-            answer = note_aliased(m, graph_node(g, m->result[arm].at[i])->storage);
+            answer = note_aliased(m, m->result[arm].at[i]);
         if (answer != ANSWER_YES) return answer;
     }
     return ANSWER_YES;

@@ -8,7 +8,7 @@
    root included; a node's own `storage` is always one of these or an unwritten producer. */
 #include "value.h"
 
-static int
+int
 storage_find(const Interp *in, NodeId holder)
 {
     for (int i = in->versions.len - 1; i >= 0; i--)

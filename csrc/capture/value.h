@@ -163,7 +163,7 @@ typedef struct {
 /* Memory that must not be written, nor leave as an object: after a merged branch it is one array or
    another. */
 typedef struct {
-    NodeId storage;
+    NodeId root;        /* of its Storage */
     PyCodeObject *code; /* of the branch */
     int number;
 } Aliased;
@@ -322,6 +322,8 @@ Answer value_in_range(Interp *in, Value *value, int64_t low, int64_t high);
 NodeId array_current(Interp *in, NodeId node);
 /* The storage that `node` lies in, recorded at first asking; -1 with the error set. */
 int storage_of(Interp *in, NodeId node);
+/* The one recorded that has this version; -1: none. */
+int storage_find(const Interp *in, NodeId version);
 /* `version` (a scatter, a result of a loop) is what the storage of `node` holds from here on. */
 int storage_write(Interp *in, NodeId node, NodeId version);
 

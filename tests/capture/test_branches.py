@@ -115,6 +115,61 @@ def test_memory_of_what_an_arm_passes_on():
         check(g, x)
 
 
+def written(x, y):
+    z = y if x.sum() > 0 else x
+    y += x
+    return z + 1
+
+
+def written_before(x, y):
+    y *= 2
+    z = y if x.sum() > 0 else x
+    y += x
+    return z + 1
+
+
+def other_written_before(x, y):
+    x[:2] -= 1
+    y *= 2
+    z = y if x.sum() > 0 else x
+    x *= 2
+    return z + 1
+
+
+def view_written_before(x, y):
+    y *= 2
+    z = y[1:] if x.sum() > 0 else x[1:]
+    y[2:] += 1
+    return z + 1
+
+
+def result_written_before(x, y):
+    r = y * 3
+    r[1:] = x[1:]
+    z = r if x.sum() > 0 else x
+    r += 1
+    return z + r
+
+
+ALIASING = [
+    written,
+    written_before,
+    other_written_before,
+    view_written_before,
+    result_written_before,
+]
+
+
+@pytest.mark.parametrize("function", ALIASING)
+def test_writes_after_the_branch_are_seen_through_what_it_chose(function):
+    compiled = pycompile.compile(function, options={"plan_always": True})
+    for sign in (1, 1, 1, -1, -1, 1, -1):
+        (x, y), (u, v) = ((sign * (X + 4), X.copy()) for _ in range(2))
+        np.testing.assert_array_equal(compiled(u, v), function(x, y))
+        np.testing.assert_array_equal(u, x)
+        np.testing.assert_array_equal(v, y)
+
+
 def test_shapes_that_differ_are_apart():
     def f(x):
         return x[1:] * 2 if x.sum() > 0 else x * 2
