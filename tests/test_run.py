@@ -68,6 +68,8 @@ PROGRAMS = {
     "def f(n): return 0 if n == 0 else 1 + f(n - 1)\nprint(f(8000))",
     "deep_arrays": "import numpy as np\n"
     "def f(x, n): return x if n == 0 else f(x, n - 1) + 1\nprint(f(np.ones(3), 900))",
+    "limit by a slot": "class A:\n    def __getattr__(self, key): self.other\n"
+    "for i in range(4):\n    try:\n        A().foo\n    except RecursionError as e:\n        print(e)",
     "limit": "import numpy\ndef f(): return f()\ntry:\n    f()\nexcept RecursionError as e:\n    print(e)",
     "threads": "import threading, numpy as np\nout = []\ndef work(x):\n    out.append(float((x + 1).sum()))\n"
     "all = [threading.Thread(target=work, args=(np.ones(9),)) for _ in range(8)]\n"

@@ -113,6 +113,18 @@ hook_wake(void)
     _PyInterpreterState_SetEvalFrameFunc(interp, on_frame);
 }
 
+/* Handlers and the evaluators below them take C stack and recursion units of their own. */
+static bool
+recursion_is_nearly_spent(PyThreadState *ts)
+{
+    enum { MARGIN = 50 };
+#if PY_VERSION_HEX >= 0x030C0000
+    return ts->c_recursion_remaining < MARGIN || ts->py_recursion_remaining < MARGIN;
+#else
+    return ts->recursion_remaining < MARGIN;
+#endif
+}
+
 static PyObject *
 on_frame(PyThreadState *ts, Frame *frame, int throwing)
 {
@@ -120,6 +132,7 @@ on_frame(PyThreadState *ts, Frame *frame, int throwing)
     if (throwing || mine == NULL || frame_function(frame) != mine->function) {
         PyObject *result = NULL;
         if (resident != NULL && !throwing && frame->owner == FRAME_OWNED_BY_THREAD && stays(ts) &&
+            !recursion_is_nearly_spent(ts) &&
             ((result = resident(ts, frame)) != NULL || PyErr_Occurred()))
             return result;
         return _PyEval_EvalFrameDefault(ts, frame, throwing);
@@ -162,18 +175,6 @@ bool
 thread_is_plain(PyThreadState *ts, PyCodeObject *code)
 {
     return !breaker_is_set(ts) && !thread_is_observed(ts, code);
-}
-
-/* Handlers and the evaluators below them take C stack and recursion units of their own. */
-static bool
-recursion_is_nearly_spent(PyThreadState *ts)
-{
-    enum { MARGIN = 50 };
-#if PY_VERSION_HEX >= 0x030C0000
-    return ts->c_recursion_remaining < MARGIN || ts->py_recursion_remaining < MARGIN;
-#else
-    return ts->recursion_remaining < MARGIN;
-#endif
 }
 
 static bool
