@@ -12,17 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from differential import differences, observe
-from plan_changes import (
-    ALIAS_WORLD,
-    ALIASES,
-    BROKEN,
-    CHANGES,
-    CLASSES,
-    KINDS,
-    PLACES,
-    VALUES,
-    Change,
-)
+from plan_changes import CHANGES
+from plan_changes.arguments import ALIAS_WORLD, ALIASES
+from plan_changes.change import Change
+from plan_changes.places import BROKEN, CLASSES, KINDS, PLACES, VALUES
 
 import pycompile
 
