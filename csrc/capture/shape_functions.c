@@ -340,7 +340,9 @@ join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
             fits = k == axis || each.shape[k] == first.shape[k];
         if (!fits) return interp_break(in, BREAK_SHAPE, "arrays that cannot be joined");
         length += size_value(in->graph, each.shape[axis]);
-        plain = plain && type_is_contiguous(in->graph, &each);
+        /* one of no elements is contiguous, and its strides count all the same */
+        plain =
+            plain && type_is_contiguous(in->graph, &each) && type_elements(in->graph, &each) > 0;
     }
     DType dtype;
     TRY(result_dtype(in, n, nodes, &dtype));

@@ -5,8 +5,10 @@
 static int
 lowering_init(Lowering *lw)
 {
-    /* room for the copies that writes may need */
-    size_t n = (size_t)lw->graph->nodes.len * 2 + 16;
+    /* room for the copies that writes may need, and for what reads them */
+    size_t n = (size_t)lw->graph->nodes.len * 3 + 16;
+    for (NodeId id = 0; id < lw->graph->nodes.len; id++)
+        n += (size_t)graph_node(lw->graph, id)->nargs;
     lw->nnodes = (int)n;
     lw->group_of = arena_alloc(lw->arena, n * sizeof(int32_t));
     lw->row_level = arena_alloc(lw->arena, n * sizeof(bool));
@@ -129,13 +131,20 @@ is_committed(const Lowering *lw, NodeId storage)
 }
 
 static bool
+is_output(const Lowering *lw, NodeId storage)
+{
+    const Graph *g = lw->graph;
+    for (int i = 0; i < g->outputs.len; i++)
+        if (graph_node(g, g->outputs.at[i])->storage == storage) return true;
+    return false;
+}
+
+static bool
 used_after(const Lowering *lw, NodeId storage, int position)
 {
     const Graph *g = lw->graph;
     const Region *top = &g->regions.at[0];
-    if (is_committed(lw, storage)) return true;
-    for (int i = 0; i < g->outputs.len; i++)
-        if (graph_node(g, g->outputs.at[i])->storage == storage) return true;
+    if (is_committed(lw, storage) || is_output(lw, storage)) return true;
     for (int i = position + 1; i < top->nodes.len; i++) {
         const Node *node = graph_node(g, top->nodes.at[i]);
         if (!lw->live[top->nodes.at[i]] || op_info(node->op)->kind == KIND_VIEW) continue;
@@ -240,6 +249,67 @@ keep_readers(Lowering *lw, NodeId storage, int position)
     }
 }
 
+static bool
+read_in_regions(const Graph *g, NodeId storage)
+{
+    for (int r = 1; r < g->regions.len; r++) {
+        const Region *region = &g->regions.at[r];
+        for (int i = 0; i < region->results.len; i++)
+            if (graph_node(g, region->results.at[i])->storage == storage) return true;
+        for (int i = 0; i < region->nodes.len; i++) {
+            const Node *node = graph_node(g, region->nodes.at[i]);
+            for (int k = 0; k < node->nargs; k++)
+                if (graph_node(g, node->args[k])->storage == storage) return true;
+        }
+    }
+    return false;
+}
+
+/* Argument `k` of the node at `*position` becomes the same of the copy. */
+static int
+read_copy(Lowering *lw, int *position, int k, NodeId copy)
+{
+    Graph *g = lw->graph;
+    NodeId id = g->regions.at[0].nodes.at[*position], arg = graph_node(g, id)->args[k];
+    NodeId instead = copy;
+    if (op_info(graph_node(g, arg)->op)->kind == KIND_VIEW) {
+        Type type = graph_node(g, arg)->type;
+        instead = insert_node(lw, (*position)++, OP_as_strided, 1, &copy, &type, NULL);
+    }
+    Node *node = graph_node(g, id);
+    NodeId *args = arena_copy(lw->arena, node->args, sizeof(NodeId) * (size_t)node->nargs);
+    if (instead == NO_NODE || args == NULL) return -1;
+    args[k] = instead;
+    node->args = args;
+    return 0;
+}
+
+/* Passes may read memory later than the program does: behind the write at `*position`.  What they
+   read is copied there, since the library's object is to be written itself: a copy would not be a
+   view as that may be.  ANSWER_NO: there is no telling who reads. */
+static Answer
+detach_readers(Lowering *lw, NodeId storage, int *position)
+{
+    Graph *g = lw->graph;
+    if (is_committed(lw, storage) || is_output(lw, storage) || read_in_regions(g, storage))
+        return ANSWER_NO;
+    Type type = graph_node(g, storage)->type;
+    type.form = FORM_ARRAY;
+    NodeId copy = insert_node(lw, (*position)++, OP_copy, 1, &storage, &type, NULL);
+    if (copy == NO_NODE) return ANSWER_ERROR;
+    lw->needed[copy] = true;
+    const Region *top = &g->regions.at[0];
+    for (int i = *position + 1; i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i];
+        if (!lw->live[id] || op_info(graph_node(g, id)->op)->kind == KIND_VIEW) continue;
+        for (int k = 0; k < graph_node(g, id)->nargs; k++)
+            if (graph_node(g, graph_node(g, id)->args[k])->storage == storage &&
+                read_copy(lw, &i, k, copy) < 0)
+                return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
+}
+
 /* The storage at the root of a version: as laid out, offset 0. */
 static int
 prepare_scatter(Lowering *lw, int *position)
@@ -260,6 +330,11 @@ prepare_scatter(Lowering *lw, int *position)
     NodeId value_storage = graph_node(g, value)->storage;
     bool library = is_library(lw, lw->same_as[old]);
     bool in_place = (is_fresh(lw, old) || library) && !used_after(lw, old, *position);
+    if (library && !in_place) {
+        Answer detached = detach_readers(lw, old, position);
+        if (detached == ANSWER_ERROR) return -1;
+        in_place = detached == ANSWER_YES;
+    }
     if (in_place && library && value_storage == old) {
         if ((value = copy_value(lw, position)) == NO_NODE) return -1;
         value_storage = value;

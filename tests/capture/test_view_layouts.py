@@ -146,3 +146,32 @@ def test_a_write_to_no_elements_leaves_the_strides(array):
     for view in ("np.tile(x, 1)", "np.tile(x, 2)", "x.T", "x[:1]", "np.ravel(x, 'K')"):
         same_layout(function("x[:] = 2", view, "x"), array, None)
         same_layout(function("x[:1] = 2", view, "x", "x + 1"), array, None)
+
+
+LATER = [  # what passes make read `a` behind the write to it
+    ("b = a.copy()", "b + 1"),
+    ("b = +a", "np.exp(b)"),
+    ("b = a.astype('i4')", "b.astype('f8')"),
+    ("b = a[1:].astype('i4')", "b.astype('f8')", "b"),
+    ("b = a.T.copy()", "c = a.copy()", "a[1] = 0", "d = +a", "b * c.T", "d - 1"),
+    ("b = +a", "z = b * 2 if x.sum() > 0 else b - 1", "z"),
+]
+
+
+@pytest.mark.parametrize("lines", LATER)
+@pytest.mark.parametrize("made", ["np.tile(np.uint8(x > 2), 2)", "np.tile(x, (2, 1))", "np.kron(x, x)"])
+def test_results_of_the_library_stay_themselves_when_written(made, lines):
+    before = [line for line in lines if " = " in line]
+    after = [line for line in lines if " = " not in line]
+    case = function(f"a = {made}", *before, "a[0] = 1", "a", *after)
+    same_layout(case, BASE, None)
+    same_layout(case, -BASE, None)
+
+
+@pytest.mark.parametrize("rank", [(1, 4), (2, 4)])
+def test_joins_with_parts_of_no_elements(rank):
+    whole = np.arange(8.0).reshape(2, 4)[: rank[0]]
+    empty = np.broadcast_to(whole[:1], (5, 4))[:0]
+    for part in (empty, whole[:0], whole[:0].astype("f2"), np.zeros((4, 0)).T):
+        for lines in (["np.vstack([x, y])", "np.concatenate([y, x])"], ["np.vstack([y, y])"]):
+            same_layout(function(*lines, "x * 2"), whole, part)
