@@ -336,6 +336,24 @@ def _sample(array):
     return sample
 
 
+def _owner(array):
+    """What the array is a view of, in the end."""
+    while True:
+        base = array.base
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)  # of a view that as_strided made
+        if not isinstance(base, np.ndarray):
+            return array
+        array = base
+
+
+def _shows(array, hole):
+    """Whether it is a view of the hole's memory, or would be if it had elements."""
+    if array.size and hole.size:
+        return np.may_share_memory(array, hole)
+    return _owner(array) is _owner(hole)
+
+
 def _is_constant(result):
     """Whether it never changes."""
     if type(result) is tuple:
@@ -386,11 +404,7 @@ def _object(result, holes, changed):
     views = [
         number
         for number, hole in enumerate(holes)
-        if any(
-            np.may_share_memory(array, mine)
-            for array in _arrays_of(result)
-            for mine in _arrays_of(hole)
-        )
+        if any(_shows(array, mine) for array in _arrays_of(result) for mine in _arrays_of(hole))
     ]
     if any(number in changed for number in views):
         raise Unexpected("a view of what was changed")
@@ -418,17 +432,16 @@ def _describe(result, holes, changed, opaque, samples, always=False):
     if kind is np.ndarray and result.dtype.kind in "biufc":
         if not result.dtype.isnative:
             raise Unexpected(f"an array of {result.dtype}")
+        shows = _shows if opaque or samples else np.may_share_memory
         views = [
             number
             for number, hole in enumerate(holes)
-            if isinstance(hole, np.ndarray) and np.may_share_memory(hole, result)
+            if isinstance(hole, np.ndarray) and shows(result, hole)
         ]
         if any(number in changed for number in views):
             raise Unexpected("a view of what was changed")
-        if any(number in samples for number in views) or (opaque and (views or not result.size)):
+        if opaque or any(number in samples for number in views):
             return ("opaque", _sample(result), views)
-        if opaque:
-            return ("opaque", result, [])
         if not views:
             return ("array", result.dtype, result.shape, result.strides)
         if len(views) > 1:
