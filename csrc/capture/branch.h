@@ -27,6 +27,7 @@ typedef struct {
     Value **items; /* a copy */
     Value *of;
     int64_t position;
+    const Exception *exception; /* a copy */
 } State;
 
 typedef struct {

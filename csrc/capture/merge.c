@@ -258,7 +258,7 @@ same_kind_of_object(const Value *x, const Value *y)
 {
     if (x->kind != y->kind || x->type != y->type || x->nitems != y->nitems) return false;
     if ((x->of == NULL) != (y->of == NULL) || x->core != NULL || y->core != NULL || x->box ||
-        y->box)
+        y->box || x->exception != NULL || y->exception != NULL)
         return false;
     if (x->kind == V_PURE && PyObject_RichCompareBool(x->object, y->object, Py_EQ) != 1)
         return false;
@@ -286,7 +286,7 @@ merge_containers(Merge *m, Value *x, Value *y, Value **out)
     Interp *in = m->in;
     bool tuple = x->kind == V_TUPLE && y->kind == V_TUPLE;
     if (!same_kind_of_object(x, y) || !is_made(m, x) || !is_made(m, y)) return ANSWER_NO;
-    for (int i = 0; !tuple && i < m->pairs.len; i++)
+    for (int i = 0; i < m->pairs.len; i++)
         if (m->pairs.at[i].x == x || m->pairs.at[i].y == y) return ANSWER_NO;
     for (int i = 0; i < x->nitems && tuple; i++)
         if (value_item(in, x, i) == NULL || value_item(in, y, i) == NULL) return ANSWER_ERROR;
@@ -430,8 +430,13 @@ merge_changed(Merge *m, const World *before, const World arms[2])
     for (int i = 0; i < before->nvalues && arms[0].nvalues + arms[1].nvalues > 0; i++) {
         const State *x = state_in(&arms[0], before, i), *y = state_in(&arms[1], before, i);
         if (x == y) continue;
-        Value *value = x->value, **items;
+        Value *value = x->value, **items, *of = x->of;
         if (value->kind == V_NODE) return ANSWER_NO;
+        if (x->of != y->of) { /* its __dict__ was made in an arm */
+            if (x->of == NULL || y->of == NULL) return ANSWER_NO;
+            Answer merged = merge_value(m, x->of, y->of, &of);
+            if (merged != ANSWER_YES) return merged;
+        }
         items = arena_alloc(m->in->arena, sizeof(Value *) * (size_t)(x->nitems + 1));
         if (items == NULL) return ANSWER_ERROR;
         Answer answer = merge_items(m, x, y, items);
@@ -439,6 +444,7 @@ merge_changed(Merge *m, const World *before, const World arms[2])
         value->items = items;
         value->nitems = x->nitems;
         value->cap = x->nitems + 1;
+        value->of = of;
         value->position = x->position;
     }
     return ANSWER_YES;

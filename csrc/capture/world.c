@@ -18,6 +18,10 @@ state_of(Interp *in, Value *value, State *out)
                    .nitems = value->nitems,
                    .of = value->of,
                    .position = value->position};
+    if (value->exception != NULL) {
+        out->exception = arena_copy(in->arena, value->exception, sizeof *value->exception);
+        if (out->exception == NULL) return -1;
+    }
     if (value->nitems == 0 || !has_state(value)) return 0;
     size_t size = (size_t)value->nitems * sizeof(Value *);
     if (value->items == NULL) return 0;
@@ -31,6 +35,14 @@ is_fetched(const Value *value)
     return value->source != NO_SOURCE && value->kind != V_CELL;
 }
 
+/* Its cause, its context, its traceback. */
+static bool
+exception_changed(const State *state)
+{
+    const Exception *before = state->exception;
+    return before != NULL && memcmp(before, state->value->exception, sizeof *before) != 0;
+}
+
 static bool
 is_changed(const State *state)
 {
@@ -40,7 +52,7 @@ is_changed(const State *state)
         return false;
     if (value->kind == V_CONST && state->kind == V_NODE) return false; /* it became known */
     if (value->kind != state->kind || value->nitems != state->nitems || value->of != state->of ||
-        value->position != state->position)
+        value->position != state->position || exception_changed(state))
         return true;
     if (state->kind == V_NODE) return value->node != state->node;
     for (int i = 0; i < state->nitems && state->items != NULL; i++)
@@ -100,6 +112,7 @@ world_is_pure(Interp *in, const World *w)
         const State *state = &w->states[i];
         if (value_is_generator(state->value) && state->value->position != state->position)
             return false;
+        if (exception_changed(state)) return false;
         if (state->value->kind != state->kind && is_changed(state)) return false;
     }
     return true;

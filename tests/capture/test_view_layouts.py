@@ -159,7 +159,9 @@ LATER = [  # what passes make read `a` behind the write to it
 
 
 @pytest.mark.parametrize("lines", LATER)
-@pytest.mark.parametrize("made", ["np.tile(np.uint8(x > 2), 2)", "np.tile(x, (2, 1))", "np.kron(x, x)"])
+@pytest.mark.parametrize(
+    "made", ["np.tile(np.uint8(x > 2), 2)", "np.tile(x, (2, 1))", "np.kron(x, x)"]
+)
 def test_results_of_the_library_stay_themselves_when_written(made, lines):
     before = [line for line in lines if " = " in line]
     after = [line for line in lines if " = " not in line]
