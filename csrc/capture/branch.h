@@ -56,7 +56,19 @@ Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int
                     int depth_false);
 /* The local was left behind by a branch and is wanted after all: start again. */
 Answer branch_wants(Interp *in, const Value *lost);
-/* Memory that a merged branch has in two places is about to be written, or seen as an object. */
+/* Memory that a merged branch has in two places is about to be written, or seen as an object; a
+   number that is one of others, as an object. */
 Answer branch_aliased(Interp *in, NodeId node);
+/* The same of what two values are, numbers or arrays, whose identity is asked for. */
+Answer branch_identity(Interp *in, const Value *left, const Value *right);
+/* The number is one of others, by a call followed now: which of them, the run tells. */
+int branch_chosen(Interp *in, NodeId number);
+/* The identity of what the call followed now chose is asked for: it must not be one number. */
+bool branch_apart(Interp *in);
+static inline Answer
+break_choice(Interp *in, const char *name)
+{
+    return interp_break(in, BREAK_OPERATOR, "identity of what %s() chose", name);
+}
 
 #endif

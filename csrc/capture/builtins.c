@@ -1,4 +1,5 @@
 /* Calls of Python's builtin functions and types on symbolic values. */
+#include "branch.h"
 #include "builtins.h"
 
 static Value *
@@ -252,12 +253,13 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
         }
         PyTypeObject *type = value_type(in, item), *other = value_type(in, best);
         if (type != NULL && type == other && value_is_python_scalar(in, item)) {
+            if (branch_apart(in)) return break_choice(in, name);
             Value *operands[3] = {node, item, best};
             PyObject *seen = node->object == Py_True ? item->object : best->object;
             if (node->object == NULL || item->object == NULL || best->object == NULL) seen = NULL;
             DType dtype = type == &PyFloat_Type ? DT_F64 : type == &PyLong_Type ? DT_I64 : DT_BOOL;
             best = scalar_emit(in, OP_where, dtype, 3, operands, Py_XNewRef(seen));
-            if (best == NULL) return ANSWER_ERROR;
+            if (best == NULL || branch_chosen(in, best->node) < 0) return ANSWER_ERROR;
             continue;
         }
         PyObject *object;

@@ -1,7 +1,7 @@
 /* sum, min, max, any, all, sorted, math.fsum and the like over numbers that come out of arrays: a
    step of the plan that calls the real function on the real numbers, where no chain of operations
    has its bits (sum adds floats with compensation, math.fsum exactly) or its order. */
-#include "interp.h"
+#include "branch.h"
 #include "numpy_rules.h"
 
 enum { MOST = 64 }; /* numbers as arguments of one step */
@@ -101,8 +101,11 @@ collective_extreme(Interp *in, const char *name, Value *items, Value **out)
     Answer answer = read_numbers(in, items, NULL, &all);
     if (answer != ANSWER_YES) return answer;
     if (!all.same || all.complex || all.n < 2) return ANSWER_NO;
-    return step(in, strcmp(name, "max") == 0 ? "max_of" : "min_of", all.n, all.nodes, all.type,
-                out);
+    if (branch_apart(in)) return break_choice(in, name);
+    answer =
+        step(in, strcmp(name, "max") == 0 ? "max_of" : "min_of", all.n, all.nodes, all.type, out);
+    if (answer != ANSWER_YES) return answer;
+    return branch_chosen(in, (*out)->node) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* sorted(items) of numbers of one type, as a list. */
@@ -114,6 +117,7 @@ collective_sorted(Interp *in, Value *items, bool backwards, Value **out)
     Answer answer = read_numbers(in, items, NULL, &all);
     if (answer != ANSWER_YES) return answer;
     if (!all.same || all.complex) return ANSWER_NO;
+    if (branch_apart(in)) return break_choice(in, "sorted");
     Type type = type_scalar(DT_OBJECT, FORM_OBJECT);
     answer = step(in, backwards ? "sorted_down" : "sorted_up", all.n, all.nodes, type, &sorted);
     if (answer != ANSWER_YES) return answer;
@@ -122,7 +126,8 @@ collective_sorted(Interp *in, Value *items, bool backwards, Value **out)
         Attrs attrs = {.index = i};
         NodeId node =
             graph_add(in->graph, in->region, OP_result, 1, &sorted->node, &all.type, &attrs);
-        if (node == NO_NODE || ((*out)->items[i] = value_node(in, node)) == NULL)
+        if (node == NO_NODE || branch_chosen(in, node) < 0 ||
+            ((*out)->items[i] = value_node(in, node)) == NULL)
             return ANSWER_ERROR;
     }
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;

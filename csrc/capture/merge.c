@@ -103,6 +103,35 @@ branch_aliased(Interp *in, NodeId node)
     return a != NULL ? learn(in, a->code, a->number, BRANCH_APART) : ANSWER_YES;
 }
 
+Answer
+branch_identity(Interp *in, const Value *left, const Value *right)
+{
+    Answer answer = ANSWER_YES;
+    if (left->kind == V_NODE) answer = branch_aliased(in, left->node);
+    if (answer == ANSWER_YES && right->kind == V_NODE) answer = branch_aliased(in, right->node);
+    return answer;
+}
+
+static int
+note_number(Interp *in, NodeId node, PyCodeObject *code, int number)
+{
+    Aliased a = {.root = graph_node(in->graph, node)->storage, .code = code, .number = number};
+    return VEC_PUSH(in->arena, &in->aliased, a);
+}
+
+int
+branch_chosen(Interp *in, NodeId number)
+{
+    return note_number(in, number, in->top->decoded->code, in->top->number);
+}
+
+bool
+branch_apart(Interp *in)
+{
+    const BranchMark *mark = branch_mark(in, in->top->decoded, in->top->number);
+    return mark != NULL && mark->level == BRANCH_APART;
+}
+
 /* ---- merging values ---- */
 
 static Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
@@ -176,6 +205,27 @@ add_result(Merge *m, const NodeId *nodes, bool shared, Value **out)
                : ANSWER_YES;
 }
 
+/* (if_not, if_so)[test], when the plan commits: it cannot raise. */
+static Answer
+choose_object(Merge *m, Value *if_so, Value *if_not, Value *test, PyTypeObject *type, Value **out)
+{
+    Interp *in = m->in;
+    Value *both[2] = {if_not, if_so}, *args[2] = {value_sequence(in, V_TUPLE, 2, both), test};
+    PyObject *getitem = module_kept(in, "operator", "getitem");
+    *out = getitem && args[0] ? value_sequence(in, V_PURE, 2, args) : NULL;
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->object = getitem;
+    (*out)->type = type;
+    return ANSWER_YES;
+}
+
+/* The program has it as an object. */
+static bool
+is_held(const Value *number)
+{
+    return number->source != NO_SOURCE || (number->of != NULL && number->of->kind == V_PURE);
+}
+
 static Answer
 merge_scalars(Merge *m, Value *x, Value *y, Value **out)
 {
@@ -190,8 +240,11 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     if (!outer) return add_result(m, nodes, false, out);
     NodeId args[3] = {m->condition, nodes[0], nodes[1]};
     NodeId node = graph_add(in->graph, m->outer, OP_where, 3, args, &type, NULL);
-    *out = node == NO_NODE ? NULL : value_node(in, node);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    if (node == NO_NODE || note_number(in, node, m->d->code, m->number) < 0) return ANSWER_ERROR;
+    *out = value_node(in, node);
+    if (*out == NULL) return ANSWER_ERROR;
+    if (!is_held(x) && !is_held(y)) return ANSWER_YES;
+    return choose_object(m, x, y, m->test, value_type(in, x), &(*out)->of);
 }
 
 /* Every element of its memory, once, and nothing between them. */
@@ -314,18 +367,10 @@ is_text(const Value *value)
     return value->kind == V_CONST && PyUnicode_CheckExact(value->object);
 }
 
-/* (if_not, if_so)[test], when the plan commits: it cannot raise. */
 static Answer
 choose_text(Merge *m, Value *if_so, Value *if_not, Value *test, Value **out)
 {
-    Interp *in = m->in;
-    Value *texts[2] = {if_not, if_so}, *args[2] = {value_sequence(in, V_TUPLE, 2, texts), test};
-    PyObject *getitem = module_kept(in, "operator", "getitem");
-    *out = getitem && args[0] ? value_sequence(in, V_PURE, 2, args) : NULL;
-    if (*out == NULL) return ANSWER_ERROR;
-    (*out)->object = getitem;
-    (*out)->type = &PyUnicode_Type;
-    return ANSWER_YES;
+    return choose_object(m, if_so, if_not, test, &PyUnicode_Type, out);
 }
 
 /* Text that is chosen within arm `which`, with its tests as results of the branch. */
@@ -555,6 +600,8 @@ make_cond(Merge *m)
         NodeId node = graph_add(g, m->outer, OP_result, 1, &cond, &type, &attrs);
         if (node == NO_NODE) return ANSWER_ERROR;
         m->waiting.at[i]->node = node;
+        if (type.form != FORM_ARRAY && note_number(m->in, node, m->d->code, m->number) < 0)
+            return ANSWER_ERROR;
         if (type.form != FORM_ARRAY || !is_shared(m, i)) continue;
         Answer answer = note_aliased(m, node);
         for (int arm = 0; arm < 2 && answer == ANSWER_YES; arm++)

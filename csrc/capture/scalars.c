@@ -435,12 +435,6 @@ is_numpy_bool(Interp *in, const Value *value)
     return known && object != NULL && array_bool_check(object);
 }
 
-static bool
-is_array(Interp *in, const Value *value)
-{
-    return value->kind == V_NODE && graph_node(in->graph, value->node)->type.form == FORM_ARRAY;
-}
-
 /* One stands for a container from outside: the other may be the same only if it is such a one. */
 static bool
 may_be_model(const Value *left, const Value *right)
@@ -455,11 +449,6 @@ operate_is(Interp *in, Value *left, Value *right, bool *out)
     if (left == right) {
         *out = true;
         return ANSWER_YES;
-    }
-    if (is_array(in, left) && is_array(in, right)) { /* a branch's result may be the other */
-        Answer answer = branch_aliased(in, left->node);
-        if (answer == ANSWER_YES) answer = branch_aliased(in, right->node);
-        if (answer != ANSWER_YES) return answer;
     }
     if (is_numpy_bool(in, left) && is_numpy_bool(in, right))
         return interp_break(in, BREAK_OPERATOR, "identity of bools from arrays");
@@ -495,6 +484,8 @@ operate_is(Interp *in, Value *left, Value *right, bool *out)
             return ANSWER_YES;
         }
     }
+    Answer apart = branch_identity(in, left, right); /* a branch's result may be the other */
+    if (apart != ANSWER_YES) return apart;
     bool made = (left->source == NO_SOURCE && left->kind != V_CONST) ||
                 (right->source == NO_SOURCE && right->kind != V_CONST);
     bool scalars = value_is_python_scalar(in, left) || value_is_python_scalar(in, right) ||

@@ -6,6 +6,7 @@
    tuples of stand-ins, and everything else as a Token, one per value, so that identity is kept.
    A Token that is compared or called follows that in the interpreter; when that cannot be followed
    the real operation is made to fail, and the answer is kept in Interp.shadow_answer.  */
+#include "branch.h"
 #include "objects.h"
 
 typedef struct {
@@ -43,15 +44,20 @@ token_truth(Interp *in, Value *value)
     return -1;
 }
 
+static bool
+may_be_nan(Interp *in, Value *value)
+{
+    PyTypeObject *type = value->kind == V_NODE ? value_type(in, value) : NULL;
+    return type != NULL && !value_is_array(in, value) && !PyType_IsSubtype(type, &PyLong_Type);
+}
+
 /* It is no NaN, guarded: containers take the same NaN for equal, as NaNs are not. */
 static bool
 is_itself(Interp *in, Value *value)
 {
     if (in->shadow_failed) return false;
     if (value->kind == V_CONST) return !object_has_nan(value->object);
-    PyTypeObject *type = value->kind == V_NODE ? value_type(in, value) : NULL;
-    if (type == NULL || value_is_array(in, value) || PyType_IsSubtype(type, &PyLong_Type))
-        return true;
+    if (!may_be_nan(in, value)) return true;
     Value *result;
     Answer answer = operate_compare(in, Py_EQ, value, value, &result);
     if (answer == ANSWER_YES) return token_truth(in, result) == 1;
@@ -65,10 +71,17 @@ token_compare(PyObject *a, PyObject *b, int operator_)
     Interp *in = ((Token *)a)->in;
     Value *left = unshadow(in, a), *right = left ? unshadow(in, b) : NULL, *result;
     if (right == NULL) return NULL;
+    Answer answer = may_be_nan(in, left) && may_be_nan(in, right) && operator_ == Py_EQ
+                        ? branch_identity(in, left, right) /* the same NaN is taken for equal */
+                        : ANSWER_YES;
+    if (answer != ANSWER_YES) {
+        token_fail(in, answer);
+        return NULL;
+    }
     bool deep = in->nesting > 40;
     in->nesting++;
-    Answer answer = deep ? interp_break(in, BREAK_OPERATOR, "values nested deeply")
-                         : operate_compare(in, operator_, left, right, &result);
+    answer = deep ? interp_break(in, BREAK_OPERATOR, "values nested deeply")
+                  : operate_compare(in, operator_, left, right, &result);
     in->nesting--;
     if (answer != ANSWER_YES) {
         token_fail(in, answer);
