@@ -174,12 +174,21 @@ is_none(const Value *value)
     return value->kind == V_CONST && value->object == Py_None;
 }
 
+/* ANSWER_YES: it can be advanced or ended. */
+static Answer
+may_change(Interp *in, const Generator *generator)
+{
+    if (generator->running) return raise_new(in, PyExc_ValueError, "generator already executing");
+    if (in->loop != NULL) return learn_not_made(in, generator, "a generator advanced in a loop");
+    return ANSWER_YES;
+}
+
 /* ANSWER_YES: it can be resumed. */
 static Answer
 may_resume(Interp *in, const Generator *generator)
 {
-    if (generator->running) return raise_new(in, PyExc_ValueError, "generator already executing");
-    if (in->loop != NULL) return learn_not_made(in, generator, "a generator advanced in a loop");
+    Answer answer = may_change(in, generator);
+    if (answer != ANSWER_YES) return answer;
     if (in->handled != NULL && generator->handled != NULL)
         return learn_not_made(in, generator, "a generator resumed where an exception is handled");
     return ANSWER_YES;
@@ -201,7 +210,7 @@ generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, bool *re
     if (!generator->started && !is_none(sent))
         return raise_new(in, PyExc_TypeError,
                          "can't send non-None value to a just-started generator");
-    iterator->position++; /* seen where a branch is merged: world.c */
+    iterator->position++; /* seen where a branch is merged and where a loop is kept: world.c */
     a->slots[a->decoded->nlocalsplus + a->depth++] = sent;
     return run_on(in, generator, out, returned);
 }
@@ -271,7 +280,7 @@ generator_throw(Interp *in, Value *iterator, Value *exception, Value **out, bool
     Generator *generator = iterator->generator;
     Answer answer = may_resume(in, generator);
     if (answer != ANSWER_YES) return answer;
-    iterator->position++;
+    iterator->position++; /* though it may not be advanced, but ended */
     Value *delegate = delegate_of(generator);
     *returned = true;
     if (delegate != NULL && !value_is_generator(delegate) && delegate->kind != V_ITER)
@@ -297,12 +306,15 @@ generator_close(Interp *in, Value *iterator)
     Generator *generator = iterator->generator;
     Value *delegate = delegate_of(generator), *class_, *exit, *out;
     bool returned;
-    if (generator->running) return raise_new(in, PyExc_ValueError, "generator already executing");
+    if (generator->finished) return ANSWER_YES;
     if (!has_cleanup(generator) && (delegate == NULL || delegate->kind == V_ITER)) {
+        Answer may = may_change(in, generator);
+        if (may != ANSWER_YES) return may;
         if (delegate != NULL && value_is_generator(delegate)) {
             Answer answer = generator_close(in, delegate);
             if (answer != ANSWER_YES) return answer;
         }
+        iterator->position++;
         generator->finished = true;
         return ANSWER_YES;
     }

@@ -219,3 +219,119 @@ def test_an_endless_generator_collected_is_left_to_cpython_within_its_budget():
         return x * 2 + len(list(g()))
 
     check(f, X, 20_000, captured=False)
+
+
+def two():
+    yield 1.0
+    yield 2.0
+
+
+def waiting():
+    try:
+        yield 1.0
+        yield 2.0
+    except ValueError:
+        yield 3.0
+
+
+def around():
+    yield from two()
+
+
+@pytest.mark.parametrize("started", [False, True])
+@pytest.mark.parametrize("make", [two, waiting, around])
+def test_a_generator_closed_on_one_side_of_a_branch(make, started):
+    def f(x):
+        g = make()
+        if started:
+            next(g)
+        if x.sum() > 0:
+            g.close()
+        return x * 2, list(g)
+
+    def otherwise(x):
+        g = make()
+        if started:
+            next(g)
+        if x.sum() > 0:
+            y = x + 1
+        else:
+            y = x - 1
+            g.close()
+        return y * 2, list(g)
+
+    check(f, X, also=((-X,), (X,)), captured=False)
+    check(f, -X, also=((X,), (-X,)), captured=False)
+    check(otherwise, X, also=((-X,), (X,)), captured=False)
+
+
+@pytest.mark.parametrize("make", [two, waiting, around])
+def test_a_generator_thrown_into_on_one_side_of_a_branch(make):
+    def f(x):
+        g = make()
+        next(g)
+        if x.sum() > 0:
+            try:
+                g.throw(ValueError)
+            except ValueError:
+                pass
+        return x * 2, list(g)
+
+    check(f, X, also=((-X,), (X,)), captured=False)
+    check(f, -X, also=((X,), (-X,)), captured=False)
+
+
+@pytest.mark.parametrize("how", ["close", "throw", "next", "delegate"])
+@pytest.mark.parametrize("make", [two, waiting, around])
+def test_a_generator_that_a_loop_ends(make, how):
+    def close(x, n):
+        g = make()
+        for i in range(n):
+            x[i] = x[i] * 2
+            g.close()
+        return x, list(g)
+
+    def throw(x, n):
+        g = make()
+        for i in range(n):
+            x[i] = x[i] * 2
+            try:
+                g.throw(ValueError)
+            except ValueError:
+                pass
+        return x, list(g)
+
+    def take(x, n):
+        g = make()
+        for i in range(n):
+            x[i] = x[i] * 2
+            next(g, None)
+        return x, list(g)
+
+    def delegate(x, n):
+        inner = make()
+
+        def outer():
+            yield from inner
+
+        g = outer()
+        next(g)
+        for i in range(n):
+            x[i] = x[i] * 2
+            g.close()
+        return x, list(inner)
+
+    f = {"close": close, "throw": throw, "next": take, "delegate": delegate}[how]
+    check(f, X, 3, also=tuple((X, n) for n in (3, 4, 5, 0, 1, 0)), captured=False)
+
+
+def test_a_generator_that_was_over_is_closed_in_a_loop():
+    def f(x, n):
+        g = two()
+        g.close()
+        for i in range(n):
+            x[i] = x[i] * 2
+            g.close()
+        return x, list(g)
+
+    check(f, X, 3, also=((X, 4), (X, 5), (X, 0)))
