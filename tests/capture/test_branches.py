@@ -346,3 +346,55 @@ def test_an_inner_branch_that_may_give_an_argument():
     y = np.arange(4.0)
     check(f, y - 9, y - 9)
     check(f, y - 9, y)
+
+
+def shares(z, y):
+    return np.shares_memory(z, y), np.may_share_memory(z, y)
+
+
+TELLING = {
+    "shares_memory": lambda z, y: np.shares_memory(z, y),
+    "may_share_memory": lambda z, y: np.may_share_memory(y, z),
+    "map": lambda z, y: list(map(np.shares_memory, [z], [y])),
+    "views": lambda z, y: np.shares_memory(z[1:], y[:2]),
+    "byte_bounds": lambda z, y: (
+        np.lib.array_utils.byte_bounds(z) == np.lib.array_utils.byte_bounds(y)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TELLING)
+def test_where_the_array_lies_that_a_branch_chose(name):
+    tell = TELLING[name]
+
+    def f(x, y):
+        z = y if x.sum() > 0 else x
+        return tell(z, y), tell(z, x), z + 1
+
+    def made(x, y):
+        a = x * 2
+        z = a if x.sum() > 0 else y
+        return tell(a, z), tell(y, z), z + 1
+
+    for function in (f, made):
+        options = {"options": {"plan_always": True}}
+        also = ((-X, X), (X, -X))
+        check(function, X, X + 1, also=also, captured=False, options=options)
+
+
+def test_where_arrays_lie():
+    def f(x, y):
+        a, b = x * 2, x * 2
+        c = a[1:]
+        a += 1
+        return (
+            [shares(p, q) for p in (a, b, c, x, y) for q in (a, b, c, x, y)],
+            [shares(p, x) for p in (x.copy(), x * 1, x + 0.0, +x, x.reshape(2, 3).T.ravel())],
+            shares(np.zeros(3), np.zeros(3)),
+            a,
+        )
+
+    options = {"options": {"plan_always": True}}
+    both = X.copy()
+    for args in ((X, X + 1), (both, both), (both, both[::-1]), (both, both[2:4])):
+        check(f, *args, captured=False, options=options)
