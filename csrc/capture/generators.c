@@ -6,7 +6,7 @@
 
    A generator never leaves the graph: where one would have to, or where following it breaks,
    capture starts again with the call that made it left to CPython (`born`). */
-#include "interp.h"
+#include "objects.h"
 
 struct Generator {
     Activation *activation;
@@ -36,15 +36,6 @@ generator_leaves(Interp *in, Value *iterator)
     return learn_not_made(in, iterator->generator, "a generator that leaves the graph unfinished");
 }
 
-static bool
-is_library(const Activation *a)
-{
-    PyObject *name = PyDict_GetItemString(a->globals, "__name__");
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    static const char ours[] = "pycompile.decompositions.";
-    return text != NULL && strncmp(text, ours, sizeof(ours) - 1) == 0;
-}
-
 static Value *
 generator_new(Interp *in, Activation *activation)
 {
@@ -53,7 +44,7 @@ generator_new(Interp *in, Activation *activation)
     if (value == NULL || generator == NULL) return NULL;
     generator->activation = activation;
     generator->born = in->bottom->number;
-    generator->library = is_library(activation);
+    generator->library = code_is_model(activation);
     value->name = "generator";
     value->type = generator->library ? NULL : &PyGen_Type; /* it is of another class, in C */
     value->generator = generator;
@@ -426,7 +417,7 @@ follow_generator(Interp *in, const Instr *instr)
     case I_STOP_ITERATION_ERROR: {
         bool stop = value->exception != NULL &&
                     PyErr_GivenExceptionMatches((PyObject *)value->type, PyExc_StopIteration);
-        if (!stop || is_library(a)) return ANSWER_YES;
+        if (!stop || code_is_model(a)) return ANSWER_YES;
         Value *error;
         Answer answer = converted(in, value, &error);
         if (answer == ANSWER_YES) *stack_at(in, 1) = error;

@@ -252,13 +252,13 @@ model_from_source(Interp *in, SourceId source, PyObject *object)
 
 /* ---- attributes ---- */
 
-/* The code being followed is the models' own. */
-static bool
-is_ours(Interp *in)
+bool
+code_is_model(const Activation *a)
 {
-    PyObject *name = PyDict_GetItemString(in->top->globals, "__name__");
+    static const char ours[] = "pycompile.decompositions.";
+    PyObject *name = PyDict_GetItemString(a->globals, "__name__");
     const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    return text != NULL && strncmp(text, "pycompile.decompositions.", 25) == 0;
+    return text != NULL && strncmp(text, ours, sizeof(ours) - 1) == 0;
 }
 
 bool
@@ -266,7 +266,7 @@ model_asks(Interp *in, PyObject *name)
 {
     return (PyUnicode_CompareWithASCIIString(name, "_data") == 0 ||
             PyUnicode_CompareWithASCIIString(name, "_items") == 0) &&
-           is_ours(in);
+           code_is_model(in->top);
 }
 
 Answer
@@ -274,7 +274,7 @@ model_shows(Interp *in, Value *object, PyObject *name, bool *out)
 {
     PyTypeObject *real = model_real(object);
     *out = true;
-    if (real == NULL || is_ours(in)) return ANSWER_YES;
+    if (real == NULL || code_is_model(in->top)) return ANSWER_YES;
     PyObject *mine = _PyType_Lookup(object->type, name);
     if (type_has_dict(object->type)) {
         Value *own;
@@ -298,7 +298,7 @@ Answer
 model_stores(Interp *in, Value *object, PyObject *name)
 {
     PyTypeObject *real = model_real(object);
-    if (real == NULL || is_ours(in)) return ANSWER_YES;
+    if (real == NULL || code_is_model(in->top)) return ANSWER_YES;
     PyObject *mine = _PyType_Lookup(object->type, name);
     bool covers = mine == NULL || mine == Py_None || PyUnicode_CheckExact(mine); /* __module__ */
     if (type_has_dict(object->type) && covers) return ANSWER_YES;

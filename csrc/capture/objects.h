@@ -189,6 +189,8 @@ bool model_holds(PyObject *object);
 /* One from outside: a V_INSTANCE of the model, with a source, whose data is a container from
    outside.  A V_OBJECT where it is not opened. */
 Value *model_from_source(Interp *in, SourceId source, PyObject *object);
+/* Is it code of pycompile.decompositions: a model's, or of a function that stands for NumPy's? */
+bool code_is_model(const Activation *a);
 /* A model's code asks another object, which is of a class derived from the modelled one, for what
    only models have. */
 bool model_asks(Interp *in, PyObject *name);
