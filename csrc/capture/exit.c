@@ -453,7 +453,7 @@ failed(Interp *in)
 }
 
 static Answer
-guard_apart(Interp *in, GuardKind kind, SourceId source, SourceId other)
+guard_differs(Interp *in, GuardKind kind, SourceId source, SourceId other)
 {
     Guard guard = {.kind = kind, .source = source, .other = other};
     return other == NO_SOURCE || guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
@@ -470,7 +470,7 @@ guard_not_dict(Interp *in, const Value *dict)
             object->type == NULL || !type_has_dict(object->type))
             continue;
         if (instance_dict(object->object) == dict->object) return ANSWER_NO;
-        Answer answer = guard_apart(in, GUARD_NOT_DICT, dict->source, object->source);
+        Answer answer = guard_differs(in, GUARD_NOT_DICT, dict->source, object->source);
         if (answer != ANSWER_YES) return answer;
     }
     return ANSWER_YES;
@@ -486,8 +486,8 @@ guard_not_namespace(Interp *in, const Value *dict)
         for (int k = 0; k < i; k++) known = known || in->stored_globals.at[k].dict == holder;
         if (known || PyType_Check(holder)) continue;
         if (holder == dict->object) return ANSWER_NO;
-        Answer answer = guard_apart(in, PyDict_Check(holder) ? GUARD_NOT_SAME : GUARD_NOT_DICT,
-                                    dict->source, source_of_const(in, holder));
+        Answer answer = guard_differs(in, PyDict_Check(holder) ? GUARD_NOT_SAME : GUARD_NOT_DICT,
+                                      dict->source, source_of_const(in, holder));
         if (answer != ANSWER_YES) return answer;
     }
     if (!dict->mutated) return ANSWER_YES;
@@ -500,7 +500,7 @@ guard_not_namespace(Interp *in, const Value *dict)
         if (known) continue;
         if (source.object == dict->object) return ANSWER_NO;
         Answer answer =
-            guard_apart(in, GUARD_NOT_SAME, dict->source, source_of_const(in, source.object));
+            guard_differs(in, GUARD_NOT_SAME, dict->source, source_of_const(in, source.object));
         if (answer != ANSWER_YES) return answer;
     }
     return ANSWER_YES;
