@@ -341,8 +341,8 @@ write_through(Interp *in, Value *array, const Type *place, NodeId version, NodeI
     return write_place(in, array, &whole, written);
 }
 
-/* The place that `target` shows gets `value`: casts as item assignment does, broadcasts, and makes
-   the storage's next version. */
+/* The place in the memory of `array` gets `value`: casts as item assignment does, broadcasts, and
+   makes the storage's next version. */
 static Answer
 write_place(Interp *in, Value *array, const Type *place, NodeId value)
 {
