@@ -166,17 +166,17 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
     Type from = node_type(in, array), type = from;
     int64_t want[MAX_RANK], stride[MAX_RANK], ints[MAX_RANK];
     for (int i = 0; i < rank; i++) ints[i] = want[i] = size_value(g, shape[i]);
-    type.form = FORM_ARRAY;
     bool contiguous = dense(g, &from, false) || type_elements(g, &from) == 0;
     if (!contiguous && !reshape_strides(&from, g, rank, want, stride)) {
         TRY(node_copy(in, array, 'C', &array));
         type = from = node_type(in, array); /* its memory begins with its first element */
         contiguous = true;
     }
+    type.form = FORM_ARRAY;
+    type.rank = (uint8_t)rank;
     if (contiguous) {
         /* NumPy ctors.c, _array_fill_strides: of a view without elements too, unlike fresh ones */
         SizeId step = size_const(g, (int64_t)dtype_size((DType)from.dtype));
-        type.rank = (uint8_t)rank;
         for (int i = rank - 1; i >= 0; i--) {
             type.shape[i] = shape[i];
             type.stride[i] = step;
@@ -184,12 +184,10 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
             if (step == NO_SIZE) return ANSWER_ERROR;
         }
     } else {
-        type.rank = (uint8_t)rank;
         for (int i = 0; i < rank; i++) {
             type.shape[i] = shape[i];
             type.stride[i] = size_const(g, stride[i]);
         }
     }
-    type.form = FORM_ARRAY;
     return node_view(in, OP_reshape, array, &type, rank, ints, out);
 }
