@@ -266,8 +266,9 @@ int type_reduced(Graph *g, Type *out, DType dtype, const Type *from, const bool 
 int type_like(Graph *g, Type *out, DType dtype, const Type *like);
 /* A scalar of this form. */
 Type type_scalar(DType dtype, Form form);
-bool type_is_contiguous(const Graph *g, const Type *type); /* C order, dense */
-int64_t type_elements(const Graph *g, const Type *type);   /* by hints where symbolic */
+bool type_is_contiguous(const Graph *g, const Type *type);  /* C order, dense */
+bool type_runs_backwards(const Graph *g, const Type *type); /* along an axis longer than 1 */
+int64_t type_elements(const Graph *g, const Type *type);    /* by hints where symbolic */
 
 /* ---- constant.c: values known while compiling ---- */
 /* The bytes (16 at most) of a scalar of this dtype: from a Python number, converted as C does it,

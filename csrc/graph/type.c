@@ -128,6 +128,14 @@ type_is_natural(const Graph *g, const Type *type)
     return true;
 }
 
+bool
+type_runs_backwards(const Graph *g, const Type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (size_value(g, type->stride[i]) < 0 && size_value(g, type->shape[i]) > 1) return true;
+    return false;
+}
+
 int64_t
 type_elements(const Graph *g, const Type *type)
 {

@@ -39,15 +39,6 @@ node_is_call(const Graph *g, const Node *node)
     return node->op != OP_cast && !op_is_exact(node->op, node_loop_dtype(g, node));
 }
 
-bool
-runs_backwards(const Graph *g, const Type *type)
-{
-    for (int axis = 0; axis < type->rank; axis++)
-        if (size_value(g, type->stride[axis]) < 0 && size_value(g, type->shape[axis]) > 1)
-            return true;
-    return false;
-}
-
 /* NumPy's loops take other ways, with other bits, where memory runs backwards, and for half floats
    where it does not lie dense; a kernel has no stride for one element. */
 bool
@@ -59,7 +50,7 @@ call_minds_strides(const Graph *g, const Node *node)
         if (type->form != FORM_ARRAY) continue;
         bool dense = type_is_contiguous(g, type) && type_elements(g, type) != 1;
         if (type->dtype == DT_F16 && !dense) return true;
-        if (runs_backwards(g, type)) return true;
+        if (type_runs_backwards(g, type)) return true;
     }
     return false;
 }

@@ -240,7 +240,7 @@ is_read_elsewhere(const Nest *n, NodeId arg, const Instr *instr)
     if (instr->kind != INSTR_LOAD || instr->node == NO_NODE) return false;
     const Node *read = graph_node(g, instr->node);
     if (read->storage == graph_node(g, arg)->storage) return false;
-    return read->type.dtype == DT_F16 || runs_backwards(g, &read->type);
+    return read->type.dtype == DT_F16 || type_runs_backwards(g, &read->type);
 }
 
 /* An array as memory of its own where NumPy's has other strides than what is read: those matter to

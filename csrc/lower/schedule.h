@@ -80,7 +80,6 @@ bool group_each_access(const Lowering *lw, const Group *g, SeeAccess see, void *
 DType node_loop_dtype(const Graph *g, const Node *node);
 bool node_is_call(const Graph *g, const Node *node);
 /* A call that must see its arguments' memory as it lies: extern. */
-bool runs_backwards(const Graph *g, const Type *type); /* along an axis of some length */
 bool call_minds_strides(const Graph *g, const Node *node);
 typedef enum { REDUCTION_ROWS, REDUCTION_COLUMNS, REDUCTION_EXTERN } ReductionForm;
 ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *order);

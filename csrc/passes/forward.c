@@ -151,16 +151,6 @@ written_value(const Graph *g, NodeId view)
     return whole ? scatter->args[1] : NO_NODE;
 }
 
-/* NumPy's loops may give other bits then. */
-static bool
-runs_backwards(const Graph *g, NodeId id)
-{
-    const Type *type = &graph_node(g, id)->type;
-    for (int i = 0; i < type->rank; i++)
-        if (size_value(g, type->stride[i]) < 0) return true;
-    return false;
-}
-
 /* Elementwise operations do not care how their arguments are laid out. */
 static void
 read_value(Rewrite *r, NodeId id)
@@ -173,7 +163,9 @@ read_value(Rewrite *r, NodeId id)
     for (int i = kind == KIND_SCATTER ? 1 : 0; i < node->nargs; i++) {
         NodeId value = written_value(r->g, node->args[i]);
         if (value == NO_NODE) continue;
-        if (kind == KIND_UFUNC && runs_backwards(r->g, node->args[i])) continue;
+        /* NumPy's loops may give other bits then. */
+        if (kind == KIND_UFUNC && type_runs_backwards(r->g, &graph_node(r->g, node->args[i])->type))
+            continue;
         if (same_layout && !type_same_layout(&graph_node(r->g, value)->type,
                                              &graph_node(r->g, node->args[i])->type))
             continue;
