@@ -6,8 +6,8 @@
    to the core.  So what the program overrides is followed, and what it does not is the builtin's.
 
    The core of one from outside has the object's own source: reading it and changing it goes past
-   the methods of the class, in guards and at commit (python/contents.c).  The program never has a core
-   at hand, only what was read from it, iterators over it and views of it. */
+   the methods of the class, in guards and at commit (python/contents.c).  The program never has a
+   core at hand, only what was read from it, iterators over it and views of it. */
 #include "methods.h"
 
 static PyTypeObject *
@@ -155,7 +155,8 @@ do_operator(const Method *m)
     static const struct {
         const char *name;
         int operator_;
-    } operators[] = {{"__add__", 0}, {"__iadd__", 13}, {"__or__", 7}, {"__ior__", 20}};
+    } operators[] = {
+        {"__add__", 0}, {"__iadd__", IN_PLACE}, {"__or__", 7}, {"__ior__", IN_PLACE + 7}};
     static const char *const compares[] = {"__lt__", "__le__", "__eq__",
                                            "__ne__", "__gt__", "__ge__"};
     Value *other;

@@ -9,7 +9,7 @@ is_sequence(const Value *value)
     return value->kind == V_TUPLE || value->kind == V_LIST;
 }
 
-enum { OR = 7, MUL = 5, IN_PLACE = 13 };
+enum { OR = 7, MUL = 5 };
 
 Answer
 container_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)

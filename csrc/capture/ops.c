@@ -618,7 +618,7 @@ inplace_node(Interp *in, int operator_, Value *array, Value *value, Value **out)
 Answer
 emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
 {
-    if (operator_ >= 13) operator_ -= 13;
+    operator_ %= IN_PLACE;
     Answer answer = inplace_node(in, operator_, array, value, out);
     if (answer != ANSWER_NO || operator_ >= COUNT_OF(binary_operators)) return answer;
     in->raised = NULL; /* in place it has another text */

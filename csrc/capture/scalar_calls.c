@@ -254,15 +254,15 @@ scalar_type_call(Interp *in, PyTypeObject *type, int nargs, Value *const *args, 
 Answer
 scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    static const char *const names[13] = {"add", "and_",    "floordiv", "lshift", "matmul",
-                                          "mul", "mod",     "or_",      "pow",    "rshift",
-                                          "sub", "truediv", "xor"};
+    static const char *const names[IN_PLACE] = {"add", "and_",    "floordiv", "lshift", "matmul",
+                                                "mul", "mod",     "or_",      "pow",    "rshift",
+                                                "sub", "truediv", "xor"};
     Value *args[2] = {left, right};
     if (!any_unknown(in, 2, args) || !is_number(in, left) || !is_number(in, right))
         return ANSWER_NO;
     bool complex = number_dtype(in, left) == DT_C128 || number_dtype(in, right) == DT_C128;
     bool real = number_dtype(in, left) == DT_F64 || number_dtype(in, right) == DT_F64;
-    const char *name = names[operator_ % 13];
+    const char *name = names[operator_ % IN_PLACE];
     bool shifts = strcmp(name, "lshift") == 0 || strcmp(name, "rshift") == 0;
     bool powers = strcmp(name, "pow") == 0;
     bool adds = powers || strcmp(name, "add") == 0 || strcmp(name, "sub") == 0 ||

@@ -280,17 +280,18 @@ both_operands(Interp *in, Value *left, Value *right, PyObject **a, PyObject **b)
 Answer
 set_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    static const char *const in_place[13] = {
+    static const char *const in_place[IN_PLACE] = {
         [1] = "__iand__", [7] = "__ior__", [10] = "__isub__", [12] = "__ixor__"};
     if (!is_set_like(left) || !is_set_like(right)) return ANSWER_NO;
-    if (left->kind == V_SET && operator_ >= 13 && in_place[operator_ - 13] != NULL &&
+    if (left->kind == V_SET && operator_ >= IN_PLACE && in_place[operator_ - IN_PLACE] != NULL &&
         right->kind != V_VIEW) {
         Value *ignored;
-        Answer answer = set_method(in, left, in_place[operator_ - 13], 1, &right, NULL, &ignored);
+        Answer answer =
+            set_method(in, left, in_place[operator_ - IN_PLACE], 1, &right, NULL, &ignored);
         *out = left;
         return answer;
     }
-    binaryfunc function = binary_function(operator_ % 13);
+    binaryfunc function = binary_function(operator_ % IN_PLACE);
     PyObject *a, *b;
     Answer answer = both_operands(in, left, right, &a, &b);
     if (answer != ANSWER_YES) return answer;

@@ -3,9 +3,9 @@
    for when an array gives way (numpy/_core/src/common/binop_override.h). */
 #include "objects.h"
 
-static const char *const binary_names[13] = {"add", "and",     "floordiv", "lshift", "matmul",
-                                             "mul", "mod",     "or",       "pow",    "rshift",
-                                             "sub", "truediv", "xor"};
+static const char *const binary_names[IN_PLACE] = {"add", "and",     "floordiv", "lshift", "matmul",
+                                                   "mul", "mod",     "or",       "pow",    "rshift",
+                                                   "sub", "truediv", "xor"};
 static const char *const compare_names[6] = {"__lt__", "__le__", "__eq__",
                                              "__ne__", "__gt__", "__ge__"};
 static const int swapped[6] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
@@ -76,8 +76,8 @@ fold_enums(Interp *in, int operator_, bool compare, Value *left, Value *right, V
         snprintf(name, sizeof(name), "%s", compare_names[operator_]);
         snprintf(reflected, sizeof(reflected), "%s", compare_names[swapped[operator_]]);
     } else {
-        snprintf(name, sizeof(name), "__%s__", binary_names[operator_ % 13]);
-        snprintf(reflected, sizeof(reflected), "__r%s__", binary_names[operator_ % 13]);
+        snprintf(name, sizeof(name), "__%s__", binary_names[operator_ % IN_PLACE]);
+        snprintf(reflected, sizeof(reflected), "__r%s__", binary_names[operator_ % IN_PLACE]);
     }
     for (int i = 0; i < 2; i++) {
         if (both[i]->kind != V_CONST) return ANSWER_YES;
@@ -197,11 +197,11 @@ Answer
 special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     char name[24];
-    int plain = operator_ % 13;
+    int plain = operator_ % IN_PLACE;
     Answer answer = fold_enums(in, plain, false, left, right, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
     if (!has_methods(left) && !has_methods(right)) return cannot(in, "operator on", left, right);
-    if (operator_ >= 13) {
+    if (operator_ >= IN_PLACE) {
         if (value_is_array(in, left)) return cannot(in, "operator on", left, right);
         snprintf(name, sizeof(name), "__i%s__", binary_names[plain]);
         answer = special_call(in, left, name, 1, &right, out);
@@ -215,20 +215,20 @@ special_for_boxes(Interp *in, int operator_, bool compare, Value *left, Value *r
                   Value *both[2])
 {
     char names[4][24];
-    const char *name = compare ? NULL : binary_names[operator_ % 13];
+    const char *name = compare ? NULL : binary_names[operator_ % IN_PLACE];
     snprintf(names[0], 24, compare ? "%s" : "__%s__", compare ? compare_names[operator_] : name);
     snprintf(names[1], 24, compare ? "%s" : "__r%s__",
              compare ? compare_names[swapped[operator_]] : name);
     snprintf(names[2], 24, "__iter__"); /* a list or dict may be walked by it */
     snprintf(names[3], 24, "__i%s__", name ? name : "");
-    int n = compare ? 2 : operator_ < 13 ? 3 : 4;
+    int n = compare ? 2 : operator_ < IN_PLACE ? 3 : 4;
     return box_operands(in, n, names, left, right, both);
 }
 
 Answer
 special_for_named(Interp *in, int operator_, Value *left, Value *right, bool *out)
 {
-    const char *name = binary_names[operator_ % 13];
+    const char *name = binary_names[operator_ % IN_PLACE];
     Answer answer = named_operates(in, left, "", name, out);
     if (answer == ANSWER_YES && !*out) answer = named_operates(in, right, "r", name, out);
     return answer;

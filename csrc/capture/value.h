@@ -347,6 +347,7 @@ Value *set_from_source(Interp *in, SourceId source, PyObject *object);
    Python scalars as arguments. `dtype` -1: as NumPy decides. */
 Answer emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype,
                   Value **out);
+enum { IN_PLACE = 13 }; /* operators; those in place are numbered from there on */
 Answer emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer emit_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
