@@ -136,7 +136,10 @@ def _require_function(function: Any, asked: str) -> None:
             "decorate its methods"
         )
     if not callable(function) and not isinstance(function, (classmethod, staticmethod)):
-        raise TypeError(f"pycompile.{asked} takes a callable, not {type(function).__name__!r}")
+        hint = "; put @property above it" if isinstance(function, property) else ""
+        raise TypeError(
+            f"pycompile.{asked} takes a callable, not {type(function).__name__!r}{hint}"
+        )
 
 
 def _compile(function: Any, settings: dict[str, Any]) -> Any:

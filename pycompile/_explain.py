@@ -168,7 +168,7 @@ def _describe(number: int, record: Record) -> list[str]:
     where = f"{record.get('file', '?')}:{record.get('line', '?')}"
     outcome = {
         "plan": "a plan",
-        "none": "left to CPython: no array work worth a plan",
+        "none": "left to CPython: no array work worth a plan at this size",
         "failed": f"left to CPython: {record.get('why') or 'not lowered or not compiled'}",
     }.get(record.get("kind", "plan"), str(record.get("kind")))
     lines = [f"[{number}] {record.get('function', '?')} ({where}): {outcome}"]

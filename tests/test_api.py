@@ -186,6 +186,11 @@ def test_what_cannot_be_called_is_refused(thing):
         pycompile.compile(thing)
 
 
+def test_a_property_is_refused_with_what_to_do():
+    with pytest.raises(TypeError, match="not 'property'; put @property above it"):
+        pycompile.compile(property(len))
+
+
 def test_functions_without_bytecode_come_back():
     for thing in (len, np.add, np.sum, [].append):
         assert pycompile.compile(thing) is thing
