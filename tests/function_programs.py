@@ -232,6 +232,8 @@ class Writer:
             self.integers,
             self.protocols,
             self.protocols,
+            self.chosen,
+            self.chosen,
         ]
         blocks = [
             self.if_,
@@ -436,6 +438,58 @@ class Writer:
             self.put(f"log.append({b}[-1:])")
         else:
             self.put(f"assert {self.known()}, ('asserted', n)")
+
+    def chosen(self) -> None:
+        """What a test of an array's values picks or makes, and which object that is."""
+        a, b = (self.rng.choice(self.names["vec"]) for _ in range(2))
+        c, d, other = self.fresh("c"), self.fresh("d"), self.fresh("e")
+        test, s, t = self.data(), self.scalar(), self.scalar()
+        forms: list[list[str]] = [
+            [
+                f"{c}, {d} = {s}, {t}",
+                f"{other} = {c} if {test} else {d}",
+                f"log.append(({other} is {c}, {other} is {d}, {other} in [{c}], {other}))",
+            ],
+            [
+                f"{c} = Plain({s} if {test} else {t})",
+                f"log.append((x, {c}.v, vars({c})))",
+            ],
+            [
+                f"{c} = Plain(None)",
+                f"if {test}: {c}.w = {s}",
+                f"else: {c}.{self.pick('w', 'w', 'z')} = {t}",
+                f"log.append(({c}, sorted(vars({c}))))",
+            ],
+            [
+                f"{c} = ValueError({s}) if {test} else {self.pick('KeyError', 'ValueError')}('b')",
+                f"log.append((repr({c}), {c}.args))",
+            ],
+            [
+                f"{c}, {d} = {a}, {self.pick(b, a + '[1:]', a + '[::-1]', a + ' * 1.0')}",
+                f"{other} = {c} if {test} else {d}",
+                f"{self.pick(c, d, other)} {self.pick('+=', '*=')} {self.pick('2', '0.5')}",
+                f"log.append(({c}.copy(), {d}.copy(), {other}.copy(), {other} is {c}))",
+            ],
+            [
+                f"{c}, {d} = int(abs({a}[0])) % 3, int(abs({a}[1])) % 5",
+                f"{other} = {b}[{self.pick(f'{c}:', f':{d}', f'{c}:{d}', f'{c}:{d}:2')}]",
+                f"{b} {self.pick('+=', '*=')} 2",
+                f"{other} {self.pick('+=', '*=')} 3",
+                f"log.append(({other}.copy(), {b}.copy(), [0] * {c}, (1, 2) * np.int64({d})))",
+            ],
+            [
+                f"{c} = [{s}, {t}, {self.scalar()}]",
+                f"{d} = {self.pick(f'max({c})', f'min({c})', f'sorted({c})[1]')}",
+                f"log.append(([v is {d} for v in {c}], {d} * 2j))",
+            ],
+            [
+                f"{c} = {d} = ({a}[0],) if {test} else ({b}[1], 2)",
+                f"if {self.data()}: {d} = ({a}[1],)",
+                f"log.append(({c} is {d}, {c}, {d}))",
+            ],
+        ]
+        for line in self.rng.choice(forms):
+            self.put(line)
 
     def opaque(self) -> None:
         """Something that is a break."""

@@ -125,6 +125,16 @@ class Bag:
         return len(self.held) > 1
 
 
+class Plain:
+    """An object whose first attribute a test may give it."""
+
+    def __init__(self, v: Any) -> None:
+        if v is not None and v > 0:
+            self.v = v
+        else:
+            self.v = self.w = 1.0
+
+
 class Manager:
     """A context manager that keeps a log and may suppress."""
 
@@ -149,7 +159,7 @@ import itertools
 import math
 import operator
 import numpy as np
-from function_world import Bag, Box, Child, Manager, Pair, Point, Stop
+from function_world import Bag, Box, Child, Manager, Pair, Plain, Point, Stop
 G = 2.0
 STATE = []
 TABLE = {"k": 1.5}
