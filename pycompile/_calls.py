@@ -490,6 +490,13 @@ def _checked(shape):
     return shape[:1]
 
 
+def _is_called(shape):
+    """Something comes of the call at run time: it is there to be made and checked."""
+    if shape[0] in _CONTAINERS:
+        return any(map(_is_called, shape[1]))
+    return shape[0] not in ("hole", "view", "none", "constant")
+
+
 def _is_promised(shape):
     """The plan itself can check what comes: one array or number, or several of them in a row."""
     if shape[0] in ("tuple", "list"):
@@ -683,6 +690,8 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     else:
         always = any(function is one for one in _GIVE_ITSELF)
         shape = _describe(result, holes, changed, opaque, samples, always)
+        if opaque and shape[0] in _CONTAINERS and not _is_called(shape):
+            raise Unexpected("a number of results that depends on values")
     if direct and not changed and _is_promised(shape):
         return shape, function
     kind = DrawCall if type(function) is Draw else Call

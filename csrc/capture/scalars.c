@@ -247,6 +247,25 @@ is_sequence(const Value *value)
     return value->kind == V_TUPLE || value->kind == V_LIST;
 }
 
+/* A sequence times one of NumPy's numbers, which stands back for sequences: it is repeated, as by
+   an int.  ANSWER_NO without a break: it is something else. */
+static Answer
+repeat_by_scalar(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    Value *sequence = is_sequence(left) ? left : right, *count = is_sequence(left) ? right : left;
+    int64_t ignored;
+    if (operator_ % 13 != MUL || !is_sequence(sequence) || !value_is_numpy(in, count) ||
+        value_is_array(in, count) || value_is_opaque(in, count))
+        return ANSWER_NO;
+    Answer answer = value_as_int(in, count, &ignored);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_OPERATOR, "a sequence repeated an unknown number of times");
+    if (answer != ANSWER_YES) return answer;
+    if (operator_ == 13 + MUL && left->kind == V_LIST)
+        return sequence_method(in, left, "__imul__", 1, &right, NULL, out);
+    return repeat(in, sequence, count, out);
+}
+
 Answer
 operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -278,6 +297,8 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         Answer text = text_binary(in, plain, left, right, out);
         if (text != ANSWER_NO || in->break_code != BREAK_NONE) return text;
     }
+    Answer repeated = repeat_by_scalar(in, operator_, left, right, out);
+    if (repeated != ANSWER_NO || in->break_code != BREAK_NONE) return repeated;
     bool objects = value_is_opaque_object(in, left) || value_is_opaque_object(in, right);
     if (objects || value_is_numpy(in, left) || value_is_numpy(in, right)) {
         return emit_binary(in, plain, left, right, out);
