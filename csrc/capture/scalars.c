@@ -266,6 +266,24 @@ repeat_by_scalar(Interp *in, int operator_, Value *left, Value *right, Value **o
     return repeat(in, sequence, count, out);
 }
 
+/* np.float64 is a subclass of float: Python's complex, on the left, takes it as one. */
+static Answer
+float_of_complex(Interp *in, Value *left, Value **right)
+{
+    PyTypeObject *type = value_type(in, left);
+    if (type != &PyComplex_Type) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES;
+    DType dtype = DT_OBJECT;
+    char bytes[16];
+    Value *value = *right;
+    if (value->kind == V_CONST && array_scalar_check(value->object)) {
+        if (array_scalar_read(value->object, &dtype, bytes) == ANSWER_ERROR) return ANSWER_ERROR;
+    } else if (value->kind == V_NODE) {
+        const Type *scalar = &graph_node(in->graph, value->node)->type;
+        if (scalar->form == FORM_SCALAR) dtype = (DType)scalar->dtype;
+    }
+    return dtype == DT_F64 ? scalar_convert(in, value, DT_F64, right) : ANSWER_YES;
+}
+
 Answer
 operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -291,6 +309,9 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         Answer loose = loose_operands(in, &left, &right);
         if (loose != ANSWER_YES) return loose;
     }
+    bool complexes = plain == ADD || plain == SUB || plain == MUL || plain == DIV || plain == POW;
+    Answer real = complexes ? float_of_complex(in, left, &right) : ANSWER_YES;
+    if (real != ANSWER_YES) return real;
     if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= 13)
         return emit_inplace(in, plain, left, right, out);
     if (plain == MOD && value_is_numpy(in, right)) { /* "%g" % x[0] */
@@ -401,6 +422,9 @@ operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
         Answer loose = loose_operands(in, &left, &right);
         if (loose != ANSWER_YES) return loose;
     }
+    bool equality = operator_ == Py_EQ || operator_ == Py_NE;
+    Answer real = equality ? float_of_complex(in, left, &right) : ANSWER_YES;
+    if (real != ANSWER_YES) return real;
     if (value_is_numpy(in, left) || value_is_numpy(in, right) || any_opaque(in, 2, both))
         return emit_compare(in, operator_, left, right, out);
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
