@@ -361,11 +361,11 @@ def _is_constant(result):
     return isinstance(result, _CONSTANT)
 
 
-def _is_silent(function, args, kwargs):
+def _is_silent(function, args, kwargs, holes=()):
     """Whether the call gives no warning and no floating-point error."""
     try:
         with _steps.warnings_as(0), np.errstate(all="raise"):
-            function(*args, **kwargs)
+            function(*fill(args, holes), **fill(kwargs, holes))
     except Exception:
         return False
     return True
@@ -497,6 +497,28 @@ def _is_called(shape):
     return shape[0] not in ("hole", "view", "none", "constant")
 
 
+def _shown(shape):
+    """The holes that are given themselves, or whose memory is."""
+    if shape[0] in _CONTAINERS:
+        return set().union(*map(_shown, shape[1]))
+    return {shape[1]} if shape[0] in ("hole", "view") else set()
+
+
+def _is_settled(shape, function, holes, changed):
+    """Whether what shows arguments depends on their types alone: no other one may be an axis or a flag."""
+    shown = _shown(shape) - set(changed)
+    if not shown or any(function is one for one in _OF_DATA):
+        return True
+    return all(
+        number in changed or shown == {number} or _is_data(hole)
+        for number, hole in enumerate(holes)
+    )
+
+
+def _is_data(hole):
+    return isinstance(hole, np.ndarray) and hole.dtype.kind in "fc"
+
+
 def _is_promised(shape):
     """The plan itself can check what comes: one array or number, or several of them in a row."""
     if shape[0] in ("tuple", "list"):
@@ -536,6 +558,13 @@ _BY_SHAPE = frozenset(
 # What these give depends on the dtypes of arrays and on the kinds of numbers alone.
 _OF_TYPES = (np.result_type, np.can_cast, np.common_type, np.iscomplexobj, np.isrealobj)
 
+# All arrays that these take are data: none is an axis, a shape or an index.
+_OF_DATA = tuple(
+    getattr(np, name)
+    for name in "concatenate stack vstack hstack dstack column_stack block broadcast_arrays atleast_1d "
+    "atleast_2d atleast_3d meshgrid ix_ dot vdot inner outer tensordot einsum kron cross where".split()
+)
+
 _NUMBERS = (bool, int, float, complex)  # of an array of several elements
 # What they give is of a class that depends on the classes of their arguments.
 _GENERIC = frozenset(
@@ -560,7 +589,7 @@ def _is_generic(function):
         return False
 
 
-def _refused(function, specs, error):
+def _refused(function, args, specs, error):
     """Whether any arguments of these types raise just this."""
     kind = type(error)
     if kind not in (ValueError, TypeError, IndexError, np.exceptions.AxisError) and not (
@@ -573,7 +602,8 @@ def _refused(function, specs, error):
     elementwise = isinstance(function, np.ufunc) or getattr(operator, name, 0) is function
     if not elementwise and function not in _NUMBERS and function not in _BY_SHAPE:
         return False
-    for spec in specs:
+    first = args[0].number if args and type(args[0]) is Hole else None
+    for number, spec in enumerate(specs):
         if spec[0] == "sample":
             return False
         if len(spec) == 2 and spec[1].kind not in "fc" and not isinstance(function, np.ufunc):
@@ -581,6 +611,8 @@ def _refused(function, specs, error):
         if len(spec) == 4 and spec[0].kind in "iu" and not isinstance(function, np.ufunc):
             index = function in (operator.getitem, operator.setitem, np.take, np.ndarray.take)
             if index or function in (np.delete, np.insert):
+                return False
+            if not elementwise and number != first and function not in _OF_DATA:
                 return False
     return True
 
@@ -659,6 +691,9 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
         else:
             holes.append(_number(spec))
     opaque = opaque or bool(samples - set(changed))
+    flags = args[1:] if function is np.ndarray.astype else ()
+    if any(type(flag) is Hole for flag in (*flags, kwargs.get("copy"), kwargs.get("subok"))):
+        raise Unexpected("whether it copies depends on values")
     with _steps.warnings_as(1), np.errstate(all="ignore"):
         try:
             if isinstance(function, (Lookup, Get)):
@@ -666,7 +701,7 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
             else:
                 result = _tried(function, args, kwargs, holes, changed, samples)
         except (ValueError, TypeError, IndexError) as error:
-            if not _refused(function, specs, error):
+            if not _refused(function, args, specs, error):
                 raise
             raise Refused(error) from None
         if _writes(function, args, kwargs, holes, changed):
@@ -689,9 +724,14 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
         shape = _untyped(result, holes, changed)
     else:
         always = any(function is one for one in _GIVE_ITSELF)
-        shape = _describe(result, holes, changed, opaque, samples, always)
+        with _steps.warnings_as(0):  # of flags that are looked at
+            shape = _describe(result, holes, changed, opaque, samples, always)
         if opaque and shape[0] in _CONTAINERS and not _is_called(shape):
             raise Unexpected("a number of results that depends on values")
+        if not _is_settled(shape, function, holes, changed):
+            raise Unexpected("a view that depends on values")
+        if not (changed or _is_called(shape) or _is_silent(function, args, kwargs, holes)):
+            raise Unexpected("a call that warns")
     if direct and not changed and _is_promised(shape):
         return shape, function
     kind = DrawCall if type(function) is Draw else Call

@@ -29,3 +29,57 @@ CALLS = [
 @pytest.mark.parametrize("text", CALLS)
 def test_as_numpy_takes_them(text):
     check(function(text, "x, y"), X, X.reshape(2, 3), captured=False)
+
+
+SQUARE = np.arange(9.0).reshape(3, 3)
+BY_ARRAYS = [
+    "np.flip(x, y)",
+    "np.transpose(x, y)",
+    "x.swapaxes(y, 0)",
+    "np.moveaxis(x, y, 0)",
+    "np.moveaxis(x, 0, y)",
+    "np.rollaxis(x, y)",
+    "np.expand_dims(x, y)",
+    "np.squeeze(x[:, :1], y)",
+    "np.diagonal(x, y)",
+    "np.rot90(x, y)",
+    "np.split(x, y, axis=1)",
+    "np.unstack(x, axis=y)",
+    "np.broadcast_to(x[0], y)",
+    "np.sum(x, axis=y)",
+    "x.sum(keepdims=y)",
+    "np.array(x, copy=y)",
+    "x.astype(float, copy=y)",
+    "np.broadcast_arrays(x[0, :1], y)",
+]
+
+
+@pytest.mark.parametrize("text", BY_ARRAYS)
+@pytest.mark.parametrize(
+    "y", [np.array(1), np.array([1]), np.array([1, 0]), np.array([True]), np.array(-1)], ids=repr
+)
+@pytest.mark.filterwarnings("ignore:future versions will not create a writeable array")
+def test_an_array_where_a_number_is_usual(text, y):
+    check(function(text, "x + 1"), SQUARE, y, captured=False)
+
+
+def test_refused_by_the_values_of_an_array():
+    def turned(x, order):
+        try:
+            return np.transpose(x, order), x + 1
+        except ValueError:
+            return x - 1
+
+    for order in ([1, 0], [0, 0], [0, 2]):
+        check(turned, SQUARE, np.array(order), captured=False)
+
+
+@pytest.mark.parametrize("flag", [[0.0], [1.0], [0], [1], [False], [True]], ids=repr)
+def test_whether_it_copies_is_read_from_an_array(flag):
+    def copies(x, y):
+        a, b = np.array(x, copy=y[0]), x.astype(float, copy=y[0])
+        a[0] = 7
+        b[1] = 8
+        return a, b, x + 1
+
+    check(copies, SQUARE, np.array(flag), captured=False)
