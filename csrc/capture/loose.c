@@ -5,6 +5,7 @@
    Such a value is an opaque object (steps.c) with a sample.  What is done with it is a step that
    calls Python's own function on the real object; numbers that come of it are of a class that the
    sample does not tell, until float(), int(), bool() or an array of float64 takes them in. */
+#include "branch.h"
 #include "numpy_rules.h"
 #include "objects.h"
 
@@ -108,7 +109,11 @@ loose_extreme(Interp *in, const char *name, Value *items, Value **out)
         unknown = unknown || item->kind == V_NODE;
     }
     if (!unknown) return ANSWER_NO;
-    return call_loose(in, python_builtin(name), items->nitems, items->items, out);
+    if (branch_apart(in)) return break_choice(in, name);
+    Answer answer = call_loose(in, python_builtin(name), items->nitems, items->items, out);
+    if (answer == ANSWER_YES && (*out)->kind == V_NODE && branch_chosen(in, (*out)->node) < 0)
+        return ANSWER_ERROR;
+    return answer;
 }
 
 /* Text that is not known before the run, as an object of a step. */

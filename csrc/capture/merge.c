@@ -422,7 +422,11 @@ merge_loose(Merge *m, Value *x, Value *y, Value **out)
     Value *both[2] = {y, x};
     if (!is_simple(m, x) || !is_simple(m, y) || in->region != m->outer) return ANSWER_NO;
     Value *pair = value_sequence(in, V_TUPLE, 2, both);
-    return pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, m->test, out);
+    Answer answer = pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, m->test, out);
+    if (answer == ANSWER_YES && (*out)->kind == V_NODE &&
+        note_number(in, (*out)->node, m->d->code, m->number) < 0)
+        return ANSWER_ERROR;
+    return answer;
 }
 
 static Answer

@@ -531,6 +531,8 @@ operate_is(Interp *in, Value *left, Value *right, bool *out)
     }
     Answer apart = branch_identity(in, left, right); /* a branch's result may be the other */
     if (apart != ANSWER_YES) return apart;
+    if (left->kind == V_PURE || right->kind == V_PURE) /* made, or picked, when the plan ends */
+        return interp_break(in, BREAK_OPERATOR, "identity of what only the run makes");
     bool made = (left->source == NO_SOURCE && left->kind != V_CONST) ||
                 (right->source == NO_SOURCE && right->kind != V_CONST);
     bool scalars = value_is_python_scalar(in, left) || value_is_python_scalar(in, right) ||

@@ -90,3 +90,21 @@ def test_arguments_come_back_as_they_are(held):
 
     for x in (X, X, -X, X):
         assert f(x, *held)[1] is held[int(x[0] < 0)]
+
+
+def of_two_classes(x, y):
+    a, b = x.max(), round(float(x[0]), 2)
+    z = a if x.sum() > 0 else b
+    return z is a, z is b, z in [a], x * 2
+
+
+def of_max_of_two_classes(x, y):
+    a, b = x.max(), round(float(x[0]), 2)
+    z = max(a, b)
+    return z is a, z is b, x * 2
+
+
+@pytest.mark.parametrize("function", [of_two_classes, of_max_of_two_classes])
+def test_identity_where_the_class_is_chosen_too(function):
+    others = tuple((s * X, 2 * s * X) for s in (-1.0, 0.1, 1.0))
+    check(function, X, 2 * X, also=others, options={"options": {"plan_always": True}})
