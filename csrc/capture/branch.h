@@ -63,6 +63,8 @@ Answer branch_aliased(Interp *in, NodeId node);
 Answer branch_identity(Interp *in, const Value *left, const Value *right);
 /* The number is one of others, by a call followed now: which of them, the run tells. */
 int branch_chosen(Interp *in, NodeId number);
+/* When the number leaves it is that one of the two, as an object. */
+Answer branch_keeps(Interp *in, Value *number, Value *if_so, Value *if_not, Value *test);
 /* The identity of what the call followed now chose is asked for: it must not be one number. */
 bool branch_apart(Interp *in);
 static inline Answer

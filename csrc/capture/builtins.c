@@ -258,8 +258,11 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
             PyObject *seen = node->object == Py_True ? item->object : best->object;
             if (node->object == NULL || item->object == NULL || best->object == NULL) seen = NULL;
             DType dtype = type == &PyFloat_Type ? DT_F64 : type == &PyLong_Type ? DT_I64 : DT_BOOL;
-            best = scalar_emit(in, OP_where, dtype, 3, operands, Py_XNewRef(seen));
-            if (best == NULL || branch_chosen(in, best->node) < 0) return ANSWER_ERROR;
+            Value *chosen = scalar_emit(in, OP_where, dtype, 3, operands, Py_XNewRef(seen));
+            if (chosen == NULL || branch_chosen(in, chosen->node) < 0 ||
+                branch_keeps(in, chosen, item, best, node) == ANSWER_ERROR)
+                return ANSWER_ERROR;
+            best = chosen;
             continue;
         }
         PyObject *object;

@@ -132,6 +132,33 @@ branch_apart(Interp *in)
     return mark != NULL && mark->level == BRANCH_APART;
 }
 
+/* (if_not, if_so)[test], when the plan commits: it cannot raise. */
+static Value *
+choose_object(Interp *in, Value *if_so, Value *if_not, Value *test)
+{
+    Value *both[2] = {if_not, if_so}, *args[2] = {value_sequence(in, V_TUPLE, 2, both), test};
+    PyObject *getitem = module_kept(in, "operator", "getitem");
+    Value *chosen = getitem && args[0] ? value_sequence(in, V_PURE, 2, args) : NULL;
+    if (chosen != NULL) chosen->object = getitem;
+    return chosen;
+}
+
+/* There is an object of it already. */
+static bool
+is_held(const Value *number)
+{
+    return number->source != NO_SOURCE || number->kind == V_CONST ||
+           (number->of != NULL && number->of->kind == V_PURE);
+}
+
+Answer
+branch_keeps(Interp *in, Value *number, Value *if_so, Value *if_not, Value *test)
+{
+    if (!is_held(if_so) && !is_held(if_not)) return ANSWER_YES;
+    number->of = choose_object(in, if_so, if_not, test);
+    return number->of == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* ---- merging values ---- */
 
 static Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
@@ -205,27 +232,6 @@ add_result(Merge *m, const NodeId *nodes, bool shared, Value **out)
                : ANSWER_YES;
 }
 
-/* (if_not, if_so)[test], when the plan commits: it cannot raise. */
-static Answer
-choose_object(Merge *m, Value *if_so, Value *if_not, Value *test, PyTypeObject *type, Value **out)
-{
-    Interp *in = m->in;
-    Value *both[2] = {if_not, if_so}, *args[2] = {value_sequence(in, V_TUPLE, 2, both), test};
-    PyObject *getitem = module_kept(in, "operator", "getitem");
-    *out = getitem && args[0] ? value_sequence(in, V_PURE, 2, args) : NULL;
-    if (*out == NULL) return ANSWER_ERROR;
-    (*out)->object = getitem;
-    (*out)->type = type;
-    return ANSWER_YES;
-}
-
-/* The program has it as an object. */
-static bool
-is_held(const Value *number)
-{
-    return number->source != NO_SOURCE || (number->of != NULL && number->of->kind == V_PURE);
-}
-
 static Answer
 merge_scalars(Merge *m, Value *x, Value *y, Value **out)
 {
@@ -243,8 +249,7 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     if (node == NO_NODE || note_number(in, node, m->d->code, m->number) < 0) return ANSWER_ERROR;
     *out = value_node(in, node);
     if (*out == NULL) return ANSWER_ERROR;
-    if (!is_held(x) && !is_held(y)) return ANSWER_YES;
-    return choose_object(m, x, y, m->test, value_type(in, x), &(*out)->of);
+    return branch_keeps(in, *out, x, y, m->test);
 }
 
 /* Every element of its memory, once, and nothing between them. */
@@ -370,7 +375,10 @@ is_text(const Value *value)
 static Answer
 choose_text(Merge *m, Value *if_so, Value *if_not, Value *test, Value **out)
 {
-    return choose_object(m, if_so, if_not, test, &PyUnicode_Type, out);
+    *out = choose_object(m->in, if_so, if_not, test);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->type = &PyUnicode_Type;
+    return ANSWER_YES;
 }
 
 /* Text that is chosen within arm `which`, with its tests as results of the branch. */
