@@ -268,7 +268,10 @@ int type_like(Graph *g, Type *out, DType dtype, const Type *like);
 Type type_scalar(DType dtype, Form form);
 bool type_is_contiguous(const Graph *g, const Type *type);  /* C order, dense */
 bool type_runs_backwards(const Graph *g, const Type *type); /* along an axis longer than 1 */
-int64_t type_elements(const Graph *g, const Type *type);    /* by hints where symbolic */
+/* The last two axes are the other's, turned: BLAS multiplies a matrix by its own transpose in
+   another way than by another's, with other bits. */
+bool type_is_transpose(const Type *a, const Type *b);
+int64_t type_elements(const Graph *g, const Type *type); /* by hints where symbolic */
 
 /* ---- constant.c: values known while compiling ---- */
 /* The bytes (16 at most) of a scalar of this dtype: from a Python number, converted as C does it,

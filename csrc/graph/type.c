@@ -136,6 +136,17 @@ type_runs_backwards(const Graph *g, const Type *type)
     return false;
 }
 
+bool
+type_is_transpose(const Type *a, const Type *b)
+{
+    if (a->rank < 2 || b->rank < 2) return false;
+    for (int i = 1; i <= 2; i++) {
+        int x = a->rank - i, y = b->rank - 3 + i;
+        if (a->shape[x] != b->shape[y] || a->stride[x] != b->stride[y]) return false;
+    }
+    return true;
+}
+
 int64_t
 type_elements(const Graph *g, const Type *type)
 {

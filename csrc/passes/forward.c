@@ -160,6 +160,9 @@ read_value(Rewrite *r, NodeId id)
     bool any_layout = kind == KIND_POINTWISE || kind == KIND_UFUNC || kind == KIND_COPY;
     bool same_layout = kind == KIND_REDUCTION || kind == KIND_SCAN || kind == KIND_MATMUL;
     if (!any_layout && !same_layout && kind != KIND_SCATTER) return;
+    if (kind == KIND_MATMUL && type_is_transpose(&graph_node(r->g, node->args[0])->type,
+                                                 &graph_node(r->g, node->args[1])->type))
+        return;
     for (int i = kind == KIND_SCATTER ? 1 : 0; i < node->nargs; i++) {
         NodeId value = written_value(r->g, node->args[i]);
         if (value == NO_NODE) continue;

@@ -1,6 +1,15 @@
 /* Replacing nodes by nodes.  See rewrite.h. */
 #include "rewrite.h"
 
+/* Two arrays, which must not become one.  See type_is_transpose. */
+static bool
+is_product_of_two(const Graph *g, const Node *node)
+{
+    if (op_info(node->op)->kind != KIND_MATMUL) return false;
+    const Node *a = graph_node(g, node->args[0]), *b = graph_node(g, node->args[1]);
+    return a->storage != b->storage && type_is_transpose(&a->type, &b->type);
+}
+
 static void
 mark_uses(Rewrite *r)
 {
@@ -14,8 +23,9 @@ mark_uses(Rewrite *r)
             r->uses[node->args[0]] |= USE_BASE | USE_WRITTEN;
         for (int k = 0; kind == KIND_REGION && k < node->nargs; k++)
             r->uses[node->args[k]] |= USE_BASE | USE_WRITTEN;
-        for (int k = 0; kind == KIND_EXTERN && k < node->nargs; k++) {
-            /* What it returns may be its argument, or a view of it. */
+        bool own = kind == KIND_EXTERN || is_product_of_two(g, node);
+        for (int k = 0; own && k < node->nargs; k++) {
+            /* What an extern returns may be its argument, or a view of it. */
             r->uses[node->args[k]] |= USE_WRITTEN;
             r->uses[graph_node(g, node->args[k])->storage] |= USE_WRITTEN;
         }

@@ -13,8 +13,8 @@ enum {
     USE_OUTPUT = 1,  /* it is an output */
     USE_ESCAPES = 2, /* an output lies in its storage, itself included */
     USE_BASE = 4,    /* its layout is relied on: a view or an element is taken of it */
-    USE_WRITTEN = 8, /* a new version of it is made, a region carries it, an extern gets it: it
-                        wants memory of its own */
+    USE_WRITTEN = 8, /* a new version of it is made, a region carries it, an extern gets it, or it
+                        is multiplied by what may be its transpose: it wants memory of its own */
 };
 
 typedef struct {

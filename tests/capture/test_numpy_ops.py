@@ -221,3 +221,80 @@ def test_what_dtypes_alone_tell(dtype):
         array("f4"),
         whole=True,
     )
+
+
+def _apart(x, y):
+    a, b = x * 2, x * 2
+    return a @ b.T, a.T @ b
+
+
+def _apart_inline(x, y):
+    return (x - 1.5) @ (x - 1.5).T, np.matmul((y + x).T, y + x)
+
+
+def _absolute_twice(x, y):
+    a = np.abs(x)
+    return a @ np.abs(a).T
+
+
+def _written(x, y):
+    a, b = np.empty_like(x), np.empty_like(y)
+    a[...] = x
+    b[:] = y + 1
+    return a @ x.T, x @ a.T, a @ a.T, b @ b.T, b.T @ b
+
+
+def _chosen(x, y):
+    z = y if x.sum() > 0 else x
+    return z @ y.T, x @ z.T, z @ z.T, z + 1
+
+
+def _chosen_dot(x, y):
+    z = y if x.sum() > 0 else x
+    return z.dot(y.T), np.dot(x, z.T), z.dot(z.T), z + 1
+
+
+def _chosen_steps(x, y):
+    z = y if x.sum() > 0 else x
+    return (
+        np.inner(z, y),
+        np.tensordot(x, z, ((1,), (1,))),
+        np.einsum("ij,kj->ik", z, y, optimize=True),
+        np.linalg.multi_dot([y, z.T]),
+        z + 1,
+    )
+
+
+def _chosen_stacked(x, y):
+    z = y if x.sum() > 0 else x
+    return z.reshape(4, 25, 20) @ y.reshape(4, 25, 20).transpose(0, 2, 1), z + 1
+
+
+def _same(x, y):
+    a = x * 2
+    b = a
+    c = x.reshape(-1).reshape(100, 20)
+    return a @ b.T, c @ x.T, x.copy() @ x.T, y.T @ y
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        _apart,
+        _apart_inline,
+        _absolute_twice,
+        _written,
+        _chosen,
+        _chosen_dot,
+        _chosen_steps,
+        _chosen_stacked,
+        _same,
+    ],
+)
+def test_a_matrix_times_the_transpose_of_another_is_not_times_its_own(f):
+    """BLAS does the two in different ways, with different bits."""
+    rng = np.random.default_rng(5)
+    x, y = rng.standard_normal((100, 20)), rng.standard_normal((100, 20))
+    x = x - x.mean() + 0.1
+    options = {"options": {"plan_always": True}}
+    check(f, x, y, also=((-x, y), (x, x), (-x, -x), (x, y)), options=options)
