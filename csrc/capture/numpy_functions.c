@@ -103,18 +103,32 @@ rule_arg(const Rule *rule, Value *const *args, const char *name)
     return index < 0 ? NULL : args[index];
 }
 
-/* Values that an argument without a rule may have all the same: its default. */
 static bool
-is_default(const Value *value, const char *name, size_t length)
+is_named(const char *name, size_t length, const char *const *names)
 {
+    for (; *names != NULL; names++)
+        if (strlen(*names) == length && strncmp(name, *names, length) == 0) return true;
+    return false;
+}
+
+/* Values that an argument without a rule may have all the same: its default.  `casting`: the one of
+   that function. */
+static bool
+is_default(const Value *value, const char *name, size_t length, const char *casting)
+{
+    static const char *const by_none[] = {"axis",  "copy",   "device", "dtype", "initial",
+                                          "kind",  "like",   "mean",   "order", "out",
+                                          "shape", "stable", "min",    "max",   NULL};
+    static const char *const by_true[] = {"where", "subok", NULL};
+    if (value == NULL) return true;
+    if (value_is_none(value)) return is_named(name, length, by_none);
     if (value_absent(value)) return true;
     if (value->kind != V_CONST) return false;
-    if (value->object == Py_True)
-        return strncmp(name, "where", length) == 0 || strncmp(name, "subok", length) == 0;
+    if (value->object == Py_True) return is_named(name, length, by_true);
     if (!PyUnicode_Check(value->object)) return false;
     const char *text = PyUnicode_AsUTF8(value->object);
     if (text == NULL) return PyErr_Clear(), false;
-    if (strncmp(name, "casting", length) == 0) return strcmp(text, "same_kind") == 0;
+    if (strncmp(name, "casting", length) == 0) return strcmp(text, casting) == 0;
     if (strncmp(name, "mode", length) == 0) return strcmp(text, "raise") == 0;
     return false;
 }
@@ -123,13 +137,14 @@ static Answer
 check_bound(Interp *in, const Rule *rule, Value **bound)
 {
     const char *at = rule->signature, *name;
+    const char *casting = rule->handler == do_astype ? "unsafe" : "same_kind";
     size_t length;
     char mark;
     for (int i = 0; next_name(&at, &name, &length, &mark);) {
         if (is_divider(name, length)) continue;
         if (i < rule->required && bound[i] == NULL)
             return interp_break(in, BREAK_SHAPE, "%s without its arguments", rule->name);
-        if (mark == '!' && !is_default(bound[i], name, length))
+        if (mark == '!' && !is_default(bound[i], name, length, casting))
             return interp_break(in, BREAK_NUMPY, "%s with %.*s=", rule->name, (int)length, name);
         i++;
     }
@@ -280,7 +295,7 @@ ufunc_as_node(Interp *in, PyObject *ufunc, int nin, int nargs, Value *const *arg
                 if ((target = value_item(in, value, 0)) == NULL) return ANSWER_ERROR;
         } else if (strcmp(key, "dtype") == 0) {
             TRY(value_as_dtype(in, value, &dtype));
-        } else if (!is_default(value, key, strlen(key))) {
+        } else if (!is_default(value, key, strlen(key), "same_kind")) {
             return interp_break(in, BREAK_NUMPY, "ufunc '%s' with %s=", ufunc_name(ufunc), key);
         }
     }
@@ -380,12 +395,13 @@ call_scalar_type(Interp *in, PyObject *type, int nargs, Value *const *args, PyOb
     if (answer == ANSWER_ERROR) return answer;
     NodeId node;
     TRY(operand(in, args[0], &node));
-    TRY(node_cast(in, node, dtype, &node));
     Type have = node_type(in, node);
-    if (have.rank == 0)
-        TRY(node_form(in, node, FORM_SCALAR, &node));
-    else if (node == args[0]->node)
-        TRY(node_copy(in, node, 'K', &node));
+    if (have.rank > 0 && have.dtype == dtype && args[0]->kind == V_NODE) {
+        *out = args[0]; /* the same object */
+        return ANSWER_YES;
+    }
+    TRY(node_cast(in, node, dtype, &node));
+    if (have.rank == 0) TRY(node_form(in, node, FORM_SCALAR, &node));
     return push_node(in, node, out);
 }
 
