@@ -265,14 +265,17 @@ Answer
 value_as_flag(Interp *in, Value *value, bool fallback, bool *out)
 {
     *out = fallback;
-    if (value == NULL || value_absent(value)) return ANSWER_YES;
+    if (value == NULL || (value_absent(value) && !value_is_none(value))) return ANSWER_YES;
     PyObject *object;
     Answer answer = value_known(in, value, &object);
-    if (answer == ANSWER_NO ||
-        (answer == ANSWER_YES && !PyBool_Check(object) && !PyLong_Check(object)))
+    if (answer == ANSWER_ERROR) return answer;
+    bool known = answer == ANSWER_YES && PyLong_Check(object);
+    long number = known ? PyLong_AsLong(object) : -1; /* NumPy takes some other ints, not all */
+    PyErr_Clear();
+    if (number != 0 && number != 1)
         return interp_break(in, BREAK_NUMPY, "a flag that is not a known bool");
-    if (answer == ANSWER_YES) *out = PyObject_IsTrue(object) > 0;
-    return answer;
+    *out = number == 1;
+    return ANSWER_YES;
 }
 
 Answer

@@ -51,7 +51,7 @@ Answer value_as_dtype(Interp *in, Value *value, DType *out);
 /* True when the argument was not given or is None. */
 bool value_absent(const Value *value);
 bool value_is_none(const Value *value);
-/* A flag such as keepdims: known bool, `fallback` when absent. */
+/* A flag such as keepdims: known bool, `fallback` when not given (None is no flag). */
 Answer value_as_flag(Interp *in, Value *value, bool fallback, bool *out);
 
 /* ---- ops.c ---- */
