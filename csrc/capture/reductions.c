@@ -246,7 +246,9 @@ do_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Type from = node_type(in, node), type;
     DType dtype = (DType)from.dtype;
     if (r.count == 0) return interp_break(in, BREAK_SHAPE, "%s of nothing", rule->name);
-    if (r.n > 1 && r.n != from.rank) return interp_break(in, BREAK_SHAPE, "several axes");
+    Value *axis = rule_arg(rule, args, "axis");
+    if (axis != NULL && value_is_sequence(axis))
+        return interp_break(in, BREAK_SHAPE, "%s along several axes", rule->name);
     if (dtype_is_complex(dtype) || dtype == DT_F16) {
         const char *names[1] = {"keepdims"};
         PyObject *objects[1] = {r.keepdims ? Py_True : Py_False};
@@ -370,6 +372,8 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Value *given_ddof = rule_arg(rule, args, "ddof");
     if (given_ddof != NULL && value_as_int(in, given_ddof, &ddof) != ANSWER_YES)
         return interp_break(in, BREAK_NUMPY, "a ddof that is not a known int");
+    if (ddof < -INT32_MAX) /* NumPy's own count overflows, and warns */
+        return interp_break(in, BREAK_NUMPY, "so many degrees of freedom");
     if (ddof >= r.count) return interp_break(in, BREAK_SHAPE, "degrees of freedom <= 0");
     if (dtype_is_complex(from) || (given && dtype_is_complex(dtype))) {
         if (given) return interp_break(in, BREAK_DTYPE, "%s as complex numbers", rule->name);
