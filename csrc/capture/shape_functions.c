@@ -20,6 +20,8 @@ value_as_shape(Interp *in, Value *value, int *rank, int64_t *shape)
     for (int i = 0; i < *rank; i++) {
         Value *item = value_is_sequence(value) ? value_item(in, value, i) : items[i];
         if (item == NULL) return ANSWER_ERROR;
+        if (value_type(in, item) == &PyBool_Type)
+            return interp_break(in, BREAK_NUMPY, "a bool as a length");
         Answer answer = value_as_int(in, item, &shape[i]);
         if (answer == ANSWER_NO) return interp_break(in, BREAK_NUMPY, "a shape that is not known");
         if (answer == ANSWER_ERROR) return answer;
@@ -274,6 +276,7 @@ do_flip(Interp *in, const Rule *rule, Value *const *args, Value **out)
     int n = 1, axes[MAX_RANK] = {rule->data[0] - '0'};
     TRY(shaped_operand(in, args[0], &node));
     Type type = node_type(in, node);
+    if (type.rank == 0) return interp_break(in, BREAK_NUMPY, "flip of no axes");
     if (rule->data[0] == '\0')
         TRY(value_as_axes(in, args[1], type.rank, &n, axes));
     else if (axes[0] >= type.rank)
