@@ -189,6 +189,16 @@ round_number(Interp *in, PyObject *callable, int nargs, Value *const *args, Valu
     DType dtype = value_is_numpy(in, args[0]) ? DT_COUNT : number_dtype(in, args[0]);
     if (dtype == DT_C128) return ANSWER_NO;
     if (nargs == 1 || none) return scalar_step(in, callable, "i", 1, args, out);
+    if (dtype == DT_COUNT) { /* complex numbers and bools have no __round__ */
+        DType number = DT_OBJECT;
+        char bytes[16];
+        if (args[0]->kind == V_NODE)
+            number = (DType)graph_node(in->graph, args[0]->node)->type.dtype;
+        else if (array_scalar_read(args[0]->object, &number, bytes) == ANSWER_ERROR)
+            return ANSWER_ERROR;
+        if (!dtype_is_integer(number) && !dtype_is_float(number))
+            return interp_break(in, BREAK_NUMPY, "round() of %s", dtype_name(number));
+    }
     if (dtype == DT_COUNT) return array_method(in, args[0], "round", 1, args + 1, NULL, out);
     return scalar_step(in, callable, dtype == DT_F64 ? "f" : "i", 2, args, out);
 }
