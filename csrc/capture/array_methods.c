@@ -57,7 +57,7 @@ do_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     char order;
     bool copy;
     TRY(array_operand(in, args[0], &node));
-    DType dtype = (DType)node_type(in, node).dtype;
+    DType dtype = DT_F64; /* of None */
     TRY(value_as_dtype(in, args[1], &dtype));
     TRY(value_as_order(in, rule_arg(rule, args, "order"), 'K', &order));
     TRY(value_as_flag(in, rule_arg(rule, args, "copy"), true, &copy));
@@ -91,21 +91,49 @@ node_item(Interp *in, NodeId node, NodeId *out)
     return node_form(in, node, FORM_PYTHON, out);
 }
 
+/* Numbers that item() takes as indices: ints that are no bools. */
+static bool
+is_index(Interp *in, const Value *value)
+{
+    if (value->kind == V_CONST)
+        return PyLong_CheckExact(value->object) ||
+               (array_scalar_check(value->object) && PyIndex_Check(value->object));
+    if (value->kind != V_NODE) return false;
+    const Type *type = &graph_node(in->graph, value->node)->type;
+    return type->form != FORM_ARRAY && dtype_is_integer((DType)type->dtype);
+}
+
+/* array.item(i, j) and array.item((i, j)): the element, with an index for every axis. */
+static Answer
+item_at(Interp *in, Value *array, Value *key, Value **out)
+{
+    NodeId node;
+    Value *items[MAX_RANK];
+    TRY(array_operand(in, array, &node));
+    int rank = node_type(in, node).rank;
+    if (key->nitems == 1) {
+        if ((items[0] = value_item(in, key, 0)) == NULL) return ANSWER_ERROR;
+        if (items[0]->kind == V_TUPLE) key = items[0];
+    }
+    if (key->nitems != rank || rank == 0)
+        return interp_break(in, BREAK_NUMPY, "item() with a flat index");
+    for (int i = 0; i < rank; i++) {
+        if ((items[i] = value_item(in, key, i)) == NULL) return ANSWER_ERROR;
+        if (!is_index(in, items[i]))
+            return interp_break(in, BREAK_NUMPY, "item() with an index that is no int");
+    }
+    Value *whole = rank == 1 ? items[0] : value_sequence(in, V_TUPLE, rank, items);
+    return whole == NULL ? ANSWER_ERROR : emit_subscript(in, array, whole, out);
+}
+
 Answer
 do_item(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
     (void)rule;
     NodeId node;
     if (args[1] != NULL && args[1]->nitems > 0) {
-        Value *key = args[1], *element;
-        if (key->nitems != 1 || value_is_sequence(key->items[0])) {
-            TRY(emit_subscript(in, args[0], key, &element));
-        } else {
-            TRY(array_operand(in, args[0], &node));
-            if (node_type(in, node).rank != 1)
-                return interp_break(in, BREAK_NUMPY, "item() with a flat index");
-            TRY(emit_subscript(in, args[0], key->items[0], &element));
-        }
+        Value *element;
+        TRY(item_at(in, args[0], args[1], &element));
         if (value_as_node(in, element, &node) != ANSWER_YES) return ANSWER_ERROR;
     } else {
         TRY(array_operand(in, args[0], &node));
@@ -145,9 +173,10 @@ do_conjugate(Interp *in, const Rule *rule, Value *const *args, Value **out)
 static Answer
 round_decimals(Interp *in, NodeId node, int64_t decimals, NodeId *out)
 {
+    if (decimals > 22 || decimals < -22)
+        return interp_break(in, BREAK_NUMPY, "round to so many decimals");
     double power = 1.0;
     for (int64_t i = 0; i < llabs(decimals); i++) power *= 10.0;
-    if (llabs(decimals) > 22) return interp_break(in, BREAK_NUMPY, "round to so many decimals");
     PyObject *number = keep(in, PyFloat_FromDouble(power));
     if (number == NULL) return ANSWER_ERROR;
     Type weak = type_scalar(DT_F64, FORM_PYTHON);

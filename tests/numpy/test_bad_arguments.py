@@ -83,3 +83,93 @@ def test_whether_it_copies_is_read_from_an_array(flag):
         return a, b, x + 1
 
     check(copies, SQUARE, np.array(flag), captured=False)
+
+
+VALUES = [
+    None,
+    True,
+    0,
+    1,
+    -1,
+    2,
+    1.5,
+    1j,
+    np.int64(1),
+    np.True_,
+    np.array(1),
+    np.array([1]),
+    (0, 1),
+    (1,),
+    (True,),
+    [0],
+    2**70,
+    -(2**63),
+    "x",
+    "C",
+    "same_kind",
+]
+BY_ARGUMENT = [
+    "np.flip(x, y)",
+    "np.argmax(x + 1, axis=y)",
+    "(x + 1).argmin(axis=y, keepdims=True)",
+    "x.sum(keepdims=y)",
+    "x.min(axis=0, keepdims=y)",
+    "np.any(x, keepdims=y)",
+    "np.argmax(x, keepdims=y)",
+    "x.sum(where=y)",
+    "x.mean(where=y)",
+    "x.max(initial=y)",
+    "x.var(axis=0, ddof=y)",
+    "np.var(x, correction=y)",
+    "np.zeros(y)",
+    "np.full(y, 1.5)",
+    "np.ones((2, y))",
+    "x.reshape(y)",
+    "x.reshape(2, y)",
+    "np.broadcast_to(x[0], y)",
+    "x.astype('f4', casting=y)",
+    "x.astype('f4', order=y)",
+    "x.astype('f4', subok=y)",
+    "x.astype(y)",
+    "x.astype(float, copy=y) is x",
+    "np.asarray(x, copy=y) is x",
+    "np.array(x, ndmin=y)",
+    "np.array(x, subok=y)",
+    "np.concatenate((x, x), casting=y)",
+    "np.add(x, x, casting=y)",
+    "np.add(x, x, subok=y)",
+    "np.clip(x, 0, 1, casting=y)",
+    "x.round(y)",
+    "round(x[0, 0], y)",
+    "round(x[0, 0].astype('c16'), y)",
+    "round(x[0, 0] > 0, y)",
+    "x.item(0, y)",
+    "x[:, :1].item(y)",
+    "x[:, :1].item((y,))",
+    "np.flip(y)",
+]
+
+
+@pytest.mark.parametrize("text", BY_ARGUMENT)
+def test_any_value_as_an_argument(text):
+    for dtype in ("f8", "i4"):
+        for value in VALUES:
+            array = np.arange(1, 7).reshape(2, 3).astype(dtype)
+            check(function(text, "x + 1"), array, value, captured=False)
+
+
+def test_a_cast_that_the_named_rule_forbids():
+    for casting in ("same_kind", "safe", "unsafe", "no"):
+        check(function("x.astype('i4', casting=y)", "x + 1"), X, casting, captured=False)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4"])
+def test_a_scalar_type_called_on_an_array_of_its_dtype(dtype):
+    def added(x, y):
+        b = np.float64(x)
+        c = np.float64(y)
+        b += 1
+        c += 1
+        return x, b, b is x, y, c
+
+    check(added, X.astype(dtype), X[::-1].astype(dtype))
