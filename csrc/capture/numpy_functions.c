@@ -116,9 +116,9 @@ is_named(const char *name, size_t length, const char *const *names)
 static bool
 is_default(const Value *value, const char *name, size_t length, const char *casting)
 {
-    static const char *const by_none[] = {"axis",  "copy",   "device", "dtype", "initial",
-                                          "kind",  "like",   "mean",   "order", "out",
-                                          "shape", "stable", "min",    "max",   NULL};
+    static const char *const by_none[] = {"axis",   "copy", "device", "dtype", "kind",
+                                          "like",   "mean", "order",  "out",   "shape",
+                                          "stable", "min",  "max",    NULL};
     static const char *const by_true[] = {"where", "subok", NULL};
     if (value == NULL) return true;
     if (value_is_none(value)) return is_named(name, length, by_none);

@@ -47,7 +47,7 @@ def diff(a, n=1, axis=-1, prepend=_MISSING, append=_MISSING):
 def _roll_one(a, shift, axis):
     length = a.shape[axis]
     if length == 0:
-        return a.copy()
+        return a.copy("K")
     shift = shift % length
     if shift == 0:
         return a.copy("K")
@@ -61,8 +61,10 @@ def roll(a, shift, axis=None):
     a = np.asarray(a)
     if axis is None:
         return _roll_one(a.ravel(), shift, 0).reshape(a.shape)
-    if not _is_axis(axis, a.ndim):
-        return _original_roll(a, shift, axis)
+    if not _is_axis(axis, a.ndim) or not a.flags.c_contiguous:
+        return _original_roll(
+            a, shift, axis
+        )  # laid out as the argument is, a join as its parts are
     if axis < 0:
         axis = axis + a.ndim
     return _roll_one(a, shift, axis)

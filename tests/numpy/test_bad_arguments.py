@@ -173,3 +173,25 @@ def test_a_scalar_type_called_on_an_array_of_its_dtype(dtype):
         return x, b, b is x, y, c
 
     check(added, X.astype(dtype), X[::-1].astype(dtype))
+
+
+LAYOUTS = {
+    "rows": np.arange(6.0).reshape(2, 3),
+    "columns": np.arange(6.0).reshape(3, 2).T,
+    "backwards": np.arange(6.0).reshape(2, 3)[:, ::-1],
+    "turned": np.arange(24.0).reshape(2, 3, 4).transpose(1, 0, 2),
+    "empty": np.empty((4, 0, 3)).T,
+    "thin": np.arange(3.0).reshape(1, 3).T,
+}
+
+
+@pytest.mark.parametrize("x", LAYOUTS.values(), ids=LAYOUTS)
+def test_roll_is_laid_out_as_its_argument_is(x):
+    for axis in (0, 1, -1):
+        check(function("np.roll(x + 1, 1, axis=y)", "np.roll(x, -1, y)"), x, axis, captured=False)
+
+
+def test_no_initial_value():
+    for name in ("sum", "prod", "max"):
+        for array in (X, X[:0]):
+            check(function(f"x.{name}(initial=None)", "x + 1"), array, 0, captured=False)
