@@ -39,8 +39,9 @@ node_is_call(const Graph *g, const Node *node)
     return node->op != OP_cast && !op_is_exact(node->op, node_loop_dtype(g, node));
 }
 
-/* NumPy's loops take other ways, with other bits, where memory runs backwards, and for half floats
-   where it does not lie dense; a kernel has no stride for one element. */
+/* NumPy's loops take other ways, with other bits, where memory runs backwards, for half floats where
+   it does not lie dense, and for complex numbers where a stride is 0; a kernel has no other stride
+   for one element. */
 bool
 call_minds_strides(const Graph *g, const Node *node)
 {
@@ -48,8 +49,9 @@ call_minds_strides(const Graph *g, const Node *node)
     for (int k = 0; k < node->nargs; k++) {
         const Type *type = &graph_node(g, node->args[k])->type;
         if (type->form != FORM_ARRAY) continue;
-        bool dense = type_is_contiguous(g, type) && type_elements(g, type) != 1;
-        if (type->dtype == DT_F16 && !dense) return true;
+        bool one = type_elements(g, type) == 1;
+        if (type->dtype == DT_F16 && (one || !type_is_contiguous(g, type))) return true;
+        if (dtype_is_complex((DType)type->dtype) && one) return true;
         if (type_runs_backwards(g, type)) return true;
     }
     return false;

@@ -104,3 +104,18 @@ def test_a_copy_of_what_runs_backwards(dtype, copy):
     case = function(*(f"np.{name}({copy})" for name in names), copy)
     for layout in ("reversed", "columns reversed", "both reversed", "turned"):
         same_bits(case, LAYOUTS[layout](values(dtype)), LAYOUTS[layout](values(dtype)))
+
+
+@pytest.mark.parametrize("dtype", ["F", "D", "f2"])
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (2,)])
+def test_products_of_one_element(dtype, shape):
+    case = function("x * y", "(x ** y) * x", "x.copy() * x", "np.square(x)", "x / y", "x * 2")
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        x, y = (
+            (rng.standard_normal(shape) + 1j * rng.standard_normal(shape)).astype(dtype)
+            if dtype != "f2"
+            else rng.uniform(0.5, 2, shape).astype(dtype)
+            for _ in range(2)
+        )
+        same_bits(case, x, y)
