@@ -562,8 +562,9 @@ _OF_TYPES = (np.result_type, np.can_cast, np.common_type, np.iscomplexobj, np.is
 _OF_DATA = tuple(
     getattr(np, name)
     for name in "concatenate stack vstack hstack dstack column_stack block broadcast_arrays atleast_1d "
-    "atleast_2d atleast_3d meshgrid ix_ dot vdot inner outer tensordot einsum kron cross where".split()
-)
+    "atleast_2d atleast_3d meshgrid ix_ dot vdot inner outer tensordot einsum kron cross where append "
+    "average".split()
+) + (np.ndarray.dot,)
 
 _NUMBERS = (bool, int, float, complex)  # of an array of several elements
 # What they give is of a class that depends on the classes of their arguments.
@@ -606,13 +607,16 @@ def _refused(function, args, specs, error):
     for number, spec in enumerate(specs):
         if spec[0] == "sample":
             return False
+        if len(spec) == 2 and not elementwise:
+            return False  # perhaps an axis or an index, or the error tells the number
         if len(spec) == 2 and spec[1].kind not in "fc" and not isinstance(function, np.ufunc):
-            return False  # perhaps an axis or an index
+            return False
+        if len(spec) == 4 and not elementwise and function not in _OF_DATA:
+            if number != first or function in (np.zeros, np.ones, np.empty, np.full):
+                return False
         if len(spec) == 4 and spec[0].kind in "iu" and not isinstance(function, np.ufunc):
             index = function in (operator.getitem, operator.setitem, np.take, np.ndarray.take)
             if index or function in (np.delete, np.insert):
-                return False
-            if not elementwise and number != first and function not in _OF_DATA:
                 return False
     return True
 

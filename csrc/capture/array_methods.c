@@ -95,9 +95,13 @@ node_item(Interp *in, NodeId node, NodeId *out)
 static bool
 is_index(Interp *in, const Value *value)
 {
-    if (value->kind == V_CONST)
-        return PyLong_CheckExact(value->object) ||
-               (array_scalar_check(value->object) && PyIndex_Check(value->object));
+    if (value->kind == V_CONST) {
+        if (!PyLong_CheckExact(value->object))
+            return array_scalar_check(value->object) && PyIndex_Check(value->object);
+        int overflow;
+        (void)PyLong_AsLongLongAndOverflow(value->object, &overflow);
+        return overflow == 0;
+    }
     if (value->kind != V_NODE) return false;
     const Type *type = &graph_node(in->graph, value->node)->type;
     return type->form != FORM_ARRAY && dtype_is_integer((DType)type->dtype);

@@ -463,6 +463,7 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     PyObject *decomposition = decomposition_of(callable);
     if (decomposition != NULL && !any_opaque(in, nargs, args)) {
         Answer answer = follow_function(in, decomposition, nargs, args, kwnames, out);
+        if (answer == ANSWER_NO) in->raised = NULL; /* not as NumPy raises it */
         if (answer != ANSWER_NO || in->dirty) return answer;
         BreakNote note = break_take(in);
         WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};

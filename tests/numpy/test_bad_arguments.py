@@ -195,3 +195,36 @@ def test_no_initial_value():
     for name in ("sum", "prod", "max"):
         for array in (X, X[:0]):
             check(function(f"x.{name}(initial=None)", "x + 1"), array, 0, captured=False)
+
+
+CAUGHT = [
+    "np.meshgrid(x[0], y)",
+    "np.atleast_2d(y, x)",
+    "np.atleast_1d(x, y)",
+    "np.roll(x, y)",
+    "np.roll(x, y, 0)",
+    "np.split(x, y)",
+    "np.diff(x, axis=y)",
+    "np.zeros(y)",
+    "x.reshape(y)",
+    "x.transpose(y)",
+    "x.item(0, y)",
+    "x.any(dtype=y)",
+    "np.concatenate((x, x), dtype=y)",
+]
+
+
+@pytest.mark.parametrize("text", CAUGHT)
+def test_what_is_raised_is_told_to_a_handler(text):
+    namespace = {"np": np}
+    exec(
+        "def caught(x, y):\n"
+        "    try:\n"
+        f"        r = {text}\n"
+        "    except Exception as error:\n"
+        "        r = type(error).__name__, str(error)\n"
+        "    return r, x + 1\n",
+        namespace,
+    )
+    for value in VALUES:
+        check(namespace["caught"], X.reshape(2, 3), value, captured=False)
