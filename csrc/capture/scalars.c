@@ -480,6 +480,12 @@ is_numpy_bool(Interp *in, const Value *value)
     return known && object != NULL && array_bool_check(object);
 }
 
+static bool
+is_text(const Value *value)
+{
+    return value->kind == V_PURE && value->type == &PyUnicode_Type;
+}
+
 /* One stands for a container from outside: the other may be the same only if it is such a one. */
 static bool
 may_be_model(const Value *left, const Value *right)
@@ -531,8 +537,8 @@ operate_is(Interp *in, Value *left, Value *right, bool *out)
     }
     Answer apart = branch_identity(in, left, right); /* a branch's result may be the other */
     if (apart != ANSWER_YES) return apart;
-    if (left->kind == V_PURE || right->kind == V_PURE) /* made, or picked, when the plan ends */
-        return interp_break(in, BREAK_OPERATOR, "identity of what only the run makes");
+    if (is_text(left) || is_text(right)) /* made, or picked, when the plan ends */
+        return interp_break(in, BREAK_OPERATOR, "identity of text that only the run makes");
     bool made = (left->source == NO_SOURCE && left->kind != V_CONST) ||
                 (right->source == NO_SOURCE && right->kind != V_CONST);
     bool scalars = value_is_python_scalar(in, left) || value_is_python_scalar(in, right) ||
