@@ -39,9 +39,9 @@ node_is_call(const Graph *g, const Node *node)
     return node->op != OP_cast && !op_is_exact(node->op, node_loop_dtype(g, node));
 }
 
-/* NumPy's loops take other ways, with other bits, where memory runs backwards, for half floats where
-   it does not lie dense, and for complex numbers where a stride is 0; a kernel has no other stride
-   for one element. */
+/* NumPy's loops take other ways, with other bits, where memory runs backwards, for half floats
+   where it does not lie dense, and for complex numbers where a stride is 0; a kernel has no other
+   stride for one element. */
 bool
 call_minds_strides(const Graph *g, const Node *node)
 {
