@@ -299,14 +299,15 @@ merge_items(Merge *m, const State *x, const State *y, Value **items)
     if (x->nitems != y->nitems || x->kind != y->kind || x->position != y->position ||
         x->kind == V_SET || (x->kind == V_ITER && x->of != y->of))
         return ANSWER_NO;
+    bool pairs = x->kind == V_DICT || x->kind == V_INSTANCE || x->kind == V_OBJECT;
     for (int i = 0; i < x->nitems; i++) {
         Value *a = x->items ? x->items[i] : NULL, *b = y->items ? y->items[i] : NULL;
         items[i] = a;
         if (a == b) continue;
         if (a == NULL || b == NULL) return ANSWER_NO;
+        if (pairs && i % 2 == 0 && a->object != b->object) return ANSWER_NO;
         Answer answer = merge_value(m, a, b, &items[i]);
         if (answer != ANSWER_YES) return answer;
-        if (x->kind == V_DICT && i % 2 == 0 && a->object != b->object) return ANSWER_NO;
     }
     return ANSWER_YES;
 }

@@ -84,6 +84,28 @@ def attribute_of_a_list(x):
     return x * values.a, len(values)
 
 
+class Slotted:
+    __slots__ = ("a", "b")
+
+
+def the_same_slot(x):
+    o = Slotted()
+    if x.sum() > 0:
+        o.a = 1.0
+    else:
+        o.a = x[1]
+    return x * o.a, hasattr(o, "b")
+
+
+def other_slots(x):
+    o = Slotted()
+    if x.sum() > 0:
+        o.a = 1.0
+    else:
+        o.b = 2.0
+    return x * 2, hasattr(o, "a"), hasattr(o, "b")
+
+
 def exceptions_made(x):
     e = ValueError("a") if x.sum() > 0 else ValueError("b")
     return x * 2, e.args, str(e), f"{e!r}"
@@ -132,6 +154,8 @@ def tuple_of_two_names(x):
         dict_asked_for_before,
         attribute_of_a_function,
         attribute_of_a_list,
+        the_same_slot,
+        other_slots,
         exceptions_made,
         exceptions_kept,
         cause_set,
