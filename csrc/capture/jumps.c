@@ -232,9 +232,7 @@ none_test(Interp *in, const Instr *instr)
 static bool
 is_under_way(Interp *in, const Value *iterator)
 {
-    if (iterator->kind != V_OBJECT || iterator->source == NO_SOURCE) return false;
-    const Source *source = &in->out->sources.at[iterator->source];
-    return source->kind == SOURCE_SLOT && source->index >= in->bottom->decoded->nlocalsplus;
+    return iterator->kind == V_OBJECT && source_is_stacked(in, iterator->source);
 }
 
 static Answer

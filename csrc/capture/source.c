@@ -51,6 +51,14 @@ source_kind(Interp *in, SourceId source)
     return in->out->sources.at[source].kind;
 }
 
+bool
+source_is_stacked(const Interp *in, SourceId id)
+{
+    if (id == NO_SOURCE) return false;
+    const Source *source = &in->out->sources.at[id];
+    return source->kind == SOURCE_SLOT && source->index >= in->bottom->decoded->nlocalsplus;
+}
+
 /* Guards that the source is this very object: by watching it where it is a global. */
 static int
 guard_identity(Interp *in, SourceId source, PyObject *object)

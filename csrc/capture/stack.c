@@ -195,24 +195,39 @@ build_slice(Interp *in, int n)
     return pushed(in, value_sequence(in, V_SLICE, 3, items));
 }
 
+/* A container made here lets go what the frame's value stack held, and nothing else does. */
+static Answer
+let_go(Interp *in, const Value *container, int depth)
+{
+    bool made = container->source == NO_SOURCE && container->object == NULL;
+    bool holds = container->kind == V_TUPLE || container->kind == V_LIST ||
+                 container->kind == V_DICT || container->kind == V_INSTANCE;
+    if (!made || !holds || depth > 8) return ANSWER_YES;
+    Answer answer = container->of != NULL ? let_go(in, container->of, depth + 1) : ANSWER_YES;
+    for (int i = 0; answer == ANSWER_YES && i < container->nitems; i++) {
+        const Value *item = container->items[i];
+        if (item == NULL) continue;
+        if (item->source == NO_SOURCE)
+            answer = let_go(in, item, depth + 1);
+        else if (item->object != NULL && item->kind != V_NODE &&
+                 source_is_stacked(in, item->source))
+            answer = object_goes(in, item->source, item->object);
+    }
+    return answer;
+}
+
 /* The reference that a slot held goes away: an object from outside may run code of its own then
    (a generator's finally, __del__), and that comes before what follows. */
 static Answer
 drop(Interp *in, Value *value)
 {
-    bool list = value != NULL && value->kind == V_LIST && value->object != NULL;
-    bool tuple = value != NULL && value->kind == V_TUPLE && value->object != NULL;
-    if (value != NULL && value->source != NO_SOURCE && (list || tuple) &&
-        in->out->sources.at[value->source].kind == SOURCE_SLOT)
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(value->object); i++) {
-            PyTypeObject *type = Py_TYPE(PySequence_Fast_GET_ITEM(value->object, i));
-            if (type->tp_finalize != NULL &&
-                !PyGen_CheckExact(PySequence_Fast_GET_ITEM(value->object, i)))
-                return interp_break(in, BREAK_FINALIZER, "%s is dropped", type->tp_name);
-        }
-    if (value == NULL || value->kind != V_OBJECT || value->source == NO_SOURCE ||
-        in->out->sources.at[value->source].kind != SOURCE_SLOT)
+    if (value == NULL) return ANSWER_YES;
+    if (value->source == NO_SOURCE) return let_go(in, value, 0);
+    if (in->out->sources.at[value->source].kind != SOURCE_SLOT)
         return ANSWER_YES; /* something else holds it too */
+    if (value->object != NULL && (value->kind == V_LIST || value->kind == V_TUPLE))
+        return object_goes(in, value->source, value->object);
+    if (value->kind != V_OBJECT) return ANSWER_YES;
     if (value_guard_type(in, value) < 0) return ANSWER_ERROR;
     if (value->type->tp_finalize == NULL) return ANSWER_YES;
     return interp_break(in, BREAK_FINALIZER, "%s is dropped", value->type->tp_name);

@@ -288,6 +288,8 @@ bool value_is_python_scalar(Interp *in, const Value *value); /* bool, int, float
 Value *value_from_source(Interp *in, SourceId source, PyObject *object);
 SourceId source_add(Interp *in, SourceKind kind, SourceId base, int index, PyObject *key,
                     PyObject *object);
+/* The frame's value stack held it where capture began. */
+bool source_is_stacked(const Interp *in, SourceId id);
 SourceId source_of_const(Interp *in, PyObject *object);
 /* What an object of a class derived from dict, list or tuple, or a deque, holds, as a container of
    the builtin kind; a V_OBJECT where it is not opened. */

@@ -172,3 +172,92 @@ def test_arrays_do_not_live_longer(n):
         seen = observe(compiled, (ours, n), {})
         assert seen.raised is None
     assert ours == plain == [True] * 3
+
+
+class Counted:
+    alive = 0
+
+    def __init__(self):
+        Counted.alive += 1
+
+    def __del__(self):
+        Counted.alive -= 1
+
+
+def list_deleted(x):
+    held = [Counted(), Counted()]
+    del held
+    return Counted.alive, np.exp(x)
+
+
+def list_overwritten(x):
+    held = [Counted(), Counted()]
+    held = 3
+    return Counted.alive + held, np.exp(x)
+
+
+def nested_containers(x):
+    held = {"a": [(Counted(), 1)]}
+    y = np.exp(x)
+    del held
+    return Counted.alive, y
+
+
+def handler_between(x):
+    held = [Counted(), Counted(), Counted()]
+    try:
+        a, b = iter(held)
+    except ValueError:
+        pass
+    del held
+    return Counted.alive, np.exp(x)
+
+
+def held_twice(x):
+    held = [Counted()]
+    other = held
+    del held
+    alive = Counted.alive
+    del other
+    return alive, Counted.alive, np.exp(x)
+
+
+@pytest.mark.parametrize(
+    "function", [list_deleted, list_overwritten, nested_containers, handler_between, held_twice]
+)
+def test_objects_made_at_breaks_end_with_the_list_that_holds_them(function):
+    x = np.arange(4.0)
+    expected = function(x)
+    compiled = pycompile.compile(function, options={"plan_always": True})
+    for _ in range(4):
+        seen = compiled(x)
+        assert seen[:-1] == expected[:-1]
+        np.testing.assert_array_equal(seen[-1], expected[-1])
+
+
+CLOSED = []
+
+
+class Closes:
+    def __del__(self):
+        CLOSED.append(1)
+
+
+@pycompile.disable
+def made(kind):
+    return [1.0, kind()]
+
+
+def drops(kind, x):
+    held = made(kind)
+    first = held[0]
+    held = None
+    return first, len(CLOSED), np.exp(x)
+
+
+def test_a_list_of_plain_objects_and_then_of_others():
+    compiled = pycompile.compile(drops, options={"plan_always": True})
+    for kind in (object, object, object, Closes, Closes, object):
+        for function in (drops, compiled):
+            CLOSED.clear()
+            assert function(kind, np.ones(3))[:2] == (1.0, int(kind is Closes))
