@@ -48,6 +48,7 @@ CHANGES = [
         "",
         "'not there' in sys.modules",
         "sys.modules['not there'] = os; sys.modules.pop('not there'); sys.modules['world'] = os; sys.modules.pop('world')",
+        whole=False,  # with thousands of modules it is a break
     ),
     Change(
         "os.environ",
