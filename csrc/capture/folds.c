@@ -26,21 +26,28 @@ object_is_pure(PyObject *object)
            strcmp(Py_TYPE(object)->tp_name, "re.Match") == 0;
 }
 
+/* Of the object, or of all that a tuple, list or dict holds. */
 static bool
-is_pure_argument(PyObject *object)
+is_throughout(PyObject *object, bool (*is)(PyObject *))
 {
     if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
         for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); i++)
-            if (!is_pure_argument(PySequence_Fast_GET_ITEM(object, i))) return false;
+            if (!is_throughout(PySequence_Fast_GET_ITEM(object, i), is)) return false;
         return true;
     }
     if (PyDict_CheckExact(object)) {
         Py_ssize_t at = 0;
         PyObject *key, *value;
         while (PyDict_Next(object, &at, &key, &value))
-            if (!is_pure_argument(key) || !is_pure_argument(value)) return false;
+            if (!is_throughout(key, is) || !is_throughout(value, is)) return false;
         return true;
     }
+    return is(object);
+}
+
+static bool
+is_pure_argument(PyObject *object)
+{
     if (array_scalar_check(object)) return !warns_as_real(object);
     return object_is_pure(object) || PySet_CheckExact(object) || PyType_Check(object);
 }
@@ -49,18 +56,6 @@ is_pure_argument(PyObject *object)
 static bool
 is_for_all_runs(PyObject *object)
 {
-    if (PyTuple_CheckExact(object) || PyList_CheckExact(object)) {
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(object); i++)
-            if (!is_for_all_runs(PySequence_Fast_GET_ITEM(object, i))) return false;
-        return true;
-    }
-    if (PyDict_CheckExact(object)) {
-        Py_ssize_t at = 0;
-        PyObject *key, *value;
-        while (PyDict_Next(object, &at, &key, &value))
-            if (!is_for_all_runs(key) || !is_for_all_runs(value)) return false;
-        return true;
-    }
     return object_is_pure(object) || array_scalar_check(object);
 }
 
@@ -87,7 +82,7 @@ fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     for (int i = 0; answer == ANSWER_YES && i < nargs + nkw; i++) {
         PyObject *object;
         answer = value_known(in, args[i], &object);
-        if (answer == ANSWER_YES && !is_pure_argument(object)) answer = ANSWER_NO;
+        if (answer == ANSWER_YES && !is_throughout(object, is_pure_argument)) answer = ANSWER_NO;
         if (answer == ANSWER_YES) PyTuple_SET_ITEM(tuple, i, Py_NewRef(object));
     }
     if (answer == ANSWER_YES) {
@@ -97,7 +92,7 @@ fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
             answer = interp_break(in, BREAK_CALL_C, "a call that warns");
         } else if (result == NULL) {
             answer = raise_error(in);
-        } else if (!is_for_all_runs(result)) {
+        } else if (!is_throughout(result, is_for_all_runs)) {
             Py_DECREF(result);
             answer = interp_break(in, BREAK_CALL_C, "a call that makes an object");
         } else {

@@ -159,9 +159,10 @@ Answer numpy_python_call(Interp *in, PyObject *function, const char *module, int
 int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this object; once */
 
 /* ---- subscript.c ---- */
-/* A container loses an item (of a dict the value's place), or all: a break where one from outside
-   runs code then, else guards that none does. */
+/* The object at the source is let go: a break where it runs code then, else a guard that it does
+   not. */
 Answer object_goes(Interp *in, SourceId source, PyObject *object);
+/* The same of an item that a container loses (of a dict the value's place), and of all. */
 Answer item_goes(Interp *in, Value *container, int position);
 Answer items_go(Interp *in, Value *container);
 
