@@ -254,14 +254,14 @@ repeat_by_scalar(Interp *in, int operator_, Value *left, Value *right, Value **o
 {
     Value *sequence = is_sequence(left) ? left : right, *count = is_sequence(left) ? right : left;
     int64_t ignored;
-    if (operator_ % 13 != MUL || !is_sequence(sequence) || !value_is_numpy(in, count) ||
+    if (operator_ % IN_PLACE != MUL || !is_sequence(sequence) || !value_is_numpy(in, count) ||
         value_is_array(in, count) || value_is_opaque(in, count))
         return ANSWER_NO;
     Answer answer = value_as_int(in, count, &ignored);
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_OPERATOR, "a sequence repeated an unknown number of times");
     if (answer != ANSWER_YES) return answer;
-    if (operator_ == 13 + MUL && left->kind == V_LIST)
+    if (operator_ == IN_PLACE + MUL && left->kind == V_LIST)
         return sequence_method(in, left, "__imul__", 1, &right, NULL, out);
     return repeat(in, sequence, count, out);
 }
@@ -287,7 +287,7 @@ float_of_complex(Interp *in, Value *left, Value **right)
 Answer
 operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    int plain = operator_ % 13;
+    int plain = operator_ % IN_PLACE;
     bool named = false;
     Answer member = loose_member(in, plain, left, &right);
     if (member == ANSWER_YES) member = loose_member(in, plain, right, &left);
@@ -312,7 +312,7 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     bool complexes = plain == ADD || plain == SUB || plain == MUL || plain == DIV || plain == POW;
     Answer real = complexes ? float_of_complex(in, left, &right) : ANSWER_YES;
     if (real != ANSWER_YES) return real;
-    if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= 13)
+    if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= IN_PLACE)
         return emit_inplace(in, plain, left, right, out);
     if (plain == MOD && value_is_numpy(in, right)) { /* "%g" % x[0] */
         Answer text = text_binary(in, plain, left, right, out);
@@ -339,7 +339,7 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         return repeat(in, left, right, out);
     if (operator_ == MUL && is_sequence(right) && value_is_python_scalar(in, left))
         return repeat(in, right, left, out);
-    if (operator_ == 13 + ADD && left->kind == V_LIST) {
+    if (operator_ == IN_PLACE + ADD && left->kind == V_LIST) {
         Value *items;
         answer = iterate_all(in, right, V_LIST, &items);
         if (answer == ANSWER_YES) answer = container_changes(in, left);
@@ -355,7 +355,7 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         *out = left;
         return ANSWER_YES;
     }
-    if (operator_ == 13 + ADD && left->kind == V_TUPLE && right->kind == V_TUPLE)
+    if (operator_ == IN_PLACE + ADD && left->kind == V_TUPLE && right->kind == V_TUPLE)
         return concatenate(in, left, right, out);
     PyObject *a, *b;
     bool lists = left->kind == V_LIST || right->kind == V_LIST || left->kind == V_DICT ||
