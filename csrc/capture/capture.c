@@ -193,6 +193,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         sizes_settle(&in);
         capture->gain = capture_gain(capture, request);
         capture->useful = capture->gain > 0;
+        capture->saves = capture->useful ? capture_saves(capture, request) : 0;
         *out = capture;
     } else {
         capture_free(capture);
@@ -200,22 +201,40 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
     return result;
 }
 
-Capture *
-capture(const CaptureRequest *request)
+static Capture *
+follow(const CaptureRequest *request, Marks *marks)
 {
     Arena *arena = arena_new();
     Capture *out = NULL;
     Attempt result = ATTEMPT_ERROR;
     if (arena == NULL) return NULL;
-    Marks marks = {.stop_at = -1};
     for (int i = 0; i < ATTEMPTS; i++) {
-        result = attempt(request, &marks, arena, &out);
+        result = attempt(request, marks, arena, &out);
         if (result != ATTEMPT_AGAIN) break;
         if (i == ATTEMPTS - 2) { /* enough: nothing is captured */
-            marks.stop_at = 0;
-            marks.stop = (Break){.code = BREAK_TOO_LONG, .detail = "capture did not settle"};
+            marks->stop_at = 0;
+            marks->stop = (Break){.code = BREAK_TOO_LONG, .detail = "capture did not settle"};
         }
     }
     arena_free(arena);
     return out;
+}
+
+/* Numbers that have varied once are left open where that costs nothing: a graph for all values is
+   better than one for each, unless this one goes further. */
+Capture *
+capture(const CaptureRequest *request)
+{
+    Marks open = {.stop_at = -1}, closed = {.stop_at = -1, .by_value = true};
+    Capture *first = follow(request, &open);
+    if (first == NULL || !open.asked || first->exit.kind == EXIT_RETURN) return first;
+    Capture *second = follow(request, &closed);
+    bool further =
+        second != NULL && (second->exit.kind == EXIT_RETURN || second->saves > first->saves);
+    if (second == NULL || further) {
+        capture_free(first);
+        return second;
+    }
+    capture_free(second);
+    return first;
 }

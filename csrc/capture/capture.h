@@ -186,8 +186,16 @@ typedef struct Capture {
     Exit exit;
     int ninstructions; /* followed, inlined ones included */
     int gain;          /* what a plan of it saves per run, see worth.c */
+    int saves;         /* the same by the model alone, also where a plan is made of everything */
     bool useful;       /* gain > 0: it is worth a plan */
 } Capture;
+
+/* A value or a length whose guard has failed. */
+typedef struct {
+    uint64_t path; /* source_path */
+    int32_t failed;
+    bool unsteady; /* it has failed so often that it is not guarded so again */
+} VariedPath;
 
 /* What capture may read of the world.  Nothing in it is changed by capture. */
 typedef struct {
@@ -196,10 +204,9 @@ typedef struct {
     PyFunctionObject *function;
     PyObject *const *slots; /* localsplus and value stack as they are at the entry */
     int depth;
-    int number;              /* the Instr to begin at */
-    uint64_t unsteady_slots; /* bit per slot: its number has varied, so it is no guard by value */
-    const uint64_t *grown;   /* paths of lists and dicts whose length has varied: not opened */
-    int ngrown;
+    int number;               /* the Instr to begin at */
+    const VariedPath *varied; /* numbers, text, and lists and dicts by their lengths */
+    int nvaried;
     const struct Config *config;
 } CaptureRequest;
 

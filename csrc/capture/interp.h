@@ -28,6 +28,8 @@ typedef struct Marks {
     VEC(int) no_loop; /* FOR_ITERs whose loops are unrolled */
     VEC(LoopType) loop_types;
     VEC(BranchMark) branches;
+    bool by_value; /* numbers that have varied once are guarded by value again */
+    bool asked;    /* such a number was asked for, and not given */
 } Marks;
 
 /* ---- interp.c ---- */

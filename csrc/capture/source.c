@@ -305,24 +305,32 @@ path_of(Interp *in, SourceId id)
 {
     if (id == NO_SOURCE) return 0;
     const Source *source = &in->out->sources.at[id];
-    return source_path(path_of(in, source->base), source->kind, source->index, source->key);
+    uint64_t base = source->kind == SOURCE_GLOBAL ? 0 : path_of(in, source->base);
+    return source_path(base, source->kind, source->index, source->key);
+}
+
+const VariedPath *
+source_varied(Interp *in, SourceId id)
+{
+    const CaptureRequest *request = in->request;
+    if (request->nvaried == 0 || id == NO_SOURCE) return NULL;
+    uint64_t path = path_of(in, id);
+    for (int i = 0; i < request->nvaried; i++)
+        if (request->varied[i].path == path) return &request->varied[i];
+    return NULL;
 }
 
 /* A list or dict whose length kept failing its guard: a plan for each would be for nothing. */
 static bool
 has_grown(Interp *in, SourceId id)
 {
-    const CaptureRequest *request = in->request;
-    const Decoded *d = request->decoded;
+    const Decoded *d = in->request->decoded;
     const Source *source = &in->out->sources.at[id];
-    if (request->ngrown == 0) return false;
     if (source->kind == SOURCE_SLOT && d->varkeywords &&
         source->index == d->argcount + d->kwonly + d->varargs)
         return false; /* made anew by each call */
-    uint64_t path = path_of(in, id);
-    for (int i = 0; i < request->ngrown; i++)
-        if (request->grown[i] == path) return true;
-    return false;
+    const VariedPath *varied = source_varied(in, id);
+    return varied != NULL && varied->unsteady;
 }
 
 static Value *

@@ -393,13 +393,16 @@ known_container(Interp *in, Value *value, PyObject **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A local whose value kept failing its guards: it is as unknown as what is in an array. */
+/* A value whose guard kept failing is as unknown as what is in an array; one whose guard failed
+   once, where capture goes as far without it. */
 static bool
 is_unsteady(Interp *in, SourceId id)
 {
-    const Source *source = &in->out->sources.at[id];
-    return source->kind == SOURCE_SLOT && source->index < 64 &&
-           (in->request->unsteady_slots >> source->index & 1) != 0;
+    const VariedPath *varied = source_varied(in, id);
+    if (varied == NULL || varied->unsteady) return varied != NULL;
+    if (in->marks->by_value) return false;
+    in->learn->asked = true;
+    return true;
 }
 
 /* A Python scalar that depends on inputs only: they are guarded by value, and it is a constant. */

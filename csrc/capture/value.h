@@ -314,6 +314,8 @@ Answer value_as_loose_node(Interp *in, Value *value, NodeId *out);
 int value_pin(Interp *in, Value *value);
 /* Known integer (index, axis, size), guarded; ANSWER_NO for anything else (no break recorded). */
 Answer value_as_int(Interp *in, Value *value, int64_t *out);
+/* What has been seen of the source's guards; NULL: none has failed. */
+const VariedPath *source_varied(Interp *in, SourceId id);
 /* The int stays symbolic but lies in [low, high], guarded; ANSWER_NO when that cannot be had. */
 Answer value_in_range(Interp *in, Value *value, int64_t low, int64_t high);
 

@@ -235,16 +235,10 @@ note_dead(Scale *scale)
     return 0;
 }
 
-int
-capture_gain(const Capture *capture, const CaptureRequest *request)
+static int
+model_gain(const Capture *capture, const CaptureRequest *request)
 {
     Graph *g = capture->graph;
-    const Config *config = request->config;
-    if (config != NULL && config->capture_all)
-        return capture->exit.kind == EXIT_BREAK && capture->exit.number == request->number ? 0
-                                                                                           : MANY;
-    if (config != NULL && (config->plan_always || config->backend_call != NULL))
-        return has_numpy(g) ? MANY : 0;
     int64_t gain = -run_cost(capture, request->number == request->decoded->first_traceable);
     Scale scale = {.graph = g, .kept = arena_alloc(g->arena, (size_t)g->nodes.len + 1)};
     if (scale.kept == NULL) {
@@ -259,4 +253,23 @@ capture_gain(const Capture *capture, const CaptureRequest *request)
     gain += region_weight(&scale, 0);
     if (!scale.works) return 0;
     return gain > MANY ? MANY : (int)gain;
+}
+
+int
+capture_gain(const Capture *capture, const CaptureRequest *request)
+{
+    const Config *config = request->config;
+    if (config != NULL && config->capture_all)
+        return capture->exit.kind == EXIT_BREAK && capture->exit.number == request->number ? 0
+                                                                                           : MANY;
+    if (config != NULL && (config->plan_always || config->backend_call != NULL))
+        return has_numpy(capture->graph) ? MANY : 0;
+    return model_gain(capture, request);
+}
+
+int
+capture_saves(const Capture *capture, const CaptureRequest *request)
+{
+    int gain = capture->gain < MANY ? capture->gain : model_gain(capture, request);
+    return gain < 1 ? 1 : gain;
 }

@@ -14,6 +14,19 @@ compile_is_running(void)
     return depth > 0;
 }
 
+enum {                    /* in the units of capture/worth.c */
+       FOLLOW_COST = 70,  /* an instruction */
+       PLAN_COST = 10000, /* passes, lowering, C text, and the plan itself: 0.3 ms */
+};
+
+static uint64_t
+text_fingerprint(const char *text)
+{
+    uint64_t hash = 0xCBF29CE484222325u; /* FNV-1a */
+    for (; *text; text++) hash = (hash ^ (unsigned char)*text) * 0x100000001B3u;
+    return hash | 1;
+}
+
 /* ---- stages ---- */
 
 static Answer
@@ -24,6 +37,8 @@ stage_capture(Job *job, CompileNote *note)
     stage_done(job, "capture");
     note->useful = job->capture->useful;
     note->gain = job->capture->gain;
+    note->saves = job->capture->saves;
+    note->cost = FOLLOW_COST * (int64_t)job->capture->ninstructions;
     note->exit = job->capture->exit.kind;
     note->at = job->capture->exit.at;
     note_break(job, note);
@@ -71,6 +86,7 @@ stage_code(Job *job)
         text_finish(&source) == 0) {
         stage_done(job, "codegen");
         bool cached = job->capture->gain < job->patience;
+        job->text = text_fingerprint(source.data);
         answer = code_load(source.data, job->config, cached, &job->code);
         job->postponed = cached && answer == ANSWER_NO;
         stage_done(job, "compile");
@@ -104,6 +120,7 @@ run_stages(Job *job, Plan **out, CompileNote *note)
 {
     bool native = job->config->backend_call == NULL;
     Answer answer = stage_capture(job, note);
+    if (answer == ANSWER_YES) note->cost += PLAN_COST;
     if (answer == ANSWER_YES) answer = stage_graph(job);
     if (answer == ANSWER_YES) answer = native ? stage_code(job) : stage_backend(job);
     if (answer != ANSWER_YES) return answer;
@@ -192,6 +209,7 @@ compile_plan(const CaptureRequest *request, const char *reason, int64_t patience
     Answer answer = run_stages(&job, out, note);
     if (answer == ANSWER_ERROR) answer = judge_error(&job);
     note->postponed = job.postponed;
+    note->text = job.text;
     if (answer == ANSWER_NO && !job.postponed) note_guards(&job, note);
     end_job(&job);
     depth--;

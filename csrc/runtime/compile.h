@@ -14,6 +14,7 @@ typedef struct {
     const char *reason;
     int64_t patience; /* what a plan has to gain per run, or the C compiler is not run for it */
     bool postponed;
+    uint64_t text; /* a fingerprint of the source */
     Capture *capture;
     OutputNotes *notes;
     GuardProgram *guards;

@@ -12,11 +12,10 @@ static CodeState *all_states;
 static void
 entry_forget(Entry *entry)
 {
-    entry->nplans = entry->nrefusals = entry->compiles = entry->refused = entry->misses = 0;
-    entry->given_up = false;
-    entry->unsteady = 0;
-    memset(entry->varied, 0, sizeof(entry->varied));
-    entry->ngrown = entry->nlengths = 0;
+    entry->nplans = entry->nrefusals = entry->misses = entry->nvaried = 0;
+    entry->given_up = entry->told = false;
+    entry->credit = (Credit){0};
+    entry->behind = (Refusal){.until = -1};
 }
 
 static void
@@ -184,8 +183,10 @@ entry_reset(void)
 Entry *
 entry_at(CodeState *state, int number)
 {
-    if (state->entries[number] == NULL) state->entries[number] = mem_alloc(sizeof(Entry));
-    return state->entries[number];
+    Entry *entry = state->entries[number];
+    if (entry != NULL || (entry = mem_alloc(sizeof(Entry))) == NULL) return entry;
+    entry_forget(entry);
+    return state->entries[number] = entry;
 }
 
 void
@@ -202,6 +203,7 @@ entry_drop(Entry *entry, Plan *plan)
     for (int i = 0; i < entry->nplans; i++) {
         if (entry->plans[i] != plan) continue;
         entry->nplans--;
+        entry->credit.lost += plan->debt > 0;
         memmove(entry->plans + i, entry->plans + i + 1,
                 sizeof(Plan *) * (size_t)(entry->nplans - i));
         plan_release(plan);
@@ -223,34 +225,51 @@ void
 entry_missed(Entry *entry)
 {
     if (!entry->given_up || entry->nplans == 0 || ++entry->misses < MAX_MISSES) return;
-    int nplans = entry->nplans;
+    int nplans = entry->nplans, dropped = 0;
     Plan *plans[MAX_PLANS];
-    memcpy(plans, entry->plans, sizeof(Plan *) * (size_t)nplans);
-    entry->nplans = 0;
-    for (int i = 0; i < nplans; i++) plan_release(plans[i]);
+    entry->nplans = entry->misses = 0;
+    for (int i = 0; i < nplans; i++) {
+        Plan *plan = entry->plans[i];
+        if (plan->debt <= 0 && entry->nplans < KEPT_PLANS) {
+            entry->plans[entry->nplans++] = plan;
+            continue;
+        }
+        entry->credit.lost += plan->debt > 0;
+        plans[dropped++] = plan;
+    }
+    for (int i = 0; i < dropped; i++) plan_release(plans[i]);
 }
 
-static void
-length_varied(Entry *entry, uint64_t path)
+void
+entry_take(Entry *entry, Plan *plan, int64_t limit)
 {
-    int i = 0;
-    while (i < entry->nlengths && entry->lengths[i].path != path) i++;
-    if (i == GROWN_WATCHED) return;
-    if (i == entry->nlengths) {
-        entry->lengths[entry->nlengths].path = path;
-        entry->lengths[entry->nlengths++].failed = 0;
+    bool full = entry->nplans == MAX_PLANS;
+    if (full || credit_unpaid(entry) >= limit) {
+        int last = entry->nplans - 1; /* the one that was hit longest ago */
+        while (!full && entry->plans[last]->debt <= 0) last--;
+        entry_drop(entry, entry->plans[last]); /* which may run code of the program's */
     }
-    if (++entry->lengths[i].failed == MAX_VARIED) entry->grown[entry->ngrown++] = path;
+    if (entry->nplans == MAX_PLANS) { /* made meanwhile by a call in between */
+        plan_release(plan);
+        return;
+    }
+    entry->plans[entry->nplans++] = plan;
+    entry_to_front(entry, entry->nplans - 1);
+    for (int64_t i = limit; i < entry->nplans; i++) plan_trim(entry->plans[i]);
 }
 
 void
 entry_varied(Entry *entry, const GuardProgram *guards, int failed)
 {
-    uint64_t path = guards_length_path(guards, failed);
-    if (path != 0) length_varied(entry, path);
-    int slot = guards_value_slot(guards, failed);
-    if (slot < 0 || slot >= SLOTS_WATCHED || entry->varied[slot] == MAX_VARIED) return;
-    if (++entry->varied[slot] == MAX_VARIED) entry->unsteady |= (uint64_t)1 << slot;
+    uint64_t path = guards_varied_path(guards, failed);
+    int i = 0;
+    if (path == 0) return;
+    while (i < entry->nvaried && entry->varied[i].path != path) i++;
+    if (i == PATHS_WATCHED) return;
+    if (i == entry->nvaried) entry->varied[entry->nvaried++] = (VariedPath){.path = path};
+    VariedPath *varied = &entry->varied[i];
+    if (varied->failed < MAX_VARIED) varied->failed++;
+    varied->unsteady = varied->failed == MAX_VARIED;
 }
 
 static bool

@@ -7,12 +7,15 @@
 enum {
     MAX_PLANS = 64,
     MAX_REFUSALS = 8,
-    MAX_REFUSED = 32,   /* captures that came to nothing before an entry is left alone */
-    MAX_VARIED = 2,     /* guards on a slot's value that failed before it is not guarded so again */
-    MAX_MISSES = 32,    /* balance of misses over hits at which plans past the limit are dropped */
-    HIT_WORTH = 4,      /* misses that one hit makes up for */
-    SLOTS_WATCHED = 64, /* bits of Entry.unsteady */
-    GROWN_WATCHED = 8,  /* containers whose lengths vary */
+    MAX_REFUSED = 32, /* captures that came to nothing before another has to be earned */
+    MAX_VARIED = 2,   /* guards on a value that failed before it is not guarded so again */
+    MAX_MISSES = 32,  /* balance of misses over hits at which plans past the limit are dropped */
+    HIT_WORTH = 4,    /* misses that one hit makes up for */
+    KEPT_PLANS = 4,   /* of those that have paid, when the others are dropped */
+    SLOTS_WATCHED = 64,
+    PATHS_WATCHED = 16, /* values and lengths that vary */
+    /* in the units of capture/worth.c */
+    COMPILE_COST = 3000000, /* the C compiler's run: 90 ms */
 };
 
 /* What capture said no to: the types of what the frame held then and the guards under which it said
@@ -24,22 +27,29 @@ typedef struct {
     int32_t futile; /* times in a row that stepping on led to nothing */
 } Refusal;
 
+/* What making plans at an entry has cost and what they have saved; see credit.c. */
+typedef struct {
+    int lost;          /* plans that went before they had paid, or that came to nothing */
+    int refused;       /* captures that were not worth a plan */
+    uint8_t backoff;   /* tries past the limit since a plan has paid */
+    uint8_t misjudged; /* of those, the ones that a large call had promised more for */
+    int gain;          /* of the last plan, per run */
+    int64_t price;     /* of the last try */
+    int64_t earned;    /* towards the next try */
+    uint64_t text;     /* of the last plan's kernels */
+    uint8_t sizes[SLOTS_WATCHED]; /* at the last try, by slot: bits of the number of elements */
+} Credit;
+
 /* Never freed before its code, so pointers to it stay good across a reset. */
 typedef struct {
     int nplans, nrefusals;
-    int compiles;      /* plans made, or tried up to the C compiler */
-    int refused;       /* captures that were not worth a plan */
-    int misses;        /* once given up: calls that no plan held for, less what hits make up for */
-    bool given_up;     /* recompile limit: CPython from here on */
-    uint64_t unsteady; /* bit per slot: its value is not to be guarded */
-    uint8_t varied[SLOTS_WATCHED]; /* guards on the slot's value that failed */
-    int ngrown;
-    uint64_t grown[GROWN_WATCHED]; /* paths of containers that are not to be opened */
-    int nlengths;
-    struct {
-        uint64_t path;
-        int failed;
-    } lengths[GROWN_WATCHED]; /* guards on lengths and keys that failed */
+    int misses;    /* once given up: calls that no plan held for, less what hits make up for */
+    bool given_up; /* the last call that no plan held for was CPython's, for want of credit */
+    bool told;     /* the program was */
+    Credit credit;
+    Refusal behind; /* where to look again when it is given up */
+    int nvaried;
+    VariedPath varied[PATHS_WATCHED]; /* guards on values, lengths and keys that failed */
     Plan *plans[MAX_PLANS];
     Refusal refusals[MAX_REFUSALS];
 } Entry;
@@ -124,11 +134,35 @@ void entry_bury(Entry *entry); /* drops the plans whose guards are dead */
 Refusal *entry_refusal(Entry *entry, uint64_t types, const Roots *roots);
 /* The guards of the newest refusal of these types that fail, and which; NULL when there is none. */
 GuardProgram *entry_failed_refusal(Entry *entry, uint64_t types, const Roots *roots, int *failed);
-/* This guard failed: a slot that it wanted one value of may be unsteady, a container whose length
-   it wanted may be growing. */
+/* This guard failed: what it wanted one value of may be unsteady, a container whose length it
+   wanted may be growing. */
 void entry_varied(Entry *entry, const GuardProgram *guards, int failed);
 /* No plan held at an entry that makes no more: plans that hardly ever hold are dropped. */
 void entry_missed(Entry *entry);
+/* Takes the plan over, in place of another where there is no room; `limit`: of plans that have not
+   paid yet. */
+void entry_take(Entry *entry, Plan *plan, int64_t limit);
+
+/* ---- credit.c ---- */
+/* No plan holds for what the roots give: whether to make one.  Counts the call. */
+bool credit_allows(Entry *entry, int64_t limit, const Roots *roots);
+/* What became of it: `plan`, which is not yet among the entry's, or NULL. */
+void credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote *note,
+                  Plan *plan);
+void credit_paid(Entry *entry);
+/* Plans of the entry that have not paid yet. */
+int credit_unpaid(const Entry *entry);
+enum { HIT_SHARE = 8 }; /* what plans save over what may be spent on trying */
+/* The plan has run. */
+static inline void
+credit_run(Entry *entry, Plan *plan)
+{
+    bool owed = plan->debt > 0;
+    plan->debt -= plan->saves;
+    entry->credit.earned += plan->saves / HIT_SHARE;
+    if (owed && plan->debt <= 0) credit_paid(entry);
+}
+
 static inline void
 entry_hit(Entry *entry)
 {

@@ -177,15 +177,6 @@ guards_last_slot(const GuardProgram *program)
     return program->last_slot;
 }
 
-int
-guards_value_slot(const GuardProgram *program, int number)
-{
-    if (number < 0 || number >= program->nchecks) return -1;
-    const GuardCheck *check = &program->checks[number];
-    const GuardSource *source = &program->sources[check->source];
-    return check->kind == GUARD_VALUE && source->kind == SOURCE_SLOT ? source->index : -1;
-}
-
 static uint64_t
 path_of(const GuardProgram *program, int source)
 {
@@ -195,12 +186,16 @@ path_of(const GuardProgram *program, int source)
 }
 
 uint64_t
-guards_length_path(const GuardProgram *program, int number)
+guards_varied_path(const GuardProgram *program, int number)
 {
     if (number < 0 || number >= program->nchecks) return 0;
     const GuardCheck *check = &program->checks[number];
-    if (check->kind != GUARD_LENGTH && check->kind != GUARD_KEYS) return 0;
-    return path_of(program, check->source);
+    switch (check->kind) {
+    case GUARD_VALUE:
+    case GUARD_LENGTH:
+    case GUARD_KEYS: return path_of(program, check->source);
+    default: return 0;
+    }
 }
 
 int

@@ -6,7 +6,13 @@
 #include <alloca.h>
 
 static const char *const templates[] = {
-#define GUARD(name, text) text,
+#define GUARD(name, text, remedy) text,
+#include "../capture/guards.def"
+#undef GUARD
+};
+
+static const char *const remedies[] = {
+#define GUARD(name, text, remedy) remedy,
 #include "../capture/guards.def"
 #undef GUARD
 };
@@ -140,44 +146,66 @@ flag_name(unsigned flag)
                                         : "owndata";
 }
 
-/* The first fact of an array that differs, as a sentence.  False: the array as a whole. */
+/* One fact of an array, as it was wanted and as it came. */
+typedef struct {
+    char name[32];
+    char wanted[24], now[24]; /* `wanted`: empty of a flag */
+} Fact;
+
+static void
+set_fact(Fact *fact, const char *name, int axis, int64_t wanted, int64_t now)
+{
+    snprintf(fact->name, sizeof(fact->name), axis < 0 ? "%s" : "%s[%d]", name, axis);
+    snprintf(fact->wanted, sizeof(fact->wanted), "%lld", (long long)wanted);
+    snprintf(fact->now, sizeof(fact->now), "%lld", (long long)now);
+}
+
+/* The first fact of an array that differs.  False: the array as a whole. */
 static bool
-put_difference(Text *out, const GuardProgram *program, const GuardCheck *check, PyObject *now)
+find_difference(const GuardCheck *check, PyObject *now, Fact *fact)
 {
     ArrayHeader header;
     const char *why;
     if (now == NULL || array_read(now, &header, &why) != ANSWER_YES) return false;
-    Text name = {0};
-    put_source(&name, program, check->source);
-    const char *of = name.data ? name.data : "";
-    bool found = true;
     unsigned missing = check->flags & ~header.flags;
     if (header.dtype != check->dtype) {
-        text_printf(out, "%s.dtype == %s, now %s", of, dtype_long_name(check->dtype),
-                    dtype_long_name(header.dtype));
-    } else if (header.rank != check->rank) {
-        text_printf(out, "%s.ndim == %d, now %d", of, check->rank, header.rank);
-    } else {
-        found = false;
-        for (int i = 0; i < header.rank && !found; i++) {
-            if (!(check->known_shape >> i & 1) || header.shape[i] == check->shape[i]) continue;
-            text_printf(out, "%s.shape[%d] == %lld, now %lld", of, i, (long long)check->shape[i],
-                        (long long)header.shape[i]);
-            found = true;
-        }
-        if (!found && missing) {
-            text_printf(out, "%s.flags.%s, now not", of, flag_name(missing & -missing));
-            found = true;
-        }
-        for (int i = 0; i < header.rank && !found; i++) {
-            if (!(check->known_stride >> i & 1) || header.stride[i] == check->stride[i]) continue;
-            text_printf(out, "%s.strides[%d] == %lld, now %lld", of, i, (long long)check->stride[i],
-                        (long long)header.stride[i]);
-            found = true;
-        }
+        snprintf(fact->name, sizeof(fact->name), "dtype");
+        snprintf(fact->wanted, sizeof(fact->wanted), "%s", dtype_long_name(check->dtype));
+        snprintf(fact->now, sizeof(fact->now), "%s", dtype_long_name(header.dtype));
+        return true;
     }
-    text_free(&name);
-    return found;
+    if (header.rank != check->rank) {
+        set_fact(fact, "ndim", -1, check->rank, header.rank);
+        return true;
+    }
+    for (int i = 0; i < header.rank; i++) {
+        if (!(check->known_shape >> i & 1) || header.shape[i] == check->shape[i]) continue;
+        set_fact(fact, "shape", i, check->shape[i], header.shape[i]);
+        return true;
+    }
+    if (missing) {
+        snprintf(fact->name, sizeof(fact->name), "flags.%s", flag_name(missing & -missing));
+        *fact->wanted = '\0';
+        snprintf(fact->now, sizeof(fact->now), "not");
+        return true;
+    }
+    for (int i = 0; i < header.rank; i++) {
+        if (!(check->known_stride >> i & 1) || header.stride[i] == check->stride[i]) continue;
+        set_fact(fact, "strides", i, check->stride[i], header.stride[i]);
+        return true;
+    }
+    return false;
+}
+
+static bool
+put_difference(Text *out, const GuardProgram *program, const GuardCheck *check, PyObject *now)
+{
+    Fact fact;
+    if (!find_difference(check, now, &fact)) return false;
+    put_source(out, program, check->source);
+    const char *is = *fact.wanted ? " == " : "";
+    text_printf(out, ".%s%s%s, now %s", fact.name, is, fact.wanted, fact.now);
+    return true;
 }
 
 /* ---- sentences ---- */
@@ -279,4 +307,51 @@ guards_explain(GuardProgram *program, int number, const Roots *roots, Text *out)
     }
     mem_free(reached);
     return text_finish(out);
+}
+
+/* What the guard wanted, of a thing of which there may be other values; the thing's name first.
+   False: it is no such guard. */
+static bool
+put_value(GuardProgram *program, int number, const Roots *roots, Text *name, Text *value)
+{
+    if (program->dead || number >= program->nchecks) return false;
+    const GuardCheck *check = &program->checks[number];
+    put_source(name, program, check->source);
+    if (check->kind == GUARD_VALUE || check->kind == GUARD_LENGTH) {
+        put_wanted(value, program, check);
+        return true;
+    }
+    if (check->kind != GUARD_ARRAY) return false;
+    PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
+    if (reached == NULL) {
+        PyErr_Clear();
+        return false;
+    }
+    for (int i = 0; i < program->nsources; i++)
+        reached[i] = source_reach(&program->sources[i], roots, reached);
+    Fact fact;
+    bool found = find_difference(check, reached[check->source], &fact) && *fact.wanted;
+    if (found) text_printf(name, ".%s", fact.name);
+    if (found) text_put(value, fact.wanted);
+    mem_free(reached);
+    return found;
+}
+
+bool
+guards_add_value(GuardProgram *program, int number, const Roots *roots, Text *name, Text *values)
+{
+    Text mine = {0}, value = {0};
+    bool found = put_value(program, number, roots, &mine, &value) && mine.data != NULL;
+    if (found && name->data == NULL) text_put(name, mine.data);
+    found = found && name->data != NULL && strcmp(name->data, mine.data) == 0;
+    if (found) text_printf(values, "%s%s", values->data ? ", " : "", value.data ? value.data : "");
+    text_free(&mine);
+    text_free(&value);
+    return found;
+}
+
+const char *
+guards_remedy(const GuardProgram *program, int number)
+{
+    return number < program->nchecks ? remedies[program->checks[number].kind] : "";
 }

@@ -121,7 +121,8 @@ struct Plan {
     PlanBuild *builds; /* objects, in program order */
     int32_t *effects;  /* positions in builds of the EFFECT_* ones, in program order */
     Exit exit;
-    int gain; /* what a run saves, see capture/worth.c */
+    int gain, saves; /* Capture.gain, Capture.saves */
+    int64_t debt;    /* what its making has cost beyond what its runs have saved, see credit.c */
     bool whole, holds_sources;
     int64_t arena_bytes, scratch_bytes;
     size_t state_bytes;

@@ -424,6 +424,7 @@ plan_new(const Capture *capture, const OutputNotes *notes, const Program *progra
     plan->guards = guards;
     plan->whole = whole;
     plan->gain = capture->gain;
+    plan->saves = capture->saves;
     plan->arena_bytes = program->arena_bytes;
     Maker maker = {plan, capture, notes, program, code, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
@@ -478,6 +479,15 @@ GuardProgram *
 plan_guards(Plan *plan)
 {
     return plan->guards;
+}
+
+void
+plan_trim(Plan *plan)
+{
+    mem_free(plan->spare_arena);
+    mem_free(plan->spare_log);
+    plan->spare_arena = NULL;
+    plan->spare_log = NULL;
 }
 
 int

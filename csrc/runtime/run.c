@@ -21,7 +21,9 @@ enum {
     /* in the units of capture/worth.c */
     STEP_COST = 2,
     REFUSAL_COST = 3,
-    COMPILE_COST = 3000000, /* the C compiler's run: 90 ms */
+    VALUES_TOLD = 3,
+    EARNED_SHARE = 4, /* what was saved over what may be spent on looking for more */
+    MOST_EARNED = 1 << 17,
 };
 
 _Thread_local int64_t thread_saved;
@@ -47,6 +49,7 @@ typedef struct {
     FrameLink link;      /* around an effect that may look at the frame */
     Refusal *trail;      /* the first refusal stepped past since a plan last ran */
     int64_t trail_saved; /* what `thread_saved` was then */
+    int64_t began_saved; /* and when the frame began */
     int idle_steps, idle_breaks;
     bool planned, stepped; /* a plan has run; an instruction was stepped */
     bool patient;          /* whole programs: nobody asked for this, so it has to pay */
@@ -127,16 +130,22 @@ leave_plan(Runner *r, const Exit *leave, PlanOutcome *outcome)
     return TURN_GO;
 }
 
-/* The steps since a refusal have led to a plan, or to CPython.  Where that does not pay a few times
-   in a row, the way is not taken any more. */
+/* The steps since a refusal are made up for by the plans that they have led to. */
+static void
+judge_trail(Runner *r)
+{
+    if (r->trail == NULL || thread_saved <= r->trail_saved) return;
+    r->trail->futile = 0;
+    r->trail = NULL;
+}
+
+/* The frame ends, or CPython has the rest of it.  Where the steps have not paid a few times in a
+   row, the way is not taken any more. */
 static void
 end_trail(Runner *r)
 {
-    if (r->trail == NULL) return;
-    if (thread_saved > r->trail_saved)
-        r->trail->futile = 0;
-    else if (++r->trail->futile >= MAX_FUTILE)
-        r->trail->until = -1;
+    judge_trail(r);
+    if (r->trail != NULL && ++r->trail->futile >= MAX_FUTILE) r->trail->until = -1;
     r->trail = NULL;
 }
 
@@ -178,7 +187,8 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
         r->state->plan_runs++;
         r->planned = true;
         thread_saved += plan_gain(plan);
-        end_trail(r);
+        credit_run(entry, plan);
+        judge_trail(r);
         r->idle_steps = r->idle_breaks = 0;
         turn = leave_plan(r, leave, &outcome);
         break;
@@ -219,13 +229,6 @@ try_plans(Runner *r, Entry *entry)
     return TURN_NONE;
 }
 
-static Turn
-resume_futile(Runner *r)
-{
-    end_trail(r);
-    return TURN_RESUME;
-}
-
 /* ---- capture at an entry ---- */
 
 static char *
@@ -248,27 +251,101 @@ describe(const CodeState *state, int number, Text *out)
                 (int)state->decoded->instrs[number].line);
 }
 
-/* Once per entry: a log line, and CPython from then on; a warning where that gives array work up.
- */
-static void
-give_up(Runner *r, Entry *entry, const char *reason)
+/* How many times the usual number of steps may lead nowhere: a frame that has saved much may spend
+   a part of it on looking for more. */
+static int64_t
+allowance(const Runner *r)
 {
-    Text where = {0};
+    int64_t earned = thread_saved - r->began_saved;
+    if (earned <= 0) return 1;
+    if (earned > MOST_EARNED) earned = MOST_EARNED;
+    return 1 + earned / EARNED_SHARE / (MAX_IDLE_STEPS * STEP_COST);
+}
+
+static bool
+is_idle(const Runner *r)
+{
+    int64_t most = MAX_IDLE_STEPS * allowance(r);
+    return r->idle_steps > most ||
+           (r->trail != NULL && r->trail_saved - thread_saved > most * STEP_COST);
+}
+
+static Turn
+take_refusal(Runner *r, Refusal *refusal)
+{
+    if (refusal->until < 0) return TURN_RESUME;
+    if (++r->idle_breaks > MAX_IDLE_BREAKS * allowance(r)) return TURN_RESUME;
+    if (r->trail == NULL) {
+        r->trail = refusal;
+        r->trail_saved = thread_saved;
+    }
+    thread_saved -= REFUSAL_COST;
+    r->until = refusal->until;
+    return TURN_UNTIL;
+}
+
+/* The guard that failed last, the values that it wanted in other plans too, and what to change. */
+static void
+explain_failures(Runner *r, Entry *entry, Text *out)
+{
+    Text name = {0}, values = {0};
+    Roots roots = frame_roots(r);
+    int failed, count = 0;
+    if (r->failed == NULL) return;
+    text_put(out, "; last because ");
+    if (failed_reason(r, out) == NULL) return;
+    guards_add_value(plan_guards(r->failed), r->failed_guard, &roots, &name, &values);
+    const char *remedy = guards_remedy(plan_guards(r->failed), r->failed_guard);
+    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(most_sources(entry) + 1));
+    for (int i = 0; i < entry->nplans && name.data != NULL && count < VALUES_TOLD; i++) {
+        GuardProgram *guards = plan_guards(entry->plans[i]);
+        if (entry->plans[i] == r->failed || guards_check(guards, &roots, reached, &failed))
+            continue;
+        count += guards_add_value(guards, failed, &roots, &name, &values);
+    }
+    if (count > 0) text_printf(out, "; seen before: %s", values.data ? values.data : "?");
+    text_printf(out, ". To have it compiled: %s%sraise the option recompile_limit", remedy,
+                *remedy ? ", or " : "");
+    text_free(&name);
+    text_free(&values);
+}
+
+/* Once: a log line, and a warning where giving up loses much. */
+static void
+tell_given_up(Runner *r, Entry *entry)
+{
+    Text where = {0}, why = {0};
     int gain = 0;
-    entry->given_up = true;
     for (int i = 0; i < entry->nplans; i++)
         if (plan_gain(entry->plans[i]) > gain) gain = plan_gain(entry->plans[i]);
     if (gain == 0) return; /* refused for many types: nothing is lost */
+    entry->told = true;
     describe(r->state, r->number, &where);
-    const char *what = where.data ? where.data : "?";
-    log_emit(LOG_RECOMPILES, "%s: limit of %d plans reached; CPython runs it from now on%s%s", what,
-             (int)r->state->config->recompile_limit, reason ? "; last: " : "",
-             reason ? reason : "");
+    explain_failures(r, entry, &why);
+    const char *what = where.data ? where.data : "?", *because = why.data ? why.data : "";
+    long long limit = (long long)r->state->config->recompile_limit;
+    log_emit(
+        LOG_RECOMPILES,
+        "%s: limit of %lld plans that have not paid yet; CPython runs what no plan holds for%s",
+        what, limit, because);
     if (gain >= WARNED_GAIN && !program_is_running())
-        log_warn("pycompile: %s was compiled %d times; CPython runs it from now on%s%s", what,
-                 (int)r->state->config->recompile_limit, reason ? "; last because " : "",
-                 reason ? reason : "");
+        log_warn("pycompile: %s was compiled %lld times, which has not paid yet; CPython runs what "
+                 "no plan holds for%s",
+                 what, limit, because);
+    text_free(&why);
     text_free(&where);
+}
+
+/* The one place where a place is given up: no plan holds, and another would not pay.  This call is
+   CPython's up to where the last plan ended, and what lies behind it is looked at again; without
+   anything behind, the rest of the frame is. */
+static Turn
+give_up(Runner *r, Entry *entry)
+{
+    if (!entry->told) tell_given_up(r, entry);
+    entry->given_up = true;
+    entry_missed(entry);
+    return take_refusal(r, &entry->behind);
 }
 
 /* Tells the entry which guard made a capture necessary. */
@@ -297,34 +374,10 @@ postpone(Runner *r, int gain)
     return TURN_RESUME;
 }
 
-/* No plan holds: captures, unless this was refused before or too often. */
-static Turn
-try_capture(Runner *r, Entry *entry)
+/* Captures what no plan holds for.  `reason` (may be NULL): the guard that failed. */
+static Answer
+make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote *note)
 {
-    if (entry->given_up) {
-        r->failed = NULL;
-        entry_missed(entry);
-        return resume_futile(r);
-    }
-    if (r->patient && state_waits(r->state)) {
-        r->waits = true;
-        r->trail = NULL;
-        return TURN_RESUME;
-    }
-    Text text = {0};
-    Plan *failed = r->failed; /* held: a collection may run code that resets all */
-    if (failed != NULL) plan_acquire(failed);
-    char *reason = failed_reason(r, &text);
-    if (entry->compiles >= r->state->config->recompile_limit || entry->nplans == MAX_PLANS ||
-        entry->refused >= MAX_REFUSED) {
-        give_up(r, entry, reason);
-        text_free(&text);
-        if (failed != NULL) plan_release(failed);
-        return resume_futile(r);
-    }
-    uint64_t types = frame_types(r);
-    note_failed(r, entry, types);
-    if (failed != NULL) plan_release(failed);
     CaptureRequest request = {
         .decoded = r->decoded,
         .globals = frame_globals(r->frame),
@@ -333,53 +386,55 @@ try_capture(Runner *r, Entry *entry)
         .slots = frame_slots(r->frame),
         .depth = frame_depth(r->frame),
         .number = r->number,
-        .unsteady_slots = entry->unsteady,
-        .grown = entry->grown,
-        .ngrown = entry->ngrown,
+        .varied = entry->varied,
+        .nvaried = entry->nvaried,
         .config = r->state->config,
     };
-    CompileNote note = {0};
-    Plan *plan = NULL;
     int64_t patience = r->patient && !r->state->ripe ? COMPILE_COST : 0;
-    Answer answer = compile_plan(&request, reason, patience, &plan, &note);
-    if (note.code != BREAK_NONE) hints_note(r->state, &note);
-    bool again = reason != NULL;
-    text_free(&text);
-    if (note.postponed) return postpone(r, note.gain);
+    Answer answer = compile_plan(&request, reason, patience, plan, note);
+    if (note->code != BREAK_NONE) hints_note(r->state, note);
+    if (note->postponed) return answer;
     r->state->compiles++;
-    r->state->recompiles += again;
-    if (note.useful) r->state->ripe = false;
-    if (answer == ANSWER_NO && !note.useful)
-        entry->refused++;
-    else
-        entry->compiles++;
-    if (answer == ANSWER_ERROR) return TURN_ERROR;
-    if (answer == ANSWER_NO) {
-        bool steps = !note.useful && note.exit != EXIT_RETURN;
-        entry_refuse(entry, types, note.guards, steps ? note.at : -1);
-        return TURN_NONE;
-    }
-    if (entry->nplans == MAX_PLANS) { /* made meanwhile by a call in between */
-        plan_release(plan);
-        return TURN_RESUME;
-    }
-    entry->plans[entry->nplans++] = plan;
-    entry_to_front(entry, entry->nplans - 1);
-    return TURN_GO;
+    r->state->recompiles += reason != NULL;
+    if (note->useful) r->state->ripe = false;
+    return answer;
 }
 
+/* No plan holds: makes one, unless that would not pay. */
 static Turn
-take_refusal(Runner *r, Refusal *refusal)
+try_capture(Runner *r, Entry *entry)
 {
-    if (refusal->until < 0) return resume_futile(r);
-    if (++r->idle_breaks > MAX_IDLE_BREAKS) return resume_futile(r);
-    if (r->trail == NULL) {
-        r->trail = refusal;
-        r->trail_saved = thread_saved;
+    int64_t limit = r->state->config->recompile_limit;
+    Roots roots = frame_roots(r);
+    if (!credit_allows(entry, limit, &roots)) return give_up(r, entry);
+    if (r->patient && state_waits(r->state)) {
+        r->waits = true;
+        r->trail = NULL;
+        return TURN_RESUME;
     }
-    thread_saved -= REFUSAL_COST;
-    r->until = refusal->until;
-    return TURN_UNTIL;
+    Text text = {0};
+    Plan *failed = r->failed, *plan = NULL;
+    uint64_t types = frame_types(r);
+    CompileNote note = {0};
+    if (failed != NULL) plan_acquire(failed); /* a collection may run code that resets all */
+    char *reason = failed_reason(r, &text);
+    note_failed(r, entry, types);
+    if (failed != NULL) plan_release(failed);
+    Answer answer = make_plan(r, entry, reason, &plan, &note);
+    text_free(&text);
+    if (note.postponed) return postpone(r, note.gain);
+    if (answer == ANSWER_ERROR) return TURN_ERROR;
+    bool goes_on = note.exit != EXIT_RETURN;
+    entry->given_up = false;
+    entry->behind = (Refusal){.until = goes_on ? note.at : -1};
+    roots = frame_roots(r);
+    credit_tried(entry, limit, &roots, &note, plan);
+    if (answer == ANSWER_NO) {
+        entry_refuse(entry, types, note.guards, goes_on && !note.useful ? note.at : -1);
+        return TURN_NONE;
+    }
+    entry_take(entry, plan, limit);
+    return TURN_GO;
 }
 
 static Turn
@@ -401,7 +456,7 @@ turn_here(Runner *r)
         turn = try_capture(r, entry);
         if (turn != TURN_GO && turn != TURN_NONE) return turn;
     }
-    return resume_futile(r);
+    return TURN_RESUME;
 }
 
 /* ---- single steps ---- */
@@ -450,7 +505,10 @@ step_one(Runner *r)
     r->idle_steps++;
     r->stepped = true;
     thread_saved -= STEP_COST;
-    switch (frame_step(r->ts, r->frame, r->decoded, r->number, step_call, &next)) {
+    int64_t before = thread_saved;
+    StepResult result = frame_step(r->ts, r->frame, r->decoded, r->number, step_call, &next);
+    if (thread_saved > before) r->idle_steps = r->idle_breaks = 0; /* by plans of a callee */
+    switch (result) {
     case STEP_NEXT: r->number = next; return TURN_GO;
     case STEP_CANNOT: return TURN_RESUME;
     default: return thread_is_observed(r->ts, r->state->code) ? TURN_ERROR : handle_error(r);
@@ -473,11 +531,10 @@ step_until(Runner *r)
         bool last = r->number == r->until;
         r->handled = false;
         Turn turn = step_one(r);
-        if (turn == TURN_ERROR) end_trail(r); /* the way led to an exception */
-        if (turn != TURN_GO) return turn == TURN_RESUME ? resume_futile(r) : turn;
+        if (turn != TURN_GO) return turn;
         if ((turn = look_up(r)) != TURN_GO) return turn;
         if (last || r->handled) return TURN_GO;
-        if (r->idle_steps > MAX_IDLE_STEPS) return resume_futile(r);
+        if (is_idle(r)) return TURN_RESUME;
     }
 }
 
@@ -490,8 +547,7 @@ take_turn(Runner *r, Held *held)
         if (turn == TURN_GO) turn = look_up(r);
     } else if (turn == TURN_UNTIL) {
         turn = step_until(r);
-    } else if (turn == TURN_GO && (turn = look_up(r)) == TURN_GO &&
-               r->idle_steps > MAX_IDLE_STEPS) {
+    } else if (turn == TURN_GO && (turn = look_up(r)) == TURN_GO && is_idle(r)) {
         turn = TURN_RESUME;
     }
     if (r->planned)
@@ -509,12 +565,14 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     Runner r = {.ts = ts, .frame = frame, .state = state, .decoded = state->decoded};
     r.patient = held->patient;
     r.number = r.decoded->first_traceable;
+    r.began_saved = thread_saved;
     held->ran = RAN_LEFT;
     if (frame_prologue(frame, r.decoded) < 0) return frame_raise(ts, frame, r.decoded, r.number);
     /* Threads that wait for the GIL set the breaker all the time: that must not cost the plan.  It
        is served behind the prologue: a signal's handler may look at the free variables. */
     Turn turn = look_up(&r);
     while (turn == TURN_GO) turn = take_turn(&r, held);
+    end_trail(&r);
     switch (turn) {
     case TURN_RETURN: return r.result;
     case TURN_ERROR: return frame_raise(ts, frame, r.decoded, r.number);

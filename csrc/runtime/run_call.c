@@ -75,6 +75,7 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
         if (done == PLAN_DONE) {
             state->plan_runs++;
             thread_saved += plan_gain(plan);
+            credit_run(entry, plan);
         } else if (done == PLAN_DEOPT) {
             state->deopts++;
             thread_saved -= DEOPT_COST;
@@ -89,21 +90,24 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
     return ANSWER_NO;
 }
 
-/* No plan holds and this was refused before: then the hook would be for nothing. */
+/* No plan holds, and this was refused before or is given up with nothing behind it: then the hook
+   would be for nothing. */
 static bool
 is_refused(const CodeState *state, Entry *entry, PyFunctionObject *function, PyObject *const *args,
            Py_ssize_t nargs, PyObject *kwnames)
 {
-    if (entry->given_up) {
-        entry_missed(entry);
-        return true;
-    }
-    if (entry->nrefusals == 0) return false;
+    if (!entry->given_up && entry->nrefusals == 0) return false;
     Roots roots = {args, (int)nargs};
-    if (kwnames != NULL || nargs != state_nargs(state) || nargs != state->code->co_argcount) {
+    if (kwnames != NULL || nargs != state_nargs(state) || nargs != state->code->co_argcount ||
+        (entry->given_up && function->func_closure != NULL)) {
         PyObject **slots = alloca(sizeof(PyObject *) * (size_t)(state->code->co_nlocalsplus + 1));
         if (!bind(state, function, args, nargs, kwnames, slots)) return false;
         roots = (Roots){slots, state->code->co_nlocalsplus};
+    }
+    if (entry->given_up) {
+        if (entry->behind.until >= 0) return false;
+        entry_missed(entry);
+        return !credit_allows(entry, state->config->recompile_limit, &roots);
     }
     Refusal *refusal = entry_refusal(entry, types_of(roots.slots, state_nargs(state)), &roots);
     return refusal != NULL && refusal->until < 0;

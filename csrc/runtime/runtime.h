@@ -62,6 +62,12 @@ int guards_last_slot(const GuardProgram *guards);
    without a failure (`roots` NULL): "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
 int guards_count(const GuardProgram *guards);
+/* Adds what guard `number`, which fails against `roots`, wanted to `values`, if it is of the thing
+   called `name`; with an empty name, of any, whose name is put there. */
+bool guards_add_value(GuardProgram *guards, int number, const Roots *roots, Text *name,
+                      Text *values);
+/* What a program may do that fails the guard too often; may be empty. */
+const char *guards_remedy(const GuardProgram *guards, int number);
 /* Keeps an object (NULL: nothing) that the plan mentions for as long as the guards can hold: alive,
    or where the program itself may let it go, until then.  `keep`: what the capture still holds, or
    NULL.  -1 with the error set. */
@@ -69,10 +75,9 @@ int guards_keep(GuardProgram *guards, PyObject *keep, PyObject *object);
 bool guards_hold_weakly(const GuardProgram *guards, PyObject *object);
 /* Something is gone: they never hold again. */
 bool guards_are_dead(const GuardProgram *guards);
-/* The slot whose very value guard `number` wants, or -1. */
-int guards_value_slot(const GuardProgram *guards, int number);
-/* The path (source_path) of the container whose length or keys guard `number` wants, or 0. */
-uint64_t guards_length_path(const GuardProgram *guards, int number);
+/* The path (source_path) of what guard `number` wants the very value, the length or the keys of, or
+   0. */
+uint64_t guards_varied_path(const GuardProgram *guards, int number);
 
 /* ---- toolchain.c, cache.c, code.c: source to loaded code ---- */
 typedef struct Code Code; /* a loaded shared object, reference counted */
@@ -124,6 +129,7 @@ Plan *plan_new(const Capture *capture, const OutputNotes *notes, const Program *
 Plan *plan_acquire(Plan *plan);
 void plan_release(Plan *plan);
 GuardProgram *plan_guards(Plan *plan);
+void plan_trim(Plan *plan); /* lets go of memory that its next run would save allocating */
 
 typedef enum {
     PLAN_ERROR =
@@ -188,6 +194,9 @@ typedef struct {
     bool useful;    /* there was array work */
     bool postponed; /* ANSWER_NO: it gains less than `patience`, and would have to be compiled */
     int gain;       /* Capture.gain */
+    int saves;      /* Capture.saves */
+    int64_t cost;   /* of the attempt, in the units of capture/worth.c; of the C compiler apart */
+    uint64_t text;  /* of the kernels' source; 0: it came to none */
     ExitKind exit;  /* how the capture left, useful or not */
     int32_t at;     /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
     BreakCode code; /* BREAK_NONE unless perf_hints are asked for; why it broke, and where */

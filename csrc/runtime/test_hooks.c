@@ -205,7 +205,7 @@ static int
 test_guard(Capture *c, PyObject *row)
 {
     static const char *const names[] = {
-#define GUARD(name, text) #name,
+#define GUARD(name, ...) #name,
 #include "../capture/guards.def"
 #undef GUARD
     };

@@ -1,0 +1,154 @@
+/* Whether another plan at an entry pays.
+
+   A plan has a debt: PAYS times what its making has cost, less what its runs have saved.  Plans
+   whose debt is paid off do not count; of the others, and of those that went before they had paid,
+   there may be `limit` (the option recompile_limit).  Then the place is given up: a plan takes the
+   place of the one that was hit longest ago, and only where it has been earned,
+
+     - by a call that is likely to save the cost at once, because its arrays are that much larger
+       than those of the last try, or
+     - bit by bit: by a share of what the calls without a plan would have saved with one, and of
+       what plans save.  What that has to come to doubles with each try until a plan pays again.
+
+   So trying never costs more than a fraction of what it may gain, small calls do not use up the
+   chances of large ones, and a place that was given up gets others later.  All of it is counted in
+   the units of capture/worth.c, and so the same in every run. */
+#include "entry.h"
+
+enum {
+    PAYS = 2,
+    MISSED_SHARE = 4,
+    MOST_BACKOFF = 12,
+    MOST_RATIO = 20, /* bits */
+    FAR_LARGER = 2,  /* bits: another chance where nothing was worth a plan */
+    ITEMS_WATCHED = 8,
+};
+
+int
+credit_unpaid(const Entry *entry)
+{
+    int unpaid = 0;
+    for (int i = 0; i < entry->nplans; i++) unpaid += entry->plans[i]->debt > 0;
+    return unpaid;
+}
+
+static bool
+is_past_limit(const Entry *entry, int64_t limit)
+{
+    return credit_unpaid(entry) + entry->credit.lost >= limit ||
+           entry->credit.refused >= MAX_REFUSED;
+}
+
+/* ---- how large a call is ---- */
+
+static int64_t
+elements_of(PyObject *object)
+{
+    ArrayHeader header;
+    const char *why;
+    if (!array_is_exact(object) || array_read(object, &header, &why) != ANSWER_YES) return 0;
+    int64_t elements = 1;
+    for (int i = 0; i < header.rank; i++) elements *= header.shape[i];
+    return elements;
+}
+
+/* Of an array, of those in a list or tuple, or of a cell's contents. */
+static int64_t
+elements_in(PyObject *object)
+{
+    if (object == NULL) return 0;
+    if (PyCell_Check(object)) object = PyCell_GET(object);
+    if (object == NULL) return 0;
+    Py_ssize_t length = sequence_length(object);
+    if (length < 0) return elements_of(object);
+    int64_t elements = 0;
+    for (Py_ssize_t i = 0; i < length && i < ITEMS_WATCHED; i++)
+        elements += elements_of(sequence_entry(object, i));
+    return length > ITEMS_WATCHED ? elements / ITEMS_WATCHED * length : elements;
+}
+
+static int
+bits(int64_t number)
+{
+    return number > 0 ? 64 - __builtin_clzll((uint64_t)number) : 0;
+}
+
+/* How many bits larger the largest change is against the last try's arrays; where none has grown,
+   how many smaller, below 0. */
+static int
+larger_by(const Credit *credit, const Roots *roots)
+{
+    int up = 0, down = 0;
+    for (int i = 0; i < roots->nslots && i < SLOTS_WATCHED; i++) {
+        int change = bits(elements_in(roots->slots[i])) - credit->sizes[i];
+        if (change > up) up = change;
+        if (change < down) down = change;
+    }
+    if (up == 0) return down;
+    return up < MOST_RATIO ? up : MOST_RATIO;
+}
+
+/* What a plan would save of this call: more for larger arrays. */
+static int64_t
+promised(const Credit *credit, int larger)
+{
+    int64_t gain = credit->gain > 0 ? credit->gain : 1;
+    gain = larger >= 0 ? gain << larger : gain >> -larger;
+    return gain > 0 ? gain : 1;
+}
+
+/* ---- the account ---- */
+
+bool
+credit_allows(Entry *entry, int64_t limit, const Roots *roots)
+{
+    Credit *credit = &entry->credit;
+    if (!is_past_limit(entry, limit)) return true;
+    int larger = larger_by(credit, roots);
+    int64_t gain = promised(credit, larger);
+    if (credit->gain == 0 && larger >= FAR_LARGER) return true;
+    if (gain >= PAYS * credit->price << credit->misjudged) return true;
+    credit->earned += gain / MISSED_SHARE + 1;
+    return credit->earned >= credit->price << credit->backoff;
+}
+
+static void
+note_sizes(Credit *credit, const Roots *roots, bool made)
+{
+    for (int i = 0; i < roots->nslots && i < SLOTS_WATCHED; i++) {
+        uint8_t size = (uint8_t)bits(elements_in(roots->slots[i]));
+        if (made || size > credit->sizes[i]) credit->sizes[i] = size;
+    }
+}
+
+void
+credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote *note, Plan *plan)
+{
+    Credit *credit = &entry->credit;
+    bool compiled = note->text != 0 && note->text != credit->text;
+    if (is_past_limit(entry, limit)) {
+        int64_t gain = promised(credit, larger_by(credit, roots));
+        if (credit->backoff < MOST_BACKOFF) credit->backoff++;
+        if (note->saves < gain / MISSED_SHARE && credit->misjudged < MOST_BACKOFF)
+            credit->misjudged++;
+    }
+    credit->earned = 0;
+    credit->price = note->cost + (compiled ? COMPILE_COST : 0);
+    if (note->text != 0) credit->text = note->text;
+    if (note->useful) credit->gain = note->saves;
+    if (note->useful || credit->gain == 0) note_sizes(credit, roots, note->useful);
+    if (plan != NULL)
+        plan->debt = PAYS * credit->price;
+    else if (note->useful)
+        credit->lost++;
+    else
+        credit->refused++;
+}
+
+void
+credit_paid(Entry *entry)
+{
+    Credit *credit = &entry->credit;
+    credit->backoff = credit->misjudged = 0;
+    if (credit->lost > 0) credit->lost--;
+}
