@@ -218,6 +218,7 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
     if (dispatch != NULL) activation->globals = PyFunction_GET_GLOBALS(dispatch);
     activation->builtins =
         made ? in->top->builtins : ((PyFunctionObject *)function->object)->func_builtins;
+    if (in->top == in->bottom && !made) in->out->called = in->bottom->number;
     Answer answer = bind_arguments(in, activation, function, nargs, args, kwnames);
     return answer == ANSWER_YES ? interp_run(in, activation, out) : answer;
 }

@@ -48,6 +48,7 @@ capture_new(Arena *arena)
     Capture *out = arena_alloc(arena, sizeof(Capture));
     if (out == NULL) return NULL;
     out->arena = arena;
+    out->called = -1;
     out->keep = PyList_New(0);
     out->graph = out->keep ? graph_new(arena, out->keep) : NULL;
     if (out->graph == NULL) {
@@ -220,21 +221,28 @@ follow(const CaptureRequest *request, Marks *marks)
     return out;
 }
 
-/* Numbers that have varied once are left open where that costs nothing: a graph for all values is
-   better than one for each, unless this one goes further. */
+/* Is worth a plan or goes to the end where the other does not, or saves clearly more. */
+static bool
+is_better(const Capture *capture, const Capture *other)
+{
+    bool ends = capture->exit.kind == EXIT_RETURN, other_ends = other->exit.kind == EXIT_RETURN;
+    if (capture->useful != other->useful) return capture->useful;
+    if (ends != other_ends) return ends;
+    return capture->saves > other->saves + other->saves / 4;
+}
+
+/* Numbers that have varied once are left open where that costs little: a graph for all values is
+   better than one for each, unless this one is better by itself. */
 Capture *
 capture(const CaptureRequest *request)
 {
     Marks open = {.stop_at = -1}, closed = {.stop_at = -1, .by_value = true};
-    Capture *first = follow(request, &open);
-    if (first == NULL || !open.asked || first->exit.kind == EXIT_RETURN) return first;
-    Capture *second = follow(request, &closed);
-    bool further =
-        second != NULL && (second->exit.kind == EXIT_RETURN || second->saves > first->saves);
-    if (second == NULL || further) {
-        capture_free(first);
-        return second;
+    Capture *first = follow(request, &open), *second;
+    if (first == NULL || !open.asked) return first;
+    if ((second = follow(request, &closed)) != NULL && !is_better(second, first)) {
+        capture_free(second);
+        return first;
     }
-    capture_free(second);
-    return first;
+    capture_free(first);
+    return second;
 }

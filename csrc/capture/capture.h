@@ -59,12 +59,12 @@ typedef enum {
     GUARD_COUNT
 } GuardKind;
 
-/* TYPE: exact type.  IS, GLOBAL: identity (GLOBAL may be watched).  VALUE: exact type and equal
-   value (floats by bits).  INT_RANGE: an exact int in [low, high].  ARRAY: exact array, dtype,
-   rank, flags and the known parts of shape and stride.  SCALAR: array scalar of array.dtype.  KEYS:
-   exact dict whose keys are these, in order.  LENGTH: of an exact tuple or list whose TYPE was
-   guarded.  QUIET: nothing, or object_is_quiet.  ATTR_ABSENT: SOURCE_ATTR of `source` with the name
-   `object` would find nothing. */
+/* TYPE: exact type.  NOT_VALUE: exact type and another value.  IS, GLOBAL: identity (GLOBAL may be
+   watched).  VALUE: exact type and equal value (floats by bits).  INT_RANGE: an exact int in [low,
+   high].  ARRAY: exact array, dtype, rank, flags and the known parts of shape and stride.  SCALAR:
+   array scalar of array.dtype.  KEYS: exact dict whose keys are these, in order.  LENGTH: of an
+   exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_is_quiet.  ATTR_ABSENT:
+   SOURCE_ATTR of `source` with the name `object` would find nothing. */
 typedef struct {
     GuardKind kind;
     SourceId source;
@@ -184,6 +184,7 @@ typedef struct Capture {
     VEC(SourceId) input_source; /* graph input i is read from this source */
     VEC(Break) breaks;          /* the one that ended capture last */
     Exit exit;
+    int32_t called;    /* the last Instr of the frame's own that called a function; -1: none */
     int ninstructions; /* followed, inlined ones included */
     int gain;          /* what a plan of it saves per run, see worth.c */
     int saves;         /* the same by the model alone, also where a plan is made of everything */

@@ -161,6 +161,8 @@ Answer
 condition_known(Interp *in, Value *condition, bool *out)
 {
     PyObject *object;
+    Answer outcome = outcome_condition(in, condition, out);
+    if (outcome != ANSWER_NO) return outcome;
     if (condition->object != NULL && condition->nitems == 2) {
         Op op = graph_node(in->graph, condition->node)->op;
         bool is_true = condition->object == Py_True;

@@ -408,6 +408,10 @@ comparison_function(Interp *in, int operator_)
 Answer
 operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
+    if (left->compared || right->compared) {
+        Answer outcome = outcome_compare(in, operator_, left, right, out);
+        if (outcome != ANSWER_NO) return outcome;
+    }
     Answer member = loose_member(in, 13 + operator_, left, &right);
     if (member == ANSWER_YES) member = loose_member(in, 13 + operator_, right, &left);
     if (member != ANSWER_YES) return member;

@@ -571,9 +571,12 @@ value_resolve(Interp *in, SourceId source, PyObject *object)
         return python_scalar_value(in, source, object);
     if (PyUnicode_CheckExact(object) || PyBytes_CheckExact(object)) {
         if (global_is_steady(in, source)) return const_from_source(in, source, object);
-        if (guard_simple(in, GUARD_VALUE, source, object) < 0) return NULL;
+        bool compared = PyUnicode_CheckExact(object) && text_is_compared(in, source);
+        if (!compared && guard_simple(in, GUARD_VALUE, source, object) < 0) return NULL;
         Value *value = value_const(in, object);
-        if (value != NULL) value->source = source;
+        if (value == NULL) return NULL;
+        value->source = source;
+        value->compared = compared;
         return value;
     }
     DType dtype;

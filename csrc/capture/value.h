@@ -83,6 +83,7 @@ struct Value {
     bool mutated;
     bool guarded;  /* its type (and header, for arrays) is under guard already */
     int serial;    /* position in Interp.values */
+    bool compared; /* V_CONST: text of which comparisons are guarded, and not its value */
     bool pinned;   /* V_NODE: shape and strides are constants and guarded */
     bool paired;   /* V_BUILTIN_METHOD: LOAD_METHOD gave it, and CPython has function and object */
     BuildId built; /* 1 + build, once it has been asked for as an object; -1 while being built */
@@ -316,6 +317,15 @@ int value_pin(Interp *in, Value *value);
 Answer value_as_int(Interp *in, Value *value, int64_t *out);
 /* What has been seen of the source's guards; NULL: none has failed. */
 const VariedPath *source_varied(Interp *in, SourceId id);
+/* outcomes.c: text from outside that varies, and is only compared with constants: its value needs
+   no guard. */
+bool text_is_compared(Interp *in, SourceId source);
+/* == and != of such text and a constant, the outcome under guard; ANSWER_NO without a break: it is
+   none. */
+Answer outcome_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+/* A condition that says whether an int that varies equals a constant, under guard; ANSWER_NO: it is
+   none. */
+Answer outcome_condition(Interp *in, const Value *condition, bool *out);
 /* The int stays symbolic but lies in [low, high], guarded; ANSWER_NO when that cannot be had. */
 Answer value_in_range(Interp *in, Value *value, int64_t low, int64_t high);
 

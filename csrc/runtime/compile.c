@@ -41,6 +41,7 @@ stage_capture(Job *job, CompileNote *note)
     note->cost = FOLLOW_COST * (int64_t)job->capture->ninstructions;
     note->exit = job->capture->exit.kind;
     note->at = job->capture->exit.at;
+    note->called = job->capture->called;
     note_break(job, note);
     tell_breaks(job);
     tell_exit(job);

@@ -210,6 +210,8 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
         return object == check->object;
     case GUARD_GLOBAL: return object == check->object;
     case GUARD_VALUE: return constants_equal(object, check->object);
+    case GUARD_NOT_VALUE:
+        return Py_TYPE(object) == Py_TYPE(check->object) && !constants_equal(object, check->object);
     case GUARD_INT_RANGE: return int_in_range(check, object);
     case GUARD_LENGTH: return length_of(object) == check->low;
     case GUARD_MOST: return deque_check(object) && deque_most(object) == check->low;

@@ -337,8 +337,8 @@ tell_given_up(Runner *r, Entry *entry)
 }
 
 /* The one place where a place is given up: no plan holds, and another would not pay.  This call is
-   CPython's up to where the last plan ended, and what lies behind it is looked at again; without
-   anything behind, the rest of the frame is. */
+   CPython's up to where the last plan ended, or its last call of a function, which has plans of its
+   own; what lies behind is looked at again.  Without anything behind, the rest of the frame is. */
 static Turn
 give_up(Runner *r, Entry *entry)
 {
@@ -426,7 +426,7 @@ try_capture(Runner *r, Entry *entry)
     if (answer == ANSWER_ERROR) return TURN_ERROR;
     bool goes_on = note.exit != EXIT_RETURN;
     entry->given_up = false;
-    entry->behind = (Refusal){.until = goes_on ? note.at : -1};
+    entry->behind = (Refusal){.until = goes_on ? note.at : note.called};
     roots = frame_roots(r);
     credit_tried(entry, limit, &roots, &note, plan);
     if (answer == ANSWER_NO) {

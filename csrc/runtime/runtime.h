@@ -199,6 +199,7 @@ typedef struct {
     uint64_t text;  /* of the kernels' source; 0: it came to none */
     ExitKind exit;  /* how the capture left, useful or not */
     int32_t at;     /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
+    int32_t called; /* Capture.called */
     BreakCode code; /* BREAK_NONE unless perf_hints are asked for; why it broke, and where */
     int32_t line;
     char detail[96];

@@ -100,6 +100,14 @@ def test_keys_in_order():
     assert check({"b": 2, "a": 1}) is not None and check({"a": 1}) is not None
 
 
+def test_not_value():
+    check = one("NOT_VALUE", "train")
+    assert check("test") is None and check("Train") is None
+    assert check("train") == "x != 'train', now 'train' (file.py:12)"
+    assert check(b"train") is not None and check(None) is not None
+    assert one("NOT_VALUE", 0)(True) is not None and one("NOT_VALUE", 0)(-(2**70)) is None
+
+
 def test_array_names_the_fact():
     check = one("ARRAY", np.ones((4, 3), np.float32), low=0b11)
     assert check(np.zeros((4, 3), np.float32)) is None
