@@ -104,6 +104,7 @@ credit_allows(Entry *entry, int64_t limit, const Roots *roots)
 {
     Credit *credit = &entry->credit;
     if (!is_past_limit(entry, limit)) return true;
+    if (limit == 0) return false;
     int larger = larger_by(credit, roots);
     int64_t gain = promised(credit, larger);
     if (credit->gain == 0 && larger >= FAR_LARGER) return true;

@@ -284,25 +284,35 @@ take_refusal(Runner *r, Refusal *refusal)
     return TURN_UNTIL;
 }
 
+/* What another plan wanted of the thing called `name`, if it is for that that it does not hold. */
+static bool
+add_value(const Roots *roots, Plan *plan, Text *name, Text *values)
+{
+    GuardProgram *guards = plan_guards(plan);
+    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(guards_sources(guards) + 1));
+    int failed;
+    plan_acquire(plan); /* a collection may run code that resets all */
+    bool added = !guards_check(guards, roots, reached, &failed) &&
+                 guards_add_value(guards, failed, roots, name, values);
+    plan_release(plan);
+    return added;
+}
+
 /* The guard that failed last, the values that it wanted in other plans too, and what to change. */
 static void
 explain_failures(Runner *r, Entry *entry, Text *out)
 {
     Text name = {0}, values = {0};
     Roots roots = frame_roots(r);
-    int failed, count = 0;
+    int count = 0;
     if (r->failed == NULL) return;
     text_put(out, "; last because ");
     if (failed_reason(r, out) == NULL) return;
     guards_add_value(plan_guards(r->failed), r->failed_guard, &roots, &name, &values);
     const char *remedy = guards_remedy(plan_guards(r->failed), r->failed_guard);
-    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(most_sources(entry) + 1));
-    for (int i = 0; i < entry->nplans && name.data != NULL && count < VALUES_TOLD; i++) {
-        GuardProgram *guards = plan_guards(entry->plans[i]);
-        if (entry->plans[i] == r->failed || guards_check(guards, &roots, reached, &failed))
-            continue;
-        count += guards_add_value(guards, failed, &roots, &name, &values);
-    }
+    for (int i = 0; i < entry->nplans && name.data != NULL && count < VALUES_TOLD; i++)
+        if (entry->plans[i] != r->failed)
+            count += add_value(&roots, entry->plans[i], &name, &values);
     if (count > 0) text_printf(out, "; seen before: %s", values.data ? values.data : "?");
     text_printf(out, ". To have it compiled: %s%sraise the option recompile_limit", remedy,
                 *remedy ? ", or " : "");
@@ -321,7 +331,9 @@ tell_given_up(Runner *r, Entry *entry)
     if (gain == 0) return; /* refused for many types: nothing is lost */
     entry->told = true;
     describe(r->state, r->number, &where);
+    if (r->failed != NULL) plan_acquire(r->failed);
     explain_failures(r, entry, &why);
+    if (r->failed != NULL) plan_release(r->failed);
     const char *what = where.data ? where.data : "?", *because = why.data ? why.data : "";
     long long limit = (long long)r->state->config->recompile_limit;
     log_emit(

@@ -121,7 +121,7 @@ def test_old_plans_make_room():
     assert f.compiled.stats()["plans"] <= 12
 
 
-def test_a_limit_of_none_still_gives_way_to_large_calls():
+def test_a_limit_of_one_still_gives_way_to_large_calls():
     f = Pair(curve, recompile_limit=1)
     f.counts([(numbers(4 + n),) for n in range(6)])
     assert f.counts([(numbers(2_000_000),)] * 2)["plan_runs"] == 2
@@ -371,3 +371,9 @@ def test_counts_do_not_depend_on_the_clock():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert count() == count()
+
+
+def test_a_limit_of_nothing_makes_no_plans():
+    f = Pair(curve, recompile_limit=0)
+    assert f.counts([(numbers(1_000_000),)] * 4)["compiles"] == 0
+    assert f.told == []
