@@ -42,7 +42,7 @@ $(STAMP)-base: pyproject.toml | $(PY)
 	$(PIP) "setuptools>=77" wheel "numpy>=2.0"
 	@touch $@
 $(STAMP)-test: $(STAMP)-base
-	$(PIP) "pytest>=8" "hypothesis>=6.100"
+	$(PIP) "pytest>=8" "hypothesis>=6.100" "cloudpickle>=3" "joblib>=1.4"
 	@touch $@
 $(STAMP)-demo: $(STAMP)-base
 	$(PIP) "matplotlib>=3.8" "scikit-learn>=1.4"

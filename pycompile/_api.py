@@ -31,9 +31,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Code flags of generators, coroutines and asynchronous generators: see inspect.CO_GENERATOR etc.
 _SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
 
-# capture breaks at (PC0004), and never compiles, a function with this key in its __dict__.
-_DISABLE_MARK = "__pycompile_disable__"
-
 
 @overload
 def compile(
@@ -75,7 +72,12 @@ def compile(
     Used as `@pycompile.compile`, as `@pycompile.compile(fullgraph=True)` or as a function. Takes
     functions, methods, class methods, static methods, partials and objects with `__call__`.
     What has no bytecode of its own to follow (C functions, generators, coroutines) comes back as
-    it is.
+    it is, and so does what `disable` gave.
+
+    The result has the function's attributes, `__wrapped__` (the function itself) and `stats()`; it
+    is copied as functions are and pickled as they are: by name where its name leads to it, by
+    cloudpickle and its kin wherever they send functions. With PYCOMPILE_DISABLE=1 it has all this
+    too, and calls the function.
 
     backend    "c" (fused native kernels), "eager" (the graph, run by NumPy calls), a name given to
                `register_backend`, or a callable that takes a graph and example inputs.
@@ -144,59 +146,69 @@ def _require_function(function: Any, asked: str) -> None:
 
 def _compile(function: Any, settings: dict[str, Any]) -> Any:
     _require_function(function, "compile")
-    if _switched_off():
-        return function
-    return _wrap(function, settings)
+    return _wrap(function, lambda inner: _compile_function(inner, settings))
 
 
-def _wrap(function: Any, settings: dict[str, Any]) -> Any:
-    """A compiled thing of the same kind as `function`."""
+def _wrap(function: Any, make: Callable[[types.FunctionType], Any]) -> Any:
+    """A thing of the same kind as `function`, with what `make` makes of the Python function in it.
+
+    What has none comes back as it is.
+    """
     if isinstance(function, _C.CompiledFunction):
         function = function.__wrapped__
     if isinstance(function, types.FunctionType):
-        return _wrap_function(function, settings)
+        return make(function)
     if isinstance(function, types.MethodType):
-        return types.MethodType(_wrap(function.__func__, settings), function.__self__)
+        return types.MethodType(_wrap(function.__func__, make), function.__self__)
     if isinstance(function, (classmethod, staticmethod)):
-        return type(function)(_wrap(function.__func__, settings))
+        return type(function)(_wrap(function.__func__, make))
     if type(function) is functools.partial:
-        inner = _wrap(function.func, settings)
+        inner = _wrap(function.func, make)
         return functools.partial(inner, *function.args, **function.keywords)
+    if isinstance(function, _C.DisabledFunction):
+        return function
     call = getattr(type(function), "__call__", None)  # noqa: B004 (it is looked at, not called)
-    if isinstance(call, (types.FunctionType, _C.CompiledFunction)):
-        return types.MethodType(_wrap(call, settings), function)
+    if isinstance(call, (types.FunctionType, _C.CompiledFunction, _C.DisabledFunction)):
+        return types.MethodType(_wrap(call, make), function)
     return function
 
 
-def _wrap_function(function: types.FunctionType, settings: dict[str, Any]) -> Any:
+def _compile_function(function: types.FunctionType, settings: dict[str, Any]) -> Any:
     code = function.__code__
-    if _DISABLE_MARK in function.__dict__:
-        return function
-    if code.co_flags & _SUSPENDS:
-        if settings["fullgraph"]:
-            raise GraphBreakError(
-                f"PC0020: {function.__qualname__!r} is a generator or coroutine function "
-                f"({code.co_filename}:{code.co_firstlineno})",
-                "PC0020",
-                code.co_filename,
-                code.co_firstlineno,
-            )
-        return function
-    return _C.CompiledFunction(function, settings)
-
-
-def disable(function: Any) -> Any:
-    """Leaves a function to CPython: it is neither compiled nor inlined into what is."""
-    if isinstance(function, (classmethod, staticmethod)):
-        disable(function.__func__)
-        return function
-    if isinstance(function, _C.CompiledFunction):
-        return disable(function.__wrapped__)
-    target = function.__func__ if isinstance(function, types.MethodType) else function
-    if not isinstance(target, types.FunctionType):
-        raise TypeError(f"pycompile.disable takes a function, not {type(function).__name__!r}")
-    setattr(target, _DISABLE_MARK, True)
+    plain = _switched_off()
+    if not code.co_flags & _SUSPENDS:
+        return _C.CompiledFunction(function, settings, plain)
+    if settings["fullgraph"] and not plain:
+        raise GraphBreakError(
+            f"PC0020: {function.__qualname__!r} is a generator or coroutine function "
+            f"({code.co_filename}:{code.co_firstlineno})",
+            "PC0020",
+            code.co_filename,
+            code.co_firstlineno,
+        )
     return function
+
+
+def disable(function: F) -> F:
+    """Leaves a function to CPython: what comes back is neither compiled nor inlined into what is.
+
+    Takes functions, methods, class methods, static methods, partials and objects with `__call__`,
+    as `compile` does, mostly as the decorator `@pycompile.disable`. The result is the function to
+    all who use it: its name, signature, attributes and pickling, no frame more in a traceback. A
+    graph ends where one is called, whatever it is called by (PC0004); what it calls in its turn may
+    be compiled again.
+
+    The function that was given stays as it is, in `__wrapped__`: `compile` compiles it when asked
+    to, while `compile` of what is disabled, or what has been decorated with both, stays disabled.
+    """
+    _require_function(function, "disable")
+    disabled = _wrap(function, _C.DisabledFunction)
+    if disabled is function and not isinstance(function, _C.DisabledFunction):
+        raise TypeError(
+            "pycompile.disable takes a function of Python code, "
+            f"not {type(function).__name__!r}: nothing in it is compiled"
+        )
+    return disabled  # type: ignore[no-any-return]
 
 
 def graph_break() -> None:
@@ -209,7 +221,10 @@ def is_compiling() -> bool:
 
 
 def reset() -> None:
-    """Forgets every plan.  The disk cache stays: see `python -m pycompile cache clear`."""
+    """Forgets every plan, and gives back the memory that was kept for outputs to come.
+
+    The disk cache stays: see `python -m pycompile cache clear`.
+    """
     _C.reset()
 
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from pycompile import _C
 from pycompile._api import (
-    _DISABLE_MARK,
     _SUSPENDS,
     _compile,
     _require_function,
@@ -124,7 +123,7 @@ def explain(
             error = raised
         finally:
             records = _C.report_end()
-        aside = _why_aside(function) if compiled is function else None
+        aside = _why_aside(function) if compiled is function or _switched_off() else None
         return Explanation(name, records, error, aside)
 
     return run
@@ -134,7 +133,7 @@ def _why_aside(function: Any) -> str:
     """Why `compile` returned the function as it is."""
     if _switched_off():
         return "PYCOMPILE_DISABLE is set"
-    if getattr(function, _DISABLE_MARK, False):
+    if isinstance(function, _C.DisabledFunction):
         return "marked with pycompile.disable"
     if getattr(getattr(function, "__code__", None), "co_flags", 0) & _SUSPENDS:
         return "a generator or coroutine function"

@@ -11,6 +11,8 @@ from itertools import islice
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from pycompile._C import DisabledFunction
+
 
 def _template(inner: Any) -> Any:
     return lambda *args, **kwargs: inner(*args, **kwargs)
@@ -43,7 +45,7 @@ def _line_table(units: int, line: int, position: tuple[int | None, ...]) -> byte
 
 
 def stand_in(code: CodeType, scope: dict[str, Any], unit: int, inner: Any) -> Any:
-    """A function that calls `inner` with what it is given, from a frame as of `code` at code unit `unit`."""
+    """What calls `inner` with what it is given, from a frame as of `code` at code unit `unit`."""
     position = next(islice(code.co_positions(), unit, None), (None,) * 4)
     line = position[0] or code.co_firstlineno
     made = _CODE.replace(
@@ -53,6 +55,4 @@ def stand_in(code: CodeType, scope: dict[str, Any], unit: int, inner: Any) -> An
         co_firstlineno=line,
         co_linetable=_line_table(len(_CODE.co_code) // 2, line, position),
     )
-    function = FunctionType(made, scope, code.co_name, None, (CellType(inner),))
-    function.__dict__["__pycompile_disable__"] = True
-    return function
+    return DisabledFunction(FunctionType(made, scope, code.co_name, None, (CellType(inner),)))

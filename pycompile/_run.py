@@ -1,4 +1,4 @@
-"""`python -m pycompile run [options] SCRIPT | -m MODULE | -c CODE [arguments]`.
+"""`python -m pycompile run [options] SCRIPT | - | -m MODULE | -c CODE [arguments]`, and `explain`.
 
 The program runs as the interpreter would run it: a fresh `__main__`, its own `sys.argv` and
 `sys.path[0]`, its exit code, tracebacks without frames of ours.  Nothing of pycompile and NumPy is
@@ -19,28 +19,38 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 USAGE = """\
-usage: python -m pycompile run [options] SCRIPT [arguments]
-       python -m pycompile run [options] -m MODULE [arguments]
-       python -m pycompile run [options] -c CODE [arguments]
+usage: python -m pycompile {command} [options] SCRIPT [arguments]
+       python -m pycompile {command} [options] - [arguments]    (the program on standard input)
+       python -m pycompile {command} [options] -m MODULE [arguments]
+       python -m pycompile {command} [options] -c CODE [arguments]
 
-Every function that the program calls is a candidate; code without array work is left to CPython.
+{about}
 
 options:
   --capture-all          capture every frame that can be, arrays or not, the library's too: a test
   --capture-report FILE  write the counts of frames captured whole, in part and left, as JSON
   --at-once              begin at the start, not when the program has imported NumPy
 """
+ABOUT = {
+    "run": "Every function that the program calls is a candidate; code without array work is left "
+    "to\nCPython.",
+    "explain": "Runs the program as `run` does and tells at its exit, on standard error, what was "
+    "made of it:\nplans with their graphs and guards, graph breaks with file, line and hint, and "
+    "what was left\nto CPython. Functions are compiled at their first call, so that each is told "
+    "of: the program\nis slower than under `run`.",
+}
 
 
 class _Options:
     """What stands before the program on the command line."""
 
-    def __init__(self, arguments: list[str]) -> None:
+    def __init__(self, command: str, arguments: list[str]) -> None:
+        self.command = command
         self.capture_all = self.at_once = False
         self.report: str | None = None
         self.kind = "script"
         rest = list(arguments)
-        while rest and rest[0].startswith("-"):
+        while rest and rest[0].startswith("-") and rest[0] != "-":
             word = rest.pop(0)
             if word == "--capture-all":
                 self.capture_all = True
@@ -51,7 +61,7 @@ class _Options:
             elif word.startswith("--capture-report="):
                 self.report = word.partition("=")[2]
             elif word in ("-h", "--help"):
-                print(USAGE, end="")
+                print(self._usage(), end="")
                 sys.exit(0)
             elif word in ("-m", "-c") and rest:
                 self.kind = {"-m": "module", "-c": "code"}[word]
@@ -59,16 +69,20 @@ class _Options:
             elif word == "--" and rest:
                 break
             else:
-                _usage(f"unknown option or nothing after it: {word}")
+                self._refuse(f"unknown option or nothing after it: {word}")
         if not rest:
-            _usage("nothing to run")
+            self._refuse("nothing to run")
         self.program, self.arguments = rest[0], rest[1:]
+        if self.kind == "script" and self.program == "-":
+            self.kind = "input"
 
+    def _usage(self) -> str:
+        return USAGE.format(command=self.command, about=ABOUT[self.command])
 
-def _usage(message: str) -> NoReturn:
-    print(USAGE, file=sys.stderr, end="")
-    print(f"error: {message}", file=sys.stderr)
-    sys.exit(2)
+    def _refuse(self, message: str) -> NoReturn:
+        print(self._usage(), file=sys.stderr, end="")
+        print(f"error: {message}", file=sys.stderr)
+        sys.exit(2)
 
 
 # ---- when capture begins ----
@@ -188,6 +202,15 @@ def _text(source: str) -> tuple[CodeType, dict[str, Any]]:
     return code, {"__loader__": BuiltinImporter, "__package__": None}
 
 
+def _standard_input() -> tuple[CodeType, dict[str, Any]]:
+    if not sys.flags.safe_path:
+        sys.path[0] = ""
+    source = sys.stdin.buffer.read() if sys.stdin is not None else b""
+    code = compile(source, "<stdin>", "exec", dont_inherit=True)
+    names = {"__file__": "<stdin>", "__cached__": None, "__package__": None}
+    return code, {**names, "__loader__": BuiltinImporter}
+
+
 def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
     """The traceback from the program's first frame on; all of it is ours for a SyntaxError."""
     while traceback is not None and traceback.tb_frame.f_code.co_filename == __file__:
@@ -208,7 +231,7 @@ def _tell_without_ours(error: BaseException) -> None:
 
 def run(arguments: list[str], explained: bool = False) -> None:
     """Runs the program; what ends it gets out as it is.  At exit it is told what was made of it."""
-    options = _Options(arguments)
+    options = _Options("explain" if explained else "run", arguments)
     sys.argv = [options.program, *options.arguments]
     if options.kind == "code":
         sys.argv[0] = "-c"
@@ -219,6 +242,8 @@ def run(arguments: list[str], explained: bool = False) -> None:
             code, names = _script(options.program)
         elif options.kind == "module":
             code, names = _module(options.program)
+        elif options.kind == "input":
+            code, names = _standard_input()
         else:
             code, names = _text(options.program)
         main.__dict__.update(names, __builtins__=sys.modules["builtins"], __annotations__={})

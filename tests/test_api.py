@@ -337,8 +337,14 @@ def test_register_backend_refuses():
 
 @pycompile.disable
 def left_alone(x):
+    """Runs in a frame of its own."""
     frame = sys._getframe()
     return x + frame.f_code.co_argcount
+
+
+def break_codes(function):
+    """The breaks of one call."""
+    return [item["code"] for item in pycompile.explain(function)(X).breaks]
 
 
 def test_disabled_functions_are_not_inlined():
@@ -349,10 +355,173 @@ def test_disabled_functions_are_not_inlined():
     check(f, X, breaks=["PC0004"])
 
 
-def test_disabled_functions_are_not_compiled():
+def test_disabled_functions_look_like_the_function():
+    function = left_alone.__wrapped__
+    assert left_alone.__name__ == "left_alone" and left_alone.__doc__ == function.__doc__
+    assert left_alone.__module__ == __name__ and left_alone.__qualname__ == "left_alone"
+    assert inspect.signature(left_alone) == inspect.signature(function)
+    assert inspect.unwrap(left_alone) is function
+    assert "disabled" in repr(left_alone) and "left_alone" in repr(left_alone)
+    function.note = "the function's"
+    assert left_alone.note == "the function's"
+    assert left_alone.stats()["plan_runs"] == 0
+
+
+def test_disable_leaves_the_function_as_it_was():
+    def f(x):
+        return x * 2 + 1
+
+    before = dict(f.__dict__)
+    disabled = pycompile.disable(f)
+    assert f.__dict__ == before and disabled.__wrapped__ is f
+    compiled = pycompile.compile(f)
+    check(f, X, whole=True)
+    assert (compiled(X) == disabled(X)).all() and (compiled(X) == X * 2 + 1).all()
+    assert compiled_calls(compiled) > 0
+
+    def g(x):
+        return f(x) + 1
+
+    check(g, X, whole=True)
+
+
+def test_what_is_disabled_stays_so():
     assert pycompile.compile(left_alone) is left_alone
-    with pytest.raises(TypeError):
-        pycompile.disable(3)
+    assert pycompile.disable(left_alone) is left_alone
+    compiled = pycompile.compile(double)
+    disabled = pycompile.disable(compiled)
+    assert type(disabled) is _C.DisabledFunction and disabled.__wrapped__ is double
+
+    def by_other_names(x):
+        return other(x) + kept["f"](x) + part(x)
+
+    other, kept = disabled, {"f": left_alone}
+    part = functools.partial(disabled, offset=3.0)
+    check(by_other_names, X, captured=False)
+    assert break_codes(by_other_names) == ["PC0004"] * 3
+
+
+class Kept:
+    scale = 3.0
+
+    @pycompile.disable
+    def method(self, x):
+        return x * self.scale + sys._getframe().f_code.co_argcount
+
+    @pycompile.disable
+    @classmethod
+    def outer_class_method(cls, x):
+        return x * cls.scale + sys._getframe().f_code.co_argcount
+
+    @classmethod
+    @pycompile.disable
+    def inner_class_method(cls, x):
+        return x * cls.scale + sys._getframe().f_code.co_argcount
+
+    @pycompile.disable
+    @staticmethod
+    def static_method(x):
+        return x + sys._getframe().f_code.co_argcount
+
+    @property
+    @pycompile.disable
+    def squared(self):
+        return self.scale * self.scale + sys._getframe().f_code.co_argcount
+
+    @pycompile.disable
+    def __call__(self, x):
+        return x - sys._getframe().f_code.co_argcount
+
+
+def test_disabled_methods():
+    kept = Kept()
+
+    def f(x):
+        y = np.sqrt(x)
+        return kept.method(y) + 1
+
+    def g(x):
+        y = np.sqrt(x)
+        return Kept.outer_class_method(y) + kept.inner_class_method(y)
+
+    def h(x):
+        y = np.sqrt(x)
+        return Kept.static_method(y) + kept.static_method(y) + kept(y)
+
+    def k(x):
+        y = np.sqrt(x)
+        return y + kept.squared
+
+    for function, calls in ((f, 1), (g, 2), (h, 3), (k, 1)):
+        check(function, X)
+        assert break_codes(function) == ["PC0004"] * calls
+    bound = pycompile.disable(Model(2.0).plain)
+    assert isinstance(bound, types.MethodType) and (bound(X) == X / 2.0).all()
+    assert (pycompile.disable(Model(X))(X) == 0).all()
+
+
+def test_compiled_methods_are_followed():
+    model = Model(2.0)
+
+    def f(x):
+        y = np.sqrt(x)
+        return model.method(y) + model.inner_class_method(y) + Model.outer_static_method(y)
+
+    check(f, X, whole=True)
+
+
+def test_a_disabled_function_adds_no_frame_to_a_traceback():
+    @pycompile.disable
+    def inner(x):
+        raise ValueError("here")
+
+    def f(x):
+        y = x + 1
+        return inner(y)
+
+    def names(function):
+        with pytest.raises(ValueError) as caught:
+            function(X)
+        return [entry.name for entry in caught.traceback][1:]
+
+    assert names(pycompile.compile(f)) == names(f) == ["f", "inner"]
+
+
+def test_disabled_generators_and_coroutines():
+    @pycompile.disable
+    def pieces(x):
+        yield from x
+
+    @pycompile.disable
+    async def later(x):
+        return x
+
+    assert inspect.isgeneratorfunction(pieces) and inspect.iscoroutinefunction(later)
+
+    def f(x):
+        y = x * 2
+        return [float(part) for part in pieces(y)]
+
+    check(f, X)
+    assert "PC0004" in break_codes(f)
+
+
+def test_what_cannot_be_disabled():
+    for thing, text in (
+        (3, "takes a callable"),
+        (len, "a function of Python code"),
+        (Model, "not the class 'Model'"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            pycompile.disable(thing)
+
+
+def test_wrappers_of_disabled_functions_are_followed():
+    @functools.wraps(left_alone)
+    def wrapper(x):
+        return x * 2 + 1
+
+    check(lambda x: wrapper(x) + 1, X, whole=True)
 
 
 def test_graph_break():
@@ -378,6 +547,43 @@ def test_reset_forgets_plans():
     pycompile._C.report_begin()
     assert (f(X) == double(X)).all()
     assert any(record["kind"] == "plan" for record in pycompile._C.report_end())
+
+
+MEMORY = """
+import os
+import numpy as np, pycompile
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGESIZE") >> 20
+@pycompile.compile
+def outputs(x):
+    return np.tanh(x) + 1, np.exp(x) * 2
+@pycompile.compile
+def arenas(x):
+    return np.sort(np.tanh(x) * 2).sum() + np.sort(np.exp(x) + 1)[::2].sum()
+x = np.linspace(0, 1, 3 << 20)  # 24 MiB
+def run():
+    outputs(x), arenas(x), arenas(x[: 1 << 20])
+    kept = outputs(x)  # what the program holds stays
+    return kept
+pycompile.compile(lambda x: np.tanh(x) + 1)(np.ones(9000))
+before = resident()
+kept = run()
+held = resident(), pycompile._C.pool_held() >> 20
+pycompile.reset()
+after = resident(), pycompile._C.pool_held() >> 20
+print(before, *held, *after)
+assert (kept[0] == np.tanh(x) + 1).all()
+assert outputs(x)[0].tobytes() == kept[0].tobytes()
+"""
+
+
+def test_reset_gives_memory_back():
+    done = run_child(MEMORY)
+    assert done.returncode == 0, done.stderr
+    before, held, pooled, after, left = map(int, done.stdout.split())
+    outputs = 48  # MiB that the program itself still holds
+    assert pooled >= 48 and held >= before + outputs + 72, done.stdout
+    assert left == 0 and after <= before + outputs + 16, done.stdout
 
 
 def test_cache_info():
@@ -444,6 +650,7 @@ def run_child(code, **variables):
 
 CODE = """
 import numpy as np, pycompile
+def generator(x): yield x
 @pycompile.compile
 def f(x):
     return np.tanh(x + 1)
@@ -451,17 +658,22 @@ class A:
     @pycompile.compile
     def m(self, x): return f(x) * 2
 print(type(f).__name__, type(A.m).__name__, float(A().m(np.zeros(3))[0]))
+f(np.zeros(3)), f(np.zeros(3))
+print(f.__wrapped__.__name__, f.stats()["plan_runs"], pycompile._C.toolchain_info()["compiled"])
+print("0 graphs" in str(pycompile.explain(f)(np.zeros(3))), f"{f!r}".split()[0])
+print(pycompile.compile(f).__wrapped__ is f.__wrapped__, list(pycompile.compile(generator)(2)))
 """
 
 
 def test_disabled_by_the_environment():
     on, off = run_child(CODE), run_child(CODE, PYCOMPILE_DISABLE="1")
     assert on.returncode == 0 and off.returncode == 0, on.stderr + off.stderr
-    assert off.stdout.split()[:2] == ["function", "function"]
+    first, *rest = off.stdout.splitlines()
+    assert first == on.stdout.splitlines()[0]
+    assert rest == ["f 0 0", "True <compiled", "True [2]"]
     assert on.stdout.split()[0] == "CompiledFunction"
-    assert on.stdout.split()[2] == off.stdout.split()[2]
     no = run_child(CODE, PYCOMPILE_DISABLE="no")
-    assert no.stdout.split()[0] == "CompiledFunction"
+    assert no.stdout.splitlines()[1] == on.stdout.splitlines()[1] != "f 0 0"
 
 
 def test_public_names():

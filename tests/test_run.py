@@ -328,3 +328,65 @@ def test_an_explanation_names_the_program_as_it_was_given(tmp_path, chosen):
     )
     name = "program" if chosen[0] == "-m" else "-c"
     assert done.returncode == 0 and done.stderr.startswith(f"{name}: "), done.stderr
+
+
+STANDARD_INPUT = {
+    "names": "import sys\nprint(sys.argv, sys.path[0], __name__, __file__, __spec__, __package__)",
+    "loader": "print(__loader__, sorted(globals()))",
+    "encoding": "# -*- coding: latin-1 -*-\nprint(ascii('\xe9'))",
+    "traceback": "def f(x):\n    return 1 / x\nf(0)",
+    "syntax": "x = (1,\n",
+    "exit": "import sys\nprint(sys.stdin.read() == '')\nsys.exit(5)",
+    "empty": "",
+    "arrays": ARRAYS,
+}
+
+
+@pytest.mark.parametrize("name", STANDARD_INPUT)
+def test_programs_on_standard_input(tmp_path, name):
+    path = tmp_path / "input"
+    path.write_bytes(STANDARD_INPUT[name].encode("latin-1" if name == "encoding" else "utf-8"))
+    run, plain = (
+        subprocess.run(
+            [sys.executable, *before, "-", "a", "-b"],
+            stdin=path.open("rb"),
+            capture_output=True,
+            env=ENVIRONMENT,
+            cwd=tmp_path,
+        )
+        for before in (["-m", "pycompile", "run"], [])
+    )
+    assert (run.returncode, run.stdout) == (plain.returncode, plain.stdout)
+    assert run.stderr == plain.stderr
+
+
+def test_explain_of_standard_input():
+    done = subprocess.run(
+        [sys.executable, "-m", "pycompile", "explain", "-"],
+        input=ARRAYS,
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+    )
+    assert done.returncode == 0 and "tanh" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "explain"])
+def test_each_command_has_a_help_of_its_own(command):
+    run = [sys.executable, "-m", "pycompile", command]
+    done = subprocess.run([*run, "--help"], capture_output=True, text=True, env=ENVIRONMENT)
+    usage = [line for line in done.stdout.splitlines() if "python -m pycompile" in line]
+    assert done.returncode == 0 and len(usage) == 4 and done.stderr == ""
+    assert all(f"python -m pycompile {command} [options]" in line for line in usage)
+    assert ("tells at its exit" in done.stdout) == (command == "explain")
+    wrong = subprocess.run([*run, "--what"], capture_output=True, text=True, env=ENVIRONMENT)
+    assert wrong.returncode == 2 and wrong.stderr.startswith(done.stdout)
+
+
+def test_disabled_functions_of_a_program_are_left(program):
+    text = ARRAYS.replace("def step", "import pycompile\n@pycompile.disable\ndef step")
+    text += "print(pycompile._C.toolchain_info()['compiled'], pycompile._C.code_info()['loaded'])\n"
+    done = program(text, "--at-once", PYCOMPILE_PLAN_ALWAYS="1")
+    assert done.returncode == 0 and done.stdout.splitlines()[1:] == ["0 0"], done.stderr
+    done = program(text.replace("@pycompile.disable", ""), "--at-once", PYCOMPILE_PLAN_ALWAYS="1")
+    assert done.stdout.splitlines()[1:] != ["0 0"], done.stderr

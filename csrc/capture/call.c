@@ -266,13 +266,6 @@ call_library(Interp *in, const char *name, int nargs, Value *const *args, Value 
     return function ? call_inlined(in, function, nargs, args, NULL, out) : ANSWER_ERROR;
 }
 
-bool
-function_is_disabled(PyFunctionObject *function)
-{
-    PyObject *dict = function->func_dict;
-    return dict != NULL && PyDict_GetItemString(dict, "__pycompile_disable__") != NULL;
-}
-
 static Answer
 call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
             Value **out)
@@ -288,8 +281,6 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
         *out = value_const(in, Py_True);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
-    if (function_is_disabled((PyFunctionObject *)function))
-        return interp_break(in, BREAK_DISABLED, "call of '%s'", value_describe(in, callable));
     PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
     if (name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == 0 || name[5] == '.')) {
@@ -387,7 +378,6 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     return interp_break(in, BREAK_CALL_C, "call of '%s'", value_describe(in, callable));
 }
 
-/* CompiledFunction: what it wraps is inlined like any function. */
 static Answer
 call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
             Value **out)
@@ -398,17 +388,8 @@ call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
         if (value_guard_type(in, callable) < 0) return ANSWER_ERROR;
         return call_python(in, callable, nargs, args, kwnames, out);
     }
-    if (strcmp(Py_TYPE(object)->tp_name, "pycompile._C.CompiledFunction") == 0) {
-        PyObject *wrapped = PyObject_GetAttrString(object, "__wrapped__");
-        if (wrapped == NULL) return raise_error(in);
-        bool function = PyFunction_Check(wrapped);
-        if (keep(in, wrapped) == NULL) return ANSWER_ERROR;
-        if (function) {
-            if (guard_simple(in, GUARD_IS, callable->source, object) < 0) return ANSWER_ERROR;
-            Value *inner = value_of_const(in, wrapped);
-            return inner ? call_value(in, inner, nargs, args, kwnames, out) : ANSWER_ERROR;
-        }
-    }
+    if (decorated_kind(object) != DECORATED_NOT)
+        return decorated_call(in, callable, nargs, args, kwnames, out);
     if (callable->source != NO_SOURCE && lru_check(object))
         return lru_call(in, callable, nargs, args, kwnames, out);
     if (type_is_partial(callable->type))

@@ -222,9 +222,6 @@ bool stream_is_plain(PyObject *stream);
 /* What draws.c made: its method `save` keeps what a call changes outside the plan. */
 bool callable_draws(PyObject *callable);
 
-/* Marked by pycompile.disable. */
-bool function_is_disabled(PyFunctionObject *function);
-
 const char *break_code(BreakCode code); /* "PC0001" */
 const char *break_text(BreakCode code);
 const char *break_hint(BreakCode code);

@@ -195,7 +195,7 @@ descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObjec
 {
     PyTypeObject *kind = Py_TYPE(found);
     if (kind == &PyFunction_Type || kind == &PyMethodDescr_Type || kind == &PyWrapperDescr_Type ||
-        lru_check(found)) {
+        lru_check(found) || decorated_kind(found) != DECORATED_NOT) {
         Value *function = value_of_const(in, found);
         if (function == NULL || object == NULL) return given(out, function);
         return given(out, bound_method(in, function, object));
@@ -204,7 +204,8 @@ descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObjec
     if (kind == &PyClassMethod_Type) {
         Value *function = member_value(in, found, "__func__");
         if (function == NULL) return ANSWER_ERROR;
-        if (!(function->object != NULL && PyFunction_Check(function->object)))
+        if (function->object == NULL || (!PyFunction_Check(function->object) &&
+                                         decorated_kind(function->object) == DECORATED_NOT))
             return cannot_read(in, found, name);
         return given(out, bound_method(in, function, owner));
     }

@@ -173,6 +173,13 @@ bool object_has_nan(PyObject *object); /* which equals itself by identity only *
 Answer lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out);
 
+/* ---- decorated.c: what pycompile.compile and pycompile.disable made ---- */
+typedef enum { DECORATED_NOT, DECORATED_COMPILED, DECORATED_DISABLED } Decorated;
+Decorated decorated_kind(PyObject *object);
+/* Of a V_OBJECT that is one. */
+Answer decorated_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+                      Value **out);
+
 /* ---- models.c: classes of the library that are written in C ---- */
 PyObject *model_for(PyTypeObject *type); /* the class that stands for it, or NULL; borrowed */
 /* The class that a V_INSTANCE of a model stands for; NULL for other values. */

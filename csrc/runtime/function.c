@@ -1,14 +1,22 @@
-/* The object that pycompile.compile returns for a function: a callable that behaves as the function
-   does (a method descriptor, weak references, pickling by name, its attributes) and runs it through
-   plans. */
+/* The objects that pycompile.compile and pycompile.disable return for a function: callables that
+   behave as the function does (a method descriptor, weak references, its attributes, copied as the
+   thing itself) and run it through plans or leave it to CPython.
+
+   A CompiledFunction that was made while PYCOMPILE_DISABLE is set has all that others have and
+   calls its function.  A DisabledFunction does so always, and capture breaks where one is called.
+ */
 #include "entry.h"
 #include "hooks.h"
 
 #include <structmember.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
     PyFunctionObject *function;
+    PyObject *options; /* as compile was given them; NULL: disabled */
     const Config *config;
     PyCodeObject *code; /* what `state` belongs to: the function's code may be assigned to */
     CodeState *state;   /* dies with the code */
@@ -44,25 +52,73 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     return result;
 }
 
+/* Of a CompiledFunction while PYCOMPILE_DISABLE is set: nothing is followed in such a process. */
+static PyObject *
+plain_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *function = Py_NewRef(((CompiledFunction *)object)->function);
+    PyObject *result = function_call((PyFunctionObject *)function, args, nargsf, kwnames);
+    Py_DECREF(function);
+    return result;
+}
+
+/* Of a DisabledFunction.  In whole programs the function itself is a candidate until now. */
+static PyObject *
+disabled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    if (program_is_running())
+        program_leave((PyCodeObject *)((CompiledFunction *)object)->function->func_code);
+    return plain_vectorcall(object, args, nargsf, kwnames);
+}
+
+static bool
+takes_no_keywords(PyTypeObject *type, PyObject *kwargs)
+{
+    if (kwargs == NULL || PyDict_GET_SIZE(kwargs) == 0) return true;
+    PyErr_Format(PyExc_TypeError, "%s takes no keyword arguments", type->tp_name);
+    return false;
+}
+
+static CompiledFunction *
+make(PyTypeObject *type, PyObject *function, vectorcallfunc vectorcall)
+{
+    CompiledFunction *self = (CompiledFunction *)type->tp_alloc(type, 0);
+    if (self == NULL) return NULL;
+    self->vectorcall = vectorcall;
+    self->function = (PyFunctionObject *)Py_NewRef(function);
+    return self;
+}
+
+/* CompiledFunction(function, options, plain=False, /) */
 static PyObject *
 compiled_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
     PyObject *function, *options;
-    if (kwargs != NULL && PyDict_GET_SIZE(kwargs) != 0) {
-        PyErr_SetString(PyExc_TypeError, "CompiledFunction takes no keyword arguments");
-        return NULL;
-    }
-    if (!PyArg_ParseTuple(args, "O!O!:CompiledFunction", &PyFunction_Type, &function, &PyDict_Type,
-                          &options))
+    int plain = 0;
+    if (!takes_no_keywords(type, kwargs)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!O!|p:CompiledFunction", &PyFunction_Type, &function,
+                          &PyDict_Type, &options, &plain))
         return NULL;
     const Config *config = config_from_options(options);
-    if (config == NULL) return NULL;
-    CompiledFunction *self = (CompiledFunction *)type->tp_alloc(type, 0);
-    if (self == NULL) return NULL;
-    self->vectorcall = compiled_vectorcall;
-    self->function = (PyFunctionObject *)Py_NewRef(function);
+    if (config == NULL || (options = PyDict_Copy(options)) == NULL) return NULL;
+    CompiledFunction *self = make(type, function, plain ? plain_vectorcall : compiled_vectorcall);
+    if (self == NULL) {
+        Py_DECREF(options);
+        return NULL;
+    }
     self->config = config;
+    self->options = options;
     return (PyObject *)self;
+}
+
+/* DisabledFunction(function, /) */
+static PyObject *
+disabled_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *function;
+    if (!takes_no_keywords(type, kwargs)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!:DisabledFunction", &PyFunction_Type, &function)) return NULL;
+    return (PyObject *)make(type, function, disabled_vectorcall);
 }
 
 static int
@@ -70,6 +126,7 @@ compiled_traverse(PyObject *object, visitproc visit, void *arg)
 {
     CompiledFunction *self = (CompiledFunction *)object;
     Py_VISIT(self->function);
+    Py_VISIT(self->options);
     Py_VISIT(self->code);
     Py_VISIT(self->dict);
     return 0;
@@ -91,6 +148,7 @@ compiled_dealloc(PyObject *object)
     if (self->weakrefs != NULL) PyObject_ClearWeakRefs(object);
     Py_XDECREF(self->dict);
     Py_XDECREF(self->function);
+    Py_XDECREF(self->options);
     Py_XDECREF(self->code);
     Py_TYPE(object)->tp_free(object);
 }
@@ -99,8 +157,9 @@ static PyObject *
 compiled_repr(PyObject *object)
 {
     CompiledFunction *self = (CompiledFunction *)object;
-    return PyUnicode_FromFormat("<compiled function %U at %p>", self->function->func_qualname,
-                                object);
+    return PyUnicode_FromFormat("<%s function %U at %p>",
+                                self->options != NULL ? "compiled" : "disabled",
+                                self->function->func_qualname, object);
 }
 
 static PyObject *
@@ -135,12 +194,27 @@ set_forwarded(PyObject *object, PyObject *value, void *name)
                  : PyObject_DelAttrString(function, name);
 }
 
-/* By name, like a function: what the name leads to is the compiled function itself. */
+/* By name or as the plain function and the options: pycompile/_pickling.py decides. */
 static PyObject *
-compiled_reduce(PyObject *object, PyObject *none)
+compiled_reduce(PyObject *object, PyObject *protocol)
 {
-    (void)none;
-    return Py_NewRef(((CompiledFunction *)object)->function->func_qualname);
+    (void)protocol;
+    PyObject *options = ((CompiledFunction *)object)->options;
+    PyObject *reduce = module_object("pycompile._pickling", "reduce");
+    PyObject *result =
+        reduce != NULL
+            ? PyObject_CallFunctionObjArgs(reduce, object, options ? options : Py_None, NULL)
+            : NULL;
+    Py_XDECREF(reduce);
+    return result;
+}
+
+/* A copy of a function is the function. */
+static PyObject *
+compiled_copy(PyObject *object, PyObject *memo)
+{
+    (void)memo;
+    return Py_NewRef(object);
 }
 
 static void
@@ -154,7 +228,8 @@ static PyObject *
 compiled_stats(PyObject *object, PyObject *none)
 {
     (void)none;
-    const CodeState *state = current_state((CompiledFunction *)object);
+    CompiledFunction *self = (CompiledFunction *)object;
+    const CodeState *state = self->vectorcall == compiled_vectorcall ? current_state(self) : NULL;
     PyObject *dict = PyDict_New();
     if (dict == NULL) return NULL;
     long long entries = 0, plans = 0, given_up = 0;
@@ -177,6 +252,9 @@ compiled_stats(PyObject *object, PyObject *none)
 
 static PyMethodDef compiled_methods[] = {
     {"__reduce__", compiled_reduce, METH_NOARGS, NULL},
+    {"__reduce_ex__", compiled_reduce, METH_O, NULL},
+    {"__copy__", compiled_copy, METH_NOARGS, NULL},
+    {"__deepcopy__", compiled_copy, METH_O, NULL},
     {"stats", compiled_stats, METH_NOARGS,
      "stats() -> dict\n\nCounts of plans, plan runs, compiles, breaks and deopts."},
     {NULL, NULL, 0, NULL},
@@ -202,33 +280,41 @@ static PyGetSetDef compiled_getset[] = {
 };
 #undef FORWARDED
 
-PyTypeObject CompiledFunction_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "pycompile._C.CompiledFunction",
-    .tp_basicsize = sizeof(CompiledFunction),
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                Py_TPFLAGS_METHOD_DESCRIPTOR,
-    .tp_new = compiled_new,
-    .tp_dealloc = compiled_dealloc,
-    .tp_traverse = compiled_traverse,
-    .tp_clear = compiled_clear,
-    .tp_repr = compiled_repr,
-    .tp_call = PyVectorcall_Call,
-    .tp_vectorcall_offset = offsetof(CompiledFunction, vectorcall),
-    .tp_getattro = compiled_getattro,
-    .tp_setattro = PyObject_GenericSetAttr,
-    .tp_descr_get = compiled_get,
-    .tp_dictoffset = offsetof(CompiledFunction, dict),
-    .tp_weaklistoffset = offsetof(CompiledFunction, weakrefs),
-    .tp_methods = compiled_methods,
-    .tp_members = compiled_members,
-    .tp_getset = compiled_getset,
-};
+#define FUNCTION_TYPE(name, make_new)                                                              \
+    {                                                                                              \
+        PyVarObject_HEAD_INIT(NULL, 0).tp_name = "pycompile._C." name,                             \
+        .tp_basicsize = sizeof(CompiledFunction),                                                  \
+        .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |         \
+                    Py_TPFLAGS_METHOD_DESCRIPTOR,                                                  \
+        .tp_new = make_new,                                                                        \
+        .tp_dealloc = compiled_dealloc,                                                            \
+        .tp_traverse = compiled_traverse,                                                          \
+        .tp_clear = compiled_clear,                                                                \
+        .tp_repr = compiled_repr,                                                                  \
+        .tp_call = PyVectorcall_Call,                                                              \
+        .tp_vectorcall_offset = offsetof(CompiledFunction, vectorcall),                            \
+        .tp_getattro = compiled_getattro,                                                          \
+        .tp_setattro = PyObject_GenericSetAttr,                                                    \
+        .tp_descr_get = compiled_get,                                                              \
+        .tp_dictoffset = offsetof(CompiledFunction, dict),                                         \
+        .tp_weaklistoffset = offsetof(CompiledFunction, weakrefs),                                 \
+        .tp_methods = compiled_methods,                                                            \
+        .tp_members = compiled_members,                                                            \
+        .tp_getset = compiled_getset,                                                              \
+    }
+
+PyTypeObject CompiledFunction_Type = FUNCTION_TYPE("CompiledFunction", compiled_new);
+PyTypeObject DisabledFunction_Type = FUNCTION_TYPE("DisabledFunction", disabled_new);
 
 static PyObject *
 hook_reset(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;
     entry_reset();
+    pool_clear();
+#ifdef __GLIBC__
+    malloc_trim(0); /* what the plans held lies among what lives on */
+#endif
     Py_RETURN_NONE;
 }
 
@@ -248,7 +334,7 @@ hook_report_end(PyObject *self, PyObject *none)
 }
 
 PyMethodDef function_methods[] = {
-    {"reset", hook_reset, METH_NOARGS, "reset()\n\nForgets every plan."},
+    {"reset", hook_reset, METH_NOARGS, "reset()\n\nForgets every plan; memory kept goes back."},
     {"report_begin", hook_report_begin, METH_NOARGS, "report_begin()\n\nCollects records."},
     {"report_end", hook_report_end, METH_NOARGS, "report_end() -> list of dict"},
     {NULL, NULL, 0, NULL},
@@ -257,6 +343,10 @@ PyMethodDef function_methods[] = {
 int
 function_init(PyObject *module)
 {
-    if (entry_init() < 0 || PyType_Ready(&CompiledFunction_Type) < 0) return -1;
-    return PyModule_AddObjectRef(module, "CompiledFunction", (PyObject *)&CompiledFunction_Type);
+    if (entry_init() < 0 || PyType_Ready(&CompiledFunction_Type) < 0 ||
+        PyType_Ready(&DisabledFunction_Type) < 0)
+        return -1;
+    if (PyModule_AddObjectRef(module, "CompiledFunction", (PyObject *)&CompiledFunction_Type) < 0)
+        return -1;
+    return PyModule_AddObjectRef(module, "DisabledFunction", (PyObject *)&DisabledFunction_Type);
 }

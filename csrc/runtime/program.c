@@ -205,6 +205,16 @@ leave(CodeNote *note, PyCodeObject *code)
     intercept_code_end(code);
 }
 
+void
+program_leave(PyCodeObject *code)
+{
+    CodeNote *note = code_note(code);
+    if (note == NULL)
+        PyErr_Clear();
+    else if (note->verdict != VERDICT_LEFT)
+        leave(note, code);
+}
+
 /* Whether this call goes through plans. */
 static bool
 decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
@@ -264,7 +274,7 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
         count(note, code, state, RAN_LEFT);
         return NULL;
     }
-    if (state->aside || function_is_disabled(function)) {
+    if (state->aside) {
         leave(note, code);
         return NULL;
     }

@@ -483,7 +483,7 @@ step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     if (Py_TYPE(callable) != &PyFunction_Type) goto plain;
     PyFunctionObject *function = (PyFunctionObject *)callable;
     if (program_is_running()) goto plain; /* it is met there */
-    if (function_is_disabled(function) || function_is_library(function)) goto plain;
+    if (function_is_library(function)) goto plain;
     CodeState *state = code_state((PyCodeObject *)function->func_code, config);
     if (state == NULL)
         PyErr_Clear();

@@ -185,9 +185,11 @@ PyObject *run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran
 /* ---- program.c: whole programs, every function a candidate ---- */
 /* Calls of Python functions are offered to plans by interception. */
 bool program_is_running(void);
+/* Functions of this code are CPython's from now on, by whatever name they are called. */
+void program_leave(PyCodeObject *code);
 
-/* ---- function.c: the object that pycompile.compile returns ---- */
-extern PyTypeObject CompiledFunction_Type;
+/* ---- function.c: what pycompile.compile and pycompile.disable return ---- */
+extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 
 /* ---- compile.c: capture, passes, lower, codegen, load: one plan ---- */
 typedef struct {

@@ -1,0 +1,33 @@
+/* Calls of what pycompile.compile and pycompile.disable made (runtime/function.c): the function in
+   a compiled one is followed like any other, at a disabled one capture breaks. */
+#include "objects.h"
+
+Decorated
+decorated_kind(PyObject *object)
+{
+    const char *name = Py_TYPE(object)->tp_name;
+    if (strncmp(name, "pycompile._C.", 13) != 0) return DECORATED_NOT;
+    if (strcmp(name + 13, "CompiledFunction") == 0) return DECORATED_COMPILED;
+    return strcmp(name + 13, "DisabledFunction") == 0 ? DECORATED_DISABLED : DECORATED_NOT;
+}
+
+static Answer
+disabled_call(Interp *in, Value *callable)
+{
+    if (value_guard_type(in, callable) < 0) return ANSWER_ERROR;
+    PyObject *name = PyObject_GetAttrString(callable->object, "__qualname__");
+    if (keep(in, name) == NULL) return ANSWER_ERROR;
+    const char *text = PyUnicode_AsUTF8(name);
+    return text ? interp_break(in, BREAK_DISABLED, "call of '%s'", text) : ANSWER_ERROR;
+}
+
+Answer
+decorated_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+               Value **out)
+{
+    if (decorated_kind(callable->object) == DECORATED_DISABLED) return disabled_call(in, callable);
+    PyObject *function = PyObject_GetAttrString(callable->object, "__wrapped__");
+    if (keep(in, function) == NULL || guard_is(in, callable) != ANSWER_YES) return ANSWER_ERROR;
+    Value *inner = value_of_const(in, function);
+    return inner ? call_value(in, inner, nargs, args, kwnames, out) : ANSWER_ERROR;
+}
