@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pycompile._C import Graph
     from pycompile._errors import BackendError, GraphBreakError, PycompileError, PycompileWarning
     from pycompile._explain import Explanation, explain
+    from pycompile._logs import set_logs
 
 __all__ = [
     "BackendError",
@@ -44,6 +45,7 @@ __all__ = [
     "list_backends",
     "register_backend",
     "reset",
+    "set_logs",
 ]
 
 # Names are imported when they are first used: `python -m pycompile run` starts programs that never
@@ -56,6 +58,7 @@ _HOMES = {
     "PycompileError": "_errors",
     "PycompileWarning": "_errors",
     "explain": "_explain",
+    "set_logs": "_logs",
 }
 
 

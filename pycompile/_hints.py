@@ -1,4 +1,4 @@
-"""PYCOMPILE_LOGS=perf_hints: at exit, the functions that lost time to breaks, recompiles and deopts.
+"""The log perf_hints: at exit, the functions that lost time to breaks, recompiles and deopts.
 
 The most costly come first.  What each costs is reckoned, not measured: by the counts of
 csrc/runtime/hints.c and the weights below.
@@ -7,7 +7,6 @@ csrc/runtime/hints.c and the weights below.
 from __future__ import annotations
 
 import atexit
-import os
 from typing import Any
 
 from pycompile import _C
@@ -17,7 +16,7 @@ BREAK, DEOPT, RECOMPILE, GIVEN_UP = 0.5e-6, 0.5e-6, 10e-3, 20e-3  # seconds
 
 
 def wanted() -> bool:
-    said = os.environ.get("PYCOMPILE_LOGS", "").replace(",", " ").split()
+    said = _C.log_spec().replace(",", " ").split()
     return "perf_hints" in said or "all" in said
 
 
@@ -56,11 +55,12 @@ def describe(record: dict[str, Any]) -> str:
 
 def tell() -> None:
     """To the log, the most costly first."""
+    if not wanted():
+        return
     records = sorted((r for r in _C.hints() if cost(r) > 0), key=cost, reverse=True)
     for record in records[:MOST]:
         _C.hints_tell(describe(record))
 
 
 def tell_at_exit() -> None:
-    if wanted():
-        atexit.register(tell)
+    atexit.register(tell)

@@ -1,6 +1,7 @@
-/* The disk cache: shared objects by content, in a folder that is the user's alone.
+/* The disk cache: shared objects by content, in a folder that is the user's alone (cache_folder.c).
 
-   An entry is `KEY.so`: a shared object with a seal behind it (the loader ignores what follows).
+   What is known of an entry is text beside it (cache_record.c).  An entry is `KEY.so`: a shared
+   object with a seal behind it (the loader ignores what follows).
 
        | ELF image ... | magic 16 | key 16 | checksum of image, magic and key 16 |
 
@@ -16,7 +17,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,93 +37,6 @@ static struct {
     long long hits, misses, rejected, stored, evicted;
 } counts;
 
-/* ---- the folder ---- */
-
-/* $PYCOMPILE_CACHE_DIR, $XDG_CACHE_HOME/pycompile, ~/.cache/pycompile. */
-static bool
-folder_name(char *out)
-{
-    const char *own = getenv("PYCOMPILE_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    int length = -1;
-    if (own != NULL && *own != '\0') {
-        length = snprintf(out, CACHE_PATH, "%s", own);
-    } else if (xdg != NULL && *xdg == '/') {
-        length = snprintf(out, CACHE_PATH, "%s/pycompile", xdg);
-    } else {
-        struct passwd *user = home == NULL || *home != '/' ? getpwuid(geteuid()) : NULL;
-        if (user != NULL) home = user->pw_dir;
-        if (home != NULL) length = snprintf(out, CACHE_PATH, "%s/.cache/pycompile", home);
-    }
-    return length > 0 && length < CACHE_PATH - 128;
-}
-
-/* mkdir -p; the folders made are the user's alone. */
-static bool
-make_folders(const char *name)
-{
-    char path[CACHE_PATH];
-    snprintf(path, sizeof(path), "%s", name);
-    for (char *at = path + 1; *at != '\0'; at++) {
-        if (*at != '/') continue;
-        *at = '\0';
-        if (mkdir(path, 0700) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
-            return false;
-        *at = '/';
-    }
-    return mkdir(path, 0700) == 0 || errno == EEXIST;
-}
-
-static bool
-folder_is_ours(const char *name)
-{
-    struct stat info;
-    if (stat(name, &info) < 0 || !S_ISDIR(info.st_mode)) return false;
-    return info.st_uid == geteuid() && (info.st_mode & 022) == 0 &&
-           access(name, R_OK | W_OK | X_OK) == 0;
-}
-
-const char *
-cache_folder(void)
-{
-    static char name[CACHE_PATH], refused[CACHE_PATH];
-    if (!folder_name(name)) return NULL;
-    if (folder_is_ours(name) || (make_folders(name) && folder_is_ours(name))) return name;
-    if (strcmp(name, refused) != 0) {
-        bool first = *refused == '\0';
-        memcpy(refused, name, sizeof(name));
-        log_emit(LOG_CACHE, "%s is not used: not a folder that only this user can write to", name);
-        if (first)
-            log_warn("pycompile keeps no compiled code: %s is not a folder that only this user can "
-                     "write to ($PYCOMPILE_CACHE_DIR names another)",
-                     refused);
-    }
-    return NULL;
-}
-
-/* ---- work folders ---- */
-
-int
-cache_work_begin(char folder[CACHE_PATH])
-{
-    const char *parent = cache_folder();
-    if (parent == NULL) parent = getenv("TMPDIR");
-    if (parent == NULL || *parent == '\0') parent = "/tmp";
-    int length = snprintf(folder, CACHE_PATH, "%s/work-XXXXXX", parent);
-    return length < CACHE_PATH - 128 && mkdtemp(folder) != NULL ? 0 : -1;
-}
-
-void
-cache_work_end(const char *folder)
-{
-    DIR *dir = opendir(folder);
-    if (dir == NULL) return;
-    for (struct dirent *item; (item = readdir(dir)) != NULL;)
-        unlinkat(dirfd(dir), item->d_name, 0); /* fails for . and .. */
-    closedir(dir);
-    rmdir(folder);
-}
-
 /* ---- entries ---- */
 
 static int64_t
@@ -134,8 +47,8 @@ cache_limit(void)
     return limit > 0 ? limit : default_limit;
 }
 
-static bool
-is_entry(const char *name)
+bool
+cache_is_entry(const char *name)
 {
     return strlen(name) == DIGEST_HEX - 1 + 3 && strcmp(name + DIGEST_HEX - 1, ".so") == 0;
 }
@@ -160,12 +73,13 @@ checksum(const void *image, size_t size, const Seal *seal)
     return hash_end(&hash);
 }
 
-/* The whole of a regular file of ours, allocated; NULL if it is not one. */
+/* The whole of a regular file of ours or root's, allocated; NULL if it is not one. */
 static char *
 read_file(int fd, size_t *size)
 {
     struct stat info;
-    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid()) return NULL;
+    if (fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) return NULL;
+    if (info.st_uid != geteuid() && info.st_uid != 0) return NULL;
     if (info.st_size <= 0 || info.st_size > 1 << 28) return NULL;
     *size = (size_t)info.st_size;
     char *data = malloc(*size);
@@ -204,22 +118,29 @@ Answer
 cache_find(const Digest *key, char path[CACHE_PATH])
 {
     int fd = entry_path(key, path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
-    if (fd < 0) {
-        counts.misses++;
-        return ANSWER_NO;
-    }
+    if (fd < 0) return ANSWER_NO;
     bool good = entry_is_good(fd, key);
     if (good) futimens(fd, NULL);
     close(fd);
-    if (good) {
-        counts.hits++;
-        return ANSWER_YES;
-    }
-    counts.misses++;
+    if (good) return ANSWER_YES;
     counts.rejected++;
     log_emit(LOG_CACHE, "%s is damaged or not ours: removed", path);
     unlink(path);
     return ANSWER_NO;
+}
+
+void
+cache_hit(const Digest *key)
+{
+    counts.hits++;
+    cache_record_hit(key);
+}
+
+void
+cache_missed(const CodeOrigin *origin, const KeyParts *parts)
+{
+    counts.misses++;
+    cache_record_missed(origin, parts);
 }
 
 /* ---- size limit ---- */
@@ -236,6 +157,16 @@ by_use(const void *a, const void *b)
     const struct timespec *x = &((const Entry *)a)->used, *y = &((const Entry *)b)->used;
     if (x->tv_sec != y->tv_sec) return x->tv_sec < y->tv_sec ? -1 : 1;
     return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
+}
+
+/* The record of an entry that is gone. */
+static void
+remove_if_orphan(int folder, const char *name)
+{
+    char entry[DIGEST_HEX + 3];
+    if (strlen(name) != DIGEST_HEX - 1 + 4 || strcmp(name + DIGEST_HEX - 1, ".txt") != 0) return;
+    snprintf(entry, sizeof(entry), "%.*s.so", DIGEST_HEX - 1, name);
+    if (faccessat(folder, entry, F_OK, 0) < 0) unlinkat(folder, name, 0);
 }
 
 /* A work folder that its process left behind. */
@@ -262,7 +193,8 @@ list_entries(const char *folder, int *count, int64_t *bytes)
         struct stat info;
         if (fstatat(dirfd(dir), item->d_name, &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
         remove_if_stale(folder, item->d_name, &info);
-        if (!is_entry(item->d_name)) continue;
+        remove_if_orphan(dirfd(dir), item->d_name);
+        if (!cache_is_entry(item->d_name)) continue;
         if (*count == room) {
             room = room ? room * 2 : 64;
             Entry *more = realloc(entries, (size_t)room * sizeof(Entry));
@@ -283,8 +215,11 @@ list_entries(const char *folder, int *count, int64_t *bytes)
 static void
 remove_entry(const char *folder, const Entry *entry)
 {
-    char path[CACHE_PATH];
-    if (snprintf(path, sizeof(path), "%s/%s", folder, entry->name) < CACHE_PATH) unlink(path);
+    char path[CACHE_PATH + 2];
+    if (snprintf(path, CACHE_PATH, "%s/%s", folder, entry->name) >= CACHE_PATH) return;
+    unlink(path);
+    strcpy(path + strlen(path) - 2, "txt");
+    unlink(path);
 }
 
 static void
@@ -325,7 +260,8 @@ seal_file(const Digest *key, const char *file)
 Answer
 cache_store(const Digest *key, const char *file, char path[CACHE_PATH])
 {
-    if (!entry_path(key, path) || !seal_file(key, file)) return ANSWER_NO;
+    if (cache_folder_to_store() == NULL || !entry_path(key, path) || !seal_file(key, file))
+        return ANSWER_NO;
     if (rename(file, path) < 0) {
         log_emit(LOG_CACHE, "cannot store %s: %s", path, strerror(errno));
         return ANSWER_NO;
@@ -336,8 +272,8 @@ cache_store(const Digest *key, const char *file, char path[CACHE_PATH])
 
 /* ---- notes ---- */
 
-static bool
-note_path(const char *name, char path[CACHE_PATH])
+bool
+cache_note_path(const char *name, char path[CACHE_PATH])
 {
     const char *folder = cache_folder();
     return folder != NULL && snprintf(path, CACHE_PATH, "%s/%s", folder, name) < CACHE_PATH;
@@ -347,7 +283,7 @@ Answer
 cache_read_note(const char *name, char *out, size_t size)
 {
     char path[CACHE_PATH];
-    int fd = note_path(name, path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+    int fd = cache_note_path(name, path) ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
     if (fd < 0) return ANSWER_NO;
     size_t length;
     char *data = read_file(fd, &length);
@@ -365,13 +301,28 @@ void
 cache_write_note(const char *name, const char *text)
 {
     char path[CACHE_PATH], temporary[CACHE_PATH + 32];
-    if (!note_path(name, path)) return;
-    snprintf(temporary, sizeof(temporary), "%s.%ld", path, (long)getpid());
+    if (!cache_note_path(name, path)) return;
+    snprintf(temporary, sizeof(temporary), "%s.%ld", path, (long)getpid()); /* the GIL is held */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0) return;
     size_t length = strlen(text);
     bool good = write(fd, text, length) == (ssize_t)length;
     if (close(fd) != 0 || !good || rename(temporary, path) < 0) unlink(temporary);
+}
+
+int
+cache_list_notes(const char *prefix, CacheNoteName *names, int room)
+{
+    const char *folder = cache_folder();
+    DIR *dir = folder != NULL ? opendir(folder) : NULL;
+    int count = 0;
+    if (dir == NULL) return 0;
+    for (struct dirent *item; count < room && (item = readdir(dir)) != NULL;)
+        if (strncmp(item->d_name, prefix, strlen(prefix)) == 0 &&
+            strlen(item->d_name) < sizeof(CacheNoteName))
+            strcpy(names[count++], item->d_name);
+    closedir(dir);
+    return count;
 }
 
 /* ---- what users see ---- */

@@ -22,33 +22,81 @@ Digest hash_end(Hash *hash);
 enum { DIGEST_HEX = 33 };
 void digest_hex(const Digest *digest, char out[DIGEST_HEX]);
 
-/* ---- cache.c ---- */
+/* ---- cpu.c ---- */
+void cpu_words(char *out, size_t size);    /* all that the compiler may make use of */
+void cpu_describe(char *out, size_t size); /* its name and the features that matter most */
+
+/* What decides about an entry; the key is a digest of the parts' digests. */
+typedef enum {
+    PART_SOURCE,
+    PART_COMPILER,
+    PART_FLAGS,
+    PART_CPU,
+    PART_OPTIONS,
+    PART_COUNT,
+} KeyPart;
+typedef struct {
+    Digest digest[PART_COUNT];
+    const char *compiler; /* its version, for people; not owned, never NULL */
+} KeyParts;
+
 enum { CACHE_PATH = 4096 };
 
-/* The folder as it is used now, made if it was missing; NULL when there is none that is ours alone
-   (logged).  Never sets an exception. */
+/* ---- cache_folder.c: never set an exception ---- */
+
+/* The folder as it is used now, made if it was missing; NULL when there is none to be trusted
+   (told once). */
 const char *cache_folder(void);
+/* The same, if something can be stored in it; NULL also when it is read-only or full (told once).
+ */
+const char *cache_folder_to_store(void);
 /* A fresh folder of our own for one compilation, on the cache's file system where there is one.
    0, or -1; no exception. */
 int cache_work_begin(char folder[CACHE_PATH]);
 /* Removes it with the files in it. */
 void cache_work_end(const char *folder);
+
+/* ---- cache.c ---- */
+
 /* ANSWER_YES: `path` names a checked entry.  ANSWER_NO: none (a bad one is removed and logged). */
 Answer cache_find(const Digest *key, char path[CACHE_PATH]);
+/* An entry is used; there is none, and the log says why.  Counted. */
+void cache_hit(const Digest *key);
+void cache_missed(const CodeOrigin *origin, const KeyParts *parts);
 /* Seals `file` with key and checksum and moves it into the cache; `path` is then where it lies.
    ANSWER_NO: it stays where it was. */
 Answer cache_store(const Digest *key, const char *file, char path[CACHE_PATH]);
+bool cache_is_entry(const char *name);
 /* A small text kept beside the entries, by name. */
 Answer cache_read_note(const char *name, char *out, size_t size);
 void cache_write_note(const char *name, const char *text);
+bool cache_note_path(const char *name, char path[CACHE_PATH]);
+typedef char CacheNoteName[64];
+/* Those whose names begin with `prefix`, in no order; how many. */
+int cache_list_notes(const char *prefix, CacheNoteName *names, int room);
+
+/* ---- cache_record.c: what is known of an entry, as text; never set an exception ---- */
+void cache_record_made(const Digest *key, const CodeOrigin *origin, const KeyParts *parts,
+                       double seconds);
+void cache_record_hit(const Digest *key);
+void cache_record_missed(const CodeOrigin *origin, const KeyParts *parts);
 
 /* ---- toolchain.c ---- */
 
-/* Adds what decides about the output beside the source: compiler, flags, CPU.  ANSWER_NO: there is
-   no compiler (warned once).  ANSWER_ERROR: the warning was made an exception. */
-Answer toolchain_identify(Hash *hash);
+/* Flags and CPU. */
+void toolchain_parts(KeyParts *parts);
+/* The compiler.  ANSWER_NO: there is none. */
+Answer toolchain_identify(KeyParts *parts);
+/* Notes in the cache folder, which may not be the one of the start, who compiles for it. */
+void toolchain_record(void);
+enum { MAX_RECORDED_COMPILERS = 64 };
+/* The compilers that have filled the cache, found here or not: how many. */
+int toolchain_recorded(Digest *identities, int room);
+/* Warns, once, that something would have to be compiled and there is no compiler. */
+void toolchain_is_missing(void);
 /* Compiles `source` to `folder`/k.so, whose name goes to `out`.  Releases the GIL.  ANSWER_NO: it
    failed (logged, and warned about once). */
-Answer toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH]);
+Answer toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH],
+                         double *seconds);
 
 #endif

@@ -17,7 +17,7 @@ struct Code {
     Code *next; /* in its bucket */
 };
 
-enum { BUCKETS = 256, ABI_VERSION = 1 };
+enum { BUCKETS = 256, ABI_VERSION = 2 };
 static Code *table[BUCKETS];
 static long long memory_hits, loaded;
 
@@ -36,34 +36,46 @@ find_loaded(const Digest *key)
 }
 
 /* Options that change generated code enter the key by themselves. */
-static void
-add_options(Hash *hash, const Config *config)
+static Digest
+options_digest(const Config *config)
 {
+    Hash hash;
     char text[64];
+    hash_begin(&hash);
+    if (config == NULL) return hash_end(&hash);
 #define KEY_true(...) __VA_ARGS__
 #define KEY_false(...)
 #define ADD_BOOL(name) snprintf(text, sizeof(text), #name "=%d", config->name)
 #define ADD_INT(name) snprintf(text, sizeof(text), #name "=%lld", (long long)config->name)
 #define ADD_STRING(name) snprintf(text, sizeof(text), #name "=%s", config->name)
 #define OPTION(name, type, default_, variable, in_key, help)                                       \
-    KEY_##in_key(ADD_##type(name); hash_add_string(hash, text);)
+    KEY_##in_key(ADD_##type(name); hash_add_string(&hash, text);)
 #include "../config.def"
 #undef OPTION
+    return hash_end(&hash);
 }
 
-static Answer
-make_key(const char *source, const Config *config, Digest *key)
+/* All parts but the compiler. */
+static void
+describe_parts(const char *source, const Config *config, KeyParts *parts)
+{
+    Hash hash;
+    hash_begin(&hash);
+    hash_add_string(&hash, source);
+    parts->digest[PART_SOURCE] = hash_end(&hash);
+    parts->digest[PART_OPTIONS] = options_digest(config);
+    toolchain_parts(parts);
+}
+
+static Digest
+key_of(const KeyParts *parts)
 {
     Hash hash;
     int abi = ABI_VERSION;
     hash_begin(&hash);
     hash_add(&hash, &abi, sizeof(abi));
-    Answer answer = toolchain_identify(&hash);
-    if (answer != ANSWER_YES) return answer;
-    if (config != NULL) add_options(&hash, config);
-    hash_add_string(&hash, source);
-    *key = hash_end(&hash);
-    return ANSWER_YES;
+    hash_add(&hash, parts->digest, sizeof(parts->digest));
+    return hash_end(&hash);
 }
 
 /* Kernels name the C library's mathematics without saying where it is. */
@@ -109,19 +121,54 @@ use_loaded(const Digest *key, Code **out)
     return ANSWER_YES;
 }
 
+/* In memory or on disk.  ANSWER_NO: in neither. */
 static Answer
-compile_and_load(const Digest *key, const char *source, Code **out)
+find(const Digest *key, const CodeOrigin *origin, Code **out)
+{
+    char path[CACHE_PATH];
+    if (use_loaded(key, out) == ANSWER_YES) return ANSWER_YES;
+    if (cache_find(key, path) != ANSWER_YES) return ANSWER_NO;
+    Answer answer = load(key, path, out);
+    if (answer != ANSWER_YES) return answer;
+    log_emit(LOG_CACHE, "hit: %s (%s:%d): %s", origin->function, origin->file, origin->line, path);
+    cache_hit(key);
+    return ANSWER_YES;
+}
+
+/* Without a compiler, what any of those made that have filled the cache is as good. */
+static Answer
+find_of_others(KeyParts *parts, const CodeOrigin *origin, Code **out)
+{
+    Digest known[MAX_RECORDED_COMPILERS];
+    int count = toolchain_recorded(known, MAX_RECORDED_COMPILERS);
+    for (int i = 0; i < count; i++) {
+        parts->digest[PART_COMPILER] = known[i];
+        Digest key = key_of(parts);
+        Answer answer = find(&key, origin, out);
+        if (answer != ANSWER_NO) return answer;
+    }
+    return ANSWER_NO;
+}
+
+static Answer
+compile_and_load(const Digest *key, const char *source, const KeyParts *parts,
+                 const CodeOrigin *origin, Code **out)
 {
     char folder[CACHE_PATH], file[CACHE_PATH], path[CACHE_PATH];
+    double seconds = 0;
     if (cache_work_begin(folder) < 0) {
         log_emit(LOG_CACHE, "no folder to compile in: set PYCOMPILE_CACHE_DIR or TMPDIR");
         return ANSWER_NO;
     }
-    Answer answer = toolchain_compile(source, folder, file);
+    Answer answer = toolchain_compile(source, folder, file, &seconds);
     if (answer == ANSWER_YES) {
         answer = use_loaded(key, out);
         if (answer == ANSWER_NO) {
             bool stored = cache_store(key, file, path) == ANSWER_YES;
+            if (stored) {
+                cache_record_made(key, origin, parts, seconds);
+                toolchain_record();
+            }
             answer = load(key, stored ? path : file, out);
         }
     }
@@ -130,18 +177,18 @@ compile_and_load(const Digest *key, const char *source, Code **out)
 }
 
 Answer
-code_load(const char *source, const Config *config, bool cached, Code **out)
+code_load(const char *source, const Config *config, const CodeOrigin *origin, bool cached,
+          Code **out)
 {
-    Digest key;
-    char path[CACHE_PATH];
-    Answer answer = make_key(source, config, &key);
-    if (answer != ANSWER_YES) return answer;
-    if (use_loaded(&key, out) == ANSWER_YES) return ANSWER_YES;
-    if (cache_find(&key, path) == ANSWER_YES) {
-        answer = load(&key, path, out);
-        if (answer != ANSWER_NO) return answer;
-    }
-    return cached ? ANSWER_NO : compile_and_load(&key, source, out);
+    KeyParts parts = {0};
+    describe_parts(source, config, &parts);
+    bool compiles = toolchain_identify(&parts) == ANSWER_YES;
+    Digest key = key_of(&parts); /* of use with a compiler only */
+    Answer answer = compiles ? find(&key, origin, out) : find_of_others(&parts, origin, out);
+    if (answer != ANSWER_NO) return answer;
+    cache_missed(origin, &parts);
+    if (!cached && !compiles) toolchain_is_missing();
+    return cached || !compiles ? ANSWER_NO : compile_and_load(&key, source, &parts, origin, out);
 }
 
 KernelFn
@@ -170,7 +217,8 @@ test_code_run(PyObject *Py_UNUSED(self), PyObject *args)
     const char *source;
     Code *code;
     if (!PyArg_ParseTuple(args, "s", &source)) return NULL;
-    Answer answer = code_load(source, NULL, false, &code);
+    const CodeOrigin origin = {"test", "test", 0};
+    Answer answer = code_load(source, NULL, &origin, false, &code);
     if (answer == ANSWER_ERROR) return NULL;
     if (answer == ANSWER_NO) Py_RETURN_NONE;
     KernelFn fn = code_symbol(code, "k0");

@@ -66,6 +66,21 @@ stage_graph(Job *job)
     return ANSWER_YES;
 }
 
+static const char *
+utf8(PyObject *string)
+{
+    const char *text = PyUnicode_AsUTF8(string);
+    if (text == NULL) PyErr_Clear(); /* lone surrogates */
+    return text != NULL ? text : "?";
+}
+
+static CodeOrigin
+origin_of(const Job *job)
+{
+    const PyCodeObject *code = job->request->decoded->code;
+    return (CodeOrigin){utf8(code->co_qualname), utf8(code->co_filename), code->co_firstlineno};
+}
+
 static Answer
 stage_code(Job *job)
 {
@@ -88,7 +103,8 @@ stage_code(Job *job)
         stage_done(job, "codegen");
         bool cached = job->capture->gain < job->patience;
         job->text = text_fingerprint(source.data);
-        answer = code_load(source.data, job->config, cached, &job->code);
+        const CodeOrigin origin = origin_of(job);
+        answer = code_load(source.data, job->config, &origin, cached, &job->code);
         job->postponed = cached && answer == ANSWER_NO;
         stage_done(job, "compile");
     }

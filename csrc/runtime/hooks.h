@@ -5,8 +5,8 @@
 #include "runtime.h"
 
 extern PyMethodDef config_methods[], log_methods[], toolchain_methods[], cache_methods[],
-    code_methods[], threads_methods[], function_methods[], test_methods[], program_methods[],
-    hints_methods[];
+    cache_folder_methods[], cache_record_methods[], code_methods[], threads_methods[],
+    function_methods[], test_methods[], program_methods[], hints_methods[];
 
 /* Read the environment; -1 with the error set. */
 int config_init(void);

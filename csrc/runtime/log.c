@@ -28,105 +28,22 @@ static const struct {
 };
 
 enum { MAX_DETAIL = 512 };
-static bool asked[LOG_COUNT];   /* by PYCOMPILE_LOGS */
-static char passes[MAX_DETAIL]; /* ",cse,dce," */
-static bool prepared;           /* the loggers' levels and the handler have been set */
 
-/* ---- the specification ---- */
+/* What PYCOMPILE_LOGS or set_logs asks for. */
+typedef struct {
+    bool asked[LOG_COUNT];
+    char passes[MAX_DETAIL]; /* ",cse,dce," */
+} Wanted;
 
-static int
-channel_from_name(const char *name, size_t length)
-{
-    for (int i = 0; i < LOG_COUNT; i++)
-        if (strlen(channels[i].name) == length && memcmp(channels[i].name, name, length) == 0)
-            return i;
-    return -1;
-}
+static Wanted wanted;
+static char *spelled; /* as it was said; malloc; NULL: nothing */
+static bool prepared; /* the loggers' levels and the handler have been set */
+static struct {
+    bool open;
+    long before;     /* its level */
+} opened[LOG_COUNT]; /* the loggers whose level is ours */
 
-static int
-unknown_channel(const char *name, size_t length)
-{
-    char known[256] = "all", wrong[64];
-    for (int i = 0; i < LOG_COUNT; i++) {
-        strcat(known, ", ");
-        strcat(known, channels[i].name);
-    }
-    snprintf(wrong, sizeof(wrong), "%.*s", (int)Py_MIN(length, 60), name);
-    PyErr_Format(PyExc_ValueError, "PYCOMPILE_LOGS: no channel %s; there are %s", wrong, known);
-    return -1;
-}
-
-static bool
-is_pass(const char *name, size_t length)
-{
-    for (int i = 0; pass_name(i) != NULL; i++)
-        if (strlen(pass_name(i)) == length && memcmp(pass_name(i), name, length) == 0) return true;
-    return length == 3 && memcmp(name, "all", 3) == 0;
-}
-
-static int
-unknown_pass(const char *item, size_t length)
-{
-    char known[128] = "all", wrong[64];
-    for (int i = 0; pass_name(i) != NULL; i++) {
-        strcat(known, ", ");
-        strcat(known, pass_name(i));
-    }
-    snprintf(wrong, sizeof(wrong), "%.*s", (int)Py_MIN(length, 60), item);
-    PyErr_Format(PyExc_ValueError, "PYCOMPILE_LOGS: no pass %s; there are graph: with %s", wrong,
-                 known);
-    return -1;
-}
-
-/* One item: "graph", "graph:cse", "all". */
-static int
-configure_item(const char *item, size_t length)
-{
-    const char *colon = memchr(item, ':', length);
-    size_t name = colon != NULL ? (size_t)(colon - item) : length;
-    if (colon == NULL && name == 3 && memcmp(item, "all", 3) == 0) {
-        memset(asked, true, sizeof(asked));
-        return 0;
-    }
-    int channel = channel_from_name(item, name);
-    if (channel < 0) return unknown_channel(item, name);
-    if (colon != NULL && (channel != LOG_GRAPH || !is_pass(colon + 1, length - name - 1)))
-        return unknown_pass(item, length);
-    asked[channel] = true;
-    if (colon != NULL && strlen(passes) + length < sizeof(passes) - 2) {
-        if (*passes == '\0') strcpy(passes, ",");
-        strncat(passes, colon + 1, length - name - 1);
-        strcat(passes, ",");
-    }
-    return 0;
-}
-
-int
-log_configure(const char *spec)
-{
-    memset(asked, 0, sizeof(asked));
-    passes[0] = '\0';
-    prepared = false;
-    while (*spec != '\0') {
-        size_t length = strcspn(spec, ", ");
-        if (length > 0 && configure_item(spec, length) < 0) return -1;
-        spec += length;
-        spec += *spec != '\0';
-    }
-    return 0;
-}
-
-bool
-log_wants_pass(const char *pass)
-{
-    char wanted[80];
-    if (*passes == '\0') return false;
-    if (strstr(passes, ",all,") != NULL) return true;
-    snprintf(wanted, sizeof(wanted), ",%s,", pass);
-    return strstr(passes, wanted) != NULL;
-}
-
-/* ---- the loggers ---- */
+/* ---- the levels of the loggers ---- */
 
 /* logging.getLogger(name), a new reference; NULL with the error set. */
 static PyObject *
@@ -153,6 +70,134 @@ own_level(PyObject *logging, const char *channel)
     return value;
 }
 
+static int
+set_level(PyObject *logging, int channel, long level)
+{
+    PyObject *logger = get_logger(logging, channels[channel].name);
+    PyObject *done = logger != NULL ? PyObject_CallMethod(logger, "setLevel", "l", level) : NULL;
+    Py_XDECREF(logger);
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
+}
+
+/* Gives the loggers that were opened for channels no longer asked for their levels back, unless the
+   program has changed them since. */
+static void
+close_loggers(void)
+{
+    PyObject *logging = module_loaded("logging");
+    for (int i = 0; i < LOG_COUNT && logging != NULL; i++) {
+        if (!opened[i].open || wanted.asked[i]) continue;
+        opened[i].open = false;
+        if (own_level(logging, channels[i].name) == LEVEL_DEBUG &&
+            set_level(logging, i, opened[i].before) < 0)
+            PyErr_Clear();
+    }
+    Py_XDECREF(logging);
+}
+
+/* ---- the specification ---- */
+
+static int
+channel_from_name(const char *name, size_t length)
+{
+    for (int i = 0; i < LOG_COUNT; i++)
+        if (strlen(channels[i].name) == length && memcmp(channels[i].name, name, length) == 0)
+            return i;
+    return -1;
+}
+
+static int
+unknown_channel(const char *name, size_t length)
+{
+    char known[256] = "all", wrong[64];
+    for (int i = 0; i < LOG_COUNT; i++) {
+        strcat(known, ", ");
+        strcat(known, channels[i].name);
+    }
+    snprintf(wrong, sizeof(wrong), "%.*s", (int)Py_MIN(length, 60), name);
+    PyErr_Format(PyExc_ValueError, "no channel %s; there are %s", wrong, known);
+    return -1;
+}
+
+static bool
+is_pass(const char *name, size_t length)
+{
+    for (int i = 0; pass_name(i) != NULL; i++)
+        if (strlen(pass_name(i)) == length && memcmp(pass_name(i), name, length) == 0) return true;
+    return length == 3 && memcmp(name, "all", 3) == 0;
+}
+
+static int
+unknown_pass(const char *item, size_t length)
+{
+    char known[128] = "all", wrong[64];
+    for (int i = 0; pass_name(i) != NULL; i++) {
+        strcat(known, ", ");
+        strcat(known, pass_name(i));
+    }
+    snprintf(wrong, sizeof(wrong), "%.*s", (int)Py_MIN(length, 60), item);
+    PyErr_Format(PyExc_ValueError, "no pass %s; there are graph: with %s", wrong, known);
+    return -1;
+}
+
+/* One item: "graph", "graph:cse", "all". */
+static int
+configure_item(const char *item, size_t length, Wanted *out)
+{
+    const char *colon = memchr(item, ':', length);
+    size_t name = colon != NULL ? (size_t)(colon - item) : length;
+    if (colon == NULL && name == 3 && memcmp(item, "all", 3) == 0) {
+        memset(out->asked, true, sizeof(out->asked));
+        return 0;
+    }
+    int channel = channel_from_name(item, name);
+    if (channel < 0) return unknown_channel(item, name);
+    if (colon != NULL && (channel != LOG_GRAPH || !is_pass(colon + 1, length - name - 1)))
+        return unknown_pass(item, length);
+    out->asked[channel] = true;
+    if (colon != NULL && strlen(out->passes) + length < sizeof(out->passes) - 2) {
+        if (*out->passes == '\0') strcpy(out->passes, ",");
+        strncat(out->passes, colon + 1, length - name - 1);
+        strcat(out->passes, ",");
+    }
+    return 0;
+}
+
+int
+log_configure(const char *spec)
+{
+    Wanted fresh = {0};
+    for (const char *at = spec; *at != '\0'; at += *at != '\0') {
+        size_t length = strcspn(at, ", ");
+        if (length > 0 && configure_item(at, length, &fresh) < 0) return -1;
+        at += length;
+    }
+    char *copy = strdup(spec);
+    if (copy == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    free(spelled);
+    spelled = copy;
+    wanted = fresh;
+    prepared = false;
+    close_loggers();
+    return 0;
+}
+
+bool
+log_wants_pass(const char *pass)
+{
+    char item[80];
+    if (*wanted.passes == '\0') return false;
+    if (strstr(wanted.passes, ",all,") != NULL) return true;
+    snprintf(item, sizeof(item), ",%s,", pass);
+    return strstr(wanted.passes, item) != NULL;
+}
+
+/* ---- the loggers ---- */
+
 /* Whether the program itself has asked for the channel through `logging`, if it uses that. */
 static bool
 wanted_by_level(LogChannel channel)
@@ -173,12 +218,12 @@ typedef struct {
 bool
 log_enabled(LogChannel channel)
 {
-    if (asked[channel]) return true;
+    if (wanted.asked[channel]) return true;
     Pending p;
     PyErr_Fetch(&p.type, &p.value, &p.traceback);
-    bool wanted = wanted_by_level(channel);
+    bool by_level = wanted_by_level(channel);
     PyErr_Restore(p.type, p.value, p.traceback);
-    return wanted;
+    return by_level;
 }
 
 /* A handler to stderr with the bare text, unless some handler would get it already. */
@@ -202,21 +247,19 @@ add_handler(PyObject *logging, PyObject *root)
     return done != NULL ? 0 : -1;
 }
 
-/* Opens the loggers of the channels that PYCOMPILE_LOGS names; once. */
+/* Opens the loggers of the channels that are asked for; once. */
 static int
 prepare(PyObject *logging)
 {
     bool any = false;
     prepared = true;
     for (int i = 0; i < LOG_COUNT; i++) {
-        if (!asked[i]) continue;
+        if (!wanted.asked[i]) continue;
         any = true;
-        PyObject *logger = get_logger(logging, channels[i].name);
-        PyObject *done =
-            logger != NULL ? PyObject_CallMethod(logger, "setLevel", "i", LEVEL_DEBUG) : NULL;
-        Py_XDECREF(logger);
-        Py_XDECREF(done);
-        if (done == NULL) return -1;
+        if (opened[i].open) continue;
+        opened[i].before = own_level(logging, channels[i].name);
+        if (set_level(logging, i, LEVEL_DEBUG) < 0) return -1;
+        opened[i].open = true;
     }
     if (!any) return 0;
     PyObject *root = get_logger(logging, "");
@@ -332,7 +375,7 @@ log_init(void)
     PyErr_Fetch(&type, &value, &traceback);
     PyObject *text = PyObject_Str(value);
     const char *message = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
-    if (message != NULL) log_warn("%s", message);
+    if (message != NULL) log_warn("PYCOMPILE_LOGS: %s", message);
     PyErr_Clear();
     Py_XDECREF(text);
     Py_XDECREF(type);
@@ -349,6 +392,12 @@ py_log_configure(PyObject *Py_UNUSED(self), PyObject *spec)
     const char *text = PyUnicode_AsUTF8(spec);
     if (text == NULL || log_configure(text) < 0) return NULL;
     Py_RETURN_NONE;
+}
+
+static PyObject *
+py_log_spec(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    return PyUnicode_FromString(spelled != NULL ? spelled : "");
 }
 
 static PyObject *
@@ -383,6 +432,7 @@ test_log_wants_pass(PyObject *Py_UNUSED(self), PyObject *pass)
 
 PyMethodDef log_methods[] = {
     {"log_configure", py_log_configure, METH_O, "Channels as PYCOMPILE_LOGS spells them."},
+    {"log_spec", py_log_spec, METH_NOARGS, "What log_configure was given last."},
     {"log_channels", py_log_channels, METH_NOARGS, "Names of the channels."},
     {"test_log_emit", test_log_emit, METH_VARARGS, "Emits; whether the channel is on."},
     {"test_log_wants_pass", test_log_wants_pass, METH_O, "Whether the pass's graph is asked for."},

@@ -81,9 +81,15 @@ uint64_t guards_varied_path(const GuardProgram *guards, int number);
 
 /* ---- toolchain.c, cache.c, code.c: source to loaded code ---- */
 typedef struct Code Code; /* a loaded shared object, reference counted */
+/* For whom: texts that are not owned, never NULL. */
+typedef struct {
+    const char *function, *file;
+    int line;
+} CodeOrigin;
 /* Finds it in memory, on disk, or compiles.  ANSWER_NO: no compiler, or it failed (warned once,
    logged); then CPython runs the function; or `cached`, and it would have to be compiled. */
-Answer code_load(const char *source, const Config *config, bool cached, Code **out);
+Answer code_load(const char *source, const Config *config, const CodeOrigin *origin, bool cached,
+                 Code **out);
 KernelFn code_symbol(Code *code, const char *name); /* NULL when missing */
 void code_release(Code *code);
 /* Compiler path and version, flags, CPU, cache folder, sizes, hits, misses: a new dict. */

@@ -2,12 +2,13 @@
 
    1. $CC (which may hold arguments), cc, gcc, clang: the first that PATH has.
    2. Its version comes from a note in the cache folder, made under the file's path, size, inode and
-      time; only where there is none it is run with --version.
+      time; only where there is none it is run with --version.  Note and version are the compiler's
+      part of the key, so that what it made is found by them where there is no compiler at all.
    3. A compile gets its source and gives its output in a work folder, its words in a file there.
    4. When a compile fails, a trivial one tells whether the compiler or the source is to blame.  A
       compiler that cannot do that is not asked again; the user is warned once in either case.
 
-   Output depends on source, compiler, flags and CPU; all four go into the key. */
+   Output depends on source, compiler, flags, CPU and options; all go into the key. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -24,10 +25,8 @@
 #include <unistd.h>
 
 #if defined(__x86_64__)
-#include <cpuid.h>
 #define NATIVE "-march=native"
 #else
-#include <sys/auxv.h>
 #define NATIVE "-mcpu=native"
 #endif
 
@@ -58,6 +57,7 @@ static const char *const flags[] = {
 };
 
 enum { MAX_ARGUMENTS = 64, WORDS = 4096 };
+#define NOTE "compiler-"
 
 typedef struct {
     char words[WORDS];             /* the command, split in place */
@@ -65,7 +65,8 @@ typedef struct {
     int arguments;
     char path[CACHE_PATH];
     char version[256];
-    char file_id[128]; /* size, inode and time of the file */
+    char file_id[128];  /* size, inode and time of the file */
+    CacheNoteName note; /* of its version */
 } Compiler;
 
 static Compiler compiler;
@@ -206,17 +207,18 @@ static bool
 learn_version(void)
 {
     Hash hash;
-    char name[16 + DIGEST_HEX] = "compiler-";
+    char hex[DIGEST_HEX];
     identify_file();
     hash_begin(&hash);
     for (int i = 0; i < compiler.arguments; i++) hash_add_string(&hash, compiler.argument[i]);
     hash_add_string(&hash, compiler.file_id);
     Digest digest = hash_end(&hash);
-    digest_hex(&digest, name + strlen(name));
-    if (cache_read_note(name, compiler.version, sizeof(compiler.version)) == ANSWER_YES)
+    digest_hex(&digest, hex);
+    snprintf(compiler.note, sizeof(compiler.note), NOTE "%s", hex);
+    if (cache_read_note(compiler.note, compiler.version, sizeof(compiler.version)) == ANSWER_YES)
         return true;
     if (!ask_version()) return false;
-    cache_write_note(name, compiler.version);
+    cache_write_note(compiler.note, compiler.version);
     return true;
 }
 
@@ -248,41 +250,68 @@ warn_once(const char *text)
 
 /* ---- what decides about the output ---- */
 
-static void
-describe_cpu(char *out, size_t size)
+void
+toolchain_parts(KeyParts *parts)
 {
-#if defined(__x86_64__)
-    unsigned a = 0, b = 0, c = 0, d = 0, model = 0, ext_b = 0, ext_c = 0, ext_d = 0, more = 0;
-    unsigned amd_c = 0, amd_d = 0, top = 0, unused1 = 0, unused2 = 0, xcr = 0, xcr_high = 0;
-    __get_cpuid(1, &model, &b, &c, &d);
-    __get_cpuid_count(7, 0, &top, &ext_b, &ext_c, &ext_d);
-    __get_cpuid_count(7, 1, &more, &b, &unused1, &unused2);
-    __get_cpuid(0x80000001, &a, &b, &amd_c, &amd_d);
-    if (c & bit_OSXSAVE) __asm__ volatile("xgetbv" : "=a"(xcr), "=d"(xcr_high) : "c"(0));
-    snprintf(out, size, "x86-64 %08x %08x %08x %08x %08x %08x %08x %08x %08x %x", model, c, d,
-             ext_b, ext_c, ext_d, more, amd_c, amd_d, xcr);
-#else
-    snprintf(out, size, "hwcap %lx %lx", getauxval(AT_HWCAP), getauxval(AT_HWCAP2));
-#endif
+    char cpu[128];
+    Hash hash;
+    hash_begin(&hash);
+    for (int i = 0; i < COUNT_OF(flags); i++) hash_add_string(&hash, flags[i]);
+    parts->digest[PART_FLAGS] = hash_end(&hash);
+    cpu_words(cpu, sizeof(cpu));
+    hash_begin(&hash);
+    hash_add_string(&hash, cpu);
+    parts->digest[PART_CPU] = hash_end(&hash);
+    parts->compiler = "no compiler";
+}
+
+/* A compiler is who it is by the note about it, which holds on where the compiler is not. */
+static Digest
+identity_of(const char *note, const char *version)
+{
+    Hash hash;
+    hash_begin(&hash);
+    hash_add_string(&hash, note);
+    hash_add_string(&hash, version);
+    return hash_end(&hash);
 }
 
 Answer
-toolchain_identify(Hash *hash)
+toolchain_identify(KeyParts *parts)
 {
-    char cpu[128];
     if (state == UNKNOWN) find_compiler();
-    if (state == NONE) {
-        warn_once("pycompile found no working C compiler ($CC, cc, gcc, clang): "
-                  "functions run in plain Python");
-        return ANSWER_NO;
-    }
-    for (int i = 0; i < compiler.arguments; i++) hash_add_string(hash, compiler.argument[i]);
-    hash_add_string(hash, compiler.file_id);
-    hash_add_string(hash, compiler.version);
-    for (int i = 0; i < COUNT_OF(flags); i++) hash_add_string(hash, flags[i]);
-    describe_cpu(cpu, sizeof(cpu));
-    hash_add_string(hash, cpu);
+    if (state == NONE) return ANSWER_NO;
+    parts->digest[PART_COMPILER] = identity_of(compiler.note, compiler.version);
+    parts->compiler = compiler.version;
     return ANSWER_YES;
+}
+
+void
+toolchain_record(void)
+{
+    char version[sizeof(compiler.version)];
+    if (cache_read_note(compiler.note, version, sizeof(version)) != ANSWER_YES)
+        cache_write_note(compiler.note, compiler.version);
+}
+
+int
+toolchain_recorded(Digest *identities, int room)
+{
+    CacheNoteName names[MAX_RECORDED_COMPILERS];
+    int count = cache_list_notes(NOTE, names, Py_MIN(room, MAX_RECORDED_COMPILERS)), known = 0;
+    for (int i = 0; i < count; i++) {
+        char version[sizeof(compiler.version)];
+        if (cache_read_note(names[i], version, sizeof(version)) == ANSWER_YES)
+            identities[known++] = identity_of(names[i], version);
+    }
+    return known;
+}
+
+void
+toolchain_is_missing(void)
+{
+    warn_once("pycompile found no working C compiler ($CC, cc, gcc, clang): what is not in the "
+              "cache already runs in plain Python");
 }
 
 /* ---- compiling ---- */
@@ -350,7 +379,7 @@ now(void)
 }
 
 Answer
-toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH])
+toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH], double *seconds)
 {
     RunResult result = RUN_NOT_STARTED;
     double start = now();
@@ -365,7 +394,8 @@ toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH])
         return ANSWER_NO;
     }
     counts.compiled++;
-    counts.seconds += now() - start;
+    *seconds = now() - start;
+    counts.seconds += *seconds;
     return ANSWER_YES;
 }
 
@@ -386,9 +416,9 @@ flags_list(void)
 PyObject *
 toolchain_info(void)
 {
-    char cpu[128];
+    char cpu[256];
     if (state == UNKNOWN) find_compiler();
-    describe_cpu(cpu, sizeof(cpu));
+    cpu_describe(cpu, sizeof(cpu));
     PyObject *list = flags_list();
     if (list == NULL) return NULL;
     bool found = state == FOUND;

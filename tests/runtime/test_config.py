@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+import pycompile
 from pycompile import _C
 
 
@@ -133,3 +134,78 @@ def test_numbers_from_the_environment():
     code = "import sys; print({r[0]: r[1] for r in _C.config_describe()}, file=sys.stderr)"
     assert "'recompile_limit': 3" in stderr(code, PYCOMPILE_RECOMPILE_LIMIT="3")
     assert "'recompile_limit': 8" in stderr(code, PYCOMPILE_RECOMPILE_LIMIT="three")
+
+
+# ---- set_logs ----
+
+
+@pytest.mark.usefixtures("_plain_logs")
+def test_logs_are_changed_at_run_time(caplog):
+    for channels in (("schedule", "graph:cse"), ("schedule,graph:cse",), ("schedule graph:cse",)):
+        pycompile.set_logs(*channels)
+        assert _C.test_log_emit("graph", "a") and _C.test_log_emit("schedule", "b")
+        assert not _C.test_log_emit("guards", "c")
+        assert _C.test_log_wants_pass("cse") and not _C.test_log_wants_pass("dce")
+        pycompile.set_logs()
+        assert not any(_C.test_log_emit(channel, "d") for channel in _C.log_channels())
+    assert [r.getMessage() for r in caplog.records] == ["a", "b"] * 3
+
+
+@pytest.mark.usefixtures("_plain_logs")
+def test_logs_go_back():
+    pycompile.set_logs("cache")
+    with pycompile.set_logs("all") as logs:
+        assert logs.previous == "cache" and _C.test_log_emit("guards", "a")
+        with pytest.raises(KeyError), pycompile.set_logs("bytecode"):
+            assert _C.test_log_emit("bytecode", "b") and not _C.test_log_emit("guards", "c")
+            raise KeyError
+        assert _C.test_log_emit("guards", "d")
+    assert _C.test_log_emit("cache", "e") and not _C.test_log_emit("guards", "f")
+    before = pycompile.set_logs()
+    assert before.previous == "cache" and "cache" in repr(before)
+    pycompile.set_logs(before.previous)
+    assert _C.test_log_emit("cache", "g")
+
+
+@pytest.mark.usefixtures("_plain_logs")
+def test_levels_that_the_program_set_stay():
+    logger = logging.getLogger("pycompile.guards")
+    logger.setLevel(logging.WARNING)
+    with pycompile.set_logs("guards"):
+        assert _C.test_log_emit("guards", "a")
+    assert logger.level == logging.WARNING and not _C.test_log_emit("guards", "b")
+    with pycompile.set_logs("guards"):
+        assert _C.test_log_emit("guards", "c")
+        logger.setLevel(logging.INFO)
+    assert logger.level == logging.INFO
+
+
+@pytest.mark.usefixtures("_plain_logs")
+def test_wrong_channels_change_nothing():
+    pycompile.set_logs("cache")
+    known = "there are all, recompiles, graph_breaks.*, cache$"
+    for wrong in (("guards", "grahp"), ("guards,grahp",)):
+        with pytest.raises(ValueError, match=f"^no channel grahp; {known}"):
+            pycompile.set_logs(*wrong)
+    with pytest.raises(ValueError, match="^no pass graph:no; there are graph: with all, fold"):
+        pycompile.set_logs("graph:no")
+    with pytest.raises(TypeError, match="are str, not 'int'"):
+        pycompile.set_logs(3)
+    assert _C.test_log_emit("cache", "a") and not _C.test_log_emit("guards", "b")
+
+
+def test_hints_that_are_asked_for_while_the_program_runs():
+    code = """
+import numpy as np, pycompile
+pycompile.set_logs("perf_hints")
+@pycompile.compile
+def often(x):
+    y = np.tanh(x + 1)
+    eval("1")
+    return y * 2
+for i in range(60): often(np.ones(3000))
+"""
+    told = stderr(code, PYCOMPILE_LOGS="", PYCOMPILE_PLAN_ALWAYS="1")
+    assert "often (" in told and "ms lost" in told
+    off = stderr(code + "pycompile.set_logs()", PYCOMPILE_LOGS="", PYCOMPILE_PLAN_ALWAYS="1")
+    assert "ms lost" not in off

@@ -1,0 +1,206 @@
+/* The folder of the disk cache: which it is, and whether it can be trusted and written to.
+
+   It is used when no one but this user (or root) can write to it; otherwise nothing is kept.  One
+   that cannot be written to, such as a part of an image made elsewhere, is read.  What is wrong is
+   told once, in the words of the condition that failed, and not before it matters: a folder that is
+   only read is no cause for a word until there is something to store. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+typedef enum { FOLDER_NONE, FOLDER_READ, FOLDER_WRITTEN } Use;
+
+static unsigned long long least_free = 1 << 20; /* bytes on its file system, to store anything */
+
+/* ---- its name ---- */
+
+/* The home of the user of this name, or with an empty one of who runs this; NULL: unknown. */
+static const char *
+home_of(const char *user)
+{
+    const char *home = getenv("HOME");
+    if (*user == '\0' && home != NULL && *home == '/') return home;
+    const struct passwd *entry = *user != '\0' ? getpwnam(user) : getpwuid(geteuid());
+    return entry != NULL ? entry->pw_dir : NULL;
+}
+
+/* A leading ~ or ~user is a home folder, as in a shell. */
+static int
+expand(const char *name, char *out)
+{
+    char user[256];
+    size_t length = strcspn(name, "/");
+    if (*name != '~' || length > sizeof(user)) return snprintf(out, CACHE_PATH, "%s", name);
+    snprintf(user, sizeof(user), "%.*s", (int)length - 1, name + 1);
+    const char *home = home_of(user);
+    if (home == NULL) return snprintf(out, CACHE_PATH, "%s", name);
+    return snprintf(out, CACHE_PATH, "%s%s", home, name + length);
+}
+
+/* $PYCOMPILE_CACHE_DIR, $XDG_CACHE_HOME/pycompile, ~/.cache/pycompile. */
+static bool
+folder_name(char *out)
+{
+    const char *own = getenv("PYCOMPILE_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME");
+    int length = -1;
+    if (own != NULL && *own != '\0') {
+        length = expand(own, out);
+    } else if (xdg != NULL && *xdg == '/') {
+        length = snprintf(out, CACHE_PATH, "%s/pycompile", xdg);
+    } else {
+        const char *home = home_of("");
+        if (home != NULL) length = snprintf(out, CACHE_PATH, "%s/.cache/pycompile", home);
+    }
+    return length > 0 && length < CACHE_PATH - 128;
+}
+
+/* ---- what it is good for ---- */
+
+/* mkdir -p; the folders made are the user's alone.  On failure errno says why. */
+static bool
+make_folders(const char *name)
+{
+    char path[CACHE_PATH];
+    snprintf(path, sizeof(path), "%s", name);
+    for (char *at = path + 1; *at != '\0'; at++) {
+        if (*at != '/') continue;
+        *at = '\0';
+        if (mkdir(path, 0700) < 0 && errno != EEXIST && errno != EROFS && errno != EACCES)
+            return false;
+        *at = '/';
+    }
+    return mkdir(path, 0700) == 0 || errno == EEXIST;
+}
+
+enum { REASON = 160 };
+
+/* `why` says what keeps it from being written to. */
+static Use
+judge(const char *name, char why[REASON])
+{
+    struct stat info;
+    if (stat(name, &info) < 0 && errno == ENOENT && !make_folders(name)) {
+        snprintf(why, REASON, "it cannot be made: %s", strerror(errno));
+        return FOLDER_NONE;
+    }
+    if (stat(name, &info) < 0) {
+        snprintf(why, REASON, "it cannot be looked at: %s", strerror(errno));
+    } else if (!S_ISDIR(info.st_mode)) {
+        snprintf(why, REASON, "it is not a directory");
+    } else if (info.st_uid != geteuid() && info.st_uid != 0) {
+        snprintf(why, REASON, "it belongs to user %u, and this is user %u", (unsigned)info.st_uid,
+                 (unsigned)geteuid());
+    } else if ((info.st_mode & 022) != 0) {
+        snprintf(why, REASON, "others can write to it: its mode is %03o (chmod go-w)",
+                 (unsigned)info.st_mode & 0777);
+    } else if (faccessat(AT_FDCWD, name, R_OK | X_OK, AT_EACCESS) < 0) {
+        snprintf(why, REASON, "it cannot be read: %s", strerror(errno));
+    } else if (faccessat(AT_FDCWD, name, W_OK, AT_EACCESS) < 0) {
+        snprintf(why, REASON, "it is read-only for this user: %s", strerror(errno));
+        return FOLDER_READ;
+    } else {
+        return FOLDER_WRITTEN;
+    }
+    return FOLDER_NONE;
+}
+
+/* Each folder is told of once in the log, the first in a warning too. */
+static void
+tell(const char *name, const char *why)
+{
+    static char told[CACHE_PATH];
+    if (strcmp(name, told) == 0) return;
+    bool first = *told == '\0';
+    snprintf(told, sizeof(told), "%s", name);
+    log_emit(LOG_CACHE, "nothing is stored in %s: %s", name, why);
+    if (first)
+        log_warn("pycompile keeps no compiled code in %s: %s ($PYCOMPILE_CACHE_DIR names another "
+                 "folder)",
+                 name, why);
+}
+
+const char *
+cache_folder(void)
+{
+    static char name[CACHE_PATH];
+    char why[REASON];
+    if (!folder_name(name)) return NULL;
+    Use use = judge(name, why);
+    if (use == FOLDER_NONE) tell(name, why);
+    return use != FOLDER_NONE ? name : NULL;
+}
+
+const char *
+cache_folder_to_store(void)
+{
+    static char name[CACHE_PATH];
+    char why[REASON];
+    struct statvfs space;
+    if (!folder_name(name)) return NULL;
+    Use use = judge(name, why);
+    if (use == FOLDER_WRITTEN) {
+        if (statvfs(name, &space) < 0 ||
+            (unsigned long long)space.f_bavail * space.f_frsize >= least_free)
+            return name;
+        snprintf(why, sizeof(why), "its file system is full (%llu bytes are free)",
+                 (unsigned long long)space.f_bavail * space.f_frsize);
+    }
+    tell(name, why);
+    return NULL;
+}
+
+/* ---- work folders ---- */
+
+static int
+make_work(const char *parent, char folder[CACHE_PATH])
+{
+    int length = snprintf(folder, CACHE_PATH, "%s/work-XXXXXX", parent);
+    return length < CACHE_PATH - 128 && mkdtemp(folder) != NULL ? 0 : -1;
+}
+
+int
+cache_work_begin(char folder[CACHE_PATH])
+{
+    const char *parent = cache_folder_to_store(), *temporary = getenv("TMPDIR");
+    if (parent != NULL && make_work(parent, folder) == 0) return 0;
+    return make_work(temporary != NULL && *temporary != '\0' ? temporary : "/tmp", folder);
+}
+
+void
+cache_work_end(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    if (dir == NULL) return;
+    for (struct dirent *item; (item = readdir(dir)) != NULL;)
+        unlinkat(dirfd(dir), item->d_name, 0); /* fails for . and .. */
+    closedir(dir);
+    rmdir(folder);
+}
+
+/* ---- hooks ---- */
+
+/* How many bytes have to be free; what it was before. */
+static PyObject *
+test_cache_least_free(PyObject *Py_UNUSED(self), PyObject *bytes)
+{
+    unsigned long long before = least_free, wanted = PyLong_AsUnsignedLongLong(bytes);
+    if (PyErr_Occurred()) return NULL;
+    least_free = wanted;
+    return PyLong_FromUnsignedLongLong(before);
+}
+
+PyMethodDef cache_folder_methods[] = {
+    {"test_cache_least_free", test_cache_least_free, METH_O, "Bytes to be free for a store."},
+    {NULL, NULL, 0, NULL},
+};
