@@ -1,4 +1,7 @@
-"""python -m pycompile run SCRIPT | explain SCRIPT | info | cache [list | clear]"""
+"""python -m pycompile run SCRIPT | explain SCRIPT | info | cache [list | clear]
+
+`run --help` and `explain --help` say more of the two.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,11 @@ if TYPE_CHECKING:
 # What no compiled function has a value of its own of: csrc/config.def has the rest.
 _ENVIRONMENT = (
     ("PYCOMPILE_LOGS", "channels of the log"),
-    ("PYCOMPILE_DISABLE", "1: compile returns functions as they are"),
+    ("PYCOMPILE_DISABLE", "1: compiled functions call the plain ones"),
     ("PYCOMPILE_CACHE_DIR", "where compiled code is kept"),
     ("PYCOMPILE_CACHE_BYTES", "how much of it"),
     ("CC", "the C compiler"),
+    ("OMP_NUM_THREADS", "threads of the kernels, where PYCOMPILE_THREADS says nothing"),
 )
 
 
@@ -37,14 +41,19 @@ def info() -> int:
 
     from pycompile import _C
 
+    found = _C.toolchain_info()
     rows: list[tuple[str, Any]] = [
         ("pycompile", __version__),
         ("python", platform.python_version()),
         ("numpy", numpy.__version__),
         ("platform", platform.platform()),
-        ("threads", _C.threads_count()),
+        ("cpu", found["cpu"]),
+        ("threads", found["threads"]),
+        ("compiler", found["compiler"] or "none that works ($CC, cc, gcc, clang)"),
+        ("version", found["version"] or "-"),
+        ("flags", " ".join(found["flags"])),
+        *_cache_rows(),
     ]
-    rows.extend((name.replace("_", " "), value) for name, value in _C.toolchain_info().items())
     _print_table(rows)
     print("\noptions (default, environment variable)")
     for name, default, variable, text in _C.config_describe():
@@ -59,25 +68,58 @@ def info() -> int:
     return 0
 
 
+def _cache_rows() -> list[tuple[str, Any]]:
+    """The disk cache over all processes: what it holds, and what that has been good for."""
+    from pycompile import _C
+
+    found, entries = _C.cache_info(), _C.cache_entries()
+    if not found["folder"]:
+        return [("cache folder", _NO_FOLDER)]
+    spent = sum(entry["seconds"] for entry in entries)
+    return [
+        ("cache folder", found["folder"]),
+        ("cache entries", f"{len(entries)}, compiled in {spent:.1f} s"),
+        ("cache bytes", f"{found['bytes']} of at most {found['limit']}"),
+        ("cache hits", sum(entry["hits"] for entry in entries)),
+    ]
+
+
+_NO_FOLDER = "no cache folder: it cannot be made or trusted"
+
+
+def _age(seconds: float) -> str:
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
+
+
 def cache_list() -> int:
-    """What the disk cache holds: one line per file, then the sum.  Notes about compilers left out."""
-    from pathlib import Path
+    """What the disk cache holds: a line for each entry, those made last first, then the sum."""
+    import time
 
     from pycompile import _C
 
-    found = _C.cache_info()
-    folder = found.get("folder")
-    count = total = 0
-    if folder and Path(folder).is_dir():
-        for path in sorted(Path(folder).rglob("*")):
-            if path.is_file() and not path.name.startswith("compiler-"):
-                size = path.stat().st_size
-                count, total = count + 1, total + size
-                print(f"{size:>10}  {path.relative_to(folder)}")
-    if folder:
-        print(f"{count} files, {total} bytes in {folder}")
-    else:
-        print("no cache folder: it cannot be made or written")
+    folder = _C.cache_info()["folder"]
+    if not folder:
+        print(_NO_FOLDER)
+        return 0
+    now = time.time()
+    entries = sorted(_C.cache_entries(), key=lambda entry: (-entry["made"], entry["name"]))
+    rows = [("age", "bytes", "hits", "function", "place")] if entries else []
+    for entry in entries:
+        known = entry["function"] is not None
+        name = entry["function"] if known else f"? ({entry['name']})"
+        place = f"{entry['file']}:{entry['line']}" if known else "?"
+        rows.append(
+            (_age(now - entry["made"]), str(entry["bytes"]), str(entry["hits"]), name, place)
+        )
+    width = [max(len(row[column]) for row in rows) for column in range(4)] if rows else []
+    for age, size, hits, name, place in rows:
+        print(
+            f"{age:>{width[0]}}  {size:>{width[1]}}  {hits:>{width[2]}}  {name:<{width[3]}}  {place}"
+        )
+    print(f"{len(entries)} files, {sum(entry['bytes'] for entry in entries)} bytes in {folder}")
     return 0
 
 
@@ -86,7 +128,7 @@ def cache_clear() -> int:
     from pycompile import _C
 
     if not _C.cache_info().get("folder"):
-        print("no cache folder: it cannot be made or written")
+        print(_NO_FOLDER)
         return 1
     _C.cache_clear()
     print("cache cleared")

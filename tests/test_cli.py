@@ -41,6 +41,20 @@ def test_info():
         assert option in done.stdout
 
 
+def test_info_counts_over_all_processes(tmp_path):
+    folder = str(tmp_path / "cache")
+    for _ in range(3):
+        assert run("-c", SCRIPT, PYCOMPILE_CACHE_DIR=folder).returncode == 0
+    told = run("-m", "pycompile", "info", PYCOMPILE_CACHE_DIR=folder).stdout
+    rows = dict(re.findall(r"^(\w+(?: \w+)?)  +(.*)$", told, re.M))
+    count, seconds = re.fullmatch(r"(\d+), compiled in ([\d.]+) s", rows["cache entries"]).groups()
+    assert int(count) >= 1 and float(seconds) > 0
+    assert int(rows["cache hits"]) >= 2 * int(count)
+    assert rows["cache folder"] == folder and int(rows["cache bytes"].split()[0]) > 0
+    assert not re.search(r"\b[0-9a-f]{8} [0-9a-f]{8}\b", rows["cpu"])
+    assert "x86-64 with" in rows["cpu"] or "AArch64 with" in rows["cpu"]
+
+
 def test_cache_list_and_clear(tmp_path):
     folder = str(tmp_path / "cache")
     assert run("-c", SCRIPT, PYCOMPILE_CACHE_DIR=folder).returncode == 0

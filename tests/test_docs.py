@@ -55,3 +55,66 @@ def test_the_readme_tour_runs(tmp_path):
     env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
+
+
+def names_read():
+    """Every variable of the environment that some source reads, and where."""
+    patterns = {
+        "csrc/**/*.c": r'(?:getenv|count_from)\(\s*"(\w+)"',
+        "csrc/config.def": r'"(PYCOMPILE_\w+)"',
+        "[a-z]*/**/*.py": r'environ(?:\.get\(|\[|\.setdefault\()\s*"(\w+)"|getenv\("(\w+)"',
+        "setup.py": r'environ(?:\.get\(|\[)"(\w+)"',
+        "Makefile": r"\b(PYCOMPILE_[A-Z_]+)=",
+    }
+    found = {}
+    for files, pattern in patterns.items():
+        for path in ROOT.glob(files):
+            if {"build", "constructs"} & set(path.parts):  # made; programs under test
+                continue
+            for match in re.finditer(pattern, path.read_text()):
+                found[next(filter(None, match.groups()))] = str(path.relative_to(ROOT))
+    return found
+
+
+def told():
+    """README.md and the page of settings that it points to."""
+    readme = (ROOT / "README.md").read_text()
+    assert "](docs/settings.md)" in readme
+    return readme + (ROOT / "docs" / "settings.md").read_text()
+
+
+def test_every_variable_is_documented():
+    read, text = names_read(), told()
+    assert {"PYCOMPILE_LOGS", "OMP_NUM_THREADS", "CC", "PYCOMPILE_BUILD_FLAGS"} <= set(read)
+    missing = {name: where for name, where in read.items() if f"`{name}`" not in text}
+    missing.pop("PYTHONFAULTHANDLER", None)  # set for what is run, not read
+    assert not missing, "neither in README.md nor in docs/settings.md"
+
+
+def test_every_option_is_documented_with_its_default():
+    rows = {}
+    for line in (ROOT / "docs" / "settings.md").read_text().splitlines():
+        cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+        if len(cells) == 4:
+            rows[cells[0]] = cells
+    for name, default, variable, _ in _C.config_describe():
+        assert rows[name][2] == (variable or ""), name
+        if variable is None:
+            assert rows[name][1] == (f'"{default}"' if isinstance(default, str) else str(default))
+
+
+def test_every_channel_is_documented():
+    for channel in _C.log_channels():
+        assert f"`{channel}`" in told(), channel
+        assert channel in pycompile.set_logs.__doc__
+
+
+def test_info_tells_of_every_variable_of_a_user():
+    done = subprocess.run(
+        [sys.executable, "-m", "pycompile", "info"], capture_output=True, text=True
+    )
+    own = [name for name, where in names_read().items() if where.startswith(("csrc", "pycompile"))]
+    for name in own:
+        if name.startswith("PYCOMPILE_"):
+            assert f"{name}=" in done.stdout, name
+    assert "[" not in done.stdout.split("options (")[0]

@@ -37,7 +37,7 @@ typedef enum {
 } KeyPart;
 typedef struct {
     Digest digest[PART_COUNT];
-    const char *compiler; /* its version, for people; not owned, never NULL */
+    const char *compiler; /* what it is, for people; not owned, never NULL */
 } KeyParts;
 
 enum { CACHE_PATH = 4096 };

@@ -90,7 +90,7 @@ static Use
 judge(const char *name, char why[REASON])
 {
     struct stat info;
-    if (stat(name, &info) < 0 && errno == ENOENT && !make_folders(name)) {
+    if (stat(name, &info) < 0 && (errno == ENOENT || errno == ENOTDIR) && !make_folders(name)) {
         snprintf(why, REASON, "it cannot be made: %s", strerror(errno));
         return FOLDER_NONE;
     }

@@ -29,7 +29,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RECORD_BYTES = 16384, FOLD_BYTES = 8192, FIELD = 1024 };
+enum { RECORD_BYTES = 16384, FOLD_BYTES = 8192, FIELD = 1024, NONE = 2 * PART_COUNT };
 static const char *const part_names[PART_COUNT] = {"source", "compiler", "flags", "cpu", "options"};
 
 typedef struct {
@@ -193,7 +193,7 @@ typedef struct {
     const CodeOrigin *origin;
     char digest[PART_COUNT][DIGEST_HEX];
     Record nearest;
-    int differing; /* PART_COUNT + 1: none of this function */
+    int differing; /* NONE: nothing of this function */
     char name[DIGEST_HEX + 4];
 } Search;
 
@@ -206,7 +206,8 @@ look_at(const char *name, const Record *record, void *context)
         strcmp(record->file, search->origin->file) != 0)
         return;
     for (int i = 0; i < PART_COUNT; i++)
-        differing += strcmp(record->digest[i], search->digest[i]) != 0;
+        if (strcmp(record->digest[i], search->digest[i]) != 0)
+            differing += i == PART_SOURCE ? PART_COUNT : 1; /* other shapes, other plans: far off */
     if (differing > search->differing ||
         (differing == search->differing && record->made < search->nearest.made))
         return;
@@ -236,12 +237,12 @@ void
 cache_record_missed(const CodeOrigin *origin, const KeyParts *parts)
 {
     if (!log_enabled(LOG_CACHE)) return;
-    Search search = {.origin = origin, .differing = PART_COUNT + 1};
+    Search search = {.origin = origin, .differing = NONE};
     Text text = {0};
     for (int i = 0; i < PART_COUNT; i++) digest_hex(&parts->digest[i], search.digest[i]);
     visit_records(look_at, &search);
     text_printf(&text, "miss: %s (%s:%d): ", origin->function, origin->file, origin->line);
-    if (search.differing > PART_COUNT) {
+    if (search.differing == NONE) {
         text_put(&text, "nothing is kept of this function");
     } else {
         text_printf(&text, "the nearest of this function, %s, differs in ", search.name);

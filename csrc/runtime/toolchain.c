@@ -65,8 +65,9 @@ typedef struct {
     int arguments;
     char path[CACHE_PATH];
     char version[256];
-    char file_id[128];  /* size, inode and time of the file */
-    CacheNoteName note; /* of its version */
+    char file_id[128];   /* size, inode and time of the file */
+    CacheNoteName note;  /* of its version */
+    char described[256]; /* command and version, for people */
 } Compiler;
 
 static Compiler compiler;
@@ -223,6 +224,18 @@ learn_version(void)
 }
 
 static void
+describe_compiler(void)
+{
+    int used = 0;
+    for (int i = 0; i < compiler.arguments && used < (int)sizeof(compiler.described) - 1; i++)
+        used += snprintf(compiler.described + used, sizeof(compiler.described) - (size_t)used,
+                         "%s ", compiler.argument[i]);
+    if (used < (int)sizeof(compiler.described) - 1)
+        snprintf(compiler.described + used, sizeof(compiler.described) - (size_t)used, "(%s)",
+                 compiler.version);
+}
+
+static void
 find_compiler(void)
 {
     const char *own = getenv("CC");
@@ -231,6 +244,7 @@ find_compiler(void)
     for (int i = 0; i < COUNT_OF(candidates); i++)
         if (take_command(candidates[i]) && learn_version()) {
             state = FOUND;
+            describe_compiler();
             log_emit(LOG_CACHE, "compiler: %s (%s)", compiler.path, compiler.version);
             if (named && i > 0)
                 log_warn("CC=%s is no C compiler that works: pycompile uses %s", own,
@@ -282,7 +296,7 @@ toolchain_identify(KeyParts *parts)
     if (state == UNKNOWN) find_compiler();
     if (state == NONE) return ANSWER_NO;
     parts->digest[PART_COMPILER] = identity_of(compiler.note, compiler.version);
-    parts->compiler = compiler.version;
+    parts->compiler = compiler.described;
     return ANSWER_YES;
 }
 

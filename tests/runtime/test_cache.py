@@ -215,3 +215,277 @@ def test_every_failure_is_an_answer(folder):
         assert result is None
     assert n == 5  # the compiler, the record's text as it grows, the loader, the table
     assert _C.test_code_run(source(number)) == number
+
+
+# ---- what is known of an entry ----
+
+PROGRAM = """
+import sys, numpy as np, pycompile
+@pycompile.compile
+def shaped(x):
+    return np.tanh(x * {factor}) + 1
+assert (shaped(np.ones(5000)) == np.tanh(np.ones(5000) * {factor}) + 1).all()
+info = pycompile.cache_info()
+print(info["hits"], info["misses"], info["compiled"], shaped.stats()["plans"])
+"""
+
+
+def program(folder, factor=2, **variables):
+    """What a program printed (hits, misses, compiles, plans) and its log."""
+    path = folder.parent / "program.py"
+    path.write_text(PROGRAM.format(factor=factor))
+    variables = {"PYCOMPILE_CACHE_DIR": str(folder), "PYCOMPILE_LOGS": "cache"} | variables
+    environment = os.environ | variables
+    environment = {name: value for name, value in environment.items() if value is not None}
+    done = subprocess.run(
+        [sys.executable, str(path)], env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return list(map(int, done.stdout.split())), done.stderr
+
+
+@pytest.fixture
+def store(tmp_path):
+    return tmp_path / "store"
+
+
+def listed(folder):
+    """The lines of `cache list`: what it says of each entry, and the sum."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pycompile", "cache", "list"],
+        env=os.environ | {"PYCOMPILE_CACHE_DIR": str(folder)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_entries_are_listed_with_place_age_size_and_hits(store):
+    for _ in range(4):
+        program(store)
+    (entry,) = entries(store)
+    head, line, total = listed(store)
+    assert head.split() == ["age", "bytes", "hits", "function", "place"]
+    age, unit, size, hits, function, place = line.split()
+    assert unit in ("s", "min") and int(size) == entry.stat().st_size and hits == "3"
+    assert (function, place) == ("shaped", f"{store.parent}/program.py:3")
+    assert total.startswith("1 files")
+    record = entry.with_suffix(".txt")
+    assert record.stat().st_mode & 0o077 == 0
+    text = record.read_text()
+    assert text.startswith("function: shaped\n") and text.endswith("\nhits: 0 ...")
+
+
+def test_hits_of_many_processes_are_all_counted(folder):
+    number = next(numbers)
+    assert _C.test_code_run(source(number)) == number
+    code = f"from pycompile import _C\nassert _C.test_code_run({source(number)!r}) == {number}"
+    processes = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(6)]
+    assert [p.wait() for p in processes] == [0] * 6
+    (known,) = _C.cache_entries()
+    assert known["hits"] == 6 and known["seconds"] > 0
+
+
+def test_a_long_row_of_hits_becomes_a_number(folder):
+    number = next(numbers)
+    assert _C.test_code_run(source(number)) == number
+    record = entries(folder)[0].with_suffix(".txt")
+    record.write_text(record.read_text() + "." * 9000)
+    assert _C.test_code_run(source(number)) == number
+    assert record.read_text().endswith("\nhits: 9001 ")
+    assert _C.test_code_run(source(number)) == number
+    assert _C.cache_entries()[0]["hits"] == 9002
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "binary", "words", "folder", "huge"])
+def test_records_that_cannot_be_read(folder, damage):
+    number = next(numbers)
+    assert _C.test_code_run(source(number)) == number
+    record = entries(folder)[0].with_suffix(".txt")
+    record.unlink()
+    if damage == "folder":
+        record.mkdir()
+    elif damage != "gone":
+        content = {"empty": b"", "binary": bytes(range(256)) * 9, "words": b"line: x\n: \nmade\n"}
+        record.write_bytes(content.get(damage, b"function: " + b"f" * 100_000))
+    compiled = _C.toolchain_info()["compiled"]
+    assert _C.test_code_run(source(number)) == number
+    assert _C.toolchain_info()["compiled"] == compiled
+    (known,) = _C.cache_entries()
+    assert known["function"] is None and known["bytes"] == entries(folder)[0].stat().st_size
+    assert listed(folder)[-1].startswith("1 files")
+
+
+def test_records_go_with_their_entries(folder):
+    for _ in range(2):
+        _C.test_code_run(source(next(numbers)))
+    first, second = entries(folder)
+    first.unlink()
+    _C.test_cache_sweep()
+    assert [path.stem for path in folder.glob("*.txt")] == [second.stem]
+    _C.cache_clear()
+    assert not list(folder.glob("*.txt"))
+
+
+# ---- hits and misses in the log ----
+
+
+def test_the_log_says_what_differs(store):
+    assert "miss: shaped (" in program(store)[1]
+    assert "nothing is kept of this function" not in (again := program(store)[1])
+    assert f"hit: shaped ({store.parent}/program.py:3): {store}/" in again
+    assert "miss" not in again
+    other = program(store, factor=3)[1]
+    assert "differs in source\n" in other and "hit" not in other
+    other = program(store, CC="cc -DOTHER=1")[1]
+    name = next(line for line in other.splitlines() if "miss" in line)
+    assert ", differs in compiler (then " in name and "cc (" in name and "cc -DOTHER=1 (" in name
+    for path in store.glob("*.so"):  # as from another machine
+        record = path.with_suffix(".txt")
+        lines = record.read_text().splitlines()
+        cpu = next(i for i, line in enumerate(lines) if line.startswith("cpu: "))
+        lines[cpu] = "cpu: 0123456789abcdef0123456789abcdef A CPU"
+        path.rename(store / f"{path.stem[::-1]}.so")
+        record.unlink()
+        (store / f"{path.stem[::-1]}.txt").write_text("\n".join(lines))
+    assert "differs in cpu (then A CPU, now " in program(store)[1]
+
+
+def test_a_first_miss_is_told_as_such(store):
+    assert "nothing is kept of this function" in program(store)[1]
+
+
+# ---- without a compiler ----
+
+
+@pytest.fixture
+def nothing(tmp_path):
+    """The environment where no compiler is installed."""
+    (tmp_path / "empty").mkdir()
+    return {"PATH": str(tmp_path / "empty"), "CC": "/nonexistent/cc"}
+
+
+def test_a_warm_cache_needs_no_compiler(store, nothing):
+    assert program(store, CC=None)[0] == [0, 1, 1, 1]
+    counts, log = program(store, **nothing)
+    assert counts == [1, 0, 0, 1] and "hit: shaped" in log and "Warning" not in log
+    counts, log = program(store, PATH=nothing["PATH"], CC=None)
+    assert counts == [1, 0, 0, 1] and "Warning" not in log
+
+
+def test_what_is_not_there_runs_plain_with_one_warning(store, nothing):
+    program(store)
+    counts, log = program(store, factor=7, **nothing)
+    assert counts == [0, 1, 0, 0]
+    assert log.count("PycompileWarning: pycompile found no working C compiler") == 1
+    assert "miss: shaped" in log
+
+
+def test_entries_of_any_compiler_are_found_without_one(store, nothing):
+    program(store, factor=2, CC="cc -DONE=1")
+    program(store, factor=3, CC="cc -DTWO=2")
+    for factor in (2, 3):
+        assert program(store, factor=factor, **nothing)[0] == [1, 0, 0, 1]
+    # Where there is one, it is the one that counts.
+    assert program(store, factor=2)[0] == [0, 1, 1, 1]
+
+
+def test_a_folder_chosen_late_knows_its_compilers(store, nothing, monkeypatch):
+    number = next(numbers)
+    _C.toolchain_info()  # the compiler was found with another folder
+    monkeypatch.setenv("PYCOMPILE_CACHE_DIR", str(store))
+    assert _C.test_code_run(source(number)) == number
+    code = f"print(_C.test_code_run({source(number)!r}))"
+    assert child(code, **nothing)[0] == f"{number}\n"
+
+
+# ---- the folder ----
+
+
+def folder_warning(folder, code="", **variables):
+    """The warning of a program that compiles something, and the folder it then uses."""
+    code += f"print(_C.test_code_run({source(next(numbers))!r}), _C.cache_info()['folder'])"
+    out, err = child(code, PYCOMPILE_CACHE_DIR=str(folder), **variables)
+    assert out.split()[0] != "None" and err.count("PycompileWarning") <= 1
+    return err, out.split()[1]
+
+
+def test_home_is_expanded(tmp_path):
+    home = str(tmp_path)
+    for name, place in (("~/deep/cache", "deep/cache"), ("~", ""), ("~/", "")):
+        tmp_path.chmod(0o700)
+        err, used = folder_warning(name, HOME=home)
+        assert "Warning" not in err and Path(used) == tmp_path / place
+    assert not (Path.cwd() / "~").exists()
+
+
+def test_the_warning_names_what_is_wrong(tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o770)
+    for folder, text in (
+        (tmp_path / "file", "it is not a directory"),
+        (tmp_path / "open", r"others can write to it: its mode is 770 (chmod go-w)"),
+        ("/dev/null/x", "it cannot be made: Not a directory"),
+        ("/proc/nothing/x", "it cannot be made: No such file or directory"),
+    ):
+        err, used = folder_warning(folder)
+        assert f"keeps no compiled code in {folder}: {text}" in err and used == "None", err
+        assert "$PYCOMPILE_CACHE_DIR" in err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="making another user's folder takes root")
+def test_a_folder_of_another_user_is_not_used(tmp_path):
+    tmp_path.chmod(0o700)
+    os.chown(tmp_path, 12345, 12345)
+    err, used = folder_warning(tmp_path)
+    assert "it belongs to user 12345, and this is user 0" in err and used == "None"
+
+
+AS_NOBODY = """
+import os, warnings
+from pycompile import _errors
+if os.geteuid() == 0:
+    os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+"""
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """A folder that users without rights can reach."""
+    for parent in (tmp_path, *tmp_path.parents):
+        if parent.stat().st_uid == os.geteuid() and parent != Path("/tmp"):
+            parent.chmod(parent.stat().st_mode | 0o055)
+    (tmp_path / "store").mkdir(mode=0o755)
+    return tmp_path / "store"
+
+
+def test_a_read_only_folder_is_read(shared, monkeypatch):
+    """One that root has filled, or one's own without the right to write."""
+    number = next(numbers)
+    monkeypatch.setenv("PYCOMPILE_CACHE_DIR", str(shared))
+    assert _C.test_code_run(source(number)) == number
+    for path in shared.iterdir():
+        path.chmod(0o644)
+    shared.chmod(0o555)
+    before = sorted((path.name, path.read_bytes()) for path in shared.iterdir())
+    code = AS_NOBODY + (
+        f"print(_C.test_code_run({source(number)!r}), _C.cache_info()['hits'], "
+        "_C.toolchain_info()['compiled'])\n"
+    )
+    out, err = child(code)
+    assert out == f"{number} 1 0\n" and "Warning" not in err
+    err, used = folder_warning(shared, AS_NOBODY)
+    assert "it is read-only for this user: Permission denied" in err and used == str(shared)
+    assert sorted((path.name, path.read_bytes()) for path in shared.iterdir()) == before
+
+
+def test_a_full_disk_is_no_end(folder):
+    number = next(numbers)
+    assert _C.test_code_run(source(number)) == number
+    before = sorted(folder.iterdir())
+    code = f"_C.test_cache_least_free(1 << 62)\nassert _C.test_code_run({source(number)!r})\n"
+    err, used = folder_warning(folder, code)
+    assert "its file system is full (" in err and used == str(folder)
+    assert sorted(folder.iterdir()) == before

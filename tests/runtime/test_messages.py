@@ -55,7 +55,7 @@ def test_cache_folder_that_cannot_be_is_told_once(tmp_path):
     out, err = program(tmp_path, ROOTS + more, PYCOMPILE_CACHE_DIR=str(tmp_path / "file"))
     assert out == PRINTS + "6.0\n"
     assert err.count("Warning") == 1
-    assert f"pycompile keeps no compiled code: {tmp_path / 'file'} is not a folder" in err
+    assert f"keeps no compiled code in {tmp_path / 'file'}: it is not a directory" in err
 
 
 @pytest.mark.parametrize(
