@@ -76,6 +76,10 @@ PyObject *module_loaded(const char *module); /* new, or NULL without an error */
 PyObject *module_import(const char *module);
 PyObject *module_object(const char *module, const char *name); /* module.name */
 
+/* ---- environment.c: what no message shows ---- */
+int environment_init(void); /* notes the variables that there are; 0, or -1 with the error set */
+bool environment_holds(const char *text); /* it has the value of a variable of the environment */
+
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 #endif

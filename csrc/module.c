@@ -27,6 +27,7 @@ PyInit__C(void)
     if (made != NULL && PyInterpreterState_Get() == PyInterpreterState_Main())
         return Py_NewRef(made);
     PyObject *module = PyModule_Create(&module_def);
+    if (module != NULL && environment_init() < 0) Py_CLEAR(module);
     for (int i = 0; module != NULL && i < COUNT_OF(folders); i++)
         if (folders[i](module) < 0) Py_CLEAR(module);
     if (made == NULL) made = Py_XNewRef(module);

@@ -22,13 +22,13 @@ FILE = io.BytesIO()
 NUMBERS = iter([1.0, 2.0])
 
 
+class Resource:
+    def __del__(self):
+        pass
+
+
 def shift(x, by=1.0):
     return x + by
-
-
-def announce(x):
-    print("shape", x.shape)
-    return x * 2
 
 
 @pycompile.disable
@@ -62,7 +62,7 @@ def call_c(x):
 
 def call_python(x):
     y = x + 1
-    return announce(y) + 1
+    return y * 2, Resource()
 
 
 def disabled(x):
@@ -175,6 +175,13 @@ def turn(x):
         pycompile.graph_break()
         x = np.exp(x * i)
     return x
+
+
+def data_size(x):
+    y = x + 1
+    for value in y[y > 1.5]:
+        y = y * value
+    return y
 
 
 def unroll(x):
@@ -355,4 +362,6 @@ EXAMPLES = {
     "PC0042": (unaligned, lambda: (X, np.ndarray(3, "f8", bytearray(25), 1))),
     "PC0043": (callback, lambda: (X,)),
     "PC0044": (turn, lambda: (X,)),
+    "PC0045": (data_size, lambda: (X,)),
+    "PC0046": "an int argument that has had three values; it takes several calls",
 }

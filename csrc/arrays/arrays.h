@@ -32,6 +32,7 @@ Answer array_read(PyObject *object, ArrayHeader *out, const char **why);
 /* The bytes that the elements lie in, [low, high); empty for an array without elements. */
 void array_extent(const ArrayHeader *header, const char **low, const char **high);
 bool array_is_exact(PyObject *object);
+int array_axes(PyObject *array);       /* of an exact array, however many it has */
 PyObject *array_base(PyObject *array); /* of an exact array; borrowed; None where it has none */
 PyTypeObject *array_class(void);       /* numpy.ndarray */
 /* `made` is called whenever an array object has been allocated, by anybody; for ever. */

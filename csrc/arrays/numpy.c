@@ -140,6 +140,12 @@ array_read(PyObject *object, ArrayHeader *out, const char **why)
     return ANSWER_YES;
 }
 
+int
+array_axes(PyObject *array)
+{
+    return PyArray_NDIM((PyArrayObject *)array);
+}
+
 PyObject *
 array_base(PyObject *array)
 {

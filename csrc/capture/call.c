@@ -192,11 +192,9 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
     const char *name = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_qualname);
     if (name == NULL) return ANSWER_ERROR;
     const Break *inner = in->region == 0 ? marked(in) : NULL;
-    if (inner != NULL && inner->code == BREAK_GENERATOR)
-        return interp_break(in, BREAK_GENERATOR, "call of '%s': %s", name, inner->detail);
     if (inner != NULL)
-        return interp_break(in, BREAK_CALL_PYTHON, "call of '%s', which has a break (%s: %s)", name,
-                            break_code(inner->code), inner->detail);
+        return interp_break_as(
+            in, inner->code == BREAK_GENERATOR ? BREAK_GENERATOR : BREAK_CALL_PYTHON, inner);
     PyObject *dispatch = made ? NULL : dispatch_for(function->object);
     PyObject *followed = dispatch ? PyFunction_GET_CODE(dispatch) : code;
     const Decoded *decoded = decoded_for(in, (PyCodeObject *)followed);
@@ -276,7 +274,7 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
     answer = wrapper_call(in, function, nargs, args, kwnames, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     if (function == known_name(&known.graph_break, "pycompile._api", "graph_break"))
-        return interp_break(in, BREAK_REQUESTED, "pycompile.graph_break()");
+        return interp_break(in, BREAK_REQUESTED, "%s", "");
     if (function == known_name(&known.is_compiling, "pycompile._api", "is_compiling")) {
         *out = value_const(in, Py_True);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;

@@ -93,22 +93,7 @@ interp_begin(Interp *in)
 static int
 record_break(Interp *in)
 {
-    Break record = {.code = in->break_code,
-                    .detail = in->break_detail,
-                    .file = in->break_file,
-                    .line = in->break_line,
-                    .stack = in->break_stack};
-    return VEC_PUSH(in->arena, &in->out->breaks, record);
-}
-
-/* What to do differently next time, copied out of the attempt's arena. */
-static Break
-break_copy(Interp *in, Arena *arena)
-{
-    Break copy = {.code = in->break_code, .line = in->break_line};
-    const char *detail = in->break_detail ? in->break_detail : "";
-    copy.detail = arena_copy(arena, detail, strlen(detail) + 1);
-    return copy;
+    return VEC_PUSH(in->arena, &in->out->breaks, in->told);
 }
 
 typedef enum { ATTEMPT_ERROR = -1, ATTEMPT_AGAIN = 0, ATTEMPT_DONE = 1 } Attempt;
@@ -117,10 +102,10 @@ typedef enum { ATTEMPT_ERROR = -1, ATTEMPT_AGAIN = 0, ATTEMPT_DONE = 1 } Attempt
 static Attempt
 learn_no_inline(Interp *in, Marks *marks, Arena *arena)
 {
-    Break inner = break_copy(in, arena);
+    Break inner;
     int number = in->blame > 0 ? in->blame - 1 : in->bottom->number;
-    if (inner.detail == NULL || VEC_PUSH(arena, &marks->no_inline, number) < 0 ||
-        VEC_PUSH(arena, &marks->inner, inner) < 0)
+    if (break_copy(arena, &in->told, &inner) < 0 ||
+        VEC_PUSH(arena, &marks->no_inline, number) < 0 || VEC_PUSH(arena, &marks->inner, inner) < 0)
         return ATTEMPT_ERROR;
     return ATTEMPT_AGAIN;
 }
@@ -129,9 +114,8 @@ learn_no_inline(Interp *in, Marks *marks, Arena *arena)
 static Attempt
 learn_stop(Interp *in, Marks *marks, Arena *arena, int step)
 {
-    marks->stop = break_copy(in, arena);
     marks->stop_at = step;
-    return marks->stop.detail == NULL ? ATTEMPT_ERROR : ATTEMPT_AGAIN;
+    return break_copy(arena, &in->told, &marks->stop) < 0 ? ATTEMPT_ERROR : ATTEMPT_AGAIN;
 }
 
 static Attempt
@@ -160,6 +144,7 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
     if (in->again) return ATTEMPT_AGAIN;
     if (answer == ANSWER_YES) return ATTEMPT_DONE;
     if (in->break_code == BREAK_NONE) { /* inputs overlap */
+        interp_break(in, BREAK_OVERLAP, "%s", "");
         if (marks->refuse_writes) return learn_stop(in, marks, arena, 0);
         marks->refuse_writes = true;
         return ATTEMPT_AGAIN;
@@ -180,6 +165,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         return ATTEMPT_ERROR;
     }
     Interp in = {.out = capture, .arena = arena, .graph = capture->graph, .request = request};
+    capture->entry = request->number;
     in.marks = marks;
     in.learn = marks;
     in.learn_arena = marks_arena;
@@ -202,6 +188,17 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
     return result;
 }
 
+/* Where capture begins. */
+static int
+stop_frame(const CaptureRequest *request, Arena *arena, Break *stop)
+{
+    stop->nframes = 1;
+    stop->frames = arena_alloc(arena, sizeof(BreakFrame));
+    return stop->frames == NULL
+               ? -1
+               : break_frame(arena, request->decoded, request->number, stop->frames);
+}
+
 static Capture *
 follow(const CaptureRequest *request, Marks *marks)
 {
@@ -215,6 +212,7 @@ follow(const CaptureRequest *request, Marks *marks)
         if (i == ATTEMPTS - 2) { /* enough: nothing is captured */
             marks->stop_at = 0;
             marks->stop = (Break){.code = BREAK_TOO_LONG, .detail = "capture did not settle"};
+            if (stop_frame(request, arena, &marks->stop) < 0) break;
         }
     }
     arena_free(arena);

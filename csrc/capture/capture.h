@@ -145,10 +145,17 @@ typedef enum {
 } BreakCode;
 
 typedef struct {
+    const char *file, *function;
+    int line;
+} BreakFrame;
+
+typedef struct {
     BreakCode code;
-    char *detail;   /* "call of function 'foo' from module 'bar'" */
-    int file, line; /* the user's innermost line */
-    char *stack;    /* inlined frames, outermost first, one per line; may be NULL */
+    char *detail; /* "call of 'get_ident'" */
+    /* Where: the frames that were followed, innermost first; the last is the entry's own.  Those of
+       our own code, which stands for the library's, are left out. */
+    int nframes;
+    BreakFrame *frames;
 } Break;
 
 /* ---- exits ---- */
@@ -184,6 +191,7 @@ typedef struct Capture {
     VEC(SourceId) input_source; /* graph input i is read from this source */
     VEC(Break) breaks;          /* the one that ended capture last */
     Exit exit;
+    int entry;         /* the Instr at which it begins */
     int32_t called;    /* the last Instr of the frame's own that called a function; -1: none */
     int ninstructions; /* followed, inlined ones included */
     int gain;          /* what a plan of it saves per run, see worth.c */

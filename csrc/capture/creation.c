@@ -204,7 +204,7 @@ do_arange(Interp *in, const Rule *rule, Value *const *args, Value **out)
         if (value_absent(args[i])) continue;
         Answer answer = value_known(in, args[i], &known[i]);
         if (answer == ANSWER_NO)
-            return interp_break(in, BREAK_NUMPY, "arange of what is not known");
+            return break_unknown_number(in, BREAK_NUMPY, args[i], "an argument of arange");
         if (answer == ANSWER_ERROR) return answer;
         ints = ints && PyLong_CheckExact(known[i]);
     }

@@ -234,8 +234,8 @@ call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, P
     if (strcmp(from, "builtins") == 0) {
         if (is_one_of(name, texts) && kwnames == NULL)
             return call_text(in, callable, nargs, args, out);
-        if (strcmp(name, "id") == 0) return interp_break(in, BREAK_IDENTITY, "id()");
-        if (strcmp(name, "locals") == 0) return interp_break(in, BREAK_LOCALS, "locals()");
+        if (strcmp(name, "id") == 0) return interp_break(in, BREAK_IDENTITY, "%s", "");
+        if (strcmp(name, "locals") == 0) return interp_break(in, BREAK_LOCALS, "%s", "");
         if (is_one_of(name, numbers)) return fold_named(in, callable, nargs, args, kwnames, out);
     }
     if (strcmp(from, "_operator") == 0 && kwnames == NULL)

@@ -20,9 +20,13 @@ struct Generator {
 static Answer
 learn_not_made(Interp *in, const Generator *generator, const char *why)
 {
-    Break inner = {.code = BREAK_GENERATOR, .line = in->line};
-    inner.detail = arena_copy(in->learn_arena, why, strlen(why) + 1);
-    if (inner.detail == NULL ||
+    BreakFrame born;
+    Break made = {.code = BREAK_GENERATOR, .nframes = 1, .frames = &born}, inner;
+    const char *name = PyUnicode_AsUTF8(generator->activation->decoded->code->co_qualname);
+    made.detail = name ? arena_printf(in->arena, "'%s', %s", name, why) : NULL;
+    if (made.detail == NULL ||
+        break_frame(in->arena, in->bottom->decoded, generator->born, &born) < 0 ||
+        break_copy(in->learn_arena, &made, &inner) < 0 ||
         VEC_PUSH(in->learn_arena, &in->learn->no_inline, generator->born) < 0 ||
         VEC_PUSH(in->learn_arena, &in->learn->inner, inner) < 0)
         return ANSWER_ERROR;

@@ -31,7 +31,7 @@ slice_bound(Interp *in, Value *value, int64_t *out, bool *given)
     if (!*given) return ANSWER_YES;
     Answer answer = value_as_int(in, value, out);
     if (answer != ANSWER_NO) return answer;
-    return interp_break(in, BREAK_INDEX, "a slice whose bounds are not known ints");
+    return break_unknown_number(in, BREAK_INDEX, value, "a bound of a slice");
 }
 
 static Answer
@@ -223,7 +223,7 @@ advanced_read(Interp *in, NodeId array, Value *key, const Item *items, int n, No
 {
     for (int i = 0; i < n; i++)
         if (items[i].kind == ITEM_MASK)
-            return interp_break(in, BREAK_INDEX, "a mask: the result's shape depends on the data");
+            return interp_break_told(in, BREAK_INDEX, BREAK_DATA_SIZE, "a mask as index");
     NodeId args[MAX_ITEMS + 2];
     PyObject *template;
     int narrays;

@@ -8,7 +8,14 @@
 static Answer
 cannot_make(Interp *in, PyTypeObject *type)
 {
-    return interp_break(in, BREAK_CALL_PYTHON, "an instance of class '%s'", type->tp_name);
+    const char *why = "which is made in C";
+    PyObject *name = interned(in, "__del__");
+    if (name == NULL) return ANSWER_ERROR;
+    if (_PyType_Lookup(type, name) != NULL)
+        why = "which has __del__";
+    else if (type_is_heap(type))
+        why = "whose making runs code in C";
+    return interp_break(in, BREAK_CALL_PYTHON, "an instance of class '%s', %s", type->tp_name, why);
 }
 
 static int

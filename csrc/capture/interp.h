@@ -25,7 +25,8 @@ typedef struct Marks {
     Break stop;
     VEC(Break) inner; /* the break inside the call of no_inline[i] */
     bool refuse_writes;
-    VEC(int) no_loop; /* FOR_ITERs whose loops are unrolled */
+    VEC(int) no_loop;        /* FOR_ITERs whose loops are unrolled, */
+    VEC(char *) no_loop_why; /* and what kept each from staying a loop */
     VEC(LoopType) loop_types;
     VEC(BranchMark) branches;
     bool by_value; /* numbers that have varied once are guarded by value again */

@@ -180,6 +180,9 @@ iterator_of(Interp *in, Value *iterable, Value **out)
             if (answer == ANSWER_YES)
                 return raise_new(in, PyExc_TypeError, "iteration over a 0-d array");
         }
+        if (value_is_opaque(in, iterable) && opaque_sample(in, iterable) != NULL)
+            return interp_break_told(in, BREAK_ITERATION, BREAK_DATA_SIZE,
+                                     "iteration over an array");
         return no_iterable(in, iterable);
     case V_OBJECT:
     case V_INSTANCE: return object_iterator(in, iterable, out);
@@ -198,12 +201,21 @@ iterator_of(Interp *in, Value *iterable, Value **out)
 }
 
 static Answer
+break_range(Interp *in, Value *range)
+{
+    Value *unknown = range->items[1];
+    for (int i = 0; i < 3; i++)
+        if (value_is_unknown_scalar(in, range->items[i])) unknown = range->items[i];
+    return break_unknown_number(in, BREAK_ITERATION, unknown, "the length of a range");
+}
+
+static Answer
 range_next(Interp *in, Value *range, int64_t position, Value **out)
 {
     int64_t length = range_length(in, range), start, step;
     if (length < 0) {
         if (PyErr_Occurred()) return ANSWER_ERROR;
-        return interp_break(in, BREAK_ITERATION, "a range whose bounds come out of an array");
+        return break_range(in, range);
     }
     *out = NULL;
     if (position >= length) return ANSWER_YES;

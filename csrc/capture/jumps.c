@@ -130,6 +130,18 @@ jump_to(Interp *in, const Instr *instr, bool jump)
     in->top->number = jump ? instr->target : in->top->number + 1;
 }
 
+/* One side of the branch goes on in a loop, the other leaves it. */
+static bool
+ends_loop(const Activation *a, int target)
+{
+    const Decoded *d = a->decoded;
+    int last = -1;
+    for (int i = 0; i < d->count; i++)
+        if (i >= a->number && d->instrs[i].target >= 0 && d->instrs[i].target <= a->number)
+            last = i;
+    return last >= 0 && (target > last) != (a->number + 1 > last);
+}
+
 static Answer
 branch(Interp *in, const Instr *instr, Value *condition)
 {
@@ -142,9 +154,10 @@ branch(Interp *in, const Instr *instr, Value *condition)
         branch_merge(in, on_true ? instr->target : next, on_true ? next : instr->target, condition,
                      on_true ? jumped : depth - 1, on_true ? depth - 1 : jumped);
     if (merged != ANSWER_NO || in->break_code != BREAK_NONE) return merged;
-    if (a != in->bottom || keeps || in->fork != NULL)
-        return interp_break(in, BREAK_BRANCH, "a branch on the value of an array");
-    interp_break(in, BREAK_BRANCH, "a branch on the value of an array");
+    const char *why = ends_loop(a, instr->target) ? "it ends a loop: each turn is a plan" : "";
+    BreakCode told = value_is_unknown_scalar(in, condition) ? BREAK_BRANCH : BREAK_VARIES;
+    interp_break_told(in, BREAK_BRANCH, told, told == BREAK_VARIES ? "a branch" : why);
+    if (a != in->bottom || keeps || in->fork != NULL) return ANSWER_NO;
     a->depth--;
     in->break_code = BREAK_NONE; /* building may break in its own right */
     Answer answer = exit_branch(in, condition, on_false ? next : instr->target,
@@ -248,8 +261,10 @@ for_iter(Interp *in, const Instr *instr)
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }
     Answer answer = iterator_next(in, iterator, &item);
-    if (answer == ANSWER_NO && in->break_code == BREAK_ITERATION && is_under_way(in, iterator))
-        in->break_code = BREAK_TURN;
+    if (answer == ANSWER_NO && in->break_code == BREAK_ITERATION && is_under_way(in, iterator)) {
+        in->break_code = in->told.code = BREAK_TURN;
+        in->told.detail = "";
+    }
     if (answer != ANSWER_YES) return answer;
     if (item == NULL) {
         in->top->depth--;
@@ -272,6 +287,20 @@ get_iter(Interp *in)
     return push(in, iterator) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* The break is told at the loop's own line, with what kept it from staying a loop. */
+static int
+tell_loop(Interp *in, int head)
+{
+    in->told.frames[0].line = in->bottom->decoded->instrs[head].line;
+    for (int i = 0; i < in->marks->no_loop.len; i++) {
+        const char *why = in->marks->no_loop_why.at[i];
+        if (in->marks->no_loop.at[i] != head || *why == '\0') continue;
+        in->told.detail = arena_printf(in->arena, "%s; %s", in->told.detail, why);
+        if (in->told.detail == NULL) return -1;
+    }
+    return 0;
+}
+
 /* The budget is spent: next time capture stops before the loop, the outermost one that has come
    around, and its body is captured by itself. */
 static Answer
@@ -285,10 +314,8 @@ unrolled_too_far(Interp *in)
         if (in->jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0) continue;
         if (in->first_step[head] <= 1 + in->marks->stop_at) return answer;
         in->learn->stop_at = in->first_step[head] - 1;
-        in->learn->stop = (Break){.code = BREAK_UNROLL};
-        in->learn->stop.detail =
-            arena_copy(in->learn_arena, in->break_detail, strlen(in->break_detail) + 1);
-        if (in->learn->stop.detail == NULL) return ANSWER_ERROR;
+        if (tell_loop(in, head) < 0) return ANSWER_ERROR;
+        if (break_copy(in->learn_arena, &in->told, &in->learn->stop) < 0) return ANSWER_ERROR;
         in->again = true;
         return ANSWER_NO;
     }

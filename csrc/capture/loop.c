@@ -357,7 +357,11 @@ move_to_end(Graph *g, NodeId loop)
 static Answer
 learn_no_loop(Interp *in, int number)
 {
-    if (VEC_PUSH(in->learn_arena, &in->learn->no_loop, number) < 0) return ANSWER_ERROR;
+    const char *text = in->break_code != BREAK_NONE ? in->told.detail : "";
+    char *why = arena_copy(in->learn_arena, text, strlen(text) + 1);
+    if (why == NULL || VEC_PUSH(in->learn_arena, &in->learn->no_loop, number) < 0 ||
+        VEC_PUSH(in->learn_arena, &in->learn->no_loop_why, why) < 0)
+        return ANSWER_ERROR;
     in->again = true;
     in->break_code = BREAK_UNROLL;
     return ANSWER_NO;

@@ -174,5 +174,9 @@ numpy_python_call(Interp *in, PyObject *function, const char *module, int nargs,
     const char *name = PyUnicode_AsUTF8(qualname);
     if (name == NULL) return ANSWER_ERROR;
     bool calls_back = strncmp(name, "vectorize.", 10) == 0;
-    return interp_break(in, calls_back ? BREAK_CALLBACK : BREAK_NUMPY, "call of '%s'", name);
+    BreakCode told = nargs > 0 ? value_break(args[0], BREAK_NUMPY) : BREAK_NUMPY;
+    char text[128];
+    snprintf(text, sizeof(text), "call of '%s'", name);
+    return calls_back ? interp_break(in, BREAK_CALLBACK, "%s", text)
+                      : interp_break_told(in, BREAK_NUMPY, told, text);
 }

@@ -144,8 +144,7 @@ PyObject *calls_object(Interp *in, const char *name);
 /* A break that may yet be taken back. */
 typedef struct {
     BreakCode code;
-    char *detail, *stack;
-    int line, file;
+    Break told;
     bool inlined;
 } BreakNote;
 BreakNote break_take(Interp *in);

@@ -33,18 +33,27 @@ numpy_object(const char *path)
 
 /* ---- operands ---- */
 
+static Answer
+break_operand(Interp *in, Value *value)
+{
+    BreakCode code = value_break(value, BREAK_OPERATOR);
+    const char *what = value_describe(in, value);
+    return code == BREAK_OPERATOR
+               ? interp_break(in, code, "an operand that is neither array nor number: %s", what)
+               : interp_break(in, code, "an operand: %s", what);
+}
+
 Answer
 operand(Interp *in, Value *value, NodeId *out)
 {
     Answer answer = value_as_node(in, value, out);
-    if (answer == ANSWER_NO)
-        return interp_break(in, value_break(value, BREAK_OPERATOR),
-                            "an operand that is neither array nor number: %s",
-                            value_describe(in, value));
+    if (answer == ANSWER_NO) return break_operand(in, value);
     if (answer != ANSWER_YES) return answer;
-    if (node_type(in, *out).dtype == DT_OBJECT)
-        return interp_break(in, dtype_break(opaque_sample(in, value), BREAK_DTYPE),
-                            "an operand of a dtype that is not compiled");
+    if (node_type(in, *out).dtype == DT_OBJECT) {
+        BreakCode told = dtype_break(opaque_sample(in, value), BREAK_DATA_SIZE);
+        return interp_break_told(in, dtype_break(opaque_sample(in, value), BREAK_DTYPE), told,
+                                 "an operand");
+    }
     TRY_NODE(*out, array_current(in, *out));
     return ANSWER_YES;
 }

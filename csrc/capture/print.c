@@ -181,8 +181,11 @@ capture_print(const Capture *c, Text *out)
     text_put(out, "--- guards\n");
     for (int i = 0; i < c->guards.len; i++) print_guard(c, &c->guards.at[i], out);
     if (c->breaks.len != 0) text_put(out, "--- breaks\n");
-    for (int i = 0; i < c->breaks.len; i++)
-        text_printf(out, "%s %s\n", break_code(c->breaks.at[i].code), c->breaks.at[i].detail);
+    for (int i = 0; i < c->breaks.len; i++) {
+        const Break *item = &c->breaks.at[i];
+        text_printf(out, "%s%s%s\n", break_code(item->code), *item->detail ? " " : "",
+                    item->detail);
+    }
     text_put(out, "--- builds\n");
     for (int i = 0; i < c->builds.len; i++) print_build(c, i, out);
     print_exit(&c->exit, out);

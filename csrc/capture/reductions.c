@@ -20,7 +20,7 @@ value_as_axis(Interp *in, Value *value, int rank, int *axis)
     if (value_type(in, value) == &PyBool_Type) /* NumPy takes it in some places only */
         return interp_break(in, BREAK_NUMPY, "a bool as axis");
     Answer answer = value_as_int(in, value, &number);
-    if (answer == ANSWER_NO) return interp_break(in, BREAK_NUMPY, "an axis that is not known");
+    if (answer == ANSWER_NO) return break_unknown_number(in, BREAK_NUMPY, value, "an axis");
     if (answer == ANSWER_ERROR) return answer;
     if (number < -rank || number >= rank)
         return interp_break(in, BREAK_SHAPE, "axis %lld is out of bounds", (long long)number);

@@ -23,7 +23,8 @@ value_as_shape(Interp *in, Value *value, int *rank, int64_t *shape)
         if (value_type(in, item) == &PyBool_Type)
             return interp_break(in, BREAK_NUMPY, "a bool as a length");
         Answer answer = value_as_int(in, item, &shape[i]);
-        if (answer == ANSWER_NO) return interp_break(in, BREAK_NUMPY, "a shape that is not known");
+        if (answer == ANSWER_NO)
+            return break_unknown_number(in, BREAK_NUMPY, item, "a length of a shape");
         if (answer == ANSWER_ERROR) return answer;
     }
     return ANSWER_YES;

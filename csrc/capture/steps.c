@@ -280,6 +280,7 @@ try_it(Holes *h, const Attempt *attempt, PyObject **shape, PyObject **callable)
     PyObject *text = PyObject_Str(error);
     const char *why = text == NULL ? NULL : PyUnicode_AsUTF8(text);
     PyErr_Clear();
+    if (why != NULL && environment_holds(why)) why = NULL;
     Answer answer =
         interp_break(in, BREAK_NUMPY, "a call whose result cannot be told beforehand: %s",
                      why != NULL ? why : "it raised");
@@ -682,8 +683,7 @@ calls_object(Interp *in, const char *name)
 BreakNote
 break_take(Interp *in)
 {
-    BreakNote note = {in->break_code, in->break_detail, in->break_stack,
-                      in->break_line, in->break_file,   in->break_inlined};
+    BreakNote note = {in->break_code, in->told, in->break_inlined};
     in->break_code = BREAK_NONE;
     return note;
 }
@@ -692,10 +692,7 @@ void
 break_put(Interp *in, const BreakNote *note)
 {
     in->break_code = note->code;
-    in->break_detail = note->detail;
-    in->break_stack = note->stack;
-    in->break_line = note->line;
-    in->break_file = note->file;
+    in->told = note->told;
     in->break_inlined = note->inlined;
 }
 

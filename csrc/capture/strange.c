@@ -60,13 +60,15 @@ overrides(PyTypeObject *type)
     return found;
 }
 
-static bool
-is_unaligned(PyObject *object)
+/* Of an array of numbers that is no graph's input. */
+static BreakCode
+break_of_numbers(PyObject *object)
 {
     ArrayHeader header;
     const char *why;
-    return array_is_exact(object) && array_read(object, &header, &why) == ANSWER_YES &&
-           !(header.flags & ARRAY_ALIGNED);
+    if (array_read(object, &header, &why) == ANSWER_YES)
+        return header.flags & ARRAY_ALIGNED ? BREAK_DTYPE : BREAK_UNALIGNED;
+    return array_axes(object) > MAX_RANK ? BREAK_RANK : BREAK_DTYPE;
 }
 
 BreakCode
@@ -74,7 +76,8 @@ value_break(const Value *value, BreakCode otherwise)
 {
     PyObject *object = value->object;
     if ((value->kind != V_OBJECT && value->kind != V_CONST) || object == NULL) return otherwise;
-    if (value->kind == V_OBJECT && is_unaligned(object)) return BREAK_UNALIGNED;
+    if (array_is_exact(object) && value->kind == V_OBJECT)
+        return dtype_break(object, break_of_numbers(object));
     if (array_is_exact(object) || array_scalar_check(object))
         return dtype_break(object, value->kind == V_OBJECT ? BREAK_DTYPE : otherwise);
     PyTypeObject *type = Py_TYPE(object);

@@ -318,6 +318,7 @@ value_describe(Interp *in, Value *value)
     }
     PyErr_Clear();
     if (name != NULL) return name;
+    if (value_is_opaque_object(in, value)) return Py_TYPE(object_sample(in, value))->tp_name;
     if (value_is_array(in, value) || value_is_opaque(in, value)) return "an array";
     PyTypeObject *type = value_type(in, value);
     PyErr_Clear();

@@ -208,15 +208,13 @@ struct Interp {
     Answer shadow_answer;
     int errstate_depth;   /* changes of np.errstate that are in force, the first since … */
     int errstate_step;    /* … this step of the bottom activation */
-    BreakCode break_code; /* set by interp_break */
-    char *break_detail;
-    char *break_stack;
-    int break_line, break_file;
-    bool branched;      /* the exit is made: a branch */
-    bool break_inlined; /* it was inside an inlined function */
-    int budget;         /* instructions left */
-    int unroll;         /* instructions that the loops of one activation may be unrolled to */
-    int nesting;        /* of comparisons, and of calls of objects, within one another */
+    BreakCode break_code; /* set by interp_break: what following goes by */
+    Break told;           /* and what the user is told: of a break inside a call, the inner one */
+    bool branched;        /* the exit is made: a branch */
+    bool break_inlined;   /* it was inside an inlined function */
+    int budget;           /* instructions left */
+    int unroll;           /* instructions that the loops of one activation may be unrolled to */
+    int nesting;          /* of comparisons, and of calls of objects, within one another */
     int line;
     int steps;        /* of the bottom activation, so far */
     int *first_step;  /* by number of the bottom's Instrs: 1 + the step that first met it */
@@ -242,6 +240,17 @@ struct Interp {
 /* Records why capture stops here and returns ANSWER_NO. */
 Answer interp_break(Interp *in, BreakCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* The same where the user is told of another code than following goes by. */
+Answer interp_break_told(Interp *in, BreakCode code, BreakCode told, const char *detail);
+/* A number that would have to be known, `what` of it: one that comes out of an array, or an
+   argument that is guarded by value no more. */
+Answer break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what);
+/* The same where an earlier attempt found the reason. */
+Answer interp_break_as(Interp *in, BreakCode code, const Break *told);
+/* The line of an Instr as a frame; 0, or -1 with the error set. */
+int break_frame(Arena *arena, const Decoded *decoded, int number, BreakFrame *out);
+/* Into another arena; 0, or -1 with the error set. */
+int break_copy(Arena *arena, const Break *from, Break *out);
 
 /* ---- value.c: making values; NULL with the error set ---- */
 Value *value_new(Interp *in, ValueKind kind);

@@ -4,6 +4,7 @@
 
 #include "graph.h"
 
+enum { LITERAL_PRINTED = 400 };   /* longest literal, in bytes; none that shows the environment */
 enum { CONSTANT_PRINTED = 1024 }; /* longest array constant that is printed by its elements */
 
 /* What an op calls attrs.ints and attrs.index. */

@@ -1,7 +1,8 @@
 /* Python objects in a graph's text.  An object is written, in this order of preference, as
    - a literal that ast.literal_eval reads back: None, bool, int, str, bytes, finite float, tuples;
    - a dotted name, when looking that up in the loaded modules gives this very object;
-   - @n, its place in Graph.keep.
+   - label@n: its place in Graph.keep, and a name for the reader.
+   Literals that are long, or show what the environment holds, are written as @n too.
    Printing runs no code of the user's beyond attribute look-ups on modules and classes. */
 #include "form.h"
 
@@ -94,6 +95,30 @@ object_print_place(const Graph *g, PyObject *object, Text *out)
     text_printf(out, "@%zd", i);
 }
 
+/* What the object is, for the reader; the place behind it is what is parsed. */
+static void
+print_label(PyObject *object, Text *out)
+{
+    PyObject *calls = module_loaded("pycompile._calls");
+    PyObject *call = calls ? PyObject_GetAttrString(calls, "Call") : NULL, *called = NULL;
+    if (call != NULL && PyType_Check(call) && PyObject_TypeCheck(object, (PyTypeObject *)call))
+        called = PyObject_GetAttrString(object, "function");
+    if (called == NULL) called = Py_NewRef(object);
+    PyObject *name = NULL;
+    if (PyFunction_Check(called) || PyCFunction_Check(called) || PyType_Check(called))
+        name = string_attribute(called, "__qualname__");
+    else if (call != NULL && called != object)
+        name = string_attribute(called, "__name__"); /* NumPy's own kinds of functions */
+    const char *text = name ? PyUnicode_AsUTF8(name) : Py_TYPE(called)->tp_name;
+    PyErr_Clear();
+    for (; text != NULL && *text != '\0'; text++)
+        if (Py_ISALNUM(*text) || strchr("_.<>", *text) != NULL) text_printf(out, "%c", *text);
+    Py_XDECREF(name);
+    Py_DECREF(called);
+    Py_XDECREF(call);
+    Py_XDECREF(calls);
+}
+
 void
 object_print(const Graph *g, PyObject *object, Text *out)
 {
@@ -101,9 +126,16 @@ object_print(const Graph *g, PyObject *object, Text *out)
         PyObject *repr = PyObject_ASCII(object);
         const char *text = repr == NULL ? NULL : PyUnicode_AsUTF8(repr);
         if (text == NULL) PyErr_Clear();
-        text_put(out, text == NULL ? "None" : text);
+        bool quoted = text != NULL && strpbrk(text, "'\"") != NULL;
+        if (quoted && (strlen(text) > LITERAL_PRINTED || environment_holds(text))) {
+            text_put(out, Py_TYPE(object)->tp_name);
+            object_print_place(g, object, out);
+        } else {
+            text_put(out, text == NULL ? "None" : text);
+        }
         Py_XDECREF(repr);
     } else if (!print_name(object, out)) {
+        print_label(object, out);
         object_print_place(g, object, out);
     }
 }
@@ -122,10 +154,11 @@ literal(const char *text)
 PyObject *
 object_parse(const Graph *g, const char *text)
 {
-    if (text[0] == '@') {
+    const char *place = strpbrk(text, "'\"") == NULL ? strrchr(text, '@') : NULL;
+    if (place != NULL) { /* what stands before it is its label */
         char *end;
-        long i = strtol(text + 1, &end, 10);
-        if (end == text + 1 || *end != '\0' || i < 0 || i >= PyList_GET_SIZE(g->keep))
+        long i = strtol(place + 1, &end, 10);
+        if (end == place + 1 || *end != '\0' || i < 0 || i >= PyList_GET_SIZE(g->keep))
             return PyErr_Format(PyExc_ValueError, "no object '%s' was given", text);
         return Py_NewRef(PyList_GET_ITEM(g->keep, i));
     }

@@ -68,8 +68,7 @@ handler_at(const Decoded *decoded, int32_t at)
 
 /* ---- depths ---- */
 
-/* What the instruction adds to the depth; `jumps`: when it takes its jump. */
-static int
+int
 instr_effect(const Instr *instr, bool jumps)
 {
     const int n = instr->arg;

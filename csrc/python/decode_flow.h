@@ -9,5 +9,7 @@ void code_lines(PyCodeObject *code, int32_t *lines, int nunits);
 /* decode_flow.c: fills Instr.depth by following the code from its start and into its handlers.
    Sets `aside` if two paths disagree.  -1 with MemoryError set. */
 int decode_depths(Decoded *decoded);
+/* decode_flow.c: what the instruction adds to the depth; `jumps`: when it takes its jump. */
+int instr_effect(const Instr *instr, bool jumps);
 
 #endif

@@ -74,6 +74,9 @@ void decoded_free(Decoded *decoded);
 /* The golden form, for PYCOMPILE_LOGS=bytecode and tests. */
 int decoded_print(const Decoded *decoded, Text *out);
 const char *instr_name(InstrKind kind);
+/* stack_name.c: number of the Instr that wrote this entry of the value stack, as it is before the
+   Instr `number`; *entry becomes which of its results it is.  -1: not known. */
+int stack_writer(const Decoded *decoded, int number, int *entry);
 /* Kind of a localsplus slot. */
 typedef enum { SLOT_LOCAL = 1, SLOT_CELL = 2, SLOT_FREE = 4 } SlotKind;
 /* The handler of what the instruction at idx `at` raises, or NULL. */

@@ -89,32 +89,99 @@ tell_guards(Job *job)
     text_free(&all);
 }
 
-static const char *
-break_file(const Job *job, const Break *item)
+enum { MOST = 120 }; /* bytes of a source line that are shown */
+
+/* The line of the source, without its indentation; nothing where there is no file. */
+static void
+put_source_line(Text *out, const char *file, int line)
 {
-    const Graph *g = job->capture->graph;
-    return item->file >= 0 && item->file < g->files.len ? g->files.at[item->file] : NULL;
+    PyObject *linecache = module_import("linecache");
+    PyObject *text = linecache ? PyObject_CallMethod(linecache, "getline", "si", file, line) : NULL;
+    const char *string = text != NULL && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+    PyErr_Clear();
+    if (string != NULL) {
+        string += strspn(string, " \t\f");
+        size_t length = strcspn(string, "\r\n");
+        if (length > 0)
+            text_printf(out, ": %.*s%s", (int)(length > MOST ? MOST : length), string,
+                        length > MOST ? "..." : "");
+    }
+    Py_XDECREF(text);
+    Py_XDECREF(linecache);
+}
+
+static bool
+same_frame(const BreakFrame *a, const BreakFrame *b)
+{
+    return a->line == b->line && strcmp(a->function, b->function) == 0 &&
+           strcmp(a->file, b->file) == 0;
+}
+
+/* "  file.py:12 in f: y = g(x)" of each frame, innermost first; of a recursion once. */
+static void
+put_stack(Text *out, const Break *item)
+{
+    for (int i = 0, same; i < item->nframes; i += same) {
+        const BreakFrame *frame = &item->frames[i];
+        for (same = 1; i + same < item->nframes && same_frame(frame, frame + same);) same++;
+        text_printf(out, "%s  %s:%d in %s", i ? "\n" : "", frame->file, frame->line,
+                    frame->function);
+        put_source_line(out, frame->file, frame->line);
+        if (same > 1) text_printf(out, " (%d times)", same);
+    }
+}
+
+/* "PC0002: call of a C function …: call of 'f' (file.py:12)", the stack, the hint. */
+static void
+put_break(Text *out, const Break *item)
+{
+    const BreakFrame *at = &item->frames[0];
+    text_printf(out, "%s: %s%s%s (%s:%d)\n", break_code(item->code), break_text(item->code),
+                *item->detail ? ": " : "", item->detail, at->file, at->line);
+    put_stack(out, item);
+    if (*break_hint(item->code)) text_printf(out, "\n  hint: %s", break_hint(item->code));
+}
+
+/* (file, line, function) of each, innermost first. */
+static PyObject *
+frames_list(const Break *item)
+{
+    PyObject *list = PyList_New(item->nframes);
+    for (int i = 0; list != NULL && i < item->nframes; i++) {
+        const BreakFrame *frame = &item->frames[i];
+        PyObject *row = Py_BuildValue("(sis)", frame->file, frame->line, frame->function);
+        if (row == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, row);
+    }
+    return list;
 }
 
 /* To the log, and to the list "breaks" of the record. */
 static void
-tell_break(Job *job, const Break *item, const char *file)
+tell_break(Job *job, const Break *item)
 {
-    if (log_enabled(LOG_GRAPH_BREAKS))
-        log_emit(LOG_GRAPH_BREAKS, "%s %s%s%s (%s:%d)%s%s%s%s", break_code(item->code),
-                 break_text(item->code), item->detail ? ": " : "", item->detail ? item->detail : "",
-                 file ? file : "?", item->line, *break_hint(item->code) ? "\n  hint: " : "",
-                 break_hint(item->code), item->stack ? "\n" : "", item->stack ? item->stack : "");
+    if (log_enabled(LOG_GRAPH_BREAKS)) {
+        Text text = {0};
+        put_break(&text, item);
+        log_emit(LOG_GRAPH_BREAKS, "%s", text.data ? text.data : "?");
+        text_free(&text);
+    }
     PyObject *list = job->record != NULL ? PyDict_GetItemString(job->record, "breaks") : NULL;
     PyObject *record = list != NULL ? PyDict_New() : NULL;
     if (record != NULL) {
         record_string(record, "code", break_code(item->code));
         record_string(record, "text", break_text(item->code));
-        record_string(record, "detail", item->detail);
+        record_string(record, "detail", *item->detail ? item->detail : NULL);
         record_string(record, "hint", break_hint(item->code));
-        record_string(record, "file", file);
-        record_int(record, "line", item->line);
-        record_string(record, "stack", item->stack);
+        record_string(record, "file", item->frames[0].file);
+        record_int(record, "line", item->frames[0].line);
+        Text stack = {0};
+        put_stack(&stack, item);
+        record_text(record, "stack", &stack);
+        text_free(&stack);
+        record_object(record, "frames", frames_list(item));
         if (PyList_Append(list, record) < 0) PyErr_Clear();
         Py_DECREF(record);
     }
@@ -127,7 +194,7 @@ tell_breaks(Job *job)
     record_object(job->record, "breaks", PyList_New(0));
     for (int i = 0; i < job->capture->breaks.len; i++) {
         const Break *item = &job->capture->breaks.at[i];
-        if (item->code != BREAK_NONE) tell_break(job, item, break_file(job, item));
+        if (item->code != BREAK_NONE) tell_break(job, item);
     }
 }
 
@@ -135,10 +202,15 @@ void
 tell_unlowered(Job *job, const char *why)
 {
     const Decoded *decoded = job->request->decoded;
-    const char *file = PyUnicode_AsUTF8(decoded->code->co_filename);
-    Break item = {.code = BREAK_LOWER, .detail = (char *)why};
-    item.line = decoded->instrs[job->request->number].line;
-    tell_break(job, &item, file);
+    BreakFrame at = {.file = PyUnicode_AsUTF8(decoded->code->co_filename),
+                     .function = PyUnicode_AsUTF8(decoded->code->co_qualname),
+                     .line = decoded->instrs[job->request->number].line};
+    if (at.file == NULL || at.function == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    Break item = {.code = BREAK_LOWER, .detail = (char *)why, .nframes = 1, .frames = &at};
+    tell_break(job, &item);
 }
 
 void
@@ -221,20 +293,13 @@ raise_break(Job *job)
     PyObject *class = errors_class("GraphBreakError"), *error = NULL;
     if (class == NULL) return;
     if (item != NULL && item->code != BREAK_NONE) {
-        const char *file = break_file(job, item);
-        const char *hint = break_hint(item->code), *stack = item->stack ? item->stack : "";
-        bool ends = *stack != '\0' && stack[strlen(stack) - 1] == '\n';
         Text text = {0};
-        text_printf(&text, "%s: %s%s%s (%s:%d)%s%.*s", break_code(item->code),
-                    break_text(item->code), item->detail ? ": " : "",
-                    item->detail ? item->detail : "", file ? file : "?", item->line,
-                    *stack ? "\n" : "", (int)strlen(stack) - ends, stack);
-        if (hint != NULL && *hint != '\0') text_printf(&text, "\n  hint: %s", hint);
+        put_break(&text, item);
         PyObject *message = text_to_str(&text);
         text_free(&text);
         if (message != NULL)
-            error = PyObject_CallFunction(class, "Nszi", message, break_code(item->code), file,
-                                          item->line);
+            error = PyObject_CallFunction(class, "Nszi", message, break_code(item->code),
+                                          item->frames[0].file, item->frames[0].line);
     } else {
         error = PyObject_CallFunction(class, "s", "the function does not fit into one graph");
     }
@@ -248,9 +313,16 @@ note_break(const Job *job, CompileNote *note)
 {
     if (job->capture->breaks.len == 0 || !log_enabled(LOG_PERF_HINTS)) return;
     const Break *item = &job->capture->breaks.at[job->capture->breaks.len - 1];
+    const BreakFrame *inner = &item->frames[0];
     note->code = item->code;
-    note->line = item->line;
-    if (item->detail != NULL) strncpy(note->detail, item->detail, sizeof(note->detail) - 1);
+    note->line = item->frames[item->nframes - 1].line;
+    Text text = {0};
+    text_put(&text, item->detail);
+    if (item->nframes > 1)
+        text_printf(&text, "%sin %s (%s:%d)", *item->detail ? ", " : "", inner->function,
+                    inner->file, inner->line);
+    if (text.data != NULL) strncpy(note->detail, text.data, sizeof(note->detail) - 1);
+    text_free(&text);
 }
 
 void

@@ -135,6 +135,7 @@ guards_new(const Capture *capture, PyCodeObject *code)
     if (program == NULL) return NULL;
     program->last_slot = -1;
     program->code = code;
+    program->entry = capture->entry;
     PyObject **nothing = NULL;
     if ((program->memory = arena_new()) == NULL || make_program(program, capture) < 0 ||
         (nothing = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1))) == NULL)

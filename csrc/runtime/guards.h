@@ -48,6 +48,7 @@ typedef struct {
 struct GuardProgram {
     Arena *memory;
     PyCodeObject *code; /* borrowed: its entries own the program */
+    int entry;          /* the Instr of the code before which it is checked */
     bool dead;          /* something that is held weakly is gone: it never holds again */
     int nweak, weak_room;
     WeakHold *weak;

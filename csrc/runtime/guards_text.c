@@ -1,6 +1,7 @@
 /* What a guard says: "x.shape[0] == 32, now 64 (file.py:12)".  The sentence is the row's in
-   guards.def; arrays name the one fact that differs.  Reprs are taken of plain builtin values only,
-   so that no code of the user's runs. */
+   guards.def; arrays name the one fact that differs.  Reprs are taken of plain values of Python and
+   NumPy only, so that no code of the user's runs, and are cut; what comes out of the environment is
+   not shown.  An entry of the value stack is named by the source of what gave it. */
 #include "guards.h"
 
 #include <alloca.h>
@@ -32,6 +33,32 @@ is_plain(PyObject *object)
            PyUnicode_CheckExact(object) || PyBytes_CheckExact(object);
 }
 
+enum { LONGEST = 60 }; /* bytes of a repr */
+
+/* Without the end of a long one, between two characters. */
+static void
+put_cut(Text *out, const char *text)
+{
+    size_t length = strlen(text);
+    if (environment_holds(text)) {
+        text_put(out, "<a value out of the environment>");
+    } else if (length <= LONGEST) {
+        text_put(out, text);
+    } else {
+        length = LONGEST;
+        while ((text[length] & 0xc0) == 0x80) length--;
+        text_printf(out, "%.*s...", (int)length, text);
+    }
+}
+
+static bool
+is_number_of_arrays(PyObject *object)
+{
+    DType dtype;
+    char bytes[32];
+    return array_scalar_read(object, &dtype, bytes) == ANSWER_YES;
+}
+
 static void
 put_object(Text *out, PyObject *object)
 {
@@ -39,10 +66,10 @@ put_object(Text *out, PyObject *object)
         text_put(out, "missing");
     } else if (PyType_Check(object)) {
         text_put(out, ((PyTypeObject *)object)->tp_name);
-    } else if (is_plain(object)) {
+    } else if (is_plain(object) || is_number_of_arrays(object)) {
         PyObject *repr = PyObject_Repr(object);
         const char *string = repr ? PyUnicode_AsUTF8(repr) : NULL;
-        text_printf(out, "%.80s", string ? string : "?");
+        put_cut(out, string ? string : "?");
         if (string == NULL) PyErr_Clear();
         Py_XDECREF(repr);
     } else if (PyFunction_Check(object)) {
@@ -66,6 +93,73 @@ put_name(Text *out, PyObject *name)
     text_put(out, string ? string : "?");
 }
 
+static const char *
+key_text(const GuardSource *source)
+{
+    const char *text =
+        source->key != NULL && PyUnicode_Check(source->key) ? PyUnicode_AsUTF8(source->key) : NULL;
+    if (text == NULL) PyErr_Clear();
+    return text != NULL ? text : "";
+}
+
+/* The dict of os.environ (or of os.environb), or something in it. */
+static bool
+is_of_environment(const GuardProgram *program, int number)
+{
+    for (; number >= 0 && number < program->nsources; number = program->sources[number].base) {
+        const GuardSource *source = &program->sources[number];
+        bool named = source->kind == SOURCE_ATTR || source->kind == SOURCE_GLOBAL;
+        const char *name = named ? key_text(source) : "";
+        if (strcmp(name, "environ") == 0 || strcmp(name, "environb") == 0) return true;
+        if (source->kind == SOURCE_GLOBAL) return false; /* its base are the builtins */
+    }
+    return false;
+}
+
+/* os.environ keeps everything in a dict of bytes that the program does not name. */
+static void
+put_variable(Text *out, const GuardSource *source)
+{
+    PyObject *key = source->key;
+    text_printf(out, "os.environ['%.*s']", LONGEST,
+                key != NULL && PyBytes_Check(key) ? PyBytes_AS_STRING(key) : key_text(source));
+}
+
+/* By the source of what put it on the stack; `entry` counts from the bottom. */
+static void
+put_stack_entry(Text *out, const GuardProgram *program, int entry)
+{
+    Decoded *decoded = program->code ? decode(program->code) : NULL;
+    int which = entry, at = -1;
+    if (decoded != NULL && program->entry < decoded->count)
+        at = stack_writer(decoded, program->entry, &which);
+    const Instr *writer = at >= 0 ? &decoded->instrs[at] : NULL;
+    const Instr *next = decoded ? &decoded->instrs[program->entry] : NULL;
+    bool item = writer != NULL && (writer->kind == I_FOR_ITER || writer->kind == I_UNPACK);
+    bool method = writer != NULL && writer->kind == I_LOAD_METHOD;
+    PyObject *text = NULL;
+    if (item && next->kind == I_STORE_LOCAL && entry == next->depth - 1) {
+        text = Py_XNewRef(code_slot_name(program->code, next->arg)); /* about to be its name */
+    } else if (writer != NULL) {
+        PyObject *name = module_object("pycompile._source", "expression");
+        const char *role = item ? "item" : method && which > 0 ? "object" : "";
+        if (name != NULL)
+            text = PyObject_CallFunction(name, "Ois", program->code, (int)writer->at, role);
+        Py_XDECREF(name);
+    }
+    const char *string = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+    PyErr_Clear();
+    if (string != NULL && *string != '\0')
+        text_put(out, string);
+    else
+        text_printf(out, "(a value of line %d)",
+                    (int)(writer ? writer->line
+                          : next ? next->line
+                                 : 0));
+    Py_XDECREF(text);
+    decoded_free(decoded);
+}
+
 static void
 put_source(Text *out, const GuardProgram *program, int number)
 {
@@ -77,7 +171,7 @@ put_source(Text *out, const GuardProgram *program, int number)
         if (source->index < nlocals)
             put_name(out, code_slot_name(program->code, source->index));
         else
-            text_printf(out, "stack[%d]", source->index - nlocals);
+            put_stack_entry(out, program, source->index - nlocals);
         break;
     }
     case SOURCE_CELL: put_source(out, program, source->base); break;
@@ -88,6 +182,10 @@ put_source(Text *out, const GuardProgram *program, int number)
         put_name(out, source->key);
         break;
     case SOURCE_ITEM:
+        if (source->key != NULL && is_of_environment(program, source->base)) {
+            put_variable(out, source);
+            break;
+        }
         put_source(out, program, source->base);
         text_put(out, "[");
         if (source->key != NULL)
@@ -231,12 +329,18 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_NOT_DICT: put_source(out, program, check->other); break;
     case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
     case GUARD_ATTR_ABSENT: put_name(out, check->object); break;
+    case GUARD_VALUE:
+        if (is_of_environment(program, check->source)) {
+            text_put(out, "what it was");
+            break;
+        }
+        /* fall through */
     default: put_object(out, check->object); break;
     }
 }
 
 static void
-put_now(Text *out, const GuardCheck *check, PyObject *now)
+put_now(Text *out, const GuardProgram *program, const GuardCheck *check, PyObject *now)
 {
     Py_ssize_t length = -1;
     if (now != NULL && check->kind == GUARD_LENGTH) length = sequence_length(now);
@@ -248,6 +352,8 @@ put_now(Text *out, const GuardCheck *check, PyObject *now)
         text_put(out, Py_TYPE(now)->tp_name);
     else if (now != NULL && check->kind == GUARD_KEYS && PyDict_Check(now))
         text_printf(out, "%zd other keys", PyDict_GET_SIZE(now));
+    else if (now != NULL && check->kind != GUARD_TYPE && is_of_environment(program, check->source))
+        text_put(out, "another");
     else
         put_object(out, now);
 }
@@ -264,7 +370,7 @@ put_sentence(Text *out, const GuardProgram *program, const GuardCheck *check,
         } else if (at[0] == '$' && at[1] == 'w') {
             put_wanted(out, program, check);
         } else if (at[0] == '$' && at[1] == 'g') {
-            put_now(out, check, reached[check->source]);
+            put_now(out, program, check, reached[check->source]);
         } else {
             text_printf(out, "%c", *at);
             continue;

@@ -116,10 +116,11 @@ def test_constants_keep_their_strides():
 
 def test_long_constants_and_unnamed_objects_are_named_by_place():
     long, unnamed = np.zeros(5000), object()
-    text = "%0: f64[5000] = const(@0)\n%1: object = const(@1)\noutputs\n"
+    text = "%0: f64[5000] = const(@0)\n%1: object = const(object@1)\noutputs\n"
     made = Graph.parse(text, [long, unnamed])
     assert made.nodes[0].object is long and made.nodes[1].object is unnamed
     assert str(made) == text
+    assert str(Graph.parse(text.replace("object@1", "@1"), [long, unnamed])) == text
     assert made.objects[:2] == (long, unnamed)
 
 

@@ -6,6 +6,7 @@ import types
 import numpy as np
 import pytest
 
+import pycompile
 from pycompile import _C
 
 
@@ -266,3 +267,32 @@ def test_watched_class_attribute():
 
 def test_missing_slot():
     assert one("IS", None)() == "x is None, now missing (file.py:12)"
+
+
+def test_number_of_numpy_and_long_text():
+    assert one("VALUE", np.float64(3))(np.float64(4)) == (
+        "x == np.float64(3.0), now np.float64(4.0) (file.py:12)"
+    )
+    said = one("VALUE", "a" * 500)("b")
+    assert said.startswith("x == 'aaaa") and "..., now 'b'" in said and len(said) < 120
+
+
+def test_values_of_the_stack_are_named_by_their_source():
+    def subject(x, n):
+        for i in range(n):
+            x = np.cos(x) + i
+            pycompile.graph_break()
+        return (x * 2 + 1)[: n + 1].sum()
+
+    pycompile.reset()
+    compiled = pycompile.compile(subject)
+    _C.report_begin()
+    try:
+        for n in (3, 4, 5, 6, 7):
+            compiled(np.ones(20000), n)
+    finally:
+        records = _C.report_end()
+    said = [record.get("recompile") or "" for record in records]
+    said += [text for record in records for text in record.get("guards") or ()]
+    assert said and not any("stack[" in text for text in said)
+    assert any(text.startswith("i == ") or "(x * 2 + 1)[: n + 1]" in text for text in said), said

@@ -1,0 +1,45 @@
+/* What the variables of the environment hold, which no message shows: it may be a secret.
+
+   The variables are those of the moment and those that there were when the module was imported:
+   programs take a secret out of the environment once they have it. */
+#include "base.h"
+
+extern char **environ;
+
+enum {
+    SHORTEST = 4
+}; /* bytes of a value; shorter ones are in too many texts that are not theirs */
+
+static char **at_start; /* for ever */
+
+int
+environment_init(void)
+{
+    size_t count = 0;
+    while (environ != NULL && environ[count] != NULL) count++;
+    if (at_start != NULL || (at_start = mem_alloc(sizeof(char *) * (count + 1))) == NULL)
+        return at_start == NULL ? -1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t size = strlen(environ[i]) + 1;
+        if ((at_start[i] = mem_alloc(size)) == NULL) return -1;
+        memcpy(at_start[i], environ[i], size);
+    }
+    return 0;
+}
+
+static bool
+is_in(const char *text, char *const *variables)
+{
+    for (; variables != NULL && *variables != NULL; variables++) {
+        const char *value = strchr(*variables, '=');
+        if (value != NULL && strlen(value + 1) >= SHORTEST && strstr(text, value + 1) != NULL)
+            return true;
+    }
+    return false;
+}
+
+bool
+environment_holds(const char *text)
+{
+    return is_in(text, environ) || is_in(text, at_start);
+}

@@ -1,0 +1,70 @@
+/* Which instruction put an entry on the value stack: for messages, which name the entry by it. */
+#include "decode_flow.h"
+
+/* Entries that it leaves on top of the stack and has written itself. */
+static int
+entries_pushed(const Instr *instr)
+{
+    switch (instr->kind) {
+    case I_LOAD_METHOD:
+    case I_BEFORE_WITH: return 2;
+    case I_LOAD_GLOBAL:
+    case I_LOAD_SUPER_ATTR: return 1 + (instr->arg2 & 1);
+    case I_UNPACK: return instr->arg;
+    case I_UNPACK_EX: return (instr->arg & 0xff) + (instr->arg >> 8) + 1;
+    case I_CONST:
+    case I_LOAD_LOCAL:
+    case I_LOAD_CLEAR:
+    case I_LOAD_DEREF:
+    case I_LOAD_NAME:
+    case I_LOAD_ATTR:
+    case I_UNARY_POSITIVE:
+    case I_UNARY_NEGATIVE:
+    case I_UNARY_NOT:
+    case I_UNARY_INVERT:
+    case I_TO_BOOL:
+    case I_BINARY:
+    case I_COMPARE:
+    case I_IS:
+    case I_CONTAINS:
+    case I_SUBSCRIPT:
+    case I_SLICE_LOAD:
+    case I_BUILD_TUPLE:
+    case I_BUILD_LIST:
+    case I_BUILD_SET:
+    case I_BUILD_MAP:
+    case I_BUILD_MAP_KEYS:
+    case I_BUILD_STRING:
+    case I_BUILD_SLICE:
+    case I_LIST_TO_TUPLE:
+    case I_FORMAT:
+    case I_CALL:
+    case I_CALL_KW:
+    case I_CALL_EX:
+    case I_MAKE_FUNCTION:
+    case I_GET_ITER:
+    case I_FOR_ITER:
+    case I_IMPORT_NAME:
+    case I_IMPORT_FROM: return 1;
+    default: return 0;
+    }
+}
+
+int
+stack_writer(const Decoded *decoded, int number, int *entry)
+{
+    for (int i = number - 1; i >= 0; i--) {
+        const Instr *instr = &decoded->instrs[i];
+        if (instr->depth < 0) continue;
+        int top = instr->depth + instr_effect(instr, false);
+        if (instr->kind == I_SWAP && (*entry == top - 1 || *entry == top - instr->arg)) {
+            *entry = 2 * top - 1 - instr->arg - *entry;
+        } else if (instr->kind == I_COPY && *entry == top - 1) {
+            *entry = top - 1 - instr->arg;
+        } else if (*entry < top && *entry >= top - entries_pushed(instr)) {
+            *entry -= top - entries_pushed(instr);
+            return i;
+        }
+    }
+    return -1;
+}

@@ -1,0 +1,51 @@
+"""The program's source, for messages: what a value on the stack was written as."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from types import CodeType
+
+LONGEST = 60  # characters of an expression that are shown
+
+
+def _segment(code: CodeType, at: int) -> str:
+    """The text of the instruction at the code unit `at`, on one line; "" where it is not known."""
+    positions = list(code.co_positions())
+    if not 0 <= at < len(positions):
+        return ""
+    line, end_line, column, end_column = positions[at]
+    if line is None or end_line is None or column is None or end_column is None:
+        return ""
+    lines = [linecache.getline(code.co_filename, n).encode() for n in range(line, end_line + 1)]
+    lines[-1] = lines[-1][:end_column]
+    lines[0] = lines[0][column:]
+    return " ".join(b" ".join(lines).decode(errors="replace").split())
+
+
+def _parsed(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+
+
+_LOOSE = (ast.BinOp, ast.BoolOp, ast.Compare, ast.UnaryOp, ast.IfExp, ast.Lambda)
+
+
+def expression(code: CodeType, at: int, role: str) -> str:
+    """The source of what the instruction gave; "" where that is not known.
+
+    `role`: "" the value itself, "object" what a method is of, "item" what a loop takes.
+    """
+    text = _segment(code, at)
+    node = _parsed(text)
+    if node is None:
+        return ""
+    if role == "object" and isinstance(node, ast.Attribute):
+        text, node = ast.unparse(node.value), node.value
+    if len(text) > LONGEST:
+        text = text[: LONGEST - 3] + "..."
+    if role == "item":
+        return f"(item of {text})"
+    return f"({text})" if isinstance(node, _LOOSE) else text
