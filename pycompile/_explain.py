@@ -1,16 +1,17 @@
 """`explain(function)(*args)`: runs a function and tells what pycompile made of it.
 
 The runtime adds a record (a dict) for each attempt to make a plan while reports are collected:
-csrc/runtime/compile.c.  An Explanation is those records as text, as a dict and as HTML.
+csrc/runtime/compile.c.  An Explanation is those records as text (_explain_text.py), as a dict and as
+HTML.
 """
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Mapping
+from time import perf_counter
 from typing import Any
 
-from pycompile import _C
+from pycompile import _C, _explain_text
 from pycompile._api import (
     _SUSPENDS,
     _compile,
@@ -23,19 +24,24 @@ Record = dict[str, Any]
 
 
 class Explanation:
-    """What happened in one call: `print` it, take `to_dict()`, or let a notebook show it."""
+    """What happened in one call: `print` gives a summary of one screen, `verbose()` everything;
+    `to_dict()` is for programs, and a notebook shows it with its parts folded."""
 
     def __init__(
         self,
         name: str,
         records: list[Record],
-        error: BaseException | None,
+        error: BaseException | None = None,
         aside: str | None = None,
+        counts: list[Record] | None = None,
+        seconds: Mapping[str, float] | None = None,
     ) -> None:
         self.name = name
         self.records = records
         self.error = error
         self.aside = aside  # why the function is not compiled at all
+        self.counts = counts or []  # of each function's code, as _C.hints() gives them
+        self.seconds = dict(seconds or {})  # call, and plain and compiled where they were measured
 
     @property
     def graphs(self) -> list[_C.Graph]:
@@ -44,7 +50,8 @@ class Explanation:
 
     @property
     def breaks(self) -> list[Record]:
-        """The graph breaks, in order: code, text, detail, hint, file, line, stack."""
+        """The graph breaks, in order: code, text, detail, hint, the innermost file and line, and
+        the frames that lead there, innermost first, as text (`stack`) and as `frames`."""
         return [item for record in self.records for item in record.get("breaks") or ()]
 
     @property
@@ -55,7 +62,30 @@ class Explanation:
     @property
     def kernels(self) -> int:
         """How many kernels were made."""
-        return sum(_kernel_count(record) for record in self.records)
+        return sum(_explain_text.kernel_count(record) for record in self.records)
+
+    @property
+    def functions(self) -> list[Record]:
+        """A dict for each function that was captured, the user's first."""
+        return _explain_text.functions(self)
+
+    def times(self) -> list[str]:
+        """Lines about the time: what was measured, or how to measure."""
+        text = _explain_text.seconds
+        compiling = sum(sum((r.get("seconds") or {}).values()) for r in self.records)
+        plans = sum(counted["plan_seconds"] for counted in self.counts)
+        lines = []
+        if "plain" in self.seconds:
+            plain, compiled = self.seconds["plain"], self.seconds["compiled"]
+            ratio = f"{plain / compiled:.3g} times as fast" if compiled else "too fast to tell"
+            lines.append(f"plain {text(plain)}, compiled {text(compiled)}: {ratio}")
+        if "call" in self.seconds and compiling:
+            whole = f"call {text(self.seconds['call'])}, {text(compiling)} of it compiling"
+            how = "" if lines else "; explain(f, runs=5)(...) compares with plain"
+            lines.append(f"{whole}, {text(plans)} in plans{how}")
+        elif compiling:
+            lines.append(f"{text(compiling)} compiling, {text(plans)} in plans")
+        return lines
 
     def to_dict(self) -> dict[str, Any]:
         """All of it as plain dicts, lists and strings."""
@@ -64,7 +94,9 @@ class Explanation:
             "graphs": len(self.graphs),
             "breaks": self.breaks,
             "kernels": self.kernels,
-            "bytes_moved": _bytes_moved(self.records),
+            "bytes_moved": _explain_text.bytes_moved(self.records),
+            "seconds": self.seconds,
+            "functions": self.functions,
             "error": None if self.error is None else f"{type(self.error).__name__}: {self.error}",
             "records": [
                 {key: value for key, value in record.items() if key != "graph_object"}
@@ -72,24 +104,22 @@ class Explanation:
             ],
         }
 
+    def verbose(self) -> str:
+        """Everything: for each attempt its breaks, graph, guards, kernels and times."""
+        return _explain_text.verbose(self)
+
+    def __format__(self, spec: str) -> str:
+        if spec == "verbose":
+            return self.verbose()
+        return format(str(self), spec)
+
     def __str__(self) -> str:
-        lines = [_summary(self)]
-        for number, record in enumerate(self.records, 1):
-            lines.append("")
-            lines.extend(_describe(number, record))
-        return "\n".join(lines)
+        return _explain_text.summary(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        parts = [f"<p>{html.escape(_summary(self))}</p>"]
-        for number, record in enumerate(self.records, 1):
-            head, *rest = _describe(number, record)
-            body = html.escape("\n".join(rest))
-            parts.append(
-                f"<details><summary>{html.escape(head)}</summary><pre>{body}</pre></details>"
-            )
-        return "".join(parts)
+        return _explain_text.as_html(self)
 
 
 def explain(
@@ -102,11 +132,14 @@ def explain(
     mode: str | None = None,
     numerics: str = "numpy",
     options: Mapping[str, Any] | None = None,
+    runs: int = 0,
 ) -> Callable[..., Explanation]:
     """`explain(f)(*args)` compiles `f` afresh, calls it once with the arguments and tells of it.
 
-    The keywords are those of `compile`. The call is real: what it prints and writes, it prints and
-    writes. An exception of the function is kept in the Explanation's `error`.
+    The call is real: what it prints and writes, it prints and writes.  An exception of the function
+    is kept in the Explanation's `error`.  With `runs`, the function is called that many times more
+    plain and that many times more compiled, by turns, and the shortest of each is told.  The other
+    keywords are those of `compile`.
     """
     _require_function(function, "explain")
     settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
@@ -116,17 +149,43 @@ def explain(
         compiled = _compile(function, settings)
         name = getattr(function, "__qualname__", None) or repr(function)
         error: BaseException | None = None
+        seconds: dict[str, float] = {}
+        before = _C.hints()
         _C.report_begin()
+        began = perf_counter()
         try:
             compiled(*args, **kwargs)
         except Exception as raised:
             error = raised
         finally:
+            seconds["call"] = perf_counter() - began
             records = _C.report_end()
+        counts = _since(before, _C.hints())
         aside = _why_aside(function) if compiled is function or _switched_off() else None
-        return Explanation(name, records, error, aside)
+        if runs > 0 and error is None:
+            plain = getattr(function, "__wrapped__", function)
+            for key, call in (("plain", plain), ("compiled", compiled)) * runs:
+                began = perf_counter()
+                call(*args, **kwargs)
+                seconds[key] = min(seconds.get(key, float("inf")), perf_counter() - began)
+        return Explanation(name, records, error, aside, counts, seconds)
 
     return run
+
+
+def _since(before: list[Record], after: list[Record]) -> list[Record]:
+    """What was counted between two answers of _C.hints(), a row for each function."""
+    rows: dict[Any, Record] = {}
+    for sign, answer in ((1, after), (-1, before)):
+        for counted in answer:
+            key = counted["file"], counted["function"], counted["line"]
+            row = rows.setdefault(key, dict(zip(("file", "function", "line"), key)))
+            for name, value in counted.items():
+                if name not in ("file", "function", "line", "places"):
+                    row[name] = row.get(name, 0) + sign * value
+    return [
+        row for row in rows.values() if row["compiles"] or row["plan_runs"] or row["recompiles"]
+    ]
 
 
 def _why_aside(function: Any) -> str:
@@ -138,92 +197,3 @@ def _why_aside(function: Any) -> str:
     if getattr(getattr(function, "__code__", None), "co_flags", 0) & _SUSPENDS:
         return "a generator or coroutine function"
     return "no Python function with bytecode to follow"
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def _summary(explanation: Explanation) -> str:
-    parts = [
-        _plural(len(explanation.graphs), "graph"),
-        _plural(len(explanation.breaks), "break"),
-        _plural(explanation.kernels, "kernel"),
-        _plural(len(explanation.guards), "guard"),
-    ]
-    moved = _bytes_moved(explanation.records)
-    if moved:
-        parts.append(f"{_size(moved)} moved")
-    text = f"{explanation.name}: {', '.join(parts)}"
-    if explanation.aside is not None:
-        text += f"; left to CPython: {explanation.aside}"
-    if explanation.error is not None:
-        text += f"; raised {type(explanation.error).__name__}: {explanation.error}"
-    return text
-
-
-def _describe(number: int, record: Record) -> list[str]:
-    """The lines about one record; the first is its heading."""
-    where = f"{record.get('file', '?')}:{record.get('line', '?')}"
-    outcome = {
-        "plan": "a plan",
-        "none": "left to CPython: no array work worth a plan at this size",
-        "failed": f"left to CPython: {record.get('why') or 'not lowered or not compiled'}",
-    }.get(record.get("kind", "plan"), str(record.get("kind")))
-    lines = [f"[{number}] {record.get('function', '?')} ({where}): {outcome}"]
-    if record.get("recompile"):
-        lines.append(f"  recompiled because {record['recompile']}")
-    if record.get("exit"):
-        lines.append(
-            f"  leaves by {record['exit']} after {record.get('instructions', '?')} instructions"
-        )
-    for item in record.get("breaks") or ():
-        lines.extend("  " + line for line in _describe_break(item))
-    lines.extend(_section("graph", record.get("graph")))
-    lines.extend(_section("guards", record.get("guards")))
-    kernels = _kernel_count(record)
-    if kernels:
-        read, written = record.get("bytes_read") or 0, record.get("bytes_written") or 0
-        moved = f", {_size(read)} read, {_size(written)} written" if read or written else ""
-        lines.append(f"  {_plural(kernels, 'kernel')}{moved}")
-    lines.extend(_section("schedule", record.get("schedule")))
-    seconds = record.get("seconds")
-    if seconds:
-        times = ", ".join(f"{name} {value * 1e3:.2f} ms" for name, value in seconds.items())
-        lines.append(f"  time: {times}")
-    return lines
-
-
-def _describe_break(item: Record) -> list[str]:
-    lines = [f"break {item['code']}: {item['text']} at {item.get('file')}:{item.get('line')}"]
-    if item.get("detail"):
-        lines.append(f"  {item['detail']}")
-    lines.extend(f"  in {line}" for line in (item.get("stack") or "").splitlines())
-    if item.get("hint"):
-        lines.append(f"  hint: {item['hint']}")
-    return lines
-
-
-def _section(title: str, content: Any) -> list[str]:
-    if not content:
-        return []
-    lines = content.splitlines() if isinstance(content, str) else list(content)
-    return [f"  {title}:", *("    " + line for line in lines)]
-
-
-def _kernel_count(record: Record) -> int:
-    kernels = record.get("kernels") or 0
-    return kernels if isinstance(kernels, int) else len(kernels)
-
-
-def _bytes_moved(records: list[Record]) -> int:
-    return sum((r.get("bytes_read") or 0) + (r.get("bytes_written") or 0) for r in records)
-
-
-def _size(count: int) -> str:
-    size = float(count)
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1000:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= 1000
-    return f"{size:.1f} GB"

@@ -29,14 +29,15 @@ usage: python -m pycompile {command} [options] SCRIPT [arguments]
 options:
   --capture-all          capture every frame that can be, arrays or not, the library's too: a test
   --capture-report FILE  write the counts of frames captured whole, in part and left, as JSON
+  --verbose              explain: everything about each plan, not a summary of one screen
   --at-once              begin at the start, not when the program has imported NumPy
 """
 ABOUT = {
     "run": "Every function that the program calls is a candidate; code without array work is left "
     "to\nCPython.",
     "explain": "Runs the program as `run` does and tells at its exit, on standard error, what was "
-    "made of it:\nplans with their graphs and guards, graph breaks with file, line and hint, and "
-    "what was left\nto CPython. Functions are compiled at their first call, so that each is told "
+    "made of it:\non one screen the functions, their plans and graph breaks with file, line and hint, "
+    "and what was\nleft to CPython. Functions are compiled at their first call, so that each is told "
     "of: the program\nis slower than under `run`.",
 }
 
@@ -46,7 +47,7 @@ class _Options:
 
     def __init__(self, command: str, arguments: list[str]) -> None:
         self.command = command
-        self.capture_all = self.at_once = False
+        self.capture_all = self.at_once = self.verbose = False
         self.report: str | None = None
         self.kind = "script"
         rest = list(arguments)
@@ -56,6 +57,8 @@ class _Options:
                 self.capture_all = True
             elif word == "--at-once":
                 self.at_once = True
+            elif word == "--verbose":
+                self.verbose = True
             elif word == "--capture-report" and rest:
                 self.report = rest.pop(0)
             elif word.startswith("--capture-report="):
@@ -248,7 +251,8 @@ def run(arguments: list[str], explained: bool = False) -> None:
             code, names = _text(options.program)
         main.__dict__.update(names, __builtins__=sys.modules["builtins"], __annotations__={})
         if explained:
-            _explain_at_exit("-c" if options.kind == "code" else options.program)
+            title = "-c" if options.kind == "code" else options.program
+            _explain_at_exit(title, options.verbose)
         if options.report is not None:
             _report_at_exit(options.report)
         if options.capture_all or options.at_once or "numpy" in sys.modules:
@@ -266,14 +270,18 @@ def run(arguments: list[str], explained: bool = False) -> None:
 # ---- explain ----
 
 
-def _explain_at_exit(program: str) -> None:
+def _explain_at_exit(program: str, verbose: bool) -> None:
     import atexit
 
     from pycompile import _C
-    from pycompile._explain import Explanation
+    from pycompile._explain import Explanation, _since
+
+    def tell() -> None:
+        found = Explanation(program, _C.report_end(), counts=_since([], _C.hints()))
+        print(found.verbose() if verbose else found, file=sys.stderr)
 
     _C.report_begin()
-    atexit.register(lambda: print(Explanation(program, _C.report_end(), None), file=sys.stderr))
+    atexit.register(tell)
 
 
 # ---- what capture-all counts ----

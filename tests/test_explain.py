@@ -1,11 +1,17 @@
 """explain(): what it counts and shows, as text, as a dict and as HTML."""
 
 import json
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pycompile
+from pycompile import _C, _explain
 
 X = np.linspace(0.0, 1.0, 12).reshape(3, 4)
 
@@ -25,7 +31,7 @@ def test_one_graph():
     assert len(found.graphs) == 1 and found.breaks == [] and found.error is None
     text = str(found)
     assert text.startswith("one_graph: 1 graph, 0 breaks, ")
-    assert "tanh" in str(found.graphs[0]) and "tanh" in text
+    assert "tanh" in str(found.graphs[0]) and "tanh" in found.verbose()
     assert found.guards and any("x" in guard for guard in found.guards)
     assert found.kernels >= 1
 
@@ -38,7 +44,8 @@ def test_breaks_name_the_line(capsys):
     line = with_break.__code__.co_firstlineno + 2
     assert item["line"] == line and item["file"] == __file__
     assert item["code"].startswith("PC") and item["text"]
-    assert f"{__file__}:{line}" in str(found) and item["code"] in str(found)
+    assert f"{__file__}:{line}" in found.verbose() and item["code"] in found.verbose()
+    assert f"{Path(__file__).name}:{line}" in str(found) and item["code"] in str(found)
 
 
 def test_as_a_dict():
@@ -76,9 +83,9 @@ def test_unknown_settings():
 def test_a_recompile_names_its_guard():
     compiled = pycompile.compile(one_graph)
     compiled(X, X[0])
-    pycompile._C.report_begin()
+    _C.report_begin()
     compiled(X[:2, :3], X[0, :3])
-    records = pycompile._C.report_end()
+    records = _C.report_end()
     assert records and "x" in records[0]["recompile"] and "now" in records[0]["recompile"]
 
 
@@ -96,3 +103,192 @@ def test_why_there_is_nothing():
         (len, "bytecode"),
     ):
         assert text in str(pycompile.explain(function)([1.0] if function is len else 1.0))
+
+
+# ---- the summary ----
+
+BIG = np.linspace(1.0, 2.0, 20000)
+
+
+def helper(x):
+    return x * 2, threading.get_ident()
+
+
+def with_helper(x):
+    y = np.sqrt(x) + 1
+    z, _ = helper(y)
+    json.dumps({"a": 1})
+    return z + 1
+
+
+def many_breaks(x):
+    for _ in range(30):
+        x = np.cos(x)
+        id(x)
+    a, b, c, d, e, f = (
+        id(x),
+        hash(x.dtype),
+        threading.get_ident(),
+        locals(),
+        eval("1"),
+        open(os.devnull),
+    )
+    f.close()
+    return x
+
+
+def test_the_summary_is_one_screen():
+    for function in (one_graph, with_helper, many_breaks):
+        args = (X, X[0]) if function is one_graph else (BIG,)
+        text = str(pycompile.explain(function)(*args))
+        assert len(text.splitlines()) <= 40
+        assert max(map(len, text.splitlines())) <= 110
+        assert "guards:" not in text and "%0" not in text and ".verbose()" in text
+    assert len(str(pycompile.explain(one_graph)(X, X[0])).splitlines()) <= 4
+
+
+def test_the_summary_names_functions_breaks_and_hints():
+    text = str(pycompile.explain(with_helper)(BIG))
+    line = helper.__code__.co_firstlineno + 1
+    assert "with_helper (" in text and "2 plans" in text and "compiling" in text
+    assert f"{Path(__file__).name}:{line}" in text
+    assert "return x * 2, threading.get_ident()" in text
+    assert "called from with_helper" in text and "hint: Call it before or after" in text
+    assert text.count("PC0002") == 1
+    assert "in the library's JSONEncoder.iterencode" in text
+
+
+def test_functions_of_libraries_are_one_line():
+    rows = [
+        {"function": f"f{i}", "file": file, "line": i, "kind": "plan", "breaks": []}
+        for i, file in enumerate((json.__file__, np.__file__, __file__, "<frozen os>"))
+    ]
+    lines = str(_explain.Explanation("script", rows)).splitlines()
+    assert lines[1].startswith("f2 (") and lines[2] == "in libraries: 3 functions (f0, f1, f3)"
+
+
+def test_everything_is_there_on_request():
+    found = pycompile.explain(with_helper)(BIG)
+    assert found.verbose() == f"{found:verbose}" != str(found)
+    for part in ("graph:", "guards:", "schedule:", "time: capture"):
+        assert part in found.verbose() and part not in str(found)
+    assert {row["function"] for row in found.functions} >= {"with_helper", "helper"}
+
+
+def test_html_shows_breaks_unfolded_and_the_rest_folded():
+    html = pycompile.explain(with_helper)(BIG)._repr_html_()
+    shown = html[: html.index("<details>")]
+    assert "PC0002" in shown and "threading.get_ident()" in shown and "guards:" not in shown
+    assert "guards:" in html and "library" not in shown
+
+
+def test_it_runs_the_function_as_often_as_asked():
+    calls = []
+
+    def f(x):
+        calls.append(None)
+        return np.cos(x) * 2 + 1
+
+    found = pycompile.explain(f)(BIG)
+    assert len(calls) == 1 and "runs=5" in str(found) and set(found.seconds) == {"call"}
+    found = pycompile.explain(f, runs=3)(BIG)
+    assert len(calls) == 1 + 1 + 6
+    assert found.seconds["plain"] > 0 and "plain " in str(found) and "compiled " in str(found)
+
+
+def test_recompiles_and_their_reason():
+    @pycompile.compile
+    def scaled(x, k):
+        return np.cos(x).reshape(k, -1) + 1
+
+    def calls(x):
+        return [scaled(x, k) for k in (2, 4)]
+
+    text = str(pycompile.explain(calls)(BIG))
+    assert "recompiled" not in text  # both are in one plan
+    pycompile.reset()
+    _C.report_begin()
+    calls(BIG)
+    records = _C.report_end()
+    assert records[1]["recompile"].startswith("k == 2, now 4")
+
+
+SCRIPT = """
+import json, threading
+import numpy as np
+
+def work(x, n):
+    y = np.sqrt(x) + n
+    return y * 2, threading.get_ident()
+
+def main():
+    x = np.linspace(1, 2, 20000)
+    for n in range(20):
+        work(x, float(n))
+    print(json.dumps({"a": 1}))
+
+main()
+"""
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_of_a_script(tmp_path, verbose):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, "-m", "pycompile", "explain"] + ["--verbose"] * verbose
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [*command, "script.py"], capture_output=True, text=True, cwd=tmp_path, env=env
+    )
+    assert done.returncode == 0 and done.stdout == '{"a": 1}\n'
+    assert done.stderr.startswith("script.py: ")
+    assert ("guards:" in done.stderr) == verbose
+    if not verbose:
+        assert len(done.stderr.splitlines()) <= 40
+        assert "script.py:7" in done.stderr and " in plans" in done.stderr
+
+
+# ---- what is not shown ----
+
+
+def reads_the_environment(x):
+    y = np.sqrt(x) + 1
+    if os.environ["PYCOMPILE_TEST_TOKEN"] == "other":
+        y = y * 2
+    if KEPT["token"] == "other":
+        y = y * 3
+    if os.environb[b"PYCOMPILE_TEST_TOKEN"] == b"other":
+        y = y * 4
+    return y, f"{KEPT['token']} {y.mean()}"
+
+
+KEPT = {}
+
+
+def test_values_of_the_environment_are_not_shown(monkeypatch, capfd):
+    shown = []
+    _C.log_configure("all")
+    try:
+        for secret in ("hunter2-one", "hunter2-two", "hunter2-three"):
+            monkeypatch.setenv("PYCOMPILE_TEST_TOKEN", secret)
+            KEPT["token"] = secret
+            found = pycompile.explain(reads_the_environment)(BIG)
+            shown += [str(found), found.verbose(), found._repr_html_(), repr(found.to_dict())]
+        compiled = pycompile.compile(reads_the_environment)
+        for secret in ("hunter2-four", "hunter2-five"):
+            monkeypatch.setenv("PYCOMPILE_TEST_TOKEN", secret)
+            KEPT["token"] = secret
+            compiled(BIG)
+    finally:
+        _C.log_configure("")
+    shown += capfd.readouterr()
+    assert any("PYCOMPILE_TEST_TOKEN" in text for text in shown)  # the name is
+    assert not any("hunter2" in text for text in shown)
+
+
+def test_long_strings_are_cut():
+    def f(x, text):
+        return np.cos(x) + (text == "a")
+
+    guards = pycompile.explain(f)(BIG, "é" * 3000).guards
+    wanted = [guard for guard in guards if guard.startswith("text == ")]
+    assert len(wanted) == 1 and "é..." in wanted[0] and len(wanted[0]) < 120

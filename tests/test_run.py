@@ -308,7 +308,7 @@ def test_explain_a_program(tmp_path):
     path = tmp_path / "program.py"
     path.write_text(ARRAYS)
     done = subprocess.run(
-        [sys.executable, "-m", "pycompile", "explain", str(path)],
+        [sys.executable, "-m", "pycompile", "explain", "--verbose", str(path)],
         capture_output=True,
         text=True,
         env=ENVIRONMENT,

@@ -97,6 +97,7 @@ struct CodeState {
     CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
+    double plan_seconds;  /* in plans, while somebody collects reports */
     int64_t waiting;      /* whole programs: calls to come before the C compiler is run for it */
     bool ripe;            /* they have come */
     bool judged;          /* `patient` is known */
@@ -107,6 +108,9 @@ struct CodeState {
 /* hints.c: a capture has broken; a run has left a plan at the Instr `at`. */
 void hints_note(CodeState *state, const CompileNote *note);
 void hints_count(CodeState *state, int at);
+/* hints.c: plan_run, timed for the reports. */
+PlanResult plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached,
+                         PlanOutcome *outcome);
 /* Calls `visit` for every state that there is. */
 void states_visit(void (*visit)(const CodeState *state, void *context), void *context);
 

@@ -1,6 +1,9 @@
-/* For perf_hints: where the graphs of each function break, and what its code has been through. */
+/* For perf_hints and explain: where the graphs of each function break, and what its code has been
+ * through. */
 #include "entry.h"
 #include "hooks.h"
+
+#include <time.h>
 
 enum { MAX_PLACES = 16 };
 
@@ -25,6 +28,24 @@ hints_count(CodeState *state, int at)
 {
     for (int i = 0; i < state->hints.len; i++)
         if (state->hints.at[i].at == at) state->hints.at[i].count++;
+}
+
+static double
+seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+PlanResult
+plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
+{
+    if (!report_wanted()) return plan_run(plan, reached, outcome);
+    double before = seconds_now();
+    PlanResult result = plan_run(plan, reached, outcome);
+    state->plan_seconds += seconds_now() - before;
+    return result;
 }
 
 /* ---- what Python sees ---- */
@@ -65,6 +86,7 @@ add_state(const CodeState *state, void *context)
     record_int(record, "breaks", state->breaks);
     record_int(record, "deopts", state->deopts);
     record_int(record, "given_up", given_up);
+    record_object(record, "plan_seconds", PyFloat_FromDouble(state->plan_seconds));
     record_object(record, "places", places_of(state));
     if (PyList_Append(list, record) < 0) PyErr_Clear();
     Py_DECREF(record);

@@ -182,7 +182,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
                            .context = r};
     plan_acquire(plan);
     Turn turn;
-    switch (plan_run(plan, reached, &outcome)) {
+    switch (plan_run_told(r->state, plan, reached, &outcome)) {
     case PLAN_DONE:
         r->state->plan_runs++;
         r->planned = true;

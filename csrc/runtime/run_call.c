@@ -71,7 +71,7 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
         entry_hit(entry);
         PlanOutcome outcome = {.value = result};
         plan_acquire(plan);
-        PlanResult done = plan_run(plan, reached, &outcome);
+        PlanResult done = plan_run_told(state, plan, reached, &outcome);
         if (done == PLAN_DONE) {
             state->plan_runs++;
             thread_saved += plan_gain(plan);

@@ -695,5 +695,5 @@ def test_breaks_name_the_real_class():
     def function(x):
         return Counter(map(round, x.tolist())), x * 2
 
-    text = str(pycompile.explain(function)(X))
+    text = pycompile.explain(function)(X).verbose()
     assert "call of 'Counter.__init__'" in text, text

@@ -1,0 +1,370 @@
+"""The texts of an Explanation: the summary of one screen, and everything."""
+
+from __future__ import annotations
+
+import html
+import linecache
+import os
+import sysconfig
+import textwrap
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pycompile._explain import Explanation
+
+Record = dict[str, Any]
+
+SCREEN = 40  # lines of a summary, at most
+WIDTH = 110  # columns
+BREAKS = 4  # that are told of one function
+TURN = "PC0044"  # follows from another break of the same loop
+
+
+# ---- whose file it is ----
+
+
+@lru_cache
+def _folders() -> tuple[str, ...]:
+    import numpy
+
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    paths = [sysconfig.get_paths()[name] for name in names]
+    paths += [os.path.dirname(__file__), os.path.dirname(numpy.__file__)]
+    return tuple(os.path.join(os.path.realpath(path), "") for path in paths)
+
+
+@lru_cache(4096)
+def is_library(file: str | None) -> bool:
+    """A file of Python's, of an installed package, of ours: not the user's to change."""
+    if not file or file.startswith("<frozen "):
+        return True
+    parts = file.split(os.sep)
+    return (
+        "site-packages" in parts
+        or "dist-packages" in parts
+        or os.path.realpath(file).startswith(_folders())
+    )
+
+
+def place(file: str | None, line: Any) -> str:
+    """file:line, the file relative to the current folder where that is shorter."""
+    name = file or "?"
+    if os.path.isabs(name):
+        name = min(name, os.path.relpath(name), key=len)
+    return f"{name}:{line}"
+
+
+# ---- what is told of one function ----
+
+
+def found_breaks(explanation: Explanation) -> list[Record]:
+    """The breaks without repetitions, each with `user`, the innermost frame in the user's files
+    (or the outermost one), and `times`.  The next turns of a loop that breaks are left out."""
+    rows: dict[Any, Record] = {}
+    for item in explanation.breaks:
+        frames = [tuple(frame) for frame in item.get("frames") or ()]
+        frames = frames or [(item.get("file"), item.get("line"), explanation.name)]
+        mine = [frame for frame in frames if not is_library(frame[0])]
+        user = mine[0] if mine else frames[-1]
+        key = (item["code"], item.get("detail"), user[:2])
+        row = rows.setdefault(key, {**item, "user": user, "times": 0})
+        row["times"] += 1
+    told = list(rows.values())
+    elsewhere = {row["user"][::2] for row in told if row["code"] != TURN}
+    return [row for row in told if row["code"] != TURN or row["user"][::2] not in elsewhere]
+
+
+def functions(explanation: Explanation) -> list[Record]:
+    """A row for each function that was captured: the user's first, the most costly first."""
+    rows: dict[Any, Record] = {}
+
+    def row(file: str | None, name: str) -> Record:
+        new: Record = {
+            "function": name,
+            "file": file,
+            "plans": 0,
+            "kernels": 0,
+            "breaks": [],
+            "why": [],
+        }
+        counts = {"plan_runs": 0, "recompiles": 0, "deopts": 0, "given_up": 0}
+        times = {"plan_seconds": 0.0, "compile_seconds": 0.0}
+        return rows.setdefault((file, name), {**new, **counts, **times, "line": 0, "none": 0})
+
+    for record in explanation.records:
+        this = row(record.get("file"), record.get("function") or "?")
+        this["line"] = min(this["line"] or record.get("line", 0), record.get("line", 0))
+        this["plans"] += record.get("kind") == "plan"
+        this["none"] += record.get("kind") == "none"
+        this["kernels"] += kernel_count(record)
+        this["compile_seconds"] += sum((record.get("seconds") or {}).values())
+        if record.get("kind") == "failed":
+            this["why"].append(f"left to CPython: {record.get('why') or 'not compiled'}")
+        if record.get("recompile"):
+            this["recompile"] = record["recompile"]
+    for counted in explanation.counts:
+        if (counted["file"], counted["function"]) in rows:
+            this = row(counted["file"], counted["function"])
+            this["line"] = counted["line"]
+            for key in ("plan_runs", "recompiles", "deopts", "given_up", "plan_seconds"):
+                this[key] += counted[key]
+    for item in found_breaks(explanation):
+        file, _, name = item["user"]
+        row(file, name)["breaks"].append(item)
+    return sorted(rows.values(), key=lambda r: (is_library(r["file"]), -_cost(r)))
+
+
+def _cost(row: Record) -> float:
+    found: float = (
+        sum(item["times"] for item in row["breaks"])
+        + 5 * row["recompiles"]
+        + 20 * row["given_up"]
+        + row["deopts"]
+        + row["plan_seconds"]
+    )
+    return found
+
+
+def _reasons(row: Record) -> list[str]:
+    """Why it is not faster, apart from its breaks."""
+    why = list(dict.fromkeys(row["why"]))
+    if row["given_up"]:
+        why.append("places were left to Python: too many plans (see the warning, recompile_limit)")
+    if row.get("recompile"):
+        times = row["recompiles"] or 1
+        why.append(f"recompiled {plural(times, 'time')}, last because {row['recompile']}")
+    if row["deopts"]:
+        why.append(f"{plural(row['deopts'], 'run')} of a plan given back to Python")
+    if not row["plans"] and not row["breaks"] and not why:
+        why.append("left to CPython: no array work worth a plan at this size")
+    return why
+
+
+def _fold(line: str) -> list[str]:
+    """On several lines where it is too long; nothing of it is left out."""
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(
+        line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True
+    ) or [line]
+
+
+def _break_lines(item: Record, hinted: set[str]) -> list[str]:
+    """What broke, where in the user's files, through which of the library's, and what to do."""
+    times = f" ({item['times']} times)" if item["times"] > 1 else ""
+    lines = [f"break {item['code']} at {place(*item['user'][:2])}{times}: {reason(item)}"]
+    source = linecache.getline(item["user"][0] or "", item["user"][1]).strip()
+    if source:
+        lines.append(f"    {source}")
+    frames = item.get("frames") or []
+    inner = frames[0] if frames else item["user"]
+    if tuple(inner) != tuple(item["user"]):
+        lines.append(f"    in the library's {inner[2]}, {place(*inner[:2])}")
+    callers = [frame for frame in frames[1:] if not is_library(frame[0])]
+    if tuple(inner) != tuple(item["user"]):
+        callers = callers[1:]
+    if callers:
+        called = ", ".join(f"{f[2]} ({place(*f[:2])})" for f in callers[:3])
+        lines.append(f"    called from {called}" + (", ..." if len(callers) > 3 else ""))
+    if item.get("hint") and item["code"] not in hinted:
+        lines.append(f"    hint: {item['hint']}")
+    hinted.add(item["code"])
+    return lines
+
+
+def reason(item: Record) -> str:
+    """The text and the detail."""
+    return f"{item['text']}: {item['detail']}" if item.get("detail") else str(item["text"])
+
+
+def _function_lines(row: Record, hinted: set[str]) -> list[str]:
+    parts = [plural(row["plans"], "plan") if row["plans"] else "no plan"]
+    if row["plans"]:
+        parts[0] += f" run {plural(row['plan_runs'], 'time')}"
+    if row["kernels"]:
+        parts.append(plural(row["kernels"], "kernel"))
+    if row["plan_seconds"]:
+        parts.append(f"{seconds(row['plan_seconds'])} in plans")
+    if row["compile_seconds"]:
+        parts.append(f"{seconds(row['compile_seconds'])} compiling")
+    lines = [f"{row['function']} ({place(row['file'], row['line'])}): {', '.join(parts)}"]
+    for item in row["breaks"][:BREAKS]:
+        lines.extend("  " + line for line in _break_lines(item, hinted))
+    if len(row["breaks"]) > BREAKS:
+        lines.append(f"  and {plural(len(row['breaks']) - BREAKS, 'more break')}")
+    lines.extend("  " + line for line in _reasons(row))
+    return [part for line in lines for part in _fold(line)]
+
+
+def _library_line(rows: list[Record]) -> str:
+    names = ", ".join(row["function"] for row in rows[:4]) + (", ..." if len(rows) > 4 else "")
+    breaks = sum(len(row["breaks"]) for row in rows)
+    with_breaks = f", {plural(breaks, 'break')}" if breaks else ""
+    return f"in libraries: {plural(len(rows), 'function')}{with_breaks} ({names})"
+
+
+def summary(explanation: Explanation) -> str:
+    """One screen."""
+    lines = [part for line in head(explanation) for part in _fold(line)]
+    rows = functions(explanation)
+    library = [row for row in rows if is_library(row["file"])]
+    mine = rows[: len(rows) - len(library)]
+    if not mine:
+        mine, library = library[:1], library[1:]  # a library's own function was asked for
+    end = [_library_line(library)] if library else []
+    if explanation.records:
+        end.append("more: .verbose() has all; .breaks, .guards, .graphs, .to_dict()")
+    hinted: set[str] = set()  # codes whose hint has been given
+    for number, row in enumerate(mine):
+        told = _function_lines(row, hinted)
+        if number and len(lines) + len(told) + len(end) + 1 > SCREEN:
+            lines.append(f"and {plural(len(mine) - number, 'more function')}")
+            break
+        lines.extend(told)
+    return "\n".join(lines[: SCREEN - len(end)] + end)
+
+
+def heading(explanation: Explanation) -> str:
+    """The line of counts."""
+    parts = [
+        plural(len(explanation.graphs), "graph"),
+        plural(len(found_breaks(explanation)), "break"),
+        plural(explanation.kernels, "kernel"),
+        plural(len(explanation.guards), "guard"),
+    ]
+    moved = bytes_moved(explanation.records)
+    if moved:
+        parts.append(f"{size(moved)} moved")
+    text = f"{explanation.name}: {', '.join(parts)}"
+    if explanation.aside is not None:
+        text += f"; left to CPython: {explanation.aside}"
+    return text
+
+
+def head(explanation: Explanation) -> list[str]:
+    """The heading, what was raised, and the times."""
+    lines = [heading(explanation)]
+    if explanation.error is not None:
+        lines.append(f"  raised {type(explanation.error).__name__}: {explanation.error}")
+    return lines + ["  " + line for line in explanation.times()]
+
+
+# ---- everything ----
+
+
+def verbose(explanation: Explanation) -> str:
+    """The summary's heading, then each attempt to make a plan."""
+    lines = head(explanation)
+    for number, record in enumerate(explanation.records, 1):
+        lines.append("")
+        lines.extend(describe(number, record))
+    return "\n".join(lines)
+
+
+def describe(number: int, record: Record) -> list[str]:
+    """The lines about one record; the first is its heading."""
+    where = f"{record.get('file', '?')}:{record.get('line', '?')}"
+    outcome = {
+        "plan": "a plan",
+        "none": "left to CPython: no array work worth a plan at this size",
+        "failed": f"left to CPython: {record.get('why') or 'not lowered or not compiled'}",
+    }.get(record.get("kind", "plan"), str(record.get("kind")))
+    lines = [f"[{number}] {record.get('function', '?')} ({where}): {outcome}"]
+    if record.get("recompile"):
+        lines.append(f"  recompiled because {record['recompile']}")
+    if record.get("exit"):
+        lines.append(
+            f"  leaves by {record['exit']} after {record.get('instructions', '?')} instructions"
+        )
+    for item in record.get("breaks") or ():
+        lines.extend("  " + line for line in describe_break(item))
+    lines.extend(_section("graph", record.get("graph")))
+    lines.extend(_section("guards", record.get("guards")))
+    kernels = kernel_count(record)
+    if kernels:
+        read, written = record.get("bytes_read") or 0, record.get("bytes_written") or 0
+        moved = f", {size(read)} read, {size(written)} written" if read or written else ""
+        lines.append(f"  {plural(kernels, 'kernel')}{moved}")
+    lines.extend(_section("schedule", record.get("schedule")))
+    if record.get("seconds"):
+        times = ", ".join(f"{name} {seconds(value)}" for name, value in record["seconds"].items())
+        lines.append(f"  time: {times}")
+    return lines
+
+
+def describe_break(item: Record) -> list[str]:
+    """The reason, the user's stack with the innermost line first, the hint."""
+    lines = [f"break {item['code']}: {reason(item)}"]
+    lines.extend(item.get("stack", "").splitlines())
+    if item.get("hint"):
+        lines.append(f"  hint: {item['hint']}")
+    return lines
+
+
+def _section(title: str, content: Any) -> list[str]:
+    if not content:
+        return []
+    lines = content.splitlines() if isinstance(content, str) else list(content)
+    return [f"  {title}:", *("    " + line for line in lines)]
+
+
+# ---- HTML ----
+
+
+def as_html(explanation: Explanation) -> str:
+    """The heading and the user's breaks unfolded; those of libraries, and the records, folded."""
+    top = "<br>".join(map(html.escape, head(explanation)))
+    breaks = found_breaks(explanation)
+    mine = [item for item in breaks if not is_library(item["user"][0])]
+    library = [item for item in breaks if is_library(item["user"][0])]
+    parts = [f"<p>{top}</p>", _list_of(mine)]
+    if library:
+        text = plural(len(library), "break") + " in libraries"
+        parts.append(f"<details><summary>{text}</summary>{_list_of(library)}</details>")
+    for number, record in enumerate(explanation.records, 1):
+        title, *rest = describe(number, record)
+        body = html.escape("\n".join(rest))
+        parts.append(f"<details><summary>{html.escape(title)}</summary><pre>{body}</pre></details>")
+    return "".join(parts)
+
+
+def _list_of(breaks: list[Record]) -> str:
+    texts = (html.escape("\n".join(describe_break(item))) for item in breaks)
+    return "<ul>" + "".join(f"<li><pre>{text}</pre></li>" for text in texts) + "</ul>"
+
+
+# ---- words ----
+
+
+def plural(count: int, noun: str) -> str:
+    """ "1 break", "2 breaks"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def kernel_count(record: Record) -> int:
+    """How many kernels the record's plan has."""
+    kernels = record.get("kernels") or 0
+    return kernels if isinstance(kernels, int) else len(kernels)
+
+
+def bytes_moved(records: list[Record]) -> int:
+    """What the kernels read and write in one run of each plan."""
+    return sum((r.get("bytes_read") or 0) + (r.get("bytes_written") or 0) for r in records)
+
+
+def size(count: int) -> str:
+    """Bytes for the eye."""
+    number = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if number < 1000:
+            return f"{number:.0f} {unit}" if unit == "bytes" else f"{number:.1f} {unit}"
+        number /= 1000
+    return f"{number:.1f} GB"
+
+
+def seconds(value: float) -> str:
+    """A time for the eye."""
+    for unit, scale in (("us", 1e6), ("ms", 1e3)):
+        if value * scale < 1000:
+            return f"{value * scale:.3g} {unit}"
+    return f"{value:.3g} s"

@@ -1,0 +1,422 @@
+"""What a graph break says: its code, the line where it happened, and words of the reason.
+
+Each program has one obvious cause, on the line marked `# here`; no break is told of another line
+unless its code is in `also`, and no reason is doubled.
+"""
+
+import asyncio
+import inspect
+import json
+import os
+import queue
+import random
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import pycompile
+from pycompile import _C, _explain, _explain_text
+
+X = np.linspace(1.0, 2.0, 20000)
+LOCK = threading.Lock()
+STRINGS = np.array(["a", "b"])
+OBJECTS = np.array([1, 2], object)
+DATES = np.array(["2020-01-01", "2021-01-01"], "M8[D]")
+MASKED = np.ma.masked_array([1.0, 2.0, 3.0], [0, 1, 0])
+SMALL = np.arange(10.0)
+VECTORIZED = np.vectorize(lambda v: v + 1 if v > 1.5 else v - 1)
+
+
+class Sub(np.ndarray):
+    pass
+
+
+class Slotted:
+    __slots__ = ("ident",)
+
+    def note(self):
+        self.ident = threading.get_ident()
+
+
+class Model:
+    @property
+    def key(self):
+        return id(self)
+
+    def __getattr__(self, name):
+        return threading.get_ident()
+
+
+PROGRAMS = []
+
+
+def program(code, words, *args, also=()):
+    def add(function):
+        PROGRAMS.append(pytest.param(function, code, words, args, also, id=function.__name__))
+        return function
+
+    return add
+
+
+@program("PC0030", "the address of an object", X)
+def the_id(x):
+    y = np.sqrt(x) + 1
+    key = id(y)  # here
+    return y * 2, key
+
+
+@program("PC0002", "call of 'get_ident'", X)
+def opaque_c_function(x):
+    y = np.sqrt(x) + 1
+    ident = threading.get_ident()  # here
+    return y * 2, ident
+
+
+@program("PC0002", "call of 'open'", X, also=("PC0002", "PC0010"))
+def open_file(x):
+    y = np.sqrt(x) + 1
+    file = open(os.devnull)  # here
+    file.close()
+    return y * 2
+
+
+@program("PC0022", "_thread.lock", X, also=("PC0002",))
+def with_lock(x):
+    y = np.sqrt(x) + 1
+    with LOCK:  # here
+        y = y * 2
+    return y
+
+
+@program("PC0020", "leaves the graph unfinished", X)
+def generator_leaves(x):
+    y = np.sqrt(x) + 1
+    return y, (v * 2 for v in (y, y + 1))  # here
+
+
+@program("PC0020", "a coroutine", X, also=("PC0002",))
+def coroutine(x):
+    async def one():
+        return 1
+
+    y = np.sqrt(x) + 1
+    return y * asyncio.run(one())  # here
+
+
+@program("PC0033", "an array of Python objects", X, OBJECTS)
+def objects(x, o):
+    y = np.sqrt(x) + 1
+    z = o + 1  # here
+    return y * 2, z
+
+
+@program("PC0034", "strings", X, STRINGS)
+def strings(x, s):
+    y = np.sqrt(x) + 1
+    return y * 2, s == "a"  # here
+
+
+@program("PC0035", "dates", X, DATES)
+def dates(x, d):
+    y = np.sqrt(x) + 1
+    span = d[1]  # here
+    return y * 2, span
+
+
+@program("PC0007", "a subclass of ndarray: an operand: Sub", X.view(Sub))
+def subclass(x):
+    return np.sqrt(x)  # here
+
+
+@program("PC0039", "a masked array", MASKED)
+def masked(x):
+    return x * 2  # here
+
+
+@program("PC0038", "byte order: an operand", X.astype(">f8"))
+def swapped(x):
+    return np.sqrt(x)  # here
+
+
+@program("PC0009", "more than 8 dimensions", np.ones((2,) * 9))
+def nine_dimensions(x):
+    return x * 2  # here
+
+
+@program("PC0043", "each element", X)
+def vectorized(x):
+    y = np.sqrt(x) + 1
+    return VECTORIZED(y) * 2  # here
+
+
+@program("PC0002", "call of 'eval'", X)
+def evaluates(x):
+    y = np.sqrt(x) + 1
+    z = eval("y * 2")  # here
+    return z + 1
+
+
+@program("PC0002", "call of 'get_ident'", X)
+def try_finally(x):
+    y = np.sqrt(x) + 1
+    try:
+        ident = threading.get_ident()  # here
+    finally:
+        y = y * 2
+    return y, ident
+
+
+@program("PC0029", "time.time", X)
+def clock(x):
+    y = np.sqrt(x) + 1
+    now = time.time()  # here
+    return y * 2, now
+
+
+@program("PC0029", "random.random", X)
+def random_number(x):
+    y = np.sqrt(x) + 1
+    return y * random.random()  # here
+
+
+@program("PC0031", "locals()", X)
+def local_names(x):
+    y = np.sqrt(x) + 1
+    names = locals()  # here
+    return y * 2, len(names)
+
+
+@program("PC0005", "pycompile.graph_break()", X)
+def asked_for(x):
+    y = np.sqrt(x) + 1
+    pycompile.graph_break()  # here
+    return y * 2
+
+
+@program("PC0013", "more than 4096 instructions", X)
+def long_loop(x):
+    y = np.sqrt(x) + 1
+    for i in range(10000):  # here
+        y = y + np.cos(y) * i
+    return y[:3]
+
+
+@program("PC0045", "the length of a range", X)
+def range_out_of_data(x):
+    y = np.sqrt(x) + 1
+    for i in range(int(y[3])):  # here
+        y = y * 2 + i
+    return y
+
+
+@program("PC0045", "iteration over an array", SMALL)
+def iteration_over_a_choice(x):
+    y = x * 2
+    for v in y[y > 9]:  # here
+        y = y + v
+    return y
+
+
+@program("PC0006", "it ends a loop", X)
+def data_dependent_while(x):
+    error = 10.0
+    while error > 1e-3:  # here
+        y = np.sqrt(x)
+        error = np.abs(y - x).max()
+        x = y
+    return x
+
+
+@program("PC0006", "do not come together", X)
+def other_shapes(x):
+    y = np.sqrt(x) + 1
+    if y.sum() > 3:  # here
+        y = y[:10]
+    return y * 2
+
+
+@program("PC0012", "iteration over generator", X, (v for v in (X, X)))
+def generator_from_outside(x, values):
+    y = np.sqrt(x) + 1
+    for v in values:  # here
+        y = y + v
+    return y
+
+
+@program("PC0030", "the address of an object", X, [X, X + 1])
+def break_in_a_loop(x, values):
+    y = np.sqrt(x) + 1
+    for v in values:
+        y = y + id(v) % 2  # here
+    return y
+
+
+@program("PC0003", "'Slow', which has __del__", X)
+def finalizer(x):
+    y = np.sqrt(x) + 1
+    return y * 2, Slow()  # here
+
+
+class Slow:
+    def __del__(self):
+        pass
+
+
+@program("PC0015", "numpy.save", X)
+def saves(x):
+    y = np.sqrt(x) + 1
+    np.save(os.devnull, y)  # here
+    return y * 2
+
+
+@program("PC0032", "class statement", X)
+def makes_a_class(x):
+    y = np.sqrt(x) + 1
+
+    class Local:  # here
+        rate = 2
+
+    return y * Local.rate
+
+
+def told(function, *calls):
+    """The breaks that explain would show, of all the calls of one compiled function."""
+    pycompile.reset()
+    compiled = pycompile.compile(function)
+    _C.report_begin()
+    try:
+        for call in calls:
+            compiled(*call)
+    finally:
+        records = _C.report_end()
+    found = _explain.Explanation("f", records)
+    return _explain_text.found_breaks(found)
+
+
+@pytest.mark.parametrize(("function", "code", "words", "args", "also"), PROGRAMS)
+def test_reason(function, code, words, args, also):
+    lines, first = inspect.getsourcelines(function)
+    here = first + next(i for i, line in enumerate(lines) if "# here" in line)
+    found = told(function, args)
+    assert found
+    right = [item for item in found if item["code"] == code and item["user"][1] == here]
+    assert right, found
+    reason = _explain_text.reason(right[0])
+    assert words in reason
+    assert reason.count(words) == 1
+    for item in found:
+        assert item["user"][0] == __file__
+        assert item in right or item["code"] in also, item
+        assert "object at 0x" not in str(item) and item["detail"] != ""
+
+
+# ---- a break inside of a call ----
+
+
+def innermost(y):
+    return id(y)  # the cause
+
+
+def middle(y):
+    z = y + 1
+    return innermost(z)  # through here
+
+
+def outermost(x):
+    y = np.sqrt(x) + 1
+    return y, middle(y)  # from here
+
+
+def line_of(text):
+    lines, first = inspect.getsourcelines(inspect.getmodule(line_of))
+    return 1 + next(i for i, line in enumerate(lines) if line.rstrip().endswith("# " + text))
+
+
+PLACES = [
+    (line_of("the cause"), "innermost", "return id(y)  # the cause"),
+    (line_of("through here"), "middle", "return innermost(z)  # through here"),
+    (line_of("from here"), "outermost", "return y, middle(y)  # from here"),
+]
+
+
+def test_the_call_carries_the_inner_break():
+    item = pycompile.explain(outermost)(X).breaks[0]
+    assert item["code"] == "PC0030" and item["detail"] is None
+    assert (item["file"], item["line"]) == (__file__, PLACES[0][0])
+    assert item["frames"] == [(__file__, line, name) for line, name, _ in PLACES]
+    wanted = [f"  {__file__}:{line} in {name}: {text}" for line, name, text in PLACES]
+    assert item["stack"].splitlines() == wanted
+
+
+def test_fullgraph_says_it_too():
+    with pytest.raises(pycompile.GraphBreakError) as info:
+        pycompile.compile(outermost, fullgraph=True)(X)
+    head, *rest = str(info.value).splitlines()
+    assert head == f"PC0030: the address of an object: id() ({__file__}:{PLACES[0][0]})"
+    wanted = [f"  {__file__}:{line} in {name}: {text}" for line, name, text in PLACES]
+    assert rest[:3] == wanted and rest[3].startswith("  hint: ")
+    assert (info.value.code, info.value.line) == ("PC0030", PLACES[0][0])
+
+
+def test_it_is_told_once():
+    text = str(pycompile.explain(outermost)(X))
+    assert text.count("PC0030") == 1 and "PC0003" not in text and "which has a break" not in text
+
+
+def in_a_library(x):
+    y = np.sqrt(x) + 1
+    return y, json.dumps({"a": 1}), queue.Queue()
+
+
+@pytest.mark.parametrize("file", ["json", "queue.py"])
+def test_a_break_in_a_library_is_told_at_the_user_s_line(file):
+    found = [i for i in told(in_a_library, (X,)) if file in i["file"]]
+    line = in_a_library.__code__.co_firstlineno + 2
+    assert found and {i["user"] for i in found} == {(__file__, line, "in_a_library")}
+
+
+def test_a_recursion_is_one_line_of_the_stack():
+    def deeper(n, x):
+        return x if n == 0 else deeper(n - 1, x * 1.01)
+
+    stack = pycompile.explain(lambda x: deeper(400, x))(X).breaks[0]["stack"]
+    assert " times)" in stack and len(stack.splitlines()) < 8
+
+
+# ---- numbers that vary ----
+
+
+def ranges(x, n):
+    for i in range(n):
+        x = np.cos(x) + i
+    return x
+
+
+def shapes(x, n):
+    return (np.sqrt(x) + 1).reshape(n, -1) * 2
+
+
+def slices(x, n):
+    return (np.sqrt(x) + 1)[:n] * 2
+
+
+def branches(x, n):
+    return np.sqrt(x) * 2 if n % 5 == 0 else np.sqrt(x) + 1
+
+
+@pytest.mark.parametrize("function", [ranges, shapes, slices, branches])
+def test_a_number_that_varies_is_none_out_of_an_array(function):
+    found = told(function, *((X, n) for n in (2, 4, 5, 8, 10)))
+    assert {item["code"] for item in found} <= {"PC0046"}, found
+
+
+def test_a_mask_is_no_matter_of_dtypes():
+    def choose(x):
+        y = x[x > 1.5]
+        for v in y:
+            x = x + v
+        return x + y.sum()
+
+    assert {item["code"] for item in told(choose, (SMALL,))} == {"PC0045"}
