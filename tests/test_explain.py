@@ -252,11 +252,11 @@ def test_of_a_script(tmp_path, verbose):
 
 def reads_the_environment(x):
     y = np.sqrt(x) + 1
-    if os.environ["PYCOMPILE_TEST_TOKEN"] == "other":
+    if os.environ["SERVICE_TOKEN"] == "other":
         y = y * 2
     if KEPT["token"] == "other":
         y = y * 3
-    if os.environb[b"PYCOMPILE_TEST_TOKEN"] == b"other":
+    if os.environb[b"SERVICE_TOKEN"] == b"other":
         y = y * 4
     return y, f"{KEPT['token']} {y.mean()}"
 
@@ -269,19 +269,19 @@ def test_values_of_the_environment_are_not_shown(monkeypatch, capfd):
     _C.log_configure("all")
     try:
         for secret in ("hunter2-one", "hunter2-two", "hunter2-three"):
-            monkeypatch.setenv("PYCOMPILE_TEST_TOKEN", secret)
+            monkeypatch.setenv("SERVICE_TOKEN", secret)
             KEPT["token"] = secret
             found = pycompile.explain(reads_the_environment)(BIG)
             shown += [str(found), found.verbose(), found._repr_html_(), repr(found.to_dict())]
         compiled = pycompile.compile(reads_the_environment)
         for secret in ("hunter2-four", "hunter2-five"):
-            monkeypatch.setenv("PYCOMPILE_TEST_TOKEN", secret)
+            monkeypatch.setenv("SERVICE_TOKEN", secret)
             KEPT["token"] = secret
             compiled(BIG)
     finally:
         _C.log_configure("")
     shown += capfd.readouterr()
-    assert any("PYCOMPILE_TEST_TOKEN" in text for text in shown)  # the name is
+    assert any("SERVICE_TOKEN" in text for text in shown)  # the name is
     assert not any("hunter2" in text for text in shown)
 
 
