@@ -72,7 +72,9 @@ def names_read():
             if {"build", "constructs"} & set(path.parts):  # made; programs under test
                 continue
             for match in re.finditer(pattern, path.read_text()):
-                found[next(filter(None, match.groups()))] = str(path.relative_to(ROOT))
+                name = next(filter(None, match.groups()))
+                if name.startswith("PYCOMPILE_") or path.parts[len(ROOT.parts)] != "tests":
+                    found[name] = str(path.relative_to(ROOT))
     return found
 
 
