@@ -321,7 +321,16 @@ arrays_ready(Interp *in, const Scan *scan, Loop *loop, NodeId *args)
 
 /* ---- 3 and 4. the body and what comes out ---- */
 
-/* Nothing but scalars and elements may have come into the region. */
+static bool
+element_is_vectors(const Graph *g, const Node *node)
+{
+    if (graph_node(g, node->args[0])->type.rank != 1) return false;
+    for (int k = 1; k < node->nargs; k++)
+        if (graph_node(g, node->args[k])->type.rank != 0) return false;
+    return true;
+}
+
+/* Nothing but elements and operations with an expression may have come into the region. */
 static bool
 body_is_scalar(Interp *in, RegionId region)
 {
@@ -330,11 +339,15 @@ body_is_scalar(Interp *in, RegionId region)
         const Node *node = graph_node(in->graph, body->nodes.at[i]);
         switch (op_info(node->op)->kind) {
         case KIND_CONST:
-        case KIND_POINTWISE:
-        case KIND_PYTHON:
             if (node->type.rank != 0) return false;
             break;
-        case KIND_ELEMENT: break;
+        case KIND_POINTWISE:
+        case KIND_PYTHON:
+            if (!node_is_expression(in->graph, node)) return false;
+            break;
+        case KIND_ELEMENT:
+            if (!element_is_vectors(in->graph, node)) return false;
+            break;
         case KIND_INPUT: break;
         default: return false;
         }

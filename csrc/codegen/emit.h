@@ -61,8 +61,9 @@ void scalar_value(Emit *e, int32_t at);
 void memory_pointer(Emit *e, int32_t at, Text *pointer, Text *stride);
 bool is_row_value(const Emit *e, int32_t at);
 
-/* python_ops.c: declares "s3" for an operation of Python's scalars */
-void python_value(Emit *e, int32_t at);
+/* python_ops.c: declares "s3" ("v3" in the body of a kept loop) for an operation of Python's
+   scalars; `fail` is the statement that gives up. */
+void python_value(Emit *e, int32_t at, const char *fail);
 
 /* c.c */
 /* The r pointer of one operand for loops [0, count), `at` elements into the row (NULL: 0). */

@@ -565,7 +565,7 @@ scalar_value(Emit *e, int32_t at)
     Text line = {0};
     int lanes = e->lanes;
     if (is_python(v)) {
-        python_value(e, at);
+        python_value(e, at, "return 1;");
         return;
     }
     e->lanes = 1;

@@ -1,5 +1,6 @@
-/* Python's own scalar arithmetic.  Each helper does what CPython does and leaves its result behind
-   a pointer, or returns 1 where CPython would raise or leave int64 and float: that is a deopt.
+/* Python's own scalar arithmetic, in kernels and in kept loops.  Each helper does what CPython does
+   and leaves its result behind a pointer, or returns 1 where CPython would raise or leave int64 and
+   float: that is a deopt.
    Origins: CPython Objects/floatobject.c (float_floor_div, float_rem, float_pow), longobject.c. */
 #include "emit.h"
 
@@ -122,32 +123,42 @@ python_dtype(const Emit *e, const Instr *v)
 {
     bool all_bool = true;
     for (int k = 0; k < v->nargs; k++) {
-        DType dtype = e->kernel->instrs.at[v->args[k]].dtype;
+        DType dtype = instr_at(e, v->args[k])->dtype;
         if (dtype_is_float(dtype)) return DT_F64;
         all_bool &= dtype == DT_BOOL;
     }
     return all_bool && v->op == OP_py_item ? DT_BOOL : DT_I64;
 }
 
+static void
+name_of(const Emit *e, int32_t at, char out[16])
+{
+    bool in_body = e->kernel->kind == KERNEL_REGION && instr_at(e, at)->level != LEVEL_ONCE;
+    snprintf(out, 16, "%c%d", in_body ? 'v' : 's', at);
+}
+
 /* f64 s3; if (py_add_f64(s1, s2, &s3)) return 1;   An int beside a float must be exact as one. */
 void
-python_value(Emit *e, int32_t at)
+python_value(Emit *e, int32_t at, const char *fail)
 {
-    const Instr *v = &e->kernel->instrs.at[at];
+    const Instr *v = instr_at(e, at);
     const char *name = op_info(v->op)->name;
     DType in = python_dtype(e, v);
+    char number[16];
+    Text args = {0};
     use_types(e);
     define(e, name, in);
-    Text args = {0};
     for (int k = 0; k < v->nargs; k++) {
-        DType dtype = e->kernel->instrs.at[v->args[k]].dtype;
-        text_printf(&args, "(%s)s%d, ", dtype_name(in), v->args[k]);
+        DType dtype = instr_at(e, v->args[k])->dtype;
+        name_of(e, v->args[k], number);
+        text_printf(&args, "(%s)%s, ", dtype_name(in), number);
         if (in == DT_F64 && dtype == DT_I64)
-            emit_line(e, "if (s%d > ((i64)1 << 53) || s%d < -((i64)1 << 53)) return 1;", v->args[k],
-                      v->args[k]);
-        if (dtype == DT_U64) emit_line(e, "if ((i64)s%d < 0) return 1;", v->args[k]);
+            emit_line(e, "if (%s > ((i64)1 << 53) || %s < -((i64)1 << 53)) %s", number, number,
+                      fail);
+        if (dtype == DT_U64) emit_line(e, "if ((i64)%s < 0) %s", number, fail);
     }
-    emit_line(e, "%s s%d;", dtype_name(v->dtype), at);
-    emit_line(e, "if (%s_%s(%s&s%d)) return 1;", name, dtype_name(in), args.data, at);
+    name_of(e, at, number);
+    emit_line(e, "%s %s;", dtype_name(v->dtype), number);
+    emit_line(e, "if (%s_%s(%s&%s)) %s", name, dtype_name(in), args.data, number, fail);
     text_free(&args);
 }

@@ -57,24 +57,19 @@ static const char *
 overflow_builtin(Op op)
 {
     switch (op) {
-    case OP_py_add:
     case OP_add: return "__builtin_add_overflow";
-    case OP_py_sub:
     case OP_subtract: return "__builtin_sub_overflow";
-    case OP_py_mul:
     case OP_multiply:
     case OP_square: return "__builtin_mul_overflow";
     default: return NULL;
     }
 }
 
-/* NumPy warns of an integer overflow of its scalars, Python grows its ints: neither is ours. */
+/* NumPy warns of an integer overflow of its scalars: that is CPython's to do. */
 static bool
 may_overflow(const Instr *v)
 {
-    bool absolute = v->op == OP_py_abs || v->op == OP_absolute;
-    bool negates =
-        v->op == OP_py_neg || v->op == OP_negative || (absolute && dtype_is_signed(v->dtype));
+    bool negates = v->op == OP_negative || (v->op == OP_absolute && dtype_is_signed(v->dtype));
     return v->kind == INSTR_OP && dtype_is_integer(v->dtype) && v->dtype == v->from &&
            (overflow_builtin(v->op) != NULL || negates);
 }
@@ -92,63 +87,26 @@ emit_checked(Emit *e, int32_t at, const char *a, const char *b, const char *fail
                   v->op == OP_square ? a : b, name, fail);
         return;
     }
-    bool absolute = v->op == OP_py_abs || v->op == OP_absolute;
+    bool absolute = v->op == OP_absolute;
     if (absolute) emit_line(e, "%s = %s;", name, a);
     emit_line(e, "if (__builtin_expect(__builtin_sub_overflow((%s)0, %s, &%s), 0)) %s",
               dtype_name(v->dtype), a, name, fail);
     if (absolute) emit_line(e, "if (!(%s < 0)) %s = %s;", a, name, a);
 }
 
-/* Python's own arithmetic, but for what emit_checked does. */
+/* An index that is linear in the induction variable, in the loop's body: its overflow was looked at
+   for both ends. */
 static void
-emit_python(Emit *e, int32_t at, const char *a, const char *b, const char *fail)
+emit_linear(Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
-    bool real = v->from == DT_F64;
-    char name[16];
-    Text line = {0};
-    name_of(e, at, name, sizeof name);
-    switch (v->op) {
-    case OP_py_add: text_printf(&line, "%s + %s", a, b); break;
-    case OP_py_sub: text_printf(&line, "%s - %s", a, b); break;
-    case OP_py_mul: text_printf(&line, "%s * %s", a, b); break;
-    case OP_py_neg: text_printf(&line, "-%s", a); break;
-    case OP_py_abs: text_printf(&line, "__builtin_fabs(%s)", a); break;
-    case OP_py_div: /* ints that a double holds: the quotient is rounded once */
-        if (!real)
-            emit_line(e,
-                      "if (%s > (1ll << 53) || %s < -(1ll << 53) || %s > (1ll << 53) || "
-                      "%s < -(1ll << 53)) %s",
-                      a, a, b, b, fail);
-        emit_line(e, "if (%s == 0) %s", b, fail);
-        text_printf(&line, "(double)%s / (double)%s", a, b);
-        break;
-    case OP_py_floordiv:
-    case OP_py_mod:
-        emit_line(e, "if (%s == 0 || %s == -1) %s", b, b, fail);
-        text_printf(&line, v->op == OP_py_mod ? "%s %% %s" : "%s / %s", a, b);
-        text_printf(&line,
-                    v->op == OP_py_mod ? " + (%s %% %s != 0 && (%s < 0) != (%s < 0) ? %s : 0)"
-                                       : " - (%s %% %s != 0 && (%s < 0) != (%s < 0))",
-                    a, b, a, b, b);
-        break;
-    case OP_py_eq: text_printf(&line, "%s == %s", a, b); break;
-    case OP_py_ne: text_printf(&line, "%s != %s", a, b); break;
-    case OP_py_lt: text_printf(&line, real ? "__builtin_isless(%s, %s)" : "%s < %s", a, b); break;
-    case OP_py_le:
-        text_printf(&line, real ? "__builtin_islessequal(%s, %s)" : "%s <= %s", a, b);
-        break;
-    case OP_py_bool: text_printf(&line, "%s != 0", a); break;
-    case OP_py_int:
-        if (dtype_is_float(v->from))
-            emit_line(e, "if (!(__builtin_fabs(%s) < 0x1p63)) %s", a, fail);
-        if (v->from == DT_U64) emit_line(e, "if (%s >> 63) %s", a, fail);
-        text_printf(&line, "(%s)%s", dtype_name(v->dtype), a);
-        break;
-    default: text_printf(&line, "(%s)%s", dtype_name(v->dtype), a); break;
-    }
-    emit_line(e, "const %s %s = %s;", dtype_name(v->dtype), name, line.data ? line.data : "");
-    text_free(&line);
+    char a[16] = "", b[16] = "";
+    name_of(e, v->args[0], a, sizeof a);
+    if (v->nargs > 1) name_of(e, v->args[1], b, sizeof b);
+    const char *sign = v->op == OP_py_add ? "+" : v->op == OP_py_mul ? "*" : "-";
+    emit_line(e, "const i64 v%d = %s%s%s%s%s;", at, v->nargs > 1 ? a : "", v->nargs > 1 ? " " : "",
+              sign, v->nargs > 1 ? " " : "", v->nargs > 1 ? b : a);
+    e->mark[at] = e->body;
 }
 
 /* An operation at either level.  `fail` is what to do when it is not ours to do. */
@@ -165,7 +123,7 @@ emit_operation(Emit *e, int32_t at, const char *fail)
     if (may_overflow(v))
         emit_checked(e, at, a, b, fail);
     else if (op_info(v->op)->kind == KIND_PYTHON)
-        emit_python(e, at, a, b, fail);
+        python_value(e, at, fail);
     else if (v->level == LEVEL_ONCE)
         scalar_value(e, at);
     else
@@ -433,13 +391,9 @@ emit_body(Emit *e)
         } else if (v->kind == INSTR_CARRIED) {
             emit_line(e, "const %s v%d = u%d;", dtype_name(v->dtype), i, v->operand);
             e->mark[i] = e->body;
-        } else if (v->kind == INSTR_OP && r->affine[i]) { /* checked at both ends */
-            char a[16] = "", b[16] = "";
-            name_of(e, v->args[0], a, sizeof a);
-            if (v->nargs > 1) name_of(e, v->args[1], b, sizeof b);
-            emit_python(e, i, a, b, "");
-            e->mark[i] = e->body;
-        } else if (v->kind == INSTR_OP)
+        } else if (v->kind == INSTR_OP && r->affine[i])
+            emit_linear(e, i);
+        else if (v->kind == INSTR_OP)
             emit_operation(e, i, fail);
         else {
             emit_element(e, i, fail);

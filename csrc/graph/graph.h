@@ -280,6 +280,11 @@ int constant_read(PyObject *value, DType dtype, void *bytes);
 
 /* May raise a floating-point flag that NumPy would report (ops.c). */
 bool node_may_report(const Graph *g, const Node *node);
+/* The dtype that a pointwise node computes in. */
+DType node_loop_dtype(const Graph *g, const Node *node);
+/* A pointwise or Python operation on numbers whose C expression, conversions of its arguments
+   included, gives the bits of the array library or of Python. */
+bool node_is_expression(const Graph *g, const Node *node);
 
 /* ---- print.c, parse.c, verify.c ---- */
 /* One line per node: `%3: f32[4,5] = add(%1, %2)  # file.py:12`.  Free of addresses; parses back.

@@ -8,18 +8,6 @@ real_float(DType dtype)
     return dtype == DT_F32 || dtype == DT_F64;
 }
 
-DType
-node_loop_dtype(const Graph *g, const Node *node)
-{
-    const OpInfo *info = op_info(node->op);
-    if (node->nargs == 0) return node->type.dtype;
-    if (node->op == OP_where) return node->type.dtype;
-    if (node->op == OP_cast || node->op == OP_real || node->op == OP_imag ||
-        node->op == OP_absolute || (info->flags & OPF_COMPARES))
-        return graph_node(g, node->args[0])->type.dtype;
-    return node->type.dtype;
-}
-
 /* NumPy divides many integers by one with vectors of multiplications (Granlund and Montgomery,
    Division by invariant integers, 1994), up to twenty times as fast as the division. */
 static bool

@@ -146,7 +146,6 @@ typedef struct {
 static int32_t
 emit(Build *b, Instr instr, int nargs, const int32_t *args)
 {
-    if (b->kernel->instrs.len >= 1000) b->lw->why = "a loop of too many instructions";
     for (int i = 0; i < nargs; i++)
         if (args[i] < 0) return -1;
     instr.nargs = nargs;
@@ -226,59 +225,14 @@ emit_node(Build *b, NodeId id, DType from, Level level, const int32_t *args)
     return emit(b, instr, node->nargs, args);
 }
 
-/* What Python does with these numbers has a form in codegen/region.c. */
-static bool
-python_is_known(const Node *node, DType from)
-{
-    bool real = from == DT_F64, whole = from == DT_I64;
-    switch (node->op) {
-    case OP_py_add:
-    case OP_py_sub:
-    case OP_py_mul:
-    case OP_py_div:
-    case OP_py_neg:
-    case OP_py_abs: return real || whole;
-    case OP_py_floordiv:
-    case OP_py_mod: return whole;
-    case OP_py_eq:
-    case OP_py_ne:
-    case OP_py_lt:
-    case OP_py_le: return real || whole || from == DT_BOOL;
-    case OP_py_bool:
-    case OP_py_int:
-    case OP_py_float:
-    case OP_py_item: return !dtype_is_complex(from) && from != DT_F16 && from != DT_OBJECT;
-    default: return false;
-    }
-}
-
-static DType
-python_dtype(const Build *b, const Node *node, const int32_t *args)
-{
-    DType from = b->kernel->instrs.at[args[0]].dtype;
-    bool arithmetic = node->nargs == 2 || node->op == OP_py_neg || node->op == OP_py_abs;
-    if (!arithmetic) return from;
-    if (node->nargs == 2 && b->kernel->instrs.at[args[1]].dtype == DT_F64) from = DT_F64;
-    if (node->type.dtype == DT_F64 && node->op != OP_py_div) from = DT_F64;
-    if (from == DT_BOOL && node->type.dtype == DT_I64) from = DT_I64;
-    return from;
-}
-
+/* Python's arithmetic converts for itself: codegen/python_ops.c. */
 static int32_t
-emit_python(Build *b, NodeId id, Level level, int32_t *args)
+emit_python(Build *b, NodeId id, Level level, const int32_t *args)
 {
-    const Node *node = graph_node(b->graph, id);
-    DType from = python_dtype(b, node, args);
-    for (int k = 0; k < node->nargs; k++) {
-        DType have = b->kernel->instrs.at[args[k]].dtype;
-        if (have != from && (node->op == OP_py_eq || node->op == OP_py_ne || node->op == OP_py_lt ||
-                             node->op == OP_py_le))
-            b->lw->why = "a comparison of an int and a float in a loop";
-        if (have == DT_I64 && from == DT_F64) b->lw->why = "an int and a float in a loop";
-        args[k] = cast(b, args[k], from, level, id);
-    }
-    if (!python_is_known(node, from)) b->lw->why = "Python arithmetic without a lowering in a loop";
-    if (from == DT_F64) b->flags = true;
+    DType from = DT_I64;
+    for (int k = 0; k < graph_node(b->graph, id)->nargs; k++)
+        if (b->kernel->instrs.at[args[k]].dtype != DT_I64)
+            from = b->kernel->instrs.at[args[k]].dtype;
     return emit_node(b, id, from, level, args);
 }
 

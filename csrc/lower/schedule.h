@@ -76,8 +76,6 @@ typedef bool (*SeeAccess)(void *context, const Access *access);
 bool group_each_access(const Lowering *lw, const Group *g, SeeAccess see, void *context);
 
 /* classify.c: which pointwise nodes are block calls, which reductions have a known order */
-/* The dtype that a pointwise node computes in. */
-DType node_loop_dtype(const Graph *g, const Node *node);
 bool node_is_call(const Graph *g, const Node *node);
 /* A call that must see its arguments' memory as it lies: extern. */
 bool call_minds_strides(const Graph *g, const Node *node);
