@@ -534,6 +534,15 @@ def compiled_calls(compiled: Any) -> int:
     return int(compiled.stats()["plan_runs"])
 
 
+def refused(records: list[dict[str, Any]]) -> list[str]:
+    """What lowering or code generation refused: there is to be no such program."""
+    breaks = [item for record in records for item in record.get("breaks") or ()]
+    failed = [str(record.get("why")) for record in records if record["kind"] == "failed"]
+    return [f"{item['code']}: {item['detail']}" for item in breaks if item["code"] == "PC0027"] + [
+        why for why in failed if why.startswith("SystemError")
+    ]
+
+
 def check(
     function: Any,
     *args: Any,
@@ -546,7 +555,8 @@ def check(
     options: dict[str, Any] | None = None,
     **kwargs: Any,
 ) -> Seen:
-    """Asserts that `function` compiled cannot be told from `function` plain.
+    """Asserts that `function` compiled cannot be told from `function` plain, and that lowering
+    refused no graph of it.
 
     calls     how often it is called with these arguments: cold first, then warm.
     also      further tuples of arguments, each called twice afterwards with the same compiled function.
@@ -567,9 +577,14 @@ def check(
         records = _C.report_end()
     codes = [item["code"] for record in records for item in record.get("breaks") or ()]
     left = [record["exit"] for record in records if record["kind"] == "plan"]
-    for other in also:
-        seen = _compare_calls(function, compiled, other, kwargs, 2)
+    _C.report_begin()
+    try:
+        for other in also:
+            seen = _compare_calls(function, compiled, other, kwargs, 2)
+    finally:
+        later = _C.report_end()
     name, told = getattr(function, "__name__", repr(function)), "".join(map(_brief, records))
+    assert not refused([*records, *later]), f"{name}: {refused([*records, *later])}{told}"
     if captured:
         assert any(r["kind"] == "plan" for r in records), f"{name}: no plan was made{told}"
         stats = compiled.stats()

@@ -243,6 +243,20 @@ is_read_elsewhere(const Nest *n, NodeId arg, const Instr *instr)
     return read->type.dtype == DT_F16 || type_runs_backwards(g, &read->type);
 }
 
+/* The value once for each element, which then rests in memory where a loop reads it. */
+static int32_t
+copy_of(Nest *n, NodeId node, int32_t value)
+{
+    DType dtype = n->kernel->instrs.at[value].dtype;
+    Instr copy = {.kind = INSTR_OP,
+                  .op = OP_positive,
+                  .dtype = dtype,
+                  .from = dtype,
+                  .level = LEVEL_ELEMENT,
+                  .node = node};
+    return instr_args(n, copy, 1, &value);
+}
+
 /* An array as memory of its own where NumPy's has other strides than what is read: those matter to
    some loops.  np.power, for one, squares when its exponent has stride 0 and is 2, which
    np.full((n,), 2.0) has not. */
@@ -256,13 +270,7 @@ spread(Nest *n, NodeId call, NodeId arg, int32_t value)
     if (!once && !is_read_elsewhere(n, arg, instr)) return value;
     if (type->rank == 0 || type_elements(g, type) == 1) return value;
     if (type_elements(g, type) != type_elements(g, node_domain(n->lw, call))) return value;
-    Instr copy = {.kind = INSTR_OP,
-                  .op = OP_positive,
-                  .dtype = instr->dtype,
-                  .from = instr->dtype,
-                  .level = LEVEL_ELEMENT,
-                  .node = call};
-    return instr_args(n, copy, 1, &value);
+    return copy_of(n, call, value);
 }
 
 /* A result that has each of the nest's elements: its loop is NumPy's over them, also where all
@@ -320,10 +328,11 @@ emit_reduction(Nest *n, NodeId id, int32_t arg)
         if (ufunc == NULL) return -1;
         DType dtypes[3] = {instr.dtype, instr.dtype, instr.dtype};
         if ((instr.loop = loop_index(n, ufunc, 2, dtypes)) < 0) return -1;
-        /* the loop reads memory: a value that is the same in all of the row has none */
-        if (n->kernel->instrs.at[arg].level != LEVEL_ELEMENT &&
-            n->kernel->instrs.at[arg].kind != INSTR_LOAD)
-            n->lw->why = "a reduction of a value that does not vary";
+        /* the loop reads memory: a value that is the same in all of the row has none of its own */
+        const Instr *value = &n->kernel->instrs.at[arg];
+        if (value->level != LEVEL_ELEMENT && value->kind != INSTR_LOAD &&
+            (arg = copy_of(n, id, arg)) < 0)
+            return -1;
     }
     return instr_args(n, instr, 1, &arg);
 }

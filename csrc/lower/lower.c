@@ -2,34 +2,46 @@
    write needs a copy first), schedules, builds each group, plans memory. */
 #include "schedule.h"
 
+/* `count` more entries of `size` bytes behind the `have` of *array, all of them zero. */
 static int
-lowering_init(Lowering *lw)
+widen(Lowering *lw, void *array, size_t have, size_t count, size_t size)
 {
-    /* room for the copies that writes may need, and for what reads them */
-    size_t n = (size_t)lw->graph->nodes.len * 3 + 16;
-    for (NodeId id = 0; id < lw->graph->nodes.len; id++)
-        n += (size_t)graph_node(lw->graph, id)->nargs;
-    lw->nnodes = (int)n;
-    lw->group_of = arena_alloc(lw->arena, n * sizeof(int32_t));
-    lw->row_level = arena_alloc(lw->arena, n * sizeof(bool));
-    lw->live = arena_alloc(lw->arena, n * sizeof(bool));
-    lw->needed = arena_alloc(lw->arena, n * sizeof(bool));
-    lw->anchored = arena_alloc(lw->arena, n * sizeof(bool));
-    lw->latest = arena_alloc(lw->arena, n * sizeof(int32_t));
-    lw->seen = arena_alloc(lw->arena, n * sizeof(int32_t));
-    lw->is_output = arena_alloc(lw->arena, n * sizeof(bool));
-    lw->same_as = arena_alloc(lw->arena, n * sizeof(NodeId));
-    lw->commits = arena_alloc(lw->arena, n * sizeof(bool));
-    lw->buffer = arena_alloc(lw->arena, n * sizeof(BufferId));
-    if (!lw->group_of || !lw->row_level || !lw->live || !lw->needed || !lw->is_output ||
-        !lw->same_as || !lw->commits || !lw->buffer || !lw->anchored || !lw->latest || !lw->seen)
-        return -1;
-    for (size_t i = 0; i < n; i++) {
+    void **at = array;
+    char *wider = arena_alloc(lw->arena, (have + count) * size);
+    if (wider == NULL) return -1;
+    if (have > 0) memcpy(wider, *at, have * size);
+    *at = wider;
+    return 0;
+}
+
+int
+lowering_room(Lowering *lw)
+{
+    size_t have = (size_t)lw->nnodes, count = (size_t)lw->graph->nodes.len + 16;
+    if (lw->graph->nodes.len <= lw->nnodes && lw->nnodes > 0) return 0;
+#define WIDEN(field)                                                                               \
+    if (widen(lw, &lw->field, have, count, sizeof(*lw->field)) < 0) return -1;
+    WIDEN(group_of)
+    WIDEN(row_level)
+    WIDEN(live)
+    WIDEN(needed)
+    WIDEN(anchored)
+    WIDEN(latest)
+    WIDEN(seen)
+    WIDEN(is_output)
+    WIDEN(same_as)
+    WIDEN(commits)
+    WIDEN(buffer)
+    WIDEN(part)
+    WIDEN(by_library)
+#undef WIDEN
+    for (size_t i = have; i < have + count; i++) {
         lw->group_of[i] = -1;
         lw->latest[i] = lw->seen[i] = UNKNOWN_GROUP;
         lw->buffer[i] = NO_BUFFER;
         lw->same_as[i] = (NodeId)i;
     }
+    lw->nnodes = (int)(have + count);
     return 0;
 }
 
@@ -191,7 +203,7 @@ insert_node(Lowering *lw, int at, Op op, int nargs, const NodeId *args, const Ty
 {
     Graph *g = lw->graph;
     NodeId id = graph_add(g, 0, op, nargs, args, type, attrs);
-    if (id == NO_NODE) return NO_NODE;
+    if (id == NO_NODE || lowering_room(lw) < 0) return NO_NODE;
     Region *top = &g->regions.at[0];
     memmove(&top->nodes.at[at + 1], &top->nodes.at[at],
             sizeof(NodeId) * (size_t)(top->nodes.len - 1 - at));
@@ -386,10 +398,6 @@ split_concatenate(Lowering *lw, int *position)
     Node node = *graph_node(g, id);
     int axis = (int)node.attrs.index;
     SizeId offset = size_const(g, 0);
-    if (g->nodes.len + node.nargs + 1 >= lw->nnodes) {
-        lw->why = "too many writes";
-        return 0;
-    }
     NodeId whole = insert_node(lw, (*position)++, OP_empty, 0, NULL, &node.type, NULL);
     for (int k = 0; k < node.nargs && whole != NO_NODE; k++) {
         Type *view = arena_copy(lw->arena, &node.type, sizeof(Type));
@@ -416,7 +424,7 @@ split_concatenate(Lowering *lw, int *position)
 static int
 prepare_copies(Lowering *lw)
 {
-    for (int i = 0; i < lw->graph->regions.at[0].nodes.len && lw->why == NULL; i++) {
+    for (int i = 0; i < lw->graph->regions.at[0].nodes.len; i++) {
         NodeId id = lw->graph->regions.at[0].nodes.at[i];
         if (lw->live[id] && graph_node(lw->graph, id)->op == OP_concatenate &&
             split_concatenate(lw, &i) < 0)
@@ -497,13 +505,103 @@ group_is_empty(const Lowering *lw, const Group *g)
     return false;
 }
 
+/* ---- groups that fit a kernel ---- */
+
+/* The number of members in front of `cut` whose values are read behind it. */
 static int
-build_groups(Lowering *lw)
+crossing(const Lowering *lw, const Group *g, int cut)
 {
-    for (int i = 0; i < lw->groups.len && lw->why == NULL; i++) {
+    int count = 0;
+    for (int i = 0; i < cut; i++) {
+        bool read = false;
+        for (int j = cut; j < g->nodes.len && !read; j++) {
+            const Node *reader = graph_node(lw->graph, g->nodes.at[j]);
+            for (int k = 0; k < reader->nargs; k++)
+                read |= graph_node(lw->graph, reader->args[k])->storage == g->nodes.at[i];
+        }
+        count += read;
+    }
+    return count;
+}
+
+/* Where as few values as possible go through memory: in the middle half, the middle if all are
+   alike. */
+static int
+best_cut(const Lowering *lw, const Group *g)
+{
+    int n = g->nodes.len, best = n / 2, least = crossing(lw, g, best);
+    for (int away = 1; away <= n / 4; away++)
+        for (int side = -1; side <= 1; side += 2) {
+            int cut = n / 2 + side * away;
+            if (cut < 1 || cut >= n) continue;
+            int count = crossing(lw, g, cut);
+            if (count >= least) continue;
+            least = count;
+            best = cut;
+        }
+    return best;
+}
+
+/* The group does not fit a kernel: its members become two groups, and one member alone the
+   library's own.  False: nothing is left to try. */
+static bool
+divide(Lowering *lw, const Group *g)
+{
+    NodeId first = g->nodes.at[0];
+    if (g->nodes.len > 1) {
+        int cut = best_cut(lw, g);
+        for (int i = 0; i < g->nodes.len; i++)
+            lw->part[g->nodes.at[i]] = lw->nparts + 1 + (i >= cut);
+        lw->nparts += 2;
+        return true;
+    }
+    if (g->external || lw->by_library[first] || !library_has(lw->graph, first)) return false;
+    return lw->by_library[first] = true;
+}
+
+/* `divided`: some group did not fit, and all is to be scheduled again. */
+static int
+build_groups(Lowering *lw, bool *divided)
+{
+    for (int i = 0; i < lw->groups.len; i++) {
         Group *g = &lw->groups.at[i];
         if (group_is_empty(lw, g)) continue;
-        if ((g->external ? step_external(lw, g) : nest_build(lw, g)) < 0) return -1;
+        int failed = g->external ? step_external(lw, g) : nest_build(lw, g);
+        if (lw->why == NULL && failed < 0) return -1;
+        if (lw->why == NULL) continue;
+        if (!divide(lw, g)) return 0;
+        PyErr_Clear();
+        lw->why = NULL;
+        *divided = true;
+    }
+    return 0;
+}
+
+static void
+forget_schedule(Lowering *lw, const bool *needed)
+{
+    Program *p = lw->program;
+    for (int i = 0; i < lw->nnodes; i++) {
+        lw->group_of[i] = -1;
+        lw->row_level[i] = false;
+        lw->latest[i] = lw->seen[i] = UNKNOWN_GROUP;
+        lw->buffer[i] = NO_BUFFER;
+        lw->needed[i] = needed[i];
+    }
+    lw->groups.len = lw->open.len = 0;
+    p->kernels.len = p->loops.len = p->buffers.len = p->steps.len = 0;
+}
+
+static int
+schedule_and_build(Lowering *lw)
+{
+    bool *needed = arena_copy(lw->arena, lw->needed, (size_t)lw->nnodes * sizeof(bool));
+    bool divided = true;
+    if (needed == NULL) return -1;
+    while (divided && lw->why == NULL) {
+        divided = false;
+        forget_schedule(lw, needed);
+        if (schedule(lw) < 0 || build_groups(lw, &divided) < 0) return -1;
     }
     return 0;
 }
@@ -515,7 +613,7 @@ lower(Graph *graph, Answer *answer, const char **why)
     *answer = ANSWER_ERROR;
     *why = NULL;
     lw.program = arena_alloc(lw.arena, sizeof(Program));
-    if (lw.program == NULL || arms_lay_out(&lw) < 0 || lowering_init(&lw) < 0) return NULL;
+    if (lw.program == NULL || arms_lay_out(&lw) < 0 || lowering_room(&lw) < 0) return NULL;
     find_live(&lw);
     if (find_anchors(&lw) < 0) return NULL;
     need_scalars_of_empty(&lw);
@@ -524,8 +622,7 @@ lower(Graph *graph, Answer *answer, const char **why)
     mark_outputs(&lw);
     if (prepare_writes(&lw) < 0) return NULL;
     mark_outputs(&lw);
-    if (lw.why == NULL && (schedule(&lw) < 0 || (lw.why == NULL && build_groups(&lw) < 0)))
-        if (lw.why == NULL) return NULL;
+    if (lw.why == NULL && schedule_and_build(&lw) < 0) return NULL;
     if (lw.why == NULL && locate_outputs(&lw) < 0) return NULL;
     mark_written(&lw);
     if (lw.why == NULL && memory_plan(&lw) < 0) return NULL;

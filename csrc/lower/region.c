@@ -71,7 +71,7 @@ copy_before(Lowering *lw, int *position, NodeId old)
     Type type = graph_node(g, old)->type;
     type.form = FORM_ARRAY;
     NodeId copy = graph_add(g, 0, OP_copy, 1, &old, &type, NULL);
-    if (copy == NO_NODE) return NO_NODE;
+    if (copy == NO_NODE || lowering_room(lw) < 0) return NO_NODE;
     Region *top = &g->regions.at[0];
     memmove(&top->nodes.at[*position + 1], &top->nodes.at[*position],
             sizeof(NodeId) * (size_t)(top->nodes.len - 1 - *position));

@@ -39,8 +39,8 @@ node_is_virtual(const Lowering *lw, NodeId id)
     if (node->op == OP_const) return node->type.dtype != DT_OBJECT && node->type.rank == 0;
     if (node->op == OP_full) return true;
     if (node->type.rank != 0) return false;
-    if (kind == KIND_PYTHON) return true;
     if (lw->anchored[id]) return false;
+    if (kind == KIND_PYTHON) return true;
     if (lw->mixed && node_may_report(lw->graph, node)) return false;
     return kind == KIND_POINTWISE && !node_is_call(lw->graph, node) &&
            !is_external_cast(lw->graph, node);
@@ -48,7 +48,10 @@ node_is_virtual(const Lowering *lw, NodeId id)
 
 /* ---- chains of scalars ---- */
 
-enum { MOST_REPEATED = 8 }; /* operations of one value that each reader makes for itself */
+enum {
+    MOST_REPEATED = 8, /* operations of one value that each reader makes for itself */
+    MOST_INLINE = 400, /* operations of one value, repeated or not, in one kernel */
+};
 
 static void
 count_readers(const Lowering *lw, int32_t *readers)
@@ -60,7 +63,8 @@ count_readers(const Lowering *lw, int32_t *readers)
     }
 }
 
-/* NumPy's own scalars only: Python's, whose overflow is looked at, are made where they are used. */
+/* Of those that are not long NumPy's own scalars only: Python's, whose overflow is looked at, are
+   made where they are used. */
 int
 find_anchors(Lowering *lw)
 {
@@ -75,11 +79,11 @@ find_anchors(Lowering *lw)
         OpKind kind = op_info(node->op)->kind;
         if (!lw->live[id] || kind == KIND_CONST || !node_is_virtual(lw, id)) continue;
         size[id] = node->op != OP_full;
-        for (int k = 0; k < node->nargs && size[id] <= MOST_REPEATED; k++)
+        for (int k = 0; k < node->nargs; k++)
             size[id] += size[graph_node(lw->graph, node->args[k])->storage];
-        if (size[id] <= MOST_REPEATED || readers[id] < 2 || kind != KIND_POINTWISE ||
-            node->type.form != FORM_SCALAR)
-            continue;
+        bool repeated = size[id] > MOST_REPEATED && readers[id] > 1 && kind == KIND_POINTWISE &&
+                        node->type.form == FORM_SCALAR;
+        if (node->op == OP_full || (!repeated && size[id] <= MOST_INLINE)) continue;
         lw->anchored[id] = true;
         size[id] = 0;
     }
@@ -510,7 +514,7 @@ static Answer
 join(Lowering *lw, int number, NodeId id)
 {
     Group *g = &lw->groups.at[number];
-    if (g->arm != arm_of(lw, id)) return ANSWER_NO;
+    if (g->arm != arm_of(lw, id) || g->part != lw->part[id]) return ANSWER_NO;
     if (!g->fuses || g->nodes.len >= MAX_MEMBERS) return ANSWER_NO;
     const Node *node = graph_node(lw->graph, id);
     if (g->reports && g->errors != node->errors && node_may_report(lw->graph, node))
@@ -526,7 +530,8 @@ join(Lowering *lw, int number, NodeId id)
 static int
 new_group(Lowering *lw, NodeId id, bool external)
 {
-    Group g = {.external = external, .arm = arm_of(lw, id), .fuses = !external};
+    Group g = {
+        .external = external, .arm = arm_of(lw, id), .part = lw->part[id], .fuses = !external};
     int axes[MAX_RANK];
     if (!external) g.ndims = squeezed(lw->graph, node_domain(lw, id), g.size, axes);
     if (VEC_PUSH(lw->arena, &lw->groups, g) < 0) return -1;
@@ -555,6 +560,7 @@ is_external(const Lowering *lw, NodeId id)
 {
     const Node *node = graph_node(lw->graph, id);
     ReduceOrder order;
+    if (lw->by_library[id]) return true;
     switch (op_info(node->op)->kind) {
     case KIND_EXTERN:
     case KIND_MATMUL:

@@ -14,6 +14,7 @@
 typedef struct {
     bool external;
     int arm;      /* of a cond that its nodes are in, 0 for none: arms.c */
+    int part;     /* of a group that did not fit a kernel */
     bool columns; /* the reduction is not the innermost dimension: sequential, per column */
     int ndims;
     SizeId size[MAX_RANK];
@@ -39,7 +40,7 @@ typedef struct {
     const char *why; /* set: no lowering */
     bool mixed;      /* nodes under several error states */
     VEC(Group) groups;
-    int nnodes;        /* arrays below have room for this many */
+    int nnodes;        /* arrays below have room for this many: lowering_room */
     int32_t *group_of; /* per node: its group; -1: none */
     bool *row_level;   /* per node: a row-level member */
     bool *live;        /* per node: reaches an output */
@@ -51,12 +52,19 @@ typedef struct {
     NodeId *same_as;   /* per scatter: the storage whose buffer it writes in place; else itself */
     bool *commits;     /* per scatter: only the value is made; the plan writes it into the input */
     BufferId *buffer;  /* per storage */
-    VEC(int) arm;      /* per node, as far as there are any */
+    int *part;         /* per node: only nodes of one part share a group */
+    int nparts;
+    bool *by_library; /* per node: an extern call, since no kernel has it */
+    VEC(int) arm;     /* per node, as far as there are any */
     int narms;
     VEC(NodeId) into;                /* pairs: the copy of an arm's result, the cond's result */
     VEC(int) open;                   /* jumps whose target is not known yet */
     int32_t *first_step, *last_step; /* per buffer, for lifetimes */
 } Lowering;
+
+/* lower.c */
+/* The arrays by node have room for all nodes of the graph: after each node that is added. */
+int lowering_room(Lowering *lw);
 
 /* schedule.c */
 enum { UNKNOWN_GROUP = -2 };
@@ -111,6 +119,8 @@ int arms_step(Lowering *lw, NodeId mark);
 
 /* steps.c: extern calls, copies */
 int step_external(Lowering *lw, Group *g);
+/* The array library has a call that does what the node does. */
+bool library_has(const Graph *g, NodeId id);
 /* The buffer of a storage, made at first use; NO_BUFFER with the error set. */
 BufferId buffer_for(Lowering *lw, NodeId storage);
 int place_for(Lowering *lw, NodeId value, Place *out);

@@ -308,24 +308,35 @@ call_object(Call *c, NodeId id)
     Lowering *lw = c->lw;
     const Graph *g = lw->graph;
     const Node *node = graph_node(g, id);
-    BufferId results[64];
-    int n = 0;
+    VEC(BufferId) results = {0};
     for (NodeId other = 0; other < g->nodes.len; other++) {
         const Node *r = graph_node(g, other);
-        if (op_info(r->op)->kind != KIND_RESULT || r->args[0] != id || r->attrs.index >= 64)
-            continue;
-        while (n <= r->attrs.index) results[n++] = NO_BUFFER;
-        if ((results[r->attrs.index] = buffer_for(lw, other)) == NO_BUFFER) return -1;
+        if (op_info(r->op)->kind != KIND_RESULT || r->args[0] != id) continue;
+        while (results.len <= r->attrs.index)
+            if (VEC_PUSH(lw->arena, &results, NO_BUFFER) < 0) return -1;
+        if ((results.at[r->attrs.index] = buffer_for(lw, other)) == NO_BUFFER) return -1;
     }
-    if (n == 0) {
-        if ((results[0] = buffer_for(lw, id)) == NO_BUFFER) return -1;
-        n = 1;
+    if (results.len == 0) {
+        BufferId only = buffer_for(lw, id);
+        if (only == NO_BUFFER || VEC_PUSH(lw->arena, &results, only) < 0) return -1;
     }
     c->step.callable = node->attrs.object;
     c->step.kwnames = node->attrs.kwnames;
     for (int k = 0; k < node->nargs; k++)
         if (push_value(c, node->args[k]) < 0) return -1;
-    return set_results(c, n, results);
+    return set_results(c, results.len, results.at);
+}
+
+bool
+library_has(const Graph *g, NodeId id)
+{
+    const Node *node = graph_node(g, id);
+    switch (op_info(node->op)->kind) {
+    case KIND_UFUNC:
+    case KIND_REDUCTION: return true;
+    case KIND_POINTWISE: return node->op == OP_cast || op_info(node->op)->ufunc != NULL;
+    default: return false;
+    }
 }
 
 int

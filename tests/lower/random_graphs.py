@@ -270,15 +270,15 @@ def make_input(rng, shape):
     return x
 
 
-def random_graph(seed):
-    """(text, inputs, expected outputs)"""
+def random_graph(seed, steps=(2, 14)):
+    """(text, inputs, expected outputs) of a graph of so many steps, at least and less than."""
     rng = np.random.default_rng(seed)
     b = Builder(rng)
     shapes = rng_choice(rng, SHAPES)
     with np.errstate(all="ignore"):
         for i in range(int(rng.integers(1, 4))):
             b.input(make_input(rng, shapes[i % len(shapes)]))
-        for _ in range(int(rng.integers(2, 14))):
+        for _ in range(int(rng.integers(*steps))):
             b.step()
     made = [i for i in range(len(b.values)) if b.base[i] == i and i >= len(b.inputs)]
     used = "".join(line.split("=", 1)[1] for line in b.lines)

@@ -18,6 +18,16 @@ def test_random_graph(seed):
         assert same(made, wanted), text
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_large_random_graph(seed):
+    """More than one kernel holds: groups are cut."""
+    text, inputs, expected = random_graph(1000 + seed, (150, 400))
+    with np.errstate(all="ignore"):
+        got = _C._run_graph(text, tuple(inputs), False)
+    for made, wanted in zip(got, expected, strict=True):
+        assert same(made, wanted), text
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_sum_order(dtype):
     """NumPy's pairwise tree, for lengths around its block sizes."""
