@@ -344,7 +344,7 @@ EXAMPLES = {
     "PC0024": "a function of many thousand instructions",
     "PC0025": "a cell that a function called in between has changed",
     "PC0026": (read_only, _read_only_arguments),
-    "PC0027": "an operation that the chosen backend does not have: a mistake of ours, please report it",
+    "PC0027": "an operation that the backend does not have; CPython runs the place instead. No program is known to end here",
     "PC0028": (finalizer, lambda: (X, open("/dev/null"))),
     "PC0029": (clock, lambda: (X,)),
     "PC0030": (identity, lambda: (X,)),
