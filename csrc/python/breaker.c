@@ -17,6 +17,18 @@ breaker_is_set(PyThreadState *ts)
 #endif
 }
 
+bool
+signal_is_pending(PyThreadState *ts)
+{
+    if (!breaker_is_set(ts)) return false;
+#if PY_VERSION_HEX >= 0x030D0000
+    return (ts->eval_breaker & _PY_SIGNALS_PENDING_BIT) != 0; /* set for the main thread alone */
+#else
+    return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) != 0 &&
+           _Py_ThreadCanHandleSignals(ts->interp);
+#endif
+}
+
 #if PY_VERSION_HEX >= 0x030D0000
 int
 breaker_serve(PyThreadState *ts)

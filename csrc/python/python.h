@@ -171,6 +171,8 @@ bool thread_is_plain(PyThreadState *ts, PyCodeObject *code);
 /* The half of it that no waiting cures: tracing, profiling, monitoring. */
 bool thread_is_observed(PyThreadState *ts, PyCodeObject *code);
 bool breaker_is_set(PyThreadState *ts);
+/* The program's handler of a signal is to be called, on this thread. */
+bool signal_is_pending(PyThreadState *ts);
 /* Does what a set eval breaker asks for (signals, pending calls, garbage collection, giving the GIL
    to a waiting thread) with the frame linked at the Instr `number`: 0, or -1 with the error set:
    frame_raise there. */

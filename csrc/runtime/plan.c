@@ -5,7 +5,8 @@
 
    State of a run lives on the C stack (in one block when large), so that threads and reentrant
    calls share nothing but the plan, and of that only `spare_arena` changes, under the GIL.  The GIL
-   is released around a kernel only when it has work for more than one thread. */
+   is released around a kernel only when it has work for more than one thread.  A signal of the
+   program's ends the run between two steps, without a trace, so that its handler need not wait. */
 #include "plan.h"
 
 #include <alloca.h>
@@ -191,10 +192,16 @@ static Answer
 run_steps(Run *run)
 {
     const Plan *plan = run->plan;
+    PyThreadState *thread = PyThreadState_Get();
     unsigned flags = 0;
     for (int i = 0; i < plan->nsteps; i++) {
         const PlanStep *step = &plan->steps[i];
         run->step = i;
+        if (i > 0 && signal_is_pending(thread)) {
+            run->interrupted = true;
+            run->why = "a signal";
+            return ANSWER_NO;
+        }
         if (step->kind == STEP_JUMP) {
             if (jump_is_taken(run, &step->jump)) i = step->jump.target - 1;
             continue;
@@ -381,6 +388,7 @@ PlanResult
 plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
 {
     outcome->number = -1;
+    outcome->interrupted = false;
     bool on_heap = plan->state_bytes > STACK_BYTES;
     char *state = on_heap ? mem_alloc(plan->state_bytes) : alloca(plan->state_bytes + BOX_BYTES);
     if (state == NULL) return deopt_or_error(NULL);
@@ -414,7 +422,8 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     if (block != NULL) give_arena(plan, block, arena_bytes);
     if (on_heap) mem_free(state);
     for (int i = 0; i < plan->weak.len; i++) Py_DECREF(plan->weak.at[i]);
-    plan->deopts = (unsigned short)(plan->deopts << 1 | (result == PLAN_DEOPT));
+    outcome->interrupted = run.interrupted;
+    plan->deopts = (unsigned short)(plan->deopts << 1 | (result == PLAN_DEOPT && !run.interrupted));
     plan_release(plan);
     return result;
 }

@@ -147,11 +147,12 @@ typedef struct {
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena;
-    RegionLog *logs; /* newest first */
-    PyObject *saved; /* what puts back what steps changed outside, or NULL: see plan_extern.c */
-    bool committed;  /* a write into an array has been made, for good */
-    const char *why; /* of a deopt, for logs */
-    int step;        /* that was running */
+    RegionLog *logs;  /* newest first */
+    PyObject *saved;  /* what puts back what steps changed outside, or NULL: see plan_extern.c */
+    bool committed;   /* a write into an array has been made, for good */
+    bool interrupted; /* a signal came between two steps */
+    const char *why;  /* of a deopt, for logs */
+    int step;         /* that was running */
 } Run;
 
 static inline int64_t

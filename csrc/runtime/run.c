@@ -36,6 +36,7 @@ typedef enum {
     TURN_UNTIL,  /* step until the Instr `until` is done, then look for an entry */
     TURN_GO,     /* look for an entry at `number` */
     TURN_RESUME, /* CPython from `number` */
+    TURN_SIGNAL, /* a signal ended the plan at `number` */
     TURN_NONE,   /* no plan holds here */
 } Turn;
 
@@ -196,7 +197,7 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
         r->state->deopts++;
         thread_saved -= DEOPT_COST;
         if (plan_is_bad(plan)) drop_plan(r->state, entry, plan, frame_types(r));
-        turn = TURN_RESUME;
+        turn = outcome.interrupted ? TURN_SIGNAL : TURN_RESUME;
         break;
     default:
         if (outcome.number >= 0) raise_at(r, outcome.number);
@@ -536,6 +537,40 @@ look_up(Runner *r)
     return thread_is_observed(r->ts, r->state->code) ? TURN_RESUME : TURN_GO;
 }
 
+/* Some instruction from `number` on has another handler for exceptions. */
+static bool
+handlers_change(const Runner *r)
+{
+    const Decoded *d = r->decoded;
+    const Handler *here = handler_at(d, d->instrs[r->number].at);
+    for (int i = r->number + 1; i < d->count; i++)
+        if (handler_at(d, d->instrs[i].at) != here) return true;
+    return false;
+}
+
+/* A signal came while a plan ran, which has left no trace: the program's handler runs at the plan's
+   entry, and CPython goes on from there.  Where a `try` may begin behind the entry, it is most
+   likely meant for this too: then CPython goes on first and serves the signal at its next call or
+   jump.  The line of the def, where RESUME would do it, is nobody's. */
+static Turn
+take_signal(Runner *r)
+{
+    if (r->number == r->decoded->first_traceable) r->number++;
+    if (handlers_change(r)) return TURN_RESUME;
+    return look_up(r) == TURN_ERROR ? TURN_ERROR : TURN_RESUME;
+}
+
+PyObject *
+run_interrupted(PyThreadState *ts, Frame *frame, void *context)
+{
+    CodeState *state = ((Held *)context)->state;
+    Runner r = {.ts = ts, .frame = frame, .state = state, .decoded = state->decoded};
+    r.number = r.decoded->first_traceable;
+    if (frame_prologue(frame, r.decoded) < 0 || take_signal(&r) == TURN_ERROR)
+        return frame_raise(ts, frame, r.decoded, r.number);
+    return frame_resume(ts, frame, r.decoded->instrs[r.number].idx);
+}
+
 static Turn
 step_until(Runner *r)
 {
@@ -559,6 +594,8 @@ take_turn(Runner *r, Held *held)
         if (turn == TURN_GO) turn = look_up(r);
     } else if (turn == TURN_UNTIL) {
         turn = step_until(r);
+    } else if (turn == TURN_SIGNAL) {
+        turn = take_signal(r);
     } else if (turn == TURN_GO && (turn = look_up(r)) == TURN_GO && is_idle(r)) {
         turn = TURN_RESUME;
     }

@@ -18,6 +18,8 @@ typedef struct {
 
 /* For hook_call: `context` is a Held. */
 PyObject *run_frame(PyThreadState *ts, Frame *frame, void *context);
+/* The same for a call whose plan was ended by a signal: its handler, then CPython. */
+PyObject *run_interrupted(PyThreadState *ts, Frame *frame, void *context);
 /* The plan does more harm than good for arguments like these: CPython has them from now on. */
 void drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types);
 

@@ -42,9 +42,10 @@ bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, 
 /* ANSWER_NO: nothing was done; *missed when no plan holds.  A deopt runs the whole call in CPython.
  */
 static Answer
-run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObject *const *args,
+run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *const *args,
               size_t nargsf, PyObject *kwnames, PyObject **result, bool *missed)
 {
+    CodeState *state = held->state;
     Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     PyCodeObject *code = state->code;
     Roots roots = {args, (int)nargs};
@@ -81,7 +82,9 @@ run_frameless(CodeState *state, Entry *entry, PyFunctionObject *function, PyObje
             thread_saved -= DEOPT_COST;
             if (plan_is_bad(plan))
                 drop_plan(state, entry, plan, types_of(bound ? slots : args, state_nargs(state)));
-            *result = function_call(function, args, nargsf, kwnames);
+            *result = outcome.interrupted
+                          ? hook_call(function, args, nargsf, kwnames, run_interrupted, held)
+                          : function_call(function, args, nargsf, kwnames);
         }
         plan_release(plan);
         return done == PLAN_ERROR || *result == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -126,7 +129,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
         thread_is_plain(PyThreadState_Get(), state->code)) {
         long long runs = state->plan_runs;
         Answer answer =
-            run_frameless(state, entry, function, args, nargsf, kwnames, &result, &missed);
+            run_frameless(held, entry, function, args, nargsf, kwnames, &result, &missed);
         if (state->plan_runs != runs) held->ran = RAN_WHOLE;
         if (answer != ANSWER_NO) return result;
     }

@@ -151,6 +151,7 @@ typedef struct {
     bool condition;   /* EXIT_BRANCH */
     int number;       /* PLAN_ERROR */
     /* Makes the frame current at an Instr around an effect that may look at it; NULL: no frame. */
+    bool interrupted; /* PLAN_DEOPT: by a signal, which waits for its handler */
     void (*enter)(void *context, int number);
     void (*leave)(void *context);
     void *context;
