@@ -1,4 +1,6 @@
-"""Prints the table of the cases and what pycompile itself costs; --json keeps all of it."""
+"""Prints the table of the cases and what pycompile itself costs; --json keeps all of it.
+
+The speedup is that of calls back to back; `with gaps`, of calls 200 us apart (short ones only)."""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ def amount(seconds: float | None) -> str:
 def print_head(contenders: list[str]) -> None:
     others = [name for name in contenders if name not in ("numpy", "pycompile")]
     columns = "".join(f"{name:>11}" for name in ["numpy", "pycompile", *others])
-    print(f"{'case':<24}{'dtype':<9}{columns}{'speedup':>10}  bits")
+    print(f"{'case':<24}{'dtype':<9}{columns}{'speedup':>10}{'with gaps':>11}  bits")
 
 
 def print_row(row: dict[str, Any], contenders: list[str]) -> None:
@@ -39,8 +41,12 @@ def print_row(row: dict[str, Any], contenders: list[str]) -> None:
     others = [name for name in contenders if name not in ("numpy", "pycompile")]
     columns = "".join(f"{amount(seconds.get(n)):>11}" for n in ["numpy", "pycompile", *others])
     ratio = seconds["numpy"] / seconds["pycompile"]
+    gaps = row["gaps"]
+    apart = f"{gaps['numpy'] / gaps['pycompile']:.2f}x" if gaps else "-"
     bits = "same" if row["bits"] else "DIFFER"
-    print(f"{row['case']:<24}{row['dtype']:<9}{columns}{ratio:>9.2f}x  {bits}", flush=True)
+    print(
+        f"{row['case']:<24}{row['dtype']:<9}{columns}{ratio:>9.2f}x{apart:>11}  {bits}", flush=True
+    )
 
 
 def print_overhead(rows: list[dict[str, Any]]) -> None:

@@ -158,6 +158,14 @@ def _adam(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, .
     return make(), make(), make(), [abs(v) for v in make()], 1e-3, 10
 
 
+def _square(random: np.random.Generator, dtype: type) -> Any:
+    return random.standard_normal((64, 64)).astype(dtype)
+
+
+def _small_chain(random: np.random.Generator, dtype: type) -> tuple[Any, ...]:
+    return _square(random, dtype), np.full(64, 0.1, dtype), _square(random, dtype)
+
+
 def _recurrence(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
     n = 20_000 if quick else 1_000_000
     return random.standard_normal(n).astype(dtype), np.zeros(n, dtype), 0.99, n
@@ -180,6 +188,8 @@ CASES = [
     Case("MLP 512x256x512x64", mlp, _mlp),
     Case("150 small ops", small_150, _vectors(4, 1000)),
     Case("one tiny op", tiny, _vectors(2, 8), "x + y"),
+    Case("softmax 64x64", softmax, lambda random, dtype, quick: (_square(random, dtype),)),
+    Case("chain 64x64", chain, lambda random, dtype, quick: _small_chain(random, dtype)),
     Case("Jacobi 2048x2048", jacobi, _matrix(2048, 2048)),
     Case("pairwise 1000x1000x16", pairwise, _pairwise),
     Case("Adam, 60 arrays", adam, _adam),

@@ -71,6 +71,23 @@ def interleaved(
     return {name: of_rounds(values) for name, values in times.items()}
 
 
+GAP = 200e-6  # seconds between calls: the pool is asleep again
+
+
+def with_gaps(calls: dict[str, Call], rounds: int) -> dict[str, float]:
+    """Seconds per call where something else is done between calls, as programs do: medians."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            until = time.perf_counter() + GAP
+            while time.perf_counter() < until:
+                pass
+            began = time.perf_counter()
+            call()
+            times[name].append(time.perf_counter() - began)
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
 def run_case(case: Case, dtype: type, peers: list[str], quick: bool) -> dict[str, Any]:
     """One row: seconds by contender, why others are missing, whether the bits agree."""
     args = case.arguments(np.random.default_rng(0), dtype, quick)
@@ -94,4 +111,7 @@ def run_case(case: Case, dtype: type, peers: list[str], quick: bool) -> dict[str
             calls[name] = call
     rounds, at_least = (5, 0.002) if quick else (11, 0.01)
     row["seconds"] = interleaved(calls, rounds, at_least)
+    pair = {name: calls[name] for name in ("numpy", "pycompile")}
+    brief = row["seconds"]["numpy"] < 50 * GAP  # in what takes longer a gap is lost
+    row["gaps"] = with_gaps(pair, 20 * rounds) if brief else None
     return row

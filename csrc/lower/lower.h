@@ -48,6 +48,7 @@ typedef struct {
     int32_t *loops;
     SizeId units;          /* what threads share out: [0, units) */
     int64_t grain;         /* units below which another thread does not pay */
+    int64_t unit_ps;       /* what a unit takes one thread, roughly: picoseconds */
     int64_t scratch_bytes; /* per thread */
     bool checks_flags;     /* may raise a floating-point flag that NumPy would report */
     uint8_t errors;        /* the ErrorState for it */

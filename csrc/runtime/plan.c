@@ -166,8 +166,8 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     if (units > kernel->grain) {
         unsigned raised = 0;
         PyThreadState *thread = PyEval_SaveThread();
-        failed =
-            threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain, &raised);
+        failed = threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain,
+                             kernel->unit_ps, &raised);
         PyEval_RestoreThread(thread);
         if (kernel->checks_flags) *flags |= flags_of(kernel, raised);
     } else if (kernel->checks_flags) {

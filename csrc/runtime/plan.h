@@ -42,7 +42,7 @@ typedef struct {
     SizeId *sizes;
     KernelLoop *loops;
     SizeId units;
-    int64_t grain, scratch_bytes;
+    int64_t grain, unit_ps, scratch_bytes;
     bool checks_flags;
     ErrorState errors; /* under which its flags are checked */
     bool region;       /* called in phases: plan_region.c */

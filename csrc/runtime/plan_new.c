@@ -209,6 +209,7 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->nloops = from->nloops;
     out->units = from->units;
     out->grain = from->grain > 0 ? from->grain : 1;
+    out->unit_ps = from->unit_ps;
     out->scratch_bytes = from->scratch_bytes;
     out->checks_flags = from->checks_flags;
     out->errors = from->errors;

@@ -99,11 +99,12 @@ void cache_clear(void);
 
 /* ---- threads.c ---- */
 /* Runs fn over [0, units) on the pool and the caller; chunks are claimed one at a time, so nobody
-   waits for a thread that is not running.  The GIL is the caller's business.  Returns the OR of the
+   waits for a thread that is not running, and workers are woken only where `unit_ps`, what a unit
+   takes, makes it pay.  The GIL is the caller's business.  Returns the OR of the
    kernels' results.  The floating-point flags that were raised are added (or-ed) to *flags, which
    the caller starts at 0; with `flags` NULL they are neither cleared nor read. */
 int threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
-                int64_t grain, unsigned *flags);
+                int64_t grain, int64_t unit_ps, unsigned *flags);
 int threads_count(void);
 void threads_set_count(int n);
 void threads_ask(int64_t n); /* how many 0 stands for; 0: as many as there are CPUs */
@@ -150,8 +151,8 @@ typedef struct {
     PyObject **value; /* NULL entries are unbound or C NULL */
     bool condition;   /* EXIT_BRANCH */
     int number;       /* PLAN_ERROR */
-    /* Makes the frame current at an Instr around an effect that may look at it; NULL: no frame. */
     bool interrupted; /* PLAN_DEOPT: by a signal, which waits for its handler */
+    /* Makes the frame current at an Instr around an effect that may look at it; NULL: no frame. */
     void (*enter)(void *context, int number);
     void (*leave)(void *context);
     void *context;

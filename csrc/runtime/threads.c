@@ -7,11 +7,15 @@
 
        word:  chunks (32 bits) | next (32 bits)
 
-   1. The caller fills a free slot, publishes the word and wakes sleepers.
+   1. The caller fills a free slot, publishes the word and wakes sleepers, as many as pay.
    2. Caller and workers claim chunks one at a time, so that a thread whose core was taken away
       delays one chunk only.
    3. When none are left to claim, the caller waits for those claimed by others, never for a
       thread that has claimed nothing.
+
+   A wake-up takes longer than many a kernel.  What one costs is measured, once per process, and a
+   job whose price is below it is its caller's alone; workers that have not gone to sleep since the
+   last job cost less.
 
    Workers take over the caller's rounding and subnormal modes for a chunk.  Before a fork they end,
    so that the program forks as it would without us (CPython 3.12 warns about threads), and are made
@@ -32,6 +36,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -40,6 +45,9 @@ enum {
     CHUNKS_PER_THREAD = 8,
     CALLER_SPINS = 2000, /* about 20 us of pauses before the caller sleeps */
     WORKER_SPINS = 1000,
+    LEAST_SHARED = 3000, /* ns: no job below it is shared, on any machine */
+    SAMPLES = 7,         /* wake-ups measured */
+    SLOWEST = 200000,    /* ns: a wake-up is taken for no more, on a crowded machine */
 };
 
 typedef struct {
@@ -56,8 +64,8 @@ typedef struct {
 } Slot;
 
 static Slot slots[SLOTS];
-static _Atomic uint32_t published; /* grows with each job; idle workers sleep on it */
-static _Atomic int sleeping;
+static _Atomic uint32_t published;     /* grows with each job; idle workers sleep on it */
+static _Atomic int sleeping, spinning; /* workers without work: asleep, and not yet */
 static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t worker_threads[MAX_THREADS];
 static _Atomic int workers; /* written under start_lock */
@@ -180,6 +188,79 @@ run_chunk(Slot *slot, uint32_t chunk, bool worker)
     if (before == 1 && worker) futex_wake(&slot->pending, 1);
 }
 
+/* ---- what a wake-up costs ---- */
+
+/* From a job's publication until a worker is at it: one that sleeps, one that spins.  Until they
+   are measured, what they are on a machine of our own. */
+static _Atomic int64_t asleep_ns = 20000, spinning_ns = 1000;
+static _Atomic int measured; /* 1: somebody is at it, 2: done */
+static _Atomic int64_t
+    crowded_until;           /* no worker came in time: to be measured again from then on */
+static _Atomic bool ping;    /* a worker is to say when it sees this … */
+static _Atomic int64_t pong; /* … here */
+
+static int64_t
+now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * (int64_t)1000000000 + now.tv_nsec;
+}
+
+static void
+answer_ping(void)
+{
+    if (atomic_load_explicit(&ping, memory_order_relaxed) && atomic_exchange(&ping, false))
+        atomic_store(&pong, now_ns());
+}
+
+/* The way that job_publish takes. */
+static int64_t
+measure_one(void)
+{
+    int64_t began = now_ns(), seen;
+    atomic_store(&pong, 0);
+    atomic_store(&ping, true);
+    atomic_fetch_add(&published, 1);
+    if (atomic_load(&sleeping) > 0) futex_wake(&published, 1);
+    while ((seen = atomic_load(&pong)) == 0 && now_ns() - began < SLOWEST) pause_briefly();
+    atomic_store(&ping, false);
+    return seen == 0 ? SLOWEST : seen - began;
+}
+
+static int
+compare_ns(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Medians, so that what else the machine does a few times is none of it: half a millisecond. */
+static void
+measure_wake_up(void)
+{
+    int expected = atomic_load(&measured);
+    int64_t until = atomic_load(&crowded_until);
+    if (expected == 1 || (expected == 2 && (until == 0 || now_ns() < until)) ||
+        !atomic_compare_exchange_strong(&measured, &expected, 1))
+        return;
+    int64_t asleep[SAMPLES], awake[SAMPLES];
+    const struct timespec rest = {.tv_nsec = 50000};
+    for (int i = 0; i < SAMPLES; i++) {
+        for (int wait = 0; wait < 10 && atomic_load(&sleeping) < atomic_load(&workers); wait++)
+            nanosleep(&rest, NULL);
+        asleep[i] = measure_one();
+        awake[i] = measure_one(); /* whoever answered spins now */
+    }
+    qsort(asleep, SAMPLES, sizeof(asleep[0]), compare_ns);
+    qsort(awake, SAMPLES, sizeof(awake[0]), compare_ns);
+    atomic_store(&asleep_ns, Py_MAX(asleep[SAMPLES / 2], 1));
+    atomic_store(&spinning_ns, Py_MAX(awake[SAMPLES / 2], 1));
+    bool crowded = asleep[SAMPLES / 2] >= SLOWEST;
+    atomic_store(&crowded_until, crowded ? now_ns() + 1000000000 : 0);
+    atomic_store(&measured, 2);
+}
+
 /* ---- workers ---- */
 
 static bool
@@ -201,8 +282,11 @@ worker_main(void *Py_UNUSED(argument))
     for (;;) {
         uint32_t seen = atomic_load(&published);
         if (atomic_load(&stopping)) return NULL;
+        answer_ping();
         if (work_once()) continue;
+        atomic_fetch_add(&spinning, 1);
         for (int i = 0; i < WORKER_SPINS && atomic_load(&published) == seen; i++) pause_briefly();
+        atomic_fetch_sub(&spinning, 1);
         if (atomic_load(&published) != seen) continue;
         atomic_fetch_add(&sleeping, 1);
         futex_wait(&published, seen);
@@ -263,19 +347,20 @@ wait_for_claimed(Slot *slot)
 }
 
 static void
-job_publish(Slot *slot, uint32_t chunks)
+job_publish(Slot *slot, uint32_t chunks, int helpers)
 {
     atomic_store_explicit(&slot->pending, chunks, memory_order_relaxed);
     atomic_store_explicit(&slot->word, (uint64_t)chunks << 32, memory_order_release);
     atomic_fetch_add(&published, 1);
-    if (atomic_load(&sleeping) > 0) futex_wake(&published, (int)chunks - 1);
+    int wake = Py_MIN(helpers, (int)chunks - 1) - atomic_load(&spinning);
+    if (wake > 0 && atomic_load(&sleeping) > 0) futex_wake(&published, wake);
 }
 
 static int
-run_shared(Slot *slot, uint32_t chunks)
+run_shared(Slot *slot, uint32_t chunks, int helpers)
 {
     uint32_t chunk;
-    job_publish(slot, chunks);
+    job_publish(slot, chunks, helpers);
     while (claim(slot, &chunk)) run_chunk(slot, chunk, false);
     wait_for_claimed(slot);
     return atomic_load_explicit(&slot->result, memory_order_relaxed);
@@ -293,9 +378,8 @@ run_alone(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t un
 
 static int
 run_threaded(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
-             int64_t chunk, unsigned *flags)
+             int64_t chunk, int helpers, unsigned *flags)
 {
-    workers_start(wanted - 1);
     Slot *slot = slot_take();
     if (slot == NULL) return run_alone(fn, args, scratch_bytes, units, flags);
     slot->fn = fn;
@@ -308,23 +392,41 @@ run_threaded(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t
     atomic_store_explicit(&slot->result, 0, memory_order_relaxed);
     atomic_store_explicit(&slot->flags, 0, memory_order_relaxed);
     if (flags != NULL) fp_flags_clear();
-    int result = run_shared(slot, (uint32_t)((units + chunk - 1) / chunk));
+    int result = run_shared(slot, (uint32_t)((units + chunk - 1) / chunk), helpers);
     if (flags != NULL)
         *flags |= fp_flags_read() | atomic_load_explicit(&slot->flags, memory_order_relaxed);
     atomic_store_explicit(&slot->taken, 0, memory_order_release);
     return result;
 }
 
+/* How many workers a job that takes its caller `ns` alone is worth.  Each of n workers comes after
+   a wake-up w, so that all together take (ns + n w) / (n + 1): more than one pays from 2 w on, and
+   then as many as have w of work each. */
+static int
+helpers_for(double ns)
+{
+    if (wanted <= 1 || ns < LEAST_SHARED) return 0;
+    workers_start(wanted - 1);
+    int most = Py_MIN(wanted - 1, atomic_load(&workers));
+    if (most < 1) return 0;
+    measure_wake_up();
+    double asleep = (double)atomic_load(&asleep_ns), awake = (double)atomic_load(&spinning_ns);
+    double woken = ns < 2 * asleep ? 0 : ns / asleep;
+    double ready = ns < 2 * awake ? 0 : Py_MIN(ns / awake, atomic_load(&spinning));
+    return (int)Py_MIN(Py_MAX(woken, ready), most);
+}
+
 int
 threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
-            int64_t grain, unsigned *flags)
+            int64_t grain, int64_t unit_ps, unsigned *flags)
 {
     if (grain < 1) grain = 1;
-    if (units < 2 * grain || wanted <= 1) return run_alone(fn, args, scratch_bytes, units, flags);
-    int64_t chunk = units / ((int64_t)wanted * CHUNKS_PER_THREAD);
+    int helpers = units < 2 * grain ? 0 : helpers_for((double)units * (double)unit_ps * 1e-3);
+    if (helpers == 0) return run_alone(fn, args, scratch_bytes, units, flags);
+    int64_t chunk = units / (((int64_t)helpers + 1) * CHUNKS_PER_THREAD);
     if (chunk < grain) chunk = grain;
     if (chunk > 4096) chunk = (chunk + 63) / 64 * 64; /* elements: whole cache lines */
-    return run_threaded(fn, args, scratch_bytes, units, chunk, flags);
+    return run_threaded(fn, args, scratch_bytes, units, chunk, helpers, flags);
 }
 
 int
@@ -404,6 +506,8 @@ static void
 fork_child(void)
 {
     memset(slots, 0, sizeof(slots));
+    int under_way = 1;
+    atomic_compare_exchange_strong(&measured, &under_way, 0);
     pthread_mutex_unlock(&start_lock);
 }
 
@@ -456,25 +560,46 @@ divide_kernel(const KernelArgs *args, int64_t begin, int64_t end)
     return result;
 }
 
-/* (x, y, grain) -> (result, flags): runs the kernel above over two float64 buffers. */
+/* (x, y, grain, price of a unit in ps) -> (result, flags): runs the kernel above over two float64
+   buffers.  Without a price it is worth all threads. */
 static PyObject *
 test_threads_run(PyObject *Py_UNUSED(self), PyObject *args)
 {
     Py_buffer x, y;
-    long long grain;
-    if (!PyArg_ParseTuple(args, "y*w*L", &x, &y, &grain)) return NULL;
+    long long grain, price = 1ll << 40;
+    if (!PyArg_ParseTuple(args, "y*w*L|L", &x, &y, &grain, &price)) return NULL;
     char *pointers[] = {x.buf, y.buf};
     KernelArgs kernel = {.ptr = pointers};
     unsigned flags = 0;
     int result;
     Py_BEGIN_ALLOW_THREADS result =
-        threads_run(divide_kernel, &kernel, 1000, y.len / 8, grain, &flags);
+        threads_run(divide_kernel, &kernel, 1000, y.len / 8, grain, price, &flags);
     Py_END_ALLOW_THREADS PyBuffer_Release(&x);
     PyBuffer_Release(&y);
     return Py_BuildValue("(iI)", result, flags);
 }
 
+static PyObject *
+py_threads_helpers(PyObject *Py_UNUSED(self), PyObject *ns)
+{
+    double price = PyFloat_AsDouble(ns);
+    if (price == -1 && PyErr_Occurred()) return NULL;
+    return PyLong_FromLong(helpers_for(price));
+}
+
+static PyObject *
+py_threads_wake_ns(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    if (atomic_load(&measured) != 2) Py_RETURN_NONE;
+    return Py_BuildValue("(LL)", (long long)atomic_load(&asleep_ns),
+                         (long long)atomic_load(&spinning_ns));
+}
+
 PyMethodDef threads_methods[] = {
+    {"threads_helpers", py_threads_helpers, METH_O,
+     "Workers that a job of so many ns would get now, besides its caller."},
+    {"threads_wake_ns", py_threads_wake_ns, METH_NOARGS,
+     "What it costs until a worker has begun, asleep and spinning; None: not measured yet."},
     {"threads_count", py_threads_count, METH_NOARGS, "Threads that a kernel may use."},
     {"threads_set_count", py_threads_set_count, METH_O, "Sets that number; 0: as found."},
     {"test_threads_run", test_threads_run, METH_VARARGS, "y = x / x[0] on the pool."},

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -43,6 +44,49 @@ def test_results_and_flags_are_collected():
     x = np.full(100_000, 1e-200)
     x[0] = 1e200
     assert run(x, 100)[2] == 4
+
+
+def test_small_jobs_are_their_callers_alone():
+    """A job gets as many workers as have more to do than their wake-up takes."""
+    assert _C.threads_helpers(1000) == 0
+    assert _C.threads_helpers(1e9) == 3
+    asleep, spinning = _C.threads_wake_ns()
+    assert asleep > 0 and spinning > 0
+    time.sleep(0.05)  # all are asleep
+    least = max(asleep, 2000)  # below 3 us a job is not shared on any machine
+    assert _C.threads_helpers(asleep * 0.5) == _C.threads_helpers(asleep * 1.9) == 0
+    found = [_C.threads_helpers(least * part) for part in (2.1, 3.1, 50)]
+    assert found == sorted(found) and found[0] >= 2 and found[-1] == 3
+    _C.threads_set_count(1)
+    assert _C.threads_helpers(1e9) == 0
+
+
+@pytest.mark.parametrize("price", [1, 1000, 10**5, 10**12])
+def test_every_price(price):
+    x = np.arange(1.0, 40_001)
+    y = np.zeros_like(x)
+    for _ in range(20):
+        assert _C.test_threads_run(x, y, 10, price) == (0, 0)
+        assert np.array_equal(x, y)
+
+
+WAKES = """
+import numpy as np, pycompile
+from pycompile import _C
+_C.threads_set_count(4)
+f = pycompile.compile(lambda x, y: np.tanh(x * y) + x)
+small, large = np.ones((2, 40)), np.ones((2, 1_000_000))
+for _ in range(3):
+    f(*small)
+print(_C.threads_wake_ns())
+f(*large)
+print(_C.threads_wake_ns() is not None)
+"""
+
+
+def test_measured_when_first_wanted():
+    done = subprocess.run([sys.executable, "-c", WAKES], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["None", "True"]
 
 
 def many_jobs(times):
