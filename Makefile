@@ -1,8 +1,9 @@
-# make · demo · test · golden · conformance · conformance-table · conformance-numpy · bench · fmt · check · asan · ubsan · leaks · clean
+# make · demo · test · test-quick · golden · conformance · conformance-table · conformance-numpy · bench · fmt · check · asan · ubsan · leaks · clean
 #
 # Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
 # needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
-# TESTS what pytest runs, PEERS what the benchmarks compare with.
+# TESTS what pytest runs, JOBS in how many processes, KERNELS where the tests keep compiled kernels,
+# PEERS what the benchmarks compare with.
 
 ifndef PYTHON
 PYTHON := $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -16,6 +17,8 @@ VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2
 VENV ?= .venv-$(VERSION)
 PY := $(VENV)/bin/python
 TESTS ?= tests
+JOBS ?= auto
+KERNELS ?= $(CURDIR)/build/kernels
 PEERS ?= numpy
 # conformance: module names, or ci, language, all; normal, all; more options of python -m conformance
 MODULES ?= all
@@ -28,7 +31,7 @@ RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 C_FILES = $(shell find csrc -name '*.[ch]')
 
-.PHONY: build demo test golden conformance conformance-table conformance-numpy bench fmt check asan ubsan leaks clean
+.PHONY: build demo test test-quick golden conformance conformance-table conformance-numpy bench fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build
 
 # ---- what the targets stand on ----
@@ -42,7 +45,7 @@ $(STAMP)-base: pyproject.toml | $(PY)
 	$(PIP) "setuptools>=77" wheel "numpy>=2.0"
 	@touch $@
 $(STAMP)-test: $(STAMP)-base
-	$(PIP) "pytest>=8" "hypothesis>=6.100" "cloudpickle>=3" "joblib>=1.4"
+	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "cloudpickle>=3" "joblib>=1.4"
 	@touch $@
 $(STAMP)-demo: $(STAMP)-base
 	$(PIP) "matplotlib>=3.8" "scikit-learn>=1.4"
@@ -64,8 +67,16 @@ build: $(STAMP)-base
 demo: build $(STAMP)-demo
 	$(RUN) examples/demo.py
 
+# A kernel is compiled once for all tests, and not again in the next run: kernels are kept under all
+# that decides about them.  `make clean`, or another KERNELS, for a run that compiles each.
+PYTEST = PYCOMPILE_CACHE_DIR=$(KERNELS) $(RUN) -m pytest -n $(JOBS) --dist worksteal
+
 test: build $(STAMP)-test $(STAMP)-demo
-	$(RUN) -m pytest $(TESTS)
+	$(PYTEST) --durations=10 $(TESTS)
+
+# One case of each test that takes less than a second.
+test-quick: build $(STAMP)-test $(STAMP)-demo
+	$(PYTEST) --quick $(TESTS)
 
 golden: build $(STAMP)-test
 	PYCOMPILE_GOLDEN=rewrite $(RUN) -m pytest tests -k golden

@@ -1,13 +1,28 @@
-"""Every test starts without plans, with a cache of its own for the whole run."""
+"""Every test starts without plans and with the random numbers that it would have alone.
+
+Compiled kernels are shared by all tests of a run, also by those of other workers (pytest-xdist) and by
+child processes: in the folder that PYCOMPILE_CACHE_DIR names (`make test` keeps one between runs), or
+else in a temporary one.  A test that looks at compiling sets a folder of its own, see `own_cache`.
+"""
 
 import os
 import tempfile
 
+import numpy as np
 import pytest
 
-_folder = tempfile.TemporaryDirectory(prefix="pycompile-tests-")
-os.environ.setdefault("PYCOMPILE_CACHE_DIR", _folder.name)
+_folder = None
+if (
+    "PYCOMPILE_CACHE_DIR" not in os.environ
+):  # workers find it there: they are the first one's children
+    _folder = tempfile.TemporaryDirectory(prefix="pycompile-tests-")
+    os.environ["PYCOMPILE_CACHE_DIR"] = _folder.name
 os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")  # so that rules are tested on tiny cases too
+
+
+def pytest_unconfigure():
+    if _folder is not None:
+        _folder.cleanup()
 
 
 @pytest.fixture(autouse=True)
@@ -17,7 +32,46 @@ def _no_plans():
     pycompile.reset()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _cache_folder():
-    yield
-    _folder.cleanup()
+_started: dict[int, tuple[np.random.Generator, object]] = {}
+
+
+@pytest.fixture(autouse=True)
+def _random_numbers(request):
+    """A module's generators start each test as they were when the module had been imported."""
+    for value in vars(request.module).values():
+        if isinstance(value, np.random.Generator):
+            generator, state = _started.setdefault(id(value), (value, value.bit_generator.state))
+            generator.bit_generator.state = state
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """An empty kernel cache for one test and its child processes."""
+    folder = tmp_path / "kernels"
+    monkeypatch.setenv("PYCOMPILE_CACHE_DIR", str(folder))
+    return folder
+
+
+# ---- make test-quick ----
+
+
+def pytest_addoption(parser):
+    parser.addoption("--quick", action="store_true", help="one case of each test that is not slow")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes more than a second; not in `make test-quick`")
+
+
+def pytest_collection_modifyitems(config, items):
+    """With --quick: of each test function its first case, if it is not marked as slow."""
+    if not config.getoption("--quick"):
+        return
+    seen, kept, left = set(), [], []
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        first = function not in seen and not item.get_closest_marker("slow")
+        seen.add(function)
+        (kept if first else left).append(item)
+    config.hook.pytest_deselected(items=left)
+    items[:] = kept

@@ -16,6 +16,7 @@ from typing import Any
 
 import array_programs as programs
 import numpy as np
+import pytest
 from differential import differences, observe
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -87,9 +88,10 @@ def fuzz(examples: int, number: int) -> None:
     pycompile.reset()
 
 
-def test_programs_cannot_be_told_from_numpy():
-    for number in range(FIRST, FIRST + IN_CI, CHUNK):
-        fuzz(min(CHUNK, FIRST + IN_CI - number), number)
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(FIRST, FIRST + IN_CI, CHUNK))
+def test_programs_cannot_be_told_from_numpy(number):
+    fuzz(min(CHUNK, FIRST + IN_CI - number), number)
 
 
 def main() -> int:
