@@ -103,7 +103,7 @@ fmt: $(STAMP)-check
 
 check: $(STAMP)-check
 	$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES)
-	PYCOMPILE_BUILD_FLAGS=-Werror $(PY) setup.py -q build_ext --build-temp build/check --build-lib build/check
+	PYCOMPILE_BUILD_FLAGS=-Werror $(PY) setup.py -q build_ext --build-lib build/check
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/ruff format -q --check .
 	$(VENV)/bin/mypy --python-executable $(PY)

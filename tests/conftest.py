@@ -2,7 +2,7 @@
 
 Compiled kernels are shared by all tests of a run, also by those of other workers (pytest-xdist) and by
 child processes: in the folder that PYCOMPILE_CACHE_DIR names (`make test` keeps one between runs), or
-else in a temporary one.  A test that looks at compiling sets a folder of its own, see `own_cache`.
+else in a temporary one.  A test that looks at compiling or at the cache names a folder of its own.
 """
 
 import os
@@ -42,14 +42,6 @@ def _random_numbers(request):
         if isinstance(value, np.random.Generator):
             generator, state = _started.setdefault(id(value), (value, value.bit_generator.state))
             generator.bit_generator.state = state
-
-
-@pytest.fixture
-def own_cache(tmp_path, monkeypatch):
-    """An empty kernel cache for one test and its child processes."""
-    folder = tmp_path / "kernels"
-    monkeypatch.setenv("PYCOMPILE_CACHE_DIR", str(folder))
-    return folder
 
 
 # ---- make test-quick ----

@@ -55,6 +55,7 @@ def test_info_counts_over_all_processes(tmp_path):
     assert "x86-64 with" in rows["cpu"] or "AArch64 with" in rows["cpu"]
 
 
+@pytest.mark.slow
 def test_cache_list_and_clear(tmp_path):
     folder = str(tmp_path / "cache")
     assert run("-c", SCRIPT, PYCOMPILE_CACHE_DIR=folder).returncode == 0
@@ -68,6 +69,7 @@ def test_cache_list_and_clear(tmp_path):
     assert listed.stdout.startswith("0 files")
 
 
+@pytest.mark.slow
 def test_a_second_process_compiles_nothing(tmp_path):
     script = SCRIPT + "\nprint(pycompile.cache_info())"
     folder = str(tmp_path / "cache")

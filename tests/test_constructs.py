@@ -25,6 +25,7 @@ def test_construct(made):
     assert made.breaks in codes, records
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date():
     """docs/python-coverage.md, this Python's column: written by docs/make_python_coverage.py."""
     script = Path(__file__).resolve().parent.parent / "docs" / "make_python_coverage.py"

@@ -442,6 +442,7 @@ def test_exception(case):
     check(function, *args, also=also, captured=False)
 
 
+@pytest.mark.slow
 def test_plans_run_before_exceptions():
     """The cases above prove something: plans were made for nearly all of them."""
     from differential import compiled_calls

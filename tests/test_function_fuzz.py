@@ -64,6 +64,7 @@ def run_program(seed: int, options: dict[str, Any] | None = None, totals: Any = 
     return []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(FIRST, FIRST + IN_CI, BLOCK))
 def test_functions_cannot_be_told_from_plain(first):
     pycompile.reset()

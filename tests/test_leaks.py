@@ -171,6 +171,7 @@ def test_compiling_again_and_again_leaves_nothing():
     assert resident() - memory < 16_000_000
 
 
+@pytest.mark.slow
 def test_reset_frees_plans():
     compiled = pycompile.compile(whole)
     x = np.ones(8)

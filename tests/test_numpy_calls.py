@@ -64,6 +64,7 @@ def test_every_public_name_is_there():
     assert sorted(set(missing)) == []
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date():
     command = [sys.executable, str(ROOT / "docs" / "make_numpy_coverage.py"), "--check"]
     assert subprocess.run(command).returncode == 0, "run python docs/make_numpy_coverage.py"

@@ -73,11 +73,13 @@ def run_program(seed: int, options: dict[str, Any] | None = None) -> list[str]:
 FOUND = (4, 52, 143, 197, 295, 2505, 2513, 2887, 4365, 6493, 6507, 6631, 8049)  # differed once
 
 
+@pytest.mark.slow
 def test_programs_that_once_differed():
     failures = [line for seed in FOUND for line in run_program(seed)]
     assert not failures, "\n  ".join(failures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(0, 60, 10))
 def test_programs_cannot_be_told_from_plain(first):
     pycompile.reset()

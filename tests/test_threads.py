@@ -4,6 +4,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from differential import compiled_calls
 
 import pycompile
@@ -23,6 +24,7 @@ def same(a, b):
     return a[0].tobytes() == b[0].tobytes() and a[1].tobytes() == b[1].tobytes()
 
 
+@pytest.mark.slow
 def test_eight_threads_call_one_function():
     wanted = [work(*arguments(i)) for i in range(40)]
     pycompile.reset()
@@ -100,6 +102,7 @@ def test_reset_while_others_run():
     assert not failures
 
 
+@pytest.mark.slow
 def test_everything_at_once():
     """Recompiles for new shapes and dtypes, deopts, exceptions, resets and collections of garbage."""
     import gc

@@ -41,6 +41,7 @@ def program(*lines):
     return namespace["case"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["f8", "D"])
 @pytest.mark.parametrize("view", VIEWS)
 def test_writes_through_a_view(view, dtype):

@@ -349,6 +349,7 @@ def test_error_restores_before_python_runs():
     check(late, vector(10), vector(11), 10, also=((vector(10), vector(10), 10),), captured=False)
 
 
+@pytest.mark.slow
 def test_random_programs():
     """Loops made of random affine accesses, in and out of bounds."""
     for seed in range(60):

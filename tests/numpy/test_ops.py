@@ -228,6 +228,7 @@ def _operations(function, *args):
 NOT_CAPTURED = {"real", "imag", "diagonal"}
 
 
+@pytest.mark.slow
 def test_no_operation_is_left_out():
     rows = set(re.findall(r"^OP\((\w+),", TABLE.read_text(), re.M)) - {"OP_COUNT"}
     made = set(op_cases.UFUNCS) | NOT_CAPTURED

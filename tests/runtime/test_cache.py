@@ -66,6 +66,7 @@ def test_second_process_compiles_nothing(folder):
     assert child(code)[0] == f"{number} 0\n"
 
 
+@pytest.mark.slow
 def test_many_processes_at_once(folder):
     code = "from pycompile import _C\n" + "".join(
         f"assert _C.test_code_run({source(n)!r}) == {n}\n" for n in (1, 2, 3)

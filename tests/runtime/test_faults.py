@@ -90,6 +90,7 @@ def attempt(function, n, folders, monkeypatch):
     return left == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [straight, writes, with_break, with_loop, with_branch])
 def test_every_failure_of_a_compile(function, folders, monkeypatch):
     n, kernels, reached = 0, set(), True

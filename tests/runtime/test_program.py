@@ -167,6 +167,7 @@ print([record["plan_runs"] > 0 for record in _C.hints()])
 """
 
 
+@pytest.mark.slow
 def test_compiles_have_to_be_earned(program, tmp_path):
     """Few calls do not run the C compiler, unless it has run for another process; many do."""
     few, many = EARNED.format(2, 1_000_000, 20), EARNED.format(2, 1_000_000, 120)
@@ -200,6 +201,7 @@ def test_arrays_in_instances_are_seen(program):
     assert done.stdout == program(METHODS, plain=True).stdout
 
 
+@pytest.mark.slow
 def test_capture_all_counts(program, tmp_path):
     text = "def f(a, b):\n    return a + b\nfor i in range(3):\n    f(1, 2)\ndef g():\n    yield 1\nlist(g())"
     report = tmp_path / "report.json"

@@ -167,6 +167,7 @@ def count(**variables):
     return int(done.stdout)
 
 
+@pytest.mark.slow
 def test_count():
     cpus = len(os.sched_getaffinity(0))
     assert 1 <= count() <= cpus

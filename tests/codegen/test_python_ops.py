@@ -1,0 +1,110 @@
+"""Python's scalar arithmetic in generated code: CPython's result to the bit, or a deopt.
+
+A deopt is right wherever CPython raises or leaves int64; on ordinary operands it is a defect.
+"""
+
+import itertools
+import struct
+
+import pytest
+
+from pycompile import _C, _eager
+
+INTS = [0, 1, -1, 2, -3, 7, 10, 63, -64, 2**31, -(2**53), 2**53 + 1, 2**63 - 1, -(2**63)]
+FLOATS = [0.0, -0.0, 1.0, -1.5, 2.5, -7.0, 1e-300, 5e-324, 1e308, -1e308]
+FLOATS += [float("inf"), -float("inf"), float("nan")]
+ORDINARY = {0, 1, -1, 2, -3, 7, 10, 63, -64, -1.5, 2.5, -7.0}
+BINARY = ["py_add", "py_sub", "py_mul", "py_div", "py_floordiv", "py_mod", "py_pow"]
+BINARY += ["py_eq", "py_ne", "py_lt", "py_le"]
+UNARY = ["py_neg", "py_abs", "py_bool", "py_int", "py_float"]
+ROUNDING = ["py_floor", "py_ceil"]  # of floats: an int is its own
+MATH = ["py_sqrt", "py_exp", "py_log", "py_sin", "py_cos", "py_tan", "py_atan", "py_tanh"]
+CONVERTED = {"py_bool": bool, "py_int": int, "py_float": float, "py_floor": int, "py_ceil": int}
+
+
+def result_type(op, operands):
+    if op in CONVERTED:
+        return CONVERTED[op]
+    if op in ("py_eq", "py_ne", "py_lt", "py_le"):
+        return bool
+    return float if op in MATH or op == "py_div" or float in map(type, operands) else int
+
+
+def compiled(op, operands):
+    """What the kernel gives; None: a deopt."""
+    kinds = [type(value).__name__ for value in operands]
+    lines = [f"%{i}: {kind} = input({i})" for i, kind in enumerate(kinds)]
+    names = ", ".join(f"%{i}" for i in range(len(operands)))
+    last = f"%{len(operands)}"
+    lines.append(f"{last}: {result_type(op, operands).__name__} = {op}({names})")
+    try:
+        (result,) = _C._run_graph("\n".join([*lines, f"outputs {last}"]) + "\n", operands, False)
+    except RuntimeError as error:
+        assert "deopt" in str(error)
+        return None
+    return result
+
+
+def plain(op, operands):
+    """CPython's result; None: it raises, or leaves what a kernel can hold."""
+    if (
+        op == "py_pow"
+        and type(operands[1]) is int
+        and operands[1] > 63
+        and type(operands[0]) is int
+        and abs(operands[0]) > 1
+    ):
+        return None  # a number that takes minutes to compute
+    try:
+        result = _eager.PYTHON[op](*operands)
+    except (ArithmeticError, ValueError):
+        return None
+    if type(result) is not result_type(op, operands):  # 2 ** -1, (-1.5) ** 0.5
+        return None
+    return None if type(result) is int and not -(2**63) <= result < 2**63 else result
+
+
+def bits(value):
+    return (float, struct.pack("d", value)) if type(value) is float else (type(value), value)
+
+
+def compare(op, operands):
+    got, wanted = compiled(op, operands), plain(op, operands)
+    if got is None:
+        assert wanted is None or not set(operands) <= ORDINARY, f"{op}{operands}: a needless deopt"
+    elif wanted != wanted:
+        assert got != got, f"{op}{operands}"
+    else:
+        assert bits(got) == bits(wanted), f"{op}{operands}"
+
+
+@pytest.mark.parametrize("op", BINARY)
+def test_two_operands(op):
+    for operands in itertools.chain(
+        itertools.product(INTS, INTS), itertools.product(FLOATS, FLOATS)
+    ):
+        compare(op, operands)
+
+
+@pytest.mark.parametrize("op", ["py_add", "py_div", "py_pow", "py_lt", "py_eq"])
+def test_an_int_and_a_float(op):
+    for a, b in itertools.product([0, 1, -3, 7, 2**31], FLOATS):
+        compare(op, (a, b))
+        compare(op, (b, a))
+
+
+@pytest.mark.parametrize("op", UNARY)
+def test_one_operand(op):
+    for operand in INTS + FLOATS:
+        compare(op, (operand,))
+
+
+@pytest.mark.parametrize("op", MATH + ROUNDING)
+def test_functions_of_math(op):
+    for operand in FLOATS:
+        compare(op, (operand,))
+
+
+def test_every_operation_of_python_is_here():
+    there = {row["name"] for row in _C.op_table() if row["name"].startswith("py_")}
+    assert there - {*BINARY, *UNARY, *ROUNDING, *MATH} == {"py_assert", "py_item"}
