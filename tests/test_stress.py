@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import os
 import sys
 import warnings
 from typing import Any
@@ -94,6 +95,7 @@ def main() -> int:
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--backend", default="c")
     options = parser.parse_args()
+    os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
     failed = 0
     for seed in range(options.seed, options.seed + options.programs):
         if options.show:
