@@ -276,6 +276,9 @@ class _Run:
         _view(new, node.dtype, view_shape, view_strides, self.size(node.view[2]))[...] = value
         return new
 
+    def op_choose(self, node: Any, args: list[Any], values: Any) -> Any:
+        return args[1] if args[0] else args[2]
+
     def op_full(self, node: Any, args: list[Any], values: Any) -> Any:
         return np.full(self.layout(node.shape, ())[0], args[0], node.dtype)
 

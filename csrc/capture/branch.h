@@ -63,6 +63,16 @@ Answer branch_aliased(Interp *in, NodeId node);
 Answer branch_identity(Interp *in, const Value *left, const Value *right);
 /* The number is one of others, by a call followed now: which of them, the run tells. */
 int branch_chosen(Interp *in, NodeId number);
+/* The branch ends the graph, the next time.  Always ANSWER_NO, or the error. */
+Answer branch_learn_apart(Interp *in, PyCodeObject *code, int number);
+/* ---- choice.c ---- */
+/* A V_CHOICE; NULL with the error set. */
+Value *choice_new(Interp *in, Value *test, Value *if_so, Value *if_not);
+/* More is asked of the value than to be kept and given away. */
+Answer choice_asked(Interp *in, const Value *value);
+/* The V_CHOICE of the memory that the array lies in, or NULL. */
+Value *choice_of(const Interp *in, NodeId node);
+/* ---- merge.c ---- */
 /* When the number leaves it is that one of the two, as an object. */
 Answer branch_keeps(Interp *in, Value *number, Value *if_so, Value *if_not, Value *test);
 /* The identity of what the call followed now chose is asked for: it must not be one number. */

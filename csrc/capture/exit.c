@@ -66,6 +66,32 @@ current_object(Interp *in, NodeId node)
     return graph_add(in->graph, in->region, OP_as_strided, 1, &now, &type, NULL);
 }
 
+/* The same part of `array` as `view` is of the memory that is chosen. */
+static Value *
+same_part(Interp *in, NodeId view, Value *array)
+{
+    Graph *g = in->graph;
+    Type type = graph_node(g, view)->type;
+    SizeId within = graph_node(g, array->node)->type.offset;
+    if (type.offset == NO_SIZE)
+        type.offset = within;
+    else if (within != NO_SIZE && (type.offset = size_add(g, type.offset, within)) == NO_SIZE)
+        return NULL;
+    Op op = graph_view_is_readonly(g, view) ? OP_broadcast : OP_as_strided;
+    NodeId node = graph_add(g, in->region, op, 1, &array->node, &type, NULL);
+    return node == NO_NODE ? NULL : value_node(in, node);
+}
+
+/* A view of an array that is chosen: of the one, or of the other. */
+static BuildId
+build_chosen_view(Interp *in, NodeId view, const Value *choice)
+{
+    Value *parts[3] = {choice->items[0], same_part(in, view, choice->items[1]),
+                       same_part(in, view, choice->items[2])};
+    if (parts[1] == NULL || parts[2] == NULL) return NO_BUILD;
+    return build_of_kind(in, BUILD_CHOOSE, NULL, 3, parts);
+}
+
 /* A node as an object.  A view of an input is a view of the input's own memory, which is written at
    commit; memory made here has its last version. */
 static BuildId
@@ -73,7 +99,9 @@ build_box(Interp *in, Value *value)
 {
     NodeId node = value->node;
     if (graph_node(in->graph, node)->type.form == FORM_ARRAY) {
-        if (branch_aliased(in, node) != ANSWER_YES || storage_of(in, node) < 0) return NO_BUILD;
+        Value *choice = choice_of(in, node);
+        if (choice != NULL) return build_chosen_view(in, node, choice);
+        if (storage_of(in, node) < 0) return NO_BUILD;
         Value *input = input_of(in, node);
         if (input == NULL)
             node = current_object(in, node);
@@ -389,8 +417,10 @@ build_made(Interp *in, Value *value)
     }
     case V_CONST: return build_const(in, value->object);
     case V_NODE:
-        if (value->of != NULL && value->of->kind == V_PURE) return build_value(in, value->of);
+        if (value->of != NULL && (value->of->kind == V_PURE || value->of->kind == V_CHOICE))
+            return build_value(in, value->of);
         return build_box(in, value);
+    case V_CHOICE: return build_of_kind(in, BUILD_CHOOSE, NULL, 3, value->items);
     case V_TUPLE:
         if (value->object != NULL) return build_const(in, value->object);
         if (value->type != NULL && value->type != &PyTuple_Type) return build_named(in, value);

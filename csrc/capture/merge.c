@@ -12,36 +12,16 @@
 
    An arm that can only raise is not followed: the plan deopts when it is taken.
 
-   An array that is another object in each arm, and not made in it, can be read after the branch,
-   but not written and not given away: which of the two it is would be seen.  Interp.aliased lists
-   what must not be touched then.  A local that nobody reads after the branch is V_LOST; an exit
+   An array that is another object in each arm, and not made in it, is one of two objects: choice.c.
+   Interp.aliased lists memory that is chosen, and what is not followed with it: its base, its flags.
+   A local that nobody reads after the branch is V_LOST; an exit
    that has to write it back starts again too. */
-#include "branch.h"
+#include "merge.h"
 
 enum {
     ARM_INSTRUCTIONS = 3000, /* beyond these, two graphs are better than one */
     FORKS_DEEP = 8,
 };
-
-typedef struct {
-    Value *x, *y, *merged;
-} Pair;
-
-typedef struct {
-    Interp *in;
-    const Decoded *d;
-    int number, join;
-    RegionId outer, arm[2];
-    NodeId first[2], end; /* nodes of the arms: first[0] .. first[1] .. end */
-    int made;             /* values from this number on were made in the arms */
-    NodeId condition;
-    Value *test; /* the same */
-    int keep;    /* merge locals that are not read any more, too */
-    VEC(Pair) pairs;
-    VEC(NodeId) result[2];
-    VEC(Value *) waiting; /* gets the node of result i */
-    VEC(bool) shared;     /* result i is not of its own in one of the arms */
-} Merge;
 
 /* ---- what was learnt ---- */
 
@@ -71,10 +51,16 @@ learn(Interp *in, PyCodeObject *code, int number, int level)
     return VEC_PUSH(in->learn_arena, &in->learn->branches, mark) < 0 ? ANSWER_ERROR : ANSWER_NO;
 }
 
-static Answer
-refuse(const Merge *m)
+Answer
+merge_refuse(const Merge *m)
 {
     return learn(m->in, m->d->code, m->number, BRANCH_APART);
+}
+
+Answer
+branch_learn_apart(Interp *in, PyCodeObject *code, int number)
+{
+    return learn(in, code, number, BRANCH_APART);
 }
 
 Answer
@@ -106,8 +92,9 @@ branch_aliased(Interp *in, NodeId node)
 Answer
 branch_identity(Interp *in, const Value *left, const Value *right)
 {
-    Answer answer = ANSWER_YES;
-    if (left->kind == V_NODE) answer = branch_aliased(in, left->node);
+    Answer answer = choice_asked(in, left);
+    if (answer == ANSWER_YES) answer = choice_asked(in, right);
+    if (answer == ANSWER_YES && left->kind == V_NODE) answer = branch_aliased(in, left->node);
     if (answer == ANSWER_YES && right->kind == V_NODE) answer = branch_aliased(in, right->node);
     return answer;
 }
@@ -132,48 +119,36 @@ branch_apart(Interp *in)
     return mark != NULL && mark->level == BRANCH_APART;
 }
 
-/* (if_not, if_so)[test], when the plan commits: it cannot raise. */
-static Value *
-choose_object(Interp *in, Value *if_so, Value *if_not, Value *test)
-{
-    Value *both[2] = {if_not, if_so}, *args[2] = {value_sequence(in, V_TUPLE, 2, both), test};
-    PyObject *getitem = module_kept(in, "operator", "getitem");
-    Value *chosen = getitem && args[0] ? value_sequence(in, V_PURE, 2, args) : NULL;
-    if (chosen != NULL) chosen->object = getitem;
-    return chosen;
-}
-
 /* There is an object of it already. */
 static bool
 is_held(const Value *number)
 {
     return number->source != NO_SOURCE || number->kind == V_CONST ||
-           (number->of != NULL && number->of->kind == V_PURE);
+           (number->of != NULL && number->of->kind == V_CHOICE);
 }
 
 Answer
 branch_keeps(Interp *in, Value *number, Value *if_so, Value *if_not, Value *test)
 {
     if (!is_held(if_so) && !is_held(if_not)) return ANSWER_YES;
-    number->of = choose_object(in, if_so, if_not, test);
+    number->of = choice_new(in, test, if_so, if_not);
     return number->of == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* ---- merging values ---- */
 
-static Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
 static Answer merge_loose(Merge *m, Value *x, Value *y, Value **out);
 
-static bool
-is_outer(const Merge *m, const Value *value)
+bool
+merge_is_outer(const Merge *m, const Value *value)
 {
     if (value->kind == V_CONST) return true;
     return value->node < m->first[0] ||
            op_info(graph_node(m->in->graph, value->node)->op)->kind == KIND_INPUT;
 }
 
-static bool
-is_scalar(Interp *in, const Value *value)
+bool
+merge_is_scalar(Interp *in, const Value *value)
 {
     if (value->kind == V_CONST)
         return value_is_python_scalar(in, value) || array_scalar_check(value->object);
@@ -195,8 +170,8 @@ same_constant(const Value *x, const Value *y)
     return PyObject_RichCompareBool(x->object, y->object, Py_EQ) == 1;
 }
 
-static Answer
-node_in(Merge *m, RegionId region, Value *value, NodeId *out)
+Answer
+merge_node(Merge *m, RegionId region, Value *value, NodeId *out)
 {
     Interp *in = m->in;
     in->region = region;
@@ -209,8 +184,8 @@ node_in(Merge *m, RegionId region, Value *value, NodeId *out)
     return answer;
 }
 
-static bool
-same_type(const Type *a, const Type *b)
+bool
+merge_same_type(const Type *a, const Type *b)
 {
     if (a->dtype != b->dtype || a->form != b->form || a->rank != b->rank) return false;
     for (int i = 0; i < a->rank; i++)
@@ -218,32 +193,50 @@ same_type(const Type *a, const Type *b)
     return true;
 }
 
-static Answer
-add_result(Merge *m, const NodeId *nodes, bool shared, Value **out)
+Answer
+merge_result(Merge *m, const NodeId *nodes, Value **out)
 {
     Arena *arena = m->in->arena;
-    *out = value_new(m->in, V_NODE);
+    Waiting waiting = {.op = OP_result, .index = m->result[0].len};
+    *out = waiting.value = value_new(m->in, V_NODE);
     if (*out == NULL) return ANSWER_ERROR;
     (*out)->guarded = (*out)->pinned = true;
     return VEC_PUSH(arena, &m->result[0], nodes[0]) < 0 ||
                    VEC_PUSH(arena, &m->result[1], nodes[1]) < 0 ||
-                   VEC_PUSH(arena, &m->waiting, *out) < 0 || VEC_PUSH(arena, &m->shared, shared) < 0
+                   VEC_PUSH(arena, &m->waiting, waiting) < 0
                ? ANSWER_ERROR
                : ANSWER_YES;
+}
+
+/* A number that an arm made, where the other arm has an object of it already. */
+static Answer
+keep_held(Merge *m, Value *number, Value *x, Value *y)
+{
+    Value *both[2] = {x, y};
+    if (is_held(x) == is_held(y) && !is_held(x)) return ANSWER_YES;
+    for (int arm = 0; arm < 2; arm++) {
+        Answer answer = arm_leaves(m, arm, both[arm], &both[arm]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    number->of = choice_new(m->in, m->test, both[0], both[1]);
+    return number->of == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 static Answer
 merge_scalars(Merge *m, Value *x, Value *y, Value **out)
 {
     Interp *in = m->in;
-    bool outer = is_outer(m, x) && is_outer(m, y);
+    bool outer = merge_is_outer(m, x) && merge_is_outer(m, y);
     NodeId nodes[2];
-    Answer answer = node_in(m, outer ? m->outer : m->arm[0], x, &nodes[0]);
-    if (answer == ANSWER_YES) answer = node_in(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
+    Answer answer = merge_node(m, outer ? m->outer : m->arm[0], x, &nodes[0]);
+    if (answer == ANSWER_YES) answer = merge_node(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
     if (answer != ANSWER_YES) return answer;
     Type type = graph_node(in->graph, nodes[0])->type;
-    if (!same_type(&type, &graph_node(in->graph, nodes[1])->type)) return merge_loose(m, x, y, out);
-    if (!outer) return add_result(m, nodes, false, out);
+    if (!merge_same_type(&type, &graph_node(in->graph, nodes[1])->type)) return merge_loose(m, x, y, out);
+    if (!outer) {
+        answer = merge_result(m, nodes, out);
+        return answer == ANSWER_YES ? keep_held(m, *out, x, y) : answer;
+    }
     NodeId args[3] = {m->condition, nodes[0], nodes[1]};
     NodeId node = graph_add(in->graph, m->outer, OP_where, 3, args, &type, NULL);
     if (node == NO_NODE || note_number(in, node, m->d->code, m->number) < 0) return ANSWER_ERROR;
@@ -253,8 +246,8 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
 }
 
 /* Every element of its memory, once, and nothing between them. */
-static bool
-is_dense(const Graph *g, const Type *type)
+bool
+merge_is_dense(const Graph *g, const Type *type)
 {
     int64_t span = 1, count = 1;
     for (int i = 0; i < type->rank; i++) {
@@ -268,22 +261,37 @@ is_dense(const Graph *g, const Type *type)
     return span == count;
 }
 
+/* Two arrays, each made in its arm, that nothing else shows: one result, of its own. */
+static Answer
+merge_made(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    Value *both[2] = {x, y};
+    NodeId nodes[2];
+    for (int arm = 0; arm < 2; arm++) {
+        Answer answer = merge_node(m, m->arm[arm], both[arm], &nodes[arm]);
+        if (answer != ANSWER_YES) return answer;
+        NodeId root = graph_node(in->graph, both[arm]->node)->storage;
+        if (merge_is_outer(m, both[arm]) || graph_node(in->graph, nodes[arm])->storage != nodes[arm] ||
+            op_info(graph_node(in->graph, root)->op)->kind == KIND_CHOICE ||
+            find_aliased(in, nodes[arm]) != NULL || arm_has_left(m, arm, both[arm]))
+            return ANSWER_NO;
+    }
+    const Type *type = &graph_node(in->graph, nodes[0])->type;
+    if (!merge_same_type(type, &graph_node(in->graph, nodes[1])->type) ||
+        !merge_is_dense(in->graph, type))
+        return ANSWER_NO;
+    Answer answer = merge_result(m, nodes, out);
+    for (int arm = 0; arm < 2 && answer == ANSWER_YES; arm++)
+        answer = arm_left_as(m, arm, both[arm], *out);
+    return answer;
+}
+
 static Answer
 merge_arrays(Merge *m, Value *x, Value *y, Value **out)
 {
-    Interp *in = m->in;
-    NodeId nodes[2];
-    Answer answer = node_in(m, m->arm[0], x, &nodes[0]);
-    if (answer == ANSWER_YES) answer = node_in(m, m->arm[1], y, &nodes[1]);
-    if (answer != ANSWER_YES) return answer;
-    const Node *a = graph_node(in->graph, nodes[0]), *b = graph_node(in->graph, nodes[1]);
-    if (!same_type(&a->type, &b->type) || !is_dense(in->graph, &a->type)) return ANSWER_NO;
-    bool own = a->storage == nodes[0] && b->storage == nodes[1] && !is_outer(m, x) &&
-               !is_outer(m, y) && find_aliased(in, nodes[0]) == NULL &&
-               find_aliased(in, nodes[1]) == NULL; /* results of inner branches, which may not be */
-    for (int i = 0; i < m->pairs.len; i++)
-        if (m->pairs.at[i].x == x || m->pairs.at[i].y == y) return ANSWER_NO;
-    return add_result(m, nodes, !own, out);
+    Answer answer = merge_made(m, x, y, out);
+    return answer == ANSWER_NO ? merge_choice(m, x, y, out) : answer;
 }
 
 /* Was it made in an arm, and is it nothing that lies elsewhere too? */
@@ -347,6 +355,7 @@ merge_containers(Merge *m, Value *x, Value *y, Value **out)
     if (!same_kind_of_object(x, y) || !is_made(m, x) || !is_made(m, y)) return ANSWER_NO;
     for (int i = 0; i < m->pairs.len; i++)
         if (m->pairs.at[i].x == x || m->pairs.at[i].y == y) return ANSWER_NO;
+    if (arm_has_left(m, 0, x) || arm_has_left(m, 1, y)) return ANSWER_NO;
     for (int i = 0; i < x->nitems && tuple; i++)
         if (value_item(in, x, i) == NULL || value_item(in, y, i) == NULL) return ANSWER_ERROR;
     Value *merged = value_sequence(in, x->kind, x->nitems, x->items);
@@ -367,61 +376,45 @@ merge_containers(Merge *m, Value *x, Value *y, Value **out)
     return merge_items(m, &a, &b, merged->items);
 }
 
-static bool
-is_text(const Value *value)
-{
-    return value->kind == V_CONST && PyUnicode_CheckExact(value->object);
-}
-
-static Answer
-choose_text(Merge *m, Value *if_so, Value *if_not, Value *test, Value **out)
-{
-    *out = choose_object(m->in, if_so, if_not, test);
-    if (*out == NULL) return ANSWER_ERROR;
-    (*out)->type = &PyUnicode_Type;
-    return ANSWER_YES;
-}
-
-/* Text that is chosen within arm `which`, with its tests as results of the branch. */
-static Answer
-text_of_arm(Merge *m, int which, Value *text, Value **out)
-{
-    Interp *in = m->in;
-    *out = text;
-    if (is_text(text)) return ANSWER_YES;
-    PyObject *getitem = module_kept(in, "operator", "getitem");
-    if (getitem == NULL) return ANSWER_ERROR;
-    if (text->kind != V_PURE || text->object != getitem || text->nitems != 2 ||
-        text->items[0]->kind != V_TUPLE || text->items[0]->nitems != 2)
-        return ANSWER_NO;
-    Value *const *texts = text->items[0]->items, *test = text->items[1], *chosen[2];
-    Answer answer = ANSWER_YES;
-    for (int i = 0; i < 2 && answer == ANSWER_YES; i++)
-        answer = text_of_arm(m, which, texts[i], &chosen[i]);
-    if (answer == ANSWER_YES && !is_outer(m, test)) {
-        Value *other = value_const(in, Py_False), *inner = test;
-        if (other == NULL) return ANSWER_ERROR;
-        answer = merge_scalars(m, which == 0 ? inner : other, which == 0 ? other : inner, &test);
-    }
-    return answer == ANSWER_YES ? choose_text(m, chosen[1], chosen[0], test, out) : answer;
-}
-
-static Answer
-merge_texts(Merge *m, Value *x, Value *y, Value **out)
-{
-    Value *if_so, *if_not;
-    Answer answer = text_of_arm(m, 0, x, &if_so);
-    if (answer == ANSWER_YES) answer = text_of_arm(m, 1, y, &if_not);
-    return answer == ANSWER_YES ? choose_text(m, if_so, if_not, m->test, out) : answer;
-}
-
 /* Numbers of different classes, or one and None, that were there before: which it is, the run
    tells. */
 static bool
 is_simple(Merge *m, const Value *value)
 {
     if (value->kind == V_CONST && value->object == Py_None) return true;
-    return (is_scalar(m->in, value) || value_is_loose(m->in, value)) && is_outer(m, value);
+    return (merge_is_scalar(m->in, value) || value_is_loose(m->in, value)) && merge_is_outer(m, value);
+}
+
+/* The same, of numbers that the arms made. */
+static Answer
+merge_left_loose(Merge *m, Value *x, Value *y, Value **out)
+{
+    Value *both[2] = {x, y};
+    for (int arm = 0; arm < 2; arm++) {
+        if (!is_simple(m, both[arm]) && !merge_is_scalar(m->in, both[arm])) return ANSWER_NO;
+        Answer answer = arm_leaves(m, arm, both[arm], &both[arm]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    Waiting waiting = {.op = OP_extern, .args = {m->test, both[0], both[1]}};
+    *out = waiting.value = value_new(m->in, V_NODE);
+    return *out == NULL || VEC_PUSH(m->in->arena, &m->waiting, waiting) < 0 ? ANSWER_ERROR
+                                                                          : ANSWER_YES;
+}
+
+/* What waited becomes the number that is chosen. */
+static Answer
+finish_loose(Merge *m, const Waiting *w)
+{
+    Interp *in = m->in;
+    Value *both[2] = {w->args[2], w->args[1]}, *pair = value_sequence(in, V_TUPLE, 2, both), *made;
+    Answer answer = pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, w->args[0], &made);
+    if (answer != ANSWER_YES) return answer;
+    if (made->kind == V_NODE && note_number(in, made->node, m->d->code, m->number) < 0)
+        return ANSWER_ERROR;
+    int serial = w->value->serial;
+    *w->value = *made;
+    w->value->serial = serial;
+    return ANSWER_YES;
 }
 
 static Answer
@@ -429,7 +422,8 @@ merge_loose(Merge *m, Value *x, Value *y, Value **out)
 {
     Interp *in = m->in;
     Value *both[2] = {y, x};
-    if (!is_simple(m, x) || !is_simple(m, y) || in->region != m->outer) return ANSWER_NO;
+    if (in->region != m->outer) return ANSWER_NO;
+    if (!is_simple(m, x) || !is_simple(m, y)) return merge_left_loose(m, x, y, out);
     Value *pair = value_sequence(in, V_TUPLE, 2, both);
     Answer answer = pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, m->test, out);
     if (answer == ANSWER_YES && (*out)->kind == V_NODE &&
@@ -438,7 +432,7 @@ merge_loose(Merge *m, Value *x, Value *y, Value **out)
     return answer;
 }
 
-static Answer
+Answer
 merge_value(Merge *m, Value *x, Value *y, Value **out)
 {
     Interp *in = m->in;
@@ -455,17 +449,17 @@ merge_value(Merge *m, Value *x, Value *y, Value **out)
     }
     Answer answer;
     bool none = x->object == Py_None || y->object == Py_None;
-    if (is_scalar(in, x) && is_scalar(in, y))
+    if (merge_is_scalar(in, x) && merge_is_scalar(in, y))
         answer = merge_scalars(m, x, y, out);
     else if (value_is_array(in, x) && value_is_array(in, y))
         answer = merge_arrays(m, x, y, out);
-    else if ((is_text(x) || x->kind == V_PURE) && (is_text(y) || y->kind == V_PURE) &&
-             (is_text(x) || is_text(y) || x->items[0]->kind == V_TUPLE))
+    else if (choice_is_text(x) && choice_is_text(y))
         answer = merge_texts(m, x, y, out);
     else if (none || value_is_loose(in, x) || value_is_loose(in, y))
         answer = merge_loose(m, x, y, out);
-    else
-        return merge_containers(m, x, y, out);
+    else if ((answer = merge_containers(m, x, y, out)) != ANSWER_NO)
+        return answer;
+    if (answer == ANSWER_NO && in->break_code == BREAK_NONE) answer = merge_choice(m, x, y, out);
     if (answer != ANSWER_YES) return answer;
     Pair pair = {x, y, *out};
     return VEC_PUSH(in->arena, &m->pairs, pair) < 0 ? ANSWER_ERROR : ANSWER_YES;
@@ -568,60 +562,46 @@ region_matters(const Graph *g, RegionId region)
     return false;
 }
 
+/* The nodes of results, and of what waits for them. */
 static Answer
-note_aliased(Merge *m, NodeId node)
+merge_finish(Merge *m, NodeId cond)
 {
-    int number = storage_of(m->in, node);
-    if (number < 0) return ANSWER_ERROR;
-    Aliased a = {.root = m->in->storages.at[number].root, .code = m->d->code, .number = m->number};
-    return VEC_PUSH(m->in->arena, &m->in->aliased, a) < 0 ? ANSWER_ERROR : ANSWER_YES;
-}
-
-/* Results that lie in the same memory in one of the arms are shared, all of them. */
-static bool
-is_shared(const Merge *m, int i)
-{
-    const Graph *g = m->in->graph;
-    if (m->shared.at[i]) return true;
-    for (int k = 0; k < m->shared.len; k++)
-        for (int arm = 0; m->shared.at[k] && arm < 2; arm++)
-            if (graph_node(g, m->result[arm].at[k])->storage ==
-                graph_node(g, m->result[arm].at[i])->storage)
-                return true;
-    return false;
+    Graph *g = m->in->graph;
+    for (int i = 0; i < m->waiting.len; i++) {
+        Waiting *w = &m->waiting.at[i];
+        if (w->op != OP_result) {
+            Answer answer = w->op == OP_extern ? finish_loose(m, w) : choice_finish(m, w);
+            if (answer != ANSWER_YES) return answer;
+            continue;
+        }
+        Type type = graph_node(g, m->result[0].at[w->index])->type;
+        type.offset = NO_SIZE;
+        Attrs attrs = {.index = w->index};
+        NodeId node = graph_add(g, m->outer, OP_result, 1, &cond, &type, &attrs);
+        if (node == NO_NODE) return ANSWER_ERROR;
+        w->value->node = node;
+        if (type.form != FORM_ARRAY && note_number(m->in, node, m->d->code, m->number) < 0)
+            return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
 }
 
 static Answer
 make_cond(Merge *m)
 {
     Graph *g = m->in->graph;
-    if (m->waiting.len == 0 && !region_matters(g, m->arm[0]) && !region_matters(g, m->arm[1]))
-        return ANSWER_YES;
+    if (m->result[0].len == 0 && !region_matters(g, m->arm[0]) && !region_matters(g, m->arm[1]))
+        return merge_finish(m, NO_NODE);
     Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     NodeId cond = graph_add(g, m->outer, OP_cond, 1, &m->condition, &none, NULL);
     if (cond == NO_NODE) return ANSWER_ERROR;
     for (int arm = 0; arm < 2; arm++) {
         graph_own(g, cond, m->arm[arm]);
-        for (int i = 0; i < m->waiting.len; i++)
+        for (int i = 0; i < m->result[arm].len; i++)
             if (VEC_PUSH(g->arena, &g->regions.at[m->arm[arm]].results, m->result[arm].at[i]) < 0)
                 return ANSWER_ERROR;
     }
-    for (int i = 0; i < m->waiting.len; i++) {
-        Type type = graph_node(g, m->result[0].at[i])->type;
-        type.offset = NO_SIZE;
-        Attrs attrs = {.index = i};
-        NodeId node = graph_add(g, m->outer, OP_result, 1, &cond, &type, &attrs);
-        if (node == NO_NODE) return ANSWER_ERROR;
-        m->waiting.at[i]->node = node;
-        if (type.form != FORM_ARRAY && note_number(m->in, node, m->d->code, m->number) < 0)
-            return ANSWER_ERROR;
-        if (type.form != FORM_ARRAY || !is_shared(m, i)) continue;
-        Answer answer = note_aliased(m, node);
-        for (int arm = 0; arm < 2 && answer == ANSWER_YES; arm++)
-            answer = note_aliased(m, m->result[arm].at[i]);
-        if (answer != ANSWER_YES) return answer;
-    }
-    return ANSWER_YES;
+    return merge_finish(m, cond);
 }
 
 /* ---- following ---- */
@@ -728,5 +708,5 @@ branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_
     answer = follow_arms(&m, start, depth);
     in->fork = fork.outer;
     in->region = m.outer;
-    return answer == ANSWER_NO ? refuse(&m) : answer;
+    return answer == ANSWER_NO ? merge_refuse(&m) : answer;
 }

@@ -24,6 +24,7 @@ static const char *const build_names[] = {
     [BUILD_RANGE] = "range",
     [BUILD_INSTANCE] = "instance",
     [BUILD_CALL] = "call",
+    [BUILD_CHOOSE] = "choose",
     [EFFECT_STORE_ATTR] = "store_attr",
     [EFFECT_DELETE_ATTR] = "delete_attr",
     [EFFECT_STORE_ITEM] = "store_item",

@@ -505,6 +505,9 @@ operate_is(Interp *in, Value *left, Value *right, bool *out)
         *out = true;
         return ANSWER_YES;
     }
+    Answer asked = choice_asked(in, left);
+    if (asked == ANSWER_YES) asked = choice_asked(in, right);
+    if (asked != ANSWER_YES) return asked;
     if (is_numpy_bool(in, left) && is_numpy_bool(in, right))
         return interp_break(in, BREAK_OPERATOR, "identity of bools from arrays");
     if ((left->kind == V_INSTANCE && left->source == NO_SOURCE) ||

@@ -1,4 +1,5 @@
 /* Symbolic values: making them, asking what is known of them.  See value.h. */
+#include "branch.h"
 #include "objects.h"
 
 /* ---- pointer map: open addressing, never deletes ---- */
@@ -290,6 +291,7 @@ value_type(Interp *in, Value *value)
     case V_SUPER:
     case V_PARTIAL:
     case V_PURE: return value->type;
+    case V_CHOICE: (void)choice_asked(in, value); return NULL;
     default: return NULL;
     }
 }

@@ -36,6 +36,8 @@ typedef enum {
     V_PURE,    /* what calling `object`, which is pure, with items gives: made at commit; it is
                   of the exact type `type`, and nothing else is known of it */
     V_SUPER,   /* super(items[0], items[1]) */
+    V_CHOICE,  /* items[1] where the bool items[0] holds, else items[2]: which object it is, nothing
+                  more is known of it.  The `of` of a V_NODE that is one of two objects */
     V_PARTIAL, /* functools.partial(items[0], *items[1], **items[2]), made here */
 } ValueKind;
 
@@ -225,6 +227,7 @@ struct Interp {
     bool again;                /* something was learnt: start again */
     VEC(Value *) values;       /* all, as they were made */
     VEC(Aliased) aliased;
+    VEC(Value *) chosen; /* arrays whose nodes are OP_choose, their V_CHOICEs in `of` */
     PointerMap joins; /* Decoded -> where its branches meet: join.c */
     bool prints;      /* there is a print among the effects */
     Fork *fork;       /* innermost branch one of whose arms is being followed */

@@ -116,6 +116,7 @@ node_weight(Scale *scale, NodeId id)
     switch (kind) {
     case KIND_INPUT:
     case KIND_CONST:
+    case KIND_CHOICE:
     case KIND_RESULT: return 0;
     case KIND_MATMUL: return PRODUCT_CALLED;
     case KIND_EXTERN:
@@ -204,6 +205,7 @@ has_numpy(const Graph *g)
         case KIND_CONST:
         case KIND_VIEW:
         case KIND_PYTHON:
+        case KIND_CHOICE:
         case KIND_RESULT: break;
         case KIND_MATMUL:
         case KIND_EXTERN: return true;

@@ -110,6 +110,7 @@ typedef enum {
     KIND_VIEW,      /* no data: the type says where it lies in its storage */
     KIND_COPY,      /* a fresh array with the argument's elements */
     KIND_SCATTER,   /* args: old version, value; the view written is described by attrs.view */
+    KIND_CHOICE,    /* no data: the memory of one of two arrays, neither written afterwards */
     KIND_FILL,      /* made from nothing: arange, zeros, full */
     KIND_MATMUL,
     KIND_EXTERN,  /* calls attrs.object with its arguments at run time */

@@ -182,6 +182,16 @@ check_scatter(const Check *c, NodeId id, const Node *node)
 }
 
 static int
+check_choice(const Check *c, NodeId id, const Node *node)
+{
+    const Type *condition = arg_type(c, node, 0);
+    RULE(condition->dtype == DT_BOOL && condition->rank == 0, "the condition is no bool");
+    for (int i = 1; i < 3; i++)
+        RULE(same_layout(arg_type(c, node, i), &node->type), "a choice has another type");
+    return 0;
+}
+
+static int
 check_result(const Check *c, NodeId id, const Node *node)
 {
     const Node *of = graph_node(c->g, node->args[0]);
@@ -240,6 +250,7 @@ check_kind(const Check *c, NodeId id, const Node *node)
             RULE(arg_type(c, node, i)->dtype == node->type.dtype, "the copy has another dtype");
         return 0;
     case KIND_SCATTER: return check_scatter(c, id, node);
+    case KIND_CHOICE: return check_choice(c, id, node);
     case KIND_FILL: return 0;
     case KIND_MATMUL:
         RULE(arg_type(c, node, 0)->dtype == node->type.dtype &&

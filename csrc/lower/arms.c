@@ -7,6 +7,8 @@
      nodes of the other arm, copies
      mark (end)            the cond's results live in its group
 
+   A result that only one arm has is an `empty` in the other, which copies nothing.
+
    Invariants: groups hold nodes of one arm only, so that what an arm does happens when it is taken
    and not otherwise, floating-point flags and deopts included; what an arm uses of a scalar from
    outside was computed outside. */
@@ -64,7 +66,7 @@ lay_out_arm(Layout *l, NodeId cond, int which)
     if (lay_out(l, region) < 0) return -1;
     for (int i = 0; i < g->regions.at[region].results.len; i++) {
         NodeId result = result_of(g, cond, i), value = g->regions.at[region].results.at[i];
-        if (result == NO_NODE) continue;
+        if (result == NO_NODE || graph_node(g, value)->op == OP_empty) continue;
         Type type = graph_node(g, result)->type;
         graph_set_position(g, graph_node(g, value)->file, graph_node(g, value)->line);
         NodeId copy = graph_make(g, OP_copy, 1, &value, &type, NULL);

@@ -16,6 +16,7 @@ typedef enum {
     BUFFER_OUTPUT, /* a new array object: boxed as a result, or argument of an extern */
     BUFFER_EXTERN, /* the array or object that an extern step gave */
     BUFFER_TEMP,   /* arena memory: `arena_offset` */
+    BUFFER_CHOSEN, /* memory of one of two others: a choose step tells */
     BUFFER_SCALAR, /* 16 bytes in the plan's scalar block: rank 0 */
 } BufferKind;
 
@@ -75,7 +76,14 @@ typedef struct {
     int32_t target;
 } JumpStep;
 
-typedef enum { STEP_KERNEL, STEP_EXTERN, STEP_JUMP } StepKind;
+/* The buffer `to` is the memory at `of[0]` where the condition holds, else at `of[1]`. */
+typedef struct {
+    Place condition, of[2];
+    BufferId to;
+    bool object; /* an array object is wanted of it, too */
+} ChooseStep;
+
+typedef enum { STEP_KERNEL, STEP_EXTERN, STEP_JUMP, STEP_CHOOSE } StepKind;
 
 typedef struct {
     StepKind kind;
@@ -84,6 +92,7 @@ typedef struct {
         KernelStep kernel;
         ExternStep external;
         JumpStep jump;
+        ChooseStep choose;
     };
 } Step;
 

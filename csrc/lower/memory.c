@@ -12,6 +12,29 @@ touch(Lowering *lw, BufferId id, int step)
     lw->last_step[id] = step;
 }
 
+static void
+touch_choice(Lowering *lw, const ChooseStep *step, int at)
+{
+    touch(lw, step->condition.buffer, at);
+    touch(lw, step->of[0].buffer, at);
+    touch(lw, step->of[1].buffer, at);
+    touch(lw, step->to, at);
+}
+
+/* What is chosen lives as long as the choice: of choices, too. */
+static void
+extend_choices(Lowering *lw)
+{
+    const Program *p = lw->program;
+    for (int s = p->steps.len; s-- > 0;) {
+        const ChooseStep *step = &p->steps.at[s].choose;
+        if (p->steps.at[s].kind != STEP_CHOOSE) continue;
+        for (int k = 0; k < 2; k++)
+            if (lw->last_step[step->of[k].buffer] < lw->last_step[step->to])
+                lw->last_step[step->of[k].buffer] = lw->last_step[step->to];
+    }
+}
+
 static int
 find_lifetimes(Lowering *lw)
 {
@@ -28,6 +51,8 @@ find_lifetimes(Lowering *lw)
                 touch(lw, step->kernel.places[i].buffer, s);
         else if (step->kind == STEP_JUMP)
             touch(lw, step->jump.condition.buffer, s);
+        else if (step->kind == STEP_CHOOSE)
+            touch_choice(lw, &step->choose, s);
         else {
             for (int i = 0; i < step->external.nargs; i++)
                 touch(lw, step->external.args[i].buffer, s);
@@ -36,6 +61,7 @@ find_lifetimes(Lowering *lw)
         }
     }
     for (int i = 0; i < p->located.len; i++) touch(lw, p->located.at[i].place.buffer, p->steps.len);
+    extend_choices(lw);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 static const char *const buffer_names[] = {
     [BUFFER_INPUT] = "input",   [BUFFER_CONST] = "const", [BUFFER_OUTPUT] = "output",
     [BUFFER_EXTERN] = "extern", [BUFFER_TEMP] = "temp",   [BUFFER_SCALAR] = "scalar",
+    [BUFFER_CHOSEN] = "chosen",
 };
 static const char *const kind_names[] = {
     [KERNEL_FLAT] = "flat",
@@ -155,6 +156,18 @@ put_jump(const Graph *g, int at, const JumpStep *jump, Text *out)
     text_put(out, "\n");
 }
 
+static void
+put_choice(const Graph *g, int at, const ChooseStep *choose, Text *out)
+{
+    text_printf(out, "step %d: b%d is ", at, choose->to);
+    put_place(g, &choose->of[0], out);
+    text_put(out, " if ");
+    put_place(g, &choose->condition, out);
+    text_put(out, " else ");
+    put_place(g, &choose->of[1], out);
+    text_put(out, "\n");
+}
+
 int
 program_print(const Graph *graph, const Program *program, Text *out)
 {
@@ -166,6 +179,8 @@ program_print(const Graph *graph, const Program *program, Text *out)
             put_kernel(graph, program, step, out);
         else if (step->kind == STEP_JUMP)
             put_jump(graph, i, &step->jump, out);
+        else if (step->kind == STEP_CHOOSE)
+            put_choice(graph, i, &step->choose, out);
         else
             put_external(graph, step, out);
     }

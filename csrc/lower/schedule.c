@@ -565,6 +565,7 @@ is_external(const Lowering *lw, NodeId id)
     case KIND_EXTERN:
     case KIND_MATMUL:
     case KIND_SCAN:
+    case KIND_CHOICE:
     case KIND_REGION: return true;
     case KIND_REDUCTION:
         return domain_is_empty(lw, id) ||
@@ -660,6 +661,22 @@ place_results(Lowering *lw)
     }
 }
 
+/* What a choice is of is in memory; array objects where it is wanted as one. */
+static void
+need_choices(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    for (NodeId id = g->nodes.len; id-- > 0;) {
+        const Node *node = graph_node(g, id);
+        if (!lw->live[id] || node->op != OP_choose) continue;
+        for (int k = 0; k < node->nargs; k++) {
+            NodeId storage = graph_node(g, node->args[k])->storage;
+            lw->needed[storage] = true;
+            if (k > 0 && lw->is_output[id]) lw->is_output[lw->same_as[storage]] = true;
+        }
+    }
+}
+
 /* Arguments of extern calls are arrays in memory, even those that are virtual elsewhere. */
 static void
 need_extern_arguments(Lowering *lw)
@@ -668,7 +685,8 @@ need_extern_arguments(Lowering *lw)
     for (NodeId id = 0; id < g->nodes.len; id++) {
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || !is_external(lw, id)) continue;
-        if (op_info(node->op)->kind == KIND_REGION) continue; /* takes them as kernels do */
+        if (op_info(node->op)->kind == KIND_REGION || node->op == OP_choose)
+            continue; /* takes them as kernels do */
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;
             lw->needed[storage] = true;
@@ -724,6 +742,7 @@ schedule(Lowering *lw)
 {
     Graph *g = lw->graph;
     need_extern_arguments(lw);
+    need_choices(lw);
     for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
         NodeId id = g->regions.at[0].nodes.at[i];
         if (!lw->live[id]) continue;

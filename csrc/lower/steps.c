@@ -37,6 +37,7 @@ buffer_kind(const Lowering *lw, NodeId storage)
     case KIND_INPUT: return BUFFER_INPUT;
     case KIND_CONST: return BUFFER_CONST;
     case KIND_EXTERN: return BUFFER_EXTERN;
+    case KIND_CHOICE: return BUFFER_CHOSEN;
     case KIND_RESULT:
         if (op_info(graph_node(lw->graph, node->args[0])->op)->kind != KIND_REGION)
             return BUFFER_EXTERN;
@@ -339,12 +340,27 @@ library_has(const Graph *g, NodeId id)
     }
 }
 
+static int
+step_choose(Lowering *lw, NodeId id)
+{
+    const Node *node = graph_node(lw->graph, id);
+    Step step = {.kind = STEP_CHOOSE, .line = node->line};
+    step.choose.object = lw->is_output[id];
+    if (place_for(lw, node->args[0], &step.choose.condition) < 0 ||
+        place_for(lw, node->args[1], &step.choose.of[0]) < 0 ||
+        place_for(lw, node->args[2], &step.choose.of[1]) < 0 ||
+        (step.choose.to = buffer_for(lw, id)) == NO_BUFFER)
+        return -1;
+    return VEC_PUSH(lw->arena, &lw->program->steps, step);
+}
+
 int
 step_external(Lowering *lw, Group *group)
 {
     NodeId id = group->nodes.at[0];
     const Node *node = graph_node(lw->graph, id);
     if (node->op == OP_cond) return arms_step(lw, id);
+    if (node->op == OP_choose) return step_choose(lw, id);
     if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, id);
     Call c = {.lw = lw};
     int failed;

@@ -23,9 +23,9 @@ mark_uses(Rewrite *r)
             r->uses[node->args[0]] |= USE_BASE | USE_WRITTEN;
         for (int k = 0; kind == KIND_REGION && k < node->nargs; k++)
             r->uses[node->args[k]] |= USE_BASE | USE_WRITTEN;
-        bool own = kind == KIND_EXTERN || is_product_of_two(g, node);
+        bool own = kind == KIND_EXTERN || kind == KIND_CHOICE || is_product_of_two(g, node);
         for (int k = 0; own && k < node->nargs; k++) {
-            /* What an extern returns may be its argument, or a view of it. */
+            /* What an extern returns may be its argument, or a view of it; a choice is one. */
             r->uses[node->args[k]] |= USE_WRITTEN;
             r->uses[graph_node(g, node->args[k])->storage] |= USE_WRITTEN;
         }

@@ -122,6 +122,7 @@ place_buffers(Run *run)
         }
         case BUFFER_TEMP: run->data[i] = run->arena + buffer->arena_offset; break;
         case BUFFER_SCALAR: run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES; break;
+        case BUFFER_CHOSEN:
         case BUFFER_EXTERN: break;
         }
     }
@@ -188,6 +189,37 @@ jump_is_taken(const Run *run, const PlanJump *jump)
     return !run->data[jump->condition.buffer][run_size(run, jump->condition.offset)];
 }
 
+static bool
+has_layout(PyObject *array, int rank, const int64_t *shape, const int64_t *stride)
+{
+    ArrayHeader header;
+    const char *why;
+    size_t size = sizeof(int64_t) * (size_t)rank;
+    return array_read(array, &header, &why) == ANSWER_YES && header.rank == rank &&
+           memcmp(header.shape, shape, size) == 0 && memcmp(header.stride, stride, size) == 0;
+}
+
+/* The memory of the one or of the other, and where it is wanted the array that shows it. */
+static Answer
+run_choose(Run *run, const PlanChoice *step)
+{
+    bool holds = *(run->data[step->condition.buffer] + run_size(run, step->condition.offset));
+    const PlanPlace *of = &step->of[holds ? 0 : 1];
+    const PlanBuffer *to = &run->plan->buffers[step->to];
+    int64_t offset = run_size(run, of->offset), shape[MAX_RANK], stride[MAX_RANK];
+    run->data[step->to] = run->data[of->buffer] + offset;
+    if (!step->object) return ANSWER_YES;
+    PyObject *base = run_buffer_object(run, of->buffer);
+    if (base == NULL) return ANSWER_ERROR;
+    run_type(run, &to->type, shape, stride);
+    PyObject *array = offset == 0 && has_layout(base, to->type.rank, shape, stride)
+                          ? Py_NewRef(base)
+                          : array_view(base, (DType)to->type.dtype, to->type.rank, shape, stride,
+                                       offset);
+    Py_XSETREF(run->object[step->to], array);
+    return array == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 static Answer
 run_steps(Run *run)
 {
@@ -204,6 +236,10 @@ run_steps(Run *run)
         }
         if (step->kind == STEP_JUMP) {
             if (jump_is_taken(run, &step->jump)) i = step->jump.target - 1;
+            continue;
+        }
+        if (step->kind == STEP_CHOOSE) {
+            if (run_choose(run, &step->choose) != ANSWER_YES) return ANSWER_ERROR;
             continue;
         }
         Answer answer = step->kind != STEP_KERNEL ? run_extern(run, &step->external)

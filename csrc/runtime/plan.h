@@ -68,9 +68,16 @@ typedef struct {
 } PlanJump;
 
 typedef struct {
+    PlanPlace condition, of[2];
+    int32_t to;
+    bool object;
+} PlanChoice;
+
+typedef struct {
     StepKind kind;
     union {
         PlanJump jump;
+        PlanChoice choose;
         PlanKernel kernel;
         PlanExtern external;
     };

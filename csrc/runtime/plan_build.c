@@ -157,6 +157,7 @@ build_object(Run *run, const PlanBuild *build)
     case BUILD_RANGE: return build_range(run, build);
     case BUILD_INSTANCE: return build_instance(build);
     case BUILD_CALL: return call_built(run, build, build->object);
+    case BUILD_CHOOSE: return Py_XNewRef(arg(run, build, arg(run, build, 0) == Py_True ? 1 : 2));
     default: break;
     }
     PyErr_Format(PyExc_SystemError, "build kind %d is not an object", (int)build->kind);

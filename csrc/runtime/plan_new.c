@@ -256,6 +256,17 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     return out->args == NULL || out->arg_types == NULL || out->results == NULL ? -1 : 0;
 }
 
+static void
+make_choice(const ChooseStep *from, PlanChoice *out)
+{
+    const Place *places[3] = {&from->condition, &from->of[0], &from->of[1]};
+    PlanPlace *to[3] = {&out->condition, &out->of[0], &out->of[1]};
+    for (int i = 0; i < 3; i++)
+        *to[i] = (PlanPlace){.buffer = places[i]->buffer, .offset = places[i]->offset};
+    out->to = from->to;
+    out->object = from->object;
+}
+
 static int
 make_steps(Maker *m)
 {
@@ -272,6 +283,8 @@ make_steps(Maker *m)
             out->jump =
                 (PlanJump){.condition = {from->jump.condition.buffer, from->jump.condition.offset},
                            .target = from->jump.target};
+        else if (from->kind == STEP_CHOOSE)
+            make_choice(&from->choose, &out->choose);
         else
             failed = from->kind == STEP_KERNEL ? make_kernel(m, &from->kernel, &out->kernel)
                                                : make_extern(m, &from->external, &out->external);
