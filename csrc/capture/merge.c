@@ -301,6 +301,14 @@ is_made(const Merge *m, const Value *value)
     return value->source == NO_SOURCE && value->serial >= m->made;
 }
 
+/* What it holds are the program's objects; others have parts that capture looks into. */
+static bool
+takes_any(ValueKind kind)
+{
+    return kind == V_TUPLE || kind == V_LIST || kind == V_DICT || kind == V_CELL ||
+           kind == V_INSTANCE || kind == V_OBJECT;
+}
+
 static Answer
 merge_items(Merge *m, const State *x, const State *y, Value **items)
 {
@@ -316,6 +324,7 @@ merge_items(Merge *m, const State *x, const State *y, Value **items)
         if (pairs && i % 2 == 0 && a->object != b->object) return ANSWER_NO;
         Answer answer = merge_value(m, a, b, &items[i]);
         if (answer != ANSWER_YES) return answer;
+        if (items[i]->kind == V_CHOICE && !takes_any(x->kind)) return ANSWER_NO;
     }
     return ANSWER_YES;
 }
@@ -369,6 +378,7 @@ merge_containers(Merge *m, Value *x, Value *y, Value **out)
     *out = merged;
     if (x->of != NULL && y->of != NULL) { /* an instance's __dict__ */
         Answer answer = merge_value(m, x->of, y->of, &merged->of);
+        if (answer == ANSWER_YES && merged->of->kind != x->of->kind) answer = ANSWER_NO;
         if (answer != ANSWER_YES) return answer;
     }
     State a = {.kind = x->kind, .nitems = x->nitems, .items = x->items};
@@ -487,6 +497,7 @@ merge_changed(Merge *m, const World *before, const World arms[2])
         if (x->of != y->of) { /* its __dict__ was made in an arm */
             if (x->of == NULL || y->of == NULL) return ANSWER_NO;
             Answer merged = merge_value(m, x->of, y->of, &of);
+            if (merged == ANSWER_YES && of->kind != x->of->kind) merged = ANSWER_NO;
             if (merged != ANSWER_YES) return merged;
         }
         items = arena_alloc(m->in->arena, sizeof(Value *) * (size_t)(x->nitems + 1));
