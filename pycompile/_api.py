@@ -83,7 +83,13 @@ def compile(
                `register_backend`, or a callable that takes a graph and example inputs.
     dynamic    None, the only value so far: a plan is made for the shapes that it saw, except that
                loops which stay loops take arrays of any length.
-    fullgraph  True: raise GraphBreakError, with the line, instead of breaking the graph.
+    fullgraph  True: raise GraphBreakError, with the line, where a call would not be one graph: at a
+               graph break, at a graph that the backend cannot lower, at more plans than
+               `options["recompile_limit"]`, and for code that cannot be followed at all. No error,
+               and plain Python: graphs that are not worth a plan; calls in which NumPy would warn
+               or raise, or that meet what the plan did not foresee; functions marked with
+               `disable`; threads that are traced, profiled or monitored; and after a
+               PycompileWarning, where there is no working C compiler or the backend fails.
     mode       None or "default".
     numerics   "numpy", the only value so far: the same bits as NumPy.
     options    more settings by name: see `python -m pycompile info`.

@@ -91,7 +91,9 @@ stage_code(Job *job)
         if (PyErr_Occurred()) return ANSWER_ERROR;
         tell_unlowered(job, why);
         fail_softly(job, "lower", why);
-        return ANSWER_NO;
+        if (!job->config->fullgraph) return ANSWER_NO;
+        raise_unlowered(job, "lower", why);
+        return ANSWER_ERROR;
     }
     stage_done(job, "lower");
     tell_program(job);
@@ -173,13 +175,15 @@ judge_error(Job *job)
                 string ? string : "?");
     PyErr_Clear();
     fail_softly(job, "error", why.data);
+    Py_CLEAR(text);
+    PyErr_Clear();
+    bool whole = job->config->fullgraph && job->config->backend_call == NULL;
+    if (whole) raise_unlowered(job, "error", why.data);
     text_free(&why);
-    Py_XDECREF(text);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(trace);
-    PyErr_Clear();
-    return ANSWER_NO;
+    return whole ? ANSWER_ERROR : ANSWER_NO;
 }
 
 /* The guards under which there is no plan: with other values there may be one. */

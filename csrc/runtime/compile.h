@@ -43,6 +43,8 @@ void tell_unlowered(Job *job, const char *why);
 void dump_pass(void *context, const char *pass, const Graph *graph);
 /* Sets GraphBreakError with the user's line. */
 void raise_break(Job *job);
+/* The same for a graph that was captured, and then met a limit or a mistake of ours. */
+void raise_unlowered(Job *job, const char *stage, const char *why);
 void note_break(const Job *job, CompileNote *note);
 /* CPython runs it; the log and the record say why. */
 void fail_softly(Job *job, const char *stage, const char *why);

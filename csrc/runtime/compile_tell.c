@@ -198,18 +198,30 @@ tell_breaks(Job *job)
     }
 }
 
+BreakFrame
+told_frame(const Decoded *decoded, int line)
+{
+    const char *file = PyUnicode_AsUTF8(decoded->code->co_filename);
+    const char *function = PyUnicode_AsUTF8(decoded->code->co_qualname);
+    PyErr_Clear();
+    return (BreakFrame){
+        .file = file ? file : "?", .function = function ? function : "?", .line = line};
+}
+
+/* A mistake of ours, at the line where the graph begins: `at`. */
+static Break
+break_of_ours(const Job *job, const char *why, BreakFrame *at)
+{
+    const Decoded *decoded = job->request->decoded;
+    *at = told_frame(decoded, decoded->instrs[job->request->number].line);
+    return (Break){.code = BREAK_LOWER, .detail = (char *)why, .nframes = 1, .frames = at};
+}
+
 void
 tell_unlowered(Job *job, const char *why)
 {
-    const Decoded *decoded = job->request->decoded;
-    BreakFrame at = {.file = PyUnicode_AsUTF8(decoded->code->co_filename),
-                     .function = PyUnicode_AsUTF8(decoded->code->co_qualname),
-                     .line = decoded->instrs[job->request->number].line};
-    if (at.file == NULL || at.function == NULL) {
-        PyErr_Clear();
-        return;
-    }
-    Break item = {.code = BREAK_LOWER, .detail = (char *)why, .nframes = 1, .frames = &at};
+    BreakFrame at;
+    Break item = break_of_ours(job, why, &at);
     tell_break(job, &item);
 }
 
@@ -286,26 +298,42 @@ tell_program(Job *job)
 /* ---- where a compile ends ---- */
 
 void
+raise_graph_break(const Break *item)
+{
+    PyObject *class = errors_class("GraphBreakError"), *error = NULL;
+    if (class == NULL) return;
+    Text text = {0};
+    put_break(&text, item);
+    PyObject *message = text_to_str(&text);
+    text_free(&text);
+    if (message != NULL)
+        error = PyObject_CallFunction(class, "Nszi", message, break_code(item->code),
+                                      item->frames[0].file, item->frames[0].line);
+    if (error != NULL) PyErr_SetObject(class, error);
+    Py_XDECREF(error);
+    Py_DECREF(class);
+}
+
+void
 raise_break(Job *job)
 {
     const Break *item = NULL;
     if (job->capture->breaks.len > 0) item = &job->capture->breaks.at[job->capture->breaks.len - 1];
-    PyObject *class = errors_class("GraphBreakError"), *error = NULL;
-    if (class == NULL) return;
     if (item != NULL && item->code != BREAK_NONE) {
-        Text text = {0};
-        put_break(&text, item);
-        PyObject *message = text_to_str(&text);
-        text_free(&text);
-        if (message != NULL)
-            error = PyObject_CallFunction(class, "Nszi", message, break_code(item->code),
-                                          item->frames[0].file, item->frames[0].line);
-    } else {
-        error = PyObject_CallFunction(class, "s", "the function does not fit into one graph");
+        raise_graph_break(item);
+        return;
     }
-    if (error != NULL) PyErr_SetObject(class, error);
-    Py_XDECREF(error);
-    Py_DECREF(class);
+    PyObject *class = errors_class("GraphBreakError");
+    if (class != NULL) PyErr_SetString(class, "the function does not fit into one graph");
+    Py_XDECREF(class);
+}
+
+void
+raise_unlowered(Job *job, const char *stage, const char *why)
+{
+    BreakFrame at;
+    Break item = break_of_ours(job, why && *why ? why : stage, &at);
+    raise_graph_break(&item);
 }
 
 void

@@ -212,10 +212,10 @@ run_choose(Run *run, const PlanChoice *step)
     PyObject *base = run_buffer_object(run, of->buffer);
     if (base == NULL) return ANSWER_ERROR;
     run_type(run, &to->type, shape, stride);
-    PyObject *array = offset == 0 && has_layout(base, to->type.rank, shape, stride)
-                          ? Py_NewRef(base)
-                          : array_view(base, (DType)to->type.dtype, to->type.rank, shape, stride,
-                                       offset);
+    PyObject *array =
+        offset == 0 && has_layout(base, to->type.rank, shape, stride)
+            ? Py_NewRef(base)
+            : array_view(base, (DType)to->type.dtype, to->type.rank, shape, stride, offset);
     Py_XSETREF(run->object[step->to], array);
     return array == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

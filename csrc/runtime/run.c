@@ -349,12 +349,30 @@ tell_given_up(Runner *r, Entry *entry)
     text_free(&where);
 }
 
+/* fullgraph: plain Python is not what was asked for.  The plans there are stay. */
+static Turn
+raise_limit(Runner *r, Entry *entry)
+{
+    Text detail = {0};
+    BreakFrame at = told_frame(r->decoded, r->decoded->instrs[r->number].line);
+    text_printf(&detail, "%lld", (long long)r->state->config->recompile_limit);
+    if (r->failed != NULL) plan_acquire(r->failed);
+    explain_failures(r, entry, &detail);
+    if (r->failed != NULL) plan_release(r->failed);
+    Break item = {.code = BREAK_LIMIT, .detail = detail.data, .nframes = 1, .frames = &at};
+    raise_graph_break(&item);
+    text_free(&detail);
+    return TURN_ERROR;
+}
+
 /* The one place where a place is given up: no plan holds, and another would not pay.  This call is
    CPython's up to where the last plan ended, or its last call of a function, which has plans of its
    own; what lies behind is looked at again.  Without anything behind, the rest of the frame is. */
 static Turn
 give_up(Runner *r, Entry *entry)
 {
+    if (r->state->config->fullgraph && entry->credit.refused < MAX_REFUSED)
+        return raise_limit(r, entry);
     if (!entry->told) tell_given_up(r, entry);
     entry->given_up = true;
     entry_missed(entry);

@@ -116,6 +116,20 @@ is_refused(const CodeState *state, Entry *entry, PyFunctionObject *function, PyO
     return refusal != NULL && refusal->until < 0;
 }
 
+/* fullgraph: the function's code cannot be followed at all. */
+static PyObject *
+raise_aside(const CodeState *state)
+{
+    const Decoded *decoded = state->decoded;
+    BreakFrame at = told_frame(decoded, state->code->co_firstlineno);
+    Break item = {.code = decoded->generator ? BREAK_GENERATOR : BREAK_INSTRUCTION,
+                  .detail = (char *)decoded->aside,
+                  .nframes = 1,
+                  .frames = &at};
+    raise_graph_break(&item);
+    return NULL;
+}
+
 static PyObject *
 call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
           PyObject *kwnames)
@@ -124,6 +138,7 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
     Entry *entry = entry_peek(state, state->decoded->first_traceable);
     PyObject *result = NULL;
     bool missed = entry != NULL && entry->nplans == 0;
+    if (state->aside && state->config->fullgraph) return raise_aside(state);
     if (state->aside || compile_is_running()) goto plain;
     if (entry != NULL && !state->has_cells && entry->nplans > 0 &&
         thread_is_plain(PyThreadState_Get(), state->code)) {

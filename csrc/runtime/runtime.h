@@ -219,6 +219,10 @@ typedef struct {
    which is the program's to see (GraphBreakError under fullgraph, KeyboardInterrupt). */
 Answer compile_plan(const CaptureRequest *request, const char *reason, int64_t patience, Plan **out,
                     CompileNote *note);
+/* Sets GraphBreakError: the break's code, text, detail, place, stack and hint. */
+void raise_graph_break(const Break *item);
+/* A frame to tell of; "?" for what has no text.  Borrows from the code. */
+BreakFrame told_frame(const Decoded *decoded, int line);
 /* True while this thread is inside compile_plan. */
 bool compile_is_running(void);
 
