@@ -34,7 +34,7 @@ typedef struct {
     int nvalues, nslots, neffects, nglobals, nstorages, depth;
     State *states; /* of all values */
     Value **slots;
-    Effect *effects;
+    Effect *effects; /* all of them; of what an arm changed, its own */
     StoredGlobal *globals;
     Storage *storages;
     NodeId nodes; /* the graph's next node */
@@ -42,7 +42,8 @@ typedef struct {
 
 /* 0, or -1 with the error set. */
 int world_save(Interp *in, World *world);
-/* Did anything change that others can see, or that cannot be put back? */
+/* Did anything change that others can see, but for effects that can be left out, or that cannot be
+   put back? */
 bool world_is_pure(Interp *in, const World *world);
 /* Are all values from then as they were: no list longer, no dict with another item? */
 bool world_is_same(const World *world);

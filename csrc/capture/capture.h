@@ -133,6 +133,7 @@ typedef struct {
     SourceId source;
     int32_t index;
     int32_t number; /* the Instr that it comes from, for lines */
+    int32_t when;   /* of an effect: 1 + the bool that it is done under; 0: always */
 } Build;
 
 /* ---- breaks: codes, texts and hints are rows of breaks.def ---- */

@@ -221,7 +221,8 @@ leave_items(Merge *m, int which, Value *container, Value **out)
     *out = value_sequence(m->in, container->kind, container->nitems, container->items);
     if (*out == NULL) return ANSWER_ERROR;
     (*out)->type = container->type;
-    (*out)->object = container->kind == V_CHOICE ? container->object : NULL;
+    bool keeps = container->kind == V_CHOICE || container->kind == V_PURE;
+    (*out)->object = keeps ? container->object : NULL;
     (*out)->position = container->position;
     Answer answer = leave_as(m, which, container, -1, *out);
     for (int i = 0; i < container->nitems && answer == ANSWER_YES; i++) {
@@ -251,6 +252,7 @@ arm_leaves(Merge *m, int which, Value *value, Value **out)
     case V_LIST:
     case V_DICT:
     case V_SLICE:
+    case V_PURE:
     case V_CHOICE: return made ? leave_items(m, which, value, out) : ANSWER_YES;
     case V_OBJECT: return ANSWER_YES;
     case V_SET:
@@ -341,6 +343,39 @@ choice_finish(Merge *m, const Waiting *w)
                    note_chosen(m, w->args[1]->node) < 0 || note_chosen(m, w->args[2]->node) < 0
                ? ANSWER_ERROR
                : ANSWER_YES;
+}
+
+/* ---- what the arms do ---- */
+
+/* The effects of arm `which`, where it is taken: `when`. */
+static Answer
+leave_effects(Merge *m, int which, const World *arm, Value *when)
+{
+    for (int i = 0; i < arm->neffects; i++) {
+        Effect effect = arm->effects[i];
+        Answer answer = ANSWER_YES;
+        for (int k = 0; k < effect.nargs && answer == ANSWER_YES; k++)
+            answer = arm_leaves(m, which, effect.args[k], &effect.args[k]);
+        Value *inner = effect.when;
+        effect.when = when;
+        if (inner != NULL && answer == ANSWER_YES)
+            answer = arm_leaves(m, which, inner, &effect.when);
+        if (answer != ANSWER_YES) return answer;
+        if (VEC_PUSH(m->in->arena, &m->in->effects, effect) < 0) return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
+}
+
+Answer
+merge_effects(Merge *m, const World arms[2])
+{
+    Value *when[2] = {m->test, NULL};
+    if (arms[1].neffects > 0) {
+        when[1] = scalar_emit(m->in, OP_logical_not, DT_BOOL, 1, &m->test, NULL);
+        if (when[1] == NULL) return ANSWER_ERROR;
+    }
+    Answer answer = leave_effects(m, 0, &arms[0], when[0]);
+    return answer == ANSWER_YES ? leave_effects(m, 1, &arms[1], when[1]) : answer;
 }
 
 /* ---- text ---- */

@@ -18,8 +18,10 @@ int
 effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,
            Value *const *args)
 {
-    for (int i = in->effects.len - 1; i >= 0; i--) {
+    int first = in->fork != NULL ? in->fork->neffects : 0;
+    for (int i = in->effects.len - 1; i >= first; i--) {
         Effect *old = &in->effects.at[i];
+        if (old->when != NULL) break;
         if (old->kind == EFFECT_CALL && old->nargs > 0) break; /* it may look */
         if (kind == EFFECT_STORE_ATTR && same_target(old, EFFECT_DELETE_ATTR, object, args)) break;
         if (kind == EFFECT_STORE_GLOBAL && old->kind == EFFECT_DELETE_GLOBAL &&

@@ -586,6 +586,11 @@ build_effect(Interp *in, const Effect *effect)
                    .node = NO_NODE,
                    .source = effect->source};
     build.number = effect->number;
+    if (effect->when != NULL && !(effect->kind == EFFECT_CALL && effect->nargs == 0)) {
+        BuildId when = build_value(in, effect->when);
+        if (when == NO_BUILD) return failed(in);
+        build.when = when + 1;
+    }
     return VEC_PUSH(in->arena, &in->out->builds, build) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 

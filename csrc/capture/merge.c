@@ -477,12 +477,69 @@ merge_value(Merge *m, Value *x, Value *y, Value **out)
 
 /* ---- merging the states ---- */
 
+/* What the arm made of the value, or as it was. */
 static const State *
-state_in(const World *changed, const World *before, int i)
+state_or(const World *changed, const State *before)
 {
     for (int k = 0; k < changed->nvalues; k++)
-        if (changed->states[k].value == before->states[i].value) return &changed->states[k];
-    return &before->states[i];
+        if (changed->states[k].value == before->value) return &changed->states[k];
+    return before;
+}
+
+static Value *
+state_item(const State *state, PyObject *name)
+{
+    for (int i = 0; i + 1 < state->nitems; i += 2)
+        if (state->items[i]->object == name) return state->items[i + 1];
+    return NULL;
+}
+
+/* What an object from outside has after both arms, of which `x` and `y` have stored some of it. */
+static Answer
+merge_attributes(Merge *m, Value *object, const State *x, const State *y)
+{
+    const State *states[2] = {x, y};
+    Value *all = value_sequence(m->in, V_DICT, 0, NULL);
+    if (all == NULL) return ANSWER_ERROR;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i + 1 < states[k]->nitems; i += 2) {
+            Value *name = states[k]->items[i], *both[2], *merged;
+            State known = {.nitems = all->nitems, .items = all->items};
+            if (state_item(&known, name->object) != NULL) continue;
+            for (int arm = 0; arm < 2; arm++) {
+                both[arm] = state_item(states[arm], name->object);
+                Answer found = ANSWER_YES;
+                if (both[arm] == NULL) /* as it was before */
+                    found = own_find(m->in, object, name->object, false, true, &both[arm]);
+                if (found == ANSWER_YES && (both[arm] == NULL || both[arm]->kind == V_UNBOUND))
+                    found = ANSWER_NO;
+                if (found != ANSWER_YES) return found;
+            }
+            Answer answer = merge_value(m, both[0], both[1], &merged);
+            if (answer != ANSWER_YES) return answer;
+            if (value_append(m->in, all, name) < 0 || value_append(m->in, all, merged) < 0)
+                return ANSWER_ERROR;
+        }
+    object->items = all->items;
+    object->nitems = object->cap = all->nitems;
+    object->mutated = true;
+    return ANSWER_YES;
+}
+
+/* Objects that the arms met first, and have stored attributes of. */
+static Answer
+merge_met(Merge *m, const World *before, const World arms[2])
+{
+    for (int arm = 0; arm < 2; arm++)
+        for (int i = 0; i < arms[arm].nvalues; i++) {
+            Value *value = arms[arm].states[i].value;
+            if (value->serial < before->nvalues || value->nitems > 0) continue; /* done */
+            State none = {.value = value};
+            const State *x = state_or(&arms[0], &none), *y = state_or(&arms[1], &none);
+            Answer answer = merge_attributes(m, value, x, y);
+            if (answer != ANSWER_YES) return answer;
+        }
+    return ANSWER_YES;
 }
 
 /* Containers from before the fork that an arm changed. */
@@ -490,10 +547,16 @@ static Answer
 merge_changed(Merge *m, const World *before, const World arms[2])
 {
     for (int i = 0; i < before->nvalues && arms[0].nvalues + arms[1].nvalues > 0; i++) {
-        const State *x = state_in(&arms[0], before, i), *y = state_in(&arms[1], before, i);
+        const State *was = &before->states[i];
+        const State *x = state_or(&arms[0], was), *y = state_or(&arms[1], was);
         if (x == y) continue;
         Value *value = x->value, **items, *of = x->of;
         if (value->kind == V_NODE) return ANSWER_NO;
+        if (value->kind == V_OBJECT && x->of == y->of) {
+            Answer stored = merge_attributes(m, value, x, y);
+            if (stored != ANSWER_YES) return stored;
+            continue;
+        }
         if (x->of != y->of) { /* its __dict__ was made in an arm */
             if (x->of == NULL || y->of == NULL) return ANSWER_NO;
             Answer merged = merge_value(m, x->of, y->of, &of);
@@ -510,7 +573,7 @@ merge_changed(Merge *m, const World *before, const World arms[2])
         value->of = of;
         value->position = x->position;
     }
-    return ANSWER_YES;
+    return merge_met(m, before, arms);
 }
 
 static Answer
@@ -660,6 +723,7 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
         answer = merge_slots(m, arms);
         a->number = m->join;
     }
+    if (answer == ANSWER_YES) answer = merge_effects(m, arms);
     return answer == ANSWER_YES ? make_cond(m) : answer;
 }
 
@@ -714,7 +778,10 @@ branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_
     int start[2] = {on_true, on_false}, depth[2] = {depth_true, depth_false};
     for (int arm = 0; arm < 2; arm++)
         if ((m.arm[arm] = graph_region(in->graph, NO_NODE)) == NO_REGION) return ANSWER_ERROR;
-    Fork fork = {.code = m.d->code, .number = m.number, .outer = in->fork};
+    Fork fork = {.code = m.d->code,
+                 .number = m.number,
+                 .neffects = in->effects.len,
+                 .outer = in->fork};
     in->fork = &fork;
     answer = follow_arms(&m, start, depth);
     in->fork = fork.outer;

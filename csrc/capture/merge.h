@@ -3,6 +3,7 @@
 #define PYCOMPILE_CAPTURE_MERGE_H
 
 #include "branch.h"
+#include "objects.h"
 
 typedef struct {
     Value *x, *y, *merged;
@@ -67,6 +68,8 @@ bool choice_is_text(const Value *value);
 /* The value, or the array's memory, has left already; leaves as `out`. */
 bool arm_has_left(const Merge *m, int which, const Value *value);
 Answer arm_left_as(Merge *m, int which, const Value *value, Value *out);
+/* What the arms do that others see, done by the plan as the one or the other is taken. */
+Answer merge_effects(Merge *m, const World arms[2]);
 /* The node of what waited for results. */
 Answer choice_finish(Merge *m, const Waiting *waiting);
 

@@ -148,6 +148,7 @@ typedef struct {
     PyObject *object;
     SourceId source;
     int number;
+    Value *when; /* only where this bool holds: it is an arm's; NULL: always */
 } Effect;
 
 /* A global or module attribute that the program stored: read back from here. */
@@ -175,6 +176,7 @@ typedef struct {
 typedef struct Fork {
     PyCodeObject *code;
     int number;
+    int neffects; /* the arm's own come behind these */
     struct Fork *outer;
 } Fork;
 

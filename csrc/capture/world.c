@@ -94,19 +94,29 @@ same_bytes(const void *a, const void *b, size_t size, int count)
     return count == 0 || memcmp(a, b, size * (size_t)count) == 0;
 }
 
+/* An effect that a plan does or does not do, as an arm is taken or not. */
+static bool
+may_be_left_out(const Effect *effect)
+{
+    return effect->kind == EFFECT_STORE_ATTR || effect->kind == EFFECT_CALL;
+}
+
 bool
 world_is_pure(Interp *in, const World *w)
 {
-    if (in->effects.len != w->neffects || in->stored_globals.len != w->nglobals ||
+    if (in->effects.len < w->neffects || in->stored_globals.len != w->nglobals ||
         !same_bytes(in->effects.at, w->effects, sizeof(Effect), w->neffects) ||
         !same_bytes(in->stored_globals.at, w->globals, sizeof(StoredGlobal), w->nglobals))
         return false;
+    for (int i = w->neffects; i < in->effects.len; i++)
+        if (!may_be_left_out(&in->effects.at[i])) return false;
     for (int i = 0; i < in->storages.len; i++) {
         const Storage *now = &in->storages.at[i];
         bool older = now->root < w->nodes ||
                      op_info(graph_node(in->graph, now->root)->op)->kind == KIND_INPUT;
         NodeId before = i < w->nstorages ? w->storages[i].version : now->root;
         if (older && now->version != before) return false;
+        if (i < w->nstorages && now->commit != w->storages[i].commit) return false;
     }
     for (int i = 0; i < w->nvalues; i++) {
         const State *state = &w->states[i];
@@ -126,12 +136,25 @@ world_is_same(const World *w)
     return true;
 }
 
+/* An object from outside, first met in an arm, that the program has stored attributes of. */
+static bool
+is_stored_to(const Value *value)
+{
+    return value->kind == V_OBJECT && value->source != NO_SOURCE && value->nitems > 0;
+}
+
 int
 world_take_back(Interp *in, const World *world, World *changed)
 {
     Activation *a = in->top;
-    *changed = (World){.nslots = a->decoded->nlocalsplus + a->depth, .depth = a->depth};
-    changed->states = arena_alloc(in->arena, sizeof(State) * (size_t)(world->nvalues + 1));
+    *changed = (World){.nslots = a->decoded->nlocalsplus + a->depth,
+                       .depth = a->depth,
+                       .neffects = in->effects.len - world->neffects};
+    size_t effects = sizeof(Effect) * (size_t)changed->neffects;
+    changed->effects = arena_copy(in->arena, in->effects.at + world->neffects, effects);
+    if (changed->effects == NULL && effects > 0) return -1;
+    in->effects.len = world->neffects;
+    changed->states = arena_alloc(in->arena, sizeof(State) * (size_t)(in->values.len + 1));
     changed->slots = arena_copy(in->arena, a->slots, sizeof(Value *) * (size_t)changed->nslots);
     if (changed->states == NULL || (changed->slots == NULL && changed->nslots > 0)) return -1;
     for (int i = 0; i < world->nvalues; i++) {
@@ -149,6 +172,12 @@ world_take_back(Interp *in, const World *world, World *changed)
         value->of = state->of;
         value->position = state->position;
         value->node = state->node;
+    }
+    for (int i = world->nvalues; i < in->values.len; i++) {
+        Value *value = in->values.at[i];
+        if (!is_stored_to(value)) continue;
+        if (state_of(in, value, &changed->states[changed->nvalues++]) < 0) return -1;
+        value->nitems = value->cap = 0;
     }
     for (int i = 0; i < world->nslots; i++) {
         Value *before = world->slots[i];

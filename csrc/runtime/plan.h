@@ -110,6 +110,7 @@ typedef struct {
     int32_t source;
     int32_t index;
     int32_t number;
+    int32_t when;     /* of an effect: 1 + the bool that it is done under, or 0 */
     int32_t snapshot; /* EFFECT_WRITE: extra slot for a copy of what is written, or -1 */
 } PlanBuild;
 

@@ -280,6 +280,7 @@ run_effects(Run *run, PlanOutcome *outcome)
     for (int i = 0; i < plan->neffects; i++) {
         const PlanBuild *build = &plan->builds[plan->effects[i]];
         if (build->kind == EFFECT_CALL && build->nargs == 0) continue; /* tested before */
+        if (build->when > 0 && run->built[build->when - 1] != Py_True) continue;
         bool enters = build->kind == EFFECT_CALL && outcome->enter != NULL;
         if (enters) outcome->enter(outcome->context, build->number);
         int failed = run_effect(run, plan->effects[i]);

@@ -390,6 +390,7 @@ make_builds(Maker *m)
         out->source = from->source;
         out->index = from->index;
         out->number = from->number;
+        out->when = from->when;
         out->snapshot = -1;
         if (from->kind >= EFFECT_STORE_ATTR) plan->effects[plan->neffects++] = i;
         if (from->kind == BUILD_SOURCE || from->kind == EFFECT_WRITE) plan->holds_sources = true;
