@@ -27,6 +27,7 @@ typedef struct {
     Value **items; /* a copy */
     Value *of;
     int64_t position;
+    bool mutated; /* of an iterator: it has ended */
     const Exception *exception; /* a copy */
 } State;
 
@@ -57,15 +58,17 @@ Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int
                     int depth_false);
 /* The local was left behind by a branch and is wanted after all: start again. */
 Answer branch_wants(Interp *in, const Value *lost);
-/* Memory that a merged branch has in two places is about to be written, or seen as an object; a
-   number that is one of others, as an object. */
-Answer branch_aliased(Interp *in, NodeId node);
+/* Where the array is one of two that a merged branch chooses from, or the number one of others, the
+   branch ends the graph: `why` is static text. */
+Answer branch_aliased(Interp *in, NodeId node, const char *why);
 /* The same of what two values are, numbers or arrays, whose identity is asked for. */
 Answer branch_identity(Interp *in, const Value *left, const Value *right);
 /* The number is one of others, by a call followed now: which of them, the run tells. */
 int branch_chosen(Interp *in, NodeId number);
 /* The branch ends the graph, the next time.  Always ANSWER_NO, or the error. */
-Answer branch_learn_apart(Interp *in, PyCodeObject *code, int number);
+Answer branch_learn_apart(Interp *in, PyCodeObject *code, int number, const char *why);
+/* Why the branch at which capture is ends the graph: static text, or NULL. */
+const char *branch_why(Interp *in);
 /* ---- choice.c ---- */
 /* A V_CHOICE; NULL with the error set. */
 Value *choice_new(Interp *in, Value *test, Value *if_so, Value *if_not);

@@ -32,7 +32,8 @@ Answer
 choice_asked(Interp *in, const Value *value)
 {
     if (value->kind != V_CHOICE) return ANSWER_YES;
-    return branch_learn_apart(in, (PyCodeObject *)value->object, (int)value->position);
+    return branch_learn_apart(in, (PyCodeObject *)value->object, (int)value->position,
+                              "it leaves one of two objects of different types, which is used");
 }
 
 Value *

@@ -279,7 +279,6 @@ do_dot(Interp *in, const Rule *rule, Value *const *args, Value **out)
     NodeId nodes[2], node;
     TRY(operand(in, args[0], &nodes[0]));
     TRY(operand(in, args[1], &nodes[1]));
-    TRY(product_operands(in, nodes[0], nodes[1]));
     Type a = node_type(in, nodes[0]), b = node_type(in, nodes[1]), type;
     if (a.rank == 0 || b.rank == 0) { /* no product alone: BLAS adds it to zeros, -0.0 is lost */
         TRY(node_trial(in, numpy_object("dot"), 2, nodes, NULL, &node));

@@ -16,6 +16,7 @@ typedef struct {
     PyCodeObject *code;
     int number;
     enum { BRANCH_KEEPS = 1, BRANCH_APART = 2 } level;
+    const char *why; /* static text, for BRANCH_APART; NULL: its sides do not come together */
 } BranchMark;
 
 /* What earlier attempts at the same entry found out; see capture.c. */

@@ -377,7 +377,8 @@ iterator_next(Interp *in, Value *iterator, Value **out)
                             value_describe(in, iterator));
     Answer answer;
     const char *name = iterator->name;
-    if (in->region != 0) return interp_break(in, BREAK_ITERATION, "an iterator inside a loop");
+    if (in->loop != NULL)
+        return interp_break(in, BREAK_ITERATION, "an iterator inside a loop that is kept");
     if (value_is_generator(iterator))
         answer = generator_next(in, iterator, out);
     else if (name == NULL)

@@ -154,7 +154,8 @@ branch(Interp *in, const Instr *instr, Value *condition)
         branch_merge(in, on_true ? instr->target : next, on_true ? next : instr->target, condition,
                      on_true ? jumped : depth - 1, on_true ? depth - 1 : jumped);
     if (merged != ANSWER_NO || in->break_code != BREAK_NONE) return merged;
-    const char *why = ends_loop(a, instr->target) ? "it ends a loop: each turn is a plan" : "";
+    const char *why = branch_why(in);
+    if (why == NULL) why = ends_loop(a, instr->target) ? "it ends a loop: each turn is a plan" : "";
     BreakCode told = value_is_unknown_scalar(in, condition) ? BREAK_BRANCH : BREAK_VARIES;
     interp_break_told(in, BREAK_BRANCH, told, told == BREAK_VARIES ? "a branch" : why);
     if (a != in->bottom || keeps || in->fork != NULL) return ANSWER_NO;

@@ -36,7 +36,7 @@ branch_mark(Interp *in, const Decoded *d, int number)
 }
 
 static Answer
-learn(Interp *in, PyCodeObject *code, int number, int level)
+learn(Interp *in, PyCodeObject *code, int number, int level, const char *why)
 {
     if (in->break_code == BREAK_NONE) in->break_code = BREAK_BRANCH;
     if (!in->again) in->learn->stop_at = -1; /* steps are counted along another way now */
@@ -45,28 +45,29 @@ learn(Interp *in, PyCodeObject *code, int number, int level)
         BranchMark *mark = &in->learn->branches.at[i];
         if (mark->code != code || mark->number != number) continue;
         mark->level = level;
+        mark->why = why;
         return ANSWER_NO;
     }
-    BranchMark mark = {.code = code, .number = number, .level = level};
+    BranchMark mark = {.code = code, .number = number, .level = level, .why = why};
     return VEC_PUSH(in->learn_arena, &in->learn->branches, mark) < 0 ? ANSWER_ERROR : ANSWER_NO;
 }
 
 Answer
 merge_refuse(const Merge *m)
 {
-    return learn(m->in, m->d->code, m->number, BRANCH_APART);
+    return learn(m->in, m->d->code, m->number, BRANCH_APART, NULL);
 }
 
 Answer
-branch_learn_apart(Interp *in, PyCodeObject *code, int number)
+branch_learn_apart(Interp *in, PyCodeObject *code, int number, const char *why)
 {
-    return learn(in, code, number, BRANCH_APART);
+    return learn(in, code, number, BRANCH_APART, why);
 }
 
 Answer
 branch_wants(Interp *in, const Value *lost)
 {
-    return learn(in, (PyCodeObject *)lost->object, (int)lost->position, (int)lost->nitems);
+    return learn(in, (PyCodeObject *)lost->object, (int)lost->position, (int)lost->nitems, NULL);
 }
 
 /* By the memory's root: what was written before the branch is another version of it. */
@@ -82,20 +83,21 @@ find_aliased(const Interp *in, NodeId node)
 }
 
 Answer
-branch_aliased(Interp *in, NodeId node)
+branch_aliased(Interp *in, NodeId node, const char *why)
 {
     if (in->aliased.len == 0) return ANSWER_YES;
     const Aliased *a = find_aliased(in, node);
-    return a != NULL ? learn(in, a->code, a->number, BRANCH_APART) : ANSWER_YES;
+    return a != NULL ? learn(in, a->code, a->number, BRANCH_APART, why) : ANSWER_YES;
 }
 
 Answer
 branch_identity(Interp *in, const Value *left, const Value *right)
 {
+    static const char why[] = "which of two objects it leaves is asked for";
     Answer answer = choice_asked(in, left);
     if (answer == ANSWER_YES) answer = choice_asked(in, right);
-    if (answer == ANSWER_YES && left->kind == V_NODE) answer = branch_aliased(in, left->node);
-    if (answer == ANSWER_YES && right->kind == V_NODE) answer = branch_aliased(in, right->node);
+    if (answer == ANSWER_YES && left->kind == V_NODE) answer = branch_aliased(in, left->node, why);
+    if (answer == ANSWER_YES && right->kind == V_NODE) answer = branch_aliased(in, right->node, why);
     return answer;
 }
 
@@ -110,6 +112,13 @@ int
 branch_chosen(Interp *in, NodeId number)
 {
     return note_number(in, number, in->top->decoded->code, in->top->number);
+}
+
+const char *
+branch_why(Interp *in)
+{
+    const BranchMark *mark = branch_mark(in, in->top->decoded, in->top->number);
+    return mark != NULL ? mark->why : NULL;
 }
 
 bool

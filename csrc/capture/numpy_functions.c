@@ -217,7 +217,6 @@ call_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *co
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
     call.opaque = strchr(rule->data, 'd') != NULL;
     call.untyped = strchr(rule->data, 't') != NULL;
-    call.product = strchr(rule->data, 'p') != NULL;
     call.changes = strchr(rule->data, '0') != NULL ? 1 : 0;
     return call_whole(in, &call, out);
 }

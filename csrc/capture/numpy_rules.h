@@ -66,8 +66,6 @@ Answer node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, 
 /* Borrowed: numpy.NAME (dots allowed), or NULL without an exception. */
 PyObject *numpy_object(const char *path);
 Answer node_matmul(Interp *in, NodeId a, NodeId b, NodeId *out);
-/* Of a product: an array that a branch chose may be the one that it is multiplied by, turned. */
-Answer product_operands(Interp *in, NodeId a, NodeId b);
 /* np.where with three arguments. */
 Answer node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out);
 Answer push_node(Interp *in, NodeId node, Value **out);
@@ -127,7 +125,6 @@ typedef struct {
     unsigned changes; /* bit per positional argument: the callable changes it; out= always is */
     bool opaque;      /* the result's shape depends on values */
     bool untyped;     /* its results' types depend on values */
-    bool product;     /* it multiplies matrices: product_operands */
 } WholeCall;
 /* Calls it in the plan; its result by trial.  The callable runs no user code. */
 Answer call_whole(Interp *in, const WholeCall *call, Value **out);

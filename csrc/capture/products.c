@@ -31,16 +31,6 @@ layout_is_plain(const Interp *in, const Type *a, const Type *b)
 }
 
 Answer
-product_operands(Interp *in, NodeId a, NodeId b)
-{
-    Type ta = node_type(in, a), tb = node_type(in, b);
-    bool two = graph_node(in->graph, a)->storage != graph_node(in->graph, b)->storage;
-    if (!two || !type_is_transpose(&ta, &tb)) return ANSWER_YES;
-    TRY(branch_aliased(in, a));
-    return branch_aliased(in, b);
-}
-
-Answer
 node_matmul(Interp *in, NodeId a, NodeId b, NodeId *out)
 {
     NodeId args[2] = {a, b};
@@ -51,7 +41,6 @@ node_matmul(Interp *in, NodeId a, NodeId b, NodeId *out)
     if (ta.form == FORM_PYTHON || tb.form == FORM_PYTHON)
         return interp_break(in, BREAK_SHAPE, "matmul of a Python number");
     TRY(matmul_shape(in, &ta, &tb, &rank, shape));
-    TRY(product_operands(in, a, b));
     TRY(result_dtype(in, 2, args, &dtype));
     PyObject *matmul = numpy_object("matmul");
     if (dtype != ta.dtype || dtype != tb.dtype || (dtype != DT_F32 && dtype != DT_F64) ||

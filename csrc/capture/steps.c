@@ -653,8 +653,6 @@ call_whole(Interp *in, const WholeCall *given, Value **out)
                            objects[call->nargs + k]) < 0)
             return ANSWER_ERROR;
     TRY(changed_holes(&h, call, call->nargs, &attempt.changed));
-    for (int i = 0; call->product && h.n > 1 && i < h.n; i++)
-        if (value_is_array(in, h.of[i])) TRY(branch_aliased(in, h.node[i]));
     TRY(try_it(&h, &attempt, &shape, &callable));
     Leaves leaves = {.h = &h};
     TRY(changed_types(&leaves, attempt.changed));

@@ -17,7 +17,8 @@ state_of(Interp *in, Value *value, State *out)
                    .node = value->node,
                    .nitems = value->nitems,
                    .of = value->of,
-                   .position = value->position};
+                   .position = value->position,
+                   .mutated = value->mutated};
     if (value->exception != NULL) {
         out->exception = arena_copy(in->arena, value->exception, sizeof *value->exception);
         if (out->exception == NULL) return -1;
@@ -120,7 +121,8 @@ world_is_pure(Interp *in, const World *w)
     }
     for (int i = 0; i < w->nvalues; i++) {
         const State *state = &w->states[i];
-        if (value_is_generator(state->value) && state->value->position != state->position)
+        if (state->value->kind == V_ITER && (state->value->position != state->position ||
+                                             state->value->mutated != state->mutated))
             return false;
         if (exception_changed(state)) return false;
         if (state->value->kind != state->kind && is_changed(state)) return false;
