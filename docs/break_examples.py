@@ -77,8 +77,8 @@ def requested(x):
 
 def branch(x):
     if x.sum() > 1:
-        return x * 2
-    return x[1:] - 1
+        x[0] = 0.0
+    return x * 2
 
 
 def array_type(x, matrix):
@@ -364,4 +364,5 @@ EXAMPLES = {
     "PC0044": (turn, lambda: (X,)),
     "PC0045": (data_size, lambda: (X,)),
     "PC0046": "an int argument that has had three values; it takes several calls",
+    "PC0047": "with `fullgraph=True`, a function that is called with more shapes than it may have plans for",
 }

@@ -619,6 +619,89 @@ def test_fullgraph_of_a_generator():
         pycompile.compile(f, fullgraph=True)
 
 
+def test_fullgraph_and_more_plans_than_there_may_be():
+    compiled = pycompile.compile(
+        double, fullgraph=True, options={"recompile_limit": 2, "plan_always": True}
+    )
+    for n in (3, 4):
+        compiled(np.ones(n))
+    for n in (5, 6, 5):
+        with pytest.raises(pycompile.GraphBreakError, match="PC0045.*recompile_limit") as caught:
+            compiled(np.ones(n))
+        assert caught.value.code == "PC0045" and caught.value.file == __file__
+        assert caught.value.line == double.__code__.co_firstlineno
+        assert f"now {n}" in str(caught.value)
+    runs = compiled.stats()["plan_runs"]
+    assert np.array_equal(compiled(np.ones(4)), double(np.ones(4)))  # the plans there are stay
+    assert compiled.stats()["plan_runs"] == runs + 1
+
+
+def test_fullgraph_is_told_at_every_call():
+    def f(x):
+        return x + 1, id(x)
+
+    compiled = pycompile.compile(f, fullgraph=True, options={"recompile_limit": 2})
+    for _ in range(5):
+        with pytest.raises(pycompile.GraphBreakError, match="PC0030"):
+            compiled(X)
+
+
+def test_fullgraph_of_a_graph_that_cannot_be_lowered():
+    def f(x):
+        return x * 2 + 1
+
+    whole = pycompile.compile(f, fullgraph=True)
+    other = pycompile.compile(f, options={"unroll": 4095})  # a state of its own
+    _C.test_lower_refuses("a reason of the test's")
+    try:
+        for _ in range(3):
+            with pytest.raises(pycompile.GraphBreakError, match="a reason of the test's") as caught:
+                whole(X)
+            assert caught.value.code == "PC0027"
+            assert caught.value.line == f.__code__.co_firstlineno
+            assert f"{__file__}:{caught.value.line}" in str(caught.value)
+        assert np.array_equal(other(X), f(X)) and other.stats()["plan_runs"] == 0
+    finally:
+        _C.test_lower_refuses(None)
+    assert np.array_equal(whole(X), f(X)) and whole.stats()["plan_runs"] == 1
+
+
+def test_fullgraph_of_code_that_is_not_followed():
+    def f(x):
+        return x
+
+    def g(x):
+        yield x
+
+    compiled = pycompile.compile(f, fullgraph=True)
+    f.__code__ = g.__code__
+    with pytest.raises(pycompile.GraphBreakError, match="PC0020") as caught:
+        compiled(X)
+    assert caught.value.line == g.__code__.co_firstlineno
+
+
+def test_fullgraph_of_what_is_not_worth_a_plan():
+    def f(x, n):
+        return n + 1
+
+    compiled = pycompile.compile(f, fullgraph=True)
+    for n in range(20):
+        assert compiled(X, n) == n + 1
+    assert compiled.stats()["plan_runs"] == 0
+
+
+def test_fullgraph_and_calls_that_the_plan_did_not_foresee():
+    def f(x):
+        return 1 / x + x * 2 - x
+
+    compiled = pycompile.compile(f, fullgraph=True)
+    compiled(X + 3)
+    for _ in range(40):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            assert np.isinf(compiled(np.zeros(X.shape))).all()
+    assert compiled.stats()["deopts"] > 0
+
+
 def test_fullgraph_of_what_is_whole():
     check(double, X, whole=True, options={"fullgraph": True})
 

@@ -1,5 +1,6 @@
 """docs/graph-breaks.md is what its command makes, and its examples break as it says."""
 
+import json
 import os
 import re
 import subprocess
@@ -45,6 +46,52 @@ def test_the_example_breaks_with_its_code(code, capsys):
         records = _C.report_end()
     codes = [item["code"] for record in records for item in record.get("breaks") or ()]
     assert code in codes, records
+
+
+# What README's tour says of its functions: codes of the breaks.  One graph for each part.
+TOUR = {
+    "gelu": ("gelu(x, bias, x)", []),
+    "step": ("step(x, [])", []),
+    "broken": ("broken(x)", ["PC0030"]),
+    "smooth": ("smooth(np.zeros(1000), np.ones(1000), 0.9)", []),
+}
+
+
+EXPLAIN_TOUR = """
+import inspect, json, sys
+from pycompile import _C
+kinds = (type(broken), _C.CompiledFunction)
+functions = {n: v for n, v in list(globals().items()) if type(v) in kinds and n != "explained"}
+told = {}
+for name, call in json.loads(sys.argv[1]).items():
+    function = inspect.unwrap(functions.pop(name))
+    explained = eval(call, globals() | {name: pycompile.explain(function)})
+    told[name] = explained.to_dict() | {"plans": len(explained.graphs)}
+print(json.dumps([sorted(functions), told], default=str), file=sys.stderr)
+"""
+
+
+def test_the_readme_tour_is_what_it_says(tmp_path):
+    """Each function of the tour, by `explain`: as many graphs and breaks as the text has it."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    script = tmp_path / "tour.py"
+    script.write_text("\n".join([*blocks, EXPLAIN_TOUR]))
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    calls = json.dumps({name: call for name, (call, _) in TOUR.items()})
+    command = [sys.executable, str(script), calls]
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
+    assert done.returncode == 0, done.stderr
+    others, told = json.loads(done.stderr.splitlines()[-1])
+    assert others == []  # every function of the tour is looked at
+    lines = script.read_text().splitlines()
+    for name, (_, codes) in TOUR.items():
+        explained = told[name]
+        assert explained["error"] is None, name
+        assert [item["code"] for item in explained["breaks"]] == codes, name
+        assert explained["plans"] == 1 + len(codes), name
+        assert explained["kernels"] > 0, name
+        for item in explained["breaks"]:
+            assert "# a graph break" in lines[item["line"] - 1]
 
 
 def test_the_readme_tour_runs(tmp_path):

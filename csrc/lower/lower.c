@@ -606,10 +606,18 @@ schedule_and_build(Lowering *lw)
     return 0;
 }
 
+static const char *refused;
+
+void
+lower_refuse(const char *why)
+{
+    refused = why;
+}
+
 Program *
 lower(Graph *graph, Answer *answer, const char **why)
 {
-    Lowering lw = {.graph = graph, .arena = graph->arena};
+    Lowering lw = {.graph = graph, .arena = graph->arena, .why = refused};
     *answer = ANSWER_ERROR;
     *why = NULL;
     lw.program = arena_alloc(lw.arena, sizeof(Program));

@@ -124,6 +124,9 @@ typedef struct {
    reason in *why (arena text). */
 Program *lower(Graph *graph, Answer *answer, const char **why);
 
+/* For tests: no graph is lowered, with this reason (static text) or NULL. */
+void lower_refuse(const char *why);
+
 /* PYCOMPILE_LOGS=schedule and golden files: kernels, what fused and why not, buffers and reuse. */
 int program_print(const Graph *graph, const Program *program, Text *out);
 

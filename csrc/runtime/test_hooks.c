@@ -291,8 +291,22 @@ hook_guards_covered(PyObject *self, PyObject *capsule)
     return test ? PyLong_FromLong(test->program->nchecks - test->program->nrun) : NULL;
 }
 
+/* test_lower_refuses(text or None): no graph is lowered, with this reason. */
+static PyObject *
+hook_lower_refuses(PyObject *self, PyObject *text)
+{
+    static PyObject *kept;
+    (void)self;
+    const char *why = text == Py_None ? NULL : PyUnicode_AsUTF8(text);
+    if (why == NULL && PyErr_Occurred()) return NULL;
+    Py_XSETREF(kept, Py_NewRef(text));
+    lower_refuse(why);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef test_methods[] = {
     {"test_fail_after", hook_fail_after, METH_O, NULL},
+    {"test_lower_refuses", hook_lower_refuses, METH_O, NULL},
     {"_run_graph", hook_run_graph, METH_VARARGS, NULL},
     {"_guards", hook_guards, METH_VARARGS, NULL},
     {"_guards_check", hook_guards_check, METH_VARARGS, NULL},
