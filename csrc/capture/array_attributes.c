@@ -128,7 +128,8 @@ known_writeable(Interp *in, Value *array, bool *out)
     ArrayHeader header;
     const char *why;
     if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
-    TRY(branch_aliased(in, array->node, "the flags of one of the arrays that it leaves are asked for"));
+    TRY(branch_aliased(in, array->node,
+                       "the flags of one of the arrays that it leaves are asked for"));
     *out = !graph_view_is_readonly(in->graph, array->node);
     Value *input = input_of(in, array->node);
     if (input == NULL || !*out) return ANSWER_YES;
@@ -210,7 +211,8 @@ array_base_of(Interp *in, Value *array, Value **out)
     *out = value_const(in, Py_None);
     if (*out == NULL || !value_is_array(in, array)) return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
-    TRY(branch_aliased(in, array->node, "the base of one of the arrays that it leaves is asked for"));
+    TRY(branch_aliased(in, array->node,
+                       "the base of one of the arrays that it leaves is asked for"));
     Value *input = input_of(in, array->node);
     bool made = array->of != NULL && array->of->kind == V_PURE;
     if (input == NULL) {

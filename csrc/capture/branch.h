@@ -27,7 +27,7 @@ typedef struct {
     Value **items; /* a copy */
     Value *of;
     int64_t position;
-    bool mutated; /* of an iterator: it has ended */
+    bool mutated;               /* of an iterator: it has ended */
     const Exception *exception; /* a copy */
 } State;
 

@@ -107,7 +107,7 @@ typedef enum {
     BUILD_ITER,     /* iter(args[0]) advanced by index items */
     BUILD_RANGE,    /* args: start, stop, step */
     BUILD_INSTANCE, /* object: class; made by object.__new__, attributes by STORE_ATTR */
-    BUILD_CALL, /* object: callable that is pure on exact builtins; args.  Cannot run user code */
+    BUILD_CALL,   /* object: callable that is pure on exact builtins; args.  Cannot run user code */
     BUILD_CHOOSE, /* args: a bool, the object where it is true, the object where it is not */
     /* effects: `result` is nothing */
     EFFECT_STORE_ATTR, /* args: object, value; object: name.  The bare store: no setter is called */

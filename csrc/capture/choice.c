@@ -4,7 +4,8 @@
 
      a V_CHOICE    which object it is: made into BUILD_CHOOSE where it leaves, so that `f(x) is x`
                    where it is x, and so that a tuple, a list or an attribute gets the very object
-     an OP_choose  of arrays of the same type: the memory of the one or of the other, to compute with
+     an OP_choose  of arrays of the same type: the memory of the one or of the other, to compute
+   with
 
    An array that was chosen is a V_NODE of the second with the first in its `of`.  Other objects,
    arrays of other types among them, are a V_CHOICE alone, which can be kept and given away; where
@@ -122,8 +123,8 @@ leave_number(Merge *m, int which, Value *number, Value **out)
     if (other == NULL) return ANSWER_ERROR;
     Answer answer = merge_node(m, m->arm[which], number, &nodes[which]);
     if (answer == ANSWER_YES) answer = merge_node(m, m->arm[1 - which], other, &nodes[1 - which]);
-    if (answer == ANSWER_YES &&
-        !merge_same_type(&graph_node(in->graph, nodes[0])->type, &graph_node(in->graph, nodes[1])->type))
+    if (answer == ANSWER_YES && !merge_same_type(&graph_node(in->graph, nodes[0])->type,
+                                                 &graph_node(in->graph, nodes[1])->type))
         answer = ANSWER_NO;
     if (answer == ANSWER_YES) answer = merge_result(m, nodes, out);
     if (answer != ANSWER_YES || number->of == NULL || number->of->kind != V_CHOICE) return answer;

@@ -13,9 +13,9 @@
    An arm that can only raise is not followed: the plan deopts when it is taken.
 
    An array that is another object in each arm, and not made in it, is one of two objects: choice.c.
-   Interp.aliased lists memory that is chosen, and what is not followed with it: its base, its flags.
-   A local that nobody reads after the branch is V_LOST; an exit
-   that has to write it back starts again too. */
+   Interp.aliased lists memory that is chosen, and what is not followed with it: its base, its
+   flags. A local that nobody reads after the branch is V_LOST; an exit that has to write it back
+   starts again too. */
 #include "merge.h"
 
 enum {
@@ -97,7 +97,8 @@ branch_identity(Interp *in, const Value *left, const Value *right)
     Answer answer = choice_asked(in, left);
     if (answer == ANSWER_YES) answer = choice_asked(in, right);
     if (answer == ANSWER_YES && left->kind == V_NODE) answer = branch_aliased(in, left->node, why);
-    if (answer == ANSWER_YES && right->kind == V_NODE) answer = branch_aliased(in, right->node, why);
+    if (answer == ANSWER_YES && right->kind == V_NODE)
+        answer = branch_aliased(in, right->node, why);
     return answer;
 }
 
@@ -241,7 +242,8 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     if (answer == ANSWER_YES) answer = merge_node(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
     if (answer != ANSWER_YES) return answer;
     Type type = graph_node(in->graph, nodes[0])->type;
-    if (!merge_same_type(&type, &graph_node(in->graph, nodes[1])->type)) return merge_loose(m, x, y, out);
+    if (!merge_same_type(&type, &graph_node(in->graph, nodes[1])->type))
+        return merge_loose(m, x, y, out);
     if (!outer) {
         answer = merge_result(m, nodes, out);
         return answer == ANSWER_YES ? keep_held(m, *out, x, y) : answer;
@@ -281,7 +283,8 @@ merge_made(Merge *m, Value *x, Value *y, Value **out)
         Answer answer = merge_node(m, m->arm[arm], both[arm], &nodes[arm]);
         if (answer != ANSWER_YES) return answer;
         NodeId root = graph_node(in->graph, both[arm]->node)->storage;
-        if (merge_is_outer(m, both[arm]) || graph_node(in->graph, nodes[arm])->storage != nodes[arm] ||
+        if (merge_is_outer(m, both[arm]) ||
+            graph_node(in->graph, nodes[arm])->storage != nodes[arm] ||
             op_info(graph_node(in->graph, root)->op)->kind == KIND_CHOICE ||
             find_aliased(in, nodes[arm]) != NULL || arm_has_left(m, arm, both[arm]))
             return ANSWER_NO;
@@ -401,7 +404,8 @@ static bool
 is_simple(Merge *m, const Value *value)
 {
     if (value->kind == V_CONST && value->object == Py_None) return true;
-    return (merge_is_scalar(m->in, value) || value_is_loose(m->in, value)) && merge_is_outer(m, value);
+    return (merge_is_scalar(m->in, value) || value_is_loose(m->in, value)) &&
+           merge_is_outer(m, value);
 }
 
 /* The same, of numbers that the arms made. */
@@ -417,7 +421,7 @@ merge_left_loose(Merge *m, Value *x, Value *y, Value **out)
     Waiting waiting = {.op = OP_extern, .args = {m->test, both[0], both[1]}};
     *out = waiting.value = value_new(m->in, V_NODE);
     return *out == NULL || VEC_PUSH(m->in->arena, &m->waiting, waiting) < 0 ? ANSWER_ERROR
-                                                                          : ANSWER_YES;
+                                                                            : ANSWER_YES;
 }
 
 /* What waited becomes the number that is chosen. */
@@ -787,10 +791,8 @@ branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_
     int start[2] = {on_true, on_false}, depth[2] = {depth_true, depth_false};
     for (int arm = 0; arm < 2; arm++)
         if ((m.arm[arm] = graph_region(in->graph, NO_NODE)) == NO_REGION) return ANSWER_ERROR;
-    Fork fork = {.code = m.d->code,
-                 .number = m.number,
-                 .neffects = in->effects.len,
-                 .outer = in->fork};
+    Fork fork = {
+        .code = m.d->code, .number = m.number, .neffects = in->effects.len, .outer = in->fork};
     in->fork = &fork;
     answer = follow_arms(&m, start, depth);
     in->fork = fork.outer;

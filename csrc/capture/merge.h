@@ -11,9 +11,9 @@ typedef struct {
 
 /* What is made of the results of the two arms once these have nodes. */
 typedef struct {
-    Value *value;   /* gets the node */
-    Op op;          /* OP_result: of result `index`; a view of args[0]; OP_choose of args;
-                       OP_extern: a number whose class is not known, of args */
+    Value *value; /* gets the node */
+    Op op;        /* OP_result: of result `index`; a view of args[0]; OP_choose of args;
+                     OP_extern: a number whose class is not known, of args */
     int index;
     Value *args[3];
     Type type;

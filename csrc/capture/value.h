@@ -230,10 +230,10 @@ struct Interp {
     VEC(Value *) values;       /* all, as they were made */
     VEC(Aliased) aliased;
     VEC(Value *) chosen; /* arrays whose nodes are OP_choose, their V_CHOICEs in `of` */
-    PointerMap joins; /* Decoded -> where its branches meet: join.c */
-    bool prints;      /* there is a print among the effects */
-    Fork *fork;       /* innermost branch one of whose arms is being followed */
-    Loop *loop;       /* the loop whose body is being followed, or NULL */
+    PointerMap joins;    /* Decoded -> where its branches meet: join.c */
+    bool prints;         /* there is a print among the effects */
+    Fork *fork;          /* innermost branch one of whose arms is being followed */
+    Loop *loop;          /* the loop whose body is being followed, or NULL */
     bool refuse_writes;
     bool dirty; /* the instruction being followed has changed values already */
     Value *unbound, *null;

@@ -121,8 +121,8 @@ world_is_pure(Interp *in, const World *w)
     }
     for (int i = 0; i < w->nvalues; i++) {
         const State *state = &w->states[i];
-        if (state->value->kind == V_ITER && (state->value->position != state->position ||
-                                             state->value->mutated != state->mutated))
+        if (state->value->kind == V_ITER &&
+            (state->value->position != state->position || state->value->mutated != state->mutated))
             return false;
         if (exception_changed(state)) return false;
         if (state->value->kind != state->kind && is_changed(state)) return false;

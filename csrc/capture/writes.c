@@ -23,7 +23,8 @@ write_allowed(Interp *in, Value *array)
     if (in->storages.at[storage].commit)
         return interp_break(in, BREAK_OUTPUT,
                             "a write to an argument that was written before something visible");
-    Answer answer = branch_aliased(in, array->node, "one of the arrays that it leaves is written later");
+    Answer answer =
+        branch_aliased(in, array->node, "one of the arrays that it leaves is written later");
     if (answer != ANSWER_YES) return answer;
     if (graph_view_is_readonly(in->graph, array->node))
         return interp_break(in, BREAK_READONLY, "the array is read-only");

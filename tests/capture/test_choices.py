@@ -423,9 +423,7 @@ def printed(self, x):
     return self.seen * 2
 
 
-@pytest.mark.parametrize(
-    "function", [keep, keep_and_use, either_attribute, again, after, printed]
-)
+@pytest.mark.parametrize("function", [keep, keep_and_use, either_attribute, again, after, printed])
 def test_what_the_sides_do(function):
     whole = {} if function is again else {"fullgraph": True}
     options = {**whole, "options": {"plan_always": True}}
@@ -459,3 +457,52 @@ def test_what_a_side_does_may_raise():
 
     for x in (X, -X):
         check(f, x, Closed())
+
+
+# ---- where the branch ends the graph, and why ----
+
+
+def written_later(x, y):
+    g = x if x.sum() > 0 else y * 2
+    g *= 0.5
+    return g
+
+
+def one_of_them_written_later(x, y):
+    g = x if x.sum() > 0 else y * 2
+    x[0] = 5
+    return g
+
+
+def asked_which(x, y):
+    g = x if x.sum() > 0 else y * 2
+    return (g is x), g + 1
+
+
+def used_though_different(x, y):
+    g = x if x.sum() > 0 else y[1:]
+    return g + 1
+
+
+def asked_for_its_base(x, y):
+    g = x if x.sum() > 0 else y * 2
+    return g.base is None, g + 1
+
+
+@pytest.mark.parametrize(
+    "function, why",
+    [
+        (written_later, "one of the arrays that it leaves is written later"),
+        (one_of_them_written_later, "one of the arrays that it leaves is written later"),
+        (asked_which, "which of two objects it leaves is asked for"),
+        (used_though_different, "one of two objects of different types, which is used"),
+        (asked_for_its_base, "the base of one of the arrays that it leaves is asked for"),
+    ],
+)
+def test_why_a_branch_ends_the_graph(function, why):
+    for x in (X, -X):
+        check(function, x, Y)
+    line = function.__code__.co_firstlineno + 1
+    with pytest.raises(pycompile.GraphBreakError, match=f"PC0006.*{why}") as caught:
+        pycompile.compile(function, **WHOLE)(X, Y)
+    assert caught.value.line == line
