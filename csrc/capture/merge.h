@@ -1,4 +1,4 @@
-/* Private to merge.c and choice.c: a branch whose arms are being put together. */
+/* Private to merge.c, merge_states.c and choice.c: a branch whose arms are being put together. */
 #ifndef PYCOMPILE_CAPTURE_MERGE_H
 #define PYCOMPILE_CAPTURE_MERGE_H
 
@@ -55,6 +55,15 @@ bool merge_is_outer(const Merge *m, const Value *value);
 bool merge_is_scalar(Interp *in, const Value *value);
 bool merge_is_dense(const Graph *g, const Type *type);
 bool merge_same_type(const Type *a, const Type *b);
+
+/* The items of two containers that are alike otherwise. */
+Answer merge_items(Merge *m, const State *x, const State *y, Value **items);
+
+/* ---- merge_states.c ---- */
+/* Containers and objects from before the fork that an arm changed. */
+Answer merge_changed(Merge *m, const World *before, const World arms[2]);
+/* The frame's slots, where the arms meet. */
+Answer merge_slots(Merge *m, const World arms[2]);
 
 /* ---- choice.c: one of two objects ---- */
 /* What arm `which` made, for the rest of the graph; in the other arm it is nothing.  ANSWER_NO
