@@ -840,3 +840,14 @@ def test_what_a_pure_call_gives_is_a_new_iterator_each_time():
 
     for _ in range(2):
         check(parts, X, "*1_2", captured=False)
+
+
+def sum_of_choices(x, y):
+    return np.where(x > 0, x / y, y * x).sum(axis=1), x
+
+
+def test_a_choice_of_what_takes_two_registers():
+    """Sums take eight elements at a time: of float64 they are several registers, which asm has no
+    operand for."""
+    x = np.random.default_rng(0).standard_normal((5, 99))
+    check(sum_of_choices, x, x + 9, whole=True)

@@ -410,9 +410,9 @@ constraint_of(const Emit *e, int32_t at)
     bool plain = dtype == DT_F32 || dtype == DT_F64;
     if (dtype == DT_BOOL && e->lanes > 1) dtype = mask_dtype(e->mask_bytes[at]);
     if (e->lanes == 1 && plain) return vector;
-    if (e->lanes > 1 && (plain || dtype_is_integer(dtype)) &&
-        e->lanes * (int)dtype_size(dtype) >= 16)
-        return vector;
+    int bytes = e->lanes * (int)dtype_size(dtype);
+    bool one = bytes >= 16 && bytes <= e->vector_bytes; /* more take several registers */
+    if (e->lanes > 1 && (plain || dtype_is_integer(dtype)) && one) return vector;
     return e->lanes == 1 && (dtype == DT_BOOL || dtype_is_integer(dtype)) ? "r" : "m";
 }
 
