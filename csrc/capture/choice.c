@@ -15,9 +15,8 @@
    whose other arm leaves a zero, or an `empty` that is never touched; views are made anew behind
    the branch; containers are made there with what they hold.
 
-   A write goes to the object that it is: each array that it may be becomes a choice of its next
-   version and of itself, and all choices of these are made anew.  Interp.chosen lists them.  Only
-   whole arrays can be written so, and none that a library function made. */
+   Neither the choice nor what it is of is written afterwards, nor asked for its base or its flags:
+   Interp.aliased lists their memory, and the branch ends the graph where it is touched so. */
 #include "merge.h"
 
 /* ---- choices as values ---- */
