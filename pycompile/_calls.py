@@ -27,6 +27,7 @@ import collections
 import functools
 import inspect
 import operator
+import sys
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -38,16 +39,20 @@ MOST_ITEMS = 16  # of a container whose items are results of their own
 _PROMISED = ("array", "scalar", "python")
 _CONTAINERS = {"tuple": tuple, "list": list, "named": None}
 _CONSTANT = (bool, int, float, complex, str, bytes, type(None), type, np.dtype, np.finfo)
-# Classes whose instances are called, asked and combined by NumPy's code alone.
-TAME = (
-    np.poly1d,
-    np.polynomial.Polynomial,
-    np.polynomial.Chebyshev,
-    np.polynomial.Legendre,
-    np.polynomial.Hermite,
-    np.polynomial.HermiteE,
-    np.polynomial.Laguerre,
-)
+
+
+def _of_submodule(module, names):
+    """Classes of one of NumPy's submodules; none while nobody has imported it: then it has no instances."""
+    found = sys.modules.get(module)
+    return (
+        tuple(vars(found)[name] for name in names.split() if name in vars(found)) if found else ()
+    )
+
+
+def _tame():
+    """Classes whose instances are called, asked and combined by NumPy's code alone."""
+    names = "Polynomial Chebyshev Legendre Hermite HermiteE Laguerre"
+    return (np.poly1d, *_of_submodule("numpy.polynomial", names))
 
 
 def partial(function, args, keywords):
@@ -237,14 +242,13 @@ class DrawCall(Call):
 
 # ---- np.random: see csrc/capture/draws.c ----
 
-GENERATORS = (np.random.Generator, np.random.RandomState)
-_BITS = (
-    np.random.MT19937,
-    np.random.PCG64,
-    np.random.PCG64DXSM,
-    np.random.Philox,
-    np.random.SFC64,
-)
+
+def _generators():
+    return _of_submodule("numpy.random", "Generator RandomState")
+
+
+def _bit_generators():
+    return _of_submodule("numpy.random", "MT19937 PCG64 PCG64DXSM Philox SFC64")
 
 
 class Token:
@@ -259,7 +263,7 @@ def _bits(generator):
         bits = generator.bit_generator
     else:
         bits = generator._bit_generator
-    if type(bits) not in _BITS:
+    if type(bits) not in _bit_generators():
         raise TypeError("a bit generator that is not NumPy's")
     return bits
 
@@ -391,7 +395,7 @@ def is_tame(sample):
     if type(sample) is np.ndarray:
         return sample.dtype.kind in "biufc"
     return (
-        type(sample) in (*TAME, Token, *GENERATORS, *_BITS)
+        type(sample) in (*_tame(), Token, *_generators(), *_bit_generators())
         or isinstance(sample, _CONSTANT)
         or isinstance(sample, np.generic)
     )
@@ -678,11 +682,11 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
             spec = spec[1]
             if isinstance(spec, (*_NUMBERS, np.generic)) and _is_generic(function):
                 loose = True
-            elif not isinstance(spec, (Token, *GENERATORS)):
+            elif not isinstance(spec, (Token, *_generators())):
                 samples.add(number)
             if number in changed and type(spec) is not np.ndarray:
                 raise Unexpected("a change of an object that is no array")
-            if isinstance(spec, GENERATORS):
+            if isinstance(spec, _generators()):
                 spec = generator_like(spec)  # a trial may set its state, to zeros
             holes.append(spec.copy() if number in changed else spec)
         elif len(spec) == 4:

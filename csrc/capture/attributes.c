@@ -3,6 +3,7 @@
    Reading follows object.__getattribute__ on what is stored, guarding each place looked at.
    Descriptors of Python code, properties, __getattr__ and a __getattribute__ of the program's own
    are followed like calls. */
+#include "numpy_rules.h"
 #include "objects.h"
 
 Answer
@@ -243,6 +244,10 @@ const_find(Interp *in, Value *object, PyObject *name, Value **out)
         if (guard_class(in, object->object) < 0) return ANSWER_ERROR;
         PyObject *dict = PyModule_GetDict(object->object);
         PyObject *found = PyDict_GetItemWithError(dict, name);
+        if (found == NULL) {
+            if (numpy_load_submodule(object->object, name) < 0) return ANSWER_ERROR;
+            found = PyDict_GetItemWithError(dict, name);
+        }
         if (found == NULL) return no_attribute(in, object, name);
         return load_global(in, dict, NULL, name, out);
     }

@@ -12,31 +12,55 @@ static const Rule rules[] = {
 #undef RULE
 };
 
-/* id of callable -> index of its rule; made at first use. */
+/* id of callable -> index of its rule; filled as NumPy's submodules are imported. */
 static PyObject *function_rules;
+static int waiting[COUNT_OF(rules)], nwaiting; /* rules of callables that are not there yet */
+static Py_ssize_t modules_seen;                /* how many modules there were then */
 
 static int
-fill_function_rules(void)
+note_function(PyObject *callable, int rule)
 {
-    function_rules = PyDict_New();
-    for (int i = 0; function_rules != NULL && i < COUNT_OF(rules); i++) {
-        PyObject *object = rules[i].kinds[0] == 'f' ? numpy_object(rules[i].name) : NULL;
-        if (object == NULL) continue;
-        PyObject *key = PyLong_FromVoidPtr(object), *index = PyLong_FromLong(i);
-        if (key == NULL || index == NULL || PyDict_SetItem(function_rules, key, index) < 0)
-            Py_CLEAR(function_rules);
-        Py_XDECREF(key);
-        Py_XDECREF(index);
+    PyObject *key = PyLong_FromVoidPtr(callable), *index = PyLong_FromLong(rule);
+    int failed = key == NULL || index == NULL ? -1 : PyDict_SetItem(function_rules, key, index);
+    Py_XDECREF(key);
+    Py_XDECREF(index);
+    return failed;
+}
+
+static int
+note_functions(void)
+{
+    int left = 0;
+    for (int i = 0; i < nwaiting; i++) {
+        PyObject *object = numpy_object(rules[waiting[i]].name);
+        if (object == NULL)
+            waiting[left++] = waiting[i];
+        else if (note_function(object, waiting[i]) < 0)
+            return -1; /* those before it are noted again */
     }
-    return function_rules == NULL ? -1 : 0;
+    nwaiting = left;
+    modules_seen = PyDict_GET_SIZE(PyImport_GetModuleDict());
+    return 0;
+}
+
+static int
+begin_function_rules(void)
+{
+    if ((function_rules = PyDict_New()) == NULL) return -1;
+    for (int i = 0; i < COUNT_OF(rules); i++)
+        if (rules[i].kinds[0] == 'f') waiting[nwaiting++] = i;
+    return note_functions();
 }
 
 static const Rule *
 rule_of_function(PyObject *callable)
 {
-    if (function_rules == NULL && fill_function_rules() < 0) return NULL;
+    if (function_rules == NULL && begin_function_rules() < 0) return NULL;
     PyObject *key = PyLong_FromVoidPtr(callable);
     PyObject *index = key == NULL ? NULL : PyDict_GetItemWithError(function_rules, key);
+    if (key != NULL && index == NULL && nwaiting > 0 &&
+        PyDict_GET_SIZE(PyImport_GetModuleDict()) != modules_seen && note_functions() == 0)
+        index = PyDict_GetItemWithError(function_rules, key);
     Py_XDECREF(key);
     return index == NULL ? NULL : &rules[PyLong_AsLong(index)];
 }

@@ -63,8 +63,13 @@ Answer node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, in
                   NodeId *out);
 /* By the name of one of NumPy's ufuncs. */
 Answer node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
-/* Borrowed: numpy.NAME (dots allowed), or NULL without an exception. */
+/* ---- numpy_names.c ---- */
+/* Borrowed: numpy.NAME (dots allowed; "" is numpy itself), or NULL without an exception.  Imports
+   no submodule. */
 PyObject *numpy_object(const char *path);
+/* Imports the submodule `name` if `module` is numpy, which does so where it is asked for it. */
+int numpy_load_submodule(PyObject *module, PyObject *name);
+
 Answer node_matmul(Interp *in, NodeId a, NodeId b, NodeId *out);
 /* np.where with three arguments. */
 Answer node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out);

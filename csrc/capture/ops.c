@@ -6,31 +6,6 @@
    values, but integer overflow warns and powers are libm's. */
 #include "numpy_rules.h"
 
-PyObject *
-numpy_object(const char *path)
-{
-    static PyObject *cache; /* path -> object, for the life of the process */
-    if (cache == NULL && (cache = PyDict_New()) == NULL) return PyErr_Clear(), NULL;
-    PyObject *found = PyDict_GetItemString(cache, path);
-    if (found != NULL) return found == Py_None ? NULL : found;
-    PyObject *object = module_import("numpy");
-    char name[64];
-    for (const char *at = path; object != NULL && *at != '\0';) {
-        size_t length = strcspn(at, ".");
-        if (length >= sizeof name) break;
-        memcpy(name, at, length);
-        name[length] = '\0';
-        PyObject *next = PyObject_GetAttrString(object, name);
-        Py_SETREF(object, next);
-        at += length + (at[length] == '.');
-    }
-    PyErr_Clear();
-    PyDict_SetItemString(cache, path, object == NULL ? Py_None : object);
-    PyErr_Clear();
-    Py_XDECREF(object); /* the cache keeps it */
-    return object;
-}
-
 /* ---- operands ---- */
 
 static Answer
