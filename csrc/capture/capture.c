@@ -9,7 +9,7 @@
 
 #include "../config.h"
 
-enum { BUDGET = 200000, ATTEMPTS = 40 };
+enum { BUDGET = 200000, ATTEMPTS = 40, LEAST_EFFORT = 64 };
 
 /* ---- breaks.def ---- */
 
@@ -85,7 +85,7 @@ interp_begin(Interp *in)
     bottom->globals = request->globals;
     bottom->builtins = request->builtins;
     in->bottom = bottom;
-    in->budget = BUDGET;
+    in->budget = (int)Py_MIN(BUDGET, in->marks->effort);
     in->unroll = request->config != NULL ? (int)request->config->unroll : 4096;
     return 0;
 }
@@ -174,6 +174,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         Value *ignored;
         Answer answer = interp_run(&in, in.bottom, &ignored);
         in.top = in.bottom;
+        marks->effort -= Py_MIN(BUDGET, marks->effort) - Py_MAX(in.budget, 0);
         result = finish(&in, marks, marks_arena, answer);
     }
     if (result == ATTEMPT_DONE) {
@@ -209,7 +210,9 @@ follow(const CaptureRequest *request, Marks *marks)
     for (int i = 0; i < ATTEMPTS; i++) {
         result = attempt(request, marks, arena, &out);
         if (result != ATTEMPT_AGAIN) break;
-        if (i == ATTEMPTS - 2) { /* enough: nothing is captured */
+        if (i == ATTEMPTS - 2 || marks->effort < LEAST_EFFORT) { /* enough: nothing is captured */
+            i = ATTEMPTS - 2;
+            marks->effort = LEAST_EFFORT;
             marks->stop_at = 0;
             marks->stop = (Break){.code = BREAK_TOO_LONG, .detail = "capture did not settle"};
             if (stop_frame(request, arena, &marks->stop) < 0) break;
@@ -234,7 +237,9 @@ is_better(const Capture *capture, const Capture *other)
 Capture *
 capture(const CaptureRequest *request)
 {
-    Marks open = {.stop_at = -1}, closed = {.stop_at = -1, .by_value = true};
+    int64_t effort = request->effort > 0 ? request->effort : INT64_MAX;
+    Marks open = {.stop_at = -1, .effort = effort};
+    Marks closed = {.stop_at = -1, .effort = effort, .by_value = true};
     Capture *first = follow(request, &open), *second;
     if (first == NULL || !open.asked) return first;
     if ((second = follow(request, &closed)) != NULL && !is_better(second, first)) {

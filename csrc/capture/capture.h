@@ -218,6 +218,7 @@ typedef struct {
     int number;               /* the Instr to begin at */
     const VariedPath *varied; /* numbers, text, and lists and dicts by their lengths */
     int nvaried;
+    int64_t effort; /* instructions that all attempts together may follow; 0: as many as it takes */
     const struct Config *config;
 } CaptureRequest;
 

@@ -30,8 +30,9 @@ typedef struct Marks {
     VEC(char *) no_loop_why; /* and what kept each from staying a loop */
     VEC(LoopType) loop_types;
     VEC(BranchMark) branches;
-    bool by_value; /* numbers that have varied once are guarded by value again */
-    bool asked;    /* such a number was asked for, and not given */
+    bool by_value;  /* numbers that have varied once are guarded by value again */
+    bool asked;     /* such a number was asked for, and not given */
+    int64_t effort; /* instructions that may still be followed */
 } Marks;
 
 /* ---- interp.c ---- */

@@ -27,11 +27,13 @@ enum {
     DRAWN = -150, /* the generator's state is kept */
     ARRAY_OP = 15,
     ARRAY_REDUCED = 30,
-    LOOP_KEPT = 200,
+    LOOP_KEPT = 200, /* and of each iteration: */
+    ITERATED_NODE = 1,
     ARRAY_SCANNED = 8, /* by the library */
     ELEMENTS_PER_UNIT = 64,
     KEPT_PER_UNIT = 1 << 14, /* the same where the result is in memory all the same */
     MANY = 1 << 20,
+    MOST = 1 << 28,
 
     RUN_WHOLE = 6,   /* guards, run and result without a frame */
     RUN_RETURN = 10, /* within a frame that was made */
@@ -104,6 +106,23 @@ typedef struct {
                    are not, however many */
 } Scale;
 
+/* A loop goes, more often than not, once along an array that it reads or writes elements of. */
+static int
+loop_weight(const Graph *g, const Node *node)
+{
+    const Region *body = &g->regions.at[node->region[0]];
+    int64_t trips = 0;
+    for (int i = 0; i < body->nodes.len; i++) {
+        const Node *inner = graph_node(g, body->nodes.at[i]);
+        for (int k = 0; k < inner->nargs; k++) {
+            const Type *type = &graph_node(g, inner->args[k])->type;
+            for (int axis = 0; type->form == FORM_ARRAY && axis < type->rank; axis++)
+                trips = Py_MAX(trips, size_value(g, type->shape[axis]));
+        }
+    }
+    return LOOP_KEPT + (int)Py_MIN(trips * body->nodes.len * ITERATED_NODE, MOST - LOOP_KEPT);
+}
+
 /* What NumPy and CPython would spend. */
 static int
 node_weight(Scale *scale, NodeId id)
@@ -136,7 +155,7 @@ node_weight(Scale *scale, NodeId id)
     int elements =
         by_elements(g, node, scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT);
     switch (kind) {
-    case KIND_REGION: return LOOP_KEPT;
+    case KIND_REGION: return loop_weight(g, node);
     case KIND_REDUCTION:
         if (!arrays) return SCALAR_OP;
         return ARRAY_REDUCED + by_elements(g, node, KEPT_PER_UNIT);
@@ -254,7 +273,7 @@ model_gain(const Capture *capture, const CaptureRequest *request)
     }
     gain += region_weight(&scale, 0);
     if (!scale.works) return 0;
-    return gain > MANY ? MANY : (int)gain;
+    return (int)Py_MIN(gain, MOST);
 }
 
 int

@@ -4,9 +4,14 @@
    an error. */
 #include "compile.h"
 
+#include "hooks.h"
+
 #include "../passes/passes.h"
 
 static _Thread_local int depth; /* compiles in progress on this thread */
+static struct {
+    long long captures, instructions, plans, postponed;
+} counts; /* of the process */
 
 bool
 compile_is_running(void)
@@ -35,6 +40,7 @@ stage_capture(Job *job, CompileNote *note)
     job->capture = capture(job->request);
     if (job->capture == NULL) return ANSWER_ERROR;
     stage_done(job, "capture");
+    counts.instructions += job->capture->ninstructions;
     note->useful = job->capture->useful;
     note->gain = job->capture->gain;
     note->saves = job->capture->saves;
@@ -50,6 +56,16 @@ stage_capture(Job *job, CompileNote *note)
         return ANSWER_ERROR;
     }
     return job->capture->useful ? ANSWER_YES : ANSWER_NO;
+}
+
+/* The plan does not gain enough per run yet. */
+static Answer
+postpone(Job *job, bool on_disk)
+{
+    job->postponed = true;
+    job->on_disk = on_disk;
+    record_string(job->record, "kind", "postponed");
+    return ANSWER_NO;
 }
 
 static Answer
@@ -103,15 +119,14 @@ stage_code(Job *job)
     if (codegen_c(job->capture->graph, job->program, false, &source) == 0 &&
         text_finish(&source) == 0) {
         stage_done(job, "codegen");
-        bool cached = job->capture->gain < job->patience;
+        bool cached = job->capture->gain < job->patience.compile;
         job->text = text_fingerprint(source.data);
         const CodeOrigin origin = origin_of(job);
         answer = code_load(source.data, job->config, &origin, cached, &job->code);
-        job->postponed = cached && answer == ANSWER_NO;
+        if (answer == ANSWER_NO && cached) postpone(job, false);
         stage_done(job, "compile");
     }
     text_free(&source);
-    if (job->postponed) record_string(job->record, "kind", "postponed");
     if (answer == ANSWER_NO && !job->postponed) fail_softly(job, "compile", "the C compiler");
     return answer;
 }
@@ -139,6 +154,7 @@ run_stages(Job *job, Plan **out, CompileNote *note)
 {
     bool native = job->config->backend_call == NULL;
     Answer answer = stage_capture(job, note);
+    if (answer == ANSWER_YES && note->gain < job->patience.load) answer = postpone(job, true);
     if (answer == ANSWER_YES) note->cost += PLAN_COST;
     if (answer == ANSWER_YES) answer = stage_graph(job);
     if (answer == ANSWER_YES) answer = native ? stage_code(job) : stage_backend(job);
@@ -217,7 +233,7 @@ end_job(Job *job)
 }
 
 Answer
-compile_plan(const CaptureRequest *request, const char *reason, int64_t patience, Plan **out,
+compile_plan(const CaptureRequest *request, const char *reason, Patience patience, Plan **out,
              CompileNote *note)
 {
     Job job = {.request = request, .config = request->config, .reason = reason};
@@ -231,8 +247,28 @@ compile_plan(const CaptureRequest *request, const char *reason, int64_t patience
     if (answer == ANSWER_ERROR) answer = judge_error(&job);
     note->postponed = job.postponed;
     note->text = job.text;
+    note->on_disk = job.on_disk;
     if (answer == ANSWER_NO && !job.postponed) note_guards(&job, note);
+    counts.captures++;
+    counts.plans += answer == ANSWER_YES;
+    counts.postponed += job.postponed;
     end_job(&job);
     depth--;
     return answer;
 }
+
+/* ---- what Python sees ---- */
+
+static PyObject *
+py_compile_counts(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    return Py_BuildValue("{s:L,s:L,s:L,s:L}", "captures", counts.captures, "instructions",
+                         counts.instructions, "plans", counts.plans, "postponed", counts.postponed);
+}
+
+PyMethodDef compile_methods[] = {
+    {"compile_counts", py_compile_counts, METH_NOARGS,
+     "compile_counts() -> dict\n\nCaptures so far, the instructions that they followed in the end, "
+     "plans made, and plans that did not pay yet."},
+    {NULL, NULL, 0, NULL},
+};

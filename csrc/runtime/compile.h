@@ -12,9 +12,9 @@ typedef struct {
     const CaptureRequest *request;
     const Config *config;
     const char *reason;
-    int64_t patience; /* what a plan has to gain per run, or the C compiler is not run for it */
-    bool postponed;
-    uint64_t text; /* a fingerprint of the source */
+    Patience patience;
+    bool postponed, on_disk; /* what patience said no to: the latter, even to loading it */
+    uint64_t text;           /* a fingerprint of the source */
     Capture *capture;
     OutputNotes *notes;
     GuardProgram *guards;

@@ -16,6 +16,7 @@ entry_forget(Entry *entry)
     entry->given_up = entry->told = false;
     entry->credit = (Credit){0};
     entry->behind = (Refusal){.until = -1};
+    entry->earned_at = 0;
 }
 
 static void

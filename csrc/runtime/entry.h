@@ -50,6 +50,8 @@ typedef struct {
     Refusal behind; /* where to look again when it is given up */
     int nvaried;
     VariedPath varied[PATHS_WATCHED]; /* guards on values, lengths and keys that failed */
+    int64_t earned_at; /* whole programs: calls of the code before which no plan of it pays */
+    int32_t unearned;  /* the Instr where the graph that does not pay yet ended, or -1 */
     Plan *plans[MAX_PLANS];
     Refusal refusals[MAX_REFUSALS];
 } Entry;
@@ -69,8 +71,13 @@ typedef struct {
     CodeState *states; /* one per config */
     Counter *counter;  /* NULL: nobody counts */
     uint8_t verdict;
-    uint8_t calls; /* looked at; then, of a candidate, its heat */
-    uint16_t idle; /* calls in a row in which no plan ran */
+    uint8_t calls;     /* looked at */
+    uint16_t idle;     /* calls in a row in which no plan ran */
+    int32_t seen;      /* calls of the candidate; this and the rest: earn.c */
+    int32_t heat;      /* what they had to do */
+    int32_t price;     /* heat at which it is captured; 0: not known */
+    uint8_t fruitless; /* captures that came to nothing since it was hot */
+    bool installed;    /* code of an installed package */
 } CodeNote;
 
 /* NULL when there is none; no exception. */
@@ -98,10 +105,10 @@ struct CodeState {
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
     double plan_seconds;  /* in plans, while somebody collects reports */
-    int64_t waiting;      /* whole programs: calls to come before the C compiler is run for it */
-    bool ripe;            /* they have come */
-    bool judged;          /* `patient` is known */
-    bool patient;         /* it has no loops, whose calls may be few and long */
+    bool judged;          /* `loops` and `open_loop` are known */
+    bool patient;         /* whole programs: nobody asked for plans, so they have to pay */
+    uint8_t loops;        /* how deep they are nested */
+    bool open_loop;       /* there is one that is no `for` */
     VEC(BreakNote) hints; /* empty unless perf_hints are asked for; mem_realloc */
 };
 
@@ -113,15 +120,6 @@ PlanResult plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached,
                          PlanOutcome *outcome);
 /* Calls `visit` for every state that there is. */
 void states_visit(void (*visit)(const CodeState *state, void *context), void *context);
-
-/* Counts a call that the C compiler waits for. */
-static inline bool
-state_waits(CodeState *state)
-{
-    if (state->waiting == 0) return false;
-    state->ripe = --state->waiting == 0;
-    return true;
-}
 
 /* NULL with the error set. */
 Entry *entry_at(CodeState *state, int number);

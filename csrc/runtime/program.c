@@ -3,21 +3,20 @@
    Each code object has a verdict, kept in its extra slot.  WATCHED: the first calls are looked at
    for arrays: in the arguments and what they hold, in the closure, in the globals that the code
    names.  With none in LOOKS calls the code is LEFT: its functions get the interpreter's own
-   vectorcall back and cost nothing from then on.  With one it is a CANDIDATE: calls go through
-   run_call, until so many in a row ran no plan.  Verdicts depend on counts alone, never on time.
+   vectorcall back and cost nothing from then on.  With one it is a CANDIDATE: calls
+   are counted until it is hot (earn.c), then go through run_call, until so many in a row ran no
+   plan.  Verdicts depend on counts alone, never on time.
 
    Capture-all (a test of capture, not a way to run programs) makes every function a candidate, the
    library's too, plans whatever can be captured, and counts how much of each call plans did. */
-#include "entry.h"
+#include "earn.h"
 #include "hooks.h"
 
 enum {
     LOOKS = 8,         /* calls without an array before code is left */
     LOOKED_NAMES = 48, /* names of a code that are looked at */
     LOOKED_ARGS = 16,
-    HOT = 16,               /* heat at which code without loops is captured */
-    HOT_ELEMENTS = 1 << 12, /* of an argument, that heat like another call */
-    IDLE_CALLS = 32,        /* calls in a row without a plan before a candidate is left */
+    IDLE_CALLS = 32, /* calls in a row without a plan before a candidate is left */
 };
 
 static bool active, ended, capture_all;
@@ -122,9 +121,11 @@ has_array(PyObject *object, PyObject *names)
     return holds_array(object, names);
 }
 
-/* Runs no Python code: names are looked up in exact dicts by interned strings. */
+/* Most code of a package for arrays names NumPy: such names tell of the program's own code only.
+   Runs no Python code: names are looked up in exact dicts by interned strings. */
 static bool
-is_worth_it(PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
+is_worth_it(const CodeNote *note, PyFunctionObject *function, PyObject *const *args,
+            Py_ssize_t nargs)
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     PyObject *names = code->co_names;
@@ -133,6 +134,7 @@ is_worth_it(PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
     Py_ssize_t ncells = function->func_closure ? PyTuple_GET_SIZE(function->func_closure) : 0;
     for (Py_ssize_t i = 0; i < Py_MIN(ncells, LOOKED_ARGS); i++)
         if (has_array(PyCell_GET(PyTuple_GET_ITEM(function->func_closure, i)), names)) return true;
+    if (note->installed) return false;
     for (Py_ssize_t i = 0; i < Py_MIN(PyTuple_GET_SIZE(names), LOOKED_NAMES); i++) {
         PyObject *found =
             PyDict_GetItemWithError(function->func_globals, PyTuple_GET_ITEM(names, i));
@@ -173,8 +175,10 @@ judge(PyFunctionObject *function)
     CodeNote *note = code_note((PyCodeObject *)function->func_code);
     if (note == NULL)
         PyErr_Clear();
-    else if (note->verdict == VERDICT_NONE)
+    else if (note->verdict == VERDICT_NONE) {
         note->verdict = first_verdict(function);
+        note->installed = note->verdict == VERDICT_WATCHED && earn_is_installed(function);
+    }
     return note;
 }
 
@@ -222,7 +226,7 @@ decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssi
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     if (note->verdict == VERDICT_CANDIDATE) return true;
     if (note->verdict != VERDICT_WATCHED) return false;
-    if (config->plan_always || is_worth_it(function, args, nargs)) {
+    if (config->plan_always || is_worth_it(note, function, args, nargs)) {
         note->verdict = VERDICT_CANDIDATE;
         note->calls = 0;
         return true;
@@ -231,31 +235,12 @@ decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssi
     return false;
 }
 
+/* Whether the first plan of code without loops is still to be earned: there is nothing else. */
 static bool
-has_loop(const CodeState *state)
+waits(const CodeNote *note, const CodeState *state)
 {
-    for (int i = 0; i < state->decoded->count; i++)
-        if (state->decoded->instrs[i].target >= 0 && state->decoded->instrs[i].target <= i)
-            return true;
-    return false;
-}
-
-/* Whether a capture of it may pay: after many calls, or few with much to do. */
-static bool
-is_hot(CodeNote *note, PyObject *const *args, Py_ssize_t nargs)
-{
-    if (note->calls >= HOT) return true;
-    int64_t heat = note->calls + 1;
-    ArrayHeader header;
-    const char *why;
-    for (Py_ssize_t i = 0; i < Py_MIN(nargs, LOOKED_ARGS); i++) {
-        if (args[i] == NULL || array_read(args[i], &header, &why) != ANSWER_YES) continue;
-        int64_t elements = 1;
-        for (int k = 0; k < header.rank; k++) elements *= header.shape[k];
-        heat += elements / HOT_ELEMENTS;
-    }
-    note->calls = (uint8_t)Py_MIN(heat, HOT);
-    return note->calls >= HOT;
+    const Entry *entry = entry_peek(state, state->decoded->first_traceable);
+    return state->loops == 0 && entry != NULL && note->seen < entry->earned_at;
 }
 
 /* The state under which a candidate runs; NULL: this call is CPython's. */
@@ -263,7 +248,10 @@ static CodeState *
 candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
 {
     PyCodeObject *code = (PyCodeObject *)function->func_code;
+    bool patient = !capture_all && !config->plan_always && !report_wanted();
     if (compile_is_running()) return NULL;
+    if (patient && note->installed) earn_by_call(note, NULL, function, args, nargs);
+    if (patient && note->installed && note->states == NULL && !earn_is_hot(note)) return NULL;
     CodeState *state = code_state(code, config);
     if (state == NULL) {
         PyErr_Clear();
@@ -278,12 +266,13 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
         leave(note, code);
         return NULL;
     }
-    if (config->plan_always || report_wanted()) return state;
-    if (!state->judged) state->patient = !has_loop(state);
-    state->judged = true;
-    if (!state->patient) return state;
-    if (state->plan_runs == 0 && state_waits(state)) return NULL;
-    return is_hot(note, args, nargs) ? state : NULL;
+    if (!patient) return state;
+    if (!state->judged) earn_learn_code(state);
+    state->judged = state->patient = true;
+    if (!note->installed) earn_by_call(note, state, function, args, nargs);
+    if (state->plan_runs > 0) return state;
+    if (earn_is_hopeless(note)) leave(note, code);
+    return earn_is_hot(note) && !waits(note, state) ? state : NULL;
 }
 
 /* A candidate's call is over. */

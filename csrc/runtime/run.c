@@ -11,6 +11,8 @@
    Invariant: between two turns the frame is what CPython would have at `number`. */
 #include "run.h"
 
+#include "earn.h"
+
 #include <alloca.h>
 
 enum {
@@ -390,19 +392,47 @@ note_failed(Runner *r, Entry *entry, uint64_t types)
     if (guards != NULL) entry_varied(entry, guards, failed);
 }
 
-/* So many more calls like this one before what a plan would have saved is what compiling costs. */
+/* A graph that does not pay yet: what comes after it in a function with loops may. */
 static Turn
-postpone(Runner *r, int gain)
+pass_unearned(Runner *r, const Entry *entry)
+{
+    r->trail = NULL;
+    r->waits = true;
+    if (r->state->loops == 0 || entry->unearned < 0 || ++r->idle_breaks > MAX_IDLE_BREAKS)
+        return TURN_RESUME;
+    r->until = entry->unearned;
+    return TURN_UNTIL;
+}
+
+/* So many more calls like this one before what a plan would have saved is what making it costs. */
+static void
+note_unearned(Runner *r, Entry *entry, const CompileNote *note, const Patience *patience)
 {
     Text where = {0};
-    r->state->waiting = COMPILE_COST / gain;
+    const CodeNote *seen = code_note_peek(r->state->code);
+    int64_t wanted = earn_calls_wanted(patience, note->on_disk, note->gain);
+    entry->earned_at = Py_MAX(wanted, (int64_t)seen->seen + 1);
+    entry->unearned = note->exit != EXIT_RETURN ? note->at : -1;
     describe(r->state, r->number, &where);
     log_emit(LOG_PERF_HINTS,
              "%s: left to CPython for %lld calls: until then compiling costs more than it saves",
-             where.data ? where.data : "?", (long long)r->state->waiting);
+             where.data ? where.data : "?", (long long)(entry->earned_at - seen->seen));
     text_free(&where);
-    r->waits = true;
-    return TURN_RESUME;
+}
+
+/* Whether a capture here is not to be yet; *turn says what is done instead. */
+static bool
+is_unearned(Runner *r, const Entry *entry, Turn *turn)
+{
+    const CodeNote *note = code_note_peek(r->state->code);
+    if (!r->patient) return false;
+    if (note->seen < entry->earned_at) {
+        *turn = pass_unearned(r, entry);
+        return true;
+    }
+    *turn = TURN_RESUME;
+    if (!earn_is_hot(note)) end_trail(r);
+    return !earn_is_hot(note);
 }
 
 /* Captures what no plan holds for.  `reason` (may be NULL): the guard that failed. */
@@ -421,13 +451,22 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
         .nvaried = entry->nvaried,
         .config = r->state->config,
     };
-    int64_t patience = r->patient && !r->state->ripe ? COMPILE_COST : 0;
+    Patience patience = {0};
+    CodeNote *earned = r->patient ? code_note_peek(r->state->code) : NULL;
+    if (earned != NULL) {
+        patience = earn_patience(earned, r->state, r->number,
+                                 request.slots + r->decoded->nlocalsplus, request.depth);
+        request.effort = earn_effort(earned);
+    }
     Answer answer = compile_plan(&request, reason, patience, plan, note);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
-    if (note->postponed) return answer;
+    if (earned != NULL) earn_by_capture(earned, note->useful && !note->postponed);
+    if (note->postponed) {
+        note_unearned(r, entry, note, &patience);
+        return answer;
+    }
     r->state->compiles++;
     r->state->recompiles += reason != NULL;
-    if (note->useful) r->state->ripe = false;
     return answer;
 }
 
@@ -438,11 +477,8 @@ try_capture(Runner *r, Entry *entry)
     int64_t limit = r->state->config->recompile_limit;
     Roots roots = frame_roots(r);
     if (!credit_allows(entry, limit, &roots)) return give_up(r, entry);
-    if (r->patient && state_waits(r->state)) {
-        r->waits = true;
-        r->trail = NULL;
-        return TURN_RESUME;
-    }
+    Turn instead;
+    if (is_unearned(r, entry, &instead)) return instead;
     Text text = {0};
     Plan *failed = r->failed, *plan = NULL;
     uint64_t types = frame_types(r);
@@ -453,7 +489,7 @@ try_capture(Runner *r, Entry *entry)
     if (failed != NULL) plan_release(failed);
     Answer answer = make_plan(r, entry, reason, &plan, &note);
     text_free(&text);
-    if (note.postponed) return postpone(r, note.gain);
+    if (note.postponed) return pass_unearned(r, entry);
     if (answer == ANSWER_ERROR) return TURN_ERROR;
     bool goes_on = note.exit != EXIT_RETURN;
     entry->given_up = false;

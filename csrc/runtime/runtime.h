@@ -202,7 +202,8 @@ extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 /* ---- compile.c: capture, passes, lower, codegen, load: one plan ---- */
 typedef struct {
     bool useful;    /* there was array work */
-    bool postponed; /* ANSWER_NO: it gains less than `patience`, and would have to be compiled */
+    bool postponed; /* ANSWER_NO: it gains less than `patience` asks for */
+    bool on_disk;   /* postponed: less than loading it takes; else it would have to be compiled */
     int gain;       /* Capture.gain */
     int saves;      /* Capture.saves */
     int64_t cost;   /* of the attempt, in the units of capture/worth.c; of the C compiler apart */
@@ -215,10 +216,16 @@ typedef struct {
     char detail[96];
     GuardProgram *guards; /* ANSWER_NO: under which it was no; the caller takes it; may be NULL */
 } CompileNote;
+/* What a plan has to gain per run, or it is postponed; zeros: nothing. */
+typedef struct {
+    int64_t load,
+        compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
+    int64_t turns; /* of the loops around, that were counted on */
+} Patience;
 /* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: error set,
    which is the program's to see (GraphBreakError under fullgraph, KeyboardInterrupt). */
-Answer compile_plan(const CaptureRequest *request, const char *reason, int64_t patience, Plan **out,
-                    CompileNote *note);
+Answer compile_plan(const CaptureRequest *request, const char *reason, Patience patience,
+                    Plan **out, CompileNote *note);
 /* Sets GraphBreakError: the break's code, text, detail, place, stack and hint. */
 void raise_graph_break(const Break *item);
 /* A frame to tell of; "?" for what has no text.  Borrows from the code. */

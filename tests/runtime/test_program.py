@@ -180,6 +180,155 @@ def test_compiles_have_to_be_earned(program, tmp_path):
     assert program(few, **cache).stdout == "[True]\n"
 
 
+COUNTED = """
+import sys
+import numpy as np
+{}
+from pycompile import _C
+print(_C.compile_counts()["captures"], _C.toolchain_info()["compiled"])
+print(sorted(r["function"] for r in _C.hints() if r["plan_runs"]))
+"""
+
+
+@pytest.fixture
+def counted(program, tmp_path):
+    """(captures, C compiler runs, functions whose plans have run) of a program with an empty cache."""
+
+    def execute(text, **packages):
+        for name, source in packages.items():
+            folder = tmp_path / "site-packages"
+            folder.mkdir(exist_ok=True)
+            (folder / f"{name}.py").write_text(textwrap.dedent(source))
+        cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path / "cache"), "PYCOMPILE_PLAN_ALWAYS": "0"}
+        begin = f"sys.path.insert(0, {str(tmp_path / 'site-packages')!r})\n"
+        done = program(COUNTED.format(begin + textwrap.dedent(text)), **cache)
+        assert done.returncode == 0, done.stderr
+        counts, names = done.stdout.splitlines()[-2:]
+        captures, compiled = map(int, counts.split())
+        return captures, compiled, eval(names)
+
+    return execute
+
+
+def test_code_that_runs_once_is_not_captured(counted):
+    """A module's own level, functions that are called once, loops with little to do."""
+    text = """
+    rng = np.random.default_rng(1)
+    def load(n):
+        x = rng.normal(size=(n, 4))
+        return x, x @ np.arange(4.0) + 1.0
+    def normalize(x):
+        return (x - x.mean(axis=0)) / x.std(axis=0)
+    def table(x):
+        rows = []
+        for i in range(4):
+            rows.append(np.abs(x[:, i]).max() * 2.0)
+        return rows
+    class Model:
+        def __init__(self, x, y):
+            self.x, self.y = np.asarray(x) * 1.0, y - y.mean()
+            for name in ("a", "b"):
+                setattr(self, name, np.zeros(3) + 1.0)
+    x, y = load(40)
+    x = normalize(x)
+    m = Model(x, y)
+    s = np.sin(x) * np.cos(x) + 1.0
+    for i in range(1000):
+        s = s * 0.5 + x
+    table(x[:20])
+    """
+    assert counted(text) == (0, 0, [])
+
+
+def test_a_hot_function_is_captured(counted):
+    text = """
+    def step(x):
+        return (x * 0.5 + 1.0) * x - x.sum()
+    def cold(x):
+        return step(x) * 2.0
+    x = np.ones(500_000)
+    for i in range(200):
+        step(x)
+    cold(np.ones(3))
+    """
+    captures, compiled, names = counted(text)
+    assert 1 <= captures <= 6 and compiled == 1 and names == ["step"]
+
+
+def test_a_loop_with_much_to_do_is_captured_at_once(counted):
+    text = """
+    def walk(x, y):
+        t = 0.0
+        for i in range(len(x)):
+            t += x[i] * y[i]
+        return t
+    n = {0}
+    assert walk(np.ones(n), np.ones(n)) == n
+    """
+    captures, compiled, names = counted(text.format(2_000_000))
+    assert captures <= 4 and compiled == 1 and names == ["walk"]
+    assert counted(text.format(200)) == (0, 0, [])
+
+
+def test_what_does_not_pay_is_stepped_over_for_a_loop_that_does(counted):
+    text = """
+    def main(x, n):
+        small = np.arange(8.0)
+        for i in range(3):
+            small = np.tanh(small * 2.0 + 1.0) - small
+            eval("1")
+        for i in range(n):
+            x = np.tanh(x * 0.5 + 1.0) - x * x
+            eval("1")
+        return x.sum() + small.sum()
+    main(np.ones(300_000), 200)
+    """
+    captures, compiled, names = counted(text)
+    assert compiled >= 1 and names == ["main"]
+
+
+PACKAGE = """
+import numpy as np
+def scale(x):
+    return np.tanh(x * 2.0 + 1.0) - x
+def convert(x):
+    eval("1")
+    return [float(v) for v in x.tolist()]
+def setup(n):
+    x = np.zeros(n)
+    for i in range(n):
+        x[i] = i * 2.0
+    return x
+"""
+
+
+def test_installed_code_has_to_earn_more(counted):
+    text = """
+    import package
+    def own(x):
+        return np.tanh(x * 2.0 + 1.0) - x
+    x = package.setup(64)
+    for i in range({0}):
+        {1}(x)
+    """
+    assert counted(text.format(100, "package.scale"), package=PACKAGE) == (0, 0, [])
+    assert counted(text.format(100, "own"), package=PACKAGE)[0] >= 1
+    assert counted(text.format(400, "package.scale"), package=PACKAGE)[0] >= 1
+    large = "import package\nx = np.ones(2_000_000)\nfor i in range(30): package.scale(x)"
+    assert counted(large, package=PACKAGE)[2] == ["scale"]
+
+
+def test_captures_that_come_to_nothing_become_rarer(counted):
+    text = """
+    import package
+    x = np.ones(3)
+    for i in range(4000):
+        package.convert(x)
+    """
+    captures, compiled, names = counted(text, package=PACKAGE)
+    assert 1 <= captures <= 4 and compiled == 0 and names == []
+
+
 METHODS = """
 import numpy as np
 class Body:

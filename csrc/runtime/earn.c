@@ -1,0 +1,255 @@
+/* Whole programs: what is captured, loaded and compiled has to be earned, as nobody asked for it.
+
+   A candidate is captured when it is hot: after many calls, or few that have much to do, by the
+   sizes in sight: arrays, counts and lengths that its loops are likely to go through.  Code of
+   installed packages is a library to most programs, called a few times for each of many purposes:
+   it is hot much later, each further capture wants new heat, and one that comes to nothing doubles
+   the price of the next.
+
+   A plan is made when what it saves, times the runs that are to be expected, is more than it takes:
+   as many calls are expected as there were, and of a loop that is going on the rest of its turns.
+   All of it is counts, never time, so that it is the same in every run. */
+#include "earn.h"
+
+enum {
+    HOT = 16,            /* calls */
+    HOT_INSTALLED = 256, /* of code in installed packages */
+    MOST_PRICE = HOT_INSTALLED * 32,
+    FRUITLESS = 8, /* captures that may come to nothing until new heat is wanted */
+    EFFORT = 2048, /* instructions to follow for a price of HOT */
+    EFFORT_INSTALLED = 128,
+    ELEMENTS_PER_CALL = 1 << 12, /* that heat like another call, of code without loops */
+    TURNS_PER_CALL = 64,         /* turns of a loop that do */
+    NESTED_TURNS_PER_CALL = 8,
+    MOST_TURNS = 1 << 30,
+    TURNS_UNKNOWN = 1000, /* of a loop that does not say */
+    TURNS_UNKNOWN_INSTALLED = 16,
+    LOOKED_ARGS = 16,
+    LOOKED_NAMES = 48,
+    MOST_LOOPS = 32,
+    /* in the units of capture/worth.c */
+    LOAD_COST = 50000, /* passes, lowering, and loading what is on disk: 1.5 ms */
+};
+
+/* ---- the code ---- */
+
+/* A package's own tests are programs. */
+bool
+earn_is_installed(PyFunctionObject *function)
+{
+    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    const char *file = PyUnicode_AsUTF8(code->co_filename);
+    PyObject *name = PyDict_GetItemString(function->func_globals, "__name__");
+    const char *module = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    PyErr_Clear();
+    if (file == NULL || (module != NULL && strstr(module, ".tests.") != NULL)) return false;
+    return strstr(file, "/site-packages/") != NULL || strstr(file, "/dist-packages/") != NULL;
+}
+
+typedef struct {
+    int head, end; /* numbers of Instrs: the jump's target, the last jump to it */
+} LoopRange;
+
+static int
+find_loops(const Decoded *d, LoopRange *loops)
+{
+    int n = 0;
+    for (int i = 0; i < d->count; i++) {
+        int head = d->instrs[i].target, at = 0;
+        if (head < 0 || head > i) continue;
+        while (at < n && loops[at].head != head) at++;
+        if (at == MOST_LOOPS) continue;
+        if (at == n) n++;
+        loops[at] = (LoopRange){head, i};
+    }
+    return n;
+}
+
+static int
+loops_around(const LoopRange *loops, int n, int number)
+{
+    int around = 0;
+    for (int i = 0; i < n; i++) around += loops[i].head <= number && number <= loops[i].end;
+    return around;
+}
+
+void
+earn_learn_code(CodeState *state)
+{
+    LoopRange loops[MOST_LOOPS];
+    int n = find_loops(state->decoded, loops);
+    for (int i = 0; i < n; i++) {
+        int depth = loops_around(loops, n, loops[i].head);
+        if (depth > state->loops) state->loops = (uint8_t)depth;
+        if (state->decoded->instrs[loops[i].head].kind != I_FOR_ITER) state->open_loop = true;
+    }
+}
+
+/* ---- heat ---- */
+
+/* What one call has in sight. */
+typedef struct {
+    int64_t elements; /* of arrays */
+    int64_t turns;    /* of loops over what there is */
+} Sight;
+
+static void
+add(int64_t *to, int64_t more)
+{
+    if (more > 0) *to = Py_MIN(*to + Py_MIN(more, MOST_TURNS), MOST_TURNS);
+}
+
+/* Runs no Python code. */
+static void
+see(Sight *sight, PyObject *object)
+{
+    ArrayHeader header;
+    const char *why;
+    if (object == NULL) return;
+    if (PyLong_CheckExact(object)) {
+        int overflow;
+        add(&sight->turns, PyLong_AsLongAndOverflow(object, &overflow));
+    } else if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
+        add(&sight->turns, PySequence_Fast_GET_SIZE(object));
+    } else if (PyDict_CheckExact(object)) {
+        add(&sight->turns, PyDict_GET_SIZE(object));
+    } else if (array_read(object, &header, &why) == ANSWER_YES) {
+        int64_t elements = 1;
+        for (int k = 0; k < header.rank; k++) elements *= header.shape[k];
+        add(&sight->elements, elements);
+        add(&sight->turns, elements);
+    }
+}
+
+static void
+see_all(Sight *sight, PyObject *tuple)
+{
+    Py_ssize_t n = tuple != NULL ? PyTuple_GET_SIZE(tuple) : 0;
+    for (Py_ssize_t i = 0; i < Py_MIN(n, LOOKED_NAMES); i++) see(sight, PyTuple_GET_ITEM(tuple, i));
+}
+
+/* Bounds of loops are also constants, globals, and what is held by what comes in. */
+static void
+see_around(Sight *sight, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
+{
+    PyCodeObject *code = (PyCodeObject *)function->func_code;
+    PyObject *closure = function->func_closure;
+    see_all(sight, code->co_consts);
+    for (Py_ssize_t i = 0; closure != NULL && i < PyTuple_GET_SIZE(closure); i++)
+        see(sight, PyCell_GET(PyTuple_GET_ITEM(closure, i)));
+    for (Py_ssize_t i = 0; i < Py_MIN(PyTuple_GET_SIZE(code->co_names), LOOKED_NAMES); i++) {
+        PyObject *name = PyTuple_GET_ITEM(code->co_names, i);
+        see(sight, PyDict_GetItemWithError(function->func_globals, name));
+        PyErr_Clear();
+        for (Py_ssize_t k = 0; k < nargs; k++)
+            if (args[k] != NULL && (Py_TYPE(args[k])->tp_flags & Py_TPFLAGS_HEAPTYPE))
+                see(sight, attribute_stored(args[k], name));
+    }
+}
+
+/* The loops of installed code are not looked for before it is hot. */
+static int64_t
+heat_of(const CodeNote *note, const CodeState *state, PyFunctionObject *function,
+        PyObject *const *args, Py_ssize_t nargs)
+{
+    Sight sight = {0};
+    nargs = Py_MIN(nargs, LOOKED_ARGS);
+    for (Py_ssize_t i = 0; i < nargs; i++) see(&sight, args[i]);
+    if (note->installed || state->loops == 0) return 1 + sight.elements / ELEMENTS_PER_CALL;
+    see_around(&sight, function, args, nargs);
+    if (state->open_loop && sight.elements > 0) return HOT;
+    return 1 + sight.turns / (state->loops == 1 ? TURNS_PER_CALL : NESTED_TURNS_PER_CALL);
+}
+
+void
+earn_by_call(CodeNote *note, const CodeState *state, PyFunctionObject *function,
+             PyObject *const *args, Py_ssize_t nargs)
+{
+    if (note->price == 0) note->price = note->installed ? HOT_INSTALLED : HOT;
+    if (note->seen < INT32_MAX) note->seen++;
+    if (note->heat >= note->price) return;
+    int64_t heat = note->heat + heat_of(note, state, function, args, nargs);
+    note->heat = (int32_t)Py_MIN(heat, note->price);
+}
+
+bool
+earn_is_hot(const CodeNote *note)
+{
+    return note->heat >= note->price;
+}
+
+bool
+earn_is_hopeless(const CodeNote *note)
+{
+    return note->price > MOST_PRICE;
+}
+
+int64_t
+earn_effort(const CodeNote *note)
+{
+    return note->installed ? (int64_t)note->price / HOT_INSTALLED * EFFORT_INSTALLED * HOT
+                           : (int64_t)note->price * EFFORT;
+}
+
+void
+earn_by_capture(CodeNote *note, bool fruitful)
+{
+    if (fruitful) {
+        if (note->installed) note->heat = 0;
+        return;
+    }
+    if (!note->installed && ++note->fruitless < FRUITLESS) return;
+    note->fruitless = 0;
+    note->heat = 0;
+    if (!earn_is_hopeless(note)) note->price *= 2;
+}
+
+/* ---- what a plan has to promise ---- */
+
+/* Turns that are left to an iterator of the interpreter's own; -1: it does not say. */
+static int64_t
+turns_left(PyObject *iterator)
+{
+    if (iterator == NULL) return -1;
+    PyTypeObject *type = Py_TYPE(iterator);
+    if (type != &PyRangeIter_Type && type != &PyListIter_Type && type != &PyTupleIter_Type)
+        return -1;
+    Py_ssize_t left = PyObject_LengthHint(iterator, -1);
+    if (left < 0) PyErr_Clear();
+    return left;
+}
+
+/* Turns of the loops around the Instr `number` that are still to come; the iterators of those that
+   are `for` lie on the value stack. */
+static int64_t
+turns_to_come(const CodeNote *note, const CodeState *state, int number, PyObject *const *stack,
+              int depth)
+{
+    LoopRange loops[MOST_LOOPS];
+    int open = loops_around(loops, find_loops(state->decoded, loops), number);
+    int64_t unknown = note->installed ? TURNS_UNKNOWN_INSTALLED : TURNS_UNKNOWN, turns = 1;
+    for (int i = 0; i < depth && open > 0; i++) {
+        int64_t left = turns_left(stack[i]);
+        if (left < 0) continue;
+        open--;
+        turns = Py_MIN(turns * (left + 1), MOST_TURNS);
+    }
+    while (open-- > 0) turns = Py_MIN(turns * unknown, MOST_TURNS);
+    return turns;
+}
+
+Patience
+earn_patience(const CodeNote *note, const CodeState *state, int number, PyObject *const *stack,
+              int depth)
+{
+    int64_t turns = state->loops > 0 ? turns_to_come(note, state, number, stack, depth) : 1;
+    int64_t runs = Py_MAX(note->seen, 1) * turns;
+    return (Patience){LOAD_COST / runs, COMPILE_COST / runs, turns};
+}
+
+int64_t
+earn_calls_wanted(const Patience *patience, bool on_disk, int gain)
+{
+    int64_t saved = Py_MAX(gain, 1) * patience->turns;
+    return ((on_disk ? LOAD_COST : COMPILE_COST) + saved - 1) / saved;
+}
