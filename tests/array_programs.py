@@ -1,4 +1,6 @@
-"""Random whole array programs for test_array_fuzz.py: 20 to 60 statements over arrays and scalars.
+"""Random whole array programs for test_array_fuzz.py: 20 to 60 statements over arrays and scalars, and
+in one of four some of chained operators over arrays of about 256 KiB, where NumPy begins to write
+into temporaries.
 
 A program is written while it runs plain: each statement is drawn from what the shapes and dtypes at
 hand allow, tried, and kept when NumPy does it without an error.  So programs run to their end, and
@@ -7,6 +9,7 @@ what is compared is values: bits, layout, sharing, writes through views.
 
 from __future__ import annotations
 
+import random
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -27,6 +30,22 @@ SHAPES: tuple[tuple[int, ...], ...] = (
     (),
 )
 LIMIT = 400  # elements of one array
+
+# Arrays around the 256 KiB from which NumPy's operators write into temporaries: shapes of f8, which
+# other dtypes have with more or fewer rows.
+LARGE_DTYPES = ("f8", "f8", "f8", "f8", "c16", "c16", "f4", "i8", "?", "f2")
+LARGE_SHAPES: tuple[tuple[int, ...], ...] = (
+    (181, 181),
+    (182, 182),
+    (182, 182),
+    (256, 256),
+    (32, 32, 32),
+    (128, 256),
+    (32768,),
+    (150, 3, 80),
+)
+LARGE_LAYOUTS = ("C", "C", "F", "F", "strided", "reversed", "axes")
+LARGE_LIMIT = 1 << 18
 
 UNARY = ("negative", "abs", "sign", "square", "rint", "floor", "ceil", "sin", "cos", "tanh", "exp2")
 UNARY += ("isnan", "isfinite", "logical_not", "arctan", "sqrt", "conj", "positive", "expm1", "cbrt")
@@ -84,6 +103,8 @@ def laid_out(array: np.ndarray, how: str, former: np.ndarray | None) -> np.ndarr
     """The same values in another layout, or else memory of the argument before."""
     if how == "F" and array.ndim > 1:
         return np.asfortranarray(array)
+    if how == "axes" and array.ndim:
+        return np.moveaxis(np.ascontiguousarray(np.moveaxis(array, 0, -1)), -1, 0)
     if how == "strided" and array.ndim:
         return np.repeat(array, 2, axis=-1)[..., ::2]
     if how == "reversed" and array.ndim:
@@ -118,6 +139,7 @@ class Program:
         self.scalars: list[str] = []
         self.inputs: list[tuple[tuple[int, ...], str, int, str]] = []
         self.count = 0
+        self.limit = LIMIT
 
     # ---- draws ----
 
@@ -170,7 +192,7 @@ class Program:
         if kind:
             name = text.partition(" = ")[0]
             value = scope[name]
-            if kind == "array" and (type(value) is not np.ndarray or value.size > LIMIT):
+            if kind == "array" and (type(value) is not np.ndarray or value.size > self.limit):
                 return False
         self.scope = scope
         self.lines.append(text)
@@ -222,6 +244,37 @@ class Program:
         other = self.operand(name)
         text = f"{name} {self.pick(('+', '-', '*', '/', '**', '//', '%', '<', '&'))} {other}"
         self.bind(text if self.draw(st.booleans()) else f"({text}) * {self.operand(name)}")
+
+    def term(self, rng: random.Random, depth: int) -> str:
+        """An expression of arrays and of temporaries that operators may write into."""
+        if depth == 0:
+            forms = ("{0}", "{0}", "{0}", "{0}.T", "{0}.T", "{0}.T", "{0}[...]", "{0}.conj()", "2")
+            whole = [name for name in self.arrays if self.scope[name].size > 1 << 14]
+            return rng.choice(forms).format(rng.choice(whole))
+        if rng.random() < 0.15:
+            form = rng.choice(("(-{0})", "({0} ** 2)", "np.cos({0})", "{0}.copy()", "{0}.T"))
+            return form.format(self.term(rng, depth - 1))
+        signs = ("+", "+", "+", "-", "-", "*", "*", "*", "*", "/", "//", "&", "<<", "<")
+        left, right = self.term(rng, rng.randrange(depth)), self.term(rng, depth - 1)
+        if rng.random() < 0.5:
+            left, right = right, left
+        return f"({left} {rng.choice(signs)} {right})"
+
+    def chain(self) -> None:
+        """Drawn by one number: chains of draws are alike in most examples."""
+        rng = random.Random(self.draw(st.integers(0, 1 << 40)))
+        for _ in range(10):
+            before = self.count
+            self.bind(self.term(rng, rng.randint(1, 4)))
+            if f"a{before + 1}" in self.arrays:
+                return
+
+    def large_statement(self) -> None:
+        if self.draw(st.integers(0, 5)):
+            return self.chain()
+        if self.draw(st.booleans()):
+            return self.view()
+        return self.bind(f"{self.array()}.{self.pick(('sum', 'mean', 'max'))}(axis=0)")
 
     def view(self) -> None:
         name = self.array()
@@ -337,25 +390,53 @@ def _broadcasts(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return True
 
 
+Recipe = tuple[tuple[int, ...], str, int, str]
+
+
+def small_inputs(program: Program) -> list[Recipe]:
+    """Shape, dtype, seed and layout of each argument."""
+    return [
+        (
+            program.pick(SHAPES[:5] if i < 2 else SHAPES),
+            program.pick(DTYPES),
+            program.draw(st.integers(0, 80)),
+            program.pick(LAYOUTS),
+        )
+        for i in range(program.draw(st.integers(2, 4)))
+    ]
+
+
+def large_inputs(program: Program) -> list[Recipe]:
+    """The same, of one shape in bytes, and mostly of one dtype."""
+    program.limit = LARGE_LIMIT
+    rng = random.Random(program.draw(st.integers(0, 1 << 40)))
+    shape, usual = rng.choice(LARGE_SHAPES), rng.choice(LARGE_DTYPES)
+    inputs: list[Recipe] = []
+    for _ in range(rng.randint(2, 3)):
+        dtype = usual if rng.random() < 0.75 else rng.choice(LARGE_DTYPES)
+        seed = rng.randint(0, 80) if rng.random() < 0.2 else 1 + 4 * rng.randint(0, 80)
+        inputs.append((shape, dtype, seed, rng.choice(LARGE_LAYOUTS)))
+    return inputs
+
+
 @st.composite
 def array_programs(draw: Callable[[Any], Any]) -> tuple[str, list[tuple[Any, ...]]]:
     """(text of a function f, how its arguments are made: shape, dtype, seed, layout)."""
     program = Program(draw)
-    for i in range(draw(st.integers(2, 4))):
-        recipe = (
-            program.pick(SHAPES[:5] if i < 2 else SHAPES),
-            program.pick(DTYPES),
-            draw(st.integers(0, 80)),
-            program.pick(LAYOUTS),
-        )
+    large = draw(st.integers(0, 3)) == 0
+    inputs = large_inputs(program) if large else small_inputs(program)
+    for i, recipe in enumerate(inputs):
         program.inputs.append(recipe)
         program.arrays.append(f"x{i}")
     program.scope |= zip(program.arrays, arguments(program.inputs))
-    wanted = draw(st.integers(20, 60))
+    wanted = draw(st.integers(3, 8) if large else st.integers(20, 60))
     for _ in range(3 * wanted):
         if len(program.lines) >= wanted:
             break
-        program.statement()
+        if large:
+            program.large_statement()
+        else:
+            program.statement()
     names = ", ".join([*program.arrays, *program.scalars])
     body = "\n    ".join(program.lines)
     inputs = ", ".join(f"x{i}" for i in range(len(program.inputs)))
