@@ -6,7 +6,7 @@ same types and describes what came back; `Call` fills them at run time.
 
 What a trial describes, `form` first:
 
-    ("array", dtype, shape, strides)       a fresh array; its type is a promise that the plan checks
+    ("array", dtype, shape, strides, owns) a fresh array; its type is a promise that the plan checks
     ("opaque", sample, views)              an array whose shape is known at run time only; `views`: the
                                            holes whose memory it shares
     ("scalar", dtype), ("python", dtype)   one number
@@ -447,7 +447,8 @@ def _describe(result, holes, changed, opaque, samples, always=False):
         if opaque or any(number in samples for number in views):
             return ("opaque", _sample(result), views)
         if not views:
-            return ("array", result.dtype, result.shape, result.strides)
+            owns = bool(result.flags.owndata)
+            return ("array", result.dtype, result.shape, result.strides, owns)
         if len(views) > 1:
             raise Unexpected("a view of several arguments")
         offset = _address(result) - _address(holes[views[0]])

@@ -45,6 +45,58 @@ class warnings_as:  # noqa: N801
         _C.warnings_end(self.mode, self.filters)
 
 
+# ---- operators: see csrc/arrays/elision.c ----
+
+
+def elision_bytes() -> int:
+    """The least power of two from which NumPy's operators write into a temporary operand, in bytes; 0
+    where they never do."""
+    size = 32
+    while size <= 1 << 20:
+        rows = np.zeros((size // 16, 2))
+        columns = np.zeros((2, size // 16))
+        if not (rows * (columns.T + 1)).flags.c_contiguous:
+            return size
+        size *= 2
+    return 0
+
+
+class Into:
+    """A ufunc whose result is laid out like its first argument, as though it were written there."""
+
+    __slots__ = ("ufunc",)
+
+    def __init__(self, ufunc):
+        self.ufunc = ufunc
+
+    def __call__(self, target, other):
+        return self.ufunc(target, other, out=np.empty_like(target))
+
+    def __repr__(self):
+        return f"Into({self.ufunc.__name__})"
+
+
+class Operator:
+    """An operator of two operands; `spare`: which of them are temporaries of arrays that own their
+    memory.  Their shapes, on which it depends whether NumPy writes into one, are known only now."""
+
+    __slots__ = ("function", "number", "spare", "ufunc")
+
+    def __init__(self, number, function, ufunc, left, right):
+        self.number, self.function, self.ufunc = number, function, ufunc
+        self.spare = (left, right)
+
+    def __call__(self, left, right):
+        if self.spare[0] and _C._operand_fits(self.number, left, right):
+            return self.ufunc(left, right, out=np.empty_like(left))
+        if self.spare[1] and _C._operand_fits(self.number, right, left):
+            return self.ufunc(right, left, out=np.empty_like(right))
+        return self.function(left, right)
+
+    def __repr__(self):
+        return f"Operator({self.function.__name__})"
+
+
 # ---- subscripts ----
 
 

@@ -76,6 +76,33 @@ PyObject *array_box(DType dtype, const void *bytes, bool python);
 int array_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
                        const int64_t *src_stride, int rank, const int64_t *shape, DType dtype);
 
+/* ---- elision.c: operators that write into a temporary operand ---- */
+
+/* The bytes from which an operator called by the interpreter writes into an operand that nothing
+   else holds; INT64_MAX: this NumPy never does.  Asked of NumPy itself, once; runs Python. */
+int64_t array_elision_bytes(void);
+/* Operators are numbered as BINARY_OP's argument, see binary_function. */
+typedef enum {
+    ELIDES_NOTHING,
+    ELIDES_LEFT,
+    ELIDES_INEXACT, /* the left operand, of floats and complex numbers */
+    ELIDES_EITHER,  /* the left operand, else the right one as though they stood the other way */
+} OperatorElision;
+OperatorElision operator_elision(int operator_);
+/* No value is lost in the cast, whatever it is. */
+bool dtype_can_cast_safely(DType from, DType to);
+/* One reference, and so its holder's alone; it owns its memory and may be written. */
+bool array_is_spare(PyObject *object);
+/* Which operand of these, held by the interpreter's stack alone where nothing else has them,
+   NumPy's operator, or one in place, would write into if the interpreter called it: 0, 1, or -1 for
+   none.  Never sets an error. */
+int array_elided_operand(int operator_, PyObject *left, PyObject *right);
+/* NumPy would write into the exact array `array` if that were a temporary. */
+bool array_operand_fits(int operator_, PyObject *array, PyObject *other);
+/* The C function is one that calls operators (sum, functools.reduce, those of `operator`), and an
+   argument, or what a list or tuple among them has, is an array that is large enough. */
+bool array_call_elides(PyObject *callable, PyObject *const *args, Py_ssize_t nargs);
+
 /* ---- NumPy as the oracle; these run Python and are for compile time only ---- */
 
 /* A dtype of NumPy's own, whose text and comparison run no code of the program's. */

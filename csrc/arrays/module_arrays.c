@@ -227,7 +227,18 @@ py_warnings_active(PyObject *Py_UNUSED(self), PyObject *object)
     return mode < 0 ? NULL : PyBool_FromLong(array_warnings_active((ArrayWarnings)mode));
 }
 
+/* _operand_fits(operator, array, other): see array_operand_fits. */
+static PyObject *
+operand_fits(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    int operator_;
+    PyObject *array, *other;
+    if (!PyArg_ParseTuple(args, "iOO", &operator_, &array, &other)) return NULL;
+    return PyBool_FromLong(array_operand_fits(operator_, array, other));
+}
+
 static PyMethodDef methods[] = {
+    {"_operand_fits", operand_fits, METH_VARARGS, NULL},
     {"warnings_begin", py_warnings_begin, METH_O, "From here on warnings are raised, or ignored."},
     {"warnings_end", py_warnings_end, METH_VARARGS, "Up to here, with what warnings_begin gave."},
     {"warnings_active", py_warnings_active, METH_O, "Whether it is so in this thread."},

@@ -301,10 +301,11 @@ builtin_sum(const BuiltinCall *call)
             return fold_call(in, sum, 2, args, call->out);
         }
     }
-    for (int i = 0; i < items->nitems; i++) {
+    in->adds_up = true;
+    for (int i = 0; i < items->nitems && answer == ANSWER_YES; i++)
         answer = operate_binary(in, 0, total, items->items[i], &total);
-        if (answer != ANSWER_YES) return answer;
-    }
+    in->adds_up = false;
+    if (answer != ANSWER_YES) return answer;
     return give(call, total);
 }
 

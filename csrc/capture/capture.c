@@ -81,6 +81,10 @@ interp_begin(Interp *in)
     in->jumped_from = arena_alloc(in->arena, count);
     if (bottom->initial == NULL || in->first_step == NULL || in->jumped_from == NULL) return -1;
     bottom->depth = request->depth;
+    for (int i = 0; i < request->depth && i < 64; i++) {
+        PyObject *object = request->slots[request->decoded->nlocalsplus + i];
+        if (object != NULL && array_is_spare(object)) in->spare_slots |= (uint64_t)1 << i;
+    }
     bottom->number = request->number;
     bottom->globals = request->globals;
     bottom->builtins = request->builtins;

@@ -64,7 +64,8 @@ typedef enum {
    high].  ARRAY: exact array, dtype, rank, flags and the known parts of shape and stride.  SCALAR:
    array scalar of array.dtype.  KEYS: exact dict whose keys are these, in order.  LENGTH: of an
    exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_is_quiet.  ATTR_ABSENT:
-   SOURCE_ATTR of `source` with the name `object` would find nothing. */
+   SOURCE_ATTR of `source` with the name `object` would find nothing.  SPARE: array_is_spare, or not
+   where low is 0. */
 typedef struct {
     GuardKind kind;
     SourceId source;

@@ -81,7 +81,7 @@ shares_memory(PyObject *result, PyObject *args)
 
 /* The type of one array or number. */
 static Answer
-type_of_object(Interp *in, PyObject *result, PyObject *args, Type *type)
+type_of_object(Interp *in, PyObject *result, PyObject *args, Type *type, bool *borrows)
 {
     ArrayHeader header;
     DType dtype;
@@ -89,6 +89,7 @@ type_of_object(Interp *in, PyObject *result, PyObject *args, Type *type)
     const char *why;
     if (array_read(result, &header, &why) == ANSWER_YES) {
         if (shares_memory(result, args)) return ANSWER_NO;
+        *borrows = !(header.flags & ARRAY_OWNS);
         *type = type_scalar(header.dtype, FORM_ARRAY);
         type->rank = (uint8_t)header.rank;
         for (int i = 0; i < header.rank; i++) {
@@ -130,7 +131,7 @@ call_quietly(PyObject *callable, PyObject *args, PyObject *kwargs)
 /* Calls it on stand-ins for the arguments. */
 static Answer
 try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
-         Type *type)
+         Type *type, bool *borrows)
 {
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs - nkw;
     PyObject *tuple = PyTuple_New(npos), *kwargs = nkw ? PyDict_New() : NULL, *result = NULL;
@@ -151,7 +152,7 @@ try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject
     if (answer == ANSWER_YES) {
         result = call_quietly(callable, tuple, kwargs);
         if (result != NULL)
-            answer = type_of_object(in, result, tuple, type);
+            answer = type_of_object(in, result, tuple, type, borrows);
         else
             answer = PyErr_ExceptionMatches(PyExc_MemoryError) ? ANSWER_ERROR : ANSWER_NO;
         if (answer == ANSWER_NO) PyErr_Clear();
@@ -168,6 +169,8 @@ node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObje
            NodeId *out)
 {
     Type type;
-    TRY(try_call(in, callable, nargs, args, kwnames, &type));
-    return node_extern_kw(in, callable, nargs, args, kwnames, &type, out);
+    bool borrows = false;
+    TRY(try_call(in, callable, nargs, args, kwnames, &type, &borrows));
+    TRY(node_extern_kw(in, callable, nargs, args, kwnames, &type, out));
+    return borrows && VEC_PUSH(in->arena, &in->borrowers, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }

@@ -62,6 +62,14 @@ value_is_generator(const Value *value)
     return value->kind == V_ITER && value->generator != NULL;
 }
 
+const Activation *
+generator_suspended(const Value *iterator)
+{
+    const Generator *generator = iterator->generator;
+    if (iterator->kind != V_ITER || generator == NULL) return NULL;
+    return generator->running || generator->finished ? NULL : generator->activation;
+}
+
 /* ---- what is left behind ---- */
 
 /* Suspended where closing it would run code of the program: a finally, an except, a with. */

@@ -468,6 +468,8 @@ interp_run(Interp *in, Activation *activation, Value **out)
         in->inlined++;
     }
     int line = in->line;
+    bool adds_up = in->adds_up;
+    in->adds_up = false;
     in->top = activation;
     Answer answer = ANSWER_YES;
     while (answer == ANSWER_YES && activation->result == NULL) {
@@ -476,6 +478,7 @@ interp_run(Interp *in, Activation *activation, Value **out)
             answer = raised_unwind(in, activation);
     }
     *out = activation->result;
+    in->adds_up = adds_up;
     if (activation->caller != NULL) {
         if (answer == ANSWER_NO && in->raised != NULL) in->raised->exception->part_of = NULL;
         in->inlined--;

@@ -344,6 +344,9 @@ int64_t range_length(Interp *in, Value *range);
 /* The same items from the last to the first; ANSWER_NO without a break where they are not known. */
 Answer range_backwards(Interp *in, Value *range, Value **out);
 /* ---- generators.c ---- */
+/* The activation that a generator resumes; NULL: no generator, or one that has none any more or is
+   running. */
+const Activation *generator_suspended(const Value *iterator);
 Answer follow_generator(Interp *in, const Instr *instr);
 bool value_is_generator(const Value *value);
 /* *out is NULL when exhausted. */

@@ -81,6 +81,16 @@ Answer write_result(Interp *in, Value *target, NodeId result, Value **out);
 /* Writes `value` (cast as item assignment casts, and broadcast) over all that `target` shows. */
 Answer node_write(Interp *in, Value *target, NodeId value);
 
+/* ---- temporaries.c ---- */
+/* Which of an operator's two operands NumPy writes its result into (*out; -1: none), where that is
+   seen: `result` is what the result is otherwise.  Breaks where an object shows what was written;
+   *out is the operand then, too. */
+Answer operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *nodes,
+                      const Type *result, int *out);
+/* An array that owns its memory, is large or of unknown size, and is held by the value stack alone.
+ */
+Answer operand_spare(Interp *in, Value *array, bool *out);
+
 /* ---- views.c: NodeId-level view makers; types are worked out by NumPy's rules ---- */
 Answer node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, const int64_t *ints,
                  NodeId *out);

@@ -260,22 +260,30 @@ is_spread(Interp *in, NodeId node)
     return true;
 }
 
-Answer
-node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
+/* Both operands' loop dtypes and the result's type, as though NumPy made a new array. */
+static Answer
+ufunc_types(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, DType *ins,
+            Type *type)
 {
-    const char *name = ufunc_name(ufunc);
+    DType result;
     if (nargs > MAX_ARGS || !ufunc_is_plain(ufunc, nargs))
-        return interp_break(in, BREAK_NUMPY, "ufunc '%s' called this way", name);
-    DType ins[MAX_ARGS], result;
+        return interp_break(in, BREAK_NUMPY, "ufunc '%s' called this way", ufunc_name(ufunc));
     TRY(resolve(in, ufunc, nargs, args, dtype, ins, &result));
-    Type type;
-    TRY(elementwise_type(in, result, nargs, args, ins, &type));
+    return elementwise_type(in, result, nargs, args, ins, type);
+}
+
+/* The ufunc with these loop dtypes and this result; `whole` is what a plan calls instead where
+   neither kernel nor block call has the bits. */
+static Answer
+typed_ufunc(Interp *in, PyObject *ufunc, PyObject *whole, int nargs, const NodeId *args, int dtype,
+            const DType *ins, Type type, NodeId *out)
+{
     NodeId cast[MAX_ARGS];
     for (int i = 0; i < nargs; i++) TRY(node_cast(in, args[i], ins[i], &cast[i]));
     if (ufunc == numpy_object("power")) {
         const char *how;
         TRY(power_form(in, ins[0], args[1], &how));
-        if (how == NULL) return node_extern(in, ufunc, nargs, dtype < 0 ? args : cast, &type, out);
+        if (how == NULL) return node_extern(in, whole, nargs, dtype < 0 ? args : cast, &type, out);
         if (how[0] != '\0') {
             ufunc = numpy_object(how);
             nargs = 1;
@@ -285,17 +293,26 @@ node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype
     if (op == OP_clip && (ins[0] == DT_F32 || ins[0] == DT_F64) && is_spread(in, cast[1]) &&
         is_spread(in, cast[2])) {
         if (node_type(in, cast[1]).rank > 0 || node_type(in, cast[2]).rank > 0)
-            return node_extern(in, ufunc, nargs, dtype < 0 ? args : cast, &type, out);
+            return node_extern(in, whole, nargs, dtype < 0 ? args : cast, &type, out);
         op = OP_clamp;
     }
     bool call = op < 0 || !op_is_exact((Op)op, ins[0]);
     if (call && dtype < 0 &&
         (is_cast_backwards(in, nargs, args, cast) || is_uneven(in, op, nargs, args, cast)))
-        return node_extern(in, ufunc, nargs, args, &type, out);
+        return node_extern(in, whole, nargs, args, &type, out);
     Attrs attrs = {.object = ufunc};
     TRY_NODE(*out, graph_add(in->graph, in->region, op < 0 ? OP_ufunc : (Op)op, nargs, cast, &type,
                              op < 0 ? &attrs : NULL));
     return ANSWER_YES;
+}
+
+Answer
+node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
+{
+    DType ins[MAX_ARGS];
+    Type type;
+    TRY(ufunc_types(in, ufunc, nargs, args, dtype, ins, &type));
+    return typed_ufunc(in, ufunc, ufunc, nargs, args, dtype, ins, type, out);
 }
 
 Answer
@@ -413,13 +430,49 @@ power_shortcut(Interp *in, NodeId base, NodeId exponent, const char **ufunc)
     return ANSWER_YES;
 }
 
+/* The loop's bits depend on how it writes: NumPy's own must do it. */
+static bool
+loop_minds_layout(const Interp *in, PyObject *ufunc, DType dtype, const Type *target)
+{
+    int op = op_of_ufunc(ufunc, dtype);
+    return dtype == DT_F16 && (op < 0 || !op_is_exact((Op)op, dtype)) &&
+           !type_is_contiguous(in->graph, target);
+}
+
+/* As an operator's ufunc: its result may lie as an operand does that NumPy writes into (*into, or
+   -1). */
 static Answer
-binary_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
+operator_ufunc(Interp *in, int operator_, PyObject *ufunc, Value *const *operands,
+               const NodeId *args, int *into, NodeId *out)
+{
+    DType ins[2];
+    Type type;
+    TRY(ufunc_types(in, ufunc, 2, args, -1, ins, &type));
+    TRY(operand_elided(in, operator_, operands, args, &type, into));
+    if (*into < 0) return typed_ufunc(in, ufunc, ufunc, 2, args, -1, ins, type, out);
+    NodeId order[2] = {args[*into], args[1 - *into]};
+    DType loop[2] = {ins[*into], ins[1 - *into]};
+    Type target = node_type(in, order[0]);
+    if (target.dtype != type.dtype)
+        return interp_break(in, BREAK_OPERATOR, "NumPy cannot write %s into a temporary of %s",
+                            dtype_name((DType)type.dtype), dtype_name((DType)target.dtype));
+    memcpy(type.stride, target.stride, sizeof(type.stride));
+    PyObject *class_ = numpy_step(in, "Into");
+    PyObject *whole = class_ ? keep(in, PyObject_CallOneArg(class_, ufunc)) : NULL;
+    if (whole == NULL) return ANSWER_ERROR;
+    if (loop_minds_layout(in, ufunc, loop[0], &type))
+        return node_extern(in, whole, 2, order, &type, out);
+    return typed_ufunc(in, ufunc, whole, 2, order, -1, loop, type, out);
+}
+
+static Answer
+binary_node(Interp *in, int operator_, Value *left, Value *right, int *into, Value **out)
 {
     if (operator_ < 0 || operator_ >= COUNT_OF(binary_operators))
         return interp_break(in, BREAK_OPERATOR, "operator number %d", operator_);
     const Operator *row = &binary_operators[operator_];
     PyObject *ufunc = numpy_object(row->ufunc);
+    Value *operands[2] = {left, right};
     NodeId args[2], result;
     TRY(operand(in, left, &args[0]));
     TRY(operand(in, right, &args[1]));
@@ -429,10 +482,20 @@ binary_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
     }
     const char *shortcut = NULL;
     if (strcmp(row->ufunc, "power") == 0) TRY(power_shortcut(in, args[0], args[1], &shortcut));
+    if (shortcut != NULL && into != NULL && node_type(in, args[0]).dtype == DT_BOOL) {
+        bool spare;
+        TRY(operand_spare(in, left, &spare));
+        *into = spare ? 0 : -1;
+        if (spare)
+            return interp_break(in, BREAK_OPERATOR,
+                                "NumPy cannot write int8 into a temporary of bool");
+    }
     if (shortcut != NULL)
         TRY(node_named(in, shortcut, 1, args, &result));
     else if (all_scalars(in, 2, args))
         TRY(scalar_binary(in, row, ufunc, args, &result));
+    else if (into != NULL)
+        TRY(operator_ufunc(in, operator_, ufunc, operands, args, into, &result));
     else
         TRY(node_ufunc(in, ufunc, 2, args, -1, &result));
     return push_node(in, result, out);
@@ -449,14 +512,52 @@ operator_instead(Interp *in, const char *name, int nargs, Value *const *args, bo
     return call_whole_instead(in, &call, out);
 }
 
+/* The operator where it is known at run time only whether NumPy writes into an operand; *out NULL:
+   no operand is a temporary. */
+static Answer
+elided_operator(Interp *in, int operator_, Value *const *both, PyObject **out)
+{
+    OperatorElision elides = operator_elision(operator_);
+    bool spare[2] = {false, false};
+    *out = NULL;
+    for (int i = 0; i < (elides == ELIDES_EITHER ? 2 : elides != ELIDES_NOTHING); i++)
+        TRY(operand_spare(in, both[i], &spare[i]));
+    if (!spare[0] && !spare[1]) return ANSWER_YES;
+    PyObject *class_ = numpy_step(in, "Operator");
+    PyObject *plain = module_kept(in, "operator", binary_operators[operator_].python);
+    PyObject *ufunc = numpy_object(binary_operators[operator_].ufunc);
+    if (class_ == NULL || plain == NULL || ufunc == NULL) return ANSWER_ERROR;
+    *out = keep(in, PyObject_CallFunction(class_, "iOOOO", operator_, plain, ufunc,
+                                          spare[0] ? Py_True : Py_False,
+                                          spare[1] ? Py_True : Py_False));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* `into`: as operand_elided has it; NULL: never. */
+static Answer
+operator_or_step(Interp *in, int operator_, Value *left, Value *right, int *into, Value **out)
+{
+    Answer answer = binary_node(in, operator_, left, right, into, out);
+    if (answer != ANSWER_NO || operator_ < 0 || operator_ >= COUNT_OF(binary_operators) ||
+        (into != NULL && *into >= 0))
+        return answer;
+    Value *both[2] = {left, right};
+    if (into != NULL && any_opaque(in, 2, both) && !in->dirty && in->raised == NULL) {
+        BreakNote note = break_take(in);
+        PyObject *callable;
+        TRY(elided_operator(in, operator_, both, &callable));
+        break_put(in, &note);
+        WholeCall call = {.callable = callable, .nargs = 2, .args = both};
+        if (callable != NULL) return call_whole_instead(in, &call, out);
+    }
+    return operator_instead(in, binary_operators[operator_].python, 2, both, false, out);
+}
+
 Answer
 emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    Answer answer = binary_node(in, operator_, left, right, out);
-    if (answer != ANSWER_NO || operator_ < 0 || operator_ >= COUNT_OF(binary_operators))
-        return answer;
-    Value *both[2] = {left, right};
-    return operator_instead(in, binary_operators[operator_].python, 2, both, false, out);
+    int into = -1;
+    return operator_or_step(in, operator_, left, right, &into, out);
 }
 
 static const char *const comparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"};
@@ -595,7 +696,7 @@ inplace_node(Interp *in, int operator_, Value *array, Value *value, Value **out)
     Value *result, *both[2] = {array, value};
     if (any_opaque(in, 2, both))
         return interp_break(in, BREAK_OPERATOR, "an operand whose shape is not known");
-    TRY(emit_binary(in, operator_, array, value, &result));
+    TRY(operator_or_step(in, operator_, array, value, NULL, &result));
     return write_result(in, array, result->node, out);
 }
 

@@ -59,6 +59,14 @@ source_is_stacked(const Interp *in, SourceId id)
     return source->kind == SOURCE_SLOT && source->index >= in->bottom->decoded->nlocalsplus;
 }
 
+bool
+source_is_spare(const Interp *in, SourceId id)
+{
+    if (!source_is_stacked(in, id)) return false;
+    int entry = in->out->sources.at[id].index - in->bottom->decoded->nlocalsplus;
+    return entry < 64 && (in->spare_slots >> entry & 1) != 0;
+}
+
 /* Guards that the source is this very object: by watching it where it is a global. */
 static int
 guard_identity(Interp *in, SourceId source, PyObject *object)
@@ -88,7 +96,8 @@ static Value *
 input_add(Interp *in, SourceId source, PyObject *object, const Type *type)
 {
     Value *value = value_new(in, V_NODE);
-    if (value == NULL || keep(in, Py_NewRef(object)) == NULL) return NULL;
+    bool spare = source_is_spare(in, source); /* stays so: the frame's stack keeps it alive */
+    if (value == NULL || (!spare && keep(in, Py_NewRef(object)) == NULL)) return NULL;
     value->source = source;
     value->object = object;
     value->type = Py_TYPE(object);

@@ -475,6 +475,9 @@ make_value(Leaves *l, PyObject *shape, Value **out)
     NodeId node = l->nodes[l->taken++];
     if (strcmp(form, "opaque") == 0 || strcmp(form, "object") == 0)
         return opaque_result(l, node, shape, out);
+    if (strcmp(form, "array") == 0 && PyTuple_GET_ITEM(shape, 4) == Py_False &&
+        VEC_PUSH(in->arena, &in->borrowers, node) < 0)
+        return ANSWER_ERROR;
     return push_node(in, node, out);
 }
 

@@ -86,6 +86,7 @@ struct Value {
     bool guarded;  /* its type (and header, for arrays) is under guard already */
     int serial;    /* position in Interp.values */
     bool compared; /* V_CONST: text of which comparisons are guarded, and not its value */
+    int seen;      /* the last of Interp.walks that met it */
     bool pinned;   /* V_NODE: shape and strides are constants and guarded */
     bool paired;   /* V_BUILTIN_METHOD: LOAD_METHOD gave it, and CPython has function and object */
     BuildId built; /* 1 + build, once it has been asked for as an object; -1 while being built */
@@ -191,10 +192,15 @@ struct Interp {
     VEC(Storage) storages;
     VEC(Version) versions;
     VEC(Opaque) opaques;
-    PointerMap randoms;   /* generator of np.random -> its Value as an argument of steps */
-    Value *drawn;         /* the token of the last draw, or NULL; see draws.c */
-    VEC(Value *) inputs;  /* by graph input index */
-    VEC(Value *) outside; /* mutable objects met from outside, in order */
+    VEC(NodeId) borrowers; /* new arrays of a step that do not own their memory */
+    int walks;             /* see temporaries.c */
+    uint64_t spare_slots;  /* bit per entry of the value stack: nothing else held its array where
+                              capture began */
+    bool adds_up;          /* sum() has the operands of +, and the stack has not */
+    PointerMap randoms;    /* generator of np.random -> its Value as an argument of steps */
+    Value *drawn;          /* the token of the last draw, or NULL; see draws.c */
+    VEC(Value *) inputs;   /* by graph input index */
+    VEC(Value *) outside;  /* mutable objects met from outside, in order */
     VEC(Effect) effects;
     VEC(StoredGlobal) stored_globals;
     VEC(Value *) generators; /* made here */
@@ -305,6 +311,8 @@ SourceId source_add(Interp *in, SourceKind kind, SourceId base, int index, PyObj
                     PyObject *object);
 /* The frame's value stack held it where capture began. */
 bool source_is_stacked(const Interp *in, SourceId id);
+/* It is an array that nothing else held then. */
+bool source_is_spare(const Interp *in, SourceId id);
 SourceId source_of_const(Interp *in, PyObject *object);
 /* What an object of a class derived from dict, list or tuple, or a deque, holds, as a container of
    the builtin kind; a V_OBJECT where it is not opened. */

@@ -68,6 +68,14 @@ typedef struct {
    bound pair is always [callable, self].  CALL_EX has such a pair too, always with a NULL in it. */
 enum { CALL_NULL_FIRST = PY_VERSION_HEX < 0x030D0000 };
 
+/* CPython's frame holds the arguments of a Python function while that runs; else they have gone
+   into its locals. */
+static inline bool
+call_keeps_arguments(InstrKind kind)
+{
+    return kind == I_CALL_EX && PY_VERSION_HEX < 0x030C0000;
+}
+
 /* Borrowed by nobody: free with decoded_free.  NULL with the error set. */
 Decoded *decode(PyCodeObject *code);
 void decoded_free(Decoded *decoded);
@@ -137,6 +145,16 @@ typedef enum {
 
 /* What I_BINARY does for its arg (PyNumber_Add …); NULL for an operator that is not known. */
 binaryfunc binary_function(int operator_);
+
+/* NumPy's operators look whether the interpreter called them, and may then write into an operand
+   that only its stack holds.  In a step they see us instead.  So `operand` says for an operator of
+   these into which (0, 1, -1 for none), and `call` whether a call may come to such an operator: the
+   interpreter must do it. */
+typedef struct {
+    int (*operand)(int operator_, PyObject *left, PyObject *right);
+    bool (*call)(PyObject *callable, PyObject *const *args, Py_ssize_t nargs);
+} StepElision;
+void step_elision(const StepElision *elision); /* static */
 
 /* Does what the interpreter would do at the bytecode instruction that begins with the Instr
    `number` (sub == 0; all its parts are done at once), with the frame linked around whatever may

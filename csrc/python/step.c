@@ -1,6 +1,14 @@
 /* frame_step: locals, cells, globals, the stack, jumps and iteration; the rest is dispatched. */
 #include "step.h"
 
+const StepElision *elision;
+
+void
+step_elision(const StepElision *told)
+{
+    elision = told;
+}
+
 StepResult
 step_put(Step *s, int n, PyObject *result)
 {

@@ -50,6 +50,8 @@ step_name(Step *s)
     return PyTuple_GET_ITEM(s->decoded->code->co_names, s->instr->arg);
 }
 
+extern const StepElision *elision; /* NULL: not told yet */
+
 /* Exchanges the n top entries for `result` (owned).  NULL: STEP_ERROR, the entries stay. */
 StepResult step_put(Step *s, int n, PyObject *result);
 /* The same for an instruction without a result; `failed` is what its function returned. */

@@ -18,6 +18,12 @@ call_vector(Step *s, PyObject *callable, PyObject *const *args, size_t nargs, Py
     return call(callable, args, nargs | PY_VECTORCALL_ARGUMENTS_OFFSET, kwnames);
 }
 
+static bool
+may_elide(PyObject *callable, PyObject *const *args, Py_ssize_t nargs)
+{
+    return elision != NULL && elision->call(callable, args, nargs);
+}
+
 /* A bound method of a Python function becomes [function, self] on the stack. */
 static void
 open_method(PyObject **pair, PyObject *method)
@@ -33,6 +39,7 @@ call_pair(Step *s, int n, PyObject *kwnames, int above)
     PyObject **pair = step_at(s, n + 2 + above);
     PyObject *callable = pair[0] != NULL ? pair[0] : pair[1];
     bool has_self = pair[0] != NULL && pair[1] != NULL;
+    if (!has_self && may_elide(callable, pair + 2, n)) return STEP_CANNOT;
     if (!has_self && Py_IS_TYPE(callable, &PyMethod_Type)) {
         open_method(pair, callable);
         callable = pair[0];
@@ -85,6 +92,7 @@ call_ex(Step *s)
     PyObject *callable = pair[0] != NULL ? pair[0] : pair[1];
     if (pair[0] != NULL && pair[1] != NULL) return STEP_CANNOT;
     if (kwargs != NULL && !PyDict_CheckExact(kwargs)) return STEP_CANNOT;
+    if (may_elide(callable, args, 1)) return STEP_CANNOT;
     if (!PyTuple_CheckExact(*args)) {
         if (Py_TYPE(*args)->tp_iter == NULL && !PySequence_Check(*args)) return STEP_CANNOT;
         PyObject *tuple = PySequence_Tuple(*args);

@@ -79,6 +79,16 @@ binary_function(int operator_)
     return operator_ < COUNT_OF(binary_operators) ? binary_operators[operator_] : NULL;
 }
 
+static PyObject *
+binary(int operator_, PyObject *left, PyObject *right)
+{
+    enum { IN_PLACE = COUNT_OF(binary_operators) / 2 };
+    int into = elision != NULL ? elision->operand(operator_, left, right) : -1;
+    if (into < 0) return binary_operators[operator_](left, right);
+    binaryfunc in_place = binary_operators[IN_PLACE + operator_ % IN_PLACE];
+    return into == 0 ? in_place(left, right) : in_place(right, left);
+}
+
 /* A new bool from a C truth value, or NULL for -1. */
 static PyObject *
 bool_or_error(int truth, bool negate)
@@ -110,7 +120,7 @@ step_operator(Step *s)
     case I_TO_BOOL: return step_put(s, 1, bool_or_error(PyObject_IsTrue(top), false));
     case I_BINARY:
         if (binary_function(arg) == NULL) return STEP_CANNOT;
-        return step_put(s, 2, binary_function(arg)(step_peek(s, 2), top));
+        return step_put(s, 2, binary(arg, step_peek(s, 2), top));
     case I_COMPARE: return step_put(s, 2, compare(step_peek(s, 2), top, s->instr));
     case I_IS: return step_put(s, 2, PyBool_FromLong((step_peek(s, 2) == top) ^ arg));
     default: return step_put(s, 2, bool_or_error(PySequence_Contains(top, step_peek(s, 2)), arg));

@@ -229,6 +229,7 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_ATTR_ABSENT: return attribute_stored(object, check->object) == NULL;
     case GUARD_REGISTERED: return abstract_token() == check->low;
     case GUARD_NOT_DICT: return other != NULL && instance_dict(other) != object;
+    case GUARD_SPARE: return array_is_spare(object) == (check->low != 0);
     case GUARD_COUNT: break;
     }
     return false;

@@ -329,6 +329,9 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_NOT_DICT: put_source(out, program, check->other); break;
     case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
     case GUARD_ATTR_ABSENT: put_name(out, check->object); break;
+    case GUARD_SPARE:
+        text_put(out, check->low ? "an array that nothing else holds" : "held elsewhere too");
+        break;
     case GUARD_VALUE:
         if (is_of_environment(program, check->source)) {
             text_put(out, "what it was");

@@ -12,6 +12,8 @@ runtime_module(PyObject *module)
     };
     if (config_init() < 0 || log_init() < 0 || threads_init() < 0 || function_init(module) < 0)
         return -1;
+    static const StepElision elision = {array_elided_operand, array_call_elides};
+    step_elision(&elision);
     for (int i = 0; i < COUNT_OF(tables); i++)
         if (PyModule_AddFunctions(module, tables[i]) < 0) return -1;
     return 0;

@@ -19,15 +19,14 @@ from pycompile.decompositions.iteration import End
 def reduce(function, iterable, initial=End, /):
     """functools.reduce"""
     iterator = iter(iterable)
-    if initial is End:
-        value = next(iterator, End)
-        if value is End:
-            raise TypeError("reduce() of empty iterable with no initial value")
-    else:
-        value = initial
+    held = [next(iterator, End) if initial is End else initial]
+    if held[0] is End:
+        raise TypeError("reduce() of empty iterable with no initial value")
     for item in iterator:
-        value = function(value, item)
-    return value
+        held.append(item)
+        del item  # the call alone has both, so that NumPy may write into them
+        held.append(function(held.pop(0), held.pop()))
+    return held[0]
 
 
 def cached_property_get(self, instance, owner=None):

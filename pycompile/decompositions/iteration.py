@@ -146,10 +146,6 @@ def repeat(object, times=End):
 # ---- one iterable ----
 
 
-def _add(a, b):
-    return a + b
-
-
 def _accumulate(iterator, function, total):
     if total is None:
         total = next(iterator, End)
@@ -157,13 +153,15 @@ def _accumulate(iterator, function, total):
             return
     yield total
     for item in iterator:
-        total = function(total, item)
+        held = [item]
+        del item  # the call alone has it, so that NumPy may write into it
+        total = total + held.pop() if function is None else function(total, held.pop())
         yield total
 
 
 def accumulate(iterable, func=None, *, initial=None):
     """itertools.accumulate"""
-    return _accumulate(iter(iterable), _add if func is None else func, initial)
+    return _accumulate(iter(iterable), func, initial)
 
 
 def _batched(iterator, n, strict):
