@@ -626,9 +626,9 @@ def test_fullgraph_and_more_plans_than_there_may_be():
     for n in (3, 4):
         compiled(np.ones(n))
     for n in (5, 6, 5):
-        with pytest.raises(pycompile.GraphBreakError, match="PC0045.*recompile_limit") as caught:
+        with pytest.raises(pycompile.GraphBreakError, match="PC0047.*recompile_limit") as caught:
             compiled(np.ones(n))
-        assert caught.value.code == "PC0045" and caught.value.file == __file__
+        assert caught.value.code == "PC0047" and caught.value.file == __file__
         assert caught.value.line == double.__code__.co_firstlineno
         assert f"now {n}" in str(caught.value)
     runs = compiled.stats()["plan_runs"]
