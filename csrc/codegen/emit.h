@@ -17,6 +17,7 @@ typedef struct {
     int vector_bytes;
     /* the loop body being printed */
     int lanes;
+    int part; /* of a pairwise sum whose eight accumulators are several vectors */
     int stage;
     int32_t *mark; /* per instruction: number of the body in which it has a name */
     int32_t body;
@@ -46,6 +47,7 @@ void close_block(Emit *e);
 
 /* expr.c: values of one loop body */
 /* Lanes of the stage's vector loop; 1: scalars only. */
+enum { PAIRWISE_LANES = 8 }; /* accumulators of NumPy's pairwise sum */
 int body_lanes(const Emit *e, int stage);
 void body_begin(Emit *e, int stage, int lanes);
 /* Makes the instruction's value available as a local name: "v3". */

@@ -78,8 +78,8 @@ body_lanes(const Emit *e, int stage)
         }
     }
     if (!fits) return 1;
-    if (pairwise) return 8;
-    return e->vector_bytes / widest;
+    int lanes = e->vector_bytes / widest;
+    return pairwise && lanes > PAIRWISE_LANES ? PAIRWISE_LANES : lanes;
 }
 
 void

@@ -224,6 +224,9 @@ emit_column(Emit *e, int32_t at)
     text_free(&value);
 }
 
+/* Of a pairwise sum, by the part of the eight that a vector holds. */
+static const char *const accumulators[] = {"a", "ab", "ac", "ad"};
+
 void
 emit_roots(Emit *e, int stage, const char *acc)
 {
@@ -237,7 +240,10 @@ emit_roots(Emit *e, int stage, const char *acc)
             emit_column(e, i);
         else if (reduces_in_loop(e, i, stage)) {
             body_value(e, v->args[0]);
-            const char *name = e->lanes > 1 ? "a" : is_pairwise(e, i, stage) ? "p" : acc;
+            bool pairwise = is_pairwise(e, i, stage);
+            const char *name = e->lanes == 1 ? pairwise ? "p" : acc
+                               : pairwise    ? accumulators[e->part]
+                                             : "a";
             emit_accumulate(e, i, name);
         }
     }
@@ -326,6 +332,34 @@ emit_eight(Emit *e, int stage)
     e->indent--;
 }
 
+/* The vectors that hold NumPy's eight accumulators: a vector wider than the machine's registers
+   would live in memory. */
+static void
+declare_eight(Emit *e, int i, int lanes)
+{
+    DType dtype = instr_at(e, i)->dtype;
+    Text vector = {0};
+    prelude_type(e->prelude, dtype, lanes, &vector);
+    for (int part = 0; part < PAIRWISE_LANES / lanes; part++) {
+        const char *name = accumulators[part];
+        emit_line(e, "%s %s%d = (%s){} - 0;", vector.data, name, i, vector.data);
+        emit_line(e, "%s%d = -%s%d;", name, i, name, i);
+    }
+    text_free(&vector);
+}
+
+/* One leaf's sum of the eight accumulators, in NumPy's order. */
+static void
+add_eight(Emit *e, int i, int lanes)
+{
+    char lane[PAIRWISE_LANES][32];
+    for (int k = 0; k < PAIRWISE_LANES; k++)
+        snprintf(lane[k], sizeof(lane[k]), "%s%d[%d]", lanes > 1 ? accumulators[k / lanes] : "a", i,
+                 lanes > 1 ? k % lanes : k);
+    emit_line(e, "p%d = ((%s + %s) + (%s + %s)) + ((%s + %s) + (%s + %s));", i, lane[0], lane[1],
+              lane[2], lane[3], lane[4], lane[5], lane[6], lane[7]);
+}
+
 /* NumPy's pairwise sum: halves (the left one a multiple of 8) down to 128 elements, eight
    accumulators there.  The tree is walked with a stack of right halves still to do.  A leaf of
    fewer than 8 elements is summed one by one from -0.0; x + -0.0 is x. */
@@ -352,32 +386,30 @@ emit_pairwise_loop(Emit *e, int stage)
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         if (!is_pairwise(e, i, stage)) continue;
         const Instr *v = instr_at(e, i);
-        Text vector = {0};
         emit_line(e, "%s p%d = -0.0;", dtype_name(v->dtype), i);
         if (lanes > 1) {
-            prelude_type(e->prelude, v->dtype, lanes, &vector);
-            emit_line(e, "%s a%d = (%s){} - 0;", vector.data, i, vector.data);
-            emit_line(e, "a%d = -a%d;", i, i);
+            declare_eight(e, i, lanes);
         } else {
             emit_line(e, "%s a%d[8];", dtype_name(v->dtype), i);
             emit_line(e, "for (int lane = 0; lane < 8; lane++) a%d[lane] = -0.0;", i);
         }
-        text_free(&vector);
     }
     open_block(e, "if (length >= 8) ");
     if (lanes > 1) {
-        open_block(e, "for (; j + 8 <= stop; j += 8) ");
-        emit_body(e, stage, lanes, "a");
+        open_block(e, "while (j + 8 <= stop) ");
+        for (e->part = 0; e->part < PAIRWISE_LANES / lanes; e->part++) {
+            open_block(e, "");
+            emit_body(e, stage, lanes, "a");
+            close_block(e);
+            emit_line(e, "j += %d;", lanes);
+        }
+        e->part = 0;
         close_block(e);
     } else {
         emit_eight(e, stage);
     }
     for (int i = 0; i < e->kernel->instrs.len; i++)
-        if (is_pairwise(e, i, stage))
-            emit_line(e,
-                      "p%d = ((a%d[0] + a%d[1]) + (a%d[2] + a%d[3])) + ((a%d[4] + a%d[5]) + "
-                      "(a%d[6] + a%d[7]));",
-                      i, i, i, i, i, i, i, i, i);
+        if (is_pairwise(e, i, stage)) add_eight(e, i, lanes);
     close_block(e);
     open_block(e, "for (; j < stop; j++) ");
     emit_body(e, stage, 1, "s");
