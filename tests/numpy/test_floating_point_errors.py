@@ -561,6 +561,12 @@ def chosen_then_maximum(x):
     return np.maximum(np.where(x != 0, 1 / x, 0.0), x)
 
 
+def chosen_then_summed(x):
+    """Sums have eight lanes: more than one register of doubles on most machines."""
+    y = x * x
+    return (np.where(x < 1e100, y, x + 1) + y).sum()
+
+
 CHOICES = [f for name, f in sorted(globals().items()) if name.startswith("chosen_")]
 
 
