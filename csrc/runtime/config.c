@@ -173,7 +173,7 @@ number_from(const char *variable, int64_t otherwise, int64_t *out)
     if (text == NULL || *text == '\0') return 0;
     long long number = strtoll(text, &end, 10);
     if (*end != '\0' || number < 0) {
-        log_warn("%s=%s is no whole number: ignored", variable, text);
+        log_warn("%s=%s is no whole number, 0 or more: ignored", variable, text);
         return 0;
     }
     *out = number;

@@ -89,6 +89,11 @@ PROGRAMS = [
     return z * 2
     """,
     """
+    if x.sum() > y.sum():
+        x = x * (y.sum() / x.sum())
+    return x, x + y
+    """,
+    """
     total = 0.0
     for i in range(3):
         total = total + x[i] * i
