@@ -55,7 +55,9 @@ def run_program(seed: int, options: dict[str, Any] | None = None, totals: Any = 
         before = observe(plain["f"], function_world.arguments(seed * 10 + call), {})
         after = observe(compiled, function_world.arguments(seed * 10 + call), {})
         before.args, after.args = (before.args, world(plain)), (after.args, world(ours))
-        after.warned = [item for item in after.warned if "CPython runs what no plan holds for" not in item[1]]
+        after.warned = [
+            item for item in after.warned if "CPython runs what no plan holds for" not in item[1]
+        ]
         lines = differences(before, after)
         if lines:
             return [f"seed {seed}, arguments {call}", *lines]

@@ -60,7 +60,11 @@ def run_program(seed: int, options: dict[str, Any] | None = None) -> list[str]:
             after = observe(compiled, tuple(args), keywords)
             np.seterr(**errors)
             before.args, after.args = (before.args, world(plain)), (after.args, world(ours))
-            after.warned = [item for item in after.warned if "CPython runs what no plan holds for" not in item[1]]
+            after.warned = [
+                item
+                for item in after.warned
+                if "CPython runs what no plan holds for" not in item[1]
+            ]
             lines = differences(before, after)
             if lines:
                 args, keywords = programs.arguments(call, plan)
