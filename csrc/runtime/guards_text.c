@@ -80,6 +80,12 @@ put_object(Text *out, PyObject *object)
         const char *name = PyModule_GetName(object);
         text_printf(out, "module %s", name ? name : "?");
         if (name == NULL) PyErr_Clear();
+    } else if (PyCFunction_Check(object) || ufunc_check(object) || array_function_check(object)) {
+        PyObject *name = PyObject_GetAttrString(object, "__name__");
+        const char *string = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+        text_printf(out, "function %s", string ? string : "?");
+        Py_XDECREF(name);
+        PyErr_Clear();
     } else {
         text_printf(out, "<%s object>", Py_TYPE(object)->tp_name);
     }

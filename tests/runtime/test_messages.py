@@ -226,3 +226,16 @@ def test_title_of_code():
         text=True,
     )
     assert done.stderr.startswith("-c: "), done.stderr
+
+
+def test_functions_of_libraries_are_told_by_name():
+    def apply(x, statistic):
+        return statistic(x, axis=1) * 2
+
+    compiled = pycompile.compile(apply, options={"recompile_limit": 1, "plan_always": True})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for statistic in (np.mean, np.median, np.add.reduce, np.sum):
+            compiled(np.ones((3, 4)), statistic)
+    told = "".join(str(item.message) for item in caught)
+    assert "object>" not in told and "function mean" in told, told
