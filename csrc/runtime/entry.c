@@ -325,9 +325,16 @@ state_nargs(const CodeState *state)
     return d->argcount + d->kwonly + d->varargs + d->varkeywords;
 }
 
+/* A visit may allocate, so that the collector frees codes and their states with them: the state
+   that is visited is held by its code. */
 void
 states_visit(void (*visit)(const CodeState *state, void *context), void *context)
 {
-    for (const CodeState *state = all_states; state != NULL; state = state->next)
+    CodeState *state = all_states, *next;
+    if (state != NULL) Py_INCREF(state->code);
+    for (; state != NULL; state = next) {
         visit(state, context);
+        if ((next = state->next) != NULL) Py_INCREF(next->code);
+        Py_DECREF(state->code);
+    }
 }

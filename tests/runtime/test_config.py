@@ -209,3 +209,26 @@ for i in range(60): often(np.ones(3000))
     assert "often (" in told and "ms lost" in told
     off = stderr(code + "pycompile.set_logs()", PYCOMPILE_LOGS="", PYCOMPILE_PLAN_ALWAYS="1")
     assert "ms lost" not in off
+
+
+def test_hints_while_the_collector_frees_functions():
+    code = """
+import gc
+import numpy as np, pycompile
+from pycompile import _C
+
+def ring():
+    def f(x): return x + 1
+    f.__code__ = f.__code__.replace()
+    f.ring = pycompile.compile(f)
+    f.ring(np.ones(3))
+
+gc.disable()
+for _ in range(100): ring()
+gc.enable()
+gc.set_threshold(1, 1, 1)
+_C.hints()
+gc.collect()
+assert not _C.hints()
+"""
+    assert stderr(code, PYTHONMALLOC="debug") == ""
