@@ -15,6 +15,9 @@ import pytest
 import pycompile
 
 CALLS = int(os.environ.get("PYCOMPILE_LEAK_CALLS", "3000"))
+# A leak shows in every round; what else lives in the process (threads of the test runner that take
+# orders, pages that the kernel joins to huge ones) shows in some.
+ROUNDS = 3
 
 
 def whole(x, y):
@@ -137,14 +140,18 @@ def test_calls_leave_nothing(function):
     x, y = np.linspace(0.0, 1.0, 16), np.ones(16)
     watched = [x, y, function, compiled, function.__code__, np.dtype(float), None.__class__]
     call(compiled, 200, x, y)
-    gc.collect()
-    counts = [sys.getrefcount(thing) for thing in watched]
-    blocks, memory = sys.getallocatedblocks(), resident()
-    call(compiled, CALLS, x, y)
-    gc.collect()
-    assert [sys.getrefcount(thing) for thing in watched] == counts
-    assert sys.getallocatedblocks() - blocks < 100
-    assert resident() - memory < 4_000_000
+    blocks, memory = [], []
+    for _ in range(ROUNDS):
+        gc.collect()
+        counts = [sys.getrefcount(thing) for thing in watched]
+        blocks_before, memory_before = sys.getallocatedblocks(), resident()
+        call(compiled, CALLS, x, y)
+        gc.collect()
+        assert [sys.getrefcount(thing) for thing in watched] == counts
+        blocks.append(sys.getallocatedblocks() - blocks_before)
+        memory.append(resident() - memory_before)
+    assert min(blocks) < 100
+    assert min(memory) < 4_000_000
 
 
 def test_compiling_again_and_again_leaves_nothing():
