@@ -76,11 +76,20 @@ put_object(Text *out, PyObject *object)
         const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)object)->func_qualname);
         text_printf(out, "function %s", name ? name : "?");
         if (name == NULL) PyErr_Clear();
+    } else if (PyCode_Check(object)) { /* which function it is: see put_source */
+        const char *name = PyUnicode_AsUTF8(((PyCodeObject *)object)->co_qualname);
+        text_printf(out, "function %s", name ? name : "?");
+        if (name == NULL) PyErr_Clear();
     } else if (PyModule_Check(object)) {
         const char *name = PyModule_GetName(object);
         text_printf(out, "module %s", name ? name : "?");
         if (name == NULL) PyErr_Clear();
-    } else if (PyCFunction_Check(object) || ufunc_check(object) || array_function_check(object)) {
+    } else if (PyMethod_Check(object)) {
+        put_object(out, PyMethod_GET_FUNCTION(object));
+        text_put(out, " as a method");
+    } else if (Py_IS_TYPE(object, &CompiledFunction_Type) ||
+               Py_IS_TYPE(object, &DisabledFunction_Type) || PyCFunction_Check(object) ||
+               ufunc_check(object) || array_function_check(object)) {
         PyObject *name = PyObject_GetAttrString(object, "__name__");
         const char *string = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
         text_printf(out, "function %s", string ? string : "?");
@@ -184,6 +193,7 @@ put_source(Text *out, const GuardProgram *program, int number)
     case SOURCE_GLOBAL: put_name(out, source->key); break;
     case SOURCE_ATTR:
         put_source(out, program, source->base);
+        if (strcmp(key_text(source), "__code__") == 0) break; /* users know the function */
         text_put(out, ".");
         put_name(out, source->key);
         break;
@@ -250,11 +260,39 @@ flag_name(unsigned flag)
                                         : "owndata";
 }
 
-/* One fact of an array, as it was wanted and as it came. */
+/* One fact of an array, as it was wanted and as it came, and what to do where it varies. */
 typedef struct {
     char name[32];
     char wanted[24], now[24]; /* `wanted`: empty of a flag */
+    const char *remedy;
 } Fact;
+
+static const char fewer_shapes[] = "pad arrays to a few shapes; of a selection x[mask] keep the "
+                                   "shape: np.where(mask, x, 0)";
+static const char same_shape[] = "keep its shape: np.where(mask, x, 0) in place of a selection "
+                                 "x[mask], masks in place of lists of the elements that count";
+static const char one_layout[] = "lay arrays out alike: np.ascontiguousarray(x)";
+
+/* Whether the array comes from outside, as an argument or in an object: only then can the caller
+   give it another shape. */
+static bool
+is_from_outside(const GuardProgram *program, const GuardSource *source)
+{
+    if (source->kind != SOURCE_SLOT || program->code == NULL) return true;
+    PyCodeObject *code = program->code;
+    int flags = code->co_flags;
+    int nargs = code->co_argcount + code->co_kwonlyargcount + ((flags & CO_VARARGS) != 0) +
+                ((flags & CO_VARKEYWORDS) != 0);
+    if (source->index >= nargs) return false;
+    Decoded *decoded = decode(code);
+    if (decoded == NULL) PyErr_Clear();
+    bool stored = false;
+    for (int i = 0; decoded != NULL && i < program->entry && i < decoded->count; i++)
+        stored |=
+            decoded->instrs[i].kind == I_STORE_LOCAL && decoded->instrs[i].arg == source->index;
+    decoded_free(decoded);
+    return !stored;
+}
 
 static void
 set_fact(Fact *fact, const char *name, int axis, int64_t wanted, int64_t now)
@@ -266,29 +304,37 @@ set_fact(Fact *fact, const char *name, int axis, int64_t wanted, int64_t now)
 
 /* The first fact of an array that differs.  False: the array as a whole. */
 static bool
-find_difference(const GuardCheck *check, PyObject *now, Fact *fact)
+find_difference(const GuardProgram *program, const GuardCheck *check, PyObject *now, Fact *fact)
 {
     ArrayHeader header;
     const char *why;
     if (now == NULL || array_read(now, &header, &why) != ANSWER_YES) return false;
     unsigned missing = check->flags & ~header.flags;
     if (header.dtype != check->dtype) {
+        fact->remedy = "cast to one dtype: x.astype(np.float64)";
         snprintf(fact->name, sizeof(fact->name), "dtype");
         snprintf(fact->wanted, sizeof(fact->wanted), "%s", dtype_long_name(check->dtype));
         snprintf(fact->now, sizeof(fact->now), "%s", dtype_long_name(header.dtype));
         return true;
     }
     if (header.rank != check->rank) {
+        fact->remedy = "reshape arrays to one number of dimensions";
         set_fact(fact, "ndim", -1, check->rank, header.rank);
         return true;
     }
     for (int i = 0; i < header.rank; i++) {
         if (!(check->known_shape >> i & 1) || header.shape[i] == check->shape[i]) continue;
         set_fact(fact, "shape", i, check->shape[i], header.shape[i]);
+        fact->remedy =
+            is_from_outside(program, &program->sources[check->source]) ? fewer_shapes : same_shape;
         return true;
     }
+    fact->remedy = one_layout;
     if (missing) {
-        snprintf(fact->name, sizeof(fact->name), "flags.%s", flag_name(missing & -missing));
+        unsigned first = missing & -missing;
+        if (first == ARRAY_WRITEABLE) fact->remedy = "pass arrays that can be written, or a copy";
+        if (first == ARRAY_ALIGNED) fact->remedy = "pass aligned arrays: x.copy()";
+        snprintf(fact->name, sizeof(fact->name), "flags.%s", flag_name(first));
         *fact->wanted = '\0';
         snprintf(fact->now, sizeof(fact->now), "not");
         return true;
@@ -305,7 +351,7 @@ static bool
 put_difference(Text *out, const GuardProgram *program, const GuardCheck *check, PyObject *now)
 {
     Fact fact;
-    if (!find_difference(check, now, &fact)) return false;
+    if (!find_difference(program, check, now, &fact)) return false;
     put_source(out, program, check->source);
     const char *is = *fact.wanted ? " == " : "";
     text_printf(out, ".%s%s%s, now %s", fact.name, is, fact.wanted, fact.now);
@@ -314,16 +360,54 @@ put_difference(Text *out, const GuardProgram *program, const GuardCheck *check, 
 
 /* ---- sentences ---- */
 
+/* "<= 3", ">= 5", "== 4", "in [1, 9]": the ends of int64 are no numbers of the program's. */
+static void
+put_range(Text *out, int64_t low, int64_t high)
+{
+    if (low == INT64_MIN && high == INT64_MAX)
+        text_put(out, "fits 64 bits");
+    else if (low == INT64_MIN)
+        text_printf(out, "<= %lld", (long long)high);
+    else if (high == INT64_MAX)
+        text_printf(out, ">= %lld", (long long)low);
+    else if (low == high)
+        text_printf(out, "== %lld", (long long)low);
+    else
+        text_printf(out, "in [%lld, %lld]", (long long)low, (long long)high);
+}
+
+static bool
+is_number(PyObject *object)
+{
+    return object != NULL && (PyLong_Check(object) || PyFloat_Check(object) ||
+                              PyComplex_Check(object) || is_number_of_arrays(object));
+}
+
+/* The type of the number that was wanted where a number of another type came; NULL otherwise. */
+static PyTypeObject *
+wanted_number_type(const GuardCheck *check, PyObject *now)
+{
+    PyTypeObject *wanted = check->kind == GUARD_INT_RANGE ? &PyLong_Type
+                           : check->kind == GUARD_VALUE && is_number(check->object)
+                               ? Py_TYPE(check->object)
+                               : NULL;
+    return wanted != NULL && is_number(now) && Py_TYPE(now) != wanted ? wanted : NULL;
+}
+
+static void
+put_number_types(Text *out, const GuardProgram *program, const GuardCheck *check, PyObject *now)
+{
+    text_put(out, "type(");
+    put_source(out, program, check->source);
+    text_printf(out, ") is %s, now %s", wanted_number_type(check, now)->tp_name,
+                Py_TYPE(now)->tp_name);
+}
+
 static void
 put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
 {
     switch (check->kind) {
-    case GUARD_INT_RANGE:
-        if (check->low == INT64_MIN && check->high == INT64_MAX)
-            text_put(out, "the int64 range");
-        else
-            text_printf(out, "[%lld, %lld]", (long long)check->low, (long long)check->high);
-        break;
+    case GUARD_INT_RANGE: put_range(out, check->low, check->high); break;
     case GUARD_MOST:
     case GUARD_FILLING:
     case GUARD_LENGTH: text_printf(out, "%lld", (long long)check->low); break;
@@ -348,6 +432,19 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     }
 }
 
+/* Another object than `wanted`, also where both are called the same. */
+static void
+put_other(Text *out, PyObject *wanted, PyObject *now)
+{
+    Text before = {0}, after = {0};
+    put_object(&before, wanted);
+    put_object(&after, now);
+    bool same = before.data != NULL && after.data != NULL && strcmp(before.data, after.data) == 0;
+    text_printf(out, "%s%s", same ? "another " : "", after.data ? after.data : "?");
+    text_free(&before);
+    text_free(&after);
+}
+
 static void
 put_now(Text *out, const GuardProgram *program, const GuardCheck *check, PyObject *now)
 {
@@ -363,6 +460,8 @@ put_now(Text *out, const GuardProgram *program, const GuardCheck *check, PyObjec
         text_printf(out, "%zd other keys", PyDict_GET_SIZE(now));
     else if (now != NULL && check->kind != GUARD_TYPE && is_of_environment(program, check->source))
         text_put(out, "another");
+    else if (now != NULL && (check->kind == GUARD_IS || check->kind == GUARD_GLOBAL))
+        put_other(out, check->object, now);
     else
         put_object(out, now);
 }
@@ -415,8 +514,10 @@ guards_explain(GuardProgram *program, int number, const Roots *roots, Text *out)
         text_put(out, " is there, now missing");
     } else {
         const GuardCheck *check = &program->checks[number];
-        if (check->kind != GUARD_ARRAY || reached == NULL ||
-            !put_difference(out, program, check, reached[check->source]))
+        PyObject *now = reached != NULL ? reached[check->source] : NULL;
+        if (wanted_number_type(check, now) != NULL)
+            put_number_types(out, program, check, now);
+        else if (check->kind != GUARD_ARRAY || !put_difference(out, program, check, now))
             put_sentence(out, program, check, reached);
         put_place(out, program, check);
     }
@@ -424,49 +525,52 @@ guards_explain(GuardProgram *program, int number, const Roots *roots, Text *out)
     return text_finish(out);
 }
 
-/* What the guard wanted, of a thing of which there may be other values; the thing's name first.
-   False: it is no such guard. */
-static bool
-put_value(GuardProgram *program, int number, const Roots *roots, Text *name, Text *value)
+/* What is behind the source of the check `number`; NULL: nothing, or no memory to look with. */
+static PyObject *
+reach_checked(const GuardProgram *program, int number, const Roots *roots)
+{
+    PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
+    if (reached == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    for (int i = 0; i < program->nsources; i++)
+        reached[i] = source_reach(&program->sources[i], roots, reached);
+    PyObject *now = reached[program->checks[number].source];
+    mem_free(reached);
+    return now;
+}
+
+bool
+guards_put_value(GuardProgram *program, int number, const Roots *roots, Text *name, Text *value)
 {
     if (program->dead || number >= program->nchecks) return false;
     const GuardCheck *check = &program->checks[number];
+    PyObject *now = reach_checked(program, number, roots);
+    if (wanted_number_type(check, now) != NULL) return false; /* not told by their values */
     put_source(name, program, check->source);
     if (check->kind == GUARD_VALUE || check->kind == GUARD_LENGTH) {
         put_wanted(value, program, check);
         return true;
     }
-    if (check->kind != GUARD_ARRAY) return false;
-    PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
-    if (reached == NULL) {
-        PyErr_Clear();
-        return false;
-    }
-    for (int i = 0; i < program->nsources; i++)
-        reached[i] = source_reach(&program->sources[i], roots, reached);
     Fact fact;
-    bool found = find_difference(check, reached[check->source], &fact) && *fact.wanted;
-    if (found) text_printf(name, ".%s", fact.name);
-    if (found) text_put(value, fact.wanted);
-    mem_free(reached);
-    return found;
-}
-
-bool
-guards_add_value(GuardProgram *program, int number, const Roots *roots, Text *name, Text *values)
-{
-    Text mine = {0}, value = {0};
-    bool found = put_value(program, number, roots, &mine, &value) && mine.data != NULL;
-    if (found && name->data == NULL) text_put(name, mine.data);
-    found = found && name->data != NULL && strcmp(name->data, mine.data) == 0;
-    if (found) text_printf(values, "%s%s", values->data ? ", " : "", value.data ? value.data : "");
-    text_free(&mine);
-    text_free(&value);
-    return found;
+    if (check->kind != GUARD_ARRAY || !find_difference(program, check, now, &fact)) return false;
+    text_printf(name, ".%s", fact.name);
+    text_put(value, fact.wanted);
+    return *fact.wanted != '\0';
 }
 
 const char *
-guards_remedy(const GuardProgram *program, int number)
+guards_remedy(const GuardProgram *program, int number, const Roots *roots)
 {
-    return number < program->nchecks ? remedies[program->checks[number].kind] : "";
+    if (program->dead || number >= program->nchecks) return "";
+    const GuardCheck *check = &program->checks[number];
+    PyObject *now = reach_checked(program, number, roots);
+    Fact fact;
+    if (wanted_number_type(check, now) != NULL) return "pass numbers of one type";
+    if (check->kind == GUARD_INT_RANGE && check->low == INT64_MIN && check->high == INT64_MAX)
+        return "pass ints that fit 64 bits";
+    if (check->kind == GUARD_ARRAY && find_difference(program, check, now, &fact))
+        return fact.remedy;
+    return remedies[check->kind];
 }

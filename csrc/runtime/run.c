@@ -287,40 +287,68 @@ take_refusal(Runner *r, Refusal *refusal)
     return TURN_UNTIL;
 }
 
-/* What another plan wanted of the thing called `name`, if it is for that that it does not hold. */
-static bool
-add_value(const Roots *roots, Plan *plan, Text *name, Text *values)
+/* The values that plans wanted of the one thing called `name`, each once. */
+typedef struct {
+    Text name, value[VALUES_TOLD + 1];
+    int count;
+} Seen;
+
+static void
+seen_free(Seen *seen)
+{
+    text_free(&seen->name);
+    for (int i = 0; i < seen->count; i++) text_free(&seen->value[i]);
+}
+
+/* What this guard wanted, if it is of the same thing as those before. */
+static void
+seen_add(Seen *seen, GuardProgram *guards, int failed, const Roots *roots)
+{
+    Text name = {0}, value = {0};
+    bool found = guards_put_value(guards, failed, roots, &name, &value) && name.data != NULL &&
+                 value.data != NULL;
+    if (found && seen->count == 0) text_put(&seen->name, name.data);
+    found = found && seen->name.data != NULL && strcmp(seen->name.data, name.data) == 0;
+    for (int i = 0; found && i < seen->count; i++)
+        found = strcmp(seen->value[i].data, value.data) != 0;
+    if (found)
+        seen->value[seen->count++] = value;
+    else
+        text_free(&value);
+    text_free(&name);
+}
+
+/* What another plan wanted, if it is for the same thing that it does not hold. */
+static void
+seen_add_plan(Seen *seen, const Roots *roots, Plan *plan)
 {
     GuardProgram *guards = plan_guards(plan);
     PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(guards_sources(guards) + 1));
     int failed;
     plan_acquire(plan); /* a collection may run code that resets all */
-    bool added = !guards_check(guards, roots, reached, &failed) &&
-                 guards_add_value(guards, failed, roots, name, values);
+    if (!guards_check(guards, roots, reached, &failed)) seen_add(seen, guards, failed, roots);
     plan_release(plan);
-    return added;
 }
 
 /* The guard that failed last, the values that it wanted in other plans too, and what to change. */
 static void
 explain_failures(Runner *r, Entry *entry, Text *out)
 {
-    Text name = {0}, values = {0};
+    Seen seen = {0};
     Roots roots = frame_roots(r);
-    int count = 0;
     if (r->failed == NULL) return;
     text_put(out, "; last because ");
     if (failed_reason(r, out) == NULL) return;
-    guards_add_value(plan_guards(r->failed), r->failed_guard, &roots, &name, &values);
-    const char *remedy = guards_remedy(plan_guards(r->failed), r->failed_guard);
-    for (int i = 0; i < entry->nplans && name.data != NULL && count < VALUES_TOLD; i++)
-        if (entry->plans[i] != r->failed)
-            count += add_value(&roots, entry->plans[i], &name, &values);
-    if (count > 0) text_printf(out, "; seen before: %s", values.data ? values.data : "?");
+    GuardProgram *guards = plan_guards(r->failed);
+    const char *remedy = guards_remedy(guards, r->failed_guard, &roots);
+    seen_add(&seen, guards, r->failed_guard, &roots);
+    for (int i = 0; i < entry->nplans && seen.count > 0 && seen.count <= VALUES_TOLD; i++)
+        if (entry->plans[i] != r->failed) seen_add_plan(&seen, &roots, entry->plans[i]);
+    for (int i = 0; seen.count > 1 && i < seen.count; i++)
+        text_printf(out, "%s%s", i ? ", " : "; seen before: ", seen.value[i].data);
     text_printf(out, ". To have it compiled: %s%sraise the option recompile_limit", remedy,
                 *remedy ? ", or " : "");
-    text_free(&name);
-    text_free(&values);
+    seen_free(&seen);
 }
 
 /* Once: a log line, and a warning where giving up loses much. */
@@ -339,14 +367,14 @@ tell_given_up(Runner *r, Entry *entry)
     if (r->failed != NULL) plan_release(r->failed);
     const char *what = where.data ? where.data : "?", *because = why.data ? why.data : "";
     long long limit = (long long)r->state->config->recompile_limit;
-    log_emit(
-        LOG_RECOMPILES,
-        "%s: limit of %lld plans that have not paid yet; CPython runs what no plan holds for%s",
-        what, limit, because);
+    log_emit(LOG_RECOMPILES,
+             "%s: limit of %lld plan%s that %s not paid yet; CPython runs what no plan holds for%s",
+             what, limit, limit == 1 ? "" : "s", limit == 1 ? "has" : "have", because);
     if (gain >= WARNED_GAIN && !program_is_running())
-        log_warn("pycompile: %s was compiled %lld times, which has not paid yet; CPython runs what "
-                 "no plan holds for%s",
-                 what, limit, because);
+        log_warn(
+            "pycompile: %s was compiled %lld time%s, which has not paid yet; CPython runs what "
+            "no plan holds for%s",
+            what, limit, limit == 1 ? "" : "s", because);
     text_free(&why);
     text_free(&where);
 }
@@ -357,7 +385,8 @@ raise_limit(Runner *r, Entry *entry)
 {
     Text detail = {0};
     BreakFrame at = told_frame(r->decoded, r->decoded->instrs[r->number].line);
-    text_printf(&detail, "%lld", (long long)r->state->config->recompile_limit);
+    long long limit = (long long)r->state->config->recompile_limit;
+    text_printf(&detail, "%lld plan%s", limit, limit == 1 ? "" : "s");
     if (r->failed != NULL) plan_acquire(r->failed);
     explain_failures(r, entry, &detail);
     if (r->failed != NULL) plan_release(r->failed);

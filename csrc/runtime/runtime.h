@@ -62,12 +62,12 @@ int guards_last_slot(const GuardProgram *guards);
    without a failure (`roots` NULL): "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
 int guards_count(const GuardProgram *guards);
-/* Adds what guard `number`, which fails against `roots`, wanted to `values`, if it is of the thing
-   called `name`; with an empty name, of any, whose name is put there. */
-bool guards_add_value(GuardProgram *guards, int number, const Roots *roots, Text *name,
-                      Text *values);
-/* What a program may do that fails the guard too often; may be empty. */
-const char *guards_remedy(const GuardProgram *guards, int number);
+/* What guard `number`, which fails against `roots`, wanted, and what of.  False: it is of no thing
+   that could be told by its values. */
+bool guards_put_value(GuardProgram *guards, int number, const Roots *roots, Text *name,
+                      Text *value);
+/* What a program may do that fails the guard too often, by what differs now; may be empty. */
+const char *guards_remedy(const GuardProgram *guards, int number, const Roots *roots);
 /* Keeps an object (NULL: nothing) that the plan mentions for as long as the guards can hold: alive,
    or where the program itself may let it go, until then.  `keep`: what the capture still holds, or
    NULL.  -1 with the error set. */

@@ -228,6 +228,112 @@ def test_title_of_code():
     assert done.stderr.startswith("-c: "), done.stderr
 
 
+# ---- the limit of plans ----
+
+
+def limit_told(function, *calls, limit=1):
+    """What is said when calls with these arguments meet the limit."""
+    options = {"recompile_limit": limit, "plan_always": True}
+    compiled = pycompile.compile(function, options=options)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pycompile.PycompileWarning)
+        for arguments in calls:
+            compiled(*arguments)
+    assert {item.category for item in caught} == {pycompile.PycompileWarning}
+    return "\n".join(str(item.message) for item in caught)
+
+
+def work(x):
+    return np.sqrt(np.abs(x)) * 2 + 1
+
+
+def scaled(x, n):
+    if n > 3:
+        return np.sqrt(x) * n
+    return np.cos(x) * n
+
+
+def element(x, i):
+    return np.sqrt(np.abs(x[i : i + 2])) * 2 + x[i]
+
+
+def added(x, n):
+    return np.sqrt(x) * 2 + n
+
+
+def applied(x, function):
+    return function(x) * 2 + 1
+
+
+def selected(x, n):
+    y = x[list(range(n))]
+    id(y)
+    return np.sqrt(y) * 2 + 1
+
+
+ONES = np.ones((200, 30))
+
+
+@pytest.mark.parametrize(
+    ("function", "calls", "because", "remedy"),
+    [
+        (work, [(ONES,), (np.float32(ONES),)], "x.dtype == float64, now float32", "cast to one dt"),
+        (work, [(ONES,), (ONES[0],)], "x.ndim == 2, now 1", "one number of dimensions"),
+        (work, [(ONES,), (ONES[:9],)], "x.shape[0] == 200, now 9", "pad arrays to a few shapes"),
+        (work, [(ONES,), (ONES[:100:-1],)], "x.shape[0]", "of a selection x[mask] keep the shape"),
+        (work, [(ONES,), (np.ones((30, 200)).T,)], "c_contiguous", "np.ascontiguousarray"),
+        (work, [(ONES,), (ONES[0, 0],)], "now np.float64(1.0)", "pass a plain array each time"),
+        (scaled, [(ONES, 1), (ONES, 5)], "n <= 3, now 5", "the same way at its branches"),
+        (scaled, [(ONES, 5), (ONES, 1)], "n >= 4, now 1", "the same way at its branches"),
+        (scaled, [(ONES, 1), (ONES, 2.0)], "type(n) is int, now float", "numbers of one type"),
+        (added, [(ONES, 1), (ONES, 2**70)], "n fits 64 bits, now 11805", "that fit 64 bits"),
+        (applied, [(ONES, np.mean), (ONES, np.median)], "function mean, now function med", "same"),
+        (
+            applied,
+            [(ONES, lambda x: np.sqrt(x)), (ONES, lambda x: np.sqrt(x))],
+            "<lambda>, now another function <lambda>",
+            "made anew for each call, make once, outside",
+        ),
+    ],
+)
+def test_limit_says_what_varies_and_what_to_change(function, calls, because, remedy):
+    told = limit_told(function, *calls)
+    assert "was compiled 1 time, which" in told
+    reason, _, remedies = told.partition(". To have it compiled: ")
+    assert because in reason and remedy in remedies, told
+    assert ("pad arrays" in told) == ("shape[" in told)
+    assert "9223372036854775" not in told and "object>" not in told
+
+
+def test_limit_of_a_selection_made_inside():
+    first, told = limit_told(selected, *((np.ones(3000), n) for n in (2000, 2001))).splitlines()
+    assert "n == 2000, now 2001" in first
+    assert "y.shape[0] == 2000, now 2001" in told and "pad arrays" not in told
+    assert "To have it compiled: keep its shape: np.where(mask, x, 0)" in told
+
+
+def test_limit_tells_each_value_once():
+    def rolled(x, k, n):
+        return np.roll(np.sqrt(x), k) * 2 + (n if n else 3)
+
+    calls = [(ONES, 1, 1), (ONES, 1, 1.0), (ONES, 2, 1), (ONES, 2, 1.0), (ONES, 5, 1)]
+    told = limit_told(rolled, *calls, limit=4)
+    values = told.partition("seen before: ")[2].partition(".")[0].split(", ")
+    assert sorted(values) == ["1", "2"], told
+
+
+def test_limit_under_fullgraph_gives_one_remedy():
+    compiled = pycompile.compile(
+        work, fullgraph=True, options={"recompile_limit": 1, "plan_always": True}
+    )
+    compiled(ONES)
+    with pytest.raises(pycompile.GraphBreakError, match="PC0047") as raised:
+        compiled(np.float32(ONES))
+    told = str(raised.value)
+    assert "1 plan; last because x.dtype" in told and "cast to one dtype" in told
+    assert "fewer shapes" not in told and "kinds of arguments" not in told
+
+
 def test_functions_of_libraries_are_told_by_name():
     def apply(x, statistic):
         return statistic(x, axis=1) * 2
