@@ -33,12 +33,12 @@ def cost(record: dict[str, Any]) -> float:
 
 def describe(record: dict[str, Any]) -> str:
     counts = ", ".join(
-        f"{record[key]} {text}"
-        for key, text in (
-            ("breaks", "runs left a graph"),
-            ("deopts", "deopts"),
-            ("recompiles", "recompiles"),
-            ("given_up", "places given up"),
+        f"{record[key]} {one if record[key] == 1 else more}"
+        for key, one, more in (
+            ("breaks", "run left a graph", "runs left a graph"),
+            ("deopts", "deopt", "deopts"),
+            ("recompiles", "recompile", "recompiles"),
+            ("given_up", "place given up", "places given up"),
         )
         if record[key]
     )
@@ -46,7 +46,7 @@ def describe(record: dict[str, Any]) -> str:
     lines = [f"{where}: about {cost(record) * 1e3:.3g} ms lost: {counts}"]
     places = sorted(record["places"], key=lambda place: -place[1])
     for line, count, code, text, hint, detail in places[:5]:
-        times = f"{count} times " if count else ""
+        times = f"{count} {'time' if count == 1 else 'times'} " if count else ""
         lines.append(f"  {times}at line {line}: {code} {text}{': ' if detail else ''}{detail}")
         if hint:
             lines.append(f"    hint: {hint}")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pycompile
-from pycompile import _C
+from pycompile import _C, _hints
 
 
 def program(folder, text, **variables):
@@ -345,3 +345,17 @@ def test_functions_of_libraries_are_told_by_name():
             compiled(np.ones((3, 4)), statistic)
     told = "".join(str(item.message) for item in caught)
     assert "object>" not in told and "function mean" in told, told
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (1, "1 run left a graph, 1 deopt, 1 recompile, 1 place given up\n  1 time at line 4"),
+        (2, "2 runs left a graph, 2 deopts, 2 recompiles, 2 places given up\n  2 times at line 4"),
+    ],
+)
+def test_hints_count_in_english(count, text):
+    counts = dict.fromkeys(("breaks", "deopts", "recompiles", "given_up"), count)
+    places = [(4, count, "PC0002", "a call", "", "")]
+    record = {"function": "f", "file": "f.py", "line": 3, "places": places, **counts}
+    assert text in _hints.describe(record)
