@@ -228,6 +228,11 @@ def operator(x):
     return y * 2, str({1, 2})
 
 
+def order(x):
+    y = x + 1
+    return sorted([y.sum(), y.max(), 3.0])
+
+
 def overlap(x, out):
     out[1:] = x[:-1] * 2
     return out + x
@@ -365,4 +370,5 @@ EXAMPLES = {
     "PC0045": (data_size, lambda: (X,)),
     "PC0046": "an int argument that has had three values; it takes several calls",
     "PC0047": "with `fullgraph=True`, a function that is called with more shapes than it may have plans for",
+    "PC0048": (order, lambda: (X,)),
 }

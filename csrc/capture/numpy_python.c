@@ -163,6 +163,14 @@ is_followed(PyObject *function, const char *module)
     return false;
 }
 
+/* What is made there are arrays of a class derived from ndarray. */
+static BreakCode
+makes_subclass(const char *module, const char *name)
+{
+    if (strncmp(module, "numpy.ma.", 9) == 0) return BREAK_MASKED;
+    return strncmp(name, "matrix.", 7) == 0 ? BREAK_ARRAY_TYPE : BREAK_NUMPY;
+}
+
 Answer
 numpy_python_call(Interp *in, PyObject *function, const char *module, int nargs, Value *const *args,
                   Value **out)
@@ -174,7 +182,8 @@ numpy_python_call(Interp *in, PyObject *function, const char *module, int nargs,
     const char *name = PyUnicode_AsUTF8(qualname);
     if (name == NULL) return ANSWER_ERROR;
     bool calls_back = strncmp(name, "vectorize.", 10) == 0;
-    BreakCode told = nargs > 0 ? value_break(args[0], BREAK_NUMPY) : BREAK_NUMPY;
+    BreakCode made = makes_subclass(module, name);
+    BreakCode told = nargs > 0 ? value_break(args[0], made) : made;
     char text[128];
     snprintf(text, sizeof(text), "call of '%s'", name);
     return calls_back ? interp_break(in, BREAK_CALLBACK, "%s", text)

@@ -36,8 +36,7 @@ token_truth(Interp *in, Value *value)
         bool is_true = false;
         answer = condition_known(in, node, &is_true);
         known = is_true;
-        if (answer == ANSWER_NO)
-            answer = interp_break(in, BREAK_OPERATOR, "a comparison that depends on an array");
+        if (answer == ANSWER_NO) answer = interp_break_told(in, BREAK_OPERATOR, BREAK_ORDER, "");
     }
     if (answer == ANSWER_YES) return known;
     token_fail(in, answer);

@@ -130,6 +130,18 @@ def subclass(x):
     return np.sqrt(x)  # here
 
 
+@program("PC0039", "call of 'masked_where'", X)
+def made_masked(x):
+    y = np.sqrt(x) + 1
+    return np.ma.masked_where(y > 2, y)  # here
+
+
+@program("PC0048", "an order or an equality", X)
+def ordered(x):
+    y = np.sqrt(x) + 1
+    return sorted([y.sum(), y.max(), 3.0])[1] * y  # here
+
+
 @program("PC0039", "a masked array", MASKED)
 def masked(x):
     return x * 2  # here
