@@ -86,8 +86,9 @@ def compile(
     fullgraph  True: raise GraphBreakError, with the line, where a call would not be one graph: at a
                graph break, at a graph that the backend cannot lower, at more plans than
                `options["recompile_limit"]`, and for code that cannot be followed at all. No error,
-               and plain Python: graphs that are not worth a plan; calls in which NumPy would warn
-               or raise, or that meet what the plan did not foresee; functions marked with
+               and plain Python: graphs that are not worth a plan; calls that end in an exception
+               of the program's own, which is what is raised; calls in which NumPy would warn or
+               raise, or that meet what the plan did not foresee; functions marked with
                `disable`; threads that are traced, profiled or monitored; and after a
                PycompileWarning, where there is no working C compiler or the backend fails.
     mode       None or "default".

@@ -9,6 +9,12 @@
 Answer
 no_attribute(Interp *in, Value *object, PyObject *name)
 {
+    if (object->kind == V_CONST && PyModule_Check(object->object)) {
+        const char *module = PyModule_GetName(object->object);
+        if (module == NULL) PyErr_Clear();
+        return interp_break(in, BREAK_ATTRIBUTE, "module '%s' has no '%s' of its own",
+                            module ? module : "?", PyUnicode_AsUTF8(name));
+    }
     return interp_break(in, value_break(object, BREAK_ATTRIBUTE), "attribute '%s' of %s",
                         PyUnicode_AsUTF8(name), value_describe(in, object));
 }

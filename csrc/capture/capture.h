@@ -159,6 +159,7 @@ typedef struct {
        our own code, which stands for the library's, are left out. */
     int nframes;
     BreakFrame *frames;
+    bool leaves; /* an exception of the program's own, which nothing in the frame handles */
 } Break;
 
 /* ---- exits ---- */

@@ -419,14 +419,32 @@ handled_call(Interp *in, PyObject *callable, int nargs, Value **out)
 
 /* ---- raising ---- */
 
+/* ": name 'x' is not defined": the text of an exception that is made of one text. */
+static const char *
+told_text(Interp *in, const Exception *e)
+{
+    const Value *text = e->args != NULL && e->args->object == NULL && e->args->nitems == 1
+                            ? e->args->items[0]
+                            : NULL;
+    PyObject *string = text != NULL && text->kind == V_CONST ? text->object : NULL;
+    if (e->args != NULL && e->args->object != NULL && PyTuple_GET_SIZE(e->args->object) == 1)
+        string = PyTuple_GET_ITEM(e->args->object, 0);
+    const char *told =
+        string != NULL && PyUnicode_CheckExact(string) ? PyUnicode_AsUTF8(string) : NULL;
+    PyErr_Clear(); /* lone surrogates */
+    if (told == NULL || *told == '\0' || environment_holds(told)) return "";
+    told = arena_printf(in->arena, ": %s", told);
+    return told != NULL ? told : "";
+}
+
 Answer
 raise_again(Interp *in, Value *exception)
 {
     if (in->break_code != BREAK_NONE) return ANSWER_NO;
     Exception *e = exception->exception;
     if (e->raised < 0) e->raised = step_now(in);
-    Answer answer =
-        interp_break(in, BREAK_EXCEPTION, "%s is raised here", exception->type->tp_name);
+    Answer answer = interp_break(in, BREAK_EXCEPTION, "%s is raised here%s",
+                                 exception->type->tp_name, told_text(in, e));
     in->raised = exception;
     return answer;
 }

@@ -73,6 +73,7 @@ interp_break(Interp *in, BreakCode code, const char *format, ...)
     in->raised = NULL; /* set by who raises */
     in->break_inlined = in->inlined > 0;
     in->told.code = code;
+    in->told.leaves = false; /* see capture.c */
     const char *ours = followed_instead(in);
     in->told.detail =
         ours == NULL ? arena_copy(in->arena, text, strlen(text) + 1)

@@ -4,6 +4,7 @@
    a user's function of the same name, or a patched numpy, is not mistaken for one. */
 #include "interp.h"
 #include "numpy_rules.h"
+#include "objects.h"
 
 static const Rule rules[] = {
 #define RULE(name, kinds, handler, required, signature, data)                                      \
@@ -319,6 +320,8 @@ ufunc_as_node(Interp *in, PyObject *ufunc, int nin, int nargs, Value *const *arg
         } else if (strcmp(key, "dtype") == 0) {
             TRY(value_as_dtype(in, value, &dtype));
         } else if (!is_default(value, key, strlen(key), "same_kind")) {
+            if (raise_keyword(in, ufunc, nin, PyTuple_GET_ITEM(kwnames, k)) == ANSWER_ERROR)
+                return ANSWER_ERROR;
             return interp_break(in, BREAK_NUMPY, "ufunc '%s' with %s=", ufunc_name(ufunc), key);
         }
     }

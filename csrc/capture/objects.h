@@ -47,6 +47,9 @@ Answer raise_property(Interp *in, PyObject *property, PyTypeObject *type, bool g
                       PyObject *value);
 /* An instance's attribute that object.__setattr__ refuses to store, or (`value` NULL) to delete. */
 Answer raise_attribute(Interp *in, PyTypeObject *type, PyObject *name, PyObject *value);
+/* A keyword that the ufunc of `nargs` operands has not.  NO without a break: it may
+   have it. */
+Answer raise_keyword(Interp *in, PyObject *ufunc, int nargs, PyObject *name);
 
 /* ---- globals.c: what the program stored on a namespace, class or function from outside ---- */
 Value *pending_find(Interp *in, PyObject *holder, PyObject *name); /* NULL: nothing */

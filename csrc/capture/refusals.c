@@ -133,3 +133,52 @@ raise_empty_slot(Interp *in, PyTypeObject *type, PyObject *name)
     Py_XDECREF(like);
     return told(in, result, "an attribute that is not there");
 }
+
+/* ---- keywords ---- */
+
+/* Whether the error that is set is that of a keyword which the callee does not know. */
+static bool
+is_unknown_keyword(PyObject *name)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
+    const char *told = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+    const char *key = PyUnicode_AsUTF8(name);
+    const char *at = told != NULL ? strstr(told, "unexpected keyword argument '") : NULL;
+    bool found = at != NULL && key != NULL && type == PyExc_TypeError;
+    if (found) at = strchr(at, '\'') + 1;
+    found = found && strncmp(at, key, strlen(key)) == 0 && at[strlen(key)] == '\'';
+    Py_XDECREF(text);
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return found;
+}
+
+/* Those that every ufunc has; on stand-ins some of them warn. */
+static bool
+is_keyword_of_ufuncs(PyObject *name)
+{
+    static const char *const names[] = {"out",   "where", "casting",   "order",
+                                        "dtype", "subok", "signature", "sig"};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0) return true;
+    return false;
+}
+
+Answer
+raise_keyword(Interp *in, PyObject *ufunc, int nargs, PyObject *name)
+{
+    if (is_keyword_of_ufuncs(name)) return ANSWER_NO;
+    PyObject *one = PyFloat_FromDouble(1), *args = one ? PyTuple_New(nargs) : NULL;
+    PyObject *named = args ? Py_BuildValue("{OO}", name, Py_None) : NULL, *result = NULL;
+    for (int i = 0; args != NULL && i < nargs; i++) PyTuple_SET_ITEM(args, i, Py_NewRef(one));
+    if (named != NULL) result = PyObject_Call(ufunc, args, named);
+    Py_XDECREF(named);
+    Py_XDECREF(args);
+    Py_XDECREF(one);
+    Py_XDECREF(result);
+    if (result == NULL && is_unknown_keyword(name)) return raise_error(in);
+    PyErr_Clear();
+    return ANSWER_NO;
+}

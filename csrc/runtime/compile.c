@@ -34,6 +34,12 @@ text_fingerprint(const char *text)
 
 /* ---- stages ---- */
 
+static bool
+leaves_by_exception(const Capture *capture)
+{
+    return capture->breaks.len > 0 && capture->breaks.at[capture->breaks.len - 1].leaves;
+}
+
 static Answer
 stage_capture(Job *job, CompileNote *note)
 {
@@ -52,6 +58,10 @@ stage_capture(Job *job, CompileNote *note)
     tell_breaks(job);
     tell_exit(job);
     if (job->config->fullgraph && job->capture->exit.kind != EXIT_RETURN) {
+        if (leaves_by_exception(job->capture)) { /* CPython raises the program's own error */
+            note->exit = EXIT_RETURN;
+            return ANSWER_NO;
+        }
         raise_break(job);
         return ANSWER_ERROR;
     }

@@ -12,6 +12,7 @@ import queue
 import random
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -432,3 +433,165 @@ def test_a_mask_is_no_matter_of_dtypes():
         return x + y.sum()
 
     assert {item["code"] for item in told(choose, (SMALL,))} == {"PC0045"}
+
+
+# ---- fullgraph and the program's own errors ----
+
+
+def takes_two(a, b):
+    return a + b
+
+
+def checks(x):
+    if x.ndim == 1:
+        raise TypeError("no vectors", x.ndim)
+    return x + 1
+
+
+def name(x):
+    return np.sqrt(x) * 2 + undefined_thing  # noqa: F821
+
+
+def keyword_of_ufunc(x):
+    return np.sqrt(x, foo=3) * 2
+
+
+def axis_of_ufunc(x):
+    return np.add(x, 1, axis=0) * 2
+
+
+def attribute_of_array(x):
+    return (x + 1).summ()
+
+
+def argument(x):
+    return takes_two(np.sqrt(x)) * 2
+
+
+def raised(x):
+    y = np.sqrt(x) + 1
+    raise ValueError("here", y.ndim)
+
+
+def raised_inside(x):
+    return checks(np.sqrt(x) + 1) * 2
+
+
+def missing_key(x):
+    return np.sqrt(x) * {"a": 1}["b"]
+
+
+def unbound(x):
+    if x.ndim == 2:
+        y = 3
+    return np.sqrt(x) * y
+
+
+def raised_again(x):
+    try:
+        return np.sqrt(x) + int("no")
+    except ValueError as error:
+        raise KeyError("after") from error
+
+
+def effect_first(x):
+    SEEN.append(x.shape)
+    return np.sqrt(x) + undefined_thing  # noqa: F821
+
+
+SEEN = []
+
+
+def outcome(function):
+    SEEN.clear()
+    with pytest.raises(Exception) as caught:  # noqa: PT011 (whatever it is)
+        function(X)
+    error, lines = caught.value, []
+    trace = error.__traceback__.tb_next  # without this frame
+    while trace is not None:
+        lines.append((trace.tb_frame.f_code, trace.tb_lineno))
+        trace = trace.tb_next
+    return type(error), str(error), repr(error.__cause__), lines, list(SEEN)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        name,
+        keyword_of_ufunc,
+        axis_of_ufunc,
+        attribute_of_array,
+        argument,
+        raised,
+        raised_inside,
+        missing_key,
+        unbound,
+        raised_again,
+        effect_first,
+    ],
+)
+def test_fullgraph_lets_the_programs_own_error_through(function):
+    compiled = pycompile.compile(function, fullgraph=True)
+    for _ in range(3):
+        assert outcome(compiled) == outcome(function)
+
+
+def test_fullgraph_raises_where_the_program_goes_on():
+    def handled(x):
+        y = np.sqrt(x) + 1
+        try:
+            return y + int("no")
+        except ValueError:
+            return y, threading.get_ident()
+
+    def kept(x):
+        try:
+            raise KeyError("here")
+        except KeyError as error:
+            return np.sqrt(x) + 1, error
+
+    for function, code in ((handled, "PC0002"), (kept, "PC0014")):
+        with pytest.raises(pycompile.GraphBreakError, match=code):
+            pycompile.compile(function, fullgraph=True)(X)
+
+
+def test_an_error_that_is_fixed_is_a_graph_again():
+    def scaled(x, other):
+        return np.sqrt(x) * 2 + other.factor
+
+    class Other:
+        pass
+
+    compiled = pycompile.compile(scaled, fullgraph=True)
+    other = Other()
+    with pytest.raises(AttributeError, match="has no attribute 'factor'"):
+        compiled(X, other)
+    other.factor = 3.0
+    assert np.array_equal(compiled(X, other), scaled(X, other))
+    assert compiled.stats()["plan_runs"] == 1
+
+
+def test_a_break_by_an_exception_names_its_text():
+    found = pycompile.explain(name)(X).breaks
+    assert [item["code"] for item in found] == ["PC0014"]
+    assert found[0]["detail"] == "NameError is raised here: name 'undefined_thing' is not defined"
+
+
+def test_keywords_of_ufuncs_are_no_errors():
+    def where(x):
+        return np.sqrt(x, where=x > 1.5, out=np.ones_like(x)) * 2
+
+    compiled = pycompile.compile(where)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.array_equal(compiled(X), where(X))
+        without = pycompile.compile(lambda x: np.sqrt(x, casting="safe", where=True, order="C"))
+        assert np.array_equal(without(X), np.sqrt(X))
+
+
+def test_an_attribute_that_a_module_has_not():
+    def misspelt(x):
+        return np.sqrtt(x) * 2
+
+    with pytest.raises(pycompile.GraphBreakError, match="module 'numpy' has no 'sqrtt' of its own"):
+        pycompile.compile(misspelt, fullgraph=True)(X)
