@@ -5,6 +5,8 @@
 
 #include "base.h"
 
+enum { MAX_THREADS = 256 };
+
 typedef struct Config {
 #define OPTION_BOOL(name) bool name;
 #define OPTION_INT(name) int64_t name;

@@ -124,12 +124,26 @@ def _settings(
     known = {row[0] for row in _C.config_describe()}
     for name in settings:
         if name not in known:
-            raise ValueError(f"unknown option {name!r}; known: {', '.join(sorted(known))}")
+            raise ValueError(f"unknown option {name!r}{_nearest(name, known)}")
+    for name, given, otherwise in (("backend", backend, "c"), ("fullgraph", fullgraph, False)):
+        if name in settings and given != otherwise and settings[name] != given:
+            raise ValueError(
+                f"{name} is given twice: {given!r}, and {settings[name]!r} in options: remove one"
+            )
     settings["backend"] = resolve_backend(settings.get("backend", backend))
     settings.setdefault("fullgraph", fullgraph)
     if not isinstance(settings["fullgraph"], bool):
         raise TypeError(f"fullgraph must be True or False, not {settings['fullgraph']!r}")
     return settings
+
+
+def _nearest(name: Any, known: set[str]) -> str:
+    """What else the name of an option may have been meant to be."""
+    import difflib  # of no use to programs without mistakes
+
+    near = difflib.get_close_matches(str(name), known, 1)
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    return f"; {meant}known: {', '.join(sorted(known))}"
 
 
 def _switched_off() -> bool:

@@ -42,9 +42,7 @@ static struct {
 static int64_t
 cache_limit(void)
 {
-    const char *text = getenv("PYCOMPILE_CACHE_BYTES");
-    long long limit = text != NULL ? strtoll(text, NULL, 10) : 0;
-    return limit > 0 ? limit : default_limit;
+    return number_from("PYCOMPILE_CACHE_BYTES", default_limit, 1, INT64_MAX, false);
 }
 
 bool

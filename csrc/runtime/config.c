@@ -4,7 +4,11 @@
    by its address. */
 #include "hooks.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
+
+extern char **environ;
 
 typedef struct Interned {
     Config config;
@@ -39,12 +43,14 @@ set_BOOL(const char *name, bool *out, PyObject *value)
 static int
 set_INT(const char *name, int64_t *out, PyObject *value)
 {
-    if (!PyLong_Check(value)) {
+    if (!PyLong_Check(value) || PyBool_Check(value)) {
         PyErr_Format(PyExc_TypeError, "option %s is an int, not %R", name, value);
         return -1;
     }
-    long long number = PyLong_AsLongLong(value);
+    int overflow;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (number == -1 && PyErr_Occurred()) return -1;
+    if (overflow) number = overflow > 0 ? INT64_MAX : INT64_MIN;
     *out = number;
     return 0;
 }
@@ -77,6 +83,27 @@ set_option(Config *config, const char *name, PyObject *value)
     return -1;
 }
 
+/* "0 to 256", "1 or more" */
+static void
+put_range(Text *out, int64_t low, int64_t high)
+{
+    if (high == INT64_MAX)
+        text_printf(out, "%lld or more", (long long)low);
+    else
+        text_printf(out, "%lld to %lld", (long long)low, (long long)high);
+}
+
+static int
+refuse(const char *name, int64_t value, int64_t low, int64_t high)
+{
+    Text range = {0};
+    put_range(&range, low, high);
+    PyErr_Format(PyExc_ValueError, "option %s is %s, not %lld", name, range.data ? range.data : "?",
+                 (long long)value);
+    text_free(&range);
+    return -1;
+}
+
 static int
 check(const Config *config)
 {
@@ -84,14 +111,14 @@ check(const Config *config)
         PyErr_SetString(PyExc_ValueError, "option backend is \"c\" or a callable");
         return -1;
     }
-    const char *negative = config->recompile_limit < 0 ? "recompile_limit"
-                           : config->unroll < 0        ? "unroll"
-                           : config->threads < 0       ? "threads"
-                           : config->pool_bytes < 0    ? "pool_bytes"
-                                                       : NULL;
-    if (negative == NULL) return 0;
-    PyErr_Format(PyExc_ValueError, "option %s is not negative", negative);
-    return -1;
+#define RANGE_BOOL(name, low, high)
+#define RANGE_STRING(name, low, high)
+#define RANGE_INT(name, low, high)                                                                 \
+    if (config->name < low || config->name > high) return refuse(#name, config->name, low, high);
+#define OPTION(name, type, value, variable, in_key, low, high, ...) RANGE_##type(name, low, high)
+#include "../config.def"
+#undef OPTION
+    return 0;
 }
 
 /* ---- interning ---- */
@@ -163,38 +190,115 @@ default_string(const char *text)
     return string != NULL ? PyUnicode_AsUTF8(string) : NULL;
 }
 
-/* A whole number from the environment; what is not one is ignored, with a warning. */
-static int
-number_from(const char *variable, int64_t otherwise, int64_t *out)
+/* Digits, of a number of bytes also with K, M or G behind them: 1024 and so on. */
+static bool
+parse_number(const char *text, bool bytes, int64_t *out)
 {
-    const char *text = variable != NULL ? getenv(variable) : NULL;
+    static const char suffixes[] = "KMG";
     char *end;
-    *out = otherwise;
-    if (text == NULL || *text == '\0') return 0;
+    errno = 0;
     long long number = strtoll(text, &end, 10);
-    if (*end != '\0' || number < 0) {
-        log_warn("%s=%s is no whole number, 0 or more: ignored", variable, text);
-        return 0;
+    bool fits = errno == 0 && end != text;
+    const char *suffix =
+        bytes && *end != '\0' ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+    if (suffix != NULL) {
+        int shift = 10 * (int)(suffix - suffixes + 1);
+        fits = fits && number <= INT64_MAX >> shift && number >= 0;
+        if (fits) number <<= shift;
+        end++;
+        if (strcmp(end, "iB") == 0) end += 2;
     }
     *out = number;
-    return 0;
+    return fits && *end == '\0';
+}
+
+int64_t
+number_from(const char *variable, int64_t otherwise, int64_t low, int64_t high, bool told)
+{
+    const char *text = variable != NULL ? getenv(variable) : NULL;
+    if (text == NULL || *text == '\0') return otherwise;
+    int64_t number;
+    bool bytes = strstr(variable, "_BYTES") != NULL;
+    if (parse_number(text, bytes, &number) && number >= low && number <= high) return number;
+    if (!told) return otherwise;
+    Text range = {0};
+    put_range(&range, low, high);
+    log_warn("%s=%s is no whole number%s, %s: ignored", variable, text,
+             bytes ? " with or without K, M or G" : "", range.data ? range.data : "?");
+    text_free(&range);
+    return otherwise;
+}
+
+/* ---- misspelt variables ---- */
+
+enum { LONGEST_VARIABLE = 40, MISSPELT = 2 };
+
+/* How many letters have to be put in, taken out or changed to make one of the other. */
+static int
+edit_distance(const char *a, size_t length, const char *b)
+{
+    int row[LONGEST_VARIABLE + 1];
+    size_t width = strlen(b);
+    for (size_t j = 0; j <= width; j++) row[j] = (int)j;
+    for (size_t i = 1; i <= length; i++) {
+        int before = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= width; j++) {
+            int least = before + (a[i - 1] != b[j - 1]);
+            before = row[j];
+            if (row[j] + 1 < least) least = row[j] + 1;
+            if (row[j - 1] + 1 < least) least = row[j - 1] + 1;
+            row[j] = least;
+        }
+    }
+    return row[width];
+}
+
+/* Variables that are nearly called as one of ours is; others of the same prefix may be others'. */
+static void
+tell_misspelt(void)
+{
+    static const char *const known[] = {
+        "PYCOMPILE_LOGS",
+        "PYCOMPILE_DISABLE",
+        "PYCOMPILE_CACHE_DIR",
+        "PYCOMPILE_CACHE_BYTES",
+#define OPTION(name, type, value, variable, ...) variable,
+#include "../config.def"
+#undef OPTION
+    };
+    for (char **variable = environ; *variable != NULL; variable++) {
+        size_t length = strcspn(*variable, "=");
+        if (strncmp(*variable, "PYCOMPILE_", 10) != 0 || length > LONGEST_VARIABLE) continue;
+        const char *nearest = NULL;
+        int least = MISSPELT + 1;
+        for (int i = 0; i < COUNT_OF(known); i++) {
+            int distance = known[i] != NULL ? edit_distance(*variable, length, known[i]) : least;
+            if (distance < least) nearest = known[i];
+            if (distance < least) least = distance;
+        }
+        if (least > 0 && nearest != NULL)
+            log_warn("%.*s is no variable of pycompile's: ignored; did you mean %s?", (int)length,
+                     *variable, nearest);
+    }
 }
 
 int
 config_init(void)
 {
-    int64_t number;
-#define DEFAULT_INT(name, value, variable)                                                         \
-    if (number_from(variable, value, &number) < 0) return -1;                                      \
-    defaults.name = number;
-#define DEFAULT_BOOL(name, value, variable)                                                        \
-    if (number_from(variable, value, &number) < 0) return -1;                                      \
-    defaults.name = number != 0;
-#define DEFAULT_STRING(name, value, variable)                                                      \
+#define DEFAULT_INT(name, value, variable, low, high)                                              \
+    defaults.name = number_from(variable, value, low, high, true);
+#define DEFAULT_BOOL(name, value, variable, low, high)                                             \
+    defaults.name = number_from(variable, value, 0, 1, true) != 0;
+#define DEFAULT_STRING(name, value, variable, low, high)                                           \
     if ((defaults.name = default_string(value)) == NULL) return -1;
-#define OPTION(name, type, value, variable, ...) DEFAULT_##type(name, value, variable)
+#define OPTION(name, type, value, variable, in_key, low, high, ...)                                \
+    DEFAULT_##type(name, value, variable, low, high)
 #include "../config.def"
 #undef OPTION
+    number_from("PYCOMPILE_CACHE_BYTES", 0, 1, INT64_MAX,
+                true); /* cache.c reads it when it is needed */
+    tell_misspelt();
     pool_set_limit((size_t)defaults.pool_bytes);
     threads_ask(defaults.threads);
     return 0;
@@ -235,7 +339,7 @@ config_describe(void)
 {
     PyObject *list = PyList_New(0);
     if (list == NULL) return NULL;
-#define OPTION(name, type, value, variable, in_key, help)                                          \
+#define OPTION(name, type, value, variable, in_key, low, high, help)                               \
     if (describe(list, #name, box_##type(defaults.name), variable, help) < 0) goto fail;
 #include "../config.def"
 #undef OPTION

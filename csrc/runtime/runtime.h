@@ -12,6 +12,9 @@
 /* Interned and immortal: equal options give the same pointer.  NULL with TypeError or ValueError
    set.  `options` is a dict. */
 const Config *config_from_options(PyObject *options);
+/* A number from the environment, of bytes (…_BYTES) also as 5M; `otherwise` where there is none
+   from `low` to `high`, with a warning if that is to be `told`. */
+int64_t number_from(const char *variable, int64_t otherwise, int64_t low, int64_t high, bool told);
 PyObject *config_describe(void); /* list of (name, default, variable, help) */
 
 /* ---- log.c ---- */

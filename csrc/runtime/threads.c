@@ -40,7 +40,6 @@
 #include <unistd.h>
 
 enum {
-    MAX_THREADS = 256,
     SLOTS = 16,
     CHUNKS_PER_THREAD = 8,
     CALLER_SPINS = 2000, /* about 20 us of pauses before the caller sleeps */

@@ -31,7 +31,10 @@ def test_equal_options_are_one_config():
         ({1: 1}, TypeError, "the name of an option is a str"),
         ({"fullgraph": 1}, TypeError, "option fullgraph is True or False, not 1"),
         ({"unroll": "many"}, TypeError, "option unroll is an int"),
-        ({"unroll": -5}, ValueError, "unroll is not negative"),
+        ({"unroll": -5}, ValueError, "option unroll is 0 or more, not -5"),
+        ({"recompile_limit": True}, TypeError, "option recompile_limit is an int, not True"),
+        ({"unroll": -(2**70)}, ValueError, "option unroll is 0 or more, not -922"),
+        ({"threads": 100000}, ValueError, "option threads is 0 to 256, not 100000"),
         ({"unroll": None}, TypeError, "option unroll is an int"),
         ({"backend": 3}, TypeError, "option backend is a str"),
         ({"backend": "eager"}, ValueError, "or a callable"),
@@ -134,6 +137,59 @@ def test_numbers_from_the_environment():
     code = "import sys; print({r[0]: r[1] for r in _C.config_describe()}, file=sys.stderr)"
     assert "'recompile_limit': 3" in stderr(code, PYCOMPILE_RECOMPILE_LIMIT="3")
     assert "'recompile_limit': 8" in stderr(code, PYCOMPILE_RECOMPILE_LIMIT="three")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("PYCOMPILE_RECOMPILE_LIMIT", "-1", "whole number, 0 or more: ignored"),
+        ("PYCOMPILE_RECOMPILE_LIMIT", "5M", "whole number, 0 or more: ignored"),
+        ("PYCOMPILE_THREADS", "100000", "whole number, 0 to 256: ignored"),
+        ("PYCOMPILE_POOL_BYTES", "9" * 30, "with or without K, M or G, 0 or more: ignored"),
+        ("PYCOMPILE_POOL_BYTES", f"{2**62}G", "with or without K, M or G, 0 or more: ignored"),
+        ("PYCOMPILE_POOL_BYTES", "5 apples", "with or without K, M or G, 0 or more: ignored"),
+        ("PYCOMPILE_CACHE_BYTES", "0", "with or without K, M or G, 1 or more: ignored"),
+        ("PYCOMPILE_THREAD", "2", "PYCOMPILE_THREAD is no variable of pycompile's: ignored; did "
+         "you mean PYCOMPILE_THREADS?"),
+        ("PYCOMPILE_DISABLED", "1", "did you mean PYCOMPILE_DISABLE?"),
+        ("PYCOMPILE_CACHEDIR", "/tmp", "did you mean PYCOMPILE_CACHE_DIR?"),
+        ("PYCOMPILE_LOG", "graph", "did you mean PYCOMPILE_LOGS?"),
+    ],
+)  # fmt: skip
+def test_what_the_environment_does_not_mean(name, value, text):
+    told = stderr("", **{name: value})
+    assert told.count("PycompileWarning") == 1 and text in told
+    assert "is no variable" in told or f"{name}={value} is no" in told
+
+
+def test_variables_that_are_not_ours_are_not_told():
+    names = {"PYCOMPILE_SOMETHING_ELSE": "1", "PYCOMPILE_" + "X" * 300: "1", "PYCOMPILED": "2"}
+    assert stderr("", **names) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "bytes_"), [("5M", 5 << 20), ("7k", 7 << 10), ("1GiB", 1 << 30), ("12", 12)]
+)
+def test_bytes_with_a_unit(value, bytes_):
+    code = (
+        "import sys; rows = {r[0]: r[1] for r in _C.config_describe()}\n"
+        "print(rows['pool_bytes'], _C.cache_info()['limit'], file=sys.stderr)"
+    )
+    told = stderr(code, PYCOMPILE_POOL_BYTES=value, PYCOMPILE_CACHE_BYTES=value)
+    assert told == f"{bytes_} {bytes_}\n"
+
+
+def test_options_that_say_two_things():
+    def f(x):
+        return x + 1
+
+    with pytest.raises(ValueError, match="backend is given twice: 'eager', and 'c' in options"):
+        pycompile.compile(f, backend="eager", options={"backend": "c"})
+    with pytest.raises(ValueError, match="fullgraph is given twice: True, and False in options"):
+        pycompile.compile(f, fullgraph=True, options={"fullgraph": False})
+    pycompile.compile(f, backend="eager", options={"backend": "eager", "fullgraph": True})
+    with pytest.raises(ValueError, match="'recompile_limt'; did you mean 'recompile_limit'. known"):
+        pycompile.compile(f, options={"recompile_limt": 3})
 
 
 # ---- set_logs ----
