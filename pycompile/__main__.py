@@ -1,4 +1,4 @@
-"""python -m pycompile run SCRIPT | explain SCRIPT | info | cache [list | clear]
+"""python -m pycompile run SCRIPT | explain SCRIPT | info | cache [list | info | clear] | --version
 
 `run --help` and `explain --help` say more of the two.
 """
@@ -94,8 +94,22 @@ def _age(seconds: float) -> str:
     return f"{max(seconds, 0):.0f} s"
 
 
-def cache_list() -> int:
-    """What the disk cache holds: a line for each entry, those made last first, then the sum."""
+def _by_function(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The entries of one function as one: all their bytes and hits, the age of the last."""
+    rows: dict[Any, dict[str, Any]] = {}
+    for entry in entries:
+        known = entry["function"] is not None
+        key = (entry["function"], entry["file"], entry["line"]) if known else entry["name"]
+        row = rows.setdefault(key, {**entry, "files": 0, "bytes": 0, "hits": 0, "made": 0.0})
+        row["files"] += 1
+        row["bytes"] += entry["bytes"]
+        row["hits"] += entry["hits"]
+        row["made"] = max(row["made"], entry["made"])
+    return list(rows.values())
+
+
+def cache_list(every: bool = False) -> int:
+    """What the disk cache holds: a line for each function (or file), those of late first, the sum."""
     import time
 
     from pycompile import _C
@@ -105,21 +119,29 @@ def cache_list() -> int:
         print(_NO_FOLDER)
         return 0
     now = time.time()
-    entries = sorted(_C.cache_entries(), key=lambda entry: (-entry["made"], entry["name"]))
-    rows = [("age", "bytes", "hits", "function", "place")] if entries else []
-    for entry in entries:
+    entries = _C.cache_entries()
+    shown = [{**entry, "files": 1} for entry in entries] if every else _by_function(entries)
+    rows: list[tuple[str, ...]] = []
+    if entries:
+        rows.append(("age", "files", "bytes", "hits", "function", "place"))
+    for entry in sorted(shown, key=lambda entry: (-entry["made"], entry["name"])):
         known = entry["function"] is not None
+        counts = (str(entry[key]) for key in ("files", "bytes", "hits"))
         name = entry["function"] if known else f"? ({entry['name']})"
         place = f"{entry['file']}:{entry['line']}" if known else "?"
-        rows.append(
-            (_age(now - entry["made"]), str(entry["bytes"]), str(entry["hits"]), name, place)
-        )
-    width = [max(len(row[column]) for row in rows) for column in range(4)] if rows else []
-    for age, size, hits, name, place in rows:
-        print(
-            f"{age:>{width[0]}}  {size:>{width[1]}}  {hits:>{width[2]}}  {name:<{width[3]}}  {place}"
-        )
-    print(f"{len(entries)} files, {sum(entry['bytes'] for entry in entries)} bytes in {folder}")
+        rows.append((_age(now - entry["made"]), *counts, name, place))
+    width = [max(len(row[column]) for row in rows) for column in range(5)] if rows else []
+    for row in rows:
+        numbers = "  ".join(f"{row[column]:>{width[column]}}" for column in range(4))
+        print(f"{numbers}  {row[4]:<{width[4]}}  {row[5]}")
+    files = "1 file" if len(entries) == 1 else f"{len(entries)} files"
+    print(f"{files}, {sum(entry['bytes'] for entry in entries)} bytes in {folder}")
+    return 0
+
+
+def cache_info() -> int:
+    """Where the disk cache is, how much it holds, and what that has been good for."""
+    _print_table(_cache_rows())
     return 0
 
 
@@ -140,16 +162,20 @@ def main(arguments: list[str] | None = None) -> int:
     import argparse
 
     parser = argparse.ArgumentParser(prog="python -m pycompile", description=__doc__)
+    parser.add_argument("--version", action="version", version=f"pycompile {__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("run", help="run a program: every function is a candidate")
     commands.add_parser("explain", help="run a program, and tell at exit what was made of it")
     commands.add_parser("info", help=info.__doc__)
     cache = commands.add_parser("cache", help="look at the disk cache, or empty it")
-    cache.add_argument("action", nargs="?", choices=["list", "clear"], default="list")
+    cache.add_argument("action", nargs="?", choices=["list", "info", "clear"], default="list")
+    cache.add_argument("--all", action="store_true", help="list each file, not each function")
     chosen = parser.parse_args(arguments)
     if chosen.command == "info":
         return info()
-    return cache_clear() if chosen.action == "clear" else cache_list()
+    if chosen.action == "info":
+        return cache_info()
+    return cache_clear() if chosen.action == "clear" else cache_list(chosen.all)
 
 
 def _as_a_filter(command: Callable[[], int]) -> int:

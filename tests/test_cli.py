@@ -61,7 +61,7 @@ def test_cache_list_and_clear(tmp_path):
     assert run("-c", SCRIPT, PYCOMPILE_CACHE_DIR=folder).returncode == 0
     listed = run("-m", "pycompile", "cache", PYCOMPILE_CACHE_DIR=folder)
     assert listed.returncode == 0, listed.stderr
-    count = int(re.search(r"(\d+) files", listed.stdout).group(1))
+    count = int(re.search(r"(\d+) files?", listed.stdout).group(1))
     assert count >= 1 and folder in listed.stdout
     assert os.stat(folder).st_mode & 0o777 == 0o700
     assert run("-m", "pycompile", "cache", "clear", PYCOMPILE_CACHE_DIR=folder).returncode == 0
@@ -168,3 +168,39 @@ def test_import_brings_no_heavy_modules():
         "typing_extensions",
     }
     assert not heavy & set(brought), brought
+
+
+def test_version():
+    done = run("-m", "pycompile", "--version")
+    assert done.returncode == 0 and done.stdout == f"pycompile {pycompile.__version__}\n"
+
+
+MANY = """
+import numpy as np, pycompile
+@pycompile.compile(options={"plan_always": True})
+def many(x, k):
+    return np.tanh(x + 1) * k
+def wave(x):
+    return np.cos(x) * 2
+for dtype in "fdD":
+    many(np.ones(3, dtype), 1.0)
+pycompile.compile(wave, options={"plan_always": True})(np.ones(3))
+"""
+
+
+def test_cache_list_has_a_line_for_each_function(tmp_path):
+    (tmp_path / "program.py").write_text(MANY)
+    folder = str(tmp_path / "cache")
+    done = run(str(tmp_path / "program.py"), PYCOMPILE_CACHE_DIR=folder)
+    assert done.returncode == 0, done.stderr
+    head, *rows, last = run(
+        "-m", "pycompile", "cache", PYCOMPILE_CACHE_DIR=folder
+    ).stdout.splitlines()
+    assert head.split() == ["age", "files", "bytes", "hits", "function", "place"]
+    files = {row.split()[-2]: int(row.split()[-5]) for row in rows}
+    assert sorted(files) == ["many", "wave"] and files["many"] > files["wave"] == 1
+    assert int(last.split()[0]) == sum(files.values())
+    one_by_one = run("-m", "pycompile", "cache", "--all", PYCOMPILE_CACHE_DIR=folder).stdout
+    assert one_by_one.count(" many ") == files["many"]
+    told = run("-m", "pycompile", "cache", "info", PYCOMPILE_CACHE_DIR=folder).stdout
+    assert folder in told and re.search(rf"cache entries +{sum(files.values())}, compiled", told)

@@ -267,11 +267,12 @@ def test_entries_are_listed_with_place_age_size_and_hits(store):
         program(store)
     (entry,) = entries(store)
     head, line, total = listed(store)
-    assert head.split() == ["age", "bytes", "hits", "function", "place"]
-    age, unit, size, hits, function, place = line.split()
+    assert head.split() == ["age", "files", "bytes", "hits", "function", "place"]
+    age, unit, files, size, hits, function, place = line.split()
+    assert files == "1"
     assert unit in ("s", "min") and int(size) == entry.stat().st_size and hits == "3"
     assert (function, place) == ("shaped", f"{store.parent}/program.py:3")
-    assert total.startswith("1 files")
+    assert total.startswith("1 file, ")
     record = entry.with_suffix(".txt")
     assert record.stat().st_mode & 0o077 == 0
     text = record.read_text()
@@ -315,7 +316,7 @@ def test_records_that_cannot_be_read(folder, damage):
     assert _C.toolchain_info()["compiled"] == compiled
     (known,) = _C.cache_entries()
     assert known["function"] is None and known["bytes"] == entries(folder)[0].stat().st_size
-    assert listed(folder)[-1].startswith("1 files")
+    assert listed(folder)[-1].startswith("1 file, ")
 
 
 def test_records_go_with_their_entries(folder):
