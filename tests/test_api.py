@@ -770,3 +770,25 @@ def test_the_stub_of_the_extension_is_whole():
     stub = ast.parse((Path(pycompile.__file__).parent / "_C.pyi").read_text())
     told = {n.name for n in stub.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     assert told == {name for name in dir(_C) if not name.startswith(("_", "test_"))}
+
+
+def test_stats_are_of_the_code_with_its_options():
+    def f(x):
+        return np.sqrt(x) * 2 + 1
+
+    first, second = (pycompile.compile(f, options={"plan_always": True}) for _ in range(2))
+    other = pycompile.compile(f, options={"plan_always": True, "unroll": 5000})
+    x = np.ones(100)
+    first(x), second(x), second(x)
+    assert first.stats() == second.stats()  # they share their plans
+    assert first.stats()["plan_runs"] == 3 and first.stats()["compiles"] == 1
+    assert set(other.stats().values()) == {0}
+    pycompile.reset()
+    assert first.stats()["plans"] == 0 and first.stats()["plan_runs"] == 3
+
+
+def test_stats_are_explained_key_by_key():
+    compiled = pycompile.compile(lambda x: x)
+    page = (Path(__file__).parent.parent / "docs" / "settings.md").read_text()
+    for key in compiled.stats():
+        assert f"\n{key} " in compiled.stats.__doc__ and f"`{key}`" in page

@@ -223,7 +223,7 @@ count(PyObject *dict, const char *key, long long value)
     record_int(dict, key, value);
 }
 
-/* stats() -> dict: what this function's code has been through. */
+/* stats() -> dict: what this function's code has been through under these options. */
 static PyObject *
 compiled_stats(PyObject *object, PyObject *none)
 {
@@ -256,7 +256,20 @@ static PyMethodDef compiled_methods[] = {
     {"__copy__", compiled_copy, METH_NOARGS, NULL},
     {"__deepcopy__", compiled_copy, METH_O, NULL},
     {"stats", compiled_stats, METH_NOARGS,
-     "stats() -> dict\n\nCounts of plans, plan runs, compiles, breaks and deopts."},
+     "stats() -> dict\n\n"
+     "Counts of the function's code with these options. What is compiled from the same function "
+     "with\n"
+     "the same options shares its plans, and so these counts. pycompile.reset() takes the plans "
+     "and\n"
+     "leaves what has been counted: the difference of two stats() is what happened in between.\n\n"
+     "entries     places of the code at which a plan was looked for\n"
+     "plans       plans that there are now, at all entries\n"
+     "given_up    entries that are Python's for now: recompile_limit\n"
+     "plan_runs   runs of plans; a call with breaks runs more than one\n"
+     "compiles    attempts to make a plan, those that came to none included\n"
+     "recompiles  those of them that a failed guard made necessary\n"
+     "breaks      runs of plans that ended at a graph break\n"
+     "deopts      runs that were undone and left to CPython\n"},
     {NULL, NULL, 0, NULL},
 };
 
