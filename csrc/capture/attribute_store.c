@@ -5,7 +5,7 @@
 
 #include <structmember.h>
 
-static Answer
+Answer
 cannot_store(Interp *in, Value *object, PyObject *name)
 {
     return interp_break(in, value_break(object, BREAK_STORE), "attribute '%s' of %s",
@@ -125,25 +125,27 @@ module_store(Interp *in, Value *module, PyObject *name, Value *value)
     return global_store(in, dict, name, value);
 }
 
-static Answer
-store(Interp *in, Value *object, PyObject *name, Value *value)
+Answer
+const_store(Interp *in, Value *object, PyObject *name, Value *value)
 {
-    switch (object->kind) {
-    case V_CONST:
-        if (PyType_Check(object->object)) return class_store(in, object, name, value);
-        if (PyModule_CheckExact(object->object)) return module_store(in, object, name, value);
-        if (PyFunction_Check(object->object)) return function_store(in, object, name, value);
-        return cannot_store(in, object, name);
-    case V_FUNCTION: return function_store(in, object, name, value);
-    case V_OBJECT:
-        if (object->type == &PyFunction_Type) return function_store(in, object, name, value);
-        return instance_store(in, object, name, value);
-    case V_INSTANCE: {
-        Answer answer = model_stores(in, object, name);
-        return answer == ANSWER_YES ? instance_store(in, object, name, value) : answer;
-    }
-    default: return cannot_store(in, object, name);
-    }
+    if (PyType_Check(object->object)) return class_store(in, object, name, value);
+    if (PyModule_CheckExact(object->object)) return module_store(in, object, name, value);
+    if (PyFunction_Check(object->object)) return function_store(in, object, name, value);
+    return cannot_store(in, object, name);
+}
+
+Answer
+object_store(Interp *in, Value *object, PyObject *name, Value *value)
+{
+    if (object->type == &PyFunction_Type) return function_store(in, object, name, value);
+    return instance_store(in, object, name, value);
+}
+
+Answer
+made_instance_store(Interp *in, Value *object, PyObject *name, Value *value)
+{
+    Answer answer = model_stores(in, object, name);
+    return answer == ANSWER_YES ? instance_store(in, object, name, value) : answer;
 }
 
 Answer
@@ -151,11 +153,11 @@ attribute_store(Interp *in, Value *object, PyObject *name, Value *value)
 {
     if (value_is_array(in, object) || value_is_opaque(in, object))
         return array_set_attribute(in, object, PyUnicode_AsUTF8(name), value);
-    return store(in, object, name, value);
+    return value_store(in, object, name, value);
 }
 
 Answer
 attribute_delete(Interp *in, Value *object, PyObject *name)
 {
-    return store(in, object, name, NULL);
+    return value_store(in, object, name, NULL);
 }

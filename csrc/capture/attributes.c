@@ -113,7 +113,7 @@ own_getattribute(Interp *in, Value *object, PyObject *name, Value **out)
     return answer;
 }
 
-static Answer
+Answer
 instance_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     PyTypeObject *type = object->type;
@@ -156,7 +156,7 @@ named_field(PyTypeObject *type, PyObject *name)
     return place;
 }
 
-static Answer
+Answer
 builtin_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     const char *text = PyUnicode_AsUTF8(name);
@@ -202,7 +202,7 @@ builtin_find(Interp *in, Value *object, PyObject *name, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-static Answer
+Answer
 method_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     if (PyUnicode_CompareWithASCIIString(name, "__self__") == 0) {
@@ -242,7 +242,7 @@ array_find(Interp *in, Value *object, PyObject *name, Value **out)
     return array_attribute(in, object, text, out);
 }
 
-static Answer
+Answer
 const_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     *out = NULL;
@@ -263,6 +263,24 @@ const_find(Interp *in, Value *object, PyObject *name, Value **out)
     if (type_is_heap(Py_TYPE(object->object)) && !object_is_pure(object->object))
         return no_attribute(in, object, name);
     return builtin_find(in, object, name, out);
+}
+
+Answer
+object_find(Interp *in, Value *object, PyObject *name, Value **out)
+{
+    if (object->type == &PyFunction_Type) return function_find(in, object, name, out);
+    if ((object->type == &PyList_Type || deque_check(object->object)) &&
+        PyUnicode_CompareWithASCIIString(name, "append") == 0)
+        return builtin_find(in, object, name, out);
+    if (dict_is_apart(object)) return builtin_find(in, object, name, out);
+    return instance_find(in, object, name, out);
+}
+
+Answer
+made_instance_find(Interp *in, Value *object, PyObject *name, Value **out)
+{
+    if (object->exception != NULL) return exception_attribute(in, object, name, out);
+    return instance_find(in, object, name, out);
 }
 
 Answer
@@ -290,34 +308,7 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
         Answer answer = text ? scalar_attribute(in, object, text, out) : ANSWER_ERROR;
         if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }
-    switch (object->kind) {
-    case V_CONST: return const_find(in, object, name, out);
-    case V_OBJECT:
-        if (object->type == &PyFunction_Type) return function_find(in, object, name, out);
-        if ((object->type == &PyList_Type || deque_check(object->object)) &&
-            PyUnicode_CompareWithASCIIString(name, "append") == 0)
-            return builtin_find(in, object, name, out);
-        if (dict_is_apart(object)) return builtin_find(in, object, name, out);
-        return instance_find(in, object, name, out);
-    case V_INSTANCE:
-        if (object->exception != NULL) return exception_attribute(in, object, name, out);
-        return instance_find(in, object, name, out);
-    case V_SUPER: return super_find(in, object, name, out);
-    case V_PARTIAL: return partial_find(in, object, name, out);
-    case V_FUNCTION: return function_find(in, object, name, out);
-    case V_METHOD: return method_find(in, object, name, out);
-    case V_ITER:
-    case V_NODE:
-    case V_TUPLE:
-    case V_LIST:
-    case V_DICT:
-    case V_SET:
-    case V_SLICE:
-    case V_VIEW:
-    case V_PURE:
-    case V_RANGE: return builtin_find(in, object, name, out);
-    default: return no_attribute(in, object, name);
-    }
+    return value_attribute(in, object, name, out);
 }
 
 Answer

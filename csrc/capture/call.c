@@ -318,7 +318,7 @@ is_function(const Value *value)
 }
 
 /* A constant: NumPy's, Python's, ours, the program's. */
-static Answer
+Answer
 call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
 {
@@ -376,7 +376,7 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     return interp_break(in, BREAK_CALL_C, "call of '%s'", value_describe(in, callable));
 }
 
-static Answer
+Answer
 call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
             Value **out)
 {
@@ -400,50 +400,50 @@ call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
 }
 
 Answer
-call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
-           Value **out)
+call_method(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames,
+            Value **out)
 {
     int all = nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
-    switch (callable->kind) {
-    case V_CONST: return call_const(in, callable, nargs, args, kwnames, out);
-    case V_FUNCTION: return call_inlined(in, callable, nargs, args, kwnames, out);
-    case V_METHOD: {
-        if (callable->object != NULL && value_item(in, callable, 1) != NULL &&
-            value_is_random(in, callable->items[1]))
-            return draw_bound(in, callable, nargs, args, kwnames, out);
-        Value **with_self = arena_alloc(in->arena, ((size_t)all + 1) * sizeof(Value *));
-        if (with_self == NULL) return ANSWER_ERROR;
-        with_self[0] = callable->items[1];
-        memcpy(with_self + 1, args, (size_t)all * sizeof(Value *));
-        return call_value(in, callable->items[0], nargs + 1, with_self, kwnames, out);
+    if (method->object != NULL && value_item(in, method, 1) != NULL &&
+        value_is_random(in, method->items[1]))
+        return draw_bound(in, method, nargs, args, kwnames, out);
+    Value **with_self = arena_alloc(in->arena, ((size_t)all + 1) * sizeof(Value *));
+    if (with_self == NULL) return ANSWER_ERROR;
+    with_self[0] = method->items[1];
+    memcpy(with_self + 1, args, (size_t)all * sizeof(Value *));
+    return call_value(in, method->items[0], nargs + 1, with_self, kwnames, out);
+}
+
+Answer
+call_builtin_method(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames,
+                    Value **out)
+{
+    Value *self = method->items[0];
+    if (self->object != NULL && self->object == array_errors_variable()) {
+        int all = nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
+        return errstate_method(in, method->name, all, args, out);
     }
-    case V_BUILTIN_METHOD: {
-        Value *self = callable->items[0];
-        if (self->object != NULL && self->object == array_errors_variable())
-            return errstate_method(in, callable->name, all, args, out);
-        if (self->exception != NULL)
-            return exception_method(in, self, callable->name, nargs, args, kwnames, out);
-        if (self->kind == V_NODE && value_is_numpy(in, self))
-            return array_method(in, self, callable->name, nargs, args, kwnames, out);
-        if (value_is_random(in, self))
-            return draw_method(in, self, callable->name, nargs, args, kwnames, out);
-        if (value_is_opaque_object(in, self))
-            return object_method(in, self, callable->name, nargs, args, kwnames, out);
-        if (self->kind == V_CONST && ufunc_check(self->object)) {
-            PyObject *method = keep(in, PyObject_GetAttrString(self->object, callable->name));
-            return method ? call_numpy(in, method, nargs, args, kwnames, out) : raise_error(in);
-        }
-        return builtin_method(in, self, callable->name, nargs, args, kwnames, out);
+    if (self->exception != NULL)
+        return exception_method(in, self, method->name, nargs, args, kwnames, out);
+    if (self->kind == V_NODE && value_is_numpy(in, self))
+        return array_method(in, self, method->name, nargs, args, kwnames, out);
+    if (value_is_random(in, self))
+        return draw_method(in, self, method->name, nargs, args, kwnames, out);
+    if (value_is_opaque_object(in, self))
+        return object_method(in, self, method->name, nargs, args, kwnames, out);
+    if (self->kind == V_CONST && ufunc_check(self->object)) {
+        PyObject *of_ufunc = keep(in, PyObject_GetAttrString(self->object, method->name));
+        return of_ufunc ? call_numpy(in, of_ufunc, nargs, args, kwnames, out) : raise_error(in);
     }
-    case V_PARTIAL: return partial_call(in, callable, nargs, args, kwnames, out);
-    case V_OBJECT:
-    case V_INSTANCE: return call_object(in, callable, nargs, args, kwnames, out);
-    case V_NODE:
-        if (value_is_opaque_object(in, callable))
-            return object_method(in, callable, "__call__", nargs, args, kwnames, out);
-        /* fall through */
-    default: return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
-    }
+    return builtin_method(in, self, method->name, nargs, args, kwnames, out);
+}
+
+Answer
+call_node(Interp *in, Value *node, int nargs, Value *const *args, PyObject *kwnames, Value **out)
+{
+    if (value_is_opaque_object(in, node))
+        return object_method(in, node, "__call__", nargs, args, kwnames, out);
+    return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, node));
 }
 
 /* ---- the instructions ---- */

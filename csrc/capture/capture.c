@@ -170,7 +170,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         arena_free(arena);
         return ATTEMPT_ERROR;
     }
-    Interp in = {.out = capture, .arena = arena, .graph = capture->graph, .request = request};
+    Interp in = {.kinds = value_kinds, .out = capture, .arena = arena, .graph = capture->graph, .request = request};
     capture->entry = request->number;
     in.marks = marks;
     in.learn = marks;

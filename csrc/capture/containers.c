@@ -55,58 +55,62 @@ container_compare(Interp *in, int operator_, Value *left, Value *right, Value **
 }
 
 Answer
-container_contains(Interp *in, Value *item, Value *container, bool *out)
+contained_in_sequence(Interp *in, Value *item, Value *sequence, bool *out)
 {
-    PyObject *key;
-    Answer answer;
-    int found;
-    switch (container->kind) {
-    case V_TUPLE:
-    case V_LIST: in->dirty = true; return shadow_contains(in, container, item, out);
-    case V_SET: return set_contains(in, container, item, out);
-    case V_VIEW: return view_contains(in, container, item, out);
-    case V_CONST:
-        return PyFrozenSet_CheckExact(container->object) ? set_contains(in, container, item, out)
-                                                         : ANSWER_NO;
-    case V_DICT:
-        answer = dict_key(in, item, &key);
-        if (answer != ANSWER_YES) return answer;
-        found = dict_find(in, container, key);
-        *out = found >= 0;
-        return found < -1 ? raise_error(in) : ANSWER_YES;
-    case V_OBJECT:
-        if (dict_is_apart(container)) return apart_contains(in, container, item, out);
-        /* fall through */
-    case V_INSTANCE: {
-        Value *method, *args[2] = {container, item}, *result;
-        answer = special_method(in, container, "__contains__", &method);
-        if (answer == ANSWER_YES && method == NULL) return ANSWER_NO;
-        if (answer == ANSWER_YES) answer = call_inlined(in, method, 2, args, NULL, &result);
-        if (answer != ANSWER_YES) return answer;
-        Value *node;
-        answer = value_truth(in, result, &found, &node);
-        if (answer != ANSWER_YES) return answer;
-        if (found >= 0)
-            *out = found;
-        else
-            answer = condition_known(in, node, out);
-        return answer;
-    }
-    default: return ANSWER_NO;
-    }
+    in->dirty = true;
+    return shadow_contains(in, sequence, item, out);
 }
 
-/* Number of items of a container, or -1. */
-int64_t
-container_length(Interp *in, Value *value)
+Answer
+contained_in_set(Interp *in, Value *item, Value *set, bool *out)
 {
-    switch (value->kind) {
-    case V_TUPLE:
-    case V_LIST:
-    case V_SET: return value->nitems;
-    case V_DICT: return value->nitems / 2;
-    case V_VIEW: return value->of->nitems / 2;
-    case V_RANGE: return range_length(in, value);
-    default: return -1;
-    }
+    return set_contains(in, set, item, out);
+}
+
+Answer
+contained_in_view(Interp *in, Value *item, Value *view, bool *out)
+{
+    return view_contains(in, view, item, out);
+}
+
+Answer
+contained_in_const(Interp *in, Value *item, Value *container, bool *out)
+{
+    if (!PyFrozenSet_CheckExact(container->object)) return ANSWER_NO;
+    return set_contains(in, container, item, out);
+}
+
+Answer
+contained_in_dict(Interp *in, Value *item, Value *dict, bool *out)
+{
+    PyObject *key;
+    Answer answer = dict_key(in, item, &key);
+    if (answer != ANSWER_YES) return answer;
+    int found = dict_find(in, dict, key);
+    *out = found >= 0;
+    return found < -1 ? raise_error(in) : ANSWER_YES;
+}
+
+int64_t
+length_of_items(Interp *Py_UNUSED(in), Value *value)
+{
+    return value->nitems;
+}
+
+int64_t
+length_of_dict(Interp *Py_UNUSED(in), Value *value)
+{
+    return value->nitems / 2;
+}
+
+int64_t
+length_of_view(Interp *Py_UNUSED(in), Value *value)
+{
+    return value->of->nitems / 2;
+}
+
+Answer
+contained_in_object(Interp *in, Value *item, Value *object, bool *out)
+{
+    return dict_is_apart(object) ? apart_contains(in, object, item, out) : ANSWER_NO;
 }

@@ -437,7 +437,7 @@ view_items(Interp *in, Value *view, ValueKind kind, Value **out)
 }
 
 PyTypeObject *
-view_type(const Value *view)
+type_of_view(Interp *Py_UNUSED(in), Value *view)
 {
     return view->name[0] == 'k'   ? &PyDictKeys_Type
            : view->name[0] == 'v' ? &PyDictValues_Type

@@ -408,50 +408,106 @@ build_bound(Interp *in, Value *method)
 }
 
 static BuildId
+build_null(Interp *in, Value *Py_UNUSED(value))
+{
+    Build build = {.kind = BUILD_NULL, .node = NO_NODE, .source = NO_SOURCE};
+    return build_add(in, &build);
+}
+
+static BuildId
+build_known(Interp *in, Value *value)
+{
+    return build_const(in, value->object);
+}
+
+static BuildId
+build_node(Interp *in, Value *value)
+{
+    if (value->of != NULL && (value->of->kind == V_PURE || value->of->kind == V_CHOICE))
+        return build_value(in, value->of);
+    return build_box(in, value);
+}
+
+static BuildId
+build_choice(Interp *in, Value *value)
+{
+    return build_of_kind(in, BUILD_CHOOSE, NULL, 3, value->items);
+}
+
+static BuildId
+build_tuple(Interp *in, Value *value)
+{
+    if (value->object != NULL) return build_const(in, value->object);
+    if (value->type != NULL && value->type != &PyTuple_Type) return build_named(in, value);
+    return build_of_kind(in, BUILD_TUPLE, NULL, value->nitems, value->items);
+}
+
+static BuildId
+build_list(Interp *in, Value *value)
+{
+    return build_of_kind(in, BUILD_LIST, NULL, value->nitems, value->items);
+}
+
+static BuildId
+build_pure(Interp *in, Value *value)
+{
+    return build_of_kind(in, BUILD_CALL, value->object, value->nitems, value->items);
+}
+
+static BuildId
+build_slice(Interp *in, Value *value)
+{
+    return build_of_kind(in, BUILD_SLICE, NULL, 3, value->items);
+}
+
+static BuildId
+build_range(Interp *in, Value *value)
+{
+    return build_of_kind(in, BUILD_RANGE, NULL, 3, value->items);
+}
+
+static BuildId
+build_method(Interp *in, Value *value)
+{
+    if (is_model_method(value)) return build_model_method(in, value);
+    if (is_of_c(value)) return build_bound(in, value);
+    return build_of_kind(in, BUILD_METHOD, NULL, 2, value->items);
+}
+
+static BuildId
+build_partial(Interp *in, Value *value)
+{
+    PyObject *maker = module_kept(in, "pycompile._calls", "partial");
+    return maker ? build_of_kind(in, BUILD_CALL, maker, 3, value->items) : NO_BUILD;
+}
+
+static BuildId
+build_super(Interp *in, Value *value)
+{
+    return build_of_kind(in, BUILD_CALL, (PyObject *)&PySuper_Type, 2, value->items);
+}
+
+static BuildId
+build_builtin_method(Interp *in, Value *value)
+{
+    Value *name = value_const_new(in, PyUnicode_InternFromString(value->name));
+    Value *args[2] = {value->items[0], name};
+    return name ? build_call(in, "getattr", 2, args) : NO_BUILD;
+}
+
+/* By kind; NULL: it never leaves. */
+static BuildId (*const builders[])(Interp *, Value *) = {
+#define KIND(name, exact, type, describe, known, truth, iterate, next, length, contains, subscript, \
+             attribute, store, call, build, merges)                                                 \
+    [V_##name] = build,
+#include "value_kinds.def"
+#undef KIND
+};
+
+static BuildId
 build_made(Interp *in, Value *value)
 {
-    switch (value->kind) {
-    case V_NULL: {
-        Build build = {.kind = BUILD_NULL, .node = NO_NODE, .source = NO_SOURCE};
-        return build_add(in, &build);
-    }
-    case V_CONST: return build_const(in, value->object);
-    case V_NODE:
-        if (value->of != NULL && (value->of->kind == V_PURE || value->of->kind == V_CHOICE))
-            return build_value(in, value->of);
-        return build_box(in, value);
-    case V_CHOICE: return build_of_kind(in, BUILD_CHOOSE, NULL, 3, value->items);
-    case V_TUPLE:
-        if (value->object != NULL) return build_const(in, value->object);
-        if (value->type != NULL && value->type != &PyTuple_Type) return build_named(in, value);
-        return build_of_kind(in, BUILD_TUPLE, NULL, value->nitems, value->items);
-    case V_LIST: return build_of_kind(in, BUILD_LIST, NULL, value->nitems, value->items);
-    case V_DICT: return build_dict(in, value);
-    case V_SET: return build_set(in, value);
-    case V_VIEW: return build_view(in, value);
-    case V_PURE: return build_of_kind(in, BUILD_CALL, value->object, value->nitems, value->items);
-    case V_SLICE: return build_of_kind(in, BUILD_SLICE, NULL, 3, value->items);
-    case V_RANGE: return build_of_kind(in, BUILD_RANGE, NULL, 3, value->items);
-    case V_METHOD:
-        if (is_model_method(value)) return build_model_method(in, value);
-        if (is_of_c(value)) return build_bound(in, value);
-        return build_of_kind(in, BUILD_METHOD, NULL, 2, value->items);
-    case V_CELL: return build_cell(in, value);
-    case V_PARTIAL: {
-        PyObject *maker = module_kept(in, "pycompile._calls", "partial");
-        return maker ? build_of_kind(in, BUILD_CALL, maker, 3, value->items) : NO_BUILD;
-    }
-    case V_SUPER: return build_of_kind(in, BUILD_CALL, (PyObject *)&PySuper_Type, 2, value->items);
-    case V_ITER: return build_iterator(in, value);
-    case V_FUNCTION: return build_function(in, value);
-    case V_INSTANCE: return build_instance(in, value);
-    case V_BUILTIN_METHOD: {
-        Value *name = value_const_new(in, PyUnicode_InternFromString(value->name));
-        Value *args[2] = {value->items[0], name};
-        return name ? build_call(in, "getattr", 2, args) : NO_BUILD;
-    }
-    default: return cannot_build(in, value);
-    }
+    return builders[value->kind] ? builders[value->kind](in, value) : cannot_build(in, value);
 }
 
 BuildId

@@ -277,7 +277,6 @@ Answer dict_method(Interp *in, Value *self, const char *name, int nargs, Value *
 Answer dict_or(Interp *in, Value *left, Value *right, bool in_place, Value **out);
 Answer dict_equal(Interp *in, Value *left, Value *right, bool *out);
 Answer view_entry(Interp *in, Value *view, int64_t position, Value **out);
-PyTypeObject *view_type(const Value *view);
 Answer view_contains(Interp *in, Value *view, Value *item, bool *out);
 /* ---- sets.c ---- */
 Value *set_value(Interp *in, PyObject *real);

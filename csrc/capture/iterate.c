@@ -36,14 +36,8 @@ range_backwards(Interp *in, Value *range, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-static bool
-is_object(const Value *value)
-{
-    return value->kind == V_OBJECT || value->kind == V_INSTANCE;
-}
-
 /* iter() of an object of the program's classes: what __iter__ gives, or its items by index. */
-static Answer
+Answer
 object_iterator(Interp *in, Value *object, Value **out)
 {
     Value *method, *next, *core;
@@ -91,7 +85,7 @@ object_next_value(Interp *in, Value *object, Value **out, Value **returned)
     return answer;
 }
 
-static Answer
+Answer
 object_next(Interp *in, Value *object, Value **out)
 {
     Value *returned;
@@ -140,56 +134,15 @@ no_iterable(Interp *in, Value *value)
 }
 
 Answer
-iterator_of(Interp *in, Value *iterable, Value **out)
+iterate_itself(Interp *Py_UNUSED(in), Value *iterable, Value **out)
 {
-    PyObject *text;
-    if (iterable->kind == V_PURE && value_known(in, iterable, &text) == ANSWER_ERROR)
-        return ANSWER_ERROR; /* where it is known, it is a constant now */
-    switch (iterable->kind) {
-    case V_ITER: *out = iterable; return ANSWER_YES;
-    case V_TUPLE:
-    case V_LIST:
-    case V_DICT:
-    case V_VIEW:
-    case V_RANGE: break;
-    case V_SET: {
-        Answer answer = set_walk(in, iterable);
-        if (answer != ANSWER_YES) return answer;
-        break;
-    }
-    case V_CONST:
-        if (PyUnicode_CheckExact(iterable->object) || PyBytes_CheckExact(iterable->object)) break;
-        if (PyFrozenSet_CheckExact(iterable->object)) {
-            iterable = set_value(in, set_clone(iterable->object));
-            if (iterable == NULL) return ANSWER_ERROR;
-            break;
-        }
-        if (is_enum_class(iterable->object)) {
-            Answer answer = enum_is_plain(in, Py_TYPE(iterable->object), "__iter__", NULL);
-            if (answer == ANSWER_YES) answer = enum_members(in, iterable->object, &iterable);
-            if (answer == ANSWER_YES) break;
-            if (answer == ANSWER_ERROR || in->break_code != BREAK_NONE) return answer;
-        }
-        return no_iterable(in, iterable);
-    case V_NODE:
-        if (value_is_array(in, iterable)) {
-            NodeId node;
-            Answer answer = value_as_node(in, iterable, &node);
-            if (answer == ANSWER_ERROR) return answer;
-            if (answer == ANSWER_YES && graph_node(in->graph, node)->type.rank > 0) break;
-            if (answer == ANSWER_YES)
-                return raise_new(in, PyExc_TypeError, "iteration over a 0-d array");
-        }
-        if (value_is_opaque(in, iterable) && opaque_sample(in, iterable) != NULL)
-            return interp_break_told(in, BREAK_ITERATION, BREAK_DATA_SIZE,
-                                     "iteration over an array");
-        return no_iterable(in, iterable);
-    case V_OBJECT:
-    case V_INSTANCE: return object_iterator(in, iterable, out);
-    default:
-        return interp_break(in, value_break(iterable, BREAK_ITERATION), "iteration over %s",
-                            value_describe(in, iterable));
-    }
+    *out = iterable;
+    return ANSWER_YES;
+}
+
+Answer
+iterate_items(Interp *in, Value *iterable, Value **out)
+{
     Value *iterator = value_new(in, V_ITER);
     if (iterator == NULL) return ANSWER_ERROR;
     iterator->of = iterable;
@@ -198,6 +151,58 @@ iterator_of(Interp *in, Value *iterable, Value **out)
     if (iterable->kind == V_SET) iterator->items = iterable->items; /* to see whether it changes */
     *out = iterator;
     return ANSWER_YES;
+}
+
+Answer
+iterate_set(Interp *in, Value *set, Value **out)
+{
+    Answer answer = set_walk(in, set);
+    return answer == ANSWER_YES ? iterate_items(in, set, out) : answer;
+}
+
+Answer
+iterate_const(Interp *in, Value *iterable, Value **out)
+{
+    if (PyUnicode_CheckExact(iterable->object) || PyBytes_CheckExact(iterable->object))
+        return iterate_items(in, iterable, out);
+    if (PyFrozenSet_CheckExact(iterable->object)) {
+        Value *set = set_value(in, set_clone(iterable->object));
+        return set ? iterate_items(in, set, out) : ANSWER_ERROR;
+    }
+    if (is_enum_class(iterable->object)) {
+        Value *members;
+        Answer answer = enum_is_plain(in, Py_TYPE(iterable->object), "__iter__", NULL);
+        if (answer == ANSWER_YES) answer = enum_members(in, iterable->object, &members);
+        if (answer == ANSWER_YES) return iterate_items(in, members, out);
+        if (answer == ANSWER_ERROR || in->break_code != BREAK_NONE) return answer;
+    }
+    return no_iterable(in, iterable);
+}
+
+Answer
+iterate_node(Interp *in, Value *iterable, Value **out)
+{
+    NodeId node;
+    Answer answer = value_is_array(in, iterable) ? value_as_node(in, iterable, &node) : ANSWER_NO;
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_YES && graph_node(in->graph, node)->type.rank == 0)
+        return raise_new(in, PyExc_TypeError, "iteration over a 0-d array");
+    if (answer == ANSWER_YES) return iterate_items(in, iterable, out);
+    if (value_is_opaque(in, iterable) && opaque_sample(in, iterable) != NULL)
+        return interp_break_told(in, BREAK_ITERATION, BREAK_DATA_SIZE, "iteration over an array");
+    return no_iterable(in, iterable);
+}
+
+/* Where the text is known, it is a constant now. */
+Answer
+iterate_pure(Interp *in, Value *iterable, Value **out)
+{
+    PyObject *text;
+    Answer answer = value_known(in, iterable, &text);
+    if (answer == ANSWER_ERROR) return answer;
+    if (iterable->kind == V_CONST) return iterate_const(in, iterable, out);
+    return interp_break(in, value_break(iterable, BREAK_ITERATION), "iteration over %s",
+                        value_describe(in, iterable));
 }
 
 static Answer
@@ -369,12 +374,8 @@ call_next(Interp *in, Value *iterator, Value **out)
 }
 
 Answer
-iterator_next(Interp *in, Value *iterator, Value **out)
+next_of_iterator(Interp *in, Value *iterator, Value **out)
 {
-    if (is_object(iterator)) return object_next(in, iterator, out);
-    if (iterator->kind != V_ITER)
-        return interp_break(in, value_break(iterator, BREAK_ITERATION), "iteration over %s",
-                            value_describe(in, iterator));
     Answer answer;
     const char *name = iterator->name;
     if (in->loop != NULL)
@@ -397,29 +398,5 @@ iterator_next(Interp *in, Value *iterator, Value **out)
         iterator->position++;
         in->dirty = true;
     }
-    return answer;
-}
-
-Answer
-iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out)
-{
-    Value *iterator, *item, *all = value_sequence(in, kind, 0, NULL);
-    if (all == NULL) return ANSWER_ERROR;
-    bool dirty = in->dirty;
-    if (is_object(iterable) &&
-        _PyType_Lookup(iterable->type, interned(in, "__length_hint__")) != NULL)
-        return interp_break(in, BREAK_ITERATION, "%s, which says how long it may be",
-                            value_describe(in, iterable));
-    Answer answer = iterator_of(in, iterable, &iterator);
-    while (answer == ANSWER_YES) {
-        answer = iterator_next(in, iterator, &item);
-        if (iterator != iterable && iterable->kind != V_OBJECT && iterable->kind != V_INSTANCE)
-            in->dirty = dirty; /* nobody else sees the iterator */
-        if (answer != ANSWER_YES || item == NULL) break;
-        if (all->nitems > in->unroll)
-            return interp_break(in, BREAK_UNROLL, "more items than the unrolling budget");
-        if (value_append(in, all, item) < 0) return ANSWER_ERROR;
-    }
-    *out = all;
     return answer;
 }

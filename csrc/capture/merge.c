@@ -342,7 +342,7 @@ merge_items(Merge *m, const State *x, const State *y, Value **items)
 }
 
 static bool
-same_kind_of_object(const Value *x, const Value *y)
+same_kind_of_object(const Merge *m, const Value *x, const Value *y)
 {
     if (x->kind != y->kind || x->type != y->type || x->nitems != y->nitems) return false;
     if ((x->of == NULL) != (y->of == NULL) || x->core != NULL || y->core != NULL || x->box ||
@@ -352,20 +352,8 @@ same_kind_of_object(const Value *x, const Value *y)
         return false;
     if (x->name != y->name && (x->name == NULL || y->name == NULL || strcmp(x->name, y->name) != 0))
         return false;
-    switch (x->kind) {
-    case V_TUPLE:
-    case V_LIST:
-    case V_DICT:
-    case V_SLICE:
-    case V_RANGE:
-    case V_METHOD:
-    case V_PARTIAL:
-    case V_PURE:
-    case V_INSTANCE:
-    case V_BUILTIN_METHOD: return true;
-    case V_FUNCTION: return x->object == y->object && x->globals_of == y->globals_of;
-    default: return false;
-    }
+    if (x->kind == V_FUNCTION) return x->object == y->object && x->globals_of == y->globals_of;
+    return m->in->kinds[x->kind].merges;
 }
 
 static Answer
@@ -373,7 +361,7 @@ merge_containers(Merge *m, Value *x, Value *y, Value **out)
 {
     Interp *in = m->in;
     bool tuple = x->kind == V_TUPLE && y->kind == V_TUPLE;
-    if (!same_kind_of_object(x, y) || !is_made(m, x) || !is_made(m, y)) return ANSWER_NO;
+    if (!same_kind_of_object(m, x, y) || !is_made(m, x) || !is_made(m, y)) return ANSWER_NO;
     for (int i = 0; i < m->pairs.len; i++)
         if (m->pairs.at[i].x == x || m->pairs.at[i].y == y) return ANSWER_NO;
     if (arm_has_left(m, 0, x) || arm_has_left(m, 1, y)) return ANSWER_NO;

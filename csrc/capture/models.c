@@ -114,6 +114,24 @@ model_method(const Value *method, PyObject **name)
     return _PyType_Lookup(model_real(method->items[1]), *name);
 }
 
+PyTypeObject *
+type_of_instance(Interp *Py_UNUSED(in), Value *value)
+{
+    PyTypeObject *real = model_real(value);
+    return real != NULL ? real : value->type;
+}
+
+PyTypeObject *
+type_of_method(Interp *Py_UNUSED(in), Value *value)
+{
+    PyObject *name, *real = is_model_method(value) ? model_method(value, &name) : NULL;
+    PyObject *function = value->items[0] != NULL ? value->items[0]->object : NULL;
+    if (function != NULL && Py_TYPE(function) == &PyMethodDescr_Type) return &PyCFunction_Type;
+    if (function != NULL && Py_TYPE(function) == &PyWrapperDescr_Type)
+        return NULL; /* of a type without a public name */
+    return real == NULL || PyFunction_Check(real) ? &PyMethod_Type : &PyCFunction_Type;
+}
+
 static Answer
 make(Interp *in, PyObject *model, int nargs, Value *const *args, PyObject *kwnames, Value **out)
 {

@@ -252,4 +252,82 @@ Answer typing_class(Interp *in, Value *value, Value **out);
 Answer function_find(Interp *in, Value *function, PyObject *name, Value **out);
 Answer function_store(Interp *in, Value *function, PyObject *name, Value *value);
 
+/* ---- functions of value_kinds.def's columns ---- */
+PyTypeObject *type_of_const(Interp *in, Value *value);
+PyTypeObject *type_of_object(Interp *in, Value *value);
+PyTypeObject *type_of_node(Interp *in, Value *value);
+PyTypeObject *type_of_tuple(Interp *in, Value *value);
+PyTypeObject *type_of_iterator(Interp *in, Value *value);
+PyTypeObject *type_of_method(Interp *in, Value *value);
+PyTypeObject *type_of_instance(Interp *in, Value *value);
+PyTypeObject *type_of_view(Interp *in, Value *view);
+PyTypeObject *type_recorded(Interp *in, Value *value);
+PyTypeObject *type_of_choice(Interp *in, Value *value);
+const char *describe_nothing(Interp *in, Value *value);
+const char *describe_iterator(Interp *in, Value *value);
+const char *describe_name(Interp *in, Value *value);
+const char *describe_object(Interp *in, Value *value);
+const char *describe_const(Interp *in, Value *value);
+Answer known_const(Interp *in, Value *value, PyObject **out);
+Answer known_scalar(Interp *in, Value *value, PyObject **out);
+Answer known_tuple(Interp *in, Value *value, PyObject **out);
+Answer known_container(Interp *in, Value *value, PyObject **out);
+Answer known_set(Interp *in, Value *set, PyObject **out);
+Answer truth_of_const(Interp *in, Value *value, int *known, Value **node);
+Answer truth_of_node(Interp *in, Value *value, int *known, Value **node);
+Answer truth_of_object(Interp *in, Value *value, int *known, Value **node);
+Answer truth_of_items(Interp *in, Value *value, int *known, Value **node);
+Answer truth_of_view(Interp *in, Value *value, int *known, Value **node);
+Answer truth_of_pure(Interp *in, Value *value, int *known, Value **node);
+Answer truth_of_range(Interp *in, Value *value, int *known, Value **node);
+Answer truth_always(Interp *in, Value *value, int *known, Value **node);
+Answer iterate_itself(Interp *in, Value *iterable, Value **out);
+Answer iterate_items(Interp *in, Value *iterable, Value **out);
+Answer iterate_set(Interp *in, Value *set, Value **out);
+Answer iterate_const(Interp *in, Value *iterable, Value **out);
+Answer iterate_node(Interp *in, Value *iterable, Value **out);
+Answer iterate_pure(Interp *in, Value *iterable, Value **out);
+Answer object_iterator(Interp *in, Value *object, Value **out);
+Answer object_next(Interp *in, Value *object, Value **out);
+Answer next_of_iterator(Interp *in, Value *iterator, Value **out);
+int64_t length_of_items(Interp *in, Value *value);
+int64_t length_of_dict(Interp *in, Value *value);
+int64_t length_of_view(Interp *in, Value *value);
+Answer contained_in_const(Interp *in, Value *item, Value *container, bool *out);
+Answer contained_in_sequence(Interp *in, Value *item, Value *sequence, bool *out);
+Answer contained_in_dict(Interp *in, Value *item, Value *dict, bool *out);
+Answer contained_in_set(Interp *in, Value *item, Value *set, bool *out);
+Answer contained_in_view(Interp *in, Value *item, Value *view, bool *out);
+Answer contained_in_object(Interp *in, Value *item, Value *object, bool *out);
+Answer subscript_of_const(Interp *in, Value *object, Value *key, Value **out);
+Answer subscript_of_object(Interp *in, Value *object, Value *key, Value **out);
+Answer subscript_of_sequence(Interp *in, Value *sequence, Value *key, Value **out);
+Answer subscript_of_dict(Interp *in, Value *dict, Value *key, Value **out);
+Answer subscript_of_known(Interp *in, Value *object, Value *key, Value **out);
+Answer subscript_by_method(Interp *in, Value *object, Value *key, Value **out);
+Answer builtin_find(Interp *in, Value *object, PyObject *name, Value **out);
+Answer instance_find(Interp *in, Value *object, PyObject *name, Value **out);
+Answer const_find(Interp *in, Value *object, PyObject *name, Value **out);
+Answer object_find(Interp *in, Value *object, PyObject *name, Value **out);
+Answer made_instance_find(Interp *in, Value *object, PyObject *name, Value **out);
+Answer method_find(Interp *in, Value *object, PyObject *name, Value **out);
+Answer const_store(Interp *in, Value *object, PyObject *name, Value *value);
+Answer object_store(Interp *in, Value *object, PyObject *name, Value *value);
+Answer made_instance_store(Interp *in, Value *object, PyObject *name, Value *value);
+Answer cannot_store(Interp *in, Value *object, PyObject *name);
+Answer call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
+Answer call_method(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames,
+                   Value **out);
+Answer call_builtin_method(Interp *in, Value *method, int nargs, Value *const *args,
+                           PyObject *kwnames, Value **out);
+Answer call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+                   Value **out);
+Answer call_node(Interp *in, Value *node, int nargs, Value *const *args, PyObject *kwnames,
+                 Value **out);
+/* ---- kinds.c: by kind ---- */
+Answer value_subscript(Interp *in, Value *object, Value *key, Value **out);
+Answer value_attribute(Interp *in, Value *object, PyObject *name, Value **out);
+Answer value_store(Interp *in, Value *object, PyObject *name, Value *stored);
+
 #endif

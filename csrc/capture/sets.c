@@ -3,7 +3,7 @@
 
    Entries that hash by address (instances) have an order that no two runs share: such a set is
    walked only when it has one entry. */
-#include "interp.h"
+#include "objects.h"
 
 static int
 refresh(Interp *in, Value *set)
@@ -406,4 +406,12 @@ set_maker(Interp *in, Value *set, PyObject **template)
     if (function == NULL) function = PyCFunction_New(&definition, NULL);
     *template = keep(in, set_clone(set->object));
     return *template == NULL ? NULL : function;
+}
+
+Answer
+known_set(Interp *in, Value *set, PyObject **out)
+{
+    if (set_walk(in, set) != ANSWER_YES) return ANSWER_NO;
+    *out = keep(in, set_clone(set->object));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

@@ -118,6 +118,73 @@ class_subscript(Interp *in, Value *class_, Value *key, Value **out)
 }
 
 Answer
+subscript_of_sequence(Interp *in, Value *sequence, Value *key, Value **out)
+{
+    int position;
+    if (key->kind == V_SLICE) return sequence_slice(in, sequence, key, out);
+    Answer answer = sequence_position(in, sequence, key, false, &position);
+    if (answer != ANSWER_YES) return answer;
+    return given(out, value_item(in, sequence, position));
+}
+
+Answer
+subscript_of_dict(Interp *in, Value *dict, Value *key, Value **out)
+{
+    int position;
+    PyObject *name;
+    Answer answer = dict_position(in, dict, key, &name, &position);
+    if (answer != ANSWER_YES) return answer;
+    if (position < 0) return raise_key_error(in, name);
+    return given(out, value_item(in, dict, position));
+}
+
+/* Of what is known whole, by a key that is known. */
+Answer
+subscript_of_known(Interp *in, Value *object, Value *key, Value **out)
+{
+    PyObject *known, *index;
+    Answer answer = value_known(in, object, &known);
+    if (answer == ANSWER_YES) answer = value_known(in, key, &index);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO && object->kind == V_PURE) {
+        Value *both[2] = {object, key};
+        answer = loose_call(in, module_kept(in, "operator", "getitem"), 2, both, out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
+    if (answer == ANSWER_NO || !object_is_pure(known) || !object_is_pure(index) ||
+        PyType_Check(known))
+        return interp_break(in, value_break(object, BREAK_INDEX), "a subscript of %s",
+                            value_describe(in, object));
+    PyObject *item = PyObject_GetItem(known, index);
+    if (item == NULL) return raise_error(in);
+    return given(out, value_const_new(in, item));
+}
+
+Answer
+subscript_of_const(Interp *in, Value *object, Value *key, Value **out)
+{
+    return PyType_Check(object->object) ? class_subscript(in, object, key, out)
+                                        : subscript_of_known(in, object, key, out);
+}
+
+Answer
+subscript_by_method(Interp *in, Value *object, Value *key, Value **out)
+{
+    Value *args[2] = {object, key};
+    return by_method(in, "__getitem__", 2, args, out);
+}
+
+Answer
+subscript_of_object(Interp *in, Value *object, Value *key, Value **out)
+{
+    if (object->object == in->top->globals && key->kind == V_CONST &&
+        PyUnicode_CheckExact(key->object)) /* globals()["name"] */
+        return load_global(in, object->object, NULL, key->object, out);
+    if (dict_is_apart(object)) return apart_subscript(in, object, key, out);
+    return subscript_by_method(in, object, key, out);
+}
+
+Answer
 operate_subscript(Interp *in, Value *object, Value *key, Value **out)
 {
     if (in->loop != NULL) return loop_element_load(in, object, key, out);
@@ -129,62 +196,11 @@ operate_subscript(Interp *in, Value *object, Value *key, Value **out)
     if (value_is_flat(in, object)) return emit_flat_subscript(in, object, key, out);
     if (value_is_flags(in, object) && key->kind == V_CONST && PyUnicode_Check(key->object))
         return emit_flag(in, object, PyUnicode_AsUTF8(key->object), out);
-    int position;
-    PyObject *name;
     Answer alias = typing_subscript(in, object, key, out);
     if (alias != ANSWER_NO || in->break_code != BREAK_NONE) return alias;
     Answer picked = loose_lookup(in, object, key, NULL, out);
     if (picked != ANSWER_NO || in->break_code != BREAK_NONE) return picked;
-    switch (object->kind) {
-    case V_TUPLE:
-    case V_LIST: {
-        if (key->kind == V_SLICE) return sequence_slice(in, object, key, out);
-        Answer answer = sequence_position(in, object, key, false, &position);
-        if (answer != ANSWER_YES) return answer;
-        *out = value_item(in, object, position);
-        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-    }
-    case V_DICT: {
-        Answer answer = dict_position(in, object, key, &name, &position);
-        if (answer != ANSWER_YES) return answer;
-        if (position < 0) return raise_key_error(in, name);
-        *out = value_item(in, object, position);
-        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-    }
-    case V_CONST:
-        if (PyType_Check(object->object)) return class_subscript(in, object, key, out);
-        /* fall through */
-    case V_PURE:
-    case V_RANGE: {
-        PyObject *known, *index;
-        Answer answer = value_known(in, object, &known);
-        if (answer == ANSWER_YES) answer = value_known(in, key, &index);
-        if (answer == ANSWER_ERROR) return answer;
-        if (answer == ANSWER_NO && object->kind == V_PURE) {
-            Value *both[2] = {object, key};
-            answer = loose_call(in, module_kept(in, "operator", "getitem"), 2, both, out);
-            if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
-        }
-        if (answer == ANSWER_NO || !object_is_pure(known) || !object_is_pure(index) ||
-            PyType_Check(known))
-            return interp_break(in, value_break(object, BREAK_INDEX), "a subscript of %s",
-                                value_describe(in, object));
-        PyObject *item = PyObject_GetItem(known, index);
-        if (item == NULL) return raise_error(in);
-        *out = value_const_new(in, item);
-        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-    }
-    case V_OBJECT:
-        if (object->object == in->top->globals && key->kind == V_CONST &&
-            PyUnicode_CheckExact(key->object)) /* globals()["name"] */
-            return load_global(in, object->object, NULL, key->object, out);
-        if (dict_is_apart(object)) return apart_subscript(in, object, key, out);
-        /* fall through */
-    default: {
-        Value *args[2] = {object, key};
-        return by_method(in, "__getitem__", 2, args, out);
-    }
-    }
+    return value_subscript(in, object, key, out);
 }
 
 /* An object from outside that is replaced or taken out may run code of its own, before what

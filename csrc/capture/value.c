@@ -254,77 +254,91 @@ iterator_type(const Value *value)
 }
 
 PyTypeObject *
-value_type(Interp *in, Value *value)
+type_of_const(Interp *Py_UNUSED(in), Value *value)
 {
-    switch (value->kind) {
-    case V_CONST: return Py_TYPE(value->object);
-    case V_OBJECT: return value_guard_type(in, value) < 0 ? NULL : Py_TYPE(value->object);
-    case V_NODE: {
-        const Type *type = node_type(in, value);
-        if (type->form == FORM_ARRAY) return array_class();
-        if (type->form == FORM_SCALAR) return scalar_type(in, type->dtype);
-        if (opaque_sample(in, value) != NULL) return array_class();
-        return type->form == FORM_PYTHON ? python_type(type->dtype) : NULL;
-    }
-    case V_TUPLE: return value->type != NULL ? value->type : &PyTuple_Type;
-    case V_LIST: return &PyList_Type;
-    case V_DICT: return &PyDict_Type;
-    case V_SET: return &PySet_Type;
-    case V_SLICE: return &PySlice_Type;
-    case V_RANGE: return &PyRange_Type;
-    case V_FUNCTION: return &PyFunction_Type;
-    case V_METHOD: {
-        PyObject *name, *real = is_model_method(value) ? model_method(value, &name) : NULL;
-        PyObject *function = value->items[0] != NULL ? value->items[0]->object : NULL;
-        if (function != NULL && Py_TYPE(function) == &PyMethodDescr_Type) return &PyCFunction_Type;
-        if (function != NULL && Py_TYPE(function) == &PyWrapperDescr_Type)
-            return NULL; /* of a type without a public name */
-        return real == NULL || PyFunction_Check(real) ? &PyMethod_Type : &PyCFunction_Type;
-    }
-    case V_CELL: return &PyCell_Type;
-    case V_ITER: return iterator_type(value);
-    case V_VIEW: return view_type(value);
-    case V_INSTANCE: {
-        PyTypeObject *real = model_real(value);
-        return real != NULL ? real : value->type;
-    }
-    case V_SUPER:
-    case V_PARTIAL:
-    case V_PURE: return value->type;
-    case V_CHOICE: (void)choice_asked(in, value); return NULL;
-    default: return NULL;
-    }
+    return Py_TYPE(value->object);
+}
+
+PyTypeObject *
+type_of_object(Interp *in, Value *value)
+{
+    return value_guard_type(in, value) < 0 ? NULL : Py_TYPE(value->object);
+}
+
+PyTypeObject *
+type_of_node(Interp *in, Value *value)
+{
+    const Type *type = node_type(in, value);
+    if (type->form == FORM_ARRAY) return array_class();
+    if (type->form == FORM_SCALAR) return scalar_type(in, type->dtype);
+    if (opaque_sample(in, value) != NULL) return array_class();
+    return type->form == FORM_PYTHON ? python_type(type->dtype) : NULL;
+}
+
+PyTypeObject *
+type_of_tuple(Interp *Py_UNUSED(in), Value *value)
+{
+    return value->type != NULL ? value->type : &PyTuple_Type;
+}
+
+PyTypeObject *
+type_of_iterator(Interp *Py_UNUSED(in), Value *value)
+{
+    return iterator_type(value);
+}
+
+PyTypeObject *
+type_recorded(Interp *Py_UNUSED(in), Value *value)
+{
+    return value->type;
+}
+
+PyTypeObject *
+type_of_choice(Interp *in, Value *value)
+{
+    (void)choice_asked(in, value);
+    return NULL;
 }
 
 const char *
-value_describe(Interp *in, Value *value)
+describe_nothing(Interp *Py_UNUSED(in), Value *Py_UNUSED(value))
+{
+    return "nothing";
+}
+
+const char *
+describe_iterator(Interp *Py_UNUSED(in), Value *Py_UNUSED(value))
+{
+    return "an iterator";
+}
+
+const char *
+describe_name(Interp *Py_UNUSED(in), Value *value)
+{
+    return value->name;
+}
+
+const char *
+describe_object(Interp *Py_UNUSED(in), Value *value)
+{
+    return Py_TYPE(value->object)->tp_name;
+}
+
+/* Of something that can be called, its name. */
+const char *
+describe_const(Interp *in, Value *value)
 {
     const char *name = NULL;
-    switch (value->kind) {
-    case V_NULL:
-    case V_UNBOUND: name = "nothing"; break;
-    case V_ITER: name = "an iterator"; break;
-    case V_BUILTIN_METHOD: name = value->name; break;
-    case V_OBJECT: name = Py_TYPE(value->object)->tp_name; break;
-    default: break;
+    if (!PyCallable_Check(value->object)) return NULL;
+    PyObject *qualname = PyObject_GetAttrString(value->object, "__qualname__");
+    if (qualname == NULL) {
+        PyErr_Clear();
+        qualname = PyObject_GetAttrString(value->object, "__name__");
     }
-    if (name == NULL && value->kind == V_CONST && PyCallable_Check(value->object)) {
-        PyObject *qualname = PyObject_GetAttrString(value->object, "__qualname__");
-        if (qualname == NULL) {
-            PyErr_Clear();
-            qualname = PyObject_GetAttrString(value->object, "__name__");
-        }
-        if (qualname != NULL && PyUnicode_Check(qualname) && keep(in, Py_NewRef(qualname)))
-            name = PyUnicode_AsUTF8(qualname);
-        Py_XDECREF(qualname);
-    }
-    PyErr_Clear();
-    if (name != NULL) return name;
-    if (value_is_opaque_object(in, value)) return Py_TYPE(object_sample(in, value))->tp_name;
-    if (value_is_array(in, value) || value_is_opaque(in, value)) return "an array";
-    PyTypeObject *type = value_type(in, value);
-    PyErr_Clear();
-    return type != NULL ? type->tp_name : "an unknown value";
+    if (qualname != NULL && PyUnicode_Check(qualname) && keep(in, Py_NewRef(qualname)))
+        name = PyUnicode_AsUTF8(qualname);
+    Py_XDECREF(qualname);
+    return name;
 }
 
 /* ---- what is known ---- */
@@ -367,7 +381,7 @@ known_named(PyTypeObject *type, PyObject *items)
     return object;
 }
 
-static Answer
+Answer
 known_container(Interp *in, Value *value, PyObject **out)
 {
     Answer answer;
@@ -409,7 +423,7 @@ is_unsteady(Interp *in, SourceId id)
 }
 
 /* A Python scalar that depends on inputs only: they are guarded by value, and it is a constant. */
-static Answer
+Answer
 known_scalar(Interp *in, Value *value, PyObject **out)
 {
     if (value->object == NULL || value_is_array(in, value)) return ANSWER_NO;
@@ -436,28 +450,18 @@ known_scalar(Interp *in, Value *value, PyObject **out)
 }
 
 Answer
-value_known(Interp *in, Value *value, PyObject **out)
+known_const(Interp *Py_UNUSED(in), Value *value, PyObject **out)
 {
-    switch (value->kind) {
-    case V_CONST: *out = value->object; return ANSWER_YES;
-    case V_NODE: return known_scalar(in, value, out);
-    case V_PURE: return pure_known(in, value, out);
-    case V_TUPLE:
-        if (value->source == NO_SOURCE && value->object != NULL) {
-            *out = value->object;
-            return ANSWER_YES;
-        }
-        return known_container(in, value, out);
-    case V_SET:
-        if (set_walk(in, value) != ANSWER_YES) return ANSWER_NO;
-        *out = keep(in, set_clone(value->object));
-        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-    case V_LIST:
-    case V_DICT:
-    case V_SLICE:
-    case V_RANGE: return known_container(in, value, out);
-    default: return ANSWER_NO;
-    }
+    *out = value->object;
+    return ANSWER_YES;
+}
+
+Answer
+known_tuple(Interp *in, Value *value, PyObject **out)
+{
+    if (value->source != NO_SOURCE || value->object == NULL) return known_container(in, value, out);
+    *out = value->object;
+    return ANSWER_YES;
 }
 
 Answer

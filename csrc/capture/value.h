@@ -12,33 +12,9 @@
 typedef struct Interp Interp;
 
 typedef enum {
-    V_NULL,    /* C NULL on the stack */
-    V_UNBOUND, /* an unbound local */
-    V_CONST,   /* a Python object that is known and cannot change: object; guarded if it came from
-                  outside and was asked for (value_const) */
-    V_NODE,    /* a graph value: array, array scalar, or Python scalar that stays symbolic */
-    V_OBJECT,  /* an existing object, opaque but for what guards establish: module, class,
-                  instance, function, dict …; `object` is the real one, for looking only */
-    V_TUPLE,   /* items; named tuples have `type` */
-    V_LIST,    /* items; `mutated` when it came from outside and was changed */
-    V_DICT,    /* keys (constants) in items[2i], values in items[2i+1] */
-    V_SET,
-    V_SLICE,          /* items[0..2] */
-    V_RANGE,          /* items[0..2] */
-    V_ITER,           /* over known items: `object_value` is what is iterated, `position` */
-    V_FUNCTION,       /* made by MAKE_FUNCTION: code, defaults…, closure cells in items */
-    V_METHOD,         /* items[0] function, items[1] self */
-    V_CELL,           /* items[0] content; made here, or from outside with a source */
-    V_INSTANCE,       /* of a plain class, made here: slots in items as a dict, __dict__ in `of` */
-    V_LOST,           /* a local that a merged branch left behind: merge.c */
-    V_BUILTIN_METHOD, /* method `name` of items[0] (array, list, dict, str…), not yet called */
-    V_VIEW,           /* keys(), values() or items() (`name`) of the dict `of` */
-    V_PURE,    /* what calling `object`, which is pure, with items gives: made at commit; it is
-                  of the exact type `type`, and nothing else is known of it */
-    V_SUPER,   /* super(items[0], items[1]) */
-    V_CHOICE,  /* items[1] where the bool items[0] holds, else items[2]: which object it is, nothing
-                  more is known of it.  The `of` of a V_NODE that is one of two objects */
-    V_PARTIAL, /* functools.partial(items[0], *items[1], **items[2]), made here */
+#define KIND(name, ...) V_##name,
+#include "value_kinds.def"
+#undef KIND
 } ValueKind;
 
 typedef struct Value Value;
@@ -181,7 +157,30 @@ typedef struct Fork {
     struct Fork *outer;
 } Fork;
 
+/* What an operation on a value of a kind does: a row of value_kinds.def, which says what each column
+   is and what NULL means in it. */
+typedef struct {
+    PyTypeObject *exact;
+    PyTypeObject *(*type)(Interp *in, Value *value);
+    const char *(*describe)(Interp *in, Value *value);
+    Answer (*known)(Interp *in, Value *value, PyObject **out);
+    Answer (*truth)(Interp *in, Value *value, int *known, Value **node);
+    Answer (*iterate)(Interp *in, Value *value, Value **out);
+    Answer (*next)(Interp *in, Value *iterator, Value **out);
+    int64_t (*length)(Interp *in, Value *value);
+    Answer (*contains)(Interp *in, Value *item, Value *container, bool *out);
+    Answer (*subscript)(Interp *in, Value *value, Value *key, Value **out);
+    Answer (*attribute)(Interp *in, Value *value, PyObject *name, Value **out);
+    Answer (*store)(Interp *in, Value *value, PyObject *name, Value *stored);
+    Answer (*call)(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+                   Value **out);
+    bool merges;
+} KindOfValue;
+
+extern const KindOfValue value_kinds[]; /* by ValueKind; given to Interp.kinds */
+
 struct Interp {
+    const KindOfValue *kinds; /* by ValueKind */
     Capture *out;
     Arena *arena;
     Graph *graph;
