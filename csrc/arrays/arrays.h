@@ -81,14 +81,18 @@ int array_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
 /* The bytes from which an operator called by the interpreter writes into an operand that nothing
    else holds; INT64_MAX: this NumPy never does.  Asked of NumPy itself, once; runs Python. */
 int64_t array_elision_bytes(void);
-/* Operators are numbered as BINARY_OP's argument, see binary_function. */
 typedef enum {
     ELIDES_NOTHING,
     ELIDES_LEFT,
     ELIDES_INEXACT, /* the left operand, of floats and complex numbers */
     ELIDES_EITHER,  /* the left operand, else the right one as though they stood the other way */
 } OperatorElision;
-OperatorElision operator_elision(int operator_);
+typedef struct {
+    const char *ufunc;
+    OperatorElision elides;
+    bool overflows;
+} ArrayOperator;
+extern const ArrayOperator array_operators[]; /* see operators.def */
 /* No value is lost in the cast, whatever it is. */
 bool dtype_can_cast_safely(DType from, DType to);
 /* One reference, and so its holder's alone; it owns its memory and may be written. */

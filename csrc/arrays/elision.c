@@ -6,6 +6,7 @@
 
    NumPy looks at its callers' return addresses to know that the interpreter called, and has no such
    way on some platforms; so it is asked whether it does it here. */
+#include "../python/python.h"
 #include "numpy_api.h"
 
 int64_t
@@ -25,26 +26,11 @@ array_elision_bytes(void)
     return bytes = found > 0 ? found : INT64_MAX;
 }
 
-OperatorElision
-operator_elision(int operator_)
-{
-    static const OperatorElision elides[] = {
-        ELIDES_EITHER,  /* + */
-        ELIDES_EITHER,  /* & */
-        ELIDES_LEFT,    /* // */
-        ELIDES_LEFT,    /* << */
-        ELIDES_NOTHING, /* @ */
-        ELIDES_EITHER,  /* * */
-        ELIDES_NOTHING, /* % */
-        ELIDES_EITHER,  /* | */
-        ELIDES_NOTHING, /* ** */
-        ELIDES_LEFT,    /* >> */
-        ELIDES_LEFT,    /* - */
-        ELIDES_INEXACT, /* / */
-        ELIDES_EITHER,  /* ^ */
-    };
-    return operator_ >= 0 && operator_ < COUNT_OF(elides) ? elides[operator_] : ELIDES_NOTHING;
-}
+const ArrayOperator array_operators[IN_PLACE] = {
+#define ARRAY_OPERATOR(name, ...) [OPERATOR_##name] = {__VA_ARGS__},
+#include "operators.def"
+#undef ARRAY_OPERATOR
+};
 
 bool
 dtype_can_cast_safely(DType from, DType to)
@@ -97,10 +83,9 @@ is_squared(PyObject *array, PyObject *exponent)
 int
 array_elided_operand(int operator_, PyObject *left, PyObject *right)
 {
-    enum { POWER = 8, IN_PLACE = 13 };
     if (operator_ >= IN_PLACE && PyArray_Check(left)) return -1;
-    OperatorElision elides = operator_elision(operator_ % IN_PLACE);
-    if (operator_ == POWER && is_squared(left, right)) return 0;
+    OperatorElision elides = array_operators[operator_ % IN_PLACE].elides;
+    if (operator_ == OPERATOR_POW && is_squared(left, right)) return 0;
     if (elides == ELIDES_NOTHING) return -1;
     if (array_is_spare(left) && is_elided(left, right, elides == ELIDES_INEXACT)) return 0;
     bool right_too = elides == ELIDES_EITHER && array_is_spare(right);
@@ -111,7 +96,7 @@ bool
 array_operand_fits(int operator_, PyObject *array, PyObject *other)
 {
     return PyArray_CheckExact(array) &&
-           is_elided(array, other, operator_elision(operator_) == ELIDES_INEXACT);
+           is_elided(array, other, array_operators[operator_].elides == ELIDES_INEXACT);
 }
 
 static bool

@@ -155,17 +155,19 @@ do_operator(const Method *m)
     static const struct {
         const char *name;
         int operator_;
-    } operators[] = {
-        {"__add__", 0}, {"__iadd__", IN_PLACE}, {"__or__", 7}, {"__ior__", IN_PLACE + 7}};
+    } known[] = {{"__add__", OPERATOR_ADD},
+                 {"__iadd__", IN_PLACE + OPERATOR_ADD},
+                 {"__or__", OPERATOR_OR},
+                 {"__ior__", IN_PLACE + OPERATOR_OR}};
     static const char *const compares[] = {"__lt__", "__le__", "__eq__",
                                            "__ne__", "__gt__", "__ge__"};
     Value *other;
     Answer answer = operand(m, &other);
     if (answer != ANSWER_YES) return answer;
     bool same = other->kind == m->core->kind;
-    for (int i = 0; i < COUNT_OF(operators); i++)
-        if (strcmp(m->name, operators[i].name) == 0)
-            return same ? operate_binary(m->in, operators[i].operator_, m->core, other, m->out)
+    for (int i = 0; i < COUNT_OF(known); i++)
+        if (strcmp(m->name, known[i].name) == 0)
+            return same ? operate_binary(m->in, known[i].operator_, m->core, other, m->out)
                         : cannot(m);
     for (int i = 0; i < COUNT_OF(compares); i++)
         if (strcmp(m->name, compares[i]) == 0)

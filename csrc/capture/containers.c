@@ -9,17 +9,17 @@ is_sequence(const Value *value)
     return value->kind == V_TUPLE || value->kind == V_LIST;
 }
 
-enum { OR = 7, MUL = 5 };
-
 Answer
 container_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Answer answer = text_binary(in, operator_ % IN_PLACE, left, right, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
-    if (operator_ % IN_PLACE == OR) answer = dict_or(in, left, right, operator_ >= IN_PLACE, out);
+    if (operator_ % IN_PLACE == OPERATOR_OR)
+        answer = dict_or(in, left, right, operator_ >= IN_PLACE, out);
     if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
         answer = set_binary(in, operator_, left, right, out);
-    if (operator_ == IN_PLACE + MUL && left->kind == V_LIST && (value_is_python_scalar(in, right)))
+    if (operator_ == IN_PLACE + OPERATOR_MUL && left->kind == V_LIST &&
+        (value_is_python_scalar(in, right)))
         answer = sequence_method(in, left, "__imul__", 1, &right, NULL, out);
     return answer;
 }

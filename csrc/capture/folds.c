@@ -127,16 +127,14 @@ call_text(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
 static Answer
 call_operator(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
 {
-    static const char *const binary[IN_PLACE] = {"add", "and_",    "floordiv", "lshift", "matmul",
-                                                 "mul", "mod",     "or_",      "pow",    "rshift",
-                                                 "sub", "truediv", "xor"};
-    static const char *const compare[6] = {"lt", "le", "eq", "ne", "gt", "ge"};
     bool result;
     Answer answer;
     for (int i = 0; nargs == 2 && i < IN_PLACE; i++)
-        if (strcmp(name, binary[i]) == 0) return operate_binary(in, i, args[0], args[1], out);
+        if (strcmp(name, operators[i].function) == 0)
+            return operate_binary(in, i, args[0], args[1], out);
     for (int i = 0; nargs == 2 && i < 6; i++)
-        if (strcmp(name, compare[i]) == 0) return operate_compare(in, i, args[0], args[1], out);
+        if (strcmp(name, comparison_names[i]) == 0)
+            return operate_compare(in, i, args[0], args[1], out);
     if (nargs == 2 && strcmp(name, "getitem") == 0)
         return operate_subscript(in, args[0], args[1], out);
     if (nargs == 1 && strcmp(name, "neg") == 0)

@@ -59,15 +59,18 @@ loose_operands(Interp *in, Value **left, Value **right)
     return ANSWER_YES;
 }
 
-/* Operators by number, and comparisons behind them. */
-static const char *const operators[] = {
-    "__add__",    "__radd__",    "__and__",    "__rand__",    "__floordiv__", "__rfloordiv__",
-    "__lshift__", "__rlshift__", "__matmul__", "__rmatmul__", "__mul__",      "__rmul__",
-    "__mod__",    "__rmod__",    "__or__",     "__ror__",     "__pow__",      "__rpow__",
-    "__rshift__", "__rrshift__", "__sub__",    "__rsub__",    "__truediv__",  "__rtruediv__",
-    "__xor__",    "__rxor__",    "__lt__",     "__gt__",      "__le__",       "__ge__",
-    "__eq__",     "__eq__",      "__ne__",     "__ne__",      "__gt__",       "__lt__",
-    "__ge__",     "__le__"};
+/* The special method of an operator, or of a comparison from IN_PLACE on; and the reflected one. */
+static void
+method_names(int operator_, char name[24], char reflected[24])
+{
+    static const int swapped[6] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
+    bool compares = operator_ >= IN_PLACE;
+    const char *plain =
+        compares ? comparison_names[operator_ - IN_PLACE] : operators[operator_].method;
+    const char *other = compares ? comparison_names[swapped[operator_ - IN_PLACE]] : plain;
+    snprintf(name, 24, "__%s__", plain);
+    snprintf(reflected, 24, compares ? "__%s__" : "__r%s__", other);
+}
 
 Answer
 loose_member(Interp *in, int operator_, Value *other, Value **value)
@@ -78,8 +81,9 @@ loose_member(Interp *in, int operator_, Value *other, Value **value)
         return ANSWER_YES;
     PyTypeObject *type = Py_TYPE(member->object);
     Answer answer = enum_is_plain(in, type, "__int__", "__index__");
-    if (answer == ANSWER_YES)
-        answer = enum_is_plain(in, type, operators[2 * operator_], operators[2 * operator_ + 1]);
+    char name[24], reflected[24];
+    method_names(operator_, name, reflected);
+    if (answer == ANSWER_YES) answer = enum_is_plain(in, type, name, reflected);
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? ANSWER_YES : answer;
     *value = value_const_new(in, PyNumber_Long(member->object));
     return *value == NULL ? ANSWER_ERROR : ANSWER_YES;

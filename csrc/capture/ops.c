@@ -366,40 +366,20 @@ scalar_i64(Interp *in, Op op, int n, const NodeId *args, NodeId *out)
     return node_form(in, *out, FORM_SCALAR, out);
 }
 
-typedef struct {
-    const char *ufunc;  /* numpy.NAME */
-    const char *python; /* operator.NAME */
-    int checked;        /* the op that notices i64 overflow, or 0 */
-    bool overflows;     /* on integers, as scalarmath warns */
-} Operator;
-
-static const Operator binary_operators[] = {
-    {"add", "add", OP_py_add, true},
-    {"bitwise_and", "and_", 0, false},
-    {"floor_divide", "floordiv", 0, true},
-    {"left_shift", "lshift", 0, false},
-    {"matmul", "matmul", 0, false},
-    {"multiply", "mul", OP_py_mul, true},
-    {"remainder", "mod", 0, true},
-    {"bitwise_or", "or_", 0, false},
-    {"power", "pow", 0, true},
-    {"right_shift", "rshift", 0, false},
-    {"subtract", "sub", OP_py_sub, true},
-    {"divide", "truediv", 0, false},
-    {"bitwise_xor", "xor", 0, false},
-};
+/* The op that notices overflow of int64, or 0. */
+static const int checked_ops[IN_PLACE] = {
+    [OPERATOR_ADD] = OP_py_add, [OPERATOR_MUL] = OP_py_mul, [OPERATOR_SUB] = OP_py_sub};
 
 static Answer
-scalar_binary(Interp *in, const Operator *operator_, PyObject *ufunc, const NodeId *args,
-              NodeId *out)
+scalar_binary(Interp *in, int operator_, PyObject *ufunc, const NodeId *args, NodeId *out)
 {
     DType ins[2], result;
     TRY(resolve(in, ufunc, 2, args, -1, ins, &result));
-    bool power = strcmp(operator_->ufunc, "power") == 0;
-    if ((dtype_is_integer(result) && operator_->overflows) || power) {
-        if (operator_->checked && result == DT_I64)
-            return scalar_i64(in, (Op)operator_->checked, 2, args, out);
-        return scalar_extern(in, operator_->python, 2, args, result, out);
+    bool power = operator_ == OPERATOR_POW;
+    if ((dtype_is_integer(result) && array_operators[operator_].overflows) || power) {
+        if (checked_ops[operator_] && result == DT_I64)
+            return scalar_i64(in, (Op)checked_ops[operator_], 2, args, out);
+        return scalar_extern(in, operators[operator_].function, 2, args, result, out);
     }
     return node_ufunc(in, ufunc, 2, args, -1, out);
 }
@@ -468,20 +448,19 @@ operator_ufunc(Interp *in, int operator_, PyObject *ufunc, Value *const *operand
 static Answer
 binary_node(Interp *in, int operator_, Value *left, Value *right, int *into, Value **out)
 {
-    if (operator_ < 0 || operator_ >= COUNT_OF(binary_operators))
+    if (operator_ < 0 || operator_ >= IN_PLACE)
         return interp_break(in, BREAK_OPERATOR, "operator number %d", operator_);
-    const Operator *row = &binary_operators[operator_];
-    PyObject *ufunc = numpy_object(row->ufunc);
+    PyObject *ufunc = numpy_object(array_operators[operator_].ufunc);
     Value *operands[2] = {left, right};
     NodeId args[2], result;
     TRY(operand(in, left, &args[0]));
     TRY(operand(in, right, &args[1]));
-    if (strcmp(row->ufunc, "matmul") == 0) {
+    if (operator_ == OPERATOR_MATMUL) {
         TRY(node_matmul(in, args[0], args[1], &result));
         return push_node(in, result, out);
     }
     const char *shortcut = NULL;
-    if (strcmp(row->ufunc, "power") == 0) TRY(power_shortcut(in, args[0], args[1], &shortcut));
+    if (operator_ == OPERATOR_POW) TRY(power_shortcut(in, args[0], args[1], &shortcut));
     if (shortcut != NULL && into != NULL && node_type(in, args[0]).dtype == DT_BOOL) {
         bool spare;
         TRY(operand_spare(in, left, &spare));
@@ -493,7 +472,7 @@ binary_node(Interp *in, int operator_, Value *left, Value *right, int *into, Val
     if (shortcut != NULL)
         TRY(node_named(in, shortcut, 1, args, &result));
     else if (all_scalars(in, 2, args))
-        TRY(scalar_binary(in, row, ufunc, args, &result));
+        TRY(scalar_binary(in, operator_, ufunc, args, &result));
     else if (into != NULL)
         TRY(operator_ufunc(in, operator_, ufunc, operands, args, into, &result));
     else
@@ -517,15 +496,15 @@ operator_instead(Interp *in, const char *name, int nargs, Value *const *args, bo
 static Answer
 elided_operator(Interp *in, int operator_, Value *const *both, PyObject **out)
 {
-    OperatorElision elides = operator_elision(operator_);
+    OperatorElision elides = array_operators[operator_].elides;
     bool spare[2] = {false, false};
     *out = NULL;
     for (int i = 0; i < (elides == ELIDES_EITHER ? 2 : elides != ELIDES_NOTHING); i++)
         TRY(operand_spare(in, both[i], &spare[i]));
     if (!spare[0] && !spare[1]) return ANSWER_YES;
     PyObject *class_ = numpy_step(in, "Operator");
-    PyObject *plain = module_kept(in, "operator", binary_operators[operator_].python);
-    PyObject *ufunc = numpy_object(binary_operators[operator_].ufunc);
+    PyObject *plain = module_kept(in, "operator", operators[operator_].function);
+    PyObject *ufunc = numpy_object(array_operators[operator_].ufunc);
     if (class_ == NULL || plain == NULL || ufunc == NULL) return ANSWER_ERROR;
     *out = keep(in, PyObject_CallFunction(class_, "iOOOO", operator_, plain, ufunc,
                                           spare[0] ? Py_True : Py_False,
@@ -538,7 +517,7 @@ static Answer
 operator_or_step(Interp *in, int operator_, Value *left, Value *right, int *into, Value **out)
 {
     Answer answer = binary_node(in, operator_, left, right, into, out);
-    if (answer != ANSWER_NO || operator_ < 0 || operator_ >= COUNT_OF(binary_operators) ||
+    if (answer != ANSWER_NO || operator_ < 0 || operator_ >= IN_PLACE ||
         (into != NULL && *into >= 0))
         return answer;
     Value *both[2] = {left, right};
@@ -550,7 +529,7 @@ operator_or_step(Interp *in, int operator_, Value *left, Value *right, int *into
         WholeCall call = {.callable = callable, .nargs = 2, .args = both};
         if (callable != NULL) return call_whole_instead(in, &call, out);
     }
-    return operator_instead(in, binary_operators[operator_].python, 2, both, false, out);
+    return operator_instead(in, operators[operator_].function, 2, both, false, out);
 }
 
 Answer
@@ -560,8 +539,6 @@ emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
     return operator_or_step(in, operator_, left, right, &into, out);
 }
 
-static const char *const comparisons[] = {"lt", "le", "eq", "ne", "gt", "ge"};
-
 static Answer
 compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -570,14 +547,15 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
     NodeId args[2], result;
     Value *both[2] = {left, right};
     if (any_opaque(in, 2, both))
-        return call_simple(in, module_kept(in, "operator", comparisons[operator_]), 2, both, out);
+        return call_simple(in, module_kept(in, "operator", comparison_names[operator_]), 2, both,
+                           out);
     TRY(operand(in, left, &args[0]));
     TRY(operand(in, right, &args[1]));
     DType dtype;
     bool orders = operator_ != Py_EQ && operator_ != Py_NE && all_scalars(in, 2, args);
     if (orders) TRY(result_dtype(in, 2, args, &dtype));
     if (orders && dtype_is_complex(dtype)) /* it has no rule for NaNs, which the ufunc has */
-        TRY(scalar_extern(in, comparisons[operator_], 2, args, DT_BOOL, &result));
+        TRY(scalar_extern(in, comparison_names[operator_], 2, args, DT_BOOL, &result));
     else
         TRY(node_named(in, names[operator_], 2, args, &result));
     return push_node(in, result, out);
@@ -586,12 +564,12 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
 Answer
 emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    if (operator_ < 0 || operator_ >= COUNT_OF(comparisons))
+    if (operator_ < 0 || operator_ >= COUNT_OF(comparison_names))
         return interp_break(in, BREAK_OPERATOR, "comparison number %d", operator_);
     Answer answer = compare_node(in, operator_, left, right, out);
     if (answer != ANSWER_NO) return answer;
     Value *both[2] = {left, right};
-    return operator_instead(in, comparisons[operator_], 2, both, false, out);
+    return operator_instead(in, comparison_names[operator_], 2, both, false, out);
 }
 
 static Answer
@@ -690,8 +668,7 @@ inplace_node(Interp *in, int operator_, Value *array, Value *value, Value **out)
     TRY(operand(in, array, &node));
     if (node_type(in, node).form != FORM_ARRAY)
         return emit_binary(in, operator_, array, value, out);
-    if (operator_ >= COUNT_OF(binary_operators) ||
-        strcmp(binary_operators[operator_].ufunc, "matmul") == 0)
+    if (operator_ >= IN_PLACE || operator_ == OPERATOR_MATMUL)
         return interp_break(in, BREAK_OPERATOR, "this operator in place");
     Value *result, *both[2] = {array, value};
     if (any_opaque(in, 2, both))
@@ -705,13 +682,10 @@ emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
 {
     operator_ %= IN_PLACE;
     Answer answer = inplace_node(in, operator_, array, value, out);
-    if (answer != ANSWER_NO || operator_ >= COUNT_OF(binary_operators)) return answer;
+    if (answer != ANSWER_NO || operator_ >= IN_PLACE) return answer;
     in->raised = NULL; /* in place it has another text */
-    static const char *const names[] = {"iadd", "iand",     "ifloordiv", "ilshift", "imatmul",
-                                        "imul", "imod",     "ior",       "ipow",    "irshift",
-                                        "isub", "itruediv", "ixor"};
     Value *both[2] = {array, value};
-    return operator_instead(in, names[operator_], 2, both, true, out);
+    return operator_instead(in, operators[operator_].in_place, 2, both, true, out);
 }
 
 /* ---- choice, products ---- */

@@ -264,15 +264,12 @@ scalar_type_call(Interp *in, PyTypeObject *type, int nargs, Value *const *args, 
 Answer
 scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    static const char *const names[IN_PLACE] = {"add", "and_",    "floordiv", "lshift", "matmul",
-                                                "mul", "mod",     "or_",      "pow",    "rshift",
-                                                "sub", "truediv", "xor"};
     Value *args[2] = {left, right};
     if (!any_unknown(in, 2, args) || !is_number(in, left) || !is_number(in, right))
         return ANSWER_NO;
     bool complex = number_dtype(in, left) == DT_C128 || number_dtype(in, right) == DT_C128;
     bool real = number_dtype(in, left) == DT_F64 || number_dtype(in, right) == DT_F64;
-    const char *name = names[operator_ % IN_PLACE];
+    const char *name = operators[operator_ % IN_PLACE].function;
     bool shifts = strcmp(name, "lshift") == 0 || strcmp(name, "rshift") == 0;
     bool powers = strcmp(name, "pow") == 0;
     bool adds = powers || strcmp(name, "add") == 0 || strcmp(name, "sub") == 0 ||
@@ -288,10 +285,9 @@ scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **ou
 Answer
 scalar_comparison(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    static const char *const names[6] = {"lt", "le", "eq", "ne", "gt", "ge"};
     Value *args[2] = {left, right};
     if (!any_unknown(in, 2, args)) return ANSWER_NO;
-    PyObject *function = module_kept(in, "operator", names[operator_]);
+    PyObject *function = module_kept(in, "operator", comparison_names[operator_]);
     return function == NULL ? ANSWER_ERROR : scalar_step(in, function, "b", 2, args, out);
 }
 

@@ -5,21 +5,6 @@
 #include "numpy_rules.h"
 #include "objects.h"
 
-/* Operators of BINARY, by number. */
-enum {
-    ADD = 0,
-    AND = 1,
-    FLOORDIV = 2,
-    MATMUL = 4,
-    MUL = 5,
-    MOD = 6,
-    OR = 7,
-    POW = 8,
-    SUB = 10,
-    DIV = 11,
-    XOR = 12
-};
-
 /* Constants whose operators run no code of the program's. */
 static bool
 is_plain(PyObject *object)
@@ -129,16 +114,16 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
     if (*work == DT_C128) return false;
     *dtype = is_int ? DT_I64 : *work;
     switch (operator_) {
-    case ADD: *op = OP_py_add; break;
-    case SUB: *op = OP_py_sub; break;
-    case MUL: *op = OP_py_mul; break;
-    case DIV:
+    case OPERATOR_ADD: *op = OP_py_add; break;
+    case OPERATOR_SUB: *op = OP_py_sub; break;
+    case OPERATOR_MUL: *op = OP_py_mul; break;
+    case OPERATOR_DIV:
         *op = OP_py_div;
         if (is_int) *dtype = DT_F64;
         break;
-    case FLOORDIV:
-    case MOD: *op = operator_ == MOD ? OP_py_mod : OP_py_floordiv; break;
-    case POW:
+    case OPERATOR_FLOORDIV:
+    case OPERATOR_MOD: *op = operator_ == OPERATOR_MOD ? OP_py_mod : OP_py_floordiv; break;
+    case OPERATOR_POW:
         /* int ** negative is a float, and float ** float may be complex: the first is left to
            constants, the second deopts. */
         if (is_int && (right->kind != V_CONST ||
@@ -146,11 +131,13 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
             return false;
         *op = OP_py_pow;
         break;
-    case AND:
-    case OR:
-    case XOR:
+    case OPERATOR_AND:
+    case OPERATOR_OR:
+    case OPERATOR_XOR:
         if (!is_int) return false;
-        *op = operator_ == AND ? OP_bitwise_and : operator_ == OR ? OP_bitwise_or : OP_bitwise_xor;
+        *op = operator_ == OPERATOR_AND  ? OP_bitwise_and
+              : operator_ == OPERATOR_OR ? OP_bitwise_or
+                                         : OP_bitwise_xor;
         *dtype = *work;
         return true;
     default: return false;
@@ -254,14 +241,14 @@ repeat_by_scalar(Interp *in, int operator_, Value *left, Value *right, Value **o
 {
     Value *sequence = is_sequence(left) ? left : right, *count = is_sequence(left) ? right : left;
     int64_t ignored;
-    if (operator_ % IN_PLACE != MUL || !is_sequence(sequence) || !value_is_numpy(in, count) ||
-        value_is_array(in, count) || value_is_opaque(in, count))
+    if (operator_ % IN_PLACE != OPERATOR_MUL || !is_sequence(sequence) ||
+        !value_is_numpy(in, count) || value_is_array(in, count) || value_is_opaque(in, count))
         return ANSWER_NO;
     Answer answer = value_as_int(in, count, &ignored);
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_OPERATOR, "a sequence repeated an unknown number of times");
     if (answer != ANSWER_YES) return answer;
-    if (operator_ == IN_PLACE + MUL && left->kind == V_LIST)
+    if (operator_ == IN_PLACE + OPERATOR_MUL && left->kind == V_LIST)
         return sequence_method(in, left, "__imul__", 1, &right, NULL, out);
     return repeat(in, sequence, count, out);
 }
@@ -309,12 +296,13 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         Answer loose = loose_operands(in, &left, &right);
         if (loose != ANSWER_YES) return loose;
     }
-    bool complexes = plain == ADD || plain == SUB || plain == MUL || plain == DIV || plain == POW;
+    bool complexes = plain == OPERATOR_ADD || plain == OPERATOR_SUB || plain == OPERATOR_MUL ||
+                     plain == OPERATOR_DIV || plain == OPERATOR_POW;
     Answer real = complexes ? float_of_complex(in, left, &right) : ANSWER_YES;
     if (real != ANSWER_YES) return real;
     if ((value_is_array(in, left) || value_is_opaque(in, left)) && operator_ >= IN_PLACE)
         return emit_inplace(in, plain, left, right, out);
-    if (plain == MOD && value_is_numpy(in, right)) { /* "%g" % x[0] */
+    if (plain == OPERATOR_MOD && value_is_numpy(in, right)) { /* "%g" % x[0] */
         Answer text = text_binary(in, plain, left, right, out);
         if (text != ANSWER_NO || in->break_code != BREAK_NONE) return text;
     }
@@ -333,13 +321,13 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     }
     Answer answer = container_binary(in, operator_, left, right, out);
     if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
-    if (is_sequence(left) && left->kind == right->kind && operator_ == ADD)
+    if (is_sequence(left) && left->kind == right->kind && operator_ == OPERATOR_ADD)
         return concatenate(in, left, right, out);
-    if (operator_ == MUL && is_sequence(left) && value_is_python_scalar(in, right))
+    if (operator_ == OPERATOR_MUL && is_sequence(left) && value_is_python_scalar(in, right))
         return repeat(in, left, right, out);
-    if (operator_ == MUL && is_sequence(right) && value_is_python_scalar(in, left))
+    if (operator_ == OPERATOR_MUL && is_sequence(right) && value_is_python_scalar(in, left))
         return repeat(in, right, left, out);
-    if (operator_ == IN_PLACE + ADD && left->kind == V_LIST) {
+    if (operator_ == IN_PLACE + OPERATOR_ADD && left->kind == V_LIST) {
         Value *items;
         answer = iterate_all(in, right, V_LIST, &items);
         if (answer == ANSWER_YES) answer = container_changes(in, left);
@@ -355,7 +343,7 @@ operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         *out = left;
         return ANSWER_YES;
     }
-    if (operator_ == IN_PLACE + ADD && left->kind == V_TUPLE && right->kind == V_TUPLE)
+    if (operator_ == IN_PLACE + OPERATOR_ADD && left->kind == V_TUPLE && right->kind == V_TUPLE)
         return concatenate(in, left, right, out);
     PyObject *a, *b;
     bool lists = left->kind == V_LIST || right->kind == V_LIST || left->kind == V_DICT ||
@@ -401,8 +389,7 @@ scalar_compare(Interp *in, int operator_, Value *left, Value *right, Value **out
 static PyObject *
 comparison_function(Interp *in, int operator_)
 {
-    static const char *const names[6] = {"lt", "le", "eq", "ne", "gt", "ge"};
-    return module_kept(in, "operator", names[operator_]);
+    return module_kept(in, "operator", comparison_names[operator_]);
 }
 
 Answer
@@ -412,8 +399,8 @@ operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
         Answer outcome = outcome_compare(in, operator_, left, right, out);
         if (outcome != ANSWER_NO) return outcome;
     }
-    Answer member = loose_member(in, 13 + operator_, left, &right);
-    if (member == ANSWER_YES) member = loose_member(in, 13 + operator_, right, &left);
+    Answer member = loose_member(in, IN_PLACE + operator_, left, &right);
+    if (member == ANSWER_YES) member = loose_member(in, IN_PLACE + operator_, right, &left);
     if (member != ANSWER_YES) return member;
     Value *both[2] = {left, right};
     if (value_is_object(left) || value_is_object(right)) {

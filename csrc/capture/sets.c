@@ -280,8 +280,10 @@ both_operands(Interp *in, Value *left, Value *right, PyObject **a, PyObject **b)
 Answer
 set_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    static const char *const in_place[IN_PLACE] = {
-        [1] = "__iand__", [7] = "__ior__", [10] = "__isub__", [12] = "__ixor__"};
+    static const char *const in_place[IN_PLACE] = {[OPERATOR_AND] = "__iand__",
+                                                   [OPERATOR_OR] = "__ior__",
+                                                   [OPERATOR_SUB] = "__isub__",
+                                                   [OPERATOR_XOR] = "__ixor__"};
     if (!is_set_like(left) || !is_set_like(right)) return ANSWER_NO;
     if (left->kind == V_SET && operator_ >= IN_PLACE && in_place[operator_ - IN_PLACE] != NULL &&
         right->kind != V_VIEW) {

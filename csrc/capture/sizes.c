@@ -44,13 +44,12 @@ array_sizes(Interp *in, Value *array, Value **out)
 Answer
 array_elements(Interp *in, Value *array, Value **out)
 {
-    enum { MULTIPLY = 5 };
     int rank = graph_node(in->graph, array->node)->type.rank;
     Answer answer = array_size(in, array, 0, out);
     for (int axis = 1; axis < rank && answer == ANSWER_YES; axis++) {
         Value *size;
         answer = array_size(in, array, axis, &size);
-        if (answer == ANSWER_YES) answer = operate_binary(in, MULTIPLY, *out, size, out);
+        if (answer == ANSWER_YES) answer = operate_binary(in, OPERATOR_MUL, *out, size, out);
     }
     return answer;
 }

@@ -3,9 +3,6 @@
    for when an array gives way (numpy/_core/src/common/binop_override.h). */
 #include "objects.h"
 
-static const char *const binary_names[IN_PLACE] = {"add", "and",     "floordiv", "lshift", "matmul",
-                                                   "mul", "mod",     "or",       "pow",    "rshift",
-                                                   "sub", "truediv", "xor"};
 static const char *const compare_names[6] = {"__lt__", "__le__", "__eq__",
                                              "__ne__", "__gt__", "__ge__"};
 static const int swapped[6] = {Py_GT, Py_GE, Py_EQ, Py_NE, Py_LT, Py_LE};
@@ -76,8 +73,8 @@ fold_enums(Interp *in, int operator_, bool compare, Value *left, Value *right, V
         snprintf(name, sizeof(name), "%s", compare_names[operator_]);
         snprintf(reflected, sizeof(reflected), "%s", compare_names[swapped[operator_]]);
     } else {
-        snprintf(name, sizeof(name), "__%s__", binary_names[operator_ % IN_PLACE]);
-        snprintf(reflected, sizeof(reflected), "__r%s__", binary_names[operator_ % IN_PLACE]);
+        snprintf(name, sizeof(name), "__%s__", operators[operator_ % IN_PLACE].method);
+        snprintf(reflected, sizeof(reflected), "__r%s__", operators[operator_ % IN_PLACE].method);
     }
     for (int i = 0; i < 2; i++) {
         if (both[i]->kind != V_CONST) return ANSWER_YES;
@@ -132,7 +129,7 @@ left_gives_way(Interp *in, int operator_, Value *left, Value *right, bool *out)
     if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
     *out = type != NULL && !type_is_heap(type);
     if (type == &PyUnicode_Type || type == &PyBytes_Type || type == &PyByteArray_Type)
-        *out = strcmp(binary_names[operator_], "mod") != 0;
+        *out = strcmp(operators[operator_].method, "mod") != 0;
     if (*out && right->type != NULL && PyType_IsSubtype(right->type, type)) *out = false;
     return ANSWER_YES;
 }
@@ -142,7 +139,7 @@ static Answer
 reflected(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     char name[24];
-    snprintf(name, sizeof(name), "__r%s__", binary_names[operator_]);
+    snprintf(name, sizeof(name), "__r%s__", operators[operator_].method);
     return special_call(in, right, name, 1, &left, out);
 }
 
@@ -156,7 +153,7 @@ overrides(Interp *in, int operator_, Value *left, Value *right, bool *out)
     *out = false;
     Answer answer = type_derives(in, right->type, left->type, &derives);
     if (answer != ANSWER_YES || left->type == right->type || !derives) return answer;
-    snprintf(name, sizeof(name), "__r%s__", binary_names[operator_]);
+    snprintf(name, sizeof(name), "__r%s__", operators[operator_].method);
     answer = type_lookup_text(in, left->type, name, &mine);
     if (answer == ANSWER_YES) answer = type_lookup_text(in, right->type, name, &yours);
     *out = answer == ANSWER_YES && yours != NULL && mine != yours;
@@ -183,7 +180,7 @@ of_two(Interp *in, int operator_, Value *left, Value *right, Value **out)
         if (answer != ANSWER_YES || (*out != NULL && !is_not_implemented(*out))) return answer;
         tried = true;
     }
-    snprintf(name, sizeof(name), "__%s__", binary_names[operator_]);
+    snprintf(name, sizeof(name), "__%s__", operators[operator_].method);
     answer = special_call(in, left, name, 1, &right, out);
     if (answer != ANSWER_YES || (*out != NULL && !is_not_implemented(*out))) return answer;
     if (!tried && has_methods(right) && left->type != right->type) {
@@ -203,7 +200,7 @@ special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     if (!has_methods(left) && !has_methods(right)) return cannot(in, "operator on", left, right);
     if (operator_ >= IN_PLACE) {
         if (value_is_array(in, left)) return cannot(in, "operator on", left, right);
-        snprintf(name, sizeof(name), "__i%s__", binary_names[plain]);
+        snprintf(name, sizeof(name), "__i%s__", operators[plain].method);
         answer = special_call(in, left, name, 1, &right, out);
         if (answer != ANSWER_YES || (*out != NULL && !is_not_implemented(*out))) return answer;
     }
@@ -215,7 +212,7 @@ special_for_boxes(Interp *in, int operator_, bool compare, Value *left, Value *r
                   Value *both[2])
 {
     char names[4][24];
-    const char *name = compare ? NULL : binary_names[operator_ % IN_PLACE];
+    const char *name = compare ? NULL : operators[operator_ % IN_PLACE].method;
     snprintf(names[0], 24, compare ? "%s" : "__%s__", compare ? compare_names[operator_] : name);
     snprintf(names[1], 24, compare ? "%s" : "__r%s__",
              compare ? compare_names[swapped[operator_]] : name);
@@ -228,7 +225,7 @@ special_for_boxes(Interp *in, int operator_, bool compare, Value *left, Value *r
 Answer
 special_for_named(Interp *in, int operator_, Value *left, Value *right, bool *out)
 {
-    const char *name = binary_names[operator_ % IN_PLACE];
+    const char *name = operators[operator_ % IN_PLACE].method;
     Answer answer = named_operates(in, left, "", name, out);
     if (answer == ANSWER_YES && !*out) answer = named_operates(in, right, "r", name, out);
     return answer;

@@ -218,19 +218,18 @@ is_text(Interp *in, Value *value)
 Answer
 text_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    enum { ADD = 0, MUL = 5, MOD = 6 };
     Value *args[2] = {left, right};
     if (left->kind == V_CONST && right->kind == V_CONST) return ANSWER_NO;
-    if (operator_ == MOD && is_text(in, left))
+    if (operator_ == OPERATOR_MOD && is_text(in, left))
         return text_call(in, type_method(in, &PyUnicode_Type, "__mod__"), 2, args, out);
-    if (operator_ == ADD && is_text(in, left) && is_text(in, right))
+    if (operator_ == OPERATOR_ADD && is_text(in, left) && is_text(in, right))
         return text_call(in, type_method(in, &PyUnicode_Type, "__add__"), 2, args, out);
-    if (operator_ == MUL && is_text(in, right) && value_type(in, left) == &PyLong_Type) {
+    if (operator_ == OPERATOR_MUL && is_text(in, right) && value_type(in, left) == &PyLong_Type) {
         args[0] = right;
         args[1] = left;
         return text_binary(in, operator_, right, left, out);
     }
-    if (operator_ == MUL && is_text(in, left) && value_type(in, right) == &PyLong_Type)
+    if (operator_ == OPERATOR_MUL && is_text(in, left) && value_type(in, right) == &PyLong_Type)
         return text_call(in, type_method(in, &PyUnicode_Type, "__mul__"), 2, args, out);
     return ANSWER_NO;
 }

@@ -239,7 +239,7 @@ operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *
                const Type *result, int *out)
 {
     *out = -1;
-    OperatorElision elides = operator_elision(operator_);
+    OperatorElision elides = array_operators[operator_].elides;
     if (elides == ELIDES_NOTHING || in->loop != NULL || !is_large(in, result)) return ANSWER_YES;
     for (int i = 0; i < (elides == ELIDES_EITHER ? 2 : 1); i++) {
         DType dtype = (DType)node_type(in, nodes[i]).dtype;

@@ -157,8 +157,8 @@ typedef struct Fork {
     struct Fork *outer;
 } Fork;
 
-/* What an operation on a value of a kind does: a row of value_kinds.def, which says what each column
-   is and what NULL means in it. */
+/* What an operation on a value of a kind does: a row of value_kinds.def, which says what each
+   column is and what NULL means in it. */
 typedef struct {
     PyTypeObject *exact;
     PyTypeObject *(*type)(Interp *in, Value *value);
@@ -382,7 +382,6 @@ Value *set_from_source(Interp *in, SourceId source, PyObject *object);
    Python scalars as arguments. `dtype` -1: as NumPy decides. */
 Answer emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype,
                   Value **out);
-enum { IN_PLACE = 13 }; /* operators; those in place are numbered from there on */
 Answer emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer emit_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);

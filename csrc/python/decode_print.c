@@ -52,9 +52,6 @@ print_name(Text *out, PyObject *name)
     text_put(out, text ? text : "?");
 }
 
-static const char *const operators[] = {
-    "+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^",
-};
 static const char *const comparisons[] = {"<", "<=", "==", "!=", ">", ">="};
 
 static void
@@ -64,9 +61,9 @@ print_arg(const Decoded *decoded, const Instr *instr, Text *out)
     PyCodeObject *code = decoded->code;
     if (meaning[0] == '\0') return;
     text_put(out, " ");
-    if (instr->kind == I_BINARY && instr->arg < 2 * COUNT_OF(operators))
-        text_printf(out, "%s%s", operators[instr->arg % COUNT_OF(operators)],
-                    instr->arg >= COUNT_OF(operators) ? "=" : "");
+    if (instr->kind == I_BINARY && instr->arg < 2 * IN_PLACE)
+        text_printf(out, "%s%s", operators[instr->arg % IN_PLACE].symbol,
+                    instr->arg >= IN_PLACE ? "=" : "");
     else if (instr->kind == I_COMPARE && instr->arg < COUNT_OF(comparisons))
         text_put(out, comparisons[instr->arg]);
     else if (strcmp(meaning, "slot") == 0 && instr->arg < code->co_nlocalsplus)

@@ -143,6 +143,19 @@ typedef enum {
     STEP_NEXT = 1,   /* done; the number of the next instruction (sub == 0) is in *next */
 } StepResult;
 
+/* Binary operators are numbered as BINARY_OP's argument; those in place from IN_PLACE on. */
+enum {
+#define OPERATOR(name, ...) OPERATOR_##name,
+#include "operators.def"
+#undef OPERATOR
+    IN_PLACE,
+};
+typedef struct {
+    const char *symbol, *method, *function, *in_place; /* see operators.def */
+} Operator;
+extern const Operator operators[IN_PLACE];
+/* By Py_LT and so on: functions of the module operator, and __NAME__ of classes. */
+extern const char *const comparison_names[6];
 /* What I_BINARY does for its arg (PyNumber_Add …); NULL for an operator that is not known. */
 binaryfunc binary_function(int operator_);
 

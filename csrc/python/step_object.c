@@ -43,35 +43,22 @@ inplace_power(PyObject *a, PyObject *b)
     return PyNumber_InPlacePower(a, b, Py_None);
 }
 
-/* In the order of BINARY_OP's argument. */
 static const binaryfunc binary_operators[] = {
-    PyNumber_Add,
-    PyNumber_And,
-    PyNumber_FloorDivide,
-    PyNumber_Lshift,
-    PyNumber_MatrixMultiply,
-    PyNumber_Multiply,
-    PyNumber_Remainder,
-    PyNumber_Or,
-    power,
-    PyNumber_Rshift,
-    PyNumber_Subtract,
-    PyNumber_TrueDivide,
-    PyNumber_Xor,
-    PyNumber_InPlaceAdd,
-    PyNumber_InPlaceAnd,
-    PyNumber_InPlaceFloorDivide,
-    PyNumber_InPlaceLshift,
-    PyNumber_InPlaceMatrixMultiply,
-    PyNumber_InPlaceMultiply,
-    PyNumber_InPlaceRemainder,
-    PyNumber_InPlaceOr,
-    inplace_power,
-    PyNumber_InPlaceRshift,
-    PyNumber_InPlaceSubtract,
-    PyNumber_InPlaceTrueDivide,
-    PyNumber_InPlaceXor,
+#define OPERATOR(name, symbol, method, function, in_place, call, call_in_place)                    \
+    [OPERATOR_##name] = call, [IN_PLACE + OPERATOR_##name] = call_in_place,
+#include "operators.def"
+#undef OPERATOR
 };
+
+const Operator operators[IN_PLACE] = {
+#define OPERATOR(name, symbol, method, function, in_place, ...)                                    \
+    [OPERATOR_##name] = {symbol, method, function, in_place},
+#include "operators.def"
+#undef OPERATOR
+};
+
+const char *const comparison_names[6] = {[Py_LT] = "lt", [Py_LE] = "le", [Py_EQ] = "eq",
+                                         [Py_NE] = "ne", [Py_GT] = "gt", [Py_GE] = "ge"};
 
 binaryfunc
 binary_function(int operator_)
@@ -82,7 +69,6 @@ binary_function(int operator_)
 static PyObject *
 binary(int operator_, PyObject *left, PyObject *right)
 {
-    enum { IN_PLACE = COUNT_OF(binary_operators) / 2 };
     int into = elision != NULL ? elision->operand(operator_, left, right) : -1;
     if (into < 0) return binary_operators[operator_](left, right);
     binaryfunc in_place = binary_operators[IN_PLACE + operator_ % IN_PLACE];
