@@ -104,6 +104,7 @@ fmt: $(STAMP)-check
 check: $(STAMP)-check
 	$(VENV)/bin/clang-format --dry-run --Werror $(C_FILES)
 	PYCOMPILE_BUILD_FLAGS=-Werror $(PY) setup.py -q build_ext --build-lib build/check
+	$(PY) csrc/check_layers.py build
 	$(VENV)/bin/ruff check -q .
 	$(VENV)/bin/ruff format -q --check .
 	$(VENV)/bin/mypy --python-executable $(PY)

@@ -240,7 +240,7 @@ class DrawCall(Call):
         self.function.save(saved, fill(self.args[1], holes))
 
 
-# ---- np.random: see csrc/capture/draws.c ----
+# ---- np.random: see csrc/capture/numpy/draws.c ----
 
 
 def _generators():

@@ -1,5 +1,7 @@
-"""Tests lie where their sources do: tests/FOLDER for each folder of csrc/."""
+"""Tests lie where their sources do: tests/FOLDER for each folder of csrc/; layers use lower ones."""
 
+import importlib.util
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,3 +13,25 @@ FOLDERS = sorted(path.name for path in (HERE.parent / "csrc").iterdir() if path.
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_a_folder_of_sources_has_one_of_tests(folder):
     assert sorted((HERE / folder).glob("test_*.py"))
+
+
+@pytest.mark.parametrize(
+    "owner, climbing", [("codegen/part", 1), ("lower/part", 0), ("graph/part", 0)]
+)
+def test_a_use_that_climbs_is_found(tmp_path, owner, climbing):
+    spec = importlib.util.spec_from_file_location("layers", HERE.parent / "csrc/check_layers.py")
+    layers = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(layers)
+    texts = {
+        owner: "int part(void) { return 1; }",
+        "lower/user": "int part(void); int user(void) { return part(); }",
+    }
+    for name, text in texts.items():
+        source, built = tmp_path / f"csrc/{name}.c", tmp_path / f"build/csrc/{name}.o"
+        source.parent.mkdir(parents=True, exist_ok=True)
+        built.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text(text)
+        subprocess.run(["cc", "-c", source, "-o", built], check=True)
+    across, found = layers.climbs(tmp_path / "build", tmp_path / "csrc")
+    assert (across, len(found)) == (owner != "lower/part", climbing)
+    assert all("lower/user.c uses part of" in sentence for sentence in found)

@@ -19,7 +19,7 @@ compile_is_running(void)
     return depth > 0;
 }
 
-enum {                    /* in the units of capture/worth.c */
+enum {                    /* in the units of capture/control/worth.c */
        FOLLOW_COST = 70,  /* an instruction */
        PLAN_COST = 10000, /* passes, lowering, C text, and the plan itself: 0.3 ms */
 };

@@ -12,7 +12,7 @@
 
    So trying never costs more than a fraction of what it may gain, small calls do not use up the
    chances of large ones, and a place that was given up gets others later.  All of it is counted in
-   the units of capture/worth.c, and so the same in every run. */
+   the units of capture/control/worth.c, and so the same in every run. */
 #include "entry.h"
 
 enum {

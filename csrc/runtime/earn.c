@@ -27,7 +27,7 @@ enum {
     LOOKED_ARGS = 16,
     LOOKED_NAMES = 48,
     MOST_LOOPS = 32,
-    /* in the units of capture/worth.c */
+    /* in the units of capture/control/worth.c */
     LOAD_COST = 50000, /* passes, lowering, and loading what is on disk: 1.5 ms */
 };
 

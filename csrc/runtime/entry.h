@@ -14,7 +14,7 @@ enum {
     KEPT_PLANS = 4,   /* of those that have paid, when the others are dropped */
     SLOTS_WATCHED = 64,
     PATHS_WATCHED = 16, /* values and lengths that vary */
-    /* in the units of capture/worth.c */
+    /* in the units of capture/control/worth.c */
     COMPILE_COST = 3000000, /* the C compiler's run: 90 ms */
 };
 

@@ -20,7 +20,7 @@ enum {
     MAX_IDLE_BREAKS = 24, /* refusals met without a plan */
     MAX_FUTILE = 2,       /* times in a row that stepping on from a refusal may not pay */
     WARNED_GAIN = 100,    /* what a plan saves per run from which on its loss is worth a warning */
-    /* in the units of capture/worth.c */
+    /* in the units of capture/control/worth.c */
     STEP_COST = 2,
     REFUSAL_COST = 3,
     VALUES_TOLD = 3,

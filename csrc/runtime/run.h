@@ -4,7 +4,7 @@
 
 #include "entry.h"
 
-enum { DEOPT_COST = 10 }; /* in the units of capture/worth.c */
+enum { DEOPT_COST = 10 }; /* in the units of capture/control/worth.c */
 
 /* What plans have saved on this thread, less what was spent between them. */
 extern _Thread_local int64_t thread_saved;

@@ -209,7 +209,7 @@ typedef struct {
     bool on_disk;   /* postponed: less than loading it takes; else it would have to be compiled */
     int gain;       /* Capture.gain */
     int saves;      /* Capture.saves */
-    int64_t cost;   /* of the attempt, in the units of capture/worth.c; of the C compiler apart */
+    int64_t cost;   /* of the attempt, in the units of capture/control/worth.c; of the C compiler apart */
     uint64_t text;  /* of the kernels' source; 0: it came to none */
     ExitKind exit;  /* how the capture left, useful or not */
     int32_t at;     /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */

@@ -1,4 +1,4 @@
-"""Classes of the library that are written in C, as Python classes: see csrc/capture/models.c.
+"""Classes of the library that are written in C, as Python classes: see csrc/capture/objects/models.c.
 
 A model has its original's signatures, results and errors; what it does not do ends in a graph break,
 so the original does it.  Slots begin with an underscore where the original has no such attribute.

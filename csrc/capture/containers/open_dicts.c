@@ -1,0 +1,99 @@
+/* Dicts from outside that are not opened, since their keys are others at each call (or too many):
+   an entry that is asked for by a key is guarded to be there, or not to be there, by itself.  What
+   is stored waits in the value's items, as pairs. */
+#include "containers.h"
+
+bool
+dict_is_apart(const Value *value)
+{
+    return value->kind == V_OBJECT && value->source != NO_SOURCE && value->object != NULL &&
+           PyDict_CheckExact(value->object);
+}
+
+static Answer
+known_key(Interp *in, Value *key, PyObject **out)
+{
+    Answer answer = dict_key(in, key, out);
+    if (answer == ANSWER_YES && !key_is_constant(*out))
+        return interp_break(in, BREAK_INDEX, "a key of a dict whose keys vary");
+    return answer;
+}
+
+/* *out NULL: there is no such entry. */
+static Answer
+find(Interp *in, Value *dict, Value *key, PyObject **name, Value **out)
+{
+    Answer answer = known_key(in, key, name);
+    if (answer != ANSWER_YES) return answer;
+    int at = dict_find(in, dict, *name);
+    if (at < -1) return raise_error(in);
+    if (at >= 0) {
+        *out = dict->items[at];
+        return ANSWER_YES;
+    }
+    if (value_guard_type(in, dict) < 0) return ANSWER_ERROR;
+    SourceId source = source_add(in, SOURCE_ITEM, dict->source, 0, *name, NULL);
+    PyObject *real = PyDict_GetItemWithError(dict->object, *name);
+    if (source == NO_SOURCE || PyErr_Occurred()) return ANSWER_ERROR;
+    Value *found = value_from_source(in, source, real);
+    *out = real != NULL ? found : NULL;
+    return found == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+apart_subscript(Interp *in, Value *dict, Value *key, Value **out)
+{
+    PyObject *name;
+    Answer answer = find(in, dict, key, &name, out);
+    return answer == ANSWER_YES && *out == NULL ? raise_key_error(in, name) : answer;
+}
+
+Answer
+apart_contains(Interp *in, Value *dict, Value *key, bool *out)
+{
+    PyObject *name;
+    Value *found;
+    Answer answer = find(in, dict, key, &name, &found);
+    *out = answer == ANSWER_YES && found != NULL;
+    return answer;
+}
+
+Answer
+apart_store(Interp *in, Value *dict, Value *key, Value *value)
+{
+    PyObject *name;
+    Value *before;
+    Answer answer = find(in, dict, key, &name, &before);
+    if (answer != ANSWER_YES) return answer;
+    PyObject *real = PyDict_GetItemWithError(dict->object, name);
+    if (PyErr_Occurred()) return ANSWER_ERROR;
+    if (real != NULL) {
+        SourceId source = source_add(in, SOURCE_ITEM, dict->source, 0, name, NULL);
+        answer = source == NO_SOURCE ? ANSWER_ERROR : object_goes(in, source, real);
+        if (answer != ANSWER_YES) return answer;
+    }
+    if (PyDict_GetItemString(dict->object, "__builtins__") != NULL)
+        return interp_break(in, BREAK_STORE, "a change of a module's namespace by its dict");
+    answer = container_changes(in, dict);
+    if (answer == ANSWER_YES) answer = dict_store(in, dict, name, value);
+    if (answer != ANSWER_YES) return answer;
+    Value *args[3] = {dict, value_const(in, name), value};
+    if (args[1] == NULL) return ANSWER_ERROR;
+    return effect_add(in, EFFECT_STORE_ITEM, NULL, NO_SOURCE, 3, args) < 0 ? ANSWER_ERROR
+                                                                           : ANSWER_YES;
+}
+
+/* get and setdefault. */
+Answer
+apart_method(Interp *in, Value *dict, const char *name, int nargs, Value *const *args, Value **out)
+{
+    PyObject *key;
+    bool get = strcmp(name, "get") == 0;
+    if ((!get && strcmp(name, "setdefault") != 0) || nargs < 1 || nargs > 2)
+        return interp_break(in, BREAK_CALL_C, "method '%s' of a dict whose keys vary", name);
+    Answer answer = find(in, dict, args[0], &key, out);
+    if (answer != ANSWER_YES || *out != NULL) return answer;
+    *out = nargs == 2 ? args[1] : value_const(in, Py_None);
+    if (*out == NULL) return ANSWER_ERROR;
+    return get ? ANSWER_YES : apart_store(in, dict, args[0], *out);
+}

@@ -1,0 +1,233 @@
+/* Entry to capture: sets the interpreter up at an instruction, follows, and makes the exit.
+
+   An attempt that finds out that it should have gone another way is thrown away and capture starts
+   again knowing better (Marks): a call whose inside breaks is not inlined, a break in the middle of
+   an instruction is made before it, writes to arrays that overlap are refused.  Following is
+   deterministic, so the next attempt walks the same way up to there. */
+#include "control.h"
+#include "worth.h"
+
+#include "../../config.h"
+
+enum { BUDGET = 200000, ATTEMPTS = 40, LEAST_EFFORT = 64 };
+
+/* ---- one attempt ---- */
+
+static Capture *
+capture_new(Arena *arena)
+{
+    Capture *out = arena_alloc(arena, sizeof(Capture));
+    if (out == NULL) return NULL;
+    out->arena = arena;
+    out->called = -1;
+    out->keep = PyList_New(0);
+    out->graph = out->keep ? graph_new(arena, out->keep) : NULL;
+    if (out->graph == NULL) {
+        Py_XDECREF(out->keep);
+        return NULL;
+    }
+    return out;
+}
+
+void
+capture_free(Capture *capture)
+{
+    if (capture == NULL) return;
+    Py_XDECREF(capture->keep);
+    arena_free(capture->arena);
+}
+
+static int
+interp_begin(Interp *in)
+{
+    const CaptureRequest *request = in->request;
+    Activation *bottom = activation_new(in, request->decoded);
+    in->unbound = value_new(in, V_UNBOUND);
+    in->null = value_new(in, V_NULL);
+    if (bottom == NULL || in->unbound == NULL || in->null == NULL) return -1;
+    int nslots = request->decoded->nlocalsplus + request->decoded->code->co_stacksize + 2;
+    bottom->initial = arena_alloc(in->arena, (size_t)nslots * sizeof(Value *));
+    size_t count = (size_t)request->decoded->count * sizeof(int);
+    in->first_step = arena_alloc(in->arena, count);
+    in->jumped_from = arena_alloc(in->arena, count);
+    if (bottom->initial == NULL || in->first_step == NULL || in->jumped_from == NULL) return -1;
+    bottom->depth = request->depth;
+    for (int i = 0; i < request->depth && i < 64; i++) {
+        PyObject *object = request->slots[request->decoded->nlocalsplus + i];
+        if (object != NULL && array_is_spare(object)) in->spare_slots |= (uint64_t)1 << i;
+    }
+    bottom->number = request->number;
+    bottom->globals = request->globals;
+    bottom->builtins = request->builtins;
+    in->bottom = bottom;
+    in->budget = (int)Py_MIN(BUDGET, in->marks->effort);
+    in->unroll = request->config != NULL ? (int)request->config->unroll : 4096;
+    return 0;
+}
+
+static int
+record_break(Interp *in)
+{
+    return VEC_PUSH(in->arena, &in->out->breaks, in->told);
+}
+
+typedef enum { ATTEMPT_ERROR = -1, ATTEMPT_AGAIN = 0, ATTEMPT_DONE = 1 } Attempt;
+
+/* Capture broke inside an inlined call: next time it breaks at the call. */
+static Attempt
+learn_no_inline(Interp *in, Marks *marks, Arena *arena)
+{
+    Break inner;
+    int number = in->blame > 0 ? in->blame - 1 : in->bottom->number;
+    if (break_copy(arena, &in->told, &inner) < 0 ||
+        VEC_PUSH(arena, &marks->no_inline, number) < 0 || VEC_PUSH(arena, &marks->inner, inner) < 0)
+        return ATTEMPT_ERROR;
+    return ATTEMPT_AGAIN;
+}
+
+/* Next time break before the step `step` of the bottom activation. */
+static Attempt
+learn_stop(Interp *in, Marks *marks, Arena *arena, int step)
+{
+    marks->stop_at = step;
+    return break_copy(arena, &in->told, &marks->stop) < 0 ? ATTEMPT_ERROR : ATTEMPT_AGAIN;
+}
+
+static Attempt
+finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
+{
+    if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
+    bool broke = answer == ANSWER_NO;
+    if (in->again) return ATTEMPT_AGAIN;
+    if (in->branched) {
+        if (record_break(in) < 0) return ATTEMPT_ERROR;
+        answer = ANSWER_YES;
+    } else if (broke) {
+        const Instr *instr = &in->request->decoded->instrs[in->bottom->number];
+        if (in->raised != NULL)
+            in->told.leaves = handler_at(in->request->decoded, instr->at) == NULL;
+        int since = handlers_alive_since(in);
+        if (since >= 0) return learn_stop(in, marks, arena, since);
+        if (in->break_inlined) return learn_no_inline(in, marks, arena);
+        if (instr->sub != 0) return learn_stop(in, marks, arena, in->steps - 1 - instr->sub);
+        if (in->dirty) return learn_stop(in, marks, arena, in->steps - 1);
+        if (record_break(in) < 0) return ATTEMPT_ERROR;
+        in->break_code = BREAK_NONE;
+        answer = exit_break(in, in->bottom->number);
+    } else {
+        answer = exit_return(in, in->bottom->result);
+    }
+    if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
+    if (in->again) return ATTEMPT_AGAIN;
+    if (answer == ANSWER_YES) return ATTEMPT_DONE;
+    if (in->break_code == BREAK_NONE) { /* inputs overlap */
+        interp_break(in, BREAK_OVERLAP, "%s", "");
+        if (marks->refuse_writes) return learn_stop(in, marks, arena, 0);
+        marks->refuse_writes = true;
+        return ATTEMPT_AGAIN;
+    }
+    /* Something cannot be built: leave it all to CPython, or what comes after it was made. */
+    bool earlier = in->unbuilt > 0 && (marks->stop_at < 0 || in->unbuilt - 1 < marks->stop_at);
+    return learn_stop(in, marks, arena, earlier ? in->unbuilt - 1 : 0);
+}
+
+static Attempt
+attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture **out)
+{
+    Arena *arena = arena_new();
+    Capture *capture = arena ? capture_new(arena) : NULL;
+    Attempt result = ATTEMPT_ERROR;
+    if (capture == NULL) {
+        arena_free(arena);
+        return ATTEMPT_ERROR;
+    }
+    Interp in = {.kinds = value_kinds,
+                 .above = &things_above,
+                 .out = capture,
+                 .arena = arena,
+                 .graph = capture->graph,
+                 .request = request};
+    capture->entry = request->number;
+    in.marks = marks;
+    in.learn = marks;
+    in.learn_arena = marks_arena;
+    in.refuse_writes = marks->refuse_writes;
+    if (interp_begin(&in) == 0) {
+        Value *ignored;
+        Answer answer = interp_run(&in, in.bottom, &ignored);
+        in.top = in.bottom;
+        marks->effort -= Py_MIN(BUDGET, marks->effort) - Py_MAX(in.budget, 0);
+        result = finish(&in, marks, marks_arena, answer);
+    }
+    if (result == ATTEMPT_DONE) {
+        sizes_settle(&in);
+        capture->gain = capture_gain(capture, request);
+        capture->useful = capture->gain > 0;
+        capture->saves = capture->useful ? capture_saves(capture, request) : 0;
+        *out = capture;
+    } else {
+        capture_free(capture);
+    }
+    return result;
+}
+
+/* Where capture begins. */
+static int
+stop_frame(const CaptureRequest *request, Arena *arena, Break *stop)
+{
+    stop->nframes = 1;
+    stop->frames = arena_alloc(arena, sizeof(BreakFrame));
+    return stop->frames == NULL
+               ? -1
+               : break_frame(arena, request->decoded, request->number, stop->frames);
+}
+
+static Capture *
+follow(const CaptureRequest *request, Marks *marks)
+{
+    Arena *arena = arena_new();
+    Capture *out = NULL;
+    Attempt result = ATTEMPT_ERROR;
+    if (arena == NULL) return NULL;
+    for (int i = 0; i < ATTEMPTS; i++) {
+        result = attempt(request, marks, arena, &out);
+        if (result != ATTEMPT_AGAIN) break;
+        if (i == ATTEMPTS - 2 || marks->effort < LEAST_EFFORT) { /* enough: nothing is captured */
+            i = ATTEMPTS - 2;
+            marks->effort = LEAST_EFFORT;
+            marks->stop_at = 0;
+            marks->stop = (Break){.code = BREAK_TOO_LONG, .detail = "capture did not settle"};
+            if (stop_frame(request, arena, &marks->stop) < 0) break;
+        }
+    }
+    arena_free(arena);
+    return out;
+}
+
+/* Is worth a plan or goes to the end where the other does not, or saves clearly more. */
+static bool
+is_better(const Capture *capture, const Capture *other)
+{
+    bool ends = capture->exit.kind == EXIT_RETURN, other_ends = other->exit.kind == EXIT_RETURN;
+    if (capture->useful != other->useful) return capture->useful;
+    if (ends != other_ends) return ends;
+    return capture->saves > other->saves + other->saves / 4;
+}
+
+/* Numbers that have varied once are left open where that costs little: a graph for all values is
+   better than one for each, unless this one is better by itself. */
+Capture *
+capture(const CaptureRequest *request)
+{
+    int64_t effort = request->effort > 0 ? request->effort : INT64_MAX;
+    Marks open = {.stop_at = -1, .effort = effort};
+    Marks closed = {.stop_at = -1, .effort = effort, .by_value = true};
+    Capture *first = follow(request, &open), *second;
+    if (first == NULL || !open.asked) return first;
+    if ((second = follow(request, &closed)) != NULL && !is_better(second, first)) {
+        capture_free(second);
+        return first;
+    }
+    capture_free(first);
+    return second;
+}

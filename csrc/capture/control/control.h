@@ -1,0 +1,104 @@
+/* Inside capture/, highest layer: following instructions, calls, loops, branches whose arms meet
+   again, and how a capture ends. */
+#ifndef PYCOMPILE_CAPTURE_CONTROL_H
+#define PYCOMPILE_CAPTURE_CONTROL_H
+
+#include "../objects/objects.h"
+
+extern const KindOfValue value_kinds[]; /* by ValueKind; given to Interp.kinds */
+extern const Above things_above;
+typedef struct {
+    Value *value;
+    ValueKind kind;
+    NodeId node;
+    int nitems;
+    Value **items; /* a copy */
+    Value *of;
+    int64_t position;
+    bool mutated;               /* of an iterator: it has ended */
+    const Exception *exception; /* a copy */
+} State;
+
+typedef struct {
+    int nvalues, nslots, neffects, nglobals, nstorages, depth;
+    State *states; /* of all values */
+    Value **slots;
+    Effect *effects; /* all of them; of what an arm changed, its own */
+    StoredGlobal *globals;
+    Storage *storages;
+    NodeId nodes; /* the graph's next node */
+} World;
+
+/* ---- interp.c ---- */
+/* Follows `activation` until it returns: its result in *out. */
+Answer interp_run(Interp *in, Activation *activation, Value **out);
+/* Follows the top activation until it is at the Instr `number`, or returns. */
+Answer interp_until(Interp *in, int number);
+Activation *activation_new(Interp *in, const Decoded *decoded);
+const Decoded *decoded_for(Interp *in, PyCodeObject *code); /* NULL with the error set */
+
+/* ---- stack.c: instructions that move values and make containers ---- */
+Answer follow_stack(Interp *in, const Instr *instr);
+
+/* ---- operators.c: operators on any two values ---- */
+Answer container_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
+Answer operator_is(Interp *in, Value *left, Value *right, bool *out);
+Answer operator_contains(Interp *in, Value *item, Value *container, bool *out);
+Answer operator_subscript(Interp *in, Value *object, Value *key, Value **out);
+Answer operator_store_subscript(Interp *in, Value *object, Value *key, Value *value);
+Answer operator_delete_subscript(Interp *in, Value *object, Value *key);
+
+/* ---- jumps.c: jumps, truth, branches ---- */
+Answer follow_jump(Interp *in, const Instr *instr);
+
+/* ---- call.c: dispatch, argument binding, inlining ---- */
+Answer follow_call(Interp *in, const Instr *instr);
+Answer call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
+                    Value **out);
+Answer call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out);
+Answer call_method(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames,
+                   Value **out);
+Answer call_builtin_method(Interp *in, Value *method, int nargs, Value *const *args,
+                           PyObject *kwnames, Value **out);
+Answer call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+                   Value **out);
+Answer call_node(Interp *in, Value *node, int nargs, Value *const *args, PyObject *kwnames,
+                 Value **out);
+
+/* ---- loop.c: for over a range with element reads and writes, kept as a loop region ---- */
+/* At a FOR_ITER whose iterator is a range: ANSWER_YES followed the whole loop as one region node
+   and moved on to its exit; ANSWER_NO with BREAK_NONE: not of that form, unroll it. */
+Answer capture_loop(Interp *in, Value *iterator);
+Answer loop_element_load(Interp *in, Value *array, Value *key, Value **out);
+Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
+
+/* ---- world.c: the state that an arm starts from and what it made of it ---- */
+/* 0, or -1 with the error set. */
+int world_save(Interp *in, World *world);
+/* Did anything change that others can see, but for effects that can be left out, or that cannot be
+   put back? */
+bool world_is_pure(Interp *in, const World *world);
+/* Are all values from then as they were: no list longer, no dict with another item? */
+bool world_is_same(const World *world);
+/* The values that changed since, as they are now, and everything back to what it was. */
+int world_take_back(Interp *in, const World *world, World *changed);
+
+/* ---- merge.c ---- */
+/* At a branch whose condition depends on an array.  ANSWER_YES: both arms were followed, and this
+   is where they meet; ANSWER_NO with BREAK_NONE: they are not merged. */
+Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_true,
+                    int depth_false);
+/* Why the branch at which capture is ends the graph: static text, or NULL. */
+const char *branch_why(Interp *in);
+
+/* ---- exit.c: values as Builds ---- */
+BuildId build_value(Interp *in, Value *value); /* NO_BUILD: error set, or in->break_code set */
+Answer exit_return(Interp *in, Value *result);
+Answer exit_break(Interp *in, int number);
+Answer exit_branch(Interp *in, Value *condition, int on_true, int on_false);
+
+#endif

@@ -1,0 +1,184 @@
+/* Jumps, branches, and the head of a for loop. */
+#include "control.h"
+
+/* Number of the Instr where the fall-through goes on. */
+static void
+jump_to(Interp *in, const Instr *instr, bool jump)
+{
+    in->top->number = jump ? instr->target : in->top->number + 1;
+}
+
+/* One side of the branch goes on in a loop, the other leaves it. */
+static bool
+ends_loop(const Activation *a, int target)
+{
+    const Decoded *d = a->decoded;
+    int last = -1;
+    for (int i = 0; i < d->count; i++)
+        if (i >= a->number && d->instrs[i].target >= 0 && d->instrs[i].target <= a->number)
+            last = i;
+    return last >= 0 && (target > last) != (a->number + 1 > last);
+}
+
+static Answer
+branch(Interp *in, const Instr *instr, Value *condition)
+{
+    Activation *a = in->top;
+    bool on_false = instr->kind == I_JUMP_IF_FALSE || instr->kind == I_JUMP_IF_FALSE_OR_POP;
+    bool keeps = instr->kind == I_JUMP_IF_FALSE_OR_POP || instr->kind == I_JUMP_IF_TRUE_OR_POP;
+    bool on_true = instr->kind == I_JUMP_IF_TRUE || instr->kind == I_JUMP_IF_TRUE_OR_POP;
+    int depth = a->depth, jumped = keeps ? depth : depth - 1, next = a->number + 1;
+    Answer merged =
+        branch_merge(in, on_true ? instr->target : next, on_true ? next : instr->target, condition,
+                     on_true ? jumped : depth - 1, on_true ? depth - 1 : jumped);
+    if (merged != ANSWER_NO || in->break_code != BREAK_NONE) return merged;
+    const char *why = branch_why(in);
+    if (why == NULL) why = ends_loop(a, instr->target) ? "it ends a loop: each turn is a plan" : "";
+    BreakCode told = value_is_unknown_scalar(in, condition) ? BREAK_BRANCH : BREAK_VARIES;
+    interp_break_told(in, BREAK_BRANCH, told, told == BREAK_VARIES ? "a branch" : why);
+    if (a != in->bottom || keeps || in->fork != NULL) return ANSWER_NO;
+    a->depth--;
+    in->break_code = BREAK_NONE; /* building may break in its own right */
+    Answer answer = exit_branch(in, condition, on_false ? next : instr->target,
+                                on_false ? instr->target : next);
+    if (answer != ANSWER_YES) return answer;
+    in->break_code = BREAK_BRANCH;
+    in->branched = true;
+    return ANSWER_NO;
+}
+
+static Answer
+conditional(Interp *in, const Instr *instr)
+{
+    Value *value = top_value(in, 1), *node;
+    if (value == NULL) return ANSWER_ERROR;
+    int known;
+    bool on_true = instr->kind == I_JUMP_IF_TRUE || instr->kind == I_JUMP_IF_TRUE_OR_POP;
+    bool keeps = instr->kind == I_JUMP_IF_FALSE_OR_POP || instr->kind == I_JUMP_IF_TRUE_OR_POP;
+    Answer answer = value_truth(in, value, &known, &node);
+    if (answer != ANSWER_YES) return answer;
+    if (known < 0) {
+        bool is_true = false;
+        answer = condition_known(in, node, &is_true);
+        if (answer == ANSWER_ERROR) return answer;
+        if (answer == ANSWER_NO) return branch(in, instr, node);
+        known = is_true;
+    }
+    bool jump = (known != 0) == on_true;
+    if (!keeps || !jump) in->top->depth--;
+    jump_to(in, instr, jump);
+    return ANSWER_YES;
+}
+
+static Answer
+none_test(Interp *in, const Instr *instr)
+{
+    Value *value = top_value(in, 1), *none = value_const(in, Py_None);
+    if (value == NULL || none == NULL) return ANSWER_ERROR;
+    bool is_none;
+    Answer answer = operate_is(in, value, none, &is_none);
+    if (answer != ANSWER_YES) return answer;
+    in->top->depth--;
+    jump_to(in, instr, is_none == (instr->kind == I_JUMP_IF_NONE));
+    return ANSWER_YES;
+}
+
+/* An iterator that lay on the value stack where capture began: a break inside of its loop. */
+static bool
+is_under_way(Interp *in, const Value *iterator)
+{
+    return iterator->kind == V_OBJECT && source_is_stacked(in, iterator->source);
+}
+
+static Answer
+for_iter(Interp *in, const Instr *instr)
+{
+    Value *iterator = top_value(in, 1), *item;
+    if (iterator == NULL) return ANSWER_ERROR;
+    if (iterator->kind == V_ITER && iterator->of != NULL && iterator->of->kind == V_RANGE &&
+        iterator->position == 0) {
+        Answer answer = capture_loop(in, iterator);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
+    Answer answer = iterator_next(in, iterator, &item);
+    if (answer == ANSWER_NO && in->break_code == BREAK_ITERATION && is_under_way(in, iterator)) {
+        in->break_code = in->told.code = BREAK_TURN;
+        in->told.detail = "";
+    }
+    if (answer != ANSWER_YES) return answer;
+    if (item == NULL) {
+        in->top->depth--;
+        jump_to(in, instr, true);
+        return ANSWER_YES;
+    }
+    if (push(in, item) < 0) return ANSWER_ERROR;
+    jump_to(in, instr, false);
+    return ANSWER_YES;
+}
+
+static Answer
+get_iter(Interp *in)
+{
+    Value *iterable = top_value(in, 1), *iterator;
+    if (iterable == NULL) return ANSWER_ERROR;
+    Answer answer = iterator_of(in, iterable, &iterator);
+    if (answer != ANSWER_YES) return answer;
+    in->top->depth--;
+    return push(in, iterator) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* The break is told at the loop's own line, with what kept it from staying a loop. */
+static int
+tell_loop(Interp *in, int head)
+{
+    in->told.frames[0].line = in->bottom->decoded->instrs[head].line;
+    for (int i = 0; i < in->marks->no_loop.len; i++) {
+        const char *why = in->marks->no_loop_why.at[i];
+        if (in->marks->no_loop.at[i] != head || *why == '\0') continue;
+        in->told.detail = arena_printf(in->arena, "%s; %s", in->told.detail, why);
+        if (in->told.detail == NULL) return -1;
+    }
+    return 0;
+}
+
+/* The budget is spent: next time capture stops before the loop, the outermost one that has come
+   around, and its body is captured by itself. */
+static Answer
+unrolled_too_far(Interp *in)
+{
+    Activation *a = in->top;
+    Answer answer =
+        interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions", in->unroll);
+    if (answer == ANSWER_ERROR || a != in->bottom) return answer;
+    for (int head = 0; head <= a->number; head++) {
+        if (in->jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0) continue;
+        if (in->first_step[head] <= 1 + in->marks->stop_at) return answer;
+        in->learn->stop_at = in->first_step[head] - 1;
+        if (tell_loop(in, head) < 0) return ANSWER_ERROR;
+        if (break_copy(in->learn_arena, &in->told, &in->learn->stop) < 0) return ANSWER_ERROR;
+        in->again = true;
+        return ANSWER_NO;
+    }
+    return answer;
+}
+
+Answer
+follow_jump(Interp *in, const Instr *instr)
+{
+    Activation *a = in->top;
+    switch (instr->kind) {
+    case I_JUMP:
+        if (instr->target <= a->number) {
+            a->back_jumps += a->number - instr->target;
+            if (a == in->bottom) in->jumped_from[instr->target] = a->number;
+            if (a->back_jumps > in->unroll) return unrolled_too_far(in);
+        }
+        jump_to(in, instr, true);
+        return ANSWER_YES;
+    case I_JUMP_IF_NONE:
+    case I_JUMP_IF_NOT_NONE: return none_test(in, instr);
+    case I_GET_ITER: return get_iter(in);
+    case I_FOR_ITER: return for_iter(in, instr);
+    default: return conditional(in, instr);
+    }
+}

@@ -1,0 +1,534 @@
+/* Both arms of a branch in one graph.
+
+   At a branch on the value of an array: one arm is followed into a region of its own until the
+   place where both meet (join.c), the interpreter's state is put back (world.c), the other arm is
+   followed, and what the two left behind is put together slot by slot.  A value that is the same
+   stays; scalars that were there before the fork are chosen by a `where`; other numbers and arrays
+   become results of a `cond`; containers made or changed in the arms are merged item by item.
+
+   Whatever does not fit (an effect, a write to memory from before, results of different types, a
+   break in an arm) is learnt: capture starts again, and the branch ends the graph there
+   (EXIT_BRANCH), or breaks within an inlined function.
+
+   An arm that can only raise is not followed: the plan deopts when it is taken.
+
+   An array that is another object in each arm, and not made in it, is one of two objects: choice.c.
+   Interp.aliased lists memory that is chosen, and what is not followed with it: its base, its
+   flags. A local that nobody reads after the branch is V_LOST; an exit that has to write it back
+   starts again too. */
+#include "merge.h"
+
+enum {
+    ARM_INSTRUCTIONS = 3000, /* beyond these, two graphs are better than one */
+    FORKS_DEEP = 8,
+};
+
+/* ---- what was learnt ---- */
+
+Answer
+merge_refuse(const Merge *m)
+{
+    return branch_learn(m->in, m->d->code, m->number, BRANCH_APART, NULL);
+}
+
+const char *
+branch_why(Interp *in)
+{
+    const BranchMark *mark = branch_mark(in, in->top->decoded, in->top->number);
+    return mark != NULL ? mark->why : NULL;
+}
+
+/* ---- merging values ---- */
+
+static Answer merge_loose(Merge *m, Value *x, Value *y, Value **out);
+
+bool
+merge_is_outer(const Merge *m, const Value *value)
+{
+    if (value->kind == V_CONST) return true;
+    return value->node < m->first[0] ||
+           op_info(graph_node(m->in->graph, value->node)->op)->kind == KIND_INPUT;
+}
+
+bool
+merge_is_scalar(Interp *in, const Value *value)
+{
+    if (value->kind == V_CONST)
+        return value_is_python_scalar(in, value) || array_scalar_check(value->object);
+    if (value->kind != V_NODE) return false;
+    Form form = (Form)graph_node(in->graph, value->node)->type.form;
+    return form == FORM_SCALAR || form == FORM_PYTHON;
+}
+
+static bool
+same_constant(const Value *x, const Value *y)
+{
+    if (x->object == y->object) return true;
+    if (Py_TYPE(x->object) != Py_TYPE(y->object)) return false;
+    if (PyFloat_CheckExact(x->object)) {
+        double a = PyFloat_AS_DOUBLE(x->object), b = PyFloat_AS_DOUBLE(y->object);
+        return memcmp(&a, &b, sizeof(a)) == 0;
+    }
+    if (!PyLong_CheckExact(x->object) && !PyUnicode_CheckExact(x->object)) return false;
+    return PyObject_RichCompareBool(x->object, y->object, Py_EQ) == 1;
+}
+
+Answer
+merge_node(Merge *m, RegionId region, Value *value, NodeId *out)
+{
+    Interp *in = m->in;
+    in->region = region;
+    /* A symbolic scalar that has become known may have a node in an arm. */
+    Value *fresh = value;
+    if (value->kind == V_CONST && (fresh = value_const(in, value->object)) == NULL)
+        return ANSWER_ERROR;
+    Answer answer = value_as_node(in, fresh, out);
+    in->region = m->outer;
+    return answer;
+}
+
+bool
+merge_same_type(const Type *a, const Type *b)
+{
+    if (a->dtype != b->dtype || a->form != b->form || a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->shape[i] != b->shape[i] || a->stride[i] != b->stride[i]) return false;
+    return true;
+}
+
+Answer
+merge_result(Merge *m, const NodeId *nodes, Value **out)
+{
+    Arena *arena = m->in->arena;
+    Waiting waiting = {.op = OP_result, .index = m->result[0].len};
+    *out = waiting.value = value_new(m->in, V_NODE);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->guarded = (*out)->pinned = true;
+    return VEC_PUSH(arena, &m->result[0], nodes[0]) < 0 ||
+                   VEC_PUSH(arena, &m->result[1], nodes[1]) < 0 ||
+                   VEC_PUSH(arena, &m->waiting, waiting) < 0
+               ? ANSWER_ERROR
+               : ANSWER_YES;
+}
+
+/* A number that an arm made, where the other arm has an object of it already. */
+static Answer
+keep_held(Merge *m, Value *number, Value *x, Value *y)
+{
+    Value *both[2] = {x, y};
+    if (branch_holds(x) == branch_holds(y) && !branch_holds(x)) return ANSWER_YES;
+    for (int arm = 0; arm < 2; arm++) {
+        Answer answer = arm_leaves(m, arm, both[arm], &both[arm]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    number->of = choice_new(m->in, m->test, both[0], both[1]);
+    return number->of == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+merge_scalars(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    bool outer = merge_is_outer(m, x) && merge_is_outer(m, y);
+    NodeId nodes[2];
+    Answer answer = merge_node(m, outer ? m->outer : m->arm[0], x, &nodes[0]);
+    if (answer == ANSWER_YES) answer = merge_node(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
+    if (answer != ANSWER_YES) return answer;
+    Type type = graph_node(in->graph, nodes[0])->type;
+    if (!merge_same_type(&type, &graph_node(in->graph, nodes[1])->type))
+        return merge_loose(m, x, y, out);
+    if (!outer) {
+        answer = merge_result(m, nodes, out);
+        return answer == ANSWER_YES ? keep_held(m, *out, x, y) : answer;
+    }
+    NodeId args[3] = {m->condition, nodes[0], nodes[1]};
+    NodeId node = graph_add(in->graph, m->outer, OP_where, 3, args, &type, NULL);
+    if (node == NO_NODE || branch_note(in, node, m->d->code, m->number) < 0) return ANSWER_ERROR;
+    *out = value_node(in, node);
+    if (*out == NULL) return ANSWER_ERROR;
+    return branch_keeps(in, *out, x, y, m->test);
+}
+
+/* Every element of its memory, once, and nothing between them. */
+bool
+merge_is_dense(const Graph *g, const Type *type)
+{
+    int64_t span = 1, count = 1;
+    for (int i = 0; i < type->rank; i++) {
+        int64_t length = size_value(g, type->shape[i]);
+        if (!size_is_const(g, type->shape[i]) || !size_is_const(g, type->stride[i])) return false;
+        if (size_value(g, type->stride[i]) < 0) return false;
+        if (length == 0) return true;
+        span += (length - 1) * size_value(g, type->stride[i]) / (int64_t)dtype_size(type->dtype);
+        count *= length;
+    }
+    return span == count;
+}
+
+/* Two arrays, each made in its arm, that nothing else shows: one result, of its own. */
+static Answer
+merge_made(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    Value *both[2] = {x, y};
+    NodeId nodes[2];
+    for (int arm = 0; arm < 2; arm++) {
+        Answer answer = merge_node(m, m->arm[arm], both[arm], &nodes[arm]);
+        if (answer != ANSWER_YES) return answer;
+        NodeId root = graph_node(in->graph, both[arm]->node)->storage;
+        if (merge_is_outer(m, both[arm]) ||
+            graph_node(in->graph, nodes[arm])->storage != nodes[arm] ||
+            op_info(graph_node(in->graph, root)->op)->kind == KIND_CHOICE ||
+            branch_find_aliased(in, nodes[arm]) != NULL || arm_has_left(m, arm, both[arm]))
+            return ANSWER_NO;
+    }
+    const Type *type = &graph_node(in->graph, nodes[0])->type;
+    if (!merge_same_type(type, &graph_node(in->graph, nodes[1])->type) ||
+        !merge_is_dense(in->graph, type))
+        return ANSWER_NO;
+    Answer answer = merge_result(m, nodes, out);
+    for (int arm = 0; arm < 2 && answer == ANSWER_YES; arm++)
+        answer = arm_left_as(m, arm, both[arm], *out);
+    return answer;
+}
+
+static Answer
+merge_arrays(Merge *m, Value *x, Value *y, Value **out)
+{
+    Answer answer = merge_made(m, x, y, out);
+    return answer == ANSWER_NO ? merge_choice(m, x, y, out) : answer;
+}
+
+/* Was it made in an arm, and is it nothing that lies elsewhere too? */
+static bool
+is_made(const Merge *m, const Value *value)
+{
+    return value->source == NO_SOURCE && value->serial >= m->made;
+}
+
+/* What it holds are the program's objects; others have parts that capture looks into. */
+static bool
+takes_any(ValueKind kind)
+{
+    return kind == V_TUPLE || kind == V_LIST || kind == V_DICT || kind == V_CELL ||
+           kind == V_INSTANCE || kind == V_OBJECT;
+}
+
+Answer
+merge_items(Merge *m, const State *x, const State *y, Value **items)
+{
+    if (x->nitems != y->nitems || x->kind != y->kind || x->position != y->position ||
+        x->kind == V_SET || (x->kind == V_ITER && x->of != y->of))
+        return ANSWER_NO;
+    bool pairs = x->kind == V_DICT || x->kind == V_INSTANCE || x->kind == V_OBJECT;
+    for (int i = 0; i < x->nitems; i++) {
+        Value *a = x->items ? x->items[i] : NULL, *b = y->items ? y->items[i] : NULL;
+        items[i] = a;
+        if (a == b) continue;
+        if (a == NULL || b == NULL) return ANSWER_NO;
+        if (pairs && i % 2 == 0 && a->object != b->object) return ANSWER_NO;
+        Answer answer = merge_value(m, a, b, &items[i]);
+        if (answer != ANSWER_YES) return answer;
+        if (items[i]->kind == V_CHOICE && !takes_any(x->kind)) return ANSWER_NO;
+    }
+    return ANSWER_YES;
+}
+
+static bool
+same_kind_of_object(const Merge *m, const Value *x, const Value *y)
+{
+    if (x->kind != y->kind || x->type != y->type || x->nitems != y->nitems) return false;
+    if ((x->of == NULL) != (y->of == NULL) || x->core != NULL || y->core != NULL || x->box ||
+        y->box || x->exception != NULL || y->exception != NULL)
+        return false;
+    if (x->kind == V_PURE && PyObject_RichCompareBool(x->object, y->object, Py_EQ) != 1)
+        return false;
+    if (x->name != y->name && (x->name == NULL || y->name == NULL || strcmp(x->name, y->name) != 0))
+        return false;
+    if (x->kind == V_FUNCTION) return x->object == y->object && x->globals_of == y->globals_of;
+    return m->in->kinds[x->kind].merges;
+}
+
+static Answer
+merge_containers(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    bool tuple = x->kind == V_TUPLE && y->kind == V_TUPLE;
+    if (!same_kind_of_object(m, x, y) || !is_made(m, x) || !is_made(m, y)) return ANSWER_NO;
+    for (int i = 0; i < m->pairs.len; i++)
+        if (m->pairs.at[i].x == x || m->pairs.at[i].y == y) return ANSWER_NO;
+    if (arm_has_left(m, 0, x) || arm_has_left(m, 1, y)) return ANSWER_NO;
+    for (int i = 0; i < x->nitems && tuple; i++)
+        if (value_item(in, x, i) == NULL || value_item(in, y, i) == NULL) return ANSWER_ERROR;
+    Value *merged = value_sequence(in, x->kind, x->nitems, x->items);
+    if (merged == NULL) return ANSWER_ERROR;
+    merged->type = x->type;
+    merged->name = x->name;
+    merged->globals_of = x->globals_of;
+    merged->object = x->kind == V_FUNCTION || x->kind == V_PURE ? x->object : NULL;
+    Pair pair = {x, y, merged};
+    if (VEC_PUSH(in->arena, &m->pairs, pair) < 0) return ANSWER_ERROR;
+    *out = merged;
+    if (x->of != NULL && y->of != NULL) { /* an instance's __dict__ */
+        Answer answer = merge_value(m, x->of, y->of, &merged->of);
+        if (answer == ANSWER_YES && merged->of->kind != x->of->kind) answer = ANSWER_NO;
+        if (answer != ANSWER_YES) return answer;
+    }
+    State a = {.kind = x->kind, .nitems = x->nitems, .items = x->items};
+    State b = {.kind = y->kind, .nitems = y->nitems, .items = y->items};
+    return merge_items(m, &a, &b, merged->items);
+}
+
+/* Numbers of different classes, or one and None, that were there before: which it is, the run
+   tells. */
+static bool
+is_simple(Merge *m, const Value *value)
+{
+    if (value->kind == V_CONST && value->object == Py_None) return true;
+    return (merge_is_scalar(m->in, value) || value_is_loose(m->in, value)) &&
+           merge_is_outer(m, value);
+}
+
+/* The same, of numbers that the arms made. */
+static Answer
+merge_left_loose(Merge *m, Value *x, Value *y, Value **out)
+{
+    Value *both[2] = {x, y};
+    for (int arm = 0; arm < 2; arm++) {
+        if (!is_simple(m, both[arm]) && !merge_is_scalar(m->in, both[arm])) return ANSWER_NO;
+        Answer answer = arm_leaves(m, arm, both[arm], &both[arm]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    Waiting waiting = {.op = OP_extern, .args = {m->test, both[0], both[1]}};
+    *out = waiting.value = value_new(m->in, V_NODE);
+    return *out == NULL || VEC_PUSH(m->in->arena, &m->waiting, waiting) < 0 ? ANSWER_ERROR
+                                                                            : ANSWER_YES;
+}
+
+/* What waited becomes the number that is chosen. */
+static Answer
+finish_loose(Merge *m, const Waiting *w)
+{
+    Interp *in = m->in;
+    Value *both[2] = {w->args[2], w->args[1]}, *pair = value_sequence(in, V_TUPLE, 2, both), *made;
+    Answer answer = pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, w->args[0], &made);
+    if (answer != ANSWER_YES) return answer;
+    if (made->kind == V_NODE && branch_note(in, made->node, m->d->code, m->number) < 0)
+        return ANSWER_ERROR;
+    int serial = w->value->serial;
+    *w->value = *made;
+    w->value->serial = serial;
+    return ANSWER_YES;
+}
+
+static Answer
+merge_loose(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    Value *both[2] = {y, x};
+    if (in->region != m->outer) return ANSWER_NO;
+    if (!is_simple(m, x) || !is_simple(m, y)) return merge_left_loose(m, x, y, out);
+    Value *pair = value_sequence(in, V_TUPLE, 2, both);
+    Answer answer = pair == NULL ? ANSWER_ERROR : loose_choice(in, pair, m->test, out);
+    if (answer == ANSWER_YES && (*out)->kind == V_NODE &&
+        branch_note(in, (*out)->node, m->d->code, m->number) < 0)
+        return ANSWER_ERROR;
+    return answer;
+}
+
+Answer
+merge_value(Merge *m, Value *x, Value *y, Value **out)
+{
+    Interp *in = m->in;
+    *out = x;
+    if (x == y) return ANSWER_YES;
+    for (int i = 0; i < m->pairs.len; i++)
+        if (m->pairs.at[i].x == x && m->pairs.at[i].y == y) {
+            *out = m->pairs.at[i].merged;
+            return ANSWER_YES;
+        }
+    if (x->kind == V_CONST && y->kind == V_CONST && same_constant(x, y)) {
+        *out = value_const(in, x->object);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    Answer answer;
+    bool none = x->object == Py_None || y->object == Py_None;
+    if (merge_is_scalar(in, x) && merge_is_scalar(in, y))
+        answer = merge_scalars(m, x, y, out);
+    else if (value_is_array(in, x) && value_is_array(in, y))
+        answer = merge_arrays(m, x, y, out);
+    else if (choice_is_text(x) && choice_is_text(y))
+        answer = merge_texts(m, x, y, out);
+    else if (none || value_is_loose(in, x) || value_is_loose(in, y))
+        answer = merge_loose(m, x, y, out);
+    else if ((answer = merge_containers(m, x, y, out)) != ANSWER_NO)
+        return answer;
+    if (answer == ANSWER_NO && in->break_code == BREAK_NONE) answer = merge_choice(m, x, y, out);
+    if (answer != ANSWER_YES) return answer;
+    Pair pair = {x, y, *out};
+    return VEC_PUSH(in->arena, &m->pairs, pair) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- the node ---- */
+
+static bool
+region_matters(const Graph *g, RegionId region)
+{
+    const Region *r = &g->regions.at[region];
+    for (int i = 0; i < r->nodes.len; i++) {
+        const Node *node = graph_node(g, r->nodes.at[i]);
+        if (op_info(node->op)->flags & OPF_FALLIBLE || node_may_report(g, node)) return true;
+    }
+    return false;
+}
+
+/* The nodes of results, and of what waits for them. */
+static Answer
+merge_finish(Merge *m, NodeId cond)
+{
+    Graph *g = m->in->graph;
+    for (int i = 0; i < m->waiting.len; i++) {
+        Waiting *w = &m->waiting.at[i];
+        if (w->op != OP_result) {
+            Answer answer = w->op == OP_extern ? finish_loose(m, w) : choice_finish(m, w);
+            if (answer != ANSWER_YES) return answer;
+            continue;
+        }
+        Type type = graph_node(g, m->result[0].at[w->index])->type;
+        type.offset = NO_SIZE;
+        Attrs attrs = {.index = w->index};
+        NodeId node = graph_add(g, m->outer, OP_result, 1, &cond, &type, &attrs);
+        if (node == NO_NODE) return ANSWER_ERROR;
+        w->value->node = node;
+        if (type.form != FORM_ARRAY && branch_note(m->in, node, m->d->code, m->number) < 0)
+            return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+make_cond(Merge *m)
+{
+    Graph *g = m->in->graph;
+    if (m->result[0].len == 0 && !region_matters(g, m->arm[0]) && !region_matters(g, m->arm[1]))
+        return merge_finish(m, NO_NODE);
+    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
+    NodeId cond = graph_add(g, m->outer, OP_cond, 1, &m->condition, &none, NULL);
+    if (cond == NO_NODE) return ANSWER_ERROR;
+    for (int arm = 0; arm < 2; arm++) {
+        graph_own(g, cond, m->arm[arm]);
+        for (int i = 0; i < m->result[arm].len; i++)
+            if (VEC_PUSH(g->arena, &g->regions.at[m->arm[arm]].results, m->result[arm].at[i]) < 0)
+                return ANSWER_ERROR;
+    }
+    return merge_finish(m, cond);
+}
+
+/* ---- following ---- */
+
+static Answer
+follow_arm(Merge *m, int which, int start, int depth)
+{
+    Interp *in = m->in;
+    Activation *a = in->top;
+    int from = in->out->ninstructions;
+    m->first[which] = in->graph->nodes.len;
+    a->number = start;
+    a->depth = depth;
+    in->region = m->arm[which];
+    Answer answer = interp_until(in, m->join);
+    in->region = m->outer;
+    m->end = in->graph->nodes.len;
+    if (answer != ANSWER_YES) return answer;
+    if (in->out->ninstructions - from > ARM_INSTRUCTIONS) return ANSWER_NO;
+    bool returns = m->join == m->d->count;
+    return !a->yielded && (a->result != NULL) == returns ? ANSWER_YES : ANSWER_NO;
+}
+
+static Answer
+follow_arms(Merge *m, const int start[2], const int depth[2])
+{
+    Interp *in = m->in;
+    Activation *a = in->top;
+    World before, arms[2];
+    Value *result[2];
+    if (world_save(in, &before) < 0) return ANSWER_ERROR;
+    m->made = in->values.len;
+    for (int arm = 0; arm < 2; arm++) {
+        Answer answer = follow_arm(m, arm, start[arm], depth[arm]);
+        if (answer == ANSWER_YES && !world_is_pure(in, &before)) answer = ANSWER_NO;
+        if (answer != ANSWER_YES) return answer;
+        result[arm] = a->result;
+        a->result = NULL;
+        if (world_take_back(in, &before, &arms[arm]) < 0) return ANSWER_ERROR;
+    }
+    Answer answer = merge_changed(m, &before, arms);
+    if (m->join == m->d->count) {
+        if (answer == ANSWER_YES) answer = merge_value(m, result[0], result[1], &a->result);
+    } else if (answer == ANSWER_YES) {
+        answer = merge_slots(m, arms);
+        a->number = m->join;
+    }
+    if (answer == ANSWER_YES) answer = merge_effects(m, arms);
+    return answer == ANSWER_YES ? make_cond(m) : answer;
+}
+
+/* One arm only raises: a plan in which it is not taken. */
+static Answer
+expect(Interp *in, Value *condition, bool expected, int number, int depth)
+{
+    Value *test = condition, *ignored;
+    if (!expected && (test = scalar_emit(in, OP_logical_not, DT_BOOL, 1, &condition, NULL)) == NULL)
+        return ANSWER_ERROR;
+    if ((ignored = scalar_emit(in, OP_py_assert, DT_BOOL, 1, &test, NULL)) == NULL)
+        return ANSWER_ERROR;
+    in->top->number = number;
+    in->top->depth = depth;
+    return ANSWER_YES;
+}
+
+static bool
+in_try(const Interp *in)
+{
+    for (const Activation *a = in->top; a != NULL; a = a->caller)
+        if (branch_in_try(a->decoded, a->number)) return true;
+    return false;
+}
+
+static bool
+forked_here(const Interp *in, const Merge *m)
+{
+    int deep = 0;
+    for (const Fork *fork = in->fork; fork != NULL; fork = fork->outer, deep++)
+        if (fork->code == m->d->code && fork->number == m->number) return true;
+    return deep >= FORKS_DEEP;
+}
+
+Answer
+branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_true,
+             int depth_false)
+{
+    Activation *a = in->top;
+    Merge m = {
+        .in = in, .d = a->decoded, .number = a->number, .outer = in->region, .test = condition};
+    const BranchMark *mark = branch_mark(in, m.d, m.number);
+    if (in->loop != NULL || (mark != NULL && mark->level == BRANCH_APART)) return ANSWER_NO;
+    m.keep = mark != NULL;
+    if (branch_raises(m.d, on_true) != branch_raises(m.d, on_false) && !in_try(in))
+        return branch_raises(m.d, on_true) ? expect(in, condition, false, on_false, depth_false)
+                                           : expect(in, condition, true, on_true, depth_true);
+    if (branch_join(in, m.d, m.number, &m.join) < 0) return ANSWER_ERROR;
+    if (m.join == JOIN_NONE || forked_here(in, &m)) return ANSWER_NO;
+    Answer answer = value_as_node(in, condition, &m.condition);
+    if (answer != ANSWER_YES) return answer;
+    int start[2] = {on_true, on_false}, depth[2] = {depth_true, depth_false};
+    for (int arm = 0; arm < 2; arm++)
+        if ((m.arm[arm] = graph_region(in->graph, NO_NODE)) == NO_REGION) return ANSWER_ERROR;
+    Fork fork = {
+        .code = m.d->code, .number = m.number, .neffects = in->effects.len, .outer = in->fork};
+    in->fork = &fork;
+    answer = follow_arms(&m, start, depth);
+    in->fork = fork.outer;
+    in->region = m.outer;
+    return answer == ANSWER_NO ? merge_refuse(&m) : answer;
+}

@@ -1,0 +1,84 @@
+/* Private to merge.c, merge_states.c and choice.c: a branch whose arms are being put together. */
+#ifndef PYCOMPILE_CAPTURE_MERGE_H
+#define PYCOMPILE_CAPTURE_MERGE_H
+
+#include "control.h"
+
+typedef struct {
+    Value *x, *y, *merged;
+} Pair;
+
+/* What is made of the results of the two arms once these have nodes. */
+typedef struct {
+    Value *value; /* gets the node */
+    Op op;        /* OP_result: of result `index`; a view of args[0]; OP_choose of args;
+                     OP_extern: a number whose class is not known, of args */
+    int index;
+    Value *args[3];
+    Type type;
+} Waiting;
+
+/* A value of an arm, or the memory `storage` of one (with x NULL), and what the rest of the graph
+   has for it. */
+typedef struct {
+    int arm;
+    const Value *value;
+    int storage;
+    Value *out;
+} Left;
+
+typedef struct {
+    Interp *in;
+    const Decoded *d;
+    int number, join;
+    RegionId outer, arm[2];
+    NodeId first[2], end; /* nodes of the arms: first[0] .. first[1] .. end */
+    int made;             /* values from this number on were made in the arms */
+    NodeId condition;
+    Value *test; /* the same */
+    int keep;    /* merge locals that are not read any more, too */
+    VEC(Pair) pairs;
+    VEC(NodeId) result[2];
+    VEC(Waiting) waiting; /* get their nodes once the results have theirs, in this order */
+    VEC(Left) left;
+} Merge;
+
+/* ---- merge.c ---- */
+Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
+Answer merge_refuse(const Merge *m); /* the branch ends the graph, next time */
+/* Value `out` is a result of the cond: nodes[0] of the one arm, nodes[1] of the other. */
+Answer merge_result(Merge *m, const NodeId *nodes, Value **out);
+/* The value in `region`: an arm, or what is around them. */
+Answer merge_node(Merge *m, RegionId region, Value *value, NodeId *out);
+bool merge_is_outer(const Merge *m, const Value *value);
+bool merge_is_scalar(Interp *in, const Value *value);
+bool merge_is_dense(const Graph *g, const Type *type);
+bool merge_same_type(const Type *a, const Type *b);
+
+/* The items of two containers that are alike otherwise. */
+Answer merge_items(Merge *m, const State *x, const State *y, Value **items);
+
+/* ---- merge_states.c ---- */
+/* Containers and objects from before the fork that an arm changed. */
+Answer merge_changed(Merge *m, const World *before, const World arms[2]);
+/* The frame's slots, where the arms meet. */
+Answer merge_slots(Merge *m, const World arms[2]);
+
+/* ---- choice.c: one of two objects ---- */
+/* What arm `which` made, for the rest of the graph; in the other arm it is nothing.  ANSWER_NO
+   without a break: it cannot leave the arm. */
+Answer arm_leaves(Merge *m, int which, Value *value, Value **out);
+/* x where the branch was taken, else y: arrays to compute with where their types agree, else
+   something that can be kept and given away. */
+Answer merge_choice(Merge *m, Value *x, Value *y, Value **out);
+Answer merge_texts(Merge *m, Value *x, Value *y, Value **out);
+bool choice_is_text(const Value *value);
+/* The value, or the array's memory, has left already; leaves as `out`. */
+bool arm_has_left(const Merge *m, int which, const Value *value);
+Answer arm_left_as(Merge *m, int which, const Value *value, Value *out);
+/* What the arms do that others see, done by the plan as the one or the other is taken. */
+Answer merge_effects(Merge *m, const World arms[2]);
+/* The node of what waited for results. */
+Answer choice_finish(Merge *m, const Waiting *waiting);
+
+#endif

@@ -1,0 +1,310 @@
+/* Instructions that move values between the stack and the locals, and those that make containers.
+ */
+#include "control.h"
+
+static Answer
+unbound_local(Interp *in, int slot)
+{
+    return raise_new(in, PyExc_UnboundLocalError,
+                     "cannot access local variable '%U' where it is not associated with a value",
+                     code_slot_name(in->top->decoded->code, slot));
+}
+
+static Answer
+load_local(Interp *in, const Instr *instr)
+{
+    Value *value = slot_load(in, in->top, instr->arg);
+    if (value == NULL) return ANSWER_ERROR;
+    if (value->kind == V_UNBOUND) {
+        if (instr->kind == I_LOAD_LOCAL) return unbound_local(in, instr->arg);
+        value = in->null;
+    }
+    if (instr->kind == I_LOAD_CLEAR) in->top->slots[instr->arg] = in->unbound;
+    return pushed(in, value);
+}
+
+/* The n topmost values as an array in the arena. */
+static Value **
+operands(Interp *in, int n)
+{
+    Value **items = arena_alloc(in->arena, (size_t)n * sizeof(Value *));
+    for (int i = 0; items != NULL && i < n; i++)
+        if ((items[i] = top_value(in, n - i)) == NULL) return NULL;
+    return items;
+}
+
+static Answer
+build_sequence(Interp *in, ValueKind kind, int n)
+{
+    Value **items = operands(in, n);
+    Value *value = items ? value_sequence(in, kind, n, items) : NULL;
+    if (value == NULL) return ANSWER_ERROR;
+    in->top->depth -= n;
+    return pushed(in, value);
+}
+
+static Answer
+build_set(Interp *in, int n)
+{
+    Value *set = set_value(in, PySet_New(NULL));
+    if (set == NULL) return ANSWER_ERROR;
+    for (int i = n; i > 0; i--) {
+        Value *item = top_value(in, i);
+        Answer answer = item ? set_add(in, set, item) : ANSWER_ERROR;
+        if (answer != ANSWER_YES) return answer;
+    }
+    in->top->depth -= n;
+    return pushed(in, set);
+}
+
+static Answer
+build_map(Interp *in, const Instr *instr)
+{
+    Value *dict = value_sequence(in, V_DICT, 0, NULL);
+    if (dict == NULL) return ANSWER_ERROR;
+    bool pairs = instr->kind == I_BUILD_MAP;
+    int n = instr->arg, used = pairs ? 2 * n : n + 1;
+    for (int i = 0; i < n; i++) {
+        Value *value = top_value(in, pairs ? used - 2 * i - 1 : used - i);
+        Value *key = pairs ? top_value(in, used - 2 * i) : top_value(in, 1);
+        if (value == NULL || key == NULL) return ANSWER_ERROR;
+        if (!pairs && (key = value_item(in, key, i)) == NULL) return ANSWER_ERROR;
+        PyObject *object;
+        Answer answer = dict_key(in, key, &object);
+        if (answer == ANSWER_YES) answer = dict_store(in, dict, object, value);
+        if (answer != ANSWER_YES) return answer;
+    }
+    in->top->depth -= used;
+    return pushed(in, dict);
+}
+
+/* ---- growing containers that comprehensions and displays make ---- */
+
+static Answer
+not_followed(Interp *in, const Instr *instr)
+{
+    return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
+}
+
+static Answer
+extend(Interp *in, const Instr *instr)
+{
+    Value *iterable = top_value(in, 1), *target = top_value(in, instr->arg + 1), *ignored;
+    if (iterable == NULL || target == NULL) return ANSWER_ERROR;
+    if (target->kind != (instr->kind == I_LIST_EXTEND ? V_LIST : V_SET))
+        return not_followed(in, instr);
+    const char *name = target->kind == V_LIST ? "extend" : "update";
+    Answer answer = builtin_method(in, target, name, 1, &iterable, NULL, &ignored);
+    if (answer == ANSWER_YES) in->top->depth--;
+    return answer;
+}
+
+/* The names of a call's ** argument, which must not come twice. */
+static Answer
+dict_merge(Interp *in, const Instr *instr)
+{
+    Value *mapping = top_value(in, 1), *target = top_value(in, instr->arg + 1);
+    if (mapping == NULL || target == NULL) return ANSWER_ERROR;
+    mapping = model_dict(in, mapping);
+    if (mapping->kind != V_DICT || target->kind != V_DICT)
+        return interp_break(in, BREAK_INSTRUCTION, "merging a mapping that is not a known dict");
+    for (int i = 0; instr->kind == I_DICT_MERGE && i < mapping->nitems; i += 2)
+        if (dict_find(in, target, mapping->items[i]->object) >= 0)
+            return interp_break(in, BREAK_EXCEPTION, "TypeError is raised here");
+    Answer answer = dict_update(in, target, mapping);
+    if (answer == ANSWER_YES) in->top->depth--;
+    return answer;
+}
+
+static Answer
+append_one(Interp *in, const Instr *instr)
+{
+    int operands_ = instr->kind == I_MAP_ADD ? 2 : 1;
+    Value *value = top_value(in, 1), *target = top_value(in, instr->arg + operands_), *ignored;
+    if (value == NULL || target == NULL) return ANSWER_ERROR;
+    PyTypeObject *type = value_type(in, target); /* a real one where capture began in the midst */
+    if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    Answer answer;
+    if (instr->kind == I_LIST_APPEND && type == &PyList_Type) {
+        answer = builtin_method(in, target, "append", 1, &value, NULL, &ignored);
+    } else if (instr->kind == I_SET_ADD && target->kind == V_SET) {
+        answer = set_add(in, target, value);
+    } else if (instr->kind == I_MAP_ADD && target->kind == V_DICT) {
+        Value *key = top_value(in, 2);
+        answer = key ? operate_store_subscript(in, target, key, value) : ANSWER_ERROR;
+    } else {
+        return not_followed(in, instr);
+    }
+    if (answer == ANSWER_YES) in->top->depth -= operands_;
+    return answer;
+}
+
+/* ---- unpacking ---- */
+
+static Answer
+unpack(Interp *in, const Instr *instr)
+{
+    Value *sequence = top_value(in, 1), *items;
+    if (sequence == NULL) return ANSWER_ERROR;
+    PyTypeObject *type = value_type(in, sequence);
+    if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    if (type != NULL && type_is_no_iterable(type))
+        return raise_new(in, PyExc_TypeError, "cannot unpack non-iterable %.200s object",
+                         type->tp_name);
+    Answer answer = iterate_all(in, sequence, V_LIST, &items);
+    if (answer != ANSWER_YES) return answer;
+    bool star = instr->kind == I_UNPACK_EX;
+    int before = star ? instr->arg & 255 : instr->arg, after = star ? instr->arg >> 8 : 0;
+    int middle = items->nitems - before - after;
+    if (middle < 0)
+        return raise_new(in, PyExc_ValueError,
+                         "not enough values to unpack (expected %s%d, got %d)",
+                         star ? "at least " : "", before + after, items->nitems);
+    if (!star && middle != 0)
+        return raise_new(in, PyExc_ValueError, "too many values to unpack (expected %d)", before);
+    in->top->depth--;
+    for (int i = items->nitems; i > before + middle; i--)
+        if (push(in, items->items[i - 1]) < 0) return ANSWER_ERROR;
+    if (star) {
+        Value *rest = value_sequence(in, V_LIST, middle, items->items + before);
+        if (push(in, rest) < 0) return ANSWER_ERROR;
+    }
+    for (int i = before; i > 0; i--)
+        if (push(in, items->items[i - 1]) < 0) return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
+static Answer
+list_to_tuple(Interp *in)
+{
+    Value *list = top_value(in, 1), *tuple;
+    if (list == NULL) return ANSWER_ERROR;
+    Answer answer = iterate_all(in, list, V_TUPLE, &tuple);
+    if (answer != ANSWER_YES) return answer;
+    in->top->depth--;
+    return pushed(in, tuple);
+}
+
+static Answer
+build_slice(Interp *in, int n)
+{
+    Value *items[3] = {top_value(in, n), top_value(in, n - 1), NULL};
+    items[2] = n == 3 ? top_value(in, 1) : value_const(in, Py_None);
+    if (items[0] == NULL || items[1] == NULL || items[2] == NULL) return ANSWER_ERROR;
+    in->top->depth -= n;
+    return pushed(in, value_sequence(in, V_SLICE, 3, items));
+}
+
+/* A container made here lets go what the frame's value stack held, and nothing else does. */
+static Answer
+let_go(Interp *in, const Value *container, int depth)
+{
+    bool made = container->source == NO_SOURCE && container->object == NULL;
+    bool holds = container->kind == V_TUPLE || container->kind == V_LIST ||
+                 container->kind == V_DICT || container->kind == V_INSTANCE;
+    if (!made || !holds || depth > 8) return ANSWER_YES;
+    Answer answer = container->of != NULL ? let_go(in, container->of, depth + 1) : ANSWER_YES;
+    for (int i = 0; answer == ANSWER_YES && i < container->nitems; i++) {
+        const Value *item = container->items[i];
+        if (item == NULL) continue;
+        if (item->source == NO_SOURCE)
+            answer = let_go(in, item, depth + 1);
+        else if (item->object != NULL && item->kind != V_NODE &&
+                 source_is_stacked(in, item->source))
+            answer = object_goes(in, item->source, item->object);
+    }
+    return answer;
+}
+
+/* The reference that a slot held goes away: an object from outside may run code of its own then
+   (a generator's finally, __del__), and that comes before what follows. */
+static Answer
+drop(Interp *in, Value *value)
+{
+    if (value == NULL) return ANSWER_YES;
+    if (value->source == NO_SOURCE) return let_go(in, value, 0);
+    if (in->out->sources.at[value->source].kind != SOURCE_SLOT)
+        return ANSWER_YES; /* something else holds it too */
+    if (value->object != NULL && (value->kind == V_LIST || value->kind == V_TUPLE))
+        return object_goes(in, value->source, value->object);
+    if (value->kind != V_OBJECT) return ANSWER_YES;
+    if (value_guard_type(in, value) < 0) return ANSWER_ERROR;
+    if (value->type->tp_finalize == NULL) return ANSWER_YES;
+    return interp_break(in, BREAK_FINALIZER, "%s is dropped", value->type->tp_name);
+}
+
+/* The same of a local that is overwritten without having been looked at: all that matters of what
+   it holds is that its end is quiet, for the plan lets it go when everything else is done. */
+static Answer
+drop_unseen(Interp *in, int slot)
+{
+    const Decoded *d = in->bottom->decoded;
+    int nargs = d->argcount + d->kwonly + d->varargs + d->varkeywords;
+    bool fresh = in->request->number == d->first_traceable && slot >= nargs;
+    if (in->top != in->bottom || fresh) return ANSWER_YES;
+    SourceId source = source_add(in, SOURCE_SLOT, NO_SOURCE, slot, NULL, NULL);
+    return source == NO_SOURCE ? ANSWER_ERROR : object_goes(in, source, in->request->slots[slot]);
+}
+
+Answer
+follow_stack(Interp *in, const Instr *instr)
+{
+    Activation *a = in->top;
+    switch (instr->kind) {
+    case I_CONST: return pushed(in, value_const(in, code_const(in, instr->arg)));
+    case I_LOAD_LOCAL:
+    case I_LOAD_CLEAR: return load_local(in, instr);
+    case I_STORE_LOCAL: {
+        Value *value = top_value(in, 1);
+        if (value == NULL) return ANSWER_ERROR;
+        Value *old = a->slots[instr->arg];
+        Answer answer = old != NULL ? drop(in, old) : drop_unseen(in, instr->arg);
+        if (answer != ANSWER_YES) return answer;
+        a->slots[instr->arg] = value->kind == V_NULL ? in->unbound : value;
+        a->depth--;
+        return ANSWER_YES;
+    }
+    case I_DELETE_LOCAL: {
+        Value *value = slot_load(in, a, instr->arg);
+        if (value == NULL) return ANSWER_ERROR;
+        if (value->kind == V_UNBOUND) return unbound_local(in, instr->arg);
+        Answer answer = drop(in, value);
+        if (answer == ANSWER_YES) a->slots[instr->arg] = in->unbound;
+        return answer;
+    }
+    case I_POP: {
+        Value *value = top_value(in, 1);
+        Answer answer = value ? drop(in, value) : ANSWER_ERROR;
+        if (answer == ANSWER_YES) a->depth--;
+        return answer;
+    }
+    case I_COPY: return pushed(in, top_value(in, instr->arg));
+    case I_SWAP: {
+        Value *top = top_value(in, 1), *other = top_value(in, instr->arg);
+        if (top == NULL || other == NULL) return ANSWER_ERROR;
+        *stack_at(in, 1) = other;
+        *stack_at(in, instr->arg) = top;
+        return ANSWER_YES;
+    }
+    case I_PUSH_NULL: return pushed(in, in->null);
+    case I_BUILD_TUPLE: return build_sequence(in, V_TUPLE, instr->arg);
+    case I_BUILD_LIST: return build_sequence(in, V_LIST, instr->arg);
+    case I_BUILD_SET: return build_set(in, instr->arg);
+    case I_BUILD_MAP:
+    case I_BUILD_MAP_KEYS: return build_map(in, instr);
+    case I_BUILD_STRING: return build_string(in, instr->arg);
+    case I_BUILD_SLICE: return build_slice(in, instr->arg);
+    case I_LIST_EXTEND:
+    case I_SET_UPDATE: return extend(in, instr);
+    case I_DICT_UPDATE:
+    case I_DICT_MERGE: return dict_merge(in, instr);
+    case I_LIST_APPEND:
+    case I_SET_ADD:
+    case I_MAP_ADD: return append_one(in, instr);
+    case I_LIST_TO_TUPLE: return list_to_tuple(in);
+    case I_FORMAT: return format_value(in, instr);
+    case I_UNPACK:
+    case I_UNPACK_EX: return unpack(in, instr);
+    default: return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
+    }
+}

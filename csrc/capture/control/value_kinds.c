@@ -1,0 +1,29 @@
+/* The table of the kinds of values: value_kinds.def with the functions of all layers. */
+#include "control.h"
+
+const KindOfValue value_kinds[] = {
+#define KIND(name, exact, type, describe, known, truth, iterate, next, length, contains,           \
+             subscript, attribute, store, call, build, merges)                                     \
+    [V_##name] = {exact,  type,     describe,  known,     truth, iterate, next,                    \
+                  length, contains, subscript, attribute, store, call,    merges},
+#include "../core/value_kinds.def"
+#undef KIND
+};
+
+const Above things_above = {
+    .binary = operator_binary,
+    .compare = operator_compare,
+    .unary = operator_unary,
+    .is = operator_is,
+    .contains = operator_contains,
+    .subscript = operator_subscript,
+    .store_subscript = operator_store_subscript,
+    .delete_subscript = operator_delete_subscript,
+    .no_attribute = no_attribute,
+    .cannot_store = cannot_store,
+    .run = interp_run,
+    .inlined = call_inlined,
+    .model_holds = model_holds,
+    .model_from_source = model_from_source,
+    .dict_of = model_dict,
+};

@@ -1,0 +1,191 @@
+/* The interpreter's state at a fork: saved, compared, put back.  Values are compared by their
+   contents, whoever changed them: a list that an arm appended to is found here. */
+#include "control.h"
+
+static bool
+has_state(const Value *value)
+{
+    return value->kind != V_CONST && value->kind != V_TUPLE && value->kind != V_NULL &&
+           value->kind != V_UNBOUND;
+}
+
+static int
+state_of(Interp *in, Value *value, State *out)
+{
+    *out = (State){.value = value,
+                   .kind = value->kind,
+                   .node = value->node,
+                   .nitems = value->nitems,
+                   .of = value->of,
+                   .position = value->position,
+                   .mutated = value->mutated};
+    if (value->exception != NULL) {
+        out->exception = arena_copy(in->arena, value->exception, sizeof *value->exception);
+        if (out->exception == NULL) return -1;
+    }
+    if (value->nitems == 0 || !has_state(value)) return 0;
+    size_t size = (size_t)value->nitems * sizeof(Value *);
+    if (value->items == NULL) return 0;
+    return (out->items = arena_copy(in->arena, value->items, size)) == NULL ? -1 : 0;
+}
+
+/* Items that were not looked at yet may have been fetched from outside meanwhile. */
+static bool
+is_fetched(const Value *value)
+{
+    return value->source != NO_SOURCE && value->kind != V_CELL;
+}
+
+/* Its cause, its context, its traceback. */
+static bool
+exception_changed(const State *state)
+{
+    const Exception *before = state->exception;
+    return before != NULL && memcmp(before, state->value->exception, sizeof *before) != 0;
+}
+
+static bool
+is_changed(const State *state)
+{
+    const Value *value = state->value;
+    if (state->kind == V_CONST || state->kind == V_TUPLE || state->kind == V_NULL ||
+        state->kind == V_UNBOUND)
+        return false;
+    if (value->kind == V_CONST && state->kind == V_NODE) return false; /* it became known */
+    if (value->kind != state->kind || value->nitems != state->nitems || value->of != state->of ||
+        value->position != state->position || exception_changed(state))
+        return true;
+    if (state->kind == V_NODE) return value->node != state->node;
+    for (int i = 0; i < state->nitems && state->items != NULL; i++)
+        if (value->items[i] != state->items[i] && (state->items[i] != NULL || !is_fetched(value)))
+            return true;
+    return false;
+}
+
+int
+world_save(Interp *in, World *world)
+{
+    const Activation *a = in->top;
+    *world = (World){.nvalues = in->values.len,
+                     .nslots = a->decoded->nlocalsplus + a->depth,
+                     .neffects = in->effects.len,
+                     .nglobals = in->stored_globals.len,
+                     .nstorages = in->storages.len,
+                     .depth = a->depth,
+                     .nodes = in->graph->nodes.len};
+    world->states = arena_alloc(in->arena, sizeof(State) * (size_t)(world->nvalues + 1));
+    if (world->states == NULL) return -1;
+    for (int i = 0; i < world->nvalues; i++)
+        if (state_of(in, in->values.at[i], &world->states[i]) < 0) return -1;
+#define COPY(to, from, count)                                                                      \
+    if ((world->to = arena_copy(in->arena, from, sizeof(*world->to) * (size_t)(count))) == NULL && \
+        (count) > 0)                                                                               \
+    return -1
+    COPY(slots, a->slots, world->nslots);
+    COPY(effects, in->effects.at, world->neffects);
+    COPY(globals, in->stored_globals.at, world->nglobals);
+    COPY(storages, in->storages.at, world->nstorages);
+#undef COPY
+    return 0;
+}
+
+static bool
+same_bytes(const void *a, const void *b, size_t size, int count)
+{
+    return count == 0 || memcmp(a, b, size * (size_t)count) == 0;
+}
+
+/* An effect that a plan does or does not do, as an arm is taken or not. */
+static bool
+may_be_left_out(const Effect *effect)
+{
+    return effect->kind == EFFECT_STORE_ATTR || effect->kind == EFFECT_CALL;
+}
+
+bool
+world_is_pure(Interp *in, const World *w)
+{
+    if (in->effects.len < w->neffects || in->stored_globals.len != w->nglobals ||
+        !same_bytes(in->effects.at, w->effects, sizeof(Effect), w->neffects) ||
+        !same_bytes(in->stored_globals.at, w->globals, sizeof(StoredGlobal), w->nglobals))
+        return false;
+    for (int i = w->neffects; i < in->effects.len; i++)
+        if (!may_be_left_out(&in->effects.at[i])) return false;
+    for (int i = 0; i < in->storages.len; i++) {
+        const Storage *now = &in->storages.at[i];
+        bool older = now->root < w->nodes ||
+                     op_info(graph_node(in->graph, now->root)->op)->kind == KIND_INPUT;
+        NodeId before = i < w->nstorages ? w->storages[i].version : now->root;
+        if (older && now->version != before) return false;
+        if (i < w->nstorages && now->commit != w->storages[i].commit) return false;
+    }
+    for (int i = 0; i < w->nvalues; i++) {
+        const State *state = &w->states[i];
+        if (state->value->kind == V_ITER &&
+            (state->value->position != state->position || state->value->mutated != state->mutated))
+            return false;
+        if (exception_changed(state)) return false;
+        if (state->value->kind != state->kind && is_changed(state)) return false;
+    }
+    return true;
+}
+
+bool
+world_is_same(const World *w)
+{
+    for (int i = 0; i < w->nvalues; i++)
+        if (is_changed(&w->states[i])) return false;
+    return true;
+}
+
+/* An object from outside, first met in an arm, that the program has stored attributes of. */
+static bool
+is_stored_to(const Value *value)
+{
+    return value->kind == V_OBJECT && value->source != NO_SOURCE && value->nitems > 0;
+}
+
+int
+world_take_back(Interp *in, const World *world, World *changed)
+{
+    Activation *a = in->top;
+    *changed = (World){.nslots = a->decoded->nlocalsplus + a->depth,
+                       .depth = a->depth,
+                       .neffects = in->effects.len - world->neffects};
+    size_t effects = sizeof(Effect) * (size_t)changed->neffects;
+    changed->effects = arena_copy(in->arena, in->effects.at + world->neffects, effects);
+    if (changed->effects == NULL && effects > 0) return -1;
+    in->effects.len = world->neffects;
+    changed->states = arena_alloc(in->arena, sizeof(State) * (size_t)(in->values.len + 1));
+    changed->slots = arena_copy(in->arena, a->slots, sizeof(Value *) * (size_t)changed->nslots);
+    if (changed->states == NULL || (changed->slots == NULL && changed->nslots > 0)) return -1;
+    for (int i = 0; i < world->nvalues; i++) {
+        const State *state = &world->states[i];
+        if (!is_changed(state)) continue;
+        Value *value = state->value;
+        if (state_of(in, value, &changed->states[changed->nvalues++]) < 0) return -1;
+        if (state->nitems > value->cap && state->nitems > value->nitems) value->cap = 0;
+        if (state->items != NULL) {
+            size_t size = sizeof(Value *) * (size_t)state->nitems;
+            if ((value->items = arena_copy(in->arena, state->items, size)) == NULL) return -1;
+            value->cap = state->nitems;
+        }
+        value->nitems = state->nitems;
+        value->of = state->of;
+        value->position = state->position;
+        value->node = state->node;
+    }
+    for (int i = world->nvalues; i < in->values.len; i++) {
+        Value *value = in->values.at[i];
+        if (!is_stored_to(value)) continue;
+        if (state_of(in, value, &changed->states[changed->nvalues++]) < 0) return -1;
+        value->nitems = value->cap = 0;
+    }
+    for (int i = 0; i < world->nslots; i++) {
+        Value *before = world->slots[i];
+        if (before == NULL && a == in->bottom) before = a->initial[i]; /* looked at since */
+        a->slots[i] = before;
+    }
+    a->depth = world->depth;
+    return 0;
+}

@@ -1,0 +1,296 @@
+/* The cost model: what a graph saves CPython, less what running it as a plan costs.
+
+   The unit is about 30 ns, the time NumPy takes to read one element as a scalar.  Weights are what
+   CPython and NumPy spend on the operation by themselves, beyond what a kernel needs for it.  A
+   call of the library weighs against the plan, which makes it all the same, in a wrapping of its
+   own; the more so where a template is filled in Python, or what the call changes is copied. Passes
+   over elements are saved where kernels take them from each other; NumPy is as fast with one whose
+   result is for such a call.  Only the order of magnitude has to be right: most graphs are worth
+   far more or far less than their plan. */
+#include "worth.h"
+
+#include "control.h"
+
+#include "../../config.h"
+
+enum {
+    SCALAR_READ = 1,
+    SCALAR_OP = 2,
+    PYTHON_OP = 1,
+    VIEW_MADE = 2,
+    ARRAY_MADE = 5,
+    NUMBER_CHOSEN = -1, /* a jump in CPython */
+    LIBRARY_CALLED = -15,
+    TEMPLATE_CALLED = -50, /* through pycompile's own Python code: _calls.py, _steps.py */
+    NUMBER_CALLED = -1,    /* a C function of Python's own numbers */
+    PRODUCT_CALLED = -30,
+    DRAWN = -150, /* the generator's state is kept */
+    ARRAY_OP = 15,
+    ARRAY_REDUCED = 30,
+    LOOP_KEPT = 200, /* and of each iteration: */
+    ITERATED_NODE = 1,
+    ARRAY_SCANNED = 8, /* by the library */
+    ELEMENTS_PER_UNIT = 64,
+    KEPT_PER_UNIT = 1 << 14, /* the same where the result is in memory all the same */
+    MANY = 1 << 20,
+    MOST = 1 << 28,
+
+    RUN_WHOLE = 6,   /* guards, run and result without a frame */
+    RUN_RETURN = 10, /* within a frame that was made */
+    RUN_BREAK = 8,   /* the frame is written, an instruction stepped, the next entry looked up */
+    RUN_BRANCH = 8,
+};
+
+static int
+by_elements(const Graph *g, const Node *node, int per_unit)
+{
+    int64_t most = type_elements(g, &node->type);
+    for (int i = 0; i < node->nargs; i++) {
+        const Type *type = &graph_node(g, node->args[i])->type;
+        int64_t count = type->form == FORM_ARRAY ? type_elements(g, type) : 0;
+        if (count > most) most = count;
+    }
+    return most / per_unit > MANY ? MANY : (int)(most / per_unit);
+}
+
+/* Of pycompile's own: written in Python. */
+static bool
+is_template(PyObject *callable)
+{
+    PyObject *module = PyObject_GetAttrString(callable, "__module__");
+    const char *name = module != NULL && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool ours = name != NULL && strncmp(name, "pycompile", 9) == 0;
+    PyErr_Clear();
+    Py_XDECREF(module);
+    return ours;
+}
+
+static bool
+is_library_call(const Node *node)
+{
+    return op_info(node->op)->kind == KIND_EXTERN || op_info(node->op)->kind == KIND_MATMUL ||
+           node->op == OP_argmax || node->op == OP_argmin;
+}
+
+/* The value that is written comes out of a call, which has changed a copy. */
+static bool
+writes_result(const Graph *g, const Node *node)
+{
+    const Node *value = graph_node(g, node->args[1]);
+    if (op_info(value->op)->kind == KIND_RESULT) value = graph_node(g, value->args[0]);
+    return op_info(value->op)->kind == KIND_EXTERN;
+}
+
+static bool
+takes_arrays(const Graph *g, const Node *node)
+{
+    for (int i = 0; i < node->nargs; i++)
+        if (graph_node(g, node->args[i])->type.form == FORM_ARRAY) return true;
+    return false;
+}
+
+static bool
+takes_numbers(const Graph *g, const Node *node)
+{
+    for (int i = 0; i < node->nargs; i++)
+        if (graph_node(g, node->args[i])->type.form != FORM_PYTHON) return false;
+    return true;
+}
+
+/* What is known of the graph while its nodes are weighed. */
+typedef struct {
+    Graph *graph;
+    bool *kept; /* by storage: an array that a call of the library takes */
+    bool *dead; /* by node: made by an instruction that then broke, or never used; or NULL */
+    bool works; /* there is work that a plan saves; views, Python's own arithmetic and library calls
+                   are not, however many */
+} Scale;
+
+/* A loop goes, more often than not, once along an array that it reads or writes elements of. */
+static int
+loop_weight(const Graph *g, const Node *node)
+{
+    const Region *body = &g->regions.at[node->region[0]];
+    int64_t trips = 0;
+    for (int i = 0; i < body->nodes.len; i++) {
+        const Node *inner = graph_node(g, body->nodes.at[i]);
+        for (int k = 0; k < inner->nargs; k++) {
+            const Type *type = &graph_node(g, inner->args[k])->type;
+            for (int axis = 0; type->form == FORM_ARRAY && axis < type->rank; axis++)
+                trips = Py_MAX(trips, size_value(g, type->shape[axis]));
+        }
+    }
+    return LOOP_KEPT + (int)Py_MIN(trips * body->nodes.len * ITERATED_NODE, MOST - LOOP_KEPT);
+}
+
+/* What NumPy and CPython would spend. */
+static int
+node_weight(Scale *scale, NodeId id)
+{
+    const Graph *g = scale->graph;
+    const Node *node = graph_node(g, id);
+    OpKind kind = op_info(node->op)->kind;
+    bool python = node->type.form == FORM_PYTHON;
+    if (python && (node->op == OP_where || node->op == OP_py_bool)) return NUMBER_CHOSEN;
+    switch (kind) {
+    case KIND_INPUT:
+    case KIND_CONST:
+    case KIND_CHOICE:
+    case KIND_RESULT: return 0;
+    case KIND_MATMUL: return PRODUCT_CALLED;
+    case KIND_EXTERN:
+        if (callable_draws(node->attrs.object)) return DRAWN;
+        if (takes_numbers(g, node)) return NUMBER_CALLED;
+        return is_template(node->attrs.object) ? TEMPLATE_CALLED : LIBRARY_CALLED;
+    case KIND_PYTHON: return PYTHON_OP;
+    default: break;
+    }
+    bool scalar = node->type.form == FORM_SCALAR, arrays = takes_arrays(g, node);
+    if (kind == KIND_VIEW) return scalar ? SCALAR_READ : VIEW_MADE;
+    if (python) return PYTHON_OP;
+    if (kind == KIND_SCATTER && writes_result(g, node))
+        return -ARRAY_MADE - by_elements(g, node, ELEMENTS_PER_UNIT);
+    if (is_library_call(node)) return LIBRARY_CALLED;
+    scale->works = true;
+    int elements =
+        by_elements(g, node, scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT);
+    switch (kind) {
+    case KIND_REGION: return loop_weight(g, node);
+    case KIND_REDUCTION:
+        if (!arrays) return SCALAR_OP;
+        return ARRAY_REDUCED + by_elements(g, node, KEPT_PER_UNIT);
+    case KIND_SCAN: return arrays ? ARRAY_SCANNED : SCALAR_OP;
+    case KIND_FILL: return ARRAY_MADE + elements;
+    case KIND_COPY:
+    case KIND_SCATTER: return scalar ? SCALAR_READ : ARRAY_MADE + elements;
+    default:
+        if (scalar && !arrays) return SCALAR_OP;
+        return ARRAY_OP + elements;
+    }
+}
+
+static int64_t region_weight(Scale *scale, RegionId id);
+
+/* One of the arms of a cond, as likely as the other. */
+static int64_t
+cond_weight(Scale *scale, const Node *node)
+{
+    return (region_weight(scale, node->region[0]) + region_weight(scale, node->region[1])) / 2;
+}
+
+static int64_t
+region_weight(Scale *scale, RegionId id)
+{
+    const Region *region = &scale->graph->regions.at[id];
+    int64_t weight = 0;
+    for (int i = 0; i < region->nodes.len; i++) {
+        if (scale->dead != NULL && scale->dead[region->nodes.at[i]]) continue;
+        const Node *node = graph_node(scale->graph, region->nodes.at[i]);
+        weight += node->op == OP_cond ? cond_weight(scale, node)
+                                      : node_weight(scale, region->nodes.at[i]);
+    }
+    return weight;
+}
+
+static void
+note_kept(Scale *scale)
+{
+    const Graph *g = scale->graph;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        for (int k = 0; is_library_call(node) && k < node->nargs; k++)
+            scale->kept[graph_node(g, node->args[k])->storage] = true;
+    }
+}
+
+static int
+run_cost(const Capture *capture, bool from_start)
+{
+    switch (capture->exit.kind) {
+    case EXIT_BREAK: return RUN_BREAK;
+    case EXIT_BRANCH: return RUN_BRANCH;
+    default: return from_start ? RUN_WHOLE : RUN_RETURN;
+    }
+}
+
+/* Every graph with something of NumPy in it: tests of rules for library calls, and backends other
+   than our own, want those graphs too. */
+static bool
+has_numpy(const Graph *g)
+{
+    for (int i = 0; i < g->nodes.len; i++) {
+        switch (op_info(g->nodes.at[i].op)->kind) {
+        case KIND_INPUT:
+        case KIND_CONST:
+        case KIND_VIEW:
+        case KIND_PYTHON:
+        case KIND_CHOICE:
+        case KIND_RESULT: break;
+        case KIND_MATMUL:
+        case KIND_EXTERN: return true;
+        default:
+            if (g->nodes.at[i].type.form != FORM_PYTHON) return true;
+        }
+    }
+    return false;
+}
+
+/* Nodes that nothing depends on.  Arguments come before what takes them. */
+static int
+note_dead(Scale *scale)
+{
+    const Graph *g = scale->graph;
+    scale->dead = arena_alloc(scale->graph->arena, (size_t)g->nodes.len + 1);
+    if (scale->dead == NULL) return -1;
+    memset(scale->dead, true, (size_t)g->nodes.len);
+    for (int i = 0; i < g->outputs.len; i++) scale->dead[g->outputs.at[i]] = false;
+    for (int i = 1; i < g->regions.len; i++)
+        for (int k = 0; k < g->regions.at[i].nodes.len; k++)
+            scale->dead[g->regions.at[i].nodes.at[k]] = false;
+    for (NodeId id = g->nodes.len; id-- > 0;) {
+        const Node *node = graph_node(g, id);
+        if (op_info(node->op)->kind == KIND_EXTERN) scale->dead[id] = false;
+        if (scale->dead[id]) continue;
+        for (int k = 0; k < node->nargs; k++) scale->dead[node->args[k]] = false;
+    }
+    return 0;
+}
+
+static int
+model_gain(const Capture *capture, const CaptureRequest *request)
+{
+    Graph *g = capture->graph;
+    int64_t gain = -run_cost(capture, request->number == request->decoded->first_traceable);
+    Scale scale = {.graph = g, .kept = arena_alloc(g->arena, (size_t)g->nodes.len + 1)};
+    if (scale.kept == NULL) {
+        PyErr_Clear();
+        return 0;
+    }
+    note_kept(&scale);
+    if (capture->exit.kind == EXIT_BREAK && note_dead(&scale) < 0) {
+        PyErr_Clear();
+        return 0;
+    }
+    gain += region_weight(&scale, 0);
+    if (!scale.works) return 0;
+    return (int)Py_MIN(gain, MOST);
+}
+
+int
+capture_gain(const Capture *capture, const CaptureRequest *request)
+{
+    const Config *config = request->config;
+    if (config != NULL && config->capture_all)
+        return capture->exit.kind == EXIT_BREAK && capture->exit.number == request->number ? 0
+                                                                                           : MANY;
+    if (config != NULL && (config->plan_always || config->backend_call != NULL))
+        return has_numpy(capture->graph) ? MANY : 0;
+    return model_gain(capture, request);
+}
+
+int
+capture_saves(const Capture *capture, const CaptureRequest *request)
+{
+    int gain = capture->gain < MANY ? capture->gain : model_gain(capture, request);
+    return gain < 1 ? 1 : gain;
+}

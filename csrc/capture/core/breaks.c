@@ -1,0 +1,147 @@
+/* Why capture stops: the first reason is the reason. */
+#include "core.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const struct {
+    const char *code, *text, *hint;
+} break_rows[] = {
+    {"", "", ""},
+#define BREAK(code, name, text, hint) {code, text, hint},
+#include "../breaks.def"
+#undef BREAK
+};
+
+/* The Instr's line, or that of the last one before it that has one. */
+static int
+line_at(const Decoded *decoded, int number)
+{
+    while (number > 0 && decoded->instrs[number].line == 0) number--;
+    return decoded->instrs[number].line;
+}
+
+int
+break_frame(Arena *arena, const Decoded *decoded, int number, BreakFrame *out)
+{
+    const char *file = PyUnicode_AsUTF8(decoded->code->co_filename);
+    const char *name = PyUnicode_AsUTF8(decoded->code->co_qualname);
+    if (file == NULL || name == NULL) return -1;
+    out->file = arena_copy(arena, file, strlen(file) + 1);
+    out->function = arena_copy(arena, name, strlen(name) + 1);
+    out->line = line_at(decoded, number);
+    return out->file == NULL || out->function == NULL ? -1 : 0;
+}
+
+/* The frames that are being followed, innermost first. */
+static int
+user_stack(Interp *in, Break *out)
+{
+    int room = 0;
+    for (const Activation *a = in->top; a != NULL; a = a->caller) room++;
+    out->nframes = 0;
+    out->frames = arena_alloc(in->arena, sizeof(BreakFrame) * (size_t)(room + 1));
+    if (out->frames == NULL) return -1;
+    for (const Activation *a = in->top; a != NULL; a = a->caller) {
+        if (a->caller != NULL && code_is_model(a)) continue;
+        if (break_frame(in->arena, a->decoded, a->number, &out->frames[out->nframes++]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* The library's function in whose place our own code is being followed, or NULL. */
+static const char *
+followed_instead(const Interp *in)
+{
+    const char *name = NULL;
+    for (const Activation *a = in->top; a != NULL && a->caller != NULL; a = a->caller) {
+        if (!code_is_model(a)) break;
+        name = PyUnicode_AsUTF8(a->decoded->code->co_qualname);
+    }
+    return name;
+}
+
+Answer
+interp_break(Interp *in, BreakCode code, const char *format, ...)
+{
+    if (in->break_code != BREAK_NONE) return ANSWER_NO; /* the first reason is the reason */
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    in->break_code = code;
+    in->raised = NULL; /* set by who raises */
+    in->break_inlined = in->inlined > 0;
+    in->told.code = code;
+    in->told.leaves = false; /* see capture.c */
+    const char *ours = followed_instead(in);
+    in->told.detail =
+        ours == NULL ? arena_copy(in->arena, text, strlen(text) + 1)
+                     : arena_printf(in->arena, "call of '%s'%s%s", ours, *text ? ": " : "", text);
+    return in->told.detail == NULL || user_stack(in, &in->told) < 0 ? ANSWER_ERROR : ANSWER_NO;
+}
+
+Answer
+interp_break_told(Interp *in, BreakCode code, BreakCode told, const char *detail)
+{
+    if (in->break_code != BREAK_NONE) return ANSWER_NO;
+    Answer answer = interp_break(in, code, "%s", detail);
+    in->told.code = told;
+    return answer;
+}
+
+Answer
+break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what)
+{
+    if (number->kind != V_NODE) return interp_break(in, code, "%s that is not a known int", what);
+    BreakCode told = value_is_unknown_scalar(in, number) ? BREAK_DATA_SIZE : BREAK_VARIES;
+    return interp_break_told(in, code, told, what);
+}
+
+Answer
+interp_break_as(Interp *in, BreakCode code, const Break *told)
+{
+    if (in->break_code != BREAK_NONE) return ANSWER_NO;
+    in->break_code = code;
+    in->raised = NULL;
+    in->break_inlined = in->inlined > 0;
+    return break_copy(in->arena, told, &in->told) < 0 ? ANSWER_ERROR : ANSWER_NO;
+}
+
+int
+break_copy(Arena *arena, const Break *from, Break *out)
+{
+    size_t size = sizeof(BreakFrame) * (size_t)from->nframes;
+    *out = *from;
+    out->detail = arena_copy(arena, from->detail, strlen(from->detail) + 1);
+    out->frames = arena_alloc(arena, size + 1);
+    if (out->detail == NULL || out->frames == NULL) return -1;
+    for (int i = 0; i < from->nframes; i++) {
+        BreakFrame frame = from->frames[i];
+        frame.file = arena_copy(arena, frame.file, strlen(frame.file) + 1);
+        frame.function = arena_copy(arena, frame.function, strlen(frame.function) + 1);
+        if (frame.file == NULL || frame.function == NULL) return -1;
+        out->frames[i] = frame;
+    }
+    return 0;
+}
+
+const char *
+break_text(BreakCode code)
+{
+    return break_rows[code].text;
+}
+
+const char *
+break_hint(BreakCode code)
+{
+    return break_rows[code].hint;
+}
+
+const char *
+break_code(BreakCode code)
+{
+    return break_rows[code].code;
+}

@@ -1,0 +1,103 @@
+/* What the program does to objects that others can see, kept in program order until commit. */
+#include "core.h"
+
+static bool
+same_target(const Effect *effect, BuildKind kind, PyObject *object, Value *const *args)
+{
+    if (effect->kind != kind) return false;
+    switch (kind) {
+    case EFFECT_STORE_ATTR:
+    case EFFECT_DELETE_ATTR: return effect->object == object && effect->args[0] == args[0];
+    case EFFECT_STORE_CELL: return effect->args[0] == args[0];
+    default: return false;
+    }
+}
+
+/* A later store to the same place replaces the earlier one's value: nobody looks in between. */
+int
+effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,
+           Value *const *args)
+{
+    int first = in->fork != NULL ? in->fork->neffects : 0;
+    for (int i = in->effects.len - 1; i >= first; i--) {
+        Effect *old = &in->effects.at[i];
+        if (old->when != NULL) break;
+        if (old->kind == EFFECT_CALL && old->nargs > 0) break; /* it may look */
+        if (kind == EFFECT_STORE_ATTR && same_target(old, EFFECT_DELETE_ATTR, object, args)) break;
+        if (kind == EFFECT_STORE_GLOBAL && old->kind == EFFECT_DELETE_GLOBAL &&
+            old->object == object && old->source == source)
+            break; /* it comes anew, behind the others */
+        if ((kind != EFFECT_DELETE_ATTR && same_target(old, kind, object, args)) ||
+            (kind == EFFECT_STORE_GLOBAL && old->kind == kind && old->object == object &&
+             old->source == source)) {
+            old->args[nargs - 1] = args[nargs - 1];
+            return 0;
+        }
+    }
+    if (object != NULL && keep(in, Py_NewRef(object)) == NULL) return -1;
+    Effect effect = {.kind = kind, .nargs = nargs, .object = object, .source = source};
+    effect.number = in->bottom->number;
+    for (int i = 0; i < nargs; i++) effect.args[i] = args[i];
+    return VEC_PUSH(in->arena, &in->effects, effect);
+}
+
+/* Items of a list that were not looked at yet are fetched now, since their places will move. */
+Answer
+container_moves(Interp *in, Value *container)
+{
+    Answer answer = container_changes(in, container);
+    if (answer != ANSWER_YES || container->source == NO_SOURCE || container->kind != V_LIST)
+        return answer;
+    for (int i = 0; i < container->nitems; i++)
+        if (value_item(in, container, i) == NULL) return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
+/* An iterator over the container, within a value that the program has at hand. */
+static bool
+is_walked(const Value *value, const Value *container, int depth)
+{
+    if (value == NULL || depth > 4) return false;
+    if (value->kind == V_ITER) {
+        const Value *of = value->of;
+        if (of == container || (of != NULL && of->kind == V_VIEW && of->of == container))
+            return !value->mutated;
+        if (of != NULL && is_walked(of, container, depth + 1)) return true;
+        if (of != NULL && of->kind == V_SET) return false; /* items are the set's */
+    } else if (value->kind != V_TUPLE && value->kind != V_LIST && value->kind != V_CELL &&
+               value->kind != V_INSTANCE) {
+        return false;
+    }
+    for (int i = 0; i < value->nitems; i++)
+        if (is_walked(value->items[i], container, depth + 1)) return true;
+    return value->kind == V_INSTANCE && (is_walked(value->of, container, depth + 1) ||
+                                         is_walked(value->core, container, depth + 1));
+}
+
+/* A dict or set is about to get or to lose an entry.  What an iterator over it does then depends on
+   the table as it lies, so capture stops while the iterator can still be made as it was. */
+Answer
+container_resizes(Interp *in, Value *container)
+{
+    for (Activation *a = in->top; a != NULL; a = a->caller) {
+        int n = a->decoded->nlocalsplus + a->depth;
+        for (int i = 0; i < n; i++)
+            if (is_walked(a->slots[i], container, 0))
+                return interp_break(in, BREAK_ITERATION, "a change of %s while it is walked",
+                                    value_describe(in, container));
+    }
+    return ANSWER_YES;
+}
+
+Answer
+container_changes(Interp *in, Value *container)
+{
+    if (container->source == NO_SOURCE) return ANSWER_YES;
+    if (in->refuse_writes)
+        return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
+    if (container->kind == V_DICT && container->object != NULL &&
+        PyDict_GetItemString(container->object, "__builtins__") != NULL)
+        return interp_break(in, BREAK_STORE, "a change of a module's namespace by its dict");
+    container->mutated = true;
+    return ANSWER_YES;
+}

@@ -1,0 +1,185 @@
+/* Operations on values that depend on their kind: each looks into the kind's row of value_kinds.def
+   and says what happens where the row has nothing. */
+#include "core.h"
+
+PyTypeObject *
+value_type(Interp *in, Value *value)
+{
+    const KindOfValue *kind = &in->kinds[value->kind];
+    if (kind->exact != NULL) return kind->exact;
+    return kind->type != NULL ? kind->type(in, value) : NULL;
+}
+
+const char *
+value_describe(Interp *in, Value *value)
+{
+    const KindOfValue *kind = &in->kinds[value->kind];
+    const char *name = kind->describe != NULL ? kind->describe(in, value) : NULL;
+    PyErr_Clear();
+    if (name != NULL) return name;
+    if (value_is_opaque_object(in, value)) return Py_TYPE(object_sample(in, value))->tp_name;
+    if (value_is_array(in, value) || value_is_opaque(in, value)) return "an array";
+    PyTypeObject *type = value_type(in, value);
+    PyErr_Clear();
+    return type != NULL ? type->tp_name : "an unknown value";
+}
+
+Answer
+value_known(Interp *in, Value *value, PyObject **out)
+{
+    const KindOfValue *kind = &in->kinds[value->kind];
+    return kind->known != NULL ? kind->known(in, value, out) : ANSWER_NO;
+}
+
+Answer
+value_truth(Interp *in, Value *value, int *known, Value **node)
+{
+    const KindOfValue *kind = &in->kinds[value->kind];
+    *known = -1;
+    *node = NULL;
+    if (kind->truth != NULL) return kind->truth(in, value, known, node);
+    return interp_break(in, value_break(value, BREAK_OPERATOR), "truth of %s",
+                        value_describe(in, value));
+}
+
+int64_t
+container_length(Interp *in, Value *value)
+{
+    const KindOfValue *kind = &in->kinds[value->kind];
+    return kind->length != NULL ? kind->length(in, value) : -1;
+}
+
+Answer
+container_contains(Interp *in, Value *item, Value *container, bool *out)
+{
+    const KindOfValue *kind = &in->kinds[container->kind];
+    return kind->contains != NULL ? kind->contains(in, item, container, out) : ANSWER_NO;
+}
+
+Answer
+value_subscript(Interp *in, Value *object, Value *key, Value **out)
+{
+    return in->kinds[object->kind].subscript(in, object, key, out);
+}
+
+Answer
+value_attribute(Interp *in, Value *object, PyObject *name, Value **out)
+{
+    const KindOfValue *kind = &in->kinds[object->kind];
+    return kind->attribute != NULL ? kind->attribute(in, object, name, out)
+                                   : in->above->no_attribute(in, object, name);
+}
+
+Answer
+value_store(Interp *in, Value *object, PyObject *name, Value *stored)
+{
+    const KindOfValue *kind = &in->kinds[object->kind];
+    return kind->store != NULL ? kind->store(in, object, name, stored)
+                               : in->above->cannot_store(in, object, name);
+}
+
+Answer
+call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    const KindOfValue *kind = &in->kinds[callable->kind];
+    if (kind->call != NULL) return kind->call(in, callable, nargs, args, kwnames, out);
+    return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
+}
+
+/* ---- iteration ---- */
+
+static Answer
+no_iteration(Interp *in, Value *value)
+{
+    return interp_break(in, value_break(value, BREAK_ITERATION), "iteration over %s",
+                        value_describe(in, value));
+}
+
+Answer
+iterator_of(Interp *in, Value *iterable, Value **out)
+{
+    const KindOfValue *kind = &in->kinds[iterable->kind];
+    return kind->iterate != NULL ? kind->iterate(in, iterable, out) : no_iteration(in, iterable);
+}
+
+Answer
+iterator_next(Interp *in, Value *iterator, Value **out)
+{
+    const KindOfValue *kind = &in->kinds[iterator->kind];
+    return kind->next != NULL ? kind->next(in, iterator, out) : no_iteration(in, iterator);
+}
+
+Answer
+iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out)
+{
+    Value *iterator, *item, *all = value_sequence(in, kind, 0, NULL);
+    if (all == NULL) return ANSWER_ERROR;
+    bool dirty = in->dirty;
+    if ((iterable->kind == V_OBJECT || iterable->kind == V_INSTANCE) &&
+        _PyType_Lookup(iterable->type, interned(in, "__length_hint__")) != NULL)
+        return interp_break(in, BREAK_ITERATION, "%s, which says how long it may be",
+                            value_describe(in, iterable));
+    Answer answer = iterator_of(in, iterable, &iterator);
+    while (answer == ANSWER_YES) {
+        answer = iterator_next(in, iterator, &item);
+        if (iterator != iterable && iterable->kind != V_OBJECT && iterable->kind != V_INSTANCE)
+            in->dirty = dirty; /* nobody else sees the iterator */
+        if (answer != ANSWER_YES || item == NULL) break;
+        if (all->nitems > in->unroll)
+            return interp_break(in, BREAK_UNROLL, "more items than the unrolling budget");
+        if (value_append(in, all, item) < 0) return ANSWER_ERROR;
+    }
+    *out = all;
+    return answer;
+}
+
+/* ---- what the layers above do ---- */
+
+Answer
+operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    return in->above->binary(in, operator_, left, right, out);
+}
+
+Answer
+operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    return in->above->compare(in, operator_, left, right, out);
+}
+
+Answer
+operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
+{
+    return in->above->unary(in, operator_, operand, out);
+}
+
+Answer
+operate_is(Interp *in, Value *left, Value *right, bool *out)
+{
+    return in->above->is(in, left, right, out);
+}
+
+Answer
+operate_contains(Interp *in, Value *item, Value *container, bool *out)
+{
+    return in->above->contains(in, item, container, out);
+}
+
+Answer
+operate_subscript(Interp *in, Value *object, Value *key, Value **out)
+{
+    return in->above->subscript(in, object, key, out);
+}
+
+Answer
+operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
+{
+    return in->above->store_subscript(in, object, key, value);
+}
+
+Answer
+operate_delete_subscript(Interp *in, Value *object, Value *key)
+{
+    return in->above->delete_subscript(in, object, key);
+}

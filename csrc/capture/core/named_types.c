@@ -1,0 +1,66 @@
+/* Which classes are named tuples, whose code is that of collections alone. */
+#include "core.h"
+
+bool
+value_is_named(const Value *value)
+{
+    return value->kind == V_TUPLE && value->type != NULL && value->type != &PyTuple_Type &&
+           type_is_heap(value->type);
+}
+
+static bool
+type_has_dict_slot(const PyTypeObject *type)
+{
+    return type->tp_dictoffset != 0 || (type->tp_flags & Py_TPFLAGS_MANAGED_DICT);
+}
+
+/* A class of tuples with named fields.  Its instances may have a dict, which is empty in those made
+   here: a store is a break. */
+bool
+type_is_named(PyTypeObject *type)
+{
+    static PyObject *fields;
+    if (fields == NULL && (fields = PyUnicode_InternFromString("_fields")) == NULL) return false;
+    if (!type_is_heap(type) || !PyType_IsSubtype(type, &PyTuple_Type) ||
+        Py_TYPE(type) != &PyType_Type)
+        return false;
+    PyObject *names = _PyType_Lookup(type, fields);
+    return names != NULL && PyTuple_CheckExact(names);
+}
+
+/* Breaks where the class does something of its own that is done as for any tuple. */
+Answer
+named_behaves(Interp *in, PyTypeObject *type)
+{
+    static const char *const names[] = {
+        "__iter__", "__len__", "__getitem__", "__contains__",    "__hash__",
+        "__eq__",   "__ne__",  "__lt__",      "__le__",          "__gt__",
+        "__ge__",   "__str__", "__format__",  "__getattribute__"};
+    static const char *const absent[] = {
+        "__bool__",  "__getattr__",     "__reversed__",       "__del__",
+        "__index__", "__array_ufunc__", "__array_function__", "__array__"};
+    for (int i = 0; i < COUNT_OF(names); i++) {
+        Answer answer = type_inherits(in, type, names[i], &PyTuple_Type);
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_CALL_PYTHON, "a named tuple with its own %s", names[i]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    for (int i = 0; i < COUNT_OF(absent); i++) {
+        PyObject *found;
+        Answer answer = type_lookup_text(in, type, absent[i], &found);
+        if (answer == ANSWER_YES && found != NULL)
+            return interp_break(in, BREAK_CALL_PYTHON, "a named tuple with its own %s", absent[i]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
+}
+
+/* One from outside whose class is of that kind, as far as can be told without an answer to give. */
+bool
+named_opens(Interp *in, PyTypeObject *type)
+{
+    if (!type_is_named(type) || type_has_dict_slot(type)) return false;
+    Answer answer = named_behaves(in, type);
+    if (answer == ANSWER_NO) in->break_code = BREAK_NONE;
+    return answer == ANSWER_YES;
+}

@@ -1,0 +1,114 @@
+/* Values that vary, of which no more than the outcome of comparisons with constants is guarded.
+
+   A text argument whose guard has failed, and with which the function does nothing but compare it
+   with constants, stays a known object without a guard of its own; each comparison adds the guard
+   that its outcome needs.  An int argument whose guard has failed is a symbol all the same; where a
+   branch asks whether it equals a constant, the outcome is guarded. */
+#include "core.h"
+
+static bool
+is_text_const(const Decoded *d, int number)
+{
+    if (number < 0 || number >= d->count || d->instrs[number].kind != I_CONST) return false;
+    return PyUnicode_CheckExact(PyTuple_GET_ITEM(d->code->co_consts, d->instrs[number].arg));
+}
+
+static bool
+is_equality(const Decoded *d, int number)
+{
+    if (number >= d->count || d->instrs[number].kind != I_COMPARE) return false;
+    return d->instrs[number].arg == Py_EQ || d->instrs[number].arg == Py_NE;
+}
+
+/* The slot, loaded at `number`, is compared with a constant at once. */
+static bool
+compares(const Decoded *d, int number)
+{
+    if (is_text_const(d, number + 1) && is_equality(d, number + 2)) return true;
+    return is_text_const(d, number - 1) && is_equality(d, number + 1);
+}
+
+static bool
+touches(const Instr *instr, int slot)
+{
+    switch (instr->kind) {
+    case I_LOAD_LOCAL:
+    case I_LOAD_CELL:
+    case I_LOAD_CLEAR:
+    case I_DELETE_LOCAL:
+    case I_MAKE_CELL: return instr->arg == slot;
+    default: return false;
+    }
+}
+
+bool
+text_is_compared(Interp *in, SourceId id)
+{
+    const Decoded *d = in->bottom->decoded;
+    const Source *source = &in->out->sources.at[id];
+    bool found = false;
+    if (source->kind != SOURCE_SLOT || source->index >= d->nlocalsplus ||
+        (code_slot_kind(d->code, source->index) & (SLOT_CELL | SLOT_FREE)) != 0 ||
+        source_varied(in, id) == NULL)
+        return false;
+    for (int i = 0; i < d->count; i++) {
+        if (!touches(&d->instrs[i], source->index)) continue;
+        if (d->instrs[i].kind != I_LOAD_LOCAL || !compares(d, i)) return false;
+        found = true;
+    }
+    return found;
+}
+
+static int
+guard_outcome(Interp *in, const Value *value, PyObject *constant, bool equal)
+{
+    return guard_simple(in, equal ? GUARD_VALUE : GUARD_NOT_VALUE, value->source, constant);
+}
+
+Answer
+outcome_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    Value *text = left->compared ? left : right, *constant = left->compared ? right : left;
+    if (!text->compared || constant->kind != V_CONST || constant->compared ||
+        !PyUnicode_CheckExact(constant->object))
+        return ANSWER_NO;
+    int equal = PyObject_RichCompareBool(text->object, constant->object, Py_EQ);
+    if (equal < 0 || guard_outcome(in, text, constant->object, equal) < 0) return ANSWER_ERROR;
+    *out = value_const(in, (operator_ == Py_EQ) == equal ? Py_True : Py_False);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* An int that comes in, whose guard has failed. */
+static bool
+is_varied_int(Interp *in, const Value *value)
+{
+    return value->kind == V_NODE && value->nitems == 0 && value->of == NULL &&
+           value->source != NO_SOURCE && value->object != NULL &&
+           PyLong_CheckExact(value->object) && source_varied(in, value->source) != NULL;
+}
+
+Answer
+outcome_condition(Interp *in, const Value *condition, bool *out)
+{
+    if (condition->object == NULL || condition->nitems == 0) return ANSWER_NO;
+    Op op = graph_node(in->graph, condition->node)->op;
+    Value *symbol = condition->items[0], *constant;
+    bool is_true = condition->object == Py_True, unequal = op == OP_py_bool || op == OP_py_ne;
+    if (op == OP_py_bool) {
+        constant = value_const_new(in, PyLong_FromLong(0));
+        if (constant == NULL) return ANSWER_ERROR;
+    } else {
+        if (condition->nitems != 2 || (op != OP_py_eq && op != OP_py_ne)) return ANSWER_NO;
+        constant = condition->items[1];
+        if (symbol->kind == V_CONST) {
+            constant = symbol;
+            symbol = condition->items[1];
+        }
+    }
+    if (!is_varied_int(in, symbol) || constant->kind != V_CONST ||
+        !PyLong_CheckExact(constant->object))
+        return ANSWER_NO;
+    *out = is_true;
+    return guard_outcome(in, symbol, constant->object, is_true != unequal) < 0 ? ANSWER_ERROR
+                                                                               : ANSWER_YES;
+}

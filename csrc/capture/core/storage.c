@@ -1,0 +1,65 @@
+/* Which version of its memory an array reads.
+
+   Graph nodes never write: a write gives a new version of a storage.  An array of the program stays
+   the node it was made as; asked for its contents after a write, it is the same view (shape,
+   strides, offset) of the storage's last version.
+
+   Invariant: Interp.versions lists every node that is or was the version of a recorded storage, the
+   root included; a node's own `storage` is always one of these or an unwritten producer. */
+#include "core.h"
+
+int
+storage_find(const Interp *in, NodeId holder)
+{
+    for (int i = in->versions.len - 1; i >= 0; i--)
+        if (in->versions.at[i].node == holder) return in->versions.at[i].storage;
+    return -1;
+}
+
+int
+storage_of(Interp *in, NodeId node)
+{
+    NodeId holder = graph_node(in->graph, node)->storage;
+    int found = storage_find(in, holder);
+    if (found >= 0) return found;
+    Storage storage = {.root = holder, .version = holder};
+    found = in->storages.len;
+    if (VEC_PUSH(in->arena, &in->storages, storage) < 0) return -1;
+    if (VEC_PUSH(in->arena, &in->versions, (Version){.node = holder, .storage = found}) < 0)
+        return -1;
+    return found;
+}
+
+int
+storage_write(Interp *in, NodeId node, NodeId version)
+{
+    int storage = storage_of(in, node);
+    if (storage < 0) return -1;
+    in->storages.at[storage].version = version;
+    in->storages.at[storage].written = true;
+    return VEC_PUSH(in->arena, &in->versions, (Version){.node = version, .storage = storage});
+}
+
+static bool
+same_place(const Type *a, const Type *b)
+{
+    if (a->rank != b->rank || a->dtype != b->dtype || a->form != b->form) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->shape[i] != b->shape[i] || a->stride[i] != b->stride[i]) return false;
+    return a->offset == b->offset;
+}
+
+NodeId
+array_current(Interp *in, NodeId node)
+{
+    const Node *n = graph_node(in->graph, node);
+    if (n->type.form != FORM_ARRAY) return node;
+    int found = storage_find(in, n->storage);
+    if (found < 0) return node;
+    NodeId version = in->storages.at[found].version;
+    if (version == n->storage) return node;
+    Type type = n->type;
+    if (same_place(&type, &graph_node(in->graph, version)->type)) return version;
+    Op op = graph_view_is_readonly(in->graph, node) ? OP_broadcast : OP_as_strided;
+    return graph_add(in->graph, in->region, op, 1, &version, &type, NULL);
+}

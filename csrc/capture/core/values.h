@@ -1,0 +1,318 @@
+/* Inside capture/core: what a symbolic value and the symbolic interpreter are.
+
+   Values live in the capture's arena and are compared by pointer: aliasing in the program is
+   aliasing of Value pointers, so a list bound to two names and mutated through one is seen through
+   the other.  A Value made by the program (tuple, list, function ...) has no source until it
+   leaves; a Value that came from outside has one. */
+#ifndef PYCOMPILE_CAPTURE_VALUES_H
+#define PYCOMPILE_CAPTURE_VALUES_H
+
+#include "../capture.h"
+
+typedef struct Interp Interp;
+typedef enum {
+#define KIND(name, ...) V_##name,
+#include "value_kinds.def"
+#undef KIND
+} ValueKind;
+
+typedef struct Value Value;
+typedef struct Generator Generator;
+/* What an exception made here, a V_INSTANCE, has besides its attributes. */
+typedef struct {
+    Value *args;            /* V_TUPLE */
+    Value *cause, *context; /* NULL: None; a context of NULL may also be what the caller handles */
+    Value *traceback;       /* stands for the one that there would be; or NULL */
+    bool suppress;          /* __suppress_context__ */
+    int made, raised;       /* steps of the bottom activation: when; -1 not raised */
+    PyObject *real;         /* the object that it stands for, where C code made it; or NULL */
+    /* of a group: */
+    Value *message, *parts; /* text, V_TUPLE of exceptions; NULL of others */
+    const Value *part_of;   /* split off that group, and not raised since; or NULL */
+    bool wraps;             /* it came to be around what `except*` met */
+} Exception;
+
+struct Value {
+    ValueKind kind;
+    SourceId source;  /* NO_SOURCE when made by the program */
+    PyObject *object; /* V_CONST, V_OBJECT: the object; V_FUNCTION: code; V_TUPLE: the tuple itself
+                         when known; V_NODE of FORM_PYTHON: the value seen while capturing, or NULL
+                         when it comes out of an array; borrowed from keep */
+    PyTypeObject *type;
+    NodeId node; /* V_NODE: as it was made; value_as_node gives its current version */
+    int nitems, cap;
+    Value **items; /* of a container from outside: NULL until value_item; of a FORM_PYTHON node:
+                      the operands it was computed from */
+    Value *of;     /* V_ITER: what is iterated; V_NODE of a SOURCE_SIZE: the array; a V_NODE with a
+                      V_PURE here is made by that when it leaves; objects: the V_DICT that is their
+                      __dict__, once there is one; a V_DICT that is the __dict__ of an instance made
+                      here: that instance */
+    Value *core, *box;    /* objects of classes derived from a builtin container: that container,
+                             and back; see boxes.c */
+    Generator *generator; /* V_ITER: of a generator made here */
+    Value *globals_of;    /* V_FUNCTION */
+    int64_t position;
+    Exception *exception; /* V_INSTANCE of an exception class, else NULL */
+    int64_t length;       /* V_ITER: what it walks had as many items when it was made */
+    const char *name;     /* V_BUILTIN_METHOD, V_VIEW; V_ITER: its kind */
+    int guard;            /* 1 + number of the guard that establishes type or header; 0 none yet */
+    bool mutated;
+    bool guarded;  /* its type (and header, for arrays) is under guard already */
+    int serial;    /* position in Interp.values */
+    bool compared; /* V_CONST: text of which comparisons are guarded, and not its value */
+    int seen;      /* the last of Interp.walks that met it */
+    bool pinned;   /* V_NODE: shape and strides are constants and guarded */
+    bool paired;   /* V_BUILTIN_METHOD: LOAD_METHOD gave it, and CPython has function and object */
+    BuildId built; /* 1 + build, once it has been asked for as an object; -1 while being built */
+};
+
+/* One activation: the frame itself or a function inlined into it. */
+typedef struct Activation Activation;
+struct Activation {
+    Activation *caller;
+    const Decoded *decoded;
+    Value **slots;   /* localsplus, then the value stack; NULL: not looked at yet (bottom only) */
+    Value **initial; /* bottom only: what each slot's source gave */
+    int depth;
+    int number; /* the Instr being followed */
+    int file;
+    PyObject *globals, *builtins;
+    Value *function;
+    Value *result; /* set by RETURN, RETURN_GENERATOR and YIELD */
+    bool yielded;  /* it was YIELD */
+    int back_jumps;
+};
+
+/* The storage behind arrays: its versions.  One per input array or fresh array that is written. */
+typedef struct {
+    NodeId root;    /* the storage's first node: input or producer */
+    NodeId version; /* what it holds now: root, or the last scatter */
+    bool written;
+    bool shown; /* an opaque array is a view of it: it is not written */
+    int commit; /* 1 + effects that come before it is committed, and it is not written any more; 0:
+                   it is committed last */
+} Storage;
+
+/* An array whose shape is known at run time only (steps.c). */
+typedef struct {
+    NodeId node;
+    PyObject *sample; /* has its dtype and rank; borrowed from keep */
+    bool viewed;      /* others show its memory, or it shows theirs: it is not written */
+} Opaque;
+
+/* A node that was once the version of a storage, so that views taken then are found again. */
+typedef struct {
+    NodeId node;
+    int storage; /* index into Interp.storages */
+} Version;
+
+/* Pointer -> pointer, in the arena. */
+typedef struct {
+    const void **keys;
+    void **values;
+    int len, cap;
+} PointerMap;
+
+/* An effect as it was met; made into Builds when capture ends. */
+typedef struct {
+    BuildKind kind;
+    int nargs;
+    Value *args[4];
+    PyObject *object;
+    SourceId source;
+    int number;
+    Value *when; /* only where this bool holds: it is an arm's; NULL: always */
+} Effect;
+
+/* A global or module attribute that the program stored: read back from here. */
+typedef struct {
+    PyObject *dict, *name;
+    Value *value;
+} StoredGlobal;
+
+/* A for loop being kept as a region: the arrays whose elements it writes. */
+typedef struct {
+    int narrays;
+    Value *array[16];
+    NodeId version[16]; /* as the body left it so far */
+} Loop;
+
+/* Memory that must not be written, nor leave as an object: after a merged branch it is one array or
+   another. */
+typedef struct {
+    NodeId root;        /* of its Storage */
+    PyCodeObject *code; /* of the branch */
+    int number;
+} Aliased;
+
+/* A branch being merged: merge.c. */
+typedef struct Fork {
+    PyCodeObject *code;
+    int number;
+    int neffects; /* the arm's own come behind these */
+    struct Fork *outer;
+} Fork;
+
+struct Generator {
+    Activation *activation;
+    int born; /* the bottom's Instr in which it was made */
+    bool started, running, finished;
+    Value *handled; /* what it handled when it yielded, or NULL */
+    bool library;   /* stands for an iterator of Python's library (pycompile.decompositions) */
+};
+
+/* What an operation on a value of a kind does: a row of value_kinds.def, which says what each
+   column is and what NULL means in it. */
+typedef struct {
+    PyTypeObject *exact;
+    PyTypeObject *(*type)(Interp *in, Value *value);
+    const char *(*describe)(Interp *in, Value *value);
+    Answer (*known)(Interp *in, Value *value, PyObject **out);
+    Answer (*truth)(Interp *in, Value *value, int *known, Value **node);
+    Answer (*iterate)(Interp *in, Value *value, Value **out);
+    Answer (*next)(Interp *in, Value *iterator, Value **out);
+    int64_t (*length)(Interp *in, Value *value);
+    Answer (*contains)(Interp *in, Value *item, Value *container, bool *out);
+    Answer (*subscript)(Interp *in, Value *value, Value *key, Value **out);
+    Answer (*attribute)(Interp *in, Value *value, PyObject *name, Value **out);
+    Answer (*store)(Interp *in, Value *value, PyObject *name, Value *stored);
+    Answer (*call)(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
+                   Value **out);
+    bool merges;
+} KindOfValue;
+
+/* What a layer asks of the layers above it, besides the functions in the rows of its values' kinds.
+ */
+typedef struct {
+    Answer (*binary)(Interp *in, int operator_, Value *left, Value *right, Value **out);
+    Answer (*compare)(Interp *in, int operator_, Value *left, Value *right, Value **out);
+    Answer (*unary)(Interp *in, InstrKind operator_, Value *operand, Value **out);
+    Answer (*is)(Interp *in, Value *left, Value *right, bool *out);
+    Answer (*contains)(Interp *in, Value *item, Value *container, bool *out);
+    Answer (*subscript)(Interp *in, Value *object, Value *key, Value **out);
+    Answer (*store_subscript)(Interp *in, Value *object, Value *key, Value *value);
+    Answer (*delete_subscript)(Interp *in, Value *object, Value *key);
+    /* Raises AttributeError, or breaks. */
+    Answer (*no_attribute)(Interp *in, Value *object, PyObject *name);
+    Answer (*cannot_store)(Interp *in, Value *object, PyObject *name);
+    /* Follows the activation until it returns. */
+    Answer (*run)(Interp *in, Activation *activation, Value **out);
+    Answer (*inlined)(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
+                      Value **out);
+    /* Objects from outside that instances of Python models stand for: collections.deque and kin. */
+    bool (*model_holds)(PyObject *object);
+    Value *(*model_from_source)(Interp *in, SourceId source, PyObject *object);
+    Value *(*dict_of)(Interp *in, Value *value);
+} Above;
+
+struct Interp {
+    const KindOfValue *kinds; /* by ValueKind */
+    const Above *above;
+    Capture *out;
+    Arena *arena;
+    Graph *graph;
+    RegionId region;
+    const CaptureRequest *request;
+    Activation *top, *bottom;
+    int inlined; /* activations above the bottom */
+    VEC(Storage) storages;
+    VEC(Version) versions;
+    VEC(Opaque) opaques;
+    VEC(NodeId) borrowers; /* new arrays of a step that do not own their memory */
+    int walks;             /* see temporaries.c */
+    uint64_t spare_slots;  /* bit per entry of the value stack: nothing else held its array where
+                              capture began */
+    bool adds_up;          /* sum() has the operands of +, and the stack has not */
+    PointerMap randoms;    /* generator of np.random -> its Value as an argument of steps */
+    Value *drawn;          /* the token of the last draw, or NULL; see draws.c */
+    VEC(Value *) inputs;   /* by graph input index */
+    VEC(Value *) outside;  /* mutable objects met from outside, in order */
+    VEC(Effect) effects;
+    VEC(StoredGlobal) stored_globals;
+    VEC(Value *) generators; /* made here */
+    VEC(Value *) texts;      /* V_PUREs: what makes them may raise, used or not */
+    int blame; /* 1 + the bottom's Instr to be learnt from a break inside, when not the current */
+    PointerMap by_object; /* real object -> its Value */
+    PointerMap by_source; /* source -> its Value */
+    PointerMap decoded;   /* code object -> Decoded, of inlined functions */
+    Value *raised;        /* with BREAK_EXCEPTION: the exception that the program raises, or NULL */
+    Value *handled;       /* what sys.exception() is, where it was raised here; or NULL */
+    int unbuilt;         /* 1 + step before which an exception that cannot be built was not there */
+    PointerMap tokens;   /* Value -> the object that stands for it, see shadow.c */
+    PointerMap shadowed; /* and back */
+    bool shadow_failed;  /* an operation on stand-ins was made to fail, with this answer */
+    Answer shadow_answer;
+    int errstate_depth;   /* changes of np.errstate that are in force, the first since … */
+    int errstate_step;    /* … this step of the bottom activation */
+    BreakCode break_code; /* set by interp_break: what following goes by */
+    Break told;           /* and what the user is told: of a break inside a call, the inner one */
+    bool branched;        /* the exit is made: a branch */
+    bool break_inlined;   /* it was inside an inlined function */
+    int budget;           /* instructions left */
+    int unroll;           /* instructions that the loops of one activation may be unrolled to */
+    int nesting;          /* of comparisons, and of calls of objects, within one another */
+    int line;
+    int steps;        /* of the bottom activation, so far */
+    int *first_step;  /* by number of the bottom's Instrs: 1 + the step that first met it */
+    int *jumped_from; /* by number: the last Instr that jumped back to it, or 0 */
+    const struct Marks *marks; /* what earlier attempts found out */
+    struct Marks *learn;       /* the same, to add to */
+    Arena *learn_arena;        /* which outlives this attempt */
+    bool again;                /* something was learnt: start again */
+    VEC(Value *) values;       /* all, as they were made */
+    VEC(Aliased) aliased;
+    VEC(Value *) chosen; /* arrays whose nodes are OP_choose, their V_CHOICEs in `of` */
+    PointerMap joins;    /* Decoded -> where its branches meet: join.c */
+    bool prints;         /* there is a print among the effects */
+    Fork *fork;          /* innermost branch one of whose arms is being followed */
+    Loop *loop;          /* the loop whose body is being followed, or NULL */
+    bool refuse_writes;
+    bool dirty; /* the instruction being followed has changed values already */
+    Value *unbound, *null;
+};
+
+/* A local that a loop turns into this type, whatever it starts as. */
+typedef struct {
+    int number, slot;
+    DType dtype;
+    Form form;
+} LoopType;
+
+/* A branch on an array's value that is merged with the locals that nobody reads, or not at all. */
+typedef struct {
+    PyCodeObject *code;
+    int number;
+    enum { BRANCH_KEEPS = 1, BRANCH_APART = 2 } level;
+    const char *why; /* static text, for BRANCH_APART; NULL: its sides do not come together */
+} BranchMark;
+
+/* What earlier attempts at the same entry found out; see capture.c. */
+typedef struct Marks {
+    VEC(int) no_inline; /* numbers of the bottom's Instrs at which nothing is inlined */
+    int stop_at;        /* the step (bottom) at which to break with `stop`; -1: none */
+    Break stop;
+    VEC(Break) inner; /* the break inside the call of no_inline[i] */
+    bool refuse_writes;
+    VEC(int) no_loop;        /* FOR_ITERs whose loops are unrolled, */
+    VEC(char *) no_loop_why; /* and what kept each from staying a loop */
+    VEC(LoopType) loop_types;
+    VEC(BranchMark) branches;
+    bool by_value;  /* numbers that have varied once are guarded by value again */
+    bool asked;     /* such a number was asked for, and not given */
+    int64_t effort; /* instructions that may still be followed */
+} Marks;
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        Answer answer_ = (call);                                                                   \
+        if (answer_ != ANSWER_YES) return answer_;                                                 \
+    } while (0)
+
+#define TRY_NODE(target, call)                                                                     \
+    do {                                                                                           \
+        if (((target) = (call)) == NO_NODE) return ANSWER_ERROR;                                   \
+    } while (0)
+
+enum { JOIN_NONE = -1 }; /* the number of Instrs (one past the last) is the exit */
+
+#endif

@@ -1,0 +1,346 @@
+/* Functions, operators and methods of C on Python numbers that came out of arrays.
+
+   A few have a form of ours (KIND_PYTHON); any other one is a step of the plan that calls the real
+   function on the real number, so that every bit, big integers included, is CPython's; what it
+   raises is a deopt, and so is a result of another type than the table says.  Results that are no
+   numbers (text above all) are V_PURE: nothing in the graph, made when the plan commits. */
+#include "numbers.h"
+
+enum { MOST_ARGS = 8 };
+
+typedef struct {
+    const char *module, *name;
+    int least, most; /* arguments */
+    /* What it gives: f float, i int, b bool, c complex, several: a tuple of them; s: text */
+    const char *gives;
+} Function;
+
+static const Function functions[] = {
+    {"math", "atan2", 2, 2, "f"},        {"math", "ceil", 1, 1, "i"},
+    {"math", "comb", 2, 2, "i"},         {"math", "copysign", 2, 2, "f"},
+    {"math", "factorial", 1, 1, "i"},    {"math", "floor", 1, 1, "i"},
+    {"math", "fma", 3, 3, "f"},          {"math", "fmod", 2, 2, "f"},
+    {"math", "frexp", 1, 1, "fi"},       {"math", "gcd", 1, 8, "i"},
+    {"math", "hypot", 1, 8, "f"},        {"math", "isclose", 2, 2, "b"},
+    {"math", "isfinite", 1, 1, "b"},     {"math", "isinf", 1, 1, "b"},
+    {"math", "isnan", 1, 1, "b"},        {"math", "isqrt", 1, 1, "i"},
+    {"math", "lcm", 1, 8, "i"},          {"math", "ldexp", 2, 2, "f"},
+    {"math", "log", 1, 2, "f"},          {"math", "modf", 1, 1, "ff"},
+    {"math", "nextafter", 2, 2, "f"},    {"math", "perm", 1, 2, "i"},
+    {"math", "pow", 2, 2, "f"},          {"math", "remainder", 2, 2, "f"},
+    {"math", "trunc", 1, 1, "i"},        {"math", NULL, 1, 1, "f"}, /* sin … */
+    {"cmath", "phase", 1, 1, "f"},       {"cmath", "polar", 1, 1, "ff"},
+    {"cmath", "isnan", 1, 1, "b"},       {"cmath", "isinf", 1, 1, "b"},
+    {"cmath", "isfinite", 1, 1, "b"},    {"cmath", "isclose", 2, 2, "b"},
+    {"cmath", "rect", 2, 2, "c"},        {"cmath", NULL, 1, 2, "c"},
+    {"builtins", "hash", 1, 1, "i"},     {"builtins", "hex", 1, 1, "s"},
+    {"builtins", "oct", 1, 1, "s"},      {"builtins", "bin", 1, 1, "s"},
+    {"builtins", "chr", 1, 1, "s"},      {"builtins", "repr", 1, 1, "s"},
+    {"builtins", "ascii", 1, 1, "s"},    {"builtins", "format", 1, 2, "s"},
+    {"builtins", "pow", 3, 3, "i"},      {"float", "is_integer", 1, 1, "b"},
+    {"float", "hex", 1, 1, "s"},         {"int", "bit_length", 1, 1, "i"},
+    {"int", "bit_count", 1, 1, "i"},     {"int", "is_integer", 1, 1, "b"},
+    {"complex", "conjugate", 1, 1, "c"},
+};
+
+/* Those of math that take a sequence, or are no function of one number. */
+static bool
+is_odd(const char *name)
+{
+    return strcmp(name, "fsum") == 0 || strcmp(name, "prod") == 0 || strcmp(name, "dist") == 0 ||
+           strcmp(name, "sumprod") == 0;
+}
+
+static const Function *
+function_of(const char *module, const char *name, int nargs)
+{
+    for (int i = 0; i < COUNT_OF(functions); i++) {
+        const Function *found = &functions[i];
+        if (strcmp(found->module, module) != 0 || nargs < found->least || nargs > found->most)
+            continue;
+        if (found->name == NULL ? !is_odd(name) : strcmp(found->name, name) == 0) return found;
+    }
+    return NULL;
+}
+
+/* ---- what it is made of ---- */
+
+static bool
+any_unknown(Interp *in, int nargs, Value *const *args)
+{
+    for (int i = 0; i < nargs; i++)
+        if (value_is_unknown_scalar(in, args[i])) return true;
+    return false;
+}
+
+static DType
+dtype_of(char letter)
+{
+    return letter == 'f' ? DT_F64 : letter == 'i' ? DT_I64 : letter == 'b' ? DT_BOOL : DT_C128;
+}
+
+/* callable(args) as a step. */
+static Answer
+scalar_step(Interp *in, PyObject *callable, const char *gives, int nargs, Value *const *args,
+            Value **out)
+{
+    NodeId nodes[MOST_ARGS], node;
+    if (nargs > MOST_ARGS) return ANSWER_NO;
+    for (int i = 0; i < nargs; i++) {
+        if (!value_is_number(in, args[i])) return ANSWER_NO;
+        Answer answer = value_as_node(in, args[i], &nodes[i]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    int n = (int)strlen(gives);
+    Type type =
+        n == 1 ? type_scalar(dtype_of(gives[0]), FORM_PYTHON) : type_scalar(DT_OBJECT, FORM_OBJECT);
+    Answer answer = node_extern(in, callable, nargs, nodes, &type, &node);
+    if (answer != ANSWER_YES) return answer;
+    if (n == 1) {
+        *out = value_node(in, node);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    Value *items[4];
+    for (int i = 0; i < n; i++) {
+        Attrs attrs = {.index = i};
+        Type each = type_scalar(dtype_of(gives[i]), FORM_PYTHON);
+        NodeId result = graph_add(in->graph, in->region, OP_result, 1, &node, &each, &attrs);
+        if (result == NO_NODE || (items[i] = value_node(in, result)) == NULL) return ANSWER_ERROR;
+    }
+    *out = value_sequence(in, V_TUPLE, n, items);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* An object of exact `type` that a pure callable gives when the plan commits. */
+static Answer
+scalar_pure(Interp *in, PyTypeObject *type, PyObject *callable, Value *self, Value **out)
+{
+    *out = value_sequence(in, V_PURE, 1, &self);
+    if (*out == NULL || keep(in, Py_NewRef(callable)) == NULL) return ANSWER_ERROR;
+    (*out)->object = callable;
+    (*out)->type = type;
+    return ANSWER_YES;
+}
+
+/* ---- functions ---- */
+
+static Op
+own_op(const char *name)
+{
+    static const struct {
+        const char *name;
+        Op op;
+    } ops[] = {{"sqrt", OP_py_sqrt},   {"exp", OP_py_exp},   {"log", OP_py_log},
+               {"sin", OP_py_sin},     {"cos", OP_py_cos},   {"tan", OP_py_tan},
+               {"atan", OP_py_atan},   {"tanh", OP_py_tanh}, {"fabs", OP_py_abs},
+               {"floor", OP_py_floor}, {"ceil", OP_py_ceil}};
+    for (int i = 0; i < COUNT_OF(ops); i++)
+        if (strcmp(name, ops[i].name) == 0) return ops[i].op;
+    return OP_COUNT;
+}
+
+static Answer
+own_function(Interp *in, const char *name, Value *arg, Value **out)
+{
+    Op op = own_op(name);
+    Value *number;
+    if (op == OP_COUNT || arg->kind != V_NODE) return ANSWER_NO;
+    DType from = (DType)graph_node(in->graph, arg->node)->type.dtype;
+    bool rounds = op == OP_py_floor || op == OP_py_ceil;
+    if (from != DT_F64 && (rounds || from == DT_F16 || dtype_is_complex(from))) return ANSWER_NO;
+    Answer answer = scalar_convert(in, arg, DT_F64, &number);
+    if (answer != ANSWER_YES) return answer;
+    *out = scalar_emit(in, op, rounds ? DT_I64 : DT_F64, 1, &number, NULL);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static DType
+number_dtype(Interp *in, const Value *value)
+{
+    if (value->kind == V_NODE) return (DType)graph_node(in->graph, value->node)->type.dtype;
+    return PyBool_Check(value->object)         ? DT_BOOL
+           : PyLong_CheckExact(value->object)  ? DT_I64
+           : PyFloat_CheckExact(value->object) ? DT_F64
+                                               : DT_C128;
+}
+
+static Answer
+round_number(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
+{
+    if (nargs > 2 || !value_is_number(in, args[0])) return ANSWER_NO;
+    bool none = nargs == 2 && args[1]->kind == V_CONST && args[1]->object == Py_None;
+    DType dtype = value_is_numpy(in, args[0]) ? DT_COUNT : number_dtype(in, args[0]);
+    if (dtype == DT_C128) return ANSWER_NO;
+    if (nargs == 1 || none) return scalar_step(in, callable, "i", 1, args, out);
+    if (dtype == DT_COUNT) { /* complex numbers and bools have no __round__ */
+        DType number = DT_OBJECT;
+        char bytes[16];
+        if (args[0]->kind == V_NODE)
+            number = (DType)graph_node(in->graph, args[0]->node)->type.dtype;
+        else if (array_scalar_read(args[0]->object, &number, bytes) == ANSWER_ERROR)
+            return ANSWER_ERROR;
+        if (!dtype_is_integer(number) && !dtype_is_float(number))
+            return interp_break(in, BREAK_NUMPY, "round() of %s", dtype_name(number));
+    }
+    if (dtype == DT_COUNT) return array_method(in, args[0], "round", 1, args + 1, NULL, out);
+    return scalar_step(in, callable, dtype == DT_F64 ? "f" : "i", 2, args, out);
+}
+
+static Answer
+divmod_numbers(Interp *in, Value *const *args, Value **out)
+{
+    enum { FLOORDIV = 2, MOD = 6 };
+    Value *parts[2];
+    if (!value_is_python_scalar(in, args[0]) || !value_is_python_scalar(in, args[1]))
+        return ANSWER_NO;
+    Answer answer = operate_binary(in, FLOORDIV, args[0], args[1], &parts[0]);
+    if (answer == ANSWER_YES) answer = operate_binary(in, MOD, args[0], args[1], &parts[1]);
+    if (answer != ANSWER_YES) return answer;
+    *out = value_sequence(in, V_TUPLE, 2, parts);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+scalar_call(Interp *in, PyObject *callable, const char *module, const char *name, int nargs,
+            Value *const *args, Value **out)
+{
+    if (strcmp(module, "builtins") == 0 && nargs == 2 &&
+        (value_is_numpy(in, args[0]) || value_is_numpy(in, args[1]))) {
+        if (strcmp(name, "pow") == 0) return operate_binary(in, 8, args[0], args[1], out);
+        if (strcmp(name, "divmod") == 0)
+            return call_numpy(in, numpy_object("divmod"), 2, args, NULL, out);
+    }
+    if (strcmp(module, "math") == 0 && nargs == 1) {
+        Answer answer = collective_math(in, name, args[0], out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
+    if (!any_unknown(in, nargs, args)) return ANSWER_NO;
+    if (strcmp(module, "builtins") == 0) {
+        if (strcmp(name, "round") == 0) return round_number(in, callable, nargs, args, out);
+        if (strcmp(name, "divmod") == 0 && nargs == 2) return divmod_numbers(in, args, out);
+        if (strcmp(name, "abs") == 0 && nargs == 1 && value_is_python_scalar(in, args[0]) &&
+            number_dtype(in, args[0]) == DT_C128)
+            return scalar_step(in, callable, "f", 1, args, out);
+        if (strcmp(name, "pow") == 0 && nargs == 2)
+            return operate_binary(in, 8, args[0], args[1], out);
+    }
+    if (strcmp(module, "math") == 0 && nargs == 1) {
+        Answer answer = own_function(in, name, args[0], out);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    }
+    const Function *found = function_of(module, name, nargs);
+    if (found == NULL) return ANSWER_NO;
+    if (found->gives[0] == 's') return text_call(in, callable, nargs, args, out);
+    return scalar_step(in, callable, found->gives, nargs, args, out);
+}
+
+Answer
+scalar_type_call(Interp *in, PyTypeObject *type, int nargs, Value *const *args, Value **out)
+{
+    if (nargs == 0 || !any_unknown(in, nargs, args)) return ANSWER_NO;
+    if (type == &PyComplex_Type) return scalar_step(in, (PyObject *)type, "c", nargs, args, out);
+    return ANSWER_NO;
+}
+
+/* ---- operators ---- */
+
+Answer
+scalar_operator(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    Value *args[2] = {left, right};
+    if (!any_unknown(in, 2, args) || !value_is_number(in, left) || !value_is_number(in, right))
+        return ANSWER_NO;
+    bool complex = number_dtype(in, left) == DT_C128 || number_dtype(in, right) == DT_C128;
+    bool real = number_dtype(in, left) == DT_F64 || number_dtype(in, right) == DT_F64;
+    const char *name = operators[operator_ % IN_PLACE].function;
+    bool shifts = strcmp(name, "lshift") == 0 || strcmp(name, "rshift") == 0;
+    bool powers = strcmp(name, "pow") == 0;
+    bool adds = powers || strcmp(name, "add") == 0 || strcmp(name, "sub") == 0 ||
+                strcmp(name, "mul") == 0 || strcmp(name, "truediv") == 0;
+    const char *gives = complex && adds                           ? "c"
+                        : !complex && !real && (shifts || powers) ? "i"
+                                                                  : NULL;
+    if (gives == NULL) return ANSWER_NO;
+    PyObject *function = module_kept(in, "operator", name);
+    return function == NULL ? ANSWER_ERROR : scalar_step(in, function, gives, 2, args, out);
+}
+
+Answer
+scalar_comparison(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    Value *args[2] = {left, right};
+    if (!any_unknown(in, 2, args)) return ANSWER_NO;
+    PyObject *function = module_kept(in, "operator", comparison_names[operator_]);
+    return function == NULL ? ANSWER_ERROR : scalar_step(in, function, "b", 2, args, out);
+}
+
+Answer
+scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
+{
+    if (!value_is_unknown_scalar(in, operand)) return ANSWER_NO;
+    DType dtype = number_dtype(in, operand);
+    const char *name = operator_ == I_UNARY_NEGATIVE   ? "neg"
+                       : operator_ == I_UNARY_POSITIVE ? "pos"
+                                                       : "invert";
+    bool invert = operator_ == I_UNARY_INVERT;
+    if (dtype == DT_F64 || (dtype == DT_BOOL && invert) || (dtype == DT_C128 && invert))
+        return ANSWER_NO;
+    PyObject *function = module_kept(in, "operator", name);
+    if (function == NULL) return ANSWER_ERROR;
+    return scalar_step(in, function, dtype == DT_C128 ? "c" : "i", 1, &operand, out);
+}
+
+/* ---- methods and attributes ---- */
+
+Answer
+scalar_method(Interp *in, Value *self, const char *name, int nargs, Value **out)
+{
+    if (nargs != 0 || !value_is_unknown_scalar(in, self)) return ANSWER_NO;
+    DType dtype = number_dtype(in, self);
+    if (strcmp(name, "conjugate") == 0 && dtype != DT_C128 && dtype != DT_BOOL) {
+        *out = self;
+        return ANSWER_YES;
+    }
+    const char *type_name = dtype == DT_F64 ? "float" : dtype == DT_C128 ? "complex" : "int";
+    PyTypeObject *type = dtype == DT_F64    ? &PyFloat_Type
+                         : dtype == DT_C128 ? &PyComplex_Type
+                                            : &PyLong_Type;
+    PyObject *method = PyObject_GetAttrString((PyObject *)type, name);
+    if (method == NULL) {
+        PyErr_Clear();
+        return ANSWER_NO;
+    }
+    if (keep(in, method) == NULL) return ANSWER_ERROR;
+    if (strcmp(name, "as_integer_ratio") == 0)
+        return scalar_pure(in, &PyTuple_Type, method, self, out);
+    const Function *found = function_of(type_name, name, 1);
+    if (found == NULL) return ANSWER_NO;
+    if (found->gives[0] == 's') return scalar_pure(in, &PyUnicode_Type, method, self, out);
+    return scalar_step(in, method, found->gives, 1, &self, out);
+}
+
+Answer
+scalar_attribute(Interp *in, Value *self, const char *name, Value **out)
+{
+    if (self->kind != V_NODE || !value_is_python_scalar(in, self)) return ANSWER_NO;
+    DType dtype = number_dtype(in, self);
+    bool real = strcmp(name, "real") == 0, imag = strcmp(name, "imag") == 0;
+    bool whole = dtype == DT_I64;
+    if (dtype == DT_C128 && (real || imag)) {
+        PyObject *get = module_kept(in, "operator", "attrgetter");
+        PyObject *function = get ? keep(in, PyObject_CallFunction(get, "s", name)) : NULL;
+        return function == NULL ? ANSWER_ERROR : scalar_step(in, function, "f", 1, &self, out);
+    }
+    if (dtype != DT_F64 && !whole) return ANSWER_NO;
+    if (real || (whole && strcmp(name, "numerator") == 0)) {
+        *out = self;
+        return ANSWER_YES;
+    }
+    if (imag)
+        *out = value_const_new(in, whole ? PyLong_FromLong(0) : PyFloat_FromDouble(0.0));
+    else if (whole && strcmp(name, "denominator") == 0)
+        *out = value_const_new(in, PyLong_FromLong(1));
+    else
+        return ANSWER_NO;
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}

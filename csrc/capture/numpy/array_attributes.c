@@ -1,0 +1,297 @@
+/* Attributes of arrays and array scalars. */
+#include <strings.h>
+
+#include "numpy.h"
+
+static Answer
+push_const(Interp *in, PyObject *object, Value **out)
+{
+    *out = value_const_new(in, object);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* A tuple of its own each time. */
+static Answer
+push_sizes(Interp *in, int n, const SizeId *sizes, Value **out)
+{
+    *out = value_sequence(in, V_TUPLE, n, NULL);
+    for (int i = 0; *out != NULL && i < n; i++) {
+        PyObject *size = PyLong_FromLongLong(size_value(in->graph, sizes[i]));
+        (*out)->items[i] = value_const_new(in, size);
+        if ((*out)->items[i] == NULL) return ANSWER_ERROR;
+    }
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+transposed(Interp *in, NodeId node, bool last_two, Value **out)
+{
+    Type type = node_type(in, node);
+    int permutation[MAX_RANK], rank = type.rank;
+    if (last_two && rank < 2) return interp_break(in, BREAK_SHAPE, "mT of fewer than 2 dimensions");
+    for (int i = 0; i < rank; i++) permutation[i] = last_two ? i : rank - 1 - i;
+    if (last_two) {
+        permutation[rank - 1] = rank - 2;
+        permutation[rank - 2] = rank - 1;
+    }
+    TRY(node_transpose(in, node, permutation, &node));
+    return push_node(in, node, out);
+}
+
+/* operator.attrgetter(name), borrowed */
+PyObject *
+attribute_getter(Interp *in, const char *name)
+{
+    PyObject *module = module_import("operator");
+    PyObject *get = module == NULL ? NULL : PyObject_CallMethod(module, "attrgetter", "s", name);
+    Py_XDECREF(module);
+    return keep(in, get);
+}
+
+/* Real or imaginary part of a complex array: a view of every other number. */
+static Answer
+part_view(Interp *in, NodeId node, bool imaginary, Value **out)
+{
+    Type type = node_type(in, node);
+    DType real = dtype_real_of((DType)type.dtype);
+    if (type.form == FORM_SCALAR) {
+        PyObject *get = attribute_getter(in, imaginary ? "imag" : "real");
+        if (get == NULL) return ANSWER_ERROR;
+        type = type_scalar(real, FORM_SCALAR);
+        TRY(node_extern(in, get, 1, &node, &type, &node));
+        return push_node(in, node, out);
+    }
+    type.dtype = (uint8_t)real;
+    int64_t offset = size_value(in->graph, type.offset);
+    type.offset = size_const(in->graph, offset + (imaginary ? (int64_t)dtype_size(real) : 0));
+    TRY(node_view(in, OP_as_strided, node, &type, 0, NULL, &node));
+    return push_node(in, node, out);
+}
+
+static Answer
+number_attribute(Interp *in, const Type *type, const char *name, Value **out)
+{
+    int64_t elements = type_elements(in->graph, type);
+    int64_t itemsize = (int64_t)dtype_size((DType)type->dtype);
+    int64_t number;
+    if (strcmp(name, "ndim") == 0)
+        number = type->rank;
+    else if (strcmp(name, "size") == 0)
+        number = elements;
+    else if (strcmp(name, "itemsize") == 0)
+        number = itemsize;
+    else if (strcmp(name, "nbytes") == 0)
+        number = elements * itemsize;
+    else
+        return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of an array", name);
+    return push_const(in, PyLong_FromLongLong(number), out);
+}
+
+/* Of an array whose shape is not known: dtype and rank are, the rest is asked at run time. */
+static Answer
+opaque_attribute(Interp *in, Value *array, const char *name, Value **out)
+{
+    static const char *const known[] = {"dtype", "ndim", "itemsize"};
+    static const char *const asked[] = {"shape", "size", "nbytes", "strides",
+                                        "T",     "mT",   "real",   "imag"};
+    for (int i = 0; i < COUNT_OF(known); i++)
+        if (strcmp(name, known[i]) == 0)
+            return push_const(in, PyObject_GetAttrString(opaque_sample(in, array), name), out);
+    for (int i = 0; i < COUNT_OF(asked); i++)
+        if (strcmp(name, asked[i]) == 0)
+            return call_simple(in, attribute_getter(in, name), 1, &array, out);
+    return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of an array", name);
+}
+
+/* `x.flat` and `x.flags`, until something is asked of them: methods of these names, not called. */
+static Answer
+part_attribute(Interp *in, Value *array, const char *name, Value **out)
+{
+    *out = value_sequence(in, V_BUILTIN_METHOD, 1, &array);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->name = name;
+    return ANSWER_YES;
+}
+
+bool
+value_is_flags(Interp *in, const Value *value)
+{
+    return value->kind == V_BUILTIN_METHOD && strcmp(value->name, "flags") == 0 &&
+           value_is_array(in, value->items[0]);
+}
+
+/* May the array be written?  Of one from outside that may not, no guard says so: unknown. */
+static Answer
+known_writeable(Interp *in, Value *array, bool *out)
+{
+    ArrayHeader header;
+    const char *why;
+    if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
+    TRY(branch_aliased(in, array->node,
+                       "the flags of one of the arrays that it leaves are asked for"));
+    *out = !graph_view_is_readonly(in->graph, array->node);
+    Value *input = input_of(in, array->node);
+    if (input == NULL || !*out) return ANSWER_YES;
+    if (array_read(input->object, &header, &why) != ANSWER_YES ||
+        !(header.flags & ARRAY_WRITEABLE) || !input->guard)
+        return interp_break(in, BREAK_ATTRIBUTE, "the flags of a read-only array");
+    in->out->guards.at[input->guard - 1].array.flags |= ARRAY_WRITEABLE;
+    return ANSWER_YES;
+}
+
+Answer
+emit_flag(Interp *in, Value *flags, const char *name, Value **out)
+{
+    Value *array = flags->items[0];
+    NodeId node;
+    TRY(array_operand(in, array, &node));
+    Type type = node_type(in, node);
+    bool none = type_elements(in->graph, &type) == 0, set;
+    bool c = none || type_is_contiguous(in->graph, &type);
+    bool f = none || type_is_fortran(in->graph, &type);
+    if (strcasecmp(name, "c_contiguous") == 0 || strcasecmp(name, "contiguous") == 0)
+        set = c;
+    else if (strcasecmp(name, "f_contiguous") == 0 || strcasecmp(name, "fortran") == 0)
+        set = f;
+    else if (strcasecmp(name, "forc") == 0)
+        set = c || f;
+    else if (strcasecmp(name, "fnc") == 0)
+        set = f && !c;
+    else if (strcasecmp(name, "writeable") == 0)
+        TRY(known_writeable(in, array, &set));
+    else
+        return interp_break(in, BREAK_ATTRIBUTE, "flag '%s' of an array", name);
+    return push_const(in, PyBool_FromLong(set), out);
+}
+
+/* Of what comes next, only the shape's items are asked for. */
+static bool
+takes_items(const Interp *in)
+{
+    const Activation *a = in->top;
+    if (a->number + 2 >= a->decoded->count) return false;
+    const Instr *next = &a->decoded->instrs[a->number + 1];
+    return next->kind == I_UNPACK || (next->kind == I_CONST && next[1].kind == I_SUBSCRIPT);
+}
+
+/* What needs no guard of the shape; ANSWER_NO without a break: another attribute. */
+static Answer
+loose_attribute(Interp *in, Value *array, const char *name, Value **out)
+{
+    const Type *type = &graph_node(in->graph, array->node)->type;
+    if (strcmp(name, "shape") == 0 && takes_items(in)) return array_sizes(in, array, out);
+    if (strcmp(name, "size") == 0) return array_elements(in, array, out);
+    if (strcmp(name, "ndim") == 0) return push_const(in, PyLong_FromLong(type->rank), out);
+    if (strcmp(name, "dtype") == 0)
+        return push_const(in, array_dtype_object((DType)type->dtype), out);
+    return ANSWER_NO;
+}
+
+/* The object behind `source`, an array's base; *out its Value. */
+static Answer
+base_of_input(Interp *in, Value *input, Value **out)
+{
+    PyObject *name = keep(in, PyUnicode_InternFromString("base"));
+    SourceId source = NO_SOURCE;
+    if (name != NULL && input->source != NO_SOURCE)
+        source = source_add(in, SOURCE_ATTR, input->source, 0, name, NULL);
+    if (source == NO_SOURCE)
+        return PyErr_Occurred() ? ANSWER_ERROR
+                                : interp_break(in, BREAK_ATTRIBUTE, "the base of an array");
+    *out = value_from_source(in, source, array_base(input->object));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* x.base, where it is known: of an array from outside, of a view of one, of what a kernel makes.
+   A view of a view has the base of the first, where that is an array. */
+static Answer
+array_base_of(Interp *in, Value *array, Value **out)
+{
+    *out = value_const(in, Py_None);
+    if (*out == NULL || !value_is_array(in, array)) return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    if (storage_of(in, array->node) < 0) return ANSWER_ERROR;
+    TRY(branch_aliased(in, array->node,
+                       "the base of one of the arrays that it leaves is asked for"));
+    Value *input = input_of(in, array->node);
+    bool made = array->of != NULL && array->of->kind == V_PURE;
+    if (input == NULL) {
+        NodeId root = in->storages.at[storage_of(in, array->node)].root;
+        OpKind kind = op_info(graph_node(in->graph, root)->op)->kind;
+        bool fresh = kind == KIND_POINTWISE || kind == KIND_UFUNC || kind == KIND_COPY ||
+                     kind == KIND_FILL || kind == KIND_REDUCTION || kind == KIND_SCAN;
+        if (root == array->node && fresh && !made) return ANSWER_YES;
+        return interp_break(in, BREAK_ATTRIBUTE, "the base of an array that is made here");
+    }
+    if (made) return interp_break(in, BREAK_ATTRIBUTE, "the base of a view of its own kind");
+    if (array == input) return base_of_input(in, input, out);
+    ArrayHeader header;
+    const char *why;
+    bool owns =
+        array_read(input->object, &header, &why) == ANSWER_YES && (header.flags & ARRAY_OWNS);
+    if (!owns || input->guard == 0)
+        return interp_break(in, BREAK_ATTRIBUTE, "the base of a view of a view");
+    in->out->guards.at[input->guard - 1].array.flags |= ARRAY_OWNS;
+    *out = input;
+    return ANSWER_YES;
+}
+
+Answer
+array_attribute(Interp *in, Value *array, const char *name, Value **out)
+{
+    NodeId node;
+    bool opaque = value_is_opaque(in, array);
+    if (strcmp(name, "flat") == 0 && (opaque || value_is_array(in, array)))
+        return part_attribute(in, array, "flat", out);
+    if (strcmp(name, "flags") == 0 && value_is_array(in, array))
+        return part_attribute(in, array, "flags", out);
+    if (opaque) return opaque_attribute(in, array, name, out);
+    if (array_is_loose(in, array)) {
+        Answer loose = loose_attribute(in, array, name, out);
+        if (loose != ANSWER_NO || in->break_code != BREAK_NONE) return loose;
+    }
+    if (strcmp(name, "device") == 0) return push_const(in, PyUnicode_FromString("cpu"), out);
+    if (strcmp(name, "base") == 0) return array_base_of(in, array, out);
+    TRY(array_operand(in, array, &node));
+    Type type = node_type(in, node);
+    bool scalar = type.form == FORM_SCALAR;
+    if (strcmp(name, "shape") == 0) return push_sizes(in, type.rank, type.shape, out);
+    if (strcmp(name, "strides") == 0) return push_sizes(in, type.rank, type.stride, out);
+    if (strcmp(name, "dtype") == 0)
+        return push_const(in, array_dtype_object((DType)type.dtype), out);
+    if (strcmp(name, "T") == 0 && !scalar) return transposed(in, node, false, out);
+    if (strcmp(name, "mT") == 0 && !scalar) return transposed(in, node, true, out);
+    bool is_complex = dtype_is_complex((DType)type.dtype);
+    if ((strcmp(name, "real") == 0 && !is_complex) || (scalar && strcmp(name, "T") == 0)) {
+        *out = array;
+        return ANSWER_YES;
+    }
+    if (strcmp(name, "real") == 0 || (strcmp(name, "imag") == 0 && is_complex))
+        return part_view(in, node, name[0] == 'i', out);
+    if (strcmp(name, "imag") == 0)
+        return call_simple(in, attribute_getter(in, name), 1, &array, out);
+    return number_attribute(in, &type, name, out);
+}
+
+/* x.flat = v, x.real = v and x.imag = v write elements; shape and strides change the array itself.
+ */
+Answer
+array_set_attribute(Interp *in, Value *array, const char *name, Value *value)
+{
+    static const char *const names[] = {"flat", "real", "imag"};
+    Value *none, *part, *all;
+    for (int i = 0; i < COUNT_OF(names); i++) {
+        if (strcmp(name, names[i]) != 0) continue;
+        bool splits = dtype_is_complex((DType)node_type(in, array->node).dtype);
+        if (i > 0 && value_is_array(in, array) && (splits || i == 1)) {
+            if ((all = value_const(in, Py_Ellipsis)) == NULL) return ANSWER_ERROR;
+            TRY(array_attribute(in, array, name, &part));
+            return emit_store_subscript(in, part, all, value);
+        }
+        Value *args[3] = {array, value_const_new(in, PyUnicode_FromString(name)), value};
+        WholeCall call = {.callable = calls_object(in, "set_attribute"), .nargs = 3, .args = args};
+        if (call.callable == NULL || args[1] == NULL) return ANSWER_ERROR;
+        call.changes = 1;
+        return call_whole(in, &call, &none);
+    }
+    return interp_break(in, BREAK_STORE, "a store to attribute '%s' of an array", name);
+}

@@ -1,0 +1,308 @@
+/* Dtypes, constants, and how weak Python scalars become operands.
+
+   A Python scalar that meets an array is converted as NumPy converts it: by item assignment into an
+   array of the loop's dtype.  Constants are converted while capturing; symbolic integers are
+   guarded to the dtype's range, because NumPy raises OverflowError outside it. */
+#include <float.h>
+#include <math.h>
+
+#include "numpy.h"
+
+static int
+kind_order(DType dtype)
+{
+    if (dtype == DT_BOOL) return 0;
+    if (dtype_is_complex(dtype)) return 4;
+    if (dtype_is_float(dtype)) return 3;
+    return dtype_is_signed(dtype) ? 2 : 1;
+}
+
+bool
+dtype_can_cast_same_kind(DType from, DType to)
+{
+    return kind_order(from) <= kind_order(to);
+}
+
+DType
+dtype_real_of(DType dtype)
+{
+    return dtype == DT_C64 ? DT_F32 : dtype == DT_C128 ? DT_F64 : dtype;
+}
+
+/* ---- constants ---- */
+
+static bool
+float_overflows(double value, DType real)
+{
+    if (!isfinite(value)) return false;
+    if (real == DT_F16) return fabs(value) >= 65520.0;
+    if (real == DT_F32) return fabs(value) >= 0x1.ffffffp+127;
+    return false;
+}
+
+/* -1: OverflowError in NumPy. */
+static int
+put_integer(PyObject *value, DType dtype, char *bytes)
+{
+    /* Item assignment truncates floats. */
+    PyObject *index = PyFloat_Check(value) ? PyNumber_Long(value) : PyNumber_Index(value);
+    if (index == NULL) {
+        PyErr_Clear();
+        return -1;
+    }
+    size_t size = dtype_size(dtype);
+    int fits = -1;
+    if (dtype_is_signed(dtype)) {
+        int overflow = 0;
+        long long number = PyLong_AsLongLongAndOverflow(index, &overflow);
+        int64_t top = (int64_t)((UINT64_C(1) << (8 * size - 1)) - 1);
+        if (!overflow && number <= top && number >= -top - 1) {
+            memcpy(bytes, &number, size);
+            fits = 0;
+        }
+    } else {
+        unsigned long long number = PyLong_AsUnsignedLongLong(index);
+        bool bad = PyErr_Occurred() != NULL;
+        PyErr_Clear();
+        if (!bad && (size == 8 || number < (UINT64_C(1) << (8 * size)))) {
+            memcpy(bytes, &number, size);
+            fits = 0;
+        }
+    }
+    Py_DECREF(index);
+    return fits;
+}
+
+static int
+put_real(double value, DType real, char *bytes)
+{
+    if (float_overflows(value, real)) return -1;
+    float single = (float)value;
+    if (real == DT_F16) return PyFloat_Pack2(value, bytes, 1);
+    if (real == DT_F32)
+        memcpy(bytes, &single, sizeof single);
+    else
+        memcpy(bytes, &value, sizeof value);
+    return 0;
+}
+
+/* -1 (exception possibly set) where NumPy raises or warns. */
+static int
+put_scalar(PyObject *value, DType dtype, char *bytes)
+{
+    if (dtype == DT_BOOL) {
+        int truth = PyObject_IsTrue(value);
+        bytes[0] = (char)truth;
+        return truth < 0 ? -1 : 0;
+    }
+    if (dtype_is_complex(dtype)) {
+        Py_complex number = PyComplex_AsCComplex(value);
+        if (number.real == -1.0 && PyErr_Occurred()) return -1;
+        DType real = dtype_real_of(dtype);
+        if (put_real(number.real, real, bytes) < 0) return -1;
+        return put_real(number.imag, real, bytes + dtype_size(real));
+    }
+    if (PyComplex_Check(value)) return -1; /* ComplexWarning or TypeError */
+    if (dtype_is_float(dtype)) {
+        double number = PyFloat_AsDouble(value);
+        if (number == -1.0 && PyErr_Occurred()) return -1;
+        return put_real(number, dtype, bytes);
+    }
+    return put_integer(value, dtype, bytes);
+}
+
+static NodeId
+const_node(Interp *in, PyObject *scalar, DType dtype, Form form)
+{
+    if (scalar == NULL) return NO_NODE;
+    Type type = type_scalar(dtype, form);
+    NodeId node = graph_const(in->graph, in->region, scalar, &type);
+    Py_DECREF(scalar);
+    return node;
+}
+
+Answer
+node_scalar(Interp *in, PyObject *value, DType dtype, NodeId *out)
+{
+    char bytes[16] = {0};
+    if (put_scalar(value, dtype, bytes) < 0) {
+        PyErr_Clear();
+        return interp_break(in, BREAK_SHAPE, "a Python scalar that does not fit %s",
+                            dtype_name(dtype));
+    }
+    TRY_NODE(*out, const_node(in, array_box(dtype, bytes, false), dtype, FORM_SCALAR));
+    return ANSWER_YES;
+}
+
+NodeId
+node_int(Interp *in, int64_t value, DType dtype)
+{
+    char bytes[16] = {0};
+    memcpy(bytes, &value, sizeof value);
+    return const_node(in, array_box(dtype, bytes, false), dtype, FORM_SCALAR);
+}
+
+NodeId
+node_float(Interp *in, double value, DType dtype)
+{
+    char bytes[16] = {0};
+    put_real(value, dtype_real_of(dtype), bytes);
+    return const_node(in, array_box(dtype, bytes, false), dtype, FORM_SCALAR);
+}
+
+NodeId
+node_object(Interp *in, PyObject *object)
+{
+    return const_node(in, Py_NewRef(object), DT_OBJECT, FORM_OBJECT);
+}
+
+/* ---- casts ---- */
+
+/* The Python object of a constant scalar node, or NULL. */
+static PyObject *
+constant_of(const Interp *in, NodeId node)
+{
+    const Node *n = graph_node(in->graph, node);
+    return n->op == OP_const && n->type.rank == 0 && n->type.form != FORM_ARRAY ? n->attrs.object
+                                                                                : NULL;
+}
+
+Answer
+node_known(Interp *in, NodeId node, PyObject **out)
+{
+    const Node *n = graph_node(in->graph, node);
+    *out = constant_of(in, node);
+    if (*out != NULL) return ANSWER_YES;
+    if (n->op != OP_input || n->type.form != FORM_PYTHON || in->region != 0) return ANSWER_NO;
+    return value_known(in, in->inputs.at[n->attrs.index], out);
+}
+
+/* A symbolic Python int that becomes an integer of another width. */
+static Answer
+guard_weak_range(Interp *in, NodeId node, DType dtype)
+{
+    if (dtype == DT_I64) return ANSWER_YES;
+    const Node *n = graph_node(in->graph, node);
+    if (n->op != OP_input)
+        return interp_break(in, BREAK_OPERATOR, "a computed Python int used as %s",
+                            dtype_name(dtype));
+    int bits = 8 * (int)dtype_size(dtype);
+    bool is_signed = dtype_is_signed(dtype);
+    int64_t high = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;
+    Answer answer =
+        value_in_range(in, in->inputs.at[n->attrs.index], is_signed ? -high - 1 : 0, high);
+    if (answer != ANSWER_NO) return answer;
+    return interp_break(in, BREAK_SHAPE, "a Python int out of the range of %s", dtype_name(dtype));
+}
+
+static Answer
+cast_node(Interp *in, NodeId node, DType dtype, NodeId *out)
+{
+    Type type = node_type(in, node);
+    if (type.rank == 0) {
+        type = type_scalar(dtype, type.form == FORM_PYTHON ? FORM_SCALAR : (Form)type.form);
+    } else if (type_broadcast(in->graph, &type, dtype, 1, &node, NULL) != ANSWER_YES)
+        return ANSWER_ERROR;
+    TRY_NODE(*out, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));
+    return ANSWER_YES;
+}
+
+Answer
+node_cast(Interp *in, NodeId node, DType dtype, NodeId *out)
+{
+    Type type = node_type(in, node);
+    PyObject *constant = constant_of(in, node);
+    bool python = type.form == FORM_PYTHON;
+    if (constant != NULL && python) return node_scalar(in, constant, dtype, out);
+    if (type.dtype == dtype) {
+        *out = node;
+        return ANSWER_YES;
+    }
+    if (dtype_is_complex(type.dtype) && !dtype_is_complex(dtype) && dtype != DT_BOOL)
+        return interp_break(in, BREAK_SHAPE, "complex values cast to %s", dtype_name(dtype));
+    if (python && type.dtype == DT_I64 && dtype_is_integer(dtype))
+        TRY(guard_weak_range(in, node, dtype));
+    /* NumPy converts a Python int to a float by way of double: two roundings. */
+    if (python && type.dtype == DT_I64 && dtype_is_float(dtype) && dtype != DT_F64)
+        TRY(cast_node(in, node, DT_F64, &node));
+    return cast_node(in, node, dtype, out);
+}
+
+Answer
+node_form(Interp *in, NodeId node, Form form, NodeId *out)
+{
+    Type type = node_type(in, node);
+    *out = node;
+    if (type.form == form) return ANSWER_YES;
+    PyObject *constant = constant_of(in, node);
+    if (constant != NULL && form == FORM_SCALAR) return node_scalar(in, constant, type.dtype, out);
+    bool computes = !dtype_is_complex((DType)type.dtype) && type.dtype != DT_F16;
+    if (form == FORM_PYTHON && !computes)
+        return interp_break(in, BREAK_DTYPE, "a Python number out of complex or half numbers");
+    type = type_scalar((DType)type.dtype, form);
+    Op op = form == FORM_PYTHON ? OP_py_item : OP_copy;
+    TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &node, &type, NULL));
+    return ANSWER_YES;
+}
+
+/* ---- arguments that are known ---- */
+
+bool
+value_is_none(const Value *value)
+{
+    return value->kind == V_CONST && value->object == Py_None;
+}
+
+bool
+value_absent(const Value *value)
+{
+    if (value == NULL || value_is_none(value)) return true;
+    /* what NumPy's own functions pass on for "not given" */
+    return value->object != NULL && value->object == numpy_object("_NoValue");
+}
+
+Answer
+value_as_flag(Interp *in, Value *value, bool fallback, bool *out)
+{
+    *out = fallback;
+    if (value == NULL || (value_absent(value) && !value_is_none(value))) return ANSWER_YES;
+    PyObject *object;
+    Answer answer = value_known(in, value, &object);
+    if (answer == ANSWER_ERROR) return answer;
+    bool known = answer == ANSWER_YES && PyLong_Check(object);
+    long number = known ? PyLong_AsLong(object) : -1; /* NumPy takes some other ints, not all */
+    PyErr_Clear();
+    if (number != 0 && number != 1)
+        return interp_break(in, BREAK_NUMPY, "a flag that is not a known bool");
+    *out = number == 1;
+    return ANSWER_YES;
+}
+
+Answer
+object_known(Interp *in, Value *value, PyObject **out)
+{
+    if (value->kind != V_OBJECT) return value_known(in, value, out);
+    if (value->object == NULL) return ANSWER_NO;
+    *out = value->object;
+    if (value->source == NO_SOURCE) return ANSWER_YES;
+    Guard guard = {
+        .kind = GUARD_IS, .source = value->source, .other = NO_SOURCE, .object = value->object};
+    return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+value_as_dtype(Interp *in, Value *value, DType *out)
+{
+    if (value_absent(value)) return ANSWER_YES;
+    PyObject *object;
+    /* an object that is no dtype of ours is not guarded by identity: that keeps it alive */
+    if (value->kind == V_OBJECT && value->object != NULL && value->source != NO_SOURCE &&
+        array_dtype_from_object(value->object, out) == ANSWER_NO)
+        return break_dtype(in, value->object);
+    Answer known = object_known(in, value, &object);
+    if (known == ANSWER_NO) return interp_break(in, BREAK_DTYPE, "a dtype that is not known");
+    if (known == ANSWER_ERROR) return known;
+    Answer answer = array_dtype_from_object(object, out);
+    if (answer != ANSWER_NO) return answer;
+    return break_dtype(in, object);
+}

@@ -1,0 +1,175 @@
+/* np.random: draws from generators, in program order, on the real generators.
+
+   A draw is a step whose first argument is what the draw before it gave (a token) and which gives a
+   token again, so that no pass drops a draw, makes one of two, or changes their order; the last
+   token is made when the graph ends.  One line of tokens serves all generators: two may share a bit
+   generator.
+
+   A plan that deopts has drawn already, and CPython's rerun draws again.  So the runtime keeps the
+   state of each generator before its first draw (the step's `save`) and puts it back
+   (pycompile._calls.Draw). */
+#include "numpy.h"
+
+#include "../../config.h"
+
+static PyObject *
+random_object(const char *name)
+{
+    char path[64];
+    snprintf(path, sizeof path, "random.%s", name);
+    return numpy_object(path);
+}
+
+static bool
+is_generator(PyObject *object)
+{
+    return object != NULL && ((PyObject *)Py_TYPE(object) == random_object("Generator") ||
+                              (PyObject *)Py_TYPE(object) == random_object("RandomState"));
+}
+
+bool
+callable_draws(PyObject *callable)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *module = PyDict_GetItemString(modules, "pycompile._calls");
+    PyObject *class_ = module ? PyDict_GetItemString(PyModule_GetDict(module), "DrawCall") : NULL;
+    return class_ != NULL && (PyObject *)Py_TYPE(callable) == class_;
+}
+
+bool
+value_is_random(Interp *in, const Value *value)
+{
+    if (value->kind == V_OBJECT || value->kind == V_CONST) return is_generator(value->object);
+    return value_is_opaque_object(in, value) && is_generator(object_sample(in, value));
+}
+
+/* The generator as an argument of steps: a value of FORM_OBJECT, with one like it as its sample. */
+static Answer
+generator_value(Interp *in, Value *generator, Value **out)
+{
+    *out = generator;
+    if (generator->kind == V_NODE) return ANSWER_YES;
+    Value *known = map_get(&in->randoms, generator->object);
+    if (known != NULL) {
+        *out = known;
+        return ANSWER_YES;
+    }
+    Type type = type_scalar(DT_OBJECT, FORM_OBJECT);
+    PyObject *twin = calls_object(in, "generator_like"), *sample = NULL;
+    if (twin != NULL) sample = keep(in, PyObject_CallOneArg(twin, generator->object));
+    if (sample == NULL && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        return interp_break(in, BREAK_NUMPY,
+                            "a generator over a bit generator that is not NumPy's");
+    }
+    if (sample == NULL) return ANSWER_ERROR;
+    bool outside = generator->kind == V_OBJECT && generator->source != NO_SOURCE;
+    NodeId node;
+    if (outside) {
+        if (value_guard_type(in, generator) < 0) return ANSWER_ERROR;
+        TRY_NODE(node, graph_input(in->graph, 0, &type));
+    } else {
+        TRY_NODE(node, node_object(in, generator->object));
+    }
+    TRY(object_value(in, node, sample, out));
+    if (outside) {
+        (*out)->source = generator->source;
+        (*out)->pinned = true;
+        if (VEC_PUSH(in->arena, &in->out->input_source, generator->source) < 0 ||
+            VEC_PUSH(in->arena, &in->inputs, *out) < 0)
+            return ANSWER_ERROR;
+    }
+    return map_put(in, &in->randoms, generator->object, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* What a draw takes first: the last one's token. */
+static Value *
+token_value(Interp *in)
+{
+    return in->drawn != NULL ? in->drawn : value_const(in, Py_None);
+}
+
+Answer
+draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *const *args,
+            PyObject *kwnames, Value **out)
+{
+    enum { MOST = 40 };
+    const Config *config = in->request->config;
+    Value *all[MOST + 2], *both;
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
+    if (in->region != 0 || in->loop != NULL)
+        return interp_break(in, BREAK_NUMPY,
+                            "a draw in a part that may not run, or more than once");
+    if (config != NULL && config->backend_call != NULL)
+        return interp_break(in, BREAK_NUMPY, "a draw, with another backend");
+    if (nargs + nkw > MOST) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);
+    if (strcmp(name, "spawn") == 0)
+        return interp_break(in, BREAK_NUMPY, "spawn: it changes more than the generator's state");
+    PyObject *class_ = calls_object(in, "Draw"), *draw = NULL;
+    if (class_ != NULL) draw = keep(in, PyObject_CallFunction(class_, "s", name));
+    if (draw == NULL || (all[0] = token_value(in)) == NULL) return ANSWER_ERROR;
+    TRY(generator_value(in, generator, &all[1]));
+    for (int i = 0; i < nargs + nkw; i++) all[i + 2] = args[i];
+    WholeCall call = {.callable = draw, .nargs = nargs + 2, .args = all, .kwnames = kwnames};
+    if (strcmp(name, "shuffle") == 0) {
+        if (nargs < 1 || !value_is_array(in, args[0]))
+            return interp_break(in, BREAK_NUMPY, "shuffle of what is no array");
+        call.changes = 1 << 2;
+    }
+    TRY(call_whole(in, &call, &both));
+    in->drawn = value_item(in, both, 0);
+    *out = value_item(in, both, 1);
+    return in->drawn == NULL || *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* np.random.normal: a method of the generator behind the module, or a function that draws from it.
+ */
+Answer
+draw_function(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+              Value **out)
+{
+    static const char *const names[][2] = {
+        {"seed", "seed"}, {"ranf", "random_sample"}, {"sample", "random_sample"}};
+    for (int i = 0; i < COUNT_OF(names); i++) {
+        if (callable != random_object(names[i][0])) continue;
+        PyObject *generator = random_object("mtrand._rand");
+        Value *value = generator ? value_const(in, generator) : NULL;
+        if (value == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+        return draw_method(in, value, names[i][1], nargs, args, kwnames, out);
+    }
+    return ANSWER_NO;
+}
+
+/* A bound method of a generator, kept by the program or by the module. */
+Answer
+draw_bound(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames, Value **out)
+{
+    PyObject *function;
+    TRY(object_known(in, method->items[0], &function));
+    PyObject *name = keep(in, PyObject_GetAttrString(function, "__name__"));
+    const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (text == NULL) return ANSWER_ERROR;
+    PyObject *type = (PyObject *)Py_TYPE(method->items[1]->object);
+    PyObject *own = keep(in, PyObject_GetAttrString(type, text));
+    if (own != function) {
+        PyErr_Clear();
+        return interp_break(in, BREAK_CALL_C, "call of a method of a generator");
+    }
+    return draw_method(in, method->items[1], text, nargs, args, kwnames, out);
+}
+
+Answer
+draw_attribute(Interp *in, Value *generator, const char *name, Value **out)
+{
+    PyObject *random = random_object("Generator"), *sample = generator->object;
+    if (generator->kind == V_NODE) sample = object_sample(in, generator);
+    PyObject *found = PyObject_GetAttrString((PyObject *)Py_TYPE(sample), name);
+    bool method = found != NULL && PyCallable_Check(found) && random != NULL && name[0] != '_';
+    Py_XDECREF(found);
+    PyErr_Clear();
+    if (!method) return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of a generator", name);
+    *out = value_sequence(in, V_BUILTIN_METHOD, 1, &generator);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->name = name;
+    return ANSWER_YES;
+}

@@ -1,0 +1,481 @@
+/* Subscripts of arrays, read and written.
+
+   Basic indexing (ints, slices, Ellipsis, None) is a view; all ints give an array scalar.  Integer
+   arrays are read by a call of NumPy at run time, boolean masks cannot be: the result's shape
+   depends on the data.  Assignment to a basic index is a scatter; with a mask and a scalar it is
+   `where` and a scatter; any other by a call that gives the whole array anew. */
+#include "numpy.h"
+
+typedef struct {
+    Type type;    /* of the view */
+    bool element; /* all axes by ints and no Ellipsis: an array scalar */
+    int nints;    /* start, stop, step per axis of the argument, for the printed form */
+    int64_t ints[3 * MAX_RANK];
+} BasicIndex;
+
+typedef enum { ITEM_INT, ITEM_SLICE, ITEM_NEW, ITEM_ELLIPSIS, ITEM_MASK, ITEM_ARRAY } ItemKind;
+
+typedef struct {
+    ItemKind kind;
+    int64_t start, stop, step;
+    bool has_start, has_stop;
+    Value *value; /* ITEM_MASK, ITEM_ARRAY */
+} Item;
+
+enum { MAX_ITEMS = 2 * MAX_RANK + 2 };
+
+static Answer
+slice_bound(Interp *in, Value *value, int64_t *out, bool *given)
+{
+    *given = !value_absent(value);
+    if (!*given) return ANSWER_YES;
+    Answer answer = value_as_int(in, value, out);
+    if (answer != ANSWER_NO) return answer;
+    return break_unknown_number(in, BREAK_INDEX, value, "a bound of a slice");
+}
+
+static Answer
+parse_slice(Interp *in, Value *value, Item *item)
+{
+    Value *parts[3] = {NULL, NULL, NULL};
+    if (value->kind == V_CONST) {
+        PySliceObject *slice = (PySliceObject *)value->object;
+        PyObject *objects[3] = {slice->start, slice->stop, slice->step};
+        for (int i = 0; i < 3; i++)
+            if ((parts[i] = value_const(in, objects[i])) == NULL) return ANSWER_ERROR;
+    } else {
+        for (int i = 0; i < value->nitems && i < 3; i++)
+            if ((parts[i] = value_item(in, value, i)) == NULL) return ANSWER_ERROR;
+    }
+    bool has_step;
+    item->kind = ITEM_SLICE;
+    item->step = 1;
+    TRY(slice_bound(in, parts[0], &item->start, &item->has_start));
+    TRY(slice_bound(in, parts[1], &item->stop, &item->has_stop));
+    TRY(slice_bound(in, parts[2], &item->step, &has_step));
+    if (item->step == 0) return interp_break(in, BREAK_SHAPE, "a slice of step 0");
+    return ANSWER_YES;
+}
+
+static Answer
+parse_item(Interp *in, Value *value, Item *item)
+{
+    *item = (Item){.value = value};
+    if (value->kind == V_SLICE || (value->kind == V_CONST && PySlice_Check(value->object)))
+        return parse_slice(in, value, item);
+    if (value->kind == V_CONST && (value->object == Py_None || value->object == Py_Ellipsis)) {
+        item->kind = value->object == Py_None ? ITEM_NEW : ITEM_ELLIPSIS;
+        return ANSWER_YES;
+    }
+    if (value->kind == V_NODE) {
+        Type type = node_type(in, value->node);
+        if (type.dtype == DT_BOOL)
+            item->kind = ITEM_MASK;
+        else if (dtype_is_integer((DType)type.dtype))
+            item->kind = ITEM_ARRAY;
+        else
+            return interp_break(in, BREAK_INDEX, "an index that is no integer");
+        if (type.form == FORM_ARRAY || type.dtype == DT_BOOL) return ANSWER_YES;
+    }
+    Answer answer = value_as_int(in, value, &item->start);
+    if (answer == ANSWER_YES && !(value->kind == V_CONST && PyBool_Check(value->object))) {
+        item->kind = ITEM_INT;
+        return answer;
+    }
+    if (answer == ANSWER_ERROR) return answer;
+    if (value->kind == V_NODE && item->kind == ITEM_ARRAY) return ANSWER_YES;
+    return interp_break(in, BREAK_INDEX, "an index of this kind");
+}
+
+/* The items of a key; *advanced when it has masks or arrays. */
+static Answer
+parse_key(Interp *in, Value *key, Item *items, int *n, bool *advanced)
+{
+    *n = 1;
+    *advanced = false;
+    if (key->kind != V_TUPLE) {
+        TRY(parse_item(in, key, &items[0]));
+    } else {
+        if (key->nitems > MAX_ITEMS) return interp_break(in, BREAK_INDEX, "a very long index");
+        *n = key->nitems;
+        for (int i = 0; i < *n; i++) {
+            Value *item = value_item(in, key, i);
+            if (item == NULL) return ANSWER_ERROR;
+            TRY(parse_item(in, item, &items[i]));
+        }
+    }
+    for (int i = 0; i < *n; i++) *advanced = *advanced || items[i].kind >= ITEM_MASK;
+    return ANSWER_YES;
+}
+
+static Answer
+add_axis(Interp *in, Type *type, int64_t shape, int64_t stride)
+{
+    if (type->rank == MAX_RANK) return interp_break(in, BREAK_RANK, "more than 8 dimensions");
+    type->shape[type->rank] = size_const(in->graph, shape);
+    type->stride[type->rank] = size_const(in->graph, stride);
+    type->rank++;
+    return ANSWER_YES;
+}
+
+static void
+note(BasicIndex *out, int64_t start, int64_t stop, int64_t step)
+{
+    if (out->nints + 3 > COUNT_OF(out->ints)) return;
+    out->ints[out->nints++] = start;
+    out->ints[out->nints++] = stop;
+    out->ints[out->nints++] = step;
+}
+
+static Answer
+basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *out)
+{
+    const Graph *g = in->graph;
+    int taken = 0, axis = 0;
+    bool ellipsis = false;
+    for (int i = 0; i < n; i++) {
+        taken += items[i].kind == ITEM_INT || items[i].kind == ITEM_SLICE;
+        if (items[i].kind == ITEM_ELLIPSIS && ellipsis)
+            return interp_break(in, BREAK_SHAPE, "two Ellipses in an index");
+        ellipsis = ellipsis || items[i].kind == ITEM_ELLIPSIS;
+    }
+    if (taken > from->rank) return interp_break(in, BREAK_SHAPE, "too many indices");
+    *out = (BasicIndex){.type = type_scalar((DType)from->dtype, FORM_ARRAY)};
+    int64_t offset = size_value(g, from->offset);
+    for (int i = 0; i <= n; i++) {
+        Item all = {.kind = ITEM_ELLIPSIS};
+        const Item *item = i < n ? &items[i] : &all;
+        if (i == n && ellipsis) break;
+        int64_t length = axis < from->rank ? size_value(g, from->shape[axis]) : 0;
+        int64_t stride = axis < from->rank ? size_value(g, from->stride[axis]) : 0;
+        if (item->kind == ITEM_NEW) {
+            TRY(add_axis(in, &out->type, 1, 0));
+        } else if (item->kind == ITEM_INT) {
+            int64_t index = item->start < 0 ? item->start + length : item->start;
+            if (index < 0 || index >= length)
+                return interp_break(in, BREAK_SHAPE, "index %lld is out of bounds",
+                                    (long long)item->start);
+            offset += index * stride;
+            note(out, index, index + 1, 0);
+            axis++;
+        } else if (item->kind == ITEM_SLICE) {
+            Py_ssize_t start = item->has_start ? item->start : item->step < 0 ? PY_SSIZE_T_MAX : 0;
+            Py_ssize_t stop = item->has_stop   ? item->stop
+                              : item->step < 0 ? PY_SSIZE_T_MIN
+                                               : PY_SSIZE_T_MAX;
+            Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, item->step);
+            if (count > 0) offset += start * stride;
+            /* NumPy mapping.c, get_view_from_index: nothing is taken with a step of 1 */
+            TRY(add_axis(in, &out->type, count, count > 0 ? stride * item->step : stride));
+            note(out, start, stop, item->step);
+            axis++;
+        } else {
+            int rest = i == n ? from->rank - axis : from->rank - taken;
+            for (int k = 0; k < rest; k++, axis++) {
+                int64_t whole = size_value(g, from->shape[axis]);
+                TRY(add_axis(in, &out->type, whole, size_value(g, from->stride[axis])));
+                note(out, 0, whole, 1);
+            }
+        }
+    }
+    out->type.offset = size_const(in->graph, offset);
+    out->element = out->type.rank == 0 && !ellipsis;
+    return ANSWER_YES;
+}
+
+/* ---- integer arrays ---- */
+
+/* pycompile._steps.NAME, which does at run time what one subscript does. */
+PyObject *
+numpy_step(Interp *in, const char *name)
+{
+    return module_kept(in, "pycompile._steps", name);
+}
+
+/* What stands for the index at run time: a tuple with the known items, and Ellipsis-like holes for
+   arrays, which are `_steps.HOLE`. */
+static Answer
+index_template(Interp *in, Value *key, const Item *items, int n, PyObject **out, int *narrays,
+               NodeId *arrays)
+{
+    PyObject *hole = numpy_step(in, "HOLE");
+    PyObject *tuple = hole == NULL ? NULL : PyTuple_New(n);
+    if (tuple == NULL || keep(in, tuple) == NULL) return ANSWER_ERROR;
+    *narrays = 0;
+    for (int i = 0; i < n; i++) {
+        PyObject *object = hole;
+        Value *value = key->kind == V_TUPLE ? value_item(in, key, i) : key;
+        if (items[i].kind >= ITEM_MASK) {
+            TRY(operand(in, value, &arrays[(*narrays)++]));
+        } else {
+            Answer answer = value_known(in, value, &object);
+            if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "an unknown index");
+            if (answer != ANSWER_YES) return answer;
+        }
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(object));
+    }
+    *out = tuple;
+    return ANSWER_YES;
+}
+
+static Answer
+advanced_read(Interp *in, NodeId array, Value *key, const Item *items, int n, NodeId *out)
+{
+    for (int i = 0; i < n; i++)
+        if (items[i].kind == ITEM_MASK)
+            return interp_break_told(in, BREAK_INDEX, BREAK_DATA_SIZE, "a mask as index");
+    NodeId args[MAX_ITEMS + 2];
+    PyObject *template;
+    int narrays;
+    TRY(index_template(in, key, items, n, &template, &narrays, args + 2));
+    PyObject *function = numpy_step(in, "take");
+    if (function == NULL) return ANSWER_ERROR;
+    TRY_NODE(args[0], node_object(in, template));
+    args[1] = array;
+    return node_trial(in, function, narrays + 2, args, NULL, out);
+}
+
+/* A boolean array among the indices, whose number of true elements is the result's length.  A list
+   that contains itself has none. */
+static bool
+key_has_mask(Interp *in, Value *key, int depth)
+{
+    if (depth > MAX_RANK) return false;
+    if (key->kind == V_TUPLE || key->kind == V_LIST) {
+        for (int i = 0; i < key->nitems; i++) {
+            Value *item = value_item(in, key, i);
+            if (item != NULL && key_has_mask(in, item, depth + 1)) return true;
+        }
+        return false;
+    }
+    return key->kind == V_NODE && node_type(in, key->node).dtype == DT_BOOL;
+}
+
+static Answer
+subscript_node(Interp *in, Value *array, Value *key, Value **out)
+{
+    NodeId node, result;
+    TRY(array_operand(in, array, &node));
+    Type from = node_type(in, node);
+    if (from.form != FORM_ARRAY) return interp_break(in, BREAK_INDEX, "a subscript of a scalar");
+    Item items[MAX_ITEMS];
+    int n;
+    bool advanced;
+    TRY(parse_key(in, key, items, &n, &advanced));
+    if (advanced) {
+        TRY(advanced_read(in, node, key, items, n, &result));
+        return push_node(in, result, out);
+    }
+    BasicIndex index;
+    TRY(basic_index(in, &from, items, n, &index));
+    TRY(node_view(in, OP_slice, node, &index.type, index.nints, index.ints, &result));
+    if (index.element) TRY(node_form(in, result, FORM_SCALAR, &result));
+    return push_node(in, result, out);
+}
+
+Answer
+emit_subscript(Interp *in, Value *array, Value *key, Value **out)
+{
+    Answer answer = subscript_node(in, array, key, out);
+    if (answer != ANSWER_NO) return answer;
+    Value *args[2] = {array, key};
+    WholeCall call = {.callable = module_kept(in, "operator", "getitem"), .nargs = 2, .args = args};
+    if (call.callable == NULL) return ANSWER_ERROR;
+    call.opaque = key_has_mask(in, key, 0);
+    return call_whole_instead(in, &call, out);
+}
+
+/* ---- writing ---- */
+
+/* The value is what the place holds already: `x[i] += y` stores what it has just written. */
+static bool
+is_that_place(Interp *in, NodeId value, NodeId version, const Type *place)
+{
+    const Node *node = graph_node(in->graph, value);
+    if (node->storage != version || node->type.dtype != place->dtype) return false;
+    if (!shapes_equal(&node->type, place)) return false;
+    for (int i = 0; i < place->rank; i++)
+        if (node->type.stride[i] != place->stride[i]) return false;
+    return size_value(in->graph, node->type.offset) == size_value(in->graph, place->offset);
+}
+
+/* NumPy stores a scalar in integers by way of a Python int, which must be in range; a cast of it
+   wraps.  A Python int's range is guarded by its cast. */
+static bool
+stores_as_cast(Interp *in, NodeId value, DType to)
+{
+    const Node *node = graph_node(in->graph, value);
+    DType from = (DType)node->type.dtype;
+    if (node->type.rank > 0 || !dtype_is_integer(to) || from == to || from == DT_BOOL) return true;
+    if (dtype_is_integer(from)) {
+        if (node->type.form == FORM_PYTHON) return true;
+        bool grows = dtype_size(from) < dtype_size(to);
+        return dtype_is_signed(from) == dtype_is_signed(to) ? grows : grows && dtype_is_signed(to);
+    }
+    if (node->op != OP_const || !PyFloat_Check(node->attrs.object)) return false;
+    double number = PyFloat_AS_DOUBLE(node->attrs.object);
+    return number >= 0 && number <= 127;
+}
+
+static Answer write_place(Interp *in, Value *array, const Type *place, NodeId value);
+
+/* A place of another dtype than its storage (x.view(np.uint8), x.real of complex numbers): a step
+   writes it in a copy of the storage, which is its next version. */
+static Answer
+write_through(Interp *in, Value *array, const Type *place, NodeId version, NodeId value)
+{
+    Type whole = node_type(in, version);
+    if (in->loop != NULL)
+        return interp_break(in, BREAK_STORE, "a write through a view of another dtype");
+    PyObject *class_ = calls_object(in, "WriteThrough"), *writer = NULL;
+    PyObject *dtype = keep(in, array_dtype_object((DType)place->dtype));
+    PyObject *shape = keep(in, sizes_tuple(in, place->rank, place->shape));
+    PyObject *strides = keep(in, sizes_tuple(in, place->rank, place->stride));
+    int64_t offset = size_value(in->graph, place->offset) - size_value(in->graph, whole.offset);
+    if (class_ != NULL && dtype != NULL && shape != NULL && strides != NULL)
+        writer = keep(
+            in, PyObject_CallFunction(class_, "OLOO", dtype, (long long)offset, shape, strides));
+    if (writer == NULL) return ANSWER_ERROR;
+    NodeId args[2] = {version, value}, written;
+    TRY(node_extern(in, writer, 2, args, &whole, &written));
+    return write_place(in, array, &whole, written);
+}
+
+/* The place in the memory of `array` gets `value`: casts as item assignment does, broadcasts, and
+   makes the storage's next version. */
+static Answer
+write_place(Interp *in, Value *array, const Type *place, NodeId value)
+{
+    for (int i = 0; i < place->rank; i++)
+        if (size_value(in->graph, place->stride[i]) == 0 &&
+            size_value(in->graph, place->shape[i]) > 1)
+            return interp_break(in, BREAK_READONLY, "elements of the target share memory");
+    int storage = storage_of(in, array->node);
+    if (storage < 0) return ANSWER_ERROR;
+    DType held = (DType)node_type(in, in->storages.at[storage].version).dtype;
+    TRY(write_allowed(in, array));
+    if (is_that_place(in, value, in->storages.at[storage].version, place)) return ANSWER_YES;
+    if (held != (DType)place->dtype)
+        return write_through(in, array, place, in->storages.at[storage].version, value);
+    if (!stores_as_cast(in, value, (DType)place->dtype))
+        return interp_break(in, BREAK_STORE, "a scalar stored in integers that may not hold it");
+    TRY(node_cast(in, value, (DType)place->dtype, &value));
+    Type have = node_type(in, value);
+    if (have.rank > place->rank) { /* leading axes of length 1 may go */
+        int extra = have.rank - place->rank;
+        for (int i = 0; i < extra; i++)
+            if (size_value(in->graph, have.shape[i]) != 1)
+                return interp_break(in, BREAK_SHAPE, "a value of more dimensions than its target");
+        Type view = have;
+        view.rank = place->rank;
+        for (int i = 0; i < view.rank; i++) {
+            view.shape[i] = have.shape[i + extra];
+            view.stride[i] = have.stride[i + extra];
+        }
+        TRY(node_view(in, OP_squeeze, value, &view, 0, NULL, &value));
+        have = view;
+    }
+    for (int i = 1; i <= have.rank; i++)
+        if (have.shape[have.rank - i] != place->shape[place->rank - i] &&
+            size_value(in->graph, have.shape[have.rank - i]) != 1)
+            return interp_break(in, BREAK_SHAPE, "a value that does not fit its target");
+    Type view = *place;
+    NodeId args[2] = {in->storages.at[storage].version, value};
+    Type whole = node_type(in, args[0]);
+    Attrs attrs = {.view = &view};
+    NodeId version;
+    TRY_NODE(version, graph_add(in->graph, in->region, OP_scatter, 2, args, &whole, &attrs));
+    return storage_write(in, array->node, version) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+node_write(Interp *in, Value *target, NodeId value)
+{
+    NodeId node;
+    TRY(array_operand(in, target, &node));
+    Type place = node_type(in, node), have = node_type(in, value);
+    /* An output never grows, and a broadcast of the output itself is an error too. */
+    if (have.rank > place.rank)
+        return interp_break(in, BREAK_SHAPE, "a result that does not fit its output");
+    return write_place(in, target, &place, value);
+}
+
+/* x[mask] = scalar */
+static Answer
+write_mask(Interp *in, Value *array, NodeId node, Value *mask_value, NodeId value)
+{
+    NodeId mask, result;
+    TRY(operand(in, mask_value, &mask));
+    Type from = node_type(in, node), shape = node_type(in, mask);
+    for (int i = 0; i < shape.rank; i++)
+        if (shape.shape[i] != from.shape[i])
+            return interp_break(in, BREAK_SHAPE, "a mask of another shape");
+    Type wide = shape; /* axes of length 1 behind, to broadcast */
+    for (int i = shape.rank; i < from.rank; i++) {
+        wide.shape[i] = size_const(in->graph, 1);
+        wide.stride[i] = size_const(in->graph, 0);
+    }
+    wide.rank = from.rank;
+    if (wide.rank != shape.rank) TRY(node_view(in, OP_expand_dims, mask, &wide, 0, NULL, &mask));
+    TRY(node_cast(in, value, (DType)from.dtype, &value));
+    TRY(node_where(in, mask, value, node, &result));
+    return node_write(in, array, result);
+}
+
+static Answer
+advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *items, int n,
+               NodeId value)
+{
+    Type type = node_type(in, node), fresh, given = node_type(in, value);
+    if (n == 1 && items[0].kind == ITEM_MASK && given.rank == 0 &&
+        node_type(in, items[0].value->node).form == FORM_ARRAY &&
+        node_type(in, items[0].value->node).rank >= 1 &&
+        node_type(in, items[0].value->node).rank <= type.rank)
+        return write_mask(in, array, node, items[0].value, value);
+    NodeId args[MAX_ITEMS + 3], result;
+    PyObject *template;
+    int narrays;
+    TRY(index_template(in, key, items, n, &template, &narrays, args + 3));
+    PyObject *function = numpy_step(in, "put");
+    if (function == NULL) return ANSWER_ERROR;
+    TRY_NODE(args[0], node_object(in, template));
+    args[1] = node;
+    args[2] = value;
+    TRY(fresh_type(in, &fresh, (DType)type.dtype, &type, 'K'));
+    TRY(node_extern(in, function, narrays + 3, args, &fresh, &result));
+    return node_write(in, array, result);
+}
+
+static Answer
+store_node(Interp *in, Value *array, Value *key, Value *value)
+{
+    NodeId node, from;
+    TRY(array_operand(in, array, &node));
+    Type type = node_type(in, node);
+    if (type.form != FORM_ARRAY) return interp_break(in, BREAK_STORE, "a store into a scalar");
+    TRY(operand(in, value, &from));
+    Item items[MAX_ITEMS];
+    int n;
+    bool advanced;
+    TRY(parse_key(in, key, items, &n, &advanced));
+    if (advanced) return advanced_write(in, array, node, key, items, n, from);
+    int integers = 0;
+    for (int i = 0; i < n; i++) integers += items[i].kind == ITEM_INT;
+    if (integers == n && n == type.rank && node_type(in, from).rank > 0)
+        return interp_break(in, BREAK_SHAPE, "an array assigned to one element");
+    BasicIndex index;
+    TRY(basic_index(in, &type, items, n, &index));
+    return write_place(in, array, &index.type, from);
+}
+
+Answer
+emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
+{
+    Answer answer = store_node(in, array, key, value);
+    if (answer != ANSWER_NO) return answer;
+    Value *args[3] = {array, key, value}, *none;
+    WholeCall call = {.callable = module_kept(in, "operator", "setitem"), .nargs = 3, .args = args};
+    if (call.callable == NULL) return ANSWER_ERROR;
+    call.changes = 1;
+    return call_whole_instead(in, &call, &none);
+}

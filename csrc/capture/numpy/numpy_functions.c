@@ -1,0 +1,675 @@
+/* The table of rules: which callable of NumPy, or method of an array, is done how.
+
+   Functions are known by identity: the rows' names are looked up in the numpy module once, so that
+   a user's function of the same name, or a patched numpy, is not mistaken for one. */
+#include "numpy.h"
+
+static const Rule rules[] = {
+#define RULE(name, kinds, handler, required, signature, data)                                      \
+    {name, kinds, handler, required, signature, data},
+#include "numpy_functions.def"
+#undef RULE
+};
+
+/* id of callable -> index of its rule; filled as NumPy's submodules are imported. */
+static PyObject *function_rules;
+static int waiting[COUNT_OF(rules)], nwaiting; /* rules of callables that are not there yet */
+static Py_ssize_t modules_seen;                /* how many modules there were then */
+
+static int
+note_function(PyObject *callable, int rule)
+{
+    PyObject *key = PyLong_FromVoidPtr(callable), *index = PyLong_FromLong(rule);
+    int failed = key == NULL || index == NULL ? -1 : PyDict_SetItem(function_rules, key, index);
+    Py_XDECREF(key);
+    Py_XDECREF(index);
+    return failed;
+}
+
+static int
+note_functions(void)
+{
+    int left = 0;
+    for (int i = 0; i < nwaiting; i++) {
+        PyObject *object = numpy_object(rules[waiting[i]].name);
+        if (object == NULL)
+            waiting[left++] = waiting[i];
+        else if (note_function(object, waiting[i]) < 0)
+            return -1; /* those before it are noted again */
+    }
+    nwaiting = left;
+    modules_seen = PyDict_GET_SIZE(PyImport_GetModuleDict());
+    return 0;
+}
+
+static int
+begin_function_rules(void)
+{
+    if ((function_rules = PyDict_New()) == NULL) return -1;
+    for (int i = 0; i < COUNT_OF(rules); i++)
+        if (rules[i].kinds[0] == 'f') waiting[nwaiting++] = i;
+    return note_functions();
+}
+
+static const Rule *
+rule_of_function(PyObject *callable)
+{
+    if (function_rules == NULL && begin_function_rules() < 0) return NULL;
+    PyObject *key = PyLong_FromVoidPtr(callable);
+    PyObject *index = key == NULL ? NULL : PyDict_GetItemWithError(function_rules, key);
+    if (key != NULL && index == NULL && nwaiting > 0 &&
+        PyDict_GET_SIZE(PyImport_GetModuleDict()) != modules_seen && note_functions() == 0)
+        index = PyDict_GetItemWithError(function_rules, key);
+    Py_XDECREF(key);
+    return index == NULL ? NULL : &rules[PyLong_AsLong(index)];
+}
+
+static const Rule *
+rule_of_method(const char *name)
+{
+    for (int i = 0; i < COUNT_OF(rules); i++)
+        if (strchr(rules[i].kinds, 'm') != NULL && strcmp(rules[i].name, name) == 0)
+            return &rules[i];
+    return NULL;
+}
+
+/* ---- binding arguments to a signature ---- */
+
+/* The signature's next name, without marks, or `|` or `/`; false at its end.  *mark: '!' must be
+   absent, '*' takes the rest, 0. */
+static bool
+next_name(const char **at, const char **name, size_t *length, char *mark)
+{
+    const char *p = *at;
+    while (*p == ' ') p++;
+    if (*p == '\0') return false;
+    *mark = 0;
+    if (*p == '*') {
+        *mark = '*';
+        p++;
+    }
+    *name = p;
+    *length = strcspn(p, " !");
+    p += *length;
+    if (*p == '!') {
+        *mark = '!';
+        p++;
+    }
+    *at = p;
+    return true;
+}
+
+static bool
+is_divider(const char *name, size_t length)
+{
+    return length == 1 && (name[0] == '|' || name[0] == '/');
+}
+
+static int
+rule_index(const Rule *rule, const char *wanted)
+{
+    const char *at = rule->signature, *name;
+    size_t length;
+    char mark;
+    for (int i = 0; next_name(&at, &name, &length, &mark);) {
+        if (is_divider(name, length)) continue;
+        if (strlen(wanted) == length && strncmp(name, wanted, length) == 0) return i;
+        i++;
+    }
+    return -1;
+}
+
+Value *
+rule_arg(const Rule *rule, Value *const *args, const char *name)
+{
+    int index = rule_index(rule, name);
+    return index < 0 ? NULL : args[index];
+}
+
+static bool
+is_named(const char *name, size_t length, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strlen(*names) == length && strncmp(name, *names, length) == 0) return true;
+    return false;
+}
+
+/* Values that an argument without a rule may have all the same: its default.  `casting`: the one of
+   that function. */
+static bool
+is_default(const Value *value, const char *name, size_t length, const char *casting)
+{
+    static const char *const by_none[] = {"axis",   "copy", "device", "dtype", "kind",
+                                          "like",   "mean", "order",  "out",   "shape",
+                                          "stable", "min",  "max",    NULL};
+    static const char *const by_true[] = {"where", "subok", NULL};
+    if (value == NULL) return true;
+    if (value_is_none(value)) return is_named(name, length, by_none);
+    if (value_absent(value)) return true;
+    if (value->kind != V_CONST) return false;
+    if (value->object == Py_True) return is_named(name, length, by_true);
+    if (!PyUnicode_Check(value->object)) return false;
+    const char *text = PyUnicode_AsUTF8(value->object);
+    if (text == NULL) return PyErr_Clear(), false;
+    if (strncmp(name, "casting", length) == 0) return strcmp(text, casting) == 0;
+    if (strncmp(name, "mode", length) == 0) return strcmp(text, "raise") == 0;
+    return false;
+}
+
+static Answer
+check_bound(Interp *in, const Rule *rule, Value **bound)
+{
+    const char *at = rule->signature, *name;
+    const char *casting = rule->handler == do_astype ? "unsafe" : "same_kind";
+    size_t length;
+    char mark;
+    for (int i = 0; next_name(&at, &name, &length, &mark);) {
+        if (is_divider(name, length)) continue;
+        if (i < rule->required && bound[i] == NULL)
+            return interp_break(in, BREAK_SHAPE, "%s without its arguments", rule->name);
+        if (mark == '!' && !is_default(bound[i], name, length, casting))
+            return interp_break(in, BREAK_NUMPY, "%s with %.*s=", rule->name, (int)length, name);
+        i++;
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+bind(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwnames, Value **bound)
+{
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs, taken = 0;
+    const char *at = rule->signature, *name;
+    size_t length;
+    char mark;
+    memset(bound, 0, MAX_ARGS * sizeof *bound);
+    bool positional = true;
+    int named = 0; /* index of the first argument that may come by keyword */
+    for (int i = 0; next_name(&at, &name, &length, &mark);) {
+        if (is_divider(name, length)) {
+            if (name[0] == '/')
+                named = i;
+            else
+                positional = false;
+            continue;
+        }
+        if (mark == '*') {
+            bound[i] = value_sequence(in, V_TUPLE, npos - taken, args + taken);
+            if (bound[i] == NULL) return ANSWER_ERROR;
+            taken = npos;
+            positional = false;
+        } else if (positional && taken < npos) {
+            bound[i] = args[taken++];
+        }
+        i++;
+    }
+    if (taken < npos) return interp_break(in, BREAK_NUMPY, "%s called this way", rule->name);
+    for (int k = 0; k < nkw; k++) {
+        const char *key = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));
+        if (key == NULL) return ANSWER_ERROR;
+        int index = rule_index(rule, key);
+        if (index < named || bound[index] != NULL)
+            return interp_break(in, BREAK_NUMPY, "%s with %s=", rule->name, key);
+        bound[index] = args[npos + k];
+    }
+    return check_bound(in, rule, bound);
+}
+
+/* Methods whose rule changes its first argument. */
+static unsigned
+rule_changes(const Rule *rule)
+{
+    return rule->handler == do_fill || rule->handler == do_sort ? 1 : 0;
+}
+
+/* The position of out in a signature whose arguments may all be positional, as a bit; 0: none. */
+static unsigned
+out_bit(const Rule *rule)
+{
+    int index = rule_index(rule, "out");
+    return index < 0 || index >= 32 || strchr(rule->signature, '*') != NULL ? 0 : 1u << index;
+}
+
+/* `callable` called at run time, as the row's letters say (see numpy_functions.def). */
+static Answer
+call_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
+          PyObject *kwnames, Value **out)
+{
+    if (callable == NULL) return interp_break(in, BREAK_NUMPY, "numpy.%s", rule->name);
+    if (strchr(rule->data, '!') != NULL)
+        return interp_break(in, BREAK_NUMPY, "numpy.%s", rule->name);
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+    call.opaque = strchr(rule->data, 'd') != NULL;
+    call.untyped = strchr(rule->data, 't') != NULL;
+    call.changes = strchr(rule->data, '0') != NULL ? 1 : 0;
+    return call_whole(in, &call, out);
+}
+
+/* What another way of doing it may still follow: not what NumPy itself would refuse to do. */
+static bool
+break_is_ours(BreakCode code)
+{
+    return code == BREAK_NUMPY || code == BREAK_INDEX || break_is_of_array(code) ||
+           code == BREAK_OPERATOR || code == BREAK_SHAPE || code == BREAK_STORE;
+}
+
+static Answer
+call_rule(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
+          PyObject *kwnames, Value **out)
+{
+    Value *bound[MAX_ARGS];
+    if (rule->handler == NULL) return call_step(in, rule, callable, nargs, args, kwnames, out);
+    Answer answer = bind(in, rule, nargs, args, kwnames, bound);
+    if (answer == ANSWER_YES) answer = rule->handler(in, rule, bound, out);
+    if (answer != ANSWER_NO || !break_is_ours(in->break_code) || callable == NULL) return answer;
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+    call.opaque = rule->handler == do_where;
+    call.changes = rule_changes(rule) | out_bit(rule);
+    return call_whole_instead(in, &call, out);
+}
+
+/* ---- ufuncs as callables ---- */
+
+static int
+ufunc_number(PyObject *ufunc, const char *name)
+{
+    PyObject *count = PyObject_GetAttrString(ufunc, name);
+    int number = count == NULL ? -1 : (int)PyLong_AsLong(count);
+    Py_XDECREF(count);
+    PyErr_Clear();
+    return number;
+}
+
+/* Its only loops are of Python objects: they call the program's code. */
+static bool
+ufunc_is_objects(PyObject *ufunc)
+{
+    PyObject *types = PyObject_GetAttrString(ufunc, "types");
+    bool objects = types != NULL && PyList_Check(types);
+    for (Py_ssize_t i = 0; objects && i < PyList_GET_SIZE(types); i++) {
+        const char *text = PyUnicode_AsUTF8(PyList_GET_ITEM(types, i));
+        objects = text != NULL && strspn(text, "O->") == strlen(text);
+    }
+    Py_XDECREF(types);
+    PyErr_Clear();
+    return objects;
+}
+
+/* As a node, where the arguments are plain: inputs, dtype, one output. */
+static Answer
+ufunc_as_node(Interp *in, PyObject *ufunc, int nin, int nargs, Value *const *args,
+              PyObject *kwnames, Value **out)
+{
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs;
+    Value *target = npos == nin + 1 ? args[nin] : NULL;
+    DType dtype = DT_OBJECT;
+    bool extreme = ufunc == numpy_object("maximum") || ufunc == numpy_object("minimum");
+    if (npos > nin && extreme) /* newer versions warn of it */
+        return interp_break(in, BREAK_NUMPY, "ufunc '%s' of %d arguments", ufunc_name(ufunc), npos);
+    if (npos != nin && npos != nin + 1)
+        return interp_break(in, BREAK_SHAPE, "ufunc '%s' of %d arguments", ufunc_name(ufunc), npos);
+    for (int k = 0; k < nkw; k++) {
+        const char *key = PyUnicode_AsUTF8(PyTuple_GET_ITEM(kwnames, k));
+        Value *value = args[npos + k];
+        if (key == NULL) return ANSWER_ERROR;
+        if (strcmp(key, "out") == 0 && target == NULL) {
+            target = value;
+            if (value->kind == V_TUPLE && value->nitems == 1)
+                if ((target = value_item(in, value, 0)) == NULL) return ANSWER_ERROR;
+        } else if (strcmp(key, "dtype") == 0) {
+            TRY(value_as_dtype(in, value, &dtype));
+        } else if (!is_default(value, key, strlen(key), "same_kind")) {
+            if (raise_keyword(in, ufunc, nin, PyTuple_GET_ITEM(kwnames, k)) == ANSWER_ERROR)
+                return ANSWER_ERROR;
+            return interp_break(in, BREAK_NUMPY, "ufunc '%s' with %s=", ufunc_name(ufunc), key);
+        }
+    }
+    Value *result;
+    TRY(emit_ufunc(in, ufunc, nin, args, dtype == DT_OBJECT ? -1 : (int)dtype, &result));
+    if (value_absent(target)) {
+        *out = result;
+        return ANSWER_YES;
+    }
+    return write_result(in, target, result->node, out);
+}
+
+static Answer
+call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    int nin = ufunc_number(ufunc, "nin"), nout = ufunc_number(ufunc, "nout");
+    if (ufunc_is_objects(ufunc))
+        return interp_break(in, BREAK_DTYPE_OBJECT, "ufunc '%s' of Python objects",
+                            ufunc_name(ufunc));
+    WholeCall call = {.callable = ufunc, .nargs = nargs, .args = args, .kwnames = kwnames};
+    for (int i = nin; i < nargs && i < 32; i++) call.changes |= 1u << i;
+    if (nout > 1) return call_whole(in, &call, out);
+    Answer answer = ufunc_as_node(in, ufunc, nin, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || !break_is_ours(in->break_code)) return answer;
+    return call_whole_instead(in, &call, out);
+}
+
+/* ---- methods of ufuncs ---- */
+
+/* add.reduce(x, axis=0) is sum(x, axis=0), and so on. */
+static Answer
+reduce_by_rule(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
+               Value **out)
+{
+    static const char *const pairs[][2] = {{"add", "sum"},         {"multiply", "prod"},
+                                           {"maximum", "max"},     {"minimum", "min"},
+                                           {"logical_and", "all"}, {"logical_or", "any"}};
+    const char *name = NULL;
+    for (int i = 0; i < COUNT_OF(pairs); i++)
+        if (ufunc == numpy_object(pairs[i][0])) name = pairs[i][1];
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
+    if (name == NULL || nargs < 1 || nargs > 2 || nkw > 3) return ANSWER_NO;
+    const Rule *rule = rule_of_function(numpy_object(name));
+    Value *all[MAX_ARGS] = {args[0]}, *bound[MAX_ARGS];
+    bool axis = nargs == 2;
+    for (int k = 0; k < nkw; k++) {
+        PyObject *key = PyTuple_GET_ITEM(kwnames, k);
+        axis = axis || PyUnicode_CompareWithASCIIString(key, "axis") == 0;
+        if (PyUnicode_CompareWithASCIIString(key, "axis") != 0 &&
+            PyUnicode_CompareWithASCIIString(key, "keepdims") != 0 &&
+            (PyUnicode_CompareWithASCIIString(key, "dtype") != 0 || name[0] == 'a'))
+            return ANSWER_NO;
+    }
+    all[1] = nargs == 2 ? args[1] : value_const_new(in, PyLong_FromLong(0));
+    if (all[1] == NULL) return ANSWER_ERROR;
+    int npos = axis && nargs == 1 ? 1 : 2;
+    for (int k = 0; k < nkw; k++) all[npos + k] = args[nargs + k];
+    TRY(bind(in, rule, npos, all, kwnames, bound));
+    return rule->handler(in, rule, bound, out);
+}
+
+static Answer
+call_ufunc_method(Interp *in, PyObject *method, int nargs, Value *const *args, PyObject *kwnames,
+                  Value **out)
+{
+    PyObject *ufunc = PyCFunction_GET_SELF(method);
+    const char *name = ((PyCFunctionObject *)method)->m_ml->ml_name;
+    if (ufunc_is_objects(ufunc))
+        return interp_break(in, BREAK_DTYPE_OBJECT, "ufunc '%s' of Python objects",
+                            ufunc_name(ufunc));
+    WholeCall call = {.callable = method, .nargs = nargs, .args = args, .kwnames = kwnames};
+    if (strcmp(name, "at") == 0) call.changes = 1;
+    if (strcmp(name, "reduce") == 0 || strcmp(name, "accumulate") == 0) call.changes = 1 << 3;
+    if (strcmp(name, "reduceat") == 0) call.changes = 1 << 4;
+    if (strcmp(name, "reduce") == 0) {
+        Answer answer = reduce_by_rule(in, ufunc, nargs, args, kwnames, out);
+        if (answer != ANSWER_NO) return answer;
+        if (in->break_code != BREAK_NONE) return call_whole_instead(in, &call, out);
+    }
+    if (strcmp(name, "at") == 0 || strncmp(name, "reduce", 6) == 0 ||
+        strcmp(name, "accumulate") == 0 || strcmp(name, "outer") == 0)
+        return call_whole(in, &call, out);
+    return interp_break(in, BREAK_NUMPY, "method '%s' of a ufunc", name);
+}
+
+/* ---- NumPy's scalar types as callables: np.float32(x) ---- */
+
+static Answer
+call_scalar_type(Interp *in, PyObject *type, int nargs, Value *const *args, PyObject *kwnames,
+                 Value **out)
+{
+    DType dtype;
+    if (kwnames != NULL || nargs != 1) return interp_break(in, BREAK_NUMPY, "a scalar type's call");
+    Answer answer = array_dtype_from_object(type, &dtype);
+    if (answer == ANSWER_NO) return break_dtype(in, type);
+    if (answer == ANSWER_ERROR) return answer;
+    NodeId node;
+    TRY(operand(in, args[0], &node));
+    Type have = node_type(in, node);
+    if (have.rank > 0 && have.dtype == dtype && args[0]->kind == V_NODE) {
+        *out = args[0]; /* the same object */
+        return ANSWER_YES;
+    }
+    TRY(node_cast(in, node, dtype, &node));
+    if (have.rank == 0) TRY(node_form(in, node, FORM_SCALAR, &node));
+    return push_node(in, node, out);
+}
+
+/* ---- functions of NumPy written in Python ---- */
+
+/* Follows `function` as though the program had called it. */
+static Answer
+follow_function(Interp *in, PyObject *function, int nargs, Value *const *args, PyObject *kwnames,
+                Value **out)
+{
+    Value *value = value_const(in, function);
+    return value == NULL ? ANSWER_ERROR : call_value(in, value, nargs, args, kwnames, out);
+}
+
+/* 1 when the object says it comes from NumPy. */
+static bool
+is_from_numpy(PyObject *callable)
+{
+    PyObject *module = PyObject_GetAttrString(callable, "__module__");
+    const char *name = module != NULL && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    bool found = name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == '.' || !name[5]);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return found;
+}
+
+static bool
+is_scalar_type(PyObject *callable)
+{
+    PyObject *generic = numpy_object("generic");
+    return PyType_Check(callable) && generic != NULL &&
+           PyType_IsSubtype((PyTypeObject *)callable, (PyTypeObject *)generic) &&
+           is_from_numpy(callable);
+}
+
+/* NumPy's public functions that take arrays are all of this type. */
+static bool
+is_dispatcher(PyObject *callable)
+{
+    return array_function_check(callable) && is_from_numpy(callable);
+}
+
+Answer
+call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    Answer shown = text_numpy(in, callable, nargs, args, kwnames, out);
+    if (shown != ANSWER_NO || in->break_code != BREAK_NONE) return shown;
+    const Rule *rule = rule_of_function(callable);
+    if (rule != NULL) return call_rule(in, rule, callable, nargs, args, kwnames, out);
+    if (PyErr_Occurred()) return ANSWER_ERROR;
+    if (ufunc_check(callable)) return call_ufunc(in, callable, nargs, args, kwnames, out);
+    Answer drawn = draw_function(in, callable, nargs, args, kwnames, out);
+    if (drawn != ANSWER_NO || in->break_code != BREAK_NONE) return drawn;
+    if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) != NULL &&
+        ufunc_check(PyCFunction_GET_SELF(callable)))
+        return call_ufunc_method(in, callable, nargs, args, kwnames, out);
+    if (is_scalar_type(callable)) return call_scalar_type(in, callable, nargs, args, kwnames, out);
+    PyObject *decomposition = decomposition_of(callable);
+    if (decomposition != NULL && !any_opaque(in, nargs, args)) {
+        Answer answer = follow_function(in, decomposition, nargs, args, kwnames, out);
+        if (answer == ANSWER_NO) in->raised = NULL; /* not as NumPy raises it */
+        if (answer != ANSWER_NO || in->dirty) return answer;
+        BreakNote note = break_take(in);
+        WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+        answer = is_dispatcher(callable) ? call_whole(in, &call, out) : ANSWER_NO;
+        if (answer == ANSWER_NO && in->raised == NULL) break_put(in, &note);
+        return answer;
+    }
+    if (is_dispatcher(callable)) {
+        /* A function without a row: the shapes of its results are looked at when it has run. */
+        WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+        call.opaque = true;
+        return call_whole(in, &call, out);
+    }
+    if (!is_from_numpy(callable) || PyFunction_Check(callable) || PyType_Check(callable))
+        return ANSWER_NO;
+    PyObject *name = PyObject_GetAttrString(callable, "__name__");
+    const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (text == NULL) text = "?";
+    bool objects = strcmp(text, "frompyfunc") == 0;
+    Answer answer =
+        interp_break(in, objects ? BREAK_DTYPE_OBJECT : BREAK_NUMPY, "call of numpy's '%s'", text);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return answer;
+}
+
+/* Methods that array scalars share with arrays, rules included. */
+static bool
+scalar_has_method(const char *name)
+{
+    static const char *const names[] = {"item",      "astype", "copy", "conj",
+                                        "conjugate", "round",  "clip"};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+bool
+numpy_is_known(PyObject *callable)
+{
+    if (is_dispatcher(callable)) return true;
+    if (!PyFunction_Check(callable) && !PyCFunction_Check(callable)) return false;
+    bool known = rule_of_function(callable) != NULL;
+    PyErr_Clear();
+    return known;
+}
+
+/* Methods without a row: what `self` they change ('0'), whether shapes depend on values ('d'), or
+   NULL. */
+static const char *
+method_letters(const char *name)
+{
+    static const char *const rows[][2] = {
+        {"partition", "0"},   {"put", "0"},      {"compress", "d"},  {"nonzero", "d"},
+        {"tolist", ""},       {"view", ""},      {"getfield", ""},   {"byteswap", ""},
+        {"__array__", ""},    {"setfield", "0"}, {"squeeze", ""},    {"__len__", ""},
+        {"__contains__", ""}, {"tobytes", ""},   {"dumps", ""},      {"as_integer_ratio", ""},
+        {"bit_count", ""},    {"hex", ""},       {"is_integer", ""}, {"to_device", ""},
+    };
+    for (int i = 0; i < COUNT_OF(rows); i++)
+        if (strcmp(rows[i][0], name) == 0) return rows[i][1];
+    return NULL;
+}
+
+bool
+array_has_method(const char *name)
+{
+    return rule_of_method(name) != NULL || method_letters(name) != NULL;
+}
+
+/* The method as a function of `self` and the arguments; borrowed, NULL without an error. */
+static PyObject *
+method_function(Interp *in, Value *self, bool scalar, const char *name)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%s.%s", scalar ? "generic" : "ndarray", name);
+    PyObject *found = numpy_object(path);
+    if (found != NULL || !scalar) return found;
+    PyObject *type = (PyObject *)value_type(in, self); /* float64.hex */
+    found = type == NULL ? NULL : keep(in, PyObject_GetAttrString(type, name));
+    PyErr_Clear();
+    return found;
+}
+
+static Answer
+method_step(Interp *in, const Rule *rule, PyObject *callable, const char *name, int nargs,
+            Value *const *args, PyObject *kwnames, Value **out)
+{
+    const char *letters = rule != NULL ? "" : method_letters(name);
+    if (callable == NULL || letters == NULL)
+        return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
+    call.opaque = strchr(letters, 'd') != NULL;
+    call.untyped = strcmp(name, "tolist") == 0 && value_is_opaque(in, args[0]);
+    call.changes = letters[0] == '0';
+    if (strcmp(name, "byteswap") == 0 && nargs + (kwnames != NULL) > 1)
+        return interp_break(in, BREAK_NUMPY, "byteswap in place");
+    if (rule != NULL) {
+        call.changes = rule_changes(rule) | out_bit(rule);
+        call.opaque = rule->handler == NULL && strchr(rule->data, 'd') != NULL;
+    }
+    return call_whole(in, &call, out);
+}
+
+Answer
+array_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
+             PyObject *kwnames, Value **out)
+{
+    const Rule *rule = rule_of_method(name);
+    bool scalar = !value_is_array(in, array) && !value_is_opaque(in, array);
+    PyObject *callable = method_function(in, array, scalar, name);
+    Value *all[MAX_ARGS + 1];
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
+    if (nargs + nkw > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);
+    all[0] = array;
+    for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
+    if (rule == NULL || value_is_opaque(in, array) || (scalar && !scalar_has_method(name)))
+        return method_step(in, rule, callable, name, nargs + 1, all, kwnames, out);
+    return call_rule(in, rule, callable, nargs + 1, all, kwnames, out);
+}
+
+static PyObject *decompositions; /* pycompile.decompositions.TABLE, once it was asked for */
+
+PyObject *
+decomposition_of(PyObject *callable)
+{
+    if (decompositions == NULL) {
+        decompositions = module_object("pycompile.decompositions", "TABLE");
+        PyErr_Clear();
+        if (decompositions == NULL) decompositions = PyDict_New();
+    }
+    PyObject *found = NULL;
+    if (decompositions != NULL && PyDict_Check(decompositions) &&
+        Py_TYPE(callable)->tp_hash != PyObject_HashNotImplemented)
+        found = PyDict_GetItemWithError(decompositions, callable);
+    if (found == NULL) PyErr_Clear();
+    return found;
+}
+
+/* Whether the error that is set is that of a keyword which the callee does not know. */
+static bool
+is_unknown_keyword(PyObject *name)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
+    const char *told = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+    const char *key = PyUnicode_AsUTF8(name);
+    const char *at = told != NULL ? strstr(told, "unexpected keyword argument '") : NULL;
+    bool found = at != NULL && key != NULL && type == PyExc_TypeError;
+    if (found) at = strchr(at, '\'') + 1;
+    found = found && strncmp(at, key, strlen(key)) == 0 && at[strlen(key)] == '\'';
+    Py_XDECREF(text);
+    PyErr_Clear();
+    PyErr_Restore(type, value, trace);
+    return found;
+}
+
+/* Those that every ufunc has; on stand-ins some of them warn. */
+static bool
+is_keyword_of_ufuncs(PyObject *name)
+{
+    static const char *const names[] = {"out",   "where", "casting",   "order",
+                                        "dtype", "subok", "signature", "sig"};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0) return true;
+    return false;
+}
+
+Answer
+raise_keyword(Interp *in, PyObject *ufunc, int nargs, PyObject *name)
+{
+    if (is_keyword_of_ufuncs(name)) return ANSWER_NO;
+    PyObject *one = PyFloat_FromDouble(1), *args = one ? PyTuple_New(nargs) : NULL;
+    PyObject *named = args ? Py_BuildValue("{OO}", name, Py_None) : NULL, *result = NULL;
+    for (int i = 0; args != NULL && i < nargs; i++) PyTuple_SET_ITEM(args, i, Py_NewRef(one));
+    if (named != NULL) result = PyObject_Call(ufunc, args, named);
+    Py_XDECREF(named);
+    Py_XDECREF(args);
+    Py_XDECREF(one);
+    Py_XDECREF(result);
+    if (result == NULL && is_unknown_keyword(name)) return raise_error(in);
+    PyErr_Clear();
+    return ANSWER_NO;
+}

@@ -1,0 +1,165 @@
+/* What of NumPy is Python code: machine limits, np.r_ and its kin, and the functions and classes
+   that are followed as though they were the program's.
+
+   NumPy's other Python functions are not followed: they are steps, or left to CPython. */
+#include "numpy.h"
+
+/* ---- np.finfo, np.iinfo ---- */
+
+/* What names the dtype: of a number, which they take too, its type.  A new reference; NULL without
+   an error where it is not known. */
+static PyObject *
+limits_argument(Interp *in, Value *value)
+{
+    if (value->kind == V_NODE && !value_is_array(in, value) && !value_is_opaque(in, value))
+        return Py_XNewRef(value_type(in, value));
+    PyObject *object;
+    if (object_known(in, value, &object) != ANSWER_YES) return NULL;
+    DType ignored;
+    bool number = PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+                  PyComplex_CheckExact(object) || array_scalar_check(object);
+    if (number) return Py_NewRef(Py_TYPE(object));
+    return array_dtype_from_object(object, &ignored) == ANSWER_YES ? Py_NewRef(object) : NULL;
+}
+
+/* The class called now; an error is the program's, and a warning is given when it calls itself. */
+Answer
+limits_made(Interp *in, PyObject *class_, PyObject *argument, PyObject **out)
+{
+    PyObject *filters = array_warnings_begin(WARNINGS_RAISE);
+    if (filters == NULL) return ANSWER_ERROR;
+    PyObject *object = PyObject_CallOneArg(class_, argument);
+    array_warnings_end(WARNINGS_RAISE, filters);
+    if (object == NULL && PyErr_ExceptionMatches(PyExc_Warning)) {
+        PyErr_Clear();
+        return interp_break(in, BREAK_NUMPY, "a call that warns");
+    }
+    *out = object == NULL ? NULL : keep(in, object);
+    return object != NULL && *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* finfo ("f"): one object for each dtype, for ever; iinfo: an object of its own each time. */
+Answer
+do_limits(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    PyObject *class_ = numpy_object(rule->name), *object;
+    PyObject *argument = limits_argument(in, args[0]);
+    if (argument == NULL) {
+        if (PyErr_Occurred()) return ANSWER_ERROR;
+        return interp_break(in, BREAK_NUMPY, "%s of what is not known", rule->name);
+    }
+    if (keep(in, argument) == NULL) return ANSWER_ERROR;
+    TRY(limits_made(in, class_, argument, &object));
+    if (object == NULL) return raise_error(in);
+    if (rule->data[0] == 'f') {
+        *out = value_const(in, object);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    Value *known = value_const(in, argument);
+    *out = known == NULL ? NULL : value_sequence(in, V_PURE, 1, &known);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->object = class_;
+    (*out)->type = (PyTypeObject *)class_;
+    return ANSWER_YES;
+}
+
+bool
+value_is_limits(const Value *value)
+{
+    if (value->object == NULL) return false;
+    if (value->kind == V_PURE) return value->object == numpy_object("iinfo");
+    return value->kind == V_CONST && (PyObject *)Py_TYPE(value->object) == numpy_object("finfo");
+}
+
+/* ---- np.r_, np.c_, np.mgrid, np.ogrid ---- */
+
+/* A slice whose bounds the run tells: so it tells the shape. */
+static bool
+has_open_bounds(Interp *in, Value *key)
+{
+    PyObject *ignored;
+    if (key->kind == V_TUPLE)
+        for (int i = 0; i < key->nitems; i++) {
+            Value *item = value_item(in, key, i);
+            if (item != NULL && item->kind == V_SLICE && has_open_bounds(in, item)) return true;
+        }
+    if (key->kind != V_SLICE) return false;
+    for (int i = 0; i < 3; i++)
+        if (value_known(in, key->items[i], &ignored) != ANSWER_YES) return true;
+    return false;
+}
+
+/* object[key] of one of them is a step: its shape by trial. */
+static Answer
+index_trick(Interp *in, PyObject *function, int nargs, Value *const *args, Value **out)
+{
+    static const char *const names[][2] = {{"r_", "join_rows"},
+                                           {"c_", "join_columns"},
+                                           {"mgrid", "full_grid"},
+                                           {"ogrid", "open_grid"}};
+    PyObject *found = NULL;
+    const char *name = NULL;
+    for (int i = 0; nargs == 2 && i < COUNT_OF(names); i++)
+        if (args[0]->object != NULL && args[0]->object == numpy_object(names[i][0])) {
+            name = names[i][1];
+            found = _PyType_Lookup(Py_TYPE(args[0]->object), interned(in, "__getitem__"));
+        }
+    if (name == NULL || found != function) return ANSWER_NO;
+    if (args[1]->kind == V_CONST && PyUnicode_Check(args[1]->object))
+        return interp_break(in, BREAK_NUMPY, "a matrix out of text, which looks at the frame");
+    if (args[0]->kind != V_CONST) {
+        Answer answer = guard_is(in, args[0]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    WholeCall call = {.callable = calls_object(in, name), .nargs = 1, .args = args + 1};
+    if (call.callable == NULL) return ANSWER_ERROR;
+    call.opaque = has_open_bounds(in, args[1]);
+    return PyErr_Occurred() ? ANSWER_ERROR : call_whole(in, &call, out);
+}
+
+/* ---- what is followed ---- */
+
+static bool
+is_followed(PyObject *function, const char *module)
+{
+    static const char *const rows[][2] = {
+        {"numpy._core._ufunc_config", ""},
+        {"numpy._core.numeric", "fromfunction"},
+        {"numpy._core.getlimits", "finfo."},
+        {"numpy.lib._index_tricks_impl", "IndexExpression."},
+        {"numpy.lib._index_tricks_impl", "ndindex."},
+    };
+    const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)function)->func_qualname);
+    if (name == NULL) PyErr_Clear();
+    for (int i = 0; name != NULL && i < COUNT_OF(rows); i++)
+        if (strcmp(rows[i][0], module) == 0 && strncmp(name, rows[i][1], strlen(rows[i][1])) == 0)
+            return true;
+    return false;
+}
+
+/* What is made there are arrays of a class derived from ndarray. */
+static BreakCode
+makes_subclass(const char *module, const char *name)
+{
+    if (strncmp(module, "numpy.ma.", 9) == 0) return BREAK_MASKED;
+    return strncmp(name, "matrix.", 7) == 0 ? BREAK_ARRAY_TYPE : BREAK_NUMPY;
+}
+
+Answer
+numpy_python_call(Interp *in, PyObject *function, const char *module, int nargs, Value *const *args,
+                  Value **out)
+{
+    Answer answer = index_trick(in, function, nargs, args, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE || is_followed(function, module))
+        return answer;
+    PyObject *qualname = ((PyFunctionObject *)function)->func_qualname;
+    const char *name = PyUnicode_AsUTF8(qualname);
+    if (name == NULL) return ANSWER_ERROR;
+    bool calls_back = strncmp(name, "vectorize.", 10) == 0;
+    BreakCode made = makes_subclass(module, name);
+    BreakCode told = nargs > 0 ? value_break(args[0], made) : made;
+    char text[128];
+    snprintf(text, sizeof(text), "call of '%s'", name);
+    return calls_back ? interp_break(in, BREAK_CALLBACK, "%s", text)
+                      : interp_break_told(in, BREAK_NUMPY, told, text);
+}

@@ -1,0 +1,738 @@
+/* Elementwise operations: ufuncs, operators, comparisons, in-place operators.
+
+   Dtypes come from NumPy (ufunc_resolve).  Operands are cast to the loop's dtypes by cast nodes; a
+   ufunc whose bits an op has becomes that op, any other a block call.  Results of rank 0 are array
+   scalars, as NumPy's are.  Operators on array scalars alone are NumPy's scalarmath: the same
+   values, but integer overflow warns and powers are libm's. */
+#include "numpy.h"
+
+/* ---- operands ---- */
+
+static Answer
+break_operand(Interp *in, Value *value)
+{
+    BreakCode code = value_break(value, BREAK_OPERATOR);
+    const char *what = value_describe(in, value);
+    return code == BREAK_OPERATOR
+               ? interp_break(in, code, "an operand that is neither array nor number: %s", what)
+               : interp_break(in, code, "an operand: %s", what);
+}
+
+Answer
+operand(Interp *in, Value *value, NodeId *out)
+{
+    Answer answer = value_as_node(in, value, out);
+    if (answer == ANSWER_NO) return break_operand(in, value);
+    if (answer != ANSWER_YES) return answer;
+    if (node_type(in, *out).dtype == DT_OBJECT) {
+        BreakCode told = dtype_break(opaque_sample(in, value), BREAK_DATA_SIZE);
+        return interp_break_told(in, dtype_break(opaque_sample(in, value), BREAK_DTYPE), told,
+                                 "an operand");
+    }
+    TRY_NODE(*out, array_current(in, *out));
+    return ANSWER_YES;
+}
+
+Answer
+array_operand(Interp *in, Value *value, NodeId *out)
+{
+    TRY(operand(in, value, out));
+    if (node_type(in, *out).form == FORM_PYTHON)
+        return interp_break(in, BREAK_NUMPY, "a Python number where an array is expected");
+    return ANSWER_YES;
+}
+
+/* NumPy would raise MemoryError at once: such an array must not go unmade because nobody reads it.
+ */
+static bool
+is_too_large(const Interp *in, NodeId node)
+{
+    const Node *n = graph_node(in->graph, node);
+    if (n->type.form != FORM_ARRAY || op_info(n->op)->kind == KIND_VIEW || n->op == OP_input)
+        return false;
+    double bytes = (double)dtype_size((DType)n->type.dtype);
+    for (int i = 0; i < n->type.rank; i++) bytes *= (double)node_extent(in, node, i);
+    return bytes > 0x1p40;
+}
+
+Answer
+push_node(Interp *in, NodeId node, Value **out)
+{
+    if (is_too_large(in, node)) return interp_break(in, BREAK_TOO_LARGE, "more than 1 TiB");
+    *out = value_node(in, node);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- ufuncs as nodes ---- */
+
+/* Whether the op's C expression has NumPy's bits for operands of this dtype. */
+static bool
+op_fuses(Op op, DType dtype)
+{
+    if (dtype_is_complex(dtype))
+        return op == OP_add || op == OP_subtract || op == OP_negative || op == OP_positive ||
+               op == OP_conjugate || op == OP_equal || op == OP_not_equal;
+    if (dtype == DT_BOOL)
+        return op_info(op)->flags & OPF_COMPARES || op == OP_bitwise_and || op == OP_bitwise_or ||
+               op == OP_bitwise_xor;
+    if (dtype == DT_F16)
+        return op != OP_clip && op != OP_floor_divide && op != OP_remainder && op != OP_degrees &&
+               op != OP_radians && op != OP_deg2rad && op != OP_rad2deg && op != OP_heaviside;
+    if (dtype_is_float(dtype)) return true;
+    switch (op) {
+    case OP_reciprocal:
+    case OP_floor:
+    case OP_ceil:
+    case OP_trunc:
+    case OP_rint:
+    case OP_isnan:
+    case OP_isinf:
+    case OP_isfinite:
+    case OP_positive:
+    case OP_conjugate: return false;
+    default: return true;
+    }
+}
+
+/* The op that has the bits of NumPy's own ufunc, or -1. */
+static int
+op_of_ufunc(PyObject *ufunc, DType dtype)
+{
+    const char *name = ufunc_name(ufunc);
+    if (numpy_object(name) != ufunc && ufunc != numpy_object("_core.umath.clip")) return -1;
+    if (dtype == DT_BOOL) {
+        if (strcmp(name, "add") == 0 || strcmp(name, "maximum") == 0) return OP_logical_or;
+        if (strcmp(name, "multiply") == 0 || strcmp(name, "minimum") == 0) return OP_logical_and;
+        if (strcmp(name, "invert") == 0) return OP_logical_not;
+    }
+    int op = op_from_ufunc(name);
+    if (op < 0) return -1;
+    OpKind kind = op_info((Op)op)->kind;
+    if (kind == KIND_REDUCTION || kind == KIND_SCAN || kind == KIND_MATMUL) return -1;
+    return op_fuses((Op)op, dtype) ? op : -1;
+}
+
+/* The dtypes of the loop when dtype= was given: only loops of one dtype throughout. */
+static Answer
+resolve_forced(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, DType dtype, DType *ins,
+               DType *out)
+{
+    Type forced = type_scalar(dtype, FORM_ARRAY);
+    const Type *types[MAX_ARGS];
+    for (int i = 0; i < nargs; i++) {
+        Type type = node_type(in, args[i]);
+        bool weak = type.form == FORM_PYTHON && type.dtype == DT_I64 && dtype_is_integer(dtype);
+        if (!weak && !dtype_can_cast_same_kind(type.dtype, dtype))
+            return interp_break(in, BREAK_SHAPE, "%s cannot be cast to dtype %s",
+                                dtype_name(type.dtype), dtype_name(dtype));
+        types[i] = &forced;
+    }
+    Answer answer = ufunc_resolve(ufunc, nargs, types, 1, ins, out);
+    if (answer == ANSWER_ERROR) return answer;
+    bool uniform = answer == ANSWER_YES && *out == dtype;
+    for (int i = 0; i < nargs && uniform; i++) uniform = ins[i] == dtype;
+    if (uniform) return ANSWER_YES;
+    return interp_break(in, BREAK_NUMPY, "dtype=%s for this ufunc", dtype_name(dtype));
+}
+
+static Answer
+resolve(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, DType *ins,
+        DType *out)
+{
+    if (dtype >= 0) return resolve_forced(in, ufunc, nargs, args, (DType)dtype, ins, out);
+    Type copies[MAX_ARGS];
+    const Type *types[MAX_ARGS];
+    bool weak = true;
+    for (int i = 0; i < nargs; i++) {
+        copies[i] = node_type(in, args[i]);
+        types[i] = &copies[i];
+        weak = weak && copies[i].form == FORM_PYTHON;
+    }
+    for (int i = 0; i < nargs && weak; i++) /* Python numbers alone count as int64, float64 … */
+        copies[i].form = FORM_SCALAR;
+    Answer answer = ufunc_resolve(ufunc, nargs, types, 1, ins, out);
+    if (answer != ANSWER_NO) return answer;
+    return interp_break(in, BREAK_SHAPE, "ufunc '%s' for these dtypes", ufunc_name(ufunc));
+}
+
+static Answer
+elementwise_type(Interp *in, DType dtype, int nargs, const NodeId *args, const DType *ins,
+                 Type *out)
+{
+    Answer answer = type_broadcast(in->graph, out, dtype, nargs, args, ins);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_SHAPE, "operands whose shapes do not broadcast");
+    if (answer == ANSWER_YES) out->form = out->rank == 0 ? FORM_SCALAR : FORM_ARRAY;
+    return answer;
+}
+
+/* NumPy's loops for power look at the stride of the exponent: a number that is broadcast is done by
+   square, sqrt and so on where it is one of these, and an exponent array by pow.  Integer powers
+   raise for negative exponents.  So: the shortcut's op, a block call for another number, and
+   NumPy's own function for all else.  *how: a ufunc's name, "" for a block call, NULL for an
+   extern. */
+static Answer
+power_form(Interp *in, DType dtype, NodeId exponent, const char **how)
+{
+    *how = NULL;
+    Type type = node_type(in, exponent);
+    if (type.rank != 0) return ANSWER_YES;
+    PyObject *known;
+    Answer answer = node_known(in, exponent, &known);
+    if (answer != ANSWER_YES) return answer == ANSWER_NO ? ANSWER_YES : answer;
+    if (PyComplex_Check(known)) {
+        *how = "";
+        return ANSWER_YES;
+    }
+    double number = PyFloat_AsDouble(known);
+    PyErr_Clear();
+    if (dtype_is_integer(dtype) && number < 0)
+        return interp_break(in, BREAK_SHAPE, "an integer to a negative integer power");
+    *how = "";
+    if (dtype != DT_F32 && dtype != DT_F64) return ANSWER_YES;
+    if (number == 2.0) *how = "square";
+    if (number == 1.0) *how = "positive";
+    if (number == 0.5) *how = "sqrt";
+    if (number == -1.0) *how = "reciprocal";
+    return ANSWER_YES;
+}
+
+/* 1 when the ufunc is an elementwise one of `nargs` inputs and one output. */
+static int
+ufunc_is_plain(PyObject *ufunc, int nargs)
+{
+    PyObject *nin = PyObject_GetAttrString(ufunc, "nin");
+    PyObject *nout = PyObject_GetAttrString(ufunc, "nout");
+    PyObject *signature = PyObject_GetAttrString(ufunc, "signature");
+    int plain = nin != NULL && nout != NULL && PyLong_AsLong(nin) == nargs &&
+                PyLong_AsLong(nout) == 1 && signature == Py_None;
+    Py_XDECREF(nin);
+    Py_XDECREF(nout);
+    Py_XDECREF(signature);
+    PyErr_Clear();
+    return plain;
+}
+
+/* NumPy casts operands in a buffered iterator, which also turns axes that run backwards; so there
+   its loops, whose bits may depend on strides, see others than after a cast by itself. */
+static bool
+is_cast_backwards(Interp *in, int nargs, const NodeId *args, const NodeId *cast)
+{
+    bool casts = false, minds = false;
+    for (int i = 0; i < nargs; i++) {
+        const Type *type = &graph_node(in->graph, args[i])->type;
+        casts = casts || (type->form == FORM_ARRAY && cast[i] != args[i]);
+        for (int axis = 0; type->form == FORM_ARRAY && axis < type->rank; axis++)
+            minds = minds || (size_value(in->graph, type->stride[axis]) < 0 &&
+                              size_value(in->graph, type->shape[axis]) > 1);
+    }
+    return casts && minds;
+}
+
+/* Which of two zeros fmax and fmin give depends on how far NumPy's loop has come: its vectors and
+   its rest differ.  A kernel's loop comes alike where the operands are dense and have one axis. */
+static bool
+is_uneven(Interp *in, int op, int nargs, const NodeId *args, const NodeId *cast)
+{
+    if ((op != OP_fmax && op != OP_fmin) || !dtype_is_float(node_type(in, cast[0]).dtype))
+        return false;
+    SizeId size = NO_SIZE;
+    for (int i = 0; i < nargs; i++) {
+        const Type *type = &graph_node(in->graph, args[i])->type;
+        if (type->form != FORM_ARRAY) continue;
+        if (cast[i] != args[i] || type->rank != 1 || !type_is_contiguous(in->graph, type))
+            return true;
+        if (size == NO_SIZE) size = type->shape[0];
+        if (size_value(in->graph, type->shape[0]) != size_value(in->graph, size)) return true;
+    }
+    return false;
+}
+
+/* One element for all.  With such bounds clip has a loop of its own, which keeps the zero it is
+   given where the bound is the other. */
+static bool
+is_spread(Interp *in, NodeId node)
+{
+    Type type = node_type(in, node);
+    for (int i = 0; i < type.rank; i++)
+        if (node_extent(in, node, i) != 1 && size_value(in->graph, type.stride[i]) != 0)
+            return false;
+    return true;
+}
+
+/* Both operands' loop dtypes and the result's type, as though NumPy made a new array. */
+static Answer
+ufunc_types(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, DType *ins,
+            Type *type)
+{
+    DType result;
+    if (nargs > MAX_ARGS || !ufunc_is_plain(ufunc, nargs))
+        return interp_break(in, BREAK_NUMPY, "ufunc '%s' called this way", ufunc_name(ufunc));
+    TRY(resolve(in, ufunc, nargs, args, dtype, ins, &result));
+    return elementwise_type(in, result, nargs, args, ins, type);
+}
+
+/* The ufunc with these loop dtypes and this result; `whole` is what a plan calls instead where
+   neither kernel nor block call has the bits. */
+static Answer
+typed_ufunc(Interp *in, PyObject *ufunc, PyObject *whole, int nargs, const NodeId *args, int dtype,
+            const DType *ins, Type type, NodeId *out)
+{
+    NodeId cast[MAX_ARGS];
+    for (int i = 0; i < nargs; i++) TRY(node_cast(in, args[i], ins[i], &cast[i]));
+    if (ufunc == numpy_object("power")) {
+        const char *how;
+        TRY(power_form(in, ins[0], args[1], &how));
+        if (how == NULL) return node_extern(in, whole, nargs, dtype < 0 ? args : cast, &type, out);
+        if (how[0] != '\0') {
+            ufunc = numpy_object(how);
+            nargs = 1;
+        }
+    }
+    int op = op_of_ufunc(ufunc, ins[0]);
+    if (op == OP_clip && (ins[0] == DT_F32 || ins[0] == DT_F64) && is_spread(in, cast[1]) &&
+        is_spread(in, cast[2])) {
+        if (node_type(in, cast[1]).rank > 0 || node_type(in, cast[2]).rank > 0)
+            return node_extern(in, whole, nargs, dtype < 0 ? args : cast, &type, out);
+        op = OP_clamp;
+    }
+    bool call = op < 0 || !op_is_exact((Op)op, ins[0]);
+    if (call && dtype < 0 &&
+        (is_cast_backwards(in, nargs, args, cast) || is_uneven(in, op, nargs, args, cast)))
+        return node_extern(in, whole, nargs, args, &type, out);
+    Attrs attrs = {.object = ufunc};
+    TRY_NODE(*out, graph_add(in->graph, in->region, op < 0 ? OP_ufunc : (Op)op, nargs, cast, &type,
+                             op < 0 ? &attrs : NULL));
+    return ANSWER_YES;
+}
+
+Answer
+node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
+{
+    DType ins[MAX_ARGS];
+    Type type;
+    TRY(ufunc_types(in, ufunc, nargs, args, dtype, ins, &type));
+    return typed_ufunc(in, ufunc, ufunc, nargs, args, dtype, ins, type, out);
+}
+
+Answer
+node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out)
+{
+    PyObject *object = numpy_object(ufunc);
+    if (object == NULL) return interp_break(in, BREAK_NUMPY, "numpy.%s is missing", ufunc);
+    return node_ufunc(in, object, nargs, args, -1, out);
+}
+
+Answer
+emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype, Value **out)
+{
+    NodeId nodes[MAX_ARGS], result;
+    if (nargs > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "a ufunc of many arguments");
+    for (int i = 0; i < nargs; i++) TRY(operand(in, args[i], &nodes[i]));
+    TRY(node_ufunc(in, ufunc, nargs, nodes, dtype, &result));
+    return push_node(in, result, out);
+}
+
+/* ---- scalarmath: operators whose operands are all scalars, one of them NumPy's ---- */
+
+static bool
+all_scalars(const Interp *in, int n, const NodeId *args)
+{
+    for (int i = 0; i < n; i++)
+        if (node_type(in, args[i]).form == FORM_ARRAY) return false;
+    return true;
+}
+
+/* operator.NAME called at run time, for what scalarmath does its own way. */
+static Answer
+scalar_extern(Interp *in, const char *name, int n, const NodeId *args, DType dtype, NodeId *out)
+{
+    PyObject *callable = module_object("operator", name);
+    if (callable == NULL) return ANSWER_ERROR;
+    Type type = type_scalar(dtype, FORM_SCALAR);
+    Answer answer = node_extern(in, callable, n, args, &type, out);
+    Py_DECREF(callable);
+    return answer;
+}
+
+/* Overflow of i64 is noticed by Python's own operators (a deopt), which is what is wanted here. */
+static Answer
+scalar_i64(Interp *in, Op op, int n, const NodeId *args, NodeId *out)
+{
+    NodeId cast[2];
+    for (int i = 0; i < n; i++) TRY(node_cast(in, args[i], DT_I64, &cast[i]));
+    Type type = type_scalar(DT_I64, FORM_PYTHON);
+    TRY_NODE(*out, graph_add(in->graph, in->region, op, n, cast, &type, NULL));
+    return node_form(in, *out, FORM_SCALAR, out);
+}
+
+/* The op that notices overflow of int64, or 0. */
+static const int checked_ops[IN_PLACE] = {
+    [OPERATOR_ADD] = OP_py_add, [OPERATOR_MUL] = OP_py_mul, [OPERATOR_SUB] = OP_py_sub};
+
+static Answer
+scalar_binary(Interp *in, int operator_, PyObject *ufunc, const NodeId *args, NodeId *out)
+{
+    DType ins[2], result;
+    TRY(resolve(in, ufunc, 2, args, -1, ins, &result));
+    bool power = operator_ == OPERATOR_POW;
+    if ((dtype_is_integer(result) && array_operators[operator_].overflows) || power) {
+        if (checked_ops[operator_] && result == DT_I64)
+            return scalar_i64(in, (Op)checked_ops[operator_], 2, args, out);
+        return scalar_extern(in, operators[operator_].function, 2, args, result, out);
+    }
+    return node_ufunc(in, ufunc, 2, args, -1, out);
+}
+
+/* ---- operators ---- */
+
+/* `array ** number` has shortcuts: another ufunc when the exponent is this very Python number. */
+static Answer
+power_shortcut(Interp *in, NodeId base, NodeId exponent, const char **ufunc)
+{
+    Type type = node_type(in, base);
+    Type other = node_type(in, exponent);
+    bool inexact = dtype_is_float(type.dtype) || dtype_is_complex(type.dtype);
+    if (type.form != FORM_ARRAY || other.form != FORM_PYTHON) return ANSWER_YES;
+    PyObject *known;
+    Answer answer = node_known(in, exponent, &known);
+    if (answer == ANSWER_NO) return interp_break(in, BREAK_OPERATOR, "a power that is not known");
+    if (answer != ANSWER_YES) return answer;
+    if (PyLong_CheckExact(known)) {
+        int overflow;
+        long long number = PyLong_AsLongLongAndOverflow(known, &overflow);
+        if (overflow) return ANSWER_YES;
+        if (number == 2) *ufunc = "square";
+        if (number == -1 && inexact) *ufunc = "reciprocal";
+    } else if (PyFloat_CheckExact(known) && inexact && PyFloat_AS_DOUBLE(known) == 0.5) {
+        *ufunc = "sqrt";
+    }
+    return ANSWER_YES;
+}
+
+/* The loop's bits depend on how it writes: NumPy's own must do it. */
+static bool
+loop_minds_layout(const Interp *in, PyObject *ufunc, DType dtype, const Type *target)
+{
+    int op = op_of_ufunc(ufunc, dtype);
+    return dtype == DT_F16 && (op < 0 || !op_is_exact((Op)op, dtype)) &&
+           !type_is_contiguous(in->graph, target);
+}
+
+/* As an operator's ufunc: its result may lie as an operand does that NumPy writes into (*into, or
+   -1). */
+static Answer
+operator_ufunc(Interp *in, int operator_, PyObject *ufunc, Value *const *operands,
+               const NodeId *args, int *into, NodeId *out)
+{
+    DType ins[2];
+    Type type;
+    TRY(ufunc_types(in, ufunc, 2, args, -1, ins, &type));
+    TRY(operand_elided(in, operator_, operands, args, &type, into));
+    if (*into < 0) return typed_ufunc(in, ufunc, ufunc, 2, args, -1, ins, type, out);
+    NodeId order[2] = {args[*into], args[1 - *into]};
+    DType loop[2] = {ins[*into], ins[1 - *into]};
+    Type target = node_type(in, order[0]);
+    if (target.dtype != type.dtype)
+        return interp_break(in, BREAK_OPERATOR, "NumPy cannot write %s into a temporary of %s",
+                            dtype_name((DType)type.dtype), dtype_name((DType)target.dtype));
+    memcpy(type.stride, target.stride, sizeof(type.stride));
+    PyObject *class_ = numpy_step(in, "Into");
+    PyObject *whole = class_ ? keep(in, PyObject_CallOneArg(class_, ufunc)) : NULL;
+    if (whole == NULL) return ANSWER_ERROR;
+    if (loop_minds_layout(in, ufunc, loop[0], &type))
+        return node_extern(in, whole, 2, order, &type, out);
+    return typed_ufunc(in, ufunc, whole, 2, order, -1, loop, type, out);
+}
+
+static Answer
+binary_node(Interp *in, int operator_, Value *left, Value *right, int *into, Value **out)
+{
+    if (operator_ < 0 || operator_ >= IN_PLACE)
+        return interp_break(in, BREAK_OPERATOR, "operator number %d", operator_);
+    PyObject *ufunc = numpy_object(array_operators[operator_].ufunc);
+    Value *operands[2] = {left, right};
+    NodeId args[2], result;
+    TRY(operand(in, left, &args[0]));
+    TRY(operand(in, right, &args[1]));
+    if (operator_ == OPERATOR_MATMUL) {
+        TRY(node_matmul(in, args[0], args[1], &result));
+        return push_node(in, result, out);
+    }
+    const char *shortcut = NULL;
+    if (operator_ == OPERATOR_POW) TRY(power_shortcut(in, args[0], args[1], &shortcut));
+    if (shortcut != NULL && into != NULL && node_type(in, args[0]).dtype == DT_BOOL) {
+        bool spare;
+        TRY(operand_spare(in, left, &spare));
+        *into = spare ? 0 : -1;
+        if (spare)
+            return interp_break(in, BREAK_OPERATOR,
+                                "NumPy cannot write int8 into a temporary of bool");
+    }
+    if (shortcut != NULL)
+        TRY(node_named(in, shortcut, 1, args, &result));
+    else if (all_scalars(in, 2, args))
+        TRY(scalar_binary(in, operator_, ufunc, args, &result));
+    else if (into != NULL)
+        TRY(operator_ufunc(in, operator_, ufunc, operands, args, into, &result));
+    else
+        TRY(node_ufunc(in, ufunc, 2, args, -1, &result));
+    return push_node(in, result, out);
+}
+
+/* Python's own operator in the plan, after the rule for it broke. */
+static Answer
+operator_instead(Interp *in, const char *name, int nargs, Value *const *args, bool changes,
+                 Value **out)
+{
+    PyObject *callable = module_kept(in, "operator", name);
+    if (callable == NULL) return ANSWER_ERROR;
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .changes = changes};
+    return call_whole_instead(in, &call, out);
+}
+
+/* The operator where it is known at run time only whether NumPy writes into an operand; *out NULL:
+   no operand is a temporary. */
+static Answer
+elided_operator(Interp *in, int operator_, Value *const *both, PyObject **out)
+{
+    OperatorElision elides = array_operators[operator_].elides;
+    bool spare[2] = {false, false};
+    *out = NULL;
+    for (int i = 0; i < (elides == ELIDES_EITHER ? 2 : elides != ELIDES_NOTHING); i++)
+        TRY(operand_spare(in, both[i], &spare[i]));
+    if (!spare[0] && !spare[1]) return ANSWER_YES;
+    PyObject *class_ = numpy_step(in, "Operator");
+    PyObject *plain = module_kept(in, "operator", operators[operator_].function);
+    PyObject *ufunc = numpy_object(array_operators[operator_].ufunc);
+    if (class_ == NULL || plain == NULL || ufunc == NULL) return ANSWER_ERROR;
+    *out = keep(in, PyObject_CallFunction(class_, "iOOOO", operator_, plain, ufunc,
+                                          spare[0] ? Py_True : Py_False,
+                                          spare[1] ? Py_True : Py_False));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* `into`: as operand_elided has it; NULL: never. */
+static Answer
+operator_or_step(Interp *in, int operator_, Value *left, Value *right, int *into, Value **out)
+{
+    Answer answer = binary_node(in, operator_, left, right, into, out);
+    if (answer != ANSWER_NO || operator_ < 0 || operator_ >= IN_PLACE ||
+        (into != NULL && *into >= 0))
+        return answer;
+    Value *both[2] = {left, right};
+    if (into != NULL && any_opaque(in, 2, both) && !in->dirty && in->raised == NULL) {
+        BreakNote note = break_take(in);
+        PyObject *callable;
+        TRY(elided_operator(in, operator_, both, &callable));
+        break_put(in, &note);
+        WholeCall call = {.callable = callable, .nargs = 2, .args = both};
+        if (callable != NULL) return call_whole_instead(in, &call, out);
+    }
+    return operator_instead(in, operators[operator_].function, 2, both, false, out);
+}
+
+Answer
+emit_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    int into = -1;
+    return operator_or_step(in, operator_, left, right, &into, out);
+}
+
+static Answer
+compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    static const char *const names[] = {"less",      "less_equal", "equal",
+                                        "not_equal", "greater",    "greater_equal"};
+    NodeId args[2], result;
+    Value *both[2] = {left, right};
+    if (any_opaque(in, 2, both))
+        return call_simple(in, module_kept(in, "operator", comparison_names[operator_]), 2, both,
+                           out);
+    TRY(operand(in, left, &args[0]));
+    TRY(operand(in, right, &args[1]));
+    DType dtype;
+    bool orders = operator_ != Py_EQ && operator_ != Py_NE && all_scalars(in, 2, args);
+    if (orders) TRY(result_dtype(in, 2, args, &dtype));
+    if (orders && dtype_is_complex(dtype)) /* it has no rule for NaNs, which the ufunc has */
+        TRY(scalar_extern(in, comparison_names[operator_], 2, args, DT_BOOL, &result));
+    else
+        TRY(node_named(in, names[operator_], 2, args, &result));
+    return push_node(in, result, out);
+}
+
+Answer
+emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    if (operator_ < 0 || operator_ >= COUNT_OF(comparison_names))
+        return interp_break(in, BREAK_OPERATOR, "comparison number %d", operator_);
+    Answer answer = compare_node(in, operator_, left, right, out);
+    if (answer != ANSWER_NO) return answer;
+    Value *both[2] = {left, right};
+    return operator_instead(in, comparison_names[operator_], 2, both, false, out);
+}
+
+static Answer
+unary_node(Interp *in, InstrKind operator_, Value *value, Value **out)
+{
+    const char *name = operator_ == I_UNARY_NEGATIVE   ? "negative"
+                       : operator_ == I_UNARY_POSITIVE ? "positive"
+                       : operator_ == I_UNARY_INVERT   ? "invert"
+                                                       : NULL;
+    if (name == NULL) return interp_break(in, BREAK_OPERATOR, "this unary operator");
+    NodeId arg, result;
+    if (value_is_opaque(in, value)) return call_simple(in, numpy_object(name), 1, &value, out);
+    TRY(operand(in, value, &arg));
+    Type type = node_type(in, arg);
+    if (operator_ == I_UNARY_NEGATIVE && type.form == FORM_SCALAR && dtype_is_integer(type.dtype)) {
+        if (type.dtype == DT_I64)
+            TRY(scalar_i64(in, OP_py_neg, 1, &arg, &result));
+        else
+            TRY(scalar_extern(in, "neg", 1, &arg, type.dtype, &result));
+    } else
+        TRY(node_named(in, name, 1, &arg, &result));
+    return push_node(in, result, out);
+}
+
+Answer
+emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
+{
+    Answer answer = unary_node(in, operator_, value, out);
+    const char *name = operator_ == I_UNARY_NEGATIVE   ? "neg"
+                       : operator_ == I_UNARY_POSITIVE ? "pos"
+                                                       : "invert";
+    return answer == ANSWER_NO ? operator_instead(in, name, 1, &value, false, out) : answer;
+}
+
+/* abs(x): of an integer scalar the smallest number warns. */
+Answer
+emit_absolute(Interp *in, Value *value, Value **out)
+{
+    NodeId node;
+    PyObject *ufunc = numpy_object("absolute");
+    if (value_is_opaque(in, value)) return call_simple(in, ufunc, 1, &value, out);
+    TRY(operand(in, value, &node));
+    Type type = node_type(in, node);
+    DType dtype = (DType)type.dtype;
+    if (type.form != FORM_SCALAR || !dtype_is_integer(dtype) || !dtype_is_signed(dtype))
+        return emit_ufunc(in, ufunc, 1, &value, -1, out);
+    if (dtype == DT_I64)
+        TRY(scalar_i64(in, OP_py_abs, 1, &node, &node));
+    else
+        TRY(scalar_extern(in, "abs", 1, &node, dtype, &node));
+    return push_node(in, node, out);
+}
+
+/* ---- in place ---- */
+
+/* NumPy's loops take other ways, with other bits, where they write backwards; for half floats also
+   where they do not write densely. */
+static bool
+loop_minds_target(const Interp *in, NodeId result, const Type *target)
+{
+    const Node *node = graph_node(in->graph, result);
+    while (node->op == OP_cast) node = graph_node(in->graph, node->args[0]);
+    OpKind kind = op_info(node->op)->kind;
+    DType dtype = (DType)node->type.dtype;
+    if (kind != KIND_UFUNC && (kind != KIND_POINTWISE || op_is_exact(node->op, dtype)))
+        return false;
+    if (dtype == DT_F16) return !type_is_contiguous(in->graph, target);
+    for (int i = 0; i < target->rank; i++)
+        if (size_value(in->graph, target->stride[i]) < 0) return true;
+    return false;
+}
+
+Answer
+write_result(Interp *in, Value *target, NodeId result, Value **out)
+{
+    NodeId node;
+    TRY(array_operand(in, target, &node));
+    Type have = node_type(in, result), want = node_type(in, node);
+    if (have.form == FORM_OBJECT)
+        return interp_break(in, BREAK_NUMPY, "a result whose shape is not known");
+    if (want.form != FORM_ARRAY) return interp_break(in, BREAK_NUMPY, "an output that is no array");
+    if (!dtype_can_cast_same_kind(have.dtype, want.dtype))
+        return interp_break(in, BREAK_SHAPE, "%s written in place into %s", dtype_name(have.dtype),
+                            dtype_name(want.dtype));
+    if (loop_minds_target(in, result, &want))
+        return interp_break(in, BREAK_NUMPY, "a ufunc that writes into a reversed array");
+    TRY(node_write(in, target, result));
+    *out = target;
+    return ANSWER_YES;
+}
+
+static Answer
+inplace_node(Interp *in, int operator_, Value *array, Value *value, Value **out)
+{
+    NodeId node;
+    TRY(operand(in, array, &node));
+    if (node_type(in, node).form != FORM_ARRAY)
+        return emit_binary(in, operator_, array, value, out);
+    if (operator_ >= IN_PLACE || operator_ == OPERATOR_MATMUL)
+        return interp_break(in, BREAK_OPERATOR, "this operator in place");
+    Value *result, *both[2] = {array, value};
+    if (any_opaque(in, 2, both))
+        return interp_break(in, BREAK_OPERATOR, "an operand whose shape is not known");
+    TRY(operator_or_step(in, operator_, array, value, NULL, &result));
+    return write_result(in, array, result->node, out);
+}
+
+Answer
+emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
+{
+    operator_ %= IN_PLACE;
+    Answer answer = inplace_node(in, operator_, array, value, out);
+    if (answer != ANSWER_NO || operator_ >= IN_PLACE) return answer;
+    in->raised = NULL; /* in place it has another text */
+    Value *both[2] = {array, value};
+    return operator_instead(in, operators[operator_].in_place, 2, both, true, out);
+}
+
+/* ---- choice, products ---- */
+
+/* np.result_type of operands, weak Python scalars included. */
+Answer
+result_dtype(Interp *in, int n, const NodeId *args, DType *out)
+{
+    /* A ufunc with a loop of one dtype for every dtype: maximum resolves to the common one. */
+    PyObject *ufunc = numpy_object("maximum");
+    Type types[2] = {node_type(in, args[0]), node_type(in, args[0])};
+    *out = (DType)types[0].dtype;
+    for (int i = 1; i < n; i++) {
+        types[1] = node_type(in, args[i]);
+        const Type *both[2] = {&types[0], &types[1]};
+        DType ins[2];
+        Answer answer = ufunc_resolve(ufunc, 2, both, 1, ins, out);
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_DTYPE, "dtypes without a common one");
+        if (answer != ANSWER_YES) return answer;
+        bool weak = types[0].form == FORM_PYTHON && types[1].form == FORM_PYTHON;
+        types[0] = type_scalar(*out, weak ? FORM_PYTHON : FORM_ARRAY);
+    }
+    return ANSWER_YES;
+}
+
+Answer
+node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out)
+{
+    /* the C compiler would drop what is not chosen, with the floating-point events of its cast */
+    if (graph_node(in->graph, condition)->op == OP_const)
+        return interp_break(in, BREAK_NUMPY, "np.where of a constant condition");
+    /* np.where(c, x, y) computes in result_type(x, y), which is what a ufunc of one dtype gives. */
+    NodeId pair[2] = {yes, no};
+    DType dtype;
+    TRY(result_dtype(in, 2, pair, &dtype));
+    NodeId args[3];
+    TRY(node_cast(in, condition, DT_BOOL, &args[0]));
+    TRY(node_cast(in, yes, dtype, &args[1]));
+    TRY(node_cast(in, no, dtype, &args[2]));
+    NodeId layout[3] = {condition, yes, no};
+    Type type;
+    Answer answer = type_iterated(in->graph, &type, dtype, 3, layout);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_SHAPE, "np.where of shapes that do not broadcast");
+    if (answer == ANSWER_ERROR) return answer;
+    type.form = FORM_ARRAY; /* of rank 0 too: no array scalar */
+    TRY_NODE(*out, graph_add(in->graph, in->region, OP_where, 3, args, &type, NULL));
+    return ANSWER_YES;
+}

@@ -1,0 +1,438 @@
+/* Functions and methods that show the same elements in another shape: views where NumPy makes
+ * views. */
+#include "numpy.h"
+
+/* An array: shapes of scalars are left to NumPy. */
+static Answer
+shaped_operand(Interp *in, Value *value, NodeId *out)
+{
+    TRY(array_operand(in, value, out));
+    if (node_type(in, *out).form == FORM_ARRAY) return ANSWER_YES;
+    return interp_break(in, BREAK_NUMPY, "an array scalar where an array is expected");
+}
+
+Answer
+value_as_shape(Interp *in, Value *value, int *rank, int64_t *shape)
+{
+    Value *const *items = value_is_sequence(value) ? value->items : &value;
+    *rank = value_is_sequence(value) ? value->nitems : 1;
+    if (*rank > MAX_RANK) return interp_break(in, BREAK_RANK, "more than 8 dimensions");
+    for (int i = 0; i < *rank; i++) {
+        Value *item = value_is_sequence(value) ? value_item(in, value, i) : items[i];
+        if (item == NULL) return ANSWER_ERROR;
+        if (value_type(in, item) == &PyBool_Type)
+            return interp_break(in, BREAK_NUMPY, "a bool as a length");
+        Answer answer = value_as_int(in, item, &shape[i]);
+        if (answer == ANSWER_NO)
+            return break_unknown_number(in, BREAK_NUMPY, item, "a length of a shape");
+        if (answer == ANSWER_ERROR) return answer;
+    }
+    return ANSWER_YES;
+}
+
+/* Fills in the -1 of a shape for `count` elements, and makes it sizes. */
+static Answer
+complete_shape(Interp *in, int64_t count, int rank, int64_t *shape, SizeId *sizes)
+{
+    int unknown = -1;
+    int64_t product = 1;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] >= 0)
+            product *= shape[i];
+        else if (shape[i] == -1 && unknown < 0)
+            unknown = i;
+        else
+            return interp_break(in, BREAK_SHAPE, "a shape with two unknown lengths");
+    }
+    if (unknown >= 0) {
+        if (product == 0 || count % product != 0)
+            return interp_break(in, BREAK_SHAPE, "a reshape that does not fit");
+        shape[unknown] = count / product;
+        product = count;
+    }
+    if (product != count) return interp_break(in, BREAK_SHAPE, "a reshape that does not fit");
+    for (int i = 0; i < rank; i++)
+        if ((sizes[i] = size_const(in->graph, shape[i])) == NO_SIZE) return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
+static Answer
+reshape_in(Interp *in, NodeId node, int rank, const SizeId *sizes, char order, NodeId *out)
+{
+    Type type = node_type(in, node);
+    if (order == 'A')
+        order =
+            type_is_fortran(in->graph, &type) && !type_is_contiguous(in->graph, &type) ? 'F' : 'C';
+    if (order == 'C') return node_reshape(in, node, rank, sizes, out);
+    if (order != 'F') return interp_break(in, BREAK_NUMPY, "reshape in order K");
+    /* Fortran order: turn the axes round, reshape in C order, turn them back. */
+    int turn[MAX_RANK];
+    SizeId turned[MAX_RANK];
+    for (int i = 0; i < type.rank; i++) turn[i] = type.rank - 1 - i;
+    for (int i = 0; i < rank; i++) turned[i] = sizes[rank - 1 - i];
+    TRY(node_transpose(in, node, turn, &node));
+    TRY(node_reshape(in, node, rank, turned, &node));
+    for (int i = 0; i < rank; i++) turn[i] = rank - 1 - i;
+    return node_transpose(in, node, turn, out);
+}
+
+/* a.reshape(*shape, order='C'), np.reshape(a, shape, order='C') */
+Answer
+do_reshape(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    NodeId node;
+    char order;
+    int rank;
+    int64_t shape[MAX_RANK];
+    SizeId sizes[MAX_RANK];
+    TRY(shaped_operand(in, args[0], &node));
+    TRY(value_as_order(in, rule_arg(rule, args, "order"), 'C', &order));
+    Value *wanted = args[1];
+    if (wanted == NULL) return interp_break(in, BREAK_SHAPE, "reshape without a shape");
+    if (rule->kinds[0] == 'm' && wanted->nitems == 1 && value_is_sequence(wanted->items[0]))
+        wanted = wanted->items[0];
+    TRY(value_as_shape(in, wanted, &rank, shape));
+    Type type = node_type(in, node);
+    bool same = rank == type.rank; /* as given: with a -1 it is not */
+    for (int i = 0; same && i < rank; i++) same = shape[i] == size_value(in->graph, type.shape[i]);
+    TRY(complete_shape(in, type_elements(in->graph, &type), rank, shape, sizes));
+    if (same) /* NumPy's short cut, which leaves the strides of axes of length 1 as they are */
+        TRY(node_view(in, OP_reshape, node, &type, rank, shape, &node));
+    else
+        TRY(reshape_in(in, node, rank, sizes, order, &node));
+    return push_node(in, node, out);
+}
+
+/* ravel (a view where it can be) and flatten (`data` "copy") */
+Answer
+do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    NodeId node;
+    char order;
+    TRY(shaped_operand(in, args[0], &node));
+    TRY(value_as_order(in, args[1], 'C', &order));
+    Type type = node_type(in, node);
+    bool c = type_is_contiguous(in->graph, &type), f = type_is_fortran(in->graph, &type);
+    if (order == 'K') {
+        if (!c && !f) return interp_break(in, BREAK_NUMPY, "ravel in order K");
+        order = c ? 'C' : 'F';
+    }
+    SizeId flat = size_const(in->graph, type_elements(in->graph, &type));
+    if (rule->data[0] == 'c' && type.rank == 1) {
+        TRY(node_copy(in, node, 'C', &node));
+    } else {
+        /* What is no view of the argument is an array of its own, not a view of a copy. */
+        NodeId storage = graph_node(in->graph, node)->storage;
+        TRY(reshape_in(in, node, 1, &flat, order, &node));
+        const Node *made = graph_node(in->graph, node);
+        bool view = made->storage == storage;
+        if (rule->data[0] != 'c' && view && type_elements(in->graph, &type) == 0)
+            return interp_break(in, BREAK_NUMPY, "ravel of an array without elements");
+        if (rule->data[0] == 'c' || !view || !type_is_contiguous(in->graph, &made->type))
+            TRY(node_copy(in, node, 'C', &node));
+    }
+    return push_node(in, node, out);
+}
+
+/* a.transpose(*axes), np.transpose(a, axes=None) */
+Answer
+do_transpose(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    NodeId node;
+    TRY(shaped_operand(in, args[0], &node));
+    int rank = node_type(in, node).rank, n, permutation[MAX_RANK];
+    Value *axes = args[1];
+    if (rule->kinds[0] == 'm' && axes != NULL) {
+        if (axes->nitems == 0)
+            axes = NULL;
+        else if (axes->nitems == 1 &&
+                 (value_is_sequence(axes->items[0]) || value_is_none(axes->items[0])))
+            axes = axes->items[0];
+    }
+    TRY(value_as_axes(in, axes, rank, &n, permutation));
+    if (n >= 0 && n != rank) return interp_break(in, BREAK_SHAPE, "axes that do not match");
+    for (int i = 0; n < 0 && i < rank; i++) permutation[i] = rank - 1 - i;
+    TRY(node_transpose(in, node, permutation, &node));
+    return push_node(in, node, out);
+}
+
+Answer
+do_swapaxes(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    (void)rule;
+    NodeId node;
+    int a, b, permutation[MAX_RANK];
+    TRY(shaped_operand(in, args[0], &node));
+    int rank = node_type(in, node).rank;
+    TRY(value_as_axis(in, args[1], rank, &a));
+    TRY(value_as_axis(in, args[2], rank, &b));
+    for (int i = 0; i < rank; i++) permutation[i] = i;
+    permutation[a] = b;
+    permutation[b] = a;
+    TRY(node_transpose(in, node, permutation, &node));
+    return push_node(in, node, out);
+}
+
+Answer
+do_moveaxis(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    (void)rule;
+    NodeId node;
+    int nfrom, nto, from[MAX_RANK], to[MAX_RANK], permutation[MAX_RANK];
+    TRY(shaped_operand(in, args[0], &node));
+    int rank = node_type(in, node).rank;
+    TRY(value_as_axes(in, args[1], rank, &nfrom, from));
+    TRY(value_as_axes(in, args[2], rank, &nto, to));
+    if (nfrom < 0 || nfrom != nto) return interp_break(in, BREAK_SHAPE, "axes that do not match");
+    for (int i = 0; i < rank; i++) permutation[i] = -1;
+    for (int i = 0; i < nto; i++) permutation[to[i]] = from[i];
+    for (int axis = 0, place = 0; axis < rank; axis++) {
+        bool moved = false;
+        for (int i = 0; i < nfrom; i++) moved = moved || from[i] == axis;
+        if (moved) continue;
+        while (permutation[place] >= 0) place++;
+        permutation[place] = axis;
+    }
+    TRY(node_transpose(in, node, permutation, &node));
+    return push_node(in, node, out);
+}
+
+Answer
+do_squeeze(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    (void)rule;
+    NodeId node;
+    int n, axes[MAX_RANK];
+    TRY(shaped_operand(in, args[0], &node));
+    Type from = node_type(in, node), type = from;
+    TRY(value_as_axes(in, args[1], from.rank, &n, axes));
+    type.rank = 0;
+    for (int i = 0; i < from.rank; i++) {
+        bool named = n < 0, one = size_value(in->graph, from.shape[i]) == 1;
+        for (int k = 0; k < n; k++) named = named || axes[k] == i;
+        if (n >= 0 && named && !one)
+            return interp_break(in, BREAK_SHAPE, "squeeze of an axis that is not of length 1");
+        if (named && one) continue;
+        type.shape[type.rank] = from.shape[i];
+        type.stride[type.rank++] = from.stride[i];
+    }
+    if (type.rank == from.rank && args[0]->kind == V_NODE) { /* NumPy gives the array itself */
+        *out = args[0];
+        return ANSWER_YES;
+    }
+    TRY(node_view(in, OP_squeeze, node, &type, 0, NULL, &node));
+    return push_node(in, node, out);
+}
+
+Answer
+do_expand_dims(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    (void)rule;
+    NodeId node;
+    int n, axes[MAX_RANK];
+    TRY(shaped_operand(in, args[0], &node));
+    int more = value_is_sequence(args[1]) ? args[1]->nitems : 1;
+    Type from = node_type(in, node), type = from;
+    if (from.rank + more > MAX_RANK) return interp_break(in, BREAK_RANK, "more than 8 dimensions");
+    TRY(value_as_axes(in, args[1], from.rank + more, &n, axes));
+    if (n < 0) return interp_break(in, BREAK_SHAPE, "expand_dims without an axis");
+    type.rank = (uint8_t)(from.rank + more);
+    type.form = FORM_ARRAY;
+    /* As a reshape of what is there: a new axis has the stride that a reshape would give it. */
+    SizeId shape[MAX_RANK];
+    for (int i = 0, k = 0; i < type.rank; i++) {
+        bool fresh = false;
+        for (int j = 0; j < n; j++) fresh = fresh || axes[j] == i;
+        shape[i] = fresh ? size_const(in->graph, 1) : from.shape[k++];
+    }
+    TRY(node_reshape(in, node, type.rank, shape, &node));
+    return push_node(in, node, out);
+}
+
+Answer
+do_broadcast_to(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    (void)rule;
+    NodeId node;
+    int rank;
+    int64_t shape[MAX_RANK];
+    SizeId sizes[MAX_RANK];
+    TRY(shaped_operand(in, args[0], &node));
+    TRY(value_as_shape(in, args[1], &rank, shape));
+    if (rank < node_type(in, node).rank || node_type(in, node).form != FORM_ARRAY)
+        return interp_break(in, BREAK_SHAPE, "broadcast_to fewer dimensions");
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0) return interp_break(in, BREAK_SHAPE, "a negative length");
+        sizes[i] = size_const(in->graph, shape[i]);
+    }
+    TRY(node_broadcast(in, node, rank, sizes, &node));
+    return push_node(in, node, out);
+}
+
+/* flip(m, axis); `data` names the axis of flipud and fliplr */
+Answer
+do_flip(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    NodeId node;
+    int n = 1, axes[MAX_RANK] = {rule->data[0] - '0'};
+    TRY(shaped_operand(in, args[0], &node));
+    Type type = node_type(in, node);
+    if (type.rank == 0) return interp_break(in, BREAK_NUMPY, "flip of no axes");
+    if (rule->data[0] == '\0')
+        TRY(value_as_axes(in, args[1], type.rank, &n, axes));
+    else if (axes[0] >= type.rank)
+        return interp_break(in, BREAK_SHAPE, "flip of too few axes");
+    int64_t offset = size_value(in->graph, type.offset);
+    for (int i = 0; i < type.rank; i++) {
+        bool named = n < 0;
+        for (int k = 0; k < n; k++) named = named || axes[k] == i;
+        if (!named) continue;
+        int64_t length = size_value(in->graph, type.shape[i]);
+        int64_t stride = size_value(in->graph, type.stride[i]);
+        if (length == 0) continue; /* the stride of what is empty stays */
+        offset += (length - 1) * stride;
+        type.stride[i] = size_const(in->graph, -stride);
+    }
+    type.offset = size_const(in->graph, offset);
+    TRY(node_view(in, OP_flip, node, &type, 0, NULL, &node));
+    return push_node(in, node, out);
+}
+
+/* ---- joining ---- */
+
+/* The arrays of a known sequence; Python numbers are not taken. */
+static Answer
+sequence_nodes(Interp *in, Value *value, int *n, NodeId **out)
+{
+    if (!value_is_sequence(value))
+        return interp_break(in, BREAK_NUMPY, "arrays that are not in a known list or tuple");
+    *n = value->nitems;
+    if (*n == 0) return interp_break(in, BREAK_SHAPE, "no arrays to join");
+    *out = arena_alloc(in->arena, (size_t)*n * sizeof **out);
+    if (*out == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < *n; i++) {
+        Value *item = value_item(in, value, i);
+        if (item == NULL) return ANSWER_ERROR;
+        TRY(shaped_operand(in, item, &(*out)[i]));
+    }
+    return ANSWER_YES;
+}
+
+/* Where not all are C contiguous, the result's layout follows theirs: NumPy is called. */
+static Answer
+join_by_call(Interp *in, int axis, int n, const NodeId *nodes, NodeId *out)
+{
+    PyObject *function = numpy_step(in, "concatenate");
+    PyObject *number = keep(in, PyLong_FromLong(axis));
+    NodeId *args = arena_alloc(in->arena, (size_t)(n + 1) * sizeof *args);
+    if (function == NULL || number == NULL || args == NULL) return ANSWER_ERROR;
+    TRY_NODE(args[0], node_object(in, number));
+    memcpy(args + 1, nodes, (size_t)n * sizeof *args);
+    return node_trial(in, function, n + 1, args, NULL, out);
+}
+
+static Answer
+join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
+{
+    Type first = node_type(in, nodes[0]), type;
+    bool plain = true;
+    int64_t length = 0;
+    for (int i = 0; i < n; i++) {
+        Type each = node_type(in, nodes[i]);
+        bool fits = each.rank == first.rank && first.rank > 0;
+        for (int k = 0; fits && k < first.rank; k++)
+            fits = k == axis || each.shape[k] == first.shape[k];
+        if (!fits) return interp_break(in, BREAK_SHAPE, "arrays that cannot be joined");
+        length += size_value(in->graph, each.shape[axis]);
+        /* one of no elements is contiguous, and its strides count all the same */
+        plain =
+            plain && type_is_contiguous(in->graph, &each) && type_elements(in->graph, &each) > 0;
+    }
+    DType dtype;
+    TRY(result_dtype(in, n, nodes, &dtype));
+    if (!plain && first.rank > 1) return join_by_call(in, axis, n, nodes, out);
+    for (int i = 0; i < n; i++) TRY(node_cast(in, nodes[i], dtype, &nodes[i]));
+    SizeId shape[MAX_RANK];
+    memcpy(shape, first.shape, sizeof shape);
+    shape[axis] = size_const(in->graph, length);
+    if (type_contiguous(in->graph, &type, dtype, first.rank, shape) < 0) return ANSWER_ERROR;
+    Attrs attrs = {.index = axis};
+    TRY_NODE(*out, graph_add(in->graph, in->region, OP_concatenate, n, nodes, &type, &attrs));
+    return ANSWER_YES;
+}
+
+/* An axis of length 1 put before axis `axis`. */
+static Answer
+with_axis(Interp *in, NodeId node, int axis, NodeId *out)
+{
+    Type from = node_type(in, node), type = from;
+    if (from.rank == MAX_RANK) return interp_break(in, BREAK_RANK, "more than 8 dimensions");
+    type.rank++;
+    for (int i = 0; i < type.rank; i++) {
+        int k = i < axis ? i : i - 1;
+        type.shape[i] = i == axis ? size_const(in->graph, 1) : from.shape[k];
+        type.stride[i] = i == axis ? size_const(in->graph, 0) : from.stride[k];
+    }
+    return node_view(in, OP_expand_dims, node, &type, 0, NULL, out);
+}
+
+Answer
+do_concatenate(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    int n, axis = 0;
+    NodeId *nodes, node;
+    TRY(sequence_nodes(in, args[0], &n, &nodes));
+    Value *given = rule_arg(rule, args, "axis");
+    if (given != NULL && value_is_none(given))
+        return interp_break(in, BREAK_NUMPY, "concatenate with axis=None");
+    if (given != NULL) TRY(value_as_axis(in, given, node_type(in, nodes[0]).rank, &axis));
+    TRY(join(in, axis, n, nodes, &node));
+    return push_node(in, node, out);
+}
+
+Answer
+do_stack(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    int n, axis = 0;
+    NodeId *nodes, node;
+    TRY(sequence_nodes(in, args[0], &n, &nodes));
+    Value *given = rule_arg(rule, args, "axis");
+    if (given != NULL) TRY(value_as_axis(in, given, node_type(in, nodes[0]).rank + 1, &axis));
+    for (int i = 0; i < n; i++) {
+        Type a = node_type(in, nodes[0]), b = node_type(in, nodes[i]);
+        if (i > 0) { /* the first has its new axis already */
+            if (a.rank != b.rank + 1)
+                return interp_break(in, BREAK_SHAPE, "stack of unequal ranks");
+        }
+        TRY(with_axis(in, nodes[i], axis, &nodes[i]));
+    }
+    TRY(join(in, axis, n, nodes, &node));
+    return push_node(in, node, out);
+}
+
+/* hstack and vstack (`data` "h", "v"): at least one or two axes, then joined */
+Answer
+do_hvstack(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    int n;
+    NodeId *nodes, node;
+    TRY(sequence_nodes(in, args[0], &n, &nodes));
+    bool vertical = rule->data[0] == 'v';
+    for (int i = 0; i < n; i++) {
+        if (node_type(in, nodes[i]).rank == 0) TRY(with_axis(in, nodes[i], 0, &nodes[i]));
+        if (vertical && node_type(in, nodes[i]).rank == 1)
+            TRY(with_axis(in, nodes[i], 0, &nodes[i]));
+    }
+    int axis = vertical || node_type(in, nodes[0]).rank == 1 ? 0 : 1;
+    TRY(join(in, axis, n, nodes, &node));
+    return push_node(in, node, out);
+}
+
+/* np.shape, np.ndim, np.size of an array: `data` is the attribute */
+Answer
+do_attribute(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    NodeId node;
+    TRY(shaped_operand(in, args[0], &node));
+    return array_attribute(in, args[0], rule->data, out);
+}

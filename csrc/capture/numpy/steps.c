@@ -1,0 +1,707 @@
+/* Whole calls as steps of the plan, for everything of NumPy that no op has the bits of.
+
+   In come a callable and values; the arguments become a template with holes (pycompile/_calls.py),
+   the callable is tried on stand-ins, and what it gave is made into values: fresh arrays and
+   numbers are results of one extern node, views of an argument are views in the graph, an argument
+   itself is the same value.  Results whose shape only the run will tell are opaque (opaque.c).
+
+   Arguments that the callable changes (out=, np.put) are changed in a copy, which is the array's
+   next version. */
+#include "numpy.h"
+
+enum { MAX_LEAVES = 60, MAX_DEPTH = 70 };
+
+typedef struct {
+    Interp *in;
+    int n;
+    Value *of[MAX_HOLES];
+    NodeId node[MAX_HOLES];
+    int depth;   /* of containers, which may contain themselves */
+    bool nested; /* a hole lies within a container */
+    bool sized;  /* an int that is not known: it may be a length */
+} Holes;
+
+/* ---- arguments as templates ---- */
+
+/* An opaque array shows the memory of this argument. */
+static Answer
+note_view(Holes *h, int hole)
+{
+    Interp *in = h->in;
+    Opaque *opaque = opaque_of(in, h->node[hole]);
+    if (opaque != NULL) {
+        opaque->viewed = true;
+        return ANSWER_YES;
+    }
+    int storage = storage_of(in, h->of[hole]->node);
+    if (storage < 0) return ANSWER_ERROR;
+    if (in->storages.at[storage].written || input_of(in, h->of[hole]->node) == NULL)
+        return interp_break(in, BREAK_INDEX, "a view whose shape is not known");
+    in->storages.at[storage].shown = true;
+    return ANSWER_YES;
+}
+
+/* np.floating and the other classes of NumPy's that stand for several dtypes. */
+static bool
+type_is_abstract(PyObject *type)
+{
+    static const char *const names[] = {
+        "generic", "number",   "integer",         "signedinteger", "unsignedinteger",
+        "inexact", "floating", "complexfloating", "flexible",      "character"};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (type == numpy_object(names[i])) return true;
+    return false;
+}
+
+/* Constants that no call can change, and that call nothing. */
+static bool
+is_plain(PyObject *object)
+{
+    if (PyTuple_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
+            if (!is_plain(PyTuple_GET_ITEM(object, i))) return false;
+        return true;
+    }
+    if (PySlice_Check(object)) {
+        PySliceObject *slice = (PySliceObject *)object;
+        return is_plain(slice->start) && is_plain(slice->stop) && is_plain(slice->step);
+    }
+    if (object == Py_None || object == Py_Ellipsis || object == numpy_object("_NoValue"))
+        return true;
+    if (PyType_Check(object)) {
+        DType ignored;
+        return type_is_abstract(object) || array_dtype_from_object(object, &ignored) == ANSWER_YES;
+    }
+    if (ufunc_check(object)) return numpy_object(ufunc_name(object)) == object;
+    return PyLong_CheckExact(object) || PyBool_Check(object) || PyFloat_CheckExact(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyBytes_CheckExact(object) || PyRange_Check(object) || array_scalar_check(object) ||
+           array_is_singleton_dtype(object) || numpy_is_known(object);
+}
+
+static Answer
+hole(Holes *h, Value *value, NodeId node, PyObject **out)
+{
+    int number = 0; /* by value: a view of what was written is a new node each time */
+    while (number < h->n && h->of[number] != value) number++;
+    if (number == MAX_HOLES) return interp_break(h->in, BREAK_NUMPY, "a call of many arguments");
+    if (number == h->n) {
+        h->of[h->n] = value;
+        h->node[h->n++] = node;
+    }
+    PyObject *type = calls_object(h->in, "Hole");
+    *out = type == NULL ? NULL : keep(h->in, PyObject_CallFunction(type, "i", number));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+node_template(Holes *h, Value *value, PyObject **out)
+{
+    Interp *in = h->in;
+    if (value_is_opaque(in, value)) {
+        if (opaque_of(in, value->node) == NULL)
+            return interp_break(in, BREAK_OPERATOR, "an object that is not known");
+        return hole(h, value, value->node, out);
+    }
+    Type type = node_type(in, value->node);
+    bool integer = type.dtype == DT_BOOL || dtype_is_integer((DType)type.dtype);
+    if (type.form == FORM_PYTHON && integer) {
+        Answer answer = value_known(in, value, out);
+        if (answer != ANSWER_NO) return answer;
+    }
+    NodeId node;
+    TRY(operand(in, value, &node));
+    const Node *n = graph_node(in->graph, node);
+    if (n->op == OP_const && n->type.rank == 0 && n->type.form != FORM_ARRAY) {
+        *out = n->attrs.object;
+        return ANSWER_YES;
+    }
+    if (type.form != FORM_ARRAY && integer) h->sized = true;
+    return hole(h, value, node, out);
+}
+
+static Answer template_of(Holes *h, Value *value, PyObject **out);
+
+/* A tuple of the templates of a container's items; kept. */
+static Answer
+items_template(Holes *h, Value *value, PyObject **out)
+{
+    PyObject *tuple = PyTuple_New(value->nitems);
+    if (keep(h->in, tuple) == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < value->nitems; i++) {
+        Value *item = value_item(h->in, value, i);
+        PyObject *object;
+        if (item == NULL) return ANSWER_ERROR;
+        TRY(template_of(h, item, &object));
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(object));
+    }
+    *out = tuple;
+    return ANSWER_YES;
+}
+
+static Answer
+container_template(Holes *h, Value *value, PyObject **out)
+{
+    Interp *in = h->in;
+    PyObject *items, *object = NULL;
+    int before = h->n;
+    if (h->depth == MAX_DEPTH) return interp_break(in, BREAK_NUMPY, "lists so deep in one another");
+    h->depth++;
+    Answer filled = items_template(h, value, &items);
+    h->depth--;
+    TRY(filled);
+    h->nested = h->nested || h->n > before;
+    switch (value->kind) {
+    case V_TUPLE: object = Py_NewRef(items); break;
+    case V_LIST: object = PySequence_List(items); break;
+    case V_RANGE: object = PyObject_Call((PyObject *)&PyRange_Type, items, NULL); break;
+    case V_SLICE:
+        object = PySlice_New(PyTuple_GET_ITEM(items, 0), PyTuple_GET_ITEM(items, 1),
+                             PyTuple_GET_ITEM(items, 2));
+        break;
+    default: break;
+    }
+    *out = keep(in, object);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+template_of(Holes *h, Value *value, PyObject **out)
+{
+    Interp *in = h->in;
+    switch (value->kind) {
+    case V_NODE: return node_template(h, value, out);
+    case V_PURE: {
+        Value *text;
+        Answer made = value_known(in, value, out);
+        if (made == ANSWER_NO) made = loose_text(in, value, &text);
+        if (made == ANSWER_NO && in->break_code == BREAK_NONE) break;
+        if (made != ANSWER_YES || value->kind != V_PURE) return made;
+        return node_template(h, text, out);
+    }
+    case V_TUPLE:
+        if (value->type != NULL && value->type != &PyTuple_Type) break;
+        return container_template(h, value, out);
+    case V_LIST:
+    case V_SLICE: return container_template(h, value, out);
+    case V_RANGE: return value_known(in, value, out);
+    default: break;
+    }
+    /* an object of the program's is not guarded by identity for nothing: that keeps it alive */
+    bool strange = value->kind == V_OBJECT && value->object != NULL && !is_plain(value->object);
+    Answer answer = strange ? ANSWER_NO : object_known(in, value, out);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_YES && is_plain(*out)) return ANSWER_YES;
+    return interp_break(in, value_break(value, BREAK_NUMPY), "an argument that is not known: %s",
+                        value_describe(in, value));
+}
+
+/* ---- the trial ---- */
+
+PyObject *
+sizes_tuple(Interp *in, int n, const SizeId *sizes)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; tuple != NULL && i < n; i++) {
+        PyObject *size = PyLong_FromLongLong(size_value(in->graph, sizes[i]));
+        if (size == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, size);
+    }
+    return tuple;
+}
+
+/* What `_calls.trial` takes for one hole; a new reference. */
+static PyObject *
+hole_spec(Holes *h, int number)
+{
+    Interp *in = h->in;
+    Opaque *opaque = opaque_of(in, h->node[number]);
+    if (opaque != NULL) return Py_BuildValue("(sO)", "sample", opaque->sample);
+    Type type = node_type(in, h->node[number]);
+    PyObject *dtype = array_dtype_object((DType)type.dtype);
+    if (dtype == NULL) return NULL;
+    if (type.form != FORM_ARRAY)
+        return Py_BuildValue("(sN)", type.form == FORM_PYTHON ? "python" : "scalar", dtype);
+    bool writeable = !graph_view_is_readonly(in->graph, h->node[number]);
+    return Py_BuildValue("(NNNO)", dtype, sizes_tuple(in, type.rank, type.shape),
+                         sizes_tuple(in, type.rank, type.stride), writeable ? Py_True : Py_False);
+}
+
+typedef struct {
+    PyObject *callable, *args, *kwargs; /* borrowed */
+    PyObject *changed;                  /* tuple of numbers of holes */
+    bool opaque, untyped;
+    bool direct; /* no hole lies within a container: the function can be called as it is */
+} Attempt;
+
+/* The error that NumPy refuses the call with is the program's. */
+static Answer
+raise_refused(Interp *in, PyObject *refused)
+{
+    PyObject *args = keep(in, PyObject_GetAttrString(refused, "args"));
+    if (args == NULL) return ANSWER_ERROR;
+    PyObject *error = PyTuple_GET_ITEM(args, 0);
+    PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    return raise_error(in);
+}
+
+/* (description, callable), kept. */
+static Answer
+try_it(Holes *h, const Attempt *attempt, PyObject **shape, PyObject **callable)
+{
+    Interp *in = h->in;
+    PyObject *trial = calls_object(in, "trial"), *specs = PyList_New(h->n), *pair = NULL;
+    bool ready = trial != NULL && specs != NULL;
+    for (int i = 0; ready && i < h->n; i++) {
+        PyObject *spec = hole_spec(h, i);
+        ready = spec != NULL;
+        if (ready) PyList_SET_ITEM(specs, i, spec);
+    }
+    if (ready)
+        pair = PyObject_CallFunction(
+            trial, "OOOOOOOO", attempt->callable, attempt->args, attempt->kwargs, specs,
+            attempt->changed, attempt->opaque ? Py_True : Py_False,
+            attempt->untyped ? Py_True : Py_False, attempt->direct ? Py_True : Py_False);
+    Py_XDECREF(specs);
+    if (pair != NULL) {
+        if (keep(in, pair) == NULL) return ANSWER_ERROR;
+        *shape = PyTuple_GET_ITEM(pair, 0);
+        *callable = PyTuple_GET_ITEM(pair, 1);
+        return ANSWER_YES;
+    }
+    if (!ready || !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_Occurred() == PyExc_MemoryError)
+        return ANSWER_ERROR; /* memory of our own; an array that is too large is another class */
+    PyObject *error = keep(in, error_take()), *refused = calls_object(in, "Refused");
+    if (error == NULL || refused == NULL) return ANSWER_ERROR;
+    if ((PyObject *)Py_TYPE(error) == refused && is_handled(in)) return raise_refused(in, error);
+    PyObject *text = PyObject_Str(error);
+    const char *why = text == NULL ? NULL : PyUnicode_AsUTF8(text);
+    PyErr_Clear();
+    if (why != NULL && environment_holds(why)) why = NULL;
+    Answer answer =
+        interp_break(in, BREAK_NUMPY, "a call whose result cannot be told beforehand: %s",
+                     why != NULL ? why : "it raised");
+    Py_XDECREF(text);
+    return answer;
+}
+
+/* ---- results ---- */
+
+typedef struct {
+    Holes *h;
+    int n, taken;
+    Type types[MAX_LEAVES];
+    NodeId nodes[MAX_LEAVES];
+} Leaves;
+
+static const char *
+form_of(PyObject *shape)
+{
+    return PyUnicode_AsUTF8(PyTuple_GET_ITEM(shape, 0));
+}
+
+static Answer
+read_sizes(Interp *in, PyObject *tuple, SizeId *out)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        out[i] = size_const(in->graph, PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i)));
+        if (out[i] == NO_SIZE) return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
+}
+
+/* An array's type out of dtype, shape and strides. */
+static Answer
+read_type(Interp *in, PyObject *dtype, PyObject *shape, PyObject *strides, Type *out)
+{
+    DType number;
+    if (array_dtype_from_object(dtype, &number) != ANSWER_YES) return break_dtype(in, dtype);
+    if (PyTuple_GET_SIZE(shape) > MAX_RANK)
+        return interp_break(in, BREAK_RANK, "more than 8 dimensions");
+    *out = type_scalar(number, FORM_ARRAY);
+    out->rank = (uint8_t)PyTuple_GET_SIZE(shape);
+    TRY(read_sizes(in, shape, out->shape));
+    return read_sizes(in, strides, out->stride);
+}
+
+static Answer
+leaf_type(Interp *in, PyObject *shape, Type *out)
+{
+    const char *form = form_of(shape);
+    if (strcmp(form, "array") == 0)
+        return read_type(in, PyTuple_GET_ITEM(shape, 1), PyTuple_GET_ITEM(shape, 2),
+                         PyTuple_GET_ITEM(shape, 3), out);
+    if (strcmp(form, "opaque") == 0 || strcmp(form, "object") == 0) {
+        *out = type_scalar(DT_OBJECT, FORM_OBJECT);
+        return ANSWER_YES;
+    }
+    DType dtype;
+    if (array_dtype_from_object(PyTuple_GET_ITEM(shape, 1), &dtype) != ANSWER_YES)
+        return break_dtype(in, PyTuple_GET_ITEM(shape, 1));
+    *out = type_scalar(dtype, form[0] == 's' ? FORM_SCALAR : FORM_PYTHON);
+    return ANSWER_YES;
+}
+
+static bool
+is_container(const char *form)
+{
+    return strcmp(form, "tuple") == 0 || strcmp(form, "list") == 0 || strcmp(form, "named") == 0;
+}
+
+static Answer
+count_leaves(Leaves *l, PyObject *shape)
+{
+    const char *form = form_of(shape);
+    if (is_container(form)) {
+        PyObject *items = PyTuple_GET_ITEM(shape, 1);
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++)
+            TRY(count_leaves(l, PyList_GET_ITEM(items, i)));
+        return ANSWER_YES;
+    }
+    if (strcmp(form, "hole") == 0 || strcmp(form, "view") == 0 || strcmp(form, "none") == 0 ||
+        strcmp(form, "constant") == 0)
+        return ANSWER_YES;
+    if (l->n == MAX_LEAVES) return interp_break(l->h->in, BREAK_NUMPY, "a call of many results");
+    return leaf_type(l->h->in, shape, &l->types[l->n++]);
+}
+
+/* Should the view leave the graph, `maker` makes it, so that its base is what it is in NumPy. */
+static Answer
+made_by(Leaves *l, PyObject *shape, Value *view)
+{
+    Interp *in = l->h->in;
+    Value *args[5] = {l->h->of[PyLong_AsLong(PyTuple_GET_ITEM(shape, 1))],
+                      value_const(in, PyTuple_GET_ITEM(shape, 4)),
+                      value_const(in, PyTuple_GET_ITEM(shape, 5)), value_const(in, Py_False),
+                      value_const(in, PyTuple_GET_ITEM(shape, 6))};
+    for (int i = 0; i < COUNT_OF(args); i++)
+        if (args[i] == NULL) return ANSWER_ERROR;
+    Value *made = value_sequence(in, V_PURE, COUNT_OF(args), args);
+    if (made == NULL) return ANSWER_ERROR;
+    made->object = keep(in, Py_NewRef(PyTuple_GET_ITEM(shape, 7)));
+    view->of = made;
+    return made->object == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static int64_t
+alignment_of(DType dtype)
+{
+    return (int64_t)dtype_size(dtype) / (dtype_is_complex(dtype) ? 2 : 1);
+}
+
+/* Elements of a view that lies in memory as other dtypes do are aligned: NumPy computes on others
+   in pieces, and so with other bits. */
+static Answer
+view_aligned(Interp *in, NodeId of, const Type *view)
+{
+    ArrayHeader header;
+    const char *why;
+    int64_t unit = alignment_of((DType)view->dtype);
+    bool multiple = size_value(in->graph, view->offset) % unit == 0;
+    for (int i = 0; i < view->rank; i++)
+        multiple = multiple && (size_value(in->graph, view->shape[i]) <= 1 ||
+                                size_value(in->graph, view->stride[i]) % unit == 0);
+    if (storage_of(in, of) < 0) return ANSWER_ERROR;
+    Value *input = multiple ? input_of(in, of) : NULL;
+    NodeId root = in->storages.at[storage_of(in, of)].root;
+    bool kernels = input == NULL && graph_node(in->graph, root)->op != OP_extern &&
+                   graph_node(in->graph, root)->op != OP_result;
+    if (multiple && (kernels || unit <= alignment_of((DType)node_type(in, root).dtype)))
+        return ANSWER_YES;
+    if (multiple && input != NULL && input->guard &&
+        array_read(input->object, &header, &why) == ANSWER_YES &&
+        (header.flags & ARRAY_ALIGNED_8)) {
+        in->out->guards.at[input->guard - 1].array.flags |= ARRAY_ALIGNED_8;
+        return ANSWER_YES;
+    }
+    return interp_break(in, BREAK_UNALIGNED, "a view whose elements are not aligned");
+}
+
+static Answer
+view_value(Leaves *l, PyObject *shape, Value **out)
+{
+    Interp *in = l->h->in;
+    NodeId of = l->h->node[PyLong_AsLong(PyTuple_GET_ITEM(shape, 1))], node;
+    Type type;
+    TRY(read_type(in, PyTuple_GET_ITEM(shape, 3), PyTuple_GET_ITEM(shape, 4),
+                  PyTuple_GET_ITEM(shape, 5), &type));
+    int64_t offset = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, 2));
+    type.offset = size_const(in->graph, offset + size_value(in->graph, node_type(in, of).offset));
+    bool frozen = PyTuple_GET_ITEM(shape, 6) == Py_False;
+    TRY(view_aligned(in, of, &type));
+    TRY(node_view(in, frozen ? OP_broadcast : OP_as_strided, of, &type, 0, NULL, &node));
+    TRY(push_node(in, node, out));
+    return PyTuple_GET_ITEM(shape, 7) == Py_None ? ANSWER_YES : made_by(l, shape, *out);
+}
+
+static Answer
+opaque_result(Leaves *l, NodeId node, PyObject *shape, Value **out)
+{
+    PyObject *views = PyTuple_GET_ITEM(shape, 2);
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(views); i++)
+        TRY(note_view(l->h, (int)PyLong_AsLong(PyList_GET_ITEM(views, i))));
+    return opaque_value(l->h->in, node, PyTuple_GET_ITEM(shape, 1), PyList_GET_SIZE(views) > 0,
+                        out);
+}
+
+static Answer
+make_value(Leaves *l, PyObject *shape, Value **out)
+{
+    Interp *in = l->h->in;
+    const char *form = form_of(shape);
+    if (is_container(form)) {
+        PyObject *items = PyTuple_GET_ITEM(shape, 1);
+        int n = (int)PyList_GET_SIZE(items);
+        *out = value_sequence(in, form[0] == 'l' ? V_LIST : V_TUPLE, n, NULL);
+        if (*out != NULL && form[0] == 'n')
+            (*out)->type = (PyTypeObject *)PyTuple_GET_ITEM(shape, 2);
+        for (int i = 0; *out != NULL && i < n; i++)
+            TRY(make_value(l, PyList_GET_ITEM(items, i), &(*out)->items[i]));
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    if (strcmp(form, "none") == 0) return given(out, value_const(in, Py_None));
+    if (strcmp(form, "constant") == 0) {
+        PyObject *made = PyTuple_GET_ITEM(shape, 1); /* a tuple of nobody else's: new at each run */
+        return given(out, Py_REFCNT(made) == 1 ? unshadow(in, made) : value_const(in, made));
+    }
+    if (strcmp(form, "hole") == 0) {
+        *out = l->h->of[PyLong_AsLong(PyTuple_GET_ITEM(shape, 1))];
+        return ANSWER_YES;
+    }
+    if (strcmp(form, "view") == 0) return view_value(l, shape, out);
+    NodeId node = l->nodes[l->taken++];
+    if (strcmp(form, "opaque") == 0 || strcmp(form, "object") == 0)
+        return opaque_result(l, node, shape, out);
+    if (strcmp(form, "array") == 0 && PyTuple_GET_ITEM(shape, 4) == Py_False &&
+        VEC_PUSH(in->arena, &in->borrowers, node) < 0)
+        return ANSWER_ERROR;
+    return push_node(in, node, out);
+}
+
+/* The arrays that the call changes get their next versions, the first leaves. */
+static Answer
+write_changed(Leaves *l, PyObject *changed)
+{
+    Interp *in = l->h->in;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(changed); i++) {
+        Value *target = l->h->of[PyLong_AsLong(PyTuple_GET_ITEM(changed, i))];
+        NodeId node = l->nodes[l->taken++];
+        if (value_is_opaque(in, target)) {
+            Opaque opaque = *opaque_of(in, target->node);
+            opaque.node = target->node = node;
+            if (VEC_PUSH(in->arena, &in->opaques, opaque) < 0) return ANSWER_ERROR;
+        } else {
+            TRY(node_write(in, target, node));
+        }
+        in->dirty = true;
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+changed_types(Leaves *l, PyObject *changed)
+{
+    Interp *in = l->h->in;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(changed); i++) {
+        int number = (int)PyLong_AsLong(PyTuple_GET_ITEM(changed, i));
+        Type type = node_type(in, l->h->node[number]);
+        Type *out = &l->types[l->n++];
+        *out = type;
+        if (type.form == FORM_ARRAY) TRY(fresh_type(in, out, (DType)type.dtype, &type, 'K'));
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+add_nodes(Leaves *l, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames)
+{
+    Interp *in = l->h->in;
+    NodeId whole;
+    if (l->n == 0) return ANSWER_YES; /* all results are arguments or views: nothing to call */
+    Type several = type_scalar(DT_OBJECT, FORM_OBJECT);
+    TRY(node_extern_kw(in, callable, nargs, args, kwnames, l->n == 1 ? &l->types[0] : &several,
+                       &whole));
+    l->nodes[0] = whole;
+    for (int i = 0; l->n > 1 && i < l->n; i++) {
+        Attrs attrs = {.index = i};
+        TRY_NODE(l->nodes[i],
+                 graph_add(in->graph, in->region, OP_result, 1, &whole, &l->types[i], &attrs));
+    }
+    return ANSWER_YES;
+}
+
+/* ---- the whole ---- */
+
+/* May the value be changed by a step? */
+static Answer
+may_change(Holes *h, int number, bool overlaps_are_seen)
+{
+    Interp *in = h->in;
+    Value *target = h->of[number];
+    Opaque *opaque = opaque_of(in, h->node[number]);
+    if (opaque != NULL && opaque->viewed)
+        return interp_break(in, BREAK_INDEX, "a write to an array that has views of unknown shape");
+    if (opaque != NULL) return ANSWER_YES;
+    if (!value_is_array(in, target))
+        return interp_break(in, BREAK_NUMPY, "an output that is no array");
+    int storage = storage_of(in, target->node);
+    if (storage < 0) return ANSWER_ERROR;
+    for (int i = 0; i < h->n; i++)
+        if (!overlaps_are_seen && i != number && value_is_array(in, h->of[i]) &&
+            storage_of(in, h->of[i]->node) == storage)
+            return interp_break(in, BREAK_OVERLAP, "an output that overlaps an argument");
+    return write_allowed(in, target);
+}
+
+/* The numbers of the holes that out= and the rule's own arguments are. */
+static Answer
+changed_holes(Holes *h, const WholeCall *call, int npos, PyObject **out)
+{
+    Value *targets[MAX_LEAVES];
+    int n = 0, nkw = call->kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(call->kwnames);
+    for (int i = 0; i < npos && n < MAX_LEAVES; i++)
+        if (call->changes >> i & 1 && !value_absent(call->args[i])) targets[n++] = call->args[i];
+    for (int k = 0; k < nkw; k++) {
+        Value *value = call->args[npos + k];
+        PyObject *name = PyTuple_GET_ITEM(call->kwnames, k);
+        if (PyUnicode_CompareWithASCIIString(name, "out") != 0 || value_absent(value)) continue;
+        if (value->kind == V_TUPLE) {
+            for (int i = 0; i < value->nitems && n < MAX_LEAVES; i++)
+                if (!value_absent(value->items[i])) targets[n++] = value->items[i];
+        } else if (n < MAX_LEAVES) {
+            targets[n++] = value;
+        }
+    }
+    PyObject *tuple = PyTuple_New(n);
+    if (keep(h->in, tuple) == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < n; i++) {
+        int number = 0;
+        while (number < h->n && h->of[number] != targets[i]) number++;
+        if (number == h->n) return interp_break(h->in, BREAK_NUMPY, "an output that is no array");
+        TRY(may_change(h, number, ufunc_check(call->callable)));
+        PyTuple_SET_ITEM(tuple, i, PyLong_FromLong(number));
+    }
+    *out = tuple;
+    return ANSWER_YES;
+}
+
+/* Argument `i` of a call without nested holes, as a node. */
+static Answer
+direct_argument(Holes *h, PyObject *object, NodeId *out)
+{
+    if (PyObject_TypeCheck(object, (PyTypeObject *)calls_object(h->in, "Hole"))) {
+        PyObject *number = PyObject_GetAttrString(object, "number");
+        if (number == NULL) return ANSWER_ERROR;
+        *out = h->node[PyLong_AsLong(number)];
+        Py_DECREF(number);
+        return ANSWER_YES;
+    }
+    TRY_NODE(*out, node_object(h->in, object));
+    return ANSWER_YES;
+}
+
+/* The function itself with all its arguments, or a `Call` with the holes. */
+static Answer
+emit_call(Leaves *l, const WholeCall *call, PyObject *callable, PyObject *const *objects, int all)
+{
+    Holes *h = l->h;
+    if (callable != call->callable) return add_nodes(l, callable, h->n, h->node, NULL);
+    NodeId args[MAX_HOLES];
+    for (int i = 0; i < all; i++) TRY(direct_argument(h, objects[i], &args[i]));
+    return add_nodes(l, callable, all, args, call->kwnames);
+}
+
+/* The same, with out= among the positional arguments noted. */
+static Answer
+with_out(Interp *in, const WholeCall *given, WholeCall *call)
+{
+    *call = *given;
+    PyObject *function = given->nargs < 2 ? NULL : calls_object(in, "out_position");
+    if (function == NULL) return given->nargs < 2 ? ANSWER_YES : ANSWER_ERROR;
+    PyObject *answer = PyObject_CallOneArg(function, given->callable);
+    if (answer == NULL && !PyErr_ExceptionMatches(PyExc_TypeError)) return ANSWER_ERROR;
+    PyErr_Clear(); /* not hashable: no function of NumPy's */
+    long position = answer == NULL ? -1 : PyLong_AsLong(answer);
+    Py_XDECREF(answer);
+    if (position > 0 && position < given->nargs && position < 32) call->changes |= 1u << position;
+    return ANSWER_YES;
+}
+
+Answer
+call_whole(Interp *in, const WholeCall *given, Value **out)
+{
+    WholeCall noted;
+    const WholeCall *call = &noted;
+    TRY(with_out(in, given, &noted));
+    Holes h = {.in = in};
+    int nkw = call->kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(call->kwnames);
+    int all = call->nargs + nkw;
+    PyObject *objects[MAX_HOLES], *shape = NULL, *callable = NULL;
+    if (all > MAX_HOLES) return interp_break(in, BREAK_NUMPY, "a call of many arguments");
+    if (in->loop != NULL) return interp_break(in, BREAK_NUMPY, "a call in a loop that is kept");
+    for (int i = 0; i < all; i++) TRY(template_of(&h, call->args[i], &objects[i]));
+    Attempt attempt = {.callable = call->callable,
+                       .args = keep(in, PyTuple_New(call->nargs)),
+                       .kwargs = keep(in, PyDict_New()),
+                       .opaque = call->opaque || h.sized,
+                       .untyped = call->untyped,
+                       .direct = !h.nested};
+    if (attempt.args == NULL || attempt.kwargs == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < call->nargs; i++) PyTuple_SET_ITEM(attempt.args, i, Py_NewRef(objects[i]));
+    for (int k = 0; k < nkw; k++)
+        if (PyDict_SetItem(attempt.kwargs, PyTuple_GET_ITEM(call->kwnames, k),
+                           objects[call->nargs + k]) < 0)
+            return ANSWER_ERROR;
+    TRY(changed_holes(&h, call, call->nargs, &attempt.changed));
+    TRY(try_it(&h, &attempt, &shape, &callable));
+    Leaves leaves = {.h = &h};
+    TRY(changed_types(&leaves, attempt.changed));
+    TRY(count_leaves(&leaves, shape));
+    TRY(emit_call(&leaves, call, callable, objects, all));
+    TRY(write_changed(&leaves, attempt.changed));
+    return make_value(&leaves, shape, out);
+}
+
+/* ---- what other files ask for ---- */
+
+Answer
+call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
+{
+    if (callable == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    WholeCall call = {.callable = callable, .nargs = nargs, .args = args};
+    return call_whole(in, &call, out);
+}
+
+PyObject *
+calls_object(Interp *in, const char *name)
+{
+    return module_kept(in, "pycompile._calls", name);
+}
+
+BreakNote
+break_take(Interp *in)
+{
+    BreakNote note = {in->break_code, in->told, in->break_inlined};
+    in->break_code = BREAK_NONE;
+    return note;
+}
+
+void
+break_put(Interp *in, const BreakNote *note)
+{
+    in->break_code = note->code;
+    in->told = note->told;
+    in->break_inlined = note->inlined;
+}
+
+Answer
+call_whole_instead(Interp *in, const WholeCall *call, Value **out)
+{
+    if (in->dirty || in->raised != NULL) return ANSWER_NO;
+    BreakNote note = break_take(in);
+    Answer answer = call_whole(in, call, out);
+    if (answer == ANSWER_NO && in->raised == NULL) break_put(in, &note);
+    return answer;
+}

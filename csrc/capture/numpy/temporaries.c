@@ -1,0 +1,284 @@
+/* Which operands are temporaries, and what NumPy's operators make of them.
+
+   From a size on, an operator of arrays that the interpreter calls writes into an operand that
+   nothing but the value stack holds (arrays/elision.c).  Results are functional in the graph, so
+   what is left of it are the result's layout, which is the temporary's, and the order of the
+   operands of a commutative operator.
+
+   Who holds an array is counted when it matters: all that the program can reach is walked, from the
+   slots and stacks of all activations and from what came from outside, as CPython's references
+   would be found.  The invariant that makes it right is values.h's: one Value is one object.
+
+   What CPython's frame holds differs from the symbolic stack in one place: a call of a Python
+   function takes its arguments off the caller's stack (call_keeps_arguments). */
+#include "numpy.h"
+
+/* ---- who holds it ---- */
+
+typedef struct {
+    Interp *in;
+    const Value *array;
+    NodeId root; /* of its memory */
+    int round;   /* Value.seen of what this walk has met */
+    int stacked; /* references of the value stacks */
+    int held;    /* all others */
+    VEC(Value *) waiting;
+} Walk;
+
+static NodeId
+root_of(const Interp *in, NodeId node)
+{
+    NodeId holder = graph_node(in->graph, node)->storage;
+    int storage = storage_find(in, holder);
+    return storage >= 0 ? in->storages.at[storage].root : holder;
+}
+
+/* A view holds the array that it is a view of. */
+static bool
+is_view_of(const Walk *w, const Value *value)
+{
+    return value->kind == V_NODE &&
+           graph_node(w->in->graph, value->node)->type.form == FORM_ARRAY &&
+           root_of(w->in, value->node) == w->root;
+}
+
+/* One reference to `value`, out of *count. */
+static int
+refer(Walk *w, Value *value, int *count)
+{
+    if (value == NULL) return 0;
+    if (value == w->array) {
+        ++*count;
+        return 0;
+    }
+    if (value->seen == w->round) return 0;
+    value->seen = w->round;
+    if (is_view_of(w, value)) w->held++;
+    return VEC_PUSH(w->in->arena, &w->waiting, value);
+}
+
+static int
+refer_all(Walk *w, int n, Value *const *values, int *count)
+{
+    for (int i = 0; values != NULL && i < n; i++)
+        if (refer(w, values[i], count) < 0) return -1;
+    return 0;
+}
+
+/* The entries at the top of its stack that a call in progress has taken: the arguments, and the
+   pair under them. */
+static int
+taken_by_call(const Activation *a, const Activation *called)
+{
+    if (called == NULL || called->function == NULL) return 0;
+    const Instr *instr = &a->decoded->instrs[a->number];
+    if ((instr->kind != I_CALL && instr->kind != I_CALL_KW && instr->kind != I_CALL_EX) ||
+        call_keeps_arguments(instr->kind))
+        return 0;
+    bool names = instr->kind == I_CALL_KW && instr->arg2 < 0;
+    int n = instr->kind == I_CALL_EX ? 3 + (instr->arg & 1) : instr->arg + 2 + names;
+    Value *const *top = a->slots + a->decoded->nlocalsplus + a->depth;
+    for (int i = 0; i < 2; i++) {
+        const Value *callable = top[i - n];
+        if (callable == called->function || (callable != NULL && callable->kind == V_METHOD &&
+                                             callable->items[0] == called->function))
+            return n;
+    }
+    return 0; /* by way of C: a class, a partial, a builtin */
+}
+
+static int
+walk_activation(Walk *w, const Activation *a, const Activation *called)
+{
+    int locals = a->decoded->nlocalsplus;
+    if (refer(w, a->function, &w->held) < 0) return -1;
+    if (refer_all(w, locals, a->slots, &w->held) < 0) return -1;
+    return refer_all(w, a->depth - taken_by_call(a, called), a->slots + locals, &w->stacked);
+}
+
+static int
+walk_exception(Walk *w, const Exception *e)
+{
+    Value *parts[] = {e->args, e->cause, e->context, e->message, e->parts};
+    return refer_all(w, COUNT_OF(parts), parts, &w->held);
+}
+
+/* What the object holds.  Numbers that stay symbolic, and what is made when the plan commits, hold
+   nothing: in CPython they are there already. */
+static int
+walk_parts(Walk *w, const Value *value)
+{
+    if (value->kind == V_NODE || value->kind == V_PURE) return 0;
+    Value *others[] = {value->of, value->core, value->box};
+    if (refer_all(w, value->nitems, value->items, &w->held) < 0) return -1;
+    if (refer_all(w, COUNT_OF(others), others, &w->held) < 0) return -1;
+    if (value->exception != NULL && walk_exception(w, value->exception) < 0) return -1;
+    const Activation *suspended = generator_suspended(value);
+    return suspended != NULL ? walk_activation(w, suspended, NULL) : 0;
+}
+
+static int
+walk_roots(Walk *w)
+{
+    Interp *in = w->in;
+    const Activation *called = NULL;
+    for (const Activation *a = in->top; a != NULL; called = a, a = a->caller)
+        if (walk_activation(w, a, called) < 0) return -1;
+    for (int i = 0; i < in->stored_globals.len; i++)
+        if (refer(w, in->stored_globals.at[i].value, &w->held) < 0) return -1;
+    for (int i = 0; i < in->effects.len; i++)
+        if (refer_all(w, in->effects.at[i].nargs, in->effects.at[i].args, &w->held) < 0) return -1;
+    for (int i = 0; i < in->outside.len; i++) /* the array itself may be one of them */
+        if (in->outside.at[i] != w->array && refer(w, in->outside.at[i], &w->held) < 0) return -1;
+    return refer(w, in->handled, &w->held);
+}
+
+/* Does nothing hold the array but, once, the value stack, or where C code of Python's has the
+   operands by itself, that?  ANSWER_NO with a break: it lies in what a call is given in a tuple,
+   where NumPy writes into it all the same, and the tuple shows it. */
+static Answer
+held_by_stack(Interp *in, const Value *array, bool *out)
+{
+    Walk w = {.in = in, .array = array, .root = root_of(in, array->node), .round = ++in->walks};
+    if (walk_roots(&w) < 0) return ANSWER_ERROR;
+    for (int i = 0; i < w.waiting.len && w.held + w.stacked < 2; i++)
+        if (walk_parts(&w, w.waiting.at[i]) < 0) return ANSWER_ERROR;
+    *out = in->adds_up ? w.held + w.stacked == 0 : w.held == 0 && w.stacked == 1;
+    if (in->adds_up || w.held != 1 || w.stacked != 0) return ANSWER_YES;
+    return interp_break(in, BREAK_OPERATOR, "NumPy writes into an operand that a tuple holds");
+}
+
+/* NumPy looks at ten return addresses: enough for functions of C that use an operator, and for
+   functools.reduce calling one of `operator`, not for all that call others. */
+static Answer
+called_directly(Interp *in)
+{
+    const Decoded *decoded = in->top->decoded;
+    bool used = decoded->instrs[in->top->number].kind == I_BINARY;
+    if (used || !code_is_model(in->top) ||
+        PyUnicode_CompareWithASCIIString(decoded->code->co_name, "reduce") == 0)
+        return ANSWER_YES;
+    return interp_break(in, BREAK_OPERATOR, "a function of C calls an operator on a temporary");
+}
+
+/* ---- which arrays may be written into ---- */
+
+/* An array made here, which owns its memory. */
+static bool
+node_owns(const Interp *in, NodeId id)
+{
+    const Graph *g = in->graph;
+    const Node *node = graph_node(g, id);
+    OpKind kind = op_info(node->op)->kind;
+    if (node->storage != id || kind == KIND_INPUT || kind == KIND_CONST) return false;
+    for (int i = 0; i < in->borrowers.len; i++)
+        if (in->borrowers.at[i] == id) return false;
+    const Node *of = kind == KIND_RESULT ? graph_node(g, node->args[0]) : NULL;
+    if (of == NULL || op_info(of->op)->kind != KIND_REGION) return true;
+    for (int i = 0; i < 2 && of->region[i] != NO_REGION; i++)
+        if (!node_owns(in, g->regions.at[of->region[i]].results.at[node->attrs.index]))
+            return false;
+    return true;
+}
+
+/* One that the frame's value stack held where capture began: whether it was a temporary then is
+   under guard. */
+static Answer
+stacked_is_spare(Interp *in, const Value *array, bool *out)
+{
+    *out = source_is_spare(in, array->source);
+    Guard guard = {.kind = GUARD_SPARE, .source = array->source, .other = NO_SOURCE, .low = *out};
+    return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static bool
+is_large(const Interp *in, const Type *type)
+{
+    int64_t bytes = type_elements(in->graph, type) * (int64_t)dtype_size((DType)type->dtype);
+    return bytes >= array_elision_bytes();
+}
+
+/* Ownership, size, and what the other operand must be: all but who holds it. */
+static bool
+may_take(Interp *in, const Value *array, NodeId node, NodeId other)
+{
+    Type type = node_type(in, node), fits = node_type(in, other);
+    if (type.form != FORM_ARRAY || !is_large(in, &type)) return false;
+    bool stacked = source_is_stacked(in, array->source);
+    if (!stacked && !node_owns(in, array->node)) return false;
+    if (fits.rank > 0 && !shapes_equal(&fits, &type)) return false;
+    return dtype_can_cast_safely((DType)fits.dtype, (DType)type.dtype);
+}
+
+static Answer
+is_temporary(Interp *in, const Value *array, bool *out)
+{
+    *out = false;
+    TRY(branch_aliased(in, array->node, "an operator would write into what it leaves"));
+    TRY(held_by_stack(in, array, out));
+    if (*out) TRY(called_directly(in));
+    bool stacked = source_is_stacked(in, array->source);
+    return *out && stacked ? stacked_is_spare(in, array, out) : ANSWER_YES;
+}
+
+/* Would the result be another one if the operator wrote into this operand? */
+static bool
+is_seen(Interp *in, const Value *array, const Type *result, bool swaps)
+{
+    Type type = node_type(in, array->node);
+    if (type.dtype != result->dtype) return true; /* NumPy cannot cast it back */
+    if (swaps && (dtype_is_float((DType)type.dtype) || dtype_is_complex((DType)type.dtype)))
+        return true; /* which of two NaNs, or how a product is rounded */
+    return memcmp(type.stride, result->stride, sizeof(SizeId) * type.rank) != 0;
+}
+
+Answer
+operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *nodes,
+               const Type *result, int *out)
+{
+    *out = -1;
+    OperatorElision elides = array_operators[operator_].elides;
+    if (elides == ELIDES_NOTHING || in->loop != NULL || !is_large(in, result)) return ANSWER_YES;
+    for (int i = 0; i < (elides == ELIDES_EITHER ? 2 : 1); i++) {
+        DType dtype = (DType)node_type(in, nodes[i]).dtype;
+        if (elides == ELIDES_INEXACT && !dtype_is_float(dtype) && !dtype_is_complex(dtype))
+            continue;
+        if (!may_take(in, operands[i], nodes[i], nodes[1 - i])) continue;
+        bool last = i == 1 || !may_take(in, operands[1], nodes[1], nodes[0]);
+        if (last && !is_seen(in, operands[i], result, i == 1)) continue;
+        bool temporary;
+        *out = i;
+        TRY(is_temporary(in, operands[i], &temporary));
+        if (temporary) return ANSWER_YES;
+        *out = -1;
+    }
+    return ANSWER_YES;
+}
+
+/* Its layout or the order of operands shows in what an operator gives. */
+static bool
+is_told(PyObject *sample)
+{
+    ArrayHeader header;
+    const char *why;
+    return sample != NULL && array_read(sample, &header, &why) == ANSWER_YES &&
+           (header.flags & ARRAY_OWNS) && (header.rank > 1 || dtype_is_complex(header.dtype));
+}
+
+Answer
+operand_spare(Interp *in, Value *array, bool *out)
+{
+    NodeId node;
+    *out = false;
+    if (value_is_opaque(in, array)) {
+        Opaque *opaque = opaque_of(in, array->node);
+        bool may = opaque != NULL && !opaque->viewed && is_told(opaque_sample(in, array));
+        return may ? is_temporary(in, array, out) : ANSWER_YES;
+    }
+    if (!value_is_array(in, array)) return ANSWER_YES;
+    TRY(operand(in, array, &node));
+    Type type = node_type(in, node);
+    bool stacked = source_is_stacked(in, array->source);
+    if (!is_large(in, &type) || (!stacked && !node_owns(in, array->node))) return ANSWER_YES;
+    return is_temporary(in, array, out);
+}

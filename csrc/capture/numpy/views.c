@@ -1,0 +1,193 @@
+/* Views and copies of arrays as nodes: which are views in NumPy is decided here, by its rules.
+
+   A view's type says where it lies in its storage; offsets are relative to the storage's data. */
+#include "numpy.h"
+
+Answer
+node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, const int64_t *ints,
+          NodeId *out)
+{
+    Attrs attrs = {.ints = (int64_t *)ints, .nints = nints};
+    TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &array, type, &attrs));
+    return ANSWER_YES;
+}
+
+static bool
+dense(const Graph *g, const Type *type, bool fortran)
+{
+    int64_t stride = (int64_t)dtype_size((DType)type->dtype);
+    if (type_elements(g, type) == 0) return true;
+    for (int i = 0; i < type->rank; i++) {
+        int axis = fortran ? i : type->rank - 1 - i;
+        int64_t length = size_value(g, type->shape[axis]);
+        if (length == 1) continue;
+        if (size_value(g, type->stride[axis]) != stride) return false;
+        stride *= length;
+    }
+    return true;
+}
+
+bool
+type_is_fortran(const Graph *g, const Type *type)
+{
+    return dense(g, type, true);
+}
+
+bool
+shapes_equal(const Type *a, const Type *b)
+{
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->shape[i] != b->shape[i]) return false;
+    return true;
+}
+
+Answer
+shapes_broadcast(const Graph *g, int n, const Type *const *types, int *rank, SizeId *shape)
+{
+    *rank = 0;
+    for (int k = 0; k < n; k++)
+        if (types[k]->rank > *rank) *rank = types[k]->rank;
+    for (int i = 0; i < *rank; i++) {
+        shape[i] = NO_SIZE;
+        for (int k = 0; k < n; k++) {
+            int axis = i - (*rank - types[k]->rank);
+            if (axis < 0) continue;
+            SizeId size = types[k]->shape[axis];
+            if (shape[i] == NO_SIZE || size_value(g, shape[i]) == 1)
+                shape[i] = size;
+            else if (size_value(g, size) != 1 && size != shape[i])
+                return ANSWER_NO;
+        }
+    }
+    return ANSWER_YES;
+}
+
+Answer
+fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order)
+{
+    Graph *g = in->graph;
+    if (order == 'K') return type_like(g, out, dtype, like) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    bool fortran = order == 'F' || (order == 'A' && dense(g, like, true) && !dense(g, like, false));
+    if (!fortran || like->rank < 2)
+        return type_contiguous(g, out, dtype, like->rank, like->shape) < 0 ? ANSWER_ERROR
+                                                                           : ANSWER_YES;
+    SizeId turned[MAX_RANK];
+    int rank = like->rank;
+    for (int i = 0; i < rank; i++) turned[i] = like->shape[rank - 1 - i];
+    Type c;
+    if (type_contiguous(g, &c, dtype, rank, turned) < 0) return ANSWER_ERROR;
+    *out = c;
+    for (int i = 0; i < rank; i++) {
+        out->shape[i] = c.shape[rank - 1 - i];
+        out->stride[i] = c.stride[rank - 1 - i];
+    }
+    return ANSWER_YES;
+}
+
+Answer
+node_copy(Interp *in, NodeId array, char order, NodeId *out)
+{
+    Type like = node_type(in, array), type;
+    TRY(fresh_type(in, &type, (DType)like.dtype, &like, order));
+    TRY_NODE(*out, graph_add(in->graph, in->region, OP_copy, 1, &array, &type, NULL));
+    return ANSWER_YES;
+}
+
+Answer
+node_transpose(Interp *in, NodeId array, const int *permutation, NodeId *out)
+{
+    Type from = node_type(in, array), type = from;
+    int64_t ints[MAX_RANK];
+    for (int i = 0; i < from.rank; i++) {
+        type.shape[i] = from.shape[permutation[i]];
+        type.stride[i] = from.stride[permutation[i]];
+        ints[i] = permutation[i];
+    }
+    return node_view(in, OP_transpose, array, &type, from.rank, ints, out);
+}
+
+Answer
+node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out)
+{
+    Type from = node_type(in, array), type = from;
+    type.rank = (uint8_t)rank;
+    type.form = FORM_ARRAY;
+    for (int i = 0; i < rank; i++) {
+        int axis = i - (rank - from.rank);
+        bool spread = axis < 0 || from.shape[axis] != shape[i];
+        if (axis >= 0 && spread && node_extent(in, array, axis) != 1)
+            return interp_break(in, BREAK_SHAPE, "a shape that cannot be broadcast");
+        type.shape[i] = shape[i];
+        spread = spread || size_value(in->graph, shape[i]) == 1; /* an iterator's view */
+        type.stride[i] = spread ? size_const(in->graph, 0) : from.stride[axis];
+        if (type.stride[i] == NO_SIZE) return ANSWER_ERROR;
+    }
+    return node_view(in, OP_broadcast, array, &type, 0, NULL, out);
+}
+
+/* Strides with which `from`'s memory shows the shape, as NumPy's _attempt_nocopy_reshape finds them
+   for C order.  False: a copy is needed. */
+static bool
+reshape_strides(const Type *from, const Graph *g, int rank, const int64_t *shape, int64_t *stride)
+{
+    int64_t old_shape[MAX_RANK], old_stride[MAX_RANK];
+    int old = 0;
+    for (int i = 0; i < from->rank; i++) {
+        int64_t length = size_value(g, from->shape[i]);
+        if (length == 1) continue;
+        old_shape[old] = length;
+        old_stride[old++] = size_value(g, from->stride[i]);
+    }
+    int oi = 0, oj = 1, ni = 0, nj = 1;
+    while (ni < rank && oi < old) {
+        int64_t np = shape[ni], op = old_shape[oi];
+        while (np != op)
+            if (np < op)
+                np *= shape[nj++];
+            else
+                op *= old_shape[oj++];
+        for (int k = oi; k < oj - 1; k++)
+            if (old_stride[k] != old_shape[k + 1] * old_stride[k + 1]) return false;
+        stride[nj - 1] = old_stride[oj - 1];
+        for (int k = nj - 1; k > ni; k--) stride[k - 1] = stride[k] * shape[k];
+        ni = nj++;
+        oi = oj++;
+    }
+    int64_t last = ni >= 1 ? stride[ni - 1] * shape[ni - 1] : (int64_t)dtype_size(from->dtype);
+    for (int k = ni; k < rank; k++) stride[k] = ni >= 1 ? stride[ni - 1] : last;
+    return true;
+}
+
+Answer
+node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out)
+{
+    Graph *g = in->graph;
+    Type from = node_type(in, array), type = from;
+    int64_t want[MAX_RANK], stride[MAX_RANK], ints[MAX_RANK];
+    for (int i = 0; i < rank; i++) ints[i] = want[i] = size_value(g, shape[i]);
+    bool contiguous = dense(g, &from, false) || type_elements(g, &from) == 0;
+    if (!contiguous && !reshape_strides(&from, g, rank, want, stride)) {
+        TRY(node_copy(in, array, 'C', &array));
+        type = from = node_type(in, array); /* its memory begins with its first element */
+        contiguous = true;
+    }
+    type.form = FORM_ARRAY;
+    type.rank = (uint8_t)rank;
+    if (contiguous) {
+        /* NumPy ctors.c, _array_fill_strides: of a view without elements too, unlike fresh ones */
+        SizeId step = size_const(g, (int64_t)dtype_size((DType)from.dtype));
+        for (int i = rank - 1; i >= 0; i--) {
+            type.shape[i] = shape[i];
+            type.stride[i] = step;
+            if (want[i] != 0) step = size_mul(g, step, shape[i]);
+            if (step == NO_SIZE) return ANSWER_ERROR;
+        }
+    } else {
+        for (int i = 0; i < rank; i++) {
+            type.shape[i] = shape[i];
+            type.stride[i] = size_const(g, stride[i]);
+        }
+    }
+    return node_view(in, OP_reshape, array, &type, rank, ints, out);
+}

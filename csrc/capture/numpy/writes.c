@@ -1,0 +1,141 @@
+/* In-place writes to arrays that came from outside.
+
+   A plan commits the last version of each input's storage into the user's array.  That is right as
+   long as no other input shares its memory (NO_OVERLAP guards), and the array may be written. */
+#include "numpy.h"
+
+Value *
+input_of(Interp *in, NodeId node)
+{
+    NodeId root = in->storages.at[storage_of(in, node)].root;
+    for (int i = 0; i < in->inputs.len; i++)
+        if (in->inputs.at[i]->node == root) return in->inputs.at[i];
+    return NULL;
+}
+
+Answer
+write_allowed(Interp *in, Value *array)
+{
+    int storage = storage_of(in, array->node);
+    if (storage < 0) return ANSWER_ERROR;
+    if (in->storages.at[storage].shown)
+        return interp_break(in, BREAK_INDEX, "a write to an array that has views of unknown shape");
+    if (in->storages.at[storage].commit)
+        return interp_break(in, BREAK_OUTPUT,
+                            "a write to an argument that was written before something visible");
+    Answer answer =
+        branch_aliased(in, array->node, "one of the arrays that it leaves is written later");
+    if (answer != ANSWER_YES) return answer;
+    if (graph_view_is_readonly(in->graph, array->node))
+        return interp_break(in, BREAK_READONLY, "the array is read-only");
+    Value *input = input_of(in, array->node);
+    if (input == NULL) return ANSWER_YES;
+    if (in->refuse_writes)
+        return interp_break(in, BREAK_OVERLAP, "a write to an array that overlaps another one");
+    ArrayHeader header;
+    const char *why;
+    if (array_read(input->object, &header, &why) != ANSWER_YES || !(header.flags & ARRAY_WRITEABLE))
+        return interp_break(in, BREAK_READONLY, "the array is read-only");
+    for (int axis = 0; axis < header.rank; axis++)
+        if (header.stride[axis] == 0 && header.shape[axis] > 1)
+            return interp_break(in, BREAK_OVERLAP, "the array's elements share memory");
+    if (input->guard) in->out->guards.at[input->guard - 1].array.flags |= ARRAY_WRITEABLE;
+    return ANSWER_YES;
+}
+
+static bool
+arrays_overlap(PyObject *a, PyObject *b)
+{
+    ArrayHeader ha, hb;
+    const char *why, *low_a, *high_a, *low_b, *high_b;
+    if (array_read(a, &ha, &why) != ANSWER_YES || array_read(b, &hb, &why) != ANSWER_YES)
+        return true;
+    array_extent(&ha, &low_a, &high_a);
+    array_extent(&hb, &low_b, &high_b);
+    return low_a < high_b && low_b < high_a;
+}
+
+/* Up to here pairs are guarded one by one; beyond, all at once. */
+enum { PAIRS = 12 };
+
+static bool
+is_array_input(Interp *in, const Value *value)
+{
+    return graph_node(in->graph, value->node)->type.form == FORM_ARRAY;
+}
+
+/* One guard for the whole group: the written inputs, then those that are only read. */
+static int
+guard_group(Interp *in, Value *const *group, int nwritten, int n)
+{
+    Guard guard = {.kind = GUARD_DISJOINT, .source = group[0]->source, .other = NO_SOURCE};
+    guard.ngroup = n;
+    guard.nwritten = nwritten;
+    guard.group = arena_alloc(in->arena, (size_t)n * sizeof(SourceId));
+    for (int i = 0; guard.group != NULL && i < n; i++) guard.group[i] = group[i]->source;
+    return guard.group == NULL ? -1 : guard_add(in, &guard);
+}
+
+static Answer
+guard_apart(Interp *in, Value *const *group, int nwritten, int n)
+{
+    for (int i = 0; i < nwritten; i++)
+        for (int k = i + 1; k < n; k++)
+            if (arrays_overlap(group[i]->object, group[k]->object)) return ANSWER_NO;
+    if (nwritten == 0 || n < 2) return ANSWER_YES;
+    if (nwritten * n > PAIRS)
+        return guard_group(in, group, nwritten, n) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    for (int i = 0; i < nwritten; i++)
+        for (int k = i + 1; k < n; k++) {
+            Guard guard = {
+                .kind = GUARD_NO_OVERLAP, .source = group[i]->source, .other = group[k]->source};
+            if (guard_add(in, &guard) < 0) return ANSWER_ERROR;
+        }
+    return ANSWER_YES;
+}
+
+static int
+commit_storage(Interp *in, const Storage *storage, const Value *input)
+{
+    Build effect = {.kind = EFFECT_WRITE,
+                    .node = storage->version,
+                    .source = input->source,
+                    .number = in->bottom->number};
+    if (VEC_PUSH(in->arena, &in->out->builds, effect) < 0) return -1;
+    return VEC_PUSH(in->graph->arena, &in->graph->outputs, storage->version);
+}
+
+int
+writes_commit(Interp *in, int place)
+{
+    for (int i = 0; i < in->storages.len; i++) {
+        Storage *storage = &in->storages.at[i];
+        if (storage->commit == place &&
+            commit_storage(in, storage, input_of(in, storage->root)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+Answer
+writes_finish(Interp *in)
+{
+    int n = 0, nwritten;
+    Value **group = arena_alloc(in->arena, ((size_t)in->inputs.len + 1) * sizeof(Value *));
+    if (group == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < in->storages.len; i++) {
+        Storage *storage = &in->storages.at[i];
+        Value *input = storage->written ? input_of(in, storage->root) : NULL;
+        if (input == NULL) continue;
+        group[n++] = input;
+        if (storage->commit == 0 && commit_storage(in, storage, input) < 0) return ANSWER_ERROR;
+    }
+    nwritten = n;
+    for (int i = 0; nwritten > 0 && i < in->inputs.len; i++) {
+        Value *input = in->inputs.at[i];
+        bool listed = !is_array_input(in, input);
+        for (int k = 0; k < nwritten && !listed; k++) listed = group[k] == input;
+        if (!listed) group[n++] = input;
+    }
+    return guard_apart(in, group, nwritten, n);
+}

@@ -1,0 +1,689 @@
+/* Calls of Python's builtin functions and types on symbolic values. */
+#include "objects.h"
+#include "builtins.h"
+
+static Value *
+keyword(const BuiltinCall *call, const char *name)
+{
+    for (int i = 0; call->kwnames != NULL && i < PyTuple_GET_SIZE(call->kwnames); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call->kwnames, i), name) == 0)
+            return call->args[call->nargs + i];
+    return NULL;
+}
+
+static int
+keyword_count(const BuiltinCall *call)
+{
+    return call->kwnames ? (int)PyTuple_GET_SIZE(call->kwnames) : 0;
+}
+
+/* The second argument, or `start` by keyword, or NULL.  False: other keywords, or both. */
+static bool
+start_of(const BuiltinCall *call, Value **out)
+{
+    Value *named = keyword(call, "start");
+    *out = call->nargs == 2 ? call->args[1] : named;
+    return keyword_count(call) == (named != NULL) && (named == NULL || call->nargs == 1);
+}
+
+static Answer
+unknown(const BuiltinCall *call, const char *name)
+{
+    BreakCode code = call->nargs > 0 ? value_break(call->args[0], BREAK_CALL_C) : BREAK_CALL_C;
+    return interp_break(call->in, code, "call of '%s' on values that are not known", name);
+}
+
+/* len, int and float of text: known, or a step. */
+static Answer
+of_text(const BuiltinCall *call, PyObject *callable)
+{
+    PyObject *known;
+    Interp *in = call->in;
+    Answer answer = value_known(in, call->args[0], &known);
+    if (answer == ANSWER_YES) return fold_call(in, callable, 1, call->args, call->out);
+    if (answer == ANSWER_NO) answer = loose_call(in, callable, 1, call->args, call->out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    return unknown(call, "text");
+}
+
+/* ---- sizes ---- */
+
+/* A class of C; others are followed where they are asked. */
+static bool
+type_has_length(const PyTypeObject *type)
+{
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0 ||
+           (type->tp_as_sequence != NULL && type->tp_as_sequence->sq_length != NULL) ||
+           (type->tp_as_mapping != NULL && type->tp_as_mapping->mp_length != NULL);
+}
+
+Answer
+builtin_len(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *value = call->args[0];
+    int64_t length = -1;
+    if (value->kind == V_PURE) return of_text(call, python_builtin("len"));
+    switch (value->kind) {
+    case V_TUPLE:
+    case V_LIST:
+    case V_SET:
+    case V_DICT:
+    case V_VIEW:
+    case V_RANGE: length = container_length(in, value); break;
+    case V_CONST: return fold_call(in, python_builtin("len"), 1, call->args, call->out);
+    case V_NODE:
+        if (value_is_opaque(in, value))
+            return call_simple(in, python_builtin("len"), 1, &value, call->out);
+        if (array_is_loose(in, value)) return array_size(in, value, 0, call->out);
+        if (value_is_array(in, value)) {
+            NodeId node;
+            Answer answer = value_as_node(in, value, &node);
+            if (answer != ANSWER_YES) return answer;
+            const Type *type = &graph_node(in->graph, node)->type;
+            if (type->rank == 0) return raise_new(in, PyExc_TypeError, "len() of unsized object");
+            length = size_value(in->graph, type->shape[0]);
+        }
+        break;
+    default: break;
+    }
+    if (length < 0) {
+        PyTypeObject *type = value_type(in, value);
+        if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+        if (type == NULL || type_has_length(type)) return unknown(call, "len");
+        return raise_new(in, PyExc_TypeError, "object of type '%.200s' has no len()",
+                         type->tp_name);
+    }
+    return give(call, value_const_new(in, PyLong_FromLongLong(length)));
+}
+
+Answer
+builtin_range(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *items[3] = {value_const_new(in, PyLong_FromLong(0)), call->args[0],
+                       value_const_new(in, PyLong_FromLong(1))};
+    if (items[0] == NULL || items[2] == NULL) return ANSWER_ERROR;
+    if (call->nargs > 1) {
+        items[0] = call->args[0];
+        items[1] = call->args[1];
+    }
+    if (call->nargs == 3) items[2] = call->args[2];
+    for (int i = 0; i < 3; i++) {
+        PyTypeObject *type = value_type(in, items[i]);
+        if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+        if (type == &PyLong_Type || type == &PyBool_Type) continue;
+        int64_t number;
+        Answer answer = value_as_int(in, items[i], &number);
+        if (answer == ANSWER_NO) return unknown(call, "range");
+        if (answer != ANSWER_YES) return answer;
+        if ((items[i] = value_const_new(in, PyLong_FromLongLong(number))) == NULL)
+            return ANSWER_ERROR;
+    }
+    int64_t step = 1;
+    Answer known = call->nargs == 3 ? value_as_int(in, items[2], &step) : ANSWER_YES;
+    if (known != ANSWER_YES) return known == ANSWER_NO ? unknown(call, "range") : known;
+    if (step == 0) return raise_new(in, PyExc_ValueError, "range() arg 3 must not be zero");
+    return give(call, value_sequence(in, V_RANGE, 3, items));
+}
+
+/* ---- classes ---- */
+
+Answer
+builtin_type(const BuiltinCall *call)
+{
+    PyTypeObject *type = value_type(call->in, call->args[0]);
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "type");
+    return give(call, value_const(call->in, (PyObject *)type));
+}
+
+Answer
+builtin_callable(const BuiltinCall *call)
+{
+    ValueKind kind = call->args[0]->kind;
+    if (kind == V_FUNCTION || kind == V_METHOD || kind == V_BUILTIN_METHOD)
+        return give_bool(call, true);
+    PyTypeObject *type = value_type(call->in, call->args[0]);
+    if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "callable");
+    PyObject *ignored;
+    Answer answer = type_lookup_text(call->in, type, "__call__", &ignored);
+    return answer == ANSWER_YES ? give_bool(call, type->tp_call != NULL) : answer;
+}
+
+/* ---- numbers ---- */
+
+static Answer
+number(const BuiltinCall *call, PyTypeObject *type, DType dtype)
+{
+    Interp *in = call->in;
+    if (call->nargs == 0 || (call->args[0]->kind == V_CONST && !value_is_numpy(in, call->args[0])))
+        return fold_call(in, (PyObject *)type, call->nargs, call->args, call->out);
+    Value *value = call->args[0];
+    if (dtype != DT_BOOL && value->kind == V_PURE) return of_text(call, (PyObject *)type);
+    if (dtype == DT_BOOL) {
+        int known;
+        Value *node;
+        Answer answer = value_truth(in, value, &known, &node);
+        if (answer != ANSWER_YES) return answer;
+        return known >= 0 ? give_bool(call, known) : give(call, node);
+    }
+    Answer answer = scalar_convert(in, value, dtype, call->out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    return unknown(call, type->tp_name);
+}
+
+Answer
+builtin_abs(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *value = call->args[0];
+    PyObject *absolute = python_builtin("abs");
+    if (value_is_loose(in, value)) return loose_call(in, absolute, 1, call->args, call->out);
+    if (value->kind != V_NODE) return fold_call(in, absolute, 1, call->args, call->out);
+    DType dtype = graph_node(in->graph, value->node)->type.dtype;
+    if (value_is_numpy(in, value)) return emit_absolute(in, value, call->out);
+    if (dtype != DT_I64 && dtype != DT_F64)
+        return fold_call(in, absolute, 1, call->args, call->out);
+    PyObject *seen = value->object ? PyNumber_Absolute(value->object) : NULL;
+    if (value->object != NULL && seen == NULL) return ANSWER_ERROR;
+    return give(call, scalar_emit(in, OP_py_abs, dtype, 1, &value, seen));
+}
+
+/* min and max with a key or a default, and of nothing: by Python, on stand-ins. */
+static Answer
+shadow_extreme(const BuiltinCall *call, const char *name)
+{
+    Interp *in = call->in;
+    Value *items = NULL;
+    Answer answer = ANSWER_YES;
+    if (call->nargs == 1)
+        answer = iterate_all(in, call->args[0], V_LIST, &items);
+    else if ((items = value_sequence(in, V_LIST, call->nargs, call->args)) == NULL)
+        answer = ANSWER_ERROR;
+    if (answer != ANSWER_YES) return answer;
+    PyObject *named = PyDict_New(), *list = named ? shadow_items(in, items) : NULL;
+    PyObject *args = list ? PyTuple_Pack(1, list) : NULL;
+    answer = args ? ANSWER_YES : ANSWER_ERROR;
+    for (int i = 0; answer == ANSWER_YES && i < keyword_count(call); i++) {
+        PyObject *key = PyTuple_GET_ITEM(call->kwnames, i);
+        Value *value = call->args[call->nargs + i];
+        bool called = PyUnicode_CompareWithASCIIString(key, "key") == 0 &&
+                      !(value->kind == V_CONST && value->object == Py_None);
+        PyObject *object = called ? shadow_token(in, value) : shadow(in, value);
+        if (object == NULL || PyDict_SetItem(named, key, object) < 0) answer = ANSWER_ERROR;
+        Py_XDECREF(object);
+    }
+    if (answer == ANSWER_YES) {
+        in->dirty = true;
+        PyObject *builtin = python_builtin(name);
+        answer = shadow_done(in, PyObject_Call(builtin, args, named), call->out);
+    }
+    Py_XDECREF(args);
+    Py_XDECREF(list);
+    Py_XDECREF(named);
+    return answer;
+}
+
+/* min and max: the first of equals, chosen by < and > as Python does. */
+static Answer
+extreme(const BuiltinCall *call, const char *name, int operator_)
+{
+    Interp *in = call->in;
+    Value *items;
+    if (keyword_count(call)) return shadow_extreme(call, name);
+    if (call->nargs == 1) {
+        Answer whole = collective_of_array(in, name, call->args[0], call->out);
+        if (whole != ANSWER_NO || in->break_code != BREAK_NONE) return whole;
+        Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
+        if (answer != ANSWER_YES) return answer;
+    } else if ((items = value_sequence(in, V_LIST, call->nargs, call->args)) == NULL) {
+        return ANSWER_ERROR;
+    }
+    if (items->nitems == 0) return shadow_extreme(call, name);
+    Value *best = items->items[0];
+    for (int i = 1; i < items->nitems; i++) {
+        Value *item = items->items[i], *test, *node;
+        int known;
+        Answer answer = operate_compare(in, operator_, item, best, &test);
+        if (answer == ANSWER_YES) answer = value_truth(in, test, &known, &node);
+        if (answer != ANSWER_YES) return answer;
+        if (known >= 0) {
+            if (known) best = item;
+            continue;
+        }
+        PyTypeObject *type = value_type(in, item), *other = value_type(in, best);
+        if (type != NULL && type == other && value_is_python_scalar(in, item)) {
+            if (branch_apart(in)) return break_choice(in, name);
+            Value *operands[3] = {node, item, best};
+            PyObject *seen = node->object == Py_True ? item->object : best->object;
+            if (node->object == NULL || item->object == NULL || best->object == NULL) seen = NULL;
+            DType dtype = type == &PyFloat_Type ? DT_F64 : type == &PyLong_Type ? DT_I64 : DT_BOOL;
+            Value *chosen = scalar_emit(in, OP_where, dtype, 3, operands, Py_XNewRef(seen));
+            if (chosen == NULL || branch_chosen(in, chosen->node) < 0 ||
+                branch_keeps(in, chosen, item, best, node) == ANSWER_ERROR)
+                return ANSWER_ERROR;
+            best = chosen;
+            continue;
+        }
+        PyObject *object;
+        answer = value_known(in, node, &object);
+        if (answer == ANSWER_NO) {
+            answer = collective_extreme(in, name, items, call->out);
+            if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
+                answer = loose_extreme(in, name, items, call->out);
+            if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+            return unknown(call, name);
+        }
+        if (answer != ANSWER_YES) return answer;
+        if (object == Py_True) best = item;
+    }
+    return give(call, best);
+}
+
+Answer
+builtin_sum(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *start, *items;
+    if (!start_of(call, &start)) return ANSWER_NO;
+    Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
+    if (answer != ANSWER_YES) return answer;
+    Value *total = start ? start : value_const_new(in, PyLong_FromLong(0));
+    if (total == NULL) return ANSWER_ERROR;
+    /* From 3.12 on floats are added with compensation, which + would not be. */
+    for (int i = 0; i < items->nitems; i++) {
+        PyTypeObject *type = value_type(in, items->items[i]);
+        if (type == &PyFloat_Type || type == &PyComplex_Type) {
+            answer = collective_sum(in, items, total, call->out);
+            if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+            Value *args[2] = {items, total};
+            PyObject *sum = python_builtin("sum");
+            return fold_call(in, sum, 2, args, call->out);
+        }
+    }
+    in->adds_up = true;
+    for (int i = 0; i < items->nitems && answer == ANSWER_YES; i++)
+        answer = operate_binary(in, 0, total, items->items[i], &total);
+    in->adds_up = false;
+    if (answer != ANSWER_YES) return answer;
+    return give(call, total);
+}
+
+static Answer
+any_all(const BuiltinCall *call, bool any)
+{
+    Interp *in = call->in;
+    Value *iterator, *item, *node;
+    Answer answer = collective_of_array(in, any ? "any" : "all", call->args[0], call->out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    answer = iterator_of(in, call->args[0], &iterator);
+    while (answer == ANSWER_YES) {
+        int known;
+        answer = iterator_next(in, iterator, &item);
+        if (answer != ANSWER_YES) return answer;
+        if (item == NULL) return give_bool(call, !any);
+        in->dirty = true;
+        answer = value_truth(in, item, &known, &node);
+        if (answer != ANSWER_YES) return answer;
+        if (known < 0) {
+            PyObject *object;
+            answer = value_known(in, node, &object);
+            if (answer == ANSWER_NO) return unknown(call, any ? "any" : "all");
+            if (answer != ANSWER_YES) return answer;
+            known = object == Py_True;
+        }
+        if (known == any) return give_bool(call, any);
+    }
+    return answer;
+}
+
+/* ---- iterators and containers ---- */
+
+static Value *
+iterator_new(const BuiltinCall *call, const char *name, int n)
+{
+    Value *iterator = value_sequence(call->in, V_ITER, n, NULL);
+    if (iterator != NULL) iterator->name = name;
+    return iterator;
+}
+
+Answer
+builtin_enumerate(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *iterator = iterator_new(call, "enumerate", 0);
+    Value *start;
+    if (iterator == NULL) return ANSWER_ERROR;
+    if (!start_of(call, &start)) return ANSWER_NO;
+    Answer answer = ANSWER_YES;
+    if (start != NULL) answer = value_as_int(in, start, &iterator->position);
+    if (answer == ANSWER_NO) return unknown(call, "enumerate");
+    if (answer == ANSWER_YES) answer = iterator_of(in, call->args[0], &iterator->of);
+    return answer == ANSWER_YES ? give(call, iterator) : answer;
+}
+
+Answer
+builtin_reversed(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *of = call->args[0];
+    if (of->kind == V_OBJECT || of->kind == V_INSTANCE)
+        return iterator_backwards(in, of, call->out);
+    if (of->kind == V_RANGE) {
+        Value *backwards;
+        Answer answer = range_backwards(in, of, &backwards);
+        if (answer == ANSWER_NO) return unknown(call, "reversed");
+        return answer == ANSWER_YES ? iterator_of(in, backwards, call->out) : answer;
+    }
+    if (of->kind == V_CONST && PyUnicode_CheckExact(of->object)) {
+        of = value_const_new(in, PySequence_Tuple(of->object));
+        if (of == NULL) return ANSWER_ERROR;
+    }
+    if (of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT && of->kind != V_VIEW)
+        return unknown(call, "reversed");
+    Value *iterator = iterator_new(call, "reversed", 0);
+    if (iterator == NULL) return ANSWER_ERROR;
+    iterator->of = of;
+    iterator->length = container_length(in, of);
+    return give(call, iterator);
+}
+
+Answer
+builtin_filter(const BuiltinCall *call)
+{
+    Value *iterator = iterator_new(call, "filter", 2);
+    if (iterator == NULL) return ANSWER_ERROR;
+    iterator->items[0] = call->args[0];
+    Answer answer = iterator_of(call->in, call->args[1], &iterator->items[1]);
+    return answer == ANSWER_YES ? give(call, iterator) : answer;
+}
+
+Answer
+builtin_zip(const BuiltinCall *call)
+{
+    Value *iterator = iterator_new(call, "zip", call->nargs);
+    Answer answer = iterator == NULL ? ANSWER_ERROR : ANSWER_YES;
+    for (int i = 0; answer == ANSWER_YES && i < call->nargs; i++)
+        answer = iterator_of(call->in, call->args[i], &iterator->items[i]);
+    return answer == ANSWER_YES ? give(call, iterator) : answer;
+}
+
+/* iter(x), and iter(function, what it ends with). */
+Answer
+builtin_iter(const BuiltinCall *call)
+{
+    if (call->nargs == 1) return iterator_of(call->in, call->args[0], call->out);
+    Value *iterator = iterator_new(call, "calls", 2);
+    if (iterator == NULL) return ANSWER_ERROR;
+    iterator->items[0] = call->args[0];
+    iterator->items[1] = call->args[1];
+    return give(call, iterator);
+}
+
+static Answer
+sequence(const BuiltinCall *call, ValueKind kind)
+{
+    Value *items;
+    if (call->nargs == 0) return give(call, value_sequence(call->in, kind, 0, NULL));
+    if (kind == V_TUPLE && call->args[0]->kind == V_TUPLE &&
+        value_type(call->in, call->args[0]) == &PyTuple_Type)
+        return give(call, call->args[0]);
+    Answer answer = iterate_all(call->in, call->args[0], kind, &items);
+    return answer == ANSWER_YES ? give(call, items) : answer;
+}
+
+Answer
+builtin_dict(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *dict = value_sequence(in, V_DICT, 0, NULL);
+    if (dict == NULL) return ANSWER_ERROR;
+    if (call->nargs == 1 && !keyword_count(call) && call->args[0]->kind == V_ITER) {
+        Value *pairs;
+        Answer listed = iterate_all(in, call->args[0], V_LIST, &pairs);
+        if (listed == ANSWER_YES)
+            listed = loose_gather(in, (PyObject *)&PyDict_Type, 1, &pairs, call->out);
+        if (listed != ANSWER_NO || in->break_code != BREAK_NONE) return listed;
+        listed = dict_update(in, dict, pairs);
+        return listed == ANSWER_YES ? give(call, dict) : listed;
+    }
+    Answer answer = call->nargs ? dict_update(in, dict, call->args[0]) : ANSWER_YES;
+    for (int i = 0; answer == ANSWER_YES && i < keyword_count(call); i++)
+        answer =
+            dict_store(in, dict, PyTuple_GET_ITEM(call->kwnames, i), call->args[call->nargs + i]);
+    return answer == ANSWER_YES ? give(call, dict) : answer;
+}
+
+Answer
+builtin_slice(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *none = value_const(in, Py_None);
+    if (none == NULL) return ANSWER_ERROR;
+    Value *items[3] = {none, call->args[0], none};
+    for (int i = 0; call->nargs > 1 && i < call->nargs; i++) items[i] = call->args[i];
+    return give(call, value_sequence(in, V_SLICE, 3, items));
+}
+
+Answer
+builtin_next(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *item;
+    Value *iterator = call->args[0], *none = value_const(in, Py_None);
+    if (none == NULL) return ANSWER_ERROR;
+    if (call->nargs == 1 && value_is_generator(iterator)) /* StopIteration with its value */
+        return generator_method(in, iterator, "send", 1, &none, call->out);
+    Answer answer = iterator_next(in, iterator, &item);
+    if (answer != ANSWER_YES) return answer;
+    if (item != NULL) return give(call, item);
+    return call->nargs == 2 ? give(call, call->args[1]) : raise_stop(in, NULL);
+}
+
+Answer
+builtin_sorted(const BuiltinCall *call)
+{
+    Value *items;
+    Answer answer = iterate_all(call->in, call->args[0], V_LIST, &items);
+    Value *reverse = keyword(call, "reverse");
+    bool backwards = reverse != NULL && reverse->object == Py_True;
+    if (answer == ANSWER_YES && keyword_count(call) == (reverse != NULL) &&
+        (reverse == NULL || backwards || reverse->object == Py_False)) {
+        answer = collective_sorted(call->in, items, backwards, call->out);
+        if (answer != ANSWER_NO || call->in->break_code != BREAK_NONE) return answer;
+        answer = ANSWER_YES;
+    }
+    if (answer == ANSWER_YES) answer = list_sort(call->in, items, 0, call->args + 1, call->kwnames);
+    return answer == ANSWER_YES ? give(call, items) : answer;
+}
+
+/* ---- the rows that share a handler's body ---- */
+
+Answer
+builtin_min(const BuiltinCall *call)
+{
+    return extreme(call, "min", Py_LT);
+}
+
+Answer
+builtin_max(const BuiltinCall *call)
+{
+    return extreme(call, "max", Py_GT);
+}
+
+Answer
+builtin_any(const BuiltinCall *call)
+{
+    return any_all(call, true);
+}
+
+Answer
+builtin_all(const BuiltinCall *call)
+{
+    return any_all(call, false);
+}
+
+Answer
+builtin_float(const BuiltinCall *call)
+{
+    return number(call, &PyFloat_Type, DT_F64);
+}
+
+Answer
+builtin_int(const BuiltinCall *call)
+{
+    return number(call, &PyLong_Type, DT_I64);
+}
+
+Answer
+builtin_bool(const BuiltinCall *call)
+{
+    return number(call, &PyBool_Type, DT_BOOL);
+}
+
+Answer
+builtin_list(const BuiltinCall *call)
+{
+    return sequence(call, V_LIST);
+}
+
+Answer
+builtin_tuple(const BuiltinCall *call)
+{
+    return sequence(call, V_TUPLE);
+}
+
+Answer
+builtin_set(const BuiltinCall *call)
+{
+    return set_make(call->in, &PySet_Type, call->nargs ? call->args[0] : NULL, call->out);
+}
+
+Answer
+builtin_frozenset(const BuiltinCall *call)
+{
+    return set_make(call->in, &PyFrozenSet_Type, call->nargs ? call->args[0] : NULL, call->out);
+}
+
+Answer
+builtin_globals(const BuiltinCall *call)
+{
+    PyObject *globals = call->in->top->globals;
+    SourceId source = source_of_const(call->in, globals);
+    return give(call, source == NO_SOURCE ? NULL : value_object(call->in, globals, source));
+}
+
+Answer
+builtin_print(const BuiltinCall *call)
+{
+    return output_print(call->in, call->callable, call->nargs, call->args, call->kwnames,
+                        call->out);
+}
+
+/* ---- dispatch ---- */
+
+enum { MANY = 1000000 };
+
+typedef enum { ROW_ABOUT, ROW_OBJECT, ROW_VALUE } RowKind;
+
+static const struct {
+    RowKind kind;
+    const char *name;
+    PyTypeObject *type;
+    Answer (*handler)(const BuiltinCall *);
+    int least, most;
+    bool keywords;
+} rows[] = {
+#define ABOUT(name, handler, least, most) {ROW_ABOUT, name, NULL, handler, least, most, false},
+#define ABOUT_TYPE(type, handler, least, most) {ROW_ABOUT, "", &type, handler, least, most, false},
+#define OBJECT(name, handler, least, most) {ROW_OBJECT, name, NULL, handler, least, most, false},
+#define OBJECT_TYPE(type, handler, least, most)                                                    \
+    {ROW_OBJECT, "", &type, handler, least, most, false},
+#define VALUE(name, handler, ...) {ROW_VALUE, name, NULL, handler, __VA_ARGS__},
+#define VALUE_TYPE(type, handler, ...) {ROW_VALUE, "", &type, handler, __VA_ARGS__},
+#include "builtins.def"
+#undef ABOUT
+#undef ABOUT_TYPE
+#undef OBJECT
+#undef OBJECT_TYPE
+#undef VALUE
+#undef VALUE_TYPE
+};
+
+/* Of what only the run tells to be a list, a set … */
+static Answer
+collect(const BuiltinCall *call)
+{
+    static const char *const names[] = {"max", "min", "sum", "any", "all", "sorted"};
+    for (int i = 0; i < COUNT_OF(names) && call->name != NULL && !keyword_count(call); i++)
+        if (strcmp(call->name, names[i]) == 0)
+            return loose_collect(call->in, call->callable, call->nargs, call->args, call->out);
+    return ANSWER_NO;
+}
+
+/* By the callable's row of this kind; ANSWER_NO without a break: there is none that takes it. */
+static Answer
+call_row(const BuiltinCall *call, RowKind kind)
+{
+    for (int i = 0; i < COUNT_OF(rows); i++) {
+        bool is = rows[i].type != NULL
+                      ? call->callable == (PyObject *)rows[i].type
+                      : call->name != NULL && strcmp(call->name, rows[i].name) == 0;
+        if (!is || rows[i].kind != kind) continue;
+        if (call->nargs < rows[i].least || call->nargs > rows[i].most ||
+            (keyword_count(call) > 0 && !rows[i].keywords))
+            return ANSWER_NO;
+        Answer loose = kind == ROW_VALUE ? collect(call) : ANSWER_NO;
+        if (loose != ANSWER_NO || call->in->break_code != BREAK_NONE) return loose;
+        return rows[i].handler(call);
+    }
+    return ANSWER_NO;
+}
+
+/* Numbers out of arrays as arguments. */
+static Answer
+call_on_scalars(const BuiltinCall *call, const char *module)
+{
+    if (PyType_Check(call->callable))
+        return scalar_type_call(call->in, (PyTypeObject *)call->callable, call->nargs, call->args,
+                                call->out);
+    if (module == NULL) return ANSWER_NO;
+    return scalar_call(call->in, call->callable, module,
+                       ((PyCFunctionObject *)call->callable)->m_ml->ml_name, call->nargs,
+                       call->args, call->out);
+}
+
+/* The module of a C function; NULL without an error when there is none. */
+static const char *
+module_of(PyObject *callable)
+{
+    PyObject *module =
+        PyCFunction_Check(callable) ? ((PyCFunctionObject *)callable)->m_module : NULL;
+    const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
+    if (name == NULL) PyErr_Clear();
+    return name;
+}
+
+Answer
+call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+             Value **out)
+{
+    BuiltinCall call = {.in = in,
+                        .callable = callable,
+                        .nargs = nargs,
+                        .args = args,
+                        .kwnames = kwnames,
+                        .out = out};
+    const char *module = module_of(callable);
+    if (module != NULL && strcmp(module, "builtins") == 0)
+        call.name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
+    Answer answer = call_row(&call, ROW_ABOUT);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (nargs > 0 && value_is_object(args[0])) answer = call_row(&call, ROW_OBJECT);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (kwnames == NULL) answer = call_on_scalars(&call, module);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    answer = call_pure(in, callable, nargs, args, kwnames, out);
+    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    return call_row(&call, ROW_VALUE);
+}

@@ -1,0 +1,410 @@
+/* Iterators over what is known: sequences, ranges, dict views, zip, enumerate, reversed, map.
+
+   A V_ITER has `name` for its kind (NULL: plain), `of` the value that it walks, `position` how far
+   it is, and for zip and enumerate its sub-iterators in items. */
+#include "objects.h"
+
+int64_t
+range_length(Interp *in, Value *range)
+{
+    int64_t at[3];
+    for (int i = 0; i < 3; i++)
+        if (value_as_int(in, range->items[i], &at[i]) != ANSWER_YES) return -1;
+    int64_t span;
+    if (at[2] == 0 || __builtin_sub_overflow(at[1], at[0], &span) || span == INT64_MIN) return -1;
+    if (at[2] > 0) return at[0] >= at[1] ? 0 : (at[1] - at[0] - 1) / at[2] + 1;
+    return at[0] <= at[1] ? 0 : (at[0] - at[1] - 1) / -at[2] + 1;
+}
+
+Answer
+range_backwards(Interp *in, Value *range, Value **out)
+{
+    int64_t length = range_length(in, range), start, step, last, end, back;
+    if (length < 0) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    if (value_as_int(in, range->items[0], &start) != ANSWER_YES ||
+        value_as_int(in, range->items[2], &step) != ANSWER_YES)
+        return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    if (__builtin_mul_overflow(length - 1, step, &last) ||
+        __builtin_add_overflow(start, last, &last) || __builtin_sub_overflow(start, step, &end) ||
+        __builtin_sub_overflow(0, step, &back))
+        return ANSWER_NO;
+    Value *items[3] = {value_const_new(in, PyLong_FromLongLong(last)),
+                       value_const_new(in, PyLong_FromLongLong(end)),
+                       value_const_new(in, PyLong_FromLongLong(back))};
+    if (items[0] == NULL || items[1] == NULL || items[2] == NULL) return ANSWER_ERROR;
+    *out = value_sequence(in, V_RANGE, 3, items);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* iter() of an object of the program's classes: what __iter__ gives, or its items by index. */
+Answer
+object_iterator(Interp *in, Value *object, Value **out)
+{
+    Value *method, *next, *core;
+    Answer answer = special_method(in, object, "__iter__", &method);
+    if (answer == ANSWER_YES) answer = box_inherits(in, object, "__iter__", &core);
+    if (answer != ANSWER_YES) return answer;
+    if (core != NULL) return iterator_of(in, core, out);
+    if (method == NULL) {
+        PyObject *stored;
+        answer = type_stored(in, object->type, "__iter__", &stored);
+        if (answer == ANSWER_YES) answer = special_method(in, object, "__getitem__", &method);
+        if (answer != ANSWER_YES) return answer;
+        if (method == NULL || stored != NULL)
+            return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
+                                value_describe(in, object));
+        return call_library(in, "by_index", 1, &object, out);
+    }
+    answer = call_value(in, method, 1, &object, NULL, out);
+    if (answer != ANSWER_YES || (*out)->kind == V_ITER) return answer;
+    answer = special_method(in, *out, "__next__", &next);
+    if (answer == ANSWER_YES && next == NULL)
+        return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
+                            value_describe(in, object));
+    return answer;
+}
+
+Answer
+object_next_value(Interp *in, Value *object, Value **out, Value **returned)
+{
+    Value *method, *stop;
+    *returned = NULL;
+    Answer answer = special_method(in, object, "__next__", &method);
+    if (answer != ANSWER_YES) return answer;
+    if (method == NULL)
+        return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
+                            value_describe(in, object));
+    answer = call_value(in, method, 1, &object, NULL, out);
+    if (answer == ANSWER_NO && (stop = raised_take(in, PyExc_StopIteration)) != NULL) {
+        Value *args = stop->exception->args;
+        *out = NULL;
+        *returned = args->nitems > 0 ? value_item(in, args, 0) : value_const(in, Py_None);
+        answer = *returned != NULL ? ANSWER_YES : ANSWER_ERROR;
+    }
+    if (answer == ANSWER_YES) in->dirty = true;
+    return answer;
+}
+
+Answer
+object_next(Interp *in, Value *object, Value **out)
+{
+    Value *returned;
+    return object_next_value(in, object, out, &returned);
+}
+
+Answer
+iterator_backwards(Interp *in, Value *object, Value **out)
+{
+    Value *method;
+    PyObject *stored = NULL;
+    Answer answer = special_method(in, object, "__reversed__", &method);
+    if (answer == ANSWER_YES && method != NULL)
+        return call_value(in, method, 1, &object, NULL, out);
+    Value *core = NULL;
+    if (answer == ANSWER_YES) answer = box_inherits(in, object, "__reversed__", &core);
+    if (answer == ANSWER_YES && core != NULL)
+        return call_builtin(in, (PyObject *)&PyReversed_Type, 1, &core, NULL, out);
+    if (answer == ANSWER_YES) answer = type_stored(in, object->type, "__reversed__", &stored);
+    if (answer == ANSWER_YES && stored != NULL)
+        return interp_break(in, BREAK_ITERATION, "reversed of %s", value_describe(in, object));
+    if (answer == ANSWER_YES) answer = special_method(in, object, "__getitem__", &method);
+    if (answer != ANSWER_YES) return answer;
+    if (method == NULL || PyType_IsSubtype(object->type, &PyDict_Type))
+        return interp_break(in, BREAK_ITERATION, "reversed of %s", value_describe(in, object));
+    return call_library(in, "by_index_backwards", 1, &object, out);
+}
+
+/* A class of C without any way of being walked. */
+bool
+type_is_no_iterable(const PyTypeObject *type)
+{
+    return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0 && type->tp_iter == NULL &&
+           (type->tp_as_sequence == NULL || type->tp_as_sequence->sq_item == NULL);
+}
+
+static Answer
+no_iterable(Interp *in, Value *value)
+{
+    PyTypeObject *type = value_type(in, value);
+    if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    if (type == NULL || !type_is_no_iterable(type))
+        return interp_break(in, value_break(value, BREAK_ITERATION), "iteration over %s",
+                            value_describe(in, value));
+    return raise_new(in, PyExc_TypeError, "'%.200s' object is not iterable", type->tp_name);
+}
+
+Answer
+iterate_itself(Interp *Py_UNUSED(in), Value *iterable, Value **out)
+{
+    *out = iterable;
+    return ANSWER_YES;
+}
+
+Answer
+iterate_items(Interp *in, Value *iterable, Value **out)
+{
+    Value *iterator = value_new(in, V_ITER);
+    if (iterator == NULL) return ANSWER_ERROR;
+    iterator->of = iterable;
+    iterator->guarded = true;
+    if (iterable->kind != V_RANGE) iterator->length = container_length(in, iterable);
+    if (iterable->kind == V_SET) iterator->items = iterable->items; /* to see whether it changes */
+    *out = iterator;
+    return ANSWER_YES;
+}
+
+Answer
+iterate_set(Interp *in, Value *set, Value **out)
+{
+    Answer answer = set_walk(in, set);
+    return answer == ANSWER_YES ? iterate_items(in, set, out) : answer;
+}
+
+Answer
+iterate_const(Interp *in, Value *iterable, Value **out)
+{
+    if (PyUnicode_CheckExact(iterable->object) || PyBytes_CheckExact(iterable->object))
+        return iterate_items(in, iterable, out);
+    if (PyFrozenSet_CheckExact(iterable->object)) {
+        Value *set = set_value(in, set_clone(iterable->object));
+        return set ? iterate_items(in, set, out) : ANSWER_ERROR;
+    }
+    if (is_enum_class(iterable->object)) {
+        Value *members;
+        Answer answer = enum_is_plain(in, Py_TYPE(iterable->object), "__iter__", NULL);
+        if (answer == ANSWER_YES) answer = enum_members(in, iterable->object, &members);
+        if (answer == ANSWER_YES) return iterate_items(in, members, out);
+        if (answer == ANSWER_ERROR || in->break_code != BREAK_NONE) return answer;
+    }
+    return no_iterable(in, iterable);
+}
+
+Answer
+iterate_node(Interp *in, Value *iterable, Value **out)
+{
+    NodeId node;
+    Answer answer = value_is_array(in, iterable) ? value_as_node(in, iterable, &node) : ANSWER_NO;
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_YES && graph_node(in->graph, node)->type.rank == 0)
+        return raise_new(in, PyExc_TypeError, "iteration over a 0-d array");
+    if (answer == ANSWER_YES) return iterate_items(in, iterable, out);
+    if (value_is_opaque(in, iterable) && opaque_sample(in, iterable) != NULL)
+        return interp_break_told(in, BREAK_ITERATION, BREAK_DATA_SIZE, "iteration over an array");
+    return no_iterable(in, iterable);
+}
+
+/* Where the text is known, it is a constant now. */
+Answer
+iterate_pure(Interp *in, Value *iterable, Value **out)
+{
+    PyObject *text;
+    Answer answer = value_known(in, iterable, &text);
+    if (answer == ANSWER_ERROR) return answer;
+    if (iterable->kind == V_CONST) return iterate_const(in, iterable, out);
+    return interp_break(in, value_break(iterable, BREAK_ITERATION), "iteration over %s",
+                        value_describe(in, iterable));
+}
+
+static Answer
+break_range(Interp *in, Value *range)
+{
+    Value *unknown = range->items[1];
+    for (int i = 0; i < 3; i++)
+        if (value_is_unknown_scalar(in, range->items[i])) unknown = range->items[i];
+    return break_unknown_number(in, BREAK_ITERATION, unknown, "the length of a range");
+}
+
+static Answer
+range_next(Interp *in, Value *range, int64_t position, Value **out)
+{
+    int64_t length = range_length(in, range), start, step;
+    if (length < 0) {
+        if (PyErr_Occurred()) return ANSWER_ERROR;
+        return break_range(in, range);
+    }
+    *out = NULL;
+    if (position >= length) return ANSWER_YES;
+    if (value_as_int(in, range->items[0], &start) != ANSWER_YES ||
+        value_as_int(in, range->items[2], &step) != ANSWER_YES)
+        return ANSWER_ERROR;
+    *out = value_const_new(in, PyLong_FromLongLong(start + position * step));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+array_next(Interp *in, Value *array, int64_t position, Value **out)
+{
+    NodeId node;
+    Answer answer = value_as_node(in, array, &node);
+    if (answer != ANSWER_YES) return answer;
+    int64_t length = size_value(in->graph, graph_node(in->graph, node)->type.shape[0]);
+    *out = NULL;
+    if (position >= length) return ANSWER_YES;
+    Value *index = value_const_new(in, PyLong_FromLongLong(position));
+    return index == NULL ? ANSWER_ERROR : emit_subscript(in, array, index, out);
+}
+
+/* zip and enumerate: a tuple of what the sub-iterators give, NULL when one is exhausted. */
+static Answer
+several_next(Interp *in, Value *iterator, Value **out)
+{
+    Value *items[64];
+    if (iterator->nitems > 64) return interp_break(in, BREAK_ITERATION, "zip of more than 64");
+    *out = NULL;
+    for (int i = 0; i < iterator->nitems; i++) {
+        Answer answer = iterator_next(in, iterator->items[i], &items[i]);
+        if (answer != ANSWER_YES) return answer;
+        if (items[i] == NULL) return ANSWER_YES;
+        in->dirty = true;
+    }
+    *out = value_sequence(in, V_TUPLE, iterator->nitems, items);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+enumerate_next(Interp *in, Value *iterator, Value **out)
+{
+    Value *item;
+    *out = NULL;
+    Answer answer = iterator_next(in, iterator->of, &item);
+    if (answer != ANSWER_YES || item == NULL) return answer;
+    Value *pair[2] = {value_const_new(in, PyLong_FromLongLong(iterator->position)), item};
+    if (pair[0] == NULL) return ANSWER_ERROR;
+    *out = value_sequence(in, V_TUPLE, 2, pair);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* A dict or set that has changed since the iterator was made: *out is false, or it raises. */
+static Answer
+unchanged(Interp *in, Value *iterator)
+{
+    Value *of = iterator->of;
+    bool dict = of->kind == V_DICT || of->kind == V_VIEW;
+    if (!dict && of->kind != V_SET) return ANSWER_YES;
+    if (container_length(in, of) != iterator->length) {
+        PyErr_SetString(PyExc_RuntimeError, dict ? "dictionary changed size during iteration"
+                                                 : "Set changed size during iteration");
+        return raise_error(in);
+    }
+    if (!dict && iterator->items != of->items)
+        return interp_break(in, BREAK_ITERATION, "a set that changes while it is walked");
+    return ANSWER_YES;
+}
+
+static Answer
+plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
+{
+    Value *of = iterator->of;
+    int64_t position = iterator->position;
+    *out = NULL;
+    if (iterator->mutated) return ANSWER_YES; /* exhausted once is exhausted for ever */
+    Answer answer = unchanged(in, iterator);
+    if (answer != ANSWER_YES) return answer;
+    switch (of->kind) {
+    case V_RANGE: return range_next(in, of, position, out);
+    case V_NODE: return array_next(in, of, position, out);
+    case V_CONST: {
+        Py_ssize_t length = PySequence_Length(of->object);
+        if (position >= length) return ANSWER_YES;
+        *out = value_const_new(in, PySequence_GetItem(of->object, position));
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    default: {
+        int width = of->kind == V_DICT ? 2 : 1;
+        if (backwards) position = iterator->length - 1 - position;
+        iterator->mutated = position < 0 || position >= container_length(in, of);
+        if (iterator->mutated) return ANSWER_YES;
+        if (of->kind == V_VIEW) return view_entry(in, of, position, out);
+        *out = value_item(in, of, (int)position * width);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    }
+}
+
+/* A truth that decides what comes next: known, under guards. */
+static Answer
+truth_known(Interp *in, Value *value, bool *out)
+{
+    int known;
+    Value *node;
+    Answer answer = value_truth(in, value, &known, &node);
+    if (answer == ANSWER_YES && known < 0) {
+        answer = condition_known(in, node, out);
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_BRANCH, "an iterator that depends on an array's value");
+    } else {
+        *out = known > 0;
+    }
+    return answer;
+}
+
+/* filter(function, iterable): items are the function, or None, and the iterator. */
+static Answer
+filter_next(Interp *in, Value *iterator, Value **out)
+{
+    Value *function = iterator->items[0], *verdict;
+    bool by_itself = function->kind == V_CONST && function->object == Py_None;
+    for (bool wanted = false; !wanted;) {
+        Answer answer = iterator_next(in, iterator->items[1], out);
+        if (answer != ANSWER_YES || *out == NULL) return answer;
+        verdict = *out;
+        if (!by_itself) answer = call_value(in, function, 1, out, NULL, &verdict);
+        if (answer == ANSWER_YES) answer = truth_known(in, verdict, &wanted);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
+}
+
+/* iter(function, sentinel) */
+static Answer
+call_next(Interp *in, Value *iterator, Value **out)
+{
+    Value *equal;
+    bool ends = false;
+    *out = NULL;
+    if (iterator->mutated) return ANSWER_YES;
+    in->dirty = true;
+    Answer answer = call_value(in, iterator->items[0], 0, iterator->items, NULL, out);
+    if (answer == ANSWER_YES) answer = operate_compare(in, Py_EQ, iterator->items[1], *out, &equal);
+    if (answer == ANSWER_YES) answer = truth_known(in, equal, &ends);
+    if (answer != ANSWER_YES || !ends) return answer;
+    iterator->mutated = true;
+    *out = NULL;
+    return ANSWER_YES;
+}
+
+Answer
+next_of_iterator(Interp *in, Value *iterator, Value **out)
+{
+    Answer answer;
+    const char *name = iterator->name;
+    if (in->loop != NULL)
+        return interp_break(in, BREAK_ITERATION, "an iterator inside a loop that is kept");
+    if (value_is_generator(iterator))
+        answer = generator_next(in, iterator, out);
+    else if (name == NULL)
+        answer = plain_next(in, iterator, false, out);
+    else if (strcmp(name, "reversed") == 0)
+        answer = plain_next(in, iterator, true, out);
+    else if (strcmp(name, "zip") == 0)
+        answer = several_next(in, iterator, out);
+    else if (strcmp(name, "filter") == 0)
+        answer = filter_next(in, iterator, out);
+    else if (strcmp(name, "calls") == 0)
+        answer = call_next(in, iterator, out);
+    else
+        answer = enumerate_next(in, iterator, out);
+    if (answer == ANSWER_YES && *out != NULL) {
+        iterator->position++;
+        in->dirty = true;
+    }
+    return answer;
+}
+
+Answer
+call_library(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
+{
+    PyObject *object = module_kept(in, "pycompile.decompositions.iteration", name);
+    Value *function = object ? value_const(in, object) : NULL;
+    return function ? in->above->inlined(in, function, nargs, args, NULL, out) : ANSWER_ERROR;
+}

@@ -1,0 +1,279 @@
+/* print, writes to sys.stdout, calls of loggers, warnings: effects that are called in program order
+   when the plan commits.
+
+   What they are given is fixed at the call: arrays are copied, containers too, so that nothing that
+   the rest of the plan does can be seen in them.  They run with the program's frame current at the
+   call's line; within an inlined function they are called through functions that stand in for the
+   frames which are missing (pycompile/_frames.py).  Arrays from outside that were written before
+   are committed before them, so these are not written again in the same plan.  Not in a try block,
+   whose handler would find the frame as it was at the entry. */
+#include "objects.h"
+
+static Answer
+quiet_place(Interp *in, const char *name)
+{
+    for (const Activation *a = in->top; a != NULL; a = a->caller)
+        if (branch_in_try(a->decoded, a->number))
+            return interp_break(in, BREAK_OUTPUT, "%s in a try or with block", name);
+    return ANSWER_YES;
+}
+
+/* What was written so far is in the program's arrays when the effect that comes next runs. */
+static void
+commit_writes(Interp *in)
+{
+    for (int i = 0; i < in->storages.len; i++) {
+        Storage *storage = &in->storages.at[i];
+        if (storage->written && storage->commit == 0 && input_of(in, storage->root) != NULL)
+            storage->commit = in->effects.len + 1;
+    }
+}
+
+/* A new reference to what calls `callable` as the functions that are being followed would. */
+static PyObject *
+within_frames(Interp *in, PyObject *callable)
+{
+    PyObject *module = in->top == in->bottom ? NULL : module_import("pycompile._frames");
+    PyObject *made = Py_NewRef(callable);
+    for (const Activation *a = in->top; a != in->bottom && made != NULL; a = a->caller) {
+        PyObject *inner = made;
+        made = module == NULL
+                   ? NULL
+                   : PyObject_CallMethod(module, "stand_in", "OOiO", a->decoded->code, a->globals,
+                                         a->decoded->instrs[a->number].at, inner);
+        Py_DECREF(inner);
+    }
+    Py_XDECREF(module);
+    return made;
+}
+
+/* ---- arguments as they are now ---- */
+
+/* sys.stdout or sys.stderr, where writing to it runs none of the program's code; guarded. */
+static Answer
+is_stream(Interp *in, Value *value)
+{
+    if (value->kind != V_OBJECT || value->source == NO_SOURCE || !stream_is_plain(value->object) ||
+        (value->object != PySys_GetObject("stdout") && value->object != PySys_GetObject("stderr")))
+        return ANSWER_NO;
+    /* A test's stream is another one in each run. */
+    if (strcmp(Py_TYPE(value->object)->tp_name, "_io.StringIO") == 0)
+        return value_guard_type(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return guard_is(in, value);
+}
+
+static bool
+is_plain(PyObject *object)
+{
+    return PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyBool_Check(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) || object == Py_None ||
+           (PyType_CheckExact(object) &&
+            !(((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE)) ||
+           PyBytes_CheckExact(object) || object == Py_Ellipsis || array_scalar_check(object) ||
+           PyRange_Check(object);
+}
+
+static Answer freeze(Interp *in, Value *value, int deep, Value **out);
+
+static Answer
+freeze_items(Interp *in, Value *value, int deep, Value **out)
+{
+    if (value->type != NULL && value->type != &PyTuple_Type && value->type != &PyList_Type &&
+        value->type != &PyDict_Type)
+        return ANSWER_NO;
+    Value *frozen = value_sequence(in, value->kind, value->nitems, NULL);
+    if (frozen == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < value->nitems; i++) {
+        Value *item = value_item(in, value, i);
+        if (item == NULL) return ANSWER_ERROR;
+        Answer answer = freeze(in, item, deep - 1, &frozen->items[i]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    *out = frozen;
+    return ANSWER_YES;
+}
+
+/* ANSWER_NO: showing it may run code of the program's, or it may change. */
+static Answer
+freeze(Interp *in, Value *value, int deep, Value **out)
+{
+    *out = value;
+    if (deep < 0) return ANSWER_NO;
+    switch (value->kind) {
+    case V_CONST: return is_plain(value->object) ? ANSWER_YES : ANSWER_NO;
+    case V_PURE: return ANSWER_YES;
+    case V_OBJECT: return is_stream(in, value);
+    case V_NODE:
+        if (value_is_array(in, value)) return freeze_array(in, value, out);
+        return value_is_python_scalar(in, value) || value_is_numpy(in, value) ? ANSWER_YES
+                                                                              : ANSWER_NO;
+    case V_TUPLE:
+    case V_LIST:
+    case V_DICT: return freeze_items(in, value, deep, out);
+    default: return ANSWER_NO;
+    }
+}
+
+/* ---- the effect ---- */
+
+/* callable(*first, *args, **kwargs) when the plan commits. */
+static Answer
+call_later(Interp *in, const char *name, PyObject *callable, Value *self, int nargs,
+           Value *const *args, PyObject *kwnames, Value **out)
+{
+    enum { MOST = 3 };
+    Value *parts[MOST], *dict = value_sequence(in, V_DICT, 0, NULL);
+    Value *tuple = value_sequence(in, V_TUPLE, 0, NULL);
+    int all = nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
+    if (dict == NULL || tuple == NULL) return ANSWER_ERROR;
+    if (self != NULL && value_append(in, tuple, self) < 0) return ANSWER_ERROR;
+    for (int i = 0; i < all; i++) {
+        Value *frozen;
+        Answer answer = freeze(in, args[i], 4, &frozen);
+        if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
+            return interp_break(in, BREAK_OUTPUT, "%s of %s", name, value_describe(in, args[i]));
+        if (answer != ANSWER_YES) return answer;
+        if (i >= nargs) {
+            Value *key = value_const(in, PyTuple_GET_ITEM(kwnames, i - nargs));
+            if (key == NULL || value_append(in, dict, key) < 0) return ANSWER_ERROR;
+        }
+        if (value_append(in, i < nargs ? tuple : dict, frozen) < 0) return ANSWER_ERROR;
+    }
+    if ((parts[0] = value_const_new(in, within_frames(in, callable))) == NULL) return ANSWER_ERROR;
+    parts[1] = tuple;
+    parts[2] = dict;
+    commit_writes(in);
+    if (effect_add(in, EFFECT_CALL, NULL, NO_SOURCE, MOST, parts) < 0) return ANSWER_ERROR;
+    in->dirty = true;
+    *out = value_const(in, Py_None);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static bool
+has_keyword(PyObject *kwnames, const char *name)
+{
+    for (Py_ssize_t i = 0; kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), name) == 0) return true;
+    return false;
+}
+
+Answer
+output_print(Interp *in, PyObject *print, int nargs, Value *const *args, PyObject *kwnames,
+             Value **out)
+{
+    Answer answer = quiet_place(in, "print");
+    if (answer != ANSWER_YES) return answer;
+    PyObject *stream = PySys_GetObject("stdout");
+    if (has_keyword(kwnames, "file"))
+        return call_later(in, "print", print, NULL, nargs, args, kwnames, out);
+    if (stream == NULL || !stream_is_plain(stream))
+        return interp_break(in, BREAK_OUTPUT, "print to an object that may run code");
+    if (!in->prints) { /* sys.stdout is looked at again in each run, before anything is written */
+        PyObject *name = keep(in, PyUnicode_InternFromString("stdout"));
+        if (name == NULL || effect_add(in, EFFECT_CALL, name, NO_SOURCE, 0, NULL) < 0)
+            return ANSWER_ERROR;
+        in->prints = true;
+    }
+    return call_later(in, "print", print, NULL, nargs, args, kwnames, out);
+}
+
+/* ---- methods of streams ---- */
+
+static bool
+is_dropped(const Interp *in)
+{
+    const Activation *a = in->top;
+    return a->number + 1 < a->decoded->count && a->decoded->instrs[a->number + 1].kind == I_POP;
+}
+
+Answer
+output_write(Interp *in, PyObject *method, int nargs, Value *const *args, Value **out)
+{
+    if (Py_TYPE(method) != &PyMethodDescr_Type || nargs < 1 || args[0]->kind != V_OBJECT)
+        return ANSWER_NO;
+    const char *name = ((PyMethodDescrObject *)method)->d_method->ml_name;
+    bool writes = strcmp(name, "write") == 0 && nargs == 2;
+    if (!writes && (strcmp(name, "flush") != 0 || nargs != 1)) return ANSWER_NO;
+    if (!stream_is_plain(args[0]->object)) return ANSWER_NO;
+    bool known = writes && args[1]->kind == V_CONST && PyUnicode_CheckExact(args[1]->object);
+    bool text = known || (writes && args[1]->kind == V_PURE && args[1]->type == &PyUnicode_Type);
+    if (writes && (!text || (!known && !is_dropped(in)))) return ANSWER_NO;
+    Answer answer = quiet_place(in, "a write to a stream");
+    if (answer != ANSWER_YES) return answer;
+    answer = is_stream(in, args[0]);
+    if (answer != ANSWER_YES) return answer;
+    answer = call_later(in, "a write to a stream", method, args[0], nargs - 1, args + 1, NULL, out);
+    if (answer != ANSWER_YES || !known) return answer;
+    *out = value_const_new(in, PyLong_FromSsize_t(PyUnicode_GET_LENGTH(args[1]->object)));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- loggers and warnings ---- */
+
+/* An attribute of a module that is there, borrowed; or NULL without an error. */
+static PyObject *
+attribute_of(const char *module_name, const char *name)
+{
+    PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), module_name);
+    PyObject *dict = module != NULL && PyModule_Check(module) ? PyModule_GetDict(module) : NULL;
+    return dict == NULL ? NULL : PyDict_GetItemString(dict, name);
+}
+
+static const char *const log_names[] = {"debug",    "info",      "warning", "error",
+                                        "critical", "exception", "log"};
+
+static bool
+is_log_method(PyTypeObject *class_, PyObject *function)
+{
+    bool found = false;
+    for (int i = 0; i < COUNT_OF(log_names) && !found; i++) {
+        PyObject *name = PyUnicode_InternFromString(log_names[i]);
+        found = name != NULL && type_own_stored(class_, name) == function;
+        Py_XDECREF(name);
+    }
+    PyErr_Clear();
+    return found;
+}
+
+static bool
+is_log_function(PyObject *function)
+{
+    for (int i = 0; i < COUNT_OF(log_names); i++)
+        if (attribute_of("logging", log_names[i]) == function) return true;
+    return false;
+}
+
+Answer
+output_log(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
+           Value **out)
+{
+    if (function->kind == V_FUNCTION || nargs < 1) return ANSWER_NO;
+    PyTypeObject *class_ = (PyTypeObject *)attribute_of("logging", "Logger");
+    if (class_ == NULL) return ANSWER_NO;
+    bool method = args[0]->kind == V_OBJECT && Py_TYPE(args[0]->object) == class_ &&
+                  is_log_method(class_, function->object);
+    if (!method && !is_log_function(function->object)) return ANSWER_NO;
+    Answer answer = quiet_place(in, "a log call");
+    if (answer == ANSWER_YES && method && value_guard_type(in, args[0]) < 0) return ANSWER_ERROR;
+    if (answer != ANSWER_YES) return answer;
+    return call_later(in, "a log call", function->object, method ? args[0] : NULL, nargs - method,
+                      args + method, kwnames, out);
+}
+
+static bool
+is_warning(const Value *value)
+{
+    return value->kind == V_CONST && PyExceptionClass_Check(value->object) &&
+           PyObject_IsSubclass(value->object, PyExc_Warning) == 1;
+}
+
+Answer
+output_warn(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+            Value **out)
+{
+    if (callable != attribute_of("_warnings", "warn") || nargs < 1) return ANSWER_NO;
+    if (nargs > 1 && !is_warning(args[1])) return ANSWER_NO;
+    Answer answer = quiet_place(in, "a warning");
+    if (answer != ANSWER_YES) return answer;
+    return call_later(in, "a warning", callable, NULL, nargs, args, kwnames, out);
+}
