@@ -205,35 +205,63 @@ leave_items(Merge *m, int which, Value *container, Value **out)
     return answer;
 }
 
+/* ---- by kind: column `leave` of value_kinds.def ---- */
+
+static bool
+is_made_in_arm(const Merge *m, const Value *value)
+{
+    return value->source == NO_SOURCE && value->serial >= m->made;
+}
+
+static Answer
+leave_itself(Merge *Py_UNUSED(m), int Py_UNUSED(which), Value *value, Value **out)
+{
+    *out = value;
+    return ANSWER_YES;
+}
+
+static Answer
+leave_node(Merge *m, int which, Value *value, Value **out)
+{
+    if (merge_is_outer(m, value)) return leave_itself(m, which, value, out);
+    Answer answer =
+        is_array(m, value) ? leave_array(m, which, value, out) : leave_number(m, which, value, out);
+    return answer == ANSWER_YES ? leave_as(m, which, value, -1, *out) : answer;
+}
+
+static Answer
+leave_parts(Merge *m, int which, Value *value, Value **out)
+{
+    return is_made_in_arm(m, value) ? leave_items(m, which, value, out)
+                                    : leave_itself(m, which, value, out);
+}
+
+static Answer
+leave_tuple(Merge *m, int which, Value *value, Value **out)
+{
+    return value->object != NULL ? leave_itself(m, which, value, out)
+                                 : leave_parts(m, which, value, out);
+}
+
+static Answer
+leave_if_outer(Merge *m, int which, Value *value, Value **out)
+{
+    return is_made_in_arm(m, value) ? ANSWER_NO : leave_itself(m, which, value, out);
+}
+
+static Answer (*const leavers[])(Merge *, int, Value *, Value **) = {
+#define KIND(name, exact, type, describe, known, truth, iterate, next, length, contains,           \
+             subscript, attribute, store, call, build, merges, leave, parts)                       \
+    [V_##name] = leave,
+#include "../core/value_kinds.def"
+#undef KIND
+};
+
 Answer
 arm_leaves(Merge *m, int which, Value *value, Value **out)
 {
-    bool made = value->source == NO_SOURCE && value->serial >= m->made;
     if ((*out = left_as(m, which, value, -1)) != NULL) return ANSWER_YES;
-    *out = value;
-    Answer answer;
-    switch (value->kind) {
-    case V_CONST: return ANSWER_YES;
-    case V_NODE:
-        if (merge_is_outer(m, value)) return ANSWER_YES;
-        answer = is_array(m, value) ? leave_array(m, which, value, out)
-                                    : leave_number(m, which, value, out);
-        break;
-    case V_TUPLE:
-        if (value->object != NULL || !made) return ANSWER_YES;
-        return leave_items(m, which, value, out);
-    case V_LIST:
-    case V_DICT:
-    case V_SLICE:
-    case V_PURE:
-    case V_CHOICE: return made ? leave_items(m, which, value, out) : ANSWER_YES;
-    case V_OBJECT: return ANSWER_YES;
-    case V_SET:
-    case V_FUNCTION:
-    case V_INSTANCE: return made ? ANSWER_NO : ANSWER_YES;
-    default: return ANSWER_NO;
-    }
-    return answer == ANSWER_YES ? leave_as(m, which, value, -1, *out) : answer;
+    return leavers[value->kind] ? leavers[value->kind](m, which, value, out) : ANSWER_NO;
 }
 
 /* ---- choosing ---- */

@@ -497,7 +497,7 @@ build_builtin_method(Interp *in, Value *value)
 /* By kind; NULL: it never leaves. */
 static BuildId (*const builders[])(Interp *, Value *) = {
 #define KIND(name, exact, type, describe, known, truth, iterate, next, length, contains,           \
-             subscript, attribute, store, call, build, merges)                                     \
+             subscript, attribute, store, call, build, merges, leave, parts)                       \
     [V_##name] = build,
 #include "../core/value_kinds.def"
 #undef KIND

@@ -3,9 +3,9 @@
 
 const KindOfValue value_kinds[] = {
 #define KIND(name, exact, type, describe, known, truth, iterate, next, length, contains,           \
-             subscript, attribute, store, call, build, merges)                                     \
-    [V_##name] = {exact,  type,     describe,  known,     truth, iterate, next,                    \
-                  length, contains, subscript, attribute, store, call,    merges},
+             subscript, attribute, store, call, build, merges, leave, parts)                       \
+    [V_##name] = {exact,    type,      describe,  known, truth, iterate, next, length,             \
+                  contains, subscript, attribute, store, call,  merges,  parts},
 #include "../core/value_kinds.def"
 #undef KIND
 };

@@ -161,6 +161,8 @@ struct Generator {
     bool library;   /* stands for an iterator of Python's library (pycompile.decompositions) */
 };
 
+typedef enum { PARTS_NONE, PARTS_ITEMS, PARTS_FIXED } ValueParts;
+
 /* What an operation on a value of a kind does: a row of value_kinds.def, which says what each
    column is and what NULL means in it. */
 typedef struct {
@@ -179,6 +181,7 @@ typedef struct {
     Answer (*call)(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                    Value **out);
     bool merges;
+    ValueParts parts;
 } KindOfValue;
 
 /* What a layer asks of the layers above it, besides the functions in the rows of its values' kinds.

@@ -8,7 +8,7 @@ bool
 is_settled(Interp *in, Value *value, int depth)
 {
     if (value->kind == V_CONST) return true;
-    if (value->kind != V_TUPLE && value->kind != V_LIST && value->kind != V_DICT) return false;
+    if (in->kinds[value->kind].parts != PARTS_ITEMS) return false;
     if (depth == DEEPEST) return false;
     for (int i = 0; i < value->nitems; i++) {
         Value *item = value_item(in, value, i);
@@ -23,25 +23,16 @@ static Value *
 snapshot(Interp *in, Value *value, int depth)
 {
     if (depth == DEEPEST) return NULL;
-    switch (value->kind) {
-    case V_CONST:
+    if (value->kind == V_CONST)
         return object_is_plain(value->object) || array_scalar_check(value->object) ||
                        array_dtype_check(value->object)
                    ? value
                    : NULL;
-    case V_PURE: return value;
-    case V_NODE:
-        if (value_is_array(in, value) && freeze_array(in, value, &value) != ANSWER_YES) return NULL;
-        return value;
-    case V_TUPLE:
-        if (value->type != NULL && value->type != &PyTuple_Type) return NULL;
-        break;
-    case V_LIST:
-    case V_DICT: break;
-    case V_SLICE:
-    case V_RANGE: break;
-    default: return NULL;
-    }
+    if (value->kind == V_NODE && value_is_array(in, value))
+        return freeze_array(in, value, &value) == ANSWER_YES ? value : NULL;
+    if (value->kind == V_NODE || value->kind == V_PURE) return value;
+    if (in->kinds[value->kind].parts == PARTS_NONE) return NULL;
+    if (value->kind == V_TUPLE && value->type != NULL && value->type != &PyTuple_Type) return NULL;
     Value *copy = value_sequence(in, value->kind, value->nitems, NULL);
     for (int i = 0; copy != NULL && i < value->nitems; i++) {
         Value *item = value->items[i] ? value->items[i] : value_item(in, value, i);

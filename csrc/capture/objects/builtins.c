@@ -57,44 +57,42 @@ type_has_length(const PyTypeObject *type)
            (type->tp_as_mapping != NULL && type->tp_as_mapping->mp_length != NULL);
 }
 
+/* ANSWER_NO without a break: it is no array. */
+static Answer
+length_of_array(const BuiltinCall *call)
+{
+    Interp *in = call->in;
+    Value *value = call->args[0];
+    if (value_is_opaque(in, value))
+        return call_simple(in, python_builtin("len"), 1, &value, call->out);
+    if (array_is_loose(in, value)) return array_size(in, value, 0, call->out);
+    if (!value_is_array(in, value)) return ANSWER_NO;
+    NodeId node;
+    TRY(value_as_node(in, value, &node));
+    const Type *type = &graph_node(in->graph, node)->type;
+    if (type->rank == 0) return raise_new(in, PyExc_TypeError, "len() of unsized object");
+    int64_t length = size_value(in->graph, type->shape[0]);
+    return give(call, value_const_new(in, PyLong_FromLongLong(length)));
+}
+
 Answer
 builtin_len(const BuiltinCall *call)
 {
     Interp *in = call->in;
     Value *value = call->args[0];
-    int64_t length = -1;
     if (value->kind == V_PURE) return of_text(call, python_builtin("len"));
-    switch (value->kind) {
-    case V_TUPLE:
-    case V_LIST:
-    case V_SET:
-    case V_DICT:
-    case V_VIEW:
-    case V_RANGE: length = container_length(in, value); break;
-    case V_CONST: return fold_call(in, python_builtin("len"), 1, call->args, call->out);
-    case V_NODE:
-        if (value_is_opaque(in, value))
-            return call_simple(in, python_builtin("len"), 1, &value, call->out);
-        if (array_is_loose(in, value)) return array_size(in, value, 0, call->out);
-        if (value_is_array(in, value)) {
-            NodeId node;
-            Answer answer = value_as_node(in, value, &node);
-            if (answer != ANSWER_YES) return answer;
-            const Type *type = &graph_node(in->graph, node)->type;
-            if (type->rank == 0) return raise_new(in, PyExc_TypeError, "len() of unsized object");
-            length = size_value(in->graph, type->shape[0]);
-        }
-        break;
-    default: break;
+    if (value->kind == V_CONST)
+        return fold_call(in, python_builtin("len"), 1, call->args, call->out);
+    if (value->kind == V_NODE) {
+        Answer answer = length_of_array(call);
+        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
     }
-    if (length < 0) {
-        PyTypeObject *type = value_type(in, value);
-        if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
-        if (type == NULL || type_has_length(type)) return unknown(call, "len");
-        return raise_new(in, PyExc_TypeError, "object of type '%.200s' has no len()",
-                         type->tp_name);
-    }
-    return give(call, value_const_new(in, PyLong_FromLongLong(length)));
+    int64_t length = container_length(in, value);
+    if (length >= 0) return give(call, value_const_new(in, PyLong_FromLongLong(length)));
+    PyTypeObject *type = value_type(in, value);
+    if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    if (type == NULL || type_has_length(type)) return unknown(call, "len");
+    return raise_new(in, PyExc_TypeError, "object of type '%.200s' has no len()", type->tp_name);
 }
 
 Answer

@@ -99,17 +99,14 @@ freeze(Interp *in, Value *value, int deep, Value **out)
 {
     *out = value;
     if (deep < 0) return ANSWER_NO;
+    if (in->kinds[value->kind].parts == PARTS_ITEMS) return freeze_items(in, value, deep, out);
     switch (value->kind) {
     case V_CONST: return is_plain(value->object) ? ANSWER_YES : ANSWER_NO;
     case V_PURE: return ANSWER_YES;
     case V_OBJECT: return is_stream(in, value);
     case V_NODE:
         if (value_is_array(in, value)) return freeze_array(in, value, out);
-        return value_is_python_scalar(in, value) || value_is_numpy(in, value) ? ANSWER_YES
-                                                                              : ANSWER_NO;
-    case V_TUPLE:
-    case V_LIST:
-    case V_DICT: return freeze_items(in, value, deep, out);
+        return value_is_number(in, value) ? ANSWER_YES : ANSWER_NO;
     default: return ANSWER_NO;
     }
 }
