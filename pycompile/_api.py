@@ -242,7 +242,7 @@ def is_compiling() -> bool:
 
 
 def reset() -> None:
-    """Forgets every plan, and gives back the memory that was kept for outputs to come.
+    """Forgets every plan and what `stats()` has counted, and gives back the memory kept for results.
 
     The disk cache stays: see `python -m pycompile cache clear`.
     """

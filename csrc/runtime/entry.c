@@ -170,6 +170,8 @@ entry_reset(void)
         return;
     }
     for (CodeState *state = all_states; state != NULL; state = state->next) {
+        state->plan_runs = state->compiles = state->recompiles = 0;
+        state->breaks = state->deopts = 0;
         for (int i = 0; i < state->decoded->count; i++) {
             Entry *entry = state->entries[i];
             if (entry == NULL) continue;

@@ -514,7 +514,7 @@ def integer_power(x, y):
     return z / y
 
 
-@pytest.mark.parametrize("dtype", ["b", "H", "i", "q"])
+@pytest.mark.parametrize("dtype", ["b", "H", "i", "l"])
 @pytest.mark.parametrize("function", [integers, integer_scalar, integer_power])
 def test_integers(function, dtype):
     large = np.iinfo(dtype).max
@@ -541,7 +541,7 @@ def chosen_root(x):
 
 def chosen_square(x):
     y = x * 2
-    return np.where(x < 1e100, x * x, y)
+    return np.where(x < 1e30, x * x, y)
 
 
 def chosen_cast(x):
@@ -564,7 +564,7 @@ def chosen_then_maximum(x):
 def chosen_then_summed(x):
     """Sums have eight lanes: more than one register of doubles on most machines."""
     y = x * x
-    return (np.where(x < 1e100, y, x + 1) + y).sum()
+    return (np.where(x < 1e30, y, x + 1) + y).sum()
 
 
 CHOICES = [f for name, f in sorted(globals().items()) if name.startswith("chosen_")]
