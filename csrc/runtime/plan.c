@@ -224,12 +224,11 @@ static Answer
 run_steps(Run *run)
 {
     const Plan *plan = run->plan;
-    PyThreadState *thread = PyThreadState_Get();
     unsigned flags = 0;
     for (int i = 0; i < plan->nsteps; i++) {
         const PlanStep *step = &plan->steps[i];
         run->step = i;
-        if (i > 0 && signal_is_pending(thread)) {
+        if (i > 0 && signal_is_pending(PyThreadState_Get())) {
             run->interrupted = true;
             run->why = "a signal";
             return ANSWER_NO;

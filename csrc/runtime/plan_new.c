@@ -85,6 +85,17 @@ outputs_note(const Capture *capture)
 
 /* ---- sizes ---- */
 
+/* Known while compiling: of an array whose shape and strides are under guard, every dimension and
+   stride is, and what is made of such. */
+static bool
+size_is_fixed(const Graph *g, const Size *size, const bool *fixed)
+{
+    if (size->kind == SIZE_CONST) return true;
+    if (size->kind == SIZE_ADD || size->kind == SIZE_MUL) return fixed[size->a] && fixed[size->b];
+    const Type *type = &graph_node(g, size->node)->type;
+    return size_is_const(g, (size->kind == SIZE_DIM ? type->shape : type->stride)[size->axis]);
+}
+
 static int
 make_sizes(Maker *m)
 {
@@ -93,11 +104,12 @@ make_sizes(Maker *m)
     plan->nsizes = g->sizes.len;
     plan->size_values = arena_alloc(plan->memory, sizeof(int64_t) * (size_t)(g->sizes.len + 1));
     plan->dynamic = arena_alloc(plan->memory, sizeof(PlanSize) * (size_t)(g->sizes.len + 1));
-    if (plan->size_values == NULL || plan->dynamic == NULL) return -1;
+    bool *fixed = arena_alloc(plan->memory, (size_t)(g->sizes.len + 1));
+    if (plan->size_values == NULL || plan->dynamic == NULL || fixed == NULL) return -1;
     for (int i = 0; i < g->sizes.len; i++) {
         const Size *size = &g->sizes.at[i];
         plan->size_values[i] = size->value;
-        if (size->kind == SIZE_CONST) continue;
+        if ((fixed[i] = size_is_fixed(g, size, fixed))) continue;
         PlanSize *out = &plan->dynamic[plan->ndynamic++];
         *out =
             (PlanSize){.kind = size->kind, .id = i, .axis = size->axis, .a = size->a, .b = size->b};
