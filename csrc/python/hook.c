@@ -145,13 +145,21 @@ on_frame(PyThreadState *ts, Frame *frame, int throwing)
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-static bool
+/* `count` bytes as two words, which may overlap. */
+static inline bool
 any_tool(const uint8_t *tools, size_t count)
 {
-    uint8_t any = 0;
-    for (size_t i = 0; i < count; i++) any |= tools[i];
-    return any != 0;
+    uint64_t first, last;
+    memcpy(&first, tools, sizeof(first));
+    memcpy(&last, tools + count - sizeof(last), sizeof(last));
+    return (first | last) != 0;
 }
+
+_Static_assert(sizeof(((PyInterpreterState *)0)->monitors.tools) >= 8 &&
+                   sizeof(((PyInterpreterState *)0)->monitors.tools) <= 16 &&
+                   sizeof(((_PyCoMonitoringData *)0)->local_monitors.tools) >= 8 &&
+                   sizeof(((_PyCoMonitoringData *)0)->local_monitors.tools) <= 16,
+               "two words cover them");
 
 bool
 thread_is_observed(PyThreadState *ts, PyCodeObject *code)
