@@ -29,6 +29,19 @@ typedef struct {
 /* ANSWER_NO: not an exact array of this library, or a dtype, byte order or rank we do not take
    (`*why` then says which, static text).  Never sets an exception.  Cheap: fit for guards. */
 Answer array_read(PyObject *object, ArrayHeader *out, const char **why);
+/* What an array has to be: all that array_read would tell, in the form in which it is looked at. */
+typedef struct {
+    DType dtype;
+    uint8_t rank, known_shape, known_stride; /* the latter two with a bit per axis */
+    unsigned flags;                          /* ArrayFlags that must be set */
+    unsigned own_flags, own_values;          /* those of the library's that tell, see array_like */
+    uintptr_t misaligned;                    /* bits of the address that must be 0 */
+    const int64_t *shape, *stride;
+} ArrayLike;
+/* Fills in the rest from dtype, rank and flags. */
+void array_like(ArrayLike *like);
+/* Is it an exact array that array_read takes and that is like that? */
+bool array_is_like(PyObject *object, const ArrayLike *like);
 /* The bytes that the elements lie in, [low, high); empty for an array without elements. */
 void array_extent(const ArrayHeader *header, const char **low, const char **high);
 bool array_is_exact(PyObject *object);

@@ -140,6 +140,46 @@ array_read(PyObject *object, ArrayHeader *out, const char **why)
     return ANSWER_YES;
 }
 
+void
+array_like(ArrayLike *like)
+{
+    static const struct {
+        unsigned flag;
+        int own;
+    } table[] = {
+        {ARRAY_C_CONTIGUOUS, NPY_ARRAY_C_CONTIGUOUS},
+        {ARRAY_F_CONTIGUOUS, NPY_ARRAY_F_CONTIGUOUS},
+        {ARRAY_WRITEABLE, NPY_ARRAY_WRITEABLE},
+        {ARRAY_ALIGNED, NPY_ARRAY_ALIGNED},
+        {ARRAY_OWNS, NPY_ARRAY_OWNDATA},
+    };
+    like->own_values = 0;
+    for (int i = 0; i < COUNT_OF(table); i++)
+        if (like->flags & table[i].flag) like->own_values |= (unsigned)table[i].own;
+    like->own_flags = like->own_values | NPY_ARRAY_WRITEBACKIFCOPY; /* which must not be set */
+    if (like->flags & ARRAY_WRITEABLE) like->own_flags |= WARN_ON_WRITE;
+    like->misaligned = like->flags & ARRAY_ALIGNED_8 ? 7 : 0;
+}
+
+bool
+array_is_like(PyObject *object, const ArrayLike *like)
+{
+    const char *why;
+    if (!PyArray_CheckExact(object)) return false;
+    const PyArrayObject_fields *array = (const PyArrayObject_fields *)object;
+    if (array->nd != like->rank || ((unsigned)array->flags & like->own_flags) != like->own_values ||
+        ((uintptr_t)array->data & like->misaligned) != 0)
+        return false;
+    if (array->descr != numpy_descr[like->dtype] &&
+        numpy_dtype_from_descr(array->descr, &why) != (int)like->dtype)
+        return false;
+    for (int i = 0, known = like->known_shape; known != 0; i++, known >>= 1)
+        if ((known & 1) && array->dimensions[i] != like->shape[i]) return false;
+    for (int i = 0, known = like->known_stride; known != 0; i++, known >>= 1)
+        if ((known & 1) && array->strides[i] != like->stride[i]) return false;
+    return true;
+}
+
 int
 array_axes(PyObject *array)
 {

@@ -48,11 +48,11 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
         .object = from->object,
         .low = from->low,
         .high = from->high,
-        .dtype = from->array.dtype,
-        .rank = from->array.rank,
-        .known_shape = from->array.known_shape,
-        .known_stride = from->array.known_stride,
-        .flags = from->array.flags,
+        .array = {.dtype = from->array.dtype,
+                  .rank = from->array.rank,
+                  .known_shape = from->array.known_shape,
+                  .known_stride = from->array.known_stride,
+                  .flags = from->array.flags},
         .file = from->file,
         .line = from->line,
     };
@@ -67,9 +67,10 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
     }
     if (from->kind != GUARD_ARRAY) return 0;
     size_t size = sizeof(int64_t) * from->array.rank;
-    out->shape = arena_copy(program->memory, from->array.shape, size);
-    out->stride = arena_copy(program->memory, from->array.stride, size);
-    return out->shape == NULL || out->stride == NULL ? -1 : 0;
+    out->array.shape = arena_copy(program->memory, from->array.shape, size);
+    out->array.stride = arena_copy(program->memory, from->array.stride, size);
+    array_like(&out->array);
+    return out->array.shape == NULL || out->array.stride == NULL ? -1 : 0;
 }
 
 /* A source whose object the plan takes must be there; a guard on it says so already. */
@@ -262,7 +263,11 @@ guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int 
         reached[program->reach[i]] =
             source_reach(&program->sources[program->reach[i]], roots, reached);
     for (int i = 0; i < program->nrun; i++) {
-        if (guard_holds(&program->checks[program->run[i]], reached)) continue;
+        const GuardCheck *check = &program->checks[program->run[i]];
+        PyObject *object = reached[check->source];
+        if (check->kind == GUARD_ARRAY ? object != NULL && array_is_like(object, &check->array)
+                                       : guard_holds(check, reached))
+            continue;
         *failed = program->run[i];
         return false;
     }

@@ -25,12 +25,9 @@ typedef struct {
     int32_t source, other;
     PyObject *object;
     int64_t low, high;
-    DType dtype;
-    uint8_t rank, known_shape, known_stride;
-    unsigned flags;
+    ArrayLike array;                  /* ARRAY; SCALAR: its dtype */
     int32_t ngroup, nwritten, *group; /* DISJOINT */
     struct MemoryRange *ranges;       /* DISJOINT: room, and the order of the last check */
-    int64_t *shape, *stride;          /* of an array; in the program's arena */
     PyObject **parts; /* IS, or NULL: what an object of the type `object` is known by */
     int32_t nparts;
     int32_t file, line;

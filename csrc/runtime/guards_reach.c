@@ -125,24 +125,6 @@ length_of(PyObject *object)
     return -1;
 }
 
-static bool
-array_holds(const GuardCheck *check, PyObject *object)
-{
-    ArrayHeader header;
-    const char *why;
-    if (array_read(object, &header, &why) != ANSWER_YES || header.dtype != check->dtype ||
-        header.rank != check->rank || (header.flags & check->flags) != check->flags)
-        return false;
-    if (check->known_shape)
-        for (int i = 0; i < header.rank; i++)
-            if ((check->known_shape >> i & 1) && header.shape[i] != check->shape[i]) return false;
-    if (check->known_stride)
-        for (int i = 0; i < header.rank; i++)
-            if ((check->known_stride >> i & 1) && header.stride[i] != check->stride[i])
-                return false;
-    return true;
-}
-
 /* False when it is no array that we can read. */
 static bool
 memory_range(PyObject *object, const char **low, const char **high)
@@ -218,8 +200,8 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_FILLING: return deque_check(object) && sequence_length(object) < check->low;
     case GUARD_BARE: return instance_is_bare(object);
     case GUARD_KEYS: return dict_keys_are(object, check->object, constants_equal);
-    case GUARD_ARRAY: return array_holds(check, object);
-    case GUARD_SCALAR: return scalar_is(object, check->dtype);
+    case GUARD_ARRAY: return array_is_like(object, &check->array);
+    case GUARD_SCALAR: return scalar_is(object, check->array.dtype);
     case GUARD_SAME: return object == other;
     case GUARD_NOT_SAME: return object != other;
     case GUARD_NO_OVERLAP: return other != NULL && apart(object, other);

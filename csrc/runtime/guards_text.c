@@ -229,22 +229,22 @@ put_source(Text *out, const GuardProgram *program, int number)
 static void
 put_array(Text *out, const GuardCheck *check)
 {
-    text_put(out, dtype_long_name(check->dtype));
+    text_put(out, dtype_long_name(check->array.dtype));
     text_put(out, "[");
-    for (int i = 0; i < check->rank; i++) {
+    for (int i = 0; i < check->array.rank; i++) {
         text_put(out, i ? ", " : "");
-        if (check->known_shape >> i & 1)
-            text_printf(out, "%lld", (long long)check->shape[i]);
+        if (check->array.known_shape >> i & 1)
+            text_printf(out, "%lld", (long long)check->array.shape[i]);
         else
             text_put(out, "?");
     }
     text_put(out, "]");
-    if (check->flags & ARRAY_C_CONTIGUOUS) text_put(out, " C-contiguous");
-    if (check->flags & ARRAY_WRITEABLE) text_put(out, " writeable");
-    for (int i = 0, first = 1; i < check->rank; i++) {
-        if (!(check->known_stride >> i & 1)) continue;
+    if (check->array.flags & ARRAY_C_CONTIGUOUS) text_put(out, " C-contiguous");
+    if (check->array.flags & ARRAY_WRITEABLE) text_put(out, " writeable");
+    for (int i = 0, first = 1; i < check->array.rank; i++) {
+        if (!(check->array.known_stride >> i & 1)) continue;
         text_printf(out, first ? " strides[%d] %lld" : ", [%d] %lld", i,
-                    (long long)check->stride[i]);
+                    (long long)check->array.stride[i]);
         first = 0;
     }
 }
@@ -309,22 +309,22 @@ find_difference(const GuardProgram *program, const GuardCheck *check, PyObject *
     ArrayHeader header;
     const char *why;
     if (now == NULL || array_read(now, &header, &why) != ANSWER_YES) return false;
-    unsigned missing = check->flags & ~header.flags;
-    if (header.dtype != check->dtype) {
+    unsigned missing = check->array.flags & ~header.flags;
+    if (header.dtype != check->array.dtype) {
         fact->remedy = "cast to one dtype: x.astype(np.float64)";
         snprintf(fact->name, sizeof(fact->name), "dtype");
-        snprintf(fact->wanted, sizeof(fact->wanted), "%s", dtype_long_name(check->dtype));
+        snprintf(fact->wanted, sizeof(fact->wanted), "%s", dtype_long_name(check->array.dtype));
         snprintf(fact->now, sizeof(fact->now), "%s", dtype_long_name(header.dtype));
         return true;
     }
-    if (header.rank != check->rank) {
+    if (header.rank != check->array.rank) {
         fact->remedy = "reshape arrays to one number of dimensions";
-        set_fact(fact, "ndim", -1, check->rank, header.rank);
+        set_fact(fact, "ndim", -1, check->array.rank, header.rank);
         return true;
     }
     for (int i = 0; i < header.rank; i++) {
-        if (!(check->known_shape >> i & 1) || header.shape[i] == check->shape[i]) continue;
-        set_fact(fact, "shape", i, check->shape[i], header.shape[i]);
+        if (!(check->array.known_shape >> i & 1) || header.shape[i] == check->array.shape[i]) continue;
+        set_fact(fact, "shape", i, check->array.shape[i], header.shape[i]);
         fact->remedy =
             is_from_outside(program, &program->sources[check->source]) ? fewer_shapes : same_shape;
         return true;
@@ -340,8 +340,8 @@ find_difference(const GuardProgram *program, const GuardCheck *check, PyObject *
         return true;
     }
     for (int i = 0; i < header.rank; i++) {
-        if (!(check->known_stride >> i & 1) || header.stride[i] == check->stride[i]) continue;
-        set_fact(fact, "strides", i, check->stride[i], header.stride[i]);
+        if (!(check->array.known_stride >> i & 1) || header.stride[i] == check->array.stride[i]) continue;
+        set_fact(fact, "strides", i, check->array.stride[i], header.stride[i]);
         return true;
     }
     return false;
@@ -412,7 +412,7 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_FILLING:
     case GUARD_LENGTH: text_printf(out, "%lld", (long long)check->low); break;
     case GUARD_ARRAY: put_array(out, check); break;
-    case GUARD_SCALAR: text_printf(out, "a numpy.%s", dtype_long_name(check->dtype)); break;
+    case GUARD_SCALAR: text_printf(out, "a numpy.%s", dtype_long_name(check->array.dtype)); break;
     case GUARD_SAME:
     case GUARD_NOT_SAME:
     case GUARD_NO_OVERLAP:
