@@ -42,6 +42,17 @@ is_c_order(int rank, const int64_t *shape, const int64_t *stride, int64_t item)
     return true;
 }
 
+/* What NumPy gives an array by itself, which takes it less time than looking at ours. */
+static bool
+is_default_order(int rank, const int64_t *shape, const int64_t *stride, int64_t item)
+{
+    for (int i = rank - 1; i >= 0; i--) {
+        if (stride[i] != item || shape[i] == 0) return false;
+        item *= shape[i];
+    }
+    return true;
+}
+
 /* The strides are those of a dense array already: taken as they are, which shows in axes of length
    1 that NumPy's own functions give a stride by their place in the order. */
 static bool
@@ -104,7 +115,9 @@ array_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride)
     for (int i = 0; i < rank; i++) overflow |= __builtin_mul_overflow(bytes, shape[i], &bytes);
 
     npy_intp dense[MAX_RANK], *strides = NULL;
-    if (stride != NULL && !overflow && fills_memory(rank, shape, stride, item, bytes)) {
+    if (stride != NULL && !overflow && is_default_order(rank, shape, stride, item)) {
+        strides = NULL;
+    } else if (stride != NULL && !overflow && fills_memory(rank, shape, stride, item, bytes)) {
         for (int i = 0; i < rank; i++) dense[i] = stride[i];
         strides = dense;
     } else if (rank > 1 && stride != NULL && !is_c_order(rank, shape, stride, item)) {
