@@ -48,19 +48,6 @@ class warnings_as:  # noqa: N801
 # ---- operators: see csrc/arrays/elision.c ----
 
 
-def elision_bytes() -> int:
-    """The least power of two from which NumPy's operators write into a temporary operand, in bytes; 0
-    where they never do."""
-    size = 32
-    while size <= 1 << 20:
-        rows = np.zeros((size // 16, 2))
-        columns = np.zeros((2, size // 16))
-        if not (rows * (columns.T + 1)).flags.c_contiguous:
-            return size
-        size *= 2
-    return 0
-
-
 class Into:
     """A ufunc whose result is laid out like its first argument, as though it were written there."""
 

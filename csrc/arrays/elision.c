@@ -14,7 +14,7 @@ array_elision_bytes(void)
 {
     static int64_t bytes; /* 0: not asked yet */
     if (bytes != 0) return bytes;
-    PyObject *function = module_object("pycompile._steps", "elision_bytes");
+    PyObject *function = module_object("pycompile._elision", "elision_bytes");
     PyObject *answer = function ? PyObject_CallNoArgs(function) : NULL;
     int64_t found = answer ? PyLong_AsLongLong(answer) : -1;
     Py_XDECREF(answer);
