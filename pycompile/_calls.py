@@ -32,7 +32,7 @@ import sys
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from pycompile import _steps
+from pycompile._filters import warnings_as
 
 MOST_ELEMENTS = 1 << 22
 MOST_ITEMS = 16  # of a container whose items are results of their own
@@ -368,7 +368,7 @@ def _is_constant(result):
 def _is_silent(function, args, kwargs, holes=()):
     """Whether the call gives no warning and no floating-point error."""
     try:
-        with _steps.warnings_as(0), np.errstate(all="raise"):
+        with warnings_as(0), np.errstate(all="raise"):
             function(*fill(args, holes), **fill(kwargs, holes))
     except Exception:
         return False
@@ -703,7 +703,7 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
     flags = args[1:] if function is np.ndarray.astype else ()
     if any(type(flag) is Hole for flag in (*flags, kwargs.get("copy"), kwargs.get("subok"))):
         raise Unexpected("whether it copies depends on values")
-    with _steps.warnings_as(1), np.errstate(all="ignore"):
+    with warnings_as(1), np.errstate(all="ignore"):
         try:
             if isinstance(function, (Lookup, Get)):
                 result = function.sample()
@@ -733,7 +733,7 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
         shape = _untyped(result, holes, changed)
     else:
         always = any(function is one for one in _GIVE_ITSELF)
-        with _steps.warnings_as(0):  # of flags that are looked at
+        with warnings_as(0):  # of flags that are looked at
             shape = _describe(result, holes, changed, opaque, samples, always)
         if opaque and shape[0] in _CONTAINERS and not _is_called(shape):
             raise Unexpected("a number of results that depends on values")

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from pycompile import _C, _steps
+from pycompile import _C
+from pycompile._filters import warnings_as
 
 UFUNCS = {row["name"]: row["ufunc"] for row in _C.op_table() if row["ufunc"]}
 
@@ -82,7 +83,7 @@ def fold(node: Any) -> Any:
     warn or report a floating-point event: that is left to happen when the program runs."""
     run_ = _Run({})
     try:
-        with np.errstate(all="raise"), _steps.warnings_as(0):
+        with np.errstate(all="raise"), warnings_as(0):
             args = [run_.place(arg, arg.object) for arg in node.args]
             value = run_.place(node, run_.node(node, args, {}))
     except Exception:

@@ -3,6 +3,8 @@ own, since the first capture asks and all else in _steps is rarely wanted."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 
@@ -10,7 +12,7 @@ def _elides(size: int) -> bool:
     """Whether the sum of a temporary of so many bytes lies where the temporary lay."""
     made = []
 
-    def fresh():  # type: ignore[no-untyped-def]
+    def fresh() -> Any:
         array = np.zeros(size // 8)
         made.append(array.__array_interface__["data"][0])
         return array

@@ -1,5 +1,5 @@
 """Functions that a plan calls: subscripts with index arrays (the index is a template with holes),
-objects built from a template, calls under warning filters, concatenation."""
+objects built from a template, concatenation."""
 
 from __future__ import annotations
 
@@ -8,42 +8,7 @@ import math
 import numpy as np
 
 from pycompile import _C
-
-# ---- warnings: see csrc/arrays/warnings.c ----
-
-
-class _Asked(type):
-    """The class of a warning's class to which every warning belongs in a thread that asks for it."""
-
-    mode: int
-
-    def __subclasscheck__(cls, other):
-        return _C.warnings_active(cls.mode)
-
-
-class _Raised(Warning, metaclass=_Asked):
-    mode = 0
-
-
-class _Ignored(Warning, metaclass=_Asked):
-    mode = 1
-
-
-FILTERS = (("error", None, _Raised, None, 0), ("ignore", None, _Ignored, None, 0))
-
-
-class warnings_as:  # noqa: N801
-    """with: a warning given in this thread is raised (0), or not given (1)."""
-
-    def __init__(self, mode: int) -> None:
-        self.mode = mode
-
-    def __enter__(self):
-        self.filters = _C.warnings_begin(self.mode)
-
-    def __exit__(self, *_):
-        _C.warnings_end(self.mode, self.filters)
-
+from pycompile._filters import warnings_as
 
 # ---- operators: see csrc/arrays/elision.c ----
 

@@ -16,18 +16,18 @@ static PyObject *rows[2], *warnings_dict, *filters_name;
 static int
 prepare(void)
 {
-    PyObject *steps = module_import("pycompile._steps");
+    PyObject *filters = module_import("pycompile._filters");
     PyObject *warnings = module_import("warnings");
-    PyObject *made = steps ? PyObject_GetAttrString(steps, "FILTERS") : NULL;
+    PyObject *made = filters ? PyObject_GetAttrString(filters, "FILTERS") : NULL;
     if (made != NULL && warnings != NULL && PyTuple_CheckExact(made) &&
         PyTuple_GET_SIZE(made) == 2) {
         for (int i = 0; i < 2; i++) rows[i] = Py_NewRef(PyTuple_GET_ITEM(made, i));
         filters_name = PyUnicode_InternFromString("filters");
         if (filters_name != NULL) warnings_dict = Py_NewRef(PyModule_GetDict(warnings));
     } else if (!PyErr_Occurred()) {
-        PyErr_SetString(PyExc_SystemError, "pycompile._steps.FILTERS is not a pair");
+        PyErr_SetString(PyExc_SystemError, "pycompile._filters.FILTERS is not a pair");
     }
-    Py_XDECREF(steps);
+    Py_XDECREF(filters);
     Py_XDECREF(warnings);
     Py_XDECREF(made);
     return warnings_dict != NULL ? 0 : -1;
