@@ -1,11 +1,13 @@
-"""Asks NumPy whether its operators write into temporaries: see csrc/arrays/elision.c.  A module of its
-own, since the first capture asks and all else in _steps is rarely wanted."""
+"""Operators that write into temporaries: whether NumPy's do, and steps that do as they do.  See
+csrc/arrays/elision.c, which imports this at the first capture."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+
+from pycompile import _C
 
 
 def _elides(size: int) -> bool:
@@ -28,3 +30,39 @@ def elision_bytes() -> int:
     if _elides(usual) and not _elides(usual // 2):
         return usual
     return next((size for size in (1 << n for n in range(5, 21)) if _elides(size)), 0)
+
+
+class Into:
+    """A ufunc whose result is laid out like its first argument, as though it were written there."""
+
+    __slots__ = ("ufunc",)
+
+    def __init__(self, ufunc: Any) -> None:
+        self.ufunc = ufunc
+
+    def __call__(self, target: Any, other: Any) -> Any:
+        return self.ufunc(target, other, out=np.empty_like(target))
+
+    def __repr__(self) -> str:
+        return f"Into({self.ufunc.__name__})"
+
+
+class Operator:
+    """An operator of two operands; `spare`: which of them are temporaries of arrays that own their
+    memory.  Their shapes, on which it depends whether NumPy writes into one, are known only now."""
+
+    __slots__ = ("function", "number", "spare", "ufunc")
+
+    def __init__(self, number: int, function: Any, ufunc: Any, left: bool, right: bool) -> None:
+        self.number, self.function, self.ufunc = number, function, ufunc
+        self.spare = (left, right)
+
+    def __call__(self, left: Any, right: Any) -> Any:
+        if self.spare[0] and _C._operand_fits(self.number, left, right):
+            return self.ufunc(left, right, out=np.empty_like(left))
+        if self.spare[1] and _C._operand_fits(self.number, right, left):
+            return self.ufunc(right, left, out=np.empty_like(right))
+        return self.function(left, right)
+
+    def __repr__(self) -> str:
+        return f"Operator({self.function.__name__})"

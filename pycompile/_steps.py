@@ -7,47 +7,7 @@ import math
 
 import numpy as np
 
-from pycompile import _C
 from pycompile._filters import warnings_as
-
-# ---- operators: see csrc/arrays/elision.c ----
-
-
-class Into:
-    """A ufunc whose result is laid out like its first argument, as though it were written there."""
-
-    __slots__ = ("ufunc",)
-
-    def __init__(self, ufunc):
-        self.ufunc = ufunc
-
-    def __call__(self, target, other):
-        return self.ufunc(target, other, out=np.empty_like(target))
-
-    def __repr__(self):
-        return f"Into({self.ufunc.__name__})"
-
-
-class Operator:
-    """An operator of two operands; `spare`: which of them are temporaries of arrays that own their
-    memory.  Their shapes, on which it depends whether NumPy writes into one, are known only now."""
-
-    __slots__ = ("function", "number", "spare", "ufunc")
-
-    def __init__(self, number, function, ufunc, left, right):
-        self.number, self.function, self.ufunc = number, function, ufunc
-        self.spare = (left, right)
-
-    def __call__(self, left, right):
-        if self.spare[0] and _C._operand_fits(self.number, left, right):
-            return self.ufunc(left, right, out=np.empty_like(left))
-        if self.spare[1] and _C._operand_fits(self.number, right, left):
-            return self.ufunc(right, left, out=np.empty_like(right))
-        return self.function(left, right)
-
-    def __repr__(self):
-        return f"Operator({self.function.__name__})"
-
 
 # ---- subscripts ----
 

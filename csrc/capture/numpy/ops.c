@@ -437,7 +437,7 @@ operator_ufunc(Interp *in, int operator_, PyObject *ufunc, Value *const *operand
         return interp_break(in, BREAK_OPERATOR, "NumPy cannot write %s into a temporary of %s",
                             dtype_name((DType)type.dtype), dtype_name((DType)target.dtype));
     memcpy(type.stride, target.stride, sizeof(type.stride));
-    PyObject *class_ = numpy_step(in, "Into");
+    PyObject *class_ = module_kept(in, "pycompile._elision", "Into");
     PyObject *whole = class_ ? keep(in, PyObject_CallOneArg(class_, ufunc)) : NULL;
     if (whole == NULL) return ANSWER_ERROR;
     if (loop_minds_layout(in, ufunc, loop[0], &type))
@@ -502,7 +502,7 @@ elided_operator(Interp *in, int operator_, Value *const *both, PyObject **out)
     for (int i = 0; i < (elides == ELIDES_EITHER ? 2 : elides != ELIDES_NOTHING); i++)
         TRY(operand_spare(in, both[i], &spare[i]));
     if (!spare[0] && !spare[1]) return ANSWER_YES;
-    PyObject *class_ = numpy_step(in, "Operator");
+    PyObject *class_ = module_kept(in, "pycompile._elision", "Operator");
     PyObject *plain = module_kept(in, "operator", operators[operator_].function);
     PyObject *ufunc = numpy_object(array_operators[operator_].ufunc);
     if (class_ == NULL || plain == NULL || ufunc == NULL) return ANSWER_ERROR;
