@@ -16,6 +16,7 @@ import numpy as np
 from benchmarks.measure import interleaved
 
 ROOT = Path(__file__).resolve().parent.parent
+BYTECODE = tempfile.TemporaryDirectory(prefix="pycompile-bench-bytecode-")
 
 
 def three_arguments(a, b, c):
@@ -76,8 +77,11 @@ def capture_of_1000() -> float:
 
 
 def child(*arguments: str, **variables: str) -> str:
-    """Standard output of a fresh interpreter."""
+    """Standard output of a fresh interpreter, which keeps bytecode as an installed package has it,
+    whatever this process was told."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables}
+    environment["PYTHONPYCACHEPREFIX"] = BYTECODE.name
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run(
         [sys.executable, *arguments], env=environment, stdout=subprocess.PIPE, text=True, check=True
     )
