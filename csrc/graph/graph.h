@@ -189,6 +189,8 @@ typedef struct Graph {
     PyObject *keep; /* borrowed list: keeps alive every object that a node mentions */
     VEC(Node) nodes;
     VEC(Size) sizes;
+    int32_t *size_slot;  /* the hash table of sizes: id + 1 */
+    int32_t size_slots;  /* its length, a power of two */
     VEC(Region) regions; /* 0 is the top */
     VEC(const char *) files;
     VEC(NodeId) inputs;  /* attrs.index order */

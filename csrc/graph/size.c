@@ -10,32 +10,64 @@
  */
 #include "graph.h"
 
-/* The table is small (tens of entries), so it is searched from the end instead of hashed. */
-static SizeId
-find(const Graph *g, const Size *size)
+/* What `same` compares. */
+static uint32_t
+hash_of(const Size *size)
 {
-    for (int i = g->sizes.len - 1; i >= 0; i--) {
-        const Size *other = &g->sizes.at[i];
-        if (other->kind != size->kind) continue;
-        bool same = false;
-        switch (size->kind) {
-        case SIZE_CONST: same = other->value == size->value; break;
-        case SIZE_DIM:
-        case SIZE_STRIDE: same = other->node == size->node && other->axis == size->axis; break;
-        case SIZE_ADD:
-        case SIZE_MUL: same = other->a == size->a && other->b == size->b; break;
-        }
-        if (same) return i;
+    uint64_t what = (uint64_t)size->value;
+    if (size->kind == SIZE_DIM || size->kind == SIZE_STRIDE)
+        what = (uint64_t)(uint32_t)size->node << 32 | (uint32_t)size->axis;
+    else if (size->kind != SIZE_CONST)
+        what = (uint64_t)(uint32_t)size->a << 32 | (uint32_t)size->b;
+    return (uint32_t)((what * 8 + size->kind) * 0x9E3779B97F4A7C15u >> 32);
+}
+
+static bool
+is_same(const Size *a, const Size *b)
+{
+    if (a->kind != b->kind) return false;
+    switch (a->kind) {
+    case SIZE_CONST: return a->value == b->value;
+    case SIZE_DIM:
+    case SIZE_STRIDE: return a->node == b->node && a->axis == b->axis;
+    case SIZE_ADD:
+    case SIZE_MUL: return a->a == b->a && a->b == b->b;
     }
-    return NO_SIZE;
+    return false;
+}
+
+/* The slot of the size, or the free one that it would take: open addressing, never full. */
+static int32_t *
+slot_of(const Graph *g, const Size *size)
+{
+    uint32_t mask = (uint32_t)g->size_slots - 1;
+    for (uint32_t at = hash_of(size) & mask;; at = (at + 1) & mask)
+        if (g->size_slot[at] == 0 || is_same(&g->sizes.at[g->size_slot[at] - 1], size))
+            return &g->size_slot[at];
+}
+
+static int
+grow_slots(Graph *g)
+{
+    int32_t slots = g->size_slots ? g->size_slots * 2 : 64;
+    int32_t *table = arena_alloc(g->arena, sizeof(int32_t) * (size_t)slots);
+    if (table == NULL) return -1;
+    g->size_slot = table;
+    g->size_slots = slots;
+    for (int i = 0; i < g->sizes.len; i++) *slot_of(g, &g->sizes.at[i]) = i + 1;
+    return 0;
 }
 
 static SizeId
 intern(Graph *g, Size size)
 {
-    SizeId id = find(g, &size);
-    if (id != NO_SIZE) return id;
-    return VEC_PUSH(g->arena, &g->sizes, size) < 0 ? NO_SIZE : g->sizes.len - 1;
+    if (g->sizes.len * 2 >= g->size_slots && grow_slots(g) < 0) return NO_SIZE;
+    int32_t *slot = slot_of(g, &size);
+    if (*slot == 0) {
+        if (VEC_PUSH(g->arena, &g->sizes, size) < 0) return NO_SIZE;
+        *slot = g->sizes.len;
+    }
+    return *slot - 1;
 }
 
 SizeId

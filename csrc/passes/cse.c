@@ -2,10 +2,12 @@
 
    A table of the nodes seen on the way, scoped by region: what a loop's body computes is known to
    its inner regions, not after it.  Not merged: what must run or may give something new each time
-   (inputs, externs, regions), and fresh memory that is going to be written. */
-#include "rewrite.h"
+   (inputs, externs, regions), and fresh memory that is going to be written.
 
-enum { BUCKETS = 256 };
+   The hash takes in all that same_node compares, a constant's value and a view's place included,
+   and of equal nodes only the first is in the table: a node meets few others that are not its
+   equals. */
+#include "rewrite.h"
 
 typedef struct {
     NodeId node;
@@ -15,7 +17,8 @@ typedef struct {
 
 typedef struct {
     Rewrite r;
-    int bucket[BUCKETS]; /* index of the newest entry + 1 */
+    uint32_t mask; /* buckets - 1: a power of two above the number of nodes */
+    int *bucket;   /* index of the newest entry + 1 */
     VEC(Entry) entries;
 } Table;
 
@@ -43,9 +46,10 @@ commutes(const Node *node)
 }
 
 static uint32_t
-mix(uint32_t hash, uint32_t value)
+mix(uint32_t hash, uint64_t value)
 {
-    return (hash ^ value) * 16777619u;
+    uint64_t mixed = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    return (uint32_t)(mixed >> 32);
 }
 
 /* A view is where it lies, however it was come by. */
@@ -55,17 +59,65 @@ is_view(const Node *node)
     return op_info(node->op)->kind == KIND_VIEW;
 }
 
+/* As size_same compares: constants by their value, of which 0 may be NO_SIZE. */
 static uint32_t
-hash_node(const Node *node)
+mix_size(uint32_t hash, const Graph *g, SizeId id)
 {
-    uint32_t hash = mix(2166136261u, is_view(node) ? (uint32_t)OP_as_strided : (uint32_t)node->op);
-    if (is_view(node)) return mix(hash, (uint32_t)node->storage << 8 | node->type.rank);
-    hash = mix(hash, (uint32_t)node->type.dtype << 8 | node->type.rank);
-    if (node->op == OP_const) return hash;
-    if (commutes(node)) return mix(hash, (uint32_t)(node->args[0] + node->args[1]));
-    for (int i = 0; i < node->nargs; i++) hash = mix(hash, (uint32_t)node->args[i]);
-    for (int i = 0; i < node->attrs.nints; i++) hash = mix(hash, (uint32_t)node->attrs.ints[i]);
-    return mix(hash, (uint32_t)node->attrs.index);
+    return mix(hash, size_is_const(g, id) ? (uint64_t)size_value(g, id) : ~(uint64_t)id);
+}
+
+static uint32_t
+mix_layout(uint32_t hash, const Type *type)
+{
+    hash = mix(hash, (uint32_t)type->dtype << 8 | type->rank);
+    for (int i = 0; i < type->rank; i++)
+        hash = mix(hash, (uint64_t)(uint32_t)type->shape[i] << 32 | (uint32_t)type->stride[i]);
+    return hash;
+}
+
+/* A scalar by its bytes in its dtype; what has none is told apart as an object. */
+static bool
+constant_bytes(const Node *node, uint64_t bytes[2])
+{
+    DType dtype = (DType)node->type.dtype;
+    bytes[0] = bytes[1] = 0;
+    if (dtype == DT_OBJECT || node->type.rank > 0 || node->attrs.object == NULL) return false;
+    if (constant_read(node->attrs.object, dtype, bytes) == 0) return true;
+    PyErr_Clear();
+    return false;
+}
+
+static uint32_t
+hash_constant(uint32_t hash, const Node *node)
+{
+    uint64_t bytes[2];
+    if (!constant_bytes(node, bytes)) return mix(hash, (uintptr_t)node->attrs.object);
+    return mix(mix(hash, bytes[0]), bytes[1]);
+}
+
+static uint32_t
+hash_attrs(uint32_t hash, const Graph *g, const Attrs *attrs)
+{
+    for (int i = 0; i < attrs->nints; i++) hash = mix(hash, (uint64_t)attrs->ints[i]);
+    hash = mix(mix(hash, (uint64_t)attrs->index), (uintptr_t)attrs->object);
+    return attrs->view == NULL ? hash
+                               : mix_size(mix_layout(hash, attrs->view), g, attrs->view->offset);
+}
+
+static uint32_t
+hash_node(const Graph *g, const Node *node)
+{
+    uint32_t hash = mix_layout(is_view(node) ? OP_as_strided : node->op, &node->type);
+    if (is_view(node)) return mix_size(mix(hash, (uint32_t)node->storage), g, node->type.offset);
+    if (node->op == OP_const) return hash_constant(hash, node);
+    if (commutes(node)) {
+        bool up = node->args[0] < node->args[1];
+        hash = mix(hash, (uint32_t)node->args[!up]);
+        hash = mix(hash, (uint32_t)node->args[up]);
+    } else {
+        for (int i = 0; i < node->nargs; i++) hash = mix(hash, (uint32_t)node->args[i]);
+    }
+    return hash_attrs(hash, g, &node->attrs);
 }
 
 static bool
@@ -93,13 +145,9 @@ static bool
 same_constant(const Node *a, const Node *b)
 {
     if (a->attrs.object == b->attrs.object) return true;
-    char left[16], right[16];
-    DType dtype = (DType)a->type.dtype;
-    if (dtype == DT_OBJECT || a->type.rank > 0) return false;
-    bool read = constant_read(a->attrs.object, dtype, left) == 0 &&
-                constant_read(b->attrs.object, dtype, right) == 0;
-    if (!read) PyErr_Clear();
-    return read && memcmp(left, right, dtype_size(dtype)) == 0;
+    uint64_t left[2], right[2];
+    return constant_bytes(a, left) && constant_bytes(b, right) &&
+           memcmp(left, right, sizeof left) == 0;
 }
 
 static bool
@@ -115,17 +163,18 @@ same_node(const Graph *g, NodeId x, NodeId y)
     return same_args(a, b) && same_attrs(g, &a->attrs, &b->attrs);
 }
 
-/* Takes the place of an equal node seen before, or enters the table. */
+/* Takes the place of an equal node seen before, or enters the table.  One that may not be replaced
+   does neither: what comes after it and is equal to both takes the first. */
 static int
 meet(Table *t, NodeId id)
 {
-    uint32_t hash = hash_node(graph_node(t->r.g, id));
-    int *bucket = &t->bucket[hash % BUCKETS];
+    uint32_t hash = hash_node(t->r.g, graph_node(t->r.g, id));
+    int *bucket = &t->bucket[hash & t->mask];
     for (int i = *bucket; i != 0; i = t->entries.at[i - 1].next) {
         const Entry *entry = &t->entries.at[i - 1];
-        if (entry->hash == hash && same_node(t->r.g, entry->node, id) &&
-            rewrite_node(&t->r, id, entry->node))
-            return 0;
+        if (entry->hash != hash || !same_node(t->r.g, entry->node, id)) continue;
+        rewrite_node(&t->r, id, entry->node);
+        return 0;
     }
     if (VEC_PUSH(t->r.g->arena, &t->entries, (Entry){id, hash, *bucket}) < 0) return -1;
     *bucket = t->entries.len;
@@ -137,7 +186,7 @@ leave_scope(Table *t, int length)
 {
     while (t->entries.len > length) {
         const Entry *entry = &t->entries.at[--t->entries.len];
-        t->bucket[entry->hash % BUCKETS] = entry->next;
+        t->bucket[entry->hash & t->mask] = entry->next;
     }
 }
 
@@ -162,6 +211,9 @@ walk(Table *t, RegionId id)
 int
 pass_cse(Graph *graph)
 {
-    Table table = {0};
-    return rewrite_begin(&table.r, graph) < 0 ? -1 : walk(&table, 0);
+    Table table = {.mask = 63};
+    while (table.mask < (uint32_t)graph->nodes.len) table.mask = table.mask * 2 + 1;
+    table.bucket = arena_alloc(graph->arena, ((size_t)table.mask + 1) * sizeof(int));
+    if (table.bucket == NULL || rewrite_begin(&table.r, graph) < 0) return -1;
+    return walk(&table, 0);
 }

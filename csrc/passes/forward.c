@@ -10,124 +10,7 @@
    view that is an output stays: the program may see which memory it is.
    3. A write to exactly where the version before it was written needs the one before that.  Only of
    inputs, likewise. */
-#include "rewrite.h"
-
-/* ---- do two views of one storage overlap? ---- */
-
-/* A view as index ranges per axis of its storage: first, last, and step between. */
-typedef struct {
-    int64_t low[MAX_RANK], high[MAX_RANK], step[MAX_RANK];
-} Box;
-
-static bool
-is_constant(const Graph *g, const Type *type)
-{
-    for (int i = 0; i < type->rank; i++)
-        if (!size_is_const(g, type->shape[i]) || !size_is_const(g, type->stride[i])) return false;
-    return size_is_const(g, type->offset);
-}
-
-/* The axes of a dense storage by falling stride; false when it is not dense, or has an axis that
-   the stride does not tell apart (length 1, kept out of `order`). */
-static bool
-dense_axes(const Graph *g, const Type *root, int *order, int *n)
-{
-    *n = 0;
-    for (int i = 0; i < root->rank; i++) {
-        if (size_value(g, root->shape[i]) == 1) continue;
-        if (size_value(g, root->shape[i]) == 0 || size_value(g, root->stride[i]) <= 0) return false;
-        int at = (*n)++;
-        while (at > 0 &&
-               size_value(g, root->stride[order[at - 1]]) < size_value(g, root->stride[i])) {
-            order[at] = order[at - 1];
-            at--;
-        }
-        order[at] = i;
-    }
-    int64_t expected = (int64_t)dtype_size((DType)root->dtype);
-    for (int k = *n - 1; k >= 0; k--) {
-        if (size_value(g, root->stride[order[k]]) != expected) return false;
-        expected *= size_value(g, root->shape[order[k]]);
-    }
-    return true;
-}
-
-/* Spreads the offset over the axes: the index of the view's first element. */
-static bool
-first_index(const Graph *g, const Type *root, const int *order, int n, int64_t offset, Box *box)
-{
-    if (offset < 0) return false;
-    for (int k = 0; k < n; k++) {
-        int64_t stride = size_value(g, root->stride[order[k]]);
-        box->low[k] = box->high[k] = offset / stride;
-        box->step[k] = 0;
-        offset %= stride;
-        if (box->low[k] >= size_value(g, root->shape[order[k]])) return false;
-    }
-    return offset == 0;
-}
-
-/* False when the view is no box in its storage's axes. */
-static bool
-to_box(const Graph *g, const Type *root, const int *order, int n, const Type *view, Box *box)
-{
-    if (!first_index(g, root, order, n, size_value(g, view->offset), box)) return false;
-    for (int i = 0; i < view->rank; i++) {
-        int64_t length = size_value(g, view->shape[i]), stride = size_value(g, view->stride[i]);
-        if (length <= 1 || stride == 0) continue;
-        int k = 0;
-        while (k < n && llabs(stride) < size_value(g, root->stride[order[k]])) k++;
-        if (k == n || stride % size_value(g, root->stride[order[k]]) != 0) return false;
-        if (box->step[k] != 0) return false; /* two axes of the view on one of the storage */
-        int64_t step = stride / size_value(g, root->stride[order[k]]);
-        int64_t last = box->low[k] + step * (length - 1);
-        if (last < 0 || last >= size_value(g, root->shape[order[k]])) return false;
-        box->high[k] = step > 0 ? last : box->low[k];
-        box->low[k] = step > 0 ? box->low[k] : last;
-        box->step[k] = llabs(step);
-    }
-    return true;
-}
-
-static int64_t
-common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
-static bool
-apart_on(const Box *a, const Box *b, int k)
-{
-    if (a->high[k] < b->low[k] || b->high[k] < a->low[k]) return true;
-    int64_t step = common_divisor(a->step[k], b->step[k]);
-    return step > 1 && (a->low[k] - b->low[k]) % step != 0;
-}
-
-static bool
-is_empty(const Graph *g, const Type *type)
-{
-    return type_elements(g, type) == 0;
-}
-
-static bool
-are_disjoint(const Graph *g, const Type *root, const Type *x, const Type *y)
-{
-    int order[MAX_RANK], n;
-    Box a, b;
-    if (!is_constant(g, root) || !is_constant(g, x) || !is_constant(g, y)) return false;
-    if (is_empty(g, x) || is_empty(g, y)) return true;
-    if (x->dtype != root->dtype || y->dtype != root->dtype) return false;
-    if (!dense_axes(g, root, order, &n)) return false;
-    if (!to_box(g, root, order, n, x, &a) || !to_box(g, root, order, n, y, &b)) return false;
-    for (int k = 0; k < n; k++)
-        if (apart_on(&a, &b, k)) return true;
-    return false;
-}
+#include "versions.h"
 
 /* ---- the rules ---- */
 
@@ -194,47 +77,43 @@ view_of(const Graph *g, NodeId id, NodeId from)
     node->attrs.nints = 0;
 }
 
-/* Looks for the oldest version of the storage that has what the view reads. */
+/* Where no version since the input has written what the view reads, it reads the input. */
 static void
-read_past(Rewrite *r, NodeId id)
+read_past(Rewrite *r, const Versions *versions, NodeId id)
 {
     const Graph *g = r->g;
     Node *node = graph_node(g, id);
     /* An earlier view may have moved to another version. */
     if (graph_node(g, node->args[0])->storage != node->storage) view_of(g, id, node->storage);
     if (r->uses[id] & (USE_OUTPUT | USE_WRITTEN)) return;
-    NodeId from = node->storage;
-    for (;;) {
-        const Node *scatter = graph_node(g, from);
-        if (scatter->op != OP_scatter) break;
-        if (!are_disjoint(g, &scatter->type, &node->type, scatter->attrs.view)) break;
-        from = scatter->args[0];
-    }
+    NodeId from = versions_root(versions, node->storage);
     if (from == node->storage || !is_graph_input(g, from)) return;
+    if (!versions_pass_by(versions, node->storage, &node->type)) return;
     view_of(g, id, from);
 }
 
 /* m *= a; m += b; writes m once. */
 static void
-write_past(Rewrite *r, NodeId id)
+write_past(Rewrite *r, const Versions *versions, NodeId id)
 {
     const Graph *g = r->g;
     Node *node = graph_node(g, id);
     const Node *old = graph_node(g, node->args[0]);
     if (old->op != OP_scatter || !type_same_place(g, node->attrs.view, old->attrs.view)) return;
-    NodeId root = old->args[0];
-    while (graph_node(g, root)->op == OP_scatter) root = graph_node(g, root)->args[0];
-    if (!is_graph_input(g, root)) return;
+    if (!is_graph_input(g, versions_root(versions, node->args[0]))) return;
     node->args[0] = old->args[0];
 }
 
 static int
 visit(Rewrite *r, NodeId id, void *context)
 {
-    (void)context;
-    if (graph_node(r->g, id)->op == OP_scatter) write_past(r, id);
+    Versions *versions = context;
+    if (graph_node(r->g, id)->op == OP_scatter) {
+        write_past(r, versions, id);
+        if (versions_add(versions, id) < 0) return -1;
+    }
     if (op_info(graph_node(r->g, id)->op)->kind == KIND_VIEW)
-        read_past(r, id);
+        read_past(r, versions, id);
     else
         read_value(r, id);
     return 0;
@@ -244,5 +123,7 @@ int
 pass_forward(Graph *graph)
 {
     Rewrite r;
-    return rewrite_begin(&r, graph) < 0 ? -1 : rewrite_walk(&r, visit, NULL);
+    Versions versions;
+    if (rewrite_begin(&r, graph) < 0 || versions_begin(&versions, graph) < 0) return -1;
+    return rewrite_walk(&r, visit, &versions);
 }

@@ -31,20 +31,28 @@ copy_of(Plan *plan, const void *data, size_t size)
 
 /* ---- notes on the outputs ---- */
 
+/* The older version of what `storage` is a version of, or NO_NODE. */
 static NodeId
-storage_root(const Graph *g, NodeId id)
+storage_before(const Graph *g, NodeId storage)
 {
-    for (;;) {
-        NodeId storage = graph_node(g, id)->storage;
-        const Node *n = graph_node(g, storage);
-        const Node *of = n->op == OP_result ? graph_node(g, n->args[0]) : NULL;
-        if (n->op == OP_scatter || n->op == OP_element_store)
-            id = n->args[0];
-        else if (of != NULL && of->op == OP_loop) /* a carried value, after start, stop, step */
-            id = of->args[3 + n->attrs.index];
-        else
-            return storage;
-    }
+    const Node *n = graph_node(g, storage);
+    const Node *of = n->op == OP_result ? graph_node(g, n->args[0]) : NULL;
+    if (n->op == OP_scatter || n->op == OP_element_store) return graph_node(g, n->args[0])->storage;
+    if (of != NULL && of->op == OP_loop) /* a carried value, after start, stop, step */
+        return graph_node(g, of->args[3 + n->attrs.index])->storage;
+    return NO_NODE;
+}
+
+/* `known`: per storage its root + 1, as far as one was looked for. */
+static NodeId
+storage_root(const Graph *g, NodeId *known, NodeId id)
+{
+    NodeId from = graph_node(g, id)->storage, root = from;
+    while (known[root] == 0 && storage_before(g, root) != NO_NODE) root = storage_before(g, root);
+    if (known[root] != 0) root = known[root] - 1;
+    for (NodeId at = from; at != NO_NODE && known[at] == 0; at = storage_before(g, at))
+        known[at] = root + 1;
+    return root;
 }
 
 OutputNotes *
@@ -52,7 +60,9 @@ outputs_note(const Capture *capture)
 {
     const Graph *g = capture->graph;
     OutputNotes *notes = arena_alloc(capture->arena, sizeof(OutputNotes));
-    if (notes == NULL) return NULL;
+    NodeId *root_of = arena_alloc(capture->arena, sizeof(NodeId) * (size_t)g->nodes.len);
+    int32_t *output_of = arena_alloc(capture->arena, sizeof(int32_t) * (size_t)g->nodes.len);
+    if (notes == NULL || root_of == NULL || output_of == NULL) return NULL;
     notes->count = g->outputs.len;
     notes->note = arena_alloc(capture->arena, sizeof(OutputNote) * (size_t)(g->outputs.len + 1));
     notes->build_output =
@@ -61,19 +71,19 @@ outputs_note(const Capture *capture)
     for (int i = 0; i < notes->count; i++) {
         const Node *n = graph_node(g, g->outputs.at[i]);
         OutputNote *note = &notes->note[i];
-        note->root = storage_root(g, g->outputs.at[i]);
+        note->root = storage_root(g, root_of, g->outputs.at[i]);
         OpKind root_kind = op_info(graph_node(g, note->root)->op)->kind;
         note->fresh = root_kind != KIND_INPUT && root_kind != KIND_CONST;
         note->view = op_info(n->op)->kind == KIND_VIEW;
         note->frozen = graph_view_is_readonly(g, g->outputs.at[i]);
         note->input = op_info(n->op)->kind == KIND_INPUT;
+        output_of[g->outputs.at[i]] = i + 1;
     }
     for (int i = 0; i < capture->builds.len; i++) {
         const Build *build = &capture->builds.at[i];
         notes->build_output[i] = -1;
         if (build->kind != BUILD_BOX && build->kind != EFFECT_WRITE) continue;
-        for (int k = 0; k < g->outputs.len; k++)
-            if (g->outputs.at[k] == build->node) notes->build_output[i] = k;
+        notes->build_output[i] = build->node == NO_NODE ? -1 : output_of[build->node] - 1;
         if (notes->build_output[i] < 0) {
             PyErr_Format(PyExc_SystemError, "node %d is built but is no output of the graph",
                          (int)build->node);
