@@ -114,20 +114,36 @@ graph_const(Graph *g, RegionId region, PyObject *value, const Type *type)
     return graph_add(g, region, OP_const, 0, NULL, type, &(Attrs){.object = value});
 }
 
-void
-graph_replace(Graph *g, NodeId old, NodeId new_)
+NodeId *
+graph_same(const Graph *g)
 {
-    for (int i = 0; i < g->nodes.len; i++) {
-        Node *node = &g->nodes.at[i];
-        for (int k = 0; k < node->nargs; k++)
-            if (node->args[k] == old) node->args[k] = new_;
-        if (node->storage == old && i != old) node->storage = g->nodes.at[new_].storage;
+    NodeId *instead = arena_alloc(g->arena, sizeof(NodeId) * (size_t)g->nodes.len);
+    for (NodeId id = 0; instead != NULL && id < g->nodes.len; id++) instead[id] = id;
+    return instead;
+}
+
+static NodeId
+now(const NodeId *instead, int count, NodeId id)
+{
+    while (id < count && instead[id] != id) id = instead[id];
+    return id;
+}
+
+void
+graph_replace(Graph *g, const NodeId *instead, int count)
+{
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        Node *node = graph_node(g, id);
+        for (int k = 0; k < node->nargs; k++) node->args[k] = now(instead, count, node->args[k]);
+        NodeId by;
+        while (node->storage != id && (by = now(instead, count, node->storage)) != node->storage)
+            node->storage = graph_node(g, by)->storage;
     }
     for (int r = 0; r < g->regions.len; r++)
         for (int i = 0; i < g->regions.at[r].results.len; i++)
-            if (g->regions.at[r].results.at[i] == old) g->regions.at[r].results.at[i] = new_;
+            g->regions.at[r].results.at[i] = now(instead, count, g->regions.at[r].results.at[i]);
     for (int i = 0; i < g->outputs.len; i++)
-        if (g->outputs.at[i] == old) g->outputs.at[i] = new_;
+        g->outputs.at[i] = now(instead, count, g->outputs.at[i]);
 }
 
 bool

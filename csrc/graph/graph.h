@@ -224,9 +224,11 @@ int graph_file(Graph *g, const char *name); /* index, or -1 with the error set *
 /* A new region, the owner's next one; with NO_NODE detached, until graph_own gives it an owner. */
 RegionId graph_region(Graph *g, NodeId owner);
 void graph_own(Graph *g, NodeId owner, RegionId region);
-/* Replaces every use of `old` by `new`, outputs included; views of `old` become views of `new`,
-   which must then be laid out alike. */
-void graph_replace(Graph *g, NodeId old, NodeId new_);
+/* Replaces every use of node `i` by instead[i], and so on from that one, outputs included; views of
+   what is replaced become views of what stands for it, which must be laid out alike.  `instead` has
+   `count` entries; graph_same makes one in the arena that replaces nothing, or NULL. */
+NodeId *graph_same(const Graph *g);
+void graph_replace(Graph *g, const NodeId *instead, int count);
 /* A view that the program may not write through: what was broadcast, and views of that. */
 bool graph_view_is_readonly(const Graph *g, NodeId id);
 

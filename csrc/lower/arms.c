@@ -17,6 +17,7 @@
 typedef struct {
     Lowering *lw;
     VEC(NodeId) order; /* the top region as it will be */
+    NodeId *instead;   /* what stands for a node: an argument for a parameter */
     int arm;           /* of the nodes that are being laid out */
 } Layout;
 
@@ -40,16 +41,6 @@ mark_make(Layout *l, Mark kind, int nargs, const NodeId *args)
     return place(l, id) < 0 ? NO_NODE : id;
 }
 
-static NodeId
-result_of(const Graph *g, NodeId cond, int index)
-{
-    for (NodeId id = 0; id < g->nodes.len; id++) {
-        const Node *node = graph_node(g, id);
-        if (node->op == OP_result && node->args[0] == cond && node->attrs.index == index) return id;
-    }
-    return NO_NODE;
-}
-
 static int lay_out(Layout *l, RegionId region);
 
 static int
@@ -60,19 +51,20 @@ lay_out_arm(Layout *l, NodeId cond, int which)
     int outer = l->arm;
     for (int i = 0; i < g->regions.at[region].params.len; i++) {
         NodeId param = g->regions.at[region].params.at[i];
-        graph_replace(g, param, graph_node(g, cond)->args[1 + i]);
+        l->instead[param] = graph_node(g, cond)->args[1 + i];
     }
     l->arm = ++l->lw->narms;
     if (lay_out(l, region) < 0) return -1;
     for (int i = 0; i < g->regions.at[region].results.len; i++) {
-        NodeId result = result_of(g, cond, i), value = g->regions.at[region].results.at[i];
+        NodeId result = result_of(l->lw, cond, i), value = g->regions.at[region].results.at[i];
+        while (l->instead[value] != value) value = l->instead[value];
         if (result == NO_NODE || graph_node(g, value)->op == OP_empty) continue;
         Type type = graph_node(g, result)->type;
         graph_set_position(g, graph_node(g, value)->file, graph_node(g, value)->line);
         NodeId copy = graph_make(g, OP_copy, 1, &value, &type, NULL);
-        if (place(l, copy) < 0 || VEC_PUSH(l->lw->arena, &l->lw->into, copy) < 0 ||
-            VEC_PUSH(l->lw->arena, &l->lw->into, result) < 0)
-            return -1;
+        Into into = {copy, result, l->lw->first_into[result]};
+        if (place(l, copy) < 0 || VEC_PUSH(l->lw->arena, &l->lw->into, into) < 0) return -1;
+        l->lw->first_into[result] = l->lw->into.len;
     }
     l->arm = outer;
     return 0;
@@ -88,13 +80,14 @@ lay_out_cond(Layout *l, NodeId cond)
         mark_make(l, MARK_ELSE, 0, NULL) == NO_NODE || lay_out_arm(l, cond, 1) < 0)
         return -1;
     NodeId end = mark_make(l, MARK_END, 0, NULL);
-    if (end == NO_NODE) return -1;
-    for (NodeId id = 0; id < g->nodes.len; id++) {
+    if (end == NO_NODE || lowering_room(l->lw) < 0) return -1;
+    for (NodeId id = l->lw->first_result[cond]; id != NO_NODE; id = l->lw->next_result[id]) {
         Node *node = graph_node(g, id);
-        if (node->op != OP_result || node->args[0] != cond) continue;
         node->args = arena_copy(l->lw->arena, &end, sizeof(NodeId));
         if (node->args == NULL) return -1;
     }
+    l->lw->first_result[end] = l->lw->first_result[cond];
+    l->lw->first_result[cond] = NO_NODE;
     return 0;
 }
 
@@ -117,8 +110,10 @@ arms_lay_out(Lowering *lw)
     for (int i = 0; i < g->regions.at[0].nodes.len; i++)
         any |= graph_node(g, g->regions.at[0].nodes.at[i])->op == OP_cond;
     if (!any) return 0;
-    Layout l = {.lw = lw};
-    if (lay_out(&l, 0) < 0) return -1;
+    Layout l = {.lw = lw, .instead = graph_same(g)};
+    int nodes = g->nodes.len;
+    if (l.instead == NULL || lay_out(&l, 0) < 0) return -1;
+    graph_replace(g, l.instead, nodes);
     g->regions.at[0].nodes.len = 0;
     for (int i = 0; i < l.order.len; i++)
         if (VEC_PUSH(g->arena, &g->regions.at[0].nodes, l.order.at[i]) < 0) return -1;
@@ -126,11 +121,10 @@ arms_lay_out(Lowering *lw)
 }
 
 int
-arms_insert(Lowering *lw, NodeId id, int at)
+arms_insert(Lowering *lw, NodeId id, NodeId before)
 {
     if (lw->narms == 0) return 0;
-    const Region *top = &lw->graph->regions.at[0];
-    int arm = at + 1 < top->nodes.len ? arm_of(lw, top->nodes.at[at + 1]) : 0;
+    int arm = arm_of(lw, before);
     while (lw->arm.len <= id)
         if (VEC_PUSH(lw->arena, &lw->arm, 0) < 0) return -1;
     lw->arm.at[id] = arm;
@@ -148,8 +142,8 @@ arm_of(const Lowering *lw, NodeId id)
 void
 arms_live(Lowering *lw, NodeId id, void (*mark)(Lowering *, NodeId))
 {
-    for (int i = 0; i < lw->into.len; i += 2)
-        if (lw->into.at[i + 1] == id) mark(lw, lw->into.at[i]);
+    for (int32_t i = lw->first_into[id]; i != 0; i = lw->into.at[i - 1].next)
+        mark(lw, lw->into.at[i - 1].copy);
 }
 
 /* A scalar computed outside the arm that uses it is computed there and nowhere else. */
@@ -171,8 +165,8 @@ arms_need(Lowering *lw)
 {
     const Graph *g = lw->graph;
     if (lw->narms == 0) return;
-    for (int i = 0; i < lw->into.len; i += 2) {
-        NodeId copy = lw->into.at[i], result = lw->into.at[i + 1];
+    for (int i = 0; i < lw->into.len; i++) {
+        NodeId copy = lw->into.at[i].copy, result = lw->into.at[i].result;
         if (!lw->live[result]) continue;
         lw->live[copy] = true;
         lw->same_as[copy] = result;

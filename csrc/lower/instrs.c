@@ -33,11 +33,37 @@ instr_args(Nest *n, Instr instr, int nargs, const int32_t *args)
     return instr_emit(n, instr);
 }
 
+/* As access_equal compares. */
+static uint32_t
+access_hash(const Nest *n, const Access *access)
+{
+    uint32_t hash = found_mix(2, (uint64_t)(uint32_t)access->storage << 8 | access->dtype);
+    hash = found_mix(hash, (uint64_t)nest_value(n, access->offset));
+    for (int dim = 0; dim < n->group->ndims; dim++)
+        hash = found_mix(hash, (uint64_t)nest_value(n, access->stride[dim]));
+    return hash;
+}
+
+/* One pointer per place, shared by accesses that differ in strides only. */
+static int32_t
+pointer_to(Nest *n, const Place *place)
+{
+    uint32_t hash = found_mix(3, (uint64_t)(uint32_t)place->buffer << 32 | (uint32_t)place->offset);
+    uint32_t at = hash;
+    for (int32_t i; (i = found_next(n, hash, &at)) >= 0;)
+        if (i < n->places.len && n->places.at[i].buffer == place->buffer &&
+            n->places.at[i].offset == place->offset)
+            return i;
+    if (VEC_PUSH(n->lw->arena, &n->places, *place) < 0) return -1;
+    return found_add(n, hash, n->places.len - 1) < 0 ? -1 : n->places.len - 1;
+}
+
 int32_t
 instr_operand(Nest *n, const Access *access, bool stored)
 {
-    for (int i = 0; i < n->accesses.len; i++)
-        if (access_equal(n->lw, n->group, &n->accesses.at[i], access)) {
+    uint32_t hash = access_hash(n, access), at = hash;
+    for (int32_t i; (i = found_next(n, hash, &at)) >= 0;)
+        if (i < n->accesses.len && access_equal(n->lw, n->group, &n->accesses.at[i], access)) {
             if (stored) n->kernel->operands.at[i].stored = true;
             return i;
         }
@@ -57,15 +83,11 @@ instr_operand(Nest *n, const Access *access, bool stored)
         else if ((operand.stride[i] = nest_size(n, stride)) < 0)
             return -1;
     }
-    /* one pointer per place, shared by accesses that differ in strides only */
-    for (operand.pointer = 0; operand.pointer < n->places.len; operand.pointer++) {
-        const Place *p = &n->places.at[operand.pointer];
-        if (p->buffer == place.buffer && p->offset == place.offset) break;
-    }
-    if (operand.pointer == n->places.len && VEC_PUSH(n->lw->arena, &n->places, place) < 0)
-        return -1;
-    if (VEC_PUSH(n->lw->arena, &n->accesses, *access) < 0 ||
-        VEC_PUSH(n->lw->arena, &n->kernel->operands, operand) < 0)
+    if ((operand.pointer = pointer_to(n, &place)) < 0 ||
+        VEC_PUSH(n->lw->arena, &n->accesses, *access) < 0 ||
+        VEC_PUSH(n->lw->arena, &n->loads, -1) < 0 ||
+        VEC_PUSH(n->lw->arena, &n->kernel->operands, operand) < 0 ||
+        found_add(n, hash, n->accesses.len - 1) < 0)
         return -1;
     return n->accesses.len - 1;
 }
@@ -85,15 +107,12 @@ instr_load(Nest *n, const Access *access, NodeId node)
 {
     int32_t operand = instr_operand(n, access, false);
     if (operand < 0) return -1;
-    for (int i = 0; i < n->kernel->instrs.len; i++) {
-        const Instr *instr = &n->kernel->instrs.at[i];
-        if (instr->kind == INSTR_LOAD && instr->operand == operand) return i;
-    }
-    return instr_emit(n, (Instr){.kind = INSTR_LOAD,
-                                 .dtype = access->dtype,
-                                 .operand = operand,
-                                 .level = operand_level(n, operand),
-                                 .node = node});
+    if (n->loads.at[operand] >= 0) return n->loads.at[operand];
+    return n->loads.at[operand] = instr_emit(n, (Instr){.kind = INSTR_LOAD,
+                                                        .dtype = access->dtype,
+                                                        .operand = operand,
+                                                        .level = operand_level(n, operand),
+                                                        .node = node});
 }
 
 int32_t
@@ -152,7 +171,7 @@ int32_t
 instr_virtual(Nest *n, NodeId id)
 {
     const Node *node = graph_node(n->lw->graph, id);
-    if (n->value_of[id]) return n->value_of[id] - 1;
+    if (nest_instr(n, id) >= 0) return nest_instr(n, id);
     int32_t value;
     if (node->op == OP_const) {
         Instr instr = {.kind = INSTR_CONST, .dtype = node->type.dtype, .node = id};
@@ -162,7 +181,7 @@ instr_virtual(Nest *n, NodeId id)
         value = instr_cast(n, argument(n, id, node->args[0]), node->type.dtype, id);
     else
         value = member_value(n, id);
-    if (value >= 0) n->value_of[id] = value + 1;
+    if (value >= 0) nest_made(n, id, value);
     return value;
 }
 
@@ -174,9 +193,9 @@ argument(Nest *n, NodeId member, NodeId value)
     const Node *node = graph_node(lw->graph, value);
     NodeId storage = node->storage;
     const Node *root = graph_node(lw->graph, storage);
-    if (lw->group_of[storage] == n->number && n->value_of[storage] &&
+    if (lw->group_of[storage] == n->number && nest_instr(n, storage) >= 0 &&
         op_info(root->op)->kind != KIND_SCATTER)
-        return n->value_of[storage] - 1;
+        return nest_instr(n, storage);
     if (node_is_virtual(lw, storage) &&
         !(lw->buffer[storage] != NO_BUFFER && root->op != OP_const && root->op != OP_full))
         return instr_virtual(n, storage);
@@ -460,7 +479,7 @@ instr_members(Nest *n)
         int32_t value = member_value(n, id);
         if (n->lw->why != NULL) return 0;
         if (value < 0) return -1;
-        n->value_of[id] = value + 1;
+        nest_made(n, id, value);
         if (n->lw->needed[id] && emit_store(n, id, value) < 0) return -1;
         if (n->lw->why != NULL) return 0;
     }

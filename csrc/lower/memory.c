@@ -1,5 +1,6 @@
-/* Arena offsets for temporaries, from their lifetimes in steps: first fit by offset.  A buffer that
-   dies in a step does not share memory with one born in it, so kernels never see aliases. */
+/* Arena offsets for temporaries, from their lifetimes in steps: buffers take, in the order of their
+   births, the first gap between those alive that holds them.  A buffer that dies in a step does not
+   share memory with one born in it, so kernels never see aliases. */
 #include "schedule.h"
 
 enum { ALIGN = 64 };
@@ -71,30 +72,91 @@ rounded(const Lowering *lw, const Buffer *b)
     return (size_value(lw->graph, b->bytes) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-static bool
-alive_together(const Lowering *lw, BufferId a, BufferId b)
+/* Free bytes between those in use, by offset; behind the last one all is free. */
+typedef struct {
+    int64_t at, end;
+} Gap;
+
+typedef struct {
+    Lowering *lw;
+    VEC(Gap) gaps;
+    int64_t top; /* end of what was ever in use */
+} Layout;
+
+static int64_t
+take(Layout *l, int64_t bytes)
 {
-    return lw->first_step[a] <= lw->last_step[b] && lw->first_step[b] <= lw->last_step[a];
+    if (bytes == 0) return 0;
+    for (int i = 0; i < l->gaps.len; i++) {
+        Gap *gap = &l->gaps.at[i];
+        if (gap->end - gap->at < bytes) continue;
+        int64_t at = gap->at;
+        gap->at += bytes;
+        if (gap->at == gap->end) {
+            memmove(gap, gap + 1, sizeof(Gap) * (size_t)(l->gaps.len - 1 - i));
+            l->gaps.len--;
+        }
+        return at;
+    }
+    int64_t at = l->top;
+    if (l->gaps.len > 0 && l->gaps.at[l->gaps.len - 1].end == l->top)
+        at = l->gaps.at[--l->gaps.len].at; /* it grows */
+    l->top = at + bytes;
+    return at;
 }
 
-/* The lowest offset at which `id` meets none of the buffers placed before it. */
-static int64_t
-first_fit(const Lowering *lw, BufferId id)
+static int
+give(Layout *l, int64_t at, int64_t bytes)
+{
+    int low = 0, high = l->gaps.len;
+    if (bytes == 0) return 0;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (l->gaps.at[middle].at < at)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool before = low > 0 && l->gaps.at[low - 1].end == at;
+    bool after = low < l->gaps.len && l->gaps.at[low].at == at + bytes;
+    if (before && after) {
+        l->gaps.at[low - 1].end = l->gaps.at[low].end;
+        memmove(&l->gaps.at[low], &l->gaps.at[low + 1],
+                sizeof(Gap) * (size_t)(l->gaps.len - 1 - low));
+        l->gaps.len--;
+    } else if (before) {
+        l->gaps.at[low - 1].end += bytes;
+    } else if (after) {
+        l->gaps.at[low].at = at;
+    } else {
+        if (VEC_PUSH(l->lw->arena, &l->gaps, (Gap){0, 0}) < 0) return -1;
+        memmove(&l->gaps.at[low + 1], &l->gaps.at[low],
+                sizeof(Gap) * (size_t)(l->gaps.len - 1 - low));
+        l->gaps.at[low] = (Gap){at, at + bytes};
+    }
+    return 0;
+}
+
+/* Temporaries in a list for each step: that of their first_step, or of their last_step. */
+typedef struct {
+    int32_t *first; /* per step: buffer + 1, ascending */
+    int32_t *next;  /* per buffer */
+} ByStep;
+
+static int
+by_step(const Lowering *lw, const int32_t *step_of, ByStep *out)
 {
     const Program *p = lw->program;
-    int64_t at = 0, bytes = rounded(lw, &p->buffers.at[id]);
-    for (bool moved = true; moved;) {
-        moved = false;
-        for (BufferId other = 0; other < id; other++) {
-            const Buffer *o = &p->buffers.at[other];
-            if (o->kind != BUFFER_TEMP || !alive_together(lw, id, other)) continue;
-            if (at < o->arena_offset + rounded(lw, o) && o->arena_offset < at + bytes) {
-                at = o->arena_offset + rounded(lw, o);
-                moved = true;
-            }
-        }
+    out->first = arena_alloc(lw->arena, sizeof(int32_t) * ((size_t)p->steps.len + 2));
+    out->next = arena_alloc(lw->arena, sizeof(int32_t) * ((size_t)p->buffers.len + 1));
+    if (out->first == NULL || out->next == NULL) return -1;
+    for (BufferId id = p->buffers.len; id-- > 0;) {
+        int step = step_of[id] < 0 ? 0 : step_of[id];
+        if (p->buffers.at[id].kind != BUFFER_TEMP) continue;
+        out->next[id] = out->first[step];
+        out->first[step] = id + 1;
     }
-    return at;
+    return 0;
 }
 
 /* Bytes from the lowest element to the first one, of a reversed array. */
@@ -114,14 +176,20 @@ int
 memory_plan(Lowering *lw)
 {
     Program *p = lw->program;
-    if (find_lifetimes(lw) < 0) return -1;
-    for (BufferId id = 0; id < p->buffers.len; id++) {
-        Buffer *b = &p->buffers.at[id];
-        if (b->kind != BUFFER_TEMP) continue;
-        b->arena_offset = first_fit(lw, id);
-        int64_t end = b->arena_offset + rounded(lw, b);
-        if (end > p->arena_bytes) p->arena_bytes = end;
+    Layout l = {.lw = lw};
+    ByStep born, dead;
+    if (find_lifetimes(lw) < 0 || by_step(lw, lw->first_step, &born) < 0 ||
+        by_step(lw, lw->last_step, &dead) < 0)
+        return -1;
+    for (int step = 0; step <= p->steps.len; step++) {
+        for (int32_t i = born.first[step]; i != 0; i = born.next[i - 1])
+            p->buffers.at[i - 1].arena_offset = take(&l, rounded(lw, &p->buffers.at[i - 1]));
+        for (int32_t i = dead.first[step]; i != 0; i = dead.next[i - 1]) {
+            const Buffer *b = &p->buffers.at[i - 1];
+            if (give(&l, b->arena_offset, rounded(lw, b)) < 0) return -1;
+        }
     }
+    p->arena_bytes = l.top;
     for (BufferId id = 0; id < p->buffers.len; id++)
         if (p->buffers.at[id].kind == BUFFER_TEMP)
             p->buffers.at[id].arena_offset += bytes_before(lw, &p->buffers.at[id].type);

@@ -127,10 +127,11 @@ append_unit_loop(Nest *n)
 int32_t
 nest_size(Nest *n, SizeId id)
 {
-    for (int i = 0; i < n->sizes.len; i++)
-        if (n->sizes.at[i] == id) return i;
+    uint32_t hash = found_mix(1, (uint32_t)id), at = hash;
+    for (int32_t i; (i = found_next(n, hash, &at)) >= 0;)
+        if (i < n->sizes.len && n->sizes.at[i] == id) return i;
     if (VEC_PUSH(n->lw->arena, &n->sizes, id) < 0) return -1;
-    return n->sizes.len - 1;
+    return found_add(n, hash, n->sizes.len - 1) < 0 ? -1 : n->sizes.len - 1;
 }
 
 static int
@@ -252,8 +253,9 @@ nest_init(Nest *n, Lowering *lw, Group *g)
 {
     *n = (Nest){.lw = lw, .group = g, .number = (int)(g - lw->groups.at)};
     n->kernel = arena_alloc(lw->arena, sizeof(Kernel));
-    n->value_of = arena_alloc(lw->arena, sizeof(int32_t) * (size_t)lw->nnodes);
-    return n->kernel == NULL || n->value_of == NULL ? -1 : 0;
+    lw->nest++;
+    lw->nfound = 0;
+    return n->kernel == NULL ? -1 : 0;
 }
 
 int
@@ -265,7 +267,7 @@ nest_build(Lowering *lw, Group *g)
         if (op_info(graph_node(lw->graph, g->nodes.at[i])->op)->kind == KIND_REDUCTION)
             n.reduces = true;
     if (make_loops(&n) < 0 || (lw->why == NULL && instr_members(&n) < 0)) return -1;
-    if (lw->why == NULL) stages_assign(&n);
+    if (lw->why == NULL && stages_assign(&n) < 0) return -1;
     if (lw->why != NULL) return 0;
     Step step = {.line = graph_node(lw->graph, g->nodes.at[0])->line};
     step.kernel.scratch_bytes = stages_scratch_bytes(&n);

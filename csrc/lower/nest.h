@@ -17,8 +17,8 @@ typedef struct {
     int first[MAX_RANK];   /* per loop: its innermost dimension of the group (strides) */
     SizeId size[MAX_RANK]; /* per loop */
     bool reduces;
-    int32_t *value_of;    /* per node: instruction + 1 */
     VEC(Access) accesses; /* per operand */
+    VEC(int32_t) loads;   /* per operand: the instruction that loads it, or -1 */
     VEC(SizeId) sizes;
     VEC(Place) places;
     VEC(int32_t) loops;
@@ -29,6 +29,30 @@ static inline int64_t
 nest_value(const Nest *n, SizeId id)
 {
     return size_value(n->lw->graph, id);
+}
+
+/* The instruction that makes the value of a node, or -1. */
+static inline int32_t
+nest_instr(const Nest *n, NodeId id)
+{
+    return n->lw->value_in[id] == n->lw->nest ? n->lw->value_of[id] : -1;
+}
+
+static inline void
+nest_made(Nest *n, NodeId id, int32_t instr)
+{
+    n->lw->value_in[id] = n->lw->nest;
+    n->lw->value_of[id] = instr;
+}
+
+/* found.c: operands, pointers and integers of the kernel by their hash.  Candidates are the entries
+   of one hash; the index that was entered with it, or -1 for the end.  *at is the hash at first. */
+int32_t found_next(const Nest *n, uint32_t hash, uint32_t *at);
+int found_add(Nest *n, uint32_t hash, int32_t index);
+static inline uint32_t
+found_mix(uint32_t hash, uint64_t value)
+{
+    return (uint32_t)((hash ^ value) * 0x9E3779B97F4A7C15u >> 32);
 }
 
 /* nest.c */
@@ -53,7 +77,7 @@ int32_t instr_operand(Nest *n, const Access *access, bool stored);
 int instr_members(Nest *n);
 
 /* stages.c */
-void stages_assign(Nest *n);
+int stages_assign(Nest *n); /* 0 or -1 */
 int64_t stages_scratch_bytes(const Nest *n);
 
 #endif

@@ -9,47 +9,30 @@
 /* ---- where the writes go ---- */
 
 static NodeId
-result_of(const Lowering *lw, NodeId loop, int index)
+live_result(const Lowering *lw, NodeId loop, int index)
 {
-    for (NodeId id = 0; id < lw->graph->nodes.len; id++) {
-        const Node *node = graph_node(lw->graph, id);
-        if (node->op == OP_result && node->args[0] == loop && node->attrs.index == index &&
-            lw->live[id])
-            return id;
-    }
-    return NO_NODE;
+    NodeId id = result_of(lw, loop, index);
+    return id != NO_NODE && lw->live[id] ? id : NO_NODE;
 }
 
-static int
-position_of(const Graph *g, NodeId id)
-{
-    const Region *top = &g->regions.at[0];
-    for (int i = 0; i < top->nodes.len; i++)
-        if (top->nodes.at[i] == id) return i;
-    return -1;
-}
-
-/* Does anybody but the loop at `position` look at the storage when the loop has begun? */
+/* Does anybody but the loop look at the storage when the loop has begun? */
 static bool
-seen_later(const Lowering *lw, NodeId storage, int position)
+seen_later(const Lowering *lw, NodeId storage, NodeId loop)
 {
     const Graph *g = lw->graph;
-    NodeId loop = g->regions.at[0].nodes.at[position];
-    for (int i = 0; i < g->outputs.len; i++)
-        if (graph_node(g, g->outputs.at[i])->storage == storage) return true;
-    for (NodeId id = 0; id < g->nodes.len; id++) {
-        const Node *node = graph_node(g, id);
-        if (!lw->live[id] || op_info(node->op)->kind == KIND_VIEW) continue;
-        int uses = 0;
-        for (int k = 0; k < node->nargs; k++)
-            uses += graph_node(g, node->args[k])->storage == storage;
-        if (uses == 0) continue;
-        if (id == loop) {
-            if (uses > 1) return true;
+    int32_t at = -1;
+    NodeId id;
+    if (lw->noutputs[storage] > 0) return true;
+    while (next_read(lw, storage, &at, &id)) {
+        if (id != loop) {
+            bool later = lw->order[id] == 0 || lw->order[id] > lw->order[loop];
+            if (later || node_is_virtual(lw, id)) return true;
             continue;
         }
-        int at = position_of(g, id);
-        if (at < 0 || at > position || node_is_virtual(lw, id)) return true;
+        int uses = 0;
+        for (int k = 0; k < graph_node(g, id)->nargs; k++)
+            uses += graph_node(g, graph_node(g, id)->args[k])->storage == storage;
+        if (uses > 1) return true;
     }
     return false;
 }
@@ -64,45 +47,30 @@ is_symbolic(const Graph *g, const Type *type)
     return false;
 }
 
-static NodeId
-copy_before(Lowering *lw, int *position, NodeId old)
-{
-    Graph *g = lw->graph;
-    Type type = graph_node(g, old)->type;
-    type.form = FORM_ARRAY;
-    NodeId copy = graph_add(g, 0, OP_copy, 1, &old, &type, NULL);
-    if (copy == NO_NODE || lowering_room(lw) < 0) return NO_NODE;
-    Region *top = &g->regions.at[0];
-    memmove(&top->nodes.at[*position + 1], &top->nodes.at[*position],
-            sizeof(NodeId) * (size_t)(top->nodes.len - 1 - *position));
-    top->nodes.at[(*position)++] = copy;
-    lw->live[copy] = true;
-    return arms_insert(lw, copy, *position - 1) < 0 ? NO_NODE : copy;
-}
-
 static int
-prepare_array(Lowering *lw, int *position, int arg)
+prepare_array(Lowering *lw, NodeId loop, int arg)
 {
     Graph *g = lw->graph;
-    NodeId loop = g->regions.at[0].nodes.at[*position];
     NodeId old = graph_node(g, loop)->args[arg];
     NodeId storage = graph_node(g, old)->storage, root = lw->same_as[storage];
     OpKind kind = op_info(graph_node(g, root)->op)->kind;
     bool memory = kind != KIND_CONST && kind != KIND_EXTERN && kind != KIND_RESULT;
-    if (!memory || old != storage || seen_later(lw, storage, *position)) {
+    if (!memory || old != storage || seen_later(lw, storage, loop)) {
         if (is_symbolic(g, &graph_node(g, old)->type)) {
             lw->why = "a loop over an array whose old elements are wanted later";
             return 0;
         }
-        NodeId copy = copy_before(lw, position, old);
-        if (copy == NO_NODE) return -1;
-        graph_node(g, loop)->args[arg] = root = copy;
+        Type type = graph_node(g, old)->type;
+        type.form = FORM_ARRAY;
+        NodeId copy = insert_before(lw, loop, OP_copy, 1, &old, &type, NULL);
+        if (copy == NO_NODE || replace_argument(lw, loop, arg, copy) < 0) return -1;
+        root = copy;
     } else if (kind != KIND_INPUT && is_symbolic(g, &graph_node(g, old)->type)) {
         lw->why = "a loop over a fresh array of unknown size";
         return 0;
     }
     lw->needed[root] = true;
-    NodeId result = result_of(lw, loop, arg - 3);
+    NodeId result = live_result(lw, loop, arg - 3);
     if (result == NO_NODE) return 0;
     lw->same_as[result] = root;
     lw->needed[result] = true;
@@ -111,16 +79,14 @@ prepare_array(Lowering *lw, int *position, int arg)
 }
 
 int
-region_prepare(Lowering *lw, int *position)
+region_prepare(Lowering *lw, NodeId loop)
 {
-    NodeId loop = lw->graph->regions.at[0].nodes.at[*position];
     if (graph_node(lw->graph, loop)->op != OP_loop) return 0;
     for (int k = 3; k < graph_node(lw->graph, loop)->nargs && lw->why == NULL; k++) {
         NodeId arg = graph_node(lw->graph, loop)->args[k];
-        if (graph_node(lw->graph, arg)->type.form == FORM_ARRAY &&
-            prepare_array(lw, position, k) < 0)
+        if (graph_node(lw->graph, arg)->type.form == FORM_ARRAY && prepare_array(lw, loop, k) < 0)
             return -1;
-        NodeId result = result_of(lw, loop, k - 3);
+        NodeId result = live_result(lw, loop, k - 3);
         if (result != NO_NODE) lw->needed[result] = true;
     }
     return 0;
@@ -430,7 +396,7 @@ build_outer(Build *b)
         return -1;
     for (int k = 3; k < loop->nargs; k++) {
         NodeId arg = loop->args[k], param = b->region->params.at[k - 2];
-        NodeId result = result_of(b->lw, b->loop, k - 3);
+        NodeId result = live_result(b->lw, b->loop, k - 3);
         if (graph_node(b->graph, arg)->type.form == FORM_ARRAY) {
             NodeId root = b->lw->same_as[graph_node(b->graph, arg)->storage];
             bool logged = graph_node(b->graph, root)->op == OP_input;

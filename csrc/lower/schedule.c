@@ -182,22 +182,26 @@ access_equal(const Lowering *lw, const Group *g, const Access *a, const Access *
     return true;
 }
 
+static bool
+member_each_access(const Lowering *lw, const Group *g, NodeId id, SeeAccess see, void *context)
+{
+    Access access;
+    const Node *node = graph_node(lw->graph, id);
+    for (int k = op_info(node->op)->kind == KIND_SCATTER; k < node->nargs; k++) {
+        const Node *arg = graph_node(lw->graph, node->args[k]);
+        if (node_is_virtual(lw, arg->storage)) continue;
+        access_of(lw, g, id, &arg->type, arg->storage, &access);
+        if (!see(context, &access)) return false;
+    }
+    result_access(lw, g, id, &access);
+    return see(context, &access);
+}
+
 bool
 group_each_access(const Lowering *lw, const Group *g, SeeAccess see, void *context)
 {
-    Access access;
-    for (int i = 0; i < g->nodes.len; i++) {
-        NodeId id = g->nodes.at[i];
-        const Node *node = graph_node(lw->graph, id);
-        for (int k = op_info(node->op)->kind == KIND_SCATTER; k < node->nargs; k++) {
-            const Node *arg = graph_node(lw->graph, node->args[k]);
-            if (node_is_virtual(lw, arg->storage)) continue;
-            access_of(lw, g, id, &arg->type, arg->storage, &access);
-            if (!see(context, &access)) return false;
-        }
-        result_access(lw, g, id, &access);
-        if (!see(context, &access)) return false;
-    }
+    for (int i = 0; i < g->nodes.len; i++)
+        if (!member_each_access(lw, g, g->nodes.at[i], see, context)) return false;
     return true;
 }
 
@@ -390,14 +394,17 @@ columns_collapse(const Lowering *lw, const Group *g)
     return group_each_access(lw, g, inner_collapses, &c);
 }
 
+/* `only`: the new member, where the others are known to; else NO_NODE. */
 static bool
-rows_collapse(const Lowering *lw, const Group *g)
+rows_collapse(const Lowering *lw, const Group *g, NodeId only)
 {
     int count = 0;
     for (int dim = 0; dim < g->ndims; dim++) count += g->reduced >> dim & 1;
     Collapse c = {lw, g};
     if (g->columns && !columns_collapse(lw, g)) return false;
-    return count < 2 || group_each_access(lw, g, collapses, &c);
+    if (count < 2) return true;
+    return only == NO_NODE ? group_each_access(lw, g, collapses, &c)
+                           : member_each_access(lw, g, only, collapses, &c);
 }
 
 static bool
@@ -428,6 +435,18 @@ reduced_dimensions(const Lowering *lw, NodeId id)
     return mask;
 }
 
+/* ---- members ---- */
+
+static void
+count_member(Lowering *lw, Group *g, NodeId id, int by)
+{
+    const Node *node = graph_node(lw->graph, id);
+    OpKind kind = op_info(node->op)->kind;
+    if (kind == KIND_REDUCTION) g->reductions += by;
+    if (kind == KIND_SCATTER) g->scatters += by;
+    if (node_is_call(lw->graph, node)) g->calls += by;
+}
+
 static int
 add_member(Lowering *lw, int number, NodeId id)
 {
@@ -438,24 +457,136 @@ add_member(Lowering *lw, int number, NodeId id)
         g->reports = true;
         g->errors = node->errors;
     }
+    count_member(lw, g, id, 1);
+    for (int k = op_info(node->op)->kind == KIND_SCATTER; k < node->nargs; k++) {
+        NodeId storage = graph_node(lw->graph, node->args[k])->storage;
+        if (!node_is_virtual(lw, storage) && lw->touched[storage] < number)
+            lw->touched[storage] = number;
+    }
+    lw->touched[id] = number;
     return VEC_PUSH(lw->arena, &g->nodes, id);
 }
 
-static bool
-has_kind(const Lowering *lw, const Group *g, OpKind kind)
+/* The newest one leaves again. */
+static void
+drop_member(Lowering *lw, Group *g, NodeId id)
 {
-    for (int i = 0; i < g->nodes.len; i++)
-        if (op_info(graph_node(lw->graph, g->nodes.at[i])->op)->kind == kind) return true;
-    return false;
+    g->nodes.len--;
+    lw->group_of[id] = -1;
+    count_member(lw, g, id, -1);
+}
+
+/* ---- shelves ---- */
+
+/* Most groups that a node tries to join before it opens one. */
+enum { MOST_TRIED = 256 };
+
+static bool
+is_shelf(const Lowering *lw, const Shelf *shelf, const Shelf *wanted)
+{
+    if (shelf->arm != wanted->arm || shelf->part != wanted->part || shelf->ndims != wanted->ndims)
+        return false;
+    for (int dim = 0; dim < shelf->ndims; dim++)
+        if (!size_same(lw->graph, shelf->size[dim], wanted->size[dim])) return false;
+    return true;
+}
+
+static uint32_t
+shelf_hash(const Lowering *lw, const Shelf *shelf)
+{
+    uint64_t hash = (uint64_t)shelf->arm << 32 | (uint32_t)shelf->part;
+    for (int dim = 0; dim < shelf->ndims; dim++)
+        hash = (hash ^ (uint64_t)size_value(lw->graph, shelf->size[dim])) * 0x9E3779B97F4A7C15u;
+    return (uint32_t)(hash >> 32);
+}
+
+static int32_t *
+shelf_slot(const Lowering *lw, const Shelf *wanted)
+{
+    uint32_t mask = (uint32_t)lw->shelf_slots - 1;
+    for (uint32_t at = shelf_hash(lw, wanted) & mask;; at = (at + 1) & mask) {
+        int32_t number = lw->shelf_slot[at];
+        if (number == 0 || is_shelf(lw, &lw->shelves.at[number - 1], wanted))
+            return &lw->shelf_slot[at];
+    }
+}
+
+static int
+grow_shelves(Lowering *lw)
+{
+    int32_t slots = lw->shelf_slots ? lw->shelf_slots * 2 : 64;
+    if ((lw->shelf_slot = arena_alloc(lw->arena, sizeof(int32_t) * (size_t)slots)) == NULL)
+        return -1;
+    lw->shelf_slots = slots;
+    for (int i = 0; i < lw->shelves.len; i++) *shelf_slot(lw, &lw->shelves.at[i]) = i + 1;
+    return 0;
+}
+
+/* Members whose domain is the group's without the dimensions of `without` may join it. */
+static int
+put_on_shelf(Lowering *lw, int number, unsigned without)
+{
+    const Group *g = &lw->groups.at[number];
+    Shelf wanted = {.arm = g->arm, .part = g->part};
+    for (int dim = 0; dim < g->ndims; dim++)
+        if (!(without >> dim & 1)) wanted.size[wanted.ndims++] = g->size[dim];
+    if (lw->shelves.len * 2 >= lw->shelf_slots && grow_shelves(lw) < 0) return -1;
+    int32_t *slot = shelf_slot(lw, &wanted);
+    if (*slot == 0) {
+        if (VEC_PUSH(lw->arena, &lw->shelves, wanted) < 0) return -1;
+        *slot = lw->shelves.len;
+    }
+    Shelf *shelf = &lw->shelves.at[*slot - 1];
+    if (VEC_PUSH(lw->arena, &shelf->groups, number) < 0) return -1;
+    int at = shelf->groups.len - 1;
+    for (; at > 0 && shelf->groups.at[at - 1] > number; at--)
+        shelf->groups.at[at] = shelf->groups.at[at - 1];
+    shelf->groups.at[at] = number;
+    return 0;
+}
+
+static Shelf *
+shelf_of(const Lowering *lw, NodeId id)
+{
+    Shelf wanted = {.arm = arm_of(lw, id), .part = lw->part[id]};
+    int axes[MAX_RANK];
+    if (lw->shelf_slots == 0) return NULL;
+    wanted.ndims = squeezed(lw->graph, node_domain(lw, id), wanted.size, axes);
+    int32_t *slot = shelf_slot(lw, &wanted);
+    return *slot == 0 ? NULL : &lw->shelves.at[*slot - 1];
 }
 
 static bool
-has_call(const Lowering *lw, const Group *g)
+is_full(const Group *g)
 {
-    for (int i = 0; i < g->nodes.len; i++)
-        if (node_is_call(lw->graph, graph_node(lw->graph, g->nodes.at[i]))) return true;
-    return false;
+    return !g->fuses || g->nodes.len >= MAX_MEMBERS;
 }
+
+/* The first of the shelf's groups from number `from` on; those that are full leave the shelf. */
+static int
+first_on_shelf(const Lowering *lw, Shelf *shelf, int from)
+{
+    int low = 0, high = shelf->groups.len;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (shelf->groups.at[middle] < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    int kept = low;
+    for (int i = low; i < shelf->groups.len && i < low + MOST_TRIED; i++) {
+        if (!is_full(&lw->groups.at[shelf->groups.at[i]])) break;
+        kept = i + 1;
+    }
+    if (kept == low) return low;
+    memmove(&shelf->groups.at[low], &shelf->groups.at[kept],
+            sizeof(int) * (size_t)(shelf->groups.len - kept));
+    shelf->groups.len -= kept - low;
+    return low;
+}
+
+/* ---- joining ---- */
 
 static Answer
 join_reduction(Lowering *lw, int number, NodeId id)
@@ -467,21 +598,21 @@ join_reduction(Lowering *lw, int number, NodeId id)
         return ANSWER_NO;
     unsigned mask = reduced_dimensions(lw, id);
     bool columns = form == REDUCTION_COLUMNS;
-    bool reduces = has_kind(lw, g, KIND_REDUCTION);
-    if (has_call(lw, g) && !row_fits_call(lw, g, mask, columns)) return ANSWER_NO;
+    bool reduces = g->reductions > 0;
+    if (g->calls > 0 && !row_fits_call(lw, g, mask, columns)) return ANSWER_NO;
     if (reduces && (g->reduced != mask || g->columns != columns)) return ANSWER_NO;
     if (mask == 0) return ANSWER_NO;
-    if (columns && !reduces && has_kind(lw, g, KIND_SCATTER)) return ANSWER_NO;
+    if (columns && !reduces && g->scatters > 0) return ANSWER_NO;
     unsigned old_mask = g->reduced;
     bool old_columns = g->columns;
     g->reduced = mask;
     g->columns = columns;
     if (add_member(lw, number, id) < 0) return ANSWER_ERROR;
-    if (rows_collapse(lw, g)) return ANSWER_YES;
+    if (rows_collapse(lw, g, reduces ? id : NO_NODE))
+        return reduces || put_on_shelf(lw, number, mask) == 0 ? ANSWER_YES : ANSWER_ERROR;
     g->reduced = old_mask;
     g->columns = old_columns;
-    g->nodes.len--;
-    lw->group_of[id] = -1;
+    drop_member(lw, g, id);
     return ANSWER_NO;
 }
 
@@ -503,9 +634,8 @@ join_level(Lowering *lw, int number, NodeId id, bool row_level)
         return ANSWER_NO;
     }
     if (add_member(lw, number, id) < 0) return ANSWER_ERROR;
-    if (rows_collapse(lw, g)) return ANSWER_YES;
-    g->nodes.len--;
-    lw->group_of[id] = -1;
+    if (rows_collapse(lw, g, id)) return ANSWER_YES;
+    drop_member(lw, g, id);
     lw->row_level[id] = false;
     return ANSWER_NO;
 }
@@ -515,7 +645,7 @@ join(Lowering *lw, int number, NodeId id)
 {
     Group *g = &lw->groups.at[number];
     if (g->arm != arm_of(lw, id) || g->part != lw->part[id]) return ANSWER_NO;
-    if (!g->fuses || g->nodes.len >= MAX_MEMBERS) return ANSWER_NO;
+    if (is_full(g)) return ANSWER_NO;
     const Node *node = graph_node(lw->graph, id);
     if (g->reports && g->errors != node->errors && node_may_report(lw->graph, node))
         return ANSWER_NO;
@@ -528,10 +658,9 @@ join(Lowering *lw, int number, NodeId id)
 /* ---- groups ---- */
 
 static int
-new_group(Lowering *lw, NodeId id, bool external)
+new_group(Lowering *lw, NodeId id, bool external, bool fuses)
 {
-    Group g = {
-        .external = external, .arm = arm_of(lw, id), .part = lw->part[id], .fuses = !external};
+    Group g = {.external = external, .arm = arm_of(lw, id), .part = lw->part[id], .fuses = fuses};
     int axes[MAX_RANK];
     if (!external) g.ndims = squeezed(lw->graph, node_domain(lw, id), g.size, axes);
     if (VEC_PUSH(lw->arena, &lw->groups, g) < 0) return -1;
@@ -543,6 +672,9 @@ new_group(Lowering *lw, NodeId id, bool external)
         made->reduced = reduced_dimensions(lw, id);
         made->columns = form == REDUCTION_COLUMNS;
     }
+    const Group *made = &lw->groups.at[number];
+    if (made->fuses && put_on_shelf(lw, number, 0) < 0) return -1;
+    if (made->reduced != 0 && put_on_shelf(lw, number, made->reduced) < 0) return -1;
     return add_member(lw, number, id);
 }
 
@@ -580,34 +712,16 @@ is_external(const Lowering *lw, NodeId id)
     }
 }
 
-/* Reads of the old version that the group `number` or a later one makes forbid writing in place. */
-typedef struct {
-    NodeId storage;
-    bool found;
-} Reads;
-
+/* Reads of the old version that the last group makes forbid writing in place. */
 static bool
-reads_storage(void *context, const Access *access)
+last_touches(const Lowering *lw, NodeId storage)
 {
-    Reads *r = context;
-    if (access->storage == r->storage) r->found = true;
-    return true;
-}
-
-static bool
-group_touches(const Lowering *lw, const Group *g, NodeId storage)
-{
-    Reads r = {storage, false};
-    if (!g->external) {
-        group_each_access(lw, g, reads_storage, &r);
-        return r.found;
-    }
-    for (int i = 0; i < g->nodes.len; i++) {
-        const Node *node = graph_node(lw->graph, g->nodes.at[i]);
-        if (node->region[0] != NO_REGION) return true;
-        for (int k = 0; k < node->nargs; k++)
-            if (graph_node(lw->graph, node->args[k])->storage == storage) return true;
-    }
+    const Group *g = &lw->groups.at[lw->groups.len - 1];
+    if (!g->external) return lw->touched[storage] == lw->groups.len - 1;
+    const Node *node = graph_node(lw->graph, g->nodes.at[0]);
+    if (node->region[0] != NO_REGION) return true;
+    for (int k = 0; k < node->nargs; k++)
+        if (graph_node(lw->graph, node->args[k])->storage == storage) return true;
     return false;
 }
 
@@ -620,13 +734,11 @@ schedule_scatter(Lowering *lw, NodeId id)
     NodeId old = graph_node(lw->graph, node->args[0])->storage;
     if (last >= 0 && lw->groups.at[last].arm == arm_of(lw, id) && !lw->commits[id] &&
         latest_group(lw, node->args[1]) == last && latest_group(lw, node->args[0]) < last &&
-        lw->same_as[id] != id && !group_touches(lw, &lw->groups.at[last], old)) {
+        lw->same_as[id] != id && !last_touches(lw, old)) {
         Answer answer = join(lw, last, id);
         if (answer != ANSWER_NO) return answer == ANSWER_YES ? 0 : -1;
     }
-    if (new_group(lw, id, false) < 0) return -1;
-    lw->groups.at[lw->groups.len - 1].fuses = false;
-    return 0;
+    return new_group(lw, id, false, false);
 }
 
 static int
@@ -640,25 +752,16 @@ schedule_node(Lowering *lw, NodeId id)
     if (kind == KIND_SCATTER && lw->commits[id]) return 0;
     if (node_is_virtual(lw, id) && !lw->needed[id]) return 0;
     if (kind == KIND_SCATTER) return schedule_scatter(lw, id);
-    if (is_external(lw, id)) return new_group(lw, id, true);
+    if (is_external(lw, id)) return new_group(lw, id, true, false);
     if (!domain_is_empty(lw, id)) {
-        int from = argument_group(lw, id);
-        for (int number = from < 0 ? 0 : from; number < lw->groups.len; number++) {
-            Answer answer = join(lw, number, id);
+        Shelf *shelf = shelf_of(lw, id);
+        int first = shelf == NULL ? 0 : first_on_shelf(lw, shelf, argument_group(lw, id));
+        for (int i = first; shelf != NULL && i < shelf->groups.len && i < first + MOST_TRIED; i++) {
+            Answer answer = join(lw, shelf->groups.at[i], id);
             if (answer != ANSWER_NO) return answer == ANSWER_YES ? 0 : -1;
         }
     }
-    return new_group(lw, id, false);
-}
-
-/* OP_result nodes live in the buffers of their maker: same group. */
-static void
-place_results(Lowering *lw)
-{
-    for (NodeId id = 0; id < lw->graph->nodes.len; id++) {
-        const Node *node = graph_node(lw->graph, id);
-        if (op_info(node->op)->kind == KIND_RESULT) lw->group_of[id] = lw->group_of[node->args[0]];
-    }
+    return new_group(lw, id, false, true);
 }
 
 /* What a choice is of is in memory; array objects where it is wanted as one. */
@@ -748,9 +851,9 @@ schedule(Lowering *lw)
         if (!lw->live[id]) continue;
         if (schedule_node(lw, id) < 0) return -1;
         if (lw->why != NULL) return 0;
-        if (op_info(graph_node(g, id)->op)->kind == KIND_EXTERN ||
-            op_info(graph_node(g, id)->op)->kind == KIND_REGION)
-            place_results(lw);
+        /* Results live in the buffers of their maker: same group. */
+        for (NodeId r = lw->first_result[id]; r != NO_NODE; r = lw->next_result[r])
+            lw->group_of[r] = lw->group_of[id];
     }
     find_needed(lw);
     return 0;

@@ -18,10 +18,11 @@ typedef struct {
     bool columns; /* the reduction is not the innermost dimension: sequential, per column */
     int ndims;
     SizeId size[MAX_RANK];
-    unsigned reduced; /* bit per dimension */
-    bool fuses;       /* more members are welcome */
-    bool reports;     /* a member may raise a floating-point flag */
-    uint8_t errors;   /* ErrorState of those that may: one for the whole kernel */
+    unsigned reduced;                /* bit per dimension */
+    bool fuses;                      /* more members are welcome */
+    bool reports;                    /* a member may raise a floating-point flag */
+    uint8_t errors;                  /* ErrorState of those that may: one for the whole kernel */
+    int reductions, scatters, calls; /* members of these kinds */
     VEC(NodeId) nodes;
 } Group;
 
@@ -32,6 +33,36 @@ typedef struct {
     DType dtype;
     SizeId stride[MAX_RANK];
 } Access;
+
+/* The copy of an arm's result into the cond's. */
+typedef struct {
+    NodeId copy, result;
+    int32_t next; /* of the same result, + 1 */
+} Into;
+
+/* A node that is no view reads a storage. */
+typedef struct {
+    NodeId node;
+    int32_t next; /* read of the same storage, an earlier one as a rule, + 1 */
+} Read;
+
+typedef struct {
+    NodeId node, before;
+} Inserted;
+
+/* Groups that nodes of one domain may join. */
+typedef struct {
+    int arm, part, ndims;
+    SizeId size[MAX_RANK];
+    VEC(int) groups; /* ascending */
+} Shelf;
+
+/* Accesses, places and sizes of the kernel under construction: nest.c. */
+typedef struct {
+    uint32_t nest; /* slots of other kernels are free */
+    uint32_t hash;
+    int32_t index;
+} FoundSlot;
 
 typedef struct {
     Graph *graph;
@@ -54,10 +85,29 @@ typedef struct {
     BufferId *buffer;  /* per storage */
     int *part;         /* per node: only nodes of one part share a group */
     int nparts;
-    bool *by_library; /* per node: an extern call, since no kernel has it */
-    VEC(int) arm;     /* per node, as far as there are any */
+    bool *by_library;                   /* per node: an extern call, since no kernel has it */
+    NodeId *first_result, *next_result; /* of a node; NO_NODE: no more */
+    int32_t *order; /* per node of the top region: its place, from 1 on; what is inserted has that
+                       of the node behind it */
+    int32_t *reads; /* per storage: the newest in `read`, + 1 */
+    VEC(Read) read;
+    int32_t *nreads;     /* per storage: arguments of live nodes, views included */
+    int32_t *noutputs;   /* per storage */
+    bool *committed;     /* per storage: read by a commit, at the end of all */
+    int32_t last_region; /* the last place in the top region that has a loop */
+    VEC(Inserted) inserted;
+    int32_t *touched; /* per storage: the latest group with an access to it */
+    VEC(Shelf) shelves;
+    int32_t *shelf_slot; /* a hash table: shelf + 1 */
+    int32_t shelf_slots;
+    int32_t *value_of; /* per node: the instruction, in the kernel number value_in; nest.h */
+    uint32_t *value_in, nest;
+    FoundSlot *found;
+    uint32_t found_slots, nfound;
+    VEC(int) arm; /* per node, as far as there are any */
     int narms;
-    VEC(NodeId) into;                /* pairs: the copy of an arm's result, the cond's result */
+    VEC(Into) into;
+    int32_t *first_into;             /* per result of a cond: into `into`, + 1 */
     VEC(int) open;                   /* jumps whose target is not known yet */
     int32_t *first_step, *last_step; /* per buffer, for lifetimes */
 } Lowering;
@@ -65,6 +115,22 @@ typedef struct {
 /* lower.c */
 /* The arrays by node have room for all nodes of the graph: after each node that is added. */
 int lowering_room(Lowering *lw);
+/* The result of a node, live or not, or NO_NODE. */
+NodeId result_of(const Lowering *lw, NodeId maker, int index);
+
+/* writes.c */
+/* Concatenations become writes. */
+int writes_split(Lowering *lw);
+/* Decides for each write whether it goes into the old version's memory, and makes copies. */
+int writes_prepare(Lowering *lw);
+/* During writes_prepare: a new node in front of `before`, of the top region; NO_NODE with the error
+   set. */
+NodeId insert_before(Lowering *lw, NodeId before, Op op, int nargs, const NodeId *args,
+                     const Type *type, const Attrs *attrs);
+int replace_argument(Lowering *lw, NodeId id, int k, NodeId value);
+/* Goes through the live nodes that read the storage, views aside; a node with two arguments of it
+   comes twice.  *at is -1 at first.  False: no more. */
+bool next_read(const Lowering *lw, NodeId storage, int32_t *at, NodeId *id);
 
 /* schedule.c */
 enum { UNKNOWN_GROUP = -2 };
@@ -94,8 +160,8 @@ ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *orde
 int nest_build(Lowering *lw, Group *g);
 
 /* region.c: loops of the program that stay loops */
-/* Decides where the loop at *position of the top region writes; may insert copies before it. */
-int region_prepare(Lowering *lw, int *position);
+/* Decides where the loop, of the top region, writes; may insert copies before it. */
+int region_prepare(Lowering *lw, NodeId loop);
 int region_build(Lowering *lw, NodeId loop);
 /* A node or a parameter of the region. */
 bool region_has(const Region *region, NodeId id);
@@ -113,8 +179,8 @@ int arm_of(const Lowering *lw, NodeId id);
 /* Marks what the result `id` of a cond comes from. */
 void arms_live(Lowering *lw, NodeId id, void (*mark)(Lowering *, NodeId));
 void arms_need(Lowering *lw);
-/* The node `id` was put at `at` of the top region. */
-int arms_insert(Lowering *lw, NodeId id, int at);
+/* The node `id` was put in front of `before`. */
+int arms_insert(Lowering *lw, NodeId id, NodeId before);
 int arms_step(Lowering *lw, NodeId mark);
 
 /* steps.c: extern calls, copies */

@@ -64,24 +64,34 @@ reads_memory(const Instr *user)
            (user->kind == INSTR_CALL || (user->kind == INSTR_REDUCE && user->order == REDUCE_CALL));
 }
 
-/* The last stage in which value `at` is read from memory; -1: it needs none.  What is cheap is
-   computed again in a later stage, but what lies in memory anyway is read there in every stage. */
-static int
-last_wanted(const Kernel *k, int32_t at)
+/* What the readers of a value want of it. */
+typedef struct {
+    bool memory;   /* some read it from memory */
+    int last;      /* the last stage in which it is read; -1: in none */
+    int32_t store; /* the first that stores it where it may rest; -1: none */
+} Wanted;
+
+static bool home_fits(const Instr *value, int32_t stride);
+
+/* What is cheap is computed again in a later stage, but what lies in memory anyway is read there in
+   every stage. */
+static void
+find_wanted(const Kernel *k, Wanted *wanted)
 {
-    const Instr *value = &k->instrs.at[at];
-    bool wanted = false;
-    int last = -1;
-    for (int i = at + 1; i < k->instrs.len; i++) {
+    for (int i = 0; i < k->instrs.len; i++) {
         const Instr *user = &k->instrs.at[i];
+        wanted[i] = (Wanted){.last = -1, .store = -1};
         for (int a = 0; a < user->nargs; a++) {
-            if (user->args[a] != at) continue;
+            Wanted *of = &wanted[user->args[a]];
+            const Instr *value = &k->instrs.at[user->args[a]];
             bool later = user->stage > value->stage;
-            wanted |= reads_memory(user) || (later && !cheap(k, value));
-            last = user->stage > last ? user->stage : last;
+            of->memory |= reads_memory(user) || (later && !cheap(k, value));
+            of->last = user->stage > of->last ? user->stage : of->last;
+            if (user->kind == INSTR_STORE && of->store < 0 && user->dtype == value->dtype &&
+                home_fits(value, k->operands.at[user->operand].stride[k->nloops - 1]))
+                of->store = i;
         }
     }
-    return wanted ? last : -1;
 }
 
 /* True when something other than `call` reads value `at` in the call's stage or later. */
@@ -116,35 +126,34 @@ home_fits(const Instr *value, int32_t stride)
     return stride == STRIDE_UNIT || (value->kind != INSTR_CALL && stride != STRIDE_ZERO);
 }
 
-static void
+static int
 assign_homes(Nest *n)
 {
     Kernel *k = n->kernel;
     int free_after[64];
-    if (k->kind == KERNEL_COLUMNS && k->nstages == 1) return;
+    if (k->nstages == 1) return 0; /* nothing rests between stages */
+    Wanted *wanted = arena_alloc(n->lw->arena, sizeof(Wanted) * (size_t)k->instrs.len);
+    if (wanted == NULL) return -1;
+    find_wanted(k, wanted);
     for (int i = 0; i < k->instrs.len; i++) {
         Instr *v = &k->instrs.at[i];
         if (v->level != LEVEL_ELEMENT || v->kind == INSTR_LOAD || v->kind == INSTR_STORE ||
             v->kind == INSTR_REDUCE)
             continue;
-        int last = last_wanted(k, i);
+        int last = wanted[i].memory ? wanted[i].last : -1;
         if (last < 0 && v->kind != INSTR_CALL) continue;
-        for (int u = i + 1; u < k->instrs.len && v->home == HOME_NONE; u++) {
-            const Instr *store = &k->instrs.at[u];
-            if (store->kind == INSTR_STORE && store->args[0] == i && store->dtype == v->dtype &&
-                home_fits(v, k->operands.at[store->operand].stride[k->nloops - 1])) {
-                v->home = HOME_OPERAND;
-                v->slot = store->operand;
-            }
+        if (wanted[i].store >= 0) {
+            v->home = HOME_OPERAND;
+            v->slot = k->instrs.at[wanted[i].store].operand;
+            continue;
         }
-        if (v->home != HOME_NONE) continue;
         int slot = 0, bytes = (int)dtype_size(v->dtype);
         while (slot < k->nslots && free_after[slot] >= v->stage &&
                !(free_after[slot] == v->stage && takes_over(k, v, slot)))
             slot++;
         if (slot == 64) {
             n->lw->why = "a kernel of too many scratch rows";
-            return;
+            return 0;
         }
         if (slot == k->nslots) k->nslots++;
         if (bytes > k->slot_bytes[slot]) k->slot_bytes[slot] = bytes;
@@ -152,6 +161,7 @@ assign_homes(Nest *n)
         v->home = HOME_SCRATCH;
         v->slot = slot;
     }
+    return 0;
 }
 
 static bool
@@ -234,15 +244,16 @@ stages_scratch_bytes(const Nest *n)
     return total;
 }
 
-void
+int
 stages_assign(Nest *n)
 {
     Kernel *k = n->kernel;
     assign_stages(n);
-    assign_homes(n);
+    if (assign_homes(n) < 0) return -1;
     if (k->kind == KERNEL_COLUMNS) column_accumulators(n);
     bool blocks = k->nstages > 1 || k->kind == KERNEL_COLUMNS;
     k->block = blocks && !has_row_reduction(k) ? BLOCK : 0;
     k->row_scratch = k->block ? -1 : k->size[n->nloops - 1];
     turn_operands(n);
+    return 0;
 }

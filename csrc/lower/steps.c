@@ -310,9 +310,8 @@ call_object(Call *c, NodeId id)
     const Graph *g = lw->graph;
     const Node *node = graph_node(g, id);
     VEC(BufferId) results = {0};
-    for (NodeId other = 0; other < g->nodes.len; other++) {
+    for (NodeId other = lw->first_result[id]; other != NO_NODE; other = lw->next_result[other]) {
         const Node *r = graph_node(g, other);
-        if (op_info(r->op)->kind != KIND_RESULT || r->args[0] != id) continue;
         while (results.len <= r->attrs.index)
             if (VEC_PUSH(lw->arena, &results, NO_BUFFER) < 0) return -1;
         if ((results.at[r->attrs.index] = buffer_for(lw, other)) == NO_BUFFER) return -1;
