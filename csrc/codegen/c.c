@@ -198,23 +198,35 @@ write_kernel(Emit *e, int number, bool comments, Text *out)
     size_t n = (size_t)e->kernel->instrs.len + 1;
     e->mark = mem_alloc(n * sizeof(int32_t));
     e->mask_bytes = mem_alloc(n);
+    e->streams = mem_alloc((size_t)e->kernel->operands.len + 1);
     e->body = 0;
     e->comments = comments;
     e->out = out;
-    bool ready = e->mark != NULL && e->mask_bytes != NULL;
-    if (ready) emit_kernel(e);
+    bool ready = e->mark != NULL && e->mask_bytes != NULL && e->streams != NULL;
+    if ((ready = ready && find_streams(e) == 0)) {
+        find_flags(e);
+        emit_kernel(e);
+    }
     mem_free(e->mark);
     mem_free(e->mask_bytes);
+    mem_free(e->streams);
     return ready ? text_finish(out) : -1;
 }
 
 /* ---- kernels with the same text ---- */
 
-/* An unrolled loop has the same few kernels over and over: each text is compiled once. */
+/* Each text is compiled once. */
 typedef struct {
-    uint64_t hash;
+    uint64_t shape, hash; /* of the kernel, and of its text */
     Text text;
+    int next_shape, next_text; /* an earlier one in the same bucket, + 1 */
+    int same;                  /* the kernel whose text is this one's, too */
 } Written;
+
+typedef struct {
+    Written *kernel;
+    int *shapes, *texts; /* buckets: the newest, + 1; as many as kernels */
+} AllWritten;
 
 static uint64_t
 text_hash(const Text *text)
@@ -225,25 +237,52 @@ text_hash(const Text *text)
     return hash;
 }
 
+/* The first kernel that is alike, or `number`. */
+static int
+first_alike(const Program *p, AllWritten *all, int number)
+{
+    Written *written = &all->kernel[number];
+    written->shape = kernel_hash(p->kernels.at[number]);
+    int *bucket = &all->shapes[written->shape % (unsigned)p->kernels.len];
+    for (int i = *bucket; i != 0; i = all->kernel[i - 1].next_shape)
+        if (all->kernel[i - 1].shape == written->shape &&
+            kernel_alike(p->kernels.at[i - 1], p->kernels.at[number]))
+            return all->kernel[i - 1].same;
+    written->next_shape = *bucket;
+    *bucket = number + 1;
+    return number;
+}
+
 /* The first kernel with this text, or `number`. */
 static int
-first_alike(const Written *written, int number)
+first_text(const Program *p, AllWritten *all, int number)
 {
-    const Text *text = &written[number].text;
-    for (int i = 0; i < number; i++)
-        if (written[i].hash == written[number].hash && written[i].text.len == text->len &&
-            memcmp(written[i].text.data, text->data, text->len) == 0)
-            return i;
+    Written *written = &all->kernel[number];
+    written->hash = text_hash(&written->text);
+    int *bucket = &all->texts[written->hash % (unsigned)p->kernels.len];
+    for (int i = *bucket; i != 0; i = all->kernel[i - 1].next_text) {
+        const Written *other = &all->kernel[i - 1];
+        if (other->hash == written->hash && other->text.len == written->text.len &&
+            memcmp(other->text.data, written->text.data, written->text.len) == 0)
+            return i - 1;
+    }
+    written->next_text = *bucket;
+    *bucket = number + 1;
     return number;
 }
 
 static int
-emit_kernels(Emit *e, Written *written, bool comments, Text *body)
+emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
 {
-    for (int i = 0; i < e->program->kernels.len; i++) {
-        if (write_kernel(e, i, false, &written[i].text) < 0) return -1;
-        written[i].hash = text_hash(&written[i].text);
-        int same = first_alike(written, i);
+    const Program *p = e->program;
+    for (int i = 0; i < p->kernels.len; i++) {
+        Text *text = &all->kernel[i].text;
+        int same = first_alike(p, all, i);
+        if (same == i) {
+            if (write_kernel(e, i, false, text) < 0) return -1;
+            same = first_text(p, all, i);
+        }
+        all->kernel[i].same = same;
         if (same != i) {
             text_printf(body, "\nextern __typeof__(k%d) k%d __attribute__((alias(\"k%d\")));\n",
                         same, i, same);
@@ -251,7 +290,7 @@ emit_kernels(Emit *e, Written *written, bool comments, Text *body)
         }
         text_printf(body, "\nint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n", i);
         if (!comments)
-            text_put(body, written[i].text.data);
+            text_put(body, text->data);
         else if (write_kernel(e, i, true, body) < 0)
             return -1;
         text_put(body, "}\n");
@@ -293,8 +332,12 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
               .position = "j",
               .pointer = 'r'};
     prelude_begin(&prelude);
-    Written *written = mem_alloc(sizeof(Written) * ((size_t)program->kernels.len + 1));
-    if (written == NULL || emit_kernels(&e, written, comments, &body) < 0) goto done;
+    size_t count = (size_t)program->kernels.len + 1;
+    AllWritten all = {mem_alloc(sizeof(Written) * count), mem_alloc(sizeof(int) * count),
+                      mem_alloc(sizeof(int) * count)};
+    if (all.kernel == NULL || all.shapes == NULL || all.texts == NULL ||
+        emit_kernels(&e, &all, comments, &body) < 0)
+        goto done;
     if (prelude.missing[0] != 0) {
         PyErr_Format(PyExc_SystemError, "code generation has no helper %s", prelude.missing);
         goto done;
@@ -307,10 +350,12 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
     if (text_finish(&head) == 0 && text_finish(&body) == 0 && text_finish(&prelude.done) == 0)
         status = text_finish(out);
 done:
-    for (int i = 0; written != NULL && i < program->kernels.len; i++) text_free(&written[i].text);
-    mem_free(written);
+    for (size_t i = 0; all.kernel != NULL && i < count; i++) text_free(&all.kernel[i].text);
+    mem_free(all.kernel);
+    mem_free(all.shapes);
+    mem_free(all.texts);
     text_free(&head);
     text_free(&body);
-    text_free(&prelude.done);
+    prelude_end(&prelude);
     return status;
 }

@@ -21,6 +21,8 @@ typedef struct {
     int stage;
     int32_t *mark; /* per instruction: number of the body in which it has a name */
     int32_t body;
+    bool *streams;        /* per operand: it is stored around the caches where it is large */
+    bool flags;           /* some instruction may raise a floating-point flag */
     uint8_t *mask_bytes;  /* per instruction: lane width of a vector boolean in this body */
     int row;              /* column kernels: which of four rows this body adds */
     char pointer;         /* row pointers being declared: r0, or w0 of the first of four */
@@ -62,6 +64,7 @@ void scalar_value(Emit *e, int32_t at);
 /* Expression for pointer and stride of a value that rests in memory, for block calls. */
 void memory_pointer(Emit *e, int32_t at, Text *pointer, Text *stride);
 bool is_row_value(const Emit *e, int32_t at);
+void find_flags(Emit *e); /* sets e->flags */
 
 /* python_ops.c: declares "s3" ("v3" in the body of a kept loop) for an operation of Python's
    scalars; `fail` is the statement that gives up. */
@@ -72,6 +75,10 @@ void python_value(Emit *e, int32_t at, const char *fail);
 void emit_row_pointer(Emit *e, int operand, int count, const char *at);
 /* The same of all operands, or of those that are stored. */
 void emit_row_pointers(Emit *e, int count, const char *at, bool stored_only);
+
+/* alike.c */
+uint64_t kernel_hash(const Kernel *k);
+bool kernel_alike(const Kernel *a, const Kernel *b);
 
 /* row.c */
 /* One row, or one block of it: `m` elements from the r pointers on; `base` is its position. */
@@ -98,7 +105,7 @@ void emit_pieces(Emit *e, int stage);
 void emit_tiles(Emit *e);
 
 /* stream.c: outputs too large for the caches */
-bool stream_operand(const Emit *e, int32_t operand);
+int find_streams(Emit *e); /* sets e->streams; 0 or -1 */
 void emit_stream_sizes(Emit *e);
 void emit_stream_flags(Emit *e);
 void emit_stream_end(Emit *e);

@@ -382,16 +382,15 @@ rests_in_memory(const Emit *e, const Instr *v)
 
 /* ---- what a choice must not skip ---- */
 
-static bool
-raises_flags(const Emit *e)
+void
+find_flags(Emit *e)
 {
-    for (int i = 0; i < e->kernel->instrs.len; i++) {
+    e->flags = false;
+    for (int i = 0; i < e->kernel->instrs.len && !e->flags; i++) {
         const Instr *v = instr_at(e, i);
-        if (v->kind == INSTR_OP && !(op_info(v->op)->flags & OPF_NO_FLAGS) &&
-            (dtype_is_float(v->from) || dtype_is_complex(v->from)))
-            return true;
+        e->flags = v->kind == INSTR_OP && !(op_info(v->op)->flags & OPF_NO_FLAGS) &&
+                   (dtype_is_float(v->from) || dtype_is_complex(v->from));
     }
-    return false;
 }
 
 #if defined(__x86_64__)
@@ -421,7 +420,7 @@ constraint_of(const Emit *e, int32_t at)
 static void
 keep_computed(Emit *e, const Instr *choice, bool scalar)
 {
-    if (choice->kind != INSTR_OP || choice->op != OP_where || !raises_flags(e)) return;
+    if (choice->kind != INSTR_OP || choice->op != OP_where || !e->flags) return;
     for (int k = 1; k < choice->nargs; k++) {
         int32_t at = choice->args[k];
         const Instr *v = instr_at(e, at);
@@ -550,7 +549,7 @@ body_store(Emit *e, int32_t at)
     body_value(e, v->args[0]);
     put_address(e, o, v->operand, &address);
     if (e->lanes * (int)dtype_size(v->dtype) == e->vector_bytes && v->dtype != DT_BOOL &&
-        !is_row_value(e, v->args[0]) && stream_operand(e, v->operand))
+        !is_row_value(e, v->args[0]) && e->streams[v->operand])
         put_stream(e, v->args[0], &address, v->operand);
     put_store(e, v->args[0], &address, stride == STRIDE_UNIT, stride);
     text_free(&address);

@@ -152,15 +152,80 @@ put_type(Text *out, DType dtype, int lanes)
         text_printf(out, "%sx%d", dtype_name(dtype), lanes);
 }
 
-/* True the first time that `key` is asked for. */
-static bool
-first_use(Prelude *p, const char *key)
+/* ---- which helpers are there ---- */
+
+static uint32_t
+key_hash(const char *key)
 {
-    char marked[96];
-    snprintf(marked, sizeof marked, ";%s;", key);
-    if (p->done.data != NULL && strstr(p->done.data, marked) != NULL) return false;
-    text_put(&p->done, marked);
+    uint32_t hash = 2166136261u;
+    for (; *key; key++) hash = (hash ^ (unsigned char)*key) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
+/* The slot of the key, or the free one that it would take. */
+static uint32_t
+key_slot(const Prelude *p, const char *key)
+{
+    uint32_t at = key_hash(key) & (p->slots - 1);
+    while (p->slot[at] != 0 && strcmp(p->done.data + p->slot[at] - 1, key) != 0)
+        at = (at + 1) & (p->slots - 1);
+    return at;
+}
+
+static bool
+grow_slots(Prelude *p)
+{
+    uint32_t had = p->slots, slots = had ? had * 2 : 128;
+    uint32_t *old = p->slot, *table = mem_alloc(slots * sizeof(uint32_t));
+    if (table == NULL) {
+        PyErr_Clear(); /* text_finish of `done` raises it again */
+        p->done.failed = true;
+        return false;
+    }
+    p->slot = table;
+    p->slots = slots;
+    for (uint32_t i = 0; i < had; i++)
+        if (old[i] != 0) p->slot[key_slot(p, p->done.data + old[i] - 1)] = old[i];
+    mem_free(old);
     return true;
+}
+
+bool
+prelude_first(Prelude *p, const char *key)
+{
+    if (p->done.failed || (2 * (p->used + 1) > p->slots && !grow_slots(p))) return false;
+    uint32_t at = key_slot(p, key);
+    if (p->slot[at] != 0) return false;
+    p->slot[at] = (uint32_t)p->done.len + 1;
+    text_printf(&p->done, "%s%c", key, '\0');
+    p->used++;
+    return true;
+}
+
+void
+prelude_end(Prelude *p)
+{
+    mem_free(p->slot);
+    text_free(&p->done);
+}
+
+typedef struct {
+    char text[96];
+} Key;
+
+/* name_f64x8, or name_f64 for one lane. */
+static Key
+key_of(const char *name, DType dtype, int lanes)
+{
+    Key key;
+    char *end = stpcpy(stpcpy(stpcpy(key.text, name), "_"), dtype_name(dtype));
+    if (lanes > 1) {
+        *end++ = 'x';
+        if (lanes >= 10) *end++ = (char)('0' + lanes / 10);
+        *end++ = (char)('0' + lanes % 10);
+        *end = '\0';
+    }
+    return key;
 }
 
 static const char *
@@ -188,9 +253,8 @@ c_type(DType dtype)
 static void
 define_type(Prelude *p, DType dtype, int lanes)
 {
-    char key[32];
-    snprintf(key, sizeof key, "%sx%d", dtype_name(dtype), lanes);
-    if (!first_use(p, key)) return;
+    if (p->types[dtype] & (uint32_t)lanes) return; /* lanes are a power of two */
+    p->types[dtype] |= (uint32_t)lanes;
     if (lanes == 1) {
         text_printf(p->head, "typedef %s %s;\n", c_type(dtype), dtype_name(dtype));
         text_printf(p->head, "typedef %s %sm __attribute__((aligned(1), may_alias));\n",
@@ -199,11 +263,11 @@ define_type(Prelude *p, DType dtype, int lanes)
     }
     define_type(p, dtype, 1);
     int bytes = lanes * (int)dtype_size(dtype);
-    text_printf(p->head, "typedef %s %s __attribute__((vector_size(%d)));\n", dtype_name(dtype),
-                key, bytes);
+    text_printf(p->head, "typedef %s %sx%d __attribute__((vector_size(%d)));\n", dtype_name(dtype),
+                dtype_name(dtype), lanes, bytes);
     text_printf(p->head,
-                "typedef %s %sm __attribute__((vector_size(%d), aligned(1), may_alias));\n",
-                dtype_name(dtype), key, bytes);
+                "typedef %s %sx%dm __attribute__((vector_size(%d), aligned(1), may_alias));\n",
+                dtype_name(dtype), dtype_name(dtype), lanes, bytes);
 }
 
 void
@@ -387,7 +451,7 @@ define_lanewise(Prelude *p, const Helper *h, DType dtype, int lanes)
 static void
 define_raise(Prelude *p)
 {
-    if (!first_use(p, "raise")) return;
+    if (!prelude_first(p, "raise")) return;
     define_type(p, DT_U64, 1);
     text_put(p->head, "static __attribute__((noinline)) int raise_divide(void) "
                       "{ volatile double z = 0, r = 1 / z; (void)r; return 0; }\n"
@@ -449,77 +513,70 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
 void
 prelude_use(Prelude *p, const char *name, DType dtype, int lanes, Text *out)
 {
-    char key[64];
-    if (lanes == 1)
-        snprintf(key, sizeof key, "%s_%s", name, dtype_name(dtype));
-    else
-        snprintf(key, sizeof key, "%s_%sx%d", name, dtype_name(dtype), lanes);
-    if (first_use(p, key)) {
+    const Key key = key_of(name, dtype, lanes);
+    if (prelude_first(p, key.text)) {
         if (strcmp(name, "select") == 0)
             define_select(p, dtype, lanes);
         else
             define_helper(p, name, dtype, lanes);
     }
-    text_put(out, key);
+    text_put(out, key.text);
 }
 
 void
 prelude_splat(Prelude *p, DType dtype, int lanes, Text *out)
 {
-    char key[64];
-    snprintf(key, sizeof key, "splat_%sx%d", dtype_name(dtype), lanes);
-    if (first_use(p, key)) {
+    const Key key = key_of("splat", dtype, lanes);
+    if (prelude_first(p, key.text)) {
         define_type(p, dtype, lanes);
         text_printf(p->head, "INLINE %sx%d %s(%s a) { return (%sx%d){", dtype_name(dtype), lanes,
-                    key, dtype_name(dtype), dtype_name(dtype), lanes);
+                    key.text, dtype_name(dtype), dtype_name(dtype), lanes);
         for (int i = 0; i < lanes; i++) text_put(p->head, i ? ", a" : "a");
         text_put(p->head, "}; }\n");
     }
-    text_put(out, key);
+    text_put(out, key.text);
 }
 
 void
 prelude_gather(Prelude *p, DType dtype, int lanes, Text *out)
 {
-    char key[64];
+    const Key key = key_of("gather", dtype, lanes);
     const char *t = dtype_name(dtype);
-    snprintf(key, sizeof key, "gather_%sx%d", t, lanes);
-    if (first_use(p, key)) {
+    if (prelude_first(p, key.text)) {
         define_type(p, dtype, lanes);
         text_printf(p->head, "INLINE %sx%d %s(const char *p, int64_t s) { return (%sx%d){", t,
-                    lanes, key, t, lanes);
+                    lanes, key.text, t, lanes);
         for (int i = 0; i < lanes; i++)
             text_printf(p->head, "%s*(const %sm *)(p + %d * s)", i ? ", " : "", t, i);
         text_put(p->head, "}; }\n");
     }
-    text_put(out, key);
+    text_put(out, key.text);
 }
 
 void
 prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out)
 {
-    char key[64];
+    const Key key = key_of("scatter", dtype, lanes);
     const char *t = dtype_name(dtype);
-    snprintf(key, sizeof key, "scatter_%sx%d", t, lanes);
-    if (first_use(p, key)) {
+    if (prelude_first(p, key.text)) {
         define_type(p, dtype, lanes);
-        text_printf(p->head, "INLINE void %s(char *p, int64_t s, %sx%d v) {", key, t, lanes);
+        text_printf(p->head, "INLINE void %s(char *p, int64_t s, %sx%d v) {", key.text, t, lanes);
         for (int i = 0; i < lanes; i++)
             text_printf(p->head, " *(%sm *)(p + %d * s) = v[%d];", t, i, i);
         text_put(p->head, " }\n");
     }
-    text_put(out, key);
+    text_put(out, key.text);
 }
 
 void
 prelude_stream(Prelude *p, DType dtype, int lanes, Text *out)
 {
-    char key[64];
+    const Key key = key_of("stream", dtype, lanes);
     int bytes = lanes * (int)dtype_size(dtype);
-    snprintf(key, sizeof key, "stream_%sx%d", dtype_name(dtype), lanes);
-    if (first_use(p, key)) {
+    if (prelude_first(p, key.text)) {
         define_type(p, dtype, lanes);
-        text_printf(p->head, "INLINE void %s(char *p, %sx%d v) {\n", key, dtype_name(dtype), lanes);
+        text_printf(p->head, "INLINE void %s(char *p, %sx%d v) {\n", key.text, dtype_name(dtype),
+                    lanes);
         text_printf(p->head, "    typedef long long W __attribute__((vector_size(%d)));\n", bytes);
         text_put(p->head, "#ifdef __clang__\n"
                           "    __builtin_nontemporal_store((W)v, (W *)p);\n"
@@ -529,7 +586,7 @@ prelude_stream(Prelude *p, DType dtype, int lanes, Text *out)
                     : bytes == 32 ? "256"
                                   : "");
     }
-    text_put(out, key);
+    text_put(out, key.text);
 }
 
 const char *
@@ -537,7 +594,7 @@ prelude_minus_one(Prelude *p, DType dtype)
 {
     bool single = dtype == DT_F32;
     const char *name = single ? "minus_one_f32" : "minus_one_f64";
-    if (first_use(p, name))
+    if (prelude_first(p, name))
         text_printf(p->head, "__attribute__((visibility(\"hidden\"))) %s %s = -1;\n",
                     single ? "float" : "double", name);
     return name;
@@ -615,7 +672,7 @@ prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
     char key[64], width[16] = "";
     if (lanes > 1) snprintf(width, sizeof width, "x%d", lanes);
     snprintf(key, sizeof key, "cast_%s_%s%s", dtype_name(from), dtype_name(to), width);
-    if (first_use(p, key)) {
+    if (prelude_first(p, key)) {
         Text text = {0};
         text_put(&text, "INLINE ");
         prelude_type(p, to, lanes, &text);

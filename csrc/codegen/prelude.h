@@ -5,15 +5,21 @@
 #include "../graph/graph.h"
 
 /* Prints a call of helper `name` for `dtype` and `lanes` into the expression, and the helper's own
-   text, once, into the file's head.  `done` remembers which are printed. */
+   text, once, into the file's head. */
 typedef struct {
     Text *head;
-    Text done;
+    Text done;      /* names of those that are printed, a NUL behind each … */
+    uint32_t *slot; /* … and a hash table of where they stand in it, + 1 */
+    uint32_t slots, used;
+    uint32_t types[DT_COUNT]; /* the lanes for which a type is printed: a bit each */
     int vector_bytes;
     char missing[64]; /* the first helper asked for that the table does not have, or "" */
 } Prelude;
 
 void prelude_begin(Prelude *p);
+void prelude_end(Prelude *p); /* frees all but `head` */
+/* True the first time that `key`, the name of a text in the head, is asked for. */
+bool prelude_first(Prelude *p, const char *key);
 /* Generation fails in the end: there is no text for `name` on `lanes` elements of `dtype`. */
 void prelude_miss(Prelude *p, const char *name, DType dtype, int lanes);
 /* The name of a helper for these lanes, defined from now on: "add_f32x16". */

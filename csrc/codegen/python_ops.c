@@ -107,9 +107,8 @@ static void
 define(Emit *e, const char *name, DType in)
 {
     char key[32];
-    snprintf(key, sizeof key, ";%s_%s;", name, dtype_name(in));
-    if (e->prelude->done.data != NULL && strstr(e->prelude->done.data, key) != NULL) return;
-    text_put(&e->prelude->done, key);
+    snprintf(key, sizeof key, "%s_%s", name, dtype_name(in));
+    if (!prelude_first(e->prelude, key)) return;
     for (int i = 0; i < COUNT_OF(helpers); i++)
         if (helpers[i].in == in && strcmp(helpers[i].name, name) == 0) {
             text_put(e->prelude->head, helpers[i].text);

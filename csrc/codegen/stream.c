@@ -12,43 +12,52 @@
 
 enum { BIG = 32 << 20 };
 
+/* It lies and is stored as whole vectors can be. */
 static bool
-is_written_by_value(const Emit *e, int32_t operand)
-{
-    int stores = 0;
-    for (int i = 0; i < e->kernel->instrs.len; i++) {
-        const Instr *v = &e->kernel->instrs.at[i];
-        if (v->home == HOME_OPERAND && v->slot == operand) return false;
-        if (v->kind == INSTR_LOAD &&
-            e->kernel->operands.at[v->operand].pointer == e->kernel->operands.at[operand].pointer)
-            return false;
-        if (v->kind != INSTR_STORE || v->operand != operand) continue;
-        if (v->level != LEVEL_ELEMENT) return false;
-        stores++;
-    }
-    return stores == 1;
-}
-
-bool
-stream_operand(const Emit *e, int32_t operand)
+fits(const Emit *e, const Operand *o)
 {
 #if defined(__x86_64__)
-    const Operand *o = &e->kernel->operands.at[operand];
     if (e->kernel->kind != KERNEL_FLAT && e->kernel->kind != KERNEL_ROWS) return false;
     if (!o->stored || o->stride[e->kernel->nloops - 1] != STRIDE_UNIT) return false;
-    if (dtype_size(o->dtype) < 4 || dtype_is_complex(o->dtype)) return false;
-    return is_written_by_value(e, operand);
+    return dtype_size(o->dtype) >= 4 && !dtype_is_complex(o->dtype);
 #else
-    (void)e, (void)operand;
+    (void)e, (void)o;
     return false;
 #endif
+}
+
+/* Those that one instruction stores, for each element, and no instruction reads. */
+int
+find_streams(Emit *e)
+{
+    const Kernel *k = e->kernel;
+    enum { STORED = 1, SPOILT = 2 }; /* per operand */
+    enum { READ = 4 };               /* per pointer */
+    uint8_t *seen = mem_alloc((size_t)k->operands.len + 1);
+    if (seen == NULL) return -1;
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = &k->instrs.at[i];
+        if (v->home == HOME_OPERAND) seen[v->slot] |= SPOILT;
+        if (v->kind == INSTR_LOAD && k->kind != KERNEL_REGION)
+            seen[k->operands.at[v->operand].pointer] |= READ;
+        if (v->kind == INSTR_STORE && k->kind != KERNEL_REGION)
+            seen[v->operand] |=
+                seen[v->operand] & STORED || v->level != LEVEL_ELEMENT ? SPOILT : STORED;
+    }
+    for (int o = 0; o < k->operands.len; o++) {
+        const Operand *operand = &k->operands.at[o];
+        bool written = (seen[o] & (STORED | SPOILT)) == STORED && !(seen[operand->pointer] & READ);
+        e->streams[o] = written && fits(e, operand);
+    }
+    mem_free(seen);
+    return 0;
 }
 
 void
 emit_stream_sizes(Emit *e)
 {
     for (int o = 0; o < e->kernel->operands.len; o++) {
-        if (!stream_operand(e, o)) continue;
+        if (!e->streams[o]) continue;
         const Operand *operand = &e->kernel->operands.at[o];
         Text line = {0};
         text_printf(&line, "const int big%d = ", o);
@@ -63,7 +72,7 @@ void
 emit_stream_flags(Emit *e)
 {
     for (int o = 0; o < e->kernel->operands.len; o++)
-        if (stream_operand(e, o))
+        if (e->streams[o])
             emit_line(e, "const int stream%d = big%d && (unsigned long)r%d %% %d == 0;", o, o, o,
                       e->vector_bytes);
 }
@@ -73,7 +82,7 @@ void
 emit_stream_end(Emit *e)
 {
     for (int o = 0; o < e->kernel->operands.len; o++)
-        if (stream_operand(e, o)) {
+        if (e->streams[o]) {
             emit_line(e, "__builtin_ia32_sfence();");
             return;
         }

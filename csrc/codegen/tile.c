@@ -49,9 +49,8 @@ static void
 define_turn(Emit *e, int bytes)
 {
     char key[16];
-    snprintf(key, sizeof key, ";turn_u%d;", bytes * 8);
-    if (e->prelude->done.data != NULL && strstr(e->prelude->done.data, key) != NULL) return;
-    text_put(&e->prelude->done, key);
+    snprintf(key, sizeof key, "turn_u%d", bytes * 8);
+    if (!prelude_first(e->prelude, key)) return;
     int lanes = e->vector_bytes / bytes;
     Text *out = e->prelude->head;
     for (int step = 1; step < lanes; step *= 2) put_masks(out, lanes, step);

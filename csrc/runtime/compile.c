@@ -86,9 +86,12 @@ stage_graph(Job *job)
     if (run_passes(job->capture->graph, dump_pass, job) < 0) return ANSWER_ERROR;
     stage_done(job, "passes");
     tell_graph(job);
+    stage_begin(job);
     job->guards = guards_new(job->capture, job->request->decoded->code);
     if (job->guards == NULL) return ANSWER_ERROR;
+    stage_done(job, "guards");
     tell_guards(job);
+    stage_begin(job);
     return ANSWER_YES;
 }
 
@@ -123,6 +126,7 @@ stage_code(Job *job)
     }
     stage_done(job, "lower");
     tell_program(job);
+    stage_begin(job);
     if (job->program->kernels.len == 0) return ANSWER_YES;
     Text source = {0};
     answer = ANSWER_ERROR;

@@ -31,6 +31,8 @@ typedef struct {
 void begin_record(Job *job);
 /* The time since the last stage was this one's. */
 void stage_done(Job *job, const char *stage);
+/* The time until now is no stage's: telling is not. */
+void stage_begin(Job *job);
 const char *where_of(const Job *job); /* "f (file.py:12)" */
 void tell_breaks(Job *job);
 void tell_exit(Job *job);

@@ -3,6 +3,12 @@
 #include "compile.h"
 
 void
+stage_begin(Job *job)
+{
+    clock_gettime(CLOCK_MONOTONIC, &job->began);
+}
+
+void
 stage_done(Job *job, const char *stage)
 {
     struct timespec now;
@@ -34,7 +40,7 @@ begin_record(Job *job)
     PyErr_Clear();
     text_printf(&job->where, "%s (%s:%d)", name ? name : "?", file ? file : "?", line);
     tell_bytecode(job);
-    clock_gettime(CLOCK_MONOTONIC, &job->began);
+    stage_begin(job);
     if (!report_wanted()) return;
     job->record = PyDict_New();
     job->seconds = PyDict_New();

@@ -1,0 +1,66 @@
+/* Kernels whose text would be the same, told before it is written: an unrolled loop has the same
+   few over and over.  What differs in nodes, places and sizes alone is alike. */
+#include "emit.h"
+
+static uint64_t
+mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
+    return hash ^ hash >> 29;
+}
+
+uint64_t
+kernel_hash(const Kernel *k)
+{
+    uint64_t hash = mix((uint64_t)k->kind, (uint64_t)k->nloops << 32 | (uint32_t)k->nstages);
+    for (int i = 0; i < k->nloops; i++) hash = mix(hash, (uint32_t)k->size[i]);
+    for (int i = 0; i < k->operands.len; i++) {
+        const Operand *o = &k->operands.at[i];
+        hash = mix(hash, (uint64_t)o->pointer << 8 | o->dtype);
+        for (int loop = 0; loop < k->nloops; loop++) hash = mix(hash, (uint32_t)o->stride[loop]);
+    }
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = &k->instrs.at[i];
+        hash = mix(hash, (uint64_t)v->kind << 32 | (uint64_t)v->op << 8 | v->dtype);
+        hash = mix(hash, (uint64_t)v->operand << 32 | v->bits[0]);
+        for (int a = 0; a < v->nargs; a++) hash = mix(hash, (uint32_t)v->args[a]);
+    }
+    return hash;
+}
+
+static bool
+same_operand(const Operand *a, const Operand *b, int nloops)
+{
+    return a->pointer == b->pointer && a->dtype == b->dtype && a->stored == b->stored &&
+           memcmp(a->stride, b->stride, sizeof(int32_t) * (size_t)nloops) == 0 &&
+           a->turned == b->turned && (!a->turned || a->across == b->across);
+}
+
+static bool
+same_instr(const Instr *a, const Instr *b)
+{
+    return a->kind == b->kind && a->op == b->op && a->dtype == b->dtype && a->from == b->from &&
+           a->level == b->level && a->stage == b->stage && a->nargs == b->nargs &&
+           (a->nargs == 0 || memcmp(a->args, b->args, sizeof(int32_t) * (size_t)a->nargs) == 0) &&
+           a->operand == b->operand && a->loop == b->loop && a->order == b->order &&
+           a->bits[0] == b->bits[0] && a->bits[1] == b->bits[1] && a->home == b->home &&
+           a->slot == b->slot;
+}
+
+bool
+kernel_alike(const Kernel *a, const Kernel *b)
+{
+    if (a->kind == KERNEL_REGION || a->kind != b->kind || a->nloops != b->nloops ||
+        a->operands.len != b->operands.len || a->instrs.len != b->instrs.len ||
+        a->nstages != b->nstages || a->nslots != b->nslots || a->block != b->block ||
+        a->row_scratch != b->row_scratch || a->tile_rows != b->tile_rows)
+        return false;
+    if (memcmp(a->size, b->size, sizeof(int32_t) * (size_t)a->nloops) != 0 ||
+        memcmp(a->slot_bytes, b->slot_bytes, sizeof(int32_t) * (size_t)a->nslots) != 0)
+        return false;
+    for (int i = 0; i < a->operands.len; i++)
+        if (!same_operand(&a->operands.at[i], &b->operands.at[i], a->nloops)) return false;
+    for (int i = 0; i < a->instrs.len; i++)
+        if (!same_instr(&a->instrs.at[i], &b->instrs.at[i])) return false;
+    return true;
+}
