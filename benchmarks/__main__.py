@@ -1,4 +1,5 @@
-"""Prints the table of the cases and what pycompile itself costs; --json keeps all of it.
+"""Prints the table of the cases and what pycompile itself costs; --json keeps all of it.  With
+--growth, what the length of a program costs instead.
 
 The speedup is that of calls back to back; `with gaps`, of calls 200 us apart (short ones only)."""
 
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import overhead
+from benchmarks import growth, overhead
 from benchmarks.cases import CASES
 from benchmarks.measure import run_case
 from benchmarks.peers import PEERS
@@ -72,7 +73,15 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="small arrays: does it run")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     parser.add_argument("--no-overhead", action="store_true")
+    parser.add_argument(
+        "--growth", action="store_true", help="compiles of 100 to 10,000 statements"
+    )
     chosen = parser.parse_args()
+    if chosen.growth:
+        lengths = growth.run()
+        if chosen.json:
+            Path(chosen.json).write_text(json.dumps({"growth": lengths}, indent=1))
+        return 0
     peers = [p for p in chosen.peers.split(",") if p and p != "pycompile"]
     unknown = [p for p in peers if p not in PEERS]
     if unknown:

@@ -236,3 +236,58 @@ def test_old_elements_wanted_after_a_loop():
         (fresh, (RNG.random(9), 9)),
     ):
         check(function, *args, captured=False)
+
+
+def place(rng, length):
+    """A slice of `length` elements, now and then of every second or third one, or backwards."""
+    size = int(rng.integers(1, 9))
+    start = int(rng.integers(0, length - 3 * size))
+    step = int(rng.choice([1, 1, 1, 2, 3]))
+    if rng.random() < 0.2:
+        return f"{start + size * step - 1}:{start - 1 if start else ''}:{-step}", size
+    return f"{start}:{start + size * step}:{step}", size
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_hundreds_of_writes(seed):
+    """In order, at random, through views: each read has what was written to its place last."""
+    rng = np.random.default_rng(seed)
+    lines = ["kept = []", "y = x.copy()"]
+    for k in range(150):
+        array = rng.choice(["x", "y"])
+        to, size = place(rng, 90)
+        of = int(rng.integers(0, 90 - size))
+        value = rng.choice(
+            [f"{k}.5", f"{array}[{of}:{of + size}] * {k % 7}.25", f"y[{of}:{of + size}] + 1"]
+        )
+        if rng.random() < 0.5:
+            to, value = f"{k % 80}:{k % 80 + 2}", f"{array}[{k % 80 + 2}:{k % 80 + 4}] - 0.5"
+        lines.append(f"{array}[{to}] = {value}")
+        if rng.random() < 0.1:
+            lines.append(f"kept.append({array}[{of}:{of + size}] * 2)")
+        if rng.random() < 0.1:
+            lines += [f"v = {array}[{of}:{of + size}]", "v += 0.25"]
+    check(program([*lines, "return y, kept, x.sum()"]), rng.random(90))
+
+
+def test_hundreds_of_columns():
+    """Writes that lie within one another in memory, each apart from all others."""
+    lines = [f"x[:, {k * 7 % 60}] = x[:, {(k * 7 + 1) % 60}] * {k}.5" for k in range(120)]
+    check(program([*lines, "return x[:, ::3].sum(axis=0)"]), RNG.random((5, 60)))
+
+
+def test_more_groups_than_a_node_looks_at():
+    lines = [f"a{k} = np.cumsum(x * {k}.5)" for k in range(300)]
+    lines += ["b = x + 1", "c = a299 + b", "d = a0 * c"]
+    check(program([*lines, "return b, c, d, a150"]), RNG.random(17))
+
+
+def test_equal_outputs_are_objects_of_their_own():
+    lines = ["out = [x * 2 + 1 for k in range(40)]", "return out, (x * 2 + 1).sum(), x * 2"]
+    check(program(lines), RNG.random(11))
+
+
+def test_concatenations_of_concatenations():
+    lines = ["a = np.concatenate([x, x * 2])", "b = np.concatenate([a, a + 1, x])"]
+    lines += [f"b = np.concatenate([b[{k}:], a])" for k in range(1, 30)]
+    check(program([*lines, "b[3:9] = a[:6]", "return a, b"]), RNG.random(6))

@@ -87,3 +87,19 @@ def test_of_two_writes_to_two_places_both_stay():
         outputs="%3",
     )
     assert ops(text, "forward") == ["scatter", "scatter"]
+
+
+@pytest.mark.parametrize("writes", [1, 2, 3, 7, 8, 20, 63, 64, 100])
+@pytest.mark.parametrize("hit", [False, True])
+def test_past_many_versions(writes, hit):
+    """A row that none of the writes touched is read from the input; one that any of them did, not."""
+    lines = [f"f64[{writes + 1},3] = input(0)", "f64[3] = input(1)"]
+    lines += [
+        f"f64[{writes + 1},3] = scatter(%{k + 1 if k else 0}, %1, view=[3]+{24 * k})"
+        for k in range(writes)
+    ]
+    for row in range(writes) if hit else [writes]:
+        read = [f"f64[2]+{24 * row} = slice(%{writes + 1})", f"f64[2] = sqrt(%{writes + 2})"]
+        text = graph(*lines, *read, outputs=f"%{writes + 3}")
+        after = str(graph_pass(text, "forward"))
+        assert ("as_strided(%0)" in after) is not hit, row
