@@ -3,8 +3,6 @@
    computed) follow from the arguments. */
 #include "nest.h"
 
-enum { MAX_INSTRS = 2000 };
-
 int32_t
 instr_emit(Nest *n, Instr instr)
 {

@@ -42,6 +42,7 @@ lowering_room(Lowering *lw)
     WIDEN(nreads)
     WIDEN(noutputs)
     WIDEN(committed)
+    WIDEN(unread)
     WIDEN(touched)
     WIDEN(value_of)
     WIDEN(value_in)
@@ -213,56 +214,56 @@ group_is_empty(const Lowering *lw, const Group *g)
 
 /* ---- groups that fit a kernel ---- */
 
-/* The number of members in front of `cut` whose values are read behind it. */
-static int
-crossing(const Lowering *lw, const Group *g, int cut)
-{
-    int count = 0;
-    for (int i = 0; i < cut; i++) {
-        bool read = false;
-        for (int j = cut; j < g->nodes.len && !read; j++) {
-            const Node *reader = graph_node(lw->graph, g->nodes.at[j]);
-            for (int k = 0; k < reader->nargs; k++)
-                read |= graph_node(lw->graph, reader->args[k])->storage == g->nodes.at[i];
-        }
-        count += read;
-    }
-    return count;
-}
-
 /* Where as few values as possible go through memory: in the middle half, the middle if all are
-   alike. */
+   alike.  -1 with the error set. */
 static int
 best_cut(const Lowering *lw, const Group *g)
 {
-    int n = g->nodes.len, best = n / 2, least = crossing(lw, g, best);
+    int n = g->nodes.len, best = n / 2;
+    int32_t *place = arena_alloc(lw->arena, sizeof(int32_t) * (size_t)lw->nnodes);
+    int32_t *crossing = arena_alloc(lw->arena, sizeof(int32_t) * ((size_t)n + 1));
+    int32_t *last = arena_alloc(lw->arena, sizeof(int32_t) * (size_t)n);
+    if (place == NULL || crossing == NULL || last == NULL) return -1;
+    for (int i = 0; i < n; i++) {
+        const Node *node = graph_node(lw->graph, g->nodes.at[i]);
+        place[g->nodes.at[i]] = i + 1;
+        last[i] = i;
+        for (int k = 0; k < node->nargs; k++) {
+            int maker = place[graph_node(lw->graph, node->args[k])->storage] - 1;
+            if (maker >= 0) last[maker] = i;
+        }
+    }
+    /* a value crosses the cuts behind its maker, up to the one in front of its last reader */
+    for (int i = 0; i < n; i++) {
+        crossing[i + 1]++;
+        crossing[last[i] + 1]--;
+    }
+    for (int cut = 1; cut <= n; cut++) crossing[cut] += crossing[cut - 1];
     for (int away = 1; away <= n / 4; away++)
         for (int side = -1; side <= 1; side += 2) {
             int cut = n / 2 + side * away;
-            if (cut < 1 || cut >= n) continue;
-            int count = crossing(lw, g, cut);
-            if (count >= least) continue;
-            least = count;
-            best = cut;
+            if (cut >= 1 && cut < n && crossing[cut] < crossing[best]) best = cut;
         }
     return best;
 }
 
 /* The group does not fit a kernel: its members become two groups, and one member alone the
-   library's own.  False: nothing is left to try. */
-static bool
+   library's own.  ANSWER_NO: nothing is left to try. */
+static Answer
 divide(Lowering *lw, const Group *g)
 {
     NodeId first = g->nodes.at[0];
     if (g->nodes.len > 1) {
         int cut = best_cut(lw, g);
+        if (cut < 0) return ANSWER_ERROR;
         for (int i = 0; i < g->nodes.len; i++)
             lw->part[g->nodes.at[i]] = lw->nparts + 1 + (i >= cut);
         lw->nparts += 2;
-        return true;
+        return ANSWER_YES;
     }
-    if (g->external || lw->by_library[first] || !library_has(lw->graph, first)) return false;
-    return lw->by_library[first] = true;
+    if (g->external || lw->by_library[first] || !library_has(lw->graph, first)) return ANSWER_NO;
+    lw->by_library[first] = true;
+    return ANSWER_YES;
 }
 
 /* `divided`: some group did not fit, and all is to be scheduled again. */
@@ -275,8 +276,9 @@ build_groups(Lowering *lw, bool *divided)
         int failed = g->external ? step_external(lw, g) : nest_build(lw, g);
         if (lw->why == NULL && failed < 0) return -1;
         if (lw->why == NULL) continue;
-        if (!divide(lw, g)) return 0;
         PyErr_Clear();
+        Answer answer = divide(lw, g);
+        if (answer != ANSWER_YES) return answer == ANSWER_NO ? 0 : -1;
         lw->why = NULL;
         *divided = true;
     }

@@ -23,6 +23,9 @@ typedef struct {
     bool reports;                    /* a member may raise a floating-point flag */
     uint8_t errors;                  /* ErrorState of those that may: one for the whole kernel */
     int reductions, scatters, calls; /* members of these kinds */
+    int stores;                      /* members that must be in memory */
+    int live;                        /* members that nodes not yet scheduled read */
+    int instrs;                      /* about as many as its kernel will have */
     VEC(NodeId) nodes;
 } Group;
 
@@ -96,6 +99,8 @@ typedef struct {
     bool *committed;     /* per storage: read by a commit, at the end of all */
     int32_t last_region; /* the last place in the top region that has a loop */
     VEC(Inserted) inserted;
+    int remaining;    /* nodes that are still to be members of a group */
+    int32_t *unread;  /* per storage: reads by nodes not yet scheduled */
     int32_t *touched; /* per storage: the latest group with an access to it */
     VEC(Shelf) shelves;
     int32_t *shelf_slot; /* a hash table: shelf + 1 */
@@ -157,6 +162,7 @@ typedef enum { REDUCTION_ROWS, REDUCTION_COLUMNS, REDUCTION_EXTERN } ReductionFo
 ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *order);
 
 /* nest.c: a group as a loop nest and the step that launches it */
+enum { MAX_INSTRS = 2000 }; /* of one kernel */
 int nest_build(Lowering *lw, Group *g);
 
 /* region.c: loops of the program that stay loops */

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pycompile
+from pycompile import _C
 from tests.differential import check
 
 RNG = np.random.default_rng(3)
@@ -291,3 +292,41 @@ def test_concatenations_of_concatenations():
     lines = ["a = np.concatenate([x, x * 2])", "b = np.concatenate([a, a + 1, x])"]
     lines += [f"b = np.concatenate([b[{k}:], a])" for k in range(1, 30)]
     check(program([*lines, "b[3:9] = a[:6]", "return a, b"]), RNG.random(6))
+
+
+def schedule_of(function, *args):
+    """The text of the schedule of a function that has no plan yet."""
+    _C.report_begin()
+    pycompile.compile(function)(*args)
+    return next(record["schedule"] for record in _C.report_end() if "schedule" in record)
+
+
+def test_many_values_alive_are_one_kernel():
+    """Splitting would join the parts by temporaries as large as the arrays."""
+    lines = [f"a{k} = (x * {k}.5 + y) * z" for k in range(150)]
+    lines.append("return 1.0 + " + " + ".join(f"a{k} * {k}.25" for k in range(150)))
+    text = schedule_of(program(lines, "x, y, z"), *RNG.random((3, 40)))
+    check(program(lines, "x, y, z"), *RNG.random((3, 40)))
+    assert "temp" not in text
+    assert text.count("kernel ") == 1, text
+
+
+def test_too_much_for_one_kernel_is_cut_where_little_crosses():
+    lines = []
+    for part in range(8):
+        lines += [f"a{part}_{k} = (x * {part * 100 + k}.5 + y) * z" for k in range(60)]
+        lines.append(f"b{part} = " + " + ".join(f"a{part}_{k} * {k}.25" for k in range(60)))
+    lines.append("return " + " + ".join(f"b{part}" for part in range(8)))
+    text = schedule_of(program(lines, "x, y, z"), *RNG.random((3, 40)))
+    check(program(lines, "x, y, z"), *RNG.random((3, 40)))
+    assert 2 <= text.count("kernel ") <= 6, text
+    assert text.count(" temp: ") <= 12, text
+
+
+def test_many_outputs_are_several_kernels():
+    """Too many streams at once are slower than reading the argument again."""
+    lines = ["return [" + ", ".join(f"x * {k}.5 + 1" for k in range(100)) + "]"]
+    text = schedule_of(program(lines), RNG.random(40))
+    check(program(lines), RNG.random(40))
+    assert 6 <= text.count("kernel ") <= 7, text
+    assert "temp" not in text
