@@ -315,27 +315,6 @@ run_box(Run *run, int number)
 
 /* ---- the whole ---- */
 
-/* Takes the plan's spare arena, or makes one.  Scratch of small kernels lies behind the arena. */
-static char *
-take_arena(Plan *plan, int64_t bytes)
-{
-    if (plan->spare_arena != NULL) {
-        char *arena = plan->spare_arena;
-        plan->spare_arena = NULL;
-        return arena;
-    }
-    return mem_alloc((size_t)bytes + 2 * ALIGNMENT);
-}
-
-static void
-give_arena(Plan *plan, char *block, int64_t bytes)
-{
-    if (plan->spare_arena == NULL && bytes <= SPARE_LIMIT)
-        plan->spare_arena = block;
-    else
-        mem_free(block);
-}
-
 static char *
 aligned(char *block)
 {
@@ -427,11 +406,12 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     bool on_heap = plan->state_bytes > STACK_BYTES;
     char *state = on_heap ? mem_alloc(plan->state_bytes) : alloca(plan->state_bytes + BOX_BYTES);
     if (state == NULL) return deopt_or_error(NULL);
+    /* scratch of small kernels lies behind the arena */
     int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
     char *block = NULL, *arena;
     if (arena_bytes <= STACK_ARENA_BYTES) {
         arena = aligned(alloca((size_t)arena_bytes + ALIGNMENT));
-    } else if ((block = take_arena(plan, arena_bytes)) != NULL) {
+    } else if ((block = spare_take(&plan->spare_arena, arena_bytes + 2 * ALIGNMENT)) != NULL) {
         arena = aligned(block);
     } else {
         if (on_heap) mem_free(state);
@@ -454,7 +434,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     if (run.logs != NULL) run_regions_end(&run, undo);
     drop_objects(run.object, plan->nbuffers);
     drop_objects(run.built, plan->nbuilds + plan->nsnapshots);
-    if (block != NULL) give_arena(plan, block, arena_bytes);
+    if (block != NULL) spare_give(&plan->spare_arena, block, arena_bytes + 2 * ALIGNMENT);
     if (on_heap) mem_free(state);
     for (int i = 0; i < plan->weak.len; i++) Py_DECREF(plan->weak.at[i]);
     outcome->interrupted = run.interrupted;

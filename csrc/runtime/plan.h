@@ -114,6 +114,19 @@ typedef struct {
     int32_t snapshot; /* EFFECT_WRITE: extra slot for a copy of what is written, or -1 */
 } PlanBuild;
 
+/* ---- spare.c: an arena kept for the plan's next run ---- */
+typedef struct Spare {
+    char *block;         /* NULL: none */
+    int64_t bytes, used; /* its size; the second in which it was put back */
+    struct Spare *newer, *older;
+} Spare;
+
+/* The arena, or a new one; zeroed the first time.  NULL with MemoryError set. */
+char *spare_take(Spare *spare, int64_t bytes);
+/* May give it, or others, back to the system. */
+void spare_give(Spare *spare, char *block, int64_t bytes);
+void spare_drop(Spare *spare);
+
 struct Plan {
     Py_ssize_t references;
     GuardProgram *guards;
@@ -134,7 +147,7 @@ struct Plan {
     bool whole, holds_sources;
     int64_t arena_bytes, scratch_bytes;
     size_t state_bytes;
-    char *spare_arena;           /* one cached arena; taken and put back under the GIL */
+    Spare spare_arena;           /* taken and put back under the GIL */
     struct RegionLog *spare_log; /* the same for the log of a kept loop */
     Arena *memory;               /* where the arrays above live */
     VEC(PyObject *) weak;        /* borrowed: what a run holds while it lasts */
@@ -169,7 +182,7 @@ run_size(const Run *run, SizeId id)
     return id == NO_SIZE ? 0 : run->size[id];
 }
 
-enum { SPARE_LIMIT = 256 << 20 }; /* bytes; larger arenas and logs are not kept */
+enum { SPARE_LIMIT = 256 << 20 }; /* bytes; larger logs are not kept */
 
 /* A Python number or array scalar as the bytes of its type.  ANSWER_NO: it is another one. */
 Answer run_read_scalar(PyObject *object, const Type *type, char *out);

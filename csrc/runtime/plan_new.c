@@ -505,7 +505,7 @@ plan_release(Plan *plan)
     if (plan->code != NULL) code_release(plan->code);
     guards_free(plan->guards);
     Py_XDECREF(plan->owners);
-    mem_free(plan->spare_arena);
+    spare_drop(&plan->spare_arena);
     mem_free(plan->spare_log);
     arena_free(plan->memory);
     mem_free(plan);
@@ -521,9 +521,8 @@ plan_guards(Plan *plan)
 void
 plan_trim(Plan *plan)
 {
-    mem_free(plan->spare_arena);
+    spare_drop(&plan->spare_arena);
     mem_free(plan->spare_log);
-    plan->spare_arena = NULL;
     plan->spare_log = NULL;
 }
 
