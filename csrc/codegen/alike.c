@@ -23,6 +23,7 @@ kernel_hash(const Kernel *k)
         const Instr *v = &k->instrs.at[i];
         hash = mix(hash, (uint64_t)v->kind << 32 | (uint64_t)v->op << 8 | v->dtype);
         hash = mix(hash, (uint64_t)v->operand << 32 | v->bits[0]);
+        hash = mix(hash, (uint32_t)v->argument);
         for (int a = 0; a < v->nargs; a++) hash = mix(hash, (uint32_t)v->args[a]);
     }
     return hash;
@@ -43,8 +44,8 @@ same_instr(const Instr *a, const Instr *b)
            a->level == b->level && a->stage == b->stage && a->nargs == b->nargs &&
            (a->nargs == 0 || memcmp(a->args, b->args, sizeof(int32_t) * (size_t)a->nargs) == 0) &&
            a->operand == b->operand && a->loop == b->loop && a->order == b->order &&
-           a->bits[0] == b->bits[0] && a->bits[1] == b->bits[1] && a->home == b->home &&
-           a->slot == b->slot;
+           a->argument == b->argument && a->bits[0] == b->bits[0] && a->bits[1] == b->bits[1] &&
+           a->home == b->home && a->slot == b->slot;
 }
 
 bool

@@ -338,9 +338,26 @@ put_float(Emit *e, DType dtype, double value, uint64_t bits, Text *out)
                     (unsigned long long)bits);
 }
 
+/* Of the bits that the kernel is given among its integers. */
+static void
+put_number(const Instr *v, Text *out)
+{
+    int number = v->argument - 1;
+    if (v->dtype == DT_F32)
+        text_printf(out, "((union { unsigned u; float f; }){(unsigned)args->size[%d]}).f", number);
+    else if (v->dtype == DT_F64)
+        text_printf(out, "((union { int64_t u; double f; }){args->size[%d]}).f", number);
+    else
+        text_printf(out, "(%s)args->size[%d]", dtype_name(v->dtype), number);
+}
+
 static void
 put_constant(Emit *e, const Instr *v, Text *out)
 {
+    if (v->argument > 0) {
+        put_number(v, out);
+        return;
+    }
     DType part = v->dtype == DT_C64 ? DT_F32 : v->dtype == DT_C128 ? DT_F64 : v->dtype;
     if (v->dtype == DT_F16) {
         text_printf(out, "{0x%x}", (unsigned)v->bits[0]);

@@ -165,6 +165,16 @@ constant_bits(Nest *n, const Node *node, uint64_t bits[2])
 static int32_t member_value(Nest *n, NodeId id);
 static int32_t argument(Nest *n, NodeId member, NodeId value);
 
+/* The turns of an unrolled loop often differ in a number alone.  In a program of many kernels
+   numbers are arguments, so that such turns are one kernel to compile. */
+static bool
+is_an_argument(const Nest *n, DType dtype)
+{
+    enum { MANY = 8 };
+    return n->lw->groups.len > MANY && dtype != DT_F16 && !dtype_is_complex(dtype) &&
+           dtype_size(dtype) <= sizeof(int64_t);
+}
+
 int32_t
 instr_virtual(Nest *n, NodeId id)
 {
@@ -174,6 +184,11 @@ instr_virtual(Nest *n, NodeId id)
     if (node->op == OP_const) {
         Instr instr = {.kind = INSTR_CONST, .dtype = node->type.dtype, .node = id};
         if (constant_bits(n, node, instr.bits) < 0) return -1;
+        if (is_an_argument(n, instr.dtype)) {
+            if (VEC_PUSH(n->lw->arena, &n->numbers, (int64_t)instr.bits[0]) < 0) return -1;
+            instr.bits[0] = 0;
+            instr.argument = n->numbers.len;
+        }
         value = instr_emit(n, instr);
     } else if (node->op == OP_full)
         value = instr_cast(n, argument(n, id, node->args[0]), node->type.dtype, id);

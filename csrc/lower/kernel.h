@@ -20,7 +20,7 @@ typedef enum { LEVEL_ONCE, LEVEL_ROW, LEVEL_ELEMENT } Level;
 
 typedef enum {
     INSTR_LOAD,    /* operand */
-    INSTR_CONST,   /* bits */
+    INSTR_CONST,   /* bits, or an argument */
     INSTR_INDEX,   /* i64: position in the row */
     INSTR_OP,      /* the op table's expression; `from` is the dtype that it computes in */
     INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element */
@@ -53,6 +53,7 @@ typedef struct {
     int32_t loop; /* index into KernelArgs.loop */
     ReduceOrder order;
     uint64_t bits[2]; /* INSTR_CONST */
+    int32_t argument; /* INSTR_CONST: 1 + the index into KernelArgs.size of its bits; 0: `bits` */
     HomeKind home;
     int32_t slot;
     NodeId node; /* for comments */

@@ -228,11 +228,29 @@ make_units(Nest *n, KernelStep *step)
     return 0;
 }
 
+/* The constants' places among the integer arguments: each its own, whatever their values, so that
+   kernels that differ in them alone are alike. */
+static int
+place_numbers(Nest *n)
+{
+    int32_t behind = n->sizes.len;
+    for (int i = 0; i < n->kernel->instrs.len; i++) {
+        Instr *v = &n->kernel->instrs.at[i];
+        if (v->kind == INSTR_CONST && v->argument > 0) v->argument += behind;
+    }
+    for (int i = 0; i < n->numbers.len; i++) {
+        SizeId bits = size_const(n->lw->graph, n->numbers.at[i]);
+        if (bits == NO_SIZE || VEC_PUSH(n->lw->arena, &n->sizes, bits) < 0) return -1;
+    }
+    return 0;
+}
+
 int
 nest_step(Nest *n, Step *step)
 {
     Program *p = n->lw->program;
     KernelStep *s = &step->kernel;
+    if (place_numbers(n) < 0) return -1;
     step->kind = STEP_KERNEL;
     s->kernel = p->kernels.len;
     s->nplaces = n->places.len;

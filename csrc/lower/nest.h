@@ -20,6 +20,7 @@ typedef struct {
     VEC(Access) accesses; /* per operand */
     VEC(int32_t) loads;   /* per operand: the instruction that loads it, or -1 */
     VEC(SizeId) sizes;
+    VEC(int64_t) numbers; /* constants that are arguments, which come behind the sizes */
     VEC(Place) places;
     VEC(int32_t) loops;
     bool flags, fallible;

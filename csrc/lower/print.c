@@ -80,7 +80,11 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
     if (v->kind == INSTR_OP || v->kind == INSTR_CALL || v->kind == INSTR_REDUCE)
         text_put(out, op_info(v->op)->name);
     for (int a = 0; a < v->nargs; a++) text_printf(out, "%sv%d", a ? ", " : " ", v->args[a]);
-    if (v->kind == INSTR_CONST) text_printf(out, " 0x%llx", (unsigned long long)v->bits[0]);
+    if (v->kind == INSTR_CONST)
+        text_printf(out, " 0x%llx%s",
+                    v->argument ? (long long)size_value(g, step->sizes[v->argument - 1])
+                                : (long long)v->bits[0],
+                    v->argument ? ", an argument" : "");
     if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE) {
         text_put(out, v->kind == INSTR_LOAD ? " " : " to ");
         put_operand(g, step, k, v->operand, out);

@@ -112,6 +112,45 @@ def test_an_unrolled_loop_has_few_texts():
     assert source.count("\nk") <= 3 and source.count("\nk") + source.count("alias(") == 20
 
 
+NUMBERS = {
+    "d": [0.0, -0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan, 5e-324, 1e300, 3.0, -7.5],
+    "f": [0.0, -0.0, 1.0, -1.0, 2.5, np.inf, -np.inf, np.nan, 1e-45, 1e37, 3.0, -7.5],
+    "l": [0, 1, -1, 2, 7, 2**62, -(2**62), 100, 3, -5, 11, 12],
+    "H": [0, 1, 255, 2, 7, 65535, 256, 100, 3, 5, 11, 12],
+    "b": [0, 1, -1, 2, 7, 127, -128, 100, 3, -5, 11, 12],
+    "?": [True, False] * 6,
+}
+
+
+def turns(x, numbers):
+    return [np.maximum(np.arange(x.size, dtype=x.dtype) * x, k).sum() for k in numbers]
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_turns_that_differ_in_a_number_are_one_kernel(dtype):
+    numbers = [np.dtype(dtype).type(k) for k in NUMBERS[dtype]]
+    x = np.array([1, 0, 2, 1, 1, 0, 3, 1, 9], "?" if dtype == "?" else dtype)
+
+    def function(x):
+        return turns(x, numbers) if dtype != "?" else [(x ^ k).sum() for k in numbers]
+
+    check(function, x)
+
+
+def test_a_number_is_an_argument_in_long_programs_only():
+    texts = {}
+    for count in (3, 20):
+        lines = [f"%{k}: f64[{64 + k}] = input({k})" for k in range(count)]
+        for k in range(count):
+            lines.append(f"%{count + 3 * k}: f64 = const({k}.5)")
+            lines.append(f"%{count + 3 * k + 1}: f64[{64 + k}] = multiply(%{k}, %{count + 3 * k})")
+            lines.append(f"%{count + 3 * k + 2}: f64 = sum(%{count + 3 * k + 1}, axes=[0])")
+        lines.append("outputs " + ", ".join(f"%{count + 3 * k + 2}" for k in range(count)))
+        texts[count] = _C.lower_graph("\n".join(lines) + "\n")
+    assert texts[3][1].count("\nk") == 3 and "an argument" not in texts[3][0]
+    assert texts[20][1].count("\nk") <= 3 and texts[20][0].count("an argument") == 20
+
+
 def descent(steps):
     """A scalar less the sum of x beside it, `steps` times: each kernel reads all sums before it."""
     lines = ["%0: f64[64] = input(0)", "%1: f64 = sum(%0, axes=[0])"]
