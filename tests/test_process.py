@@ -374,3 +374,52 @@ def test_fork_while_threads_compile():
     finally:
         stop.set()
         thread.join()
+
+
+@pytest.mark.parametrize("what", ["_C.hints()", "pycompile.reset()"])
+def test_code_that_dies_runs_the_programs_code(what):
+    """A plan holds an object without weak references, which goes with the plan, while the states of
+    the dying code are taken down: one of them per set of options."""
+    code = f"""
+import numpy as np, pycompile
+from pycompile import _C
+class Last:
+    __slots__ = ("factor",)
+    def __init__(self):
+        self.factor = 2.0
+    def __del__(self):
+        {what}
+        print("gone")
+namespace = {{"last": Last()}}
+exec("def f(x):\\n y = x + 1\\n eval('0')\\n return y * last.factor", namespace)
+f = namespace["f"]
+for threads in (1, 2, 3):
+    pycompile.compile(f, options={{"plan_always": True, "threads": threads}})(np.ones(3))
+del namespace["last"]
+print("held")
+del namespace["f"], f
+"""
+    done = run_child(code, PYTHONMALLOC="debug")
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout, done.stderr) == ("held\ngone\n", "")
+
+
+def test_code_that_is_replaced_calls_the_function():
+    """The old code goes when the function is called with its new one, and calls it meanwhile."""
+    code = """
+import numpy as np, pycompile
+class Last:
+    def __del__(self):
+        print(g(1.0))
+        f.__code__ = (lambda x: x + 3).__code__
+        print(g(1.0))
+def f(x): return x + 1
+g = pycompile.compile(f)
+f.__code__ = f.__code__.replace(co_consts=(*f.__code__.co_consts, Last()))
+print(g(1.0))
+f.__code__ = (lambda x: x + 2).__code__
+print(g(1.0))
+"""
+    done = run_child(code, PYTHONMALLOC="debug")
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout, done.stderr) == ("2.0\n3.0\n4.0\n4.0\n", "")

@@ -29,31 +29,38 @@ entry_clear(Entry *entry)
 }
 
 static void
+state_unlink(CodeState *state)
+{
+    if (state->next != NULL) state->next->previous = state->previous;
+    if (state->previous != NULL)
+        state->previous->next = state->next;
+    else
+        all_states = state->next;
+}
+
+static void
 state_free(CodeState *state)
 {
-    for (int i = 0; state->entries != NULL && i < state->decoded->count; i++) {
+    for (int i = 0; i < state->decoded->count; i++) {
         if (state->entries[i] == NULL) continue;
         entry_clear(state->entries[i]);
         mem_free(state->entries[i]);
     }
-    if (state->next != NULL) state->next->previous = state->previous;
-    if (state->previous != NULL)
-        state->previous->next = state->next;
-    else if (all_states == state)
-        all_states = state->next;
     decoded_free(state->decoded);
     mem_free(state->entries);
     mem_free(state->hints.at);
     mem_free(state);
 }
 
-/* The code dies.  CPython asks for every slot of a code of which any slot is used: `extra` may be
-   NULL. */
+/* The code dies.  What its plans hold may run code of the program's when it goes, which must not
+   find a state whose code is gone: all of them leave the list before the first is freed.  CPython
+   asks for every slot of a code of which any slot is used: `extra` may be NULL. */
 static void
 note_free(void *extra)
 {
     CodeNote *note = extra;
     if (note == NULL) return; /* somebody else's slot made room for ours */
+    for (CodeState *state = note->states; state != NULL; state = state->other) state_unlink(state);
     for (CodeState *state = note->states, *other; state != NULL; state = other) {
         other = state->other;
         state_free(state);

@@ -23,20 +23,23 @@ typedef struct {
     PyObject *dict, *weakrefs;
 } CompiledFunction;
 
-/* The state of the function's code as it is now; NULL with the error cleared: run it plain. */
+/* The state of the function's code as it is now; NULL with the error cleared: run it plain.  The
+   code that it had before may run code of the program's when it goes, which may call the function
+   or give it another code again. */
 static CodeState *
 current_state(CompiledFunction *self)
 {
-    PyCodeObject *code = (PyCodeObject *)self->function->func_code;
-    if (code == self->code) return self->state;
+    PyCodeObject *code = (PyCodeObject *)self->function->func_code, *before = self->code;
+    if (code == before) return self->state;
     CodeState *state = code_state(code, self->config);
     if (state == NULL) {
         PyErr_Clear();
         return NULL;
     }
-    Py_XSETREF(self->code, (PyCodeObject *)Py_NewRef(code));
+    self->code = (PyCodeObject *)Py_NewRef(code);
     self->state = state;
-    return state;
+    Py_XDECREF(before);
+    return self->state;
 }
 
 static PyObject *
