@@ -594,6 +594,94 @@ def test_a_length_hint_is_asked_for():
     assert len(asked) == 3
 
 
+class Counted:
+    """Says when it is asked for its length, which list() and its like do."""
+
+    def __init__(self, length=2):
+        self.length = length
+
+    def __iter__(self):
+        return iter([1, 2])
+
+    def __len__(self):
+        print("length")
+        if self.length is None:
+            raise TypeError("nobody sees this")
+        if self.length == "none":
+            raise ValueError("no length")
+        return self.length
+
+
+class CountedList(list):
+    def __len__(self):
+        print("length of a list")
+        return 5
+
+
+def extended(items):
+    out = [0]
+    out.extend(items)
+    return out
+
+
+def extended_in_place(items):
+    out = [0]
+    out += items
+    return out
+
+
+def star(*items):
+    return items
+
+
+@pytest.mark.parametrize(
+    "items", [Counted(), Counted(None), Counted("none"), Counted(-1), CountedList([1, 2])]
+)
+@pytest.mark.parametrize(
+    "take",
+    [
+        list,
+        tuple,
+        sorted,
+        extended,
+        extended_in_place,
+        lambda items: [*items, 3],
+        lambda items: star(*items),
+        set,
+        sum,
+        lambda items: [item for item in items],
+    ],
+)
+def test_a_length_is_asked_for_where_cpython_does(take, items):
+    def f(x, items):
+        y = x + 1
+        return take(items), y * 2
+
+    check(f, X, items, captured=False)
+
+
+def test_a_class_gets_a_length_hint_later():
+    class Walked:
+        def __iter__(self):
+            return iter([1, 2])
+
+    asked = []
+
+    def hint(self):
+        asked.append(self)
+        return 2
+
+    def f(x, items):
+        return x + 1, list(items)
+
+    check(f, X, Walked(), whole=True)
+    compiled = pycompile.compile(f)
+    compiled(X, Walked())
+    Walked.__length_hint__ = hint
+    compiled(X, Walked())
+    assert len(asked) == 1
+
+
 def test_builtins_of_a_function_cannot_be_set():
     def f(x, function):
         y = x * 2

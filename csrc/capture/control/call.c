@@ -435,7 +435,7 @@ call_ex(Interp *in, const Instr *instr)
     if (has_keywords) keywords = model_dict(in, keywords);
     if (has_keywords && keywords->kind != V_DICT)
         return interp_break(in, BREAK_CALL_PYTHON, "** of something that is not a known dict");
-    Answer answer = iterate_all(in, positional, V_LIST, &items);
+    Answer answer = iterate_sized(in, positional, V_LIST, &items);
     if (answer != ANSWER_YES) return answer;
     int nargs = items->nitems, nkw = has_keywords ? keywords->nitems / 2 : 0;
     PyObject *names = nkw ? PyTuple_New(nkw) : NULL;

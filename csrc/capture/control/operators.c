@@ -146,7 +146,7 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
         return repeat(in, right, left, out);
     if (operator_ == IN_PLACE + OPERATOR_ADD && left->kind == V_LIST) {
         Value *items;
-        answer = iterate_all(in, right, V_LIST, &items);
+        answer = iterate_sized(in, right, V_LIST, &items);
         if (answer == ANSWER_YES) answer = container_changes(in, left);
         if (answer != ANSWER_YES) return answer;
         if (left->source != NO_SOURCE) {

@@ -36,8 +36,11 @@ int64_t container_length(Interp *in, Value *value);
 Answer iterator_of(Interp *in, Value *iterable, Value **out);
 /* *out is NULL when exhausted. */
 Answer iterator_next(Interp *in, Value *iterator, Value **out);
-/* All items that remain, into a new sequence. */
+/* All items that remain, into a new sequence.  Where CPython asks first how many there may be:
+   iterate_sized of objects/. */
 Answer iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out);
+/* The same, of an iterator that the iterable has given. */
+Answer iterate_rest(Interp *in, Value *iterable, Value *iterator, ValueKind kind, Value **out);
 Answer value_subscript(Interp *in, Value *object, Value *key, Value **out);
 Answer value_attribute(Interp *in, Value *object, PyObject *name, Value **out);
 Answer value_store(Interp *in, Value *object, PyObject *name, Value *stored);

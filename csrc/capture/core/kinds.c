@@ -111,27 +111,31 @@ iterator_next(Interp *in, Value *iterator, Value **out)
 }
 
 Answer
-iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out)
+iterate_rest(Interp *in, Value *iterable, Value *iterator, ValueKind kind, Value **out)
 {
-    Value *iterator, *item, *all = value_sequence(in, kind, 0, NULL);
-    if (all == NULL) return ANSWER_ERROR;
     bool dirty = in->dirty;
-    if ((iterable->kind == V_OBJECT || iterable->kind == V_INSTANCE) &&
-        _PyType_Lookup(iterable->type, interned(in, "__length_hint__")) != NULL)
-        return interp_break(in, BREAK_ITERATION, "%s, which says how long it may be",
-                            value_describe(in, iterable));
-    Answer answer = iterator_of(in, iterable, &iterator);
-    while (answer == ANSWER_YES) {
-        answer = iterator_next(in, iterator, &item);
+    Value *item, *all = value_sequence(in, kind, 0, NULL);
+    if (all == NULL) return ANSWER_ERROR;
+    for (;;) {
+        Answer answer = iterator_next(in, iterator, &item);
         if (iterator != iterable && iterable->kind != V_OBJECT && iterable->kind != V_INSTANCE)
             in->dirty = dirty; /* nobody else sees the iterator */
-        if (answer != ANSWER_YES || item == NULL) break;
+        if (answer != ANSWER_YES) return answer;
+        if (item == NULL) break;
         if (all->nitems > in->unroll)
             return interp_break(in, BREAK_UNROLL, "more items than the unrolling budget");
         if (value_append(in, all, item) < 0) return ANSWER_ERROR;
     }
     *out = all;
-    return answer;
+    return ANSWER_YES;
+}
+
+Answer
+iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out)
+{
+    Value *iterator;
+    TRY(iterator_of(in, iterable, &iterator));
+    return iterate_rest(in, iterable, iterator, kind, out);
 }
 
 /* ---- what the layers above do ---- */

@@ -426,7 +426,7 @@ sequence(const BuiltinCall *call, ValueKind kind)
     if (kind == V_TUPLE && call->args[0]->kind == V_TUPLE &&
         value_type(call->in, call->args[0]) == &PyTuple_Type)
         return give(call, call->args[0]);
-    Answer answer = iterate_all(call->in, call->args[0], kind, &items);
+    Answer answer = iterate_sized(call->in, call->args[0], kind, &items);
     return answer == ANSWER_YES ? give(call, items) : answer;
 }
 
@@ -482,7 +482,7 @@ Answer
 builtin_sorted(const BuiltinCall *call)
 {
     Value *items;
-    Answer answer = iterate_all(call->in, call->args[0], V_LIST, &items);
+    Answer answer = iterate_sized(call->in, call->args[0], V_LIST, &items);
     Value *reverse = keyword(call, "reverse");
     bool backwards = reverse != NULL && reverse->object == Py_True;
     if (answer == ANSWER_YES && keyword_count(call) == (reverse != NULL) &&

@@ -280,7 +280,7 @@ exception_attribute_store(Interp *in, Value *exception, PyObject *name, Value *v
     if (text == NULL) return ANSWER_ERROR;
     if (strcmp(text, "args") == 0 && e->real == NULL) {
         Value *items;
-        answer = iterate_all(in, value, V_TUPLE, &items);
+        answer = iterate_sized(in, value, V_TUPLE, &items);
         if (answer == ANSWER_YES) e->args = items;
         return answer;
     }

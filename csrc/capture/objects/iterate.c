@@ -92,6 +92,39 @@ object_next(Interp *in, Value *object, Value **out)
     return object_next_value(in, object, out, &returned);
 }
 
+/* PyObject_LengthHint: a TypeError of __len__ is ignored.  A model's length is nobody's business.
+ */
+static Answer
+ask_length(Interp *in, Value *object)
+{
+    PyObject *hint;
+    Value *length;
+    if ((object->kind != V_OBJECT && object->kind != V_INSTANCE) || model_real(object) != NULL)
+        return ANSWER_YES;
+    TRY(type_lookup_text(in, object->type, "__length_hint__", &hint));
+    if (hint != NULL)
+        return interp_break(in, BREAK_ITERATION, "%s, which says how long it may be",
+                            value_describe(in, object));
+    Answer answer = special_call(in, object, "__len__", 0, NULL, &length);
+    if (answer == ANSWER_NO && raised_take(in, PyExc_TypeError) != NULL) return ANSWER_YES;
+    if (answer != ANSWER_YES || length == NULL) return answer;
+    if (value_type(in, length) == &PyLong_Type &&
+        value_in_range(in, length, 0, INT64_MAX) == ANSWER_YES)
+        return ANSWER_YES;
+    return PyErr_Occurred() ? ANSWER_ERROR
+                            : interp_break(in, BREAK_ITERATION, "%s, whose length is no plain int",
+                                           value_describe(in, object));
+}
+
+Answer
+iterate_sized(Interp *in, Value *iterable, ValueKind kind, Value **out)
+{
+    Value *iterator;
+    TRY(iterator_of(in, iterable, &iterator));
+    TRY(ask_length(in, iterable));
+    return iterate_rest(in, iterable, iterator, kind, out);
+}
+
 Answer
 iterator_backwards(Interp *in, Value *object, Value **out)
 {

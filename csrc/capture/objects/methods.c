@@ -64,7 +64,7 @@ static Answer
 list_extend(const Method *m)
 {
     Value *items;
-    Answer answer = iterate_all(m->in, m->args[0], V_LIST, &items);
+    Answer answer = iterate_sized(m->in, m->args[0], V_LIST, &items);
     if (answer == ANSWER_YES) answer = container_changes(m->in, m->self);
     if (answer == ANSWER_YES) answer = outside(m, 1, &items);
     for (int i = 0; answer == ANSWER_YES && i < items->nitems; i++)

@@ -11,7 +11,7 @@ named_make(Interp *in, Value *class_, Value *iterable, Value **out)
 {
     PyTypeObject *type = (PyTypeObject *)class_->object;
     Answer answer = named_behaves(in, type);
-    if (answer == ANSWER_YES) answer = iterate_all(in, iterable, V_TUPLE, out);
+    if (answer == ANSWER_YES) answer = iterate_sized(in, iterable, V_TUPLE, out);
     if (answer == ANSWER_YES) (*out)->type = type;
     return answer;
 }

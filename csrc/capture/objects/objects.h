@@ -28,6 +28,9 @@ Answer iterate_node(Interp *in, Value *iterable, Value **out);
 Answer iterate_pure(Interp *in, Value *iterable, Value **out);
 Answer object_iterator(Interp *in, Value *object, Value **out);
 Answer object_next(Interp *in, Value *object, Value **out);
+/* iterate_all as list(), tuple() and list.extend() do it, which ask how many items there may be:
+   the class's own __len__ runs. */
+Answer iterate_sized(Interp *in, Value *iterable, ValueKind kind, Value **out);
 Answer next_of_iterator(Interp *in, Value *iterator, Value **out);
 
 /* ---- truth.c: truth ---- */

@@ -204,14 +204,15 @@ Answer
 special_for_boxes(Interp *in, int operator_, bool compare, Value *left, Value *right,
                   Value *both[2])
 {
-    char names[4][24];
+    char names[5][24];
     const char *name = compare ? NULL : operators[operator_ % IN_PLACE].method;
     snprintf(names[0], 24, compare ? "%s" : "__%s__", compare ? compare_names[operator_] : name);
     snprintf(names[1], 24, compare ? "%s" : "__r%s__",
              compare ? compare_names[swapped[operator_]] : name);
     snprintf(names[2], 24, "__iter__"); /* a list or dict may be walked by it */
     snprintf(names[3], 24, "__i%s__", name ? name : "");
-    int n = compare ? 2 : operator_ < IN_PLACE ? 3 : 4;
+    snprintf(names[4], 24, "__len__"); /* list += asks how many there are */
+    int n = compare ? 2 : operator_ < IN_PLACE ? 3 : 5;
     return box_operands(in, n, names, left, right, both);
 }
 
