@@ -649,7 +649,7 @@ def star(*items):
         lambda items: star(*items),
         set,
         sum,
-        lambda items: [item for item in items],
+        lambda items: [item + 1 for item in items],
     ],
 )
 def test_a_length_is_asked_for_where_cpython_does(take, items):
@@ -939,3 +939,17 @@ def test_a_choice_of_what_takes_two_registers():
     operand for."""
     x = np.random.default_rng(0).standard_normal((5, 99))
     check(sum_of_choices, x, x + 9, whole=True)
+
+
+def test_text_that_is_compared_with_what_a_jump_brings():
+    """What stands before the comparison is a constant in one of two ways only."""
+
+    def f(x, mode, other, chosen):
+        if (other if chosen else "b") == mode:
+            return x + 1
+        return x * 3
+
+    for other in ("a", 3):
+        calls = [(X, mode, other, chosen) for chosen in (True, False) for mode in "abcab"]
+        calls += [(X, 3, other, True), (X, "a", "a", True)]
+        check(f, *calls[0], also=tuple(calls[1:]))

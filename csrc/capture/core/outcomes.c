@@ -65,13 +65,23 @@ guard_outcome(Interp *in, const Value *value, PyObject *constant, bool equal)
     return guard_simple(in, equal ? GUARD_VALUE : GUARD_NOT_VALUE, value->source, constant);
 }
 
+/* Compared with something else: another value that came there by a jump. */
+static int
+guard_whole(Interp *in, Value *value)
+{
+    if (!value->compared) return 0;
+    value->compared = false;
+    return guard_simple(in, GUARD_VALUE, value->source, value->object);
+}
+
+/* ANSWER_NO: both are guarded as others are. */
 Answer
 outcome_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Value *text = left->compared ? left : right, *constant = left->compared ? right : left;
     if (!text->compared || constant->kind != V_CONST || constant->compared ||
         !PyUnicode_CheckExact(constant->object))
-        return ANSWER_NO;
+        return guard_whole(in, left) < 0 || guard_whole(in, right) < 0 ? ANSWER_ERROR : ANSWER_NO;
     int equal = PyObject_RichCompareBool(text->object, constant->object, Py_EQ);
     if (equal < 0 || guard_outcome(in, text, constant->object, equal) < 0) return ANSWER_ERROR;
     *out = value_const(in, (operator_ == Py_EQ) == equal ? Py_True : Py_False);
