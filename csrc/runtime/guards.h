@@ -69,8 +69,35 @@ struct GuardProgram {
    no Python code, sets no error. */
 PyObject *source_reach(const GuardSource *source, const Roots *roots, PyObject *const *reached);
 bool guard_holds(const GuardCheck *check, PyObject *const *reached);
+/* What is behind the source of the check `number`; NULL: nothing, or no memory to look with.  A new
+   reference: a text that is made of it may run Python code.  Sets no error. */
+PyObject *guard_reach(const GuardProgram *program, int number, const Roots *roots);
 /* Equal and of one exact type, floats by their bits; builtin immutable types only. */
 bool constants_equal(PyObject *a, PyObject *b);
+
+/* ---- guards_name.c ---- */
+void guard_put_object(Text *out, PyObject *object);
+void guard_put_name(Text *out, PyObject *name); /* of a string, without quotes */
+/* May run Python code, which asks for the source text of a value's line. */
+void guard_put_source(Text *out, const GuardProgram *program, int number);
+/* The dict of os.environ (or of os.environb), or something in it. */
+bool guard_of_environment(const GuardProgram *program, int number);
+/* An array scalar of a dtype that we know. */
+bool guard_array_scalar(PyObject *object);
+
+/* ---- guards_remedy.c ---- */
+/* One fact of an array, as it was wanted and as it came, and what to do where it varies. */
+typedef struct {
+    char name[32];
+    char wanted[24], now[24]; /* `wanted`: empty of a flag */
+    const char *remedy;
+} ArrayFact;
+
+/* The first fact of an array that differs.  False: the array as a whole. */
+bool guard_array_differs(const GuardProgram *program, const GuardCheck *check, PyObject *now,
+                         ArrayFact *fact);
+/* The type of the number that was wanted where a number of another type came; NULL otherwise. */
+PyTypeObject *guard_number_type(const GuardCheck *check, PyObject *now);
 
 /* ---- guards_weak.c ---- */
 void guards_let_go(GuardProgram *program);

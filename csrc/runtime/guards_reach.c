@@ -216,3 +216,18 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     }
     return false;
 }
+
+PyObject *
+guard_reach(const GuardProgram *program, int number, const Roots *roots)
+{
+    PyObject **reached = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1));
+    if (reached == NULL) {
+        PyErr_Clear();
+        return NULL;
+    }
+    for (int i = 0; i < program->nsources; i++)
+        reached[i] = source_reach(&program->sources[i], roots, reached);
+    PyObject *now = Py_XNewRef(reached[program->checks[number].source]);
+    mem_free(reached);
+    return now;
+}

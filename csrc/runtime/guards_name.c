@@ -1,0 +1,209 @@
+/* How guards call things, as the user would: a value by its repr, a source as an expression
+   ("x.shape[0]", "self.layers[2]").  Reprs are taken of plain values of Python and NumPy only, so
+   that no code of the user's runs, and are cut; what comes out of the environment is not shown.  An
+   entry of the value stack is named by the source of what gave it. */
+#include "guards.h"
+
+/* ---- values ---- */
+
+static bool
+is_plain(PyObject *object)
+{
+    if (PyTuple_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
+            if (!is_plain(PyTuple_GET_ITEM(object, i))) return false;
+        return true;
+    }
+    return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
+           PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
+           PyUnicode_CheckExact(object) || PyBytes_CheckExact(object);
+}
+
+enum { LONGEST = 60 }; /* bytes of a repr */
+
+/* Without the end of a long one, between two characters. */
+static void
+put_cut(Text *out, const char *text)
+{
+    size_t length = strlen(text);
+    if (environment_holds(text)) {
+        text_put(out, "<a value out of the environment>");
+    } else if (length <= LONGEST) {
+        text_put(out, text);
+    } else {
+        length = LONGEST;
+        while ((text[length] & 0xc0) == 0x80) length--;
+        text_printf(out, "%.*s...", (int)length, text);
+    }
+}
+
+bool
+guard_array_scalar(PyObject *object)
+{
+    DType dtype;
+    char bytes[32];
+    return array_scalar_read(object, &dtype, bytes) == ANSWER_YES;
+}
+
+void
+guard_put_object(Text *out, PyObject *object)
+{
+    if (object == NULL) {
+        text_put(out, "missing");
+    } else if (PyType_Check(object)) {
+        text_put(out, ((PyTypeObject *)object)->tp_name);
+    } else if (is_plain(object) || guard_array_scalar(object)) {
+        PyObject *repr = PyObject_Repr(object);
+        const char *string = repr ? PyUnicode_AsUTF8(repr) : NULL;
+        put_cut(out, string ? string : "?");
+        if (string == NULL) PyErr_Clear();
+        Py_XDECREF(repr);
+    } else if (PyFunction_Check(object)) {
+        const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)object)->func_qualname);
+        text_printf(out, "function %s", name ? name : "?");
+        if (name == NULL) PyErr_Clear();
+    } else if (PyCode_Check(object)) { /* which function it is: see guard_put_source */
+        const char *name = PyUnicode_AsUTF8(((PyCodeObject *)object)->co_qualname);
+        text_printf(out, "function %s", name ? name : "?");
+        if (name == NULL) PyErr_Clear();
+    } else if (PyModule_Check(object)) {
+        const char *name = PyModule_GetName(object);
+        text_printf(out, "module %s", name ? name : "?");
+        if (name == NULL) PyErr_Clear();
+    } else if (PyMethod_Check(object)) {
+        guard_put_object(out, PyMethod_GET_FUNCTION(object));
+        text_put(out, " as a method");
+    } else if (Py_IS_TYPE(object, &CompiledFunction_Type) ||
+               Py_IS_TYPE(object, &DisabledFunction_Type) || PyCFunction_Check(object) ||
+               ufunc_check(object) || array_function_check(object)) {
+        PyObject *name = PyObject_GetAttrString(object, "__name__");
+        const char *string = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+        text_printf(out, "function %s", string ? string : "?");
+        Py_XDECREF(name);
+        PyErr_Clear();
+    } else {
+        text_printf(out, "<%s object>", Py_TYPE(object)->tp_name);
+    }
+}
+
+void
+guard_put_name(Text *out, PyObject *name)
+{
+    const char *string = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (string == NULL) PyErr_Clear();
+    text_put(out, string ? string : "?");
+}
+
+static const char *
+key_text(const GuardSource *source)
+{
+    const char *text =
+        source->key != NULL && PyUnicode_Check(source->key) ? PyUnicode_AsUTF8(source->key) : NULL;
+    if (text == NULL) PyErr_Clear();
+    return text != NULL ? text : "";
+}
+
+bool
+guard_of_environment(const GuardProgram *program, int number)
+{
+    for (; number >= 0 && number < program->nsources; number = program->sources[number].base) {
+        const GuardSource *source = &program->sources[number];
+        bool named = source->kind == SOURCE_ATTR || source->kind == SOURCE_GLOBAL;
+        const char *name = named ? key_text(source) : "";
+        if (strcmp(name, "environ") == 0 || strcmp(name, "environb") == 0) return true;
+        if (source->kind == SOURCE_GLOBAL) return false; /* its base are the builtins */
+    }
+    return false;
+}
+
+/* os.environ keeps everything in a dict of bytes that the program does not name. */
+static void
+put_variable(Text *out, const GuardSource *source)
+{
+    PyObject *key = source->key;
+    text_printf(out, "os.environ['%.*s']", LONGEST,
+                key != NULL && PyBytes_Check(key) ? PyBytes_AS_STRING(key) : key_text(source));
+}
+
+/* By the source of what put it on the stack; `entry` counts from the bottom. */
+static void
+put_stack_entry(Text *out, const GuardProgram *program, int entry)
+{
+    Decoded *decoded = program->code ? decode(program->code) : NULL;
+    bool inside = decoded != NULL && program->entry < decoded->count;
+    int which = entry, at = inside ? stack_writer(decoded, program->entry, &which) : -1;
+    const Instr *writer = at >= 0 ? &decoded->instrs[at] : NULL;
+    const Instr *next = inside ? &decoded->instrs[program->entry] : NULL;
+    bool item = writer != NULL && (writer->kind == I_FOR_ITER || writer->kind == I_UNPACK);
+    bool method = writer != NULL && writer->kind == I_LOAD_METHOD;
+    PyObject *text = NULL;
+    if (item && next->kind == I_STORE_LOCAL && entry == next->depth - 1) {
+        text = Py_XNewRef(code_slot_name(program->code, next->arg)); /* about to be its name */
+    } else if (writer != NULL) {
+        PyObject *name = module_object("pycompile._source", "expression");
+        const char *role = item ? "item" : method && which > 0 ? "object" : "";
+        if (name != NULL)
+            text = PyObject_CallFunction(name, "Ois", program->code, (int)writer->at, role);
+        Py_XDECREF(name);
+    }
+    const char *string = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+    PyErr_Clear();
+    if (string != NULL && *string != '\0')
+        text_put(out, string);
+    else
+        text_printf(out, "(a value of line %d)",
+                    (int)(writer ? writer->line
+                          : next ? next->line
+                                 : 0));
+    Py_XDECREF(text);
+    decoded_free(decoded);
+}
+
+void
+guard_put_source(Text *out, const GuardProgram *program, int number)
+{
+    if (number < 0 || number >= program->nsources) return;
+    const GuardSource *source = &program->sources[number];
+    switch (source->kind) {
+    case SOURCE_SLOT: {
+        int nlocals = program->code ? program->code->co_nlocalsplus : 0;
+        if (source->index < nlocals)
+            guard_put_name(out, code_slot_name(program->code, source->index));
+        else
+            put_stack_entry(out, program, source->index - nlocals);
+        break;
+    }
+    case SOURCE_CELL: guard_put_source(out, program, source->base); break;
+    case SOURCE_GLOBAL: guard_put_name(out, source->key); break;
+    case SOURCE_ATTR:
+        guard_put_source(out, program, source->base);
+        if (strcmp(key_text(source), "__code__") == 0) break; /* users know the function */
+        text_put(out, ".");
+        guard_put_name(out, source->key);
+        break;
+    case SOURCE_ITEM:
+        if (source->key != NULL && guard_of_environment(program, source->base)) {
+            put_variable(out, source);
+            break;
+        }
+        guard_put_source(out, program, source->base);
+        text_put(out, "[");
+        if (source->key != NULL)
+            guard_put_object(out, source->key);
+        else
+            text_printf(out, "%d", source->index);
+        text_put(out, "]");
+        break;
+    case SOURCE_CONST: guard_put_object(out, source->object); break;
+    case SOURCE_HANDLED: text_put(out, "sys.exception()"); break;
+    case SOURCE_SIZE:
+        guard_put_source(out, program, source->base);
+        text_printf(out, ".shape[%d]", source->index);
+        break;
+    case SOURCE_TYPE:
+        text_put(out, "type(");
+        guard_put_source(out, program, source->base);
+        text_put(out, ")");
+        break;
+    }
+}
