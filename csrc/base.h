@@ -68,6 +68,9 @@ void text_vprintf(Text *text, const char *format, va_list args)
 int text_finish(Text *text);
 /* A new str with the text's contents; NULL with the error set.  Does not free the text. */
 PyObject *text_to_str(Text *text);
+/* A str for a message, borrowed from it; "?" where it has no UTF-8 (a file's name may have lone
+   surrogates).  No error. */
+const char *text_of_str(PyObject *string);
 void text_free(Text *text);
 
 /* ---- import.c: Python modules, whatever the running frame's builtins are; new references, NULL

@@ -125,6 +125,14 @@ text_to_str(Text *text)
     return PyUnicode_DecodeUTF8(text->data ? text->data : "", (Py_ssize_t)text->len, "replace");
 }
 
+const char *
+text_of_str(PyObject *string)
+{
+    const char *text = PyUnicode_AsUTF8(string);
+    if (text == NULL) PyErr_Clear();
+    return text != NULL ? text : "?";
+}
+
 void
 text_free(Text *text)
 {

@@ -953,3 +953,11 @@ def test_text_that_is_compared_with_what_a_jump_brings():
         calls = [(X, mode, other, chosen) for chosen in (True, False) for mode in "abcab"]
         calls += [(X, 3, other, True), (X, "a", "a", True)]
         check(f, *calls[0], also=tuple(calls[1:]))
+
+
+def test_a_file_whose_name_has_no_utf8():
+    """As os.fsdecode gives it: a byte that is no UTF-8 becomes a lone surrogate."""
+    namespace = {}
+    source = "def f(x):\n    y = x + 1\n    return eval('2') * y"
+    exec(compile(source, "caf\udce9.py", "exec"), namespace)
+    check(namespace["f"], X, breaks=["PC0002"])

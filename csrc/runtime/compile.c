@@ -95,19 +95,12 @@ stage_graph(Job *job)
     return ANSWER_YES;
 }
 
-static const char *
-utf8(PyObject *string)
-{
-    const char *text = PyUnicode_AsUTF8(string);
-    if (text == NULL) PyErr_Clear(); /* lone surrogates */
-    return text != NULL ? text : "?";
-}
-
 static CodeOrigin
 origin_of(const Job *job)
 {
     const PyCodeObject *code = job->request->decoded->code;
-    return (CodeOrigin){utf8(code->co_qualname), utf8(code->co_filename), code->co_firstlineno};
+    return (CodeOrigin){text_of_str(code->co_qualname), text_of_str(code->co_filename),
+                        code->co_firstlineno};
 }
 
 static Answer

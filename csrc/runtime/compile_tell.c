@@ -35,10 +35,8 @@ begin_record(Job *job)
 {
     PyCodeObject *code = job->request->decoded->code;
     int line = job->request->decoded->instrs[job->request->number].line;
-    const char *name = PyUnicode_AsUTF8(code->co_qualname);
-    const char *file = PyUnicode_AsUTF8(code->co_filename);
-    PyErr_Clear();
-    text_printf(&job->where, "%s (%s:%d)", name ? name : "?", file ? file : "?", line);
+    const char *name = text_of_str(code->co_qualname), *file = text_of_str(code->co_filename);
+    text_printf(&job->where, "%s (%s:%d)", name, file, line);
     tell_bytecode(job);
     stage_begin(job);
     if (!report_wanted()) return;
@@ -207,11 +205,9 @@ tell_breaks(Job *job)
 BreakFrame
 told_frame(const Decoded *decoded, int line)
 {
-    const char *file = PyUnicode_AsUTF8(decoded->code->co_filename);
-    const char *function = PyUnicode_AsUTF8(decoded->code->co_qualname);
-    PyErr_Clear();
-    return (BreakFrame){
-        .file = file ? file : "?", .function = function ? function : "?", .line = line};
+    return (BreakFrame){.file = text_of_str(decoded->code->co_filename),
+                        .function = text_of_str(decoded->code->co_qualname),
+                        .line = line};
 }
 
 /* A mistake of ours, at the line where the graph begins: `at`. */

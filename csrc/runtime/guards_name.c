@@ -59,13 +59,9 @@ guard_put_object(Text *out, PyObject *object)
         if (string == NULL) PyErr_Clear();
         Py_XDECREF(repr);
     } else if (PyFunction_Check(object)) {
-        const char *name = PyUnicode_AsUTF8(((PyFunctionObject *)object)->func_qualname);
-        text_printf(out, "function %s", name ? name : "?");
-        if (name == NULL) PyErr_Clear();
+        text_printf(out, "function %s", text_of_str(((PyFunctionObject *)object)->func_qualname));
     } else if (PyCode_Check(object)) { /* which function it is: see guard_put_source */
-        const char *name = PyUnicode_AsUTF8(((PyCodeObject *)object)->co_qualname);
-        text_printf(out, "function %s", name ? name : "?");
-        if (name == NULL) PyErr_Clear();
+        text_printf(out, "function %s", text_of_str(((PyCodeObject *)object)->co_qualname));
     } else if (PyModule_Check(object)) {
         const char *name = PyModule_GetName(object);
         text_printf(out, "module %s", name ? name : "?");

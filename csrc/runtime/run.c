@@ -105,12 +105,10 @@ frame_types(const Runner *r)
 void
 drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types)
 {
-    const char *name = PyUnicode_AsUTF8(state->code->co_qualname);
-    if (name == NULL) PyErr_Clear();
     log_emit(LOG_PERF_HINTS,
              "%s: a plan was dropped: more than half of its last runs met what only "
              "CPython reports (floating-point events, overflow, other results than predicted)",
-             name ? name : "?");
+             text_of_str(state->code->co_qualname));
     entry_drop(entry, plan);
     entry_refuse(entry, types, NULL, -1);
 }
@@ -247,10 +245,7 @@ static void
 describe(const CodeState *state, int number, Text *out)
 {
     PyCodeObject *code = state->code;
-    const char *name = PyUnicode_AsUTF8(code->co_qualname);
-    const char *file = PyUnicode_AsUTF8(code->co_filename);
-    PyErr_Clear();
-    text_printf(out, "%s (%s:%d)", name ? name : "?", file ? file : "?",
+    text_printf(out, "%s (%s:%d)", text_of_str(code->co_qualname), text_of_str(code->co_filename),
                 (int)state->decoded->instrs[number].line);
 }
 

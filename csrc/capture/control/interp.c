@@ -19,8 +19,7 @@ activation_new(Interp *in, const Decoded *decoded)
     int nslots = decoded->nlocalsplus + decoded->code->co_stacksize + 2;
     activation->decoded = decoded;
     activation->slots = arena_alloc(in->arena, (size_t)nslots * sizeof(Value *));
-    const char *file = PyUnicode_AsUTF8(decoded->code->co_filename);
-    activation->file = file ? graph_file(in->graph, file) : -1;
+    activation->file = graph_file(in->graph, text_of_str(decoded->code->co_filename));
     return activation->slots == NULL || activation->file < 0 ? NULL : activation;
 }
 

@@ -24,9 +24,8 @@ line_at(const Decoded *decoded, int number)
 int
 break_frame(Arena *arena, const Decoded *decoded, int number, BreakFrame *out)
 {
-    const char *file = PyUnicode_AsUTF8(decoded->code->co_filename);
-    const char *name = PyUnicode_AsUTF8(decoded->code->co_qualname);
-    if (file == NULL || name == NULL) return -1;
+    const char *file = text_of_str(decoded->code->co_filename);
+    const char *name = text_of_str(decoded->code->co_qualname);
     out->file = arena_copy(arena, file, strlen(file) + 1);
     out->function = arena_copy(arena, name, strlen(name) + 1);
     out->line = line_at(decoded, number);
@@ -57,7 +56,7 @@ followed_instead(const Interp *in)
     const char *name = NULL;
     for (const Activation *a = in->top; a != NULL && a->caller != NULL; a = a->caller) {
         if (!code_is_model(a)) break;
-        name = PyUnicode_AsUTF8(a->decoded->code->co_qualname);
+        name = text_of_str(a->decoded->code->co_qualname);
     }
     return name;
 }
