@@ -115,6 +115,8 @@ struct CodeState {
 /* hints.c: a capture has broken; a run has left a plan at the Instr `at`. */
 void hints_note(CodeState *state, const CompileNote *note);
 void hints_count(CodeState *state, int at);
+/* hints.c: what the code has been through, into the dict; zeros for NULL. */
+void hints_record(const CodeState *state, PyObject *record);
 /* hints.c: plan_run, timed for the reports. */
 PlanResult plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached,
                          PlanOutcome *outcome);
@@ -145,26 +147,6 @@ void entry_missed(Entry *entry);
    paid yet. */
 void entry_take(Entry *entry, Plan *plan, int64_t limit);
 
-/* ---- credit.c ---- */
-/* No plan holds for what the roots give: whether to make one.  Counts the call. */
-bool credit_allows(Entry *entry, int64_t limit, const Roots *roots);
-/* What became of it: `plan`, which is not yet among the entry's, or NULL. */
-void credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote *note,
-                  Plan *plan);
-void credit_paid(Entry *entry);
-/* Plans of the entry that have not paid yet. */
-int credit_unpaid(const Entry *entry);
-enum { HIT_SHARE = 8 }; /* what plans save over what may be spent on trying */
-/* The plan has run. */
-static inline void
-credit_run(Entry *entry, Plan *plan)
-{
-    bool owed = plan->debt > 0;
-    plan->debt -= plan->saves;
-    entry->credit.earned += plan->saves / HIT_SHARE;
-    if (owed && plan->debt <= 0) credit_paid(entry);
-}
-
 static inline void
 entry_hit(Entry *entry)
 {
@@ -186,5 +168,25 @@ types_of(PyObject *const *objects, int count)
 bool function_is_library(PyFunctionObject *function);
 /* Arguments in localsplus, `*` and `**` ones included. */
 int state_nargs(const CodeState *state);
+
+/* ---- credit.c ---- */
+/* No plan holds for what the roots give: whether to make one.  Counts the call. */
+bool credit_allows(Entry *entry, int64_t limit, const Roots *roots);
+/* What became of it: `plan`, which is not yet among the entry's, or NULL. */
+void credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote *note,
+                  Plan *plan);
+void credit_paid(Entry *entry);
+/* Plans of the entry that have not paid yet. */
+int credit_unpaid(const Entry *entry);
+enum { HIT_SHARE = 8 }; /* what plans save over what may be spent on trying */
+/* The plan has run. */
+static inline void
+credit_run(Entry *entry, Plan *plan)
+{
+    bool owed = plan->debt > 0;
+    plan->debt -= plan->saves;
+    entry->credit.earned += plan->saves / HIT_SHARE;
+    if (owed && plan->debt <= 0) credit_paid(entry);
+}
 
 #endif

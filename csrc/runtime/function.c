@@ -220,12 +220,6 @@ compiled_copy(PyObject *object, PyObject *memo)
     return Py_NewRef(object);
 }
 
-static void
-count(PyObject *dict, const char *key, long long value)
-{
-    record_int(dict, key, value);
-}
-
 /* stats() -> dict: what this function's code has been through under these options. */
 static PyObject *
 compiled_stats(PyObject *object, PyObject *none)
@@ -235,21 +229,15 @@ compiled_stats(PyObject *object, PyObject *none)
     const CodeState *state = self->vectorcall == compiled_vectorcall ? current_state(self) : NULL;
     PyObject *dict = PyDict_New();
     if (dict == NULL) return NULL;
-    long long entries = 0, plans = 0, given_up = 0;
+    long long entries = 0, plans = 0;
     for (int i = 0; state != NULL && i < state->decoded->count; i++) {
         if (state->entries[i] == NULL) continue;
         entries++;
         plans += state->entries[i]->nplans;
-        given_up += state->entries[i]->given_up;
     }
-    count(dict, "entries", entries);
-    count(dict, "plans", plans);
-    count(dict, "given_up", given_up);
-    count(dict, "plan_runs", state ? state->plan_runs : 0);
-    count(dict, "compiles", state ? state->compiles : 0);
-    count(dict, "recompiles", state ? state->recompiles : 0);
-    count(dict, "breaks", state ? state->breaks : 0);
-    count(dict, "deopts", state ? state->deopts : 0);
+    record_int(dict, "entries", entries);
+    record_int(dict, "plans", plans);
+    hints_record(state, dict);
     return dict;
 }
 

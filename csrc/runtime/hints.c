@@ -66,6 +66,22 @@ places_of(const CodeState *state)
     return list;
 }
 
+void
+hints_record(const CodeState *state, PyObject *record)
+{
+    static const CodeState none;
+    long long given_up = 0;
+    for (int i = 0; state != NULL && i < state->decoded->count; i++)
+        given_up += state->entries[i] != NULL && state->entries[i]->given_up;
+    if (state == NULL) state = &none;
+    record_int(record, "given_up", given_up);
+    record_int(record, "plan_runs", state->plan_runs);
+    record_int(record, "compiles", state->compiles);
+    record_int(record, "recompiles", state->recompiles);
+    record_int(record, "breaks", state->breaks);
+    record_int(record, "deopts", state->deopts);
+}
+
 static void
 add_state(const CodeState *state, void *context)
 {
@@ -74,18 +90,10 @@ add_state(const CodeState *state, void *context)
         PyErr_Clear();
         return;
     }
-    long long given_up = 0;
-    for (int i = 0; i < state->decoded->count; i++)
-        given_up += state->entries[i] != NULL && state->entries[i]->given_up;
     record_object(record, "function", Py_NewRef(state->code->co_qualname));
     record_object(record, "file", Py_NewRef(state->code->co_filename));
     record_int(record, "line", state->code->co_firstlineno);
-    record_int(record, "plan_runs", state->plan_runs);
-    record_int(record, "compiles", state->compiles);
-    record_int(record, "recompiles", state->recompiles);
-    record_int(record, "breaks", state->breaks);
-    record_int(record, "deopts", state->deopts);
-    record_int(record, "given_up", given_up);
+    hints_record(state, record);
     record_object(record, "plan_seconds", PyFloat_FromDouble(state->plan_seconds));
     record_object(record, "places", places_of(state));
     if (PyList_Append(list, record) < 0) PyErr_Clear();

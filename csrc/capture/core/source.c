@@ -619,12 +619,7 @@ guard_is(Interp *in, Value *value)
 int
 guard_there(Interp *in, SourceId source, PyObject *object)
 {
-    const void *seen = (const void *)((((uintptr_t)source + 1) << 4) | 8); /* no Value */
-    if (map_get(&in->by_source, seen) != NULL) return 0;
-    if (map_put(in, &in->by_source, seen, in->null) < 0) return -1;
-    if (object == NULL) return guard_simple(in, GUARD_UNBOUND, source, NULL) < 0 ? -1 : 0;
-    if (keep(in, Py_NewRef(object)) == NULL) return -1;
-    return guard_simple(in, GUARD_IS, source, object) < 0 ? -1 : 0;
+    return guard_found(in, source, GUARD_UNBOUND, source, NULL, object) == ANSWER_YES ? 0 : -1;
 }
 
 /* A bool that depends on inputs only: where it is a comparison of an int argument with a constant,
