@@ -50,7 +50,8 @@ arrays_init(void)
     return pool_init();
 }
 
-int
+/* -1 for type numbers that we do not take. */
+static int
 numpy_dtype_from_number(int type_number)
 {
     return type_number >= 0 && type_number < NUMBERS ? dtype_of_number[type_number] : -1;

@@ -27,8 +27,6 @@
 extern PyArray_Descr *numpy_descr[DT_COUNT];
 extern PyTypeObject *numpy_scalar_type[DT_COUNT];
 
-/* -1 for type numbers that we do not take. */
-int numpy_dtype_from_number(int type_number);
 /* Native byte order, no metadata, a type number that we take: the DType, or -1 with *why. */
 int numpy_dtype_from_descr(PyArray_Descr *descr, const char **why);
 

@@ -7,9 +7,6 @@
 enum { LITERAL_PRINTED = 400 };   /* longest literal, in bytes; none that shows the environment */
 enum { CONSTANT_PRINTED = 1024 }; /* longest array constant that is printed by its elements */
 
-/* What an op calls attrs.ints and attrs.index. */
-const char *ints_name(Op op);
-const char *index_name(Op op);
 /* The strides that a type without printed ones has: NumPy's for a fresh array in C order. */
 bool type_is_natural(const Graph *g, const Type *type);
 

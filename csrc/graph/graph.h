@@ -283,7 +283,8 @@ int64_t type_elements(const Graph *g, const Type *type); /* by hints where symbo
    or from an array scalar or rank-0 array that has the dtype.  -1 with TypeError set. */
 int constant_read(PyObject *value, DType dtype, void *bytes);
 
-/* May raise a floating-point flag that NumPy would report (ops.c). */
+/* ---- ops.c: what a node's row of ops.def says of it ---- */
+/* May raise a floating-point flag that NumPy would report. */
 bool node_may_report(const Graph *g, const Node *node);
 /* The dtype that a pointwise node computes in. */
 DType node_loop_dtype(const Graph *g, const Node *node);

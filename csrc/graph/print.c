@@ -22,14 +22,15 @@ typedef struct {
     uint8_t *hinted; /* by SizeId: its hint was printed; NULL: hints are not wanted */
 } Printer;
 
-const char *
+/* What an op calls attrs.ints and attrs.index. */
+static const char *
 ints_name(Op op)
 {
     OpKind kind = op_info(op)->kind;
     return kind == KIND_REDUCTION || op == OP_transpose ? "axes" : "ints";
 }
 
-const char *
+static const char *
 index_name(Op op)
 {
     return op_info(op)->kind == KIND_SCAN || op == OP_concatenate ? "axis" : "index";

@@ -70,7 +70,8 @@ type_same_place(const Graph *g, const Type *a, const Type *b)
            size_same(g, a->offset, b->offset);
 }
 
-bool
+/* True when `with` may stand for `node`. */
+static bool
 rewrite_may(const Rewrite *r, NodeId id, NodeId with)
 {
     if (id == with || id >= r->len || with >= r->len) return false;

@@ -26,8 +26,6 @@ typedef struct {
 
 /* 0 or -1. */
 int rewrite_begin(Rewrite *r, Graph *g);
-/* True when `with` may stand for `node`. */
-bool rewrite_may(const Rewrite *r, NodeId node, NodeId with);
 /* Replaces it if it may; true when it did. */
 bool rewrite_node(Rewrite *r, NodeId node, NodeId with);
 /* Brings the arguments of a node up to date; walks in program order call it first on each node. */

@@ -10,7 +10,7 @@
 
 #include "../base.h"
 
-/* ---- decode.c: bytecode of any version as one neutral form ---- */
+/* ---- decode*.c, stack_name.c: bytecode of any version as one neutral form ---- */
 
 typedef enum {
 #define INSTR(name, ...) I_##name,
@@ -82,7 +82,7 @@ void decoded_free(Decoded *decoded);
 /* The golden form, for PYCOMPILE_LOGS=bytecode and tests. */
 int decoded_print(const Decoded *decoded, Text *out);
 const char *instr_name(InstrKind kind);
-/* stack_name.c: number of the Instr that wrote this entry of the value stack, as it is before the
+/* Number of the Instr that wrote this entry of the value stack, as it is before the
    Instr `number`; *entry becomes which of its results it is.  -1: not known. */
 int stack_writer(const Decoded *decoded, int number, int *entry);
 /* Kind of a localsplus slot. */
@@ -201,6 +201,16 @@ PyObject *hook_call(PyFunctionObject *function, PyObject *const *args, size_t na
 bool thread_is_plain(PyThreadState *ts, PyCodeObject *code);
 /* The half of it that no waiting cures: tracing, profiling, monitoring. */
 bool thread_is_observed(PyThreadState *ts, PyCodeObject *code);
+/* True while our hook is installed (tests assert false after every call). */
+bool hook_is_armed(void);
+/* 3.11, where frames are offered only for as long as some are of use: this one is; there is a new
+   array, which may make the next ones so. */
+void hook_is_of_use(void);
+void hook_wake(void);
+bool hook_may_rest(void); /* it is there to stay, and goes while it is of no use (3.11) */
+int hook_init(void);      /* refuses unknown versions, free threading: -1 with ImportError */
+
+/* ---- breaker.c: what the eval breaker asks for ---- */
 bool breaker_is_set(PyThreadState *ts);
 /* The program's handler of a signal is to be called, on this thread. */
 bool signal_is_pending(PyThreadState *ts);
@@ -208,9 +218,6 @@ bool signal_is_pending(PyThreadState *ts);
    to a waiting thread) with the frame linked at the Instr `number`: 0, or -1 with the error set:
    frame_raise there. */
 int frame_serve_breaker(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
-/* True while our hook is installed (tests assert false after every call). */
-bool hook_is_armed(void);
-int hook_init(void); /* refuses unknown versions, free threading: -1 with ImportError */
 
 /* ---- intercept.c: every Python function that the program makes ---- */
 
@@ -229,11 +236,6 @@ typedef struct {
 
 /* For ever; `interceptor` is static.  -1 with the error set. */
 int intercept_start(const Interceptor *interceptor);
-/* 3.11, where frames are offered only for as long as some are of use: this one is; there is a new
-   array, which may make the next ones so. */
-void hook_is_of_use(void);
-void hook_wake(void);
-bool hook_may_rest(void); /* it is there to stay, and goes while it is of no use (3.11) */
 /* A function made before, or one that was let go.  3.12+; nothing on 3.11. */
 void intercept(PyFunctionObject *function);
 /* Lets a function go: its calls are the interpreter's again. */

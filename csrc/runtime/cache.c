@@ -325,7 +325,7 @@ cache_list_notes(const char *prefix, CacheNoteName *names, int room)
 
 /* ---- what users see ---- */
 
-PyObject *
+static PyObject *
 cache_info(void)
 {
     const char *folder = cache_folder();
@@ -338,7 +338,7 @@ cache_info(void)
                          "stored", counts.stored, "evicted", counts.evicted);
 }
 
-void
+static void
 cache_clear(void)
 {
     const char *folder = cache_folder();

@@ -334,7 +334,8 @@ describe(PyObject *list, const char *name, PyObject *value, const char *variable
     return result;
 }
 
-PyObject *
+/* A list of (name, default, variable, help). */
+static PyObject *
 config_describe(void)
 {
     PyObject *list = PyList_New(0);

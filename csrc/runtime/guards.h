@@ -72,8 +72,6 @@ bool guard_holds(const GuardCheck *check, PyObject *const *reached);
 /* What is behind the source of the check `number`; NULL: nothing, or no memory to look with.  A new
    reference: a text that is made of it may run Python code.  Sets no error. */
 PyObject *guard_reach(const GuardProgram *program, int number, const Roots *roots);
-/* Equal and of one exact type, floats by their bits; builtin immutable types only. */
-bool constants_equal(PyObject *a, PyObject *b);
 
 /* ---- guards_name.c ---- */
 void guard_put_object(Text *out, PyObject *object);

@@ -71,7 +71,8 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
     return NULL;
 }
 
-bool
+/* Equal and of one exact type, floats by their bits; builtin immutable types only. */
+static bool
 constants_equal(PyObject *a, PyObject *b)
 {
     if (a == b) return true;

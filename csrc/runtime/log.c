@@ -164,7 +164,8 @@ configure_item(const char *item, size_t length, Wanted *out)
     return 0;
 }
 
-int
+/* Channels and details ("graph:cse") as PYCOMPILE_LOGS spells them; -1 with ValueError. */
+static int
 log_configure(const char *spec)
 {
     Wanted fresh = {0};

@@ -15,7 +15,6 @@ const Config *config_from_options(PyObject *options);
 /* A number from the environment, of bytes (…_BYTES) also as 5M; `otherwise` where there is none
    from `low` to `high`, with a warning if that is to be `told`. */
 int64_t number_from(const char *variable, int64_t otherwise, int64_t low, int64_t high, bool told);
-PyObject *config_describe(void); /* list of (name, default, variable, help) */
 
 /* ---- log.c ---- */
 typedef enum {
@@ -36,16 +35,15 @@ void log_emit(LogChannel channel, const char *format, ...) __attribute__((format
 /* A PycompileWarning.  Never raises, not even where the program makes warnings errors: it is about
    us, and the program would not have met it without us.  Any exception that is set stays set. */
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+bool log_wants_pass(const char *pass);
+
 /* ---- backend.c: backends of the program's own that fail, each told of once in a warning ---- */
 /* The backend raised what is set, and stays set; unless that goes to the program anyway. */
 void backend_raised(PyObject *backend);
 /* What it made raised what is set, or gave something else than the graph's results. */
 void backend_call_failed(PyObject *backend);
-/* Channels and details ("graph:cse") as PYCOMPILE_LOGS spells them; -1 with ValueError. */
-int log_configure(const char *spec);
-bool log_wants_pass(const char *pass);
 
-/* ---- guards.c: one flat program ---- */
+/* ---- guards*.c: one flat program ---- */
 typedef struct GuardProgram GuardProgram;
 /* `code` names the slots in texts.  NULL with the error set. */
 GuardProgram *guards_new(const Capture *capture, PyCodeObject *code);
@@ -95,10 +93,6 @@ Answer code_load(const char *source, const Config *config, const CodeOrigin *ori
                  Code **out);
 KernelFn code_symbol(Code *code, const char *name); /* NULL when missing */
 void code_release(Code *code);
-/* Compiler path and version, flags, CPU, cache folder, sizes, hits, misses: a new dict. */
-PyObject *toolchain_info(void);
-PyObject *cache_info(void);
-void cache_clear(void);
 
 /* ---- threads.c ---- */
 /* Runs fn over [0, units) on the pool and the caller; chunks are claimed one at a time, so nobody
@@ -112,7 +106,7 @@ int threads_count(void);
 void threads_set_count(int n);
 void threads_ask(int64_t n); /* how many 0 stands for; 0: as many as there are CPUs */
 
-/* ---- plan.c ---- */
+/* ---- plan_new.c, plan.c ---- */
 typedef struct Plan Plan;
 /* What the graph's outputs are to the program, noted before passes change the nodes: a pass may
    find two arrays equal that the program can tell apart. */
@@ -202,14 +196,15 @@ void program_leave(PyCodeObject *code);
 /* ---- function.c: what pycompile.compile and pycompile.disable return ---- */
 extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 
-/* ---- compile.c: capture, passes, lower, codegen, load: one plan ---- */
+/* ---- compile.c, compile_tell.c: capture, passes, lower, codegen, load: one plan ---- */
 typedef struct {
     bool useful;    /* there was array work */
     bool postponed; /* ANSWER_NO: it gains less than `patience` asks for */
     bool on_disk;   /* postponed: less than loading it takes; else it would have to be compiled */
     int gain;       /* Capture.gain */
     int saves;      /* Capture.saves */
-    int64_t cost;   /* of the attempt, in the units of capture/control/worth.c; of the C compiler apart */
+    int64_t
+        cost; /* of the attempt, in the units of capture/control/worth.c; of the C compiler apart */
     uint64_t text;  /* of the kernels' source; 0: it came to none */
     ExitKind exit;  /* how the capture left, useful or not */
     int32_t at;     /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */

@@ -427,7 +427,8 @@ flags_list(void)
     return list;
 }
 
-PyObject *
+/* Compiler path and version, flags, CPU, cache folder, sizes, hits, misses: a new dict. */
+static PyObject *
 toolchain_info(void)
 {
     char cpu[256];

@@ -41,7 +41,6 @@ const Decoded *decoded_for(Interp *in, PyCodeObject *code); /* NULL with the err
 Answer follow_stack(Interp *in, const Instr *instr);
 
 /* ---- operators.c: operators on any two values ---- */
-Answer container_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
@@ -96,7 +95,6 @@ Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int
 const char *branch_why(Interp *in);
 
 /* ---- exit.c: values as Builds ---- */
-BuildId build_value(Interp *in, Value *value); /* NO_BUILD: error set, or in->break_code set */
 Answer exit_return(Interp *in, Value *result);
 Answer exit_break(Interp *in, int number);
 Answer exit_branch(Interp *in, Value *condition, int on_true, int on_false);

@@ -1,6 +1,9 @@
 /* How capture ends: values as Builds, effects in program order, the frame's changed slots. */
 #include "control.h"
 
+/* NO_BUILD: error set, or in->break_code set. */
+static BuildId build_value(Interp *in, Value *value);
+
 static BuildId
 build_add(Interp *in, const Build *build)
 {
@@ -509,7 +512,7 @@ build_made(Interp *in, Value *value)
     return builders[value->kind] ? builders[value->kind](in, value) : cannot_build(in, value);
 }
 
-BuildId
+static BuildId
 build_value(Interp *in, Value *value)
 {
     if (value->built > 0) return value->built - 1;

@@ -25,7 +25,7 @@ enum {
 
 /* ---- what was learnt ---- */
 
-Answer
+static Answer
 merge_refuse(const Merge *m)
 {
     return branch_learn(m->in, m->d->code, m->number, BRANCH_APART, NULL);
@@ -50,7 +50,7 @@ merge_is_outer(const Merge *m, const Value *value)
            op_info(graph_node(m->in->graph, value->node)->op)->kind == KIND_INPUT;
 }
 
-bool
+static bool
 merge_is_scalar(Interp *in, const Value *value)
 {
     if (value->kind == V_CONST)

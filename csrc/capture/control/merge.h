@@ -45,13 +45,11 @@ typedef struct {
 
 /* ---- merge.c ---- */
 Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
-Answer merge_refuse(const Merge *m); /* the branch ends the graph, next time */
 /* Value `out` is a result of the cond: nodes[0] of the one arm, nodes[1] of the other. */
 Answer merge_result(Merge *m, const NodeId *nodes, Value **out);
 /* The value in `region`: an arm, or what is around them. */
 Answer merge_node(Merge *m, RegionId region, Value *value, NodeId *out);
 bool merge_is_outer(const Merge *m, const Value *value);
-bool merge_is_scalar(Interp *in, const Value *value);
 bool merge_is_dense(const Graph *g, const Type *type);
 bool merge_same_type(const Type *a, const Type *b);
 

@@ -88,6 +88,8 @@ float_of_complex(Interp *in, Value *left, Value **right)
     return dtype == DT_F64 ? scalar_convert(in, value, DT_F64, right) : ANSWER_YES;
 }
 
+static Answer container_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+
 Answer
 operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -453,7 +455,7 @@ operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
                            out);
 }
 
-Answer
+static Answer
 container_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Answer answer = text_binary(in, operator_ % IN_PLACE, left, right, out);

@@ -13,8 +13,8 @@ Answer
 choice_asked(Interp *in, const Value *value)
 {
     if (value->kind != V_CHOICE) return ANSWER_YES;
-    return branch_learn_apart(in, (PyCodeObject *)value->object, (int)value->position,
-                              "it leaves one of two objects of different types, which is used");
+    return branch_learn(in, (PyCodeObject *)value->object, (int)value->position, BRANCH_APART,
+                        "it leaves one of two objects of different types, which is used");
 }
 
 Value *
@@ -53,12 +53,6 @@ branch_learn(Interp *in, PyCodeObject *code, int number, int level, const char *
     }
     BranchMark mark = {.code = code, .number = number, .level = level, .why = why};
     return VEC_PUSH(in->learn_arena, &in->learn->branches, mark) < 0 ? ANSWER_ERROR : ANSWER_NO;
-}
-
-Answer
-branch_learn_apart(Interp *in, PyCodeObject *code, int number, const char *why)
-{
-    return branch_learn(in, code, number, BRANCH_APART, why);
 }
 
 Answer

@@ -333,8 +333,6 @@ Answer branch_aliased(Interp *in, NodeId node, const char *why);
 Answer branch_identity(Interp *in, const Value *left, const Value *right);
 /* The number is one of others, by a call followed now: which of them, the run tells. */
 int branch_chosen(Interp *in, NodeId number);
-/* The branch ends the graph, the next time.  Always ANSWER_NO, or the error. */
-Answer branch_learn_apart(Interp *in, PyCodeObject *code, int number, const char *why);
 /* A V_CHOICE; NULL with the error set. */
 Value *choice_new(Interp *in, Value *test, Value *if_so, Value *if_not);
 /* More is asked of the value than to be kept and given away. */

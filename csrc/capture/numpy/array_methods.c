@@ -74,7 +74,7 @@ do_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
 }
 
 /* The number itself, as Python's own: item(), float(x), int(x) of one element. */
-Answer
+static Answer
 node_item(Interp *in, NodeId node, NodeId *out)
 {
     Type type = node_type(in, node);

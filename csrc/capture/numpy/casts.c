@@ -121,7 +121,9 @@ const_node(Interp *in, PyObject *scalar, DType dtype, Form form)
     return node;
 }
 
-Answer
+/* A scalar constant of the dtype made from a Python or array scalar as NumPy's item assignment
+   makes it. ANSWER_NO (break recorded): out of range, or NumPy would warn. */
+static Answer
 node_scalar(Interp *in, PyObject *value, DType dtype, NodeId *out)
 {
     char bytes[16] = {0};

@@ -63,9 +63,6 @@ Answer array_method(Interp *in, Value *array, const char *name, int nargs, Value
 bool array_has_method(const char *name);
 /* What Python code of ours is followed in its place, borrowed; NULL without an error: none. */
 PyObject *decomposition_of(PyObject *callable);
-/* A keyword that the ufunc of `nargs` operands has not.  NO without a break: it may
-   have it. */
-Answer raise_keyword(Interp *in, PyObject *ufunc, int nargs, PyObject *name);
 /* A function of NumPy's own that takes arrays: it runs no code but NumPy's on arrays. */
 bool numpy_is_known(PyObject *callable);
 /* The argument of that name; NULL when not given. */
@@ -94,8 +91,6 @@ Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value
 Answer operand(Interp *in, Value *value, NodeId *out);
 /* The same, but an array or array scalar only. */
 Answer array_operand(Interp *in, Value *value, NodeId *out);
-Answer node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype,
-                  NodeId *out);
 /* By the name of one of NumPy's ufuncs. */
 Answer node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
 /* np.where with three arguments. */
@@ -109,9 +104,6 @@ Answer write_result(Interp *in, Value *target, NodeId result, Value **out);
 /* ---- casts.c: dtypes, constants, weak scalars ---- */
 bool dtype_can_cast_same_kind(DType from, DType to);
 DType dtype_real_of(DType dtype); /* C64 -> F32; others unchanged */
-/* A scalar constant of the dtype made from a Python or array scalar as NumPy's item assignment
-   makes it. ANSWER_NO (break recorded): out of range, or NumPy would warn. */
-Answer node_scalar(Interp *in, PyObject *value, DType dtype, NodeId *out);
 /* The object that a scalar node is while capturing: a constant, or an input guarded by value. */
 Answer node_known(Interp *in, NodeId node, PyObject **out);
 NodeId node_int(Interp *in, int64_t value, DType dtype);
@@ -191,8 +183,6 @@ PyObject *attribute_getter(Interp *in, const char *name);
 /* ---- array_methods.c ---- */
 /* order=: 'C', 'F', 'A' or 'K'; `fallback` when absent. */
 Answer value_as_order(Interp *in, Value *value, char fallback, char *out);
-/* One element as Python's own number: item(), and what float(x), int(x), bool(x) are made of. */
-Answer node_item(Interp *in, NodeId node, NodeId *out);
 
 /* ---- temporaries.c: operands that NumPy writes into ---- */
 /* Which of an operator's two operands NumPy writes its result into (*out; -1: none), where that is

@@ -294,6 +294,8 @@ ufunc_is_objects(PyObject *ufunc)
     return objects;
 }
 
+static Answer raise_keyword(Interp *in, PyObject *ufunc, int nargs, PyObject *name);
+
 /* As a node, where the arguments are plain: inputs, dtype, one output. */
 static Answer
 ufunc_as_node(Interp *in, PyObject *ufunc, int nin, int nargs, Value *const *args,
@@ -657,7 +659,9 @@ is_keyword_of_ufuncs(PyObject *name)
     return false;
 }
 
-Answer
+/* A keyword that the ufunc of `nargs` operands has not.  NO without a break: it may
+   have it. */
+static Answer
 raise_keyword(Interp *in, PyObject *ufunc, int nargs, PyObject *name)
 {
     if (is_keyword_of_ufuncs(name)) return ANSWER_NO;

@@ -306,7 +306,7 @@ typed_ufunc(Interp *in, PyObject *ufunc, PyObject *whole, int nargs, const NodeI
     return ANSWER_YES;
 }
 
-Answer
+static Answer
 node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
 {
     DType ins[MAX_ARGS];

@@ -112,7 +112,7 @@ own_getattribute(Interp *in, Value *object, PyObject *name, Value **out)
     return answer;
 }
 
-Answer
+static Answer
 instance_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
     PyTypeObject *type = object->type;
@@ -282,6 +282,32 @@ made_instance_find(Interp *in, Value *object, PyObject *name, Value **out)
     return instance_find(in, object, name, out);
 }
 
+/* Of an iinfo, which nobody else has: as it is when made.  Of a finfo, which everybody shares: as
+   it is stored, under guard, once the class has worked it out. */
+static Answer
+limits_attribute(Interp *in, Value *limits, PyObject *name, Value **out)
+{
+    static const char *const integers[] = {"min", "max", "bits", "dtype", "kind", "key"};
+    const char *text = PyUnicode_AsUTF8(name);
+    PyObject *object = limits->object, *found;
+    if (text == NULL) return ANSWER_ERROR;
+    if (limits->kind == V_CONST) {
+        found = PyObject_GetAttr(object, name);
+        if (found == NULL) PyErr_Clear();
+        Py_XDECREF(found);
+        return instance_attribute(in, limits, name, out);
+    }
+    bool known = false;
+    for (int i = 0; i < COUNT_OF(integers); i++) known = known || strcmp(text, integers[i]) == 0;
+    if (!known) return no_attribute(in, limits, name);
+    Answer answer = limits_made(in, limits->object, limits->items[0]->object, &object);
+    if (answer != ANSWER_YES) return answer;
+    found = object == NULL ? NULL : PyObject_GetAttr(object, name);
+    if (found == NULL) return raise_error(in);
+    *out = value_const_new(in, found);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 Answer
 attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
@@ -330,31 +356,5 @@ special_method(Interp *in, Value *object, const char *name, Value **out)
     Answer answer = type_lookup_text(in, object->type, name, &found);
     if (answer != ANSWER_YES || found == NULL || !PyFunction_Check(found)) return answer;
     *out = value_of_const(in, found);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-/* Of an iinfo, which nobody else has: as it is when made.  Of a finfo, which everybody shares: as
-   it is stored, under guard, once the class has worked it out. */
-Answer
-limits_attribute(Interp *in, Value *limits, PyObject *name, Value **out)
-{
-    static const char *const integers[] = {"min", "max", "bits", "dtype", "kind", "key"};
-    const char *text = PyUnicode_AsUTF8(name);
-    PyObject *object = limits->object, *found;
-    if (text == NULL) return ANSWER_ERROR;
-    if (limits->kind == V_CONST) {
-        found = PyObject_GetAttr(object, name);
-        if (found == NULL) PyErr_Clear();
-        Py_XDECREF(found);
-        return instance_attribute(in, limits, name, out);
-    }
-    bool known = false;
-    for (int i = 0; i < COUNT_OF(integers); i++) known = known || strcmp(text, integers[i]) == 0;
-    if (!known) return no_attribute(in, limits, name);
-    Answer answer = limits_made(in, limits->object, limits->items[0]->object, &object);
-    if (answer != ANSWER_YES) return answer;
-    found = object == NULL ? NULL : PyObject_GetAttr(object, name);
-    if (found == NULL) return raise_error(in);
-    *out = value_const_new(in, found);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

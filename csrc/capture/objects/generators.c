@@ -14,8 +14,8 @@ learn_not_made(Interp *in, const Generator *generator, const char *why)
 {
     BreakFrame born;
     Break made = {.code = BREAK_GENERATOR, .nframes = 1, .frames = &born}, inner;
-    const char *name = PyUnicode_AsUTF8(generator->activation->decoded->code->co_qualname);
-    made.detail = name ? arena_printf(in->arena, "'%s', %s", name, why) : NULL;
+    const char *name = text_of_str(generator->activation->decoded->code->co_qualname);
+    made.detail = arena_printf(in->arena, "'%s', %s", name, why);
     if (made.detail == NULL ||
         break_frame(in->arena, in->bottom->decoded, generator->born, &born) < 0 ||
         break_copy(in->learn_arena, &made, &inner) < 0 ||
@@ -255,6 +255,8 @@ delegate_returned(Interp *in, Generator *generator, Value *value, Value **out, b
     return run_on(in, generator, out, returned);
 }
 
+static Answer generator_close(Interp *in, Value *iterator);
+
 static Answer
 generator_throw(Interp *in, Value *iterator, Value *exception, Value **out, bool *returned)
 {
@@ -281,7 +283,7 @@ generator_throw(Interp *in, Value *iterator, Value *exception, Value **out, bool
     return throw_here(in, generator, raised, out, returned);
 }
 
-Answer
+static Answer
 generator_close(Interp *in, Value *iterator)
 {
     Generator *generator = iterator->generator;

@@ -91,7 +91,7 @@ cell_load(Interp *in, Value *cell, Value **out)
 }
 
 /* `value` may be in->unbound. */
-Answer
+static Answer
 cell_store(Interp *in, Value *cell, Value *value)
 {
     if (cell->source != NO_SOURCE) {

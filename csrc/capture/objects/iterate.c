@@ -36,6 +36,15 @@ range_backwards(Interp *in, Value *range, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* Calls a function of pycompile.decompositions.iteration. */
+static Answer
+call_library(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
+{
+    PyObject *object = module_kept(in, "pycompile.decompositions.iteration", name);
+    Value *function = object ? value_const(in, object) : NULL;
+    return function ? in->above->inlined(in, function, nargs, args, NULL, out) : ANSWER_ERROR;
+}
+
 /* iter() of an object of the program's classes: what __iter__ gives, or its items by index. */
 Answer
 object_iterator(Interp *in, Value *object, Value **out)
@@ -432,12 +441,4 @@ next_of_iterator(Interp *in, Value *iterator, Value **out)
         in->dirty = true;
     }
     return answer;
-}
-
-Answer
-call_library(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
-{
-    PyObject *object = module_kept(in, "pycompile.decompositions.iteration", name);
-    Value *function = object ? value_const(in, object) : NULL;
-    return function ? in->above->inlined(in, function, nargs, args, NULL, out) : ANSWER_ERROR;
 }

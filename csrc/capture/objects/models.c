@@ -45,7 +45,8 @@ may_have_model(const PyTypeObject *type)
            strncmp(name, "functools.", 10) == 0 || strcmp(name, "Counter") == 0;
 }
 
-PyObject *
+/* The class that stands for it, or NULL; borrowed. */
+static PyObject *
 model_for(PyTypeObject *type)
 {
     if (!may_have_model(type) || models_load() < 0) return NULL;

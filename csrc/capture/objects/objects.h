@@ -18,8 +18,6 @@ Answer object_next_value(Interp *in, Value *object, Value **out, Value **returne
 int64_t range_length(Interp *in, Value *range);
 /* The same items from the last to the first; ANSWER_NO without a break where they are not known. */
 Answer range_backwards(Interp *in, Value *range, Value **out);
-/* Calls a function of pycompile.decompositions.iteration. */
-Answer call_library(Interp *in, const char *name, int nargs, Value *const *args, Value **out);
 Answer iterate_itself(Interp *in, Value *iterable, Value **out);
 Answer iterate_items(Interp *in, Value *iterable, Value **out);
 Answer iterate_set(Interp *in, Value *set, Value **out);
@@ -83,7 +81,6 @@ Answer named_operates(Interp *in, const Value *value, const char *prefix, const 
 Answer follow_name(Interp *in, const Instr *instr);
 Answer load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out);
 Answer cell_load(Interp *in, Value *cell, Value **out);
-Answer cell_store(Interp *in, Value *cell, Value *value);
 Value *pending_find(Interp *in, PyObject *holder, PyObject *name); /* NULL: nothing */
 int pending_store(Interp *in, PyObject *holder, PyObject *name, Value *value);
 Answer global_store(Interp *in, PyObject *dict, PyObject *name, Value *value);
@@ -101,9 +98,7 @@ Answer generic_find(Interp *in, Value *object, PyObject *name, Value **out);
 Answer no_attribute(Interp *in, Value *object, PyObject *name);
 /* AttributeError, as CPython would word it. */
 Answer attribute_missing(Interp *in, Value *object, PyObject *name);
-Answer limits_attribute(Interp *in, Value *limits, PyObject *name, Value **out);
 Answer builtin_find(Interp *in, Value *object, PyObject *name, Value **out);
-Answer instance_find(Interp *in, Value *object, PyObject *name, Value **out);
 Answer const_find(Interp *in, Value *object, PyObject *name, Value **out);
 Answer object_find(Interp *in, Value *object, PyObject *name, Value **out);
 Answer made_instance_find(Interp *in, Value *object, PyObject *name, Value **out);
@@ -198,7 +193,6 @@ Answer special_for_named(Interp *in, int operator_, Value *left, Value *right, b
 Answer special_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 
 /* ---- models.c: classes of the library that are written in C ---- */
-PyObject *model_for(PyTypeObject *type); /* the class that stands for it, or NULL; borrowed */
 /* The class that a V_INSTANCE of a model stands for; NULL for other values. */
 PyTypeObject *model_real(const Value *value);
 /* A bound method of one, which the program takes for the real class's. */
@@ -292,7 +286,6 @@ Answer follow_generator(Interp *in, const Instr *instr);
 Answer generator_next(Interp *in, Value *iterator, Value **out);
 Answer generator_method(Interp *in, Value *iterator, const char *name, int nargs,
                         Value *const *args, Value **out);
-Answer generator_close(Interp *in, Value *iterator);
 /* Raises StopIteration; value: what a generator returned, or NULL. */
 Answer raise_stop(Interp *in, Value *value);
 /* It would have to be an object: starts again without making it. */
