@@ -305,6 +305,16 @@ def test_limit_says_what_varies_and_what_to_change(function, calls, because, rem
     assert "9223372036854775" not in told and "object>" not in told
 
 
+def rolled_twice(g):
+    return np.roll(g, 1, 0) + np.roll(g, -1, 1)
+
+
+def test_limit_names_a_line_of_the_program():
+    told = limit_told(rolled_twice, (np.ones((64, 64)),), (np.ones((128, 128)),))
+    line = rolled_twice.__code__.co_firstlineno + 1
+    assert f"g.shape[0] == 64, now 128 (test_messages.py:{line})" in told
+
+
 def test_limit_of_a_selection_made_inside():
     first, told = limit_told(selected, *((np.ones(3000), n) for n in (2000, 2001))).splitlines()
     assert "n == 2000, now 2001" in first

@@ -13,8 +13,7 @@ static const struct {
 #undef BREAK
 };
 
-/* The Instr's line, or that of the last one before it that has one. */
-static int
+int
 line_at(const Decoded *decoded, int number)
 {
     while (number > 0 && decoded->instrs[number].line == 0) number--;

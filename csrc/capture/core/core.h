@@ -56,6 +56,8 @@ Answer interp_break_told(Interp *in, BreakCode code, BreakCode told, const char 
 Answer break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what);
 /* The same where an earlier attempt found the reason. */
 Answer interp_break_as(Interp *in, BreakCode code, const Break *told);
+/* The Instr's line, or that of the last one before it that has one. */
+int line_at(const Decoded *decoded, int number);
 /* The line of an Instr as a frame; 0, or -1 with the error set. */
 int break_frame(Arena *arena, const Decoded *decoded, int number, BreakFrame *out);
 /* Into another arena; 0, or -1 with the error set. */
@@ -163,6 +165,8 @@ bool value_is_generator(const Value *value);
 bool value_is_object(const Value *value);
 /* Is it code of pycompile.decompositions: a model's, or of a function that stands for NumPy's? */
 bool code_is_model(const Activation *a);
+/* Is it code of any module of pycompile's? */
+bool code_is_ours(const Activation *a);
 PyTypeObject *type_of_const(Interp *in, Value *value);
 PyTypeObject *type_of_object(Interp *in, Value *value);
 PyTypeObject *type_of_node(Interp *in, Value *value);

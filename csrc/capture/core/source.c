@@ -6,12 +6,24 @@
    object are one Value, under a SAME guard. */
 #include "core.h"
 
+/* The innermost line that is not ours: where our code stands for a library's, of its call. */
+static void
+set_place(const Interp *in, Guard *guard)
+{
+    const Activation *a = in->top;
+    guard->file = a != NULL ? a->file : 0;
+    guard->line = in->line;
+    if (a == NULL || a->caller == NULL || !code_is_ours(a)) return;
+    while (a->caller != NULL && code_is_ours(a)) a = a->caller;
+    guard->file = a->file;
+    guard->line = line_at(a->decoded, a->number);
+}
+
 int
 guard_add(Interp *in, const Guard *guard)
 {
     Guard copy = *guard;
-    copy.line = in->line;
-    copy.file = in->top ? in->top->file : 0;
+    set_place(in, &copy);
     if (VEC_PUSH(in->arena, &in->out->guards, copy) < 0) return -1;
     return in->out->guards.len - 1;
 }
@@ -151,8 +163,7 @@ value_pin(Interp *in, Value *value)
     }
     Guard *guard = &in->out->guards.at[value->guard - 1];
     bool contiguous = (header.flags & ARRAY_C_CONTIGUOUS) != 0;
-    guard->file = in->top ? in->top->file : 0;
-    guard->line = in->line;
+    set_place(in, guard);
     guard->array.known_shape = (uint8_t)((1u << header.rank) - 1);
     /* The flag says nothing about the strides of axes of length 1, or of arrays without elements:
        views show them. */

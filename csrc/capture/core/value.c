@@ -614,13 +614,24 @@ pure_known(Interp *in, Value *pure, PyObject **out)
     return answer;
 }
 
+static bool
+is_of_modules(const Activation *a, const char *prefix)
+{
+    PyObject *name = PyDict_GetItemString(a->globals, "__name__");
+    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    return text != NULL && strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
 bool
 code_is_model(const Activation *a)
 {
-    static const char ours[] = "pycompile.decompositions.";
-    PyObject *name = PyDict_GetItemString(a->globals, "__name__");
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-    return text != NULL && strncmp(text, ours, sizeof(ours) - 1) == 0;
+    return is_of_modules(a, "pycompile.decompositions.");
+}
+
+bool
+code_is_ours(const Activation *a)
+{
+    return is_of_modules(a, "pycompile.");
 }
 
 bool
