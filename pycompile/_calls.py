@@ -28,6 +28,7 @@ import functools
 import inspect
 import operator
 import sys
+import types
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -595,13 +596,36 @@ def _is_generic(function):
         return False
 
 
-def _refused(function, args, specs, error):
+def _takes(function, args, kwargs):
+    """Whether there are parameters for these arguments, as far as can be told."""
+    inner = getattr(function, "_implementation", function)
+    if type(inner) is not types.FunctionType:
+        return True  # functions in C take more than they say
+    try:
+        inspect.signature(inner).bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def _is_about_dimensions(error, specs):
+    """Whether an error of np.linalg comes from the checks that look at shapes alone."""
+    checks = ("_assert_2d", "_assert_stacked_2d", "_assert_square", "_assert_stacked_square")
+    frame = error.__traceback__
+    while frame.tb_next is not None:
+        frame = frame.tb_next
+    return frame.tb_frame.f_code.co_name in checks and all(len(spec) == 4 for spec in specs)
+
+
+def _refused(function, args, kwargs, specs, error):
     """Whether any arguments of these types raise just this."""
     kind = type(error)
+    if kind is TypeError and not _takes(function, args, kwargs):
+        return True
     if kind not in (ValueError, TypeError, IndexError, np.exceptions.AxisError) and not (
         isinstance(error, TypeError) and kind.__module__ == "numpy._core._exceptions"
     ):
-        return False
+        return kind is np.linalg.LinAlgError and _is_about_dimensions(error, specs)
     if error.__cause__ is not None or not (error.__context__ is None or error.__suppress_context__):
         return False
     name = getattr(function, "__name__", "")
@@ -710,7 +734,7 @@ def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
             else:
                 result = _tried(function, args, kwargs, holes, changed, samples)
         except (ValueError, TypeError, IndexError) as error:
-            if not _refused(function, args, specs, error):
+            if not _refused(function, args, kwargs, specs, error):
                 raise
             raise Refused(error) from None
         if _writes(function, args, kwargs, holes, changed):

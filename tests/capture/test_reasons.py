@@ -460,6 +460,30 @@ def axis_of_ufunc(x):
     return np.add(x, 1, axis=0) * 2
 
 
+def axis_of_sum(x):
+    return np.sum(x * 2, axis=5)
+
+
+def argument_of_sum(x):
+    return np.sum(x * 2, axes=0)
+
+
+def reshaped(x):
+    return (x * 2).reshape(2, 2) + 1
+
+
+def no_matrix(x):
+    return np.linalg.inv(x * 2) + 1
+
+
+def no_square(x):
+    return np.linalg.inv(np.outer(x, x)[:2]) + 1
+
+
+def reshaped_inside(x):
+    return np.sqrt(x) + reshaped(x)
+
+
 def attribute_of_array(x):
     return (x + 1).summ()
 
@@ -520,6 +544,12 @@ def outcome(function):
         name,
         keyword_of_ufunc,
         axis_of_ufunc,
+        axis_of_sum,
+        argument_of_sum,
+        reshaped,
+        reshaped_inside,
+        no_matrix,
+        no_square,
         attribute_of_array,
         argument,
         raised,
@@ -575,6 +605,26 @@ def test_a_break_by_an_exception_names_its_text():
     found = pycompile.explain(name)(X).breaks
     assert [item["code"] for item in found] == ["PC0014"]
     assert found[0]["detail"] == "NameError is raised here: name 'undefined_thing' is not defined"
+
+
+def of_nothing(x):
+    return x * 2 + np.percentile(x[:0] + 1, 50)
+
+
+@pytest.mark.parametrize(
+    ("function", "code", "detail"),
+    [
+        (axis_of_sum, "PC0014", "AxisError is raised here: axis 5 is out of bounds for array"),
+        (argument_of_sum, "PC0014", "TypeError is raised here: sum() got an unexpected keyword"),
+        (reshaped, "PC0014", "ValueError is raised here: cannot reshape array of size "),
+        (no_square, "PC0014", "LinAlgError is raised here: Last 2 dimensions of the array must"),
+        (of_nothing, "PC0017", "IndexError: index -1 is out of bounds for axis 0 with size 0"),
+    ],
+)
+def test_what_numpy_refuses_is_told_in_its_words(function, code, detail):
+    (item,) = pycompile.explain(function)(X).breaks
+    assert item["code"] == code and item["detail"].startswith(detail)
+    assert "between two graphs" not in item["hint"]
 
 
 def test_keywords_of_ufuncs_are_no_errors():

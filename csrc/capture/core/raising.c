@@ -20,7 +20,18 @@ exception_new(Interp *in, PyTypeObject *type, Value *args)
     return value;
 }
 
-/* ": name 'x' is not defined": the text of an exception that is made of one text. */
+static bool
+is_of_numpy(PyTypeObject *type)
+{
+    PyObject *name = PyObject_GetAttrString((PyObject *)type, "__module__");
+    const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    bool is = text != NULL && strncmp(text, "numpy.", 6) == 0;
+    PyErr_Clear();
+    Py_XDECREF(name);
+    return is;
+}
+
+/* ": name 'x' is not defined": the text of an exception that is made of one text, or is NumPy's. */
 static const char *
 told_text(Interp *in, const Exception *e)
 {
@@ -30,6 +41,8 @@ told_text(Interp *in, const Exception *e)
     PyObject *string = text != NULL && text->kind == V_CONST ? text->object : NULL;
     if (e->args != NULL && e->args->object != NULL && PyTuple_GET_SIZE(e->args->object) == 1)
         string = PyTuple_GET_ITEM(e->args->object, 0);
+    if (e->real != NULL && is_of_numpy(Py_TYPE(e->real)))
+        string = keep(in, PyObject_Str(e->real)); /* of an AxisError and its like */
     const char *told =
         string != NULL && PyUnicode_CheckExact(string) ? PyUnicode_AsUTF8(string) : NULL;
     PyErr_Clear(); /* lone surrogates */

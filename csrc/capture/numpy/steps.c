@@ -247,6 +247,30 @@ raise_refused(Interp *in, PyObject *refused)
     return raise_error(in);
 }
 
+/* Why nothing was found out: words of the trial's own, or an exception of the library's.  That one
+   may depend on the elements, which stand-ins have not. */
+static Answer
+break_untold(Interp *in, PyObject *error)
+{
+    PyObject *unexpected = calls_object(in, "Unexpected");
+    if (unexpected == NULL) return ANSWER_ERROR;
+    bool raised = (PyObject *)Py_TYPE(error) != unexpected;
+    PyObject *text = PyObject_Str(error);
+    const char *why = text == NULL ? NULL : PyUnicode_AsUTF8(text);
+    PyErr_Clear();
+    if (why == NULL || environment_holds(why)) why = "it raised";
+    Text detail = {0};
+    if (raised)
+        text_printf(&detail, "%s: %s", Py_TYPE(error)->tp_name, why);
+    else
+        text_printf(&detail, "a call whose result cannot be told beforehand: %s", why);
+    Answer answer = interp_break_told(in, BREAK_NUMPY, raised ? BREAK_SHAPE : BREAK_NUMPY,
+                                      detail.data != NULL ? detail.data : "");
+    text_free(&detail);
+    Py_XDECREF(text);
+    return answer;
+}
+
 /* (description, callable), kept. */
 static Answer
 try_it(Holes *h, const Attempt *attempt, PyObject **shape, PyObject **callable)
@@ -275,16 +299,8 @@ try_it(Holes *h, const Attempt *attempt, PyObject **shape, PyObject **callable)
         return ANSWER_ERROR; /* memory of our own; an array that is too large is another class */
     PyObject *error = keep(in, error_take()), *refused = calls_object(in, "Refused");
     if (error == NULL || refused == NULL) return ANSWER_ERROR;
-    if ((PyObject *)Py_TYPE(error) == refused && is_handled(in)) return raise_refused(in, error);
-    PyObject *text = PyObject_Str(error);
-    const char *why = text == NULL ? NULL : PyUnicode_AsUTF8(text);
-    PyErr_Clear();
-    if (why != NULL && environment_holds(why)) why = NULL;
-    Answer answer =
-        interp_break(in, BREAK_NUMPY, "a call whose result cannot be told beforehand: %s",
-                     why != NULL ? why : "it raised");
-    Py_XDECREF(text);
-    return answer;
+    if ((PyObject *)Py_TYPE(error) == refused) return raise_refused(in, error);
+    return break_untold(in, error);
 }
 
 /* ---- results ---- */
@@ -702,6 +718,8 @@ call_whole_instead(Interp *in, const WholeCall *call, Value **out)
     if (in->dirty || in->raised != NULL) return ANSWER_NO;
     BreakNote note = break_take(in);
     Answer answer = call_whole(in, call, out);
-    if (answer == ANSWER_NO && in->raised == NULL) break_put(in, &note);
+    /* What the library raised says more. */
+    bool says_more = in->raised != NULL || in->told.code == BREAK_SHAPE;
+    if (answer == ANSWER_NO && !says_more) break_put(in, &note);
     return answer;
 }
