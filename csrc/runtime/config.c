@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <strings.h>
 
 extern char **environ;
 
@@ -29,6 +30,8 @@ intern_string(PyObject *value)
     return PyUnicode_AsUTF8(value);
 }
 
+static bool parse_number(const char *text, bool bytes, int64_t *out);
+
 static int
 set_BOOL(const char *name, bool *out, PyObject *value)
 {
@@ -43,8 +46,18 @@ set_BOOL(const char *name, bool *out, PyObject *value)
 static int
 set_INT(const char *name, int64_t *out, PyObject *value)
 {
+    bool bytes = strstr(name, "_bytes") != NULL;
+    if (bytes && PyUnicode_Check(value)) {
+        const char *text = PyUnicode_AsUTF8(value);
+        if (text == NULL) return -1;
+        if (parse_number(text, true, out)) return 0;
+        PyErr_Format(PyExc_ValueError, "option %s is a number with or without K, M or G, not %R",
+                     name, value);
+        return -1;
+    }
     if (!PyLong_Check(value) || PyBool_Check(value)) {
-        PyErr_Format(PyExc_TypeError, "option %s is an int, not %R", name, value);
+        PyErr_Format(PyExc_TypeError, "option %s is an int%s, not %R", name,
+                     bytes ? " or text such as '10M'" : "", value);
         return -1;
     }
     int overflow;
@@ -219,13 +232,32 @@ number_from(const char *variable, int64_t otherwise, int64_t low, int64_t high, 
     if (text == NULL || *text == '\0') return otherwise;
     int64_t number;
     bool bytes = strstr(variable, "_BYTES") != NULL;
-    if (parse_number(text, bytes, &number) && number >= low && number <= high) return number;
+    bool parsed = parse_number(text, bytes, &number);
+    if (parsed && number >= low && number <= high) return number;
     if (!told) return otherwise;
     Text range = {0};
     put_range(&range, low, high);
-    log_warn("%s=%s is no whole number%s, %s: ignored", variable, text,
-             bytes ? " with or without K, M or G" : "", range.data ? range.data : "?");
+    const char *allowed = range.data ? range.data : "?";
+    if (parsed)
+        log_warn("%s=%s is too %s: %s; ignored", variable, text, number < low ? "small" : "large",
+                 allowed);
+    else
+        log_warn("%s=%s is no whole number%s, %s: ignored", variable, text,
+                 bytes ? " with or without K, M or G" : "", allowed);
     text_free(&range);
+    return otherwise;
+}
+
+static bool
+bool_from(const char *variable, bool otherwise)
+{
+    static const char *const words[2][4] = {{"0", "false", "no", "off"},
+                                            {"1", "true", "yes", "on"}};
+    const char *text = variable != NULL ? getenv(variable) : NULL;
+    if (text == NULL || *text == '\0') return otherwise;
+    for (int i = 0; i < 2 * COUNT_OF(words[0]); i++)
+        if (strcasecmp(text, words[i & 1][i >> 1]) == 0) return (i & 1) != 0;
+    log_warn("%s=%s is neither 1 (true, yes, on) nor 0 (false, no, off): ignored", variable, text);
     return otherwise;
 }
 
@@ -288,8 +320,7 @@ config_init(void)
 {
 #define DEFAULT_INT(name, value, variable, low, high)                                              \
     defaults.name = number_from(variable, value, low, high, true);
-#define DEFAULT_BOOL(name, value, variable, low, high)                                             \
-    defaults.name = number_from(variable, value, 0, 1, true) != 0;
+#define DEFAULT_BOOL(name, value, variable, low, high) defaults.name = bool_from(variable, value);
 #define DEFAULT_STRING(name, value, variable, low, high)                                           \
     if ((defaults.name = default_string(value)) == NULL) return -1;
 #define OPTION(name, type, value, variable, in_key, low, high, ...)                                \

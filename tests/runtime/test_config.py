@@ -142,13 +142,13 @@ def test_numbers_from_the_environment():
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
-        ("PYCOMPILE_RECOMPILE_LIMIT", "-1", "whole number, 0 or more: ignored"),
+        ("PYCOMPILE_RECOMPILE_LIMIT", "-1", "is too small: 0 or more; ignored"),
         ("PYCOMPILE_RECOMPILE_LIMIT", "5M", "whole number, 0 or more: ignored"),
-        ("PYCOMPILE_THREADS", "100000", "whole number, 0 to 256: ignored"),
+        ("PYCOMPILE_THREADS", "100000", "is too large: 0 to 256; ignored"),
         ("PYCOMPILE_POOL_BYTES", "9" * 30, "with or without K, M or G, 0 or more: ignored"),
         ("PYCOMPILE_POOL_BYTES", f"{2**62}G", "with or without K, M or G, 0 or more: ignored"),
         ("PYCOMPILE_POOL_BYTES", "5 apples", "with or without K, M or G, 0 or more: ignored"),
-        ("PYCOMPILE_CACHE_BYTES", "0", "with or without K, M or G, 1 or more: ignored"),
+        ("PYCOMPILE_CACHE_BYTES", "0", "is too small: 1 or more; ignored"),
         ("PYCOMPILE_THREAD", "2", "PYCOMPILE_THREAD is no variable of pycompile's: ignored; did "
          "you mean PYCOMPILE_THREADS?"),
         ("PYCOMPILE_DISABLED", "1", "did you mean PYCOMPILE_DISABLE?"),
@@ -288,3 +288,11 @@ gc.collect()
 assert not _C.hints()
 """
     assert stderr(code, PYTHONMALLOC="debug") == ""
+
+
+def test_numbers_of_bytes_are_text_too():
+    assert _C.test_config({"pool_bytes": "10M"}) == _C.test_config({"pool_bytes": 10 << 20})
+    with pytest.raises(ValueError, match="pool_bytes is a number with or without K, M or G"):
+        _C.test_config({"pool_bytes": "much"})
+    with pytest.raises(TypeError, match="threads is an int"):
+        _C.test_config({"threads": "2"})
