@@ -1,4 +1,4 @@
-"""python -m pycompile run SCRIPT | explain SCRIPT | info | cache [list | info | clear] | --version
+"""Compiles the array work of a program, looks at the installation, or looks at the disk cache.
 
 `run --help` and `explain --help` say more of the two.
 """

@@ -35,11 +35,13 @@ class Explanation:
         aside: str | None = None,
         counts: list[Record] | None = None,
         seconds: Mapping[str, float] | None = None,
+        more: str = "more: .verbose() has all; .breaks, .guards, .graphs, .to_dict()",
     ) -> None:
         self.name = name
         self.records = records
         self.error = error
         self.aside = aside  # why the function is not compiled at all
+        self.more = more  # the summary's last line: where the rest is told
         self.counts = counts or []  # of each function's code, as _C.hints() gives them
         self.seconds = dict(seconds or {})  # call, and plain and compiled where they were measured
 

@@ -213,7 +213,7 @@ def summary(explanation: Explanation) -> str:
         mine, library = library[:1], library[1:]  # a library's own function was asked for
     end = [_library_line(library)] if library else []
     if explanation.records:
-        end.append("more: .verbose() has all; .breaks, .guards, .graphs, .to_dict()")
+        end.append(explanation.more)
     hinted: set[str] = set()  # codes whose hint has been given
     for number, row in enumerate(mine):
         told = _function_lines(row, hinted)
@@ -227,7 +227,7 @@ def summary(explanation: Explanation) -> str:
 def heading(explanation: Explanation) -> str:
     """The line of counts."""
     parts = [
-        plural(len(explanation.graphs), "graph"),
+        plural(sum(map(_has_plan, explanation.records)), "graph"),
         plural(len(found_breaks(explanation)), "break"),
         plural(explanation.kernels, "kernel"),
         plural(len(explanation.guards), "guard"),
@@ -235,10 +235,14 @@ def heading(explanation: Explanation) -> str:
     moved = bytes_moved(explanation.records)
     if moved:
         parts.append(f"{size(moved)} moved")
-    text = f"{explanation.name}: {', '.join(parts)}"
     if explanation.aside is not None:
-        text += f"; left to CPython: {explanation.aside}"
-    return text
+        parts = [f"left to CPython: {explanation.aside}"]
+    return f"{explanation.name}: {', '.join(parts)}"
+
+
+def _has_plan(record: Record) -> bool:
+    """Whether its graph became more than a graph."""
+    return bool(record.get("graph_object")) and record.get("kind") != "failed"
 
 
 def head(explanation: Explanation) -> list[str]:
@@ -344,12 +348,18 @@ def plural(count: int, noun: str) -> str:
 def kernel_count(record: Record) -> int:
     """How many kernels the record's plan has."""
     kernels = record.get("kernels") or 0
+    if record.get("kind") == "failed":
+        return 0  # written, but not compiled
     return kernels if isinstance(kernels, int) else len(kernels)
 
 
 def bytes_moved(records: list[Record]) -> int:
     """What the kernels read and write in one run of each plan."""
-    return sum((r.get("bytes_read") or 0) + (r.get("bytes_written") or 0) for r in records)
+    return sum(
+        (record.get("bytes_read") or 0) + (record.get("bytes_written") or 0)
+        for record in records
+        if kernel_count(record)
+    )
 
 
 def size(count: int) -> str:

@@ -274,10 +274,14 @@ def _explain_at_exit(program: str, verbose: bool) -> None:
     import atexit
 
     from pycompile import _C
+    from pycompile._api import _switched_off
     from pycompile._explain import Explanation, _since
 
     def tell() -> None:
-        found = Explanation(program, _C.report_end(), counts=_since([], _C.hints()))
+        aside = "PYCOMPILE_DISABLE is set" if _switched_off() else None
+        counts = _since([], _C.hints())
+        more = "more: python -m pycompile explain --verbose has all"
+        found = Explanation(program, _C.report_end(), aside=aside, counts=counts, more=more)
         print(found.verbose() if verbose else found, file=sys.stderr)
 
     _C.report_begin()

@@ -94,6 +94,8 @@ enum { MAX_RECORDED_COMPILERS = 64 };
 int toolchain_recorded(Digest *identities, int room);
 /* Warns, once, that something would have to be compiled and there is no compiler. */
 void toolchain_is_missing(void);
+/* The same, that there is no folder which it could be compiled in. */
+void toolchain_has_no_folder(void);
 /* Compiles `source` to `folder`/k.so, whose name goes to `out`.  Releases the GIL.  ANSWER_NO: it
    failed (logged, and warned about once). */
 Answer toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH],

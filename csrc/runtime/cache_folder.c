@@ -125,7 +125,7 @@ tell(const char *name, const char *why)
     snprintf(told, sizeof(told), "%s", name);
     log_emit(LOG_CACHE, "nothing is stored in %s: %s", name, why);
     if (first)
-        log_warn("pycompile keeps no compiled code in %s: %s ($PYCOMPILE_CACHE_DIR names another "
+        log_warn("pycompile keeps no compiled code in %s: %s (set PYCOMPILE_CACHE_DIR to another "
                  "folder)",
                  name, why);
 }

@@ -157,7 +157,7 @@ compile_and_load(const Digest *key, const char *source, const KeyParts *parts,
     char folder[CACHE_PATH], file[CACHE_PATH], path[CACHE_PATH];
     double seconds = 0;
     if (cache_work_begin(folder) < 0) {
-        log_emit(LOG_CACHE, "no folder to compile in: set PYCOMPILE_CACHE_DIR or TMPDIR");
+        toolchain_has_no_folder();
         return ANSWER_NO;
     }
     Answer answer = toolchain_compile(source, folder, file, &seconds);

@@ -134,7 +134,7 @@ stage_code(Job *job)
         stage_done(job, "compile");
     }
     text_free(&source);
-    if (answer == ANSWER_NO && !job->postponed) fail_softly(job, "compile", "the C compiler");
+    if (answer == ANSWER_NO && !job->postponed) fail_softly(job, "compile", toolchain_problem());
     return answer;
 }
 

@@ -8,6 +8,9 @@
 
 #include <time.h>
 
+/* Why the toolchain gave no code, as of its last attempt: a literal. */
+const char *toolchain_problem(void);
+
 typedef struct {
     const CaptureRequest *request;
     const Config *config;

@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #endif
 #include "cache.h"
+#include "compile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +74,7 @@ typedef struct {
 static Compiler compiler;
 static enum { UNKNOWN, FOUND, NONE } state;
 static bool warned;
+static bool no_folder; /* none to compile in could be written, when it was last looked for */
 static struct {
     long long compiled, failed;
     double seconds;
@@ -191,7 +193,8 @@ ask_version(void)
 {
     char folder[CACHE_PATH], words[CACHE_PATH + 16];
     char *arguments[MAX_ARGUMENTS];
-    if (cache_work_begin(folder) < 0) return false;
+    no_folder = cache_work_begin(folder) < 0;
+    if (no_folder) return false;
     snprintf(words, sizeof(words), "%s/words", folder);
     memcpy(arguments, compiler.argument, sizeof(arguments));
     arguments[compiler.arguments] = "--version";
@@ -324,8 +327,27 @@ toolchain_recorded(Digest *identities, int room)
 void
 toolchain_is_missing(void)
 {
-    warn_once("pycompile found no working C compiler ($CC, cc, gcc, clang): what is not in the "
-              "cache already runs in plain Python");
+    if (no_folder)
+        toolchain_has_no_folder();
+    else
+        warn_once("pycompile found no working C compiler ($CC, cc, gcc, clang): what is not in the "
+                  "cache already runs in plain Python");
+}
+
+void
+toolchain_has_no_folder(void)
+{
+    no_folder = true;
+    warn_once("pycompile can write no folder to compile in, neither its cache nor $TMPDIR (set "
+              "PYCOMPILE_CACHE_DIR or TMPDIR to one that can be written): what is not in the cache "
+              "already runs in plain Python");
+}
+
+const char *
+toolchain_problem(void)
+{
+    if (no_folder) return "no folder to compile in can be written";
+    return state == NONE ? "no C compiler was found that works" : "the C compiler failed";
 }
 
 /* ---- compiling ---- */
@@ -397,6 +419,7 @@ toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH], 
 {
     RunResult result = RUN_NOT_STARTED;
     double start = now();
+    no_folder = false; /* this one can be */
     if (!mem_fault()) {
         Py_BEGIN_ALLOW_THREADS result = compile_in(source, folder, out);
         Py_END_ALLOW_THREADS

@@ -65,6 +65,8 @@ def test_cache_folder_that_cannot_be_is_told_once(tmp_path):
         ("PYCOMPILE_LOGS", "graph:nope", "no pass graph:nope; there are graph: with all, fold"),
         ("PYCOMPILE_LOGS", "guards:cse", "no pass guards:cse"),
         ("PYCOMPILE_THREADS", "two", "PYCOMPILE_THREADS=two is no whole number"),
+        ("PYCOMPILE_THREADS", "9999", "PYCOMPILE_THREADS=9999 is too large: 0 to 256"),
+        ("PYCOMPILE_PLAN_ALWAYS", "maybe", "PYCOMPILE_PLAN_ALWAYS=maybe is neither 1 (true"),
     ],
 )
 def test_variables_are_told_of_at_the_import(tmp_path, name, value, text):
@@ -73,6 +75,45 @@ def test_variables_are_told_of_at_the_import(tmp_path, name, value, text):
     place = first.partition(": ")[0]  # the import, or the first name that needs the runtime
     assert place in (f"{tmp_path / 'program.py'}:2", f"{tmp_path / 'program.py'}:4"), err
     assert text in first
+
+
+def test_no_folder_to_compile_in_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    folders = {"PYCOMPILE_CACHE_DIR": str(tmp_path / "file" / "c"), "TMPDIR": "/nonexistent"}
+    out, err = program(tmp_path, ROOTS, **folders)
+    assert out == PRINTS
+    assert "can write no folder to compile in" in err and "no working C compiler" not in err
+    assert "(set PYCOMPILE_CACHE_DIR to another folder)" in err
+    (tmp_path / "program.py").write_text(ROOTS)
+    command = [sys.executable, "-m", "pycompile", "explain", str(tmp_path / "program.py")]
+    done = subprocess.run(command, env=os.environ | folders, capture_output=True, text=True)
+    assert "left to CPython: no folder to compile in can be written" in done.stderr
+    assert "program.py: 0 graphs, 0 breaks, 0 kernels" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("value", "on"), [("true", True), ("YES", True), ("on", True), ("No", False), ("off", False)]
+)
+def test_variables_that_are_on_or_off(tmp_path, value, on):
+    text = (
+        "from pycompile import _C\nprint(dict(r[:2] for r in _C.config_describe())['plan_always'])"
+    )
+    assert program(tmp_path, text, PYCOMPILE_PLAN_ALWAYS=value) == (f"{on}\n", "")
+
+
+def test_explain_of_a_disabled_program(tmp_path):
+    (tmp_path / "program.py").write_text(ROOTS)
+    command = [sys.executable, "-m", "pycompile", "explain", "program.py"]
+    env = os.environ | {"PYCOMPILE_DISABLE": "1"}
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stderr == "program.py: left to CPython: PYCOMPILE_DISABLE is set\n"
+
+
+def test_explain_at_a_shell_names_the_option(tmp_path):
+    (tmp_path / "program.py").write_text(ROOTS)
+    command = [sys.executable, "-m", "pycompile", "explain", "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert "--verbose" in done.stderr.splitlines()[-1] and ".verbose()" not in done.stderr
 
 
 @pytest.mark.parametrize("spec", ["graph:nope", "cache:cse", "graph:", "all:cse", "graph,graph:x"])
