@@ -215,12 +215,13 @@ def too_large(x):
 
 def index(x):
     y = x + 1
-    return y[[0, 1], np.array([True, False, True])]
+    table = {float("nan"): 1}
+    return y, table
 
 
 def shape(x):
     y = x + 1
-    return y + np.ones(4)
+    return y + np.percentile(x[:0], 50)
 
 
 def operator(x):
@@ -371,4 +372,8 @@ EXAMPLES = {
     "PC0046": "an int argument that has had three values; it takes several calls",
     "PC0047": "with `fullgraph=True`, a function that is called with more shapes than it may have plans for",
     "PC0048": (order, lambda: (X,)),
+    "PC0049": (
+        read_only,
+        lambda: (X, np.lib.stride_tricks.as_strided(X.copy(), X.shape, (0,) * X.ndim)),
+    ),
 }

@@ -183,7 +183,9 @@ def _since(before: list[Record], after: list[Record]) -> list[Record]:
             key = counted["file"], counted["function"], counted["line"]
             row = rows.setdefault(key, dict(zip(("file", "function", "line"), key)))
             for name, value in counted.items():
-                if name not in ("file", "function", "line", "places"):
+                if name == "deopt_why":
+                    row[name] = value if sign > 0 else row[name]
+                elif name not in ("file", "function", "line", "places"):
                     row[name] = row.get(name, 0) + sign * value
     return [
         row for row in rows.values() if row["compiles"] or row["plan_runs"] or row["recompiles"]

@@ -109,6 +109,7 @@ def functions(explanation: Explanation) -> list[Record]:
             this["line"] = counted["line"]
             for key in ("plan_runs", "recompiles", "deopts", "given_up", "plan_seconds"):
                 this[key] += counted[key]
+            this["deopt_why"] = counted.get("deopt_why") or this.get("deopt_why")
     for item in found_breaks(explanation):
         file, _, name = item["user"]
         row(file, name)["breaks"].append(item)
@@ -135,7 +136,8 @@ def _reasons(row: Record) -> list[str]:
         times = row["recompiles"] or 1
         why.append(f"recompiled {plural(times, 'time')}, last because {row['recompile']}")
     if row["deopts"]:
-        why.append(f"{plural(row['deopts'], 'run')} of a plan given back to Python")
+        because = f", last for {row['deopt_why']}" if row.get("deopt_why") else ""
+        why.append(f"{plural(row['deopts'], 'run')} of a plan given back to Python{because}")
     if not row["plans"] and not row["breaks"] and not why:
         why.append("left to CPython: no array work worth a plan at this size")
     return why

@@ -292,3 +292,14 @@ def test_long_strings_are_cut():
     guards = pycompile.explain(f)(BIG, "é" * 3000).guards
     wanted = [guard for guard in guards if guard.startswith("text == ")]
     assert len(wanted) == 1 and "é..." in wanted[0] and len(wanted[0]) < 120
+
+
+def test_a_run_that_is_given_back_says_why():
+    def logs(x):
+        return np.log(x) + np.sqrt(x)
+
+    with np.errstate(all="warn"), pytest.warns(RuntimeWarning):
+        text = str(pycompile.explain(logs)(-np.ones(50)))
+    assert "1 run of a plan given back to Python, last for a floating-point event that" in " ".join(
+        text.split()
+    )

@@ -104,12 +104,13 @@ struct CodeState {
     CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
-    double plan_seconds;  /* in plans, while somebody collects reports */
-    bool judged;          /* `loops` and `open_loop` are known */
-    bool patient;         /* whole programs: nobody asked for plans, so they have to pay */
-    uint8_t loops;        /* how deep they are nested */
-    bool open_loop;       /* there is one that is no `for` */
-    VEC(BreakNote) hints; /* empty unless perf_hints are asked for; mem_realloc */
+    char deopt_why[DEOPT_WHY]; /* of the last one, while somebody collects reports */
+    double plan_seconds;       /* in plans, while somebody collects reports */
+    bool judged;               /* `loops` and `open_loop` are known */
+    bool patient;              /* whole programs: nobody asked for plans, so they have to pay */
+    uint8_t loops;             /* how deep they are nested */
+    bool open_loop;            /* there is one that is no `for` */
+    VEC(BreakNote) hints;      /* empty unless perf_hints are asked for; mem_realloc */
 };
 
 /* hints.c: a capture has broken; a run has left a plan at the Instr `at`. */

@@ -45,6 +45,8 @@ plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached, PlanOutcom
     double before = seconds_now();
     PlanResult result = plan_run(plan, reached, outcome);
     state->plan_seconds += seconds_now() - before;
+    if (result == PLAN_DEOPT)
+        snprintf(state->deopt_why, sizeof(state->deopt_why), "%s", plan_deopt_why());
     return result;
 }
 
@@ -94,6 +96,7 @@ add_state(const CodeState *state, void *context)
     record_object(record, "file", Py_NewRef(state->code->co_filename));
     record_int(record, "line", state->code->co_firstlineno);
     hints_record(state, record);
+    record_string(record, "deopt_why", state->deopt_why);
     record_object(record, "plan_seconds", PyFloat_FromDouble(state->plan_seconds));
     record_object(record, "places", places_of(state));
     if (PyList_Append(list, record) < 0) PyErr_Clear();

@@ -247,7 +247,7 @@ run_steps(Run *run)
         if (answer != ANSWER_YES) return answer;
     }
     if (flags == 0) return ANSWER_YES;
-    run->why = "a floating-point event that is reported";
+    run->why = "a floating-point event that NumPy warns of or raises";
     if (flags & FLAGS_REPORTED) return ANSWER_NO;
     int mask = array_error_mask();
     if (mask < 0) return ANSWER_ERROR;
@@ -354,6 +354,33 @@ log_deopt(const Run *run)
     PyErr_Restore(type, value, trace);
 }
 
+static char deopt_why[DEOPT_WHY];
+
+/* For explain. */
+static void
+note_deopt(const Run *run)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
+    const char *what = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
+    PyErr_Clear();
+    if (what != NULL && environment_holds(what)) what = NULL;
+    if (type != NULL)
+        snprintf(deopt_why, sizeof(deopt_why), "%s%s%s", ((PyTypeObject *)type)->tp_name,
+                 what ? ": " : "", what ? what : "");
+    else
+        snprintf(deopt_why, sizeof(deopt_why), "%s", run->why ? run->why : "its inputs");
+    Py_XDECREF(text);
+    PyErr_Restore(type, value, trace);
+}
+
+const char *
+plan_deopt_why(void)
+{
+    return deopt_why;
+}
+
 /* An exception that a plan met before its commit is CPython's to raise again, unless it came from
    outside the program: then it must not be lost. */
 static PlanResult
@@ -362,6 +389,7 @@ deopt_or_error(const Run *run)
     bool error = PyErr_Occurred() != NULL;
     if (error && !PyErr_ExceptionMatches(PyExc_Exception)) return PLAN_ERROR;
     if (run != NULL) log_deopt(run);
+    if (run != NULL && report_wanted()) note_deopt(run);
     PyErr_Clear();
     return PLAN_DEOPT;
 }

@@ -156,6 +156,9 @@ typedef struct {
 } PlanOutcome;
 /* The guards must just have passed and filled `reached`, whose objects are borrowed. */
 PlanResult plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome);
+/* Why a plan deopted last while reports were collected. */
+enum { DEOPT_WHY = 160 }; /* bytes */
+const char *plan_deopt_why(void);
 /* The whole call is covered: entry at the start, exit by return; runs without a frame. */
 bool plan_is_whole(const Plan *plan);
 const Exit *plan_exit(const Plan *plan);

@@ -277,6 +277,21 @@ class Slow:
         pass
 
 
+@program(
+    "PC0049",
+    "whose own elements share memory",
+    np.lib.stride_tricks.as_strided(X.copy(), (5, 3), (0, 8)),
+)
+def writes_what_is_shared(x):
+    x += 1  # here
+    return np.sqrt(x) * 2
+
+
+@program("PC0008", "M8[s]", X)
+def makes_dates(x):
+    return (np.sqrt(x) + 1).astype("M8[s]")  # here
+
+
 @program("PC0015", "numpy.save", X)
 def saves(x):
     y = np.sqrt(x) + 1

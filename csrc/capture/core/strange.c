@@ -24,8 +24,9 @@ break_dtype(Interp *in, PyObject *object)
     PyObject *text = plain ? PyObject_Repr(object) : NULL;
     const char *name = text != NULL ? PyUnicode_AsUTF8(text) : Py_TYPE(object)->tp_name;
     if (name == NULL) PyErr_Clear();
-    Answer answer = interp_break(in, dtype_break(object, BREAK_DTYPE),
-                                 "a dtype that is not compiled: %s", name != NULL ? name : "?");
+    BreakCode code = dtype_break(object, BREAK_DTYPE);
+    Answer answer = interp_break(in, code, "a dtype that is not compiled: %s", name ? name : "?");
+    if (in->told.code == BREAK_DTYPE_DATE) in->told.code = BREAK_DTYPE; /* no array has it yet */
     Py_XDECREF(text);
     return answer;
 }

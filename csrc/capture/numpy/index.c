@@ -349,7 +349,7 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
     for (int i = 0; i < place->rank; i++)
         if (size_value(in->graph, place->stride[i]) == 0 &&
             size_value(in->graph, place->shape[i]) > 1)
-            return interp_break(in, BREAK_READONLY, "elements of the target share memory");
+            return interp_break(in, BREAK_SHARED, "%s", "");
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
     DType held = (DType)node_type(in, in->storages.at[storage].version).dtype;

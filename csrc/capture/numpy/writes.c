@@ -38,7 +38,7 @@ write_allowed(Interp *in, Value *array)
         return interp_break(in, BREAK_READONLY, "the array is read-only");
     for (int axis = 0; axis < header.rank; axis++)
         if (header.stride[axis] == 0 && header.shape[axis] > 1)
-            return interp_break(in, BREAK_OVERLAP, "the array's elements share memory");
+            return interp_break(in, BREAK_SHARED, "%s", "");
     if (input->guard) in->out->guards.at[input->guard - 1].array.flags |= ARRAY_WRITEABLE;
     return ANSWER_YES;
 }
