@@ -55,16 +55,17 @@ def quietly(function, args, kwargs):
         return function(*args, **(kwargs or {}))
 
 
+def _nested(item, rest):
+    """Nested lists with their holes filled in order."""
+    if item is HOLE:
+        return next(rest)
+    return [_nested(x, rest) for x in item] if isinstance(item, list) else item
+
+
 def build(template, dtype, *holes):
     """np.array of nested lists whose holes are filled in order; dtype None: NumPy's choice."""
-    rest = iter(holes)
-
-    def fill(item):
-        if item is HOLE:
-            return next(rest)
-        return [fill(x) for x in item] if isinstance(item, list) else item
-
-    return np.array(fill(template), dtype)
+    # (A function in here that calls itself would be a cycle, in which the holes live until gc.)
+    return np.array(_nested(template, iter(holes)), dtype)
 
 
 def concatenate(axis, *arrays):
