@@ -192,7 +192,18 @@ PyObject *array_warnings_begin(ArrayWarnings mode);
 void array_warnings_end(ArrayWarnings mode, PyObject *filters);
 bool array_warnings_active(ArrayWarnings mode);
 
+/* ---- ends.c ---- */
+/* No code but NumPy's and Python's own runs when this reference is given up, be it the last.  Never
+   sets an error. */
+bool array_ends_quietly(PyObject *object);
+
 /* ---- pool.c: memory of large outputs, behind NumPy's data-memory handler ---- */
+enum { POOL_SMALLEST = 256 << 10 }; /* bytes of the smallest array that is from it */
+/* Around a call of a library function: the arrays that NumPy makes meanwhile are from the pool.
+   `begin` gives what `end` takes over; NULL, without an error, where the program has a data-memory
+   handler of its own: then there is nothing to end.  `end` keeps a set exception. */
+PyObject *pool_serve_begin(void);
+void pool_serve_end(PyObject *handler);
 void pool_set_limit(size_t bytes);
 size_t pool_held(void);
 void pool_clear(void);

@@ -40,10 +40,11 @@ int numpy_errors_init(void); /* errors.c */
 int pool_init(void);         /* pool.c */
 
 /* Memory from the pool: `array_new` hands it to an array together with the handler. */
-enum { POOL_SMALLEST = 256 << 10 };
 void *pool_take(size_t bytes); /* NULL: no memory; no error set */
 void pool_give(void *data);
 /* NumPy's data-memory handler for blocks of the pool: a borrowed, immortal capsule. */
 PyObject *pool_handler(void);
+/* True unless the program has set a data-memory handler of its own, which is then to be used. */
+bool pool_is_welcome(void);
 
 #endif

@@ -93,19 +93,6 @@ new_from_pool(DType dtype, int rank, const int64_t *shape, npy_intp *strides, si
     return array;
 }
 
-/* True unless the program has set a data-memory handler of its own, which is then to be used. */
-static bool
-pool_is_welcome(void)
-{
-    PyObject *handler = PyDataMem_GetHandler();
-    if (handler == NULL) {
-        PyErr_Clear();
-        return false;
-    }
-    Py_DECREF(handler);
-    return handler == PyDataMem_DefaultHandler;
-}
-
 PyObject *
 array_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride)
 {

@@ -224,18 +224,42 @@ pool_clear(void)
 
 /* ---- NumPy's data-memory handler (NEP 49) ---- */
 
-static void *
-handler_malloc(void *Py_UNUSED(context), size_t size)
+/* In front of data that is too small for the pool: such arrays are made while it serves NumPy.
+   Their data never begins at a page, as that of blocks does. */
+typedef struct {
+    size_t size;
+    char *memory;
+} Small;
+
+static bool
+is_block(const void *data)
 {
-    return pool_take(size);
+    return (uintptr_t)data % page == 0;
 }
 
 static void *
-handler_calloc(void *Py_UNUSED(context), size_t count, size_t size)
+small_take(size_t bytes)
+{
+    char *memory = PyMem_RawMalloc(2 * sizeof(Small) + bytes);
+    if (memory == NULL) return NULL;
+    Small *small = (Small *)memory;
+    if (is_block(small + 1)) small++;
+    *small = (Small){bytes, memory};
+    return small + 1;
+}
+
+static void *
+handler_malloc(void *Py_UNUSED(context), size_t size)
+{
+    return size < POOL_SMALLEST ? small_take(size) : pool_take(size);
+}
+
+static void *
+handler_calloc(void *context, size_t count, size_t size)
 {
     size_t bytes;
     if (__builtin_mul_overflow(count, size, &bytes)) return NULL;
-    void *data = pool_take(bytes);
+    void *data = handler_malloc(context, bytes);
     if (data != NULL) memset(data, 0, bytes);
     return data;
 }
@@ -243,15 +267,27 @@ handler_calloc(void *Py_UNUSED(context), size_t count, size_t size)
 static void
 handler_free(void *Py_UNUSED(context), void *data, size_t Py_UNUSED(size))
 {
-    if (data != NULL) pool_give(data);
+    if (data == NULL) return;
+    if (is_block(data))
+        pool_give(data);
+    else
+        PyMem_RawFree(((Small *)data)[-1].memory);
 }
 
-/* The kernel moves the pages, so that a resize copies nothing. */
+/* The kernel moves the pages, so that a resize of a block copies nothing. */
 static void *
-handler_realloc(void *Py_UNUSED(context), void *data, size_t bytes)
+handler_realloc(void *context, void *data, size_t bytes)
 {
-    if (data == NULL) return pool_take(bytes);
+    if (data == NULL) return handler_malloc(context, bytes);
     if (bytes > PTRDIFF_MAX - ((size_t)1 << 32)) return NULL;
+    if (!is_block(data)) {
+        size_t before = ((Small *)data)[-1].size;
+        void *moved = handler_malloc(context, bytes);
+        if (moved == NULL) return NULL;
+        memcpy(moved, data, before < bytes ? before : bytes);
+        handler_free(context, data, before);
+        return moved;
+    }
     Block *block = block_of(data);
     size_t size;
     class_of(bytes, &size);
@@ -262,7 +298,7 @@ handler_realloc(void *Py_UNUSED(context), void *data, size_t bytes)
     return memory + page;
 }
 
-static PyDataMem_Handler handler = {
+static PyDataMem_Handler functions = {
     .name = "pycompile_pool",
     .version = 1,
     .allocator = {NULL, handler_malloc, handler_calloc, handler_realloc, handler_free},
@@ -273,6 +309,38 @@ PyObject *
 pool_handler(void)
 {
     return handler_capsule;
+}
+
+bool
+pool_is_welcome(void)
+{
+    PyObject *handler = PyDataMem_GetHandler();
+    if (handler == NULL) {
+        PyErr_Clear();
+        return false;
+    }
+    Py_DECREF(handler);
+    return handler == PyDataMem_DefaultHandler;
+}
+
+PyObject *
+pool_serve_begin(void)
+{
+    PyObject *handler = pool_is_welcome() ? PyDataMem_SetHandler(handler_capsule) : NULL;
+    if (handler == NULL) PyErr_Clear();
+    return handler;
+}
+
+void
+pool_serve_end(PyObject *handler)
+{
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    PyObject *ours = PyDataMem_SetHandler(handler);
+    if (ours == NULL) PyErr_Clear();
+    Py_XDECREF(ours);
+    Py_DECREF(handler);
+    PyErr_Restore(type, value, trace);
 }
 
 static void
@@ -295,6 +363,6 @@ pool_init(void)
         PyErr_NoMemory();
         return -1;
     }
-    handler_capsule = PyCapsule_New(&handler, "mem_handler", NULL);
+    handler_capsule = PyCapsule_New(&functions, "mem_handler", NULL);
     return handler_capsule != NULL ? 0 : -1;
 }

@@ -28,6 +28,9 @@ typedef struct {
     SizeId bytes;
     int64_t arena_offset; /* of the first element */
     bool written;         /* in place, by steps that come later than the one that made it */
+    /* OUTPUT, EXTERN, CHOSEN: release.c */
+    int32_t born;     /* OUTPUT: the first step that needs it */
+    int32_t released; /* how many steps are done when none needs it any more; 0: it is kept */
 } Buffer;
 
 typedef struct {

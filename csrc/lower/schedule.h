@@ -200,4 +200,10 @@ int place_for(Lowering *lw, NodeId value, Place *out);
 /* memory.c: arena offsets from lifetimes */
 int memory_plan(Lowering *lw);
 
+/* release.c: arrays of their own, and when they are let go */
+/* Before memory_plan: what calls are given is made as an array, where it can be. */
+void release_arguments(Lowering *lw);
+/* Behind it. */
+int release_plan(Lowering *lw);
+
 #endif

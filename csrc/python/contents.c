@@ -146,3 +146,13 @@ base_method_call(PyObject *name, PyObject *const *args, size_t nargs)
     if (method == NULL) return PyObject_VectorcallMethod(name, args, nargs, NULL);
     return PyObject_Vectorcall(method, args, nargs, NULL);
 }
+
+bool
+object_end_is_told(PyObject *object)
+{
+    if (Py_TYPE(object)->tp_weaklistoffset == 0) return false;
+    PyObject *weak = *PyObject_GET_WEAKREFS_LISTPTR(object);
+    for (; weak != NULL; weak = (PyObject *)((PyWeakReference *)weak)->wr_next)
+        if (((PyWeakReference *)weak)->wr_callback != NULL) return true;
+    return false;
+}

@@ -328,6 +328,9 @@ bool dict_keys_are(PyObject *dict, PyObject *keys, bool (*equal)(PyObject *, PyO
 int item_put(PyObject *object, PyObject *key, PyObject *value); /* value NULL deletes */
 /* args[0].name(args…), the method being that of the builtin class. */
 PyObject *base_method_call(PyObject *name, PyObject *const *args, size_t nargs);
+/* A weak reference to the object, which is of a builtin class or NumPy's, calls something when it
+   dies. */
+bool object_end_is_told(PyObject *object);
 
 /* ---- set_layout.c: sets and frozensets with their table as it lies ---- */
 PyObject *set_clone(PyObject *set); /* walked in the same order, whatever happens to both */

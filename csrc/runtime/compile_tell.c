@@ -290,7 +290,8 @@ tell_program(Job *job)
         const Buffer *buffer = &job->program->buffers.at[i];
         if (buffer->kind == BUFFER_INPUT || buffer->kind == BUFFER_CONST)
             read += buffer_bytes(job, buffer);
-        if (buffer->kind == BUFFER_OUTPUT) written += buffer_bytes(job, buffer);
+        if (buffer->kind == BUFFER_OUTPUT && buffer->released == 0)
+            written += buffer_bytes(job, buffer);
     }
     record_int(job->record, "kernels", job->program->kernels.len);
     record_int(job->record, "bytes_read", read);

@@ -111,20 +111,47 @@ place_buffers(Run *run)
             }
             break;
         case BUFFER_CONST: run->data[i] = buffer->data; break;
-        case BUFFER_OUTPUT: {
-            int64_t shape[MAX_RANK], stride[MAX_RANK];
-            run_type(run, &buffer->type, shape, stride);
-            object = array_new((DType)buffer->type.dtype, buffer->type.rank, shape, stride);
-            if (object == NULL) return ANSWER_ERROR;
-            run->object[i] = object;
-            run->data[i] = array_data(object);
-            break;
-        }
         case BUFFER_TEMP: run->data[i] = run->arena + buffer->arena_offset; break;
         case BUFFER_SCALAR: run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES; break;
+        case BUFFER_OUTPUT: /* by make_arrays */
         case BUFFER_CHOSEN:
         case BUFFER_EXTERN: break;
         }
+    }
+    return ANSWER_YES;
+}
+
+/* Lets go what no step from number `step` on needs.  What would run code of the program's in going
+   stays to the end of the run, which is no place among the steps. */
+static void
+release_arrays(Run *run, int step)
+{
+    const Plan *plan = run->plan;
+    for (; run->released < plan->nreleased; run->released++) {
+        int index = plan->released[run->released];
+        if (plan->buffers[index].released > step) break;
+        if (run->object[index] != NULL && array_ends_quietly(run->object[index]))
+            Py_CLEAR(run->object[index]);
+    }
+}
+
+/* Makes the arrays of ours that are needed from number `step` on.  A jump may have gone past all
+   that needs some of them. */
+static Answer
+make_arrays(Run *run, int step)
+{
+    const Plan *plan = run->plan;
+    int64_t shape[MAX_RANK], stride[MAX_RANK];
+    for (; run->born < plan->nborn; run->born++) {
+        int index = plan->born[run->born];
+        const PlanBuffer *buffer = &plan->buffers[index];
+        if (buffer->born > step) break;
+        if (buffer->released > 0 && buffer->released <= step) continue;
+        run_type(run, &buffer->type, shape, stride);
+        PyObject *array = array_new((DType)buffer->type.dtype, buffer->type.rank, shape, stride);
+        if (array == NULL) return ANSWER_ERROR;
+        run->object[index] = array;
+        run->data[index] = array_data(array);
     }
     return ANSWER_YES;
 }
@@ -233,6 +260,8 @@ run_steps(Run *run)
             run->why = "a signal";
             return ANSWER_NO;
         }
+        release_arrays(run, i);
+        if (make_arrays(run, i) != ANSWER_YES) return ANSWER_ERROR;
         if (step->kind == STEP_JUMP) {
             if (jump_is_taken(run, &step->jump)) i = step->jump.target - 1;
             continue;
@@ -246,6 +275,8 @@ run_steps(Run *run)
                                                   : run_kernel(run, &step->kernel, &flags);
         if (answer != ANSWER_YES) return answer;
     }
+    release_arrays(run, plan->nsteps);
+    if (make_arrays(run, plan->nsteps) != ANSWER_YES) return ANSWER_ERROR;
     if (flags == 0) return ANSWER_YES;
     run->why = "a floating-point event that NumPy warns of or raises";
     if (flags & FLAGS_REPORTED) return ANSWER_NO;

@@ -20,13 +20,14 @@ typedef struct {
 typedef struct {
     BufferKind kind;
     Type type;
-    int32_t index;        /* INPUT: of the input */
-    int32_t scalar;       /* index into the run's scalar block, or -1 */
-    PyObject *object;     /* CONST */
-    char *data;           /* CONST: array data, or `constant` */
-    int64_t arena_offset; /* TEMP */
-    bool is_whole_array;  /* INPUT, CONST, OUTPUT, EXTERN: form is FORM_ARRAY */
-    bool written;         /* EXTERN: later steps write it in place */
+    int32_t index;          /* INPUT: of the input */
+    int32_t scalar;         /* index into the run's scalar block, or -1 */
+    PyObject *object;       /* CONST */
+    char *data;             /* CONST: array data, or `constant` */
+    int64_t arena_offset;   /* TEMP */
+    bool is_whole_array;    /* INPUT, CONST, OUTPUT, EXTERN: form is FORM_ARRAY */
+    bool written;           /* EXTERN: later steps write it in place */
+    int32_t born, released; /* OUTPUT, EXTERN, CHOSEN: Buffer.born, Buffer.released */
     _Alignas(16) char constant[BOX_BYTES];
 } PlanBuffer;
 
@@ -59,6 +60,7 @@ typedef struct {
     bool
         numbers; /* takes and gives Python's own numbers only: no floating-point event of NumPy's */
     bool sequence;     /* the results come in a sequence even if there is one */
+    bool large;        /* so are arrays that go in or come out: those it makes are from the pool */
     PyObject *backend; /* whose call it is, or NULL */
 } PlanExtern;
 
@@ -137,6 +139,9 @@ struct Plan {
     int32_t *input_source;
     int nbuffers, nsteps, nboxes, nbuilds, neffects, nscalars, nsnapshots;
     PlanBuffer *buffers;
+    int nborn, nreleased;
+    int32_t *born;     /* OUTPUT buffers by `born` */
+    int32_t *released; /* buffers that are let go, by `released` */
     PlanStep *steps;
     PlanBox *boxes;
     PlanBuild *builds; /* objects, in program order */
@@ -168,12 +173,13 @@ typedef struct {
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena;
-    RegionLog *logs;  /* newest first */
-    PyObject *saved;  /* what puts back what steps changed outside, or NULL: see plan_extern.c */
-    bool committed;   /* a write into an array has been made, for good */
-    bool interrupted; /* a signal came between two steps */
-    const char *why;  /* of a deopt, for logs */
-    int step;         /* that was running */
+    RegionLog *logs;    /* newest first */
+    PyObject *saved;    /* what puts back what steps changed outside, or NULL: see plan_extern.c */
+    bool committed;     /* a write into an array has been made, for good */
+    bool interrupted;   /* a signal came between two steps */
+    const char *why;    /* of a deopt, for logs */
+    int step;           /* that was running */
+    int born, released; /* how many of the plan's lists of that name are done */
 } Run;
 
 static inline int64_t

@@ -155,9 +155,11 @@ call_library(const PlanExtern *step, PyObject *const *args)
         if (array_errors_raise_end(token) < 0) PyErr_Clear();
         return NULL;
     }
+    PyObject *handler = step->large ? pool_serve_begin() : NULL;
     PyObject *value = PyObject_Vectorcall(
         step->callable, args, (size_t)(step->nargs - nkeywords) | PY_VECTORCALL_ARGUMENTS_OFFSET,
         step->kwnames);
+    if (handler != NULL) pool_serve_end(handler);
     array_warnings_end(WARNINGS_RAISE, filters);
     if (array_errors_raise_end(token) < 0) Py_CLEAR(value);
     return value;

@@ -196,12 +196,57 @@ make_buffers(Maker *m)
         out->scalar = -1;
         out->is_whole_array = from->type.form == FORM_ARRAY;
         out->written = from->kind == BUFFER_EXTERN && from->written;
+        out->born = from->born;
+        out->released = from->released;
         if (from->kind == BUFFER_SCALAR || (from->kind == BUFFER_INPUT && !out->is_whole_array) ||
             (from->kind == BUFFER_EXTERN && !out->is_whole_array))
             out->scalar = plan->nscalars++;
         if (from->kind == BUFFER_CONST && make_constant(out) < 0) return -1;
     }
     return 0;
+}
+
+/* The buffers by a number of steps, those with -1 left out; NULL with the error set. */
+static int32_t *
+buffers_by_step(Plan *plan, int32_t (*step_of)(const PlanBuffer *), int *count)
+{
+    size_t nsteps = (size_t)plan->nsteps + 2; /* [steps + 1]: where its buffers begin */
+    int32_t *begin = arena_alloc(plan->memory, nsteps * sizeof(int32_t));
+    int32_t *order = arena_alloc(plan->memory, ((size_t)plan->nbuffers + 1) * sizeof(int32_t));
+    if (begin == NULL || order == NULL) return NULL;
+    for (int i = 0; i < plan->nbuffers; i++) {
+        int32_t step = step_of(&plan->buffers[i]);
+        if (step < 0) continue;
+        begin[step + 1]++;
+        ++*count;
+    }
+    for (size_t i = 1; i < nsteps; i++) begin[i] += begin[i - 1];
+    for (int i = 0; i < plan->nbuffers; i++) {
+        int32_t step = step_of(&plan->buffers[i]);
+        if (step >= 0) order[begin[step]++] = i;
+    }
+    return order;
+}
+
+static int32_t
+step_born(const PlanBuffer *buffer)
+{
+    return buffer->kind == BUFFER_OUTPUT ? buffer->born : -1;
+}
+
+static int32_t
+step_released(const PlanBuffer *buffer)
+{
+    return buffer->released > 0 ? buffer->released : -1;
+}
+
+/* Needs the steps. */
+static int
+make_lifetimes(Plan *plan)
+{
+    plan->born = buffers_by_step(plan, step_born, &plan->nborn);
+    plan->released = buffers_by_step(plan, step_released, &plan->nreleased);
+    return plan->born == NULL || plan->released == NULL ? -1 : 0;
 }
 
 /* ---- steps ---- */
@@ -251,6 +296,14 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     return 0;
 }
 
+/* As many elements as when it was captured, where the number varies. */
+static bool
+is_large(const Maker *m, const Type *type)
+{
+    return type->form == FORM_ARRAY && type_elements(m->capture->graph, type) >=
+                                           POOL_SMALLEST / (int64_t)dtype_size((DType)type->dtype);
+}
+
 static int
 make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
 {
@@ -266,11 +319,17 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
     out->nargs = from->nargs;
     out->nresults = from->nresults;
     out->numbers = true;
-    for (int i = 0; i < from->nargs; i++)
+    for (int i = 0; i < from->nargs; i++) {
         out->numbers = out->numbers && from->arg_types[i].form == FORM_PYTHON;
-    for (int i = 0; i < from->nresults; i++)
-        out->numbers = out->numbers && from->results[i] != NO_BUFFER &&
-                       m->program->buffers.at[from->results[i]].type.form == FORM_PYTHON;
+        out->large = out->large || is_large(m, &from->arg_types[i]);
+    }
+    for (int i = 0; i < from->nresults; i++) {
+        const Type *type =
+            from->results[i] == NO_BUFFER ? NULL : &m->program->buffers.at[from->results[i]].type;
+        out->numbers = out->numbers && type != NULL && type->form == FORM_PYTHON;
+        out->large = out->large || (type != NULL && is_large(m, type));
+    }
+    out->large = out->large && from->backend == NULL; /* that is code of the program's */
     out->sequence = m->sequence || from->nresults > 1;
     out->args = make_places(plan, from->args, from->nargs);
     out->arg_types = copy_of(plan, from->arg_types, sizeof(Type) * (size_t)from->nargs);
@@ -466,8 +525,8 @@ plan_new(const Capture *capture, const OutputNotes *notes, const Program *progra
     Maker maker = {plan, capture, notes, program, code, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_sizes(&maker) < 0 || make_inputs(&maker) < 0 || make_buffers(&maker) < 0 ||
-        make_steps(&maker) < 0 || make_boxes(&maker) < 0 || make_builds(&maker) < 0 ||
-        make_exit(&maker) < 0) {
+        make_steps(&maker) < 0 || make_lifetimes(plan) < 0 || make_boxes(&maker) < 0 ||
+        make_builds(&maker) < 0 || make_exit(&maker) < 0) {
         plan_release(plan);
         return NULL;
     }

@@ -1,0 +1,61 @@
+/* Buffers that are array objects of their own: which there are, and how long a plan holds each.
+
+   What a call is given must be an object that the callee may keep.  A temporary that calls take is
+   therefore made as an array at once: in the arena it would have to be copied for each of them.
+
+   An array is made when the first step needs it, and let go behind the last: its memory serves
+   those that come.  What leaves the plan (results, what a commit writes) is kept, and so is what a
+   kept loop has written, since its log may be played back at the very end. */
+#include "schedule.h"
+
+/* Its elements fill its memory, in positive strides: a new array can lie like that. */
+static bool
+fills_memory(const Lowering *lw, const Buffer *b)
+{
+    int64_t bytes = type_elements(lw->graph, &b->type) * (int64_t)dtype_size(b->type.dtype);
+    if (bytes == 0 || size_value(lw->graph, b->bytes) != bytes) return false;
+    for (int axis = 0; axis < b->type.rank; axis++)
+        if (size_value(lw->graph, b->type.shape[axis]) != 1 &&
+            (b->type.stride[axis] == NO_SIZE || size_value(lw->graph, b->type.stride[axis]) <= 0))
+            return false;
+    return true;
+}
+
+void
+release_arguments(Lowering *lw)
+{
+    Program *p = lw->program;
+    for (int s = 0; s < p->steps.len; s++) {
+        const ExternStep *step = &p->steps.at[s].external;
+        if (p->steps.at[s].kind != STEP_EXTERN) continue;
+        for (int i = 0; i < step->nargs; i++) {
+            Buffer *b = &p->buffers.at[step->args[i].buffer];
+            if (b->kind == BUFFER_TEMP && b->type.form == FORM_ARRAY && !b->written &&
+                fills_memory(lw, b))
+                b->kind = BUFFER_OUTPUT;
+        }
+    }
+}
+
+int
+release_plan(Lowering *lw)
+{
+    Program *p = lw->program;
+    bool *logged = arena_alloc(lw->arena, (size_t)p->buffers.len + 1);
+    if (logged == NULL) return -1;
+    for (int s = 0; s < p->steps.len; s++) {
+        const KernelStep *step = &p->steps.at[s].kernel;
+        if (p->steps.at[s].kind != STEP_KERNEL || !step->region) continue;
+        for (int i = 0; i < step->nplaces; i++)
+            if (step->places[i].buffer != NO_BUFFER) logged[step->places[i].buffer] = true;
+    }
+    for (BufferId id = 0; id < p->buffers.len; id++) {
+        Buffer *b = &p->buffers.at[id];
+        if (b->kind != BUFFER_OUTPUT && b->kind != BUFFER_EXTERN && b->kind != BUFFER_CHOSEN)
+            continue;
+        int last = lw->last_step[id];
+        b->born = lw->first_step[id] < 0 ? 0 : lw->first_step[id];
+        b->released = logged[id] || last < 0 || last == p->steps.len ? 0 : last + 1;
+    }
+    return 0;
+}
