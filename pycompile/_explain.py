@@ -184,7 +184,7 @@ def _since(before: list[Record], after: list[Record]) -> list[Record]:
             row = rows.setdefault(key, dict(zip(("file", "function", "line"), key)))
             for name, value in counted.items():
                 if name == "deopt_why":
-                    row[name] = value if sign > 0 else row[name]
+                    row[name] = value if sign > 0 else row.get(name)
                 elif name not in ("file", "function", "line", "places"):
                     row[name] = row.get(name, 0) + sign * value
     return [

@@ -127,7 +127,7 @@ def test_wrong_numbers_are_told():
     done = run("-c", SCRIPT, PYCOMPILE_THREADS="two", PYCOMPILE_RECOMPILE_LIMIT="-1")
     assert done.returncode == 0
     assert "PYCOMPILE_THREADS=two is no whole number" in done.stderr
-    assert "PYCOMPILE_RECOMPILE_LIMIT=-1 is no whole number" in done.stderr
+    assert "PYCOMPILE_RECOMPILE_LIMIT=-1 is too small" in done.stderr
 
 
 def test_no_cache_folder(tmp_path):

@@ -88,8 +88,8 @@ def test_no_folder_to_compile_in_is_told(tmp_path):
     command = [sys.executable, "-m", "pycompile", "explain", str(tmp_path / "program.py")]
     done = subprocess.run(command, env=os.environ | folders, capture_output=True, text=True)
     assert "left to CPython: no folder to compile in can be written" in done.stderr
-    first = done.stderr.partition("program.py: 0 graphs, ")[2].splitlines()[0]
-    assert "0 kernels" in first  # breaks may be those of the import system
+    counts = " ".join(done.stderr.partition("program.py: 0 graphs, ")[2].split())
+    assert ", 0 kernels" in counts.partition(" guards")[0]  # breaks may be of the import system
 
 
 @pytest.mark.parametrize(
