@@ -441,10 +441,14 @@ keep_computed(Emit *e, const Instr *choice, bool scalar)
     for (int k = 1; k < choice->nargs; k++) {
         int32_t at = choice->args[k];
         const Instr *v = instr_at(e, at);
-        if (v->kind != INSTR_OP || is_row_value(e, at) != scalar) continue;
-        if (!scalar && rests_in_memory(e, v)) continue;
+        bool row = is_row_value(e, at); /* a choice of elements may be of the row's values, too */
+        if (v->kind != INSTR_OP || (scalar && !row)) continue;
+        if (!row && rests_in_memory(e, v)) continue;
+        int lanes = e->lanes;
+        if (row) e->lanes = 1;
         emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(%c%d));", constraint_of(e, at),
-                  scalar ? 's' : 'v', at);
+                  row ? 's' : 'v', at);
+        e->lanes = lanes;
     }
 }
 
