@@ -131,7 +131,7 @@ ubsan: $(STAMP)-test
 	$(call sanitize,undefined,libubsan.so)
 
 leaks: build $(STAMP)-test
-	PYCOMPILE_LEAK_CALLS=1000000 $(RUN) -m pytest tests/test_leaks.py
+	PYCOMPILE_LEAK_CALLS=350000 $(RUN) -m pytest tests/test_leaks.py
 
 clean:
 	rm -rf build dist out *.egg-info pycompile/*.so
