@@ -13,8 +13,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What a step that may decline says.  ANSWER_NO never leaves an exception set. */
-typedef enum { ANSWER_ERROR = -1, ANSWER_NO = 0, ANSWER_YES = 1 } Answer;
+/* What a step that may decline says:
+   YES    it is done, and what it gives is there;
+   NO     it does not apply, or does not hold: nothing was done, and no exception is set;
+   ERROR  a failure of our own, with the Python error set;
+   BREAK  capture stops here, and has recorded why (interp_break); only capture's own steps say so.
+ */
+typedef enum { ANSWER_ERROR = -1, ANSWER_NO = 0, ANSWER_YES = 1, ANSWER_BREAK = 2 } Answer;
 
 /* ---- arena.c: one per compilation, freed at once; holds no counted references ---- */
 typedef struct Arena Arena;

@@ -1,6 +1,6 @@
 /* Operators on lists, tuples, dicts, sets and views, and their truth and length.
 
-   Each answers ANSWER_NO without a break for operands that are none of these. */
+   Each answers ANSWER_NO for operands that are none of these. */
 #include "containers.h"
 
 Answer
@@ -18,7 +18,7 @@ container_compare(Interp *in, int operator_, Value *left, Value *right, Value **
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     Answer answer = set_compare(in, operator_, left, right, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     /* Containers of different builtin types, and numbers and strings: never equal. */
     bool one = value_is_sequence(left) || left->kind == V_DICT || left->kind == V_SET;
     bool other = value_is_sequence(right) || right->kind == V_DICT || right->kind == V_SET;

@@ -4,7 +4,7 @@
 
 #include "../numbers/numbers.h"
 
-/* ---- containers.c: each ANSWER_NO without a break where it is not concerned ---- */
+/* ---- containers.c: each ANSWER_NO where it is not concerned ---- */
 Answer container_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 /* The object at the source is let go: a break where it runs code then, else a guard that it does
    not. */
@@ -61,7 +61,7 @@ Answer set_method(Interp *in, Value *self, const char *name, int nargs, Value *c
                   PyObject *kwnames, Value **out);
 Answer set_make(Interp *in, PyTypeObject *type, Value *from, Value **out);
 Answer set_add(Interp *in, Value *set, Value *item);
-/* ANSWER_NO without a break: not of sets. */
+/* ANSWER_NO: not of sets. */
 Answer set_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer set_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer set_contains(Interp *in, Value *set, Value *item, bool *out);

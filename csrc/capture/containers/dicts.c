@@ -156,7 +156,7 @@ do_get(const Method *m)
     Value *otherwise = m->nargs == 2 ? m->args[1] : value_const(m->in, Py_None);
     if (otherwise == NULL) return ANSWER_ERROR;
     Answer answer = loose_lookup(m->in, m->self, m->args[0], otherwise, m->out);
-    if (answer != ANSWER_NO || m->in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     answer = look_up(m, &at, NULL);
     if (answer != ANSWER_YES) return answer;
     return give(m, at >= 0 ? value_item(m->in, m->self, at) : otherwise);
@@ -328,7 +328,7 @@ dict_method(Interp *in, Value *self, const char *name, int nargs, Value *const *
 
 /* ---- operators ---- */
 
-/* left | right and left |= right; ANSWER_NO without a break: not of dicts. */
+/* left | right and left |= right; ANSWER_NO: not of dicts. */
 Answer
 dict_or(Interp *in, Value *left, Value *right, bool in_place, Value **out)
 {

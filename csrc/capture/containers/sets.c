@@ -231,7 +231,7 @@ both_operands(Interp *in, Value *left, Value *right, PyObject **a, PyObject **b)
     return answer;
 }
 
-/* ANSWER_NO without a break: not of sets. */
+/* ANSWER_NO: not of sets. */
 Answer
 set_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -368,7 +368,7 @@ set_maker(Interp *in, Value *set, PyObject **template)
 Answer
 known_set(Interp *in, Value *set, PyObject **out)
 {
-    if (set_walk(in, set) != ANSWER_YES) return ANSWER_NO;
+    TRY(set_walk(in, set));
     *out = keep(in, set_clone(set->object));
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

@@ -174,7 +174,7 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
              Value **out)
 {
     Answer logged = output_log(in, function, nargs, args, kwnames, out);
-    if (logged != ANSWER_NO || in->break_code != BREAK_NONE) return logged;
+    if (logged != ANSWER_NO) return logged;
     bool made = function->kind == V_FUNCTION;
     PyObject *code = made ? function->object : PyFunction_GET_CODE(function->object);
     const char *name = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_qualname);
@@ -234,9 +234,9 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
 {
     PyObject *function = callable->object;
     Answer answer = call_pure(in, function, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     answer = wrapper_call(in, function, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     if (function == known_name(&known.graph_break, "pycompile._api", "graph_break"))
         return interp_break(in, BREAK_REQUESTED, "%s", "");
     if (function == known_name(&known.is_compiling, "pycompile._api", "is_compiling")) {
@@ -247,7 +247,7 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
     if (name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == 0 || name[5] == '.')) {
         answer = numpy_python_call(in, function, name, nargs, args, out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     return call_inlined(in, callable, nargs, args, kwnames, out);
 }
@@ -296,11 +296,10 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
                                 nargs - 1, args + 1, kwnames, out);
     if (is_enum_member(object)) return call_special(in, callable, nargs, args, kwnames, out);
     Answer visible = kwnames == NULL ? output_write(in, object, nargs, args, out) : ANSWER_NO;
-    if (visible == ANSWER_NO && in->break_code == BREAK_NONE)
-        visible = output_warn(in, object, nargs, args, kwnames, out);
-    if (visible != ANSWER_NO || in->break_code != BREAK_NONE) return visible;
+    if (visible == ANSWER_NO) visible = output_warn(in, object, nargs, args, kwnames, out);
+    if (visible != ANSWER_NO) return visible;
     visible = kwnames == NULL ? handled_call(in, object, nargs, out) : ANSWER_NO;
-    if (visible != ANSWER_NO || in->break_code != BREAK_NONE) return visible;
+    if (visible != ANSWER_NO) return visible;
     if (object == (PyObject *)&PyMethod_Type && nargs == 2 && kwnames == NULL &&
         is_function(args[0]) && !(args[1]->kind == V_CONST && args[1]->object == Py_None)) {
         *out = bound_method(in, args[0], args[1]);
@@ -308,17 +307,17 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     }
     if (PyType_Check(object)) {
         Answer gathered = kwnames == NULL ? loose_gather(in, object, nargs, args, out) : ANSWER_NO;
-        if (gathered != ANSWER_NO || in->break_code != BREAK_NONE) return gathered;
+        if (gathered != ANSWER_NO) return gathered;
         Answer answer = model_make(in, object, nargs, args, kwnames, out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     if (!PyFunction_Check(object) || decomposition_of(object) != NULL ||
         Py_TYPE(object) != &PyFunction_Type) {
         Answer answer = call_builtin(in, object, nargs, args, kwnames, out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     Answer answer = call_numpy(in, object, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     PyObject *decomposition = decomposition_of(object);
     if (decomposition != NULL && PyFunction_Check(decomposition)) {
         Value *function = value_const(in, decomposition);
@@ -328,7 +327,7 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
     if (PyType_Check(object) && type_is_heap((PyTypeObject *)object))
         return class_call(in, callable, nargs, args, kwnames, out);
     answer = call_descriptor(in, callable, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     if (ufunc_check(object) || array_function_check(object))
         return interp_break(in, BREAK_NUMPY, "call of '%s'", value_describe(in, callable));
     if (PyCFunction_Check(object) &&
@@ -359,7 +358,7 @@ call_object(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
     Value *model;
     Answer answer = model_open(in, callable, &model);
     if (answer == ANSWER_YES) return call_special(in, model, nargs, args, kwnames, out);
-    if (answer == ANSWER_ERROR || in->break_code != BREAK_NONE) return answer;
+    if (answer_stops(answer)) return answer;
     return call_special(in, callable, nargs, args, kwnames, out);
 }
 

@@ -97,7 +97,7 @@ static Attempt
 finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
 {
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
-    bool broke = answer == ANSWER_NO;
+    bool broke = answer != ANSWER_YES;
     if (in->again) return ATTEMPT_AGAIN;
     if (in->branched) {
         if (record_break(in) < 0) return ATTEMPT_ERROR;
@@ -120,7 +120,7 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
     if (in->again) return ATTEMPT_AGAIN;
     if (answer == ANSWER_YES) return ATTEMPT_DONE;
-    if (in->break_code == BREAK_NONE) { /* inputs overlap */
+    if (answer == ANSWER_NO) { /* inputs overlap */
         interp_break(in, BREAK_OVERLAP, "%s", "");
         if (marks->refuse_writes) return learn_stop(in, marks, arena, 0);
         marks->refuse_writes = true;

@@ -70,7 +70,7 @@ Answer call_node(Interp *in, Value *node, int nargs, Value *const *args, PyObjec
 
 /* ---- loop.c: for over a range with element reads and writes, kept as a loop region ---- */
 /* At a FOR_ITER whose iterator is a range: ANSWER_YES followed the whole loop as one region node
-   and moved on to its exit; ANSWER_NO with BREAK_NONE: not of that form, unroll it. */
+   and moved on to its exit; ANSWER_NO: not of that form, unroll it. */
 Answer capture_loop(Interp *in, Value *iterator);
 Answer loop_element_load(Interp *in, Value *array, Value *key, Value **out);
 Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
@@ -88,7 +88,7 @@ int world_take_back(Interp *in, const World *world, World *changed);
 
 /* ---- merge.c ---- */
 /* At a branch whose condition depends on an array.  ANSWER_YES: both arms were followed, and this
-   is where they meet; ANSWER_NO with BREAK_NONE: they are not merged. */
+   is where they meet; ANSWER_NO: they are not merged. */
 Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_true,
                     int depth_false);
 /* Why the branch at which capture is ends the graph: static text, or NULL. */

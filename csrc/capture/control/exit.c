@@ -537,7 +537,7 @@ build_value(Interp *in, Value *value)
 static Answer
 failed(Interp *in)
 {
-    return PyErr_Occurred() || in->break_code == BREAK_NONE ? ANSWER_ERROR : ANSWER_NO;
+    return PyErr_Occurred() || in->break_code == BREAK_NONE ? ANSWER_ERROR : ANSWER_BREAK;
 }
 
 static Answer

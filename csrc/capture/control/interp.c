@@ -4,6 +4,7 @@
    succeeded, so that a break leaves the frame as it was before the instruction. */
 #include "control.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -84,7 +85,7 @@ follow_test(Interp *in, const Instr *instr)
         Answer loose = loose_contains(in, left, right, &found);
         if (loose == ANSWER_YES && instr->arg != 0)
             loose = operate_unary(in, I_UNARY_NOT, found, &found);
-        if (loose != ANSWER_NO || in->break_code != BREAK_NONE) {
+        if (loose != ANSWER_NO) {
             if (loose == ANSWER_YES) in->top->depth -= 2;
             return loose == ANSWER_YES && push(in, found) < 0 ? ANSWER_ERROR : loose;
         }
@@ -138,7 +139,7 @@ follow_subscript(Interp *in, const Instr *instr)
     return answer;
 }
 
-/* ANSWER_YES followed, ANSWER_NO breaks.  Sets the activation's result at a RETURN. */
+/* ANSWER_YES, or it breaks.  Sets the activation's result at a RETURN. */
 static Answer
 follow(Interp *in, const Instr *instr)
 {
@@ -278,6 +279,7 @@ follow_one(Interp *in, Activation *activation)
     const Instr *instr = &activation->decoded->instrs[number];
     Answer answer = before(in, instr);
     if (answer == ANSWER_YES) answer = follow(in, instr);
+    assert(answer != ANSWER_NO && answer_agrees(in, answer));
     if (answer != ANSWER_YES)
         activation->depth = depth;
     else if (instr->kind != I_RETURN && activation->number == number)
@@ -310,13 +312,13 @@ interp_run(Interp *in, Activation *activation, Value **out)
     Answer answer = ANSWER_YES;
     while (answer == ANSWER_YES && activation->result == NULL) {
         answer = follow_one(in, activation);
-        if (answer == ANSWER_NO && in->raised != NULL && !in->again)
+        if (answer == ANSWER_BREAK && in->raised != NULL && !in->again)
             answer = raised_unwind(in, activation);
     }
     *out = activation->result;
     in->adds_up = adds_up;
     if (activation->caller != NULL) {
-        if (answer == ANSWER_NO && in->raised != NULL) in->raised->exception->part_of = NULL;
+        if (answer == ANSWER_BREAK && in->raised != NULL) in->raised->exception->part_of = NULL;
         in->inlined--;
         in->dirty = true; /* what it did is done: the caller's instruction may still break */
         in->top = activation->caller;

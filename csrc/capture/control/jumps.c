@@ -31,20 +31,21 @@ branch(Interp *in, const Instr *instr, Value *condition)
     Answer merged =
         branch_merge(in, on_true ? instr->target : next, on_true ? next : instr->target, condition,
                      on_true ? jumped : depth - 1, on_true ? depth - 1 : jumped);
-    if (merged != ANSWER_NO || in->break_code != BREAK_NONE) return merged;
+    if (merged != ANSWER_NO) return merged;
     const char *why = branch_why(in);
     if (why == NULL) why = ends_loop(a, instr->target) ? "it ends a loop: each turn is a plan" : "";
     BreakCode told = value_is_unknown_scalar(in, condition) ? BREAK_BRANCH : BREAK_VARIES;
-    interp_break_told(in, BREAK_BRANCH, told, told == BREAK_VARIES ? "a branch" : why);
-    if (a != in->bottom || keeps || in->fork != NULL) return ANSWER_NO;
+    Answer stopped =
+        interp_break_told(in, BREAK_BRANCH, told, told == BREAK_VARIES ? "a branch" : why);
+    if (stopped == ANSWER_ERROR || a != in->bottom || keeps || in->fork != NULL) return stopped;
     a->depth--;
     in->break_code = BREAK_NONE; /* building may break in its own right */
     Answer answer = exit_branch(in, condition, on_false ? next : instr->target,
                                 on_false ? instr->target : next);
-    if (answer != ANSWER_YES) return answer;
+    if (answer_stops(answer)) return answer;
     in->break_code = BREAK_BRANCH;
-    in->branched = true;
-    return ANSWER_NO;
+    in->branched = answer == ANSWER_YES; /* else inputs overlap, as capture finds at its end */
+    return ANSWER_BREAK;
 }
 
 static Answer
@@ -60,8 +61,8 @@ conditional(Interp *in, const Instr *instr)
     if (known < 0) {
         bool is_true = false;
         answer = condition_known(in, node, &is_true);
-        if (answer == ANSWER_ERROR) return answer;
         if (answer == ANSWER_NO) return branch(in, instr, node);
+        if (answer != ANSWER_YES) return answer;
         known = is_true;
     }
     bool jump = (known != 0) == on_true;
@@ -98,10 +99,10 @@ for_iter(Interp *in, const Instr *instr)
     if (iterator->kind == V_ITER && iterator->of != NULL && iterator->of->kind == V_RANGE &&
         iterator->position == 0) {
         Answer answer = capture_loop(in, iterator);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     Answer answer = iterator_next(in, iterator, &item);
-    if (answer == ANSWER_NO && in->break_code == BREAK_ITERATION && is_under_way(in, iterator)) {
+    if (answer == ANSWER_BREAK && in->break_code == BREAK_ITERATION && is_under_way(in, iterator)) {
         in->break_code = in->told.code = BREAK_TURN;
         in->told.detail = "";
     }
@@ -157,7 +158,7 @@ unrolled_too_far(Interp *in)
         if (tell_loop(in, head) < 0) return ANSWER_ERROR;
         if (break_copy(in->learn_arena, &in->told, &in->learn->stop) < 0) return ANSWER_ERROR;
         in->again = true;
-        return ANSWER_NO;
+        return answer;
     }
     return answer;
 }

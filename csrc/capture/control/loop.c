@@ -199,7 +199,7 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
     NodeId args[3];
     Answer answer = element_args(in, array, key, args);
     if (answer == ANSWER_YES) answer = value_as_loose_node(in, value, &args[2]);
-    if (answer == ANSWER_ERROR || in->break_code != BREAK_NONE) return answer;
+    if (answer_stops(answer)) return answer;
     NodeId *version = loop_version(in, array);
     if (answer == ANSWER_NO || version == NULL) return not_a_loop(in, "a store of no scalar");
     Type type = graph_node(in->graph, args[0])->type;
@@ -377,7 +377,7 @@ learn_no_loop(Interp *in, int number)
         return ANSWER_ERROR;
     in->again = true;
     in->break_code = BREAK_UNROLL;
-    return ANSWER_NO;
+    return ANSWER_BREAK;
 }
 
 /* A carried local has another type after the body than before it. */
@@ -392,7 +392,7 @@ learn_type(Interp *in, const Scan *scan, int slot, const Type *type)
     if (VEC_PUSH(in->learn_arena, &in->learn->loop_types, learnt) < 0) return ANSWER_ERROR;
     in->again = true;
     in->break_code = BREAK_UNROLL;
-    return ANSWER_NO;
+    return ANSWER_BREAK;
 }
 
 /* A weak number that was made a scalar beforehand, and something that is narrower than it: the
@@ -512,7 +512,7 @@ capture_loop(Interp *in, Value *iterator)
     if (node == NO_NODE || world_save(in, &before) < 0) return ANSWER_ERROR;
     answer = follow_body(in, &scan, &loop, ncarried, carried, starts, node, &region);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer == ANSWER_NO || in->effects.len != effects || !world_is_same(&before) ||
+    if (answer != ANSWER_YES || in->effects.len != effects || !world_is_same(&before) ||
         !body_is_scalar(in, region))
         return learn_no_loop(in, scan.number);
     in->region = region;

@@ -363,7 +363,7 @@ merge_value(Merge *m, Value *x, Value *y, Value **out)
         answer = merge_loose(m, x, y, out);
     else if ((answer = merge_containers(m, x, y, out)) != ANSWER_NO)
         return answer;
-    if (answer == ANSWER_NO && in->break_code == BREAK_NONE) answer = merge_choice(m, x, y, out);
+    if (answer == ANSWER_NO) answer = merge_choice(m, x, y, out);
     if (answer != ANSWER_YES) return answer;
     Pair pair = {x, y, *out};
     return VEC_PUSH(in->arena, &m->pairs, pair) < 0 ? ANSWER_ERROR : ANSWER_YES;
@@ -530,5 +530,5 @@ branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_
     answer = follow_arms(&m, start, depth);
     in->fork = fork.outer;
     in->region = m.outer;
-    return answer == ANSWER_NO ? merge_refuse(&m) : answer;
+    return answer == ANSWER_YES || answer == ANSWER_ERROR ? answer : merge_refuse(&m);
 }

@@ -63,8 +63,8 @@ Answer merge_changed(Merge *m, const World *before, const World arms[2]);
 Answer merge_slots(Merge *m, const World arms[2]);
 
 /* ---- choice.c: one of two objects ---- */
-/* What arm `which` made, for the rest of the graph; in the other arm it is nothing.  ANSWER_NO
-   without a break: it cannot leave the arm. */
+/* What arm `which` made, for the rest of the graph; in the other arm it is nothing.  ANSWER_NO:
+   it cannot leave the arm. */
 Answer arm_leaves(Merge *m, int which, Value *value, Value **out);
 /* x where the branch was taken, else y: arrays to compute with where their types agree, else
    something that can be kept and given away. */

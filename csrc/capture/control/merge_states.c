@@ -142,7 +142,10 @@ merge_slots(Merge *m, const World arms[2])
         if (reads < 0) return ANSWER_ERROR;
         Answer answer = ANSWER_NO;
         if (reads || m->keep) answer = merge_value(m, x, y, &a->slots[slot]);
-        if (answer == ANSWER_NO && !reads) answer = lose(m, &a->slots[slot]);
+        if (!reads && (answer == ANSWER_NO || answer == ANSWER_BREAK)) {
+            break_take(m->in);
+            answer = lose(m, &a->slots[slot]);
+        }
         if (answer != ANSWER_YES) return answer;
     }
     return ANSWER_YES;

@@ -51,7 +51,7 @@ repeat(Interp *in, Value *sequence, Value *count, Value **out)
 }
 
 /* A sequence times one of NumPy's numbers, which stands back for sequences: it is repeated, as by
-   an int.  ANSWER_NO without a break: it is something else. */
+   an int.  ANSWER_NO: it is something else. */
 static Answer
 repeat_by_scalar(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -105,8 +105,8 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
     if (named || value_is_object(left) || value_is_object(right)) {
         Value *both[2];
         Answer plainly = special_for_boxes(in, operator_, false, left, right, both);
-        if (plainly == ANSWER_ERROR || in->break_code != BREAK_NONE) return plainly;
         if (plainly == ANSWER_NO) return special_binary(in, operator_, left, right, out);
+        if (plainly != ANSWER_YES) return plainly;
         plainly = operator_binary(in, operator_, both[0], both[1], out);
         if (plainly == ANSWER_YES && *out == left->core && both[0] != left) *out = left;
         return plainly;
@@ -123,10 +123,10 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
         return emit_inplace(in, plain, left, right, out);
     if (plain == OPERATOR_MOD && value_is_numpy(in, right)) { /* "%g" % x[0] */
         Answer text = text_binary(in, plain, left, right, out);
-        if (text != ANSWER_NO || in->break_code != BREAK_NONE) return text;
+        if (text != ANSWER_NO) return text;
     }
     Answer repeated = repeat_by_scalar(in, operator_, left, right, out);
-    if (repeated != ANSWER_NO || in->break_code != BREAK_NONE) return repeated;
+    if (repeated != ANSWER_NO) return repeated;
     bool objects = value_is_opaque_object(in, left) || value_is_opaque_object(in, right);
     if (objects || value_is_numpy(in, left) || value_is_numpy(in, right)) {
         return emit_binary(in, plain, left, right, out);
@@ -134,12 +134,11 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
         (left->kind == V_NODE || right->kind == V_NODE)) {
         Answer answer = scalar_binary(in, plain, left, right, out);
-        if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
-            answer = scalar_operator(in, plain, left, right, out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer == ANSWER_NO) answer = scalar_operator(in, plain, left, right, out);
+        if (answer != ANSWER_NO) return answer;
     }
     Answer answer = container_binary(in, operator_, left, right, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     if (value_is_sequence(left) && left->kind == right->kind && operator_ == OPERATOR_ADD)
         return concatenate(in, left, right, out);
     if (operator_ == OPERATOR_MUL && value_is_sequence(left) && value_is_python_scalar(in, right))
@@ -169,7 +168,7 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
                  right->kind == V_DICT || left->kind == V_SET || right->kind == V_SET;
     answer = lists ? ANSWER_NO : value_known(in, left, &a);
     if (answer == ANSWER_YES) answer = value_known(in, right, &b);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO || !operand_is_plain(a) || !operand_is_plain(b))
         return special_binary(in, operator_, left, right, out);
     return operator_result(in, binary_function(plain)(a, b), out);
@@ -195,8 +194,8 @@ operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **o
     Value *both[2] = {left, right};
     if (value_is_object(left) || value_is_object(right)) {
         Answer plainly = special_for_boxes(in, operator_, true, left, right, both);
-        if (plainly == ANSWER_ERROR || in->break_code != BREAK_NONE) return plainly;
         if (plainly == ANSWER_NO) return special_compare(in, operator_, left, right, out);
+        if (plainly != ANSWER_YES) return plainly;
         return operator_compare(in, operator_, both[0], both[1], out);
     }
     if (value_is_loose(in, left) || value_is_loose(in, right)) {
@@ -211,16 +210,15 @@ operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **o
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
         (left->kind == V_NODE || right->kind == V_NODE)) {
         Answer answer = scalar_compare(in, operator_, left, right, out);
-        if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
-            answer = scalar_comparison(in, operator_, left, right, out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer == ANSWER_NO) answer = scalar_comparison(in, operator_, left, right, out);
+        if (answer != ANSWER_NO) return answer;
     }
     Answer answer = container_compare(in, operator_, left, right, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     PyObject *a, *b;
     answer = value_known(in, left, &a);
     if (answer == ANSWER_YES) answer = value_known(in, right, &b);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_YES &&
         ((operand_is_plain(a) && operand_is_plain(b)) ||
          (left->kind == V_CONST && right->kind == V_CONST && Py_TYPE(a)->tp_richcompare == NULL)))
@@ -230,7 +228,7 @@ operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **o
         return operator_result(in, PyObject_RichCompare(a, b, operator_), out);
     if (answer == ANSWER_NO && (left->kind == V_PURE || right->kind == V_PURE)) {
         answer = loose_call(in, comparison_function(in, operator_), 2, both, out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     return interp_break(in, value_break(left, value_break(right, BREAK_OPERATOR)),
                         "comparison of %s and %s", value_describe(in, left),
@@ -376,10 +374,10 @@ operator_contains(Interp *in, Value *item, Value *container, bool *out)
         return ANSWER_YES;
     }
     Answer answer = container_contains(in, item, container, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     answer = value_known(in, item, &key);
     if (answer == ANSWER_YES) answer = value_known(in, container, &object);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO || !operand_is_plain(key) ||
         !(operand_is_plain(object) || PySet_CheckExact(object)))
         return interp_break(in, BREAK_OPERATOR, "membership in %s", value_describe(in, container));
@@ -430,7 +428,7 @@ operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
         return call_simple(in, module_kept(in, "operator", name), 1, &operand, out);
     }
     Answer step = scalar_unary(in, operator_, operand, out);
-    if (step != ANSWER_NO || in->break_code != BREAK_NONE) return step;
+    if (step != ANSWER_NO) return step;
     if (value_is_object(operand) || value_is_named(operand)) {
         const char *name = operator_ == I_UNARY_NEGATIVE   ? "__neg__"
                            : operator_ == I_UNARY_POSITIVE ? "__pos__"
@@ -444,7 +442,7 @@ operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
         }
     }
     Answer answer = value_known(in, operand, &object);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO || !(operand_is_plain(object) || is_enum_member(object)))
         return interp_break(in, value_break(operand, BREAK_OPERATOR), "operator on %s",
                             value_describe(in, operand));
@@ -459,11 +457,10 @@ static Answer
 container_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Answer answer = text_binary(in, operator_ % IN_PLACE, left, right, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     if (operator_ % IN_PLACE == OPERATOR_OR)
         answer = dict_or(in, left, right, operator_ >= IN_PLACE, out);
-    if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
-        answer = set_binary(in, operator_, left, right, out);
+    if (answer == ANSWER_NO) answer = set_binary(in, operator_, left, right, out);
     if (operator_ == IN_PLACE + OPERATOR_MUL && left->kind == V_LIST &&
         (value_is_python_scalar(in, right)))
         answer = sequence_method(in, left, "__imul__", 1, &right, NULL, out);
@@ -483,9 +480,9 @@ operator_subscript(Interp *in, Value *object, Value *key, Value **out)
     if (value_is_flags(in, object) && key->kind == V_CONST && PyUnicode_Check(key->object))
         return emit_flag(in, object, PyUnicode_AsUTF8(key->object), out);
     Answer alias = typing_subscript(in, object, key, out);
-    if (alias != ANSWER_NO || in->break_code != BREAK_NONE) return alias;
+    if (alias != ANSWER_NO) return alias;
     Answer picked = loose_lookup(in, object, key, NULL, out);
-    if (picked != ANSWER_NO || in->break_code != BREAK_NONE) return picked;
+    if (picked != ANSWER_NO) return picked;
     return value_subscript(in, object, key, out);
 }
 

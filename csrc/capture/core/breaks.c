@@ -63,7 +63,7 @@ followed_instead(const Interp *in)
 Answer
 interp_break(Interp *in, BreakCode code, const char *format, ...)
 {
-    if (in->break_code != BREAK_NONE) return ANSWER_NO; /* the first reason is the reason */
+    if (in->break_code != BREAK_NONE) return ANSWER_BREAK; /* the first reason is the reason */
     char text[512];
     va_list args;
     va_start(args, format);
@@ -78,13 +78,13 @@ interp_break(Interp *in, BreakCode code, const char *format, ...)
     in->told.detail =
         ours == NULL ? arena_copy(in->arena, text, strlen(text) + 1)
                      : arena_printf(in->arena, "call of '%s'%s%s", ours, *text ? ": " : "", text);
-    return in->told.detail == NULL || user_stack(in, &in->told) < 0 ? ANSWER_ERROR : ANSWER_NO;
+    return in->told.detail == NULL || user_stack(in, &in->told) < 0 ? ANSWER_ERROR : ANSWER_BREAK;
 }
 
 Answer
 interp_break_told(Interp *in, BreakCode code, BreakCode told, const char *detail)
 {
-    if (in->break_code != BREAK_NONE) return ANSWER_NO;
+    if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
     Answer answer = interp_break(in, code, "%s", detail);
     in->told.code = told;
     return answer;
@@ -101,11 +101,35 @@ break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what
 Answer
 interp_break_as(Interp *in, BreakCode code, const Break *told)
 {
-    if (in->break_code != BREAK_NONE) return ANSWER_NO;
+    if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
     in->break_code = code;
     in->raised = NULL;
     in->break_inlined = in->inlined > 0;
-    return break_copy(in->arena, told, &in->told) < 0 ? ANSWER_ERROR : ANSWER_NO;
+    return break_copy(in->arena, told, &in->told) < 0 ? ANSWER_ERROR : ANSWER_BREAK;
+}
+
+BreakNote
+break_take(Interp *in)
+{
+    BreakNote note = {in->break_code, in->told, in->break_inlined};
+    in->break_code = BREAK_NONE;
+    return note;
+}
+
+Answer
+break_put(Interp *in, const BreakNote *note)
+{
+    in->break_code = note->code;
+    in->told = note->told;
+    in->break_inlined = note->inlined;
+    return note->code != BREAK_NONE ? ANSWER_BREAK : ANSWER_NO;
+}
+
+Answer
+break_unless(Interp *in, Answer answer, const BreakNote *note)
+{
+    if (answer == ANSWER_YES || answer == ANSWER_ERROR || in->raised != NULL) return answer;
+    return break_put(in, note);
 }
 
 int

@@ -49,10 +49,10 @@ branch_learn(Interp *in, PyCodeObject *code, int number, int level, const char *
         if (mark->code != code || mark->number != number) continue;
         mark->level = level;
         mark->why = why;
-        return ANSWER_NO;
+        return ANSWER_BREAK;
     }
     BranchMark mark = {.code = code, .number = number, .level = level, .why = why};
-    return VEC_PUSH(in->learn_arena, &in->learn->branches, mark) < 0 ? ANSWER_ERROR : ANSWER_NO;
+    return VEC_PUSH(in->learn_arena, &in->learn->branches, mark) < 0 ? ANSWER_ERROR : ANSWER_BREAK;
 }
 
 Answer

@@ -17,7 +17,7 @@ PyTypeObject *value_type(Interp *in, Value *value);
 const char *value_describe(Interp *in, Value *value); /* for breaks; never NULL */
 /* The Python object of a value that is known: a constant, or a symbolic scalar that is an input (it
    becomes a guard on the value), or tuples, slices … of those.  Borrowed.  ANSWER_NO when it
-   depends on array contents (no break recorded). */
+   depends on array contents. */
 Answer value_known(Interp *in, Value *value, PyObject **out);
 Answer call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
@@ -46,7 +46,7 @@ Answer value_attribute(Interp *in, Value *object, PyObject *name, Value **out);
 Answer value_store(Interp *in, Value *object, PyObject *name, Value *stored);
 
 /* ---- breaks.c: why capture stops ---- */
-/* Records why capture stops here and returns ANSWER_NO. */
+/* Records why capture stops here and returns ANSWER_BREAK. */
 Answer interp_break(Interp *in, BreakCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same where the user is told of another code than following goes by. */
@@ -58,6 +58,13 @@ Answer break_unknown_number(Interp *in, BreakCode code, Value *number, const cha
 Answer interp_break_as(Interp *in, BreakCode code, const Break *told);
 /* The Instr's line, or that of the last one before it that has one. */
 int line_at(const Decoded *decoded, int number);
+/* Takes back what is recorded, so that something else can be tried. */
+BreakNote break_take(Interp *in);
+/* Records it again; what to answer. */
+Answer break_put(Interp *in, const BreakNote *note);
+/* The answer of what was tried instead; where that came to nothing, the break that was taken back
+   stands, unless the program raises there. */
+Answer break_unless(Interp *in, Answer answer, const BreakNote *note);
 /* The line of an Instr as a frame; 0, or -1 with the error set. */
 int break_frame(Arena *arena, const Decoded *decoded, int number, BreakFrame *out);
 /* Into another arena; 0, or -1 with the error set. */
@@ -72,8 +79,8 @@ Answer raise_new(Interp *in, PyObject *type, const char *format, ...);
 Answer raise_value(Interp *in, Value *exception);
 /* As RERAISE: __context__ stays. */
 Answer raise_again(Interp *in, Value *exception);
-/* After ANSWER_NO: takes back a raised exception of this type, so that following can go on
-   (hasattr, next with a default); NULL when nothing of the kind was raised, and ANSWER_NO stands.
+/* After ANSWER_BREAK: takes back a raised exception of this type, so that following can go on
+   (hasattr, next with a default); NULL when nothing of the kind was raised, and the break stands.
  */
 Value *raised_take(Interp *in, PyObject *type);
 /* One of which nothing has run; NULL with the error set. */
@@ -140,11 +147,11 @@ bool value_is_numpy(Interp *in, const Value *value); /* array, or array scalar, 
 bool value_is_python_scalar(Interp *in, const Value *value); /* bool, int, float, complex */
 /* As a graph node with constant, guarded shape, in the current version of its storage; constants
    become const nodes.  Read an array's type only after this.  ANSWER_NO when it is no array or
-   scalar (no break recorded). */
+   scalar. */
 Answer value_as_node(Interp *in, Value *value, NodeId *out);
 /* The same without the shape becoming known: sizes may be SIZE_DIM and SIZE_STRIDE. */
 Answer value_as_loose_node(Interp *in, Value *value, NodeId *out);
-/* Known integer (index, axis, size), guarded; ANSWER_NO for anything else (no break recorded). */
+/* Known integer (index, axis, size), guarded; ANSWER_NO for anything else. */
 Answer value_as_int(Interp *in, Value *value, int64_t *out);
 bool value_is_opaque(const Interp *in, const Value *value); /* V_NODE of FORM_OBJECT */
 /* An array of its dtype and rank, borrowed; NULL when it is another object. */
@@ -310,7 +317,7 @@ int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this ob
 /* Text from outside that varies, and is only compared with constants: its value needs
    no guard. */
 bool text_is_compared(Interp *in, SourceId source);
-/* == and != of such text and a constant, the outcome under guard; ANSWER_NO without a break: it is
+/* == and != of such text and a constant, the outcome under guard; ANSWER_NO: it is
    none. */
 Answer outcome_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 /* A condition that says whether an int that varies equals a constant, under guard; ANSWER_NO: it is

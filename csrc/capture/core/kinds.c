@@ -2,6 +2,17 @@
    and says what happens where the row has nothing. */
 #include "core.h"
 
+#include <assert.h>
+
+/* Of an operation that always applies. */
+static Answer
+settled(const Interp *in, Answer answer)
+{
+    assert(answer != ANSWER_NO && answer_agrees(in, answer));
+    (void)in;
+    return answer;
+}
+
 PyTypeObject *
 value_type(Interp *in, Value *value)
 {
@@ -28,7 +39,9 @@ Answer
 value_known(Interp *in, Value *value, PyObject **out)
 {
     const KindOfValue *kind = &in->kinds[value->kind];
-    return kind->known != NULL ? kind->known(in, value, out) : ANSWER_NO;
+    Answer answer = kind->known != NULL ? kind->known(in, value, out) : ANSWER_NO;
+    assert(answer_agrees(in, answer));
+    return answer;
 }
 
 Answer
@@ -37,7 +50,7 @@ value_truth(Interp *in, Value *value, int *known, Value **node)
     const KindOfValue *kind = &in->kinds[value->kind];
     *known = -1;
     *node = NULL;
-    if (kind->truth != NULL) return kind->truth(in, value, known, node);
+    if (kind->truth != NULL) return settled(in, kind->truth(in, value, known, node));
     return interp_break(in, value_break(value, BREAK_OPERATOR), "truth of %s",
                         value_describe(in, value));
 }
@@ -53,29 +66,31 @@ Answer
 container_contains(Interp *in, Value *item, Value *container, bool *out)
 {
     const KindOfValue *kind = &in->kinds[container->kind];
-    return kind->contains != NULL ? kind->contains(in, item, container, out) : ANSWER_NO;
+    Answer answer = kind->contains != NULL ? kind->contains(in, item, container, out) : ANSWER_NO;
+    assert(answer_agrees(in, answer));
+    return answer;
 }
 
 Answer
 value_subscript(Interp *in, Value *object, Value *key, Value **out)
 {
-    return in->kinds[object->kind].subscript(in, object, key, out);
+    return settled(in, in->kinds[object->kind].subscript(in, object, key, out));
 }
 
 Answer
 value_attribute(Interp *in, Value *object, PyObject *name, Value **out)
 {
     const KindOfValue *kind = &in->kinds[object->kind];
-    return kind->attribute != NULL ? kind->attribute(in, object, name, out)
-                                   : in->above->no_attribute(in, object, name);
+    return settled(in, kind->attribute != NULL ? kind->attribute(in, object, name, out)
+                                               : in->above->no_attribute(in, object, name));
 }
 
 Answer
 value_store(Interp *in, Value *object, PyObject *name, Value *stored)
 {
     const KindOfValue *kind = &in->kinds[object->kind];
-    return kind->store != NULL ? kind->store(in, object, name, stored)
-                               : in->above->cannot_store(in, object, name);
+    return settled(in, kind->store != NULL ? kind->store(in, object, name, stored)
+                                           : in->above->cannot_store(in, object, name));
 }
 
 Answer
@@ -83,7 +98,7 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
            Value **out)
 {
     const KindOfValue *kind = &in->kinds[callable->kind];
-    if (kind->call != NULL) return kind->call(in, callable, nargs, args, kwnames, out);
+    if (kind->call != NULL) return settled(in, kind->call(in, callable, nargs, args, kwnames, out));
     return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
 }
 
@@ -100,14 +115,16 @@ Answer
 iterator_of(Interp *in, Value *iterable, Value **out)
 {
     const KindOfValue *kind = &in->kinds[iterable->kind];
-    return kind->iterate != NULL ? kind->iterate(in, iterable, out) : no_iteration(in, iterable);
+    return settled(in, kind->iterate != NULL ? kind->iterate(in, iterable, out)
+                                             : no_iteration(in, iterable));
 }
 
 Answer
 iterator_next(Interp *in, Value *iterator, Value **out)
 {
     const KindOfValue *kind = &in->kinds[iterator->kind];
-    return kind->next != NULL ? kind->next(in, iterator, out) : no_iteration(in, iterator);
+    return settled(in,
+                   kind->next != NULL ? kind->next(in, iterator, out) : no_iteration(in, iterator));
 }
 
 Answer
@@ -143,47 +160,47 @@ iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out)
 Answer
 operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    return in->above->binary(in, operator_, left, right, out);
+    return settled(in, in->above->binary(in, operator_, left, right, out));
 }
 
 Answer
 operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
-    return in->above->compare(in, operator_, left, right, out);
+    return settled(in, in->above->compare(in, operator_, left, right, out));
 }
 
 Answer
 operate_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
 {
-    return in->above->unary(in, operator_, operand, out);
+    return settled(in, in->above->unary(in, operator_, operand, out));
 }
 
 Answer
 operate_is(Interp *in, Value *left, Value *right, bool *out)
 {
-    return in->above->is(in, left, right, out);
+    return settled(in, in->above->is(in, left, right, out));
 }
 
 Answer
 operate_contains(Interp *in, Value *item, Value *container, bool *out)
 {
-    return in->above->contains(in, item, container, out);
+    return settled(in, in->above->contains(in, item, container, out));
 }
 
 Answer
 operate_subscript(Interp *in, Value *object, Value *key, Value **out)
 {
-    return in->above->subscript(in, object, key, out);
+    return settled(in, in->above->subscript(in, object, key, out));
 }
 
 Answer
 operate_store_subscript(Interp *in, Value *object, Value *key, Value *value)
 {
-    return in->above->store_subscript(in, object, key, value);
+    return settled(in, in->above->store_subscript(in, object, key, value));
 }
 
 Answer
 operate_delete_subscript(Interp *in, Value *object, Value *key)
 {
-    return in->above->delete_subscript(in, object, key);
+    return settled(in, in->above->delete_subscript(in, object, key));
 }

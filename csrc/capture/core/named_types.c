@@ -61,6 +61,6 @@ named_opens(Interp *in, PyTypeObject *type)
 {
     if (!type_is_named(type) || type_has_dict_slot(type)) return false;
     Answer answer = named_behaves(in, type);
-    if (answer == ANSWER_NO) in->break_code = BREAK_NONE;
+    if (answer == ANSWER_BREAK) break_take(in);
     return answer == ANSWER_YES;
 }

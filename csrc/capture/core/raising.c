@@ -69,7 +69,7 @@ exception_of_object(Interp *in, PyObject *real)
 Answer
 raise_again(Interp *in, Value *exception)
 {
-    if (in->break_code != BREAK_NONE) return ANSWER_NO;
+    if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
     Exception *e = exception->exception;
     if (e->raised < 0) e->raised = step_now(in);
     Answer answer = interp_break(in, BREAK_EXCEPTION, "%s is raised here%s",
@@ -147,7 +147,7 @@ raised_take(Interp *in, PyObject *type)
     if (raised == NULL || in->again || !PyErr_GivenExceptionMatches((PyObject *)raised->type, type))
         return NULL;
     in->raised = NULL;
-    in->break_code = BREAK_NONE;
+    break_take(in);
     in->blame = 0;
     return raised;
 }

@@ -215,6 +215,7 @@ shadow(Interp *in, Value *value)
         PyObject *known;
         Answer answer = value_known(in, value, &known);
         if (answer == ANSWER_ERROR) return NULL;
+        if (answer == ANSWER_BREAK) break_take(in); /* a stand-in does */
         if (answer == ANSWER_YES && object_is_plain(known))
             return stand_for(in, Py_NewRef(known), value);
     }
@@ -298,7 +299,7 @@ shadow_done(Interp *in, PyObject *result, Value **out)
     in->shadow_failed = false;
     if (answer != ANSWER_YES) {
         Py_XDECREF(result);
-        if (answer == ANSWER_NO) PyErr_Clear();
+        if (answer == ANSWER_BREAK) PyErr_Clear();
         return answer;
     }
     if (result == NULL) return raise_error(in);

@@ -661,7 +661,7 @@ condition_known(Interp *in, Value *condition, bool *out)
             else
                 low = limit + strict;
             Answer answer = value_in_range(in, symbol, low, high);
-            if (answer == ANSWER_ERROR) return answer;
+            if (answer_stops(answer)) return answer;
             if (answer == ANSWER_NO) continue;
             *out = is_true;
             return ANSWER_YES;

@@ -274,6 +274,13 @@ struct Interp {
     Value *unbound, *null;
 };
 
+/* A break that may yet be taken back. */
+typedef struct {
+    BreakCode code;
+    Break told;
+    bool inlined;
+} BreakNote;
+
 /* A local that a loop turns into this type, whatever it starts as. */
 typedef struct {
     int number, slot;
@@ -310,6 +317,20 @@ typedef struct Marks {
         Answer answer_ = (call);                                                                   \
         if (answer_ != ANSWER_YES) return answer_;                                                 \
     } while (0)
+
+/* Capture's steps keep it: they break exactly where one of them has recorded why. */
+static inline bool
+answer_agrees(const Interp *in, Answer answer)
+{
+    return answer == ANSWER_ERROR || (answer == ANSWER_BREAK) == (in->break_code != BREAK_NONE);
+}
+
+/* Nothing else is to be tried. */
+static inline bool
+answer_stops(Answer answer)
+{
+    return answer == ANSWER_BREAK || answer == ANSWER_ERROR;
+}
 
 #define TRY_NODE(target, call)                                                                     \
     do {                                                                                           \

@@ -14,7 +14,7 @@ typedef struct {
     NodeId nodes[MOST + 1];
 } Numbers;
 
-/* The items as nodes; ANSWER_NO without a break: not all are numbers, or all are known. */
+/* The items as nodes; ANSWER_NO: not all are numbers, or all are known. */
 static Answer
 read_numbers(Interp *in, Value *items, Value *also, Numbers *out)
 {

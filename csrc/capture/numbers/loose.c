@@ -125,7 +125,7 @@ loosened(Interp *in, int nargs, Value *const *args, Value **all, bool *any)
     return ANSWER_YES;
 }
 
-/* A pure function of Python's that takes such values; ANSWER_NO without a break: none is there. */
+/* A pure function of Python's that takes such values; ANSWER_NO: none is there. */
 Answer
 loose_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
 {
@@ -265,7 +265,7 @@ loose_lookup(Interp *in, Value *table, Value *key, Value *otherwise, Value **out
     Answer answer = picks(in, key, &args[0]);
     if (answer == ANSWER_YES) answer = known_table(in, table, &object);
     if (answer != ANSWER_YES || PyAnySet_Check(object))
-        return answer == ANSWER_ERROR ? answer : ANSWER_NO;
+        return answer == ANSWER_YES ? ANSWER_NO : answer;
     bool typed = is_uniform(object);
     if (otherwise == NULL) return call_table(in, "Lookup", object, 1, args, typed, out);
     answer = value_known(in, otherwise, &last);

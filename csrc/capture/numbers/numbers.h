@@ -13,11 +13,11 @@ Answer scalar_convert(Interp *in, Value *value, DType dtype, Value **out);
 /* What a symbolic scalar is while capturing; borrowed, or NULL. */
 PyObject *scalar_seen(const Value *value);
 DType scalar_dtype(Interp *in, Value *value);
-/* ANSWER_NO without a break: not kept symbolic. */
+/* ANSWER_NO: not kept symbolic. */
 Answer scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer scalar_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 
-/* ---- scalar_calls.c: numbers out of arrays; each ANSWER_NO without a break: not of that kind ----
+/* ---- scalar_calls.c: numbers out of arrays; each ANSWER_NO: not of that kind ----
  */
 Answer scalar_call(Interp *in, PyObject *callable, const char *module, const char *name, int nargs,
                    Value *const *args, Value **out);
@@ -28,7 +28,7 @@ Answer scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out
 Answer scalar_method(Interp *in, Value *self, const char *name, int nargs, Value **out);
 Answer scalar_attribute(Interp *in, Value *self, const char *name, Value **out);
 
-/* ---- collective.c: over numbers that come out of arrays; ANSWER_NO without a break: others ----
+/* ---- collective.c: over numbers that come out of arrays; ANSWER_NO: others ----
  */
 Answer collective_sum(Interp *in, Value *items, Value *start, Value **out);
 Answer collective_math(Interp *in, const char *name, Value *sequence, Value **out);
@@ -36,7 +36,7 @@ Answer collective_extreme(Interp *in, const char *name, Value *items, Value **ou
 Answer collective_sorted(Interp *in, Value *items, bool backwards, Value **out);
 Answer collective_of_array(Interp *in, const char *name, Value *array, Value **out);
 
-/* ---- loose.c: objects of plain classes that only the run tells.  Each ANSWER_NO without a break
+/* ---- loose.c: objects of plain classes that only the run tells.  Each ANSWER_NO
  * where it is not concerned ---- */
 bool value_is_loose(Interp *in, const Value *value);
 /* Operands of an operator: a number of a class that is not known as a float, where that is all the

@@ -212,7 +212,7 @@ scalar_call(Interp *in, PyObject *callable, const char *module, const char *name
     }
     if (strcmp(module, "math") == 0 && nargs == 1) {
         Answer answer = collective_math(in, name, args[0], out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     if (!any_unknown(in, nargs, args)) return ANSWER_NO;
     if (strcmp(module, "builtins") == 0) {
@@ -226,7 +226,7 @@ scalar_call(Interp *in, PyObject *callable, const char *module, const char *name
     }
     if (strcmp(module, "math") == 0 && nargs == 1) {
         Answer answer = own_function(in, name, args[0], out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     const Function *found = function_of(module, name, nargs);
     if (found == NULL) return ANSWER_NO;

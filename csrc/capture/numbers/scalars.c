@@ -129,7 +129,7 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
     return true;
 }
 
-/* ANSWER_NO without a break: not kept symbolic. */
+/* ANSWER_NO: not kept symbolic. */
 Answer
 scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -224,9 +224,10 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
     if (from.rank != 0) { /* one element, or Python raises; NumPy warns for rank > 0 */
         int64_t elements = type_elements(in->graph, &from);
         if (dtype != DT_BOOL || elements != 1) {
-            interp_break(in, BREAK_SHAPE, "an array as a Python scalar");
+            answer = interp_break(in, BREAK_SHAPE, "an array as a Python scalar");
             WholeCall call = {.callable = (PyObject *)type, .nargs = 1, .args = &value};
-            return elements > 1 ? call_whole_instead(in, &call, out) : ANSWER_NO;
+            return answer == ANSWER_BREAK && elements > 1 ? call_whole_instead(in, &call, out)
+                                                          : answer;
         }
     }
     PyObject *seen = value->object;

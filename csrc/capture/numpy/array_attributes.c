@@ -174,7 +174,7 @@ takes_items(const Interp *in)
     return next->kind == I_UNPACK || (next->kind == I_CONST && next[1].kind == I_SUBSCRIPT);
 }
 
-/* What needs no guard of the shape; ANSWER_NO without a break: another attribute. */
+/* What needs no guard of the shape; ANSWER_NO: another attribute. */
 static Answer
 loose_attribute(Interp *in, Value *array, const char *name, Value **out)
 {
@@ -247,7 +247,7 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     if (opaque) return opaque_attribute(in, array, name, out);
     if (array_is_loose(in, array)) {
         Answer loose = loose_attribute(in, array, name, out);
-        if (loose != ANSWER_NO || in->break_code != BREAK_NONE) return loose;
+        if (loose != ANSWER_NO) return loose;
     }
     if (strcmp(name, "device") == 0) return push_const(in, PyUnicode_FromString("cpu"), out);
     if (strcmp(name, "base") == 0) return array_base_of(in, array, out);

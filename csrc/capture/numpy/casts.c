@@ -122,7 +122,7 @@ const_node(Interp *in, PyObject *scalar, DType dtype, Form form)
 }
 
 /* A scalar constant of the dtype made from a Python or array scalar as NumPy's item assignment
-   makes it. ANSWER_NO (break recorded): out of range, or NumPy would warn. */
+   makes it. ANSWER_BREAK: out of range, or NumPy would warn. */
 static Answer
 node_scalar(Interp *in, PyObject *value, DType dtype, NodeId *out)
 {
@@ -270,7 +270,7 @@ value_as_flag(Interp *in, Value *value, bool fallback, bool *out)
     if (value == NULL || (value_absent(value) && !value_is_none(value))) return ANSWER_YES;
     PyObject *object;
     Answer answer = value_known(in, value, &object);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     bool known = answer == ANSWER_YES && PyLong_Check(object);
     long number = known ? PyLong_AsLong(object) : -1; /* NumPy takes some other ints, not all */
     PyErr_Clear();
@@ -303,7 +303,7 @@ value_as_dtype(Interp *in, Value *value, DType *out)
         return break_dtype(in, value->object);
     Answer known = object_known(in, value, &object);
     if (known == ANSWER_NO) return interp_break(in, BREAK_DTYPE, "a dtype that is not known");
-    if (known == ANSWER_ERROR) return known;
+    if (answer_stops(known)) return known;
     Answer answer = array_dtype_from_object(object, out);
     if (answer != ANSWER_NO) return answer;
     return break_dtype(in, object);

@@ -116,7 +116,8 @@ list_template(Interp *in, Value *value, int depth, PyObject *hole, int *n, NodeI
         return *answer == ANSWER_YES ? Py_NewRef(hole) : NULL;
     }
     *answer = value_known(in, value, &object);
-    if (*answer == ANSWER_NO) interp_break(in, BREAK_NUMPY, "an array of something not known");
+    if (*answer == ANSWER_NO)
+        *answer = interp_break(in, BREAK_NUMPY, "an array of something not known");
     return *answer == ANSWER_YES ? Py_NewRef(object) : NULL;
 }
 
@@ -205,7 +206,7 @@ do_arange(Interp *in, const Rule *rule, Value *const *args, Value **out)
         Answer answer = value_known(in, args[i], &known[i]);
         if (answer == ANSWER_NO)
             return break_unknown_number(in, BREAK_NUMPY, args[i], "an argument of arange");
-        if (answer == ANSWER_ERROR) return answer;
+        if (answer_stops(answer)) return answer;
         ints = ints && PyLong_CheckExact(known[i]);
     }
     Value *given = rule_arg(rule, args, "dtype");

@@ -32,9 +32,10 @@ errstate_make(Interp *in, int nargs, Value *const *args, PyObject *kwnames, Valu
     for (int i = 0; answer == ANSWER_YES && kwnames != NULL && i < PyTuple_GET_SIZE(kwnames); i++) {
         PyObject *name = PyTuple_GET_ITEM(kwnames, i), *known;
         answer = value_known(in, args[nargs + i], &known);
-        if (answer == ANSWER_NO ||
-            (known != Py_None &&
-             (!PyUnicode_CheckExact(known) || PyUnicode_CompareWithASCIIString(name, "call") == 0)))
+        if (answer == ANSWER_YES && known != Py_None &&
+            (!PyUnicode_CheckExact(known) || PyUnicode_CompareWithASCIIString(name, "call") == 0))
+            answer = ANSWER_NO;
+        if (answer == ANSWER_NO)
             answer = interp_break(in, BREAK_NUMPY, "an error state that is not known");
         else if (answer == ANSWER_YES && PyDict_SetItem(keywords, name, known) < 0)
             answer = ANSWER_ERROR;

@@ -82,7 +82,7 @@ parse_item(Interp *in, Value *value, Item *item)
         item->kind = ITEM_INT;
         return answer;
     }
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (value->kind == V_NODE && item->kind == ITEM_ARRAY) return ANSWER_YES;
     return interp_break(in, BREAK_INDEX, "an index of this kind");
 }
@@ -277,7 +277,7 @@ Answer
 emit_subscript(Interp *in, Value *array, Value *key, Value **out)
 {
     Answer answer = subscript_node(in, array, key, out);
-    if (answer != ANSWER_NO) return answer;
+    if (answer != ANSWER_BREAK) return answer;
     Value *args[2] = {array, key};
     WholeCall call = {.callable = module_kept(in, "operator", "getitem"), .nargs = 2, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;
@@ -472,7 +472,7 @@ Answer
 emit_store_subscript(Interp *in, Value *array, Value *key, Value *value)
 {
     Answer answer = store_node(in, array, key, value);
-    if (answer != ANSWER_NO) return answer;
+    if (answer != ANSWER_BREAK) return answer;
     Value *args[3] = {array, key, value}, *none;
     WholeCall call = {.callable = module_kept(in, "operator", "setitem"), .nargs = 3, .args = args};
     if (call.callable == NULL) return ANSWER_ERROR;

@@ -1,7 +1,7 @@
 /* Inside capture/: the rules for NumPy's functions, methods, operators, indices, views and writes.
    Rules work on graph nodes, handlers on values.
 
-   Every rule answers ANSWER_NO through interp_break when NumPy would raise or warn, or when the
+   Every rule breaks (interp_break) when NumPy would raise or warn, or when the
    rule does not cover the case: the operation then runs in CPython. */
 #ifndef PYCOMPILE_CAPTURE_NUMPY_H
 #define PYCOMPILE_CAPTURE_NUMPY_H
@@ -19,13 +19,6 @@ typedef struct {
     bool opaque;      /* the result's shape depends on values */
     bool untyped;     /* its results' types depend on values */
 } WholeCall;
-
-/* A break that may yet be taken back. */
-typedef struct {
-    BreakCode code;
-    Break told;
-    bool inlined;
-} BreakNote;
 
 enum { MAX_ARGS = 12 };
 
@@ -53,7 +46,7 @@ PyObject *numpy_object(const char *path);
 int numpy_load_submodule(PyObject *module, PyObject *name);
 
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
-/* `callable` is the real object; ANSWER_NO with break_code BREAK_NONE: not ours to handle.  In
+/* `callable` is the real object; ANSWER_NO: not ours to handle.  In
    calls `nargs` counts positional arguments; those by keyword follow them, named by `kwnames` (or
    NULL). */
 Answer call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
@@ -71,7 +64,7 @@ Value *rule_arg(const Rule *rule, Value *const *args, const char *name);
 /* ---- numpy_python.c: what of NumPy is Python code ---- */
 /* An object of np.finfo, or one of np.iinfo made here. */
 bool value_is_limits(const Value *value);
-/* A function of NumPy's module; ANSWER_NO without a break: it is followed like any other. */
+/* A function of NumPy's module; ANSWER_NO: it is followed like any other. */
 Answer numpy_python_call(Interp *in, PyObject *function, const char *module, int nargs,
                          Value *const *args, Value **out);
 Answer limits_made(Interp *in, PyObject *class_, PyObject *argument, PyObject **out);
@@ -143,7 +136,7 @@ Answer node_copy(Interp *in, NodeId array, char order, NodeId *out);
 /* Type of a fresh array of this dtype laid out like `like` by order 'C', 'F', 'A' or 'K'. */
 Answer fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order);
 bool type_is_fortran(const Graph *g, const Type *type);
-/* Shapes broadcast together; ANSWER_NO without a break when they do not. */
+/* Shapes broadcast together; ANSWER_NO when they do not. */
 Answer shapes_broadcast(const Graph *g, int n, const Type *const *types, int *rank, SizeId *shape);
 bool shapes_equal(const Type *a, const Type *b);
 
@@ -218,8 +211,6 @@ Answer call_whole_instead(Interp *in, const WholeCall *call, Value **out);
 PyObject *sizes_tuple(Interp *in, int n, const SizeId *sizes);
 /* pycompile._calls.NAME, borrowed; NULL with the error set. */
 PyObject *calls_object(Interp *in, const char *name);
-BreakNote break_take(Interp *in);
-void break_put(Interp *in, const BreakNote *note);
 
 /* ---- opaque.c: arrays whose shape is known at run time only ---- */
 bool any_opaque(const Interp *in, int n, Value *const *values);
@@ -240,7 +231,7 @@ Answer draw_method(Interp *in, Value *generator, const char *name, int nargs, Va
                    PyObject *kwnames, Value **out);
 Answer draw_bound(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
-/* ANSWER_NO with BREAK_NONE: no function that draws. */
+/* ANSWER_NO: no function that draws. */
 Answer draw_function(Interp *in, PyObject *callable, int nargs, Value *const *args,
                      PyObject *kwnames, Value **out);
 
@@ -251,7 +242,7 @@ Answer errstate_method(Interp *in, const char *name, int nargs, Value *const *ar
 bool value_is_error_state(const Value *value);
 
 /* ---- texts.c: text of values ---- */
-/* np.array2string and the like; ANSWER_NO without a break: none of them. */
+/* np.array2string and the like; ANSWER_NO: none of them. */
 Answer text_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 /* Text that is not known before the run, as an object. */

@@ -260,7 +260,7 @@ call_rule(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *co
     if (rule->handler == NULL) return call_step(in, rule, callable, nargs, args, kwnames, out);
     Answer answer = bind(in, rule, nargs, args, kwnames, bound);
     if (answer == ANSWER_YES) answer = rule->handler(in, rule, bound, out);
-    if (answer != ANSWER_NO || !break_is_ours(in->break_code) || callable == NULL) return answer;
+    if (answer != ANSWER_BREAK || !break_is_ours(in->break_code) || callable == NULL) return answer;
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
     call.opaque = rule->handler == do_where;
     call.changes = rule_changes(rule) | out_bit(rule);
@@ -346,7 +346,7 @@ call_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject 
     for (int i = nin; i < nargs && i < 32; i++) call.changes |= 1u << i;
     if (nout > 1) return call_whole(in, &call, out);
     Answer answer = ufunc_as_node(in, ufunc, nin, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO || !break_is_ours(in->break_code)) return answer;
+    if (answer != ANSWER_BREAK || !break_is_ours(in->break_code)) return answer;
     return call_whole_instead(in, &call, out);
 }
 
@@ -399,8 +399,8 @@ call_ufunc_method(Interp *in, PyObject *method, int nargs, Value *const *args, P
     if (strcmp(name, "reduceat") == 0) call.changes = 1 << 4;
     if (strcmp(name, "reduce") == 0) {
         Answer answer = reduce_by_rule(in, ufunc, nargs, args, kwnames, out);
+        if (answer == ANSWER_BREAK) return call_whole_instead(in, &call, out);
         if (answer != ANSWER_NO) return answer;
-        if (in->break_code != BREAK_NONE) return call_whole_instead(in, &call, out);
     }
     if (strcmp(name, "at") == 0 || strncmp(name, "reduce", 6) == 0 ||
         strcmp(name, "accumulate") == 0 || strcmp(name, "outer") == 0)
@@ -475,13 +475,13 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
            Value **out)
 {
     Answer shown = text_numpy(in, callable, nargs, args, kwnames, out);
-    if (shown != ANSWER_NO || in->break_code != BREAK_NONE) return shown;
+    if (shown != ANSWER_NO) return shown;
     const Rule *rule = rule_of_function(callable);
     if (rule != NULL) return call_rule(in, rule, callable, nargs, args, kwnames, out);
     if (PyErr_Occurred()) return ANSWER_ERROR;
     if (ufunc_check(callable)) return call_ufunc(in, callable, nargs, args, kwnames, out);
     Answer drawn = draw_function(in, callable, nargs, args, kwnames, out);
-    if (drawn != ANSWER_NO || in->break_code != BREAK_NONE) return drawn;
+    if (drawn != ANSWER_NO) return drawn;
     if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) != NULL &&
         ufunc_check(PyCFunction_GET_SELF(callable)))
         return call_ufunc_method(in, callable, nargs, args, kwnames, out);
@@ -489,13 +489,12 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     PyObject *decomposition = decomposition_of(callable);
     if (decomposition != NULL && !any_opaque(in, nargs, args)) {
         Answer answer = follow_function(in, decomposition, nargs, args, kwnames, out);
-        if (answer == ANSWER_NO) in->raised = NULL; /* not as NumPy raises it */
-        if (answer != ANSWER_NO || in->dirty) return answer;
+        if (answer == ANSWER_BREAK) in->raised = NULL; /* not as NumPy raises it */
+        if (answer != ANSWER_BREAK || in->dirty) return answer;
         BreakNote note = break_take(in);
         WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
         answer = is_dispatcher(callable) ? call_whole(in, &call, out) : ANSWER_NO;
-        if (answer == ANSWER_NO && in->raised == NULL) break_put(in, &note);
-        return answer;
+        return break_unless(in, answer, &note);
     }
     if (is_dispatcher(callable)) {
         /* A function without a row: the shapes of its results are looked at when it has run. */
@@ -659,7 +658,7 @@ is_keyword_of_ufuncs(PyObject *name)
     return false;
 }
 
-/* A keyword that the ufunc of `nargs` operands has not.  NO without a break: it may
+/* A keyword that the ufunc of `nargs` operands has not.  ANSWER_NO: it may
    have it. */
 static Answer
 raise_keyword(Interp *in, PyObject *ufunc, int nargs, PyObject *name)

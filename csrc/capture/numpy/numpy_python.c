@@ -150,8 +150,7 @@ numpy_python_call(Interp *in, PyObject *function, const char *module, int nargs,
                   Value **out)
 {
     Answer answer = index_trick(in, function, nargs, args, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE || is_followed(function, module))
-        return answer;
+    if (answer != ANSWER_NO || is_followed(function, module)) return answer;
     PyObject *qualname = ((PyFunctionObject *)function)->func_qualname;
     const char *name = PyUnicode_AsUTF8(qualname);
     if (name == NULL) return ANSWER_ERROR;

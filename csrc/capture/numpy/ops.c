@@ -517,7 +517,7 @@ static Answer
 operator_or_step(Interp *in, int operator_, Value *left, Value *right, int *into, Value **out)
 {
     Answer answer = binary_node(in, operator_, left, right, into, out);
-    if (answer != ANSWER_NO || operator_ < 0 || operator_ >= IN_PLACE ||
+    if (answer != ANSWER_BREAK || operator_ < 0 || operator_ >= IN_PLACE ||
         (into != NULL && *into >= 0))
         return answer;
     Value *both[2] = {left, right};
@@ -567,7 +567,7 @@ emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
     if (operator_ < 0 || operator_ >= COUNT_OF(comparison_names))
         return interp_break(in, BREAK_OPERATOR, "comparison number %d", operator_);
     Answer answer = compare_node(in, operator_, left, right, out);
-    if (answer != ANSWER_NO) return answer;
+    if (answer != ANSWER_BREAK) return answer;
     Value *both[2] = {left, right};
     return operator_instead(in, comparison_names[operator_], 2, both, false, out);
 }
@@ -601,7 +601,7 @@ emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
     const char *name = operator_ == I_UNARY_NEGATIVE   ? "neg"
                        : operator_ == I_UNARY_POSITIVE ? "pos"
                                                        : "invert";
-    return answer == ANSWER_NO ? operator_instead(in, name, 1, &value, false, out) : answer;
+    return answer == ANSWER_BREAK ? operator_instead(in, name, 1, &value, false, out) : answer;
 }
 
 /* abs(x): of an integer scalar the smallest number warns. */
@@ -682,7 +682,7 @@ emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
 {
     operator_ %= IN_PLACE;
     Answer answer = inplace_node(in, operator_, array, value, out);
-    if (answer != ANSWER_NO || operator_ >= IN_PLACE) return answer;
+    if (answer != ANSWER_BREAK || operator_ >= IN_PLACE) return answer;
     in->raised = NULL; /* in place it has another text */
     Value *both[2] = {array, value};
     return operator_instead(in, operators[operator_].in_place, 2, both, true, out);

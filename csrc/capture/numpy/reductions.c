@@ -21,7 +21,7 @@ value_as_axis(Interp *in, Value *value, int rank, int *axis)
         return interp_break(in, BREAK_NUMPY, "a bool as axis");
     Answer answer = value_as_int(in, value, &number);
     if (answer == ANSWER_NO) return break_unknown_number(in, BREAK_NUMPY, value, "an axis");
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (number < -rank || number >= rank)
         return interp_break(in, BREAK_SHAPE, "axis %lld is out of bounds", (long long)number);
     *axis = (int)(number < 0 ? number + rank : number);

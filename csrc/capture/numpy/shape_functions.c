@@ -25,7 +25,7 @@ value_as_shape(Interp *in, Value *value, int *rank, int64_t *shape)
         Answer answer = value_as_int(in, item, &shape[i]);
         if (answer == ANSWER_NO)
             return break_unknown_number(in, BREAK_NUMPY, item, "a length of a shape");
-        if (answer == ANSWER_ERROR) return answer;
+        if (answer_stops(answer)) return answer;
     }
     return ANSWER_YES;
 }

@@ -175,7 +175,7 @@ template_of(Holes *h, Value *value, PyObject **out)
         Value *text;
         Answer made = value_known(in, value, out);
         if (made == ANSWER_NO) made = loose_text(in, value, &text);
-        if (made == ANSWER_NO && in->break_code == BREAK_NONE) break;
+        if (made == ANSWER_NO) break;
         if (made != ANSWER_YES || value->kind != V_PURE) return made;
         return node_template(h, text, out);
     }
@@ -190,7 +190,7 @@ template_of(Holes *h, Value *value, PyObject **out)
     /* an object of the program's is not guarded by identity for nothing: that keeps it alive */
     bool strange = value->kind == V_OBJECT && value->object != NULL && !is_plain(value->object);
     Answer answer = strange ? ANSWER_NO : object_known(in, value, out);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_YES && is_plain(*out)) return ANSWER_YES;
     return interp_break(in, value_break(value, BREAK_NUMPY), "an argument that is not known: %s",
                         value_describe(in, value));
@@ -696,30 +696,13 @@ calls_object(Interp *in, const char *name)
     return module_kept(in, "pycompile._calls", name);
 }
 
-BreakNote
-break_take(Interp *in)
-{
-    BreakNote note = {in->break_code, in->told, in->break_inlined};
-    in->break_code = BREAK_NONE;
-    return note;
-}
-
-void
-break_put(Interp *in, const BreakNote *note)
-{
-    in->break_code = note->code;
-    in->told = note->told;
-    in->break_inlined = note->inlined;
-}
-
 Answer
 call_whole_instead(Interp *in, const WholeCall *call, Value **out)
 {
-    if (in->dirty || in->raised != NULL) return ANSWER_NO;
+    if (in->dirty || in->raised != NULL) return ANSWER_BREAK;
     BreakNote note = break_take(in);
     Answer answer = call_whole(in, call, out);
-    /* What the library raised says more. */
-    bool says_more = in->raised != NULL || in->told.code == BREAK_SHAPE;
-    if (answer == ANSWER_NO && !says_more) break_put(in, &note);
-    return answer;
+    /* What the library refuses says more than what was tried first. */
+    if (answer == ANSWER_BREAK && in->told.code == BREAK_SHAPE) return answer;
+    return break_unless(in, answer, &note);
 }

@@ -92,7 +92,7 @@ text_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     if (keywords == NULL) return ANSWER_ERROR;
     for (int i = 0; i < nkw; i++) {
         Answer answer = value_known(in, args[nargs + i], &known);
-        if (answer == ANSWER_ERROR) return answer;
+        if (answer_stops(answer)) return answer;
         if (answer == ANSWER_NO || !object_is_plain(known))
             return interp_break(in, BREAK_NUMPY, "text of an array with arguments not known");
         if (PyDict_SetItem(keywords, PyTuple_GET_ITEM(kwnames, i), known) < 0) return ANSWER_ERROR;

@@ -105,7 +105,8 @@ own_getattribute(Interp *in, Value *object, PyObject *name, Value **out)
     in->nesting++;
     answer = call_value(in, function, 2, args, NULL, out);
     in->nesting--;
-    if (answer == ANSWER_NO && getattr != NULL && raised_take(in, PyExc_AttributeError) != NULL) {
+    if (answer == ANSWER_BREAK && getattr != NULL &&
+        raised_take(in, PyExc_AttributeError) != NULL) {
         *out = NULL;
         answer = ANSWER_YES;
     }
@@ -193,7 +194,7 @@ builtin_find(Interp *in, Value *object, PyObject *name, Value **out)
     }
     PyObject *known;
     Answer answer = value_known(in, object, &known);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO) return no_attribute(in, object, name);
     PyObject *read = PyObject_GetAttr(known, name);
     if (read == NULL) return raise_error(in);
@@ -331,7 +332,7 @@ attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
     if (object->kind == V_NODE) {
         const char *text = PyUnicode_AsUTF8(name);
         Answer answer = text ? scalar_attribute(in, object, text, out) : ANSWER_ERROR;
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     return value_attribute(in, object, name, out);
 }

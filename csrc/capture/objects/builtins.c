@@ -42,7 +42,7 @@ of_text(const BuiltinCall *call, PyObject *callable)
     Answer answer = value_known(in, call->args[0], &known);
     if (answer == ANSWER_YES) return fold_call(in, callable, 1, call->args, call->out);
     if (answer == ANSWER_NO) answer = loose_call(in, callable, 1, call->args, call->out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     return unknown(call, "text");
 }
 
@@ -57,7 +57,7 @@ type_has_length(const PyTypeObject *type)
            (type->tp_as_mapping != NULL && type->tp_as_mapping->mp_length != NULL);
 }
 
-/* ANSWER_NO without a break: it is no array. */
+/* ANSWER_NO: it is no array. */
 static Answer
 length_of_array(const BuiltinCall *call)
 {
@@ -85,7 +85,7 @@ builtin_len(const BuiltinCall *call)
         return fold_call(in, python_builtin("len"), 1, call->args, call->out);
     if (value->kind == V_NODE) {
         Answer answer = length_of_array(call);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     int64_t length = container_length(in, value);
     if (length >= 0) return give(call, value_const_new(in, PyLong_FromLongLong(length)));
@@ -166,7 +166,7 @@ number(const BuiltinCall *call, PyTypeObject *type, DType dtype)
         return known >= 0 ? give_bool(call, known) : give(call, node);
     }
     Answer answer = scalar_convert(in, value, dtype, call->out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     return unknown(call, type->tp_name);
 }
 
@@ -231,7 +231,7 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
     if (keyword_count(call)) return shadow_extreme(call, name);
     if (call->nargs == 1) {
         Answer whole = collective_of_array(in, name, call->args[0], call->out);
-        if (whole != ANSWER_NO || in->break_code != BREAK_NONE) return whole;
+        if (whole != ANSWER_NO) return whole;
         Answer answer = iterate_all(in, call->args[0], V_LIST, &items);
         if (answer != ANSWER_YES) return answer;
     } else if ((items = value_sequence(in, V_LIST, call->nargs, call->args)) == NULL) {
@@ -267,9 +267,8 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
         answer = value_known(in, node, &object);
         if (answer == ANSWER_NO) {
             answer = collective_extreme(in, name, items, call->out);
-            if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
-                answer = loose_extreme(in, name, items, call->out);
-            if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+            if (answer == ANSWER_NO) answer = loose_extreme(in, name, items, call->out);
+            if (answer != ANSWER_NO) return answer;
             return unknown(call, name);
         }
         if (answer != ANSWER_YES) return answer;
@@ -293,7 +292,7 @@ builtin_sum(const BuiltinCall *call)
         PyTypeObject *type = value_type(in, items->items[i]);
         if (type == &PyFloat_Type || type == &PyComplex_Type) {
             answer = collective_sum(in, items, total, call->out);
-            if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+            if (answer != ANSWER_NO) return answer;
             Value *args[2] = {items, total};
             PyObject *sum = python_builtin("sum");
             return fold_call(in, sum, 2, args, call->out);
@@ -313,7 +312,7 @@ any_all(const BuiltinCall *call, bool any)
     Interp *in = call->in;
     Value *iterator, *item, *node;
     Answer answer = collective_of_array(in, any ? "any" : "all", call->args[0], call->out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     answer = iterator_of(in, call->args[0], &iterator);
     while (answer == ANSWER_YES) {
         int known;
@@ -441,7 +440,7 @@ builtin_dict(const BuiltinCall *call)
         Answer listed = iterate_all(in, call->args[0], V_LIST, &pairs);
         if (listed == ANSWER_YES)
             listed = loose_gather(in, (PyObject *)&PyDict_Type, 1, &pairs, call->out);
-        if (listed != ANSWER_NO || in->break_code != BREAK_NONE) return listed;
+        if (listed != ANSWER_NO) return listed;
         listed = dict_update(in, dict, pairs);
         return listed == ANSWER_YES ? give(call, dict) : listed;
     }
@@ -488,7 +487,7 @@ builtin_sorted(const BuiltinCall *call)
     if (answer == ANSWER_YES && keyword_count(call) == (reverse != NULL) &&
         (reverse == NULL || backwards || reverse->object == Py_False)) {
         answer = collective_sorted(call->in, items, backwards, call->out);
-        if (answer != ANSWER_NO || call->in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
         answer = ANSWER_YES;
     }
     if (answer == ANSWER_YES) answer = list_sort(call->in, items, 0, call->args + 1, call->kwnames);
@@ -619,7 +618,7 @@ collect(const BuiltinCall *call)
     return ANSWER_NO;
 }
 
-/* By the callable's row of this kind; ANSWER_NO without a break: there is none that takes it. */
+/* By the callable's row of this kind; ANSWER_NO: there is none that takes it. */
 static Answer
 call_row(const BuiltinCall *call, RowKind kind)
 {
@@ -632,7 +631,7 @@ call_row(const BuiltinCall *call, RowKind kind)
             (keyword_count(call) > 0 && !rows[i].keywords))
             return ANSWER_NO;
         Answer loose = kind == ROW_VALUE ? collect(call) : ANSWER_NO;
-        if (loose != ANSWER_NO || call->in->break_code != BREAK_NONE) return loose;
+        if (loose != ANSWER_NO) return loose;
         return rows[i].handler(call);
     }
     return ANSWER_NO;
@@ -676,12 +675,12 @@ call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
     if (module != NULL && strcmp(module, "builtins") == 0)
         call.name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
     Answer answer = call_row(&call, ROW_ABOUT);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     if (nargs > 0 && value_is_object(args[0])) answer = call_row(&call, ROW_OBJECT);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     if (kwnames == NULL) answer = call_on_scalars(&call, module);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     answer = call_pure(in, callable, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     return call_row(&call, ROW_VALUE);
 }

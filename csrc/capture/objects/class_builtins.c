@@ -217,7 +217,7 @@ builtin_getattr(const BuiltinCall *call)
     if (call->nargs != 3) return attribute_load(call->in, call->args[0], name, call->out);
     answer = attribute_find(call->in, call->args[0], name, call->out);
     bool missing = answer == ANSWER_YES && *call->out == NULL;
-    if (answer == ANSWER_NO) missing = raised_take(call->in, PyExc_AttributeError) != NULL;
+    if (answer == ANSWER_BREAK) missing = raised_take(call->in, PyExc_AttributeError) != NULL;
     return missing ? give(call, call->args[2]) : answer;
 }
 
@@ -236,7 +236,7 @@ builtin_hasattr(const BuiltinCall *call)
         type->tp_getattro == PyObject_GenericGetAttr && call->args[0]->kind != V_SUPER)
         return give_bool(call, on_type != NULL);
     answer = attribute_find(call->in, call->args[0], name, &found);
-    if (answer == ANSWER_NO && raised_take(call->in, PyExc_AttributeError) != NULL)
+    if (answer == ANSWER_BREAK && raised_take(call->in, PyExc_AttributeError) != NULL)
         return give_bool(call, false);
     return answer == ANSWER_YES ? give_bool(call, found != NULL) : answer;
 }

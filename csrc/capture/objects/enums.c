@@ -20,7 +20,7 @@ enum_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kw
         return interp_break(in, BREAK_CALL_PYTHON, "a call of the enum '%s'", type->tp_name);
     Answer answer = value_known(in, args[0], &value);
     if (answer == ANSWER_YES) answer = type_lookup_text(in, type, "_missing_", &missing);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO || !enum_code_is_plain(missing) || PyObject_CheckBuffer(value) ||
         (type_is_heap(Py_TYPE(value)) && !is_enum_member(value)))
         return interp_break(in, BREAK_CALL_PYTHON, "a call of the enum '%s'", type->tp_name);

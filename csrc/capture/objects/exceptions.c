@@ -97,12 +97,12 @@ exception_text(Interp *in, Value *exception, bool repr, Value **out)
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     answer = printable_args(in, exception, &args);
-    if (answer != ANSWER_ERROR && repr) {
+    if (!answer_stops(answer) && repr) {
         PyObject *ignored, *own_name = interned(in, "__name__");
         Answer named = own_name ? type_own_lookup(in, type, own_name, &ignored) : ANSWER_ERROR;
         if (named != ANSWER_YES) answer = named;
     }
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO || found == NULL || Py_TYPE(found) != &PyWrapperDescr_Type)
         return interp_break(in, BREAK_OPERATOR, "text of %s", value_describe(in, exception));
     if (exception->exception->real != NULL) {
@@ -134,7 +134,7 @@ make_real(Interp *in, PyTypeObject *type, Value *args, Value **out)
 {
     PyObject *known, *real;
     Answer answer = is_heap(type) ? ANSWER_NO : value_known(in, args, &known);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO || !is_printable(known))
         return interp_break(in, BREAK_CALL_C, "an exception of class '%s'", type->tp_name);
     real = keep(in, PyObject_Call((PyObject *)type, known, NULL));
@@ -342,7 +342,7 @@ exception_method(Interp *in, Value *exception, const char *name, int nargs, Valu
         ((args[0]->kind == V_CONST && args[0]->object == Py_None) || args[0] == e->traceback))
         return give(in, exception, out);
     Answer answer = nkw == 0 ? group_method(in, exception, name, nargs, args, out) : ANSWER_NO;
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     return interp_break(in, BREAK_CALL_C, "call of '%s' of %s", name,
                         value_describe(in, exception));
 }

@@ -18,7 +18,7 @@ call_text(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
     return text_of_value(in, callable, nargs, args, out);
 }
 
-/* operator.add(a, b) is a + b; ANSWER_NO without a break for its other functions. */
+/* operator.add(a, b) is a + b; ANSWER_NO for its other functions. */
 static Answer
 call_operator(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
 {
@@ -89,12 +89,10 @@ call_mathematics(Interp *in, PyObject *callable, int nargs, Value *const *args, 
         return again ? call_value(in, again, nargs, listed, kwnames, out) : ANSWER_ERROR;
     }
     Answer answer = fold_named(in, callable, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO || in->raised != NULL || in->loop != NULL) return answer;
+    if (answer != ANSWER_BREAK || in->raised != NULL || in->loop != NULL) return answer;
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
     BreakNote note = break_take(in);
-    answer = call_whole(in, &call, out);
-    if (answer == ANSWER_NO && in->raised == NULL) break_put(in, &note);
-    return answer;
+    return break_unless(in, call_whole(in, &call, out), &note);
 }
 
 static Answer

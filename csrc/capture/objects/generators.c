@@ -130,7 +130,7 @@ run_on(Interp *in, Generator *generator, Value **out, bool *returned)
     generator->started = generator->running = true;
     Answer answer = in->above->run(in, a, out);
     generator->running = false;
-    if (answer == ANSWER_NO) {
+    if (answer == ANSWER_BREAK) {
         in->handled = handled;
         generator->finished = true;
         in->blame = 1 + generator->born;
@@ -203,7 +203,7 @@ generator_next(Interp *in, Value *iterator, Value **out)
     Value *none = value_const(in, Py_None);
     if (none == NULL) return ANSWER_ERROR;
     Answer answer = generator_resume(in, iterator, none, out, &returned);
-    if (answer == ANSWER_NO && iterator->generator->library &&
+    if (answer == ANSWER_BREAK && iterator->generator->library &&
         raised_take(in, PyExc_StopIteration) != NULL) {
         *out = NULL; /* what a function of the program raised ends the iterator that called it */
         return ANSWER_YES;
@@ -237,9 +237,9 @@ throw_here(Interp *in, Generator *generator, Value *exception, Value **out, bool
     a->number--;
     Answer answer = raise_value(in, exception);
     in->top = a;
-    if (answer == ANSWER_NO && in->raised != NULL) answer = raised_unwind(in, a);
+    if (answer == ANSWER_BREAK && in->raised != NULL) answer = raised_unwind(in, a);
     in->top = caller;
-    if (answer == ANSWER_NO) generator->finished = true;
+    if (answer == ANSWER_BREAK) generator->finished = true;
     return answer == ANSWER_YES ? run_on(in, generator, out, returned) : answer;
 }
 
@@ -277,7 +277,7 @@ generator_throw(Interp *in, Value *iterator, Value *exception, Value **out, bool
     answer = generator_throw(in, delegate, exception, out, returned);
     if (answer == ANSWER_YES && !*returned) return answer;
     if (answer == ANSWER_YES) return delegate_returned(in, generator, *out, out, returned);
-    Value *raised = answer == ANSWER_NO ? is_raised(in, PyExc_BaseException) : NULL;
+    Value *raised = answer == ANSWER_BREAK ? is_raised(in, PyExc_BaseException) : NULL;
     if (raised == NULL) return answer;
     raised_take(in, PyExc_BaseException);
     return throw_here(in, generator, raised, out, returned);
@@ -308,8 +308,8 @@ generator_close(Interp *in, Value *iterator)
         return raise_new(in, PyExc_RuntimeError, "generator ignored GeneratorExit");
     if (answer == ANSWER_YES && !is_none(out))
         return learn_not_made(in, generator, "a generator that returns a value when it is closed");
-    if (answer == ANSWER_NO && (raised_take(in, PyExc_GeneratorExit) != NULL ||
-                                raised_take(in, PyExc_StopIteration) != NULL))
+    if (answer == ANSWER_BREAK && (raised_take(in, PyExc_GeneratorExit) != NULL ||
+                                   raised_take(in, PyExc_StopIteration) != NULL))
         return ANSWER_YES;
     return answer;
 }

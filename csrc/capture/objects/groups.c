@@ -179,7 +179,7 @@ static Answer
 classes_wanted(Interp *in, Value *value, Wanted *out)
 {
     Answer answer = value_known(in, value, &out->classes);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     PyObject *known = out->classes;
     bool good = answer == ANSWER_YES && (PyTuple_Check(known) || PyExceptionClass_Check(known));
     for (Py_ssize_t i = 0; good && PyTuple_Check(known) && i < PyTuple_GET_SIZE(known); i++)

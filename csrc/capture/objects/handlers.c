@@ -13,10 +13,10 @@ raised_unwind(Interp *in, Activation *a)
 {
     int32_t at = a->decoded->instrs[a->number].at;
     const Handler *handler = handler_at(a->decoded, at);
-    if (handler == NULL || in->top != a) return ANSWER_NO;
+    if (handler == NULL || in->top != a) return ANSWER_BREAK;
     Value *exception = in->raised;
     in->raised = NULL;
-    in->break_code = BREAK_NONE;
+    break_take(in);
     in->blame = 0;
     a->depth = handler->depth;
     a->number = handler->target;
@@ -77,7 +77,7 @@ Answer
 handler_classes(Interp *in, Value *classes, PyObject **out)
 {
     Answer answer = value_known(in, classes, out);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_EXCEPTION, "an except clause for what is not known");
     Py_ssize_t n = PyTuple_Check(*out) ? PyTuple_GET_SIZE(*out) : 1;

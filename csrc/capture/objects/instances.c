@@ -223,7 +223,7 @@ known_name(Interp *in, Value *value, PyObject **out)
     if (answer == ANSWER_YES && !PyUnicode_CheckExact(*out)) answer = ANSWER_NO;
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_ATTRIBUTE, "an attribute whose name is not known");
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     Py_INCREF(*out);
     PyUnicode_InternInPlace(out);
     *out = keep(in, *out);

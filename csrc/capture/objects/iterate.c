@@ -84,7 +84,7 @@ object_next_value(Interp *in, Value *object, Value **out, Value **returned)
         return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
                             value_describe(in, object));
     answer = call_value(in, method, 1, &object, NULL, out);
-    if (answer == ANSWER_NO && (stop = raised_take(in, PyExc_StopIteration)) != NULL) {
+    if (answer == ANSWER_BREAK && (stop = raised_take(in, PyExc_StopIteration)) != NULL) {
         Value *args = stop->exception->args;
         *out = NULL;
         *returned = args->nitems > 0 ? value_item(in, args, 0) : value_const(in, Py_None);
@@ -115,7 +115,7 @@ ask_length(Interp *in, Value *object)
         return interp_break(in, BREAK_ITERATION, "%s, which says how long it may be",
                             value_describe(in, object));
     Answer answer = special_call(in, object, "__len__", 0, NULL, &length);
-    if (answer == ANSWER_NO && raised_take(in, PyExc_TypeError) != NULL) return ANSWER_YES;
+    if (answer == ANSWER_BREAK && raised_take(in, PyExc_TypeError) != NULL) return ANSWER_YES;
     if (answer != ANSWER_YES || length == NULL) return answer;
     if (value_type(in, length) == &PyLong_Type &&
         value_in_range(in, length, 0, INT64_MAX) == ANSWER_YES)
@@ -216,7 +216,7 @@ iterate_const(Interp *in, Value *iterable, Value **out)
         Answer answer = enum_is_plain(in, Py_TYPE(iterable->object), "__iter__", NULL);
         if (answer == ANSWER_YES) answer = enum_members(in, iterable->object, &members);
         if (answer == ANSWER_YES) return iterate_items(in, members, out);
-        if (answer == ANSWER_ERROR || in->break_code != BREAK_NONE) return answer;
+        if (answer_stops(answer)) return answer;
     }
     return no_iterable(in, iterable);
 }
@@ -241,7 +241,7 @@ iterate_pure(Interp *in, Value *iterable, Value **out)
 {
     PyObject *text;
     Answer answer = value_known(in, iterable, &text);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (iterable->kind == V_CONST) return iterate_const(in, iterable, out);
     return interp_break(in, value_break(iterable, BREAK_ITERATION), "iteration over %s",
                         value_describe(in, iterable));

@@ -69,7 +69,7 @@ static Answer
 pattern_attribute(Interp *in, Value *subject, PyObject *name, Value **out)
 {
     Answer answer = attribute_load(in, subject, name, out);
-    if (answer == ANSWER_NO && raised_take(in, PyExc_AttributeError) != NULL) {
+    if (answer == ANSWER_BREAK && raised_take(in, PyExc_AttributeError) != NULL) {
         *out = NULL;
         return ANSWER_YES;
     }

@@ -153,12 +153,12 @@ known_method(const Method *m)
     Interp *in = m->in;
     PyObject *self;
     Answer answer = text_method(in, m->self, m->name, m->nargs, m->args, m->kwnames, m->out);
-    if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+    if (answer != ANSWER_NO) return answer;
     answer = value_known(in, m->self, &self);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO) {
         answer = loose_method(in, m->self, m->name, m->nargs, m->args, m->kwnames, m->out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
         return unknown(m);
     }
     if (!object_is_pure(self)) return unknown(m);
@@ -191,7 +191,7 @@ builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *cons
     Method m = {in, self, NULL, name, nargs, args, kwnames, out};
     if (kwnames == NULL) {
         Answer answer = scalar_method(in, self, name, nargs, out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     if (dict_is_apart(self) && kwnames == NULL)
         return apart_method(in, self, name, nargs, args, out);

@@ -16,7 +16,7 @@ Answer iterator_backwards(Interp *in, Value *object, Value **out);
 Answer object_next_value(Interp *in, Value *object, Value **out, Value **returned);
 /* Number of items, or -1 when not known. */
 int64_t range_length(Interp *in, Value *range);
-/* The same items from the last to the first; ANSWER_NO without a break where they are not known. */
+/* The same items from the last to the first; ANSWER_NO where they are not known. */
 Answer range_backwards(Interp *in, Value *range, Value **out);
 Answer iterate_itself(Interp *in, Value *iterable, Value **out);
 Answer iterate_items(Interp *in, Value *iterable, Value **out);
@@ -63,7 +63,7 @@ Answer box_inherits(Interp *in, Value *object, const char *name, Value **core);
 Answer box_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
                   PyObject *kwnames, Value **out);
 /* The operands as the builtin kinds, where their classes have the builtin methods under all the
-   names; ANSWER_NO without a break: an operand is another object. */
+   names; ANSWER_NO: an operand is another object. */
 Answer box_operands(Interp *in, int n, const char (*names)[24], Value *left, Value *right,
                     Value *both[2]);
 /* list.__new__ or dict.__new__, and what it makes of a class. */
@@ -151,7 +151,7 @@ bool type_has_python_end(const PyTypeObject *type);
 Answer class_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 /* Calls of unbound methods of builtin types: object.__setattr__(…), str.upper(…), list.append(…).
-   ANSWER_NO with BREAK_NONE: none of them. */
+   ANSWER_NO: none of them. */
 Answer call_descriptor(Interp *in, Value *descriptor, int nargs, Value *const *args,
                        PyObject *kwnames, Value **out);
 
@@ -199,7 +199,7 @@ PyTypeObject *model_real(const Value *value);
 bool is_model_method(const Value *value);
 /* What the real class stores for such a method, and under which name; NULL: nothing.  Borrowed. */
 PyObject *model_method(const Value *method, PyObject **name);
-/* type(…), and what stands for one from outside; ANSWER_NO without a break: no model. */
+/* type(…), and what stands for one from outside; ANSWER_NO: no model. */
 Answer model_make(Interp *in, PyObject *type, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 Answer model_open(Interp *in, Value *object, Value **out);
@@ -229,7 +229,7 @@ Answer partial_make(Interp *in, Value *class_, int nargs, Value *const *args, Py
 Answer partial_call(Interp *in, Value *partial, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
 Answer partial_find(Interp *in, Value *partial, PyObject *name, Value **out);
-/* functools.update_wrapper; ANSWER_NO without a break: it is followed like any function. */
+/* functools.update_wrapper; ANSWER_NO: it is followed like any function. */
 Answer wrapper_call(Interp *in, PyObject *callable, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);
 
@@ -237,9 +237,10 @@ Answer wrapper_call(Interp *in, PyObject *callable, int nargs, Value *const *arg
 Answer lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out);
 
-/* ---- exceptions.c: exceptions as valuesAn operation that raises in the program answers ANSWER_NO
- * with BREAK_EXCEPTION and in->raised; the loop in interp.c looks for the handler.  What nobody
- * handles is a break like any other, and CPython raises it itself. ---- */
+/* ---- exceptions.c: exceptions as values ---- */
+/* An operation that raises in the program breaks with BREAK_EXCEPTION and in->raised; the loop in
+   interp.c looks for the handler.  What nobody handles is a break like any other, and CPython
+   raises it itself. */
 /* Class(…) for exception classes. */
 Answer exception_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
                       Value **out);
@@ -255,7 +256,7 @@ Answer exception_text(Interp *in, Value *exception, bool repr, Value **out);
 int exception_step(const Value *exception);
 /* What is handled where the plan begins is nothing: guarded; else breaks. */
 Answer handled_nothing(Interp *in);
-/* sys.exc_info() and sys.exception(); ANSWER_NO without a break: another function. */
+/* sys.exc_info() and sys.exception(); ANSWER_NO: another function. */
 Answer handled_call(Interp *in, PyObject *callable, int nargs, Value **out);
 /* The exception's traceback: something that only is, and never leaves. */
 Value *exception_traceback(Interp *in, Value *exception);
@@ -263,7 +264,7 @@ Value *exception_traceback(Interp *in, Value *exception);
 /* ---- groups.c: exception groups, except ---- */
 bool type_is_group(const PyTypeObject *type); /* exactly one of the two builtin classes */
 Answer group_make(Interp *in, PyTypeObject *type, int nargs, Value *const *args, Value **out);
-/* split and subgroup of a group made here; ANSWER_NO without a break: another method. */
+/* split and subgroup of a group made here; ANSWER_NO: another method. */
 Answer group_method(Interp *in, Value *group, const char *name, int nargs, Value *const *args,
                     Value **out);
 PyObject *group_text(const Value *group); /* str() of it; NULL with the error set */
@@ -274,7 +275,7 @@ Answer group_raise_rest(Interp *in);      /* PREP_RERAISE_STAR */
 /* Classes that an except clause names: borrowed; raises what CPython raises for others. */
 Answer handler_classes(Interp *in, Value *classes, PyObject **out);
 Answer follow_handler(Interp *in, const Instr *instr);
-/* Goes on in the handler of in->raised; ANSWER_NO when the activation has none. */
+/* Goes on in the handler of in->raised; ANSWER_BREAK when the activation has none. */
 Answer raised_unwind(Interp *in, Activation *activation);
 /* A break at the bottom: the step before which capture must stop instead, since an exception that
    was raised here is alive in the frame; -1 where the break can stay. */
@@ -290,7 +291,7 @@ Answer generator_method(Interp *in, Value *iterator, const char *name, int nargs
 Answer raise_stop(Interp *in, Value *value);
 /* It would have to be an object: starts again without making it. */
 Answer generator_leaves(Interp *in, Value *iterator);
-/* At the end: ANSWER_NO when one is left behind that would have code of the program to run. */
+/* At the end: breaks when one is left behind that would have code of the program to run. */
 Answer generators_settle(Interp *in);
 
 /* ---- with.c ---- */
@@ -302,7 +303,7 @@ Answer follow_match(Interp *in, const Instr *instr);
 /* ---- typings.c: objects of the typing module ---- */
 /* As value_known, of these too. */
 Answer typing_known(Interp *in, Value *value, PyObject **out);
-/* Union[int, float] …; ANSWER_NO without a break: another object. */
+/* Union[int, float] …; ANSWER_NO: another object. */
 Answer typing_subscript(Interp *in, Value *object, Value *key, Value **out);
 /* What isinstance asks in place of typing.List; other values as they are. */
 Answer typing_class(Interp *in, Value *value, Value **out);
@@ -334,7 +335,7 @@ Answer builtin_method(Interp *in, Value *self, const char *name, int nargs, Valu
 /* ---- strings.c ---- */
 Answer format_value(Interp *in, const Instr *instr);
 Answer build_string(Interp *in, int n);
-/* ANSWER_NO without a break: not of text that is not known yet. */
+/* ANSWER_NO: not of text that is not known yet. */
 Answer text_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer text_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
                    PyObject *kwnames, Value **out);
@@ -342,19 +343,19 @@ Answer text_method(Interp *in, Value *self, const char *name, int nargs, Value *
 Answer text_of_value(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
 
 /* ---- folds.c ---- */
-/* Pure functions, types and methods of the library; ANSWER_NO without a break: none of them. */
+/* Pure functions, types and methods of the library; ANSWER_NO: none of them. */
 Answer call_pure(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                  Value **out);
 
 /* ---- output.c: print, loggers, warnings ---- */
 Answer output_print(Interp *in, PyObject *print, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
-/* ANSWER_NO without a break: no method of a logger. */
+/* ANSWER_NO: no method of a logger. */
 Answer output_log(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
-/* write and flush of sys.stdout and sys.stderr; ANSWER_NO without a break: another method. */
+/* write and flush of sys.stdout and sys.stderr; ANSWER_NO: another method. */
 Answer output_write(Interp *in, PyObject *method, int nargs, Value *const *args, Value **out);
-/* ANSWER_NO without a break: not warnings.warn. */
+/* ANSWER_NO: not warnings.warn. */
 Answer output_warn(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                    Value **out);
 

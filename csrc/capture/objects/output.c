@@ -127,7 +127,7 @@ call_later(Interp *in, const char *name, PyObject *callable, Value *self, int na
     for (int i = 0; i < all; i++) {
         Value *frozen;
         Answer answer = freeze(in, args[i], 4, &frozen);
-        if (answer == ANSWER_NO && in->break_code == BREAK_NONE)
+        if (answer == ANSWER_NO)
             return interp_break(in, BREAK_OUTPUT, "%s of %s", name, value_describe(in, args[i]));
         if (answer != ANSWER_YES) return answer;
         if (i >= nargs) {

@@ -80,7 +80,7 @@ is_text(Interp *in, Value *value)
            (value->kind == V_CONST && PyUnicode_CheckExact(value->object) && in != NULL);
 }
 
-/* text + text, text % values, text * n of what is not known yet; ANSWER_NO without a break: not. */
+/* text + text, text % values, text * n of what is not known yet; ANSWER_NO: not. */
 Answer
 text_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -100,7 +100,7 @@ text_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
     return ANSWER_NO;
 }
 
-/* Methods of strings that give a string and may wait until commit; ANSWER_NO without a break. */
+/* Methods of strings that give a string and may wait until commit; ANSWER_NO. */
 Answer
 text_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
             PyObject *kwnames, Value **out)

@@ -108,7 +108,7 @@ class_subscript(Interp *in, Value *class_, Value *key, Value **out)
         }
     }
     if (answer == ANSWER_YES && members) answer = enum_is_plain(in, meta, "__getitem__", NULL);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_INDEX, "a subscript of %s", value_describe(in, class_));
     PyObject *item = PyObject_GetItem((PyObject *)type, known);
@@ -145,11 +145,11 @@ subscript_of_known(Interp *in, Value *object, Value *key, Value **out)
     PyObject *known, *index;
     Answer answer = value_known(in, object, &known);
     if (answer == ANSWER_YES) answer = value_known(in, key, &index);
-    if (answer == ANSWER_ERROR) return answer;
+    if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO && object->kind == V_PURE) {
         Value *both[2] = {object, key};
         answer = loose_call(in, module_kept(in, "operator", "getitem"), 2, both, out);
-        if (answer != ANSWER_NO || in->break_code != BREAK_NONE) return answer;
+        if (answer != ANSWER_NO) return answer;
     }
     if (answer == ANSWER_NO || !object_is_pure(known) || !object_is_pure(index) ||
         PyType_Check(known))

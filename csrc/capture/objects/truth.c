@@ -55,7 +55,7 @@ truth_of_object(Interp *in, Value *value, int *known, Value **node)
                    : raise_new(in, PyExc_TypeError, "__bool__ should return bool, returned %s",
                                kind->tp_name);
     int64_t length = 0;
-    if (by_length && (answer = value_as_int(in, result, &length)) == ANSWER_ERROR) return answer;
+    if (by_length && answer_stops(answer = value_as_int(in, result, &length))) return answer;
     if (answer == ANSWER_NO || length < 0)
         return interp_break(in, BREAK_EXCEPTION, "truth of %s", value_describe(in, value));
     return value_truth(in, result, known, node);
