@@ -98,3 +98,10 @@ def test_flags():
     check(case, array("f8"), array("f8", seed=1), whole=True)
     check(case, frozen, array("f8"))
     check(case, array("f8"), array("f8"), also=((frozen, array("f8")),))
+
+
+def test_a_range_that_is_not_known_breaks_with_its_reason():
+    def f(x):
+        return x.take(range(int(x.sum()) - 40))
+
+    check(f, np.arange(10.0), breaks=["PC0015"])

@@ -41,8 +41,8 @@ entry(Interp *in, Value *value, PyObject **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A real set_operand for set algebra: set, frozenset, a view of keys or items; ANSWER_NO without a
-   break for anything else. */
+/* A real set_operand for set algebra: set, frozenset, a view of keys or items; ANSWER_NO for
+   anything else. */
 static Answer
 set_operand(Interp *in, Value *value, PyObject **out)
 {

@@ -317,8 +317,7 @@ int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this ob
 /* Text from outside that varies, and is only compared with constants: its value needs
    no guard. */
 bool text_is_compared(Interp *in, SourceId source);
-/* == and != of such text and a constant, the outcome under guard; ANSWER_NO: it is
-   none. */
+/* == and != of such text and a constant, the outcome under guard; ANSWER_NO: it is none. */
 Answer outcome_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 /* A condition that says whether an int that varies equals a constant, under guard; ANSWER_NO: it is
    none. */

@@ -318,11 +318,14 @@ typedef struct Marks {
         if (answer_ != ANSWER_YES) return answer_;                                                 \
     } while (0)
 
-/* Capture's steps keep it: they break exactly where one of them has recorded why. */
+/* A step breaks exactly where it has recorded why.  Only what starts capture again may be learnt in
+   passing (type_of_choice); it then breaks at the end of the instruction. */
 static inline bool
 answer_agrees(const Interp *in, Answer answer)
 {
-    return answer == ANSWER_ERROR || (answer == ANSWER_BREAK) == (in->break_code != BREAK_NONE);
+    bool recorded = in->break_code != BREAK_NONE;
+    return answer == ANSWER_ERROR || (answer == ANSWER_BREAK) == recorded ||
+           (recorded && in->again);
 }
 
 /* Nothing else is to be tried. */

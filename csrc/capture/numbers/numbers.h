@@ -17,8 +17,7 @@ DType scalar_dtype(Interp *in, Value *value);
 Answer scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer scalar_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 
-/* ---- scalar_calls.c: numbers out of arrays; each ANSWER_NO: not of that kind ----
- */
+/* ---- scalar_calls.c: numbers out of arrays; each ANSWER_NO: not of that kind ---- */
 Answer scalar_call(Interp *in, PyObject *callable, const char *module, const char *name, int nargs,
                    Value *const *args, Value **out);
 Answer scalar_type_call(Interp *in, PyTypeObject *type, int nargs, Value *const *args, Value **out);
@@ -28,16 +27,15 @@ Answer scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out
 Answer scalar_method(Interp *in, Value *self, const char *name, int nargs, Value **out);
 Answer scalar_attribute(Interp *in, Value *self, const char *name, Value **out);
 
-/* ---- collective.c: over numbers that come out of arrays; ANSWER_NO: others ----
- */
+/* ---- collective.c: over numbers that come out of arrays; ANSWER_NO: others ---- */
 Answer collective_sum(Interp *in, Value *items, Value *start, Value **out);
 Answer collective_math(Interp *in, const char *name, Value *sequence, Value **out);
 Answer collective_extreme(Interp *in, const char *name, Value *items, Value **out);
 Answer collective_sorted(Interp *in, Value *items, bool backwards, Value **out);
 Answer collective_of_array(Interp *in, const char *name, Value *array, Value **out);
 
-/* ---- loose.c: objects of plain classes that only the run tells.  Each ANSWER_NO
- * where it is not concerned ---- */
+/* ---- loose.c: objects of plain classes that only the run tells; each ANSWER_NO where it is not
+ * concerned ---- */
 bool value_is_loose(Interp *in, const Value *value);
 /* Operands of an operator: a number of a class that is not known as a float, where that is all the
    same to the other one. */

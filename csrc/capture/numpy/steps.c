@@ -184,14 +184,13 @@ template_of(Holes *h, Value *value, PyObject **out)
         return container_template(h, value, out);
     case V_LIST:
     case V_SLICE: return container_template(h, value, out);
-    case V_RANGE: return value_known(in, value, out);
     default: break;
     }
     /* an object of the program's is not guarded by identity for nothing: that keeps it alive */
     bool strange = value->kind == V_OBJECT && value->object != NULL && !is_plain(value->object);
     Answer answer = strange ? ANSWER_NO : object_known(in, value, out);
     if (answer_stops(answer)) return answer;
-    if (answer == ANSWER_YES && is_plain(*out)) return ANSWER_YES;
+    if (answer == ANSWER_YES && (value->kind == V_RANGE || is_plain(*out))) return ANSWER_YES;
     return interp_break(in, value_break(value, BREAK_NUMPY), "an argument that is not known: %s",
                         value_describe(in, value));
 }

@@ -134,7 +134,7 @@ walk_roots(Walk *w)
 }
 
 /* Does nothing hold the array but, once, the value stack, or where C code of Python's has the
-   operands by itself, that?  ANSWER_NO with a break: it lies in what a call is given in a tuple,
+   operands by itself, that?  ANSWER_BREAK: it lies in what a call is given in a tuple,
    where NumPy writes into it all the same, and the tuple shows it. */
 static Answer
 held_by_stack(Interp *in, const Value *array, bool *out)
