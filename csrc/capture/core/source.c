@@ -148,6 +148,16 @@ array_value(Interp *in, SourceId source, PyObject *object, const ArrayHeader *he
     return value;
 }
 
+/* The array itself, or what a loop made of it while its sizes were symbols, which are the sizes of
+   no other array: the loop's param and the versions that its stores make. */
+static bool
+same_place(const Type *a, const Type *b)
+{
+    return a->rank == b->rank && a->form == b->form && a->dtype == b->dtype &&
+           a->offset == b->offset && memcmp(a->shape, b->shape, sizeof(SizeId) * a->rank) == 0 &&
+           memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0;
+}
+
 int
 value_pin(Interp *in, Value *value)
 {
@@ -187,14 +197,10 @@ value_pin(Interp *in, Value *value)
             if (pinned.stride[axis] == NO_SIZE) return -1;
         }
     }
-    graph_node(in->graph, value->node)->type = pinned;
-    /* Versions made while the sizes were symbols (loops) have the same shape. */
-    int number = storage_of(in, value->node);
-    if (number < 0) return -1;
-    for (int i = 0; i < in->versions.len; i++) {
-        if (in->versions.at[i].storage != number) continue;
-        Type *version = &graph_node(in->graph, in->versions.at[i].node)->type;
-        if (version->rank == pinned.rank) *version = pinned;
+    const Type symbolic = *type;
+    for (NodeId id = value->node; id < in->graph->nodes.len; id++) {
+        Type *same = &graph_node(in->graph, id)->type;
+        if (same_place(same, &symbolic)) *same = pinned;
     }
     return 0;
 }
