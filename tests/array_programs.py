@@ -9,9 +9,12 @@ what is compared is values: bits, layout, sharing, writes through views.
 
 from __future__ import annotations
 
+import contextlib
 import random
+import resource
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -183,7 +186,7 @@ class Program:
     def try_(self, text: str, kind: str = "") -> bool:
         """Runs it and keeps it when NumPy does."""
         scope = dict(self.scope)
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
+        with warnings.catch_warnings(), np.errstate(all="ignore"), _little_memory():
             warnings.simplefilter("ignore")
             try:
                 exec(text, scope)
@@ -380,6 +383,19 @@ class Program:
             "np.cumsum({0}[::-1])[::-1]",
         )
         self.bind(self.pick(forms).format(self.array()))
+
+
+@contextlib.contextmanager
+def _little_memory() -> Iterator[None]:
+    """A MemoryError where 2 GiB more are asked for: an outer product of large arrays, which is too
+    large to be kept anyway, would take what the machine has."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + (2 << 30), hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def _broadcasts(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
