@@ -29,7 +29,7 @@ import op_cases  # noqa: E402
 from numpy_cases import function  # noqa: E402
 
 import pycompile  # noqa: E402
-from pycompile import _C, decompositions  # noqa: E402
+from pycompile import _C  # noqa: E402
 
 HEAD = """\
 # What of NumPy is compiled
@@ -70,6 +70,9 @@ def ulps(got: Any, wanted: Any) -> int:
     return int(max(np.abs(places[0] - places[1])[numbers], default=0))
 
 
+DECOMPOSED = {row.name for row in _C.numpy_functions() if row.way == "decomposed"}
+
+
 def outcome(name: str, call: str) -> tuple[str, str, int]:
     """What becomes of the call, why it is a break, and how far from NumPy's its result is."""
     pycompile.reset()
@@ -86,7 +89,7 @@ def outcome(name: str, call: str) -> tuple[str, str, int]:
         return "break", f"{breaks[0]['code']}: {breaks[0]['text']}", far
     if any("extern(" in (record.get("graph") or "") for record in records):
         return "step", "", far
-    return ("decomposition" if _object(name) in decompositions.TABLE else "fused"), "", far
+    return ("decomposition" if name in DECOMPOSED else "fused"), "", far
 
 
 def ufunc_differences() -> dict[str, int]:
@@ -115,17 +118,6 @@ def written_differences() -> dict[tuple[str, str], str]:
         if line.startswith("| ") and len(cells) >= 4:
             found[section, cells[0][2:]] = cells[2]
     return found
-
-
-def _object(name: str) -> Any:
-    at: Any = np
-    for part in name.split("."):
-        at = getattr(at, part, None)
-    try:
-        hash(at)
-    except TypeError:
-        return None
-    return at
 
 
 def page(measure: bool) -> str:

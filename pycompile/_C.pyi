@@ -1,7 +1,7 @@
 """What Python sees of the extension module; hooks for tests (test_…, _…) left out."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 class CompiledFunction:
     def __new__(
@@ -58,6 +58,76 @@ class Graph:
     def print_tabular(self) -> None: ...
     def to_dot(self) -> str: ...
 
+class NumpyFunction(tuple[Any, ...]):
+    """A row of csrc/capture/numpy/numpy_functions.def."""
+
+    name: str
+    kinds: str
+    way: str
+    signature: str
+    data: str
+    traits: int
+    OPAQUE: ClassVar[int]
+    UNTYPED: ClassVar[int]
+    LOOSE: ClassVar[int]
+    GENERIC: ClassVar[int]
+    OF_TYPES: ClassVar[int]
+    GIVES_ITSELF: ClassVar[int]
+    CHANGES: ClassVar[int]
+    MAY_CHANGE: ClassVar[int]
+    FLAGS: ClassVar[int]
+    BY_SHAPE: ClassVar[int]
+    OF_DATA: ClassVar[int]
+    SHAPE_FIRST: ClassVar[int]
+    INDEXES: ClassVar[int]
+    NAMED_OUT: ClassVar[int]
+    OF_SCALARS: ClassVar[int]
+    LEFT: ClassVar[int]
+
+class StepValue(tuple[Any, ...]):
+    """See csrc/capture/numpy/step_values.def."""
+
+    form: int
+    dtype: Any
+    shape: tuple[int, ...] | None
+    strides: tuple[int, ...] | None
+    writeable: bool | None
+    owns: bool | None
+    hole: int | None
+    offset: int | None
+    maker: Any
+    items: list[StepValue] | None
+    type: type | None
+    sample: Any
+    views: list[int] | None
+    ARRAY: ClassVar[int]
+    SCALAR: ClassVar[int]
+    PYTHON: ClassVar[int]
+    OPAQUE: ClassVar[int]
+    OBJECT: ClassVar[int]
+    HOLE: ClassVar[int]
+    VIEW: ClassVar[int]
+    NONE: ClassVar[int]
+    TUPLE: ClassVar[int]
+    LIST: ClassVar[int]
+    NAMED: ClassVar[int]
+    CONSTANT: ClassVar[int]
+
+class Trial(tuple[Any, ...]):
+    """See csrc/capture/numpy/step_values.def."""
+
+    function: Callable[..., Any]
+    traits: int
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    values: list[StepValue]
+    changed: tuple[int, ...]
+    opaque: bool
+    untyped: bool
+    direct: bool
+    fresh: bool
+
+def numpy_functions() -> list[NumpyFunction]: ...
 def op_table() -> list[dict[str, Any]]: ...
 def reset() -> None: ...
 def warnings_begin(mode: int, /) -> list[Any]: ...

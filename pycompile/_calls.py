@@ -4,28 +4,17 @@ A call's arguments are templates: plain objects, tuples, lists, dicts and slices
 for each array or number that comes out of the graph.  A trial fills the holes with stand-ins of the
 same types and describes what came back; `Call` fills them at run time.
 
-What a trial describes, `form` first:
-
-    ("array", dtype, shape, strides, owns) a fresh array; its type is a promise that the plan checks
-    ("opaque", sample, views)              an array whose shape is known at run time only; `views`: the
-                                           holes whose memory it shares
-    ("scalar", dtype), ("python", dtype)   one number
-    ("hole", number)                       the argument itself
-    ("view", number, offset, dtype, shape, strides, writeable, maker)   a view of the argument's
-                                           memory; `maker`: what makes it of the argument, shape,
-                                           strides, subok and writeable where its base shows that
-    ("none",)
-    ("tuple", [..]), ("list", [..]), ("named", [..], class)
-    ("constant", object)                   when nothing but constants goes in: no call at run time
-    ("object", sample, views)              anything else that never changes, or is never changed
+What goes to a trial is a `Trial`, what comes of it a `StepValue`; both are laid down in
+csrc/capture/numpy/step_values.def.  What is known of the function that is tried are its traits
+(csrc/capture/numpy/numpy_traits.def), which its row of numpy_functions.def lists.
 """
 
 from __future__ import annotations
 
-import builtins
 import collections
 import functools
 import inspect
+import math
 import operator
 import sys
 import types
@@ -33,12 +22,17 @@ import types
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from pycompile._C import NumpyFunction, StepValue
 from pycompile._filters import warnings_as
 
 MOST_ELEMENTS = 1 << 22
 MOST_ITEMS = 16  # of a container whose items are results of their own
-_PROMISED = ("array", "scalar", "python")
-_CONTAINERS = {"tuple": tuple, "list": list, "named": None}
+_ARRAY, _OPAQUE, _OBJECT = StepValue.ARRAY, StepValue.OPAQUE, StepValue.OBJECT
+_NONE = StepValue.NONE
+_PROMISED = (_ARRAY, StepValue.SCALAR, StepValue.PYTHON)
+_CONTAINERS = (StepValue.TUPLE, StepValue.LIST, StepValue.NAMED)
+_FIELDS = StepValue.__match_args__[1:]
+_KINDS = {bool: np.dtype("?"), int: np.dtype("i8"), float: np.dtype("f8"), complex: np.dtype("c16")}
 _CONSTANT = (bool, int, float, complex, str, bytes, type(None), type, np.dtype, np.finfo)
 
 
@@ -142,7 +136,9 @@ def fill(template, holes):
     if kind is Hole:
         return holes[template.number]
     if kind is tuple or kind is list:
-        return kind([fill(item, holes) for item in template])
+        return kind(
+            [holes[x.number] if type(x) is Hole else fill(x, holes) for x in template]
+        )  # most items are holes
     if kind is dict:
         return {key: fill(item, holes) for key, item in template.items()}
     if kind is slice:
@@ -152,24 +148,38 @@ def fill(template, holes):
     return template
 
 
-def _spread(result, shape, out):
+class _Check:
+    """What a plan looks at in what a call gives: a StepValue without what keeps samples alive."""
+
+    __slots__ = ("dtype", "form", "items", "rank", "type")
+
+    def __init__(self, value):
+        self.form, self.type, self.dtype, self.rank, self.items = value.form, None, None, 0, None
+        if self.form in _CONTAINERS:
+            self.items = [_Check(item) for item in value.items]
+            kinds = {StepValue.TUPLE: tuple, StepValue.LIST: list, StepValue.NAMED: value.type}
+            self.type = kinds[self.form]
+        elif self.form == StepValue.OPAQUE:
+            self.dtype, self.rank = value.sample.dtype, value.sample.ndim
+
+
+def _spread(result, check, out):
     """The leaves of a result, in order; checked where capture knows less than it should."""
-    form = shape[0]
-    if form in _CONTAINERS:
-        kind = shape[2] if form == "named" else _CONTAINERS[form]
-        if type(result) is not kind or len(result) != len(shape[1]):
+    form = check.form
+    if check.items is not None:
+        if type(result) is not check.type or len(result) != len(check.items):
             raise Unexpected("another number of results")
-        for item, inner in zip(result, shape[1]):
+        for item, inner in zip(result, check.items):
             _spread(item, inner, out)
-    elif form == "opaque":
+    elif form == _OPAQUE:
         if type(result) is not np.ndarray:
             raise Unexpected("no array")
-        if result.dtype != shape[1] or result.ndim != shape[2]:
+        if result.dtype != check.dtype or result.ndim != check.rank:
             raise Unexpected("an array of another type")
         out.append(result)
-    elif form == "object":
+    elif form == _OBJECT:
         out.append(result)
-    elif form == "none":
+    elif form == _NONE:
         if result is not None:
             raise Unexpected("a result")
     elif form in _PROMISED:
@@ -201,11 +211,11 @@ def _plain(array):
 class Call:
     """What a plan calls: the function with its templates."""
 
-    __slots__ = ("args", "changed", "function", "kwargs", "own", "shape")
+    __slots__ = ("args", "changed", "check", "function", "kwargs", "own")
 
-    def __init__(self, function, args, kwargs, shape, changed, own):
+    def __init__(self, function, args, kwargs, value, changed, own):
         self.function, self.args, self.kwargs = function, args, kwargs
-        self.shape = shape  # of the result
+        self.check = _Check(value)
         self.changed = changed  # holes that the function changes: it gets copies, which are results
         self.own = own  # of these, arrays that a call of the same plan made: no copies
 
@@ -227,7 +237,7 @@ class Call:
             holes[number] if number in self.own else _plain(holes[number])
             for number in self.changed
         ]
-        _spread(result, self.shape, leaves)
+        _spread(result, self.check, leaves)
         return leaves[0] if len(leaves) == 1 else leaves
 
 
@@ -308,21 +318,31 @@ def set_state(state, bits, generator):
 # ---- trials ----
 
 
-def _stand_in(spec, ordinary):
-    """An array of the type, over memory of its own.  Ones, but integers, which may be indices, zeros."""
-    dtype, shape, strides, writeable = spec
-    array = _memory(dtype, shape, strides)
-    if not ordinary and array.ndim >= 2 and array.shape[-1] == array.shape[-2]:
-        array[...] = np.eye(array.shape[-1], dtype=dtype)  # regular, for linear algebra
-    elif dtype.kind in "fcb":
-        array[...] = 1
-    array.flags.writeable = writeable
+def _value(form, **fields):
+    """A StepValue with these fields."""
+    return StepValue((form, *map(fields.get, _FIELDS)))
+
+
+def _stand_in(value):
+    """An array of the type, over memory of its own: zeros."""
+    array = np.zeros(value.shape, value.dtype)
+    if array.strides != value.strides:
+        array = _memory(value.dtype, value.shape, value.strides)
     return array
 
 
-def _number(spec):
-    form, dtype = spec
-    if form == "scalar":
+def _make_likely(array, changed):
+    """Elements on which most functions work: ones, but integers, which may be indices, stay zeros."""
+    kind = array.dtype.kind
+    if not changed and kind in "fc" and array.ndim >= 2 and array.shape[-1] == array.shape[-2]:
+        array[...] = np.eye(array.shape[-1], dtype=array.dtype)  # regular, for linear algebra
+    elif kind in "fcb":
+        array[...] = 1
+
+
+def _number(value):
+    dtype = value.dtype
+    if value.form == StepValue.SCALAR:
         return dtype.type(dtype.kind in "fcb")
     return {"b": True, "i": 1, "f": 1.0, "c": 1j}[dtype.kind]
 
@@ -413,7 +433,7 @@ def _object(result, holes, changed):
     ]
     if any(number in changed for number in views):
         raise Unexpected("a view of what was changed")
-    return ("object", result, views)
+    return _value(_OBJECT, sample=result, views=views)
 
 
 def _is_strided(view, array):
@@ -422,8 +442,10 @@ def _is_strided(view, array):
     return not isinstance(base, np.ndarray) and getattr(base, "base", None) is array
 
 
-# What they give is the argument, whatever its shape and order are.
-_GIVE_ITSELF = (np.asarray, np.asanyarray)
+def _array(result):
+    """A new array."""
+    shape, strides, owns = result.shape, result.strides, bool(result.flags.owndata)
+    return _value(_ARRAY, dtype=result.dtype, shape=shape, strides=strides, owns=owns)
 
 
 def _describe(result, holes, changed, opaque, samples, always=False):
@@ -432,8 +454,9 @@ def _describe(result, holes, changed, opaque, samples, always=False):
         number_is_it = isinstance(hole, np.generic) and not isinstance(hole, np.bool)
         if result is hole and (isinstance(hole, np.ndarray) or number_is_it):
             if number_is_it or always or number in changed or number not in samples:
-                return ("hole", number)
-            return ("opaque", _sample(result), [number])  # of another length it may be a view
+                return _value(StepValue.HOLE, hole=number)
+            # of another length it may be a view
+            return _value(_OPAQUE, sample=_sample(result), views=[number])
     if kind is np.ndarray and result.dtype.kind in "biufc":
         if not result.dtype.isnative:
             raise Unexpected(f"an array of {result.dtype}")
@@ -446,36 +469,44 @@ def _describe(result, holes, changed, opaque, samples, always=False):
         if any(number in changed for number in views):
             raise Unexpected("a view of what was changed")
         if opaque or any(number in samples for number in views):
-            return ("opaque", _sample(result), views)
+            return _value(_OPAQUE, sample=_sample(result), views=views)
         if not views:
-            owns = bool(result.flags.owndata)
-            return ("array", result.dtype, result.shape, result.strides, owns)
+            return _array(result)
         if len(views) > 1:
             raise Unexpected("a view of several arguments")
-        offset = _address(result) - _address(holes[views[0]])
-        return (
-            "view",
-            views[0],
-            offset,
-            result.dtype,
-            result.shape,
-            result.strides,
-            bool(result.flags.writeable),
-            as_strided if _is_strided(result, holes[views[0]]) else None,
+        return _value(
+            StepValue.VIEW,
+            hole=views[0],
+            offset=_address(result) - _address(holes[views[0]]),
+            writeable=bool(result.flags.writeable),
+            maker=as_strided if _is_strided(result, holes[views[0]]) else None,
+            dtype=result.dtype,
+            shape=result.shape,
+            strides=result.strides,
         )
     if isinstance(result, np.generic) and result.dtype.kind in "biufc":
-        return ("scalar", result.dtype)
-    if kind in (bool, int, float, complex):
-        return ("python", np.dtype({bool: "?", int: "i8", float: "f8", complex: "c16"}[kind]))
+        return _value(StepValue.SCALAR, dtype=result.dtype)
+    if kind in _KINDS:
+        return _value(StepValue.PYTHON, dtype=_KINDS[kind])
     named = issubclass(kind, tuple) and hasattr(kind, "_make")
     if (kind is tuple or kind is list or named) and len(result) <= MOST_ITEMS:
         items = [_describe(item, holes, changed, opaque, samples) for item in result]
         if named:
-            return ("named", items, kind)
-        return ("tuple" if kind is tuple else "list", items)
+            return _value(StepValue.NAMED, items=items, type=kind)
+        return _value(StepValue.TUPLE if kind is tuple else StepValue.LIST, items=items)
     if result is None:
-        return ("none",)
+        return _value(_NONE)
     return _object(result, holes, changed)
+
+
+def _fresh(result, holes):
+    """The description of a new array or number."""
+    if type(result) is np.ndarray and result.base is None and result.dtype.kind in "biufc":
+        return _array(result)
+    value = _describe(result, holes, (), False, ())
+    if value.form not in _PROMISED:
+        raise Unexpected("no new array or number")
+    return value
 
 
 def _untyped(result, holes, changed):
@@ -483,40 +514,33 @@ def _untyped(result, holes, changed):
     kind = type(result)
     if kind is tuple or issubclass(kind, tuple) and hasattr(kind, "_make"):
         items = [_untyped(item, holes, changed) for item in result]
-        return ("tuple", items) if kind is tuple else ("named", items, kind)
+        if kind is tuple:
+            return _value(StepValue.TUPLE, items=items)
+        return _value(StepValue.NAMED, items=items, type=kind)
     return _object(result, holes, changed)
 
 
-def _checked(shape):
-    """A description as `Call` needs it, without what keeps samples alive."""
-    if shape[0] in _CONTAINERS:
-        return (shape[0], [_checked(item) for item in shape[1]], *shape[2:])
-    if shape[0] == "opaque":
-        return ("opaque", shape[1].dtype, shape[1].ndim)
-    return shape[:1]
-
-
-def _is_called(shape):
+def _is_called(value):
     """Something comes of the call at run time: it is there to be made and checked."""
-    if shape[0] in _CONTAINERS:
-        return any(map(_is_called, shape[1]))
-    return shape[0] not in ("hole", "view", "none", "constant")
+    if value.form in _CONTAINERS:
+        return any(map(_is_called, value.items))
+    return value.form not in (StepValue.HOLE, StepValue.VIEW, _NONE, StepValue.CONSTANT)
 
 
-def _shown(shape):
+def _shown(value):
     """The holes that are given themselves, or whose memory is."""
-    if shape[0] in _CONTAINERS:
-        return set().union(*map(_shown, shape[1]))
-    return {shape[1]} if shape[0] in ("hole", "view") else set()
+    if value.form in _CONTAINERS:
+        return set().union(*map(_shown, value.items))
+    return {value.hole} if value.form in (StepValue.HOLE, StepValue.VIEW) else set()
 
 
-def _is_settled(shape, function, holes, changed):
+def _is_settled(value, asked, holes):
     """Whether what shows arguments depends on their types alone: no other one may be an axis or a flag."""
-    shown = _shown(shape) - set(changed)
-    if not shown or any(function is one for one in _OF_DATA):
+    shown = _shown(value) - set(asked.changed)
+    if not shown or asked.traits & NumpyFunction.OF_DATA:
         return True
     return all(
-        number in changed or shown == {number} or _is_data(hole)
+        number in asked.changed or shown == {number} or _is_data(hole)
         for number, hole in enumerate(holes)
     )
 
@@ -525,75 +549,14 @@ def _is_data(hole):
     return isinstance(hole, np.ndarray) and hole.dtype.kind in "fc"
 
 
-def _is_promised(shape):
+def _is_promised(value):
     """The plan itself can check what comes: one array or number, or several of them in a row."""
-    if shape[0] in ("tuple", "list"):
-        return len(shape[1]) > 1 and all(item[0] in _PROMISED for item in shape[1])
-    return shape[0] in _PROMISED
+    if value.form in (StepValue.TUPLE, StepValue.LIST):
+        return len(value.items) > 1 and all(item.form in _PROMISED for item in value.items)
+    return value.form in _PROMISED
 
-
-_BY_SHAPE = frozenset(
-    getattr(owner, name)
-    for owner, names in (
-        (
-            np,
-            "concatenate stack vstack hstack dstack column_stack block broadcast_to broadcast_arrays "
-            "atleast_1d atleast_2d atleast_3d reshape ravel transpose swapaxes moveaxis rollaxis "
-            "expand_dims squeeze flip roll rot90 split array_split hsplit vsplit dsplit "
-            "dot vdot inner outer tensordot einsum kron cross trace diagonal where "
-            "sum prod cumsum cumprod mean std var min max amin amax ptp argmin argmax any all "
-            "count_nonzero median average sort argsort diff take tile zeros ones empty full "
-            "zeros_like ones_like full_like empty_like delete insert append",
-        ),
-        (
-            np.ndarray,
-            "reshape ravel flatten transpose swapaxes squeeze sum prod cumsum cumprod mean std var min "
-            "max argmin argmax any all dot trace diagonal sort argsort take item astype view",
-        ),
-        (
-            operator,
-            "add sub mul truediv floordiv mod pow matmul and_ or_ xor lshift rshift neg pos invert lt "
-            "le gt ge getitem iadd isub imul itruediv ifloordiv imod ipow imatmul iand ior ixor "
-            "ilshift irshift setitem",
-        ),
-    )
-    for name in names.split()
-)
-
-
-# What these give depends on the dtypes of arrays and on the kinds of numbers alone.
-_OF_TYPES = (np.result_type, np.can_cast, np.common_type, np.iscomplexobj, np.isrealobj)
-
-# All arrays that these take are data: none is an axis, a shape or an index.
-_OF_DATA = tuple(
-    getattr(np, name)
-    for name in "concatenate stack vstack hstack dstack column_stack block broadcast_arrays atleast_1d "
-    "atleast_2d atleast_3d meshgrid ix_ dot vdot inner outer tensordot einsum kron cross where append "
-    "average".split()
-) + (np.ndarray.dot,)
 
 _NUMBERS = (bool, int, float, complex)  # of an array of several elements
-# What they give is of a class that depends on the classes of their arguments.
-_GENERIC = frozenset(
-    getattr(owner, name)
-    for owner, names in (
-        (builtins, "abs max min pow divmod round"),
-        (
-            operator,
-            "add sub mul truediv floordiv mod pow and_ or_ xor lshift rshift neg pos invert lt le eq "
-            "ne gt ge iadd isub imul itruediv ifloordiv imod ipow",
-        ),
-        (np, "negative positive invert absolute"),
-    )
-    for name in names.split()
-)
-
-
-def _is_generic(function):
-    try:
-        return function in _GENERIC
-    except TypeError:  # not hashable
-        return False
 
 
 def _takes(function, args, kwargs):
@@ -608,45 +571,47 @@ def _takes(function, args, kwargs):
     return True
 
 
-def _is_about_dimensions(error, specs):
+def _is_about_dimensions(error, values):
     """Whether an error of np.linalg comes from the checks that look at shapes alone."""
     checks = ("_assert_2d", "_assert_stacked_2d", "_assert_square", "_assert_stacked_square")
     frame = error.__traceback__
     while frame.tb_next is not None:
         frame = frame.tb_next
-    return frame.tb_frame.f_code.co_name in checks and all(len(spec) == 4 for spec in specs)
+    return frame.tb_frame.f_code.co_name in checks and all(v.form == _ARRAY for v in values)
 
 
-def _refused(function, args, kwargs, specs, error):
+def _refused(asked, error):
     """Whether any arguments of these types raise just this."""
+    function, args, traits = asked.function, asked.args, asked.traits
     kind = type(error)
-    if kind is TypeError and not _takes(function, args, kwargs):
+    if kind is TypeError and not _takes(function, args, asked.kwargs):
         return True
     if kind not in (ValueError, TypeError, IndexError, np.exceptions.AxisError) and not (
         isinstance(error, TypeError) and kind.__module__ == "numpy._core._exceptions"
     ):
-        return kind is np.linalg.LinAlgError and _is_about_dimensions(error, specs)
+        return kind is np.linalg.LinAlgError and _is_about_dimensions(error, asked.values)
     if error.__cause__ is not None or not (error.__context__ is None or error.__suppress_context__):
         return False
     name = getattr(function, "__name__", "")
-    elementwise = isinstance(function, np.ufunc) or getattr(operator, name, 0) is function
-    if not elementwise and function not in _NUMBERS and function not in _BY_SHAPE:
+    ufunc = isinstance(function, np.ufunc)
+    elementwise = ufunc or getattr(operator, name, 0) is function
+    if not elementwise and function not in _NUMBERS and not traits & NumpyFunction.BY_SHAPE:
         return False
     first = args[0].number if args and type(args[0]) is Hole else None
-    for number, spec in enumerate(specs):
-        if spec[0] == "sample":
+    for number, value in enumerate(asked.values):
+        if value.form == _OPAQUE:
             return False
-        if len(spec) == 2 and not elementwise:
-            return False  # perhaps an axis or an index, or the error tells the number
-        if len(spec) == 2 and spec[1].kind not in "fc" and not isinstance(function, np.ufunc):
+        if value.form != _ARRAY:  # a number
+            if not elementwise:
+                return False  # perhaps an axis or an index, or the error tells the number
+            if value.dtype.kind not in "fc" and not ufunc:
+                return False
+            continue
+        if not elementwise and not traits & NumpyFunction.OF_DATA:
+            if number != first or traits & NumpyFunction.SHAPE_FIRST:
+                return False
+        if value.dtype.kind in "iu" and traits & NumpyFunction.INDEXES:
             return False
-        if len(spec) == 4 and not elementwise and function not in _OF_DATA:
-            if number != first or function in (np.zeros, np.ones, np.empty, np.full):
-                return False
-        if len(spec) == 4 and spec[0].kind in "iu" and not isinstance(function, np.ufunc):
-            index = function in (operator.getitem, operator.setitem, np.take, np.ndarray.take)
-            if index or function in (np.delete, np.insert):
-                return False
     return True
 
 
@@ -661,30 +626,34 @@ def out_position(function):
     return positional.index("out") if "out" in positional else -1
 
 
-def _writes(function, args, kwargs, holes, changed):
+def _writes(asked, holes):
     """Whether the call changes an array that it is not known to change: it is tried on read-only ones."""
     frozen = list(holes)
     for number, hole in enumerate(holes):
-        if number not in changed and type(hole) is np.ndarray and hole.flags.writeable:
+        if number not in asked.changed and type(hole) is np.ndarray and hole.flags.writeable:
             frozen[number] = hole.view()
             frozen[number].flags.writeable = False
     if all(mine is hole for mine, hole in zip(frozen, holes)):
         return False
     try:
-        function(*fill(args, frozen), **fill(kwargs, frozen))
+        asked.function(*fill(asked.args, frozen), **fill(asked.kwargs, frozen))
     except Exception:
         return True
     return False
 
 
-def _tried(function, args, kwargs, holes, changed, samples):
+def _tried(asked, holes, samples):
     """The call with these holes; once more with other elements where they make no regular matrix."""
+    function, args, kwargs = asked.function, asked.args, asked.kwargs
+    if isinstance(function, (Lookup, Get)):
+        return function.sample()
     try:
         return function(*fill(args, holes), **fill(kwargs, holes))
     except np.linalg.LinAlgError:
         numbers = np.random.Generator(np.random.PCG64(1))
         for number, hole in enumerate(holes):
-            if type(hole) is np.ndarray and number not in changed and hole.dtype.kind in "fc":
+            known = type(hole) is np.ndarray and number not in asked.changed
+            if known and hole.dtype.kind in "fc":
                 if number in samples:  # which other trials take too
                     holes[number] = hole = hole.copy("K")
                 writeable = hole.flags.writeable
@@ -694,82 +663,126 @@ def _tried(function, args, kwargs, holes, changed, samples):
         return function(*fill(args, holes), **fill(kwargs, holes))
 
 
-def trial(function, args, kwargs, specs, changed, opaque, untyped, direct):
-    """(description, callable), or Unexpected or Refused: of the call with stand-ins of these specs.
-
-    A spec is ("sample", object) of an argument that is known at run time only, (dtype, shape, strides,
-    writeable), or (form, dtype) of a number.  Where a `Call` would add nothing (`direct`: it need not
-    fill containers) the callable is the function itself.
-    """
+def _of_arguments(asked):
+    """(what stands in the holes, numbers of those that are samples, whether a number's class is open)"""
     holes, samples, elements, loose = [], set(), 0, False
-    for number, spec in enumerate(specs):
-        if spec[0] == "sample":
-            spec = spec[1]
-            if isinstance(spec, (*_NUMBERS, np.generic)) and _is_generic(function):
-                loose = True
-            elif not isinstance(spec, (Token, *_generators())):
-                samples.add(number)
-            if number in changed and type(spec) is not np.ndarray:
-                raise Unexpected("a change of an object that is no array")
-            if isinstance(spec, _generators()):
-                spec = generator_like(spec)  # a trial may set its state, to zeros
-            holes.append(spec.copy() if number in changed else spec)
-        elif len(spec) == 4:
-            elements += int(np.prod(spec[1], dtype=object))
+    for number, value in enumerate(asked.values):
+        if value.form == _ARRAY:
+            elements += math.prod(value.shape)
             if elements > MOST_ELEMENTS:
                 raise Unexpected("arguments that are too large to try")
-            ordinary = number in changed or spec[0].kind not in "fc"
-            holes.append(_stand_in(spec, ordinary))
-            opaque = opaque or 0 in spec[1]
+            array = _stand_in(value)
+            if not asked.fresh:
+                _make_likely(array, number in asked.changed)
+                array.flags.writeable = value.writeable
+            holes.append(array)
+        elif value.form == _OPAQUE:
+            sample = value.sample
+            if isinstance(sample, (*_NUMBERS, np.generic)) and asked.traits & NumpyFunction.GENERIC:
+                loose = True
+            elif not isinstance(sample, (Token, *_generators())):
+                samples.add(number)
+            if number in asked.changed and type(sample) is not np.ndarray:
+                raise Unexpected("a change of an object that is no array")
+            if isinstance(sample, _generators()):
+                sample = generator_like(sample)  # a trial may set its state, to zeros
+            holes.append(sample.copy() if number in asked.changed else sample)
         else:
-            holes.append(_number(spec))
-    opaque = opaque or bool(samples - set(changed))
-    flags = args[1:] if function is np.ndarray.astype else ()
-    if any(type(flag) is Hole for flag in (*flags, kwargs.get("copy"), kwargs.get("subok"))):
-        raise Unexpected("whether it copies depends on values")
+            holes.append(_number(value))
+    return holes, samples, loose
+
+
+def _quietly(asked, holes, samples):
+    """What the call gives; no warning is given, since only the types are wanted."""
     with warnings_as(1), np.errstate(all="ignore"):
         try:
-            if isinstance(function, (Lookup, Get)):
-                result = function.sample()
-            else:
-                result = _tried(function, args, kwargs, holes, changed, samples)
+            result = _tried(asked, holes, samples)
         except (ValueError, TypeError, IndexError) as error:
-            if not _refused(function, args, kwargs, specs, error):
+            if asked.fresh or not _refused(asked, error):
                 raise
             raise Refused(error) from None
-        if _writes(function, args, kwargs, holes, changed):
+        if not asked.fresh and _writes(asked, holes):
             raise Unexpected("a call that changes an argument")
-    if any(function is one for one in _OF_TYPES) and _is_constant(result):
-        return ("constant", result), function
-    if not holes and _is_constant(result) and _is_silent(function, args, kwargs):
-        return ("constant", result), function
-    if result is None and not (changed or untyped or isinstance(function, Get)):
+    return result
+
+
+def _look_at_flags(asked):
+    """Raises where whether the call copies depends on values."""
+    flags = asked.args[1:] if asked.traits & NumpyFunction.FLAGS else ()
+    named = (asked.kwargs.get("copy"), asked.kwargs.get("subok"))
+    if any(type(flag) is Hole for flag in (*flags, *named)):
+        raise Unexpected("whether it copies depends on values")
+
+
+def _is_known(result, asked, holes):
+    """Whether the result is the same in each run."""
+    if not _is_constant(result):
+        return False
+    if asked.traits & NumpyFunction.OF_TYPES:
+        return True
+    return not holes and _is_silent(asked.function, asked.args, asked.kwargs)
+
+
+def _may_change(asked):
+    """Whether the call may change its argument, depending on others."""
+    flagged = asked.args[1:] or "copy" in asked.kwargs
+    return asked.kwargs.get("overwrite_input") or (
+        asked.traits & NumpyFunction.MAY_CHANGE and flagged
+    )
+
+
+def _settled(result, asked, holes, samples):
+    """The description of a result whose type is known."""
+    always = bool(asked.traits & NumpyFunction.GIVES_ITSELF)
+    opaque = (
+        asked.opaque
+        or bool(samples - set(asked.changed))
+        or any(value.form == _ARRAY and 0 in value.shape for value in asked.values)
+    )
+    with warnings_as(0):  # of flags that are looked at
+        value = _describe(result, holes, asked.changed, opaque, samples, always)
+    if opaque and value.form in _CONTAINERS and not _is_called(value):
+        raise Unexpected("a number of results that depends on values")
+    if not _is_settled(value, asked, holes):
+        raise Unexpected("a view that depends on values")
+    warns = not (asked.changed or _is_called(value))
+    if warns and not _is_silent(asked.function, asked.args, asked.kwargs, holes):
+        raise Unexpected("a call that warns")
+    return value
+
+
+def trial(asked):
+    """(StepValue, callable), or Unexpected or Refused: of the call with stand-ins for its values.
+
+    Where a `Call` would add nothing (`direct`: it need not fill containers) the callable is the function
+    itself.
+    """
+    function, changed = asked.function, asked.changed
+    holes, samples, loose = _of_arguments(asked)
+    if asked.fresh:
+        return _fresh(_quietly(asked, holes, samples), holes), function
+    _look_at_flags(asked)
+    result = _quietly(asked, holes, samples)
+    if _is_known(result, asked, holes):
+        return _value(StepValue.CONSTANT, sample=result), function
+    if result is None and not (changed or asked.untyped or isinstance(function, Get)):
         raise Unexpected("no result")
-    if kwargs.get("overwrite_input") or (
-        function is np.nan_to_num and (args[1:] or "copy" in kwargs)
-    ):
+    if _may_change(asked):
         raise Unexpected("a call that may change its argument")
     number = isinstance(result, (*_NUMBERS, np.generic))
-    if (untyped or loose) and (number or result is None or isinstance(result, str)):
-        shape = ("object", result, [])
-        return shape, function if direct else Call(function, args, kwargs, ("object",), (), ())
-    if untyped:
-        shape = _untyped(result, holes, changed)
+    if (asked.untyped or loose) and (number or result is None or isinstance(result, str)):
+        value, changed = _value(_OBJECT, sample=result, views=[]), ()
+        if asked.direct:
+            return value, function
+    elif asked.untyped:
+        value = _untyped(result, holes, changed)
     else:
-        always = any(function is one for one in _GIVE_ITSELF)
-        with warnings_as(0):  # of flags that are looked at
-            shape = _describe(result, holes, changed, opaque, samples, always)
-        if opaque and shape[0] in _CONTAINERS and not _is_called(shape):
-            raise Unexpected("a number of results that depends on values")
-        if not _is_settled(shape, function, holes, changed):
-            raise Unexpected("a view that depends on values")
-        if not (changed or _is_called(shape) or _is_silent(function, args, kwargs, holes)):
-            raise Unexpected("a call that warns")
-    if direct and not changed and _is_promised(shape):
-        return shape, function
+        value = _settled(result, asked, holes, samples)
+    if asked.direct and not changed and _is_promised(value):
+        return value, function
     kind = DrawCall if type(function) is Draw else Call
     own = tuple(number for number in changed if number in samples)
-    return shape, kind(function, args, kwargs, _checked(shape), changed, own)
+    return value, kind(function, asked.args, asked.kwargs, value, changed, own)
 
 
 # ---- what has no function of its own ----

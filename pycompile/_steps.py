@@ -7,8 +7,6 @@ import math
 
 import numpy as np
 
-from pycompile._filters import warnings_as
-
 # ---- subscripts ----
 
 
@@ -38,21 +36,6 @@ def put(template, array, value, *indices):
     result = np.array(array, order="K", copy=True, subok=False)
     result[_fill(template, indices)] = value
     return result
-
-
-def quietly(function, args, kwargs):
-    """Calls the function with no warning given: only the types of its results are wanted."""
-    with np.errstate(all="ignore"), warnings_as(1):
-        for array in args:
-            if (
-                isinstance(array, np.ndarray)
-                and array.ndim >= 2
-                and array.shape[-1] == array.shape[-2]
-            ):
-                array[...] = np.eye(
-                    array.shape[-1], dtype=array.dtype
-                )  # regular, for linear algebra
-        return function(*args, **(kwargs or {}))
 
 
 def _nested(item, rest):

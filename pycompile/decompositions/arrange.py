@@ -10,7 +10,6 @@ _MISSING = np._NoValue
 _original_diff = np.diff._implementation
 _original_meshgrid = np.meshgrid._implementation
 _original_roll = np.roll._implementation
-_original_split = np.split._implementation
 
 
 def _is_axis(axis, rank):
@@ -102,35 +101,3 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
         np.broadcast_to(x.reshape(-1, 1), shape).copy(),
         np.broadcast_to(y.reshape(1, -1), shape).copy(),
     )
-
-
-def split(ary, indices_or_sections, axis=0):
-    """np.split into equal parts, or at known indices"""
-    length = ary.shape[axis]
-    if axis < 0:
-        axis = axis + ary.ndim
-    if isinstance(indices_or_sections, int):
-        step = length // indices_or_sections
-        if step * indices_or_sections != length:
-            return _original_split(ary, indices_or_sections, axis)
-        bounds = [step * i for i in range(indices_or_sections + 1)]
-    else:
-        bounds = [0, *indices_or_sections, length]
-    parts = []
-    for i in range(len(bounds) - 1):
-        index = tuple(
-            [slice(bounds[i], bounds[i + 1]) if k == axis else slice(None) for k in range(ary.ndim)]
-        )
-        parts.append(ary[index])
-    return parts
-
-
-TABLE = {
-    np.outer: outer,
-    np.diff: diff,
-    np.roll: roll,
-    np.atleast_1d: atleast_1d,
-    np.atleast_2d: atleast_2d,
-    np.meshgrid: meshgrid,
-    np.split: split,
-}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 
@@ -31,6 +30,3 @@ def fromiter(iter, dtype, count=-1, *, like=None):
     if not items:  # its strides are those of room for more
         graph_break()
     return np.array(items, dtype)
-
-
-TABLE: dict[Any, Any] = {np.ndenumerate: ndenumerate, np.fromiter: fromiter}

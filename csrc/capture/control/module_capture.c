@@ -67,5 +67,6 @@ static PyMethodDef methods[] = {
 int
 capture_module(PyObject *module)
 {
+    if (function_table_module(module) < 0 || trial_module(module) < 0) return -1;
     return PyModule_AddFunctions(module, methods);
 }

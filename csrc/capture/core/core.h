@@ -123,7 +123,8 @@ top_value(Interp *in, int from_top)
 
 /* ---- value.c: making values; NULL with the error set ---- */
 void *map_get(const PointerMap *map, const void *key);
-int map_put(Interp *in, PointerMap *map, const void *key, void *value);
+int map_add(Arena *arena, PointerMap *map, const void *key, void *value);
+int map_put(Interp *in, PointerMap *map, const void *key, void *value); /* in the capture's arena */
 Value *value_new(Interp *in, ValueKind kind);
 /* Keeps the object alive.  Exact tuples become V_TUPLE. */
 Value *value_const(Interp *in, PyObject *object);

@@ -34,12 +34,12 @@ map_insert(PointerMap *map, const void *key, void *value)
 }
 
 int
-map_put(Interp *in, PointerMap *map, const void *key, void *value)
+map_add(Arena *arena, PointerMap *map, const void *key, void *value)
 {
     if (map->len * 2 >= map->cap) {
         PointerMap bigger = {.cap = map->cap ? map->cap * 2 : 32};
-        bigger.keys = arena_alloc(in->arena, (size_t)bigger.cap * sizeof(void *));
-        bigger.values = arena_alloc(in->arena, (size_t)bigger.cap * sizeof(void *));
+        bigger.keys = arena_alloc(arena, (size_t)bigger.cap * sizeof(void *));
+        bigger.values = arena_alloc(arena, (size_t)bigger.cap * sizeof(void *));
         if (bigger.keys == NULL || bigger.values == NULL) return -1;
         for (int i = 0; i < map->cap; i++)
             if (map->keys[i] != NULL) map_insert(&bigger, map->keys[i], map->values[i]);
@@ -47,6 +47,12 @@ map_put(Interp *in, PointerMap *map, const void *key, void *value)
     }
     map_insert(map, key, value);
     return 0;
+}
+
+int
+map_put(Interp *in, PointerMap *map, const void *key, void *value)
+{
+    return map_add(in->arena, map, key, value);
 }
 
 /* ---- making values ---- */

@@ -22,16 +22,33 @@ typedef struct {
 
 enum { MAX_ARGS = 12 };
 
+/* What is peculiar about a function: FN_name, bits. */
+enum {
+#define TRAIT(name, meaning) FN_BIT_##name,
+#include "numpy_traits.def"
+#undef TRAIT
+};
+enum {
+#define TRAIT(name, meaning) FN_##name = 1 << FN_BIT_##name,
+#include "numpy_traits.def"
+#undef TRAIT
+};
+
+/* How a call is done; see numpy_functions.def. */
+typedef enum { WAY_RULE, WAY_STEP, WAY_DECOMPOSED, WAY_UFUNC, WAY_PYTHON } Way;
+
 typedef struct Rule Rule;
 /* `args` in the order of the rule's signature; NULL where not given. */
 typedef Answer (*RuleHandler)(Interp *in, const Rule *rule, Value *const *args, Value **out);
 struct Rule {
     const char *name;  /* numpy.NAME or the method's name */
-    const char *kinds; /* "f" function, "m" method, "fm" both */
-    RuleHandler handler;
+    const char *kinds; /* "f" function, "m" method, "fm" both, "p" of Python's */
+    Way way;
+    RuleHandler handler;   /* of WAY_RULE */
     int required;          /* leading arguments that must be given */
     const char *signature; /* names; `|` ends the positional ones, NAME! must be absent */
     const char *data;      /* for handlers that serve several rows */
+    unsigned traits;
 };
 
 #define HANDLER(name) Answer name(Interp *in, const Rule *rule, Value *const *args, Value **out);
@@ -44,6 +61,25 @@ struct Rule {
 PyObject *numpy_object(const char *path);
 /* Imports the submodule `name` if `module` is numpy, which does so where it is asked for it. */
 int numpy_load_submodule(PyObject *module, PyObject *name);
+
+/* ---- function_table.c: the rows of numpy_functions.def ---- */
+/* The row of a function that is a rule or a step; NULL, perhaps with the error set: none. */
+const Rule *rule_of_function(PyObject *callable);
+/* The row of a method that is a rule or a step; NULL without an error. */
+const Rule *rule_of_method(const char *name);
+/* FN_... of a function, a method of ndarray or a function of Python's that steps call; 0: nothing
+   is known of it. */
+unsigned function_traits(PyObject *callable);
+/* The name of NumPy's function that the ufunc's `reduce` is, or NULL. */
+const char *ufunc_reduction(PyObject *ufunc);
+/* The function that is followed in its place, borrowed; NULL, perhaps with the error set: none. */
+PyObject *numpy_decomposition(PyObject *callable);
+int function_table_module(PyObject *module);
+
+/* ---- trial.c: what a call gives, found out by calling it now ---- */
+int trial_module(PyObject *module);
+/* Known sizes as a tuple, a new reference. */
+PyObject *sizes_tuple(Interp *in, int n, const SizeId *sizes);
 
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
 /* `callable` is the real object; ANSWER_NO: not ours to handle.  In
@@ -194,9 +230,8 @@ Answer node_extern(Interp *in, PyObject *callable, int nargs, const NodeId *args
 /* The last arguments by keyword; `kwnames` is a tuple of str or NULL. */
 Answer node_extern_kw(Interp *in, PyObject *callable, int nargs, const NodeId *args,
                       PyObject *kwnames, const Type *type, NodeId *out);
-/* The same; the result's type is what the callable gives for zeros of the arguments' types
-   (constants as they are).  Break: it raised, its result is no array or scalar, or shares memory
-   with an argument, or the arguments are too large to try. */
+/* The same of a callable that gives a new array or number; its type by trial (constants as they
+   are).  Break: it raised, it gave something else, or the arguments are too large to try. */
 Answer node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
                   NodeId *out);
 
@@ -207,8 +242,6 @@ Answer call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args
 Answer call_whole(Interp *in, const WholeCall *call, Value **out);
 /* The same after another rule has broken: the first break stays when this breaks too. */
 Answer call_whole_instead(Interp *in, const WholeCall *call, Value **out);
-/* Known sizes as a tuple, a new reference. */
-PyObject *sizes_tuple(Interp *in, int n, const SizeId *sizes);
 /* pycompile._calls.NAME, borrowed; NULL with the error set. */
 PyObject *calls_object(Interp *in, const char *name);
 

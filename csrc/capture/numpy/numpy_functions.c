@@ -1,82 +1,11 @@
-/* The table of rules: which callable of NumPy, or method of an array, is done how.
-
-   Functions are known by identity: the rows' names are looked up in the numpy module once, so that
-   a user's function of the same name, or a patched numpy, is not mistaken for one. */
+/* Calls of NumPy's functions and of arrays' methods, each done as its row of numpy_functions.def
+   says. */
 #include "numpy.h"
-
-static const Rule rules[] = {
-#define RULE(name, kinds, handler, required, signature, data)                                      \
-    {name, kinds, handler, required, signature, data},
-#include "numpy_functions.def"
-#undef RULE
-};
-
-/* id of callable -> index of its rule; filled as NumPy's submodules are imported. */
-static PyObject *function_rules;
-static int waiting[COUNT_OF(rules)], nwaiting; /* rules of callables that are not there yet */
-static Py_ssize_t modules_seen;                /* how many modules there were then */
-
-static int
-note_function(PyObject *callable, int rule)
-{
-    PyObject *key = PyLong_FromVoidPtr(callable), *index = PyLong_FromLong(rule);
-    int failed = key == NULL || index == NULL ? -1 : PyDict_SetItem(function_rules, key, index);
-    Py_XDECREF(key);
-    Py_XDECREF(index);
-    return failed;
-}
-
-static int
-note_functions(void)
-{
-    int left = 0;
-    for (int i = 0; i < nwaiting; i++) {
-        PyObject *object = numpy_object(rules[waiting[i]].name);
-        if (object == NULL)
-            waiting[left++] = waiting[i];
-        else if (note_function(object, waiting[i]) < 0)
-            return -1; /* those before it are noted again */
-    }
-    nwaiting = left;
-    modules_seen = PyDict_GET_SIZE(PyImport_GetModuleDict());
-    return 0;
-}
-
-static int
-begin_function_rules(void)
-{
-    if ((function_rules = PyDict_New()) == NULL) return -1;
-    for (int i = 0; i < COUNT_OF(rules); i++)
-        if (rules[i].kinds[0] == 'f') waiting[nwaiting++] = i;
-    return note_functions();
-}
-
-static const Rule *
-rule_of_function(PyObject *callable)
-{
-    if (function_rules == NULL && begin_function_rules() < 0) return NULL;
-    PyObject *key = PyLong_FromVoidPtr(callable);
-    PyObject *index = key == NULL ? NULL : PyDict_GetItemWithError(function_rules, key);
-    if (key != NULL && index == NULL && nwaiting > 0 &&
-        PyDict_GET_SIZE(PyImport_GetModuleDict()) != modules_seen && note_functions() == 0)
-        index = PyDict_GetItemWithError(function_rules, key);
-    Py_XDECREF(key);
-    return index == NULL ? NULL : &rules[PyLong_AsLong(index)];
-}
-
-static const Rule *
-rule_of_method(const char *name)
-{
-    for (int i = 0; i < COUNT_OF(rules); i++)
-        if (strchr(rules[i].kinds, 'm') != NULL && strcmp(rules[i].name, name) == 0)
-            return &rules[i];
-    return NULL;
-}
 
 /* ---- binding arguments to a signature ---- */
 
 /* The signature's next name, without marks, or `|` or `/`; false at its end.  *mark: '!' must be
-   absent, '*' takes the rest, 0. */
+   absent or its default, '*' takes the rest, 0. */
 static bool
 next_name(const char **at, const char **name, size_t *length, char *mark)
 {
@@ -93,7 +22,7 @@ next_name(const char **at, const char **name, size_t *length, char *mark)
     p += *length;
     if (*p == '!') {
         *mark = '!';
-        p++;
+        p += strcspn(p, " ");
     }
     *at = p;
     return true;
@@ -134,10 +63,10 @@ is_named(const char *name, size_t length, const char *const *names)
     return false;
 }
 
-/* Values that an argument without a rule may have all the same: its default.  `casting`: the one of
-   that function. */
+/* Values that an argument without a rule may have all the same: its default.  `text`, up to a
+   space: the default where that is a text. */
 static bool
-is_default(const Value *value, const char *name, size_t length, const char *casting)
+is_default(const Value *value, const char *name, size_t length, const char *text)
 {
     static const char *const by_none[] = {"axis",   "copy", "device", "dtype", "kind",
                                           "like",   "mean", "order",  "out",   "shape",
@@ -149,25 +78,23 @@ is_default(const Value *value, const char *name, size_t length, const char *cast
     if (value->kind != V_CONST) return false;
     if (value->object == Py_True) return is_named(name, length, by_true);
     if (!PyUnicode_Check(value->object)) return false;
-    const char *text = PyUnicode_AsUTF8(value->object);
-    if (text == NULL) return PyErr_Clear(), false;
-    if (strncmp(name, "casting", length) == 0) return strcmp(text, casting) == 0;
-    if (strncmp(name, "mode", length) == 0) return strcmp(text, "raise") == 0;
-    return false;
+    const char *given = PyUnicode_AsUTF8(value->object);
+    if (given == NULL) return PyErr_Clear(), false;
+    size_t end = strcspn(text, " ");
+    return end > 0 && strlen(given) == end && strncmp(given, text, end) == 0;
 }
 
 static Answer
 check_bound(Interp *in, const Rule *rule, Value **bound)
 {
     const char *at = rule->signature, *name;
-    const char *casting = rule->handler == do_astype ? "unsafe" : "same_kind";
     size_t length;
     char mark;
     for (int i = 0; next_name(&at, &name, &length, &mark);) {
         if (is_divider(name, length)) continue;
         if (i < rule->required && bound[i] == NULL)
             return interp_break(in, BREAK_SHAPE, "%s without its arguments", rule->name);
-        if (mark == '!' && !is_default(bound[i], name, length, casting))
+        if (mark == '!' && !is_default(bound[i], name, length, name + length + 1))
             return interp_break(in, BREAK_NUMPY, "%s with %.*s=", rule->name, (int)length, name);
         i++;
     }
@@ -214,33 +141,27 @@ bind(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwna
     return check_bound(in, rule, bound);
 }
 
-/* Methods whose rule changes its first argument. */
+/* Which arguments it changes, a bit each: its first, and out of a signature whose arguments may all
+   be positional. */
 static unsigned
-rule_changes(const Rule *rule)
-{
-    return rule->handler == do_fill || rule->handler == do_sort ? 1 : 0;
-}
-
-/* The position of out in a signature whose arguments may all be positional, as a bit; 0: none. */
-static unsigned
-out_bit(const Rule *rule)
+changed_bits(const Rule *rule)
 {
     int index = rule_index(rule, "out");
-    return index < 0 || index >= 32 || strchr(rule->signature, '*') != NULL ? 0 : 1u << index;
+    bool out = index >= 0 && index < 32 && strchr(rule->signature, '*') == NULL;
+    return (rule->traits & FN_CHANGES ? 1 : 0) | (out ? 1u << index : 0);
 }
 
-/* `callable` called at run time, as the row's letters say (see numpy_functions.def). */
+/* `callable` called at run time. */
 static Answer
 call_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
           PyObject *kwnames, Value **out)
 {
     if (callable == NULL) return interp_break(in, BREAK_NUMPY, "numpy.%s", rule->name);
-    if (strchr(rule->data, '!') != NULL)
-        return interp_break(in, BREAK_NUMPY, "numpy.%s", rule->name);
+    if (rule->traits & FN_LEFT) return interp_break(in, BREAK_NUMPY, "numpy.%s", rule->name);
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
-    call.opaque = strchr(rule->data, 'd') != NULL;
-    call.untyped = strchr(rule->data, 't') != NULL;
-    call.changes = strchr(rule->data, '0') != NULL ? 1 : 0;
+    call.opaque = rule->traits & FN_OPAQUE;
+    call.untyped = rule->traits & FN_UNTYPED;
+    call.changes = changed_bits(rule);
     return call_whole(in, &call, out);
 }
 
@@ -262,8 +183,8 @@ call_rule(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *co
     if (answer == ANSWER_YES) answer = rule->handler(in, rule, bound, out);
     if (answer != ANSWER_BREAK || !break_is_ours(in->break_code) || callable == NULL) return answer;
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
-    call.opaque = rule->handler == do_where;
-    call.changes = rule_changes(rule) | out_bit(rule);
+    call.opaque = rule->traits & FN_OPAQUE;
+    call.changes = changed_bits(rule);
     return call_whole_instead(in, &call, out);
 }
 
@@ -304,8 +225,7 @@ ufunc_as_node(Interp *in, PyObject *ufunc, int nin, int nargs, Value *const *arg
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames), npos = nargs;
     Value *target = npos == nin + 1 ? args[nin] : NULL;
     DType dtype = DT_OBJECT;
-    bool extreme = ufunc == numpy_object("maximum") || ufunc == numpy_object("minimum");
-    if (npos > nin && extreme) /* newer versions warn of it */
+    if (npos > nin && (function_traits(ufunc) & FN_NAMED_OUT))
         return interp_break(in, BREAK_NUMPY, "ufunc '%s' of %d arguments", ufunc_name(ufunc), npos);
     if (npos != nin && npos != nin + 1)
         return interp_break(in, BREAK_SHAPE, "ufunc '%s' of %d arguments", ufunc_name(ufunc), npos);
@@ -319,7 +239,8 @@ ufunc_as_node(Interp *in, PyObject *ufunc, int nin, int nargs, Value *const *arg
                 if ((target = value_item(in, value, 0)) == NULL) return ANSWER_ERROR;
         } else if (strcmp(key, "dtype") == 0) {
             TRY(value_as_dtype(in, value, &dtype));
-        } else if (!is_default(value, key, strlen(key), "same_kind")) {
+        } else if (!is_default(value, key, strlen(key),
+                               strcmp(key, "casting") == 0 ? "same_kind" : "")) {
             if (raise_keyword(in, ufunc, nin, PyTuple_GET_ITEM(kwnames, k)) == ANSWER_ERROR)
                 return ANSWER_ERROR;
             return interp_break(in, BREAK_NUMPY, "ufunc '%s' with %s=", ufunc_name(ufunc), key);
@@ -357,12 +278,7 @@ static Answer
 reduce_by_rule(Interp *in, PyObject *ufunc, int nargs, Value *const *args, PyObject *kwnames,
                Value **out)
 {
-    static const char *const pairs[][2] = {{"add", "sum"},         {"multiply", "prod"},
-                                           {"maximum", "max"},     {"minimum", "min"},
-                                           {"logical_and", "all"}, {"logical_or", "any"}};
-    const char *name = NULL;
-    for (int i = 0; i < COUNT_OF(pairs); i++)
-        if (ufunc == numpy_object(pairs[i][0])) name = pairs[i][1];
+    const char *name = ufunc_reduction(ufunc);
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
     if (name == NULL || nargs < 1 || nargs > 2 || nkw > 3) return ANSWER_NO;
     const Rule *rule = rule_of_function(numpy_object(name));
@@ -515,17 +431,6 @@ call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     return answer;
 }
 
-/* Methods that array scalars share with arrays, rules included. */
-static bool
-scalar_has_method(const char *name)
-{
-    static const char *const names[] = {"item",      "astype", "copy", "conj",
-                                        "conjugate", "round",  "clip"};
-    for (int i = 0; i < COUNT_OF(names); i++)
-        if (strcmp(names[i], name) == 0) return true;
-    return false;
-}
-
 bool
 numpy_is_known(PyObject *callable)
 {
@@ -536,27 +441,10 @@ numpy_is_known(PyObject *callable)
     return known;
 }
 
-/* Methods without a row: what `self` they change ('0'), whether shapes depend on values ('d'), or
-   NULL. */
-static const char *
-method_letters(const char *name)
-{
-    static const char *const rows[][2] = {
-        {"partition", "0"},   {"put", "0"},      {"compress", "d"},  {"nonzero", "d"},
-        {"tolist", ""},       {"view", ""},      {"getfield", ""},   {"byteswap", ""},
-        {"__array__", ""},    {"setfield", "0"}, {"squeeze", ""},    {"__len__", ""},
-        {"__contains__", ""}, {"tobytes", ""},   {"dumps", ""},      {"as_integer_ratio", ""},
-        {"bit_count", ""},    {"hex", ""},       {"is_integer", ""}, {"to_device", ""},
-    };
-    for (int i = 0; i < COUNT_OF(rows); i++)
-        if (strcmp(rows[i][0], name) == 0) return rows[i][1];
-    return NULL;
-}
-
 bool
 array_has_method(const char *name)
 {
-    return rule_of_method(name) != NULL || method_letters(name) != NULL;
+    return rule_of_method(name) != NULL;
 }
 
 /* The method as a function of `self` and the arguments; borrowed, NULL without an error. */
@@ -574,22 +462,16 @@ method_function(Interp *in, Value *self, bool scalar, const char *name)
 }
 
 static Answer
-method_step(Interp *in, const Rule *rule, PyObject *callable, const char *name, int nargs,
-            Value *const *args, PyObject *kwnames, Value **out)
+method_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
+            PyObject *kwnames, Value **out)
 {
-    const char *letters = rule != NULL ? "" : method_letters(name);
-    if (callable == NULL || letters == NULL)
-        return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
+    if (callable == NULL) return interp_break(in, BREAK_NUMPY, "array method '%s'", rule->name);
+    if ((rule->traits & FN_MAY_CHANGE) && nargs + (kwnames != NULL) > 1)
+        return interp_break(in, BREAK_NUMPY, "%s in place", rule->name);
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
-    call.opaque = strchr(letters, 'd') != NULL;
-    call.untyped = strcmp(name, "tolist") == 0 && value_is_opaque(in, args[0]);
-    call.changes = letters[0] == '0';
-    if (strcmp(name, "byteswap") == 0 && nargs + (kwnames != NULL) > 1)
-        return interp_break(in, BREAK_NUMPY, "byteswap in place");
-    if (rule != NULL) {
-        call.changes = rule_changes(rule) | out_bit(rule);
-        call.opaque = rule->handler == NULL && strchr(rule->data, 'd') != NULL;
-    }
+    call.opaque = rule->traits & FN_OPAQUE;
+    call.untyped = (rule->traits & FN_LOOSE) && value_is_opaque(in, args[0]);
+    call.changes = changed_bits(rule);
     return call_whole(in, &call, out);
 }
 
@@ -605,8 +487,10 @@ array_method(Interp *in, Value *array, const char *name, int nargs, Value *const
     if (nargs + nkw > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "%s of many arguments", name);
     all[0] = array;
     for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
-    if (rule == NULL || value_is_opaque(in, array) || (scalar && !scalar_has_method(name)))
-        return method_step(in, rule, callable, name, nargs + 1, all, kwnames, out);
+    if (rule == NULL) return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
+    if (rule->way == WAY_STEP || value_is_opaque(in, array) ||
+        (scalar && !(rule->traits & FN_OF_SCALARS)))
+        return method_step(in, rule, callable, nargs + 1, all, kwnames, out);
     return call_rule(in, rule, callable, nargs + 1, all, kwnames, out);
 }
 
@@ -615,6 +499,9 @@ static PyObject *decompositions; /* pycompile.decompositions.TABLE, once it was 
 PyObject *
 decomposition_of(PyObject *callable)
 {
+    PyObject *own = numpy_decomposition(callable);
+    PyErr_Clear();
+    if (own != NULL) return own;
     if (decompositions == NULL) {
         decompositions = module_object("pycompile.decompositions", "TABLE");
         PyErr_Clear();

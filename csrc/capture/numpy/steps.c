@@ -1,13 +1,14 @@
 /* Whole calls as steps of the plan, for everything of NumPy that no op has the bits of.
 
    In come a callable and values; the arguments become a template with holes (pycompile/_calls.py),
-   the callable is tried on stand-ins, and what it gave is made into values: fresh arrays and
-   numbers are results of one extern node, views of an argument are views in the graph, an argument
-   itself is the same value.  Results whose shape only the run will tell are opaque (opaque.c).
+   the callable is tried on stand-ins (trial.c), and what it gave is made into values: fresh arrays
+   and numbers are results of one extern node, views of an argument are views in the graph, an
+   argument itself is the same value.  Results whose shape only the run will tell are opaque
+   (opaque.c).
 
    Arguments that the callable changes (out=, np.put) are changed in a copy, which is the array's
    next version. */
-#include "numpy.h"
+#include "trial.h"
 
 enum { MAX_LEAVES = 60, MAX_DEPTH = 70 };
 
@@ -89,8 +90,7 @@ hole(Holes *h, Value *value, NodeId node, PyObject **out)
         h->of[h->n] = value;
         h->node[h->n++] = node;
     }
-    PyObject *type = calls_object(h->in, "Hole");
-    *out = type == NULL ? NULL : keep(h->in, PyObject_CallFunction(type, "i", number));
+    *out = hole_new(h->in, number);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -195,113 +195,6 @@ template_of(Holes *h, Value *value, PyObject **out)
                         value_describe(in, value));
 }
 
-/* ---- the trial ---- */
-
-PyObject *
-sizes_tuple(Interp *in, int n, const SizeId *sizes)
-{
-    PyObject *tuple = PyTuple_New(n);
-    for (int i = 0; tuple != NULL && i < n; i++) {
-        PyObject *size = PyLong_FromLongLong(size_value(in->graph, sizes[i]));
-        if (size == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, size);
-    }
-    return tuple;
-}
-
-/* What `_calls.trial` takes for one hole; a new reference. */
-static PyObject *
-hole_spec(Holes *h, int number)
-{
-    Interp *in = h->in;
-    Opaque *opaque = opaque_of(in, h->node[number]);
-    if (opaque != NULL) return Py_BuildValue("(sO)", "sample", opaque->sample);
-    Type type = node_type(in, h->node[number]);
-    PyObject *dtype = array_dtype_object((DType)type.dtype);
-    if (dtype == NULL) return NULL;
-    if (type.form != FORM_ARRAY)
-        return Py_BuildValue("(sN)", type.form == FORM_PYTHON ? "python" : "scalar", dtype);
-    bool writeable = !graph_view_is_readonly(in->graph, h->node[number]);
-    return Py_BuildValue("(NNNO)", dtype, sizes_tuple(in, type.rank, type.shape),
-                         sizes_tuple(in, type.rank, type.stride), writeable ? Py_True : Py_False);
-}
-
-typedef struct {
-    PyObject *callable, *args, *kwargs; /* borrowed */
-    PyObject *changed;                  /* tuple of numbers of holes */
-    bool opaque, untyped;
-    bool direct; /* no hole lies within a container: the function can be called as it is */
-} Attempt;
-
-/* The error that NumPy refuses the call with is the program's. */
-static Answer
-raise_refused(Interp *in, PyObject *refused)
-{
-    PyObject *args = keep(in, PyObject_GetAttrString(refused, "args"));
-    if (args == NULL) return ANSWER_ERROR;
-    PyObject *error = PyTuple_GET_ITEM(args, 0);
-    PyErr_SetObject((PyObject *)Py_TYPE(error), error);
-    return raise_error(in);
-}
-
-/* Why nothing was found out: words of the trial's own, or an exception of the library's.  That one
-   may depend on the elements, which stand-ins have not. */
-static Answer
-break_untold(Interp *in, PyObject *error)
-{
-    PyObject *unexpected = calls_object(in, "Unexpected");
-    if (unexpected == NULL) return ANSWER_ERROR;
-    bool raised = (PyObject *)Py_TYPE(error) != unexpected;
-    PyObject *text = PyObject_Str(error);
-    const char *why = text == NULL ? NULL : PyUnicode_AsUTF8(text);
-    PyErr_Clear();
-    if (why == NULL || environment_holds(why)) why = "it raised";
-    Text detail = {0};
-    if (raised)
-        text_printf(&detail, "%s: %s", Py_TYPE(error)->tp_name, why);
-    else
-        text_printf(&detail, "a call whose result cannot be told beforehand: %s", why);
-    Answer answer = interp_break_told(in, BREAK_NUMPY, raised ? BREAK_SHAPE : BREAK_NUMPY,
-                                      detail.data != NULL ? detail.data : "");
-    text_free(&detail);
-    Py_XDECREF(text);
-    return answer;
-}
-
-/* (description, callable), kept. */
-static Answer
-try_it(Holes *h, const Attempt *attempt, PyObject **shape, PyObject **callable)
-{
-    Interp *in = h->in;
-    PyObject *trial = calls_object(in, "trial"), *specs = PyList_New(h->n), *pair = NULL;
-    bool ready = trial != NULL && specs != NULL;
-    for (int i = 0; ready && i < h->n; i++) {
-        PyObject *spec = hole_spec(h, i);
-        ready = spec != NULL;
-        if (ready) PyList_SET_ITEM(specs, i, spec);
-    }
-    if (ready)
-        pair = PyObject_CallFunction(
-            trial, "OOOOOOOO", attempt->callable, attempt->args, attempt->kwargs, specs,
-            attempt->changed, attempt->opaque ? Py_True : Py_False,
-            attempt->untyped ? Py_True : Py_False, attempt->direct ? Py_True : Py_False);
-    Py_XDECREF(specs);
-    if (pair != NULL) {
-        if (keep(in, pair) == NULL) return ANSWER_ERROR;
-        *shape = PyTuple_GET_ITEM(pair, 0);
-        *callable = PyTuple_GET_ITEM(pair, 1);
-        return ANSWER_YES;
-    }
-    if (!ready || !PyErr_ExceptionMatches(PyExc_Exception) || PyErr_Occurred() == PyExc_MemoryError)
-        return ANSWER_ERROR; /* memory of our own; an array that is too large is another class */
-    PyObject *error = keep(in, error_take()), *refused = calls_object(in, "Refused");
-    if (error == NULL || refused == NULL) return ANSWER_ERROR;
-    if ((PyObject *)Py_TYPE(error) == refused) return raise_refused(in, error);
-    return break_untold(in, error);
-}
-
 /* ---- results ---- */
 
 typedef struct {
@@ -311,91 +204,48 @@ typedef struct {
     NodeId nodes[MAX_LEAVES];
 } Leaves;
 
-static const char *
-form_of(PyObject *shape)
-{
-    return PyUnicode_AsUTF8(PyTuple_GET_ITEM(shape, 0));
-}
-
-static Answer
-read_sizes(Interp *in, PyObject *tuple, SizeId *out)
-{
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
-        out[i] = size_const(in->graph, PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i)));
-        if (out[i] == NO_SIZE) return ANSWER_ERROR;
-    }
-    return ANSWER_YES;
-}
-
-/* An array's type out of dtype, shape and strides. */
-static Answer
-read_type(Interp *in, PyObject *dtype, PyObject *shape, PyObject *strides, Type *out)
-{
-    DType number;
-    if (array_dtype_from_object(dtype, &number) != ANSWER_YES) return break_dtype(in, dtype);
-    if (PyTuple_GET_SIZE(shape) > MAX_RANK)
-        return interp_break(in, BREAK_RANK, "more than 8 dimensions");
-    *out = type_scalar(number, FORM_ARRAY);
-    out->rank = (uint8_t)PyTuple_GET_SIZE(shape);
-    TRY(read_sizes(in, shape, out->shape));
-    return read_sizes(in, strides, out->stride);
-}
-
-static Answer
-leaf_type(Interp *in, PyObject *shape, Type *out)
-{
-    const char *form = form_of(shape);
-    if (strcmp(form, "array") == 0)
-        return read_type(in, PyTuple_GET_ITEM(shape, 1), PyTuple_GET_ITEM(shape, 2),
-                         PyTuple_GET_ITEM(shape, 3), out);
-    if (strcmp(form, "opaque") == 0 || strcmp(form, "object") == 0) {
-        *out = type_scalar(DT_OBJECT, FORM_OBJECT);
-        return ANSWER_YES;
-    }
-    DType dtype;
-    if (array_dtype_from_object(PyTuple_GET_ITEM(shape, 1), &dtype) != ANSWER_YES)
-        return break_dtype(in, PyTuple_GET_ITEM(shape, 1));
-    *out = type_scalar(dtype, form[0] == 's' ? FORM_SCALAR : FORM_PYTHON);
-    return ANSWER_YES;
-}
-
 static bool
-is_container(const char *form)
+is_container(StepForm form)
 {
-    return strcmp(form, "tuple") == 0 || strcmp(form, "list") == 0 || strcmp(form, "named") == 0;
+    return form == STEP_TUPLE || form == STEP_LIST || form == STEP_NAMED;
 }
 
 static Answer
-count_leaves(Leaves *l, PyObject *shape)
+count_leaves(Leaves *l, PyObject *value)
 {
-    const char *form = form_of(shape);
+    StepForm form = step_form(value);
     if (is_container(form)) {
-        PyObject *items = PyTuple_GET_ITEM(shape, 1);
+        PyObject *items = step_part(value, PART_items);
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(items); i++)
             TRY(count_leaves(l, PyList_GET_ITEM(items, i)));
         return ANSWER_YES;
     }
-    if (strcmp(form, "hole") == 0 || strcmp(form, "view") == 0 || strcmp(form, "none") == 0 ||
-        strcmp(form, "constant") == 0)
+    if (form == STEP_HOLE || form == STEP_VIEW || form == STEP_NONE || form == STEP_CONSTANT)
         return ANSWER_YES;
     if (l->n == MAX_LEAVES) return interp_break(l->h->in, BREAK_NUMPY, "a call of many results");
-    return leaf_type(l->h->in, shape, &l->types[l->n++]);
+    return trial_type(l->h->in, value, &l->types[l->n++]);
+}
+
+/* The number of the argument that comes back, or that a view is of. */
+static int
+hole_of(PyObject *value)
+{
+    return (int)PyLong_AsLong(step_part(value, PART_hole));
 }
 
 /* Should the view leave the graph, `maker` makes it, so that its base is what it is in NumPy. */
 static Answer
-made_by(Leaves *l, PyObject *shape, Value *view)
+made_by(Leaves *l, PyObject *value, Value *view)
 {
     Interp *in = l->h->in;
-    Value *args[5] = {l->h->of[PyLong_AsLong(PyTuple_GET_ITEM(shape, 1))],
-                      value_const(in, PyTuple_GET_ITEM(shape, 4)),
-                      value_const(in, PyTuple_GET_ITEM(shape, 5)), value_const(in, Py_False),
-                      value_const(in, PyTuple_GET_ITEM(shape, 6))};
+    Value *args[5] = {l->h->of[hole_of(value)], value_const(in, step_part(value, PART_shape)),
+                      value_const(in, step_part(value, PART_strides)), value_const(in, Py_False),
+                      value_const(in, step_part(value, PART_writeable))};
     for (int i = 0; i < COUNT_OF(args); i++)
         if (args[i] == NULL) return ANSWER_ERROR;
     Value *made = value_sequence(in, V_PURE, COUNT_OF(args), args);
     if (made == NULL) return ANSWER_ERROR;
-    made->object = keep(in, Py_NewRef(PyTuple_GET_ITEM(shape, 7)));
+    made->object = keep(in, Py_NewRef(step_part(value, PART_maker)));
     view->of = made;
     return made->object == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -435,61 +285,61 @@ view_aligned(Interp *in, NodeId of, const Type *view)
 }
 
 static Answer
-view_value(Leaves *l, PyObject *shape, Value **out)
+view_value(Leaves *l, PyObject *value, Value **out)
 {
     Interp *in = l->h->in;
-    NodeId of = l->h->node[PyLong_AsLong(PyTuple_GET_ITEM(shape, 1))], node;
+    NodeId of = l->h->node[hole_of(value)], node;
     Type type;
-    TRY(read_type(in, PyTuple_GET_ITEM(shape, 3), PyTuple_GET_ITEM(shape, 4),
-                  PyTuple_GET_ITEM(shape, 5), &type));
-    int64_t offset = PyLong_AsLongLong(PyTuple_GET_ITEM(shape, 2));
+    TRY(trial_array_type(in, value, &type));
+    int64_t offset = PyLong_AsLongLong(step_part(value, PART_offset));
     type.offset = size_const(in->graph, offset + size_value(in->graph, node_type(in, of).offset));
-    bool frozen = PyTuple_GET_ITEM(shape, 6) == Py_False;
+    bool frozen = step_part(value, PART_writeable) == Py_False;
     TRY(view_aligned(in, of, &type));
     TRY(node_view(in, frozen ? OP_broadcast : OP_as_strided, of, &type, 0, NULL, &node));
     TRY(push_node(in, node, out));
-    return PyTuple_GET_ITEM(shape, 7) == Py_None ? ANSWER_YES : made_by(l, shape, *out);
+    return step_part(value, PART_maker) == Py_None ? ANSWER_YES : made_by(l, value, *out);
 }
 
 static Answer
-opaque_result(Leaves *l, NodeId node, PyObject *shape, Value **out)
+opaque_result(Leaves *l, NodeId node, PyObject *value, Value **out)
 {
-    PyObject *views = PyTuple_GET_ITEM(shape, 2);
+    PyObject *views = step_part(value, PART_views);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(views); i++)
         TRY(note_view(l->h, (int)PyLong_AsLong(PyList_GET_ITEM(views, i))));
-    return opaque_value(l->h->in, node, PyTuple_GET_ITEM(shape, 1), PyList_GET_SIZE(views) > 0,
+    return opaque_value(l->h->in, node, step_part(value, PART_sample), PyList_GET_SIZE(views) > 0,
                         out);
 }
 
+static Answer make_value(Leaves *l, PyObject *value, Value **out);
+
 static Answer
-make_value(Leaves *l, PyObject *shape, Value **out)
+make_container(Leaves *l, StepForm form, PyObject *value, Value **out)
+{
+    PyObject *items = step_part(value, PART_items);
+    int n = (int)PyList_GET_SIZE(items);
+    *out = value_sequence(l->h->in, form == STEP_LIST ? V_LIST : V_TUPLE, n, NULL);
+    if (*out == NULL) return ANSWER_ERROR;
+    if (form == STEP_NAMED) (*out)->type = (PyTypeObject *)step_part(value, PART_type);
+    for (int i = 0; i < n; i++) TRY(make_value(l, PyList_GET_ITEM(items, i), &(*out)->items[i]));
+    return ANSWER_YES;
+}
+
+static Answer
+make_value(Leaves *l, PyObject *value, Value **out)
 {
     Interp *in = l->h->in;
-    const char *form = form_of(shape);
-    if (is_container(form)) {
-        PyObject *items = PyTuple_GET_ITEM(shape, 1);
-        int n = (int)PyList_GET_SIZE(items);
-        *out = value_sequence(in, form[0] == 'l' ? V_LIST : V_TUPLE, n, NULL);
-        if (*out != NULL && form[0] == 'n')
-            (*out)->type = (PyTypeObject *)PyTuple_GET_ITEM(shape, 2);
-        for (int i = 0; *out != NULL && i < n; i++)
-            TRY(make_value(l, PyList_GET_ITEM(items, i), &(*out)->items[i]));
-        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-    }
-    if (strcmp(form, "none") == 0) return given(out, value_const(in, Py_None));
-    if (strcmp(form, "constant") == 0) {
-        PyObject *made = PyTuple_GET_ITEM(shape, 1); /* a tuple of nobody else's: new at each run */
+    StepForm form = step_form(value);
+    if (is_container(form)) return make_container(l, form, value, out);
+    if (form == STEP_NONE) return given(out, value_const(in, Py_None));
+    if (form == STEP_CONSTANT) {
+        PyObject *made = step_part(value, PART_sample); /* a tuple of nobody else's: new each run */
         return given(out, Py_REFCNT(made) == 1 ? unshadow(in, made) : value_const(in, made));
     }
-    if (strcmp(form, "hole") == 0) {
-        *out = l->h->of[PyLong_AsLong(PyTuple_GET_ITEM(shape, 1))];
-        return ANSWER_YES;
-    }
-    if (strcmp(form, "view") == 0) return view_value(l, shape, out);
+    if (form == STEP_HOLE) return given(out, l->h->of[hole_of(value)]);
+    if (form == STEP_VIEW) return view_value(l, value, out);
     NodeId node = l->nodes[l->taken++];
-    if (strcmp(form, "opaque") == 0 || strcmp(form, "object") == 0)
-        return opaque_result(l, node, shape, out);
-    if (strcmp(form, "array") == 0 && PyTuple_GET_ITEM(shape, 4) == Py_False &&
+    if (form == STEP_OPAQUE || form == STEP_OBJECT) return opaque_result(l, node, value, out);
+    if (form == STEP_ARRAY && step_part(value, PART_owns) == Py_False &&
         VEC_PUSH(in->arena, &in->borrowers, node) < 0)
         return ANSWER_ERROR;
     return push_node(in, node, out);
@@ -653,7 +503,7 @@ call_whole(Interp *in, const WholeCall *given, Value **out)
     Holes h = {.in = in};
     int nkw = call->kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(call->kwnames);
     int all = call->nargs + nkw;
-    PyObject *objects[MAX_HOLES], *shape = NULL, *callable = NULL;
+    PyObject *objects[MAX_HOLES], *value = NULL, *callable = NULL;
     if (all > MAX_HOLES) return interp_break(in, BREAK_NUMPY, "a call of many arguments");
     if (in->loop != NULL) return interp_break(in, BREAK_NUMPY, "a call in a loop that is kept");
     for (int i = 0; i < all; i++) TRY(template_of(&h, call->args[i], &objects[i]));
@@ -670,13 +520,15 @@ call_whole(Interp *in, const WholeCall *given, Value **out)
                            objects[call->nargs + k]) < 0)
             return ANSWER_ERROR;
     TRY(changed_holes(&h, call, call->nargs, &attempt.changed));
-    TRY(try_it(&h, &attempt, &shape, &callable));
+    attempt.n = h.n;
+    attempt.holes = h.node;
+    TRY(trial_run(in, &attempt, &value, &callable));
     Leaves leaves = {.h = &h};
     TRY(changed_types(&leaves, attempt.changed));
-    TRY(count_leaves(&leaves, shape));
+    TRY(count_leaves(&leaves, value));
     TRY(emit_call(&leaves, call, callable, objects, all));
     TRY(write_changed(&leaves, attempt.changed));
-    return make_value(&leaves, shape, out);
+    return make_value(&leaves, value, out);
 }
 
 /* ---- what other files ask for ---- */
@@ -692,7 +544,9 @@ call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args, Value
 PyObject *
 calls_object(Interp *in, const char *name)
 {
-    return module_kept(in, "pycompile._calls", name);
+    static PyObject *module; /* for the life of the process */
+    if (module == NULL && (module = module_import("pycompile._calls")) == NULL) return NULL;
+    return keep(in, PyObject_GetAttrString(module, name));
 }
 
 Answer

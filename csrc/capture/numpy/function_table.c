@@ -1,0 +1,247 @@
+/* The rows of numpy_functions.def, and which callable is whose.
+
+   Functions are known by identity: the rows' names are looked up once, so that a user's function of
+   the same name, or a patched numpy, is not mistaken for one.  Names in modules that are not loaded
+   yet are looked up again when there are more modules; nothing is imported for them. */
+#include "numpy.h"
+
+static const Rule rules[] = {
+#define RULE(name, kinds, handler, required, signature, data, traits)                              \
+    {name, kinds, WAY_RULE, handler, required, signature, data, traits},
+#define STEP(name, kinds, traits) {name, kinds, WAY_STEP, NULL, 0, "", "", traits},
+#define DECOMPOSED(name, function, traits)                                                         \
+    {name, "f", WAY_DECOMPOSED, NULL, 0, "", function, traits},
+#define UFUNC(name, reduction, traits) {name, "f", WAY_UFUNC, NULL, 0, "", reduction, traits},
+#define PYTHON(name, traits) {name, "p", WAY_PYTHON, NULL, 0, "", "", traits},
+#include "numpy_functions.def"
+#undef RULE
+#undef STEP
+#undef DECOMPOSED
+#undef UFUNC
+#undef PYTHON
+};
+
+static Arena *arena;              /* the tables', for the life of the process */
+static PointerMap functions;      /* callable -> its row */
+static PointerMap methods;        /* what ndarray has under the name of a row -> the row */
+static PyObject *methods_by_name; /* name -> index of the row */
+static int waiting[COUNT_OF(rules)], nwaiting; /* rows of callables that are not there yet */
+static Py_ssize_t modules_seen;                /* how many modules there were then */
+
+static bool
+is_function(const Rule *rule)
+{
+    return rule->kinds[0] != 'm';
+}
+
+static bool
+is_method(const Rule *rule)
+{
+    return strchr(rule->kinds, 'm') != NULL;
+}
+
+/* MODULE.NAME where the module is loaded; borrowed for ever, NULL without an error. */
+static PyObject *
+python_object(const char *path)
+{
+    char module[32];
+    const char *dot = strchr(path, '.');
+    snprintf(module, sizeof module, "%.*s", (int)(dot - path), path);
+    PyObject *from = module_loaded(module);
+    PyObject *found = from != NULL ? PyObject_GetAttrString(from, dot + 1) : NULL;
+    Py_XDECREF(from);
+    PyErr_Clear();
+    return found;
+}
+
+/* Those of modules that have come since. */
+static int
+note_functions(void)
+{
+    int left = 0;
+    for (int i = 0; i < nwaiting; i++) {
+        const Rule *rule = &rules[waiting[i]];
+        PyObject *object =
+            rule->way == WAY_PYTHON ? python_object(rule->name) : numpy_object(rule->name);
+        if (object == NULL)
+            waiting[left++] = waiting[i];
+        else if (map_add(arena, &functions, object, (void *)rule) < 0)
+            return -1; /* those before it are noted again */
+    }
+    nwaiting = left;
+    modules_seen = PyDict_GET_SIZE(PyImport_GetModuleDict());
+    return 0;
+}
+
+static int
+note_methods(void)
+{
+    PyObject *names = PyDict_New();
+    int failed = names == NULL ? -1 : 0;
+    for (int i = 0; i < COUNT_OF(rules) && failed == 0; i++) {
+        char path[80];
+        if (!is_method(&rules[i])) continue;
+        snprintf(path, sizeof path, "ndarray.%s", rules[i].name);
+        PyObject *object = numpy_object(path), *index = PyLong_FromLong(i);
+        if (index == NULL || PyDict_SetItemString(names, rules[i].name, index) < 0 ||
+            (object != NULL && map_add(arena, &methods, object, (void *)&rules[i]) < 0))
+            failed = -1;
+        Py_XDECREF(index);
+    }
+    if (failed < 0) Py_CLEAR(names);
+    methods_by_name = names;
+    return failed;
+}
+
+static int
+begin(void)
+{
+    if (methods_by_name != NULL) return 0;
+    if (arena == NULL && (arena = arena_new()) == NULL) return -1;
+    nwaiting = 0;
+    for (int i = 0; i < COUNT_OF(rules); i++)
+        if (is_function(&rules[i])) waiting[nwaiting++] = i;
+    return note_functions() < 0 ? -1 : note_methods();
+}
+
+/* The row of a function, of whatever way; NULL, perhaps with the error set: it has none. */
+static const Rule *
+row_of_function(PyObject *callable)
+{
+    if (begin() < 0) return NULL;
+    const Rule *found = map_get(&functions, callable);
+    if (found == NULL && nwaiting > 0 &&
+        PyDict_GET_SIZE(PyImport_GetModuleDict()) != modules_seen && note_functions() == 0)
+        found = map_get(&functions, callable);
+    return found;
+}
+
+const Rule *
+rule_of_function(PyObject *callable)
+{
+    const Rule *found = row_of_function(callable);
+    return found != NULL && (found->way == WAY_RULE || found->way == WAY_STEP) ? found : NULL;
+}
+
+const Rule *
+rule_of_method(const char *name)
+{
+    PyObject *index = begin() < 0 ? NULL : PyDict_GetItemString(methods_by_name, name);
+    PyErr_Clear();
+    return index == NULL ? NULL : &rules[PyLong_AsLong(index)];
+}
+
+unsigned
+function_traits(PyObject *callable)
+{
+    const Rule *found = row_of_function(callable);
+    PyErr_Clear();
+    if (found == NULL && methods_by_name != NULL) found = map_get(&methods, callable);
+    return found == NULL ? 0 : found->traits;
+}
+
+const char *
+ufunc_reduction(PyObject *ufunc)
+{
+    const Rule *found = row_of_function(ufunc);
+    PyErr_Clear();
+    return found != NULL && found->way == WAY_UFUNC && found->data[0] != '\0' ? found->data : NULL;
+}
+
+PyObject *
+numpy_decomposition(PyObject *callable)
+{
+    static PyObject *made[COUNT_OF(rules)]; /* by row, for the life of the process */
+    const Rule *found = row_of_function(callable);
+    if (found == NULL || found->way != WAY_DECOMPOSED) return NULL;
+    PyObject **function = &made[found - rules];
+    if (*function == NULL) {
+        char module[64];
+        const char *dot = strrchr(found->data, '.');
+        snprintf(module, sizeof module, "pycompile.decompositions.%.*s", (int)(dot - found->data),
+                 found->data);
+        *function = module_object(module, dot + 1);
+    }
+    return *function;
+}
+
+/* ---- the table in Python ---- */
+
+static PyStructSequence_Field fields[] = {
+    {"name", "numpy.NAME, and of the method; of `python` MODULE.NAME"},
+    {"kinds", "f: function, m: method of arrays, p: function of Python's"},
+    {"way", "how a call is done: rule, step, decomposed, ufunc, python"},
+    {"signature", "of a rule"},
+    {"data", "what the way needs to know: of a decomposition FILE.FUNCTION"},
+    {"traits", "what is peculiar about it, as bits: attributes of this class"},
+    {NULL, NULL},
+};
+static PyStructSequence_Desc description = {"pycompile._C.NumpyFunction",
+                                            "A row of csrc/capture/numpy/numpy_functions.def.",
+                                            fields, COUNT_OF(fields) - 1};
+static PyTypeObject *row_type;
+
+static PyObject *
+row_object(const Rule *rule)
+{
+    static const char *const ways[] = {"rule", "step", "decomposed", "ufunc", "python"};
+    PyObject *row = PyStructSequence_New(row_type);
+    PyObject *parts[] = {
+        PyUnicode_FromString(rule->name),      PyUnicode_FromString(rule->kinds),
+        PyUnicode_FromString(ways[rule->way]), PyUnicode_FromString(rule->signature),
+        PyUnicode_FromString(rule->data),      PyLong_FromUnsignedLong(rule->traits)};
+    bool whole = row != NULL;
+    for (int i = 0; i < COUNT_OF(parts); i++) {
+        whole = whole && parts[i] != NULL;
+        if (row != NULL)
+            PyStructSequence_SetItem(row, i, parts[i]);
+        else
+            Py_XDECREF(parts[i]);
+    }
+    if (!whole) Py_CLEAR(row);
+    return row;
+}
+
+static PyObject *
+py_numpy_functions(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(none))
+{
+    PyObject *list = PyList_New(COUNT_OF(rules));
+    for (int i = 0; list != NULL && i < COUNT_OF(rules); i++) {
+        PyObject *row = row_object(&rules[i]);
+        if (row == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, row);
+    }
+    return list;
+}
+
+static PyMethodDef methods_of_module[] = {
+    {"numpy_functions", py_numpy_functions, METH_NOARGS,
+     "The rows of csrc/capture/numpy/numpy_functions.def, a NumpyFunction each."},
+    {NULL, NULL, 0, NULL},
+};
+
+int
+function_table_module(PyObject *module)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } traits[] = {
+#define TRAIT(name, meaning) {#name, FN_##name},
+#include "numpy_traits.def"
+#undef TRAIT
+    };
+    if (row_type == NULL) row_type = PyStructSequence_NewType(&description);
+    if (row_type == NULL || PyModule_AddObjectRef(module, "NumpyFunction", (PyObject *)row_type))
+        return -1;
+    for (int i = 0; i < COUNT_OF(traits); i++) {
+        PyObject *bit = PyLong_FromUnsignedLong(traits[i].bit);
+        int failed =
+            bit == NULL ? -1 : PyObject_SetAttrString((PyObject *)row_type, traits[i].name, bit);
+        Py_XDECREF(bit);
+        if (failed < 0) return -1;
+    }
+    return PyModule_AddFunctions(module, methods_of_module);
+}

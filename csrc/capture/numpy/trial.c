@@ -1,0 +1,266 @@
+/* Trial calls: the callable is called now, on stand-ins for what is known at run time only, and
+   pycompile/_calls.py describes what came back.  What goes there and what comes back is laid down
+   in step_values.def. */
+#include "trial.h"
+
+static PyStructSequence_Field value_fields[] = {
+#define FORM(name, meaning)
+#define FIELD(name, meaning) {#name, meaning},
+#define ASKED FORM
+#include "step_values.def"
+#undef FORM
+#undef FIELD
+#undef ASKED
+    {NULL, NULL},
+};
+static PyStructSequence_Field asked_fields[] = {
+#define FORM(name, meaning)
+#define FIELD FORM
+#define ASKED(name, meaning) {#name, meaning},
+#include "step_values.def"
+#undef FORM
+#undef FIELD
+#undef ASKED
+    {NULL, NULL},
+};
+static PyStructSequence_Desc value_description = {
+    "pycompile._C.StepValue", "An argument or a result of a step, as its trial has it.",
+    value_fields, COUNT_OF(value_fields) - 1};
+static PyStructSequence_Desc asked_description = {"pycompile._C.Trial",
+                                                  "A call that is tried while capturing.",
+                                                  asked_fields, COUNT_OF(asked_fields) - 1};
+static PyTypeObject *step_value_type, *asked_type;
+
+/* A new struct sequence of these parts, which it steals: None for NULL, unless the error is set. */
+static PyObject *
+sequence_new(PyTypeObject *type, int n, PyObject *const *parts)
+{
+    PyObject *made = PyErr_Occurred() ? NULL : PyStructSequence_New(type);
+    for (int i = 0; i < n; i++)
+        if (made != NULL)
+            PyStructSequence_SetItem(made, i, parts[i] != NULL ? parts[i] : Py_NewRef(Py_None));
+        else
+            Py_XDECREF(parts[i]);
+    return made;
+}
+
+/* ---- what is asked ---- */
+
+PyObject *
+sizes_tuple(Interp *in, int n, const SizeId *sizes)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; tuple != NULL && i < n; i++) {
+        PyObject *size = PyLong_FromLongLong(size_value(in->graph, sizes[i]));
+        if (size == NULL)
+            Py_CLEAR(tuple);
+        else
+            PyTuple_SET_ITEM(tuple, i, size);
+    }
+    return tuple;
+}
+
+/* What the graph has for a hole; a new reference. */
+static PyObject *
+value_of(Interp *in, NodeId node)
+{
+    enum { COUNT = COUNT_OF(value_fields) - 1 };
+    PyObject *parts[COUNT] = {NULL};
+    StepForm form = STEP_OPAQUE;
+    const Opaque *opaque = opaque_of(in, node);
+    Type type = node_type(in, node);
+    if (opaque != NULL) {
+        parts[PART_sample] = Py_NewRef(opaque->sample);
+    } else {
+        parts[PART_dtype] = array_dtype_object((DType)type.dtype);
+        form = type.form == FORM_ARRAY    ? STEP_ARRAY
+               : type.form == FORM_PYTHON ? STEP_PYTHON
+                                          : STEP_SCALAR;
+    }
+    if (form == STEP_ARRAY) {
+        bool writeable = !graph_view_is_readonly(in->graph, node);
+        parts[PART_shape] = sizes_tuple(in, type.rank, type.shape);
+        parts[PART_strides] = sizes_tuple(in, type.rank, type.stride);
+        parts[PART_writeable] = PyBool_FromLong(writeable);
+    }
+    parts[PART_form] = PyLong_FromLong(form);
+    return sequence_new(step_value_type, COUNT, parts);
+}
+
+/* A new reference. */
+static PyObject *
+asked_new(Interp *in, const Attempt *attempt)
+{
+    PyObject *values = PyList_New(attempt->n);
+    for (int i = 0; values != NULL && i < attempt->n; i++) {
+        PyObject *value = value_of(in, attempt->holes[i]);
+        if (value == NULL)
+            Py_CLEAR(values);
+        else
+            PyList_SET_ITEM(values, i, value);
+    }
+    if (values == NULL) return NULL;
+    PyObject *parts[] = {Py_NewRef(attempt->callable),
+                         PyLong_FromUnsignedLong(function_traits(attempt->callable)),
+                         Py_NewRef(attempt->args),
+                         Py_NewRef(attempt->kwargs),
+                         values,
+                         Py_NewRef(attempt->changed),
+                         PyBool_FromLong(attempt->opaque),
+                         PyBool_FromLong(attempt->untyped),
+                         PyBool_FromLong(attempt->direct),
+                         PyBool_FromLong(attempt->fresh)};
+    _Static_assert(COUNT_OF(parts) == COUNT_OF(asked_fields) - 1,
+                   "in the order of step_values.def");
+    return sequence_new(asked_type, COUNT_OF(parts), parts);
+}
+
+PyObject *
+hole_new(Interp *in, int number)
+{
+    PyObject *type = calls_object(in, "Hole");
+    return type == NULL ? NULL : keep(in, PyObject_CallFunction(type, "i", number));
+}
+
+/* ---- the trial ---- */
+
+/* The error that NumPy refuses the call with is the program's. */
+static Answer
+raise_refused(Interp *in, PyObject *refused)
+{
+    PyObject *args = keep(in, PyObject_GetAttrString(refused, "args"));
+    if (args == NULL) return ANSWER_ERROR;
+    PyObject *error = PyTuple_GET_ITEM(args, 0);
+    PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    return raise_error(in);
+}
+
+/* Why nothing was found out: words of the trial's own, or an exception of the library's.  That one
+   may depend on the elements, which stand-ins have not. */
+static Answer
+break_untold(Interp *in, PyObject *error)
+{
+    PyObject *unexpected = calls_object(in, "Unexpected");
+    if (unexpected == NULL) return ANSWER_ERROR;
+    bool raised = (PyObject *)Py_TYPE(error) != unexpected;
+    PyObject *text = PyObject_Str(error);
+    const char *why = text == NULL ? NULL : PyUnicode_AsUTF8(text);
+    PyErr_Clear();
+    if (why == NULL || environment_holds(why)) why = "it raised";
+    Text detail = {0};
+    if (raised)
+        text_printf(&detail, "%s: %s", Py_TYPE(error)->tp_name, why);
+    else
+        text_printf(&detail, "a call whose result cannot be told beforehand: %s", why);
+    Answer answer = interp_break_told(in, BREAK_NUMPY, raised ? BREAK_SHAPE : BREAK_NUMPY,
+                                      detail.data != NULL ? detail.data : "");
+    text_free(&detail);
+    Py_XDECREF(text);
+    return answer;
+}
+
+/* Why there is no answer: the error that is set. */
+static Answer
+no_answer(Interp *in, const Attempt *attempt)
+{
+    if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_Occurred() == PyExc_MemoryError)
+        return ANSWER_ERROR; /* memory of our own; an array that is too large is another class */
+    PyObject *error = keep(in, error_take()), *refused = calls_object(in, "Refused");
+    if (error == NULL || refused == NULL) return ANSWER_ERROR;
+    if (attempt->fresh)
+        return interp_break(in, BREAK_NUMPY, "a call whose result cannot be told beforehand");
+    if ((PyObject *)Py_TYPE(error) == refused) return raise_refused(in, error);
+    return break_untold(in, error);
+}
+
+Answer
+trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable)
+{
+    PyObject *trial = calls_object(in, "trial");
+    PyObject *asked = trial == NULL ? NULL : asked_new(in, attempt);
+    if (asked == NULL) return ANSWER_ERROR;
+    PyObject *pair = PyObject_CallOneArg(trial, asked);
+    Py_DECREF(asked);
+    if (pair == NULL) return no_answer(in, attempt);
+    if (keep(in, pair) == NULL) return ANSWER_ERROR;
+    *value = PyTuple_GET_ITEM(pair, 0);
+    *callable = PyTuple_GET_ITEM(pair, 1);
+    return ANSWER_YES;
+}
+
+/* ---- what came ---- */
+
+static Answer
+read_sizes(Interp *in, PyObject *tuple, SizeId *out)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        out[i] = size_const(in->graph, PyLong_AsLongLong(PyTuple_GET_ITEM(tuple, i)));
+        if (out[i] == NO_SIZE) return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
+}
+
+Answer
+trial_array_type(Interp *in, PyObject *value, Type *out)
+{
+    DType number;
+    PyObject *dtype = step_part(value, PART_dtype), *shape = step_part(value, PART_shape);
+    if (array_dtype_from_object(dtype, &number) != ANSWER_YES) return break_dtype(in, dtype);
+    if (PyTuple_GET_SIZE(shape) > MAX_RANK)
+        return interp_break(in, BREAK_RANK, "more than 8 dimensions");
+    *out = type_scalar(number, FORM_ARRAY);
+    out->rank = (uint8_t)PyTuple_GET_SIZE(shape);
+    TRY(read_sizes(in, shape, out->shape));
+    return read_sizes(in, step_part(value, PART_strides), out->stride);
+}
+
+Answer
+trial_type(Interp *in, PyObject *value, Type *out)
+{
+    DType dtype;
+    StepForm form = step_form(value);
+    switch (form) {
+    case STEP_ARRAY: return trial_array_type(in, value, out);
+    case STEP_SCALAR:
+    case STEP_PYTHON:
+        if (array_dtype_from_object(step_part(value, PART_dtype), &dtype) != ANSWER_YES)
+            return break_dtype(in, step_part(value, PART_dtype));
+        *out = type_scalar(dtype, form == STEP_SCALAR ? FORM_SCALAR : FORM_PYTHON);
+        return ANSWER_YES;
+    default: *out = type_scalar(DT_OBJECT, FORM_OBJECT); return ANSWER_YES;
+    }
+}
+
+/* ---- the module ---- */
+
+static int
+add_type(PyObject *module, PyTypeObject **type, PyStructSequence_Desc *description,
+         const char *name)
+{
+    if (*type == NULL) *type = PyStructSequence_NewType(description);
+    return *type == NULL ? -1 : PyModule_AddObjectRef(module, name, (PyObject *)*type);
+}
+
+int
+trial_module(PyObject *module)
+{
+    static const char *const forms[] = {
+#define FORM(name, meaning) #name,
+#define FIELD(name, meaning)
+#define ASKED FIELD
+#include "step_values.def"
+#undef FORM
+#undef FIELD
+#undef ASKED
+    };
+    if (add_type(module, &step_value_type, &value_description, "StepValue") < 0) return -1;
+    for (int i = 0; i < COUNT_OF(forms); i++) {
+        PyObject *number = PyLong_FromLong(i);
+        int failed = number == NULL
+                         ? -1
+                         : PyObject_SetAttrString((PyObject *)step_value_type, forms[i], number);
+        Py_XDECREF(number);
+        if (failed < 0) return -1;
+    }
+    return add_type(module, &asked_type, &asked_description, "Trial");
+}

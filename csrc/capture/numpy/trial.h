@@ -1,0 +1,57 @@
+/* Inside capture/numpy/: trial calls, by which capture learns what a step gives. */
+#ifndef PYCOMPILE_CAPTURE_TRIAL_H
+#define PYCOMPILE_CAPTURE_TRIAL_H
+
+#include "numpy.h"
+
+typedef enum {
+#define FORM(name, meaning) STEP_##name,
+#define FIELD(name, meaning)
+#define ASKED FIELD
+#include "step_values.def"
+#undef FORM
+#undef FIELD
+#undef ASKED
+} StepForm;
+
+typedef enum {
+#define FORM(name, meaning)
+#define FIELD(name, meaning) PART_##name,
+#define ASKED FORM
+#include "step_values.def"
+#undef FORM
+#undef FIELD
+#undef ASKED
+} StepPart;
+
+/* What is tried; objects are borrowed.  See step_values.def. */
+typedef struct {
+    PyObject *callable, *args, *kwargs;
+    int n;
+    const NodeId *holes;
+    PyObject *changed; /* tuple of numbers of holes */
+    bool opaque, untyped, direct, fresh;
+} Attempt;
+
+/* Of a StepValue; borrowed. */
+static inline PyObject *
+step_part(PyObject *value, StepPart part)
+{
+    return PyStructSequence_GetItem(value, part);
+}
+static inline StepForm
+step_form(PyObject *value)
+{
+    return (StepForm)PyLong_AsLong(step_part(value, PART_form));
+}
+
+/* The template's Hole of that number, kept; NULL with the error set. */
+PyObject *hole_new(Interp *in, int number);
+/* The StepValue of what comes and the callable to be called in the plan, both kept. */
+Answer trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable);
+/* An array's type out of dtype, shape and strides. */
+Answer trial_array_type(Interp *in, PyObject *value, Type *out);
+/* The type of what comes of the call at run time. */
+Answer trial_type(Interp *in, PyObject *value, Type *out);
+
+#endif
