@@ -211,21 +211,16 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
 
 /* ---- dispatch ---- */
 
-typedef struct {
-    PyObject *graph_break, *is_compiling;
-} Known;
-static Known known;
-
-/* A name of one of our Python modules, looked up once it is there; borrowed for ever. */
-static PyObject *
-known_name(PyObject **slot, const char *module, const char *name)
+static Answer
+follow_graph_break(const Call *call, const void *Py_UNUSED(row))
 {
-    if (*slot != NULL) return *slot;
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *found = modules ? PyDict_GetItemString(modules, module) : NULL;
-    if (found != NULL) *slot = PyObject_GetAttrString(found, name);
-    PyErr_Clear();
-    return *slot;
+    return interp_break(call->in, BREAK_REQUESTED, "%s", "");
+}
+
+static Answer
+follow_is_compiling(const Call *call, const void *Py_UNUSED(row))
+{
+    return given(call->out, value_const(call->in, Py_True));
 }
 
 static Answer
@@ -233,16 +228,10 @@ call_python(Interp *in, Value *callable, int nargs, Value *const *args, PyObject
             Value **out)
 {
     PyObject *function = callable->object;
+    Call call = {in, callable, function, nargs, args, kwnames, out};
     Answer answer = call_pure(in, function, nargs, args, kwnames, out);
+    if (answer == ANSWER_NO) answer = call_followed(&call, RANK_PYTHON);
     if (answer != ANSWER_NO) return answer;
-    answer = wrapper_call(in, function, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO) return answer;
-    if (function == known_name(&known.graph_break, "pycompile._api", "graph_break"))
-        return interp_break(in, BREAK_REQUESTED, "%s", "");
-    if (function == known_name(&known.is_compiling, "pycompile._api", "is_compiling")) {
-        *out = value_const(in, Py_True);
-        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-    }
     PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
     const char *name = module && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : NULL;
     if (name != NULL && strncmp(name, "numpy", 5) == 0 && (name[5] == 0 || name[5] == '.')) {
@@ -281,62 +270,189 @@ is_function(const Value *value)
            ((value->kind == V_CONST || value->kind == V_OBJECT) && PyFunction_Check(value->object));
 }
 
-/* A constant: NumPy's, Python's, ours, the program's. */
+/* ---- constants: NumPy's, Python's, ours, the program's ---- */
+
+static Answer
+follow_error_state(const Call *c, const void *Py_UNUSED(row))
+{
+    return errstate_make(c->in, c->nargs, c->args, c->kwnames, c->out);
+}
+
+/* types.MethodType(function, object) */
+static Answer
+follow_method_type(const Call *c, const void *Py_UNUSED(row))
+{
+    if (c->nargs != 2 || c->kwnames != NULL || !is_function(c->args[0]) ||
+        (c->args[1]->kind == V_CONST && c->args[1]->object == Py_None))
+        return ANSWER_NO;
+    return given(c->out, bound_method(c->in, c->args[0], c->args[1]));
+}
+
+static PyObject *decompositions; /* pycompile.decompositions.TABLE, once a call was followed */
+
+/* Adds what is decomposed.  Functions of C are asked first whether they are pure. */
+static int
+add_decompositions(void)
+{
+    PyObject *object, *function;
+    Py_ssize_t at = 0;
+    if (decompositions != NULL) return 0;
+    PyObject *table = module_object("pycompile.decompositions", "TABLE");
+    if (table == NULL || !PyDict_Check(table)) {
+        Py_XDECREF(table);
+        return -1;
+    }
+    while (PyDict_Next(table, &at, &object, &function)) {
+        bool alone = callable_follower(object, follow_builtin) == NULL;
+        if ((alone && callable_add(object, RANK_BUILTIN, follow_builtin, NULL) < 0) ||
+            callable_add(object, RANK_DECOMPOSED, follow_decomposed, function) < 0) {
+            Py_DECREF(table);
+            return -1;
+        }
+    }
+    decompositions = table;
+    return 0;
+}
+
+int
+control_callables(void)
+{
+    static NamedCallable named[] = {
+        {"pycompile._api", "graph_break", RANK_PYTHON, follow_graph_break, false},
+        {"pycompile._api", "is_compiling", RANK_PYTHON, follow_is_compiling, false},
+    };
+    static bool begun;
+    PyObject *maker = array_errors_maker();
+    if (!begun &&
+        ((maker != NULL && callable_add(maker, RANK_OWN, follow_error_state, NULL) < 0) ||
+         callable_add((PyObject *)&PyMethod_Type, RANK_OWN, follow_method_type, NULL) < 0))
+        return -1;
+    begun = maker != NULL;
+    return callables_add_named(COUNT_OF(named), named);
+}
+
+/* ---- constants by type ---- */
+
+static Answer
+follow_exception_class(const Call *c)
+{
+    if (!PyExceptionClass_Check(c->object)) return ANSWER_NO;
+    return exception_make(c->in, c->callable, c->nargs, c->args, c->kwnames, c->out);
+}
+
+/* BaseException.__init__(error, …) and the like */
+static Answer
+follow_exception_method(const Call *c)
+{
+    if (Py_TYPE(c->object) != &PyWrapperDescr_Type || c->nargs == 0 ||
+        c->args[0]->exception == NULL ||
+        !PyType_IsSubtype(c->args[0]->type, PyDescr_TYPE(c->object)))
+        return ANSWER_NO;
+    return exception_method(c->in, c->args[0], ((PyWrapperDescrObject *)c->object)->d_base->name,
+                            c->nargs - 1, c->args + 1, c->kwnames, c->out);
+}
+
+static Answer
+follow_enum_member(const Call *c)
+{
+    if (!is_enum_member(c->object)) return ANSWER_NO;
+    return call_special(c->in, c->callable, c->nargs, c->args, c->kwnames, c->out);
+}
+
+static Answer
+follow_stream_method(const Call *c)
+{
+    if (c->kwnames != NULL) return ANSWER_NO;
+    return output_write(c->in, c->object, c->nargs, c->args, c->out);
+}
+
+static Answer
+follow_modelled(const Call *c)
+{
+    if (!PyType_Check(c->object)) return ANSWER_NO;
+    return model_make(c->in, c->object, c->nargs, c->args, c->kwnames, c->out);
+}
+
+/* Of C: a function, a class, a descriptor. */
+static Answer
+follow_compiled(const Call *c)
+{
+    if (PyFunction_Check(c->object)) return ANSWER_NO;
+    const Follower *asked = callable_follower(c->object, follow_builtin);
+    if (asked == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    return asked == NULL ? follow_builtin(c, NULL) : ANSWER_NO;
+}
+
+static Answer
+follow_of_numpy(const Call *c)
+{
+    return follow_numpy_type(c, NULL);
+}
+
+/* A bound function of C, made anew each time that it is asked for: itertools.chain.from_iterable */
+static Answer
+follow_bound(const Call *c)
+{
+    PyObject *self = PyCFunction_Check(c->object) ? PyCFunction_GET_SELF(c->object) : NULL;
+    if (self == NULL || PyModule_Check(self)) return ANSWER_NO;
+    PyObject *function = PyDict_GetItemWithError(decompositions, c->object);
+    PyErr_Clear(); /* not hashable */
+    return function == NULL ? ANSWER_NO : follow_decomposed(c, function);
+}
+
+static Answer
+follow_python(const Call *c)
+{
+    if (!PyFunction_Check(c->object)) return ANSWER_NO;
+    return call_python(c->in, c->callable, c->nargs, c->args, c->kwnames, c->out);
+}
+
+static Answer
+follow_class(const Call *c)
+{
+    if (!PyType_Check(c->object) || !type_is_heap((PyTypeObject *)c->object)) return ANSWER_NO;
+    return class_call(c->in, c->callable, c->nargs, c->args, c->kwnames, c->out);
+}
+
+static Answer
+follow_descriptor(const Call *c)
+{
+    return call_descriptor(c->in, c->callable, c->nargs, c->args, c->kwnames, c->out);
+}
+
+/* Nothing follows it. */
+static Answer
+not_followed(const Call *c)
+{
+    PyObject *object = c->object;
+    if (ufunc_check(object) || array_function_check(object))
+        return interp_break(c->in, BREAK_NUMPY, "call of '%s'", value_describe(c->in, c->callable));
+    if (PyCFunction_Check(object) &&
+        strcmp(((PyCFunctionObject *)object)->m_ml->ml_name, "__build_class__") == 0)
+        return interp_break(c->in, BREAK_CLASS, "a class is made here");
+    if (Py_TYPE(object)->tp_call == NULL && !type_is_heap(Py_TYPE(object)))
+        return raise_new(c->in, PyExc_TypeError, "'%.200s' object is not callable",
+                         Py_TYPE(object)->tp_name);
+    return interp_break(c->in, BREAK_CALL_C, "call of '%s'", value_describe(c->in, c->callable));
+}
+
 Answer
 call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
 {
-    PyObject *object = callable->object;
-    if (object == array_errors_maker()) return errstate_make(in, nargs, args, kwnames, out);
-    if (PyExceptionClass_Check(object))
-        return exception_make(in, callable, nargs, args, kwnames, out);
-    if (Py_TYPE(object) == &PyWrapperDescr_Type && nargs > 0 && args[0]->exception != NULL &&
-        PyType_IsSubtype(args[0]->type, PyDescr_TYPE(object)))
-        return exception_method(in, args[0], ((PyWrapperDescrObject *)object)->d_base->name,
-                                nargs - 1, args + 1, kwnames, out);
-    if (is_enum_member(object)) return call_special(in, callable, nargs, args, kwnames, out);
-    Answer visible = kwnames == NULL ? output_write(in, object, nargs, args, out) : ANSWER_NO;
-    if (visible == ANSWER_NO) visible = output_warn(in, object, nargs, args, kwnames, out);
-    if (visible != ANSWER_NO) return visible;
-    visible = kwnames == NULL ? handled_call(in, object, nargs, out) : ANSWER_NO;
-    if (visible != ANSWER_NO) return visible;
-    if (object == (PyObject *)&PyMethod_Type && nargs == 2 && kwnames == NULL &&
-        is_function(args[0]) && !(args[1]->kind == V_CONST && args[1]->object == Py_None)) {
-        *out = bound_method(in, args[0], args[1]);
-        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-    }
-    if (PyType_Check(object)) {
-        Answer gathered = kwnames == NULL ? loose_gather(in, object, nargs, args, out) : ANSWER_NO;
-        if (gathered != ANSWER_NO) return gathered;
-        Answer answer = model_make(in, object, nargs, args, kwnames, out);
-        if (answer != ANSWER_NO) return answer;
-    }
-    if (!PyFunction_Check(object) || decomposition_of(object) != NULL ||
-        Py_TYPE(object) != &PyFunction_Type) {
-        Answer answer = call_builtin(in, object, nargs, args, kwnames, out);
-        if (answer != ANSWER_NO) return answer;
-    }
-    Answer answer = call_numpy(in, object, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO) return answer;
-    PyObject *decomposition = decomposition_of(object);
-    if (decomposition != NULL && PyFunction_Check(decomposition)) {
-        Value *function = value_const(in, decomposition);
-        return function ? call_inlined(in, function, nargs, args, kwnames, out) : ANSWER_ERROR;
-    }
-    if (PyFunction_Check(object)) return call_python(in, callable, nargs, args, kwnames, out);
-    if (PyType_Check(object) && type_is_heap((PyTypeObject *)object))
-        return class_call(in, callable, nargs, args, kwnames, out);
-    answer = call_descriptor(in, callable, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO) return answer;
-    if (ufunc_check(object) || array_function_check(object))
-        return interp_break(in, BREAK_NUMPY, "call of '%s'", value_describe(in, callable));
-    if (PyCFunction_Check(object) &&
-        strcmp(((PyCFunctionObject *)object)->m_ml->ml_name, "__build_class__") == 0)
-        return interp_break(in, BREAK_CLASS, "a class is made here");
-    if (Py_TYPE(object)->tp_call == NULL && !type_is_heap(Py_TYPE(object)))
-        return raise_new(in, PyExc_TypeError, "'%.200s' object is not callable",
-                         Py_TYPE(object)->tp_name);
-    return interp_break(in, BREAK_CALL_C, "call of '%s'", value_describe(in, callable));
+    static Answer (*const by_type[])(const Call *) = {
+        follow_exception_class, follow_exception_method,
+        follow_enum_member,     follow_stream_method,
+        follow_modelled,        follow_compiled,
+        follow_of_numpy,        follow_bound,
+        follow_python,          follow_class,
+        follow_descriptor,
+    };
+    Call call = {in, callable, callable->object, nargs, args, kwnames, out};
+    if (add_decompositions() < 0) return ANSWER_ERROR;
+    Answer answer = call_followed(&call, RANK_OWN);
+    for (int i = 0; answer == ANSWER_NO && i < COUNT_OF(by_type); i++) answer = by_type[i](&call);
+    return answer == ANSWER_NO ? not_followed(&call) : answer;
 }
 
 Answer
@@ -396,7 +512,8 @@ call_builtin_method(Interp *in, Value *method, int nargs, Value *const *args, Py
         return object_method(in, self, method->name, nargs, args, kwnames, out);
     if (self->kind == V_CONST && ufunc_check(self->object)) {
         PyObject *of_ufunc = keep(in, PyObject_GetAttrString(self->object, method->name));
-        return of_ufunc ? call_numpy(in, of_ufunc, nargs, args, kwnames, out) : raise_error(in);
+        Call call = {in, method, of_ufunc, nargs, args, kwnames, out};
+        return of_ufunc ? follow_numpy_type(&call, NULL) : raise_error(in);
     }
     return builtin_method(in, self, method->name, nargs, args, kwnames, out);
 }

@@ -59,6 +59,8 @@ Answer call_inlined(Interp *in, Value *function, int nargs, Value *const *args, 
                     Value **out);
 Answer call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
+/* Adds what this layer follows by identity to the table of core/callables.c. */
+int control_callables(void);
 Answer call_method(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames,
                    Value **out);
 Answer call_builtin_method(Interp *in, Value *method, int nargs, Value *const *args,

@@ -67,6 +67,9 @@ static PyMethodDef methods[] = {
 int
 capture_module(PyObject *module)
 {
+    callables_filled_by(numpy_callables);
+    callables_filled_by(object_callables);
+    callables_filled_by(control_callables);
     if (function_table_module(module) < 0 || trial_module(module) < 0) return -1;
     return PyModule_AddFunctions(module, methods);
 }

@@ -45,6 +45,45 @@ Answer value_subscript(Interp *in, Value *object, Value *key, Value **out);
 Answer value_attribute(Interp *in, Value *object, PyObject *name, Value **out);
 Answer value_store(Interp *in, Value *object, PyObject *name, Value *stored);
 
+/* ---- callables.c: calls by the callable's identity ---- */
+typedef struct {
+    Interp *in;
+    Value *callable;
+    PyObject *object; /* the callable itself */
+    int nargs;        /* positional; those by keyword follow */
+    Value *const *args;
+    PyObject *kwnames;
+    Value **out;
+} Call;
+/* Follows the call; ANSWER_NO: another may.  `row` is what was added with the callable. */
+typedef Answer (*Follow)(const Call *call, const void *row);
+/* In this order they are asked. */
+typedef enum { RANK_OWN, RANK_BUILTIN, RANK_NUMPY, RANK_DECOMPOSED, RANK_PYTHON } FollowRank;
+typedef struct Follower {
+    Follow follow;
+    const void *row;
+    FollowRank rank;
+    struct Follower *next;
+} Follower;
+/* A callable by its module's name and its own. */
+typedef struct {
+    const char *module, *name;
+    FollowRank rank;
+    Follow follow;
+    bool added;
+} NamedCallable;
+/* `fill` adds what is there and was not before; 0, or -1 with the error set. */
+void callables_filled_by(int (*fill)(void));
+/* 0, or -1 with the error set.  A follower that the callable has already gets another row. */
+int callable_add(PyObject *object, FollowRank rank, Follow follow, const void *row);
+/* Those whose modules are loaded; marks them. */
+int callables_add_named(int n, NamedCallable *named);
+/* NULL, perhaps with the error set: there are none. */
+const Follower *callable_followers(PyObject *object);
+const Follower *callable_follower(PyObject *object, Follow follow);
+/* By the followers of this rank and later ones. */
+Answer call_followed(const Call *call, FollowRank least);
+
 /* ---- breaks.c: why capture stops ---- */
 /* Records why capture stops here and returns ANSWER_BREAK. */
 Answer interp_break(Interp *in, BreakCode code, const char *format, ...)

@@ -340,19 +340,12 @@ are_pairs(Interp *in, Value *items)
 Answer
 loose_gather(Interp *in, PyObject *type, int nargs, Value *const *args, Value **out)
 {
-    static PyObject *counter;
-    Value *items;
     if (nargs != 1 || in->loop != NULL) return ANSWER_NO;
-    if (counter == NULL && (counter = module_object("collections", "Counter")) == NULL)
-        return ANSWER_ERROR;
     bool pairs = type == (PyObject *)&PyDict_Type;
-    bool keyed =
-        type == (PyObject *)&PySet_Type || type == (PyObject *)&PyFrozenSet_Type || type == counter;
     bool listed = type == (PyObject *)&PyList_Type || type == (PyObject *)&PyTuple_Type;
-    if (!pairs && !keyed && !listed) return ANSWER_NO;
     if (value_is_loose(in, args[0])) return loose_collect(in, type, 1, args, out);
     if (listed) return ANSWER_NO;
-    items = args[0];
+    Value *items = args[0];
     if (pairs ? are_pairs(in, items) : are_numbers(in, items))
         return call_loose(in, type, 1, &items, out);
     return ANSWER_NO;

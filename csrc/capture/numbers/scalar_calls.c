@@ -207,8 +207,11 @@ scalar_call(Interp *in, PyObject *callable, const char *module, const char *name
     if (strcmp(module, "builtins") == 0 && nargs == 2 &&
         (value_is_numpy(in, args[0]) || value_is_numpy(in, args[1]))) {
         if (strcmp(name, "pow") == 0) return operate_binary(in, 8, args[0], args[1], out);
-        if (strcmp(name, "divmod") == 0)
-            return call_numpy(in, numpy_object("divmod"), 2, args, NULL, out);
+        if (strcmp(name, "divmod") == 0) {
+            Call call = {
+                .in = in, .object = numpy_object("divmod"), .nargs = 2, .args = args, .out = out};
+            return follow_numpy_type(&call, NULL);
+        }
     }
     if (strcmp(module, "math") == 0 && nargs == 1) {
         Answer answer = collective_math(in, name, args[0], out);

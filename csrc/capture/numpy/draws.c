@@ -125,19 +125,13 @@ draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *co
 /* np.random.normal: a method of the generator behind the module, or a function that draws from it.
  */
 Answer
-draw_function(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
+draw_function(Interp *in, const char *method, int nargs, Value *const *args, PyObject *kwnames,
               Value **out)
 {
-    static const char *const names[][2] = {
-        {"seed", "seed"}, {"ranf", "random_sample"}, {"sample", "random_sample"}};
-    for (int i = 0; i < COUNT_OF(names); i++) {
-        if (callable != random_object(names[i][0])) continue;
-        PyObject *generator = random_object("mtrand._rand");
-        Value *value = generator ? value_const(in, generator) : NULL;
-        if (value == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
-        return draw_method(in, value, names[i][1], nargs, args, kwnames, out);
-    }
-    return ANSWER_NO;
+    PyObject *generator = random_object("mtrand._rand");
+    Value *value = generator ? value_const(in, generator) : NULL;
+    if (value == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
+    return draw_method(in, value, method, nargs, args, kwnames, out);
 }
 
 /* A bound method of a generator, kept by the program or by the module. */

@@ -1,8 +1,7 @@
 /* The rows of numpy_functions.def, and which callable is whose.
 
-   Functions are known by identity: the rows' names are looked up once, so that a user's function of
-   the same name, or a patched numpy, is not mistaken for one.  Names in modules that are not loaded
-   yet are looked up again when there are more modules; nothing is imported for them. */
+   Functions are known by identity (core/callables.c): the rows' names are looked up once, so that a
+   user's function of the same name, or a patched numpy, is not mistaken for one. */
 #include "numpy.h"
 
 static const Rule rules[] = {
@@ -12,21 +11,23 @@ static const Rule rules[] = {
 #define DECOMPOSED(name, function, traits)                                                         \
     {name, "f", WAY_DECOMPOSED, NULL, 0, "", function, traits},
 #define UFUNC(name, reduction, traits) {name, "f", WAY_UFUNC, NULL, 0, "", reduction, traits},
+#define TEXT(name, traits) {name, "f", WAY_TEXT, NULL, 0, "", "", traits},
+#define DRAW(name, method) {name, "f", WAY_DRAW, NULL, 0, "", method, 0},
 #define PYTHON(name, traits) {name, "p", WAY_PYTHON, NULL, 0, "", "", traits},
 #include "numpy_functions.def"
 #undef RULE
 #undef STEP
 #undef DECOMPOSED
 #undef UFUNC
+#undef TEXT
+#undef DRAW
 #undef PYTHON
 };
 
 static Arena *arena;              /* the tables', for the life of the process */
-static PointerMap functions;      /* callable -> its row */
 static PointerMap methods;        /* what ndarray has under the name of a row -> the row */
 static PyObject *methods_by_name; /* name -> index of the row */
-static int waiting[COUNT_OF(rules)], nwaiting; /* rows of callables that are not there yet */
-static Py_ssize_t modules_seen;                /* how many modules there were then */
+static int waiting[COUNT_OF(rules)], nwaiting = -1; /* rows of callables that are not there yet */
 
 static bool
 is_function(const Rule *rule)
@@ -65,11 +66,10 @@ note_functions(void)
             rule->way == WAY_PYTHON ? python_object(rule->name) : numpy_object(rule->name);
         if (object == NULL)
             waiting[left++] = waiting[i];
-        else if (map_add(arena, &functions, object, (void *)rule) < 0)
+        else if (callable_add(object, RANK_NUMPY, follow_numpy, rule) < 0)
             return -1; /* those before it are noted again */
     }
     nwaiting = left;
-    modules_seen = PyDict_GET_SIZE(PyImport_GetModuleDict());
     return 0;
 }
 
@@ -93,27 +93,31 @@ note_methods(void)
     return failed;
 }
 
+int
+numpy_callables(void)
+{
+    if (nwaiting < 0) {
+        nwaiting = 0;
+        for (int i = 0; i < COUNT_OF(rules); i++)
+            if (is_function(&rules[i])) waiting[nwaiting++] = i;
+    }
+    return note_functions();
+}
+
 static int
-begin(void)
+begin_methods(void)
 {
     if (methods_by_name != NULL) return 0;
     if (arena == NULL && (arena = arena_new()) == NULL) return -1;
-    nwaiting = 0;
-    for (int i = 0; i < COUNT_OF(rules); i++)
-        if (is_function(&rules[i])) waiting[nwaiting++] = i;
-    return note_functions() < 0 ? -1 : note_methods();
+    return note_methods();
 }
 
 /* The row of a function, of whatever way; NULL, perhaps with the error set: it has none. */
 static const Rule *
 row_of_function(PyObject *callable)
 {
-    if (begin() < 0) return NULL;
-    const Rule *found = map_get(&functions, callable);
-    if (found == NULL && nwaiting > 0 &&
-        PyDict_GET_SIZE(PyImport_GetModuleDict()) != modules_seen && note_functions() == 0)
-        found = map_get(&functions, callable);
-    return found;
+    const Follower *found = callable_follower(callable, follow_numpy);
+    return found == NULL ? NULL : found->row;
 }
 
 const Rule *
@@ -126,7 +130,7 @@ rule_of_function(PyObject *callable)
 const Rule *
 rule_of_method(const char *name)
 {
-    PyObject *index = begin() < 0 ? NULL : PyDict_GetItemString(methods_by_name, name);
+    PyObject *index = begin_methods() < 0 ? NULL : PyDict_GetItemString(methods_by_name, name);
     PyErr_Clear();
     return index == NULL ? NULL : &rules[PyLong_AsLong(index)];
 }
@@ -135,8 +139,8 @@ unsigned
 function_traits(PyObject *callable)
 {
     const Rule *found = row_of_function(callable);
+    if (found == NULL && begin_methods() == 0) found = map_get(&methods, callable);
     PyErr_Clear();
-    if (found == NULL && methods_by_name != NULL) found = map_get(&methods, callable);
     return found == NULL ? 0 : found->traits;
 }
 
@@ -170,7 +174,7 @@ numpy_decomposition(PyObject *callable)
 static PyStructSequence_Field fields[] = {
     {"name", "numpy.NAME, and of the method; of `python` MODULE.NAME"},
     {"kinds", "f: function, m: method of arrays, p: function of Python's"},
-    {"way", "how a call is done: rule, step, decomposed, ufunc, python"},
+    {"way", "how a call is done: rule, step, decomposed, ufunc, text, draw, python"},
     {"signature", "of a rule"},
     {"data", "what the way needs to know: of a decomposition FILE.FUNCTION"},
     {"traits", "what is peculiar about it, as bits: attributes of this class"},
@@ -184,7 +188,8 @@ static PyTypeObject *row_type;
 static PyObject *
 row_object(const Rule *rule)
 {
-    static const char *const ways[] = {"rule", "step", "decomposed", "ufunc", "python"};
+    static const char *const ways[] = {"rule", "step", "decomposed", "ufunc",
+                                       "text", "draw", "python"};
     PyObject *row = PyStructSequence_New(row_type);
     PyObject *parts[] = {
         PyUnicode_FromString(rule->name),      PyUnicode_FromString(rule->kinds),

@@ -35,7 +35,7 @@ enum {
 };
 
 /* How a call is done; see numpy_functions.def. */
-typedef enum { WAY_RULE, WAY_STEP, WAY_DECOMPOSED, WAY_UFUNC, WAY_PYTHON } Way;
+typedef enum { WAY_RULE, WAY_STEP, WAY_DECOMPOSED, WAY_UFUNC, WAY_TEXT, WAY_DRAW, WAY_PYTHON } Way;
 
 typedef struct Rule Rule;
 /* `args` in the order of the rule's signature; NULL where not given. */
@@ -75,6 +75,8 @@ const char *ufunc_reduction(PyObject *ufunc);
 /* The function that is followed in its place, borrowed; NULL, perhaps with the error set: none. */
 PyObject *numpy_decomposition(PyObject *callable);
 int function_table_module(PyObject *module);
+/* Adds the rows' callables to the table of core/callables.c. */
+int numpy_callables(void);
 
 /* ---- trial.c: what a call gives, found out by calling it now ---- */
 int trial_module(PyObject *module);
@@ -82,16 +84,17 @@ int trial_module(PyObject *module);
 PyObject *sizes_tuple(Interp *in, int n, const SizeId *sizes);
 
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
-/* `callable` is the real object; ANSWER_NO: not ours to handle.  In
-   calls `nargs` counts positional arguments; those by keyword follow them, named by `kwnames` (or
-   NULL). */
-Answer call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
-                  Value **out);
+/* A callable with a row (a Rule).  In calls `nargs` counts positional arguments; those by keyword
+   follow them, named by `kwnames` (or NULL). */
+Answer follow_numpy(const Call *call, const void *row);
+/* One without, by its type: a ufunc or a method of one, a class of numbers, a function that NumPy
+   dispatches.  ANSWER_NO: not NumPy's. */
+Answer follow_numpy_type(const Call *call, const void *none);
+/* By what decomposes it, a function; ANSWER_NO: a call for follow_numpy_type. */
+Answer follow_decomposed(const Call *call, const void *function);
 Answer array_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);
 bool array_has_method(const char *name);
-/* What Python code of ours is followed in its place, borrowed; NULL without an error: none. */
-PyObject *decomposition_of(PyObject *callable);
 /* A function of NumPy's own that takes arrays: it runs no code but NumPy's on arrays. */
 bool numpy_is_known(PyObject *callable);
 /* The argument of that name; NULL when not given. */
@@ -264,8 +267,8 @@ Answer draw_method(Interp *in, Value *generator, const char *name, int nargs, Va
                    PyObject *kwnames, Value **out);
 Answer draw_bound(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
-/* ANSWER_NO: no function that draws. */
-Answer draw_function(Interp *in, PyObject *callable, int nargs, Value *const *args,
+/* By a method of the generator behind the module. */
+Answer draw_function(Interp *in, const char *method, int nargs, Value *const *args,
                      PyObject *kwnames, Value **out);
 
 /* ---- errstate.c ---- */
@@ -275,7 +278,7 @@ Answer errstate_method(Interp *in, const char *name, int nargs, Value *const *ar
 bool value_is_error_state(const Value *value);
 
 /* ---- texts.c: text of values ---- */
-/* np.array2string and the like; ANSWER_NO: none of them. */
+/* np.array2string and the like; ANSWER_NO: without an argument. */
 Answer text_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 /* Text that is not known before the run, as an object. */

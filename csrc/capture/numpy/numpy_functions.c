@@ -347,7 +347,16 @@ call_scalar_type(Interp *in, PyObject *type, int nargs, Value *const *args, PyOb
     return push_node(in, node, out);
 }
 
-/* ---- functions of NumPy written in Python ---- */
+/* ---- calls by row ---- */
+
+static WholeCall
+whole_call(const Call *call)
+{
+    return (WholeCall){.callable = call->object,
+                       .nargs = call->nargs,
+                       .args = call->args,
+                       .kwnames = call->kwnames};
+}
 
 /* Follows `function` as though the program had called it. */
 static Answer
@@ -386,49 +395,134 @@ is_dispatcher(PyObject *callable)
     return array_function_check(callable) && is_from_numpy(callable);
 }
 
-Answer
-call_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
-           Value **out)
+/* The function that decomposes it, or a step where that breaks. */
+static Answer
+decompose(const Call *call, PyObject *function)
 {
-    Answer shown = text_numpy(in, callable, nargs, args, kwnames, out);
-    if (shown != ANSWER_NO) return shown;
-    const Rule *rule = rule_of_function(callable);
-    if (rule != NULL) return call_rule(in, rule, callable, nargs, args, kwnames, out);
-    if (PyErr_Occurred()) return ANSWER_ERROR;
-    if (ufunc_check(callable)) return call_ufunc(in, callable, nargs, args, kwnames, out);
-    Answer drawn = draw_function(in, callable, nargs, args, kwnames, out);
-    if (drawn != ANSWER_NO) return drawn;
-    if (PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) != NULL &&
-        ufunc_check(PyCFunction_GET_SELF(callable)))
-        return call_ufunc_method(in, callable, nargs, args, kwnames, out);
-    if (is_scalar_type(callable)) return call_scalar_type(in, callable, nargs, args, kwnames, out);
-    PyObject *decomposition = decomposition_of(callable);
-    if (decomposition != NULL && !any_opaque(in, nargs, args)) {
-        Answer answer = follow_function(in, decomposition, nargs, args, kwnames, out);
-        if (answer == ANSWER_BREAK) in->raised = NULL; /* not as NumPy raises it */
-        if (answer != ANSWER_BREAK || in->dirty) return answer;
-        BreakNote note = break_take(in);
-        WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
-        answer = is_dispatcher(callable) ? call_whole(in, &call, out) : ANSWER_NO;
-        return break_unless(in, answer, &note);
+    Interp *in = call->in;
+    Answer answer =
+        follow_function(in, function, call->nargs, call->args, call->kwnames, call->out);
+    if (answer == ANSWER_BREAK) in->raised = NULL; /* not as NumPy raises it */
+    if (answer != ANSWER_BREAK || in->dirty) return answer;
+    BreakNote note = break_take(in);
+    WholeCall whole = whole_call(call);
+    answer = is_dispatcher(call->object) ? call_whole(in, &whole, call->out) : ANSWER_NO;
+    return break_unless(in, answer, &note);
+}
+
+Answer
+follow_decomposed(const Call *call, const void *function)
+{
+    PyObject *object = call->object, *ours = (PyObject *)function;
+    if (!any_opaque(call->in, call->nargs, call->args)) return decompose(call, ours);
+    bool plain = PyFunction_Check(object) || PyType_Check(object) || !is_from_numpy(object);
+    if (!plain || is_dispatcher(object) || !PyFunction_Check(ours)) return ANSWER_NO;
+    return follow_function(call->in, ours, call->nargs, call->args, call->kwnames, call->out);
+}
+
+static Answer
+follow_text(const Call *call, const Rule *rule)
+{
+    Answer answer =
+        text_numpy(call->in, call->object, call->nargs, call->args, call->kwnames, call->out);
+    if (answer != ANSWER_NO || !(rule->traits & FN_LEFT)) return answer;
+    return interp_break(call->in, BREAK_NUMPY, "numpy.%s", rule->name);
+}
+
+Answer
+follow_numpy(const Call *call, const void *row)
+{
+    const Rule *rule = row;
+    PyObject *function;
+    switch (rule->way) {
+    case WAY_RULE:
+    case WAY_STEP:
+        return call_rule(call->in, rule, call->object, call->nargs, call->args, call->kwnames,
+                         call->out);
+    case WAY_TEXT: return follow_text(call, rule);
+    case WAY_DRAW:
+        return draw_function(call->in, rule->data, call->nargs, call->args, call->kwnames,
+                             call->out);
+    case WAY_DECOMPOSED:
+        function = numpy_decomposition(call->object);
+        PyErr_Clear();
+        return function == NULL ? ANSWER_NO : follow_decomposed(call, function);
+    default: return ANSWER_NO;
     }
-    if (is_dispatcher(callable)) {
-        /* A function without a row: the shapes of its results are looked at when it has run. */
-        WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
-        call.opaque = true;
-        return call_whole(in, &call, out);
-    }
-    if (!is_from_numpy(callable) || PyFunction_Check(callable) || PyType_Check(callable))
-        return ANSWER_NO;
-    PyObject *name = PyObject_GetAttrString(callable, "__name__");
+}
+
+/* ---- those without a row, by type ---- */
+
+static bool
+is_ufunc_method(PyObject *callable)
+{
+    return PyCFunction_Check(callable) && PyCFunction_GET_SELF(callable) != NULL &&
+           ufunc_check(PyCFunction_GET_SELF(callable));
+}
+
+static bool
+is_other(PyObject *callable)
+{
+    return is_from_numpy(callable) && !PyFunction_Check(callable) && !PyType_Check(callable);
+}
+
+static Answer
+follow_ufunc(const Call *c)
+{
+    return call_ufunc(c->in, c->object, c->nargs, c->args, c->kwnames, c->out);
+}
+
+static Answer
+follow_ufunc_method(const Call *c)
+{
+    return call_ufunc_method(c->in, c->object, c->nargs, c->args, c->kwnames, c->out);
+}
+
+static Answer
+follow_scalar_type(const Call *c)
+{
+    return call_scalar_type(c->in, c->object, c->nargs, c->args, c->kwnames, c->out);
+}
+
+/* The shapes of its results are looked at when it has run. */
+static Answer
+follow_dispatcher(const Call *call)
+{
+    WholeCall whole = whole_call(call);
+    whole.opaque = true;
+    return call_whole(call->in, &whole, call->out);
+}
+
+static Answer
+break_other(const Call *call)
+{
+    PyObject *name = PyObject_GetAttrString(call->object, "__name__");
     const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     if (text == NULL) text = "?";
     bool objects = strcmp(text, "frompyfunc") == 0;
-    Answer answer =
-        interp_break(in, objects ? BREAK_DTYPE_OBJECT : BREAK_NUMPY, "call of numpy's '%s'", text);
+    Answer answer = interp_break(call->in, objects ? BREAK_DTYPE_OBJECT : BREAK_NUMPY,
+                                 "call of numpy's '%s'", text);
     Py_XDECREF(name);
     PyErr_Clear();
     return answer;
+}
+
+Answer
+follow_numpy_type(const Call *call, const void *Py_UNUSED(none))
+{
+    static const struct {
+        bool (*is)(PyObject *);
+        Answer (*follow)(const Call *);
+    } kinds[] = {
+        {ufunc_check, follow_ufunc},
+        {is_ufunc_method, follow_ufunc_method},
+        {is_scalar_type, follow_scalar_type},
+        {is_dispatcher, follow_dispatcher},
+        {is_other, break_other},
+    };
+    for (int i = 0; i < COUNT_OF(kinds); i++)
+        if (kinds[i].is(call->object)) return kinds[i].follow(call);
+    return ANSWER_NO;
 }
 
 bool
@@ -492,27 +586,6 @@ array_method(Interp *in, Value *array, const char *name, int nargs, Value *const
         (scalar && !(rule->traits & FN_OF_SCALARS)))
         return method_step(in, rule, callable, nargs + 1, all, kwnames, out);
     return call_rule(in, rule, callable, nargs + 1, all, kwnames, out);
-}
-
-static PyObject *decompositions; /* pycompile.decompositions.TABLE, once it was asked for */
-
-PyObject *
-decomposition_of(PyObject *callable)
-{
-    PyObject *own = numpy_decomposition(callable);
-    PyErr_Clear();
-    if (own != NULL) return own;
-    if (decompositions == NULL) {
-        decompositions = module_object("pycompile.decompositions", "TABLE");
-        PyErr_Clear();
-        if (decompositions == NULL) decompositions = PyDict_New();
-    }
-    PyObject *found = NULL;
-    if (decompositions != NULL && PyDict_Check(decompositions) &&
-        Py_TYPE(callable)->tp_hash != PyObject_HashNotImplemented)
-        found = PyDict_GetItemWithError(decompositions, callable);
-    if (found == NULL) PyErr_Clear();
-    return found;
 }
 
 /* Whether the error that is set is that of a keyword which the callee does not know. */

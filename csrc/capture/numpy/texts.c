@@ -76,17 +76,7 @@ Answer
 text_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
            Value **out)
 {
-    static const char *const names[] = {"array2string",
-                                        "array_str",
-                                        "array_repr",
-                                        "format_float_positional",
-                                        "format_float_scientific",
-                                        "base_repr",
-                                        "binary_repr"};
-    bool found = false;
-    if (nargs == 0 || !PyCallable_Check(callable)) return ANSWER_NO;
-    for (int i = 0; !found && i < COUNT_OF(names); i++) found = callable == numpy_object(names[i]);
-    if (!found) return ANSWER_NO;
+    if (nargs == 0) return ANSWER_NO;
     PyObject *keywords = keep(in, PyDict_New()), *known;
     int nkw = kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0;
     if (keywords == NULL) return ANSWER_ERROR;

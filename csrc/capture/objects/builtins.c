@@ -583,14 +583,16 @@ enum { MANY = 1000000 };
 
 typedef enum { ROW_ABOUT, ROW_OBJECT, ROW_VALUE } RowKind;
 
-static const struct {
+typedef struct {
     RowKind kind;
     const char *name;
     PyTypeObject *type;
     Answer (*handler)(const BuiltinCall *);
     int least, most;
     bool keywords;
-} rows[] = {
+} Row;
+
+static const Row rows[] = {
 #define ABOUT(name, handler, least, most) {ROW_ABOUT, name, NULL, handler, least, most, false},
 #define ABOUT_TYPE(type, handler, least, most) {ROW_ABOUT, "", &type, handler, least, most, false},
 #define OBJECT(name, handler, least, most) {ROW_OBJECT, name, NULL, handler, least, most, false},
@@ -618,23 +620,15 @@ collect(const BuiltinCall *call)
     return ANSWER_NO;
 }
 
-/* By the callable's row of this kind; ANSWER_NO: there is none that takes it. */
+/* ANSWER_NO: there is no row, or it does not take the call. */
 static Answer
-call_row(const BuiltinCall *call, RowKind kind)
+call_row(const BuiltinCall *call, const Row *row)
 {
-    for (int i = 0; i < COUNT_OF(rows); i++) {
-        bool is = rows[i].type != NULL
-                      ? call->callable == (PyObject *)rows[i].type
-                      : call->name != NULL && strcmp(call->name, rows[i].name) == 0;
-        if (!is || rows[i].kind != kind) continue;
-        if (call->nargs < rows[i].least || call->nargs > rows[i].most ||
-            (keyword_count(call) > 0 && !rows[i].keywords))
-            return ANSWER_NO;
-        Answer loose = kind == ROW_VALUE ? collect(call) : ANSWER_NO;
-        if (loose != ANSWER_NO) return loose;
-        return rows[i].handler(call);
-    }
-    return ANSWER_NO;
+    if (row == NULL || call->nargs < row->least || call->nargs > row->most ||
+        (keyword_count(call) > 0 && !row->keywords))
+        return ANSWER_NO;
+    Answer loose = row->kind == ROW_VALUE ? collect(call) : ANSWER_NO;
+    return loose != ANSWER_NO ? loose : row->handler(call);
 }
 
 /* Numbers out of arrays as arguments. */
@@ -661,26 +655,118 @@ module_of(PyObject *callable)
     return name;
 }
 
+/* The rows of one callable, by RowKind. */
+typedef struct {
+    const Row *of[ROW_VALUE + 1];
+} Rows;
+
+Answer
+follow_builtin(const Call *c, const void *row)
+{
+    static const Rows none;
+    const Rows *own = row != NULL ? row : &none;
+    const char *module = module_of(c->object);
+    BuiltinCall call = {.in = c->in,
+                        .callable = c->object,
+                        .nargs = c->nargs,
+                        .args = c->args,
+                        .kwnames = c->kwnames,
+                        .out = c->out};
+    if (own->of[ROW_VALUE] != NULL && own->of[ROW_VALUE]->type == NULL)
+        call.name = own->of[ROW_VALUE]->name;
+    Answer answer = call_row(&call, own->of[ROW_ABOUT]);
+    if (answer != ANSWER_NO) return answer;
+    if (c->nargs > 0 && value_is_object(c->args[0])) answer = call_row(&call, own->of[ROW_OBJECT]);
+    if (answer != ANSWER_NO) return answer;
+    if (c->kwnames == NULL) answer = call_on_scalars(&call, module);
+    if (answer != ANSWER_NO) return answer;
+    answer = call_pure(c->in, c->object, c->nargs, c->args, c->kwnames, c->out);
+    return answer != ANSWER_NO ? answer : call_row(&call, own->of[ROW_VALUE]);
+}
+
 Answer
 call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
              Value **out)
 {
-    BuiltinCall call = {.in = in,
-                        .callable = callable,
-                        .nargs = nargs,
-                        .args = args,
-                        .kwnames = kwnames,
-                        .out = out};
-    const char *module = module_of(callable);
-    if (module != NULL && strcmp(module, "builtins") == 0)
-        call.name = ((PyCFunctionObject *)callable)->m_ml->ml_name;
-    Answer answer = call_row(&call, ROW_ABOUT);
-    if (answer != ANSWER_NO) return answer;
-    if (nargs > 0 && value_is_object(args[0])) answer = call_row(&call, ROW_OBJECT);
-    if (answer != ANSWER_NO) return answer;
-    if (kwnames == NULL) answer = call_on_scalars(&call, module);
-    if (answer != ANSWER_NO) return answer;
-    answer = call_pure(in, callable, nargs, args, kwnames, out);
-    if (answer != ANSWER_NO) return answer;
-    return call_row(&call, ROW_VALUE);
+    Call call = {
+        .in = in, .object = callable, .nargs = nargs, .args = args, .kwnames = kwnames, .out = out};
+    const Follower *own = callable_follower(callable, follow_builtin);
+    if (own == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    return follow_builtin(&call, own == NULL ? NULL : own->row);
+}
+
+/* Python's own function of that name, which a program may have put another in the place of;
+   borrowed, NULL without an error: it is not there. */
+static PyObject *
+own_builtin(const char *name)
+{
+    PyObject *builtins = PyImport_AddModule("builtins");
+    PyObject *found = builtins ? PyDict_GetItemString(PyModule_GetDict(builtins), name) : NULL;
+    const char *module = found != NULL ? module_of(found) : NULL;
+    bool own = module != NULL && strcmp(module, "builtins") == 0 &&
+               strcmp(((PyCFunctionObject *)found)->m_ml->ml_name, name) == 0;
+    PyErr_Clear();
+    return own ? found : NULL;
+}
+
+static Answer
+follow_gather(const Call *c, const void *Py_UNUSED(row))
+{
+    return c->kwnames != NULL ? ANSWER_NO
+                              : loose_gather(c->in, c->object, c->nargs, c->args, c->out);
+}
+
+static Answer
+follow_warn(const Call *c, const void *Py_UNUSED(row))
+{
+    return output_warn(c->in, c->object, c->nargs, c->args, c->kwnames, c->out);
+}
+
+static Answer
+follow_handled(const Call *c, const void *Py_UNUSED(row))
+{
+    return c->kwnames != NULL ? ANSWER_NO : handled_call(c->in, c->object, c->nargs, c->out);
+}
+
+static Answer
+follow_wrapper(const Call *c, const void *Py_UNUSED(row))
+{
+    return wrapper_call(c->in, c->nargs, c->args, c->kwnames, c->out);
+}
+
+static int
+add_rows(void)
+{
+    static Rows all[COUNT_OF(rows)]; /* of the first of a callable's rows */
+    for (int i = 0; i < COUNT_OF(rows); i++) {
+        PyObject *callable = rows[i].type ? (PyObject *)rows[i].type : own_builtin(rows[i].name);
+        if (callable == NULL) continue;
+        Rows *own = &all[i];
+        for (int k = i - 1; k >= 0; k--)
+            if (rows[k].type == rows[i].type && strcmp(rows[k].name, rows[i].name) == 0)
+                own = &all[k];
+        own->of[rows[i].kind] = &rows[i];
+        if (callable_add(callable, RANK_BUILTIN, follow_builtin, own) < 0) return -1;
+    }
+    return 0;
+}
+
+int
+object_callables(void)
+{
+    static NamedCallable named[] = {
+        {"_warnings", "warn", RANK_OWN, follow_warn, false},
+        {"sys", "exc_info", RANK_OWN, follow_handled, false},
+        {"sys", "exception", RANK_OWN, follow_handled, false},
+        {"collections", "Counter", RANK_OWN, follow_gather, false},
+        {"functools", "update_wrapper", RANK_PYTHON, follow_wrapper, false},
+    };
+    static PyTypeObject *const gathered[] = {&PyDict_Type, &PySet_Type, &PyFrozenSet_Type,
+                                             &PyList_Type, &PyTuple_Type};
+    static bool begun;
+    for (int i = 0; !begun && i < COUNT_OF(gathered); i++)
+        if (callable_add((PyObject *)gathered[i], RANK_OWN, follow_gather, NULL) < 0) return -1;
+    if (!begun && add_rows() < 0) return -1;
+    begun = true;
+    return callables_add_named(COUNT_OF(named), named);
 }

@@ -230,8 +230,7 @@ Answer partial_call(Interp *in, Value *partial, int nargs, Value *const *args, P
                     Value **out);
 Answer partial_find(Interp *in, Value *partial, PyObject *name, Value **out);
 /* functools.update_wrapper; ANSWER_NO: it is followed like any function. */
-Answer wrapper_call(Interp *in, PyObject *callable, int nargs, Value *const *args,
-                    PyObject *kwnames, Value **out);
+Answer wrapper_call(Interp *in, int nargs, Value *const *args, PyObject *kwnames, Value **out);
 
 /* ---- lru.c: calls of functools.lru_cache's wrappers from outside ---- */
 Answer lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
@@ -256,7 +255,7 @@ Answer exception_text(Interp *in, Value *exception, bool repr, Value **out);
 int exception_step(const Value *exception);
 /* What is handled where the plan begins is nothing: guarded; else breaks. */
 Answer handled_nothing(Interp *in);
-/* sys.exc_info() and sys.exception(); ANSWER_NO: another function. */
+/* sys.exc_info() and sys.exception(); ANSWER_NO: with arguments. */
 Answer handled_call(Interp *in, PyObject *callable, int nargs, Value **out);
 /* The exception's traceback: something that only is, and never leaves. */
 Value *exception_traceback(Interp *in, Value *exception);
@@ -327,6 +326,10 @@ Answer object_format(Interp *in, Value *object, Value *spec, Value **out);
 /* ---- builtins.c: len, range, isinstance, float …; methods of list, dict, str, tuple ---- */
 Answer call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);
+/* By a callable's rows of builtins.def, or without. */
+Answer follow_builtin(const Call *call, const void *rows);
+/* Adds what this layer follows by identity to the table of core/callables.c. */
+int object_callables(void);
 
 /* ---- methods.c: methods of the builtin containers ---- */
 Answer builtin_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
@@ -355,7 +358,7 @@ Answer output_log(Interp *in, Value *function, int nargs, Value *const *args, Py
                   Value **out);
 /* write and flush of sys.stdout and sys.stderr; ANSWER_NO: another method. */
 Answer output_write(Interp *in, PyObject *method, int nargs, Value *const *args, Value **out);
-/* ANSWER_NO: not warnings.warn. */
+/* warnings.warn; ANSWER_NO: it is not known what class of warning it gives. */
 Answer output_warn(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                    Value **out);
 

@@ -268,8 +268,7 @@ Answer
 output_warn(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
             Value **out)
 {
-    if (callable != attribute_of("_warnings", "warn") || nargs < 1) return ANSWER_NO;
-    if (nargs > 1 && !is_warning(args[1])) return ANSWER_NO;
+    if (nargs < 1 || (nargs > 1 && !is_warning(args[1]))) return ANSWER_NO;
     Answer answer = quiet_place(in, "a warning");
     if (answer != ANSWER_YES) return answer;
     return call_later(in, "a warning", callable, NULL, nargs, args, kwnames, out);

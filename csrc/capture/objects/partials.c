@@ -248,11 +248,9 @@ argument(int nargs, Value *const *args, PyObject *kwnames, int at, const char *n
 }
 
 Answer
-wrapper_call(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
-             Value **out)
+wrapper_call(Interp *in, int nargs, Value *const *args, PyObject *kwnames, Value **out)
 {
-    static PyObject *function, *assigned, *updated;
-    if (callable != functools(&function, "update_wrapper")) return ANSWER_NO;
+    static PyObject *assigned, *updated;
     Value *parts[4] = {argument(nargs, args, kwnames, 0, "wrapper"),
                        argument(nargs, args, kwnames, 1, "wrapped"),
                        argument(nargs, args, kwnames, 2, "assigned"),
