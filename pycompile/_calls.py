@@ -32,6 +32,7 @@ _NONE = StepValue.NONE
 _PROMISED = (_ARRAY, StepValue.SCALAR, StepValue.PYTHON)
 _CONTAINERS = (StepValue.TUPLE, StepValue.LIST, StepValue.NAMED)
 _FIELDS = StepValue.__match_args__[1:]
+_UNUSED = (None,) * len(_FIELDS[5:])  # behind dtype, shape, strides, writeable and owns
 _KINDS = {bool: np.dtype("?"), int: np.dtype("i8"), float: np.dtype("f8"), complex: np.dtype("c16")}
 _CONSTANT = (bool, int, float, complex, str, bytes, type(None), type, np.dtype, np.finfo)
 
@@ -445,7 +446,7 @@ def _is_strided(view, array):
 def _array(result):
     """A new array."""
     shape, strides, owns = result.shape, result.strides, bool(result.flags.owndata)
-    return _value(_ARRAY, dtype=result.dtype, shape=shape, strides=strides, owns=owns)
+    return StepValue((_ARRAY, result.dtype, shape, strides, None, owns, *_UNUSED))
 
 
 def _describe(result, holes, changed, opaque, samples, always=False):
@@ -698,10 +699,10 @@ def _quietly(asked, holes, samples):
         try:
             result = _tried(asked, holes, samples)
         except (ValueError, TypeError, IndexError) as error:
-            if asked.fresh or not _refused(asked, error):
+            if not _refused(asked, error):
                 raise
             raise Refused(error) from None
-        if not asked.fresh and _writes(asked, holes):
+        if _writes(asked, holes):
             raise Unexpected("a call that changes an argument")
     return result
 
@@ -760,7 +761,9 @@ def trial(asked):
     function, changed = asked.function, asked.changed
     holes, samples, loose = _of_arguments(asked)
     if asked.fresh:
-        return _fresh(_quietly(asked, holes, samples), holes), function
+        with warnings_as(1), np.errstate(all="ignore"):
+            result = function(*fill(asked.args, holes), **fill(asked.kwargs, holes))
+        return _fresh(result, holes), function
     _look_at_flags(asked)
     result = _quietly(asked, holes, samples)
     if _is_known(result, asked, holes):
