@@ -51,9 +51,23 @@ struct Rule {
     unsigned traits;
 };
 
-#define HANDLER(name) Answer name(Interp *in, const Rule *rule, Value *const *args, Value **out);
-#include "numpy_handlers.def"
-#undef HANDLER
+/* The handlers that the rows name. */
+#define RULE(name, kinds, handler, ...)                                                            \
+    Answer handler(Interp *in, const Rule *rule, Value *const *args, Value **out);
+#define STEP(...)
+#define DECOMPOSED STEP
+#define UFUNC STEP
+#define TEXT STEP
+#define DRAW STEP
+#define PYTHON STEP
+#include "numpy_functions.def"
+#undef RULE
+#undef STEP
+#undef DECOMPOSED
+#undef UFUNC
+#undef TEXT
+#undef DRAW
+#undef PYTHON
 
 /* ---- numpy_names.c: NumPy's objects by name ---- */
 /* Borrowed: numpy.NAME (dots allowed; "" is numpy itself), or NULL without an exception.  Imports
