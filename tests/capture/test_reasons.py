@@ -232,6 +232,46 @@ def iteration_over_a_choice(x):
     return y
 
 
+@program("PC0045", "a branch on it", SMALL)
+def branch_on_a_length(x):
+    y = x[x > 4]
+    n = len(y)
+    if n % 2 == 0 and y.size > 3:  # here
+        return y * 2
+    return y
+
+
+@program("PC0045", "it ends a loop: each turn is a plan", SMALL, also=("PC0045",))
+def loop_until_a_length(x):
+    while len(x) > 2:  # here
+        x = x[x > x.mean()]
+    return x
+
+
+@program("PC0045", "a comparison of it", SMALL)
+def comparison_of_a_shape(x):
+    y = x[x > 4]
+    if y.shape == (3,):  # here
+        return x * 2
+    return x
+
+
+@program("PC0045", "iteration over an array", SMALL, also=("PC0044", "PC0045"))
+def counted_iteration_over_a_choice(x):
+    y = x * 2
+    for i, v in enumerate(y[y > 9]):  # here
+        y = y + v * i
+    return y
+
+
+@program("PC0006", "do not come together", SMALL)
+def branch_on_a_value_and_a_length(x):
+    y = x[x > 4]
+    if y.sum() > len(y):  # here
+        return y * 2
+    return x
+
+
 @program("PC0006", "it ends a loop", X)
 def data_dependent_while(x):
     error = 10.0

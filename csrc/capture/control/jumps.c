@@ -20,6 +20,21 @@ ends_loop(const Activation *a, int target)
     return last >= 0 && (target > last) != (a->number + 1 > last);
 }
 
+/* Why the branch ends the graph: by what it depends on. */
+static Answer
+tell_branch(Interp *in, const Instr *instr, Value *condition)
+{
+    const char *why = branch_why(in);
+    bool loop = why == NULL && ends_loop(in->top, instr->target);
+    if (loop) why = "it ends a loop: each turn is a plan";
+    if (!value_is_unknown_scalar(in, condition))
+        return interp_break_told(in, BREAK_BRANCH, BREAK_VARIES, "a branch");
+    if (!value_is_data_length(in, condition))
+        return interp_break_told(in, BREAK_BRANCH, BREAK_BRANCH, why != NULL ? why : "");
+    if (why == NULL) why = "a branch on it, whose sides do not come together";
+    return interp_break_told(in, BREAK_BRANCH, BREAK_DATA_SIZE, why);
+}
+
 static Answer
 branch(Interp *in, const Instr *instr, Value *condition)
 {
@@ -32,11 +47,7 @@ branch(Interp *in, const Instr *instr, Value *condition)
         branch_merge(in, on_true ? instr->target : next, on_true ? next : instr->target, condition,
                      on_true ? jumped : depth - 1, on_true ? depth - 1 : jumped);
     if (merged != ANSWER_NO) return merged;
-    const char *why = branch_why(in);
-    if (why == NULL) why = ends_loop(a, instr->target) ? "it ends a loop: each turn is a plan" : "";
-    BreakCode told = value_is_unknown_scalar(in, condition) ? BREAK_BRANCH : BREAK_VARIES;
-    Answer stopped =
-        interp_break_told(in, BREAK_BRANCH, told, told == BREAK_VARIES ? "a branch" : why);
+    Answer stopped = tell_branch(in, instr, condition);
     if (stopped == ANSWER_ERROR || a != in->bottom || keeps || in->fork != NULL) return stopped;
     a->depth--;
     in->break_code = BREAK_NONE; /* building may break in its own right */
@@ -84,11 +95,19 @@ none_test(Interp *in, const Instr *instr)
     return ANSWER_YES;
 }
 
-/* An iterator that lay on the value stack where capture began: a break inside of its loop. */
+/* What lay on the value stack where capture began: an iterator, after a break inside of its loop,
+   or what is iterated over, after the break that made it. */
 static bool
 is_under_way(Interp *in, const Value *iterator)
 {
     return iterator->kind == V_OBJECT && source_is_stacked(in, iterator->source);
+}
+
+static void
+tell_turn(Interp *in)
+{
+    in->break_code = in->told.code = BREAK_TURN;
+    in->told.detail = "";
 }
 
 static Answer
@@ -102,10 +121,8 @@ for_iter(Interp *in, const Instr *instr)
         if (answer != ANSWER_NO) return answer;
     }
     Answer answer = iterator_next(in, iterator, &item);
-    if (answer == ANSWER_BREAK && in->break_code == BREAK_ITERATION && is_under_way(in, iterator)) {
-        in->break_code = in->told.code = BREAK_TURN;
-        in->told.detail = "";
-    }
+    if (answer == ANSWER_BREAK && in->break_code == BREAK_ITERATION && is_under_way(in, iterator))
+        tell_turn(in);
     if (answer != ANSWER_YES) return answer;
     if (item == NULL) {
         in->top->depth--;
@@ -123,6 +140,8 @@ get_iter(Interp *in)
     Value *iterable = top_value(in, 1), *iterator;
     if (iterable == NULL) return ANSWER_ERROR;
     Answer answer = iterator_of(in, iterable, &iterator);
+    if (answer == ANSWER_BREAK && in->break_code == BREAK_ITERATION && is_under_way(in, iterable))
+        tell_turn(in);
     if (answer != ANSWER_YES) return answer;
     in->top->depth--;
     return push(in, iterator) < 0 ? ANSWER_ERROR : ANSWER_YES;

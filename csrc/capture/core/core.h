@@ -427,6 +427,11 @@ bool array_is_loose(Interp *in, const Value *array);
 Answer array_size(Interp *in, Value *array, int axis, Value **out);
 Answer array_sizes(Interp *in, Value *array, Value **out);    /* shape */
 Answer array_elements(Interp *in, Value *array, Value **out); /* size */
+/* That a number, or those of a tuple, are lengths of an array whose shape only the run tells. */
+int note_data_length(Interp *in, const Value *value);
+/* Whether a number or a truth depends on lengths that come out of the data of arrays (len(x[mask]))
+   and on nothing else that only the run tells. */
+bool value_is_data_length(Interp *in, const Value *value);
 /* At the end of all: sizes of arrays whose shape is guarded become constants. */
 void sizes_settle(Interp *in);
 

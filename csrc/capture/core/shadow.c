@@ -35,7 +35,10 @@ token_truth(Interp *in, Value *value)
         bool is_true = false;
         answer = condition_known(in, node, &is_true);
         known = is_true;
-        if (answer == ANSWER_NO) answer = interp_break_told(in, BREAK_OPERATOR, BREAK_ORDER, "");
+        bool length = answer == ANSWER_NO && value_is_data_length(in, node);
+        if (answer == ANSWER_NO)
+            answer = interp_break_told(in, BREAK_OPERATOR, length ? BREAK_DATA_SIZE : BREAK_ORDER,
+                                       length ? "a comparison of it" : "");
     }
     if (answer == ANSWER_YES) return known;
     token_fail(in, answer);

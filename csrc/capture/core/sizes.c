@@ -53,6 +53,47 @@ array_elements(Interp *in, Value *array, Value **out)
     return answer;
 }
 
+/* ---- lengths that come out of data ---- */
+
+int
+note_data_length(Interp *in, const Value *value)
+{
+    for (int i = 0; value->kind == V_TUPLE && i < value->nitems; i++)
+        if (note_data_length(in, value->items[i]) < 0) return -1;
+    return value->kind == V_NODE ? VEC_PUSH(in->arena, &in->data_lengths, value->node) : 0;
+}
+
+static bool
+is_data_length(const Interp *in, NodeId id)
+{
+    for (int i = 0; i < in->data_lengths.len; i++)
+        if (in->data_lengths.at[i] == id) return true;
+    return false;
+}
+
+/* Sets *found where there is a length in it; false where there is something else. */
+static bool
+only_lengths(Interp *in, NodeId id, int depth, bool *found)
+{
+    enum { DEEPEST = 8 };
+    const Node *node = graph_node(in->graph, id);
+    OpKind kind = op_info(node->op)->kind;
+    if (kind == KIND_CONST || kind == KIND_INPUT) return true;
+    if (node->type.form != FORM_PYTHON || depth > DEEPEST) return false;
+    if (is_data_length(in, id)) return *found = true;
+    if (kind == KIND_EXTERN || kind == KIND_RESULT || kind == KIND_REGION) return false;
+    for (int i = 0; i < node->nargs; i++)
+        if (!only_lengths(in, node->args[i], depth + 1, found)) return false;
+    return true;
+}
+
+bool
+value_is_data_length(Interp *in, const Value *value)
+{
+    bool found = false;
+    return value->kind == V_NODE && only_lengths(in, value->node, 0, &found) && found;
+}
+
 /* ---- at the end ---- */
 
 static void

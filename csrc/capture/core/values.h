@@ -221,6 +221,7 @@ struct Interp {
     VEC(Storage) storages;
     VEC(Version) versions;
     VEC(Opaque) opaques;
+    VEC(NodeId) data_lengths; /* sizes of opaque arrays */
     VEC(NodeId) borrowers; /* new arrays of a step that do not own their memory */
     int walks;             /* see temporaries.c */
     uint64_t spare_slots;  /* bit per entry of the value stack: nothing else held its array where

@@ -94,12 +94,15 @@ opaque_attribute(Interp *in, Value *array, const char *name, Value **out)
     static const char *const known[] = {"dtype", "ndim", "itemsize"};
     static const char *const asked[] = {"shape", "size", "nbytes", "strides",
                                         "T",     "mT",   "real",   "imag"};
+    enum { LENGTHS = 4 };
     for (int i = 0; i < COUNT_OF(known); i++)
         if (strcmp(name, known[i]) == 0)
             return push_const(in, PyObject_GetAttrString(opaque_sample(in, array), name), out);
     for (int i = 0; i < COUNT_OF(asked); i++)
-        if (strcmp(name, asked[i]) == 0)
-            return call_simple(in, attribute_getter(in, name), 1, &array, out);
+        if (strcmp(name, asked[i]) == 0) {
+            TRY(call_simple(in, attribute_getter(in, name), 1, &array, out));
+            return i < LENGTHS && note_data_length(in, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
+        }
     return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of an array", name);
 }
 

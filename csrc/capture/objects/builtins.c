@@ -63,8 +63,11 @@ length_of_array(const BuiltinCall *call)
 {
     Interp *in = call->in;
     Value *value = call->args[0];
-    if (value_is_opaque(in, value))
-        return call_simple(in, python_builtin("len"), 1, &value, call->out);
+    if (value_is_opaque(in, value)) {
+        TRY(call_simple(in, python_builtin("len"), 1, &value, call->out));
+        if (opaque_sample(in, value) == NULL) return ANSWER_YES;
+        return note_data_length(in, *call->out) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    }
     if (array_is_loose(in, value)) return array_size(in, value, 0, call->out);
     if (!value_is_array(in, value)) return ANSWER_NO;
     NodeId node;
