@@ -5,7 +5,9 @@ unless its code is in `also`, and no reason is doubled.
 """
 
 import asyncio
+import contextlib
 import inspect
+import io
 import json
 import os
 import queue
@@ -378,6 +380,35 @@ def test_reason(function, code, words, args, also):
         assert item["user"][0] == __file__
         assert item in right or item["code"] in also, item
         assert "object at 0x" not in str(item) and item["detail"] != ""
+
+
+# ---- a visible effect ----
+
+
+def announces():
+    print("half way")
+
+
+def writes_around(x, out, show):
+    out[0] = 1
+    show()
+    out += x  # here
+    return out
+
+
+def line_of_code(function, text):
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def test_a_break_behind_an_effect_names_the_effect_and_its_line():
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        found = told(writes_around, (X, X.copy(), announces))
+    assert printed.getvalue() == "half way\n"
+    (item,) = [item for item in found if item["code"] == "PC0021"]
+    assert item["user"][1] == line_of_code(writes_around, "# here")
+    place = f"print at {__file__}:{line_of_code(announces, 'print')}"
+    assert item["detail"].startswith(place), item["detail"]
 
 
 # ---- a break inside of a call ----

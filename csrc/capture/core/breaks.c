@@ -48,6 +48,14 @@ user_stack(Interp *in, Break *out)
     return 0;
 }
 
+int
+user_line(Interp *in, BreakFrame *out)
+{
+    const Activation *a = in->top;
+    while (a->caller != NULL && code_is_model(a)) a = a->caller;
+    return break_frame(in->arena, a->decoded, a->number, out);
+}
+
 /* The library's function in whose place our own code is being followed, or NULL. */
 static const char *
 followed_instead(const Interp *in)

@@ -106,6 +106,8 @@ Answer break_put(Interp *in, const BreakNote *note);
 Answer break_unless(Interp *in, Answer answer, const BreakNote *note);
 /* The line of an Instr as a frame; 0, or -1 with the error set. */
 int break_frame(Arena *arena, const Decoded *decoded, int number, BreakFrame *out);
+/* The innermost line that is being followed and is no model's; 0, or -1 with the error set. */
+int user_line(Interp *in, BreakFrame *out);
 /* Into another arena; 0, or -1 with the error set. */
 int break_copy(Arena *arena, const Break *from, Break *out);
 

@@ -89,8 +89,8 @@ typedef struct {
     NodeId version; /* what it holds now: root, or the last scatter */
     bool written;
     bool shown; /* an opaque array is a view of it: it is not written */
-    int commit; /* 1 + effects that come before it is committed, and it is not written any more; 0:
-                   it is committed last */
+    int commit; /* 1 + the number of the effect that it is committed before, a call of output.c's,
+                   and it is not written any more; 0: it is committed last */
 } Storage;
 
 /* An array whose shape is known at run time only (steps.c). */
@@ -121,6 +121,8 @@ typedef struct {
     PyObject *object;
     SourceId source;
     int number;
+    const char *what; /* of an EFFECT_CALL: "print"; static, or in the arena */
+    BreakFrame at;    /* and the user's line of it */
     Value *when; /* only where this bool holds: it is an arm's; NULL: always */
 } Effect;
 

@@ -13,6 +13,16 @@ input_of(Interp *in, NodeId node)
     return NULL;
 }
 
+/* Its first writes are committed before an effect, which may look at it: see output.c. */
+static Answer
+break_shown(Interp *in, int commit)
+{
+    const Effect *effect = &in->effects.at[commit - 1];
+    return interp_break(in, BREAK_OUTPUT,
+                        "%s at %s:%d lies between this write to an argument and an earlier one",
+                        effect->what, effect->at.file, effect->at.line);
+}
+
 Answer
 write_allowed(Interp *in, Value *array)
 {
@@ -20,9 +30,7 @@ write_allowed(Interp *in, Value *array)
     if (storage < 0) return ANSWER_ERROR;
     if (in->storages.at[storage].shown)
         return interp_break(in, BREAK_INDEX, "a write to an array that has views of unknown shape");
-    if (in->storages.at[storage].commit)
-        return interp_break(in, BREAK_OUTPUT,
-                            "a write to an argument that was written before something visible");
+    if (in->storages.at[storage].commit) return break_shown(in, in->storages.at[storage].commit);
     Answer answer =
         branch_aliased(in, array->node, "one of the arrays that it leaves is written later");
     if (answer != ANSWER_YES) return answer;

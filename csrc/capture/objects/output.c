@@ -141,6 +141,9 @@ call_later(Interp *in, const char *name, PyObject *callable, Value *self, int na
     parts[2] = dict;
     commit_writes(in);
     if (effect_add(in, EFFECT_CALL, NULL, NO_SOURCE, MOST, parts) < 0) return ANSWER_ERROR;
+    Effect *added = &in->effects.at[in->effects.len - 1];
+    added->what = name;
+    if (user_line(in, &added->at) < 0) return ANSWER_ERROR;
     in->dirty = true;
     *out = value_const(in, Py_None);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
