@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -300,6 +301,79 @@ def test_a_run_that_is_given_back_says_why():
 
     with np.errstate(all="warn"), pytest.warns(RuntimeWarning):
         text = str(pycompile.explain(logs)(-np.ones(50)))
-    assert "1 run of a plan given back to Python, last for a floating-point event that" in " ".join(
+    assert "1 run of a plan given back to Python, last for an invalid value, which" in " ".join(
         text.split()
     )
+
+
+def undone(caplog, function, *args):
+    """What explain and the log say of the one run that was undone, and of which line."""
+    first = function.__code__.co_firstlineno
+    caplog.clear()
+    _C.log_configure("perf_hints")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                explanation = pycompile.explain(function)(*args)
+            except ValueError:
+                explanation = None
+    finally:
+        _C.log_configure("")
+    (line,) = [line for line in caplog.messages if "undone" in line]
+    why, _, place = line.partition("left to CPython: ")[2].rpartition(", at test_explain.py:")
+    if explanation is not None:
+        told = " ".join(str(explanation).split())
+        assert f"last for {why}, at test_explain.py:{place}" in told, told
+    return why, *(int(number) - first for number in place.split(" to "))
+
+
+def divides(x):
+    y = np.sort(x)
+    z = np.abs(x)
+    return z / (y - y)
+
+
+def fused(x):
+    y = np.sqrt(x + 1)
+
+    return y / (x - x)
+
+
+def raises(x):
+    y = np.sqrt(x)
+    total = y.sum()
+    if total > 3:
+        raise ValueError("too large")
+    return y * 2
+
+
+def warns(x):
+    y = np.sqrt(x).sum() + 1
+    return np.median(x[:0]) + y
+
+
+def helper_of_logs(x):
+    return np.log(-x)
+
+
+def logs_inside(x):
+    y = np.sort(x)
+    return helper_of_logs(y)
+
+
+def beyond(x):
+    n = int(np.sort(x)[0])
+    return np.sqrt(x), n * n
+
+
+def test_a_run_that_is_undone_names_its_line(caplog):
+    inside = helper_of_logs.__code__.co_firstlineno + 1 - logs_inside.__code__.co_firstlineno
+    event = "which NumPy warns of or raises"
+    ones = np.ones(50)
+    assert undone(caplog, divides, ones) == (f"a division by zero, {event}", 3)
+    assert undone(caplog, fused, ones) == (f"a division by zero, {event}", 1, 3)
+    assert undone(caplog, beyond, ones * 1e12)[1:] == (2,)
+    assert undone(caplog, logs_inside, ones) == (f"an invalid value, {event}", inside)
+    assert undone(caplog, raises, ones)[1:] == (3,)
+    assert undone(caplog, warns, ones) == ("RuntimeWarning: Mean of empty slice", 2)

@@ -90,7 +90,7 @@ typedef enum { STEP_KERNEL, STEP_EXTERN, STEP_JUMP, STEP_CHOOSE } StepKind;
 
 typedef struct {
     StepKind kind;
-    int32_t line;
+    int32_t file, line, last_line; /* the user's lines that may undo it; index into Graph.files */
     union {
         KernelStep kernel;
         ExternStep external;
@@ -126,6 +126,9 @@ typedef struct {
 /* NULL with the error set; ANSWER_NO in *answer (no error) when some node has no lowering, with the
    reason in *why (arena text). */
 Program *lower(Graph *graph, Answer *answer, const char **why);
+
+/* Adds the node's line to those that may undo the step, where it is of the same file. */
+void step_blame(const Graph *graph, NodeId node, Step *step);
 
 /* For tests: no graph is lowered, with this reason (static text) or NULL. */
 void lower_refuse(const char *why);

@@ -276,6 +276,18 @@ nest_init(Nest *n, Lowering *lw, Group *g)
     return n->kernel == NULL ? -1 : 0;
 }
 
+/* Those of the nodes that may raise or report something; else that of the first. */
+static void
+blame_lines(const Lowering *lw, const Group *g, Step *step)
+{
+    for (int i = 0; i < g->nodes.len; i++) {
+        const Node *node = graph_node(lw->graph, g->nodes.at[i]);
+        if ((op_info(node->op)->flags & OPF_FALLIBLE) || node_may_report(lw->graph, node))
+            step_blame(lw->graph, g->nodes.at[i], step);
+    }
+    if (step->line == 0) step_blame(lw->graph, g->nodes.at[0], step);
+}
+
 int
 nest_build(Lowering *lw, Group *g)
 {
@@ -287,7 +299,8 @@ nest_build(Lowering *lw, Group *g)
     if (make_loops(&n) < 0 || (lw->why == NULL && instr_members(&n) < 0)) return -1;
     if (lw->why == NULL && stages_assign(&n) < 0) return -1;
     if (lw->why != NULL) return 0;
-    Step step = {.line = graph_node(lw->graph, g->nodes.at[0])->line};
+    Step step = {0};
+    blame_lines(lw, g, &step);
     step.kernel.scratch_bytes = stages_scratch_bytes(&n);
     if (make_units(&n, &step.kernel) < 0) return -1;
     return nest_step(&n, &step);

@@ -494,7 +494,8 @@ static int
 make_step(Build *b)
 {
     Program *p = b->lw->program;
-    Step step = {.kind = STEP_KERNEL, .line = graph_node(b->graph, b->loop)->line};
+    Step step = {.kind = STEP_KERNEL};
+    step_blame(b->graph, b->loop, &step);
     step.kernel = (KernelStep){.kernel = p->kernels.len,
                                .nplaces = b->places.len,
                                .places = b->places.at,

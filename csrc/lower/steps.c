@@ -353,6 +353,16 @@ step_choose(Lowering *lw, NodeId id)
     return VEC_PUSH(lw->arena, &lw->program->steps, step);
 }
 
+void
+step_blame(const Graph *graph, NodeId id, Step *step)
+{
+    const Node *node = graph_node(graph, id);
+    if (node->line == 0 || (step->line != 0 && node->file != step->file)) return;
+    step->file = node->file;
+    if (step->line == 0 || node->line < step->line) step->line = node->line;
+    if (node->line > step->last_line) step->last_line = node->line;
+}
+
 int
 step_external(Lowering *lw, Group *group)
 {
@@ -386,6 +396,7 @@ step_external(Lowering *lw, Group *group)
     c.step.nargs = c.args.len;
     c.step.args = c.args.at;
     c.step.arg_types = c.types.at;
-    Step step = {.kind = STEP_EXTERN, .line = node->line, .external = c.step};
+    Step step = {.kind = STEP_EXTERN, .external = c.step};
+    step_blame(lw->graph, id, &step);
     return VEC_PUSH(lw->arena, &lw->program->steps, step);
 }

@@ -205,7 +205,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     } else {
         failed = kernel->call(&args, 0, units);
     }
-    if (failed) run->why = "a kernel";
+    if (failed) run->why = "what Python raises or warns of, or an int beyond 64 bits";
     return failed || loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
 }
 
@@ -247,6 +247,36 @@ run_choose(Run *run, const PlanChoice *step)
     return array == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* These were met first by the step that has just run. */
+static void
+note_flags(Run *run, unsigned flags)
+{
+    for (; flags != 0; flags &= flags - 1) run->met[__builtin_ctz(flags)] = run->step;
+}
+
+/* ANSWER_NO where NumPy would tell of one. */
+static Answer
+report_flags(Run *run, unsigned flags)
+{
+    static const char *const events[] = {
+        "a division by zero, which NumPy warns of or raises",
+        "an overflow, which NumPy warns of or raises",
+        "an underflow, which NumPy warns of or raises",
+        "an invalid value, which NumPy warns of or raises",
+    };
+    unsigned told = flags & FLAGS_REPORTED;
+    if (told == 0) {
+        int mask = array_error_mask();
+        if (mask < 0) return ANSWER_ERROR;
+        told = flags & (unsigned)mask;
+    }
+    if (told == 0) return ANSWER_YES;
+    int event = __builtin_ctz(told);
+    run->why = events[event % COUNT_OF(events)];
+    run->step = run->met[event];
+    return ANSWER_NO;
+}
+
 static Answer
 run_steps(Run *run)
 {
@@ -270,19 +300,17 @@ run_steps(Run *run)
             if (run_choose(run, &step->choose) != ANSWER_YES) return ANSWER_ERROR;
             continue;
         }
+        unsigned before = flags;
         Answer answer = step->kind != STEP_KERNEL ? run_extern(run, &step->external)
                         : step->kernel.region     ? run_region(run, &step->kernel, &flags)
                                                   : run_kernel(run, &step->kernel, &flags);
         if (answer != ANSWER_YES) return answer;
+        if (flags != before) note_flags(run, flags & ~before);
     }
     release_arrays(run, plan->nsteps);
+    run->step = plan->nsteps;
     if (make_arrays(run, plan->nsteps) != ANSWER_YES) return ANSWER_ERROR;
-    if (flags == 0) return ANSWER_YES;
-    run->why = "a floating-point event that NumPy warns of or raises";
-    if (flags & FLAGS_REPORTED) return ANSWER_NO;
-    int mask = array_error_mask();
-    if (mask < 0) return ANSWER_ERROR;
-    return flags & (unsigned)mask ? ANSWER_NO : ANSWER_YES;
+    return flags == 0 ? ANSWER_YES : report_flags(run, flags);
 }
 
 /* ---- objects of outputs ---- */
@@ -366,52 +394,6 @@ hold_sources(Run *run)
     return ANSWER_YES;
 }
 
-/* For PYCOMPILE_LOGS=perf_hints: a plan that deopts often is slower than none. */
-static void
-log_deopt(const Run *run)
-{
-    if (!log_enabled(LOG_PERF_HINTS)) return;
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
-    const char *what = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
-    PyErr_Clear();
-    log_emit(LOG_PERF_HINTS, "deopt at step %d: %s%s%s", run->step,
-             type       ? ((PyTypeObject *)type)->tp_name
-             : run->why ? run->why
-                        : "inputs",
-             what ? ": " : "", what ? what : "");
-    Py_XDECREF(text);
-    PyErr_Restore(type, value, trace);
-}
-
-static char deopt_why[DEOPT_WHY];
-
-/* For explain. */
-static void
-note_deopt(const Run *run)
-{
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyObject *text = value != NULL ? PyObject_Str(value) : NULL;
-    const char *what = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
-    PyErr_Clear();
-    if (what != NULL && environment_holds(what)) what = NULL;
-    if (type != NULL)
-        snprintf(deopt_why, sizeof(deopt_why), "%s%s%s", ((PyTypeObject *)type)->tp_name,
-                 what ? ": " : "", what ? what : "");
-    else
-        snprintf(deopt_why, sizeof(deopt_why), "%s", run->why ? run->why : "its inputs");
-    Py_XDECREF(text);
-    PyErr_Restore(type, value, trace);
-}
-
-const char *
-plan_deopt_why(void)
-{
-    return deopt_why;
-}
-
 /* An exception that a plan met before its commit is CPython's to raise again, unless it came from
    outside the program: then it must not be lost. */
 static PlanResult
@@ -419,8 +401,7 @@ deopt_or_error(const Run *run)
 {
     bool error = PyErr_Occurred() != NULL;
     if (error && !PyErr_ExceptionMatches(PyExc_Exception)) return PLAN_ERROR;
-    if (run != NULL) log_deopt(run);
-    if (run != NULL && report_wanted()) note_deopt(run);
+    if (run != NULL) run_undone(run);
     PyErr_Clear();
     return PLAN_DEOPT;
 }

@@ -77,6 +77,8 @@ typedef struct {
 
 typedef struct {
     StepKind kind;
+    int32_t line, last_line; /* the user's that may undo it; 0: not known */
+    const char *file;        /* in the plan's memory, or NULL */
     union {
         PlanJump jump;
         PlanChoice choose;
@@ -178,7 +180,8 @@ typedef struct {
     bool committed;     /* a write into an array has been made, for good */
     bool interrupted;   /* a signal came between two steps */
     const char *why;    /* of a deopt, for logs */
-    int step;           /* that was running */
+    int step;           /* that was running; nsteps behind the last */
+    int met[8];         /* by bit of the flags (see FLAGS_REPORTED): the step that met it first */
     int born, released; /* how many of the plan's lists of that name are done */
 } Run;
 
@@ -229,6 +232,10 @@ void run_regions_end(Run *run, bool undo);
 bool loops_failed(Run *run, const PlanKernel *kernel);
 /* Pointers and sizes of a kernel's call. */
 void kernel_arguments(const Run *run, const PlanKernel *kernel, char **pointers, int64_t *sizes);
+
+/* ---- plan_undone.c ---- */
+/* Tells of a run that is left to CPython; keeps a set exception. */
+void run_undone(const Run *run);
 
 /* ---- plan_extern.c ---- */
 /* ANSWER_NO: an exception or an unexpected result: deopt. */

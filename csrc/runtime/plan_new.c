@@ -348,6 +348,20 @@ make_choice(const ChooseStep *from, PlanChoice *out)
     out->object = from->object;
 }
 
+/* Where a run that this step undoes is said to be undone. */
+static int
+make_place(Maker *m, const Step *from, PlanStep *out)
+{
+    const char *file = m->capture->graph->files.at[from->file];
+    out->line = from->line;
+    out->last_line = from->last_line;
+    if (from->line == 0) return 0;
+    for (const PlanStep *step = m->plan->steps; step < out && out->file == NULL; step++)
+        if (step->file != NULL && strcmp(step->file, file) == 0) out->file = step->file;
+    if (out->file == NULL) out->file = arena_copy(m->plan->memory, file, strlen(file) + 1);
+    return out->file == NULL ? -1 : 0;
+}
+
 static int
 make_steps(Maker *m)
 {
@@ -359,6 +373,7 @@ make_steps(Maker *m)
         PlanStep *out = &plan->steps[i];
         out->kind = from->kind;
         plan->nsteps = i + 1; /* so that a failure releases what the step already owns */
+        if (make_place(m, from, out) < 0) return -1;
         int failed = 0;
         if (from->kind == STEP_JUMP)
             out->jump =

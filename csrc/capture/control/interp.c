@@ -256,7 +256,8 @@ before(Interp *in, const Instr *instr)
     Activation *a = in->top;
     if (instr->line > 0 && instr->line != in->line) {
         in->line = instr->line;
-        graph_set_position(in->graph, a->file, instr->line);
+        if (a->caller == NULL || !code_is_ours(a)) /* else it stays the caller's */
+            graph_set_position(in->graph, a->file, instr->line);
     }
     in->out->ninstructions++;
     if (a == in->bottom) {
@@ -308,7 +309,7 @@ interp_run(Interp *in, Activation *activation, Value **out)
             return interp_break(in, BREAK_CALL_PYTHON, "functions inlined too deep");
         in->inlined++;
     }
-    int line = in->line;
+    int line = in->line, graph_file = in->graph->file, graph_line = in->graph->line;
     bool adds_up = in->adds_up;
     in->adds_up = false;
     in->top = activation;
@@ -326,7 +327,7 @@ interp_run(Interp *in, Activation *activation, Value **out)
         in->dirty = true; /* what it did is done: the caller's instruction may still break */
         in->top = activation->caller;
         in->line = line;
-        graph_set_position(in->graph, in->top->file, line);
+        graph_set_position(in->graph, graph_file, graph_line);
     }
     return answer;
 }

@@ -123,7 +123,7 @@ typedef struct {
     int number;
     const char *what; /* of an EFFECT_CALL: "print"; static, or in the arena */
     BreakFrame at;    /* and the user's line of it */
-    Value *when; /* only where this bool holds: it is an arm's; NULL: always */
+    Value *when;      /* only where this bool holds: it is an arm's; NULL: always */
 } Effect;
 
 /* A global or module attribute that the program stored: read back from here. */
@@ -224,15 +224,15 @@ struct Interp {
     VEC(Version) versions;
     VEC(Opaque) opaques;
     VEC(NodeId) data_lengths; /* sizes of opaque arrays */
-    VEC(NodeId) borrowers; /* new arrays of a step that do not own their memory */
-    int walks;             /* see temporaries.c */
-    uint64_t spare_slots;  /* bit per entry of the value stack: nothing else held its array where
-                              capture began */
-    bool adds_up;          /* sum() has the operands of +, and the stack has not */
-    PointerMap randoms;    /* generator of np.random -> its Value as an argument of steps */
-    Value *drawn;          /* the token of the last draw, or NULL; see draws.c */
-    VEC(Value *) inputs;   /* by graph input index */
-    VEC(Value *) outside;  /* mutable objects met from outside, in order */
+    VEC(NodeId) borrowers;    /* new arrays of a step that do not own their memory */
+    int walks;                /* see temporaries.c */
+    uint64_t spare_slots;     /* bit per entry of the value stack: nothing else held its array where
+                                 capture began */
+    bool adds_up;             /* sum() has the operands of +, and the stack has not */
+    PointerMap randoms;       /* generator of np.random -> its Value as an argument of steps */
+    Value *drawn;             /* the token of the last draw, or NULL; see draws.c */
+    VEC(Value *) inputs;      /* by graph input index */
+    VEC(Value *) outside;     /* mutable objects met from outside, in order */
     VEC(Effect) effects;
     VEC(StoredGlobal) stored_globals;
     VEC(Value *) generators; /* made here */
