@@ -36,7 +36,8 @@ _LOOSE = (ast.BinOp, ast.BoolOp, ast.Compare, ast.UnaryOp, ast.IfExp, ast.Lambda
 def expression(code: CodeType, at: int, role: str) -> str:
     """The source of what the instruction gave; "" where that is not known.
 
-    `role`: "" the value itself, "object" what a method is of, "item" what a loop takes.
+    `role`: "" the value itself, "object" what a method is of, "item" what a loop takes, "index"
+    the first part of that where the loop is over an enumerate.
     """
     text = _segment(code, at)
     node = _parsed(text)
@@ -46,6 +47,9 @@ def expression(code: CodeType, at: int, role: str) -> str:
         text, node = ast.unparse(node.value), node.value
     if len(text) > LONGEST:
         text = text[: LONGEST - 3] + "..."
+    if role == "index":
+        counts = isinstance(node, ast.Call) and ast.unparse(node.func) == "enumerate"
+        return f"(index of {text})" if counts else ""
     if role == "item":
         return f"(item of {text})"
     return f"({text})" if isinstance(node, _LOOSE) else text

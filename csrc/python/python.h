@@ -85,6 +85,10 @@ const char *instr_name(InstrKind kind);
 /* Number of the Instr that wrote this entry of the value stack, as it is before the
    Instr `number`; *entry becomes which of its results it is.  -1: not known. */
 int stack_writer(const Decoded *decoded, int number, int *entry);
+/* Number of the STORE_LOCAL that takes this entry of the value stack, as it is before the Instr
+   `number`, into a local; or the part of it that the `n` indices of `path` lead to, where it is
+   unpacked.  -1: there is none, or something else comes between. */
+int stack_target(const Decoded *decoded, int number, int entry, const int *path, int n);
 /* Kind of a localsplus slot. */
 typedef enum { SLOT_LOCAL = 1, SLOT_CELL = 2, SLOT_FREE = 4 } SlotKind;
 /* The handler of what the instruction at idx `at` raises, or NULL. */

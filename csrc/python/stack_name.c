@@ -1,4 +1,5 @@
-/* Which instruction put an entry on the value stack: for messages, which name the entry by it. */
+/* Which instruction put an entry on the value stack, and which takes it off into a name: for
+   messages, which name the entry by it. */
 #include "decode_flow.h"
 
 /* Entries that it leaves on top of the stack and has written itself. */
@@ -67,4 +68,35 @@ stack_writer(const Decoded *decoded, int number, int *entry)
         }
     }
     return -1;
+}
+
+/* The instruction behind those that store what is on top, or -1 where that is none of an
+   assignment to names; `*found` where it is the path's own. */
+static int
+skip_target(const Decoded *decoded, int number, const int *path, int n, int *found)
+{
+    if (number < 0 || number >= decoded->count) return -1;
+    const Instr *instr = &decoded->instrs[number];
+    if (instr->kind == I_STORE_LOCAL) {
+        if (n == 0) *found = number;
+        return number + 1;
+    }
+    if (instr->kind != I_UNPACK) return -1;
+    int next = number + 1;
+    for (int i = 0; i < instr->arg; i++) {
+        bool on_path = n > 0 && path[0] == i;
+        next = skip_target(decoded, next, on_path ? path + 1 : NULL, on_path ? n - 1 : -1, found);
+        if (next < 0 || (on_path && *found >= 0)) return next;
+    }
+    return next;
+}
+
+int
+stack_target(const Decoded *decoded, int number, int entry, const int *path, int n)
+{
+    int found = -1;
+    for (int above = decoded->instrs[number].depth - 1 - entry; above > 0 && number >= 0; above--)
+        number = skip_target(decoded, number, NULL, -1, &found);
+    skip_target(decoded, number, path, n, &found);
+    return found;
 }

@@ -121,38 +121,100 @@ put_variable(Text *out, const GuardSource *source)
                 key != NULL && PyBytes_Check(key) ? PyBytes_AS_STRING(key) : key_text(source));
 }
 
-/* By the source of what put it on the stack; `entry` counts from the bottom. */
+/* An entry of the value stack where the program begins, and what put it there. */
+typedef struct {
+    Decoded *decoded;
+    const Instr *next, *writer; /* NULL: not known */
+    int entry;                  /* from the bottom */
+    int which;                  /* of those that the writer has left */
+    bool item;                  /* of a loop or an unpacking */
+} StackEntry;
+
+static StackEntry
+find_entry(const GuardProgram *program, int entry)
+{
+    StackEntry found = {.entry = entry, .which = entry};
+    found.decoded = program->code ? decode(program->code) : NULL;
+    if (found.decoded == NULL || program->entry >= found.decoded->count) return found;
+    found.next = &found.decoded->instrs[program->entry];
+    int at = stack_writer(found.decoded, program->entry, &found.which);
+    found.writer = at >= 0 ? &found.decoded->instrs[at] : NULL;
+    if (found.writer == NULL) return found;
+    found.item = found.writer->kind == I_FOR_ITER || found.writer->kind == I_UNPACK;
+    if (found.writer->kind != I_FOR_ITER) return found;
+    /* What it iterates over: the loop's own position may be that of the whole statement. */
+    int iterator = found.writer->depth - 1, made = stack_writer(found.decoded, at, &iterator);
+    if (made >= 0 && found.decoded->instrs[made].kind == I_GET_ITER)
+        made = stack_writer(found.decoded, made, &iterator);
+    if (made >= 0) found.writer = &found.decoded->instrs[made];
+    return found;
+}
+
+/* What was written there, as an expression; false where that is not known. */
+static bool
+put_expression(Text *out, const GuardProgram *program, const StackEntry *found, const char *role)
+{
+    PyObject *name = module_object("pycompile._source", "expression");
+    PyObject *text = name != NULL ? PyObject_CallFunction(name, "Ois", program->code,
+                                                          (int)found->writer->at, role)
+                                  : NULL;
+    const char *string = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
+    PyErr_Clear();
+    bool known = string != NULL && *string != '\0';
+    if (known) text_put(out, string);
+    Py_XDECREF(text);
+    Py_XDECREF(name);
+    return known;
+}
+
+/* The local that the entry, or the part of it that `path` leads to, is about to be stored in. */
+static bool
+put_target(Text *out, const GuardProgram *program, const StackEntry *found, const int *path, int n)
+{
+    int at = found->item ? stack_target(found->decoded, program->entry, found->entry, path, n) : -1;
+    if (at < 0) return false;
+    guard_put_name(out, code_slot_name(program->code, found->decoded->instrs[at].arg));
+    return true;
+}
+
 static void
 put_stack_entry(Text *out, const GuardProgram *program, int entry)
 {
-    Decoded *decoded = program->code ? decode(program->code) : NULL;
-    bool inside = decoded != NULL && program->entry < decoded->count;
-    int which = entry, at = inside ? stack_writer(decoded, program->entry, &which) : -1;
-    const Instr *writer = at >= 0 ? &decoded->instrs[at] : NULL;
-    const Instr *next = inside ? &decoded->instrs[program->entry] : NULL;
-    bool item = writer != NULL && (writer->kind == I_FOR_ITER || writer->kind == I_UNPACK);
-    bool method = writer != NULL && writer->kind == I_LOAD_METHOD;
-    PyObject *text = NULL;
-    if (item && next->kind == I_STORE_LOCAL && entry == next->depth - 1) {
-        text = Py_XNewRef(code_slot_name(program->code, next->arg)); /* about to be its name */
-    } else if (writer != NULL) {
-        PyObject *name = module_object("pycompile._source", "expression");
-        const char *role = item ? "item" : method && which > 0 ? "object" : "";
-        if (name != NULL)
-            text = PyObject_CallFunction(name, "Ois", program->code, (int)writer->at, role);
-        Py_XDECREF(name);
+    StackEntry found = find_entry(program, entry);
+    bool method = found.writer != NULL && found.writer->kind == I_LOAD_METHOD;
+    const char *role = found.item ? "item" : method && found.which > 0 ? "object" : "";
+    const Instr *near = found.writer != NULL ? found.writer : found.next;
+    if (found.writer == NULL ||
+        (!put_target(out, program, &found, NULL, 0) && !put_expression(out, program, &found, role)))
+        text_printf(out, "(a value of line %d)", near != NULL ? (int)near->line : 0);
+    decoded_free(found.decoded);
+}
+
+/* Of a part of what a loop has just taken: the name that it is about to get, or that it is the
+   index of an enumerate. */
+static bool
+put_part(Text *out, const GuardProgram *program, int number)
+{
+    enum { DEEPEST = 4 };
+    int path[DEEPEST], depth = DEEPEST;
+    const GuardSource *source = &program->sources[number];
+    for (; source->kind == SOURCE_ITEM; source = &program->sources[source->base]) {
+        bool known = source->key == NULL || PyLong_CheckExact(source->key);
+        if (depth == 0 || !known) return false;
+        path[--depth] = source->key == NULL ? source->index : (int)PyLong_AsLong(source->key);
     }
-    const char *string = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8(text) : NULL;
-    PyErr_Clear();
-    if (string != NULL && *string != '\0')
-        text_put(out, string);
-    else
-        text_printf(out, "(a value of line %d)",
-                    (int)(writer ? writer->line
-                          : next ? next->line
-                                 : 0));
-    Py_XDECREF(text);
-    decoded_free(decoded);
+    PyErr_Clear(); /* an index that is no int of C's is none of a target either */
+    int nlocals = program->code ? program->code->co_nlocalsplus : 0;
+    if (source->kind != SOURCE_SLOT || source->index < nlocals) return false;
+    StackEntry found = find_entry(program, source->index - nlocals);
+    int n = DEEPEST - depth;
+    bool told = found.writer != NULL &&
+                (put_target(out, program, &found, path + depth, n) ||
+                 (n == 1 && path[depth] == 0 && found.item && found.writer->kind != I_UNPACK &&
+                  stack_target(found.decoded, program->entry, found.entry, NULL, 0) < 0 &&
+                  put_expression(out, program, &found, "index")));
+    decoded_free(found.decoded);
+    return told;
 }
 
 void
@@ -182,6 +244,7 @@ guard_put_source(Text *out, const GuardProgram *program, int number)
             put_variable(out, source);
             break;
         }
+        if (put_part(out, program, number)) break;
         guard_put_source(out, program, source->base);
         text_put(out, "[");
         if (source->key != NULL)

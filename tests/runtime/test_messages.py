@@ -364,6 +364,45 @@ def test_limit_of_a_selection_made_inside():
     assert "To have it compiled: keep its shape: np.where(mask, x, 0)" in told
 
 
+def at_once(P):
+    for i, p in enumerate(P): r = np.sqrt(p)[i : i + 5] * 2; id(r)  # fmt: skip
+
+
+def nested(P):
+    for name, (i, p) in zip("abcdef", enumerate(P)): r = np.sqrt(p)[i:] * 2; id(name)  # fmt: skip
+
+
+def no_local(P):
+    k = {}
+    for k["i"], p in enumerate(P): r = np.sqrt(p)[k["i"] :] * 2; id(r)  # fmt: skip
+
+
+def in_a_list(P):
+    return [np.sqrt(p)[i:] * id(p) for i, p in enumerate(map(abs, P))]
+
+
+def whole_item(P):
+    for t in enumerate(P): r = np.sqrt(t[1])[t[0] :] * 2; id(r)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (at_once, "i == "),
+        (nested, "name == "),
+        (nested, "i == "),
+        (no_local, "(index of enumerate(P)) == "),
+        (in_a_list, "i == "),
+        (whole_item, "t[0] == "),
+    ],
+)
+def test_guards_name_what_a_loop_takes(function, told):
+    ones = [np.ones(30000) + i for i in range(5)]
+    guards = pycompile.explain(function, options={"plan_always": True})(ones).guards
+    assert any(guard.startswith(told) for guard in guards), guards
+    assert not any("a value of line" in guard for guard in guards), guards
+
+
 def test_limit_tells_each_value_once():
     def rolled(x, k, n):
         return np.roll(np.sqrt(x), k) * 2 + (n if n else 3)
