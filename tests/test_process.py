@@ -423,3 +423,32 @@ print(g(1.0))
     done = run_child(code, PYTHONMALLOC="debug")
     assert done.returncode == 0, done.stderr
     assert (done.stdout, done.stderr) == ("2.0\n3.0\n4.0\n4.0\n", "")
+
+
+@pytest.mark.parametrize("stands_there", ["object()", "None", "type(sys)('enum')", "Fake()"])
+def test_what_is_no_module_stands_for_enum(stands_there):
+    """sys.modules is the program's: anything may stand in it under the name."""
+    done = run_child(
+        f"""
+import enum, sys
+import numpy as np
+import pycompile
+
+class Fake:
+    EnumType = 3
+
+class Colour(enum.Enum):
+    RED = 1
+
+def f(x, colour):
+    return np.sqrt(x) * 2 + (1 if colour is Colour.RED else Colour(1).value)
+
+x = np.ones(3000)
+wanted = f(x, Colour.RED)
+sys.modules["enum"] = {stands_there}
+compiled = pycompile.compile(f, options={{"plan_always": True}})
+print(all(np.array_equal(compiled(x, Colour.RED), wanted) for _ in range(3)))
+"""
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "True\n"

@@ -1,21 +1,25 @@
 /* Which classes are enums, and whether their code is that of the module enum alone. */
 #include "core.h"
 
-/* A name of the module enum, once that is loaded; borrowed for ever. */
+/* A name of the module enum; borrowed, NULL without an error where that is not loaded. */
 PyObject *
 enum_name(const char *name)
 {
     PyObject *modules = PyImport_GetModuleDict();
     PyObject *module = modules ? PyDict_GetItemString(modules, "enum") : NULL;
-    return module ? PyDict_GetItemString(PyModule_GetDict(module), name) : NULL;
+    bool loaded = module != NULL && PyModule_Check(module); /* anything may stand there */
+    return loaded ? PyDict_GetItemString(PyModule_GetDict(module), name) : NULL;
 }
 
 bool
 is_enum_class(PyObject *object)
 {
-    static PyObject *meta;
     if (!PyType_Check(object) || Py_TYPE(object) == &PyType_Type) return false;
-    if (meta == NULL) meta = enum_name("EnumType");
+    static PyObject *meta;
+    if (meta == NULL) {
+        PyObject *found = enum_name("EnumType");
+        meta = found != NULL && PyType_Check(found) ? Py_NewRef(found) : NULL;
+    }
     return meta != NULL && PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)meta);
 }
 
