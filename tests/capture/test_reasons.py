@@ -604,6 +604,11 @@ def raised_again(x):
         raise KeyError("after") from error
 
 
+def quantile_of_nothing(x):
+    y = np.sqrt(x)
+    return y, np.quantile(y[:0], [0.2, 0.5], axis=0)
+
+
 def effect_first(x):
     SEEN.append(x.shape)
     return np.sqrt(x) + undefined_thing  # noqa: F821
@@ -644,6 +649,7 @@ def outcome(function):
         unbound,
         raised_again,
         effect_first,
+        quantile_of_nothing,
     ],
 )
 def test_fullgraph_lets_the_programs_own_error_through(function):
@@ -697,6 +703,24 @@ def of_nothing(x):
     return x * 2 + np.percentile(x[:0] + 1, 50)
 
 
+def beyond_all(x):
+    return np.percentile(np.sqrt(x), 150)
+
+
+def nothing_handled(x):
+    y = np.sqrt(x) + 1
+    try:
+        return y * np.percentile(y[:0], 50)
+    except IndexError:
+        return y * 3
+
+
+def test_what_numpy_raises_of_nothing_is_handled_in_the_graph():
+    compiled = pycompile.compile(nothing_handled, fullgraph=True)
+    assert np.array_equal(compiled(X), nothing_handled(X))
+    assert compiled.stats()["plan_runs"] == 1
+
+
 @pytest.mark.parametrize(
     ("function", "code", "detail"),
     [
@@ -704,7 +728,8 @@ def of_nothing(x):
         (argument_of_sum, "PC0014", "TypeError is raised here: sum() got an unexpected keyword"),
         (reshaped, "PC0014", "ValueError is raised here: cannot reshape array of size "),
         (no_square, "PC0014", "LinAlgError is raised here: Last 2 dimensions of the array must"),
-        (of_nothing, "PC0017", "IndexError: index -1 is out of bounds for axis 0 with size 0"),
+        (of_nothing, "PC0014", "IndexError is raised here: index -1 is out of bounds for axis 0"),
+        (beyond_all, "PC0017", "ValueError: Percentiles must be in the range"),
     ],
 )
 def test_what_numpy_refuses_is_told_in_its_words(function, code, detail):
