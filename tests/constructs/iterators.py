@@ -262,6 +262,69 @@ class Reversible:
         return 4
 
 
+class Told:
+    """Notes in what order it is asked for what."""
+
+    def __init__(self, n, log):
+        self.n = n
+        self.log = log
+
+    def __iter__(self):
+        self.log.append("iter")
+        return self
+
+    def __next__(self):
+        self.log.append("next")
+        if self.n == 0:
+            raise StopIteration
+        self.n -= 1
+        return self.n
+
+
+class Sized(Told):
+    def __len__(self):
+        self.log.append("len")
+        return 7
+
+
+class Unsized(Told):
+    def __len__(self):
+        self.log.append("len")
+        raise TypeError
+
+
+def unpacks(kind, log):
+    first, *rest = kind(4, log)
+    *most, last = kind(3, log)
+    results = [first, rest, most, last]
+    for n in (1, 5):
+        try:
+            a, b, c = kind(n, log)
+        except ValueError as error:
+            results.append(str(error))
+        try:
+            a, *b, c = kind(n, log)
+        except ValueError as error:
+            results.append(str(error))
+    return results
+
+
+def fills(kind, log):
+    items = [1, 2, 3, 4, 5]
+    items[:1] = kind(3, log)
+    items[::2] = kind(4, log)
+    return items
+
+
+@construct("order of what iterators are asked in unpacking and slices", X)
+def told_iterators(x):
+    log, results = [], []
+    for kind in (Told, Sized, Unsized):
+        results.append(unpacks(kind, log))
+        results.append(fills(kind, log))
+    return x * len(log), log, results
+
+
 @construct("class with __iter__ and __next__", X)
 def iterator_class(x):
     total = x * 0

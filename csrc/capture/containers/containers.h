@@ -26,8 +26,8 @@ Answer contained_in_object(Interp *in, Value *item, Value *object, bool *out);
 Answer sequence_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
                        PyObject *kwnames, Value **out);
 Answer list_sort(Interp *in, Value *items, int nargs, Value *const *args, PyObject *kwnames);
-/* list[slice] = value, or del list[slice] where value is NULL. */
-Answer list_store_slice(Interp *in, Value *list, Value *key, Value *value);
+/* list[slice] = items, which are a list, or del list[slice] where they are NULL. */
+Answer list_store_slice(Interp *in, Value *list, Value *key, Value *items);
 
 /* ---- dicts.c ---- */
 /* Index of a constant key in a V_DICT's items (of the value), or -1; -2 with the error set. */

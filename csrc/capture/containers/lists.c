@@ -140,16 +140,14 @@ list_sort(Interp *in, Value *items, int nargs, Value *const *args, PyObject *kwn
 /* ---- slices ---- */
 
 Answer
-list_store_slice(Interp *in, Value *list, Value *key, Value *value)
+list_store_slice(Interp *in, Value *list, Value *key, Value *items)
 {
     PyObject *slice, *real, *part = NULL;
-    Value *items = NULL;
     if (deque_check(list->object))
         return interp_break(in, BREAK_STORE, "a slice of %s", value_describe(in, list));
     Answer answer = value_known(in, key, &slice);
     if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a slice that is not known");
     if (answer == ANSWER_YES) answer = items_go(in, list);
-    if (answer == ANSWER_YES && value != NULL) answer = iterate_all(in, value, V_LIST, &items);
     if (answer == ANSWER_YES) answer = container_moves(in, list);
     if (answer != ANSWER_YES) return answer;
     if ((real = shadow_items(in, list)) == NULL) return ANSWER_ERROR;

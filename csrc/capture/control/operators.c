@@ -503,6 +503,9 @@ operator_store_subscript(Interp *in, Value *object, Value *key, Value *value)
         if (answer != ANSWER_YES) return answer;
         object->items[position] = value;
     } else if (object->kind == V_LIST) {
+        Value *iterator;
+        TRY(iterator_of(in, value, &iterator));
+        TRY(iterate_list(in, value, iterator, &value));
         return list_store_slice(in, object, key, value);
     } else if (object->kind == V_DICT) {
         answer = dict_position(in, object, key, &name, &position);

@@ -141,6 +141,20 @@ append_one(Interp *in, const Instr *instr)
 
 /* ---- unpacking ---- */
 
+/* As CPython takes them: one more than are wanted, or behind a star all in a list. */
+static Answer
+unpacked_items(Interp *in, Value *sequence, int before, bool star, Value **out)
+{
+    Value *iterator, *rest;
+    TRY(iterator_of(in, sequence, &iterator));
+    TRY(iterate_some(in, sequence, iterator, before + !star, V_LIST, out));
+    if (!star || (*out)->nitems < before) return ANSWER_YES;
+    TRY(iterate_list(in, sequence, iterator, &rest));
+    for (int i = 0; i < rest->nitems; i++)
+        if (value_append(in, *out, rest->items[i]) < 0) return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
 static Answer
 unpack(Interp *in, const Instr *instr)
 {
@@ -151,10 +165,9 @@ unpack(Interp *in, const Instr *instr)
     if (type != NULL && type_is_no_iterable(type))
         return raise_new(in, PyExc_TypeError, "cannot unpack non-iterable %.200s object",
                          type->tp_name);
-    Answer answer = iterate_all(in, sequence, V_LIST, &items);
-    if (answer != ANSWER_YES) return answer;
     bool star = instr->kind == I_UNPACK_EX;
     int before = star ? instr->arg & 255 : instr->arg, after = star ? instr->arg >> 8 : 0;
+    TRY(unpacked_items(in, sequence, before, star, &items));
     int middle = items->nitems - before - after;
     if (middle < 0)
         return raise_new(in, PyExc_ValueError,

@@ -39,7 +39,9 @@ Answer iterator_next(Interp *in, Value *iterator, Value **out);
 /* All items that remain, into a new sequence.  Where CPython asks first how many there may be:
    iterate_sized of objects/. */
 Answer iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out);
-/* The same, of an iterator that the iterable has given. */
+/* At most so many items, of an iterator that the iterable has given; and all that remain of it. */
+Answer iterate_some(Interp *in, Value *iterable, Value *iterator, int most, ValueKind kind,
+                    Value **out);
 Answer iterate_rest(Interp *in, Value *iterable, Value *iterator, ValueKind kind, Value **out);
 Answer value_subscript(Interp *in, Value *object, Value *key, Value **out);
 Answer value_attribute(Interp *in, Value *object, PyObject *name, Value **out);

@@ -128,12 +128,12 @@ iterator_next(Interp *in, Value *iterator, Value **out)
 }
 
 Answer
-iterate_rest(Interp *in, Value *iterable, Value *iterator, ValueKind kind, Value **out)
+iterate_some(Interp *in, Value *iterable, Value *iterator, int most, ValueKind kind, Value **out)
 {
     bool dirty = in->dirty;
     Value *item, *all = value_sequence(in, kind, 0, NULL);
     if (all == NULL) return ANSWER_ERROR;
-    for (;;) {
+    while (all->nitems < most) {
         Answer answer = iterator_next(in, iterator, &item);
         if (iterator != iterable && iterable->kind != V_OBJECT && iterable->kind != V_INSTANCE)
             in->dirty = dirty; /* nobody else sees the iterator */
@@ -145,6 +145,12 @@ iterate_rest(Interp *in, Value *iterable, Value *iterator, ValueKind kind, Value
     }
     *out = all;
     return ANSWER_YES;
+}
+
+Answer
+iterate_rest(Interp *in, Value *iterable, Value *iterator, ValueKind kind, Value **out)
+{
+    return iterate_some(in, iterable, iterator, INT_MAX, kind, out);
 }
 
 Answer

@@ -135,6 +135,14 @@ iterate_sized(Interp *in, Value *iterable, ValueKind kind, Value **out)
 }
 
 Answer
+iterate_list(Interp *in, Value *iterable, Value *iterator, Value **out)
+{
+    if (iterator->kind == V_OBJECT || iterator->kind == V_INSTANCE)
+        return iterate_sized(in, iterator, V_LIST, out);
+    return iterate_rest(in, iterable, iterator, V_LIST, out);
+}
+
+Answer
 iterator_backwards(Interp *in, Value *object, Value **out)
 {
     Value *method;

@@ -29,6 +29,9 @@ Answer object_next(Interp *in, Value *object, Value **out);
 /* iterate_all as list(), tuple() and list.extend() do it, which ask how many items there may be:
    the class's own __len__ runs. */
 Answer iterate_sized(Interp *in, Value *iterable, ValueKind kind, Value **out);
+/* The rest of an iterator as a list, as PySequence_List makes it: the class's own __iter__ runs
+   again, on the iterator, and so does its __len__. */
+Answer iterate_list(Interp *in, Value *iterable, Value *iterator, Value **out);
 Answer next_of_iterator(Interp *in, Value *iterator, Value **out);
 
 /* ---- truth.c: truth ---- */
