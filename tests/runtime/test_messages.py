@@ -365,16 +365,22 @@ def test_limit_of_a_selection_made_inside():
 
 
 def at_once(P):
-    for i, p in enumerate(P): r = np.sqrt(p)[i : i + 5] * 2; id(r)  # fmt: skip
+    for i, p in enumerate(P):
+        r = np.sqrt(p)[i : i + 5] * 2
+        id(r)
 
 
 def nested(P):
-    for name, (i, p) in zip("abcdef", enumerate(P)): r = np.sqrt(p)[i:] * 2; id(name)  # fmt: skip
+    for name, (i, p) in zip("abcdef", enumerate(P)):
+        r = np.sqrt(p)[i:] * 2
+        id(name)
 
 
 def no_local(P):
     k = {}
-    for k["i"], p in enumerate(P): r = np.sqrt(p)[k["i"] :] * 2; id(r)  # fmt: skip
+    for k["i"], p in enumerate(P):
+        r = np.sqrt(p)[k["i"] :] * 2
+        id(r)
 
 
 def in_a_list(P):
@@ -382,7 +388,9 @@ def in_a_list(P):
 
 
 def whole_item(P):
-    for t in enumerate(P): r = np.sqrt(t[1])[t[0] :] * 2; id(r)  # fmt: skip
+    for t in enumerate(P):
+        r = np.sqrt(t[1])[t[0] :] * 2
+        id(r)
 
 
 @pytest.mark.parametrize(
