@@ -98,6 +98,10 @@ emit_rows(Emit *e)
 {
     const Kernel *k = e->kernel;
     int outer = k->nloops - 1;
+    if (k->parts) {
+        emit_parts(e);
+        return;
+    }
     if (k->tile_rows > 0) {
         emit_tiles(e);
         return;
@@ -140,6 +144,7 @@ emit_arguments(Emit *e)
     for (int o = 0; o < k->operands.len; o++)
         if (k->operands.at[o].turned && k->operands.at[o].across >= nsizes)
             nsizes = k->operands.at[o].across + 1;
+    if (k->parts && k->nparts >= nsizes) nsizes = k->nparts + 1;
     for (int i = 0; i < nsizes; i++) emit_line(e, "const int64_t n%d = args->size[%d];", i, i);
     for (int o = 0; o < k->operands.len; o++)
         emit_line(e, "char *const q%d = args->ptr[%d];", o, k->operands.at[o].pointer);
@@ -329,6 +334,7 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
               .program = program,
               .prelude = &prelude,
               .vector_bytes = prelude.vector_bytes,
+              .ways = 1,
               .position = "j",
               .pointer = 'r'};
     prelude_begin(&prelude);

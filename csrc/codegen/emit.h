@@ -17,7 +17,8 @@ typedef struct {
     int vector_bytes;
     /* the loop body being printed */
     int lanes;
-    int part; /* of a pairwise sum whose eight accumulators are several vectors */
+    int part; /* of a pairwise sum whose eight accumulators are several vectors, or of `ways` */
+    int ways; /* vectors that a turn of the loop takes, each with accumulators of its own */
     int stage;
     int32_t *mark; /* per instruction: number of the body in which it has a name */
     int32_t body;
@@ -91,8 +92,30 @@ void emit_call(Emit *e, int32_t at);
 void emit_roots(Emit *e, int stage, const char *acc);
 /* Column accumulators from scratch, or back. */
 void emit_columns_memory(Emit *e, int stage, bool store);
+/* The loop alone: what its reductions have found is in their accumulators. */
+void emit_row_loop(Emit *e, int stage);
+/* What is done once per row in this stage. */
+void emit_row_values(Emit *e, int stage);
+
+/* accumulate.c */
 /* What a reduction starts from. */
 void put_identity(const Instr *v, Text *out);
+/* It accumulates in the loop of this stage. */
+bool reduces_in_loop(const Emit *e, int32_t at, int stage);
+void declare_accumulators(Emit *e, int stage, int lanes);
+/* acc = acc op value, in the current body; `acc` is a name. */
+void emit_accumulate(Emit *e, int32_t at, const char *acc);
+/* The lanes of vector accumulators together. */
+void fold_lanes(Emit *e, int stage, int lanes);
+void finish_extremes(Emit *e, int stage);
+/* A reduction by the ufunc's own loop. */
+void emit_reduce_call(Emit *e, int32_t at);
+/* Of one part of the row; of all parts, found in memory. */
+void store_part(Emit *e);
+void combine_parts(Emit *e);
+
+/* parts.c: a row shared out among threads */
+void emit_parts(Emit *e);
 
 /* columns.c */
 void emit_columns(Emit *e);

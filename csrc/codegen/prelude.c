@@ -554,6 +554,48 @@ prelude_gather(Prelude *p, DType dtype, int lanes, Text *out)
 }
 
 void
+prelude_key(Prelude *p, DType dtype, int lanes, Text *out)
+{
+    const Key key = key_of("key", dtype, lanes);
+    DType mask = mask_dtype((int)dtype_size(dtype));
+    const char *bits = dtype == DT_F32 ? "31" : "63";
+    if (prelude_first(p, key.text)) {
+        Text t = {0}, m = {0};
+        prelude_type(p, dtype, lanes, &t);
+        prelude_type(p, mask, lanes, &m);
+        text_printf(p->head, "INLINE %s %s(%s a) { const %s m = ", m.data, key.text, t.data,
+                    m.data);
+        if (lanes == 1)
+            text_printf(p->head, "((union { %s f; %s m; }){a}).m", t.data, m.data);
+        else
+            text_printf(p->head, "(%s)a", m.data);
+        text_printf(p->head, "; return m ^ (m >> %s & (%s)0x%s); }\n", bits, dtype_name(mask),
+                    dtype == DT_F32 ? "7fffffff" : "7fffffffffffffff");
+        text_free(&t);
+        text_free(&m);
+    }
+    text_put(out, key.text);
+}
+
+void
+prelude_float_of_key(Prelude *p, DType dtype, Text *out)
+{
+    const Key key = key_of("float_of_key", dtype, 1);
+    const char *t = dtype_name(dtype), *m = dtype == DT_F32 ? "i32" : "i64";
+    if (prelude_first(p, key.text)) {
+        define_type(p, dtype, 1);
+        define_type(p, mask_dtype((int)dtype_size(dtype)), 1);
+        text_printf(
+            p->head,
+            "INLINE %s %s(%s m) { return ((union { %s m; %s f; }){m ^ (m >> %s & (%s)0x%s)})"
+            ".f; }\n",
+            t, key.text, m, m, t, dtype == DT_F32 ? "31" : "63", m,
+            dtype == DT_F32 ? "7fffffff" : "7fffffffffffffff");
+    }
+    text_put(out, key.text);
+}
+
+void
 prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out)
 {
     const Key key = key_of("scatter", dtype, lanes);

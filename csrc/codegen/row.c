@@ -36,87 +36,7 @@ emit_call(Emit *e, int32_t at)
     text_free(&strides);
 }
 
-/* The ufunc's own reduction: the first element is copied, its loop does the others. */
-static void
-emit_reduce_call(Emit *e, int32_t at)
-{
-    const Instr *v = instr_at(e, at);
-    Text pointer = {0}, stride = {0}, memory = {0};
-    memory_pointer(e, v->args[0], &pointer, &stride);
-    prelude_memory(e->prelude, v->dtype, 1, &memory);
-    emit_line(e, "%s s%d = *(const %s *)%s;", dtype_name(v->dtype), at, memory.data, pointer.data);
-    open_block(e, "if (m > 1) ");
-    emit_line(e, "char *const data[] = {(char *)&s%d, %s + %s, (char *)&s%d};", at, pointer.data,
-              stride.data, at);
-    emit_line(e, "const int64_t dimensions[] = {m - 1}, strides[] = {0, %s, 0};", stride.data);
-    emit_line(e, "const KernelLoop *const loop = &args->loop[%d];", v->loop);
-    emit_line(e, "if (call_loop(loop, data, dimensions, strides)) return 1;");
-    close_block(e);
-    text_free(&pointer);
-    text_free(&stride);
-    text_free(&memory);
-}
-
 /* ---- reductions ---- */
-
-static const char *
-combine_name(Op op)
-{
-    switch (op) {
-    case OP_sum: return "add";
-    case OP_prod: return "mul";
-    case OP_max: return "maximum";
-    case OP_min: return "minimum";
-    case OP_all: return "logical_and";
-    default: return "logical_or";
-    }
-}
-
-void
-put_identity(const Instr *v, Text *out)
-{
-    DType t = v->dtype;
-    int bits = 8 * (int)dtype_size(t);
-    bool least = v->op == OP_max || v->op == OP_min;
-    if (v->op == OP_all || v->op == OP_prod || (v->op == OP_min && t == DT_BOOL))
-        text_put(out, "1");
-    else if (!least || t == DT_BOOL || (v->op == OP_max && !dtype_is_signed(t)))
-        text_put(out, "0");
-    else if (!dtype_is_signed(t))
-        text_printf(out, "(%s)-1", dtype_name(t));
-    else
-        text_printf(out, "(%s)(%s1ull << %d%s)", dtype_name(t), v->op == OP_min ? "(" : "",
-                    bits - 1, v->op == OP_min ? ") - 1" : "");
-}
-
-/* acc = acc op value, in the current body; `acc` is a name. */
-static void
-emit_accumulate(Emit *e, int32_t at, const char *acc)
-{
-    const Instr *v = instr_at(e, at);
-    Text line = {0};
-    text_printf(&line, "%s%d = ", acc, at);
-    if (v->dtype == DT_BOOL && e->lanes > 1) {
-        bool both = v->op == OP_all || v->op == OP_min;
-        text_printf(&line, "%s%d %s ", acc, at, both ? "&" : "|");
-        body_mask(e, v->args[0], 1, &line);
-    } else {
-        prelude_use(e->prelude, combine_name(v->op), v->dtype, e->lanes, &line);
-        text_printf(&line, "(%s%d, ", acc, at);
-        body_name(e, v->args[0], &line);
-        text_put(&line, ")");
-    }
-    emit_line(e, "%s;", line.data);
-    text_free(&line);
-}
-
-static bool
-reduces_in_loop(const Emit *e, int32_t at, int stage)
-{
-    const Instr *v = instr_at(e, at);
-    return v->kind == INSTR_REDUCE && v->stage == stage && !is_columns(e) &&
-           v->order != REDUCE_CALL;
-}
 
 static bool
 is_pairwise(const Emit *e, int32_t at, int stage)
@@ -241,9 +161,9 @@ emit_roots(Emit *e, int stage, const char *acc)
         else if (reduces_in_loop(e, i, stage)) {
             body_value(e, v->args[0]);
             bool pairwise = is_pairwise(e, i, stage);
-            const char *name = e->lanes == 1 ? pairwise ? "p" : acc
-                               : pairwise    ? accumulators[e->part]
-                                             : "a";
+            const char *name = e->lanes == 1             ? pairwise ? "p" : acc
+                               : pairwise || e->ways > 1 ? accumulators[e->part]
+                                                         : "a";
             emit_accumulate(e, i, name);
         }
     }
@@ -258,56 +178,49 @@ emit_body(Emit *e, int stage, int lanes, const char *acc)
     if (is_columns(e)) emit_columns_memory(e, stage, true);
 }
 
-static void
-declare_accumulators(Emit *e, int stage, int lanes)
+/* Vectors that a turn of the loop takes: several where they would wait for one another's
+   accumulators, and the body is short. */
+static int
+ways_of_loop(const Emit *e, int stage)
 {
+    enum { SHORT = 12 };
+    int count = 0, reductions = 0;
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
-        if (!reduces_in_loop(e, i, stage)) continue;
-        Text type = {0}, vector = {0}, identity = {0};
-        prelude_type(e->prelude, v->dtype, 1, &type);
-        put_identity(v, &identity);
-        emit_line(e, "%s s%d = %s;", type.data, i, identity.data);
-        if (lanes > 1 && v->order != REDUCE_PAIRWISE) {
-            DType kept = v->dtype == DT_BOOL ? DT_I8 : v->dtype;
-            prelude_type(e->prelude, kept, lanes, &vector);
-            text_put(&vector, " ");
-            emit_line(e, "%sa%d = (%.*s){} %s %s;", vector.data, i, (int)vector.len - 1,
-                      vector.data, v->dtype == DT_BOOL ? "-" : "+", identity.data);
-        }
-        text_free(&type);
-        text_free(&vector);
-        text_free(&identity);
+        if (v->level != LEVEL_ELEMENT || v->stage != stage) continue;
+        count++;
+        reductions += reduces_in_loop(e, i, stage);
     }
-}
-
-static void
-fold_lanes(Emit *e, int stage, int lanes)
-{
-    for (int i = 0; i < e->kernel->instrs.len; i++) {
-        const Instr *v = instr_at(e, i);
-        if (!reduces_in_loop(e, i, stage) || v->order == REDUCE_PAIRWISE) continue;
-        Text name = {0};
-        prelude_use(e->prelude, combine_name(v->op), v->dtype, 1, &name);
-        emit_line(e, "for (int i = 0; i < %d; i++) s%d = %s(s%d, a%d[i]%s);", lanes, i, name.data,
-                  i, i, v->dtype == DT_BOOL ? " != 0" : "");
-        text_free(&name);
-    }
+    return reductions > 0 && count <= SHORT && !e->kernel->short_rows ? 4 : 1;
 }
 
 static void
 emit_plain_loop(Emit *e, int stage)
 {
     int lanes = body_lanes(e, stage);
+    e->ways = lanes > 1 ? ways_of_loop(e, stage) : 1;
     declare_accumulators(e, stage, lanes);
     open_block(e, "");
     emit_line(e, "int64_t j = 0;");
+    if (e->ways > 1) {
+        emit_line(e, "for (; j + %d <= m; j += %d) {", e->ways * lanes, lanes);
+        e->indent++;
+        for (e->part = 0; e->part < e->ways; e->part++) {
+            open_block(e, "");
+            emit_body(e, stage, lanes, "a");
+            close_block(e);
+            if (e->part + 1 < e->ways) emit_line(e, "j += %d;", lanes);
+        }
+        e->part = 0;
+        close_block(e);
+    }
     if (lanes > 1) {
         emit_line(e, "for (; j + %d <= m; j += %d) {", lanes, lanes);
         e->indent++;
         emit_body(e, stage, lanes, "a");
         close_block(e);
         fold_lanes(e, stage, lanes);
+        e->ways = 1;
     }
     open_block(e, "for (; j < m; j++) ");
     emit_body(e, stage, 1, "s");
@@ -421,7 +334,7 @@ emit_pairwise_loop(Emit *e, int stage)
     close_block(e);
     for (int i = 0; i < e->kernel->instrs.len; i++)
         if (is_pairwise(e, i, stage)) {
-            emit_line(e, "if (top == 0) s%d = 0 + p%d;", i, i);
+            emit_line(e, "if (top == 0) s%d = %sp%d;", i, e->kernel->parts ? "" : "0 + ", i);
             emit_line(e, "else left%d[top - 1] = p%d;", i, i);
         }
     emit_line(e, "if (top == 0) break;");
@@ -434,7 +347,7 @@ emit_pairwise_loop(Emit *e, int stage)
 
 /* ---- stages ---- */
 
-static void
+void
 emit_row_values(Emit *e, int stage)
 {
     for (int i = 0; i < e->kernel->instrs.len; i++) {
@@ -448,14 +361,20 @@ emit_row_values(Emit *e, int stage)
 }
 
 void
+emit_row_loop(Emit *e, int stage)
+{
+    if (!has_roots(e, stage)) return;
+    if (stage_is_pairwise(e, stage))
+        emit_pairwise_loop(e, stage);
+    else
+        emit_plain_loop(e, stage);
+}
+
+void
 emit_stage_loops(Emit *e, int stage)
 {
-    if (has_roots(e, stage)) {
-        if (stage_is_pairwise(e, stage))
-            emit_pairwise_loop(e, stage);
-        else
-            emit_plain_loop(e, stage);
-    }
+    emit_row_loop(e, stage);
+    finish_extremes(e, stage);
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
         if (v->level != LEVEL_ELEMENT || v->stage != stage) continue;

@@ -105,7 +105,10 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     if (free && node->type.dtype != dtype && !(node->op == OP_all || node->op == OP_any) &&
         !dtype_is_integer(node->type.dtype))
         return REDUCTION_EXTERN;
-    *order = free ? REDUCE_ANY_ORDER : node->op == OP_sum ? REDUCE_PAIRWISE : REDUCE_CALL;
+    *order = free                  ? REDUCE_ANY_ORDER
+             : node->op == OP_sum  ? REDUCE_PAIRWISE
+             : node->op == OP_prod ? REDUCE_CALL
+                                   : REDUCE_EXTREME;
 
     unsigned reduced = 0;
     for (int i = 0; i < node->attrs.nints; i++) reduced |= 1u << node->attrs.ints[i];

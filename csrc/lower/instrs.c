@@ -355,7 +355,8 @@ emit_reduction(Nest *n, NodeId id, int32_t arg)
     arg = instr_cast(n, arg, node->type.dtype, id);
     if (arg < 0) return -1;
     if (instr.order == REDUCE_PAIRWISE) n->flags = true;
-    if (instr.order == REDUCE_CALL && n->kernel->kind != KERNEL_COLUMNS) {
+    bool calls = instr.order == REDUCE_CALL || instr.order == REDUCE_EXTREME;
+    if (calls && n->kernel->kind != KERNEL_COLUMNS) {
         PyObject *ufunc = numpy_ufunc(n, op_info(node->op)->ufunc);
         if (ufunc == NULL) return -1;
         DType dtypes[3] = {instr.dtype, instr.dtype, instr.dtype};

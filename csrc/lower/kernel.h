@@ -39,6 +39,8 @@ typedef enum {
     REDUCE_ANY_ORDER, /* integers, logic: exact in any order */
     REDUCE_PAIRWISE,  /* NumPy loops_utils.h.src, pairwise_sum */
     REDUCE_CALL,      /* the ufunc's own reduction loop over the row, first element copied */
+    REDUCE_EXTREME,   /* max and min of floats: exact in any order, but as REDUCE_CALL where the
+                         result is a NaN, or a zero that may have met one of the other sign */
 } ReduceOrder;
 
 typedef struct {
@@ -94,6 +96,10 @@ struct Kernel {
     int32_t block;          /* elements per pass through the stages; 0: the row as a whole */
     int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
     int32_t tile_rows;   /* rows taken together when operands are turned; 0: none is */
+    bool short_rows;     /* a row is a few vectors only */
+    bool parts;          /* one row for several threads, codegen/parts.c: its integer argument … */
+    int32_t nparts;      /* … number `nparts` says how many, a power of two, and … */
+    int32_t partial;     /* … the pointer `partial` is to their results */
     struct RegionLoop *region;
 };
 

@@ -41,6 +41,9 @@ typedef struct {
 /* The kernel of a kept loop is called in phases, by its argument `begin`: see region.h. */
 enum { REGION_PREPARE, REGION_RUN, REGION_UNDO };
 
+/* A kernel in parts is called with this for `begin` when all of them are done. */
+enum { PARTS_DONE = -1 };
+
 /* One launch of a generated function; the ABI is in runtime/kernel_abi.h. */
 typedef struct {
     int32_t kernel;  /* index into Program.kernels */
@@ -58,6 +61,7 @@ typedef struct {
     uint8_t errors;        /* the ErrorState for it */
     bool fallible;         /* a nonzero return is a deopt */
     bool region;           /* a kept loop, called in phases: lower/region.h */
+    bool parts;            /* called once more behind its units, which are parts of one row */
 } KernelStep;
 
 typedef struct {

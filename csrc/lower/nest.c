@@ -8,6 +8,10 @@
 enum {
     CHUNK = 32768,
     ROW_PS = 10000, /* what a row takes beside its elements, for each stage */
+    PART = 8192,    /* least elements of a part of a row: many leaves of a pairwise sum */
+    MOST_PARTS = 64,
+    SHORT_ROW = 128,
+    LEAST_PARTED = 6000, /* ns: a row that takes one thread less is not worth two */
 };
 
 /* ---- 1. loops ---- */
@@ -150,6 +154,8 @@ make_loops(Nest *n)
         if (append_unit_loop(n) < 0) return -1;
     k->kind = g->columns ? KERNEL_COLUMNS : n->reduces || n->nloops > 1 ? KERNEL_ROWS : KERNEL_FLAT;
     k->nloops = n->nloops;
+    k->short_rows = k->kind == KERNEL_ROWS && k->nloops > 1 &&
+                    nest_value(n, n->size[n->nloops - 1]) < SHORT_ROW;
     for (int i = 0; i < n->nloops; i++)
         if ((k->size[i] = nest_size(n, n->size[i])) < 0) return -1;
     return 0;
@@ -198,6 +204,51 @@ element_ps(const Kernel *k)
     return total;
 }
 
+/* A single row that goes through the loop once can be shared out, since the order of its
+   reductions is a tree, or free. */
+static bool
+row_has_parts(const Nest *n)
+{
+    const Kernel *k = n->kernel;
+    if (k->kind != KERNEL_ROWS || k->nloops != 1 || k->tile_rows > 0 || !n->reduces) return false;
+    if (!size_is_const(n->lw->graph, n->size[0]) || nest_value(n, n->size[0]) < 2 * PART)
+        return false;
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = &k->instrs.at[i];
+        if (v->kind == INSTR_CALL || (v->level == LEVEL_ROW && v->stage == 0)) return false;
+        if (v->level == LEVEL_ELEMENT && v->stage != 0) return false;
+        if (v->kind == INSTR_REDUCE && v->order == REDUCE_CALL) return false;
+    }
+    return nest_value(n, n->size[0]) * element_ps(k) >= LEAST_PARTED * (int64_t)1000;
+}
+
+/* The parts' results are a temporary, in the order of the reductions. */
+static int
+make_parts(Nest *n, KernelStep *step)
+{
+    Kernel *k = n->kernel;
+    Graph *g = n->lw->graph;
+    int64_t parts = 2, reductions = 0, length = nest_value(n, n->size[0]);
+    while (parts < MOST_PARTS && length / (2 * parts) >= PART) parts *= 2;
+    for (int i = 0; i < k->instrs.len; i++) reductions += k->instrs.at[i].kind == INSTR_REDUCE;
+    Buffer b = {.kind = BUFFER_TEMP, .type = {.dtype = DT_I64, .form = FORM_ARRAY, .rank = 1}};
+    b.type.offset = NO_SIZE;
+    b.type.shape[0] = size_const(g, parts * reductions);
+    b.type.stride[0] = size_const(g, (int64_t)sizeof(int64_t));
+    b.bytes = size_const(g, parts * reductions * (int64_t)sizeof(int64_t));
+    step->units = size_const(g, parts);
+    if (step->units == NO_SIZE || b.bytes == NO_SIZE || b.type.shape[0] == NO_SIZE ||
+        b.type.stride[0] == NO_SIZE || VEC_PUSH(n->lw->arena, &n->lw->program->buffers, b) < 0 ||
+        (k->nparts = nest_size(n, step->units)) < 0)
+        return -1;
+    Place place = {.buffer = n->lw->program->buffers.len - 1, .offset = NO_SIZE};
+    k->parts = step->parts = true;
+    k->partial = n->places.len;
+    step->grain = 1;
+    step->unit_ps = length / parts * element_ps(k);
+    return VEC_PUSH(n->lw->arena, &n->places, place);
+}
+
 static int
 make_units(Nest *n, KernelStep *step)
 {
@@ -205,6 +256,7 @@ make_units(Nest *n, KernelStep *step)
     Graph *g = n->lw->graph;
     int64_t per_unit = 1, elements = CHUNK * 4 / (3 + weight(k));
     int row = n->nloops - 1;
+    if (row_has_parts(n)) return make_parts(n, step);
     if (k->kind == KERNEL_ROWS) {
         SizeId units = n->nloops == 1 ? size_const(g, 1) : n->size[0];
         for (int i = 1; i < row && units != NO_SIZE; i++) units = size_mul(g, units, n->size[i]);

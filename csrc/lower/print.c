@@ -90,9 +90,10 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
         put_operand(g, step, k, v->operand, out);
     }
     if (v->kind == INSTR_REDUCE)
-        text_put(out, v->order == REDUCE_PAIRWISE ? " (pairwise)"
-                      : v->order == REDUCE_CALL   ? " (the ufunc's loop)"
-                                                  : " (any order)");
+        text_put(out, v->order == REDUCE_PAIRWISE  ? " (pairwise)"
+                      : v->order == REDUCE_CALL    ? " (the ufunc's loop)"
+                      : v->order == REDUCE_EXTREME ? " (any order, or the ufunc's loop)"
+                                                   : " (any order)");
     if (v->home == HOME_SCRATCH) text_printf(out, " -> scratch %d", v->slot);
     if (v->home == HOME_OPERAND) text_put(out, " -> memory");
     if (v->node != NO_NODE && graph_node(g, v->node)->line > 0)
@@ -113,6 +114,7 @@ put_kernel(const Graph *g, const Program *p, const Step *step, Text *out)
     text_put(out, "], units ");
     put_size(g, s->units, out);
     text_printf(out, ", grain %lld", (long long)s->grain);
+    if (k->parts) text_put(out, ", parts of one row");
     if (k->block) text_printf(out, ", blocks of %d", k->block);
     if (s->scratch_bytes) text_printf(out, ", scratch %lld", (long long)s->scratch_bytes);
     text_printf(out, "%s%s\n", s->checks_flags ? ", flags" : "", s->fallible ? ", fallible" : "");

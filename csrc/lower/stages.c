@@ -164,6 +164,29 @@ assign_homes(Nest *n)
     return 0;
 }
 
+/* What an extreme falls back on is the ufunc's loop, which reads memory: for a value that rests
+   nowhere there is a row of scratch, written then. */
+static void
+extreme_scratch(Nest *n)
+{
+    Kernel *k = n->kernel;
+    if (k->kind == KERNEL_COLUMNS) return;
+    for (int i = 0; i < k->instrs.len; i++) {
+        Instr *v = &k->instrs.at[i];
+        if (v->kind != INSTR_REDUCE || v->order != REDUCE_EXTREME) continue;
+        const Instr *value = &k->instrs.at[v->args[0]];
+        if (value->kind == INSTR_LOAD || value->level != LEVEL_ELEMENT || value->home != HOME_NONE)
+            continue;
+        if (k->nslots == 64) {
+            n->lw->why = "a kernel of too many scratch rows";
+            return;
+        }
+        k->slot_bytes[k->nslots] = (int)dtype_size(value->dtype);
+        v->home = HOME_SCRATCH;
+        v->slot = k->nslots++;
+    }
+}
+
 static bool
 has_row_reduction(const Kernel *k)
 {
@@ -251,6 +274,7 @@ stages_assign(Nest *n)
     assign_stages(n);
     if (assign_homes(n) < 0) return -1;
     if (k->kind == KERNEL_COLUMNS) column_accumulators(n);
+    extreme_scratch(n);
     bool blocks = k->nstages > 1 || k->kind == KERNEL_COLUMNS;
     k->block = blocks && !has_row_reduction(k) ? BLOCK : 0;
     k->row_scratch = k->block ? -1 : k->size[n->nloops - 1];

@@ -175,6 +175,16 @@ loops_failed(Run *run, const PlanKernel *kernel)
     return true;
 }
 
+/* The parts' results together, which may raise flags of their own. */
+static int
+finish_parts(const PlanKernel *kernel, const KernelArgs *args, unsigned *raised)
+{
+    fp_flags_clear();
+    int failed = kernel->call(args, PARTS_DONE, 0);
+    *raised |= fp_flags_read();
+    return failed;
+}
+
 /* Work for more than one thread, by the schedule's own measure, is also worth a GIL release. */
 static Answer
 run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
@@ -196,6 +206,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
         PyThreadState *thread = PyEval_SaveThread();
         failed = threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain,
                              kernel->unit_ps, &raised);
+        if (kernel->parts && !failed) failed = finish_parts(kernel, &args, &raised);
         PyEval_RestoreThread(thread);
         if (kernel->checks_flags) *flags |= flags_of(kernel, raised);
     } else if (kernel->checks_flags) {

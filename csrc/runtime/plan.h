@@ -47,6 +47,7 @@ typedef struct {
     bool checks_flags;
     ErrorState errors; /* under which its flags are checked */
     bool region;       /* called in phases: plan_region.c */
+    bool parts;        /* called once more behind its units */
 } PlanKernel;
 
 typedef struct {

@@ -281,6 +281,7 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->checks_flags = from->checks_flags;
     out->errors = from->errors;
     out->region = from->region;
+    out->parts = from->parts;
     if (from->scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = from->scratch_bytes;
     out->places = make_places(plan, from->places, from->nplaces);
     out->sizes = copy_of(plan, from->sizes, sizeof(SizeId) * (size_t)from->nsizes);
