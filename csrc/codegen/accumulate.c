@@ -121,6 +121,7 @@ mask_of_value(Emit *e, int stage, int32_t value)
     for (int32_t i = 0; i <= value; i++) {
         const Instr *v = instr_at(e, i);
         int width = 1;
+        if (e->beside && v->kind == INSTR_REDUCE) continue; /* known, where it is made */
         bool made = v->kind == INSTR_OP && !is_row_value(e, i) &&
                     !(v->home != HOME_NONE && v->stage < stage);
         if (made && v->from != DT_BOOL) width = (int)dtype_size(v->from);
@@ -361,6 +362,95 @@ finish_extremes(Emit *e, int stage)
         if (!reduces_in_loop(e, i, stage) || !is_extreme(e, i)) continue;
         note_nan(e, i);
         finish_extreme(e, i, stage);
+    }
+}
+
+/* ---- rows side by side ---- */
+
+/* Accumulators of a vector of rows; `pairs` of them for a sum in NumPy's order. */
+void
+declare_beside(Emit *e, int stage, int pairs)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (!reduces_in_loop(e, i, stage)) continue;
+        bool sum = v->order == REDUCE_PAIRWISE;
+        DType kept = is_extreme(e, i)      ? key_dtype(v)
+                     : v->dtype != DT_BOOL ? v->dtype
+                                           : mask_dtype(mask_of_value(e, stage, v->args[0]));
+        Text type = {0}, first = {0}, other = {0};
+        prelude_type(e->prelude, kept, e->beside, &type);
+        if (is_extreme(e, i)) {
+            put_key_end(v, false, &first);
+            put_key_end(v, true, &other);
+            emit_line(e, "%s y%d = (%s){} + %s;", type.data, i, type.data, other.data);
+        } else if (sum)
+            text_put(&first, "0"); /* -0.0: 0.0 - 0 would be none */
+        else
+            put_identity(v, &first);
+        for (int k = 0; k < (sum ? pairs : 1); k++)
+            emit_line(e, "%s %s%d = %s(%s){} %s %s%s;", type.data, accumulators[k], i,
+                      sum ? "-(" : "", type.data, v->dtype == DT_BOOL ? "-" : "+", first.data,
+                      sum ? ")" : "");
+        text_free(&type);
+        text_free(&first);
+        text_free(&other);
+    }
+}
+
+/* The eight accumulators of a sum, as NumPy adds them. */
+void
+add_pairs(Emit *e, int stage)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (reduces_in_loop(e, i, stage) && instr_at(e, i)->order == REDUCE_PAIRWISE)
+            emit_line(e, "a%d = ((a%d + ab%d) + (ac%d + ad%d)) + ((ae%d + af%d) + (ag%d + ah%d));",
+                      i, i, i, i, i, i, i, i, i);
+}
+
+static void
+finish_extreme_beside(Emit *e, int32_t at, const char *type)
+{
+    const Instr *v = instr_at(e, at);
+    bool most = v->op == OP_max;
+    Text mine = {0}, others = {0}, key = {0}, mask = {0};
+    put_is_nan(v, most, &mine);
+    put_is_nan(v, !most, &others);
+    prelude_type(e->prelude, key_dtype(v), e->beside, &mask);
+    prelude_key(e->prelude, v->dtype, e->beside, &key);
+    emit_line(e, "const %s doubt%d = (a%d == %d) | (a%d %s) | (y%d %s);", mask.data, at, at,
+              most ? 0 : -1, at, mine.data, at, others.data);
+    emit_line(e, "%s any%d = 0;", dtype_name(key_dtype(v)), at);
+    emit_line(e, "for (int i = 0; i < %d; i++) any%d |= doubt%d[i];", e->beside, at, at);
+    open_block(e, "");
+    emit_line(e, "if (any%d) single = unit + %d;", at, e->beside);
+    emit_line(e, "if (any%d) continue;", at);
+    close_block(e);
+    emit_line(e, "const %s v%d = (%s)%s((%s)a%d);", type, at, type, key.data, type, at);
+    text_free(&mine);
+    text_free(&others);
+    text_free(&key);
+    text_free(&mask);
+}
+
+/* v of each row's reduction. */
+void
+finish_beside(Emit *e, int stage)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = instr_at(e, i);
+        if (!reduces_in_loop(e, i, stage)) continue;
+        Text type = {0};
+        int width = v->dtype == DT_BOOL ? mask_of_value(e, stage, v->args[0]) : 1;
+        e->mask_bytes[i] = (uint8_t)width;
+        prelude_type(e->prelude, v->dtype == DT_BOOL ? mask_dtype(width) : v->dtype, e->beside,
+                     &type);
+        if (is_extreme(e, i))
+            finish_extreme_beside(e, i, type.data);
+        else
+            emit_line(e, "const %s v%d = %sa%d;", type.data, i,
+                      v->order == REDUCE_PAIRWISE ? "0 + " : "", i);
+        text_free(&type);
     }
 }
 

@@ -34,7 +34,7 @@ same_operand(const Operand *a, const Operand *b, int nloops)
 {
     return a->pointer == b->pointer && a->dtype == b->dtype && a->stored == b->stored &&
            memcmp(a->stride, b->stride, sizeof(int32_t) * (size_t)nloops) == 0 &&
-           a->turned == b->turned && (!a->turned || a->across == b->across);
+           a->dense == b->dense && a->turned == b->turned && (!a->turned || a->across == b->across);
 }
 
 static bool
@@ -55,7 +55,8 @@ kernel_alike(const Kernel *a, const Kernel *b)
         a->operands.len != b->operands.len || a->instrs.len != b->instrs.len ||
         a->nstages != b->nstages || a->nslots != b->nslots || a->block != b->block ||
         a->row_scratch != b->row_scratch || a->tile_rows != b->tile_rows || a->parts != b->parts ||
-        a->short_rows != b->short_rows || a->nparts != b->nparts || a->partial != b->partial)
+        a->short_rows != b->short_rows || a->beside != b->beside || a->nparts != b->nparts ||
+        a->partial != b->partial)
         return false;
     if (memcmp(a->size, b->size, sizeof(int32_t) * (size_t)a->nloops) != 0 ||
         memcmp(a->slot_bytes, b->slot_bytes, sizeof(int32_t) * (size_t)a->nslots) != 0)

@@ -93,6 +93,19 @@ emit_flat(Emit *e)
     close_block(e);
 }
 
+void
+emit_row_place(Emit *e)
+{
+    const Kernel *k = e->kernel;
+    int outer = k->nloops - 1;
+    if (outer > 1) emit_line(e, "int64_t rest = unit;");
+    for (int i = outer - 1; i > 0; i--) {
+        emit_line(e, "const int64_t i%d = rest %% n%d;", i, k->size[i]);
+        emit_line(e, "rest /= n%d;", k->size[i]);
+    }
+    if (outer > 0) emit_line(e, "const int64_t i0 = %s;", outer > 1 ? "rest" : "unit");
+}
+
 static void
 emit_rows(Emit *e)
 {
@@ -106,13 +119,12 @@ emit_rows(Emit *e)
         emit_tiles(e);
         return;
     }
-    open_block(e, "for (int64_t unit = begin; unit < end; unit++) ");
-    if (outer > 1) emit_line(e, "int64_t rest = unit;");
-    for (int i = outer - 1; i > 0; i--) {
-        emit_line(e, "const int64_t i%d = rest %% n%d;", i, k->size[i]);
-        emit_line(e, "rest /= n%d;", k->size[i]);
+    if (k->beside) {
+        emit_beside(e);
+        return;
     }
-    if (outer > 0) emit_line(e, "const int64_t i0 = %s;", outer > 1 ? "rest" : "unit");
+    open_block(e, "for (int64_t unit = begin; unit < end; unit++) ");
+    emit_row_place(e);
     if (k->block == 0) {
         emit_line(e, "const int64_t base = 0, m = n%d;", k->size[outer]);
         emit_row_pointers(e, outer, NULL, false);
@@ -155,6 +167,8 @@ emit_arguments(Emit *e)
         else if (k->block)
             emit_line(e, "char *const t%d = t%d + %d;", t, t - 1,
                       (k->block * bytes + 63) / 64 * 64 + SLOT_GAP);
+        else if (k->beside)
+            emit_line(e, "char *const t%d = t%d + %d;", t, t - 1, k->beside * 64 + SLOT_GAP);
         else
             emit_line(e, "char *const t%d = t%d + (n%d * %d + 63) / 64 * 64 + %d;", t, t - 1,
                       k->row_scratch, bytes, SLOT_GAP);

@@ -28,6 +28,7 @@ typedef struct {
     int row;              /* column kernels: which of four rows this body adds */
     char pointer;         /* row pointers being declared: r0, or w0 of the first of four */
     bool in_pieces;       /* the span is done in pieces: see pieces.c */
+    int beside;           /* rows in the lanes of a vector, or 0: beside.c */
     const char *position; /* C name of the element's index in the span: "j" */
 } Emit;
 
@@ -60,6 +61,10 @@ void body_name(Emit *e, int32_t at, Text *out);
 /* The same as a mask of `bytes` wide lanes (vector booleans). */
 void body_mask(Emit *e, int32_t at, int bytes, Text *out);
 void body_store(Emit *e, int32_t at);
+/* Of rows side by side, what is done once for each. */
+void rows_value(Emit *e, int32_t at);
+/* Bytes from one element's scratch to the next one's. */
+int scratch_step(const Emit *e, const Instr *v);
 /* Scalars at levels ONCE and ROW: "s3". */
 void scalar_value(Emit *e, int32_t at);
 /* Expression for pointer and stride of a value that rests in memory, for block calls. */
@@ -72,6 +77,8 @@ void find_flags(Emit *e); /* sets e->flags */
 void python_value(Emit *e, int32_t at, const char *fail);
 
 /* c.c */
+/* i0 … of row `unit`. */
+void emit_row_place(Emit *e);
 /* The r pointer of one operand for loops [0, count), `at` elements into the row (NULL: 0). */
 void emit_row_pointer(Emit *e, int operand, int count, const char *at);
 /* The same of all operands, or of those that are stored. */
@@ -97,6 +104,14 @@ void emit_row_loop(Emit *e, int stage);
 /* What is done once per row in this stage. */
 void emit_row_values(Emit *e, int stage);
 
+/* Something is stored, kept or accumulated in the loop of this stage. */
+bool has_roots(const Emit *e, int stage);
+/* Names of the accumulators of a pairwise sum, by the part of the eight that a vector holds. */
+extern const char *const accumulators[8];
+
+/* beside.c: rows in the lanes of vectors */
+void emit_beside(Emit *e);
+
 /* accumulate.c */
 /* What a reduction starts from. */
 void put_identity(const Instr *v, Text *out);
@@ -110,6 +125,10 @@ void fold_lanes(Emit *e, int stage, int lanes);
 void finish_extremes(Emit *e, int stage);
 /* A reduction by the ufunc's own loop. */
 void emit_reduce_call(Emit *e, int32_t at);
+/* Of rows side by side: accumulators, the sum of those of a sum, what they come to. */
+void declare_beside(Emit *e, int stage, int pairs);
+void add_pairs(Emit *e, int stage);
+void finish_beside(Emit *e, int stage);
 /* Of one part of the row; of all parts, found in memory. */
 void store_part(Emit *e);
 void combine_parts(Emit *e);

@@ -31,6 +31,7 @@ bool
 is_row_value(const Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
+    if (e->beside) return v->level == LEVEL_ONCE && v->kind != INSTR_REDUCE;
     if (v->kind == INSTR_REDUCE) return e->kernel->kind != KERNEL_COLUMNS;
     return v->level != LEVEL_ELEMENT;
 }
@@ -92,6 +93,20 @@ body_begin(Emit *e, int stage, int lanes)
 
 /* ---- loads ---- */
 
+/* From lane to lane: along the row, or from row to row. */
+static int
+lane_stride(const Emit *e, const Operand *o)
+{
+    int row = e->kernel->nloops - 1;
+    return !e->beside ? o->stride[row] : o->dense ? STRIDE_UNIT : o->stride[row - 1];
+}
+
+int
+scratch_step(const Emit *e, const Instr *v)
+{
+    return (e->beside ? e->beside : 1) * (int)dtype_size(v->dtype);
+}
+
 static void
 put_address(Emit *e, const Operand *o, int32_t number, Text *out)
 {
@@ -113,6 +128,11 @@ put_from_memory(Emit *e, DType dtype, const Text *address, bool unit, int stride
         text_put(out, "*(const ");
         prelude_memory(e->prelude, dtype, 1, out);
         text_printf(out, " *)(%s)%s", address->data, dtype == DT_BOOL ? " != 0" : "");
+    } else if (stride_size == STRIDE_ZERO) { /* the same for all rows side by side */
+        prelude_splat(e->prelude, stored, e->lanes, out);
+        text_put(out, "(*(const ");
+        prelude_memory(e->prelude, stored, 1, out);
+        text_printf(out, " *)(%s))%s", address->data, dtype == DT_BOOL ? " != 0" : "");
     } else if (unit) {
         text_put(out, "*(const ");
         prelude_memory(e->prelude, stored, e->lanes, out);
@@ -157,7 +177,7 @@ static void
 load_operand(Emit *e, int32_t at, int32_t number)
 {
     const Operand *o = &e->kernel->operands.at[number];
-    int stride = o->stride[e->kernel->nloops - 1];
+    int stride = lane_stride(e, o);
     Text line = {0}, address = {0};
     e->mask_bytes[at] = 1;
     put_address(e, o, number, &address);
@@ -173,7 +193,7 @@ load_scratch(Emit *e, int32_t at)
     const Instr *v = instr_at(e, at);
     Text line = {0}, address = {0};
     e->mask_bytes[at] = 1;
-    text_printf(&address, "t%d + %s * %d", v->slot, e->position, (int)dtype_size(v->dtype));
+    text_printf(&address, "t%d + %s * %d", v->slot, e->position, scratch_step(e, v));
     declare(e, at, &line);
     put_from_memory(e, v->dtype, &address, true, 0, &line);
     finish_line(e, at, &line);
@@ -452,12 +472,11 @@ keep_computed(Emit *e, const Instr *choice, bool scalar)
     }
 }
 
-void
-body_value(Emit *e, int32_t at)
+/* The value's own name, in the current body. */
+static void
+make_value(Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
-    if (e->mark[at] == e->body || is_row_value(e, at)) return;
-    e->mark[at] = e->body;
     if (v->kind == INSTR_LOAD) {
         load_operand(e, at, v->operand);
         return;
@@ -477,7 +496,11 @@ body_value(Emit *e, int32_t at)
     declare(e, at, &line);
     if (v->kind == INSTR_INDEX) {
         text_printf(&line, "base + %s", e->position);
-        if (e->lanes > 1) {
+        if (e->beside) {
+            text_put(&line, " + (");
+            prelude_type(e->prelude, DT_I64, e->lanes, &line);
+            text_put(&line, "){}");
+        } else if (e->lanes > 1) {
             text_put(&line, " + (");
             prelude_type(e->prelude, DT_I64, e->lanes, &line);
             text_put(&line, "){");
@@ -487,6 +510,25 @@ body_value(Emit *e, int32_t at)
     } else
         put_operation(e, v, mask, &line);
     finish_line(e, at, &line);
+}
+
+void
+body_value(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    if (e->mark[at] == e->body || is_row_value(e, at)) return;
+    if (e->beside && (v->level == LEVEL_ROW || v->kind == INSTR_REDUCE)) return; /* made before */
+    e->mark[at] = e->body;
+    make_value(e, at);
+}
+
+void
+rows_value(Emit *e, int32_t at)
+{
+    if (instr_at(e, at)->kind == INSTR_STORE)
+        body_store(e, at);
+    else
+        make_value(e, at);
 }
 
 /* ---- stores ---- */
@@ -565,12 +607,12 @@ body_store(Emit *e, int32_t at)
     }
     const Instr *v = instr_at(e, at);
     const Operand *o = &e->kernel->operands.at[v->operand];
-    int stride = o->stride[e->kernel->nloops - 1];
+    int stride = lane_stride(e, o);
     Text address = {0};
     body_value(e, v->args[0]);
     put_address(e, o, v->operand, &address);
     if (e->lanes * (int)dtype_size(v->dtype) == e->vector_bytes && v->dtype != DT_BOOL &&
-        !is_row_value(e, v->args[0]) && e->streams[v->operand])
+        !is_row_value(e, v->args[0]) && e->streams[v->operand] && !e->beside)
         put_stream(e, v->args[0], &address, v->operand);
     put_store(e, v->args[0], &address, stride == STRIDE_UNIT, stride);
     text_free(&address);

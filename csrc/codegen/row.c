@@ -73,7 +73,7 @@ rests_here(const Emit *e, int32_t at, int stage)
            v->kind != INSTR_REDUCE && v->level == LEVEL_ELEMENT;
 }
 
-static bool
+bool
 has_roots(const Emit *e, int stage)
 {
     for (int i = 0; i < e->kernel->instrs.len; i++) {
@@ -95,7 +95,7 @@ emit_rest(Emit *e, int32_t at)
     body_value(e, at);
     text_put(&line, "*(");
     prelude_memory(e->prelude, stored, e->lanes, &line);
-    text_printf(&line, " *)(t%d + %s * %d) = %s", v->slot, e->position, (int)dtype_size(v->dtype),
+    text_printf(&line, " *)(t%d + %s * %d) = %s", v->slot, e->position, scratch_step(e, v),
                 stored == v->dtype ? "" : "-");
     if (v->dtype == DT_BOOL)
         body_mask(e, at, 1, &line);
@@ -144,8 +144,7 @@ emit_column(Emit *e, int32_t at)
     text_free(&value);
 }
 
-/* Of a pairwise sum, by the part of the eight that a vector holds. */
-static const char *const accumulators[] = {"a", "ab", "ac", "ad"};
+const char *const accumulators[8] = {"a", "ab", "ac", "ad", "ae", "af", "ag", "ah"};
 
 void
 emit_roots(Emit *e, int stage, const char *acc)

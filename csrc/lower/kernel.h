@@ -73,6 +73,7 @@ typedef struct {
     DType dtype;
     bool stored;
     int32_t stride[MAX_RANK]; /* per loop, outermost first; the last is the row's */
+    bool dense;               /* of rows side by side: they are a unit stride apart */
     bool turned;              /* read through a tile, in which the row is a unit stride … */
     int32_t across;           /* … while it is this one (index into KernelArgs.size) in memory */
 } Operand;
@@ -96,6 +97,7 @@ struct Kernel {
     int32_t block;          /* elements per pass through the stages; 0: the row as a whole */
     int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
     int32_t tile_rows;   /* rows taken together when operands are turned; 0: none is */
+    int32_t beside;      /* the length of rows that are done side by side, codegen/beside.c; or 0 */
     bool short_rows;     /* a row is a few vectors only */
     bool parts;          /* one row for several threads, codegen/parts.c: its integer argument … */
     int32_t nparts;      /* … number `nparts` says how many, a power of two, and … */

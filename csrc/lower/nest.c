@@ -268,7 +268,8 @@ make_units(Nest *n, KernelStep *step)
         if (k->kind == KERNEL_COLUMNS)
             for (int i = 0; i < row; i++) per_unit *= nest_value(n, n->size[i]);
     }
-    step->unit_ps = per_unit * element_ps(k) + (k->kind == KERNEL_ROWS ? ROW_PS * k->nstages : 0);
+    int64_t row_ps = k->beside ? ROW_PS / 8 : k->kind == KERNEL_ROWS ? ROW_PS : 0;
+    step->unit_ps = per_unit * element_ps(k) + row_ps * k->nstages;
     step->grain = elements / (per_unit < 1 ? 1 : per_unit);
     if (step->grain < 1) step->grain = 1;
     if (k->tile_rows > 0)
