@@ -61,6 +61,8 @@ void body_name(Emit *e, int32_t at, Text *out);
 /* The same as a mask of `bytes` wide lanes (vector booleans). */
 void body_mask(Emit *e, int32_t at, int bytes, Text *out);
 void body_store(Emit *e, int32_t at);
+/* The value is computed, whoever wants it. */
+void body_check(Emit *e, int32_t at);
 /* Of rows side by side, what is done once for each. */
 void rows_value(Emit *e, int32_t at);
 /* Bytes from one element's scratch to the next one's. */

@@ -618,6 +618,20 @@ body_store(Emit *e, int32_t at)
     text_free(&address);
 }
 
+static void
+put_asked_for(Emit *e, int32_t at)
+{
+    emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(%c%d));", constraint_of(e, at),
+              is_row_value(e, at) ? 's' : 'v', at);
+}
+
+void
+body_check(Emit *e, int32_t at)
+{
+    body_value(e, instr_at(e, at)->args[0]);
+    put_asked_for(e, instr_at(e, at)->args[0]);
+}
+
 /* ---- once and per row ---- */
 
 void
@@ -632,6 +646,11 @@ scalar_value(Emit *e, int32_t at)
     }
     e->lanes = 1;
     keep_computed(e, v, true);
+    if (v->kind == INSTR_CHECK) {
+        put_asked_for(e, v->args[0]);
+        e->lanes = lanes;
+        return;
+    }
     if (v->kind == INSTR_STORE) {
         text_put(&line, "*(");
         prelude_memory(e->prelude, v->dtype, 1, &line);

@@ -66,6 +66,13 @@ stores_here(const Emit *e, int32_t at, int stage)
 }
 
 static bool
+checks_here(const Emit *e, int32_t at, int stage)
+{
+    const Instr *v = instr_at(e, at);
+    return v->kind == INSTR_CHECK && v->level == LEVEL_ELEMENT && v->stage == stage;
+}
+
+static bool
 rests_here(const Emit *e, int32_t at, int stage)
 {
     const Instr *v = instr_at(e, at);
@@ -79,8 +86,8 @@ has_roots(const Emit *e, int stage)
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         bool column =
             is_columns(e) && instr_at(e, i)->kind == INSTR_REDUCE && instr_at(e, i)->stage == stage;
-        if (stores_here(e, i, stage) || rests_here(e, i, stage) || reduces_in_loop(e, i, stage) ||
-            column)
+        if (stores_here(e, i, stage) || checks_here(e, i, stage) || rests_here(e, i, stage) ||
+            reduces_in_loop(e, i, stage) || column)
             return true;
     }
     return false;
@@ -149,10 +156,14 @@ const char *const accumulators[8] = {"a", "ab", "ac", "ad", "ae", "af", "ag", "a
 void
 emit_roots(Emit *e, int stage, const char *acc)
 {
+    for (int i = 0; i < e->kernel->instrs.len && e->kernel->in_place; i++)
+        if (stores_here(e, i, stage)) body_value(e, instr_at(e, i)->args[0]);
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
         if (stores_here(e, i, stage))
             body_store(e, i);
+        else if (checks_here(e, i, stage))
+            body_check(e, i);
         else if (rests_here(e, i, stage))
             emit_rest(e, i);
         else if (is_columns(e) && v->kind == INSTR_REDUCE && v->stage == stage)

@@ -195,6 +195,8 @@ typedef struct Graph {
     VEC(const char *) files;
     VEC(NodeId) inputs;  /* attrs.index order */
     VEC(NodeId) outputs; /* what the plan must produce: boxed results, written values, conditions */
+    const bool *at_once; /* per output: it is written into an input, with nothing of the program's
+                            before it and the first such write; NULL: not known */
     int32_t file, line;  /* position that new nodes take */
     uint8_t errors;      /* and their ErrorState */
 } Graph;

@@ -450,11 +450,31 @@ member_value(Nest *n, NodeId id)
     }
 }
 
+/* Where commit.c has it that the value is computed into an input. */
+static int
+emit_commit(Nest *n, NodeId id, NodeId scatter, int32_t value)
+{
+    const Node *node = graph_node(n->lw->graph, scatter);
+    NodeId input = graph_node(n->lw->graph, node->args[0])->storage;
+    Instr instr = {.kind = INSTR_CHECK, .dtype = node->type.dtype, .node = id};
+    if (n->kind == NEST_COMMIT) {
+        Access access;
+        access_of(n->lw, n->group, id, node->attrs.view, input, &access);
+        instr.kind = INSTR_STORE;
+        if ((instr.operand = instr_operand(n, &access, true)) < 0) return -1;
+        instr.level = operand_level(n, instr.operand);
+    }
+    return instr_args(n, instr, 1, &value) < 0 ? -1 : 0;
+}
+
 static int
 emit_store(Nest *n, NodeId id, int32_t value)
 {
     const Node *node = graph_node(n->lw->graph, id);
     Access access;
+    NodeId scatter = n->lw->commit_of[id];
+    if (scatter != NO_NODE) return emit_commit(n, id, scatter, value);
+    if (n->kind == NEST_COMMIT) return 0;
     if (op_info(node->op)->kind == KIND_REDUCTION) {
         Type type = node->type;
         /* the result walks the kept dimensions, as a row-level member without them would */

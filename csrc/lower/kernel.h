@@ -26,6 +26,7 @@ typedef enum {
     INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element */
     INSTR_REDUCE,  /* op over the row of args[0]; its value is known after its stage */
     INSTR_STORE,   /* args[0] to operand */
+    INSTR_CHECK,   /* args[0] is computed, for the flags that it raises */
     INSTR_CARRIED, /* KERNEL_REGION: what the iteration before made */
 } InstrKind;
 
@@ -97,6 +98,7 @@ struct Kernel {
     int32_t block;          /* elements per pass through the stages; 0: the row as a whole */
     int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
     int32_t tile_rows;   /* rows taken together when operands are turned; 0: none is */
+    bool in_place;       /* stores elements that it loads: all of them are loaded first */
     int32_t beside;      /* the length of rows that are done side by side, codegen/beside.c; or 0 */
     bool short_rows;     /* a row is a few vectors only */
     bool parts;          /* one row for several threads, codegen/parts.c: its integer argument … */

@@ -31,6 +31,7 @@ lowering_room(Lowering *lw)
     WIDEN(is_output)
     WIDEN(same_as)
     WIDEN(commits)
+    WIDEN(commit_of)
     WIDEN(buffer)
     WIDEN(part)
     WIDEN(by_library)
@@ -51,6 +52,7 @@ lowering_room(Lowering *lw)
         lw->group_of[i] = -1;
         lw->latest[i] = lw->seen[i] = UNKNOWN_GROUP;
         lw->buffer[i] = NO_BUFFER;
+        lw->commit_of[i] = NO_NODE;
         lw->same_as[i] = (NodeId)i;
         lw->first_result[i] = lw->next_result[i] = NO_NODE;
         lw->touched[i] = -1;
@@ -183,6 +185,16 @@ locate_outputs(Lowering *lw)
             at.view = *graph_node(g, at.node)->attrs.view;
         }
         at.type = graph_node(g, value)->type;
+        if (lw->commits[at.node] && lw->commit_of[value] == at.node) {
+            at.in_place = true;
+            at.place.offset = at.view.offset;
+            at.place.buffer =
+                buffer_for(lw, graph_node(g, graph_node(g, at.node)->args[0])->storage);
+            at.type = at.view;
+            if (at.place.buffer == NO_BUFFER || VEC_PUSH(lw->arena, &lw->program->located, at) < 0)
+                return -1;
+            continue;
+        }
         NodeId storage = graph_node(g, value)->storage;
         at.in_place =
             lw->same_as[storage] != storage && graph_node(g, lw->same_as[storage])->op == OP_input;
@@ -273,7 +285,10 @@ build_groups(Lowering *lw, bool *divided)
     for (int i = 0; i < lw->groups.len; i++) {
         Group *g = &lw->groups.at[i];
         if (group_is_empty(lw, g)) continue;
-        int failed = g->external ? step_external(lw, g) : nest_build(lw, g);
+        int failed = g->external                                     ? step_external(lw, g)
+                     : g->commits > 0                                ? commit_build(lw, g)
+                     : nest_build(lw, g, NEST_FIRST) == ANSWER_ERROR ? -1
+                                                                     : 0;
         if (lw->why == NULL && failed < 0) return -1;
         if (lw->why == NULL) continue;
         PyErr_Clear();
@@ -294,12 +309,13 @@ forget_schedule(Lowering *lw, const bool *needed)
         lw->row_level[i] = false;
         lw->latest[i] = lw->seen[i] = UNKNOWN_GROUP;
         lw->buffer[i] = NO_BUFFER;
+        lw->commit_of[i] = NO_NODE;
         lw->touched[i] = -1;
         lw->needed[i] = needed[i];
     }
     lw->groups.len = lw->open.len = lw->shelves.len = 0;
     if (lw->shelf_slots > 0) memset(lw->shelf_slot, 0, sizeof(int32_t) * (size_t)lw->shelf_slots);
-    p->kernels.len = p->loops.len = p->buffers.len = p->steps.len = 0;
+    p->kernels.len = p->loops.len = p->buffers.len = p->steps.len = p->commits.len = 0;
 }
 
 static int
@@ -311,7 +327,9 @@ schedule_and_build(Lowering *lw)
     while (divided && lw->why == NULL) {
         divided = false;
         forget_schedule(lw, needed);
-        if (schedule(lw) < 0 || build_groups(lw, &divided) < 0) return -1;
+        if (schedule(lw) < 0) return -1;
+        if (lw->why == NULL) commit_choose(lw);
+        if (build_groups(lw, &divided) < 0) return -1;
     }
     return 0;
 }

@@ -123,6 +123,7 @@ typedef struct {
     VEC(UfuncLoop) loops; /* owners are in the keep list */
     VEC(Buffer) buffers;
     VEC(Step) steps;
+    VEC(Step) commits;    /* kernels that write inputs, in front of the first effect that does */
     VEC(Located) located; /* one per Graph.outputs entry, same order */
     int64_t arena_bytes;
 } Program;

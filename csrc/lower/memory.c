@@ -61,6 +61,9 @@ find_lifetimes(Lowering *lw)
                 touch(lw, step->external.results[i], s);
         }
     }
+    for (int i = 0; i < p->commits.len; i++)
+        for (int k = 0; k < p->commits.at[i].kernel.nplaces; k++)
+            touch(lw, p->commits.at[i].kernel.places[k].buffer, p->steps.len);
     for (int i = 0; i < p->located.len; i++) touch(lw, p->located.at[i].place.buffer, p->steps.len);
     extend_choices(lw);
     return 0;

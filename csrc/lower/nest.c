@@ -316,7 +316,9 @@ nest_step(Nest *n, Step *step)
     s->errors = n->group != NULL ? n->group->errors : 0;
     s->fallible = n->fallible;
     if (VEC_PUSH(n->lw->arena, &p->kernels, n->kernel) < 0) return -1;
-    return VEC_PUSH(n->lw->arena, &p->steps, *step);
+    if (n->kind == NEST_FIRST) return VEC_PUSH(n->lw->arena, &p->steps, *step);
+    s->checks_flags = false;
+    return VEC_PUSH(n->lw->arena, &p->commits, *step);
 }
 
 int
@@ -341,20 +343,23 @@ blame_lines(const Lowering *lw, const Group *g, Step *step)
     if (step->line == 0) step_blame(lw->graph, g->nodes.at[0], step);
 }
 
-int
-nest_build(Lowering *lw, Group *g)
+Answer
+nest_build(Lowering *lw, Group *g, NestKind kind)
 {
     Nest n;
-    if (nest_init(&n, lw, g) < 0) return -1;
+    if (nest_init(&n, lw, g) < 0) return ANSWER_ERROR;
+    n.kind = kind;
+    n.kernel->in_place = kind == NEST_COMMIT;
     for (int i = 0; i < g->nodes.len; i++)
         if (op_info(graph_node(lw->graph, g->nodes.at[i])->op)->kind == KIND_REDUCTION)
             n.reduces = true;
-    if (make_loops(&n) < 0 || (lw->why == NULL && instr_members(&n) < 0)) return -1;
-    if (lw->why == NULL && stages_assign(&n) < 0) return -1;
-    if (lw->why != NULL) return 0;
+    if (make_loops(&n) < 0 || (lw->why == NULL && instr_members(&n) < 0)) return ANSWER_ERROR;
+    if (lw->why == NULL && stages_assign(&n) < 0) return ANSWER_ERROR;
+    if (lw->why != NULL) return ANSWER_NO;
     Step step = {0};
     blame_lines(lw, g, &step);
     step.kernel.scratch_bytes = stages_scratch_bytes(&n);
-    if (make_units(&n, &step.kernel) < 0) return -1;
-    return nest_step(&n, &step);
+    if (kind == NEST_COMMIT && step.kernel.scratch_bytes > 0) return ANSWER_NO;
+    if (make_units(&n, &step.kernel) < 0) return ANSWER_ERROR;
+    return nest_step(&n, &step) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }

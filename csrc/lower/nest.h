@@ -24,6 +24,7 @@ typedef struct {
     VEC(Place) places;
     VEC(int32_t) loops;
     bool flags, fallible;
+    NestKind kind;
 } Nest;
 
 static inline int64_t

@@ -71,7 +71,7 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
     static const char *const kinds[] = {
         [INSTR_LOAD] = "load",    [INSTR_CONST] = "const",     [INSTR_INDEX] = "index",
         [INSTR_OP] = "",          [INSTR_CALL] = "call ",      [INSTR_REDUCE] = "reduce ",
-        [INSTR_STORE] = "store ", [INSTR_CARRIED] = "carried",
+        [INSTR_STORE] = "store ", [INSTR_CARRIED] = "carried", [INSTR_CHECK] = "check",
     };
     static const char *const levels[] = {"once", "row", "element"};
     const Instr *v = &k->instrs.at[at];
@@ -191,6 +191,9 @@ program_print(const Graph *graph, const Program *program, Text *out)
         else
             put_external(graph, step, out);
     }
+    if (program->commits.len > 0) text_put(out, "at commit:\n");
+    for (int i = 0; i < program->commits.len; i++)
+        put_kernel(graph, program, &program->commits.at[i], out);
     for (int i = 0; i < program->located.len; i++) {
         const Located *at = &program->located.at[i];
         text_printf(out, "%%%d is at ", at->node);

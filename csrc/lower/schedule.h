@@ -23,6 +23,7 @@ typedef struct {
     bool reports;                    /* a member may raise a floating-point flag */
     uint8_t errors;                  /* ErrorState of those that may: one for the whole kernel */
     int reductions, scatters, calls; /* members of these kinds */
+    int commits;                     /* members that are computed into an input at commit */
     int stores;                      /* members that must be in memory */
     int live;                        /* members that nodes not yet scheduled read */
     int instrs;                      /* about as many as its kernel will have */
@@ -85,6 +86,7 @@ typedef struct {
     bool *is_output;   /* per storage: an array that leaves the plan */
     NodeId *same_as;   /* per scatter: the storage whose buffer it writes in place; else itself */
     bool *commits;     /* per scatter: only the value is made; the plan writes it into the input */
+    NodeId *commit_of; /* per value: the scatter by which the commit's kernel writes it; NO_NODE */
     BufferId *buffer;  /* per storage */
     int *part;         /* per node: only nodes of one part share a group */
     int nparts;
@@ -163,7 +165,17 @@ ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *orde
 
 /* nest.c: a group as a loop nest and the step that launches it */
 enum { MAX_INSTRS = 2000 }; /* of one kernel */
-int nest_build(Lowering *lw, Group *g);
+typedef enum {
+    NEST_FIRST, /* all but what is computed at commit, which is computed for its flags */
+    NEST_COMMIT /* what is computed at commit */
+} NestKind;
+/* ANSWER_NO: lw->why is set, or the kernel cannot be one of the commit's. */
+Answer nest_build(Lowering *lw, Group *g, NestKind kind);
+
+/* commit.c: values that are computed into an input at commit */
+void commit_choose(Lowering *lw);
+void commit_forget(Lowering *lw, Group *g);
+int commit_build(Lowering *lw, Group *g);
 
 /* region.c: loops of the program that stay loops */
 /* Decides where the loop, of the top region, writes; may insert copies before it. */

@@ -220,6 +220,19 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     return failed || loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
 }
 
+int
+run_commits(Run *run)
+{
+    unsigned flags = 0; /* looked at before */
+    /* the newest first: what it reads is still in the caches */
+    for (int i = run->plan->ncommits; i-- > 0;)
+        if (run_kernel(run, &run->plan->commits[i], &flags) != ANSWER_YES) {
+            PyErr_SetString(PyExc_SystemError, "a kernel of the commit has failed");
+            return -1;
+        }
+    return 0;
+}
+
 static bool
 jump_is_taken(const Run *run, const PlanJump *jump)
 {

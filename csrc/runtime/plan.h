@@ -146,6 +146,8 @@ struct Plan {
     int32_t *born;     /* OUTPUT buffers by `born` */
     int32_t *released; /* buffers that are let go, by `released` */
     PlanStep *steps;
+    int ncommits;
+    PlanKernel *commits; /* in front of the first effect that writes an array */
     PlanBox *boxes;
     PlanBuild *builds; /* objects, in program order */
     int32_t *effects;  /* positions in builds of the EFFECT_* ones, in program order */
@@ -196,6 +198,9 @@ enum { SPARE_LIMIT = 256 << 20 }; /* bytes; larger logs are not kept */
 
 /* A Python number or array scalar as the bytes of its type.  ANSWER_NO: it is another one. */
 Answer run_read_scalar(PyObject *object, const Type *type, char *out);
+/* The kernels that write inputs in place.  They cannot fail but for a defect: 0, or -1 with the
+   error set. */
+int run_commits(Run *run);
 /* A new array with these elements; NULL with the error set. */
 PyObject *run_new_array(DType dtype, int rank, const int64_t *shape, const int64_t *stride,
                         const char *data);

@@ -264,6 +264,7 @@ run_effect(Run *run, int number)
         Py_DECREF(result);
         return 0;
     case EFFECT_WRITE:
+        if (!run->committed && run_commits(run) < 0) return -1;
         run->committed = true;
         if (plan_box_is_written(run, build)) return 0;
         return write_array(run, build, run->built[number]);

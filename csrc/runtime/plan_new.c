@@ -93,6 +93,34 @@ outputs_note(const Capture *capture)
     return notes;
 }
 
+/* Nothing of the program's runs when a value is stored. */
+static bool
+is_quiet(BuildKind kind)
+{
+    return kind >= EFFECT_STORE_ATTR && kind <= EFFECT_STORE_CELL;
+}
+
+int
+outputs_at_once(const Capture *capture, const OutputNotes *notes)
+{
+    bool *at_once = arena_alloc(capture->arena, (size_t)notes->count + 1);
+    bool wrote = false, over = false;
+    if (at_once == NULL) return -1;
+    for (int i = 0; i < capture->builds.len; i++) {
+        const Build *build = &capture->builds.at[i];
+        if (build->kind < EFFECT_STORE_ATTR) continue;
+        if (build->kind != EFFECT_WRITE) {
+            over = over || (wrote && !is_quiet(build->kind));
+            continue;
+        }
+        if (build->when > 0) return 0; /* the first write that is done may be any */
+        at_once[notes->build_output[i]] = !over;
+        wrote = true;
+    }
+    capture->graph->at_once = at_once;
+    return 0;
+}
+
 /* ---- sizes ---- */
 
 /* Known while compiling: of an array whose shape and strides are under guard, every dimension and
@@ -390,6 +418,20 @@ make_steps(Maker *m)
     return 0;
 }
 
+static int
+make_commits(Maker *m)
+{
+    Plan *plan = m->plan;
+    int count = m->program->commits.len;
+    plan->commits = arena_alloc(plan->memory, sizeof(PlanKernel) * (size_t)(count + 1));
+    if (plan->commits == NULL) return -1;
+    for (; plan->ncommits < count; plan->ncommits++)
+        if (make_kernel(m, &m->program->commits.at[plan->ncommits].kernel,
+                        &plan->commits[plan->ncommits]) < 0)
+            return -1;
+    return 0;
+}
+
 /* ---- outputs ---- */
 
 static bool
@@ -541,8 +583,8 @@ plan_new(const Capture *capture, const OutputNotes *notes, const Program *progra
     Maker maker = {plan, capture, notes, program, code, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_sizes(&maker) < 0 || make_inputs(&maker) < 0 || make_buffers(&maker) < 0 ||
-        make_steps(&maker) < 0 || make_lifetimes(plan) < 0 || make_boxes(&maker) < 0 ||
-        make_builds(&maker) < 0 || make_exit(&maker) < 0) {
+        make_steps(&maker) < 0 || make_commits(&maker) < 0 || make_lifetimes(plan) < 0 ||
+        make_boxes(&maker) < 0 || make_builds(&maker) < 0 || make_exit(&maker) < 0) {
         plan_release(plan);
         return NULL;
     }

@@ -124,6 +124,8 @@ typedef struct {
 } OutputNotes;
 /* In the capture's arena; NULL with the error set. */
 OutputNotes *outputs_note(const Capture *capture);
+/* Sets the graph's `at_once`; 0, or -1 with the error set. */
+int outputs_at_once(const Capture *capture, const OutputNotes *notes);
 
 /* Copies all that it needs out of the capture and the program; `code` may be NULL when the program
    has no kernels.  `sequence`: externs give their results in a sequence even if there is one.

@@ -1,0 +1,293 @@
+"""Inputs that are written without a copy: checked first, then computed into their memory.  What is
+seen is what NumPy does, also where the check finds what NumPy tells of, or a later write fails."""
+
+import numpy as np
+import pytest
+from differential import check
+
+import pycompile
+from pycompile import _C
+
+
+def adam(params, grads, means, squares, rate, step):
+    one, two = 1 - 0.9**step, 1 - 0.999**step
+    for p, g, m, v in zip(params, grads, means, squares):
+        m *= 0.9
+        m += 0.1 * g
+        v *= 0.999
+        v += 0.001 * g * g
+        p -= rate * (m / one) / (np.sqrt(v / two) + 1e-8)
+
+
+def descend(params, grads, rate):
+    for p, g in zip(params, grads):
+        p -= rate * g
+
+
+def lists(count, shape, dtype, n, seed=1):
+    random = np.random.default_rng(seed)
+    made = [[random.standard_normal(shape).astype(dtype) for _ in range(count)] for _ in range(n)]
+    return made
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("count", "shape"), [(1, (40000,)), (7, (300, 100)), (40, (70, 50)), (3, (5,))]
+)
+def test_optimisers(count, shape, dtype):
+    p, g, m, v = lists(count, shape, dtype, 4)
+    check(adam, p, g, m, [abs(x) for x in v], 1e-3, 10, calls=3)
+    check(descend, p, g, 1e-3, calls=3)
+
+
+def test_events_that_numpy_tells():
+    """The last array overflows: the check finds it, and NumPy warns where it stands."""
+    p, g = lists(40, (50, 50), np.float64, 2)
+    g[-1][-1, -1], p[-1][-1, -1] = -1.7e308, 1.7e308
+    check(descend, p, g, 1.0)
+    g[3][0, 0] = np.inf
+    p[3][0, 0] = np.inf
+    check(descend, p, g, 1.0)
+
+
+def raising(params, grads, rate):
+    with np.errstate(all="raise"):
+        for p, g in zip(params, grads):
+            p -= rate * g
+
+
+def ignoring(params, grads, rate):
+    with np.errstate(all="ignore"):
+        for p, g in zip(params, grads):
+            p -= rate * g
+
+
+def test_error_states():
+    p, g = lists(12, (100, 60), np.float64, 2)
+    for function in (raising, ignoring):
+        check(function, p, g, 0.5)
+    g[7][50, 3] = -1.7e308
+    p[7][50, 3] = 1.7e308
+    for function in (raising, ignoring):
+        check(function, p, g, 1.0)
+
+
+def exchange(x, y):
+    x[:], y[:] = y * 1.0, x * 1.0
+
+
+def exchange_plain(x, y):
+    x[:], y[:] = y.copy(), x.copy()
+
+
+def rotate(x, y, z):
+    a, b, c = x + 1, y + 2, z + 3
+    x[...] = b
+    y[...] = c
+    z[...] = a
+
+
+def crossed(x, y):
+    """Each is written, and read by the other's kernel, in another order of elements."""
+    a = x[::-1] + 1.0
+    b = y[::-1] * 2.0
+    y[:] = a
+    x[:] = b
+
+
+def one_reads_other(x, y, z):
+    x += 1.0
+    y *= 2.0
+    z[:] = (x[1:] - x[:-1])[: z.size] + y[0]
+
+
+def first_element(x, y):
+    y -= x[0]
+    x -= y[1]
+
+
+def first_of_itself(x):
+    x -= x[0]
+    x *= x[1]
+
+
+def shifted(x):
+    x[1:] = x[:-1] * 0.5 + 1
+
+
+def jacobi(u):
+    u[1:-1, 1:-1] = 0.25 * (u[:-2, 1:-1] + u[2:, 1:-1] + u[1:-1, :-2] + u[1:-1, 2:])
+
+
+def transposed(x):
+    x += x.T
+
+
+def twice(x):
+    x += 1.0
+    y = x * 2.0
+    x *= y
+    return y
+
+
+def returns(x, y):
+    old = x * 1.0
+    x += y
+    return old, x, x[1:], x.sum()
+
+
+def normalise(x, y):
+    x -= x.mean()
+    y /= np.sqrt((y * y).sum())
+
+
+def sliced(x, y):
+    x[10:-10] *= y[10:-10]
+    y[::2] += 1.0
+
+
+def copied(x, y):
+    x[:] = y
+    y[:] = 0.0
+
+
+def sorted_first(x, y):
+    s = np.sort(x)
+    x += 1.0
+    y[:] = s + x
+
+
+def scalar_power(x, n):
+    x *= 0.5**n
+    x += n
+
+
+PROGRAMS = [
+    exchange,
+    exchange_plain,
+    crossed,
+    first_element,
+    returns,
+    normalise,
+    sliced,
+    copied,
+    sorted_first,
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("size", [40, 3000, 70000])
+def test_programs(size, dtype):
+    random = np.random.default_rng(2)
+    make = lambda: (random.standard_normal(size) + 3).astype(dtype)
+    x, y, z = make(), make(), make()
+    for function in PROGRAMS:
+        check(function, x, y)
+        if dtype != np.complex128:
+            check(function, x[::-1], y)
+    check(rotate, x, y, z)
+    check(one_reads_other, x, y, z[: size - 1])
+    for function in (first_of_itself, shifted, twice):
+        check(function, x)
+    check(scalar_power, x, 3)
+
+
+@pytest.mark.parametrize("size", [7, 300])
+def test_matrices(size):
+    random = np.random.default_rng(3)
+    x = random.standard_normal((size, size))
+    for array in (x, np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2]):
+        check(jacobi, array)
+        check(transposed, array)
+        check(twice, array)
+    check(exchange, x, x.T.copy())
+    check(exchange, x, np.asfortranarray(x))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint8])
+def test_integers(dtype):
+    """No events: nothing to check first."""
+    x = np.arange(100000).astype(dtype)
+
+    def step(x, y):
+        x += y
+        y ^= x
+
+    check(step, x, x[::-1].copy())
+
+
+def test_one_array_twice():
+    p, g = lists(2, (100, 300), np.float64, 2)
+    check(descend, [p[0], p[1], p[0]], [g[0], g[1], g[0]], 0.1)
+    check(descend, [p[0], g[0]], [g[0], p[0]], 0.1)
+    base = p[0].ravel()
+    check(descend, [base[:20000], base[10000:]], [base[10000:], base[:20000]], 0.1)
+
+
+class Model:
+    def __init__(self, weights):
+        self.weights, self.steps = weights, 0
+
+    def step(self, grads):
+        self.steps += 1
+        for w, g in zip(self.weights, grads):
+            w -= 0.1 * g
+        self.last = grads
+
+
+def step_model(weights, grads):
+    model = Model(weights)
+    model.step(grads)
+    return model.steps, model.last[0].sum()
+
+
+def talks(x, y):
+    x += 1.0
+    print("between", x.size)
+    y += 1.0
+    print("behind")
+
+
+def fails_behind(x, y):
+    x += 1.0
+    y -= x
+    {}["missing"]
+
+
+def under_a_condition(x, y):
+    if x.sum() > 0:
+        y += 1.0
+    x *= 2.0
+
+
+def test_what_happens_between_writes():
+    p, g = lists(6, (90, 100), np.float64, 2)
+    check(step_model, p, g)
+    check(talks, p[0], g[0])
+    check(fails_behind, p[1], g[1])
+    for array in (p[0], -np.abs(p[0]), np.abs(p[0])):
+        check(under_a_condition, array, g[0])
+
+
+def schedule_of(function, *args):
+    """The text of the schedule of a function that has no plan yet."""
+    _C.report_begin()
+    pycompile.compile(function)(*args)
+    return next(record["schedule"] for record in _C.report_end() if "schedule" in record)
+
+
+def test_values_rest_nowhere():
+    """The plan's own memory has no room for them; where it must, they are copied as ever."""
+
+    def step(x, y):
+        x -= 0.5 * y
+
+    def shift(x, y):
+        x[1:] = x[:-1] - 0.5 * y[1:]
+
+    x = np.ones(200000)
+    text = schedule_of(step, x, x * 1)
+    assert "at commit:" in text
+    assert "check" in text
+    assert "arena 0 bytes" in text
+    assert "at commit:" not in schedule_of(shift, x, x * 1)
