@@ -35,6 +35,14 @@ def sum_all(x):
     return x.sum()
 
 
+def max_all(x):
+    return x.max()
+
+
+def mean_all(x):
+    return x.mean()
+
+
 def column_sum(x):
     return x.sum(axis=0)
 
@@ -147,15 +155,23 @@ def _options(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any
     return spot, strike, years, 0.03, sigma
 
 
-def _pairwise(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
-    n = 200 if quick else 1000
-    return tuple(random.standard_normal((2, n, 16)).astype(dtype))
+def _pairwise(length: int) -> Arguments:
+    def make(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
+        n = 200 if quick else 1000
+        return tuple(random.standard_normal((2, n, length)).astype(dtype))
+
+    return make
 
 
-def _adam(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
-    shapes = [(64, 64), (64,), (128, 64)] * 20
-    make = lambda: [random.standard_normal(s).astype(dtype) for s in shapes]
-    return make(), make(), make(), [abs(v) for v in make()], 1e-3, 10
+def _adam(shapes: list[tuple[int, ...]]) -> Arguments:
+    """Parameters of these shapes, a tenth as many when quick."""
+
+    def make(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
+        few = shapes[: len(shapes) // 10] if quick else shapes
+        some = lambda: [random.standard_normal(s).astype(dtype) for s in few]
+        return some(), some(), some(), [abs(v) for v in some()], 1e-3, 10
+
+    return make
 
 
 def _square(random: np.random.Generator, dtype: type) -> Any:
@@ -182,7 +198,11 @@ CASES = [
     Case("softmax 4096x1024", softmax, _matrix(4096, 1024)),
     Case("layernorm 4096x4096", layernorm, _matrix(4096, 4096, (1.5, 0.1))),
     Case("layernorm 4096x1024", layernorm, _matrix(4096, 1024, (1.5, 0.1))),
+    Case("softmax 100000x10", softmax, _matrix(100_000, 10)),
+    Case("layernorm 100000x10", layernorm, _matrix(100_000, 10, (1.5, 0.1))),
     Case("sum of all 4096x4096", sum_all, _matrix(4096, 4096), "sum(x)"),
+    Case("max of all 4096x4096", max_all, _matrix(4096, 4096)),
+    Case("mean of all 4096x4096", mean_all, _matrix(4096, 4096)),
     Case("column sum 4096x4096", column_sum, _matrix(4096, 4096)),
     Case("x + x.T 4096x4096", transpose_add, _matrix(4096, 4096)),
     Case("MLP 512x256x512x64", mlp, _mlp),
@@ -191,9 +211,13 @@ CASES = [
     Case("softmax 64x64", softmax, lambda random, dtype, quick: (_square(random, dtype),)),
     Case("chain 64x64", chain, lambda random, dtype, quick: _small_chain(random, dtype)),
     Case("Jacobi 2048x2048", jacobi, _matrix(2048, 2048)),
-    Case("pairwise 1000x1000x16", pairwise, _pairwise),
-    Case("Adam, 60 arrays", adam, _adam),
+    Case("pairwise 1000x1000x3", pairwise, _pairwise(3)),
+    Case("pairwise 1000x1000x16", pairwise, _pairwise(16)),
+    Case("Adam, 60 arrays", adam, _adam([(64, 64), (64,), (128, 64)] * 20)),
+    Case("Adam, 60 of 128x512", adam, _adam([(128, 512)] * 60)),
+    Case("Adam, 300 of 1000", adam, _adam([(1000,)] * 300)),
+    Case("Adam, 300 of 128x128", adam, _adam([(128, 128)] * 300)),
     Case("recurrence 1e6", recurrence, _recurrence),
 ]
 if ndtr is not None:
-    CASES.insert(-4, Case("Black-Scholes 1e6", black_scholes, _options))
+    CASES.insert(-8, Case("Black-Scholes 1e6", black_scholes, _options))
