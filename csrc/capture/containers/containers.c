@@ -11,7 +11,7 @@ container_compare(Interp *in, int operator_, Value *left, Value *right, Value **
     bool equality = operator_ == Py_EQ || operator_ == Py_NE;
     if (left->kind == V_DICT && right->kind == V_DICT && equality) {
         bool equal;
-        in->dirty = true;
+        in->writes.dirty = true;
         Answer answer = dict_equal(in, left, right, &equal);
         if (answer != ANSWER_YES) return answer;
         *out = value_const(in, equal == (operator_ == Py_EQ) ? Py_True : Py_False);
@@ -36,7 +36,7 @@ container_compare(Interp *in, int operator_, Value *left, Value *right, Value **
 Answer
 contained_in_sequence(Interp *in, Value *item, Value *sequence, bool *out)
 {
-    in->dirty = true;
+    in->writes.dirty = true;
     return shadow_contains(in, sequence, item, out);
 }
 

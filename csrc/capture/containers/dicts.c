@@ -112,7 +112,7 @@ dict_update(Interp *in, Value *dict, Value *from)
     if (from->kind == V_DICT) {
         answer = dict_copy(in, from, &all);
         for (int i = 0; answer == ANSWER_YES && i < all->nitems; i += 2) {
-            in->dirty = true;
+            in->writes.dirty = true;
             answer = store(in, dict, all->items[i], all->items[i + 1]);
         }
         return answer;
@@ -121,7 +121,7 @@ dict_update(Interp *in, Value *dict, Value *from)
         return interp_break(in, BREAK_CALL_C, "a mapping that is not a known dict");
     answer = iterate_all(in, from, V_LIST, &all);
     for (int i = 0; answer == ANSWER_YES && i < all->nitems; i++) {
-        in->dirty = true;
+        in->writes.dirty = true;
         answer = iterate_all(in, all->items[i], V_LIST, &pair);
         if (answer != ANSWER_YES) break;
         if (pair->nitems != 2) {
@@ -211,7 +211,7 @@ do_update(const Method *m)
     for (int i = 0; answer == ANSWER_YES && i < n; i++) {
         Value *key = value_const(m->in, PyTuple_GET_ITEM(m->kwnames, i));
         if (key == NULL) return ANSWER_ERROR;
-        m->in->dirty = true;
+        m->in->writes.dirty = true;
         answer = store(m->in, m->self, key, m->args[m->nargs + i]);
     }
     return answer == ANSWER_YES ? give_none(m) : answer;
@@ -277,7 +277,7 @@ dict_fromkeys(Interp *in, int nargs, Value *const *args, Value **out)
     Answer answer = iterate_all(in, args[0], V_LIST, &keys);
     for (int i = 0; answer == ANSWER_YES && i < keys->nitems; i++) {
         PyObject *key;
-        in->dirty = true;
+        in->writes.dirty = true;
         answer = dict_key(in, keys->items[i], &key);
         if (answer == ANSWER_YES) answer = dict_store(in, dict, key, value);
     }
@@ -364,10 +364,11 @@ entries_equal(Interp *in, Value *left, Value *right, bool *out)
 Answer
 dict_equal(Interp *in, Value *left, Value *right, bool *out)
 {
-    if (in->nesting > DEEPEST) return interp_break(in, BREAK_OPERATOR, "dicts nested deeply");
-    in->nesting++;
+    if (in->attempt.nesting > DEEPEST)
+        return interp_break(in, BREAK_OPERATOR, "dicts nested deeply");
+    in->attempt.nesting++;
     Answer answer = entries_equal(in, left, right, out);
-    in->nesting--;
+    in->attempt.nesting--;
     return answer;
 }
 

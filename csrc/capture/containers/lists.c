@@ -114,7 +114,7 @@ sequence_method(Interp *in, Value *self, const char *name, int nargs, Value *con
     if (real != NULL && self->kind == V_TUPLE) Py_SETREF(real, PyList_AsTuple(real));
     if (real != NULL) method = PyObject_GetAttrString(real, name);
     if (method != NULL) {
-        in->dirty = true;
+        in->writes.dirty = true;
         result = PyObject_Call(method, positional, named);
         answer = shadow_done(in, result, out);
         if (answer == ANSWER_YES && change) answer = list_becomes(in, self, real);

@@ -159,7 +159,7 @@ set_method(Interp *in, Value *self, const char *name, int nargs, Value *const *a
     if (change && nargs <= 3) args = before;
     PyObject *tuple = PyTuple_New(nargs), *object, *method;
     Answer answer = tuple ? ANSWER_YES : ANSWER_ERROR;
-    in->dirty = true;
+    in->writes.dirty = true;
     for (int i = 0; answer == ANSWER_YES && i < nargs; i++) {
         answer = one ? entry(in, args[i], &object) : iterable(in, args[i], &object);
         if (answer == ANSWER_YES) PyTuple_SET_ITEM(tuple, i, object);
@@ -191,7 +191,7 @@ set_make(Interp *in, PyTypeObject *type, Value *from, Value **out)
         *out = from;
         return ANSWER_YES;
     }
-    in->dirty = true;
+    in->writes.dirty = true;
     Answer answer = from ? iterable(in, from, &items) : ANSWER_YES;
     if (answer != ANSWER_YES) return answer;
     PyObject *made = type == &PySet_Type ? PySet_New(items) : PyFrozenSet_New(items);
@@ -223,7 +223,7 @@ is_set_like(const Value *value)
 static Answer
 both_operands(Interp *in, Value *left, Value *right, PyObject **a, PyObject **b)
 {
-    in->dirty = true;
+    in->writes.dirty = true;
     Answer answer = set_operand(in, left, a);
     if (answer != ANSWER_YES) return answer;
     answer = set_operand(in, right, b);

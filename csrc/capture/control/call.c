@@ -140,8 +140,9 @@ enum { DEEPEST = 150 }; /* calls of a function by itself, inlined */
 static const Break *
 marked(Interp *in)
 {
-    for (int i = 0; i < in->marks->no_inline.len; i++)
-        if (in->marks->no_inline.at[i] == in->bottom->number) return &in->marks->inner.at[i];
+    for (int i = 0; i < in->attempt.marks->no_inline.len; i++)
+        if (in->attempt.marks->no_inline.at[i] == in->bottom->number)
+            return &in->attempt.marks->inner.at[i];
     return NULL;
 }
 
@@ -255,11 +256,11 @@ call_special(Interp *in, Value *callable, int nargs, Value *const *args, PyObjec
         return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
     answer = descriptor_get(in, found, callable, owner, key, &method);
     if (answer != ANSWER_YES) return answer;
-    if (in->nesting > 40)
+    if (in->attempt.nesting > 40)
         return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
-    in->nesting++;
+    in->attempt.nesting++;
     answer = call_value(in, method, nargs, args, kwnames, out);
-    in->nesting--;
+    in->attempt.nesting--;
     return answer;
 }
 

@@ -48,20 +48,23 @@ interp_begin(Interp *in)
     int nslots = request->decoded->nlocalsplus + request->decoded->code->co_stacksize + 2;
     bottom->initial = arena_alloc(in->arena, (size_t)nslots * sizeof(Value *));
     size_t count = (size_t)request->decoded->count * sizeof(int);
-    in->first_step = arena_alloc(in->arena, count);
-    in->jumped_from = arena_alloc(in->arena, count);
-    if (bottom->initial == NULL || in->first_step == NULL || in->jumped_from == NULL) return -1;
+    in->attempt.first_step = arena_alloc(in->arena, count);
+    in->attempt.jumped_from = arena_alloc(in->arena, count);
+    if (bottom->initial == NULL || in->attempt.first_step == NULL ||
+        in->attempt.jumped_from == NULL)
+        return -1;
     bottom->depth = request->depth;
     for (int i = 0; i < request->depth && i < 64; i++) {
         PyObject *object = request->slots[request->decoded->nlocalsplus + i];
-        if (object != NULL && array_is_spare(object)) in->spare_slots |= (uint64_t)1 << i;
+        if (object != NULL && array_is_spare(object))
+            in->temporaries.spare_slots |= (uint64_t)1 << i;
     }
     bottom->number = request->number;
     bottom->globals = request->globals;
     bottom->builtins = request->builtins;
     in->bottom = bottom;
-    in->budget = (int)Py_MIN(BUDGET, in->marks->effort);
-    in->unroll = request->config != NULL ? (int)request->config->unroll : 4096;
+    in->attempt.budget = (int)Py_MIN(BUDGET, in->attempt.marks->effort);
+    in->attempt.unroll = request->config != NULL ? (int)request->config->unroll : 4096;
     return 0;
 }
 
@@ -78,7 +81,7 @@ static Attempt
 learn_no_inline(Interp *in, Marks *marks, Arena *arena)
 {
     Break inner;
-    int number = in->blame > 0 ? in->blame - 1 : in->bottom->number;
+    int number = in->attempt.blame > 0 ? in->attempt.blame - 1 : in->bottom->number;
     if (break_copy(arena, &in->told, &inner) < 0 ||
         VEC_PUSH(arena, &marks->no_inline, number) < 0 || VEC_PUSH(arena, &marks->inner, inner) < 0)
         return ATTEMPT_ERROR;
@@ -98,19 +101,20 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
 {
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
     bool broke = answer != ANSWER_YES;
-    if (in->again) return ATTEMPT_AGAIN;
+    if (in->attempt.again) return ATTEMPT_AGAIN;
     if (in->branched) {
         if (record_break(in) < 0) return ATTEMPT_ERROR;
         answer = ANSWER_YES;
     } else if (broke) {
         const Instr *instr = &in->request->decoded->instrs[in->bottom->number];
-        if (in->raised != NULL)
+        if (in->raising.raised != NULL)
             in->told.leaves = handler_at(in->request->decoded, instr->at) == NULL;
         int since = handlers_alive_since(in);
         if (since >= 0) return learn_stop(in, marks, arena, since);
         if (in->break_inlined) return learn_no_inline(in, marks, arena);
-        if (instr->sub != 0) return learn_stop(in, marks, arena, in->steps - 1 - instr->sub);
-        if (in->dirty) return learn_stop(in, marks, arena, in->steps - 1);
+        if (instr->sub != 0)
+            return learn_stop(in, marks, arena, in->attempt.steps - 1 - instr->sub);
+        if (in->writes.dirty) return learn_stop(in, marks, arena, in->attempt.steps - 1);
         if (record_break(in) < 0) return ATTEMPT_ERROR;
         in->break_code = BREAK_NONE;
         answer = exit_break(in, in->bottom->number);
@@ -118,7 +122,7 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
         answer = exit_return(in, in->bottom->result);
     }
     if (answer == ANSWER_ERROR) return ATTEMPT_ERROR;
-    if (in->again) return ATTEMPT_AGAIN;
+    if (in->attempt.again) return ATTEMPT_AGAIN;
     if (answer == ANSWER_YES) return ATTEMPT_DONE;
     if (answer == ANSWER_NO) { /* inputs overlap */
         interp_break(in, BREAK_OVERLAP, "%s", "");
@@ -127,8 +131,9 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
         return ATTEMPT_AGAIN;
     }
     /* Something cannot be built: leave it all to CPython, or what comes after it was made. */
-    bool earlier = in->unbuilt > 0 && (marks->stop_at < 0 || in->unbuilt - 1 < marks->stop_at);
-    return learn_stop(in, marks, arena, earlier ? in->unbuilt - 1 : 0);
+    bool earlier =
+        in->raising.unbuilt > 0 && (marks->stop_at < 0 || in->raising.unbuilt - 1 < marks->stop_at);
+    return learn_stop(in, marks, arena, earlier ? in->raising.unbuilt - 1 : 0);
 }
 
 static Attempt
@@ -148,15 +153,15 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
                  .graph = capture->graph,
                  .request = request};
     capture->entry = request->number;
-    in.marks = marks;
-    in.learn = marks;
-    in.learn_arena = marks_arena;
-    in.refuse_writes = marks->refuse_writes;
+    in.attempt.marks = marks;
+    in.attempt.learn = marks;
+    in.attempt.learn_arena = marks_arena;
+    in.writes.refuse_writes = marks->refuse_writes;
     if (interp_begin(&in) == 0) {
         Value *ignored;
         Answer answer = interp_run(&in, in.bottom, &ignored);
         in.top = in.bottom;
-        marks->effort -= Py_MIN(BUDGET, marks->effort) - Py_MAX(in.budget, 0);
+        marks->effort -= Py_MIN(BUDGET, marks->effort) - Py_MAX(in.attempt.budget, 0);
         result = finish(&in, marks, marks_arena, answer);
     }
     if (result == ATTEMPT_DONE) {

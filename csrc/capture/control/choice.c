@@ -109,7 +109,7 @@ leave_memory(Merge *m, int which, int storage, Value **out)
     Interp *in = m->in;
     if ((*out = left_as(m, which, NULL, storage)) != NULL) return ANSWER_YES;
     NodeId nodes[2];
-    nodes[which] = in->storages.at[storage].version;
+    nodes[which] = in->memory.storages.at[storage].version;
     Type type = graph_node(in->graph, nodes[which])->type;
     if (type.form != FORM_ARRAY || !merge_is_dense(in->graph, &type)) return ANSWER_NO;
     nodes[1 - which] = graph_add(in->graph, m->arm[1 - which], OP_empty, 0, NULL, &type, NULL);
@@ -142,8 +142,8 @@ is_root(const Merge *m, NodeId node)
 static Value *
 chosen_root(const Interp *in, NodeId root)
 {
-    for (int i = 0; i < in->chosen.len; i++)
-        if (in->chosen.at[i]->node == root) return in->chosen.at[i];
+    for (int i = 0; i < in->memory.chosen.len; i++)
+        if (in->memory.chosen.at[i]->node == root) return in->memory.chosen.at[i];
     return NULL;
 }
 
@@ -155,7 +155,7 @@ leave_array(Merge *m, int which, Value *array, Value **out)
     if (array->of != NULL && array->of->kind != V_CHOICE) return ANSWER_NO;
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
-    NodeId root = in->storages.at[storage].root;
+    NodeId root = in->memory.storages.at[storage].root;
     Type type = graph_node(in->graph, array->node)->type;
     Value *memory, *chosen = chosen_root(in, root);
     Answer answer = ANSWER_YES;
@@ -323,8 +323,9 @@ note_chosen(Merge *m, NodeId node)
 {
     int number = storage_of(m->in, node);
     if (number < 0) return -1;
-    Aliased a = {.root = m->in->storages.at[number].root, .code = m->d->code, .number = m->number};
-    return VEC_PUSH(m->in->arena, &m->in->aliased, a);
+    Aliased a = {
+        .root = m->in->memory.storages.at[number].root, .code = m->d->code, .number = m->number};
+    return VEC_PUSH(m->in->arena, &m->in->memory.aliased, a);
 }
 
 Answer
@@ -340,8 +341,9 @@ choice_finish(Merge *m, const Waiting *w)
     w->value->node = graph_add(in->graph, in->region, w->op, nargs, args, &w->type, NULL);
     if (w->value->node == NO_NODE) return ANSWER_ERROR;
     if (w->op != OP_choose) return ANSWER_YES;
-    return VEC_PUSH(in->arena, &in->chosen, w->value) < 0 || note_chosen(m, w->value->node) < 0 ||
-                   note_chosen(m, w->args[1]->node) < 0 || note_chosen(m, w->args[2]->node) < 0
+    return VEC_PUSH(in->arena, &in->memory.chosen, w->value) < 0 ||
+                   note_chosen(m, w->value->node) < 0 || note_chosen(m, w->args[1]->node) < 0 ||
+                   note_chosen(m, w->args[2]->node) < 0
                ? ANSWER_ERROR
                : ANSWER_YES;
 }
@@ -362,7 +364,7 @@ leave_effects(Merge *m, int which, const World *arm, Value *when)
         if (inner != NULL && answer == ANSWER_YES)
             answer = arm_leaves(m, which, inner, &effect.when);
         if (answer != ANSWER_YES) return answer;
-        if (VEC_PUSH(m->in->arena, &m->in->effects, effect) < 0) return ANSWER_ERROR;
+        if (VEC_PUSH(m->in->arena, &m->in->writes.effects, effect) < 0) return ANSWER_ERROR;
     }
     return ANSWER_YES;
 }

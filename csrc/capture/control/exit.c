@@ -213,7 +213,8 @@ build_exception(Interp *in, Value *value)
         return build_of_kind(in, BUILD_CALL, (PyObject *)type, e->args->nitems, e->args->items);
     int since = exception_step(value);
     if (e->raised < 0 && e->made < since) since = e->made;
-    if (in->unbuilt == 0 || since + 1 < in->unbuilt) in->unbuilt = since + 1;
+    if (in->raising.unbuilt == 0 || since + 1 < in->raising.unbuilt)
+        in->raising.unbuilt = since + 1;
     interp_break(in, BREAK_EXCEPTION, "%s leaves the graph", value->type->tp_name);
     return NO_BUILD;
 }
@@ -300,7 +301,7 @@ build_instance(Interp *in, Value *instance)
     if (value_is_error_state(instance)) return cannot_build(in, instance);
     if (instance->exception != NULL) return build_exception(in, instance);
     if (instance->type == &PyTraceBack_Type) {
-        if (in->unbuilt == 0) in->unbuilt = 1;
+        if (in->raising.unbuilt == 0) in->raising.unbuilt = 1;
         interp_break(in, BREAK_EXCEPTION, "a traceback leaves the graph");
         return NO_BUILD;
     }
@@ -552,8 +553,8 @@ guard_differs(Interp *in, GuardKind kind, SourceId source, SourceId other)
 static Answer
 guard_not_dict(Interp *in, const Value *dict)
 {
-    for (int i = 0; i < in->outside.len; i++) {
-        const Value *object = in->outside.at[i];
+    for (int i = 0; i < in->sources.outside.len; i++) {
+        const Value *object = in->sources.outside.at[i];
         if (object->kind != V_OBJECT || !(object->mutated || dict->mutated) || object->of != NULL ||
             object->type == NULL || !type_has_dict(object->type))
             continue;
@@ -568,10 +569,10 @@ guard_not_dict(Interp *in, const Value *dict)
 static Answer
 guard_not_namespace(Interp *in, const Value *dict)
 {
-    for (int i = 0; i < in->stored_globals.len; i++) {
-        PyObject *holder = in->stored_globals.at[i].dict;
+    for (int i = 0; i < in->writes.stored_globals.len; i++) {
+        PyObject *holder = in->writes.stored_globals.at[i].dict;
         bool known = false;
-        for (int k = 0; k < i; k++) known = known || in->stored_globals.at[k].dict == holder;
+        for (int k = 0; k < i; k++) known = known || in->writes.stored_globals.at[k].dict == holder;
         if (known || PyType_Check(holder)) continue;
         if (holder == dict->object) return ANSWER_NO;
         Answer answer = guard_differs(in, PyDict_Check(holder) ? GUARD_NOT_SAME : GUARD_NOT_DICT,
@@ -598,17 +599,18 @@ guard_not_namespace(Interp *in, const Value *dict)
 static Answer
 guard_distinct(Interp *in)
 {
-    for (int i = 0; i < in->outside.len; i++) {
-        if (in->outside.at[i]->kind != V_DICT && !dict_is_apart(in->outside.at[i])) continue;
-        Answer answer = guard_not_dict(in, in->outside.at[i]);
-        if (answer == ANSWER_YES) answer = guard_not_namespace(in, in->outside.at[i]);
+    for (int i = 0; i < in->sources.outside.len; i++) {
+        if (in->sources.outside.at[i]->kind != V_DICT && !dict_is_apart(in->sources.outside.at[i]))
+            continue;
+        Answer answer = guard_not_dict(in, in->sources.outside.at[i]);
+        if (answer == ANSWER_YES) answer = guard_not_namespace(in, in->sources.outside.at[i]);
         if (answer != ANSWER_YES) return answer;
     }
-    for (int i = 0; i < in->outside.len; i++) {
-        Value *value = in->outside.at[i];
+    for (int i = 0; i < in->sources.outside.len; i++) {
+        Value *value = in->sources.outside.at[i];
         if (!value->mutated) continue;
-        for (int k = 0; k < in->outside.len; k++) {
-            Value *other = in->outside.at[k];
+        for (int k = 0; k < in->sources.outside.len; k++) {
+            Value *other = in->sources.outside.at[k];
             if (other == value || other->type != value->type || (other->mutated && k < i) ||
                 other == value->core || other == value->box)
                 continue;
@@ -656,13 +658,13 @@ build_effect(Interp *in, const Effect *effect)
 static Answer
 build_own_cells(Interp *in)
 {
-    bool *done = arena_alloc(in->arena, (size_t)in->effects.len + 1);
+    bool *done = arena_alloc(in->arena, (size_t)in->writes.effects.len + 1);
     if (done == NULL) return ANSWER_ERROR;
-    memset(done, 0, (size_t)in->effects.len + 1);
+    memset(done, 0, (size_t)in->writes.effects.len + 1);
     for (bool more = true; more;) {
         more = false;
-        for (int i = 0; i < in->effects.len; i++) {
-            const Effect *effect = &in->effects.at[i];
+        for (int i = 0; i < in->writes.effects.len; i++) {
+            const Effect *effect = &in->writes.effects.at[i];
             if (done[i] || !stores_own_cell(in, effect) || effect->args[0]->built <= 0) continue;
             done[i] = more = true;
             Answer answer = build_effect(in, effect);
@@ -675,14 +677,16 @@ build_own_cells(Interp *in)
 static Answer
 build_effects(Interp *in)
 {
-    if (in->drawn != NULL && build_value(in, in->drawn) == NO_BUILD) return failed(in);
-    for (int i = 0; i < in->texts.len; i++)
-        if (in->texts.at[i]->kind == V_PURE && build_value(in, in->texts.at[i]) == NO_BUILD)
+    if (in->memory.drawn != NULL && build_value(in, in->memory.drawn) == NO_BUILD)
+        return failed(in);
+    for (int i = 0; i < in->writes.texts.len; i++)
+        if (in->writes.texts.at[i]->kind == V_PURE &&
+            build_value(in, in->writes.texts.at[i]) == NO_BUILD)
             return failed(in);
     Answer settled = generators_settle(in);
     if (settled != ANSWER_YES) return settled;
-    for (int i = 0; i < in->effects.len; i++) {
-        Effect *effect = &in->effects.at[i];
+    for (int i = 0; i < in->writes.effects.len; i++) {
+        Effect *effect = &in->writes.effects.at[i];
         if (writes_commit(in, i + 1) < 0) return ANSWER_ERROR;
         if (stores_own_cell(in, effect)) continue;
         Answer built = build_effect(in, effect);
@@ -702,7 +706,7 @@ exit_is_plain(Interp *in)
 {
     int since = handlers_alive_since(in);
     if (since < 0) return ANSWER_YES;
-    in->unbuilt = since + 1;
+    in->raising.unbuilt = since + 1;
     return interp_break(in, BREAK_WITH, "a handler or an error state that was entered here");
 }
 
@@ -710,7 +714,7 @@ Answer
 exit_return(Interp *in, Value *result)
 {
     Exit *exit = &in->out->exit;
-    if (in->errstate_depth > 0) {
+    if (in->errstate.depth > 0) {
         Answer plain = exit_is_plain(in);
         if (plain != ANSWER_YES) return plain;
     }

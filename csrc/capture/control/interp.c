@@ -33,7 +33,7 @@ decoded_capsule_free(PyObject *capsule)
 const Decoded *
 decoded_for(Interp *in, PyCodeObject *code)
 {
-    Decoded *decoded = map_get(&in->decoded, code);
+    Decoded *decoded = map_get(&in->sources.decoded, code);
     if (decoded != NULL) return decoded;
     decoded = decode(code);
     if (decoded == NULL) return NULL;
@@ -43,7 +43,7 @@ decoded_for(Interp *in, PyCodeObject *code)
         return NULL;
     }
     if (keep(in, capsule) == NULL || keep(in, Py_NewRef((PyObject *)code)) == NULL) return NULL;
-    return map_put(in, &in->decoded, code, decoded) < 0 ? NULL : decoded;
+    return map_put(in, &in->sources.decoded, code, decoded) < 0 ? NULL : decoded;
 }
 
 /* ---- one instruction ---- */
@@ -254,21 +254,22 @@ static Answer
 before(Interp *in, const Instr *instr)
 {
     Activation *a = in->top;
-    if (instr->line > 0 && instr->line != in->line) {
-        in->line = instr->line;
+    if (instr->line > 0 && instr->line != in->attempt.line) {
+        in->attempt.line = instr->line;
         if (a->caller == NULL || !code_is_ours(a)) /* else it stays the caller's */
             graph_set_position(in->graph, a->file, instr->line);
     }
     in->out->ninstructions++;
     if (a == in->bottom) {
-        in->dirty = false;
-        if (in->first_step[a->number] == 0) in->first_step[a->number] = 1 + in->steps;
-        if (in->steps++ == in->marks->stop_at && instr->sub == 0) {
-            const Break *stop = &in->marks->stop;
+        in->writes.dirty = false;
+        if (in->attempt.first_step[a->number] == 0)
+            in->attempt.first_step[a->number] = 1 + in->attempt.steps;
+        if (in->attempt.steps++ == in->attempt.marks->stop_at && instr->sub == 0) {
+            const Break *stop = &in->attempt.marks->stop;
             return interp_break_as(in, stop->code, stop);
         }
     }
-    if (--in->budget < 0)
+    if (--in->attempt.budget < 0)
         return interp_break(in, BREAK_TOO_LONG, "more instructions than the budget");
     return ANSWER_YES;
 }
@@ -281,7 +282,7 @@ follow_one(Interp *in, Activation *activation)
     Answer answer = before(in, instr);
     if (answer == ANSWER_YES) answer = follow(in, instr);
     assert(answer_agrees(in, answer));
-    if (in->again && in->break_code != BREAK_NONE && answer != ANSWER_ERROR)
+    if (in->attempt.again && in->break_code != BREAK_NONE && answer != ANSWER_ERROR)
         answer = ANSWER_BREAK; /* that was learnt in passing */
     assert(answer != ANSWER_NO);
     if (answer != ANSWER_YES)
@@ -309,24 +310,25 @@ interp_run(Interp *in, Activation *activation, Value **out)
             return interp_break(in, BREAK_CALL_PYTHON, "functions inlined too deep");
         in->inlined++;
     }
-    int line = in->line, graph_file = in->graph->file, graph_line = in->graph->line;
-    bool adds_up = in->adds_up;
-    in->adds_up = false;
+    int line = in->attempt.line, graph_file = in->graph->file, graph_line = in->graph->line;
+    bool adds_up = in->temporaries.adds_up;
+    in->temporaries.adds_up = false;
     in->top = activation;
     Answer answer = ANSWER_YES;
     while (answer == ANSWER_YES && activation->result == NULL) {
         answer = follow_one(in, activation);
-        if (answer == ANSWER_BREAK && in->raised != NULL && !in->again)
+        if (answer == ANSWER_BREAK && in->raising.raised != NULL && !in->attempt.again)
             answer = raised_unwind(in, activation);
     }
     *out = activation->result;
-    in->adds_up = adds_up;
+    in->temporaries.adds_up = adds_up;
     if (activation->caller != NULL) {
-        if (answer == ANSWER_BREAK && in->raised != NULL) in->raised->exception->part_of = NULL;
+        if (answer == ANSWER_BREAK && in->raising.raised != NULL)
+            in->raising.raised->exception->part_of = NULL;
         in->inlined--;
-        in->dirty = true; /* what it did is done: the caller's instruction may still break */
+        in->writes.dirty = true; /* what it did is done: the caller's instruction may still break */
         in->top = activation->caller;
-        in->line = line;
+        in->attempt.line = line;
         graph_set_position(in->graph, graph_file, graph_line);
     }
     return answer;

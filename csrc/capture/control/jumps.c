@@ -152,9 +152,9 @@ static int
 tell_loop(Interp *in, int head)
 {
     in->told.frames[0].line = in->bottom->decoded->instrs[head].line;
-    for (int i = 0; i < in->marks->no_loop.len; i++) {
-        const char *why = in->marks->no_loop_why.at[i];
-        if (in->marks->no_loop.at[i] != head || *why == '\0') continue;
+    for (int i = 0; i < in->attempt.marks->no_loop.len; i++) {
+        const char *why = in->attempt.marks->no_loop_why.at[i];
+        if (in->attempt.marks->no_loop.at[i] != head || *why == '\0') continue;
         in->told.detail = arena_printf(in->arena, "%s; %s", in->told.detail, why);
         if (in->told.detail == NULL) return -1;
     }
@@ -167,16 +167,18 @@ static Answer
 unrolled_too_far(Interp *in)
 {
     Activation *a = in->top;
-    Answer answer =
-        interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions", in->unroll);
+    Answer answer = interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions",
+                                 in->attempt.unroll);
     if (answer == ANSWER_ERROR || a != in->bottom) return answer;
     for (int head = 0; head <= a->number; head++) {
-        if (in->jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0) continue;
-        if (in->first_step[head] <= 1 + in->marks->stop_at) return answer;
-        in->learn->stop_at = in->first_step[head] - 1;
+        if (in->attempt.jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0)
+            continue;
+        if (in->attempt.first_step[head] <= 1 + in->attempt.marks->stop_at) return answer;
+        in->attempt.learn->stop_at = in->attempt.first_step[head] - 1;
         if (tell_loop(in, head) < 0) return ANSWER_ERROR;
-        if (break_copy(in->learn_arena, &in->told, &in->learn->stop) < 0) return ANSWER_ERROR;
-        in->again = true;
+        if (break_copy(in->attempt.learn_arena, &in->told, &in->attempt.learn->stop) < 0)
+            return ANSWER_ERROR;
+        in->attempt.again = true;
         return answer;
     }
     return answer;
@@ -190,8 +192,8 @@ follow_jump(Interp *in, const Instr *instr)
     case I_JUMP:
         if (instr->target <= a->number) {
             a->back_jumps += a->number - instr->target;
-            if (a == in->bottom) in->jumped_from[instr->target] = a->number;
-            if (a->back_jumps > in->unroll) return unrolled_too_far(in);
+            if (a == in->bottom) in->attempt.jumped_from[instr->target] = a->number;
+            if (a->back_jumps > in->attempt.unroll) return unrolled_too_far(in);
         }
         jump_to(in, instr, true);
         return ANSWER_YES;

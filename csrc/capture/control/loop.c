@@ -243,7 +243,7 @@ static Answer
 carried_start(Interp *in, const Scan *scan, int i, bool *needs_a_turn, NodeId *out)
 {
     int slot = scan->slot[i];
-    const LoopType *learnt = learnt_type(in->marks, scan->number, slot);
+    const LoopType *learnt = learnt_type(in->attempt.marks, scan->number, slot);
     Value *value = in->top->slots[slot];
     if (value == NULL && (value = slot_load(in, in->top, slot)) == NULL) return ANSWER_ERROR;
     bool absent = value->kind == V_UNBOUND;
@@ -371,11 +371,11 @@ static Answer
 learn_no_loop(Interp *in, int number)
 {
     const char *text = in->break_code != BREAK_NONE ? in->told.detail : "";
-    char *why = arena_copy(in->learn_arena, text, strlen(text) + 1);
-    if (why == NULL || VEC_PUSH(in->learn_arena, &in->learn->no_loop, number) < 0 ||
-        VEC_PUSH(in->learn_arena, &in->learn->no_loop_why, why) < 0)
+    char *why = arena_copy(in->attempt.learn_arena, text, strlen(text) + 1);
+    if (why == NULL || VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop, number) < 0 ||
+        VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop_why, why) < 0)
         return ANSWER_ERROR;
-    in->again = true;
+    in->attempt.again = true;
     in->break_code = BREAK_UNROLL;
     return ANSWER_BREAK;
 }
@@ -384,13 +384,14 @@ learn_no_loop(Interp *in, int number)
 static Answer
 learn_type(Interp *in, const Scan *scan, int slot, const Type *type)
 {
-    bool known = learnt_type(in->marks, scan->number, slot) != NULL;
+    bool known = learnt_type(in->attempt.marks, scan->number, slot) != NULL;
     bool exact = type->dtype == DT_F64 || type->dtype == DT_I64 || type->dtype == DT_BOOL;
     if (known || !exact || type->rank != 0) return learn_no_loop(in, scan->number);
     LoopType learnt = {
         .number = scan->number, .slot = slot, .dtype = type->dtype, .form = type->form};
-    if (VEC_PUSH(in->learn_arena, &in->learn->loop_types, learnt) < 0) return ANSWER_ERROR;
-    in->again = true;
+    if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->loop_types, learnt) < 0)
+        return ANSWER_ERROR;
+    in->attempt.again = true;
     in->break_code = BREAK_UNROLL;
     return ANSWER_BREAK;
 }
@@ -401,8 +402,8 @@ static bool
 start_was_weak(Interp *in, const Scan *scan, RegionId region)
 {
     bool learnt = false;
-    for (int i = 0; i < in->marks->loop_types.len; i++) {
-        const LoopType *type = &in->marks->loop_types.at[i];
+    for (int i = 0; i < in->attempt.marks->loop_types.len; i++) {
+        const LoopType *type = &in->attempt.marks->loop_types.at[i];
         learnt = learnt || (type->number == scan->number && type->form == FORM_SCALAR);
     }
     const Region *body = &in->graph->regions.at[region];
@@ -487,7 +488,8 @@ capture_loop(Interp *in, Value *iterator)
     Activation *a = in->top;
     Scan scan;
     if (a != in->bottom || in->region != 0 || in->loop != NULL) return ANSWER_NO;
-    if (find(in->marks->no_loop.at, in->marks->no_loop.len, a->number) >= 0) return ANSWER_NO;
+    if (find(in->attempt.marks->no_loop.at, in->attempt.marks->no_loop.len, a->number) >= 0)
+        return ANSWER_NO;
     if (!loop_scan(a->decoded, a->number, &scan)) return ANSWER_NO;
     NodeId args[3 + 2 * MOST], *starts = args + 3;
     int carried[MOST], ncarried = 0;
@@ -505,14 +507,14 @@ capture_loop(Interp *in, Value *iterator)
     if (answer == ANSWER_YES && needs_a_turn) answer = runs_once(in, iterator->of);
     if (answer != ANSWER_YES) return answer;
     Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
-    int ncarries = ncarried + loop.narrays, effects = in->effects.len;
+    int ncarries = ncarried + loop.narrays, effects = in->writes.effects.len;
     NodeId node = graph_add(in->graph, in->region, OP_loop, 3 + ncarries, args, &none, NULL);
     RegionId region;
     World before;
     if (node == NO_NODE || world_save(in, &before) < 0) return ANSWER_ERROR;
     answer = follow_body(in, &scan, &loop, ncarried, carried, starts, node, &region);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer != ANSWER_YES || in->effects.len != effects || !world_is_same(&before) ||
+    if (answer != ANSWER_YES || in->writes.effects.len != effects || !world_is_same(&before) ||
         !body_is_scalar(in, region))
         return learn_no_loop(in, scan.number);
     in->region = region;

@@ -453,7 +453,7 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
     World before, arms[2];
     Value *result[2];
     if (world_save(in, &before) < 0) return ANSWER_ERROR;
-    m->made = in->values.len;
+    m->made = in->attempt.values.len;
     for (int arm = 0; arm < 2; arm++) {
         Answer answer = follow_arm(m, arm, start[arm], depth[arm]);
         if (answer == ANSWER_YES && !world_is_pure(in, &before)) answer = ANSWER_NO;
@@ -524,8 +524,10 @@ branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_
     int start[2] = {on_true, on_false}, depth[2] = {depth_true, depth_false};
     for (int arm = 0; arm < 2; arm++)
         if ((m.arm[arm] = graph_region(in->graph, NO_NODE)) == NO_REGION) return ANSWER_ERROR;
-    Fork fork = {
-        .code = m.d->code, .number = m.number, .neffects = in->effects.len, .outer = in->fork};
+    Fork fork = {.code = m.d->code,
+                 .number = m.number,
+                 .neffects = in->writes.effects.len,
+                 .outer = in->fork};
     in->fork = &fork;
     answer = follow_arms(&m, start, depth);
     in->fork = fork.outer;

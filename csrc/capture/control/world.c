@@ -66,25 +66,25 @@ int
 world_save(Interp *in, World *world)
 {
     const Activation *a = in->top;
-    *world = (World){.nvalues = in->values.len,
+    *world = (World){.nvalues = in->attempt.values.len,
                      .nslots = a->decoded->nlocalsplus + a->depth,
-                     .neffects = in->effects.len,
-                     .nglobals = in->stored_globals.len,
-                     .nstorages = in->storages.len,
+                     .neffects = in->writes.effects.len,
+                     .nglobals = in->writes.stored_globals.len,
+                     .nstorages = in->memory.storages.len,
                      .depth = a->depth,
                      .nodes = in->graph->nodes.len};
     world->states = arena_alloc(in->arena, sizeof(State) * (size_t)(world->nvalues + 1));
     if (world->states == NULL) return -1;
     for (int i = 0; i < world->nvalues; i++)
-        if (state_of(in, in->values.at[i], &world->states[i]) < 0) return -1;
+        if (state_of(in, in->attempt.values.at[i], &world->states[i]) < 0) return -1;
 #define COPY(to, from, count)                                                                      \
     if ((world->to = arena_copy(in->arena, from, sizeof(*world->to) * (size_t)(count))) == NULL && \
         (count) > 0)                                                                               \
     return -1
     COPY(slots, a->slots, world->nslots);
-    COPY(effects, in->effects.at, world->neffects);
-    COPY(globals, in->stored_globals.at, world->nglobals);
-    COPY(storages, in->storages.at, world->nstorages);
+    COPY(effects, in->writes.effects.at, world->neffects);
+    COPY(globals, in->writes.stored_globals.at, world->nglobals);
+    COPY(storages, in->memory.storages.at, world->nstorages);
 #undef COPY
     return 0;
 }
@@ -105,14 +105,14 @@ may_be_left_out(const Effect *effect)
 bool
 world_is_pure(Interp *in, const World *w)
 {
-    if (in->effects.len < w->neffects || in->stored_globals.len != w->nglobals ||
-        !same_bytes(in->effects.at, w->effects, sizeof(Effect), w->neffects) ||
-        !same_bytes(in->stored_globals.at, w->globals, sizeof(StoredGlobal), w->nglobals))
+    if (in->writes.effects.len < w->neffects || in->writes.stored_globals.len != w->nglobals ||
+        !same_bytes(in->writes.effects.at, w->effects, sizeof(Effect), w->neffects) ||
+        !same_bytes(in->writes.stored_globals.at, w->globals, sizeof(StoredGlobal), w->nglobals))
         return false;
-    for (int i = w->neffects; i < in->effects.len; i++)
-        if (!may_be_left_out(&in->effects.at[i])) return false;
-    for (int i = 0; i < in->storages.len; i++) {
-        const Storage *now = &in->storages.at[i];
+    for (int i = w->neffects; i < in->writes.effects.len; i++)
+        if (!may_be_left_out(&in->writes.effects.at[i])) return false;
+    for (int i = 0; i < in->memory.storages.len; i++) {
+        const Storage *now = &in->memory.storages.at[i];
         bool older = now->root < w->nodes ||
                      op_info(graph_node(in->graph, now->root)->op)->kind == KIND_INPUT;
         NodeId before = i < w->nstorages ? w->storages[i].version : now->root;
@@ -151,12 +151,12 @@ world_take_back(Interp *in, const World *world, World *changed)
     Activation *a = in->top;
     *changed = (World){.nslots = a->decoded->nlocalsplus + a->depth,
                        .depth = a->depth,
-                       .neffects = in->effects.len - world->neffects};
+                       .neffects = in->writes.effects.len - world->neffects};
     size_t effects = sizeof(Effect) * (size_t)changed->neffects;
-    changed->effects = arena_copy(in->arena, in->effects.at + world->neffects, effects);
+    changed->effects = arena_copy(in->arena, in->writes.effects.at + world->neffects, effects);
     if (changed->effects == NULL && effects > 0) return -1;
-    in->effects.len = world->neffects;
-    changed->states = arena_alloc(in->arena, sizeof(State) * (size_t)(in->values.len + 1));
+    in->writes.effects.len = world->neffects;
+    changed->states = arena_alloc(in->arena, sizeof(State) * (size_t)(in->attempt.values.len + 1));
     changed->slots = arena_copy(in->arena, a->slots, sizeof(Value *) * (size_t)changed->nslots);
     if (changed->states == NULL || (changed->slots == NULL && changed->nslots > 0)) return -1;
     for (int i = 0; i < world->nvalues; i++) {
@@ -175,8 +175,8 @@ world_take_back(Interp *in, const World *world, World *changed)
         value->position = state->position;
         value->node = state->node;
     }
-    for (int i = world->nvalues; i < in->values.len; i++) {
-        Value *value = in->values.at[i];
+    for (int i = world->nvalues; i < in->attempt.values.len; i++) {
+        Value *value = in->attempt.values.at[i];
         if (!is_stored_to(value)) continue;
         if (state_of(in, value, &changed->states[changed->nvalues++]) < 0) return -1;
         value->nitems = value->cap = 0;

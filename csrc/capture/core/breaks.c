@@ -78,7 +78,7 @@ interp_break(Interp *in, BreakCode code, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     in->break_code = code;
-    in->raised = NULL; /* set by who raises */
+    in->raising.raised = NULL; /* set by who raises */
     in->break_inlined = in->inlined > 0;
     in->told.code = code;
     in->told.leaves = false; /* see capture.c */
@@ -111,7 +111,7 @@ interp_break_as(Interp *in, BreakCode code, const Break *told)
 {
     if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
     in->break_code = code;
-    in->raised = NULL;
+    in->raising.raised = NULL;
     in->break_inlined = in->inlined > 0;
     return break_copy(in->arena, told, &in->told) < 0 ? ANSWER_ERROR : ANSWER_BREAK;
 }
@@ -136,7 +136,7 @@ break_put(Interp *in, const BreakNote *note)
 Answer
 break_unless(Interp *in, Answer answer, const BreakNote *note)
 {
-    if (answer == ANSWER_YES || answer == ANSWER_ERROR || in->raised != NULL) return answer;
+    if (answer == ANSWER_YES || answer == ANSWER_ERROR || in->raising.raised != NULL) return answer;
     return break_put(in, note);
 }
 

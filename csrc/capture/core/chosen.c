@@ -22,17 +22,17 @@ choice_of(const Interp *in, NodeId node)
 {
     NodeId root = graph_node(in->graph, node)->storage;
     int number = storage_find(in, root);
-    if (number >= 0) root = in->storages.at[number].root;
-    for (int i = 0; i < in->chosen.len; i++)
-        if (in->chosen.at[i]->node == root) return in->chosen.at[i]->of;
+    if (number >= 0) root = in->memory.storages.at[number].root;
+    for (int i = 0; i < in->memory.chosen.len; i++)
+        if (in->memory.chosen.at[i]->node == root) return in->memory.chosen.at[i]->of;
     return NULL;
 }
 
 BranchMark *
 branch_mark(Interp *in, const Decoded *d, int number)
 {
-    for (int i = 0; i < in->learn->branches.len; i++) {
-        BranchMark *mark = &in->learn->branches.at[i];
+    for (int i = 0; i < in->attempt.learn->branches.len; i++) {
+        BranchMark *mark = &in->attempt.learn->branches.at[i];
         if (mark->code == d->code && mark->number == number) return mark;
     }
     return NULL;
@@ -42,17 +42,19 @@ Answer
 branch_learn(Interp *in, PyCodeObject *code, int number, int level, const char *why)
 {
     if (in->break_code == BREAK_NONE) in->break_code = BREAK_BRANCH;
-    if (!in->again) in->learn->stop_at = -1; /* steps are counted along another way now */
-    in->again = true;
-    for (int i = 0; i < in->learn->branches.len; i++) {
-        BranchMark *mark = &in->learn->branches.at[i];
+    if (!in->attempt.again)
+        in->attempt.learn->stop_at = -1; /* steps are counted along another way now */
+    in->attempt.again = true;
+    for (int i = 0; i < in->attempt.learn->branches.len; i++) {
+        BranchMark *mark = &in->attempt.learn->branches.at[i];
         if (mark->code != code || mark->number != number) continue;
         mark->level = level;
         mark->why = why;
         return ANSWER_BREAK;
     }
     BranchMark mark = {.code = code, .number = number, .level = level, .why = why};
-    return VEC_PUSH(in->learn_arena, &in->learn->branches, mark) < 0 ? ANSWER_ERROR : ANSWER_BREAK;
+    return VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->branches, mark) < 0 ? ANSWER_ERROR
+                                                                                     : ANSWER_BREAK;
 }
 
 Answer
@@ -68,16 +70,16 @@ branch_find_aliased(const Interp *in, NodeId node)
 {
     NodeId storage = graph_node(in->graph, node)->storage;
     int number = storage_find(in, storage);
-    if (number >= 0) storage = in->storages.at[number].root;
-    for (int i = 0; i < in->aliased.len; i++)
-        if (in->aliased.at[i].root == storage) return &in->aliased.at[i];
+    if (number >= 0) storage = in->memory.storages.at[number].root;
+    for (int i = 0; i < in->memory.aliased.len; i++)
+        if (in->memory.aliased.at[i].root == storage) return &in->memory.aliased.at[i];
     return NULL;
 }
 
 Answer
 branch_aliased(Interp *in, NodeId node, const char *why)
 {
-    if (in->aliased.len == 0) return ANSWER_YES;
+    if (in->memory.aliased.len == 0) return ANSWER_YES;
     const Aliased *a = branch_find_aliased(in, node);
     return a != NULL ? branch_learn(in, a->code, a->number, BRANCH_APART, why) : ANSWER_YES;
 }
@@ -98,7 +100,7 @@ int
 branch_note(Interp *in, NodeId node, PyCodeObject *code, int number)
 {
     Aliased a = {.root = graph_node(in->graph, node)->storage, .code = code, .number = number};
-    return VEC_PUSH(in->arena, &in->aliased, a);
+    return VEC_PUSH(in->arena, &in->memory.aliased, a);
 }
 
 int

@@ -19,8 +19,8 @@ effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int na
            Value *const *args)
 {
     int first = in->fork != NULL ? in->fork->neffects : 0;
-    for (int i = in->effects.len - 1; i >= first; i--) {
-        Effect *old = &in->effects.at[i];
+    for (int i = in->writes.effects.len - 1; i >= first; i--) {
+        Effect *old = &in->writes.effects.at[i];
         if (old->when != NULL) break;
         if (old->kind == EFFECT_CALL && old->nargs > 0) break; /* it may look */
         if (kind == EFFECT_STORE_ATTR && same_target(old, EFFECT_DELETE_ATTR, object, args)) break;
@@ -38,7 +38,7 @@ effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int na
     Effect effect = {.kind = kind, .nargs = nargs, .object = object, .source = source};
     effect.number = in->bottom->number;
     for (int i = 0; i < nargs; i++) effect.args[i] = args[i];
-    return VEC_PUSH(in->arena, &in->effects, effect);
+    return VEC_PUSH(in->arena, &in->writes.effects, effect);
 }
 
 /* Items of a list that were not looked at yet are fetched now, since their places will move. */
@@ -93,7 +93,7 @@ Answer
 container_changes(Interp *in, Value *container)
 {
     if (container->source == NO_SOURCE) return ANSWER_YES;
-    if (in->refuse_writes)
+    if (in->writes.refuse_writes)
         return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
     if (container->kind == V_DICT && container->object != NULL &&
         PyDict_GetItemString(container->object, "__builtins__") != NULL)

@@ -80,7 +80,7 @@ common(const Flow *f, int a, int b)
 static const int *
 joins_of(Interp *in, const Decoded *d)
 {
-    int *known = map_get(&in->joins, d);
+    int *known = map_get(&in->sources.joins, d);
     if (known != NULL) return known;
     Flow f = {.d = d, .n = d->count};
     size_t bytes = sizeof(int) * (size_t)(f.n + 1);
@@ -104,7 +104,7 @@ joins_of(Interp *in, const Decoded *d)
             f.meet[at] = meet;
         }
     }
-    return map_put(in, &in->joins, d, f.meet) < 0 ? NULL : f.meet;
+    return map_put(in, &in->sources.joins, d, f.meet) < 0 ? NULL : f.meet;
 }
 
 int

@@ -8,7 +8,7 @@
 static Answer
 settled(const Interp *in, Answer answer)
 {
-    assert(answer_agrees(in, answer) && (answer != ANSWER_NO || in->again));
+    assert(answer_agrees(in, answer) && (answer != ANSWER_NO || in->attempt.again));
     (void)in;
     return answer;
 }
@@ -130,16 +130,16 @@ iterator_next(Interp *in, Value *iterator, Value **out)
 Answer
 iterate_some(Interp *in, Value *iterable, Value *iterator, int most, ValueKind kind, Value **out)
 {
-    bool dirty = in->dirty;
+    bool dirty = in->writes.dirty;
     Value *item, *all = value_sequence(in, kind, 0, NULL);
     if (all == NULL) return ANSWER_ERROR;
     while (all->nitems < most) {
         Answer answer = iterator_next(in, iterator, &item);
         if (iterator != iterable && iterable->kind != V_OBJECT && iterable->kind != V_INSTANCE)
-            in->dirty = dirty; /* nobody else sees the iterator */
+            in->writes.dirty = dirty; /* nobody else sees the iterator */
         if (answer != ANSWER_YES) return answer;
         if (item == NULL) break;
-        if (all->nitems > in->unroll)
+        if (all->nitems > in->attempt.unroll)
             return interp_break(in, BREAK_UNROLL, "more items than the unrolling budget");
         if (value_append(in, all, item) < 0) return ANSWER_ERROR;
     }

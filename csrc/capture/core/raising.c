@@ -5,7 +5,7 @@ static int
 step_now(Interp *in)
 {
     const Activation *bottom = in->bottom;
-    return in->steps - 1 - bottom->decoded->instrs[bottom->number].sub;
+    return in->attempt.steps - 1 - bottom->decoded->instrs[bottom->number].sub;
 }
 
 Value *
@@ -74,7 +74,7 @@ raise_again(Interp *in, Value *exception)
     if (e->raised < 0) e->raised = step_now(in);
     Answer answer = interp_break(in, BREAK_EXCEPTION, "%s is raised here%s",
                                  exception->type->tp_name, told_text(in, e));
-    in->raised = exception;
+    in->raising.raised = exception;
     return answer;
 }
 
@@ -105,7 +105,7 @@ leave_chain(Value *handled, const Value *exception)
 Answer
 raise_value(Interp *in, Value *exception)
 {
-    Value *handled = in->handled;
+    Value *handled = in->raising.handled;
     if (handled != NULL && handled != exception) {
         leave_chain(handled, exception);
         exception->exception->context = handled;
@@ -143,12 +143,13 @@ raise_new(Interp *in, PyObject *type, const char *format, ...)
 Value *
 raised_take(Interp *in, PyObject *type)
 {
-    Value *raised = in->raised;
-    if (raised == NULL || in->again || !PyErr_GivenExceptionMatches((PyObject *)raised->type, type))
+    Value *raised = in->raising.raised;
+    if (raised == NULL || in->attempt.again ||
+        !PyErr_GivenExceptionMatches((PyObject *)raised->type, type))
         return NULL;
-    in->raised = NULL;
+    in->raising.raised = NULL;
     break_take(in);
-    in->blame = 0;
+    in->attempt.blame = 0;
     return raised;
 }
 

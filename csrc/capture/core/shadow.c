@@ -19,8 +19,8 @@ static PyTypeObject token_type;
 static void
 token_fail(Interp *in, Answer answer)
 {
-    in->shadow_failed = true;
-    in->shadow_answer = answer;
+    in->stand_ins.failed = true;
+    in->stand_ins.answer = answer;
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "not followed");
 }
 
@@ -56,7 +56,7 @@ may_be_nan(Interp *in, Value *value)
 static bool
 is_itself(Interp *in, Value *value)
 {
-    if (in->shadow_failed) return false;
+    if (in->stand_ins.failed) return false;
     if (value->kind == V_CONST) return !object_has_nan(value->object);
     if (!may_be_nan(in, value)) return true;
     Value *result;
@@ -79,22 +79,22 @@ token_compare(PyObject *a, PyObject *b, int operator_)
         token_fail(in, answer);
         return NULL;
     }
-    bool deep = in->nesting > 40;
-    in->nesting++;
+    bool deep = in->attempt.nesting > 40;
+    in->attempt.nesting++;
     answer = deep ? interp_break(in, BREAK_OPERATOR, "values nested deeply")
                   : operate_compare(in, operator_, left, right, &result);
-    in->nesting--;
+    in->attempt.nesting--;
     if (answer != ANSWER_YES) {
         token_fail(in, answer);
         return NULL;
     }
     int known = token_truth(in, result);
     if (known == 0 && operator_ == Py_EQ && !is_itself(in, left) && !is_itself(in, right)) {
-        if (!in->shadow_failed)
+        if (!in->stand_ins.failed)
             token_fail(in, interp_break(in, BREAK_OPERATOR, "NaNs, which may be the same object"));
         return NULL;
     }
-    if (in->shadow_failed) return NULL;
+    if (in->stand_ins.failed) return NULL;
     return known < 0 ? NULL : PyBool_FromLong(known);
 }
 
@@ -150,7 +150,7 @@ token_call(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     for (Py_ssize_t i = 0; i < n; i++)
         if ((values[i] = unshadow(in, PyTuple_GET_ITEM(args, i))) == NULL) return NULL;
-    in->dirty = true;
+    in->writes.dirty = true;
     Answer answer = call_value(in, ((Token *)self)->value, (int)n, values, NULL, &result);
     if (answer == ANSWER_YES) return shadow(in, result);
     token_fail(in, answer);
@@ -172,7 +172,8 @@ static PyTypeObject token_type = {
 static PyObject *
 stand_for(Interp *in, PyObject *object, Value *value)
 {
-    if (keep(in, Py_XNewRef(object)) == NULL || map_put(in, &in->shadowed, object, value) < 0)
+    if (keep(in, Py_XNewRef(object)) == NULL ||
+        map_put(in, &in->stand_ins.shadowed, object, value) < 0)
         Py_CLEAR(object);
     return object;
 }
@@ -180,7 +181,7 @@ stand_for(Interp *in, PyObject *object, Value *value)
 PyObject *
 shadow_token(Interp *in, Value *value)
 {
-    Token *token = map_get(&in->tokens, value);
+    Token *token = map_get(&in->stand_ins.tokens, value);
     if (token != NULL) return Py_NewRef((PyObject *)token);
     if (PyType_Ready(&token_type) < 0) return NULL;
     token = PyObject_New(Token, &token_type);
@@ -188,7 +189,7 @@ shadow_token(Interp *in, Value *value)
     token->in = in;
     token->value = value;
     if (keep(in, Py_NewRef((PyObject *)token)) == NULL ||
-        map_put(in, &in->tokens, value, token) < 0)
+        map_put(in, &in->stand_ins.tokens, value, token) < 0)
         Py_CLEAR(token);
     return (PyObject *)token;
 }
@@ -196,14 +197,14 @@ shadow_token(Interp *in, Value *value)
 static PyObject *
 shadow_tuple(Interp *in, Value *value)
 {
-    PyObject *tuple = map_get(&in->tokens, value);
+    PyObject *tuple = map_get(&in->stand_ins.tokens, value);
     if (tuple != NULL) return Py_NewRef(tuple);
     if (value->object != NULL && value->source == NO_SOURCE && object_is_plain(value->object))
         return stand_for(in, Py_NewRef(value->object), value);
     tuple = shadow_items(in, value);
     if (tuple != NULL) Py_SETREF(tuple, PyList_AsTuple(tuple));
     tuple = stand_for(in, tuple, value);
-    if (tuple != NULL && map_put(in, &in->tokens, value, tuple) < 0) Py_CLEAR(tuple);
+    if (tuple != NULL && map_put(in, &in->stand_ins.tokens, value, tuple) < 0) Py_CLEAR(tuple);
     return tuple;
 }
 
@@ -274,7 +275,7 @@ Value *
 unshadow(Interp *in, PyObject *object)
 {
     if (Py_TYPE(object) == &token_type) return ((Token *)object)->value;
-    Value *value = map_get(&in->shadowed, object);
+    Value *value = map_get(&in->stand_ins.shadowed, object);
     if (value != NULL) return value;
     if (PyList_CheckExact(object)) return unshadow_items(in, object, V_LIST);
     if (PySet_CheckExact(object)) return set_value(in, Py_NewRef(object));
@@ -298,8 +299,8 @@ unshadow_into(Interp *in, PyObject *list, Value *sequence)
 Answer
 shadow_done(Interp *in, PyObject *result, Value **out)
 {
-    Answer answer = in->shadow_failed ? in->shadow_answer : ANSWER_YES;
-    in->shadow_failed = false;
+    Answer answer = in->stand_ins.failed ? in->stand_ins.answer : ANSWER_YES;
+    in->stand_ins.failed = false;
     if (answer != ANSWER_YES) {
         Py_XDECREF(result);
         if (answer == ANSWER_BREAK) PyErr_Clear();
@@ -323,8 +324,9 @@ is_still(Interp *in, const Value *sequence, PyObject *list)
     if (sequence->nitems != PyList_GET_SIZE(list)) return false;
     for (int i = 0; i < sequence->nitems; i++) {
         PyObject *object = PyList_GET_ITEM(list, i);
-        const Value *was = Py_TYPE(object) == &token_type ? ((Token *)object)->value
-                                                          : map_get(&in->shadowed, object);
+        const Value *was = Py_TYPE(object) == &token_type
+                               ? ((Token *)object)->value
+                               : map_get(&in->stand_ins.shadowed, object);
         const Value *now = sequence->items[i];
         if (was != now &&
             (was == NULL || now == NULL || was->object != now->object || was->object == NULL))
@@ -338,7 +340,7 @@ shadow_compare(Interp *in, int operator_, Value *left, Value *right, Value **out
 {
     PyObject *a = shadow_items(in, left), *b = a ? shadow_items(in, right) : NULL, *result = NULL;
     if (b != NULL) {
-        in->dirty = true;
+        in->writes.dirty = true;
         result = PyObject_RichCompare(a, b, operator_);
     }
     bool failed = b == NULL, same = !failed && is_still(in, left, a) && is_still(in, right, b);

@@ -111,19 +111,19 @@ static void
 drop_input(Interp *in, int at)
 {
     Graph *g = in->graph;
-    Value *value = in->inputs.at[at];
+    Value *value = in->memory.inputs.at[at];
     Node *node = graph_node(g, value->node);
     node->op = OP_const;
     node->attrs.object = value->object;
     node->attrs.index = 0;
     drop_guards(in, value->source);
-    for (int i = at; i + 1 < in->inputs.len; i++) {
-        in->inputs.at[i] = in->inputs.at[i + 1];
+    for (int i = at; i + 1 < in->memory.inputs.len; i++) {
+        in->memory.inputs.at[i] = in->memory.inputs.at[i + 1];
         g->inputs.at[i] = g->inputs.at[i + 1];
         in->out->input_source.at[i] = in->out->input_source.at[i + 1];
         graph_node(g, g->inputs.at[i])->attrs.index = i;
     }
-    in->inputs.len--;
+    in->memory.inputs.len--;
     g->inputs.len--;
     in->out->input_source.len--;
 }
@@ -131,8 +131,8 @@ drop_input(Interp *in, int at)
 void
 sizes_settle(Interp *in)
 {
-    for (int i = in->inputs.len - 1; i >= 0; i--) {
-        Value *value = in->inputs.at[i];
+    for (int i = in->memory.inputs.len - 1; i >= 0; i--) {
+        Value *value = in->memory.inputs.at[i];
         bool size = in->out->sources.at[value->source].kind == SOURCE_SIZE;
         if (size && value->of != NULL && value->of->pinned) drop_input(in, i);
     }

@@ -12,7 +12,7 @@ set_place(const Interp *in, Guard *guard)
 {
     const Activation *a = in->top;
     guard->file = a != NULL ? a->file : 0;
-    guard->line = in->line;
+    guard->line = in->attempt.line;
     if (a == NULL || a->caller == NULL || !code_is_ours(a)) return;
     while (a->caller != NULL && code_is_ours(a)) a = a->caller;
     guard->file = a->file;
@@ -76,7 +76,7 @@ source_is_spare(const Interp *in, SourceId id)
 {
     if (!source_is_stacked(in, id)) return false;
     int entry = in->out->sources.at[id].index - in->bottom->decoded->nlocalsplus;
-    return entry < 64 && (in->spare_slots >> entry & 1) != 0;
+    return entry < 64 && (in->temporaries.spare_slots >> entry & 1) != 0;
 }
 
 /* Guards that the source is this very object: by watching it where it is a global. */
@@ -117,7 +117,7 @@ input_add(Interp *in, SourceId source, PyObject *object, const Type *type)
     value->node = graph_input(in->graph, top, type);
     if (value->node == NO_NODE) return NULL;
     if (VEC_PUSH(in->arena, &in->out->input_source, source) < 0) return NULL;
-    return VEC_PUSH(in->arena, &in->inputs, value) < 0 ? NULL : value;
+    return VEC_PUSH(in->arena, &in->memory.inputs, value) < 0 ? NULL : value;
 }
 
 static Value *
@@ -577,10 +577,10 @@ Value *
 value_from_source(Interp *in, SourceId source, PyObject *object)
 {
     const void *key = (const void *)(((uintptr_t)source + 1) << 4);
-    Value *value = map_get(&in->by_source, key);
+    Value *value = map_get(&in->sources.by_source, key);
     if (value != NULL) return value;
     value = value_resolve(in, source, object);
-    return value != NULL && map_put(in, &in->by_source, key, value) < 0 ? NULL : value;
+    return value != NULL && map_put(in, &in->sources.by_source, key, value) < 0 ? NULL : value;
 }
 
 static Value *
@@ -612,7 +612,7 @@ value_resolve(Interp *in, SourceId source, PyObject *object)
         if (global_is_steady(in, source)) return const_from_source(in, source, object);
         return scalar_value(in, source, object, dtype, FORM_SCALAR);
     }
-    Value *known = map_get(&in->by_object, object);
+    Value *known = map_get(&in->sources.by_object, object);
     if (known != NULL) {
         if (known->source == source || known->source == NO_SOURCE) return known;
         Guard guard = {.kind = GUARD_SAME, .source = source, .other = known->source};
@@ -621,8 +621,8 @@ value_resolve(Interp *in, SourceId source, PyObject *object)
     if (PyFrozenSet_CheckExact(object)) return set_from_source(in, source, object);
     if (is_identity(in, source, object)) return const_from_source(in, source, object);
     Value *value = value_made(in, source, object);
-    if (value == NULL || map_put(in, &in->by_object, object, value) < 0) return NULL;
-    return VEC_PUSH(in->arena, &in->outside, value) < 0 ? NULL : value;
+    if (value == NULL || map_put(in, &in->sources.by_object, object, value) < 0) return NULL;
+    return VEC_PUSH(in->arena, &in->sources.outside, value) < 0 ? NULL : value;
 }
 
 Answer

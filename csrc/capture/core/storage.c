@@ -11,8 +11,8 @@
 int
 storage_find(const Interp *in, NodeId holder)
 {
-    for (int i = in->versions.len - 1; i >= 0; i--)
-        if (in->versions.at[i].node == holder) return in->versions.at[i].storage;
+    for (int i = in->memory.versions.len - 1; i >= 0; i--)
+        if (in->memory.versions.at[i].node == holder) return in->memory.versions.at[i].storage;
     return -1;
 }
 
@@ -23,9 +23,9 @@ storage_of(Interp *in, NodeId node)
     int found = storage_find(in, holder);
     if (found >= 0) return found;
     Storage storage = {.root = holder, .version = holder};
-    found = in->storages.len;
-    if (VEC_PUSH(in->arena, &in->storages, storage) < 0) return -1;
-    if (VEC_PUSH(in->arena, &in->versions, (Version){.node = holder, .storage = found}) < 0)
+    found = in->memory.storages.len;
+    if (VEC_PUSH(in->arena, &in->memory.storages, storage) < 0) return -1;
+    if (VEC_PUSH(in->arena, &in->memory.versions, (Version){.node = holder, .storage = found}) < 0)
         return -1;
     return found;
 }
@@ -35,9 +35,10 @@ storage_write(Interp *in, NodeId node, NodeId version)
 {
     int storage = storage_of(in, node);
     if (storage < 0) return -1;
-    in->storages.at[storage].version = version;
-    in->storages.at[storage].written = true;
-    return VEC_PUSH(in->arena, &in->versions, (Version){.node = version, .storage = storage});
+    in->memory.storages.at[storage].version = version;
+    in->memory.storages.at[storage].written = true;
+    return VEC_PUSH(in->arena, &in->memory.versions,
+                    (Version){.node = version, .storage = storage});
 }
 
 static bool
@@ -56,7 +57,7 @@ array_current(Interp *in, NodeId node)
     if (n->type.form != FORM_ARRAY) return node;
     int found = storage_find(in, n->storage);
     if (found < 0) return node;
-    NodeId version = in->storages.at[found].version;
+    NodeId version = in->memory.storages.at[found].version;
     if (version == n->storage) return node;
     Type type = n->type;
     if (same_place(&type, &graph_node(in->graph, version)->type)) return version;

@@ -88,8 +88,8 @@ value_new(Interp *in, ValueKind kind)
     value->kind = kind;
     value->source = NO_SOURCE;
     value->node = NO_NODE;
-    value->serial = in->values.len;
-    return VEC_PUSH(in->arena, &in->values, value) < 0 ? NULL : value;
+    value->serial = in->attempt.values.len;
+    return VEC_PUSH(in->arena, &in->attempt.values, value) < 0 ? NULL : value;
 }
 
 Value *
@@ -390,10 +390,10 @@ Answer
 known_container(Interp *in, Value *value, PyObject **out)
 {
     Answer answer;
-    if (in->nesting > 40) return ANSWER_NO; /* it may hold itself */
-    in->nesting++;
+    if (in->attempt.nesting > 40) return ANSWER_NO; /* it may hold itself */
+    in->attempt.nesting++;
     PyObject *items = known_items(in, value, &answer), *object = NULL;
-    in->nesting--;
+    in->attempt.nesting--;
     if (items == NULL) return answer;
     switch (value->kind) {
     case V_TUPLE:
@@ -422,8 +422,8 @@ is_unsteady(Interp *in, SourceId id)
 {
     const VariedPath *varied = source_varied(in, id);
     if (varied == NULL || varied->unsteady) return varied != NULL;
-    if (in->marks->by_value) return false;
-    in->learn->asked = true;
+    if (in->attempt.marks->by_value) return false;
+    in->attempt.learn->asked = true;
     return true;
 }
 
@@ -575,8 +575,8 @@ value_is_generator(const Value *value)
 Opaque *
 opaque_of(Interp *in, NodeId node)
 {
-    for (int i = in->opaques.len - 1; i >= 0; i--)
-        if (in->opaques.at[i].node == node) return &in->opaques.at[i];
+    for (int i = in->memory.opaques.len - 1; i >= 0; i--)
+        if (in->memory.opaques.at[i].node == node) return &in->memory.opaques.at[i];
     return NULL;
 }
 

@@ -210,53 +210,52 @@ typedef struct {
     Value *(*dict_of)(Interp *in, Value *value);
 } Above;
 
-struct Interp {
-    const KindOfValue *kinds; /* by ValueKind */
-    const Above *above;
-    Capture *out;
-    Arena *arena;
-    Graph *graph;
-    RegionId region;
-    const CaptureRequest *request;
-    Activation *top, *bottom;
-    int inlined; /* activations above the bottom */
+/* Arrays and what lies behind them. */
+typedef struct {
     VEC(Storage) storages;
     VEC(Version) versions;
     VEC(Opaque) opaques;
-    VEC(NodeId) data_lengths; /* sizes of opaque arrays */
-    VEC(NodeId) borrowers;    /* new arrays of a step that do not own their memory */
-    int walks;                /* see temporaries.c */
-    uint64_t spare_slots;     /* bit per entry of the value stack: nothing else held its array where
-                                 capture began */
-    bool adds_up;             /* sum() has the operands of +, and the stack has not */
-    PointerMap randoms;       /* generator of np.random -> its Value as an argument of steps */
-    Value *drawn;             /* the token of the last draw, or NULL; see draws.c */
-    VEC(Value *) inputs;      /* by graph input index */
-    VEC(Value *) outside;     /* mutable objects met from outside, in order */
+    VEC(NodeId) borrowers; /* new arrays of a step that do not own their memory */
+    PointerMap randoms;    /* generator of np.random -> its Value as an argument of steps */
+    Value *drawn;          /* the token of the last draw, or NULL; see draws.c */
+    VEC(Value *) inputs;   /* by graph input index */
+    VEC(Aliased) aliased;
+    VEC(Value *) chosen; /* arrays whose nodes are OP_choose, their V_CHOICEs in `of` */
+} InterpMemory;
+
+/* Objects from outside, and what was found out of code. */
+typedef struct {
+    VEC(Value *) outside; /* mutable objects met from outside, in order */
+    PointerMap by_object; /* real object -> its Value */
+    PointerMap by_source; /* source -> its Value */
+    PointerMap decoded;   /* code object -> Decoded, of inlined functions */
+    PointerMap joins;     /* Decoded -> where its branches meet: join.c */
+} InterpSources;
+
+/* What the program has done that is seen outside, to be done at commit. */
+typedef struct {
     VEC(Effect) effects;
     VEC(StoredGlobal) stored_globals;
     VEC(Value *) generators; /* made here */
     VEC(Value *) texts;      /* V_PUREs: what makes them may raise, used or not */
-    int blame; /* 1 + the bottom's Instr to be learnt from a break inside, when not the current */
-    PointerMap by_object; /* real object -> its Value */
-    PointerMap by_source; /* source -> its Value */
-    PointerMap decoded;   /* code object -> Decoded, of inlined functions */
-    Value *raised;        /* with BREAK_EXCEPTION: the exception that the program raises, or NULL */
-    Value *handled;       /* what sys.exception() is, where it was raised here; or NULL */
-    int unbuilt;         /* 1 + step before which an exception that cannot be built was not there */
-    PointerMap tokens;   /* Value -> the object that stands for it, see shadow.c */
-    PointerMap shadowed; /* and back */
-    bool shadow_failed;  /* an operation on stand-ins was made to fail, with this answer */
-    Answer shadow_answer;
-    int errstate_depth;   /* changes of np.errstate that are in force, the first since … */
-    int errstate_step;    /* … this step of the bottom activation */
-    BreakCode break_code; /* set by interp_break: what following goes by */
-    Break told;           /* and what the user is told: of a break inside a call, the inner one */
-    bool branched;        /* the exit is made: a branch */
-    bool break_inlined;   /* it was inside an inlined function */
-    int budget;           /* instructions left */
-    int unroll;           /* instructions that the loops of one activation may be unrolled to */
-    int nesting;          /* of comparisons, and of calls of objects, within one another */
+    bool prints;             /* there is a print among the effects */
+    bool refuse_writes;
+    bool dirty; /* the instruction being followed has changed values already */
+} InterpWrites;
+
+/* Exceptions as values. */
+typedef struct {
+    Value *raised;  /* with BREAK_EXCEPTION: the exception that the program raises, or NULL */
+    Value *handled; /* what sys.exception() is, where it was raised here; or NULL */
+    int unbuilt;    /* 1 + step before which an exception that cannot be built was not there */
+} InterpRaising;
+
+/* How far this attempt has come, what earlier ones found out, and what it adds. */
+typedef struct {
+    int blame;   /* 1 + the bottom's Instr to be learnt from a break inside, when not the current */
+    int budget;  /* instructions left */
+    int unroll;  /* instructions that the loops of one activation may be unrolled to */
+    int nesting; /* of comparisons, and of calls of objects, within one another */
     int line;
     int steps;        /* of the bottom activation, so far */
     int *first_step;  /* by number of the bottom's Instrs: 1 + the step that first met it */
@@ -266,15 +265,56 @@ struct Interp {
     Arena *learn_arena;        /* which outlives this attempt */
     bool again;                /* something was learnt: start again */
     VEC(Value *) values;       /* all, as they were made */
-    VEC(Aliased) aliased;
-    VEC(Value *) chosen; /* arrays whose nodes are OP_choose, their V_CHOICEs in `of` */
-    PointerMap joins;    /* Decoded -> where its branches meet: join.c */
-    bool prints;         /* there is a print among the effects */
-    Fork *fork;          /* innermost branch one of whose arms is being followed */
-    Loop *loop;          /* the loop whose body is being followed, or NULL */
-    bool refuse_writes;
-    bool dirty; /* the instruction being followed has changed values already */
+} InterpAttempt;
+
+/* Real containers of stand-ins: shadow.c. */
+typedef struct {
+    PointerMap tokens;   /* Value -> the object that stands for it, see shadow.c */
+    PointerMap shadowed; /* and back */
+    bool failed;         /* an operation on stand-ins was made to fail, with this answer */
+    Answer answer;
+} InterpStandIns;
+
+/* Changes of np.errstate that are in force: errstate.c. */
+typedef struct {
+    int depth; /* changes of np.errstate that are in force, the first since … */
+    int step;  /* … this step of the bottom activation */
+} InterpErrstate;
+
+/* Operands that NumPy writes into: temporaries.c. */
+typedef struct {
+    int walks;            /* see temporaries.c */
+    uint64_t spare_slots; /* bit per entry of the value stack: nothing else held its array where
+                             capture began */
+    bool adds_up;         /* sum() has the operands of +, and the stack has not */
+} InterpTemporaries;
+
+struct Interp {
+    const KindOfValue *kinds; /* by ValueKind */
+    const Above *above;
+    Capture *out;
+    Arena *arena;
+    Graph *graph;
+    RegionId region;
+    const CaptureRequest *request;
+    Activation *top, *bottom;
+    int inlined;              /* activations above the bottom */
+    VEC(NodeId) data_lengths; /* sizes of opaque arrays */
+    BreakCode break_code;     /* set by interp_break: what following goes by */
+    Break told;         /* and what the user is told: of a break inside a call, the inner one */
+    bool branched;      /* the exit is made: a branch */
+    bool break_inlined; /* it was inside an inlined function */
+    Fork *fork;         /* innermost branch one of whose arms is being followed */
+    Loop *loop;         /* the loop whose body is being followed, or NULL */
     Value *unbound, *null;
+    InterpMemory memory;
+    InterpSources sources;
+    InterpWrites writes;
+    InterpRaising raising;
+    InterpAttempt attempt;
+    InterpStandIns stand_ins;
+    InterpErrstate errstate;
+    InterpTemporaries temporaries;
 };
 
 /* A break that may yet be taken back. */
@@ -328,7 +368,7 @@ answer_agrees(const Interp *in, Answer answer)
 {
     bool recorded = in->break_code != BREAK_NONE;
     return answer == ANSWER_ERROR || (answer == ANSWER_BREAK) == recorded ||
-           (recorded && in->again);
+           (recorded && in->attempt.again);
 }
 
 /* Nothing else is to be tried. */

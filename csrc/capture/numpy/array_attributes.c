@@ -218,7 +218,7 @@ array_base_of(Interp *in, Value *array, Value **out)
     Value *input = input_of(in, array->node);
     bool made = array->of != NULL && array->of->kind == V_PURE;
     if (input == NULL) {
-        NodeId root = in->storages.at[storage_of(in, array->node)].root;
+        NodeId root = in->memory.storages.at[storage_of(in, array->node)].root;
         OpKind kind = op_info(graph_node(in->graph, root)->op)->kind;
         bool fresh = kind == KIND_POINTWISE || kind == KIND_UFUNC || kind == KIND_COPY ||
                      kind == KIND_FILL || kind == KIND_REDUCTION || kind == KIND_SCAN;

@@ -176,7 +176,7 @@ node_known(Interp *in, NodeId node, PyObject **out)
     *out = constant_of(in, node);
     if (*out != NULL) return ANSWER_YES;
     if (n->op != OP_input || n->type.form != FORM_PYTHON || in->region != 0) return ANSWER_NO;
-    return value_known(in, in->inputs.at[n->attrs.index], out);
+    return value_known(in, in->memory.inputs.at[n->attrs.index], out);
 }
 
 /* A symbolic Python int that becomes an integer of another width. */
@@ -192,7 +192,7 @@ guard_weak_range(Interp *in, NodeId node, DType dtype)
     bool is_signed = dtype_is_signed(dtype);
     int64_t high = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;
     Answer answer =
-        value_in_range(in, in->inputs.at[n->attrs.index], is_signed ? -high - 1 : 0, high);
+        value_in_range(in, in->memory.inputs.at[n->attrs.index], is_signed ? -high - 1 : 0, high);
     if (answer != ANSWER_NO) return answer;
     return interp_break(in, BREAK_SHAPE, "a Python int out of the range of %s", dtype_name(dtype));
 }

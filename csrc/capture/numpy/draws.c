@@ -49,7 +49,7 @@ generator_value(Interp *in, Value *generator, Value **out)
 {
     *out = generator;
     if (generator->kind == V_NODE) return ANSWER_YES;
-    Value *known = map_get(&in->randoms, generator->object);
+    Value *known = map_get(&in->memory.randoms, generator->object);
     if (known != NULL) {
         *out = known;
         return ANSWER_YES;
@@ -76,17 +76,18 @@ generator_value(Interp *in, Value *generator, Value **out)
         (*out)->source = generator->source;
         (*out)->pinned = true;
         if (VEC_PUSH(in->arena, &in->out->input_source, generator->source) < 0 ||
-            VEC_PUSH(in->arena, &in->inputs, *out) < 0)
+            VEC_PUSH(in->arena, &in->memory.inputs, *out) < 0)
             return ANSWER_ERROR;
     }
-    return map_put(in, &in->randoms, generator->object, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return map_put(in, &in->memory.randoms, generator->object, *out) < 0 ? ANSWER_ERROR
+                                                                         : ANSWER_YES;
 }
 
 /* What a draw takes first: the last one's token. */
 static Value *
 token_value(Interp *in)
 {
-    return in->drawn != NULL ? in->drawn : value_const(in, Py_None);
+    return in->memory.drawn != NULL ? in->memory.drawn : value_const(in, Py_None);
 }
 
 Answer
@@ -117,9 +118,9 @@ draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *co
         call.changes = 1 << 2;
     }
     TRY(call_whole(in, &call, &both));
-    in->drawn = value_item(in, both, 0);
+    in->memory.drawn = value_item(in, both, 0);
     *out = value_item(in, both, 1);
-    return in->drawn == NULL || *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    return in->memory.drawn == NULL || *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* np.random.normal: a method of the generator behind the module, or a function that draws from it.

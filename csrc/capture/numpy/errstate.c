@@ -58,11 +58,12 @@ errstate_method(Interp *in, const char *name, int nargs, Value *const *args, Val
     bool known = value != NULL && value_is_error_state(value);
     if (known && strcmp(name, "set") == 0 && value->type == &PyCapsule_Type) {
         *out = state_value(in, &PyContextToken_Type, in->graph->errors);
-        if (in->errstate_depth++ == 0)
-            in->errstate_step = in->steps - 1 - in->bottom->decoded->instrs[in->bottom->number].sub;
+        if (in->errstate.depth++ == 0)
+            in->errstate.step =
+                in->attempt.steps - 1 - in->bottom->decoded->instrs[in->bottom->number].sub;
     } else if (known && strcmp(name, "reset") == 0 && value->type == &PyContextToken_Type &&
-               in->errstate_depth > 0) {
-        in->errstate_depth--;
+               in->errstate.depth > 0) {
+        in->errstate.depth--;
         *out = value_const(in, Py_None);
     } else {
         return interp_break(in, BREAK_NUMPY, "NumPy's error state is read or set");

@@ -67,5 +67,6 @@ node_trial(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObje
     TRY(trial_type(in, value, &type));
     TRY(node_extern_kw(in, callable, nargs, args, kwnames, &type, out));
     bool borrows = step_form(value) == STEP_ARRAY && step_part(value, PART_owns) == Py_False;
-    return borrows && VEC_PUSH(in->arena, &in->borrowers, *out) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return borrows && VEC_PUSH(in->arena, &in->memory.borrowers, *out) < 0 ? ANSWER_ERROR
+                                                                           : ANSWER_YES;
 }

@@ -352,11 +352,11 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
             return interp_break(in, BREAK_SHARED, "%s", "");
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
-    DType held = (DType)node_type(in, in->storages.at[storage].version).dtype;
+    DType held = (DType)node_type(in, in->memory.storages.at[storage].version).dtype;
     TRY(write_allowed(in, array));
-    if (is_that_place(in, value, in->storages.at[storage].version, place)) return ANSWER_YES;
+    if (is_that_place(in, value, in->memory.storages.at[storage].version, place)) return ANSWER_YES;
     if (held != (DType)place->dtype)
-        return write_through(in, array, place, in->storages.at[storage].version, value);
+        return write_through(in, array, place, in->memory.storages.at[storage].version, value);
     if (!stores_as_cast(in, value, (DType)place->dtype))
         return interp_break(in, BREAK_STORE, "a scalar stored in integers that may not hold it");
     TRY(node_cast(in, value, (DType)place->dtype, &value));
@@ -380,7 +380,7 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
             size_value(in->graph, have.shape[have.rank - i]) != 1)
             return interp_break(in, BREAK_SHAPE, "a value that does not fit its target");
     Type view = *place;
-    NodeId args[2] = {in->storages.at[storage].version, value};
+    NodeId args[2] = {in->memory.storages.at[storage].version, value};
     Type whole = node_type(in, args[0]);
     Attrs attrs = {.view = &view};
     NodeId version;

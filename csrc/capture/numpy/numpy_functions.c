@@ -402,8 +402,8 @@ decompose(const Call *call, PyObject *function)
     Interp *in = call->in;
     Answer answer =
         follow_function(in, function, call->nargs, call->args, call->kwnames, call->out);
-    if (answer == ANSWER_BREAK) in->raised = NULL; /* not as NumPy raises it */
-    if (answer != ANSWER_BREAK || in->dirty) return answer;
+    if (answer == ANSWER_BREAK) in->raising.raised = NULL; /* not as NumPy raises it */
+    if (answer != ANSWER_BREAK || in->writes.dirty) return answer;
     BreakNote note = break_take(in);
     WholeCall whole = whole_call(call);
     answer = is_dispatcher(call->object) ? call_whole(in, &whole, call->out) : ANSWER_NO;

@@ -521,7 +521,8 @@ operator_or_step(Interp *in, int operator_, Value *left, Value *right, int *into
         (into != NULL && *into >= 0))
         return answer;
     Value *both[2] = {left, right};
-    if (into != NULL && any_opaque(in, 2, both) && !in->dirty && in->raised == NULL) {
+    if (into != NULL && any_opaque(in, 2, both) && !in->writes.dirty &&
+        in->raising.raised == NULL) {
         BreakNote note = break_take(in);
         PyObject *callable;
         TRY(elided_operator(in, operator_, both, &callable));
@@ -683,7 +684,7 @@ emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
     operator_ %= IN_PLACE;
     Answer answer = inplace_node(in, operator_, array, value, out);
     if (answer != ANSWER_BREAK || operator_ >= IN_PLACE) return answer;
-    in->raised = NULL; /* in place it has another text */
+    in->raising.raised = NULL; /* in place it has another text */
     Value *both[2] = {array, value};
     return operator_instead(in, operators[operator_].in_place, 2, both, true, out);
 }

@@ -36,9 +36,9 @@ note_view(Holes *h, int hole)
     }
     int storage = storage_of(in, h->of[hole]->node);
     if (storage < 0) return ANSWER_ERROR;
-    if (in->storages.at[storage].written || input_of(in, h->of[hole]->node) == NULL)
+    if (in->memory.storages.at[storage].written || input_of(in, h->of[hole]->node) == NULL)
         return interp_break(in, BREAK_INDEX, "a view whose shape is not known");
-    in->storages.at[storage].shown = true;
+    in->memory.storages.at[storage].shown = true;
     return ANSWER_YES;
 }
 
@@ -270,7 +270,7 @@ view_aligned(Interp *in, NodeId of, const Type *view)
                                 size_value(in->graph, view->stride[i]) % unit == 0);
     if (storage_of(in, of) < 0) return ANSWER_ERROR;
     Value *input = multiple ? input_of(in, of) : NULL;
-    NodeId root = in->storages.at[storage_of(in, of)].root;
+    NodeId root = in->memory.storages.at[storage_of(in, of)].root;
     bool kernels = input == NULL && graph_node(in->graph, root)->op != OP_extern &&
                    graph_node(in->graph, root)->op != OP_result;
     if (multiple && (kernels || unit <= alignment_of((DType)node_type(in, root).dtype)))
@@ -340,7 +340,7 @@ make_value(Leaves *l, PyObject *value, Value **out)
     NodeId node = l->nodes[l->taken++];
     if (form == STEP_OPAQUE || form == STEP_OBJECT) return opaque_result(l, node, value, out);
     if (form == STEP_ARRAY && step_part(value, PART_owns) == Py_False &&
-        VEC_PUSH(in->arena, &in->borrowers, node) < 0)
+        VEC_PUSH(in->arena, &in->memory.borrowers, node) < 0)
         return ANSWER_ERROR;
     return push_node(in, node, out);
 }
@@ -356,11 +356,11 @@ write_changed(Leaves *l, PyObject *changed)
         if (value_is_opaque(in, target)) {
             Opaque opaque = *opaque_of(in, target->node);
             opaque.node = target->node = node;
-            if (VEC_PUSH(in->arena, &in->opaques, opaque) < 0) return ANSWER_ERROR;
+            if (VEC_PUSH(in->arena, &in->memory.opaques, opaque) < 0) return ANSWER_ERROR;
         } else {
             TRY(node_write(in, target, node));
         }
-        in->dirty = true;
+        in->writes.dirty = true;
     }
     return ANSWER_YES;
 }
@@ -552,7 +552,7 @@ calls_object(Interp *in, const char *name)
 Answer
 call_whole_instead(Interp *in, const WholeCall *call, Value **out)
 {
-    if (in->dirty || in->raised != NULL) return ANSWER_BREAK;
+    if (in->writes.dirty || in->raising.raised != NULL) return ANSWER_BREAK;
     BreakNote note = break_take(in);
     Answer answer = call_whole(in, call, out);
     /* What the library refuses says more than what was tried first. */

@@ -30,7 +30,7 @@ root_of(const Interp *in, NodeId node)
 {
     NodeId holder = graph_node(in->graph, node)->storage;
     int storage = storage_find(in, holder);
-    return storage >= 0 ? in->storages.at[storage].root : holder;
+    return storage >= 0 ? in->memory.storages.at[storage].root : holder;
 }
 
 /* A view holds the array that it is a view of. */
@@ -124,13 +124,17 @@ walk_roots(Walk *w)
     const Activation *called = NULL;
     for (const Activation *a = in->top; a != NULL; called = a, a = a->caller)
         if (walk_activation(w, a, called) < 0) return -1;
-    for (int i = 0; i < in->stored_globals.len; i++)
-        if (refer(w, in->stored_globals.at[i].value, &w->held) < 0) return -1;
-    for (int i = 0; i < in->effects.len; i++)
-        if (refer_all(w, in->effects.at[i].nargs, in->effects.at[i].args, &w->held) < 0) return -1;
-    for (int i = 0; i < in->outside.len; i++) /* the array itself may be one of them */
-        if (in->outside.at[i] != w->array && refer(w, in->outside.at[i], &w->held) < 0) return -1;
-    return refer(w, in->handled, &w->held);
+    for (int i = 0; i < in->writes.stored_globals.len; i++)
+        if (refer(w, in->writes.stored_globals.at[i].value, &w->held) < 0) return -1;
+    for (int i = 0; i < in->writes.effects.len; i++)
+        if (refer_all(w, in->writes.effects.at[i].nargs, in->writes.effects.at[i].args, &w->held) <
+            0)
+            return -1;
+    for (int i = 0; i < in->sources.outside.len; i++) /* the array itself may be one of them */
+        if (in->sources.outside.at[i] != w->array &&
+            refer(w, in->sources.outside.at[i], &w->held) < 0)
+            return -1;
+    return refer(w, in->raising.handled, &w->held);
 }
 
 /* Does nothing hold the array but, once, the value stack, or where C code of Python's has the
@@ -139,12 +143,15 @@ walk_roots(Walk *w)
 static Answer
 held_by_stack(Interp *in, const Value *array, bool *out)
 {
-    Walk w = {.in = in, .array = array, .root = root_of(in, array->node), .round = ++in->walks};
+    Walk w = {.in = in,
+              .array = array,
+              .root = root_of(in, array->node),
+              .round = ++in->temporaries.walks};
     if (walk_roots(&w) < 0) return ANSWER_ERROR;
     for (int i = 0; i < w.waiting.len && w.held + w.stacked < 2; i++)
         if (walk_parts(&w, w.waiting.at[i]) < 0) return ANSWER_ERROR;
-    *out = in->adds_up ? w.held + w.stacked == 0 : w.held == 0 && w.stacked == 1;
-    if (in->adds_up || w.held != 1 || w.stacked != 0) return ANSWER_YES;
+    *out = in->temporaries.adds_up ? w.held + w.stacked == 0 : w.held == 0 && w.stacked == 1;
+    if (in->temporaries.adds_up || w.held != 1 || w.stacked != 0) return ANSWER_YES;
     return interp_break(in, BREAK_OPERATOR, "NumPy writes into an operand that a tuple holds");
 }
 
@@ -171,8 +178,8 @@ node_owns(const Interp *in, NodeId id)
     const Node *node = graph_node(g, id);
     OpKind kind = op_info(node->op)->kind;
     if (node->storage != id || kind == KIND_INPUT || kind == KIND_CONST) return false;
-    for (int i = 0; i < in->borrowers.len; i++)
-        if (in->borrowers.at[i] == id) return false;
+    for (int i = 0; i < in->memory.borrowers.len; i++)
+        if (in->memory.borrowers.at[i] == id) return false;
     const Node *of = kind == KIND_RESULT ? graph_node(g, node->args[0]) : NULL;
     if (of == NULL || op_info(of->op)->kind != KIND_REGION) return true;
     for (int i = 0; i < 2 && of->region[i] != NO_REGION; i++)

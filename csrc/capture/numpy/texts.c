@@ -69,7 +69,7 @@ text_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
     pure->object = callable;
     pure->type = &PyUnicode_Type;
     *out = pure;
-    return VEC_PUSH(in->arena, &in->texts, pure) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return VEC_PUSH(in->arena, &in->writes.texts, pure) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 Answer

@@ -7,9 +7,9 @@
 Value *
 input_of(Interp *in, NodeId node)
 {
-    NodeId root = in->storages.at[storage_of(in, node)].root;
-    for (int i = 0; i < in->inputs.len; i++)
-        if (in->inputs.at[i]->node == root) return in->inputs.at[i];
+    NodeId root = in->memory.storages.at[storage_of(in, node)].root;
+    for (int i = 0; i < in->memory.inputs.len; i++)
+        if (in->memory.inputs.at[i]->node == root) return in->memory.inputs.at[i];
     return NULL;
 }
 
@@ -17,7 +17,7 @@ input_of(Interp *in, NodeId node)
 static Answer
 break_shown(Interp *in, int commit)
 {
-    const Effect *effect = &in->effects.at[commit - 1];
+    const Effect *effect = &in->writes.effects.at[commit - 1];
     return interp_break(in, BREAK_OUTPUT,
                         "%s at %s:%d lies between this write to an argument and an earlier one",
                         effect->what, effect->at.file, effect->at.line);
@@ -28,9 +28,10 @@ write_allowed(Interp *in, Value *array)
 {
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
-    if (in->storages.at[storage].shown)
+    if (in->memory.storages.at[storage].shown)
         return interp_break(in, BREAK_INDEX, "a write to an array that has views of unknown shape");
-    if (in->storages.at[storage].commit) return break_shown(in, in->storages.at[storage].commit);
+    if (in->memory.storages.at[storage].commit)
+        return break_shown(in, in->memory.storages.at[storage].commit);
     Answer answer =
         branch_aliased(in, array->node, "one of the arrays that it leaves is written later");
     if (answer != ANSWER_YES) return answer;
@@ -38,7 +39,7 @@ write_allowed(Interp *in, Value *array)
         return interp_break(in, BREAK_READONLY, "the array is read-only");
     Value *input = input_of(in, array->node);
     if (input == NULL) return ANSWER_YES;
-    if (in->refuse_writes)
+    if (in->writes.refuse_writes)
         return interp_break(in, BREAK_OVERLAP, "a write to an array that overlaps another one");
     ArrayHeader header;
     const char *why;
@@ -116,8 +117,8 @@ commit_storage(Interp *in, const Storage *storage, const Value *input)
 int
 writes_commit(Interp *in, int place)
 {
-    for (int i = 0; i < in->storages.len; i++) {
-        Storage *storage = &in->storages.at[i];
+    for (int i = 0; i < in->memory.storages.len; i++) {
+        Storage *storage = &in->memory.storages.at[i];
         if (storage->commit == place &&
             commit_storage(in, storage, input_of(in, storage->root)) < 0)
             return -1;
@@ -129,18 +130,18 @@ Answer
 writes_finish(Interp *in)
 {
     int n = 0, nwritten;
-    Value **group = arena_alloc(in->arena, ((size_t)in->inputs.len + 1) * sizeof(Value *));
+    Value **group = arena_alloc(in->arena, ((size_t)in->memory.inputs.len + 1) * sizeof(Value *));
     if (group == NULL) return ANSWER_ERROR;
-    for (int i = 0; i < in->storages.len; i++) {
-        Storage *storage = &in->storages.at[i];
+    for (int i = 0; i < in->memory.storages.len; i++) {
+        Storage *storage = &in->memory.storages.at[i];
         Value *input = storage->written ? input_of(in, storage->root) : NULL;
         if (input == NULL) continue;
         group[n++] = input;
         if (storage->commit == 0 && commit_storage(in, storage, input) < 0) return ANSWER_ERROR;
     }
     nwritten = n;
-    for (int i = 0; nwritten > 0 && i < in->inputs.len; i++) {
-        Value *input = in->inputs.at[i];
+    for (int i = 0; nwritten > 0 && i < in->memory.inputs.len; i++) {
+        Value *input = in->memory.inputs.at[i];
         bool listed = !is_array_input(in, input);
         for (int k = 0; k < nwritten && !listed; k++) listed = group[k] == input;
         if (!listed) group[n++] = input;

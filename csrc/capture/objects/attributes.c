@@ -98,13 +98,13 @@ own_getattribute(Interp *in, Value *object, PyObject *name, Value **out)
     Answer answer = type_lookup_text(in, object->type, "__getattribute__", &found);
     if (answer == ANSWER_YES) answer = type_lookup_text(in, object->type, "__getattr__", &getattr);
     if (answer != ANSWER_YES) return answer;
-    if (found == NULL || !PyFunction_Check(found) || in->nesting > 40)
+    if (found == NULL || !PyFunction_Check(found) || in->attempt.nesting > 40)
         return no_attribute(in, object, name);
     Value *function = value_of_const(in, found), *args[2] = {object, value_const(in, name)};
     if (function == NULL || args[1] == NULL) return ANSWER_ERROR;
-    in->nesting++;
+    in->attempt.nesting++;
     answer = call_value(in, function, 2, args, NULL, out);
-    in->nesting--;
+    in->attempt.nesting--;
     if (answer == ANSWER_BREAK && getattr != NULL &&
         raised_take(in, PyExc_AttributeError) != NULL) {
         *out = NULL;

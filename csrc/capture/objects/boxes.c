@@ -42,7 +42,7 @@ box_core(Interp *in, Value *object, Value **out)
     if (core->kind == V_OBJECT) return ANSWER_YES; /* too large, or keys with their own hash */
     core->box = object;
     *out = object->core = core;
-    return VEC_PUSH(in->arena, &in->outside, core) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return VEC_PUSH(in->arena, &in->sources.outside, core) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 Answer

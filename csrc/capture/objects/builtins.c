@@ -215,7 +215,7 @@ shadow_extreme(const BuiltinCall *call, const char *name)
         Py_XDECREF(object);
     }
     if (answer == ANSWER_YES) {
-        in->dirty = true;
+        in->writes.dirty = true;
         PyObject *builtin = python_builtin(name);
         answer = shadow_done(in, PyObject_Call(builtin, args, named), call->out);
     }
@@ -301,10 +301,10 @@ builtin_sum(const BuiltinCall *call)
             return fold_call(in, sum, 2, args, call->out);
         }
     }
-    in->adds_up = true;
+    in->temporaries.adds_up = true;
     for (int i = 0; i < items->nitems && answer == ANSWER_YES; i++)
         answer = operate_binary(in, 0, total, items->items[i], &total);
-    in->adds_up = false;
+    in->temporaries.adds_up = false;
     if (answer != ANSWER_YES) return answer;
     return give(call, total);
 }
@@ -322,7 +322,7 @@ any_all(const BuiltinCall *call, bool any)
         answer = iterator_next(in, iterator, &item);
         if (answer != ANSWER_YES) return answer;
         if (item == NULL) return give_bool(call, !any);
-        in->dirty = true;
+        in->writes.dirty = true;
         answer = value_truth(in, item, &known, &node);
         if (answer != ANSWER_YES) return answer;
         if (known < 0) {

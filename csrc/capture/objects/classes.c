@@ -35,8 +35,8 @@ guard_class(Interp *in, PyObject *object)
     SourceId source = source_of_const(in, object);
     if (source == NO_SOURCE) return -1;
     const void *key = (const void *)((((uintptr_t)source + 1) << 4) | 1);
-    if (map_get(&in->by_source, key) != NULL) return 0; /* guarded before */
-    if (map_put(in, &in->by_source, key, in->null) < 0) return -1;
+    if (map_get(&in->sources.by_source, key) != NULL) return 0; /* guarded before */
+    if (map_put(in, &in->sources.by_source, key, in->null) < 0) return -1;
     return guard_simple(in, GUARD_TYPE, source, (PyObject *)type) < 0 ? -1 : 0;
 }
 
@@ -209,7 +209,7 @@ class_counted(Interp *in, PyTypeObject *type, PyObject *name, Value **out)
 Value *
 class_pending(Interp *in, PyTypeObject *type, PyObject *name)
 {
-    if (in->stored_globals.len == 0) return NULL;
+    if (in->writes.stored_globals.len == 0) return NULL;
     PyObject *mro = type->tp_mro;
     for (Py_ssize_t k = 0; mro != NULL && k < PyTuple_GET_SIZE(mro); k++) {
         PyObject *class_ = PyTuple_GET_ITEM(mro, k);

@@ -364,7 +364,7 @@ handled_call(Interp *in, PyObject *callable, int nargs, Value **out)
 {
     if (!PyCFunction_Check(callable) || nargs != 0) return ANSWER_NO;
     bool info = strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "exc_info") == 0;
-    Value *handled = in->handled, *none = value_const(in, Py_None);
+    Value *handled = in->raising.handled, *none = value_const(in, Py_None);
     Answer answer = handled == NULL ? handled_nothing(in) : ANSWER_YES;
     if (answer != ANSWER_YES || none == NULL) return none ? answer : ANSWER_ERROR;
     Value *parts[3] = {none, none, none};

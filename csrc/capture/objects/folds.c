@@ -89,7 +89,7 @@ call_mathematics(Interp *in, PyObject *callable, int nargs, Value *const *args, 
         return again ? call_value(in, again, nargs, listed, kwnames, out) : ANSWER_ERROR;
     }
     Answer answer = fold_named(in, callable, nargs, args, kwnames, out);
-    if (answer != ANSWER_BREAK || in->raised != NULL || in->loop != NULL) return answer;
+    if (answer != ANSWER_BREAK || in->raising.raised != NULL || in->loop != NULL) return answer;
     WholeCall call = {.callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames};
     BreakNote note = break_take(in);
     return break_unless(in, call_whole(in, &call, out), &note);

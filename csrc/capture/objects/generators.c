@@ -18,11 +18,11 @@ learn_not_made(Interp *in, const Generator *generator, const char *why)
     made.detail = arena_printf(in->arena, "'%s', %s", name, why);
     if (made.detail == NULL ||
         break_frame(in->arena, in->bottom->decoded, generator->born, &born) < 0 ||
-        break_copy(in->learn_arena, &made, &inner) < 0 ||
-        VEC_PUSH(in->learn_arena, &in->learn->no_inline, generator->born) < 0 ||
-        VEC_PUSH(in->learn_arena, &in->learn->inner, inner) < 0)
+        break_copy(in->attempt.learn_arena, &made, &inner) < 0 ||
+        VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_inline, generator->born) < 0 ||
+        VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->inner, inner) < 0)
         return ANSWER_ERROR;
-    in->again = true;
+    in->attempt.again = true;
     return interp_break(in, BREAK_GENERATOR, "%s", why);
 }
 
@@ -45,7 +45,7 @@ generator_new(Interp *in, Activation *activation)
     value->type = generator->library ? NULL : &PyGen_Type; /* it is of another class, in C */
     value->generator = generator;
     value->guarded = true;
-    return VEC_PUSH(in->arena, &in->generators, value) < 0 ? NULL : value;
+    return VEC_PUSH(in->arena, &in->writes.generators, value) < 0 ? NULL : value;
 }
 
 /* ---- what is left behind ---- */
@@ -73,8 +73,8 @@ has_cleanup(const Generator *generator)
 Answer
 generators_settle(Interp *in)
 {
-    for (int i = 0; i < in->generators.len; i++) {
-        const Generator *generator = in->generators.at[i]->generator;
+    for (int i = 0; i < in->writes.generators.len; i++) {
+        const Generator *generator = in->writes.generators.at[i]->generator;
         if (has_cleanup(generator))
             return learn_not_made(in, generator, "a generator left inside a try or with block");
     }
@@ -86,7 +86,7 @@ generators_settle(Interp *in)
 static Value *
 is_raised(Interp *in, PyObject *type)
 {
-    Value *raised = in->again ? NULL : in->raised;
+    Value *raised = in->attempt.again ? NULL : in->raising.raised;
     return raised && PyErr_GivenExceptionMatches((PyObject *)raised->type, type) ? raised : NULL;
 }
 
@@ -122,8 +122,8 @@ static Answer
 run_on(Interp *in, Generator *generator, Value **out, bool *returned)
 {
     Activation *a = generator->activation;
-    Value *handled = in->handled;
-    if (generator->handled != NULL) in->handled = generator->handled;
+    Value *handled = in->raising.handled;
+    if (generator->handled != NULL) in->raising.handled = generator->handled;
     generator->handled = NULL;
     a->result = NULL;
     a->yielded = false;
@@ -131,20 +131,20 @@ run_on(Interp *in, Generator *generator, Value **out, bool *returned)
     Answer answer = in->above->run(in, a, out);
     generator->running = false;
     if (answer == ANSWER_BREAK) {
-        in->handled = handled;
+        in->raising.handled = handled;
         generator->finished = true;
-        in->blame = 1 + generator->born;
+        in->attempt.blame = 1 + generator->born;
         Value *stop = generator->library ? NULL : is_raised(in, PyExc_StopIteration), *error;
         if (stop == NULL) return answer;
         raised_take(in, PyExc_StopIteration); /* 3.11 has no handler that does it */
         answer = converted(in, stop, &error);
         return answer == ANSWER_YES ? raise_again(in, error) : answer;
     }
-    in->dirty = true;
+    in->writes.dirty = true;
     *returned = generator->finished = !a->yielded;
-    if (in->handled != handled) {
-        generator->handled = in->handled;
-        in->handled = handled;
+    if (in->raising.handled != handled) {
+        generator->handled = in->raising.handled;
+        in->raising.handled = handled;
     }
     return answer;
 }
@@ -170,7 +170,7 @@ may_resume(Interp *in, const Generator *generator)
 {
     Answer answer = may_change(in, generator);
     if (answer != ANSWER_YES) return answer;
-    if (in->handled != NULL && generator->handled != NULL)
+    if (in->raising.handled != NULL && generator->handled != NULL)
         return learn_not_made(in, generator, "a generator resumed where an exception is handled");
     return ANSWER_YES;
 }
@@ -237,7 +237,7 @@ throw_here(Interp *in, Generator *generator, Value *exception, Value **out, bool
     a->number--;
     Answer answer = raise_value(in, exception);
     in->top = a;
-    if (answer == ANSWER_BREAK && in->raised != NULL) answer = raised_unwind(in, a);
+    if (answer == ANSWER_BREAK && in->raising.raised != NULL) answer = raised_unwind(in, a);
     in->top = caller;
     if (answer == ANSWER_BREAK) generator->finished = true;
     return answer == ANSWER_YES ? run_on(in, generator, out, returned) : answer;

@@ -43,8 +43,8 @@ load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Valu
 Value *
 pending_find(Interp *in, PyObject *holder, PyObject *name)
 {
-    for (int i = 0; i < in->stored_globals.len; i++) {
-        const StoredGlobal *stored = &in->stored_globals.at[i];
+    for (int i = 0; i < in->writes.stored_globals.len; i++) {
+        const StoredGlobal *stored = &in->writes.stored_globals.at[i];
         if (stored->dict == holder && stored->name == name) return stored->value;
     }
     return NULL;
@@ -53,14 +53,14 @@ pending_find(Interp *in, PyObject *holder, PyObject *name)
 int
 pending_store(Interp *in, PyObject *holder, PyObject *name, Value *value)
 {
-    for (int i = 0; i < in->stored_globals.len; i++) {
-        StoredGlobal *stored = &in->stored_globals.at[i];
+    for (int i = 0; i < in->writes.stored_globals.len; i++) {
+        StoredGlobal *stored = &in->writes.stored_globals.at[i];
         if (stored->dict != holder || stored->name != name) continue;
         stored->value = value;
         return 0;
     }
     StoredGlobal stored = {.dict = holder, .name = name, .value = value};
-    return VEC_PUSH(in->arena, &in->stored_globals, stored);
+    return VEC_PUSH(in->arena, &in->writes.stored_globals, stored);
 }
 
 Answer
@@ -68,7 +68,7 @@ global_store(Interp *in, PyObject *dict, PyObject *name, Value *value)
 {
     SourceId source = source_of_const(in, dict);
     if (source == NO_SOURCE) return ANSWER_ERROR;
-    if (in->refuse_writes)
+    if (in->writes.refuse_writes)
         return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
     BuildKind kind = value == in->unbound ? EFFECT_DELETE_GLOBAL : EFFECT_STORE_GLOBAL;
     if (effect_add(in, kind, name, source, value != in->unbound, &value) < 0) return ANSWER_ERROR;

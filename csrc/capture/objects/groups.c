@@ -250,7 +250,7 @@ group_match(Interp *in)
     if (answer != ANSWER_YES) return answer;
     if (!is_none(exception)) TRY(split(in, exception, &wanted, &match, &rest));
     if (match != NULL && !is_group(match) && (match = wrap(in, match)) == NULL) return ANSWER_ERROR;
-    if (match != NULL) in->handled = match;
+    if (match != NULL) in->raising.handled = match;
     in->top->depth -= 2;
     if (push(in, or_none(in, rest)) < 0) return ANSWER_ERROR;
     return push(in, or_none(in, match)) < 0 ? ANSWER_ERROR : ANSWER_YES;

@@ -1,9 +1,9 @@
 /* Raising, the exception table, and the instructions of handlers.
 
-   What is being handled is in->handled, with the ones before it on the symbolic stack, as CPython
-   has it.  The frame itself is never left while an exception that was raised here is alive in it:
-   the object and its traceback would be missing.  Capture then stops before it was raised, and
-   CPython raises and handles it. */
+   What is being handled is in->raising.handled, with the ones before it on the symbolic stack, as
+   CPython has it.  The frame itself is never left while an exception that was raised here is alive
+   in it: the object and its traceback would be missing.  Capture then stops before it was raised,
+   and CPython raises and handles it. */
 #include "objects.h"
 
 #include <limits.h>
@@ -14,10 +14,10 @@ raised_unwind(Interp *in, Activation *a)
     int32_t at = a->decoded->instrs[a->number].at;
     const Handler *handler = handler_at(a->decoded, at);
     if (handler == NULL || in->top != a) return ANSWER_BREAK;
-    Value *exception = in->raised;
-    in->raised = NULL;
+    Value *exception = in->raising.raised;
+    in->raising.raised = NULL;
     break_take(in);
-    in->blame = 0;
+    in->attempt.blame = 0;
     a->depth = handler->depth;
     a->number = handler->target;
     if (handler->lasti && push(in, value_const_new(in, PyLong_FromLong(at))) < 0)
@@ -49,7 +49,7 @@ static Answer
 raise_(Interp *in, int operands)
 {
     if (operands == 0) {
-        if (in->handled != NULL) return raise_again(in, in->handled);
+        if (in->raising.handled != NULL) return raise_again(in, in->raising.handled);
         Answer nothing = handled_nothing(in);
         if (nothing != ANSWER_YES) return nothing;
         return raise_new(in, PyExc_RuntimeError, "No active exception to reraise");
@@ -112,13 +112,13 @@ static Answer
 push_info(Interp *in)
 {
     Value *exception = top_value(in, 1);
-    Value *before = in->handled != NULL ? in->handled : value_const(in, Py_None);
+    Value *before = in->raising.handled != NULL ? in->raising.handled : value_const(in, Py_None);
     if (exception == NULL || before == NULL) return ANSWER_ERROR;
     if (exception->exception == NULL)
         return interp_break(in, BREAK_EXCEPTION, "an exception that was raised before");
     in->top->depth--;
     if (push(in, before) < 0) return ANSWER_ERROR;
-    in->handled = exception;
+    in->raising.handled = exception;
     return pushed(in, exception);
 }
 
@@ -127,14 +127,14 @@ pop_info(Interp *in)
 {
     Value *before = top_value(in, 1);
     if (before == NULL) return ANSWER_ERROR;
-    if (in->handled == NULL) {
+    if (in->raising.handled == NULL) {
         if (in->top != in->bottom)
             return interp_break(in, BREAK_EXCEPTION, "the end of a handler of another frame");
         if (effect_add(in, EFFECT_POP_EXCEPT, NULL, NO_SOURCE, 1, &before) < 0) return ANSWER_ERROR;
         in->top->depth--;
         return ANSWER_YES;
     }
-    in->handled = before->exception != NULL ? before : NULL;
+    in->raising.handled = before->exception != NULL ? before : NULL;
     in->top->depth--;
     return ANSWER_YES;
 }
@@ -164,13 +164,13 @@ int
 handlers_alive_since(Interp *in)
 {
     Activation *a = in->bottom;
-    int now = in->steps - 1 - a->decoded->instrs[a->number].sub;
+    int now = in->attempt.steps - 1 - a->decoded->instrs[a->number].sub;
     int since = INT_MAX, n = a->decoded->nlocalsplus + a->depth;
-    if (in->errstate_depth > 0) since = in->errstate_step;
-    if (in->handled != NULL && exception_step(in->handled) < since)
-        since = exception_step(in->handled);
-    if (in->raised != NULL && exception_step(in->raised) < since)
-        since = exception_step(in->raised);
+    if (in->errstate.depth > 0) since = in->errstate.step;
+    if (in->raising.handled != NULL && exception_step(in->raising.handled) < since)
+        since = exception_step(in->raising.handled);
+    if (in->raising.raised != NULL && exception_step(in->raising.raised) < since)
+        since = exception_step(in->raising.raised);
     for (int i = 0; i < n; i++) {
         const Value *value = a->slots[i];
         if (value == NULL || value->exception == NULL) continue;

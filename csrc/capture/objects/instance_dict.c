@@ -122,7 +122,7 @@ own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
         return value ? operate_store_subscript(in, object->of, key, value)
                      : operate_delete_subscript(in, object->of, key);
     }
-    if (in->refuse_writes)
+    if (in->writes.refuse_writes)
         return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
     if (pair_store(in, object, name, value ? value : in->unbound) < 0) return ANSWER_ERROR;
     object->mutated = true;

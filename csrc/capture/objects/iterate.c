@@ -90,7 +90,7 @@ object_next_value(Interp *in, Value *object, Value **out, Value **returned)
         *returned = args->nitems > 0 ? value_item(in, args, 0) : value_const(in, Py_None);
         answer = *returned != NULL ? ANSWER_YES : ANSWER_ERROR;
     }
-    if (answer == ANSWER_YES) in->dirty = true;
+    if (answer == ANSWER_YES) in->writes.dirty = true;
     return answer;
 }
 
@@ -305,7 +305,7 @@ several_next(Interp *in, Value *iterator, Value **out)
         Answer answer = iterator_next(in, iterator->items[i], &items[i]);
         if (answer != ANSWER_YES) return answer;
         if (items[i] == NULL) return ANSWER_YES;
-        in->dirty = true;
+        in->writes.dirty = true;
     }
     *out = value_sequence(in, V_TUPLE, iterator->nitems, items);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -413,7 +413,7 @@ call_next(Interp *in, Value *iterator, Value **out)
     bool ends = false;
     *out = NULL;
     if (iterator->mutated) return ANSWER_YES;
-    in->dirty = true;
+    in->writes.dirty = true;
     Answer answer = call_value(in, iterator->items[0], 0, iterator->items, NULL, out);
     if (answer == ANSWER_YES) answer = operate_compare(in, Py_EQ, iterator->items[1], *out, &equal);
     if (answer == ANSWER_YES) answer = truth_known(in, equal, &ends);
@@ -446,7 +446,7 @@ next_of_iterator(Interp *in, Value *iterator, Value **out)
         answer = enumerate_next(in, iterator, out);
     if (answer == ANSWER_YES && *out != NULL) {
         iterator->position++;
-        in->dirty = true;
+        in->writes.dirty = true;
     }
     return answer;
 }

@@ -64,7 +64,7 @@ lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *k
     }
     answer = count_hit(in, wrapper, nargs, args, kwnames);
     if (answer != ANSWER_YES) return answer;
-    in->dirty = true;
+    in->writes.dirty = true;
     *out = value_from_source(in, source, found);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

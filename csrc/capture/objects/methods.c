@@ -81,8 +81,8 @@ first_goes(const Method *m)
     if (self->kind != V_OBJECT || self->source == NO_SOURCE || !deque_check(self->object))
         return ANSWER_YES;
     int at = 0;
-    for (int i = 0; i < in->effects.len; i++) {
-        const Effect *effect = &in->effects.at[i];
+    for (int i = 0; i < in->writes.effects.len; i++) {
+        const Effect *effect = &in->writes.effects.at[i];
         if (effect->kind == EFFECT_METHOD && effect->args[0] == self) at++;
     }
     int64_t most = deque_most(self->object);

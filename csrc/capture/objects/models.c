@@ -259,8 +259,8 @@ model_from_source(Interp *in, SourceId source, PyObject *object)
     made->object = object;
     made->type = (PyTypeObject *)model;
     if (data->kind == V_DICT) data->of = made;
-    if (VEC_PUSH(in->arena, &in->outside, data) < 0 ||
-        map_put(in, &in->by_object, object, made) < 0 ||
+    if (VEC_PUSH(in->arena, &in->sources.outside, data) < 0 ||
+        map_put(in, &in->sources.by_object, object, made) < 0 ||
         slot_put(in, made, PyUnicode_AsUTF8(slot), data) < 0)
         return NULL;
     if (deque_check(object)) return deque_slots(in, made) < 0 ? NULL : made;

@@ -240,9 +240,9 @@ Answer lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyOb
                 Value **out);
 
 /* ---- exceptions.c: exceptions as values ---- */
-/* An operation that raises in the program breaks with BREAK_EXCEPTION and in->raised; the loop in
-   interp.c looks for the handler.  What nobody handles is a break like any other, and CPython
-   raises it itself. */
+/* An operation that raises in the program breaks with BREAK_EXCEPTION and in->raising.raised; the
+   loop in interp.c looks for the handler.  What nobody handles is a break like any other, and
+   CPython raises it itself. */
 /* Class(…) for exception classes. */
 Answer exception_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
                       Value **out);
@@ -277,7 +277,7 @@ Answer group_raise_rest(Interp *in);      /* PREP_RERAISE_STAR */
 /* Classes that an except clause names: borrowed; raises what CPython raises for others. */
 Answer handler_classes(Interp *in, Value *classes, PyObject **out);
 Answer follow_handler(Interp *in, const Instr *instr);
-/* Goes on in the handler of in->raised; ANSWER_BREAK when the activation has none. */
+/* Goes on in the handler of in->raising.raised; ANSWER_BREAK when the activation has none. */
 Answer raised_unwind(Interp *in, Activation *activation);
 /* A break at the bottom: the step before which capture must stop instead, since an exception that
    was raised here is alive in the frame; -1 where the break can stay. */

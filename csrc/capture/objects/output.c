@@ -22,10 +22,10 @@ quiet_place(Interp *in, const char *name)
 static void
 commit_writes(Interp *in)
 {
-    for (int i = 0; i < in->storages.len; i++) {
-        Storage *storage = &in->storages.at[i];
+    for (int i = 0; i < in->memory.storages.len; i++) {
+        Storage *storage = &in->memory.storages.at[i];
         if (storage->written && storage->commit == 0 && input_of(in, storage->root) != NULL)
-            storage->commit = in->effects.len + 1;
+            storage->commit = in->writes.effects.len + 1;
     }
 }
 
@@ -141,10 +141,10 @@ call_later(Interp *in, const char *name, PyObject *callable, Value *self, int na
     parts[2] = dict;
     commit_writes(in);
     if (effect_add(in, EFFECT_CALL, NULL, NO_SOURCE, MOST, parts) < 0) return ANSWER_ERROR;
-    Effect *added = &in->effects.at[in->effects.len - 1];
+    Effect *added = &in->writes.effects.at[in->writes.effects.len - 1];
     added->what = name;
     if (user_line(in, &added->at) < 0) return ANSWER_ERROR;
-    in->dirty = true;
+    in->writes.dirty = true;
     *out = value_const(in, Py_None);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -168,11 +168,12 @@ output_print(Interp *in, PyObject *print, int nargs, Value *const *args, PyObjec
         return call_later(in, "print", print, NULL, nargs, args, kwnames, out);
     if (stream == NULL || !stream_is_plain(stream))
         return interp_break(in, BREAK_OUTPUT, "print to an object that may run code");
-    if (!in->prints) { /* sys.stdout is looked at again in each run, before anything is written */
+    if (!in->writes
+             .prints) { /* sys.stdout is looked at again in each run, before anything is written */
         PyObject *name = keep(in, PyUnicode_InternFromString("stdout"));
         if (name == NULL || effect_add(in, EFFECT_CALL, name, NO_SOURCE, 0, NULL) < 0)
             return ANSWER_ERROR;
-        in->prints = true;
+        in->writes.prints = true;
     }
     return call_later(in, "print", print, NULL, nargs, args, kwnames, out);
 }

@@ -1,7 +1,8 @@
 /* Errors in CPython's own words: the refused operation is done on stand-ins, none of whose code
    runs.
 
-   In: an operation of which capture has found that it raises.  Out: what it raised, as in->raised.
+   In: an operation of which capture has found that it raises.  Out: what it raised, as
+   in->raising.raised.
  */
 #include "objects.h"
 
