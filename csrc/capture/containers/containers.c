@@ -85,7 +85,7 @@ length_of_dict(Interp *Py_UNUSED(in), Value *value)
 int64_t
 length_of_view(Interp *Py_UNUSED(in), Value *value)
 {
-    return value->of->nitems / 2;
+    return value->dict->nitems / 2;
 }
 
 Answer

@@ -1,7 +1,8 @@
 /* Dicts: keys, methods, operators and views.
 
    A V_DICT has its keys as constants at even places of items, in the dict's order, and its values
-   behind them.  A V_VIEW is what keys(), values() and items() give: `of` the dict, `name` which. */
+   behind them.  A V_VIEW is what keys(), values() and items() give: `dict` the dict, `name` which.
+ */
 #include "methods.h"
 
 /* ---- keys ---- */
@@ -244,7 +245,7 @@ view_new(Interp *in, Value *dict, const char *name)
 {
     Value *view = value_new(in, V_VIEW);
     if (view == NULL) return NULL;
-    view->of = dict;
+    view->dict = dict;
     view->name = name;
     view->guarded = true;
     return view;
@@ -378,7 +379,7 @@ dict_equal(Interp *in, Value *left, Value *right, bool *out)
 Answer
 view_entry(Interp *in, Value *view, int64_t position, Value **out)
 {
-    Value *dict = view->of;
+    Value *dict = view->dict;
     int at = 2 * (int)position;
     if (view->name[0] == 'k') {
         *out = dict->items[at];
@@ -394,7 +395,7 @@ view_entry(Interp *in, Value *view, int64_t position, Value **out)
 static Answer
 view_items(Interp *in, Value *view, ValueKind kind, Value **out)
 {
-    int n = view->of->nitems / 2;
+    int n = view->dict->nitems / 2;
     Value *all = value_sequence(in, kind, n, NULL);
     if (all == NULL) return ANSWER_ERROR;
     for (int i = 0; i < n; i++) {
@@ -416,7 +417,7 @@ type_of_view(Interp *Py_UNUSED(in), Value *view)
 Answer
 view_contains(Interp *in, Value *view, Value *item, bool *out)
 {
-    if (view->name[0] == 'k') return operate_contains(in, item, view->of, out);
+    if (view->name[0] == 'k') return operate_contains(in, item, view->dict, out);
     Value *all;
     Answer answer = view_items(in, view, V_LIST, &all);
     return answer == ANSWER_YES ? shadow_contains(in, all, item, out) : answer;

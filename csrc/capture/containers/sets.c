@@ -53,10 +53,10 @@ set_operand(Interp *in, Value *value, PyObject **out)
     }
     if (value->kind != V_VIEW || value->name[0] == 'v') return ANSWER_NO;
     PyObject *dict = PyDict_New();
-    for (int i = 0; dict != NULL && i < value->of->nitems; i += 2) {
-        Value *item = value_item(in, value->of, i + 1);
+    for (int i = 0; dict != NULL && i < value->dict->nitems; i += 2) {
+        Value *item = value_item(in, value->dict, i + 1);
         PyObject *stand_in = item ? shadow(in, item) : NULL;
-        if (stand_in == NULL || PyDict_SetItem(dict, value->of->items[i]->object, stand_in) < 0)
+        if (stand_in == NULL || PyDict_SetItem(dict, value->dict->items[i]->object, stand_in) < 0)
             Py_CLEAR(dict);
         Py_XDECREF(stand_in);
     }
@@ -73,7 +73,7 @@ iterable(Interp *in, Value *value, PyObject **out)
     Answer answer = set_operand(in, value, out);
     if (answer != ANSWER_NO) return answer;
     if (value->kind == V_DICT) {
-        Value view = {.kind = V_VIEW, .name = "keys", .of = value};
+        Value view = {.kind = V_VIEW, .name = "keys", .dict = value};
         return set_operand(in, &view, out);
     }
     answer = iterate_all(in, value, V_LIST, &items);

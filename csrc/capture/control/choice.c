@@ -7,9 +7,9 @@
      an OP_choose  of arrays of the same type: the memory of the one or of the other, to compute
    with
 
-   An array that was chosen is a V_NODE of the second with the first in its `of`.  Other objects,
-   arrays of other types among them, are a V_CHOICE alone, which can be kept and given away; where
-   more is asked of it, the branch ends the graph instead.
+   An array that was chosen is a V_NODE of the second with the first in its `leaves_as`.  Other
+   objects, arrays of other types among them, are a V_CHOICE alone, which can be kept and given
+   away; where more is asked of it, the branch ends the graph instead.
 
    What an arm made has a way out of it (arm_leaves): numbers and memory are results of the cond
    whose other arm leaves a zero, or an `empty` that is never touched; views are made anew behind
@@ -98,8 +98,9 @@ leave_number(Merge *m, int which, Value *number, Value **out)
                                                  &graph_node(in->graph, nodes[1])->type))
         answer = ANSWER_NO;
     if (answer == ANSWER_YES) answer = merge_result(m, nodes, out);
-    if (answer != ANSWER_YES || number->of == NULL || number->of->kind != V_CHOICE) return answer;
-    return arm_leaves(m, which, number->of, &(*out)->of);
+    if (answer != ANSWER_YES || number->leaves_as == NULL || number->leaves_as->kind != V_CHOICE)
+        return answer;
+    return arm_leaves(m, which, number->leaves_as, &(*out)->leaves_as);
 }
 
 /* Memory that the arm made, as it is at the arm's end. */
@@ -152,16 +153,16 @@ static Answer
 leave_array(Merge *m, int which, Value *array, Value **out)
 {
     Interp *in = m->in;
-    if (array->of != NULL && array->of->kind != V_CHOICE) return ANSWER_NO;
+    if (array->leaves_as != NULL && array->leaves_as->kind != V_CHOICE) return ANSWER_NO;
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
     NodeId root = in->memory.storages.at[storage].root;
     Type type = graph_node(in->graph, array->node)->type;
     Value *memory, *chosen = chosen_root(in, root);
     Answer answer = ANSWER_YES;
-    if (array->of != NULL) {
+    if (array->leaves_as != NULL) {
         Value *choice;
-        answer = arm_leaves(m, which, array->of, &choice);
+        answer = arm_leaves(m, which, array->leaves_as, &choice);
         if (answer != ANSWER_YES) return answer;
         return wait_for_choice(m, choice->items[0], choice->items[1], choice->items[2], &type, out);
     }
@@ -184,7 +185,7 @@ leave_array(Merge *m, int which, Value *array, Value **out)
 static Answer
 leave_items(Merge *m, int which, Value *container, Value **out)
 {
-    if (container->core != NULL || container->box != NULL || container->of != NULL)
+    if (container->core != NULL || container->box != NULL || container->attributes != NULL)
         return ANSWER_NO;
     for (int i = 0; i < m->pairs.len; i++) {
         const Pair *pair = &m->pairs.at[i];
@@ -274,8 +275,8 @@ wait_for_choice(Merge *m, Value *test, Value *if_so, Value *if_not, const Type *
     plain.offset = NO_SIZE;
     Answer answer = wait_for(m, OP_choose, 3, args, &plain, out);
     if (answer != ANSWER_YES) return answer;
-    (*out)->of = choice_new(m->in, test, if_so, if_not);
-    return (*out)->of == NULL ? ANSWER_ERROR : ANSWER_YES;
+    (*out)->leaves_as = choice_new(m->in, test, if_so, if_not);
+    return (*out)->leaves_as == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* Arrays of one type, that the program may write alike; their type. */

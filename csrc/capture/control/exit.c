@@ -137,7 +137,7 @@ build_call(Interp *in, const char *name, int n, Value *const *args)
 static bool
 changes_at_commit(const Value *walked)
 {
-    if (walked->kind == V_VIEW) walked = walked->of;
+    if (walked->kind == V_VIEW) walked = walked->dict;
     return walked->source != NO_SOURCE && walked->mutated;
 }
 
@@ -145,7 +145,7 @@ changes_at_commit(const Value *walked)
 static bool
 is_filled_later(const Value *walked)
 {
-    if (walked->kind == V_VIEW) walked = walked->of;
+    if (walked->kind == V_VIEW) walked = walked->dict;
     return walked->box != NULL && walked->source == NO_SOURCE;
 }
 
@@ -170,11 +170,11 @@ build_iterator(Interp *in, Value *iterator)
         return NO_BUILD;
     }
     if (name == NULL || strcmp(name, "reversed") == 0) {
-        Value *walked = iterator->of;
+        Value *walked = iterator->walked;
         bool keyed = walked->kind == V_DICT || walked->kind == V_VIEW || walked->kind == V_SET;
         if (changes_at_commit(walked) || is_filled_later(walked) ||
             (keyed && !iterator->mutated && /* it raises when asked */
-             container_length(in, iterator->of) != iterator->length))
+             container_length(in, iterator->walked) != iterator->length))
             return cannot_build(in, iterator);
         BuildId of = walked->box != NULL ? build_native_call(in, walked, name) : NO_BUILD;
         if (walked->box == NULL)
@@ -193,7 +193,7 @@ build_iterator(Interp *in, Value *iterator)
     if (strcmp(name, "zip") == 0) return build_call(in, name, iterator->nitems, iterator->items);
     if (strcmp(name, "enumerate") == 0) {
         Value *position = value_const_new(in, PyLong_FromLongLong(iterator->position));
-        Value *args[2] = {iterator->of, position};
+        Value *args[2] = {iterator->walked, position};
         return position ? build_call(in, name, 2, args) : NO_BUILD;
     }
     return cannot_build(in, iterator);
@@ -208,7 +208,7 @@ build_exception(Interp *in, Value *value)
     bool plain = !(type->tp_flags & Py_TPFLAGS_HEAPTYPE) &&
                  type->tp_new == ((PyTypeObject *)PyExc_Exception)->tp_new &&
                  type->tp_init == ((PyTypeObject *)PyExc_Exception)->tp_init;
-    if (plain && e->raised < 0 && value->of == NULL && e->cause == NULL && !e->suppress &&
+    if (plain && e->raised < 0 && value->attributes == NULL && e->cause == NULL && !e->suppress &&
         e->args->object == NULL)
         return build_of_kind(in, BUILD_CALL, (PyObject *)type, e->args->nitems, e->args->items);
     int since = exception_step(value);
@@ -248,7 +248,7 @@ build_model(Interp *in, Value *instance)
     BuildId *args = arena_alloc(in->arena, (size_t)parts->nitems * sizeof(BuildId));
     for (int i = 0; args != NULL && i < parts->nitems; i++) {
         Value *part = parts->items[i];
-        bool inside = part->kind == V_DICT && part->of == instance;
+        bool inside = part->kind == V_DICT && part->owner == instance;
         args[i] = inside ? build_of_kind(in, BUILD_DICT, NULL, part->nitems, part->items)
                          : build_value(in, part);
         if (args[i] == NO_BUILD) return NO_BUILD;
@@ -292,7 +292,7 @@ build_boxed(Interp *in, Value *instance)
             return NO_BUILD;
     }
     if (build_attributes(in, instance, instance) < 0) return NO_BUILD;
-    return build_attributes(in, instance, instance->of) < 0 ? NO_BUILD : made;
+    return build_attributes(in, instance, instance->attributes) < 0 ? NO_BUILD : made;
 }
 
 static BuildId
@@ -311,7 +311,7 @@ build_instance(Interp *in, Value *instance)
     if (made == NO_BUILD) return NO_BUILD;
     instance->built = made + 1; /* its attributes may lead back to it */
     if (build_attributes(in, instance, instance) < 0) return NO_BUILD;
-    return build_attributes(in, instance, instance->of) < 0 ? NO_BUILD : made;
+    return build_attributes(in, instance, instance->attributes) < 0 ? NO_BUILD : made;
 }
 
 /* A closure may lead back to the function: its cell is made empty and filled afterwards. */
@@ -323,7 +323,7 @@ build_function(Interp *in, Value *function)
     BuildId made = build_of_kind(in, BUILD_FUNCTION, function->object, 5, args);
     if (made == NO_BUILD) return NO_BUILD;
     function->built = made + 1;
-    return build_attributes(in, function, function->of) < 0 ? NO_BUILD : made;
+    return build_attributes(in, function, function->attributes) < 0 ? NO_BUILD : made;
 }
 
 static BuildId
@@ -341,10 +341,10 @@ build_cell(Interp *in, Value *cell)
 static BuildId
 build_dict(Interp *in, Value *dict)
 {
-    if (dict->of == NULL) return build_of_kind(in, BUILD_DICT, NULL, dict->nitems, dict->items);
-    if (model_real(dict->of) != NULL) return build_value(in, dict->of);
+    if (dict->owner == NULL) return build_of_kind(in, BUILD_DICT, NULL, dict->nitems, dict->items);
+    if (model_real(dict->owner) != NULL) return build_value(in, dict->owner);
     Value *name = value_const_new(in, PyUnicode_InternFromString("__dict__"));
-    Value *args[2] = {dict->of, name};
+    Value *args[2] = {dict->owner, name};
     return name ? build_call(in, "getattr", 2, args) : NO_BUILD;
 }
 
@@ -378,12 +378,12 @@ build_set(Interp *in, Value *set)
 static BuildId
 build_view(Interp *in, Value *view)
 {
-    PyTypeObject *model = view->of->of ? model_real(view->of->of) : NULL;
+    PyTypeObject *model = view->dict->owner ? model_real(view->dict->owner) : NULL;
     if (model != NULL && strcmp(model->tp_name, "collections.OrderedDict") == 0)
         return cannot_build(in, view); /* its views are of classes of their own */
     PyObject *method;
     if (type_stored(in, &PyDict_Type, view->name, &method) != ANSWER_YES) return NO_BUILD;
-    return build_of_kind(in, BUILD_CALL, method, 1, &view->of);
+    return build_of_kind(in, BUILD_CALL, method, 1, &view->dict);
 }
 
 /* A method of C code, bound. */
@@ -426,8 +426,9 @@ build_known(Interp *in, Value *value)
 static BuildId
 build_node(Interp *in, Value *value)
 {
-    if (value->of != NULL && (value->of->kind == V_PURE || value->of->kind == V_CHOICE))
-        return build_value(in, value->of);
+    if (value->leaves_as != NULL &&
+        (value->leaves_as->kind == V_PURE || value->leaves_as->kind == V_CHOICE))
+        return build_value(in, value->leaves_as);
     return build_box(in, value);
 }
 
@@ -555,8 +556,8 @@ guard_not_dict(Interp *in, const Value *dict)
 {
     for (int i = 0; i < in->sources.outside.len; i++) {
         const Value *object = in->sources.outside.at[i];
-        if (object->kind != V_OBJECT || !(object->mutated || dict->mutated) || object->of != NULL ||
-            object->type == NULL || !type_has_dict(object->type))
+        if (object->kind != V_OBJECT || !(object->mutated || dict->mutated) ||
+            object->attributes != NULL || object->type == NULL || !type_has_dict(object->type))
             continue;
         if (instance_dict(object->object) == dict->object) return ANSWER_NO;
         Answer answer = guard_differs(in, GUARD_NOT_DICT, dict->source, object->source);

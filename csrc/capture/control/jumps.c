@@ -115,7 +115,7 @@ for_iter(Interp *in, const Instr *instr)
 {
     Value *iterator = top_value(in, 1), *item;
     if (iterator == NULL) return ANSWER_ERROR;
-    if (iterator->kind == V_ITER && iterator->of != NULL && iterator->of->kind == V_RANGE &&
+    if (iterator->kind == V_ITER && iterator->walked != NULL && iterator->walked->kind == V_RANGE &&
         iterator->position == 0) {
         Answer answer = capture_loop(in, iterator);
         if (answer != ANSWER_NO) return answer;

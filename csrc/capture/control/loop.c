@@ -495,7 +495,7 @@ capture_loop(Interp *in, Value *iterator)
     int carried[MOST], ncarried = 0;
     bool needs_a_turn = false;
     Loop loop = {0};
-    Answer answer = bounds(in, iterator->of, args);
+    Answer answer = bounds(in, iterator->walked, args);
     for (int i = 0; answer == ANSWER_YES && i < scan.nslots; i++) {
         int slot = scan.slot[i];
         bool temporary = scan.first_is_store[i] && !loaded_outside(a->decoded, &scan, slot);
@@ -504,7 +504,7 @@ capture_loop(Interp *in, Value *iterator)
         answer = carried_start(in, &scan, i, &needs_a_turn, &starts[ncarried++]);
     }
     if (answer == ANSWER_YES) answer = arrays_ready(in, &scan, &loop, starts + ncarried);
-    if (answer == ANSWER_YES && needs_a_turn) answer = runs_once(in, iterator->of);
+    if (answer == ANSWER_YES && needs_a_turn) answer = runs_once(in, iterator->walked);
     if (answer != ANSWER_YES) return answer;
     Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     int ncarries = ncarried + loop.narrays, effects = in->writes.effects.len;

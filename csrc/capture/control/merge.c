@@ -121,8 +121,8 @@ keep_held(Merge *m, Value *number, Value *x, Value *y)
         Answer answer = arm_leaves(m, arm, both[arm], &both[arm]);
         if (answer != ANSWER_YES) return answer;
     }
-    number->of = choice_new(m->in, m->test, both[0], both[1]);
-    return number->of == NULL ? ANSWER_ERROR : ANSWER_YES;
+    number->leaves_as = choice_new(m->in, m->test, both[0], both[1]);
+    return number->leaves_as == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 static Answer

@@ -24,7 +24,7 @@ choice_of(const Interp *in, NodeId node)
     int number = storage_find(in, root);
     if (number >= 0) root = in->memory.storages.at[number].root;
     for (int i = 0; i < in->memory.chosen.len; i++)
-        if (in->memory.chosen.at[i]->node == root) return in->memory.chosen.at[i]->of;
+        if (in->memory.chosen.at[i]->node == root) return in->memory.chosen.at[i]->leaves_as;
     return NULL;
 }
 
@@ -121,13 +121,13 @@ bool
 branch_holds(const Value *number)
 {
     return number->source != NO_SOURCE || number->kind == V_CONST ||
-           (number->of != NULL && number->of->kind == V_CHOICE);
+           (number->leaves_as != NULL && number->leaves_as->kind == V_CHOICE);
 }
 
 Answer
 branch_keeps(Interp *in, Value *number, Value *if_so, Value *if_not, Value *test)
 {
     if (!branch_holds(if_so) && !branch_holds(if_not)) return ANSWER_YES;
-    number->of = choice_new(in, test, if_so, if_not);
-    return number->of == NULL ? ANSWER_ERROR : ANSWER_YES;
+    number->leaves_as = choice_new(in, test, if_so, if_not);
+    return number->leaves_as == NULL ? ANSWER_ERROR : ANSWER_YES;
 }

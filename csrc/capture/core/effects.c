@@ -59,8 +59,8 @@ is_walked(const Value *value, const Value *container, int depth)
 {
     if (value == NULL || depth > 4) return false;
     if (value->kind == V_ITER) {
-        const Value *of = value->of;
-        if (of == container || (of != NULL && of->kind == V_VIEW && of->of == container))
+        const Value *of = value->walked;
+        if (of == container || (of != NULL && of->kind == V_VIEW && of->dict == container))
             return !value->mutated;
         if (of != NULL && is_walked(of, container, depth + 1)) return true;
         if (of != NULL && of->kind == V_SET) return false; /* items are the set's */
@@ -70,7 +70,7 @@ is_walked(const Value *value, const Value *container, int depth)
     }
     for (int i = 0; i < value->nitems; i++)
         if (is_walked(value->items[i], container, depth + 1)) return true;
-    return value->kind == V_INSTANCE && (is_walked(value->of, container, depth + 1) ||
+    return value->kind == V_INSTANCE && (is_walked(value->attributes, container, depth + 1) ||
                                          is_walked(value->core, container, depth + 1));
 }
 

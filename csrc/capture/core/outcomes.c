@@ -92,7 +92,7 @@ outcome_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
 static bool
 is_varied_int(Interp *in, const Value *value)
 {
-    return value->kind == V_NODE && value->nitems == 0 && value->of == NULL &&
+    return value->kind == V_NODE && value->nitems == 0 && value->sized == NULL &&
            value->source != NO_SOURCE && value->object != NULL &&
            PyLong_CheckExact(value->object) && source_varied(in, value->source) != NULL;
 }

@@ -22,7 +22,7 @@ array_size(Interp *in, Value *array, int axis, Value **out)
     if (number == NULL || source == NO_SOURCE) return ANSWER_ERROR;
     *out = value_from_source(in, source, number);
     if (*out == NULL) return ANSWER_ERROR;
-    (*out)->of = array;
+    (*out)->sized = array;
     return value_in_range(in, *out, 0, INT64_MAX);
 }
 
@@ -134,6 +134,6 @@ sizes_settle(Interp *in)
     for (int i = in->memory.inputs.len - 1; i >= 0; i--) {
         Value *value = in->memory.inputs.at[i];
         bool size = in->out->sources.at[value->source].kind == SOURCE_SIZE;
-        if (size && value->of != NULL && value->of->pinned) drop_input(in, i);
+        if (size && value->sized != NULL && value->sized->pinned) drop_input(in, i);
     }
 }

@@ -437,8 +437,8 @@ known_scalar(Interp *in, Value *value, PyObject **out)
         Answer answer = value_known(in, value->items[i], &ignored);
         if (answer != ANSWER_YES) return answer;
     }
-    if (value->nitems == 0 && value->of != NULL) { /* a size */
-        if (value_pin(in, value->of) < 0) return ANSWER_ERROR;
+    if (value->nitems == 0 && value->sized != NULL) { /* a size */
+        if (value_pin(in, value->sized) < 0) return ANSWER_ERROR;
     } else if (value->nitems == 0) {
         if (value->source == NO_SOURCE || is_unsteady(in, value->source)) return ANSWER_NO;
         Guard *guard = value->guard ? &in->out->guards.at[value->guard - 1] : NULL;

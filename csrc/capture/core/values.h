@@ -33,37 +33,53 @@ typedef struct {
 } Exception;
 
 struct Value {
+    /* All kinds. */
     ValueKind kind;
     SourceId source;  /* NO_SOURCE when made by the program */
     PyObject *object; /* V_CONST, V_OBJECT: the object; V_FUNCTION: code; V_TUPLE: the tuple itself
                          when known; V_NODE of FORM_PYTHON: the value seen while capturing, or NULL
                          when it comes out of an array; borrowed from keep */
     PyTypeObject *type;
-    NodeId node; /* V_NODE: as it was made; value_as_node gives its current version */
+    int guard;    /* 1 + number of the guard that establishes type or header; 0 none yet */
+    bool guarded; /* its type (and header, for arrays) is under guard already */
+    bool mutated;
+    int serial;    /* position in the attempt's values */
+    int seen;      /* the last of the walks through temporaries that met it */
+    BuildId built; /* 1 + build, once it has been asked for as an object; -1 while being built */
+
     int nitems, cap;
     Value **items; /* of a container from outside: NULL until value_item; of a FORM_PYTHON node:
                       the operands it was computed from */
-    Value *of;     /* V_ITER: what is iterated; V_NODE of a SOURCE_SIZE: the array; a V_NODE with a
-                      V_PURE here is made by that when it leaves; objects: the V_DICT that is their
-                      __dict__, once there is one; a V_DICT that is the __dict__ of an instance made
-                      here: that instance */
-    Value *core, *box;    /* objects of classes derived from a builtin container: that container,
-                             and back; see boxes.c */
-    Generator *generator; /* V_ITER: of a generator made here */
-    Value *globals_of;    /* V_FUNCTION */
-    int64_t position;
-    Exception *exception; /* V_INSTANCE of an exception class, else NULL */
-    int64_t length;       /* V_ITER: what it walks had as many items when it was made */
-    const char *name;     /* V_BUILTIN_METHOD, V_VIEW; V_ITER: its kind */
-    int guard;            /* 1 + number of the guard that establishes type or header; 0 none yet */
-    bool mutated;
-    bool guarded;  /* its type (and header, for arrays) is under guard already */
-    int serial;    /* position in Interp.values */
-    bool compared; /* V_CONST: text of which comparisons are guarded, and not its value */
-    int seen;      /* the last of Interp.walks that met it */
-    bool pinned;   /* V_NODE: shape and strides are constants and guarded */
-    bool paired;   /* V_BUILTIN_METHOD: LOAD_METHOD gave it, and CPython has function and object */
-    BuildId built; /* 1 + build, once it has been asked for as an object; -1 while being built */
+    /* One more value, by what it is to each kind. */
+    union {
+        Value *of;         /* any of them: to copy, compare or walk values of every kind */
+        Value *walked;     /* V_ITER: what it goes through */
+        Value *dict;       /* V_VIEW: the dict that it shows */
+        Value *owner;      /* V_DICT: the instance made here whose __dict__ it is, or NULL */
+        Value *attributes; /* objects: the V_DICT that is their __dict__, once there is one */
+        Value *sized;      /* V_NODE of a SOURCE_SIZE: the array */
+        Value *leaves_as;  /* other V_NODEs: the V_PURE or V_CHOICE that leaves instead, or NULL */
+        Value *made;       /* V_PURE that is a text: what the call gave, once it was made */
+    };
+    Value *core, *box; /* objects of classes derived from a builtin container: that container,
+                          and back; see boxes.c */
+
+    /* V_NODE */
+    NodeId node; /* as it was made; value_as_node gives its current version */
+    bool pinned; /* shape and strides are constants and guarded */
+    /* V_CONST */
+    bool compared; /* text of which comparisons are guarded, and not its value */
+    /* V_FUNCTION */
+    Value *globals_of;
+    /* V_INSTANCE */
+    Exception *exception; /* of an exception class, else NULL */
+    /* V_ITER */
+    Generator *generator; /* made here, or NULL */
+    int64_t length;       /* what it walks had as many items when it was made */
+    int64_t position;     /* items that it has given; V_CHOICE: number of the branch's Instr */
+    /* V_BUILTIN_METHOD, V_VIEW */
+    const char *name; /* of the method; V_ITER: its kind */
+    bool paired;      /* LOAD_METHOD gave it, and CPython has function and object */
 };
 
 /* One activation: the frame itself or a function inlined into it. */
@@ -220,7 +236,7 @@ typedef struct {
     Value *drawn;          /* the token of the last draw, or NULL; see draws.c */
     VEC(Value *) inputs;   /* by graph input index */
     VEC(Aliased) aliased;
-    VEC(Value *) chosen; /* arrays whose nodes are OP_choose, their V_CHOICEs in `of` */
+    VEC(Value *) chosen; /* arrays whose nodes are OP_choose, their V_CHOICEs in `leaves_as` */
 } InterpMemory;
 
 /* Objects from outside, and what was found out of code. */

@@ -216,7 +216,7 @@ array_base_of(Interp *in, Value *array, Value **out)
     TRY(branch_aliased(in, array->node,
                        "the base of one of the arrays that it leaves is asked for"));
     Value *input = input_of(in, array->node);
-    bool made = array->of != NULL && array->of->kind == V_PURE;
+    bool made = array->leaves_as != NULL && array->leaves_as->kind == V_PURE;
     if (input == NULL) {
         NodeId root = in->memory.storages.at[storage_of(in, array->node)].root;
         OpKind kind = op_info(graph_node(in->graph, root)->op)->kind;

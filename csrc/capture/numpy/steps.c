@@ -246,7 +246,7 @@ made_by(Leaves *l, PyObject *value, Value *view)
     Value *made = value_sequence(in, V_PURE, COUNT_OF(args), args);
     if (made == NULL) return ANSWER_ERROR;
     made->object = keep(in, Py_NewRef(step_part(value, PART_maker)));
-    view->of = made;
+    view->leaves_as = made;
     return made->object == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 

@@ -109,11 +109,11 @@ Answer
 loose_text(Interp *in, Value *text, Value **out)
 {
     if (text->kind != V_PURE || text->object == NULL || in->loop != NULL) return ANSWER_NO;
-    if (text->of == NULL) {
-        Answer answer = call_loose(in, text->object, text->nitems, text->items, &text->of);
+    if (text->made == NULL) {
+        Answer answer = call_loose(in, text->object, text->nitems, text->items, &text->made);
         if (answer != ANSWER_YES) return answer;
     }
-    *out = text->of;
+    *out = text->made;
     return ANSWER_YES;
 }
 

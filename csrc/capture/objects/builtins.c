@@ -358,7 +358,7 @@ builtin_enumerate(const BuiltinCall *call)
     Answer answer = ANSWER_YES;
     if (start != NULL) answer = value_as_int(in, start, &iterator->position);
     if (answer == ANSWER_NO) return unknown(call, "enumerate");
-    if (answer == ANSWER_YES) answer = iterator_of(in, call->args[0], &iterator->of);
+    if (answer == ANSWER_YES) answer = iterator_of(in, call->args[0], &iterator->walked);
     return answer == ANSWER_YES ? give(call, iterator) : answer;
 }
 
@@ -383,7 +383,7 @@ builtin_reversed(const BuiltinCall *call)
         return unknown(call, "reversed");
     Value *iterator = iterator_new(call, "reversed", 0);
     if (iterator == NULL) return ANSWER_ERROR;
-    iterator->of = of;
+    iterator->walked = of;
     iterator->length = container_length(in, of);
     return give(call, iterator);
 }

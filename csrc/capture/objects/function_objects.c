@@ -1,6 +1,6 @@
-/* Functions as objects.  What the program stores on one made here is kept in `of`, a V_DICT by
-   name, and stored when the function is made; on one from outside it is an effect, and found again
-   by the function's identity. */
+/* Functions as objects.  What the program stores on one made here is kept in `attributes`, a V_DICT
+   by name, and stored when the function is made; on one from outside it is an effect, and found
+   again by the function's identity. */
 #include "objects.h"
 
 /* What the program stored on it; *out NULL for nothing. */
@@ -12,10 +12,10 @@ stored_find(Interp *in, Value *function, PyObject *name, Value **out)
         *out = pending_find(in, function->object, name);
         return ANSWER_YES;
     }
-    if (function->of == NULL) return ANSWER_YES;
-    int at = dict_find(in, function->of, name);
+    if (function->attributes == NULL) return ANSWER_YES;
+    int at = dict_find(in, function->attributes, name);
     if (at < -1) return ANSWER_ERROR;
-    return at < 0 ? ANSWER_YES : given(out, value_item(in, function->of, at));
+    return at < 0 ? ANSWER_YES : given(out, value_item(in, function->attributes, at));
 }
 
 static Answer
@@ -105,9 +105,10 @@ function_store(Interp *in, Value *function, PyObject *name, Value *value)
                                     : interp_break(in, BREAK_EXCEPTION, "a name must be a string");
     }
     if (function->kind == V_FUNCTION) {
-        if (function->of == NULL && (function->of = value_sequence(in, V_DICT, 0, NULL)) == NULL)
+        if (function->attributes == NULL &&
+            (function->attributes = value_sequence(in, V_DICT, 0, NULL)) == NULL)
             return ANSWER_ERROR;
-        return dict_store(in, function->of, name, value);
+        return dict_store(in, function->attributes, name, value);
     }
     Value *args[2] = {function, value};
     if (effect_add(in, EFFECT_STORE_ATTR, name, NO_SOURCE, 2, args) < 0) return ANSWER_ERROR;

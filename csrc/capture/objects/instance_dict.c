@@ -1,9 +1,9 @@
 /* Where an instance keeps its attributes.
 
-   Made here: slots in items (name, value pairs), the rest in `of`, a V_DICT that is its __dict__.
-   From outside: what is stored now is read through its source; what the program stored is in items,
-   an unbound value standing for what it deleted, and is an effect at commit.  Once its __dict__ has
-   been asked for, `of` is that dict, and attributes are its entries. */
+   Made here: slots in items (name, value pairs), the rest in `attributes`, a V_DICT that is its
+   __dict__. From outside: what is stored now is read through its source; what the program stored is
+   in items, an unbound value standing for what it deleted, and is an effect at commit.  Once its
+   __dict__ has been asked for, `attributes` is that dict, and attributes are its entries. */
 #include "objects.h"
 
 bool
@@ -16,8 +16,8 @@ type_has_dict(const PyTypeObject *type)
 static Value *
 made_dict(Interp *in, Value *object)
 {
-    if (object->of == NULL) object->of = value_sequence(in, V_DICT, 0, NULL);
-    return object->of;
+    if (object->attributes == NULL) object->attributes = value_sequence(in, V_DICT, 0, NULL);
+    return object->attributes;
 }
 
 static Value **
@@ -50,11 +50,11 @@ made_find(Interp *in, Value *object, PyObject *name, bool slot, Value **out)
         if (stored != NULL && (*stored)->kind != V_UNBOUND) *out = *stored;
         return ANSWER_YES;
     }
-    if (object->of == NULL) return ANSWER_YES;
-    int at = dict_find(in, object->of, name);
+    if (object->attributes == NULL) return ANSWER_YES;
+    int at = dict_find(in, object->attributes, name);
     if (at < -1) return ANSWER_ERROR;
     if (at < 0) return ANSWER_YES;
-    *out = value_item(in, object->of, at);
+    *out = value_item(in, object->attributes, at);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -62,7 +62,7 @@ Answer
 own_find(Interp *in, Value *object, PyObject *name, bool slot, bool guard_absence, Value **out)
 {
     *out = NULL;
-    if (object->kind == V_INSTANCE || (object->of != NULL && !slot))
+    if (object->kind == V_INSTANCE || (object->attributes != NULL && !slot))
         return made_find(in, object, name, slot, out);
     Value **stored = pair_find(object, name);
     if (stored != NULL) {
@@ -97,9 +97,9 @@ made_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
     if (object->source != NO_SOURCE && PyUnicode_CompareWithASCIIString(name, "_changes") != 0)
         return interp_break(in, BREAK_STORE, "attribute '%s' of %s", PyUnicode_AsUTF8(name),
                             value_describe(in, object));
-    if (slot && value != NULL && value->kind == V_DICT && value->of == NULL &&
+    if (slot && value != NULL && value->kind == V_DICT && value->owner == NULL &&
         model_real(object) != NULL && PyUnicode_CompareWithASCIIString(name, "_data") == 0)
-        value->of = object; /* what leaves of it is the model's */
+        value->owner = object; /* what leaves of it is the model's */
     if (slot)
         return pair_store(in, object, name, value ? value : in->unbound) < 0 ? ANSWER_ERROR
                                                                              : ANSWER_YES;
@@ -116,11 +116,11 @@ Answer
 own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 {
     if (object->kind == V_INSTANCE) return made_store(in, object, name, slot, value);
-    if (object->of != NULL && !slot) {
+    if (object->attributes != NULL && !slot) {
         Value *key = value_const(in, name);
         if (key == NULL) return ANSWER_ERROR;
-        return value ? operate_store_subscript(in, object->of, key, value)
-                     : operate_delete_subscript(in, object->of, key);
+        return value ? operate_store_subscript(in, object->attributes, key, value)
+                     : operate_delete_subscript(in, object->attributes, key);
     }
     if (in->writes.refuse_writes)
         return interp_break(in, BREAK_STORE, "a change of an object that overlaps another one");
@@ -135,14 +135,14 @@ own_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
 Answer
 own_dict(Interp *in, Value *object, Value **out)
 {
-    *out = object->of;
+    *out = object->attributes;
     if (!type_has_dict(object->type)) {
         PyObject *name = interned(in, "__dict__");
         return name == NULL ? ANSWER_ERROR : no_attribute(in, object, name);
     }
     if (object->kind == V_INSTANCE) {
         *out = made_dict(in, object);
-        if (*out != NULL) (*out)->of = object; /* it is built as the instance's */
+        if (*out != NULL) (*out)->owner = object; /* it is built as the instance's */
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     if (*out != NULL) return ANSWER_YES;
@@ -157,7 +157,7 @@ own_dict(Interp *in, Value *object, Value **out)
     if (value == NULL) return ANSWER_ERROR;
     if (value->kind != V_DICT)
         return interp_break(in, BREAK_ATTRIBUTE, "__dict__ of %s", value_describe(in, object));
-    object->of = value;
+    object->attributes = value;
     *out = value;
     return ANSWER_YES;
 }

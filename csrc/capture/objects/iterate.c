@@ -1,7 +1,7 @@
 /* Iterators over what is known: sequences, ranges, dict views, zip, enumerate, reversed, map.
 
-   A V_ITER has `name` for its kind (NULL: plain), `of` the value that it walks, `position` how far
-   it is, and for zip and enumerate its sub-iterators in items. */
+   A V_ITER has `name` for its kind (NULL: plain), `walked` the value that it walks, `position` how
+   far it is, and for zip and enumerate its sub-iterators in items. */
 #include "objects.h"
 
 int64_t
@@ -195,7 +195,7 @@ iterate_items(Interp *in, Value *iterable, Value **out)
 {
     Value *iterator = value_new(in, V_ITER);
     if (iterator == NULL) return ANSWER_ERROR;
-    iterator->of = iterable;
+    iterator->walked = iterable;
     iterator->guarded = true;
     if (iterable->kind != V_RANGE) iterator->length = container_length(in, iterable);
     if (iterable->kind == V_SET) iterator->items = iterable->items; /* to see whether it changes */
@@ -316,7 +316,7 @@ enumerate_next(Interp *in, Value *iterator, Value **out)
 {
     Value *item;
     *out = NULL;
-    Answer answer = iterator_next(in, iterator->of, &item);
+    Answer answer = iterator_next(in, iterator->walked, &item);
     if (answer != ANSWER_YES || item == NULL) return answer;
     Value *pair[2] = {value_const_new(in, PyLong_FromLongLong(iterator->position)), item};
     if (pair[0] == NULL) return ANSWER_ERROR;
@@ -328,7 +328,7 @@ enumerate_next(Interp *in, Value *iterator, Value **out)
 static Answer
 unchanged(Interp *in, Value *iterator)
 {
-    Value *of = iterator->of;
+    Value *of = iterator->walked;
     bool dict = of->kind == V_DICT || of->kind == V_VIEW;
     if (!dict && of->kind != V_SET) return ANSWER_YES;
     if (container_length(in, of) != iterator->length) {
@@ -344,7 +344,7 @@ unchanged(Interp *in, Value *iterator)
 static Answer
 plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
 {
-    Value *of = iterator->of;
+    Value *of = iterator->walked;
     int64_t position = iterator->position;
     *out = NULL;
     if (iterator->mutated) return ANSWER_YES; /* exhausted once is exhausted for ever */

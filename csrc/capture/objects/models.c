@@ -258,7 +258,7 @@ model_from_source(Interp *in, SourceId source, PyObject *object)
     made->source = source;
     made->object = object;
     made->type = (PyTypeObject *)model;
-    if (data->kind == V_DICT) data->of = made;
+    if (data->kind == V_DICT) data->owner = made;
     if (VEC_PUSH(in->arena, &in->sources.outside, data) < 0 ||
         map_put(in, &in->sources.by_object, object, made) < 0 ||
         slot_put(in, made, PyUnicode_AsUTF8(slot), data) < 0)

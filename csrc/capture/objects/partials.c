@@ -209,9 +209,11 @@ static Answer
 share_annotations(Interp *in, Value *wrapper, Value *wrapped)
 {
     PyObject *name = interned(in, "__annotations__");
-    int at = name != NULL && wrapped->of != NULL ? dict_find(in, wrapped->of, name) : -1;
+    int at =
+        name != NULL && wrapped->attributes != NULL ? dict_find(in, wrapped->attributes, name) : -1;
     if (name == NULL || at < -1) return ANSWER_ERROR;
-    Value *shared = at < 0 ? value_sequence(in, V_DICT, 0, NULL) : value_item(in, wrapped->of, at);
+    Value *shared =
+        at < 0 ? value_sequence(in, V_DICT, 0, NULL) : value_item(in, wrapped->attributes, at);
     if (shared == NULL) return ANSWER_ERROR;
     Answer answer = at < 0 ? function_store(in, wrapped, name, shared) : ANSWER_YES;
     return answer == ANSWER_YES ? function_store(in, wrapper, name, shared) : answer;
@@ -231,7 +233,7 @@ update_wrapper(Interp *in, Value *wrapper, Value *wrapped, Value **out)
     for (int i = 0; i < COUNT_OF(names) && answer == ANSWER_YES; i++)
         answer = copy_part(in, wrapper, wrapped, names[i]);
     if (answer == ANSWER_YES) answer = share_annotations(in, wrapper, wrapped);
-    if (answer == ANSWER_YES) answer = copy_stored(in, wrapper, wrapped->of);
+    if (answer == ANSWER_YES) answer = copy_stored(in, wrapper, wrapped->attributes);
     if (answer == ANSWER_YES) answer = function_store(in, wrapper, link, wrapped);
     *out = wrapper;
     return answer;

@@ -103,7 +103,7 @@ truth_of_items(Interp *Py_UNUSED(in), Value *value, int *known, Value **Py_UNUSE
 Answer
 truth_of_view(Interp *Py_UNUSED(in), Value *value, int *known, Value **Py_UNUSED(node))
 {
-    *known = value->of->nitems != 0;
+    *known = value->dict->nitems != 0;
     return ANSWER_YES;
 }
 
