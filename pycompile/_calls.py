@@ -593,7 +593,7 @@ def _refused(asked, error):
         return kind is np.linalg.LinAlgError and _is_about_dimensions(error, asked.values)
     if error.__cause__ is not None or not (error.__context__ is None or error.__suppress_context__):
         return False
-    if specs and all(len(spec) == 4 and 0 in spec[1] for spec in specs):
+    if asked.values and all(v.form == _ARRAY and 0 in v.shape for v in asked.values):
         return True  # there are no elements on which it could depend
     name = getattr(function, "__name__", "")
     ufunc = isinstance(function, np.ufunc)
