@@ -146,6 +146,8 @@ int schedule(Lowering *lw);
 int find_anchors(Lowering *lw);
 /* A value that needs no memory: constants, fills, rank-0 arithmetic; instantiated where used. */
 bool node_is_virtual(const Lowering *lw, NodeId id);
+
+/* access.c */
 /* The shape that a node iterates over. */
 const Type *node_domain(const Lowering *lw, NodeId id);
 /* How `type` (of a value in `storage`) is walked by member `id` of group `g`. */

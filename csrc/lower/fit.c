@@ -1,0 +1,234 @@
+/* May a node be in a group?  Its domain is the group's, it reads what the group makes at exactly
+   the element that is being made, and rows stay one run of memory each. */
+#include "group.h"
+
+/* Rows longer than this do not stay in cache between passes. */
+enum { ROW_BYTES = 512 * 1024 };
+
+/* A ufunc's loop called for fewer elements than these is slower than one call for the whole array,
+   from a kernel of its own. */
+enum { CALL_ELEMENTS = 32 };
+
+static int
+group_of_value(const Lowering *lw, NodeId value)
+{
+    return lw->group_of[graph_node(lw->graph, value)->storage];
+}
+
+int
+latest_group(const Lowering *lw, NodeId value)
+{
+    NodeId storage = graph_node(lw->graph, value)->storage;
+    const Node *node = graph_node(lw->graph, storage);
+    if (!node_is_virtual(lw, storage)) return lw->group_of[storage];
+    if (lw->latest[storage] != UNKNOWN_GROUP) return lw->latest[storage];
+    int latest = -1;
+    for (int k = 0; k < node->nargs; k++) {
+        int group = latest_group(lw, node->args[k]);
+        if (group > latest) latest = group;
+    }
+    return lw->latest[storage] = latest;
+}
+
+int
+argument_group(const Lowering *lw, NodeId id)
+{
+    const Node *node = graph_node(lw->graph, id);
+    int latest = -1;
+    for (int k = 0; k < node->nargs; k++) {
+        int group = latest_group(lw, node->args[k]);
+        if (group > latest) latest = group;
+    }
+    return latest;
+}
+
+/* A virtual argument that is computed from what group `number` makes: not within the group. */
+static bool
+virtual_reaches(const Lowering *lw, NodeId value, int number)
+{
+    NodeId storage = graph_node(lw->graph, value)->storage;
+    return node_is_virtual(lw, storage) && latest_group(lw, value) >= number;
+}
+
+static int64_t
+row_bytes(const Lowering *lw, const Group *g, unsigned reduced)
+{
+    int64_t elements = 1;
+    for (int dim = 0; dim < g->ndims; dim++)
+        if (reduced >> dim & 1) elements *= size_value(lw->graph, g->size[dim]);
+    return elements * 8;
+}
+
+bool
+has_many_rows(const Lowering *lw, const Group *g, unsigned reduced)
+{
+    for (int dim = 0; dim < g->ndims; dim++)
+        if (!(reduced >> dim & 1) && size_value(lw->graph, g->size[dim]) > 1) return true;
+    return false;
+}
+
+bool
+row_fits_call(const Lowering *lw, const Group *g, unsigned reduced, bool columns)
+{
+    int64_t bytes = row_bytes(lw, g, reduced);
+    if (bytes > ROW_BYTES) return false;
+    return columns || bytes >= CALL_ELEMENTS * 8 || !has_many_rows(lw, g, reduced);
+}
+
+bool
+arguments_fit(const Lowering *lw, int number, NodeId id, bool row_level)
+{
+    const Group *g = &lw->groups.at[number];
+    const Node *node = graph_node(lw->graph, id);
+    bool scatter = op_info(node->op)->kind == KIND_SCATTER;
+    for (int k = scatter; k < node->nargs; k++) {
+        const Node *arg = graph_node(lw->graph, node->args[k]);
+        if (virtual_reaches(lw, node->args[k], number)) return false;
+        int of = group_of_value(lw, node->args[k]);
+        if (of > number) return false;
+        if (of < number || node_is_virtual(lw, arg->storage)) continue;
+        const Node *maker = graph_node(lw->graph, arg->storage);
+        OpKind kind = op_info(maker->op)->kind;
+        if (kind == KIND_SCATTER) return false;
+        if (kind == KIND_REDUCTION && g->columns) return false;
+        bool per_row = kind == KIND_REDUCTION || lw->row_level[arg->storage];
+        if (per_row && !row_level && row_bytes(lw, g, g->reduced) > ROW_BYTES) return false;
+        Access made, read;
+        result_access(lw, g, arg->storage, &made);
+        access_of(lw, g, id, &arg->type, arg->storage, &read);
+        if (!access_equal(lw, g, &made, &read)) return false;
+    }
+    return true;
+}
+
+typedef struct {
+    const Lowering *lw;
+    const Group *group;
+} Collapse;
+
+/* The reduced dimensions are one run in every access. */
+static bool
+collapses(void *context, const Access *access)
+{
+    const Collapse *c = context;
+    const Graph *g = c->lw->graph;
+    int outer = -1;
+    for (int dim = 0; dim < c->group->ndims; dim++) {
+        if (!(c->group->reduced >> dim & 1)) continue;
+        if (outer >= 0 &&
+            size_value(g, access->stride[outer]) !=
+                size_value(g, access->stride[dim]) * size_value(g, c->group->size[dim]))
+            return false;
+        outer = dim;
+    }
+    return true;
+}
+
+/* Columns: the kept dimensions that lie deeper than the reduced ones must be one run, too. */
+typedef struct {
+    const Lowering *lw;
+    const Group *group;
+    unsigned inner; /* dimensions that some access walks in smaller steps than the reduced ones */
+    int order[MAX_RANK], n; /* these, slowest first */
+} Columns;
+
+static int64_t
+step_of(const Columns *c, const Access *access, int dim)
+{
+    return llabs(size_value(c->lw->graph, access->stride[dim]));
+}
+
+static bool
+find_inner(void *context, const Access *access)
+{
+    Columns *c = context;
+    int64_t least = INT64_MAX;
+    for (int dim = 0; dim < c->group->ndims; dim++)
+        if (c->group->reduced >> dim & 1 && step_of(c, access, dim) < least)
+            least = step_of(c, access, dim);
+    for (int dim = 0; dim < c->group->ndims; dim++) {
+        int64_t step = step_of(c, access, dim);
+        if (!(c->group->reduced >> dim & 1) && step > 0 && step < least) c->inner |= 1u << dim;
+    }
+    return true;
+}
+
+static bool
+order_inner(void *context, const Access *access)
+{
+    Columns *c = context;
+    if (c->n > 0) return true;
+    for (int dim = 0; dim < c->group->ndims; dim++)
+        if (c->inner >> dim & 1 && step_of(c, access, dim) == 0) return true;
+    for (int dim = 0; dim < c->group->ndims; dim++) {
+        if (!(c->inner >> dim & 1)) continue;
+        int at = c->n++;
+        for (; at > 0 && step_of(c, access, c->order[at - 1]) < step_of(c, access, dim); at--)
+            c->order[at] = c->order[at - 1];
+        c->order[at] = dim;
+    }
+    return true;
+}
+
+static bool
+inner_collapses(void *context, const Access *access)
+{
+    const Columns *c = context;
+    const Graph *g = c->lw->graph;
+    for (int i = 0; i + 1 < c->n; i++) {
+        int dim = c->order[i + 1];
+        if (size_value(g, access->stride[c->order[i]]) !=
+            size_value(g, access->stride[dim]) * size_value(g, c->group->size[dim]))
+            return false;
+    }
+    return true;
+}
+
+static bool
+columns_collapse(const Lowering *lw, const Group *g)
+{
+    Columns c = {.lw = lw, .group = g};
+    group_each_access(lw, g, find_inner, &c);
+    group_each_access(lw, g, order_inner, &c);
+    return group_each_access(lw, g, inner_collapses, &c);
+}
+
+bool
+rows_collapse(const Lowering *lw, const Group *g, NodeId only)
+{
+    int count = 0;
+    for (int dim = 0; dim < g->ndims; dim++) count += g->reduced >> dim & 1;
+    Collapse c = {lw, g};
+    if (g->columns && !columns_collapse(lw, g)) return false;
+    if (count < 2) return true;
+    return only == NO_NODE ? group_each_access(lw, g, collapses, &c)
+                           : member_each_access(lw, g, only, collapses, &c);
+}
+
+bool
+domain_matches(const Lowering *lw, const Group *g, NodeId id, bool row_level)
+{
+    SizeId size[MAX_RANK];
+    int axes[MAX_RANK], at = 0;
+    int n = domain_squeezed(lw->graph, node_domain(lw, id), size, axes);
+    for (int dim = 0; dim < g->ndims; dim++) {
+        if (row_level && (g->reduced >> dim & 1)) continue;
+        if (at >= n || !size_same(lw->graph, size[at], g->size[dim])) return false;
+        at++;
+    }
+    return at == n;
+}
+
+unsigned
+reduced_dimensions(const Lowering *lw, NodeId id)
+{
+    const Node *node = graph_node(lw->graph, id);
+    SizeId size[MAX_RANK];
+    int axes[MAX_RANK];
+    unsigned mask = 0;
+    int n = domain_squeezed(lw->graph, node_domain(lw, id), size, axes);
+    for (int dim = 0; dim < n; dim++)
+        for (int i = 0; i < node->attrs.nints; i++)
+            if (node->attrs.ints[i] == axes[dim]) mask |= 1u << dim;
+    return mask;
+}
