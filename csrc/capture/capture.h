@@ -131,6 +131,7 @@ typedef struct {
     BuildId *args;
     PyObject *object;
     NodeId node;
+    int32_t output; /* BUILD_BOX, EFFECT_WRITE: the position of `node` in Graph.outputs */
     SourceId source;
     int32_t index;
     int32_t number; /* the Instr that it comes from, for lines */

@@ -143,14 +143,16 @@ graph_replace(Graph *g, const NodeId *instead, int count)
         for (int i = 0; i < g->regions.at[r].results.len; i++)
             g->regions.at[r].results.at[i] = now(instead, count, g->regions.at[r].results.at[i]);
     for (int i = 0; i < g->outputs.len; i++)
-        g->outputs.at[i] = now(instead, count, g->outputs.at[i]);
+        g->outputs.at[i].node = now(instead, count, g->outputs.at[i].node);
 }
 
 bool
 graph_view_is_readonly(const Graph *g, NodeId id)
 {
     const Node *node = graph_node(g, id);
-    for (; op_info(node->op)->kind == KIND_VIEW; node = graph_node(g, node->args[0]))
+    for (; op_info(node->op)->kind == KIND_VIEW; node = graph_node(g, node->args[0])) {
         if (node->op == OP_broadcast) return true;
+        if (node->nargs == 0) return false; /* parsed, and not verified yet */
+    }
     return false;
 }

@@ -184,6 +184,19 @@ typedef struct {
     NodeId owner;        /* NO_NODE for the top region */
 } Region;
 
+/* What the plan must produce: a boxed result, a written value, a condition.  What it is to the
+   program was found when it was captured (output.c) and outlives what passes make of the node. */
+typedef struct {
+    NodeId node;
+    NodeId root;  /* of its storage, writes seen through: outputs of one root share memory */
+    bool fresh;   /* the storage was made by the graph */
+    bool view;    /* an array object of its own over its root's memory */
+    bool frozen;  /* a view that may not be written through */
+    bool input;   /* an input itself: the very object */
+    bool at_once; /* it is written into an input, with nothing of the program's before it and the
+                     first such write; false: not known */
+} Output;
+
 typedef struct Graph {
     Arena *arena;   /* borrowed */
     PyObject *keep; /* borrowed list: keeps alive every object that a node mentions */
@@ -193,12 +206,11 @@ typedef struct Graph {
     int32_t size_slots;  /* its length, a power of two */
     VEC(Region) regions; /* 0 is the top */
     VEC(const char *) files;
-    VEC(NodeId) inputs;  /* attrs.index order */
-    VEC(NodeId) outputs; /* what the plan must produce: boxed results, written values, conditions */
-    const bool *at_once; /* per output: it is written into an input, with nothing of the program's
-                            before it and the first such write; NULL: not known */
-    int32_t file, line;  /* position that new nodes take */
-    uint8_t errors;      /* and their ErrorState */
+    VEC(NodeId) inputs; /* attrs.index order */
+    VEC(Output) outputs;
+    VEC(NodeId) roots;  /* by storage, as far as outputs were added: output.c */
+    int32_t file, line; /* position that new nodes take */
+    uint8_t errors;     /* and their ErrorState */
 } Graph;
 
 /* ---- build.c ---- */
@@ -233,6 +245,12 @@ NodeId *graph_same(const Graph *g);
 void graph_replace(Graph *g, const NodeId *instead, int count);
 /* A view that the program may not write through: what was broadcast, and views of that. */
 bool graph_view_is_readonly(const Graph *g, NodeId id);
+
+/* ---- output.c ---- */
+/* Adds an output: its position in Graph.outputs, or -1 with the error set. */
+int graph_output(Graph *g, NodeId node);
+/* The graph as it stands now says the same of the output. */
+bool output_is_evident(const Graph *g, const Output *output);
 
 /* ---- size.c ---- */
 /* NO_SIZE with the error set; an argument that is NO_SIZE counts as 0. */

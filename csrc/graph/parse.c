@@ -485,18 +485,67 @@ params(Parser *p, RegionId in)
     return 0;
 }
 
+static bool
+is_defined(const Parser *p, NodeId node_)
+{
+    return node_ < p->defined.len && p->defined.at[node_];
+}
+
+static int
+list_end(Parser *p)
+{
+    blanks(p);
+    if (*p->at != '\n' && *p->at != '\0' && *p->at != '#') return fail(p, "text after the list");
+    end_line(p);
+    return 0;
+}
+
 /* Ids to the end of the line, all defined. */
 static int
 list(Parser *p, Ids *out)
 {
     if (ids(p, out) < 0) return -1;
     for (int i = 0; i < out->len; i++)
-        if (out->at[i] >= p->defined.len || !p->defined.at[out->at[i]])
-            return fail(p, "a result is not defined");
+        if (!is_defined(p, out->at[i])) return fail(p, "a result is not defined");
+    return list_end(p);
+}
+
+/* What stands in parentheses behind an output. */
+static int
+output_note(Parser *p, Output *out)
+{
+    *out = (Output){.node = out->node};
+    if (expect(p, "root=") < 0 || (out->root = id(p)) == NO_NODE) return -1;
+    if (!is_defined(p, out->root)) return fail(p, "a root is not defined");
+    while (accept(p, ",")) {
+        char name[16];
+        word(p, name, sizeof name);
+        bool *is = strcmp(name, "fresh") == 0    ? &out->fresh
+                   : strcmp(name, "view") == 0   ? &out->view
+                   : strcmp(name, "frozen") == 0 ? &out->frozen
+                   : strcmp(name, "input") == 0  ? &out->input
+                                                 : NULL;
+        if (is == NULL) return fail(p, "unknown word of an output");
+        *is = true;
+    }
+    return expect(p, ")");
+}
+
+static int
+outputs(Parser *p)
+{
     blanks(p);
-    if (*p->at != '\n' && *p->at != '\0' && *p->at != '#') return fail(p, "text after the list");
-    end_line(p);
-    return 0;
+    while (*p->at == '%') {
+        NodeId one = id(p);
+        if (one == NO_NODE) return -1;
+        if (!is_defined(p, one)) return fail(p, "a result is not defined");
+        int number_ = graph_output(p->g, one);
+        if (number_ < 0) return fail(p, "memory");
+        if (accept(p, "(") && output_note(p, &p->g->outputs.at[number_]) < 0) return -1;
+        if (!accept(p, ",")) break;
+        blanks(p);
+    }
+    return list_end(p);
 }
 
 static int
@@ -526,16 +575,12 @@ graph_parse(Arena *arena, PyObject *keep, const char *text)
     Graph *g = graph_new(arena, keep);
     if (g == NULL) return NULL;
     Parser p = {.g = g, .at = text, .line = 1};
-    Ids outputs = {0};
     if (region(&p, 0) < 0) return NULL;
-    if (expect(&p, "outputs") < 0 || list(&p, &outputs) < 0) return NULL;
+    if (expect(&p, "outputs") < 0 || outputs(&p) < 0) return NULL;
     if (next_line(&p)) {
         fail(&p, "text after the outputs");
         return NULL;
     }
-    g->outputs.at = outputs.at;
-    g->outputs.len = outputs.len;
-    g->outputs.cap = outputs.cap;
     graph_set_position(g, 0, 0);
     return g;
 }

@@ -12,6 +12,8 @@
    seen while capturing: d0_1=100. Nodes     arguments, then attributes by name.  A node with
    regions ends in `{`, its regions follow, each with its `params`, nodes and `results`, parted by
    `} else {`.  `errstate=` follows the parentheses where NumPy's error state is not the caller's.
+   Outputs   ids, in parentheses behind them what they are to the program where the nodes do not say
+   it any more: the root of the storage, and which of fresh, view, frozen, input holds.
    Comments  `# file:line` at the end of a node's line is its position; lines that begin with # are
    skipped. */
 #include "form.h"
@@ -229,6 +231,19 @@ put_region(Printer *p, RegionId id, int depth)
     }
 }
 
+static void
+put_output(Printer *p, const Output *output)
+{
+    text_printf(p->out, "%%%d", output->node);
+    if (output_is_evident(p->g, output)) return;
+    text_printf(p->out, "(root=%%%d", output->root);
+    const char *const names[] = {"fresh", "view", "frozen", "input"};
+    const bool is[] = {output->fresh, output->view, output->frozen, output->input};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (is[i]) text_printf(p->out, ", %s", names[i]);
+    text_put(p->out, ")");
+}
+
 int
 graph_print(const Graph *g, Text *out)
 {
@@ -236,8 +251,11 @@ graph_print(const Graph *g, Text *out)
     if (hinted == NULL) return -1;
     Printer p = {g, out, hinted};
     put_region(&p, 0, 0);
-    text_put(out, g->outputs.len > 0 ? "outputs " : "outputs");
-    put_ids(&p, g->outputs.len, g->outputs.at);
+    text_put(out, "outputs");
+    for (int i = 0; i < g->outputs.len; i++) {
+        text_put(out, i > 0 ? ", " : " ");
+        put_output(&p, &g->outputs.at[i]);
+    }
     text_put(out, "\n");
     mem_free(hinted);
     return text_finish(out);

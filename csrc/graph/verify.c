@@ -383,8 +383,10 @@ check_ends(const Check *c)
         RULE(graph_node(g, id)->attrs.index == i, "an input is misnumbered");
     }
     for (int i = 0; i < g->outputs.len; i++) {
-        NodeId id = g->outputs.at[i];
+        NodeId id = g->outputs.at[i].node;
         RULE(id >= 0 && id < g->nodes.len && c->visible[id], "an output is not in the top region");
+        NodeId root = g->outputs.at[i].root;
+        RULE(root >= 0 && root < g->nodes.len, "an output's root does not exist");
     }
     return 0;
 }

@@ -208,6 +208,17 @@ view_ids(const Viewer *v, int n, const NodeId *ids)
 }
 
 static PyObject *
+view_outputs(const Viewer *v)
+{
+    PyObject *tuple = PyTuple_New(v->g->outputs.len);
+    for (int i = 0; tuple != NULL && i < v->g->outputs.len; i++) {
+        PyObject *node = v->made[v->g->outputs.at[i].node];
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(node == NULL ? Py_None : node));
+    }
+    return tuple;
+}
+
+static PyObject *
 view_ints(const Attrs *attrs)
 {
     PyObject *tuple = PyTuple_New(attrs->nints);
@@ -353,7 +364,7 @@ graph_view(const Graph *g)
         PyObject *fields[GRAPH_COUNT] = {
             [GRAPH_nodes] = Py_NewRef(record_field(top, REGION_nodes)),
             [GRAPH_inputs] = view_ids(&v, g->inputs.len, g->inputs.at),
-            [GRAPH_outputs] = view_ids(&v, g->outputs.len, g->outputs.at),
+            [GRAPH_outputs] = view_outputs(&v),
             [GRAPH_symbols] = view_symbols(g),
             [GRAPH_objects] = PyList_AsTuple(g->keep),
             [GRAPH_text] = view_text(g),

@@ -23,7 +23,7 @@ static bool
 is_simple(const Lowering *lw)
 {
     const Graph *g = lw->graph;
-    if (g->at_once == NULL || lw->narms > 0 || lw->last_region > 0) return false;
+    if (lw->narms > 0 || lw->last_region > 0) return false;
     for (NodeId id = 0; id < g->nodes.len; id++)
         if (lw->live[id] && graph_node(g, id)->op == OP_choose) return false;
     return true;
@@ -205,14 +205,14 @@ commit_choose(Lowering *lw)
     int64_t bytes = 0;
     if (!is_simple(lw)) return;
     for (int i = 0; i < g->outputs.len; i++) {
-        NodeId id = g->outputs.at[i];
-        if (!g->at_once[i] || !lw->commits[id] || !is_candidate(lw, id)) continue;
+        NodeId id = g->outputs.at[i].node;
+        if (!g->outputs.at[i].at_once || !lw->commits[id] || !is_candidate(lw, id)) continue;
         if (lw->commit_of[graph_node(g, id)->args[1]] != NO_NODE) continue; /* written twice */
         mark(lw, id, true);
         bytes += written_bytes(lw, id);
     }
     for (int i = 0; i < g->outputs.len; i++) {
-        NodeId id = g->outputs.at[i];
+        NodeId id = g->outputs.at[i].node;
         if (!lw->commits[id] || lw->commit_of[graph_node(g, id)->args[1]] != id) continue;
         if (read_at_commit(lw, id)) mark(lw, id, false);
     }

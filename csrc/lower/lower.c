@@ -115,7 +115,7 @@ find_live(Lowering *lw)
 {
     find_mixed(lw);
     const Graph *g = lw->graph;
-    for (int i = 0; i < g->outputs.len; i++) mark_live(lw, g->outputs.at[i]);
+    for (int i = 0; i < g->outputs.len; i++) mark_live(lw, g->outputs.at[i].node);
     const Region *top = &g->regions.at[0];
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
@@ -147,7 +147,7 @@ mark_outputs(Lowering *lw)
 {
     const Graph *g = lw->graph;
     for (int i = 0; i < g->outputs.len; i++) {
-        const Node *node = graph_node(g, g->outputs.at[i]);
+        const Node *node = graph_node(g, g->outputs.at[i].node);
         lw->is_output[node->storage] = true;
         lw->needed[node->storage] = true;
     }
@@ -177,7 +177,7 @@ locate_outputs(Lowering *lw)
 {
     const Graph *g = lw->graph;
     for (int i = 0; i < g->outputs.len; i++) {
-        Located at = {.node = g->outputs.at[i]};
+        Located at = {.node = g->outputs.at[i].node};
         NodeId value = at.node;
         if (lw->commits[at.node]) {
             value = graph_node(g, at.node)->args[1];

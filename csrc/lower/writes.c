@@ -52,7 +52,7 @@ find_reads(Lowering *lw)
         if (lw->live[id] && graph_node(g, id)->region[0] != NO_REGION) lw->last_region = i + 1;
     }
     for (int i = 0; i < g->outputs.len; i++)
-        lw->noutputs[graph_node(g, g->outputs.at[i])->storage]++;
+        lw->noutputs[graph_node(g, g->outputs.at[i].node)->storage]++;
     return 0;
 }
 

@@ -51,7 +51,7 @@ pass_dce(Graph *graph)
 {
     uint8_t *live = arena_alloc(graph->arena, (size_t)graph->nodes.len);
     if (live == NULL) return -1;
-    for (int i = 0; i < graph->outputs.len; i++) mark(graph, live, graph->outputs.at[i]);
+    for (int i = 0; i < graph->outputs.len; i++) mark(graph, live, graph->outputs.at[i].node);
     mark_region(graph, live, 0);
     for (int i = 0; i < graph->regions.len; i++) sweep_region(graph, live, i);
     return 0;

@@ -34,7 +34,7 @@ mark_uses(Rewrite *r)
         for (int k = 0; k < g->regions.at[i].results.len; k++)
             r->uses[g->regions.at[i].results.at[k]] |= USE_BASE | USE_WRITTEN;
     for (int i = 0; i < g->outputs.len; i++) {
-        NodeId id = g->outputs.at[i];
+        NodeId id = g->outputs.at[i].node;
         r->uses[id] |= USE_OUTPUT | USE_ESCAPES;
         r->uses[graph_node(g, id)->storage] |= USE_ESCAPES;
     }

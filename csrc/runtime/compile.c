@@ -81,7 +81,6 @@ postpone(Job *job, bool on_disk)
 static Answer
 stage_graph(Job *job)
 {
-    if ((job->notes = outputs_note(job->capture)) == NULL) return ANSWER_ERROR;
     dump_pass(job, "capture", job->capture->graph);
     if (run_passes(job->capture->graph, dump_pass, job) < 0) return ANSWER_ERROR;
     stage_done(job, "passes");
@@ -108,7 +107,7 @@ stage_code(Job *job)
 {
     Answer answer = ANSWER_YES;
     const char *why = NULL;
-    if (outputs_at_once(job->capture, job->notes) < 0) return ANSWER_ERROR;
+    outputs_at_once(job->capture);
     job->program = lower(job->capture->graph, &answer, &why);
     if (job->program == NULL) {
         if (PyErr_Occurred()) return ANSWER_ERROR;
@@ -167,8 +166,7 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     if (answer == ANSWER_YES) answer = stage_graph(job);
     if (answer == ANSWER_YES) answer = native ? stage_code(job) : stage_backend(job);
     if (answer != ANSWER_YES) return answer;
-    *out = plan_new(job->capture, job->notes, job->program, job->code, job->guards,
-                    starts_whole(job), !native);
+    *out = plan_new(job->capture, job->program, job->code, job->guards, starts_whole(job), !native);
     job->code = NULL;
     job->guards = NULL;
     if (*out == NULL) return ANSWER_ERROR;

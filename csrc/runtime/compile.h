@@ -19,7 +19,6 @@ typedef struct {
     bool postponed, on_disk; /* what patience said no to: the latter, even to loading it */
     uint64_t text;           /* a fingerprint of the source */
     Capture *capture;
-    OutputNotes *notes;
     GuardProgram *guards;
     Program *program;
     Code *code;

@@ -44,14 +44,14 @@ program_of_call(Job *job, PyObject *callable)
         if (VEC_PUSH(c->arena, &p->buffers, buffer) < 0) return NULL;
     }
     for (int i = 0; i < g->outputs.len; i++) {
-        Type type = graph_node(g, g->outputs.at[i])->type;
+        Type type = graph_node(g, g->outputs.at[i].node)->type;
         int same = i;
         for (int k = i - 1; k >= 0; k--)
-            if (g->outputs.at[k] == g->outputs.at[i]) same = k;
+            if (g->outputs.at[k].node == g->outputs.at[i].node) same = k;
         Buffer buffer = {.kind = BUFFER_EXTERN, .type = type, .bytes = NO_SIZE};
         call->results[call->nresults++] = p->buffers.len;
         Located at = {
-            .node = g->outputs.at[i], .place = {g->inputs.len + same, NO_SIZE}, .type = type};
+            .node = g->outputs.at[i].node, .place = {g->inputs.len + same, NO_SIZE}, .type = type};
         if (VEC_PUSH(c->arena, &p->buffers, buffer) < 0 || VEC_PUSH(c->arena, &p->located, at) < 0)
             return NULL;
     }

@@ -7,7 +7,6 @@
 typedef struct {
     Plan *plan;
     const Capture *capture;
-    const OutputNotes *notes;
     const Program *program;
     Code *code;
     bool sequence; /* of a backend: what it returns are the objects wanted */
@@ -29,69 +28,7 @@ copy_of(Plan *plan, const void *data, size_t size)
     return arena_copy(plan->memory, data, size);
 }
 
-/* ---- notes on the outputs ---- */
-
-/* The older version of what `storage` is a version of, or NO_NODE. */
-static NodeId
-storage_before(const Graph *g, NodeId storage)
-{
-    const Node *n = graph_node(g, storage);
-    const Node *of = n->op == OP_result ? graph_node(g, n->args[0]) : NULL;
-    if (n->op == OP_scatter || n->op == OP_element_store) return graph_node(g, n->args[0])->storage;
-    if (of != NULL && of->op == OP_loop) /* a carried value, after start, stop, step */
-        return graph_node(g, of->args[3 + n->attrs.index])->storage;
-    return NO_NODE;
-}
-
-/* `known`: per storage its root + 1, as far as one was looked for. */
-static NodeId
-storage_root(const Graph *g, NodeId *known, NodeId id)
-{
-    NodeId from = graph_node(g, id)->storage, root = from;
-    while (known[root] == 0 && storage_before(g, root) != NO_NODE) root = storage_before(g, root);
-    if (known[root] != 0) root = known[root] - 1;
-    for (NodeId at = from; at != NO_NODE && known[at] == 0; at = storage_before(g, at))
-        known[at] = root + 1;
-    return root;
-}
-
-OutputNotes *
-outputs_note(const Capture *capture)
-{
-    const Graph *g = capture->graph;
-    OutputNotes *notes = arena_alloc(capture->arena, sizeof(OutputNotes));
-    NodeId *root_of = arena_alloc(capture->arena, sizeof(NodeId) * (size_t)g->nodes.len);
-    int32_t *output_of = arena_alloc(capture->arena, sizeof(int32_t) * (size_t)g->nodes.len);
-    if (notes == NULL || root_of == NULL || output_of == NULL) return NULL;
-    notes->count = g->outputs.len;
-    notes->note = arena_alloc(capture->arena, sizeof(OutputNote) * (size_t)(g->outputs.len + 1));
-    notes->build_output =
-        arena_alloc(capture->arena, sizeof(int32_t) * (size_t)(capture->builds.len + 1));
-    if (notes->note == NULL || notes->build_output == NULL) return NULL;
-    for (int i = 0; i < notes->count; i++) {
-        const Node *n = graph_node(g, g->outputs.at[i]);
-        OutputNote *note = &notes->note[i];
-        note->root = storage_root(g, root_of, g->outputs.at[i]);
-        OpKind root_kind = op_info(graph_node(g, note->root)->op)->kind;
-        note->fresh = root_kind != KIND_INPUT && root_kind != KIND_CONST;
-        note->view = op_info(n->op)->kind == KIND_VIEW;
-        note->frozen = graph_view_is_readonly(g, g->outputs.at[i]);
-        note->input = op_info(n->op)->kind == KIND_INPUT;
-        output_of[g->outputs.at[i]] = i + 1;
-    }
-    for (int i = 0; i < capture->builds.len; i++) {
-        const Build *build = &capture->builds.at[i];
-        notes->build_output[i] = -1;
-        if (build->kind != BUILD_BOX && build->kind != EFFECT_WRITE) continue;
-        notes->build_output[i] = build->node == NO_NODE ? -1 : output_of[build->node] - 1;
-        if (notes->build_output[i] < 0) {
-            PyErr_Format(PyExc_SystemError, "node %d is built but is no output of the graph",
-                         (int)build->node);
-            return NULL;
-        }
-    }
-    return notes;
-}
+/* ---- outputs that are written at once ---- */
 
 /* Nothing of the program's runs when a value is stored. */
 static bool
@@ -100,12 +37,13 @@ is_quiet(BuildKind kind)
     return kind >= EFFECT_STORE_ATTR && kind <= EFFECT_STORE_CELL;
 }
 
-int
-outputs_at_once(const Capture *capture, const OutputNotes *notes)
+void
+outputs_at_once(const Capture *capture)
 {
-    bool *at_once = arena_alloc(capture->arena, (size_t)notes->count + 1);
+    Graph *g = capture->graph;
     bool wrote = false, over = false;
-    if (at_once == NULL) return -1;
+    for (int i = 0; i < capture->builds.len; i++) /* the first write that is done may be any */
+        if (capture->builds.at[i].kind == EFFECT_WRITE && capture->builds.at[i].when > 0) return;
     for (int i = 0; i < capture->builds.len; i++) {
         const Build *build = &capture->builds.at[i];
         if (build->kind < EFFECT_STORE_ATTR) continue;
@@ -113,12 +51,9 @@ outputs_at_once(const Capture *capture, const OutputNotes *notes)
             over = over || (wrote && !is_quiet(build->kind));
             continue;
         }
-        if (build->when > 0) return 0; /* the first write that is done may be any */
-        at_once[notes->build_output[i]] = !over;
+        g->outputs.at[build->output].at_once = !over;
         wrote = true;
     }
-    capture->graph->at_once = at_once;
-    return 0;
 }
 
 /* ---- sizes ---- */
@@ -449,9 +384,10 @@ static bool
 buffer_is_shared(const Maker *m, int output)
 {
     const Program *p = m->program;
+    const Output *outputs = m->capture->graph->outputs.at;
     for (int i = 0; i < output; i++)
         if (p->located.at[i].place.buffer == p->located.at[output].place.buffer &&
-            m->notes->note[i].root != m->notes->note[output].root)
+            outputs[i].root != outputs[output].root)
             return true;
     return false;
 }
@@ -460,23 +396,23 @@ static BoxKind
 box_kind(const Maker *m, int output)
 {
     const Located *at = &m->program->located.at[output];
-    const OutputNote *note = &m->notes->note[output];
+    const Output *to = &m->capture->graph->outputs.at[output];
     const PlanBuffer *buffer = &m->plan->buffers[at->place.buffer];
     if (at->type.form == FORM_SCALAR || at->type.form == FORM_PYTHON)
         return buffer->kind == BUFFER_EXTERN && !buffer->is_whole_array ? BOX_WHOLE : BOX_SCALAR;
     if (at->type.form == FORM_OBJECT) return BOX_WHOLE;
     if (!buffer->is_whole_array || buffer->kind == BUFFER_TEMP || buffer->kind == BUFFER_SCALAR)
         return BOX_COPY;
-    if (note->fresh && (buffer->kind == BUFFER_INPUT || buffer->kind == BUFFER_CONST ||
-                        buffer_is_shared(m, output)))
+    if (to->fresh && (buffer->kind == BUFFER_INPUT || buffer->kind == BUFFER_CONST ||
+                      buffer_is_shared(m, output)))
         return BOX_COPY;
     if (m->sequence) return BOX_WHOLE;
-    if (note->view) return BOX_VIEW;
+    if (to->view) return BOX_VIEW;
     bool whole =
         (at->place.offset == NO_SIZE || (size_is_const(m->capture->graph, at->place.offset) &&
                                          size_value(m->capture->graph, at->place.offset) == 0)) &&
-        (note->input || same_extent(&at->type, &buffer->type));
-    return whole ? BOX_WHOLE : note->fresh ? BOX_COPY : BOX_VIEW;
+        (to->input || same_extent(&at->type, &buffer->type));
+    return whole ? BOX_WHOLE : to->fresh ? BOX_COPY : BOX_VIEW;
 }
 
 static int
@@ -486,7 +422,7 @@ make_boxes(Maker *m)
     plan->nboxes = m->program->located.len;
     plan->boxes = arena_alloc(plan->memory, sizeof(PlanBox) * (size_t)(plan->nboxes + 1));
     if (plan->boxes == NULL) return -1;
-    if (plan->nboxes != m->notes->count) {
+    if (plan->nboxes != m->capture->graph->outputs.len) {
         PyErr_SetString(PyExc_SystemError, "the program locates other outputs than the graph has");
         return -1;
     }
@@ -499,13 +435,26 @@ make_boxes(Maker *m)
             .partial = from->written,
             .view = from->view,
             .in_place = from->in_place,
-            .frozen = m->notes->note[i].frozen,
+            .frozen = m->capture->graph->outputs.at[i].frozen,
         };
     }
     return 0;
 }
 
 /* ---- builds ---- */
+
+/* By output: the last one of the same node, whose box is the object of them all. */
+static int32_t *
+shared_boxes(const Maker *m)
+{
+    const Graph *g = m->capture->graph;
+    int32_t *last = arena_alloc(m->capture->arena, sizeof(int32_t) * (size_t)g->nodes.len);
+    int32_t *box = arena_alloc(m->capture->arena, sizeof(int32_t) * (size_t)(g->outputs.len + 1));
+    if (last == NULL || box == NULL) return NULL;
+    for (int i = 0; i < g->outputs.len; i++) last[g->outputs.at[i].node] = i;
+    for (int i = 0; i < g->outputs.len; i++) box[i] = last[g->outputs.at[i].node];
+    return box;
+}
 
 static int
 make_builds(Maker *m)
@@ -515,7 +464,8 @@ make_builds(Maker *m)
     plan->nbuilds = count;
     plan->builds = arena_alloc(plan->memory, sizeof(PlanBuild) * (size_t)(count + 1));
     plan->effects = arena_alloc(plan->memory, sizeof(int32_t) * (size_t)(count + 1));
-    if (plan->builds == NULL || plan->effects == NULL) return -1;
+    const int32_t *boxes = shared_boxes(m);
+    if (plan->builds == NULL || plan->effects == NULL || boxes == NULL) return -1;
     for (int i = 0; i < count; i++) {
         const Build *from = &m->capture->builds.at[i];
         PlanBuild *out = &plan->builds[i];
@@ -525,7 +475,8 @@ make_builds(Maker *m)
         if (out->args == NULL) return -1;
         out->object = from->object;
         if (keep_object(m, out->object) < 0) return -1;
-        out->box = m->notes->build_output[i];
+        bool boxed = from->kind == BUILD_BOX || from->kind == EFFECT_WRITE;
+        out->box = boxed ? boxes[from->output] : -1;
         out->source = from->source;
         out->index = from->index;
         out->number = from->number;
@@ -564,8 +515,8 @@ make_exit(Maker *m)
 }
 
 Plan *
-plan_new(const Capture *capture, const OutputNotes *notes, const Program *program, Code *code,
-         GuardProgram *guards, bool whole, bool sequence)
+plan_new(const Capture *capture, const Program *program, Code *code, GuardProgram *guards,
+         bool whole, bool sequence)
 {
     Plan *plan = mem_alloc(sizeof(Plan));
     if (plan == NULL) {
@@ -580,7 +531,7 @@ plan_new(const Capture *capture, const OutputNotes *notes, const Program *progra
     plan->gain = capture->gain;
     plan->saves = capture->saves;
     plan->arena_bytes = program->arena_bytes;
-    Maker maker = {plan, capture, notes, program, code, sequence};
+    Maker maker = {plan, capture, program, code, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_sizes(&maker) < 0 || make_inputs(&maker) < 0 || make_buffers(&maker) < 0 ||
         make_steps(&maker) < 0 || make_commits(&maker) < 0 || make_lifetimes(plan) < 0 ||

@@ -108,30 +108,14 @@ void threads_ask(int64_t n); /* how many 0 stands for; 0: as many as there are C
 
 /* ---- plan_new.c, plan.c ---- */
 typedef struct Plan Plan;
-/* What the graph's outputs are to the program, noted before passes change the nodes: a pass may
-   find two arrays equal that the program can tell apart. */
-typedef struct {
-    NodeId root; /* of its storage, writes seen through */
-    bool fresh;  /* the storage was made by the graph */
-    bool view;   /* an array object of its own over its root's memory */
-    bool frozen; /* a view that may not be written through */
-    bool input;  /* an input itself: the very object */
-} OutputNote;
-typedef struct {
-    int count;
-    OutputNote *note;      /* one per Graph.outputs entry */
-    int32_t *build_output; /* by build: position in Graph.outputs of the node, or -1 */
-} OutputNotes;
-/* In the capture's arena; NULL with the error set. */
-OutputNotes *outputs_note(const Capture *capture);
-/* Sets the graph's `at_once`; 0, or -1 with the error set. */
-int outputs_at_once(const Capture *capture, const OutputNotes *notes);
+/* Notes which of the graph's outputs are written at once. */
+void outputs_at_once(const Capture *capture);
 
 /* Copies all that it needs out of the capture and the program; `code` may be NULL when the program
    has no kernels.  `sequence`: externs give their results in a sequence even if there is one.
    Takes guards and code over, also on failure.  One reference.  NULL with the error set. */
-Plan *plan_new(const Capture *capture, const OutputNotes *notes, const Program *program, Code *code,
-               GuardProgram *guards, bool whole, bool sequence);
+Plan *plan_new(const Capture *capture, const Program *program, Code *code, GuardProgram *guards,
+               bool whole, bool sequence);
 Plan *plan_acquire(Plan *plan);
 void plan_release(Plan *plan);
 GuardProgram *plan_guards(Plan *plan);

@@ -40,8 +40,8 @@ synthetic_capture(Capture *c, const char *text)
     if (args == NULL || slot == NULL || value == NULL) return -1;
     for (int i = 0; i < n; i++) {
         args[i] = i;
-        if (push_build(c, (Build){.kind = BUILD_BOX, .node = c->graph->outputs.at[i]}) < 0)
-            return -1;
+        Build box = {.kind = BUILD_BOX, .node = c->graph->outputs.at[i].node, .output = i};
+        if (push_build(c, box) < 0) return -1;
     }
     if (push_build(c, (Build){.kind = BUILD_TUPLE, .nargs = n, .args = args}) < 0) return -1;
     *value = n;
@@ -52,14 +52,13 @@ synthetic_capture(Capture *c, const char *text)
 static Plan *
 synthetic_plan(Capture *c, const Config *config, bool passes)
 {
-    OutputNotes *notes = outputs_note(c);
     Answer answer = ANSWER_YES;
     const char *why = NULL;
     Code *code = NULL;
     Text source = {0};
     Plan *plan = NULL;
     GuardProgram *guards = NULL;
-    if (notes == NULL || (passes && run_passes(c->graph, NULL, NULL) < 0)) return NULL;
+    if (passes && run_passes(c->graph, NULL, NULL) < 0) return NULL;
     Program *program = lower(c->graph, &answer, &why);
     if (program == NULL) {
         if (!PyErr_Occurred()) PyErr_Format(PyExc_NotImplementedError, "lower: %s", why);
@@ -76,7 +75,7 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
         if (code != NULL) code_release(code);
         goto done;
     }
-    plan = plan_new(c, notes, program, code, guards, true, false);
+    plan = plan_new(c, program, code, guards, true, false);
 done:
     text_free(&source);
     return plan;

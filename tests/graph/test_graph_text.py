@@ -163,3 +163,51 @@ def test_sizes_are_equal_however_they_are_written():
     assert [eval(s, dict(made.symbols)) for s in shapes] == [3, 7, 7, 18, 8, 8, 36, 36, 3]
     assert str(Graph.parse(str(made))) == str(made)
     assert made.symbols == {"d0_0": 3, "d0_1": 4, "t0_0": 32}
+
+
+OUTPUTS = """%0: f64[4] = input(0)
+%1: f64[4] = negative(%0)
+%2: f64[2] = slice(%1, ints=[0, 2, 1])
+%3: f64[4] = scatter(%0, %1, view=[4])
+%4: f64[] = const(2.0)
+"""
+
+
+@pytest.mark.parametrize(
+    "outputs",
+    [
+        "%0, %1, %2, %3, %4",  # each as its node says
+        "%0(root=%1, fresh), %4(root=%4, fresh)",  # found to be the input, or known: still new arrays
+        "%1(root=%0), %2(root=%0, view, frozen)",
+        "%1(root=%0, input), %1",
+    ],
+)
+def test_outputs_keep_what_they_are_to_the_program(outputs):
+    text = OUTPUTS + f"outputs {outputs}\n"
+    assert str(Graph.parse(text)) == text
+
+
+def test_an_output_is_told_only_where_the_nodes_do_not_say_it():
+    text = OUTPUTS + "outputs %0(root=%0, input), %1(root=%1, fresh), %3(root=%0)\n"
+    assert str(Graph.parse(text)) == OUTPUTS + "outputs %0, %1, %3\n"
+
+
+@pytest.mark.parametrize(
+    "outputs, told",
+    [
+        ("%1(root=%9)", "a root is not defined"),
+        ("%1(root=%1, stale)", "unknown word of an output"),
+        ("%1(fresh)", "expected 'root='"),
+        ("%9", "a result is not defined"),
+    ],
+)
+def test_bad_outputs(outputs, told):
+    with pytest.raises(ValueError, match=told):
+        Graph.parse(OUTPUTS + f"outputs {outputs}\n")
+
+
+@pytest.mark.parametrize("node", ["slice()", "scatter()", "result()"])
+def test_an_output_whose_node_has_no_arguments(node):
+    """It is looked at before the graph is verified."""
+    with pytest.raises(SystemError, match="number of arguments is wrong"):
+        Graph.parse(f"%0: f64[4] = {node}\noutputs %0\n")

@@ -115,7 +115,7 @@ build_box(Interp *in, Value *value)
         if (node == NO_NODE) return NO_BUILD;
     }
     Build build = {.kind = BUILD_BOX, .node = node, .source = NO_SOURCE};
-    if (VEC_PUSH(in->graph->arena, &in->graph->outputs, node) < 0) return NO_BUILD;
+    if ((build.output = graph_output(in->graph, node)) < 0) return NO_BUILD;
     return build_add(in, &build);
 }
 

@@ -243,7 +243,7 @@ note_dead(Scale *scale)
     scale->dead = arena_alloc(scale->graph->arena, (size_t)g->nodes.len + 1);
     if (scale->dead == NULL) return -1;
     memset(scale->dead, true, (size_t)g->nodes.len);
-    for (int i = 0; i < g->outputs.len; i++) scale->dead[g->outputs.at[i]] = false;
+    for (int i = 0; i < g->outputs.len; i++) scale->dead[g->outputs.at[i].node] = false;
     for (int i = 1; i < g->regions.len; i++)
         for (int k = 0; k < g->regions.at[i].nodes.len; k++)
             scale->dead[g->regions.at[i].nodes.at[k]] = false;

@@ -109,9 +109,9 @@ commit_storage(Interp *in, const Storage *storage, const Value *input)
     Build effect = {.kind = EFFECT_WRITE,
                     .node = storage->version,
                     .source = input->source,
-                    .number = in->bottom->number};
-    if (VEC_PUSH(in->arena, &in->out->builds, effect) < 0) return -1;
-    return VEC_PUSH(in->graph->arena, &in->graph->outputs, storage->version);
+                    .number = in->bottom->number,
+                    .output = graph_output(in->graph, storage->version)};
+    return effect.output < 0 ? -1 : VEC_PUSH(in->arena, &in->out->builds, effect);
 }
 
 int
