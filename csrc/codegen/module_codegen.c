@@ -1,4 +1,5 @@
 /* What Python sees of lower/ and codegen/: hooks for tests. */
+#include "../passes/passes.h"
 #include "codegen.h"
 
 /* lower_graph(text, keep=[], comments=True, vector_bytes=the machine's) -> (schedule, C):
@@ -17,7 +18,8 @@ lower_graph(PyObject *module, PyObject *args)
     keep = keep == NULL ? PyList_New(0) : Py_NewRef(keep);
     Arena *arena = keep == NULL ? NULL : arena_new();
     Graph *graph = arena == NULL ? NULL : graph_parse(arena, keep, text);
-    Program *program = graph == NULL ? NULL : lower(graph, &answer, &why);
+    bool prepared = graph != NULL && run_preparation(graph, NULL, NULL) == 0;
+    Program *program = !prepared ? NULL : lower(graph, &answer, &why);
     if (program == NULL) {
         if (!PyErr_Occurred()) PyErr_Format(PyExc_NotImplementedError, "no lowering: %s", why);
         goto done;

@@ -215,13 +215,13 @@ emit_ends(Emit *e)
     char index[16];
     bool any = false;
     for (int i = 0; i < r->elements.len; i++) any |= r->elements.at[i].affine;
-    for (int32_t i = r->body; i < e->kernel->instrs.len; i++) any |= r->affine[i];
+    for (int32_t i = r->body; i < e->kernel->instrs.len; i++) any |= e->kernel->instrs.at[i].affine;
     if (!any) return;
     open_block(e, "for (int end = 0; end < 3 && count > 0; end++) ");
     body_begin(e, 0, 1);
     for (int32_t i = r->body; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
-        if (!r->affine[i]) continue;
+        if (!e->kernel->instrs.at[i].affine) continue;
         if (v->kind == INSTR_INDEX)
             emit_line(e,
                       "const i64 v%d = s%d + (end == 0 ? 0 : end == 2 ? count - 1 : count > 1) * "
@@ -391,7 +391,7 @@ emit_body(Emit *e)
         } else if (v->kind == INSTR_CARRIED) {
             emit_line(e, "const %s v%d = u%d;", dtype_name(v->dtype), i, v->operand);
             e->mark[i] = e->body;
-        } else if (v->kind == INSTR_OP && r->affine[i])
+        } else if (v->kind == INSTR_OP && v->affine)
             emit_linear(e, i);
         else if (v->kind == INSTR_OP)
             emit_operation(e, i, fail);

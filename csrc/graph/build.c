@@ -142,8 +142,12 @@ graph_replace(Graph *g, const NodeId *instead, int count)
     for (int r = 0; r < g->regions.len; r++)
         for (int i = 0; i < g->regions.at[r].results.len; i++)
             g->regions.at[r].results.at[i] = now(instead, count, g->regions.at[r].results.at[i]);
-    for (int i = 0; i < g->outputs.len; i++)
-        g->outputs.at[i].node = now(instead, count, g->outputs.at[i].node);
+    for (int i = 0; i < g->outputs.len; i++) {
+        Output *output = &g->outputs.at[i];
+        NodeId root = now(instead, count, output->root);
+        if (root != output->root) output->root = storage_first(g, graph_node(g, root)->storage);
+        output->node = now(instead, count, output->node);
+    }
 }
 
 bool

@@ -16,6 +16,11 @@
      OBJECT and form OBJECT, and `result` nodes pick.  The last arguments of an extern are keywords
      when attrs.kwnames is set.  An argument that is a Python object is a `const` of dtype OBJECT.
    - Nodes of a region may use what enclosing regions defined before its owner.
+   - `branch`, `otherwise` and `join` stand for a cond whose arms were laid out in the top region
+     (passes/arms.c): nested like brackets.  `join` has two arguments for each result, the value of
+     the one arm and that of the other; an `empty` is no value.
+   - attrs.index of `scatter` and `loop` says where they write (`Write`), of `copy` whether it is in
+     memory whatever reads it (COPY_KEPT): passes/writes.c.
    - `loop`: args start, stop, step (Python ints), then the first carried values; params are the
      induction variable, then the carried values; results are the next carried values; `result` i
      of the node is the last carried value i.  `cond`: args the condition, then params of both
@@ -118,6 +123,7 @@ typedef enum {
     KIND_PYTHON,  /* Python's own scalar arithmetic; what Python would raise becomes a deopt */
     KIND_ELEMENT, /* one element read or written inside a loop, bounds checked: deopt when out */
     KIND_REGION,  /* owns regions: loop, cond */
+    KIND_JUMP,    /* marks between the arms of a cond that is laid out: branch, otherwise, join */
 } OpKind;
 
 typedef enum {
@@ -163,6 +169,16 @@ typedef struct {
     bool keepdims;
     Type *view; /* KIND_SCATTER: offset, shape, stride of what is written, within the storage */
 } Attrs;
+
+/* Where a scatter or a loop writes. */
+typedef enum {
+    WRITE_UNDECIDED,  /* it gives a new version, and leaves the old one alone */
+    WRITE_AT_COMMIT,  /* the value goes into the input's memory, at commit */
+    WRITE_IN_PLACE,   /* the memory of the old version becomes that of the new one */
+    WRITE_IMPOSSIBLE, /* a loop over an array whose old elements are wanted later */
+} Write;
+
+enum { COPY_KEPT = 1 };
 
 typedef struct {
     Op op;
@@ -249,6 +265,8 @@ bool graph_view_is_readonly(const Graph *g, NodeId id);
 /* ---- output.c ---- */
 /* Adds an output: its position in Graph.outputs, or -1 with the error set. */
 int graph_output(Graph *g, NodeId node);
+/* What the first version of the storage was made as: the storage itself where it is no version. */
+NodeId storage_first(const Graph *g, NodeId storage);
 /* The graph as it stands now says the same of the output. */
 bool output_is_evident(const Graph *g, const Output *output);
 
@@ -291,6 +309,9 @@ int type_reduced(Graph *g, Type *out, DType dtype, const Type *from, const bool 
 int type_like(Graph *g, Type *out, DType dtype, const Type *like);
 /* A scalar of this form. */
 Type type_scalar(DType dtype, Form form);
+/* Shape and strides are known, and none is negative: a new array can lie like that. */
+bool type_is_copyable(const Graph *g, const Type *type);
+bool type_has_negative_stride(const Graph *g, const Type *type);
 bool type_is_contiguous(const Graph *g, const Type *type);  /* C order, dense */
 bool type_runs_backwards(const Graph *g, const Type *type); /* along an axis longer than 1 */
 /* The last two axes are the other's, turned: BLAS multiplies a matrix by its own transpose in
@@ -308,9 +329,34 @@ int constant_read(PyObject *value, DType dtype, void *bytes);
 bool node_may_report(const Graph *g, const Node *node);
 /* The dtype that a pointwise node computes in. */
 DType node_loop_dtype(const Graph *g, const Node *node);
+
+/* ---- way.c: how an elementwise operation is done ---- */
+typedef enum {
+    WAY_NONE,       /* no elementwise operation: its kind says how it is done */
+    WAY_EXPRESSION, /* the op's expression, in registers */
+    WAY_BLOCKS,     /* the ufunc's own loop, called for blocks of a kernel's elements */
+    WAY_CALL,       /* the library's function, called for the whole */
+} Way;
+Way node_way(const Graph *g, const Node *node);
+/* Of an op (-1: none) whose loop has this dtype: its expression has the ufunc's bits. */
+bool ufunc_has_expression(int op, DType loop);
+/* Its bits depend on how the array lies that it writes into: only the library can do that. */
+bool ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target);
 /* A pointwise or Python operation on numbers whose C expression, conversions of its arguments
    included, gives the bits of the array library or of Python. */
 bool node_is_expression(const Graph *g, const Node *node);
+
+/* ---- virtual.c: values that need no memory ---- */
+typedef struct {
+    const Graph *graph;
+    bool mixed;     /* nodes under several error states */
+    bool *anchored; /* per node: rank-0 arithmetic that is made once, and not where it is used */
+    int count;      /* of `anchored`: nodes that are made later are not known */
+} Virtuals;
+/* `live`: per node, whether anything depends on it.  0 or -1. */
+int virtuals_find(Virtuals *v, const Graph *g, const bool *live);
+/* A constant, a fill or rank-0 arithmetic, made again in every kernel that uses it. */
+bool node_is_virtual(const Virtuals *v, NodeId id);
 
 /* ---- print.c, parse.c, verify.c ---- */
 /* One line per node: `%3: f32[4,5] = add(%1, %2)  # file.py:12`.  Free of addresses; parses back.

@@ -151,31 +151,6 @@ node_loop_dtype(const Graph *g, const Node *node)
     return node->type.dtype;
 }
 
-static bool
-converts_exactly(DType from, DType to)
-{
-    return from == to || (op_is_exact(OP_cast, from) && op_is_exact(OP_cast, to));
-}
-
-bool
-node_is_expression(const Graph *g, const Node *node)
-{
-    OpKind kind = op_info(node->op)->kind;
-    if (node->type.rank != 0 || (kind != KIND_POINTWISE && kind != KIND_PYTHON)) return false;
-    DType dtype = node_loop_dtype(g, node);
-    if (kind == KIND_POINTWISE && node->op != OP_cast && !op_is_exact(node->op, dtype))
-        return false;
-    for (int i = 0; i < node->nargs; i++) {
-        DType from = (DType)graph_node(g, node->args[i])->type.dtype;
-        DType to = kind == KIND_PYTHON || (node->op == OP_where && i == 0) ? from : dtype;
-        if (node->op == OP_cast) to = (DType)node->type.dtype;
-        if (graph_node(g, node->args[i])->type.rank != 0 || !converts_exactly(from, to))
-            return false;
-        if (kind == KIND_PYTHON && !op_is_exact(OP_cast, from)) return false;
-    }
-    return true;
-}
-
 /* ---- what a node may report ---- */
 
 static bool

@@ -56,11 +56,17 @@ graph_output(Graph *g, NodeId id)
     return VEC_PUSH(g->arena, &g->outputs, output) < 0 ? -1 : g->outputs.len - 1;
 }
 
+NodeId
+storage_first(const Graph *g, NodeId storage)
+{
+    while (storage_before(g, storage) != NO_NODE) storage = storage_before(g, storage);
+    return storage;
+}
+
 bool
 output_is_evident(const Graph *g, const Output *output)
 {
-    NodeId root = graph_node(g, output->node)->storage;
-    while (storage_before(g, root) != NO_NODE) root = storage_before(g, root);
+    NodeId root = storage_first(g, graph_node(g, output->node)->storage);
     Output now = as_it_stands(g, output->node, root);
     return now.root == output->root && now.fresh == output->fresh && now.view == output->view &&
            now.frozen == output->frozen && now.input == output->input;

@@ -344,7 +344,9 @@ static int
 attr_value(Parser *p, const char *name, DType dtype, Attrs *attrs)
 {
     if (strcmp(name, "ints") == 0 || strcmp(name, "axes") == 0) return attr_ints(p, attrs);
-    if (strcmp(name, "index") == 0 || strcmp(name, "axis") == 0) return number(p, &attrs->index);
+    if (strcmp(name, "index") == 0 || strcmp(name, "axis") == 0 || strcmp(name, "write") == 0 ||
+        strcmp(name, "kept") == 0)
+        return number(p, &attrs->index);
     if (strcmp(name, "kwnames") == 0) return attr_kwnames(p, attrs);
     if (strcmp(name, "view") == 0) {
         attrs->view = arena_alloc(p->g->arena, sizeof(Type));
@@ -516,7 +518,7 @@ output_note(Parser *p, Output *out)
 {
     *out = (Output){.node = out->node};
     if (expect(p, "root=") < 0 || (out->root = id(p)) == NO_NODE) return -1;
-    if (!is_defined(p, out->root)) return fail(p, "a root is not defined");
+    if (out->root >= p->g->nodes.len) return fail(p, "an output's root is no node");
     while (accept(p, ",")) {
         char name[16];
         word(p, name, sizeof name);

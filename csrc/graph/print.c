@@ -35,6 +35,8 @@ ints_name(Op op)
 static const char *
 index_name(Op op)
 {
+    if (op == OP_scatter || op == OP_loop) return "write";
+    if (op == OP_copy) return "kept";
     return op_info(op)->kind == KIND_SCAN || op == OP_concatenate ? "axis" : "index";
 }
 

@@ -104,6 +104,23 @@ is_dense(const Graph *g, const Type *type, bool c_order)
 }
 
 bool
+type_has_negative_stride(const Graph *g, const Type *type)
+{
+    for (int axis = 0; axis < type->rank; axis++)
+        if (size_value(g, type->stride[axis]) < 0) return true;
+    return false;
+}
+
+bool
+type_is_copyable(const Graph *g, const Type *type)
+{
+    for (int axis = 0; axis < type->rank; axis++)
+        if (!size_is_const(g, type->shape[axis]) || !size_is_const(g, type->stride[axis]))
+            return false;
+    return !type_has_negative_stride(g, type);
+}
+
+bool
 type_is_contiguous(const Graph *g, const Type *type)
 {
     return is_dense(g, type, true);

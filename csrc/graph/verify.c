@@ -197,10 +197,15 @@ check_result(const Check *c, NodeId id, const Node *node)
     const Node *of = graph_node(c->g, node->args[0]);
     int64_t index = node->attrs.index;
     OpKind kind = op_info(of->op)->kind;
-    RULE(kind == KIND_EXTERN || kind == KIND_UFUNC || kind == KIND_REGION,
+    RULE(kind == KIND_EXTERN || kind == KIND_UFUNC || kind == KIND_REGION || of->op == OP_join,
          "the argument has no results");
     RULE(of->type.dtype == DT_OBJECT, "the argument is its own result");
     RULE(index >= 0, "a result's number is negative");
+    if (of->op == OP_join) {
+        RULE(2 * index < of->nargs, "the join has fewer results");
+        RULE(same_type(&graph_node(c->g, of->args[2 * index])->type, &node->type),
+             "the result's type is wrong");
+    }
     if (kind != KIND_REGION) return 0;
     const Region *region = &c->g->regions.at[of->region[0]];
     RULE(index < region->results.len, "the region has fewer results");
@@ -223,6 +228,20 @@ check_element(const Check *c, NodeId id, const Node *node)
     RULE(same_layout(arg_type(c, node, 0), &node->type), "the new version has another type");
     RULE(arg_type(c, node, 2)->rank == 0, "the value is no scalar");
     RULE(arg_type(c, node, 2)->dtype == node->type.dtype, "the value has another dtype");
+    return 0;
+}
+
+/* That they are nested like brackets is check_marks' business. */
+static int
+check_jump(const Check *c, NodeId id, const Node *node)
+{
+    RULE(node->type.dtype == DT_OBJECT, "a mark has no value");
+    if (node->op == OP_branch)
+        RULE(arg_type(c, node, 0)->dtype == DT_BOOL, "the condition is no bool");
+    RULE(node->op != OP_join || node->nargs % 2 == 0, "a result has a value in one arm only");
+    for (int i = 0; node->op == OP_join && i < node->nargs; i += 2)
+        RULE(same_type(arg_type(c, node, i), arg_type(c, node, i + 1)),
+             "the arms' values differ in type");
     return 0;
 }
 
@@ -267,6 +286,7 @@ check_kind(const Check *c, NodeId id, const Node *node)
         return 0;
     case KIND_ELEMENT: return check_element(c, id, node);
     case KIND_REGION: return 0; /* check_regions */
+    case KIND_JUMP: return check_jump(c, id, node);
     }
     return broken(c, id, "unknown kind");
 }
@@ -361,6 +381,8 @@ check_region(Check *c, RegionId id)
     }
     for (int i = 0; i < region->nodes.len; i++) {
         if (check_node(c, region->nodes.at[i]) < 0) return -1;
+        if (id != 0 && op_info(graph_node(c->g, region->nodes.at[i])->op)->kind == KIND_JUMP)
+            return broken(c, region->nodes.at[i], "arms are laid out in the top region only");
         c->visible[region->nodes.at[i]] = 1;
     }
     for (int i = 0; i < region->results.len; i++)
@@ -370,6 +392,23 @@ check_region(Check *c, RegionId id)
     for (int i = 0; i < region->params.len; i++) c->visible[region->params.at[i]] = 0;
     for (int i = 0; i < region->nodes.len; i++) c->visible[region->nodes.at[i]] = 0;
     return 0;
+}
+
+/* branch … otherwise … join, one in another.  `placed` has served, and is the stack. */
+static int
+check_marks(const Check *c)
+{
+    const Region *top = &c->g->regions.at[0];
+    uint8_t *arm = c->placed;
+    int depth = 0;
+    for (int i = 0; i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i];
+        Op op = graph_node(c->g, id)->op;
+        if (op == OP_branch) arm[depth++] = 0;
+        if (op == OP_otherwise) RULE(depth > 0 && arm[depth - 1]++ == 0, "no branch is before it");
+        if (op == OP_join) RULE(depth > 0 && arm[--depth] == 1, "no other arm is before it");
+    }
+    return depth == 0 ? 0 : broken(c, top->nodes.at[top->nodes.len - 1], "a branch has no join");
 }
 
 static int
@@ -397,6 +436,7 @@ graph_verify(const Graph *g)
     Check c = {g, mem_alloc((size_t)g->nodes.len + 1), mem_alloc((size_t)g->nodes.len + 1)};
     int status = c.visible == NULL || c.placed == NULL ? -1 : check_region(&c, 0);
     if (status == 0) status = check_ends(&c);
+    if (status == 0) status = check_marks(&c);
     mem_free(c.visible);
     mem_free(c.placed);
     return status;

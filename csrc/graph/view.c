@@ -249,7 +249,7 @@ kind_name(OpKind kind)
         [KIND_VIEW] = "view",       [KIND_COPY] = "copy",           [KIND_SCATTER] = "scatter",
         [KIND_CHOICE] = "choice",   [KIND_FILL] = "fill",           [KIND_MATMUL] = "matmul",
         [KIND_EXTERN] = "extern",   [KIND_RESULT] = "result",       [KIND_PYTHON] = "python",
-        [KIND_ELEMENT] = "element", [KIND_REGION] = "region",
+        [KIND_ELEMENT] = "element", [KIND_REGION] = "region",       [KIND_JUMP] = "jump",
     };
     return names[kind];
 }

@@ -106,7 +106,7 @@ member_each_access(const Lowering *lw, const Group *g, NodeId id, SeeAccess see,
     const Node *node = graph_node(lw->graph, id);
     for (int k = op_info(node->op)->kind == KIND_SCATTER; k < node->nargs; k++) {
         const Node *arg = graph_node(lw->graph, node->args[k]);
-        if (node_is_virtual(lw, arg->storage)) continue;
+        if (node_is_virtual(&lw->virtuals, arg->storage)) continue;
         access_of(lw, g, id, &arg->type, arg->storage, &access);
         if (!see(context, &access)) return false;
     }

@@ -23,9 +23,13 @@ static bool
 is_simple(const Lowering *lw)
 {
     const Graph *g = lw->graph;
-    if (lw->narms > 0 || lw->last_region > 0) return false;
-    for (NodeId id = 0; id < g->nodes.len; id++)
-        if (lw->live[id] && graph_node(g, id)->op == OP_choose) return false;
+    bool any = false;
+    for (int i = 0; i < g->outputs.len; i++) any = any || g->outputs.at[i].at_once;
+    if (!any || lw->narms > 0) return false;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        if (lw->live[id] && (node->op == OP_choose || node->region[0] != NO_REGION)) return false;
+    }
     return true;
 }
 
@@ -86,20 +90,54 @@ reads_in_place(const Lowering *lw, const Group *g, NodeId scatter)
     return true;
 }
 
+/* A live node that is no view reads a storage. */
+typedef struct {
+    NodeId node;
+    int32_t next; /* another read of the same storage, + 1 */
+} Read;
+
+typedef struct {
+    int32_t *first; /* per storage: a read, + 1 */
+    bool *leaves;   /* per storage: an output lies in it */
+    VEC(Read) at;
+} Reads;
+
+static int
+find_reads(const Lowering *lw, Reads *reads)
+{
+    const Graph *g = lw->graph;
+    reads->first = arena_alloc(lw->arena, sizeof(int32_t) * (size_t)lw->nnodes);
+    reads->leaves = arena_alloc(lw->arena, (size_t)lw->nnodes);
+    if (reads->first == NULL || reads->leaves == NULL) return -1;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        if (!lw->live[id] || op_info(node->op)->kind == KIND_VIEW) continue;
+        for (int k = 0; k < node->nargs; k++) {
+            int32_t *first = &reads->first[graph_node(g, node->args[k])->storage];
+            Read read = {id, *first};
+            if (VEC_PUSH(lw->arena, &reads->at, read) < 0) return -1;
+            *first = reads->at.len;
+        }
+    }
+    for (int i = 0; i < g->outputs.len; i++)
+        reads->leaves[graph_node(g, g->outputs.at[i].node)->storage] = true;
+    return 0;
+}
+
 /* Only the write takes the value out of its group. */
 static bool
-stays_in_group(const Lowering *lw, NodeId value, NodeId scatter)
+stays_in_group(const Lowering *lw, const Reads *reads, NodeId value, NodeId scatter)
 {
-    int32_t at = -1;
-    NodeId reader;
-    if (lw->noutputs[value] > 0) return false;
-    while (next_read(lw, value, &at, &reader))
+    if (reads->leaves[value]) return false;
+    for (int32_t i = reads->first[value]; i != 0; i = reads->at.at[i - 1].next) {
+        NodeId reader = reads->at.at[i - 1].node;
         if (reader != scatter && lw->group_of[reader] != lw->group_of[value]) return false;
+    }
     return true;
 }
 
 static bool
-is_candidate(const Lowering *lw, NodeId scatter)
+is_candidate(const Lowering *lw, const Reads *reads, NodeId scatter)
 {
     const Graph *g = lw->graph;
     const Node *node = graph_node(g, scatter), *value = graph_node(g, node->args[1]);
@@ -109,19 +147,19 @@ is_candidate(const Lowering *lw, NodeId scatter)
     if (kind != KIND_POINTWISE && kind != KIND_COPY) return false;
     const Group *group = &lw->groups.at[lw->group_of[id]];
     return group_is_plain(group) && group->ndims > 0 && type_elements(g, &value->type) > 1 &&
-           same_layout(g, &value->type, node->attrs.view) && stays_in_group(lw, id, scatter) &&
-           reads_in_place(lw, group, scatter);
+           same_layout(g, &value->type, node->attrs.view) &&
+           stays_in_group(lw, reads, id, scatter) && reads_in_place(lw, group, scatter);
 }
 
 /* A kernel of the commit, other than the one that writes it, may read the input. */
 static bool
-read_at_commit(const Lowering *lw, NodeId scatter)
+read_at_commit(const Lowering *lw, const Reads *reads, NodeId scatter)
 {
     const Graph *g = lw->graph;
-    NodeId input = graph_node(g, graph_node(g, scatter)->args[0])->storage, reader;
+    NodeId input = graph_node(g, graph_node(g, scatter)->args[0])->storage;
     int own = lw->group_of[graph_node(g, scatter)->args[1]];
-    int32_t at = -1;
-    while (next_read(lw, input, &at, &reader)) {
+    for (int32_t i = reads->first[input]; i != 0; i = reads->at.at[i - 1].next) {
+        NodeId reader = reads->at.at[i - 1].node;
         if (reader == scatter) continue;
         int group = lw->group_of[reader];
         if (group < 0) return true; /* no telling which kernel it is part of */
@@ -146,7 +184,7 @@ group_ps(const Lowering *lw, const Group *g)
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(lw->graph, node->args[k])->storage;
             if (lw->group_of[storage] != lw->group_of[g->nodes.at[i]] &&
-                !node_is_virtual(lw, storage))
+                !node_is_virtual(&lw->virtuals, storage))
                 total += 15 * bytes;
         }
     }
@@ -198,27 +236,31 @@ commit_forget(Lowering *lw, Group *g)
     g->commits = 0;
 }
 
-void
+int
 commit_choose(Lowering *lw)
 {
     const Graph *g = lw->graph;
     int64_t bytes = 0;
-    if (!is_simple(lw)) return;
+    Reads reads = {0};
+    if (!is_simple(lw)) return 0;
+    if (find_reads(lw, &reads) < 0) return -1;
     for (int i = 0; i < g->outputs.len; i++) {
         NodeId id = g->outputs.at[i].node;
-        if (!g->outputs.at[i].at_once || !lw->commits[id] || !is_candidate(lw, id)) continue;
+        if (!g->outputs.at[i].at_once || !node_commits(g, id) || !is_candidate(lw, &reads, id))
+            continue;
         if (lw->commit_of[graph_node(g, id)->args[1]] != NO_NODE) continue; /* written twice */
         mark(lw, id, true);
         bytes += written_bytes(lw, id);
     }
     for (int i = 0; i < g->outputs.len; i++) {
         NodeId id = g->outputs.at[i].node;
-        if (!lw->commits[id] || lw->commit_of[graph_node(g, id)->args[1]] != id) continue;
-        if (read_at_commit(lw, id)) mark(lw, id, false);
+        if (!node_commits(g, id) || lw->commit_of[graph_node(g, id)->args[1]] != id) continue;
+        if (read_at_commit(lw, &reads, id)) mark(lw, id, false);
     }
     for (int i = 0; i < lw->groups.len; i++)
         if (lw->groups.at[i].commits > 0 && !pays(lw, &lw->groups.at[i], bytes))
             commit_forget(lw, &lw->groups.at[i]);
+    return 0;
 }
 
 /* ---- the kernels ---- */

@@ -20,7 +20,7 @@ latest_group(const Lowering *lw, NodeId value)
 {
     NodeId storage = graph_node(lw->graph, value)->storage;
     const Node *node = graph_node(lw->graph, storage);
-    if (!node_is_virtual(lw, storage)) return lw->group_of[storage];
+    if (!node_is_virtual(&lw->virtuals, storage)) return lw->group_of[storage];
     if (lw->latest[storage] != UNKNOWN_GROUP) return lw->latest[storage];
     int latest = -1;
     for (int k = 0; k < node->nargs; k++) {
@@ -47,7 +47,7 @@ static bool
 virtual_reaches(const Lowering *lw, NodeId value, int number)
 {
     NodeId storage = graph_node(lw->graph, value)->storage;
-    return node_is_virtual(lw, storage) && latest_group(lw, value) >= number;
+    return node_is_virtual(&lw->virtuals, storage) && latest_group(lw, value) >= number;
 }
 
 static int64_t
@@ -86,7 +86,7 @@ arguments_fit(const Lowering *lw, int number, NodeId id, bool row_level)
         if (virtual_reaches(lw, node->args[k], number)) return false;
         int of = group_of_value(lw, node->args[k]);
         if (of > number) return false;
-        if (of < number || node_is_virtual(lw, arg->storage)) continue;
+        if (of < number || node_is_virtual(&lw->virtuals, arg->storage)) continue;
         const Node *maker = graph_node(lw->graph, arg->storage);
         OpKind kind = op_info(maker->op)->kind;
         if (kind == KIND_SCATTER) return false;

@@ -49,7 +49,7 @@ count_member(Lowering *lw, Group *g, NodeId id, int by)
     OpKind kind = op_info(node->op)->kind;
     if (kind == KIND_REDUCTION) g->reductions += by;
     if (kind == KIND_SCATTER) g->scatters += by;
-    if (node_is_call(lw->graph, node)) g->calls += by;
+    if (node_way(lw->graph, node) == WAY_BLOCKS) g->calls += by;
     if (lw->needed[id]) g->stores += by;
     count_reads(lw, id, by);
     if (lw->unread[id] > 0) g->live += by;
@@ -66,8 +66,8 @@ groups_begin(Lowering *lw)
         const Node *node = graph_node(lw->graph, id);
         OpKind kind = op_info(node->op)->kind;
         if (!lw->live[id] || kind == KIND_VIEW || kind == KIND_RESULT) continue;
-        if (kind == KIND_SCATTER && lw->commits[id]) continue;
-        if (node_is_virtual(lw, id) && !lw->needed[id]) continue;
+        if (kind == KIND_SCATTER && node_commits(lw->graph, id)) continue;
+        if (node_is_virtual(&lw->virtuals, id) && !lw->needed[id]) continue;
         lw->remaining++;
         for (int k = 0; k < node->nargs; k++)
             lw->unread[graph_node(lw->graph, node->args[k])->storage]++;
@@ -89,7 +89,7 @@ add_member(Lowering *lw, int number, NodeId id)
     lw->remaining--;
     for (int k = op_info(node->op)->kind == KIND_SCATTER; k < node->nargs; k++) {
         NodeId storage = graph_node(lw->graph, node->args[k])->storage;
-        if (!node_is_virtual(lw, storage) && lw->touched[storage] < number)
+        if (!node_is_virtual(&lw->virtuals, storage) && lw->touched[storage] < number)
             lw->touched[storage] = number;
     }
     lw->touched[id] = number;
@@ -178,7 +178,7 @@ put_on_shelf(Lowering *lw, int number, unsigned without)
 static Shelf *
 shelf_of(const Lowering *lw, NodeId id)
 {
-    Shelf wanted = {.arm = arm_of(lw, id), .part = lw->part[id]};
+    Shelf wanted = {.arm = lw->arm[id], .part = lw->part[id]};
     int axes[MAX_RANK];
     if (lw->shelf_slots == 0) return NULL;
     wanted.ndims = domain_squeezed(lw->graph, node_domain(lw, id), wanted.size, axes);
@@ -260,7 +260,7 @@ join_level(Lowering *lw, int number, NodeId id, bool row_level)
     /* its values are positions in the row, not the row's own place */
     if (row_level && graph_node(lw->graph, id)->op == OP_arange) return ANSWER_NO;
     if (!domain_matches(lw, g, id, row_level)) return ANSWER_NO;
-    bool call = node_is_call(lw->graph, graph_node(lw->graph, id));
+    bool call = node_way(lw->graph, graph_node(lw->graph, id)) == WAY_BLOCKS;
     if (call && row_level && has_many_rows(lw, g, g->reduced)) return ANSWER_NO;
     if (call && !row_level && g->reduced && !row_fits_call(lw, g, g->reduced, g->columns))
         return ANSWER_NO;
@@ -280,7 +280,7 @@ Answer
 group_join(Lowering *lw, int number, NodeId id)
 {
     Group *g = &lw->groups.at[number];
-    if (g->arm != arm_of(lw, id) || g->part != lw->part[id]) return ANSWER_NO;
+    if (g->arm != lw->arm[id] || g->part != lw->part[id]) return ANSWER_NO;
     if (is_full(lw, g)) return ANSWER_NO;
     const Node *node = graph_node(lw->graph, id);
     if (g->reports && g->errors != node->errors && node_may_report(lw->graph, node))
@@ -308,7 +308,7 @@ group_join_any(Lowering *lw, NodeId id)
 int
 group_open(Lowering *lw, NodeId id, bool external, bool fuses)
 {
-    Group g = {.external = external, .arm = arm_of(lw, id), .part = lw->part[id], .fuses = fuses};
+    Group g = {.external = external, .arm = lw->arm[id], .part = lw->part[id], .fuses = fuses};
     int axes[MAX_RANK];
     if (!external) g.ndims = domain_squeezed(lw->graph, node_domain(lw, id), g.size, axes);
     if (VEC_PUSH(lw->arena, &lw->groups, g) < 0) return -1;

@@ -209,11 +209,11 @@ argument(Nest *n, NodeId member, NodeId value)
     if (lw->group_of[storage] == n->number && nest_instr(n, storage) >= 0 &&
         op_info(root->op)->kind != KIND_SCATTER)
         return nest_instr(n, storage);
-    if (node_is_virtual(lw, storage) &&
+    if (node_is_virtual(&lw->virtuals, storage) &&
         !(lw->buffer[storage] != NO_BUFFER && root->op != OP_const && root->op != OP_full))
         return instr_virtual(n, storage);
     Access access;
-    if (node_is_virtual(lw, member)) {
+    if (node_is_virtual(&lw->virtuals, member)) {
         /* a rank-0 member: its arguments have rank 0, or one element */
         access =
             (Access){.storage = storage, .offset = node->type.offset, .dtype = node->type.dtype};
@@ -445,7 +445,7 @@ member_value(Nest *n, NodeId id)
         if (node->op == OP_full) return instr_cast(n, args[0], node->type.dtype, id);
         return emit_index(n, id, args);
     default:
-        if (node_is_call(n->lw->graph, node)) return emit_call(n, id, nargs, args);
+        if (node_way(n->lw->graph, node) == WAY_BLOCKS) return emit_call(n, id, nargs, args);
         return instr_operation(n, id, nargs, args);
     }
 }

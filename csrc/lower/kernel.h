@@ -59,12 +59,13 @@ typedef struct {
     int32_t argument; /* INSTR_CONST: 1 + the index into KernelArgs.size of its bits; 0: `bits` */
     HomeKind home;
     int32_t slot;
+    bool affine; /* KERNEL_REGION: an int that is linear in the induction variable */
     NodeId node; /* for comments */
 } Instr;
 
 /* Bytes between scratch arrays, so that they are not a multiple of 4096 bytes apart: a load would
    then wait for a store to the other one (softmax of rows of 4096 bytes: 1.6 times slower). */
-enum { SLOT_GAP = 320 };
+enum { SLOT_GAP = 320, MAX_SLOTS = 64 };
 
 /* A stride is an integer argument of the kernel, or one of these. */
 enum { STRIDE_ZERO = -1, STRIDE_UNIT = -2 };
@@ -93,9 +94,9 @@ struct Kernel {
     VEC(Operand) operands;
     VEC(Instr) instrs;
     int32_t nstages;
-    int32_t nslots;         /* scratch arrays, each of `block` elements of at most 16 bytes … */
-    int32_t slot_bytes[64]; /* … namely this many bytes per element */
-    int32_t block;          /* elements per pass through the stages; 0: the row as a whole */
+    int32_t nslots; /* scratch arrays, each of `block` elements of at most 16 bytes … */
+    int32_t slot_bytes[MAX_SLOTS]; /* … namely this many bytes per element */
+    int32_t block;                 /* elements per pass through the stages; 0: the row as a whole */
     int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
     int32_t tile_rows;   /* rows taken together when operands are turned; 0: none is */
     bool in_place;       /* stores elements that it loads: all of them are loaded first */

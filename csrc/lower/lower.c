@@ -1,54 +1,35 @@
-/* Graph to program: prepares the graph (which nodes live, which storages must be memory; writes.c:
-   where a write needs a copy first), schedules, builds each group, plans memory. */
+/* Graph to program: finds which nodes live and which storages must be memory, schedules, builds
+   each group, plans memory.  The graph stays as it is. */
 #include "schedule.h"
 
-/* `count` more entries of `size` bytes behind the `have` of *array, all of them zero. */
+/* The arrays by node. */
 static int
-widen(Lowering *lw, void *array, size_t have, size_t count, size_t size)
+make_arrays(Lowering *lw)
 {
-    void **at = array;
-    char *wider = arena_alloc(lw->arena, (have + count) * size);
-    if (wider == NULL) return -1;
-    if (have > 0) memcpy(wider, *at, have * size);
-    *at = wider;
-    return 0;
-}
-
-int
-lowering_room(Lowering *lw)
-{
-    size_t have = (size_t)lw->nnodes, count = (size_t)lw->graph->nodes.len + 16;
-    if (lw->graph->nodes.len <= lw->nnodes && lw->nnodes > 0) return 0;
-#define WIDEN(field)                                                                               \
-    if (widen(lw, &lw->field, have, count, sizeof(*lw->field)) < 0) return -1;
-    WIDEN(group_of)
-    WIDEN(row_level)
-    WIDEN(live)
-    WIDEN(needed)
-    WIDEN(anchored)
-    WIDEN(latest)
-    WIDEN(seen)
-    WIDEN(is_output)
-    WIDEN(same_as)
-    WIDEN(commits)
-    WIDEN(commit_of)
-    WIDEN(buffer)
-    WIDEN(part)
-    WIDEN(by_library)
-    WIDEN(first_result)
-    WIDEN(next_result)
-    WIDEN(first_into)
-    WIDEN(order)
-    WIDEN(reads)
-    WIDEN(nreads)
-    WIDEN(noutputs)
-    WIDEN(committed)
-    WIDEN(unread)
-    WIDEN(touched)
-    WIDEN(value_of)
-    WIDEN(value_in)
-#undef WIDEN
-    for (size_t i = have; i < have + count; i++) {
+    size_t n = (size_t)lw->graph->nodes.len;
+#define MAKE(field)                                                                                \
+    if ((lw->field = arena_alloc(lw->arena, n * sizeof(*lw->field))) == NULL) return -1;
+    MAKE(group_of)
+    MAKE(row_level)
+    MAKE(live)
+    MAKE(needed)
+    MAKE(latest)
+    MAKE(seen)
+    MAKE(is_output)
+    MAKE(same_as)
+    MAKE(commit_of)
+    MAKE(buffer)
+    MAKE(part)
+    MAKE(by_library)
+    MAKE(first_result)
+    MAKE(next_result)
+    MAKE(unread)
+    MAKE(touched)
+    MAKE(value_of)
+    MAKE(value_in)
+    MAKE(arm)
+#undef MAKE
+    for (size_t i = 0; i < n; i++) {
         lw->group_of[i] = -1;
         lw->latest[i] = lw->seen[i] = UNKNOWN_GROUP;
         lw->buffer[i] = NO_BUFFER;
@@ -57,7 +38,7 @@ lowering_room(Lowering *lw)
         lw->first_result[i] = lw->next_result[i] = NO_NODE;
         lw->touched[i] = -1;
     }
-    lw->nnodes = (int)(have + count);
+    lw->nnodes = (int)n;
     return 0;
 }
 
@@ -75,12 +56,12 @@ find_results(Lowering *lw)
 }
 
 NodeId
-result_of(const Lowering *lw, NodeId maker, int index)
+live_result(const Lowering *lw, NodeId maker, int index)
 {
     NodeId id = lw->first_result[maker];
     while (id != NO_NODE && graph_node(lw->graph, id)->attrs.index != index)
         id = lw->next_result[id];
-    return id;
+    return id != NO_NODE && lw->live[id] ? id : NO_NODE;
 }
 
 static void
@@ -90,7 +71,6 @@ mark_live(Lowering *lw, NodeId id)
     lw->live[id] = true;
     const Node *node = graph_node(lw->graph, id);
     for (int k = 0; k < node->nargs; k++) mark_live(lw, node->args[k]);
-    if (node->op == OP_result) arms_live(lw, id, mark_live);
     for (int r = 0; r < 2; r++) {
         if (op_info(node->op)->kind != KIND_REGION || node->region[r] == NO_REGION) continue;
         const Region *region = &lw->graph->regions.at[node->region[r]];
@@ -99,21 +79,8 @@ mark_live(Lowering *lw, NodeId id)
 }
 
 static void
-find_mixed(Lowering *lw)
-{
-    const Node *first = NULL;
-    for (NodeId id = 0; id < lw->graph->nodes.len; id++) {
-        const Node *node = graph_node(lw->graph, id);
-        if (!node_may_report(lw->graph, node)) continue;
-        if (first == NULL) first = node;
-        if (node->errors != first->errors) lw->mixed = true;
-    }
-}
-
-static void
 find_live(Lowering *lw)
 {
-    find_mixed(lw);
     const Graph *g = lw->graph;
     for (int i = 0; i < g->outputs.len; i++) mark_live(lw, g->outputs.at[i].node);
     const Region *top = &g->regions.at[0];
@@ -151,8 +118,15 @@ mark_outputs(Lowering *lw)
         lw->is_output[node->storage] = true;
         lw->needed[node->storage] = true;
     }
+}
+
+static void
+need_committed(Lowering *lw)
+{
+    const Graph *g = lw->graph;
     for (NodeId id = 0; id < g->nodes.len; id++)
-        if (lw->commits[id]) lw->needed[graph_node(g, graph_node(g, id)->args[1])->storage] = true;
+        if (lw->live[id] && node_commits(g, id))
+            lw->needed[graph_node(g, graph_node(g, id)->args[1])->storage] = true;
 }
 
 /* ---- what leaves ---- */
@@ -179,13 +153,13 @@ locate_outputs(Lowering *lw)
     for (int i = 0; i < g->outputs.len; i++) {
         Located at = {.node = g->outputs.at[i].node};
         NodeId value = at.node;
-        if (lw->commits[at.node]) {
+        if (node_commits(g, at.node)) {
             value = graph_node(g, at.node)->args[1];
             at.written = true;
             at.view = *graph_node(g, at.node)->attrs.view;
         }
         at.type = graph_node(g, value)->type;
-        if (lw->commits[at.node] && lw->commit_of[value] == at.node) {
+        if (node_commits(g, at.node) && lw->commit_of[value] == at.node) {
             at.in_place = true;
             at.place.offset = at.view.offset;
             at.place.buffer =
@@ -328,7 +302,7 @@ schedule_and_build(Lowering *lw)
         divided = false;
         forget_schedule(lw, needed);
         if (schedule(lw) < 0) return -1;
-        if (lw->why == NULL) commit_choose(lw);
+        if (lw->why == NULL && commit_choose(lw) < 0) return -1;
         if (build_groups(lw, &divided) < 0) return -1;
     }
     return 0;
@@ -349,17 +323,15 @@ lower(Graph *graph, Answer *answer, const char **why)
     *answer = ANSWER_ERROR;
     *why = NULL;
     lw.program = arena_alloc(lw.arena, sizeof(Program));
-    if (lw.program == NULL || lowering_room(&lw) < 0) return NULL;
+    if (lw.program == NULL || make_arrays(&lw) < 0) return NULL;
     find_results(&lw);
-    if (arms_lay_out(&lw) < 0 || lowering_room(&lw) < 0) return NULL;
     find_live(&lw);
-    if (find_anchors(&lw) < 0) return NULL;
+    if (virtuals_find(&lw.virtuals, graph, lw.live) < 0 || arms_find(&lw) < 0) return NULL;
     need_scalars_of_empty(&lw);
     arms_need(&lw);
-    if (writes_split(&lw) < 0) return NULL;
     mark_outputs(&lw);
-    if (writes_prepare(&lw) < 0) return NULL;
-    mark_outputs(&lw);
+    if (writes_place(&lw) < 0) return NULL;
+    need_committed(&lw);
     if (lw.why == NULL && schedule_and_build(&lw) < 0) return NULL;
     if (lw.why == NULL && locate_outputs(&lw) < 0) return NULL;
     mark_written(&lw);

@@ -1,96 +1,9 @@
 /* A loop node as one kernel.  In: the node and its region.  Out: instructions and the RegionLoop.
 
-   Arrays that the loop writes are written in place: a fresh one as it is, memory of an input with a
-   log of its old elements (so that a later failure can put them back) if nobody else looks at the
-   old version, anything else in a copy. */
+   Arrays that the loop writes are written in place (passes/writes.c), memory of an input with a log
+   of its old elements, so that a later failure can put them back. */
 #include "region.h"
 #include "schedule.h"
-
-/* ---- where the writes go ---- */
-
-static NodeId
-live_result(const Lowering *lw, NodeId loop, int index)
-{
-    NodeId id = result_of(lw, loop, index);
-    return id != NO_NODE && lw->live[id] ? id : NO_NODE;
-}
-
-/* Does anybody but the loop look at the storage when the loop has begun? */
-static bool
-seen_later(const Lowering *lw, NodeId storage, NodeId loop)
-{
-    const Graph *g = lw->graph;
-    int32_t at = -1;
-    NodeId id;
-    if (lw->noutputs[storage] > 0) return true;
-    while (next_read(lw, storage, &at, &id)) {
-        if (id != loop) {
-            bool later = lw->order[id] == 0 || lw->order[id] > lw->order[loop];
-            if (later || node_is_virtual(lw, id)) return true;
-            continue;
-        }
-        int uses = 0;
-        for (int k = 0; k < graph_node(g, id)->nargs; k++)
-            uses += graph_node(g, graph_node(g, id)->args[k])->storage == storage;
-        if (uses > 1) return true;
-    }
-    return false;
-}
-
-static bool
-is_symbolic(const Graph *g, const Type *type)
-{
-    for (int axis = 0; axis < type->rank; axis++)
-        if (!size_is_const(g, type->shape[axis]) || !size_is_const(g, type->stride[axis]) ||
-            size_value(g, type->stride[axis]) < 0)
-            return true;
-    return false;
-}
-
-static int
-prepare_array(Lowering *lw, NodeId loop, int arg)
-{
-    Graph *g = lw->graph;
-    NodeId old = graph_node(g, loop)->args[arg];
-    NodeId storage = graph_node(g, old)->storage, root = lw->same_as[storage];
-    OpKind kind = op_info(graph_node(g, root)->op)->kind;
-    bool memory = kind != KIND_CONST && kind != KIND_EXTERN && kind != KIND_RESULT;
-    if (!memory || old != storage || seen_later(lw, storage, loop)) {
-        if (is_symbolic(g, &graph_node(g, old)->type)) {
-            lw->why = "a loop over an array whose old elements are wanted later";
-            return 0;
-        }
-        Type type = graph_node(g, old)->type;
-        type.form = FORM_ARRAY;
-        NodeId copy = insert_before(lw, loop, OP_copy, 1, &old, &type, NULL);
-        if (copy == NO_NODE || replace_argument(lw, loop, arg, copy) < 0) return -1;
-        root = copy;
-    } else if (kind != KIND_INPUT && is_symbolic(g, &graph_node(g, old)->type)) {
-        lw->why = "a loop over a fresh array of unknown size";
-        return 0;
-    }
-    lw->needed[root] = true;
-    NodeId result = live_result(lw, loop, arg - 3);
-    if (result == NO_NODE) return 0;
-    lw->same_as[result] = root;
-    lw->needed[result] = true;
-    if (lw->is_output[result]) lw->is_output[root] = true;
-    return 0;
-}
-
-int
-region_prepare(Lowering *lw, NodeId loop)
-{
-    if (graph_node(lw->graph, loop)->op != OP_loop) return 0;
-    for (int k = 3; k < graph_node(lw->graph, loop)->nargs && lw->why == NULL; k++) {
-        NodeId arg = graph_node(lw->graph, loop)->args[k];
-        if (graph_node(lw->graph, arg)->type.form == FORM_ARRAY && prepare_array(lw, loop, k) < 0)
-            return -1;
-        NodeId result = live_result(lw, loop, k - 3);
-        if (result != NO_NODE) lw->needed[result] = true;
-    }
-    return 0;
-}
 
 /* ---- building ---- */
 
@@ -209,7 +122,8 @@ emit_operation(Build *b, NodeId id, Level level)
     const Node *node = graph_node(b->graph, id);
     OpKind kind = op_info(node->op)->kind;
     if (node->nargs > 3 || node->nargs < 1 || node->type.rank != 0 ||
-        (kind != KIND_POINTWISE && kind != KIND_PYTHON) || node_is_call(b->graph, node)) {
+        (kind != KIND_POINTWISE && kind != KIND_PYTHON) ||
+        (node->op != OP_cast && node_way(b->graph, node) > WAY_EXPRESSION)) {
         b->lw->why = "an operation without a lowering in a loop";
         return -1;
     }
@@ -239,7 +153,8 @@ outer_value(Build *b, NodeId id)
         if (constant_read(node->attrs.object, node->type.dtype, instr.bits) < 0) return -1;
         return emit(b, instr, 0, NULL);
     }
-    if (node_is_virtual(b->lw, id) && node->op != OP_full) return emit_operation(b, id, LEVEL_ONCE);
+    if (node_is_virtual(&b->lw->virtuals, id) && node->op != OP_full)
+        return emit_operation(b, id, LEVEL_ONCE);
     instr.kind = INSTR_LOAD;
     if ((instr.operand = operand(b, id, false)) < 0) return -1;
     return emit(b, instr, 0, NULL);
@@ -283,12 +198,11 @@ array_of(Build *b, NodeId id, bool logged)
 static bool
 is_affine(const Build *b, const Instr *v)
 {
-    const bool *affine = b->out->affine;
     if (v->kind == INSTR_INDEX) return true;
     if (v->kind != INSTR_OP || v->dtype != DT_I64 || v->from != DT_I64) return false;
     bool once[2] = {true, true}, linear[2] = {false, false};
     for (int k = 0; k < v->nargs && k < 2; k++) {
-        linear[k] = affine[v->args[k]];
+        linear[k] = b->kernel->instrs.at[v->args[k]].affine;
         once[k] = b->kernel->instrs.at[v->args[k]].level == LEVEL_ONCE;
         if (!linear[k] && !once[k]) return false;
     }
@@ -367,7 +281,8 @@ add_element(Build *b, NodeId id)
         b->lw->why = "a store of another dtype in a loop";
         return 0;
     }
-    e.affine = b->out->affine[e.index] || b->kernel->instrs.at[e.index].level == LEVEL_ONCE;
+    const Instr *index = &b->kernel->instrs.at[e.index];
+    e.affine = index->affine || index->level == LEVEL_ONCE;
     Instr instr = {.kind = store ? INSTR_STORE : INSTR_LOAD,
                    .dtype = node->type.dtype,
                    .level = LEVEL_ELEMENT,
@@ -439,7 +354,7 @@ build_params(Build *b)
     int32_t at = emit(b, instr, 0, NULL);
     if (at < 0) return -1;
     b->value[instr.node] = at + 1;
-    b->out->affine[at] = true;
+    b->kernel->instrs.at[at].affine = true;
     int number = 0;
     for (int k = 1; k < b->region->params.len; k++) {
         instr.node = b->region->params.at[k];
@@ -470,7 +385,7 @@ build_body(Build *b)
         int32_t value = emit_operation(b, id, LEVEL_ELEMENT);
         if (value < 0) return -1;
         b->value[id] = value + 1;
-        b->out->affine[value] = is_affine(b, &b->kernel->instrs.at[value]);
+        b->kernel->instrs.at[value].affine = is_affine(b, &b->kernel->instrs.at[value]);
     }
     int number = 0;
     for (int i = 0; i < b->region->results.len && b->lw->why == NULL; i++) {
@@ -524,9 +439,6 @@ region_build(Lowering *lw, NodeId loop)
     b.array = arena_alloc(lw->arena, nodes * sizeof(int32_t));
     b.newest = arena_alloc(lw->arena, nodes * sizeof(NodeId));
     if (!b.kernel || !b.out || !b.value || !b.array || !b.newest) return -1;
-    /* each node gives at most one instruction and a cast per argument */
-    b.out->affine = arena_alloc(lw->arena, nodes * 5 * sizeof(bool));
-    if (b.out->affine == NULL) return -1;
     b.kernel->kind = KERNEL_REGION;
     b.kernel->region = b.out;
     if (build_outer(&b) < 0 || lw->why != NULL || build_params(&b) < 0 || build_body(&b) < 0)

@@ -39,7 +39,6 @@ struct RegionLoop {
     VEC(RegionArray) arrays;
     VEC(RegionCarried) carried;
     VEC(RegionElement) elements;
-    bool *affine; /* per instruction: an int that is linear in the induction variable */
 };
 
 typedef struct RegionLoop RegionLoop;

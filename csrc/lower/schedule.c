@@ -3,85 +3,13 @@
 
    Greedy, one pass in program order:
    1. A node that needs no memory (constants, fills, rank-0 arithmetic) is virtual: it is computed
-      again in every kernel that uses it, unless that would be long (find_anchors).
+      again in every kernel that uses it, unless that would be long (graph/virtual.c).
    2. Anything else joins the latest group that holds one of its arguments, or a later one with the
       same domain, if each argument that the group itself makes is read at exactly the element that
       is being made (equal address maps); otherwise it opens a new group at the end.
    3. A reduction of the innermost dimension turns its group into a row group: later members may use
       the reduced value, while the row stays in cache.  */
 #include "group.h"
-
-/* ---- nodes ---- */
-
-/* What is out of range of u32 NumPy converts in two ways, by place; half and complex numbers are
-   only moved by kernels. */
-static bool
-is_external_cast(const Graph *g, const Node *node)
-{
-    if (node->op != OP_cast) return false;
-    DType from = (DType)graph_node(g, node->args[0])->type.dtype, to = (DType)node->type.dtype;
-    return (to == DT_U32 && dtype_is_float(from)) || !op_is_exact(OP_cast, to) ||
-           !op_is_exact(OP_cast, from);
-}
-
-bool
-node_is_virtual(const Lowering *lw, NodeId id)
-{
-    const Node *node = graph_node(lw->graph, id);
-    OpKind kind = op_info(node->op)->kind;
-    if (node->op == OP_const) return node->type.dtype != DT_OBJECT && node->type.rank == 0;
-    if (node->op == OP_full) return true;
-    if (node->type.rank != 0) return false;
-    if (lw->anchored[id]) return false;
-    if (kind == KIND_PYTHON) return true;
-    if (lw->mixed && node_may_report(lw->graph, node)) return false;
-    return kind == KIND_POINTWISE && !node_is_call(lw->graph, node) &&
-           !is_external_cast(lw->graph, node);
-}
-
-/* ---- chains of scalars ---- */
-
-enum {
-    MOST_REPEATED = 8, /* operations of one value that each reader makes for itself */
-    MOST_INLINE = 400, /* operations of one value, repeated or not, in one kernel */
-};
-
-static void
-count_readers(const Lowering *lw, int32_t *readers)
-{
-    for (NodeId id = 0; id < lw->graph->nodes.len; id++) {
-        const Node *node = graph_node(lw->graph, id);
-        for (int k = 0; lw->live[id] && k < node->nargs; k++)
-            readers[graph_node(lw->graph, node->args[k])->storage]++;
-    }
-}
-
-/* Of those that are not long NumPy's own scalars only: Python's, whose overflow is looked at, are
-   made where they are used. */
-int
-find_anchors(Lowering *lw)
-{
-    const Region *top = &lw->graph->regions.at[0];
-    int32_t *readers = arena_alloc(lw->arena, (size_t)lw->nnodes * sizeof(int32_t));
-    int32_t *size = arena_alloc(lw->arena, (size_t)lw->nnodes * sizeof(int32_t));
-    if (readers == NULL || size == NULL) return -1;
-    count_readers(lw, readers);
-    for (int i = 0; i < top->nodes.len; i++) {
-        NodeId id = top->nodes.at[i];
-        const Node *node = graph_node(lw->graph, id);
-        OpKind kind = op_info(node->op)->kind;
-        if (!lw->live[id] || kind == KIND_CONST || !node_is_virtual(lw, id)) continue;
-        size[id] = node->op != OP_full;
-        for (int k = 0; k < node->nargs; k++)
-            size[id] += size[graph_node(lw->graph, node->args[k])->storage];
-        bool repeated = size[id] > MOST_REPEATED && readers[id] > 1 && kind == KIND_POINTWISE &&
-                        node->type.form == FORM_SCALAR;
-        if (node->op == OP_full || (!repeated && size[id] <= MOST_INLINE)) continue;
-        lw->anchored[id] = true;
-        size[id] = 0;
-    }
-    return 0;
-}
 
 static bool
 is_external(const Lowering *lw, NodeId id)
@@ -94,16 +22,13 @@ is_external(const Lowering *lw, NodeId id)
     case KIND_MATMUL:
     case KIND_SCAN:
     case KIND_CHOICE:
-    case KIND_REGION: return true;
+    case KIND_REGION:
+    case KIND_JUMP: return true;
     case KIND_REDUCTION:
         return domain_is_empty(lw, id) ||
                reduction_form(lw->graph, node, &order) == REDUCTION_EXTERN;
     case KIND_POINTWISE:
-        if (node->op == OP_cast) return is_external_cast(lw->graph, node);
-        if (!node_is_call(lw->graph, node)) return false;
-        return op_info(node->op)->ufunc == NULL || call_minds_strides(lw->graph, node);
-    case KIND_UFUNC: return call_minds_strides(lw->graph, node);
-    case KIND_COPY: return node->op == OP_concatenate;
+    case KIND_UFUNC: return node_way(lw->graph, node) == WAY_CALL;
     default: return false;
     }
 }
@@ -128,7 +53,7 @@ schedule_scatter(Lowering *lw, NodeId id)
     int last = lw->groups.len - 1;
     const Node *node = graph_node(lw->graph, id);
     NodeId old = graph_node(lw->graph, node->args[0])->storage;
-    if (last >= 0 && lw->groups.at[last].arm == arm_of(lw, id) && !lw->commits[id] &&
+    if (last >= 0 && lw->groups.at[last].arm == lw->arm[id] && !node_commits(lw->graph, id) &&
         latest_group(lw, node->args[1]) == last && latest_group(lw, node->args[0]) < last &&
         lw->same_as[id] != id && !last_touches(lw, old)) {
         Answer answer = group_join(lw, last, id);
@@ -145,8 +70,8 @@ schedule_node(Lowering *lw, NodeId id)
     if (kind == KIND_INPUT || kind == KIND_VIEW || kind == KIND_CONST || kind == KIND_RESULT)
         return 0;
     if (node->op == OP_empty) return 0;
-    if (kind == KIND_SCATTER && lw->commits[id]) return 0;
-    if (node_is_virtual(lw, id) && !lw->needed[id]) return 0;
+    if (kind == KIND_SCATTER && node_commits(lw->graph, id)) return 0;
+    if (node_is_virtual(&lw->virtuals, id) && !lw->needed[id]) return 0;
     if (kind == KIND_SCATTER) return schedule_scatter(lw, id);
     if (is_external(lw, id)) return group_open(lw, id, true, false);
     Answer joined = domain_is_empty(lw, id) ? ANSWER_NO : group_join_any(lw, id);
@@ -178,7 +103,8 @@ need_extern_arguments(Lowering *lw)
     for (NodeId id = 0; id < g->nodes.len; id++) {
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || !is_external(lw, id)) continue;
-        if (op_info(node->op)->kind == KIND_REGION || node->op == OP_choose)
+        OpKind kind = op_info(node->op)->kind;
+        if (kind == KIND_REGION || kind == KIND_JUMP || node->op == OP_choose)
             continue; /* takes them as kernels do */
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;
@@ -195,7 +121,7 @@ need_from(Lowering *lw, int number, NodeId value)
 {
     NodeId storage = graph_node(lw->graph, value)->storage;
     const Node *node = graph_node(lw->graph, storage);
-    if (node_is_virtual(lw, storage)) {
+    if (node_is_virtual(&lw->virtuals, storage)) {
         if (lw->seen[storage] == number) return;
         lw->seen[storage] = number;
         for (int k = 0; k < node->nargs; k++) need_from(lw, number, node->args[k]);

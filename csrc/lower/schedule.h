@@ -38,22 +38,6 @@ typedef struct {
     SizeId stride[MAX_RANK];
 } Access;
 
-/* The copy of an arm's result into the cond's. */
-typedef struct {
-    NodeId copy, result;
-    int32_t next; /* of the same result, + 1 */
-} Into;
-
-/* A node that is no view reads a storage. */
-typedef struct {
-    NodeId node;
-    int32_t next; /* read of the same storage, an earlier one as a rule, + 1 */
-} Read;
-
-typedef struct {
-    NodeId node, before;
-} Inserted;
-
 /* Groups that nodes of one domain may join. */
 typedef struct {
     int arm, part, ndims;
@@ -73,37 +57,26 @@ typedef struct {
     Arena *arena;
     Program *program;
     const char *why; /* set: no lowering */
-    bool mixed;      /* nodes under several error states */
+    Virtuals virtuals;
     VEC(Group) groups;
-    int nnodes;        /* arrays below have room for this many: lowering_room */
+    int nnodes;        /* of the graph, and length of the arrays by node */
     int32_t *group_of; /* per node: its group; -1: none */
     bool *row_level;   /* per node: a row-level member */
     bool *live;        /* per node: reaches an output */
     bool *needed;      /* per storage: must be in memory */
-    bool *anchored;    /* per node: rank-0 arithmetic that is made once, and not where it is used */
     int32_t *latest;   /* per virtual storage: the latest group that it is computed from; UNKNOWN */
     int32_t *seen;     /* per virtual storage: the group that has looked through it last */
     bool *is_output;   /* per storage: an array that leaves the plan */
     NodeId *same_as;   /* per scatter: the storage whose buffer it writes in place; else itself */
-    bool *commits;     /* per scatter: only the value is made; the plan writes it into the input */
     NodeId *commit_of; /* per value: the scatter by which the commit's kernel writes it; NO_NODE */
     BufferId *buffer;  /* per storage */
     int *part;         /* per node: only nodes of one part share a group */
     int nparts;
     bool *by_library;                   /* per node: an extern call, since no kernel has it */
     NodeId *first_result, *next_result; /* of a node; NO_NODE: no more */
-    int32_t *order; /* per node of the top region: its place, from 1 on; what is inserted has that
-                       of the node behind it */
-    int32_t *reads; /* per storage: the newest in `read`, + 1 */
-    VEC(Read) read;
-    int32_t *nreads;     /* per storage: arguments of live nodes, views included */
-    int32_t *noutputs;   /* per storage */
-    bool *committed;     /* per storage: read by a commit, at the end of all */
-    int32_t last_region; /* the last place in the top region that has a loop */
-    VEC(Inserted) inserted;
-    int remaining;    /* nodes that are still to be members of a group */
-    int32_t *unread;  /* per storage: reads by nodes not yet scheduled */
-    int32_t *touched; /* per storage: the latest group with an access to it */
+    int remaining;                      /* nodes that are still to be members of a group */
+    int32_t *unread;                    /* per storage: reads by nodes not yet scheduled */
+    int32_t *touched;                   /* per storage: the latest group with an access to it */
     VEC(Shelf) shelves;
     int32_t *shelf_slot; /* a hash table: shelf + 1 */
     int32_t shelf_slots;
@@ -111,41 +84,31 @@ typedef struct {
     uint32_t *value_in, nest;
     FoundSlot *found;
     uint32_t found_slots, nfound;
-    VEC(int) arm; /* per node, as far as there are any */
+    int *arm; /* per node: the arm of a cond that it is in, 0 for none: arms.c */
     int narms;
-    VEC(Into) into;
-    int32_t *first_into;             /* per result of a cond: into `into`, + 1 */
     VEC(int) open;                   /* jumps whose target is not known yet */
     int32_t *first_step, *last_step; /* per buffer, for lifetimes */
 } Lowering;
 
+static inline bool
+node_commits(const Graph *g,
+             NodeId id) /* only its value is made; the plan writes it into the input */
+{
+    const Node *node = graph_node(g, id);
+    return node->op == OP_scatter && node->attrs.index == WRITE_AT_COMMIT;
+}
+
 /* lower.c */
-/* The arrays by node have room for all nodes of the graph: after each node that is added. */
-int lowering_room(Lowering *lw);
-/* The result of a node, live or not, or NO_NODE. */
-NodeId result_of(const Lowering *lw, NodeId maker, int index);
+/* The result of a node, if it is live; NO_NODE. */
+NodeId live_result(const Lowering *lw, NodeId maker, int index);
 
 /* writes.c */
-/* Concatenations become writes. */
-int writes_split(Lowering *lw);
-/* Decides for each write whether it goes into the old version's memory, and makes copies. */
-int writes_prepare(Lowering *lw);
-/* During writes_prepare: a new node in front of `before`, of the top region; NO_NODE with the error
-   set. */
-NodeId insert_before(Lowering *lw, NodeId before, Op op, int nargs, const NodeId *args,
-                     const Type *type, const Attrs *attrs);
-int replace_argument(Lowering *lw, NodeId id, int k, NodeId value);
-/* Goes through the live nodes that read the storage, views aside; a node with two arguments of it
-   comes twice.  *at is -1 at first.  False: no more. */
-bool next_read(const Lowering *lw, NodeId storage, int32_t *at, NodeId *id);
+/* Which storages share memory because one is written over the other; 0, -1, or lw->why is set. */
+int writes_place(Lowering *lw);
 
 /* schedule.c */
 enum { UNKNOWN_GROUP = -2 };
 int schedule(Lowering *lw);
-/* Chains of rank-0 arithmetic that would be computed again and again are cut. */
-int find_anchors(Lowering *lw);
-/* A value that needs no memory: constants, fills, rank-0 arithmetic; instantiated where used. */
-bool node_is_virtual(const Lowering *lw, NodeId id);
 
 /* access.c */
 /* The shape that a node iterates over. */
@@ -158,10 +121,7 @@ bool access_equal(const Lowering *lw, const Group *g, const Access *a, const Acc
 typedef bool (*SeeAccess)(void *context, const Access *access);
 bool group_each_access(const Lowering *lw, const Group *g, SeeAccess see, void *context);
 
-/* classify.c: which pointwise nodes are block calls, which reductions have a known order */
-bool node_is_call(const Graph *g, const Node *node);
-/* A call that must see its arguments' memory as it lies: extern. */
-bool call_minds_strides(const Graph *g, const Node *node);
+/* reduction.c: which reductions have a known order */
 typedef enum { REDUCTION_ROWS, REDUCTION_COLUMNS, REDUCTION_EXTERN } ReductionForm;
 ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *order);
 
@@ -175,32 +135,19 @@ typedef enum {
 Answer nest_build(Lowering *lw, Group *g, NestKind kind);
 
 /* commit.c: values that are computed into an input at commit */
-void commit_choose(Lowering *lw);
+int commit_choose(Lowering *lw);
 void commit_forget(Lowering *lw, Group *g);
 int commit_build(Lowering *lw, Group *g);
 
 /* region.c: loops of the program that stay loops */
-/* Decides where the loop, of the top region, writes; may insert copies before it. */
-int region_prepare(Lowering *lw, NodeId loop);
 int region_build(Lowering *lw, NodeId loop);
 /* A node or a parameter of the region. */
 bool region_has(const Region *region, NodeId id);
 void region_print(const Graph *g, const KernelStep *step, const Kernel *k, Text *out);
 
 /* arms.c: conditional regions */
-typedef enum {
-    MARK_IF,
-    MARK_ELSE,
-    MARK_END
-} Mark; /* attrs.index of a cond node that is laid out */
-/* Lays the arms of conds out in the top region.  Before the arrays by node are made. */
-int arms_lay_out(Lowering *lw);
-int arm_of(const Lowering *lw, NodeId id);
-/* Marks what the result `id` of a cond comes from. */
-void arms_live(Lowering *lw, NodeId id, void (*mark)(Lowering *, NodeId));
+int arms_find(Lowering *lw); /* which node is in which arm */
 void arms_need(Lowering *lw);
-/* The node `id` was put in front of `before`. */
-int arms_insert(Lowering *lw, NodeId id, NodeId before);
 int arms_step(Lowering *lw, NodeId mark);
 
 /* steps.c: extern calls, copies */

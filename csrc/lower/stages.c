@@ -126,11 +126,23 @@ home_fits(const Instr *value, int32_t stride)
     return stride == STRIDE_UNIT || (value->kind != INSTR_CALL && stride != STRIDE_ZERO);
 }
 
+/* One more array in scratch; false with lw->why set where there are too many. */
+static bool
+add_slot(Nest *n)
+{
+    if (n->kernel->nslots == MAX_SLOTS) {
+        n->lw->why = "a kernel of too many scratch rows";
+        return false;
+    }
+    n->kernel->nslots++;
+    return true;
+}
+
 static int
 assign_homes(Nest *n)
 {
     Kernel *k = n->kernel;
-    int free_after[64];
+    int free_after[MAX_SLOTS];
     if (k->nstages == 1) return 0; /* nothing rests between stages */
     Wanted *wanted = arena_alloc(n->lw->arena, sizeof(Wanted) * (size_t)k->instrs.len);
     if (wanted == NULL) return -1;
@@ -151,11 +163,7 @@ assign_homes(Nest *n)
         while (slot < k->nslots && free_after[slot] >= v->stage &&
                !(free_after[slot] == v->stage && takes_over(k, v, slot)))
             slot++;
-        if (slot == 64) {
-            n->lw->why = "a kernel of too many scratch rows";
-            return 0;
-        }
-        if (slot == k->nslots) k->nslots++;
+        if (slot == k->nslots && !add_slot(n)) return 0;
         if (bytes > k->slot_bytes[slot]) k->slot_bytes[slot] = bytes;
         free_after[slot] = last < v->stage ? v->stage : last;
         v->home = HOME_SCRATCH;
@@ -204,13 +212,10 @@ column_accumulators(Nest *n)
     for (int i = 0; i < k->instrs.len; i++) {
         Instr *v = &k->instrs.at[i];
         if (v->kind != INSTR_REDUCE) continue;
-        if (k->nslots == 64) {
-            n->lw->why = "a kernel of too many scratch rows";
-            return;
-        }
-        k->slot_bytes[k->nslots] = (int)dtype_size(v->dtype);
+        if (!add_slot(n)) return;
         v->home = HOME_SCRATCH;
-        v->slot = k->nslots++;
+        v->slot = k->nslots - 1;
+        k->slot_bytes[v->slot] = (int)dtype_size(v->dtype);
     }
 }
 

@@ -4,14 +4,6 @@
 
 /* ---- buffers ---- */
 
-static bool
-is_reversed(const Graph *g, const Type *type)
-{
-    for (int axis = 0; axis < type->rank; axis++)
-        if (size_value(g, type->stride[axis]) < 0) return true;
-    return false;
-}
-
 /* Bytes from the lowest to past the highest element. */
 static SizeId
 span_bytes(Graph *g, const Type *type)
@@ -39,9 +31,9 @@ buffer_kind(const Lowering *lw, NodeId storage)
     case KIND_EXTERN: return BUFFER_EXTERN;
     case KIND_CHOICE: return BUFFER_CHOSEN;
     case KIND_RESULT:
+        if (graph_node(lw->graph, node->args[0])->op == OP_join) break;
         if (op_info(graph_node(lw->graph, node->args[0])->op)->kind != KIND_REGION)
             return BUFFER_EXTERN;
-        if (graph_node(lw->graph, node->args[0])->op == OP_cond) break;
         /* its size may not be known while compiling: no place in the arena */
         return node->type.form == FORM_ARRAY ? BUFFER_OUTPUT : BUFFER_SCALAR;
     default: break;
@@ -52,7 +44,7 @@ buffer_kind(const Lowering *lw, NodeId storage)
     SizeId span = span_bytes(lw->graph, &node->type);
     int64_t dense = type_elements(lw->graph, &node->type) * (int64_t)dtype_size(node->type.dtype);
     bool gaps = span != NO_SIZE && size_value(lw->graph, span) > dense;
-    gaps = gaps || is_reversed(lw->graph, &node->type);
+    gaps = gaps || type_has_negative_stride(lw->graph, &node->type);
     if (lw->is_output[storage] && !gaps) return BUFFER_OUTPUT;
     return node->type.rank == 0 ? BUFFER_SCALAR : BUFFER_TEMP;
 }
@@ -368,7 +360,7 @@ step_external(Lowering *lw, Group *group)
 {
     NodeId id = group->nodes.at[0];
     const Node *node = graph_node(lw->graph, id);
-    if (node->op == OP_cond) return arms_step(lw, id);
+    if (op_info(node->op)->kind == KIND_JUMP) return arms_step(lw, id);
     if (node->op == OP_choose) return step_choose(lw, id);
     if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, id);
     Call c = {.lw = lw};

@@ -1,14 +1,16 @@
 /* What Python sees of passes/: for tests and for looking. */
 #include "passes.h"
 
-/* pass_names(): in the order of the pipeline. */
+/* pass_names(preparation=False): in the order of the pipeline. */
 static PyObject *
-pass_names(PyObject *module, PyObject *unused)
+pass_names(PyObject *module, PyObject *args)
 {
+    int prepares = 0;
     (void)module;
-    (void)unused;
+    if (!PyArg_ParseTuple(args, "|p", &prepares)) return NULL;
     PyObject *names = PyList_New(0);
-    for (int i = 0; names != NULL && pass_name(i) != NULL; i++) {
+    for (int i = prepares ? pass_count() : 0; names != NULL && pass_name(i) != NULL; i++) {
+        if (!prepares && i == pass_count()) break;
         PyObject *name = PyUnicode_FromString(pass_name(i));
         if (name == NULL || PyList_Append(names, name) < 0) Py_CLEAR(names);
         Py_XDECREF(name);
@@ -37,7 +39,10 @@ done:
 }
 
 static PyMethodDef methods[] = {
-    {"pass_names", pass_names, METH_NOARGS, "Names of the passes in order."},
+    {"pass_names", pass_names, METH_VARARGS,
+     "pass_names(preparation=False): names of the passes in order, or of those that prepare a "
+     "graph "
+     "for lowering."},
     {"graph_pass", graph_pass, METH_VARARGS,
      "graph_pass(graph, name): the Graph (or its text) after one pass, or after \"all\"."},
     {0},

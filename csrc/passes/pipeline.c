@@ -10,6 +10,14 @@ static const Pass pipeline[] = {
     {"dce", pass_dce},         /* nothing that nobody uses */
 };
 
+/* What lowering takes: every node that has a place is live, no cond is left in the top region, and
+   each write says where it goes. */
+static const Pass preparation[] = {
+    {"arms", pass_arms},               /* conditional regions become jumps */
+    {"concatenate", pass_concatenate}, /* parts are written one by one */
+    {"writes", pass_writes},           /* in place, into a copy, or at commit */
+};
+
 /* Before the first pass, so that a broken graph is blamed on who made it, and after each. */
 static int
 verify(const Graph *graph)
@@ -28,16 +36,41 @@ run_one(const Pass *pass, Graph *graph)
     return pass->run(graph) < 0 ? -1 : verify(graph);
 }
 
-int
-run_passes(Graph *graph, void (*dump)(void *context, const char *pass, const Graph *graph),
-           void *context)
+static int
+run_all(const Pass *passes, int count, Graph *graph, Dump dump, void *context)
 {
     if (verify(graph) < 0) return -1;
-    for (int i = 0; i < COUNT_OF(pipeline); i++) {
-        if (run_one(&pipeline[i], graph) < 0) return -1;
-        if (dump != NULL) dump(context, pipeline[i].name, graph);
+    for (int i = 0; i < count; i++) {
+        if (run_one(&passes[i], graph) < 0) return -1;
+        if (dump != NULL) dump(context, passes[i].name, graph);
     }
     return 0;
+}
+
+int
+run_passes(Graph *graph, Dump dump, void *context)
+{
+    return run_all(pipeline, COUNT_OF(pipeline), graph, dump, context);
+}
+
+int
+run_preparation(Graph *graph, Dump dump, void *context)
+{
+    return run_all(preparation, COUNT_OF(preparation), graph, dump, context);
+}
+
+const char *
+pass_name(int i)
+{
+    int behind = i - COUNT_OF(pipeline);
+    if (i < COUNT_OF(pipeline)) return pipeline[i].name;
+    return behind < COUNT_OF(preparation) ? preparation[behind].name : NULL;
+}
+
+int
+pass_count(void)
+{
+    return COUNT_OF(pipeline);
 }
 
 int
@@ -45,12 +78,8 @@ run_pass(Graph *graph, const char *name)
 {
     for (int i = 0; i < COUNT_OF(pipeline); i++)
         if (strcmp(pipeline[i].name, name) == 0) return run_one(&pipeline[i], graph);
+    for (int i = 0; i < COUNT_OF(preparation); i++)
+        if (strcmp(preparation[i].name, name) == 0) return run_one(&preparation[i], graph);
     PyErr_Format(PyExc_ValueError, "no pass is called '%s'", name);
     return -1;
-}
-
-const char *
-pass_name(int i)
-{
-    return i >= 0 && i < COUNT_OF(pipeline) ? pipeline[i].name : NULL;
 }

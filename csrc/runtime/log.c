@@ -131,13 +131,14 @@ is_pass(const char *name, size_t length)
 static int
 unknown_pass(const char *item, size_t length)
 {
-    char known[128] = "all", wrong[64];
-    for (int i = 0; pass_name(i) != NULL; i++) {
-        strcat(known, ", ");
-        strcat(known, pass_name(i));
-    }
+    Text known = {0};
+    char wrong[64];
+    text_put(&known, "all");
+    for (int i = 0; pass_name(i) != NULL; i++) text_printf(&known, ", %s", pass_name(i));
     snprintf(wrong, sizeof(wrong), "%.*s", (int)Py_MIN(length, 60), item);
-    PyErr_Format(PyExc_ValueError, "no pass %s; there are graph: with %s", wrong, known);
+    if (text_finish(&known) == 0)
+        PyErr_Format(PyExc_ValueError, "no pass %s; there are graph: with %s", wrong, known.data);
+    text_free(&known);
     return -1;
 }
 

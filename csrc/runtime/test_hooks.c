@@ -59,6 +59,7 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
     Plan *plan = NULL;
     GuardProgram *guards = NULL;
     if (passes && run_passes(c->graph, NULL, NULL) < 0) return NULL;
+    if (run_preparation(c->graph, NULL, NULL) < 0) return NULL;
     Program *program = lower(c->graph, &answer, &why);
     if (program == NULL) {
         if (!PyErr_Occurred()) PyErr_Format(PyExc_NotImplementedError, "lower: %s", why);

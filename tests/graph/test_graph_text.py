@@ -195,7 +195,7 @@ def test_an_output_is_told_only_where_the_nodes_do_not_say_it():
 @pytest.mark.parametrize(
     "outputs, told",
     [
-        ("%1(root=%9)", "a root is not defined"),
+        ("%1(root=%9)", "an output's root is no node"),
         ("%1(root=%1, stale)", "unknown word of an output"),
         ("%1(fresh)", "expected 'root='"),
         ("%9", "a result is not defined"),

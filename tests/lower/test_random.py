@@ -157,3 +157,14 @@ def test_python_errors_are_a_deopt(op, a, b):
     text = f"%0: {kind} = input(0)\n%1: {kind} = input(1)\n%2: {kind} = {op}(%0, %1)\noutputs %2\n"
     with pytest.raises(RuntimeError, match="deopt"):
         _C._run_graph(text, (a, b), False)
+
+
+def test_a_view_of_what_was_joined_shares_its_memory():
+    """Both outputs lie in one storage, also when the concatenate has become writes into another."""
+    text = """%0: f64[3] = input(0)
+%1: f64[6] = concatenate(%0, %0)
+%2: f64[2,6]{0,8} = broadcast(%1)
+outputs %1, %2
+"""
+    whole, view = _C._run_graph(text, (np.arange(3.0),), False)
+    assert np.shares_memory(whole, view) and view.strides == (0, 8)

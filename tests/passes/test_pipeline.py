@@ -10,7 +10,7 @@ from pycompile._C import Graph, graph_pass, pass_names
 HERE = Path(__file__).resolve().parent
 
 
-@pytest.mark.parametrize("name", pass_names())
+@pytest.mark.parametrize("name", pass_names() + pass_names(True))
 def test_every_pass_has_its_file_of_tests(name):
     assert (HERE / f"test_{name}.py").exists()
     assert (HERE.parent / "golden" / f"pass-{name}.txt").exists()
@@ -38,3 +38,8 @@ def test_all_is_one_after_another():
 def test_an_unknown_pass():
     with pytest.raises(ValueError, match="no pass is called 'vectorize'"):
         graph_pass(graph("f64[4] = input(0)", outputs="%0"), "vectorize")
+
+
+def test_the_preparation_comes_behind():
+    assert pass_names(True) == ["arms", "concatenate", "writes"]
+    assert not set(pass_names()) & set(pass_names(True))

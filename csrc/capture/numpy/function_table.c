@@ -6,14 +6,14 @@
 
 static const Rule rules[] = {
 #define RULE(name, kinds, handler, required, signature, data, traits)                              \
-    {name, kinds, WAY_RULE, handler, required, signature, data, traits},
-#define STEP(name, kinds, traits) {name, kinds, WAY_STEP, NULL, 0, "", "", traits},
+    {name, kinds, DONE_BY_RULE, handler, required, signature, data, traits},
+#define STEP(name, kinds, traits) {name, kinds, DONE_BY_STEP, NULL, 0, "", "", traits},
 #define DECOMPOSED(name, function, traits)                                                         \
-    {name, "f", WAY_DECOMPOSED, NULL, 0, "", function, traits},
-#define UFUNC(name, reduction, traits) {name, "f", WAY_UFUNC, NULL, 0, "", reduction, traits},
-#define TEXT(name, traits) {name, "f", WAY_TEXT, NULL, 0, "", "", traits},
-#define DRAW(name, method) {name, "f", WAY_DRAW, NULL, 0, "", method, 0},
-#define PYTHON(name, traits) {name, "p", WAY_PYTHON, NULL, 0, "", "", traits},
+    {name, "f", DONE_BY_DECOMPOSED, NULL, 0, "", function, traits},
+#define UFUNC(name, reduction, traits) {name, "f", DONE_BY_UFUNC, NULL, 0, "", reduction, traits},
+#define TEXT(name, traits) {name, "f", DONE_BY_TEXT, NULL, 0, "", "", traits},
+#define DRAW(name, method) {name, "f", DONE_BY_DRAW, NULL, 0, "", method, 0},
+#define PYTHON(name, traits) {name, "p", DONE_BY_PYTHON, NULL, 0, "", "", traits},
 #include "numpy_functions.def"
 #undef RULE
 #undef STEP
@@ -63,7 +63,7 @@ note_functions(void)
     for (int i = 0; i < nwaiting; i++) {
         const Rule *rule = &rules[waiting[i]];
         PyObject *object =
-            rule->way == WAY_PYTHON ? python_object(rule->name) : numpy_object(rule->name);
+            rule->way == DONE_BY_PYTHON ? python_object(rule->name) : numpy_object(rule->name);
         if (object == NULL)
             waiting[left++] = waiting[i];
         else if (callable_add(object, RANK_NUMPY, follow_numpy, rule) < 0)
@@ -124,7 +124,8 @@ const Rule *
 rule_of_function(PyObject *callable)
 {
     const Rule *found = row_of_function(callable);
-    return found != NULL && (found->way == WAY_RULE || found->way == WAY_STEP) ? found : NULL;
+    return found != NULL && (found->way == DONE_BY_RULE || found->way == DONE_BY_STEP) ? found
+                                                                                       : NULL;
 }
 
 const Rule *
@@ -149,7 +150,8 @@ ufunc_reduction(PyObject *ufunc)
 {
     const Rule *found = row_of_function(ufunc);
     PyErr_Clear();
-    return found != NULL && found->way == WAY_UFUNC && found->data[0] != '\0' ? found->data : NULL;
+    return found != NULL && found->way == DONE_BY_UFUNC && found->data[0] != '\0' ? found->data
+                                                                                  : NULL;
 }
 
 PyObject *
@@ -157,7 +159,7 @@ numpy_decomposition(PyObject *callable)
 {
     static PyObject *made[COUNT_OF(rules)]; /* by row, for the life of the process */
     const Rule *found = row_of_function(callable);
-    if (found == NULL || found->way != WAY_DECOMPOSED) return NULL;
+    if (found == NULL || found->way != DONE_BY_DECOMPOSED) return NULL;
     PyObject **function = &made[found - rules];
     if (*function == NULL) {
         char module[64];

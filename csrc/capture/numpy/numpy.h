@@ -35,7 +35,15 @@ enum {
 };
 
 /* How a call is done; see numpy_functions.def. */
-typedef enum { WAY_RULE, WAY_STEP, WAY_DECOMPOSED, WAY_UFUNC, WAY_TEXT, WAY_DRAW, WAY_PYTHON } Way;
+typedef enum {
+    DONE_BY_RULE,
+    DONE_BY_STEP,
+    DONE_BY_DECOMPOSED,
+    DONE_BY_UFUNC,
+    DONE_BY_TEXT,
+    DONE_BY_DRAW,
+    DONE_BY_PYTHON
+} DoneBy;
 
 typedef struct Rule Rule;
 /* `args` in the order of the rule's signature; NULL where not given. */
@@ -43,8 +51,8 @@ typedef Answer (*RuleHandler)(Interp *in, const Rule *rule, Value *const *args, 
 struct Rule {
     const char *name;  /* numpy.NAME or the method's name */
     const char *kinds; /* "f" function, "m" method, "fm" both, "p" of Python's */
-    Way way;
-    RuleHandler handler;   /* of WAY_RULE */
+    DoneBy way;
+    RuleHandler handler;   /* of DONE_BY_RULE */
     int required;          /* leading arguments that must be given */
     const char *signature; /* names; `|` ends the positional ones, NAME! must be absent */
     const char *data;      /* for handlers that serve several rows */

@@ -435,15 +435,15 @@ follow_numpy(const Call *call, const void *row)
     const Rule *rule = row;
     PyObject *function;
     switch (rule->way) {
-    case WAY_RULE:
-    case WAY_STEP:
+    case DONE_BY_RULE:
+    case DONE_BY_STEP:
         return call_rule(call->in, rule, call->object, call->nargs, call->args, call->kwnames,
                          call->out);
-    case WAY_TEXT: return follow_text(call, rule);
-    case WAY_DRAW:
+    case DONE_BY_TEXT: return follow_text(call, rule);
+    case DONE_BY_DRAW:
         return draw_function(call->in, rule->data, call->nargs, call->args, call->kwnames,
                              call->out);
-    case WAY_DECOMPOSED:
+    case DONE_BY_DECOMPOSED:
         function = numpy_decomposition(call->object);
         PyErr_Clear();
         return function == NULL ? ANSWER_NO : follow_decomposed(call, function);
@@ -582,7 +582,7 @@ array_method(Interp *in, Value *array, const char *name, int nargs, Value *const
     all[0] = array;
     for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
     if (rule == NULL) return interp_break(in, BREAK_NUMPY, "array method '%s'", name);
-    if (rule->way == WAY_STEP || value_is_opaque(in, array) ||
+    if (rule->way == DONE_BY_STEP || value_is_opaque(in, array) ||
         (scalar && !(rule->traits & FN_OF_SCALARS)))
         return method_step(in, rule, callable, nargs + 1, all, kwnames, out);
     return call_rule(in, rule, callable, nargs + 1, all, kwnames, out);

@@ -1,48 +1,11 @@
-/* Which nodes are block calls, and which reductions have an order that is known to be NumPy's.
-   Everything else is an extern call: slower, and right by construction. */
+/* Which reductions have an order that is known to be NumPy's.  All others are extern calls: slower,
+   and right by construction. */
 #include "schedule.h"
 
 static bool
 real_float(DType dtype)
 {
     return dtype == DT_F32 || dtype == DT_F64;
-}
-
-/* NumPy divides many integers by one with vectors of multiplications (Granlund and Montgomery,
-   Division by invariant integers, 1994), up to twenty times as fast as the division. */
-static bool
-divides_by_one_integer(const Graph *g, const Node *node)
-{
-    return dtype_is_integer(node->type.dtype) && graph_node(g, node->args[0])->type.rank > 0 &&
-           graph_node(g, node->args[1])->type.rank == 0;
-}
-
-bool
-node_is_call(const Graph *g, const Node *node)
-{
-    OpKind kind = op_info(node->op)->kind;
-    if (kind == KIND_UFUNC) return true;
-    if (kind != KIND_POINTWISE) return false;
-    if (node->op == OP_floor_divide && divides_by_one_integer(g, node)) return true;
-    return node->op != OP_cast && !op_is_exact(node->op, node_loop_dtype(g, node));
-}
-
-/* NumPy's loops take other ways, with other bits, where memory runs backwards, for half floats
-   where it does not lie dense, and for complex numbers where a stride is 0; a kernel has no other
-   stride for one element. */
-bool
-call_minds_strides(const Graph *g, const Node *node)
-{
-    if (!node_is_call(g, node)) return false;
-    for (int k = 0; k < node->nargs; k++) {
-        const Type *type = &graph_node(g, node->args[k])->type;
-        if (type->form != FORM_ARRAY) continue;
-        bool one = type_elements(g, type) == 1;
-        if (type->dtype == DT_F16 && (one || !type_is_contiguous(g, type))) return true;
-        if (dtype_is_complex((DType)type->dtype) && one) return true;
-        if (type_runs_backwards(g, type)) return true;
-    }
-    return false;
 }
 
 static bool

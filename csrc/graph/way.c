@@ -1,0 +1,99 @@
+/* How an elementwise operation is done: the one place that decides, from the row of ops.def, the
+   dtype and how the operands lie.  Capture asks before there is a node (ufunc_*), passes and
+   lowering ask of the node. */
+#include "graph.h"
+
+/* ---- before there is a node ---- */
+
+bool
+ufunc_has_expression(int op, DType loop)
+{
+    return op >= 0 && op_is_exact((Op)op, loop);
+}
+
+/* NumPy's loops take other ways, with other bits, where they write backwards; for half floats also
+   where they do not write densely. */
+bool
+ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target)
+{
+    if (ufunc_has_expression(op, loop)) return false;
+    return loop == DT_F16 ? !type_is_contiguous(g, target) : type_has_negative_stride(g, target);
+}
+
+/* ---- of a node ---- */
+
+/* What is out of range of u32 NumPy converts in two ways, by place; half and complex numbers are
+   only moved by kernels. */
+static bool
+cast_has_expression(const Graph *g, const Node *node)
+{
+    DType from = (DType)graph_node(g, node->args[0])->type.dtype, to = (DType)node->type.dtype;
+    return !(to == DT_U32 && dtype_is_float(from)) && op_is_exact(OP_cast, to) &&
+           op_is_exact(OP_cast, from);
+}
+
+/* NumPy divides many integers by one with vectors of multiplications (Granlund and Montgomery,
+   Division by invariant integers, 1994), up to twenty times as fast as the division. */
+static bool
+divides_by_one_integer(const Graph *g, const Node *node)
+{
+    return dtype_is_integer(node->type.dtype) && graph_node(g, node->args[0])->type.rank > 0 &&
+           graph_node(g, node->args[1])->type.rank == 0;
+}
+
+/* NumPy's loops take other ways, with other bits, where memory runs backwards, for half floats
+   where it does not lie dense, and for complex numbers where a stride is 0; a kernel has no other
+   stride for one element. */
+static bool
+minds_operands(const Graph *g, const Node *node)
+{
+    for (int k = 0; k < node->nargs; k++) {
+        const Type *type = &graph_node(g, node->args[k])->type;
+        if (type->form != FORM_ARRAY) continue;
+        bool one = type_elements(g, type) == 1;
+        if (type->dtype == DT_F16 && (one || !type_is_contiguous(g, type))) return true;
+        if (dtype_is_complex((DType)type->dtype) && one) return true;
+        if (type_runs_backwards(g, type)) return true;
+    }
+    return false;
+}
+
+Way
+node_way(const Graph *g, const Node *node)
+{
+    OpKind kind = op_info(node->op)->kind;
+    if (node->op == OP_cast) return cast_has_expression(g, node) ? WAY_EXPRESSION : WAY_CALL;
+    if (kind == KIND_POINTWISE && op_is_exact(node->op, node_loop_dtype(g, node)) &&
+        !(node->op == OP_floor_divide && divides_by_one_integer(g, node)))
+        return WAY_EXPRESSION;
+    if (kind != KIND_POINTWISE && kind != KIND_UFUNC) return WAY_NONE;
+    bool loop = kind == KIND_UFUNC || op_info(node->op)->ufunc != NULL;
+    return loop && !minds_operands(g, node) ? WAY_BLOCKS : WAY_CALL;
+}
+
+/* ---- as a number ---- */
+
+static bool
+converts_exactly(DType from, DType to)
+{
+    return from == to || (op_is_exact(OP_cast, from) && op_is_exact(OP_cast, to));
+}
+
+bool
+node_is_expression(const Graph *g, const Node *node)
+{
+    OpKind kind = op_info(node->op)->kind;
+    if (node->type.rank != 0 || (kind != KIND_POINTWISE && kind != KIND_PYTHON)) return false;
+    DType dtype = node_loop_dtype(g, node);
+    if (kind == KIND_POINTWISE && node->op != OP_cast && !op_is_exact(node->op, dtype))
+        return false;
+    for (int i = 0; i < node->nargs; i++) {
+        DType from = (DType)graph_node(g, node->args[i])->type.dtype;
+        DType to = kind == KIND_PYTHON || (node->op == OP_where && i == 0) ? from : dtype;
+        if (node->op == OP_cast) to = (DType)node->type.dtype;
+        if (graph_node(g, node->args[i])->type.rank != 0 || !converts_exactly(from, to))
+            return false;
+        if (kind == KIND_PYTHON && !op_is_exact(OP_cast, from)) return false;
+    }
+    return true;
+}

@@ -1,0 +1,525 @@
+/* Where writes go: in place, into a copy that is made in front of them, or out at commit.  Behind
+   it each scatter and each loop says so (`Write`), and what must not be read late was copied.
+
+   Arrays that a kept loop writes are written in place: a fresh one as it is, memory of an input
+   with a log of its old elements (so that a later failure can put them back) if nobody else looks
+   at the old version, anything else in a copy.
+
+   Who reads a storage, and where, is asked for each write, so it is found once, and kept as nodes
+   are inserted and arguments change.  What is inserted is kept aside, and put into the top region
+   at the end.  Every node that has a place must be live: behind dce. */
+#include "passes.h"
+
+typedef struct {
+    int32_t order;    /* its place in the top region, from 1 on, or 0; of what is inserted that of
+                         the node behind it */
+    int32_t arm;      /* between the marks of a cond: which of its arms, from 1 on; else 0 */
+    int32_t inserted; /* the first in front of it in `inserted`, + 1 */
+    bool live;        /* it has a place in a region */
+    NodeId first_result, next_result; /* of a loop, and behind this one; NO_NODE: no more */
+    /* of a storage: */
+    int32_t reads;    /* the newest in `reads`, + 1 */
+    int32_t nreads;   /* arguments of live nodes, views included */
+    int32_t noutputs; /* outputs in it */
+    bool committed;   /* read by a commit, at the end of all */
+    NodeId root;      /* the storage whose memory it is written into, or itself */
+} Fact;
+
+/* A node that is no view reads a storage. */
+typedef struct {
+    NodeId node;
+    int32_t next; /* read of the same storage, an earlier one as a rule, + 1 */
+} Read;
+
+typedef struct {
+    NodeId node;
+    int32_t next; /* in front of the same node, behind this one, + 1 */
+    int32_t last; /* of the first one: the last, + 1 */
+} Inserted;
+
+typedef struct {
+    Graph *g;
+    Virtuals virtuals; /* of the graph as it was */
+    VEC(Fact) facts;   /* per node */
+    VEC(Read) reads;
+    VEC(Inserted) inserted;
+    int32_t last_region; /* the last place in the top region that has a loop */
+} Writes;
+
+/* ---- who reads what, and where ---- */
+
+static Fact *
+fact(const Writes *w, NodeId id)
+{
+    return &w->facts.at[id];
+}
+
+static NodeId
+storage_of(const Writes *w, NodeId value)
+{
+    return graph_node(w->g, value)->storage;
+}
+
+static bool
+is_view(const Graph *g, NodeId id)
+{
+    return op_info(graph_node(g, id)->op)->kind == KIND_VIEW;
+}
+
+static int
+facts_room(Writes *w)
+{
+    for (NodeId id = w->facts.len; id < w->g->nodes.len; id++) {
+        Fact alone = {.root = id, .first_result = NO_NODE, .next_result = NO_NODE};
+        if (VEC_PUSH(w->g->arena, &w->facts, alone) < 0) return -1;
+    }
+    return 0;
+}
+
+/* A live node's argument is of the storage. */
+static int
+add_read(Writes *w, NodeId id, NodeId value)
+{
+    Fact *storage = fact(w, storage_of(w, value));
+    storage->nreads++;
+    if (is_view(w->g, id)) return 0;
+    if (VEC_PUSH(w->g->arena, &w->reads, (Read){id, storage->reads}) < 0) return -1;
+    storage->reads = w->reads.len;
+    return 0;
+}
+
+static int
+add_reads(Writes *w, NodeId id)
+{
+    const Node *node = graph_node(w->g, id);
+    for (int k = 0; fact(w, id)->live && k < node->nargs; k++)
+        if (add_read(w, id, node->args[k]) < 0) return -1;
+    return 0;
+}
+
+/* Which arm of which cond each node of the top region is in. */
+static int
+find_arms(Writes *w)
+{
+    const Region *top = &w->g->regions.at[0];
+    VEC(int32_t) around = {0}; /* the arm around each cond that is open */
+    int32_t arm = 0, narms = 0;
+    for (int i = 0; i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i];
+        Op op = graph_node(w->g, id)->op;
+        if (op == OP_otherwise) arm = around.at[around.len - 1];
+        if (op == OP_join) arm = around.at[--around.len];
+        fact(w, id)->arm = arm;
+        if (op == OP_branch && VEC_PUSH(w->g->arena, &around, arm) < 0) return -1;
+        if (op == OP_branch || op == OP_otherwise) arm = ++narms;
+    }
+    return 0;
+}
+
+static int
+find_reads(Writes *w)
+{
+    const Graph *g = w->g;
+    const Region *top = &g->regions.at[0];
+    for (int r = 0; r < g->regions.len; r++)
+        for (int i = 0; i < g->regions.at[r].nodes.len; i++)
+            fact(w, g->regions.at[r].nodes.at[i])->live = true;
+    for (int i = 0; i < top->nodes.len; i++) fact(w, top->nodes.at[i])->order = i + 1;
+    for (NodeId id = 0; id < g->nodes.len; id++)
+        if (fact(w, id)->order == 0 && add_reads(w, id) < 0) return -1;
+    for (int i = 0; i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i];
+        if (add_reads(w, id) < 0) return -1;
+        if (graph_node(g, id)->region[0] != NO_REGION) w->last_region = i + 1;
+    }
+    for (int i = 0; i < g->outputs.len; i++)
+        fact(w, storage_of(w, g->outputs.at[i].node))->noutputs++;
+    return 0;
+}
+
+static void
+find_results(Writes *w)
+{
+    for (NodeId id = w->facts.len; id-- > 0;) {
+        const Node *node = graph_node(w->g, id);
+        if (!fact(w, id)->live || node->op != OP_result) continue;
+        fact(w, id)->next_result = fact(w, node->args[0])->first_result;
+        fact(w, node->args[0])->first_result = id;
+    }
+}
+
+static int
+find_virtuals(Writes *w)
+{
+    bool *live = arena_alloc(w->g->arena, (size_t)w->facts.len);
+    for (int i = 0; live != NULL && i < w->facts.len; i++) live[i] = w->facts.at[i].live;
+    return live == NULL ? -1 : virtuals_find(&w->virtuals, w->g, live);
+}
+
+/* Goes through the nodes that read the storage, views aside; one with two arguments of it comes
+   twice.  *at is -1 at first.  False: no more. */
+static bool
+next_read(const Writes *w, NodeId storage, int32_t *at, NodeId *id)
+{
+    for (int32_t i = *at < 0 ? fact(w, storage)->reads : *at; i != 0; i = w->reads.at[i - 1].next) {
+        const Node *node = graph_node(w->g, w->reads.at[i - 1].node);
+        bool still = false;
+        for (int k = 0; k < node->nargs; k++) still |= storage_of(w, node->args[k]) == storage;
+        if (!still) continue;
+        *id = w->reads.at[i - 1].node;
+        *at = w->reads.at[i - 1].next;
+        return true;
+    }
+    return false;
+}
+
+static int
+replace_argument(Writes *w, NodeId id, int k, NodeId value)
+{
+    Node *node = graph_node(w->g, id);
+    NodeId *args = arena_copy(w->g->arena, node->args, sizeof(NodeId) * (size_t)node->nargs);
+    if (args == NULL) return -1;
+    fact(w, storage_of(w, args[k]))->nreads--;
+    args[k] = value;
+    node->args = args;
+    return add_read(w, id, value);
+}
+
+/* ---- insertion ---- */
+
+static int
+put_before(Writes *w, NodeId before, NodeId id)
+{
+    int32_t number = w->inserted.len + 1;
+    if (VEC_PUSH(w->g->arena, &w->inserted, (Inserted){.node = id, .last = number}) < 0) return -1;
+    int32_t first = fact(w, before)->inserted;
+    if (first == 0) {
+        fact(w, before)->inserted = number;
+        return 0;
+    }
+    w->inserted.at[w->inserted.at[first - 1].last - 1].next = number;
+    w->inserted.at[first - 1].last = number;
+    return 0;
+}
+
+/* A new node in front of `before`, of the top region; NO_NODE with the error set. */
+static NodeId
+insert_before(Writes *w, NodeId before, Op op, int nargs, const NodeId *args, const Type *type,
+              const Attrs *attrs)
+{
+    NodeId id = graph_make(w->g, op, nargs, args, type, attrs);
+    if (id == NO_NODE || facts_room(w) < 0) return NO_NODE;
+    fact(w, id)->live = true;
+    fact(w, id)->order = fact(w, before)->order;
+    fact(w, id)->arm = fact(w, before)->arm;
+    return put_before(w, before, id) < 0 || add_reads(w, id) < 0 ? NO_NODE : id;
+}
+
+/* Puts what was inserted into the top region. */
+static int
+place_inserted(Writes *w)
+{
+    Region *top = &w->g->regions.at[0];
+    VEC(NodeId) order = {0};
+    if (w->inserted.len == 0) return 0;
+    for (int i = 0; i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i];
+        for (int32_t k = fact(w, id)->inserted; k != 0; k = w->inserted.at[k - 1].next)
+            if (VEC_PUSH(w->g->arena, &order, w->inserted.at[k - 1].node) < 0) return -1;
+        if (VEC_PUSH(w->g->arena, &order, id) < 0) return -1;
+    }
+    top->nodes.at = order.at;
+    top->nodes.len = order.len;
+    top->nodes.cap = order.cap;
+    return 0;
+}
+
+/* ---- facts ---- */
+
+static bool
+is_fresh(const Writes *w, NodeId storage)
+{
+    switch (op_info(graph_node(w->g, storage)->op)->kind) {
+    case KIND_INPUT:
+    case KIND_CONST:
+    case KIND_EXTERN:
+    case KIND_RESULT: return false;
+    default: return true;
+    }
+}
+
+/* Memory of the library's, which the program may see: what is written there stays there.  The run
+   checks that it is nobody else's. */
+static bool
+is_library(const Writes *w, NodeId storage)
+{
+    const Node *node = graph_node(w->g, storage);
+    if (node->op == OP_result) node = graph_node(w->g, node->args[0]);
+    return node->op == OP_extern && node->type.form == FORM_ARRAY;
+}
+
+static bool
+covers(const Graph *g, const Type *view, const Type *whole)
+{
+    if (view->rank != whole->rank || size_value(g, view->offset) != size_value(g, whole->offset))
+        return false;
+    for (int axis = 0; axis < view->rank; axis++)
+        if (view->shape[axis] != whole->shape[axis] ||
+            (size_value(g, view->stride[axis]) != size_value(g, whole->stride[axis]) &&
+             size_value(g, view->shape[axis]) > 1))
+            return false;
+    return true;
+}
+
+static bool
+used_after(const Writes *w, NodeId storage, NodeId after)
+{
+    int32_t at = -1, place = fact(w, after)->order;
+    NodeId id;
+    const Fact *of = fact(w, storage);
+    if (of->committed || of->noutputs > 0 || w->last_region > place) return true;
+    while (next_read(w, storage, &at, &id))
+        if (fact(w, id)->order > place) return true;
+    return false;
+}
+
+static bool
+read_by_nodes(const Writes *w, NodeId storage)
+{
+    return fact(w, storage)->nreads > 0 || fact(w, storage)->noutputs > 1;
+}
+
+/* A version of the storage is written further on. */
+static bool
+written_after(const Writes *w, NodeId storage, NodeId after)
+{
+    int32_t at = -1;
+    NodeId id;
+    while (next_read(w, storage, &at, &id)) {
+        const Node *node = graph_node(w->g, id);
+        if (fact(w, id)->order > fact(w, after)->order && node->op == OP_scatter &&
+            storage_of(w, node->args[0]) == storage)
+            return true;
+    }
+    return false;
+}
+
+/* Read where it may not be reached, or more than once: in a region, or an arm. */
+static bool
+read_in_regions(const Writes *w, NodeId storage)
+{
+    const Graph *g = w->g;
+    for (int r = 1; r < g->regions.len; r++)
+        for (int i = 0; i < g->regions.at[r].results.len; i++)
+            if (storage_of(w, g->regions.at[r].results.at[i]) == storage) return true;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Fact *at = fact(w, id);
+        if (!at->live || (at->order > 0 && at->arm == 0)) continue;
+        const Node *node = graph_node(g, id);
+        for (int k = 0; k < node->nargs; k++)
+            if (storage_of(w, node->args[k]) == storage) return true;
+    }
+    return false;
+}
+
+/* ---- scatters ---- */
+
+/* A copy in front of `before`, in memory whatever reads it. */
+static NodeId
+kept_copy(Writes *w, NodeId before, NodeId of, const Type *type)
+{
+    return insert_before(w, before, OP_copy, 1, &of, type, &(Attrs){.index = COPY_KEPT});
+}
+
+/* The value that the scatter writes, in memory of its own. */
+static NodeId
+copy_value(Writes *w, NodeId scatter)
+{
+    NodeId value = graph_node(w->g, scatter)->args[1];
+    Type from = graph_node(w->g, value)->type, type;
+    if (type_like(w->g, &type, (DType)from.dtype, &from) < 0) return NO_NODE;
+    type.form = from.form;
+    NodeId copy = kept_copy(w, scatter, value, &type);
+    return copy == NO_NODE || replace_argument(w, scatter, 1, copy) < 0 ? NO_NODE : copy;
+}
+
+/* Argument `k` of the node becomes the same of the copy. */
+static int
+read_copy(Writes *w, NodeId id, int k, NodeId copy)
+{
+    NodeId arg = graph_node(w->g, id)->args[k], instead = copy;
+    if (is_view(w->g, arg)) {
+        Type type = graph_node(w->g, arg)->type;
+        instead = insert_before(w, id, OP_as_strided, 1, &copy, &type, NULL);
+    }
+    return instead == NO_NODE ? -1 : replace_argument(w, id, k, instead);
+}
+
+/* Passes may read memory later than the program does: behind the scatter.  What they read is copied
+   in front of it, since the library's object is to be written itself: a copy would not be a view as
+   that may be.  ANSWER_NO: there is no telling who reads. */
+static Answer
+detach_readers(Writes *w, NodeId storage, NodeId scatter)
+{
+    Graph *g = w->g;
+    if (fact(w, storage)->committed || fact(w, storage)->noutputs > 0 ||
+        read_in_regions(w, storage))
+        return ANSWER_NO;
+    VEC(NodeId) readers = {0};
+    int32_t at = -1;
+    NodeId id;
+    while (next_read(w, storage, &at, &id))
+        if (fact(w, id)->order > fact(w, scatter)->order && VEC_PUSH(g->arena, &readers, id) < 0)
+            return ANSWER_ERROR;
+    Type type = graph_node(g, storage)->type;
+    type.form = FORM_ARRAY;
+    NodeId copy = kept_copy(w, scatter, storage, &type);
+    if (copy == NO_NODE) return ANSWER_ERROR;
+    for (int i = readers.len; i-- > 0;) /* the newest read is found first */
+        for (int k = 0; k < graph_node(g, readers.at[i])->nargs; k++)
+            if (storage_of(w, graph_node(g, readers.at[i])->args[k]) == storage &&
+                read_copy(w, readers.at[i], k, copy) < 0)
+                return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
+/* The value goes straight to the input's memory: nobody reads the version. */
+static bool
+goes_at_commit(const Writes *w, NodeId id)
+{
+    const Node *node = graph_node(w->g, id), *value = graph_node(w->g, node->args[1]);
+    const Node *old = graph_node(w->g, storage_of(w, node->args[0]));
+    if (op_info(old->op)->kind != KIND_INPUT || read_by_nodes(w, id) ||
+        value->type.dtype != old->type.dtype || fact(w, id)->noutputs == 0)
+        return false;
+    return !is_library(w, fact(w, value->storage)->root) || !written_after(w, value->storage, id);
+}
+
+/* ANSWER_YES: into the memory of the old version, which nobody reads any more. */
+static Answer
+goes_in_place(Writes *w, NodeId id)
+{
+    NodeId old = storage_of(w, graph_node(w->g, id)->args[0]);
+    NodeId value = graph_node(w->g, id)->args[1];
+    bool library = is_library(w, fact(w, old)->root);
+    bool in_place = (is_fresh(w, old) || library) && !used_after(w, old, id);
+    if (library && !in_place) {
+        Answer detached = detach_readers(w, old, id);
+        if (detached == ANSWER_ERROR) return ANSWER_ERROR;
+        in_place = detached == ANSWER_YES;
+    }
+    if (in_place && library && storage_of(w, value) == old &&
+        (value = copy_value(w, id)) == NO_NODE)
+        return ANSWER_ERROR;
+    in_place = in_place && storage_of(w, value) != old;
+    /* Nothing is written, and a new array of no elements would have other strides. */
+    return in_place || type_elements(w->g, &graph_node(w->g, old)->type) == 0 ? ANSWER_YES
+                                                                              : ANSWER_NO;
+}
+
+/* The storage at the root of a version: as laid out, offset 0. */
+static int
+prepare_scatter(Writes *w, NodeId id)
+{
+    Graph *g = w->g;
+    if (goes_at_commit(w, id)) {
+        graph_node(g, id)->attrs.index = WRITE_AT_COMMIT;
+        fact(w, storage_of(w, graph_node(g, id)->args[1]))->committed = true;
+        return 0;
+    }
+    NodeId old = storage_of(w, graph_node(g, id)->args[0]);
+    Answer in_place = goes_in_place(w, id);
+    if (in_place == ANSWER_ERROR) return -1;
+    if (in_place == ANSWER_NO) {
+        Type whole = graph_node(g, old)->type;
+        bool all = covers(g, graph_node(g, id)->attrs.view, &whole);
+        whole.form = FORM_ARRAY;
+        NodeId copy =
+            insert_before(w, id, all ? OP_empty : OP_copy, all ? 0 : 1, &old, &whole, NULL);
+        if (copy == NO_NODE || replace_argument(w, id, 0, copy) < 0) return -1;
+        old = copy;
+    }
+    graph_node(g, id)->attrs.index = WRITE_IN_PLACE;
+    fact(w, id)->root = fact(w, old)->root;
+    return 0;
+}
+
+/* ---- loops ---- */
+
+static NodeId
+result_of(const Writes *w, NodeId loop, int index)
+{
+    NodeId id = fact(w, loop)->first_result;
+    while (id != NO_NODE && graph_node(w->g, id)->attrs.index != index)
+        id = fact(w, id)->next_result;
+    return id;
+}
+
+/* Does anybody but the loop look at the storage when the loop has begun? */
+static bool
+seen_later(const Writes *w, NodeId storage, NodeId loop)
+{
+    int32_t at = -1, place = fact(w, loop)->order;
+    NodeId id;
+    if (fact(w, storage)->noutputs > 0) return true;
+    while (next_read(w, storage, &at, &id)) {
+        if (id != loop) {
+            bool later = fact(w, id)->order == 0 || fact(w, id)->order > place;
+            if (later || (id < w->virtuals.count && node_is_virtual(&w->virtuals, id))) return true;
+            continue;
+        }
+        int uses = 0;
+        for (int k = 0; k < graph_node(w->g, id)->nargs; k++)
+            uses += storage_of(w, graph_node(w->g, id)->args[k]) == storage;
+        if (uses > 1) return true;
+    }
+    return false;
+}
+
+/* ANSWER_NO: it would have to be copied, and nobody knows how large it is. */
+static Answer
+prepare_array(Writes *w, NodeId loop, int arg)
+{
+    Graph *g = w->g;
+    NodeId old = graph_node(g, loop)->args[arg];
+    NodeId storage = storage_of(w, old), root = fact(w, storage)->root;
+    OpKind kind = op_info(graph_node(g, root)->op)->kind;
+    bool memory = kind != KIND_CONST && kind != KIND_EXTERN && kind != KIND_RESULT;
+    if (!memory || old != storage || seen_later(w, storage, loop)) {
+        Type type = graph_node(g, old)->type;
+        if (!type_is_copyable(g, &type)) return ANSWER_NO;
+        type.form = FORM_ARRAY;
+        root = insert_before(w, loop, OP_copy, 1, &old, &type, NULL);
+        if (root == NO_NODE || replace_argument(w, loop, arg, root) < 0) return ANSWER_ERROR;
+    }
+    NodeId result = result_of(w, loop, arg - 3);
+    if (result != NO_NODE) fact(w, result)->root = root;
+    return ANSWER_YES;
+}
+
+static int
+prepare_loop(Writes *w, NodeId loop)
+{
+    Answer answer = ANSWER_YES;
+    for (int k = 3; k < graph_node(w->g, loop)->nargs && answer == ANSWER_YES; k++)
+        if (graph_node(w->g, graph_node(w->g, loop)->args[k])->type.form == FORM_ARRAY)
+            answer = prepare_array(w, loop, k);
+    graph_node(w->g, loop)->attrs.index = answer == ANSWER_YES ? WRITE_IN_PLACE : WRITE_IMPOSSIBLE;
+    return answer == ANSWER_ERROR ? -1 : 0;
+}
+
+int
+pass_writes(Graph *g)
+{
+    Writes w = {.g = g};
+    if (facts_room(&w) < 0 || find_reads(&w) < 0 || find_arms(&w) < 0 || find_virtuals(&w) < 0)
+        return -1;
+    find_results(&w);
+    for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
+        NodeId id = g->regions.at[0].nodes.at[i];
+        Op op = graph_node(g, id)->op;
+        if (op == OP_scatter && prepare_scatter(&w, id) < 0) return -1;
+        if (op == OP_loop && prepare_loop(&w, id) < 0) return -1;
+    }
+    return place_inserted(&w);
+}
