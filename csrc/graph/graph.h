@@ -340,6 +340,9 @@ typedef enum {
 Way node_way(const Graph *g, const Node *node);
 /* Of an op (-1: none) whose loop has this dtype: its expression has the ufunc's bits. */
 bool ufunc_has_expression(int op, DType loop);
+/* Its bits depend on how the operands `args` lie that NumPy casts itself, here to `cast` (which are
+   the same nodes where it casts nothing): only the library can do that. */
+bool ufunc_minds_casts(const Graph *g, int op, int nargs, const NodeId *args, const NodeId *cast);
 /* Its bits depend on how the array lies that it writes into: only the library can do that. */
 bool ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target);
 /* A pointwise or Python operation on numbers whose C expression, conversions of its arguments

@@ -90,13 +90,14 @@ static const OpInfo ops[] = {
 };
 #undef OP
 
-/* What the rows' order and columns promise: one row per op, kinds in the order of OpKind, and the
-   kinds that need a C expression have one. */
+/* What the rows' order and columns promise: one row per op, kinds in the order of OpKind, and what
+   is said to be exact is an expression: of pointwise ops, and a copy moves. */
 _Static_assert(COUNT_OF(ops) == OP_COUNT, "a row per op");
 _Static_assert(OP_COUNT >= 80, "at least 80 operations");
 _Static_assert(OP_input == 0 && OP_const == 1, "input and const lead the table");
 #define OP(name, arity, kind, ufunc, c, exact, flags)                                              \
-    _Static_assert(KIND_##kind != KIND_POINTWISE || (c) != NULL, #name ": no C expression");       \
+    _Static_assert(KIND_##kind != KIND_POINTWISE || ((c) != NULL) == (sizeof(exact) > 1),          \
+                   #name ": a C expression, and the dtypes for which it is exact");                \
     _Static_assert((arity) >= -1 && (arity) <= 3, #name ": arity");
 #include "ops.def"
 #undef OP

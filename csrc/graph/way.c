@@ -20,6 +20,48 @@ ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target)
     return loop == DT_F16 ? !type_is_contiguous(g, target) : type_has_negative_stride(g, target);
 }
 
+/* NumPy casts operands in a buffered iterator, which also turns axes that run backwards; so there
+   its loops, whose bits may depend on strides, see others than after a cast by itself. */
+static bool
+is_cast_backwards(const Graph *g, int nargs, const NodeId *args, const NodeId *cast)
+{
+    bool casts = false, minds = false;
+    for (int i = 0; i < nargs; i++) {
+        const Type *type = &graph_node(g, args[i])->type;
+        if (type->form != FORM_ARRAY) continue;
+        casts = casts || cast[i] != args[i];
+        minds = minds || type_runs_backwards(g, type);
+    }
+    return casts && minds;
+}
+
+/* Which of two zeros fmax and fmin give depends on how far NumPy's loop has come: its vectors and
+   its rest differ.  A kernel's loop comes alike where the operands are dense and have one axis. */
+static bool
+is_uneven(const Graph *g, int op, int nargs, const NodeId *args, const NodeId *cast)
+{
+    if ((op != OP_fmax && op != OP_fmin) ||
+        !dtype_is_float((DType)graph_node(g, cast[0])->type.dtype))
+        return false;
+    SizeId size = NO_SIZE;
+    for (int i = 0; i < nargs; i++) {
+        const Type *type = &graph_node(g, args[i])->type;
+        if (type->form != FORM_ARRAY) continue;
+        if (cast[i] != args[i] || type->rank != 1 || !type_is_contiguous(g, type)) return true;
+        if (size == NO_SIZE) size = type->shape[0];
+        if (size_value(g, type->shape[0]) != size_value(g, size)) return true;
+    }
+    return false;
+}
+
+bool
+ufunc_minds_casts(const Graph *g, int op, int nargs, const NodeId *args, const NodeId *cast)
+{
+    DType loop = (DType)graph_node(g, cast[0])->type.dtype;
+    return !ufunc_has_expression(op, loop) &&
+           (is_cast_backwards(g, nargs, args, cast) || is_uneven(g, op, nargs, args, cast));
+}
+
 /* ---- of a node ---- */
 
 /* What is out of range of u32 NumPy converts in two ways, by place; half and complex numbers are

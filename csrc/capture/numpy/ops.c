@@ -65,7 +65,8 @@ push_node(Interp *in, NodeId node, Value **out)
 
 /* ---- ufuncs as nodes ---- */
 
-/* Whether the op's C expression has NumPy's bits for operands of this dtype. */
+/* Whether the op stands for the ufunc's loop of this dtype, or a `ufunc` node has to.  How either is
+   done is graph/way.c's business. */
 static bool
 op_fuses(Op op, DType dtype)
 {
@@ -213,41 +214,6 @@ ufunc_is_plain(PyObject *ufunc, int nargs)
     return plain;
 }
 
-/* NumPy casts operands in a buffered iterator, which also turns axes that run backwards; so there
-   its loops, whose bits may depend on strides, see others than after a cast by itself. */
-static bool
-is_cast_backwards(Interp *in, int nargs, const NodeId *args, const NodeId *cast)
-{
-    bool casts = false, minds = false;
-    for (int i = 0; i < nargs; i++) {
-        const Type *type = &graph_node(in->graph, args[i])->type;
-        casts = casts || (type->form == FORM_ARRAY && cast[i] != args[i]);
-        for (int axis = 0; type->form == FORM_ARRAY && axis < type->rank; axis++)
-            minds = minds || (size_value(in->graph, type->stride[axis]) < 0 &&
-                              size_value(in->graph, type->shape[axis]) > 1);
-    }
-    return casts && minds;
-}
-
-/* Which of two zeros fmax and fmin give depends on how far NumPy's loop has come: its vectors and
-   its rest differ.  A kernel's loop comes alike where the operands are dense and have one axis. */
-static bool
-is_uneven(Interp *in, int op, int nargs, const NodeId *args, const NodeId *cast)
-{
-    if ((op != OP_fmax && op != OP_fmin) || !dtype_is_float(node_type(in, cast[0]).dtype))
-        return false;
-    SizeId size = NO_SIZE;
-    for (int i = 0; i < nargs; i++) {
-        const Type *type = &graph_node(in->graph, args[i])->type;
-        if (type->form != FORM_ARRAY) continue;
-        if (cast[i] != args[i] || type->rank != 1 || !type_is_contiguous(in->graph, type))
-            return true;
-        if (size == NO_SIZE) size = type->shape[0];
-        if (size_value(in->graph, type->shape[0]) != size_value(in->graph, size)) return true;
-    }
-    return false;
-}
-
 /* One element for all.  With such bounds clip has a loop of its own, which keeps the zero it is
    given where the bound is the other. */
 static bool
@@ -296,9 +262,7 @@ typed_ufunc(Interp *in, PyObject *ufunc, PyObject *whole, int nargs, const NodeI
             return node_extern(in, whole, nargs, dtype < 0 ? args : cast, &type, out);
         op = OP_clamp;
     }
-    bool call = op < 0 || !op_is_exact((Op)op, ins[0]);
-    if (call && dtype < 0 &&
-        (is_cast_backwards(in, nargs, args, cast) || is_uneven(in, op, nargs, args, cast)))
+    if (dtype < 0 && ufunc_minds_casts(in->graph, op, nargs, args, cast))
         return node_extern(in, whole, nargs, args, &type, out);
     Attrs attrs = {.object = ufunc};
     TRY_NODE(*out, graph_add(in->graph, in->region, op < 0 ? OP_ufunc : (Op)op, nargs, cast, &type,
@@ -410,15 +374,6 @@ power_shortcut(Interp *in, NodeId base, NodeId exponent, const char **ufunc)
     return ANSWER_YES;
 }
 
-/* The loop's bits depend on how it writes: NumPy's own must do it. */
-static bool
-loop_minds_layout(const Interp *in, PyObject *ufunc, DType dtype, const Type *target)
-{
-    int op = op_of_ufunc(ufunc, dtype);
-    return dtype == DT_F16 && (op < 0 || !op_is_exact((Op)op, dtype)) &&
-           !type_is_contiguous(in->graph, target);
-}
-
 /* As an operator's ufunc: its result may lie as an operand does that NumPy writes into (*into, or
    -1). */
 static Answer
@@ -440,7 +395,7 @@ operator_ufunc(Interp *in, int operator_, PyObject *ufunc, Value *const *operand
     PyObject *class_ = module_kept(in, "pycompile._elision", "Into");
     PyObject *whole = class_ ? keep(in, PyObject_CallOneArg(class_, ufunc)) : NULL;
     if (whole == NULL) return ANSWER_ERROR;
-    if (loop_minds_layout(in, ufunc, loop[0], &type))
+    if (ufunc_minds_target(in->graph, op_of_ufunc(ufunc, loop[0]), loop[0], &type))
         return node_extern(in, whole, 2, order, &type, out);
     return typed_ufunc(in, ufunc, whole, 2, order, -1, loop, type, out);
 }
@@ -626,21 +581,16 @@ emit_absolute(Interp *in, Value *value, Value **out)
 
 /* ---- in place ---- */
 
-/* NumPy's loops take other ways, with other bits, where they write backwards; for half floats also
-   where they do not write densely. */
+/* The loop that made the result would have written into the target. */
 static bool
 loop_minds_target(const Interp *in, NodeId result, const Type *target)
 {
     const Node *node = graph_node(in->graph, result);
     while (node->op == OP_cast) node = graph_node(in->graph, node->args[0]);
     OpKind kind = op_info(node->op)->kind;
-    DType dtype = (DType)node->type.dtype;
-    if (kind != KIND_UFUNC && (kind != KIND_POINTWISE || op_is_exact(node->op, dtype)))
-        return false;
-    if (dtype == DT_F16) return !type_is_contiguous(in->graph, target);
-    for (int i = 0; i < target->rank; i++)
-        if (size_value(in->graph, target->stride[i]) < 0) return true;
-    return false;
+    if (kind != KIND_UFUNC && kind != KIND_POINTWISE) return false;
+    int op = kind == KIND_POINTWISE ? (int)node->op : -1;
+    return ufunc_minds_target(in->graph, op, (DType)node->type.dtype, target);
 }
 
 Answer
