@@ -1,5 +1,6 @@
 """Loops of the program that stay loops: element reads and writes, carried scalars."""
 
+import math
 import warnings
 
 import numpy as np
@@ -327,6 +328,21 @@ def test_scalar_functions():
             y[i] = np.sqrt(abs(x[i])) - x[i] ** 2 + (-x[i])
 
     check(maths, vector(20), vector(20), 20, captured=False)
+
+
+@pytest.mark.parametrize("name", "sqrt exp log sin cos tan atan tanh fabs floor ceil".split())
+def test_functions_of_math(name):
+    """As in a kernel: libm's, and what it refuses is CPython's to raise, with nothing written."""
+    function = getattr(math, name)
+
+    def maths(x, y, n):
+        for i in range(n):
+            y[i] = function(x[i])
+
+    x = np.abs(vector(20)) + 0.5
+    bad = [np.nan, np.inf, -np.inf, -1.0, 0.0, 1e300, 710.0]
+    spoilt = [np.where(np.arange(20) == 11, value, x) for value in bad]
+    check(maths, x, vector(20), 20, also=tuple((v, vector(20), 20) for v in spoilt))
 
 
 def test_two_dimensions():
