@@ -309,6 +309,13 @@ int type_reduced(Graph *g, Type *out, DType dtype, const Type *from, const bool 
 int type_like(Graph *g, Type *out, DType dtype, const Type *like);
 /* A scalar of this form. */
 Type type_scalar(DType dtype, Form form);
+bool type_same_shape(const Type *a, const Type *b);
+bool type_same_kind(const Type *a, const Type *b);   /* dtype, form, shape */
+bool type_same_layout(const Type *a, const Type *b); /* and strides */
+/* dtype, shape, strides and offset, whatever the form */
+bool type_same_place(const Graph *g, const Type *a, const Type *b);
+/* `from` broadcasts to the shape of `to`. */
+bool type_broadcasts(const Graph *g, const Type *from, const Type *to);
 /* Shape and strides are known, and none is negative: a new array can lie like that. */
 bool type_is_copyable(const Graph *g, const Type *type);
 bool type_has_negative_stride(const Graph *g, const Type *type);

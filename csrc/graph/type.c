@@ -104,6 +104,42 @@ is_dense(const Graph *g, const Type *type, bool c_order)
 }
 
 bool
+type_same_shape(const Type *a, const Type *b)
+{
+    return a->rank == b->rank && memcmp(a->shape, b->shape, sizeof(SizeId) * a->rank) == 0;
+}
+
+bool
+type_same_kind(const Type *a, const Type *b)
+{
+    return a->dtype == b->dtype && a->form == b->form && type_same_shape(a, b);
+}
+
+bool
+type_same_layout(const Type *a, const Type *b)
+{
+    return type_same_kind(a, b) && memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0;
+}
+
+bool
+type_same_place(const Graph *g, const Type *a, const Type *b)
+{
+    return a->dtype == b->dtype && type_same_shape(a, b) &&
+           memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0 &&
+           size_same(g, a->offset, b->offset);
+}
+
+bool
+type_broadcasts(const Graph *g, const Type *from, const Type *to)
+{
+    int lead = to->rank - from->rank;
+    if (lead < 0) return false;
+    for (int i = 0; i < from->rank; i++)
+        if (!is_one(g, from->shape[i]) && from->shape[i] != to->shape[lead + i]) return false;
+    return true;
+}
+
+bool
 type_has_negative_stride(const Graph *g, const Type *type)
 {
     for (int axis = 0; axis < type->rank; axis++)

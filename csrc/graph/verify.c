@@ -29,38 +29,9 @@ size_exists(const Graph *g, SizeId size)
 }
 
 static bool
-same_shape(const Type *a, const Type *b)
-{
-    return a->rank == b->rank && memcmp(a->shape, b->shape, sizeof(SizeId) * a->rank) == 0;
-}
-
-static bool
-same_type(const Type *a, const Type *b)
-{
-    return a->dtype == b->dtype && a->form == b->form && same_shape(a, b);
-}
-
-static bool
-same_layout(const Type *a, const Type *b)
-{
-    return same_type(a, b) && memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0;
-}
-
-static bool
 is_one(const Graph *g, SizeId size)
 {
     return size_is_const(g, size) && size_value(g, size) == 1;
-}
-
-/* `from` broadcasts to the shape of `to`. */
-static bool
-broadcasts(const Graph *g, const Type *from, const Type *to)
-{
-    int lead = to->rank - from->rank;
-    if (lead < 0) return false;
-    for (int i = 0; i < from->rank; i++)
-        if (!is_one(g, from->shape[i]) && from->shape[i] != to->shape[lead + i]) return false;
-    return true;
 }
 
 /* ---- types ---- */
@@ -108,7 +79,8 @@ check_elementwise(const Check *c, NodeId id, const Node *node)
 {
     for (int i = 0; i < node->nargs; i++) {
         RULE(arg_type(c, node, i)->dtype != DT_OBJECT, "an argument is no number");
-        RULE(node->type.dtype == DT_OBJECT || broadcasts(c->g, arg_type(c, node, i), &node->type),
+        RULE(node->type.dtype == DT_OBJECT ||
+                 type_broadcasts(c->g, arg_type(c, node, i), &node->type),
              "an argument does not broadcast to the result");
     }
     return 0;
@@ -173,11 +145,13 @@ check_scatter(const Check *c, NodeId id, const Node *node)
     const Node *old = graph_node(c->g, node->args[0]);
     const Type *view = node->attrs.view;
     RULE(old->storage == node->args[0], "what is written must be a whole storage");
-    RULE(same_layout(&old->type, &node->type), "the new version has another type than the old");
+    RULE(type_same_layout(&old->type, &node->type),
+         "the new version has another type than the old");
     RULE(view != NULL, "no view says what is written");
     if (check_layout(c, id, view) < 0) return -1;
     RULE(arg_type(c, node, 1)->dtype == node->type.dtype, "the value has another dtype");
-    RULE(broadcasts(c->g, arg_type(c, node, 1), view), "the value does not broadcast to the view");
+    RULE(type_broadcasts(c->g, arg_type(c, node, 1), view),
+         "the value does not broadcast to the view");
     return 0;
 }
 
@@ -187,7 +161,7 @@ check_choice(const Check *c, NodeId id, const Node *node)
     const Type *condition = arg_type(c, node, 0);
     RULE(condition->dtype == DT_BOOL && condition->rank == 0, "the condition is no bool");
     for (int i = 1; i < 3; i++)
-        RULE(same_layout(arg_type(c, node, i), &node->type), "a choice has another type");
+        RULE(type_same_layout(arg_type(c, node, i), &node->type), "a choice has another type");
     return 0;
 }
 
@@ -203,14 +177,14 @@ check_result(const Check *c, NodeId id, const Node *node)
     RULE(index >= 0, "a result's number is negative");
     if (of->op == OP_join) {
         RULE(2 * index < of->nargs, "the join has fewer results");
-        RULE(same_type(&graph_node(c->g, of->args[2 * index])->type, &node->type),
+        RULE(type_same_kind(&graph_node(c->g, of->args[2 * index])->type, &node->type),
              "the result's type is wrong");
     }
     if (kind != KIND_REGION) return 0;
     const Region *region = &c->g->regions.at[of->region[0]];
     RULE(index < region->results.len, "the region has fewer results");
     NodeId from = of->op == OP_loop ? of->args[3 + index] : region->results.at[index];
-    RULE(same_type(&graph_node(c->g, from)->type, &node->type), "the result's type is wrong");
+    RULE(type_same_kind(&graph_node(c->g, from)->type, &node->type), "the result's type is wrong");
     return 0;
 }
 
@@ -225,7 +199,7 @@ check_element(const Check *c, NodeId id, const Node *node)
         RULE(node->type.dtype == arg_type(c, node, 0)->dtype, "the element has another dtype");
         return 0;
     }
-    RULE(same_layout(arg_type(c, node, 0), &node->type), "the new version has another type");
+    RULE(type_same_layout(arg_type(c, node, 0), &node->type), "the new version has another type");
     RULE(arg_type(c, node, 2)->rank == 0, "the value is no scalar");
     RULE(arg_type(c, node, 2)->dtype == node->type.dtype, "the value has another dtype");
     return 0;
@@ -240,7 +214,7 @@ check_jump(const Check *c, NodeId id, const Node *node)
         RULE(arg_type(c, node, 0)->dtype == DT_BOOL, "the condition is no bool");
     RULE(node->op != OP_join || node->nargs % 2 == 0, "a result has a value in one arm only");
     for (int i = 0; node->op == OP_join && i < node->nargs; i += 2)
-        RULE(same_type(arg_type(c, node, i), arg_type(c, node, i + 1)),
+        RULE(type_same_kind(arg_type(c, node, i), arg_type(c, node, i + 1)),
              "the arms' values differ in type");
     return 0;
 }
@@ -259,11 +233,11 @@ check_kind(const Check *c, NodeId id, const Node *node)
     case KIND_SCAN:
         RULE(node->attrs.index >= 0 && node->attrs.index < arg_type(c, node, 0)->rank,
              "the axis is out of range");
-        RULE(same_shape(arg_type(c, node, 0), &node->type), "the result's shape is wrong");
+        RULE(type_same_shape(arg_type(c, node, 0), &node->type), "the result's shape is wrong");
         return 0;
     case KIND_VIEW: return check_view(c, id, node);
     case KIND_COPY:
-        RULE(node->op != OP_copy || same_shape(arg_type(c, node, 0), &node->type),
+        RULE(node->op != OP_copy || type_same_shape(arg_type(c, node, 0), &node->type),
              "the copy has another shape");
         for (int i = 0; i < node->nargs; i++)
             RULE(arg_type(c, node, i)->dtype == node->type.dtype, "the copy has another dtype");
@@ -308,9 +282,9 @@ check_carried(const Check *c, NodeId id, const Node *node)
              "start, stop and step are ints");
     for (int i = 0; i < carried; i++) {
         const Type *first = arg_type(c, node, 3 + i);
-        RULE(same_type(first, &graph_node(c->g, body->params.at[1 + i])->type),
+        RULE(type_same_kind(first, &graph_node(c->g, body->params.at[1 + i])->type),
              "a carried value's param has another type");
-        RULE(same_type(first, &graph_node(c->g, body->results.at[i])->type),
+        RULE(type_same_kind(first, &graph_node(c->g, body->results.at[i])->type),
              "a carried value changes its type");
     }
     return 0;
@@ -327,8 +301,8 @@ check_arms(const Check *c, NodeId id, const Node *node)
          "an arm's params are the cond's arguments");
     RULE(yes->results.len == no->results.len, "the arms differ in results");
     for (int i = 0; i < yes->results.len; i++)
-        RULE(same_type(&graph_node(c->g, yes->results.at[i])->type,
-                       &graph_node(c->g, no->results.at[i])->type),
+        RULE(type_same_kind(&graph_node(c->g, yes->results.at[i])->type,
+                            &graph_node(c->g, no->results.at[i])->type),
              "the arms' results differ in type");
     return 0;
 }

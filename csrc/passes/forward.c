@@ -25,8 +25,7 @@ written_value(const Graph *g, NodeId view)
     const Node *scatter = graph_node(g, from);
     if (scatter->op != OP_scatter || !type_same_place(g, type, scatter->attrs.view)) return NO_NODE;
     const Type *value = &graph_node(g, scatter->args[1])->type;
-    bool whole = value->rank == type->rank &&
-                 memcmp(value->shape, type->shape, sizeof(SizeId) * type->rank) == 0;
+    bool whole = type_same_shape(value, type);
     /* What is read is what was written only where no two elements share their place. */
     for (int i = 0; i < type->rank; i++)
         whole =

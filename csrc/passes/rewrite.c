@@ -53,23 +53,6 @@ rewrite_begin(Rewrite *r, Graph *g)
     return 0;
 }
 
-bool
-type_same_layout(const Type *a, const Type *b)
-{
-    return a->dtype == b->dtype && a->form == b->form && a->rank == b->rank &&
-           memcmp(a->shape, b->shape, sizeof(SizeId) * a->rank) == 0 &&
-           memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0;
-}
-
-bool
-type_same_place(const Graph *g, const Type *a, const Type *b)
-{
-    return a->dtype == b->dtype && a->rank == b->rank &&
-           memcmp(a->shape, b->shape, sizeof(SizeId) * a->rank) == 0 &&
-           memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0 &&
-           size_same(g, a->offset, b->offset);
-}
-
 /* True when `with` may stand for `node`. */
 static bool
 rewrite_may(const Rewrite *r, NodeId id, NodeId with)

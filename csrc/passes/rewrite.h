@@ -38,8 +38,6 @@ void rewrite_results(const Rewrite *r, RegionId region);
    pass of local rules is this and its `visit`.  0 or -1. */
 int rewrite_walk(Rewrite *r, int (*visit)(Rewrite *r, NodeId node, void *context), void *context);
 
-bool type_same_layout(const Type *a, const Type *b); /* dtype, form, shape, strides */
-bool type_same_place(const Graph *g, const Type *a, const Type *b); /* and offset; not form */
 /* A constant scalar whose value equals `value`, in whatever dtype. */
 bool node_is_integer(const Graph *g, NodeId node, int64_t value);
 
