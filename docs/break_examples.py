@@ -221,7 +221,7 @@ def index(x):
 
 def shape(x):
     y = x + 1
-    return y + np.percentile(x[:0], 50)
+    return y + np.percentile(y, 150)
 
 
 def operator(x):

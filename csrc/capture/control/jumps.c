@@ -96,11 +96,13 @@ none_test(Interp *in, const Instr *instr)
 }
 
 /* What lay on the value stack where capture began: an iterator, after a break inside of its loop,
-   or what is iterated over, after the break that made it. */
+   or what is iterated over, after the break that made it.  A function that is inlined is given it,
+   and its loop is another one. */
 static bool
 is_under_way(Interp *in, const Value *iterator)
 {
-    return iterator->kind == V_OBJECT && source_is_stacked(in, iterator->source);
+    return in->top == in->bottom && iterator->kind == V_OBJECT &&
+           source_is_stacked(in, iterator->source);
 }
 
 static void
