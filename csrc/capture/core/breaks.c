@@ -1,4 +1,4 @@
-/* Why capture stops: the first reason is the reason. */
+/* Why capture stops.  Only the first reason is recorded: later ones are its consequences. */
 #include "core.h"
 
 #include <stdarg.h>
@@ -56,7 +56,7 @@ user_line(Interp *in, BreakFrame *out)
     return break_frame(in->arena, a->decoded, a->number, out);
 }
 
-/* The library's function in whose place our own code is being followed, or NULL. */
+/* The library function for which pycompile's own code is being followed, or NULL. */
 static const char *
 followed_instead(const Interp *in)
 {
@@ -78,7 +78,7 @@ interp_break(Interp *in, BreakCode code, const char *format, ...)
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     in->break_code = code;
-    in->raising.raised = NULL; /* set by who raises */
+    in->raising.raised = NULL; /* the caller that raises sets it */
     in->break_inlined = in->inlined > 0;
     in->told.code = code;
     in->told.leaves = false; /* see capture.c */

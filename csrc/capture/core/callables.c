@@ -29,7 +29,7 @@ fill_table(void)
     Py_ssize_t modules = PyDict_GET_SIZE(PyImport_GetModuleDict());
     if (modules == modules_seen) return 0;
     for (int i = 0; i < nfills; i++)
-        if (fills[i]() < 0) return -1; /* what is there already is not added again */
+        if (fills[i]() < 0) return -1; /* skips callables that it has already added */
     modules_seen = modules;
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Values that were chosen among others by a branch, or by a call such as max(): only the run tells
-   which of them they are. */
+/* Chosen values: which of several values a branch, or a call such as max(), gives is known only
+   when the plan runs. */
 #include "core.h"
 
 Value *
@@ -42,8 +42,7 @@ Answer
 branch_learn(Interp *in, PyCodeObject *code, int number, int level, const char *why)
 {
     if (in->break_code == BREAK_NONE) in->break_code = BREAK_BRANCH;
-    if (!in->attempt.again)
-        in->attempt.learn->stop_at = -1; /* steps are counted along another way now */
+    if (!in->attempt.again) in->attempt.learn->stop_at = -1; /* it counts steps on the old path */
     in->attempt.again = true;
     for (int i = 0; i < in->attempt.learn->branches.len; i++) {
         BranchMark *mark = &in->attempt.learn->branches.at[i];
@@ -64,7 +63,7 @@ branch_wants(Interp *in, const Value *lost)
                         NULL);
 }
 
-/* By the memory's root: what was written before the branch is another version of it. */
+/* Compared by the storage's root, since a write before the branch made another version of it. */
 const Aliased *
 branch_find_aliased(const Interp *in, NodeId node)
 {
@@ -116,7 +115,7 @@ branch_apart(Interp *in)
     return mark != NULL && mark->level == BRANCH_APART;
 }
 
-/* There is an object of it already. */
+/* Is the number an object that exists already? */
 bool
 branch_holds(const Value *number)
 {

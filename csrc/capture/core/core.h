@@ -1,5 +1,5 @@
-/* Inside capture/, lowest layer: making and asking symbolic values, where they come from, what is
-   guarded, why capture stops; what every rule needs. */
+/* Inside capture/, lowest layer, what every rule needs: making and asking symbolic values, sources,
+   guards, breaks. */
 #ifndef PYCOMPILE_CAPTURE_CORE_H
 #define PYCOMPILE_CAPTURE_CORE_H
 
@@ -12,7 +12,7 @@ type_is_heap(const PyTypeObject *type)
 }
 
 /* ---- kinds.c: operations by the kind of a value, and by the layers above ---- */
-/* The exact type its object has or would have; NULL when not known.  Guards it. */
+/* The exact type of the value's object, guarded; NULL when not known. */
 PyTypeObject *value_type(Interp *in, Value *value);
 const char *value_describe(Interp *in, Value *value); /* for breaks; never NULL */
 /* The Python object of a value that is known: a constant, or a symbolic scalar that is an input (it
@@ -21,7 +21,8 @@ const char *value_describe(Interp *in, Value *value); /* for breaks; never NULL 
 Answer value_known(Interp *in, Value *value, PyObject **out);
 Answer call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
-/* Truth as a constant where it is known (*known 0 or 1), else -1 and a BOOL node of FORM_PYTHON. */
+/* Truth as a constant where it is known (*known is 0 or 1); else *known is -1 and *node a BOOL node
+   of FORM_PYTHON. */
 Answer value_truth(Interp *in, Value *value, int *known, Value **node);
 Answer operate_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer operate_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
@@ -36,10 +37,10 @@ int64_t container_length(Interp *in, Value *value);
 Answer iterator_of(Interp *in, Value *iterable, Value **out);
 /* *out is NULL when exhausted. */
 Answer iterator_next(Interp *in, Value *iterator, Value **out);
-/* All items that remain, into a new sequence.  Where CPython asks first how many there may be:
-   iterate_sized of objects/. */
+/* All remaining items, in a new sequence.  iterate_sized of objects/ also asks for the length
+   first, as CPython does in some places. */
 Answer iterate_all(Interp *in, Value *iterable, ValueKind kind, Value **out);
-/* At most so many items, of an iterator that the iterable has given; and all that remain of it. */
+/* At most `most` items of `iterator`, and all that remain; `iterable` is what it was made from. */
 Answer iterate_some(Interp *in, Value *iterable, Value *iterator, int most, ValueKind kind,
                     Value **out);
 Answer iterate_rest(Interp *in, Value *iterable, Value *iterator, ValueKind kind, Value **out);
@@ -57,9 +58,10 @@ typedef struct {
     PyObject *kwnames;
     Value **out;
 } Call;
-/* Follows the call; ANSWER_NO: another may.  `row` is what was added with the callable. */
+/* Follows the call; ANSWER_NO: the next follower is asked.  `row` is what was added with the
+   callable. */
 typedef Answer (*Follow)(const Call *call, const void *row);
-/* In this order they are asked. */
+/* The order in which the followers of one callable are asked. */
 typedef enum { RANK_OWN, RANK_BUILTIN, RANK_NUMPY, RANK_DECOMPOSED, RANK_PYTHON } FollowRank;
 typedef struct Follower {
     Follow follow;
@@ -74,47 +76,48 @@ typedef struct {
     Follow follow;
     bool added;
 } NamedCallable;
-/* `fill` adds what is there and was not before; 0, or -1 with the error set. */
+/* `fill` adds callables that exist and were not added before; it returns 0, or -1 with the error
+   set. */
 void callables_filled_by(int (*fill)(void));
-/* 0, or -1 with the error set.  A follower that the callable has already gets another row. */
+/* 0, or -1 with the error set.  Adding a follower again replaces its row. */
 int callable_add(PyObject *object, FollowRank rank, Follow follow, const void *row);
-/* Those whose modules are loaded; marks them. */
+/* Adds the callables whose modules are loaded and marks them as added. */
 int callables_add_named(int n, NamedCallable *named);
-/* NULL, perhaps with the error set: there are none. */
+/* The first follower; NULL where there is none, or with the error set. */
 const Follower *callable_followers(PyObject *object);
 const Follower *callable_follower(PyObject *object, Follow follow);
-/* By the followers of this rank and later ones. */
+/* Follows the call by its followers of rank `least` and later. */
 Answer call_followed(const Call *call, FollowRank least);
 
 /* ---- breaks.c: why capture stops ---- */
 /* Records why capture stops here and returns ANSWER_BREAK. */
 Answer interp_break(Interp *in, BreakCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same where the user is told of another code than following goes by. */
+/* The same, with another code in the message to the user. */
 Answer interp_break_told(Interp *in, BreakCode code, BreakCode told, const char *detail);
-/* A number that would have to be known, `what` of it: one that comes out of an array, or an
-   argument that is guarded by value no more. */
+/* Breaks at a number that has to be known and is not: it comes out of an array, or its guard by
+   value has failed too often.  `what` is its role in the message. */
 Answer break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what);
-/* The same where an earlier attempt found the reason. */
+/* The same with the reason that an earlier attempt found. */
 Answer interp_break_as(Interp *in, BreakCode code, const Break *told);
-/* The Instr's line, or that of the last one before it that has one. */
+/* The line of the Instr, or of the last one before it that has a line. */
 int line_at(const Decoded *decoded, int number);
-/* Takes back what is recorded, so that something else can be tried. */
+/* Takes back the recorded break, so that another rule can be tried. */
 BreakNote break_take(Interp *in);
-/* Records it again; what to answer. */
+/* Records the break again and returns its answer. */
 Answer break_put(Interp *in, const BreakNote *note);
-/* The answer of what was tried instead; where that came to nothing, the break that was taken back
-   stands, unless the program raises there. */
+/* The answer of the rule that was tried after break_take.  Where that broke too, the first break is
+   recorded again, unless the program raises there. */
 Answer break_unless(Interp *in, Answer answer, const BreakNote *note);
-/* The line of an Instr as a frame; 0, or -1 with the error set. */
+/* The frame of a break at this Instr; 0, or -1 with the error set. */
 int break_frame(Arena *arena, const Decoded *decoded, int number, BreakFrame *out);
-/* The innermost line that is being followed and is no model's; 0, or -1 with the error set. */
+/* The innermost line being followed that is not in a model; 0, or -1 with the error set. */
 int user_line(Interp *in, BreakFrame *out);
-/* Into another arena; 0, or -1 with the error set. */
+/* Copies a break into another arena; 0, or -1 with the error set. */
 int break_copy(Arena *arena, const Break *from, Break *out);
 
 /* ---- raising.c: what the program raises ---- */
-/* Raises the set Python error in the program; clears it. */
+/* Raises the set Python error in the followed program, and clears it here. */
 Answer raise_error(Interp *in);
 /* PyErr_Format, then raise_error. */
 Answer raise_new(Interp *in, PyObject *type, const char *format, ...);
@@ -126,9 +129,10 @@ Answer raise_again(Interp *in, Value *exception);
    (hasattr, next with a default); NULL when nothing of the kind was raised, and the break stands.
  */
 Value *raised_take(Interp *in, PyObject *type);
-/* One of which nothing has run; NULL with the error set. */
+/* An exception whose __init__ has not run; NULL with the error set. */
 Value *exception_new(Interp *in, PyTypeObject *type, Value *args);
-/* Whether what is raised now is seen by a handler; else the break says why better than it. */
+/* Does a handler of the program see the exception raised now?  If not, the exception ends the
+   graph. */
 bool is_handled(const Interp *in);
 /* The value of an exception that C code made; NULL with the error set. */
 Value *exception_of_object(Interp *in, PyObject *real);
@@ -177,46 +181,47 @@ Value *value_node(Interp *in, NodeId node);
 Value *value_sequence(Interp *in, ValueKind kind, int n, Value *const *items);
 int value_append(Interp *in, Value *sequence, Value *item);
 Value *value_object(Interp *in, PyObject *object, SourceId source);
-/* A borrowed reference to `object` (stolen) kept as long as the capture; NULL in, NULL out. */
+/* Keeps `object` (stolen) alive as long as the capture; returns it borrowed; NULL in, NULL out. */
 PyObject *keep(Interp *in, PyObject *object);
-/* Is the name in this list?  NULL ends it. */
+/* Is the name in this list, which NULL ends? */
 bool is_one_of(const char *name, const char *const *names);
 /* MODULE.NAME, kept; NULL with the error set. */
 PyObject *module_kept(Interp *in, const char *module, const char *name);
-/* The i-th entry of items, of a container from outside fetched and guarded at first use.  Always
-   go through this: items[i] may be NULL. */
+/* The i-th entry of items; that of a container from outside is fetched and guarded at first use.
+   Always use this function: items[i] may be NULL. */
 Value *value_item(Interp *in, Value *container, int i);
 bool value_is_array(Interp *in, const Value *value); /* V_NODE of FORM_ARRAY */
 bool value_is_numpy(Interp *in, const Value *value); /* array, or array scalar, constant or node */
 bool value_is_python_scalar(Interp *in, const Value *value); /* bool, int, float, complex */
-/* As a graph node with constant, guarded shape, in the current version of its storage; constants
-   become const nodes.  Read an array's type only after this.  ANSWER_NO when it is no array or
-   scalar. */
+/* The value as a graph node with constant, guarded shape, in the current version of its storage;
+   constants become const nodes.  Read an array's type only after this call. ANSWER_NO when it is no
+   array or scalar. */
 Answer value_as_node(Interp *in, Value *value, NodeId *out);
-/* The same without the shape becoming known: sizes may be SIZE_DIM and SIZE_STRIDE. */
+/* The same without making the shape known: sizes may be SIZE_DIM and SIZE_STRIDE. */
 Answer value_as_loose_node(Interp *in, Value *value, NodeId *out);
 /* Known integer (index, axis, size), guarded; ANSWER_NO for anything else. */
 Answer value_as_int(Interp *in, Value *value, int64_t *out);
 bool value_is_opaque(const Interp *in, const Value *value); /* V_NODE of FORM_OBJECT */
-/* An array of its dtype and rank, borrowed; NULL when it is another object. */
+/* An array of the same dtype and rank, borrowed; NULL when the value is another object. */
 PyObject *opaque_sample(Interp *in, const Value *value);
-/* An object of NumPy's or Python's own classes that a step gave, and its attributes and methods. */
+/* An object of a class of NumPy or Python that a step returned: neither array nor number. */
 bool value_is_opaque_object(Interp *in, const Value *value);
-/* What the object was in a trial, borrowed; a value of a node that is an object. */
+/* The object that the trial returned for this value, borrowed.  The value is a node of
+   FORM_OBJECT. */
 PyObject *object_sample(Interp *in, const Value *value);
-/* A number that depends on what is in arrays. */
+/* A number that depends on the contents of arrays. */
 bool value_is_unknown_scalar(Interp *in, const Value *value);
-/* What a V_PURE is, where it depends on arguments alone, which become known. */
+/* The object of a V_PURE that depends on arguments alone; guards them by value. */
 Answer pure_known(Interp *in, Value *pure, PyObject **out);
-/* The activation that a generator resumes; NULL: no generator, or one that has none any more or is
+/* The activation that a generator resumes; NULL: not a generator, or one that has ended or is
    running. */
 const Activation *generator_suspended(const Value *iterator);
 bool value_is_generator(const Value *value);
 /* Is it an object whose operators are looked up on its class? */
 bool value_is_object(const Value *value);
-/* Is it code of pycompile.decompositions: a model's, or of a function that stands for NumPy's? */
+/* Is it code of pycompile.decompositions: of a model, or of a function that stands for NumPy's? */
 bool code_is_model(const Activation *a);
-/* Is it code of any module of pycompile's? */
+/* Is it code of any module of pycompile? */
 bool code_is_ours(const Activation *a);
 PyTypeObject *type_of_const(Interp *in, Value *value);
 PyTypeObject *type_of_object(Interp *in, Value *value);
@@ -236,7 +241,7 @@ Answer known_tuple(Interp *in, Value *value, PyObject **out);
 Answer known_container(Interp *in, Value *value, PyObject **out);
 /* A scalar of Python or NumPy. */
 bool value_is_number(Interp *in, const Value *value);
-/* What is known of an opaque node, in the arena until another is added; or NULL. */
+/* The record of an opaque node, valid until another is added; or NULL. */
 Opaque *opaque_of(Interp *in, NodeId node);
 /* A value as a result. */
 static inline Answer
@@ -248,77 +253,79 @@ given(Value **out, Value *value)
 
 /* ---- plain.c: objects without code of the program's, and pure calls on them ---- */
 Answer fold_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
-/* Operators and methods of it, and of what is in it, run no code of the program's. */
+/* The operators and methods of the object, and of the objects in it, run no code of the program. */
 bool object_is_plain(PyObject *object);
 /* Objects of the type are equal only to themselves and hash by address, guarded. */
 Answer type_is_by_identity(Interp *in, PyTypeObject *type);
 Answer key_is_plain(Interp *in, PyObject *key);
-/* Calls a pure callable on known, plain arguments: positional, then those named by kwnames. */
+/* Calls a pure callable on known, plain arguments: positional ones, then those named by kwnames. */
 Answer fold_named(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
-/* The value's methods and operators run no code of the program's and change nothing. */
-bool object_is_pattern(PyObject *object); /* of re */
+/* A compiled pattern of re: its methods run no code of the program and change nothing. */
+bool object_is_pattern(PyObject *object);
 bool object_is_pure(PyObject *object);
-bool object_has_nan(PyObject *object);  /* which equals itself by identity only */
+bool object_has_nan(PyObject *object);  /* a NaN equals itself only by identity */
 bool typing_is_union(PyObject *object); /* int | float */
-/* The value of what an operation on known operands gave (stolen), or what it raised. */
+/* The value of the result of an operation on known operands (`object`, stolen); where it is NULL,
+   raises the set error in the program. */
 Answer operator_result(Interp *in, PyObject *object, Value **out);
-/* Constants whose operators run no code of the program's. */
+/* Constants whose operators run no code of the program. */
 bool operand_is_plain(PyObject *object);
 
 /* ---- shadow.c: real containers of stand-ins ---- */
-/* What stands for the value in a real container, and what a stand-in stands for; new references,
-   NULL with the error set. */
+/* The stand-in of a value in a real container, and the value of a stand-in; new references, NULL
+   with the error set. */
 PyObject *shadow(Interp *in, Value *value);
 PyObject *shadow_token(Interp *in, Value *value);    /* never the value's own object */
 PyObject *shadow_items(Interp *in, Value *sequence); /* a new list */
 Value *unshadow(Interp *in, PyObject *object);
 int unshadow_into(Interp *in, PyObject *list, Value *sequence);
-/* After a real operation on stand-ins, which gave `result` (stolen) or NULL with the error set:
-   what that means.  `out` may be NULL. */
+/* Ends a real operation on stand-ins, which returned `result` (stolen), or NULL with the error set.
+   `out` may be NULL. */
 Answer shadow_done(Interp *in, PyObject *result, Value **out);
 Answer shadow_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer shadow_contains(Interp *in, Value *sequence, Value *item, bool *out);
 
 /* ---- strange.c ---- */
-/* What a break is about when it is about the kind of an operand: an array that is not compiled has
-   codes of its own. */
+/* The break code for an operand of this kind: arrays that are not compiled have codes of their own,
+   other values get `otherwise`. */
 BreakCode value_break(const Value *value, BreakCode otherwise);
-/* The same of an array, a dtype or what names one. */
+/* The same for an array, a dtype or an object that names one. */
 BreakCode dtype_break(PyObject *object, BreakCode otherwise);
-Answer break_dtype(Interp *in, PyObject *object); /* the break that names it; may be NULL */
+Answer break_dtype(Interp *in, PyObject *object); /* breaks with that code; may be NULL */
 bool break_is_of_array(BreakCode code);
 
 /* ---- type_lookup.c: what a class has under a name, guarded ---- */
-/* What a class's MRO holds under the name, raw and guarded; *out NULL when nothing. */
+/* The raw entry for the name along the class's MRO, guarded; *out is NULL when there is none. */
 Answer type_lookup(Interp *in, PyTypeObject *type, PyObject *name, PyObject **out);
-/* type_lookup by text: what the class's MRO holds, raw and guarded; *out NULL when nothing. */
+/* type_lookup with the name as C text. */
 Answer type_lookup_text(Interp *in, PyTypeObject *type, const char *name, PyObject **out);
-/* ANSWER_YES: what the class has under the name is what `object` has there, C code therefore. */
+/* ANSWER_YES: the class has the same entry for the name as `from`, which is C code. */
 Answer type_inherits(Interp *in, PyTypeObject *type, const char *name, PyTypeObject *from);
 PyObject *interned(Interp *in, const char *text); /* borrowed */
-/* What the class or a base stores under the name, NULL where nothing; no guard. */
+/* What the class or a base stores under the name; *out is NULL where nothing.  Emits no guard. */
 Answer type_stored(Interp *in, PyTypeObject *type, const char *name, PyObject **out);
-/* Guards, once, that the source is what was found there; or, of NULL, `absent`. */
+/* Guards, once, that the source is the object found; or, where `found` is NULL, emits the guard
+   `absent`. */
 Answer guard_found(Interp *in, SourceId source, GuardKind absent, SourceId absent_source,
                    PyObject *absent_name, PyObject *found);
 
 /* ---- enum_types.c: enums ---- */
 bool is_enum_class(PyObject *object);
 bool is_enum_member(PyObject *object);
-/* The class's methods of these names (`other` may be NULL) are enum's own or of C, guarded: folding
-   runs none of the program's. */
+/* The class's methods of these names (`other` may be NULL) are enum's own or in C, guarded: calling
+   them while capturing runs no code of the program. */
 Answer enum_is_plain(Interp *in, PyTypeObject *type, const char *name, const char *other);
 /* A name of the module enum, borrowed; NULL while it is not imported. */
 PyObject *enum_name(const char *name);
-/* A function defined in enum, or one of C. */
+/* A function defined in the module enum, or one in C. */
 bool enum_code_is_plain(PyObject *found);
 
 /* ---- named_types.c: named tuples ---- */
 bool value_is_named(const Value *value);
 bool type_is_named(PyTypeObject *type);
 bool named_opens(Interp *in, PyTypeObject *type);
-/* Guards that nothing of a tuple is overridden but what namedtuple() defines. */
+/* Guards that the class overrides nothing of tuple except what namedtuple() defines. */
 Answer named_behaves(Interp *in, PyTypeObject *type);
 
 /* ---- set_values.c: sets ---- */
@@ -327,18 +334,18 @@ Value *set_value(Interp *in, PyObject *real);
 int set_refresh(Interp *in, Value *set);
 
 /* ---- source.c: from source to value, emitting guards as facts are used ---- */
-/* The value behind a source whose object is `object` now: arrays become inputs, int, float, bool,
-   complex become symbolic scalars, tuples and lists open up, the rest is V_OBJECT. */
+/* The value of a source whose object is `object` now: an array becomes an input; an int, float,
+   bool or complex a symbolic scalar; tuples and lists are opened; the rest is a V_OBJECT. */
 Value *value_from_source(Interp *in, SourceId source, PyObject *object);
 SourceId source_add(Interp *in, SourceKind kind, SourceId base, int index, PyObject *key,
                     PyObject *object);
-/* The frame's value stack held it where capture began. */
+/* The frame's value stack held the object where capture began. */
 bool source_is_stacked(const Interp *in, SourceId id);
-/* It is an array that nothing else held then. */
+/* The source is an array that nothing else referred to where capture began. */
 bool source_is_spare(const Interp *in, SourceId id);
 SourceId source_of_const(Interp *in, PyObject *object);
-/* What an object of a class derived from dict, list or tuple, or a deque, holds, as a container of
-   the builtin kind; a V_OBJECT where it is not opened. */
+/* The contents of an object of a class derived from dict, list or tuple, or of a deque, as a
+   container of the builtin kind; a V_OBJECT where it is not opened. */
 Value *native_from_source(Interp *in, SourceId source, PyObject *object);
 /* Number of the guard, or -1 with the error set. */
 int guard_add(Interp *in, const Guard *guard);
@@ -347,55 +354,58 @@ int guard_simple(Interp *in, GuardKind kind, SourceId source, PyObject *object);
 int value_guard_type(Interp *in, Value *value);
 /* Makes shape and strides constants, guarded. */
 int value_pin(Interp *in, Value *value);
-/* What has been seen of the source's guards; NULL: none has failed. */
+/* The record of the source's failed guards; NULL: none has failed. */
 const VariedPath *source_varied(Interp *in, SourceId id);
-/* The int stays symbolic but lies in [low, high], guarded; ANSWER_NO when that cannot be had. */
+/* Guards that the int, which stays symbolic, lies in [low, high]; ANSWER_NO where that is
+   impossible. */
 Answer value_in_range(Interp *in, Value *value, int64_t low, int64_t high);
 /* A bool that depends on inputs only, guarded (by a range where it compares an int). */
 Answer condition_known(Interp *in, Value *condition, bool *out);
 /* Guards that an object from outside is this very object. */
 Answer guard_is(Interp *in, Value *value);
-int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this object; once */
+int guard_there(Interp *in, SourceId source,
+                PyObject *object); /* guards, once, that the source is this object */
 
 /* ---- outcomes.c: values of which only outcomes of comparisons are guarded ---- */
-/* Text from outside that varies, and is only compared with constants: its value needs
-   no guard. */
+/* Text from outside that varies and is only compared with constants: its value is not guarded. */
 bool text_is_compared(Interp *in, SourceId source);
-/* == and != of such text and a constant, the outcome under guard; ANSWER_NO: it is none. */
+/* == and != of such text and a constant, guarding the outcome; ANSWER_NO: not of that form. */
 Answer outcome_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
-/* A condition that says whether an int that varies equals a constant, under guard; ANSWER_NO: it is
-   none. */
+/* A condition that compares a varying int with a constant for equality, guarding the outcome;
+   ANSWER_NO: not of that form. */
 Answer outcome_condition(Interp *in, const Value *condition, bool *out);
 
 /* ---- chosen.c: values chosen among others ---- */
 /* What earlier attempts learnt of the branch at this Instr, or NULL. */
 BranchMark *branch_mark(Interp *in, const Decoded *d, int number);
-/* Capture starts again, knowing that the branch is to be taken at this level. */
+/* Starts capture again, with the branch handled at this BRANCH_ level. */
 Answer branch_learn(Interp *in, PyCodeObject *code, int number, int level, const char *why);
-/* What is recorded of the memory of `node`, or NULL. */
+/* The record of the chosen memory that `node` lies in, or NULL. */
 const Aliased *branch_find_aliased(const Interp *in, NodeId node);
-/* The memory, or the number, is one of several from here on; 0 or -1. */
+/* Records that the memory, or the number, is one of several from here on; 0 or -1. */
 int branch_note(Interp *in, NodeId node, PyCodeObject *code, int number);
-/* The number is an object that the program has: which one a branch chose is seen. */
+/* The number exists as an object, so that the program can see which one a branch chose. */
 bool branch_holds(const Value *number);
-/* The local was left behind by a branch and is wanted after all: start again. */
+/* A local that a branch left out (V_LOST) is read after all: starts capture again. */
 Answer branch_wants(Interp *in, const Value *lost);
-/* Where the array is one of two that a merged branch chooses from, or the number one of others, the
-   branch ends the graph: `why` is static text. */
+/* Where the array is one of two that a merged branch chooses from, or the number one of several,
+   starts capture again so that the branch ends the graph; `why` is static text. */
 Answer branch_aliased(Interp *in, NodeId node, const char *why);
-/* The same of what two values are, numbers or arrays, whose identity is asked for. */
+/* The same for two values whose identity is compared. */
 Answer branch_identity(Interp *in, const Value *left, const Value *right);
-/* The number is one of others, by a call followed now: which of them, the run tells. */
+/* Records that the number was chosen by the call followed now. */
 int branch_chosen(Interp *in, NodeId number);
 /* A V_CHOICE; NULL with the error set. */
 Value *choice_new(Interp *in, Value *test, Value *if_so, Value *if_not);
-/* More is asked of the value than to be kept and given away. */
+/* Ends the graph at the branch where the value is a V_CHOICE: one can only be kept and passed
+   on. */
 Answer choice_asked(Interp *in, const Value *value);
-/* The V_CHOICE of the memory that the array lies in, or NULL. */
+/* The V_CHOICE of the memory in which the array lies, or NULL. */
 Value *choice_of(const Interp *in, NodeId node);
-/* When the number leaves it is that one of the two, as an object. */
+/* The number leaves the graph as one of two objects. */
 Answer branch_keeps(Interp *in, Value *number, Value *if_so, Value *if_not, Value *test);
-/* The identity of what the call followed now chose is asked for: it must not be one number. */
+/* An earlier attempt found that the identity of this call's result is asked for: it must stay a
+   choice. */
 bool branch_apart(Interp *in);
 static inline Answer
 break_choice(Interp *in, const char *name)
@@ -404,49 +414,50 @@ break_choice(Interp *in, const char *name)
 }
 
 /* ---- join.c ---- */
-/* The Instr at which the ways out of `number` meet, Decoded.count for the function's return,
-   JOIN_NONE.  0, or -1 with the error set. */
+/* *out: the Instr at which the two paths of the branch `number` meet; Decoded.count for the
+   function's return, or JOIN_NONE.  0, or -1 with the error set. */
 int branch_join(Interp *in, const Decoded *d, int number, int *out);
-/* Every way from `at` raises, and before long. */
+/* Every path from `at` raises after a few instructions. */
 bool branch_raises(const Decoded *d, int at);
 bool branch_in_try(const Decoded *d, int at);
-/* May the slot be read from `at` on before it is stored?  -1 with the error set. */
+/* May the slot be read on a path from `at` before it is stored?  -1 with the error set. */
 int branch_reads(Interp *in, const Decoded *d, int at, int slot);
 
 /* ---- storage.c: which version of its memory an array reads ---- */
-/* The node that gives what the memory of array `node` holds now: `node` itself, or a view of the
-   storage's last version.  Everything that reads an array, boxing included, asks this first.
-   NO_NODE with the error set. */
+/* The node for what the memory of array `node` holds now: `node` itself, or a view of the storage's
+   last version.  Every reader of an array asks this first, boxing included. NO_NODE with the error
+   set. */
 NodeId array_current(Interp *in, NodeId node);
-/* The storage that `node` lies in, recorded at first asking; -1 with the error set. */
+/* The storage in which `node` lies, recorded at the first call; -1 with the error set. */
 int storage_of(Interp *in, NodeId node);
-/* The one recorded that has this version; -1: none. */
+/* The recorded storage that has this version; -1: none. */
 int storage_find(const Interp *in, NodeId version);
-/* `version` (a scatter, a result of a loop) is what the storage of `node` holds from here on. */
+/* Makes `version` (a scatter, a result of a loop) the storage's contents from here on. */
 int storage_write(Interp *in, NodeId node, NodeId version);
 
 /* ---- sizes.c: sizes that stay symbols ---- */
-/* An array from outside whose shape is not guarded; only then ask for its sizes. */
+/* An array from outside whose shape is not guarded; array_sizes and array_elements are for
+   these. */
 bool array_is_loose(Interp *in, const Value *array);
 Answer array_size(Interp *in, Value *array, int axis, Value **out);
 Answer array_sizes(Interp *in, Value *array, Value **out);    /* shape */
 Answer array_elements(Interp *in, Value *array, Value **out); /* size */
-/* That a number, or those of a tuple, are lengths of an array whose shape only the run tells. */
+/* Records that a number, or the numbers of a tuple, are lengths of an opaque array. */
 int note_data_length(Interp *in, const Value *value);
-/* Whether a number or a truth depends on lengths that come out of the data of arrays (len(x[mask]))
-   and on nothing else that only the run tells. */
+/* Does a number or truth value depend on lengths that come out of array data (len(x[mask])), and on
+   nothing else that is known only when the plan runs? */
 bool value_is_data_length(Interp *in, const Value *value);
-/* At the end of all: sizes of arrays whose shape is guarded become constants. */
+/* At the end of capture: sizes of arrays whose shape is guarded become constants. */
 void sizes_settle(Interp *in);
 
 /* ---- effects.c ---- */
 int effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,
                Value *const *args);
-/* The container is about to change (and its items to change places); breaks when that cannot be
+/* The container is about to change, and its items may change places; breaks when that cannot be
    followed. */
 Answer container_changes(Interp *in, Value *container);
 Answer container_moves(Interp *in, Value *container);
-/* A dict or set gets or loses an entry; breaks where an iterator over it is alive. */
+/* A dict or set is about to gain or lose an entry; breaks where an iterator over it is live. */
 Answer container_resizes(Interp *in, Value *container);
 
 /* ---- print.c ---- */

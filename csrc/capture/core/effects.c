@@ -1,4 +1,4 @@
-/* What the program does to objects that others can see, kept in program order until commit. */
+/* Effects: changes that others can see, kept in program order until commit. */
 #include "core.h"
 
 static bool
@@ -13,7 +13,8 @@ same_target(const Effect *effect, BuildKind kind, PyObject *object, Value *const
     }
 }
 
-/* A later store to the same place replaces the earlier one's value: nobody looks in between. */
+/* A later store to the same place replaces the value of the earlier one, since nothing reads it in
+   between. */
 int
 effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int nargs,
            Value *const *args)
@@ -22,11 +23,11 @@ effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int na
     for (int i = in->writes.effects.len - 1; i >= first; i--) {
         Effect *old = &in->writes.effects.at[i];
         if (old->when != NULL) break;
-        if (old->kind == EFFECT_CALL && old->nargs > 0) break; /* it may look */
+        if (old->kind == EFFECT_CALL && old->nargs > 0) break; /* the call may read it */
         if (kind == EFFECT_STORE_ATTR && same_target(old, EFFECT_DELETE_ATTR, object, args)) break;
         if (kind == EFFECT_STORE_GLOBAL && old->kind == EFFECT_DELETE_GLOBAL &&
             old->object == object && old->source == source)
-            break; /* it comes anew, behind the others */
+            break; /* it is added again, behind the others */
         if ((kind != EFFECT_DELETE_ATTR && same_target(old, kind, object, args)) ||
             (kind == EFFECT_STORE_GLOBAL && old->kind == kind && old->object == object &&
              old->source == source)) {
@@ -41,7 +42,7 @@ effect_add(Interp *in, BuildKind kind, PyObject *object, SourceId source, int na
     return VEC_PUSH(in->arena, &in->writes.effects, effect);
 }
 
-/* Items of a list that were not looked at yet are fetched now, since their places will move. */
+/* Fetches the items of a list that were not read yet, since their places will move. */
 Answer
 container_moves(Interp *in, Value *container)
 {
@@ -53,7 +54,7 @@ container_moves(Interp *in, Value *container)
     return ANSWER_YES;
 }
 
-/* An iterator over the container, within a value that the program has at hand. */
+/* Finds an iterator over the container among the values that the program can reach. */
 static bool
 is_walked(const Value *value, const Value *container, int depth)
 {
@@ -63,7 +64,8 @@ is_walked(const Value *value, const Value *container, int depth)
         if (of == container || (of != NULL && of->kind == V_VIEW && of->dict == container))
             return !value->mutated;
         if (of != NULL && is_walked(of, container, depth + 1)) return true;
-        if (of != NULL && of->kind == V_SET) return false; /* items are the set's */
+        if (of != NULL && of->kind == V_SET)
+            return false; /* such an iterator has the set's own array of items */
     } else if (value->kind != V_TUPLE && value->kind != V_LIST && value->kind != V_CELL &&
                value->kind != V_INSTANCE) {
         return false;
@@ -74,8 +76,9 @@ is_walked(const Value *value, const Value *container, int depth)
                                          is_walked(value->core, container, depth + 1));
 }
 
-/* A dict or set is about to get or to lose an entry.  What an iterator over it does then depends on
-   the table as it lies, so capture stops while the iterator can still be made as it was. */
+/* A dict or set is about to gain or lose an entry.  The behaviour of an iterator over it then
+   depends on the layout of its table, so capture stops while the iterator can still be built in its
+   present state. */
 Answer
 container_resizes(Interp *in, Value *container)
 {

@@ -1,13 +1,13 @@
-/* Which classes are enums, and whether their code is that of the module enum alone. */
+/* Which classes are enums, and whether all of their code is that of the module enum. */
 #include "core.h"
 
-/* A name of the module enum; borrowed, NULL without an error where that is not loaded. */
+/* A name of the module enum, borrowed; NULL without an error where the module is not loaded. */
 PyObject *
 enum_name(const char *name)
 {
     PyObject *modules = PyImport_GetModuleDict();
     PyObject *module = modules ? PyDict_GetItemString(modules, "enum") : NULL;
-    bool loaded = module != NULL && PyModule_Check(module); /* anything may stand there */
+    bool loaded = module != NULL && PyModule_Check(module); /* sys.modules may hold any object */
     return loaded ? PyDict_GetItemString(PyModule_GetDict(module), name) : NULL;
 }
 

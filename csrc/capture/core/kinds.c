@@ -1,10 +1,10 @@
-/* Operations on values that depend on their kind: each looks into the kind's row of value_kinds.def
-   and says what happens where the row has nothing. */
+/* Operations on values that depend on their kind: each calls the function in the kind's row of
+   value_kinds.def, and has the default for rows without one. */
 #include "core.h"
 
 #include <assert.h>
 
-/* Of an operation that always applies. */
+/* For an operation that always applies: ANSWER_NO becomes a break. */
 static Answer
 settled(const Interp *in, Answer answer)
 {
@@ -136,7 +136,7 @@ iterate_some(Interp *in, Value *iterable, Value *iterator, int most, ValueKind k
     while (all->nitems < most) {
         Answer answer = iterator_next(in, iterator, &item);
         if (iterator != iterable && iterable->kind != V_OBJECT && iterable->kind != V_INSTANCE)
-            in->writes.dirty = dirty; /* nobody else sees the iterator */
+            in->writes.dirty = dirty; /* nobody else has the iterator */
         if (answer != ANSWER_YES) return answer;
         if (item == NULL) break;
         if (all->nitems > in->attempt.unroll)

@@ -1,4 +1,4 @@
-/* Which classes are named tuples, whose code is that of collections alone. */
+/* Which classes are named tuples without code besides that of collections. */
 #include "core.h"
 
 bool
@@ -15,7 +15,7 @@ type_has_dict_slot(const PyTypeObject *type)
 }
 
 /* A class of tuples with named fields.  Its instances may have a dict, which is empty in those made
-   here: a store is a break. */
+   here, since a store is a break. */
 bool
 type_is_named(PyTypeObject *type)
 {
@@ -28,7 +28,7 @@ type_is_named(PyTypeObject *type)
     return names != NULL && PyTuple_CheckExact(names);
 }
 
-/* Breaks where the class does something of its own that is done as for any tuple. */
+/* Breaks where the class overrides a method that is done here as for any tuple. */
 Answer
 named_behaves(Interp *in, PyTypeObject *type)
 {
@@ -55,7 +55,7 @@ named_behaves(Interp *in, PyTypeObject *type)
     return ANSWER_YES;
 }
 
-/* One from outside whose class is of that kind, as far as can be told without an answer to give. */
+/* A tuple from outside of such a class.  Where the look-up fails, the answer is no. */
 bool
 named_opens(Interp *in, PyTypeObject *type)
 {

@@ -1,9 +1,8 @@
-/* Values that vary, of which no more than the outcome of comparisons with constants is guarded.
-
-   A text argument whose guard has failed, and with which the function does nothing but compare it
-   with constants, stays a known object without a guard of its own; each comparison adds the guard
-   that its outcome needs.  An int argument whose guard has failed is a symbol all the same; where a
-   branch asks whether it equals a constant, the outcome is guarded. */
+/* Varying values of which only the outcomes of comparisons with constants are guarded.
+   A text argument whose guard has failed, and which the function only compares with constants,
+   stays a known object without a guard of its own; each comparison adds a guard of its outcome.
+   An int argument whose guard has failed is symbolic; where a branch asks whether it equals a
+   constant, the outcome is guarded. */
 #include "core.h"
 
 static bool
@@ -20,7 +19,8 @@ is_equality(const Decoded *d, int number)
     return d->instrs[number].arg == Py_EQ || d->instrs[number].arg == Py_NE;
 }
 
-/* The slot, loaded at `number`, is compared with a constant at once. */
+/* The value loaded from the slot at `number` is compared with a constant by the next
+   instructions. */
 static bool
 compares(const Decoded *d, int number)
 {
@@ -65,7 +65,7 @@ guard_outcome(Interp *in, const Value *value, PyObject *constant, bool equal)
     return guard_simple(in, equal ? GUARD_VALUE : GUARD_NOT_VALUE, value->source, constant);
 }
 
-/* Compared with something else: another value that came there by a jump. */
+/* The text is compared with something else after all, since another path led here by a jump. */
 static int
 guard_whole(Interp *in, Value *value)
 {
@@ -74,7 +74,7 @@ guard_whole(Interp *in, Value *value)
     return guard_simple(in, GUARD_VALUE, value->source, value->object);
 }
 
-/* ANSWER_NO: both are guarded as others are. */
+/* ANSWER_NO: both are guarded by value, like other texts. */
 Answer
 outcome_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -88,7 +88,7 @@ outcome_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* An int that comes in, whose guard has failed. */
+/* An int input whose guard has failed. */
 static bool
 is_varied_int(Interp *in, const Value *value)
 {

@@ -1,4 +1,4 @@
-/* Objects whose operators and methods run no code of the program's, and pure calls on them. */
+/* Plain objects, whose operators and methods run no code of the program, and pure calls on them. */
 #include "core.h"
 
 bool
@@ -42,7 +42,7 @@ object_is_pure(PyObject *object)
            strcmp(Py_TYPE(object)->tp_name, "re.Match") == 0;
 }
 
-/* NumPy's complex scalars: turned into real numbers, they warn. */
+/* NumPy's complex scalars: converting them to real numbers warns. */
 static bool
 warns_as_real(PyObject *object)
 {
@@ -52,7 +52,7 @@ warns_as_real(PyObject *object)
     return array_scalar_read(object, &dtype, bytes) != ANSWER_YES || dtype_is_complex(dtype);
 }
 
-/* Of the object, or of all that a tuple, list or dict holds. */
+/* The object, or all items of a tuple, list or dict, are such scalars. */
 static bool
 is_throughout(PyObject *object, bool (*is)(PyObject *))
 {
@@ -78,14 +78,15 @@ is_pure_argument(PyObject *object)
     return object_is_pure(object) || PySet_CheckExact(object) || PyType_Check(object);
 }
 
-/* One result may serve all runs: of lists, dicts and tuples `unshadow` makes new ones. */
+/* All runs of a plan may share this result; of lists, dicts and tuples `unshadow` makes new
+   ones. */
 static bool
 is_for_all_runs(PyObject *object)
 {
     return object_is_pure(object) || array_scalar_check(object);
 }
 
-/* A function in Python may warn, which it does when the program calls it and not now: an error. */
+/* Calls with warnings as errors: a Python function may warn when the program calls it, not now. */
 static PyObject *
 call_quietly(PyObject *callable, PyObject *const *args, int nargs, PyObject *kwnames)
 {
@@ -152,7 +153,8 @@ key_is_plain(Interp *in, PyObject *key)
     Answer answer = ANSWER_YES;
     if (object_is_plain(key) || array_scalar_check(key) || array_dtype_check(key))
         return ANSWER_YES;
-    if (PyTuple_Check(key)) { /* also a named one that hashes and compares as any */
+    if (PyTuple_Check(
+            key)) { /* also a named tuple whose class overrides neither hash nor equality */
         PyTypeObject *type = Py_TYPE(key);
         if (type != &PyTuple_Type) answer = type_inherits(in, type, "__hash__", &PyTuple_Type);
         if (type != &PyTuple_Type && answer == ANSWER_YES)
@@ -179,12 +181,12 @@ Answer
 operator_result(Interp *in, PyObject *object, Value **out)
 {
     if (object == NULL) return raise_error(in);
-    *out = unshadow(in, object); /* a list is a new one each time */
+    *out = unshadow(in, object); /* each run needs a list of its own */
     Py_DECREF(object);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Constants whose operators run no code of the program's. */
+/* Constants whose operators run no code of the program. */
 bool
 operand_is_plain(PyObject *object)
 {

@@ -1,4 +1,5 @@
-/* Raising: what the program raises becomes a value, and a break until its handler is found. */
+/* Raising: an exception that the program raises becomes a value; following stops with a break, and
+   goes on where a handler is found. */
 #include "core.h"
 
 static int
@@ -42,10 +43,10 @@ told_text(Interp *in, const Exception *e)
     if (e->args != NULL && e->args->object != NULL && PyTuple_GET_SIZE(e->args->object) == 1)
         string = PyTuple_GET_ITEM(e->args->object, 0);
     if (e->real != NULL && is_of_numpy(Py_TYPE(e->real)))
-        string = keep(in, PyObject_Str(e->real)); /* of an AxisError and its like */
+        string = keep(in, PyObject_Str(e->real)); /* for an AxisError and the like */
     const char *told =
         string != NULL && PyUnicode_CheckExact(string) ? PyUnicode_AsUTF8(string) : NULL;
-    PyErr_Clear(); /* lone surrogates */
+    PyErr_Clear(); /* of lone surrogates */
     if (told == NULL || *told == '\0' || environment_holds(told)) return "";
     told = arena_printf(in->arena, ": %s", told);
     return told != NULL ? told : "";
@@ -56,7 +57,7 @@ exception_of_object(Interp *in, PyObject *real)
 {
     PyObject *args = keep(in, PyObject_GetAttrString(real, "args"));
     if (args == NULL || keep(in, Py_NewRef(real)) == NULL) return NULL;
-    Value *tuple = value_sequence(in, V_TUPLE, 0, NULL); /* a new one each time that it is raised */
+    Value *tuple = value_sequence(in, V_TUPLE, 0, NULL); /* every raise makes a new one */
     for (Py_ssize_t i = 0; tuple != NULL && i < PyTuple_GET_SIZE(args); i++) {
         Value *item = value_const(in, PyTuple_GET_ITEM(args, i));
         if (item == NULL || value_append(in, tuple, item) < 0) return NULL;
@@ -84,8 +85,8 @@ context_of(const Value *value)
     return value->exception != NULL ? value->exception->context : NULL;
 }
 
-/* Takes the exception out of the chain of what is handled, as CPython does, which may be a ring:
-   half as fast behind comes who meets it then. */
+/* Takes the exception out of the chain of handled ones, as CPython does.  The chain may be a ring:
+   a second pointer at half the speed detects that. */
 static void
 leave_chain(Value *handled, const Value *exception)
 {
@@ -124,7 +125,8 @@ raise_error(Interp *in)
     PyObject *real = type != NULL ? error_take() : NULL;
     if (real == NULL) return interp_break(in, BREAK_EXCEPTION, "an exception is raised here");
     if (PyException_SetTraceback(real, Py_None) < 0) PyErr_Clear();
-    PyException_SetContext(real, NULL); /* what our caller handles is not the program's */
+    PyException_SetContext(
+        real, NULL); /* the exception that the caller of capture handles is not the program's */
     Value *exception = exception_of_object(in, real);
     Py_DECREF(real);
     return exception ? raise_value(in, exception) : ANSWER_ERROR;

@@ -1,4 +1,4 @@
-/* Sets as values: their entries, and the order of walking them. */
+/* Sets as values: their entries, and the order of iterating over them. */
 #include "core.h"
 
 int
@@ -15,7 +15,7 @@ set_refresh(Interp *in, Value *set)
     return 0;
 }
 
-/* A new value around a real set (stolen). */
+/* A new value for a real set (stolen). */
 Value *
 set_value(Interp *in, PyObject *real)
 {
@@ -29,7 +29,7 @@ set_value(Interp *in, PyObject *real)
     return set->object == NULL || set_refresh(in, set) < 0 ? NULL : set;
 }
 
-/* The set that is at `source`, under a guard on its whole table. */
+/* The set at `source`, with its whole table guarded. */
 Value *
 set_from_source(Interp *in, SourceId source, PyObject *object)
 {

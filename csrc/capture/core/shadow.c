@@ -15,7 +15,7 @@ typedef struct {
 
 static PyTypeObject token_type;
 
-/* Makes the real operation fail with the answer of ours. */
+/* Makes the real operation fail; `answer` is what capture returns then. */
 static void
 token_fail(Interp *in, Answer answer)
 {
@@ -24,7 +24,7 @@ token_fail(Interp *in, Answer answer)
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "not followed");
 }
 
-/* A truth that becomes known, under guards; -1 with the real operation failed. */
+/* A truth value that becomes known, under guards; -1 where the real operation has to fail. */
 static int
 token_truth(Interp *in, Value *value)
 {
@@ -52,7 +52,7 @@ may_be_nan(Interp *in, Value *value)
     return type != NULL && !value_is_array(in, value) && !PyType_IsSubtype(type, &PyLong_Type);
 }
 
-/* It is no NaN, guarded: containers take the same NaN for equal, as NaNs are not. */
+/* The number is not a NaN, guarded: in containers a NaN equals itself, outside it does not. */
 static bool
 is_itself(Interp *in, Value *value)
 {
@@ -73,7 +73,7 @@ token_compare(PyObject *a, PyObject *b, int operator_)
     Value *left = unshadow(in, a), *right = left ? unshadow(in, b) : NULL, *result;
     if (right == NULL) return NULL;
     Answer answer = may_be_nan(in, left) && may_be_nan(in, right) && operator_ == Py_EQ
-                        ? branch_identity(in, left, right) /* the same NaN is taken for equal */
+                        ? branch_identity(in, left, right) /* in containers a NaN equals itself */
                         : ANSWER_YES;
     if (answer != ANSWER_YES) {
         token_fail(in, answer);
@@ -168,7 +168,7 @@ static PyTypeObject token_type = {
 
 /* ---- from values to stand-ins and back ---- */
 
-/* Remembers which value an object stands for, and keeps it alive; a new reference to it. */
+/* Remembers `object` as the stand-in of the value and keeps it alive; a new reference to it. */
 static PyObject *
 stand_for(Interp *in, PyObject *object, Value *value)
 {
@@ -219,7 +219,7 @@ shadow(Interp *in, Value *value)
         PyObject *known;
         Answer answer = value_known(in, value, &known);
         if (answer == ANSWER_ERROR) return NULL;
-        if (answer == ANSWER_BREAK) break_take(in); /* a stand-in does */
+        if (answer == ANSWER_BREAK) break_take(in); /* a stand-in serves as well */
         if (answer == ANSWER_YES && object_is_plain(known))
             return stand_for(in, Py_NewRef(known), value);
     }
@@ -255,7 +255,7 @@ unshadow_items(Interp *in, PyObject *object, ValueKind kind)
     return sequence;
 }
 
-/* The entries of a real dict that nobody else has; its keys are constants. */
+/* The entries of a real dict without other references; its keys are constants. */
 static Value *
 unshadow_dict(Interp *in, PyObject *object)
 {
@@ -280,7 +280,7 @@ unshadow(Interp *in, PyObject *object)
     if (PyList_CheckExact(object)) return unshadow_items(in, object, V_LIST);
     if (PySet_CheckExact(object)) return set_value(in, Py_NewRef(object));
     if (PyDict_CheckExact(object)) return unshadow_dict(in, object);
-    if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) > 0) /* a new one at each run */
+    if (PyTuple_CheckExact(object) && PyTuple_GET_SIZE(object) > 0) /* every run needs a new one */
         return unshadow_items(in, object, V_TUPLE);
     return value_const(in, object);
 }
@@ -317,7 +317,7 @@ shadow_done(Interp *in, PyObject *result, Value **out)
 
 /* ---- sequences compared, and searched ---- */
 
-/* What is compared has not changed the sequence itself. */
+/* The comparisons have not changed the sequence itself. */
 static bool
 is_still(Interp *in, const Value *sequence, PyObject *list)
 {

@@ -1,9 +1,8 @@
-/* Sizes of arrays from outside, while nothing needs them as numbers.
-
-   len(x), x.shape[i] and x.size of an array whose shape is not guarded are ints that come in, as an
-   argument does, from the array's header (SOURCE_SIZE): loops over them, arithmetic and ranges of
-   them hold for every length.  What needs the number while capturing pins the array (value_known),
-   and where an array ends up pinned, sizes_settle makes its sizes constants of the graph. */
+/* Sizes of arrays from outside, as long as nothing needs them as numbers.
+   len(x), x.shape[i] and x.size of an array whose shape is not guarded are int inputs, read from
+   the array's header (SOURCE_SIZE): loops over them, arithmetic with them and ranges of them hold
+   for every length.  A use that needs the number while capturing pins the array (value_known);
+   where an array ends up pinned, sizes_settle makes its sizes constants of the graph. */
 #include "core.h"
 
 bool
@@ -71,7 +70,7 @@ is_data_length(const Interp *in, NodeId id)
     return false;
 }
 
-/* Sets *found where there is a length in it; false where there is something else. */
+/* Sets *found where the expression contains a length; false where it contains anything else. */
 static bool
 only_lengths(Interp *in, NodeId id, int depth, bool *found)
 {
@@ -106,7 +105,7 @@ drop_guards(Interp *in, SourceId source)
     in->out->guards.len = kept;
 }
 
-/* The input at `at` becomes a constant, and the others move up. */
+/* The input `at` becomes a constant; the later inputs move up. */
 static void
 drop_input(Interp *in, int at)
 {

@@ -1,12 +1,12 @@
-/* From sources to values: what came from outside, and the guards that its use emits.
-
-   A fact is guarded when it is used: an array's shape when an operation asks for it (value_pin), a
-   scalar's value when it shapes the graph (value_known), an item when it is read.  Objects that can
-   change or be aliased are found again by identity (Interp.by_object), so that two paths to one
-   object are one Value, under a SAME guard. */
+/* From sources to values: objects from outside, and the guards that their use emits.
+   A fact is guarded when it is used: an array's shape when an operation needs it (value_pin), a
+   scalar's value when it decides the graph (value_known), an item when it is read.  Objects that
+   can change or be aliased are found again by identity (Interp.by_object), so that two paths to one
+   object give one Value, under a SAME guard. */
 #include "core.h"
 
-/* The innermost line that is not ours: where our code stands for a library's, of its call. */
+/* The innermost line outside pycompile: for code of pycompile that stands for a library function,
+   the line of the call. */
 static void
 set_place(const Interp *in, Guard *guard)
 {
@@ -79,7 +79,7 @@ source_is_spare(const Interp *in, SourceId id)
     return entry < 64 && (in->temporaries.spare_slots >> entry & 1) != 0;
 }
 
-/* Guards that the source is this very object: by watching it where it is a global. */
+/* Guards that the source is this very object; a global is watched instead. */
 static int
 guard_identity(Interp *in, SourceId source, PyObject *object)
 {
@@ -94,7 +94,8 @@ value_guard_type(Interp *in, Value *value)
     if (value->guarded || value->source == NO_SOURCE) return 0;
     value->guarded = true;
     if (source_kind(in, value->source) == SOURCE_CONST &&
-        !(Py_TYPE(value->object)->tp_flags & Py_TPFLAGS_HEAPTYPE)) /* no other class may be set */
+        !(Py_TYPE(value->object)->tp_flags &
+          Py_TPFLAGS_HEAPTYPE)) /* nobody can set another class */
         return 0;
     int guard = guard_simple(in, GUARD_TYPE, value->source, (PyObject *)Py_TYPE(value->object));
     if (guard < 0) return -1;
@@ -108,7 +109,8 @@ static Value *
 input_add(Interp *in, SourceId source, PyObject *object, const Type *type)
 {
     Value *value = value_new(in, V_NODE);
-    bool spare = source_is_spare(in, source); /* stays so: the frame's stack keeps it alive */
+    bool spare = source_is_spare(
+        in, source); /* still true at the plan's start: the frame's stack keeps it alive */
     if (value == NULL || (!spare && keep(in, Py_NewRef(object)) == NULL)) return NULL;
     value->source = source;
     value->object = object;
@@ -148,8 +150,8 @@ array_value(Interp *in, SourceId source, PyObject *object, const ArrayHeader *he
     return value;
 }
 
-/* The array itself, or what a loop made of it while its sizes were symbols, which are the sizes of
-   no other array: the loop's param and the versions that its stores make. */
+/* The value is the array itself, or a node that a loop made for it while its sizes were symbols:
+   the loop's param, or a version that a store in the loop makes. */
 static bool
 same_place(const Type *a, const Type *b)
 {
@@ -175,8 +177,8 @@ value_pin(Interp *in, Value *value)
     bool contiguous = (header.flags & ARRAY_C_CONTIGUOUS) != 0;
     set_place(in, guard);
     guard->array.known_shape = (uint8_t)((1u << header.rank) - 1);
-    /* The flag says nothing about the strides of axes of length 1, or of arrays without elements:
-       views show them. */
+    /* The contiguity flag says nothing about the strides of axes of length 1, nor of arrays without
+       elements, and views show those strides. */
     bool exact = !contiguous;
     for (int axis = 0; axis < header.rank; axis++) exact = exact || header.shape[axis] <= 1;
     if (contiguous) guard->array.flags |= ARRAY_C_CONTIGUOUS;
@@ -230,7 +232,7 @@ scalar_value(Interp *in, SourceId source, PyObject *object, DType dtype, Form fo
     return value;
 }
 
-/* symbol + constant, symbol - constant: the symbol's own range, moved. */
+/* For symbol + constant and symbol - constant, guards the symbol itself with the range moved. */
 static Answer
 derived_in_range(Interp *in, Value *value, int64_t low, int64_t high)
 {
@@ -267,8 +269,8 @@ value_in_range(Interp *in, Value *value, int64_t low, int64_t high)
     return ANSWER_YES;
 }
 
-/* Taken as it is, since changes are watched: a constant, or a global that this very function does
-   not store. */
+/* The object is used as it is, since changes are watched: it is a constant, or a global that this
+   function does not store. */
 static bool
 global_is_steady(Interp *in, SourceId source)
 {
@@ -346,7 +348,7 @@ source_varied(Interp *in, SourceId id)
     return NULL;
 }
 
-/* A list or dict whose length kept failing its guard: a plan for each would be for nothing. */
+/* A list or dict whose guard on its length kept failing: a plan for each length would not pay. */
 static bool
 has_grown(Interp *in, SourceId id)
 {
@@ -354,7 +356,7 @@ has_grown(Interp *in, SourceId id)
     const Source *source = &in->out->sources.at[id];
     if (source->kind == SOURCE_SLOT && d->varkeywords &&
         source->index == d->argcount + d->kwonly + d->varargs)
-        return false; /* made anew by each call */
+        return false; /* each call makes a new one */
     const VariedPath *varied = source_varied(in, id);
     return varied != NULL && varied->unsteady;
 }
@@ -386,7 +388,8 @@ dict_value(Interp *in, SourceId source, PyObject *object)
     }
     PyObject *names = dict_keys(object);
     if (keep(in, names) == NULL) return NULL;
-    if (PyTuple_GET_SIZE(names) != length) /* an OrderedDict that was changed past its methods */
+    if (PyTuple_GET_SIZE(names) !=
+        length) /* an OrderedDict that was changed through dict's own methods */
         return value_object(in, object, source);
     Value *value = container_value(in, V_DICT, source, object, 2 * (int)length);
     if (value == NULL || guard_simple(in, GUARD_KEYS, source, names) < 0) return NULL;
@@ -424,7 +427,7 @@ method_value(Interp *in, SourceId source, PyObject *object)
     return value->items[0] == NULL || value->items[1] == NULL ? NULL : value;
 }
 
-/* start, stop and step are what comes in; they are read like attributes. */
+/* A slice's start, stop and step are sources of their own, read like attributes. */
 static Value *
 slice_value(Interp *in, SourceId source, PyObject *object)
 {
@@ -471,11 +474,11 @@ is_identity(Interp *in, SourceId source, PyObject *object)
     if (is_enum_member(object)) return true;
     if (typing_is_union(object) || object_is_pattern(object)) return true;
     if (PyFunction_Check(object)) {
-        /* A function made anew for each call is known by its code instead. */
+        /* Guard the code of a function that each call makes anew, not the function. */
         SourceKind kind = source_kind(in, source);
         return kind == SOURCE_GLOBAL || kind == SOURCE_CONST;
     }
-    /* A callable of another kind that is a global (np.vectorize's, functools.partial). */
+    /* A callable of another kind in a global (np.vectorize's, functools.partial). */
     return false;
 }
 
@@ -497,7 +500,7 @@ appends(const Decoded *d, int number)
     return PyUnicode_CompareWithASCIIString(name, "append") == 0;
 }
 
-/* What is loaded at `number` goes into what the function returns. */
+/* The value loaded at `number` becomes part of the function's result. */
 static bool
 returns(const Decoded *d, int number)
 {
@@ -508,8 +511,8 @@ returns(const Decoded *d, int number)
     return number < d->count && d->instrs[number].kind == I_RETURN;
 }
 
-/* A log: all that is done with the list is appending.  It is then not opened, for its length
-   differs from call to call.  A use that this overlooks breaks the graph, no more. */
+/* A list that is used as a log: the code only appends to it.  It is not opened, since its length
+   differs from call to call.  A use that this scan overlooks is a graph break, nothing worse. */
 static bool
 is_log(Interp *in, SourceId source)
 {
@@ -529,7 +532,7 @@ is_log(Interp *in, SourceId source)
     return found;
 }
 
-/* One that grows is not opened before it is full. */
+/* A deque that still grows is not opened until it is full. */
 static Value *
 deque_value(Interp *in, SourceId source, PyObject *object)
 {
@@ -632,15 +635,15 @@ guard_is(Interp *in, Value *value)
     return guard_simple(in, GUARD_IS, value->source, value->object) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Guards, once, that what is at `source` is this, or nothing (NULL). */
+/* Guards, once, that the source is this object, or nothing (NULL). */
 int
 guard_there(Interp *in, SourceId source, PyObject *object)
 {
     return guard_found(in, source, GUARD_UNBOUND, source, NULL, object) == ANSWER_YES ? 0 : -1;
 }
 
-/* A bool that depends on inputs only: where it is a comparison of an int argument with a constant,
-   a range guard does; otherwise guards by value. */
+/* A bool that depends on inputs only: for a comparison of an int argument with a constant, a range
+   guard is enough; other inputs are guarded by value. */
 Answer
 condition_known(Interp *in, Value *condition, bool *out)
 {

@@ -1,9 +1,7 @@
 /* Which version of its memory an array reads.
-
-   Graph nodes never write: a write gives a new version of a storage.  An array of the program stays
-   the node it was made as; asked for its contents after a write, it is the same view (shape,
-   strides, offset) of the storage's last version.
-
+   Graph nodes never write: a write makes a new version of a storage.  An array of the program keeps
+   the node that it was made as; its contents after a write are the same view (shape, strides,
+   offset) of the storage's last version.
    Invariant: Interp.versions lists every node that is or was the version of a recorded storage, the
    root included; a node's own `storage` is always one of these or an unwritten producer. */
 #include "core.h"

@@ -1,4 +1,4 @@
-/* Arrays that are not compiled: which code a graph break has that is about one of them. */
+/* Arrays that are not compiled, and the break code for each sort. */
 #include "core.h"
 
 static const BreakCode of_kind[] = {
@@ -18,7 +18,7 @@ dtype_break(PyObject *object, BreakCode otherwise)
 Answer
 break_dtype(Interp *in, PyObject *object)
 {
-    /* no text that the program's code makes: StringDType's na_object has one of its own */
+    /* Run no code of the program to make the text: a StringDType's na_object may have such code. */
     bool plain = array_dtype_check(object) || PyUnicode_CheckExact(object) ||
                  Py_TYPE(object) == &PyType_Type;
     PyObject *text = plain ? PyObject_Repr(object) : NULL;
@@ -26,7 +26,8 @@ break_dtype(Interp *in, PyObject *object)
     if (name == NULL) PyErr_Clear();
     BreakCode code = dtype_break(object, BREAK_DTYPE);
     Answer answer = interp_break(in, code, "a dtype that is not compiled: %s", name ? name : "?");
-    if (in->told.code == BREAK_DTYPE_DATE) in->told.code = BREAK_DTYPE; /* no array has it yet */
+    if (in->told.code == BREAK_DTYPE_DATE)
+        in->told.code = BREAK_DTYPE; /* no array has this dtype yet */
     Py_XDECREF(text);
     return answer;
 }
@@ -46,7 +47,7 @@ is_masked(PyTypeObject *type)
     return false;
 }
 
-/* Along the class's MRO, running no code. */
+/* Searches the class's MRO without running code. */
 static bool
 overrides(PyTypeObject *type)
 {
@@ -61,7 +62,7 @@ overrides(PyTypeObject *type)
     return found;
 }
 
-/* Of an array of numbers that is no graph's input. */
+/* For an array of numbers that cannot be a graph's input. */
 static BreakCode
 break_of_numbers(PyObject *object)
 {

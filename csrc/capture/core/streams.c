@@ -1,4 +1,4 @@
-/* Streams whose writing runs no Python code: what a print that is put off may go to. */
+/* Streams that run no Python code when written to: a delayed print may only go to these. */
 #include "../capture.h"
 
 static bool

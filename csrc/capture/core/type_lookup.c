@@ -1,4 +1,4 @@
-/* What a class has under a name, guarded. */
+/* Entries of classes by name, guarded. */
 #include "core.h"
 
 PyObject *
@@ -16,14 +16,15 @@ type_stored(Interp *in, PyTypeObject *type, const char *name, PyObject **out)
     return ANSWER_YES;
 }
 
-/* Guards that the source is what was found there; once. */
+/* Guards, once, that the source is the object found there. */
 Answer
 guard_found(Interp *in, SourceId source, GuardKind absent, SourceId absent_source,
             PyObject *absent_name, PyObject *found)
 {
     if (source == NO_SOURCE) return ANSWER_ERROR;
-    const void *key = (const void *)((((uintptr_t)source + 1) << 4) | 8); /* no Value */
-    if (map_get(&in->sources.by_source, key) != NULL) return ANSWER_YES;  /* guarded before */
+    const void *key =
+        (const void *)((((uintptr_t)source + 1) << 4) | 8); /* a key that no Value has */
+    if (map_get(&in->sources.by_source, key) != NULL) return ANSWER_YES; /* guarded before */
     if (map_put(in, &in->sources.by_source, key, in->null) < 0) return ANSWER_ERROR;
     if (found == NULL)
         return guard_simple(in, absent, absent_source, absent_name) < 0 ? ANSWER_ERROR : ANSWER_YES;
@@ -35,7 +36,7 @@ Answer
 type_lookup(Interp *in, PyTypeObject *type, PyObject *name, PyObject **out)
 {
     *out = _PyType_Lookup(type, name);
-    if (!type_is_heap(type)) return ANSWER_YES; /* cannot change */
+    if (!type_is_heap(type)) return ANSWER_YES; /* a static type cannot change */
     SourceId base = source_of_const(in, (PyObject *)type);
     if (base == NO_SOURCE) return ANSWER_ERROR;
     SourceId source = source_add(in, SOURCE_ATTR, base, 0, name, NULL);
@@ -58,7 +59,7 @@ type_inherits(Interp *in, PyTypeObject *type, const char *name, PyTypeObject *fr
     if (answer != ANSWER_YES) return answer;
     PyObject *theirs = _PyType_Lookup(from, key);
     if (found == theirs) return ANSWER_YES;
-    /* C types may set a slot to the very function that they would inherit. */
+    /* A C type may set a slot to the very function that it would inherit. */
     bool same =
         found != NULL && theirs != NULL && Py_TYPE(found) == &PyWrapperDescr_Type &&
         Py_TYPE(theirs) == &PyWrapperDescr_Type &&

@@ -1,4 +1,4 @@
-/* Symbolic values: making them, asking what is known of them.  See values.h. */
+/* Symbolic values: making them, and reading what is known of them.  See values.h. */
 #include "core.h"
 
 /* ---- pointer map: open addressing, never deletes ---- */
@@ -162,7 +162,7 @@ value_object(Interp *in, PyObject *object, SourceId source)
     return value;
 }
 
-/* The entry of a dict opened from outside: keys are constants made when it was opened. */
+/* The entry of a dict opened from outside; its keys were made constants when it was opened. */
 Value *
 value_item(Interp *in, Value *container, int i)
 {
@@ -247,7 +247,7 @@ scalar_type(Interp *in, DType dtype)
     return (PyTypeObject *)keep(in, type);
 }
 
-/* NULL for those that no static type says. */
+/* NULL where the type is not one of the static types. */
 static PyTypeObject *
 iterator_type(const Value *value)
 {
@@ -329,7 +329,7 @@ describe_object(Interp *Py_UNUSED(in), Value *value)
     return Py_TYPE(value->object)->tp_name;
 }
 
-/* Of something that can be called, its name. */
+/* The name of a callable. */
 const char *
 describe_const(Interp *in, Value *value)
 {
@@ -376,7 +376,7 @@ known_dict(PyObject *items)
     return dict;
 }
 
-/* tuple.__new__ of a class of named tuples: none of its code runs. */
+/* tuple.__new__ of a class of named tuples, which runs no code of the class. */
 static PyObject *
 known_named(PyTypeObject *type, PyObject *items)
 {
@@ -390,7 +390,7 @@ Answer
 known_container(Interp *in, Value *value, PyObject **out)
 {
     Answer answer;
-    if (in->attempt.nesting > 40) return ANSWER_NO; /* it may hold itself */
+    if (in->attempt.nesting > 40) return ANSWER_NO; /* a container may contain itself */
     in->attempt.nesting++;
     PyObject *items = known_items(in, value, &answer), *object = NULL;
     in->attempt.nesting--;
@@ -415,8 +415,8 @@ known_container(Interp *in, Value *value, PyObject **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A value whose guard kept failing is as unknown as what is in an array; one whose guard failed
-   once, where capture goes as far without it. */
+/* A number whose guard kept failing is as unknown as one out of an array; so is one whose guard
+   failed once, where capture gets as far without its value. */
 static bool
 is_unsteady(Interp *in, SourceId id)
 {
@@ -427,7 +427,7 @@ is_unsteady(Interp *in, SourceId id)
     return true;
 }
 
-/* A Python scalar that depends on inputs only: they are guarded by value, and it is a constant. */
+/* A Python scalar that depends on inputs only: guards them by value and becomes a constant. */
 Answer
 known_scalar(Interp *in, Value *value, PyObject **out)
 {
@@ -527,7 +527,7 @@ static Answer
 const_node(Interp *in, Value *value, NodeId *out)
 {
     Type type;
-    /* The node of a scalar that became known stays: it holds the same value. */
+    /* The node of a scalar that became known is kept, since it has the same value. */
     if (value->node == NO_NODE || in->region != 0) {
         if (const_type(value->object, &type) != ANSWER_YES) return ANSWER_NO;
         *out = graph_const(in->graph, in->region, value->object, &type);
@@ -593,7 +593,7 @@ opaque_sample(Interp *in, const Value *value)
     return opaque == NULL || !array_is_exact(opaque->sample) ? NULL : opaque->sample;
 }
 
-/* The string behind a V_PURE, where it depends on arguments alone: they are guarded, and it is a
+/* Makes the text of a V_PURE that depends on arguments alone: guards them, and the value is a
    constant from here on. */
 Answer
 pure_known(Interp *in, Value *pure, PyObject **out)
@@ -607,7 +607,7 @@ pure_known(Interp *in, Value *pure, PyObject **out)
     if (answer == ANSWER_YES) {
         *out = keep(in, PyObject_Call(pure->object, args, NULL));
         if (*out == NULL) {
-            PyErr_Clear(); /* a deopt will raise it */
+            PyErr_Clear(); /* the plan's own call raises it again, as a deopt */
             answer = ANSWER_NO;
         } else {
             pure->kind = V_CONST;
