@@ -42,7 +42,8 @@ Answer
 branch_learn(Interp *in, PyCodeObject *code, int number, int level, const char *why)
 {
     if (in->break_code == BREAK_NONE) in->break_code = BREAK_BRANCH;
-    if (!in->attempt.again) in->attempt.learn->stop_at = -1; /* it counts steps on the old path */
+    if (!in->attempt.again)
+        in->attempt.learn->stop_at = -1; /* its steps were counted along the old path */
     in->attempt.again = true;
     for (int i = 0; i < in->attempt.learn->branches.len; i++) {
         BranchMark *mark = &in->attempt.learn->branches.at[i];

@@ -363,8 +363,7 @@ Answer value_in_range(Interp *in, Value *value, int64_t low, int64_t high);
 Answer condition_known(Interp *in, Value *condition, bool *out);
 /* Guards that an object from outside is this very object. */
 Answer guard_is(Interp *in, Value *value);
-int guard_there(Interp *in, SourceId source,
-                PyObject *object); /* guards, once, that the source is this object */
+int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this object; once */
 
 /* ---- outcomes.c: values of which only outcomes of comparisons are guarded ---- */
 /* Text from outside that varies and is only compared with constants: its value is not guarded. */

@@ -64,8 +64,7 @@ is_walked(const Value *value, const Value *container, int depth)
         if (of == container || (of != NULL && of->kind == V_VIEW && of->dict == container))
             return !value->mutated;
         if (of != NULL && is_walked(of, container, depth + 1)) return true;
-        if (of != NULL && of->kind == V_SET)
-            return false; /* such an iterator has the set's own array of items */
+        if (of != NULL && of->kind == V_SET) return false; /* it has the set's own items */
     } else if (value->kind != V_TUPLE && value->kind != V_LIST && value->kind != V_CELL &&
                value->kind != V_INSTANCE) {
         return false;

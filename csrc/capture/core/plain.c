@@ -153,8 +153,7 @@ key_is_plain(Interp *in, PyObject *key)
     Answer answer = ANSWER_YES;
     if (object_is_plain(key) || array_scalar_check(key) || array_dtype_check(key))
         return ANSWER_YES;
-    if (PyTuple_Check(
-            key)) { /* also a named tuple whose class overrides neither hash nor equality */
+    if (PyTuple_Check(key)) { /* also a named one with tuple's hash and equality */
         PyTypeObject *type = Py_TYPE(key);
         if (type != &PyTuple_Type) answer = type_inherits(in, type, "__hash__", &PyTuple_Type);
         if (type != &PyTuple_Type && answer == ANSWER_YES)

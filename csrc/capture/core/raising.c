@@ -125,8 +125,7 @@ raise_error(Interp *in)
     PyObject *real = type != NULL ? error_take() : NULL;
     if (real == NULL) return interp_break(in, BREAK_EXCEPTION, "an exception is raised here");
     if (PyException_SetTraceback(real, Py_None) < 0) PyErr_Clear();
-    PyException_SetContext(
-        real, NULL); /* the exception that the caller of capture handles is not the program's */
+    PyException_SetContext(real, NULL); /* not one that capture's caller handles */
     Value *exception = exception_of_object(in, real);
     Py_DECREF(real);
     return exception ? raise_value(in, exception) : ANSWER_ERROR;

@@ -94,8 +94,7 @@ value_guard_type(Interp *in, Value *value)
     if (value->guarded || value->source == NO_SOURCE) return 0;
     value->guarded = true;
     if (source_kind(in, value->source) == SOURCE_CONST &&
-        !(Py_TYPE(value->object)->tp_flags &
-          Py_TPFLAGS_HEAPTYPE)) /* nobody can set another class */
+        !(Py_TYPE(value->object)->tp_flags & Py_TPFLAGS_HEAPTYPE)) /* its class cannot be set */
         return 0;
     int guard = guard_simple(in, GUARD_TYPE, value->source, (PyObject *)Py_TYPE(value->object));
     if (guard < 0) return -1;
@@ -109,8 +108,7 @@ static Value *
 input_add(Interp *in, SourceId source, PyObject *object, const Type *type)
 {
     Value *value = value_new(in, V_NODE);
-    bool spare = source_is_spare(
-        in, source); /* still true at the plan's start: the frame's stack keeps it alive */
+    bool spare = source_is_spare(in, source); /* the frame's stack keeps it so */
     if (value == NULL || (!spare && keep(in, Py_NewRef(object)) == NULL)) return NULL;
     value->source = source;
     value->object = object;
@@ -388,8 +386,7 @@ dict_value(Interp *in, SourceId source, PyObject *object)
     }
     PyObject *names = dict_keys(object);
     if (keep(in, names) == NULL) return NULL;
-    if (PyTuple_GET_SIZE(names) !=
-        length) /* an OrderedDict that was changed through dict's own methods */
+    if (PyTuple_GET_SIZE(names) != length) /* an OrderedDict changed by dict's methods */
         return value_object(in, object, source);
     Value *value = container_value(in, V_DICT, source, object, 2 * (int)length);
     if (value == NULL || guard_simple(in, GUARD_KEYS, source, names) < 0) return NULL;

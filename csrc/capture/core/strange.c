@@ -26,8 +26,7 @@ break_dtype(Interp *in, PyObject *object)
     if (name == NULL) PyErr_Clear();
     BreakCode code = dtype_break(object, BREAK_DTYPE);
     Answer answer = interp_break(in, code, "a dtype that is not compiled: %s", name ? name : "?");
-    if (in->told.code == BREAK_DTYPE_DATE)
-        in->told.code = BREAK_DTYPE; /* no array has this dtype yet */
+    if (in->told.code == BREAK_DTYPE_DATE) in->told.code = BREAK_DTYPE; /* no array has it yet */
     Py_XDECREF(text);
     return answer;
 }

@@ -22,9 +22,8 @@ guard_found(Interp *in, SourceId source, GuardKind absent, SourceId absent_sourc
             PyObject *absent_name, PyObject *found)
 {
     if (source == NO_SOURCE) return ANSWER_ERROR;
-    const void *key =
-        (const void *)((((uintptr_t)source + 1) << 4) | 8); /* a key that no Value has */
-    if (map_get(&in->sources.by_source, key) != NULL) return ANSWER_YES; /* guarded before */
+    const void *key = (const void *)((((uintptr_t)source + 1) << 4) | 8); /* not a Value */
+    if (map_get(&in->sources.by_source, key) != NULL) return ANSWER_YES;  /* guarded before */
     if (map_put(in, &in->sources.by_source, key, in->null) < 0) return ANSWER_ERROR;
     if (found == NULL)
         return guard_simple(in, absent, absent_source, absent_name) < 0 ? ANSWER_ERROR : ANSWER_YES;

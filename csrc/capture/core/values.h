@@ -20,19 +20,16 @@ typedef struct Value Value;
 typedef struct Generator Generator;
 /* The parts of an exception made here (a V_INSTANCE) besides its attributes. */
 typedef struct {
-    Value *args; /* V_TUPLE */
-    Value *cause,
-        *context; /* NULL: None; a NULL context may also be the exception that the caller handles */
-    Value *traceback; /* stands for the real traceback; or NULL */
-    bool suppress;    /* __suppress_context__ */
-    int made,
-        raised; /* steps of the bottom activation at which it was made, raised; -1: not raised */
-    PyObject *real; /* the object that it was made from, where C code made one; or NULL */
+    Value *args;            /* V_TUPLE */
+    Value *cause, *context; /* NULL: None; a context: or what the caller handles */
+    Value *traceback;       /* stands for the real traceback; or NULL */
+    bool suppress;          /* __suppress_context__ */
+    int made, raised;       /* steps of the bottom activation; -1: not raised */
+    PyObject *real;         /* the object that it was made from, where C code made one; or NULL */
     /* of an exception group: */
     Value *message, *parts; /* text, V_TUPLE of exceptions; NULL of others */
-    const Value *
-        part_of; /* the group that it was split from, as long as it was not raised since; or NULL */
-    bool wraps;  /* `except*` made it, around an exception that is not a group */
+    const Value *part_of;   /* the group it was split from, until it is raised; or NULL */
+    bool wraps;             /* `except*` made it, around an exception that is not a group */
 } Exception;
 
 struct Value {

@@ -10,7 +10,7 @@ push_const(Interp *in, PyObject *object, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A tuple of its own each time. */
+/* A new tuple at each call. */
 static Answer
 push_sizes(Interp *in, int n, const SizeId *sizes, Value **out)
 {
@@ -87,7 +87,7 @@ number_attribute(Interp *in, const Type *type, const char *name, Value **out)
     return push_const(in, PyLong_FromLongLong(number), out);
 }
 
-/* Of an array whose shape is not known: dtype and rank are, the rest is asked at run time. */
+/* Of an array whose shape is not known: dtype and rank are constants, anything else is a step. */
 static Answer
 opaque_attribute(Interp *in, Value *array, const char *name, Value **out)
 {
@@ -106,7 +106,8 @@ opaque_attribute(Interp *in, Value *array, const char *name, Value **out)
     return interp_break(in, BREAK_ATTRIBUTE, "attribute '%s' of an array", name);
 }
 
-/* `x.flat` and `x.flags`, until something is asked of them: methods of these names, not called. */
+/* `x.flat` and `x.flags`, before anything is read from them: represented as methods of these names
+   that are not called. */
 static Answer
 part_attribute(Interp *in, Value *array, const char *name, Value **out)
 {
@@ -123,7 +124,8 @@ value_is_flags(Interp *in, const Value *value)
            value_is_array(in, value->items[0]);
 }
 
-/* May the array be written?  Of one from outside that may not, no guard says so: unknown. */
+/* May the array be written?  Not known for a read-only one from outside, since no guard says that
+   it stays read-only. */
 static Answer
 known_writeable(Interp *in, Value *array, bool *out)
 {
@@ -167,7 +169,7 @@ emit_flag(Interp *in, Value *flags, const char *name, Value **out)
     return push_const(in, PyBool_FromLong(set), out);
 }
 
-/* Of what comes next, only the shape's items are asked for. */
+/* The next instructions read only items of the shape. */
 static bool
 takes_items(const Interp *in)
 {
@@ -177,7 +179,7 @@ takes_items(const Interp *in)
     return next->kind == I_UNPACK || (next->kind == I_CONST && next[1].kind == I_SUBSCRIPT);
 }
 
-/* What needs no guard of the shape; ANSWER_NO: another attribute. */
+/* Attributes that need no guard of the shape; ANSWER_NO: another attribute. */
 static Answer
 loose_attribute(Interp *in, Value *array, const char *name, Value **out)
 {
@@ -190,7 +192,7 @@ loose_attribute(Interp *in, Value *array, const char *name, Value **out)
     return ANSWER_NO;
 }
 
-/* The object behind `source`, an array's base; *out its Value. */
+/* The object at `source`, which is an array's base; its Value in *out. */
 static Answer
 base_of_input(Interp *in, Value *input, Value **out)
 {
@@ -205,8 +207,8 @@ base_of_input(Interp *in, Value *input, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* x.base, where it is known: of an array from outside, of a view of one, of what a kernel makes.
-   A view of a view has the base of the first, where that is an array. */
+/* x.base, where it is known: of an array from outside, of a view of one, of a kernel's result. The
+   base of a view of a view is the first array, where it is an array. */
 static Answer
 array_base_of(Interp *in, Value *array, Value **out)
 {
@@ -275,8 +277,8 @@ array_attribute(Interp *in, Value *array, const char *name, Value **out)
     return number_attribute(in, &type, name, out);
 }
 
-/* x.flat = v, x.real = v and x.imag = v write elements; shape and strides change the array itself.
- */
+/* x.flat = v, x.real = v and x.imag = v write elements; a store to shape or strides changes the
+   array object itself. */
 Answer
 array_set_attribute(Interp *in, Value *array, const char *name, Value *value)
 {

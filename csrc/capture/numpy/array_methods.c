@@ -1,5 +1,4 @@
-/* Methods of arrays that make another array or number out of one: astype, copy, item, round, clip …
- */
+/* Methods that make another array or a number from an array: astype, copy, item, round, clip … */
 #include "numpy.h"
 
 Answer
@@ -25,12 +24,12 @@ do_copy(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(array_operand(in, args[0], &node));
     bool scalar = node_type(in, node).form == FORM_SCALAR;
     TRY(value_as_order(in, rule_arg(rule, args, "order"), rule->data[0], &order));
-    if (scalar && rule->data[0] == 'C') return push_node(in, node, out); /* another object */
+    if (scalar && rule->data[0] == 'C') return push_node(in, node, out); /* a new object */
     TRY(node_copy(in, node, order, &node));
     return push_node(in, node, out);
 }
 
-/* A cast that always gives a fresh array, in this order. */
+/* A cast in this order whose result is always a fresh array. */
 static Answer
 cast_fresh(Interp *in, NodeId node, DType dtype, char order, NodeId *out)
 {
@@ -46,7 +45,7 @@ cast_fresh(Interp *in, NodeId node, DType dtype, char order, NodeId *out)
     if (*out == NO_NODE) return ANSWER_ERROR;
     TRY(fresh_type(in, &type, dtype, &like, order));
     Node *made = graph_node(in->graph, *out);
-    made->type = type; /* the cast itself writes in the order asked for */
+    made->type = type; /* the cast itself writes in that order */
     return ANSWER_YES;
 }
 
@@ -57,7 +56,7 @@ do_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     char order;
     bool copy;
     TRY(array_operand(in, args[0], &node));
-    DType dtype = DT_F64; /* of None */
+    DType dtype = DT_F64; /* the dtype of None */
     TRY(value_as_dtype(in, args[1], &dtype));
     TRY(value_as_order(in, rule_arg(rule, args, "order"), 'K', &order));
     TRY(value_as_flag(in, rule_arg(rule, args, "copy"), true, &copy));
@@ -73,7 +72,7 @@ do_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return push_node(in, result, out);
 }
 
-/* The number itself, as Python's own: item(), float(x), int(x) of one element. */
+/* item(), float(x), int(x) of one element: the number as Python's own type. */
 static Answer
 node_item(Interp *in, NodeId node, NodeId *out)
 {
@@ -91,7 +90,7 @@ node_item(Interp *in, NodeId node, NodeId *out)
     return node_form(in, node, FORM_PYTHON, out);
 }
 
-/* Numbers that item() takes as indices: ints that are no bools. */
+/* Numbers that item() takes as indices: ints, but not bools. */
 static bool
 is_index(Interp *in, const Value *value)
 {
@@ -165,7 +164,7 @@ do_conjugate(Interp *in, const Rule *rule, Value *const *args, Value **out)
     NodeId node;
     TRY(array_operand(in, args[0], &node));
     if (!dtype_is_complex((DType)node_type(in, node).dtype)) {
-        if (!value_is_array(in, args[0])) return push_node(in, node, out); /* another object */
+        if (!value_is_array(in, args[0])) return push_node(in, node, out); /* a new object */
         *out = args[0]; /* ndarray.conj of real numbers is the array itself */
         return ANSWER_YES;
     }
@@ -173,7 +172,8 @@ do_conjugate(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return push_node(in, node, out);
 }
 
-/* NumPy's own: multiply by a power of ten, round to even, divide (the other way when negative). */
+/* As NumPy does it: multiply by a power of ten, round to even, divide (for negative decimals
+   divide, round, multiply). */
 static Answer
 round_decimals(Interp *in, NodeId node, int64_t decimals, NodeId *out)
 {
@@ -216,7 +216,7 @@ do_round(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return push_node(in, result, out);
 }
 
-/* A bound of clip that does not bind: a Python int beyond the range of an integer dtype. */
+/* A bound of clip without effect: a Python int beyond the range of an integer dtype. */
 static bool
 beyond(const Value *bound, DType dtype, bool upper)
 {

@@ -1,8 +1,7 @@
-/* Dtypes, constants, and how weak Python scalars become operands.
-
-   A Python scalar that meets an array is converted as NumPy converts it: by item assignment into an
-   array of the loop's dtype.  Constants are converted while capturing; symbolic integers are
-   guarded to the dtype's range, because NumPy raises OverflowError outside it. */
+/* Dtypes, constants, and weak Python scalars as operands.
+   A Python scalar next to an array is converted as NumPy does it: by item assignment into an array
+   of the loop's dtype.  Constants are converted while capturing; symbolic integers are guarded to
+   the dtype's range, because NumPy raises OverflowError outside it. */
 #include <float.h>
 #include <math.h>
 
@@ -86,7 +85,7 @@ put_real(double value, DType real, char *bytes)
     return 0;
 }
 
-/* -1 (exception possibly set) where NumPy raises or warns. */
+/* -1 where NumPy raises or warns, perhaps with an exception set. */
 static int
 put_scalar(PyObject *value, DType dtype, char *bytes)
 {
@@ -121,8 +120,8 @@ const_node(Interp *in, PyObject *scalar, DType dtype, Form form)
     return node;
 }
 
-/* A scalar constant of the dtype made from a Python or array scalar as NumPy's item assignment
-   makes it. ANSWER_BREAK: out of range, or NumPy would warn. */
+/* A scalar constant of the dtype, converted from a Python or array scalar as item assignment does.
+   ANSWER_BREAK: out of range, or NumPy would warn. */
 static Answer
 node_scalar(Interp *in, PyObject *value, DType dtype, NodeId *out)
 {
@@ -179,7 +178,7 @@ node_known(Interp *in, NodeId node, PyObject **out)
     return value_known(in, in->memory.inputs.at[n->attrs.index], out);
 }
 
-/* A symbolic Python int that becomes an integer of another width. */
+/* A symbolic Python int converted to an integer of another width. */
 static Answer
 guard_weak_range(Interp *in, NodeId node, DType dtype)
 {
@@ -224,7 +223,7 @@ node_cast(Interp *in, NodeId node, DType dtype, NodeId *out)
         return interp_break(in, BREAK_SHAPE, "complex values cast to %s", dtype_name(dtype));
     if (python && type.dtype == DT_I64 && dtype_is_integer(dtype))
         TRY(guard_weak_range(in, node, dtype));
-    /* NumPy converts a Python int to a float by way of double: two roundings. */
+    /* NumPy converts a Python int to a float through double, which rounds twice. */
     if (python && type.dtype == DT_I64 && dtype_is_float(dtype) && dtype != DT_F64)
         TRY(cast_node(in, node, DT_F64, &node));
     return cast_node(in, node, dtype, out);
@@ -259,7 +258,7 @@ bool
 value_absent(const Value *value)
 {
     if (value == NULL || value_is_none(value)) return true;
-    /* what NumPy's own functions pass on for "not given" */
+    /* NumPy's own functions pass this on for "not given" */
     return value->object != NULL && value->object == numpy_object("_NoValue");
 }
 
@@ -272,7 +271,7 @@ value_as_flag(Interp *in, Value *value, bool fallback, bool *out)
     Answer answer = value_known(in, value, &object);
     if (answer_stops(answer)) return answer;
     bool known = answer == ANSWER_YES && PyLong_Check(object);
-    long number = known ? PyLong_AsLong(object) : -1; /* NumPy takes some other ints, not all */
+    long number = known ? PyLong_AsLong(object) : -1; /* NumPy accepts some other ints */
     PyErr_Clear();
     if (number != 0 && number != 1)
         return interp_break(in, BREAK_NUMPY, "a flag that is not a known bool");
@@ -297,7 +296,8 @@ value_as_dtype(Interp *in, Value *value, DType *out)
 {
     if (value_absent(value)) return ANSWER_YES;
     PyObject *object;
-    /* an object that is no dtype of ours is not guarded by identity: that keeps it alive */
+    /* Do not guard an object that is not a supported dtype by identity: the guard would keep it
+       alive. */
     if (value->kind == V_OBJECT && value->object != NULL && value->source != NO_SOURCE &&
         array_dtype_from_object(value->object, out) == ANSWER_NO)
         return break_dtype(in, value->object);

@@ -1,4 +1,4 @@
-/* Arrays made from nothing, from numbers, and conversions to arrays. */
+/* Array creation: from a shape, from numbers, and conversions of objects to arrays. */
 #include "numpy.h"
 
 static Answer
@@ -13,7 +13,8 @@ shape_sizes(Interp *in, Value *value, int *rank, SizeId *sizes)
     return ANSWER_YES;
 }
 
-/* A fresh array of this type, filled with `value` (a scalar node of its dtype), or not at all. */
+/* A fresh array of this type, filled with `value` (a scalar node of its dtype), or uninitialised
+   for NO_NODE. */
 static Answer
 filled(Interp *in, const Type *type, NodeId value, Value **out)
 {
@@ -25,7 +26,8 @@ filled(Interp *in, const Type *type, NodeId value, Value **out)
     return push_node(in, node, out);
 }
 
-/* The value that a row's `data` names: "0", "1", "empty", "full" (the argument fill_value). */
+/* The fill value that a row's `data` names: "0", "1", "empty" (none), "full" (the argument
+   fill_value). */
 static Answer
 fill_value(Interp *in, const Rule *rule, Value *const *args, DType *dtype, bool given, NodeId *out)
 {
@@ -85,15 +87,15 @@ do_make_like(Interp *in, const Rule *rule, Value *const *args, Value **out)
 
 /* ---- conversions ---- */
 
-/* A (nested) list of known numbers and scalar nodes, as _steps.build takes it: a new reference, or
-   NULL with *answer set. */
+/* A (nested) list of known numbers and scalar nodes, in the form that _steps.build takes: a new
+   reference, or NULL with *answer set. */
 static PyObject *
 list_template(Interp *in, Value *value, int depth, PyObject *hole, int *n, NodeId *nodes,
               Answer *answer)
 {
     PyObject *object = NULL;
     if (value_is_sequence(value)) {
-        if (depth == MAX_RANK) { /* it may contain itself */
+        if (depth == MAX_RANK) { /* a list may contain itself */
             *answer = interp_break(in, BREAK_RANK, "an array of lists");
             return NULL;
         }
@@ -121,7 +123,7 @@ list_template(Interp *in, Value *value, int depth, PyObject *hole, int *n, NodeI
     return *answer == ANSWER_YES ? Py_NewRef(object) : NULL;
 }
 
-/* A list of numbers as an array node; `dtype` NULL: of NumPy's choice. */
+/* A list of numbers as an array node; for `dtype` NULL, NumPy chooses. */
 static Answer
 array_from_list(Interp *in, Value *value, const DType *dtype, NodeId *out)
 {
@@ -177,7 +179,7 @@ do_array(Interp *in, const Rule *rule, Value *const *args, Value **out)
         (order == 'C' ? type_is_contiguous(in->graph, &type) : type_is_fortran(in->graph, &type));
     if (dtype == type.dtype && right && (!copy || fresh)) {
         if (node == given && !value_is_sequence(args[0])) {
-            *out = args[0]; /* the same object */
+            *out = args[0]; /* the argument itself */
             return ANSWER_YES;
         }
         return push_node(in, node, out);
@@ -193,7 +195,7 @@ do_array(Interp *in, const Rule *rule, Value *const *args, Value **out)
 
 /* ---- arange ---- */
 
-/* Integers are made in the plan; floats by NumPy's own call, whose rounding is its own. */
+/* Integers are computed in the plan; floats by a call of NumPy's arange, whose rounding differs. */
 Answer
 do_arange(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
@@ -281,7 +283,7 @@ do_dot(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(operand(in, args[0], &nodes[0]));
     TRY(operand(in, args[1], &nodes[1]));
     Type a = node_type(in, nodes[0]), b = node_type(in, nodes[1]), type;
-    if (a.rank == 0 || b.rank == 0) { /* no product alone: BLAS adds it to zeros, -0.0 is lost */
+    if (a.rank == 0 || b.rank == 0) { /* BLAS adds the product to zero: -0.0 is lost */
         TRY(node_trial(in, numpy_object("dot"), 2, nodes, NULL, &node));
         return push_node(in, node, out);
     }

@@ -1,12 +1,10 @@
 /* np.random: draws from generators, in program order, on the real generators.
-
-   A draw is a step whose first argument is what the draw before it gave (a token) and which gives a
-   token again, so that no pass drops a draw, makes one of two, or changes their order; the last
-   token is made when the graph ends.  One line of tokens serves all generators: two may share a bit
-   generator.
-
-   A plan that deopts has drawn already, and CPython's rerun draws again.  So the runtime keeps the
-   state of each generator before its first draw (the step's `save`) and puts it back
+   A draw is a step whose first argument is a token, the result of the draw before it, and which
+   returns a token again.  So no pass can drop a draw, merge two, or change their order; the last
+   token is made when the graph ends.  All generators share one chain of tokens, since two may share
+   a bit generator.
+   A plan that deopts has already drawn, and CPython's rerun draws again.  So the runtime keeps the
+   state of each generator from before its first draw (the step's `save`) and restores it
    (pycompile._calls.Draw). */
 #include "numpy.h"
 
@@ -43,7 +41,8 @@ value_is_random(Interp *in, const Value *value)
     return value_is_opaque_object(in, value) && is_generator(object_sample(in, value));
 }
 
-/* The generator as an argument of steps: a value of FORM_OBJECT, with one like it as its sample. */
+/* The generator as an argument of steps: a value of FORM_OBJECT with a similar generator as its
+   sample. */
 static Answer
 generator_value(Interp *in, Value *generator, Value **out)
 {
@@ -83,7 +82,7 @@ generator_value(Interp *in, Value *generator, Value **out)
                                                                          : ANSWER_YES;
 }
 
-/* What a draw takes first: the last one's token. */
+/* The first argument of a draw: the token of the draw before it. */
 static Value *
 token_value(Interp *in)
 {
@@ -123,8 +122,8 @@ draw_method(Interp *in, Value *generator, const char *name, int nargs, Value *co
     return in->memory.drawn == NULL || *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* np.random.normal: a method of the generator behind the module, or a function that draws from it.
- */
+/* np.random.normal and others: methods of the generator behind the module, or functions that draw
+   from it. */
 Answer
 draw_function(Interp *in, const char *method, int nargs, Value *const *args, PyObject *kwnames,
               Value **out)
@@ -135,7 +134,7 @@ draw_function(Interp *in, const char *method, int nargs, Value *const *args, PyO
     return draw_method(in, value, method, nargs, args, kwnames, out);
 }
 
-/* A bound method of a generator, kept by the program or by the module. */
+/* A bound method of a generator, stored by the program or by the module. */
 Answer
 draw_bound(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames, Value **out)
 {

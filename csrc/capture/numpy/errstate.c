@@ -1,12 +1,12 @@
 /* np.errstate: NumPy's own Python code is followed down to the context variable that holds the
    state.
-
-   A state is known as a change of the one in which the plan begins (ErrorState); each node is made
-   under one (Graph.errors) and checked under it.  No frame is left while a changed state is in
-   force: the program's manager would have to be entered.  Capture then stops before it was. */
+   A state is represented as a change of the state in which the plan begins (ErrorState); each node
+   is made under one state (Graph.errors) and checked under it.  The frame is never left while a
+   changed state is in force, since the program's context manager would have to be entered: capture
+   then stops before the change. */
 #include "numpy.h"
 
-/* A state, or the token that restores one; `position` holds it. */
+/* An error state, or the token that restores one; `position` holds the state. */
 static Value *
 state_value(Interp *in, PyTypeObject *type, ErrorState errors)
 {

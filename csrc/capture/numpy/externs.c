@@ -1,4 +1,4 @@
-/* Calls of NumPy's own functions from a plan, where no op has the function's bits. */
+/* Externs: calls of NumPy's own functions from a plan, where no op gives the function's bits. */
 #include "trial.h"
 
 Answer
@@ -19,7 +19,7 @@ node_extern_kw(Interp *in, PyObject *callable, int nargs, const NodeId *args, Py
 
 /* ---- the type by trial ---- */
 
-/* What stands for the argument in a trial; kept. */
+/* The stand-in for the argument in a trial; kept. */
 static PyObject *
 trial_argument(Interp *in, NodeId node, Attempt *attempt, NodeId *holes)
 {
@@ -29,7 +29,7 @@ trial_argument(Interp *in, NodeId node, Attempt *attempt, NodeId *holes)
     return hole_new(in, attempt->n++);
 }
 
-/* The callable on stand-ins for the arguments. */
+/* Calls the callable on stand-ins for the arguments. */
 static Answer
 try_call(Interp *in, PyObject *callable, int nargs, const NodeId *args, PyObject *kwnames,
          PyObject **value)

@@ -1,7 +1,6 @@
-/* The rows of numpy_functions.def, and which callable is whose.
-
-   Functions are known by identity (core/callables.c): the rows' names are looked up once, so that a
-   user's function of the same name, or a patched numpy, is not mistaken for one. */
+/* The rows of numpy_functions.def, and the callable that each describes.
+   Functions are recognised by identity (core/callables.c): the rows' names are looked up once, so
+   that neither a user's function of the same name nor a patched numpy is mistaken for NumPy's. */
 #include "numpy.h"
 
 static const Rule rules[] = {
@@ -24,10 +23,10 @@ static const Rule rules[] = {
 #undef PYTHON
 };
 
-static Arena *arena;              /* the tables', for the life of the process */
-static PointerMap methods;        /* what ndarray has under the name of a row -> the row */
+static Arena *arena;              /* of the tables, for the life of the process */
+static PointerMap methods;        /* attribute of ndarray -> the row of its name */
 static PyObject *methods_by_name; /* name -> index of the row */
-static int waiting[COUNT_OF(rules)], nwaiting = -1; /* rows of callables that are not there yet */
+static int waiting[COUNT_OF(rules)], nwaiting = -1; /* rows whose callables do not exist yet */
 
 static bool
 is_function(const Rule *rule)
@@ -41,7 +40,7 @@ is_method(const Rule *rule)
     return strchr(rule->kinds, 'm') != NULL;
 }
 
-/* MODULE.NAME where the module is loaded; borrowed for ever, NULL without an error. */
+/* MODULE.NAME where the module is loaded; borrowed, lives for ever; NULL without an error. */
 static PyObject *
 python_object(const char *path)
 {
@@ -55,7 +54,7 @@ python_object(const char *path)
     return found;
 }
 
-/* Those of modules that have come since. */
+/* Looks up the callables of modules that were imported since the last time. */
 static int
 note_functions(void)
 {
@@ -67,7 +66,7 @@ note_functions(void)
         if (object == NULL)
             waiting[left++] = waiting[i];
         else if (callable_add(object, RANK_NUMPY, follow_numpy, rule) < 0)
-            return -1; /* those before it are noted again */
+            return -1; /* the rows before it are noted again */
     }
     nwaiting = left;
     return 0;
@@ -112,7 +111,7 @@ begin_methods(void)
     return note_methods();
 }
 
-/* The row of a function, of whatever way; NULL, perhaps with the error set: it has none. */
+/* The row of a function, of any WAY_; NULL where it has none, perhaps with the error set. */
 static const Rule *
 row_of_function(PyObject *callable)
 {

@@ -1,14 +1,13 @@
 /* Subscripts of arrays, read and written.
-
-   Basic indexing (ints, slices, Ellipsis, None) is a view; all ints give an array scalar.  Integer
-   arrays are read by a call of NumPy at run time, boolean masks cannot be: the result's shape
-   depends on the data.  Assignment to a basic index is a scatter; with a mask and a scalar it is
-   `where` and a scatter; any other by a call that gives the whole array anew. */
+   Basic indexing (ints, slices, Ellipsis, None) is a view; ints for all axes give an array scalar.
+   Reads with integer arrays or masks are calls of NumPy when the plan runs; the shape of a masked
+   result depends on the data.  Assignment to a basic index is a scatter; with a mask and a scalar,
+   it is `where` and a scatter; other assignments are a call that returns the whole array anew. */
 #include "numpy.h"
 
 typedef struct {
-    Type type;    /* of the view */
-    bool element; /* all axes by ints and no Ellipsis: an array scalar */
+    Type type;    /* type of the view */
+    bool element; /* ints for all axes and no Ellipsis: an array scalar */
     int nints;    /* start, stop, step per axis of the argument, for the printed form */
     int64_t ints[3 * MAX_RANK];
 } BasicIndex;
@@ -87,7 +86,7 @@ parse_item(Interp *in, Value *value, Item *item)
     return interp_break(in, BREAK_INDEX, "an index of this kind");
 }
 
-/* The items of a key; *advanced when it has masks or arrays. */
+/* The items of a key; *advanced is set where it contains masks or arrays. */
 static Answer
 parse_key(Interp *in, Value *key, Item *items, int *n, bool *advanced)
 {
@@ -165,7 +164,7 @@ basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *
                                                : PY_SSIZE_T_MAX;
             Py_ssize_t count = PySlice_AdjustIndices(length, &start, &stop, item->step);
             if (count > 0) offset += start * stride;
-            /* NumPy mapping.c, get_view_from_index: nothing is taken with a step of 1 */
+            /* NumPy mapping.c, get_view_from_index: nothing is multiplied where the step is 1 */
             TRY(add_axis(in, &out->type, count, count > 0 ? stride * item->step : stride));
             note(out, start, stop, item->step);
             axis++;
@@ -185,15 +184,15 @@ basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *
 
 /* ---- integer arrays ---- */
 
-/* pycompile._steps.NAME, which does at run time what one subscript does. */
+/* pycompile._steps.NAME, which performs a kind of subscript when the plan runs. */
 PyObject *
 numpy_step(Interp *in, const char *name)
 {
     return module_kept(in, "pycompile._steps", name);
 }
 
-/* What stands for the index at run time: a tuple with the known items, and Ellipsis-like holes for
-   arrays, which are `_steps.HOLE`. */
+/* The index as a step's argument: a tuple of the known items, with `_steps.HOLE` in the place of
+   each array. */
 static Answer
 index_template(Interp *in, Value *key, const Item *items, int n, PyObject **out, int *narrays,
                NodeId *arrays)
@@ -235,8 +234,8 @@ advanced_read(Interp *in, NodeId array, Value *key, const Item *items, int n, No
     return node_trial(in, function, narrays + 2, args, NULL, out);
 }
 
-/* A boolean array among the indices, whose number of true elements is the result's length.  A list
-   that contains itself has none. */
+/* Does the index contain a boolean array, whose number of true elements is the result's length? A
+   list that contains itself does not. */
 static bool
 key_has_mask(Interp *in, Value *key, int depth)
 {
@@ -287,7 +286,8 @@ emit_subscript(Interp *in, Value *array, Value *key, Value **out)
 
 /* ---- writing ---- */
 
-/* The value is what the place holds already: `x[i] += y` stores what it has just written. */
+/* The value is what the place already holds: `x[i] += y` ends with a store of what it has just
+   written. */
 static bool
 is_that_place(Interp *in, NodeId value, NodeId version, const Type *place)
 {
@@ -299,8 +299,8 @@ is_that_place(Interp *in, NodeId value, NodeId version, const Type *place)
     return size_value(in->graph, node->type.offset) == size_value(in->graph, place->offset);
 }
 
-/* NumPy stores a scalar in integers by way of a Python int, which must be in range; a cast of it
-   wraps.  A Python int's range is guarded by its cast. */
+/* NumPy stores a scalar in integers by way of a Python int, which must be in range, while a cast of
+   the scalar would wrap.  The cast of a Python int guards its range. */
 static bool
 stores_as_cast(Interp *in, NodeId value, DType to)
 {
@@ -319,8 +319,8 @@ stores_as_cast(Interp *in, NodeId value, DType to)
 
 static Answer write_place(Interp *in, Value *array, const Type *place, NodeId value);
 
-/* A place of another dtype than its storage (x.view(np.uint8), x.real of complex numbers): a step
-   writes it in a copy of the storage, which is its next version. */
+/* A write to a view of another dtype than its storage (x.view(np.uint8), x.real of complex
+   numbers): a step writes it in a copy of the storage, which is the storage's next version. */
 static Answer
 write_through(Interp *in, Value *array, const Type *place, NodeId version, NodeId value)
 {
@@ -341,8 +341,8 @@ write_through(Interp *in, Value *array, const Type *place, NodeId version, NodeI
     return write_place(in, array, &whole, written);
 }
 
-/* The place in the memory of `array` gets `value`: casts as item assignment does, broadcasts, and
-   makes the storage's next version. */
+/* Writes `value` to a view `place` of `array`: casts as item assignment does, broadcasts, and makes
+   the storage's next version. */
 static Answer
 write_place(Interp *in, Value *array, const Type *place, NodeId value)
 {
@@ -361,7 +361,7 @@ write_place(Interp *in, Value *array, const Type *place, NodeId value)
         return interp_break(in, BREAK_STORE, "a scalar stored in integers that may not hold it");
     TRY(node_cast(in, value, (DType)place->dtype, &value));
     Type have = node_type(in, value);
-    if (have.rank > place->rank) { /* leading axes of length 1 may go */
+    if (have.rank > place->rank) { /* leading axes of length 1 are dropped */
         int extra = have.rank - place->rank;
         for (int i = 0; i < extra; i++)
             if (size_value(in->graph, have.shape[i]) != 1)
@@ -394,7 +394,7 @@ node_write(Interp *in, Value *target, NodeId value)
     NodeId node;
     TRY(array_operand(in, target, &node));
     Type place = node_type(in, node), have = node_type(in, value);
-    /* An output never grows, and a broadcast of the output itself is an error too. */
+    /* An output is never broadcast: neither may it grow. */
     if (have.rank > place.rank)
         return interp_break(in, BREAK_SHAPE, "a result that does not fit its output");
     return write_place(in, target, &place, value);
@@ -410,7 +410,7 @@ write_mask(Interp *in, Value *array, NodeId node, Value *mask_value, NodeId valu
     for (int i = 0; i < shape.rank; i++)
         if (shape.shape[i] != from.shape[i])
             return interp_break(in, BREAK_SHAPE, "a mask of another shape");
-    Type wide = shape; /* axes of length 1 behind, to broadcast */
+    Type wide = shape; /* appends axes of length 1, to broadcast */
     for (int i = shape.rank; i < from.rank; i++) {
         wide.shape[i] = size_const(in->graph, 1);
         wide.stride[i] = size_const(in->graph, 0);

@@ -1,11 +1,11 @@
-/* Calls of NumPy's functions and of arrays' methods, each done as its row of numpy_functions.def
-   says. */
+/* Calls of NumPy's functions and of arrays' methods, captured in the way that the row of
+   numpy_functions.def says. */
 #include "numpy.h"
 
 /* ---- binding arguments to a signature ---- */
 
-/* The signature's next name, without marks, or `|` or `/`; false at its end.  *mark: '!' must be
-   absent or its default, '*' takes the rest, 0. */
+/* Reads the signature's next name, without its marks, or `|` or `/`; false at its end.  *mark is
+   '!' where the argument must be absent or its default, '*' where it takes the rest, else 0. */
 static bool
 next_name(const char **at, const char **name, size_t *length, char *mark)
 {
@@ -63,8 +63,8 @@ is_named(const char *name, size_t length, const char *const *names)
     return false;
 }
 
-/* Values that an argument without a rule may have all the same: its default.  `text`, up to a
-   space: the default where that is a text. */
+/* The argument, which the rule does not use, has its default value.  `text`: the default up to the
+   next space, where it is a text. */
 static bool
 is_default(const Value *value, const char *name, size_t length, const char *text)
 {
@@ -141,8 +141,8 @@ bind(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwna
     return check_bound(in, rule, bound);
 }
 
-/* Which arguments it changes, a bit each: its first, and out of a signature whose arguments may all
-   be positional. */
+/* The arguments that the function changes, a bit each: the first, and out where all arguments of
+   the signature may be positional. */
 static unsigned
 changed_bits(const Rule *rule)
 {
@@ -151,7 +151,7 @@ changed_bits(const Rule *rule)
     return (rule->traits & FN_CHANGES ? 1 : 0) | (out ? 1u << index : 0);
 }
 
-/* `callable` called at run time. */
+/* A call of `callable` when the plan runs. */
 static Answer
 call_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
           PyObject *kwnames, Value **out)
@@ -165,7 +165,8 @@ call_step(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *co
     return call_whole(in, &call, out);
 }
 
-/* What another way of doing it may still follow: not what NumPy itself would refuse to do. */
+/* May another way of capturing the call be tried after this break?  Not where NumPy itself would
+   refuse it. */
 static bool
 break_is_ours(BreakCode code)
 {
@@ -200,7 +201,7 @@ ufunc_number(PyObject *ufunc, const char *name)
     return number;
 }
 
-/* Its only loops are of Python objects: they call the program's code. */
+/* The ufunc has only loops of Python objects, which call code of the program. */
 static bool
 ufunc_is_objects(PyObject *ufunc)
 {
@@ -217,7 +218,7 @@ ufunc_is_objects(PyObject *ufunc)
 
 static Answer raise_keyword(Interp *in, PyObject *ufunc, int nargs, PyObject *name);
 
-/* As a node, where the arguments are plain: inputs, dtype, one output. */
+/* The call as a node, where the arguments are plain: inputs, dtype, one output. */
 static Answer
 ufunc_as_node(Interp *in, PyObject *ufunc, int nin, int nargs, Value *const *args,
               PyObject *kwnames, Value **out)
@@ -339,7 +340,7 @@ call_scalar_type(Interp *in, PyObject *type, int nargs, Value *const *args, PyOb
     TRY(operand(in, args[0], &node));
     Type have = node_type(in, node);
     if (have.rank > 0 && have.dtype == dtype && args[0]->kind == V_NODE) {
-        *out = args[0]; /* the same object */
+        *out = args[0]; /* the argument itself */
         return ANSWER_YES;
     }
     TRY(node_cast(in, node, dtype, &node));
@@ -358,7 +359,7 @@ whole_call(const Call *call)
                        .kwnames = call->kwnames};
 }
 
-/* Follows `function` as though the program had called it. */
+/* Follows a call of `function` in the program's place. */
 static Answer
 follow_function(Interp *in, PyObject *function, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out)
@@ -367,7 +368,7 @@ follow_function(Interp *in, PyObject *function, int nargs, Value *const *args, P
     return value == NULL ? ANSWER_ERROR : call_value(in, value, nargs, args, kwnames, out);
 }
 
-/* 1 when the object says it comes from NumPy. */
+/* 1 when the callable says that it comes from NumPy. */
 static bool
 is_from_numpy(PyObject *callable)
 {
@@ -388,21 +389,21 @@ is_scalar_type(PyObject *callable)
            is_from_numpy(callable);
 }
 
-/* NumPy's public functions that take arrays are all of this type. */
+/* The type of all of NumPy's public functions that take arrays. */
 static bool
 is_dispatcher(PyObject *callable)
 {
     return array_function_check(callable) && is_from_numpy(callable);
 }
 
-/* The function that decomposes it, or a step where that breaks. */
+/* Follows the decomposition, or makes the call a step where the decomposition breaks. */
 static Answer
 decompose(const Call *call, PyObject *function)
 {
     Interp *in = call->in;
     Answer answer =
         follow_function(in, function, call->nargs, call->args, call->kwnames, call->out);
-    if (answer == ANSWER_BREAK) in->raising.raised = NULL; /* not as NumPy raises it */
+    if (answer == ANSWER_BREAK) in->raising.raised = NULL; /* NumPy's error may differ */
     if (answer != ANSWER_BREAK || in->writes.dirty) return answer;
     BreakNote note = break_take(in);
     WholeCall whole = whole_call(call);
@@ -484,7 +485,7 @@ follow_scalar_type(const Call *c)
     return call_scalar_type(c->in, c->object, c->nargs, c->args, c->kwnames, c->out);
 }
 
-/* The shapes of its results are looked at when it has run. */
+/* A step whose results' shapes are read after it has run. */
 static Answer
 follow_dispatcher(const Call *call)
 {
@@ -541,7 +542,7 @@ array_has_method(const char *name)
     return rule_of_method(name) != NULL;
 }
 
-/* The method as a function of `self` and the arguments; borrowed, NULL without an error. */
+/* The method as a function of `self` and its arguments; borrowed, NULL without an error. */
 static PyObject *
 method_function(Interp *in, Value *self, bool scalar, const char *name)
 {
@@ -588,7 +589,7 @@ array_method(Interp *in, Value *array, const char *name, int nargs, Value *const
     return call_rule(in, rule, callable, nargs + 1, all, kwnames, out);
 }
 
-/* Whether the error that is set is that of a keyword which the callee does not know. */
+/* Is the error that is set about a keyword which the callee does not know? */
 static bool
 is_unknown_keyword(PyObject *name)
 {
@@ -607,7 +608,7 @@ is_unknown_keyword(PyObject *name)
     return found;
 }
 
-/* Those that every ufunc has; on stand-ins some of them warn. */
+/* Keywords that every ufunc has; with stand-ins some of them warn. */
 static bool
 is_keyword_of_ufuncs(PyObject *name)
 {
@@ -618,8 +619,7 @@ is_keyword_of_ufuncs(PyObject *name)
     return false;
 }
 
-/* A keyword that the ufunc of `nargs` operands has not.  ANSWER_NO: it may
-   have it. */
+/* A keyword that a ufunc of `nargs` operands does not have.  ANSWER_NO: it may have it. */
 static Answer
 raise_keyword(Interp *in, PyObject *ufunc, int nargs, PyObject *name)
 {

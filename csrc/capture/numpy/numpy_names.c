@@ -1,17 +1,17 @@
-/* Names of NumPy's, looked up once.  NumPy imports some of its submodules (random, fft, polynomial,
-   ma) when the program first asks for them, which takes longer than a capture: a name in a module
-   that is not there yet is nothing yet, and is asked for again. */
+/* Names of NumPy, looked up once.  NumPy imports some of its submodules (random, fft, polynomial,
+   ma) when the program first reads them, which takes longer than a capture: a name in a module that
+   is not imported yet gives NULL, and is looked up again next time. */
 #include "numpy.h"
 
-/* `from`.`name`, a new reference.  NULL without an error: no such thing; *later: it may still come.
- */
+/* `from`.`name`, a new reference.  NULL without an error where it does not exist; *later is set
+   where it may exist later. */
 static PyObject *
 part_of(PyObject *from, const char *name, bool last, bool *later)
 {
     PyObject *found;
     if (PyModule_CheckExact(from)) {
         found = Py_XNewRef(PyDict_GetItemString(PyModule_GetDict(from), name));
-        /* a submodule, or a name of one that is being imported */
+        /* a submodule that is not imported, or a name of one that is being imported */
         *later = found == NULL && (!last || from != numpy_object(""));
     } else {
         found = PyObject_GetAttrString(from, name);
@@ -70,7 +70,7 @@ numpy_load_submodule(PyObject *module, PyObject *name)
     PyObject *loaded = text != NULL ? module_import(text) : NULL;
     Py_XDECREF(path);
     if (loaded == NULL && !PyErr_ExceptionMatches(PyExc_Exception)) return -1;
-    PyErr_Clear(); /* CPython meets it */
+    PyErr_Clear(); /* CPython will raise it */
     Py_XDECREF(loaded);
     return 0;
 }

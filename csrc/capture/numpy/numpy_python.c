@@ -1,13 +1,12 @@
-/* What of NumPy is Python code: machine limits, np.r_ and its kin, and the functions and classes
-   that are followed as though they were the program's.
-
-   NumPy's other Python functions are not followed: they are steps, or left to CPython. */
+/* NumPy's Python code: machine limits, np.r_ and its kin, and the functions and classes that are
+   followed like the program's own.  NumPy's other Python functions are steps, or left to
+   CPython. */
 #include "numpy.h"
 
 /* ---- np.finfo, np.iinfo ---- */
 
-/* What names the dtype: of a number, which they take too, its type.  A new reference; NULL without
-   an error where it is not known. */
+/* The dtype's name, which finfo and iinfo take; a number stands for its type.  A new reference;
+   NULL without an error where it is not known. */
 static PyObject *
 limits_argument(Interp *in, Value *value)
 {
@@ -22,7 +21,8 @@ limits_argument(Interp *in, Value *value)
     return array_dtype_from_object(object, &ignored) == ANSWER_YES ? Py_NewRef(object) : NULL;
 }
 
-/* The class called now; an error is the program's, and a warning is given when it calls itself. */
+/* Calls the class while capturing.  An error is the program's; where the class warns, the program
+   has to call it. */
 Answer
 limits_made(Interp *in, PyObject *class_, PyObject *argument, PyObject **out)
 {
@@ -38,7 +38,7 @@ limits_made(Interp *in, PyObject *class_, PyObject *argument, PyObject **out)
     return object != NULL && *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* finfo ("f"): one object for each dtype, for ever; iinfo: an object of its own each time. */
+/* finfo ("f"): one object per dtype for ever; iinfo: a new object at each call. */
 Answer
 do_limits(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {
@@ -73,7 +73,7 @@ value_is_limits(const Value *value)
 
 /* ---- np.r_, np.c_, np.mgrid, np.ogrid ---- */
 
-/* A slice whose bounds the run tells: so it tells the shape. */
+/* A slice whose bounds, and so the result's shape, are known only when the plan runs. */
 static bool
 has_open_bounds(Interp *in, Value *key)
 {
@@ -89,7 +89,7 @@ has_open_bounds(Interp *in, Value *key)
     return false;
 }
 
-/* object[key] of one of them is a step: its shape by trial. */
+/* object[key] of np.r_ and its kin is a step whose shape a trial finds. */
 static Answer
 index_trick(Interp *in, PyObject *function, int nargs, Value *const *args, Value **out)
 {
@@ -117,7 +117,7 @@ index_trick(Interp *in, PyObject *function, int nargs, Value *const *args, Value
     return PyErr_Occurred() ? ANSWER_ERROR : call_whole(in, &call, out);
 }
 
-/* ---- what is followed ---- */
+/* ---- which Python code is followed ---- */
 
 static bool
 is_followed(PyObject *function, const char *module)
@@ -137,7 +137,7 @@ is_followed(PyObject *function, const char *module)
     return false;
 }
 
-/* What is made there are arrays of a class derived from ndarray. */
+/* Calls that make arrays of a class derived from ndarray. */
 static BreakCode
 makes_subclass(const char *module, const char *name)
 {

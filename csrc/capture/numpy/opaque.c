@@ -1,12 +1,10 @@
-/* What only the run will tell.
-
-   Arrays whose shape only the run will tell (x[mask], nonzero) are `opaque`: nodes of FORM_OBJECT,
-   of which capture knows dtype and rank by a sample.  Everything done with one is a step again,
-   until a number comes out.  Views of opaque arrays are NumPy's own; so an opaque array that has
-   views is not written, and neither is an array from outside that an opaque one is a view of.
-
-   Objects of NumPy's that are no arrays are known by a sample, too; and x.flat[key] is here, which
-   is always a step. */
+/* Opaque values: known only when the plan runs.
+   Arrays whose shape is known only then (x[mask], nonzero) are nodes of FORM_OBJECT, of which
+   capture knows dtype and rank by a sample.  Every operation on one is again a step, until a number
+   results. Views of opaque arrays are made by NumPy; so an opaque array that has views is not
+   written, and neither is an array from outside of which an opaque one is a view.
+   Objects of NumPy that are not arrays are known by a sample, too.  x.flat[key], always a step, is
+   here as well. */
 #include "numpy.h"
 
 /* ---- opaque arrays ---- */
@@ -28,7 +26,7 @@ any_opaque(const Interp *in, int n, Value *const *values)
     return false;
 }
 
-/* ---- objects that are known at run time only, and are no arrays ---- */
+/* ---- objects that are not arrays and are known only when the plan runs ---- */
 
 Answer
 object_value(Interp *in, NodeId node, PyObject *sample, Value **out)
@@ -36,8 +34,8 @@ object_value(Interp *in, NodeId node, PyObject *sample, Value **out)
     return opaque_value(in, node, sample, false, out);
 }
 
-/* A method of the sample's class, when nothing but NumPy's and Python's code runs in it and the
-   object stays as it is; kept, NULL without error. */
+/* A method of the sample's class that runs only code of NumPy and Python and leaves the object
+   unchanged; kept, NULL without error. */
 static PyObject *
 object_function(Interp *in, const Value *object, const char *name)
 {

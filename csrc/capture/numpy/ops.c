@@ -1,9 +1,8 @@
 /* Elementwise operations: ufuncs, operators, comparisons, in-place operators.
-
-   Dtypes come from NumPy (ufunc_resolve).  Operands are cast to the loop's dtypes by cast nodes; a
-   ufunc whose bits an op has becomes that op, any other a block call.  Results of rank 0 are array
-   scalars, as NumPy's are.  Operators on array scalars alone are NumPy's scalarmath: the same
-   values, but integer overflow warns and powers are libm's. */
+   NumPy resolves the dtypes (ufunc_resolve).  Cast nodes convert operands to the loop's dtypes; a
+   ufunc becomes the op that has its bits, or else a block call.  Results of rank 0 are array
+   scalars, as in NumPy.  Operators on array scalars alone are NumPy's scalarmath: the same values,
+   but integer overflow warns and powers are computed by libm. */
 #include "numpy.h"
 
 /* ---- operands ---- */
@@ -42,8 +41,8 @@ array_operand(Interp *in, Value *value, NodeId *out)
     return ANSWER_YES;
 }
 
-/* NumPy would raise MemoryError at once: such an array must not go unmade because nobody reads it.
- */
+/* NumPy raises MemoryError at once, so a break is needed: a node that nobody reads is never
+   made. */
 static bool
 is_too_large(const Interp *in, NodeId node)
 {
@@ -65,8 +64,8 @@ push_node(Interp *in, NodeId node, Value **out)
 
 /* ---- ufuncs as nodes ---- */
 
-/* Whether the op stands for the ufunc's loop of this dtype, or a `ufunc` node has to.  How either is
-   done is graph/way.c's business. */
+/* Whether the op stands for the ufunc's loop of this dtype, or a `ufunc` node has to.  How either
+   is done is graph/way.c's business. */
 static bool
 op_fuses(Op op, DType dtype)
 {
@@ -149,7 +148,7 @@ resolve(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, D
         types[i] = &copies[i];
         weak = weak && copies[i].form == FORM_PYTHON;
     }
-    for (int i = 0; i < nargs && weak; i++) /* Python numbers alone count as int64, float64 … */
+    for (int i = 0; i < nargs && weak; i++) /* Python numbers alone are taken as int64, float64 … */
         copies[i].form = FORM_SCALAR;
     Answer answer = ufunc_resolve(ufunc, nargs, types, 1, ins, out);
     if (answer != ANSWER_NO) return answer;
@@ -167,11 +166,11 @@ elementwise_type(Interp *in, DType dtype, int nargs, const NodeId *args, const D
     return answer;
 }
 
-/* NumPy's loops for power look at the stride of the exponent: a number that is broadcast is done by
-   square, sqrt and so on where it is one of these, and an exponent array by pow.  Integer powers
-   raise for negative exponents.  So: the shortcut's op, a block call for another number, and
-   NumPy's own function for all else.  *how: a ufunc's name, "" for a block call, NULL for an
-   extern. */
+/* NumPy's loops for power look at the stride of the exponent: for a broadcast number they use
+   square, sqrt and so on where the number is one of their exponents, and pow for an exponent array.
+   Integer powers raise for negative exponents.  So: the shortcut's op, a block call for another
+   number, and NumPy's own function for all else.  *how is a ufunc's name, "" for a block call, NULL
+   for an extern. */
 static Answer
 power_form(Interp *in, DType dtype, NodeId exponent, const char **how)
 {
@@ -214,8 +213,8 @@ ufunc_is_plain(PyObject *ufunc, int nargs)
     return plain;
 }
 
-/* One element for all.  With such bounds clip has a loop of its own, which keeps the zero it is
-   given where the bound is the other. */
+/* A bound that is one number for all elements.  NumPy's clip has another loop for such bounds; it
+   keeps the sign of a zero element where the bound is the other zero. */
 static bool
 is_spread(Interp *in, NodeId node)
 {
@@ -226,7 +225,7 @@ is_spread(Interp *in, NodeId node)
     return true;
 }
 
-/* Both operands' loop dtypes and the result's type, as though NumPy made a new array. */
+/* Both operands' loop dtypes, and the type of the result as a new array. */
 static Answer
 ufunc_types(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, DType *ins,
             Type *type)
@@ -238,8 +237,8 @@ ufunc_types(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtyp
     return elementwise_type(in, result, nargs, args, ins, type);
 }
 
-/* The ufunc with these loop dtypes and this result; `whole` is what a plan calls instead where
-   neither kernel nor block call has the bits. */
+/* The ufunc with these loop dtypes and this result; `whole` is called by the plan where neither a
+   kernel nor a block call has its bits. */
 static Answer
 typed_ufunc(Interp *in, PyObject *ufunc, PyObject *whole, int nargs, const NodeId *args, int dtype,
             const DType *ins, Type type, NodeId *out)
@@ -307,7 +306,7 @@ all_scalars(const Interp *in, int n, const NodeId *args)
     return true;
 }
 
-/* operator.NAME called at run time, for what scalarmath does its own way. */
+/* operator.NAME called when the plan runs, where scalarmath has rules of its own. */
 static Answer
 scalar_extern(Interp *in, const char *name, int n, const NodeId *args, DType dtype, NodeId *out)
 {
@@ -319,7 +318,7 @@ scalar_extern(Interp *in, const char *name, int n, const NodeId *args, DType dty
     return answer;
 }
 
-/* Overflow of i64 is noticed by Python's own operators (a deopt), which is what is wanted here. */
+/* Python's own operators deopt on overflow of i64, where NumPy has to warn. */
 static Answer
 scalar_i64(Interp *in, Op op, int n, const NodeId *args, NodeId *out)
 {
@@ -330,7 +329,7 @@ scalar_i64(Interp *in, Op op, int n, const NodeId *args, NodeId *out)
     return node_form(in, *out, FORM_SCALAR, out);
 }
 
-/* The op that notices overflow of int64, or 0. */
+/* The op that detects overflow of int64, or 0. */
 static const int checked_ops[IN_PLACE] = {
     [OPERATOR_ADD] = OP_py_add, [OPERATOR_MUL] = OP_py_mul, [OPERATOR_SUB] = OP_py_sub};
 
@@ -374,8 +373,8 @@ power_shortcut(Interp *in, NodeId base, NodeId exponent, const char **ufunc)
     return ANSWER_YES;
 }
 
-/* As an operator's ufunc: its result may lie as an operand does that NumPy writes into (*into, or
-   -1). */
+/* The ufunc of an operator: its result has the layout of the operand into which NumPy writes it
+   (*into, or -1 for none). */
 static Answer
 operator_ufunc(Interp *in, int operator_, PyObject *ufunc, Value *const *operands,
                const NodeId *args, int *into, NodeId *out)
@@ -435,7 +434,7 @@ binary_node(Interp *in, int operator_, Value *left, Value *right, int *into, Val
     return push_node(in, result, out);
 }
 
-/* Python's own operator in the plan, after the rule for it broke. */
+/* Calls Python's operator as a step, after the rule for it broke. */
 static Answer
 operator_instead(Interp *in, const char *name, int nargs, Value *const *args, bool changes,
                  Value **out)
@@ -446,8 +445,8 @@ operator_instead(Interp *in, const char *name, int nargs, Value *const *args, bo
     return call_whole_instead(in, &call, out);
 }
 
-/* The operator where it is known at run time only whether NumPy writes into an operand; *out NULL:
-   no operand is a temporary. */
+/* The operator where only the plan's run shows whether NumPy writes into an operand; *out is NULL
+   where no operand is a temporary. */
 static Answer
 elided_operator(Interp *in, int operator_, Value *const *both, PyObject **out)
 {
@@ -467,7 +466,7 @@ elided_operator(Interp *in, int operator_, Value *const *both, PyObject **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* `into`: as operand_elided has it; NULL: never. */
+/* `into`: the operand found by operand_elided; NULL: none is ever written. */
 static Answer
 operator_or_step(Interp *in, int operator_, Value *left, Value *right, int *into, Value **out)
 {
@@ -510,7 +509,7 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
     DType dtype;
     bool orders = operator_ != Py_EQ && operator_ != Py_NE && all_scalars(in, 2, args);
     if (orders) TRY(result_dtype(in, 2, args, &dtype));
-    if (orders && dtype_is_complex(dtype)) /* it has no rule for NaNs, which the ufunc has */
+    if (orders && dtype_is_complex(dtype)) /* the op has no rule for NaNs, unlike the ufunc */
         TRY(scalar_extern(in, comparison_names[operator_], 2, args, DT_BOOL, &result));
     else
         TRY(node_named(in, names[operator_], 2, args, &result));
@@ -560,7 +559,7 @@ emit_unary(Interp *in, InstrKind operator_, Value *value, Value **out)
     return answer == ANSWER_BREAK ? operator_instead(in, name, 1, &value, false, out) : answer;
 }
 
-/* abs(x): of an integer scalar the smallest number warns. */
+/* abs(x): of an integer scalar, the smallest number warns. */
 Answer
 emit_absolute(Interp *in, Value *value, Value **out)
 {
@@ -581,7 +580,8 @@ emit_absolute(Interp *in, Value *value, Value **out)
 
 /* ---- in place ---- */
 
-/* The loop that made the result would have written into the target. */
+/* NumPy's loops take other paths, with other bits, where the output has a negative stride; for half
+   floats also where it is not dense. */
 static bool
 loop_minds_target(const Interp *in, NodeId result, const Type *target)
 {
@@ -634,7 +634,7 @@ emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
     operator_ %= IN_PLACE;
     Answer answer = inplace_node(in, operator_, array, value, out);
     if (answer != ANSWER_BREAK || operator_ >= IN_PLACE) return answer;
-    in->raising.raised = NULL; /* in place it has another text */
+    in->raising.raised = NULL; /* the in-place operator has another message */
     Value *both[2] = {array, value};
     return operator_instead(in, operators[operator_].in_place, 2, both, true, out);
 }
@@ -645,7 +645,8 @@ emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
 Answer
 result_dtype(Interp *in, int n, const NodeId *args, DType *out)
 {
-    /* A ufunc with a loop of one dtype for every dtype: maximum resolves to the common one. */
+    /* A ufunc with a loop of one dtype for every dtype, since maximum resolves to the common
+       dtype. */
     PyObject *ufunc = numpy_object("maximum");
     Type types[2] = {node_type(in, args[0]), node_type(in, args[0])};
     *out = (DType)types[0].dtype;
@@ -666,7 +667,8 @@ result_dtype(Interp *in, int n, const NodeId *args, DType *out)
 Answer
 node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out)
 {
-    /* the C compiler would drop what is not chosen, with the floating-point events of its cast */
+    /* or the C compiler would drop the value not chosen, with the floating-point flags of its
+       cast */
     if (graph_node(in->graph, condition)->op == OP_const)
         return interp_break(in, BREAK_NUMPY, "np.where of a constant condition");
     /* np.where(c, x, y) computes in result_type(x, y), which is what a ufunc of one dtype gives. */
@@ -683,7 +685,7 @@ node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out)
     if (answer == ANSWER_NO)
         return interp_break(in, BREAK_SHAPE, "np.where of shapes that do not broadcast");
     if (answer == ANSWER_ERROR) return answer;
-    type.form = FORM_ARRAY; /* of rank 0 too: no array scalar */
+    type.form = FORM_ARRAY; /* an array even of rank 0, not a scalar */
     TRY_NODE(*out, graph_add(in->graph, in->region, OP_where, 3, args, &type, NULL));
     return ANSWER_YES;
 }

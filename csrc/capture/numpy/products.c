@@ -1,8 +1,7 @@
 /* Matrix products: the BLAS that NumPy loaded for float matrices, NumPy's own call for the rest. */
 #include "numpy.h"
 
-/* Shape of a @ b for operands whose last two axes are matrices; 1-D operands are handled by turns.
- */
+/* The shape of a @ b for operands whose last two axes are matrices, and for 1-D operands. */
 static Answer
 matmul_shape(Interp *in, const Type *a, const Type *b, int *rank, SizeId *shape)
 {
@@ -21,7 +20,7 @@ matmul_shape(Interp *in, const Type *a, const Type *b, int *rank, SizeId *shape)
     return ANSWER_YES;
 }
 
-/* Operands of more than two axes whose result's layout is plainly C. */
+/* Operands of more than two axes, laid out so that the result is certainly in C order. */
 static bool
 layout_is_plain(const Interp *in, const Type *a, const Type *b)
 {

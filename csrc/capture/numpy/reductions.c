@@ -1,23 +1,22 @@
 /* Reductions and scans.
-
-   A reduction whose order NumPy's own loops fix (pairwise float sums) and that we repeat is an op;
-   one that NumPy does in buffered chunks of converted values (a float32 sum in float64, float16,
-   complex) is a call of NumPy's reduce.  mean, var and std follow numpy/_core/_methods.py step by
-   step. */
+   A reduction is an op where NumPy's loops fix its order (pairwise float sums) and a kernel repeats
+   that order; where NumPy works in buffered chunks of converted values (a float32 sum in float64,
+   float16, complex), it is a call of NumPy's reduce.  mean, var and std follow
+   numpy/_core/_methods.py step by step. */
 #include "numpy.h"
 
 typedef struct {
-    int n; /* axes to go, ascending */
+    int n; /* axes that are reduced, ascending */
     int axes[MAX_RANK];
     bool keepdims;
-    int64_t count; /* elements that become one */
+    int64_t count; /* how many elements are reduced to one */
 } Reduction;
 
 Answer
 value_as_axis(Interp *in, Value *value, int rank, int *axis)
 {
     int64_t number;
-    if (value_type(in, value) == &PyBool_Type) /* NumPy takes it in some places only */
+    if (value_type(in, value) == &PyBool_Type) /* NumPy accepts a bool in some places only */
         return interp_break(in, BREAK_NUMPY, "a bool as axis");
     Answer answer = value_as_int(in, value, &number);
     if (answer == ANSWER_NO) return break_unknown_number(in, BREAK_NUMPY, value, "an axis");
@@ -107,7 +106,7 @@ axes_object(Interp *in, const Reduction *r)
     return keep(in, tuple);
 }
 
-/* ufunc.reduce(array, axis, dtype, None, keepdims) at run time. */
+/* ufunc.reduce(array, axis, dtype, None, keepdims) when the plan runs. */
 static Answer
 reduce_extern(Interp *in, const char *method, NodeId node, const Reduction *r, DType dtype,
               NodeId *out)
@@ -125,8 +124,8 @@ reduce_extern(Interp *in, const char *method, NodeId node, const Reduction *r, D
     return node_extern(in, callable, 5, args, &type, out);
 }
 
-/* numpy.NAME(array, axis, **keywords) at run time, for dtypes that no op does with NumPy's bits.
-   `names` and `objects` are the keywords; the type is found by trial. */
+/* numpy.NAME(array, axis, **keywords) when the plan runs, for dtypes of which no op has NumPy's
+   bits. `names` and `objects` are the keywords; the type is found by trial. */
 static Answer
 axis_extern(Interp *in, const char *name, NodeId node, Value *axis, int n, const char *const *names,
             PyObject *const *objects, NodeId *out)
@@ -173,7 +172,8 @@ reduce_sum(Interp *in, bool product, NodeId node, const Reduction *r, DType to, 
     return reduce_extern(in, product ? "multiply.reduce" : "add.reduce", node, r, to, out);
 }
 
-/* The array of a reduction, and which axes go.  Scalars and arrays of rank 0 are not taken. */
+/* The array of a reduction, and the axes to be reduced.  Scalars and arrays of rank 0 are not
+   taken. */
 static Answer
 reduction_of(Interp *in, const Rule *rule, Value *const *args, NodeId *node, Reduction *r)
 {
@@ -256,7 +256,7 @@ do_arg_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
                         &node));
         return finish(in, rule, args, node, out);
     }
-    /* The result is in C order, whatever the argument's. */
+    /* The result is in C order, whatever the argument's order is. */
     Type plain;
     if (type_contiguous(in->graph, &plain, dtype, from.rank, from.shape) < 0) return ANSWER_ERROR;
     TRY(reduced_type(in, &plain, &r, DT_I64, &type));
@@ -314,11 +314,11 @@ divide_by_count(Interp *in, NodeId node, int64_t count, NodeId *out)
     TRY_NODE(args[1], node_int(in, count, DT_I64));
     TRY(node_named(in, "divide", 2, args, &node));
     TRY(node_cast(in, node, (DType)from.dtype, out));
-    graph_node(in->graph, *out)->type = from; /* written over the sum: laid out like it */
+    graph_node(in->graph, *out)->type = from; /* np.divide writes over the sum: same layout */
     return ANSWER_YES;
 }
 
-/* What sums are taken in: `*half` when the mean of float16 is to be converted back. */
+/* The dtype in which sums are computed: `*half` where the mean is converted back to float16. */
 static DType
 mean_dtype(DType from, bool *half)
 {
@@ -372,7 +372,7 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
     Value *given_ddof = rule_arg(rule, args, "ddof");
     if (given_ddof != NULL && value_as_int(in, given_ddof, &ddof) != ANSWER_YES)
         return interp_break(in, BREAK_NUMPY, "a ddof that is not a known int");
-    if (ddof < -INT32_MAX) /* NumPy's own count overflows, and warns */
+    if (ddof < -INT32_MAX) /* NumPy's own count overflows and warns */
         return interp_break(in, BREAK_NUMPY, "so many degrees of freedom");
     if (ddof >= r.count) return interp_break(in, BREAK_SHAPE, "degrees of freedom <= 0");
     if (dtype_is_complex(from) || (given && dtype_is_complex(dtype))) {
@@ -427,8 +427,8 @@ count_is_python(void)
     return python;
 }
 
-/* np.count_nonzero(a, axis=None, *, keepdims=False): of all of it an int or, in newer versions, an
-   array scalar. */
+/* np.count_nonzero(a, axis=None, *, keepdims=False): over the whole array it gives an int or, in
+   newer versions, an array scalar. */
 Answer
 do_count_nonzero(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {

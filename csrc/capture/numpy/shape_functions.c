@@ -1,8 +1,8 @@
-/* Functions and methods that show the same elements in another shape: views where NumPy makes
- * views. */
+/* Functions and methods that give the same elements another shape: views where NumPy makes
+   views. */
 #include "numpy.h"
 
-/* An array: shapes of scalars are left to NumPy. */
+/* The argument, an array: shapes of scalars are left to NumPy. */
 static Answer
 shaped_operand(Interp *in, Value *value, NodeId *out)
 {
@@ -30,7 +30,7 @@ value_as_shape(Interp *in, Value *value, int *rank, int64_t *shape)
     return ANSWER_YES;
 }
 
-/* Fills in the -1 of a shape for `count` elements, and makes it sizes. */
+/* Fills in the -1 of a shape for `count` elements, and converts it to sizes. */
 static Answer
 complete_shape(Interp *in, int64_t count, int rank, int64_t *shape, SizeId *sizes)
 {
@@ -65,7 +65,7 @@ reshape_in(Interp *in, NodeId node, int rank, const SizeId *sizes, char order, N
             type_is_fortran(in->graph, &type) && !type_is_contiguous(in->graph, &type) ? 'F' : 'C';
     if (order == 'C') return node_reshape(in, node, rank, sizes, out);
     if (order != 'F') return interp_break(in, BREAK_NUMPY, "reshape in order K");
-    /* Fortran order: turn the axes round, reshape in C order, turn them back. */
+    /* Fortran order: reverse the axes, reshape in C order, reverse them back. */
     int turn[MAX_RANK];
     SizeId turned[MAX_RANK];
     for (int i = 0; i < type.rank; i++) turn[i] = type.rank - 1 - i;
@@ -93,10 +93,10 @@ do_reshape(Interp *in, const Rule *rule, Value *const *args, Value **out)
         wanted = wanted->items[0];
     TRY(value_as_shape(in, wanted, &rank, shape));
     Type type = node_type(in, node);
-    bool same = rank == type.rank; /* as given: with a -1 it is not */
+    bool same = rank == type.rank; /* as given, before -1 is replaced */
     for (int i = 0; same && i < rank; i++) same = shape[i] == size_value(in->graph, type.shape[i]);
     TRY(complete_shape(in, type_elements(in->graph, &type), rank, shape, sizes));
-    if (same) /* NumPy's short cut, which leaves the strides of axes of length 1 as they are */
+    if (same) /* NumPy's shortcut, which keeps the strides of axes of length 1 */
         TRY(node_view(in, OP_reshape, node, &type, rank, shape, &node));
     else
         TRY(reshape_in(in, node, rank, sizes, order, &node));
@@ -121,7 +121,8 @@ do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (rule->data[0] == 'c' && type.rank == 1) {
         TRY(node_copy(in, node, 'C', &node));
     } else {
-        /* What is no view of the argument is an array of its own, not a view of a copy. */
+        /* A result that is not a view of the argument is an array of its own, not a view of a
+           copy. */
         NodeId storage = graph_node(in->graph, node)->storage;
         TRY(reshape_in(in, node, 1, &flat, order, &node));
         const Node *made = graph_node(in->graph, node);
@@ -238,7 +239,7 @@ do_expand_dims(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (n < 0) return interp_break(in, BREAK_SHAPE, "expand_dims without an axis");
     type.rank = (uint8_t)(from.rank + more);
     type.form = FORM_ARRAY;
-    /* As a reshape of what is there: a new axis has the stride that a reshape would give it. */
+    /* As a reshape: a new axis has the stride that NumPy's reshape would give it. */
     SizeId shape[MAX_RANK];
     for (int i = 0, k = 0; i < type.rank; i++) {
         bool fresh = false;
@@ -289,7 +290,7 @@ do_flip(Interp *in, const Rule *rule, Value *const *args, Value **out)
         if (!named) continue;
         int64_t length = size_value(in->graph, type.shape[i]);
         int64_t stride = size_value(in->graph, type.stride[i]);
-        if (length == 0) continue; /* the stride of what is empty stays */
+        if (length == 0) continue; /* an axis without elements keeps its stride */
         offset += (length - 1) * stride;
         type.stride[i] = size_const(in->graph, -stride);
     }
@@ -318,7 +319,7 @@ sequence_nodes(Interp *in, Value *value, int *n, NodeId **out)
     return ANSWER_YES;
 }
 
-/* Where not all are C contiguous, the result's layout follows theirs: NumPy is called. */
+/* Where not all arrays are C contiguous, the result's layout follows theirs, so NumPy is called. */
 static Answer
 join_by_call(Interp *in, int axis, int n, const NodeId *nodes, NodeId *out)
 {
@@ -344,7 +345,7 @@ join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
             fits = k == axis || each.shape[k] == first.shape[k];
         if (!fits) return interp_break(in, BREAK_SHAPE, "arrays that cannot be joined");
         length += size_value(in->graph, each.shape[axis]);
-        /* one of no elements is contiguous, and its strides count all the same */
+        /* an array without elements is contiguous, but its strides still count */
         plain =
             plain && type_is_contiguous(in->graph, &each) && type_elements(in->graph, &each) > 0;
     }
@@ -361,7 +362,7 @@ join(Interp *in, int axis, int n, NodeId *nodes, NodeId *out)
     return ANSWER_YES;
 }
 
-/* An axis of length 1 put before axis `axis`. */
+/* Inserts an axis of length 1 before axis `axis`. */
 static Answer
 with_axis(Interp *in, NodeId node, int axis, NodeId *out)
 {

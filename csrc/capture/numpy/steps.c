@@ -1,13 +1,11 @@
-/* Whole calls as steps of the plan, for everything of NumPy that no op has the bits of.
-
-   In come a callable and values; the arguments become a template with holes (pycompile/_calls.py),
-   the callable is tried on stand-ins (trial.c), and what it gave is made into values: fresh arrays
-   and numbers are results of one extern node, views of an argument are views in the graph, an
-   argument itself is the same value.  Results whose shape only the run will tell are opaque
+/* Steps: whole calls made by the plan, for every NumPy function whose bits no op has.
+   In: a callable and values.  The arguments become a template with holes (pycompile/_calls.py), a
+   trial calls the callable on stand-ins (trial.c), and its results become values: fresh arrays and
+   numbers are results of one extern node, views of an argument are views in the graph, an argument
+   itself is the same value.  Results whose shape is known only when the plan runs are opaque
    (opaque.c).
-
-   Arguments that the callable changes (out=, np.put) are changed in a copy, which is the array's
-   next version. */
+   Arguments that the callable changes (out=, np.put) are changed in a copy, which becomes the
+   array's next version. */
 #include "trial.h"
 
 enum { MAX_LEAVES = 60, MAX_DEPTH = 70 };
@@ -17,14 +15,14 @@ typedef struct {
     int n;
     Value *of[MAX_HOLES];
     NodeId node[MAX_HOLES];
-    int depth;   /* of containers, which may contain themselves */
-    bool nested; /* a hole lies within a container */
-    bool sized;  /* an int that is not known: it may be a length */
+    int depth;   /* nesting of containers, which may contain themselves */
+    bool nested; /* a hole lies inside a container */
+    bool sized;  /* an unknown int, which may be a length */
 } Holes;
 
 /* ---- arguments as templates ---- */
 
-/* An opaque array shows the memory of this argument. */
+/* An opaque array shares the memory of this argument. */
 static Answer
 note_view(Holes *h, int hole)
 {
@@ -42,7 +40,7 @@ note_view(Holes *h, int hole)
     return ANSWER_YES;
 }
 
-/* np.floating and the other classes of NumPy's that stand for several dtypes. */
+/* np.floating and NumPy's other abstract classes of dtypes. */
 static bool
 type_is_abstract(PyObject *type)
 {
@@ -54,7 +52,7 @@ type_is_abstract(PyObject *type)
     return false;
 }
 
-/* Constants that no call can change, and that call nothing. */
+/* Constants that no call can change, and that run no code. */
 static bool
 is_plain(PyObject *object)
 {
@@ -83,7 +81,7 @@ is_plain(PyObject *object)
 static Answer
 hole(Holes *h, Value *value, NodeId node, PyObject **out)
 {
-    int number = 0; /* by value: a view of what was written is a new node each time */
+    int number = 0; /* compared by value: a view of a written array is a new node at each use */
     while (number < h->n && h->of[number] != value) number++;
     if (number == MAX_HOLES) return interp_break(h->in, BREAK_NUMPY, "a call of many arguments");
     if (number == h->n) {
@@ -186,7 +184,7 @@ template_of(Holes *h, Value *value, PyObject **out)
     case V_SLICE: return container_template(h, value, out);
     default: break;
     }
-    /* an object of the program's is not guarded by identity for nothing: that keeps it alive */
+    /* Do not guard an object of the program by identity without need: the guard keeps it alive. */
     bool strange = value->kind == V_OBJECT && value->object != NULL && !is_plain(value->object);
     Answer answer = strange ? ANSWER_NO : object_known(in, value, out);
     if (answer_stops(answer)) return answer;
@@ -226,14 +224,14 @@ count_leaves(Leaves *l, PyObject *value)
     return trial_type(l->h->in, value, &l->types[l->n++]);
 }
 
-/* The number of the argument that comes back, or that a view is of. */
+/* The number of the argument that is returned, or of which a view is returned. */
 static int
 hole_of(PyObject *value)
 {
     return (int)PyLong_AsLong(step_part(value, PART_hole));
 }
 
-/* Should the view leave the graph, `maker` makes it, so that its base is what it is in NumPy. */
+/* Where the view leaves the graph, `maker` makes it, so that its base is the same as in NumPy. */
 static Answer
 made_by(Leaves *l, PyObject *value, Value *view)
 {
@@ -256,8 +254,8 @@ alignment_of(DType dtype)
     return (int64_t)dtype_size(dtype) / (dtype_is_complex(dtype) ? 2 : 1);
 }
 
-/* Elements of a view that lies in memory as other dtypes do are aligned: NumPy computes on others
-   in pieces, and so with other bits. */
+/* Are the elements of a view, which has another dtype than its memory, aligned?  NumPy copies
+   unaligned ones in pieces, which gives other bits. */
 static Answer
 view_aligned(Interp *in, NodeId of, const Type *view)
 {
@@ -332,7 +330,7 @@ make_value(Leaves *l, PyObject *value, Value **out)
     if (is_container(form)) return make_container(l, form, value, out);
     if (form == STEP_NONE) return given(out, value_const(in, Py_None));
     if (form == STEP_CONSTANT) {
-        PyObject *made = step_part(value, PART_sample); /* a tuple of nobody else's: new each run */
+        PyObject *made = step_part(value, PART_sample); /* a tuple that is new at each run */
         return given(out, Py_REFCNT(made) == 1 ? unshadow(in, made) : value_const(in, made));
     }
     if (form == STEP_HOLE) return given(out, l->h->of[hole_of(value)]);
@@ -345,7 +343,7 @@ make_value(Leaves *l, PyObject *value, Value **out)
     return push_node(in, node, out);
 }
 
-/* The arrays that the call changes get their next versions, the first leaves. */
+/* Makes the next versions of the arrays that the call changes; the first of them is the result. */
 static Answer
 write_changed(Leaves *l, PyObject *changed)
 {
@@ -384,7 +382,7 @@ add_nodes(Leaves *l, PyObject *callable, int nargs, const NodeId *args, PyObject
 {
     Interp *in = l->h->in;
     NodeId whole;
-    if (l->n == 0) return ANSWER_YES; /* all results are arguments or views: nothing to call */
+    if (l->n == 0) return ANSWER_YES; /* all results are arguments or views, so nothing is called */
     Type several = type_scalar(DT_OBJECT, FORM_OBJECT);
     TRY(node_extern_kw(in, callable, nargs, args, kwnames, l->n == 1 ? &l->types[0] : &several,
                        &whole));
@@ -397,7 +395,7 @@ add_nodes(Leaves *l, PyObject *callable, int nargs, const NodeId *args, PyObject
     return ANSWER_YES;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole call ---- */
 
 /* May the value be changed by a step? */
 static Answer
@@ -420,7 +418,7 @@ may_change(Holes *h, int number, bool overlaps_are_seen)
     return write_allowed(in, target);
 }
 
-/* The numbers of the holes that out= and the rule's own arguments are. */
+/* The numbers of the holes of out= and of the arguments that the row says are changed. */
 static Answer
 changed_holes(Holes *h, const WholeCall *call, int npos, PyObject **out)
 {
@@ -452,7 +450,7 @@ changed_holes(Holes *h, const WholeCall *call, int npos, PyObject **out)
     return ANSWER_YES;
 }
 
-/* Argument `i` of a call without nested holes, as a node. */
+/* Argument `i` as a node; the call has no nested holes. */
 static Answer
 direct_argument(Holes *h, PyObject *object, NodeId *out)
 {
@@ -467,7 +465,8 @@ direct_argument(Holes *h, PyObject *object, NodeId *out)
     return ANSWER_YES;
 }
 
-/* The function itself with all its arguments, or a `Call` with the holes. */
+/* The callable of the step: the function itself with all its arguments, or a `Call` with the
+   holes. */
 static Answer
 emit_call(Leaves *l, const WholeCall *call, PyObject *callable, PyObject *const *objects, int all)
 {
@@ -478,7 +477,7 @@ emit_call(Leaves *l, const WholeCall *call, PyObject *callable, PyObject *const 
     return add_nodes(l, callable, all, args, call->kwnames);
 }
 
-/* The same, with out= among the positional arguments noted. */
+/* The same, noting an out= among the positional arguments. */
 static Answer
 with_out(Interp *in, const WholeCall *given, WholeCall *call)
 {
@@ -531,7 +530,7 @@ call_whole(Interp *in, const WholeCall *given, Value **out)
     return make_value(&leaves, value, out);
 }
 
-/* ---- what other files ask for ---- */
+/* ---- for other files ---- */
 
 Answer
 call_simple(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
@@ -555,7 +554,7 @@ call_whole_instead(Interp *in, const WholeCall *call, Value **out)
     if (in->writes.dirty || in->raising.raised != NULL) return ANSWER_BREAK;
     BreakNote note = break_take(in);
     Answer answer = call_whole(in, call, out);
-    /* What the library refuses says more than what was tried first. */
+    /* An error that the library raised is more informative than the first break. */
     if (answer == ANSWER_BREAK && in->told.code == BREAK_SHAPE) return answer;
     return break_unless(in, answer, &note);
 }

@@ -1,27 +1,24 @@
-/* Which operands are temporaries, and what NumPy's operators make of them.
-
-   From a size on, an operator of arrays that the interpreter calls writes into an operand that
-   nothing but the value stack holds (arrays/elision.c).  Results are functional in the graph, so
-   what is left of it are the result's layout, which is the temporary's, and the order of the
-   operands of a commutative operator.
-
-   Who holds an array is counted when it matters: all that the program can reach is walked, from the
-   slots and stacks of all activations and from what came from outside, as CPython's references
-   would be found.  The invariant that makes it right is values.h's: one Value is one object.
-
-   What CPython's frame holds differs from the symbolic stack in one place: a call of a Python
+/* Which operands are temporaries, and what NumPy's operators do with them.
+   From a certain size on, an operator on arrays that the interpreter calls writes into an operand
+   to which only the value stack refers (arrays/elision.c).  The graph is functional, so only two
+   consequences remain: the result's layout, which is the temporary's, and the order of the operands
+   of a commutative operator.
+   The references to an array are counted when they matter: starting from the slots and stacks of
+   all activations and from the objects from outside, all that the program can reach is visited, and
+   references are counted as CPython would.  That is right because one Value is one object
+   (values.h).  CPython's frame differs from the symbolic stack in one place: a call of a Python
    function takes its arguments off the caller's stack (call_keeps_arguments). */
 #include "numpy.h"
 
-/* ---- who holds it ---- */
+/* ---- counting references ---- */
 
 typedef struct {
     Interp *in;
     const Value *array;
-    NodeId root; /* of its memory */
-    int round;   /* Value.seen of what this walk has met */
-    int stacked; /* references of the value stacks */
-    int held;    /* all others */
+    NodeId root; /* root of its memory */
+    int round;   /* Value.seen of the values that this walk has visited */
+    int stacked; /* references from value stacks */
+    int held;    /* all other references */
     VEC(Value *) waiting;
 } Walk;
 
@@ -42,7 +39,7 @@ is_view_of(const Walk *w, const Value *value)
            root_of(w->in, value->node) == w->root;
 }
 
-/* One reference to `value`, out of *count. */
+/* Counts one reference to `value` in *count. */
 static int
 refer(Walk *w, Value *value, int *count)
 {
@@ -65,8 +62,8 @@ refer_all(Walk *w, int n, Value *const *values, int *count)
     return 0;
 }
 
-/* The entries at the top of its stack that a call in progress has taken: the arguments, and the
-   pair under them. */
+/* How many entries at the top of its stack a call in progress has taken: the arguments, and the
+   pair below them. */
 static int
 taken_by_call(const Activation *a, const Activation *called)
 {
@@ -84,7 +81,7 @@ taken_by_call(const Activation *a, const Activation *called)
                                              callable->items[0] == called->function))
             return n;
     }
-    return 0; /* by way of C: a class, a partial, a builtin */
+    return 0; /* called through C: a class, a partial, a builtin */
 }
 
 static int
@@ -103,8 +100,8 @@ walk_exception(Walk *w, const Exception *e)
     return refer_all(w, COUNT_OF(parts), parts, &w->held);
 }
 
-/* What the object holds.  Numbers that stay symbolic, and what is made when the plan commits, hold
-   nothing: in CPython they are there already. */
+/* Counts the references of an object.  Symbolic numbers, and objects made at commit, have none: in
+   CPython they exist already. */
 static int
 walk_parts(Walk *w, const Value *value)
 {
@@ -137,9 +134,9 @@ walk_roots(Walk *w)
     return refer(w, in->raising.handled, &w->held);
 }
 
-/* Does nothing hold the array but, once, the value stack, or where C code of Python's has the
-   operands by itself, that?  ANSWER_BREAK: it lies in what a call is given in a tuple,
-   where NumPy writes into it all the same, and the tuple shows it. */
+/* Is the array's only reference the value stack's, or, where C code in Python calls the operator,
+   that of the C code?  ANSWER_BREAK: it is in the argument tuple of a call, where NumPy writes into
+   it all the same, and the tuple shows it. */
 static Answer
 held_by_stack(Interp *in, const Value *array, bool *out)
 {
@@ -155,8 +152,8 @@ held_by_stack(Interp *in, const Value *array, bool *out)
     return interp_break(in, BREAK_OPERATOR, "NumPy writes into an operand that a tuple holds");
 }
 
-/* NumPy looks at ten return addresses: enough for functions of C that use an operator, and for
-   functools.reduce calling one of `operator`, not for all that call others. */
+/* NumPy examines ten return addresses: enough for C functions that use an operator, and for
+   functools.reduce calling one of `operator`, but not for deeper calls. */
 static Answer
 called_directly(Interp *in)
 {
@@ -170,7 +167,7 @@ called_directly(Interp *in)
 
 /* ---- which arrays may be written into ---- */
 
-/* An array made here, which owns its memory. */
+/* An array that was made here and owns its memory. */
 static bool
 node_owns(const Interp *in, NodeId id)
 {
@@ -188,8 +185,8 @@ node_owns(const Interp *in, NodeId id)
     return true;
 }
 
-/* One that the frame's value stack held where capture began: whether it was a temporary then is
-   under guard. */
+/* An array that the frame's value stack held where capture began: a guard says whether it was a
+   temporary then. */
 static Answer
 stacked_is_spare(Interp *in, const Value *array, bool *out)
 {
@@ -205,7 +202,7 @@ is_large(const Interp *in, const Type *type)
     return bytes >= array_elision_bytes();
 }
 
-/* Ownership, size, and what the other operand must be: all but who holds it. */
+/* The conditions on ownership, size and the other operand; the references are not counted. */
 static bool
 may_take(Interp *in, const Value *array, NodeId node, NodeId other)
 {
@@ -228,14 +225,14 @@ is_temporary(Interp *in, const Value *array, bool *out)
     return *out && stacked ? stacked_is_spare(in, array, out) : ANSWER_YES;
 }
 
-/* Would the result be another one if the operator wrote into this operand? */
+/* Would the result differ if the operator wrote into this operand? */
 static bool
 is_seen(Interp *in, const Value *array, const Type *result, bool swaps)
 {
     Type type = node_type(in, array->node);
-    if (type.dtype != result->dtype) return true; /* NumPy cannot cast it back */
+    if (type.dtype != result->dtype) return true; /* NumPy cannot cast the result back */
     if (swaps && (dtype_is_float((DType)type.dtype) || dtype_is_complex((DType)type.dtype)))
-        return true; /* which of two NaNs, or how a product is rounded */
+        return true; /* it decides which of two NaNs results, or how a product is rounded */
     return memcmp(type.stride, result->stride, sizeof(SizeId) * type.rank) != 0;
 }
 
@@ -262,7 +259,7 @@ operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *
     return ANSWER_YES;
 }
 
-/* Its layout or the order of operands shows in what an operator gives. */
+/* The operator's result shows the layout or the order of its operands. */
 static bool
 is_told(PyObject *sample)
 {

@@ -1,9 +1,9 @@
 /* Text made of values: known now, or made when the plan commits. */
 #include "numpy.h"
 
-enum { DEEPEST = 24 }; /* containers within containers; one may hold itself */
+enum { DEEPEST = 24 }; /* nesting of containers, which may contain themselves */
 
-/* Nothing remains to be guarded or computed. */
+/* Nothing of the value remains to be guarded or computed. */
 bool
 is_settled(Interp *in, Value *value, int depth)
 {
@@ -17,8 +17,8 @@ is_settled(Interp *in, Value *value, int depth)
     return true;
 }
 
-/* The value as it is at this moment, made of what prints without code of the program's.  NULL
-   without an error: not so. */
+/* A copy of the value in its present state, of objects that print without running code of the
+   program.  NULL without an error where that is impossible. */
 static Value *
 snapshot(Interp *in, Value *value, int depth)
 {
@@ -43,7 +43,7 @@ snapshot(Interp *in, Value *value, int depth)
     return copy;
 }
 
-/* Text that a pure callable makes of the arguments: now, or at commit. */
+/* The text that a pure callable makes of the arguments: made now, or at commit. */
 Answer
 text_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
 {
@@ -95,7 +95,7 @@ text_numpy(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObje
     return text_call(in, callable, nargs, args, out);
 }
 
-/* A call whose result is an object, whatever a trial gives. */
+/* A call whose result is represented as an object, whatever the trial returns. */
 Answer
 call_loose(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
 {
@@ -104,7 +104,7 @@ call_loose(Interp *in, PyObject *callable, int nargs, Value *const *args, Value 
     return call_whole(in, &call, out);
 }
 
-/* Text that is not known before the run, as an object of a step. */
+/* A text that is known only when the plan runs, as the object of a step. */
 Answer
 loose_text(Interp *in, Value *text, Value **out)
 {

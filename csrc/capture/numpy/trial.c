@@ -1,6 +1,6 @@
-/* Trial calls: the callable is called now, on stand-ins for what is known at run time only, and
-   pycompile/_calls.py describes what came back.  What goes there and what comes back is laid down
-   in step_values.def. */
+/* Trial calls: the callable is called while capturing, on stand-ins for values that are known only
+   when the plan runs, and pycompile/_calls.py describes what it returned.  step_values.def defines
+   the descriptions in both directions. */
 #include "trial.h"
 
 static PyStructSequence_Field value_fields[] = {
@@ -31,7 +31,8 @@ static PyStructSequence_Desc asked_description = {"pycompile._C.Trial",
                                                   asked_fields, COUNT_OF(asked_fields) - 1};
 static PyTypeObject *step_value_type, *asked_type;
 
-/* A new struct sequence of these parts, which it steals: None for NULL, unless the error is set. */
+/* A new struct sequence of these parts, which it steals; None stands for NULL, unless the error is
+   set. */
 static PyObject *
 sequence_new(PyTypeObject *type, int n, PyObject *const *parts)
 {
@@ -44,7 +45,7 @@ sequence_new(PyTypeObject *type, int n, PyObject *const *parts)
     return made;
 }
 
-/* ---- what is asked ---- */
+/* ---- describing the arguments ---- */
 
 PyObject *
 sizes_tuple(Interp *in, int n, const SizeId *sizes)
@@ -60,7 +61,7 @@ sizes_tuple(Interp *in, int n, const SizeId *sizes)
     return tuple;
 }
 
-/* What the graph has for a hole; a new reference. */
+/* The graph's description of a hole; a new reference. */
 static PyObject *
 value_of(Interp *in, NodeId node)
 {
@@ -124,7 +125,7 @@ hole_new(Interp *in, int number)
 
 /* ---- the trial ---- */
 
-/* The error that NumPy refuses the call with is the program's. */
+/* NumPy rejects the call: its error is raised in the program. */
 static Answer
 raise_refused(Interp *in, PyObject *refused)
 {
@@ -135,8 +136,8 @@ raise_refused(Interp *in, PyObject *refused)
     return raise_error(in);
 }
 
-/* Why nothing was found out: words of the trial's own, or an exception of the library's.  That one
-   may depend on the elements, which stand-ins have not. */
+/* Why the trial found nothing: its own message, or an exception of the library.  The exception may
+   depend on the elements, which stand-ins do not have. */
 static Answer
 break_untold(Interp *in, PyObject *error)
 {
@@ -159,12 +160,12 @@ break_untold(Interp *in, PyObject *error)
     return answer;
 }
 
-/* Why there is no answer: the error that is set. */
+/* The trial's message for the error that is set. */
 static Answer
 no_answer(Interp *in, const Attempt *attempt)
 {
     if (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_Occurred() == PyExc_MemoryError)
-        return ANSWER_ERROR; /* memory of our own; an array that is too large is another class */
+        return ANSWER_ERROR; /* memory of pycompile's own; a too large array raises another class */
     PyObject *error = keep(in, error_take()), *refused = calls_object(in, "Refused");
     if (error == NULL || refused == NULL) return ANSWER_ERROR;
     if (attempt->fresh)
@@ -188,7 +189,7 @@ trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **calla
     return ANSWER_YES;
 }
 
-/* ---- what came ---- */
+/* ---- reading the result ---- */
 
 static Answer
 read_sizes(Interp *in, PyObject *tuple, SizeId *out)

@@ -1,4 +1,4 @@
-/* Inside capture/numpy/: trial calls, by which capture learns what a step gives. */
+/* Inside capture/numpy/: trial calls, by which capture learns the types of a step's results. */
 #ifndef PYCOMPILE_CAPTURE_TRIAL_H
 #define PYCOMPILE_CAPTURE_TRIAL_H
 
@@ -24,16 +24,16 @@ typedef enum {
 #undef ASKED
 } StepPart;
 
-/* What is tried; objects are borrowed.  See step_values.def. */
+/* The call that is tried; objects are borrowed.  See step_values.def. */
 typedef struct {
     PyObject *callable, *args, *kwargs;
     int n;
     const NodeId *holes;
-    PyObject *changed; /* tuple of numbers of holes */
+    PyObject *changed; /* tuple of the numbers of the holes that are changed */
     bool opaque, untyped, direct, fresh;
 } Attempt;
 
-/* Of a StepValue; borrowed. */
+/* A part of a StepValue; borrowed. */
 static inline PyObject *
 step_part(PyObject *value, StepPart part)
 {
@@ -47,11 +47,12 @@ step_form(PyObject *value)
 
 /* The template's Hole of that number, kept; NULL with the error set. */
 PyObject *hole_new(Interp *in, int number);
-/* The StepValue of what comes and the callable to be called in the plan, both kept. */
+/* *value: the StepValue that describes the result; *callable: the callable for the plan.  Both are
+   kept. */
 Answer trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable);
-/* An array's type out of dtype, shape and strides. */
+/* An array's type from dtype, shape and strides. */
 Answer trial_array_type(Interp *in, PyObject *value, Type *out);
-/* The type of what comes of the call at run time. */
+/* The type of the call's result in the plan. */
 Answer trial_type(Interp *in, PyObject *value, Type *out);
 
 #endif

@@ -1,5 +1,4 @@
-/* Views and copies of arrays as nodes: which are views in NumPy is decided here, by its rules.
-
+/* Views and copies of arrays as nodes; NumPy's rules decide which results are views.
    A view's type says where it lies in its storage; offsets are relative to the storage's data. */
 #include "numpy.h"
 
@@ -126,8 +125,8 @@ node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *
     return node_view(in, OP_broadcast, array, &type, 0, NULL, out);
 }
 
-/* Strides with which `from`'s memory shows the shape, as NumPy's _attempt_nocopy_reshape finds them
-   for C order.  False: a copy is needed. */
+/* The strides with which `from`'s memory has the new shape, as NumPy's _attempt_nocopy_reshape
+   finds them for C order.  False: a copy is needed. */
 static bool
 reshape_strides(const Type *from, const Graph *g, int rank, const int64_t *shape, int64_t *stride)
 {
@@ -169,13 +168,14 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
     bool contiguous = dense(g, &from, false) || type_elements(g, &from) == 0;
     if (!contiguous && !reshape_strides(&from, g, rank, want, stride)) {
         TRY(node_copy(in, array, 'C', &array));
-        type = from = node_type(in, array); /* its memory begins with its first element */
+        type = from = node_type(in, array); /* its first element is the first of its memory */
         contiguous = true;
     }
     type.form = FORM_ARRAY;
     type.rank = (uint8_t)rank;
     if (contiguous) {
-        /* NumPy ctors.c, _array_fill_strides: of a view without elements too, unlike fresh ones */
+        /* NumPy ctors.c, _array_fill_strides: unlike fresh arrays, also for a view without
+           elements */
         SizeId step = size_const(g, (int64_t)dtype_size((DType)from.dtype));
         for (int i = rank - 1; i >= 0; i--) {
             type.shape[i] = shape[i];

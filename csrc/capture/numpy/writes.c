@@ -1,7 +1,6 @@
-/* In-place writes to arrays that came from outside.
-
-   A plan commits the last version of each input's storage into the user's array.  That is right as
-   long as no other input shares its memory (NO_OVERLAP guards), and the array may be written. */
+/* In-place writes to arrays from outside.
+   A plan commits the last version of each input's storage into the program's array.  That is right
+   as long as no other input shares its memory (NO_OVERLAP guards), and the array is writeable. */
 #include "numpy.h"
 
 Value *
@@ -13,7 +12,7 @@ input_of(Interp *in, NodeId node)
     return NULL;
 }
 
-/* Its first writes are committed before an effect, which may look at it: see output.c. */
+/* Writes so far are committed before an effect that may read the array: see output.c. */
 static Answer
 break_shown(Interp *in, int commit)
 {
@@ -64,7 +63,7 @@ arrays_overlap(PyObject *a, PyObject *b)
     return low_a < high_b && low_b < high_a;
 }
 
-/* Up to here pairs are guarded one by one; beyond, all at once. */
+/* Up to this many pairs get a guard each; more are guarded as a group. */
 enum { PAIRS = 12 };
 
 static bool
