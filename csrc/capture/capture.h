@@ -1,5 +1,5 @@
-/* What capture hands out: a graph, the guards under which it holds, the objects to build and the
-   effects to apply in program order, and how the frame is left. All of it lives in the arena. */
+/* The result of capture: a graph, the guards under which it holds, the objects to build, the
+   effects to apply in program order, and how the frame is left.  All of it lives in the arena. */
 #ifndef PYCOMPILE_CAPTURE_H
 #define PYCOMPILE_CAPTURE_H
 
@@ -11,15 +11,15 @@
 /* ---- sources: the path by which a value is reached again ---- */
 
 typedef enum {
-    SOURCE_SLOT,    /* index: localsplus slot, value stack included */
-    SOURCE_CELL,    /* contents of the cell that source `base` is */
-    SOURCE_GLOBAL,  /* key in the dict `object`, else in the builtins that source `base` is (or
-                       NO_SOURCE) */
-    SOURCE_ATTR,    /* key: attribute name.  What is stored, no descriptor is run: of a type the raw
-                       entry along its MRO, of a module its dict's, of an instance its own dict's or
-                       its slot's, of a function or a bound method the member (__code__,
-                       __defaults__, __kwdefaults__, __func__, __self__) */
-    SOURCE_ITEM,    /* key: constant subscript of a tuple, list or dict */
+    SOURCE_SLOT,   /* index: localsplus slot, value stack included */
+    SOURCE_CELL,   /* contents of the cell that source `base` is */
+    SOURCE_GLOBAL, /* key in the dict `object`, else in the builtins that source `base` is (or
+                      NO_SOURCE) */
+    SOURCE_ATTR, /* key: attribute name.  What is stored, without running descriptors: of a type the
+                    raw entry along its MRO, of a module its dict's, of an instance its own dict's
+                    or its slot's, of a function or a bound method the member (__code__,
+                    __defaults__, __kwdefaults__, __func__, __self__) */
+    SOURCE_ITEM, /* key: constant subscript of a tuple, list or dict */
     SOURCE_CONST,   /* object: the same object for ever (kept alive) */
     SOURCE_TYPE,    /* type(base) */
     SOURCE_SIZE,    /* shape[index] of the array `base`, as an int */
@@ -28,8 +28,8 @@ typedef enum {
 
 typedef int32_t SourceId;
 enum { NO_SOURCE = -1 };
-/* `index` of a SOURCE_ATTR: of a class what its own dict holds (or __mro__, __name__, __qualname__,
-   __bases__), of an instance its __dict__ itself. */
+/* `index` of a SOURCE_ATTR.  ATTR_OWN: of a class the entry of its own dict (or __mro__, __name__,
+   __qualname__, __bases__), of an instance its __dict__ itself. */
 enum { ATTR_OWN = 1, ATTR_COUNTED = 2 /* as 0, but its value is an input */ };
 
 typedef struct {
@@ -39,8 +39,8 @@ typedef struct {
     PyObject *key, *object; /* borrowed from the keep list */
 } Source;
 
-/* A fingerprint of the path: the same in every capture at an entry, never 0.  `base`: that of the
-   base. */
+/* A fingerprint of the path: the same in every capture at an entry, never 0.  `base`: the
+   fingerprint of the base. */
 static inline uint64_t
 source_path(uint64_t base, SourceKind kind, int32_t index, PyObject *key)
 {
@@ -83,7 +83,7 @@ typedef struct {
         unsigned flags;       /* ARRAY_* that must be set */
         int64_t shape[MAX_RANK], stride[MAX_RANK];
     } array;
-    int32_t file, line; /* where the program came to rely on it */
+    int32_t file, line; /* the line that made capture rely on it */
 } Guard;
 
 /* ---- builds: objects and effects, one flat list run in order after all that is fallible ---- */
@@ -120,9 +120,9 @@ typedef enum {
     EFFECT_STORE_CELL,    /* args: cell, value */
     EFFECT_POP_EXCEPT, /* args: what was handled before; ends a handler that was entered before */
     EFFECT_METHOD,     /* args: exact builtin container, arguments; object: method name */
-    EFFECT_CALL,       /* args: callable, tuple, dict: called with the frame current at `number`;
-                          without args: sys.stdout must be plain */
-    EFFECT_WRITE,      /* node: last version of an input's storage; source: that array */
+    EFFECT_CALL,  /* args: callable, tuple, dict: called with the frame current at `number`; without
+                     args: checks that sys.stdout is plain */
+    EFFECT_WRITE, /* node: last version of an input's storage; source: that array */
 } BuildKind;
 
 typedef struct {
@@ -135,7 +135,7 @@ typedef struct {
     SourceId source;
     int32_t index;
     int32_t number; /* the Instr that it comes from, for lines */
-    int32_t when;   /* of an effect: 1 + the bool that it is done under; 0: always */
+    int32_t when;   /* of an effect: 1 + the bool under which it is done; 0: always */
 } Build;
 
 /* ---- breaks: codes, texts and hints are rows of breaks.def ---- */
@@ -156,11 +156,11 @@ typedef struct {
 typedef struct {
     BreakCode code;
     char *detail; /* "call of 'get_ident'" */
-    /* Where: the frames that were followed, innermost first; the last is the entry's own.  Those of
-       our own code, which stands for the library's, are left out. */
+    /* The frames that were followed, innermost first; the last is the entry's own.  Frames of
+       pycompile's own code, which stands for the library's, are left out. */
     int nframes;
     BreakFrame *frames;
-    bool leaves; /* an exception of the program's own, which nothing in the frame handles */
+    bool leaves; /* the program raises an exception that nothing in the frame handles */
 } Break;
 
 /* ---- exits ---- */
@@ -176,8 +176,8 @@ typedef struct {
     int32_t number, other; /* numbers of Instrs */
     int32_t at;            /* the Instr that broke or branched */
     BuildId condition;     /* a bool object; EXIT_BRANCH */
-    /* New contents of every slot that changed, in slot order; the frame's other slots stay.  Slots
-       at and above nlocalsplus are the value stack, of which the exit has `depth` entries. */
+    /* New contents of every slot that changed, in slot order; the frame's other slots keep theirs.
+       Slots from nlocalsplus on are the value stack, which has `depth` entries at the exit. */
     int nslots;
     int32_t *slot_index;
     BuildId *slot_value; /* NO_BUILD: the slot becomes unbound (NULL) */
@@ -200,7 +200,7 @@ typedef struct Capture {
     int32_t called;    /* the last Instr of the frame's own that called a function; -1: none */
     int ninstructions; /* followed, inlined ones included */
     int gain;          /* what a plan of it saves per run, see worth.c */
-    int saves;         /* the same by the model alone, also where a plan is made of everything */
+    int saves;         /* the same by the model alone, even where a plan is made of everything */
     bool useful;       /* gain > 0: it is worth a plan */
 } Capture;
 
@@ -208,10 +208,10 @@ typedef struct Capture {
 typedef struct {
     uint64_t path; /* source_path */
     int32_t failed;
-    bool unsteady; /* it has failed so often that it is not guarded so again */
+    bool unsteady; /* it has failed so often that it is not guarded again */
 } VariedPath;
 
-/* What capture may read of the world.  Nothing in it is changed by capture. */
+/* The state of the program that capture may read.  Capture changes nothing in it. */
 typedef struct {
     const Decoded *decoded;
     PyObject *globals, *builtins;
@@ -226,14 +226,16 @@ typedef struct {
 } CaptureRequest;
 
 /* Follows the bytecode until it returns or breaks.  NULL with the error set only for failures of
-   our own (memory); whatever the program might raise is a break or is left to a deopt. */
+   pycompile itself (memory); an exception that the program might raise is a break or is left to a
+   deopt. */
 Capture *capture(const CaptureRequest *request);
 void capture_free(Capture *capture);
 
 /* Writing to it runs no Python code: an exact StringIO, or an exact text file of exact parts. */
 bool stream_is_plain(PyObject *stream);
 
-/* What draws.c made: its method `save` keeps what a call changes outside the plan. */
+/* An object that draws.c made: its method `save` keeps the state that a call changes outside the
+   plan. */
 bool callable_draws(PyObject *callable);
 
 const char *break_code(BreakCode code); /* "PC0001" */

@@ -19,7 +19,8 @@ container_compare(Interp *in, int operator_, Value *left, Value *right, Value **
     }
     Answer answer = set_compare(in, operator_, left, right, out);
     if (answer != ANSWER_NO) return answer;
-    /* Containers of different builtin types, and numbers and strings: never equal. */
+    /* Containers of different builtin types, and numbers and strings, are never equal to each
+       other. */
     bool one = value_is_sequence(left) || left->kind == V_DICT || left->kind == V_SET;
     bool other = value_is_sequence(right) || right->kind == V_DICT || right->kind == V_SET;
     bool plain = (one || left->kind == V_CONST || left->kind == V_PURE) &&
@@ -94,8 +95,8 @@ contained_in_object(Interp *in, Value *item, Value *object, bool *out)
     return dict_is_apart(object) ? apart_contains(in, object, item, out) : ANSWER_NO;
 }
 
-/* An object from outside that is replaced or taken out may run code of its own, before what
-   follows. */
+/* An object from outside that is replaced or removed may run code when it is destroyed, before the
+   next instruction. */
 Answer
 object_goes(Interp *in, SourceId source, PyObject *object)
 {

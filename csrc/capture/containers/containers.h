@@ -1,4 +1,4 @@
-/* Inside capture/: lists, dicts and sets: what changes them, what is in them. */
+/* Inside capture/: lists, dicts and sets: their contents and changes of them. */
 #ifndef PYCOMPILE_CAPTURE_CONTAINERS_H
 #define PYCOMPILE_CAPTURE_CONTAINERS_H
 
@@ -6,10 +6,11 @@
 
 /* ---- containers.c: each ANSWER_NO where it is not concerned ---- */
 Answer container_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
-/* The object at the source is let go: a break where it runs code then, else a guard that it does
-   not. */
+/* The object at the source loses a reference: breaks where its destruction runs code, else guards
+   that it does not. */
 Answer object_goes(Interp *in, SourceId source, PyObject *object);
-/* The same of an item that a container loses (of a dict the value's place), and of all. */
+/* The same for an item that a container loses (in a dict the value's position), and for all
+   items. */
 Answer item_goes(Interp *in, Value *container, int position);
 Answer items_go(Interp *in, Value *container);
 int64_t length_of_items(Interp *in, Value *value);
@@ -26,14 +27,14 @@ Answer contained_in_object(Interp *in, Value *item, Value *object, bool *out);
 Answer sequence_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
                        PyObject *kwnames, Value **out);
 Answer list_sort(Interp *in, Value *items, int nargs, Value *const *args, PyObject *kwnames);
-/* list[slice] = items, which are a list, or del list[slice] where they are NULL. */
+/* list[slice] = items, where `items` is a list, or del list[slice] where it is NULL. */
 Answer list_store_slice(Interp *in, Value *list, Value *key, Value *items);
 
 /* ---- dicts.c ---- */
-/* Index of a constant key in a V_DICT's items (of the value), or -1; -2 with the error set. */
+/* Index (in items) of the value of a constant key in a V_DICT, or -1; -2 with the error set. */
 int dict_find(Interp *in, Value *dict, PyObject *key);
 Answer dict_store(Interp *in, Value *dict, PyObject *key, Value *value);
-/* The value as a key: known, and hashed without the program's code; breaks when it is not. */
+/* The value as a key: known, and hashed without running code of the program; breaks otherwise. */
 Answer dict_key(Interp *in, Value *key, PyObject **out);
 Answer raise_key_error(Interp *in, PyObject *key);
 Answer dict_update(Interp *in, Value *dict, Value *from);
@@ -46,7 +47,7 @@ Answer view_entry(Interp *in, Value *view, int64_t position, Value **out);
 Answer view_contains(Interp *in, Value *view, Value *item, bool *out);
 PyTypeObject *type_of_view(Interp *in, Value *view);
 
-/* ---- open_dicts.c: dicts from outside of which single entries are guarded ---- */
+/* ---- open_dicts.c: dicts from outside whose entries are guarded one by one ---- */
 bool dict_is_apart(const Value *value);
 Answer apart_subscript(Interp *in, Value *dict, Value *key, Value **out);
 Answer apart_contains(Interp *in, Value *dict, Value *key, bool *out);
@@ -55,8 +56,8 @@ Answer apart_method(Interp *in, Value *dict, const char *name, int nargs, Value 
                     Value **out);
 
 /* ---- sets.c: the set or frozenset at `source`; an opaque object where its entries are not plain
- * ---- */
-Answer set_walk(Interp *in, Value *set); /* breaks where the order of walking it is not known */
+   ---- */
+Answer set_walk(Interp *in, Value *set); /* breaks where the order of iteration is not known */
 Answer set_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
                   PyObject *kwnames, Value **out);
 Answer set_make(Interp *in, PyTypeObject *type, Value *from, Value **out);
@@ -66,7 +67,7 @@ Answer set_binary(Interp *in, int operator_, Value *left, Value *right, Value **
 Answer set_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer set_contains(Interp *in, Value *set, Value *item, bool *out);
 PyObject *set_maker(Interp *in, Value *set, PyObject **template);
-/* The entries in an order in which adding them makes the table, where one was found. */
+/* The entries in an order in which adding them builds the same table, where one was found. */
 Value **set_in_order(Interp *in, Value *set);
 Answer known_set(Interp *in, Value *set, PyObject **out);
 

@@ -1,13 +1,12 @@
 /* Dicts: keys, methods, operators and views.
-
-   A V_DICT has its keys as constants at even places of items, in the dict's order, and its values
-   behind them.  A V_VIEW is what keys(), values() and items() give: `dict` the dict, `name` which.
- */
+   A V_DICT has its keys as constants at even positions of items, in the dict's order, each followed
+   by its value.  A V_VIEW is the result of keys(), values() or items(): `dict` is the dict, `name`
+   says which. */
 #include "methods.h"
 
 /* ---- keys ---- */
 
-/* A key as an object that hashes and compares without the program's code; guarded. */
+/* A key as an object that hashes and compares without running code of the program; guarded. */
 Answer
 dict_key(Interp *in, Value *key, PyObject **out)
 {
@@ -67,7 +66,7 @@ dict_store(Interp *in, Value *dict, PyObject *key, Value *value)
     }
     Value *name = value_const(in, key);
     if (name == NULL) return ANSWER_ERROR;
-    name->object = key; /* tuples too */
+    name->object = key; /* a tuple as well */
     if (value_append(in, dict, name) < 0 || value_append(in, dict, value) < 0) return ANSWER_ERROR;
     return ANSWER_YES;
 }
@@ -82,7 +81,7 @@ raise_key_error(Interp *in, PyObject *key)
     return raise_error(in);
 }
 
-/* ---- storing, with what others see of it ---- */
+/* ---- storing, with the effect for others ---- */
 
 static Answer
 store(Interp *in, Value *dict, Value *key, Value *value)
@@ -90,7 +89,7 @@ store(Interp *in, Value *dict, Value *key, Value *value)
     return operate_store_subscript(in, dict, key, value);
 }
 
-/* A copy of all entries, so that they can be walked while the dict changes. */
+/* A copy of all entries, so that they can be iterated over while the dict changes. */
 static Answer
 dict_copy(Interp *in, Value *dict, Value **out)
 {
@@ -138,7 +137,7 @@ dict_update(Interp *in, Value *dict, Value *from)
 
 /* ---- methods ---- */
 
-/* Where the first argument stands as a key; -1: nowhere. */
+/* The position of the first argument as a key; -1: absent. */
 static Answer
 look_up(const Method *m, int *at, PyObject **out)
 {
@@ -339,7 +338,7 @@ dict_or(Interp *in, Value *left, Value *right, bool in_place, Value **out)
     return answer == ANSWER_YES ? dict_update(in, *out, right) : answer;
 }
 
-enum { DEEPEST = 40 }; /* comparisons within comparisons */
+enum { DEEPEST = 40 }; /* nesting of comparisons */
 
 static Answer
 entries_equal(Interp *in, Value *left, Value *right, bool *out)
@@ -391,7 +390,7 @@ view_entry(Interp *in, Value *view, int64_t position, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The view's entries as a list or tuple of its own. */
+/* The view's entries as a new list or tuple. */
 static Answer
 view_items(Interp *in, Value *view, ValueKind kind, Value **out)
 {

@@ -1,12 +1,11 @@
-/* Methods of lists and tuples, and lists changed by slices: done by CPython on stand-ins (shadow.c)
-   but for the few that nearly all programs use.
-
-   A list from outside that was changed in another way than by append, extend, insert, pop or one
-   item gets its new contents at commit by one slice assignment, so that it stays the same object.
- */
+/* Methods of lists and tuples, and slices of lists stored: done by CPython on stand-ins (shadow.c),
+   except for the few that nearly all programs use.
+   A list from outside that was changed other than by append, extend, insert, pop or a store of
+   one item gets its new contents at commit by one slice assignment, so that it stays the same
+   object. */
 #include "containers.h"
 
-/* At commit: list[:] = what it holds now. */
+/* At commit: list[:] = its present contents. */
 static Answer
 list_replace(Interp *in, Value *list)
 {
@@ -20,7 +19,7 @@ list_replace(Interp *in, Value *list)
     return failed < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The real list's entries are what the list holds from here on. */
+/* The list gets the entries of the real list. */
 static Answer
 list_becomes(Interp *in, Value *list, PyObject *real)
 {
@@ -30,7 +29,7 @@ list_becomes(Interp *in, Value *list, PyObject *real)
 
 /* ---- methods ---- */
 
-/* What stands for an argument: numbers as themselves, what is called as a Token. */
+/* The stand-in of an argument: numbers as themselves, callables as a Token. */
 static Answer
 method_argument(Interp *in, const char *method, const char *keyword, int i, Value *arg,
                 PyObject **out)
@@ -129,7 +128,7 @@ sequence_method(Interp *in, Value *self, const char *name, int nargs, Value *con
     return answer;
 }
 
-/* sorted(items, …): `items` is a list of its own. */
+/* sorted(items, …): `items` is a new list. */
 Answer
 list_sort(Interp *in, Value *items, int nargs, Value *const *args, PyObject *kwnames)
 {

@@ -7,7 +7,7 @@
 typedef struct {
     Interp *in;
     Value *self;
-    Value *core; /* of an instance of a class derived from a builtin one: what it holds */
+    Value *core; /* for an instance of a class derived from a builtin container: that container */
     const char *name;
     int nargs;
     Value *const *args;

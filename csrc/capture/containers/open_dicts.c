@@ -1,6 +1,6 @@
-/* Dicts from outside that are not opened, since their keys are others at each call (or too many):
-   an entry that is asked for by a key is guarded to be there, or not to be there, by itself.  What
-   is stored waits in the value's items, as pairs. */
+/* Dicts from outside that are not opened, since their keys change from call to call (or are too
+   many): each entry that is looked up is guarded by itself, to be present or to be absent.  Stored
+   entries are in the value's items, as pairs, until commit. */
 #include "containers.h"
 
 bool

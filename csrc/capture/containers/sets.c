@@ -1,8 +1,7 @@
-/* Sets: a V_SET holds a real set of stand-ins (`object`), which CPython changes and walks, so that
-   its order is CPython's own; items are its entries in that order.
-
-   Entries that hash by address (instances) have an order that no two runs share: such a set is
-   walked only when it has one entry. */
+/* Sets: a V_SET holds a real set of stand-ins (`object`), which CPython changes and iterates over,
+   so that the order is CPython's own; items are its entries in that order.
+   Entries that hash by address (instances) are in an order that differs from run to run: iteration
+   over such a set is captured only when it has one entry. */
 #include "containers.h"
 
 static bool
@@ -22,7 +21,7 @@ set_walk(Interp *in, Value *set)
     return interp_break(in, BREAK_ITERATION, "a set of objects that hash by their address");
 }
 
-/* What stands for an entry; numbers become known. */
+/* The stand-in of an entry; numbers become known. */
 static Answer
 entry(Interp *in, Value *value, PyObject **out)
 {
@@ -41,8 +40,8 @@ entry(Interp *in, Value *value, PyObject **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A real set_operand for set algebra: set, frozenset, a view of keys or items; ANSWER_NO for
-   anything else. */
+/* A real operand for set algebra: set, frozenset, a view of keys or items; ANSWER_NO for anything
+   else. */
 static Answer
 set_operand(Interp *in, Value *value, PyObject **out)
 {
@@ -65,7 +64,7 @@ set_operand(Interp *in, Value *value, PyObject **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Any iterable as a real one. */
+/* Any iterable as a real one, of stand-ins. */
 static Answer
 iterable(Interp *in, Value *value, PyObject **out)
 {
@@ -91,7 +90,7 @@ iterable(Interp *in, Value *value, PyObject **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* An argument as it is at this moment, for an effect. */
+/* An argument in its present state, for an effect. */
 static Value *
 frozen(Interp *in, Value *arg)
 {
@@ -120,7 +119,7 @@ static const char *const changing[] = {"add",
                                        "__ixor__",
                                        NULL};
 
-/* Records for commit that the set from outside is changed so. */
+/* Records this change of a set from outside, for commit. */
 static Answer
 outside(Interp *in, Value *self, const char *name, int nargs, Value *const *args)
 {
@@ -144,7 +143,7 @@ set_method(Interp *in, Value *self, const char *name, int nargs, Value *const *a
     if (kwnames != NULL || (self->kind == V_CONST && change))
         return interp_break(in, BREAK_CALL_C, "method '%s' of a set", name);
     if (self->kind == V_CONST && strcmp(name, "copy") == 0 && nargs == 0) {
-        *out = self; /* the very same */
+        *out = self; /* the set itself */
         return ANSWER_YES;
     }
     if (strcmp(name, "pop") == 0) {
@@ -298,7 +297,7 @@ same_object(PyObject *a, PyObject *b)
     return a == b;
 }
 
-/* 1: adding the keys in this order makes the table of `set`; -1 with the error set. */
+/* 1: adding the keys in this order builds the table of `set`; -1 with the error set. */
 static int
 makes_table(PyObject *set, PyObject *const *keys, int n)
 {
@@ -311,8 +310,9 @@ makes_table(PyObject *set, PyObject *const *keys, int n)
     return same;
 }
 
-/* Entries that collide stand in the order in which they came, which the table does not tell: for
-   few of them all orders are tried (B. R. Heap, 1963).  Others stay in the table's order. */
+/* Entries that collide are placed in the order in which they were added, which the table does
+   not show: for a few entries all orders are tried (B. R. Heap, 1963).  Others keep the table's
+   order. */
 Value **
 set_in_order(Interp *in, Value *set)
 {
@@ -340,12 +340,12 @@ set_in_order(Interp *in, Value *set)
         i = 1;
         done = makes_table(set->object, keys, n);
     }
-    if (done == 0) return set->items; /* it had deletions */
+    if (done == 0) return set->items; /* entries were deleted from it */
     return done < 0 ? NULL : items;
 }
 
 /* The callable that makes another set like the known one `*template`; NULL where adding the entries
-   in order makes the same table. */
+   in order builds the same table. */
 PyObject *
 set_maker(Interp *in, Value *set, PyObject **template)
 {

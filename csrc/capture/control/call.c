@@ -1,4 +1,4 @@
-/* Calls: what is called, how its arguments are bound, and functions followed in place. */
+/* Calls: finding the callable, binding its arguments, and inlining functions. */
 #include "control.h"
 
 /* ---- functions of Python, inlined ---- */
@@ -10,16 +10,17 @@ source_of_part(Interp *in, Value *function, const char *name)
     return key == NULL ? NO_SOURCE : source_add(in, SOURCE_ATTR, function->source, 0, key, NULL);
 }
 
-/* A part of a function (its code, its defaults) that another may replace: guarded to be this. */
+/* A part of a function (its code, its defaults) that the program may replace: guarded to be this
+   object. */
 static int
 guard_part(Interp *in, Value *function, const char *name, PyObject *part)
 {
-    if (function->source == NO_SOURCE) return 0; /* ours, or made by the program */
+    if (function->source == NO_SOURCE) return 0; /* made by pycompile, or by the program */
     SourceId source = source_of_part(in, function, name);
     return source == NO_SOURCE ? -1 : guard_there(in, source, part ? part : Py_None);
 }
 
-/* The dict of a function's defaults for keywords stays the same when an entry changes. */
+/* Guards that the dict of a function's keyword defaults is this object, where an entry changes. */
 static int
 guard_keyword_default(Interp *in, Value *function, PyObject *name, PyObject *object)
 {
@@ -134,9 +135,9 @@ bind_arguments(Interp *in, Activation *a, Value *function, int nargs, Value *con
     return ANSWER_YES;
 }
 
-enum { DEEPEST = 150 }; /* calls of a function by itself, inlined */
+enum { DEEPEST = 150 }; /* nested inlined calls of a function by itself */
 
-/* True where an earlier attempt found that what is called at this place breaks. */
+/* The break that an earlier attempt found inside the call at this place, or NULL. */
 static const Break *
 marked(Interp *in)
 {
@@ -146,8 +147,8 @@ marked(Interp *in)
     return NULL;
 }
 
-/* The function followed in place of the one that functools.singledispatch makes to choose by class,
-   which keeps weak references; with the other's closure.  NULL: another function. */
+/* The function followed in place of functools.singledispatch's own, which keeps weak references to
+   choose by class; it gets the other's closure.  NULL: another function. */
 static PyObject *
 dispatch_for(PyObject *function)
 {
@@ -289,9 +290,9 @@ follow_method_type(const Call *c, const void *Py_UNUSED(row))
     return given(c->out, bound_method(c->in, c->args[0], c->args[1]));
 }
 
-static PyObject *decompositions; /* pycompile.decompositions.TABLE, once a call was followed */
+static PyObject *decompositions; /* pycompile.decompositions.TABLE, from the first call on */
 
-/* Adds what is decomposed.  Functions of C are asked first whether they are pure. */
+/* Adds the decompositions.  C functions are first tried as pure calls. */
 static int
 add_decompositions(void)
 {
@@ -374,7 +375,7 @@ follow_modelled(const Call *c)
     return model_make(c->in, c->object, c->nargs, c->args, c->kwnames, c->out);
 }
 
-/* Of C: a function, a class, a descriptor. */
+/* Is it C code: a function, a class, a descriptor? */
 static Answer
 follow_compiled(const Call *c)
 {
@@ -390,7 +391,7 @@ follow_of_numpy(const Call *c)
     return follow_numpy_type(c, NULL);
 }
 
-/* A bound function of C, made anew each time that it is asked for: itertools.chain.from_iterable */
+/* A bound C function that each attribute access makes anew: itertools.chain.from_iterable */
 static Answer
 follow_bound(const Call *c)
 {
@@ -421,7 +422,7 @@ follow_descriptor(const Call *c)
     return call_descriptor(c->in, c->callable, c->nargs, c->args, c->kwnames, c->out);
 }
 
-/* Nothing follows it. */
+/* No rule follows the call: the break. */
 static Answer
 not_followed(const Call *c)
 {
@@ -529,7 +530,7 @@ call_node(Interp *in, Value *node, int nargs, Value *const *args, PyObject *kwna
 
 /* ---- the instructions ---- */
 
-/* Splits the pair under the arguments: the callable, and self or NULL. */
+/* Splits the pair under the arguments into the callable and self (or NULL). */
 static Value *
 pair_callable(Value *low, Value *high, Value **self)
 {

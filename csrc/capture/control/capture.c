@@ -1,9 +1,8 @@
 /* Entry to capture: sets the interpreter up at an instruction, follows, and makes the exit.
-
-   An attempt that finds out that it should have gone another way is thrown away and capture starts
-   again knowing better (Marks): a call whose inside breaks is not inlined, a break in the middle of
-   an instruction is made before it, writes to arrays that overlap are refused.  Following is
-   deterministic, so the next attempt walks the same way up to there. */
+   An attempt that finds a decision of its own wrong is thrown away, and capture starts again with
+   the fact noted in Marks: a call with a break inside is not inlined, a break in the middle of an
+   instruction is made before it, writes to arrays that overlap are refused.  Capture is
+   deterministic, so the next attempt takes the same path up to that point. */
 #include "control.h"
 #include "worth.h"
 
@@ -76,7 +75,7 @@ record_break(Interp *in)
 
 typedef enum { ATTEMPT_ERROR = -1, ATTEMPT_AGAIN = 0, ATTEMPT_DONE = 1 } Attempt;
 
-/* Capture broke inside an inlined call: next time it breaks at the call. */
+/* Capture broke inside an inlined call: the next attempt breaks at the call. */
 static Attempt
 learn_no_inline(Interp *in, Marks *marks, Arena *arena)
 {
@@ -88,7 +87,7 @@ learn_no_inline(Interp *in, Marks *marks, Arena *arena)
     return ATTEMPT_AGAIN;
 }
 
-/* Next time break before the step `step` of the bottom activation. */
+/* The next attempt breaks before the step `step` of the bottom activation. */
 static Attempt
 learn_stop(Interp *in, Marks *marks, Arena *arena, int step)
 {
@@ -130,7 +129,8 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
         marks->refuse_writes = true;
         return ATTEMPT_AGAIN;
     }
-    /* Something cannot be built: leave it all to CPython, or what comes after it was made. */
+    /* An object cannot be built: leave everything to CPython, or only what follows the step that
+       made it. */
     bool earlier =
         in->raising.unbuilt > 0 && (marks->stop_at < 0 || in->raising.unbuilt - 1 < marks->stop_at);
     return learn_stop(in, marks, arena, earlier ? in->raising.unbuilt - 1 : 0);
@@ -176,7 +176,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
     return result;
 }
 
-/* Where capture begins. */
+/* The Instr at which capture begins. */
 static int
 stop_frame(const CaptureRequest *request, Arena *arena, Break *stop)
 {
@@ -197,7 +197,7 @@ follow(const CaptureRequest *request, Marks *marks)
     for (int i = 0; i < ATTEMPTS; i++) {
         result = attempt(request, marks, arena, &out);
         if (result != ATTEMPT_AGAIN) break;
-        if (i == ATTEMPTS - 2 || marks->effort < LEAST_EFFORT) { /* enough: nothing is captured */
+        if (i == ATTEMPTS - 2 || marks->effort < LEAST_EFFORT) { /* nothing is captured */
             i = ATTEMPTS - 2;
             marks->effort = LEAST_EFFORT;
             marks->stop_at = 0;
@@ -209,7 +209,8 @@ follow(const CaptureRequest *request, Marks *marks)
     return out;
 }
 
-/* Is worth a plan or goes to the end where the other does not, or saves clearly more. */
+/* The capture is worth a plan, or reaches the function's end, where the other does not, or it saves
+   clearly more. */
 static bool
 is_better(const Capture *capture, const Capture *other)
 {
@@ -219,8 +220,8 @@ is_better(const Capture *capture, const Capture *other)
     return capture->saves > other->saves + other->saves / 4;
 }
 
-/* Numbers that have varied once are left open where that costs little: a graph for all values is
-   better than one for each, unless this one is better by itself. */
+/* Numbers that have varied once stay symbolic where that costs little: one graph for all values is
+   better than one for each, unless the graph for one value is clearly better. */
 Capture *
 capture(const CaptureRequest *request)
 {

@@ -19,7 +19,7 @@
    Interp.aliased lists their memory, and the branch ends the graph where it is touched so. */
 #include "merge.h"
 
-/* ---- what leaves an arm ---- */
+/* ---- values that leave an arm ---- */
 
 static Value *
 left_as(const Merge *m, int which, const Value *value, int storage)
@@ -103,7 +103,7 @@ leave_number(Merge *m, int which, Value *number, Value **out)
     return arm_leaves(m, which, number->leaves_as, &(*out)->leaves_as);
 }
 
-/* Memory that the arm made, as it is at the arm's end. */
+/* Memory that the arm made, with its contents at the arm's end. */
 static Answer
 leave_memory(Merge *m, int which, int storage, Value **out)
 {
@@ -139,7 +139,7 @@ is_root(const Merge *m, NodeId node)
     return graph_node(m->in->graph, node)->storage == node;
 }
 
-/* The array that the memory of `array` is chosen as; NULL: it is not. */
+/* The chosen array whose memory `array` shows; NULL: there is none. */
 static Value *
 chosen_root(const Interp *in, NodeId root)
 {
@@ -148,7 +148,7 @@ chosen_root(const Interp *in, NodeId root)
     return NULL;
 }
 
-/* An array that the arm made: memory of its own, or a view. */
+/* An array that the arm made: one with memory of its own, or a view. */
 static Answer
 leave_array(Merge *m, int which, Value *array, Value **out)
 {
@@ -279,7 +279,7 @@ wait_for_choice(Merge *m, Value *test, Value *if_so, Value *if_not, const Type *
     return (*out)->leaves_as == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Arrays of one type, that the program may write alike; their type. */
+/* Two arrays of one type, both writeable or both not; their type in *out. */
 static Answer
 alike(Merge *m, Value *const both[2], Type *type)
 {
@@ -349,9 +349,9 @@ choice_finish(Merge *m, const Waiting *w)
                : ANSWER_YES;
 }
 
-/* ---- what the arms do ---- */
+/* ---- effects of the arms ---- */
 
-/* The effects of arm `which`, where it is taken: `when`. */
+/* Adds the effects of arm `which` under the condition `when`. */
 static Answer
 leave_effects(Merge *m, int which, const World *arm, Value *when)
 {
@@ -410,7 +410,7 @@ choose_text(Merge *m, Value *if_so, Value *if_not, Value *test, Value **out)
     return ANSWER_YES;
 }
 
-/* Text that is chosen within arm `which`, with its tests as results of the branch. */
+/* A text that is chosen inside arm `which`; its conditions become results of the branch. */
 static Answer
 text_of_arm(Merge *m, int which, Value *text, Value **out)
 {

@@ -77,23 +77,23 @@ Answer capture_loop(Interp *in, Value *iterator);
 Answer loop_element_load(Interp *in, Value *array, Value *key, Value **out);
 Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
 
-/* ---- world.c: the state that an arm starts from and what it made of it ---- */
+/* ---- world.c: the state before the arms, and its changes by an arm ---- */
 /* 0, or -1 with the error set. */
 int world_save(Interp *in, World *world);
-/* Did anything change that others can see, but for effects that can be left out, or that cannot be
-   put back? */
+/* Has nothing changed that others can see, except for effects that can be made conditional, and
+   nothing that cannot be restored? */
 bool world_is_pure(Interp *in, const World *world);
-/* Are all values from then as they were: no list longer, no dict with another item? */
+/* Are all values from before unchanged: no list longer, no dict with another item? */
 bool world_is_same(const World *world);
-/* The values that changed since, as they are now, and everything back to what it was. */
+/* Records the values that changed since, and restores everything. */
 int world_take_back(Interp *in, const World *world, World *changed);
 
 /* ---- merge.c ---- */
-/* At a branch whose condition depends on an array.  ANSWER_YES: both arms were followed, and this
-   is where they meet; ANSWER_NO: they are not merged. */
+/* At a branch whose condition depends on an array.  ANSWER_YES: both arms were followed, and
+   capture continues where they meet; ANSWER_NO: they are not merged. */
 Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_true,
                     int depth_false);
-/* Why the branch at which capture is ends the graph: static text, or NULL. */
+/* Why the current branch ends the graph: static text, or NULL. */
 const char *branch_why(Interp *in);
 
 /* ---- exit.c: values as Builds ---- */

@@ -55,7 +55,8 @@ build_of_kind(Interp *in, BuildKind kind, PyObject *object, int n, Value *const 
     return build_add(in, &build);
 }
 
-/* An array of ours as it is now.  A view that shows all of what was written is another object. */
+/* The current contents of an array made here.  A view that shows all of the written memory is
+   another object. */
 static NodeId
 current_object(Interp *in, NodeId node)
 {
@@ -68,7 +69,7 @@ current_object(Interp *in, NodeId node)
     return graph_add(in->graph, in->region, OP_as_strided, 1, &now, &type, NULL);
 }
 
-/* The same part of `array` as `view` is of the memory that is chosen. */
+/* The part of the chosen `array` that `view` is of its memory. */
 static Value *
 same_part(Interp *in, NodeId view, Value *array)
 {
@@ -84,7 +85,7 @@ same_part(Interp *in, NodeId view, Value *array)
     return node == NO_NODE ? NULL : value_node(in, node);
 }
 
-/* A view of an array that is chosen: of the one, or of the other. */
+/* A view of a chosen array: of the one or of the other, as the condition says. */
 static BuildId
 build_chosen_view(Interp *in, NodeId view, const Value *choice)
 {
@@ -133,7 +134,7 @@ build_call(Interp *in, const char *name, int n, Value *const *args)
     return function ? build_of_kind(in, BUILD_CALL, function->object, n, args) : NO_BUILD;
 }
 
-/* Its items change at commit, after iterators over it were made and moved on. */
+/* Its items change at commit, after the iterators over it were made and advanced. */
 static bool
 changes_at_commit(const Value *walked)
 {
@@ -141,7 +142,7 @@ changes_at_commit(const Value *walked)
     return walked->source != NO_SOURCE && walked->mutated;
 }
 
-/* Of a derived class and made here: build_boxed. */
+/* An object made here of a derived class: build_boxed. */
 static bool
 is_filled_later(const Value *walked)
 {
@@ -149,7 +150,8 @@ is_filled_later(const Value *walked)
     return walked->box != NULL && walked->source == NO_SOURCE;
 }
 
-/* An iterator over what a derived class's object holds: by the builtin class's own method. */
+/* An iterator over the container inside a derived class's object, made by the builtin class's own
+   method. */
 static BuildId
 build_native_call(Interp *in, Value *core, const char *name)
 {
@@ -173,7 +175,7 @@ build_iterator(Interp *in, Value *iterator)
         Value *walked = iterator->walked;
         bool keyed = walked->kind == V_DICT || walked->kind == V_VIEW || walked->kind == V_SET;
         if (changes_at_commit(walked) || is_filled_later(walked) ||
-            (keyed && !iterator->mutated && /* it raises when asked */
+            (keyed && !iterator->mutated && /* it raises at the next item */
              container_length(in, iterator->walked) != iterator->length))
             return cannot_build(in, iterator);
         BuildId of = walked->box != NULL ? build_native_call(in, walked, name) : NO_BUILD;
@@ -219,8 +221,8 @@ build_exception(Interp *in, Value *value)
     return NO_BUILD;
 }
 
-/* Stores the named values of a V_DICT, or of an instance's items, on `object`, which is being made.
- */
+/* Stores the named values of a V_DICT, or of an instance's items, on `object`, which is being
+   built. */
 static int
 build_attributes(Interp *in, Value *object, Value *pairs)
 {
@@ -238,7 +240,7 @@ build_attributes(Interp *in, Value *object, Value *pairs)
     return 0;
 }
 
-/* The real object that a model stands for.  A dict within it is no object of its own. */
+/* The real object for which a model stands.  A dict inside it is not an object of its own. */
 static BuildId
 build_model(Interp *in, Value *instance)
 {
@@ -273,7 +275,8 @@ build_model_method(Interp *in, Value *method)
     return args[1] ? build_call(in, "getattr", 2, args) : NO_BUILD;
 }
 
-/* Of a class derived from a builtin container: made empty, then filled past the class's methods. */
+/* An object of a class derived from a builtin container: made empty, then filled without the
+   class's methods. */
 static BuildId
 build_boxed(Interp *in, Value *instance)
 {
@@ -285,7 +288,7 @@ build_boxed(Interp *in, Value *instance)
     if (keep(in, maker) == NULL || name == NULL || class_ == NULL) return NO_BUILD;
     BuildId made = build_of_kind(in, BUILD_CALL, maker, 1, &class_);
     if (made == NO_BUILD) return NO_BUILD;
-    instance->built = made + 1; /* what it holds may lead back to it */
+    instance->built = made + 1; /* a cycle may lead from its contents back to it */
     if (core->nitems > 0) {
         Value *args[2] = {instance, value_sequence(in, core->kind, core->nitems, core->items)};
         if (args[1] == NULL || build_of_kind(in, EFFECT_METHOD, name, 2, args) == NO_BUILD)
@@ -309,12 +312,12 @@ build_instance(Interp *in, Value *instance)
     if (instance->core != NULL) return build_boxed(in, instance);
     BuildId made = build_of_kind(in, BUILD_INSTANCE, (PyObject *)instance->type, 0, NULL);
     if (made == NO_BUILD) return NO_BUILD;
-    instance->built = made + 1; /* its attributes may lead back to it */
+    instance->built = made + 1; /* a cycle may lead from its attributes back to it */
     if (build_attributes(in, instance, instance) < 0) return NO_BUILD;
     return build_attributes(in, instance, instance->attributes) < 0 ? NO_BUILD : made;
 }
 
-/* A closure may lead back to the function: its cell is made empty and filled afterwards. */
+/* The closure may contain the function itself: such a cell is made empty and filled afterwards. */
 static BuildId
 build_function(Interp *in, Value *function)
 {
@@ -401,8 +404,8 @@ build_bound(Interp *in, Value *method)
     PyObject *get;
     PyTypeObject *type = Py_TYPE(method->items[0]->object);
     if (type_stored(in, type, "__get__", &get) != ANSWER_YES) return NO_BUILD;
-    /* With the class, too: descrobject.c, method_get looks at it for methods that ask for theirs.
-     */
+    /* Bound with the class, too: descrobject.c, method_get uses it for methods that take their
+       class. */
     PyTypeObject *owner = value_type(in, method->items[1]);
     Value *class_ = owner != NULL ? value_const(in, (PyObject *)owner) : NULL;
     if (class_ == NULL) return PyErr_Occurred() ? NO_BUILD : cannot_build(in, method);
@@ -549,8 +552,8 @@ guard_differs(Interp *in, GuardKind kind, SourceId source, SourceId other)
     return other == NO_SOURCE || guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A dict from outside must not be the __dict__ of an object whose attributes were looked at, where
-   either was changed. */
+/* Guards that a dict from outside is not the __dict__ of an object whose attributes were read,
+   where either was changed. */
 static Answer
 guard_not_dict(Interp *in, const Value *dict)
 {
@@ -566,7 +569,7 @@ guard_not_dict(Interp *in, const Value *dict)
     return ANSWER_YES;
 }
 
-/* Nor a namespace that was looked at, where either was changed; nor what a function keeps. */
+/* The same for a namespace that was read, and for the dicts that a function keeps. */
 static Answer
 guard_not_namespace(Interp *in, const Value *dict)
 {
@@ -596,7 +599,7 @@ guard_not_namespace(Interp *in, const Value *dict)
     return ANSWER_YES;
 }
 
-/* A changed container from outside must not be another one that was looked at. */
+/* Guards that a changed container from outside is not another one that was read. */
 static Answer
 guard_distinct(Interp *in)
 {
@@ -622,8 +625,8 @@ guard_distinct(Interp *in)
     return ANSWER_YES;
 }
 
-/* A store to a cell that this call of the function made, when the function returns: nobody sees it
-   unless something that holds the cell leaves. */
+/* A store to a cell that this call of the function made, when the function returns: it is visible
+   only if an object that holds the cell leaves. */
 static bool
 stores_own_cell(const Interp *in, const Effect *effect)
 {
@@ -655,7 +658,7 @@ build_effect(Interp *in, const Effect *effect)
     return VEC_PUSH(in->arena, &in->out->builds, build) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The stores to those of them that leave; building one may let another leave. */
+/* Builds the stores to those cells that leave; building one may let another leave. */
 static Answer
 build_own_cells(Interp *in)
 {
@@ -701,7 +704,7 @@ build_effects(Interp *in)
 
 /* ---- exits ---- */
 
-/* The frame can be left: nothing is in force that only CPython can put in force. */
+/* The frame can be left: no state is in force that only CPython can establish. */
 static Answer
 exit_is_plain(Interp *in)
 {
@@ -731,8 +734,8 @@ exit_return(Interp *in, Value *result)
     return build_effects(in);
 }
 
-/* Methods of C code that wait to be called: what is raised names the class where CPython has the
-   function and the object, as after LOAD_METHOD. */
+/* Methods in C that are on the stack, waiting to be called: an error names the class only where
+   CPython has the function and the object, as after LOAD_METHOD. */
 static int
 split_methods(Interp *in, Value **stack, int depth)
 {

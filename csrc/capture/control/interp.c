@@ -249,7 +249,8 @@ follow(Interp *in, const Instr *instr)
     }
 }
 
-/* The budget, the places where earlier attempts stopped, the position for nodes and guards. */
+/* Counts the budget, stops where earlier attempts said so, and sets the position for nodes and
+   guards. */
 static Answer
 before(Interp *in, const Instr *instr)
 {
@@ -283,7 +284,7 @@ follow_one(Interp *in, Activation *activation)
     if (answer == ANSWER_YES) answer = follow(in, instr);
     assert(answer_agrees(in, answer));
     if (in->attempt.again && in->break_code != BREAK_NONE && answer != ANSWER_ERROR)
-        answer = ANSWER_BREAK; /* that was learnt in passing */
+        answer = ANSWER_BREAK; /* a fact that was learnt in passing */
     assert(answer != ANSWER_NO);
     if (answer != ANSWER_YES)
         activation->depth = depth;
@@ -326,7 +327,7 @@ interp_run(Interp *in, Activation *activation, Value **out)
         if (answer == ANSWER_BREAK && in->raising.raised != NULL)
             in->raising.raised->exception->part_of = NULL;
         in->inlined--;
-        in->writes.dirty = true; /* what it did is done: the caller's instruction may still break */
+        in->writes.dirty = true; /* the caller's instruction may still break */
         in->top = activation->caller;
         in->attempt.line = line;
         graph_set_position(in->graph, graph_file, graph_line);

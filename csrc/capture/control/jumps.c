@@ -1,14 +1,14 @@
 /* Jumps, branches, and the head of a for loop. */
 #include "control.h"
 
-/* Number of the Instr where the fall-through goes on. */
+/* Number of the Instr at which execution continues without a jump. */
 static void
 jump_to(Interp *in, const Instr *instr, bool jump)
 {
     in->top->number = jump ? instr->target : in->top->number + 1;
 }
 
-/* One side of the branch goes on in a loop, the other leaves it. */
+/* One side of the branch stays in a loop, the other leaves it. */
 static bool
 ends_loop(const Activation *a, int target)
 {
@@ -20,7 +20,7 @@ ends_loop(const Activation *a, int target)
     return last >= 0 && (target > last) != (a->number + 1 > last);
 }
 
-/* Why the branch ends the graph: by what it depends on. */
+/* The break for a branch that ends the graph, according to what its condition depends on. */
 static Answer
 tell_branch(Interp *in, const Instr *instr, Value *condition)
 {
@@ -50,12 +50,12 @@ branch(Interp *in, const Instr *instr, Value *condition)
     Answer stopped = tell_branch(in, instr, condition);
     if (stopped == ANSWER_ERROR || a != in->bottom || keeps || in->fork != NULL) return stopped;
     a->depth--;
-    in->break_code = BREAK_NONE; /* building may break in its own right */
+    in->break_code = BREAK_NONE; /* building may break for its own reason */
     Answer answer = exit_branch(in, condition, on_false ? next : instr->target,
                                 on_false ? instr->target : next);
     if (answer_stops(answer)) return answer;
     in->break_code = BREAK_BRANCH;
-    in->branched = answer == ANSWER_YES; /* else inputs overlap, as capture finds at its end */
+    in->branched = answer == ANSWER_YES; /* else inputs overlap: capture.c sees it at the end */
     return ANSWER_BREAK;
 }
 
@@ -149,7 +149,7 @@ get_iter(Interp *in)
     return push(in, iterator) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The break is told at the loop's own line, with what kept it from staying a loop. */
+/* The break's line is the loop's own, and its detail the reason why the loop was not kept. */
 static int
 tell_loop(Interp *in, int head)
 {
@@ -163,8 +163,8 @@ tell_loop(Interp *in, int head)
     return 0;
 }
 
-/* The budget is spent: next time capture stops before the loop, the outermost one that has come
-   around, and its body is captured by itself. */
+/* The budget is spent: the next attempt stops before the outermost loop that has jumped back, and
+   that loop's body is captured by itself. */
 static Answer
 unrolled_too_far(Interp *in)
 {

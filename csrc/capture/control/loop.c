@@ -88,7 +88,7 @@ scan_slot(Scan *scan, int slot, bool store)
 static bool
 loop_scan(const Decoded *d, int number, Scan *scan)
 {
-    int at[256]; /* which local each stack entry was loaded from */
+    int at[256]; /* for each stack entry, the local from which it was loaded */
     bool read[256] = {false};
     *scan = (Scan){.number = number, .end = d->instrs[number].target};
     if (d->nlocalsplus > 256 || d->code->co_stacksize >= 250) return false;
@@ -238,7 +238,7 @@ learnt_type(const Marks *marks, int number, int slot)
     return NULL;
 }
 
-/* The value that a carried local starts with, as a node of the type that it keeps. */
+/* The initial value of a carried local, as a node of the type that the local keeps. */
 static Answer
 carried_start(Interp *in, const Scan *scan, int i, bool *needs_a_turn, NodeId *out)
 {
@@ -247,7 +247,7 @@ carried_start(Interp *in, const Scan *scan, int i, bool *needs_a_turn, NodeId *o
     Value *value = in->top->slots[slot];
     if (value == NULL && (value = slot_load(in, in->top, slot)) == NULL) return ANSWER_ERROR;
     bool absent = value->kind == V_UNBOUND;
-    if (absent) { /* stored before it is read: what it starts with is not looked at */
+    if (absent) { /* stored before it is read: its initial value is not used */
         if (!scan->first_is_store[i]) return ANSWER_NO;
         *needs_a_turn = true;
         value = value_const_new(in, PyLong_FromLong(0));
@@ -258,7 +258,8 @@ carried_start(Interp *in, const Scan *scan, int i, bool *needs_a_turn, NodeId *o
     if (answer != ANSWER_YES || learnt == NULL) return answer;
     Type type = {.dtype = learnt->dtype, .form = learnt->form, .offset = NO_SIZE};
     if (same_scalar(&type, &graph_node(in->graph, *out)->type)) return ANSWER_YES;
-    /* NumPy's own scalars and Python's in narrow company compute in another type at first. */
+    /* The first operation of NumPy's scalars, and of Python's with a narrow operand, computes in
+       another type. */
     if (!scan->first_is_store[i] && graph_node(in->graph, *out)->type.form == FORM_SCALAR)
         return ANSWER_NO;
     *needs_a_turn = true;
@@ -267,7 +268,7 @@ carried_start(Interp *in, const Scan *scan, int i, bool *needs_a_turn, NodeId *o
     return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The loop runs at least once, guarded. */
+/* Guards that the loop runs at least once. */
 static Answer
 runs_once(Interp *in, Value *range)
 {
@@ -296,7 +297,7 @@ bounds(Interp *in, Value *range, NodeId *args)
     return answer;
 }
 
-/* Each container that is subscripted in the body and known now must be a vector. */
+/* Every known container that the body subscripts must be a vector. */
 static Answer
 arrays_ready(Interp *in, const Scan *scan, Loop *loop, NodeId *args)
 {
@@ -330,7 +331,7 @@ element_is_vectors(const Graph *g, const Node *node)
     return true;
 }
 
-/* Nothing but elements and operations with an expression may have come into the region. */
+/* The region must contain only element accesses and operations with a C expression. */
 static bool
 body_is_scalar(Interp *in, RegionId region)
 {
@@ -355,7 +356,7 @@ body_is_scalar(Interp *in, RegionId region)
     return true;
 }
 
-/* The loop node was made before its body: inputs that the body met stand before it. */
+/* The loop node was made before its body: moves inputs that the body added before the node. */
 static void
 move_to_end(Graph *g, NodeId loop)
 {
@@ -396,8 +397,8 @@ learn_type(Interp *in, const Scan *scan, int slot, const Type *type)
     return ANSWER_BREAK;
 }
 
-/* A weak number that was made a scalar beforehand, and something that is narrower than it: the
-   first iteration would have computed in the narrow type. */
+/* A weak number was made a scalar before the loop, and meets a narrower operand: the first
+   iteration would have computed in the narrow type. */
 static bool
 start_was_weak(Interp *in, const Scan *scan, RegionId region)
 {
@@ -448,7 +449,7 @@ loop_result(Interp *in, NodeId loop, int index, NodeId like, NodeId *out)
     return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Follows the body; the locals then hold what one iteration makes of the params. */
+/* Follows the body; the locals then hold the values of one iteration, in terms of the params. */
 static Answer
 follow_body(Interp *in, const Scan *scan, Loop *loop, int ncarried, const int *carried,
             const NodeId *starts, NodeId node, RegionId *region)
@@ -470,7 +471,7 @@ follow_body(Interp *in, const Scan *scan, Loop *loop, int ncarried, const int *c
         else if ((a->slots[carried[i]] = value_node(in, param)) == NULL)
             return ANSWER_ERROR;
     }
-    for (int i = 0; i < scan->nslots; i++) /* stored before read: nothing from outside */
+    for (int i = 0; i < scan->nslots; i++) /* stored before read: none from outside */
         if (find(carried, ncarried, scan->slot[i]) < 0) a->slots[scan->slot[i]] = in->unbound;
     RegionId outer = in->region;
     in->region = *region;

@@ -19,11 +19,11 @@
 #include "merge.h"
 
 enum {
-    ARM_INSTRUCTIONS = 3000, /* beyond these, two graphs are better than one */
+    ARM_INSTRUCTIONS = 3000, /* for longer arms, two graphs are better than one */
     FORKS_DEEP = 8,
 };
 
-/* ---- what was learnt ---- */
+/* ---- what an attempt learnt ---- */
 
 static Answer
 merge_refuse(const Merge *m)
@@ -78,7 +78,7 @@ merge_node(Merge *m, RegionId region, Value *value, NodeId *out)
 {
     Interp *in = m->in;
     in->region = region;
-    /* A symbolic scalar that has become known may have a node in an arm. */
+    /* A symbolic scalar that has become known may have its node in an arm. */
     Value *fresh = value;
     if (value->kind == V_CONST && (fresh = value_const(in, value->object)) == NULL)
         return ANSWER_ERROR;
@@ -111,7 +111,7 @@ merge_result(Merge *m, const NodeId *nodes, Value **out)
                : ANSWER_YES;
 }
 
-/* A number that an arm made, where the other arm has an object of it already. */
+/* A number that one arm made, where the other arm's number exists as an object already. */
 static Answer
 keep_held(Merge *m, Value *number, Value *x, Value *y)
 {
@@ -149,7 +149,7 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     return branch_keeps(in, *out, x, y, m->test);
 }
 
-/* Every element of its memory, once, and nothing between them. */
+/* The array covers every element of its memory once, without gaps. */
 bool
 merge_is_dense(const Graph *g, const Type *type)
 {
@@ -165,7 +165,7 @@ merge_is_dense(const Graph *g, const Type *type)
     return span == count;
 }
 
-/* Two arrays, each made in its arm, that nothing else shows: one result, of its own. */
+/* Two arrays, each made in its arm and not shared: one result with memory of its own. */
 static Answer
 merge_made(Merge *m, Value *x, Value *y, Value **out)
 {
@@ -199,14 +199,15 @@ merge_arrays(Merge *m, Value *x, Value *y, Value **out)
     return answer == ANSWER_NO ? merge_choice(m, x, y, out) : answer;
 }
 
-/* Was it made in an arm, and is it nothing that lies elsewhere too? */
+/* Was it made in an arm, and does it share no memory with anything else? */
 static bool
 is_made(const Merge *m, const Value *value)
 {
     return value->source == NO_SOURCE && value->serial >= m->made;
 }
 
-/* What it holds are the program's objects; others have parts that capture looks into. */
+/* The items of such values are objects of the program; those of others are parts that capture
+   reads. */
 static bool
 takes_any(ValueKind kind)
 {
@@ -279,8 +280,8 @@ merge_containers(Merge *m, Value *x, Value *y, Value **out)
     return merge_items(m, &a, &b, merged->items);
 }
 
-/* Numbers of different classes, or one and None, that were there before: which it is, the run
-   tells. */
+/* Numbers of different classes, or one and None, from before the branch: only the run tells which
+   it is. */
 static bool
 is_simple(Merge *m, const Value *value)
 {
@@ -289,7 +290,7 @@ is_simple(Merge *m, const Value *value)
            merge_is_outer(m, value);
 }
 
-/* The same, of numbers that the arms made. */
+/* The same for numbers that the arms made. */
 static Answer
 merge_left_loose(Merge *m, Value *x, Value *y, Value **out)
 {
@@ -305,7 +306,7 @@ merge_left_loose(Merge *m, Value *x, Value *y, Value **out)
                                                                             : ANSWER_YES;
 }
 
-/* What waited becomes the number that is chosen. */
+/* A waiting value becomes the number that is chosen. */
 static Answer
 finish_loose(Merge *m, const Waiting *w)
 {
@@ -382,7 +383,7 @@ region_matters(const Graph *g, RegionId region)
     return false;
 }
 
-/* The nodes of results, and of what waits for them. */
+/* Makes the nodes of the results, and of the values that wait for them. */
 static Answer
 merge_finish(Merge *m, NodeId cond)
 {
@@ -473,7 +474,7 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
     return answer == ANSWER_YES ? make_cond(m) : answer;
 }
 
-/* One arm only raises: a plan in which it is not taken. */
+/* One arm only raises: the plan assumes that it is not taken. */
 static Answer
 expect(Interp *in, Value *condition, bool expected, int number, int depth)
 {

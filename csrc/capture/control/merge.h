@@ -8,18 +8,18 @@ typedef struct {
     Value *x, *y, *merged;
 } Pair;
 
-/* What is made of the results of the two arms once these have nodes. */
+/* A value whose node is made once the results of the two arms have nodes. */
 typedef struct {
     Value *value; /* gets the node */
-    Op op;        /* OP_result: of result `index`; a view of args[0]; OP_choose of args;
-                     OP_extern: a number whose class is not known, of args */
+    Op op; /* OP_result: of result `index`; a view of args[0]; OP_choose of args; OP_extern: a
+              number of unknown class, of args */
     int index;
     Value *args[3];
     Type type;
 } Waiting;
 
-/* A value of an arm, or the memory `storage` of one (with x NULL), and what the rest of the graph
-   has for it. */
+/* A value of an arm, or the memory `storage` of one (with x NULL), and its value in the rest of the
+   graph. */
 typedef struct {
     int arm;
     const Value *value;
@@ -33,21 +33,21 @@ typedef struct {
     int number, join;
     RegionId outer, arm[2];
     NodeId first[2], end; /* nodes of the arms: first[0] .. first[1] .. end */
-    int made;             /* values from this number on were made in the arms */
+    int made;             /* values numbered from here on were made in the arms */
     NodeId condition;
     Value *test; /* the same */
-    int keep;    /* merge locals that are not read any more, too */
+    int keep;    /* also merge locals that are not read any more */
     VEC(Pair) pairs;
     VEC(NodeId) result[2];
-    VEC(Waiting) waiting; /* get their nodes once the results have theirs, in this order */
+    VEC(Waiting) waiting; /* in the order in which they get their nodes, after the results */
     VEC(Left) left;
 } Merge;
 
 /* ---- merge.c ---- */
 Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
-/* Value `out` is a result of the cond: nodes[0] of the one arm, nodes[1] of the other. */
+/* Value `out` becomes a result of the cond: nodes[0] of the one arm, nodes[1] of the other. */
 Answer merge_result(Merge *m, const NodeId *nodes, Value **out);
-/* The value in `region`: an arm, or what is around them. */
+/* The value as a node in `region`: an arm, or the region around them. */
 Answer merge_node(Merge *m, RegionId region, Value *value, NodeId *out);
 bool merge_is_outer(const Merge *m, const Value *value);
 bool merge_is_dense(const Graph *g, const Type *type);
@@ -63,20 +63,20 @@ Answer merge_changed(Merge *m, const World *before, const World arms[2]);
 Answer merge_slots(Merge *m, const World arms[2]);
 
 /* ---- choice.c: one of two objects ---- */
-/* What arm `which` made, for the rest of the graph; in the other arm it is nothing.  ANSWER_NO:
-   it cannot leave the arm. */
+/* A value that arm `which` made, for the rest of the graph; if the other arm is taken it is empty.
+   ANSWER_NO: it cannot leave the arm. */
 Answer arm_leaves(Merge *m, int which, Value *value, Value **out);
-/* x where the branch was taken, else y: arrays to compute with where their types agree, else
-   something that can be kept and given away. */
+/* x where the branch was taken, else y: an array to compute with where their types agree, else a
+   value that can only be kept and passed on. */
 Answer merge_choice(Merge *m, Value *x, Value *y, Value **out);
 Answer merge_texts(Merge *m, Value *x, Value *y, Value **out);
 bool choice_is_text(const Value *value);
-/* The value, or the array's memory, has left already; leaves as `out`. */
+/* The value, or the array's memory, has left the arm already, as `out`. */
 bool arm_has_left(const Merge *m, int which, const Value *value);
 Answer arm_left_as(Merge *m, int which, const Value *value, Value *out);
-/* What the arms do that others see, done by the plan as the one or the other is taken. */
+/* The visible effects of the arms, made conditional on the branch. */
 Answer merge_effects(Merge *m, const World arms[2]);
-/* The node of what waited for results. */
+/* Makes the node of a value that waited for results. */
 Answer choice_finish(Merge *m, const Waiting *waiting);
 
 #endif

@@ -1,8 +1,8 @@
-/* What two arms made of the state before them: containers, attributes of objects, the frame's
- * slots. */
+/* Merging the changes of two arms to the state before them: containers, attributes of objects, the
+   frame's slots. */
 #include "merge.h"
 
-/* What the arm made of the value, or as it was. */
+/* The value's state after the arm: changed by it, or as before. */
 static const State *
 state_or(const World *changed, const State *before)
 {
@@ -19,7 +19,8 @@ state_item(const State *state, PyObject *name)
     return NULL;
 }
 
-/* What an object from outside has after both arms, of which `x` and `y` have stored some of it. */
+/* The attributes of an object from outside after both arms; `x` and `y` are those that the arms
+   stored. */
 static Answer
 merge_attributes(Merge *m, Value *object, const State *x, const State *y)
 {
@@ -51,7 +52,7 @@ merge_attributes(Merge *m, Value *object, const State *x, const State *y)
     return ANSWER_YES;
 }
 
-/* Objects that the arms met first, and have stored attributes of. */
+/* Objects that were first read in an arm, and whose attributes the arms stored. */
 static Answer
 merge_met(Merge *m, const World *before, const World arms[2])
 {
@@ -128,7 +129,7 @@ merge_slots(Merge *m, const World arms[2])
             a->slots[slot] = NULL;
             continue;
         }
-        if (x == NULL || y == NULL) { /* as it was at the entry, not looked at */
+        if (x == NULL || y == NULL) { /* unchanged since the entry and not read */
             if (a != m->in->bottom) return ANSWER_NO;
             a->slots[slot] = NULL;
             Value *entry = slot_load(m->in, a, slot);

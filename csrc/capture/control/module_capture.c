@@ -1,7 +1,7 @@
-/* What Python sees of capture: a hook for tests and for looking. */
+/* Capture's functions for Python: a hook for tests and for inspection. */
 #include "control.h"
 
-/* Slots of a fresh frame with these positional arguments. */
+/* The slots of a fresh frame with these positional arguments. */
 static PyObject *
 capture_slots(PyFunctionObject *function, const Decoded *decoded, PyObject *const *args,
               Py_ssize_t nargs)

@@ -1,5 +1,5 @@
-/* Operators on any two values: who of NumPy, Python's scalars, containers and the program's classes
-   answers. */
+/* Operators on any two values: decides whether NumPy, Python's scalars, containers or the program's
+   classes define the result. */
 #include "control.h"
 
 static bool
@@ -12,7 +12,7 @@ static Answer
 concatenate(Interp *in, Value *left, Value *right, Value **out)
 {
     if (is_exact_tuple(left) && is_exact_tuple(right) && (!left->nitems || !right->nitems)) {
-        *out = left->nitems ? left : right; /* the very same, as CPython has it */
+        *out = left->nitems ? left : right; /* the operand itself, as in CPython */
         return ANSWER_YES;
     }
     Value *joined = value_sequence(in, left->kind, 0, NULL);
@@ -50,8 +50,8 @@ repeat(Interp *in, Value *sequence, Value *count, Value **out)
     return repeated == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A sequence times one of NumPy's numbers, which stands back for sequences: it is repeated, as by
-   an int.  ANSWER_NO: it is something else. */
+/* A sequence times a number of NumPy, which defers to sequences: repeated as by an int.  ANSWER_NO:
+   other operands. */
 static Answer
 repeat_by_scalar(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -70,7 +70,7 @@ repeat_by_scalar(Interp *in, int operator_, Value *left, Value *right, Value **o
     return repeat(in, sequence, count, out);
 }
 
-/* np.float64 is a subclass of float: Python's complex, on the left, takes it as one. */
+/* np.float64 is a subclass of float: a complex of Python on the left treats it as one. */
 static Answer
 float_of_complex(Interp *in, Value *left, Value **right)
 {
@@ -236,7 +236,7 @@ operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **o
 }
 
 static bool
-is_one_object(PyObject *object) /* whose every equal is the same object */
+is_one_object(PyObject *object) /* an object that is equal only to itself */
 {
     return object == Py_None || object == Py_Ellipsis || object == Py_NotImplemented ||
            PyBool_Check(object) || PyType_Check(object) || PyModule_Check(object) ||
@@ -263,7 +263,8 @@ is_text(const Value *value)
     return value->kind == V_PURE && value->type == &PyUnicode_Type;
 }
 
-/* One stands for a container from outside: the other may be the same only if it is such a one. */
+/* One represents a container from outside: the other can be the same object only if it is such a
+   container. */
 static bool
 may_be_model(const Value *left, const Value *right)
 {
@@ -284,7 +285,7 @@ operator_is(Interp *in, Value *left, Value *right, bool *out)
     if (is_numpy_bool(in, left) && is_numpy_bool(in, right))
         return interp_break(in, BREAK_OPERATOR, "identity of bools from arrays");
     if ((left->kind == V_INSTANCE && left->source == NO_SOURCE) ||
-        (right->kind == V_INSTANCE && right->source == NO_SOURCE)) { /* made here, not the other */
+        (right->kind == V_INSTANCE && right->source == NO_SOURCE)) { /* one made here, one not */
         *out = false;
         return ANSWER_YES;
     }
@@ -316,9 +317,9 @@ operator_is(Interp *in, Value *left, Value *right, bool *out)
         }
     }
     Answer apart =
-        branch_identity(in, left, right); /* a branch's operator_result may be the other */
+        branch_identity(in, left, right); /* either result of a branch may be the other operand */
     if (apart != ANSWER_YES) return apart;
-    if (is_text(left) || is_text(right)) /* made, or picked, when the plan ends */
+    if (is_text(left) || is_text(right)) /* made, or chosen, when the plan ends */
         return interp_break(in, BREAK_OPERATOR, "identity of text that only the run makes");
     bool made = (left->source == NO_SOURCE && left->kind != V_CONST) ||
                 (right->source == NO_SOURCE && right->kind != V_CONST);
@@ -520,7 +521,7 @@ operator_store_subscript(Interp *in, Value *object, Value *key, Value *value)
     if (object->source == NO_SOURCE) return ANSWER_YES;
     Value *constant = key;
     PyObject *known;
-    if (key->kind != V_OBJECT) { /* which is guarded to be this one */
+    if (key->kind != V_OBJECT) { /* the key is guarded to be this object */
         if (value_known(in, key, &known) != ANSWER_YES) return ANSWER_ERROR;
         constant = value_const(in, known);
     }

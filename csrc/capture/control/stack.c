@@ -99,7 +99,7 @@ extend(Interp *in, const Instr *instr)
     return answer;
 }
 
-/* The names of a call's ** argument, which must not come twice. */
+/* The names of a call's ** argument, which must not occur twice. */
 static Answer
 dict_merge(Interp *in, const Instr *instr)
 {
@@ -122,7 +122,7 @@ append_one(Interp *in, const Instr *instr)
     int operands_ = instr->kind == I_MAP_ADD ? 2 : 1;
     Value *value = top_value(in, 1), *target = top_value(in, instr->arg + operands_), *ignored;
     if (value == NULL || target == NULL) return ANSWER_ERROR;
-    PyTypeObject *type = value_type(in, target); /* a real one where capture began in the midst */
+    PyTypeObject *type = value_type(in, target); /* a real one where capture began inside */
     if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
     Answer answer;
     if (instr->kind == I_LIST_APPEND && type == &PyList_Type) {
@@ -141,7 +141,7 @@ append_one(Interp *in, const Instr *instr)
 
 /* ---- unpacking ---- */
 
-/* As CPython takes them: one more than are wanted, or behind a star all in a list. */
+/* Takes as many items as CPython does: one more than are wanted, or with a starred target all. */
 static Answer
 unpacked_items(Interp *in, Value *sequence, int before, bool star, Value **out)
 {
@@ -208,7 +208,8 @@ build_slice(Interp *in, int n)
     return pushed(in, value_sequence(in, V_SLICE, 3, items));
 }
 
-/* A container made here lets go what the frame's value stack held, and nothing else does. */
+/* A container made here drops an object that the frame's value stack held, and that nothing else
+   refers to. */
 static Answer
 let_go(Interp *in, const Value *container, int depth)
 {
@@ -229,15 +230,15 @@ let_go(Interp *in, const Value *container, int depth)
     return answer;
 }
 
-/* The reference that a slot held goes away: an object from outside may run code of its own then
-   (a generator's finally, __del__), and that comes before what follows. */
+/* A slot drops its reference: the destruction of an object from outside may run code (a generator's
+   finally, __del__), and that comes before the next instruction. */
 static Answer
 drop(Interp *in, Value *value)
 {
     if (value == NULL) return ANSWER_YES;
     if (value->source == NO_SOURCE) return let_go(in, value, 0);
     if (in->out->sources.at[value->source].kind != SOURCE_SLOT)
-        return ANSWER_YES; /* something else holds it too */
+        return ANSWER_YES; /* something else refers to it, too */
     if (value->object != NULL && (value->kind == V_LIST || value->kind == V_TUPLE))
         return object_goes(in, value->source, value->object);
     if (value->kind != V_OBJECT) return ANSWER_YES;
@@ -246,8 +247,8 @@ drop(Interp *in, Value *value)
     return interp_break(in, BREAK_FINALIZER, "%s is dropped", value->type->tp_name);
 }
 
-/* The same of a local that is overwritten without having been looked at: all that matters of what
-   it holds is that its end is quiet, for the plan lets it go when everything else is done. */
+/* The same for a local that is overwritten without having been read: a guard (QUIET) that its
+   object's destruction runs no code is enough, since the plan drops it after everything else. */
 static Answer
 drop_unseen(Interp *in, int slot)
 {

@@ -1,5 +1,5 @@
-/* The interpreter's state at a fork: saved, compared, put back.  Values are compared by their
-   contents, whoever changed them: a list that an arm appended to is found here. */
+/* The interpreter's state at a fork: saved, compared, restored.  Values are compared by their
+   contents, so that every change is found: also that of a list to which an arm appended. */
 #include "control.h"
 
 static bool
@@ -29,7 +29,7 @@ state_of(Interp *in, Value *value, State *out)
     return (out->items = arena_copy(in->arena, value->items, size)) == NULL ? -1 : 0;
 }
 
-/* Items that were not looked at yet may have been fetched from outside meanwhile. */
+/* Items that had not been read may have been fetched from outside meanwhile. */
 static bool
 is_fetched(const Value *value)
 {
@@ -95,7 +95,7 @@ same_bytes(const void *a, const void *b, size_t size, int count)
     return count == 0 || memcmp(a, b, size * (size_t)count) == 0;
 }
 
-/* An effect that a plan does or does not do, as an arm is taken or not. */
+/* An effect that can be done under an arm's condition. */
 static bool
 may_be_left_out(const Effect *effect)
 {
@@ -138,7 +138,7 @@ world_is_same(const World *w)
     return true;
 }
 
-/* An object from outside, first met in an arm, that the program has stored attributes of. */
+/* An object from outside that was first read in an arm, and whose attributes the program stored. */
 static bool
 is_stored_to(const Value *value)
 {
@@ -183,7 +183,7 @@ world_take_back(Interp *in, const World *world, World *changed)
     }
     for (int i = 0; i < world->nslots; i++) {
         Value *before = world->slots[i];
-        if (before == NULL && a == in->bottom) before = a->initial[i]; /* looked at since */
+        if (before == NULL && a == in->bottom) before = a->initial[i]; /* read since */
         a->slots[i] = before;
     }
     a->depth = world->depth;

@@ -1,12 +1,12 @@
-/* The cost model: what a graph saves CPython, less what running it as a plan costs.
-
-   The unit is about 30 ns, the time NumPy takes to read one element as a scalar.  Weights are what
-   CPython and NumPy spend on the operation by themselves, beyond what a kernel needs for it.  A
-   call of the library weighs against the plan, which makes it all the same, in a wrapping of its
-   own; the more so where a template is filled in Python, or what the call changes is copied. Passes
-   over elements are saved where kernels take them from each other; NumPy is as fast with one whose
-   result is for such a call.  Only the order of magnitude has to be right: most graphs are worth
-   far more or far less than their plan. */
+/* The cost model: CPython's time for the operations of a graph, minus the cost of running the graph
+   as a plan.
+   The unit is about 30 ns, the time NumPy takes to read one element as a scalar.  A weight is the
+   time that CPython and NumPy spend on the operation beyond the work that a kernel has to do as
+   well.  A library call weighs against the plan, which makes the same call with overhead of its
+   own; the more so where Python code fills a template, or where an argument is copied because the
+   call changes it.  A pass over elements is saved where one kernel does it together with another
+   pass; not where its result goes to a library call.  Only the order of magnitude has to be right:
+   most graphs are worth far more or far less than their plan. */
 #include "worth.h"
 
 #include "control.h"
@@ -27,16 +27,16 @@ enum {
     DRAWN = -150, /* the generator's state is kept */
     ARRAY_OP = 15,
     ARRAY_REDUCED = 30,
-    LOOP_KEPT = 200, /* and of each iteration: */
+    LOOP_KEPT = 200, /* and for each iteration: */
     ITERATED_NODE = 1,
-    ARRAY_SCANNED = 8, /* by the library */
+    ARRAY_SCANNED = 8, /* of an operand of a library call */
     ELEMENTS_PER_UNIT = 64,
-    KEPT_PER_UNIT = 1 << 14, /* the same where the result is in memory all the same */
+    KEPT_PER_UNIT = 1 << 14, /* the same where the result has to be in memory anyway */
     MANY = 1 << 20,
     MOST = 1 << 28,
 
     RUN_WHOLE = 6,   /* guards, run and result without a frame */
-    RUN_RETURN = 10, /* within a frame that was made */
+    RUN_RETURN = 10, /* inside a frame that exists */
     RUN_BREAK = 8,   /* the frame is written, an instruction stepped, the next entry looked up */
     RUN_BRANCH = 8,
 };
@@ -53,7 +53,7 @@ by_elements(const Graph *g, const Node *node, int per_unit)
     return most / per_unit > MANY ? MANY : (int)(most / per_unit);
 }
 
-/* Of pycompile's own: written in Python. */
+/* Python code of pycompile. */
 static bool
 is_template(PyObject *callable)
 {
@@ -72,7 +72,7 @@ is_library_call(const Node *node)
            node->op == OP_argmax || node->op == OP_argmin;
 }
 
-/* The value that is written comes out of a call, which has changed a copy. */
+/* The written value is the result of a call, which has changed a copy. */
 static bool
 writes_result(const Graph *g, const Node *node)
 {
@@ -97,16 +97,16 @@ takes_numbers(const Graph *g, const Node *node)
     return true;
 }
 
-/* What is known of the graph while its nodes are weighed. */
+/* Facts about the graph while its nodes are weighed. */
 typedef struct {
     Graph *graph;
-    bool *kept; /* by storage: an array that a call of the library takes */
-    bool *dead; /* by node: made by an instruction that then broke, or never used; or NULL */
-    bool works; /* there is work that a plan saves; views, Python's own arithmetic and library calls
-                   are not, however many */
+    bool *kept; /* by storage: a library call takes an array of it */
+    bool *dead; /* by node: made by an instruction that broke, or never used; or NULL */
+    bool works; /* there is work that a plan saves; views, Python's arithmetic and library calls are
+                   not such work */
 } Scale;
 
-/* A loop goes, more often than not, once along an array that it reads or writes elements of. */
+/* The estimated iterations: a loop mostly goes once along an array that it reads or writes. */
 static int
 loop_weight(const Graph *g, const Node *node)
 {
@@ -123,7 +123,7 @@ loop_weight(const Graph *g, const Node *node)
     return LOOP_KEPT + (int)Py_MIN(trips * body->nodes.len * ITERATED_NODE, MOST - LOOP_KEPT);
 }
 
-/* What NumPy and CPython would spend. */
+/* The time that NumPy and CPython would spend. */
 static int
 node_weight(Scale *scale, NodeId id)
 {
@@ -171,7 +171,7 @@ node_weight(Scale *scale, NodeId id)
 
 static int64_t region_weight(Scale *scale, RegionId id);
 
-/* One of the arms of a cond, as likely as the other. */
+/* A branch's arms, each as likely as the other. */
 static int64_t
 cond_weight(Scale *scale, const Node *node)
 {
@@ -213,8 +213,8 @@ run_cost(const Capture *capture, bool from_start)
     }
 }
 
-/* Every graph with something of NumPy in it: tests of rules for library calls, and backends other
-   than our own, want those graphs too. */
+/* Also graphs without work for kernels, if they contain anything of NumPy: tests of rules for
+   library calls, and backends other than "c", need those. */
 static bool
 has_numpy(const Graph *g)
 {
@@ -235,7 +235,7 @@ has_numpy(const Graph *g)
     return false;
 }
 
-/* Nodes that nothing depends on.  Arguments come before what takes them. */
+/* Finds nodes that nothing depends on.  Arguments come before the nodes that take them. */
 static int
 note_dead(Scale *scale)
 {

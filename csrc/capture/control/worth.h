@@ -4,11 +4,11 @@
 
 #include "../capture.h"
 
-/* What running the graph as a plan saves per run, in units of about 30 ns; 0 or less: it is left to
-   CPython. */
+/* The saving per run if the graph is run as a plan, in units of about 30 ns; 0 or less: it is left
+   to CPython. */
 int capture_gain(const Capture *capture, const CaptureRequest *request);
-/* The same where plans are made of everything (plan_always, capture_all, backends): what one saves
-   by the model all the same, at least 1. */
+/* The saving by the model, at least 1, where plans are made of everything (plan_always,
+   capture_all, backends). */
 int capture_saves(const Capture *capture, const CaptureRequest *request);
 
 #endif

@@ -1,15 +1,15 @@
-/* sum, min, max, any, all, sorted, math.fsum and the like over numbers that come out of arrays: a
+/* sum, min, max, any, all, sorted, math.fsum and similar over numbers that come out of arrays: a
    step of the plan that calls the real function on the real numbers, where no chain of operations
    has its bits (sum adds floats with compensation, math.fsum exactly) or its order. */
 #include "numbers.h"
 
-enum { MOST = 64 }; /* numbers as arguments of one step */
+enum { MOST = 64 }; /* most numbers as arguments of one step */
 
 typedef struct {
     int n;
-    bool unknown; /* one of them is not known before the plan runs */
+    bool unknown; /* one of them is known only when the plan runs */
     bool same;    /* all are of one type … */
-    Type type;    /* … this one, that of the first */
+    Type type;    /* … this one, the type of the first */
     bool real, complex;
     NodeId nodes[MOST + 1];
 } Numbers;

@@ -1,10 +1,9 @@
-/* Objects of Python's own plain classes that only the run tells: the larger of two numbers of
-   different classes, text made of what is in arrays, an entry of a table that an array's value
-   picks, a set of an array's values.
-
-   Such a value is an opaque object (steps.c) with a sample.  What is done with it is a step that
-   calls Python's own function on the real object; numbers that come of it are of a class that the
-   sample does not tell, until float(), int(), bool() or an array of float64 takes them in. */
+/* Objects of Python's own plain classes that are known only when the plan runs: the larger of two
+   numbers of different classes, text made of array elements, an entry of a table that an array's
+   value picks, a set of an array's values.
+   Such a value is an opaque object (steps.c) with a sample.  Each operation on one is a step that
+   calls Python's own function on the real object; the sample does not tell the class of a number
+   that results, until float(), int(), bool() or a store to an array of float64 converts it. */
 #include "numbers.h"
 
 enum { MOST_ENTRIES = 256, DEEPEST = 6 };
@@ -22,7 +21,7 @@ value_is_loose(Interp *in, const Value *value)
     return value_is_opaque_object(in, value);
 }
 
-/* A number whose class is not known, as Python's float; other values as they are. */
+/* A number of unknown class, converted to Python's float; other values unchanged. */
 static Answer
 as_float(Interp *in, Value *value, Value **out)
 {
@@ -31,7 +30,7 @@ as_float(Interp *in, Value *value, Value **out)
     return call_simple(in, (PyObject *)&PyFloat_Type, 1, &value, out);
 }
 
-/* An array of float64 or complex128 takes Python's float and its own scalar alike. */
+/* An array of float64 or complex128 converts Python's float and its own scalar alike. */
 static bool
 takes_floats(Interp *in, const Value *value)
 {
@@ -48,7 +47,8 @@ loose_operands(Interp *in, Value **left, Value **right)
     return ANSWER_YES;
 }
 
-/* The special method of an operator, or of a comparison from IN_PLACE on; and the reflected one. */
+/* The names of the special method of an operator, or, from IN_PLACE on, of a comparison, and of the
+   reflected method. */
 static void
 method_names(int operator_, char name[24], char reflected[24])
 {
@@ -109,7 +109,8 @@ loose_extreme(Interp *in, const char *name, Value *items, Value **out)
     return answer;
 }
 
-/* The arguments with text that is not known as objects; *any: there was some, or an object. */
+/* The arguments, with texts that are not known as objects; *any: there was such a text, or an
+   object. */
 static Answer
 loosened(Interp *in, int nargs, Value *const *args, Value **all, bool *any)
 {
@@ -125,7 +126,7 @@ loosened(Interp *in, int nargs, Value *const *args, Value **all, bool *any)
     return ANSWER_YES;
 }
 
-/* A pure function of Python's that takes such values; ANSWER_NO: none is there. */
+/* A pure function of Python that takes such values; ANSWER_NO: no argument is one. */
 Answer
 loose_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
 {
@@ -137,7 +138,7 @@ loose_call(Interp *in, PyObject *callable, int nargs, Value *const *args, Value 
     return call_simple(in, callable, nargs, all, out);
 }
 
-/* sorted(), list(), set() … of such values: their lengths are not known. */
+/* sorted(), list(), set() … of such values: the result's length is not known. */
 Answer
 loose_collect(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
 {
@@ -178,7 +179,7 @@ is_entry(PyObject *object, int depth)
            PyBytes_CheckExact(object);
 }
 
-/* All that it holds known, and guarded where it came from outside; kept. */
+/* The table with all its contents known, and guarded where it came from outside; kept. */
 static Answer
 known_table(Interp *in, Value *table, PyObject **out)
 {
@@ -217,7 +218,8 @@ known_table(Interp *in, Value *table, PyObject **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* What an array's value picks: a number that is none of the plan's inputs, or such an object. */
+/* The key that comes out of an array: a number that is not one of the plan's inputs, or an object
+   of unknown class. */
 static Answer
 picks(Interp *in, Value *key, Value **out)
 {
@@ -227,7 +229,7 @@ picks(Interp *in, Value *key, Value **out)
     return number || value_is_loose(in, key) ? ANSWER_YES : ANSWER_NO;
 }
 
-/* FUNCTION(table, key, …) of pycompile/_calls.py, which keeps the table. */
+/* FUNCTION(table, key, …) of pycompile/_calls.py, to which the table is a constant. */
 static Answer
 call_table(Interp *in, const char *function, PyObject *table, int nargs, Value *const *args,
            bool typed, Value **out)
@@ -278,7 +280,7 @@ loose_lookup(Interp *in, Value *table, Value *key, Value *otherwise, Value **out
     return call_table(in, "Get", both, 1, args, typed, out);
 }
 
-/* key in table, as a bool that only the run tells. */
+/* key in table, as a bool that is known only when the plan runs. */
 Answer
 loose_contains(Interp *in, Value *key, Value *table, Value **out)
 {
@@ -298,7 +300,7 @@ loose_contains(Interp *in, Value *key, Value *table, Value **out)
 
 /* ---- sets, counters and dicts of what is in arrays ---- */
 
-/* Numbers that nothing but the run tells, in a list or tuple. */
+/* Numbers that are known only when the plan runs, in a list or tuple. */
 static bool
 are_numbers(Interp *in, Value *items)
 {

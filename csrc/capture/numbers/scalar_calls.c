@@ -1,9 +1,8 @@
-/* Functions, operators and methods of C on Python numbers that came out of arrays.
-
-   A few have a form of ours (KIND_PYTHON); any other one is a step of the plan that calls the real
-   function on the real number, so that every bit, big integers included, is CPython's; what it
-   raises is a deopt, and so is a result of another type than the table says.  Results that are no
-   numbers (text above all) are V_PURE: nothing in the graph, made when the plan commits. */
+/* C functions, operators and methods on Python numbers that came out of arrays.
+   A few have an op (KIND_PYTHON); any other is a step of the plan that calls the real function on
+   the real number, so that every bit, big integers included, is CPython's.  An exception that it
+   raises is a deopt, and so is a result of another type than the table says.  Results that are not
+   numbers (mostly text) are V_PURE: not in the graph, made when the plan commits. */
 #include "numbers.h"
 
 enum { MOST_ARGS = 8 };
@@ -11,7 +10,8 @@ enum { MOST_ARGS = 8 };
 typedef struct {
     const char *module, *name;
     int least, most; /* arguments */
-    /* What it gives: f float, i int, b bool, c complex, several: a tuple of them; s: text */
+    /* Type of the result: f float, i int, b bool, c complex, several letters: a tuple of them; s:
+       text */
     const char *gives;
 } Function;
 
@@ -43,7 +43,7 @@ static const Function functions[] = {
     {"complex", "conjugate", 1, 1, "c"},
 };
 
-/* Those of math that take a sequence, or are no function of one number. */
+/* Functions of math that take a sequence, or are not functions of one number. */
 static bool
 is_odd(const char *name)
 {
@@ -63,7 +63,7 @@ function_of(const char *module, const char *name, int nargs)
     return NULL;
 }
 
-/* ---- what it is made of ---- */
+/* ---- the arguments ---- */
 
 static bool
 any_unknown(Interp *in, int nargs, Value *const *args)
@@ -111,7 +111,7 @@ scalar_step(Interp *in, PyObject *callable, const char *gives, int nargs, Value 
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* An object of exact `type` that a pure callable gives when the plan commits. */
+/* An object of exactly `type` that a pure callable makes when the plan commits. */
 static Answer
 scalar_pure(Interp *in, PyTypeObject *type, PyObject *callable, Value *self, Value **out)
 {

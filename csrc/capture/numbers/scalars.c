@@ -1,6 +1,7 @@
-/* Operators.  Arrays go to the array semantics (ops.c); Python's own scalars are folded by Python
-   when known, and stay symbolic otherwise as KIND_PYTHON nodes, which deopt where Python would
-   raise or leave 64 bits; sequences and strings are folded or put together from their items. */
+/* Operators on Python's scalars.  Operations on arrays go to the array semantics (ops.c); those on
+   known scalars are computed while capturing, others stay symbolic as KIND_PYTHON nodes, which
+   deopt where Python would raise or the result leaves 64 bits; sequences and strings are computed
+   while capturing or put together from their items. */
 #include "numbers.h"
 
 /* ---- symbolic scalars ---- */
@@ -37,15 +38,15 @@ scalar_emit(Interp *in, Op op, DType dtype, int nargs, Value *const *operands, P
     return value->items == NULL ? NULL : value;
 }
 
-/* What was seen of a scalar, or NULL. */
+/* The scalar's value while capturing, or NULL. */
 PyObject *
 scalar_seen(const Value *value)
 {
     return value->kind == V_CONST || value->kind == V_NODE ? value->object : NULL;
 }
 
-/* The scalar as the given dtype, so that an operation's arguments agree; ANSWER_NO when converting
-   could differ from what Python does with the mixed operands. */
+/* The scalar as the given dtype, so that an operation's arguments have one type; ANSWER_NO where
+   the conversion could differ from what Python does with mixed operands. */
 static Answer
 as_dtype(Interp *in, Value *value, DType dtype, bool exact, Value **out)
 {
@@ -88,8 +89,8 @@ as_dtype(Interp *in, Value *value, DType dtype, bool exact, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The op and the operator_result's dtype; false when the operator is not kept symbolic for these.
- */
+/* The op and the result's dtype; false when the operator is not kept symbolic for these
+   operands. */
 static bool
 scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
 {
@@ -107,8 +108,8 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
     case OPERATOR_FLOORDIV:
     case OPERATOR_MOD: *op = operator_ == OPERATOR_MOD ? OP_py_mod : OP_py_floordiv; break;
     case OPERATOR_POW:
-        /* int ** negative is a float, and float ** float may be complex: the first is left to
-           constants, the second deopts. */
+        /* int ** negative is a float, so it is kept symbolic for a constant exponent only; float **
+           float may be complex, and deopts then. */
         if (is_int && (right->kind != V_CONST ||
                        PyObject_RichCompareBool(right->object, Py_False, Py_LT) != 0))
             return false;
@@ -163,7 +164,8 @@ scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 
 /* ---- comparison ---- */
 
-/* < <= == != > >= as the ops that there are, arguments swapped where `swap`. */
+/* The op for < <= == != > >=, with the arguments swapped where `swap`, since there are fewer
+   ops. */
 static Op
 compare_op(int operator_, bool *swap)
 {
@@ -221,7 +223,7 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
         return scalar_convert(in, single, dtype, out);
     }
     if (from.dtype == DT_F16) return interp_break(in, BREAK_DTYPE, "a float16 as a Python scalar");
-    if (from.rank != 0) { /* one element, or Python raises; NumPy warns for rank > 0 */
+    if (from.rank != 0) { /* Python raises for more than one element; NumPy warns for rank > 0 */
         int64_t elements = type_elements(in->graph, &from);
         if (dtype != DT_BOOL || elements != 1) {
             answer = interp_break(in, BREAK_SHAPE, "an array as a Python scalar");

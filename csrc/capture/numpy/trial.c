@@ -160,7 +160,7 @@ break_untold(Interp *in, PyObject *error)
     return answer;
 }
 
-/* The trial's message for the error that is set. */
+/* Turns the set error, with which a trial failed, into a break. */
 static Answer
 no_answer(Interp *in, const Attempt *attempt)
 {

@@ -1,6 +1,6 @@
 /* Attributes stored and deleted: object.__setattr__ and __delattr__ on what is stored.  Setters,
-   descriptors and a __setattr__ of Python code are followed like calls, so that what commit does is
-   always the bare store. */
+   descriptors and a __setattr__ in Python are followed like calls, so that the commit only does
+   bare stores. */
 #include "objects.h"
 
 #include <structmember.h>
@@ -25,7 +25,7 @@ property_store(Interp *in, PyObject *property, Value *object, Value *value)
     return call_value(in, function, value ? 2 : 1, args, NULL, &ignored);
 }
 
-/* A descriptor of Python code. */
+/* A descriptor whose class is written in Python. */
 static Answer
 python_store(Interp *in, PyObject *found, Value *object, PyObject *name, Value *value)
 {
@@ -45,7 +45,7 @@ python_store(Interp *in, PyObject *found, Value *object, PyObject *name, Value *
     return call_value(in, function, value ? 3 : 2, args, NULL, &ignored);
 }
 
-/* object.__class__ = another plain class, of an instance made here. */
+/* object.__class__ = another plain class, for an instance made here. */
 static Answer
 store_class(Interp *in, Value *object, PyObject *name, Value *value)
 {

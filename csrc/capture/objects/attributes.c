@@ -1,8 +1,7 @@
-/* Attributes: of modules (globals of another dict), instances, values of builtin types and arrays.
-
-   Reading follows object.__getattribute__ on what is stored, guarding each place looked at.
-   Descriptors of Python code, properties, __getattr__ and a __getattribute__ of the program's own
-   are followed like calls. */
+/* Attributes of modules (globals of another dict), instances, values of builtin types and arrays.
+   Reading follows object.__getattribute__ on what is stored, guarding each place that is read.
+   Properties, descriptors, __getattr__ and __getattribute__ written in Python are followed like
+   calls. */
 #include "objects.h"
 
 Answer
@@ -50,7 +49,7 @@ generic_find(Interp *in, Value *object, PyObject *name, Value **out)
     Value *owner = value_const(in, (PyObject *)type);
     if (owner == NULL) return ANSWER_ERROR;
     *out = class_pending(in, type, name);
-    if (*out != NULL) { /* a plain value, but an instance's own comes first */
+    if (*out != NULL) { /* a plain value: the instance's own comes first */
         Value *own;
         Answer answer = own_find(in, object, name, false, true, &own);
         if (answer == ANSWER_YES && own != NULL) *out = own;
@@ -89,8 +88,8 @@ fallback(Interp *in, Value *object, PyObject *name, Value **out)
     return call_value(in, function, 2, args, NULL, out);
 }
 
-/* type.__getattribute__(object, name) of the program's own; *out NULL where it raises
-   AttributeError and there is a __getattr__. */
+/* type.__getattribute__(object, name) in Python; *out NULL where it raises AttributeError and there
+   is a __getattr__. */
 static Answer
 own_getattribute(Interp *in, Value *object, PyObject *name, Value **out)
 {
@@ -143,7 +142,7 @@ instance_attribute(Interp *in, Value *object, PyObject *name, Value **out)
 
 /* ---- values of builtin types ---- */
 
-/* The place of a named tuple's field, or -1. */
+/* The position of a named tuple's field, or -1. */
 static int
 named_field(PyTypeObject *type, PyObject *name)
 {
@@ -217,7 +216,7 @@ method_find(Interp *in, Value *object, PyObject *name, Value **out)
         *out = value_const(in, (PyObject *)&PyMethod_Type);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
-    return attribute_find(in, object->items[0], name, out); /* as a method does */
+    return attribute_find(in, object->items[0], name, out); /* bound as a method is */
 }
 
 static Answer
@@ -283,8 +282,8 @@ made_instance_find(Interp *in, Value *object, PyObject *name, Value **out)
     return instance_find(in, object, name, out);
 }
 
-/* Of an iinfo, which nobody else has: as it is when made.  Of a finfo, which everybody shares: as
-   it is stored, under guard, once the class has worked it out. */
+/* Of an iinfo, which is never shared: computed from the one made here.  Of a finfo, which all
+   callers share: as stored, under guard, once its class has computed it. */
 static Answer
 limits_attribute(Interp *in, Value *limits, PyObject *name, Value **out)
 {

@@ -1,13 +1,12 @@
-/* Objects of the program's classes that derive from a builtin container: `class Config(dict)`.
-
+/* Objects of classes of the program that derive from a builtin container: `class Config(dict)`.
    Such a value is an object like any other, V_OBJECT from outside or V_INSTANCE made here, with its
-   class and attributes; `core` is the container of the builtin kind that it is besides.  Methods
-   are looked up on the class, guarded; where what is found is the builtin class's own, it is done
-   to the core.  So what the program overrides is followed, and what it does not is the builtin's.
-
-   The core of one from outside has the object's own source: reading it and changing it goes past
+   class and attributes; in addition, `core` is its contents as a container of the builtin kind.
+   Methods are looked up on the class, guarded; where the look-up finds the builtin class's own
+   method, it is applied to the core.  So overriding methods are followed, and others are the
+   builtin's.
+   The core of an object from outside has the object's own source: it is read and changed without
    the methods of the class, in guards and at commit (python/contents.c).  The program never has a
-   core at hand, only what was read from it, iterators over it and views of it. */
+   core itself, only items read from it, iterators over it and views of it. */
 #include "../containers/methods.h"
 #include "objects.h"
 
@@ -55,7 +54,7 @@ box_inherits(Interp *in, Value *object, const char *name, Value **core)
     return answer == ANSWER_ERROR ? answer : ANSWER_YES;
 }
 
-/* ---- what the builtin class's methods do ---- */
+/* ---- the builtin class's methods ---- */
 
 static Answer
 cannot(const Method *m)
@@ -64,7 +63,7 @@ cannot(const Method *m)
                         value_describe(m->in, m->self));
 }
 
-/* dict.__getitem__ asks the class for __missing__. */
+/* dict.__getitem__ looks for __missing__ on the class. */
 static Answer
 do_getitem(const Method *m)
 {
@@ -123,7 +122,7 @@ do_reversed(const Method *m)
     return call_builtin(m->in, (PyObject *)&PyReversed_Type, 1, &m->core, NULL, m->out);
 }
 
-/* It begins anew: a list is emptied, a dict is not. */
+/* __init__ called again: a list is emptied, a dict is not. */
 static Answer
 do_init(const Method *m)
 {
@@ -139,8 +138,8 @@ do_init(const Method *m)
     return answer == ANSWER_YES ? give_none(m) : answer;
 }
 
-/* What an box_operand is to the builtin class's methods: they look past what a class overrides, but
-   some walk it. */
+/* An operand as the builtin class's methods see it: they ignore overriding methods, except that
+   some call __iter__. */
 static Answer
 box_operand(const Method *m, Value **out)
 {
@@ -213,7 +212,7 @@ box_method(Interp *in, Value *object, const char *name, int nargs, Value *const 
 
 /* ---- operators whose methods the class does not have ---- */
 
-/* *out: the core, where the class has the builtin's methods under all the names. */
+/* *out: the core, where the class has the builtin's methods under all of these names. */
 static Answer
 plain_operand(Interp *in, Value *value, int n, const char (*names)[24], Value **out)
 {
@@ -253,7 +252,7 @@ box_is_new(PyObject *found)
            strcmp(((PyCFunctionObject *)found)->m_ml->ml_name, "__new__") == 0;
 }
 
-/* list.__new__ and dict.__new__ make an empty one, whatever they are given. */
+/* list.__new__ and dict.__new__ make an empty one, whatever their arguments. */
 Answer
 box_new(Interp *in, PyObject *new, PyTypeObject *type, Value **out)
 {

@@ -33,7 +33,7 @@ unknown(const BuiltinCall *call, const char *name)
     return interp_break(call->in, code, "call of '%s' on values that are not known", name);
 }
 
-/* len, int and float of text: known, or a step. */
+/* len, int and float of a text: known, or a step. */
 static Answer
 of_text(const BuiltinCall *call, PyObject *callable)
 {
@@ -48,7 +48,7 @@ of_text(const BuiltinCall *call, PyObject *callable)
 
 /* ---- sizes ---- */
 
-/* A class of C; others are followed where they are asked. */
+/* A C class; methods of Python classes are followed elsewhere. */
 static bool
 type_has_length(const PyTypeObject *type)
 {
@@ -57,7 +57,7 @@ type_has_length(const PyTypeObject *type)
            (type->tp_as_mapping != NULL && type->tp_as_mapping->mp_length != NULL);
 }
 
-/* ANSWER_NO: it is no array. */
+/* ANSWER_NO: not an array. */
 static Answer
 length_of_array(const BuiltinCall *call)
 {
@@ -190,7 +190,7 @@ builtin_abs(const BuiltinCall *call)
     return give(call, scalar_emit(in, OP_py_abs, dtype, 1, &value, seen));
 }
 
-/* min and max with a key or a default, and of nothing: by Python, on stand-ins. */
+/* min and max with a key or a default, and of no items: done by Python, on stand-ins. */
 static Answer
 shadow_extreme(const BuiltinCall *call, const char *name)
 {
@@ -225,7 +225,7 @@ shadow_extreme(const BuiltinCall *call, const char *name)
     return answer;
 }
 
-/* min and max: the first of equals, chosen by < and > as Python does. */
+/* min and max: the first of equal items, chosen by < and > as Python does. */
 static Answer
 extreme(const BuiltinCall *call, const char *name, int operator_)
 {
@@ -290,7 +290,7 @@ builtin_sum(const BuiltinCall *call)
     if (answer != ANSWER_YES) return answer;
     Value *total = start ? start : value_const_new(in, PyLong_FromLong(0));
     if (total == NULL) return ANSWER_ERROR;
-    /* From 3.12 on floats are added with compensation, which + would not be. */
+    /* From 3.12 on, sum() adds floats with compensation, unlike +. */
     for (int i = 0; i < items->nitems; i++) {
         PyTypeObject *type = value_type(in, items->items[i]);
         if (type == &PyFloat_Type || type == &PyComplex_Type) {
@@ -408,7 +408,7 @@ builtin_zip(const BuiltinCall *call)
     return answer == ANSWER_YES ? give(call, iterator) : answer;
 }
 
-/* iter(x), and iter(function, what it ends with). */
+/* iter(x), and iter(function, sentinel). */
 Answer
 builtin_iter(const BuiltinCall *call)
 {
@@ -472,7 +472,7 @@ builtin_next(const BuiltinCall *call)
     Value *item;
     Value *iterator = call->args[0], *none = value_const(in, Py_None);
     if (none == NULL) return ANSWER_ERROR;
-    if (call->nargs == 1 && value_is_generator(iterator)) /* StopIteration with its value */
+    if (call->nargs == 1 && value_is_generator(iterator)) /* StopIteration carries its value */
         return generator_method(in, iterator, "send", 1, &none, call->out);
     Answer answer = iterator_next(in, iterator, &item);
     if (answer != ANSWER_YES) return answer;
@@ -497,7 +497,7 @@ builtin_sorted(const BuiltinCall *call)
     return answer == ANSWER_YES ? give(call, items) : answer;
 }
 
-/* ---- the rows that share a handler's body ---- */
+/* ---- rows that share a handler ---- */
 
 Answer
 builtin_min(const BuiltinCall *call)
@@ -612,7 +612,7 @@ static const Row rows[] = {
 #undef VALUE_TYPE
 };
 
-/* Of what only the run tells to be a list, a set … */
+/* list(), set() … of an object known only when the plan runs. */
 static Answer
 collect(const BuiltinCall *call)
 {
@@ -623,7 +623,7 @@ collect(const BuiltinCall *call)
     return ANSWER_NO;
 }
 
-/* ANSWER_NO: there is no row, or it does not take the call. */
+/* ANSWER_NO: there is no row, or the row does not take the call. */
 static Answer
 call_row(const BuiltinCall *call, const Row *row)
 {
@@ -647,7 +647,7 @@ call_on_scalars(const BuiltinCall *call, const char *module)
                        call->args, call->out);
 }
 
-/* The module of a C function; NULL without an error when there is none. */
+/* The module of a C function; NULL without an error when it has none. */
 static const char *
 module_of(PyObject *callable)
 {
@@ -698,8 +698,8 @@ call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
     return follow_builtin(&call, own == NULL ? NULL : own->row);
 }
 
-/* Python's own function of that name, which a program may have put another in the place of;
-   borrowed, NULL without an error: it is not there. */
+/* Python's own function of that name, which the program may have replaced; borrowed; NULL without
+   an error where it does not exist. */
 static PyObject *
 own_builtin(const char *name)
 {
@@ -740,7 +740,7 @@ follow_wrapper(const Call *c, const void *Py_UNUSED(row))
 static int
 add_rows(void)
 {
-    static Rows all[COUNT_OF(rows)]; /* of the first of a callable's rows */
+    static Rows all[COUNT_OF(rows)]; /* indexed by the first of a callable's rows */
     for (int i = 0; i < COUNT_OF(rows); i++) {
         PyObject *callable = rows[i].type ? (PyObject *)rows[i].type : own_builtin(rows[i].name);
         if (callable == NULL) continue;

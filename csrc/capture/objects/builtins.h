@@ -14,7 +14,7 @@ typedef struct {
     Value **out;
 } BuiltinCall;
 
-/* What the rows name, in builtins.c and class_builtins.c. */
+/* The handlers that the rows name, in builtins.c and class_builtins.c. */
 #define ABOUT(name, handler, ...) Answer handler(const BuiltinCall *call);
 #define ABOUT_TYPE ABOUT
 #define OBJECT ABOUT

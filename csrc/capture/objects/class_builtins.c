@@ -1,5 +1,5 @@
-/* Builtins that ask objects of the program's classes, or ask about classes: isinstance, getattr,
-   hasattr, vars, hash, repr, len and the conversions. */
+/* Builtins that call methods of objects of the program's classes, or that examine classes:
+   isinstance, getattr, hasattr, vars, hash, repr, len and the conversions. */
 #include "builtins.h"
 
 static Answer
@@ -24,12 +24,12 @@ class_says(Interp *in, PyObject *class_, const char *name)
     PyObject *found;
     if (type_stored(in, (PyTypeObject *)class_, name, &found) == ANSWER_YES)
         return found == Py_True;
-    PyErr_Clear(); /* no memory: then it is not known */
+    PyErr_Clear(); /* no memory: treated as not known */
     return false;
 }
 
-/* A protocol: is everything that it names there on the class?  What only an instance has, or what
-   is missing now, is not looked into. */
+/* A protocol: does the class have everything that the protocol names?  Breaks where something is
+   missing from the class now, or can be in instances only. */
 static Answer
 check_protocol(const BuiltinCall *call, PyObject *class_, PyTypeObject *type, bool *out)
 {
@@ -54,14 +54,14 @@ check_protocol(const BuiltinCall *call, PyObject *class_, PyTypeObject *type, bo
     return ANSWER_YES;
 }
 
-/* The hook is object's, or one of the library's, which look at the class only. */
+/* The hook is object's, or one of the library's, which examine the class only. */
 static bool
 hook_is_plain(Interp *in, PyObject *class_)
 {
     static const char *const modules[] = {"collections.abc", "typing", "contextlib", "os"};
     PyObject *hook = NULL;
     if (type_stored(in, (PyTypeObject *)class_, "__subclasshook__", &hook) != ANSWER_YES)
-        PyErr_Clear(); /* no memory: then it is not known */
+        PyErr_Clear(); /* no memory: treated as not known */
     if (hook == NULL || Py_TYPE(hook) != &PyClassMethod_Type) return hook != NULL;
     PyObject *function = PyObject_GetAttrString(hook, "__func__");
     bool plain = false;
@@ -72,8 +72,8 @@ hook_is_plain(Interp *in, PyObject *class_)
     return plain;
 }
 
-/* An abstract class remembers whom it has said yes to for good, and no until any class is
-   registered with any. */
+/* An abstract class caches a positive answer for good, a negative one until any class is registered
+   with any abstract class. */
 static Answer
 check_abstract(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeObject *type,
                bool *out)
@@ -89,7 +89,7 @@ check_abstract(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeO
     if (!class_says(in, class_, "_is_protocol") && !hook_is_plain(in, class_))
         return unknown(call, "isinstance");
     int is = PyObject_IsSubclass((PyObject *)type, class_);
-    if (is < 0) { /* a protocol that is not to be asked */
+    if (is < 0) { /* a protocol for which issubclass raises */
         PyErr_Clear();
         return unknown(call, "isinstance");
     }
@@ -102,7 +102,7 @@ check_abstract(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeO
     return ANSWER_YES;
 }
 
-/* Is type(object) a subclass, as meta.__instancecheck__ says? */
+/* Is type(object) a subclass, by meta.__instancecheck__? */
 static Answer
 check_one(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeObject *type, bool *out)
 {
@@ -112,7 +112,7 @@ check_one(const BuiltinCall *call, PyObject *class_, bool instance, PyTypeObject
     if (!PyType_Check(class_)) return unknown(call, "isinstance");
     if (guard_class(in, class_) < 0) return ANSWER_ERROR;
     *out = PyType_IsSubtype(type, (PyTypeObject *)class_);
-    if (instance && type == (PyTypeObject *)class_) return ANSWER_YES; /* exact: nobody is asked */
+    if (instance && type == (PyTypeObject *)class_) return ANSWER_YES; /* exact: no hook runs */
     Answer answer = meta == &PyType_Type || !type_is_heap(meta)
                         ? ANSWER_YES
                         : type_inherits(in, meta, name, &PyType_Type);
@@ -170,7 +170,7 @@ builtin_isinstance(const BuiltinCall *call)
     if (answer == ANSWER_YES) answer = check_classes(call, classes, true, type, &is);
     if (answer != ANSWER_YES || is || !type_is_heap(type))
         return answer == ANSWER_YES ? give_bool(call, is) : answer;
-    /* It may say that it is of another class. */
+    /* The object may claim another class. */
     answer = type_inherits(call->in, type, "__class__", &PyBaseObject_Type);
     if (answer == ANSWER_YES && type->tp_getattro != PyObject_GenericGetAttr)
         answer = type_inherits(call->in, type, "__getattribute__", &PyBaseObject_Type);
@@ -231,7 +231,7 @@ builtin_hasattr(const BuiltinCall *call)
     PyTypeObject *type = value_type(call->in, call->args[0]);
     PyObject *on_type = type != NULL ? _PyType_Lookup(type, name) : NULL;
     bool may_lack = on_type != NULL && Py_TYPE(on_type) == &PyMemberDescr_Type &&
-                    call->args[0]->kind == V_OBJECT; /* a member may be NULL */
+                    call->args[0]->kind == V_OBJECT; /* a slot may be empty */
     if (type != NULL && !type_is_heap(type) && type->tp_dictoffset == 0 && !may_lack &&
         type->tp_getattro == PyObject_GenericGetAttr && call->args[0]->kind != V_SUPER)
         return give_bool(call, on_type != NULL);
@@ -270,7 +270,7 @@ builtin_super(const BuiltinCall *call)
     return super_new(call->in, call->nargs, call->args, call->out);
 }
 
-/* Of a class of enum; any other is a value like others. */
+/* The value of a member of an enum class; of other classes an ordinary value. */
 Answer
 builtin_len_of_enum(const BuiltinCall *call)
 {
@@ -293,8 +293,8 @@ builtin_vars(const BuiltinCall *call)
 
 /* ---- methods behind builtins ---- */
 
-/* The generated __repr__ of a dataclass guards against a repr within itself, by a function around
-   the real one; here that is the recursion limit's business. */
+/* The generated __repr__ of a dataclass is wrapped in a function that detects recursion; here the
+   recursion limit does so. */
 static Answer
 call_repr(const BuiltinCall *call, const char *name, Value *object)
 {
@@ -313,7 +313,7 @@ call_repr(const BuiltinCall *call, const char *name, Value *object)
     return function ? call_value(in, function, 1, &object, NULL, call->out) : ANSWER_ERROR;
 }
 
-/* Text of members by this method and __str__; the class's name is in it. */
+/* Text of enum members, by this method and __str__; it contains the class's name. */
 static Answer
 enum_text_is_plain(Interp *in, PyTypeObject *type, const char *method)
 {
@@ -381,7 +381,7 @@ object_format(Interp *in, Value *object, Value *spec, Value **out)
     return text_of(&call, false, object);
 }
 
-/* A number by `name`, or by __index__, which must be of this very type. */
+/* A number by the method `name`, or by __index__; its result must be of exactly this type. */
 static Answer
 number_of(const BuiltinCall *call, const char *name, bool by_index, PyTypeObject *type)
 {
@@ -420,7 +420,7 @@ object_hash(const BuiltinCall *call)
     if (answer == ANSWER_NO || (answer == ANSWER_YES && !PyLong_CheckExact(known)))
         return unknown(call, "hash");
     if (answer != ANSWER_YES) return answer;
-    /* As slot_tp_hash: what fits is taken as it is, but -1. */
+    /* As slot_tp_hash: an int that fits is the hash, except -1. */
     Py_ssize_t hash = PyLong_AsSsize_t(known);
     if (hash == -1 && PyErr_Occurred()) {
         PyErr_Clear();

@@ -1,8 +1,7 @@
-/* What classes hold: lookups along the MRO with their guards, descriptors, attributes of classes.
-
-   A class's attribute is guarded to be the object that was found there, which costs nothing while
-   the class is unchanged (it is watched).  Descriptors of Python code are followed like any call.
- */
+/* Contents of classes: look-ups along the MRO with their guards, descriptors, attributes of
+   classes.
+   A class's attribute is guarded to be the object that was found, which costs nothing while the
+   class is unchanged (it is watched).  Descriptors in Python are followed like any call. */
 #include "objects.h"
 
 /* ---- lookups ---- */
@@ -35,7 +34,7 @@ guard_class(Interp *in, PyObject *object)
     SourceId source = source_of_const(in, object);
     if (source == NO_SOURCE) return -1;
     const void *key = (const void *)((((uintptr_t)source + 1) << 4) | 1);
-    if (map_get(&in->sources.by_source, key) != NULL) return 0; /* guarded before */
+    if (map_get(&in->sources.by_source, key) != NULL) return 0; /* already guarded */
     if (map_put(in, &in->sources.by_source, key, in->null) < 0) return -1;
     return guard_simple(in, GUARD_TYPE, source, (PyObject *)type) < 0 ? -1 : 0;
 }
@@ -63,7 +62,7 @@ cannot_read(Interp *in, PyObject *found, PyObject *name)
                         PyUnicode_AsUTF8(name), Py_TYPE(found)->tp_name);
 }
 
-/* A member of a C object that Python code reads: a new reference; NULL with the error set. */
+/* A member of a C object, read by Python code: a new reference; NULL with the error set. */
 static Value *
 member_value(Interp *in, PyObject *object, const char *name)
 {
@@ -91,7 +90,7 @@ member_get(Interp *in, PyObject *found, Value *object, PyObject *name, Value **o
     return own_find(in, object, name, true, true, out);
 }
 
-/* __class__, __dict__, and what C types keep for their subclasses' instances. */
+/* __class__, __dict__, and attributes that C types keep for instances of their subclasses. */
 static Answer
 getset_get(Interp *in, PyObject *found, Value *object, PyObject *name, Value **out)
 {
@@ -106,7 +105,7 @@ getset_get(Interp *in, PyObject *found, Value *object, PyObject *name, Value **o
     return cannot_read(in, found, name);
 }
 
-/* A descriptor of Python code: type(found).__get__(found, object, owner). */
+/* A descriptor whose class is written in Python: type(found).__get__(found, object, owner). */
 static Answer
 python_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObject *name, Value **out)
 {
@@ -178,7 +177,7 @@ descriptor_is_data(Interp *in, PyObject *found, bool *out)
 
 /* ---- attributes of classes ---- */
 
-/* The attribute is one that the code being followed stores: its value changes from call to call. */
+/* The code being followed stores to this attribute, so its value changes from call to call. */
 static bool
 is_stored_here(Interp *in, PyObject *name)
 {
@@ -192,7 +191,7 @@ is_stored_here(Interp *in, PyObject *name)
     return false;
 }
 
-/* A number that the program counts up on a class: read anew each time. */
+/* A number on a class that the program counts up: read anew in each run. */
 Answer
 class_counted(Interp *in, PyTypeObject *type, PyObject *name, Value **out)
 {
@@ -220,7 +219,7 @@ class_pending(Interp *in, PyTypeObject *type, PyObject *name)
     return NULL;
 }
 
-/* __name__, __mro__ and the like, which live in the class object itself. */
+/* __name__, __mro__ and the like, which are kept in the class object itself. */
 static Answer
 class_member(Interp *in, Value *class_, PyObject *name, Value **out)
 {
@@ -238,7 +237,7 @@ class_member(Interp *in, Value *class_, PyObject *name, Value **out)
         strcmp(text, "__mro__") == 0 || strcmp(text, "__bases__") == 0) {
         Answer answer = type_own_lookup(in, type, name, &found);
         if (answer != ANSWER_YES) return answer;
-        if (found == NULL) return no_attribute(in, class_, name); /* an MRO that is being made */
+        if (found == NULL) return no_attribute(in, class_, name); /* an incomplete MRO */
         return given(out, value_const(in, found));
     }
     if (strcmp(text, "__module__") == 0 || strcmp(text, "__doc__") == 0) {

@@ -1,5 +1,5 @@
-/* Calls of what pycompile.compile and pycompile.disable made (runtime/function.c): the function in
-   a compiled one is followed like any other, at a disabled one capture breaks. */
+/* Calls of objects that pycompile.compile and pycompile.disable made (runtime/function.c): the
+   function of a compiled one is followed like any other; at a disabled one capture breaks. */
 #include "objects.h"
 
 Decorated

@@ -1,5 +1,5 @@
-/* Enumerations.  Members are constants, and what enum's own code does with them depends on nothing
-   else, so it is done while capturing. */
+/* Enumerations.  Members are constants, and the results of enum's own methods on them depend on
+   nothing else, so they are computed while capturing. */
 #include "objects.h"
 
 static Answer

@@ -1,9 +1,7 @@
-/* Exceptions as values: a V_INSTANCE whose `exception` holds what BaseException holds.
-
-   In: classes that the program calls, or errors that C code set while it was asked for an answer.
-   Out: values that handlers test, read and let go.  An exception that was raised has a traceback,
-   which only CPython can make: one that leaves the graph makes capture stop before it was raised.
- */
+/* Exceptions as values: a V_INSTANCE whose `exception` has the fields of BaseException.
+   In: calls of exception classes, or errors that C code set while it was called during capture.
+   Out: values that handlers test, read and drop.  An exception that was raised has a traceback,
+   which only CPython can make: where one leaves the graph, capture stops before the raise. */
 #include "objects.h"
 
 #include <limits.h>
@@ -14,7 +12,7 @@ is_heap(const PyTypeObject *type)
     return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) != 0;
 }
 
-/* ---- what can be seen of one without running the program's code ---- */
+/* ---- reading one without running code of the program ---- */
 
 static bool
 is_printable(PyObject *object)
@@ -29,7 +27,7 @@ is_printable(PyObject *object)
            PyBytes_CheckExact(object) || object == Py_None;
 }
 
-/* The class of C that the exception class is made from. */
+/* The C class from which the exception class derives. */
 static PyTypeObject *
 builtin_base(PyTypeObject *type)
 {
@@ -37,7 +35,7 @@ builtin_base(PyTypeObject *type)
     return type;
 }
 
-/* Holds its args and nothing else that making it computes. */
+/* It holds its args and nothing else that its construction computes. */
 static bool
 is_simple(PyTypeObject *type)
 {
@@ -50,7 +48,7 @@ is_simple(PyTypeObject *type)
            PyType_IsSubtype(base, (PyTypeObject *)PyExc_ImportError);
 }
 
-/* The known args, when their text needs no code of the program's: borrowed, or NULL. */
+/* The known args, if making their text runs no code of the program: borrowed, or NULL. */
 static Answer
 printable_args(Interp *in, Value *exception, PyObject **out)
 {
@@ -59,7 +57,7 @@ printable_args(Interp *in, Value *exception, PyObject **out)
     return answer;
 }
 
-/* Made by NumPy's code, of a class of NumPy's own. */
+/* An exception of a class of NumPy's, made by NumPy's code. */
 static bool
 is_of_numpy(const Value *exception)
 {
@@ -128,7 +126,7 @@ exception_text(Interp *in, Value *exception, bool repr, Value **out)
 
 /* ---- making ---- */
 
-/* Classes whose objects hold more than args: CPython makes one, to be read from. */
+/* Classes whose objects hold more than args: CPython makes one, and its fields are read. */
 static Answer
 make_real(Interp *in, PyTypeObject *type, Value *args, Value **out)
 {
@@ -200,7 +198,7 @@ exception_traceback(Interp *in, Value *exception)
     return e->traceback;
 }
 
-/* An attribute that a class of C keeps in the object itself. */
+/* An attribute that a C class keeps in the object itself. */
 static Answer
 own_part(Interp *in, Value *exception, PyObject *name, Value **out)
 {
@@ -232,7 +230,7 @@ own_part(Interp *in, Value *exception, PyObject *name, Value **out)
                         value_describe(in, exception));
 }
 
-/* Kept by a class of C in the object: `args`, `__cause__`, `errno` … */
+/* Kept by a C class in the object: `args`, `__cause__`, `errno` … */
 static bool
 is_own_part(PyObject *found)
 {

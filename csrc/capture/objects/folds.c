@@ -1,5 +1,5 @@
-/* Functions, types and methods of Python's library that are pure: called while capturing when what
-   they are called with is known. */
+/* Pure functions, types and methods of Python's library: called while capturing when their
+   arguments are known. */
 #include "objects.h"
 
 /* ---- which are pure ---- */
@@ -10,7 +10,8 @@ static const char *const clocks[] = {
     "time",         "time_ns",      "perf_counter",    "perf_counter_ns", "monotonic",
     "monotonic_ns", "process_time", "process_time_ns", "thread_time",     NULL};
 
-/* Every argument is known without a guard more, or a scalar whose text may wait. */
+/* Every argument is known without a further guard, or is a scalar whose text can be made at
+   commit. */
 static Answer
 call_text(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
 {
@@ -18,7 +19,7 @@ call_text(Interp *in, PyObject *callable, int nargs, Value *const *args, Value *
     return text_of_value(in, callable, nargs, args, out);
 }
 
-/* operator.add(a, b) is a + b; ANSWER_NO for its other functions. */
+/* operator.add(a, b) is a + b; ANSWER_NO for operator's other functions. */
 static Answer
 call_operator(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
 {
@@ -52,7 +53,7 @@ call_operator(Interp *in, const char *name, int nargs, Value *const *args, Value
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* What os.path is made of, of text only: no file is looked at. */
+/* Functions of os.path that work on text alone: no file is accessed. */
 static Answer
 call_path(Interp *in, PyObject *callable, const char *name, int nargs, Value *const *args,
           Value **out)
@@ -68,7 +69,7 @@ call_path(Interp *in, PyObject *callable, const char *name, int nargs, Value *co
     return is_one_of(name, names) ? fold_named(in, callable, nargs, args, NULL, out) : ANSWER_NO;
 }
 
-/* math and cmath: folded, else a step. */
+/* math and cmath: computed while capturing, else a step. */
 static Answer
 call_mathematics(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                  Value **out)
@@ -137,7 +138,7 @@ call_c_function(Interp *in, PyObject *callable, int nargs, Value *const *args, P
     return ANSWER_NO;
 }
 
-/* str.upper(text), list.append(items, x): the method of the first argument. */
+/* str.upper(text), list.append(items, x): the method, called on the first argument. */
 static Answer
 fold_descriptor(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                 Value **out)
@@ -154,7 +155,7 @@ fold_descriptor(Interp *in, PyObject *callable, int nargs, Value *const *args, P
     return builtin_method(in, args[0], name, nargs - 1, args + 1, kwnames, out);
 }
 
-/* ---- the re module: its functions keep a cache, which nobody sees ---- */
+/* ---- the re module: its functions keep a cache, which is not observable ---- */
 
 static bool
 is_of_re(PyObject *function)

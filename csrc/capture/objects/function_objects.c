@@ -1,9 +1,9 @@
-/* Functions as objects.  What the program stores on one made here is kept in `attributes`, a V_DICT
-   by name, and stored when the function is made; on one from outside it is an effect, and found
-   again by the function's identity. */
+/* Functions as objects.  Attributes that the program stores on a function made here are kept in
+   `attributes`, a V_DICT by name, and stored when the function is made; on a function from outside
+   such a store is an effect, and is found again by the function's identity. */
 #include "objects.h"
 
-/* What the program stored on it; *out NULL for nothing. */
+/* The attribute that the program stored; *out NULL where it stored none. */
 static Answer
 stored_find(Interp *in, Value *function, PyObject *name, Value **out)
 {
@@ -63,7 +63,7 @@ outside_find(Interp *in, Value *function, PyObject *name, Value **out)
         function->source != NO_SOURCE ? function->source : source_of_const(in, (PyObject *)object);
     if (base == NO_SOURCE) return ANSWER_ERROR;
     PyObject *found = attribute_stored((PyObject *)object, name);
-    if (found == NULL) /* absent now, and guarded to be */
+    if (found == NULL) /* absent now, which is guarded */
         return guard_simple(in, GUARD_ATTR_ABSENT, base, name) < 0 ? ANSWER_ERROR : ANSWER_YES;
     SourceId source = source_add(in, SOURCE_ATTR, base, 0, name, NULL);
     return source == NO_SOURCE ? ANSWER_ERROR : given(out, value_from_source(in, source, found));
@@ -79,7 +79,7 @@ function_find(Interp *in, Value *function, PyObject *name, Value **out)
     return outside_find(in, function, name, out);
 }
 
-/* Attributes whose change changes what a call does. */
+/* Attributes that determine what a call of the function does. */
 static bool
 is_part(PyObject *name)
 {

@@ -1,14 +1,12 @@
 /* Generators made inside: a V_ITER named "generator" owns a suspended activation.
-
    RETURN_GENERATOR ends the call that binds the arguments; each resumption follows the activation
-   on to the next YIELD or to its end, with the caller above it as for any call.  The neutral stack
-   is CPython's: a resumed activation finds the value sent on top.
-
+   to the next YIELD or to its end, with the caller above it as for any call.  The neutral stack is
+   CPython's: a resumed activation finds the sent value on top.
    A generator never leaves the graph: where one would have to, or where following it breaks,
-   capture starts again with the call that made it left to CPython (`born`). */
+   capture starts again and leaves the call that made it to CPython (`born`). */
 #include "objects.h"
 
-/* Next time the generator is not made inside. */
+/* Starts again; the generator is not made inside then. */
 static Answer
 learn_not_made(Interp *in, const Generator *generator, const char *why)
 {
@@ -42,15 +40,16 @@ generator_new(Interp *in, Activation *activation)
     generator->born = in->bottom->number;
     generator->library = code_is_model(activation);
     value->name = "generator";
-    value->type = generator->library ? NULL : &PyGen_Type; /* it is of another class, in C */
+    value->type = generator->library ? NULL : &PyGen_Type; /* an iterator of a C class */
     value->generator = generator;
     value->guarded = true;
     return VEC_PUSH(in->arena, &in->writes.generators, value) < 0 ? NULL : value;
 }
 
-/* ---- what is left behind ---- */
+/* ---- generators that are not finished ---- */
 
-/* Suspended where closing it would run code of the program: a finally, an except, a with. */
+/* It is suspended where closing it would run code of the program: in a try with finally or except,
+   or in a with. */
 static bool
 has_cleanup(const Generator *generator)
 {
@@ -64,7 +63,7 @@ has_cleanup(const Generator *generator)
         if (target->kind == I_STOP_ITERATION_ERROR) return false;
         bool end = target->kind == I_COPY && target[1].kind == I_POP_EXCEPT; /* of a handler */
         if (target->kind != I_CLEANUP_THROW && !end) return true;
-        at = target->at; /* what is around it */
+        at = target->at; /* the enclosing handler */
         i = -1;
     }
     return false;
@@ -90,7 +89,7 @@ is_raised(Interp *in, PyObject *type)
     return raised && PyErr_GivenExceptionMatches((PyObject *)raised->type, type) ? raised : NULL;
 }
 
-/* The RuntimeError that a StopIteration out of a generator's code becomes. */
+/* The RuntimeError that replaces a StopIteration raised in a generator's code. */
 static Answer
 converted(Interp *in, Value *stop, Value **out)
 {
@@ -104,7 +103,7 @@ converted(Interp *in, Value *stop, Value **out)
     return ANSWER_YES;
 }
 
-/* Raises StopIteration, with what a generator returned. */
+/* Raises StopIteration with a generator's return value. */
 Answer
 raise_stop(Interp *in, Value *value)
 {
@@ -117,7 +116,7 @@ raise_stop(Interp *in, Value *value)
 
 /* ---- resuming ---- */
 
-/* Follows the activation, which has been made ready, to its next YIELD or to its end. */
+/* Follows the activation, which is ready to resume, to its next YIELD or to its end. */
 static Answer
 run_on(Interp *in, Generator *generator, Value **out, bool *returned)
 {
@@ -136,7 +135,7 @@ run_on(Interp *in, Generator *generator, Value **out, bool *returned)
         in->attempt.blame = 1 + generator->born;
         Value *stop = generator->library ? NULL : is_raised(in, PyExc_StopIteration), *error;
         if (stop == NULL) return answer;
-        raised_take(in, PyExc_StopIteration); /* 3.11 has no handler that does it */
+        raised_take(in, PyExc_StopIteration); /* 3.11 has no handler for it */
         answer = converted(in, stop, &error);
         return answer == ANSWER_YES ? raise_again(in, error) : answer;
     }
@@ -175,7 +174,8 @@ may_resume(Interp *in, const Generator *generator)
     return ANSWER_YES;
 }
 
-/* Follows it to its next value, or to its end: *returned, and *out is what it returned. */
+/* Follows it to its next value, or to its end: then *returned is set, and *out is its return
+   value. */
 static Answer
 generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, bool *returned)
 {
@@ -191,7 +191,7 @@ generator_resume(Interp *in, Value *iterator, Value *sent, Value **out, bool *re
     if (!generator->started && !is_none(sent))
         return raise_new(in, PyExc_TypeError,
                          "can't send non-None value to a just-started generator");
-    iterator->position++; /* seen where a branch is merged and where a loop is kept: world.c */
+    iterator->position++; /* a change that world.c finds, for merged branches and kept loops */
     a->slots[a->decoded->nlocalsplus + a->depth++] = sent;
     return run_on(in, generator, out, returned);
 }
@@ -205,7 +205,7 @@ generator_next(Interp *in, Value *iterator, Value **out)
     Answer answer = generator_resume(in, iterator, none, out, &returned);
     if (answer == ANSWER_BREAK && iterator->generator->library &&
         raised_take(in, PyExc_StopIteration) != NULL) {
-        *out = NULL; /* what a function of the program raised ends the iterator that called it */
+        *out = NULL; /* an exception of the program's function ends the iterator */
         return ANSWER_YES;
     }
     if (answer == ANSWER_YES && returned) *out = NULL;
@@ -214,7 +214,7 @@ generator_next(Interp *in, Value *iterator, Value **out)
 
 /* ---- throwing ---- */
 
-/* What it is delegating to with yield from, or NULL. */
+/* The generator to which it delegates with yield from, or NULL. */
 static Value *
 delegate_of(const Generator *generator)
 {
@@ -225,7 +225,7 @@ delegate_of(const Generator *generator)
     return a->slots[a->decoded->nlocalsplus + a->depth - 1];
 }
 
-/* The exception comes out of the YIELD where the generator is suspended. */
+/* The exception is raised at the YIELD where the generator is suspended. */
 static Answer
 throw_here(Interp *in, Generator *generator, Value *exception, Value **out, bool *returned)
 {
@@ -243,7 +243,7 @@ throw_here(Interp *in, Generator *generator, Value *exception, Value **out, bool
     return answer == ANSWER_YES ? run_on(in, generator, out, returned) : answer;
 }
 
-/* What it delegates to has returned: goes on behind its yield from. */
+/* The generator to which it delegates has returned: continues behind the yield from. */
 static Answer
 delegate_returned(Interp *in, Generator *generator, Value *value, Value **out, bool *returned)
 {
@@ -263,7 +263,7 @@ generator_throw(Interp *in, Value *iterator, Value *exception, Value **out, bool
     Generator *generator = iterator->generator;
     Answer answer = may_resume(in, generator);
     if (answer != ANSWER_YES) return answer;
-    iterator->position++; /* though it may not be advanced, but ended */
+    iterator->position++; /* for a generator that may be ended but not advanced */
     Value *delegate = delegate_of(generator);
     *returned = true;
     if (delegate != NULL && !value_is_generator(delegate) && delegate->kind != V_ITER)
@@ -314,7 +314,7 @@ generator_close(Interp *in, Value *iterator)
     return answer;
 }
 
-/* The exception that throw's arguments say: an exception, a class, or both with a traceback. */
+/* The exception that throw()'s arguments mean: an exception, a class, or both with a traceback. */
 static Answer
 thrown(Interp *in, int nargs, Value *const *args, Value **out)
 {

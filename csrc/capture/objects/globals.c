@@ -1,7 +1,7 @@
-/* Globals, cells, functions made here, and the instructions that name attributes. */
+/* Globals, cells, functions made here, and the instructions that load and store attributes. */
 #include "objects.h"
 
-/* That it is nowhere holds while it is in neither dict. */
+/* Guards that the name is in neither dict. */
 static Answer
 undefined_name(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name)
 {
@@ -17,7 +17,8 @@ undefined_name(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name)
     return raise_error(in);
 }
 
-/* A name of a module's dict: what the program stored there, else what is there now, watched. */
+/* A name of a module's dict: the value that the program stored there, else the present one,
+   watched. */
 Answer
 load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out)
 {
@@ -116,7 +117,7 @@ follow_cell(Interp *in, const Instr *instr)
         return ANSWER_YES;
     }
     if (instr->kind == I_LOAD_CELL) return pushed(in, cell);
-    if (cell->kind != V_CELL) /* a comprehension's inlined cell, not made yet */
+    if (cell->kind != V_CELL) /* the cell of an inlined comprehension, not made yet */
         return interp_break(in, BREAK_CLOSURE, "a cell that is not there");
     if (instr->kind == I_LOAD_DEREF) {
         Answer answer = cell_load(in, cell, &value);
@@ -259,7 +260,7 @@ follow_attribute(Interp *in, const Instr *instr)
     return push_pair(in, value);
 }
 
-/* What `from module import names` would import first: submodules that are not there yet. */
+/* Would `from module import names` import something: a submodule that is not imported yet? */
 static bool
 lacks_names(PyObject *module, Value *fromlist)
 {
@@ -269,7 +270,7 @@ lacks_names(PyObject *module, Value *fromlist)
     return false;
 }
 
-/* import of a module that is there: what sys.modules holds, watched like a global. */
+/* import of a module that is imported already: the entry of sys.modules, watched like a global. */
 static Answer
 import_name(Interp *in, PyObject *name)
 {
@@ -281,7 +282,7 @@ import_name(Interp *in, PyObject *name)
     bool top = fromlist->kind == V_CONST && fromlist->object == Py_None;
     if (!plain || !absolute) return interp_break(in, BREAK_IMPORT, "an import");
     Py_ssize_t dot = PyUnicode_FindChar(name, '.', 0, PyUnicode_GET_LENGTH(name), 1);
-    if (top && dot > 0) { /* import a.b binds a; both must be there */
+    if (top && dot > 0) { /* import a.b binds a; both must be imported already */
         if (PyDict_GetItemWithError(PyImport_GetModuleDict(), name) == NULL)
             return interp_break(in, BREAK_IMPORT, "an import");
         PyObject *head = PyUnicode_Substring(name, 0, dot);
@@ -297,7 +298,7 @@ import_name(Interp *in, PyObject *name)
     return pushed(in, module);
 }
 
-/* super().name: super is made as its call would make it. */
+/* super().name: makes the super object as its call would. */
 static Answer
 load_super(Interp *in, const Instr *instr)
 {
@@ -313,7 +314,7 @@ load_super(Interp *in, const Instr *instr)
     return instr->arg2 & 1 ? push_pair(in, value) : pushed(in, value);
 }
 
-/* The function that makes the class: its call is the break. */
+/* The function that runs a class body: its call is the break. */
 static Answer
 build_class(Interp *in)
 {

@@ -1,15 +1,14 @@
-/* Exception groups, and except*: how groups come apart and what is left is raised again.
-
-   In: calls of ExceptionGroup with exceptions made here, and what an except* clause meets.  Out:
-   groups as values like other exceptions, with message and parts.  A part that was split off has
-   the traceback of its group and leaves the graph no more than that. */
+/* Exception groups and except*: splitting groups, and raising what no clause handled.
+   In: calls of ExceptionGroup with exceptions made here, and exceptions that reach an except*
+   clause. Out: groups as values like other exceptions, with message and parts.  A part that was
+   split off has the traceback of its group, so it cannot leave the graph either. */
 #include "objects.h"
 
 #include <stdio.h>
 
 enum { MAX_NESTED = 20 };
 
-/* What a split looks for: classes, or given exceptions. */
+/* The condition of a split: classes, or given exceptions. */
 typedef struct {
     PyObject *classes;
     Value *leaves; /* V_LIST */
@@ -124,7 +123,7 @@ copy_notes(Interp *in, Value *from, Value *to)
     return copy != NULL ? attribute_store(in, to, name, copy) : ANSWER_ERROR;
 }
 
-/* A group like `group` of the exceptions in `list`; *out NULL for none. */
+/* A group like `group` with the exceptions in `list`; *out NULL where there are none. */
 static Answer
 subset(Interp *in, Value *group, Value *list, Value **out)
 {
@@ -174,7 +173,7 @@ or_none(Interp *in, Value *value)
     return value != NULL ? value : value_const(in, Py_None);
 }
 
-/* The class, or classes, that split() is asked for; others break. */
+/* The class, or classes, that split() takes; breaks for other arguments. */
 static Answer
 classes_wanted(Interp *in, Value *value, Wanted *out)
 {
@@ -207,7 +206,7 @@ group_method(Interp *in, Value *group, const char *name, int nargs, Value *const
 
 /* ---- except* ---- */
 
-/* What a clause sees of an exception that is no group: a group around it. */
+/* What a clause binds for an exception that is not a group: a group around it. */
 static Value *
 wrap(Interp *in, Value *exception)
 {
@@ -220,7 +219,7 @@ wrap(Interp *in, Value *exception)
     return group;
 }
 
-/* Groups have no place in except*. */
+/* Raises the error for a group class in except*. */
 static Answer
 clause_classes(Interp *in, Value *value, PyObject **out)
 {
@@ -266,8 +265,8 @@ add_leaves(Interp *in, Value *exception, Value *list)
     return 0;
 }
 
-/* Of the group `exception` and what its clauses left in `list`: the exception to be raised, or NULL
-   in *out. */
+/* *out: the exception to raise for the group `exception`, after its clauses left those in `list`;
+   NULL for none. */
 static Answer
 left_over(Interp *in, Value *exception, const Value *list, Value **out)
 {
@@ -310,7 +309,7 @@ group_raise_rest(Interp *in)
     if (!known) return interp_break(in, BREAK_EXCEPTION, "an exception that was raised before");
     if (is_group(exception)) {
         TRY(left_over(in, exception, list, &left));
-    } else if (list->nitems > 0) { /* one clause at most has met it */
+    } else if (list->nitems > 0) { /* at most one clause has matched it */
         left = list->items[0];
     }
     in->top->depth -= 2;

@@ -1,9 +1,8 @@
 /* Raising, the exception table, and the instructions of handlers.
-
-   What is being handled is in->raising.handled, with the ones before it on the symbolic stack, as
-   CPython has it.  The frame itself is never left while an exception that was raised here is alive
-   in it: the object and its traceback would be missing.  Capture then stops before it was raised,
-   and CPython raises and handles it. */
+   The handled exception is in->raising.handled; those before it are on the symbolic stack, as in
+   CPython.  The frame is never left while an exception that was raised here is live in it, since
+   the object and its traceback would be missing: capture then stops before the raise, and CPython
+   raises and handles it. */
 #include "objects.h"
 
 #include <limits.h>
@@ -27,7 +26,7 @@ raised_unwind(Interp *in, Activation *a)
 
 /* ---- raise ---- */
 
-/* The operand of raise: an exception, or a class of them, which is called. */
+/* The operand of raise: an exception, or an exception class, which is called. */
 static Answer
 instantiate(Interp *in, Value *operand, const char *otherwise, Value **out)
 {
@@ -176,7 +175,7 @@ handlers_alive_since(Interp *in)
         if (value == NULL || value->exception == NULL) continue;
         int step = exception_step(value);
         if (step < since) since = step;
-        if (step == now) value->exception->raised = -1; /* it is raised when CPython comes here */
+        if (step == now) value->exception->raised = -1; /* CPython raises it when it comes here */
     }
     return since < now ? since : -1;
 }

@@ -1,9 +1,8 @@
 /* Where an instance keeps its attributes.
-
-   Made here: slots in items (name, value pairs), the rest in `attributes`, a V_DICT that is its
-   __dict__. From outside: what is stored now is read through its source; what the program stored is
-   in items, an unbound value standing for what it deleted, and is an effect at commit.  Once its
-   __dict__ has been asked for, `attributes` is that dict, and attributes are its entries. */
+   Made here: slots in items (name, value pairs), the others in `attributes`, a V_DICT that is its
+   __dict__.  From outside: attributes stored now are read through its source; those that the
+   program stored are in items (an unbound value for a deleted one) and are effects at commit.  Once
+   its __dict__ has been read, `attributes` is that dict, and attributes are its entries. */
 #include "objects.h"
 
 bool
@@ -99,7 +98,7 @@ made_store(Interp *in, Value *object, PyObject *name, bool slot, Value *value)
                             value_describe(in, object));
     if (slot && value != NULL && value->kind == V_DICT && value->owner == NULL &&
         model_real(object) != NULL && PyUnicode_CompareWithASCIIString(name, "_data") == 0)
-        value->owner = object; /* what leaves of it is the model's */
+        value->owner = object; /* a model's __dict__ leaves as the model's */
     if (slot)
         return pair_store(in, object, name, value ? value : in->unbound) < 0 ? ANSWER_ERROR
                                                                              : ANSWER_YES;

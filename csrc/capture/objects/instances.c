@@ -1,6 +1,5 @@
-/* Instances made here: what calling a class does, and the methods of `object` and `type` that
-   Python code calls by name.
-
+/* Instances made here: calls of classes, and the methods of `object` and `type` that Python code
+   calls by name.
    class(…) is meta.__call__, then __new__ and __init__ as found on the class.  object.__new__ gives
    a V_INSTANCE; the real object is made when the graph ends. */
 #include "objects.h"
@@ -37,7 +36,7 @@ call_with(Interp *in, Value *function, Value *first, int nargs, Value *const *ar
 bool
 type_has_python_end(const PyTypeObject *type)
 {
-    static destructor of_python; /* what every class of Python code has, and none of C */
+    static destructor of_python; /* what every Python class has, and no C class */
     if (of_python == NULL) {
         PyObject *made = PyObject_CallFunction((PyObject *)&PyType_Type, "s(){}", "made");
         if (made == NULL) {
@@ -50,13 +49,13 @@ type_has_python_end(const PyTypeObject *type)
     return type->tp_dealloc == of_python;
 }
 
-/* Made by object.__new__, with nothing but attributes of its own: no builtin base. */
+/* object.__new__ makes it, with attributes of its own only: no builtin base. */
 static bool
 is_plain_class(const PyTypeObject *type)
 {
     for (; type != &PyBaseObject_Type; type = type->tp_base)
         if (!type_is_heap(type) || type->tp_itemsize != 0 ||
-            (!type_has_python_end(type) && /* C code's, with a state of its own */
+            (!type_has_python_end(type) && /* a C class with state of its own */
              type->tp_basicsize != type->tp_base->tp_basicsize))
             return false;
     return true;
@@ -85,7 +84,7 @@ excess(Interp *in, PyTypeObject *type, const char *own)
     return raise_new(in, PyExc_TypeError, "%.200s() takes no arguments", type->tp_name);
 }
 
-/* `extra`: arguments beyond the class. */
+/* `extra`: there are arguments besides the class. */
 static Answer
 object_new(Interp *in, Value *class_, int extra, Value **out)
 {
@@ -149,7 +148,7 @@ call_new(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwn
     return call_with(in, function, class_, nargs, args, kwnames, out);
 }
 
-/* The class whose methods are followed: of a model its own. */
+/* The class whose methods are followed: for a model's class the model. */
 static PyTypeObject *
 type_followed(Interp *in, Value *object)
 {
@@ -238,7 +237,7 @@ none(Interp *in, Answer answer, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* object's own __eq__, __ne__ are in special.c. */
+/* object.__eq__ and __ne__ are in special.c. */
 static Answer
 method_of_object(Interp *in, const char *name, int nargs, Value *const *args, int all, Value **out)
 {
@@ -263,7 +262,7 @@ method_of_object(Interp *in, const char *name, int nargs, Value *const *args, in
     return ANSWER_NO;
 }
 
-/* A method of a builtin type on an exact object of it. */
+/* A method of a builtin type, called on an object of exactly that type. */
 static Answer
 builtin_by_type(Interp *in, PyTypeObject *owner, const char *name, int nargs, Value *const *args,
                 PyObject *kwnames, Value **out)

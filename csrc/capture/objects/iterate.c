@@ -1,7 +1,6 @@
-/* Iterators over what is known: sequences, ranges, dict views, zip, enumerate, reversed, map.
-
-   A V_ITER has `name` for its kind (NULL: plain), `walked` the value that it walks, `position` how
-   far it is, and for zip and enumerate its sub-iterators in items. */
+/* Iterators over known containers: sequences, ranges, dict views, zip, enumerate, reversed, map.
+   A V_ITER has `name` for its kind (NULL: plain), `walked` the value that it iterates over,
+   `position` for its progress, and for zip and enumerate its sub-iterators in items. */
 #include "objects.h"
 
 int64_t
@@ -45,7 +44,7 @@ call_library(Interp *in, const char *name, int nargs, Value *const *args, Value 
     return function ? in->above->inlined(in, function, nargs, args, NULL, out) : ANSWER_ERROR;
 }
 
-/* iter() of an object of the program's classes: what __iter__ gives, or its items by index. */
+/* iter() of an object of the program's classes: the result of __iter__, or its items by index. */
 Answer
 object_iterator(Interp *in, Value *object, Value **out)
 {
@@ -101,8 +100,7 @@ object_next(Interp *in, Value *object, Value **out)
     return object_next_value(in, object, out, &returned);
 }
 
-/* PyObject_LengthHint: a TypeError of __len__ is ignored.  A model's length is nobody's business.
- */
+/* PyObject_LengthHint: a TypeError of __len__ is ignored.  A model's length is not asked for. */
 static Answer
 ask_length(Interp *in, Value *object)
 {
@@ -164,7 +162,7 @@ iterator_backwards(Interp *in, Value *object, Value **out)
     return call_library(in, "by_index_backwards", 1, &object, out);
 }
 
-/* A class of C without any way of being walked. */
+/* A C class whose objects cannot be iterated over. */
 bool
 type_is_no_iterable(const PyTypeObject *type)
 {
@@ -198,7 +196,7 @@ iterate_items(Interp *in, Value *iterable, Value **out)
     iterator->walked = iterable;
     iterator->guarded = true;
     if (iterable->kind != V_RANGE) iterator->length = container_length(in, iterable);
-    if (iterable->kind == V_SET) iterator->items = iterable->items; /* to see whether it changes */
+    if (iterable->kind == V_SET) iterator->items = iterable->items; /* for noticing changes */
     *out = iterator;
     return ANSWER_YES;
 }
@@ -243,7 +241,7 @@ iterate_node(Interp *in, Value *iterable, Value **out)
     return no_iterable(in, iterable);
 }
 
-/* Where the text is known, it is a constant now. */
+/* Where the text is known, it becomes a constant. */
 Answer
 iterate_pure(Interp *in, Value *iterable, Value **out)
 {
@@ -294,7 +292,7 @@ array_next(Interp *in, Value *array, int64_t position, Value **out)
     return index == NULL ? ANSWER_ERROR : emit_subscript(in, array, index, out);
 }
 
-/* zip and enumerate: a tuple of what the sub-iterators give, NULL when one is exhausted. */
+/* zip and enumerate: a tuple of the sub-iterators' items, NULL when one is exhausted. */
 static Answer
 several_next(Interp *in, Value *iterator, Value **out)
 {
@@ -324,7 +322,7 @@ enumerate_next(Interp *in, Value *iterator, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A dict or set that has changed since the iterator was made: *out is false, or it raises. */
+/* ANSWER_YES: the dict or set is as it was when the iterator was made; else raises, or breaks. */
 static Answer
 unchanged(Interp *in, Value *iterator)
 {
@@ -347,7 +345,7 @@ plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
     Value *of = iterator->walked;
     int64_t position = iterator->position;
     *out = NULL;
-    if (iterator->mutated) return ANSWER_YES; /* exhausted once is exhausted for ever */
+    if (iterator->mutated) return ANSWER_YES; /* an exhausted iterator stays exhausted */
     Answer answer = unchanged(in, iterator);
     if (answer != ANSWER_YES) return answer;
     switch (of->kind) {
@@ -371,7 +369,7 @@ plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
     }
 }
 
-/* A truth that decides what comes next: known, under guards. */
+/* A truth value that decides about the next item: becomes known, under guards. */
 static Answer
 truth_known(Interp *in, Value *value, bool *out)
 {
@@ -388,7 +386,7 @@ truth_known(Interp *in, Value *value, bool *out)
     return answer;
 }
 
-/* filter(function, iterable): items are the function, or None, and the iterator. */
+/* filter(function, iterable): items are the function (or None) and the iterator. */
 static Answer
 filter_next(Interp *in, Value *iterator, Value **out)
 {

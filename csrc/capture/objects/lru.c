@@ -1,7 +1,7 @@
-/* Calls of what functools.lru_cache gave outside.  What it has kept for these arguments is its
-   answer, read through a source that looks it up without calling; that it is there is guarded by
-   the guards on it, and the real call, which counts a hit, is an effect.  Where nothing is kept,
-   which is guarded too, capture breaks and CPython makes the call. */
+/* Calls of functions that functools.lru_cache wrapped outside.  The cached result for these
+   arguments is read through a source that looks it up without a call; the guards on the result
+   imply that it is there, and the real call, which counts a hit, is an effect.  Where nothing is
+   cached, which is guarded too, capture breaks and CPython makes the call. */
 #include "objects.h"
 
 static Answer
@@ -20,7 +20,7 @@ key_of(Interp *in, PyObject *wrapper, int all, Value *const *args, PyObject *kwn
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The call that counts a hit. */
+/* The effect that counts a hit. */
 static Answer
 count_hit(Interp *in, PyObject *wrapper, int nargs, Value *const *args, PyObject *kwnames)
 {

@@ -9,7 +9,7 @@ unknown(Interp *in, Value *subject)
                                            "matching %s", value_describe(in, subject));
 }
 
-/* Sequence or mapping: a flag of the type. */
+/* Is it a sequence or mapping?  A flag of the type. */
 static Answer
 match_flag(Interp *in, unsigned long flag)
 {
@@ -45,7 +45,7 @@ match_keys(Interp *in)
         Value *name = value_item(in, keys, i);
         Answer answer = name ? dict_key(in, name, &key) : ANSWER_ERROR;
         if (answer != ANSWER_YES) return answer;
-        for (int k = 0; k < i; k++) { /* the others are known by now */
+        for (int k = 0; k < i; k++) { /* the other keys are known by now */
             PyObject *other;
             if (value_known(in, value_item(in, keys, k), &other) != ANSWER_YES) return ANSWER_ERROR;
             int same = PyObject_RichCompareBool(key, other, Py_EQ);
@@ -64,7 +64,7 @@ match_keys(Interp *in)
 
 /* ---- classes ---- */
 
-/* The attribute for a pattern; *out NULL: there is none, and the pattern does not match. */
+/* The attribute for a pattern; *out NULL: the subject has none, and the pattern does not match. */
 static Answer
 pattern_attribute(Interp *in, Value *subject, PyObject *name, Value **out)
 {
@@ -76,7 +76,7 @@ pattern_attribute(Interp *in, Value *subject, PyObject *name, Value **out)
     return answer;
 }
 
-/* The names of the positional patterns. */
+/* The attribute names of the positional patterns. */
 static Answer
 match_args(Interp *in, Value *class_, PyTypeObject *type, int npositional, Value **out)
 {
@@ -96,7 +96,7 @@ match_args(Interp *in, Value *class_, PyTypeObject *type, int npositional, Value
     return ANSWER_YES;
 }
 
-/* Whether a name of the patterns before it is this one. */
+/* Is the name one of those of the patterns before it? */
 static bool
 is_again(PyObject *const *seen, int count, PyObject *name)
 {
@@ -105,7 +105,7 @@ is_again(PyObject *const *seen, int count, PyObject *name)
     return false;
 }
 
-/* ANSWER_YES with *out the values in order, NULL where the subject does not match. */
+/* ANSWER_YES; *out: the values in order, NULL where the subject does not match. */
 static Answer
 class_values(Interp *in, Value *subject, Value *class_, Value *names, int npositional, Value **out)
 {

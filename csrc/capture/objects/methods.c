@@ -9,7 +9,7 @@ unknown(const Method *m)
                         value_describe(m->in, m->self));
 }
 
-/* Records that the method is called on the object from outside, with these arguments. */
+/* Records that the method is called with these arguments on the object from outside, at commit. */
 static Answer
 outside(const Method *m, int nargs, Value *const *args)
 {
@@ -20,7 +20,7 @@ outside(const Method *m, int nargs, Value *const *args)
     bool first = nargs == 1 && strcmp(m->name, "pop") == 0 && deque_check(m->self->object);
     PyObject *name = keep(m->in, PyUnicode_InternFromString(first ? "popleft" : m->name));
     if (name == NULL) return ANSWER_ERROR;
-    if (first) nargs = 0; /* of a deque's model, which pops at its ends only */
+    if (first) nargs = 0; /* the model of a deque only pops at its ends */
     int failed = effect_add(m->in, EFFECT_METHOD, name, NO_SOURCE, nargs + 1, all);
     return failed < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -72,7 +72,7 @@ list_extend(const Method *m)
     return answer == ANSWER_YES ? give_none(m) : answer;
 }
 
-/* A deque that is not opened loses its first items when it is full, one at each append. */
+/* A deque that is not opened and is full loses its first item at each append. */
 static Answer
 first_goes(const Method *m)
 {
@@ -145,7 +145,7 @@ list_method(const Method *m)
     return sequence_method(m->in, self, m->name, m->nargs, m->args, m->kwnames, m->out);
 }
 
-/* ---- the rest: folded when everything is known and the method runs no other code ---- */
+/* ---- others: computed while capturing if all is known and no other code runs ---- */
 
 static Answer
 known_method(const Method *m)

@@ -12,10 +12,11 @@
    changes of it are effects on the real object.  Its other slots are read once and not stored. */
 #include "objects.h"
 
-/* class -> model, and back; those opened from outside; class -> the slot that holds its data */
+/* class -> model, model -> class; the models that are opened from outside; class -> the slot that
+   holds its data */
 static PyObject *models, *reals, *opened, *held;
-/* class of Python code -> what it has while its model is right, name -> (attribute, its code);
-   None: it was changed before */
+/* Python class -> what it has while its model is right, name -> (attribute, its code); None: it was
+   changed before */
 static PyObject *originals, *absent;
 
 static int
@@ -36,7 +37,7 @@ models_load(void)
     return all ? 0 : -1;
 }
 
-/* Only classes of these modules have one: asked before anything is imported. */
+/* Only classes of these modules have a model: checked before anything is imported. */
 static bool
 may_have_model(const PyTypeObject *type)
 {
@@ -73,12 +74,12 @@ guard_code(Interp *in, PyObject *function)
     return guard_there(in, source, PyFunction_GET_CODE(function)) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A class has all that its model knows of it.  `in`: to guard that, or NULL. */
+/* Does the class have everything that its model assumes?  `in`: emits guards for that, or NULL. */
 static Answer
 class_is_original(Interp *in, PyTypeObject *type)
 {
     PyObject *all = PyDict_GetItemWithError(originals, (PyObject *)type), *name, *wanted;
-    if (all == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES; /* it cannot change */
+    if (all == NULL) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_YES; /* cannot change */
     Py_ssize_t at = 0;
     Answer answer = PyDict_Check(all) ? ANSWER_YES : ANSWER_NO;
     while (answer == ANSWER_YES && PyDict_Next(all, &at, &name, &wanted)) {
@@ -151,7 +152,7 @@ model_make(Interp *in, PyObject *type, int nargs, Value *const *args, PyObject *
     return make(in, model, nargs, args, kwnames, out);
 }
 
-/* The parts that __reduce__ gives, as arguments; NULL without an error: of another form. */
+/* The results of __reduce__ as arguments; NULL without an error where they have another form. */
 static PyObject *
 parts_of(Interp *in, PyObject *object)
 {
@@ -166,8 +167,7 @@ parts_of(Interp *in, PyObject *object)
     return own && PyTuple_CheckExact(args) ? args : NULL;
 }
 
-/* A part, which is a constant: a slice is opened, since arrays and sequences want to see into it.
- */
+/* A part, which is a constant; a slice is opened, since arrays and sequences read its fields. */
 static Value *
 part_value(Interp *in, PyObject *part)
 {
@@ -227,7 +227,7 @@ deque_slots(Interp *in, Value *object)
     return slot_put(in, object, "_changes", value_const_new(in, PyLong_FromLong(0)));
 }
 
-/* A factory may be a method of the very dict. */
+/* The factory of a defaultdict may be a method of that very dict. */
 static int
 factory_slot(Interp *in, Value *object)
 {
@@ -246,13 +246,13 @@ model_from_source(Interp *in, SourceId source, PyObject *object)
     PyObject *model = PyDict_GetItemWithError(models, type);
     PyObject *slot = PyDict_GetItemWithError(held, type);
     if (!instance_is_bare(object)) return value_object(in, object, source);
-    Answer original = class_is_original(in, Py_TYPE(object)); /* as model_holds has seen */
+    Answer original = class_is_original(in, Py_TYPE(object)); /* model_holds has checked it */
     if (original != ANSWER_YES)
         return original == ANSWER_NO ? value_object(in, object, source) : NULL;
     Value *data = native_from_source(in, source, object);
     if (data == NULL || data->kind == V_OBJECT) return data;
     if (type_has_dict(Py_TYPE(object)) && guard_simple(in, GUARD_BARE, source, NULL) < 0)
-        return NULL; /* they are not modelled */
+        return NULL; /* they have no model */
     Value *made = value_sequence(in, V_INSTANCE, 0, NULL);
     if (made == NULL || model == NULL || slot == NULL) return NULL;
     made->source = source;
@@ -316,7 +316,7 @@ model_stores(Interp *in, Value *object, PyObject *name)
                         real->tp_name);
 }
 
-/* ---- what is inside ---- */
+/* ---- the container inside ---- */
 
 static Value *
 slot_of(Interp *in, Value *object, PyObject *name)

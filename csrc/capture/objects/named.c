@@ -1,8 +1,7 @@
-/* Named tuples: V_TUPLEs whose `type` is a class of the program, made by collections.namedtuple or
-   typing.NamedTuple, or derived from such a class.
-
-   What a tuple does by itself is done as for any tuple; so the class may override none of that.
-   Methods, properties and arithmetic of its own are followed. */
+/* Named tuples: V_TUPLEs whose `type` is a class of the program, made by collections.namedtuple
+   or typing.NamedTuple, or derived from such a class.  Operations of tuples are done as for any
+   tuple, so the class may override none of them.  Its own methods, properties and arithmetic are
+   followed. */
 #include "objects.h"
 
 /* tuple.__new__(class, iterable) */
@@ -26,7 +25,7 @@ named_items(Interp *in, Value *named, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A field's place in the tuple, of the descriptor that namedtuple makes; -1: it is none. */
+/* The position of a field, from the descriptor that namedtuple makes; -1: another object. */
 static int
 field_place(Interp *in, PyObject *found)
 {
@@ -59,7 +58,7 @@ named_find(Interp *in, Value *named, PyObject *name, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Does the class bring the operator, on its side? */
+/* Does the class define the operator, for its side? */
 Answer
 named_operates(Interp *in, const Value *value, const char *prefix, const char *operator_, bool *out)
 {

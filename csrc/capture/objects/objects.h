@@ -12,11 +12,11 @@ bool type_is_no_iterable(const PyTypeObject *type);
 /* reversed() of an object of the program's classes. */
 Answer iterator_backwards(Interp *in, Value *object, Value **out);
 /* __next__ of an object of the program's classes: *out is NULL when exhausted, and *returned the
-   value that it ended with. */
+   value of the StopIteration. */
 Answer object_next_value(Interp *in, Value *object, Value **out, Value **returned);
 /* Number of items, or -1 when not known. */
 int64_t range_length(Interp *in, Value *range);
-/* The same items from the last to the first; ANSWER_NO where they are not known. */
+/* The same items in reverse; ANSWER_NO where they are not known. */
 Answer range_backwards(Interp *in, Value *range, Value **out);
 Answer iterate_itself(Interp *in, Value *iterable, Value **out);
 Answer iterate_items(Interp *in, Value *iterable, Value **out);
@@ -26,11 +26,11 @@ Answer iterate_node(Interp *in, Value *iterable, Value **out);
 Answer iterate_pure(Interp *in, Value *iterable, Value **out);
 Answer object_iterator(Interp *in, Value *object, Value **out);
 Answer object_next(Interp *in, Value *object, Value **out);
-/* iterate_all as list(), tuple() and list.extend() do it, which ask how many items there may be:
-   the class's own __len__ runs. */
+/* iterate_all as list(), tuple() and list.extend() do it: they ask for a length first, so the
+   class's own __len__ runs. */
 Answer iterate_sized(Interp *in, Value *iterable, ValueKind kind, Value **out);
-/* The rest of an iterator as a list, as PySequence_List makes it: the class's own __iter__ runs
-   again, on the iterator, and so does its __len__. */
+/* The remaining items as a list, made as by PySequence_List: the class's own __iter__ is called
+   again, on the iterator, and so is its __len__. */
 Answer iterate_list(Interp *in, Value *iterable, Value *iterator, Value **out);
 Answer next_of_iterator(Interp *in, Value *iterator, Value **out);
 
@@ -56,20 +56,20 @@ Answer dict_position(Interp *in, Value *dict, Value *key, PyObject **object, int
 Answer item_by_method(Interp *in, const char *name, int nargs, Value *const *args, Value **out);
 
 /* ---- boxes.c: objects of classes derived from builtin containers ---- */
-/* The builtin class that the value's class derives from, where such values are followed. */
+/* The builtin class from which the value's class derives, where such values are followed. */
 PyTypeObject *box_base(const Value *object);
-/* The container that it is; *out NULL: none that is known. */
+/* Its contents as a container of the builtin kind; *out NULL: it has none that is known. */
 Answer box_core(Interp *in, Value *object, Value **out);
-/* The same where the class has the builtin class's own method of that name, guarded; else NULL. */
+/* The same where the class inherits the builtin class's method of that name, guarded; else NULL. */
 Answer box_inherits(Interp *in, Value *object, const char *name, Value **core);
-/* The builtin class's method, called on the object. */
+/* Calls the builtin class's method on the object. */
 Answer box_method(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
                   PyObject *kwnames, Value **out);
-/* The operands as the builtin kinds, where their classes have the builtin methods under all the
-   names; ANSWER_NO: an operand is another object. */
+/* The operands as containers of the builtin kinds, where their classes inherit the builtin methods
+   under all of these names; ANSWER_NO: an operand is another object. */
 Answer box_operands(Interp *in, int n, const char (*names)[24], Value *left, Value *right,
                     Value *both[2]);
-/* list.__new__ or dict.__new__, and what it makes of a class. */
+/* box_is_new: list.__new__ or dict.__new__; box_new: the object that it makes for a class. */
 bool box_is_new(PyObject *found);
 Answer box_new(Interp *in, PyObject *new, PyTypeObject *type, Value **out);
 
@@ -84,7 +84,7 @@ Answer named_operates(Interp *in, const Value *value, const char *prefix, const 
 Answer follow_name(Interp *in, const Instr *instr);
 Answer load_global(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name, Value **out);
 Answer cell_load(Interp *in, Value *cell, Value **out);
-Value *pending_find(Interp *in, PyObject *holder, PyObject *name); /* NULL: nothing */
+Value *pending_find(Interp *in, PyObject *holder, PyObject *name); /* NULL: none */
 int pending_store(Interp *in, PyObject *holder, PyObject *name, Value *value);
 Answer global_store(Interp *in, PyObject *dict, PyObject *name, Value *value);
 
@@ -119,47 +119,49 @@ Answer cannot_store(Interp *in, Value *object, PyObject *name);
 
 /* ---- decorated.c: what pycompile.compile and pycompile.disable made ---- */
 Decorated decorated_kind(PyObject *object);
-/* Of a V_OBJECT that is one. */
+/* For a V_OBJECT that is one. */
 Answer decorated_call(Interp *in, Value *callable, int nargs, Value *const *args, PyObject *kwnames,
                       Value **out);
 
-/* ---- classes.c: what is stored on classes ---- */
-/* The same in the class's own dict only. */
+/* ---- classes.c: contents of classes ---- */
+/* type_lookup in the class's own dict only. */
 Answer type_own_lookup(Interp *in, PyTypeObject *type, PyObject *name, PyObject **out);
-/* Is it a subclass, by its MRO?  Guarded: another base may be set. */
+/* Is it a subclass, by its MRO?  Guarded, since the program may set other bases. */
 Answer type_derives(Interp *in, PyTypeObject *type, PyTypeObject *from, bool *out);
-/* Guards, once, that a module or a class stays of its own class: another may be set.  0 or -1. */
+/* Guards, once, that a module or a class keeps its own class, since the program may set another. 0
+   or -1. */
 int guard_class(Interp *in, PyObject *object);
-/* An object whose identity is guarded: found on a class, a default. */
+/* An object whose identity is guarded already: found on a class, a default. */
 Value *value_of_const(Interp *in, PyObject *object);
 Value *bound_method(Interp *in, Value *function, Value *self);
-/* What `found`, which the class `owner` has, gives when read through `object`, or through the class
-   itself (NULL). */
+/* The result of reading `found`, an entry of the class `owner`, through `object`, or through the
+   class itself (NULL). */
 Answer descriptor_get(Interp *in, PyObject *found, Value *object, Value *owner, PyObject *name,
                       Value **out);
-/* Whether `found` comes before the instance's own dict. */
+/* Does `found` take precedence over the instance's own dict? */
 Answer descriptor_is_data(Interp *in, PyObject *found, bool *out);
 /* An attribute of a class; *out NULL when there is none. */
 Answer class_find(Interp *in, Value *class_, PyObject *name, Value **out);
-/* A number that the code being followed counts up on the class: an input, where others are guarded
-   to stay; *out NULL when it is none. */
+/* A number that the code being followed counts up on the class: an input, while other attributes
+   are guarded not to change; *out NULL when it is none. */
 Answer class_counted(Interp *in, PyTypeObject *type, PyObject *name, Value **out);
 Answer class_store(Interp *in, Value *class_, PyObject *name, Value *value);
-/* What the program itself stored on a class that `type` inherits from; *out NULL for nothing. */
+/* The value that the program itself stored on `type` or a class that it inherits from; *out NULL
+   for none. */
 Value *class_pending(Interp *in, PyTypeObject *type, PyObject *name);
 
 /* ---- instances.c: instances made here, methods of `object` and `type` ---- */
-/* Its instances end as those of classes of Python code do. */
+/* Its instances are destroyed in the way of Python classes, not by C code of their own. */
 bool type_has_python_end(const PyTypeObject *type);
 Answer class_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 /* Calls of unbound methods of builtin types: object.__setattr__(…), str.upper(…), list.append(…).
-   ANSWER_NO: none of them. */
+   ANSWER_NO: another callable. */
 Answer call_descriptor(Interp *in, Value *descriptor, int nargs, Value *const *args,
                        PyObject *kwnames, Value **out);
 
 /* ---- instance_dict.c: where an instance keeps its attributes ---- */
-/* The slot's or own dict's entry; *out NULL when there is none. */
+/* The entry of the slot or of the object's own dict; *out NULL when there is none. */
 Answer own_find(Interp *in, Value *object, PyObject *name, bool slot, bool guard_absence,
                 Value **out);
 /* `value` NULL deletes. */
@@ -184,42 +186,44 @@ Answer enum_members(Interp *in, PyObject *class_, Value **out);
 
 /* ---- special.c: operators through special methods ---- */
 /* type(object).name(object, args…), bound as Python binds it; *out NULL when there is no such
-   method, or one of C code that every object has. */
+   method, or the class only inherits C code that every object has. */
 Answer special_call(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
                     Value **out);
 Answer special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 /* box_operands by an operator's methods. */
 Answer special_for_boxes(Interp *in, int operator_, bool compare, Value *left, Value *right,
                          Value *both[2]);
-/* Is one of them a named tuple whose class brings the operator? */
+/* Is one of them a named tuple whose class defines the operator? */
 Answer special_for_named(Interp *in, int operator_, Value *left, Value *right, bool *out);
 Answer special_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
 
 /* ---- models.c: classes of the library that are written in C ---- */
-/* The class that a V_INSTANCE of a model stands for; NULL for other values. */
+/* The class for which a V_INSTANCE of a model stands; NULL for other values. */
 PyTypeObject *model_real(const Value *value);
-/* A bound method of one, which the program takes for the real class's. */
+/* A bound method of a model, which the program sees as the real class's. */
 bool is_model_method(const Value *value);
 /* What the real class stores for such a method, and under which name; NULL: nothing.  Borrowed. */
 PyObject *model_method(const Value *method, PyObject **name);
-/* type(…), and what stands for one from outside; ANSWER_NO: no model. */
+/* Calls of a modelled type, and the value of an object of one from outside; ANSWER_NO: no model. */
 Answer model_make(Interp *in, PyObject *type, int nargs, Value *const *args, PyObject *kwnames,
                   Value **out);
 Answer model_open(Interp *in, Value *object, Value **out);
-/* Of collections' containers, which models can stand for with what they hold; may set the error. */
+/* A container of collections that a model can represent with its contents; may set the error. */
 bool model_holds(PyObject *object);
-/* One from outside: a V_INSTANCE of the model, with a source, whose data is a container from
-   outside.  A V_OBJECT where it is not opened. */
+/* The value of one from outside: a V_INSTANCE of the model, with a source, whose data is a
+   container from outside.  A V_OBJECT where it is not opened. */
 Value *model_from_source(Interp *in, SourceId source, PyObject *object);
-/* A model's code asks another object, which is of a class derived from the modelled one, for what
-   only models have. */
+/* A model's code reads an attribute that only models have, from an object of a class derived from
+   the modelled one. */
 bool model_asks(Interp *in, PyObject *name);
-/* *out: the program sees the attribute, if the model has it; breaks where only the real has. */
+/* *out: the program sees the attribute, if the model has it; breaks where only the real class has
+   it. */
 Answer model_shows(Interp *in, Value *object, PyObject *name, bool *out);
 Answer model_stores(Interp *in, Value *object, PyObject *name);
-/* The dict within a model of a class derived from dict; any other value itself. */
+/* The dict inside a model of a class derived from dict; any other value itself. */
 Value *model_dict(Interp *in, Value *value);
-/* The maker of the real object and its arguments, as a tuple; NULL: it has none, or an error. */
+/* The maker of the real object and its arguments, as a tuple; NULL: it has none, or the error is
+   set. */
 Value *model_parts(Interp *in, Value *object, PyObject **maker);
 PyTypeObject *type_of_method(Interp *in, Value *value);
 PyTypeObject *type_of_instance(Interp *in, Value *value);
@@ -228,7 +232,7 @@ PyTypeObject *type_of_instance(Interp *in, Value *value);
 bool type_is_partial(const PyTypeObject *type); /* exactly functools.partial */
 Answer partial_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
-/* Of a V_PARTIAL, or of one from outside. */
+/* Calls a V_PARTIAL, or one from outside. */
 Answer partial_call(Interp *in, Value *partial, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
 Answer partial_find(Interp *in, Value *partial, PyObject *name, Value **out);
@@ -241,26 +245,26 @@ Answer lru_call(Interp *in, Value *callable, int nargs, Value *const *args, PyOb
 
 /* ---- exceptions.c: exceptions as values ---- */
 /* An operation that raises in the program breaks with BREAK_EXCEPTION and in->raising.raised; the
-   loop in interp.c looks for the handler.  What nobody handles is a break like any other, and
-   CPython raises it itself. */
-/* Class(…) for exception classes. */
+   loop in interp.c looks for the handler.  An exception without a handler is a break like any
+   other, and CPython raises it itself. */
+/* Calls of exception classes. */
 Answer exception_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kwnames,
                       Value **out);
 Answer exception_attribute(Interp *in, Value *exception, PyObject *name, Value **out);
-/* *done: it was one of BaseException's own attributes. */
+/* *done: the attribute is one of BaseException's own. */
 Answer exception_attribute_store(Interp *in, Value *exception, PyObject *name, Value *value,
                                  bool *done);
 Answer exception_method(Interp *in, Value *exception, const char *name, int nargs,
                         Value *const *args, PyObject *kwnames, Value **out);
 /* str(e), or repr(e). */
 Answer exception_text(Interp *in, Value *exception, bool repr, Value **out);
-/* Earliest step at which something of it (and of its causes) was raised; INT_MAX: none was. */
+/* The earliest step at which it, or one of its causes, was raised; INT_MAX: never. */
 int exception_step(const Value *exception);
-/* What is handled where the plan begins is nothing: guarded; else breaks. */
+/* Guards that no exception is handled where the plan begins; breaks if one is. */
 Answer handled_nothing(Interp *in);
 /* sys.exc_info() and sys.exception(); ANSWER_NO: with arguments. */
 Answer handled_call(Interp *in, PyObject *callable, int nargs, Value **out);
-/* The exception's traceback: something that only is, and never leaves. */
+/* The exception's traceback: it can be compared with None, but never leaves. */
 Value *exception_traceback(Interp *in, Value *exception);
 
 /* ---- groups.c: exception groups, except ---- */
@@ -274,13 +278,13 @@ Answer group_match(Interp *in);           /* CHECK_EG_MATCH */
 Answer group_raise_rest(Interp *in);      /* PREP_RERAISE_STAR */
 
 /* ---- handlers.c: the exception table ---- */
-/* Classes that an except clause names: borrowed; raises what CPython raises for others. */
+/* The classes that an except clause names: borrowed; raises CPython's error for anything else. */
 Answer handler_classes(Interp *in, Value *classes, PyObject **out);
 Answer follow_handler(Interp *in, const Instr *instr);
-/* Goes on in the handler of in->raising.raised; ANSWER_BREAK when the activation has none. */
+/* Continues in the handler of in->raising.raised; ANSWER_BREAK when the activation has none. */
 Answer raised_unwind(Interp *in, Activation *activation);
-/* A break at the bottom: the step before which capture must stop instead, since an exception that
-   was raised here is alive in the frame; -1 where the break can stay. */
+/* For a break in the bottom activation while an exception that was raised here is live in the
+   frame: the step before which capture must stop instead; -1: the break can stay. */
 int handlers_alive_since(Interp *in);
 
 /* ---- generators.c ---- */
@@ -291,9 +295,9 @@ Answer generator_method(Interp *in, Value *iterator, const char *name, int nargs
                         Value *const *args, Value **out);
 /* Raises StopIteration; value: what a generator returned, or NULL. */
 Answer raise_stop(Interp *in, Value *value);
-/* It would have to be an object: starts again without making it. */
+/* The generator would have to be an object: starts again without making it. */
 Answer generator_leaves(Interp *in, Value *iterator);
-/* At the end: breaks when one is left behind that would have code of the program to run. */
+/* At the end: breaks when an unfinished generator would run code of the program on destruction. */
 Answer generators_settle(Interp *in);
 
 /* ---- with.c ---- */
@@ -303,33 +307,33 @@ Answer follow_with(Interp *in, const Instr *instr);
 Answer follow_match(Interp *in, const Instr *instr);
 
 /* ---- typings.c: objects of the typing module ---- */
-/* As value_known, of these too. */
+/* value_known, extended to these objects. */
 Answer typing_known(Interp *in, Value *value, PyObject **out);
 /* Union[int, float] …; ANSWER_NO: another object. */
 Answer typing_subscript(Interp *in, Value *object, Value *key, Value **out);
-/* What isinstance asks in place of typing.List; other values as they are. */
+/* The class that isinstance checks for typing.List and the like; other values unchanged. */
 Answer typing_class(Interp *in, Value *value, Value **out);
 
 /* ---- refusals.c: errors in CPython's own words ---- */
-/* The call of a Python function with arguments that its parameters do not take. */
+/* The call of a Python function with arguments that do not fit its parameters. */
 Answer raise_arguments(Interp *in, Value *function, int nargs, PyObject *kwnames);
 Answer raise_abstract(Interp *in, PyTypeObject *type);
 Answer raise_empty_slot(Interp *in, PyTypeObject *type, PyObject *name);
-/* A property without a getter (`get`), a setter, or (`value` NULL) a deleter. */
+/* A property without a getter (`get`), a setter, or, where `value` is NULL, a deleter. */
 Answer raise_property(Interp *in, PyObject *property, PyTypeObject *type, bool get,
                       PyObject *value);
 /* An instance's attribute that object.__setattr__ refuses to store, or (`value` NULL) to delete. */
 Answer raise_attribute(Interp *in, PyTypeObject *type, PyObject *name, PyObject *value);
 
 /* ---- class_builtins.c ---- */
-/* str() or repr(), and format(), of an object of a class of the program's. */
+/* str() or repr(), and format(), of an object of a class of the program. */
 Answer object_text(Interp *in, Value *object, bool repr, Value **out);
 Answer object_format(Interp *in, Value *object, Value *spec, Value **out);
 
 /* ---- builtins.c: len, range, isinstance, float …; methods of list, dict, str, tuple ---- */
 Answer call_builtin(Interp *in, PyObject *callable, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out);
-/* By a callable's rows of builtins.def, or without. */
+/* Follows a callable by its rows of builtins.def, or, where `rows` is NULL, by its type. */
 Answer follow_builtin(const Call *call, const void *rows);
 /* Adds what this layer follows by identity to the table of core/callables.c. */
 int object_callables(void);
@@ -341,15 +345,15 @@ Answer builtin_method(Interp *in, Value *self, const char *name, int nargs, Valu
 /* ---- strings.c ---- */
 Answer format_value(Interp *in, const Instr *instr);
 Answer build_string(Interp *in, int n);
-/* ANSWER_NO: not of text that is not known yet. */
+/* ANSWER_NO: no operand is a text that is not known yet. */
 Answer text_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
 Answer text_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
                    PyObject *kwnames, Value **out);
-/* text_call; of exceptions made here, what their class gives. */
+/* text_call; for an exception made here, the text that its class gives. */
 Answer text_of_value(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out);
 
 /* ---- folds.c ---- */
-/* Pure functions, types and methods of the library; ANSWER_NO: none of them. */
+/* Pure functions, types and methods of the library; ANSWER_NO: another callable. */
 Answer call_pure(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                  Value **out);
 
@@ -361,7 +365,7 @@ Answer output_log(Interp *in, Value *function, int nargs, Value *const *args, Py
                   Value **out);
 /* write and flush of sys.stdout and sys.stderr; ANSWER_NO: another method. */
 Answer output_write(Interp *in, PyObject *method, int nargs, Value *const *args, Value **out);
-/* warnings.warn; ANSWER_NO: it is not known what class of warning it gives. */
+/* warnings.warn; ANSWER_NO: the class of the warning is not known. */
 Answer output_warn(Interp *in, PyObject *callable, int nargs, Value *const *args, PyObject *kwnames,
                    Value **out);
 

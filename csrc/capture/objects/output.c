@@ -1,12 +1,11 @@
-/* print, writes to sys.stdout, calls of loggers, warnings: effects that are called in program order
-   when the plan commits.
-
-   What they are given is fixed at the call: arrays are copied, containers too, so that nothing that
-   the rest of the plan does can be seen in them.  They run with the program's frame current at the
-   call's line; within an inlined function they are called through functions that stand in for the
-   frames which are missing (pycompile/_frames.py).  Arrays from outside that were written before
-   are committed before them, so these are not written again in the same plan.  Not in a try block,
-   whose handler would find the frame as it was at the entry. */
+/* Output: print, writes to sys.stdout, calls of loggers, warnings.  These are effects, called in
+   program order when the plan commits.
+   Their arguments are fixed at the call: arrays and containers are copied, so that later changes do
+   not show.  They run with the program's frame current at the call's line; inside an inlined
+   function they are called through functions that stand in for the missing frames
+   (pycompile/_frames.py).  Arrays from outside that were written before are committed before them,
+   and are not written again in the same plan.  Not in a try block, whose handler would find the
+   frame as it was at the entry. */
 #include "objects.h"
 
 static Answer
@@ -18,7 +17,7 @@ quiet_place(Interp *in, const char *name)
     return ANSWER_YES;
 }
 
-/* What was written so far is in the program's arrays when the effect that comes next runs. */
+/* The writes so far are in the program's arrays when the next effect runs. */
 static void
 commit_writes(Interp *in)
 {
@@ -29,7 +28,8 @@ commit_writes(Interp *in)
     }
 }
 
-/* A new reference to what calls `callable` as the functions that are being followed would. */
+/* A new reference to a callable that calls `callable` through stand-ins for the functions being
+   followed. */
 static PyObject *
 within_frames(Interp *in, PyObject *callable)
 {
@@ -47,16 +47,16 @@ within_frames(Interp *in, PyObject *callable)
     return made;
 }
 
-/* ---- arguments as they are now ---- */
+/* ---- arguments in their present state ---- */
 
-/* sys.stdout or sys.stderr, where writing to it runs none of the program's code; guarded. */
+/* sys.stdout or sys.stderr, guarded, where writing to it runs no code of the program. */
 static Answer
 is_stream(Interp *in, Value *value)
 {
     if (value->kind != V_OBJECT || value->source == NO_SOURCE || !stream_is_plain(value->object) ||
         (value->object != PySys_GetObject("stdout") && value->object != PySys_GetObject("stderr")))
         return ANSWER_NO;
-    /* A test's stream is another one in each run. */
+    /* A test's stream is a new object in each run. */
     if (strcmp(Py_TYPE(value->object)->tp_name, "_io.StringIO") == 0)
         return value_guard_type(in, value) < 0 ? ANSWER_ERROR : ANSWER_YES;
     return guard_is(in, value);
@@ -93,7 +93,7 @@ freeze_items(Interp *in, Value *value, int deep, Value **out)
     return ANSWER_YES;
 }
 
-/* ANSWER_NO: showing it may run code of the program's, or it may change. */
+/* ANSWER_NO: printing it may run code of the program, or it may change before commit. */
 static Answer
 freeze(Interp *in, Value *value, int deep, Value **out)
 {
@@ -168,8 +168,7 @@ output_print(Interp *in, PyObject *print, int nargs, Value *const *args, PyObjec
         return call_later(in, "print", print, NULL, nargs, args, kwnames, out);
     if (stream == NULL || !stream_is_plain(stream))
         return interp_break(in, BREAK_OUTPUT, "print to an object that may run code");
-    if (!in->writes
-             .prints) { /* sys.stdout is looked at again in each run, before anything is written */
+    if (!in->writes.prints) { /* every run checks sys.stdout again, before anything is written */
         PyObject *name = keep(in, PyUnicode_InternFromString("stdout"));
         if (name == NULL || effect_add(in, EFFECT_CALL, name, NO_SOURCE, 0, NULL) < 0)
             return ANSWER_ERROR;

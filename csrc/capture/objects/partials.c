@@ -1,7 +1,7 @@
 /* functools.partial and functools.update_wrapper.
-
-   A V_PARTIAL's items are the function, the arguments as a V_TUPLE, and those by name as a V_DICT.
-   One from outside stays a V_OBJECT: its parts are looked at when it is called. */
+   A V_PARTIAL's items are the function, the positional arguments as a V_TUPLE, and the keyword
+   arguments as a V_DICT.  A partial from outside stays a V_OBJECT, whose parts are read when it is
+   called. */
 #include "objects.h"
 
 enum { FUNCTION, ARGUMENTS, KEYWORDS };
@@ -27,7 +27,7 @@ type_is_partial(const PyTypeObject *type)
 
 /* ---- making ---- */
 
-/* `dict` with the values that kwnames names added. */
+/* `dict` with the keyword arguments added. */
 static Answer
 add_keywords(Interp *in, Value *dict, Value *const *values, PyObject *kwnames)
 {
@@ -73,7 +73,7 @@ partial_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObject 
                             value_describe(in, args[0]));
     if (type->tp_call == NULL)
         return raise_new(in, PyExc_TypeError, "the first argument must be callable");
-    if (args[0]->kind == V_OBJECT && type_is_partial(type)) /* it would be taken apart */
+    if (args[0]->kind == V_OBJECT && type_is_partial(type)) /* partial() would take it apart */
         return interp_break(in, BREAK_CALL_C, "functools.partial of a partial");
     const Value *inner = args[0]->kind == V_PARTIAL ? args[0] : NULL;
     Value *items[3] = {inner ? inner->items[FUNCTION] : args[0],
@@ -93,7 +93,8 @@ partial_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObject 
 
 /* ---- calling ---- */
 
-/* The parts of one from outside, guarded as they are used; as a V_PARTIAL that never leaves. */
+/* The parts of a partial from outside, guarded as they are used; as a V_PARTIAL that never
+   leaves. */
 static Answer
 partial_open(Interp *in, Value *object, Value **out)
 {
@@ -181,7 +182,8 @@ copy_part(Interp *in, Value *wrapper, Value *wrapped, const char *text)
     return function_store(in, wrapper, name, part);
 }
 
-/* What the program stored on a function made here, without what is copied by name. */
+/* The attributes that the program stored on a function made here, except those that are copied by
+   name. */
 static Answer
 copy_stored(Interp *in, Value *wrapper, const Value *stored)
 {
@@ -194,7 +196,7 @@ copy_stored(Interp *in, Value *wrapper, const Value *stored)
     return ANSWER_YES;
 }
 
-/* Annotations and type parameters that both have none of. */
+/* Neither function has annotations or type parameters. */
 static bool
 is_plain(const Value *function)
 {
@@ -204,7 +206,8 @@ is_plain(const Value *function)
            (object->func_dict == NULL || PyDict_GET_SIZE(object->func_dict) == 0);
 }
 
-/* Asking a function without annotations for them makes an empty dict, which both have then. */
+/* Reading __annotations__ of a function without any creates an empty dict; so both have one
+   then. */
 static Answer
 share_annotations(Interp *in, Value *wrapper, Value *wrapped)
 {
@@ -219,8 +222,8 @@ share_annotations(Interp *in, Value *wrapper, Value *wrapped)
     return answer == ANSWER_YES ? function_store(in, wrapper, name, shared) : answer;
 }
 
-/* update_wrapper(wrapper, wrapped) as it comes from wraps(): both functions, with nothing that
-   would have to be made. */
+/* update_wrapper(wrapper, wrapped) as called by wraps(): both are functions, and no object has to
+   be created for it. */
 static Answer
 update_wrapper(Interp *in, Value *wrapper, Value *wrapped, Value **out)
 {

@@ -1,13 +1,10 @@
-/* Errors in CPython's own words: the refused operation is done on stand-ins, none of whose code
-   runs.
-
-   In: an operation of which capture has found that it raises.  Out: what it raised, as
-   in->raising.raised.
- */
+/* Errors in CPython's own words: the rejected operation is executed on stand-ins, which have no
+   code that could run.
+   In: an operation that capture found to raise.  Out: the exception, as in->raising.raised. */
 #include "objects.h"
 
-/* The stand-in's operation has failed with an error, as it must; what it gave otherwise is `result`
-   (stolen). */
+/* Takes the error with which the operation on the stand-in failed; `result` (stolen) is NULL unless
+   it did not fail. */
 static Answer
 told(Interp *in, PyObject *result, const char *what)
 {
@@ -18,7 +15,7 @@ told(Interp *in, PyObject *result, const char *what)
 
 /* ---- arguments that do not fit ---- */
 
-/* As many defaults for the same parameters: their values do not matter. */
+/* As many defaults for the same parameters, since their values do not matter. */
 static PyObject *
 function_defaults(const Value *function)
 {
@@ -42,7 +39,7 @@ function_kwdefaults(const Value *function)
     return dict;
 }
 
-/* A function with the parameters of `function` which, should it run after all, does nothing. */
+/* A function with the parameters of `function` whose body does nothing. */
 static PyObject *
 function_like(const Value *function, PyObject *code)
 {
@@ -80,7 +77,7 @@ raise_arguments(Interp *in, Value *function, int nargs, PyObject *kwnames)
 
 /* ---- instances ---- */
 
-/* An instance of which nothing has run; NULL without an error where there cannot be one. */
+/* An instance without __init__ having run; NULL without an error where there cannot be one. */
 static PyObject *
 instance_like(PyTypeObject *type)
 {

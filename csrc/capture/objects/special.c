@@ -1,6 +1,6 @@
 /* Operators on objects of the program's classes: which special method is tried when, as in
    CPython's Objects/abstract.c and typeobject.c (slot_nb_*, slot_tp_richcompare), and NumPy's rule
-   for when an array gives way (numpy/_core/src/common/binop_override.h). */
+   for when an array defers to the other operand (numpy/_core/src/common/binop_override.h). */
 #include "objects.h"
 
 static const char *const compare_names[6] = {"__lt__", "__le__", "__eq__",
@@ -26,7 +26,7 @@ cannot(Interp *in, const char *what, Value *left, Value *right)
                         what, value_describe(in, left), value_describe(in, right));
 }
 
-/* type(object).name(object, args…); *out NULL: nothing, or C code. */
+/* type(object).name(object, args…); *out NULL: there is no such method, or it is C code. */
 Answer
 special_call(Interp *in, Value *object, const char *name, int nargs, Value *const *args,
              Value **out)
@@ -38,7 +38,7 @@ special_call(Interp *in, Value *object, const char *name, int nargs, Value *cons
     if (value_guard_type(in, object) < 0) return ANSWER_ERROR;
     Answer answer = type_lookup(in, object->type, key, &found);
     if (answer != ANSWER_YES || found == NULL) return answer;
-    if (found == Py_None) /* what is inherited is blocked: CPython raises, or has a rule for it */
+    if (found == Py_None) /* the class blocks it: CPython raises, or has a rule for it */
         return interp_break(in, BREAK_OPERATOR, "%s of %s, which is None", name,
                             value_describe(in, object));
     if (Py_TYPE(found) == &PyWrapperDescr_Type || Py_TYPE(found) == &PyMethodDescr_Type) {
@@ -53,7 +53,7 @@ special_call(Interp *in, Value *object, const char *name, int nargs, Value *cons
     return answer == ANSWER_YES ? call_value(in, method, nargs, args, NULL, out) : answer;
 }
 
-/* Enum members on both sides, or one and a plain constant: *out NULL when code of the program's own
+/* Enum members on both sides, or one and a plain constant: *out NULL where code of the program
    might run. */
 static Answer
 fold_enums(Interp *in, int operator_, bool compare, Value *left, Value *right, Value **out)
@@ -89,7 +89,7 @@ fold_enums(Interp *in, int operator_, bool compare, Value *left, Value *right, V
 
 /* ---- binary operators ---- */
 
-/* Does an array on the left leave the operation to the object? */
+/* Does an array on the left defer to the object? */
 static Answer
 array_gives_way(Interp *in, Value *object, bool *out)
 {
@@ -112,8 +112,8 @@ array_gives_way(Interp *in, Value *object, bool *out)
     return ANSWER_YES;
 }
 
-/* What a value of a builtin type on the left does with such an object on the right.  *out: it gives
-   NotImplemented, or has no such operator. */
+/* Does a value of a builtin type on the left return NotImplemented for such an object on the right,
+   or have no such operator? */
 static Answer
 left_gives_way(Interp *in, int operator_, Value *left, Value *right, bool *out)
 {
@@ -136,7 +136,7 @@ reflected(Interp *in, int operator_, Value *left, Value *right, Value **out)
     return special_call(in, right, name, 1, &left, out);
 }
 
-/* Does right's class, derived from left's, bring its own __rop__? */
+/* Does right's class, derived from left's, define its own __rop__? */
 static Answer
 overrides(Interp *in, int operator_, Value *left, Value *right, bool *out)
 {
@@ -209,9 +209,9 @@ special_for_boxes(Interp *in, int operator_, bool compare, Value *left, Value *r
     snprintf(names[0], 24, compare ? "%s" : "__%s__", compare ? compare_names[operator_] : name);
     snprintf(names[1], 24, compare ? "%s" : "__r%s__",
              compare ? compare_names[swapped[operator_]] : name);
-    snprintf(names[2], 24, "__iter__"); /* a list or dict may be walked by it */
+    snprintf(names[2], 24, "__iter__"); /* the operator may iterate over it */
     snprintf(names[3], 24, "__i%s__", name ? name : "");
-    snprintf(names[4], 24, "__len__"); /* list += asks how many there are */
+    snprintf(names[4], 24, "__len__"); /* list += asks for its length */
     int n = compare ? 2 : operator_ < IN_PLACE ? 3 : 5;
     return box_operands(in, n, names, left, right, both);
 }
@@ -227,7 +227,7 @@ special_for_named(Interp *in, int operator_, Value *left, Value *right, bool *ou
 
 /* ---- comparison ---- */
 
-/* object's own == and !=: NotImplemented but for one and the same. */
+/* object's own == and !=: NotImplemented except for an object and itself. */
 static Answer
 default_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -250,13 +250,14 @@ default_compare(Interp *in, int operator_, Value *left, Value *right, Value **ou
     return operate_unary(in, I_UNARY_NOT, *out, out);
 }
 
-/* left.__op__(right): *out NULL or NotImplemented when it says nothing. */
+/* left.__op__(right): *out NULL or NotImplemented when the method does not decide. */
 static Answer
 one_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     PyObject *found, *key = interned(in, compare_names[operator_]);
     *out = NULL;
-    if (!value_is_object(left)) { /* a builtin type says something about what derives from it */
+    if (!value_is_object(left)) { /* a builtin type compares itself with objects of classes that
+                                     derive from it */
         PyTypeObject *mine = value_type(in, left), *yours = value_type(in, right);
         if (mine == NULL || yours == NULL || PyType_IsSubtype(yours, mine))
             return PyErr_Occurred() ? ANSWER_ERROR : cannot(in, "comparison of", left, right);

@@ -1,6 +1,6 @@
-/* Strings: made while capturing where all that goes into them is known, else a V_PURE, a call that
-   is made at commit.  So text of array values can be returned, stored and printed; what would look
-   into it breaks, unless it depends on arguments alone, which are then guarded by value. */
+/* Strings: made while capturing where all parts are known, else a V_PURE, a call that is made at
+   commit.  So text of array values can be returned, stored and printed; an operation that reads the
+   text breaks, unless the text depends on arguments alone, which are then guarded by value. */
 #include "objects.h"
 
 /* A method of str, or another attribute of a builtin type; borrowed for ever. */
@@ -16,7 +16,7 @@ type_method(Interp *in, PyTypeObject *type, const char *name)
 
 /* ---- instructions ---- */
 
-/* text_call; of exceptions made here, what their class gives. */
+/* text_call; for an exception made here, the text that its class gives. */
 Answer
 text_of_value(Interp *in, PyObject *callable, int nargs, Value *const *args, Value **out)
 {
@@ -80,7 +80,7 @@ is_text(Interp *in, Value *value)
            (value->kind == V_CONST && PyUnicode_CheckExact(value->object) && in != NULL);
 }
 
-/* text + text, text % values, text * n of what is not known yet; ANSWER_NO: not. */
+/* text + text, text % values, text * n of a text that is not known yet; ANSWER_NO for others. */
 Answer
 text_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -100,7 +100,7 @@ text_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
     return ANSWER_NO;
 }
 
-/* Methods of strings that give a string and may wait until commit; ANSWER_NO. */
+/* Methods of strings whose result is a string that can be made at commit; ANSWER_NO for others. */
 Answer
 text_method(Interp *in, Value *self, const char *name, int nargs, Value *const *args,
             PyObject *kwnames, Value **out)

@@ -15,7 +15,7 @@ sequence_slice(Interp *in, Value *sequence, Value *key, Value **out)
     Py_ssize_t length = PySlice_AdjustIndices(sequence->nitems, &start, &stop, step);
     if (sequence->kind == V_TUPLE && length == sequence->nitems && step == 1 &&
         (sequence->type == NULL || sequence->type == &PyTuple_Type)) {
-        *out = sequence; /* the very same, as CPython has it */
+        *out = sequence; /* the sequence itself, as in CPython */
         return ANSWER_YES;
     }
     Value *part = value_sequence(in, sequence->kind, (int)length, NULL);
@@ -26,7 +26,7 @@ sequence_slice(Interp *in, Value *sequence, Value *key, Value **out)
     return part == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* Classes of the program's may be, or become so. */
+/* Classes of the program may be generic, or become so. */
 static bool
 type_is_index(const PyTypeObject *type)
 {
@@ -65,7 +65,7 @@ dict_position(Interp *in, Value *dict, Value *key, PyObject **object, int *out)
     return *out < -1 ? raise_error(in) : ANSWER_YES;
 }
 
-/* object[key] through a method of the program's class. */
+/* object[key] by a method of the program's class. */
 Answer
 item_by_method(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
 {
@@ -76,7 +76,7 @@ item_by_method(Interp *in, const char *name, int nargs, Value *const *args, Valu
     return answer;
 }
 
-/* Class[key]: of an enum a member; a generic class with its parameters. */
+/* Class[key]: a member of an enum; a generic class with its parameters. */
 static Answer
 class_subscript(Interp *in, Value *class_, Value *key, Value **out)
 {
@@ -138,7 +138,7 @@ subscript_of_dict(Interp *in, Value *dict, Value *key, Value **out)
     return given(out, value_item(in, dict, position));
 }
 
-/* Of what is known whole, by a key that is known. */
+/* A subscript of a known object with a known key. */
 Answer
 subscript_of_known(Interp *in, Value *object, Value *key, Value **out)
 {

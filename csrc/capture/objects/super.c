@@ -1,5 +1,5 @@
-/* super(): what the classes after one in an instance's MRO have.  A V_SUPER's items are the class
-   and the instance (or class) that it looks on behalf of. */
+/* super(): attributes of the classes behind a given class in an instance's MRO.  A V_SUPER's items
+   are the class and the instance (or class) for which it looks up. */
 #include "objects.h"
 
 /* __class__ and the first argument of the function being followed. */
@@ -30,7 +30,7 @@ implied(Interp *in, Value *pair[2])
     return pair[1]->kind == V_UNBOUND ? interp_break(in, BREAK_INSTRUCTION, "super()") : ANSWER_YES;
 }
 
-/* The class whose MRO is walked; NULL when super() would raise. */
+/* The class whose MRO is searched; NULL when super() would raise. */
 static PyTypeObject *
 start_of(Interp *in, PyTypeObject *cls, Value *self)
 {

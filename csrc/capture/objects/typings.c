@@ -1,9 +1,9 @@
-/* Objects of the typing module that annotations are made of: Union[int, float], List[int] and the
-   like are worked out while capturing, and so is which class isinstance means by one.  They never
-   change; one from outside is guarded to be itself. */
+/* Objects of the typing module that annotations consist of: Union[int, float], List[int] and the
+   like are computed while capturing, and so is the class that isinstance checks for one.  They
+   never change; one from outside is guarded by identity. */
 #include "objects.h"
 
-/* Of a class of typing's own, that nobody can derive from by accident. */
+/* Is it of a class of typing itself? */
 static bool
 is_typing(PyObject *object)
 {
@@ -69,7 +69,7 @@ typing_subscript(Interp *in, Value *object, Value *key, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The class that isinstance(x, typing.List) asks; other values as they are. */
+/* The class that isinstance(x, typing.List) checks; other values unchanged. */
 Answer
 typing_class(Interp *in, Value *value, Value **out)
 {

@@ -1,7 +1,6 @@
-/* with: __enter__ and __exit__ looked up on the manager's class, as CPython does, and followed.
-
-   The bound __exit__ lies on the stack while the body runs, so a break in the body leaves the
-   frame with the block entered, and CPython goes on in it. */
+/* with: __enter__ and __exit__ are looked up on the manager's class, as CPython does, and followed.
+   The bound __exit__ is on the stack while the body runs, so a break in the body leaves the frame
+   with the block entered, and CPython continues in it. */
 #include "objects.h"
 
 /* __enter__ or __exit__ bound to the manager. */
