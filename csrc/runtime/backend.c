@@ -1,7 +1,6 @@
-/* Backends that are Python callables: telling that one fails.
-
-   The program goes on in CPython then, so that nothing but a warning says so; once per backend.
-   Our own "eager" is no such backend: what its calls raise is what the program raises. */
+/* Backends that are Python callables: reporting that one fails.
+   The program then continues in CPython, and a warning, once per backend, is the only sign. The
+   "eager" backend is not reported: an exception in its calls is the program's own. */
 #include "hooks.h"
 
 static bool
@@ -15,7 +14,7 @@ is_ours(PyObject *backend)
     return ours;
 }
 
-/* By address: configurations, and so their backends, live for ever. */
+/* Compared by address: configurations, and so their backends, live for ever. */
 static bool
 is_news(PyObject *backend)
 {
@@ -44,7 +43,8 @@ warn(PyObject *backend, const char *format, PyObject *error)
     Py_XDECREF(name);
 }
 
-/* What is not the program's own affair: a floating-point event or a warning is told by CPython. */
+/* Floating-point events and warnings are not a backend's failure: CPython reports them in its
+   rerun. */
 static bool
 is_failure(PyObject *type)
 {

@@ -71,7 +71,8 @@ checksum(const void *image, size_t size, const Seal *seal)
     return hash_end(&hash);
 }
 
-/* The whole of a regular file of ours or root's, allocated; NULL if it is not one. */
+/* The whole contents of a regular file that belongs to the user or root, allocated; NULL for other
+   files. */
 static char *
 read_file(int fd, size_t *size)
 {
@@ -157,7 +158,7 @@ by_use(const void *a, const void *b)
     return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-/* The record of an entry that is gone. */
+/* Removes the record of an entry that is gone. */
 static void
 remove_if_orphan(int folder, const char *name)
 {
@@ -167,7 +168,7 @@ remove_if_orphan(int folder, const char *name)
     if (faccessat(folder, entry, F_OK, 0) < 0) unlinkat(folder, name, 0);
 }
 
-/* A work folder that its process left behind. */
+/* Removes a work folder that its process left behind. */
 static void
 remove_if_stale(const char *folder, const char *name, const struct stat *info)
 {
@@ -177,7 +178,8 @@ remove_if_stale(const char *folder, const char *name, const struct stat *info)
     if (snprintf(path, sizeof(path), "%s/%s", folder, name) < CACHE_PATH) cache_work_end(path);
 }
 
-/* The entries of the folder, allocated (to be freed), and their bytes; stale work folders go. */
+/* The entries of the folder, allocated (to be freed), and their total size; removes stale work
+   folders. */
 static Entry *
 list_entries(const char *folder, int *count, int64_t *bytes)
 {

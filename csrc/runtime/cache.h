@@ -23,10 +23,10 @@ enum { DIGEST_HEX = 33 };
 void digest_hex(const Digest *digest, char out[DIGEST_HEX]);
 
 /* ---- cpu.c ---- */
-void cpu_words(char *out, size_t size);    /* all that the compiler may make use of */
-void cpu_describe(char *out, size_t size); /* its name and the features that matter most */
+void cpu_words(char *out, size_t size);    /* CPU features that the compiler may use */
+void cpu_describe(char *out, size_t size); /* name and main features, for people */
 
-/* What decides about an entry; the key is a digest of the parts' digests. */
+/* The parts on which an entry depends; the key is a digest of the parts' digests. */
 typedef enum {
     PART_SOURCE,
     PART_COMPILER,
@@ -37,21 +37,21 @@ typedef enum {
 } KeyPart;
 typedef struct {
     Digest digest[PART_COUNT];
-    const char *compiler; /* what it is, for people; not owned, never NULL */
+    const char *compiler; /* its name, for people; not owned, never NULL */
 } KeyParts;
 
 enum { CACHE_PATH = 4096 };
 
 /* ---- cache_folder.c: never set an exception ---- */
 
-/* The folder as it is used now, made if it was missing; NULL when there is none to be trusted
-   (told once). */
+/* The folder as it is used now, created if it was missing; NULL when there is none that can be
+   trusted (reported once). */
 const char *cache_folder(void);
-/* The same, if something can be stored in it; NULL also when it is read-only or full (told once).
- */
+/* The same, if something can be stored in it; NULL also when it is read-only or full (reported
+   once). */
 const char *cache_folder_to_store(void);
-/* A fresh folder of our own for one compilation, on the cache's file system where there is one.
-   0, or -1; no exception. */
+/* Creates a folder for one compilation, on the cache's file system where there is one. 0, or -1; no
+   exception. */
 int cache_work_begin(char folder[CACHE_PATH]);
 /* Removes it with the files in it. */
 void cache_work_end(const char *folder);
@@ -60,11 +60,11 @@ void cache_work_end(const char *folder);
 
 /* ANSWER_YES: `path` names a checked entry.  ANSWER_NO: none (a bad one is removed and logged). */
 Answer cache_find(const Digest *key, char path[CACHE_PATH]);
-/* An entry is used; there is none, and the log says why.  Counted. */
+/* Counts, and logs, that an entry was used, or that there was none, and why. */
 void cache_hit(const Digest *key);
 void cache_missed(const CodeOrigin *origin, const KeyParts *parts);
-/* Seals `file` with key and checksum and moves it into the cache; `path` is then where it lies.
-   ANSWER_NO: it stays where it was. */
+/* Seals `file` with key and checksum and moves it into the cache; `path` is then its place there.
+   ANSWER_NO: it was not moved. */
 Answer cache_store(const Digest *key, const char *file, char path[CACHE_PATH]);
 bool cache_is_entry(const char *name);
 /* A small text kept beside the entries, by name. */
@@ -72,10 +72,10 @@ Answer cache_read_note(const char *name, char *out, size_t size);
 void cache_write_note(const char *name, const char *text);
 bool cache_note_path(const char *name, char path[CACHE_PATH]);
 typedef char CacheNoteName[64];
-/* Those whose names begin with `prefix`, in no order; how many. */
+/* The notes whose names begin with `prefix`, in no order; returns how many. */
 int cache_list_notes(const char *prefix, CacheNoteName *names, int room);
 
-/* ---- cache_record.c: what is known of an entry, as text; never set an exception ---- */
+/* ---- cache_record.c: the text about an entry; never set an exception ---- */
 void cache_record_made(const Digest *key, const CodeOrigin *origin, const KeyParts *parts,
                        double seconds);
 void cache_record_hit(const Digest *key);
@@ -83,21 +83,21 @@ void cache_record_missed(const CodeOrigin *origin, const KeyParts *parts);
 
 /* ---- toolchain.c ---- */
 
-/* Flags and CPU. */
+/* Sets the parts for flags and CPU. */
 void toolchain_parts(KeyParts *parts);
-/* The compiler.  ANSWER_NO: there is none. */
+/* Sets the part for the compiler.  ANSWER_NO: there is none. */
 Answer toolchain_identify(KeyParts *parts);
-/* Notes in the cache folder, which may not be the one of the start, who compiles for it. */
+/* Notes the compiler in the cache folder, which may have changed since the start. */
 void toolchain_record(void);
 enum { MAX_RECORDED_COMPILERS = 64 };
-/* The compilers that have filled the cache, found here or not: how many. */
+/* The compilers that have filled the cache, whether installed here or not; returns how many. */
 int toolchain_recorded(Digest *identities, int room);
-/* Warns, once, that something would have to be compiled and there is no compiler. */
+/* Warns, once, that code would have to be compiled and there is no compiler. */
 void toolchain_is_missing(void);
-/* The same, that there is no folder which it could be compiled in. */
+/* Warns, once, that there is no folder in which code could be compiled. */
 void toolchain_has_no_folder(void);
-/* Compiles `source` to `folder`/k.so, whose name goes to `out`.  Releases the GIL.  ANSWER_NO: it
-   failed (logged, and warned about once). */
+/* Compiles `source` to `folder`/k.so, whose name is written to `out`.  Releases the GIL. ANSWER_NO:
+   it failed (logged, and warned about once). */
 Answer toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH],
                          double *seconds);
 

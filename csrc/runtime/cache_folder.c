@@ -1,9 +1,8 @@
-/* The folder of the disk cache: which it is, and whether it can be trusted and written to.
-
-   It is used when no one but this user (or root) can write to it; otherwise nothing is kept.  One
-   that cannot be written to, such as a part of an image made elsewhere, is read.  What is wrong is
-   told once, in the words of the condition that failed, and not before it matters: a folder that is
-   only read is no cause for a word until there is something to store. */
+/* The folder of the disk cache: where it is, and whether it can be trusted and written to.
+   The folder is used when no one but this user (or root) can write to it; otherwise nothing is
+   cached. A read-only folder, such as a part of an image made elsewhere, is read.  A problem is
+   reported once, naming the condition that failed, and not before it matters: that a folder is
+   read-only is not reported until there is something to store. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -25,7 +24,7 @@ static unsigned long long least_free = 1 << 20; /* bytes on its file system, to 
 
 /* ---- its name ---- */
 
-/* The home of the user of this name, or with an empty one of who runs this; NULL: unknown. */
+/* The home folder of the named user, or, for an empty name, of the current one; NULL: unknown. */
 static const char *
 home_of(const char *user)
 {
@@ -67,7 +66,7 @@ folder_name(char *out)
 
 /* ---- what it is good for ---- */
 
-/* mkdir -p; the folders made are the user's alone.  On failure errno says why. */
+/* mkdir -p; new folders are private to the user.  On failure errno says why. */
 static bool
 make_folders(const char *name)
 {
@@ -85,7 +84,7 @@ make_folders(const char *name)
 
 enum { REASON = 160 };
 
-/* `why` says what keeps it from being written to. */
+/* `why`: the reason why it cannot be written to. */
 static Use
 judge(const char *name, char why[REASON])
 {
@@ -115,7 +114,7 @@ judge(const char *name, char why[REASON])
     return FOLDER_NONE;
 }
 
-/* Each folder is told of once in the log, the first in a warning too. */
+/* Each folder is reported once in the log, the first in a warning too. */
 static void
 tell(const char *name, const char *why)
 {

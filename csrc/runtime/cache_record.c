@@ -38,7 +38,7 @@ typedef struct {
     long long made, hits;
     double seconds;
     char digest[PART_COUNT][DIGEST_HEX];
-    char text[PART_COUNT][256]; /* what the part is, where that is worth knowing */
+    char text[PART_COUNT][256]; /* the part in words, where that is useful */
 } Record;
 
 static void
@@ -50,7 +50,7 @@ record_name(const Digest *key, char out[DIGEST_HEX + 4])
 
 /* ---- text and back ---- */
 
-/* One line's worth: what would end the line is a question mark. */
+/* The text as one line: characters that would end the line become question marks. */
 static void
 put_field(Text *text, const char *name, const char *value)
 {
@@ -109,7 +109,7 @@ parse_field(Record *record, const char *name, const char *value)
         if (strcmp(name, part_names[i]) == 0) parse_part(value, record->digest[i], record->text[i]);
 }
 
-/* False: there is none.  A field that is missing or odd stays empty. */
+/* False: there is no record.  A field that is missing or malformed stays empty. */
 static bool
 read_record(const char *name, Record *record)
 {
@@ -169,7 +169,7 @@ cache_record_hit(const Digest *key)
 
 /* ---- all of them ---- */
 
-/* Calls `visit` for each entry's record; one that cannot be read is an empty one. */
+/* Calls `visit` for each entry's record; an unreadable record counts as empty. */
 static void
 visit_records(void (*visit)(const char *name, const Record *record, void *context), void *context)
 {
@@ -193,7 +193,7 @@ typedef struct {
     const CodeOrigin *origin;
     char digest[PART_COUNT][DIGEST_HEX];
     Record nearest;
-    int differing; /* NONE: nothing of this function */
+    int differing; /* NONE: there is no entry of this function */
     char name[DIGEST_HEX + 4];
 } Search;
 
@@ -207,7 +207,7 @@ look_at(const char *name, const Record *record, void *context)
         return;
     for (int i = 0; i < PART_COUNT; i++)
         if (strcmp(record->digest[i], search->digest[i]) != 0)
-            differing += i == PART_SOURCE ? PART_COUNT : 1; /* other shapes, other plans: far off */
+            differing += i == PART_SOURCE ? PART_COUNT : 1; /* other shapes: far off */
     if (differing > search->differing ||
         (differing == search->differing && record->made < search->nearest.made))
         return;

@@ -1,8 +1,7 @@
 /* Loaded code by content: in memory, on disk, or compiled now.
-
-   The key is a digest of the source and of all that decides about the output.  Equal sources share
-   one Code, which is unloaded when its last user lets go.  All under the GIL, which is released
-   while the compiler runs: afterwards the table is looked at again. */
+   The key is a digest of the source and of everything else that determines the output.  Equal
+   sources share one Code, which is unloaded when its last user releases it.  Everything runs under
+   the GIL, which is released while the compiler runs: afterwards the table is searched again. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -35,7 +34,7 @@ find_loaded(const Digest *key)
     return NULL;
 }
 
-/* Options that change generated code enter the key by themselves. */
+/* Options that change generated code are part of the key. */
 static Digest
 options_digest(const Config *config)
 {
@@ -78,7 +77,8 @@ key_of(const KeyParts *parts)
     return hash_end(&hash);
 }
 
-/* Kernels name the C library's mathematics without saying where it is. */
+/* Makes the C library's mathematics visible to kernels, which name its functions without a
+   library. */
 static void
 offer_libm(void)
 {
@@ -121,7 +121,7 @@ use_loaded(const Digest *key, Code **out)
     return ANSWER_YES;
 }
 
-/* In memory or on disk.  ANSWER_NO: in neither. */
+/* Looks in memory, then on disk.  ANSWER_NO: in neither. */
 static Answer
 find(const Digest *key, const CodeOrigin *origin, Code **out)
 {
@@ -135,7 +135,7 @@ find(const Digest *key, const CodeOrigin *origin, Code **out)
     return ANSWER_YES;
 }
 
-/* Without a compiler, what any of those made that have filled the cache is as good. */
+/* Without a compiler, searches for code of any compiler that has filled the cache. */
 static Answer
 find_of_others(KeyParts *parts, const CodeOrigin *origin, Code **out)
 {
@@ -183,7 +183,7 @@ code_load(const char *source, const Config *config, const CodeOrigin *origin, bo
     KeyParts parts = {0};
     describe_parts(source, config, &parts);
     bool compiles = toolchain_identify(&parts) == ANSWER_YES;
-    Digest key = key_of(&parts); /* of use with a compiler only */
+    Digest key = key_of(&parts); /* used with a compiler only */
     Answer answer = compiles ? find(&key, origin, out) : find_of_others(&parts, origin, out);
     if (answer != ANSWER_NO) return answer;
     cache_missed(origin, &parts);
@@ -210,7 +210,8 @@ code_release(Code *code)
 
 /* ---- hooks ---- */
 
-/* Compiles `source` and gives what its function k0 says of no arguments; None for ANSWER_NO. */
+/* Compiles `source` and returns the result of its function k0 called without arguments; None for
+   ANSWER_NO. */
 static PyObject *
 test_code_run(PyObject *Py_UNUSED(self), PyObject *args)
 {

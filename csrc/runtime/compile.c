@@ -1,7 +1,6 @@
-/* One plan: capture, passes, lower, codegen, load; or a backend of the user's in place of the last
-   three (compile_backend.c).  Whatever of ours fails here is logged and the program runs in
-   CPython; only what must not be lost (KeyboardInterrupt) or was asked for (fullgraph) gets out as
-   an error. */
+/* Making one plan: capture, passes, lower, codegen, load; or a user's backend in place of the last
+   three (compile_backend.c).  An internal failure is logged and the program runs in CPython; only
+   KeyboardInterrupt and errors that were asked for (fullgraph) are raised. */
 #include "compile.h"
 
 #include "hooks.h"
@@ -68,7 +67,7 @@ stage_capture(Job *job, CompileNote *note)
     return job->capture->useful ? ANSWER_YES : ANSWER_NO;
 }
 
-/* The plan does not gain enough per run yet. */
+/* The plan does not save enough per run yet. */
 static Answer
 postpone(Job *job, bool on_disk)
 {
@@ -141,7 +140,7 @@ stage_code(Job *job)
 
 /* ---- the pipeline ---- */
 
-/* An effect may look at the frame. */
+/* Is there an effect that may read the frame? */
 static bool
 needs_frame(const Capture *capture)
 {
@@ -175,7 +174,7 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     return ANSWER_YES;
 }
 
-/* An error of our own is logged and forgotten; the program has not asked for it. */
+/* Logs and clears an internal error. */
 static Answer
 judge_error(Job *job)
 {
@@ -209,7 +208,7 @@ judge_error(Job *job)
     return whole ? ANSWER_ERROR : ANSWER_NO;
 }
 
-/* The guards under which there is no plan: with other values there may be one. */
+/* Stores the guards under which there is no plan: with other values there may be one. */
 static void
 note_guards(Job *job, CompileNote *note)
 {

@@ -1,4 +1,4 @@
-/* Inside runtime/: one compile as its files share it. */
+/* Inside runtime/: the state of one compile, which its files share. */
 #ifndef PYCOMPILE_RUNTIME_COMPILE_H
 #define PYCOMPILE_RUNTIME_COMPILE_H
 
@@ -8,7 +8,7 @@
 
 #include <time.h>
 
-/* Why the toolchain gave no code, as of its last attempt: a literal. */
+/* Why the toolchain gave no code at its last attempt: a literal. */
 const char *toolchain_problem(void);
 
 typedef struct {
@@ -16,24 +16,24 @@ typedef struct {
     const Config *config;
     const char *reason;
     Patience patience;
-    bool postponed, on_disk; /* what patience said no to: the latter, even to loading it */
+    bool postponed, on_disk; /* it has to be earned; on_disk: even loading it */
     uint64_t text;           /* a fingerprint of the source */
     Capture *capture;
     GuardProgram *guards;
     Program *program;
     Code *code;
-    PyObject *record;  /* NULL: nobody collects */
+    PyObject *record;  /* NULL: no reports are being collected */
     PyObject *seconds; /* stage -> seconds */
     Text where;        /* "f (file.py:12)" */
     Text dumped;       /* the graph as PYCOMPILE_LOGS=graph:… last showed it */
     struct timespec began;
 } Job;
 
-/* ---- compile_tell.c: logs, records, and how a compile ends that makes no plan ---- */
+/* ---- compile_tell.c: logs, records, and the end of a compile without a plan ---- */
 void begin_record(Job *job);
-/* The time since the last stage was this one's. */
+/* The time since the last stage_begin or stage_done belongs to this stage. */
 void stage_done(Job *job, const char *stage);
-/* The time until now is no stage's: telling is not. */
+/* Starts a stage's time: the time until now, spent on logging, belongs to none. */
 void stage_begin(Job *job);
 const char *where_of(const Job *job); /* "f (file.py:12)" */
 void tell_breaks(Job *job);
@@ -41,16 +41,16 @@ void tell_exit(Job *job);
 void tell_graph(Job *job);
 void tell_guards(Job *job);
 void tell_program(Job *job);
-/* A graph without a lowering: a mistake of ours, told with the line where the graph begins. */
+/* Reports a graph that has no lowering, which is an internal error, at the line where it begins. */
 void tell_unlowered(Job *job, const char *why);
 /* What run_passes calls after each pass; the context is the job. */
 void dump_pass(void *context, const char *pass, const Graph *graph);
 /* Sets GraphBreakError with the user's line. */
 void raise_break(Job *job);
-/* The same for a graph that was captured, and then met a limit or a mistake of ours. */
+/* The same for a graph that was captured and then met a limit or an internal error. */
 void raise_unlowered(Job *job, const char *stage, const char *why);
 void note_break(const Job *job, CompileNote *note);
-/* CPython runs it; the log and the record say why. */
+/* Leaves the code to CPython; the log and the record say why. */
 void fail_softly(Job *job, const char *stage, const char *why);
 
 /* ---- compile_backend.c ---- */

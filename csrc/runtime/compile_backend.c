@@ -1,5 +1,5 @@
-/* Backends that are Python callables: called with the graph and example inputs, what they give is
-   the program's only step. */
+/* Backends that are Python callables: one is called with the graph and example inputs; the callable
+   that it returns is the program's only step. */
 #include "compile.h"
 
 static PyObject *
@@ -20,7 +20,8 @@ example_inputs(Job *job)
     return list;
 }
 
-/* A program of one call: backend's callable over all inputs, a list of all outputs back. */
+/* A program of one call: the backend's callable with all inputs; it returns a list of all
+   outputs. */
 static Program *
 program_of_call(Job *job, PyObject *callable)
 {

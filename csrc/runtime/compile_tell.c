@@ -1,5 +1,5 @@
-/* What is told of a compile: lines of the logs' channels, and the record that explain and reports
-   show.  Telling fails silently: it must not keep a program from running. */
+/* Reports of a compile: lines of the log channels, and the record that explain and reports show.  A
+   failure to report is ignored: it must not keep a program from running. */
 #include "compile.h"
 
 void
@@ -95,7 +95,7 @@ tell_guards(Job *job)
 
 enum { MOST = 120 }; /* bytes of a source line that are shown */
 
-/* The line of the source, without its indentation; nothing where there is no file. */
+/* The line of the source, without its indentation; empty where there is no file. */
 static void
 put_source_line(Text *out, const char *file, int line)
 {
@@ -121,7 +121,7 @@ same_frame(const BreakFrame *a, const BreakFrame *b)
            strcmp(a->file, b->file) == 0;
 }
 
-/* "  file.py:12 in f: y = g(x)" of each frame, innermost first; of a recursion once. */
+/* "  file.py:12 in f: y = g(x)" for each frame, innermost first; a recursion is shown once. */
 static void
 put_stack(Text *out, const Break *item)
 {
@@ -210,7 +210,7 @@ told_frame(const Decoded *decoded, int line)
                         .line = line};
 }
 
-/* A mistake of ours, at the line where the graph begins: `at`. */
+/* The break for an internal error, at the line where the graph begins: `at`. */
 static Break
 break_of_ours(const Job *job, const char *why, BreakFrame *at)
 {

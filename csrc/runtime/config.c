@@ -1,7 +1,6 @@
 /* Options: defaults from config.def and the environment, overridden per compiled function.
-
-   A Config is made once for each set of values and lives for ever, so that plans can be told apart
-   by its address. */
+   There is one Config for each set of values; it lives for ever, so that plans can be told apart by
+   its address. */
 #include "hooks.h"
 
 #include <ctype.h>
@@ -161,7 +160,7 @@ intern(const Config *config)
     return &fresh->config;
 }
 
-/* What is one per process follows the last request that names it. */
+/* Options of the whole process get the value of the last request that names them. */
 static void
 apply(const Config *config)
 {
@@ -203,7 +202,7 @@ default_string(const char *text)
     return string != NULL ? PyUnicode_AsUTF8(string) : NULL;
 }
 
-/* Digits, of a number of bytes also with K, M or G behind them: 1024 and so on. */
+/* A number; a number of bytes may end in K, M or G (powers of 1024). */
 static bool
 parse_number(const char *text, bool bytes, int64_t *out)
 {
@@ -265,7 +264,7 @@ bool_from(const char *variable, bool otherwise)
 
 enum { LONGEST_VARIABLE = 40, MISSPELT = 2 };
 
-/* How many letters have to be put in, taken out or changed to make one of the other. */
+/* The number of letters to insert, delete or change to turn one into the other (edit distance). */
 static int
 edit_distance(const char *a, size_t length, const char *b)
 {
@@ -286,7 +285,8 @@ edit_distance(const char *a, size_t length, const char *b)
     return row[width];
 }
 
-/* Variables that are nearly called as one of ours is; others of the same prefix may be others'. */
+/* Warns of variables whose names are almost those of options; other names with the same prefix may
+   belong to other programs. */
 static void
 tell_misspelt(void)
 {
@@ -327,8 +327,7 @@ config_init(void)
     DEFAULT_##type(name, value, variable, low, high)
 #include "../config.def"
 #undef OPTION
-    number_from("PYCOMPILE_CACHE_BYTES", 0, 1, INT64_MAX,
-                true); /* cache.c reads it when it is needed */
+    number_from("PYCOMPILE_CACHE_BYTES", 0, 1, INT64_MAX, true); /* cache.c reads it when needed */
     tell_misspelt();
     pool_set_limit((size_t)defaults.pool_bytes);
     threads_ask(defaults.threads);
@@ -387,7 +386,7 @@ py_config_describe(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
     return config_describe();
 }
 
-/* Options to an opaque number, equal for equal options. */
+/* Options as an opaque number, equal for equal options. */
 static PyObject *
 test_config(PyObject *Py_UNUSED(self), PyObject *options)
 {

@@ -20,7 +20,7 @@ cpu_words(char *out, size_t size)
              ext_b, ext_c, ext_d, more, amd_c, amd_d, xcr);
 }
 
-/* The processor's name for itself, blanks at its ends left out; empty where it has none. */
+/* The processor's own name without surrounding blanks; empty where it has none. */
 static void
 brand(char out[49])
 {

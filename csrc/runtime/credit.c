@@ -19,8 +19,8 @@ enum {
     PAYS = 2,
     MISSED_SHARE = 4,
     MOST_BACKOFF = 12,
-    MOST_RATIO = 20, /* bits */
-    FAR_LARGER = 2,  /* bits: another chance where nothing was worth a plan */
+    MOST_RATIO = 20, /* in bits */
+    FAR_LARGER = 2,  /* in bits: allows another try where nothing was worth a plan */
     ITEMS_WATCHED = 8,
 };
 
@@ -39,7 +39,7 @@ is_past_limit(const Entry *entry, int64_t limit)
            entry->credit.refused >= MAX_REFUSED;
 }
 
-/* ---- how large a call is ---- */
+/* ---- the size of a call ---- */
 
 static int64_t
 elements_of(PyObject *object)
@@ -52,7 +52,7 @@ elements_of(PyObject *object)
     return elements;
 }
 
-/* Of an array, of those in a list or tuple, or of a cell's contents. */
+/* The number of elements of an array, of the arrays in a list or tuple, or of a cell's contents. */
 static int64_t
 elements_in(PyObject *object)
 {
@@ -73,8 +73,8 @@ bits(int64_t number)
     return number > 0 ? 64 - __builtin_clzll((uint64_t)number) : 0;
 }
 
-/* How many bits larger the largest change is against the last try's arrays; where none has grown,
-   how many smaller, below 0. */
+/* By how many bits the most grown array is larger than at the last try; negative where none has
+   grown: by how many it is smaller. */
 static int
 larger_by(const Credit *credit, const Roots *roots)
 {
@@ -88,7 +88,7 @@ larger_by(const Credit *credit, const Roots *roots)
     return up < MOST_RATIO ? up : MOST_RATIO;
 }
 
-/* What a plan would save of this call: more for larger arrays. */
+/* The saving of a plan for this call, estimated: larger for larger arrays. */
 static int64_t
 promised(const Credit *credit, int larger)
 {

@@ -1,28 +1,27 @@
-/* Whole programs: what is captured, loaded and compiled has to be earned, as nobody asked for it.
-
-   A candidate is captured when it is hot: after many calls, or few that have much to do, by the
-   sizes in sight: arrays, counts and lengths that its loops are likely to go through.  Code of
-   installed packages is a library to most programs, called a few times for each of many purposes:
-   it is hot much later, each further capture wants new heat, and one that comes to nothing doubles
+/* Whole programs: since the user did not ask for plans, captures, loads and compiles have to be
+   earned.
+   A candidate is captured when it is hot: after many calls, or a few calls with much work, judged
+   by the sizes that can be seen: arrays, counts and lengths that its loops probably go through.
+   Code of installed packages is a library to most programs, called a few times for many purposes:
+   it is hot much later, each further capture needs new heat, and a capture without a plan doubles
    the price of the next.
-
-   A plan is made when what it saves, times the runs that are to be expected, is more than it takes:
-   as many calls are expected as there were, and of a loop that is going on the rest of its turns.
-   All of it is counts, never time, so that it is the same in every run. */
+   A plan is made when its saving, times the expected runs, exceeds its cost: as many calls are
+   expected as there were, and, for a loop that is running, the rest of its iterations.
+   All of it is counted, never timed, so that it is the same in every run. */
 #include "earn.h"
 
 enum {
     HOT = 16,            /* calls */
     HOT_INSTALLED = 256, /* of code in installed packages */
     MOST_PRICE = HOT_INSTALLED * 32,
-    FRUITLESS = 8, /* captures that may come to nothing until new heat is wanted */
+    FRUITLESS = 8, /* captures without a plan, after which new heat is needed */
     EFFORT = 2048, /* instructions to follow for a price of HOT */
     EFFORT_INSTALLED = 128,
-    ELEMENTS_PER_CALL = 1 << 12, /* that heat like another call, of code without loops */
-    TURNS_PER_CALL = 64,         /* turns of a loop that do */
+    ELEMENTS_PER_CALL = 1 << 12, /* that count as another call, for code without loops */
+    TURNS_PER_CALL = 64,         /* iterations of a loop that count as a call */
     NESTED_TURNS_PER_CALL = 8,
     MOST_TURNS = 1 << 30,
-    TURNS_UNKNOWN = 1000, /* of a loop that does not say */
+    TURNS_UNKNOWN = 1000, /* assumed for a loop of unknown length */
     TURNS_UNKNOWN_INSTALLED = 16,
     LOOKED_ARGS = 16,
     LOOKED_NAMES = 48,
@@ -33,7 +32,7 @@ enum {
 
 /* ---- the code ---- */
 
-/* A package's own tests are programs. */
+/* Except a package's own tests, which are programs. */
 bool
 earn_is_installed(PyFunctionObject *function)
 {
@@ -87,10 +86,10 @@ earn_learn_code(CodeState *state)
 
 /* ---- heat ---- */
 
-/* What one call has in sight. */
+/* The work that one call can be seen to have. */
 typedef struct {
     int64_t elements; /* of arrays */
-    int64_t turns;    /* of loops over what there is */
+    int64_t turns;    /* iterations over containers and counts in sight */
 } Sight;
 
 static void
@@ -128,7 +127,7 @@ see_all(Sight *sight, PyObject *tuple)
     for (Py_ssize_t i = 0; i < Py_MIN(n, LOOKED_NAMES); i++) see(sight, PyTuple_GET_ITEM(tuple, i));
 }
 
-/* Bounds of loops are also constants, globals, and what is held by what comes in. */
+/* Bounds of loops may also be constants, globals, and items of the arguments. */
 static void
 see_around(Sight *sight, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -147,7 +146,7 @@ see_around(Sight *sight, PyFunctionObject *function, PyObject *const *args, Py_s
     }
 }
 
-/* The loops of installed code are not looked for before it is hot. */
+/* The loops of installed code are not analysed before it is hot. */
 static int64_t
 heat_of(const CodeNote *note, const CodeState *state, PyFunctionObject *function,
         PyObject *const *args, Py_ssize_t nargs)
@@ -204,9 +203,9 @@ earn_by_capture(CodeNote *note, bool fruitful)
     if (!earn_is_hopeless(note)) note->price *= 2;
 }
 
-/* ---- what a plan has to promise ---- */
+/* ---- the saving that a plan needs ---- */
 
-/* Turns that are left to an iterator of the interpreter's own; -1: it does not say. */
+/* The remaining iterations of one of the interpreter's own iterators; -1: unknown. */
 static int64_t
 turns_left(PyObject *iterator)
 {
@@ -219,8 +218,8 @@ turns_left(PyObject *iterator)
     return left;
 }
 
-/* Turns of the loops around the Instr `number` that are still to come; the iterators of those that
-   are `for` lie on the value stack. */
+/* The remaining iterations of the loops around the Instr `number`; the iterators of `for` loops are
+   on the value stack. */
 static int64_t
 turns_to_come(const CodeNote *note, const CodeState *state, int number, PyObject *const *stack,
               int depth)

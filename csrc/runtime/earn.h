@@ -1,4 +1,4 @@
-/* Inside runtime/: what whole programs capture, load and compile has to be earned; see earn.c. */
+/* Inside runtime/: earning captures, loads and compiles in whole programs; see earn.c. */
 #ifndef PYCOMPILE_RUNTIME_EARN_H
 #define PYCOMPILE_RUNTIME_EARN_H
 
@@ -6,22 +6,23 @@
 
 /* Code of an installed package, which is not the program's own. */
 bool earn_is_installed(PyFunctionObject *function);
-/* Finds out about its loops; once. */
+/* Analyses its loops; once. */
 void earn_learn_code(CodeState *state);
 
-/* A call of a candidate, whose state may be NULL if its code is installed.  Runs no Python code. */
+/* Counts a call of a candidate; `state` may be NULL if the code is installed.  Runs no Python
+   code. */
 void earn_by_call(CodeNote *note, const CodeState *state, PyFunctionObject *function,
                   PyObject *const *args, Py_ssize_t nargs);
 /* Whether it may be captured. */
 bool earn_is_hot(const CodeNote *note);
-/* So many captures came to nothing that there will be none. */
+/* Has the code had so many captures without a plan that there will be no more? */
 bool earn_is_hopeless(const CodeNote *note);
 /* Instructions that a capture may follow. */
 int64_t earn_effort(const CodeNote *note);
-/* It has been captured; fruitful: something was worth a plan. */
+/* Notes a capture; fruitful: a graph of it was worth a plan. */
 void earn_by_capture(CodeNote *note, bool fruitful);
 
-/* For a plan that begins at the Instr `number`, the value stack being as it is there. */
+/* The patience for a plan that begins at the Instr `number` with the present value stack. */
 Patience earn_patience(const CodeNote *note, const CodeState *state, int number,
                        PyObject *const *stack, int depth);
 /* The number of calls at which a plan that saves `gain` per run pays for being loaded from disk, or

@@ -1,14 +1,13 @@
 /* What is known about code objects: plans by instruction, and what capture refused.
-
-   A state lives in its code's extra slot, one per config, and dies with the code.  All states are
-   in one list, for reset.  Everything here is under the GIL. */
+   A state is kept in its code's extra slot, one per config, and freed with the code.  All states
+   are in one list, for reset.  Everything here runs under the GIL. */
 #include "entry.h"
 
 #include <alloca.h>
 
 static CodeState *all_states;
 
-/* As new; what it owned has been taken over. */
+/* Sets the entry to its initial state; the objects that it owned were taken over. */
 static void
 entry_forget(Entry *entry)
 {
@@ -52,14 +51,14 @@ state_free(CodeState *state)
     mem_free(state);
 }
 
-/* The code dies.  What its plans hold may run code of the program's when it goes, which must not
-   find a state whose code is gone: all of them leave the list before the first is freed.  CPython
-   asks for every slot of a code of which any slot is used: `extra` may be NULL. */
+/* The code is freed.  Freeing its plans may run code of the program, which must not find a state
+   whose code is gone: all states leave the list before the first is freed.  CPython calls this for
+   every slot of a code that uses any: `extra` may be NULL. */
 static void
 note_free(void *extra)
 {
     CodeNote *note = extra;
-    if (note == NULL) return; /* somebody else's slot made room for ours */
+    if (note == NULL) return; /* CPython made room for it with another slot */
     for (CodeState *state = note->states; state != NULL; state = state->other) state_unlink(state);
     for (CodeState *state = note->states, *other; state != NULL; state = other) {
         other = state->other;
@@ -164,7 +163,7 @@ function_is_library(PyFunctionObject *function)
     return is_library(PyDict_GetItemString(function->func_globals, "__name__"));
 }
 
-/* Detached first and released afterwards: a destructor may run anything, a reset included. */
+/* Detaches first and releases afterwards: a destructor may run any code, even a reset. */
 void
 entry_reset(void)
 {
@@ -226,7 +225,7 @@ entry_bury(Entry *entry)
 {
     for (int i = 0; i < entry->nplans; i++) {
         if (!guards_are_dead(plan_guards(entry->plans[i]))) continue;
-        entry_drop(entry, entry->plans[i]); /* which may run code of the program's */
+        entry_drop(entry, entry->plans[i]); /* which may run code of the program */
         i = -1;
     }
 }
@@ -257,9 +256,9 @@ entry_take(Entry *entry, Plan *plan, int64_t limit)
     if (full || credit_unpaid(entry) >= limit) {
         int last = entry->nplans - 1; /* the one that was hit longest ago */
         while (!full && entry->plans[last]->debt <= 0) last--;
-        entry_drop(entry, entry->plans[last]); /* which may run code of the program's */
+        entry_drop(entry, entry->plans[last]); /* which may run code of the program */
     }
-    if (entry->nplans == MAX_PLANS) { /* made meanwhile by a call in between */
+    if (entry->nplans == MAX_PLANS) { /* a nested call has made plans meanwhile */
         plan_release(plan);
         return;
     }
@@ -334,8 +333,8 @@ state_nargs(const CodeState *state)
     return d->argcount + d->kwonly + d->varargs + d->varkeywords;
 }
 
-/* A visit may allocate, so that the collector frees codes and their states with them: the state
-   that is visited is held by its code. */
+/* `visit` may allocate, so that the collector frees codes and their states: a reference to its code
+   protects the state being visited. */
 void
 states_visit(void (*visit)(const CodeState *state, void *context), void *context)
 {

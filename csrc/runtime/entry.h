@@ -7,61 +7,62 @@
 enum {
     MAX_PLANS = 64,
     MAX_REFUSALS = 8,
-    MAX_REFUSED = 32, /* captures that came to nothing before another has to be earned */
-    MAX_VARIED = 2,   /* guards on a value that failed before it is not guarded so again */
-    MAX_MISSES = 32,  /* balance of misses over hits at which plans past the limit are dropped */
-    HIT_WORTH = 4,    /* misses that one hit makes up for */
-    KEPT_PLANS = 4,   /* of those that have paid, when the others are dropped */
+    MAX_REFUSED = 32, /* captures without a plan before another has to be earned */
+    MAX_VARIED = 2,  /* failures of a guard on a value after which the value is not guarded again */
+    MAX_MISSES = 32, /* balance of misses over hits at which plans past the limit are dropped */
+    HIT_WORTH = 4,   /* misses that one hit makes up for */
+    KEPT_PLANS = 4,  /* plans kept, of those that have paid, when the others are dropped */
     SLOTS_WATCHED = 64,
-    PATHS_WATCHED = 16, /* values and lengths that vary */
+    PATHS_WATCHED = 16, /* varying values and lengths */
     /* in the units of capture/control/worth.c */
     COMPILE_COST = 3000000, /* the C compiler's run: 90 ms */
 };
 
-/* What capture said no to: the types of what the frame held then and the guards under which it said
-   so, and what to do instead. */
+/* A refusal of capture: the types of the frame's values, the guards under which capture refused,
+   and what the runtime does instead. */
 typedef struct {
     uint64_t types;
     GuardProgram *guards; /* owned; NULL: the types alone */
-    int32_t until;  /* step to this Instr and past it, then look again; -1: CPython has the rest */
-    int32_t futile; /* times in a row that stepping on led to nothing */
+    int32_t until;  /* step up to and past this Instr, then look for an entry; -1: CPython runs the
+                       rest */
+    int32_t futile; /* times in a row that stepping from here paid nothing */
 } Refusal;
 
-/* What making plans at an entry has cost and what they have saved; see credit.c. */
+/* The cost of making plans at an entry and their savings; see credit.c. */
 typedef struct {
-    int lost;          /* plans that went before they had paid, or that came to nothing */
-    int refused;       /* captures that were not worth a plan */
-    uint8_t backoff;   /* tries past the limit since a plan has paid */
-    uint8_t misjudged; /* of those, the ones that a large call had promised more for */
-    int gain;          /* of the last plan, per run */
-    int64_t price;     /* of the last try */
-    int64_t earned;    /* towards the next try */
-    uint64_t text;     /* of the last plan's kernels */
-    uint8_t sizes[SLOTS_WATCHED]; /* at the last try, by slot: bits of the number of elements */
+    int lost;                     /* plans dropped before they had paid, and tries without a plan */
+    int refused;                  /* captures that were not worth a plan */
+    uint8_t backoff;              /* tries past the limit since a plan last paid */
+    uint8_t misjudged;            /* of those, the ones that a large call had justified */
+    int gain;                     /* of the last plan, per run */
+    int64_t price;                /* of the last try */
+    int64_t earned;               /* towards the next try */
+    uint64_t text;                /* of the last plan's kernels */
+    uint8_t sizes[SLOTS_WATCHED]; /* by slot, at the last try: bits of the number of elements */
 } Credit;
 
-/* Never freed before its code, so pointers to it stay good across a reset. */
+/* An entry is never freed before its code, so pointers to it stay valid across a reset. */
 typedef struct {
     int nplans, nrefusals;
-    int misses;    /* once given up: calls that no plan held for, less what hits make up for */
-    bool given_up; /* the last call that no plan held for was CPython's, for want of credit */
-    bool told;     /* the program was */
+    int misses; /* once given up: calls for which no plan held, less those that hits make up for */
+    bool given_up; /* the last call without a plan was left to CPython, for lack of credit */
+    bool told;     /* the program was told */
     Credit credit;
-    Refusal behind; /* where to look again when it is given up */
+    Refusal behind; /* once given up: the refusal that says where to look next */
     int nvaried;
     VariedPath varied[PATHS_WATCHED]; /* guards on values, lengths and keys that failed */
     int64_t earned_at; /* whole programs: calls of the code before which no plan of it pays */
-    int32_t unearned;  /* the Instr where the graph that does not pay yet ended, or -1 */
+    int32_t unearned;  /* the Instr at which the graph that does not pay yet ended, or -1 */
     Plan *plans[MAX_PLANS];
     Refusal refusals[MAX_REFUSALS];
 } Entry;
 
-/* What whole programs remember of a code object (program.c). */
+/* What whole programs record about a code object (program.c). */
 typedef enum {
-    VERDICT_NONE,      /* not looked at */
-    VERDICT_WATCHED,   /* a few calls are looked at for arrays */
+    VERDICT_NONE,      /* not examined */
+    VERDICT_WATCHED,   /* its first calls are examined for arrays */
     VERDICT_CANDIDATE, /* calls go through plans */
-    VERDICT_LEFT,      /* CPython's for good */
+    VERDICT_LEFT,      /* left to CPython for good */
 } Verdict;
 
 typedef struct Counter Counter; /* program.c */
@@ -69,14 +70,14 @@ typedef struct Counter Counter; /* program.c */
 /* In the code's extra slot. */
 typedef struct {
     CodeState *states; /* one per config */
-    Counter *counter;  /* NULL: nobody counts */
+    Counter *counter;  /* NULL: calls are not counted */
     uint8_t verdict;
-    uint8_t calls;     /* looked at */
+    uint8_t calls;     /* calls examined so far */
     uint16_t idle;     /* calls in a row in which no plan ran */
-    int32_t seen;      /* calls of the candidate; this and the rest: earn.c */
-    int32_t heat;      /* what they had to do */
-    int32_t price;     /* heat at which it is captured; 0: not known */
-    uint8_t fruitless; /* captures that came to nothing since it was hot */
+    int32_t seen;      /* calls of the candidate; this and the following: earn.c */
+    int32_t heat;      /* the work of these calls */
+    int32_t price;     /* heat at which it is captured; 0: unknown */
+    uint8_t fruitless; /* captures without a plan since it was hot */
     bool installed;    /* code of an installed package */
 } CodeNote;
 
@@ -90,7 +91,7 @@ typedef struct {
     int32_t at; /* the Instr */
     BreakCode code;
     int32_t line;
-    long long count; /* runs that left a plan here */
+    long long count; /* runs that left a plan at this Instr */
     char detail[96];
 } BreakNote;
 
@@ -98,27 +99,27 @@ struct CodeState {
     PyCodeObject *code; /* borrowed: the state dies with it */
     const Config *config;
     Decoded *decoded;
-    Entry **entries;            /* by number of the Instr; NULL: never came here */
+    Entry **entries;            /* by number of the Instr; NULL: never reached */
     bool aside;                 /* never captured: generators, class bodies, library code */
     bool has_cells;             /* cells of its own: always run with a frame */
     CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
-    char deopt_why[DEOPT_WHY]; /* of the last one, while somebody collects reports */
-    double plan_seconds;       /* in plans, while somebody collects reports */
+    char deopt_why[DEOPT_WHY]; /* reason of the last deopt, while reports are collected */
+    double plan_seconds;       /* time in plans, while reports are collected */
     bool judged;               /* `loops` and `open_loop` are known */
-    bool patient;              /* whole programs: nobody asked for plans, so they have to pay */
-    uint8_t loops;             /* how deep they are nested */
-    bool open_loop;            /* there is one that is no `for` */
-    VEC(BreakNote) hints;      /* empty unless perf_hints are asked for; mem_realloc */
+    bool patient;         /* whole programs: the user did not ask for plans, so they have to pay */
+    uint8_t loops;        /* how deep they are nested */
+    bool open_loop;       /* one of them is not a `for` loop */
+    VEC(BreakNote) hints; /* empty unless perf_hints are on; mem_realloc */
 };
 
-/* hints.c: a capture has broken; a run has left a plan at the Instr `at`. */
+/* hints.c: notes that a capture broke; that a run left a plan at the Instr `at`. */
 void hints_note(CodeState *state, const CompileNote *note);
 void hints_count(CodeState *state, int at);
-/* hints.c: what the code has been through, into the dict; zeros for NULL. */
+/* hints.c: adds the code's counts to the dict; zeros for NULL. */
 void hints_record(const CodeState *state, PyObject *record);
-/* hints.c: plan_run, timed for the reports. */
+/* hints.c: plan_run with its time taken for the reports. */
 PlanResult plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached,
                          PlanOutcome *outcome);
 /* Calls `visit` for every state that there is. */
@@ -135,17 +136,17 @@ entry_peek(const CodeState *state, int number)
 void entry_to_front(Entry *entry, int plan);
 void entry_drop(Entry *entry, Plan *plan);
 void entry_bury(Entry *entry); /* drops the plans whose guards are dead */
-/* NULL when none holds for what the roots give.  Runs no Python code. */
+/* The refusal whose guards hold for the roots; NULL: none.  Runs no Python code. */
 Refusal *entry_refusal(Entry *entry, uint64_t types, const Roots *roots);
-/* The guards of the newest refusal of these types that fail, and which; NULL when there is none. */
+/* The guards of the newest refusal of these types, which fail, and the number of the failed one;
+   NULL when there is none. */
 GuardProgram *entry_failed_refusal(Entry *entry, uint64_t types, const Roots *roots, int *failed);
-/* This guard failed: what it wanted one value of may be unsteady, a container whose length it
-   wanted may be growing. */
+/* Records that this guard failed: its value may be unsteady, or its container growing. */
 void entry_varied(Entry *entry, const GuardProgram *guards, int failed);
-/* No plan held at an entry that makes no more: plans that hardly ever hold are dropped. */
+/* Counts a call without a plan at an entry that makes no more; drops plans that hardly ever
+   hold. */
 void entry_missed(Entry *entry);
-/* Takes the plan over, in place of another where there is no room; `limit`: of plans that have not
-   paid yet. */
+/* Takes the plan over, replacing another where there is no room; `limit`: of plans in debt. */
 void entry_take(Entry *entry, Plan *plan, int64_t limit);
 
 static inline void
@@ -153,7 +154,7 @@ entry_hit(Entry *entry)
 {
     entry->misses = entry->misses > HIT_WORTH ? entry->misses - HIT_WORTH : 0;
 }
-/* Takes `guards` over. */
+/* Records a refusal; takes `guards` over. */
 void entry_refuse(Entry *entry, uint64_t types, GuardProgram *guards, int until);
 /* A fingerprint of the types of `count` objects. */
 static inline uint64_t
@@ -165,21 +166,22 @@ types_of(PyObject *const *objects, int count)
                0x9E3779B97F4A7C15u;
     return hash;
 }
-/* Of the standard library, NumPy or pycompile: not offered to capture at a break. */
+/* Is it of the standard library, NumPy or pycompile?  Such calls are not offered to capture at a
+   break. */
 bool function_is_library(PyFunctionObject *function);
 /* Arguments in localsplus, `*` and `**` ones included. */
 int state_nargs(const CodeState *state);
 
 /* ---- credit.c ---- */
-/* No plan holds for what the roots give: whether to make one.  Counts the call. */
+/* Counts a call for which no plan holds, and decides whether to make one. */
 bool credit_allows(Entry *entry, int64_t limit, const Roots *roots);
-/* What became of it: `plan`, which is not yet among the entry's, or NULL. */
+/* Records the result of the try: `plan`, which is not yet among the entry's, or NULL. */
 void credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote *note,
                   Plan *plan);
 void credit_paid(Entry *entry);
-/* Plans of the entry that have not paid yet. */
+/* How many plans of the entry are still in debt. */
 int credit_unpaid(const Entry *entry);
-enum { HIT_SHARE = 8 }; /* what plans save over what may be spent on trying */
+enum { HIT_SHARE = 8 }; /* the share of plans' savings that may be spent on tries is one in … */
 /* The plan has run. */
 static inline void
 credit_run(Entry *entry, Plan *plan)

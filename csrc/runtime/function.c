@@ -16,16 +16,15 @@
 typedef struct {
     PyObject_HEAD vectorcallfunc vectorcall;
     PyFunctionObject *function;
-    PyObject *options; /* as compile was given them; NULL: disabled */
+    PyObject *options; /* the argument of compile; NULL: disabled */
     const Config *config;
-    PyCodeObject *code; /* what `state` belongs to: the function's code may be assigned to */
-    CodeState *state;   /* dies with the code */
+    PyCodeObject *code; /* the code of `state`; the program may assign another to the function */
+    CodeState *state;   /* freed with the code */
     PyObject *dict, *weakrefs;
 } CompiledFunction;
 
-/* The state of the function's code as it is now; NULL with the error cleared: run it plain.  The
-   code that it had before may run code of the program's when it goes, which may call the function
-   or give it another code again. */
+/* The state of the function's present code; NULL with the error cleared: run it plain.  Freeing the
+   former code may run code of the program, which may call the function or change its code again. */
 static CodeState *
 current_state(CompiledFunction *self)
 {
@@ -55,7 +54,7 @@ compiled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
     return result;
 }
 
-/* Of a CompiledFunction while PYCOMPILE_DISABLE is set: nothing is followed in such a process. */
+/* A CompiledFunction while PYCOMPILE_DISABLE is set calls its function: nothing is captured. */
 static PyObject *
 plain_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -65,7 +64,7 @@ plain_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObjec
     return result;
 }
 
-/* Of a DisabledFunction.  In whole programs the function itself is a candidate until now. */
+/* Calls of a DisabledFunction.  In whole programs the function itself was a candidate until now. */
 static PyObject *
 disabled_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -173,7 +172,7 @@ compiled_get(PyObject *object, PyObject *instance, PyObject *type)
     return PyMethod_New(object, instance);
 }
 
-/* What is not found here is the function's: its own attributes, __globals__, __annotations__ … */
+/* Attributes not found here are looked up on the function: __globals__, __annotations__ … */
 static PyObject *
 compiled_getattro(PyObject *object, PyObject *name)
 {
@@ -197,7 +196,7 @@ set_forwarded(PyObject *object, PyObject *value, void *name)
                  : PyObject_DelAttrString(function, name);
 }
 
-/* By name or as the plain function and the options: pycompile/_pickling.py decides. */
+/* Pickled by name, or as the plain function and the options: pycompile/_pickling.py decides. */
 static PyObject *
 compiled_reduce(PyObject *object, PyObject *protocol)
 {
@@ -212,7 +211,7 @@ compiled_reduce(PyObject *object, PyObject *protocol)
     return result;
 }
 
-/* A copy of a function is the function. */
+/* copy.copy returns the function itself, as for plain functions. */
 static PyObject *
 compiled_copy(PyObject *object, PyObject *memo)
 {
@@ -220,7 +219,7 @@ compiled_copy(PyObject *object, PyObject *memo)
     return Py_NewRef(object);
 }
 
-/* stats() -> dict: what this function's code has been through under these options. */
+/* stats() -> dict: the counts of this function's code under these options. */
 static PyObject *
 compiled_stats(PyObject *object, PyObject *none)
 {
@@ -316,7 +315,7 @@ hook_reset(PyObject *self, PyObject *none)
     entry_reset();
     pool_clear();
 #ifdef __GLIBC__
-    malloc_trim(0); /* what the plans held lies among what lives on */
+    malloc_trim(0); /* returns memory of freed plans that lies between live blocks */
 #endif
     Py_RETURN_NONE;
 }

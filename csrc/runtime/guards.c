@@ -73,7 +73,7 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
     return out->array.shape == NULL || out->array.stride == NULL ? -1 : 0;
 }
 
-/* A source whose object the plan takes must be there; a guard on it says so already. */
+/* A source whose object the plan uses must exist; a guard on it already checks that. */
 static void
 mark_sources(GuardProgram *program, const Capture *capture)
 {
@@ -141,7 +141,7 @@ guards_new(const Capture *capture, PyCodeObject *code)
     if ((program->memory = arena_new()) == NULL || make_program(program, capture) < 0 ||
         (nothing = mem_alloc(sizeof(PyObject *) * (size_t)(program->nsources + 1))) == NULL)
         goto fail;
-    /* Sources that need no frame can be reached now; the rest is never steady. */
+    /* Sources that need no frame can be reached now; the others are never steady. */
     Roots none = {NULL, 0};
     for (int i = 0; i < program->nsources; i++)
         nothing[i] = source_reach(&program->sources[i], &none, nothing);
@@ -158,7 +158,7 @@ void
 guards_free(GuardProgram *program)
 {
     if (program == NULL) return;
-    guards_let_go(program); /* first: what the watch lets die would call back */
+    guards_let_go(program); /* first, since freeing the watched objects would call back */
     guards_unwatch(program);
     for (int i = 0; i < program->nsources; i++)
         if (program->sources[i].made != NULL) Py_XDECREF(*program->sources[i].made);
@@ -219,7 +219,7 @@ is_present(const GuardProgram *program, PyObject *const *reached, int *failed)
     return true;
 }
 
-/* Something watched has changed: look at everything, and watch again if all still holds. */
+/* A watched object has changed: checks everything, and watches again if all still holds. */
 static bool
 check_anew(GuardProgram *program, const Roots *roots, PyObject **reached, int *failed)
 {
@@ -236,7 +236,7 @@ check_anew(GuardProgram *program, const Roots *roots, PyObject **reached, int *f
     }
     if (!is_present(program, reached, failed)) return false;
     if (!moved && program->watch != NULL && watch_rearm(program->watch) == ANSWER_YES) return true;
-    /* Other objects pass the same guards, or one cannot be watched any more. */
+    /* Other objects pass the same guards, or one cannot be watched again. */
     PyErr_Clear();
     if (guards_watch(program, reached) < 0) {
         PyErr_Clear();

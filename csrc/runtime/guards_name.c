@@ -1,7 +1,7 @@
-/* How guards call things, as the user would: a value by its repr, a source as an expression
-   ("x.shape[0]", "self.layers[2]").  Reprs are taken of plain values of Python and NumPy only, so
-   that no code of the user's runs, and are cut; what comes out of the environment is not shown.  An
-   entry of the value stack is named by the source of what gave it. */
+/* Names in guard messages, in the user's terms: a value by its repr, a source as an expression
+   ("x.shape[0]", "self.layers[2]").  Only plain values of Python and NumPy are shown by repr, so
+   that no code of the user runs; texts are shortened, and values out of the environment are not
+   shown.  An entry of the value stack is named by the source text that made it. */
 #include "guards.h"
 
 /* ---- values ---- */
@@ -21,7 +21,7 @@ is_plain(PyObject *object)
 
 enum { LONGEST = 60 }; /* bytes of a repr */
 
-/* Without the end of a long one, between two characters. */
+/* Cuts a long text, between two characters. */
 static void
 put_cut(Text *out, const char *text)
 {
@@ -60,7 +60,7 @@ guard_put_object(Text *out, PyObject *object)
         Py_XDECREF(repr);
     } else if (PyFunction_Check(object)) {
         text_printf(out, "function %s", text_of_str(((PyFunctionObject *)object)->func_qualname));
-    } else if (PyCode_Check(object)) { /* which function it is: see guard_put_source */
+    } else if (PyCode_Check(object)) { /* names its function: see guard_put_source */
         text_printf(out, "function %s", text_of_str(((PyCodeObject *)object)->co_qualname));
     } else if (PyModule_Check(object)) {
         const char *name = PyModule_GetName(object);
@@ -107,12 +107,12 @@ guard_of_environment(const GuardProgram *program, int number)
         bool named = source->kind == SOURCE_ATTR || source->kind == SOURCE_GLOBAL;
         const char *name = named ? key_text(source) : "";
         if (strcmp(name, "environ") == 0 || strcmp(name, "environb") == 0) return true;
-        if (source->kind == SOURCE_GLOBAL) return false; /* its base are the builtins */
+        if (source->kind == SOURCE_GLOBAL) return false; /* its base is the dict of the builtins */
     }
     return false;
 }
 
-/* os.environ keeps everything in a dict of bytes that the program does not name. */
+/* os.environ keeps everything in a private dict of bytes. */
 static void
 put_variable(Text *out, const GuardSource *source)
 {
@@ -121,13 +121,13 @@ put_variable(Text *out, const GuardSource *source)
                 key != NULL && PyBytes_Check(key) ? PyBytes_AS_STRING(key) : key_text(source));
 }
 
-/* An entry of the value stack where the program begins, and what put it there. */
+/* An entry of the value stack where the program begins, and the instruction that pushed it. */
 typedef struct {
     Decoded *decoded;
     const Instr *next, *writer; /* NULL: not known */
     int entry;                  /* from the bottom */
-    int which;                  /* of those that the writer has left */
-    bool item;                  /* of a loop or an unpacking */
+    int which;                  /* which of the entries that the writer pushed */
+    bool item;                  /* pushed by a loop or an unpacking */
 } StackEntry;
 
 static StackEntry
@@ -142,7 +142,7 @@ find_entry(const GuardProgram *program, int entry)
     if (found.writer == NULL) return found;
     found.item = found.writer->kind == I_FOR_ITER || found.writer->kind == I_UNPACK;
     if (found.writer->kind != I_FOR_ITER) return found;
-    /* What it iterates over: the loop's own position may be that of the whole statement. */
+    /* The object iterated over: the loop's own position may be that of the whole statement. */
     int iterator = found.writer->depth - 1, made = stack_writer(found.decoded, at, &iterator);
     if (made >= 0 && found.decoded->instrs[made].kind == I_GET_ITER)
         made = stack_writer(found.decoded, made, &iterator);
@@ -150,7 +150,7 @@ find_entry(const GuardProgram *program, int entry)
     return found;
 }
 
-/* What was written there, as an expression; false where that is not known. */
+/* The expression that was written to the slot; false where it is not known. */
 static bool
 put_expression(Text *out, const GuardProgram *program, const StackEntry *found, const char *role)
 {
@@ -167,7 +167,7 @@ put_expression(Text *out, const GuardProgram *program, const StackEntry *found, 
     return known;
 }
 
-/* The local that the entry, or the part of it that `path` leads to, is about to be stored in. */
+/* The local to which the entry, or the part of it at `path`, is about to be stored. */
 static bool
 put_target(Text *out, const GuardProgram *program, const StackEntry *found, const int *path, int n)
 {
@@ -190,8 +190,8 @@ put_stack_entry(Text *out, const GuardProgram *program, int entry)
     decoded_free(found.decoded);
 }
 
-/* Of a part of what a loop has just taken: the name that it is about to get, or that it is the
-   index of an enumerate. */
+/* For a part of a loop's item: the name to which it is about to be stored, or that it is the index
+   of an enumerate. */
 static bool
 put_part(Text *out, const GuardProgram *program, int number)
 {
@@ -203,7 +203,7 @@ put_part(Text *out, const GuardProgram *program, int number)
         if (depth == 0 || !known) return false;
         path[--depth] = source->key == NULL ? source->index : (int)PyLong_AsLong(source->key);
     }
-    PyErr_Clear(); /* an index that is no int of C's is none of a target either */
+    PyErr_Clear(); /* an index beyond C's int is beyond every target */
     int nlocals = program->code ? program->code->co_nlocalsplus : 0;
     if (source->kind != SOURCE_SLOT || source->index < nlocals) return false;
     StackEntry found = find_entry(program, source->index - nlocals);

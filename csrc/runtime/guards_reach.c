@@ -1,12 +1,13 @@
-/* Reaching a source's object and checking one guard.  Neither runs Python code: what would need to
-   (a property, an __eq__) is not reached, so that the guard fails. */
+/* Reaching a source's object and checking one guard.  Neither runs Python code: an object that
+   could only be reached by running some (a property, an __eq__) is not reached, so that the guard
+   fails. */
 #include "guards.h"
 
 static PyObject *
 dict_entry(PyObject *dict, PyObject *key)
 {
     if (dict == NULL || !PyDict_Check(dict)) return NULL;
-    if (Py_TYPE(key)->tp_flags & Py_TPFLAGS_HEAPTYPE) { /* a member of an enum, which is itself */
+    if (Py_TYPE(key)->tp_flags & Py_TPFLAGS_HEAPTYPE) { /* an enum member, compared by identity */
         Py_ssize_t at = 0;
         PyObject *found, *item;
         while (PyDict_Next(dict, &at, &found, &item))
@@ -27,8 +28,7 @@ item_reach(const GuardSource *source, PyObject *base)
     return source->key != NULL && lru_check(base) ? lru_find(base, source->key) : NULL;
 }
 
-/* Borrowed by the run whose guards are being checked: it takes what it needs before anybody else
-   can reach the same source. */
+/* Borrowed: a run takes the references that it needs before another can reach the same source. */
 static PyObject *
 size_reach(const GuardSource *source, PyObject *base)
 {
@@ -60,7 +60,7 @@ source_reach(const GuardSource *source, const Roots *roots, PyObject *const *rea
     case SOURCE_CELL: return base != NULL && PyCell_Check(base) ? PyCell_GET(base) : NULL;
     case SOURCE_ATTR:
         if (base == NULL) return NULL;
-        if (array_is_exact(base)) return array_base(base); /* no other attribute is asked for */
+        if (array_is_exact(base)) return array_base(base); /* no other attribute is a source */
         return source->index == ATTR_OWN ? attribute_own(base, source->key)
                                          : attribute_stored(base, source->key);
     case SOURCE_ITEM: return base != NULL ? item_reach(source, base) : NULL;
@@ -126,7 +126,7 @@ length_of(PyObject *object)
     return -1;
 }
 
-/* False when it is no array that we can read. */
+/* False for an object that is not a readable array. */
 static bool
 memory_range(PyObject *object, const char **low, const char **high)
 {
@@ -145,7 +145,7 @@ apart(PyObject *a, PyObject *b)
     return high_a <= low_b || high_b <= low_a || low_a == high_a || low_b == high_b;
 }
 
-/* Sorted by address (nearly so already: the order of the last check is kept), then one sweep. */
+/* Sorts by address (nearly sorted already: the order of the last check is kept), then one sweep. */
 static bool
 disjoint(const GuardCheck *check, PyObject *const *reached)
 {
@@ -160,7 +160,7 @@ disjoint(const GuardCheck *check, PyObject *const *reached)
         for (; k > 0 && ranges[k - 1].low > range.low; k--) ranges[k] = ranges[k - 1];
         ranges[k] = range;
     }
-    const char *end = NULL, *end_written = NULL; /* of all memory so far, of what is written */
+    const char *end = NULL, *end_written = NULL; /* of all memory so far, of written */
     for (int i = 0; i < check->ngroup; i++) {
         const struct MemoryRange *range = &ranges[i];
         if (range->low == range->high) continue;

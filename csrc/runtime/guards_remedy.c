@@ -1,5 +1,5 @@
-/* What differs from what a guard wanted, and what a program may do that fails it too often: the
-   remedy of the guard's row in guards.def, for arrays that of the one fact that varies. */
+/* The differing fact of a failed guard, and what a program that fails it too often may change: the
+   remedy of the guard's row in guards.def; for arrays, that of the fact that varies. */
 #include "guards.h"
 
 static const char *const remedies[] = {
@@ -27,8 +27,8 @@ static const char same_shape[] = "keep its shape: np.where(mask, x, 0) in place 
                                  "x[mask], masks in place of lists of the elements that count";
 static const char one_layout[] = "lay arrays out alike: np.ascontiguousarray(x)";
 
-/* Whether the array comes from outside, as an argument or in an object: only then can the caller
-   give it another shape. */
+/* Does the array come from outside, as an argument or in an object?  Only then can the caller
+   change its shape. */
 static bool
 is_from_outside(const GuardProgram *program, const GuardSource *source)
 {

@@ -1,5 +1,5 @@
-/* What a guard says: "x.shape[0] == 32, now 64 (file.py:12)".  The sentence is the row's in
-   guards.def; arrays name the one fact that differs. */
+/* The text of a guard: "x.shape[0] == 32, now 64 (file.py:12)".  The sentence is the row's in
+   guards.def; for arrays it names the one fact that differs. */
 #include "guards.h"
 
 static const char *const templates[] = {
@@ -46,7 +46,7 @@ put_difference(Text *out, const GuardProgram *program, const GuardCheck *check, 
 
 /* ---- sentences ---- */
 
-/* "<= 3", ">= 5", "== 4", "in [1, 9]": the ends of int64 are no numbers of the program's. */
+/* "<= 3", ">= 5", "== 4", "in [1, 9]": an end of int64 means that there is no bound. */
 static void
 put_range(Text *out, int64_t low, int64_t high)
 {
@@ -100,7 +100,7 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     }
 }
 
-/* Another object than `wanted`, also where both are called the same. */
+/* An object other than `wanted`; the text says so even where both have the same name. */
 static void
 put_other(Text *out, PyObject *wanted, PyObject *now)
 {
@@ -189,7 +189,7 @@ guards_explain(GuardProgram *program, int number, const Roots *roots, Text *out)
     return text_finish(out);
 }
 
-/* What the guard wanted of `now`; false: it is not told by its value. */
+/* The value that the guard wanted for `now`; false: the guard is not about a value. */
 static bool
 put_value(const GuardProgram *program, const GuardCheck *check, PyObject *now, Text *name,
           Text *value)

@@ -1,6 +1,5 @@
-/* What need not be checked at each call: globals, attributes of modules and classes, code and
-   defaults of functions are watched, and what hangs on nothing else is steady.
-
+/* Facts that need no check at each call: globals, attributes of modules and classes, code and
+   defaults of functions are watched; a source that depends on watched facts only is steady.
    Invariant: while the watch holds, a steady source's object is `seen`, and a check that is not in
    `run` holds. */
 #include "guards.h"
@@ -18,7 +17,8 @@ watch_global(GuardProgram *program, const GuardSource *source)
 {
     Answer answer = watch_key(program, source->object, source->key);
     if (answer != ANSWER_YES || source->builtins == NULL) return answer;
-    /* A builtin is shadowed by a global of its name, which the first watch sees. */
+    /* A global of the same name may shadow a builtin later; the watch on the globals notices
+       that. */
     if (PyDict_GetItemWithError(source->object, source->key) != NULL) return ANSWER_YES;
     return watch_key(program, source->builtins, source->key);
 }
@@ -44,7 +44,7 @@ watch_attribute(GuardProgram *program, PyObject *base, PyObject *name)
     return ANSWER_NO;
 }
 
-/* A default for a keyword; entries of other dicts change too often to be watched. */
+/* A keyword default; the entries of other dicts change too often to be watched. */
 static Answer
 watch_item(GuardProgram *program, const GuardSource *source, PyObject *base)
 {
@@ -82,7 +82,7 @@ source_is_steady(GuardProgram *program, int number, PyObject *const *reached)
     }
 }
 
-/* A class that is watched for this name. */
+/* A class that is watched for this attribute. */
 static bool
 is_watched_class(const GuardProgram *program, const GuardCheck *check, PyObject *object)
 {
@@ -96,7 +96,7 @@ is_watched_class(const GuardProgram *program, const GuardCheck *check, PyObject 
     return false;
 }
 
-/* Holds for as long as its sources' objects are the same. */
+/* Holds as long as its sources' objects are the same. */
 static bool
 check_is_covered(const GuardProgram *program, const GuardCheck *check, PyObject *const *reached)
 {
@@ -126,7 +126,7 @@ mark_used(GuardProgram *program, bool *wanted, int source)
         wanted[source] = true;
 }
 
-/* Makes the lists: which sources are wanted at run time, and how each is had. */
+/* Makes the lists: which sources are needed at run time, and how each is reached. */
 static int
 make_lists(GuardProgram *program, PyObject *const *reached)
 {

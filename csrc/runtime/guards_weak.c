@@ -1,14 +1,14 @@
-/* What a plan mentions without keeping it alive: objects of the program's that it could otherwise
-   free, as instances, functions and classes.  CPython would have let them go; so do we.
-
-   Each such object has a weak reference of ours, whose callback makes the guard program dead: it
-   never holds again, and nothing that it mentions is looked at any more.  Everything else that a
-   plan mentions is kept in one list.  What only capture itself holds (it made it) is kept too. */
+/* Objects of the program that a plan refers to weakly, since the program may drop them: instances,
+   functions and classes.  CPython would have freed them, so plans must not keep them alive. Each
+   such object gets a weak reference, whose callback makes the guard program dead: it never holds
+   again, and none of its objects is accessed any more.
+   All other objects that a plan refers to are kept in one list, also those that only capture itself
+   refers to (it made them). */
 #include "guards.h"
 
 enum { MAX_PARTS = 64 };
 
-/* What the watch owns may die with it, and call back. */
+/* The watched objects may be freed with the watch, and call back. */
 void
 guards_unwatch(GuardProgram *program)
 {
@@ -17,14 +17,14 @@ guards_unwatch(GuardProgram *program)
     watch_free(watch);
 }
 
-/* A capsule stands between the callback and the program, which may be gone first. */
+/* A capsule stands between the callback and the program, which may be freed first. */
 static PyObject *
 on_death(PyObject *capsule, PyObject *Py_UNUSED(reference))
 {
     GuardProgram *program = PyCapsule_GetContext(capsule);
     if (program != NULL) {
         program->dead = true;
-        guards_unwatch(program); /* it borrows what is going now */
+        guards_unwatch(program); /* the watch borrows the object that is freed now */
     }
     Py_RETURN_NONE;
 }
@@ -44,8 +44,8 @@ callback_of(GuardProgram *program)
     return program->forget;
 }
 
-/* A C function that its module has, or a method of a ufunc or of text, which keeps nothing alive;
-   other bound methods come and go with their objects. */
+/* A C function of a module, or a method of a ufunc or of text, which keeps nothing alive; other
+   bound methods are created and freed with their objects. */
 static bool
 is_lasting(PyObject *object)
 {
@@ -75,7 +75,7 @@ is_held(const GuardProgram *program, PyObject *object)
     return false;
 }
 
-/* Nobody but us has it. */
+/* Has the object no reference but pycompile's? */
 static bool
 is_ours(PyObject *object, PyObject *keep)
 {
@@ -108,7 +108,8 @@ hold_one(GuardProgram *program, PyObject *keep, PyObject *object)
     return ANSWER_YES;
 }
 
-/* Its parts, borrowed from it, into `out`; how many, or -1 for what is compared as it is. */
+/* The object's parts, borrowed, into `out`; returns how many, or -1 for an object that is compared
+   by identity. */
 static int
 parts_of(PyObject *object, PyObject **out)
 {
@@ -134,8 +135,8 @@ parts_of(PyObject *object, PyObject **out)
     return (int)PyTuple_GET_SIZE(object);
 }
 
-/* A descriptor, or a class's MRO or bases, leads back to the object that has it, and cannot be
-   referenced weakly: it is known again by its parts. */
+/* A descriptor, and a class's MRO or bases, refer to the object that has them and cannot be
+   referenced weakly: such an object is recognised by its parts. */
 int
 guards_keep_wanted(GuardProgram *program, PyObject *keep, GuardCheck *check)
 {
@@ -167,7 +168,7 @@ guards_keep(GuardProgram *program, PyObject *keep, PyObject *object)
     if (object == NULL) return 0;
     if (program->strong == NULL) {
         if ((program->strong = PyList_New(0)) == NULL) return -1;
-        PyObject_GC_UnTrack(program->strong); /* nobody is to find it */
+        PyObject_GC_UnTrack(program->strong); /* gc.get_objects and the like must not find it */
     }
     Answer answer = hold_one(program, keep, object);
     if (answer == ANSWER_NO) return PyList_Append(program->strong, object);

@@ -36,12 +36,12 @@ typedef struct {
 } Wanted;
 
 static Wanted wanted;
-static char *spelled; /* as it was said; malloc; NULL: nothing */
+static char *spelled; /* the specification as given; malloc; NULL: none */
 static bool prepared; /* the loggers' levels and the handler have been set */
 static struct {
     bool open;
-    long before;     /* its level */
-} opened[LOG_COUNT]; /* the loggers whose level is ours */
+    long before;     /* its former level */
+} opened[LOG_COUNT]; /* the loggers whose level pycompile has set */
 
 /* ---- the levels of the loggers ---- */
 
@@ -80,8 +80,8 @@ set_level(PyObject *logging, int channel, long level)
     return done != NULL ? 0 : -1;
 }
 
-/* Gives the loggers that were opened for channels no longer asked for their levels back, unless the
-   program has changed them since. */
+/* Restores the former levels of loggers that were opened for channels no longer asked for, unless
+   the program has changed them since. */
 static void
 close_loggers(void)
 {
@@ -200,7 +200,7 @@ log_wants_pass(const char *pass)
 
 /* ---- the loggers ---- */
 
-/* Whether the program itself has asked for the channel through `logging`, if it uses that. */
+/* Has the program itself turned the channel on through `logging`, if it uses that? */
 static bool
 wanted_by_level(LogChannel channel)
 {
@@ -212,7 +212,7 @@ wanted_by_level(LogChannel channel)
     return level > 0 && level <= channels[channel].level;
 }
 
-/* The exception that was set, put aside while Python code runs. */
+/* A pending exception, set aside while Python code runs. */
 typedef struct {
     PyObject *type, *value, *traceback;
 } Pending;
@@ -228,7 +228,7 @@ log_enabled(LogChannel channel)
     return by_level;
 }
 
-/* A handler to stderr with the bare text, unless some handler would get it already. */
+/* Installs a handler to stderr with the bare text, unless another handler would get it already. */
 static int
 add_handler(PyObject *logging, PyObject *root)
 {
@@ -236,7 +236,7 @@ add_handler(PyObject *logging, PyObject *root)
     int answer = has != NULL ? PyObject_IsTrue(has) : -1;
     Py_XDECREF(has);
     if (answer != 0) return answer < 0 ? -1 : 0;
-    /* logging's own for its last resort: it writes to what sys.stderr is at each record. */
+    /* logging's own last-resort handler: it writes to the present sys.stderr. */
     PyObject *handler = PyObject_CallMethod(logging, "_StderrHandler", NULL);
     PyObject *format = PyObject_CallMethod(logging, "Formatter", "s", "[%(name)s] %(message)s");
     PyObject *done = handler != NULL && format != NULL
@@ -312,7 +312,7 @@ is_import_machinery(PyCodeObject *code)
     return file != NULL && strstr(file, "importlib") != NULL && strstr(file, "_bootstrap") != NULL;
 }
 
-/* Frames that no program's line is to be blamed for. */
+/* Frames whose lines must not be blamed for a warning. */
 static bool
 is_of_ours(PyFrameObject *frame)
 {
@@ -326,9 +326,9 @@ is_of_ours(PyFrameObject *frame)
     return strncmp(text, "pycompile", 9) == 0 && (text[9] == '\0' || text[9] == '.');
 }
 
-/* The stack level of the innermost frame that is neither ours nor the import system's: 1 is the
-   current one.  From a frame of the import system PyErr_WarnEx counts every frame, from another it
-   passes those over. */
+/* The stack level of the innermost frame outside pycompile and the import system; 1 is the current
+   frame.  Starting in a frame of the import system, PyErr_WarnEx counts every frame; otherwise it
+   skips the import system's. */
 static int
 level_of_program(void)
 {

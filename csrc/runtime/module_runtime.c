@@ -1,4 +1,4 @@
-/* What Python sees of this folder: each file brings its own table. */
+/* The folder's functions for Python: each file has its own table. */
 #include "hooks.h"
 
 int

@@ -121,8 +121,9 @@ place_buffers(Run *run)
     return ANSWER_YES;
 }
 
-/* Lets go what no step from number `step` on needs.  What would run code of the program's in going
-   stays to the end of the run, which is no place among the steps. */
+/* Drops the objects that no step from number `step` on needs.  Objects whose destruction would
+   run code of the program are kept to the end of the run, since that code must not run among the
+   steps. */
 static void
 release_arrays(Run *run, int step)
 {
@@ -135,8 +136,8 @@ release_arrays(Run *run, int step)
     }
 }
 
-/* Makes the arrays of ours that are needed from number `step` on.  A jump may have gone past all
-   that needs some of them. */
+/* Makes the arrays that are needed from step `step` on.  A jump may have skipped all steps that
+   need some of them. */
 static Answer
 make_arrays(Run *run, int step)
 {
@@ -175,7 +176,7 @@ loops_failed(Run *run, const PlanKernel *kernel)
     return true;
 }
 
-/* The parts' results together, which may raise flags of their own. */
+/* Combines the parts' results, which may raise further flags. */
 static int
 finish_parts(const PlanKernel *kernel, const KernelArgs *args, unsigned *raised)
 {
@@ -185,7 +186,7 @@ finish_parts(const PlanKernel *kernel, const KernelArgs *args, unsigned *raised)
     return failed;
 }
 
-/* Work for more than one thread, by the schedule's own measure, is also worth a GIL release. */
+/* A kernel with enough work for more than one thread is also worth a GIL release. */
 static Answer
 run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
 {
@@ -193,7 +194,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     int64_t *sizes = alloca(sizeof(int64_t) * (size_t)(kernel->nsizes + 1));
     kernel_arguments(run, kernel, pointers, sizes);
     int64_t units = run_size(run, kernel->units);
-    if (units == 0) return ANSWER_YES; /* not even what is done once: its arguments may be empty */
+    if (units == 0) return ANSWER_YES; /* not even work done once: arguments may be empty */
     KernelArgs args = {
         .ptr = pointers,
         .size = sizes,
@@ -223,8 +224,8 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
 int
 run_commits(Run *run)
 {
-    unsigned flags = 0; /* looked at before */
-    /* the newest first: what it reads is still in the caches */
+    unsigned flags = 0; /* checked before */
+    /* the newest first: the data that it reads is still in the caches */
     for (int i = run->plan->ncommits; i-- > 0;)
         if (run_kernel(run, &run->plan->commits[i], &flags) != ANSWER_YES) {
             PyErr_SetString(PyExc_SystemError, "a kernel of the commit has failed");
@@ -250,7 +251,7 @@ has_layout(PyObject *array, int rank, const int64_t *shape, const int64_t *strid
            memcmp(header.shape, shape, size) == 0 && memcmp(header.stride, stride, size) == 0;
 }
 
-/* The memory of the one or of the other, and where it is wanted the array that shows it. */
+/* Picks the memory of one of two arrays, and the array object where it is needed. */
 static Answer
 run_choose(Run *run, const PlanChoice *step)
 {
@@ -271,14 +272,14 @@ run_choose(Run *run, const PlanChoice *step)
     return array == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* These were met first by the step that has just run. */
+/* The step that has just run is the first to raise these flags. */
 static void
 note_flags(Run *run, unsigned flags)
 {
     for (; flags != 0; flags &= flags - 1) run->met[__builtin_ctz(flags)] = run->step;
 }
 
-/* ANSWER_NO where NumPy would tell of one. */
+/* ANSWER_NO where NumPy would report a flag. */
 static Answer
 report_flags(Run *run, unsigned flags)
 {
@@ -404,7 +405,8 @@ aligned(char *block)
     return (char *)(((uintptr_t)block + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
 }
 
-/* What must stay alive while others may run: a kernel without the GIL, an extern, a destructor. */
+/* Takes references to the objects that must stay alive while other code may run: a kernel without
+   the GIL, an extern, a destructor. */
 static Answer
 hold_sources(Run *run)
 {
@@ -418,8 +420,8 @@ hold_sources(Run *run)
     return ANSWER_YES;
 }
 
-/* An exception that a plan met before its commit is CPython's to raise again, unless it came from
-   outside the program: then it must not be lost. */
+/* CPython's rerun will raise an exception again that a plan met before its commit; one that came
+   from outside the program must not be lost. */
 static PlanResult
 deopt_or_error(const Run *run)
 {
@@ -470,7 +472,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     bool on_heap = plan->state_bytes > STACK_BYTES;
     char *state = on_heap ? mem_alloc(plan->state_bytes) : alloca(plan->state_bytes + BOX_BYTES);
     if (state == NULL) return deopt_or_error(NULL);
-    /* scratch of small kernels lies behind the arena */
+    /* the scratch of small kernels is behind the arena */
     int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
     char *block = NULL, *arena;
     if (arena_bytes <= STACK_ARENA_BYTES) {

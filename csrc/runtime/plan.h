@@ -45,24 +45,23 @@ typedef struct {
     SizeId units;
     int64_t grain, unit_ps, scratch_bytes;
     bool checks_flags;
-    ErrorState errors; /* under which its flags are checked */
+    ErrorState errors; /* the state under which its flags are checked */
     bool region;       /* called in phases: plan_region.c */
-    bool parts;        /* called once more behind its units */
+    bool parts;        /* called once more after its units */
 } PlanKernel;
 
 typedef struct {
     PyObject *callable, *kwnames;
-    PyObject *save; /* its method that keeps what the call changes outside, for a deopt; or NULL */
+    PyObject *save; /* its method that keeps what the call changes, for a deopt; or NULL */
     int32_t nargs, nresults;
-    ErrorState errors; /* in which it runs */
+    ErrorState errors; /* in which it is called */
     PlanPlace *args;
     Type *arg_types;
     int32_t *results;
-    bool
-        numbers; /* takes and gives Python's own numbers only: no floating-point event of NumPy's */
-    bool sequence;     /* the results come in a sequence even if there is one */
-    bool large;        /* so are arrays that go in or come out: those it makes are from the pool */
-    PyObject *backend; /* whose call it is, or NULL */
+    bool numbers;      /* takes and returns Python's own numbers only: no floating-point flags */
+    bool sequence;     /* the results come in a sequence, even a single one */
+    bool large;        /* arrays among arguments or results are large: it allocates from the pool */
+    PyObject *backend; /* the backend that made it, or NULL */
 } PlanExtern;
 
 typedef struct {
@@ -78,7 +77,7 @@ typedef struct {
 
 typedef struct {
     StepKind kind;
-    int32_t line, last_line; /* the user's that may undo it; 0: not known */
+    int32_t line, last_line; /* lines of the user's code that may undo the run; 0: unknown */
     const char *file;        /* in the plan's memory, or NULL */
     union {
         PlanJump jump;
@@ -92,15 +91,15 @@ typedef struct {
 typedef enum {
     BOX_WHOLE,  /* the buffer's own object */
     BOX_VIEW,   /* the library's view of the buffer's object */
-    BOX_COPY,   /* a fresh array: the program's array was its own, the buffer is somebody else's */
-    BOX_SCALAR, /* an array scalar or a Python number out of the bytes */
+    BOX_COPY,   /* a fresh array: the program's array was its own, the buffer is shared */
+    BOX_SCALAR, /* an array scalar or a Python number, from the bytes */
 } BoxKind;
 
 typedef struct {
     BoxKind kind;
     PlanPlace place;
     Type type;
-    bool partial; /* a write changes only `view` of the array's memory */
+    bool partial; /* the write changes only the part `view` of the array's memory */
     Type view;
     bool in_place; /* the written array has it already */
     bool frozen;   /* BOX_VIEW: read-only */
@@ -115,20 +114,20 @@ typedef struct {
     int32_t source;
     int32_t index;
     int32_t number;
-    int32_t when;     /* of an effect: 1 + the bool that it is done under, or 0 */
-    int32_t snapshot; /* EFFECT_WRITE: extra slot for a copy of what is written, or -1 */
+    int32_t when;     /* of an effect: 1 + the bool under which it is done, or 0 */
+    int32_t snapshot; /* EFFECT_WRITE: extra slot for a copy of the written data, or -1 */
 } PlanBuild;
 
 /* ---- spare.c: an arena kept for the plan's next run ---- */
 typedef struct Spare {
     char *block;         /* NULL: none */
-    int64_t bytes, used; /* its size; the second in which it was put back */
+    int64_t bytes, used; /* its size; the second of its last use */
     struct Spare *newer, *older;
 } Spare;
 
-/* The arena, or a new one; zeroed the first time.  NULL with MemoryError set. */
+/* The arena kept for this plan, or a new one; zeroed the first time.  NULL with MemoryError set. */
 char *spare_take(Spare *spare, int64_t bytes);
-/* May give it, or others, back to the system. */
+/* Puts the arena back; may return it, or others, to the system. */
 void spare_give(Spare *spare, char *block, int64_t bytes);
 void spare_drop(Spare *spare);
 
@@ -144,7 +143,7 @@ struct Plan {
     PlanBuffer *buffers;
     int nborn, nreleased;
     int32_t *born;     /* OUTPUT buffers by `born` */
-    int32_t *released; /* buffers that are let go, by `released` */
+    int32_t *released; /* buffers that are released during the run, by `released` */
     PlanStep *steps;
     int ncommits;
     PlanKernel *commits; /* in front of the first effect that writes an array */
@@ -153,19 +152,19 @@ struct Plan {
     int32_t *effects;  /* positions in builds of the EFFECT_* ones, in program order */
     Exit exit;
     int gain, saves; /* Capture.gain, Capture.saves */
-    int64_t debt;    /* what its making has cost beyond what its runs have saved, see credit.c */
+    int64_t debt;    /* cost of making it minus the savings of its runs, see credit.c */
     bool whole, holds_sources;
     int64_t arena_bytes, scratch_bytes;
     size_t state_bytes;
     Spare spare_arena;           /* taken and put back under the GIL */
     struct RegionLog *spare_log; /* the same for the log of a kept loop */
     Arena *memory;               /* where the arrays above live */
-    VEC(PyObject *) weak;        /* borrowed: what a run holds while it lasts */
-    PyObject *owners;            /* a list: what keeps the ufuncs' loops alive */
+    VEC(PyObject *) weak;        /* borrowed: objects that are held during a run */
+    PyObject *owners;            /* a list: keeps the ufuncs' loops alive */
     unsigned short deopts;       /* history: a bit per run, 1 for a deopt */
 };
 
-/* What a kept loop wrote over in memory of an input: plan_region.c. */
+/* The overwritten elements of a kept loop in memory of an input: plan_region.c. */
 typedef struct RegionLog RegionLog;
 
 /* One run. */
@@ -178,14 +177,14 @@ typedef struct {
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena;
-    RegionLog *logs;    /* newest first */
-    PyObject *saved;    /* what puts back what steps changed outside, or NULL: see plan_extern.c */
-    bool committed;     /* a write into an array has been made, for good */
-    bool interrupted;   /* a signal came between two steps */
-    const char *why;    /* of a deopt, for logs */
-    int step;           /* that was running; nsteps behind the last */
-    int met[8];         /* by bit of the flags (see FLAGS_REPORTED): the step that met it first */
-    int born, released; /* how many of the plan's lists of that name are done */
+    RegionLog *logs;  /* newest first */
+    PyObject *saved;  /* restores what steps changed outside, or NULL: see plan_extern.c */
+    bool committed;   /* a write to an array has been made; it is not undone */
+    bool interrupted; /* a signal came between two steps */
+    const char *why;  /* of a deopt, for logs */
+    int step;         /* the step that ran last; nsteps after the last */
+    int met[8];       /* by bit of the flags (see FLAGS_REPORTED): the step that raised it first */
+    int born, released; /* how many entries of the plan's lists of that name are done */
 } Run;
 
 static inline int64_t
@@ -196,9 +195,9 @@ run_size(const Run *run, SizeId id)
 
 enum { SPARE_LIMIT = 256 << 20 }; /* bytes; larger logs are not kept */
 
-/* A Python number or array scalar as the bytes of its type.  ANSWER_NO: it is another one. */
+/* A Python number or array scalar as the bytes of `type`.  ANSWER_NO: it is of another type. */
 Answer run_read_scalar(PyObject *object, const Type *type, char *out);
-/* The kernels that write inputs in place.  They cannot fail but for a defect: 0, or -1 with the
+/* Runs the kernels that write inputs in place.  They fail only through a defect: 0, or -1 with the
    error set. */
 int run_commits(Run *run);
 /* A new array with these elements; NULL with the error set. */
@@ -214,14 +213,14 @@ PyObject *run_copy(Run *run, int box);
 PyObject *run_box(Run *run, int box);
 
 /* ---- plan_build.c ---- */
-/* Makes all objects.  0, or -1 with the error set; nothing that others can see has happened. */
+/* Makes all objects.  0, or -1 with the error set; nothing visible has happened then. */
 int run_builds(Run *run);
 /* Applies the effects in program order.  0, or -1 with the error set and outcome->number the
    instruction. */
 int run_effects(Run *run, PlanOutcome *outcome);
 
 /* ---- plan_region.c ---- */
-/* The events that a kernel met: those whose mode is known and not 'ignore' (FLAGS_REPORTED), and
+/* The flags that a kernel raised: those whose mode is known and not 'ignore' (FLAGS_REPORTED), and
    those for which the caller's errstate is asked. */
 enum { FLAGS_REPORTED = 0xf0 };
 static inline unsigned
@@ -230,17 +229,17 @@ flags_of(const PlanKernel *kernel, unsigned raised)
     unsigned known = kernel->errors >> 4, reported = kernel->errors & 15u;
     return (raised & ~known) | (raised & reported) << 4;
 }
-/* The kernel of a kept loop.  ANSWER_NO: it has left no trace. */
+/* Runs the kernel of a kept loop.  ANSWER_NO: it had no effect. */
 Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
-/* Puts back what loops wrote in place (when the run has failed), and drops the logs. */
+/* Restores the memory that loops wrote in place (when the run has failed), and drops the logs. */
 void run_regions_end(Run *run, bool undo);
-/* A loop that is not the array library's own left an error behind: it is dropped, and `why` set. */
+/* A ufunc loop from outside NumPy left an error behind: it is cleared, and `why` set. */
 bool loops_failed(Run *run, const PlanKernel *kernel);
 /* Pointers and sizes of a kernel's call. */
 void kernel_arguments(const Run *run, const PlanKernel *kernel, char **pointers, int64_t *sizes);
 
 /* ---- plan_undone.c ---- */
-/* Tells of a run that is left to CPython; keeps a set exception. */
+/* Reports a run that is left to CPython; keeps a set exception. */
 void run_undone(const Run *run);
 
 /* ---- plan_extern.c ---- */

@@ -1,5 +1,5 @@
-/* Objects and effects of a plan.  All objects are made before the first effect: whatever can fail
-   without having been seen fails first. */
+/* Objects and effects of a plan.  All objects are made before the first effect, so that every
+   failure without a visible effect comes first. */
 #include "plan.h"
 
 /* Borrowed; NULL when the argument is absent. */
@@ -185,7 +185,7 @@ run_builds(Run *run)
         }
         if (build->kind == EFFECT_CALL && build->nargs == 0 && !stdout_is_plain()) return -1;
         if (build->kind >= EFFECT_STORE_ATTR || build->kind == BUILD_NULL ||
-            build->kind == BUILD_SOURCE) /* nothing to make, or held already */
+            build->kind == BUILD_SOURCE) /* nothing to make, or made already */
             continue;
         if ((run->built[i] = build_object(run, build)) == NULL) return -1;
     }
@@ -194,8 +194,8 @@ run_builds(Run *run)
 
 /* ---- effects ---- */
 
-/* Copies what an output holds, or its snapshot, into the array or into the part of it that changed.
-   Broadcast and overlap are array_copy_strided's business. */
+/* Copies the contents of an output, or its snapshot, into the array or the part of it that changed.
+   Broadcast and overlap are handled by array_copy_strided. */
 static int
 write_array(Run *run, const PlanBuild *build, PyObject *array)
 {
@@ -280,7 +280,7 @@ run_effects(Run *run, PlanOutcome *outcome)
     const Plan *plan = run->plan;
     for (int i = 0; i < plan->neffects; i++) {
         const PlanBuild *build = &plan->builds[plan->effects[i]];
-        if (build->kind == EFFECT_CALL && build->nargs == 0) continue; /* tested before */
+        if (build->kind == EFFECT_CALL && build->nargs == 0) continue; /* checked before */
         if (build->when > 0 && run->built[build->when - 1] != Py_True) continue;
         bool enters = build->kind == EFFECT_CALL && outcome->enter != NULL;
         if (enters) outcome->enter(outcome->context, build->number);

@@ -1,10 +1,10 @@
-/* Calls of library functions by a plan.  What comes back is compared with what capture predicted; a
+/* Calls of library functions by a plan.  Results are compared with capture's prediction; a
    difference, like any exception, is a deopt: nothing has been committed. */
 #include "plan.h"
 
 #include <alloca.h>
 
-/* A copy of what is in the arena, with its very strides: gaps show in how NumPy computes. */
+/* A copy of an array in the arena, with the same strides: gaps influence how NumPy computes. */
 static PyObject *
 copy_of_temporary(Run *run, int index)
 {
@@ -28,8 +28,8 @@ copy_of_temporary(Run *run, int index)
     return array;
 }
 
-/* The array that argument number `i` shows memory of: of temporaries one copy for all arguments of
-   the call, since NumPy may look whether two of them are the same memory.  A new reference. */
+/* The array whose memory argument number `i` shows: for temporaries one copy for all arguments of
+   the call, since NumPy may check whether two of them share memory.  A new reference. */
 static PyObject *
 extern_memory(Run *run, const PlanExtern *step, int i, PyObject *const *memory)
 {
@@ -41,8 +41,8 @@ extern_memory(Run *run, const PlanExtern *step, int i, PyObject *const *memory)
     return copy_of_temporary(run, index);
 }
 
-/* Argument number `i` as an object, a new reference; memory[i] gets the array that it is, or is a
-   view of, also a new reference. */
+/* Argument number `i` as an object, a new reference; memory[i] gets the array whose memory it
+   shows, also a new reference. */
 static PyObject *
 extern_arg(Run *run, const PlanExtern *step, int i, PyObject **memory)
 {
@@ -57,7 +57,7 @@ extern_arg(Run *run, const PlanExtern *step, int i, PyObject **memory)
         return array_box(dtype, run->data[place.buffer] + offset, type->form == FORM_PYTHON);
     }
     run_type(run, type, shape, stride);
-    /* Arena memory must not be seen outside: the callee may keep its argument. */
+    /* Arena memory must not be visible outside: the callee may keep its argument. */
     if (buffer->is_whole_array && buffer->kind != BUFFER_SCALAR) {
         PyObject *whole = memory[i] = extern_memory(run, step, i, memory);
         if (whole == NULL) return NULL;
@@ -94,7 +94,7 @@ extern_result(Run *run, int index, PyObject *object)
         if (header.shape[i] != run_size(run, type->shape[i])) return ANSWER_NO;
         elements *= header.shape[i];
     }
-    /* Strides of axes with one element, and of empty arrays, mean nothing. */
+    /* Strides of axes with one element, and of empty arrays, have no meaning. */
     for (int i = 0; elements > 0 && i < header.rank; i++)
         if (header.shape[i] != 1 && header.stride[i] != run_size(run, type->stride[i]))
             return ANSWER_NO;
@@ -104,7 +104,7 @@ extern_result(Run *run, int index, PyObject *object)
     return ANSWER_YES;
 }
 
-/* What later steps write must not be memory of the call's arguments. */
+/* An array that later steps write must not share memory with the call's arguments. */
 static bool
 results_are_apart(const Run *run, const PlanExtern *step, PyObject *const *args)
 {
@@ -139,7 +139,7 @@ extern_results(Run *run, const PlanExtern *step, PyObject *value)
     return answer;
 }
 
-/* Events that the program would be told about are errors here, and so are warnings: a deopt. */
+/* Calls with floating-point events that the program would see, and warnings, as errors: a deopt. */
 static PyObject *
 call_library(const PlanExtern *step, PyObject *const *args)
 {
@@ -165,8 +165,8 @@ call_library(const PlanExtern *step, PyObject *const *args)
     return value;
 }
 
-/* Keeps what the call is about to change outside the plan: `save` adds to the list what puts it
-   back, (function, argument, …). */
+/* Saves the state that the call is about to change outside the plan: `save` adds to the list how to
+   restore it, (function, argument, …). */
 static int
 save_outside(Run *run, const PlanExtern *step, PyObject *const *args)
 {
@@ -179,7 +179,7 @@ save_outside(Run *run, const PlanExtern *step, PyObject *const *args)
     return done == NULL ? -1 : 0;
 }
 
-/* The plan deopts: what its calls changed outside becomes what it was.  Keeps a set exception. */
+/* The plan deopts: restores the state that its calls changed outside.  Keeps a set exception. */
 void
 run_saved_restore(Run *run)
 {
@@ -202,7 +202,7 @@ run_extern(Run *run, const PlanExtern *step)
     Answer answer = ANSWER_ERROR;
     PyObject *value = NULL;
     int made = 0;
-    /* One place in front: the callee may use it (PY_VECTORCALL_ARGUMENTS_OFFSET). */
+    /* A spare place in front, which the callee may use (PY_VECTORCALL_ARGUMENTS_OFFSET). */
     PyObject **args = (PyObject **)alloca(sizeof(PyObject *) * (size_t)(step->nargs + 1)) + 1;
     PyObject **memory = (PyObject **)alloca(sizeof(PyObject *) * (size_t)(step->nargs + 1));
     memset(memory, 0, sizeof(PyObject *) * (size_t)step->nargs);

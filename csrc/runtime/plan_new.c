@@ -1,6 +1,5 @@
-/* Capture and program to plan: everything that a run needs is copied out of the compile's arena
-   into one arena of the plan's own, and every Python object mentioned is owned.
-
+/* From capture and program to plan: everything that a run needs is copied out of the compile's
+   arena into an arena of the plan, and the plan owns every Python object in it.
    Invariant: `builds` holds objects and effects in program order; `effects` lists the latter. */
 #include "plan.h"
 
@@ -9,10 +8,10 @@ typedef struct {
     const Capture *capture;
     const Program *program;
     Code *code;
-    bool sequence; /* of a backend: what it returns are the objects wanted */
+    bool sequence; /* of a backend: its call returns the outputs as objects */
 } Maker;
 
-/* What the plan mentions; what it holds weakly is held while it runs. */
+/* Keeps an object for the plan; one that is kept weakly is held during runs. */
 static int
 keep_object(Maker *m, PyObject *object)
 {
@@ -30,7 +29,7 @@ copy_of(Plan *plan, const void *data, size_t size)
 
 /* ---- outputs that are written at once ---- */
 
-/* Nothing of the program's runs when a value is stored. */
+/* Storing the value runs no code of the program. */
 static bool
 is_quiet(BuildKind kind)
 {
@@ -58,8 +57,8 @@ outputs_at_once(const Capture *capture)
 
 /* ---- sizes ---- */
 
-/* Known while compiling: of an array whose shape and strides are under guard, every dimension and
-   stride is, and what is made of such. */
+/* Is the size known while compiling?  For an array whose shape and strides are guarded, every
+   dimension and stride is, and so are sizes computed from them. */
 static bool
 size_is_fixed(const Graph *g, const Size *size, const bool *fixed)
 {
@@ -169,7 +168,7 @@ make_buffers(Maker *m)
     return 0;
 }
 
-/* The buffers by a number of steps, those with -1 left out; NULL with the error set. */
+/* The buffers ordered by a step number, without those of -1; NULL with the error set. */
 static int32_t *
 buffers_by_step(Plan *plan, int32_t (*step_of)(const PlanBuffer *), int *count)
 {
@@ -252,7 +251,7 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     if (out->places == NULL || out->sizes == NULL || out->loops == NULL) return -1;
     for (int i = 0; i < from->nloops; i++) {
         const UfuncLoop *loop = &m->program->loops.at[from->loops[i]];
-        /* It runs in this thread, and with the GIL, so that its errors are seen. */
+        /* It runs in this thread and with the GIL, so that its errors are noticed. */
         if (loop->foreign) out->grain = INT64_MAX;
         if (loop->owner != NULL && PyList_Append(plan->owners, loop->owner) < 0) return -1;
         out->loops[i] = (KernelLoop){loop->call, loop->context, loop->auxdata};
@@ -293,7 +292,7 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
         out->numbers = out->numbers && type != NULL && type->form == FORM_PYTHON;
         out->large = out->large || (type != NULL && is_large(m, type));
     }
-    out->large = out->large && from->backend == NULL; /* that is code of the program's */
+    out->large = out->large && from->backend == NULL; /* the call runs code of the program */
     out->sequence = m->sequence || from->nresults > 1;
     out->args = make_places(plan, from->args, from->nargs);
     out->arg_types = copy_of(plan, from->arg_types, sizeof(Type) * (size_t)from->nargs);
@@ -312,7 +311,7 @@ make_choice(const ChooseStep *from, PlanChoice *out)
     out->object = from->object;
 }
 
-/* Where a run that this step undoes is said to be undone. */
+/* Sets the line that is reported for a run that this step undoes. */
 static int
 make_place(Maker *m, const Step *from, PlanStep *out)
 {
@@ -379,7 +378,7 @@ same_extent(const Type *a, const Type *b)
     return true;
 }
 
-/* Another output with a storage of its own shares the buffer: a pass found the two equal. */
+/* Another output with a storage of its own shares the buffer, since a pass found the two equal. */
 static bool
 buffer_is_shared(const Maker *m, int output)
 {
@@ -488,8 +487,8 @@ make_builds(Maker *m)
     return 0;
 }
 
-/* Two arrays may be written with each other's old contents (x[:], y[:] = y, x): what is read from
-   an input's own memory is then copied before the first write. */
+/* Two arrays may be written with each other's old contents (x[:], y[:] = y, x): data read from an
+   input's own memory is then copied before the first write. */
 static void
 make_snapshots(Plan *plan)
 {

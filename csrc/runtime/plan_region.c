@@ -1,13 +1,13 @@
 /* Kernels of kept loops, which may write an input's memory in place.
-
-   That is a write before everything fallible is done, so the kernel logs what it writes over, and
-   whatever fails later (a floating-point flag, another kernel, an allocation) puts it back.  The
-   log grows with the iterations and is known only at run time: the kernel is asked first.  */
+   Such a write comes before everything fallible is done, so the kernel logs the overwritten
+   elements, and a later failure (a floating-point flag, another kernel, an allocation) restores
+   them.  The log grows with the iterations, whose number is known only at run time, so the kernel
+   first returns its size. */
 #include "plan.h"
 
 #include <alloca.h>
 
-static const int64_t GIL_ITERATIONS = (int64_t)1 << 16; /* from here on others may run meanwhile */
+static const int64_t GIL_ITERATIONS = (int64_t)1 << 16; /* longer loops release the GIL */
 
 struct RegionLog {
     RegionLog *next;

@@ -1,5 +1,5 @@
-/* What is told of a run that was undone and left to CPython: why, and at which line of the user's.
-   A kernel that does several lines at once tells the first and the last that may be meant. */
+/* The report of a run that was undone and left to CPython: why, and at which line of the user's
+   code. For a kernel of several lines, the first and the last possible line. */
 #include "plan.h"
 
 static char undone_why[DEOPT_WHY];

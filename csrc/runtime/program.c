@@ -14,7 +14,7 @@
 
 enum {
     LOOKS = 8,         /* calls without an array before code is left */
-    LOOKED_NAMES = 48, /* names of a code that are looked at */
+    LOOKED_NAMES = 48, /* names of a code object that are examined */
     LOOKED_ARGS = 16,
     IDLE_CALLS = 32, /* calls in a row without a plan before a candidate is left */
 };
@@ -30,7 +30,7 @@ program_is_running(void)
 
 /* ---- counts, for capture-all ---- */
 
-/* Of all code of one place, dead code included. */
+/* The counts of all code objects of one place, freed ones included. */
 struct Counter {
     Counter *next;
     PyObject *file, *name; /* owned */
@@ -79,7 +79,7 @@ count(CodeNote *note, PyCodeObject *code, const CodeState *state, Ran ran)
 
 /* ---- is there an array? ---- */
 
-/* An array, or something of the library that makes them. */
+/* An array, or an object of the array library. */
 static bool
 is_of_arrays(PyObject *object)
 {
@@ -95,7 +95,7 @@ is_of_arrays(PyObject *object)
     return strncmp(type, "numpy.", 6) == 0;
 }
 
-/* An attribute that the code names, of an instance of a class of the program's. */
+/* An attribute that the code names, of an instance of a class of the program. */
 static bool
 holds_array(PyObject *object, PyObject *names)
 {
@@ -121,8 +121,9 @@ has_array(PyObject *object, PyObject *names)
     return holds_array(object, names);
 }
 
-/* Most code of a package for arrays names NumPy: such names tell of the program's own code only.
-   Runs no Python code: names are looked up in exact dicts by interned strings. */
+/* Does the code name an array or NumPy?  Most code of a package for arrays names NumPy, so names
+   count in the program's own code only.  Runs no Python code: names are looked up in exact dicts by
+   interned strings. */
 static bool
 is_worth_it(const CodeNote *note, PyFunctionObject *function, PyObject *const *args,
             Py_ssize_t nargs)
@@ -168,7 +169,7 @@ first_verdict(PyFunctionObject *function)
                                                                     : VERDICT_WATCHED;
 }
 
-/* The code's note with its first verdict.  NULL: no memory, and it is left. */
+/* The code's note with its first verdict.  NULL: out of memory; the code is left to CPython. */
 static CodeNote *
 judge(PyFunctionObject *function)
 {
@@ -189,8 +190,8 @@ verdict_on(PyFunctionObject *function)
     return note != NULL && note->verdict != VERDICT_NONE ? note : judge(function);
 }
 
-/* Code that is not left from the start gets its note with the first call: without one it is what
-   _interpreters.call takes. */
+/* Code that is not left from the start gets its note with the first call, since _interpreters.call
+   only takes code without one. */
 static bool
 on_made(PyFunctionObject *function)
 {
@@ -219,7 +220,7 @@ program_leave(PyCodeObject *code)
         leave(note, code);
 }
 
-/* Whether this call goes through plans. */
+/* Does this call go through plans? */
 static bool
 decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -235,7 +236,7 @@ decide(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssi
     return false;
 }
 
-/* Whether the first plan of code without loops is still to be earned: there is nothing else. */
+/* Is the first plan of code without loops still to be earned?  Then nothing else can run. */
 static bool
 waits(const CodeNote *note, const CodeState *state)
 {
@@ -243,7 +244,7 @@ waits(const CodeNote *note, const CodeState *state)
     return state->loops == 0 && entry != NULL && note->seen < entry->earned_at;
 }
 
-/* The state under which a candidate runs; NULL: this call is CPython's. */
+/* The state under which a candidate runs; NULL: CPython runs this call. */
 static CodeState *
 candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
 {
@@ -275,7 +276,7 @@ candidate_state(CodeNote *note, PyFunctionObject *function, PyObject *const *arg
     return earn_is_hot(note) && !waits(note, state) ? state : NULL;
 }
 
-/* A candidate's call is over. */
+/* Ends a call of a candidate. */
 static void
 judge_run(CodeNote *note, PyCodeObject *code, const CodeState *state, Ran ran)
 {
@@ -312,7 +313,7 @@ on_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kwna
 static PyObject *
 on_frame(PyThreadState *ts, Frame *frame)
 {
-    if (compile_is_running()) { /* our own frames tell nothing about the program's */
+    if (compile_is_running()) { /* frames of pycompile itself say nothing about the program */
         hook_is_of_use();
         return NULL;
     }
@@ -336,7 +337,7 @@ on_frame(PyThreadState *ts, Frame *frame)
 
 /* ---- what Python sees ---- */
 
-/* Visits every function that there is. */
+/* Visits every function that exists. */
 static int
 sweep(void (*visit)(PyFunctionObject *function))
 {

@@ -1,8 +1,8 @@
-/* Records of what happened, collected between report_begin and report_end (nested ones share).
-   Under the GIL; a failure to record is never the program's concern. */
+/* Records of compiles and runs, collected between report_begin and report_end (nested ones share).
+   Under the GIL; a failure to record must not disturb the program. */
 #include "runtime.h"
 
-static PyObject *records; /* a list while somebody collects */
+static PyObject *records; /* a list while reports are collected */
 static int collectors;
 
 int

@@ -17,27 +17,27 @@
 
 enum {
     MAX_IDLE_STEPS = 400, /* instructions stepped without a plan before CPython gets the rest */
-    MAX_IDLE_BREAKS = 24, /* refusals met without a plan */
-    MAX_FUTILE = 2,       /* times in a row that stepping on from a refusal may not pay */
-    WARNED_GAIN = 100,    /* what a plan saves per run from which on its loss is worth a warning */
+    MAX_IDLE_BREAKS = 24, /* refusals passed without a plan */
+    MAX_FUTILE = 2,       /* times in a row that stepping from a refusal may not pay */
+    WARNED_GAIN = 100,    /* a plan's saving per run from which its loss is worth a warning */
     /* in the units of capture/control/worth.c */
     STEP_COST = 2,
     REFUSAL_COST = 3,
     VALUES_TOLD = 3,
-    EARNED_SHARE = 4, /* what was saved over what may be spent on looking for more */
+    EARNED_SHARE = 4, /* savings over what may be spent on looking for more plans */
     MOST_EARNED = 1 << 17,
 };
 
 _Thread_local int64_t thread_saved;
 
-/* What a turn of the loop found out. */
+/* The result of one turn of the loop. */
 typedef enum {
     TURN_ERROR,  /* error set: raise at `number` */
     TURN_RETURN, /* `result` */
     TURN_STEP,   /* step the Instr `number`, then look for an entry */
     TURN_UNTIL,  /* step until the Instr `until` is done, then look for an entry */
     TURN_GO,     /* look for an entry at `number` */
-    TURN_RESUME, /* CPython from `number` */
+    TURN_RESUME, /* CPython continues from `number` */
     TURN_SIGNAL, /* a signal ended the plan at `number` */
     TURN_NONE,   /* no plan holds here */
 } Turn;
@@ -50,15 +50,15 @@ typedef struct {
     int number, until;
     PyObject *result;
     FrameLink link;      /* around an effect that may look at the frame */
-    Refusal *trail;      /* the first refusal stepped past since a plan last ran */
-    int64_t trail_saved; /* what `thread_saved` was then */
-    int64_t began_saved; /* and when the frame began */
+    Refusal *trail;      /* the first refusal stepped past since the last plan */
+    int64_t trail_saved; /* `thread_saved` at that time */
+    int64_t began_saved; /* `thread_saved` when the frame began */
     int idle_steps, idle_breaks;
     bool planned, stepped; /* a plan has run; an instruction was stepped */
-    bool patient;          /* whole programs: nobody asked for this, so it has to pay */
-    bool waits;            /* it does not yet */
+    bool patient;          /* whole programs: the user did not ask for plans, so they have to pay */
+    bool waits;            /* its plans do not pay yet */
     bool handled;          /* the last step went to a handler */
-    Plan *failed;          /* the plan whose guard failed last, for the reason */
+    Plan *failed;          /* the plan whose guard failed last, for the message */
     int failed_guard;
 } Runner;
 
@@ -131,7 +131,7 @@ leave_plan(Runner *r, const Exit *leave, PlanOutcome *outcome)
     return TURN_GO;
 }
 
-/* The steps since a refusal are made up for by the plans that they have led to. */
+/* The plans that the steps since a refusal have led to have paid for the steps. */
 static void
 judge_trail(Runner *r)
 {
@@ -140,8 +140,8 @@ judge_trail(Runner *r)
     r->trail = NULL;
 }
 
-/* The frame ends, or CPython has the rest of it.  Where the steps have not paid a few times in a
-   row, the way is not taken any more. */
+/* The frame ends, or CPython runs the rest.  Where the steps from a refusal have not paid a few
+   times in a row, they are not made again. */
 static void
 end_trail(Runner *r)
 {
@@ -164,7 +164,7 @@ leave_frame(void *context)
     frame_unlink(r->ts, r->frame, &r->link);
 }
 
-/* An effect's own line, where the frame's stack is deep enough for its handlers. */
+/* The line of an effect, where the frame's stack is deep enough for its handlers. */
 static void
 raise_at(Runner *r, int number)
 {
@@ -249,8 +249,8 @@ describe(const CodeState *state, int number, Text *out)
                 (int)state->decoded->instrs[number].line);
 }
 
-/* How many times the usual number of steps may lead nowhere: a frame that has saved much may spend
-   a part of it on looking for more. */
+/* How many times the usual number of steps a frame may make without a plan: one that has saved much
+   may spend a part of that on looking for more. */
 static int64_t
 allowance(const Runner *r)
 {
@@ -282,7 +282,7 @@ take_refusal(Runner *r, Refusal *refusal)
     return TURN_UNTIL;
 }
 
-/* The values that plans wanted of the one thing called `name`, each once. */
+/* The values that plans wanted for the one source called `name`, each once. */
 typedef struct {
     Text name, value[VALUES_TOLD + 1];
     int count;
@@ -295,7 +295,7 @@ seen_free(Seen *seen)
     for (int i = 0; i < seen->count; i++) text_free(&seen->value[i]);
 }
 
-/* What this guard wanted, if it is of the same thing as those before. */
+/* Adds the value that this guard wanted, if it is for the same source as those before. */
 static void
 seen_add(Seen *seen, GuardProgram *guards, int failed, const Roots *roots)
 {
@@ -313,7 +313,7 @@ seen_add(Seen *seen, GuardProgram *guards, int failed, const Roots *roots)
     text_free(&name);
 }
 
-/* What another plan wanted, if it is for the same thing that it does not hold. */
+/* Adds the value that another plan wanted, if its guard on the same source fails. */
 static void
 seen_add_plan(Seen *seen, const Roots *roots, Plan *plan)
 {
@@ -325,7 +325,8 @@ seen_add_plan(Seen *seen, const Roots *roots, Plan *plan)
     plan_release(plan);
 }
 
-/* The guard that failed last, the values that it wanted in other plans too, and what to change. */
+/* The message: the guard that failed last, the values that other plans wanted there too, and what
+   to change. */
 static void
 explain_failures(Runner *r, Entry *entry, Text *out)
 {
@@ -346,7 +347,7 @@ explain_failures(Runner *r, Entry *entry, Text *out)
     seen_free(&seen);
 }
 
-/* Once: a log line, and a warning where giving up loses much. */
+/* Once per entry: a log line, and a warning where giving up loses much. */
 static void
 tell_given_up(Runner *r, Entry *entry)
 {
@@ -354,7 +355,7 @@ tell_given_up(Runner *r, Entry *entry)
     int gain = 0;
     for (int i = 0; i < entry->nplans; i++)
         if (plan_gain(entry->plans[i]) > gain) gain = plan_gain(entry->plans[i]);
-    if (gain == 0) return; /* refused for many types: nothing is lost */
+    if (gain == 0) return; /* refused for many types: no plan is lost */
     entry->told = true;
     describe(r->state, r->number, &where);
     if (r->failed != NULL) plan_acquire(r->failed);
@@ -374,7 +375,7 @@ tell_given_up(Runner *r, Entry *entry)
     text_free(&where);
 }
 
-/* fullgraph: plain Python is not what was asked for.  The plans there are stay. */
+/* fullgraph: running in plain Python would be an error.  Existing plans are kept. */
 static Turn
 raise_limit(Runner *r, Entry *entry)
 {
@@ -391,9 +392,10 @@ raise_limit(Runner *r, Entry *entry)
     return TURN_ERROR;
 }
 
-/* The one place where a place is given up: no plan holds, and another would not pay.  This call is
-   CPython's up to where the last plan ended, or its last call of a function, which has plans of its
-   own; what lies behind is looked at again.  Without anything behind, the rest of the frame is. */
+/* The only function that gives an entry up: no plan holds, and another would not pay.  CPython runs
+   this call up to where the entry's last plan ended, or up to the last call of a function in it,
+   which has plans of its own; entries behind that are looked for again.  Without such an
+   instruction CPython runs the rest of the frame. */
 static Turn
 give_up(Runner *r, Entry *entry)
 {
@@ -405,7 +407,7 @@ give_up(Runner *r, Entry *entry)
     return take_refusal(r, &entry->behind);
 }
 
-/* Tells the entry which guard made a capture necessary. */
+/* Records the failed guard that made a capture necessary. */
 static void
 note_failed(Runner *r, Entry *entry, uint64_t types)
 {
@@ -416,7 +418,7 @@ note_failed(Runner *r, Entry *entry, uint64_t types)
     if (guards != NULL) entry_varied(entry, guards, failed);
 }
 
-/* A graph that does not pay yet: what comes after it in a function with loops may. */
+/* The graph does not pay yet; in a function with loops, the code after it may. */
 static Turn
 pass_unearned(Runner *r, const Entry *entry)
 {
@@ -428,7 +430,7 @@ pass_unearned(Runner *r, const Entry *entry)
     return TURN_UNTIL;
 }
 
-/* So many more calls like this one before what a plan would have saved is what making it costs. */
+/* Notes the number of further calls after which a plan's savings would reach its cost. */
 static void
 note_unearned(Runner *r, Entry *entry, const CompileNote *note, const Patience *patience)
 {
@@ -444,7 +446,7 @@ note_unearned(Runner *r, Entry *entry, const CompileNote *note, const Patience *
     text_free(&where);
 }
 
-/* Whether a capture here is not to be yet; *turn says what is done instead. */
+/* Is a capture to be put off?  *turn says what is done instead. */
 static bool
 is_unearned(Runner *r, const Entry *entry, Turn *turn)
 {
@@ -459,7 +461,7 @@ is_unearned(Runner *r, const Entry *entry, Turn *turn)
     return !earn_is_hot(note);
 }
 
-/* Captures what no plan holds for.  `reason` (may be NULL): the guard that failed. */
+/* Captures for values for which no plan holds.  `reason` (may be NULL): the guard that failed. */
 static Answer
 make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote *note)
 {
@@ -561,7 +563,7 @@ step_call(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *kw
     const Config *config = step_config;
     if (Py_TYPE(callable) != &PyFunction_Type) goto plain;
     PyFunctionObject *function = (PyFunctionObject *)callable;
-    if (program_is_running()) goto plain; /* it is met there */
+    if (program_is_running()) goto plain; /* the callee is intercepted anyway */
     if (function_is_library(function)) goto plain;
     CodeState *state = code_state((PyCodeObject *)function->func_code, config);
     if (state == NULL)
@@ -572,8 +574,8 @@ plain:
     return PyObject_Vectorcall(callable, args, nargsf, kwnames);
 }
 
-/* What CPython would do next, without tracing: the handler of this frame, which is looked at like
-   any other place.  PUSH_EXC_INFO is done at once, so that no plan begins before it. */
+/* Unwinds as CPython does, without tracing: continues in this frame's handler, where an entry is
+   looked for as anywhere.  PUSH_EXC_INFO is executed at once, so that no plan begins before it. */
 static Turn
 handle_error(Runner *r)
 {
@@ -598,7 +600,7 @@ step_one(Runner *r)
     thread_saved -= STEP_COST;
     int64_t before = thread_saved;
     StepResult result = frame_step(r->ts, r->frame, r->decoded, r->number, step_call, &next);
-    if (thread_saved > before) r->idle_steps = r->idle_breaks = 0; /* by plans of a callee */
+    if (thread_saved > before) r->idle_steps = r->idle_breaks = 0; /* saved by plans of a callee */
     switch (result) {
     case STEP_NEXT: r->number = next; return TURN_GO;
     case STEP_CANNOT: return TURN_RESUME;
@@ -606,7 +608,7 @@ step_one(Runner *r)
     }
 }
 
-/* Signals, and whatever may have begun to watch this thread. */
+/* Handles signals, and notices a tool that has begun to trace this thread. */
 static Turn
 look_up(Runner *r)
 {
@@ -615,7 +617,7 @@ look_up(Runner *r)
     return thread_is_observed(r->ts, r->state->code) ? TURN_RESUME : TURN_GO;
 }
 
-/* Some instruction from `number` on has another handler for exceptions. */
+/* Does an instruction from `number` on have another exception handler? */
 static bool
 handlers_change(const Runner *r)
 {
@@ -626,10 +628,10 @@ handlers_change(const Runner *r)
     return false;
 }
 
-/* A signal came while a plan ran, which has left no trace: the program's handler runs at the plan's
-   entry, and CPython goes on from there.  Where a `try` may begin behind the entry, it is most
-   likely meant for this too: then CPython goes on first and serves the signal at its next call or
-   jump.  The line of the def, where RESUME would do it, is nobody's. */
+/* A signal came while a plan ran, which has had no effect: the program's handler runs at the plan's
+   entry, and CPython continues from there.  Where a `try` may begin behind the entry, the signal is
+   most likely meant to be caught by it: then CPython continues first and serves the signal at its
+   next call or jump.  RESUME would serve it at the line of the def, which is never right. */
 static Turn
 take_signal(Runner *r)
 {
@@ -695,8 +697,9 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     r.began_saved = thread_saved;
     held->ran = RAN_LEFT;
     if (frame_prologue(frame, r.decoded) < 0) return frame_raise(ts, frame, r.decoded, r.number);
-    /* Threads that wait for the GIL set the breaker all the time: that must not cost the plan.  It
-       is served behind the prologue: a signal's handler may look at the free variables. */
+    /* Threads that wait for the GIL set the eval breaker all the time; that must not prevent the
+       plan. The breaker is served after the prologue, since a signal's handler may read the free
+       variables. */
     Turn turn = look_up(&r);
     while (turn == TURN_GO) turn = take_turn(&r, held);
     end_trail(&r);

@@ -6,10 +6,10 @@
 
 enum { DEOPT_COST = 10 }; /* in the units of capture/control/worth.c */
 
-/* What plans have saved on this thread, less what was spent between them. */
+/* The savings of plans on this thread, minus the cost of the work between them. */
 extern _Thread_local int64_t thread_saved;
 
-/* What a call is to its handler. */
+/* The state of a call for its hook handler. */
 typedef struct {
     CodeState *state;
     Ran ran;
@@ -18,12 +18,13 @@ typedef struct {
 
 /* For hook_call: `context` is a Held. */
 PyObject *run_frame(PyThreadState *ts, Frame *frame, void *context);
-/* The same for a call whose plan was ended by a signal: its handler, then CPython. */
+/* The same for a call whose plan a signal ended: runs the signal's handler, then CPython. */
 PyObject *run_interrupted(PyThreadState *ts, Frame *frame, void *context);
-/* The plan does more harm than good for arguments like these: CPython has them from now on. */
+/* The plan does more harm than good for arguments of these types: CPython runs such calls from now
+   on. */
 void drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types);
 
-/* Room for what any of its plans' guards reach. */
+/* Room for the objects that the guards of any of its plans reach. */
 static inline int
 most_sources(const Entry *entry)
 {

@@ -1,11 +1,10 @@
-/* Calls through plans, without a frame where a plan covers the whole call; else the hook brings a
-   frame, which is run.c's. */
+/* Calls through plans: without a frame where a plan covers the whole call; otherwise the hook makes
+   a frame and run.c takes over. */
 #include "run.h"
 
 #include <alloca.h>
 
-/* Positional arguments, keywords and defaults into localsplus order.  False: the frame's business.
- */
+/* Positional arguments, keywords and defaults in localsplus order.  False: a frame is needed. */
 static bool
 bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs,
      PyObject *kwnames, PyObject **slots)
@@ -39,8 +38,8 @@ bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, 
     return true;
 }
 
-/* ANSWER_NO: nothing was done; *missed when no plan holds.  A deopt runs the whole call in CPython.
- */
+/* ANSWER_NO: nothing was done; *missed is set when no plan holds.  A deopt runs the whole call in
+   CPython. */
 static Answer
 run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *const *args,
               size_t nargsf, PyObject *kwnames, PyObject **result, bool *missed)
@@ -93,8 +92,8 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
     return ANSWER_NO;
 }
 
-/* No plan holds, and this was refused before or is given up with nothing behind it: then the hook
-   would be for nothing. */
+/* No plan holds, and the entry refused these values before, or is given up with no later entry:
+   arming the hook would gain nothing. */
 static bool
 is_refused(const CodeState *state, Entry *entry, PyFunctionObject *function, PyObject *const *args,
            Py_ssize_t nargs, PyObject *kwnames)
@@ -116,7 +115,7 @@ is_refused(const CodeState *state, Entry *entry, PyFunctionObject *function, PyO
     return refusal != NULL && refusal->until < 0;
 }
 
-/* fullgraph: the function's code cannot be followed at all. */
+/* fullgraph: the function's code can never be captured. */
 static PyObject *
 raise_aside(const CodeState *state)
 {
@@ -154,7 +153,7 @@ plain:
     return function_call(function, args, nargsf, kwnames);
 }
 
-/* The state dies with its code, which the function may be rid of during the call. */
+/* The state is freed with its code, which the function may lose during the call. */
 PyObject *
 run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
          PyObject *kwnames, Ran *ran)

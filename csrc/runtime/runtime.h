@@ -12,8 +12,8 @@
 /* Interned and immortal: equal options give the same pointer.  NULL with TypeError or ValueError
    set.  `options` is a dict. */
 const Config *config_from_options(PyObject *options);
-/* A number from the environment, of bytes (…_BYTES) also as 5M; `otherwise` where there is none
-   from `low` to `high`, with a warning if that is to be `told`. */
+/* A number from the environment; of bytes (…_BYTES) also as 5M.  `otherwise` where the variable is
+   not set, or not from `low` to `high`; `told`: warn of that. */
 int64_t number_from(const char *variable, int64_t otherwise, int64_t low, int64_t high, bool told);
 
 /* ---- log.c ---- */
@@ -32,15 +32,17 @@ typedef enum {
 bool log_enabled(LogChannel channel);
 /* Passes the text to the logger `pycompile.CHANNEL`.  Never leaves an exception set. */
 void log_emit(LogChannel channel, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A PycompileWarning.  Never raises, not even where the program makes warnings errors: it is about
-   us, and the program would not have met it without us.  Any exception that is set stays set. */
+/* Issues a PycompileWarning.  Never raises, even where the program turns warnings into errors,
+   since it is about pycompile, not the program.  A pending exception stays set. */
 void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool log_wants_pass(const char *pass);
 
-/* ---- backend.c: backends of the program's own that fail, each told of once in a warning ---- */
-/* The backend raised what is set, and stays set; unless that goes to the program anyway. */
+/* ---- backend.c: failures of the program's own backends, each reported once in a warning ---- */
+/* Reports that the backend raised the set exception, which stays set; not where the exception goes
+   to the program anyway. */
 void backend_raised(PyObject *backend);
-/* What it made raised what is set, or gave something else than the graph's results. */
+/* The callable that the backend made raised the set exception, or returned something else than the
+   graph's results. */
 void backend_call_failed(PyObject *backend);
 
 /* ---- guards*.c: one flat program ---- */
@@ -48,7 +50,7 @@ typedef struct GuardProgram GuardProgram;
 /* `code` names the slots in texts.  NULL with the error set. */
 GuardProgram *guards_new(const Capture *capture, PyCodeObject *code);
 void guards_free(GuardProgram *guards);
-/* Where the sources start. */
+/* The roots of sources. */
 typedef struct {
     PyObject *const *slots; /* localsplus and stack; unbound is NULL */
     int nslots;
@@ -59,36 +61,38 @@ bool guards_check(GuardProgram *guards, const Roots *roots, PyObject **reached, 
 int guards_sources(const GuardProgram *guards);
 /* Highest slot that a source reads, or -1. */
 int guards_last_slot(const GuardProgram *guards);
-/* Text of the guard as it failed against `roots`: "x.shape[0] == 32, now 64 (file.py:12)".  Also
-   without a failure (`roots` NULL): "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
+/* The text of the guard that fails against `roots`: "x.shape[0] == 32, now 64 (file.py:12)". With
+   `roots` NULL, without a failure: "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
 int guards_count(const GuardProgram *guards);
-/* What guard `number`, which fails against `roots`, wanted, and what of.  False: it is of no thing
-   that could be told by its values. */
+/* The value that guard `number`, which fails against `roots`, wanted, and the name of its source.
+   False: the guard is not about a value. */
 bool guards_put_value(GuardProgram *guards, int number, const Roots *roots, Text *name,
                       Text *value);
-/* What a program may do that fails the guard too often, by what differs now; may be empty. */
+/* The remedy for a program that fails the guard too often, by the fact that differs now; may be
+   empty. */
 const char *guards_remedy(const GuardProgram *guards, int number, const Roots *roots);
-/* Keeps an object (NULL: nothing) that the plan mentions for as long as the guards can hold: alive,
-   or where the program itself may let it go, until then.  `keep`: what the capture still holds, or
-   NULL.  -1 with the error set. */
+/* Keeps an object (NULL: none) that the plan refers to: alive as long as the guards can hold, or,
+   where the program may drop it, weakly.  `keep`: objects that the capture still holds, or NULL. -1
+   with the error set. */
 int guards_keep(GuardProgram *guards, PyObject *keep, PyObject *object);
 bool guards_hold_weakly(const GuardProgram *guards, PyObject *object);
-/* Something is gone: they never hold again. */
+/* An object referred to weakly is gone: the guards never hold again. */
 bool guards_are_dead(const GuardProgram *guards);
-/* The path (source_path) of what guard `number` wants the very value, the length or the keys of, or
+/* The path (source_path) of the source whose value, length or keys guard `number` compares, or
    0. */
 uint64_t guards_varied_path(const GuardProgram *guards, int number);
 
 /* ---- toolchain.c, cache.c, code.c: source to loaded code ---- */
 typedef struct Code Code; /* a loaded shared object, reference counted */
-/* For whom: texts that are not owned, never NULL. */
+/* The function that is compiled, for people: texts that are not owned, never NULL. */
 typedef struct {
     const char *function, *file;
     int line;
 } CodeOrigin;
-/* Finds it in memory, on disk, or compiles.  ANSWER_NO: no compiler, or it failed (warned once,
-   logged); then CPython runs the function; or `cached`, and it would have to be compiled. */
+/* Finds the code in memory or on disk, or compiles it.  ANSWER_NO: there is no compiler, or it
+   failed (warned once, logged), and CPython runs the function; or, with `cached`, it would have to
+   be compiled. */
 Answer code_load(const char *source, const Config *config, const CodeOrigin *origin, bool cached,
                  Code **out);
 KernelFn code_symbol(Code *code, const char *name); /* NULL when missing */
@@ -104,7 +108,7 @@ int threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int6
                 int64_t grain, int64_t unit_ps, unsigned *flags);
 int threads_count(void);
 void threads_set_count(int n);
-void threads_ask(int64_t n); /* how many 0 stands for; 0: as many as there are CPUs */
+void threads_ask(int64_t n); /* sets how many `threads=0` means; 0: the number of CPUs */
 
 /* ---- plan_new.c, plan.c ---- */
 typedef struct Plan Plan;
@@ -119,37 +123,38 @@ Plan *plan_new(const Capture *capture, const Program *program, Code *code, Guard
 Plan *plan_acquire(Plan *plan);
 void plan_release(Plan *plan);
 GuardProgram *plan_guards(Plan *plan);
-void plan_trim(Plan *plan); /* lets go of memory that its next run would save allocating */
+void plan_trim(Plan *plan); /* frees memory that its next run would reuse */
 
 typedef enum {
     PLAN_ERROR =
         -1, /* the error is set; *number in the outcome says where, or is -1: at the entry */
-    PLAN_DEOPT = 0, /* nothing was committed: run the original code from the entry */
+    PLAN_DEOPT = 0, /* nothing was committed: CPython runs the original code from the entry */
     PLAN_DONE = 1,
 } PlanResult;
 
-/* What a plan leaves behind when done.  The caller gives room for exit->nslots values and gets new
-   references, in exit order, to store into the frame (or to return). */
+/* The results of a plan.  The caller gives room for exit->nslots values and gets new references, in
+   exit order, to store into the frame (or to return). */
 typedef struct {
     PyObject **value; /* NULL entries are unbound or C NULL */
     bool condition;   /* EXIT_BRANCH */
     int number;       /* PLAN_ERROR */
-    bool interrupted; /* PLAN_DEOPT: by a signal, which waits for its handler */
-    /* Makes the frame current at an Instr around an effect that may look at it; NULL: no frame. */
+    bool interrupted; /* PLAN_DEOPT: caused by a signal, whose handler has to run */
+    /* Makes the frame current at an Instr around an effect that may read the frame; NULL: no
+       frame. */
     void (*enter)(void *context, int number);
     void (*leave)(void *context);
     void *context;
 } PlanOutcome;
 /* The guards must just have passed and filled `reached`, whose objects are borrowed. */
 PlanResult plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome);
-/* Why a plan deopted last while reports were collected. */
+/* The reason of a plan's last deopt, kept while reports are collected. */
 enum { DEOPT_WHY = 160 }; /* bytes */
 const char *plan_deopt_why(void);
-/* The whole call is covered: entry at the start, exit by return; runs without a frame. */
+/* The plan covers the whole call: entry at the start, exit by return; it runs without a frame. */
 bool plan_is_whole(const Plan *plan);
 const Exit *plan_exit(const Plan *plan);
 int plan_gain(const Plan *plan); /* Capture.gain */
-/* True when so many of the last runs were deopts that the plan does harm. */
+/* So many of the last runs were deopts that the plan does harm. */
 bool plan_is_bad(const Plan *plan);
 
 /* ---- entry.c: (code object, instruction) -> plans, most recently hit first ---- */
@@ -158,7 +163,7 @@ typedef struct CodeState CodeState;
    freed with the code.  NULL with the error set. */
 CodeState *code_state(PyCodeObject *code, const Config *config);
 int entry_init(void);
-/* Forgets every plan of every code object. */
+/* Drops every plan of every code object. */
 void entry_reset(void);
 
 /* ---- run_call.c, run.c: calls through plans, without a frame and with one ---- */
@@ -169,17 +174,17 @@ typedef enum {
     RAN_WHOLE,
     RAN_WAITS, /* nothing: the C compiler has to be earned first */
 } Ran;
-/* Calls the function, whose code `state` belongs to, through its plans.  `ran` may be NULL: then
-   the function was asked for, and no plan has to be earned. */
+/* Calls the function, whose code `state` belongs to, through its plans.  `ran` NULL: the user asked
+   for plans, so none has to be earned. */
 PyObject *run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args,
                    size_t nargsf, PyObject *kwnames, Ran *ran);
-/* A fresh frame of it, for which nothing has been tried; its code is kept alive by the caller. */
+/* Runs a fresh frame of it, for which nothing has been tried; the caller keeps its code alive. */
 PyObject *run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran);
 
-/* ---- program.c: whole programs, every function a candidate ---- */
+/* ---- program.c: whole programs, where every function is a candidate ---- */
 /* Calls of Python functions are offered to plans by interception. */
 bool program_is_running(void);
-/* Functions of this code are CPython's from now on, by whatever name they are called. */
+/* Leaves the functions of this code to CPython from now on, however they are called. */
 void program_leave(PyCodeObject *code);
 
 /* ---- function.c: what pycompile.compile and pycompile.disable return ---- */
@@ -187,40 +192,40 @@ extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 
 /* ---- compile.c, compile_tell.c: capture, passes, lower, codegen, load: one plan ---- */
 typedef struct {
-    bool useful;    /* there was array work */
-    bool postponed; /* ANSWER_NO: it gains less than `patience` asks for */
-    bool on_disk;   /* postponed: less than loading it takes; else it would have to be compiled */
-    int gain;       /* Capture.gain */
-    int saves;      /* Capture.saves */
-    int64_t
-        cost; /* of the attempt, in the units of capture/control/worth.c; of the C compiler apart */
-    uint64_t text;  /* of the kernels' source; 0: it came to none */
-    ExitKind exit;  /* how the capture left, useful or not */
-    int32_t at;     /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
+    bool useful;    /* the graph has array work */
+    bool postponed; /* ANSWER_NO: it saves less than `patience` demands */
+    bool on_disk;  /* postponed: it saves less than loading costs; else less than compiling costs */
+    int gain;      /* Capture.gain */
+    int saves;     /* Capture.saves */
+    int64_t cost;  /* cost of the attempt, in the units of capture/control/worth.c, without the C
+                      compiler's */
+    uint64_t text; /* of the kernels' source; 0: it came to none */
+    ExitKind exit; /* the exit of the capture, useful or not */
+    int32_t at;    /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
     int32_t called; /* Capture.called */
-    BreakCode code; /* BREAK_NONE unless perf_hints are asked for; why it broke, and where */
+    BreakCode code; /* BREAK_NONE unless perf_hints are on; the break's code and place */
     int32_t line;
     char detail[96];
-    GuardProgram *guards; /* ANSWER_NO: under which it was no; the caller takes it; may be NULL */
+    GuardProgram *guards; /* ANSWER_NO: the guards of the refusal, for the caller; may be NULL */
 } CompileNote;
-/* What a plan has to gain per run, or it is postponed; zeros: nothing. */
+/* The saving per run below which a plan is postponed; zeros: none is. */
 typedef struct {
     int64_t load,
         compile;   /* to be lowered and loaded from disk; to have the C compiler run for it */
-    int64_t turns; /* of the loops around, that were counted on */
+    int64_t turns; /* of the loops around it, that were assumed */
 } Patience;
-/* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: error set,
-   which is the program's to see (GraphBreakError under fullgraph, KeyboardInterrupt). */
+/* `reason` (may be NULL) is the failed guard's text.  ANSWER_NO: no plan.  ANSWER_ERROR: the error
+   that is set is raised in the program (GraphBreakError under fullgraph, KeyboardInterrupt). */
 Answer compile_plan(const CaptureRequest *request, const char *reason, Patience patience,
                     Plan **out, CompileNote *note);
 /* Sets GraphBreakError: the break's code, text, detail, place, stack and hint. */
 void raise_graph_break(const Break *item);
-/* A frame to tell of; "?" for what has no text.  Borrows from the code. */
+/* The frame of a break at this line; "?" for missing text.  Borrows from the code. */
 BreakFrame told_frame(const Decoded *decoded, int line);
 /* True while this thread is inside compile_plan. */
 bool compile_is_running(void);
 
-/* ---- report.c: what happened, for explain and logs ---- */
+/* ---- report.c: records for explain and logs ---- */
 /* Each compile adds a record (a dict) to the reports being collected; see _explain.py. */
 int report_begin(void);
 PyObject *report_end(void); /* a new list of records */
@@ -228,13 +233,13 @@ PyObject *report_end(void); /* a new list of records */
 PyObject *errors_class(const char *name);
 bool report_wanted(void);
 int report_add(PyObject *record);
-/* Adds to a record; a failure drops the entry. */
+/* Adds an entry to a record; where that fails, the entry is dropped. */
 void record_text(PyObject *record, const char *key, Text *text);
 void record_string(PyObject *record, const char *key, const char *value);
 void record_int(PyObject *record, const char *key, long long value);
 void record_object(PyObject *record, const char *key, PyObject *value); /* stolen, may be NULL */
 
-/* ---- module_runtime.c: adds what Python sees of this folder; 0 or -1 ---- */
+/* ---- module_runtime.c: adds this folder's functions for Python; 0 or -1 ---- */
 int runtime_module(PyObject *module);
 
 #endif

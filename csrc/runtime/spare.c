@@ -14,10 +14,10 @@
 #include <unistd.h>
 
 enum {
-    LARGE = 16 << 20, /* bytes of an arena that is on the list */
-    SHARE = 4,        /* all of them take at most one part in so many of the memory */
-    SHORT = 16,       /* less than one part in so many left is short */
-    RESTED = 60,      /* seconds */
+    LARGE = 16 << 20, /* bytes from which an arena is on the list */
+    SHARE = 4,        /* the list holds at most one part in so many of the memory */
+    SHORT = 16,       /* memory is short when less than one part in so many is left */
+    RESTED = 60,      /* seconds after which an unused arena is freed */
     HUGE_PAGE = 2 << 20,
 };
 
@@ -51,7 +51,7 @@ number_in(const char *path, const char *name)
     return found;
 }
 
-/* What this process may use: the machine's, or its control group's. */
+/* The memory that this process may use: the machine's, or its control group's limit. */
 static int64_t
 memory_bytes(void)
 {
@@ -106,14 +106,14 @@ spare_take(Spare *s, int64_t bytes)
     if (block == NULL || bytes < LARGE) return block;
     uintptr_t from = ((uintptr_t)block + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     uintptr_t to = ((uintptr_t)block + (size_t)bytes) / HUGE_PAGE * HUGE_PAGE;
-    if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE); /* or without */
+    if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE); /* or without huge pages */
     return block;
 }
 
 void
 spare_give(Spare *s, char *block, int64_t bytes)
 {
-    if (s->block != NULL) { /* another thread's run was faster */
+    if (s->block != NULL) { /* another thread has put its arena back first */
         mem_free(block);
         return;
     }

@@ -128,8 +128,8 @@ hook_run_graph(PyObject *self, PyObject *args)
     return result;
 }
 
-/* test_fail_after(n) -> what was left before: after n chances to fail, all of them fail; -1: none.
- */
+/* test_fail_after(n) -> the former value: after n possible failures, all later ones happen; -1:
+   none. */
 static PyObject *
 hook_fail_after(PyObject *self, PyObject *argument)
 {
@@ -282,7 +282,7 @@ hook_guards_check(PyObject *self, PyObject *args)
     return result;
 }
 
-/* _guards_covered(guards) -> how many guards cost nothing while the watch holds. */
+/* _guards_covered(guards) -> how many guards need no check while the watch holds. */
 static PyObject *
 hook_guards_covered(PyObject *self, PyObject *capsule)
 {

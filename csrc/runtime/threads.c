@@ -69,7 +69,7 @@ static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t worker_threads[MAX_THREADS];
 static _Atomic int workers; /* written under start_lock */
 static _Atomic bool stopping;
-static _Atomic int wanted; /* threads that a job may use, the caller among them */
+static _Atomic int wanted; /* threads that a job may use, the caller included */
 
 /* ---- small parts ---- */
 
@@ -187,16 +187,15 @@ run_chunk(Slot *slot, uint32_t chunk, bool worker)
     if (before == 1 && worker) futex_wake(&slot->pending, 1);
 }
 
-/* ---- what a wake-up costs ---- */
+/* ---- the cost of a wake-up ---- */
 
-/* From a job's publication until a worker is at it: one that sleeps, one that spins.  Until they
-   are measured, what they are on a machine of our own. */
+/* The time from a job's publication until a worker starts it: a sleeping one, a spinning one. Until
+   measured, the values of one development machine. */
 static _Atomic int64_t asleep_ns = 20000, spinning_ns = 1000;
-static _Atomic int measured; /* 1: somebody is at it, 2: done */
-static _Atomic int64_t
-    crowded_until;           /* no worker came in time: to be measured again from then on */
-static _Atomic bool ping;    /* a worker is to say when it sees this … */
-static _Atomic int64_t pong; /* … here */
+static _Atomic int measured;          /* 1: being measured, 2: done */
+static _Atomic int64_t crowded_until; /* no worker came in time: no measurement until then */
+static _Atomic bool ping;             /* a worker has to report when it sees this … */
+static _Atomic int64_t pong;          /* … here */
 
 static int64_t
 now_ns(void)
@@ -213,7 +212,7 @@ answer_ping(void)
         atomic_store(&pong, now_ns());
 }
 
-/* The way that job_publish takes. */
+/* Wakes a worker in the way of job_publish, and times it. */
 static int64_t
 measure_one(void)
 {
@@ -234,7 +233,7 @@ compare_ns(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Medians, so that what else the machine does a few times is none of it: half a millisecond. */
+/* Takes medians, so that rare disturbances do not count; half a millisecond in all. */
 static void
 measure_wake_up(void)
 {
@@ -249,7 +248,7 @@ measure_wake_up(void)
         for (int wait = 0; wait < 10 && atomic_load(&sleeping) < atomic_load(&workers); wait++)
             nanosleep(&rest, NULL);
         asleep[i] = measure_one();
-        awake[i] = measure_one(); /* whoever answered spins now */
+        awake[i] = measure_one(); /* the worker that answered spins now */
     }
     qsort(asleep, SAMPLES, sizeof(asleep[0]), compare_ns);
     qsort(awake, SAMPLES, sizeof(awake[0]), compare_ns);
@@ -309,7 +308,7 @@ workers_start(int count)
     pthread_mutex_unlock(&start_lock);
 }
 
-/* Ends them, each after its chunk; under start_lock.  Jobs go on with their callers. */
+/* Ends the workers, each after its chunk; under start_lock.  Callers finish their jobs alone. */
 static void
 workers_stop(void)
 {
@@ -398,9 +397,9 @@ run_threaded(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t
     return result;
 }
 
-/* How many workers a job that takes its caller `ns` alone is worth.  Each of n workers comes after
-   a wake-up w, so that all together take (ns + n w) / (n + 1): more than one pays from 2 w on, and
-   then as many as have w of work each. */
+/* How many workers pay for a job that takes its caller alone `ns`.  Each of n workers starts after
+   a wake-up time w, so that all together take (ns + n w) / (n + 1): a second thread pays from 2 w
+   on, and the best n gives each w of work. */
 static int
 helpers_for(double ns)
 {
@@ -458,7 +457,7 @@ count_from_quota(void)
     return (int)Py_MAX(1, (quota + period - 1) / period);
 }
 
-static int asked; /* by the option's default, which the environment sets; 0: not */
+static int asked; /* the option's default, as set by the environment; 0: not set */
 
 void
 threads_ask(int64_t n)
@@ -542,7 +541,7 @@ py_threads_set_count(PyObject *Py_UNUSED(self), PyObject *count)
     Py_RETURN_NONE;
 }
 
-/* y[i] = x[i] / x[0] through scratch; x[i] < 0 makes the kernel say 2. */
+/* y[i] = x[i] / x[0] through scratch; x[i] < 0 makes the kernel return 2. */
 static int
 divide_kernel(const KernelArgs *args, int64_t begin, int64_t end)
 {

@@ -61,20 +61,20 @@ enum { MAX_ARGUMENTS = 64, WORDS = 4096 };
 #define NOTE "compiler-"
 
 typedef struct {
-    char words[WORDS];             /* the command, split in place */
-    char *argument[MAX_ARGUMENTS]; /* of the command itself; [0] is a full path */
+    char words[WORDS];             /* the command, split into words in place */
+    char *argument[MAX_ARGUMENTS]; /* the command's own words; [0] is a full path */
     int arguments;
     char path[CACHE_PATH];
     char version[256];
     char file_id[128];   /* size, inode and time of the file */
-    CacheNoteName note;  /* of its version */
+    CacheNoteName note;  /* the note with its version */
     char described[256]; /* command and version, for people */
 } Compiler;
 
 static Compiler compiler;
 static enum { UNKNOWN, FOUND, NONE } state;
 static bool warned;
-static bool no_folder; /* none to compile in could be written, when it was last looked for */
+static bool no_folder; /* no folder to compile in was writable at the last attempt */
 static struct {
     long long compiled, failed;
     double seconds;
@@ -84,8 +84,9 @@ static struct {
 
 typedef enum { RUN_OK, RUN_FAILED, RUN_NOT_STARTED } RunResult;
 
-/* Runs it with stdout and stderr in the file `words`, in a process group of its own so that a
-   Ctrl-C meant for the program does not reach it.  Needs no GIL, which compiles let go. */
+/* Runs the compiler with stdout and stderr in the file `words`, in a process group of its own, so
+   that a Ctrl-C meant for the program does not reach it.  Does not need the GIL, which compiles
+   release. */
 static RunResult
 run(char *const *arguments, const char *words)
 {
@@ -109,7 +110,7 @@ run(char *const *arguments, const char *words)
     int status = 0;
     pid_t ended;
     while ((ended = waitpid(child, &status, 0)) < 0 && errno == EINTR) continue;
-    /* With SIGCHLD ignored the system keeps no status: the output will tell. */
+    /* With SIGCHLD ignored the system keeps no status: the output file shows whether it worked. */
     if (ended < 0) return RUN_OK;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? RUN_OK : RUN_FAILED;
 }
@@ -142,7 +143,7 @@ write_text(const char *path, const char *text)
 
 /* ---- finding it ---- */
 
-/* The executable file that `name` means, as a shell would look for it. */
+/* The executable file for `name`, found as a shell does. */
 static bool
 find_program(const char *name, char *out)
 {
@@ -206,7 +207,7 @@ ask_version(void)
     return result == RUN_OK;
 }
 
-/* Version from the note, or from the compiler itself. */
+/* Gets the version from the note, or from the compiler itself. */
 static bool
 learn_version(void)
 {
@@ -265,7 +266,7 @@ warn_once(const char *text)
     warned = true;
 }
 
-/* ---- what decides about the output ---- */
+/* ---- the parts of the key ---- */
 
 void
 toolchain_parts(KeyParts *parts)
@@ -282,7 +283,8 @@ toolchain_parts(KeyParts *parts)
     parts->compiler = "no compiler";
 }
 
-/* A compiler is who it is by the note about it, which holds on where the compiler is not. */
+/* A compiler's identity is that of the note about it, which is valid also where the compiler is not
+   installed. */
 static Digest
 identity_of(const char *note, const char *version)
 {
@@ -352,7 +354,7 @@ toolchain_problem(void)
 
 /* ---- compiling ---- */
 
-/* Source to `folder`/k.so, with the compiler's words in `folder`/words. */
+/* Compiles the source to `folder`/k.so, with the compiler's messages in `folder`/words. */
 static RunResult
 compile_in(const char *source, const char *folder, char out[CACHE_PATH])
 {
@@ -376,7 +378,7 @@ compile_in(const char *source, const char *folder, char out[CACHE_PATH])
     return result;
 }
 
-/* After a failure: is it the compiler that does not work?  Uses up `folder`. */
+/* After a failure: does the compiler fail on every source?  Uses up `folder`. */
 static bool
 compiler_works(const char *folder)
 {
@@ -419,13 +421,13 @@ toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH], 
 {
     RunResult result = RUN_NOT_STARTED;
     double start = now();
-    no_folder = false; /* this one can be */
+    no_folder = false; /* this folder is writable */
     if (!mem_fault()) {
         Py_BEGIN_ALLOW_THREADS result = compile_in(source, folder, out);
         Py_END_ALLOW_THREADS
     }
     if (result == RUN_FAILED) return report_failure(source, folder);
-    if (result == RUN_NOT_STARTED) { /* no process, no space: may work next time */
+    if (result == RUN_NOT_STARTED) { /* no process or no space: may work next time */
         log_emit(LOG_CACHE, "%s could not be run", compiler.path);
         counts.failed++;
         return ANSWER_NO;
