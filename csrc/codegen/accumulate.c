@@ -2,11 +2,11 @@
    the result, a the accumulators of a vector, and
 
    - of any and all the accumulator is a mask as wide as the value's own, narrowed once at the end;
-   - of a float's max or min (REDUCE_EXTREME) the accumulators k (one) and a (a vector) are integers
-     that are ordered as the floats are, and z and y are the other extreme.  An order in which all
-     bits differ needs no care but for two results: a NaN, which is beyond the infinities on either
-     side, since there are many, and a zero, of which NumPy takes the one or the other by where it
-     stands.  For these the ufunc's own loop does it all again.
+   - of a float's max or min (REDUCE_EXTREME) s and a take no notice of NaNs; nan (one) and nans (a
+     vector) tell whether there was one, and sign and signs have in their uppermost bits whether all
+     values were negative (max) or any was (min), -0.0 included.  The order matters to two results
+     only: a NaN, since there are many, and a zero, of which NumPy takes the one or the other by
+     where it stands.  For these the ufunc's own loop does it all again.
 
    A short body is done for four vectors at a time, each with its accumulators (a, ab …), so that
    they do not wait for one another. */
@@ -89,28 +89,51 @@ reduces_in_loop(const Emit *e, int32_t at, int stage)
            v->order != REDUCE_CALL;
 }
 
-static bool
+bool
 is_extreme(const Emit *e, int32_t at)
 {
     return instr_at(e, at)->order == REDUCE_EXTREME && !is_columns(e);
 }
 
-/* The integers that an extreme's keys are. */
+/* The integers that are as wide as an extreme's values. */
 static DType
-key_dtype(const Instr *v)
+bits_dtype(const Instr *v)
 {
     return mask_dtype((int)dtype_size(v->dtype));
 }
 
-/* The key beyond all others on the side that the reduction looks for, which stands for a NaN, or on
-   the other side, from where it begins. */
-static void
-put_key_end(const Instr *v, bool looked_for, Text *out)
+/* The helper that takes one of two numbers, neither a NaN or the second. */
+static const char *
+extreme_name(const Instr *v)
 {
-    int bits = 8 * (int)dtype_size(v->dtype);
-    bool most = (v->op == OP_max) == looked_for;
-    text_printf(out, "(%s)(%s1ull << %d%s)", dtype_name(key_dtype(v)), most ? "(" : "", bits - 1,
-                most ? ") - 1" : "");
+    return v->op == OP_max ? "most" : "least";
+}
+
+static const char *
+sign_operator(const Instr *v)
+{
+    return v->op == OP_max ? "&" : "|";
+}
+
+/* The infinity that an extreme begins from. */
+static void
+put_infinity(const Instr *v, Text *out)
+{
+    text_printf(out, "%s__builtin_inf%s()", v->op == OP_max ? "-" : "",
+                v->dtype == DT_F32 ? "f" : "");
+}
+
+/* A comparison with a NaN may raise "invalid", which finding the NaN takes back: nothing else in
+   the kernel raises a flag that is looked at. */
+static bool
+forgets_invalid(const Emit *e)
+{
+#if defined(__x86_64__) || defined(__aarch64__)
+    return !e->kernel->flags;
+#else
+    (void)e;
+    return false;
+#endif
 }
 
 /* The width of the masks that a vector of bools is made of in the stage's body, which body_value
@@ -141,42 +164,72 @@ takes_all(const Instr *v)
 
 /* ---- in the loop ---- */
 
-static const char *
-other_name(Op op)
-{
-    return combine_name(op == OP_max ? OP_min : OP_max);
-}
-
 /* Of vectors, by the number of the one in hand; "a" and "y" are the first's. */
 static const char *const ways[] = {"", "b", "c", "d"};
 
-/* k = max(k, key of the value); z = min(z, key of the value). */
+/* s = most(value, s) and what else is kept of it, for a value with the name x. */
+static void
+accumulate_one(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    Text name = {0}, bits = {0};
+    prelude_use(e->prelude, extreme_name(v), v->dtype, 1, &name);
+    prelude_memory(e->prelude, bits_dtype(v), 1, &bits);
+    emit_line(e, "s%d = %s(x%d, s%d);", at, name.data, at, at);
+    emit_line(e, "nan%d |= x%d != x%d;", at, at, at);
+    emit_line(e, "sign%d %s= *(const %s *)&x%d;", at, sign_operator(v), bits.data, at);
+    text_free(&name);
+    text_free(&bits);
+}
+
+/* The same of vectors.  The masks wait for nothing but one another, so that two will do. */
+static void
+accumulate_many(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    const char *way = e->ways > 1 ? ways[e->part] : "",
+               *half = e->ways > 1 ? ways[e->part % 2] : "";
+    Text name = {0}, bits = {0}, type = {0}, number = {0};
+    prelude_use(e->prelude, extreme_name(v), v->dtype, e->lanes, &name);
+    prelude_type(e->prelude, bits_dtype(v), e->lanes, &bits);
+    prelude_type(e->prelude, v->dtype, e->lanes, &type);
+    if (forgets_invalid(e))
+        text_printf(&number, "x%d", at);
+    else
+        text_printf(&number, "(%s)((%s)x%d & (x%d == x%d))", type.data, bits.data, at, at, at);
+    emit_line(e, "a%s%d = %s(%s, a%s%d);", way, at, name.data, number.data, way, at);
+    emit_line(e, "nans%s%d |= x%d != x%d;", half, at, at, at);
+    emit_line(e, "signs%s%d %s= (%s)x%d;", half, at, sign_operator(v), bits.data, at);
+    text_free(&name);
+    text_free(&bits);
+    text_free(&type);
+    text_free(&number);
+}
+
+/* GCC would load a value that is in memory again wherever it is used. */
+static void
+keep_in_register(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    const char *where = body_constraint(e, v->args[0]);
+    if (instr_at(e, v->args[0])->kind == INSTR_LOAD && *where != 'm')
+        emit_line(e, "__asm__(\"\" : \"+%s\"(x%d));", where, at);
+}
+
 static void
 accumulate_extreme(Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
-    bool vector = e->lanes > 1;
-    Text best = {0}, worst = {0}, key = {0}, type = {0};
-    prelude_type(e->prelude, key_dtype(v), e->lanes, &type);
-    prelude_use(e->prelude, combine_name(v->op), key_dtype(v), e->lanes, &best);
-    prelude_use(e->prelude, other_name(v->op), key_dtype(v), e->lanes, &worst);
-    prelude_key(e->prelude, v->dtype, e->lanes, &key);
-    text_put(&key, "(");
-    body_name(e, v->args[0], &key);
-    emit_line(e, "const %s key%d = %s);", type.data, at, key.data);
-    for (int other = 0; other < 2; other++) {
-        char acc[8];
-        snprintf(acc, sizeof acc, "%c%s",
-                 vector  ? other ? 'y' : 'a'
-                 : other ? 'z'
-                         : 'k',
-                 vector && e->ways > 1 ? ways[e->part] : "");
-        emit_line(e, "%s%d = %s(%s%d, key%d);", acc, at, other ? worst.data : best.data, acc, at,
-                  at);
-    }
-    text_free(&best);
-    text_free(&worst);
-    text_free(&key);
+    Text value = {0}, type = {0};
+    prelude_type(e->prelude, v->dtype, e->lanes, &type);
+    body_name(e, v->args[0], &value);
+    emit_line(e, "%s x%d = %s;", type.data, at, value.data);
+    if (e->lanes > 1) {
+        keep_in_register(e, at);
+        accumulate_many(e, at);
+    } else
+        accumulate_one(e, at);
+    text_free(&value);
     text_free(&type);
 }
 
@@ -208,23 +261,38 @@ emit_accumulate(Emit *e, int32_t at, const char *acc)
 /* ---- before the loop ---- */
 
 static void
+declare_extreme_vectors(Emit *e, int32_t at, int lanes, int count)
+{
+    const Instr *v = instr_at(e, at);
+    const char *none = v->op == OP_max ? " - 1" : "";
+    Text type = {0}, bits = {0}, first = {0};
+    prelude_type(e->prelude, v->dtype, lanes, &type);
+    prelude_type(e->prelude, bits_dtype(v), lanes, &bits);
+    put_infinity(v, &first);
+    for (int way = 0; way < count; way++)
+        emit_line(e, "%s a%s%d = (%s){} + %s;", type.data, ways[way], at, type.data, first.data);
+    for (int way = 0; way < count && way < 2; way++)
+        emit_line(e, "%s nans%s%d = {}, signs%s%d = (%s){}%s;", bits.data, ways[way], at, ways[way],
+                  at, bits.data, none);
+    text_free(&type);
+    text_free(&bits);
+    text_free(&first);
+}
+
+static void
 declare_extreme(Emit *e, int32_t at, int lanes)
 {
     const Instr *v = instr_at(e, at);
-    Text type = {0}, vector = {0};
-    prelude_type(e->prelude, key_dtype(v), 1, &type);
-    if (lanes > 1) prelude_type(e->prelude, key_dtype(v), lanes, &vector);
-    for (int other = 0; other < 2; other++) {
-        Text first = {0};
-        put_key_end(v, other, &first);
-        emit_line(e, "%s %c%d = %s;", type.data, other ? 'z' : 'k', at, first.data);
-        for (int way = 0; lanes > 1 && way < e->ways; way++)
-            emit_line(e, "%s %c%s%d = (%s){} + %s;", vector.data, other ? 'y' : 'a', ways[way], at,
-                      vector.data, first.data);
-        text_free(&first);
-    }
+    Text type = {0}, bits = {0}, first = {0};
+    prelude_type(e->prelude, v->dtype, 1, &type);
+    prelude_type(e->prelude, bits_dtype(v), 1, &bits);
+    put_infinity(v, &first);
+    emit_line(e, "%s s%d = %s;", type.data, at, first.data);
+    emit_line(e, "%s nan%d = 0, sign%d = %d;", bits.data, at, at, v->op == OP_max ? -1 : 0);
+    if (lanes > 1) declare_extreme_vectors(e, at, lanes, e->ways);
     text_free(&type);
-    text_free(&vector);
+    text_free(&bits);
+    text_free(&first);
 }
 
 void
@@ -260,23 +328,30 @@ declare_accumulators(Emit *e, int stage, int lanes)
 
 /* acc = combine(acc, lane) for each lane of the vectors, which are put together first. */
 static void
-fold(Emit *e, int32_t at, DType dtype, Op op, const char *acc, const char *vector)
+fold(Emit *e, int32_t at, const char *name)
 {
-    bool mask = dtype == DT_BOOL;
+    const Instr *v = instr_at(e, at);
+    bool mask = v->dtype == DT_BOOL;
     Text one = {0}, many = {0};
-    prelude_use(e->prelude, combine_name(op), dtype, 1, &one);
-    if (!mask && e->ways > 1) prelude_use(e->prelude, combine_name(op), dtype, e->lanes, &many);
+    prelude_use(e->prelude, name, v->dtype, 1, &one);
+    if (!mask && e->ways > 1) prelude_use(e->prelude, name, v->dtype, e->lanes, &many);
     for (int way = 1; way < e->ways; way++)
         if (mask)
-            emit_line(e, "%s%d %s= %s%s%d;", vector, at, takes_all(instr_at(e, at)) ? "&" : "|",
-                      vector, ways[way], at);
+            emit_line(e, "a%d %s= a%s%d;", at, takes_all(v) ? "&" : "|", ways[way], at);
         else
-            emit_line(e, "%s%d = %s(%s%d, %s%s%d);", vector, at, many.data, vector, at, vector,
-                      ways[way], at);
-    emit_line(e, "for (int i = 0; i < %d; i++) %s%d = %s(%s%d, %s%d[i]%s);", e->lanes, acc, at,
-              one.data, acc, at, vector, at, mask ? " != 0" : "");
+            emit_line(e, "a%d = %s(a%d, a%s%d);", at, many.data, at, ways[way], at);
+    emit_line(e, "for (int i = 0; i < %d; i++) s%d = %s(s%d, a%d[i]%s);", e->lanes, at, one.data,
+              at, at, mask ? " != 0" : "");
     text_free(&one);
     text_free(&many);
+}
+
+static void
+fold_bits(Emit *e, int32_t at, const char *name, const char *operator_)
+{
+    if (e->ways > 1) emit_line(e, "%ss%d %s= %ssb%d;", name, at, operator_, name, at);
+    emit_line(e, "for (int i = 0; i < %d; i++) %s%d %s= %ss%d[i];", e->lanes, name, at, operator_,
+              name, at);
 }
 
 void
@@ -287,11 +362,12 @@ fold_lanes(Emit *e, int stage, int lanes)
         const Instr *v = instr_at(e, i);
         if (!reduces_in_loop(e, i, stage) || v->order == REDUCE_PAIRWISE) continue;
         if (!is_extreme(e, i)) {
-            fold(e, i, v->dtype, v->op, "s", "a");
+            fold(e, i, combine_name(v->op));
             continue;
         }
-        fold(e, i, key_dtype(v), v->op, "k", "a");
-        fold(e, i, key_dtype(v), v->op == OP_max ? OP_min : OP_max, "z", "y");
+        fold(e, i, extreme_name(v));
+        fold_bits(e, i, "nan", "|");
+        fold_bits(e, i, "sign", sign_operator(v));
     }
 }
 
@@ -312,57 +388,39 @@ write_extreme(Emit *e, int32_t at, int stage)
     text_free(&memory);
 }
 
-/* Keys of what is beyond the infinity on the one side, or on the other, are NaNs'. */
+/* s tells it all: it is a NaN where there was one, and of zeros, which are the extreme only where
+   no value lies on their one side, it is the one that the other kind of sign has not spoilt. */
 static void
-put_is_nan(const Instr *v, bool above, Text *out)
+settle_extreme(Emit *e, int32_t at)
 {
-    text_printf(out, "%s%s", above ? "> " : "< ~",
-                v->dtype == DT_F32 ? "0x7f800000" : "0x7ff0000000000000");
+    if (forgets_invalid(e)) {
+        prelude_forget_invalid(e->prelude);
+        emit_line(e, "if (nan%d) forget_invalid();", at);
+    }
+    emit_line(e, "if (nan%d) s%d = __builtin_nan(\"\");", at, at);
+    emit_line(e, "else if (s%d == 0) s%d = sign%d < 0 ? -0.0 : 0.0;", at, at, at);
 }
 
-/* s from k: the float, or what the ufunc's loop says. */
+/* s as it is, or as the ufunc's loop has it. */
 static void
 finish_extreme(Emit *e, int32_t at, int stage)
 {
-    const Instr *v = instr_at(e, at);
-    bool most = v->op == OP_max;
-    Text type = {0}, name = {0}, head = {0};
-    prelude_type(e->prelude, v->dtype, 1, &type);
-    prelude_float_of_key(e->prelude, v->dtype, &name);
-    emit_line(e, "%s s%d = %s(k%d);", type.data, at, name.data, at);
-    text_printf(&head, "if (k%d == %d || k%d ", at, most ? 0 : -1, at);
-    put_is_nan(v, most, &head);
-    text_put(&head, ") ");
+    Text head = {0};
+    settle_extreme(e, at);
+    text_printf(&head, "if (s%d != s%d || (s%d == 0 && %s__builtin_signbit(s%d))) ", at, at, at,
+                instr_at(e, at)->op == OP_max ? "!" : "", at);
     open_block(e, head.data);
     write_extreme(e, at, stage);
     emit_own_loop(e, at);
     close_block(e);
-    text_free(&type);
-    text_free(&name);
     text_free(&head);
-}
-
-/* A NaN on the other side becomes one on this. */
-static void
-note_nan(Emit *e, int32_t at)
-{
-    const Instr *v = instr_at(e, at);
-    Text test = {0}, end = {0};
-    put_is_nan(v, v->op != OP_max, &test);
-    put_key_end(v, true, &end);
-    emit_line(e, "if (z%d %s) k%d = %s;", at, test.data, at, end.data);
-    text_free(&test);
-    text_free(&end);
 }
 
 void
 finish_extremes(Emit *e, int stage)
 {
-    for (int i = 0; i < e->kernel->instrs.len; i++) {
-        if (!reduces_in_loop(e, i, stage) || !is_extreme(e, i)) continue;
-        note_nan(e, i);
-        finish_extreme(e, i, stage);
-    }
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (reduces_in_loop(e, i, stage) && is_extreme(e, i)) finish_extreme(e, i, stage);
 }
 
 /* ---- rows side by side ---- */
@@ -374,17 +432,16 @@ declare_beside(Emit *e, int stage, int pairs)
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
         if (!reduces_in_loop(e, i, stage)) continue;
-        bool sum = v->order == REDUCE_PAIRWISE;
-        DType kept = is_extreme(e, i)      ? key_dtype(v)
-                     : v->dtype != DT_BOOL ? v->dtype
-                                           : mask_dtype(mask_of_value(e, stage, v->args[0]));
-        Text type = {0}, first = {0}, other = {0};
-        prelude_type(e->prelude, kept, e->beside, &type);
         if (is_extreme(e, i)) {
-            put_key_end(v, false, &first);
-            put_key_end(v, true, &other);
-            emit_line(e, "%s y%d = (%s){} + %s;", type.data, i, type.data, other.data);
-        } else if (sum)
+            declare_extreme_vectors(e, i, e->beside, 1);
+            continue;
+        }
+        bool sum = v->order == REDUCE_PAIRWISE;
+        DType kept =
+            v->dtype != DT_BOOL ? v->dtype : mask_dtype(mask_of_value(e, stage, v->args[0]));
+        Text type = {0}, first = {0};
+        prelude_type(e->prelude, kept, e->beside, &type);
+        if (sum)
             text_put(&first, "0"); /* -0.0: 0.0 - 0 would be none */
         else
             put_identity(v, &first);
@@ -394,7 +451,6 @@ declare_beside(Emit *e, int stage, int pairs)
                       sum ? ")" : "");
         text_free(&type);
         text_free(&first);
-        text_free(&other);
     }
 }
 
@@ -412,25 +468,20 @@ static void
 finish_extreme_beside(Emit *e, int32_t at, const char *type)
 {
     const Instr *v = instr_at(e, at);
-    bool most = v->op == OP_max;
-    Text mine = {0}, others = {0}, key = {0}, mask = {0};
-    put_is_nan(v, most, &mine);
-    put_is_nan(v, !most, &others);
-    prelude_type(e->prelude, key_dtype(v), e->beside, &mask);
-    prelude_key(e->prelude, v->dtype, e->beside, &key);
-    emit_line(e, "const %s doubt%d = (a%d == %d) | (a%d %s) | (y%d %s);", mask.data, at, at,
-              most ? 0 : -1, at, mine.data, at, others.data);
-    emit_line(e, "%s any%d = 0;", dtype_name(key_dtype(v)), at);
+    Text bits = {0};
+    prelude_type(e->prelude, bits_dtype(v), e->beside, &bits);
+    emit_line(e, "const %s doubt%d = nans%d | ((a%d == 0) & (signs%d %s 0));", bits.data, at, at,
+              at, at, v->op == OP_max ? ">=" : "<");
+    emit_line(e, "%s any%d = 0;", dtype_name(bits_dtype(v)), at);
     emit_line(e, "for (int i = 0; i < %d; i++) any%d |= doubt%d[i];", e->beside, at, at);
-    open_block(e, "");
+    if (forgets_invalid(e)) {
+        prelude_forget_invalid(e->prelude);
+        emit_line(e, "if (any%d) forget_invalid();", at);
+    }
     emit_line(e, "if (any%d) single = unit + %d;", at, e->beside);
     emit_line(e, "if (any%d) continue;", at);
-    close_block(e);
-    emit_line(e, "const %s v%d = (%s)%s((%s)a%d);", type, at, type, key.data, type, at);
-    text_free(&mine);
-    text_free(&others);
-    text_free(&key);
-    text_free(&mask);
+    emit_line(e, "const %s v%d = a%d;", type, at, at);
+    text_free(&bits);
 }
 
 /* v of each row's reduction. */
@@ -456,15 +507,6 @@ finish_beside(Emit *e, int stage)
 
 /* ---- parts of a row ---- */
 
-/* What a part keeps of a reduction: "s3" of this type, or an extreme's key. */
-static void
-put_kept(Emit *e, int32_t at, Text *type, char *name)
-{
-    const Instr *v = instr_at(e, at);
-    *name = is_extreme(e, at) ? 'k' : 's';
-    prelude_memory(e->prelude, is_extreme(e, at) ? key_dtype(v) : v->dtype, 1, type);
-}
-
 void
 store_part(Emit *e)
 {
@@ -472,41 +514,58 @@ store_part(Emit *e)
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         if (!reduces_in_loop(e, i, 0)) continue;
         Text type = {0};
-        char name;
-        put_kept(e, i, &type, &name);
-        if (name == 'k') note_nan(e, i);
-        emit_line(e, "*(%s *)(partial + 8 * (%d * parts + unit)) = %c%d;", type.data, number++,
-                  name, i);
+        prelude_memory(e->prelude, instr_at(e, i)->dtype, 1, &type);
+        if (is_extreme(e, i)) settle_extreme(e, i);
+        emit_line(e, "*(%s *)(partial + 8 * (%d * parts + unit)) = s%d;", type.data, number++, i);
         text_free(&type);
     }
 }
 
+/* A part's extreme is a value like others. */
+static void
+combine_extreme(Emit *e, int32_t at, int number, const char *memory)
+{
+    declare_extreme(e, at, 1);
+    open_block(e, "for (int64_t unit = 0; unit < parts; unit++) ");
+    emit_line(e, "const %s x%d = *(%s *)(partial + 8 * (%d * parts + unit));",
+              dtype_name(instr_at(e, at)->dtype), at, memory, number);
+    accumulate_one(e, at);
+    close_block(e);
+    finish_extreme(e, at, 0);
+}
+
 /* The parts' results two by two, as the tree of a pairwise sum has them. */
+static void
+combine_pairs(Emit *e, int32_t at, int number, const char *memory)
+{
+    const Instr *v = instr_at(e, at);
+    Text combine = {0};
+    prelude_use(e->prelude, combine_name(v->op), v->dtype, 1, &combine);
+    emit_line(e, "for (int64_t half = 1; half < parts; half *= 2)");
+    e->indent++;
+    open_block(e, "for (int64_t unit = 0; unit < parts; unit += 2 * half) ");
+    emit_line(e, "char *const p = partial + 8 * (%d * parts + unit);", number);
+    emit_line(e, "*(%s *)p = %s(*(%s *)p, *(%s *)(p + 8 * half));", memory, combine.data, memory,
+              memory);
+    close_block(e);
+    e->indent--;
+    emit_line(e, "%s s%d = %s*(%s *)(partial + 8 * (%d * parts));", dtype_name(v->dtype), at,
+              v->order == REDUCE_PAIRWISE ? "0 + " : "", memory, number);
+    text_free(&combine);
+}
+
 void
 combine_parts(Emit *e)
 {
     int number = 0;
     for (int i = 0; i < e->kernel->instrs.len; i++) {
-        const Instr *v = instr_at(e, i);
         if (!reduces_in_loop(e, i, 0)) continue;
-        Text type = {0}, combine = {0};
-        char name;
-        put_kept(e, i, &type, &name);
-        prelude_use(e->prelude, combine_name(v->op), name == 'k' ? key_dtype(v) : v->dtype, 1,
-                    &combine);
-        emit_line(e, "for (int64_t half = 1; half < parts; half *= 2)");
-        e->indent++;
-        open_block(e, "for (int64_t unit = 0; unit < parts; unit += 2 * half) ");
-        emit_line(e, "char *const p = partial + 8 * (%d * parts + unit);", number);
-        emit_line(e, "*(%s *)p = %s(*(%s *)p, *(%s *)(p + 8 * half));", type.data, combine.data,
-                  type.data, type.data);
-        close_block(e);
-        e->indent--;
-        emit_line(e, "%.*s %c%d = %s*(%s *)(partial + 8 * (%d * parts));", (int)type.len - 1,
-                  type.data, name, i, v->order == REDUCE_PAIRWISE ? "0 + " : "", type.data,
-                  number++);
-        if (name == 'k') finish_extreme(e, i, 0);
-        text_free(&type);
-        text_free(&combine);
+        Text memory = {0};
+        prelude_memory(e->prelude, instr_at(e, i)->dtype, 1, &memory);
+        if (is_extreme(e, i))
+            combine_extreme(e, i, number++, memory.data);
+        else
+            combine_pairs(e, i, number++, memory.data);
+        text_free(&memory);
     }
 }

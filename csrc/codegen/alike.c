@@ -56,7 +56,7 @@ kernel_alike(const Kernel *a, const Kernel *b)
         a->nstages != b->nstages || a->nslots != b->nslots || a->block != b->block ||
         a->row_scratch != b->row_scratch || a->tile_rows != b->tile_rows || a->parts != b->parts ||
         a->short_rows != b->short_rows || a->in_place != b->in_place || a->beside != b->beside ||
-        a->nparts != b->nparts || a->partial != b->partial)
+        a->flags != b->flags || a->nparts != b->nparts || a->partial != b->partial)
         return false;
     if (memcmp(a->size, b->size, sizeof(int32_t) * (size_t)a->nloops) != 0 ||
         memcmp(a->slot_bytes, b->slot_bytes, sizeof(int32_t) * (size_t)a->nslots) != 0)

@@ -60,6 +60,8 @@ void body_value(Emit *e, int32_t at);
 void body_name(Emit *e, int32_t at, Text *out);
 /* The same as a mask of `bytes` wide lanes (vector booleans). */
 void body_mask(Emit *e, int32_t at, int bytes, Text *out);
+/* Where the value rests without being moved: the constraint of an asm operand. */
+const char *body_constraint(const Emit *e, int32_t at);
 void body_store(Emit *e, int32_t at);
 /* The value is computed, whoever wants it. */
 void body_check(Emit *e, int32_t at);
@@ -119,6 +121,7 @@ void emit_beside(Emit *e);
 void put_identity(const Instr *v, Text *out);
 /* It accumulates in the loop of this stage. */
 bool reduces_in_loop(const Emit *e, int32_t at, int stage);
+bool is_extreme(const Emit *e, int32_t at);
 void declare_accumulators(Emit *e, int stage, int lanes);
 /* acc = acc op value, in the current body; `acc` is a name. */
 void emit_accumulate(Emit *e, int32_t at, const char *acc);

@@ -438,9 +438,8 @@ static const char vector[] = "w";
 static const char vector[] = "m";
 #endif
 
-/* Where the value rests without being moved: the constraint of an asm operand. */
-static const char *
-constraint_of(const Emit *e, int32_t at)
+const char *
+body_constraint(const Emit *e, int32_t at)
 {
     DType dtype = instr_at(e, at)->dtype;
     bool plain = dtype == DT_F32 || dtype == DT_F64;
@@ -466,7 +465,7 @@ keep_computed(Emit *e, const Instr *choice, bool scalar)
         if (!row && rests_in_memory(e, v)) continue;
         int lanes = e->lanes;
         if (row) e->lanes = 1;
-        emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(%c%d));", constraint_of(e, at),
+        emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(%c%d));", body_constraint(e, at),
                   row ? 's' : 'v', at);
         e->lanes = lanes;
     }
@@ -621,7 +620,7 @@ body_store(Emit *e, int32_t at)
 static void
 put_asked_for(Emit *e, int32_t at)
 {
-    emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(%c%d));", constraint_of(e, at),
+    emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(%c%d));", body_constraint(e, at),
               is_row_value(e, at) ? 's' : 'v', at);
 }
 

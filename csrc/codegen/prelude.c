@@ -55,6 +55,9 @@ static const Helper helpers[] = {
      "N(select)((a != a) | N(less)(b, a), a, b)"},
     {"minimum", C_FLOAT, 2, false, "a != a ? a : __builtin_isless(a, b) ? a : b",
      "N(select)((a != a) | N(less)(a, b), a, b)"},
+    /* the second where one is a NaN, of which vectors may raise "invalid" */
+    {"most", C_FLOAT, 2, false, "__builtin_isgreater(a, b) ? a : b", "VMAX"},
+    {"least", C_FLOAT, 2, false, "__builtin_isless(a, b) ? a : b", "VMIN"},
     {"maximum", C_INTEGER, 2, false, "a > b ? a : b", "N(select)((M)(a > b), a, b)"},
     {"minimum", C_INTEGER, 2, false, "a < b ? a : b", "N(select)((M)(a < b), a, b)"},
     {"maximum", C_BOOL, 2, true, "a | b", "a | b"},
@@ -322,6 +325,29 @@ put_machine(Prelude *p, Text *out, const char *what, DType dtype, int lanes, int
         text_put(out, "LANES");
 }
 
+/* One of two: max(a, b) of the machine is what a > b ? a : b is. */
+static void
+put_extreme(Prelude *p, Text *out, bool most, DType dtype, int lanes)
+{
+    int bytes = lanes * (int)dtype_size(dtype);
+    const char *s = dtype == DT_F32 ? "ps" : "pd", *name = most ? "max" : "min";
+    if (bytes == 64 && p->vector_bytes == 64) {
+        text_printf(out, "(T)__builtin_ia32_%s%s512_mask(a, b, a, -1, 4)", name, s);
+        return;
+    }
+    if (bytes == 32 && p->vector_bytes >= 32) {
+        text_printf(out, "(T)__builtin_ia32_%s%s256(a, b)", name, s);
+        return;
+    }
+#if defined(__x86_64__)
+    if (bytes == 16) {
+        text_printf(out, "(T)__builtin_ia32_%s%s(a, b)", name, s);
+        return;
+    }
+#endif
+    text_printf(out, "N(select)((M)(a %c b), a, b)", most ? '>' : '<');
+}
+
 /* ---- helper definitions ---- */
 
 static const Helper *
@@ -493,8 +519,11 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
     const char *body = lanes == 1 ? h->scalar : h->vector;
     if (body != NULL && body[0] == 'V') {
         bool rounds = strncmp(body, "VROUND", 6) == 0; /* the direction stands behind the name */
-        put_machine(p, &machine, rounds ? "VROUND" : body, dtype, lanes,
-                    rounds ? body[7] - '0' : 0);
+        if (body[1] == 'M')
+            put_extreme(p, &machine, strcmp(body, "VMAX") == 0, dtype, lanes);
+        else
+            put_machine(p, &machine, rounds ? "VROUND" : body, dtype, lanes,
+                        rounds ? body[7] - '0' : 0);
         body = machine.data != NULL && strcmp(machine.data, "LANES") != 0 ? machine.data : NULL;
     }
     if (body == NULL)
@@ -554,45 +583,17 @@ prelude_gather(Prelude *p, DType dtype, int lanes, Text *out)
 }
 
 void
-prelude_key(Prelude *p, DType dtype, int lanes, Text *out)
+prelude_forget_invalid(Prelude *p)
 {
-    const Key key = key_of("key", dtype, lanes);
-    DType mask = mask_dtype((int)dtype_size(dtype));
-    const char *bits = dtype == DT_F32 ? "31" : "63";
-    if (prelude_first(p, key.text)) {
-        Text t = {0}, m = {0};
-        prelude_type(p, dtype, lanes, &t);
-        prelude_type(p, mask, lanes, &m);
-        text_printf(p->head, "INLINE %s %s(%s a) { const %s m = ", m.data, key.text, t.data,
-                    m.data);
-        if (lanes == 1)
-            text_printf(p->head, "((union { %s f; %s m; }){a}).m", t.data, m.data);
-        else
-            text_printf(p->head, "(%s)a", m.data);
-        text_printf(p->head, "; return m ^ (m >> %s & (%s)0x%s); }\n", bits, dtype_name(mask),
-                    dtype == DT_F32 ? "7fffffff" : "7fffffffffffffff");
-        text_free(&t);
-        text_free(&m);
-    }
-    text_put(out, key.text);
-}
-
-void
-prelude_float_of_key(Prelude *p, DType dtype, Text *out)
-{
-    const Key key = key_of("float_of_key", dtype, 1);
-    const char *t = dtype_name(dtype), *m = dtype == DT_F32 ? "i32" : "i64";
-    if (prelude_first(p, key.text)) {
-        define_type(p, dtype, 1);
-        define_type(p, mask_dtype((int)dtype_size(dtype)), 1);
-        text_printf(
-            p->head,
-            "INLINE %s %s(%s m) { return ((union { %s m; %s f; }){m ^ (m >> %s & (%s)0x%s)})"
-            ".f; }\n",
-            t, key.text, m, m, t, dtype == DT_F32 ? "31" : "63", m,
-            dtype == DT_F32 ? "7fffffff" : "7fffffffffffffff");
-    }
-    text_put(out, key.text);
+    if (!prelude_first(p, "forget_invalid")) return;
+    text_put(p->head, "static __attribute__((noinline)) void forget_invalid(void)\n"
+                      "{\n"
+                      "#if defined(__x86_64__)\n"
+                      "    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() & ~1u);\n"
+                      "#elif defined(__aarch64__)\n"
+                      "    __builtin_aarch64_set_fpsr(__builtin_aarch64_get_fpsr() & ~1u);\n"
+                      "#endif\n"
+                      "}\n");
 }
 
 void

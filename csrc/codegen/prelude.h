@@ -39,10 +39,8 @@ const char *prelude_minus_one(Prelude *p, DType dtype);
 void prelude_gather(Prelude *p, DType dtype, int lanes, Text *out);
 /* A store of one vector of the machine's width that bypasses the caches. */
 void prelude_stream(Prelude *p, DType dtype, int lanes, Text *out);
-/* The bits of a float as an integer that is ordered as the floats are, with -0.0 below 0.0: its
-   inverse, for one lane, is float_of_key_f64. */
-void prelude_key(Prelude *p, DType dtype, int lanes, Text *out);
-void prelude_float_of_key(Prelude *p, DType dtype, Text *out);
+/* forget_invalid(): the floating-point flag "invalid" is as if not raised. */
+void prelude_forget_invalid(Prelude *p);
 void prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out);
 /* The integer type of a comparison's lanes: -1 is true. */
 DType mask_dtype(int bytes);

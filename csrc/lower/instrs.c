@@ -357,10 +357,13 @@ emit_reduction(Nest *n, NodeId id, int32_t arg)
     if (instr.order == REDUCE_PAIRWISE) n->flags = true;
     bool calls = instr.order == REDUCE_CALL || instr.order == REDUCE_EXTREME;
     if (calls && n->kernel->kind != KERNEL_COLUMNS) {
+        bool flags = n->flags;
         PyObject *ufunc = numpy_ufunc(n, op_info(node->op)->ufunc);
         if (ufunc == NULL) return -1;
         DType dtypes[3] = {instr.dtype, instr.dtype, instr.dtype};
         if ((instr.loop = loop_index(n, ufunc, 2, dtypes)) < 0) return -1;
+        /* NumPy loops_minmax.dispatch.c.src: the loops of maximum and minimum raise nothing */
+        if (instr.order == REDUCE_EXTREME) n->flags = flags;
         /* the loop reads memory: a value that is the same in all of the row has none of its own */
         const Instr *value = &n->kernel->instrs.at[arg];
         if (value->level != LEVEL_ELEMENT && value->kind != INSTR_LOAD &&

@@ -101,6 +101,7 @@ struct Kernel {
     int32_t tile_rows;   /* rows taken together when operands are turned; 0: none is */
     bool in_place;       /* stores elements that it loads: all of them are loaded first */
     int32_t beside;      /* the length of rows that are done side by side, codegen/beside.c; or 0 */
+    bool flags;          /* may raise a floating-point flag that is looked at */
     bool short_rows;     /* a row is a few vectors only */
     bool parts;          /* one row for several threads, codegen/parts.c: its integer argument … */
     int32_t nparts;      /* … number `nparts` says how many, a power of two, and … */

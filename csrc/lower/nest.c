@@ -312,7 +312,7 @@ nest_step(Nest *n, Step *step)
     s->sizes = n->sizes.at;
     s->nloops = n->loops.len;
     s->loops = n->loops.at;
-    s->checks_flags = n->flags;
+    s->checks_flags = n->kernel->flags = n->flags;
     s->errors = n->group != NULL ? n->group->errors : 0;
     s->fallible = n->fallible;
     if (VEC_PUSH(n->lw->arena, &p->kernels, n->kernel) < 0) return -1;

@@ -1,8 +1,15 @@
 """One row shared out among threads: parts of NumPy's pairwise tree, and of reductions in any order."""
 
+import ctypes
+import platform
+
 import numpy as np
 import pytest
 from differential import check
+
+import pycompile
+
+FE_INEXACT = 0x10 if platform.machine() == "aarch64" else 0x20
 
 
 def sums(x):
@@ -115,6 +122,59 @@ def test_nans_and_infinities(dtype):
     check(logic, x, whole=True)
     low, high = np.full(40001, -np.inf, dtype), np.full(40001, np.inf, dtype)
     check(extremes, low, also=((high,),), whole=True)
+
+
+def ends(x):
+    return x.max(), x.min()
+
+
+def ends_of_rows(x):
+    return x.max(axis=1), x.min(axis=1)
+
+
+def ends_and_sum(x):
+    return x.max(), x.sum(), x.min()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(203,), (40, 3), (9, 150)])
+def test_special_values_at_each_position(shape, dtype):
+    """In each lane of each vector in hand, and behind the vectors; also rows side by side."""
+    function = ends if len(shape) == 1 else ends_of_rows
+    base = np.abs(numbers(shape, dtype)) + 1
+    cases = []
+    for sign in (1, -1):
+        for special in (np.nan, 0.0, -0.0, np.inf, -np.inf):
+            for at in range(base.size if len(shape) == 1 else 40):
+                x = sign * base
+                x.flat[at] = special
+                if special == 0:
+                    x.flat[at * 7 % base.size] = -special if at % 2 else special
+                cases.append((x,))
+    check(function, *cases[0], also=tuple(cases[1:]), whole=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_no_elements(dtype):
+    check(ends, np.zeros(0, dtype), captured=False)
+    check(ends_of_rows, np.zeros((0, 3), dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("function", [ends, ends_and_sum])
+@pytest.mark.parametrize("size", [200, 40001])
+def test_nans_raise_no_flag(function, size, dtype):
+    """A comparison with a NaN raises "invalid"; NumPy tells nothing of it, and leaves no flag."""
+    libm = ctypes.CDLL(None)
+    compiled = pycompile.compile(function)
+    x = numbers(size, dtype)
+    x[size // 2] = np.nan
+    with np.errstate(all="raise"):
+        check(function, x, whole=True)
+        for _ in range(3):
+            libm.feclearexcept(0x3F)
+            compiled(x)
+            assert libm.fetestexcept(0x3F) & ~FE_INEXACT == 0
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -229,8 +229,8 @@ def _operations(function, *args):
     }
 
 
-#: Made by a graph that is parsed, not by capture.
-NOT_CAPTURED = {"real", "imag", "diagonal"}
+#: Made by a graph that is parsed, or by the passes that prepare lowering; not by capture.
+NOT_CAPTURED = {"real", "imag", "diagonal", "branch", "otherwise", "join"}
 
 
 @pytest.mark.slow
