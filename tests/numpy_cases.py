@@ -16,8 +16,8 @@ def array(dtype, shape=(3, 4), seed=0):
     return (values + 1j * rng.uniform(0.5, 4, shape) if kind == "c" else values).astype(dtype)
 
 
-def function(*lines):
-    """A function of x and y: does the statements among `lines`, in order, and returns what the
+def function(*lines, args="x, y"):
+    """A function of `args`: does the statements among `lines`, in order, and returns what the
     expressions among them gave."""
     body, results = [], []
     for line in lines:
@@ -27,6 +27,6 @@ def function(*lines):
             line = f"{name} = {line}"
         body.append(f"    {line}\n")
     namespace = {"np": np}
-    text = f"def case(x, y):\n{''.join(body)}    return ({', '.join(results)},)\n"
+    text = f"def case({args}):\n{''.join(body)}    return ({', '.join(results)},)\n"
     exec(compile(text, "<case>", "exec"), namespace)
     return namespace["case"]

@@ -45,6 +45,78 @@ def test_steps(lines, dtype):
     check(function(*lines), x, y, also=(more,), whole=True)
 
 
+# NumPy stores by a mask as it goes, without a copy of what shares the array's memory.
+STORES_BY_MASK_OF_THEMSELVES = [
+    "x[m] = x.ravel()[:7]",
+    "x[m] = x.ravel()[::-1][:7]",
+    "x[m] = x.reshape(-1)[5:]",
+    "x[m,] = x.ravel()[::-1][:7]",
+    "x[::-1][m] = x.ravel()[:7]",
+    "x[m] = x.view('f4').ravel()[::-1][:7]",
+    "x[m] = x.view('i8').ravel()[::-1][:7]",
+    "x.view('i8')[m] = x.ravel()[::-1][:7]",
+    "x[m] = x[:1, 0]",
+    "x[m] = x[1, 3:].reshape(())",
+    "x[m] = x.view('f4')[1, 1:2].reshape(())",
+    "b[b[::-1]] = False",
+    "b[b[:, ::-1]] = True",
+    "b[1:][b[:-1]] = True",
+    "b[b[::-1]] = x[0, 0] > 0",
+    "b[b] = b[1, 2:3]",
+    "b.view('u1')[b[::-1]] = 0",
+]
+
+# It copies for every other index, and these read nothing that the store changes.
+STORES_THAT_READ_FIRST = [
+    "x[m] = x[1, 3]",
+    "x[m] = x[::-1][m]",
+    "x[m] += x[::-1][m]",
+    "x[m] = np.flip(x * 2).ravel()[:7]",
+    "x[m, ...] = x.ravel()[::-1][:7]",
+    "x[m[:, 0]] = x[:1]",
+    "x[k] = x[::-1]",
+    "x[k, 1:] = x[:, :-1]",
+    "k[k] = k[::-1]",
+    "b[b] = False",
+    "b[::-1][b[::-1]] = False",
+    "b[b[::-1].copy()] = False",
+    "b[b[:, 0]] = b[0]",
+]
+
+STORES_THAT_NUMPY_ORDERS = [
+    "np.putmask(x, m, x[::-1])",
+    "np.putmask(b, b[::-1], False)",
+    "np.copyto(x, x[::-1], where=m)",
+    "np.copyto(b, False, where=b[::-1])",
+    "np.place(x, m, x[::-1])",
+    "np.put(x, [3, 1, 2], x[::-1])",
+    "np.fill_diagonal(x, x[::-1, 1])",
+    "np.add(b, 1, out=b, where=b[::-1])",
+    "x.flat = x[::-1]",
+]
+
+
+def run_store(line, fresh, **how):
+    rng = np.random.default_rng(5)
+    x, m = rng.standard_normal((3, 4)), rng.permutation(12).reshape(3, 4) < 7
+    b = rng.integers(0, 2, (3, 4)) > 0
+    k = np.array([2, 0, 1])
+    start = ["x = x * 1", "b = b | False", "k = k + 0"] if fresh else []
+    check(function(*start, line, "x", "b", "k", args="x, m, b, k"), x, m, b, k, **how)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize("line", STORES_BY_MASK_OF_THEMSELVES + STORES_THAT_NUMPY_ORDERS)
+def test_a_store_of_what_shares_its_memory(line, fresh):
+    run_store(line, fresh, captured=False)
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+@pytest.mark.parametrize("line", STORES_THAT_READ_FIRST)
+def test_a_store_that_reads_before_it_writes(line, fresh):
+    run_store(line, fresh, whole=True)
+
+
 def test_a_mask_that_is_all_false():
     case = function("z = x[x > y]", "z * 2", "z.sum()", "x[x > y] = 0", "x")
     check(case, array("f8"), array("f8") + 10.0, whole=True)

@@ -422,11 +422,47 @@ write_mask(Interp *in, Value *array, NodeId node, Value *mask_value, NodeId valu
     return node_write(in, array, result);
 }
 
+/* The same elements of the same storage, in the same order. */
+static bool
+same_elements(const Graph *g, const Type *a, const Type *b)
+{
+    if (a->dtype != b->dtype || !shapes_equal(a, b)) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (!size_same(g, a->stride[i], b->stride[i])) return false;
+    return size_same(g, a->offset, b->offset);
+}
+
+/* NumPy (mapping.c, array_assign_boolean_subscript) stores by a mask of the array's own rank
+   element by element, and copies nothing that shares the array's memory, as it does for every other
+   index: a value or a mask that is a view of the array is read while the store changes it.  An
+   array that is its own mask is read at each element just before that is written. */
+static Answer
+mask_store_allowed(Interp *in, NodeId array, NodeId mask, NodeId value)
+{
+    Type type = node_type(in, array), by = node_type(in, mask);
+    if (by.form != FORM_ARRAY || by.rank == 0 || by.rank != type.rank) return ANSWER_YES;
+    int storage = storage_of(in, array), of_mask = storage_of(in, mask);
+    if (storage < 0 || of_mask < 0) return ANSWER_ERROR;
+    bool seen = of_mask == storage && !same_elements(in->graph, &type, &by);
+    if (node_type(in, value).form == FORM_ARRAY) {
+        int of_value = storage_of(in, value);
+        if (of_value < 0) return ANSWER_ERROR;
+        seen = seen || of_value == storage;
+    }
+    if (!seen) return ANSWER_YES;
+    return interp_break(in, BREAK_OVERLAP, "a store by a mask, of a view of the array or by one");
+}
+
 static Answer
 advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *items, int n,
                NodeId value)
 {
     Type type = node_type(in, node), fresh, given = node_type(in, value);
+    if (n == 1 && items[0].kind == ITEM_MASK) {
+        NodeId mask;
+        TRY(operand(in, items[0].value, &mask));
+        TRY(mask_store_allowed(in, node, mask, value));
+    }
     if (n == 1 && items[0].kind == ITEM_MASK && given.rank == 0 &&
         node_type(in, items[0].value->node).form == FORM_ARRAY &&
         node_type(in, items[0].value->node).rank >= 1 &&
