@@ -151,11 +151,9 @@ array_value(Interp *in, SourceId source, PyObject *object, const ArrayHeader *he
 /* The value is the array itself, or a node that a loop made for it while its sizes were symbols:
    the loop's param, or a version that a store in the loop makes. */
 static bool
-same_place(const Type *a, const Type *b)
+is_same_array(const Type *a, const Type *b)
 {
-    return a->rank == b->rank && a->form == b->form && a->dtype == b->dtype &&
-           a->offset == b->offset && memcmp(a->shape, b->shape, sizeof(SizeId) * a->rank) == 0 &&
-           memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0;
+    return type_same_layout(a, b) && a->offset == b->offset;
 }
 
 int
@@ -200,7 +198,7 @@ value_pin(Interp *in, Value *value)
     const Type symbolic = *type;
     for (NodeId id = value->node; id < in->graph->nodes.len; id++) {
         Type *same = &graph_node(in->graph, id)->type;
-        if (same_place(same, &symbolic)) *same = pinned;
+        if (is_same_array(same, &symbolic)) *same = pinned;
     }
     return 0;
 }
