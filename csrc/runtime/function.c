@@ -254,6 +254,7 @@ static PyMethodDef compiled_methods[] = {
      "entries     places of the code at which a plan was looked for\n"
      "plans       plans that there are now, at all entries\n"
      "given_up    entries that are Python's for now: recompile_limit\n"
+     "slower      plans not used for now: Python was faster when both were timed\n"
      "plan_runs   runs of plans; a call with breaks runs more than one\n"
      "compiles    attempts to make a plan, those that came to none included\n"
      "recompiles  those of them that a failed guard made necessary\n"

@@ -72,11 +72,16 @@ void
 hints_record(const CodeState *state, PyObject *record)
 {
     static const CodeState none;
-    long long given_up = 0;
-    for (int i = 0; state != NULL && i < state->decoded->count; i++)
-        given_up += state->entries[i] != NULL && state->entries[i]->given_up;
+    long long given_up = 0, slower = 0;
+    for (int i = 0; state != NULL && i < state->decoded->count; i++) {
+        const Entry *entry = state->entries[i];
+        if (entry == NULL) continue;
+        given_up += entry->given_up;
+        for (int k = 0; k < entry->nplans; k++) slower += entry->plans[k]->sample.slower;
+    }
     if (state == NULL) state = &none;
     record_int(record, "given_up", given_up);
+    record_int(record, "slower", slower);
     record_int(record, "plan_runs", state->plan_runs);
     record_int(record, "compiles", state->compiles);
     record_int(record, "recompiles", state->recompiles);

@@ -58,6 +58,8 @@ typedef struct {
     bool patient;          /* whole programs: the user did not ask for plans, so they have to pay */
     bool waits;            /* its plans do not pay yet */
     bool handled;          /* the last step went to a handler */
+    Plan *beaten;          /* owned: the plan that holds, while CPython runs the call instead */
+    SampleWay way;         /* of that call */
     Plan *failed;          /* the plan whose guard failed last, for the message */
     int failed_guard;
 } Runner;
@@ -182,8 +184,17 @@ run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
                            .leave = leave_frame,
                            .context = r};
     plan_acquire(plan);
+    SampleWay way = plan_is_whole(plan) ? sample_way(plan, r->state->config) : SAMPLE_NONE;
+    if (way >= SAMPLE_PLAIN) {
+        r->beaten = plan;
+        r->way = way;
+        return TURN_RESUME;
+    }
     Turn turn;
-    switch (plan_run_told(r->state, plan, reached, &outcome)) {
+    int64_t began = sample_begin(way);
+    PlanResult done = plan_run_told(r->state, plan, reached, &outcome);
+    sample_end(plan, r->state->code, way, began, done == PLAN_DONE);
+    switch (done) {
     case PLAN_DONE:
         r->state->plan_runs++;
         r->planned = true;
@@ -686,6 +697,21 @@ take_turn(Runner *r, Held *held)
     return turn;
 }
 
+/* CPython runs the rest of the frame. */
+static PyObject *
+resume(Runner *r, Held *held)
+{
+    const Instr *at = &r->decoded->instrs[r->number];
+    Plan *beaten = r->beaten;
+    if (beaten == NULL) return frame_resume(r->ts, r->frame, at->idx);
+    if (r->way == SAMPLE_PLAIN) held->ran = RAN_WHOLE;
+    int64_t began = sample_begin(r->way);
+    PyObject *result = frame_resume(r->ts, r->frame, at->idx);
+    sample_end(beaten, r->state->code, r->way, began, result != NULL);
+    plan_release(beaten);
+    return result;
+}
+
 PyObject *
 run_frame(PyThreadState *ts, Frame *frame, void *context)
 {
@@ -706,6 +732,6 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
     switch (turn) {
     case TURN_RETURN: return r.result;
     case TURN_ERROR: return frame_raise(ts, frame, r.decoded, r.number);
-    default: return frame_resume(ts, frame, r.decoded->instrs[r.number].idx);
+    default: return resume(&r, held);
     }
 }

@@ -38,6 +38,20 @@ bind(const CodeState *state, PyFunctionObject *function, PyObject *const *args, 
     return true;
 }
 
+/* The plan holds, but CPython runs the call: see sample.c. */
+static Answer
+run_plain(Held *held, Plan *plan, SampleWay way, PyFunctionObject *function, PyObject *const *args,
+          size_t nargsf, PyObject *kwnames, PyObject **result)
+{
+    plan_acquire(plan);
+    if (way == SAMPLE_PLAIN) held->ran = RAN_WHOLE;
+    int64_t began = sample_begin(way);
+    *result = function_call(function, args, nargsf, kwnames);
+    sample_end(plan, held->state->code, way, began, *result != NULL);
+    plan_release(plan);
+    return *result == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* ANSWER_NO: nothing was done; *missed is set when no plan holds.  A deopt runs the whole call in
    CPython. */
 static Answer
@@ -69,9 +83,14 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
         if (!plan_is_whole(plan)) return ANSWER_NO;
         if (i > 0) entry_to_front(entry, i);
         entry_hit(entry);
+        SampleWay way = sample_way(plan, state->config);
+        if (way >= SAMPLE_PLAIN)
+            return run_plain(held, plan, way, function, args, nargsf, kwnames, result);
         PlanOutcome outcome = {.value = result};
         plan_acquire(plan);
+        int64_t began = sample_begin(way);
         PlanResult done = plan_run_told(state, plan, reached, &outcome);
+        sample_end(plan, code, way, began, done == PLAN_DONE);
         if (done == PLAN_DONE) {
             state->plan_runs++;
             thread_saved += plan_gain(plan);

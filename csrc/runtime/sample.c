@@ -1,0 +1,205 @@
+/* Whether a plan is faster than the plain code that it replaced.
+
+   The cost model (capture/control/worth.c) knows orders of magnitude only, and long runs are where
+   its errors hurt.  So a plan that covers a whole call and takes LONG_NS is compared with CPython
+   now and then: one call runs the plan, the next one the plain function, and both are timed.  Which
+   of the two runs makes no difference to the program.
+
+     - The first comparison comes when the plan has run as long as SHARE plain calls are estimated
+       to take, later ones SHARE measured calls after the last.  A comparison of a plan that is much
+       faster therefore costs at most one part in SHARE of the time.
+     - PAIRS_WON pairs in which the plan is not slower settle that it stays; PAIRS_LOST in which it
+       is slower settle that CPython runs such calls.  The plan keeps its place and its guards,
+   which say what calls these are.
+     - Either verdict is looked at again later, since the machine may have been busy; the waits
+       double.
+
+   Where the user insists on plans (fullgraph, plan_always, a backend) none is sampled, and none
+   while reports are collected. */
+#include "entry.h"
+#include "hooks.h"
+
+#include <time.h>
+
+enum {
+    FIRST_LOOK = 8, /* calls before the first timed one: the first ones fill caches */
+    FIRST_REST = 512,
+    MOST_WAIT = 1 << 24,
+    LONG_NS = 100000,
+    SHARE = 16,
+    PAIRS_WON = 3,
+    PAIRS_LOST = 5,
+    SLOWER_PERCENT = 105, /* a plan is slower if it takes more than so much of the plain call */
+    UNIT_NS = 30,         /* the unit of capture/control/worth.c */
+};
+
+/* A plain call that is timed has no timed calls inside it. */
+static _Thread_local bool plain_is_timed;
+
+/* For tests: how long a plan and a plain call take; 0: the clock decides. */
+static int64_t pretended_plan_ns, pretended_plain_ns;
+
+static int64_t
+now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int32_t
+doubled(int32_t wait)
+{
+    return wait < MOST_WAIT / 2 ? 2 * wait : MOST_WAIT;
+}
+
+/* How many runs of the plan take SHARE times as long as a plain call. */
+static int32_t
+runs_worth(int64_t plain_ns, int64_t plan_ns)
+{
+    int64_t runs = SHARE * plain_ns / Py_MAX(plan_ns, 1);
+    return (int32_t)Py_MAX(1, Py_MIN(runs, MOST_WAIT));
+}
+
+/* A kept loop is left out: what it saves can be so much that a single plain call would be felt. */
+static bool
+has_kept_loop(const Plan *plan)
+{
+    for (int i = 0; i < plan->nsteps; i++)
+        if (plan->steps[i].kind == STEP_KERNEL && plan->steps[i].kernel.region) return true;
+    return false;
+}
+
+static bool
+may_sample(const Plan *plan, const Config *config)
+{
+    return config->sample && !config->fullgraph && !config->plan_always && !config->capture_all &&
+           config->backend_call == NULL && !has_kept_loop(plan);
+}
+
+SampleWay
+sample_decide(Plan *plan, const Config *config)
+{
+    Sample *sample = &plan->sample;
+    if (sample->look == 0) {
+        sample->look = sample->wait = FIRST_LOOK;
+        sample->rest = FIRST_REST;
+        if (!may_sample(plan, config)) sample->wait = MOST_WAIT;
+        return SAMPLE_NONE;
+    }
+    sample->wait = 0;
+    bool rests = sample->slower && sample->until > 0;
+    if (rests) sample->until--;
+    if (rests || plain_is_timed || report_wanted())
+        return sample->slower ? SAMPLE_LEFT : SAMPLE_NONE;
+    if (may_sample(plan, config)) return sample->stage == STAGE_PLAIN ? SAMPLE_PLAIN : SAMPLE_PLAN;
+    sample->wait = MOST_WAIT;
+    return SAMPLE_NONE;
+}
+
+/* ---- verdicts ---- */
+
+static void
+tell_slower(const Sample *sample, PyCodeObject *code)
+{
+    log_emit(LOG_PERF_HINTS,
+             "%s (%s:%d): calls like the last one took %.3f ms compiled and %.3f ms plain (best of "
+             "%d each); CPython runs them from now on",
+             text_of_str(code->co_qualname), text_of_str(code->co_filename), code->co_firstlineno,
+             (double)sample->least_plan_ns / 1e6, (double)sample->least_plain_ns / 1e6,
+             sample->won + sample->lost);
+}
+
+static void
+settle(Plan *plan, PyCodeObject *code, bool slower)
+{
+    Sample *sample = &plan->sample;
+    if (slower && !sample->slower) tell_slower(sample, code);
+    if (slower) plan_trim(plan);
+    sample->slower = slower;
+    sample->until = sample->rest;
+    sample->wait = slower ? 0 : sample->rest;
+    sample->rest = doubled(sample->rest);
+    sample->won = sample->lost = 0;
+    sample->stage = slower ? STAGE_PLAN : STAGE_LENGTH;
+}
+
+static void
+judge_length(Plan *plan, int64_t plan_ns)
+{
+    Sample *sample = &plan->sample;
+    if (plan_ns < LONG_NS) {
+        sample->wait = sample->look = doubled(sample->look);
+        return;
+    }
+    sample->stage = STAGE_PLAN;
+    sample->wait = runs_worth(plan_ns + (int64_t)plan->saves * UNIT_NS, plan_ns);
+}
+
+static void
+judge_pair(Plan *plan, PyCodeObject *code, int64_t plain_ns)
+{
+    Sample *sample = &plan->sample;
+    int64_t plan_ns = sample->plan_ns;
+    bool first = sample->won + sample->lost == 0;
+    if (first || plan_ns < sample->least_plan_ns) sample->least_plan_ns = plan_ns;
+    if (first || plain_ns < sample->least_plain_ns) sample->least_plain_ns = plain_ns;
+    if (plan_ns * 100 > plain_ns * SLOWER_PERCENT)
+        sample->lost++;
+    else
+        sample->won++;
+    sample->stage = STAGE_PLAN;
+    if (sample->won == PAIRS_WON || sample->lost == PAIRS_LOST)
+        settle(plan, code, sample->lost == PAIRS_LOST);
+    else if (!sample->slower)
+        sample->wait = runs_worth(plain_ns, plan_ns);
+}
+
+int64_t
+sample_begin(SampleWay way)
+{
+    if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return 0;
+    if (way == SAMPLE_PLAIN) plain_is_timed = true;
+    return now_ns();
+}
+
+void
+sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool done)
+{
+    if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return;
+    Sample *sample = &plan->sample;
+    int64_t took = now_ns() - began;
+    int64_t pretended = way == SAMPLE_PLAIN ? pretended_plain_ns : pretended_plan_ns;
+    if (pretended > 0) took = pretended;
+    if (way == SAMPLE_PLAIN) plain_is_timed = false;
+    if (!done) { /* the pair is lost */
+        if (sample->stage == STAGE_PLAIN) sample->stage = STAGE_PLAN;
+        if (!sample->slower) sample->wait = FIRST_LOOK;
+    } else if (way == SAMPLE_PLAIN) {
+        judge_pair(plan, code, took);
+    } else if (sample->stage == STAGE_LENGTH) {
+        judge_length(plan, took);
+    } else {
+        sample->plan_ns = took;
+        sample->stage = STAGE_PLAIN;
+    }
+}
+
+/* ---- what Python sees ---- */
+
+/* test_sample(plan_ns, plain_ns): what runs take as sampled; 0, 0: what the clock says. */
+static PyObject *
+hook_sample(PyObject *self, PyObject *args)
+{
+    (void)self;
+    long long plan_ns, plain_ns;
+    if (!PyArg_ParseTuple(args, "LL", &plan_ns, &plain_ns)) return NULL;
+    pretended_plan_ns = plan_ns;
+    pretended_plain_ns = plain_ns;
+    Py_RETURN_NONE;
+}
+
+PyMethodDef sample_methods[] = {
+    {"test_sample", hook_sample, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,167 @@
+"""Long calls that CPython runs faster than their plan are left to it.
+
+How long a plan and a plain call take is pretended (test_sample), so nothing here depends on the clock.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+import pycompile
+from pycompile import _C
+
+MS = 1_000_000  # nanoseconds
+X = np.linspace(-2.0, 2.0, 300)
+
+
+@pytest.fixture
+def took():
+    yield _C.test_sample
+    _C.test_sample(0, 0)
+
+
+def polynomial(x):
+    return ((x + 1.0) * x - 3.0) * x + 0.5
+
+
+def sampled(function, **options):
+    return pycompile.compile(function, options={"plan_always": False, **options})
+
+
+def call(compiled, times, *args):
+    """What `stats()` says more after so many calls, each of which gives the plain result's bits."""
+    before, plain = compiled.stats(), compiled.__wrapped__
+    for _ in range(times):
+        found = compiled(*args)
+        assert found.tobytes() == plain(*args).tobytes()
+    after = compiled.stats()
+    return {name: after[name] - before[name] for name in after}
+
+
+def test_a_plan_that_is_slower_is_left(took):
+    took(10 * MS, 5 * MS)
+    compiled = sampled(polynomial)
+    found = call(compiled, 200, X)
+    assert found["slower"] == 1 and found["plan_runs"] < 100
+    assert call(compiled, 50, X)["plan_runs"] == 0
+    assert compiled.stats()["compiles"] == 1
+
+
+def test_a_plan_that_is_as_fast_or_faster_stays(took):
+    for plan in (5 * MS, 10 * MS):
+        took(plan, 10 * MS)
+        pycompile.reset()
+        compiled = sampled(polynomial)
+        found = call(compiled, 1000, X)
+        assert found["slower"] == 0
+        assert 900 < found["plan_runs"] < 1000  # some calls were plain, to compare
+
+
+def test_short_calls_are_not_compared(took):
+    took(90_000, 1000)
+    assert call(sampled(polynomial), 1000, X)["plan_runs"] == 1000
+
+
+def test_what_asks_for_plans_is_not_compared(took):
+    took(10 * MS, 5 * MS)
+    for options in ({"sample": False}, {"plan_always": True}):
+        assert call(sampled(polynomial, **options), 300, X)["plan_runs"] == 300
+    whole = pycompile.compile(polynomial, fullgraph=True, options={"plan_always": False})
+    assert call(whole, 300, X)["plan_runs"] == 300
+    assert call(sampled(polynomial, threads=2), 300, X)["plan_runs"] < 300
+
+
+def test_other_shapes_keep_their_plan(took):
+    took(10 * MS, 5 * MS)
+    compiled = sampled(polynomial)
+    call(compiled, 200, X)
+    took(5 * MS, 10 * MS)
+    assert call(compiled, 4, X[:77])["plan_runs"] == 4
+    assert call(compiled, 4, X)["plan_runs"] == 0
+
+
+def test_a_verdict_is_looked_at_again(took):
+    took(10 * MS, 5 * MS)
+    compiled = sampled(polynomial)
+    assert call(compiled, 200, X)["slower"] == 1
+    took(5 * MS, 10 * MS)
+    assert call(compiled, 1000, X)["slower"] == -1
+    assert call(compiled, 20, X)["plan_runs"] == 20
+
+
+def test_a_function_with_cells_has_a_frame(took):
+    def with_cell(x):
+        scale = 2.0
+
+        def twice(y):
+            return y * scale
+
+        return twice(x) * x + 1.0 - x * 0.5
+
+    took(10 * MS, 5 * MS)
+    compiled = sampled(with_cell)
+    assert call(compiled, 200, X)["slower"] == 1
+    assert call(compiled, 50, X)["plan_runs"] == 0
+
+
+def test_kept_loops_are_not_compared(took):
+    def smooth(x):
+        y = x.copy()
+        for i in range(1, len(y)):
+            y[i] = 0.5 * y[i - 1] + x[i]
+        return y
+
+    took(10 * MS, 5 * MS)
+    assert call(sampled(smooth), 300, X)["plan_runs"] == 300
+
+
+def test_an_exception_in_a_timed_plain_call_is_the_programs(took):
+    class Stop(Exception):
+        pass
+
+    def guarded(x, y):
+        if y is not None:
+            raise Stop
+        return x * 2.0 + x * x - 1.0
+
+    took(10 * MS, 5 * MS)
+    compiled = sampled(guarded)
+    for _ in range(100):
+        compiled(X, None)
+        with pytest.raises(Stop):
+            compiled(X, 1)
+    assert compiled.stats()["slower"] == 1
+
+
+def test_a_call_that_writes_its_argument_does_so_once(took):
+    def descend(x, g):
+        x -= 0.5 * g
+        x *= 1.0 + 2.0**-20
+        return x
+
+    took(10 * MS, 5 * MS)
+    compiled = sampled(descend)
+    a, b = X.copy(), X.copy()
+    for _ in range(300):
+        assert compiled(a, X) is a
+        descend(b, X)
+        assert a.tobytes() == b.tobytes()
+    assert compiled.stats()["slower"] == 1
+
+
+def test_the_log_says_so(took, caplog):
+    took(10 * MS, 5 * MS)
+    pycompile.set_logs("perf_hints")
+    try:
+        compiled = sampled(polynomial)
+        call(compiled, 200, X)
+    finally:
+        pycompile.set_logs("")
+    told = [r.getMessage() for r in caplog.records if "from now on" in r.getMessage()]
+    assert len(told) == 1
+    assert re.search(
+        r"polynomial \(.*test_sample.py:\d+\): calls like the last one took 10.000 ms compiled and "
+        r"5.000 ms plain",
+        told[0],
+    )
