@@ -36,7 +36,8 @@ def numpy_call(case: Case, args: tuple[Any, ...]) -> Call:
 def pycompile_call(case: Case, args: tuple[Any, ...]) -> Call:
     import pycompile
 
-    compiled = pycompile.compile(case.function)
+    # What a plan takes is shown, even where it is so slow that CPython would get the calls.
+    compiled = pycompile.compile(case.function, options={"sample": False})
     return lambda: compiled(*args)
 
 
