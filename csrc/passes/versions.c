@@ -211,3 +211,49 @@ versions_pass_by(const Versions *v, NodeId storage, const Type *type)
     }
     return true;
 }
+
+/* ---- what a view leaves out ---- */
+
+/* The box from `low` to `high` of the storage, as a view.  0 or -1. */
+static int
+box_type(Graph *g, const Type *whole, const int *order, int axes, const Box *box, Type *out)
+{
+    int64_t offset = 0;
+    *out = *whole;
+    for (int k = 0; k < axes; k++) {
+        int axis = order[k];
+        offset += box->low[k] * size_value(g, whole->stride[axis]);
+        out->shape[axis] = size_const(g, box->high[k] - box->low[k] + 1);
+        if (out->shape[axis] == NO_SIZE) return -1;
+    }
+    out->offset = size_const(g, offset);
+    return out->offset == NO_SIZE ? -1 : 0;
+}
+
+Answer
+versions_around(Graph *g, const Type *whole, const Type *view, Type *part, int *count)
+{
+    int order[MAX_RANK];
+    Span inner = span_of(g, whole, view);
+    int axes = storage_axes(g, whole, order);
+    if (axes < 0 || inner.kind != SPAN_BOX) return ANSWER_NO;
+    for (int k = 0; k < axes; k++)
+        if (inner.box.step[k] > 1) return ANSWER_NO;
+    Box rest = {0}; /* shrinks to the view, an axis at a time, from the outermost */
+    for (int k = 0; k < axes; k++) rest.high[k] = size_value(g, whole->shape[order[k]]) - 1;
+    *count = 0;
+    for (int k = 0; k < axes; k++) {
+        Box before = rest, behind = rest;
+        before.high[k] = inner.box.low[k] - 1;
+        behind.low[k] = inner.box.high[k] + 1;
+        if (before.high[k] >= before.low[k] &&
+            box_type(g, whole, order, axes, &before, &part[(*count)++]) < 0)
+            return ANSWER_ERROR;
+        if (behind.high[k] >= behind.low[k] &&
+            box_type(g, whole, order, axes, &behind, &part[(*count)++]) < 0)
+            return ANSWER_ERROR;
+        rest.low[k] = inner.box.low[k];
+        rest.high[k] = inner.box.high[k];
+    }
+    return ANSWER_YES;
+}

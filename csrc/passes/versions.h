@@ -49,4 +49,9 @@ NodeId versions_root(const Versions *v, NodeId storage);
 /* All that was written to the storage up to this version is apart from where `type` lies. */
 bool versions_pass_by(const Versions *v, NodeId storage, const Type *type);
 
+/* The elements of a dense storage that a view of it leaves out, as at most 2 * MAX_RANK views that
+   have none in common.  ANSWER_NO: the view does not cover a whole box, or layouts are not
+   constant. */
+Answer versions_around(Graph *g, const Type *whole, const Type *view, Type *part, int *count);
+
 #endif

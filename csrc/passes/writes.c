@@ -5,10 +5,16 @@
    with a log of its old elements (so that a later failure can put them back) if nobody else looks
    at the old version, anything else in a copy.
 
+   A copy of a large array has only the elements that the scatter does not write.  They are copied
+   in front of the operations that compute the value, so that these can store into the copy.
+
    Who reads a storage, and where, is asked for each write, so it is found once, and kept as nodes
    are inserted and arguments change.  What is inserted is kept aside, and put into the top region
    at the end.  Every node that has a place must be live: behind dce. */
-#include "passes.h"
+#include "versions.h"
+
+/* Copies of smaller arrays are whole: their parts would take kernels of their own. */
+enum { PARTS_BYTES = 64 * 1024 };
 
 typedef struct {
     int32_t order;    /* its place in the top region, from 1 on, or 0; of what is inserted that of
@@ -417,6 +423,61 @@ goes_in_place(Writes *w, NodeId id)
                                                                               : ANSWER_NO;
 }
 
+/* The first of the operations in a row in front of the scatter that compute on elements and do
+   not make `old`: in front of it, the old version is the same as at the scatter. */
+static NodeId
+before_value(const Writes *w, NodeId scatter, NodeId old)
+{
+    const Region *top = &w->g->regions.at[0];
+    int at = fact(w, scatter)->order - 1;
+    for (; at > 0; at--) {
+        NodeId id = top->nodes.at[at - 1];
+        OpKind kind = op_info(graph_node(w->g, id)->op)->kind;
+        bool passed = kind == KIND_POINTWISE || kind == KIND_UFUNC || kind == KIND_VIEW ||
+                      kind == KIND_CONST || kind == KIND_FILL;
+        if (!passed || id == old) break;
+    }
+    return top->nodes.at[at];
+}
+
+/* A new array with the elements of `old` that are in one of the parts. */
+static NodeId
+copy_parts(Writes *w, NodeId before, NodeId old, const Type *whole, const Type *part, int count)
+{
+    NodeId made = insert_before(w, before, OP_empty, 0, NULL, whole, NULL);
+    for (int i = 0; i < count && made != NO_NODE; i++) {
+        Type *place = arena_copy(w->g->arena, &part[i], sizeof(Type));
+        NodeId from = insert_before(w, before, OP_as_strided, 1, &old, &part[i], NULL);
+        if (place == NULL || from == NO_NODE) return NO_NODE;
+        NodeId root = fact(w, made)->root, args[] = {made, from};
+        Attrs attrs = {.view = place, .index = WRITE_IN_PLACE};
+        made = insert_before(w, before, OP_scatter, 2, args, whole, &attrs);
+        if (made != NO_NODE) fact(w, made)->root = root;
+    }
+    return made;
+}
+
+/* A new array in front of the scatter that has the elements of `old` that it does not write. */
+static NodeId
+copy_around(Writes *w, NodeId scatter, NodeId old)
+{
+    Graph *g = w->g;
+    Type whole = graph_node(g, old)->type, part[2 * MAX_RANK];
+    const Type *view = graph_node(g, scatter)->attrs.view;
+    int count;
+    whole.form = FORM_ARRAY;
+    if (covers(g, view, &whole)) return insert_before(w, scatter, OP_empty, 0, NULL, &whole, NULL);
+    Answer around = ANSWER_NO;
+    int64_t elements = type_elements(g, &whole);
+    bool large = elements * (int64_t)dtype_size((DType)whole.dtype) >= PARTS_BYTES;
+    if (large && type_elements(g, view) >= elements / 2)
+        around = versions_around(g, &whole, view, part, &count);
+    if (around == ANSWER_ERROR) return NO_NODE;
+    if (around == ANSWER_YES)
+        return copy_parts(w, before_value(w, scatter, old), old, &whole, part, count);
+    return insert_before(w, scatter, OP_copy, 1, &old, &whole, NULL);
+}
+
 /* The storage at the root of a version: as laid out, offset 0. */
 static int
 prepare_scatter(Writes *w, NodeId id)
@@ -431,11 +492,7 @@ prepare_scatter(Writes *w, NodeId id)
     Answer in_place = goes_in_place(w, id);
     if (in_place == ANSWER_ERROR) return -1;
     if (in_place == ANSWER_NO) {
-        Type whole = graph_node(g, old)->type;
-        bool all = covers(g, graph_node(g, id)->attrs.view, &whole);
-        whole.form = FORM_ARRAY;
-        NodeId copy =
-            insert_before(w, id, all ? OP_empty : OP_copy, all ? 0 : 1, &old, &whole, NULL);
+        NodeId copy = copy_around(w, id, old);
         if (copy == NO_NODE || replace_argument(w, id, 0, copy) < 0) return -1;
         old = copy;
     }

@@ -104,3 +104,78 @@ def test_a_loop_over_a_copy():
     text = LOOP.replace("d0_0=4", "4").replace("d0_0", "4") + "outputs %10, %0\n"
     made = lines(text)
     assert any("copy(%0)" in line for line in made) and any(IN_PLACE in line for line in made)
+
+
+# ---- large arrays: only what the scatter leaves out is copied ----
+
+ROWS, COLUMNS = 96, 112  # more than 64 KiB
+
+
+def stencil(root, index):
+    """A graph that writes twice a box of the input into a version, which is read; and the box."""
+    view = root[index]
+    layout = f"[{','.join(map(str, view.shape))}]{{{','.join(map(str, view.strides))}}}"
+    offset = view.ctypes.data - root.ctypes.data
+    shape = f"f64[{','.join(map(str, root.shape))}]"
+    strided = f"{shape}{{{','.join(map(str, root.strides))}}}"
+    inner = f"f64[{','.join(map(str, view.shape))}]"
+    text = graph(
+        f"{strided} = input(0)",
+        f"f64{layout}+{offset} = as_strided(%0)",
+        f"{inner} = add(%1, %1)",
+        f"{strided} = scatter(%0, %2, view={layout}+{offset})",
+        f"{strided} = negative(%3)",
+        outputs="%3, %4",
+    )
+    return text, view
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(
+    ("index", "parts"),
+    [
+        (np.s_[1:-1, 1:-1], 4),
+        (np.s_[:, 3:], 1),
+        (np.s_[2:, :], 1),
+        (np.s_[5:90, :], 2),
+        (np.s_[:-1, 1:], 2),
+        (np.s_[::-1, 1:-1], 2),
+        (np.s_[1:-1, -2:0:-1], 4),
+    ],
+)
+def test_parts_of_a_large_array_are_copied(order, index, parts):
+    x = np.asarray(np.random.default_rng(0).standard_normal((ROWS, COLUMNS)), order=order)
+    text, view = stencil(x, index)
+    made = lines(text)
+    assert sum(IN_PLACE in line for line in made) == parts + 1
+    assert not any("copy(" in line for line in made)
+    expected = x.copy(order="K")
+    expected[index] = view + view
+    first, second = _C._run_graph(text, (x,), False)
+    assert first.tobytes("A") == expected.tobytes("A")
+    assert second.tobytes("A") == (-expected).tobytes("A")
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        np.s_[::2, :],  # no box
+        np.s_[:40, :],  # less than half: a copy of the whole is one kernel
+    ],
+)
+def test_a_large_array_that_is_copied_whole(index):
+    x = np.random.default_rng(0).standard_normal((ROWS, COLUMNS))
+    text, view = stencil(x, index)
+    made = lines(text)
+    assert sum(IN_PLACE in line for line in made) == 1
+    assert sum("= copy(%0)" in line for line in made) == 1
+    expected = x.copy()
+    expected[index] = view + view
+    assert _C._run_graph(text, (x,), False)[0].tobytes() == expected.tobytes()
+
+
+def test_parts_are_copied_in_front_of_the_value():
+    """So that the value's kernel can store into the copy."""
+    text, _ = stencil(np.zeros((ROWS, COLUMNS)), np.s_[1:-1, 1:-1])
+    found = [line.split(" = ")[1].split("(")[0] for line in lines(text)[:-1]]
+    assert found.index("empty") < found.index("scatter") < found.index("add")
