@@ -11,6 +11,7 @@
    What has to hold, so that the commit's kernels find what the first ones found:
    - the group reads an input that it writes at the very element that is written;
    - no other of the commit's kernels reads that input;
+   - what the group reads of the plan's own memory is not written in place behind it;
    - no value of the group is read outside it, nor leaves, but by the write.
    And a kernel at commit cannot fail: it calls nothing and needs no scratch. */
 #include "nest.h"
@@ -90,6 +91,37 @@ reads_in_place(const Lowering *lw, const Group *g, NodeId scatter)
     return true;
 }
 
+/* Per storage: the last group that writes into its memory in place; -1: none.  NULL with the error
+   set. */
+static int32_t *
+find_last_writes(const Lowering *lw)
+{
+    const Region *top = &lw->graph->regions.at[0];
+    int32_t *last = arena_alloc(lw->arena, sizeof(int32_t) * (size_t)lw->nnodes);
+    for (int i = 0; last != NULL && i < lw->nnodes; i++) last[i] = -1;
+    for (int i = 0; last != NULL && i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i], root = lw->same_as[id];
+        if (lw->live[id] && root != id && lw->group_of[id] > last[root])
+            last[root] = lw->group_of[id];
+    }
+    return last;
+}
+
+/* At commit the group finds what it found before. */
+static bool
+reads_stay(const Lowering *lw, const int32_t *last_write, int number)
+{
+    const Group *g = &lw->groups.at[number];
+    for (int i = 0; i < g->nodes.len; i++) {
+        const Node *node = graph_node(lw->graph, g->nodes.at[i]);
+        for (int k = 0; k < node->nargs; k++) {
+            NodeId storage = graph_node(lw->graph, node->args[k])->storage;
+            if (last_write[lw->same_as[storage]] > number) return false;
+        }
+    }
+    return true;
+}
+
 /* A live node that is no view reads a storage. */
 typedef struct {
     NodeId node;
@@ -137,7 +169,7 @@ stays_in_group(const Lowering *lw, const Reads *reads, NodeId value, NodeId scat
 }
 
 static bool
-is_candidate(const Lowering *lw, const Reads *reads, NodeId scatter)
+is_candidate(const Lowering *lw, const Reads *reads, const int32_t *last_write, NodeId scatter)
 {
     const Graph *g = lw->graph;
     const Node *node = graph_node(g, scatter), *value = graph_node(g, node->args[1]);
@@ -146,7 +178,8 @@ is_candidate(const Lowering *lw, const Reads *reads, NodeId scatter)
     if (value->storage != id || lw->group_of[id] < 0 || lw->row_level[id]) return false;
     if (kind != KIND_POINTWISE && kind != KIND_COPY) return false;
     const Group *group = &lw->groups.at[lw->group_of[id]];
-    return group_is_plain(group) && group->ndims > 0 && type_elements(g, &value->type) > 1 &&
+    return group_is_plain(group) && reads_stay(lw, last_write, lw->group_of[id]) &&
+           group->ndims > 0 && type_elements(g, &value->type) > 1 &&
            same_layout(g, &value->type, node->attrs.view) &&
            stays_in_group(lw, reads, id, scatter) && reads_in_place(lw, group, scatter);
 }
@@ -243,10 +276,12 @@ commit_choose(Lowering *lw)
     int64_t bytes = 0;
     Reads reads = {0};
     if (!is_simple(lw)) return 0;
-    if (find_reads(lw, &reads) < 0) return -1;
+    int32_t *last_write = find_last_writes(lw);
+    if (last_write == NULL || find_reads(lw, &reads) < 0) return -1;
     for (int i = 0; i < g->outputs.len; i++) {
         NodeId id = g->outputs.at[i].node;
-        if (!g->outputs.at[i].at_once || !node_commits(g, id) || !is_candidate(lw, &reads, id))
+        if (!g->outputs.at[i].at_once || !node_commits(g, id) ||
+            !is_candidate(lw, &reads, last_write, id))
             continue;
         if (lw->commit_of[graph_node(g, id)->args[1]] != NO_NODE) continue; /* written twice */
         mark(lw, id, true);

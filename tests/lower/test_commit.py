@@ -291,3 +291,29 @@ def test_values_rest_nowhere():
     assert "check" in text
     assert "arena 0 bytes" in text
     assert "at commit:" not in schedule_of(shift, x, x * 1)
+
+
+def writes_what_was_read(a, x):
+    c = x.copy()
+    c[0] = 5.0
+    a += c * 2  # reads what the next statement overwrites
+    c[1:] = 7.0
+    return c
+
+
+def writes_what_was_read_twice(a, x):
+    c = x * 3
+    c[1:-1] *= 0.5
+    a *= c + 1
+    c[::2] += 2
+    a -= c
+    c[:] = 1
+    return c
+
+
+@pytest.mark.parametrize("function", [writes_what_was_read, writes_what_was_read_twice])
+@pytest.mark.parametrize("count", [100, 100_000])
+def test_memory_that_is_written_behind_the_value(function, count):
+    """The value cannot be computed again at commit."""
+    a, x = np.random.default_rng(3).standard_normal((2, count))
+    check(function, a, x, calls=3)
