@@ -1,5 +1,5 @@
-/* Making graphs: nodes are appended in program order and copied into the arena with all they name.
- */
+/* Making graphs. Nodes are appended in program order; they and what they refer to are copied into
+   the arena. */
 #include "graph.h"
 
 Graph *

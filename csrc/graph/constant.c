@@ -1,9 +1,9 @@
 /* Constants: their bytes, and their text.
 
-   A scalar is written as Python writes it; a NaN with other bits than the plain one as bits(0x…), a
-   complex number as c(real, imaginary), so that every bit comes back.  An array is the list of its
-   elements in C order, or @n when it is long.  Elements are read through the buffer protocol, so
-   that nothing here depends on the array library. */
+   A scalar is written as Python writes it, a complex number as c(real, imaginary), and a NaN whose
+   bits are not the default NaN's as bits(0x…), so that every bit can be read back. An array is the
+   list of its elements in C order, or @n when it is long. Elements are read through the buffer
+   protocol, so that nothing here depends on the array library. */
 #include "form.h"
 
 /* ---- bytes ---- */
@@ -16,8 +16,7 @@ write_float(double value, size_t size, char *bytes)
         memcpy(bytes, &value, 8);
     else if (size == 4)
         memcpy(bytes, &narrow, 4);
-    else if (PyFloat_Pack2(value, bytes, 1) <
-             0) { /* too large for f16: infinity, as a cast gives */
+    else if (PyFloat_Pack2(value, bytes, 1) < 0) { /* too large for f16: infinity, as in a cast */
         PyErr_Clear();
         PyFloat_Pack2(copysign(Py_HUGE_VAL, value), bytes, 1);
     }

@@ -1,30 +1,33 @@
-/* The graph: nodes in SSA form, grouped in regions.  Pure up to its commit: no node writes memory
-   that the program can see; in-place writes are `scatter` nodes that give a new version of the
-   storage, and the plan copies the last version out at commit.
+/* The graph: nodes in SSA form, grouped in regions. It is pure up to the commit: no node writes
+   memory that the program can see. An in-place write is a `scatter` node, which gives a new version
+   of the storage; the plan copies the last version out at commit.
 
-   Every array value is (storage, offset, shape, strides).  A view op makes no data: its type says
-   where in its storage the value lies.  Nothing here knows which array library or device it is.
+   Every array value is (storage, offset, shape, strides). A view op makes no data: its type says
+   where in its storage the value lies. Nothing here knows which array library or device it is.
 
-   What builders and readers of graphs agree on (graph_verify holds them to it):
-   - The arguments of a pointwise op have one dtype, the loop's (`where`: the last two; a bool
-     first); what NumPy casts on the way in is an explicit `cast` node, Python scalars included.
-   - A node that is no view is its own storage.  A view's type is relative to the storage's data
+   What builders and readers of graphs agree on (graph_verify checks most of it):
+   - The arguments of a pointwise op have one dtype, the loop's (`where`: the last two; the first is
+     a bool). Where NumPy casts an argument, Python scalars included, there is an explicit `cast`
+     node.
+   - A node that is no view is its own storage. A view's type is relative to the storage's data
      pointer, not to its argument; a negative stride may reach below it.
    - `scatter` and `element_store` give a new version of the whole storage: args[0] is no view, and
      the result has its type.
-   - `extern` and `ufunc` with one result have that result's type.  With several they have dtype
-     OBJECT and form OBJECT, and `result` nodes pick.  The last arguments of an extern are keywords
-     when attrs.kwnames is set.  An argument that is a Python object is a `const` of dtype OBJECT.
+   - `extern` and `ufunc` with one result have that result's type. With several they have dtype
+     OBJECT and form OBJECT, and `result` nodes stand for the results. The last arguments of an
+     extern are keywords when attrs.kwnames is set. An argument that is a Python object is a `const`
+     of dtype OBJECT.
    - Nodes of a region may use what enclosing regions defined before its owner.
    - `branch`, `otherwise` and `join` stand for a cond whose arms were laid out in the top region
-     (passes/arms.c): nested like brackets.  `join` has two arguments for each result, the value of
-     the one arm and that of the other; an `empty` is no value.
-   - attrs.index of `scatter` and `loop` says where they write (`Write`), of `copy` whether it is in
-     memory whatever reads it (COPY_KEPT): passes/writes.c.
-   - `loop`: args start, stop, step (Python ints), then the first carried values; params are the
-     induction variable, then the carried values; results are the next carried values; `result` i
-     of the node is the last carried value i.  `cond`: args the condition, then params of both
-     arms; region[0] when true; both arms have as many results, of equal types. */
+     (passes/arms.c): nested like brackets. `join` has two arguments for each result, the values of
+     the two arms; an `empty` stands for no value.
+   - attrs.index of `scatter` and `loop` says where they write (`Write`); that of `copy` whether the
+     copy must be in memory (COPY_KEPT). Both are set by passes/writes.c.
+   - `loop`: args are start, stop, step (Python ints), then the initial carried values; params are
+     the induction variable, then the carried values; results are the carried values for the next
+     iteration; `result` i of the node is the final carried value i. `cond`: args are the condition,
+     then the params of both arms; region[0] runs when it is true; both arms have the same number of
+     results, of equal types. */
 #ifndef PYCOMPILE_GRAPH_H
 #define PYCOMPILE_GRAPH_H
 
@@ -58,7 +61,7 @@ typedef enum {
     DT_COUNT
 } DType;
 
-/* How a value looks to Python when it leaves the graph. */
+/* What a value is in Python when it leaves the graph. */
 typedef enum {
     FORM_ARRAY,  /* an array of the library, rank 0 included */
     FORM_SCALAR, /* the library's scalar: np.float64(3.0) */
@@ -112,18 +115,18 @@ typedef enum {
     KIND_UFUNC,     /* pointwise by a block call into the ufunc in attrs.object */
     KIND_REDUCTION, /* attrs.ints = axes, ascending; attrs.keepdims */
     KIND_SCAN,      /* cumulative along axis attrs.index */
-    KIND_VIEW,      /* no data: the type says where it lies in its storage */
+    KIND_VIEW,      /* no data: the type says where in its storage it lies */
     KIND_COPY,      /* a fresh array with the argument's elements */
-    KIND_SCATTER,   /* args: old version, value; the view written is described by attrs.view */
-    KIND_CHOICE,    /* no data: the memory of one of two arrays, neither written afterwards */
-    KIND_FILL,      /* made from nothing: arange, zeros, full */
+    KIND_SCATTER,   /* args: old version, value; attrs.view says which part is written */
+    KIND_CHOICE,    /* no data: the memory of one of two arrays; neither is written afterwards */
+    KIND_FILL,      /* made without an array argument: full, empty, arange */
     KIND_MATMUL,
     KIND_EXTERN,  /* calls attrs.object with its arguments at run time */
     KIND_RESULT,  /* the attrs.index-th result of an extern or region node */
-    KIND_PYTHON,  /* Python's own scalar arithmetic; what Python would raise becomes a deopt */
-    KIND_ELEMENT, /* one element read or written inside a loop, bounds checked: deopt when out */
+    KIND_PYTHON,  /* Python's own scalar arithmetic; deopt where Python would raise */
+    KIND_ELEMENT, /* one element read or written inside a loop; deopt when out of bounds */
     KIND_REGION,  /* owns regions: loop, cond */
-    KIND_JUMP,    /* marks between the arms of a cond that is laid out: branch, otherwise, join */
+    KIND_JUMP,    /* marks of a cond whose arms were laid out: branch, otherwise, join */
 } OpKind;
 
 typedef enum {
@@ -137,7 +140,7 @@ typedef struct {
     const char *name;
     int8_t arity; /* -1: any */
     OpKind kind;
-    const char *ufunc; /* NumPy ufunc that has these very bits, or NULL */
+    const char *ufunc; /* the NumPy ufunc whose bits it has, or NULL */
     const char *c;     /* C expression with $0 $1 $2 for arguments, $T for the result's C type */
     const char *exact; /* dtypes for which `c` has NumPy's bits: letters, see ops.def */
     unsigned flags;    /* OPF_* */
@@ -151,10 +154,10 @@ enum {
 };
 
 const OpInfo *op_info(Op op);
-/* The op's C expression gives NumPy's bits for this dtype. */
+/* Does the op's C expression give NumPy's bits for this dtype? */
 bool op_is_exact(Op op, DType dtype);
 int op_from_name(const char *name); /* -1 when unknown */
-/* The pointwise op with the bits of this ufunc for this loop, or -1: then a block call it is. */
+/* The pointwise op of the ufunc with this name, or -1. */
 int op_from_ufunc(const char *ufunc_name);
 
 /* ---- nodes ---- */
@@ -162,20 +165,20 @@ int op_from_ufunc(const char *ufunc_name);
 typedef struct {
     PyObject *object;  /* borrowed from Graph.keep: constant, ufunc, callable */
     PyObject *kwnames; /* borrowed from Graph.keep: tuple of str, or NULL (extern) */
-    int64_t *ints;     /* axes, permutation, slice bounds: for the printed form and for passes */
+    int64_t *ints;     /* axes, permutation, slice bounds */
     int nints;
     int64_t index;
     double number;
     bool keepdims;
-    Type *view; /* KIND_SCATTER: offset, shape, stride of what is written, within the storage */
+    Type *view; /* KIND_SCATTER: offset, shape, strides of what is written, in the storage */
 } Attrs;
 
-/* Where a scatter or a loop writes. */
+/* Where a scatter or a loop writes; decided by passes/writes.c. */
 typedef enum {
-    WRITE_UNDECIDED,  /* it gives a new version, and leaves the old one alone */
+    WRITE_UNDECIDED,  /* not decided yet: it gives a new version, and the old one stays */
     WRITE_AT_COMMIT,  /* the value goes into the input's memory, at commit */
     WRITE_IN_PLACE,   /* the memory of the old version becomes that of the new one */
-    WRITE_IMPOSSIBLE, /* a loop over an array whose old elements are wanted later */
+    WRITE_IMPOSSIBLE, /* a loop over an array that would have to be copied and cannot be */
 } Write;
 
 enum { COPY_KEPT = 1 };
@@ -200,17 +203,18 @@ typedef struct {
     NodeId owner;        /* NO_NODE for the top region */
 } Region;
 
-/* What the plan must produce: a boxed result, a written value, a condition.  What it is to the
-   program was found when it was captured (output.c) and outlives what passes make of the node. */
+/* What the plan must produce: a boxed result, a written value, a condition. What the output is to
+   the program was found when it was captured (output.c) and stays, whatever passes make of the
+   node. */
 typedef struct {
     NodeId node;
-    NodeId root;  /* of its storage, writes seen through: outputs of one root share memory */
+    NodeId root;  /* the first version of its storage: outputs of one root share memory */
     bool fresh;   /* the storage was made by the graph */
     bool view;    /* an array object of its own over its root's memory */
-    bool frozen;  /* a view that may not be written through */
-    bool input;   /* an input itself: the very object */
-    bool at_once; /* it is written into an input, with nothing of the program's before it and the
-                     first such write; false: not known */
+    bool frozen;  /* a view that the program may not write through */
+    bool input;   /* an input itself: the same object */
+    bool at_once; /* written into an input, and no code of the program runs between the first such
+                     write and this one; false: not known */
 } Output;
 
 typedef struct Graph {
@@ -224,7 +228,7 @@ typedef struct Graph {
     VEC(const char *) files;
     VEC(NodeId) inputs; /* attrs.index order */
     VEC(Output) outputs;
-    VEC(NodeId) roots;  /* by storage, as far as outputs were added: output.c */
+    VEC(NodeId) roots;  /* per storage, filled as outputs are added: output.c */
     int32_t file, line; /* position that new nodes take */
     uint8_t errors;     /* and their ErrorState */
 } Graph;
@@ -239,8 +243,9 @@ graph_node(const Graph *g, NodeId id)
     return &g->nodes.at[id];
 }
 
-/* Each returns NO_NODE with the error set.  A node takes the graph's current position.  What a node
-   names is copied, objects are added to `keep`, and `storage` is set by the op's kind. */
+/* Each returns NO_NODE with the error set on failure. A node takes the graph's current position.
+   Arguments and attributes are copied, objects are added to `keep`, and `storage` is set by the
+   op's kind. */
 /* In a region other than the top: the region's next parameter. */
 NodeId graph_input(Graph *g, RegionId region, const Type *type);
 NodeId graph_const(Graph *g, RegionId region, PyObject *value, const Type *type);
@@ -254,24 +259,24 @@ int graph_file(Graph *g, const char *name); /* index, or -1 with the error set *
 /* A new region, the owner's next one; with NO_NODE detached, until graph_own gives it an owner. */
 RegionId graph_region(Graph *g, NodeId owner);
 void graph_own(Graph *g, NodeId owner, RegionId region);
-/* Replaces every use of node `i` by instead[i], and so on from that one, outputs included; views of
-   what is replaced become views of what stands for it, which must be laid out alike.  `instead` has
-   `count` entries; graph_same makes one in the arena that replaces nothing, or NULL. */
+/* Replaces every use of node `i` by instead[i], repeatedly, outputs included; views of a replaced
+   node become views of its replacement, which must have the same layout. `instead` has `count`
+   entries; graph_same makes one in the arena that replaces nothing, or returns NULL. */
 NodeId *graph_same(const Graph *g);
 void graph_replace(Graph *g, const NodeId *instead, int count);
-/* A view that the program may not write through: what was broadcast, and views of that. */
+/* A view that the program may not write through: a broadcast view, or a view of one. */
 bool graph_view_is_readonly(const Graph *g, NodeId id);
 
 /* ---- output.c ---- */
 /* Adds an output: its position in Graph.outputs, or -1 with the error set. */
 int graph_output(Graph *g, NodeId node);
-/* What the first version of the storage was made as: the storage itself where it is no version. */
+/* The storage of which `storage` is a version; `storage` itself where it is not a version. */
 NodeId storage_first(const Graph *g, NodeId storage);
-/* The graph as it stands now says the same of the output. */
+/* Would the graph as it is now give the same output? Then the text need not say it. */
 bool output_is_evident(const Graph *g, const Output *output);
 
 /* ---- size.c ---- */
-/* NO_SIZE with the error set; an argument that is NO_SIZE counts as 0. */
+/* NO_SIZE with the error set on failure; an argument that is NO_SIZE counts as 0. */
 SizeId size_const(Graph *g, int64_t value);
 SizeId size_dim(Graph *g, NodeId node, int axis, int64_t hint);
 SizeId size_stride(Graph *g, NodeId node, int axis, int64_t hint);
@@ -294,12 +299,13 @@ size_value(const Graph *g, SizeId id)
 /* Fresh array, C order. */
 int type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape);
 /* Fresh result of a pointwise op in NumPy's 'K' order over its arguments' strides (axes sorted as
-   nditer sorts them).  `ins`: what the loop takes, NULL where that is what the arguments are.
+   nditer sorts them). `ins`: the loop's input dtypes; NULL where they are the arguments' own.
    ANSWER_NO: shapes do not broadcast (no exception set). */
 Answer type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args,
                       const DType *ins);
-/* The same without the ufuncs' shortcut for operands of equal shape, which shows in the strides of
-   axes of length 1: np.where and whatever else hands its operands straight to nditer. */
+/* The same without the ufuncs' shortcut for operands of equal shape, which affects the strides of
+   axes of length 1: for np.where and other functions that pass their operands to nditer
+   directly. */
 Answer type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args);
 /* Fresh result of a reduction of `from` over the axes that `reduced` marks: dense, its axes nested
    as nditer sorts those of `from`, the reduced ones among them.  -1 with an exception. */
@@ -316,19 +322,19 @@ bool type_same_layout(const Type *a, const Type *b); /* and strides */
 bool type_same_place(const Graph *g, const Type *a, const Type *b);
 /* `from` broadcasts to the shape of `to`. */
 bool type_broadcasts(const Graph *g, const Type *from, const Type *to);
-/* Shape and strides are known, and none is negative: a new array can lie like that. */
+/* Shape and strides are known, and no stride is negative: a new array can have this layout. */
 bool type_is_copyable(const Graph *g, const Type *type);
 bool type_has_negative_stride(const Graph *g, const Type *type);
 bool type_is_contiguous(const Graph *g, const Type *type);  /* C order, dense */
 bool type_runs_backwards(const Graph *g, const Type *type); /* along an axis longer than 1 */
-/* The last two axes are the other's, turned: BLAS multiplies a matrix by its own transpose in
-   another way than by another's, with other bits. */
+/* The last two axes of one are those of the other, swapped. BLAS multiplies a matrix by its own
+   transpose with another routine, and other bits, than by an equal array of other memory. */
 bool type_is_transpose(const Type *a, const Type *b);
 int64_t type_elements(const Graph *g, const Type *type); /* by hints where symbolic */
 
 /* ---- constant.c: values known while compiling ---- */
 /* The bytes (16 at most) of a scalar of this dtype: from a Python number, converted as C does it,
-   or from an array scalar or rank-0 array that has the dtype.  -1 with TypeError set. */
+   or from an array scalar or rank-0 array that has the dtype. -1 with an exception set. */
 int constant_read(PyObject *value, DType dtype, void *bytes);
 
 /* ---- ops.c: what a node's row of ops.def says of it ---- */
@@ -339,18 +345,20 @@ DType node_loop_dtype(const Graph *g, const Node *node);
 
 /* ---- way.c: how an elementwise operation is done ---- */
 typedef enum {
-    WAY_NONE,       /* no elementwise operation: its kind says how it is done */
+    WAY_NONE,       /* not an elementwise operation: its kind says how it is done */
     WAY_EXPRESSION, /* the op's expression, in registers */
     WAY_BLOCKS,     /* the ufunc's own loop, called for blocks of a kernel's elements */
-    WAY_CALL,       /* the library's function, called for the whole */
+    WAY_CALL,       /* the library's function, called for the whole array */
 } Way;
 Way node_way(const Graph *g, const Node *node);
-/* Of an op (-1: none) whose loop has this dtype: its expression has the ufunc's bits. */
+/* Does the expression of this op (-1: none) have the ufunc's bits for a loop of this dtype? */
 bool ufunc_has_expression(int op, DType loop);
-/* Its bits depend on how the operands `args` lie that NumPy casts itself, here to `cast` (which are
-   the same nodes where it casts nothing): only the library can do that. */
+/* The ufunc's bits depend on the layout of the operands `args` together with NumPy's casting of
+   them: only the library's own call has them. `cast`: the operands after casting, the same nodes
+   where nothing is cast. */
 bool ufunc_minds_casts(const Graph *g, int op, int nargs, const NodeId *args, const NodeId *cast);
-/* Its bits depend on how the array lies that it writes into: only the library can do that. */
+/* The ufunc's bits depend on the layout of the array that it writes into: only the library's own
+   call has them. */
 bool ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target);
 /* A pointwise or Python operation on numbers whose C expression, conversions of its arguments
    included, gives the bits of the array library or of Python. */
@@ -359,20 +367,20 @@ bool node_is_expression(const Graph *g, const Node *node);
 /* ---- virtual.c: values that need no memory ---- */
 typedef struct {
     const Graph *graph;
-    bool mixed;     /* nodes under several error states */
-    bool *anchored; /* per node: rank-0 arithmetic that is made once, and not where it is used */
-    int count;      /* of `anchored`: nodes that are made later are not known */
+    bool mixed;     /* nodes that may report run under several error states */
+    bool *anchored; /* per node: rank-0 arithmetic that is computed once and stored */
+    int count;      /* length of `anchored`; later nodes have no entry */
 } Virtuals;
 /* `live`: per node, whether anything depends on it.  0 or -1. */
 int virtuals_find(Virtuals *v, const Graph *g, const bool *live);
-/* A constant, a fill or rank-0 arithmetic, made again in every kernel that uses it. */
+/* A constant, a fill or rank-0 arithmetic that every kernel which uses it computes for itself. */
 bool node_is_virtual(const Virtuals *v, NodeId id);
 
 /* ---- print.c, parse.c, verify.c ---- */
 /* One line per node: `%3: f32[4,5] = add(%1, %2)  # file.py:12`.  Free of addresses; parses back.
    The form is described at the top of print.c. */
 int graph_print(const Graph *g, Text *out);
-/* One node without its position and regions. */
+/* One node without its position and its regions. */
 void node_print(const Graph *g, NodeId id, Text *out);
 void type_print(const Graph *g, const Type *type, Text *out);
 /* An expression in Python's syntax: d0_1 is the length of input %0 along axis 1, t0_1 its stride.
@@ -387,12 +395,12 @@ int graph_verify(const Graph *g);
 extern PyTypeObject GraphView_Type;
 /* A new reference to a snapshot that owns what it needs; NULL with the error set. */
 PyObject *graph_view(const Graph *g);
-/* The same of one node whose arguments are constants (None stands for any other argument). */
+/* A snapshot of one node; arguments that are not constants are None. */
 PyObject *graph_view_node(const Graph *g, NodeId id);
-/* The graph that a snapshot (or a str) shows, read from its text; NULL with the error set. */
+/* The graph of a snapshot, or of a str with its text, read back; NULL with the error set. */
 Graph *graph_from_view(Arena *arena, PyObject *keep, PyObject *view);
 
-/* ---- module_graph.c: adds what Python sees of this folder; 0 or -1 ---- */
+/* ---- module_graph.c: adds this folder's types and functions to the module; 0 or -1 ---- */
 int graph_module(PyObject *module);
 
 #endif

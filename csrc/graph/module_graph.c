@@ -1,7 +1,7 @@
-/* What Python sees of graph/: the Graph type, the op table, and hooks for tests. */
+/* The Python functions of graph/: the op table, and hooks for tests. */
 #include "form.h"
 
-/* One dict per op: what documentation and the coverage table are made from. */
+/* One dict per op, from which documentation and the coverage table are made. */
 static PyObject *
 op_table(PyObject *module, PyObject *unused)
 {

@@ -1,9 +1,9 @@
-/* Python objects in a graph's text.  An object is written, in this order of preference, as
+/* Python objects in a graph's text. An object is written, in this order of preference, as
    - a literal that ast.literal_eval reads back: None, bool, int, str, bytes, finite float, tuples;
    - a dotted name, when looking that up in the loaded modules gives this very object;
-   - label@n: its place in Graph.keep, and a name for the reader.
-   Literals that are long, or show what the environment holds, are written as @n too.
-   Printing runs no code of the user's beyond attribute look-ups on modules and classes. */
+   - label@n: its place in Graph.keep, and a name for the reader. Strings that are long, or contain
+     a value from the environment, are written as type@n too. Printing runs no code of the user's
+     beyond attribute look-ups on modules and classes. */
 #include "form.h"
 
 static bool
@@ -95,7 +95,7 @@ object_print_place(const Graph *g, PyObject *object, Text *out)
     text_printf(out, "@%zd", i);
 }
 
-/* What the object is, for the reader; the place behind it is what is parsed. */
+/* A name for the reader; the parser only uses the place after it. */
 static void
 print_label(PyObject *object, Text *out)
 {
@@ -108,7 +108,7 @@ print_label(PyObject *object, Text *out)
     if (PyFunction_Check(called) || PyCFunction_Check(called) || PyType_Check(called))
         name = string_attribute(called, "__qualname__");
     else if (call != NULL && called != object)
-        name = string_attribute(called, "__name__"); /* NumPy's own kinds of functions */
+        name = string_attribute(called, "__name__"); /* NumPy's own function types */
     const char *text = name ? PyUnicode_AsUTF8(name) : Py_TYPE(called)->tp_name;
     PyErr_Clear();
     for (; text != NULL && *text != '\0'; text++)
@@ -155,7 +155,7 @@ PyObject *
 object_parse(const Graph *g, const char *text)
 {
     const char *place = strpbrk(text, "'\"") == NULL ? strrchr(text, '@') : NULL;
-    if (place != NULL) { /* what stands before it is its label */
+    if (place != NULL) { /* before it there is a label */
         char *end;
         long i = strtol(place + 1, &end, 10);
         if (end == place + 1 || *end != '\0' || i < 0 || i >= PyList_GET_SIZE(g->keep))

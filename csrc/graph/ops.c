@@ -1,5 +1,4 @@
-/* What is known of each op and dtype: the rows of ops.def and the dtype table, and lookups by name.
- */
+/* Facts about each op and dtype: the rows of ops.def, the dtype table, and look-ups by name. */
 #include "graph.h"
 
 /* ---- dtypes ---- */
@@ -90,8 +89,8 @@ static const OpInfo ops[] = {
 };
 #undef OP
 
-/* What the rows' order and columns promise: one row per op, kinds in the order of OpKind, and what
-   is said to be exact is an expression: of pointwise ops, and a copy moves. */
+/* What users of the table rely on. A pointwise op has a C expression exactly where `exact` names
+   dtypes; other kinds may have either alone. */
 _Static_assert(COUNT_OF(ops) == OP_COUNT, "a row per op");
 _Static_assert(OP_COUNT >= 80, "at least 80 operations");
 _Static_assert(OP_input == 0 && OP_const == 1, "input and const lead the table");

@@ -1,11 +1,11 @@
-/* What the graph gives: each output with what it is to the program.
+/* Outputs, and what each is to the program: fresh, a view, frozen, an input itself.
 
-   It is found when the output is added, and stays: passes may find two arrays equal, or known, that
-   the program can tell apart. */
+   This is found when the output is added, and stays: passes may merge or fold arrays that the
+   program can tell apart. */
 #include "graph.h"
 
-/* The older version of what `storage` is a version of, or NO_NODE.  A graph that was parsed is not
-   verified yet: arguments may be missing. */
+/* The previous version of `storage`, or NO_NODE. While a graph is parsed it is not verified yet:
+   arguments may be missing. */
 static NodeId
 storage_before(const Graph *g, NodeId storage)
 {
@@ -19,7 +19,8 @@ storage_before(const Graph *g, NodeId storage)
     return NO_NODE;
 }
 
-/* Versions are long chains, and outputs many: what was found of a storage is kept. */
+/* The first version of `storage`. Chains of versions are long and outputs are many, so what was
+   found is kept in g->roots. */
 static NodeId
 storage_root(Graph *g, NodeId storage)
 {

@@ -1,6 +1,6 @@
-/* Reads what print.c writes; the form is described there.  Node ids in the text are kept, so a text
-   that came from a graph prints as itself again; ids that the text skips become nodes that no
-   region has.  Errors are ValueErrors that name the line.  What is read is not verified. */
+/* Reads what print.c writes; the form is described there. Node ids in the text are kept, so a
+   printed graph prints as the same text again; ids that the text skips become nodes that are in no
+   region. Errors are ValueErrors that name the line. The graph that is read is not verified. */
 #include "form.h"
 
 enum { MAX_ID = 1 << 20 };
@@ -93,7 +93,7 @@ end_line(Parser *p)
     p->line++;
 }
 
-/* To the next line that says something; false at the end. */
+/* To the next line that is not empty or a comment; false at the end. */
 static bool
 next_line(Parser *p)
 {
@@ -151,7 +151,7 @@ id(Parser *p)
     return NO_NODE;
 }
 
-/* Moves the node made last to the id that the text gives it. */
+/* Moves the node that was made last to the id that the text gives it. */
 static int
 place(Parser *p, NodeId made, NodeId wanted)
 {
@@ -214,7 +214,7 @@ size(Parser *p)
     return number(p, &value) < 0 ? NO_SIZE : size_const(p->g, value);
 }
 
-/* Sizes up to `close`, the opening bracket being read; their number, or -1. */
+/* Sizes up to `close`, behind the opening bracket; returns how many, or -1. */
 static int
 sizes(Parser *p, SizeId *out, const char *close)
 {
@@ -303,7 +303,7 @@ attr_ints(Parser *p, Attrs *attrs)
     return 0;
 }
 
-/* Keeps `object` (stolen) alive; borrowed from keep. */
+/* Adds `object` (stolen) to keep and returns it, borrowed; NULL after fail. */
 static PyObject *
 kept(Parser *p, PyObject *object)
 {
@@ -381,7 +381,7 @@ attributes(Parser *p, DType dtype, Attrs *attrs)
     return 0;
 }
 
-/* What stands in the parentheses. */
+/* The text in the parentheses, the closing one included. */
 static int
 call(Parser *p, Op op, const Type *of, Ids *args, Attrs *attrs)
 {
@@ -512,7 +512,7 @@ list(Parser *p, Ids *out)
     return list_end(p);
 }
 
-/* What stands in parentheses behind an output. */
+/* The text in parentheses behind an output. */
 static int
 output_note(Parser *p, Output *out)
 {

@@ -5,26 +5,28 @@
        %2: f32[5] = add(%1, %1)  # model.py:13
        outputs %2
 
-   Types     f32[4,5] array, f32 array scalar (bool_ for bool), int float complex bool Python's own,
-             object anything else.  {strides} in bytes where they are not those of a fresh array in
-   C order; +offset in bytes from the storage's data. Sizes     numbers, or expressions over d0_1
-   (length of input %0 along axis 1) and t0_1 (its stride there); the first mention gives the value
-   seen while capturing: d0_1=100. Nodes     arguments, then attributes by name.  A node with
-   regions ends in `{`, its regions follow, each with its `params`, nodes and `results`, parted by
-   `} else {`.  `errstate=` follows the parentheses where NumPy's error state is not the caller's.
-   Outputs   ids, in parentheses behind them what they are to the program where the nodes do not say
-   it any more: the root of the storage, and which of fresh, view, frozen, input holds.
-   Comments  `# file:line` at the end of a node's line is its position; lines that begin with # are
-   skipped. */
+   - types: f32[4,5] is an array, f32 an array scalar (bool_ for bool), int, float, complex and bool
+     are Python's own, object is anything else;
+   - layout: {strides} in bytes where they are not those of a fresh array in C order, +offset in
+     bytes from the storage's data;
+   - sizes: numbers, or expressions over d0_1 (length of input %0 along axis 1) and t0_1 (its stride
+     there); the first mention gives the value seen while capturing: d0_1=100;
+   - nodes: arguments, then attributes by name.  A node with regions ends in `{`; its regions
+   follow, separated by `} else {`, each with its `params`, nodes and `results`.  `errstate=`
+   follows the parentheses where NumPy's error state is not the caller's;
+   - outputs: ids.  Where the nodes no longer say what the output is to the program, parentheses do:
+     the root of its storage, and which of fresh, view, frozen, input it is;
+   - comments: `# file:line` at the end of a node's line is its position; lines that begin with #
+   are skipped. */
 #include "form.h"
 
 typedef struct {
     const Graph *g;
     Text *out;
-    uint8_t *hinted; /* by SizeId: its hint was printed; NULL: hints are not wanted */
+    uint8_t *hinted; /* by SizeId: its hint was printed; NULL: print no hints */
 } Printer;
 
-/* What an op calls attrs.ints and attrs.index. */
+/* The printed names of attrs.ints and attrs.index for an op. */
 static const char *
 ints_name(Op op)
 {
@@ -122,7 +124,7 @@ put_kwnames(Printer *p, PyObject *kwnames)
     text_put(p->out, ")");
 }
 
-/* ", " before everything but the first thing in the parentheses. */
+/* Puts ", " unless it would be the first thing in the parentheses. */
 static void
 put_comma(Printer *p)
 {

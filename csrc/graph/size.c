@@ -1,16 +1,16 @@
 /* Sizes: integer expressions over the dimensions and strides of inputs.
 
-   Hash-consed: equal expressions have equal ids, so a comparison of ids is a comparison of sizes.
-   For that every expression has one form:
+   Hash-consed: expressions of one form have one id, so sizes are compared by id. Every expression
+   is brought to a normal form:
    - a sum is (… (term + term) …) + constant, a product constant * (… (factor * factor) …);
    - terms and factors are in order of what they name; a sum's constant comes last, a product's
      first;
-   - 0 and 1 vanish, constants are folded.  Sums are not distributed over products except by a
-     constant, and like terms are not collected: those would be found unequal, never wrongly equal.
- */
+   - 0 and 1 vanish, constants are folded. A product with a sum is not multiplied out unless the
+     other factor is a constant, and like terms are not collected: such equal sizes have different
+     ids, but different sizes never have one id. */
 #include "graph.h"
 
-/* What `same` compares. */
+/* Hashes what is_same compares. */
 static uint32_t
 hash_of(const Size *size)
 {
@@ -36,7 +36,8 @@ is_same(const Size *a, const Size *b)
     return false;
 }
 
-/* The slot of the size, or the free one that it would take: open addressing, never full. */
+/* The slot of the size, or the free one that it would take. Open addressing; the table is never
+   full. */
 static int32_t *
 slot_of(const Graph *g, const Size *size)
 {
@@ -109,7 +110,7 @@ pair(Graph *g, SizeKind kind, SizeId a, SizeId b)
     return intern(g, (Size){kind, value, NO_NODE, 0, a, b});
 }
 
-/* Splits `id` in what is symbolic (NO_SIZE: nothing) and its constant. */
+/* Splits `id` into its symbolic part (NO_SIZE: none) and its constant. */
 static SizeId
 split_sum(const Graph *g, SizeId id, int64_t *constant)
 {
@@ -133,7 +134,7 @@ split_product(const Graph *g, SizeId id, int64_t *constant)
 }
 
 /* An order of terms that does not depend on when they were made: symbols by node, kind and axis,
-   then what is made of them. */
+   then expressions. */
 static int
 compare(const Graph *g, SizeId x, SizeId y)
 {
@@ -188,7 +189,7 @@ size_add(Graph *g, SizeId a, SizeId b)
     return constant == 0 ? sum : pair(g, SIZE_ADD, sum, size_const(g, constant));
 }
 
-/* constant * (sum) is distributed, so that offsets computed in different orders meet. */
+/* constant * (sum) is multiplied out, so that offsets computed in different orders become equal. */
 static SizeId
 scale(Graph *g, int64_t constant, SizeId id)
 {

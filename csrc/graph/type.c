@@ -29,8 +29,8 @@ is_empty(const Graph *g, int rank, const SizeId *shape)
     return false;
 }
 
-/* Dense strides with the last of `order` running fastest; `order` NULL is C order.  An array
-   without elements has strides 0, as NumPy makes it. */
+/* Dense strides with the last axis of `order` innermost; `order` NULL is C order. An array without
+   elements has strides 0, as in NumPy. */
 static int
 lay_out(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape, const int *order)
 {
@@ -53,8 +53,8 @@ type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape)
     return lay_out(g, out, dtype, rank, shape, NULL);
 }
 
-/* True when `stride` is `step` times `length`, sizes compared by id: the product is looked up, not
-   made, since an equal one would have been made already. */
+/* True when `stride` is `step` times `length`. Compares the factors, since the graph is const and
+   no product can be made; a product of more factors than these two is not recognised. */
 static bool
 is_product(const Graph *g, SizeId stride, SizeId step, SizeId length)
 {
@@ -81,7 +81,7 @@ is_product(const Graph *g, SizeId stride, SizeId step, SizeId length)
                                          (product->a == parts[2] && product->b == parts[1]));
 }
 
-/* Dense with the axes from `first` by `step` running ever faster; axes of length 1 do not count. */
+/* Dense in C order, or else in Fortran order; axes of length 1 do not count. */
 static bool
 is_dense(const Graph *g, const Type *type, bool c_order)
 {
@@ -210,7 +210,7 @@ type_elements(const Graph *g, const Type *type)
 
 /* ---- results of elementwise operations ---- */
 
-/* The common shape.  ANSWER_NO: none, or none that can be proved with symbolic sizes. */
+/* The common shape. ANSWER_NO: there is none, or symbolic sizes cannot be proved equal. */
 static Answer
 broadcast_shape(const Graph *g, int nargs, const NodeId *args, int *rank, SizeId *shape)
 {
@@ -246,8 +246,8 @@ iterated_stride(const Graph *g, const Type *type, int rank, const SizeId *shape,
     return size_value(g, type->stride[axis]);
 }
 
-/* How axis `a` compares with axis `b`, which is nested deeper so far: 1 when it must go deeper than
-   `b`, 0 when not, -1 when no argument can tell. */
+/* Must axis `a` be nested deeper than axis `b`, which is the deeper one so far? 1: yes, 0: no, -1:
+   no argument tells. */
 static int
 goes_deeper(const Graph *g, int nargs, const Type *const *types, int rank, const SizeId *shape,
             int a, int b)
@@ -265,8 +265,8 @@ goes_deeper(const Graph *g, int nargs, const Type *const *types, int rank, const
     return answer;
 }
 
-/* The axes from slowest to fastest: NumPy nditer_constr.c, npyiter_find_best_axis_ordering, a
-   stable insertion sort that starts from C order. */
+/* The axes from outermost to innermost, as NumPy nditer_constr.c, npyiter_find_best_axis_ordering,
+   sorts them: a stable insertion sort that starts from C order. */
 static void
 sort_axes(const Graph *g, int nargs, const Type *const *types, int rank, const SizeId *shape,
           int *order)
@@ -352,8 +352,8 @@ type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args, 
     return answer != ANSWER_NO ? answer : type_iterated(g, out, dtype, nargs, args);
 }
 
-/* NumPy ctors.c, PyArray_NewLikeArray with 'K': C or F as the model is, else the model's axes by
-   falling stride. */
+/* NumPy ctors.c, PyArray_NewLikeArray with 'K': C or F order where `like` has it, else the axes of
+   `like` by falling stride. */
 int
 type_like(Graph *g, Type *out, DType dtype, const Type *like)
 {

@@ -1,11 +1,11 @@
-/* What a well-formed graph is.  Every rule is a few lines here; the message names the node, the
-   rule and shows the node's line. */
+/* What a well-formed graph is. The message of a broken rule names the node, its file and line, and
+   the rule. */
 #include "form.h"
 
 typedef struct {
     const Graph *g;
-    uint8_t *visible; /* by NodeId: may be used where the walk is */
-    uint8_t *placed;  /* by NodeId: has its place in a region */
+    uint8_t *visible; /* by NodeId: defined before the node that is checked, and in scope */
+    uint8_t *placed;  /* by NodeId: has a place in a region */
 } Check;
 
 static int
@@ -205,7 +205,7 @@ check_element(const Check *c, NodeId id, const Node *node)
     return 0;
 }
 
-/* That they are nested like brackets is check_marks' business. */
+/* That marks are nested like brackets is checked by check_marks. */
 static int
 check_jump(const Check *c, NodeId id, const Node *node)
 {
@@ -362,13 +362,14 @@ check_region(Check *c, RegionId id)
     for (int i = 0; i < region->results.len; i++)
         if (!c->visible[region->results.at[i]])
             return broken(c, region->results.at[i], "a result is not defined in its region");
-    if (id == 0) return 0; /* outputs are still to be looked at */
+    if (id == 0) return 0; /* check_ends still needs the top region's nodes */
     for (int i = 0; i < region->params.len; i++) c->visible[region->params.at[i]] = 0;
     for (int i = 0; i < region->nodes.len; i++) c->visible[region->nodes.at[i]] = 0;
     return 0;
 }
 
-/* branch … otherwise … join, one in another.  `placed` has served, and is the stack. */
+/* branch … otherwise … join, nested like brackets. `placed` is not needed any more and serves as
+   the stack. */
 static int
 check_marks(const Check *c)
 {

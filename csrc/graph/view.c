@@ -1,9 +1,9 @@
-/* pycompile.Graph: what Python sees of a graph.  A snapshot: it shares nothing with the graph that
-   it was made from and cannot be changed.
+/* pycompile.Graph: a graph as a Python object. It is a snapshot, which shares nothing with the
+   graph that it was made from and cannot be changed.
 
-   Three types of one make, records with named fields: Graph (its nodes are those of the top
-   region), Node, Region.  A length, stride or offset is an int, or a str that is a Python
-   expression over the names in Graph.symbols, where it is not known while compiling. */
+   Three record types with named fields: Graph (its nodes are those of the top region), Node,
+   Region. A length, stride or offset is an int; where it is not known while compiling it is a str,
+   a Python expression over the names in Graph.symbols. */
 #include "form.h"
 
 #include <structmember.h>
@@ -136,7 +136,7 @@ static PyTypeObject RegionView_Type = {
     RECORD_TYPE("Region", "Nodes that a loop or a cond owns.", region_members),
 };
 
-/* Takes over `fields`, any of which may be NULL with the error set. */
+/* Steals `fields`, any of which may be NULL with the error set. */
 static PyObject *
 record_new(PyTypeObject *type, int n, PyObject **fields)
 {
@@ -447,7 +447,7 @@ walk(PyObject *nodes, int depth, int (*visit)(PyObject *node, int depth, void *c
     return 0;
 }
 
-/* What stands after the `=` of a node's text. */
+/* The part of a node's text after the `=`. */
 static const char *
 call_text(PyObject *node)
 {

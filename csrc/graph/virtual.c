@@ -1,10 +1,10 @@
-/* Which values need no memory: constants, fills and rank-0 arithmetic, which every kernel computes
-   again where it uses them, unless that would be long. */
+/* Which values are virtual: constants, fills and rank-0 arithmetic. They need no memory, since
+   every kernel that uses one computes it for itself, unless that would take many operations. */
 #include "graph.h"
 
 enum {
-    MOST_REPEATED = 8, /* operations of one value that each reader makes for itself */
-    MOST_INLINE = 400, /* operations of one value, repeated or not, in one kernel */
+    MOST_REPEATED = 8, /* operations of a value that each of several readers computes for itself */
+    MOST_INLINE = 400, /* operations of a value that a kernel computes for itself */
 };
 
 bool
@@ -42,8 +42,8 @@ count_readers(const Graph *g, const bool *live, int32_t *readers)
     }
 }
 
-/* Of those that are not long NumPy's own scalars only: Python's, whose overflow is looked at, are
-   made where they are used. */
+/* Anchors the values that are too long to be virtual. Up to MOST_INLINE operations that holds for
+   NumPy's scalars alone: Python's, whose overflow is checked, are computed where they are used. */
 int
 virtuals_find(Virtuals *v, const Graph *g, const bool *live)
 {

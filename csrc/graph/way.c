@@ -1,6 +1,6 @@
-/* How an elementwise operation is done: the one place that decides, from the row of ops.def, the
-   dtype and how the operands lie.  Capture asks before there is a node (ufunc_*), passes and
-   lowering ask of the node. */
+/* How an elementwise operation is done. This is the one place that decides it, from the row of
+   ops.def, the dtype and the operands' layout. Capture asks before there is a node (ufunc_*);
+   passes and lowering ask about the node. */
 #include "graph.h"
 
 /* ---- before there is a node ---- */
@@ -11,8 +11,8 @@ ufunc_has_expression(int op, DType loop)
     return op >= 0 && op_is_exact((Op)op, loop);
 }
 
-/* NumPy's loops take other ways, with other bits, where they write backwards; for half floats also
-   where they do not write densely. */
+/* NumPy's loops take other code paths, with other bits, where they write with a negative stride;
+   for half floats wherever the target is not contiguous. */
 bool
 ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target)
 {
@@ -20,8 +20,8 @@ ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target)
     return loop == DT_F16 ? !type_is_contiguous(g, target) : type_has_negative_stride(g, target);
 }
 
-/* NumPy casts operands in a buffered iterator, which also turns axes that run backwards; so there
-   its loops, whose bits may depend on strides, see others than after a cast by itself. */
+/* NumPy casts operands in a buffered iterator, which also reverses axes of negative stride. Its
+   loops, whose bits may depend on strides, then get other strides than after a separate cast. */
 static bool
 is_cast_backwards(const Graph *g, int nargs, const NodeId *args, const NodeId *cast)
 {
@@ -35,8 +35,9 @@ is_cast_backwards(const Graph *g, int nargs, const NodeId *args, const NodeId *c
     return casts && minds;
 }
 
-/* Which of two zeros fmax and fmin give depends on how far NumPy's loop has come: its vectors and
-   its rest differ.  A kernel's loop comes alike where the operands are dense and have one axis. */
+/* Which of two zeros of different sign fmax and fmin return depends on the position in NumPy's
+   loop: its vector part and its remainder differ. A kernel's block calls have the same positions
+   only where all operands are dense, have one axis of one length, and need no cast. */
 static bool
 is_uneven(const Graph *g, int op, int nargs, const NodeId *args, const NodeId *cast)
 {
@@ -64,8 +65,8 @@ ufunc_minds_casts(const Graph *g, int op, int nargs, const NodeId *args, const N
 
 /* ---- of a node ---- */
 
-/* What is out of range of u32 NumPy converts in two ways, by place; half and complex numbers are
-   only moved by kernels. */
+/* NumPy converts floats out of u32's range in two ways, depending on their position; half and
+   complex numbers kernels can only move. */
 static bool
 cast_has_expression(const Graph *g, const Node *node)
 {
@@ -74,8 +75,8 @@ cast_has_expression(const Graph *g, const Node *node)
            op_is_exact(OP_cast, from);
 }
 
-/* NumPy divides many integers by one with vectors of multiplications (Granlund and Montgomery,
-   Division by invariant integers, 1994), up to twenty times as fast as the division. */
+/* NumPy divides an array of integers by one integer with vectorised multiplications (Granlund and
+   Montgomery, Division by invariant integers, 1994), up to twenty times as fast as divisions. */
 static bool
 divides_by_one_integer(const Graph *g, const Node *node)
 {
@@ -83,9 +84,9 @@ divides_by_one_integer(const Graph *g, const Node *node)
            graph_node(g, node->args[1])->type.rank == 0;
 }
 
-/* NumPy's loops take other ways, with other bits, where memory runs backwards, for half floats
-   where it does not lie dense, and for complex numbers where a stride is 0; a kernel has no other
-   stride for one element. */
+/* NumPy's loops take other code paths, with other bits, for negative strides, for half floats that
+   are not contiguous, and for complex numbers of stride 0. A kernel has stride 0 for an operand of
+   one element. */
 static bool
 minds_operands(const Graph *g, const Node *node)
 {
