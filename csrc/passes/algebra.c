@@ -1,16 +1,16 @@
-/* Identities that keep every bit and every report.
+/* Algebraic identities that keep every bit and every floating-point report.
 
-   Kept: signed zeros, NaN payloads, and that arithmetic makes a signaling NaN quiet.  So `x * 1`
-   and `x - 0` go for integers and bools only: for floats they are not the identity on a signaling
-   NaN, and `x + 0` is not on -0.0.  What only moves or flips bits (negative, conjugate, absolute)
-   goes for floats too.  A view of a whole storage is the storage; a copy that nobody can tell from
-   its argument is its argument. */
+   Signed zeros and NaN payloads stay, and arithmetic still makes a signaling NaN quiet. So `x * 1`
+   and `x - 0` are removed for integers and bools only: for floats they change a signaling NaN, and
+   `x + 0` changes -0.0. Operations that only move or flip bits (negative, conjugate, absolute) are
+   simplified for floats too. A view of a whole storage becomes the storage, and a copy that nobody
+   can tell from its argument becomes the argument. */
 #include "rewrite.h"
 
 typedef struct {
     Op op;
     int64_t neutral;
-    bool left; /* the neutral element may stand on the left as well */
+    bool left; /* the neutral element may also be the left argument */
 } Neutral;
 
 static const Neutral neutrals[] = {
@@ -25,7 +25,7 @@ is_exact(const Node *node)
     return node->type.dtype <= DT_U64;
 }
 
-/* The argument that the other one, being neutral, leaves as it is; NO_NODE when there is none. */
+/* The argument that is the result because the other one is neutral; NO_NODE when neither is. */
 static NodeId
 neutral_argument(const Graph *g, const Node *node)
 {
@@ -49,7 +49,7 @@ is_involution(const Node *node)
     case OP_negative:
     case OP_conjugate: return true;
     case OP_invert: return true;
-    case OP_logical_not: return true; /* of a bool: the caller compares dtypes */
+    case OP_logical_not: return true; /* of a bool only: rewrite_node compares dtypes */
     default: return false;
     }
 }
@@ -79,7 +79,7 @@ is_wider(DType from, DType to)
     return dtype_is_signed(to) && dtype_size(to) > dtype_size(from);
 }
 
-/* cast(cast(x)) skips the inner one when that loses nothing. */
+/* cast(cast(x)) skips the inner cast when that keeps every value of x. */
 static void
 simplify_cast(Rewrite *r, NodeId id)
 {
@@ -109,7 +109,8 @@ pointwise_identity(const Graph *g, const Node *node)
     return neutral_argument(g, node);
 }
 
-/* What a view shows whole: its argument, or the storage that a chain of views comes back to. */
+/* The value that a view covers exactly: its argument, or the storage that a chain of views leads
+   back to. NO_NODE when it covers neither. */
 static NodeId
 whole_view(const Graph *g, const Node *node)
 {

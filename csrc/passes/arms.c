@@ -1,4 +1,4 @@
-/* Conditional regions: both arms are laid out one behind the other in the top region, between marks
+/* Conditional regions: both arms are laid out one after the other in the top region, between marks
    that become jumps of the program.
 
        branch(condition)     jump to `otherwise` unless it holds
@@ -7,18 +7,20 @@
        nodes of the other arm, copies
        join(copies)          its results are those of the cond that somebody reads
 
-   A result that only one arm has is an `empty` in the other: there is no copy of it.  What nobody
-   reads goes first, and again behind: arms compute all that they give, read or not. */
+   A result that only one arm has is an `empty` in the other, which is not copied.  Dead code is
+   removed before and after: an arm computes all its results, whether a result node reads them or
+   not. */
 #include "passes.h"
 
 typedef struct {
     Graph *g;
-    VEC(NodeId) order;    /* the top region as it will be */
-    NodeId *instead;      /* what stands for a node: an argument for a parameter */
-    NodeId *first, *next; /* the result nodes of a cond, and of the same cond; NO_NODE: no more */
+    VEC(NodeId) order;    /* the new top region */
+    NodeId *instead;      /* replacements: a parameter's is its argument */
+    NodeId *first, *next; /* lists of a node's result nodes: its first, and by result node the next;
+                             NO_NODE: no more */
 } Layout;
 
-/* Those that have a place in some region. */
+/* Collects each node's result nodes, those that have a place in a region. */
 static int
 find_results(Layout *l)
 {
@@ -57,7 +59,8 @@ mark(Layout *l, Op op, int nargs, const NodeId *args)
 
 typedef VEC(NodeId) Values;
 
-/* The arm's value for a result, in memory of the result's own. */
+/* A copy of the arm's value with the result's type, so that it can be made in the result's memory;
+   an `empty` is returned as it is. */
 static NodeId
 copy_value(Layout *l, NodeId result, NodeId value)
 {
@@ -73,7 +76,7 @@ copy_value(Layout *l, NodeId result, NodeId value)
 
 static int lay_out(Layout *l, RegionId region);
 
-/* `values`: one for each result that is read, in the order of the region's. */
+/* `values` gets one for each result node, in the order of the region's results. */
 static int
 lay_out_arm(Layout *l, NodeId cond, int which, Values *values)
 {
@@ -94,7 +97,7 @@ lay_out_arm(Layout *l, NodeId cond, int which, Values *values)
     return 0;
 }
 
-/* The results become those of the join: the i-th is args[2 * i] or args[2 * i + 1]. */
+/* The cond's results become the join's: the i-th is args[2 * i] or args[2 * i + 1]. */
 static int
 join(Layout *l, NodeId cond, int nresults, const Values *yes, const Values *no)
 {

@@ -3,7 +3,7 @@
 
 typedef struct {
     Graph *g;
-    VEC(NodeId) order; /* the top region as it will be */
+    VEC(NodeId) order; /* the new top region */
 } Split;
 
 static NodeId

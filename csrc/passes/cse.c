@@ -1,12 +1,12 @@
 /* Common subexpressions: of two nodes that compute the same, later uses take the first.
 
-   A table of the nodes seen on the way, scoped by region: what a loop's body computes is known to
-   its inner regions, not after it.  Not merged: what must run or may give something new each time
-   (inputs, externs, regions), and fresh memory that is going to be written.
+   The nodes seen so far are in a table, scoped by region: what a loop's body computes is known in
+   its inner regions, but not after the loop. Not merged are nodes that must run or may give another
+   result each time (inputs, externs, regions), and fresh memory (copies, fills), which may be
+   written.
 
-   The hash takes in all that same_node compares, a constant's value and a view's place included,
-   and of equal nodes only the first is in the table: a node meets few others that are not its
-   equals. */
+   The hash covers nearly all that same_node compares, a constant's value and a view's place
+   included, and only the first of equal nodes is in the table, so few comparisons fail. */
 #include "rewrite.h"
 
 typedef struct {
@@ -38,7 +38,7 @@ is_candidate(const Node *node)
     }
 }
 
-/* Swapping keeps the bits, except which of two NaNs an x86 sum is. */
+/* Swapping arguments keeps the bits, except for floats: of two NaNs x86 returns the first. */
 static bool
 commutes(const Node *node)
 {
@@ -52,14 +52,14 @@ mix(uint32_t hash, uint64_t value)
     return (uint32_t)(mixed >> 32);
 }
 
-/* A view is where it lies, however it was come by. */
+/* Views are compared by their place in the storage, not by how they were made. */
 static bool
 is_view(const Node *node)
 {
     return op_info(node->op)->kind == KIND_VIEW;
 }
 
-/* As size_same compares: constants by their value, of which 0 may be NO_SIZE. */
+/* Hashes what size_same compares: constants by value, with NO_SIZE as 0. */
 static uint32_t
 mix_size(uint32_t hash, const Graph *g, SizeId id)
 {
@@ -75,7 +75,8 @@ mix_layout(uint32_t hash, const Type *type)
     return hash;
 }
 
-/* A scalar by its bytes in its dtype; what has none is told apart as an object. */
+/* The bytes of a scalar constant in its dtype. False where there are none: such constants are
+   compared by identity. */
 static bool
 constant_bytes(const Node *node, uint64_t bytes[2])
 {
@@ -163,8 +164,8 @@ same_node(const Graph *g, NodeId x, NodeId y)
     return same_args(a, b) && same_attrs(g, &a->attrs, &b->attrs);
 }
 
-/* Takes the place of an equal node seen before, or enters the table.  One that may not be replaced
-   does neither: what comes after it and is equal to both takes the first. */
+/* Replaces the node by an equal one seen before, or enters it into the table. A node that may not
+   be replaced is not entered either: later equal nodes take the first. */
 static int
 meet(Table *t, NodeId id)
 {

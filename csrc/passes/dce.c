@@ -1,7 +1,7 @@
 /* Dead code: drops nodes that nobody uses.
 
-   Kept without a use: what may deopt (Python would have raised there), and
-   what may raise a floating-point flag (NumPy would have warned). */
+   Kept even without a use: inputs, nodes that may deopt (Python would have raised there), and nodes
+   that may raise a floating-point flag (NumPy would have warned). */
 #include "rewrite.h"
 
 static bool

@@ -1,9 +1,8 @@
-/* Constant folding: an operation on constants becomes the constant that NumPy, or Python, gives for
-   it.
+/* Constant folding: an operation on constants becomes the constant that NumPy or Python computes.
 
-   Done by pycompile._eager, the reference executor, so no rule is written a second time.  Not
-   folded: what would raise, warn or report (it has to happen when the program runs, each time),
-   ufuncs that are not NumPy's own (they may do anything), and arrays that are long. */
+   pycompile._eager, the reference executor, computes it, so no rule is written twice. Not folded
+   are operations that would raise, warn or report (which has to happen each time the program runs),
+   ufuncs that are not NumPy's own (they may have side effects), and long arrays. */
 #include "../arrays/arrays.h"
 #include "rewrite.h"
 
@@ -37,13 +36,13 @@ evaluate(const Graph *g, NodeId id)
     return value;
 }
 
-/* The node becomes the constant in its place, so that whatever refers to it still does. */
+/* Turns the node itself into the constant, so that references to it stay valid. */
 static int
 visit(Rewrite *r, NodeId id, void *context)
 {
     (void)context;
     if (!is_foldable(r->g, graph_node(r->g, id))) return 0;
-    /* A returned array is a new one in every call; a constant would be the same. */
+    /* A returned array is a new object in every call; a constant would be the same one. */
     if (graph_node(r->g, id)->type.rank > 0 && (r->uses[id] & (USE_ESCAPES | USE_WRITTEN)))
         return 0;
     PyObject *value = evaluate(r->g, id);

@@ -3,18 +3,18 @@
        %3 = scatter(%1, %2, view=V)
        %4 = a view of %3
 
-   1. Where %4 covers exactly V, what elementwise operations read from it is %2.
-   2. Where %4 and V have no byte in common, and so back to an input of the graph, %4 is the same
-   view of that input.  Only of inputs: their memory is never written before commit, while keeping
-   an older version of a fresh storage alive would cost a copy of it. Layouts must be constant.  A
-   view that is an output stays: the program may see which memory it is.
-   3. A write to exactly where the version before it was written needs the one before that.  Only of
-   inputs, likewise. */
+   1. Where %4 covers exactly V, operations that read %4 read %2 instead.
+   2. Where neither V nor any earlier write back to an input of the graph overlaps %4, %4 becomes
+      the same view of that input.  Only inputs: their memory is never written before commit, while
+      a fresh storage would have to be copied to keep its older version.  Layouts must be constant.
+      A view that is an output stays: the program may see which memory it shows.
+   3. A write to exactly the place that the previous version wrote starts from the version before
+      that one.  Only for inputs, for the same reason. */
 #include "versions.h"
 
 /* ---- the rules ---- */
 
-/* The value written to exactly where `view` reads, or NO_NODE. */
+/* The value that was written to exactly the place that `view` reads, or NO_NODE. */
 static NodeId
 written_value(const Graph *g, NodeId view)
 {
@@ -26,14 +26,15 @@ written_value(const Graph *g, NodeId view)
     if (scatter->op != OP_scatter || !type_same_place(g, type, scatter->attrs.view)) return NO_NODE;
     const Type *value = &graph_node(g, scatter->args[1])->type;
     bool whole = type_same_shape(value, type);
-    /* What is read is what was written only where no two elements share their place. */
+    /* Where elements of the view share a place, only the last one written is read. */
     for (int i = 0; i < type->rank; i++)
         whole =
             whole && (size_value(g, type->stride[i]) != 0 || size_value(g, type->shape[i]) <= 1);
     return whole ? scatter->args[1] : NO_NODE;
 }
 
-/* Elementwise operations do not care how their arguments are laid out. */
+/* Rule 1. The bits of elementwise operations do not depend on the layout of their arguments; other
+   operations need a value of the same layout. */
 static void
 read_value(Rewrite *r, NodeId id)
 {
@@ -48,7 +49,7 @@ read_value(Rewrite *r, NodeId id)
     for (int i = kind == KIND_SCATTER ? 1 : 0; i < node->nargs; i++) {
         NodeId value = written_value(r->g, node->args[i]);
         if (value == NO_NODE) continue;
-        /* NumPy's loops may give other bits then. */
+        /* NumPy's loops may give other bits for a negative stride. */
         if (kind == KIND_UFUNC && type_runs_backwards(r->g, &graph_node(r->g, node->args[i])->type))
             continue;
         if (same_layout && !type_same_layout(&graph_node(r->g, value)->type,
@@ -66,7 +67,7 @@ is_graph_input(const Graph *g, NodeId id)
            g->inputs.at[node->attrs.index] == id;
 }
 
-/* The view becomes one of `from`, at the place that its type says. */
+/* Makes the view a view of `from`, at the place that its type says. */
 static void
 view_of(const Graph *g, NodeId id, NodeId from)
 {
@@ -76,13 +77,13 @@ view_of(const Graph *g, NodeId id, NodeId from)
     node->attrs.nints = 0;
 }
 
-/* Where no version since the input has written what the view reads, it reads the input. */
+/* Rule 2. Where no version since the input has written what the view reads, it reads the input. */
 static void
 read_past(Rewrite *r, const Versions *versions, NodeId id)
 {
     const Graph *g = r->g;
     Node *node = graph_node(g, id);
-    /* An earlier view may have moved to another version. */
+    /* The view of which this is a view may have moved to another version. */
     if (graph_node(g, node->args[0])->storage != node->storage) view_of(g, id, node->storage);
     if (r->uses[id] & (USE_OUTPUT | USE_WRITTEN)) return;
     NodeId from = versions_root(versions, node->storage);
@@ -91,7 +92,7 @@ read_past(Rewrite *r, const Versions *versions, NodeId id)
     view_of(g, id, from);
 }
 
-/* m *= a; m += b; writes m once. */
+/* Rule 3. `m *= a; m += b` writes m once. */
 static void
 write_past(Rewrite *r, const Versions *versions, NodeId id)
 {

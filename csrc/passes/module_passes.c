@@ -1,7 +1,7 @@
-/* What Python sees of passes/: for tests and for looking. */
+/* The Python functions of passes/, for tests and for inspection. */
 #include "passes.h"
 
-/* pass_names(preparation=False): in the order of the pipeline. */
+/* pass_names(preparation=False): the passes in order. */
 static PyObject *
 pass_names(PyObject *module, PyObject *args)
 {

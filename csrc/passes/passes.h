@@ -16,25 +16,25 @@ typedef void (*Dump)(void *context, const char *pass, const Graph *graph);
 int run_passes(Graph *graph, Dump dump, void *context);
 /* For tests: one pass by name.  -1 with ValueError for an unknown name. */
 int run_pass(Graph *graph, const char *name);
-/* The i-th pass's name, those of the preparation behind those of the pipeline, or NULL past the
-   end; and how many the pipeline has. */
+/* The name of the i-th pass, or NULL past the end: the pipeline's passes, then those of the
+   preparation. pass_count counts the pipeline's. */
 const char *pass_name(int i);
 int pass_count(void);
 
-/* The same for the passes that prepare a graph for lowering, behind those.  What they make is for
-   lowering alone: backends and reports see the graph before. */
+/* The same for the passes that prepare a graph for lowering, which run after the pipeline. Their
+   result is for lowering alone: backends and reports see the graph before them. */
 int run_preparation(Graph *graph, Dump dump, void *context);
 int pass_fold(Graph *graph);
 int pass_algebra(Graph *graph);
-int pass_forward(Graph *graph); /* a view of what was just scattered is the value scattered */
+int pass_forward(Graph *graph); /* reads of what was just written */
 int pass_cse(Graph *graph);
 int pass_dce(Graph *graph);
 
 int pass_arms(Graph *graph);        /* conditional regions become jumps in the top region */
-int pass_concatenate(Graph *graph); /* an empty array whose parts are written */
-int pass_writes(Graph *graph);      /* where each write goes, and the copies that it needs */
+int pass_concatenate(Graph *graph); /* becomes an empty array and writes of its parts */
+int pass_writes(Graph *graph);      /* decides where each write goes, and makes copies */
 
-/* ---- module_passes.c: adds what Python sees of this folder; 0 or -1 ---- */
+/* ---- module_passes.c: adds this folder's functions to the module; 0 or -1 ---- */
 int passes_module(PyObject *module);
 
 #endif

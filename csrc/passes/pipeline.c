@@ -1,4 +1,4 @@
-/* The passes in order, and the one way to run one. */
+/* The passes in order, and how each is run. */
 #include "passes.h"
 
 static const Pass pipeline[] = {
@@ -6,19 +6,20 @@ static const Pass pipeline[] = {
     {"fold", pass_fold},       /* operations on constants, by NumPy itself */
     {"forward", pass_forward}, /* reads of what was just written */
     {"algebra", pass_algebra}, /* identities that keep the bits */
-    {"cse", pass_cse},         /* equal computations once */
-    {"dce", pass_dce},         /* nothing that nobody uses */
+    {"cse", pass_cse},         /* each computation once */
+    {"dce", pass_dce},         /* drops unused nodes */
 };
 
-/* What lowering takes: every node that has a place is live, no cond is left in the top region, and
-   each write says where it goes. */
+/* What lowering relies on afterwards: every node that has a place is live, no cond is left in the
+   top region, and each write says where it goes. */
 static const Pass preparation[] = {
     {"arms", pass_arms},               /* conditional regions become jumps */
     {"concatenate", pass_concatenate}, /* parts are written one by one */
     {"writes", pass_writes},           /* in place, into a copy, or at commit */
 };
 
-/* Before the first pass, so that a broken graph is blamed on who made it, and after each. */
+/* Called before the first pass, so that no pass is blamed for a graph that was broken before, and
+   after each. */
 static int
 verify(const Graph *graph)
 {

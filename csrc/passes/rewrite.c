@@ -1,7 +1,7 @@
-/* Replacing nodes by nodes.  See rewrite.h. */
+/* Replacing nodes by other nodes. See rewrite.h. */
 #include "rewrite.h"
 
-/* Two arrays, which must not become one.  See type_is_transpose. */
+/* A product of two arrays that must not become one array: see type_is_transpose. */
 static bool
 is_product_of_two(const Graph *g, const Node *node)
 {
@@ -25,7 +25,8 @@ mark_uses(Rewrite *r)
             r->uses[node->args[k]] |= USE_BASE | USE_WRITTEN;
         bool own = kind == KIND_EXTERN || kind == KIND_CHOICE || is_product_of_two(g, node);
         for (int k = 0; own && k < node->nargs; k++) {
-            /* What an extern returns may be its argument, or a view of it; a choice is one. */
+            /* An extern may return its argument or a view of it; a choice is one of its
+               arguments. */
             r->uses[node->args[k]] |= USE_WRITTEN;
             r->uses[graph_node(g, node->args[k])->storage] |= USE_WRITTEN;
         }
@@ -53,7 +54,7 @@ rewrite_begin(Rewrite *r, Graph *g)
     return 0;
 }
 
-/* True when `with` may stand for `node`. */
+/* May `with` replace node `id`? */
 static bool
 rewrite_may(const Rewrite *r, NodeId id, NodeId with)
 {
@@ -61,7 +62,7 @@ rewrite_may(const Rewrite *r, NodeId id, NodeId with)
     const Node *node = graph_node(r->g, id), *other = graph_node(r->g, with);
     if (!type_same_layout(&node->type, &other->type)) return false;
     if (op_info(node->op)->kind == KIND_VIEW) {
-        /* Views of it keep their storage, so this one must lie in the same. */
+        /* Views of this view keep their storage, so `with` must lie in the same one. */
         if (r->uses[id] & USE_OUTPUT) return false;
         bool same =
             other->storage == node->storage && type_same_place(r->g, &node->type, &other->type);
@@ -76,7 +77,7 @@ rewrite_node(Rewrite *r, NodeId id, NodeId with)
 {
     if (!rewrite_may(r, id, with)) return false;
     r->to[id] = with;
-    /* What relied on the one now relies on the other. */
+    /* `with` now has the uses of both. */
     r->uses[with] |= r->uses[id];
     return true;
 }

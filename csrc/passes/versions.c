@@ -11,8 +11,8 @@ is_constant(const Graph *g, const Type *type)
     return size_is_const(g, type->offset);
 }
 
-/* The axes of a dense storage by falling stride; false when it is not dense, or has an axis that
-   the stride does not tell apart (length 1, kept out of `order`). */
+/* The axes of a dense storage by falling stride, without those of length 1; false when it is not
+   dense, or has no elements. */
 static bool
 dense_axes(const Graph *g, const Type *root, int *order, int *n)
 {
@@ -36,7 +36,7 @@ dense_axes(const Graph *g, const Type *root, int *order, int *n)
     return true;
 }
 
-/* Spreads the offset over the axes: the index of the view's first element. */
+/* The index of the view's first element, from its offset; false when no element begins there. */
 static bool
 first_index(const Graph *g, const Type *root, const int *order, int n, int64_t offset, Box *box)
 {
@@ -51,7 +51,7 @@ first_index(const Graph *g, const Type *root, const int *order, int n, int64_t o
     return offset == 0;
 }
 
-/* False when the view is no box in its storage's axes. */
+/* False when the view is not a box in its storage's axes. */
 static bool
 to_box(const Graph *g, const Type *root, const int *order, int n, const Type *view, Box *box)
 {
@@ -62,7 +62,7 @@ to_box(const Graph *g, const Type *root, const int *order, int n, const Type *vi
         int k = 0;
         while (k < n && llabs(stride) < size_value(g, root->stride[order[k]])) k++;
         if (k == n || stride % size_value(g, root->stride[order[k]]) != 0) return false;
-        if (box->step[k] != 0) return false; /* two axes of the view on one of the storage */
+        if (box->step[k] != 0) return false; /* two axes of the view walk one of the storage's */
         int64_t step = stride / size_value(g, root->stride[order[k]]);
         int64_t last = box->low[k] + step * (length - 1);
         if (last < 0 || last >= size_value(g, root->shape[order[k]])) return false;
@@ -125,7 +125,7 @@ spans_apart(const Span *a, const Span *b, int axes)
     return false;
 }
 
-/* Widens `hull` over `span`, to all elements in between. */
+/* Widens `hull` to hold `span` too, with all elements in between. */
 static void
 cover(Span *hull, const Span *span, int axes)
 {

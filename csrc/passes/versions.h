@@ -1,22 +1,22 @@
-/* Private to passes/: the versions of a storage, and which of them have what a view reads.
+/* Private to passes/: the versions of a storage, and whether they have written what a view reads.
 
-   Versions are a chain: each scatter names the version before it.  A walk back over n of them for
-   each view would make a pass quadratic, so each scatter has a jump, to a version some way before
-   it (skew-binary: E. Myers, An applicative random-access stack, 1983), and the hull of all that
-   was written since: where the view lies outside the hull, one step passes over them all. */
+   Versions form a chain: each scatter names the version before it. Walking back over n of them for
+   each view would make a pass quadratic. So each scatter has a jump to a version some way before it
+   (skew-binary: E. Myers, An applicative random-access stack, 1983), and the hull of all that was
+   written since: where the view lies outside the hull, one step skips all of these versions. */
 #ifndef PYCOMPILE_PASSES_VERSIONS_H
 #define PYCOMPILE_PASSES_VERSIONS_H
 
 #include "rewrite.h"
 
-/* A view as index ranges per axis of its storage: first, last, and step between. */
+/* A view as an index range per axis of its storage: first index, last index, step. */
 typedef struct {
     int64_t low[MAX_RANK], high[MAX_RANK], step[MAX_RANK];
 } Box;
 
 typedef enum {
-    SPAN_OTHER, /* no box, or layouts that are not constant: may be anywhere in the storage */
-    SPAN_EMPTY, /* no element */
+    SPAN_OTHER, /* not a box, or not of constant layout: it may lie anywhere in the storage */
+    SPAN_EMPTY, /* no elements */
     SPAN_BOX,
 } SpanKind;
 
@@ -26,27 +26,29 @@ typedef struct {
 } Span;
 
 typedef struct {
-    NodeId root; /* what the first version was made of */
+    NodeId root; /* the storage of which the first version was made */
     NodeId jump; /* an older version, or the root */
     int depth;   /* versions since the root, this one included */
     Span wrote;
-    Span hull; /* of what this version and those back to the jump, without it, have written */
+    Span hull; /* of what was written by this version and those before it, up to but not including
+                  `jump` */
 } Version;
 
 typedef struct {
     const Graph *g;
     VEC(Version) versions;
-    int *number; /* per node: its version + 1; 0 for what is no scatter seen so far */
+    int *number; /* per node: index into versions + 1; 0 for other nodes than the scatters seen so
+                    far */
     int len;     /* of `number` */
 } Versions;
 
 /* 0 or -1. */
 int versions_begin(Versions *v, const Graph *g);
-/* Takes in a scatter, which comes after the version that it is made of.  0 or -1. */
+/* Adds a scatter; the version that it is made of must have been added before. 0 or -1. */
 int versions_add(Versions *v, NodeId scatter);
-/* What the first version of the storage was made of; `storage` itself where it is no version. */
+/* The storage of which the first version was made; `storage` itself where it is not a version. */
 NodeId versions_root(const Versions *v, NodeId storage);
-/* All that was written to the storage up to this version is apart from where `type` lies. */
+/* Has nothing up to this version of the storage been written to the place where `type` lies? */
 bool versions_pass_by(const Versions *v, NodeId storage, const Type *type);
 
 /* The elements of a dense storage that a view of it leaves out, as at most 2 * MAX_RANK views that

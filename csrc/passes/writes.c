@@ -1,58 +1,60 @@
-/* Where writes go: in place, into a copy that is made in front of them, or out at commit.  Behind
-   it each scatter and each loop says so (`Write`), and what must not be read late was copied.
+/* Where writes go: in place, into a copy that is made before them, or into the input at commit.
+   Afterwards each scatter and each loop says which (`Write`), and values that would be read too
+   late have been copied.
 
-   Arrays that a kept loop writes are written in place: a fresh one as it is, memory of an input
-   with a log of its old elements (so that a later failure can put them back) if nobody else looks
-   at the old version, anything else in a copy.
+   Arrays that a kept loop writes are written in place. Fresh ones and inputs that nobody else reads
+   later are written themselves, inputs with a log of their old elements so that a later failure can
+   restore them; of others a copy is written.
 
    A copy of a large array has only the elements that the scatter does not write.  They are copied
-   in front of the operations that compute the value, so that these can store into the copy.
+   before the operations that compute the value, so that these can store into the copy.
 
-   Who reads a storage, and where, is asked for each write, so it is found once, and kept as nodes
-   are inserted and arguments change.  What is inserted is kept aside, and put into the top region
-   at the end.  Every node that has a place must be live: behind dce. */
+   Each write asks which nodes read a storage, and where, so this is found once and kept up to date
+   as nodes are inserted and arguments change. Inserted nodes are collected and put into the top
+   region at the end. Every node that has a place must be live, so the pass runs after dce. */
 #include "versions.h"
 
-/* Copies of smaller arrays are whole: their parts would take kernels of their own. */
+/* Copies of smaller arrays are whole: copies of parts would take kernels of their own. */
 enum { PARTS_BYTES = 64 * 1024 };
 
 typedef struct {
-    int32_t order;    /* its place in the top region, from 1 on, or 0; of what is inserted that of
-                         the node behind it */
-    int32_t arm;      /* between the marks of a cond: which of its arms, from 1 on; else 0 */
-    int32_t inserted; /* the first in front of it in `inserted`, + 1 */
+    int32_t order; /* position in the top region, from 1 on; 0: not there; an inserted node has that
+                      of the node after it */
+    int32_t arm;   /* number of the arm of a cond that it is in, from 1 on; 0: none */
+    int32_t inserted; /* the first node inserted before it: index into `inserted` + 1 */
     bool live;        /* it has a place in a region */
-    NodeId first_result, next_result; /* of a loop, and behind this one; NO_NODE: no more */
-    /* of a storage: */
-    int32_t reads;    /* the newest in `reads`, + 1 */
+    NodeId first_result,
+        next_result; /* a node's result nodes: its first, and this one's next; NO_NODE: no more */
+    /* for a storage: */
+    int32_t reads;    /* the newest read: index into `reads` + 1 */
     int32_t nreads;   /* arguments of live nodes, views included */
-    int32_t noutputs; /* outputs in it */
-    bool committed;   /* read by a commit, at the end of all */
-    NodeId root;      /* the storage whose memory it is written into, or itself */
+    int32_t noutputs; /* outputs that lie in it */
+    bool committed;   /* read by a commit, after all nodes */
+    NodeId root;      /* the storage in whose memory it is, perhaps itself */
 } Fact;
 
-/* A node that is no view reads a storage. */
+/* A read of a storage by a node that is not a view. */
 typedef struct {
     NodeId node;
-    int32_t next; /* read of the same storage, an earlier one as a rule, + 1 */
+    int32_t next; /* another read of the same storage, usually an earlier one: index + 1 */
 } Read;
 
 typedef struct {
     NodeId node;
-    int32_t next; /* in front of the same node, behind this one, + 1 */
-    int32_t last; /* of the first one: the last, + 1 */
+    int32_t next; /* the next one inserted before the same node: index + 1 */
+    int32_t last; /* valid in the first: the last of the list, index + 1 */
 } Inserted;
 
 typedef struct {
     Graph *g;
-    Virtuals virtuals; /* of the graph as it was */
+    Virtuals virtuals; /* of the graph as it was at first */
     VEC(Fact) facts;   /* per node */
     VEC(Read) reads;
     VEC(Inserted) inserted;
-    int32_t last_region; /* the last place in the top region that has a loop */
+    int32_t last_region; /* position of the last loop in the top region */
 } Writes;
 
-/* ---- who reads what, and where ---- */
+/* ---- which nodes read what, and where ---- */
 
 static Fact *
 fact(const Writes *w, NodeId id)
@@ -82,7 +84,7 @@ facts_room(Writes *w)
     return 0;
 }
 
-/* A live node's argument is of the storage. */
+/* Notes that live node `id` has the argument `value`. */
 static int
 add_read(Writes *w, NodeId id, NodeId value)
 {
@@ -103,12 +105,12 @@ add_reads(Writes *w, NodeId id)
     return 0;
 }
 
-/* Which arm of which cond each node of the top region is in. */
+/* The arm of a cond that each node of the top region is in. */
 static int
 find_arms(Writes *w)
 {
     const Region *top = &w->g->regions.at[0];
-    VEC(int32_t) around = {0}; /* the arm around each cond that is open */
+    VEC(int32_t) around = {0}; /* per open cond: the arm that it is in */
     int32_t arm = 0, narms = 0;
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
@@ -162,8 +164,8 @@ find_virtuals(Writes *w)
     return live == NULL ? -1 : virtuals_find(&w->virtuals, w->g, live);
 }
 
-/* Goes through the nodes that read the storage, views aside; one with two arguments of it comes
-   twice.  *at is -1 at first.  False: no more. */
+/* Iterates over the nodes other than views that read the storage; a node with two such arguments
+   comes twice. *at is -1 at first. False: no more. */
 static bool
 next_read(const Writes *w, NodeId storage, int32_t *at, NodeId *id)
 {
@@ -208,7 +210,7 @@ put_before(Writes *w, NodeId before, NodeId id)
     return 0;
 }
 
-/* A new node in front of `before`, of the top region; NO_NODE with the error set. */
+/* A new node before `before`, which is in the top region; NO_NODE with the error set. */
 static NodeId
 insert_before(Writes *w, NodeId before, Op op, int nargs, const NodeId *args, const Type *type,
               const Attrs *attrs)
@@ -254,8 +256,9 @@ is_fresh(const Writes *w, NodeId storage)
     }
 }
 
-/* Memory of the library's, which the program may see: what is written there stays there.  The run
-   checks that it is nobody else's. */
+/* An array that a library function returned, perhaps a view of memory that the program can see:
+   writes go to that array itself. The run checks that it shares no memory with the call's
+   arguments (runtime/plan_extern.c). */
 static bool
 is_library(const Writes *w, NodeId storage)
 {
@@ -295,7 +298,7 @@ read_by_nodes(const Writes *w, NodeId storage)
     return fact(w, storage)->nreads > 0 || fact(w, storage)->noutputs > 1;
 }
 
-/* A version of the storage is written further on. */
+/* Is a new version of the storage written after node `after`? */
 static bool
 written_after(const Writes *w, NodeId storage, NodeId after)
 {
@@ -310,7 +313,7 @@ written_after(const Writes *w, NodeId storage, NodeId after)
     return false;
 }
 
-/* Read where it may not be reached, or more than once: in a region, or an arm. */
+/* Is the storage read in a region or in an arm, so not exactly once? */
 static bool
 read_in_regions(const Writes *w, NodeId storage)
 {
@@ -330,14 +333,14 @@ read_in_regions(const Writes *w, NodeId storage)
 
 /* ---- scatters ---- */
 
-/* A copy in front of `before`, in memory whatever reads it. */
+/* A copy before node `before` that must be in memory. */
 static NodeId
 kept_copy(Writes *w, NodeId before, NodeId of, const Type *type)
 {
     return insert_before(w, before, OP_copy, 1, &of, type, &(Attrs){.index = COPY_KEPT});
 }
 
-/* The value that the scatter writes, in memory of its own. */
+/* Gives the value that the scatter writes memory of its own. */
 static NodeId
 copy_value(Writes *w, NodeId scatter)
 {
@@ -349,7 +352,7 @@ copy_value(Writes *w, NodeId scatter)
     return copy == NO_NODE || replace_argument(w, scatter, 1, copy) < 0 ? NO_NODE : copy;
 }
 
-/* Argument `k` of the node becomes the same of the copy. */
+/* Makes argument `k` of the node the copy, or the same view of it. */
 static int
 read_copy(Writes *w, NodeId id, int k, NodeId copy)
 {
@@ -361,9 +364,9 @@ read_copy(Writes *w, NodeId id, int k, NodeId copy)
     return instead == NO_NODE ? -1 : replace_argument(w, id, k, instead);
 }
 
-/* Passes may read memory later than the program does: behind the scatter.  What they read is copied
-   in front of it, since the library's object is to be written itself: a copy would not be a view as
-   that may be.  ANSWER_NO: there is no telling who reads. */
+/* Makes the nodes behind the scatter that read the old version (passes may move reads there) read a
+   copy from before it. The library's array itself must be written, since it may be a view of other
+   memory, which a copy would not be. ANSWER_NO: not all reads are by such nodes. */
 static Answer
 detach_readers(Writes *w, NodeId storage, NodeId scatter)
 {
@@ -381,7 +384,7 @@ detach_readers(Writes *w, NodeId storage, NodeId scatter)
     type.form = FORM_ARRAY;
     NodeId copy = kept_copy(w, scatter, storage, &type);
     if (copy == NO_NODE) return ANSWER_ERROR;
-    for (int i = readers.len; i-- > 0;) /* the newest read is found first */
+    for (int i = readers.len; i-- > 0;) /* next_read finds the newest first */
         for (int k = 0; k < graph_node(g, readers.at[i])->nargs; k++)
             if (storage_of(w, graph_node(g, readers.at[i])->args[k]) == storage &&
                 read_copy(w, readers.at[i], k, copy) < 0)
@@ -389,7 +392,8 @@ detach_readers(Writes *w, NodeId storage, NodeId scatter)
     return ANSWER_YES;
 }
 
-/* The value goes straight to the input's memory: nobody reads the version. */
+/* Can the value be written into the input's memory at commit? Yes if no node reads the new
+   version. */
 static bool
 goes_at_commit(const Writes *w, NodeId id)
 {
@@ -401,7 +405,7 @@ goes_at_commit(const Writes *w, NodeId id)
     return !is_library(w, fact(w, value->storage)->root) || !written_after(w, value->storage, id);
 }
 
-/* ANSWER_YES: into the memory of the old version, which nobody reads any more. */
+/* Can the memory of the old version be written? Yes if nobody reads it any more. */
 static Answer
 goes_in_place(Writes *w, NodeId id)
 {
@@ -418,13 +422,13 @@ goes_in_place(Writes *w, NodeId id)
         (value = copy_value(w, id)) == NO_NODE)
         return ANSWER_ERROR;
     in_place = in_place && storage_of(w, value) != old;
-    /* Nothing is written, and a new array of no elements would have other strides. */
+    /* With no elements nothing is written, and a copy would have other strides. */
     return in_place || type_elements(w->g, &graph_node(w->g, old)->type) == 0 ? ANSWER_YES
                                                                               : ANSWER_NO;
 }
 
-/* The first of the operations in a row in front of the scatter that compute on elements and do
-   not make `old`: in front of it, the old version is the same as at the scatter. */
+/* The first of the elementwise operations directly before the scatter, back to the node that makes
+   `old`: before it, the old version is the same as at the scatter. */
 static NodeId
 before_value(const Writes *w, NodeId scatter, NodeId old)
 {
@@ -440,7 +444,7 @@ before_value(const Writes *w, NodeId scatter, NodeId old)
     return top->nodes.at[at];
 }
 
-/* A new array with the elements of `old` that are in one of the parts. */
+/* A new array with the elements of `old` that lie in one of the parts. */
 static NodeId
 copy_parts(Writes *w, NodeId before, NodeId old, const Type *whole, const Type *part, int count)
 {
@@ -457,7 +461,8 @@ copy_parts(Writes *w, NodeId before, NodeId old, const Type *whole, const Type *
     return made;
 }
 
-/* A new array in front of the scatter that has the elements of `old` that it does not write. */
+/* A new array, made before the scatter, with the elements of `old` that the scatter does not write.
+ */
 static NodeId
 copy_around(Writes *w, NodeId scatter, NodeId old)
 {
@@ -478,7 +483,8 @@ copy_around(Writes *w, NodeId scatter, NodeId old)
     return insert_before(w, scatter, OP_copy, 1, &old, &whole, NULL);
 }
 
-/* The storage at the root of a version: as laid out, offset 0. */
+/* Decides where the scatter writes: at commit, in place, or in place in a copy of the old version
+   without what is overwritten. */
 static int
 prepare_scatter(Writes *w, NodeId id)
 {
@@ -512,7 +518,8 @@ result_of(const Writes *w, NodeId loop, int index)
     return id;
 }
 
-/* Does anybody but the loop look at the storage when the loop has begun? */
+/* Is the storage read once the loop has begun, by anything but one argument of the loop? A virtual
+   node counts, since it reads where it is used. */
 static bool
 seen_later(const Writes *w, NodeId storage, NodeId loop)
 {
@@ -533,7 +540,8 @@ seen_later(const Writes *w, NodeId storage, NodeId loop)
     return false;
 }
 
-/* ANSWER_NO: it would have to be copied, and nobody knows how large it is. */
+/* Makes the loop's array argument one that it may write in place. ANSWER_NO: it would have to be
+   copied, and a copy cannot have its layout (type_is_copyable). */
 static Answer
 prepare_array(Writes *w, NodeId loop, int arg)
 {
