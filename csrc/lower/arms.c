@@ -3,15 +3,15 @@
    results.
 
    Invariants: groups hold nodes of one arm only, so that what an arm does happens when it is taken
-   and not otherwise, floating-point flags and deopts included; what an arm uses of a scalar from
-   outside was computed outside. */
+   and not otherwise, floating-point flags and deopts included; a virtual scalar from outside that
+   an arm uses is computed outside. */
 #include "schedule.h"
 
 int
 arms_find(Lowering *lw)
 {
     const Region *top = &lw->graph->regions.at[0];
-    VEC(int) around = {0}; /* the arm around each cond that is open */
+    VEC(int) around = {0}; /* per open cond: the arm that it is in */
     int arm = 0;
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
@@ -25,9 +25,9 @@ arms_find(Lowering *lw)
     return 0;
 }
 
-/* ---- what arms need of memory ---- */
+/* ---- what arms need in memory ---- */
 
-/* A scalar computed outside the arm that uses it is computed there and nowhere else. */
+/* A virtual scalar from outside the arm must be computed outside, so it needs memory. */
 static void
 need_crossing(Lowering *lw, int arm, NodeId value)
 {
@@ -42,7 +42,7 @@ need_crossing(Lowering *lw, int arm, NodeId value)
     for (int k = 0; k < node->nargs; k++) need_crossing(lw, arm, node->args[k]);
 }
 
-/* The copies of both arms are made in the result's memory. */
+/* Both arms make their copy in the result's memory. */
 static void
 place_result(Lowering *lw, NodeId result)
 {
@@ -80,7 +80,7 @@ arms_step(Lowering *lw, NodeId mark)
     const Node *node = graph_node(lw->graph, mark);
     Program *p = lw->program;
     Step step = {.kind = STEP_JUMP, .line = node->line};
-    if (node->op != OP_branch) { /* the jump to here was made before */
+    if (node->op != OP_branch) { /* the target of the open jump is here */
         int from = lw->open.at[--lw->open.len];
         bool jumps = node->op == OP_otherwise;
         p->steps.at[from].jump.target = p->steps.len + jumps;

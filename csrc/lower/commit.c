@@ -1,25 +1,25 @@
 /* Writes into inputs without a copy.
 
-   Nothing may be seen before all that can fail is done, so the value of a write is computed into
-   memory of the plan's and copied at commit.  Where the group that makes the value goes through it
-   element by element, there is another way: a first kernel computes all of it and stores nothing of
-   it, for the floating-point flags alone (none where there is nobody to tell), and at commit a
-   second one computes it again, straight into the input.  Measured on two
-   busy cores, CPU time: Adam on 60 arrays of 65,536 f64 22.0 to 16.2 ms, of 4,096 1.08 to 0.97; p
-   -= rate * g on 300 arrays of 1,000 0.29 to 0.23.
+   No write may be visible before everything that can fail is done, so the value of a write is
+   normally computed into the plan's memory and copied at commit.  Where the group that makes the
+   value is elementwise, it can instead be computed twice: a first kernel computes the value only
+   for its floating-point flags and does not store it (it is left out where the flags are ignored),
+   and at commit a second kernel computes it into the input.  Measured on two busy cores, CPU time:
+   Adam on 60 arrays of 65,536 f64 from 22.0 to 16.2 ms, of 4,096 from 1.08 to 0.97 ms; `p -= rate *
+   g` on 300 arrays of 1,000 from 0.29 to 0.23 ms.
 
-   What has to hold, so that the commit's kernels find what the first ones found:
-   - the group reads an input that it writes at the very element that is written;
+   Conditions, so that the kernels at commit read what the first ones read:
+   - the group reads an input that it writes only at the element that is written;
    - no other of the commit's kernels reads that input;
-   - what the group reads of the plan's own memory is not written in place behind it;
-   - no value of the group is read outside it, nor leaves, but by the write.
-   And a kernel at commit cannot fail: it calls nothing and needs no scratch. */
+   - what the group reads of the plan's own memory is not written in place by a later step;
+   - no value that is written is read outside the group or leaves the plan, except by the write.
+   And a kernel at commit must not fail: it calls nothing and needs no scratch. */
 #include "nest.h"
 
-/* Prices of a byte that is written, read again and written: it stays in the caches, or not. */
+/* What the copy at commit costs per byte, in picoseconds, in the caches and in memory. */
 enum { CACHED_PS = 45, MEMORY_PS = 240, CACHE_BYTES = 512 << 10 };
 
-/* A plan of memory that is chosen, or written by loops, or only on some ways through it. */
+/* Is some input written at once, in a plan without loops, choices and arms? */
 static bool
 is_simple(const Lowering *lw)
 {
@@ -54,7 +54,7 @@ group_is_plain(const Group *g)
            g->calls == 0 && g->scatters == 0;
 }
 
-/* Where the write of `scatter` puts an element of its group. */
+/* The access by which the value of `scatter` is written to the input. */
 static void
 written_access(const Lowering *lw, const Group *g, NodeId scatter, Access *out)
 {
@@ -63,7 +63,7 @@ written_access(const Lowering *lw, const Group *g, NodeId scatter, Access *out)
     access_of(lw, g, node->args[1], node->attrs.view, input, out);
 }
 
-/* Memory of the library's, which may be an input's. */
+/* Memory that a library call returned: it may be an input's. */
 static bool
 is_foreign(const Lowering *lw, NodeId storage)
 {
@@ -71,7 +71,7 @@ is_foreign(const Lowering *lw, NodeId storage)
     return kind == KIND_EXTERN || kind == KIND_RESULT;
 }
 
-/* All in the group that reads the input reads the element that is written. */
+/* Is every read of the input in the group one of the element that is written? */
 static bool
 reads_in_place(const Lowering *lw, const Group *g, NodeId scatter)
 {
@@ -107,7 +107,8 @@ find_last_writes(const Lowering *lw)
     return last;
 }
 
-/* At commit the group finds what it found before. */
+/* Is none of the memory that the group reads written in place by a later group? Then it reads the
+   same values at commit. */
 static bool
 reads_stay(const Lowering *lw, const int32_t *last_write, int number)
 {
@@ -122,14 +123,14 @@ reads_stay(const Lowering *lw, const int32_t *last_write, int number)
     return true;
 }
 
-/* A live node that is no view reads a storage. */
+/* A read of a storage by a live node that is not a view. */
 typedef struct {
     NodeId node;
-    int32_t next; /* another read of the same storage, + 1 */
+    int32_t next; /* another read of the same storage: index + 1 */
 } Read;
 
 typedef struct {
-    int32_t *first; /* per storage: a read, + 1 */
+    int32_t *first; /* per storage: index of a read + 1 */
     bool *leaves;   /* per storage: an output lies in it */
     VEC(Read) at;
 } Reads;
@@ -156,7 +157,7 @@ find_reads(const Lowering *lw, Reads *reads)
     return 0;
 }
 
-/* Only the write takes the value out of its group. */
+/* Is the write the only reader of the value outside its group? */
 static bool
 stays_in_group(const Lowering *lw, const Reads *reads, NodeId value, NodeId scatter)
 {
@@ -184,7 +185,7 @@ is_candidate(const Lowering *lw, const Reads *reads, const int32_t *last_write, 
            stays_in_group(lw, reads, id, scatter) && reads_in_place(lw, group, scatter);
 }
 
-/* A kernel of the commit, other than the one that writes it, may read the input. */
+/* May a kernel at commit, other than the one that writes it, read the input? */
 static bool
 read_at_commit(const Lowering *lw, const Reads *reads, NodeId scatter)
 {
@@ -195,7 +196,7 @@ read_at_commit(const Lowering *lw, const Reads *reads, NodeId scatter)
         NodeId reader = reads->at.at[i - 1].node;
         if (reader == scatter) continue;
         int group = lw->group_of[reader];
-        if (group < 0) return true; /* no telling which kernel it is part of */
+        if (group < 0) return true; /* a virtual node: any kernel may compute it */
         if (group != own && lw->groups.at[group].commits > 0) return true;
     }
     return false;
@@ -203,7 +204,7 @@ read_at_commit(const Lowering *lw, const Reads *reads, NodeId scatter)
 
 /* ---- cost ---- */
 
-/* What its values cost to make once more, for an element: as element_ps prices instructions. */
+/* The cost of computing the group's values once more, per element, at the prices of element_ps. */
 static int64_t
 group_ps(const Lowering *lw, const Group *g)
 {
@@ -224,7 +225,7 @@ group_ps(const Lowering *lw, const Group *g)
     return total;
 }
 
-/* Somebody wants to know of the group's floating-point events. */
+/* Are floating-point flags of the group reported? */
 static bool
 is_checked(const Group *g)
 {
@@ -283,7 +284,8 @@ commit_choose(Lowering *lw)
         if (!g->outputs.at[i].at_once || !node_commits(g, id) ||
             !is_candidate(lw, &reads, last_write, id))
             continue;
-        if (lw->commit_of[graph_node(g, id)->args[1]] != NO_NODE) continue; /* written twice */
+        if (lw->commit_of[graph_node(g, id)->args[1]] != NO_NODE)
+            continue; /* the value is written twice */
         mark(lw, id, true);
         bytes += written_bytes(lw, id);
     }
@@ -300,7 +302,7 @@ commit_choose(Lowering *lw)
 
 /* ---- the kernels ---- */
 
-/* Nothing is left for a kernel before the commit. */
+/* Is every value that must be in memory written at commit? */
 static bool
 commits_all(const Lowering *lw, const Group *g)
 {

@@ -1,12 +1,12 @@
-/* May a node be in a group?  Its domain is the group's, it reads what the group makes at exactly
-   the element that is being made, and rows stay one run of memory each. */
+/* May a node be in a group? Yes if its domain is the group's, it reads values of the group only at
+   the element that is being made, and each row stays one run of memory. */
 #include "group.h"
 
 /* Rows longer than this do not stay in cache between passes. */
 enum { ROW_BYTES = 512 * 1024 };
 
-/* A ufunc's loop called for fewer elements than these is slower than one call for the whole array,
-   from a kernel of its own. */
+/* A ufunc's loop called for rows of fewer elements is slower than one call for the whole array, in
+   a kernel of its own. */
 enum { CALL_ELEMENTS = 32 };
 
 static int
@@ -42,7 +42,8 @@ argument_group(const Lowering *lw, NodeId id)
     return latest;
 }
 
-/* A virtual argument that is computed from what group `number` makes: not within the group. */
+/* Is the argument virtual and computed from values of group `number` or a later one? Then it cannot
+   be used in the group. */
 static bool
 virtual_reaches(const Lowering *lw, NodeId value, int number)
 {
@@ -106,7 +107,7 @@ typedef struct {
     const Group *group;
 } Collapse;
 
-/* The reduced dimensions are one run in every access. */
+/* Do the reduced dimensions form one run of memory in the access? */
 static bool
 collapses(void *context, const Access *access)
 {
@@ -124,12 +125,12 @@ collapses(void *context, const Access *access)
     return true;
 }
 
-/* Columns: the kept dimensions that lie deeper than the reduced ones must be one run, too. */
+/* Columns: the kept dimensions inside the reduced ones must form one run, too. */
 typedef struct {
     const Lowering *lw;
     const Group *group;
     unsigned inner; /* dimensions that some access walks in smaller steps than the reduced ones */
-    int order[MAX_RANK], n; /* these, slowest first */
+    int order[MAX_RANK], n; /* these, outermost first */
 } Columns;
 
 static int64_t

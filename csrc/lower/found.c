@@ -1,5 +1,5 @@
-/* What the kernel under construction has already: one hash table for all kernels of a lowering,
-   whose slots are free again when the next kernel begins. */
+/* Finds what the kernel under construction has already: accesses, places and sizes.  One hash table
+   serves all kernels of a lowering; its slots are free again when the next kernel begins. */
 #include "nest.h"
 
 int32_t

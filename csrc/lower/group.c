@@ -1,22 +1,23 @@
-/* Groups: who is in them, what they count, and joining one.  Groups of one domain stand on a shelf,
-   where a node that wants to join looks for them. */
+/* Groups: their members, counts of these, and joining one.  Groups of one domain are on one shelf,
+   where a node finds those that it may join. */
 #include "group.h"
 
-/* How large a group gets.  A value that crosses from one group to another is stored to memory and
-   loaded again for each element; one that the compiler spills goes to the first-level cache.  So a
-   group ends where few values are still to be read: as soon as it stores many arrays (100 products
-   of 400,000 elements: 131 ms from one kernel, 73 with 64 stores, 25 with 16), and otherwise in the
-   second half of what one kernel may hold, if it cannot hold all that is still to come. */
+/* The size of a group.  A value that crosses from one group to another is stored to memory and
+   loaded again for each element; one that the compiler spills only goes to the first-level cache.
+   So a group ends where few of its values are still to be read: once it stores many arrays (100
+   products of 400,000 elements: 131 ms in one kernel, 73 ms with 64 stores each, 25 ms with 16),
+   and otherwise in the second half of a kernel's limit, if the kernel could not hold all remaining
+   nodes. */
 enum {
     MOST_STORES = 16,
     FEW_LIVE = 4,
-    MOST_COLUMNS = 200, /* members of a group that sums up columns, which looks at all for each */
+    MOST_COLUMNS =
+        200, /* members of a column group, which are all checked again for each new one */
 };
 
 /* ---- members ---- */
 
-/* The instructions that a member is likely to need: itself, a store, what is loaded or made for it.
- */
+/* The instructions that a member is likely to need: its own, a store, loads of arguments. */
 static int
 member_instrs(const Lowering *lw, int number, NodeId id)
 {
@@ -29,7 +30,7 @@ member_instrs(const Lowering *lw, int number, NodeId id)
     return count;
 }
 
-/* Its arguments are read once more (`by` is 1), or once less. */
+/* Counts the node's reads of its arguments as done (`by` is 1) or as still to be done (-1). */
 static void
 count_reads(Lowering *lw, NodeId id, int by)
 {
@@ -96,7 +97,7 @@ add_member(Lowering *lw, int number, NodeId id)
     return VEC_PUSH(lw->arena, &g->nodes, id);
 }
 
-/* The newest one leaves again. */
+/* Removes the member that was added last. */
 static void
 drop_member(Lowering *lw, Group *g, NodeId id)
 {
@@ -152,7 +153,8 @@ grow_shelves(Lowering *lw)
     return 0;
 }
 
-/* Members whose domain is the group's without the dimensions of `without` may join it. */
+/* Puts the group on the shelf for nodes whose domain is the group's without the dimensions in
+   `without`. */
 static int
 put_on_shelf(Lowering *lw, int number, unsigned without)
 {
@@ -193,12 +195,13 @@ is_full(const Lowering *lw, const Group *g)
     if (g->columns && g->nodes.len >= MOST_COLUMNS) return true;
     if (g->stores >= MOST_STORES && g->live <= FEW_LIVE) return true;
     if (g->instrs + 2 * lw->remaining <= MAX_INSTRS) return false;
-    /* half as many where there are several kernels: compilers take more than twice as long for two
-     */
+    /* half as many where there are several kernels: compilers take more than twice as long for a
+       kernel twice as long */
     return g->instrs >= MAX_INSTRS / (g->live <= FEW_LIVE ? 4 : 2);
 }
 
-/* The first of the shelf's groups from number `from` on; those that are full leave the shelf. */
+/* The place on the shelf of the first group from number `from` on; full groups there are removed
+   first. */
 static int
 first_on_shelf(const Lowering *lw, Shelf *shelf, int from)
 {
@@ -257,7 +260,7 @@ join_level(Lowering *lw, int number, NodeId id, bool row_level)
 {
     Group *g = &lw->groups.at[number];
     if (row_level && (g->reduced == 0 || g->columns)) return ANSWER_NO;
-    /* its values are positions in the row, not the row's own place */
+    /* its values are positions along a row, which a row-level value has none of */
     if (row_level && graph_node(lw->graph, id)->op == OP_arange) return ANSWER_NO;
     if (!domain_matches(lw, g, id, row_level)) return ANSWER_NO;
     bool call = node_way(lw->graph, graph_node(lw->graph, id)) == WAY_BLOCKS;

@@ -31,7 +31,7 @@ instr_args(Nest *n, Instr instr, int nargs, const int32_t *args)
     return instr_emit(n, instr);
 }
 
-/* As access_equal compares. */
+/* Hashes what access_equal compares. */
 static uint32_t
 access_hash(const Nest *n, const Access *access)
 {
@@ -147,7 +147,7 @@ constant_bits(Nest *n, const Node *node, uint64_t bits[2])
         memcpy(bits, header.data, dtype_size(header.dtype));
         return 0;
     }
-    /* anything else by NumPy: dtype.type(object) */
+    /* NumPy converts anything else: dtype.type(object) */
     PyObject *dtype = array_dtype_object(node->type.dtype), *scalar = NULL;
     if (dtype == NULL) return -1;
     PyObject *type = PyObject_GetAttrString(dtype, "type");
@@ -165,8 +165,8 @@ constant_bits(Nest *n, const Node *node, uint64_t bits[2])
 static int32_t member_value(Nest *n, NodeId id);
 static int32_t argument(Nest *n, NodeId member, NodeId value);
 
-/* The turns of an unrolled loop often differ in a number alone.  In a program of many kernels
-   numbers are arguments, so that such turns are one kernel to compile. */
+/* Iterations of an unrolled loop often differ only in a number.  In a program of many kernels
+   numbers are arguments, so that such iterations share one compiled kernel. */
 static bool
 is_an_argument(const Nest *n, DType dtype)
 {
@@ -198,7 +198,7 @@ instr_virtual(Nest *n, NodeId id)
     return value;
 }
 
-/* The instruction that gives `value`, an argument of `member`. */
+/* The instruction that computes or loads `value`, an argument of `member`. */
 static int32_t
 argument(Nest *n, NodeId member, NodeId value)
 {
@@ -264,7 +264,8 @@ numpy_ufunc(Nest *n, const char *name)
     return kept < 0 ? NULL : ufunc;
 }
 
-/* A copy is read from where it was copied, whose strides a call would mind. */
+/* Is the argument a copy that the kernel reads at the original, whose layout may give a call other
+   bits? */
 static bool
 is_read_elsewhere(const Nest *n, NodeId arg, const Instr *instr)
 {
@@ -275,7 +276,7 @@ is_read_elsewhere(const Nest *n, NodeId arg, const Instr *instr)
     return read->type.dtype == DT_F16 || type_runs_backwards(g, &read->type);
 }
 
-/* The value once for each element, which then rests in memory where a loop reads it. */
+/* The value computed for each element, so that it is in memory where a ufunc's loop can read it. */
 static int32_t
 copy_of(Nest *n, NodeId node, int32_t value)
 {
@@ -289,9 +290,9 @@ copy_of(Nest *n, NodeId node, int32_t value)
     return instr_args(n, copy, 1, &value);
 }
 
-/* An array as memory of its own where NumPy's has other strides than what is read: those matter to
-   some loops.  np.power, for one, squares when its exponent has stride 0 and is 2, which
-   np.full((n,), 2.0) has not. */
+/* Gives an argument memory of its own where NumPy's array has other strides than what the kernel
+   would read: some loops give other bits then.  np.power, for example, squares when its exponent is
+   2 and has stride 0; that of np.full((n,), 2.0) is not 0. */
 static int32_t
 spread(Nest *n, NodeId call, NodeId arg, int32_t value)
 {
@@ -305,8 +306,9 @@ spread(Nest *n, NodeId call, NodeId arg, int32_t value)
     return copy_of(n, call, value);
 }
 
-/* A result that has each of the nest's elements: its loop is NumPy's over them, also where all
-   arguments have stride 0.  Called for one element it may give other bits: square of complex. */
+/* Does the result have each of the nest's elements? Then the ufunc's loop runs over all of them, as
+   in NumPy, even where all arguments have stride 0: called for one element it may give other bits
+   (square of complex numbers). */
 static bool
 is_of_every_element(const Nest *n, const Type *type)
 {
@@ -341,7 +343,7 @@ emit_call(Nest *n, NodeId id, int nargs, int32_t *args)
                       nargs, args);
 }
 
-/* Casting reductions of integers: each element is converted, then combined. */
+/* A reduction of integers that casts converts each element, then combines. */
 static int32_t
 emit_reduction(Nest *n, NodeId id, int32_t arg)
 {
@@ -364,7 +366,7 @@ emit_reduction(Nest *n, NodeId id, int32_t arg)
         if ((instr.loop = loop_index(n, ufunc, 2, dtypes)) < 0) return -1;
         /* NumPy loops_minmax.dispatch.c.src: the loops of maximum and minimum raise nothing */
         if (instr.order == REDUCE_EXTREME) n->flags = flags;
-        /* the loop reads memory: a value that is the same in all of the row has none of its own */
+        /* the loop reads memory, which a value that is constant along the row does not have */
         const Instr *value = &n->kernel->instrs.at[arg];
         if (value->level != LEVEL_ELEMENT && value->kind != INSTR_LOAD &&
             (arg = copy_of(n, id, arg)) < 0)
@@ -386,7 +388,7 @@ emit_index(Nest *n, NodeId id, const int32_t *args)
     int32_t next = instr_cast(n, instr_args(n, op, 2, (int32_t[]){first, step}), dtype, id);
     int32_t start = instr_cast(n, first, dtype, id);
     if (type_elements(n->lw->graph, &graph_node(n->lw->graph, id)->type) == 1)
-        return start; /* no position in a row of its own */
+        return start; /* a single element has no position along a row */
     op = (Instr){.kind = INSTR_OP, .op = OP_subtract, .dtype = dtype, .from = dtype, .node = id};
     int32_t delta = instr_args(n, op, 2, (int32_t[]){next, start});
     int32_t index = instr_cast(
@@ -453,7 +455,8 @@ member_value(Nest *n, NodeId id)
     }
 }
 
-/* Where commit.c has it that the value is computed into an input. */
+/* A value that is computed into an input at commit (commit.c): stored then, and only computed
+   before. */
 static int
 emit_commit(Nest *n, NodeId id, NodeId scatter, int32_t value)
 {
@@ -480,7 +483,7 @@ emit_store(Nest *n, NodeId id, int32_t value)
     if (n->kind == NEST_COMMIT) return 0;
     if (op_info(node->op)->kind == KIND_REDUCTION) {
         Type type = node->type;
-        /* the result walks the kept dimensions, as a row-level member without them would */
+        /* the result walks the kept dimensions alone */
         access = (Access){.storage = id, .dtype = type.dtype, .offset = type.offset};
         SizeId kept[MAX_RANK];
         int count = 0;

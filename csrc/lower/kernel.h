@@ -5,12 +5,12 @@
    - KERNEL_FLAT: no outer loops; units are the row's elements.
    - KERNEL_ROWS: units are the rows; each row goes through all stages before the next one.
    - KERNEL_COLUMNS: units are the row's elements; per outer index, the loop before the row is
-   summed up sequentially into accumulators, one per element of the row.
+     summed up sequentially into accumulators, one per element of the row.
    - KERNEL_REGION: a loop of the program, kept: see region.h.
 
-   The body is a list of instructions in order.  An instruction is done once per kernel call, once
-   per row or once per element (`level`).  Rows are worked through in stages: even stages are loops
-   over the row, odd ones are block calls; a value that a later stage needs rests in `home`. */
+   The body is a list of instructions in order.  An instruction is executed once per kernel call,
+   once per row or once per element (`level`).  A row is processed in stages: even stages are loops
+   over the row, odd ones are block calls; a value that a later stage needs is kept in `home`. */
 #ifndef PYCOMPILE_KERNEL_H
 #define PYCOMPILE_KERNEL_H
 
@@ -22,26 +22,26 @@ typedef enum {
     INSTR_LOAD,    /* operand */
     INSTR_CONST,   /* bits, or an argument */
     INSTR_INDEX,   /* i64: position in the row */
-    INSTR_OP,      /* the op table's expression; `from` is the dtype that it computes in */
+    INSTR_OP,      /* the expression of ops.def; `from` is the dtype in which it computes */
     INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element */
-    INSTR_REDUCE,  /* op over the row of args[0]; its value is known after its stage */
+    INSTR_REDUCE,  /* reduces args[0] over the row; the value is known after its stage */
     INSTR_STORE,   /* args[0] to operand */
-    INSTR_CHECK,   /* args[0] is computed, for the flags that it raises */
-    INSTR_CARRIED, /* KERNEL_REGION: what the iteration before made */
+    INSTR_CHECK,   /* computes args[0] for the flags that it raises */
+    INSTR_CARRIED, /* KERNEL_REGION: a value from the previous iteration */
 } InstrKind;
 
 typedef enum {
     HOME_NONE,    /* registers only */
     HOME_SCRATCH, /* the thread's scratch, slot `slot` */
-    HOME_OPERAND, /* memory of operand `slot`, where it is stored anyway */
+    HOME_OPERAND, /* memory of operand `slot`, to which it is stored anyway */
 } HomeKind;
 
 typedef enum {
     REDUCE_ANY_ORDER, /* integers, logic: exact in any order */
     REDUCE_PAIRWISE,  /* NumPy loops_utils.h.src, pairwise_sum */
     REDUCE_CALL,      /* the ufunc's own reduction loop over the row, first element copied */
-    REDUCE_EXTREME,   /* max and min of floats: exact in any order, but as REDUCE_CALL where the
-                         result is a NaN, or a zero that may have met one of the other sign */
+    REDUCE_EXTREME, /* max and min of floats: exact in any order, except that a NaN, or a zero that
+                       may have met one of the other sign, is computed again as for REDUCE_CALL */
 } ReduceOrder;
 
 typedef struct {
@@ -63,8 +63,9 @@ typedef struct {
     NodeId node; /* for comments */
 } Instr;
 
-/* Bytes between scratch arrays, so that they are not a multiple of 4096 bytes apart: a load would
-   then wait for a store to the other one (softmax of rows of 4096 bytes: 1.6 times slower). */
+/* Bytes between scratch arrays, so that they are not a multiple of 4096 bytes apart: at such a
+   distance a load waits for a store to the other array (softmax of rows of 4096 bytes: 1.6 times
+   slower). */
 enum { SLOT_GAP = 320, MAX_SLOTS = 64 };
 
 /* A stride is an integer argument of the kernel, or one of these. */
@@ -75,12 +76,12 @@ typedef struct {
     DType dtype;
     bool stored;
     int32_t stride[MAX_RANK]; /* per loop, outermost first; the last is the row's */
-    bool dense;               /* of rows side by side: they are a unit stride apart */
+    bool dense;               /* for rows side by side: they are a unit stride apart */
     bool turned;              /* read through a tile, in which the row is a unit stride … */
     int32_t across;           /* … while it is this one (index into KernelArgs.size) in memory */
 } Operand;
 
-/* Tiles of turned operands: one after the other in scratch. */
+/* Tiles of turned operands lie one after the other in scratch. */
 enum { TILE_BYTES = 16384, TILE_COLUMNS = 128 };
 
 typedef enum { KERNEL_FLAT, KERNEL_ROWS, KERNEL_COLUMNS, KERNEL_REGION } KernelKind;
@@ -99,13 +100,13 @@ struct Kernel {
     int32_t block;                 /* elements per pass through the stages; 0: the row as a whole */
     int32_t row_scratch; /* index into KernelArgs.size of the scratch arrays' length; -1: `block` */
     int32_t tile_rows;   /* rows taken together when operands are turned; 0: none is */
-    bool in_place;       /* stores elements that it loads: all of them are loaded first */
-    int32_t beside;      /* the length of rows that are done side by side, codegen/beside.c; or 0 */
-    bool flags;          /* may raise a floating-point flag that is looked at */
-    bool short_rows;     /* a row is a few vectors only */
-    bool parts;          /* one row for several threads, codegen/parts.c: its integer argument … */
-    int32_t nparts;      /* … number `nparts` says how many, a power of two, and … */
-    int32_t partial;     /* … the pointer `partial` is to their results */
+    bool in_place;       /* stores to memory that it loads: each body loads before it stores */
+    int32_t beside; /* the length of rows that are computed side by side (codegen/beside.c), or 0 */
+    bool flags;     /* may raise a floating-point flag that is checked */
+    bool short_rows; /* a row is a few vectors only */
+    bool parts;      /* one row for several threads, codegen/parts.c: its integer argument … */
+    int32_t nparts;  /* … number `nparts` says how many, a power of two, and … */
+    int32_t partial; /* … the pointer `partial` is to their results */
     struct RegionLoop *region;
 };
 

@@ -2,7 +2,7 @@
    each group, plans memory.  The graph stays as it is. */
 #include "schedule.h"
 
-/* The arrays by node. */
+/* Allocates the arrays that have an entry per node. */
 static int
 make_arrays(Lowering *lw)
 {
@@ -42,7 +42,7 @@ make_arrays(Lowering *lw)
     return 0;
 }
 
-/* The results of each node, in the order in which they were made. */
+/* Lists the result nodes of each node in the order of their ids. */
 static void
 find_results(Lowering *lw)
 {
@@ -89,12 +89,13 @@ find_live(Lowering *lw)
         const Node *node = graph_node(g, id);
         bool fails = (op_info(node->op)->flags & OPF_FALLIBLE) != 0;
         if (lw->live[id] || !(fails || node_may_report(g, node))) continue;
-        mark_live(lw, id); /* for what it may report: computed only if it is stored */
+        mark_live(lw, id); /* for its reports, which need it in memory */
         lw->needed[node->storage] = true;
     }
 }
 
-/* Nothing is computed for an array without elements, but its scalar operands are cast. */
+/* For an array without elements nothing is computed, but its scalar operands still are, and may
+   report. */
 static void
 need_scalars_of_empty(Lowering *lw)
 {
@@ -131,7 +132,7 @@ need_committed(Lowering *lw)
 
 /* ---- what leaves ---- */
 
-/* A value as the written view sees it: broadcast. */
+/* Broadcasts the value's type to the view that is written. */
 static void
 spread_type(const Graph *g, const Type *view, Type *type)
 {
@@ -189,7 +190,7 @@ mark_written(Lowering *lw)
     }
 }
 
-/* Nothing to compute; its buffers are made all the same. */
+/* Has the group no elements? Then no kernel is made, but its buffers are. */
 static bool
 group_is_empty(const Lowering *lw, const Group *g)
 {
@@ -200,8 +201,8 @@ group_is_empty(const Lowering *lw, const Group *g)
 
 /* ---- groups that fit a kernel ---- */
 
-/* Where as few values as possible go through memory: in the middle half, the middle if all are
-   alike.  -1 with the error set. */
+/* Where to cut a group so that the fewest values go through memory: within its middle half, and as
+   close to the middle as possible.  -1 with the error set. */
 static int
 best_cut(const Lowering *lw, const Group *g)
 {
@@ -219,7 +220,7 @@ best_cut(const Lowering *lw, const Group *g)
             if (maker >= 0) last[maker] = i;
         }
     }
-    /* a value crosses the cuts behind its maker, up to the one in front of its last reader */
+    /* a value crosses the cuts between its maker and its last reader */
     for (int i = 0; i < n; i++) {
         crossing[i + 1]++;
         crossing[last[i] + 1]--;
@@ -233,8 +234,8 @@ best_cut(const Lowering *lw, const Group *g)
     return best;
 }
 
-/* The group does not fit a kernel: its members become two groups, and one member alone the
-   library's own.  ANSWER_NO: nothing is left to try. */
+/* The group does not fit a kernel: it is cut in two, and a single member becomes a call of the
+   library.  ANSWER_NO: nothing is left to try. */
 static Answer
 divide(Lowering *lw, const Group *g)
 {
@@ -252,7 +253,7 @@ divide(Lowering *lw, const Group *g)
     return ANSWER_YES;
 }
 
-/* `divided`: some group did not fit, and all is to be scheduled again. */
+/* *divided: some group did not fit, and everything must be scheduled again. */
 static int
 build_groups(Lowering *lw, bool *divided)
 {

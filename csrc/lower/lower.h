@@ -13,10 +13,10 @@ enum { NO_BUFFER = -1 };
 typedef enum {
     BUFFER_INPUT,  /* memory of input `index`: an array's data, or the bytes of a scalar */
     BUFFER_CONST,  /* `object`: an array or scalar known while compiling */
-    BUFFER_OUTPUT, /* a new array object: boxed as a result, or argument of an extern */
-    BUFFER_EXTERN, /* the array or object that an extern step gave */
+    BUFFER_OUTPUT, /* a new array object: a result, or the argument of an extern call */
+    BUFFER_EXTERN, /* the array or object that an extern step returned */
     BUFFER_TEMP,   /* arena memory: `arena_offset` */
-    BUFFER_CHOSEN, /* memory of one of two others: a choose step tells */
+    BUFFER_CHOSEN, /* memory of one of two other buffers, by a choose step */
     BUFFER_SCALAR, /* 16 bytes in the plan's scalar block: rank 0 */
 } BufferKind;
 
@@ -27,10 +27,10 @@ typedef struct {
     PyObject *object; /* borrowed from the graph's keep list */
     SizeId bytes;
     int64_t arena_offset; /* of the first element */
-    bool written;         /* in place, by steps that come later than the one that made it */
+    bool written;         /* in place, by later steps than the one that made it */
     /* OUTPUT, EXTERN, CHOSEN: release.c */
     int32_t born;     /* OUTPUT: the first step that needs it */
-    int32_t released; /* how many steps are done when none needs it any more; 0: it is kept */
+    int32_t released; /* released once this many steps are done; 0: kept to the end */
 } Buffer;
 
 typedef struct {
@@ -41,7 +41,7 @@ typedef struct {
 /* The kernel of a kept loop is called in phases, by its argument `begin`: see region.h. */
 enum { REGION_PREPARE, REGION_RUN, REGION_UNDO };
 
-/* A kernel in parts is called with this for `begin` when all of them are done. */
+/* A kernel in parts is called once more with this as `begin` when all parts are done. */
 enum { PARTS_DONE = -1 };
 
 /* One launch of a generated function; the ABI is in runtime/kernel_abi.h. */
@@ -53,23 +53,23 @@ typedef struct {
     SizeId *sizes;
     int32_t nloops; /* block calls: indices into Program.loops */
     int32_t *loops;
-    SizeId units;          /* what threads share out: [0, units) */
-    int64_t grain;         /* units below which another thread does not pay */
-    int64_t unit_ps;       /* what a unit takes one thread, roughly: picoseconds */
+    SizeId units;          /* what threads divide among them: [0, units) */
+    int64_t grain;         /* fewer units are not worth another thread */
+    int64_t unit_ps;       /* roughly the time of a unit in one thread, in picoseconds */
     int64_t scratch_bytes; /* per thread */
     bool checks_flags;     /* may raise a floating-point flag that NumPy would report */
     uint8_t errors;        /* the ErrorState for it */
     bool fallible;         /* a nonzero return is a deopt */
     bool region;           /* a kept loop, called in phases: lower/region.h */
-    bool parts;            /* called once more behind its units, which are parts of one row */
+    bool parts; /* its units are parts of one row; called once more after them (PARTS_DONE) */
 } KernelStep;
 
 typedef struct {
     PyObject *callable; /* borrowed from the keep list */
-    PyObject *backend;  /* whose call it is, for ever alive; or NULL */
+    PyObject *backend;  /* the backend that is called, immortal; NULL: none */
     PyObject *kwnames;  /* tuple or NULL */
     int32_t nargs;
-    Place *args; /* a view where the node is one: type in arg_types */
+    Place *args; /* a view's type is in arg_types */
     Type *arg_types;
     BufferId *results;
     int32_t nresults;
@@ -77,24 +77,26 @@ typedef struct {
     uint8_t errors; /* ErrorState in which it runs */
 } ExternStep;
 
-/* To the step `target` unless `condition`, a bool, holds; always without one (NO_BUFFER). */
+/* A jump to step `target` unless `condition`, a bool, holds; unconditional when that is
+   NO_BUFFER. */
 typedef struct {
     Place condition;
     int32_t target;
 } JumpStep;
 
-/* The buffer `to` is the memory at `of[0]` where the condition holds, else at `of[1]`. */
+/* Makes the buffer `to` the memory at `of[0]` if the condition holds, else that at `of[1]`. */
 typedef struct {
     Place condition, of[2];
     BufferId to;
-    bool object; /* an array object is wanted of it, too */
+    bool object; /* an array object of it is needed, too */
 } ChooseStep;
 
 typedef enum { STEP_KERNEL, STEP_EXTERN, STEP_JUMP, STEP_CHOOSE } StepKind;
 
 typedef struct {
     StepKind kind;
-    int32_t file, line, last_line; /* the user's lines that may undo it; index into Graph.files */
+    int32_t file, line, last_line; /* the user's file (index into Graph.files) and lines that a
+                                      deopt here is due to */
     union {
         KernelStep kernel;
         ExternStep external;
@@ -103,17 +105,16 @@ typedef struct {
     };
 } Step;
 
-/* Where a node that the plan boxes or writes out is found.  For a write into an input (a scatter's
-   version of an input's storage) `written` says which part of it changed: the value at (place,
-   type), broadcast to `view` already, goes to `view` of the input's memory.  Without it, all of
-   (place, type) is the new contents. */
+/* Where the value of an output is.  For a write into an input at commit `written` is true: the
+   value at (place, type), whose type is broadcast to `view` already, goes to `view` of the input's
+   memory. Otherwise (place, type) is the whole value. */
 typedef struct {
     NodeId node;
     Place place;
     Type type;
     bool written;
     Type view;
-    bool in_place; /* the memory of an input, written there already by a kept loop */
+    bool in_place; /* in the input's memory already: a kept loop or a kernel at commit wrote it */
 } Located;
 
 typedef struct Kernel Kernel; /* kernel.h: the loop nest */
@@ -123,22 +124,22 @@ typedef struct {
     VEC(UfuncLoop) loops; /* owners are in the keep list */
     VEC(Buffer) buffers;
     VEC(Step) steps;
-    VEC(Step) commits;    /* kernels that write inputs, in front of the first effect that does */
+    VEC(Step) commits;    /* kernels that compute into inputs, before the first such effect */
     VEC(Located) located; /* one per Graph.outputs entry, same order */
     int64_t arena_bytes;
 } Program;
 
-/* NULL with the error set; ANSWER_NO in *answer (no error) when some node has no lowering, with the
-   reason in *why (arena text). */
+/* NULL with the error set; NULL with ANSWER_NO in *answer (no error) when some node has no
+   lowering: the reason is in *why (a literal). */
 Program *lower(Graph *graph, Answer *answer, const char **why);
 
-/* Adds the node's line to those that may undo the step, where it is of the same file. */
+/* Adds the node's line to those that a deopt of the step is due to, if it is in the same file. */
 void step_blame(const Graph *graph, NodeId node, Step *step);
 
-/* For tests: no graph is lowered, with this reason (static text) or NULL. */
+/* For tests: from now on no graph is lowered, for this reason (a literal); NULL ends that. */
 void lower_refuse(const char *why);
 
-/* PYCOMPILE_LOGS=schedule and golden files: kernels, what fused and why not, buffers and reuse. */
+/* For PYCOMPILE_LOGS=schedule and golden files: buffers, steps with their kernels, outputs. */
 int program_print(const Graph *graph, const Program *program, Text *out);
 
 #endif

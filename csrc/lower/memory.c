@@ -1,6 +1,6 @@
-/* Arena offsets for temporaries, from their lifetimes in steps: buffers take, in the order of their
-   births, the first gap between those alive that holds them.  A buffer that dies in a step does not
-   share memory with one born in it, so kernels never see aliases. */
+/* Arena offsets for temporaries, from their lifetimes in steps: in the order of first use each
+   buffer takes the first gap that holds it.  A buffer last used in a step shares no memory with one
+   first used in it, so kernels never see aliases. */
 #include "schedule.h"
 
 enum { ALIGN = 64 };
@@ -22,7 +22,7 @@ touch_choice(Lowering *lw, const ChooseStep *step, int at)
     touch(lw, step->to, at);
 }
 
-/* What is chosen lives as long as the choice: of choices, too. */
+/* Both buffers of a choice live as long as the choice.  Backwards, for choices of choices. */
 static void
 extend_choices(Lowering *lw)
 {
@@ -75,7 +75,7 @@ rounded(const Lowering *lw, const Buffer *b)
     return (size_value(lw->graph, b->bytes) + ALIGN - 1) / ALIGN * ALIGN;
 }
 
-/* Free bytes between those in use, by offset; behind the last one all is free. */
+/* Free bytes between buffers in use, by offset. */
 typedef struct {
     int64_t at, end;
 } Gap;
@@ -103,7 +103,7 @@ take(Layout *l, int64_t bytes)
     }
     int64_t at = l->top;
     if (l->gaps.len > 0 && l->gaps.at[l->gaps.len - 1].end == l->top)
-        at = l->gaps.at[--l->gaps.len].at; /* it grows */
+        at = l->gaps.at[--l->gaps.len].at; /* the last gap is extended */
     l->top = at + bytes;
     return at;
 }
@@ -140,10 +140,10 @@ give(Layout *l, int64_t at, int64_t bytes)
     return 0;
 }
 
-/* Temporaries in a list for each step: that of their first_step, or of their last_step. */
+/* A list of temporaries for each step: those first used in it, or those last used in it. */
 typedef struct {
-    int32_t *first; /* per step: buffer + 1, ascending */
-    int32_t *next;  /* per buffer */
+    int32_t *first; /* per step: its first buffer + 1; ids ascend */
+    int32_t *next;  /* per buffer: the next one + 1 */
 } ByStep;
 
 static int
@@ -162,7 +162,7 @@ by_step(const Lowering *lw, const int32_t *step_of, ByStep *out)
     return 0;
 }
 
-/* Bytes from the lowest element to the first one, of a reversed array. */
+/* Bytes before the first element: of axes with negative strides. */
 static int64_t
 bytes_before(const Lowering *lw, const Type *type)
 {

@@ -2,16 +2,16 @@
    launches it.  Steps:
    1. order the dimensions as memory has them and join those that every access walks as one;
    2. one instruction per member, loads and virtual arguments as they are met;
-   3. levels (how often), stages (which pass over the row), homes (what rests in memory). */
+   3. stages (in which pass over the row) and homes (what is kept in memory). */
 #include "nest.h"
 
 enum {
     CHUNK = 32768,
-    ROW_PS = 10000, /* what a row takes beside its elements, for each stage */
-    PART = 8192,    /* least elements of a part of a row: many leaves of a pairwise sum */
+    ROW_PS = 10000, /* time per row and stage besides the elements' */
+    PART = 8192,    /* fewest elements of a part of a row: many leaves of a pairwise sum */
     MOST_PARTS = 64,
     SHORT_ROW = 128,
-    LEAST_PARTED = 6000, /* ns: a row that takes one thread less is not worth two */
+    LEAST_PARTED = 6000, /* ns: a shorter row is not worth two threads */
 };
 
 /* ---- 1. loops ---- */
@@ -20,7 +20,7 @@ typedef struct {
     const Nest *nest;
     Access leading;
     bool found;
-    int outer, inner; /* dimensions of a pair that is being tried */
+    int outer, inner; /* the pair of dimensions that pair_joins is asked about */
 } Scan;
 
 static bool
@@ -174,9 +174,9 @@ weight(const Kernel *k)
     return w;
 }
 
-/* Roughly what an element takes one thread while it lies in the caches, in picoseconds: vectors of
-   32 bytes, two operations and a load or store in a nanosecond.  Right to a factor of two or three,
-   which is enough to tell a kernel that is worth waking a thread from one that is not. */
+/* Roughly the time of an element in one thread with all data in the caches, in picoseconds: vectors
+   of 32 bytes, about three operations or two loads or stores in a nanosecond.  It is right to a
+   factor of two or three, which is enough to tell whether waking a thread pays. */
 static int64_t
 element_ps(const Kernel *k)
 {
@@ -204,8 +204,8 @@ element_ps(const Kernel *k)
     return total;
 }
 
-/* A single row that goes through the loop once can be shared out, since the order of its
-   reductions is a tree, or free. */
+/* Can a single row be divided among threads? Yes if it is read in one pass, and its reductions have
+   the order of a tree, or any. */
 static bool
 row_has_parts(const Nest *n)
 {
@@ -222,7 +222,7 @@ row_has_parts(const Nest *n)
     return nest_value(n, n->size[0]) * element_ps(k) >= LEAST_PARTED * (int64_t)1000;
 }
 
-/* The parts' results are a temporary, in the order of the reductions. */
+/* The parts' results are kept in a temporary, in the order of the reductions. */
 static int
 make_parts(Nest *n, KernelStep *step)
 {
@@ -281,8 +281,8 @@ make_units(Nest *n, KernelStep *step)
     return 0;
 }
 
-/* The constants' places among the integer arguments: each its own, whatever their values, so that
-   kernels that differ in them alone are alike. */
+/* Appends the constants to the integer arguments, each at a place of its own even if values are
+   equal, so that kernels that differ only in constants have the same text. */
 static int
 place_numbers(Nest *n)
 {
@@ -331,7 +331,7 @@ nest_init(Nest *n, Lowering *lw, Group *g)
     return n->kernel == NULL ? -1 : 0;
 }
 
-/* Those of the nodes that may raise or report something; else that of the first. */
+/* The lines of the nodes that may deopt or report; the first node's if there are none. */
 static void
 blame_lines(const Lowering *lw, const Group *g, Step *step)
 {

@@ -1,6 +1,6 @@
 /* Inside lower/: a kernel under construction.  nest.c makes its loops and its step, instrs.c its
-   instructions, stages.c says in which pass over the row each is done; region.c makes the kernel of
-   a loop of the program. */
+   instructions; stages.c decides in which pass over the row each is executed.  region.c makes the
+   kernel of a kept loop on its own. */
 #ifndef PYCOMPILE_NEST_H
 #define PYCOMPILE_NEST_H
 
@@ -20,7 +20,7 @@ typedef struct {
     VEC(Access) accesses; /* per operand */
     VEC(int32_t) loads;   /* per operand: the instruction that loads it, or -1 */
     VEC(SizeId) sizes;
-    VEC(int64_t) numbers; /* constants that are arguments, which come behind the sizes */
+    VEC(int64_t) numbers; /* constants that are arguments, placed after the sizes */
     VEC(Place) places;
     VEC(int32_t) loops;
     bool flags, fallible;
@@ -47,8 +47,8 @@ nest_made(Nest *n, NodeId id, int32_t instr)
     n->lw->value_of[id] = instr;
 }
 
-/* found.c: operands, pointers and integers of the kernel by their hash.  Candidates are the entries
-   of one hash; the index that was entered with it, or -1 for the end.  *at is the hash at first. */
+/* found.c: accesses, places and sizes of the kernel by their hash.  found_next returns the index of
+   the next entry of this hash, which the caller compares, or -1; *at is the hash at first. */
 int32_t found_next(const Nest *n, uint32_t hash, uint32_t *at);
 int found_add(Nest *n, uint32_t hash, int32_t index);
 static inline uint32_t
@@ -69,7 +69,7 @@ int32_t instr_emit(Nest *n, Instr instr);
 int32_t instr_args(Nest *n, Instr instr, int nargs, const int32_t *args);
 int32_t instr_cast(Nest *n, int32_t value, DType to, NodeId node);
 int32_t instr_load(Nest *n, const Access *access, NodeId node);
-/* A pointwise or Python operation on values that are there already. */
+/* A pointwise or Python operation on instructions that exist already. */
 int32_t instr_operation(Nest *n, NodeId id, int nargs, int32_t *args);
 /* The value of a virtual node. */
 int32_t instr_virtual(Nest *n, NodeId id);

@@ -1,7 +1,8 @@
-/* A loop node as one kernel.  In: the node and its region.  Out: instructions and the RegionLoop.
+/* A kept loop as one kernel.  In: the loop node and its region.  Out: instructions and the
+   RegionLoop.
 
-   Arrays that the loop writes are written in place (passes/writes.c), memory of an input with a log
-   of its old elements, so that a later failure can put them back. */
+   Arrays that the loop writes are written in place (passes/writes.c), an input's memory with a log
+   of its old elements, so that a later failure can restore them. */
 #include "region.h"
 #include "schedule.h"
 
@@ -104,7 +105,7 @@ emit_node(Build *b, NodeId id, DType from, Level level, const int32_t *args)
     return emit(b, instr, node->nargs, args);
 }
 
-/* Python's arithmetic converts for itself: codegen/python_ops.c. */
+/* Python's arithmetic converts its arguments itself: codegen/python_ops.c. */
 static int32_t
 emit_python(Build *b, NodeId id, Level level, const int32_t *args)
 {
@@ -240,7 +241,8 @@ known_form(const Build *b, int32_t at, int64_t *slope, int64_t *offset)
     return true;
 }
 
-/* y[i - 1] where y[i] is what the iteration stores: the value of the one before. */
+/* Finds loads like y[i - 1] in a loop that stores y[i]: they read what the previous iteration
+   stored. */
 static void
 find_follower(Build *b, RegionElement *load)
 {
@@ -298,9 +300,9 @@ add_element(Build *b, NodeId id)
     return 0;
 }
 
-/* ---- the parts in order ---- */
+/* ---- the kernel's parts in order ---- */
 
-/* Everything from outside first, so that the body has nothing to load. */
+/* Everything from outside the loop is loaded before the body. */
 static int
 build_outer(Build *b)
 {

@@ -1,7 +1,7 @@
-/* A loop of the program that stays one: what lowering hands to codegen/region.c beside the
-   instructions of the kernel.
+/* A kept loop of the program: what lowering hands to codegen/region.c besides the instructions of
+   the kernel.
 
-   Instructions before `body` are done once; those from it on once per iteration, in order:
+   Instructions before `body` are executed once, the others once per iteration, in order:
    INSTR_INDEX is the induction variable, INSTR_CARRIED a carried scalar, INSTR_LOAD and INSTR_STORE
    at element level touch element `operand` of `elements`.
 
@@ -18,7 +18,7 @@
 typedef struct {
     int32_t operand;        /* of the kernel: pointer to the first element */
     int32_t length, stride; /* indices into KernelArgs.size */
-    bool logged;            /* memory of an input, written in place: old elements are kept */
+    bool logged;            /* an input's memory, written in place: old elements are logged */
 } RegionArray;
 
 typedef struct {
@@ -30,7 +30,8 @@ typedef struct {
     int32_t instr, array;
     int32_t index;   /* instruction */
     bool affine;     /* index = first + t * step: checked before the loop */
-    int32_t follows; /* a load of what this store (an element) wrote one iteration ago; -1 */
+    int32_t follows; /* a load: reads what the store `follows` (index into elements) wrote one
+                        iteration before; -1: none */
 } RegionElement;
 
 struct RegionLoop {

@@ -1,14 +1,14 @@
-/* Buffers that are array objects of their own: which there are, and how long a plan holds each.
+/* Buffers that are array objects of their own, and how long a plan holds each.
 
-   What a call is given must be an object that the callee may keep.  A temporary that calls take is
-   therefore made as an array at once: in the arena it would have to be copied for each of them.
+   The argument of a call must be an object that the callee may keep.  A temporary that calls take
+   is therefore made as an array object: in the arena it would have to be copied for each call.
 
-   An array is made when the first step needs it, and let go behind the last: its memory serves
-   those that come.  What leaves the plan (results, what a commit writes) is kept, and so is what a
-   kept loop has written, since its log may be played back at the very end. */
+   An array is made for the first step that needs it and released after the last, so that later
+   arrays can use its memory.  Values that leave the plan (results, what a commit writes) are kept,
+   and so is what a kept loop uses, since its log may be played back at the very end. */
 #include "schedule.h"
 
-/* Its elements fill its memory, in positive strides: a new array can lie like that. */
+/* Do the elements fill the buffer, with positive strides? Then a new array can have its layout. */
 static bool
 fills_memory(const Lowering *lw, const Buffer *b)
 {

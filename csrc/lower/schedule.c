@@ -4,11 +4,11 @@
    Greedy, one pass in program order:
    1. A node that needs no memory (constants, fills, rank-0 arithmetic) is virtual: it is computed
       again in every kernel that uses it, unless that would be long (graph/virtual.c).
-   2. Anything else joins the latest group that holds one of its arguments, or a later one with the
-      same domain, if each argument that the group itself makes is read at exactly the element that
+   2. Any other node joins the latest group that makes one of its arguments, or a later one, if it
+      has the same domain and each argument that the group makes is read at exactly the element that
       is being made (equal address maps); otherwise it opens a new group at the end.
    3. A reduction of the innermost dimension turns its group into a row group: later members may use
-      the reduced value, while the row stays in cache.  */
+      the reduced value, while the row stays in cache. */
 #include "group.h"
 
 static bool
@@ -33,7 +33,7 @@ is_external(const Lowering *lw, NodeId id)
     }
 }
 
-/* Reads of the old version that the last group makes forbid writing in place. */
+/* Does the last group access the storage? Then a scatter in it cannot write it in place. */
 static bool
 last_touches(const Lowering *lw, NodeId storage)
 {
@@ -49,7 +49,7 @@ last_touches(const Lowering *lw, NodeId storage)
 static int
 schedule_scatter(Lowering *lw, NodeId id)
 {
-    /* a kernel of its own unless its value's kernel is the last one and leaves the storage alone */
+    /* a kernel of its own unless the last kernel makes its value and does not access the storage */
     int last = lw->groups.len - 1;
     const Node *node = graph_node(lw->graph, id);
     NodeId old = graph_node(lw->graph, node->args[0])->storage;
@@ -79,7 +79,7 @@ schedule_node(Lowering *lw, NodeId id)
     return group_open(lw, id, false, true);
 }
 
-/* What a choice is of is in memory; array objects where it is wanted as one. */
+/* The arguments of a choice must be in memory; as array objects where the choice must be one. */
 static void
 need_choices(Lowering *lw)
 {
@@ -105,7 +105,7 @@ need_extern_arguments(Lowering *lw)
         if (!lw->live[id] || !is_external(lw, id)) continue;
         OpKind kind = op_info(node->op)->kind;
         if (kind == KIND_REGION || kind == KIND_JUMP || node->op == OP_choose)
-            continue; /* takes them as kernels do */
+            continue; /* reads memory, as kernels do */
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;
             lw->needed[storage] = true;
@@ -115,7 +115,7 @@ need_extern_arguments(Lowering *lw)
     }
 }
 
-/* What a kernel takes from another one must be in memory; virtual arguments are looked through. */
+/* A value that a kernel takes from another must be in memory; of a virtual one, its arguments. */
 static void
 need_from(Lowering *lw, int number, NodeId value)
 {
@@ -130,7 +130,7 @@ need_from(Lowering *lw, int number, NodeId value)
     if (lw->group_of[storage] != number) lw->needed[storage] = true;
 }
 
-/* What a region's node takes from outside the region. */
+/* The same for what a region's node takes from outside the region. */
 static void
 need_outer(Lowering *lw, RegionId region, NodeId value)
 {
@@ -168,7 +168,7 @@ schedule(Lowering *lw)
         if (!lw->live[id]) continue;
         if (schedule_node(lw, id) < 0) return -1;
         if (lw->why != NULL) return 0;
-        /* Results live in the buffers of their maker: same group. */
+        /* A result node is made by its maker's step: same group. */
         for (NodeId r = lw->first_result[id]; r != NO_NODE; r = lw->next_result[r])
             lw->group_of[r] = lw->group_of[id];
     }

@@ -9,24 +9,24 @@
    arise.
 
    `size` is the iteration domain without its axes of length 1.  A member is at element level (its
-   own domain is the group's) or at row level (its domain is the group's without the reduced
+   domain is the group's) or at row level (its domain is the group's without the reduced
    dimensions). */
 typedef struct {
     bool external;
-    int arm;      /* of a cond that its nodes are in, 0 for none: arms.c */
-    int part;     /* of a group that did not fit a kernel */
+    int arm;      /* the arm of a cond that its nodes are in, 0: none (arms.c) */
+    int part;     /* only nodes of this part of a group that did not fit a kernel; 0: all others */
     bool columns; /* the reduction is not the innermost dimension: sequential, per column */
     int ndims;
     SizeId size[MAX_RANK];
     unsigned reduced;                /* bit per dimension */
-    bool fuses;                      /* more members are welcome */
+    bool fuses;                      /* other nodes may join */
     bool reports;                    /* a member may raise a floating-point flag */
-    uint8_t errors;                  /* ErrorState of those that may: one for the whole kernel */
+    uint8_t errors;                  /* ErrorState of those members: one for the whole kernel */
     int reductions, scatters, calls; /* members of these kinds */
     int commits;                     /* members that are computed into an input at commit */
     int stores;                      /* members that must be in memory */
     int live;                        /* members that nodes not yet scheduled read */
-    int instrs;                      /* about as many as its kernel will have */
+    int instrs;                      /* roughly the number of its kernel's instructions */
     VEC(NodeId) nodes;
 } Group;
 
@@ -45,9 +45,9 @@ typedef struct {
     VEC(int) groups; /* ascending */
 } Shelf;
 
-/* Accesses, places and sizes of the kernel under construction: nest.c. */
+/* An access, place or size of the kernel under construction: found.c. */
 typedef struct {
-    uint32_t nest; /* slots of other kernels are free */
+    uint32_t nest; /* number of the kernel; slots of others are free */
     uint32_t hash;
     int32_t index;
 } FoundSlot;
@@ -56,54 +56,57 @@ typedef struct {
     Graph *graph;
     Arena *arena;
     Program *program;
-    const char *why; /* set: no lowering */
+    const char *why; /* set: there is no lowering, for this reason (a literal) */
     Virtuals virtuals;
     VEC(Group) groups;
     int nnodes;        /* of the graph, and length of the arrays by node */
     int32_t *group_of; /* per node: its group; -1: none */
     bool *row_level;   /* per node: a row-level member */
-    bool *live;        /* per node: reaches an output */
+    bool *live;        /* per node: an output needs it, or it may deopt or report */
     bool *needed;      /* per storage: must be in memory */
-    int32_t *latest;   /* per virtual storage: the latest group that it is computed from; UNKNOWN */
-    int32_t *seen;     /* per virtual storage: the group that has looked through it last */
-    bool *is_output;   /* per storage: an array that leaves the plan */
-    NodeId *same_as;   /* per scatter: the storage whose buffer it writes in place; else itself */
-    NodeId *commit_of; /* per value: the scatter by which the commit's kernel writes it; NO_NODE */
+    int32_t *latest;   /* per virtual storage: the latest group that it is computed from;
+                          UNKNOWN_GROUP at first */
+    int32_t *seen;     /* per virtual storage: the last group for which need_from has visited it */
+    bool *is_output;   /* per storage: an array object, which leaves the plan or a call takes */
+    NodeId *same_as;   /* per storage: the one whose buffer it is in, for values written in place;
+                          else itself */
+    NodeId *commit_of; /* per value: the scatter for which a kernel at commit writes it; NO_NODE */
     BufferId *buffer;  /* per storage */
     int *part;         /* per node: only nodes of one part share a group */
     int nparts;
-    bool *by_library;                   /* per node: an extern call, since no kernel has it */
-    NodeId *first_result, *next_result; /* of a node; NO_NODE: no more */
-    int remaining;                      /* nodes that are still to be members of a group */
+    bool *by_library;                   /* per node: an extern call, since it fits no kernel */
+    NodeId *first_result, *next_result; /* lists of a node's result nodes; NO_NODE: no more */
+    int remaining;                      /* nodes that have no group yet */
     int32_t *unread;                    /* per storage: reads by nodes not yet scheduled */
     int32_t *touched;                   /* per storage: the latest group with an access to it */
     VEC(Shelf) shelves;
     int32_t *shelf_slot; /* a hash table: shelf + 1 */
     int32_t shelf_slots;
-    int32_t *value_of; /* per node: the instruction, in the kernel number value_in; nest.h */
+    int32_t *value_of; /* per node: its instruction in the kernel of number value_in (nest.h) */
     uint32_t *value_in, nest;
     FoundSlot *found;
     uint32_t found_slots, nfound;
-    int *arm; /* per node: the arm of a cond that it is in, 0 for none: arms.c */
+    int *arm; /* per node: the arm of a cond that it is in, 0: none (arms.c) */
     int narms;
     VEC(int) open;                   /* jumps whose target is not known yet */
     int32_t *first_step, *last_step; /* per buffer, for lifetimes */
 } Lowering;
 
+/* Only its value is computed; it is written into the input at commit. */
 static inline bool
-node_commits(const Graph *g,
-             NodeId id) /* only its value is made; the plan writes it into the input */
+node_commits(const Graph *g, NodeId id)
 {
     const Node *node = graph_node(g, id);
     return node->op == OP_scatter && node->attrs.index == WRITE_AT_COMMIT;
 }
 
 /* lower.c */
-/* The result of a node, if it is live; NO_NODE. */
+/* The node's result number `index` if it is live, else NO_NODE. */
 NodeId live_result(const Lowering *lw, NodeId maker, int index);
 
 /* writes.c */
-/* Which storages share memory because one is written over the other; 0, -1, or lw->why is set. */
+/* Decides which storages share a buffer because one is written in place of the other.  0 or -1;
+   lw->why may be set. */
 int writes_place(Lowering *lw);
 
 /* schedule.c */
@@ -113,11 +116,12 @@ int schedule(Lowering *lw);
 /* access.c */
 /* The shape that a node iterates over. */
 const Type *node_domain(const Lowering *lw, NodeId id);
-/* How `type` (of a value in `storage`) is walked by member `id` of group `g`. */
+/* How member `id` of group `g` accesses a value of `type` in `storage`. */
 void access_of(const Lowering *lw, const Group *g, NodeId id, const Type *type, NodeId storage,
                Access *out);
 bool access_equal(const Lowering *lw, const Group *g, const Access *a, const Access *b);
-/* Calls `see` for each access of the group's members to memory or to one another. */
+/* Calls `see` for each access of the group's members, also to one another's results, until it
+   returns false. */
 typedef bool (*SeeAccess)(void *context, const Access *access);
 bool group_each_access(const Lowering *lw, const Group *g, SeeAccess see, void *context);
 
@@ -128,10 +132,10 @@ ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *orde
 /* nest.c: a group as a loop nest and the step that launches it */
 enum { MAX_INSTRS = 2000 }; /* of one kernel */
 typedef enum {
-    NEST_FIRST, /* all but what is computed at commit, which is computed for its flags */
-    NEST_COMMIT /* what is computed at commit */
+    NEST_FIRST, /* computes what is stored at commit only for its flags; stores the rest */
+    NEST_COMMIT /* stores what is computed at commit */
 } NestKind;
-/* ANSWER_NO: lw->why is set, or the kernel cannot be one of the commit's. */
+/* ANSWER_NO: lw->why is set, or the kernel cannot run at commit. */
 Answer nest_build(Lowering *lw, Group *g, NestKind kind);
 
 /* commit.c: values that are computed into an input at commit */
@@ -161,10 +165,10 @@ int place_for(Lowering *lw, NodeId value, Place *out);
 /* memory.c: arena offsets from lifetimes */
 int memory_plan(Lowering *lw);
 
-/* release.c: arrays of their own, and when they are let go */
-/* Before memory_plan: what calls are given is made as an array, where it can be. */
+/* release.c: array objects, and when they are released */
+/* Before memory_plan: arguments of calls become array objects, where possible. */
 void release_arguments(Lowering *lw);
-/* Behind it. */
+/* After it: when each array object is made and released. */
 int release_plan(Lowering *lw);
 
 #endif

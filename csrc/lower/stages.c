@@ -1,8 +1,8 @@
-/* In which pass over the row an instruction is done, and where values rest that a later pass wants.
-   Even stages are loops over the row, odd ones block calls. */
+/* In which pass over the row an instruction is executed, and where values are kept that a later
+   pass reads.  Even stages are loops over the row, odd ones block calls. */
 #include "nest.h"
 
-/* First even stage at which the value can be had from registers or memory. */
+/* The first even stage that can read the value from registers or memory. */
 static int
 available(const Instr *arg)
 {
@@ -64,17 +64,16 @@ reads_memory(const Instr *user)
            (user->kind == INSTR_CALL || (user->kind == INSTR_REDUCE && user->order == REDUCE_CALL));
 }
 
-/* What the readers of a value want of it. */
+/* How a value is read. */
 typedef struct {
-    bool memory;   /* some read it from memory */
+    bool memory;   /* some reader needs it in memory */
     int last;      /* the last stage in which it is read; -1: in none */
-    int32_t store; /* the first that stores it where it may rest; -1: none */
+    int32_t store; /* the first instruction that stores it where it can be kept; -1: none */
 } Wanted;
 
 static bool home_fits(const Instr *value, int32_t stride);
 
-/* What is cheap is computed again in a later stage, but what lies in memory anyway is read there in
-   every stage. */
+/* A cheap value is computed again in a later stage, unless it is in memory anyway. */
 static void
 find_wanted(const Kernel *k, Wanted *wanted)
 {
@@ -106,7 +105,8 @@ read_besides(const Kernel *k, const Instr *call, int32_t at)
     return false;
 }
 
-/* A call may write where it reads its argument, as ufuncs may with `out`, if it is the last. */
+/* A call may write over its argument, as ufuncs may with `out`, if it is the argument's last
+   reader. */
 static bool
 takes_over(const Kernel *k, const Instr *call, int slot)
 {
@@ -119,14 +119,14 @@ takes_over(const Kernel *k, const Instr *call, int slot)
     return false;
 }
 
-/* A call writes as it would into a fresh array: in unit steps. */
+/* Can the value be kept in memory of this stride? A call needs unit stride, as in a fresh array. */
 static bool
 home_fits(const Instr *value, int32_t stride)
 {
     return stride == STRIDE_UNIT || (value->kind != INSTR_CALL && stride != STRIDE_ZERO);
 }
 
-/* One more array in scratch; false with lw->why set where there are too many. */
+/* Adds a scratch array; false with lw->why set where there are too many. */
 static bool
 add_slot(Nest *n)
 {
@@ -143,7 +143,7 @@ assign_homes(Nest *n)
 {
     Kernel *k = n->kernel;
     int free_after[MAX_SLOTS];
-    if (k->nstages == 1) return 0; /* nothing rests between stages */
+    if (k->nstages == 1) return 0; /* there is no later stage */
     Wanted *wanted = arena_alloc(n->lw->arena, sizeof(Wanted) * (size_t)k->instrs.len);
     if (wanted == NULL) return -1;
     find_wanted(k, wanted);
@@ -172,8 +172,8 @@ assign_homes(Nest *n)
     return 0;
 }
 
-/* What an extreme falls back on is the ufunc's loop, which reads memory: for a value that rests
-   nowhere there is a row of scratch, written then. */
+/* A max or min falls back on the ufunc's loop (REDUCE_EXTREME), which reads memory: a value that is
+   not kept gets a scratch row, written only then. */
 static void
 extreme_scratch(Nest *n)
 {
@@ -204,7 +204,7 @@ has_row_reduction(const Kernel *k)
     return false;
 }
 
-/* Accumulators of a column reduction rest in scratch too. */
+/* Accumulators of a column reduction are in scratch, too. */
 static void
 column_accumulators(Nest *n)
 {
@@ -219,7 +219,7 @@ column_accumulators(Nest *n)
     }
 }
 
-/* An operand that memory holds across the rows: the loop before the row's is the dense one. */
+/* Is the operand dense along the loop outside the row's, instead of along the row? */
 static bool
 lies_across(const Nest *n, const Operand *o)
 {
@@ -267,7 +267,7 @@ vectorizes(DType dtype)
     return dtype != DT_F16 && !dtype_is_complex(dtype) && dtype != DT_OBJECT;
 }
 
-/* Each lane of a vector may be a row of its own. */
+/* Can each lane of a vector compute a row of its own? */
 static bool
 fits_beside(const Kernel *k)
 {
@@ -280,15 +280,15 @@ fits_beside(const Kernel *k)
             return false;
         if (v->kind != INSTR_STORE) continue;
         const Instr *value = &k->instrs.at[v->args[0]];
-        if (value->kind == INSTR_LOAD && value->dtype == DT_BOOL) return false; /* bytes move */
+        if (value->kind == INSTR_LOAD && value->dtype == DT_BOOL) return false; /* moved as bytes */
         if (k->operands.at[v->operand].stride[k->nloops - 2] == STRIDE_ZERO) return false;
     }
     return true;
 }
 
-/* All lies in whole vectors along the row, which are quick to sum.  Measured, sums of rows of f64:
-   of 8 elements alike, of 32 in 0.6 of the time; where one row is beside many (pairwise distances),
-   of 16 in 1.8, of 32 in 0.7. */
+/* Is the row made of whole vectors, which are summed fast row by row? Measured, sums of rows of f64
+   row by row took, relative to side by side: of 8 elements 1.0, of 32 0.6 of the time; where one
+   row is combined with many (pairwise distances), of 16 1.8, of 32 0.7. */
 static bool
 row_is_vectors(const Nest *n, int64_t length)
 {
@@ -302,7 +302,7 @@ row_is_vectors(const Nest *n, int64_t length)
     return length % 8 == 0 && length > (repeats ? 16 : 8);
 }
 
-/* Short rows are done side by side (codegen/beside.c). */
+/* Short rows are computed side by side (codegen/beside.c). */
 static void
 lay_beside(Nest *n)
 {
@@ -330,7 +330,7 @@ stages_scratch_bytes(const Nest *n)
     if (k->tile_rows > 0) return tile_bytes(k);
     int64_t length = k->block ? k->block : nest_value(n, n->size[n->nloops - 1]), total = 0;
     for (int i = 0; i < k->nslots; i++) {
-        /* of rows side by side, a vector for each element */
+        /* for rows side by side, a vector for each element */
         int64_t bytes = k->beside ? 64 : k->slot_bytes[i];
         total += (length * bytes + 63) / 64 * 64 + SLOT_GAP;
     }

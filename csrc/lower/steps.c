@@ -1,5 +1,5 @@
-/* Buffers, and steps that call NumPy: extern nodes, matrix products, and every reduction or
-   conversion whose exact order or rounding is NumPy's own business. */
+/* Buffers, and steps that call NumPy: extern nodes, matrix products, and every reduction, scan or
+   conversion whose exact order or rounding only NumPy's own code has. */
 #include "schedule.h"
 
 /* ---- buffers ---- */
@@ -34,13 +34,12 @@ buffer_kind(const Lowering *lw, NodeId storage)
         if (graph_node(lw->graph, node->args[0])->op == OP_join) break;
         if (op_info(graph_node(lw->graph, node->args[0])->op)->kind != KIND_REGION)
             return BUFFER_EXTERN;
-        /* its size may not be known while compiling: no place in the arena */
+        /* its size may not be known while compiling, so it cannot be in the arena */
         return node->type.form == FORM_ARRAY ? BUFFER_OUTPUT : BUFFER_SCALAR;
     default: break;
     }
     if (node->type.form == FORM_SCALAR || node->type.form == FORM_PYTHON) return BUFFER_SCALAR;
-    /* A version of a strided input keeps the input's gaps, and of a reversed one its direction,
-       which no new array has. */
+    /* A version of an input keeps the input's gaps and negative strides, which no new array has. */
     SizeId span = span_bytes(lw->graph, &node->type);
     int64_t dense = type_elements(lw->graph, &node->type) * (int64_t)dtype_size(node->type.dtype);
     bool gaps = span != NO_SIZE && size_value(lw->graph, span) > dense;
@@ -98,7 +97,7 @@ push_value(Call *c, NodeId value)
     Place place;
     if (place_for(c->lw, value, &place) < 0) return -1;
     Type type = graph_node(c->lw->graph, value)->type;
-    type.offset = NO_SIZE; /* the place has it */
+    type.offset = NO_SIZE; /* it is in the place */
     if (VEC_PUSH(c->lw->arena, &c->types, type) < 0) return -1;
     return VEC_PUSH(c->lw->arena, &c->args, place);
 }
@@ -159,7 +158,7 @@ axes_tuple(const Node *node)
     return axes;
 }
 
-/* What the call returns is the node's value. */
+/* The call's return value is the node's value. */
 static int
 take_result(Call *c, NodeId id)
 {
@@ -256,7 +255,7 @@ call_cast(Call *c, NodeId id)
     return take_result(c, id);
 }
 
-/* The last argument is an array of ours, laid out as the node says. */
+/* Passes a new array with the node's layout as the last argument. */
 static int
 give_result(Call *c, NodeId id)
 {
@@ -279,8 +278,8 @@ call_matmul(Call *c, NodeId id)
     return give_result(c, id);
 }
 
-/* ufunc(args…, out=…): they have the loop's dtype already, and a layout that NumPy might take over
-   where it would not that of the program's own operands */
+/* ufunc(args…, out=…).  `out` fixes the layout: the arguments are cast already, so NumPy might
+   choose another one than for the program's own operands. */
 static int
 call_ufunc(Call *c, NodeId id)
 {
@@ -294,7 +293,7 @@ call_ufunc(Call *c, NodeId id)
     return c->step.out ? set_keywords(c, Py_BuildValue("(s)", "out")) : 0;
 }
 
-/* The program's own call: results by OP_result nodes, or the node itself. */
+/* A call that the program makes: its results are result nodes, or the node itself. */
 static int
 call_object(Call *c, NodeId id)
 {

@@ -1,7 +1,7 @@
-/* Whose memory each written version is in, as passes/writes.c has decided it. */
+/* In whose memory each new version is, as decided by passes/writes.c. */
 #include "schedule.h"
 
-/* The new version takes the memory of the old one over. */
+/* The new version takes over the memory of the old one. */
 static void
 take_over(Lowering *lw, NodeId version, NodeId storage)
 {
@@ -24,7 +24,7 @@ place_scatter(Lowering *lw, NodeId id)
     lw->needed[old] = true;
 }
 
-/* An array that the loop carries, and its last version if somebody reads it. */
+/* An array that the loop carries; `result`: its last version, if that is read. */
 static void
 place_carried(Lowering *lw, NodeId old, NodeId result)
 {
@@ -54,14 +54,14 @@ place_loop(Lowering *lw, NodeId loop)
     }
 }
 
-/* What is computed again in every kernel that uses it, and reads memory that is about to be
-   written, is computed once, before. */
+/* A virtual node that reads memory which is written later is computed once, before the write. */
 static int
 keep_readers(Lowering *lw)
 {
     const Graph *g = lw->graph;
     const Region *top = &g->regions.at[0];
-    bool *written = arena_alloc(lw->arena, (size_t)lw->nnodes); /* per storage: further on */
+    bool *written =
+        arena_alloc(lw->arena, (size_t)lw->nnodes); /* per storage: written by a later node */
     if (written == NULL) return -1;
     for (int i = top->nodes.len; i-- > 0;) {
         NodeId id = top->nodes.at[i];
