@@ -1,20 +1,20 @@
-/* What the loop over a row keeps of a reduction, and what becomes of it behind the loop.  Names: s
-   the result, a the accumulators of a vector, and
+/* What the loop over a row keeps for a reduction, and how the result is made of it after the loop.
+   Names: s is the result, a are vector accumulators, and
 
-   - of any and all the accumulator is a mask as wide as the value's own, narrowed once at the end;
-   - of a float's max or min (REDUCE_EXTREME) s and a take no notice of NaNs; nan (one) and nans (a
-     vector) tell whether there was one, and sign and signs have in their uppermost bits whether all
-     values were negative (max) or any was (min), -0.0 included.  The order matters to two results
-     only: a NaN, since there are many, and a zero, of which NumPy takes the one or the other by
-     where it stands.  For these the ufunc's own loop does it all again.
+   - for any and all the accumulator is a mask as wide as the value's, narrowed once at the end;
+   - for a max or min of floats (REDUCE_EXTREME) s and a ignore NaNs; nan (scalar) and nans (vector)
+     say whether there was one, and the top bits of sign and signs whether all values were negative
+     (max) or any was (min), -0.0 included.  The order matters for two results only: a NaN, since
+     there are many, and a zero, whose sign depends on the positions of 0.0 and -0.0.  For these the
+     ufunc's own loop does the whole reduction again.
 
-   A short body is done for four vectors at a time, each with its accumulators (a, ab …), so that
-   they do not wait for one another. */
+   A short body processes up to four vectors per iteration, each with its own accumulators (a, ab
+   …), so that they do not wait for one another. */
 #include "emit.h"
 
 /* ---- the ufunc's own loop ---- */
 
-/* The first element is copied, the loop does the others. */
+/* s is the first element; the loop combines the others with it. */
 static void
 emit_own_loop(Emit *e, int32_t at)
 {
@@ -49,7 +49,7 @@ emit_reduce_call(Emit *e, int32_t at)
     text_free(&type);
 }
 
-/* ---- what there is to know ---- */
+/* ---- facts about a reduction ---- */
 
 static const char *
 combine_name(Op op)
@@ -95,14 +95,14 @@ is_extreme(const Emit *e, int32_t at)
     return instr_at(e, at)->order == REDUCE_EXTREME && !is_columns(e);
 }
 
-/* The integers that are as wide as an extreme's values. */
+/* The integer dtype as wide as the values of a max or min. */
 static DType
 bits_dtype(const Instr *v)
 {
     return mask_dtype((int)dtype_size(v->dtype));
 }
 
-/* The helper that takes one of two numbers, neither a NaN or the second. */
+/* The helper that takes the greater (max) or less of two numbers; the second if one is a NaN. */
 static const char *
 extreme_name(const Instr *v)
 {
@@ -115,7 +115,7 @@ sign_operator(const Instr *v)
     return v->op == OP_max ? "&" : "|";
 }
 
-/* The infinity that an extreme begins from. */
+/* The infinity from which a max or min starts. */
 static void
 put_infinity(const Instr *v, Text *out)
 {
@@ -123,8 +123,8 @@ put_infinity(const Instr *v, Text *out)
                 v->dtype == DT_F32 ? "f" : "");
 }
 
-/* A comparison with a NaN may raise "invalid", which finding the NaN takes back: nothing else in
-   the kernel raises a flag that is looked at. */
+/* May comparisons with a NaN raise "invalid"? Yes if the flag can be cleared when a NaN was found,
+   since nothing else in the kernel raises a flag that is checked. */
 static bool
 forgets_invalid(const Emit *e)
 {
@@ -136,15 +136,15 @@ forgets_invalid(const Emit *e)
 #endif
 }
 
-/* The width of the masks that a vector of bools is made of in the stage's body, which body_value
-   will choose: sets e->mask_bytes. */
+/* The lane width of the mask that body_value will make for a bool value in the stage's body; sets
+   e->mask_bytes up to it. */
 static int
 mask_of_value(Emit *e, int stage, int32_t value)
 {
     for (int32_t i = 0; i <= value; i++) {
         const Instr *v = instr_at(e, i);
         int width = 1;
-        if (e->beside && v->kind == INSTR_REDUCE) continue; /* known, where it is made */
+        if (e->beside && v->kind == INSTR_REDUCE) continue; /* finish_beside has set it */
         bool made = v->kind == INSTR_OP && !is_row_value(e, i) &&
                     !(v->home != HOME_NONE && v->stage < stage);
         if (made && v->from != DT_BOOL) width = (int)dtype_size(v->from);
@@ -164,10 +164,10 @@ takes_all(const Instr *v)
 
 /* ---- in the loop ---- */
 
-/* Of vectors, by the number of the one in hand; "a" and "y" are the first's. */
+/* Suffixes of the accumulators of the vectors of one iteration, by Emit.part. */
 static const char *const ways[] = {"", "b", "c", "d"};
 
-/* s = most(value, s) and what else is kept of it, for a value with the name x. */
+/* s = most(x, s), or least, with nan and sign, for a value of the name x. */
 static void
 accumulate_one(Emit *e, int32_t at)
 {
@@ -182,7 +182,8 @@ accumulate_one(Emit *e, int32_t at)
     text_free(&bits);
 }
 
-/* The same of vectors.  The masks wait for nothing but one another, so that two will do. */
+/* The same for vectors.  The masks are combined faster than the values, so two of each are
+   enough. */
 static void
 accumulate_many(Emit *e, int32_t at)
 {
@@ -206,7 +207,7 @@ accumulate_many(Emit *e, int32_t at)
     text_free(&number);
 }
 
-/* GCC would load a value that is in memory again wherever it is used. */
+/* GCC would load a value from memory again for each use. */
 static void
 keep_in_register(Emit *e, int32_t at)
 {
@@ -324,9 +325,9 @@ declare_accumulators(Emit *e, int stage, int lanes)
     }
 }
 
-/* ---- behind the loop ---- */
+/* ---- after the loop ---- */
 
-/* acc = combine(acc, lane) for each lane of the vectors, which are put together first. */
+/* Combines the accumulators of all vectors, then s with each lane. */
 static void
 fold(Emit *e, int32_t at, const char *name)
 {
@@ -371,7 +372,7 @@ fold_lanes(Emit *e, int stage, int lanes)
     }
 }
 
-/* What the ufunc's loop reads, where it rests nowhere. */
+/* Writes the value, if it is not in memory, to scratch, where the ufunc's loop reads it. */
 static void
 write_extreme(Emit *e, int32_t at, int stage)
 {
@@ -388,8 +389,9 @@ write_extreme(Emit *e, int32_t at, int stage)
     text_free(&memory);
 }
 
-/* s tells it all: it is a NaN where there was one, and of zeros, which are the extreme only where
-   no value lies on their one side, it is the one that the other kind of sign has not spoilt. */
+/* Puts nan and sign into s: a NaN where there was one, and a zero of the right sign.  A max of -0.0
+   is certain (all values are negative), and so is a min of 0.0 (no value is).  The other zero is
+   doubtful: there may have been one of either sign. */
 static void
 settle_extreme(Emit *e, int32_t at)
 {
@@ -401,7 +403,7 @@ settle_extreme(Emit *e, int32_t at)
     emit_line(e, "else if (s%d == 0) s%d = sign%d < 0 ? -0.0 : 0.0;", at, at, at);
 }
 
-/* s as it is, or as the ufunc's loop has it. */
+/* Keeps s, or has the ufunc's loop compute it: for a NaN and a doubtful zero. */
 static void
 finish_extreme(Emit *e, int32_t at, int stage)
 {
@@ -425,7 +427,7 @@ finish_extremes(Emit *e, int stage)
 
 /* ---- rows side by side ---- */
 
-/* Accumulators of a vector of rows; `pairs` of them for a sum in NumPy's order. */
+/* Declares the accumulators of a vector of rows; `pairs` of them for a sum in NumPy's order. */
 void
 declare_beside(Emit *e, int stage, int pairs)
 {
@@ -442,7 +444,7 @@ declare_beside(Emit *e, int stage, int pairs)
         Text type = {0}, first = {0};
         prelude_type(e->prelude, kept, e->beside, &type);
         if (sum)
-            text_put(&first, "0"); /* -0.0: 0.0 - 0 would be none */
+            text_put(&first, "0"); /* -(0.0 + 0) is -0.0; 0.0 - 0 would not be */
         else
             put_identity(v, &first);
         for (int k = 0; k < (sum ? pairs : 1); k++)
@@ -454,7 +456,7 @@ declare_beside(Emit *e, int stage, int pairs)
     }
 }
 
-/* The eight accumulators of a sum, as NumPy adds them. */
+/* Adds the eight accumulators of a sum as NumPy does. */
 void
 add_pairs(Emit *e, int stage)
 {
@@ -464,6 +466,8 @@ add_pairs(Emit *e, int stage)
                       i, i, i, i, i, i, i, i, i);
 }
 
+/* Rows of which one has a NaN or a doubtful zero are done one by one, which calls the ufunc's loop
+   where needed: until `unit` reaches `single`. */
 static void
 finish_extreme_beside(Emit *e, int32_t at, const char *type)
 {
@@ -484,7 +488,7 @@ finish_extreme_beside(Emit *e, int32_t at, const char *type)
     text_free(&bits);
 }
 
-/* v of each row's reduction. */
+/* Declares v, the reduction's value for each row. */
 void
 finish_beside(Emit *e, int stage)
 {
@@ -521,7 +525,7 @@ store_part(Emit *e)
     }
 }
 
-/* A part's extreme is a value like others. */
+/* The parts' results are combined like the values of a row. */
 static void
 combine_extreme(Emit *e, int32_t at, int number, const char *memory)
 {
@@ -534,7 +538,7 @@ combine_extreme(Emit *e, int32_t at, int number, const char *memory)
     finish_extreme(e, at, 0);
 }
 
-/* The parts' results two by two, as the tree of a pairwise sum has them. */
+/* Combines the parts' results two by two, in the order of a pairwise sum's tree. */
 static void
 combine_pairs(Emit *e, int32_t at, int number, const char *memory)
 {

@@ -1,5 +1,5 @@
-/* Kernels whose text would be the same, told before it is written: an unrolled loop has the same
-   few over and over.  What differs in nodes, places and sizes alone is alike. */
+/* Finds kernels that would have the same text before it is written: an unrolled loop has the same
+   few kernels over and over.  Kernels that differ only in nodes, places and sizes are alike. */
 #include "emit.h"
 
 static uint64_t

@@ -1,6 +1,6 @@
-/* Short rows side by side: a lane holds a row, so that a loop over three elements is no loop, and
-   what is done once per row is done for a vector of rows.  Each row's sum is in NumPy's own order,
-   which a lane keeps.
+/* Short rows side by side: each lane of a vector holds a row.  A loop over three elements is
+   unrolled, and values of a row are computed for a vector of rows.  Each row's sum is in NumPy's
+   own order, since a lane adds in order.
 
        for (rows unit …)
            if (as many rows as lanes are left in the loop before the row's)
@@ -15,7 +15,7 @@
 
 enum { PAIRS = 8 }; /* accumulators of NumPy's pairwise sum, from eight elements on */
 
-/* Lanes of all values: those of the widest. */
+/* The lanes of every value: as many as a vector has of the widest. */
 static int
 lanes_of_rows(const Emit *e)
 {
@@ -62,7 +62,7 @@ has_pairs(const Emit *e, int stage)
     return false;
 }
 
-/* Eight elements, each added to an accumulator of its own; those behind them to the sum. */
+/* Adds each of eight elements to an accumulator of its own, and the remaining ones to the sum. */
 static void
 emit_eights(Emit *e, int stage)
 {

@@ -1,8 +1,8 @@
 /* Loop nest to C.  One function per kernel:
 
-     integers, pointers, values that are the same throughout
+     integers, pointers, values computed once
      the loops: rows (or blocks of one long row), row pointers r0, r1, …
-       per stage: values of the row, then the loop over the row, vectors first, then what is left
+       per stage: values of the row, then the loop over the row, vectors first, then the rest
 
    Names: n sizes and strides, q operands, r their current row (w: the first of four), t scratch
    rows, s scalars, v values of one element or vector, a accumulators.  */
@@ -22,8 +22,8 @@ static const char KERNEL_ABI_TEXT[] =
     "    char *scratch;          /* this thread's, 64-byte aligned */\n"
     "} KernelArgs;\n";
 
-/* A ufunc's loop may clear the floating-point flags that it finds (those of maximum and of the
-   comparisons do): what was raised before is raised again. */
+/* A ufunc's loop may clear floating-point flags that were raised before (those of maximum and of
+   the comparisons do), so these are raised again. */
 static const char CALL_LOOP_TEXT[] =
     "static int call_loop(const KernelLoop *loop, char *const *data, const int64_t *dimensions,\n"
     "                     const int64_t *strides)\n"
@@ -48,7 +48,8 @@ static const char CALL_LOOP_TEXT[] =
 
 /* ---- loops ---- */
 
-/* r0 = q0 + i0 * n3 + at * 4 … for the loops [0, count), then the block's start. */
+/* r0 = q0 + i0 * n3 … + at * 4: the indices of the loops [0, count), then the position in the
+   row. */
 void
 emit_row_pointer(Emit *e, int number, int count, const char *at)
 {
@@ -188,7 +189,7 @@ emit_once(Emit *e)
     }
 }
 
-/* What stands between the braces. */
+/* The body of the kernel's function. */
 static void
 emit_kernel(Emit *e)
 {
@@ -234,17 +235,17 @@ write_kernel(Emit *e, int number, bool comments, Text *out)
 
 /* ---- kernels with the same text ---- */
 
-/* Each text is compiled once. */
+/* A kernel's text, if it has one of its own: each text is compiled once. */
 typedef struct {
-    uint64_t shape, hash; /* of the kernel, and of its text */
+    uint64_t shape, hash; /* hashes of the kernel and of its text */
     Text text;
-    int next_shape, next_text; /* an earlier one in the same bucket, + 1 */
-    int same;                  /* the kernel whose text is this one's, too */
+    int next_shape, next_text; /* an earlier kernel in the same bucket, + 1 */
+    int same;                  /* the kernel whose text this one shares; itself */
 } Written;
 
 typedef struct {
     Written *kernel;
-    int *shapes, *texts; /* buckets: the newest, + 1; as many as kernels */
+    int *shapes, *texts; /* buckets, as many as kernels: the newest kernel, + 1 */
 } AllWritten;
 
 static uint64_t
@@ -317,7 +318,7 @@ emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
     return 0;
 }
 
-/* The vector width of the machine that we run on, which is the one that we compile for. */
+/* The vector width of this machine, for which code is compiled. */
 static int
 machine_vector_bytes(void)
 {

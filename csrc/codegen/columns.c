@@ -1,6 +1,6 @@
-/* Reductions that are not along the row: one accumulator per element of the row, in scratch, to
-   which the rows are added one after another, four at a time where that can be.  Names as in c.c.
- */
+/* Reductions that are not along the row: there is one accumulator per element of the row, in
+   scratch, to which the rows are added in order, four at a time where possible.  Names as in
+   c.c. */
 #include "emit.h"
 
 static void
@@ -16,7 +16,7 @@ fill_columns(Emit *e)
             identity.len = 0;
             text_put(&identity, "0");
         }
-        /* a mask while it accumulates */
+        /* of a bool this is a mask until finish_columns */
         emit_line(e, "for (int64_t j = 0; j < m; j++) *(%s *)(t%d + j * %d) = %s;", type.data,
                   v->slot, (int)dtype_size(v->dtype), identity.data);
         text_free(&type);
@@ -84,7 +84,7 @@ emit_four_bodies(Emit *e, int lanes)
     emit_columns_memory(e, 0, true);
 }
 
-/* Four rows at a time: a quarter of the traffic of the accumulators. */
+/* Four rows at a time, which moves the accumulators a quarter as often. */
 static void
 emit_four_rows(Emit *e)
 {

@@ -17,17 +17,18 @@ typedef struct {
     int vector_bytes;
     /* the loop body being printed */
     int lanes;
-    int part; /* of a pairwise sum whose eight accumulators are several vectors, or of `ways` */
-    int ways; /* vectors that a turn of the loop takes, each with accumulators of its own */
+    int part; /* number of the vector among `ways`, or among a pairwise sum's accumulators */
+    int ways; /* vectors per iteration, each with accumulators of its own */
     int stage;
     int32_t *mark; /* per instruction: number of the body in which it has a name */
     int32_t body;
-    bool *streams;        /* per operand: it is stored around the caches where it is large */
-    bool flags;           /* some instruction may raise a floating-point flag */
-    uint8_t *mask_bytes;  /* per instruction: lane width of a vector boolean in this body */
-    int row;              /* column kernels: which of four rows this body adds */
-    char pointer;         /* row pointers being declared: r0, or w0 of the first of four */
-    bool in_pieces;       /* the span is done in pieces: see pieces.c */
+    bool *streams;       /* per operand: its stores bypass the caches if it is large (stream.c) */
+    bool flags;          /* some instruction may raise a floating-point flag */
+    uint8_t *mask_bytes; /* per instruction: lane width of a vector boolean in this body */
+    int row;             /* column kernels: which of four rows this body adds */
+    char
+        pointer; /* letter of the row pointers being declared: r, or w for the first of four rows */
+    bool in_pieces;       /* the span is processed in pieces (pieces.c) */
     int beside;           /* rows in the lanes of a vector, or 0: beside.c */
     const char *position; /* C name of the element's index in the span: "j" */
 } Emit;
@@ -50,8 +51,8 @@ void open_block(Emit *e, const char *head);
 void close_block(Emit *e);
 
 /* expr.c: values of one loop body */
-/* Lanes of the stage's vector loop; 1: scalars only. */
 enum { PAIRWISE_LANES = 8 }; /* accumulators of NumPy's pairwise sum */
+/* The lanes of the stage's vector loop; 1: scalars only. */
 int body_lanes(const Emit *e, int stage);
 void body_begin(Emit *e, int stage, int lanes);
 /* Makes the instruction's value available as a local name: "v3". */
@@ -60,18 +61,18 @@ void body_value(Emit *e, int32_t at);
 void body_name(Emit *e, int32_t at, Text *out);
 /* The same as a mask of `bytes` wide lanes (vector booleans). */
 void body_mask(Emit *e, int32_t at, int bytes, Text *out);
-/* Where the value rests without being moved: the constraint of an asm operand. */
+/* The constraint of an asm operand under which the value is not moved. */
 const char *body_constraint(const Emit *e, int32_t at);
 void body_store(Emit *e, int32_t at);
-/* The value is computed, whoever wants it. */
+/* Computes the value even if nothing reads it. */
 void body_check(Emit *e, int32_t at);
-/* Of rows side by side, what is done once for each. */
+/* For rows side by side: a value that there is once per row. */
 void rows_value(Emit *e, int32_t at);
-/* Bytes from one element's scratch to the next one's. */
+/* Bytes from one element to the next in scratch. */
 int scratch_step(const Emit *e, const Instr *v);
 /* Scalars at levels ONCE and ROW: "s3". */
 void scalar_value(Emit *e, int32_t at);
-/* Expression for pointer and stride of a value that rests in memory, for block calls. */
+/* Expressions for the pointer and stride of a value in memory, for block calls. */
 void memory_pointer(Emit *e, int32_t at, Text *pointer, Text *stride);
 bool is_row_value(const Emit *e, int32_t at);
 void find_flags(Emit *e); /* sets e->flags */
@@ -81,11 +82,12 @@ void find_flags(Emit *e); /* sets e->flags */
 void python_value(Emit *e, int32_t at, const char *fail);
 
 /* c.c */
-/* i0 … of row `unit`. */
+/* Declares the loop indices i0 … of row `unit`. */
 void emit_row_place(Emit *e);
-/* The r pointer of one operand for loops [0, count), `at` elements into the row (NULL: 0). */
+/* Declares the r pointer of one operand from the indices of loops [0, count), `at` elements into
+   the row (NULL: 0). */
 void emit_row_pointer(Emit *e, int operand, int count, const char *at);
-/* The same of all operands, or of those that are stored. */
+/* The same for all operands, or for those that are stored. */
 void emit_row_pointers(Emit *e, int count, const char *at, bool stored_only);
 
 /* alike.c */
@@ -97,48 +99,49 @@ bool kernel_alike(const Kernel *a, const Kernel *b);
 void emit_span(Emit *e);
 /* The loop over the row and the block calls of one stage. */
 void emit_stage_loops(Emit *e, int stage);
-/* A block call; of one element for values of the row or of the whole. */
+/* A block call; for a value of level ROW or ONCE, of one element. */
 void emit_call(Emit *e, int32_t at);
-/* What the loop's body stores, keeps or accumulates (into `acc`) in this stage. */
+/* What the loop's body stores, keeps for a later stage or accumulates (into `acc`) in this
+   stage. */
 void emit_roots(Emit *e, int stage, const char *acc);
-/* Column accumulators from scratch, or back. */
+/* Moves column accumulators from scratch to registers, or back. */
 void emit_columns_memory(Emit *e, int stage, bool store);
-/* The loop alone: what its reductions have found is in their accumulators. */
+/* The loop alone; reductions leave their results in s, not yet finished (finish_extremes). */
 void emit_row_loop(Emit *e, int stage);
-/* What is done once per row in this stage. */
+/* The values of level ROW in this stage. */
 void emit_row_values(Emit *e, int stage);
 
-/* Something is stored, kept or accumulated in the loop of this stage. */
+/* Is something stored, kept or accumulated in the loop of this stage? */
 bool has_roots(const Emit *e, int stage);
-/* Names of the accumulators of a pairwise sum, by the part of the eight that a vector holds. */
+/* Names of the accumulators of a pairwise sum, by Emit.part. */
 extern const char *const accumulators[8];
 
 /* beside.c: rows in the lanes of vectors */
 void emit_beside(Emit *e);
 
 /* accumulate.c */
-/* What a reduction starts from. */
+/* The value from which a reduction starts. */
 void put_identity(const Instr *v, Text *out);
-/* It accumulates in the loop of this stage. */
+/* Is it a reduction that accumulates in the loop of this stage? */
 bool reduces_in_loop(const Emit *e, int32_t at, int stage);
 bool is_extreme(const Emit *e, int32_t at);
 void declare_accumulators(Emit *e, int stage, int lanes);
 /* acc = acc op value, in the current body; `acc` is a name. */
 void emit_accumulate(Emit *e, int32_t at, const char *acc);
-/* The lanes of vector accumulators together. */
+/* Combines the lanes of vector accumulators into s. */
 void fold_lanes(Emit *e, int stage, int lanes);
 void finish_extremes(Emit *e, int stage);
 /* A reduction by the ufunc's own loop. */
 void emit_reduce_call(Emit *e, int32_t at);
-/* Of rows side by side: accumulators, the sum of those of a sum, what they come to. */
+/* For rows side by side: declares accumulators, adds the eight of a sum, declares the results. */
 void declare_beside(Emit *e, int stage, int pairs);
 void add_pairs(Emit *e, int stage);
 void finish_beside(Emit *e, int stage);
-/* Of one part of the row; of all parts, found in memory. */
+/* Stores the results of one part of a row; combines those of all parts. */
 void store_part(Emit *e);
 void combine_parts(Emit *e);
 
-/* parts.c: a row shared out among threads */
+/* parts.c: a row divided among threads */
 void emit_parts(Emit *e);
 
 /* columns.c */

@@ -93,7 +93,7 @@ body_begin(Emit *e, int stage, int lanes)
 
 /* ---- loads ---- */
 
-/* From lane to lane: along the row, or from row to row. */
+/* The stride from lane to lane: along the row, or from row to row. */
 static int
 lane_stride(const Emit *e, const Operand *o)
 {
@@ -119,7 +119,7 @@ put_address(Emit *e, const Operand *o, int32_t number, Text *out)
         text_printf(out, "r%d + %s * n%d", number, e->position, o->stride[row]);
 }
 
-/* Bools that others wrote may be any byte: not 0 is true. */
+/* A bool in memory may be any byte: not 0 is true. */
 static void
 put_from_memory(Emit *e, DType dtype, const Text *address, bool unit, int stride_size, Text *out)
 {
@@ -252,7 +252,7 @@ put_argument(Emit *e, const Instr *v, int k, int mask, Text *out)
         body_name(e, v->args[k], out);
 }
 
-/* The op table's expression: $0 $1 $2 are arguments, a name before '(' is a helper. */
+/* The expression of ops.def: $0 $1 $2 are arguments, a name before '(' is a helper. */
 static void
 put_template(Emit *e, const Instr *v, const char *c, int mask, Text *out)
 {
@@ -315,7 +315,7 @@ put_cast(Emit *e, const Instr *v, Text *out)
         text_put(out, "(");
         body_name(e, arg, out);
         text_put(out, " != 0)");
-    } else { /* a mask's lanes are -1: negated they count */
+    } else { /* a mask's lanes are -1 and 0: negated they are 1 and 0 */
         text_put(out, "__builtin_convertvector(-");
         body_mask(e, arg, (int)dtype_size(v->dtype), out);
         text_put(out, ", ");
@@ -358,7 +358,7 @@ put_float(Emit *e, DType dtype, double value, uint64_t bits, Text *out)
                     (unsigned long long)bits);
 }
 
-/* Of the bits that the kernel is given among its integers. */
+/* A constant whose bits are an integer argument of the kernel. */
 static void
 put_number(const Instr *v, Text *out)
 {
@@ -400,7 +400,8 @@ put_constant(Emit *e, const Instr *v, Text *out)
     }
 }
 
-/* The width that the operation's masks have: that of its dtype, or for booleans the first one's. */
+/* The lane width of the operation's masks: that of its dtype, or of its widest argument if they are
+   bools. */
 static int
 operation_mask(const Emit *e, const Instr *v)
 {
@@ -417,7 +418,7 @@ rests_in_memory(const Emit *e, const Instr *v)
     return v->home != HOME_NONE && (v->stage < e->stage || v->kind == INSTR_CALL);
 }
 
-/* ---- what a choice must not skip ---- */
+/* ---- what `where` must not skip ---- */
 
 void
 find_flags(Emit *e)
@@ -431,7 +432,7 @@ find_flags(Emit *e)
 }
 
 #if defined(__x86_64__)
-static const char vector[] = "x"; /* a register for numbers with a point, and for vectors */
+static const char vector[] = "x"; /* a register for floats and vectors */
 #elif defined(__aarch64__)
 static const char vector[] = "w";
 #else
@@ -446,13 +447,13 @@ body_constraint(const Emit *e, int32_t at)
     if (dtype == DT_BOOL && e->lanes > 1) dtype = mask_dtype(e->mask_bytes[at]);
     if (e->lanes == 1 && plain) return vector;
     int bytes = e->lanes * (int)dtype_size(dtype);
-    bool one = bytes >= 16 && bytes <= e->vector_bytes; /* more take several registers */
+    bool one = bytes >= 16 && bytes <= e->vector_bytes; /* a wider one takes several registers */
     if (e->lanes > 1 && (plain || dtype_is_integer(dtype)) && one) return vector;
     return e->lanes == 1 && (dtype == DT_BOOL || dtype_is_integer(dtype)) ? "r" : "m";
 }
 
-/* The compiler may compute what is chosen only where it is chosen; the program computes it
-   everywhere, and is told about the floating-point events.  So it is asked for here. */
+/* The compiler may compute an argument of `where` only where it is selected.  The program computes
+   it everywhere, and its floating-point flags count, so an asm statement reads it here. */
 static void
 keep_computed(Emit *e, const Instr *choice, bool scalar)
 {
@@ -460,7 +461,8 @@ keep_computed(Emit *e, const Instr *choice, bool scalar)
     for (int k = 1; k < choice->nargs; k++) {
         int32_t at = choice->args[k];
         const Instr *v = instr_at(e, at);
-        bool row = is_row_value(e, at); /* a choice of elements may be of the row's values, too */
+        bool row =
+            is_row_value(e, at); /* `where` of elements may have values of the row as arguments */
         if (v->kind != INSTR_OP || (scalar && !row)) continue;
         if (!row && rests_in_memory(e, v)) continue;
         int lanes = e->lanes;
@@ -471,7 +473,7 @@ keep_computed(Emit *e, const Instr *choice, bool scalar)
     }
 }
 
-/* The value's own name, in the current body. */
+/* Declares the value's name in the current body. */
 static void
 make_value(Emit *e, int32_t at)
 {
@@ -543,7 +545,8 @@ put_stream(Emit *e, int32_t value, const Text *address, int32_t operand)
     text_free(&line);
 }
 
-/* Up to the value; `,` or `=` before it.  A row of one element may have no stride. */
+/* Begins a store, up to the value: "*(…) = " or "scatter(…, ".  A row of one element may have no
+   stride. */
 static void
 open_store(Emit *e, DType dtype, const Text *address, bool unit, int stride, Text *line)
 {
@@ -577,7 +580,7 @@ put_store(Emit *e, int32_t value, const Text *address, bool unit, int stride_siz
     text_free(&line);
 }
 
-/* Bools that are only moved keep their bytes, whatever these are. */
+/* Bools that are only moved keep their bytes, also other than 0 and 1. */
 static void
 move_bytes(Emit *e, int32_t from, int32_t to)
 {

@@ -1,4 +1,4 @@
-/* What Python sees of lower/ and codegen/: hooks for tests. */
+/* The Python functions of lower/ and codegen/: hooks for tests. */
 #include "../passes/passes.h"
 #include "codegen.h"
 

@@ -1,8 +1,7 @@
-/* One row, shared out.  A unit is a part of the row: a node of the tree by which NumPy sums pairs,
-   at a depth where all have as many halvings behind them, so that the parts' sums are added as
-   NumPy adds them.  Reductions whose order is free take the same parts.  Each part leaves what it
-   has found in memory; when all are done, the kernel is called once more, adds them up and goes on
-   with what is done once per row.
+/* One row, divided among threads.  A unit is a part of the row: a node of the tree of NumPy's
+   pairwise sum, all at one depth, so that the parts' sums are added in NumPy's order.  Reductions
+   whose order is free use the same parts.  Each part stores its results in memory; when all are
+   done, the kernel is called once more, combines them and computes the values of the row.
 
    Measured, sum of 4,194,304 f64 on two cores: 1.68 to 1.0 ms. */
 #include "emit.h"

@@ -1,7 +1,7 @@
-/* Helper functions of generated code, printed only where used, so that a file stays tiny.
+/* Helper functions of generated code, printed only where used, so that a file stays small.
 
-   A row gives a helper for a class of dtypes as one C expression for scalars and one for vectors
-   (NULL: lane by lane).  In the texts
+   A row defines a helper for some classes of dtypes by a C expression for scalars and one for
+   vectors (NULL: lane by lane).  In these texts
      a b c   arguments              T  the type: f32 or f32x16     S  the scalar type
      M       signed integers of the same width: comparisons give lanes of -1 and 0
      U       unsigned ones          N( another helper of the same dtype: N(maximum)(a, b)
@@ -28,11 +28,12 @@ static const Helper helpers[] = {
     {"mul", C_BOOL, 2, true, "a & b", "a & b"},
     {"div", C_FLOAT, 2, false, "a / b", "a / b"},
     {"neg", C_INTEGER, 1, false, "(T)-a", "-a"},
-    /* by its bit: a compiler turns a - -b into a + b, which gives another NaN's sign */
+    /* flips the sign bit: a compiler would turn a - -b into a + b, and a NaN would have another
+       sign */
     {"neg", C_FLOAT, 1, false, "((union { T f; U u; }){.u = ((union { T f; U u; }){a}).u ^ TOP}).f",
      "(T)((U)a ^ TOP)"},
     {"recip", C_FLOAT, 1, false, "1 / a", "1 / a"},
-    /* so too |a| * |a| is no a * a */
+    /* clears the sign bit: otherwise |a| * |a| would become a * a */
     {"absolute", C_FLOAT, 1, false,
      "((union { T f; U u; }){.u = ((union { T f; U u; }){a}).u & ~TOP}).f", "(T)((U)a << 1 >> 1)"},
     {"absolute", C_SIGNED, 1, false, "(T)(a < 0 ? -a : a)", "N(select)(a < 0, -a, a)"},
@@ -50,12 +51,13 @@ static const Helper helpers[] = {
      "((union { T f; U u; }){.u = (((union { T f; U u; }){a}).u & ~TOP) | "
      "(((union { T f; U u; }){b}).u & TOP)}).f",
      "(T)(((U)a << 1 >> 1) | ((U)b >> BITS << BITS))"},
-    /* NumPy loops_minmax.dispatch.c.src: NaN wins, the first one's; of equal zeros the second */
+    /* NumPy loops_minmax.dispatch.c.src: the first NaN if there is one; of equal zeros the
+       second */
     {"maximum", C_FLOAT, 2, false, "a != a ? a : __builtin_isgreater(a, b) ? a : b",
      "N(select)((a != a) | N(less)(b, a), a, b)"},
     {"minimum", C_FLOAT, 2, false, "a != a ? a : __builtin_isless(a, b) ? a : b",
      "N(select)((a != a) | N(less)(a, b), a, b)"},
-    /* the second where one is a NaN, of which vectors may raise "invalid" */
+    /* the second argument if one is a NaN, for which the vector form may raise "invalid" */
     {"most", C_FLOAT, 2, false, "__builtin_isgreater(a, b) ? a : b", "VMAX"},
     {"least", C_FLOAT, 2, false, "__builtin_isless(a, b) ? a : b", "VMIN"},
     {"maximum", C_INTEGER, 2, false, "a > b ? a : b", "N(select)((M)(a > b), a, b)"},
@@ -65,7 +67,7 @@ static const Helper helpers[] = {
     /* NumPy clip.cpp: min(max(x, lo), hi), a NaN on the left stays */
     {"clip", C_FLOAT | C_INTEGER, 3, false, "N(minimum)(N(maximum)(a, b), c)",
      "N(minimum)(N(maximum)(a, b), c)"},
-    /* the same with bounds that are the same for all elements: of equal zeros the first */
+    /* the same with bounds that are one number for all elements: of equal zeros the first */
     {"clamp", C_FLOAT, 3, false,
      "b != b ? b : c != c ? c : __builtin_isless(a, b) ? (__builtin_isless(c, b) ? c : b) : "
      "__builtin_isless(c, a) ? c : a",
@@ -155,7 +157,7 @@ put_type(Text *out, DType dtype, int lanes)
         text_printf(out, "%sx%d", dtype_name(dtype), lanes);
 }
 
-/* ---- which helpers are there ---- */
+/* ---- which helpers are printed ---- */
 
 static uint32_t
 key_hash(const char *key)
@@ -302,8 +304,8 @@ prelude_begin(Prelude *p)
 
 /* ---- vector texts that need the machine ---- */
 
-/* Square roots and roundings of vectors are target builtins in GCC 12; pieces of the machine's
-   width, lane by lane where there is none. */
+/* Square roots and roundings of vectors are target builtins in GCC 12; lane by lane where there is
+   none for the width. */
 static void
 put_machine(Prelude *p, Text *out, const char *what, DType dtype, int lanes, int mode)
 {
@@ -325,7 +327,7 @@ put_machine(Prelude *p, Text *out, const char *what, DType dtype, int lanes, int
         text_put(out, "LANES");
 }
 
-/* One of two: max(a, b) of the machine is what a > b ? a : b is. */
+/* The machine's max(a, b) is exactly a > b ? a : b, and min likewise. */
 static void
 put_extreme(Prelude *p, Text *out, bool most, DType dtype, int lanes)
 {
@@ -407,7 +409,7 @@ put_word(Prelude *p, Text *out, const char *word, size_t length, DType dtype, in
     return true;
 }
 
-/* A text of the table with its words replaced. */
+/* A text of the table, with its words replaced. */
 static void
 put_body(Prelude *p, Text *out, const char *body, DType dtype, int lanes)
 {
@@ -485,7 +487,7 @@ define_raise(Prelude *p)
                       "{ volatile double z = 1e300, r = z * z; (void)r; return 0; }\n");
 }
 
-/* Choice by mask is bits: the condition is a mask of the same width (vectors), or 0 and 1. */
+/* Selects by bits: the condition is a mask of the same width (vectors), or 0 or 1. */
 static void
 define_select(Prelude *p, DType dtype, int lanes)
 {
@@ -518,7 +520,7 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
     Text text = {0}, machine = {0};
     const char *body = lanes == 1 ? h->scalar : h->vector;
     if (body != NULL && body[0] == 'V') {
-        bool rounds = strncmp(body, "VROUND", 6) == 0; /* the direction stands behind the name */
+        bool rounds = strncmp(body, "VROUND", 6) == 0; /* the direction follows the name */
         if (body[1] == 'M')
             put_extreme(p, &machine, strcmp(body, "VMAX") == 0, dtype, lanes);
         else
@@ -645,8 +647,9 @@ prelude_minus_one(Prelude *p, DType dtype)
 
 /* ---- conversions ---- */
 
-/* As NumPy's own casts do, out-of-range values included: to narrow integers through 32 bits, to
-   unsigned ones by halves, the upper half shifted down and its top bit put back. */
+/* Converts as NumPy's casts do, out-of-range values included: to narrow integers through 32 bits;
+   to u32 and u64 as signed ones, of which those from 2^31 or 2^63 on are shifted down first and get
+   their top bit back afterwards. */
 static const char *
 cast_scalar(DType from, DType to)
 {
@@ -691,8 +694,8 @@ put_cast_body(Prelude *p, Text *text, DType from, DType to, int lanes)
     text_put(text, ")");
 }
 
-/* The halves of cast_scalar, chosen before the one conversion: lane by lane the compiler would
-   convert both, and the one not meant may raise a flag. */
+/* cast_scalar for vectors: the shift is selected before a single conversion.  Lane by lane the
+   compiler might convert both forms, and the wrong one may raise a flag. */
 static void
 put_unsigned_cast(Prelude *p, Text *text, DType from, DType to, int lanes)
 {

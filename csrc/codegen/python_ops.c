@@ -1,7 +1,7 @@
 /* Python's own scalar arithmetic, in kernels and in kept loops.  Each helper does what CPython does
-   and leaves its result behind a pointer, or returns 1 where CPython would raise or leave int64 and
-   float: that is a deopt.
-   Origins: CPython Objects/floatobject.c (float_floor_div, float_rem, float_pow), longobject.c. */
+   and stores its result through a pointer, or returns 1 for a deopt where CPython would raise or
+   the result is no int64 or float. Origins: CPython Objects/floatobject.c (float_floor_div,
+   float_rem, float_pow), longobject.c. */
 #include "emit.h"
 
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
 #define FLOAT2(name, body)                                                                         \
     {#name, DT_F64, "INLINE int " #name "_f64(f64 a, f64 b, f64 *r) { " body " }\n"}
 #define FLOAT1(name, body) {#name, DT_F64, "INLINE int " #name "_f64(f64 a, f64 *r) { " body " }\n"}
-/* libm's, as math has it: what it refuses or raises OverflowError for is a deopt */
+/* a function of libm, as in math: a deopt where math would raise ValueError or OverflowError */
 #define MATH(name, function)                                                                       \
     FLOAT1(name, "*r = __builtin_" function "(a); return (*r != *r && a == a) || "                 \
                  "(__builtin_isinf(*r) && __builtin_isfinite(a));")
@@ -33,7 +33,7 @@ static const PythonHelper helpers[] = {
     FLOAT2(py_sub, "*r = a - b; return 0;"),
     INT2(py_mul, "return __builtin_mul_overflow(a, b, r);"),
     FLOAT2(py_mul, "*r = a * b; return 0;"),
-    /* exact while both are exact doubles */
+    /* rounded once, since both are exact as doubles */
     {"py_div", DT_I64,
      "INLINE int py_div_i64(i64 a, i64 b, f64 *r) { const i64 top = (i64)1 << 53; "
      "if (b == 0 || a > top || a < -top || b > top || b < -top) return 1; "
@@ -136,7 +136,8 @@ name_of(const Emit *e, int32_t at, char out[16])
     snprintf(out, 16, "%c%d", in_body ? 'v' : 's', at);
 }
 
-/* f64 s3; if (py_add_f64(s1, s2, &s3)) return 1;   An int beside a float must be exact as one. */
+/* f64 s3; if (py_add_f64(s1, s2, &s3)) return 1;   An int that becomes a float must be exact as
+ * one. */
 void
 python_value(Emit *e, int32_t at, const char *fail)
 {

@@ -35,7 +35,7 @@ open_phase(Emit *e, int phase)
     e->indent++;
 }
 
-/* "f64m", defined. */
+/* Defines the type for memory, "f64m", and returns its name. */
 static const char *
 memory_type(Emit *e, DType dtype, Text *out)
 {
@@ -44,7 +44,7 @@ memory_type(Emit *e, DType dtype, Text *out)
     return out->data ? out->data : "";
 }
 
-/* A value's name wherever it is. */
+/* A value's name at either level. */
 static void
 name_of(const Emit *e, int32_t at, char *out, size_t size)
 {
@@ -65,7 +65,8 @@ overflow_builtin(Op op)
     }
 }
 
-/* NumPy warns of an integer overflow of its scalars: that is CPython's to do. */
+/* NumPy warns when its integer scalars overflow, so such an operation is checked, and a deopt
+   follows. */
 static bool
 may_overflow(const Instr *v)
 {
@@ -94,8 +95,8 @@ emit_checked(Emit *e, int32_t at, const char *a, const char *b, const char *fail
     if (absolute) emit_line(e, "if (!(%s < 0)) %s = %s;", a, name, a);
 }
 
-/* An index that is linear in the induction variable, in the loop's body: its overflow was looked at
-   for both ends. */
+/* An index that is linear in the induction variable, in the loop's body: emit_ends has checked that
+   it does not overflow. */
 static void
 emit_linear(Emit *e, int32_t at)
 {
@@ -109,7 +110,7 @@ emit_linear(Emit *e, int32_t at)
     e->mark[at] = e->body;
 }
 
-/* An operation at either level.  `fail` is what to do when it is not ours to do. */
+/* An operation at either level.  `fail`: the statement that leaves the case to CPython. */
 static void
 emit_operation(Emit *e, int32_t at, const char *fail)
 {
@@ -151,7 +152,7 @@ emit_arguments(Emit *e)
         if (r->elements.at[i].affine) emit_line(e, "int64_t x%d = 0, d%d = 0;", i, i);
 }
 
-/* What the undo needs of the run is at the head of the log. */
+/* The head of the log holds what the undo phase needs to know about the run. */
 static void
 emit_header(Emit *e, bool writes)
 {
@@ -207,7 +208,7 @@ emit_once(Emit *e)
     emit_line(e, "}");
 }
 
-/* Bounds of all linear indices, and where they start and how they go on. */
+/* Checks the bounds of all linear indices and finds their first values and steps. */
 static void
 emit_ends(Emit *e)
 {
@@ -270,7 +271,7 @@ emit_layout(Emit *e)
     }
 }
 
-/* Arrays that are kept as a whole: to the log, or back. */
+/* Copies arrays that are logged as a whole to the log, or back. */
 static void
 emit_copies(Emit *e, bool back)
 {
@@ -325,7 +326,7 @@ emit_segment(Emit *e)
     text_free(&type);
 }
 
-/* The address of an element in `out`; an index that is not linear is checked now. */
+/* Puts the address of an element into `out`; an index that is not linear is checked here. */
 static void
 emit_address(Emit *e, int number, const char *fail, char *out, size_t size)
 {
@@ -430,7 +431,7 @@ emit_results(Emit *e)
     text_free(&type);
 }
 
-/* Takes back iteration t, of which `sites` stores are done, and all before it. */
+/* Undoes iteration t, of which `sites` stores were done, and all before it. */
 static void
 emit_undo(Emit *e)
 {

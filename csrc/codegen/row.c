@@ -1,5 +1,5 @@
-/* One row of a kernel, or one block of it: stage by stage, block calls, reductions, and the loop
-   over the row, vectors first, then what is left.  Names as in c.c. */
+/* One row of a kernel, or one block of it, stage by stage: the loop over the row (vectors first,
+   then the remaining elements), reductions, block calls.  Names as in c.c. */
 #include "emit.h"
 
 /* ---- calls ---- */
@@ -61,7 +61,7 @@ stores_here(const Emit *e, int32_t at, int stage)
     if (v->kind != INSTR_STORE || v->level != LEVEL_ELEMENT || v->stage != stage) return false;
     const Instr *value = instr_at(e, v->args[0]);
     if (value->kind == INSTR_REDUCE && is_columns(e)) return false;
-    /* a call has left its result there already */
+    /* a call has written its result there */
     return !(value->kind == INSTR_CALL && value->home == HOME_OPERAND && value->slot == v->operand);
 }
 
@@ -112,7 +112,7 @@ emit_rest(Emit *e, int32_t at)
     text_free(&line);
 }
 
-/* Column accumulators are in scratch, in registers (a3) while one or four rows are added. */
+/* Column accumulators are in scratch, and in registers (a3) while one or four rows are added. */
 void
 emit_columns_memory(Emit *e, int stage, bool store)
 {
@@ -134,7 +134,7 @@ emit_columns_memory(Emit *e, int stage, bool store)
     }
 }
 
-/* The first row is copied where there is no identity. */
+/* Without an identity (max, min) the first row is copied. */
 static void
 emit_column(Emit *e, int32_t at)
 {
@@ -188,8 +188,8 @@ emit_body(Emit *e, int stage, int lanes, const char *acc)
     if (is_columns(e)) emit_columns_memory(e, stage, true);
 }
 
-/* Vectors that a turn of the loop takes: several where they would wait for one another's
-   accumulators, and the body is short. */
+/* Vectors per iteration: several if one would wait for the accumulator of the one before, and the
+   body is short. */
 static int
 ways_of_loop(const Emit *e, int stage)
 {
@@ -203,11 +203,11 @@ ways_of_loop(const Emit *e, int stage)
         extremes += reduces_in_loop(e, i, stage) && is_extreme(e, i);
     }
     if (reductions == 0 || count > SHORT || e->kernel->short_rows) return 1;
-    return extremes > 1 ? 2 : 4; /* or they would not all be in registers */
+    return extremes > 1 ? 2 : 4; /* more would not fit the registers */
 }
 
-/* Extremes go through memory as fast as it comes.  Measured, max of 131,072 f64 in the third-level
-   cache: 18.3 to 15.6 us. */
+/* Prefetches for loops with a max or min, which are as fast as memory.  Measured, max of 131,072
+   f64 in the third-level cache: 18.3 to 15.6 us. */
 static void
 emit_prefetch_ahead(Emit *e, int stage, int lanes)
 {
@@ -261,7 +261,8 @@ emit_plain_loop(Emit *e, int stage)
     close_block(e);
 }
 
-/* Eight accumulators where the body is no vector's: something in it is a half or complex. */
+/* Eight accumulators, one by one, where the body has no vectors since it has a half or complex
+   value. */
 static void
 emit_eight(Emit *e, int stage)
 {
@@ -278,8 +279,8 @@ emit_eight(Emit *e, int stage)
     e->indent--;
 }
 
-/* The vectors that hold NumPy's eight accumulators: a vector wider than the machine's registers
-   would live in memory. */
+/* Declares the vectors that hold NumPy's eight accumulators: several, since one vector wider than
+   the machine's registers would be kept in memory. */
 static void
 declare_eight(Emit *e, int i, int lanes)
 {
@@ -294,7 +295,7 @@ declare_eight(Emit *e, int i, int lanes)
     text_free(&vector);
 }
 
-/* One leaf's sum of the eight accumulators, in NumPy's order. */
+/* Adds the eight accumulators of a leaf in NumPy's order. */
 static void
 add_eight(Emit *e, int i, int lanes)
 {
@@ -306,9 +307,9 @@ add_eight(Emit *e, int i, int lanes)
               lane[2], lane[3], lane[4], lane[5], lane[6], lane[7]);
 }
 
-/* NumPy's pairwise sum: halves (the left one a multiple of 8) down to 128 elements, eight
-   accumulators there.  The tree is walked with a stack of right halves still to do.  A leaf of
-   fewer than 8 elements is summed one by one from -0.0; x + -0.0 is x. */
+/* NumPy's pairwise sum: halves (the left one a multiple of 8) down to leaves of at most 128
+   elements, which have eight accumulators.  The tree is walked with a stack of right halves that
+   remain.  A leaf of fewer than 8 elements is summed one by one from -0.0; x + -0.0 is x. */
 static void
 emit_pairwise_loop(Emit *e, int stage)
 {
@@ -417,7 +418,6 @@ emit_stage_loops(Emit *e, int stage)
     }
 }
 
-/* One row, or one block of it: `m` elements from the r pointers on; `base` is its position. */
 void
 emit_span(Emit *e)
 {

@@ -1,8 +1,8 @@
 /* Stores that bypass the caches.
 
-   An output larger than the last-level cache is not there any more when somebody reads it, and an
-   ordinary store first reads the line that it fills.  Such outputs are written by non-temporal
-   stores of whole aligned vectors.  The size and the alignment of a row are known at run time only:
+   An output larger than the last-level cache is no longer in it when it is read, and an ordinary
+   store first reads the cache line that it fills.  Such outputs are written by non-temporal stores
+   of whole aligned vectors.  The size and the alignment of a row are known at run time only:
 
        const int big1 = n0 * n1 * 4 >= 33554432;             once
        const int stream1 = big1 && (unsigned long)r1 % 64 == 0;   per row or block
@@ -12,7 +12,7 @@
 
 enum { BIG = 32 << 20 };
 
-/* It lies and is stored as whole vectors can be. */
+/* Can it be stored in whole vectors? */
 static bool
 fits(const Emit *e, const Operand *o)
 {
@@ -26,7 +26,7 @@ fits(const Emit *e, const Operand *o)
 #endif
 }
 
-/* Those that one instruction stores, for each element, and no instruction reads. */
+/* Finds the operands that a single instruction stores, for each element, and none reads. */
 int
 find_streams(Emit *e)
 {
@@ -77,7 +77,7 @@ emit_stream_flags(Emit *e)
                       e->vector_bytes);
 }
 
-/* Before another thread is told. */
+/* Non-temporal stores must be complete before another thread learns that the kernel is done. */
 void
 emit_stream_end(Emit *e)
 {

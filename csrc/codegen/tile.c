@@ -1,15 +1,15 @@
-/* Rows whose operands are walked across memory (x.T beside x).
+/* Rows with operands that are dense across the rows (x + x.T).
 
-   The kernel takes a few rows at a time and, of those, TILE_COLUMNS elements.  Each transposed
-   operand is first turned around into a tile of the thread's scratch, by vectors; the rows then
-   read it as they read anything else.
+   The kernel takes a few rows at a time and, of those, TILE_COLUMNS elements.  Each such operand is
+   first transposed into a tile in the thread's scratch, by vectors; the rows then read the tile
+   like any other operand.
 
        for (rows of a tile)
            for (base …; base += 128)
                turn_u32(tile, source, stride, rows, m);
                for (k …)  one span of row i + k
 
-   Measured, x + x.T of 4096 x 4096 f32 on one core: 130 ms by gathers, 20 ms so. */
+   Measured, x + x.T of 4096 x 4096 f32 on one core: 130 ms with gathers, 20 ms with tiles. */
 #include "emit.h"
 
 enum { SPAN = TILE_COLUMNS };
