@@ -10,7 +10,7 @@ typedef struct Chunk {
     size_t used, size;
 } Chunk;
 
-/* The chunk's header, rounded up so that what follows is aligned. */
+/* The chunk's header, rounded up so that the memory after it is aligned. */
 enum { CHUNK_HEADER = (sizeof(Chunk) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT };
 
 struct Arena {

@@ -1,7 +1,8 @@
 /* What every folder may use: the arena, growable vectors, text, and the one set of return codes.
 
-   Errors, one idiom everywhere: `int` functions return 0, or -1 with the Python error set; pointer
-   functions return NULL likewise.  "Not supported" is an answer, not an error (see `Answer`). */
+   Errors have one idiom everywhere: `int` functions return 0, or -1 with the Python error set;
+   pointer functions return NULL likewise.  "Not supported" is an answer, not an error (see
+   `Answer`). */
 #ifndef PYCOMPILE_BASE_H
 #define PYCOMPILE_BASE_H
 
@@ -13,11 +14,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What a step that may decline says:
-   YES    it is done, and what it gives is there;
+/* The result of a step that may decline:
+   YES    it is done, and its results are set;
    NO     it does not apply, or does not hold: nothing was done, and no exception is set;
-   ERROR  a failure of our own, with the Python error set;
-   BREAK  capture stops here, and has recorded why (interp_break); only capture's own steps say so.
+   ERROR  it failed, with the Python error set;
+   BREAK  capture stops here, and has recorded why (interp_break); only steps of capture return it.
  */
 typedef enum { ANSWER_ERROR = -1, ANSWER_NO = 0, ANSWER_YES = 1, ANSWER_BREAK = 2 } Answer;
 
@@ -49,13 +50,15 @@ int arena_grow(Arena *arena, void **data, int *capacity, int length, size_t elem
          ? ((vec)->at[(vec)->len++] = __VA_ARGS__, 0)                                              \
          : -1)
 
-/* ---- memory outside the arena (plans, guards, code): goes through here so that a test can make
-   the n-th allocation fail, arenas included.  `mem_fail_after(n)` arms it; n < 0 disarms. ---- */
+/* ---- memory outside the arena (plans, guards, code).  All allocations, arenas included, go
+   through here so that a test can make the n-th one fail: `mem_fail_after(n)` arms it; n < 0
+   disarms. ---- */
 void *mem_alloc(size_t size); /* zeroed; NULL with MemoryError set */
 void *mem_realloc(void *old, size_t size);
 void mem_free(void *block);
-long mem_fail_after(long n); /* what was left before; 0: failures have happened */
-/* True when the armed count ran out in a place that is not an allocation: the compiler, dlopen. */
+long mem_fail_after(long n); /* returns the count that was left; 0: failures have happened */
+/* Counts like an allocation and is true when the count has run out: for failures of other kinds,
+   the compiler's and dlopen's. */
 bool mem_fault(void);
 
 /* ---- text.c: a growing string, for printers and code generators ---- */
@@ -65,7 +68,8 @@ typedef struct {
     bool failed; /* an allocation failed: text_finish reports it, so that callers need not check */
 } Text;
 
-void text_put(Text *text, const char *string); /* NULL, a failed text's data, fails this one */
+/* `string` NULL, the data of a failed text, makes this one fail. */
+void text_put(Text *text, const char *string);
 void text_printf(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vprintf(Text *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
@@ -73,7 +77,7 @@ void text_vprintf(Text *text, const char *format, va_list args)
 int text_finish(Text *text);
 /* A new str with the text's contents; NULL with the error set.  Does not free the text. */
 PyObject *text_to_str(Text *text);
-/* A str for a message, borrowed from it; "?" where it has no UTF-8 (a file's name may have lone
+/* A str for a message, borrowed from it; "?" if it has no UTF-8 (a file name may have lone
    surrogates).  No error. */
 const char *text_of_str(PyObject *string);
 void text_free(Text *text);
@@ -84,9 +88,9 @@ PyObject *module_loaded(const char *module); /* new, or NULL without an error */
 PyObject *module_import(const char *module);
 PyObject *module_object(const char *module, const char *name); /* module.name */
 
-/* ---- environment.c: what no message shows ---- */
-int environment_init(void); /* notes the variables that there are; 0, or -1 with the error set */
-bool environment_holds(const char *text); /* it has the value of a variable of the environment */
+/* ---- environment.c: values that no message may show ---- */
+int environment_init(void); /* copies the variables as they are now; 0, or -1 with the error set */
+bool environment_holds(const char *text); /* does it contain the value of a variable? */
 
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 

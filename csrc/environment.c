@@ -1,16 +1,14 @@
-/* What the variables of the environment hold, which no message shows: it may be a secret.
+/* Values of environment variables, which no message shows since they may be secrets.
 
-   The variables are those of the moment and those that there were when the module was imported:
-   programs take a secret out of the environment once they have it. */
+   Both the current variables count and those at the import of the module: programs remove a secret
+   from the environment once they have read it. */
 #include "base.h"
 
 extern char **environ;
 
-enum {
-    SHORTEST = 4
-}; /* bytes of a value; shorter ones are in too many texts that are not theirs */
+enum { SHORTEST = 4 }; /* bytes of a value; shorter ones occur by chance in too many texts */
 
-static char **at_start; /* for ever */
+static char **at_start; /* never freed */
 
 int
 environment_init(void)

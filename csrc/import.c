@@ -1,11 +1,11 @@
-/* Names of Python modules.  Not by the __import__ of the running frame's builtins, as
-   PyImport_ImportModule does it: those may be any dict, an empty one in
+/* Importing Python modules without the __import__ of the running frame's builtins, which
+   PyImport_ImportModule would call: the builtins may be any dict, such as an empty one in
    eval(text, {"__builtins__": {}}).  See base.h. */
 #include "base.h"
 
-/* PyImport_GetModule waits for a module that is being imported by taking its lock, in Python code
-   of importlib's which in 3.11 must not be entered twice by a thread, as it is when this is called
-   for a frame of that very code. */
+/* Not PyImport_GetModule: for a module that is being imported it takes the module's lock in Python
+   code of importlib, which in 3.11 a thread must not enter twice.  It would if this were called for
+   a frame of that code. */
 PyObject *
 module_loaded(const char *module)
 {
@@ -19,7 +19,7 @@ module_import(const char *module)
 {
     PyObject *name = PyUnicode_FromString(module), *found = NULL;
     PyObject *first = name ? PyImport_ImportModuleLevelObject(name, NULL, NULL, NULL, 0) : NULL;
-    if (first != NULL) found = PyImport_GetModule(name); /* first: what stands before the dot */
+    if (first != NULL) found = PyImport_GetModule(name); /* `first` is the top-level package */
     if (found == NULL && !PyErr_Occurred())
         PyErr_Format(PyExc_ModuleNotFoundError, "no module named '%s'", module);
     Py_XDECREF(first);

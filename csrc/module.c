@@ -1,11 +1,11 @@
-/* The extension module: its definition and initialisation, nothing else.  Each folder adds what
-   Python sees of it; lower/ has nothing of its own, codegen/ shows both. */
+/* The extension module: its definition and initialisation, nothing else.  Each folder adds its own
+   functions; those of lower/ are in codegen/. */
 #include "capture/capture.h"
 #include "codegen/codegen.h"
 #include "passes/passes.h"
 #include "runtime/runtime.h"
 
-/* In this order: python/ and arrays/ set up what the others stand on. */
+/* The order matters: python/ and arrays/ set up what the others use. */
 static int (*const folders[])(PyObject *) = {
     python_module,  arrays_module,  graph_module,   passes_module,
     capture_module, codegen_module, runtime_module,
@@ -15,7 +15,7 @@ static struct PyModuleDef module_def = {
     PyModuleDef_HEAD_INIT,
     .m_name = "pycompile._C",
     .m_doc = "pycompile's compiler and runtime.",
-    .m_size = 0, /* so that another interpreter runs the initialisation too, which refuses it */
+    .m_size = 0, /* so that another interpreter runs the initialisation, which refuses it */
 };
 
 PyMODINIT_FUNC PyInit__C(void);
@@ -23,7 +23,7 @@ PyMODINIT_FUNC PyInit__C(void);
 PyMODINIT_FUNC
 PyInit__C(void)
 {
-    static PyObject *made; /* imported again after it left sys.modules: the same module */
+    static PyObject *made; /* returned again after the module was removed from sys.modules */
     if (made != NULL && PyInterpreterState_Get() == PyInterpreterState_Main())
         return Py_NewRef(made);
     PyObject *module = PyModule_Create(&module_def);

@@ -24,7 +24,7 @@ text_reserve(Text *text, size_t more)
 void
 text_put(Text *text, const char *string)
 {
-    if (string == NULL) { /* another text's, for which there was no memory */
+    if (string == NULL) { /* the data of another text that failed */
         text->failed = true;
         return;
     }
@@ -34,7 +34,7 @@ text_put(Text *text, const char *string)
     text->len += length;
 }
 
-/* A piece of known length; there is room for it. */
+/* Appends bytes for which there is room. */
 static void
 append(Text *text, const char *bytes, size_t length)
 {

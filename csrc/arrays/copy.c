@@ -1,4 +1,4 @@
-/* dst[...] = src for equal shapes and dtypes: the commit of in-place writes.
+/* dst[...] = src for equal shapes and dtypes, with which in-place writes are committed.
 
    1. Axes of size 1 are dropped, the others sorted by the destination's stride, and neighbours that
       are one run in both arrays are merged.
@@ -86,7 +86,7 @@ move_axis(const Moves *moves, int axis, char *dst, const char *src, size_t item)
         move_axis(moves, axis + 1, dst + i * moves->dst[axis], src + i * moves->src[axis], item);
 }
 
-/* First byte and one past the last that the strides reach. */
+/* The first byte that the strides reach, and one past the last. */
 static void
 reach(const char *data, const int64_t *stride, const Moves *moves, size_t item, uintptr_t *low,
       uintptr_t *high)
@@ -109,7 +109,7 @@ overlaps(const char *dst, const char *src, const Moves *moves, size_t item)
     return dst_low < src_high && src_low < dst_high;
 }
 
-/* Through a dense temporary in the order of the moves. */
+/* Copies through a dense temporary with the order of the moves' axes. */
 static int
 move_by_temporary(const Moves *moves, char *dst, const char *src, size_t item)
 {

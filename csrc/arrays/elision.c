@@ -1,11 +1,11 @@
-/* Temporary elision: from a size on, the operators of NumPy's arrays write into an operand instead
-   of into fresh memory, where the interpreter's value stack holds that operand and nothing else
-   does.  The result is that array: its layout is the temporary's, not what the operands together
-   would give, and a commutative operator whose right operand it is takes them the other way round,
-   which is seen in the bits of complex products.  NumPy temp_elide.c, number.c.
+/* Temporary elision: from a certain size on, operators of NumPy's arrays write into an operand
+   instead of fresh memory if only the interpreter's value stack holds that operand.  The result is
+   that array: it has the temporary's layout, not the one that follows from all operands.  If a
+   commutative operator writes into its right operand, the operands are swapped, which changes the
+   bits of complex products. NumPy temp_elide.c, number.c.
 
-   NumPy looks at its callers' return addresses to know that the interpreter called, and has no such
-   way on some platforms; so it is asked whether it does it here. */
+   NumPy examines its callers' return addresses to know that the interpreter called, which it cannot
+   do on some platforms; so a trial shows whether it does so here. */
 #include "../python/python.h"
 #include "numpy_api.h"
 
@@ -54,7 +54,7 @@ is_large(PyObject *object)
            PyArray_NBYTES((PyArrayObject *)object) >= array_elision_bytes();
 }
 
-/* NumPy temp_elide.c, can_elide_temp, of a temporary. */
+/* NumPy temp_elide.c, can_elide_temp, for an array that is a temporary. */
 static bool
 is_elided(PyObject *array, PyObject *other, bool inexact)
 {
@@ -70,8 +70,8 @@ is_elided(PyObject *array, PyObject *other, bool inexact)
     return fits;
 }
 
-/* array ** 2 has a ufunc of its own, which NumPy has write into the array: no bool takes its int8.
- */
+/* Is it array ** 2 of a large spare array? NumPy calls np.square with the array as `out`, whatever
+   its dtype: for bools that raises an error, since the result is int8. */
 static bool
 is_squared(PyObject *array, PyObject *exponent)
 {

@@ -1,10 +1,10 @@
-/* What happens when an object of NumPy's is given up. */
+/* Whether dropping a reference runs code of the program's. */
 #include "../python/python.h"
 #include "numpy_api.h"
 
 enum { MAX_DEPTH = 8 };
 
-/* Python's and NumPy's own numbers and strings, which hold nothing. */
+/* Python's and NumPy's own numbers and strings, which hold no references. */
 static bool
 is_plain(PyObject *object)
 {
@@ -18,7 +18,7 @@ is_plain(PyObject *object)
 static bool
 ends_quietly(PyObject *object, int depth)
 {
-    if (depth == 0 && Py_REFCNT(object) > 1) return true; /* others hold it, and not it itself */
+    if (depth == 0 && Py_REFCNT(object) > 1) return true; /* others hold it, too */
     if (PyList_CheckExact(object) || PyTuple_CheckExact(object)) {
         PyObject **items = PySequence_Fast_ITEMS(object);
         for (Py_ssize_t i = PySequence_Fast_GET_SIZE(object); i-- > 0;)

@@ -1,15 +1,16 @@
 /* Floating-point events: what np.errstate says about them, and the hardware's flags.
 
-   The current errstate is a capsule in NumPy's context variable.  What we derive from it is kept
-   for the last capsules seen (each held by a reference, so that its address stays its own): the
-   mask of modes other than 'ignore', and capsules in which given modes are 'raise'. */
+   The current errstate is a capsule in NumPy's context variable.  Facts derived from it are cached
+   for the last few capsules (each held by a reference, so that its address is not reused): the mask
+   of modes other than 'ignore', and capsules in which these modes are 'raise'. */
 #include "numpy_api.h"
 
 #include <fenv.h>
 
 typedef struct {
-    PyObject *capsule;     /* owned; NULL while the place is free */
-    PyObject *raising[16]; /* by mask, the others ignored; owned; made at first use */
+    PyObject *capsule;     /* owned; NULL: the entry is free */
+    PyObject *raising[16]; /* by the mask of events that raise, others being ignored; owned; made at
+                              first use */
     int mask;
     bool raises_already; /* every mode is 'ignore' or 'raise' */
 } State;
@@ -37,7 +38,7 @@ numpy_errors_init(void)
     return context_variable && get_extobj_dict && make_extobj ? 0 : -1;
 }
 
-/* Reads the modes of the current errstate, which is `capsule`, into a place of the table. */
+/* Reads the modes of the current errstate, which is `capsule`, into an entry of the cache. */
 static State *
 state_make(PyObject *capsule)
 {
@@ -65,7 +66,7 @@ state_make(PyObject *capsule)
     return state;
 }
 
-/* The place of the current errstate; NULL with the error set. */
+/* The cache entry of the current errstate; NULL with the error set. */
 static State *
 state_current(void)
 {
@@ -90,8 +91,8 @@ array_error_mask(void)
     return state != NULL ? state->mask : -1;
 }
 
-/* The errstate `state` with 'raise' for the events of `mask` and 'ignore' for the others; the
-   current one must be it. */
+/* Adds to `state`, which must be the current errstate, the capsule with 'raise' for the events of
+   `mask` and 'ignore' for the others. */
 static int
 state_make_raising(State *state, unsigned mask)
 {
@@ -132,7 +133,7 @@ array_errors_maker(void)
     return make_extobj;
 }
 
-/* The mode that the keywords give an event, borrowed; NULL when they leave it. */
+/* The mode that the keywords set for an event, borrowed; NULL if they do not. */
 static PyObject *
 mode_given(PyObject *keywords, const char *name)
 {

@@ -1,7 +1,8 @@
-/* What Python sees of this folder: hooks for tests and for `python -m pycompile info`. */
+/* The Python functions of arrays/: hooks for tests, for pycompile's own modules and for `python -m
+   pycompile info`. */
 #include "numpy_api.h"
 
-/* dtype, shape and strides out of Python arguments; 0 or -1. */
+/* Reads dtype, shape and strides from Python arguments; 0 or -1. */
 static int
 parse_layout(PyObject *dtype, PyObject *shape, PyObject *stride, DType *out, int *rank,
              int64_t *dims, int64_t *strides)
@@ -146,7 +147,7 @@ test_error_mask(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
     return mask < 0 ? NULL : PyLong_FromLong(mask);
 }
 
-/* Calls `callable` with the errors raised. */
+/* Calls `callable` with floating-point errors raised. */
 static PyObject *
 test_errors_raise(PyObject *Py_UNUSED(self), PyObject *callable)
 {

@@ -1,8 +1,8 @@
 /* What a NumPy array is, and how to read its header and those of array scalars.
 
-   Taken: exactly numpy.ndarray, native byte order, the dtypes of graph.h without metadata, at most
-   MAX_RANK axes.  `long long` is left out where it is a second 64-bit integer beside `long`, since
-   results would have to keep it apart (dtype.char 'q'). */
+   Supported are instances of exactly numpy.ndarray, of native byte order, the dtypes of graph.h
+   without metadata, and at most MAX_RANK axes.  `long long` is not supported where it is a second
+   64-bit integer besides `long`, since results would have to tell them apart (dtype.char 'q'). */
 #define NUMPY_API_OWNER
 #include "numpy_api.h"
 
@@ -22,7 +22,7 @@ static const int number_of_dtype[DT_COUNT] = {
 
 enum { NUMBERS = 32 };
 static int8_t dtype_of_number[NUMBERS];
-static PyTypeObject *function_type; /* of its functions that take arrays */
+static PyTypeObject *function_type; /* the type of NumPy's functions that classes can override */
 
 static int
 tables_init(void)
@@ -50,7 +50,7 @@ arrays_init(void)
     return pool_init();
 }
 
-/* -1 for type numbers that we do not take. */
+/* -1 for unsupported type numbers. */
 static int
 numpy_dtype_from_number(int type_number)
 {
@@ -90,7 +90,8 @@ flags_read(int flags)
     if (flags & NPY_ARRAY_F_CONTIGUOUS) out |= ARRAY_F_CONTIGUOUS;
     if (flags & NPY_ARRAY_ALIGNED) out |= ARRAY_ALIGNED;
     if (flags & NPY_ARRAY_OWNDATA) out |= ARRAY_OWNS;
-    /* A write that NumPy would warn about (results of broadcast_arrays) is not ours to make. */
+    /* An array for which NumPy warns of a write (results of broadcast_arrays) counts as
+       read-only. */
     if ((flags & NPY_ARRAY_WRITEABLE) && !((unsigned)flags & WARN_ON_WRITE)) out |= ARRAY_WRITEABLE;
     return out;
 }
@@ -157,7 +158,7 @@ array_like(ArrayLike *like)
     like->own_values = 0;
     for (int i = 0; i < COUNT_OF(table); i++)
         if (like->flags & table[i].flag) like->own_values |= (unsigned)table[i].own;
-    like->own_flags = like->own_values | NPY_ARRAY_WRITEBACKIFCOPY; /* which must not be set */
+    like->own_flags = like->own_values | NPY_ARRAY_WRITEBACKIFCOPY; /* must not be set */
     if (like->flags & ARRAY_WRITEABLE) like->own_flags |= WARN_ON_WRITE;
     like->misaligned = like->flags & ARRAY_ALIGNED_8 ? 7 : 0;
 }

@@ -19,15 +19,16 @@
 #include <numpy/ufuncobject.h>
 #pragma GCC diagnostic pop
 
-/* Flag of the arrays that broadcast_arrays gives: a write warns.  NumPy 2.0 ndarraytypes.h keeps it
-   private (1 << 31). */
+/* Flag of the arrays that broadcast_arrays returns: a write warns.  It is private in NumPy 2.0
+   ndarraytypes.h (1 << 31). */
 #define WARN_ON_WRITE (1u << 31)
 
 /* NumPy's own descriptor and scalar type of each DType; immortal references made by arrays_init. */
 extern PyArray_Descr *numpy_descr[DT_COUNT];
 extern PyTypeObject *numpy_scalar_type[DT_COUNT];
 
-/* Native byte order, no metadata, a type number that we take: the DType, or -1 with *why. */
+/* The DType of a descriptor of native byte order, without metadata and of a supported type number;
+   else -1 with *why. */
 int numpy_dtype_from_descr(PyArray_Descr *descr, const char **why);
 
 static inline size_t
@@ -44,7 +45,7 @@ void *pool_take(size_t bytes); /* NULL: no memory; no error set */
 void pool_give(void *data);
 /* NumPy's data-memory handler for blocks of the pool: a borrowed, immortal capsule. */
 PyObject *pool_handler(void);
-/* True unless the program has set a data-memory handler of its own, which is then to be used. */
+/* False if the program has set a data-memory handler of its own, which must then be used. */
 bool pool_is_welcome(void);
 
 #endif

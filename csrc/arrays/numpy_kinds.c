@@ -1,4 +1,4 @@
-/* Which kind of dtype or array something is that is not compiled: for the codes of graph breaks. */
+/* Kinds of dtypes, for the break codes of arrays that are not compiled. */
 #include "numpy_api.h"
 
 /* The dtype of an array, an array scalar or a scalar type, or the dtype itself; a new reference. */

@@ -1,7 +1,7 @@
 /* Making arrays and scalars.
 
    Fresh arrays own their data, as NumPy's do; large ones get theirs from the pool, with the pool's
-   handler in the array's `mem_handler`, so that NumPy's own code resizes and frees them. */
+   handler in the array's `mem_handler`, so that NumPy's own code can resize and free them. */
 #include "numpy_api.h"
 
 _Static_assert(sizeof(npy_intp) == sizeof(int64_t), "shapes and strides are passed on as they are");
@@ -9,8 +9,8 @@ _Static_assert(sizeof(npy_intp) == sizeof(int64_t), "shapes and strides are pass
 /* NumPy's tracemalloc domain: numpy/core/include/numpy/ndarraytypes.h has no public name for it. */
 enum { NUMPY_TRACE_DOMAIN = 389047 };
 
-/* Dense strides in the axis order of `stride`: the largest outermost; among equals an axis of
-   size 1 innermost, so that strides that are dense already come out as they were. */
+/* Dense strides in the axis order of `stride`: the largest outermost; among equals an axis of size
+   1 innermost, so that strides that are dense already stay the same. */
 static void
 dense_strides(int rank, const int64_t *shape, const int64_t *stride, int64_t item, npy_intp *out)
 {
@@ -42,7 +42,7 @@ is_c_order(int rank, const int64_t *shape, const int64_t *stride, int64_t item)
     return true;
 }
 
-/* What NumPy gives an array by itself, which takes it less time than looking at ours. */
+/* Are these the strides that NumPy chooses by itself? That is faster than passing them. */
 static bool
 is_default_order(int rank, const int64_t *shape, const int64_t *stride, int64_t item)
 {
@@ -53,8 +53,8 @@ is_default_order(int rank, const int64_t *shape, const int64_t *stride, int64_t 
     return true;
 }
 
-/* The strides are those of a dense array already: taken as they are, which shows in axes of length
-   1 that NumPy's own functions give a stride by their place in the order. */
+/* Are the strides those of a dense array already? They are then used as they are, since axes of
+   length 1 also have the strides that NumPy's own functions would give them. */
 static bool
 fills_memory(int rank, const int64_t *shape, const int64_t *stride, int64_t item, int64_t bytes)
 {

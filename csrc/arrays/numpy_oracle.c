@@ -1,7 +1,7 @@
 /* NumPy as the oracle: dtypes, the loop that a ufunc would choose, and that loop itself.
 
-   All of it calls NumPy's Python-level API and is for compile time.  A refusal of NumPy's (any
-   exception but MemoryError) is ANSWER_NO: the program will hear it from NumPy itself. */
+   All of this calls NumPy's Python-level API and is for compile time only.  An exception of NumPy's
+   other than MemoryError is ANSWER_NO: NumPy will raise it again when the program runs. */
 #include "numpy_api.h"
 
 enum { MAX_OPERANDS = 32 };
@@ -50,7 +50,7 @@ ufunc_name(PyObject *ufunc)
 bool
 ufunc_is_library(PyObject *ufunc)
 {
-    static PyObject *module; /* of all of them, of those too that have no public name */
+    static PyObject *module; /* has all of them, also those without a public name */
     if (module == NULL) module = module_import("numpy._core.umath");
     PyObject *found = module == NULL ? NULL : PyObject_GetAttrString(module, ufunc_name(ufunc));
     PyErr_Clear();
@@ -58,9 +58,9 @@ ufunc_is_library(PyObject *ufunc)
     return found == ufunc;
 }
 
-/* What resolve_dtypes takes for an argument: a dtype, or int, float, complex for a weak one.
-   Python's bool is not weak, and nothing is when all arguments are Python's: NumPy then takes their
-   default dtypes (and two weak ints would resolve to an object loop in comparisons).  Borrowed. */
+/* What resolve_dtypes wants for an argument: a dtype, or int, float, complex for a weak one.
+   Python's bool is not weak, and no argument is if all are Python's: NumPy then uses their default
+   dtypes (and two weak ints would resolve to an object loop in comparisons).  Borrowed. */
 static PyObject *
 resolve_operand(const Type *type, bool all_weak)
 {
@@ -72,7 +72,7 @@ resolve_operand(const Type *type, bool all_weak)
     return (PyObject *)numpy_descr[type->dtype];
 }
 
-/* `count` dtypes out of a tuple of dtype objects. */
+/* Reads `count` dtypes from a tuple of dtype objects. */
 static Answer
 read_dtypes(PyObject *tuple, int first, int count, DType *out)
 {
@@ -118,7 +118,7 @@ ufunc_resolve(PyObject *ufunc, int nin, const Type *const *args, int nout, DType
     return answer;
 }
 
-/* First fields of what NumPy documents in the docstring of ufunc._get_strided_loop; the rest
+/* The first fields of the struct that the docstring of ufunc._get_strided_loop documents; the rest
    differs between versions. */
 typedef struct {
     StridedLoop strided_loop;
@@ -148,7 +148,7 @@ read_call_info(PyObject *capsule, UfuncLoop *out)
     return ANSWER_YES;
 }
 
-/* The dtypes that came back must be the ones asked for: otherwise the loop is another one. */
+/* Are the resolved dtypes the requested ones? Otherwise it is another loop. */
 static bool
 same_dtypes(PyObject *resolved, int count, const DType *dtypes)
 {

@@ -1,19 +1,19 @@
 /* Memory of large outputs: mappings kept warm between arrays, since the first write to fresh pages
    costs as much as the write itself or more.
 
-   A block is one mapping: a page with the header, then the data.  Blocks of the size classes (four
-   to an octave) are kept on a list per class when freed, newest first; when what is kept would
-   pass the limit, the blocks freed longest ago are unmapped.  NumPy reaches all this through a
-   data-memory handler that is set in each array, so its own code frees and resizes the data.
+   A block is one mapping: a page with the header, then the data.  Freed blocks of the size classes
+   (four per octave) are kept on a list per class, newest first; when these would exceed the limit,
+   the blocks freed longest ago are unmapped.  NumPy reaches all this through a data-memory handler
+   that is set in each array, so its own code frees and resizes the data.
 
        mapping: | ... Block: size, list links | data ...                         |
                                               ^ page boundary, of a huge page where that pays
 
-   Fresh pages are asked for in one go: measured on a virtual machine, filling 1 MB took 450 us with
-   a fault for each page and 260 us after MADV_POPULATE_WRITE; 8 MB took 4.1 ms with small pages
-   and 0.25 ms with huge ones, which need data aligned to them.
+   Fresh pages are requested at once: measured on a virtual machine, filling 1 MB took 450 us with a
+   fault for each page and 260 us after MADV_POPULATE_WRITE; 8 MB took 4.1 ms with small pages and
+   0.25 ms with huge ones, which need aligned data.
 
-   The lock is taken around fork, so that a child finds the lists whole. */
+   The lock is taken around fork, so that a child finds consistent lists. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -30,7 +30,7 @@ typedef struct Block {
 } Block;
 
 enum { HUGE_PAGE = 2 << 20, CLASSES = 4 * 48 };
-#ifndef MADV_POPULATE_WRITE /* Linux 5.14; older ones refuse it, which does no harm */
+#ifndef MADV_POPULATE_WRITE /* Linux 5.14; older ones refuse it, which is harmless */
 #define MADV_POPULATE_WRITE 23
 #endif
 
@@ -42,8 +42,8 @@ static struct {
     uint64_t clock;
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = (size_t)1 << 30};
 
-/* The class of at least `size` bytes, and the size it then has; -1 and whole pages for what is too
-   small to keep. */
+/* The class for `size` bytes, and its blocks' size in *rounded; -1, and whole pages, for sizes that
+   are not kept. */
 static int
 class_of(size_t size, size_t *rounded)
 {
@@ -76,8 +76,8 @@ block_unmap(Block *block)
     munmap((char *)block_data(block) - page, page + block->size);
 }
 
-/* Anonymous memory of a page and `size` bytes, of which the latter begin at a multiple of `align`;
-   the data's address, or NULL. */
+/* Maps a page and, after it, `size` bytes that begin at a multiple of `align`; returns the address
+   of the latter, or NULL. */
 static char *
 map_aligned(size_t size, size_t align)
 {
@@ -92,7 +92,7 @@ map_aligned(size_t size, size_t align)
     return data;
 }
 
-/* A fresh block of `size`, with the pages of its first `bytes` ready as far as they are small. */
+/* A fresh block of `size`, in which the small pages of the first `bytes` bytes are populated. */
 static Block *
 block_map(size_t size, size_t bytes)
 {
@@ -172,7 +172,7 @@ pool_take(size_t bytes)
         pthread_mutex_unlock(&pool.lock);
     }
     if (block == NULL) block = block_map(size, bytes);
-    if (block == NULL) { /* what we keep may be what is missing */
+    if (block == NULL) { /* the kept blocks may be the memory that is missing */
         pool_clear();
         block = block_map(size, bytes);
     }
@@ -224,8 +224,8 @@ pool_clear(void)
 
 /* ---- NumPy's data-memory handler (NEP 49) ---- */
 
-/* In front of data that is too small for the pool: such arrays are made while it serves NumPy.
-   Their data never begins at a page, as that of blocks does. */
+/* Precedes data that is too small for the pool: small arrays are also made while the pool serves
+   NumPy.  Unlike that of blocks, this data never begins at a page boundary. */
 typedef struct {
     size_t size;
     char *memory;
@@ -274,7 +274,7 @@ handler_free(void *Py_UNUSED(context), void *data, size_t Py_UNUSED(size))
         PyMem_RawFree(((Small *)data)[-1].memory);
 }
 
-/* The kernel moves the pages, so that a resize of a block copies nothing. */
+/* The operating system moves the pages, so a resize of a block copies nothing. */
 static void *
 handler_realloc(void *context, void *data, size_t bytes)
 {

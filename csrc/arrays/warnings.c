@@ -1,16 +1,17 @@
-/* Warnings given by library functions that a plan or capture calls.
+/* Warnings issued by library functions that a plan or capture calls.
 
-   A plan must not give a warning itself: no frame stands at the line that it belongs to.  So while
-   such a function runs, a warning in this thread is an error (the plan deopts, and CPython's rerun
-   warns as the program would), or nothing (in a trial, whose results alone are wanted).
+   A plan must not issue a warning itself: there is no frame at the line that it belongs to.  So
+   while such a function runs, a warning in this thread is raised as an error (the plan deopts, and
+   CPython's rerun warns as the program would) or ignored (in a trial, of which only the results
+   matter).
 
-   For that a row is put in front of warnings.filters and taken out again, in place.  Nothing else
-   is touched: `catch_warnings` would make every module forget which warnings it has given.  The
-   row's category is a class that a warning belongs to only in a thread that asks for it, so other
-   threads see no difference. */
+   For this a filter is inserted at the front of warnings.filters and removed again, in place.
+   Nothing else is changed: `catch_warnings` would make every module forget which warnings it has
+   issued.  The filter's category is a class that matches a warning only in a thread that asks for
+   it, so other threads see no difference. */
 #include "numpy_api.h"
 
-static _Thread_local int modes[2]; /* how often begun in this thread: errors, nothing */
+static _Thread_local int modes[2]; /* how often each mode was begun in this thread: raise, ignore */
 static PyObject *rows[2], *warnings_dict, *filters_name;
 
 static int
