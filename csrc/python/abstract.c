@@ -1,4 +1,4 @@
-/* What the modules abc and typing know of abstract classes and protocols. */
+/* Facts about abstract classes and protocols, from the modules _abc and typing. */
 #include "python.h"
 
 static PyObject *

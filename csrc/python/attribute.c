@@ -8,8 +8,8 @@
 
 #include <structmember.h>
 
-/* Keys of inline values are interned strings, and so are names in code: identity is enough.  What
-   is missed by that is found by nobody, so a guard fails and capture breaks. */
+/* Keys of inline values are interned strings, and so are names in code, so identity is compared. A
+   key missed by that counts as missing: then a guard fails, or capture breaks. */
 static PyObject *
 values_get(PyObject *self, PyDictValues *values, PyObject *name)
 {
@@ -138,8 +138,8 @@ method_get(PyObject *self, PyObject *name)
     return NULL;
 }
 
-/* A name in __slots__, or what a C type shows for reading only; *is_slot tells an empty one from no
-   slot. */
+/* A name in __slots__, or a read-only member of a C type; *is_slot tells an empty slot from
+   none. */
 static PyObject *
 slot_get(PyObject *self, PyObject *name, bool *is_slot)
 {
@@ -147,11 +147,13 @@ slot_get(PyObject *self, PyObject *name, bool *is_slot)
     *is_slot = false;
     if (found == NULL || Py_TYPE(found) != &PyMemberDescr_Type) return NULL;
     PyMemberDef *member = ((PyMemberDescrObject *)found)->d_member;
-    bool factory = PyDict_Check(self) && member->type == T_OBJECT; /* of a defaultdict */
+    bool factory =
+        PyDict_Check(self) && member->type == T_OBJECT; /* default_factory of a defaultdict */
     if (member->type != T_OBJECT_EX && !factory &&
         (member->type != T_OBJECT || !(member->flags & READONLY)))
         return NULL;
-    if (!PyType_IsSubtype(Py_TYPE(self), PyDescr_TYPE(found))) return NULL; /* another class's */
+    if (!PyType_IsSubtype(Py_TYPE(self), PyDescr_TYPE(found)))
+        return NULL; /* a descriptor of another class */
     *is_slot = true;
     PyObject *value = *(PyObject **)((char *)self + member->offset);
     return value == NULL && factory ? Py_None : value;
@@ -216,7 +218,8 @@ attribute_put(PyObject *self, PyObject *name, PyObject *value)
     if (found == NULL || Py_TYPE(found)->tp_descr_set == NULL ||
         Py_TYPE(found) == &PyMemberDescr_Type || Py_TYPE(found) == &PyGetSetDescr_Type)
         return PyObject_GenericSetAttr(self, name, value);
-    PyObject *dict = PyObject_GenericGetDict(self, NULL); /* an entry that a descriptor hides */
+    PyObject *dict =
+        PyObject_GenericGetDict(self, NULL); /* an entry that a data descriptor hides */
     if (dict == NULL) return -1;
     int failed = value ? PyDict_SetItem(dict, name, value) : PyDict_DelItem(dict, name);
     Py_DECREF(dict);

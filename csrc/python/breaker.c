@@ -22,7 +22,7 @@ signal_is_pending(PyThreadState *ts)
 {
     if (!breaker_is_set(ts)) return false;
 #if PY_VERSION_HEX >= 0x030D0000
-    return (ts->eval_breaker & _PY_SIGNALS_PENDING_BIT) != 0; /* set for the main thread alone */
+    return (ts->eval_breaker & _PY_SIGNALS_PENDING_BIT) != 0; /* set only for the main thread */
 #else
     return _Py_atomic_load_relaxed(&_PyRuntime.ceval.signals_pending) != 0 &&
            _Py_ThreadCanHandleSignals(ts->interp);
@@ -56,7 +56,7 @@ breaker_init(void)
     return empty_function != NULL ? 0 : -1;
 }
 
-/* The empty function's own entry is no part of the user's traceback. */
+/* Removes the empty function's entry, which is no part of the user's traceback. */
 static void
 drop_first_traceback(void)
 {

@@ -1,5 +1,6 @@
-/* Python's own builtins.  Those of the running frame (PyEval_GetBuiltins) may be any dict, an empty
-   one in eval(text, {"__builtins__": {}}), and the module's may have been written to. */
+/* Python's own builtins.  Those of the running frame (PyEval_GetBuiltins) may be any dict, such as
+   an empty one in eval(text, {"__builtins__": {}}), and the module builtins may have been
+   changed. */
 #include "internal.h"
 
 #include "python.h"

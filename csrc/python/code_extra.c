@@ -1,4 +1,4 @@
-/* One pointer of ours per code object, in CPython's code extra slot. */
+/* One pointer per code object, in CPython's code extra slot. */
 #include "python.h"
 
 #if PY_VERSION_HEX < 0x030C0000

@@ -1,6 +1,6 @@
-/* What objects of the builtin containers hold, and those of classes derived from them, past all
-   methods that a derived class may have: for guards, which must run no code, for capture, which
-   must see what guards will see, and for commits, whose changes capture has followed already. */
+/* The contents of builtin containers and of instances of derived classes, read and changed without
+   the methods of the derived class: for guards, which must run no code, for capture, which must see
+   what guards will see, and for commits, whose changes capture has followed already. */
 #include "python.h"
 
 static PyTypeObject *deque_type;
@@ -56,12 +56,13 @@ key_is_constant(PyObject *key)
             if (!key_is_constant(PyTuple_GET_ITEM(key, i))) return false;
         return true;
     }
-    if (PyFloat_CheckExact(key)) return !isnan(PyFloat_AS_DOUBLE(key)); /* it equals itself only */
+    if (PyFloat_CheckExact(key))
+        return !isnan(PyFloat_AS_DOUBLE(key)); /* a NaN only equals itself by identity */
     return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
            key == Py_None || PyBytes_CheckExact(key) || Py_TYPE(key) == &PyType_Type;
 }
 
-/* Walking an OrderedDict hashes its keys. */
+/* Iterating over an OrderedDict hashes its keys, which runs code unless they are constants. */
 static bool
 keys_are_constants(PyObject *dict)
 {
@@ -72,7 +73,7 @@ keys_are_constants(PyObject *dict)
     return true;
 }
 
-/* An OrderedDict has an order of its own. */
+/* An OrderedDict has an order of its own, which PyDict_Keys does not follow. */
 PyObject *
 dict_keys(PyObject *dict)
 {
@@ -118,7 +119,7 @@ dict_keys_are(PyObject *dict, PyObject *keys, bool (*equal)(PyObject *, PyObject
 
 /* ---- changes ---- */
 
-/* The builtin class whose methods change what it holds; NULL: its own class's. */
+/* The builtin class whose methods change the contents; NULL: the object's own class. */
 static PyTypeObject *
 base_of(PyObject *object)
 {

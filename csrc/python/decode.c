@@ -1,10 +1,10 @@
 /* Bytecode of 3.11, 3.12 and 3.13 to the neutral instructions.
 
-   In: a code object; only its clean bytecode (PyCode_GetCode) is read, never the adaptive one.
-   Out: a Decoded in one block of memory per array.  Invariants: instrs are in bytecode order; each
+   In: a code object; only its clean bytecode (PyCode_GetCode) is read, never the adaptive one. Out:
+   a Decoded in one block of memory per array.  Invariants: instrs are in bytecode order; each
    jump's target and each handler's target is an Instr with sub == 0; depth is the value stack's
-   true depth before the instruction, -1 where nothing leads (and everywhere in code that is
-   `aside`, generators excepted). */
+   depth before the instruction, -1 where it is unreachable (and everywhere in code that is `aside`,
+   except generators). */
 #include "python.h"
 
 #include <opcode.h>
@@ -14,11 +14,11 @@
 typedef enum {
     FORM_UNKNOWN,        /* no such opcode: the code is left aside */
     FORM_SKIP,           /* prefixes and caches */
-    FORM_ARG,            /* arg as it is */
-    FORM_NO_ARG,         /* arg says nothing that others need */
+    FORM_ARG,            /* arg unchanged */
+    FORM_NO_ARG,         /* arg is dropped */
     FORM_SEND,           /* forward jump */
     FORM_ASIDE,          /* the whole code is left aside */
-    FORM_OTHER,          /* I_OTHER; `effect` is what it does to the depth */
+    FORM_OTHER,          /* I_OTHER; `effect` is its change of the depth */
     FORM_LOCAL_CHECKED,  /* may be unbound */
     FORM_TWO_LOCALS,     /* two slots of 4 bits each */
     FORM_GLOBAL,         /* name << 1 | pair */
@@ -69,7 +69,7 @@ typedef struct {
     Decoded *out;
     const uint8_t *bytes;
     int32_t *jump;
-    int32_t call_idx; /* where the call began that the next CALL ends, or -1 */
+    int32_t call_idx; /* where the call began that the next CALL completes, or -1 */
     int32_t kw_names; /* co_consts index, or -1 */
 } Decoder;
 
@@ -97,7 +97,7 @@ emit_jump(Decoder *d, InstrKind kind, bool checks, int32_t target, const Instr *
     d->jump[d->out->count - 1] = target;
 }
 
-/* 3.12 and 3.13: an exhausted FOR_ITER passes over END_FOR (and 3.13's POP_TOP behind it). */
+/* 3.12 and 3.13: an exhausted FOR_ITER skips END_FOR (and 3.13's POP_TOP after it). */
 static int32_t
 after_end_for(const Decoder *d, int32_t idx)
 {
@@ -236,7 +236,7 @@ decode_units(Decoder *d, const int32_t *lines)
     }
 }
 
-/* 3.13 has no LOAD_CLOSURE: a LOAD_FAST of a slot that always holds a cell is one. */
+/* 3.13 has no LOAD_CLOSURE: a LOAD_FAST of a slot that always holds a cell takes its place. */
 static void
 mark_cell_loads(Decoded *out)
 {
@@ -288,7 +288,8 @@ decode_handlers(Decoder *d)
     const uint8_t *at = (const uint8_t *)PyBytes_AS_STRING(out->code->co_exceptiontable);
     const uint8_t *end = at + PyBytes_GET_SIZE(out->code->co_exceptiontable);
     int entries = 0;
-    for (const uint8_t *byte = at; byte < end; byte++) entries += *byte >> 7; /* marks the first */
+    for (const uint8_t *byte = at; byte < end; byte++)
+        entries += *byte >> 7; /* the first byte of an entry is marked */
     out->handlers = mem_alloc((size_t)entries * sizeof(Handler));
     if (out->handlers == NULL) return -1;
     while (at < end && out->nhandlers < entries) {
@@ -334,7 +335,7 @@ decode_into(Decoder *d, PyCodeObject *code)
     if (bytes == NULL) goto done;
     d->bytes = (const uint8_t *)PyBytes_AS_STRING(bytes);
     out->nunits = (int)(PyBytes_GET_SIZE(bytes) / 2);
-    size_t room = (size_t)out->nunits * 2 + 1; /* no unit gives more than two */
+    size_t room = (size_t)out->nunits * 2 + 1; /* no unit becomes more than two */
     out->instrs = mem_alloc(room * sizeof(Instr));
     out->number_at = mem_alloc(((size_t)out->nunits + 1) * sizeof(int32_t));
     d->jump = mem_alloc(room * sizeof(int32_t));

@@ -1,4 +1,4 @@
-/* What decoding derives from the instructions: lines, stack depths, handlers.
+/* Lines, handlers and stack depths of the decoded instructions.
 
    The depth before an instruction is found by following the code from its first instruction; a
    handler is entered with depth + lasti + 1 (the exception). */

@@ -1,16 +1,15 @@
 /* The interpreter's own frame: reading it, placing it, leaving through it.
 
-   In: a frame that the hook was given (owned by the thread, linked nowhere).  Its stacktop is true
-   at all times here, since no evaluator runs it: slots [0, nlocalsplus + depth) are owned or NULL.
-   Whatever leaves a frame goes through _PyEval_EvalFrameDefault, which clears it on every version.
- */
+   In: a frame that the hook was given (owned by the thread, not linked).  Its stacktop is always
+   valid here, since no evaluator runs it: slots [0, nlocalsplus + depth) are owned or NULL.  Every
+   way to leave a frame goes through _PyEval_EvalFrameDefault, which clears it on every version. */
 #include "internal.h"
 
 #include "decode_flow.h"
 #include "step.h"
 
-/* The instruction pointer before which, after which (3.11, 3.12: prev_instr) or at which (3.13:
-   instr_ptr) execution goes on. */
+/* Lets execution continue at `idx`: 3.13's instr_ptr is the next instruction, prev_instr of 3.11
+   and 3.12 the one before it. */
 static void
 set_resume_point(Frame *frame, int idx)
 {
@@ -22,7 +21,7 @@ set_resume_point(Frame *frame, int idx)
 #endif
 }
 
-/* The pointer as it is while the instruction at `at` runs. */
+/* Sets the instruction pointer as it is while the instruction at `at` runs. */
 static void
 set_executing(Frame *frame, int at)
 {
@@ -112,8 +111,8 @@ copy_free_vars(Frame *frame, int count)
     for (int i = 0; i < count; i++) slots[i] = Py_NewRef(PyTuple_GET_ITEM(closure, i));
 }
 
-/* The pointer moves past each instruction as it is done, so that a failure (memory) leaves a frame
-   that can go on from there, and a second call does nothing. */
+/* The instruction pointer moves past each instruction once it is done, so that after a failure
+   (memory) the frame can continue from there, and a second call does nothing. */
 int
 frame_prologue(Frame *frame, const Decoded *decoded)
 {
@@ -151,7 +150,8 @@ drop_stack(Frame *frame, int depth)
     }
 }
 
-/* A function with RETURN_CONST only: lets it return its constant and gives `result` instead. */
+/* For a function with RETURN_CONST only: lets it return its constant, and returns `result`
+   instead. */
 static PyObject *
 return_through_const(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *result)
 {
@@ -165,7 +165,7 @@ return_through_const(PyThreadState *ts, Frame *frame, const Decoded *decoded, Py
         Py_DECREF(constant);
         return result;
     }
-    /* Nothing returns: the plan cannot have. */
+    /* The code never returns, so no plan can have a result. */
     Py_DECREF(result);
     PyErr_SetString(PyExc_SystemError, "pycompile: a result for code that never returns");
     return frame_raise(ts, frame, decoded, decoded->first_traceable);
@@ -180,8 +180,8 @@ frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *
     return frame_resume(ts, frame, decoded->instrs[decoded->return_number].idx);
 }
 
-/* While a frame is linked it counts as a level of recursion, as it would under the evaluator; in C
-   it takes about this many of the version's units of stack. */
+/* A linked frame counts as a level of recursion, as under the evaluator.  In C it takes about this
+   many of the version's units of stack. */
 enum { C_UNITS = PY_VERSION_HEX >= 0x030D0000 ? 4 : 1 };
 
 static void
@@ -223,7 +223,7 @@ frame_unlink(PyThreadState *ts, Frame *frame, FrameLink *link)
 #endif
 }
 
-/* Unwinding by hand, right on every version. */
+/* Unwinding by hand, which is correct on every version. */
 
 static void
 add_traceback(PyThreadState *ts)
@@ -234,7 +234,8 @@ add_traceback(PyThreadState *ts)
     Py_DECREF(object);
 }
 
-/* Raised before: the traceback has its entry for this frame, and `lasti` says where that was. */
+/* Does the instruction raise an exception again? Then the traceback has its entry for this frame
+   already, and `lasti` says where it was raised. */
 static bool
 is_raised_again(const Instr *instr)
 {
@@ -258,7 +259,7 @@ frame_unwind(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number
     frame_unlink(ts, frame, &link);
     if (handler->lasti) {
         PyObject *at = PyLong_FromLong(lasti);
-        if (at == NULL) { /* small ints never fail; large ones might */
+        if (at == NULL) { /* out of memory, for a large int */
             PyErr_Clear();
             at = Py_NewRef(Py_None);
         }
@@ -273,7 +274,7 @@ handled_exception(void)
 {
     PyObject *exception = PyErr_GetHandledException();
     if (exception == NULL) return Py_None;
-    Py_DECREF(exception); /* the thread has it */
+    Py_DECREF(exception); /* the thread holds it */
     return exception;
 }
 
@@ -286,8 +287,8 @@ handled_put(PyThreadState *ts, PyObject *before)
 }
 
 #if PY_VERSION_HEX >= 0x030D0000
-/* 3.13 looks the handler up at instr_ptr - 1 but takes the traceback's line from instr_ptr.  Where
-   the two have different handlers the traceback entry and the jump are made by hand. */
+/* 3.13 looks up the handler at instr_ptr - 1 but takes the traceback's line from instr_ptr.  Where
+   the two have different handlers, the traceback entry and the jump are made by hand. */
 static PyObject *
 raise_by_hand(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number)
 {

@@ -1,9 +1,9 @@
 /* PEP 523, armed only across one call.
 
-   The hook is interpreter-wide while it is installed, so it does as little as it can: it compares
-   the frame's function with the one that this thread is calling, and disarms itself first thing.
-   Invariants: `pending` points into the C stack of the hook_call that is waiting for its frame, and
-   is NULL otherwise; a foreign hook is never replaced. */
+   The hook is interpreter-wide while it is installed, so it does as little as possible: it compares
+   the frame's function with the one that this thread is calling, and disarms itself first.
+   Invariants: `pending` points into the C stack of the hook_call that waits for its frame, and is
+   NULL otherwise; a foreign hook is never replaced. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pthread_getattr_np */
 #endif
@@ -21,11 +21,11 @@ typedef struct {
 
 static _Thread_local Pending *pending;
 
-/* 3.11, whole programs: who gets every frame while the hook stays installed. */
+/* 3.11, whole programs: the function that gets every frame while the hook stays installed. */
 static PyObject *(*resident)(PyThreadState *ts, Frame *frame);
 
-/* It goes when many frames in a row were of no use, and comes back with an array, later each time
-   that it was for nothing. */
+/* The hook is removed when many frames in a row were of no use, and installed again after a number
+   of new arrays, which doubles each time until a frame is of use. */
 enum { IDLE_FRAMES = 4096, FIRST_WAIT = 8, LONGEST_WAIT = 1 << 16 };
 static bool may_rest, resting;
 static int idle_frames, arrays_to_come, wait_next = FIRST_WAIT;
@@ -45,8 +45,9 @@ disarm(PyInterpreterState *interp)
         _PyInterpreterState_SetEvalFrameFunc(interp, _PyEval_EvalFrameDefault);
 }
 
-/* 3.11 counts Python levels only, whose number the user chooses, and each call through here takes C
-   stack: its end is looked at.  Foreign stacks (greenlets with their own) are left alone. */
+/* Is less than `reserve` of the C stack left? 3.11 limits only the number of Python levels, which
+   the user chooses, while each call through the hook takes C stack.  Never true on a foreign stack
+   (of a greenlet) or a small one. */
 static bool
 stack_is_down_to(ptrdiff_t reserve)
 {
@@ -77,8 +78,8 @@ rest(PyInterpreterState *interp)
     _PyInterpreterState_SetEvalFrameFunc(interp, _PyEval_EvalFrameDefault);
 }
 
-/* Frames that the interpreter enters through us take C stack too, of which deep recursion must not
-   run out earlier than it does by itself: then the hook goes. */
+/* May the resident hook stay installed? Frames entered through it take C stack, which deep
+   recursion must not exhaust earlier than without the hook. */
 static bool
 stays(PyThreadState *ts)
 {
@@ -113,7 +114,8 @@ hook_wake(void)
     _PyInterpreterState_SetEvalFrameFunc(interp, on_frame);
 }
 
-/* Handlers and the evaluators below them take C stack and recursion units of their own. */
+/* Frame handlers and the evaluators that they call take C stack and recursion units of their
+   own. */
 static bool
 recursion_is_nearly_spent(PyThreadState *ts)
 {
@@ -145,7 +147,7 @@ on_frame(PyThreadState *ts, Frame *frame, int throwing)
 }
 
 #if PY_VERSION_HEX >= 0x030C0000
-/* `count` bytes as two words, which may overlap. */
+/* Is any of the `count` bytes set? They are read as two words, which may overlap. */
 static inline bool
 any_tool(const uint8_t *tools, size_t count)
 {
@@ -212,7 +214,7 @@ hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf, PyOb
     pending = &mine;
     _PyInterpreterState_SetEvalFrameFunc(ts->interp, on_frame);
     PyObject *result = function_call(function, args, nargsf, kwnames);
-    if (pending == &mine) { /* the arguments did not fit, or another thread disarmed the hook */
+    if (pending == &mine) { /* the arguments did not match, or another thread disarmed the hook */
         pending = NULL;
         disarm(ts->interp);
     }

@@ -1,13 +1,14 @@
-/* Every Python function that a program makes, offered to the runtime.
+/* Offers the runtime every Python function that a program makes.
 
-   3.12 and later: a function watcher sees each function when it is made, and one that is wanted
-   gets a `vectorcall` of ours.  The interpreter enters by itself only functions with its own
-   vectorcall; a version of 0 keeps call sites from being specialised past that.  MAKE_FUNCTION
-   gives the function its code's version after the watcher ran, so the code's own is 0 as well while
-   functions of it are intercepted.  A call costs nothing once a function is let go.
+   3.12 and later: a function watcher sees each function when it is made; a wanted one gets the
+   runtime's `vectorcall`.  The interpreter enters a function directly only if it has the
+   interpreter's own vectorcall, and version 0 keeps call sites from being specialised past that
+   check. MAKE_FUNCTION gives the function its code's version after the watcher ran, so the code's
+   version is 0 as well while functions of it are intercepted.  After a function is released, its
+   calls cost nothing extra.
 
-   3.11 has no watcher and calls Python functions whatever their vectorcall says: there the frame
-   hook stays installed (hook.c) for as long as somebody wants frames. */
+   3.11 has no watcher and ignores the vectorcall of Python functions: there the frame hook stays
+   installed (hook.c) as long as frames are wanted. */
 #include "internal.h"
 
 #include "python.h"
@@ -16,14 +17,14 @@
 static const Interceptor *everything;
 
 #if PY_VERSION_HEX >= 0x030C0000
-static vectorcallfunc natural; /* the interpreter's own; known once a function was made */
-static int recursion_units;    /* of C, that a thread starts with */
+static vectorcallfunc natural; /* the interpreter's own; known once a function was seen */
+static int recursion_units;    /* C recursion units that a thread starts with */
 
 void
 intercept(PyFunctionObject *function)
 {
     if (natural == NULL) natural = function->vectorcall;
-    if (function->vectorcall != natural) return; /* somebody else's, or ours already */
+    if (function->vectorcall != natural) return; /* another library's, or intercepted already */
     ((PyCodeObject *)function->func_code)->co_version = 0;
     PyFunction_SetVectorcall(function, everything->called);
 }
@@ -65,9 +66,9 @@ on_function(PyFunction_WatchEvent event, PyFunctionObject *function, PyObject *P
 
 /* ---- sys.monitoring ----
 
-   It reports the return of a call that is not the interpreter's own as one of C, those that were
-   intercepted too.  So who registers a callback there ends interception.  The function is looked
-   into by its definition, which is swapped: the object stays. */
+   It reports the return from a function with another vectorcall as one from C, also for intercepted
+   functions.  So registering a callback there ends interception.  This is noticed by replacing the
+   method definition of sys.monitoring.register_callback; the function object stays. */
 
 static PyMethodDef registering;
 static _PyCFunctionFast natural_register;

@@ -1,5 +1,5 @@
-/* Private to python/: CPython's internal headers.  Include it before anything else, since they must
-   be opened (Py_BUILD_CORE) before Python.h is read. */
+/* Private to python/: CPython's internal headers.  Include it before anything else, since
+   Py_BUILD_CORE must be defined before Python.h is read. */
 #ifndef PYCOMPILE_INTERNAL_H
 #define PYCOMPILE_INTERNAL_H
 
@@ -12,7 +12,7 @@
 #pragma GCC diagnostic ignored "-Wsign-compare"
 #pragma GCC diagnostic ignored "-Wstrict-prototypes"
 #pragma GCC diagnostic ignored "-Wundef"
-/* pycore_asdl.h makes types of two everyday words. */
+/* pycore_asdl.h defines types with these two common names. */
 #define object pycore_asdl_object
 #define constant pycore_asdl_constant
 #include <internal/pycore_ceval.h>

@@ -1,9 +1,9 @@
-/* What functools.lru_cache has kept, read without calling it: a call would be counted, and would
-   run the function where nothing is kept.
+/* The cache of functools.lru_cache, read without calling the wrapper: a call would be counted, and
+   would run the function on a miss.
 
-   The wrapper's C struct is no part of the public headers; it is the same from 3.8 on.  Before the
-   first use a wrapper is made and called, and where its parts are not found where they should be,
-   nothing is read ever. */
+   The wrapper's C struct is not in the public headers; it is the same since 3.8.  Before the first
+   use a wrapper is made and called as a test: if its fields are not where they are expected, no
+   cache is ever read. */
 #include "python.h"
 
 typedef struct Link {
@@ -21,7 +21,7 @@ typedef struct {
     PyObject *func;
     Py_ssize_t maxsize;
     Py_ssize_t misses;
-    PyObject *mark; /* between positional arguments and those by name */
+    PyObject *mark; /* separates positional from keyword arguments in a key */
     PyTypeObject *link_type;
 } Wrapper;
 
@@ -37,7 +37,7 @@ entry(PyObject *object, PyObject *key)
     return found != NULL && Py_TYPE(found) == wrapper->link_type ? ((Link *)found)->result : found;
 }
 
-/* functools.lru_cache(maxsize)(str), called with 7. */
+/* Tests the struct on functools.lru_cache(maxsize)(str), called with 7. */
 static bool
 reads_right(PyObject *functools, PyObject *maxsize)
 {
@@ -73,7 +73,7 @@ is_usable(void)
     PyObject *type = functools ? PyObject_GetAttrString(functools, "_lru_cache_wrapper") : NULL;
     usable = -1;
     if (type != NULL && PyType_Check(type) && two != NULL) {
-        wrapper_type = (PyTypeObject *)type; /* for ever */
+        wrapper_type = (PyTypeObject *)type; /* never freed */
         usable = reads_right(functools, Py_None) && reads_right(functools, two) ? 1 : -1;
     }
     PyErr_Clear();

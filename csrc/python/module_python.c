@@ -1,11 +1,11 @@
-/* What Python sees of python/: nothing for users, hooks for the tests.
+/* The Python functions of python/: hooks for tests, none for users.
 
    _decode(code) -> str; _instrs(code) -> list of tuples; _handlers(code) likewise
    _drive(function, args, kwargs, steps, action, value, trace, call, signal) calls the function
-   through the hook and steps its frame: `steps` instructions (-1: as far as it goes), then
+   through the hook and steps its frame: `steps` instructions (-1: as far as possible), then
    `action`: "resume", "raise" value, "return" value.  The list `trace` gets the idx of each
-   instruction and why stepping ended; `call` (or None) is told of each Python callee. `signal`, if
-   not 0, is raised just before the call.
+   instruction and why stepping ended; `call` (or None) is called with each Python callee;
+   `signal`, if not 0, is raised just before the call.
    _hook_is_armed(), _thread_is_plain(code)
    _watch() -> capsule; _watch_add(watch, kind, object, key); _watch_holds(watch);
    _watch_rearm(watch) */

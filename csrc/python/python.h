@@ -19,9 +19,10 @@ typedef enum {
     I_COUNT
 } InstrKind;
 
-/* Neutral forms split what a version packs: 3.13's LOAD_FAST_LOAD_FAST is two Instrs with the same
-   `idx` (sub = 0, 1); RETURN_CONST is CONST then RETURN; KW_NAMES + PRECALL + CALL is one CALL_KW
-   whose `idx` is KW_NAMES'.  Only an Instr with sub == 0 can be entered. */
+/* A bytecode instruction may become several Instrs, or the reverse: 3.13's LOAD_FAST_LOAD_FAST is
+   two Instrs with the same `idx` (sub = 0, 1); RETURN_CONST is CONST then RETURN; KW_NAMES +
+   PRECALL + CALL is one CALL_KW whose `idx` is that of KW_NAMES.  Only an Instr with sub == 0 can
+   be entered. */
 typedef struct {
     InstrKind kind;
     int32_t arg;    /* slot, constant index, name index, count, operator: see instructions.def */
@@ -43,7 +44,7 @@ typedef struct {
 } Handler;
 
 typedef struct {
-    PyCodeObject *code; /* borrowed: a Decoded lives in its code's extra slot */
+    PyCodeObject *code; /* borrowed: the code's extra slot keeps the Decoded */
     int count, nhandlers;
     Instr *instrs;
     Handler *handlers;
@@ -54,12 +55,12 @@ typedef struct {
     int nlocalsplus, argcount, kwonly;
     bool varargs, varkeywords;
     const char *aside; /* why this code is never captured (generator, class body…), or NULL */
-    bool generator;    /* aside as a frame of its own, but can be followed in place */
+    bool generator;    /* not captured as a frame of its own, but can be followed inline */
 } Decoded;
 
 /* The pair of stack entries under a call's arguments.  Capture, frames and exits all keep the stack
    in the version's own order, so nothing is ever permuted.  One rule reads the pair on every
-   version, whatever pushed it (PUSH_NULL is an instruction of its own, in the version's order):
+   version, however it was pushed (PUSH_NULL is an instruction of its own):
        low == NULL             -> callable is high, no self    (3.11, 3.12)
        high == NULL            -> callable is low, no self     (3.13)
        neither                 -> callable is low, self (or a first argument) is high
@@ -68,30 +69,30 @@ typedef struct {
    bound pair is always [callable, self].  CALL_EX has such a pair too, always with a NULL in it. */
 enum { CALL_NULL_FIRST = PY_VERSION_HEX < 0x030D0000 };
 
-/* CPython's frame holds the arguments of a Python function while that runs; else they have gone
-   into its locals. */
+/* Does the caller's stack keep the arguments while a called Python function runs? Otherwise they
+   are moved into the function's locals. */
 static inline bool
 call_keeps_arguments(InstrKind kind)
 {
     return kind == I_CALL_EX && PY_VERSION_HEX < 0x030C0000;
 }
 
-/* Borrowed by nobody: free with decoded_free.  NULL with the error set. */
+/* A new Decoded, to be freed with decoded_free.  NULL with the error set. */
 Decoded *decode(PyCodeObject *code);
 void decoded_free(Decoded *decoded);
 /* The golden form, for PYCOMPILE_LOGS=bytecode and tests. */
 int decoded_print(const Decoded *decoded, Text *out);
 const char *instr_name(InstrKind kind);
-/* Number of the Instr that wrote this entry of the value stack, as it is before the
-   Instr `number`; *entry becomes which of its results it is.  -1: not known. */
+/* Number of the Instr that wrote this entry of the value stack, as the stack is before the Instr
+   `number`; *entry becomes the index of the entry among that Instr's results.  -1: not known. */
 int stack_writer(const Decoded *decoded, int number, int *entry);
-/* Number of the STORE_LOCAL that takes this entry of the value stack, as it is before the Instr
-   `number`, into a local; or the part of it that the `n` indices of `path` lead to, where it is
-   unpacked.  -1: there is none, or something else comes between. */
+/* Number of the STORE_LOCAL that stores this entry of the value stack, as the stack is before the
+   Instr `number`, in a local; if the entry is unpacked, the part of it that the `n` indices of
+   `path` lead to.  -1: there is none, or other instructions come between. */
 int stack_target(const Decoded *decoded, int number, int entry, const int *path, int n);
 /* Kind of a localsplus slot. */
 typedef enum { SLOT_LOCAL = 1, SLOT_CELL = 2, SLOT_FREE = 4 } SlotKind;
-/* The handler of what the instruction at idx `at` raises, or NULL. */
+/* The handler for an exception of the instruction at idx `at`, or NULL. */
 const Handler *handler_at(const Decoded *decoded, int32_t at);
 int code_slot_kind(PyCodeObject *code, int slot); /* bits of SlotKind */
 /* Borrowed name of a localsplus slot. */
@@ -109,30 +110,30 @@ PyObject *frame_builtins(Frame *frame);         /* borrowed */
 PyObject **frame_slots(Frame *frame);
 int frame_depth(Frame *frame);
 void frame_set_depth(Frame *frame, int depth);
-/* Does what the prologue does (COPY_FREE_VARS, MAKE_CELL), once; needed before any slot that is a
-   cell or free variable is read and before an exit past RESUME.  0 or -1 with the error set. */
+/* Executes the prologue (COPY_FREE_VARS, MAKE_CELL), once; needed before a slot of a cell or free
+   variable is read and before an exit past RESUME.  0 or -1 with the error set. */
 int frame_prologue(Frame *frame, const Decoded *decoded);
 
 /* How a frame is left.  Each consumes the frame: nothing of it may be touched afterwards. */
-/* Runs the frame on from `idx` (of an Instr with sub == 0) in the interpreter; the result of the
-   whole call.  After frame_prologue an idx before RESUME means RESUME. */
+/* Continues the frame from `idx` (of an Instr with sub == 0) in the interpreter; returns the result
+   of the whole call.  After frame_prologue an idx before RESUME means RESUME. */
 PyObject *frame_resume(PyThreadState *ts, Frame *frame, int idx);
 /* Leaves through a RETURN instruction of the code with `result` (stolen) as the value. */
 PyObject *frame_return(PyThreadState *ts, Frame *frame, const Decoded *decoded, PyObject *result);
-/* The error indicator is set; unwinds as though the instruction numbered `number` had raised it. */
+/* With the error indicator set: unwinds as if the Instr `number` had raised it. */
 PyObject *frame_raise(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
 
-/* The error indicator is set by the Instr `number`, and the frame has a handler for it: places the
-   frame there (traceback entry, stack) and takes the error.  Number of the handler's first Instr;
-   -1 when there is no handler, and nothing was done.  The frame is not consumed. */
+/* With the error indicator set by the Instr `number`: if the frame has a handler for it, puts the
+   frame there (traceback entry, stack), clears the error and returns the number of the handler's
+   first Instr.  -1: there is no handler, and nothing was done.  The frame is not consumed. */
 int frame_unwind(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
-/* What this thread is handling, borrowed; None for nothing. */
+/* The exception that this thread is handling, borrowed; None if there is none. */
 PyObject *handled_exception(void);
-/* What is being handled becomes `before` (stolen), as POP_EXCEPT does. */
+/* Sets the exception being handled to `before` (stolen), as POP_EXCEPT does. */
 void handled_put(PyThreadState *ts, PyObject *before);
 
-/* Makes the frame current with its instruction pointer at `at`, for a call made on its behalf, and
-   puts things back.  `FrameLink` is opaque storage. */
+/* Makes the frame current with its instruction pointer at `at`, for a call made on its behalf;
+   frame_unlink undoes it.  `FrameLink` is opaque storage. */
 typedef struct {
     void *saved[4];
 } FrameLink;
@@ -143,11 +144,11 @@ void frame_unlink(PyThreadState *ts, Frame *frame, FrameLink *link);
 
 typedef enum {
     STEP_ERROR = -1, /* error indicator set: frame_raise at this instruction */
-    STEP_CANNOT = 0, /* nothing was done, and the interpreter must do it: frame_resume from it */
+    STEP_CANNOT = 0, /* nothing was done; the interpreter must execute it: frame_resume from it */
     STEP_NEXT = 1,   /* done; the number of the next instruction (sub == 0) is in *next */
 } StepResult;
 
-/* Binary operators are numbered as BINARY_OP's argument; those in place from IN_PLACE on. */
+/* Binary operators have the numbers of BINARY_OP's argument; in-place ones begin at IN_PLACE. */
 enum {
 #define OPERATOR(name, ...) OPERATOR_##name,
 #include "operators.def"
@@ -158,31 +159,30 @@ typedef struct {
     const char *symbol, *method, *function, *in_place; /* see operators.def */
 } Operator;
 extern const Operator operators[IN_PLACE];
-/* By Py_LT and so on: functions of the module operator, and __NAME__ of classes. */
+/* By Py_LT and so on: names of functions of the module operator, and of __NAME__ methods. */
 extern const char *const comparison_names[6];
-/* What I_BINARY does for its arg (PyNumber_Add …); NULL for an operator that is not known. */
+/* The function that executes I_BINARY with this arg (PyNumber_Add …); NULL if it is unknown. */
 binaryfunc binary_function(int operator_);
 
-/* NumPy's operators look whether the interpreter called them, and may then write into an operand
-   that only its stack holds.  In a step they see us instead.  So `operand` says for an operator of
-   these into which (0, 1, -1 for none), and `call` whether a call may come to such an operator: the
-   interpreter must do it. */
+/* NumPy's operators check whether the interpreter called them, and may then write into an operand
+   that only its stack holds (arrays/elision.c).  A step calls them from here instead.  So `operand`
+   says into which operand the operator would write (0, 1, -1 for none), and `call` whether a call
+   may lead to such an operator: the interpreter must then execute the call. */
 typedef struct {
     int (*operand)(int operator_, PyObject *left, PyObject *right);
     bool (*call)(PyObject *callable, PyObject *const *args, Py_ssize_t nargs);
 } StepElision;
-void step_elision(const StepElision *elision); /* static */
+void step_elision(const StepElision *elision); /* `elision` is static */
 
-/* Does what the interpreter would do at the bytecode instruction that begins with the Instr
-   `number` (sub == 0; all its parts are done at once), with the frame linked around whatever may
-   run Python code, so tracebacks, warnings and sys._getframe are natural.  `call` replaces
-   PyObject_Vectorcall for calls of Python functions, so that callees are offered to capture; it
-   may be NULL.  The frame's depth must be that of the Instr.  What ran may have switched tracing on
-   or changed locals: test thread_is_observed and read the slots anew after each step.  RETURN and
-   the instructions of exception groups answer STEP_CANNOT, as do RAISE and RERAISE where the frame
-   has no handler, and an instruction that would raise an error whose text only the interpreter
-   knows (unbound names, unpacking).  After STEP_ERROR at a RAISE without operands or a RERAISE,
-   only frame_unwind is right. */
+/* Executes the bytecode instruction that begins with the Instr `number` (sub == 0; all its parts at
+   once) as the interpreter would.  The frame is linked meanwhile, so tracebacks, warnings and
+   sys._getframe are as in the interpreter.  `call` replaces PyObject_Vectorcall for calls of Python
+   functions, so that callees are offered to capture; it may be NULL.  The frame's depth must be
+   that of the Instr.  The code that ran may have started tracing or changed locals: after each step
+   test thread_is_observed and read the slots again.  The result is STEP_CANNOT for RETURN and
+   instructions of exception groups, for RAISE and RERAISE where the frame has no handler, and for
+   an error whose text only the interpreter knows (unbound names, unpacking).  After STEP_ERROR at a
+   RAISE without operands or a RERAISE, only frame_unwind is correct. */
 typedef PyObject *(*StepCall)(PyObject *callable, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames);
 StepResult frame_step(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number,
@@ -190,65 +190,65 @@ StepResult frame_step(PyThreadState *ts, Frame *frame, const Decoded *decoded, i
 
 /* ---- hook.c: PEP 523, armed only across one call ---- */
 
-/* What the hook hands a frame to: the result of the whole call.  The frame is fresh (nothing has
-   run, free variables not copied) and the hook is already disarmed. */
+/* Receives a frame from the hook and returns the result of the whole call.  The frame is fresh
+   (nothing has run, free variables are not copied), and the hook is disarmed already. */
 typedef PyObject *(*FrameHandler)(PyThreadState *ts, Frame *frame, void *context);
 
-/* Calls `function` with the hook armed for it and for nothing else; when the frame comes, `handler`
-   gets it.  Steps aside (plain call) for a foreign hook, tracing, profiling, monitoring, or
-   recursion nearly spent.  A set eval breaker is served before the handler runs, as RESUME would.
- */
+/* Calls `function` with the hook armed for it alone; `handler` gets the frame.  It is a plain call
+   if there is a foreign hook, tracing, profiling or monitoring, or if the recursion limit is
+   near. */
 PyObject *hook_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                     PyObject *kwnames, FrameHandler handler, void *context);
 /* True when nothing observes this thread (tracing, profiling, monitoring) and the eval breaker is
    clear: a plan may run without a frame. */
 bool thread_is_plain(PyThreadState *ts, PyCodeObject *code);
-/* The half of it that no waiting cures: tracing, profiling, monitoring. */
+/* The lasting half of it: does tracing, profiling or monitoring observe the thread? */
 bool thread_is_observed(PyThreadState *ts, PyCodeObject *code);
-/* True while our hook is installed (tests assert false after every call). */
+/* True while the hook is installed (tests assert false after every call). */
 bool hook_is_armed(void);
-/* 3.11, where frames are offered only for as long as some are of use: this one is; there is a new
-   array, which may make the next ones so. */
+/* 3.11, where the resident hook is removed while frames are of no use: notes that a frame was of
+   use, and that an array was made, so that the next frames may be. */
 void hook_is_of_use(void);
 void hook_wake(void);
-bool hook_may_rest(void); /* it is there to stay, and goes while it is of no use (3.11) */
+bool hook_may_rest(void); /* the resident hook may be removed while it is of no use (3.11) */
 int hook_init(void);      /* refuses unknown versions, free threading: -1 with ImportError */
 
 /* ---- breaker.c: what the eval breaker asks for ---- */
 bool breaker_is_set(PyThreadState *ts);
-/* The program's handler of a signal is to be called, on this thread. */
+/* Is a signal's handler to be called, and on this thread? */
 bool signal_is_pending(PyThreadState *ts);
 /* Does what a set eval breaker asks for (signals, pending calls, garbage collection, giving the GIL
-   to a waiting thread) with the frame linked at the Instr `number`: 0, or -1 with the error set:
-   frame_raise there. */
+   to a waiting thread) with the frame linked at the Instr `number`.  0, or -1 with the error set,
+   for frame_raise there. */
 int frame_serve_breaker(PyThreadState *ts, Frame *frame, const Decoded *decoded, int number);
 
 /* ---- intercept.c: every Python function that the program makes ---- */
 
 typedef struct {
-    /* 3.12+: a function has just been made; true: `called` gets its calls.  Closures are made in
-       hot loops: cheap.  Runs no Python code and sets no exception. */
+    /* 3.12+: called for each new function; true: `called` gets its calls.  It must be cheap, since
+       closures are made in hot loops, run no Python code and set no exception. */
     bool (*made)(PyFunctionObject *function);
     vectorcallfunc called;
-    /* 3.11: a fresh frame of a function call.  NULL with no exception set: not taken, nothing was
-       done. */
+    /* 3.11: called for each fresh frame of a function call.  NULL with no exception set: the frame
+       was not taken, and nothing was done. */
     PyObject *(*entered)(PyThreadState *ts, Frame *frame);
-    bool rests; /* 3.11: it need not be told of frames while they are of no use */
-    /* Somebody is about to watch all calls: every function is to be let go, for good. */
+    bool rests; /* 3.11: the hook may be removed while frames are of no use */
+    /* Called before somebody begins to observe all calls: every function must be released for
+       good. */
     void (*end)(void);
 } Interceptor;
 
-/* For ever; `interceptor` is static.  -1 with the error set. */
+/* Starts interception, which never ends; `interceptor` is static.  -1 with the error set. */
 int intercept_start(const Interceptor *interceptor);
-/* A function made before, or one that was let go.  3.12+; nothing on 3.11. */
+/* Intercepts a function that was made before, or released.  Does nothing on 3.11. */
 void intercept(PyFunctionObject *function);
-/* Lets a function go: its calls are the interpreter's again. */
+/* Releases a function: the interpreter makes its calls again. */
 void intercept_end(PyFunctionObject *function);
-/* No function of this code is intercepted any more: calls may be specialised. */
+/* Called when no function of this code is intercepted any more: its calls may be specialised. */
 void intercept_code_end(PyCodeObject *code);
-/* Calls through `called` take C recursion, of which a good part is spent. */
+/* Calls through `called` take C recursion: is a good part of it used up? */
 bool intercept_is_deep(void);
-/* The call as the interpreter makes it, never through `called`. */
+/* Calls the function as the interpreter does, never through `called`. */
 PyObject *function_call(PyFunctionObject *function, PyObject *const *args, size_t nargsf,
                         PyObject *kwnames);
 
@@ -260,14 +260,14 @@ PyObject *function_call(PyFunctionObject *function, PyObject *const *args, size_
 typedef struct Watch Watch;
 Watch *watch_new(void); /* NULL with the error set */
 void watch_free(Watch *watch);
-/* Each: ANSWER_NO when the thing cannot be watched (guard it per call then). */
+/* Each returns ANSWER_NO if the object cannot be watched: it then needs a guard per call. */
 Answer watch_dict_key(Watch *watch, PyObject *dict, PyObject *key); /* key NULL: every key */
 Answer watch_type(Watch *watch, PyTypeObject *type);
-/* Is a type that gets another attribute of this name told? 3.13 renames classes silently. */
+/* Does a change of this attribute of a type end its watches? On 3.13 renaming a class does not. */
 bool watch_sees_of_type(PyObject *name);
 Answer watch_function(Watch *watch, PyFunctionObject *function); /* code, defaults, kwdefaults */
-/* True while all of it is unchanged; a false positive never, a false alarm seldom: after false the
-   caller compares the values used and calls watch_rearm. */
+/* True while all of it is unchanged.  It may be false without a change, though seldom: after false
+   the caller compares the values used and calls watch_rearm. */
 bool watch_holds(Watch *watch);
 Answer watch_rearm(Watch *watch);
 int watch_init(void);
@@ -280,75 +280,76 @@ int watch_init(void);
    __func__, __self__.  Anything else: its __slots__ member, else the entry of its own dict. */
 PyObject *attribute_stored(PyObject *object, PyObject *name);
 
-/* One of Python's own builtins, whatever the running frame's are.  Borrowed; NULL with the error
- * set. */
+/* One of Python's own builtins, whatever the running frame's builtins are.  Borrowed; NULL with the
+   error set. */
 PyObject *python_builtin(const char *name);
-/* Borrowed, or NULL without an error: the entry of the class's own dict, or its __mro__, and of a
-   heap class __name__, __qualname__ and __bases__. */
+/* Borrowed, or NULL without an error: an entry of the class's own dict, or its __mro__, or a heap
+   class's __name__, __qualname__ and __bases__. */
 PyObject *type_own_stored(PyTypeObject *type, PyObject *name);
-/* The same of a class; of an instance its __dict__, made if need be. */
+/* The same for a class; for an instance its __dict__, created if necessary. */
 PyObject *attribute_own(PyObject *object, PyObject *name);
-/* Its __dict__, where it has been made; NULL otherwise. */
+/* The object's __dict__ if it has been created; else NULL. */
 PyObject *instance_dict(PyObject *object);
-/* The bare store into the object's slot or dict (of a class: its own dict), past every setter and
+/* Stores directly into the object's slot or dict (a class's own dict), without setters and
    __setattr__; `value` NULL deletes.  0, or -1 with the error set. */
 int attribute_put(PyObject *object, PyObject *name, PyObject *value);
 
-/* It has no attributes of its own, members of its class's slots aside. */
+/* Has the object no attributes of its own, apart from slots? */
 bool instance_is_bare(PyObject *self);
-/* Its end, as far as one level of it shows, runs no code of the program's: no __del__, no generator
-   that is still to be closed. */
+/* Has neither the object nor, in a tuple or list, an item a finaliser (__del__, or a generator's)?
+   Generators as items are not counted. */
 bool object_is_quiet(PyObject *object);
 
 /* ---- abstract.c: abstract classes and protocols ---- */
-/* A number that grows with each class registered with any abstract class; -1 with the error set. */
+/* A number that grows whenever a class is registered with an abstract class; -1 with the error
+   set. */
 int64_t abstract_token(void);
 /* The names of a protocol's members, any iterable of them: a new reference; NULL with the error
    set. */
 PyObject *protocol_names(PyObject *protocol);
 
 /* ---- error.c ---- */
-/* The set error as an exception object (a new reference), cleared; NULL with another error set. */
+/* Clears the set error and returns it as an exception object (a new reference); NULL with another
+   error set. */
 PyObject *error_take(void);
-/* ---- lru.c: what functools.lru_cache has kept ---- */
-/* A wrapper that can be read. */
+/* ---- lru.c: the cache of functools.lru_cache ---- */
+/* Is the object such a wrapper, and can its cache be read? */
 bool lru_check(PyObject *object);
 /* The key of a call, a new reference: `args` are all arguments, those named by kwnames last. */
 PyObject *lru_key(PyObject *wrapper, PyObject *args, PyObject *kwnames);
 PyObject *lru_find(PyObject *wrapper, PyObject *key); /* borrowed, or NULL without an error */
 
-/* ---- contents.c: what containers hold, past the methods of classes derived from theirs ---- */
+/* ---- contents.c: contents of containers, without the methods of derived classes ---- */
 int contents_init(void);
-bool deque_check(PyObject *object);           /* of exactly that class */
+bool deque_check(PyObject *object);           /* of exactly this class */
 int64_t deque_most(PyObject *deque);          /* maxlen; -1 for None */
-Py_ssize_t sequence_length(PyObject *object); /* of a tuple, list or deque; -1 of others */
+Py_ssize_t sequence_length(PyObject *object); /* of a tuple, list or deque; -1 for others */
 PyObject *sequence_entry(PyObject *object, Py_ssize_t i); /* borrowed; NULL without an error */
-/* A dict with this key finds it by each that equals it, and no code of the program's runs. */
+/* Can the key be looked up in a dict by an equal one without running code of the program's? */
 bool key_is_constant(PyObject *key);
-/* The keys in order, a new tuple, and whether they are these; not all, and false, of an OrderedDict
-   that has others than constants: to walk it may run code. */
+/* The keys in order, as a new tuple; and whether they are these.  For an OrderedDict with keys
+   other than constants, whose iteration may run code: an empty tuple, and false. */
 PyObject *dict_keys(PyObject *dict);
 bool dict_keys_are(PyObject *dict, PyObject *keys, bool (*equal)(PyObject *, PyObject *));
 int item_put(PyObject *object, PyObject *key, PyObject *value); /* value NULL deletes */
-/* args[0].name(args…), the method being that of the builtin class. */
+/* args[0].name(args…) with the method of the builtin class. */
 PyObject *base_method_call(PyObject *name, PyObject *const *args, size_t nargs);
-/* A weak reference to the object, which is of a builtin class or NumPy's, calls something when it
-   dies. */
+/* Has the object, of a builtin class or NumPy's, a weak reference with a callback? */
 bool object_end_is_told(PyObject *object);
 
-/* ---- set_layout.c: sets and frozensets with their table as it lies ---- */
-PyObject *set_clone(PyObject *set); /* walked in the same order, whatever happens to both */
-/* The next entry, borrowed, of a walk that begins with *at == 0. */
+/* ---- set_layout.c: sets and frozensets with the layout of their table ---- */
+PyObject *set_clone(PyObject *set); /* keeps the order, also after equal changes to both */
+/* The next entry, borrowed; *at is 0 at first.  False: no more. */
 bool set_next(PyObject *set, Py_ssize_t *at, PyObject **key);
 bool set_same_layout(PyObject *a, PyObject *b, bool (*equal)(PyObject *, PyObject *));
 
-/* ---- code_extra.c: one pointer of ours per code object ---- */
+/* ---- code_extra.c: one pointer per code object ---- */
 /* `free_extra` gets the pointer when the code dies.  -1 with ImportError. */
 int code_extra_init(void (*free_extra)(void *));
 void *code_extra_get(PyCodeObject *code); /* NULL when there is none */
 int code_extra_set(PyCodeObject *code, void *extra);
 
-/* ---- module_python.c: adds what Python sees of this folder; 0 or -1 ---- */
+/* ---- module_python.c: adds this folder's functions to the module; 0 or -1 ---- */
 int python_module(PyObject *module);
 
 #endif

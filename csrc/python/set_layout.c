@@ -1,6 +1,6 @@
-/* Sets with their table as it lies: the order in which a set is walked follows from how it came to
-   be, so copying one by adding its entries anew could be told from it.  PySetObject is part of the
-   public headers of all versions; a dummy (a deleted entry) is a key with hash -1. */
+/* Sets with the layout of their table.  The order of iteration depends on a set's history, so a
+   copy made by adding the entries again could have another order.  PySetObject is in the public
+   headers of all versions; a dummy (a deleted entry) is a key with hash -1. */
 #include "python.h"
 
 static bool
@@ -13,7 +13,7 @@ PyObject *
 set_clone(PyObject *set)
 {
     const PySetObject *from = (PySetObject *)set;
-    /* Not PyFrozenSet_New(NULL), which is one object for all. */
+    /* Not PyFrozenSet_New(NULL), which returns a shared object. */
     PyObject *made = Py_TYPE(set)->tp_alloc(Py_TYPE(set), 0);
     PySetObject *to = (PySetObject *)made;
     if (made == NULL) return NULL;

@@ -1,8 +1,8 @@
-/* Which instruction put an entry on the value stack, and which takes it off into a name: for
-   messages, which name the entry by it. */
+/* Which instruction put an entry on the value stack, and which stores it in a local: messages name
+   the entry by these. */
 #include "decode_flow.h"
 
-/* Entries that it leaves on top of the stack and has written itself. */
+/* The number of entries on top of the stack that the instruction has written. */
 static int
 entries_pushed(const Instr *instr)
 {
@@ -70,8 +70,8 @@ stack_writer(const Decoded *decoded, int number, int *entry)
     return -1;
 }
 
-/* The instruction behind those that store what is on top, or -1 where that is none of an
-   assignment to names; `*found` where it is the path's own. */
+/* The number of the instruction after those that store the top entry in locals, unpacked or not; -1
+   if other instructions consume it.  Sets *found to the store of the part that `path` leads to. */
 static int
 skip_target(const Decoded *decoded, int number, const int *path, int n, int *found)
 {

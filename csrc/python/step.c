@@ -13,7 +13,8 @@ StepResult
 step_put(Step *s, int n, PyObject *result)
 {
     if (result == NULL) return STEP_ERROR;
-    /* Bottom to top, as the interpreter drops operands; each is off the stack before it dies. */
+    /* Bottom to top, as the interpreter drops operands; each is off the stack before it is
+       freed. */
     for (int i = n; i > 0; i--) {
         PyObject *old = step_peek(s, i);
         *step_at(s, i) = NULL;
@@ -159,7 +160,7 @@ step_stack(Step *s)
     }
 }
 
-/* Whether the jump is taken, or -1 with the error set. */
+/* Is the jump taken? -1 with the error set. */
 static int
 condition_holds(Step *s)
 {
@@ -300,12 +301,12 @@ dispatch(Step *s)
     case I_POP_EXCEPT:
     case I_CHECK_EXC_MATCH:
     case I_WITH_EXCEPT_START: return step_handler(s);
-    default: /* exception groups, returning, names of class bodies, what no version shares */
+    default: /* exception groups, returns, names in class bodies, instructions of one version */
         return STEP_CANNOT;
     }
 }
 
-/* Whether all parts of the bytecode instruction can be stepped: not so for RETURN_CONST. */
+/* Can all parts of the bytecode instruction be stepped? Not those of RETURN_CONST. */
 static bool
 is_whole(const Decoded *decoded, int number)
 {

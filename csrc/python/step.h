@@ -1,8 +1,8 @@
 /* Private to python/: one instruction at a time on the real frame.
 
-   The frame is linked while a step runs and its stack is true at every moment at which Python code
-   may run: operands stay on the stack until the result is known, then step_put exchanges them.  A
-   step that fails leaves a valid stack, at least as deep as any handler needs. */
+   The frame is linked while a step runs, and its stack is valid whenever Python code may run:
+   operands stay on the stack until the result is known, then step_put replaces them.  A step that
+   fails leaves a valid stack, at least as deep as any handler needs. */
 #ifndef PYCOMPILE_STEP_H
 #define PYCOMPILE_STEP_H
 
@@ -16,7 +16,7 @@ typedef struct {
     const Decoded *decoded;
     const Instr *instr;
     StepCall call;
-    int next; /* number of the Instr that follows; a taken jump changes it */
+    int next; /* number of the Instr that follows; a taken jump sets it */
 } Step;
 
 /* The n-th entry from the top of the stack, from 1. */
@@ -50,15 +50,15 @@ step_name(Step *s)
     return PyTuple_GET_ITEM(s->decoded->code->co_names, s->instr->arg);
 }
 
-extern const StepElision *elision; /* NULL: not told yet */
+extern const StepElision *elision; /* NULL: not set yet */
 
-/* Exchanges the n top entries for `result` (owned).  NULL: STEP_ERROR, the entries stay. */
+/* Replaces the n top entries by `result` (stolen).  NULL: STEP_ERROR, and the entries stay. */
 StepResult step_put(Step *s, int n, PyObject *result);
 /* The same for an instruction without a result; `failed` is what its function returned. */
 StepResult step_drop(Step *s, int n, int failed);
 /* Serves the eval breaker if it is set. */
 StepResult step_check_breaker(Step *s);
-/* Pushes one value, with a NULL beside it on the side that the version wants. */
+/* Pushes a value and a NULL as a call's pair, in the version's order. */
 void step_push_with_null(Step *s, PyObject *owned);
 
 /* step_object.c */
@@ -83,8 +83,8 @@ StepResult step_handler(Step *s);
 int breaker_serve(PyThreadState *ts);
 int breaker_init(void);
 
-/* hook.c: leaves the hook installed (3.11); every fresh frame goes to `entered`.  `rests`: it goes
-   while no frame was of use, until arrays are made again. */
+/* hook.c: leaves the hook installed (3.11); every fresh frame goes to `entered`.  `rests`: it is
+   removed while frames are of no use, until arrays are made again. */
 void hook_stay(PyObject *(*entered)(PyThreadState *ts, Frame *frame), bool rests);
 
 #endif

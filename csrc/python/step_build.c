@@ -91,7 +91,8 @@ list_extend(Step *s, PyObject *list, PyObject *iterable)
     return step_drop(s, 1, same != NULL ? 0 : -1);
 }
 
-/* A call's `**` argument: the interpreter names the function when a keyword comes twice. */
+/* A call's `**` argument.  A keyword given twice is left to the interpreter, whose error names the
+   function. */
 static StepResult
 dict_merge(Step *s, PyObject *dict, PyObject *more)
 {
@@ -147,8 +148,8 @@ step_format(Step *s)
 
 /* ---- unpacking: items go to a list first, then in reverse to the stack ---- */
 
-/* Takes `count` items, `after` more being due behind a star (-1: no star); -1 with the error set,
- * whose text is the interpreter's. */
+/* Takes `count` items; `after` more must follow the starred one (-1: there is none).  -1 with the
+   error set, whose text is the interpreter's. */
 static int
 take_items(PyObject *iterator, PyObject *items, int count, int after)
 {
@@ -180,7 +181,7 @@ check_exhausted(PyObject *iterator, int count)
     return -1;
 }
 
-/* The rest as a list, of which the last `after` become items of their own. */
+/* Takes the remaining items as a list, and the last `after` of them as items of their own. */
 static int
 take_rest(PyObject *iterator, PyObject *items, int before, int after)
 {

@@ -50,7 +50,7 @@ call_pair(Step *s, int n, PyObject *kwnames, int above)
     return step_put(s, n + 2 + above, result);
 }
 
-/* call(*args, **kwargs) for a Python function, so that `s->call` sees it. */
+/* function(*args, **kwargs) for a Python function, through `s->call`. */
 static PyObject *
 call_function_ex(Step *s, PyObject *function, PyObject *args, PyObject *kwargs)
 {
@@ -216,7 +216,7 @@ import_name(Step *s)
     return step_put(s, 2, module);
 }
 
-/* A name that is missing, or a module with its own way of looking: the interpreter's business. */
+/* A missing name, or a module with its own look-up, is left to the interpreter. */
 static StepResult
 import_from(Step *s)
 {

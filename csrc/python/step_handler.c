@@ -1,10 +1,11 @@
 /* Steps: raising inside a try block of the frame, and the instructions of its handlers.
 
-   What is handled is the thread's exc_info, with the one before it on the stack, as the interpreter
-   has it: a handler can be stepped in part and left to the interpreter at any instruction. */
+   The exception being handled is in the thread's exc_info and the previous one on the stack, as in
+   the interpreter: a handler can be stepped in part and left to the interpreter at any
+   instruction. */
 #include "step.h"
 
-/* The exception becomes the set error, as it is. */
+/* Sets the exception as the error, unchanged. */
 static StepResult
 set_raised(PyObject *exception)
 {
@@ -17,8 +18,8 @@ set_raised(PyObject *exception)
     return STEP_ERROR;
 }
 
-/* A new reference: the operand, or what calling it makes.  NULL without an error: the interpreter's
-   business. */
+/* A new reference: the operand if it is an exception, or the exception that calling it makes.  NULL
+   with the error set, or without one if it is neither. */
 static PyObject *
 exception_of(PyObject *operand)
 {
@@ -126,7 +127,7 @@ step_handler(Step *s)
     case I_WITH_EXCEPT_START: return with_except_start(s);
     default: break;
     }
-    /* Only where this frame goes on; else the interpreter may as well do all of it. */
+    /* Only if this frame has a handler; otherwise the interpreter can execute the instruction. */
     if (handler_at(s->decoded, s->instr->at) == NULL) return STEP_CANNOT;
     return s->instr->kind == I_RAISE ? raise_(s) : set_raised(step_peek(s, 1));
 }

@@ -1,10 +1,10 @@
 /* Watches: zero-cost guards on dict keys, types and functions.
 
-   3.12 and later: one dict watcher and one type watcher tell us of changes, before they happen; the
-   parts that a watch is made of hang in a hash table by the object's address, and the callback
-   clears `valid` of the watches concerned.  3.11 has no watchers: watch_holds compares the dict's
-   version tag (and the value, when the tag moved for another key) and the type's version tag.
-   Functions are compared by pointer on every version: that costs less than watching all of them. */
+   3.12 and later: one dict watcher and one type watcher are called before changes.  The parts of
+   all watches are in a hash table by the object's address, and the callback clears `valid` of the
+   watches concerned.  3.11 has no watchers: watch_holds compares the dict's version tag (and the
+   value, if the tag changed for another key) and the type's version tag. Functions are compared by
+   pointer on every version: that costs less than watching all of them. */
 #include "internal.h"
 
 #include "python.h"
@@ -17,10 +17,10 @@ typedef struct Part {
     struct Part *next;  /* of the same watch */
     struct Part *chain; /* of the same bucket */
     PyObject *object;   /* borrowed: dict, type or function; NULL once it died */
-    PyObject *key;      /* owned: of a dict; NULL means every key */
-    PyObject *value;    /* owned: of the key, 3.11 */
+    PyObject *key;      /* owned: a dict's; NULL means every key */
+    PyObject *value;    /* owned: the key's, 3.11 */
     uint64_t version;   /* 3.11 */
-    PyObject *code, *defaults, *kwdefaults; /* owned: of a function */
+    PyObject *code, *defaults, *kwdefaults; /* owned: a function's */
 } Part;
 
 struct Watch {
@@ -111,8 +111,8 @@ on_type_event(PyTypeObject *type)
     return 0;
 }
 
-/* The last free number but one: who watches types next gets the number that it would get without
-   us, which its messages name, and whoever takes all still comes to the last. */
+/* Takes the last free number but one: the next library that watches types gets the number that it
+   would get otherwise, which its messages name, and one that takes all still gets to the last. */
 static int
 add_type_watcher(void)
 {
@@ -156,11 +156,11 @@ part_free(Part *part)
 #if WATCHERS
     if (part->object != NULL && part->kind != PART_FUNCTION) {
         table_remove(part);
-        /* While the interpreter goes down, dicts die without an event. */
+        /* At interpreter exit dicts are freed without an event. */
         if (part->kind == PART_KEY && !table_has(part->object) && !IS_FINALIZING() &&
             PyDict_Unwatch(dict_watcher, part->object) < 0)
             PyErr_Clear();
-        /* A type stays watched: it may be gone, and its events then find no part. */
+        /* A type stays watched, since it may be freed already; its events then find no part. */
     }
 #endif
     Py_XDECREF(part->key);
@@ -171,7 +171,7 @@ part_free(Part *part)
     mem_free(part);
 }
 
-/* Whether the part holds now, having been true when armed; 3.11 only, and functions. */
+/* Has the function the parts that it had when the part was armed? */
 static bool
 function_holds(const Part *part)
 {
@@ -207,7 +207,7 @@ arm_dict(Part *part)
     return ANSWER_YES;
 }
 
-/* Only a cached lookup gives a type its tag. */
+/* Only a cached look-up gives a type its version tag. */
 static Answer
 arm_type(Part *part)
 {
@@ -228,7 +228,8 @@ arm_dict(Part *part)
     return PyDict_Watch(dict_watcher, part->object) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* A change fires once and takes the tag; without a tag further changes are silent. */
+/* A change calls the watcher once and removes the version tag; without a tag further changes are
+   not reported. */
 static Answer
 arm_type(Part *part)
 {
