@@ -47,6 +47,7 @@ array_is_spare(PyObject *object)
            !PyArray_CHKFLAGS(array, NPY_ARRAY_WRITEBACKIFCOPY);
 }
 
+/* Is it an exact array of a size that NumPy elides? */
 static bool
 is_large(PyObject *object)
 {

@@ -156,6 +156,7 @@ mask_of_value(Emit *e, int stage, int32_t value)
     return is_row_value(e, value) ? 1 : e->mask_bytes[value];
 }
 
+/* Does a reduction of bools combine by `and`? */
 static bool
 takes_all(const Instr *v)
 {

@@ -42,6 +42,7 @@ vectorizes(DType dtype)
     return dtype != DT_F16 && !dtype_is_complex(dtype) && dtype != DT_OBJECT;
 }
 
+/* Takes an instruction's dtype into account: the widest, and whether vectors can hold it. */
 static void
 widen(const Emit *e, int32_t at, int *widest, bool *fits)
 {
@@ -412,6 +413,7 @@ operation_mask(const Emit *e, const Instr *v)
     return width;
 }
 
+/* Is the value in memory when this stage reads it? */
 static bool
 rests_in_memory(const Emit *e, const Instr *v)
 {
@@ -534,6 +536,7 @@ rows_value(Emit *e, int32_t at)
 
 /* ---- stores ---- */
 
+/* Begins a store of a whole vector that bypasses the caches if the row allows it. */
 static void
 put_stream(Emit *e, int32_t value, const Text *address, int32_t operand)
 {

@@ -174,6 +174,7 @@ emit_header(Emit *e, bool writes)
     }
 }
 
+/* The most bytes that emit_header needs, rounded to a cache line. */
 static int
 header_bytes(const Emit *e)
 {
@@ -243,6 +244,7 @@ emit_ends(Emit *e)
     close_block(e);
 }
 
+/* Lays out the log: per array, either entries for each store or a whole copy. */
 static void
 emit_layout(Emit *e)
 {
@@ -297,6 +299,7 @@ emit_copies(Emit *e, bool back)
 
 /* ---- the loop ---- */
 
+/* Finds where the next segment ends, and the base pointers for it. */
 static void
 emit_segment(Emit *e)
 {

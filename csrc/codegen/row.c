@@ -72,6 +72,7 @@ checks_here(const Emit *e, int32_t at, int stage)
     return v->kind == INSTR_CHECK && v->level == LEVEL_ELEMENT && v->stage == stage;
 }
 
+/* Is the value kept in scratch by this stage, for later ones? */
 static bool
 rests_here(const Emit *e, int32_t at, int stage)
 {

@@ -122,6 +122,7 @@ graph_same(const Graph *g)
     return instead;
 }
 
+/* The final replacement of the node. */
 static NodeId
 now(const NodeId *instead, int count, NodeId id)
 {

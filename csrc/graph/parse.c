@@ -422,6 +422,7 @@ position(Parser *p, int *file, int *line)
 
 static int region(Parser *p, RegionId id_);
 
+/* The regions of a node: one, or the two arms of a cond. */
 static int
 regions(Parser *p, NodeId owner)
 {

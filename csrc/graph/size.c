@@ -89,6 +89,7 @@ size_stride(Graph *g, NodeId node, int axis, int64_t hint)
     return intern(g, (Size){SIZE_STRIDE, hint, node, axis, NO_SIZE, NO_SIZE});
 }
 
+/* Wraps around on overflow, which is undefined for signed integers in C. */
 static int64_t
 wrap_add(int64_t a, int64_t b)
 {
@@ -101,6 +102,7 @@ wrap_mul(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a * (uint64_t)b);
 }
 
+/* The interned node of this kind; the arguments are in normal form already. */
 static SizeId
 pair(Graph *g, SizeKind kind, SizeId a, SizeId b)
 {
@@ -164,6 +166,7 @@ chain_insert(Graph *g, SizeKind kind, SizeId chain, SizeId term)
     return compare(g, chain, term) <= 0 ? pair(g, kind, chain, term) : pair(g, kind, term, chain);
 }
 
+/* Inserts all terms (factors) of chain `b` into chain `a`. */
 static SizeId
 chain_merge(Graph *g, SizeKind kind, SizeId a, SizeId b)
 {

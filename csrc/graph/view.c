@@ -430,6 +430,7 @@ graph_parse_method(PyObject *cls, PyObject *args, PyObject *kwargs)
     return view;
 }
 
+/* Calls `visit` on all nodes in program order, those of inner regions included.  0 or -1. */
 static int
 walk(PyObject *nodes, int depth, int (*visit)(PyObject *node, int depth, void *context),
      void *context)

@@ -32,6 +32,7 @@ is_mixed(const Graph *g)
     return false;
 }
 
+/* Per storage, the arguments of live nodes that are in it. */
 static void
 count_readers(const Graph *g, const bool *live, int32_t *readers)
 {

@@ -188,6 +188,7 @@ shelf_of(const Lowering *lw, NodeId id)
     return *slot == 0 ? NULL : &lw->shelves.at[*slot - 1];
 }
 
+/* May no other node join the group? */
 static bool
 is_full(const Lowering *lw, const Group *g)
 {

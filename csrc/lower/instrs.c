@@ -90,6 +90,7 @@ instr_operand(Nest *n, const Access *access, bool stored)
     return n->accesses.len - 1;
 }
 
+/* Is the operand loaded once, once per row or for each element? */
 static Level
 operand_level(const Nest *n, int32_t operand)
 {
@@ -223,6 +224,8 @@ argument(Nest *n, NodeId member, NodeId value)
     return instr_load(n, &access, value);
 }
 
+/* The index among the kernel's loops of the ufunc's loop for these dtypes; -1 with the error
+   set. */
 static int
 loop_index(Nest *n, PyObject *ufunc, int nin, const DType *dtypes)
 {

@@ -121,6 +121,7 @@ mark_outputs(Lowering *lw)
     }
 }
 
+/* Values written at commit must be in memory. */
 static void
 need_committed(Lowering *lw)
 {
@@ -147,6 +148,7 @@ spread_type(const Graph *g, const Type *view, Type *type)
     *type = out;
 }
 
+/* Fills Program.located. */
 static int
 locate_outputs(Lowering *lw)
 {
@@ -180,6 +182,7 @@ locate_outputs(Lowering *lw)
     return 0;
 }
 
+/* Marks the buffers into which later versions are written. */
 static void
 mark_written(Lowering *lw)
 {
@@ -275,6 +278,7 @@ build_groups(Lowering *lw, bool *divided)
     return 0;
 }
 
+/* Back to the state before scheduling; parts and by_library stay. */
 static void
 forget_schedule(Lowering *lw, const bool *needed)
 {
@@ -293,6 +297,7 @@ forget_schedule(Lowering *lw, const bool *needed)
     p->kernels.len = p->loops.len = p->buffers.len = p->steps.len = p->commits.len = 0;
 }
 
+/* Repeats until every group fits a kernel. */
 static int
 schedule_and_build(Lowering *lw)
 {

@@ -23,6 +23,7 @@ typedef struct {
     int outer, inner; /* the pair of dimensions that pair_joins is asked about */
 } Scan;
 
+/* Keeps the access that walks the most dimensions. */
 static bool
 collect_leading(void *context, const Access *access)
 {
@@ -65,6 +66,7 @@ leading_access(const Nest *n)
     return s.leading;
 }
 
+/* Does the access walk the pair of dimensions as one? */
 static bool
 pair_joins(void *context, const Access *access)
 {
@@ -80,6 +82,8 @@ magnitude(int64_t value)
     return value < 0 ? -value : value;
 }
 
+/* Orders the dimensions by the strides of the leading access (for rows, the reduced ones last), and
+   joins neighbours that every access walks as one. */
 static int
 order_loops(Nest *n)
 {
@@ -118,6 +122,7 @@ order_loops(Nest *n)
     return 0;
 }
 
+/* Adds a row of one element, for kernels that have no dimension for the row. */
 static int
 append_unit_loop(Nest *n)
 {
@@ -163,6 +168,7 @@ make_loops(Nest *n)
 
 /* ---- the step ---- */
 
+/* Roughly how many operations an element takes. */
 static int64_t
 weight(const Kernel *k)
 {

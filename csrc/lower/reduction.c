@@ -8,6 +8,7 @@ real_float(DType dtype)
     return dtype == DT_F32 || dtype == DT_F64;
 }
 
+/* Is the result the same in any order? */
 static bool
 order_free(Op op, DType dtype)
 {
@@ -39,6 +40,7 @@ iteration_axes(const Graph *g, const Type *type, int *axes)
     return n;
 }
 
+/* Do the two axes form one run of memory? */
 static bool
 follows(const Graph *g, const Type *type, int outer, int inner)
 {

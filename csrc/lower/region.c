@@ -174,6 +174,7 @@ value_of(Build *b, NodeId id)
     return value;
 }
 
+/* The number of the array that a node's value lives in, added at first use. */
 static int32_t
 array_of(Build *b, NodeId id, bool logged)
 {
@@ -196,6 +197,7 @@ array_of(Build *b, NodeId id, bool logged)
 
 /* ---- indices ---- */
 
+/* Is the int linear in the induction variable? */
 static bool
 is_affine(const Build *b, const Instr *v)
 {
@@ -348,6 +350,7 @@ build_outer(Build *b)
     return 0;
 }
 
+/* The induction variable and the carried scalars as instructions. */
 static int
 build_params(Build *b)
 {

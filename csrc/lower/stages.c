@@ -35,6 +35,7 @@ assign_stages(Nest *n)
     }
 }
 
+/* Is the value cheaper to compute again than to keep? At most one load and an operation on it. */
 static bool
 cheap(const Kernel *k, const Instr *instr)
 {
@@ -57,6 +58,7 @@ cheap(const Kernel *k, const Instr *instr)
     return loads <= 1;
 }
 
+/* Does the instruction read its arguments from memory, not from registers? */
 static bool
 reads_memory(const Instr *user)
 {

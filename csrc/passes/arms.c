@@ -49,6 +49,7 @@ place(Layout *l, NodeId id)
     return id == NO_NODE ? -1 : VEC_PUSH(l->g->arena, &l->order, id);
 }
 
+/* Places a mark: branch, otherwise or join. */
 static NodeId
 mark(Layout *l, Op op, int nargs, const NodeId *args)
 {

@@ -84,6 +84,7 @@ common_divisor(int64_t a, int64_t b)
     return a;
 }
 
+/* Have the two boxes no index of storage axis `k` in common? */
 static bool
 apart_on(const Box *a, const Box *b, int k)
 {
@@ -92,6 +93,7 @@ apart_on(const Box *a, const Box *b, int k)
     return step > 1 && (a->low[k] - b->low[k]) % step != 0;
 }
 
+/* The number of axes of dense_axes; -1 if the storage has no such order. */
 static int
 storage_axes(const Graph *g, const Type *root, int *order)
 {
@@ -115,6 +117,7 @@ span_of(const Graph *g, const Type *root, const Type *view)
     return span;
 }
 
+/* Have the two no element in common, as far as boxes tell? */
 static bool
 spans_apart(const Span *a, const Span *b, int axes)
 {

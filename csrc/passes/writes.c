@@ -74,6 +74,7 @@ is_view(const Graph *g, NodeId id)
     return op_info(graph_node(g, id)->op)->kind == KIND_VIEW;
 }
 
+/* Adds facts for the nodes that have none yet. */
 static int
 facts_room(Writes *w)
 {
@@ -244,6 +245,7 @@ place_inserted(Writes *w)
 
 /* ---- facts ---- */
 
+/* Memory that the graph makes. */
 static bool
 is_fresh(const Writes *w, NodeId storage)
 {
@@ -267,6 +269,7 @@ is_library(const Writes *w, NodeId storage)
     return node->op == OP_extern && node->type.form == FORM_ARRAY;
 }
 
+/* Does the view cover the whole storage in the same layout? */
 static bool
 covers(const Graph *g, const Type *view, const Type *whole)
 {
@@ -280,6 +283,8 @@ covers(const Graph *g, const Type *view, const Type *whole)
     return true;
 }
 
+/* Is the storage read after node `after`, by nodes, outputs or a commit? A loop further on
+   counts, since its body may read. */
 static bool
 used_after(const Writes *w, NodeId storage, NodeId after)
 {
@@ -292,6 +297,7 @@ used_after(const Writes *w, NodeId storage, NodeId after)
     return false;
 }
 
+/* Is the version read, apart from the one output that commits it? */
 static bool
 read_by_nodes(const Writes *w, NodeId storage)
 {
@@ -509,6 +515,7 @@ prepare_scatter(Writes *w, NodeId id)
 
 /* ---- loops ---- */
 
+/* The loop's result node number `index`, or NO_NODE. */
 static NodeId
 result_of(const Writes *w, NodeId loop, int index)
 {

@@ -161,6 +161,7 @@ typedef struct {
     int count;
 } Flow;
 
+/* Notes that the instruction can be reached with this depth. */
 static void
 flow_to(Flow *flow, int number, int depth)
 {

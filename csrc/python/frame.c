@@ -33,6 +33,7 @@ set_executing(Frame *frame, int at)
 #endif
 }
 
+/* Has the frame executed any instruction? */
 static bool
 has_begun(Frame *frame)
 {

@@ -69,6 +69,7 @@ stack_is_down_to(ptrdiff_t reserve)
 
 enum { HALF_STACK = 3 * 1024 * 1024 };
 
+/* Removes the resident hook until arrays_to_come arrays were made. */
 static void
 rest(PyInterpreterState *interp)
 {
@@ -187,6 +188,7 @@ thread_is_plain(PyThreadState *ts, PyCodeObject *code)
     return !breaker_is_set(ts) && !thread_is_observed(ts, code);
 }
 
+/* May the hook be armed for a call of the function? */
 static bool
 may_arm(PyThreadState *ts, PyFunctionObject *function)
 {
