@@ -268,7 +268,7 @@ done:
     return array;
 }
 
-/* First and one-past-last byte of what a type covers, from its first element. */
+/* The first byte of a type's elements and one past the last, relative to the first element. */
 static void
 extent(const Graph *g, const Type *type, int64_t *low, int64_t *high)
 {

@@ -170,7 +170,7 @@ typedef struct {
     int64_t index;
     double number;
     bool keepdims;
-    Type *view; /* KIND_SCATTER: offset, shape, strides of what is written, in the storage */
+    Type *view; /* KIND_SCATTER: offset, shape, strides of the part that is written */
 } Attrs;
 
 /* Where a scatter or a loop writes; decided by passes/writes.c. */

@@ -54,7 +54,7 @@ type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape)
 }
 
 /* True when `stride` is `step` times `length`. Compares the factors, since the graph is const and
-   no product can be made; a product of more factors than these two is not recognised. */
+   no product can be made here. */
 static bool
 is_product(const Graph *g, SizeId stride, SizeId step, SizeId length)
 {

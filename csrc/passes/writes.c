@@ -224,7 +224,7 @@ insert_before(Writes *w, NodeId before, Op op, int nargs, const NodeId *args, co
     return put_before(w, before, id) < 0 || add_reads(w, id) < 0 ? NO_NODE : id;
 }
 
-/* Puts what was inserted into the top region. */
+/* Puts the inserted nodes into the top region. */
 static int
 place_inserted(Writes *w)
 {
