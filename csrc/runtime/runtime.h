@@ -41,9 +41,12 @@ bool log_wants_pass(const char *pass);
 /* Reports that the backend raised the set exception, which stays set; not where the exception goes
    to the program anyway. */
 void backend_raised(PyObject *backend);
-/* The callable that the backend made raised the set exception, or returned something else than the
-   graph's results. */
-void backend_call_failed(PyObject *backend);
+/* Sets BackendError: the backend returned `made`, which cannot be called. */
+void backend_gave_no_callable(PyObject *backend, PyObject *made);
+/* The function that the backend made raised the set exception, which stays set. */
+void backend_call_raised(PyObject *backend);
+/* It returned something else than the graph's outputs: `what`, a predicate. */
+void backend_gave_other(PyObject *backend, const char *what);
 
 /* ---- guards*.c: one flat program ---- */
 typedef struct GuardProgram GuardProgram;

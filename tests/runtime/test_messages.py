@@ -170,6 +170,22 @@ def gives_another_shape(graph, inputs):
     return lambda *arrays: [np.zeros(3)]
 
 
+def gives_another_dtype(graph, inputs):
+    return lambda x: (np.zeros(x.shape, np.float32),)
+
+
+def gives_other_strides(graph, inputs):
+    return lambda x: [np.zeros(2 * len(x))[::2]]
+
+
+def gives_an_array(graph, inputs):
+    return lambda x: np.zeros(len(x))
+
+
+def gives_nothing(graph, inputs):
+    return lambda x: None
+
+
 def takes_nothing():
     return None
 
@@ -179,10 +195,18 @@ def takes_nothing():
     [
         (raises, "backend raises raised ZeroDivisionError: in the backend; the function runs"),
         (takes_nothing, "backend takes_nothing raised TypeError"),
-        (raises_when_called, "what backend raises_when_called made raised ZeroDivisionError"),
-        (gives_no_list, "what backend gives_no_list made raised TypeError"),
-        (gives_too_many, "what backend gives_too_many made gave other results"),
-        (gives_another_shape, "what backend gives_another_shape made gave other results"),
+        (raises_when_called, "backend raises_when_called made raised ZeroDivisionError: div"),
+        (gives_nothing, "gives_nothing made returned NoneType, not a list of the graph's 1 o"),
+        (gives_no_list, "gives_no_list made returned int, not a list of the graph's 1 output;"),
+        (gives_an_array, "made returned numpy.ndarray, not a list of the graph's 1 output;"),
+        (gives_too_many, "made returned 2 results, and the graph has 1 output;"),
+        (
+            gives_another_shape,
+            "made returned as result 0 float64[3] with strides (8), and that output of the "
+            "graph is float64[4] with strides (8);",
+        ),
+        (gives_another_dtype, "float32[4] with strides (4), and that output of the graph is fl"),
+        (gives_other_strides, "float64[4] with strides (16), and that output of the graph is flo"),
     ],
 )
 def test_backend_that_fails(backend, text):
@@ -201,7 +225,9 @@ def test_backend_that_fails(backend, text):
 def test_backend_that_makes_nothing_to_call(made):
     f = pycompile.compile(roots, backend=lambda graph, inputs: made)
     for _ in range(2):
-        with pytest.raises(pycompile.BackendError, match="must return a callable, not"):
+        with pytest.raises(
+            pycompile.BackendError, match="backend .*<lambda> must return a callable, not"
+        ):
             f(np.ones(4))
 
 
