@@ -139,11 +139,12 @@ def explain(
     """`explain(f)(*args)` compiles `f` afresh, calls it once with the arguments and tells of it.
 
     The call is real: what it prints and writes, it prints and writes.  An exception of the function
-    is kept in the Explanation's `error`.  With `runs`, the function is called that many times more
-    plain and that many times more compiled, by turns, and the shortest of each is told.  The other
-    keywords are those of `compile`.
+    is kept in the Explanation's `error`.  With `runs=n`, the function is called `n` times more plain
+    and `n` times more compiled, by turns, and the shortest of each is told; 0 is for no such calls.
+    The other keywords are those of `compile`.
     """
     _require_function(function, "explain")
+    _require_runs(runs)
     settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
 
     def run(*args: Any, **kwargs: Any) -> Explanation:
@@ -173,6 +174,13 @@ def explain(
         return Explanation(name, records, error, aside, counts, seconds)
 
     return run
+
+
+def _require_runs(runs: Any) -> None:
+    if isinstance(runs, bool) or not isinstance(runs, int):
+        raise TypeError(f"runs must be an int, not {type(runs).__name__!r}")
+    if runs < 0:
+        raise ValueError(f"runs must be 0 (no comparison with plain Python) or more, not {runs}")
 
 
 def _since(before: list[Record], after: list[Record]) -> list[Record]:

@@ -58,6 +58,21 @@ def test_cache_folder_that_cannot_be_is_told_once(tmp_path):
     assert f"keeps no compiled code in {tmp_path / 'file'}: it is not a directory" in err
 
 
+def test_cache_folder_of_nobody(tmp_path):
+    more = "\nimport os\nprint(os.listdir())\n"
+    code = ROOTS.replace("import numpy", f"import os; os.chdir({str(tmp_path)!r})\nimport numpy")
+    out, err = program(tmp_path, code + more, PYCOMPILE_CACHE_DIR="~nosuchuser/x")
+    assert out == PRINTS + "['program.py']\n"
+    assert err.count("Warning") == 1
+    assert "no compiled code in ~nosuchuser/x: there is no user nosuchuser (" in err
+
+
+def test_cache_folder_whose_name_begins_with_a_tilde(tmp_path):
+    code = ROOTS.replace("import numpy", f"import os; os.chdir({str(tmp_path)!r})\nimport numpy")
+    assert program(tmp_path, code, PYCOMPILE_CACHE_DIR="./~x") == (PRINTS, "")
+    assert list((tmp_path / "~x").iterdir())
+
+
 @pytest.mark.parametrize(
     ("name", "value", "text"),
     [
@@ -265,7 +280,42 @@ def test_explain_looks_at_its_arguments():
         pycompile.explain(dict)
 
 
+@pytest.mark.parametrize("runs", ["3", 2.5, None, True, [1]])
+def test_runs_of_explain_are_a_number(runs):
+    with pytest.raises(TypeError, match=r"runs must be an int, not '\w+'"):
+        pycompile.explain(roots, runs=runs)
+
+
+def test_runs_of_explain_are_not_negative():
+    with pytest.raises(ValueError, match=r"runs must be 0 .* or more, not -3"):
+        pycompile.explain(roots, runs=-3)
+    assert "plain" not in pycompile.explain(roots, runs=0)(np.ones(4)).seconds
+    assert "plain" in pycompile.explain(roots, runs=1)(np.ones(4)).seconds
+
+
 # ---- the command line ----
+
+
+def test_report_that_cannot_be_written_is_told_before_the_program_runs(tmp_path):
+    (tmp_path / "program.py").write_text("print('has run')\n")
+    words = ["run", "--capture-report", str(tmp_path / "none" / "x"), "program.py"]
+    command = [sys.executable, "-m", "pycompile", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "" and done.returncode == 2
+    path = str(tmp_path / "none" / "x")
+    assert done.stderr == (
+        f"error: --capture-report: cannot write {path!r}: No such file or directory\n"
+    )
+
+
+def test_report_is_written_to_the_folder_where_the_program_was_started(tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "program.py").write_text("import os\nos.chdir('other')\n")
+    words = ["run", "--capture-report", "counts", "program.py"]
+    command = [sys.executable, "-m", "pycompile", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+    assert (tmp_path / "counts").read_text()[0] == "[" and not list((tmp_path / "other").iterdir())
 
 
 def test_cache_list_into_a_closed_pipe(tmp_path):
