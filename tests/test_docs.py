@@ -1,5 +1,6 @@
 """docs/graph-breaks.md is what its command makes, and its examples break as it says."""
 
+import inspect
 import json
 import os
 import re
@@ -141,15 +142,51 @@ def test_every_variable_is_documented():
 
 
 def test_every_option_is_documented_with_its_default():
-    rows = {}
-    for line in (ROOT / "docs" / "settings.md").read_text().splitlines():
-        cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
-        if len(cells) == 4:
-            rows[cells[0]] = cells
+    rows = settings_rows(4)
     for name, default, variable, _ in _C.config_describe():
         assert rows[name][2] == (variable or ""), name
         if variable is None:
             assert rows[name][1] == (f'"{default}"' if isinstance(default, str) else str(default))
+
+
+def settings_rows(columns):
+    """The rows of the tables with so many columns in docs/settings.md, by their first cell."""
+    rows = {}
+    for line in (ROOT / "docs" / "settings.md").read_text().splitlines():
+        cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+        if line.startswith("|") and len(cells) == columns:
+            rows[cells[0]] = cells
+    return rows
+
+
+@pytest.mark.parametrize("function", [pycompile.compile, pycompile.explain])
+def test_every_argument_is_documented_with_its_default(function):
+    rows, text = settings_rows(3), told()
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name == "function":
+            continue
+        if name == "runs":
+            assert "`runs`" in text and "`runs=n`" in function.__doc__
+            continue
+        default = parameter.default
+        shown = f'"{default}"' if isinstance(default, str) else str(default)
+        assert rows[name][1] == shown, name
+        assert re.search(rf"^ *{name}  ", pycompile.compile.__doc__, re.M), name
+
+
+def test_the_example_of_the_settings_runs(tmp_path):
+    (example,) = re.findall(
+        "```python\n(.*?)```", (ROOT / "docs" / "settings.md").read_text(), re.S
+    )
+    program = tmp_path / "example.py"
+    program.write_text(
+        "import numpy as np\nimport pycompile\n" + example + "for n in (100, 200):\n"
+        "    x = np.random.default_rng(0).random((n, 3))\n"
+        "    assert np.array_equal(normalized(x), normalized.__wrapped__(x))\n"
+        "assert normalized.stats()['plans'] == 2, normalized.stats()\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
 
 
 def test_every_channel_is_documented():
