@@ -193,7 +193,7 @@ def _since(before: list[Record], after: list[Record]) -> list[Record]:
             for name, value in counted.items():
                 if name == "deopt_why":
                     row[name] = value if sign > 0 else row.get(name)
-                elif name not in ("file", "function", "line", "places"):
+                elif name not in ("file", "function", "line", "places", "varied"):
                     row[name] = row.get(name, 0) + sign * value
     return [
         row for row in rows.values() if row["compiles"] or row["plan_runs"] or row["recompiles"]

@@ -68,10 +68,13 @@ int guards_last_slot(const GuardProgram *guards);
    `roots` NULL, without a failure: "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
 int guards_count(const GuardProgram *guards);
-/* The value that guard `number`, which fails against `roots`, wanted, and the name of its source.
-   False: the guard is not about a value. */
-bool guards_put_value(GuardProgram *guards, int number, const Roots *roots, Text *name,
-                      Text *value);
+/* What guard `number`, which fails against `roots`, is about ("x.shape[0]", "type(n)"), the value
+   that it wanted, and, where `found` is not NULL, the one that it found. False: it is not about a
+   value. */
+bool guards_put_value(GuardProgram *guards, int number, const Roots *roots, Text *name, Text *value,
+                      Text *found);
+/* " (file.py:12)", or nothing where it is not known. */
+void guards_put_place(const GuardProgram *guards, int number, Text *out);
 /* The remedy for a program that fails the guard too often, by the fact that differs now; may be
    empty. */
 const char *guards_remedy(const GuardProgram *guards, int number, const Roots *roots);

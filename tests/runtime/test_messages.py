@@ -1,5 +1,6 @@
 """What pycompile says when something is not as it was asked for, once, and where it is said."""
 
+import enum
 import os
 import subprocess
 import sys
@@ -390,6 +391,47 @@ def selected(x, n):
 
 
 ONES = np.ones((200, 30))
+MANY = set(range(100))
+
+
+def filled(*numbers):
+    """A set whose table shows in which order it was filled, where the numbers' hashes collide."""
+    entries = set()
+    for number in numbers:
+        entries.add(number)
+    return entries
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+    def __repr__(self):
+        raise AssertionError("no code of the program is run for a message")
+
+
+class Strange:
+    def __repr__(self):
+        raise AssertionError("no code of the program is run for a message")
+
+
+STRANGE = Strange()
+
+
+def chosen(x, s):
+    if "a" in s:
+        x = x * 2
+    return np.sqrt(x) + 1
+
+
+def named(x, s):
+    if s is Color.BLUE:
+        x = x * 2
+    return np.sqrt(x) + 1
+
+
+def cast(x, s):
+    return np.sqrt(x) * 2 if s == "x" * 90 else np.sqrt(x).astype("f4" if type(s) is str else s) + 1
 
 
 @pytest.mark.parametrize(
@@ -411,6 +453,44 @@ ONES = np.ones((200, 30))
             [(ONES, lambda x: np.sqrt(x)), (ONES, lambda x: np.sqrt(x))],
             "<lambda>, now another function <lambda>",
             "made anew for each call, make once, outside",
+        ),
+        (chosen, [(ONES, {"b"}), (ONES, {"a"})], "s == {'b'}, now {'a'} (", "fewer values"),
+        (chosen, [(ONES, {9, 10}), (ONES, {"a", 1})], "s == {9, 10}, now {'a', 1} (", "fewer"),
+        (
+            chosen,
+            [(ONES, frozenset()), (ONES, frozenset("a"))],
+            "ozenset(), now frozenset({'a'",
+            "",
+        ),
+        (
+            chosen,
+            [(ONES, MANY), (ONES, {*MANY, "a"} - {7})],
+            "now one with {'a'} and without {7}",
+            "",
+        ),
+        (chosen, [(ONES, filled(8, 16)), (ONES, filled(16, 8))], "now one that was filled in", ""),
+        (chosen, [(ONES, {"b": 1}), (ONES, {"a": 1, "c": 2})], "== ('b',), now ('a', 'c')", "keys"),
+        (chosen, [(ONES, {"b": 1}), (ONES, {STRANGE: 2})], "== ('b',), now 1 other (", "keys"),
+        (
+            named,
+            [(ONES, Color.RED), (ONES, Color.BLUE)],
+            "s is Color.RED, now Color.BLUE (",
+            "same",
+        ),
+        (named, [(ONES, Color.RED), (ONES, [1, 2])], "s is Color.RED, now a list of 2 (", "same"),
+        (named, [(ONES, Color.RED), (ONES, ONES)], "now an array float64[200, 30] (", "same"),
+        (named, [(ONES, ...), (ONES, Color.BLUE)], "s is Ellipsis, now Color.BLUE (", "same"),
+        (
+            cast,
+            [(ONES, np.dtype("f4")), (ONES, np.dtype("i4"))],
+            "32'), now dtype('int32')",
+            "same",
+        ),
+        (
+            cast,
+            [(ONES, "x" * 90), (ONES, "x" * 91)],
+            "..., now another that begins alike (",
+            "fewer",
         ),
     ],
 )
@@ -522,6 +602,57 @@ def test_functions_of_libraries_are_told_by_name():
     assert "object>" not in told and "function mean" in told, told
 
 
+def hint_of(function, *calls, **options):
+    """What perf_hints would tell of a function after these calls."""
+    compiled = pycompile.compile(function, options={"plan_always": True, **options})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pycompile.PycompileWarning)
+        for arguments in calls:
+            compiled(*arguments)
+    (record,) = (r for r in _C.hints() if r["function"] == function.__qualname__ and r["compiles"])
+    return _hints.describe(record)
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "text"),
+    [
+        (
+            work,
+            [(ONES[:n],) for n in (5, 6, 7)],
+            "2 times no plan held because x.shape[0] varied: 5",
+        ),
+        (work, [(ONES[:n],) for n in (5, 6, 7)], "varied: 5, 6, 7 (test_messages.py:"),
+        (work, [(ONES[:n],) for n in range(1, 20)], "varied: 1, 2, 3, 4, 5, ... (test_messages"),
+        (work, [(ONES,), (np.float32(ONES),)], "because x.dtype varied: float64, float32 ("),
+        (work, [(ONES,), (ONES[:9].T.copy().T,)], "    hint: pad arrays to a few shapes"),
+        (work, [(ONES,), (ONES.T.copy().T,)], "because x.flags.c_contiguous, now not ("),
+        (scaled, [(ONES, 1), (ONES, 5)], "1 time no plan held because n <= 3, now 5 ("),
+        (scaled, [(ONES, 1), (ONES, 2.0)], "because type(n) varied: int, float ("),
+        (chosen, [(ONES, {"b"}), (ONES, {"c"})], "because s varied: {'b'}, {'c'} ("),
+        (chosen, [(ONES, ["b"]), (ONES, ["b", "c"])], "because len(s) varied: 1, 2 ("),
+        (
+            chosen,
+            [(ONES, {"b": 1}), (ONES, {"c": 1})],
+            "because keys of s varied: ('b',), ('c',) (",
+        ),
+        (named, [(ONES, Color.RED), (ONES, Color.BLUE)], "s varied: Color.RED, Color.BLUE ("),
+    ],
+)
+def test_hints_say_what_varied(function, values, text):
+    pycompile.reset()
+    told = hint_of(function, *values)
+    assert text in told, told
+    pycompile.reset()
+    assert all(record["varied"] == [] for record in _C.hints())
+
+
+def test_hints_keep_values_of_the_environment_to_themselves(monkeypatch):
+    pycompile.reset()
+    monkeypatch.setenv("SECRET", "very secret")
+    told = hint_of(chosen, (ONES, {"very secret"}), (ONES, {"b"}))
+    assert "secret" not in told and "a value out of the environment" in told
+
+
 @pytest.mark.parametrize(
     ("count", "text"),
     [
@@ -532,5 +663,5 @@ def test_functions_of_libraries_are_told_by_name():
 def test_hints_count_in_english(count, text):
     counts = dict.fromkeys(("breaks", "deopts", "recompiles", "given_up"), count)
     places = [(4, count, "PC0002", "a call", "", "")]
-    record = {"function": "f", "file": "f.py", "line": 3, "places": places, **counts}
+    record = {"function": "f", "file": "f.py", "line": 3, "places": places, "varied": []} | counts
     assert text in _hints.describe(record)
