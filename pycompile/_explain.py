@@ -154,7 +154,7 @@ def explain(
         error: BaseException | None = None
         seconds: dict[str, float] = {}
         before = _C.hints()
-        _C.report_begin()
+        earlier = _C.report_begin()  # those of `python -m pycompile explain`, around this one
         began = perf_counter()
         try:
             compiled(*args, **kwargs)
@@ -162,7 +162,7 @@ def explain(
             error = raised
         finally:
             seconds["call"] = perf_counter() - began
-            records = _C.report_end()
+            records = _C.report_end()[earlier:]
         counts = _since(before, _C.hints())
         aside = _why_aside(function) if compiled is function or _switched_off() else None
         if runs > 0 and error is None:

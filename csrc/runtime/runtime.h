@@ -233,7 +233,7 @@ bool compile_is_running(void);
 
 /* ---- report.c: records for explain and logs ---- */
 /* Each compile adds a record (a dict) to the reports being collected; see _explain.py. */
-int report_begin(void);
+Py_ssize_t report_begin(void);
 PyObject *report_end(void); /* a new list of records */
 /* A class of pycompile._errors, a new reference. */
 PyObject *errors_class(const char *name);
