@@ -42,6 +42,7 @@ def info() -> int:
     from pycompile import _C
 
     found = _C.toolchain_info()
+    problem = _C.toolchain_try()
     rows: list[tuple[str, Any]] = [
         ("pycompile", __version__),
         ("python", platform.python_version()),
@@ -49,8 +50,9 @@ def info() -> int:
         ("platform", platform.platform()),
         ("cpu", found["cpu"]),
         ("threads", found["threads"]),
-        ("compiler", found["compiler"] or "none that works ($CC, cc, gcc, clang)"),
+        ("compiler", found["compiler"] or "none was found ($CC, cc, gcc, clang)"),
         ("version", found["version"] or "-"),
+        ("compiles", f"no: {problem}" if problem else "yes, as tried just now"),
         ("flags", " ".join(found["flags"])),
         *_cache_rows(),
     ]

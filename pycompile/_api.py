@@ -81,8 +81,10 @@ def compile(
 
     backend    "c" (fused native kernels), "eager" (the graph, run by NumPy calls), a name given to
                `register_backend`, or a callable that takes a graph and example inputs.
-    dynamic    None, the only value so far: a plan is made for the shapes that it saw, except that
-               loops which stay loops take arrays of any length.
+    dynamic    Whether a plan holds for arrays of other shapes.  None, the default, is the only value
+               so far: a plan is made for the shapes that it saw, other shapes make another plan
+               with the same kernels, and loops which stay loops take arrays of any length.
+               `compile(f, dynamic=None)` is `compile(f)`.
     fullgraph  True: raise GraphBreakError, with the line, where a call would not be one graph: at a
                graph break, at a graph that the backend cannot lower, at more plans than
                `options["recompile_limit"]`, and for code that cannot be followed at all. No error,
@@ -93,7 +95,7 @@ def compile(
                PycompileWarning, where there is no working C compiler or the backend fails.
     mode       None or "default".
     numerics   "numpy", the only value so far: the same bits as NumPy.
-    options    more settings by name: see `python -m pycompile info`.
+    options    more settings by name: see docs/settings.md or `python -m pycompile info`.
     """
     settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
     if function is None:
@@ -120,7 +122,9 @@ def _settings(
     if numerics != "numpy":
         raise ValueError(f"numerics must be 'numpy', not {numerics!r}")
     if dynamic is not None:
-        raise ValueError(f"dynamic must be None, not {dynamic!r}")
+        raise ValueError(
+            f"dynamic must be None, not {dynamic!r}: plans are made for the shapes that they saw"
+        )
     known = {row[0] for row in _C.config_describe()}
     for name in settings:
         if name not in known:

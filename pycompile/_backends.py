@@ -42,4 +42,8 @@ def resolve_backend(backend: str | Backend) -> str | Backend:
         return _registered[backend]
     except (KeyError, TypeError):
         known = ", ".join(list_backends())
+        if not isinstance(backend, str):
+            kind = type(backend).__name__
+            text = f"a backend is a name ({known}) or a callable, not {kind!r}"
+            raise BackendError(text) from None
         raise BackendError(f"unknown backend {backend!r}; known: {known}") from None

@@ -105,39 +105,17 @@ Sizes = Sequence[int | str]
 Lengths = tuple[int, ...]
 
 
-class _Memory:
-    """Lets NumPy make an array over part of another's memory, which it keeps alive."""
-
-    def __init__(
-        self, base: Array, dtype: np.dtype[Any], shape: Lengths, strides: Lengths, offset: int
-    ):
-        data, readonly = base.__array_interface__["data"]
-        self.base = base
-        self.__array_interface__ = {
-            "data": (data + offset, readonly),
-            "typestr": dtype.str,
-            "shape": shape,
-            "strides": strides,
-            "version": 3,
-        }
-
-
-def _view(base: Array, dtype: Any, shape: Lengths, strides: Lengths, offset: int) -> Array:
-    if 0 in shape:
-        return np.ndarray(shape, dtype, np.empty(1, np.uint8), 0, strides)
-    if base.flags.c_contiguous and base.base is None and offset >= 0:
-        return np.ndarray(shape, dtype, base, offset, strides)  # its base is the array itself
-    return np.asarray(_Memory(base, np.dtype(dtype), shape, strides, offset))
-
-
 def _is_packed(itemsize: int, shape: Lengths, strides: Lengths) -> bool:
-    """Are these the strides of a block of memory without gaps, in some order of the axes?"""
+    """Are these the strides of a block of memory without gaps, in some order of the axes?  Those of
+    an empty array are."""
+    if 0 in shape:
+        return True
     step = itemsize
     for stride, length in sorted(zip(strides, shape, strict=True)):
         if length != 1 and stride != step:
             return False
         step *= length
-    return 0 not in shape
+    return True
 
 
 def _empty(dtype: Any, shape: Lengths, strides: Lengths) -> Array:
@@ -146,8 +124,6 @@ def _empty(dtype: Any, shape: Lengths, strides: Lengths) -> Array:
     if _is_packed(dtype.itemsize, shape, strides):
         return np.ndarray(shape, dtype, strides=strides)
     spans = [(n - 1) * s for n, s in zip(shape, strides, strict=True)]
-    if any(n == 0 for n in shape):
-        spans = [0]
     low = sum(s for s in spans if s < 0)
     high = sum(s for s in spans if s > 0) + dtype.itemsize
     memory = np.zeros(high - low, np.uint8)
@@ -255,7 +231,9 @@ class _Run:
 
     def kind_view(self, node: Any, args: list[Any], values: Any) -> Any:
         shape, strides = self.layout(node.shape, node.strides)
-        view = _view(values[node.storage], node.dtype, shape, strides, self.size(node.offset))
+        view = _C.array_view(
+            values[node.storage], node.dtype, shape, strides, self.size(node.offset)
+        )
         if node.op == "broadcast" or not args[0].flags.writeable:
             view.flags.writeable = False
         return view
@@ -274,7 +252,8 @@ class _Run:
         if old.base is not None:
             new = new.view()  # the same array to the program, which does not own its memory
         view_shape, view_strides = self.layout(*node.view[:2])
-        _view(new, node.dtype, view_shape, view_strides, self.size(node.view[2]))[...] = value
+        offset = self.size(node.view[2])
+        _C.array_view(new, node.dtype, view_shape, view_strides, offset)[...] = value
         return new
 
     def op_choose(self, node: Any, args: list[Any], values: Any) -> Any:

@@ -139,11 +139,12 @@ def explain(
     """`explain(f)(*args)` compiles `f` afresh, calls it once with the arguments and tells of it.
 
     The call is real: what it prints and writes, it prints and writes.  An exception of the function
-    is kept in the Explanation's `error`.  With `runs`, the function is called that many times more
-    plain and that many times more compiled, by turns, and the shortest of each is told.  The other
-    keywords are those of `compile`.
+    is kept in the Explanation's `error`.  With `runs=n`, the function is called `n` times more plain
+    and `n` times more compiled, by turns, and the shortest of each is told; 0 is for no such calls.
+    The other keywords are those of `compile`.
     """
     _require_function(function, "explain")
+    _require_runs(runs)
     settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
 
     def run(*args: Any, **kwargs: Any) -> Explanation:
@@ -153,7 +154,7 @@ def explain(
         error: BaseException | None = None
         seconds: dict[str, float] = {}
         before = _C.hints()
-        _C.report_begin()
+        earlier = _C.report_begin()  # those of `python -m pycompile explain`, around this one
         began = perf_counter()
         try:
             compiled(*args, **kwargs)
@@ -161,7 +162,7 @@ def explain(
             error = raised
         finally:
             seconds["call"] = perf_counter() - began
-            records = _C.report_end()
+            records = _C.report_end()[earlier:]
         counts = _since(before, _C.hints())
         aside = _why_aside(function) if compiled is function or _switched_off() else None
         if runs > 0 and error is None:
@@ -175,6 +176,13 @@ def explain(
     return run
 
 
+def _require_runs(runs: Any) -> None:
+    if isinstance(runs, bool) or not isinstance(runs, int):
+        raise TypeError(f"runs must be an int, not {type(runs).__name__!r}")
+    if runs < 0:
+        raise ValueError(f"runs must be 0 (no comparison with plain Python) or more, not {runs}")
+
+
 def _since(before: list[Record], after: list[Record]) -> list[Record]:
     """What was counted between two answers of _C.hints(), a row for each function."""
     rows: dict[Any, Record] = {}
@@ -185,7 +193,7 @@ def _since(before: list[Record], after: list[Record]) -> list[Record]:
             for name, value in counted.items():
                 if name == "deopt_why":
                     row[name] = value if sign > 0 else row.get(name)
-                elif name not in ("file", "function", "line", "places"):
+                elif name not in ("file", "function", "line", "places", "varied"):
                     row[name] = row.get(name, 0) + sign * value
     return [
         row for row in rows.values() if row["compiles"] or row["plan_runs"] or row["recompiles"]

@@ -50,6 +50,17 @@ def describe(record: dict[str, Any]) -> str:
         lines.append(f"  {times}at line {line}: {code} {text}{': ' if detail else ''}{detail}")
         if hint:
             lines.append(f"    hint: {hint}")
+    for name, place, count, values, more, remedy in sorted(
+        record["varied"], key=lambda varied: -varied[2]
+    )[:5]:
+        times = f"{count} {'time' if count == 1 else 'times'}"
+        if values:
+            seen = ", ".join(values) + (", ..." if more else "")
+            lines.append(f"  {times} no plan held because {name} varied: {seen}{place}")
+        else:
+            lines.append(f"  {times} no plan held because {name}{place}")
+        if remedy:
+            lines.append(f"    hint: {remedy}")
     return "\n".join(lines)
 
 

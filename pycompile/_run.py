@@ -238,6 +238,8 @@ def run(arguments: list[str], explained: bool = False) -> None:
     sys.argv = [options.program, *options.arguments]
     if options.kind == "code":
         sys.argv[0] = "-c"
+    if options.report is not None:
+        _report_at_exit(options.report)
     try:
         main = ModuleType("__main__")
         sys.modules["__main__"] = main
@@ -253,8 +255,6 @@ def run(arguments: list[str], explained: bool = False) -> None:
         if explained:
             title = "-c" if options.kind == "code" else options.program
             _explain_at_exit(title, options.verbose)
-        if options.report is not None:
-            _report_at_exit(options.report)
         if options.capture_all or options.at_once or "numpy" in sys.modules:
             start(options.capture_all)
         else:
@@ -292,8 +292,17 @@ def _explain_at_exit(program: str, verbose: bool) -> None:
 
 
 def _report_at_exit(path: str) -> None:
+    """At a file that cannot be written the program is not begun."""
     import atexit
 
+    path = os.path.abspath(path)  # the program may go to another folder
+    try:
+        with open(path, "a", encoding="utf-8"):
+            pass
+    except OSError as error:
+        text = f"error: --capture-report: cannot write {path!r}: {error.strerror}"
+        print(text, file=sys.stderr)
+        sys.exit(2)
     atexit.register(write_report, path)
 
 

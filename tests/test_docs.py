@@ -1,12 +1,19 @@
 """docs/graph-breaks.md is what its command makes, and its examples break as it says."""
 
+import collections
+import enum
+import functools
+import inspect
+import io
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 import pycompile
@@ -104,6 +111,136 @@ def test_the_readme_tour_runs(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+# ---- what README's limits say ----
+
+
+class Shown:
+    def __repr__(self):
+        return "shown"
+
+
+class OfTuple(tuple):
+    pass
+
+
+class OfDict(dict):
+    pass
+
+
+class Kind(enum.IntEnum):
+    DOUBLE = 2
+
+
+class Pair(NamedTuple):
+    a: float
+    b: float
+
+
+def prints(*what, **how):
+    def function(x):
+        y = np.sqrt(x) + 1
+        print(y.mean(), *what, **how)
+        return y * 2
+
+    return function
+
+
+def prints_to_stderr(x):
+    y = np.sqrt(x) + 1
+    print(y.mean(), file=sys.stderr)
+    return y * 2
+
+
+def prints_in_try(x):
+    y = np.sqrt(x) + 1
+    try:
+        print(y.mean())
+    finally:
+        y = y * 2
+    return y
+
+
+def with_text(x):
+    y = np.sqrt(x) + 1
+    print(f"{y.mean():.3f}", [y.sum(), {"a": y[:2]}], (1, 2), y[:3], sep=", ")
+    return y * 2
+
+
+def takes(value):
+    def function(x):
+        first = value["a"] if isinstance(value, dict) else value[0]
+        return np.sqrt(x) * first + 1
+
+    return function
+
+
+def times(number):
+    return lambda x: np.sqrt(x) * number + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "codes"),
+    [
+        (prints("mean"), []),
+        (prints_to_stderr, []),
+        (prints(flush=True), []),
+        (with_text, []),
+        (prints(Shown()), ["PC0021"]),
+        (prints(np.dtype("f4")), ["PC0021"]),
+        (prints(file=io.StringIO()), ["PC0021"]),
+        (prints_in_try, ["PC0021"]),
+        (takes(Pair(2.0, 3.0)), []),
+        (takes(OfDict(a=2.0)), []),
+        (takes(collections.OrderedDict(a=2.0)), []),
+        (takes(OfTuple((2.0, 3.0))), ["PC0016"]),
+        (times(Kind.DOUBLE), []),
+    ],
+)
+def test_what_the_readme_says_is_captured(function, codes, monkeypatch):
+    for name in ("stdout", "stderr"):  # pytest's are of classes of its own
+        monkeypatch.setattr(sys, name, io.StringIO())
+    explained = pycompile.explain(function)(np.linspace(0, 1, 5000))
+    assert explained.error is None
+    assert [item["code"] for item in explained.breaks] == codes
+
+
+def looked_up(x, name):
+    return np.sqrt(x) * {"a": 1, "b": 2, "c": 3}[name] + 1
+
+
+def is_member(x, name):
+    return np.sqrt(x) * (2 if name in ("a", "z") else 3) + 1
+
+
+def is_compared(x, name):
+    return np.sqrt(x) * (2 if name == "a" else 3) + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "most"), [(looked_up, (3, 3)), (is_member, (3, 3)), (is_compared, (2, 3))]
+)
+def test_what_the_readme_says_of_strings(function, most):
+    compiled = pycompile.compile(function)
+    for name in "abc" * 3:
+        compiled(np.linspace(0, 1, 50000), name)
+    least, largest = most
+    assert least <= compiled.stats()["plans"] <= largest
+
+
+def test_what_compile_gives_back_as_it_is():
+    def generator():
+        yield 1
+
+    async def coroutine():
+        return 1
+
+    for function in (generator, coroutine, len, np.sqrt, np.add.reduce):
+        assert pycompile.compile(function) is function
+    double = functools.partial(looked_up, name="b")
+    assert pycompile.compile(double).func.stats()["plans"] == 0
+    assert pycompile.compile(double).func.__wrapped__ is looked_up
+
+
 def names_read():
     """Every variable of the environment that some source reads, and where."""
     patterns = {
@@ -141,15 +278,51 @@ def test_every_variable_is_documented():
 
 
 def test_every_option_is_documented_with_its_default():
-    rows = {}
-    for line in (ROOT / "docs" / "settings.md").read_text().splitlines():
-        cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
-        if len(cells) == 4:
-            rows[cells[0]] = cells
+    rows = settings_rows(4)
     for name, default, variable, _ in _C.config_describe():
         assert rows[name][2] == (variable or ""), name
         if variable is None:
             assert rows[name][1] == (f'"{default}"' if isinstance(default, str) else str(default))
+
+
+def settings_rows(columns):
+    """The rows of the tables with so many columns in docs/settings.md, by their first cell."""
+    rows = {}
+    for line in (ROOT / "docs" / "settings.md").read_text().splitlines():
+        cells = [cell.strip().strip("`") for cell in line.strip("|").split("|")]
+        if line.startswith("|") and len(cells) == columns:
+            rows[cells[0]] = cells
+    return rows
+
+
+@pytest.mark.parametrize("function", [pycompile.compile, pycompile.explain])
+def test_every_argument_is_documented_with_its_default(function):
+    rows, text = settings_rows(3), told()
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name == "function":
+            continue
+        if name == "runs":
+            assert "`runs`" in text and "`runs=n`" in function.__doc__
+            continue
+        default = parameter.default
+        shown = f'"{default}"' if isinstance(default, str) else str(default)
+        assert rows[name][1] == shown, name
+        assert re.search(rf"^ *{name}  ", pycompile.compile.__doc__, re.M), name
+
+
+def test_the_example_of_the_settings_runs(tmp_path):
+    (example,) = re.findall(
+        "```python\n(.*?)```", (ROOT / "docs" / "settings.md").read_text(), re.S
+    )
+    program = tmp_path / "example.py"
+    program.write_text(
+        "import numpy as np\nimport pycompile\n" + example + "for n in (100, 200):\n"
+        "    x = np.random.default_rng(0).random((n, 3))\n"
+        "    assert np.array_equal(normalized(x), normalized.__wrapped__(x))\n"
+        "assert normalized.stats()['plans'] == 2, normalized.stats()\n"
+    )
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
 
 
 def test_every_channel_is_documented():

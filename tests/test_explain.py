@@ -106,6 +106,23 @@ def test_why_there_is_nothing():
         assert text in str(pycompile.explain(function)([1.0] if function is len else 1.0))
 
 
+def test_explain_within_a_program_that_is_explained_tells_of_its_own():
+    def first(x):
+        return np.sqrt(x) * 3 + 1
+
+    def second(x):
+        return np.sqrt(x) * 2 + 1
+
+    _C.report_begin()
+    try:
+        pycompile.compile(first)(BIG)
+        inner = pycompile.explain(second)(BIG)
+    finally:
+        records = _C.report_end()
+    assert [f["function"] for f in inner.functions] == [second.__qualname__]
+    assert [r["function"] for r in records] == [first.__qualname__, second.__qualname__]
+
+
 # ---- the summary ----
 
 BIG = np.linspace(1.0, 2.0, 20000)

@@ -1,5 +1,5 @@
-/* The Python functions of arrays/: hooks for tests, for pycompile's own modules and for `python -m
-   pycompile info`. */
+/* What Python sees of this folder: what the eager backend, warnings and operators need; hooks for
+   tests. */
 #include "numpy_api.h"
 
 /* Reads dtype, shape and strides from Python arguments; 0 or -1. */
@@ -37,7 +37,7 @@ test_array_new(PyObject *Py_UNUSED(self), PyObject *args)
 }
 
 static PyObject *
-test_array_view(PyObject *Py_UNUSED(self), PyObject *args)
+py_array_view(PyObject *Py_UNUSED(self), PyObject *args)
 {
     PyObject *base, *dtype, *shape, *stride;
     long long offset;
@@ -244,8 +244,8 @@ static PyMethodDef methods[] = {
     {"warnings_end", py_warnings_end, METH_VARARGS, "Up to here, with what warnings_begin gave."},
     {"warnings_active", py_warnings_active, METH_O, "Whether it is so in this thread."},
     {"test_array_new", test_array_new, METH_VARARGS, "array_new(dtype, shape, strides=None)."},
-    {"test_array_view", test_array_view, METH_VARARGS,
-     "array_view(base, dtype, shape, strides, offset)."},
+    {"array_view", py_array_view, METH_VARARGS,
+     "array_view(base, dtype, shape, strides, offset): a view with NumPy's own base."},
     {"test_array_read", test_array_read, METH_O, "(dtype, rank, flags), or why not."},
     {"test_array_box", test_array_box, METH_O, "An array scalar read and boxed again."},
     {"test_array_copy", test_array_copy, METH_VARARGS, "array_copy_strided(dst, src)."},

@@ -234,6 +234,8 @@ void capture_free(Capture *capture);
 /* Writing to it runs no Python code: an exact StringIO, or an exact text file of exact parts. */
 bool stream_is_plain(PyObject *stream);
 
+bool is_enum_member(PyObject *object);
+
 /* An object that draws.c made: its method `save` keeps the state that a call changes outside the
    plan. */
 bool callable_draws(PyObject *callable);

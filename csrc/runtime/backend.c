@@ -28,19 +28,23 @@ is_news(PyObject *backend)
     return news;
 }
 
-static void
-warn(PyObject *backend, const char *format, PyObject *error)
+/* Its qualified name, or itself: a new reference. */
+static PyObject *
+name_of(PyObject *backend)
 {
     PyObject *name = PyObject_GetAttrString(backend, "__qualname__");
     PyErr_Clear();
-    PyObject *text = error == NULL ? PyUnicode_FromFormat(format, name ? name : backend)
-                                   : PyUnicode_FromFormat(format, name ? name : backend,
-                                                          Py_TYPE(error)->tp_name, error);
+    return name != NULL ? name : Py_NewRef(backend);
+}
+
+/* Takes `text`, which may be NULL, over. */
+static void
+warn(PyObject *text)
+{
     const char *bytes = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
     if (bytes != NULL) log_warn("%s", bytes);
     PyErr_Clear();
     Py_XDECREF(text);
-    Py_XDECREF(name);
 }
 
 /* Floating-point events and warnings are not a backend's failure: CPython reports them in its
@@ -60,7 +64,9 @@ tell(PyObject *backend, const char *format)
     PyErr_Fetch(&type, &value, &trace);
     if (is_failure(type) && !is_ours(backend) && is_news(backend)) {
         PyErr_NormalizeException(&type, &value, &trace);
-        warn(backend, format, value);
+        PyObject *name = name_of(backend);
+        warn(PyUnicode_FromFormat(format, name, Py_TYPE(value)->tp_name, value));
+        Py_DECREF(name);
     }
     PyErr_Restore(type, value, trace);
 }
@@ -79,13 +85,32 @@ backend_raised(PyObject *backend)
 }
 
 void
-backend_call_failed(PyObject *backend)
+backend_gave_no_callable(PyObject *backend, PyObject *made)
 {
-    if (PyErr_Occurred())
-        tell(backend, "what backend %S made raised %s: %S; such calls run in plain Python");
-    else if (!is_ours(backend) && is_news(backend))
-        warn(backend,
-             "what backend %S made gave other results than the graph's (as many, of the same "
-             "dtypes, shapes and strides); such calls run in plain Python",
-             NULL);
+    PyObject *category = errors_class("BackendError"), *name = name_of(backend);
+    if (category != NULL)
+        PyErr_Format(category, "backend %S must return a callable, not %s", name,
+                     Py_TYPE(made)->tp_name);
+    Py_XDECREF(category);
+    Py_DECREF(name);
+}
+
+void
+backend_call_raised(PyObject *backend)
+{
+    tell(backend, "the function that backend %S made raised %s: %S; such calls run in plain "
+                  "Python");
+}
+
+void
+backend_gave_other(PyObject *backend, const char *what)
+{
+    if (is_ours(backend) || !is_news(backend)) return;
+    PyObject *name = name_of(backend), *text = NULL;
+    if (name != NULL)
+        text = PyUnicode_FromFormat("the function that backend %S made %s; such calls run in "
+                                    "plain Python",
+                                    name, what);
+    warn(text);
+    Py_XDECREF(name);
 }

@@ -34,34 +34,42 @@ home_of(const char *user)
     return entry != NULL ? entry->pw_dir : NULL;
 }
 
-/* A leading ~ or ~user is a home folder, as in a shell. */
-static int
-expand(const char *name, char *out)
+enum { REASON = 160 };
+
+/* A leading ~ or ~user is a home folder, as in a shell; where there is none, `why` says so, `out`
+   is the name as it was given, and the answer is false. */
+static bool
+expand(const char *name, char out[CACHE_PATH], char why[REASON])
 {
-    char user[256];
-    size_t length = strcspn(name, "/");
-    if (*name != '~' || length > sizeof(user)) return snprintf(out, CACHE_PATH, "%s", name);
-    snprintf(user, sizeof(user), "%.*s", (int)length - 1, name + 1);
-    const char *home = home_of(user);
-    if (home == NULL) return snprintf(out, CACHE_PATH, "%s", name);
-    return snprintf(out, CACHE_PATH, "%s%s", home, name + length);
+    char user[256] = "";
+    const char *home = "";
+    size_t length = *name == '~' ? strcspn(name, "/") : 0;
+    if (length > 0 && length <= sizeof(user)) {
+        snprintf(user, sizeof(user), "%.*s", (int)length - 1, name + 1);
+        home = home_of(user);
+    }
+    bool known = home != NULL && length <= sizeof(user);
+    int written =
+        snprintf(out, CACHE_PATH, "%s%s", known ? home : "", known ? name + length : name);
+    if (!known && *user == '\0' && length == 1)
+        snprintf(why, REASON, "HOME is not set, and this user has no home folder");
+    else if (!known)
+        snprintf(why, REASON, "there is no user %.64s (write ./~ for a folder of that name)", user);
+    else if (written >= CACHE_PATH - 128)
+        snprintf(why, REASON, "the name is too long");
+    return known && written < CACHE_PATH - 128;
 }
 
 /* $PYCOMPILE_CACHE_DIR, $XDG_CACHE_HOME/pycompile, ~/.cache/pycompile. */
 static bool
-folder_name(char *out)
+folder_name(char out[CACHE_PATH], char why[REASON])
 {
     const char *own = getenv("PYCOMPILE_CACHE_DIR"), *xdg = getenv("XDG_CACHE_HOME");
-    int length = -1;
-    if (own != NULL && *own != '\0') {
-        length = expand(own, out);
-    } else if (xdg != NULL && *xdg == '/') {
-        length = snprintf(out, CACHE_PATH, "%s/pycompile", xdg);
-    } else {
-        const char *home = home_of("");
-        if (home != NULL) length = snprintf(out, CACHE_PATH, "%s/.cache/pycompile", home);
-    }
-    return length > 0 && length < CACHE_PATH - 128;
+    char name[CACHE_PATH];
+    if (own != NULL && *own != '\0') return expand(own, out, why);
+    if (xdg == NULL || *xdg != '/') return expand("~/.cache/pycompile", out, why);
+    snprintf(name, sizeof(name), "%s/pycompile", xdg);
+    return expand(name, out, why);
 }
 
 /* ---- what it is good for ---- */
@@ -81,8 +89,6 @@ make_folders(const char *name)
     }
     return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
-
-enum { REASON = 160 };
 
 /* `why`: the reason why it cannot be written to. */
 static Use
@@ -134,8 +140,7 @@ cache_folder(void)
 {
     static char name[CACHE_PATH];
     char why[REASON];
-    if (!folder_name(name)) return NULL;
-    Use use = judge(name, why);
+    Use use = folder_name(name, why) ? judge(name, why) : FOLDER_NONE;
     if (use == FOLDER_NONE) tell(name, why);
     return use != FOLDER_NONE ? name : NULL;
 }
@@ -146,8 +151,7 @@ cache_folder_to_store(void)
     static char name[CACHE_PATH];
     char why[REASON];
     struct statvfs space;
-    if (!folder_name(name)) return NULL;
-    Use use = judge(name, why);
+    Use use = folder_name(name, why) ? judge(name, why) : FOLDER_NONE;
     if (use == FOLDER_WRITTEN) {
         if (statvfs(name, &space) < 0 ||
             (unsigned long long)space.f_bavail * space.f_frsize >= least_free)

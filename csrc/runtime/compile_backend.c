@@ -72,11 +72,7 @@ stage_backend(Job *job)
         goto done;
     }
     if (!PyCallable_Check(callable)) {
-        PyObject *category = errors_class("BackendError");
-        if (category != NULL)
-            PyErr_Format(category, "a backend must return a callable, not %s",
-                         Py_TYPE(callable)->tp_name);
-        Py_XDECREF(category);
+        backend_gave_no_callable(job->config->backend_call, callable);
         goto done;
     }
     if (PyList_Append(job->capture->keep, callable) < 0) goto done;

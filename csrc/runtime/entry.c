@@ -48,6 +48,7 @@ state_free(CodeState *state)
     decoded_free(state->decoded);
     mem_free(state->entries);
     mem_free(state->hints.at);
+    mem_free(state->varied.at);
     mem_free(state);
 }
 
@@ -178,6 +179,7 @@ entry_reset(void)
     for (CodeState *state = all_states; state != NULL; state = state->next) {
         state->plan_runs = state->compiles = state->recompiles = 0;
         state->breaks = state->deopts = 0;
+        state->varied.len = 0;
         for (int i = 0; i < state->decoded->count; i++) {
             Entry *entry = state->entries[i];
             if (entry == NULL) continue;

@@ -95,6 +95,18 @@ typedef struct {
     char detail[96];
 } BreakNote;
 
+/* For perf_hints: what varied, so that plans were made anew or a place was given up. */
+enum { VALUES_NOTED = 5 };
+typedef struct {
+    char name[128];               /* "x.shape[0]"; without values, the sentence about the guard */
+    char place[64];               /* " (file.py:12)" */
+    char value[VALUES_NOTED][72]; /* the first different ones */
+    int nvalues;
+    bool more;          /* other values came, too */
+    const char *remedy; /* may be empty */
+    long long count;
+} VariedNote;
+
 struct CodeState {
     PyCodeObject *code; /* borrowed: the state dies with it */
     const Config *config;
@@ -111,12 +123,15 @@ struct CodeState {
     bool patient;         /* whole programs: the user did not ask for plans, so they have to pay */
     uint8_t loops;        /* how deep they are nested */
     bool open_loop;       /* one of them is not a `for` loop */
-    VEC(BreakNote) hints; /* empty unless perf_hints are on; mem_realloc */
+    VEC(BreakNote) hints; /* empty unless perf_hints are on; mem_alloc */
+    VEC(VariedNote) varied; /* mem_alloc */
 };
 
 /* hints.c: notes that a capture broke; that a run left a plan at the Instr `at`. */
 void hints_note(CodeState *state, const CompileNote *note);
 void hints_count(CodeState *state, int at);
+/* hints.c: notes what failed guard `number` of a plan found against `roots`. */
+void hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots);
 /* hints.c: adds the code's counts to the dict; zeros for NULL. */
 void hints_record(const CodeState *state, PyObject *record);
 /* hints.c: plan_run with its time taken for the reports. */

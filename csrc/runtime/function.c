@@ -325,8 +325,8 @@ static PyObject *
 hook_report_begin(PyObject *self, PyObject *none)
 {
     (void)self, (void)none;
-    if (report_begin() < 0) return NULL;
-    Py_RETURN_NONE;
+    Py_ssize_t begun = report_begin();
+    return begun < 0 ? NULL : PyLong_FromSsize_t(begun);
 }
 
 static PyObject *
@@ -338,7 +338,8 @@ hook_report_end(PyObject *self, PyObject *none)
 
 PyMethodDef function_methods[] = {
     {"reset", hook_reset, METH_NOARGS, "reset()\n\nForgets every plan; memory kept goes back."},
-    {"report_begin", hook_report_begin, METH_NOARGS, "report_begin()\n\nCollects records."},
+    {"report_begin", hook_report_begin, METH_NOARGS,
+     "report_begin() -> int\n\nCollects records; how many there are of those who asked before."},
     {"report_end", hook_report_end, METH_NOARGS, "report_end() -> list of dict"},
     {NULL, NULL, 0, NULL},
 };

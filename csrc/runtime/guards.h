@@ -74,15 +74,22 @@ bool guard_holds(const GuardCheck *check, PyObject *const *reached);
    making its text may run Python code.  Sets no error. */
 PyObject *guard_reach(const GuardProgram *program, int number, const Roots *roots);
 
-/* ---- guards_name.c ---- */
+/* ---- guards_value.c ---- */
+enum { LONGEST_VALUE = 60 }; /* bytes of a text that are shown */
+/* None, a number, text, bytes, or a tuple of such values: its repr runs no code of the program. */
+bool guard_is_plain(PyObject *object);
 void guard_put_object(Text *out, PyObject *object);
+/* An object other than `wanted`: how it differs, where both have the same text. */
+void guard_put_other(Text *out, PyObject *wanted, PyObject *now);
+/* Is it an array scalar of a supported dtype? */
+bool guard_array_scalar(PyObject *object);
+
+/* ---- guards_name.c ---- */
 void guard_put_name(Text *out, PyObject *name); /* of a string, without quotes */
 /* May run Python code, which is asked for the source text of a line. */
 void guard_put_source(Text *out, const GuardProgram *program, int number);
 /* Is it the dict of os.environ (or of os.environb), or something in it? */
 bool guard_of_environment(const GuardProgram *program, int number);
-/* Is it an array scalar of a supported dtype? */
-bool guard_array_scalar(PyObject *object);
 
 /* ---- guards_remedy.c ---- */
 /* One fact of an array, wanted and found, and the remedy where it varies. */

@@ -1,86 +1,6 @@
-/* Names in guard messages, in the user's terms: a value by its repr, a source as an expression
-   ("x.shape[0]", "self.layers[2]").  Only plain values of Python and NumPy are shown by repr, so
-   that no code of the user runs; texts are shortened, and values out of the environment are not
-   shown.  An entry of the value stack is named by the source text that made it. */
+/* Names in guard messages, in the user's terms: a source as an expression ("x.shape[0]",
+   "self.layers[2]").  An entry of the value stack is named by the source text that made it. */
 #include "guards.h"
-
-/* ---- values ---- */
-
-static bool
-is_plain(PyObject *object)
-{
-    if (PyTuple_CheckExact(object)) {
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++)
-            if (!is_plain(PyTuple_GET_ITEM(object, i))) return false;
-        return true;
-    }
-    return object == Py_None || PyBool_Check(object) || PyLong_CheckExact(object) ||
-           PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
-           PyUnicode_CheckExact(object) || PyBytes_CheckExact(object);
-}
-
-enum { LONGEST = 60 }; /* bytes of a repr */
-
-/* Cuts a long text, between two characters. */
-static void
-put_cut(Text *out, const char *text)
-{
-    size_t length = strlen(text);
-    if (environment_holds(text)) {
-        text_put(out, "<a value out of the environment>");
-    } else if (length <= LONGEST) {
-        text_put(out, text);
-    } else {
-        length = LONGEST;
-        while ((text[length] & 0xc0) == 0x80) length--;
-        text_printf(out, "%.*s...", (int)length, text);
-    }
-}
-
-bool
-guard_array_scalar(PyObject *object)
-{
-    DType dtype;
-    char bytes[32];
-    return array_scalar_read(object, &dtype, bytes) == ANSWER_YES;
-}
-
-void
-guard_put_object(Text *out, PyObject *object)
-{
-    if (object == NULL) {
-        text_put(out, "missing");
-    } else if (PyType_Check(object)) {
-        text_put(out, ((PyTypeObject *)object)->tp_name);
-    } else if (is_plain(object) || guard_array_scalar(object)) {
-        PyObject *repr = PyObject_Repr(object);
-        const char *string = repr ? PyUnicode_AsUTF8(repr) : NULL;
-        put_cut(out, string ? string : "?");
-        if (string == NULL) PyErr_Clear();
-        Py_XDECREF(repr);
-    } else if (PyFunction_Check(object)) {
-        text_printf(out, "function %s", text_of_str(((PyFunctionObject *)object)->func_qualname));
-    } else if (PyCode_Check(object)) { /* names its function: see guard_put_source */
-        text_printf(out, "function %s", text_of_str(((PyCodeObject *)object)->co_qualname));
-    } else if (PyModule_Check(object)) {
-        const char *name = PyModule_GetName(object);
-        text_printf(out, "module %s", name ? name : "?");
-        if (name == NULL) PyErr_Clear();
-    } else if (PyMethod_Check(object)) {
-        guard_put_object(out, PyMethod_GET_FUNCTION(object));
-        text_put(out, " as a method");
-    } else if (Py_IS_TYPE(object, &CompiledFunction_Type) ||
-               Py_IS_TYPE(object, &DisabledFunction_Type) || PyCFunction_Check(object) ||
-               ufunc_check(object) || array_function_check(object)) {
-        PyObject *name = PyObject_GetAttrString(object, "__name__");
-        const char *string = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
-        text_printf(out, "function %s", string ? string : "?");
-        Py_XDECREF(name);
-        PyErr_Clear();
-    } else {
-        text_printf(out, "<%s object>", Py_TYPE(object)->tp_name);
-    }
-}
 
 void
 guard_put_name(Text *out, PyObject *name)
@@ -117,7 +37,7 @@ static void
 put_variable(Text *out, const GuardSource *source)
 {
     PyObject *key = source->key;
-    text_printf(out, "os.environ['%.*s']", LONGEST,
+    text_printf(out, "os.environ['%.*s']", LONGEST_VALUE,
                 key != NULL && PyBytes_Check(key) ? PyBytes_AS_STRING(key) : key_text(source));
 }
 

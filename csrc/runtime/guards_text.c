@@ -100,17 +100,19 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     }
 }
 
-/* An object other than `wanted`; the text says so even where both have the same name. */
+/* The keys of a dict as a tuple, "('a', 'b')", or how many where they are no plain values. */
 static void
-put_other(Text *out, PyObject *wanted, PyObject *now)
+put_keys(Text *out, PyObject *wanted, PyObject *dict)
 {
-    Text before = {0}, after = {0};
-    guard_put_object(&before, wanted);
-    guard_put_object(&after, now);
-    bool same = before.data != NULL && after.data != NULL && strcmp(before.data, after.data) == 0;
-    text_printf(out, "%s%s", same ? "another " : "", after.data ? after.data : "?");
-    text_free(&before);
-    text_free(&after);
+    bool ours = PyDict_CheckExact(dict) || PyODict_CheckExact(dict);
+    PyObject *keys = ours ? PySequence_Tuple(dict) : NULL;
+    if (keys != NULL && guard_is_plain(keys))
+        guard_put_other(out, wanted, keys);
+    else
+        text_printf(out, "%zd other%s", PyDict_GET_SIZE(dict),
+                    PyDict_GET_SIZE(dict) == 1 ? "" : "s");
+    PyErr_Clear();
+    Py_XDECREF(keys);
 }
 
 static void
@@ -125,12 +127,13 @@ put_now(Text *out, const GuardProgram *program, const GuardCheck *check, PyObjec
     else if (now != NULL && check->kind == GUARD_TYPE)
         text_put(out, Py_TYPE(now)->tp_name);
     else if (now != NULL && check->kind == GUARD_KEYS && PyDict_Check(now))
-        text_printf(out, "%zd other keys", PyDict_GET_SIZE(now));
+        put_keys(out, check->object, now);
     else if (now != NULL && check->kind != GUARD_TYPE &&
              guard_of_environment(program, check->source))
         text_put(out, "another");
-    else if (now != NULL && (check->kind == GUARD_IS || check->kind == GUARD_GLOBAL))
-        put_other(out, check->object, now);
+    else if (now != NULL &&
+             (check->kind == GUARD_IS || check->kind == GUARD_GLOBAL || check->kind == GUARD_VALUE))
+        guard_put_other(out, check->object, now);
     else
         guard_put_object(out, now);
 }
@@ -189,31 +192,58 @@ guards_explain(GuardProgram *program, int number, const Roots *roots, Text *out)
     return text_finish(out);
 }
 
-/* The value that the guard wanted for `now`; false: the guard is not about a value. */
+/* What the guard is about, the value that it wanted and, where `found` is not NULL, that of `now`;
+   false: the guard is not about a value. */
 static bool
 put_value(const GuardProgram *program, const GuardCheck *check, PyObject *now, Text *name,
-          Text *value)
+          Text *value, Text *found)
 {
-    if (guard_number_type(check, now) != NULL) return false;
-    guard_put_source(name, program, check->source);
-    if (check->kind == GUARD_VALUE || check->kind == GUARD_LENGTH) {
-        put_wanted(value, program, check);
-        return true;
-    }
     ArrayFact fact;
-    if (check->kind != GUARD_ARRAY || !guard_array_differs(program, check, now, &fact))
+    bool types = check->kind == GUARD_TYPE || guard_number_type(check, now) != NULL;
+    bool array = check->kind == GUARD_ARRAY && guard_array_differs(program, check, now, &fact);
+    if (array && !*fact.wanted) return false;
+    if (!types && !array && check->kind != GUARD_VALUE && check->kind != GUARD_LENGTH &&
+        check->kind != GUARD_KEYS && check->kind != GUARD_IS)
         return false;
-    text_printf(name, ".%s", fact.name);
-    text_put(value, fact.wanted);
-    return *fact.wanted != '\0';
+    text_put(name, types                         ? "type("
+                   : check->kind == GUARD_LENGTH ? "len("
+                   : check->kind == GUARD_KEYS   ? "keys of "
+                                                 : "");
+    guard_put_source(name, program, check->source);
+    text_put(name, types || check->kind == GUARD_LENGTH ? ")" : "");
+    if (array) {
+        text_printf(name, ".%s", fact.name);
+        text_put(value, fact.wanted);
+        if (found != NULL) text_put(found, fact.now);
+    } else if (types) {
+        PyObject *type =
+            check->kind == GUARD_TYPE ? check->object : (PyObject *)guard_number_type(check, now);
+        guard_put_object(value, type);
+        if (found != NULL) guard_put_object(found, now != NULL ? (PyObject *)Py_TYPE(now) : NULL);
+    } else {
+        put_wanted(value, program, check);
+        if (found != NULL) put_now(found, program, check, now);
+    }
+    return true;
 }
 
 bool
-guards_put_value(GuardProgram *program, int number, const Roots *roots, Text *name, Text *value)
+guards_put_value(GuardProgram *program, int number, const Roots *roots, Text *name, Text *value,
+                 Text *found)
 {
     if (program->dead || number >= program->nchecks) return false;
+    const GuardCheck *check = &program->checks[number];
+    PyObject *wanted = Py_XNewRef(check->object); /* it may be held weakly */
     PyObject *now = guard_reach(program, number, roots);
-    bool told = put_value(program, &program->checks[number], now, name, value);
+    bool told = put_value(program, check, now, name, value, found);
     Py_XDECREF(now);
+    Py_XDECREF(wanted);
     return told;
+}
+
+void
+guards_put_place(const GuardProgram *program, int number, Text *out)
+{
+    if (!program->dead && number < program->nchecks)
+        put_place(out, program, &program->checks[number]);
 }

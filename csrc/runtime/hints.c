@@ -1,11 +1,11 @@
-/* For perf_hints and explain: where the graphs of each function break, and what its code has been
- * through. */
+/* For perf_hints and explain: where the graphs of each function break, which values varied, and
+   what its code has been through. */
 #include "entry.h"
 #include "hooks.h"
 
 #include <time.h>
 
-enum { MAX_PLACES = 16 };
+enum { MAX_PLACES = 16, MAX_VARIED_NOTES = 8 };
 
 void
 hints_note(CodeState *state, const CompileNote *note)
@@ -30,6 +30,65 @@ hints_count(CodeState *state, int at)
         if (state->hints.at[i].at == at) state->hints.at[i].count++;
 }
 
+/* ---- what varied ---- */
+
+/* The note of this name and place, made if there is room; NULL: none. */
+static VariedNote *
+varied_note(CodeState *state, const char *name, const char *place)
+{
+    VariedNote fresh = {0};
+    snprintf(fresh.name, sizeof(fresh.name), "%s", name);
+    snprintf(fresh.place, sizeof(fresh.place), "%s", place);
+    for (int i = 0; i < state->varied.len; i++) {
+        VariedNote *at = &state->varied.at[i];
+        if (strcmp(at->name, fresh.name) == 0 && strcmp(at->place, fresh.place) == 0) return at;
+    }
+    if (state->varied.at == NULL &&
+        (state->varied.at = mem_alloc(sizeof(VariedNote) * MAX_VARIED_NOTES)) == NULL)
+        PyErr_Clear();
+    if (state->varied.at == NULL || state->varied.len == MAX_VARIED_NOTES) return NULL;
+    state->varied.at[state->varied.len] = fresh;
+    return &state->varied.at[state->varied.len++];
+}
+
+static void
+note_value(VariedNote *note, const char *value)
+{
+    char cut[sizeof(note->value[0])];
+    if (value == NULL) return;
+    snprintf(cut, sizeof(cut), "%s", value);
+    for (int i = 0; i < note->nvalues; i++)
+        if (strcmp(note->value[i], cut) == 0) return;
+    if (note->nvalues == VALUES_NOTED)
+        note->more = true;
+    else
+        memcpy(note->value[note->nvalues++], cut, sizeof(cut));
+}
+
+void
+hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots)
+{
+    Text name = {0}, place = {0}, wanted = {0}, found = {0};
+    bool valued = guards_put_value(guards, number, roots, &name, &wanted, &found);
+    if (!valued && guards_explain(guards, number, roots, &name) < 0) PyErr_Clear();
+    if (valued) guards_put_place(guards, number, &place);
+    const char *remedy = guards_remedy(guards, number, roots);
+    VariedNote *note =
+        varied_note(state, name.data ? name.data : "?", place.data ? place.data : "");
+    if (note != NULL) {
+        note->count++;
+        note->remedy = remedy;
+        if (valued) note_value(note, wanted.data);
+        if (valued) note_value(note, found.data);
+    }
+    text_free(&name);
+    text_free(&place);
+    text_free(&wanted);
+    text_free(&found);
+}
+
+/* ---- time in plans ---- */
+
 static double
 seconds_now(void)
 {
@@ -53,15 +112,47 @@ plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached, PlanOutcom
 /* ---- what Python sees ---- */
 
 static PyObject *
+text_object(const char *text)
+{
+    return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+}
+
+static PyObject *
+values_of(const VariedNote *note)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < note->nvalues; i++) {
+        PyObject *value = text_object(note->value[i]);
+        if (value == NULL || PyList_Append(list, value) < 0) Py_CLEAR(list);
+        Py_XDECREF(value);
+    }
+    return list;
+}
+
+static PyObject *
+varied_of(const CodeState *state)
+{
+    PyObject *list = PyList_New(0);
+    for (int i = 0; list != NULL && i < state->varied.len; i++) {
+        const VariedNote *at = &state->varied.at[i];
+        PyObject *row =
+            Py_BuildValue("(NNLNNs)", text_object(at->name), text_object(at->place), at->count,
+                          values_of(at), PyBool_FromLong(at->more), at->remedy);
+        if (row == NULL || PyList_Append(list, row) < 0) Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+static PyObject *
 places_of(const CodeState *state)
 {
     PyObject *list = PyList_New(0);
     for (int i = 0; list != NULL && i < state->hints.len; i++) {
         const BreakNote *at = &state->hints.at[i];
-        PyObject *row = Py_BuildValue(
-            "(iLsssN)", at->line, at->count, break_code(at->code), break_text(at->code),
-            break_hint(at->code),
-            PyUnicode_DecodeUTF8(at->detail, (Py_ssize_t)strlen(at->detail), "replace"));
+        PyObject *row =
+            Py_BuildValue("(iLsssN)", at->line, at->count, break_code(at->code),
+                          break_text(at->code), break_hint(at->code), text_object(at->detail));
         if (row == NULL || PyList_Append(list, row) < 0) Py_CLEAR(list);
         Py_XDECREF(row);
     }
@@ -104,6 +195,7 @@ add_state(const CodeState *state, void *context)
     record_string(record, "deopt_why", state->deopt_why);
     record_object(record, "plan_seconds", PyFloat_FromDouble(state->plan_seconds));
     record_object(record, "places", places_of(state));
+    record_object(record, "varied", varied_of(state));
     if (PyList_Append(list, record) < 0) PyErr_Clear();
     Py_DECREF(record);
 }

@@ -362,7 +362,8 @@ log_warn(const char *format, ...)
     if (length < 0) return;
     PyErr_Fetch(&p.type, &p.value, &p.traceback);
     PyObject *category = errors_class("PycompileWarning");
-    if (category == NULL || PyErr_WarnEx(category, text, level_of_program()) < 0) PyErr_Clear();
+    if (category == NULL || PyErr_WarnFormat(category, level_of_program(), "%s", text) < 0)
+        PyErr_Clear(); /* %s also takes bytes that are no UTF-8, as in a path */
     Py_XDECREF(category);
     PyErr_Restore(p.type, p.value, p.traceback);
     free(text);

@@ -139,6 +139,100 @@ extern_results(Run *run, const PlanExtern *step, PyObject *value)
     return answer;
 }
 
+/* ---- what a backend's callable gave, for its warning ---- */
+
+static void
+put_lengths(Text *out, const int64_t *length, int rank, char open, char close)
+{
+    text_printf(out, "%c", open);
+    for (int i = 0; i < rank; i++) text_printf(out, "%s%lld", i ? ", " : "", (long long)length[i]);
+    text_printf(out, "%c", close);
+}
+
+static void
+put_array(Text *out, DType dtype, int rank, const int64_t *shape, const int64_t *stride)
+{
+    text_put(out, dtype_long_name(dtype));
+    put_lengths(out, shape, rank, '[', ']');
+    if (rank > 0) text_put(out, " with strides ");
+    if (rank > 0) put_lengths(out, stride, rank, '(', ')');
+}
+
+/* "NoneType", "float64[3] with strides (8)", and of the flags those that may be what is wrong. */
+static void
+put_found(Text *out, PyObject *object)
+{
+    ArrayHeader header;
+    const char *why;
+    if (array_read(object, &header, &why) != ANSWER_YES) {
+        text_put(out, Py_TYPE(object)->tp_name);
+        return;
+    }
+    put_array(out, header.dtype, header.rank, header.shape, header.stride);
+    if (!(header.flags & ARRAY_WRITEABLE)) text_put(out, ", read-only");
+    if (!(header.flags & ARRAY_ALIGNED)) text_put(out, ", not aligned");
+}
+
+static void
+put_expected(Text *out, const Run *run, const Type *type)
+{
+    const char *name = dtype_long_name((DType)type->dtype);
+    int64_t shape[MAX_RANK], stride[MAX_RANK];
+    if (type->form == FORM_ARRAY) {
+        run_type(run, type, shape, stride);
+        put_array(out, (DType)type->dtype, type->rank, shape, stride);
+    } else {
+        text_printf(out, type->form == FORM_PYTHON ? "a Python number (%s)" : "numpy.%s", name);
+    }
+}
+
+/* Why `value` is not what the graph's outputs are. */
+static void
+put_difference(Text *out, Run *run, const PlanExtern *step, PyObject *value)
+{
+    const char *plural = step->nresults == 1 ? "" : "s";
+    if (!PyList_Check(value) && !PyTuple_Check(value)) {
+        text_printf(out, "returned %s, not a list of the graph's %d output%s",
+                    Py_TYPE(value)->tp_name, step->nresults, plural);
+        return;
+    }
+    if (PySequence_Size(value) != step->nresults) {
+        text_printf(out, "returned %zd results, and the graph has %d output%s",
+                    PySequence_Size(value), step->nresults, plural);
+        return;
+    }
+    for (int i = 0; i < step->nresults; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(value, i);
+        if (extern_result(run, step->results[i], Py_NewRef(item)) == ANSWER_YES) continue;
+        PyErr_Clear();
+        text_printf(out, "returned as result %d ", i);
+        put_found(out, item);
+        text_put(out, ", and that output of the graph is ");
+        put_expected(out, run, &run->plan->buffers[step->results[i]].type);
+        return;
+    }
+    text_put(out, "returned an input's own memory as a result that is written later");
+}
+
+/* The plan's only step failed: warns, once per backend. */
+static void
+tell_backend(Run *run, const PlanExtern *step, PyObject *value)
+{
+    Text difference = {0};
+    PyObject *type, *error, *trace;
+    if (value == NULL) {
+        backend_call_raised(step->backend);
+        return;
+    }
+    PyErr_Fetch(&type, &error, &trace);
+    put_difference(&difference, run, step, value);
+    backend_gave_other(step->backend, difference.data != NULL ? difference.data : "");
+    text_free(&difference);
+    PyErr_Restore(type, error, trace);
+}
+
+/* ---- the call ---- */
+
 /* Calls with floating-point events that the program would see, and warnings, as errors: a deopt. */
 static PyObject *
 call_library(const PlanExtern *step, PyObject *const *args)
@@ -212,7 +306,7 @@ run_extern(Run *run, const PlanExtern *step)
     run->why = "an extern's result is not what was predicted";
     if ((value = call_library(step, args)) != NULL) answer = extern_results(run, step, value);
     if (answer == ANSWER_YES && !results_are_apart(run, step, args)) answer = ANSWER_NO;
-    if (step->backend != NULL && answer != ANSWER_YES) backend_call_failed(step->backend);
+    if (step->backend != NULL && answer != ANSWER_YES) tell_backend(run, step, value);
 done:
     for (int i = 0; i < made; i++) Py_DECREF(args[i]);
     for (int i = 0; i < step->nargs; i++) Py_XDECREF(memory[i]);

@@ -1,14 +1,15 @@
-/* Records of compiles and runs, collected between report_begin and report_end (nested ones share).
-   Under the GIL; a failure to record must not disturb the program. */
+/* Records of compiles and runs, collected between report_begin and report_end; nested ones share
+   the list, and each knows where its own records begin. Under the GIL; a failure to record must not
+   disturb the program. */
 #include "runtime.h"
 
 static PyObject *records; /* a list while reports are collected */
 static int collectors;
 
-int
+Py_ssize_t
 report_begin(void)
 {
-    if (collectors++ > 0) return 0;
+    if (collectors++ > 0) return PyList_GET_SIZE(records);
     if ((records = PyList_New(0)) != NULL) return 0;
     collectors = 0;
     return -1;

@@ -311,8 +311,8 @@ static void
 seen_add(Seen *seen, GuardProgram *guards, int failed, const Roots *roots)
 {
     Text name = {0}, value = {0};
-    bool found = guards_put_value(guards, failed, roots, &name, &value) && name.data != NULL &&
-                 value.data != NULL;
+    bool found = guards_put_value(guards, failed, roots, &name, &value, NULL) &&
+                 name.data != NULL && value.data != NULL;
     if (found && seen->count == 0) text_put(&seen->name, name.data);
     found = found && seen->name.data != NULL && strcmp(seen->name.data, name.data) == 0;
     for (int i = 0; found && i < seen->count; i++)
@@ -370,6 +370,8 @@ tell_given_up(Runner *r, Entry *entry)
     entry->told = true;
     describe(r->state, r->number, &where);
     if (r->failed != NULL) plan_acquire(r->failed);
+    Roots roots = frame_roots(r);
+    if (r->failed != NULL) hints_varied(r->state, plan_guards(r->failed), r->failed_guard, &roots);
     explain_failures(r, entry, &why);
     if (r->failed != NULL) plan_release(r->failed);
     const char *what = where.data ? where.data : "?", *because = why.data ? why.data : "";
@@ -522,6 +524,7 @@ try_capture(Runner *r, Entry *entry)
     CompileNote note = {0};
     if (failed != NULL) plan_acquire(failed); /* a collection may run code that resets all */
     char *reason = failed_reason(r, &text);
+    if (failed != NULL) hints_varied(r->state, plan_guards(failed), r->failed_guard, &roots);
     note_failed(r, entry, types);
     if (failed != NULL) plan_release(failed);
     Answer answer = make_plan(r, entry, reason, &plan, &note);

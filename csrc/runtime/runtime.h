@@ -41,9 +41,12 @@ bool log_wants_pass(const char *pass);
 /* Reports that the backend raised the set exception, which stays set; not where the exception goes
    to the program anyway. */
 void backend_raised(PyObject *backend);
-/* The callable that the backend made raised the set exception, or returned something else than the
-   graph's results. */
-void backend_call_failed(PyObject *backend);
+/* Sets BackendError: the backend returned `made`, which cannot be called. */
+void backend_gave_no_callable(PyObject *backend, PyObject *made);
+/* The function that the backend made raised the set exception, which stays set. */
+void backend_call_raised(PyObject *backend);
+/* It returned something else than the graph's outputs: `what`, a predicate. */
+void backend_gave_other(PyObject *backend, const char *what);
 
 /* ---- guards*.c: one flat program ---- */
 typedef struct GuardProgram GuardProgram;
@@ -65,10 +68,13 @@ int guards_last_slot(const GuardProgram *guards);
    `roots` NULL, without a failure: "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
 int guards_count(const GuardProgram *guards);
-/* The value that guard `number`, which fails against `roots`, wanted, and the name of its source.
-   False: the guard is not about a value. */
-bool guards_put_value(GuardProgram *guards, int number, const Roots *roots, Text *name,
-                      Text *value);
+/* What guard `number`, which fails against `roots`, is about ("x.shape[0]", "type(n)"), the value
+   that it wanted, and, where `found` is not NULL, the one that it found. False: it is not about a
+   value. */
+bool guards_put_value(GuardProgram *guards, int number, const Roots *roots, Text *name, Text *value,
+                      Text *found);
+/* " (file.py:12)", or nothing where it is not known. */
+void guards_put_place(const GuardProgram *guards, int number, Text *out);
 /* The remedy for a program that fails the guard too often, by the fact that differs now; may be
    empty. */
 const char *guards_remedy(const GuardProgram *guards, int number, const Roots *roots);
@@ -227,7 +233,7 @@ bool compile_is_running(void);
 
 /* ---- report.c: records for explain and logs ---- */
 /* Each compile adds a record (a dict) to the reports being collected; see _explain.py. */
-int report_begin(void);
+Py_ssize_t report_begin(void);
 PyObject *report_end(void); /* a new list of records */
 /* A class of pycompile._errors, a new reference. */
 PyObject *errors_class(const char *name);

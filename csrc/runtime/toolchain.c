@@ -6,7 +6,8 @@
       part of the key, so that what it made is found by them where there is no compiler at all.
    3. A compile gets its source and gives its output in a work folder, its words in a file there.
    4. When a compile fails, a trivial one tells whether the compiler or the source is to blame.  A
-      compiler that cannot do that is not asked again; the user is warned once in either case.
+      compiler that cannot do that is not asked again; the user is warned once in either case, with
+      the first line of what the compiler says.  `python -m pycompile info` asks for the same trial.
 
    Output depends on source, compiler, flags, CPU and options; all go into the key. */
 #ifndef _GNU_SOURCE
@@ -74,7 +75,9 @@ typedef struct {
 static Compiler compiler;
 static enum { UNKNOWN, FOUND, NONE } state;
 static bool warned;
-static bool no_folder; /* no folder to compile in was writable at the last attempt */
+static bool from_cc;      /* the compiler is the one that $CC names */
+static char broken[1024]; /* why the compiler that was found cannot compile; empty: not known */
+static bool no_folder;    /* no folder to compile in was writable at the last attempt */
 static struct {
     long long compiled, failed;
     double seconds;
@@ -84,11 +87,11 @@ static struct {
 
 typedef enum { RUN_OK, RUN_FAILED, RUN_NOT_STARTED } RunResult;
 
-/* Runs the compiler with stdout and stderr in the file `words`, in a process group of its own, so
-   that a Ctrl-C meant for the program does not reach it.  Does not need the GIL, which compiles
-   release. */
+/* Runs the compiler with stdout in the file `words` and stderr in `errors`, which may be NULL: in
+   the same. It gets a process group of its own, so that a Ctrl-C meant for the program does not
+   reach it.  Does not need the GIL, which compiles release. */
 static RunResult
-run(char *const *arguments, const char *words)
+run(char *const *arguments, const char *words, const char *errors)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -99,7 +102,10 @@ run(char *const *arguments, const char *words)
     posix_spawnattr_init(&attributes);
     posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&files, 1, words, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&files, 1, 2);
+    if (errors != NULL)
+        posix_spawn_file_actions_addopen(&files, 2, errors, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    else
+        posix_spawn_file_actions_adddup2(&files, 1, 2);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setsigmask(&attributes, &none);
@@ -188,7 +194,7 @@ identify_file(void)
              info.st_mtim.tv_nsec);
 }
 
-/* The first line of what --version says. */
+/* The first line of what --version says; complaints about $CC's options are none of it. */
 static bool
 ask_version(void)
 {
@@ -200,7 +206,7 @@ ask_version(void)
     memcpy(arguments, compiler.argument, sizeof(arguments));
     arguments[compiler.arguments] = "--version";
     arguments[compiler.arguments + 1] = NULL;
-    RunResult result = run(arguments, words);
+    RunResult result = run(arguments, words, "/dev/null");
     read_text(words, compiler.version, sizeof(compiler.version));
     cache_work_end(folder);
     compiler.version[strcspn(compiler.version, "\n")] = '\0';
@@ -239,22 +245,33 @@ describe_compiler(void)
                  compiler.version);
 }
 
+/* $CC, or NULL where it is not set or blank. */
+static const char *
+named_compiler(void)
+{
+    const char *own = getenv("CC");
+    return own != NULL && own[strspn(own, " \t")] != '\0' ? own : NULL;
+}
+
 static void
 find_compiler(void)
 {
-    const char *own = getenv("CC");
+    const char *own = named_compiler();
     const char *const candidates[] = {own != NULL ? own : "", "cc", "gcc", "clang"};
-    bool named = own != NULL && own[strspn(own, " \t")] != '\0';
-    for (int i = 0; i < COUNT_OF(candidates); i++)
-        if (take_command(candidates[i]) && learn_version()) {
-            state = FOUND;
-            describe_compiler();
-            log_emit(LOG_CACHE, "compiler: %s (%s)", compiler.path, compiler.version);
-            if (named && i > 0)
-                log_warn("CC=%s is no C compiler that works: pycompile uses %s", own,
-                         compiler.path);
-            return;
-        }
+    bool there = false; /* the program that $CC names */
+    for (int i = 0; i < COUNT_OF(candidates); i++) {
+        bool found = take_command(candidates[i]);
+        if (i == 0) there = found;
+        if (!found || !learn_version()) continue;
+        state = FOUND;
+        from_cc = i == 0;
+        describe_compiler();
+        log_emit(LOG_CACHE, "compiler: %s (%s)", compiler.path, compiler.version);
+        if (own != NULL && i > 0)
+            log_warn("CC=%s is no C compiler that works (%s): pycompile uses %s", own,
+                     there ? "it fails with --version" : "there is no such program", compiler.path);
+        return;
+    }
     state = NONE;
 }
 
@@ -349,6 +366,7 @@ const char *
 toolchain_problem(void)
 {
     if (no_folder) return "no folder to compile in can be written";
+    if (*broken) return broken;
     return state == NONE ? "no C compiler was found that works" : "the C compiler failed";
 }
 
@@ -373,19 +391,57 @@ compile_in(const char *source, const char *folder, char out[CACHE_PATH])
     arguments[n++] = "-o";
     arguments[n++] = out;
     arguments[n] = NULL;
-    RunResult result = run(arguments, words);
+    RunResult result = run(arguments, words, NULL);
     if (result == RUN_OK && (stat(out, &info) < 0 || info.st_size == 0)) return RUN_FAILED;
     return result;
 }
 
-/* After a failure: does the compiler fail on every source?  Uses up `folder`. */
+/* The first line of the compiler's words, cut between two characters; "no output" for none. */
+static void
+first_line(const char *words, char *out, size_t size)
+{
+    words += strspn(words, " \t\r\n");
+    size_t length = strcspn(words, "\r\n"), whole = length;
+    if (length >= size) length = size - 1;
+    while (length > 0 && length < whole && (words[length] & 0xc0) == 0x80) length--;
+    snprintf(out, size, "%.*s", (int)length, length > 0 ? words : "");
+}
+
+/* Says in `broken` what the compiler, which cannot compile the trivial source, answered. */
+static void
+note_broken(const char *words)
+{
+    char said[300];
+    const char *own = from_cc ? named_compiler() : NULL;
+    first_line(words, said, sizeof(said));
+    snprintf(broken, sizeof(broken), "%s%.400s cannot compile%s%s",
+             own != NULL ? "CC=" : "the C compiler ", own != NULL ? own : compiler.path,
+             *said ? ": " : ", and does not say why", said);
+}
+
+/* Does the compiler compile the trivial source?  Where it does not, `broken` says why and it is not
+   asked again.  Uses up `folder`. */
 static bool
 compiler_works(const char *folder)
 {
-    char out[CACHE_PATH];
+    char out[CACHE_PATH], path[CACHE_PATH + 16], words[2048];
     RunResult result;
     Py_BEGIN_ALLOW_THREADS result = compile_in("int k0(void) { return 0; }\n", folder, out);
-    Py_END_ALLOW_THREADS return result != RUN_FAILED;
+    Py_END_ALLOW_THREADS if (result != RUN_FAILED) return true;
+    snprintf(path, sizeof(path), "%s/words", folder);
+    read_text(path, words, sizeof(words));
+    note_broken(words);
+    state = NONE;
+    return false;
+}
+
+static void
+warn_broken(void)
+{
+    if (!warned)
+        log_warn("%s (%sPYCOMPILE_LOGS=cache shows all it says): functions run in plain Python",
+                 broken, from_cc ? "correct or unset CC; " : "");
+    warned = true;
 }
 
 static Answer
@@ -398,9 +454,7 @@ report_failure(const char *source, const char *folder)
     log_emit(LOG_OUTPUT_CODE, "not compiled:\n%s", source);
     counts.failed++;
     if (!compiler_works(folder)) {
-        state = NONE;
-        warn_once("pycompile's C compiler does not work (PYCOMPILE_LOGS=cache shows what "
-                  "it says): functions run in plain Python");
+        warn_broken();
     } else {
         warn_once("the C compiler refused a kernel of pycompile's (PYCOMPILE_LOGS=cache,"
                   "output_code shows it): the function runs in plain Python");
@@ -452,7 +506,8 @@ flags_list(void)
     return list;
 }
 
-/* Compiler path and version, flags, CPU, cache folder, sizes, hits, misses: a new dict. */
+/* Compiler path and version, flags, CPU, cache folder, counts: a new dict.  "compiler" is None, and
+   "broken" says why, after it was found not to work. */
 static PyObject *
 toolchain_info(void)
 {
@@ -462,11 +517,11 @@ toolchain_info(void)
     PyObject *list = flags_list();
     if (list == NULL) return NULL;
     bool found = state == FOUND;
-    return Py_BuildValue("{s:z,s:z,s:N,s:s,s:z,s:i,s:L,s:L,s:d}", "compiler",
+    return Py_BuildValue("{s:z,s:z,s:z,s:N,s:s,s:z,s:i,s:L,s:L,s:d}", "compiler",
                          found ? compiler.path : NULL, "version", found ? compiler.version : NULL,
-                         "flags", list, "cpu", cpu, "cache_folder", cache_folder(), "threads",
-                         threads_count(), "compiled", counts.compiled, "failed", counts.failed,
-                         "seconds", counts.seconds);
+                         "broken", *broken ? broken : NULL, "flags", list, "cpu", cpu,
+                         "cache_folder", cache_folder(), "threads", threads_count(), "compiled",
+                         counts.compiled, "failed", counts.failed, "seconds", counts.seconds);
 }
 
 static PyObject *
@@ -475,7 +530,24 @@ py_toolchain_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
     return toolchain_info();
 }
 
+/* Tries the compiler: None where it works, else why not, as text. */
+static PyObject *
+py_toolchain_try(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    char folder[CACHE_PATH];
+    if (state == UNKNOWN) find_compiler();
+    if (state == FOUND) {
+        no_folder = cache_work_begin(folder) < 0;
+        bool works = !no_folder && compiler_works(folder);
+        if (!no_folder) cache_work_end(folder);
+        if (works) Py_RETURN_NONE;
+    }
+    const char *why = toolchain_problem();
+    return PyUnicode_DecodeUTF8(why, (Py_ssize_t)strlen(why), "replace");
+}
+
 PyMethodDef toolchain_methods[] = {
+    {"toolchain_try", py_toolchain_try, METH_NOARGS, "None: the compiler works; else why not."},
     {"toolchain_info", py_toolchain_info, METH_NOARGS, "Compiler, flags, CPU, cache folder."},
     {NULL, NULL, 0, NULL},
 };

@@ -127,25 +127,25 @@ def test_impossible_size_is_numpys_error():
 
 def test_views_chain_as_numpy_chains_them():
     a = np.arange(24.0).reshape(4, 6).copy()
-    view = _C.test_array_view(a, "f8", (2, 3), (48, 16), 8)
+    view = _C.array_view(a, "f8", (2, 3), (48, 16), 8)
     assert np.array_equal(view, a[:2, 1::2])
     assert view.base is a
-    again = _C.test_array_view(view, "f8", (3,), (16,), 0)
+    again = _C.array_view(view, "f8", (3,), (16,), 0)
     assert again.base is a
     assert not again.flags.owndata
     assert again.flags.writeable
     a.flags.writeable = False
-    assert not _C.test_array_view(a, "f8", (1,), (8,), 0).flags.writeable
+    assert not _C.array_view(a, "f8", (1,), (8,), 0).flags.writeable
 
 
 def test_views_keep_the_owner_alive():
     a = np.ones(1000)
     before = sys.getrefcount(a)
-    view = _C.test_array_view(a, "f8", (10,), (8,), 0)
+    view = _C.array_view(a, "f8", (10,), (8,), 0)
     assert sys.getrefcount(a) == before + 1
     del view
     assert sys.getrefcount(a) == before
-    view = _C.test_array_view(np.ones(1000), "f8", (10,), (8,), 0)
+    view = _C.array_view(np.ones(1000), "f8", (10,), (8,), 0)
     gc.collect()
     assert view.sum() == 10
 

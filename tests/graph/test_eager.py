@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import pycompile
 from pycompile import _eager
 from pycompile._C import Graph
 
@@ -220,3 +221,108 @@ def test_a_wrong_prediction_is_an_error():
             "%0: f64[3] = input(0)\n%1: f64[3] = extern(%0, object=numpy.diff)\noutputs %1",
             np.ones(3),
         )
+
+
+# ---- what a result owns and what it is a view of, through both backends ----
+
+
+def empty_slice(x):
+    return x[5:5], np.sqrt(x) + 1
+
+
+def slices(x):
+    return x[1:], x[::-1], x[1:][1:], x[...], x.T, x[None], x.reshape(-1), np.sqrt(x)
+
+
+def broadcast(x):
+    return np.broadcast_to(x, (3, *x.shape)), np.sqrt(x)
+
+
+def views_of_what_was_made(x):
+    y = np.sqrt(x) + 1
+    return y, y[1:], y[2:][1:], y[1:1], y.T, y.T[::-1], y[None]
+
+
+def copies(x):
+    return x.copy(), x.flatten(), np.ravel(x), x.astype(np.float32), np.abs(x), x.T.copy()
+
+
+def empty_results(x):
+    return np.abs(x[:0]), np.abs(x[:0].T) + 1, np.concatenate([x[:0], x[:0]]), np.zeros((3, 0))
+
+
+def written(x):
+    y = np.sqrt(x) + 1
+    view = y[1:]
+    view[...] = 3.0
+    return view, y, x.copy()[::2]
+
+
+def loop_over_a_copy(x):
+    y = x.copy()
+    for i in range(len(y)):
+        y[i] = y[i] * 2 + 1
+    return y, y[1:1]
+
+
+def loop_over_nothing(x):
+    y = np.zeros(0)
+    for i in range(len(y)):
+        y[i] = 1.0
+    return y, np.sqrt(x)
+
+
+def looked_at(results, x):
+    """Of each result: layout, flags, and which array its base is."""
+    known = [x, x.base, *results]
+    return [
+        (
+            result.shape,
+            result.strides,
+            str(result.flags),
+            type(result.base),
+            [result.base is other for other in known if other is not None],
+        )
+        for result in results
+    ]
+
+
+ARRAYS = {
+    "c": np.arange(48.0).reshape(8, 6).copy(),
+    "one axis": np.arange(9.0),
+    "reversed": np.arange(9.0)[::-1],
+    "fortran": np.asfortranarray(np.arange(48.0).reshape(8, 6)),
+    "with gaps": np.arange(48.0).reshape(8, 6)[1:, ::2],
+    "empty": np.empty((0, 4)),
+    "empty inside": np.empty((6, 0, 3)),
+    "empty view": np.arange(48.0).reshape(8, 6)[8:],
+}
+
+
+@pytest.mark.parametrize("backend", ["c", "eager"])
+@pytest.mark.parametrize("array", ARRAYS)
+@pytest.mark.parametrize(
+    "function",
+    [
+        empty_slice,
+        slices,
+        broadcast,
+        views_of_what_was_made,
+        copies,
+        empty_results,
+        written,
+        loop_over_a_copy,
+        loop_over_nothing,
+    ],
+)
+def test_results_are_views_of_what_they_are_in_numpy(function, array, backend):
+    x = ARRAYS[array]
+    expected = function(x)
+    compiled = pycompile.compile(function, backend=backend, options={"plan_always": True})
+    for _ in range(2):
+        got = compiled(x)
+        assert looked_at(got, x) == looked_at(expected, x)
+        for one, other in zip(got, expected, strict=True):
+            same(one, other)
+    if "empty" not in array or function is not loop_over_a_copy:
+        assert compiled.stats()["plan_runs"] >= 1

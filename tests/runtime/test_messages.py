@@ -1,5 +1,6 @@
 """What pycompile says when something is not as it was asked for, once, and where it is said."""
 
+import enum
 import os
 import subprocess
 import sys
@@ -56,6 +57,21 @@ def test_cache_folder_that_cannot_be_is_told_once(tmp_path):
     assert out == PRINTS + "6.0\n"
     assert err.count("Warning") == 1
     assert f"keeps no compiled code in {tmp_path / 'file'}: it is not a directory" in err
+
+
+def test_cache_folder_of_nobody(tmp_path):
+    more = "\nimport os\nprint(os.listdir())\n"
+    code = ROOTS.replace("import numpy", f"import os; os.chdir({str(tmp_path)!r})\nimport numpy")
+    out, err = program(tmp_path, code + more, PYCOMPILE_CACHE_DIR="~nosuchuser/x")
+    assert out == PRINTS + "['program.py']\n"
+    assert err.count("Warning") == 1
+    assert "no compiled code in ~nosuchuser/x: there is no user nosuchuser (" in err
+
+
+def test_cache_folder_whose_name_begins_with_a_tilde(tmp_path):
+    code = ROOTS.replace("import numpy", f"import os; os.chdir({str(tmp_path)!r})\nimport numpy")
+    assert program(tmp_path, code, PYCOMPILE_CACHE_DIR="./~x") == (PRINTS, "")
+    assert list((tmp_path / "~x").iterdir())
 
 
 @pytest.mark.parametrize(
@@ -170,6 +186,22 @@ def gives_another_shape(graph, inputs):
     return lambda *arrays: [np.zeros(3)]
 
 
+def gives_another_dtype(graph, inputs):
+    return lambda x: (np.zeros(x.shape, np.float32),)
+
+
+def gives_other_strides(graph, inputs):
+    return lambda x: [np.zeros(2 * len(x))[::2]]
+
+
+def gives_an_array(graph, inputs):
+    return lambda x: np.zeros(len(x))
+
+
+def gives_nothing(graph, inputs):
+    return lambda x: None
+
+
 def takes_nothing():
     return None
 
@@ -179,10 +211,18 @@ def takes_nothing():
     [
         (raises, "backend raises raised ZeroDivisionError: in the backend; the function runs"),
         (takes_nothing, "backend takes_nothing raised TypeError"),
-        (raises_when_called, "what backend raises_when_called made raised ZeroDivisionError"),
-        (gives_no_list, "what backend gives_no_list made raised TypeError"),
-        (gives_too_many, "what backend gives_too_many made gave other results"),
-        (gives_another_shape, "what backend gives_another_shape made gave other results"),
+        (raises_when_called, "backend raises_when_called made raised ZeroDivisionError: div"),
+        (gives_nothing, "gives_nothing made returned NoneType, not a list of the graph's 1 o"),
+        (gives_no_list, "gives_no_list made returned int, not a list of the graph's 1 output;"),
+        (gives_an_array, "made returned numpy.ndarray, not a list of the graph's 1 output;"),
+        (gives_too_many, "made returned 2 results, and the graph has 1 output;"),
+        (
+            gives_another_shape,
+            "made returned as result 0 float64[3] with strides (8), and that output of the "
+            "graph is float64[4] with strides (8);",
+        ),
+        (gives_another_dtype, "float32[4] with strides (4), and that output of the graph is fl"),
+        (gives_other_strides, "float64[4] with strides (16), and that output of the graph is flo"),
     ],
 )
 def test_backend_that_fails(backend, text):
@@ -201,7 +241,9 @@ def test_backend_that_fails(backend, text):
 def test_backend_that_makes_nothing_to_call(made):
     f = pycompile.compile(roots, backend=lambda graph, inputs: made)
     for _ in range(2):
-        with pytest.raises(pycompile.BackendError, match="must return a callable, not"):
+        with pytest.raises(
+            pycompile.BackendError, match="backend .*<lambda> must return a callable, not"
+        ):
             f(np.ones(4))
 
 
@@ -239,7 +281,42 @@ def test_explain_looks_at_its_arguments():
         pycompile.explain(dict)
 
 
+@pytest.mark.parametrize("runs", ["3", 2.5, None, True, [1]])
+def test_runs_of_explain_are_a_number(runs):
+    with pytest.raises(TypeError, match=r"runs must be an int, not '\w+'"):
+        pycompile.explain(roots, runs=runs)
+
+
+def test_runs_of_explain_are_not_negative():
+    with pytest.raises(ValueError, match=r"runs must be 0 .* or more, not -3"):
+        pycompile.explain(roots, runs=-3)
+    assert "plain" not in pycompile.explain(roots, runs=0)(np.ones(4)).seconds
+    assert "plain" in pycompile.explain(roots, runs=1)(np.ones(4)).seconds
+
+
 # ---- the command line ----
+
+
+def test_report_that_cannot_be_written_is_told_before_the_program_runs(tmp_path):
+    (tmp_path / "program.py").write_text("print('has run')\n")
+    words = ["run", "--capture-report", str(tmp_path / "none" / "x"), "program.py"]
+    command = [sys.executable, "-m", "pycompile", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "" and done.returncode == 2
+    path = str(tmp_path / "none" / "x")
+    assert done.stderr == (
+        f"error: --capture-report: cannot write {path!r}: No such file or directory\n"
+    )
+
+
+def test_report_is_written_to_the_folder_where_the_program_was_started(tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "program.py").write_text("import os\nos.chdir('other')\n")
+    words = ["run", "--capture-report", "counts", "program.py"]
+    command = [sys.executable, "-m", "pycompile", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == ""
+    assert (tmp_path / "counts").read_text()[0] == "[" and not list((tmp_path / "other").iterdir())
 
 
 def test_cache_list_into_a_closed_pipe(tmp_path):
@@ -314,6 +391,47 @@ def selected(x, n):
 
 
 ONES = np.ones((200, 30))
+MANY = set(range(100))
+
+
+def filled(*numbers):
+    """A set whose table shows in which order it was filled, where the numbers' hashes collide."""
+    entries = set()
+    for number in numbers:
+        entries.add(number)
+    return entries
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+    def __repr__(self):
+        raise AssertionError("no code of the program is run for a message")
+
+
+class Strange:
+    def __repr__(self):
+        raise AssertionError("no code of the program is run for a message")
+
+
+STRANGE = Strange()
+
+
+def chosen(x, s):
+    if "a" in s:
+        x = x * 2
+    return np.sqrt(x) + 1
+
+
+def named(x, s):
+    if s is Color.BLUE:
+        x = x * 2
+    return np.sqrt(x) + 1
+
+
+def cast(x, s):
+    return np.sqrt(x) * 2 if s == "x" * 90 else np.sqrt(x).astype("f4" if type(s) is str else s) + 1
 
 
 @pytest.mark.parametrize(
@@ -335,6 +453,44 @@ ONES = np.ones((200, 30))
             [(ONES, lambda x: np.sqrt(x)), (ONES, lambda x: np.sqrt(x))],
             "<lambda>, now another function <lambda>",
             "made anew for each call, make once, outside",
+        ),
+        (chosen, [(ONES, {"b"}), (ONES, {"a"})], "s == {'b'}, now {'a'} (", "fewer values"),
+        (chosen, [(ONES, {9, 10}), (ONES, {"a", 1})], "s == {9, 10}, now {'a', 1} (", "fewer"),
+        (
+            chosen,
+            [(ONES, frozenset()), (ONES, frozenset("a"))],
+            "ozenset(), now frozenset({'a'",
+            "",
+        ),
+        (
+            chosen,
+            [(ONES, MANY), (ONES, {*MANY, "a"} - {7})],
+            "now one with {'a'} and without {7}",
+            "",
+        ),
+        (chosen, [(ONES, filled(8, 16)), (ONES, filled(16, 8))], "now one that was filled in", ""),
+        (chosen, [(ONES, {"b": 1}), (ONES, {"a": 1, "c": 2})], "== ('b',), now ('a', 'c')", "keys"),
+        (chosen, [(ONES, {"b": 1}), (ONES, {STRANGE: 2})], "== ('b',), now 1 other (", "keys"),
+        (
+            named,
+            [(ONES, Color.RED), (ONES, Color.BLUE)],
+            "s is Color.RED, now Color.BLUE (",
+            "same",
+        ),
+        (named, [(ONES, Color.RED), (ONES, [1, 2])], "s is Color.RED, now a list of 2 (", "same"),
+        (named, [(ONES, Color.RED), (ONES, ONES)], "now an array float64[200, 30] (", "same"),
+        (named, [(ONES, ...), (ONES, Color.BLUE)], "s is Ellipsis, now Color.BLUE (", "same"),
+        (
+            cast,
+            [(ONES, np.dtype("f4")), (ONES, np.dtype("i4"))],
+            "32'), now dtype('int32')",
+            "same",
+        ),
+        (
+            cast,
+            [(ONES, "x" * 90), (ONES, "x" * 91)],
+            "..., now another that begins alike (",
+            "fewer",
         ),
     ],
 )
@@ -446,6 +602,57 @@ def test_functions_of_libraries_are_told_by_name():
     assert "object>" not in told and "function mean" in told, told
 
 
+def hint_of(function, *calls, **options):
+    """What perf_hints would tell of a function after these calls."""
+    compiled = pycompile.compile(function, options={"plan_always": True, **options})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pycompile.PycompileWarning)
+        for arguments in calls:
+            compiled(*arguments)
+    (record,) = (r for r in _C.hints() if r["function"] == function.__qualname__ and r["compiles"])
+    return _hints.describe(record)
+
+
+@pytest.mark.parametrize(
+    ("function", "values", "text"),
+    [
+        (
+            work,
+            [(ONES[:n],) for n in (5, 6, 7)],
+            "2 times no plan held because x.shape[0] varied: 5",
+        ),
+        (work, [(ONES[:n],) for n in (5, 6, 7)], "varied: 5, 6, 7 (test_messages.py:"),
+        (work, [(ONES[:n],) for n in range(1, 20)], "varied: 1, 2, 3, 4, 5, ... (test_messages"),
+        (work, [(ONES,), (np.float32(ONES),)], "because x.dtype varied: float64, float32 ("),
+        (work, [(ONES,), (ONES[:9].T.copy().T,)], "    hint: pad arrays to a few shapes"),
+        (work, [(ONES,), (ONES.T.copy().T,)], "because x.flags.c_contiguous, now not ("),
+        (scaled, [(ONES, 1), (ONES, 5)], "1 time no plan held because n <= 3, now 5 ("),
+        (scaled, [(ONES, 1), (ONES, 2.0)], "because type(n) varied: int, float ("),
+        (chosen, [(ONES, {"b"}), (ONES, {"c"})], "because s varied: {'b'}, {'c'} ("),
+        (chosen, [(ONES, ["b"]), (ONES, ["b", "c"])], "because len(s) varied: 1, 2 ("),
+        (
+            chosen,
+            [(ONES, {"b": 1}), (ONES, {"c": 1})],
+            "because keys of s varied: ('b',), ('c',) (",
+        ),
+        (named, [(ONES, Color.RED), (ONES, Color.BLUE)], "s varied: Color.RED, Color.BLUE ("),
+    ],
+)
+def test_hints_say_what_varied(function, values, text):
+    pycompile.reset()
+    told = hint_of(function, *values)
+    assert text in told, told
+    pycompile.reset()
+    assert all(record["varied"] == [] for record in _C.hints())
+
+
+def test_hints_keep_values_of_the_environment_to_themselves(monkeypatch):
+    pycompile.reset()
+    monkeypatch.setenv("SECRET", "very secret")
+    told = hint_of(chosen, (ONES, {"very secret"}), (ONES, {"b"}))
+    assert "secret" not in told and "a value out of the environment" in told
+
+
 @pytest.mark.parametrize(
     ("count", "text"),
     [
@@ -456,5 +663,5 @@ def test_functions_of_libraries_are_told_by_name():
 def test_hints_count_in_english(count, text):
     counts = dict.fromkeys(("breaks", "deopts", "recompiles", "given_up"), count)
     places = [(4, count, "PC0002", "a call", "", "")]
-    record = {"function": "f", "file": "f.py", "line": 3, "places": places, **counts}
+    record = {"function": "f", "file": "f.py", "line": 3, "places": places, "varied": []} | counts
     assert text in _hints.describe(record)

@@ -49,15 +49,81 @@ def test_broken_compiler(tmp_path):
     variables = {"CC": cc, "PYCOMPILE_CACHE_DIR": str(tmp_path / "c"), "PYCOMPILE_LOGS": "cache"}
     out, err = child(RUN + "\n" + RUN, **variables)
     assert out == "None\nNone\n"
-    assert err.count("PycompileWarning: pycompile's C compiler does not work") == 1
-    assert "sorry" in err
+    assert err.count("Warning") == 1
+    assert f"PycompileWarning: CC={cc} cannot compile: sorry (correct or unset CC; " in err
 
 
 def test_compiler_that_gives_no_output(tmp_path):
     cc = script(tmp_path / "cc", "exit 0\n")
     out, err = child(RUN, CC=cc, PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))
     assert out == "None\n"
-    assert "does not work" in err
+    assert f"CC={cc} cannot compile, and does not say why" in err
+
+
+FUNCTION = """
+import numpy as np, pycompile
+@pycompile.compile
+def f(x):
+    return np.sqrt(x) * 2 + 1
+for n in (3, 3, 4):
+    print(f(np.ones(n)))
+"""
+RESULTS = "[3. 3. 3.]\n" * 2 + "[3. 3. 3. 3.]\n"
+
+
+def test_option_that_the_compiler_refuses(tmp_path):
+    cc = f"{shutil.which('cc')} --no-such-option"
+    out, err = child(FUNCTION, CC=cc, PYCOMPILE_CACHE_DIR=str(tmp_path / "c"), LC_ALL="C")
+    assert out == RESULTS
+    assert err.count("Warning") == 1
+    assert f"PycompileWarning: CC={cc} cannot compile: " in err
+    assert "--no-such-option" in err.partition("cannot compile: ")[2].partition(" (correct")[0]
+    assert "functions run in plain Python" in err
+
+
+def test_compiler_of_path_that_is_broken_is_named(tmp_path):
+    cc = script(tmp_path / "cc", "test $1 = --version && exit 0\necho sorry >&2\nexit 1\n")
+    out, err = child(FUNCTION, PATH=str(tmp_path), PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))
+    assert out == RESULTS and err.count("Warning") == 1
+    assert f"the C compiler {cc} cannot compile: sorry (PYCOMPILE_LOGS=cache" in err
+
+
+def test_words_of_a_compiler_that_are_no_utf8(tmp_path):
+    long = "\\303\\274" * 400  # two bytes each
+    cc = script(
+        tmp_path / "cc",
+        f"test $1 = --version && exit 0\nprintf '\\377x{long}' >&2\nexit 1\n",
+    )
+    out, err = child(FUNCTION, CC=cc, PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))
+    assert out == RESULTS and err.count("Warning") == 1
+    assert f"CC={cc} cannot compile: \ufffdx\u00fc\u00fc" in err and "\u00fc (correct" in err
+
+
+def info(**variables):
+    """What `python -m pycompile info` prints, by the row's name; and its stderr."""
+    env = {k: v for k, v in os.environ.items() if k != "CC"} | variables
+    command = [sys.executable, "-m", "pycompile", "info"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    rows = (line.partition("  ") for line in done.stdout.splitlines())
+    return {name: value.strip() for name, _, value in rows if name}, done.stderr
+
+
+def test_info_tries_the_compiler(tmp_path):
+    folder = str(tmp_path / "c")
+    good, _ = info(PYCOMPILE_CACHE_DIR=folder)
+    assert good["compiles"].startswith("yes")
+    cc = f"{shutil.which('cc')} --no-such-option"
+    bad, _ = info(CC=cc, PYCOMPILE_CACHE_DIR=folder, LC_ALL="C")
+    assert bad["compiler"] == shutil.which("cc")
+    assert bad["version"] == good["version"]  # no complaint in its place
+    assert bad["compiles"].startswith(f"no: CC={cc} cannot compile: ")
+    assert "--no-such-option" in bad["compiles"].partition("cannot compile")[2]
+    missing, err = info(CC="/nonexistent/cc -O2", PYCOMPILE_CACHE_DIR=folder)
+    assert missing["compiles"].startswith("yes")
+    assert "CC=/nonexistent/cc -O2 is no C compiler that works (there is no such program)" in err
+    none, _ = info(PATH=str(tmp_path), PYCOMPILE_CACHE_DIR=folder)
+    assert none["compiler"].startswith("none was found")
+    assert none["compiles"] == "no: no C compiler was found that works"
 
 
 def test_refused_source(tmp_path):

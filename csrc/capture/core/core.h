@@ -312,7 +312,6 @@ Answer guard_found(Interp *in, SourceId source, GuardKind absent, SourceId absen
 
 /* ---- enum_types.c: enums ---- */
 bool is_enum_class(PyObject *object);
-bool is_enum_member(PyObject *object);
 /* The class's methods of these names (`other` may be NULL) are enum's own or in C, guarded: calling
    them while capturing runs no code of the program. */
 Answer enum_is_plain(Interp *in, PyTypeObject *type, const char *name, const char *other);
