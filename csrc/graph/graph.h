@@ -295,6 +295,13 @@ size_value(const Graph *g, SizeId id)
     return id == NO_SIZE ? 0 : g->sizes.at[id].value;
 }
 
+/* Proved to be 1: a symbolic length that happens to be 1 is not. */
+static inline bool
+size_is_one(const Graph *g, SizeId id)
+{
+    return size_is_const(g, id) && size_value(g, id) == 1;
+}
+
 /* ---- type.c: shape and stride rules, on expressions ---- */
 /* Fresh array, C order. */
 int type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape);
@@ -318,17 +325,41 @@ Type type_scalar(DType dtype, Form form);
 bool type_same_shape(const Type *a, const Type *b);
 bool type_same_kind(const Type *a, const Type *b);   /* dtype, form, shape */
 bool type_same_layout(const Type *a, const Type *b); /* and strides */
+/* And offset: of a view of a whole storage it is 0, the storage itself has none. */
+bool type_same_array(const Type *a, const Type *b);
 /* dtype, shape, strides and offset, whatever the form */
 bool type_same_place(const Graph *g, const Type *a, const Type *b);
+/* One shape, and from the first element on each element of `a` lies as far as that of `b`: strides
+   of axes of one element do not count. */
+bool type_walks_alike(const Graph *g, const Type *a, const Type *b);
 /* `from` broadcasts to the shape of `to`. */
 bool type_broadcasts(const Graph *g, const Type *from, const Type *to);
-/* Shape and strides are known, and no stride is negative: a new array can have this layout. */
+/* The shape that all broadcast to.  ANSWER_NO: none, or none that can be proved with symbolic
+   sizes. */
+Answer type_common_shape(const Graph *g, int n, const Type *const *types, int *rank, SizeId *shape);
+bool type_is_known(const Graph *g, const Type *type); /* shape and strides are constants */
+/* They are known, and no stride is negative: a new array can lie like that. */
 bool type_is_copyable(const Graph *g, const Type *type);
 bool type_has_negative_stride(const Graph *g, const Type *type);
 bool type_is_contiguous(const Graph *g, const Type *type);  /* C order, dense */
+bool type_is_fortran(const Graph *g, const Type *type);     /* Fortran order, dense */
 bool type_runs_backwards(const Graph *g, const Type *type); /* along an axis longer than 1 */
-/* The last two axes of one are those of the other, swapped. BLAS multiplies a matrix by its own
-   transpose with another routine, and other bits, than by an equal array of other memory. */
+bool type_repeats(const Graph *g, const Type *type);        /* some share their place: stride 0 */
+bool type_is_spread(const Graph *g, const Type *type);      /* all share one place */
+/* 'C' or 'F' where these are the strides that NumPy gives a fresh array of that order, axes of one
+   element included; else, and without elements, 'K'. */
+char type_order(const Graph *g, const Type *type);
+/* The axes that are not of length 1, by falling stride: how many, or -1 where the strides do not
+   tell (zero, negative or equal ones).  By hints where symbolic, like the next two. */
+int type_axes(const Graph *g, const Type *type, int *axes);
+/* One step along `outer` is all steps along `inner`. */
+bool type_axis_follows(const Graph *g, const Type *type, int outer, int inner);
+/* type_axes where there are elements, which cover their memory once and without gaps; else -1. */
+int type_dense_axes(const Graph *g, const Type *type, int *axes);
+/* Shape and strides are known, and the elements cover their memory once and without gaps. */
+bool type_is_compact(const Graph *g, const Type *type);
+/* The last two axes are the other's, turned: BLAS multiplies a matrix by its own transpose in
+   another way than by another's, with other bits. */
 bool type_is_transpose(const Type *a, const Type *b);
 int64_t type_elements(const Graph *g, const Type *type); /* by hints where symbolic */
 

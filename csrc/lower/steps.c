@@ -218,23 +218,6 @@ call_scan(Call *c, NodeId id)
     return take_result(c, id);
 }
 
-/* 'C' or 'F' where these are the strides that NumPy gives a fresh array of that order, axes of one
-   element included; else 'K'. */
-static const char *
-order_of(const Graph *g, const Type *type)
-{
-    int64_t rows = (int64_t)dtype_size((DType)type->dtype), columns = rows;
-    bool c = true, f = true;
-    for (int i = 0; i < type->rank; i++) {
-        int k = type->rank - 1 - i;
-        c = c && size_value(g, type->stride[k]) == rows;
-        f = f && size_value(g, type->stride[i]) == columns;
-        rows *= size_value(g, type->shape[k]);
-        columns *= size_value(g, type->shape[i]);
-    }
-    return rows == 0 ? "K" : c ? "C" : f ? "F" : "K";
-}
-
 /* ndarray.astype(x, dtype, order) of an array; the dtype's own type called on a scalar. */
 static int
 call_cast(Call *c, NodeId id)
@@ -244,7 +227,7 @@ call_cast(Call *c, NodeId id)
     if (graph_node(c->lw->graph, node->args[0])->type.form == FORM_ARRAY) {
         if (set_callable(c, "ndarray", "astype") < 0 || push_value(c, node->args[0]) < 0 ||
             push_object(c, dtype) < 0 ||
-            push_object(c, PyUnicode_FromString(order_of(c->lw->graph, &node->type))) < 0)
+            push_object(c, PyUnicode_FromFormat("%c", type_order(c->lw->graph, &node->type))) < 0)
             return -1;
         return take_result(c, id);
     }

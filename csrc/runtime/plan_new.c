@@ -368,16 +368,6 @@ make_commits(Maker *m)
 
 /* ---- outputs ---- */
 
-static bool
-same_extent(const Type *a, const Type *b)
-{
-    if (a->rank != b->rank || a->dtype != b->dtype || (a->offset > 0) != (b->offset > 0))
-        return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->shape[i] != b->shape[i] || a->stride[i] != b->stride[i]) return false;
-    return true;
-}
-
 /* Another output with a storage of its own shares the buffer, since a pass found the two equal. */
 static bool
 buffer_is_shared(const Maker *m, int output)
@@ -410,7 +400,7 @@ box_kind(const Maker *m, int output)
     bool whole =
         (at->place.offset == NO_SIZE || (size_is_const(m->capture->graph, at->place.offset) &&
                                          size_value(m->capture->graph, at->place.offset) == 0)) &&
-        (to->input || same_extent(&at->type, &buffer->type));
+        (to->input || type_same_layout(&at->type, &buffer->type));
     return whole ? BOX_WHOLE : to->fresh ? BOX_COPY : BOX_VIEW;
 }
 

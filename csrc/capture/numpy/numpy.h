@@ -200,10 +200,6 @@ Answer node_copy(Interp *in, NodeId array, char order, NodeId *out);
 /* The type of a fresh array of this dtype with the layout that order 'C', 'F', 'A' or 'K' gives for
    `like`. */
 Answer fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order);
-bool type_is_fortran(const Graph *g, const Type *type);
-/* Shapes broadcast together; ANSWER_NO when they do not. */
-Answer shapes_broadcast(const Graph *g, int n, const Type *const *types, int *rank, SizeId *shape);
-bool shapes_equal(const Type *a, const Type *b);
 
 /* ---- writes.c: in-place writes to arrays from outside ---- */
 /* May the array be written?  Breaks where its memory is read-only or overlaps itself; guards that
