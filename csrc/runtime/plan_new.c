@@ -102,31 +102,6 @@ make_inputs(Maker *m)
 
 /* ---- buffers ---- */
 
-/* A scalar known while compiling, as the bytes of `dtype`. */
-static int
-constant_bytes(PyObject *object, DType dtype, char *out)
-{
-    DType own;
-    Answer scalar = array_scalar_read(object, &own, out);
-    if (scalar == ANSWER_ERROR) return -1;
-    if (scalar == ANSWER_YES && own == dtype) return 0;
-    PyObject *type = NULL, *made = NULL;
-    int result = -1;
-    if ((type = array_dtype_object(dtype)) == NULL) goto done;
-    PyObject *scalar_type = PyObject_GetAttrString(type, "type");
-    if (scalar_type == NULL) goto done;
-    made = PyObject_CallOneArg(scalar_type, object);
-    Py_DECREF(scalar_type);
-    if (made == NULL) goto done;
-    scalar = array_scalar_read(made, &own, out);
-    if (scalar == ANSWER_YES) result = 0;
-    if (scalar == ANSWER_NO) PyErr_SetString(PyExc_SystemError, "a constant that is no scalar");
-done:
-    Py_XDECREF(type);
-    Py_XDECREF(made);
-    return result;
-}
-
 static int
 make_constant(PlanBuffer *out)
 {
@@ -136,7 +111,7 @@ make_constant(PlanBuffer *out)
         return 0;
     }
     out->data = out->constant;
-    return constant_bytes(out->object, (DType)out->type.dtype, out->constant);
+    return constant_read(out->object, (DType)out->type.dtype, out->constant);
 }
 
 static int
