@@ -391,6 +391,12 @@ bool ufunc_minds_casts(const Graph *g, int op, int nargs, const NodeId *args, co
 /* The ufunc's bits depend on the layout of the array that it writes into: only the library's own
    call has them. */
 bool ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target);
+/* Two ufuncs whose loops look at the strides of an operand.  WAY_EXPRESSION: *op is set to what has
+   the bits of the loop that NumPy takes; WAY_BLOCKS: the ufunc's own loop has them for a block;
+   WAY_CALL: only the whole call has. */
+/* `exponent`: one number for all elements, or NULL; *op takes the first operand alone. */
+Way power_way(DType loop, PyObject *exponent, int *op);
+Way clip_way(const Graph *g, DType loop, NodeId low, NodeId high, int *op);
 /* A pointwise or Python operation on numbers whose C expression, conversions of its arguments
    included, gives the bits of the array library or of Python. */
 bool node_is_expression(const Graph *g, const Node *node);
