@@ -268,12 +268,9 @@ make_array(const Graph *g, const Type *type, PyObject *memory, int64_t offset)
     static const char *const names[] = {"?",  "i1", "i2", "i4", "i8", "u1", "u2",
                                         "u4", "u8", "f2", "f4", "f8", "c8", "c16"};
     PyObject *numpy = module_import("numpy"), *array = NULL;
-    PyObject *shape = PyTuple_New(type->rank), *stride = PyTuple_New(type->rank);
+    PyObject *shape = graph_view_sizes(g, type->rank, type->shape);
+    PyObject *stride = graph_view_sizes(g, type->rank, type->stride);
     if (numpy == NULL || shape == NULL || stride == NULL) goto done;
-    for (int i = 0; i < type->rank; i++) {
-        PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(size_value(g, type->shape[i])));
-        PyTuple_SET_ITEM(stride, i, PyLong_FromLongLong(size_value(g, type->stride[i])));
-    }
     array = PyObject_CallMethod(numpy, "ndarray", "OsOLO", shape, names[type->dtype], memory,
                                 (long long)offset, stride);
 done:

@@ -434,7 +434,10 @@ extern PyTypeObject GraphView_Type;
 PyObject *graph_view(const Graph *g);
 /* A snapshot of one node; arguments that are not constants are None. */
 PyObject *graph_view_node(const Graph *g, NodeId id);
-/* The graph of a snapshot, or of a str with its text, read back; NULL with the error set. */
+/* Sizes, and attrs.ints, as a tuple: new references. */
+PyObject *graph_view_sizes(const Graph *g, int n, const SizeId *sizes);
+PyObject *graph_view_ints(const Attrs *attrs);
+/* The graph that a snapshot (or a str) shows, read from its text; NULL with the error set. */
 Graph *graph_from_view(Arena *arena, PyObject *keep, PyObject *view);
 
 /* ---- module_graph.c: adds this folder's types and functions to the module; 0 or -1 ---- */

@@ -144,21 +144,7 @@ set_results(Call *c, int n, const BufferId *results)
     return c->step.results == NULL ? -1 : 0;
 }
 
-static PyObject *
-axes_tuple(const Node *node)
-{
-    PyObject *axes = PyTuple_New(node->attrs.nints);
-    for (int i = 0; axes != NULL && i < node->attrs.nints; i++) {
-        PyObject *axis = PyLong_FromLongLong(node->attrs.ints[i]);
-        if (axis == NULL)
-            Py_CLEAR(axes);
-        else
-            PyTuple_SET_ITEM(axes, i, axis);
-    }
-    return axes;
-}
-
-/* The call's return value is the node's value. */
+/* What the call returns is the node's value. */
 static int
 take_result(Call *c, NodeId id)
 {
@@ -184,7 +170,7 @@ call_reduce(Call *c, NodeId id)
     bool logic = op_info(node->op)->flags & OPF_COMPARES;
     PyObject *dtype = logic ? Py_NewRef(Py_None) : array_dtype_object(node->type.dtype);
     if (set_callable(c, op_info(node->op)->ufunc, "reduce") < 0 ||
-        push_value(c, node->args[0]) < 0 || push_object(c, axes_tuple(node)) < 0 ||
+        push_value(c, node->args[0]) < 0 || push_object(c, graph_view_ints(&node->attrs)) < 0 ||
         push_object(c, dtype) < 0 || push_keepdims(c, node) < 0)
         return -1;
     return take_result(c, id);

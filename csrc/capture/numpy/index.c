@@ -329,8 +329,8 @@ write_through(Interp *in, Value *array, const Type *place, NodeId version, NodeI
         return interp_break(in, BREAK_STORE, "a write through a view of another dtype");
     PyObject *class_ = calls_object(in, "WriteThrough"), *writer = NULL;
     PyObject *dtype = keep(in, array_dtype_object((DType)place->dtype));
-    PyObject *shape = keep(in, sizes_tuple(in, place->rank, place->shape));
-    PyObject *strides = keep(in, sizes_tuple(in, place->rank, place->stride));
+    PyObject *shape = keep(in, graph_view_sizes(in->graph, place->rank, place->shape));
+    PyObject *strides = keep(in, graph_view_sizes(in->graph, place->rank, place->stride));
     int64_t offset = size_value(in->graph, place->offset) - size_value(in->graph, whole.offset);
     if (class_ != NULL && dtype != NULL && shape != NULL && strides != NULL)
         writer = keep(

@@ -104,8 +104,6 @@ int numpy_callables(void);
 
 /* ---- trial.c: the type of a call's result, found by calling it while capturing ---- */
 int trial_module(PyObject *module);
-/* Known sizes as a tuple; a new reference. */
-PyObject *sizes_tuple(Interp *in, int n, const SizeId *sizes);
 
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
 /* Follows a callable with a row (a Rule).  In calls, `nargs` counts positional arguments; keyword
