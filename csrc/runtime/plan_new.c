@@ -27,34 +27,6 @@ copy_of(Plan *plan, const void *data, size_t size)
     return arena_copy(plan->memory, data, size);
 }
 
-/* ---- outputs that are written at once ---- */
-
-/* Storing the value runs no code of the program. */
-static bool
-is_quiet(BuildKind kind)
-{
-    return kind >= EFFECT_STORE_ATTR && kind <= EFFECT_STORE_CELL;
-}
-
-void
-outputs_at_once(const Capture *capture)
-{
-    Graph *g = capture->graph;
-    bool wrote = false, over = false;
-    for (int i = 0; i < capture->builds.len; i++) /* the first write that is done may be any */
-        if (capture->builds.at[i].kind == EFFECT_WRITE && capture->builds.at[i].when > 0) return;
-    for (int i = 0; i < capture->builds.len; i++) {
-        const Build *build = &capture->builds.at[i];
-        if (build->kind < EFFECT_STORE_ATTR) continue;
-        if (build->kind != EFFECT_WRITE) {
-            over = over || (wrote && !is_quiet(build->kind));
-            continue;
-        }
-        g->outputs.at[build->output].at_once = !over;
-        wrote = true;
-    }
-}
-
 /* ---- sizes ---- */
 
 /* Is the size known while compiling?  For an array whose shape and strides are guarded, every

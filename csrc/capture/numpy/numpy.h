@@ -207,8 +207,8 @@ Answer write_allowed(Interp *in, Value *array);
 Value *input_of(Interp *in, NodeId node);
 /* Adds the EFFECT_WRITE of each storage that is committed before this effect (Storage.commit). */
 int writes_commit(Interp *in, int place);
-/* At the end: adds NO_OVERLAP guards and the other EFFECT_WRITEs.  ANSWER_NO: inputs overlap
-   now. */
+/* At the end, when the other effects are built: adds NO_OVERLAP guards and the other EFFECT_WRITEs,
+   and tells the graph which outputs they are.  ANSWER_NO: inputs overlap now. */
 Answer writes_finish(Interp *in);
 
 /* ---- reductions.c ---- */
