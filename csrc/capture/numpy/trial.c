@@ -103,10 +103,14 @@ asked_new(Interp *in, const Attempt *attempt)
 }
 
 PyObject *
-hole_new(Interp *in, int number)
+template_hole(Interp *in, int number)
 {
+    static PyObject *first[16]; /* for the life of the process: a Hole never changes */
+    bool few = number < COUNT_OF(first);
+    if (few && first[number] != NULL) return first[number];
     PyObject *type = calls_object(in, "Hole");
-    return type == NULL ? NULL : keep(in, PyObject_CallFunction(type, "i", number));
+    PyObject *hole = type == NULL ? NULL : PyObject_CallFunction(type, "i", number);
+    return few ? (first[number] = hole) : keep(in, hole);
 }
 
 /* ---- the trial ---- */
