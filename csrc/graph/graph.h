@@ -334,11 +334,10 @@ bool type_same_place(const Graph *g, const Type *a, const Type *b);
 bool type_walks_alike(const Graph *g, const Type *a, const Type *b);
 /* `from` broadcasts to the shape of `to`. */
 bool type_broadcasts(const Graph *g, const Type *from, const Type *to);
-/* The shape that all broadcast to.  ANSWER_NO: none, or none that can be proved with symbolic
-   sizes. */
+/* The common shape. ANSWER_NO: there is none, or symbolic sizes cannot be proved equal. */
 Answer type_common_shape(const Graph *g, int n, const Type *const *types, int *rank, SizeId *shape);
 bool type_is_known(const Graph *g, const Type *type); /* shape and strides are constants */
-/* They are known, and no stride is negative: a new array can lie like that. */
+/* They are known, and no stride is negative: a new array can have this layout. */
 bool type_is_copyable(const Graph *g, const Type *type);
 bool type_has_negative_stride(const Graph *g, const Type *type);
 bool type_is_contiguous(const Graph *g, const Type *type);  /* C order, dense */
@@ -358,8 +357,8 @@ bool type_axis_follows(const Graph *g, const Type *type, int outer, int inner);
 int type_dense_axes(const Graph *g, const Type *type, int *axes);
 /* Shape and strides are known, and the elements cover their memory once and without gaps. */
 bool type_is_compact(const Graph *g, const Type *type);
-/* The last two axes are the other's, turned: BLAS multiplies a matrix by its own transpose in
-   another way than by another's, with other bits. */
+/* The last two axes of one are those of the other, swapped. BLAS multiplies a matrix by its own
+   transpose with another routine, and other bits, than by an equal array of other memory. */
 bool type_is_transpose(const Type *a, const Type *b);
 int64_t type_elements(const Graph *g, const Type *type); /* by hints where symbolic */
 
@@ -437,7 +436,7 @@ PyObject *graph_view_node(const Graph *g, NodeId id);
 /* Sizes, and attrs.ints, as a tuple: new references. */
 PyObject *graph_view_sizes(const Graph *g, int n, const SizeId *sizes);
 PyObject *graph_view_ints(const Attrs *attrs);
-/* The graph that a snapshot (or a str) shows, read from its text; NULL with the error set. */
+/* The graph of a snapshot, or of a str with its text, read back; NULL with the error set. */
 Graph *graph_from_view(Arena *arena, PyObject *keep, PyObject *view);
 
 /* ---- module_graph.c: adds this folder's types and functions to the module; 0 or -1 ---- */

@@ -63,8 +63,8 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     if (last == n - 1) return REDUCTION_ROWS;
     for (int i = last + 1; i + 1 < n; i++)
         if (!type_axis_follows(g, type, axes[i], axes[i + 1])) return REDUCTION_EXTERN;
-    /* the first row is copied, the others combined with it elementwise, where there is no identity
-     */
+    /* products of floats are left to NumPy, which may copy the first row or multiply it by the
+       identity */
     if (node->op == OP_prod && !free) return REDUCTION_EXTERN;
     return REDUCTION_COLUMNS;
 }

@@ -144,7 +144,7 @@ set_results(Call *c, int n, const BufferId *results)
     return c->step.results == NULL ? -1 : 0;
 }
 
-/* What the call returns is the node's value. */
+/* The call's return value is the node's value. */
 static int
 take_result(Call *c, NodeId id)
 {

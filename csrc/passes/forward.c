@@ -25,7 +25,7 @@ written_value(const Graph *g, NodeId view)
     const Node *scatter = graph_node(g, from);
     if (scatter->op != OP_scatter || !type_same_place(g, type, scatter->attrs.view)) return NO_NODE;
     const Type *value = &graph_node(g, scatter->args[1])->type;
-    /* What is read is what was written only where no two elements share their place. */
+    /* Where elements of the view share a place, only the last one written is read. */
     bool whole = type_same_shape(value, type) && !type_repeats(g, type);
     return whole ? scatter->args[1] : NO_NODE;
 }

@@ -269,7 +269,8 @@ is_library(const Writes *w, NodeId storage)
     return node->op == OP_extern && node->type.form == FORM_ARRAY;
 }
 
-/* Does the view cover the whole storage in the same layout? */
+/* Is the storage read after node `after`, by nodes, outputs or a commit? A loop further on
+   counts, since its body may read. */
 static bool
 used_after(const Writes *w, NodeId storage, NodeId after)
 {
