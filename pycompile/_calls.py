@@ -324,12 +324,10 @@ def _value(form, **fields):
     return StepValue((form, *map(fields.get, _FIELDS)))
 
 
-def _stand_in(value):
+def _stand_in(dtype, shape, strides):
     """An array of the type, over memory of its own: zeros."""
-    array = np.zeros(value.shape, value.dtype)
-    if array.strides != value.strides:
-        array = _memory(value.dtype, value.shape, value.strides)
-    return array
+    array = np.zeros(shape, dtype)
+    return array if array.strides == strides else _memory(dtype, shape, strides)
 
 
 def _make_likely(array, changed):
@@ -674,10 +672,9 @@ def _of_arguments(asked):
             elements += math.prod(value.shape)
             if elements > MOST_ELEMENTS:
                 raise Unexpected("arguments that are too large to try")
-            array = _stand_in(value)
-            if not asked.fresh:
-                _make_likely(array, number in asked.changed)
-                array.flags.writeable = value.writeable
+            array = _stand_in(value.dtype, value.shape, value.strides)
+            _make_likely(array, number in asked.changed)
+            array.flags.writeable = value.writeable
             holes.append(array)
         elif value.form == _OPAQUE:
             sample = value.sample
@@ -754,6 +751,33 @@ def _settled(result, asked, holes, samples):
     return value
 
 
+@np.errstate(all="ignore")  # as a decorator it costs half of what it does in `with`
+def _unnoticed(function, args, kwargs):
+    """What the call gives, without warnings or floating-point events."""
+    with warnings_as(1):
+        return function(*args, **kwargs)
+
+
+def _trial_of_new(asked):
+    """The StepValue of a call that gives one new array or number, of a type that the arguments' types decide.
+
+    Capturing x[i] is mostly this, so it does no more than it has to: no argument is a container with holes.
+    """
+    holes, elements = [], 0
+    for value in asked.values:
+        form, dtype, shape, strides = value[:4]
+        if form == _ARRAY:
+            elements += math.prod(shape)
+            if elements > MOST_ELEMENTS:
+                raise Unexpected("arguments that are too large to try")
+            holes.append(_stand_in(dtype, shape, strides))
+        else:
+            holes.append(value.sample if form == _OPAQUE else _number(value))
+    args = [holes[item.number] if type(item) is Hole else item for item in asked.args]
+    kwargs = fill(asked.kwargs, holes) if asked.kwargs else {}
+    return _fresh(_unnoticed(asked.function, args, kwargs), holes)
+
+
 def trial(asked):
     """(StepValue, callable), or Unexpected or Refused: of the call with stand-ins for its values.
 
@@ -761,11 +785,9 @@ def trial(asked):
     itself.
     """
     function, changed = asked.function, asked.changed
-    holes, samples, loose = _of_arguments(asked)
     if asked.fresh:
-        with warnings_as(1), np.errstate(all="ignore"):
-            result = function(*fill(asked.args, holes), **fill(asked.kwargs, holes))
-        return _fresh(result, holes), function
+        return _trial_of_new(asked), function
+    holes, samples, loose = _of_arguments(asked)
     _look_at_flags(asked)
     result = _quietly(asked, holes, samples)
     if _is_known(result, asked, holes):

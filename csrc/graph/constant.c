@@ -51,6 +51,21 @@ is_python_number(PyObject *value)
            PyComplex_CheckExact(value);
 }
 
+/* The buffer's elements have this dtype: its format as the struct module and PEP 3118 write it. */
+static bool
+format_is(const Py_buffer *buffer, DType dtype)
+{
+    static const char *const formats[] = {
+        [DT_BOOL] = "?", [DT_I8] = "b",  [DT_I16] = "h",  [DT_I32] = "i",  [DT_I64] = "l",
+        [DT_U8] = "B",   [DT_U16] = "H", [DT_U32] = "I",  [DT_U64] = "L",  [DT_F16] = "e",
+        [DT_F32] = "f",  [DT_F64] = "d", [DT_C64] = "Zf", [DT_C128] = "Zd"};
+    const char *format = buffer->format == NULL ? "B" : buffer->format;
+    if (strcmp(format, "q") == 0) format = "l"; /* long long, where it is as long as long */
+    if (strcmp(format, "Q") == 0) format = "L";
+    return dtype < DT_OBJECT && strcmp(format, formats[dtype]) == 0 &&
+           (size_t)buffer->itemsize == dtype_size(dtype);
+}
+
 int
 constant_read(PyObject *value, DType dtype, void *bytes)
 {
@@ -58,7 +73,7 @@ constant_read(PyObject *value, DType dtype, void *bytes)
     if (is_python_number(value)) return read_number(value, dtype, bytes);
     Py_buffer buffer;
     if (PyObject_GetBuffer(value, &buffer, PyBUF_FULL_RO) < 0) return -1;
-    bool fits = buffer.ndim == 0 && (size_t)buffer.itemsize == dtype_size(dtype);
+    bool fits = buffer.ndim == 0 && format_is(&buffer, dtype);
     if (fits) memcpy(bytes, buffer.buf, dtype_size(dtype));
     PyBuffer_Release(&buffer);
     if (!fits) PyErr_Format(PyExc_TypeError, "not a scalar of dtype %s", dtype_name(dtype));
@@ -253,12 +268,9 @@ make_array(const Graph *g, const Type *type, PyObject *memory, int64_t offset)
     static const char *const names[] = {"?",  "i1", "i2", "i4", "i8", "u1", "u2",
                                         "u4", "u8", "f2", "f4", "f8", "c8", "c16"};
     PyObject *numpy = module_import("numpy"), *array = NULL;
-    PyObject *shape = PyTuple_New(type->rank), *stride = PyTuple_New(type->rank);
+    PyObject *shape = graph_view_sizes(g, type->rank, type->shape);
+    PyObject *stride = graph_view_sizes(g, type->rank, type->stride);
     if (numpy == NULL || shape == NULL || stride == NULL) goto done;
-    for (int i = 0; i < type->rank; i++) {
-        PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(size_value(g, type->shape[i])));
-        PyTuple_SET_ITEM(stride, i, PyLong_FromLongLong(size_value(g, type->stride[i])));
-    }
     array = PyObject_CallMethod(numpy, "ndarray", "OsOLO", shape, names[type->dtype], memory,
                                 (long long)offset, stride);
 done:

@@ -295,6 +295,13 @@ size_value(const Graph *g, SizeId id)
     return id == NO_SIZE ? 0 : g->sizes.at[id].value;
 }
 
+/* Proved to be 1: a symbolic length that happens to be 1 is not. */
+static inline bool
+size_is_one(const Graph *g, SizeId id)
+{
+    return size_is_const(g, id) && size_value(g, id) == 1;
+}
+
 /* ---- type.c: shape and stride rules, on expressions ---- */
 /* Fresh array, C order. */
 int type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *shape);
@@ -318,15 +325,38 @@ Type type_scalar(DType dtype, Form form);
 bool type_same_shape(const Type *a, const Type *b);
 bool type_same_kind(const Type *a, const Type *b);   /* dtype, form, shape */
 bool type_same_layout(const Type *a, const Type *b); /* and strides */
+/* And offset: of a view of a whole storage it is 0, the storage itself has none. */
+bool type_same_array(const Type *a, const Type *b);
 /* dtype, shape, strides and offset, whatever the form */
 bool type_same_place(const Graph *g, const Type *a, const Type *b);
+/* One shape, and from the first element on each element of `a` lies as far as that of `b`: strides
+   of axes of one element do not count. */
+bool type_walks_alike(const Graph *g, const Type *a, const Type *b);
 /* `from` broadcasts to the shape of `to`. */
 bool type_broadcasts(const Graph *g, const Type *from, const Type *to);
-/* Shape and strides are known, and no stride is negative: a new array can have this layout. */
+/* The common shape. ANSWER_NO: there is none, or symbolic sizes cannot be proved equal. */
+Answer type_common_shape(const Graph *g, int n, const Type *const *types, int *rank, SizeId *shape);
+bool type_is_known(const Graph *g, const Type *type); /* shape and strides are constants */
+/* They are known, and no stride is negative: a new array can have this layout. */
 bool type_is_copyable(const Graph *g, const Type *type);
 bool type_has_negative_stride(const Graph *g, const Type *type);
 bool type_is_contiguous(const Graph *g, const Type *type);  /* C order, dense */
+bool type_is_fortran(const Graph *g, const Type *type);     /* Fortran order, dense */
 bool type_runs_backwards(const Graph *g, const Type *type); /* along an axis longer than 1 */
+bool type_repeats(const Graph *g, const Type *type);        /* some share their place: stride 0 */
+bool type_is_spread(const Graph *g, const Type *type);      /* all share one place */
+/* 'C' or 'F' where these are the strides that NumPy gives a fresh array of that order, axes of one
+   element included; else, and without elements, 'K'. */
+char type_order(const Graph *g, const Type *type);
+/* The axes that are not of length 1, by falling stride: how many, or -1 where the strides do not
+   tell (zero, negative or equal ones).  By hints where symbolic, like the next two. */
+int type_axes(const Graph *g, const Type *type, int *axes);
+/* One step along `outer` is all steps along `inner`. */
+bool type_axis_follows(const Graph *g, const Type *type, int outer, int inner);
+/* type_axes where there are elements, which cover their memory once and without gaps; else -1. */
+int type_dense_axes(const Graph *g, const Type *type, int *axes);
+/* Shape and strides are known, and the elements cover their memory once and without gaps. */
+bool type_is_compact(const Graph *g, const Type *type);
 /* The last two axes of one are those of the other, swapped. BLAS multiplies a matrix by its own
    transpose with another routine, and other bits, than by an equal array of other memory. */
 bool type_is_transpose(const Type *a, const Type *b);
@@ -360,6 +390,12 @@ bool ufunc_minds_casts(const Graph *g, int op, int nargs, const NodeId *args, co
 /* The ufunc's bits depend on the layout of the array that it writes into: only the library's own
    call has them. */
 bool ufunc_minds_target(const Graph *g, int op, DType loop, const Type *target);
+/* Two ufuncs whose loops look at the strides of an operand.  WAY_EXPRESSION: *op is set to what has
+   the bits of the loop that NumPy takes; WAY_BLOCKS: the ufunc's own loop has them for a block;
+   WAY_CALL: only the whole call has. */
+/* `exponent`: one number for all elements, or NULL; *op takes the first operand alone. */
+Way power_way(DType loop, PyObject *exponent, int *op);
+Way clip_way(const Graph *g, DType loop, NodeId low, NodeId high, int *op);
 /* A pointwise or Python operation on numbers whose C expression, conversions of its arguments
    included, gives the bits of the array library or of Python. */
 bool node_is_expression(const Graph *g, const Node *node);
@@ -397,6 +433,9 @@ extern PyTypeObject GraphView_Type;
 PyObject *graph_view(const Graph *g);
 /* A snapshot of one node; arguments that are not constants are None. */
 PyObject *graph_view_node(const Graph *g, NodeId id);
+/* Sizes, and attrs.ints, as a tuple: new references. */
+PyObject *graph_view_sizes(const Graph *g, int n, const SizeId *sizes);
+PyObject *graph_view_ints(const Attrs *attrs);
 /* The graph of a snapshot, or of a str with its text, read back; NULL with the error set. */
 Graph *graph_from_view(Arena *arena, PyObject *keep, PyObject *view);
 

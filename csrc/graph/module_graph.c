@@ -35,15 +35,6 @@ layout_input(Graph *g, DType dtype, PyObject *array)
     return PyErr_Occurred() ? NO_NODE : graph_input(g, 0, &type);
 }
 
-static PyObject *
-layout_answer(const Graph *g, const Type *type)
-{
-    PyObject *tuple = PyTuple_New(type->rank);
-    for (int i = 0; tuple != NULL && i < type->rank; i++)
-        PyTuple_SET_ITEM(tuple, i, PyLong_FromLongLong(size_value(g, type->stride[i])));
-    return tuple;
-}
-
 /* graph_layout(rule, dtype, [(shape, strides), ...]): the strides of a fresh result, or None. */
 static PyObject *
 graph_layout(PyObject *module, PyObject *args)
@@ -70,7 +61,7 @@ graph_layout(PyObject *module, PyObject *args)
         answer = type_like(g, &type, (DType)dtype, &graph_node(g, nodes[0])->type) < 0
                      ? ANSWER_ERROR
                      : ANSWER_YES;
-    if (answer == ANSWER_YES) result = layout_answer(g, &type);
+    if (answer == ANSWER_YES) result = graph_view_sizes(g, type.rank, type.stride);
     if (answer == ANSWER_NO) result = Py_NewRef(Py_None);
 done:
     if (result == NULL && !PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "bad layout query");

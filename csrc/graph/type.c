@@ -10,12 +10,6 @@ type_scalar(DType dtype, Form form)
 }
 
 static bool
-is_one(const Graph *g, SizeId size)
-{
-    return size_is_const(g, size) && size_value(g, size) == 1;
-}
-
-static bool
 is_zero(const Graph *g, SizeId size)
 {
     return size_is_const(g, size) && size_value(g, size) == 0;
@@ -89,7 +83,7 @@ is_dense(const Graph *g, const Type *type, bool c_order)
     int inner = -1;
     for (int i = 0; i < type->rank; i++) {
         int axis = c_order ? type->rank - 1 - i : i;
-        if (is_one(g, type->shape[axis])) continue;
+        if (size_is_one(g, type->shape[axis])) continue;
         SizeId stride = type->stride[axis];
         if (inner < 0) {
             if (!size_is_const(g, stride) ||
@@ -122,6 +116,12 @@ type_same_layout(const Type *a, const Type *b)
 }
 
 bool
+type_same_array(const Type *a, const Type *b)
+{
+    return type_same_layout(a, b) && a->offset == b->offset;
+}
+
+bool
 type_same_place(const Graph *g, const Type *a, const Type *b)
 {
     return a->dtype == b->dtype && type_same_shape(a, b) &&
@@ -130,12 +130,21 @@ type_same_place(const Graph *g, const Type *a, const Type *b)
 }
 
 bool
+type_walks_alike(const Graph *g, const Type *a, const Type *b)
+{
+    if (!type_same_shape(a, b)) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (!size_is_one(g, a->shape[i]) && !size_same(g, a->stride[i], b->stride[i])) return false;
+    return true;
+}
+
+bool
 type_broadcasts(const Graph *g, const Type *from, const Type *to)
 {
     int lead = to->rank - from->rank;
     if (lead < 0) return false;
     for (int i = 0; i < from->rank; i++)
-        if (!is_one(g, from->shape[i]) && from->shape[i] != to->shape[lead + i]) return false;
+        if (!size_is_one(g, from->shape[i]) && from->shape[i] != to->shape[lead + i]) return false;
     return true;
 }
 
@@ -148,12 +157,18 @@ type_has_negative_stride(const Graph *g, const Type *type)
 }
 
 bool
-type_is_copyable(const Graph *g, const Type *type)
+type_is_known(const Graph *g, const Type *type)
 {
     for (int axis = 0; axis < type->rank; axis++)
         if (!size_is_const(g, type->shape[axis]) || !size_is_const(g, type->stride[axis]))
             return false;
-    return !type_has_negative_stride(g, type);
+    return true;
+}
+
+bool
+type_is_copyable(const Graph *g, const Type *type)
+{
+    return type_is_known(g, type) && !type_has_negative_stride(g, type);
 }
 
 bool
@@ -163,11 +178,20 @@ type_is_contiguous(const Graph *g, const Type *type)
 }
 
 bool
-type_is_natural(const Graph *g, const Type *type)
+type_is_fortran(const Graph *g, const Type *type)
+{
+    return is_dense(g, type, false);
+}
+
+/* The strides that NumPy gives a fresh array of this order, axes of one element included. */
+static bool
+is_natural(const Graph *g, const Type *type, bool c_order)
 {
     bool empty = is_empty(g, type->rank, type->shape);
-    for (int i = type->rank - 1, inner = -1; i >= 0; inner = i--) {
-        SizeId stride = type->stride[i];
+    int inner = -1;
+    for (int i = 0; i < type->rank; i++) {
+        int axis = c_order ? type->rank - 1 - i : i;
+        SizeId stride = type->stride[axis];
         if (empty) {
             if (!is_zero(g, stride)) return false;
         } else if (inner < 0) {
@@ -177,7 +201,84 @@ type_is_natural(const Graph *g, const Type *type)
         } else if (!is_product(g, stride, type->stride[inner], type->shape[inner])) {
             return false;
         }
+        inner = axis;
     }
+    return true;
+}
+
+bool
+type_is_natural(const Graph *g, const Type *type)
+{
+    return is_natural(g, type, true);
+}
+
+char
+type_order(const Graph *g, const Type *type)
+{
+    if (is_empty(g, type->rank, type->shape)) return 'K';
+    return is_natural(g, type, true) ? 'C' : is_natural(g, type, false) ? 'F' : 'K';
+}
+
+int
+type_axes(const Graph *g, const Type *type, int *axes)
+{
+    int n = 0;
+    for (int axis = 0; axis < type->rank; axis++) {
+        if (size_value(g, type->shape[axis]) == 1) continue;
+        int64_t stride = size_value(g, type->stride[axis]);
+        if (stride <= 0) return -1;
+        int at = n++;
+        for (; at > 0; at--) {
+            int64_t before = size_value(g, type->stride[axes[at - 1]]);
+            if (before == stride) return -1;
+            if (before > stride) break;
+            axes[at] = axes[at - 1];
+        }
+        axes[at] = axis;
+    }
+    return n;
+}
+
+bool
+type_axis_follows(const Graph *g, const Type *type, int outer, int inner)
+{
+    return size_value(g, type->stride[outer]) ==
+           size_value(g, type->stride[inner]) * size_value(g, type->shape[inner]);
+}
+
+int
+type_dense_axes(const Graph *g, const Type *type, int *axes)
+{
+    int n = type_elements(g, type) == 0 ? -1 : type_axes(g, type, axes);
+    if (n > 0 &&
+        size_value(g, type->stride[axes[n - 1]]) != (int64_t)dtype_size((DType)type->dtype))
+        return -1;
+    for (int i = 0; i + 1 < n; i++)
+        if (!type_axis_follows(g, type, axes[i], axes[i + 1])) return -1;
+    return n;
+}
+
+bool
+type_is_compact(const Graph *g, const Type *type)
+{
+    int axes[MAX_RANK];
+    return type_is_copyable(g, type) &&
+           (type_elements(g, type) == 0 || type_dense_axes(g, type, axes) >= 0);
+}
+
+bool
+type_repeats(const Graph *g, const Type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (size_value(g, type->stride[i]) == 0 && size_value(g, type->shape[i]) > 1) return true;
+    return false;
+}
+
+bool
+type_is_spread(const Graph *g, const Type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (size_value(g, type->stride[i]) != 0 && size_value(g, type->shape[i]) != 1) return false;
     return true;
 }
 
@@ -210,25 +311,21 @@ type_elements(const Graph *g, const Type *type)
 
 /* ---- results of elementwise operations ---- */
 
-/* The common shape. ANSWER_NO: there is none, or symbolic sizes cannot be proved equal. */
-static Answer
-broadcast_shape(const Graph *g, int nargs, const NodeId *args, int *rank, SizeId *shape)
+Answer
+type_common_shape(const Graph *g, int n, const Type *const *types, int *rank, SizeId *shape)
 {
     *rank = 0;
-    for (int k = 0; k < nargs; k++) {
-        int r = graph_node(g, args[k])->type.rank;
-        if (r > *rank) *rank = r;
-    }
+    for (int k = 0; k < n; k++)
+        if (types[k]->rank > *rank) *rank = types[k]->rank;
     for (int i = 0; i < *rank; i++) {
         shape[i] = NO_SIZE;
-        for (int k = 0; k < nargs; k++) {
-            const Type *type = &graph_node(g, args[k])->type;
-            int axis = i - (*rank - type->rank);
+        for (int k = 0; k < n; k++) {
+            int axis = i - (*rank - types[k]->rank);
             if (axis < 0) continue;
-            SizeId size = type->shape[axis];
-            if (shape[i] == NO_SIZE || is_one(g, shape[i]))
+            SizeId size = types[k]->shape[axis];
+            if (shape[i] == NO_SIZE || size_is_one(g, shape[i]))
                 shape[i] = size;
-            else if (!is_one(g, size) && size != shape[i])
+            else if (!size_is_one(g, size) && size != shape[i])
                 return ANSWER_NO;
         }
     }
@@ -242,7 +339,7 @@ static int64_t
 iterated_stride(const Graph *g, const Type *type, int rank, const SizeId *shape, int i)
 {
     int axis = i - (rank - type->rank);
-    if (axis < 0 || is_one(g, shape[i]) || is_one(g, type->shape[axis])) return 0;
+    if (axis < 0 || size_is_one(g, shape[i]) || size_is_one(g, type->shape[axis])) return 0;
     return size_value(g, type->stride[axis]);
 }
 
@@ -307,11 +404,11 @@ type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
 {
     int rank, order[MAX_RANK];
     SizeId shape[MAX_RANK];
-    Answer answer = broadcast_shape(g, nargs, args, &rank, shape);
-    if (answer != ANSWER_YES) return answer;
     const Type *types[POINTWISE_ARGS];
     assert(nargs <= POINTWISE_ARGS);
     for (int k = 0; k < nargs; k++) types[k] = &graph_node(g, args[k])->type;
+    Answer answer = type_common_shape(g, nargs, types, &rank, shape);
+    if (answer != ANSWER_YES) return answer;
     sort_axes(g, nargs, types, rank, shape, order);
     return lay_out(g, out, dtype, rank, shape, order) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }

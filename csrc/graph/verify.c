@@ -28,12 +28,6 @@ size_exists(const Graph *g, SizeId size)
     return size >= 0 && size < g->sizes.len;
 }
 
-static bool
-is_one(const Graph *g, SizeId size)
-{
-    return size_is_const(g, size) && size_value(g, size) == 1;
-}
-
 /* ---- types ---- */
 
 static int
@@ -118,7 +112,7 @@ check_reduction(const Check *c, NodeId id, const Node *node)
         bool reduced = k < attrs->nints && attrs->ints[k] == axis;
         if (reduced) k++;
         if (reduced && attrs->keepdims) {
-            RULE(is_one(c->g, node->type.shape[to]), "a kept axis is not 1 long");
+            RULE(size_is_one(c->g, node->type.shape[to]), "a kept axis is not 1 long");
         }
         if (!reduced)
             RULE(node->type.shape[to] == from->shape[axis], "the result's shape is wrong");

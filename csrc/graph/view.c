@@ -182,8 +182,8 @@ view_size(const Graph *g, SizeId size)
     return string;
 }
 
-static PyObject *
-view_sizes(const Graph *g, int n, const SizeId *sizes)
+PyObject *
+graph_view_sizes(const Graph *g, int n, const SizeId *sizes)
 {
     PyObject *tuple = PyTuple_New(n);
     for (int i = 0; tuple != NULL && i < n; i++) {
@@ -218,8 +218,8 @@ view_outputs(const Viewer *v)
     return tuple;
 }
 
-static PyObject *
-view_ints(const Attrs *attrs)
+PyObject *
+graph_view_ints(const Attrs *attrs)
 {
     PyObject *tuple = PyTuple_New(attrs->nints);
     for (int i = 0; tuple != NULL && i < attrs->nints; i++) {
@@ -236,8 +236,8 @@ static PyObject *
 view_written(const Graph *g, const Type *view)
 {
     if (view == NULL) return Py_NewRef(Py_None);
-    return Py_BuildValue("NNN", view_sizes(g, view->rank, view->shape),
-                         view_sizes(g, view->rank, view->stride), view_size(g, view->offset));
+    return Py_BuildValue("NNN", graph_view_sizes(g, view->rank, view->shape),
+                         graph_view_sizes(g, view->rank, view->stride), view_size(g, view->offset));
 }
 
 static const char *
@@ -284,15 +284,15 @@ view_node(Viewer *v, NodeId id)
         [NODE_op] = PyUnicode_InternFromString(op_info(node->op)->name),
         [NODE_kind] = PyUnicode_InternFromString(kind_name(op_info(node->op)->kind)),
         [NODE_args] = view_ids(v, node->nargs, node->args),
-        [NODE_shape] = view_sizes(g, type->rank, type->shape),
+        [NODE_shape] = graph_view_sizes(g, type->rank, type->shape),
         [NODE_dtype] = PyUnicode_InternFromString(dtype_long_name((DType)type->dtype)),
         [NODE_form] = PyUnicode_InternFromString(forms[type->form]),
         [NODE_line] = PyLong_FromLong(node->line),
         [NODE_file] = PyUnicode_DecodeFSDefault(g->files.at[node->file]),
-        [NODE_strides] = view_sizes(g, type->rank, type->stride),
+        [NODE_strides] = graph_view_sizes(g, type->rank, type->stride),
         [NODE_offset] = view_size(g, type->offset),
         [NODE_storage] = PyLong_FromLong(node->storage),
-        [NODE_ints] = view_ints(attrs),
+        [NODE_ints] = graph_view_ints(attrs),
         [NODE_index] = PyLong_FromLongLong(attrs->index),
         [NODE_number] = PyFloat_FromDouble(attrs->number),
         [NODE_keepdims] = PyBool_FromLong(attrs->keepdims),

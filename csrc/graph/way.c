@@ -63,6 +63,40 @@ ufunc_minds_casts(const Graph *g, int op, int nargs, const NodeId *args, const N
            (is_cast_backwards(g, nargs, args, cast) || is_uneven(g, op, nargs, args, cast));
 }
 
+/* Where the exponent is one number, NumPy uses the loops of square, sqrt and so on for those that
+   have one, and pow for the others; for an array of exponents always pow. */
+Way
+power_way(DType loop, PyObject *exponent, int *op)
+{
+    static const struct {
+        double exponent;
+        Op op;
+    } shortcuts[] = {{2.0, OP_square}, {1.0, OP_positive}, {0.5, OP_sqrt}, {-1.0, OP_reciprocal}};
+    if (exponent == NULL) return WAY_CALL;
+    if (PyComplex_Check(exponent) || (loop != DT_F32 && loop != DT_F64)) return WAY_BLOCKS;
+    double number = PyFloat_AsDouble(exponent);
+    PyErr_Clear();
+    for (int i = 0; i < COUNT_OF(shortcuts); i++) {
+        if (number != shortcuts[i].exponent) continue;
+        *op = shortcuts[i].op;
+        return WAY_EXPRESSION;
+    }
+    return WAY_BLOCKS;
+}
+
+/* NumPy has another loop for bounds that are one number for all elements; it keeps the sign of a
+   zero element where the bound is the other zero. */
+Way
+clip_way(const Graph *g, DType loop, NodeId low, NodeId high, int *op)
+{
+    const Type *from = &graph_node(g, low)->type, *to = &graph_node(g, high)->type;
+    bool numbers = type_is_spread(g, from) && type_is_spread(g, to);
+    if (!numbers || (loop != DT_F32 && loop != DT_F64)) return WAY_EXPRESSION;
+    if (from->rank > 0 || to->rank > 0) return WAY_CALL;
+    *op = OP_clamp;
+    return WAY_EXPRESSION;
+}
+
 /* ---- of a node ---- */
 
 /* NumPy converts floats out of u32's range in two ways, depending on their position; half and

@@ -35,19 +35,6 @@ is_simple(const Lowering *lw)
 }
 
 static bool
-same_layout(const Graph *g, const Type *a, const Type *b)
-{
-    if (a->rank != b->rank) return false;
-    for (int axis = 0; axis < a->rank; axis++) {
-        int64_t size = size_value(g, a->shape[axis]);
-        if (size != size_value(g, b->shape[axis]) ||
-            (size > 1 && size_value(g, a->stride[axis]) != size_value(g, b->stride[axis])))
-            return false;
-    }
-    return true;
-}
-
-static bool
 group_is_plain(const Group *g)
 {
     return !g->external && !g->columns && g->arm == 0 && g->reduced == 0 && g->reductions == 0 &&
@@ -181,7 +168,7 @@ is_candidate(const Lowering *lw, const Reads *reads, const int32_t *last_write, 
     const Group *group = &lw->groups.at[lw->group_of[id]];
     return group_is_plain(group) && reads_stay(lw, last_write, lw->group_of[id]) &&
            group->ndims > 0 && type_elements(g, &value->type) > 1 &&
-           same_layout(g, &value->type, node->attrs.view) &&
+           type_walks_alike(g, &value->type, node->attrs.view) &&
            stays_in_group(lw, reads, id, scatter) && reads_in_place(lw, group, scatter);
 }
 

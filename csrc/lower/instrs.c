@@ -128,39 +128,14 @@ instr_cast(Nest *n, int32_t value, DType to, NodeId node)
         &value);
 }
 
-/* The bytes of a scalar known while compiling. */
-static int
+/* The bytes of a scalar known while compiling; with none there is no kernel. */
+static void
 constant_bits(Nest *n, const Node *node, uint64_t bits[2])
 {
     PyObject *object = node->attrs.object;
-    DType have;
-    bits[0] = bits[1] = 0;
-    ArrayHeader header;
-    const char *why;
-    if (object == NULL) {
-        n->lw->why = "a constant without a value";
-        return 0;
-    }
-    if (array_scalar_read(object, &have, bits) == ANSWER_YES) {
-        if (have == node->type.dtype) return 0;
-    } else if (array_read(object, &header, &why) == ANSWER_YES &&
-               header.dtype == node->type.dtype) {
-        memcpy(bits, header.data, dtype_size(header.dtype));
-        return 0;
-    }
-    /* NumPy converts anything else: dtype.type(object) */
-    PyObject *dtype = array_dtype_object(node->type.dtype), *scalar = NULL;
-    if (dtype == NULL) return -1;
-    PyObject *type = PyObject_GetAttrString(dtype, "type");
-    if (type != NULL) scalar = PyObject_CallOneArg(type, object);
-    Py_XDECREF(type);
-    Py_DECREF(dtype);
-    if (scalar == NULL) return -1;
-    bits[0] = bits[1] = 0;
-    Answer answer = array_scalar_read(scalar, &have, bits);
-    Py_DECREF(scalar);
-    if (answer != ANSWER_YES || have != node->type.dtype) n->lw->why = "a constant of odd dtype";
-    return 0;
+    if (object != NULL && constant_read(object, node->type.dtype, bits) == 0) return;
+    PyErr_Clear();
+    n->lw->why = object == NULL ? "a constant without a value" : "a constant of another dtype";
 }
 
 static int32_t member_value(Nest *n, NodeId id);
@@ -184,7 +159,7 @@ instr_virtual(Nest *n, NodeId id)
     int32_t value;
     if (node->op == OP_const) {
         Instr instr = {.kind = INSTR_CONST, .dtype = node->type.dtype, .node = id};
-        if (constant_bits(n, node, instr.bits) < 0) return -1;
+        constant_bits(n, node, instr.bits);
         if (is_an_argument(n, instr.dtype)) {
             if (VEC_PUSH(n->lw->arena, &n->numbers, (int64_t)instr.bits[0]) < 0) return -1;
             instr.bits[0] = 0;

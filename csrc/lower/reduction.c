@@ -17,40 +17,9 @@ order_free(Op op, DType dtype)
     return integer && (op == OP_sum || op == OP_prod || op == OP_max || op == OP_min);
 }
 
-/* Axes of the argument in NumPy's iteration order, outermost first, without those of length 1:
-   by decreasing stride, as nditer sorts them.  -1 when the order is not evident (zero, negative or
-   equal strides). */
-static int
-iteration_axes(const Graph *g, const Type *type, int *axes)
-{
-    int n = 0;
-    for (int axis = 0; axis < type->rank; axis++) {
-        if (size_value(g, type->shape[axis]) == 1) continue;
-        int64_t stride = size_value(g, type->stride[axis]);
-        if (stride <= 0) return -1;
-        int at = n++;
-        for (; at > 0; at--) {
-            int64_t before = size_value(g, type->stride[axes[at - 1]]);
-            if (before == stride) return -1;
-            if (before > stride) break;
-            axes[at] = axes[at - 1];
-        }
-        axes[at] = axis;
-    }
-    return n;
-}
-
-/* Do the two axes form one run of memory? */
-static bool
-follows(const Graph *g, const Type *type, int outer, int inner)
-{
-    return size_value(g, type->stride[outer]) ==
-           size_value(g, type->stride[inner]) * size_value(g, type->shape[inner]);
-}
-
 /* NumPy's reduction loops see the argument with axes sorted by stride and coalesced where memory
-   allows (nditer).  One reduced run innermost: a row.  One reduced run further out: columns,
-   sequential.  Anything else: extern. */
+   allows (nditer); where strides do not tell the order, nothing is claimed.  One reduced run
+   innermost: a row.  One reduced run further out: columns, sequential.  Anything else: extern. */
 ReductionForm
 reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
 {
@@ -77,7 +46,7 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
 
     unsigned reduced = 0;
     for (int i = 0; i < node->attrs.nints; i++) reduced |= 1u << node->attrs.ints[i];
-    int n = iteration_axes(g, type, axes);
+    int n = type_axes(g, type, axes);
     if (n < 0) return REDUCTION_EXTERN;
     int first = 0;
     while (first < n && !(reduced >> axes[first] & 1)) first++;
@@ -86,14 +55,14 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     }
     int last = first;
     while (last + 1 < n && (reduced >> axes[last + 1] & 1)) {
-        if (!follows(g, type, axes[last], axes[last + 1])) return REDUCTION_EXTERN;
+        if (!type_axis_follows(g, type, axes[last], axes[last + 1])) return REDUCTION_EXTERN;
         last++;
     }
     for (int i = last + 1; i < n; i++)
         if (reduced >> axes[i] & 1) return REDUCTION_EXTERN;
     if (last == n - 1) return REDUCTION_ROWS;
     for (int i = last + 1; i + 1 < n; i++)
-        if (!follows(g, type, axes[i], axes[i + 1])) return REDUCTION_EXTERN;
+        if (!type_axis_follows(g, type, axes[i], axes[i + 1])) return REDUCTION_EXTERN;
     /* products of floats are left to NumPy, which may copy the first row or multiply it by the
        identity */
     if (node->op == OP_prod && !free) return REDUCTION_EXTERN;

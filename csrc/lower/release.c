@@ -8,30 +8,18 @@
    and so is what a kept loop uses, since its log may be played back at the very end. */
 #include "schedule.h"
 
-/* Do the elements fill the buffer, with positive strides? Then a new array can have its layout. */
-static bool
-fills_memory(const Lowering *lw, const Buffer *b)
-{
-    int64_t bytes = type_elements(lw->graph, &b->type) * (int64_t)dtype_size(b->type.dtype);
-    if (bytes == 0 || size_value(lw->graph, b->bytes) != bytes) return false;
-    for (int axis = 0; axis < b->type.rank; axis++)
-        if (size_value(lw->graph, b->type.shape[axis]) != 1 &&
-            (b->type.stride[axis] == NO_SIZE || size_value(lw->graph, b->type.stride[axis]) <= 0))
-            return false;
-    return true;
-}
-
 void
 release_arguments(Lowering *lw)
 {
     Program *p = lw->program;
+    int axes[MAX_RANK];
     for (int s = 0; s < p->steps.len; s++) {
         const ExternStep *step = &p->steps.at[s].external;
         if (p->steps.at[s].kind != STEP_EXTERN) continue;
         for (int i = 0; i < step->nargs; i++) {
             Buffer *b = &p->buffers.at[step->args[i].buffer];
             if (b->kind == BUFFER_TEMP && b->type.form == FORM_ARRAY && !b->written &&
-                fills_memory(lw, b))
+                type_dense_axes(lw->graph, &b->type, axes) >= 0)
                 b->kind = BUFFER_OUTPUT;
         }
     }

@@ -144,20 +144,6 @@ set_results(Call *c, int n, const BufferId *results)
     return c->step.results == NULL ? -1 : 0;
 }
 
-static PyObject *
-axes_tuple(const Node *node)
-{
-    PyObject *axes = PyTuple_New(node->attrs.nints);
-    for (int i = 0; axes != NULL && i < node->attrs.nints; i++) {
-        PyObject *axis = PyLong_FromLongLong(node->attrs.ints[i]);
-        if (axis == NULL)
-            Py_CLEAR(axes);
-        else
-            PyTuple_SET_ITEM(axes, i, axis);
-    }
-    return axes;
-}
-
 /* The call's return value is the node's value. */
 static int
 take_result(Call *c, NodeId id)
@@ -184,7 +170,7 @@ call_reduce(Call *c, NodeId id)
     bool logic = op_info(node->op)->flags & OPF_COMPARES;
     PyObject *dtype = logic ? Py_NewRef(Py_None) : array_dtype_object(node->type.dtype);
     if (set_callable(c, op_info(node->op)->ufunc, "reduce") < 0 ||
-        push_value(c, node->args[0]) < 0 || push_object(c, axes_tuple(node)) < 0 ||
+        push_value(c, node->args[0]) < 0 || push_object(c, graph_view_ints(&node->attrs)) < 0 ||
         push_object(c, dtype) < 0 || push_keepdims(c, node) < 0)
         return -1;
     return take_result(c, id);
@@ -218,23 +204,6 @@ call_scan(Call *c, NodeId id)
     return take_result(c, id);
 }
 
-/* 'C' or 'F' where these are the strides that NumPy gives a fresh array of that order, axes of one
-   element included; else 'K'. */
-static const char *
-order_of(const Graph *g, const Type *type)
-{
-    int64_t rows = (int64_t)dtype_size((DType)type->dtype), columns = rows;
-    bool c = true, f = true;
-    for (int i = 0; i < type->rank; i++) {
-        int k = type->rank - 1 - i;
-        c = c && size_value(g, type->stride[k]) == rows;
-        f = f && size_value(g, type->stride[i]) == columns;
-        rows *= size_value(g, type->shape[k]);
-        columns *= size_value(g, type->shape[i]);
-    }
-    return rows == 0 ? "K" : c ? "C" : f ? "F" : "K";
-}
-
 /* ndarray.astype(x, dtype, order) of an array; the dtype's own type called on a scalar. */
 static int
 call_cast(Call *c, NodeId id)
@@ -244,7 +213,7 @@ call_cast(Call *c, NodeId id)
     if (graph_node(c->lw->graph, node->args[0])->type.form == FORM_ARRAY) {
         if (set_callable(c, "ndarray", "astype") < 0 || push_value(c, node->args[0]) < 0 ||
             push_object(c, dtype) < 0 ||
-            push_object(c, PyUnicode_FromString(order_of(c->lw->graph, &node->type))) < 0)
+            push_object(c, PyUnicode_FromFormat("%c", type_order(c->lw->graph, &node->type))) < 0)
             return -1;
         return take_result(c, id);
     }

@@ -25,11 +25,8 @@ written_value(const Graph *g, NodeId view)
     const Node *scatter = graph_node(g, from);
     if (scatter->op != OP_scatter || !type_same_place(g, type, scatter->attrs.view)) return NO_NODE;
     const Type *value = &graph_node(g, scatter->args[1])->type;
-    bool whole = type_same_shape(value, type);
     /* Where elements of the view share a place, only the last one written is read. */
-    for (int i = 0; i < type->rank; i++)
-        whole =
-            whole && (size_value(g, type->stride[i]) != 0 || size_value(g, type->shape[i]) <= 1);
+    bool whole = type_same_shape(value, type) && !type_repeats(g, type);
     return whole ? scatter->args[1] : NO_NODE;
 }
 

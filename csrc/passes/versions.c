@@ -6,34 +6,7 @@
 static bool
 is_constant(const Graph *g, const Type *type)
 {
-    for (int i = 0; i < type->rank; i++)
-        if (!size_is_const(g, type->shape[i]) || !size_is_const(g, type->stride[i])) return false;
-    return size_is_const(g, type->offset);
-}
-
-/* The axes of a dense storage by falling stride, without those of length 1; false when it is not
-   dense, or has no elements. */
-static bool
-dense_axes(const Graph *g, const Type *root, int *order, int *n)
-{
-    *n = 0;
-    for (int i = 0; i < root->rank; i++) {
-        if (size_value(g, root->shape[i]) == 1) continue;
-        if (size_value(g, root->shape[i]) == 0 || size_value(g, root->stride[i]) <= 0) return false;
-        int at = (*n)++;
-        while (at > 0 &&
-               size_value(g, root->stride[order[at - 1]]) < size_value(g, root->stride[i])) {
-            order[at] = order[at - 1];
-            at--;
-        }
-        order[at] = i;
-    }
-    int64_t expected = (int64_t)dtype_size((DType)root->dtype);
-    for (int k = *n - 1; k >= 0; k--) {
-        if (size_value(g, root->stride[order[k]]) != expected) return false;
-        expected *= size_value(g, root->shape[order[k]]);
-    }
-    return true;
+    return type_is_known(g, type) && size_is_const(g, type->offset);
 }
 
 /* The index of the view's first element, from its offset; false when no element begins there. */
@@ -93,12 +66,11 @@ apart_on(const Box *a, const Box *b, int k)
     return step > 1 && (a->low[k] - b->low[k]) % step != 0;
 }
 
-/* The number of axes of dense_axes; -1 if the storage has no such order. */
+/* The axes of a storage that boxes are made of, by falling stride; -1: it has none. */
 static int
 storage_axes(const Graph *g, const Type *root, int *order)
 {
-    int n;
-    return is_constant(g, root) && dense_axes(g, root, order, &n) ? n : -1;
+    return is_constant(g, root) ? type_dense_axes(g, root, order) : -1;
 }
 
 static Span

@@ -269,20 +269,6 @@ is_library(const Writes *w, NodeId storage)
     return node->op == OP_extern && node->type.form == FORM_ARRAY;
 }
 
-/* Does the view cover the whole storage in the same layout? */
-static bool
-covers(const Graph *g, const Type *view, const Type *whole)
-{
-    if (view->rank != whole->rank || size_value(g, view->offset) != size_value(g, whole->offset))
-        return false;
-    for (int axis = 0; axis < view->rank; axis++)
-        if (view->shape[axis] != whole->shape[axis] ||
-            (size_value(g, view->stride[axis]) != size_value(g, whole->stride[axis]) &&
-             size_value(g, view->shape[axis]) > 1))
-            return false;
-    return true;
-}
-
 /* Is the storage read after node `after`, by nodes, outputs or a commit? A loop further on
    counts, since its body may read. */
 static bool
@@ -477,7 +463,8 @@ copy_around(Writes *w, NodeId scatter, NodeId old)
     const Type *view = graph_node(g, scatter)->attrs.view;
     int count;
     whole.form = FORM_ARRAY;
-    if (covers(g, view, &whole)) return insert_before(w, scatter, OP_empty, 0, NULL, &whole, NULL);
+    if (type_walks_alike(g, view, &whole) && size_same(g, view->offset, whole.offset))
+        return insert_before(w, scatter, OP_empty, 0, NULL, &whole, NULL);
     Answer around = ANSWER_NO;
     int64_t elements = type_elements(g, &whole);
     bool large = elements * (int64_t)dtype_size((DType)whole.dtype) >= PARTS_BYTES;

@@ -106,7 +106,6 @@ stage_code(Job *job)
 {
     Answer answer = ANSWER_YES;
     const char *why = NULL;
-    outputs_at_once(job->capture);
     if (run_preparation(job->capture->graph, dump_pass, job) < 0) return ANSWER_ERROR;
     job->program = lower(job->capture->graph, &answer, &why);
     if (job->program == NULL) {

@@ -27,34 +27,6 @@ copy_of(Plan *plan, const void *data, size_t size)
     return arena_copy(plan->memory, data, size);
 }
 
-/* ---- outputs that are written at once ---- */
-
-/* Storing the value runs no code of the program. */
-static bool
-is_quiet(BuildKind kind)
-{
-    return kind >= EFFECT_STORE_ATTR && kind <= EFFECT_STORE_CELL;
-}
-
-void
-outputs_at_once(const Capture *capture)
-{
-    Graph *g = capture->graph;
-    bool wrote = false, over = false;
-    for (int i = 0; i < capture->builds.len; i++) /* the first write that is done may be any */
-        if (capture->builds.at[i].kind == EFFECT_WRITE && capture->builds.at[i].when > 0) return;
-    for (int i = 0; i < capture->builds.len; i++) {
-        const Build *build = &capture->builds.at[i];
-        if (build->kind < EFFECT_STORE_ATTR) continue;
-        if (build->kind != EFFECT_WRITE) {
-            over = over || (wrote && !is_quiet(build->kind));
-            continue;
-        }
-        g->outputs.at[build->output].at_once = !over;
-        wrote = true;
-    }
-}
-
 /* ---- sizes ---- */
 
 /* Is the size known while compiling?  For an array whose shape and strides are guarded, every
@@ -102,31 +74,6 @@ make_inputs(Maker *m)
 
 /* ---- buffers ---- */
 
-/* A scalar known while compiling, as the bytes of `dtype`. */
-static int
-constant_bytes(PyObject *object, DType dtype, char *out)
-{
-    DType own;
-    Answer scalar = array_scalar_read(object, &own, out);
-    if (scalar == ANSWER_ERROR) return -1;
-    if (scalar == ANSWER_YES && own == dtype) return 0;
-    PyObject *type = NULL, *made = NULL;
-    int result = -1;
-    if ((type = array_dtype_object(dtype)) == NULL) goto done;
-    PyObject *scalar_type = PyObject_GetAttrString(type, "type");
-    if (scalar_type == NULL) goto done;
-    made = PyObject_CallOneArg(scalar_type, object);
-    Py_DECREF(scalar_type);
-    if (made == NULL) goto done;
-    scalar = array_scalar_read(made, &own, out);
-    if (scalar == ANSWER_YES) result = 0;
-    if (scalar == ANSWER_NO) PyErr_SetString(PyExc_SystemError, "a constant that is no scalar");
-done:
-    Py_XDECREF(type);
-    Py_XDECREF(made);
-    return result;
-}
-
 static int
 make_constant(PlanBuffer *out)
 {
@@ -136,7 +83,7 @@ make_constant(PlanBuffer *out)
         return 0;
     }
     out->data = out->constant;
-    return constant_bytes(out->object, (DType)out->type.dtype, out->constant);
+    return constant_read(out->object, (DType)out->type.dtype, out->constant);
 }
 
 static int
@@ -368,16 +315,6 @@ make_commits(Maker *m)
 
 /* ---- outputs ---- */
 
-static bool
-same_extent(const Type *a, const Type *b)
-{
-    if (a->rank != b->rank || a->dtype != b->dtype || (a->offset > 0) != (b->offset > 0))
-        return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->shape[i] != b->shape[i] || a->stride[i] != b->stride[i]) return false;
-    return true;
-}
-
 /* Another output with a storage of its own shares the buffer, since a pass found the two equal. */
 static bool
 buffer_is_shared(const Maker *m, int output)
@@ -410,7 +347,7 @@ box_kind(const Maker *m, int output)
     bool whole =
         (at->place.offset == NO_SIZE || (size_is_const(m->capture->graph, at->place.offset) &&
                                          size_value(m->capture->graph, at->place.offset) == 0)) &&
-        (to->input || same_extent(&at->type, &buffer->type));
+        (to->input || type_same_layout(&at->type, &buffer->type));
     return whole ? BOX_WHOLE : to->fresh ? BOX_COPY : BOX_VIEW;
 }
 

@@ -118,9 +118,6 @@ void threads_ask(int64_t n); /* sets how many `threads=0` means; 0: the number o
 
 /* ---- plan_new.c, plan.c ---- */
 typedef struct Plan Plan;
-/* Notes which of the graph's outputs are written at once. */
-void outputs_at_once(const Capture *capture);
-
 /* Copies all that it needs out of the capture and the program; `code` may be NULL when the program
    has no kernels.  `sequence`: externs give their results in a sequence even if there is one.
    Takes guards and code over, also on failure.  One reference.  NULL with the error set. */

@@ -9,14 +9,12 @@ import pycompile
 from pycompile import _C
 
 
-def adam(params, grads, means, squares, rate, step):
-    one, two = 1 - 0.9**step, 1 - 0.999**step
-    for p, g, m, v in zip(params, grads, means, squares):
-        m *= 0.9
-        m += 0.1 * g
-        v *= 0.999
-        v += 0.001 * g * g
-        p -= rate * (m / one) / (np.sqrt(v / two) + 1e-8)
+def scale_by_squares(params, grads, squares, rate):
+    """Two of the written arrays in one loop, of which one reads what was written into the other."""
+    for p, g, v in zip(params, grads, squares):
+        v *= 0.9
+        v += 0.1 * g * g
+        p -= rate * g / np.sqrt(v)
 
 
 def descend(params, grads, rate):
@@ -35,8 +33,8 @@ def lists(count, shape, dtype, n, seed=1):
     ("count", "shape"), [(1, (40000,)), (7, (300, 100)), (40, (70, 50)), (3, (5,))]
 )
 def test_optimisers(count, shape, dtype):
-    p, g, m, v = lists(count, shape, dtype, 4)
-    check(adam, p, g, m, [abs(x) for x in v], 1e-3, 10, calls=3)
+    p, g, v = lists(count, shape, dtype, 3)
+    check(scale_by_squares, p, g, [abs(x) for x in v], 1e-3, calls=3)
     check(descend, p, g, 1e-3, calls=3)
 
 

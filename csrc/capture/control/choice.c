@@ -94,8 +94,8 @@ leave_number(Merge *m, int which, Value *number, Value **out)
     if (other == NULL) return ANSWER_ERROR;
     Answer answer = merge_node(m, m->arm[which], number, &nodes[which]);
     if (answer == ANSWER_YES) answer = merge_node(m, m->arm[1 - which], other, &nodes[1 - which]);
-    if (answer == ANSWER_YES && !merge_same_type(&graph_node(in->graph, nodes[0])->type,
-                                                 &graph_node(in->graph, nodes[1])->type))
+    if (answer == ANSWER_YES && !type_same_layout(&graph_node(in->graph, nodes[0])->type,
+                                                  &graph_node(in->graph, nodes[1])->type))
         answer = ANSWER_NO;
     if (answer == ANSWER_YES) answer = merge_result(m, nodes, out);
     if (answer != ANSWER_YES || number->leaves_as == NULL || number->leaves_as->kind != V_CHOICE)
@@ -112,7 +112,7 @@ leave_memory(Merge *m, int which, int storage, Value **out)
     NodeId nodes[2];
     nodes[which] = in->memory.storages.at[storage].version;
     Type type = graph_node(in->graph, nodes[which])->type;
-    if (type.form != FORM_ARRAY || !merge_is_dense(in->graph, &type)) return ANSWER_NO;
+    if (type.form != FORM_ARRAY || !type_is_compact(in->graph, &type)) return ANSWER_NO;
     nodes[1 - which] = graph_add(in->graph, m->arm[1 - which], OP_empty, 0, NULL, &type, NULL);
     if (nodes[1 - which] == NO_NODE) return ANSWER_ERROR;
     Answer answer = merge_result(m, nodes, out);
@@ -290,11 +290,9 @@ alike(Merge *m, Value *const both[2], Type *type)
         Answer answer = merge_node(m, m->arm[arm], both[arm], &node);
         if (answer != ANSWER_YES) return answer;
         if (graph_view_is_readonly(g, node)) return ANSWER_NO;
-        if (arm == 1 && !merge_same_type(type, &graph_node(g, node)->type)) return ANSWER_NO;
+        if (arm == 1 && !type_same_layout(type, &graph_node(g, node)->type)) return ANSWER_NO;
         *type = graph_node(g, node)->type;
-        for (int i = 0; i < type->rank; i++)
-            if (!size_is_const(g, type->shape[i]) || !size_is_const(g, type->stride[i]))
-                return ANSWER_NO;
+        if (!type_is_known(g, type)) return ANSWER_NO;
     }
     return ANSWER_YES;
 }

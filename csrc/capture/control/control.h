@@ -53,7 +53,7 @@ Answer operator_delete_subscript(Interp *in, Value *object, Value *key);
 /* ---- jumps.c: jumps, truth, branches ---- */
 Answer follow_jump(Interp *in, const Instr *instr);
 
-/* ---- call.c: dispatch, argument binding, inlining ---- */
+/* ---- call.c: dispatch; call_inlined.c: argument binding, inlining ---- */
 Answer follow_call(Interp *in, const Instr *instr);
 Answer call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
                     Value **out);
@@ -96,7 +96,13 @@ Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int
 /* Why the current branch ends the graph: static text, or NULL. */
 const char *branch_why(Interp *in);
 
-/* ---- exit.c: values as Builds ---- */
+/* ---- build.c: values as Builds ---- */
+/* NO_BUILD: error set, or in->break_code set. */
+BuildId build_value(Interp *in, Value *value);
+/* Builds of `n` values, some of which may be NULL (absent); NULL when one fails. */
+BuildId *build_all(Interp *in, int n, Value *const *values);
+
+/* ---- exit.c: how a graph ends ---- */
 Answer exit_return(Interp *in, Value *result);
 Answer exit_break(Interp *in, int number);
 Answer exit_branch(Interp *in, Value *condition, int on_true, int on_false);

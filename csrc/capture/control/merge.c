@@ -87,15 +87,6 @@ merge_node(Merge *m, RegionId region, Value *value, NodeId *out)
     return answer;
 }
 
-bool
-merge_same_type(const Type *a, const Type *b)
-{
-    if (a->dtype != b->dtype || a->form != b->form || a->rank != b->rank) return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->shape[i] != b->shape[i] || a->stride[i] != b->stride[i]) return false;
-    return true;
-}
-
 Answer
 merge_result(Merge *m, const NodeId *nodes, Value **out)
 {
@@ -135,7 +126,7 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     if (answer == ANSWER_YES) answer = merge_node(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
     if (answer != ANSWER_YES) return answer;
     Type type = graph_node(in->graph, nodes[0])->type;
-    if (!merge_same_type(&type, &graph_node(in->graph, nodes[1])->type))
+    if (!type_same_layout(&type, &graph_node(in->graph, nodes[1])->type))
         return merge_loose(m, x, y, out);
     if (!outer) {
         answer = merge_result(m, nodes, out);
@@ -147,22 +138,6 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     *out = value_node(in, node);
     if (*out == NULL) return ANSWER_ERROR;
     return branch_keeps(in, *out, x, y, m->test);
-}
-
-/* The array covers every element of its memory once, without gaps. */
-bool
-merge_is_dense(const Graph *g, const Type *type)
-{
-    int64_t span = 1, count = 1;
-    for (int i = 0; i < type->rank; i++) {
-        int64_t length = size_value(g, type->shape[i]);
-        if (!size_is_const(g, type->shape[i]) || !size_is_const(g, type->stride[i])) return false;
-        if (size_value(g, type->stride[i]) < 0) return false;
-        if (length == 0) return true;
-        span += (length - 1) * size_value(g, type->stride[i]) / (int64_t)dtype_size(type->dtype);
-        count *= length;
-    }
-    return span == count;
 }
 
 /* Two arrays, each made in its arm and not shared: one result with memory of its own. */
@@ -183,8 +158,8 @@ merge_made(Merge *m, Value *x, Value *y, Value **out)
             return ANSWER_NO;
     }
     const Type *type = &graph_node(in->graph, nodes[0])->type;
-    if (!merge_same_type(type, &graph_node(in->graph, nodes[1])->type) ||
-        !merge_is_dense(in->graph, type))
+    if (!type_same_layout(type, &graph_node(in->graph, nodes[1])->type) ||
+        !type_is_compact(in->graph, type))
         return ANSWER_NO;
     Answer answer = merge_result(m, nodes, out);
     for (int arm = 0; arm < 2 && answer == ANSWER_YES; arm++)

@@ -50,8 +50,6 @@ Answer merge_result(Merge *m, const NodeId *nodes, Value **out);
 /* The value as a node in `region`: an arm, or the region around them. */
 Answer merge_node(Merge *m, RegionId region, Value *value, NodeId *out);
 bool merge_is_outer(const Merge *m, const Value *value);
-bool merge_is_dense(const Graph *g, const Type *type);
-bool merge_same_type(const Type *a, const Type *b);
 
 /* The items of two containers that are alike otherwise. */
 Answer merge_items(Merge *m, const State *x, const State *y, Value **items);

@@ -148,14 +148,6 @@ array_value(Interp *in, SourceId source, PyObject *object, const ArrayHeader *he
     return value;
 }
 
-/* The value is the array itself, or a node that a loop made for it while its sizes were symbols:
-   the loop's param, or a version that a store in the loop makes. */
-static bool
-is_same_array(const Type *a, const Type *b)
-{
-    return type_same_layout(a, b) && a->offset == b->offset;
-}
-
 int
 value_pin(Interp *in, Value *value)
 {
@@ -195,10 +187,12 @@ value_pin(Interp *in, Value *value)
             if (pinned.stride[axis] == NO_SIZE) return -1;
         }
     }
+    /* It may also have nodes that a loop made while its sizes were symbols: the loop's param, and
+       versions that a store in the loop makes. */
     const Type symbolic = *type;
     for (NodeId id = value->node; id < in->graph->nodes.len; id++) {
         Type *same = &graph_node(in->graph, id)->type;
-        if (is_same_array(same, &symbolic)) *same = pinned;
+        if (type_same_array(same, &symbolic)) *same = pinned;
     }
     return 0;
 }

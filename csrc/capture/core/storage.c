@@ -39,15 +39,6 @@ storage_write(Interp *in, NodeId node, NodeId version)
                     (Version){.node = version, .storage = storage});
 }
 
-static bool
-same_place(const Type *a, const Type *b)
-{
-    if (a->rank != b->rank || a->dtype != b->dtype || a->form != b->form) return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->shape[i] != b->shape[i] || a->stride[i] != b->stride[i]) return false;
-    return a->offset == b->offset;
-}
-
 NodeId
 array_current(Interp *in, NodeId node)
 {
@@ -58,7 +49,7 @@ array_current(Interp *in, NodeId node)
     NodeId version = in->memory.storages.at[found].version;
     if (version == n->storage) return node;
     Type type = n->type;
-    if (same_place(&type, &graph_node(in->graph, version)->type)) return version;
+    if (type_same_array(&type, &graph_node(in->graph, version)->type)) return version;
     Op op = graph_view_is_readonly(in->graph, node) ? OP_broadcast : OP_as_strided;
     return graph_add(in->graph, in->region, op, 1, &version, &type, NULL);
 }

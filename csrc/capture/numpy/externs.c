@@ -26,7 +26,7 @@ trial_argument(Interp *in, NodeId node, Attempt *attempt, NodeId *holes)
     const Node *n = graph_node(in->graph, node);
     if (n->op == OP_const) return n->attrs.object;
     holes[attempt->n] = node;
-    return hole_new(in, attempt->n++);
+    return template_hole(in, attempt->n++);
 }
 
 /* Calls the callable on stand-ins for the arguments. */

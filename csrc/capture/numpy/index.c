@@ -293,7 +293,7 @@ is_that_place(Interp *in, NodeId value, NodeId version, const Type *place)
 {
     const Node *node = graph_node(in->graph, value);
     if (node->storage != version || node->type.dtype != place->dtype) return false;
-    if (!shapes_equal(&node->type, place)) return false;
+    if (!type_same_shape(&node->type, place)) return false;
     for (int i = 0; i < place->rank; i++)
         if (node->type.stride[i] != place->stride[i]) return false;
     return size_value(in->graph, node->type.offset) == size_value(in->graph, place->offset);
@@ -329,8 +329,8 @@ write_through(Interp *in, Value *array, const Type *place, NodeId version, NodeI
         return interp_break(in, BREAK_STORE, "a write through a view of another dtype");
     PyObject *class_ = calls_object(in, "WriteThrough"), *writer = NULL;
     PyObject *dtype = keep(in, array_dtype_object((DType)place->dtype));
-    PyObject *shape = keep(in, sizes_tuple(in, place->rank, place->shape));
-    PyObject *strides = keep(in, sizes_tuple(in, place->rank, place->stride));
+    PyObject *shape = keep(in, graph_view_sizes(in->graph, place->rank, place->shape));
+    PyObject *strides = keep(in, graph_view_sizes(in->graph, place->rank, place->stride));
     int64_t offset = size_value(in->graph, place->offset) - size_value(in->graph, whole.offset);
     if (class_ != NULL && dtype != NULL && shape != NULL && strides != NULL)
         writer = keep(
@@ -422,16 +422,6 @@ write_mask(Interp *in, Value *array, NodeId node, Value *mask_value, NodeId valu
     return node_write(in, array, result);
 }
 
-/* The same elements of the same storage, in the same order. */
-static bool
-same_elements(const Graph *g, const Type *a, const Type *b)
-{
-    if (a->dtype != b->dtype || !shapes_equal(a, b)) return false;
-    for (int i = 0; i < a->rank; i++)
-        if (!size_same(g, a->stride[i], b->stride[i])) return false;
-    return size_same(g, a->offset, b->offset);
-}
-
 /* NumPy (mapping.c, array_assign_boolean_subscript) stores by a mask of the array's own rank
    element by element, and copies nothing that shares the array's memory, as it does for every other
    index: a value or a mask that is a view of the array is read while the store changes it.  An
@@ -443,7 +433,7 @@ mask_store_allowed(Interp *in, NodeId array, NodeId mask, NodeId value)
     if (by.form != FORM_ARRAY || by.rank == 0 || by.rank != type.rank) return ANSWER_YES;
     int storage = storage_of(in, array), of_mask = storage_of(in, mask);
     if (storage < 0 || of_mask < 0) return ANSWER_ERROR;
-    bool seen = of_mask == storage && !same_elements(in->graph, &type, &by);
+    bool seen = of_mask == storage && !type_same_place(in->graph, &type, &by);
     if (node_type(in, value).form == FORM_ARRAY) {
         int of_value = storage_of(in, value);
         if (of_value < 0) return ANSWER_ERROR;

@@ -104,8 +104,6 @@ int numpy_callables(void);
 
 /* ---- trial.c: the type of a call's result, found by calling it while capturing ---- */
 int trial_module(PyObject *module);
-/* Known sizes as a tuple; a new reference. */
-PyObject *sizes_tuple(Interp *in, int n, const SizeId *sizes);
 
 /* ---- numpy_functions.c: np.sum, np.where …, ndarray methods and attributes ---- */
 /* Follows a callable with a row (a Rule).  In calls, `nargs` counts positional arguments; keyword
@@ -200,10 +198,6 @@ Answer node_copy(Interp *in, NodeId array, char order, NodeId *out);
 /* The type of a fresh array of this dtype with the layout that order 'C', 'F', 'A' or 'K' gives for
    `like`. */
 Answer fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order);
-bool type_is_fortran(const Graph *g, const Type *type);
-/* Shapes broadcast together; ANSWER_NO when they do not. */
-Answer shapes_broadcast(const Graph *g, int n, const Type *const *types, int *rank, SizeId *shape);
-bool shapes_equal(const Type *a, const Type *b);
 
 /* ---- writes.c: in-place writes to arrays from outside ---- */
 /* May the array be written?  Breaks where its memory is read-only or overlaps itself; guards that
@@ -213,8 +207,8 @@ Answer write_allowed(Interp *in, Value *array);
 Value *input_of(Interp *in, NodeId node);
 /* Adds the EFFECT_WRITE of each storage that is committed before this effect (Storage.commit). */
 int writes_commit(Interp *in, int place);
-/* At the end: adds NO_OVERLAP guards and the other EFFECT_WRITEs.  ANSWER_NO: inputs overlap
-   now. */
+/* At the end, when the other effects are built: adds NO_OVERLAP guards and the other EFFECT_WRITEs,
+   and tells the graph which outputs they are.  ANSWER_NO: inputs overlap now. */
 Answer writes_finish(Interp *in);
 
 /* ---- reductions.c ---- */

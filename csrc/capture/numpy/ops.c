@@ -166,35 +166,19 @@ elementwise_type(Interp *in, DType dtype, int nargs, const NodeId *args, const D
     return answer;
 }
 
-/* NumPy's loops for power look at the stride of the exponent: for a broadcast number they use
-   square, sqrt and so on where the number is one of their exponents, and pow for an exponent array.
-   Integer powers raise for negative exponents.  So: the shortcut's op, a block call for another
-   number, and NumPy's own function for all else.  *how is a ufunc's name, "" for a block call, NULL
-   for an extern. */
+/* The exponent where it is one known number, else NULL. */
 static Answer
-power_form(Interp *in, DType dtype, NodeId exponent, const char **how)
+power_exponent(Interp *in, DType dtype, NodeId exponent, PyObject **out)
 {
-    *how = NULL;
-    Type type = node_type(in, exponent);
-    if (type.rank != 0) return ANSWER_YES;
-    PyObject *known;
-    Answer answer = node_known(in, exponent, &known);
+    *out = NULL;
+    if (node_type(in, exponent).rank != 0) return ANSWER_YES;
+    Answer answer = node_known(in, exponent, out);
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? ANSWER_YES : answer;
-    if (PyComplex_Check(known)) {
-        *how = "";
-        return ANSWER_YES;
-    }
-    double number = PyFloat_AsDouble(known);
+    if (!dtype_is_integer(dtype) || PyComplex_Check(*out)) return ANSWER_YES;
+    double number = PyFloat_AsDouble(*out);
     PyErr_Clear();
-    if (dtype_is_integer(dtype) && number < 0)
-        return interp_break(in, BREAK_SHAPE, "an integer to a negative integer power");
-    *how = "";
-    if (dtype != DT_F32 && dtype != DT_F64) return ANSWER_YES;
-    if (number == 2.0) *how = "square";
-    if (number == 1.0) *how = "positive";
-    if (number == 0.5) *how = "sqrt";
-    if (number == -1.0) *how = "reciprocal";
-    return ANSWER_YES;
+    return number < 0 ? interp_break(in, BREAK_SHAPE, "an integer to a negative integer power")
+                      : ANSWER_YES;
 }
 
 /* 1 when the ufunc is an elementwise one of `nargs` inputs and one output. */
@@ -211,18 +195,6 @@ ufunc_is_plain(PyObject *ufunc, int nargs)
     Py_XDECREF(signature);
     PyErr_Clear();
     return plain;
-}
-
-/* A bound that is one number for all elements.  NumPy's clip has another loop for such bounds; it
-   keeps the sign of a zero element where the bound is the other zero. */
-static bool
-is_spread(Interp *in, NodeId node)
-{
-    Type type = node_type(in, node);
-    for (int i = 0; i < type.rank; i++)
-        if (node_extent(in, node, i) != 1 && size_value(in->graph, type.stride[i]) != 0)
-            return false;
-    return true;
 }
 
 /* Both operands' loop dtypes, and the type of the result as a new array. */
@@ -245,22 +217,17 @@ typed_ufunc(Interp *in, PyObject *ufunc, PyObject *whole, int nargs, const NodeI
 {
     NodeId cast[MAX_ARGS];
     for (int i = 0; i < nargs; i++) TRY(node_cast(in, args[i], ins[i], &cast[i]));
-    if (ufunc == numpy_object("power")) {
-        const char *how;
-        TRY(power_form(in, ins[0], args[1], &how));
-        if (how == NULL) return node_extern(in, whole, nargs, dtype < 0 ? args : cast, &type, out);
-        if (how[0] != '\0') {
-            ufunc = numpy_object(how);
-            nargs = 1;
-        }
-    }
     int op = op_of_ufunc(ufunc, ins[0]);
-    if (op == OP_clip && (ins[0] == DT_F32 || ins[0] == DT_F64) && is_spread(in, cast[1]) &&
-        is_spread(in, cast[2])) {
-        if (node_type(in, cast[1]).rank > 0 || node_type(in, cast[2]).rank > 0)
-            return node_extern(in, whole, nargs, dtype < 0 ? args : cast, &type, out);
-        op = OP_clamp;
+    Way way = WAY_NONE;
+    if (ufunc == numpy_object("power")) {
+        PyObject *exponent;
+        TRY(power_exponent(in, ins[0], args[1], &exponent));
+        way = power_way(ins[0], exponent, &op);
+        if (way == WAY_EXPRESSION) nargs = 1;
+    } else if (op == OP_clip) {
+        way = clip_way(in->graph, ins[0], cast[1], cast[2], &op);
     }
+    if (way == WAY_CALL) return node_extern(in, whole, nargs, dtype < 0 ? args : cast, &type, out);
     if (dtype < 0 && ufunc_minds_casts(in->graph, op, nargs, args, cast))
         return node_extern(in, whole, nargs, args, &type, out);
     Attrs attrs = {.object = ufunc};

@@ -12,7 +12,7 @@ matmul_shape(Interp *in, const Type *a, const Type *b, int *rank, SizeId *shape)
     outer_a.rank = (uint8_t)(a->rank > 2 ? a->rank - 2 : 0);
     outer_b.rank = (uint8_t)(b->rank > 2 ? b->rank - 2 : 0);
     const Type *outer[2] = {&outer_a, &outer_b};
-    if (shapes_broadcast(in->graph, 2, outer, rank, shape) != ANSWER_YES)
+    if (type_common_shape(in->graph, 2, outer, rank, shape) != ANSWER_YES)
         return interp_break(in, BREAK_SHAPE, "matmul of shapes that do not broadcast");
     if (*rank + 2 > MAX_RANK) return interp_break(in, BREAK_RANK, "more than 8 dimensions");
     if (a->rank > 1) shape[(*rank)++] = a->shape[a->rank - 2];

@@ -191,7 +191,7 @@ finish(Interp *in, const Rule *rule, Value *const *args, NodeId result, Value **
     NodeId node;
     TRY(array_operand(in, target, &node));
     Type have = node_type(in, result), want = node_type(in, node);
-    if (!shapes_equal(&have, &want) || have.dtype != want.dtype)
+    if (!type_same_shape(&have, &want) || have.dtype != want.dtype)
         return interp_break(in, BREAK_NUMPY, "%s with an out= of another type", rule->name);
     return write_result(in, target, result, out);
 }

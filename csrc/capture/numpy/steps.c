@@ -88,7 +88,7 @@ hole(Holes *h, Value *value, NodeId node, PyObject **out)
         h->of[h->n] = value;
         h->node[h->n++] = node;
     }
-    *out = hole_new(h->in, number);
+    *out = template_hole(h->in, number);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 

@@ -210,7 +210,7 @@ may_take(Interp *in, const Value *array, NodeId node, NodeId other)
     if (type.form != FORM_ARRAY || !is_large(in, &type)) return false;
     bool stacked = source_is_stacked(in, array->source);
     if (!stacked && !node_owns(in, array->node)) return false;
-    if (fits.rank > 0 && !shapes_equal(&fits, &type)) return false;
+    if (fits.rank > 0 && !type_same_shape(&fits, &type)) return false;
     return dtype_can_cast_safely((DType)fits.dtype, (DType)type.dtype);
 }
 

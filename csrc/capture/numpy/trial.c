@@ -47,20 +47,6 @@ sequence_new(PyTypeObject *type, int n, PyObject *const *parts)
 
 /* ---- describing the arguments ---- */
 
-PyObject *
-sizes_tuple(Interp *in, int n, const SizeId *sizes)
-{
-    PyObject *tuple = PyTuple_New(n);
-    for (int i = 0; tuple != NULL && i < n; i++) {
-        PyObject *size = PyLong_FromLongLong(size_value(in->graph, sizes[i]));
-        if (size == NULL)
-            Py_CLEAR(tuple);
-        else
-            PyTuple_SET_ITEM(tuple, i, size);
-    }
-    return tuple;
-}
-
 /* The graph's description of a hole; a new reference. */
 static PyObject *
 value_of(Interp *in, NodeId node)
@@ -80,8 +66,8 @@ value_of(Interp *in, NodeId node)
     }
     if (form == STEP_ARRAY) {
         bool writeable = !graph_view_is_readonly(in->graph, node);
-        parts[PART_shape] = sizes_tuple(in, type.rank, type.shape);
-        parts[PART_strides] = sizes_tuple(in, type.rank, type.stride);
+        parts[PART_shape] = graph_view_sizes(in->graph, type.rank, type.shape);
+        parts[PART_strides] = graph_view_sizes(in->graph, type.rank, type.stride);
         parts[PART_writeable] = PyBool_FromLong(writeable);
     }
     parts[PART_form] = PyLong_FromLong(form);
@@ -117,10 +103,14 @@ asked_new(Interp *in, const Attempt *attempt)
 }
 
 PyObject *
-hole_new(Interp *in, int number)
+template_hole(Interp *in, int number)
 {
+    static PyObject *first[16]; /* for the life of the process: a Hole never changes */
+    bool few = number < COUNT_OF(first);
+    if (few && first[number] != NULL) return first[number];
     PyObject *type = calls_object(in, "Hole");
-    return type == NULL ? NULL : keep(in, PyObject_CallFunction(type, "i", number));
+    PyObject *hole = type == NULL ? NULL : PyObject_CallFunction(type, "i", number);
+    return few ? (first[number] = hole) : keep(in, hole);
 }
 
 /* ---- the trial ---- */

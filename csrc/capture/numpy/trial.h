@@ -45,8 +45,8 @@ step_form(PyObject *value)
     return (StepForm)PyLong_AsLong(step_part(value, PART_form));
 }
 
-/* The template's Hole of that number, kept; NULL with the error set. */
-PyObject *hole_new(Interp *in, int number);
+/* A template's Hole of that number, borrowed; NULL with the error set. */
+PyObject *template_hole(Interp *in, int number);
 /* *value: the StepValue that describes the result; *callable: the callable for the plan.  Both are
    kept. */
 Answer trial_run(Interp *in, const Attempt *attempt, PyObject **value, PyObject **callable);

@@ -11,63 +11,13 @@ node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, const in
     return ANSWER_YES;
 }
 
-static bool
-dense(const Graph *g, const Type *type, bool fortran)
-{
-    int64_t stride = (int64_t)dtype_size((DType)type->dtype);
-    if (type_elements(g, type) == 0) return true;
-    for (int i = 0; i < type->rank; i++) {
-        int axis = fortran ? i : type->rank - 1 - i;
-        int64_t length = size_value(g, type->shape[axis]);
-        if (length == 1) continue;
-        if (size_value(g, type->stride[axis]) != stride) return false;
-        stride *= length;
-    }
-    return true;
-}
-
-bool
-type_is_fortran(const Graph *g, const Type *type)
-{
-    return dense(g, type, true);
-}
-
-bool
-shapes_equal(const Type *a, const Type *b)
-{
-    if (a->rank != b->rank) return false;
-    for (int i = 0; i < a->rank; i++)
-        if (a->shape[i] != b->shape[i]) return false;
-    return true;
-}
-
-Answer
-shapes_broadcast(const Graph *g, int n, const Type *const *types, int *rank, SizeId *shape)
-{
-    *rank = 0;
-    for (int k = 0; k < n; k++)
-        if (types[k]->rank > *rank) *rank = types[k]->rank;
-    for (int i = 0; i < *rank; i++) {
-        shape[i] = NO_SIZE;
-        for (int k = 0; k < n; k++) {
-            int axis = i - (*rank - types[k]->rank);
-            if (axis < 0) continue;
-            SizeId size = types[k]->shape[axis];
-            if (shape[i] == NO_SIZE || size_value(g, shape[i]) == 1)
-                shape[i] = size;
-            else if (size_value(g, size) != 1 && size != shape[i])
-                return ANSWER_NO;
-        }
-    }
-    return ANSWER_YES;
-}
-
 Answer
 fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order)
 {
     Graph *g = in->graph;
     if (order == 'K') return type_like(g, out, dtype, like) < 0 ? ANSWER_ERROR : ANSWER_YES;
-    bool fortran = order == 'F' || (order == 'A' && dense(g, like, true) && !dense(g, like, false));
+    bool fortran =
+        order == 'F' || (order == 'A' && type_is_fortran(g, like) && !type_is_contiguous(g, like));
     if (!fortran || like->rank < 2)
         return type_contiguous(g, out, dtype, like->rank, like->shape) < 0 ? ANSWER_ERROR
                                                                            : ANSWER_YES;
@@ -165,7 +115,7 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
     Type from = node_type(in, array), type = from;
     int64_t want[MAX_RANK], stride[MAX_RANK], ints[MAX_RANK];
     for (int i = 0; i < rank; i++) ints[i] = want[i] = size_value(g, shape[i]);
-    bool contiguous = dense(g, &from, false) || type_elements(g, &from) == 0;
+    bool contiguous = type_is_contiguous(g, &from);
     if (!contiguous && !reshape_strides(&from, g, rank, want, stride)) {
         TRY(node_copy(in, array, 'C', &array));
         type = from = node_type(in, array); /* its first element is the first of its memory */

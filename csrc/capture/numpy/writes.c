@@ -125,6 +125,34 @@ writes_commit(Interp *in, int place)
     return 0;
 }
 
+/* Storing the value runs no code of the program. */
+static bool
+is_quiet(BuildKind kind)
+{
+    return kind >= EFFECT_STORE_ATTR && kind <= EFFECT_STORE_CELL;
+}
+
+/* Notes which of the graph's outputs are written at once (Output.at_once).  All effects are built.
+ */
+static void
+note_at_once(Interp *in)
+{
+    const Capture *out = in->out;
+    bool wrote = false, over = false;
+    for (int i = 0; i < out->builds.len; i++) /* the first write that is done may be any */
+        if (out->builds.at[i].kind == EFFECT_WRITE && out->builds.at[i].when > 0) return;
+    for (int i = 0; i < out->builds.len; i++) {
+        const Build *build = &out->builds.at[i];
+        if (build->kind < EFFECT_STORE_ATTR) continue;
+        if (build->kind != EFFECT_WRITE) {
+            over = over || (wrote && !is_quiet(build->kind));
+            continue;
+        }
+        in->graph->outputs.at[build->output].at_once = !over;
+        wrote = true;
+    }
+}
+
 Answer
 writes_finish(Interp *in)
 {
@@ -138,6 +166,7 @@ writes_finish(Interp *in)
         group[n++] = input;
         if (storage->commit == 0 && commit_storage(in, storage, input) < 0) return ANSWER_ERROR;
     }
+    note_at_once(in);
     nwritten = n;
     for (int i = 0; nwritten > 0 && i < in->memory.inputs.len; i++) {
         Value *input = in->memory.inputs.at[i];

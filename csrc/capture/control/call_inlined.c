@@ -1,0 +1,210 @@
+/* Calls of Python functions that are followed: binding the arguments, and inlining. */
+#include "control.h"
+
+static SourceId
+source_of_part(Interp *in, Value *function, const char *name)
+{
+    PyObject *key = keep(in, PyUnicode_InternFromString(name));
+    return key == NULL ? NO_SOURCE : source_add(in, SOURCE_ATTR, function->source, 0, key, NULL);
+}
+
+/* A part of a function (its code, its defaults) that the program may replace: guarded to be this
+   object. */
+static int
+guard_part(Interp *in, Value *function, const char *name, PyObject *part)
+{
+    if (function->source == NO_SOURCE) return 0; /* made by pycompile, or by the program */
+    SourceId source = source_of_part(in, function, name);
+    return source == NO_SOURCE ? -1 : guard_there(in, source, part ? part : Py_None);
+}
+
+/* Guards that the dict of a function's keyword defaults is this object, where an entry changes. */
+static int
+guard_keyword_default(Interp *in, Value *function, PyObject *name, PyObject *object)
+{
+    if (function->source == NO_SOURCE) return 0;
+    SourceId source = source_of_part(in, function, "__kwdefaults__");
+    if (source != NO_SOURCE) source = source_add(in, SOURCE_ITEM, source, 0, name, NULL);
+    return source == NO_SOURCE ? -1 : guard_there(in, source, object);
+}
+
+/* The default of positional parameter `i` of `argcount`, counted from the end. */
+static Answer
+positional_default(Interp *in, Value *function, int i, int argcount, Value **out)
+{
+    *out = NULL;
+    if (function->kind == V_FUNCTION) {
+        Value *defaults = function->items[0];
+        int at = defaults ? i - (argcount - defaults->nitems) : -1;
+        if (at < 0) return ANSWER_YES;
+        *out = value_item(in, defaults, at);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    PyObject *defaults = PyFunction_GET_DEFAULTS(function->object);
+    if (guard_part(in, function, "__defaults__", defaults) < 0) return ANSWER_ERROR;
+    Py_ssize_t at = defaults ? i - (argcount - PyTuple_GET_SIZE(defaults)) : -1;
+    if (at < 0) return ANSWER_YES;
+    *out = value_of_const(in, PyTuple_GET_ITEM(defaults, at));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+keyword_default(Interp *in, Value *function, PyObject *name, Value **out)
+{
+    *out = NULL;
+    if (function->kind == V_FUNCTION) {
+        Value *defaults = function->items[1];
+        int at = defaults ? dict_find(in, defaults, name) : -1;
+        if (at < -1) return ANSWER_ERROR;
+        if (at >= 0) *out = defaults->items[at];
+        return ANSWER_YES;
+    }
+    PyObject *defaults = PyFunction_GET_KW_DEFAULTS(function->object);
+    if (guard_part(in, function, "__kwdefaults__", defaults) < 0) return ANSWER_ERROR;
+    if (defaults == NULL) return ANSWER_YES;
+    PyObject *object = PyDict_GetItemWithError(defaults, name);
+    if ((object == NULL && PyErr_Occurred()) ||
+        guard_keyword_default(in, function, name, object) < 0)
+        return ANSWER_ERROR;
+    if (object == NULL) return ANSWER_YES;
+    *out = value_of_const(in, object);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+bind_keywords(Interp *in, Activation *a, Value *function, int nargs, Value *const *args,
+              PyObject *kwnames)
+{
+    const Decoded *d = a->decoded;
+    int named = d->argcount + d->kwonly, nkw = (int)PyTuple_GET_SIZE(kwnames);
+    Value *rest = d->varkeywords ? a->slots[named + d->varargs] : NULL;
+    for (int k = 0; k < nkw; k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k);
+        Value *value = args[nargs + k];
+        int at = named;
+        for (int i = d->code->co_posonlyargcount; i < named; i++) {
+            PyObject *parameter = code_slot_name(d->code, i);
+            if (parameter == name || PyUnicode_Compare(parameter, name) == 0) at = i;
+        }
+        if (at < named) {
+            if (a->slots[at] != NULL) return raise_arguments(in, function, nargs, kwnames);
+            a->slots[at] = value;
+        } else {
+            if (rest == NULL) return raise_arguments(in, function, nargs, kwnames);
+            Answer answer = dict_store(in, rest, name, value);
+            if (answer != ANSWER_YES) return answer;
+        }
+    }
+    return ANSWER_YES;
+}
+
+/* Fills the parameters; nargs positional, then one value per keyword name. */
+static Answer
+bind_arguments(Interp *in, Activation *a, Value *function, int nargs, Value *const *args,
+               PyObject *kwnames)
+{
+    const Decoded *d = a->decoded;
+    int named = d->argcount + d->kwonly, taken = nargs < d->argcount ? nargs : d->argcount;
+    for (int i = 0; i < taken; i++) a->slots[i] = args[i];
+    if (nargs > taken && !d->varargs) return raise_arguments(in, function, nargs, kwnames);
+    if (d->varargs) {
+        a->slots[named] = value_sequence(in, V_TUPLE, nargs - taken, args + taken);
+        if (a->slots[named] == NULL) return ANSWER_ERROR;
+    }
+    if (d->varkeywords) {
+        a->slots[named + d->varargs] = value_sequence(in, V_DICT, 0, NULL);
+        if (a->slots[named + d->varargs] == NULL) return ANSWER_ERROR;
+    }
+    if (kwnames != NULL) {
+        Answer answer = bind_keywords(in, a, function, nargs, args, kwnames);
+        if (answer != ANSWER_YES) return answer;
+    }
+    for (int i = 0; i < named; i++) {
+        if (a->slots[i] != NULL) continue;
+        Answer answer =
+            i < d->argcount
+                ? positional_default(in, function, i, d->argcount, &a->slots[i])
+                : keyword_default(in, function, code_slot_name(d->code, i), &a->slots[i]);
+        if (answer != ANSWER_YES) return answer;
+        if (a->slots[i] == NULL) return raise_arguments(in, function, nargs, kwnames);
+    }
+    for (int i = 0; i < d->nlocalsplus; i++)
+        if (a->slots[i] == NULL) a->slots[i] = in->unbound;
+    return ANSWER_YES;
+}
+
+enum { DEEPEST = 150 }; /* nested inlined calls of a function by itself */
+
+/* The break that an earlier attempt found inside the call at this place, or NULL. */
+static const Break *
+marked(Interp *in)
+{
+    for (int i = 0; i < in->attempt.marks->no_inline.len; i++)
+        if (in->attempt.marks->no_inline.at[i] == in->bottom->number)
+            return &in->attempt.marks->inner.at[i];
+    return NULL;
+}
+
+/* The function followed in place of functools.singledispatch's own, which keeps weak references to
+   choose by class; it gets the other's closure.  NULL: another function. */
+static PyObject *
+dispatch_for(PyObject *function)
+{
+    static PyObject *ours;
+    PyCodeObject *code = (PyCodeObject *)PyFunction_GET_CODE(function);
+    if (PyUnicode_CompareWithASCIIString(code->co_qualname, "singledispatch.<locals>.dispatch") !=
+        0)
+        return NULL;
+    PyObject *module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function), "__name__");
+    if (module == NULL || !PyUnicode_Check(module) ||
+        PyUnicode_CompareWithASCIIString(module, "functools") != 0)
+        return NULL;
+    if (ours == NULL) ours = module_object("pycompile.decompositions.functions", "dispatch");
+    PyObject *mine = ours ? PyCode_GetFreevars((PyCodeObject *)PyFunction_GET_CODE(ours)) : NULL;
+    PyObject *theirs = mine ? PyCode_GetFreevars(code) : NULL;
+    int same = theirs ? PyObject_RichCompareBool(mine, theirs, Py_EQ) : 0;
+    Py_XDECREF(mine);
+    Py_XDECREF(theirs);
+    PyErr_Clear();
+    return same == 1 ? ours : NULL;
+}
+
+Answer
+call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
+             Value **out)
+{
+    Answer logged = output_log(in, function, nargs, args, kwnames, out);
+    if (logged != ANSWER_NO) return logged;
+    bool made = function->kind == V_FUNCTION;
+    PyObject *code = made ? function->object : PyFunction_GET_CODE(function->object);
+    const char *name = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_qualname);
+    if (name == NULL) return ANSWER_ERROR;
+    const Break *inner = in->region == 0 ? marked(in) : NULL;
+    if (inner != NULL)
+        return interp_break_as(
+            in, inner->code == BREAK_GENERATOR ? BREAK_GENERATOR : BREAK_CALL_PYTHON, inner);
+    PyObject *dispatch = made ? NULL : dispatch_for(function->object);
+    PyObject *followed = dispatch ? PyFunction_GET_CODE(dispatch) : code;
+    const Decoded *decoded = decoded_for(in, (PyCodeObject *)followed);
+    if (decoded == NULL) return ANSWER_ERROR;
+    int suspends = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR;
+    if (decoded->aside != NULL && !decoded->generator)
+        return interp_break(
+            in, decoded->code->co_flags & suspends ? BREAK_GENERATOR : BREAK_CALL_PYTHON,
+            "call of '%s': %s", name, decoded->aside);
+    for (Activation *a = in->top; a != NULL; a = a->caller)
+        if (a->decoded == decoded && in->inlined > DEEPEST)
+            return interp_break(in, BREAK_CALL_PYTHON, "call of '%s' by itself", name);
+    Activation *activation = activation_new(in, decoded);
+    if (activation == NULL) return ANSWER_ERROR;
+    if (!made && guard_part(in, function, "__code__", code) < 0) return ANSWER_ERROR;
+    activation->function = function;
+    activation->globals =
+        made ? function->globals_of->object : PyFunction_GET_GLOBALS(function->object);
+    if (dispatch != NULL) activation->globals = PyFunction_GET_GLOBALS(dispatch);
+    activation->builtins =
+        made ? in->top->builtins : ((PyFunctionObject *)function->object)->func_builtins;
+    if (in->top == in->bottom && !made) in->out->called = in->bottom->number;
+    Answer answer = bind_arguments(in, activation, function, nargs, args, kwnames);
+    return answer == ANSWER_YES ? interp_run(in, activation, out) : answer;
+}
