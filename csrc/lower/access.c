@@ -61,6 +61,16 @@ access_of(const Lowering *lw, const Group *g, NodeId id, const Type *type, NodeI
 }
 
 void
+access_read(const Lowering *lw, const Group *g, NodeId id, NodeId arg, Access *out)
+{
+    const Node *node = graph_node(lw->graph, arg);
+    NodeId from = stored_storage(lw, g, node->storage);
+    const Type *type =
+        from == node->storage ? &node->type : graph_node(lw->graph, from)->attrs.view;
+    access_of(lw, g, id, type, from, out);
+}
+
+void
 result_access(const Lowering *lw, const Group *g, NodeId id, Access *out)
 {
     const Node *node = graph_node(lw->graph, id);
@@ -107,7 +117,7 @@ member_each_access(const Lowering *lw, const Group *g, NodeId id, SeeAccess see,
     for (int k = op_info(node->op)->kind == KIND_SCATTER; k < node->nargs; k++) {
         const Node *arg = graph_node(lw->graph, node->args[k]);
         if (node_is_virtual(&lw->virtuals, arg->storage)) continue;
-        access_of(lw, g, id, &arg->type, arg->storage, &access);
+        access_read(lw, g, id, node->args[k], &access);
         if (!see(context, &access)) return false;
     }
     result_access(lw, g, id, &access);

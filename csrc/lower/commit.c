@@ -104,6 +104,7 @@ reads_stay(const Lowering *lw, const int32_t *last_write, int number)
         const Node *node = graph_node(lw->graph, g->nodes.at[i]);
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(lw->graph, node->args[k])->storage;
+            storage = stored_storage(lw, g, storage);
             if (last_write[lw->same_as[storage]] > number) return false;
         }
     }

@@ -195,7 +195,7 @@ argument(Nest *n, NodeId member, NodeId value)
             (Access){.storage = storage, .offset = node->type.offset, .dtype = node->type.dtype};
         for (int i = 0; i < MAX_RANK; i++) access.stride[i] = NO_SIZE;
     } else
-        access_of(lw, n->group, member, &node->type, storage, &access);
+        access_read(lw, n->group, member, value, &access);
     return instr_load(n, &access, value);
 }
 

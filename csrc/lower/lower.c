@@ -18,6 +18,7 @@ make_arrays(Lowering *lw)
     MAKE(is_output)
     MAKE(same_as)
     MAKE(commit_of)
+    MAKE(stored_in)
     MAKE(buffer)
     MAKE(part)
     MAKE(by_library)
@@ -33,7 +34,7 @@ make_arrays(Lowering *lw)
         lw->group_of[i] = -1;
         lw->latest[i] = lw->seen[i] = UNKNOWN_GROUP;
         lw->buffer[i] = NO_BUFFER;
-        lw->commit_of[i] = NO_NODE;
+        lw->commit_of[i] = lw->stored_in[i] = NO_NODE;
         lw->same_as[i] = (NodeId)i;
         lw->first_result[i] = lw->next_result[i] = NO_NODE;
         lw->touched[i] = -1;
@@ -288,7 +289,7 @@ forget_schedule(Lowering *lw, const bool *needed)
         lw->row_level[i] = false;
         lw->latest[i] = lw->seen[i] = UNKNOWN_GROUP;
         lw->buffer[i] = NO_BUFFER;
-        lw->commit_of[i] = NO_NODE;
+        lw->commit_of[i] = lw->stored_in[i] = NO_NODE;
         lw->touched[i] = -1;
         lw->needed[i] = needed[i];
     }

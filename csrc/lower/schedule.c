@@ -127,7 +127,8 @@ need_from(Lowering *lw, int number, NodeId value)
         for (int k = 0; k < node->nargs; k++) need_from(lw, number, node->args[k]);
         return;
     }
-    if (lw->group_of[storage] != number) lw->needed[storage] = true;
+    if (lw->group_of[storage] != number && lw->stored_in[storage] == NO_NODE)
+        lw->needed[storage] = true;
 }
 
 /* The same for what a region's node takes from outside the region. */
@@ -172,6 +173,7 @@ schedule(Lowering *lw)
         for (NodeId r = lw->first_result[id]; r != NO_NODE; r = lw->next_result[r])
             lw->group_of[r] = lw->group_of[id];
     }
+    if (stored_find(lw) < 0) return -1;
     find_needed(lw);
     return 0;
 }

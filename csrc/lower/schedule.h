@@ -71,6 +71,7 @@ typedef struct {
     NodeId *same_as;   /* per storage: the one whose buffer it is in, for values written in place;
                           else itself */
     NodeId *commit_of; /* per value: the scatter for which a kernel at commit writes it; NO_NODE */
+    NodeId *stored_in; /* per value: the scatter that stores it for other groups, too; NO_NODE */
     BufferId *buffer;  /* per storage */
     int *part;         /* per node: only nodes of one part share a group */
     int nparts;
@@ -113,12 +114,19 @@ int writes_place(Lowering *lw);
 enum { UNKNOWN_GROUP = -2 };
 int schedule(Lowering *lw);
 
+/* stored.c */
+/* Behind the groups: which values other groups find where a write has put them.  0 or -1. */
+int stored_find(Lowering *lw);
+NodeId stored_storage(const Lowering *lw, const Group *g, NodeId storage);
+
 /* access.c */
 /* The shape that a node iterates over. */
 const Type *node_domain(const Lowering *lw, NodeId id);
 /* How member `id` of group `g` accesses a value of `type` in `storage`. */
 void access_of(const Lowering *lw, const Group *g, NodeId id, const Type *type, NodeId storage,
                Access *out);
+/* How the member reads the value `arg`. */
+void access_read(const Lowering *lw, const Group *g, NodeId id, NodeId arg, Access *out);
 bool access_equal(const Lowering *lw, const Group *g, const Access *a, const Access *b);
 /* Calls `see` for each access of the group's members, also to one another's results, until it
    returns false. */
