@@ -27,17 +27,18 @@ code, file and line; `fullgraph=True` makes the first one an error. Codes are st
 """
 
 ROW = re.compile(
-    r'^BREAK\("(PC\d{4})",\s*(\w+),\s*"((?:[^"\\]|\\.)*)",\s*"((?:[^"\\]|\\.)*)"\)', re.M
+    r'^(BREAK|HINT)\("(PC\d{4})",\s*(\w+),\s*"((?:[^"\\]|\\.)*)",\s*"((?:[^"\\]|\\.)*)"\)', re.M
 )
 
 
-def rows() -> list[tuple[str, str, str, str]]:
-    """(code, name, text, hint) of each row of breaks.def, in order."""
+def rows(macro: str) -> list[tuple[str, str, str, str]]:
+    """The rows of breaks.def, in order: (code, name, text, hint) of a BREAK, (code, name, where,
+    hint) of a HINT."""
     source = (ROOT / "csrc" / "capture" / "breaks.def").read_text()
     unquote = lambda text: text.replace('\\"', '"').replace("\\\\", "\\")
-    found = [tuple(map(unquote, row)) for row in ROW.findall(source)]
-    if len(found) != len(re.findall(r"^BREAK\(", source, re.M)):
-        raise SystemExit("a row of breaks.def is not of the form BREAK(code, name, text, hint)")
+    found = [tuple(map(unquote, row[1:])) for row in ROW.findall(source) if row[0] == macro]
+    if len(found) != len(re.findall(rf"^{macro}\(", source, re.M)):
+        raise SystemExit(f"a row of breaks.def is not of the form {macro}(code, name, text, hint)")
     return found
 
 
@@ -65,11 +66,15 @@ def page() -> str:
     """The page's text."""
     known = examples()
     parts = [HEAD, "| code | what |\n|---|---|\n"]
-    parts.extend(f"| [{code}](#{code.lower()}) | {text} |\n" for code, _, text, _ in rows())
-    for code, _, text, hint in rows():
+    codes = rows("BREAK")
+    parts.extend(f"| [{code}](#{code.lower()}) | {text} |\n" for code, _, text, _ in codes)
+    for code, _, text, hint in codes:
         parts.append(f"\n## {code}\n\n{text[0].upper()}{text[1:]}.\n")
         if hint:
             parts.append(f"\nWhat to do: {hint}\n")
+        for of, _, where, special in rows("HINT"):
+            if of == code:
+                parts.append(f"\nWhere {where}: {special}\n")
         text, is_code = known.get(code, ("not yet", False))
         parts.append(f"\n```python\n{text}\n```\n" if is_code else f"\nNo example: {text}.\n")
     return "".join(parts)

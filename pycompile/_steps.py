@@ -86,3 +86,15 @@ def sorted_up(*values):
 
 def sorted_down(*values):
     return tuple(sorted(values, reverse=True))
+
+
+for _function, _name in (
+    (sum_of, "sum"),
+    (exact_sum_of, "math.fsum"),
+    (product_of, "math.prod"),
+    (max_of, "max"),
+    (min_of, "min"),
+    (sorted_up, "sorted"),
+    (sorted_down, "sorted"),
+):
+    _function.__qualname__ = _name  # what messages call it: the program's own call

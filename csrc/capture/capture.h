@@ -144,7 +144,6 @@ typedef enum {
     BREAK_NONE,
 #define BREAK(code, name, ...) BREAK_##name,
 #include "breaks.def"
-#undef BREAK
     BREAK_COUNT
 } BreakCode;
 
@@ -153,14 +152,23 @@ typedef struct {
     int line;
 } BreakFrame;
 
+/* A hint that fits some places of a code better than the code's own: rows HINT of breaks.def. */
+typedef enum {
+    HINT_OF_CODE,
+#define HINT(code, name, ...) HINT_##name,
+#include "breaks.def"
+    HINT_COUNT
+} BreakHint;
+
 typedef struct {
     BreakCode code;
-    char *detail; /* "call of 'get_ident'" */
+    BreakHint hint; /* HINT_OF_CODE: that of the code */
+    char *detail;   /* "call of 'get_ident'" */
     /* The frames that were followed, innermost first; the last is the entry's own.  Frames of
        pycompile's own code, which stands for the library's, are left out. */
     int nframes;
     BreakFrame *frames;
-    bool leaves; /* the program raises an exception that nothing in the frame handles */
+    bool leaves; /* the program raises an exception that none of these frames handles */
 } Break;
 
 /* ---- exits ---- */
@@ -242,7 +250,7 @@ bool callable_draws(PyObject *callable);
 
 const char *break_code(BreakCode code); /* "PC0001" */
 const char *break_text(BreakCode code);
-const char *break_hint(BreakCode code);
+const char *break_hint(const Break *item); /* what to do about it; "" where nothing helps */
 
 /* ---- module_capture.c: adds what Python sees of this folder; 0 or -1 ---- */
 int capture_module(PyObject *module);

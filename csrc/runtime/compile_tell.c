@@ -143,7 +143,7 @@ put_break(Text *out, const Break *item)
     text_printf(out, "%s: %s%s%s (%s:%d)\n", break_code(item->code), break_text(item->code),
                 *item->detail ? ": " : "", item->detail, at->file, at->line);
     put_stack(out, item);
-    if (*break_hint(item->code)) text_printf(out, "\n  hint: %s", break_hint(item->code));
+    if (*break_hint(item)) text_printf(out, "\n  hint: %s", break_hint(item));
 }
 
 /* (file, line, function) of each, innermost first. */
@@ -178,7 +178,7 @@ tell_break(Job *job, const Break *item)
         record_string(record, "code", break_code(item->code));
         record_string(record, "text", break_text(item->code));
         record_string(record, "detail", *item->detail ? item->detail : NULL);
-        record_string(record, "hint", break_hint(item->code));
+        record_string(record, "hint", break_hint(item));
         record_string(record, "file", item->frames[0].file);
         record_int(record, "line", item->frames[0].line);
         Text stack = {0};
@@ -346,6 +346,7 @@ note_break(const Job *job, CompileNote *note)
     const Break *item = &job->capture->breaks.at[job->capture->breaks.len - 1];
     const BreakFrame *inner = &item->frames[0];
     note->code = item->code;
+    note->hint = break_hint(item);
     note->line = item->frames[item->nframes - 1].line;
     Text text = {0};
     text_put(&text, item->detail);

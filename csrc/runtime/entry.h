@@ -90,6 +90,7 @@ CodeNote *code_note(PyCodeObject *code);
 typedef struct {
     int32_t at; /* the Instr */
     BreakCode code;
+    const char *hint; /* a literal */
     int32_t line;
     long long count; /* runs that left a plan at this Instr */
     char detail[96];

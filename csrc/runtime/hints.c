@@ -19,7 +19,8 @@ hints_note(CodeState *state, const CompileNote *note)
     }
     if (state->hints.len == MAX_PLACES) return;
     BreakNote *fresh = &state->hints.at[state->hints.len++];
-    *fresh = (BreakNote){.at = note->at, .code = note->code, .line = note->line};
+    *fresh =
+        (BreakNote){.at = note->at, .code = note->code, .hint = note->hint, .line = note->line};
     memcpy(fresh->detail, note->detail, sizeof(fresh->detail));
 }
 
@@ -152,7 +153,7 @@ places_of(const CodeState *state)
         const BreakNote *at = &state->hints.at[i];
         PyObject *row =
             Py_BuildValue("(iLsssN)", at->line, at->count, break_code(at->code),
-                          break_text(at->code), break_hint(at->code), text_object(at->detail));
+                          break_text(at->code), at->hint, text_object(at->detail));
         if (row == NULL || PyList_Append(list, row) < 0) Py_CLEAR(list);
         Py_XDECREF(row);
     }

@@ -205,8 +205,9 @@ typedef struct {
     uint64_t text; /* of the kernels' source; 0: it came to none */
     ExitKind exit; /* the exit of the capture, useful or not */
     int32_t at;    /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
-    int32_t called; /* Capture.called */
-    BreakCode code; /* BREAK_NONE unless perf_hints are on; the break's code and place */
+    int32_t called;   /* Capture.called */
+    BreakCode code;   /* BREAK_NONE unless perf_hints are on; the break's code and place */
+    const char *hint; /* a literal */
     int32_t line;
     char detail[96];
     GuardProgram *guards; /* ANSWER_NO: the guards of the refusal, for the caller; may be NULL */

@@ -43,7 +43,10 @@ call_special(Interp *in, Value *callable, int nargs, Value *const *args, PyObjec
     if (key == NULL || owner == NULL || value_guard_type(in, callable) < 0) return ANSWER_ERROR;
     Answer answer = type_lookup(in, callable->type, key, &found);
     if (answer != ANSWER_YES) return answer;
-    if (found == NULL || Py_TYPE(found) == &PyWrapperDescr_Type)
+    if (found == NULL)
+        return raise_new(in, PyExc_TypeError, "'%.200s' object is not callable",
+                         callable->type->tp_name);
+    if (Py_TYPE(found) == &PyWrapperDescr_Type)
         return interp_break(in, BREAK_CALL_C, "call of %s", value_describe(in, callable));
     answer = descriptor_get(in, found, callable, owner, key, &method);
     if (answer != ANSWER_YES) return answer;

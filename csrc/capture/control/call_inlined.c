@@ -169,6 +169,17 @@ dispatch_for(PyObject *function)
     return same == 1 ? ours : NULL;
 }
 
+/* The budget that was spent inside of the call is the caller's: called by itself, the function may
+   well fit into one graph.  So the break is the call's, and that line is only named. */
+static Answer
+break_too_long(Interp *in, const char *name, const Break *inner)
+{
+    const BreakFrame *at = &inner->frames[0];
+    return break_hinted(in, BREAK_CALL_PYTHON, HINT_LOOP_INSIDE,
+                        "'%s', followed from here: %s (%s:%d)", name, inner->detail, at->file,
+                        at->line);
+}
+
 Answer
 call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObject *kwnames,
              Value **out)
@@ -180,6 +191,8 @@ call_inlined(Interp *in, Value *function, int nargs, Value *const *args, PyObjec
     const char *name = PyUnicode_AsUTF8(((PyCodeObject *)code)->co_qualname);
     if (name == NULL) return ANSWER_ERROR;
     const Break *inner = in->region == 0 ? marked(in) : NULL;
+    if (inner != NULL && (inner->code == BREAK_UNROLL || inner->code == BREAK_TOO_LONG))
+        return break_too_long(in, name, inner);
     if (inner != NULL)
         return interp_break_as(
             in, inner->code == BREAK_GENERATOR ? BREAK_GENERATOR : BREAK_CALL_PYTHON, inner);

@@ -106,8 +106,10 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
         answer = ANSWER_YES;
     } else if (broke) {
         const Instr *instr = &in->request->decoded->instrs[in->bottom->number];
-        if (in->raising.raised != NULL)
+        if (in->raising.raised != NULL) {
             in->told.leaves = handler_at(in->request->decoded, instr->at) == NULL;
+            if (in->told.leaves) in->told.hint = HINT_RAISED;
+        }
         int since = handlers_alive_since(in);
         if (since >= 0) return learn_stop(in, marks, arena, since);
         if (in->break_inlined) return learn_no_inline(in, marks, arena);

@@ -95,6 +95,14 @@ Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int
                     int depth_false);
 /* Why the current branch ends the graph: static text, or NULL. */
 const char *branch_why(Interp *in);
+/* ---- loop_why.c: why a loop of the bottom activation did not stay a loop ---- */
+/* Notes it for the loop of the FOR_ITER `head`; NO, or ERROR. */
+Answer loop_not_kept(Interp *in, int head, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same: because of its Instr `number`. */
+Answer loop_has(Interp *in, int head, int number);
+/* What is known of the loop that begins at `head`. */
+const char *loop_why(const Interp *in, int head);
 
 /* ---- build.c: values as Builds ---- */
 /* NO_BUILD: error set, or in->break_code set. */

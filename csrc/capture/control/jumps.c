@@ -30,7 +30,8 @@ tell_branch(Interp *in, const Instr *instr, Value *condition)
     if (!value_is_unknown_scalar(in, condition))
         return interp_break_told(in, BREAK_BRANCH, BREAK_VARIES, "a branch");
     if (!value_is_data_length(in, condition))
-        return interp_break_told(in, BREAK_BRANCH, BREAK_BRANCH, why != NULL ? why : "");
+        return break_hinted(in, BREAK_BRANCH, loop ? HINT_LOOP_TEST : HINT_OF_CODE, "%s",
+                            why != NULL ? why : "");
     if (why == NULL) why = "a branch on it, whose sides do not come together";
     return interp_break_told(in, BREAK_BRANCH, BREAK_DATA_SIZE, why);
 }
@@ -109,6 +110,7 @@ static void
 tell_turn(Interp *in)
 {
     in->break_code = in->told.code = BREAK_TURN;
+    in->told.hint = HINT_OF_CODE;
     in->told.detail = "";
 }
 
@@ -149,18 +151,16 @@ get_iter(Interp *in)
     return push(in, iterator) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The break's line is the loop's own, and its detail the reason why the loop was not kept. */
+/* The break's line is the loop's own, and its detail says why it did not stay a loop. */
 static int
 tell_loop(Interp *in, int head)
 {
-    in->told.frames[0].line = in->bottom->decoded->instrs[head].line;
-    for (int i = 0; i < in->attempt.marks->no_loop.len; i++) {
-        const char *why = in->attempt.marks->no_loop_why.at[i];
-        if (in->attempt.marks->no_loop.at[i] != head || *why == '\0') continue;
-        in->told.detail = arena_printf(in->arena, "%s; %s", in->told.detail, why);
-        if (in->told.detail == NULL) return -1;
-    }
-    return 0;
+    const Decoded *d = in->bottom->decoded;
+    in->told.frames[0].line = line_at(d, head);
+    in->told.detail = arena_printf(in->arena, "%s, which did not stay a loop: %s", in->told.detail,
+                                   loop_why(in, head));
+    in->told.hint = d->instrs[head].kind == I_FOR_ITER ? HINT_KEPT : HINT_OF_CODE;
+    return in->told.detail == NULL ? -1 : 0;
 }
 
 /* The budget is spent: the next attempt stops before the outermost loop that has jumped back, and
@@ -175,7 +175,7 @@ unrolled_too_far(Interp *in)
     for (int head = 0; head <= a->number; head++) {
         if (in->attempt.jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0)
             continue;
-        if (in->attempt.first_step[head] <= 1 + in->attempt.marks->stop_at) return answer;
+        if (in->attempt.first_step[head] <= 1 + in->attempt.marks->stop_at) break;
         in->attempt.learn->stop_at = in->attempt.first_step[head] - 1;
         if (tell_loop(in, head) < 0) return ANSWER_ERROR;
         if (break_copy(in->attempt.learn_arena, &in->told, &in->attempt.learn->stop) < 0)
@@ -183,7 +183,7 @@ unrolled_too_far(Interp *in)
         in->attempt.again = true;
         return answer;
     }
-    return answer;
+    return tell_loop(in, a->decoded->instrs[a->number].target) < 0 ? ANSWER_ERROR : answer;
 }
 
 Answer

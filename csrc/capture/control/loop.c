@@ -13,6 +13,8 @@
       beforehand; anything else that does not fit is learnt too, and the loop is unrolled. */
 #include "control.h"
 
+#include <stdio.h>
+
 enum { MOST = 16 };
 
 typedef struct {
@@ -21,6 +23,8 @@ typedef struct {
     int narrays, array_slot[MOST]; /* locals whose array the body writes elements of */
     bool first_is_store[MOST];     /* the body stores it before it reads it */
     int subscripts;
+    int refused;     /* the Instr that has not the form, or 0 … */
+    const char *why; /* … and the reason, where that is not the Instr itself */
 } Scan;
 
 static int
@@ -84,6 +88,14 @@ scan_slot(Scan *scan, int slot, bool store)
     return true;
 }
 
+static bool
+scan_refuses(Scan *scan, int at, const char *why)
+{
+    scan->refused = at;
+    scan->why = why;
+    return false;
+}
+
 /* True when the loop has the form. */
 static bool
 loop_scan(const Decoded *d, int number, Scan *scan)
@@ -91,15 +103,18 @@ loop_scan(const Decoded *d, int number, Scan *scan)
     int at[256]; /* for each stack entry, the local from which it was loaded */
     bool read[256] = {false};
     *scan = (Scan){.number = number, .end = d->instrs[number].target};
-    if (d->nlocalsplus > 256 || d->code->co_stacksize >= 250) return false;
+    if (d->nlocalsplus > 256 || d->code->co_stacksize >= 250)
+        return scan_refuses(scan, 0, "the function has too many variables");
     for (int i = 0; i < 256; i++) at[i] = -1;
     for (int i = number + 1; i < d->count; i++) {
         const Instr *instr = &d->instrs[i];
         int depth = instr->depth;
         if (instr->kind == I_JUMP) {
-            return instr->target == number && scan->subscripts > 0;
+            if (instr->target != number) return scan_refuses(scan, i, NULL);
+            return scan->subscripts > 0 ||
+                   scan_refuses(scan, 0, "it reads and writes no element of an array");
         }
-        if (!is_straight(instr) || depth < 0) return false;
+        if (!is_straight(instr) || depth < 0) return scan_refuses(scan, i, NULL);
         switch (instr->kind) {
         case I_LOAD_LOCAL:
             at[depth] = instr->arg;
@@ -114,15 +129,18 @@ loop_scan(const Decoded *d, int number, Scan *scan)
         }
         case I_STORE_LOCAL: {
             int before = scan->nslots;
-            if (!scan_slot(scan, instr->arg, true)) return false;
+            if (!scan_slot(scan, instr->arg, true))
+                return scan_refuses(scan, 0, "it stores too many variables");
             if (scan->nslots > before) scan->first_is_store[before] = !read[instr->arg];
             continue;
         }
         case I_STORE_SUBSCRIPT: {
             int array = at[depth - 2];
-            if (array < 0) return false;
+            if (array < 0)
+                return scan_refuses(scan, 0, "it writes into what is not in a local variable");
             if (find(scan->array_slot, scan->narrays, array) < 0) {
-                if (scan->narrays == MOST) return false;
+                if (scan->narrays == MOST)
+                    return scan_refuses(scan, 0, "it writes too many arrays");
                 scan->array_slot[scan->narrays++] = array;
             }
             scan->subscripts++;
@@ -150,7 +168,7 @@ loop_version(Interp *in, Value *array)
 static Answer
 not_a_loop(Interp *in, const char *why)
 {
-    return interp_break(in, BREAK_UNROLL, "not kept as a loop: %s", why);
+    return interp_break(in, BREAK_UNROLL, "%s", why);
 }
 
 static Answer
@@ -238,6 +256,19 @@ learnt_type(const Marks *marks, int number, int slot)
     return NULL;
 }
 
+static const char *
+slot_text(Interp *in, int slot)
+{
+    return text_of_str(code_slot_name(in->top->decoded->code, slot));
+}
+
+static Answer
+not_a_number(Interp *in, const Scan *scan, int slot)
+{
+    return loop_not_kept(in, scan->number, "it stores '%s', which holds no number before it",
+                         slot_text(in, slot));
+}
+
 /* The initial value of a carried local, as a node of the type that the local keeps. */
 static Answer
 carried_start(Interp *in, const Scan *scan, int i, bool *needs_a_turn, NodeId *out)
@@ -248,20 +279,21 @@ carried_start(Interp *in, const Scan *scan, int i, bool *needs_a_turn, NodeId *o
     if (value == NULL && (value = slot_load(in, in->top, slot)) == NULL) return ANSWER_ERROR;
     bool absent = value->kind == V_UNBOUND;
     if (absent) { /* stored before it is read: its initial value is not used */
-        if (!scan->first_is_store[i]) return ANSWER_NO;
+        if (!scan->first_is_store[i]) return not_a_number(in, scan, slot);
         *needs_a_turn = true;
         value = value_const_new(in, PyLong_FromLong(0));
         if (value == NULL) return ANSWER_ERROR;
     }
-    if (value_is_array(in, value)) return ANSWER_NO;
+    if (value_is_array(in, value)) return not_a_number(in, scan, slot);
     Answer answer = value_as_loose_node(in, value, out);
+    if (answer == ANSWER_NO) return not_a_number(in, scan, slot);
     if (answer != ANSWER_YES || learnt == NULL) return answer;
     Type type = {.dtype = learnt->dtype, .form = learnt->form, .offset = NO_SIZE};
     if (same_scalar(&type, &graph_node(in->graph, *out)->type)) return ANSWER_YES;
     /* The first operation of NumPy's scalars, and of Python's with a narrow operand, computes in
        another type. */
     if (!scan->first_is_store[i] && graph_node(in->graph, *out)->type.form == FORM_SCALAR)
-        return ANSWER_NO;
+        return loop_not_kept(in, scan->number, "'%s' changes its type in it", slot_text(in, slot));
     *needs_a_turn = true;
     Op op = type.form == FORM_SCALAR ? OP_cast : type.dtype == DT_F64 ? OP_py_float : OP_py_int;
     *out = graph_add(in->graph, in->region, op, 1, out, &type, NULL);
@@ -270,7 +302,7 @@ carried_start(Interp *in, const Scan *scan, int i, bool *needs_a_turn, NodeId *o
 
 /* Guards that the loop runs at least once. */
 static Answer
-runs_once(Interp *in, Value *range)
+runs_once(Interp *in, const Scan *scan, Value *range)
 {
     int64_t step;
     Answer answer = value_as_int(in, range->items[2], &step);
@@ -280,7 +312,7 @@ runs_once(Interp *in, Value *range)
     bool holds = false;
     if (answer == ANSWER_YES) answer = condition_known(in, test, &holds);
     if (answer != ANSWER_YES) return answer;
-    return holds ? ANSWER_YES : ANSWER_NO;
+    return holds ? ANSWER_YES : loop_not_kept(in, scan->number, "it makes no turn");
 }
 
 static Answer
@@ -304,10 +336,16 @@ arrays_ready(Interp *in, const Scan *scan, Loop *loop, NodeId *args)
     for (int i = 0; i < scan->narrays; i++) {
         Value *array = slot_load(in, in->top, scan->array_slot[i]);
         if (array == NULL) return ANSWER_ERROR;
-        if (!value_is_array(in, array)) return ANSWER_NO;
-        const Node *node = graph_node(in->graph, array->node);
-        if (node->type.rank != 1 || node->storage != array->node) return ANSWER_NO;
-        if (find(scan->slot, scan->nslots, scan->array_slot[i]) >= 0) return ANSWER_NO;
+        const Node *node = value_is_array(in, array) ? graph_node(in->graph, array->node) : NULL;
+        const char *why = node == NULL                   ? "is no array"
+                          : node->type.rank != 1         ? "is not one-dimensional"
+                          : node->storage != array->node ? "is a view"
+                          : find(scan->slot, scan->nslots, scan->array_slot[i]) >= 0
+                              ? "becomes another object in it"
+                              : NULL;
+        if (why != NULL)
+            return loop_not_kept(in, scan->number, "it writes elements of '%s', which %s",
+                                 slot_text(in, scan->array_slot[i]), why);
         Answer answer = write_allowed(in, array);
         if (answer != ANSWER_YES) return answer;
         bool known = false;
@@ -331,29 +369,29 @@ element_is_vectors(const Graph *g, const Node *node)
     return true;
 }
 
-/* The region must contain only element accesses and operations with a C expression. */
 static bool
-body_is_scalar(Interp *in, RegionId region)
+is_scalar_node(const Graph *g, const Node *node)
+{
+    switch (op_info(node->op)->kind) {
+    case KIND_CONST: return node->type.rank == 0;
+    case KIND_POINTWISE:
+    case KIND_PYTHON: return node_is_expression(g, node);
+    case KIND_ELEMENT: return element_is_vectors(g, node);
+    case KIND_INPUT: return true;
+    default: return false;
+    }
+}
+
+/* The region must contain only element accesses and operations with a C expression: its first node
+   that is something else, or NO_NODE. */
+static NodeId
+not_scalar(Interp *in, RegionId region)
 {
     const Region *body = &in->graph->regions.at[region];
-    for (int i = 0; i < body->nodes.len; i++) {
-        const Node *node = graph_node(in->graph, body->nodes.at[i]);
-        switch (op_info(node->op)->kind) {
-        case KIND_CONST:
-            if (node->type.rank != 0) return false;
-            break;
-        case KIND_POINTWISE:
-        case KIND_PYTHON:
-            if (!node_is_expression(in->graph, node)) return false;
-            break;
-        case KIND_ELEMENT:
-            if (!element_is_vectors(in->graph, node)) return false;
-            break;
-        case KIND_INPUT: break;
-        default: return false;
-        }
-    }
-    return true;
+    for (int i = 0; i < body->nodes.len; i++)
+        if (!is_scalar_node(in->graph, graph_node(in->graph, body->nodes.at[i])))
+            return body->nodes.at[i];
+    return NO_NODE;
 }
 
 /* The loop node was made before its body: moves inputs that the body added before the node. */
@@ -368,17 +406,38 @@ move_to_end(Graph *g, NodeId loop)
     top->nodes.at[top->nodes.len - 1] = loop;
 }
 
+/* `why`: unless something in the body broke, which then is the reason. */
 static Answer
-learn_no_loop(Interp *in, int number)
+learn_no_loop(Interp *in, int number, const char *why)
 {
-    const char *text = in->break_code != BREAK_NONE ? in->told.detail : "";
-    char *why = arena_copy(in->attempt.learn_arena, text, strlen(text) + 1);
+    const Break *broke = in->break_code != BREAK_NONE ? &in->told : NULL;
+    if (broke != NULL)
+        why = arena_printf(in->attempt.learn_arena, "%s, line %d",
+                           *broke->detail ? broke->detail : break_text(broke->code),
+                           broke->frames[0].line);
+    else
+        why = arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
     if (why == NULL || VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop, number) < 0 ||
-        VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop_why, why) < 0)
+        VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop_why, (char *)why) < 0)
         return ANSWER_ERROR;
     in->attempt.again = true;
     in->break_code = BREAK_UNROLL;
     return ANSWER_BREAK;
+}
+
+/* An operation of the body has no native form. */
+static Answer
+learn_odd(Interp *in, int number, NodeId odd)
+{
+    const Node *node = graph_node(in->graph, odd);
+    bool call = op_info(node->op)->kind == KIND_EXTERN;
+    Value *called = call ? value_const(in, node->attrs.object) : NULL;
+    if (call && called == NULL) return ANSWER_ERROR;
+    char why[160];
+    snprintf(why, sizeof(why), "%s '%s', line %d, which has no native form in a loop",
+             call ? "a call of" : "the operation",
+             call ? value_describe(in, called) : op_info(node->op)->name, (int)node->line);
+    return learn_no_loop(in, number, why);
 }
 
 /* A carried local has another type after the body than before it. */
@@ -387,7 +446,8 @@ learn_type(Interp *in, const Scan *scan, int slot, const Type *type)
 {
     bool known = learnt_type(in->attempt.marks, scan->number, slot) != NULL;
     bool exact = type->dtype == DT_F64 || type->dtype == DT_I64 || type->dtype == DT_BOOL;
-    if (known || !exact || type->rank != 0) return learn_no_loop(in, scan->number);
+    if (known || !exact || type->rank != 0)
+        return learn_no_loop(in, scan->number, "a variable changes its type in it");
     LoopType learnt = {
         .number = scan->number, .slot = slot, .dtype = type->dtype, .form = type->form};
     if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->loop_types, learnt) < 0)
@@ -425,11 +485,13 @@ body_results(Interp *in, const Scan *scan, const Loop *loop, int ncarried, const
         NodeId node;
         Answer answer = value ? value_as_loose_node(in, value, &node) : ANSWER_NO;
         if (answer == ANSWER_ERROR) return answer;
-        if (answer == ANSWER_NO) return learn_no_loop(in, scan->number);
+        if (answer == ANSWER_NO)
+            return learn_no_loop(in, scan->number, "it stores what is no number");
         const Type *type = &graph_node(in->graph, node)->type;
         if (!same_scalar(type, &graph_node(in->graph, starts[i])->type))
             return learn_type(in, scan, carried[i], type);
-        if (start_was_weak(in, scan, region)) return learn_no_loop(in, scan->number);
+        if (start_was_weak(in, scan, region))
+            return learn_no_loop(in, scan->number, "a number changes its dtype in it");
         if (VEC_PUSH(in->graph->arena, &in->graph->regions.at[region].results, node) < 0)
             return ANSWER_ERROR;
     }
@@ -491,12 +553,15 @@ capture_loop(Interp *in, Value *iterator)
     if (a != in->bottom || in->region != 0 || in->loop != NULL) return ANSWER_NO;
     if (find(in->attempt.marks->no_loop.at, in->attempt.marks->no_loop.len, a->number) >= 0)
         return ANSWER_NO;
-    if (!loop_scan(a->decoded, a->number, &scan)) return ANSWER_NO;
+    if (!loop_scan(a->decoded, a->number, &scan))
+        return scan.why == NULL ? loop_has(in, a->number, scan.refused)
+                                : loop_not_kept(in, a->number, "%s", scan.why);
     NodeId args[3 + 2 * MOST], *starts = args + 3;
     int carried[MOST], ncarried = 0;
     bool needs_a_turn = false;
     Loop loop = {0};
     Answer answer = bounds(in, iterator->walked, args);
+    if (answer == ANSWER_NO) return loop_not_kept(in, a->number, "its range is none of plain ints");
     for (int i = 0; answer == ANSWER_YES && i < scan.nslots; i++) {
         int slot = scan.slot[i];
         bool temporary = scan.first_is_store[i] && !loaded_outside(a->decoded, &scan, slot);
@@ -505,7 +570,7 @@ capture_loop(Interp *in, Value *iterator)
         answer = carried_start(in, &scan, i, &needs_a_turn, &starts[ncarried++]);
     }
     if (answer == ANSWER_YES) answer = arrays_ready(in, &scan, &loop, starts + ncarried);
-    if (answer == ANSWER_YES && needs_a_turn) answer = runs_once(in, iterator->walked);
+    if (answer == ANSWER_YES && needs_a_turn) answer = runs_once(in, &scan, iterator->walked);
     if (answer != ANSWER_YES) return answer;
     Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     int ncarries = ncarried + loop.narrays, effects = in->writes.effects.len;
@@ -515,9 +580,10 @@ capture_loop(Interp *in, Value *iterator)
     if (node == NO_NODE || world_save(in, &before) < 0) return ANSWER_ERROR;
     answer = follow_body(in, &scan, &loop, ncarried, carried, starts, node, &region);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer != ANSWER_YES || in->writes.effects.len != effects || !world_is_same(&before) ||
-        !body_is_scalar(in, region))
-        return learn_no_loop(in, scan.number);
+    if (answer != ANSWER_YES || in->writes.effects.len != effects || !world_is_same(&before))
+        return learn_no_loop(in, scan.number, "it changes an object other than arrays");
+    NodeId odd = not_scalar(in, region);
+    if (odd != NO_NODE) return learn_odd(in, scan.number, odd);
     in->region = region;
     answer = body_results(in, &scan, &loop, ncarried, carried, starts, region);
     in->region = 0;

@@ -39,7 +39,7 @@ repeat(Interp *in, Value *sequence, Value *count, Value **out)
         return ANSWER_YES;
     }
     if (n > 0 && sequence->nitems > 0 && n > 10000 / sequence->nitems)
-        return interp_break(in, BREAK_UNROLL, "a sequence of more than 10000 items");
+        return break_hinted(in, BREAK_UNROLL, HINT_SEQUENCE, "a sequence of more than 10000 items");
     Value *repeated = value_sequence(in, sequence->kind, 0, NULL);
     for (int64_t k = 0; repeated != NULL && sequence->nitems > 0 && k < n; k++)
         for (int i = 0; i < sequence->nitems; i++) {

@@ -10,7 +10,12 @@ static const struct {
     {"", "", ""},
 #define BREAK(code, name, text, hint) {code, text, hint},
 #include "../breaks.def"
-#undef BREAK
+};
+
+static const char *const hint_rows[] = {
+    "",
+#define HINT(code, name, when, hint) hint,
+#include "../breaks.def"
 };
 
 int
@@ -68,25 +73,69 @@ followed_instead(const Interp *in)
     return name;
 }
 
-Answer
-interp_break(Interp *in, BreakCode code, const char *format, ...)
+static Answer
+break_as_text(Interp *in, BreakCode code, BreakHint hint, const char *text)
 {
-    if (in->break_code != BREAK_NONE) return ANSWER_BREAK; /* the first reason is the reason */
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
     in->break_code = code;
     in->raising.raised = NULL; /* the caller that raises sets it */
     in->break_inlined = in->inlined > 0;
     in->told.code = code;
+    in->told.hint = hint;
     in->told.leaves = false; /* see capture.c */
     const char *ours = followed_instead(in);
     in->told.detail =
         ours == NULL ? arena_copy(in->arena, text, strlen(text) + 1)
                      : arena_printf(in->arena, "call of '%s'%s%s", ours, *text ? ": " : "", text);
     return in->told.detail == NULL || user_stack(in, &in->told) < 0 ? ANSWER_ERROR : ANSWER_BREAK;
+}
+
+enum { LONGEST = 512 }; /* of a detail */
+
+Answer
+interp_break(Interp *in, BreakCode code, const char *format, ...)
+{
+    if (in->break_code != BREAK_NONE) return ANSWER_BREAK; /* the first reason is the reason */
+    char text[LONGEST];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return break_as_text(in, code, HINT_OF_CODE, text);
+}
+
+Answer
+break_hinted(Interp *in, BreakCode code, BreakHint hint, const char *format, ...)
+{
+    if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
+    char text[LONGEST];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    return break_as_text(in, code, hint, text);
+}
+
+/* Does no frame that is followed handle what is raised at its instruction? */
+static bool
+leaves_frames(const Interp *in)
+{
+    for (const Activation *a = in->top; a != NULL; a = a->caller)
+        if (handler_at(a->decoded, a->decoded->instrs[a->number].at) != NULL) return false;
+    return true;
+}
+
+Answer
+break_raised(Interp *in, const char *format, ...)
+{
+    if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
+    char text[LONGEST];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    Answer answer = break_as_text(in, BREAK_EXCEPTION, HINT_RAISED, text);
+    in->told.leaves = leaves_frames(in);
+    return answer;
 }
 
 Answer
@@ -102,8 +151,10 @@ Answer
 break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what)
 {
     if (number->kind != V_NODE) return interp_break(in, code, "%s that is not a known int", what);
-    BreakCode told = value_is_unknown_scalar(in, number) ? BREAK_DATA_SIZE : BREAK_VARIES;
-    return interp_break_told(in, code, told, what);
+    bool of_data = value_is_unknown_scalar(in, number);
+    Answer answer = interp_break_told(in, code, of_data ? BREAK_DATA_SIZE : BREAK_VARIES, what);
+    if (of_data && !value_is_data_length(in, number)) in->told.hint = HINT_OUT_OF_ARRAY;
+    return answer;
 }
 
 Answer
@@ -165,9 +216,9 @@ break_text(BreakCode code)
 }
 
 const char *
-break_hint(BreakCode code)
+break_hint(const Break *item)
 {
-    return break_rows[code].hint;
+    return item->hint != HINT_OF_CODE ? hint_rows[item->hint] : break_rows[item->code].hint;
 }
 
 const char *

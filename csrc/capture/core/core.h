@@ -95,6 +95,11 @@ Answer interp_break(Interp *in, BreakCode code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same, with another code in the message to the user. */
 Answer interp_break_told(Interp *in, BreakCode code, BreakCode told, const char *detail);
+/* A break at a place that the code's own hint does not fit. */
+Answer break_hinted(Interp *in, BreakCode code, BreakHint hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* A break where the program raises an exception that capture has no value for. */
+Answer break_raised(Interp *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Breaks at a number that has to be known and is not: it comes out of an array, or its guard by
    value has failed too often.  `what` is its role in the message. */
 Answer break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what);

@@ -42,14 +42,16 @@ named_behaves(Interp *in, PyTypeObject *type)
     for (int i = 0; i < COUNT_OF(names); i++) {
         Answer answer = type_inherits(in, type, names[i], &PyTuple_Type);
         if (answer == ANSWER_NO)
-            return interp_break(in, BREAK_CALL_PYTHON, "a named tuple with its own %s", names[i]);
+            return break_hinted(in, BREAK_CALL_PYTHON, HINT_MADE, "a named tuple with its own %s",
+                                names[i]);
         if (answer != ANSWER_YES) return answer;
     }
     for (int i = 0; i < COUNT_OF(absent); i++) {
         PyObject *found;
         Answer answer = type_lookup_text(in, type, absent[i], &found);
         if (answer == ANSWER_YES && found != NULL)
-            return interp_break(in, BREAK_CALL_PYTHON, "a named tuple with its own %s", absent[i]);
+            return break_hinted(in, BREAK_CALL_PYTHON, HINT_MADE, "a named tuple with its own %s",
+                                absent[i]);
         if (answer != ANSWER_YES) return answer;
     }
     return ANSWER_YES;

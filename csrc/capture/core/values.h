@@ -268,6 +268,12 @@ typedef struct {
     int unbuilt;    /* 1 + the step at which an exception was made that cannot be built */
 } InterpRaising;
 
+/* A FOR_ITER whose loop did not stay a loop, and the reason. */
+typedef struct {
+    int number;
+    char *why;
+} LoopNote;
+
 /* This attempt: its progress, what earlier attempts found out, and what it adds to that. */
 typedef struct {
     int blame;   /* 1 + the bottom's Instr to be marked for a break inside it; 0: the current one */
@@ -278,6 +284,7 @@ typedef struct {
     int steps;        /* instructions that the bottom activation has followed so far */
     int *first_step;  /* by number of the bottom's Instrs: 1 + the step that followed it first */
     int *jumped_from; /* by number: the last Instr that jumped back to it, or 0 */
+    VEC(LoopNote) unkept;      /* loops of the bottom that are unrolled, as loop_why.c tells */
     const struct Marks *marks; /* what earlier attempts found out */
     struct Marks *learn;       /* the same, to be added to */
     Arena *learn_arena;        /* arena of `learn`, which outlives this attempt */

@@ -222,7 +222,8 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
         if (single == NULL) return answer == ANSWER_YES ? ANSWER_ERROR : answer;
         return scalar_convert(in, single, dtype, out);
     }
-    if (from.dtype == DT_F16) return interp_break(in, BREAK_DTYPE, "a float16 as a Python scalar");
+    if (from.dtype == DT_F16)
+        return break_hinted(in, BREAK_DTYPE, HINT_CONVERT, "a float16 as a Python scalar");
     if (from.rank != 0) { /* Python raises for more than one element; NumPy warns for rank > 0 */
         int64_t elements = type_elements(in->graph, &from);
         if (dtype != DT_BOOL || elements != 1) {

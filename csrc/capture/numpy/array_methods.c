@@ -80,7 +80,7 @@ node_item(Interp *in, NodeId node, NodeId *out)
     DType dtype = (DType)type.dtype;
     if (type_elements(in->graph, &type) != 1)
         return interp_break(in, BREAK_SHAPE, "item() of an array of more than one element");
-    if (dtype == DT_U64) return interp_break(in, BREAK_DTYPE, "item() of uint64");
+    if (dtype == DT_U64) return break_hinted(in, BREAK_DTYPE, HINT_CONVERT, "item() of uint64");
     if (type.rank > 0) TRY(node_reshape(in, node, 0, NULL, &node));
     DType python = dtype_is_complex(dtype) ? DT_C128
                    : dtype_is_float(dtype) ? DT_F64

@@ -239,7 +239,8 @@ node_form(Interp *in, NodeId node, Form form, NodeId *out)
     if (constant != NULL && form == FORM_SCALAR) return node_scalar(in, constant, type.dtype, out);
     bool computes = !dtype_is_complex((DType)type.dtype) && type.dtype != DT_F16;
     if (form == FORM_PYTHON && !computes)
-        return interp_break(in, BREAK_DTYPE, "a Python number out of complex or half numbers");
+        return break_hinted(in, BREAK_DTYPE, HINT_CONVERT,
+                            "a Python number out of complex or half numbers");
     type = type_scalar((DType)type.dtype, form);
     Op op = form == FORM_PYTHON ? OP_py_item : OP_copy;
     TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &node, &type, NULL));
@@ -302,7 +303,8 @@ value_as_dtype(Interp *in, Value *value, DType *out)
         array_dtype_from_object(value->object, out) == ANSWER_NO)
         return break_dtype(in, value->object);
     Answer known = object_known(in, value, &object);
-    if (known == ANSWER_NO) return interp_break(in, BREAK_DTYPE, "a dtype that is not known");
+    if (known == ANSWER_NO)
+        return break_hinted(in, BREAK_DTYPE, HINT_NAME_DTYPE, "a dtype that is not known");
     if (answer_stops(known)) return known;
     Answer answer = array_dtype_from_object(object, out);
     if (answer != ANSWER_NO) return answer;

@@ -96,7 +96,7 @@ list_template(Interp *in, Value *value, int depth, PyObject *hole, int *n, NodeI
     PyObject *object = NULL;
     if (value_is_sequence(value)) {
         if (depth == MAX_RANK) { /* a list may contain itself */
-            *answer = interp_break(in, BREAK_RANK, "an array of lists");
+            *answer = interp_break(in, BREAK_RANK, "lists nested more than 8 deep");
             return NULL;
         }
         PyObject *list = PyList_New(0);

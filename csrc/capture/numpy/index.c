@@ -440,7 +440,8 @@ mask_store_allowed(Interp *in, NodeId array, NodeId mask, NodeId value)
         seen = seen || of_value == storage;
     }
     if (!seen) return ANSWER_YES;
-    return interp_break(in, BREAK_OVERLAP, "a store by a mask, of a view of the array or by one");
+    return break_hinted(in, BREAK_OVERLAP, HINT_COPY,
+                        "a store by a mask, of a view of the array or by one");
 }
 
 static Answer

@@ -623,7 +623,7 @@ result_dtype(Interp *in, int n, const NodeId *args, DType *out)
         DType ins[2];
         Answer answer = ufunc_resolve(ufunc, 2, both, 1, ins, out);
         if (answer == ANSWER_NO)
-            return interp_break(in, BREAK_DTYPE, "dtypes without a common one");
+            return break_hinted(in, BREAK_DTYPE, HINT_CONVERT, "dtypes without a common one");
         if (answer != ANSWER_YES) return answer;
         bool weak = types[0].form == FORM_PYTHON && types[1].form == FORM_PYTHON;
         types[0] = type_scalar(*out, weak ? FORM_PYTHON : FORM_ARRAY);

@@ -286,8 +286,8 @@ do_scan(Interp *in, const Rule *rule, Value *const *args, Value **out)
     DType from = (DType)type.dtype, to = sum_dtype(from);
     TRY(value_as_dtype(in, rule_arg(rule, args, "dtype"), &to));
     if (!dtype_can_cast_same_kind(from, to))
-        return interp_break(in, BREAK_DTYPE, "%s of %s as %s", rule->name, dtype_name(from),
-                            dtype_name(to));
+        return break_hinted(in, BREAK_DTYPE, HINT_CONVERT, "%s of %s as %s", rule->name,
+                            dtype_name(from), dtype_name(to));
     if (dtype_is_complex(to) || to == DT_F16) {
         const char *names[1] = {"dtype"};
         PyObject *objects[1] = {keep(in, array_dtype_object(to))};
@@ -338,7 +338,8 @@ mean_setup(Interp *in, const Rule *rule, Value *const *args, NodeId *node, Reduc
     if (!*given) return ANSWER_YES;
     TRY(value_as_dtype(in, value, dtype));
     if (!dtype_is_float(*dtype) && !dtype_is_complex(*dtype))
-        return interp_break(in, BREAK_DTYPE, "%s as %s", rule->name, dtype_name(*dtype));
+        return break_hinted(in, BREAK_DTYPE, HINT_CONVERT, "%s as %s", rule->name,
+                            dtype_name(*dtype));
     return ANSWER_YES;
 }
 
@@ -376,7 +377,8 @@ do_var(Interp *in, const Rule *rule, Value *const *args, Value **out)
         return interp_break(in, BREAK_NUMPY, "so many degrees of freedom");
     if (ddof >= r.count) return interp_break(in, BREAK_SHAPE, "degrees of freedom <= 0");
     if (dtype_is_complex(from) || (given && dtype_is_complex(dtype))) {
-        if (given) return interp_break(in, BREAK_DTYPE, "%s as complex numbers", rule->name);
+        if (given)
+            return break_hinted(in, BREAK_DTYPE, HINT_CONVERT, "%s as complex numbers", rule->name);
         const char *names[2] = {"ddof", "keepdims"};
         PyObject *objects[2] = {keep(in, PyLong_FromLongLong(ddof)),
                                 r.keepdims ? Py_True : Py_False};

@@ -414,7 +414,8 @@ may_change(Holes *h, int number, bool overlaps_are_seen)
     for (int i = 0; i < h->n; i++)
         if (!overlaps_are_seen && i != number && value_is_array(in, h->of[i]) &&
             storage_of(in, h->of[i]->node) == storage)
-            return interp_break(in, BREAK_OVERLAP, "an output that overlaps an argument");
+            return break_hinted(in, BREAK_OVERLAP, HINT_COPY,
+                                "an output that overlaps an argument");
     return write_allowed(in, target);
 }
 
@@ -504,7 +505,11 @@ call_whole(Interp *in, const WholeCall *given, Value **out)
     int all = call->nargs + nkw;
     PyObject *objects[MAX_HOLES], *value = NULL, *callable = NULL;
     if (all > MAX_HOLES) return interp_break(in, BREAK_NUMPY, "a call of many arguments");
-    if (in->loop != NULL) return interp_break(in, BREAK_NUMPY, "a call in a loop that is kept");
+    if (in->loop != NULL) {
+        Value *called = value_const(in, call->callable);
+        if (called == NULL) return ANSWER_ERROR;
+        return interp_break(in, BREAK_NUMPY, "a call of '%s'", value_describe(in, called));
+    }
     for (int i = 0; i < all; i++) TRY(template_of(&h, call->args[i], &objects[i]));
     Attempt attempt = {.callable = call->callable,
                        .args = keep(in, PyTuple_New(call->nargs)),

@@ -35,8 +35,8 @@ python_store(Interp *in, PyObject *found, Value *object, PyObject *name, Value *
     Value *descriptor = value_of_const(in, found), *ignored;
     if (descriptor == NULL) return ANSWER_ERROR;
     if (method == NULL)
-        return interp_break(in, BREAK_EXCEPTION, "attribute '%s' cannot be %s",
-                            PyUnicode_AsUTF8(name), value ? "set" : "deleted");
+        return break_raised(in, "attribute '%s' cannot be %s", PyUnicode_AsUTF8(name),
+                            value ? "set" : "deleted");
     if (!PyFunction_Check(method) || descriptor->kind != V_OBJECT)
         return cannot_store(in, object, name);
     if (value_guard_type(in, descriptor) < 0) return ANSWER_ERROR;

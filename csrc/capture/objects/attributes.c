@@ -10,8 +10,14 @@ no_attribute(Interp *in, Value *object, PyObject *name)
     if (object->kind == V_CONST && PyModule_Check(object->object)) {
         const char *module = PyModule_GetName(object->object);
         if (module == NULL) PyErr_Clear();
-        return interp_break(in, BREAK_ATTRIBUTE, "module '%s' has no '%s' of its own",
-                            module ? module : "?", PyUnicode_AsUTF8(name));
+        if (PyModule_CheckExact(object->object) &&
+            PyDict_GetItemString(PyModule_GetDict(object->object), "__getattr__") == NULL)
+            return break_raised(in,
+                                "AttributeError is raised here: module '%s' has no attribute '%s'",
+                                module ? module : "?", PyUnicode_AsUTF8(name));
+        return break_hinted(in, BREAK_ATTRIBUTE, HINT_OF_MODULE,
+                            "module '%s' has no '%s' of its own", module ? module : "?",
+                            PyUnicode_AsUTF8(name));
     }
     return interp_break(in, value_break(object, BREAK_ATTRIBUTE), "attribute '%s' of %s",
                         PyUnicode_AsUTF8(name), value_describe(in, object));

@@ -263,7 +263,8 @@ box_new(Interp *in, PyObject *new, PyTypeObject *type, Value **out)
     if (answer != ANSWER_YES) return answer;
     if (base == NULL || PyCFunction_GET_SELF(new) != (PyObject *)base || ends != NULL ||
         abstract != NULL || type->tp_finalize != NULL || (type->tp_flags & Py_TPFLAGS_IS_ABSTRACT))
-        return interp_break(in, BREAK_CALL_PYTHON, "an instance of class '%s'", type->tp_name);
+        return break_hinted(in, BREAK_CALL_PYTHON, HINT_MADE, "an instance of class '%s'",
+                            type->tp_name);
     Value *made = value_sequence(in, V_INSTANCE, 0, NULL);
     Value *core = value_sequence(in, base == &PyList_Type ? V_LIST : V_DICT, 0, NULL);
     if (made == NULL || core == NULL) return ANSWER_ERROR;

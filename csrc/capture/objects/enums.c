@@ -17,13 +17,15 @@ enum_call(Interp *in, Value *class_, int nargs, Value *const *args, PyObject *kw
     PyTypeObject *type = (PyTypeObject *)class_->object;
     PyObject *value, *missing;
     if (nargs != 1 || kwnames != NULL || Py_TYPE(type) != (PyTypeObject *)enum_name("EnumType"))
-        return interp_break(in, BREAK_CALL_PYTHON, "a call of the enum '%s'", type->tp_name);
+        return break_hinted(in, BREAK_CALL_PYTHON, HINT_MADE, "a call of the enum '%s'",
+                            type->tp_name);
     Answer answer = value_known(in, args[0], &value);
     if (answer == ANSWER_YES) answer = type_lookup_text(in, type, "_missing_", &missing);
     if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO || !enum_code_is_plain(missing) || PyObject_CheckBuffer(value) ||
         (type_is_heap(Py_TYPE(value)) && !is_enum_member(value)))
-        return interp_break(in, BREAK_CALL_PYTHON, "a call of the enum '%s'", type->tp_name);
+        return break_hinted(in, BREAK_CALL_PYTHON, HINT_MADE, "a call of the enum '%s'",
+                            type->tp_name);
     return folded(in, PyObject_CallOneArg((PyObject *)type, value), out);
 }
 

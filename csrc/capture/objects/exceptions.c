@@ -152,7 +152,8 @@ exception_make(Interp *in, Value *class_, int nargs, Value *const *args, PyObjec
     if (Py_TYPE(type) != &PyType_Type || type->tp_new != builtin_base(type)->tp_new ||
         type->tp_finalize != NULL || type->tp_getattro != PyObject_GenericGetAttr ||
         type->tp_setattro != PyObject_GenericSetAttr)
-        return interp_break(in, BREAK_CALL_PYTHON, "an exception of class '%s'", type->tp_name);
+        return break_hinted(in, BREAK_CALL_PYTHON, HINT_MADE, "an exception of class '%s'",
+                            type->tp_name);
     if (type_is_group(type) && nkw == 0) return group_make(in, type, nargs, args, out);
     if (!is_simple(type)) {
         if (nkw != 0)
@@ -351,7 +352,8 @@ Answer
 handled_nothing(Interp *in)
 {
     if (handled_exception() != Py_None)
-        return interp_break(in, BREAK_EXCEPTION, "what the caller handles is asked for");
+        return break_hinted(in, BREAK_EXCEPTION, HINT_HANDLER,
+                            "what the caller handles is asked for");
     SourceId source = source_add(in, SOURCE_HANDLED, NO_SOURCE, 0, NULL, NULL);
     if (source == NO_SOURCE || guard_simple(in, GUARD_IS, source, Py_None) < 0) return ANSWER_ERROR;
     return ANSWER_YES;

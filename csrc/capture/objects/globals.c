@@ -7,8 +7,7 @@ undefined_name(Interp *in, PyObject *dict, PyObject *builtins, PyObject *name)
 {
     SourceId source = source_add(in, SOURCE_GLOBAL, NO_SOURCE, 0, name, dict);
     if (builtins == NULL)
-        return interp_break(in, BREAK_EXCEPTION, "name '%s' is not defined",
-                            PyUnicode_AsUTF8(name));
+        return break_raised(in, "name '%s' is not defined", PyUnicode_AsUTF8(name));
     if (source == NO_SOURCE || value_from_source(in, source, NULL) == NULL) return ANSWER_ERROR;
     PyErr_Format(PyExc_NameError, "name '%U' is not defined", name);
     PyObject *error = keep(in, error_take());
@@ -137,8 +136,7 @@ follow_cell(Interp *in, const Instr *instr)
     if (instr->kind == I_DELETE_DEREF) {
         Answer answer = cell_load(in, cell, &value);
         if (answer != ANSWER_YES) return answer;
-        if (value->kind == V_UNBOUND)
-            return interp_break(in, BREAK_EXCEPTION, "NameError is raised here");
+        if (value->kind == V_UNBOUND) return break_raised(in, "NameError is raised here");
         return cell_store(in, cell, in->unbound);
     }
     value = top_value(in, 1);

@@ -244,7 +244,8 @@ group_match(Interp *in)
     Wanted wanted = {0};
     if (classes == NULL || exception == NULL) return ANSWER_ERROR;
     if (exception->exception == NULL && !is_none(exception))
-        return interp_break(in, BREAK_EXCEPTION, "an exception that was raised before");
+        return break_hinted(in, BREAK_EXCEPTION, HINT_HANDLER,
+                            "an exception that was raised before");
     Answer answer = clause_classes(in, classes, &wanted.classes);
     if (answer != ANSWER_YES) return answer;
     if (!is_none(exception)) TRY(split(in, exception, &wanted, &match, &rest));
@@ -306,7 +307,9 @@ group_raise_rest(Interp *in)
         if (item == NULL) return ANSWER_ERROR;
         known = is_none(item) || item->exception != NULL;
     }
-    if (!known) return interp_break(in, BREAK_EXCEPTION, "an exception that was raised before");
+    if (!known)
+        return break_hinted(in, BREAK_EXCEPTION, HINT_HANDLER,
+                            "an exception that was raised before");
     if (is_group(exception)) {
         TRY(left_over(in, exception, list, &left));
     } else if (list->nitems > 0) { /* at most one clause has matched it */

@@ -40,7 +40,7 @@ instantiate(Interp *in, Value *operand, const char *otherwise, Value **out)
     PyTypeObject *type = value_type(in, operand);
     if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
     if (type == NULL || PyExceptionClass_Check(type) || PyType_IsSubtype(type, &PyType_Type))
-        return interp_break(in, BREAK_EXCEPTION, "%s is raised here", value_describe(in, operand));
+        return break_raised(in, "%s is raised here", value_describe(in, operand));
     return raise_new(in, PyExc_TypeError, "%s", otherwise);
 }
 
@@ -78,7 +78,8 @@ handler_classes(Interp *in, Value *classes, PyObject **out)
     Answer answer = value_known(in, classes, out);
     if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO)
-        return interp_break(in, BREAK_EXCEPTION, "an except clause for what is not known");
+        return break_hinted(in, BREAK_EXCEPTION, HINT_HANDLER,
+                            "an except clause for what is not known");
     Py_ssize_t n = PyTuple_Check(*out) ? PyTuple_GET_SIZE(*out) : 1;
     for (Py_ssize_t i = 0; i < n; i++) {
         PyObject *class_ = PyTuple_Check(*out) ? PyTuple_GET_ITEM(*out, i) : *out;
@@ -114,7 +115,8 @@ push_info(Interp *in)
     Value *before = in->raising.handled != NULL ? in->raising.handled : value_const(in, Py_None);
     if (exception == NULL || before == NULL) return ANSWER_ERROR;
     if (exception->exception == NULL)
-        return interp_break(in, BREAK_EXCEPTION, "an exception that was raised before");
+        return break_hinted(in, BREAK_EXCEPTION, HINT_HANDLER,
+                            "an exception that was raised before");
     in->top->depth--;
     if (push(in, before) < 0) return ANSWER_ERROR;
     in->raising.handled = exception;
@@ -128,7 +130,8 @@ pop_info(Interp *in)
     if (before == NULL) return ANSWER_ERROR;
     if (in->raising.handled == NULL) {
         if (in->top != in->bottom)
-            return interp_break(in, BREAK_EXCEPTION, "the end of a handler of another frame");
+            return break_hinted(in, BREAK_EXCEPTION, HINT_HANDLER,
+                                "the end of a handler of another frame");
         if (effect_add(in, EFFECT_POP_EXCEPT, NULL, NO_SOURCE, 1, &before) < 0) return ANSWER_ERROR;
         in->top->depth--;
         return ANSWER_YES;
@@ -147,7 +150,8 @@ follow_handler(Interp *in, const Instr *instr)
     case I_RERAISE:
         if ((exception = top_value(in, 1)) == NULL) return ANSWER_ERROR;
         if (exception->exception == NULL)
-            return interp_break(in, BREAK_EXCEPTION, "an exception that was raised before");
+            return break_hinted(in, BREAK_EXCEPTION, HINT_HANDLER,
+                                "an exception that was raised before");
         return raise_again(in, exception);
     case I_PUSH_EXC_INFO: return push_info(in);
     case I_POP_EXCEPT: return pop_info(in);

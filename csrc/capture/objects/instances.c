@@ -14,7 +14,8 @@ cannot_make(Interp *in, PyTypeObject *type)
         why = "which has __del__";
     else if (type_is_heap(type))
         why = "whose making runs code in C";
-    return interp_break(in, BREAK_CALL_PYTHON, "an instance of class '%s', %s", type->tp_name, why);
+    return break_hinted(in, BREAK_CALL_PYTHON, HINT_MADE, "an instance of class '%s', %s",
+                        type->tp_name, why);
 }
 
 static int

@@ -10,7 +10,7 @@ told(Interp *in, PyObject *result, const char *what)
 {
     if (result == NULL && PyErr_Occurred()) return raise_error(in);
     Py_XDECREF(result);
-    return interp_break(in, BREAK_EXCEPTION, "%s", what);
+    return break_raised(in, "%s", what);
 }
 
 /* ---- arguments that do not fit ---- */
@@ -39,7 +39,31 @@ function_kwdefaults(const Value *function)
     return dict;
 }
 
-/* A function with the parameters of `function` whose body does nothing. */
+static PyObject *
+empty_cells(int n)
+{
+    PyObject *cells = PyTuple_New(n);
+    for (int i = 0; cells != NULL && i < n; i++) {
+        PyObject *cell = PyCell_New(NULL);
+        if (cell == NULL)
+            Py_CLEAR(cells);
+        else
+            PyTuple_SET_ITEM(cells, i, cell);
+    }
+    return cells;
+}
+
+/* May the function be called something else than its code? */
+static bool
+is_renamed(const Value *function, PyObject *code)
+{
+    if (function->kind == V_FUNCTION) return function->attributes != NULL;
+    return PyUnicode_Compare(((PyFunctionObject *)function->object)->func_qualname,
+                             ((PyCodeObject *)code)->co_qualname) != 0;
+}
+
+/* A function with the parameters of `function`, for arguments that do not fit them: the body, which
+   has nothing in its closure, is never run. */
 static PyObject *
 function_like(const Value *function, PyObject *code)
 {
@@ -47,10 +71,13 @@ function_like(const Value *function, PyObject *code)
     PyObject *like = globals ? PyFunction_New(code, globals) : NULL;
     PyObject *defaults = like ? function_defaults(function) : NULL;
     PyObject *named = like ? function_kwdefaults(function) : NULL;
+    PyObject *cells = like ? empty_cells(((PyCodeObject *)code)->co_nfreevars) : NULL;
     Py_XDECREF(globals);
-    if (like != NULL && ((defaults != NULL && PyFunction_SetDefaults(like, defaults) < 0) ||
+    if (like != NULL && (cells == NULL || PyFunction_SetClosure(like, cells) < 0 ||
+                         (defaults != NULL && PyFunction_SetDefaults(like, defaults) < 0) ||
                          (named != NULL && PyFunction_SetKwDefaults(like, named) < 0)))
         Py_CLEAR(like);
+    Py_XDECREF(cells);
     Py_XDECREF(defaults);
     Py_XDECREF(named);
     return PyErr_Occurred() ? NULL : like;
@@ -62,11 +89,7 @@ raise_arguments(Interp *in, Value *function, int nargs, PyObject *kwnames)
     static const char what[] = "TypeError is raised here: the arguments do not fit";
     bool made = function->kind == V_FUNCTION;
     PyObject *code = made ? function->object : PyFunction_GET_CODE(function->object);
-    PyCodeObject *co = (PyCodeObject *)code;
-    if (co->co_nfreevars > 0 ||
-        (!made && PyUnicode_Compare(((PyFunctionObject *)function->object)->func_qualname,
-                                    co->co_qualname) != 0))
-        return interp_break(in, BREAK_EXCEPTION, what);
+    if (is_renamed(function, code)) return break_raised(in, what);
     int nkw = kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0;
     PyObject **args = arena_alloc(in->arena, (size_t)(nargs + nkw + 1) * sizeof(PyObject *));
     PyObject *like = args ? keep(in, function_like(function, code)) : NULL;

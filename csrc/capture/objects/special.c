@@ -287,8 +287,8 @@ by_identity(Interp *in, int operator_, Value *left, Value *right, Value **out)
         static const char *const names[] = {"<", "<=", "==", "!=", ">", ">="};
         PyTypeObject *a = value_type(in, left), *b = value_type(in, right);
         if (a == NULL || b == NULL)
-            return interp_break(in, BREAK_EXCEPTION, "TypeError: %s and %s have no order",
-                                value_describe(in, left), value_describe(in, right));
+            return break_raised(in, "TypeError: %s and %s have no order", value_describe(in, left),
+                                value_describe(in, right));
         return raise_new(in, PyExc_TypeError,
                          "'%s' not supported between instances of '%.100s' and '%.100s'",
                          names[operator_], a->tp_name, b->tp_name);

@@ -1,0 +1,331 @@
+"""What a break says to do fits the place where it is told, and it says what kept capture."""
+
+import inspect
+import math
+import threading
+
+import numpy as np
+import pytest
+
+import pycompile
+from pycompile import _explain_text
+
+X = np.linspace(1.0, 2.0, 3000)
+LONG = np.linspace(1.0, 2.0, 20000)
+
+
+def line_of_code(function, text):
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def breaks(function, *args, code=None):
+    """The breaks that explain shows in its summary."""
+    found = _explain_text.found_breaks(pycompile.explain(function)(*args))
+    return [item for item in found if code in (None, item["code"])]
+
+
+def only(function, *args, code=None):
+    (item,) = breaks(function, *args, code=code)
+    return item
+
+
+# ---- a branch that ends a loop ----
+
+
+def until_close(x):
+    error = 10.0
+    while error > 1e-3:  # here
+        y = np.sqrt(x)
+        error = np.abs(y - x).max()
+        x = y
+    return x
+
+
+def with_sides(x):
+    y = np.sqrt(x) + 1
+    if y.sum() > 3:  # here
+        y = y[:10]
+    return y * 2
+
+
+def test_a_while_loop_is_told_nothing_of_sides():
+    item = only(until_close, X)
+    assert item["code"] == "PC0006" and item["user"][1] == line_of_code(until_close, "# here")
+    assert "np.where" not in item["hint"] and "sides" not in item["hint"]
+    assert "Each turn runs as a plan" in item["hint"]
+    assert "np.where" in only(with_sides, X)["hint"]
+
+
+# ---- what the program raises anyway ----
+
+
+def two(a, b):
+    return a + b
+
+
+def closed(k):
+    def inner(a, b):
+        return a + b + k
+
+    return inner
+
+
+CLOSED = closed(3)
+
+
+class Plain:
+    pass
+
+
+PLAIN = Plain()
+
+
+def wrong_keyword(x):
+    return two(np.sqrt(x) + 1, c=3)
+
+
+def wrong_keyword_of_numpy(x):
+    return np.add(np.sqrt(x), 1, axxis=3)
+
+
+def too_few_for_a_closure(x):
+    return CLOSED(np.sqrt(x) + 1)
+
+
+def not_callable(x):
+    return PLAIN(np.sqrt(x) + 1)
+
+
+def no_attribute(x):
+    return math.squirt(np.sqrt(x) + 1)
+
+
+def no_order(x):
+    return np.sqrt(x) + (3 < "a")
+
+
+RAISES = [
+    wrong_keyword,
+    wrong_keyword_of_numpy,
+    too_few_for_a_closure,
+    not_callable,
+    no_attribute,
+    no_order,
+]
+
+
+@pytest.mark.parametrize("function", RAISES)
+def test_what_raises_anyway_is_said_to_raise(function):
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        function(X)
+    item = only(function, X)
+    told = f"{type(caught.value).__name__} is raised here: {caught.value}"
+    assert (item["code"], item["detail"]) == ("PC0014", told)
+    assert item["hint"].startswith("The program raises this in plain Python too")
+
+
+@pytest.mark.parametrize("function", RAISES)
+def test_fullgraph_and_explain_name_one_reason(function):
+    """What explain shows as the program's own error is no graph break under fullgraph."""
+    error = pycompile.explain(function)(X).error
+    with pytest.raises((TypeError, AttributeError)) as caught:
+        pycompile.compile(function, fullgraph=True)(X)
+    assert (type(caught.value), str(caught.value)) == (type(error), str(error))
+
+
+@pytest.mark.parametrize("function", [too_few_for_a_closure, not_callable])
+def test_what_raises_is_handled_in_the_graph(function):
+    def handles(x):
+        y = np.sqrt(x) + 1
+        try:
+            return function(y)
+        except TypeError as error:
+            return y * 2, str(error)
+
+    compiled = pycompile.compile(handles, fullgraph=True)
+    (y, text), (plain_y, plain_text) = compiled(X), handles(X)
+    assert np.array_equal(y, plain_y) and text == plain_text
+    assert compiled.stats()["plan_runs"] == 1
+
+
+def breaks_in_a_callee(y):
+    try:
+        return y + threading.get_ident()
+    except ValueError:
+        return y
+
+
+def keeps_the_error(x):
+    y = np.sqrt(x) + 1
+    try:
+        raise ValueError("no", y.ndim)
+    except ValueError as error:
+        return y, error
+
+
+def keeps_the_callee_s_error(x):
+    y = np.sqrt(x) + 1
+    try:
+        wrong_keyword(x)
+    except TypeError as error:
+        return y, error
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: breaks_in_a_callee(np.sqrt(x) + 1) * 2,
+        keeps_the_error,
+        keeps_the_callee_s_error,
+        until_close,
+    ],
+)
+def test_fullgraph_names_the_first_break_of_explain(function):
+    first = pycompile.explain(function)(X).breaks[0]
+    with pytest.raises(pycompile.GraphBreakError) as caught:
+        pycompile.compile(function, fullgraph=True)(X)
+    error = caught.value
+    assert (error.code, error.file, error.line) == (first["code"], first["file"], first["line"])
+    assert _explain_text.reason(first) in str(error) and first["hint"] in str(error)
+
+
+# ---- other places of a code that its hint does not fit ----
+
+
+def number_out_of_data(x):
+    y = np.sqrt(x) + 1
+    for i in range(int(y[3])):
+        y = y * 2 + i
+    return y
+
+
+def selection(x):
+    y = x * 2
+    for v in y[y > 3.99]:
+        y = y + v
+    return y
+
+
+def makes_an_object(x):
+    y = np.sqrt(x) + 1
+    return y * 2, Slow()
+
+
+class Slow:
+    def __del__(self):
+        pass
+
+
+def repeats(x):
+    return np.sqrt(x) * len([0, 1] * 20000)
+
+
+@pytest.mark.parametrize(
+    ("function", "code", "says", "not_said"),
+    [
+        (number_out_of_data, "PC0045", "pass it as an argument", "a[mask]"),
+        (selection, "PC0045", "np.where(mask, a, 0)", "pass it as an argument"),
+        (makes_an_object, "PC0003", "makes the object", "compiled by itself"),
+        (repeats, "PC0013", "np.tile", "unroll"),
+    ],
+)
+def test_the_hint_fits_the_place(function, code, says, not_said):
+    hints = {item["hint"] for item in breaks(function, X, code=code)}
+    assert len(hints) == 1
+    (hint,) = hints
+    assert says in hint and not_said not in hint
+
+
+# ---- a loop that did not stay a loop ----
+
+
+def inner_loop(x, y):
+    for i in range(1, len(x)):
+        k = 0
+        while k < 3:  # here
+            y[i] += x[i]
+            k += 1
+
+
+def calls_min(x, y):
+    for i in range(1, len(x)):
+        y[i] = min(y[i - 1], x[i])  # here
+
+
+def calls_numpy(x, y):
+    for i in range(1, len(x)):
+        y[i] = np.median(x[i]) + y[i - 1]  # here
+
+
+def branch(x, y):
+    for i in range(1, len(x)):
+        y[i] = x[i] if i > 1 else 0.0  # here
+
+
+def several_axes(x, y):
+    z = y.reshape(1, -1)
+    for i in range(1, len(x)):
+        z[0, i] = x[i]  # here
+
+
+def writes_a_view(x, y):
+    z = y[1:]
+    for i in range(1, len(z)):  # here
+        z[i] = z[i - 1] + x[i]
+
+
+def no_range(x, y):
+    for i, v in enumerate(x):  # here
+        y[i] = v * 2
+
+
+def while_loop(x, y):
+    i = 0
+    while i < len(x):
+        y[i] = x[i] * 2
+        i += 1  # here
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (inner_loop, "it contains an inner loop, line {}"),
+        (calls_min, "a call of 'min', line {}"),
+        (calls_numpy, "a call of 'median', line {}"),
+        (branch, "it contains a branch, line {}"),
+        (several_axes, "it contains a tuple, such as an index for several axes, line {}"),
+        (writes_a_view, "it writes elements of 'z', which is a view"),
+        (no_range, "only a `for` loop over a range does"),
+        (while_loop, "only a `for` loop over a range does"),
+    ],
+)
+def test_it_says_what_kept_a_loop_from_staying_one(function, why):
+    x = LONG[:5000]
+    item = only(function, x, x.copy(), code="PC0013")
+    wanted = "did not stay a loop: " + why.format(line_of_code(function, "# here"))
+    assert wanted in item["detail"], item["detail"]
+    assert item["user"][2] == function.__name__
+
+
+# ---- an attempt that is given up ----
+
+
+def kept(x, y):
+    for i in range(1, len(x)):
+        y[i] = 0.5 * y[i - 1] + x[i]
+    return y
+
+
+def through_kept(x, y):
+    z = np.sqrt(x) + 1
+    return kept(z, y) * 2  # here
+
+
+def test_a_function_that_stays_a_loop_has_no_break_of_its_own():
+    explanation = pycompile.explain(through_kept)(LONG, LONG.copy())
+    item = only(through_kept, LONG, LONG.copy())
+    assert item["code"] == "PC0003" and item["user"][1] == line_of_code(through_kept, "# here")
+    assert "'kept'" in item["detail"] and "compiled by itself" in item["hint"]
+    rows = {row["function"]: row for row in _explain_text.functions(explanation)}
+    assert rows["kept"]["breaks"] == [] and rows["kept"]["plans"] == 1
