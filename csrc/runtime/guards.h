@@ -99,11 +99,24 @@ typedef struct {
     const char *remedy;
 } ArrayFact;
 
-/* The first fact of an array that differs.  False: it is no array, or differs as a whole. */
+enum { ARRAY_FACTS = MAX_RANK + 3 };
+/* The facts of an array that differ, the first as guard_array_differs gives it; how many.  0: it is
+   no array, or differs as a whole. */
+int guard_array_facts(const GuardProgram *program, const GuardCheck *check, PyObject *now,
+                      ArrayFact facts[ARRAY_FACTS]);
+/* The first of them. */
 bool guard_array_differs(const GuardProgram *program, const GuardCheck *check, PyObject *now,
                          ArrayFact *fact);
+/* What a program may change that fails this guard too often; may be empty. */
+const char *guard_remedy(const GuardProgram *program, const GuardCheck *check, PyObject *now);
 /* The wanted type, where a number of another type was found; else NULL. */
 PyTypeObject *guard_number_type(const GuardCheck *check, PyObject *now);
+
+/* ---- guards_text.c ---- */
+void guard_say(const GuardProgram *program, const GuardCheck *check, PyObject *now, GuardSaid *out);
+/* The same of one fact of an array. */
+void guard_say_array(const GuardProgram *program, const GuardCheck *check, const ArrayFact *fact,
+                     GuardSaid *out);
 
 /* ---- guards_weak.c ---- */
 void guards_let_go(GuardProgram *program);

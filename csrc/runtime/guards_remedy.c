@@ -25,27 +25,64 @@ static const char fewer_shapes[] = "pad arrays to a few shapes; of a selection x
                                    "shape: np.where(mask, x, 0)";
 static const char same_shape[] = "keep its shape: np.where(mask, x, 0) in place of a selection "
                                  "x[mask], masks in place of lists of the elements that count";
+static const char shapes_of_items[] =
+    "give the arrays that the loop goes through a few shapes: pad "
+    "them, or put those of one shape into one array";
+static const char made_shape[] = "make it of arguments of a few shapes, or keep the shape where it "
+                                 "is a selection x[mask]: np.where(mask, x, 0)";
 static const char one_layout[] = "lay arrays out alike: np.ascontiguousarray(x)";
 
-/* Does the array come from outside, as an argument or in an object?  Only then can the caller
-   change its shape. */
-static bool
-is_from_outside(const GuardProgram *program, const GuardSource *source)
+/* The Instr before the program's entry that stored the local last; -1: none did, it is an argument
+   still. */
+static int
+last_store(const Decoded *decoded, int entry, int slot)
 {
-    if (source->kind != SOURCE_SLOT || program->code == NULL) return true;
-    PyCodeObject *code = program->code;
-    int flags = code->co_flags;
-    int nargs = code->co_argcount + code->co_kwonlyargcount + ((flags & CO_VARARGS) != 0) +
-                ((flags & CO_VARKEYWORDS) != 0);
-    if (source->index >= nargs) return false;
-    Decoded *decoded = decode(code);
-    if (decoded == NULL) PyErr_Clear();
-    bool stored = false;
-    for (int i = 0; decoded != NULL && i < program->entry && i < decoded->count; i++)
-        stored |=
-            decoded->instrs[i].kind == I_STORE_LOCAL && decoded->instrs[i].arg == source->index;
+    int at = -1;
+    for (int i = 0; i < entry && i < decoded->count; i++)
+        if (decoded->instrs[i].kind == I_STORE_LOCAL && decoded->instrs[i].arg == slot) at = i;
+    return at;
+}
+
+/* The Instr that made what the slot holds at the program's entry; -1: not known.  *outside: nothing
+   in this code did. */
+static int
+slot_maker(const GuardProgram *program, const Decoded *decoded, int slot, bool *outside)
+{
+    const PyCodeObject *code = program->code;
+    if (slot >= code->co_nlocalsplus) {
+        int entry = slot - code->co_nlocalsplus;
+        return stack_writer(decoded, program->entry, &entry);
+    }
+    int store = last_store(decoded, program->entry, slot);
+    int nargs = code->co_argcount + code->co_kwonlyargcount + ((code->co_flags & CO_VARARGS) != 0) +
+                ((code->co_flags & CO_VARKEYWORDS) != 0);
+    *outside = store < 0 && slot < nargs;
+    if (store < 0) return -1;
+    int entry = decoded->instrs[store].depth - 1;
+    int maker = stack_writer(decoded, store, &entry);
+    if (maker < 0 || decoded->instrs[maker].kind != I_UNPACK) return maker;
+    entry = decoded->instrs[maker].depth - 1; /* for i, x in enumerate(xs) */
+    return stack_writer(decoded, maker, &entry);
+}
+
+/* What to change where an array's shape varies: by where the array comes from. */
+static const char *
+shape_remedy(const GuardProgram *program, const GuardSource *source)
+{
+    if (source->kind != SOURCE_SLOT || program->code == NULL) return fewer_shapes;
+    Decoded *decoded = decode(program->code);
+    if (decoded == NULL) {
+        PyErr_Clear();
+        return fewer_shapes;
+    }
+    bool outside = false;
+    int maker = slot_maker(program, decoded, source->index, &outside);
+    InstrKind kind = maker >= 0 ? decoded->instrs[maker].kind : I_NOP;
     decoded_free(decoded);
-    return !stored;
+    return outside               ? fewer_shapes
+           : kind == I_SUBSCRIPT ? same_shape
+           : kind == I_FOR_ITER  ? shapes_of_items
+                                 : made_shape;
 }
 
 static void
@@ -56,51 +93,67 @@ set_fact(ArrayFact *fact, const char *name, int axis, int64_t wanted, int64_t no
     snprintf(fact->now, sizeof(fact->now), "%lld", (long long)now);
 }
 
-bool
-guard_array_differs(const GuardProgram *program, const GuardCheck *check, PyObject *now,
-                    ArrayFact *fact)
+/* The flag that is missing, or the strides that differ. */
+static int
+layout_facts(const GuardCheck *check, const ArrayHeader *header, ArrayFact *facts)
 {
-    ArrayHeader header;
-    const char *why;
-    if (now == NULL || array_read(now, &header, &why) != ANSWER_YES) return false;
-    unsigned missing = check->array.flags & ~header.flags;
-    if (header.dtype != check->array.dtype) {
-        fact->remedy = "cast to one dtype: x.astype(np.float64)";
-        snprintf(fact->name, sizeof(fact->name), "dtype");
-        snprintf(fact->wanted, sizeof(fact->wanted), "%s", dtype_long_name(check->array.dtype));
-        snprintf(fact->now, sizeof(fact->now), "%s", dtype_long_name(header.dtype));
-        return true;
-    }
-    if (header.rank != check->array.rank) {
-        fact->remedy = "reshape arrays to one number of dimensions";
-        set_fact(fact, "ndim", -1, check->array.rank, header.rank);
-        return true;
-    }
-    for (int i = 0; i < header.rank; i++) {
-        if (!(check->array.known_shape >> i & 1) || header.shape[i] == check->array.shape[i])
-            continue;
-        set_fact(fact, "shape", i, check->array.shape[i], header.shape[i]);
-        fact->remedy =
-            is_from_outside(program, &program->sources[check->source]) ? fewer_shapes : same_shape;
-        return true;
-    }
+    unsigned missing = check->array.flags & ~header->flags, first = missing & -missing;
+    ArrayFact *fact = facts;
     fact->remedy = one_layout;
     if (missing) {
-        unsigned first = missing & -missing;
         if (first == ARRAY_WRITEABLE) fact->remedy = "pass arrays that can be written, or a copy";
         if (first == ARRAY_ALIGNED) fact->remedy = "pass aligned arrays: x.copy()";
         snprintf(fact->name, sizeof(fact->name), "flags.%s", flag_name(first));
         *fact->wanted = '\0';
         snprintf(fact->now, sizeof(fact->now), "not");
-        return true;
+        return 1;
+    }
+    for (int i = 0; i < header->rank; i++) {
+        if (!(check->array.known_stride >> i & 1) || header->stride[i] == check->array.stride[i])
+            continue;
+        set_fact(fact, "strides", i, check->array.stride[i], header->stride[i]);
+        return 1;
+    }
+    return 0;
+}
+
+int
+guard_array_facts(const GuardProgram *program, const GuardCheck *check, PyObject *now,
+                  ArrayFact facts[ARRAY_FACTS])
+{
+    ArrayHeader header;
+    const char *why;
+    if (now == NULL || array_read(now, &header, &why) != ANSWER_YES) return 0;
+    int n = 0;
+    if (header.dtype != check->array.dtype) {
+        ArrayFact *fact = &facts[n++];
+        fact->remedy = "cast to one dtype: x.astype(np.float64)";
+        snprintf(fact->name, sizeof(fact->name), "dtype");
+        snprintf(fact->wanted, sizeof(fact->wanted), "%s", dtype_long_name(check->array.dtype));
+        snprintf(fact->now, sizeof(fact->now), "%s", dtype_long_name(header.dtype));
+    }
+    if (header.rank != check->array.rank) {
+        facts[n].remedy = "reshape arrays to one number of dimensions";
+        set_fact(&facts[n++], "ndim", -1, check->array.rank, header.rank);
+        return n;
     }
     for (int i = 0; i < header.rank; i++) {
-        if (!(check->array.known_stride >> i & 1) || header.stride[i] == check->array.stride[i])
+        if (!(check->array.known_shape >> i & 1) || header.shape[i] == check->array.shape[i])
             continue;
-        set_fact(fact, "strides", i, check->array.stride[i], header.stride[i]);
-        return true;
+        facts[n].remedy = shape_remedy(program, &program->sources[check->source]);
+        set_fact(&facts[n++], "shape", i, check->array.shape[i], header.shape[i]);
     }
-    return false;
+    return n > 0 ? n : layout_facts(check, &header, facts);
+}
+
+bool
+guard_array_differs(const GuardProgram *program, const GuardCheck *check, PyObject *now,
+                    ArrayFact *fact)
+{
+    ArrayFact facts[ARRAY_FACTS];
+    int n = guard_array_facts(program, check, now, facts);
+    if (n > 0) *fact = facts[0];
+    return n > 0;
 }
 
 /* ---- numbers ---- */
@@ -124,20 +177,25 @@ guard_number_type(const GuardCheck *check, PyObject *now)
 
 /* ---- remedies ---- */
 
-const char *
-guards_remedy(const GuardProgram *program, int number, const Roots *roots)
+/* A value that has to be the same each time: only with a number can be computed instead. */
+static const char *
+value_remedy(PyObject *wanted)
 {
-    if (program->dead || number >= program->nchecks) return "";
-    const GuardCheck *check = &program->checks[number];
-    PyObject *now = guard_reach(program, number, roots);
+    if (PyUnicode_Check(wanted) || PyBytes_Check(wanted))
+        return "pass fewer different texts, or do what depends on the text outside of the function";
+    if (is_number(wanted) && !PyBool_Check(wanted)) return remedies[GUARD_VALUE];
+    return "pass fewer different values";
+}
+
+const char *
+guard_remedy(const GuardProgram *program, const GuardCheck *check, PyObject *now)
+{
     ArrayFact fact;
-    const char *remedy = remedies[check->kind];
-    if (guard_number_type(check, now) != NULL)
-        remedy = "pass numbers of one type";
-    else if (check->kind == GUARD_INT_RANGE && check->low == INT64_MIN && check->high == INT64_MAX)
-        remedy = "pass ints that fit 64 bits";
-    else if (check->kind == GUARD_ARRAY && guard_array_differs(program, check, now, &fact))
-        remedy = fact.remedy;
-    Py_XDECREF(now);
-    return remedy;
+    if (guard_number_type(check, now) != NULL) return "pass numbers of one type";
+    if (check->kind == GUARD_INT_RANGE && check->low == INT64_MIN && check->high == INT64_MAX)
+        return "pass ints that fit 64 bits";
+    if (check->kind == GUARD_VALUE && check->object != NULL) return value_remedy(check->object);
+    if (check->kind == GUARD_ARRAY && guard_array_differs(program, check, now, &fact))
+        return fact.remedy;
+    return remedies[check->kind];
 }

@@ -192,58 +192,79 @@ guards_explain(GuardProgram *program, int number, const Roots *roots, Text *out)
     return text_finish(out);
 }
 
-/* What the guard is about, the value that it wanted and, where `found` is not NULL, that of `now`;
-   false: the guard is not about a value. */
-static bool
-put_value(const GuardProgram *program, const GuardCheck *check, PyObject *now, Text *name,
-          Text *value, Text *found)
+/* ---- the parts of a text ---- */
+
+void
+guard_say_array(const GuardProgram *program, const GuardCheck *check, const ArrayFact *fact,
+                GuardSaid *out)
 {
-    ArrayFact fact;
-    bool types = check->kind == GUARD_TYPE || guard_number_type(check, now) != NULL;
-    bool array = check->kind == GUARD_ARRAY && guard_array_differs(program, check, now, &fact);
-    if (array && !*fact.wanted) return false;
-    if (!types && !array && check->kind != GUARD_VALUE && check->kind != GUARD_LENGTH &&
-        check->kind != GUARD_KEYS && check->kind != GUARD_IS)
-        return false;
-    text_put(name, types                         ? "type("
-                   : check->kind == GUARD_LENGTH ? "len("
-                   : check->kind == GUARD_KEYS   ? "keys of "
-                                                 : "");
-    guard_put_source(name, program, check->source);
-    text_put(name, types || check->kind == GUARD_LENGTH ? ")" : "");
-    if (array) {
-        text_printf(name, ".%s", fact.name);
-        text_put(value, fact.wanted);
-        if (found != NULL) text_put(found, fact.now);
-    } else if (types) {
-        PyObject *type =
-            check->kind == GUARD_TYPE ? check->object : (PyObject *)guard_number_type(check, now);
-        guard_put_object(value, type);
-        if (found != NULL) guard_put_object(found, now != NULL ? (PyObject *)Py_TYPE(now) : NULL);
-    } else {
-        put_wanted(value, program, check);
-        if (found != NULL) put_now(found, program, check, now);
-    }
-    return true;
+    guard_put_source(&out->name, program, check->source);
+    text_printf(&out->name, ".%s%s", fact->name, *fact->wanted ? " ==" : "");
+    if (*fact->wanted) text_put(&out->value, fact->wanted);
+    text_put(&out->now, fact->now);
+    put_place(&out->place, program, check);
 }
 
-bool
-guards_put_value(GuardProgram *program, int number, const Roots *roots, Text *name, Text *value,
-                 Text *found)
+/* The text up to the wanted value: "type(x) is". */
+static void
+put_subject(Text *out, const GuardProgram *program, const GuardCheck *check)
 {
-    if (program->dead || number >= program->nchecks) return false;
-    const GuardCheck *check = &program->checks[number];
-    PyObject *wanted = Py_XNewRef(check->object); /* it may be held weakly */
-    PyObject *now = guard_reach(program, number, roots);
-    bool told = put_value(program, check, now, name, value, found);
-    Py_XDECREF(now);
-    Py_XDECREF(wanted);
-    return told;
+    const char *at = templates[check->kind], *end = strstr(at, " $w");
+    for (; at != end; at++) {
+        if (at[0] == '$' && at[1] == 's') {
+            guard_put_source(out, program, check->source);
+            at++;
+        } else {
+            text_printf(out, "%c", *at);
+        }
+    }
 }
 
 void
-guards_put_place(const GuardProgram *program, int number, Text *out)
+guard_say(const GuardProgram *program, const GuardCheck *check, PyObject *now, GuardSaid *out)
 {
-    if (!program->dead && number < program->nchecks)
-        put_place(out, program, &program->checks[number]);
+    const char *text = templates[check->kind];
+    PyTypeObject *type = guard_number_type(check, now);
+    out->remedy = guard_remedy(program, check, now);
+    put_place(&out->place, program, check);
+    if (type != NULL) {
+        text_put(&out->name, "type(");
+        guard_put_source(&out->name, program, check->source);
+        text_put(&out->name, ") is");
+        text_put(&out->value, type->tp_name);
+        text_put(&out->now, Py_TYPE(now)->tp_name);
+    } else if (strstr(text, " $w") != NULL && strstr(text, ", now $g") != NULL) {
+        put_subject(&out->name, program, check);
+        put_wanted(&out->value, program, check);
+        put_now(&out->now, program, check, now);
+    } else {
+        put_sentence(&out->name, program, check, true, now);
+    }
+}
+
+void
+guards_say(GuardProgram *program, int number, const Roots *roots, GuardSaid *out)
+{
+    ArrayFact fact;
+    if (program->dead || number >= program->nchecks) return;
+    const GuardCheck *check = &program->checks[number];
+    PyObject *wanted = Py_XNewRef(check->object); /* it may be held weakly */
+    PyObject *now = guard_reach(program, number, roots);
+    if (check->kind == GUARD_ARRAY && guard_array_differs(program, check, now, &fact)) {
+        out->remedy = fact.remedy;
+        guard_say_array(program, check, &fact, out);
+    } else {
+        guard_say(program, check, now, out);
+    }
+    Py_XDECREF(now);
+    Py_XDECREF(wanted);
+}
+
+void
+said_free(GuardSaid *said)
+{
+    text_free(&said->name);
+    text_free(&said->value);
+    text_free(&said->now);
+    text_free(&said->place);
 }

@@ -66,26 +66,29 @@ note_value(VariedNote *note, const char *value)
         memcpy(note->value[note->nvalues++], cut, sizeof(cut));
 }
 
+/* "x.shape[0] ==" without its last word: what varied. */
+static void
+cut_operator(Text *name)
+{
+    char *at = name->data != NULL ? strrchr(name->data, ' ') : NULL;
+    if (at != NULL) *at = '\0';
+}
+
 void
 hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *roots)
 {
-    Text name = {0}, place = {0}, wanted = {0}, found = {0};
-    bool valued = guards_put_value(guards, number, roots, &name, &wanted, &found);
-    if (!valued && guards_explain(guards, number, roots, &name) < 0) PyErr_Clear();
-    if (valued) guards_put_place(guards, number, &place);
-    const char *remedy = guards_remedy(guards, number, roots);
-    VariedNote *note =
-        varied_note(state, name.data ? name.data : "?", place.data ? place.data : "");
+    GuardSaid said = {0};
+    guards_say(guards, number, roots, &said);
+    if (said.value.data != NULL) cut_operator(&said.name);
+    VariedNote *note = varied_note(state, said.name.data ? said.name.data : "?",
+                                   said.place.data ? said.place.data : "");
     if (note != NULL) {
         note->count++;
-        note->remedy = remedy;
-        if (valued) note_value(note, wanted.data);
-        if (valued) note_value(note, found.data);
+        note->remedy = said.remedy ? said.remedy : "";
+        note_value(note, said.value.data);
+        note_value(note, said.now.data);
     }
-    text_free(&name);
-    text_free(&place);
-    text_free(&wanted);
-    text_free(&found);
+    said_free(&said);
 }
 
 /* ---- time in plans ---- */

@@ -23,7 +23,6 @@ enum {
     /* in the units of capture/control/worth.c */
     STEP_COST = 2,
     REFUSAL_COST = 3,
-    VALUES_TOLD = 3,
     EARNED_SHARE = 4, /* savings over what may be spent on looking for more plans */
     MOST_EARNED = 1 << 17,
 };
@@ -293,97 +292,69 @@ take_refusal(Runner *r, Refusal *refusal)
     return TURN_UNTIL;
 }
 
-/* The values that plans wanted for the one source called `name`, each once. */
-typedef struct {
-    Text name, value[VALUES_TOLD + 1];
-    int count;
-} Seen;
-
-static void
-seen_free(Seen *seen)
-{
-    text_free(&seen->name);
-    for (int i = 0; i < seen->count; i++) text_free(&seen->value[i]);
-}
-
-/* Adds the value that this guard wanted, if it is for the same source as those before. */
-static void
-seen_add(Seen *seen, GuardProgram *guards, int failed, const Roots *roots)
-{
-    Text name = {0}, value = {0};
-    bool found = guards_put_value(guards, failed, roots, &name, &value, NULL) &&
-                 name.data != NULL && value.data != NULL;
-    if (found && seen->count == 0) text_put(&seen->name, name.data);
-    found = found && seen->name.data != NULL && strcmp(seen->name.data, name.data) == 0;
-    for (int i = 0; found && i < seen->count; i++)
-        found = strcmp(seen->value[i].data, value.data) != 0;
-    if (found)
-        seen->value[seen->count++] = value;
-    else
-        text_free(&value);
-    text_free(&name);
-}
-
-/* Adds the value that another plan wanted, if its guard on the same source fails. */
-static void
-seen_add_plan(Seen *seen, const Roots *roots, Plan *plan)
-{
-    GuardProgram *guards = plan_guards(plan);
-    PyObject **reached = alloca(sizeof(PyObject *) * (size_t)(guards_sources(guards) + 1));
-    int failed;
-    plan_acquire(plan); /* a collection may run code that resets all */
-    if (!guards_check(guards, roots, reached, &failed)) seen_add(seen, guards, failed, roots);
-    plan_release(plan);
-}
-
-/* The message: the guard that failed last, the values that other plans wanted there too, and what
-   to change. */
+/* The message: all that keeps plans from holding now, and what to change. */
 static void
 explain_failures(Runner *r, Entry *entry, Text *out)
 {
-    Seen seen = {0};
     Roots roots = frame_roots(r);
-    if (r->failed == NULL) return;
-    text_put(out, "; last because ");
-    if (failed_reason(r, out) == NULL) return;
-    GuardProgram *guards = plan_guards(r->failed);
-    const char *remedy = guards_remedy(guards, r->failed_guard, &roots);
-    seen_add(&seen, guards, r->failed_guard, &roots);
-    for (int i = 0; i < entry->nplans && seen.count > 0 && seen.count <= VALUES_TOLD; i++)
-        if (entry->plans[i] != r->failed) seen_add_plan(&seen, &roots, entry->plans[i]);
-    for (int i = 0; seen.count > 1 && i < seen.count; i++)
-        text_printf(out, "%s%s", i ? ", " : "; seen before: ", seen.value[i].data);
-    text_printf(out, ". To have it compiled: %s%sraise the option recompile_limit", remedy,
-                *remedy ? ", or " : "");
-    seen_free(&seen);
+    GuardFacts *facts = guards_facts_new();
+    Plan *plans[MAX_PLANS];
+    int nplans = entry->nplans;
+    if (facts == NULL) {
+        PyErr_Clear();
+        return;
+    }
+    memcpy(plans, entry->plans, sizeof(Plan *) * (size_t)nplans);
+    for (int i = 0; i < nplans; i++)
+        plan_acquire(plans[i]); /* texts may run code that resets all */
+    for (int i = 0; i < nplans; i++) guards_facts_add(facts, plan_guards(plans[i]), &roots);
+    for (int i = 0; i < nplans; i++) plan_release(plans[i]);
+    Text because = {0}, remedies = {0};
+    if (guards_facts_put(facts, &because, &remedies))
+        text_printf(out, "; because %s. To have it compiled: %s%sraise the option recompile_limit",
+                    because.data ? because.data : "?", remedies.len ? remedies.data : "",
+                    remedies.len ? "; or " : "");
+    guards_facts_free(facts);
+    text_free(&because);
+    text_free(&remedies);
+}
+
+/* Plans made here that have not paid, the dropped ones included. */
+static int
+plans_unpaid(const Entry *entry)
+{
+    return credit_unpaid(entry) + entry->credit.lost;
 }
 
 /* Once per entry: a log line, and a warning where giving up loses much. */
 static void
 tell_given_up(Runner *r, Entry *entry)
 {
-    Text where = {0}, why = {0};
+    Text where = {0}, why = {0}, told = {0};
     int gain = 0;
     for (int i = 0; i < entry->nplans; i++)
         if (plan_gain(entry->plans[i]) > gain) gain = plan_gain(entry->plans[i]);
     if (gain == 0) return; /* refused for many types: no plan is lost */
     entry->told = true;
     describe(r->state, r->number, &where);
-    if (r->failed != NULL) plan_acquire(r->failed);
     Roots roots = frame_roots(r);
-    if (r->failed != NULL) hints_varied(r->state, plan_guards(r->failed), r->failed_guard, &roots);
+    if (r->failed != NULL) {
+        plan_acquire(r->failed);
+        hints_varied(r->state, plan_guards(r->failed), r->failed_guard, &roots);
+        plan_release(r->failed);
+    }
+    int unpaid = plans_unpaid(entry);
+    long long compiles = r->state->compiles;
     explain_failures(r, entry, &why);
-    if (r->failed != NULL) plan_release(r->failed);
-    const char *what = where.data ? where.data : "?", *because = why.data ? why.data : "";
-    long long limit = (long long)r->state->config->recompile_limit;
-    log_emit(LOG_RECOMPILES,
-             "%s: limit of %lld plan%s that %s not paid yet; CPython runs what no plan holds for%s",
-             what, limit, limit == 1 ? "" : "s", limit == 1 ? "has" : "have", because);
-    if (gain >= WARNED_GAIN && !program_is_running())
-        log_warn(
-            "pycompile: %s was compiled %lld time%s, which has not paid yet; CPython runs what "
-            "no plan holds for%s",
-            what, limit, limit == 1 ? "" : "s", because);
+    text_printf(&told,
+                "%s was compiled %lld time%s, and %d plan%s of this place %s not paid yet; CPython "
+                "runs what no plan holds for%s",
+                where.data ? where.data : "?", compiles, compiles == 1 ? "" : "s", unpaid,
+                unpaid == 1 ? "" : "s", unpaid == 1 ? "has" : "have", why.data ? why.data : "");
+    const char *what = told.data ? told.data : "?";
+    log_emit(LOG_RECOMPILES, "%s", what);
+    if (gain >= WARNED_GAIN && !program_is_running()) log_warn("pycompile: %s", what);
+    text_free(&told);
     text_free(&why);
     text_free(&where);
 }
@@ -394,11 +365,9 @@ raise_limit(Runner *r, Entry *entry)
 {
     Text detail = {0};
     BreakFrame at = told_frame(r->decoded, r->decoded->instrs[r->number].line);
-    long long limit = (long long)r->state->config->recompile_limit;
-    text_printf(&detail, "%lld plan%s", limit, limit == 1 ? "" : "s");
-    if (r->failed != NULL) plan_acquire(r->failed);
+    int unpaid = plans_unpaid(entry);
+    text_printf(&detail, "%d plan%s", unpaid, unpaid == 1 ? "" : "s");
     explain_failures(r, entry, &detail);
-    if (r->failed != NULL) plan_release(r->failed);
     Break item = {.code = BREAK_LIMIT, .detail = detail.data, .nframes = 1, .frames = &at};
     raise_graph_break(&item);
     text_free(&detail);

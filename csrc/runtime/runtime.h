@@ -68,16 +68,24 @@ int guards_last_slot(const GuardProgram *guards);
    `roots` NULL, without a failure: "x.shape[0] == 32 (file.py:12)".  -1 with the error set. */
 int guards_explain(GuardProgram *guards, int number, const Roots *roots, Text *out);
 int guards_count(const GuardProgram *guards);
-/* What guard `number`, which fails against `roots`, is about ("x.shape[0]", "type(n)"), the value
-   that it wanted, and, where `found` is not NULL, the one that it found. False: it is not about a
-   value. */
-bool guards_put_value(GuardProgram *guards, int number, const Roots *roots, Text *name, Text *value,
-                      Text *found);
-/* " (file.py:12)", or nothing where it is not known. */
-void guards_put_place(const GuardProgram *guards, int number, Text *out);
-/* The remedy for a program that fails the guard too often, by the fact that differs now; may be
-   empty. */
-const char *guards_remedy(const GuardProgram *guards, int number, const Roots *roots);
+/* The parts of the text of a failed guard: "x.shape[0] ==", "32", "64", " (file.py:12)".  `value`
+   and `now` are empty where the name says it all. */
+typedef struct {
+    Text name, value, now, place;
+    const char *remedy; /* a literal */
+} GuardSaid;
+void said_free(GuardSaid *said);
+/* Of guard `number`, which fails against `roots`. */
+void guards_say(GuardProgram *guards, int number, const Roots *roots, GuardSaid *out);
+/* What differs from the values for which plans were made: guards_differ.c. */
+typedef struct GuardFacts GuardFacts;
+GuardFacts *guards_facts_new(void); /* NULL with the error set */
+void guards_facts_free(GuardFacts *facts);
+/* Adds each guard that fails against `roots`, consequences of one another left out. */
+void guards_facts_add(GuardFacts *facts, GuardProgram *guards, const Roots *roots);
+/* "n == 1, 2, now 3 (file.py:12); …", and what the program may change, without repetitions.  False:
+   nothing differs. */
+bool guards_facts_put(const GuardFacts *facts, Text *because, Text *remedies);
 /* Keeps an object (NULL: none) that the plan refers to: alive as long as the guards can hold, or,
    where the program may drop it, weakly.  `keep`: objects that the capture still holds, or NULL. -1
    with the error set. */

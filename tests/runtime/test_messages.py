@@ -496,7 +496,7 @@ def cast(x, s):
 )
 def test_limit_says_what_varies_and_what_to_change(function, calls, because, remedy):
     told = limit_told(function, *calls)
-    assert "was compiled 1 time, which" in told
+    assert "was compiled 1 time, and 1 plan of this place has not paid" in told
     reason, _, remedies = told.partition(". To have it compiled: ")
     assert because in reason and remedy in remedies, told
     assert ("pad arrays" in told) == ("shape[" in told)
@@ -573,8 +573,82 @@ def test_limit_tells_each_value_once():
 
     calls = [(ONES, 1, 1), (ONES, 1, 1.0), (ONES, 2, 1), (ONES, 2, 1.0), (ONES, 5, 1)]
     told = limit_told(rolled, *calls, limit=4)
-    values = told.partition("seen before: ")[2].partition(".")[0].split(", ")
+    values = told.partition("; because k == ")[2].partition(", now 5 ")[0].split(", ")
     assert sorted(values) == ["1", "2"], told
+    assert "; type(n) is float, now int " in told
+
+
+def two_arguments(x, n, name, flag):
+    y = np.roll(np.sqrt(x), n) * 2 + len(name.upper())
+    return y if flag else y + 1
+
+
+def test_limit_names_all_that_differed():
+    """The plan that was hit last differs from the call in `flag` alone, the others in more."""
+    calls = [(ONES, n, f"n{n}", True) for n in range(1, 6)] + [(ONES, 9, "n9", True)]
+    calls += [(ONES[:9], 9, "n9", False), (ONES[:9, :7], 9, "n9", True)]
+    told = limit_told(two_arguments, *calls, limit=7)
+    reason, _, remedies = told.partition(". To have it compiled: ")
+    assert "; n == 2, 1, now 9 (" in reason, told  # later plans take any n
+    assert "name == 'n5', 'n4', 'n3', 'n2', 'n1', now 'n9' (" in reason
+    assert "x.shape[0] == 200, now 9 (" in reason and "x.shape[1] == 30, now 7 (" in reason
+    assert "flag == False, now True (" in reason
+    assert "compute with it" in remedies and "fewer different texts" in remedies
+
+
+def test_limit_counts_as_stats_do():
+    def breaks_first(x, name):
+        y = np.sqrt(x) * 2
+        id(y)
+        return np.sqrt(y) * 2 + len(name.upper())
+
+    compiled = pycompile.compile(breaks_first, options={"recompile_limit": 3, "plan_always": True})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pycompile.PycompileWarning)
+        for n in range(1, 6):
+            compiled(ONES, f"n{n}")
+    (told,) = [str(item.message) for item in caught]
+    compiles = compiled.stats()["compiles"]
+    assert compiles > 3
+    assert f"was compiled {compiles} times, and 3 plans of this place have not paid yet" in told
+
+
+def shouts(x, name):
+    return (np.sqrt(x) + 1) * len(name.upper())
+
+
+def each_of(xs):
+    return [(np.sqrt(x) + 1).mean() for x in xs]
+
+
+def numbered(xs):
+    out = []
+    for i, x in enumerate(xs):
+        id(x)
+        out.append(np.sqrt(x) * 2)
+    return out
+
+
+def sums(x):
+    y = x + x
+    id(y)
+    return np.sqrt(y) * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "calls", "says", "not_said"),
+    [
+        (shouts, [(ONES, "a"), (ONES, "b")], "texts", "compute with it"),
+        (numbered, [([np.ones(n), np.ones(n)],) for n in (60, 70)], "the loop goes", "masks"),
+        (each_of, [([np.ones(n)],) for n in (60, 70)], "a few shapes", "masks"),
+        (sums, [(np.ones(n),) for n in (60, 70)], "of arguments of a few shapes", "masks"),
+        (scaled, [(ONES, 1), (ONES, 5)], "branches", "texts"),
+    ],
+)
+def test_remedies_fit_what_varies(function, calls, says, not_said):
+    for line in limit_told(function, *calls).splitlines():
+        assert not_said not in line, line
+    assert says in line, line
 
 
 def test_limit_under_fullgraph_gives_one_remedy():
@@ -585,7 +659,7 @@ def test_limit_under_fullgraph_gives_one_remedy():
     with pytest.raises(pycompile.GraphBreakError, match="PC0047") as raised:
         compiled(np.float32(ONES))
     told = str(raised.value)
-    assert "1 plan; last because x.dtype" in told and "cast to one dtype" in told
+    assert "1 plan; because x.dtype" in told and "cast to one dtype" in told
     assert "fewer shapes" not in told and "kinds of arguments" not in told
 
 
