@@ -18,6 +18,7 @@ Record = dict[str, Any]
 SCREEN = 40  # lines of a summary, at most
 WIDTH = 110  # columns
 BREAKS = 4  # that are told of one function
+NOT_WORTH = "no array work worth a plan at this size"
 TURN = "PC0044"  # follows from another break of the same loop
 
 
@@ -60,7 +61,7 @@ def place(file: str | None, line: Any) -> str:
 
 def found_breaks(explanation: Explanation) -> list[Record]:
     """The breaks without repetitions, each with `user`, the innermost frame in the user's files
-    (or the outermost one), and `times`.  The next turns of a loop that breaks are left out."""
+    (or the outermost one), and `captures`, how many met it.  The next turns of a loop that breaks are left out."""
     rows: dict[Any, Record] = {}
     for item in explanation.breaks:
         frames = [tuple(frame) for frame in item.get("frames") or ()]
@@ -68,8 +69,8 @@ def found_breaks(explanation: Explanation) -> list[Record]:
         mine = [frame for frame in frames if not is_library(frame[0])]
         user = mine[0] if mine else frames[-1]
         key = (item["code"], item.get("detail"), user[:2])
-        row = rows.setdefault(key, {**item, "user": user, "times": 0})
-        row["times"] += 1
+        row = rows.setdefault(key, {**item, "user": user, "captures": 0})
+        row["captures"] += 1
     told = list(rows.values())
     elsewhere = {row["user"][::2] for row in told if row["code"] != TURN}
     return [row for row in told if row["code"] != TURN or row["user"][::2] not in elsewhere]
@@ -87,6 +88,7 @@ def functions(explanation: Explanation) -> list[Record]:
             "kernels": 0,
             "breaks": [],
             "why": [],
+            "left": None,
         }
         counts = {"plan_runs": 0, "recompiles": 0, "deopts": 0, "given_up": 0}
         times = {"plan_seconds": 0.0, "compile_seconds": 0.0}
@@ -97,6 +99,8 @@ def functions(explanation: Explanation) -> list[Record]:
         this["line"] = min(this["line"] or record.get("line", 0), record.get("line", 0))
         this["plans"] += record.get("kind") == "plan"
         this["none"] += record.get("kind") == "none"
+        if record.get("kind") == "none":
+            this["left"] = this["left"] or record.get("why")
         this["kernels"] += kernel_count(record)
         this["compile_seconds"] += sum((record.get("seconds") or {}).values())
         if record.get("kind") == "failed":
@@ -118,7 +122,7 @@ def functions(explanation: Explanation) -> list[Record]:
 
 def _cost(row: Record) -> float:
     found: float = (
-        sum(item["times"] for item in row["breaks"])
+        sum(item["captures"] for item in row["breaks"])
         + 5 * row["recompiles"]
         + 20 * row["given_up"]
         + row["deopts"]
@@ -131,7 +135,11 @@ def _reasons(row: Record) -> list[str]:
     """Why it is not faster, apart from its breaks."""
     why = list(dict.fromkeys(row["why"]))
     if row["given_up"]:
-        why.append("places were left to Python: too many plans (see the warning, recompile_limit)")
+        places = plural(row["given_up"], "place")
+        why.append(
+            f"{places} left to Python where no plan holds: recompile_limit plans have not paid "
+            "there (PYCOMPILE_LOGS=recompiles says what differed)"
+        )
     if row.get("recompile"):
         times = row["recompiles"] or 1
         why.append(f"recompiled {plural(times, 'time')}, last because {row['recompile']}")
@@ -139,7 +147,7 @@ def _reasons(row: Record) -> list[str]:
         because = f", last for {row['deopt_why']}" if row.get("deopt_why") else ""
         why.append(f"{plural(row['deopts'], 'run')} of a plan given back to Python{because}")
     if not row["plans"] and not row["breaks"] and not why:
-        why.append("left to CPython: no array work worth a plan at this size")
+        why.append(f"left to CPython: {row['left'] or NOT_WORTH}")
     return why
 
 
@@ -153,8 +161,8 @@ def _fold(line: str) -> list[str]:
 
 def _break_lines(item: Record, hinted: set[str]) -> list[str]:
     """What broke, where in the user's files, through which of the library's, and what to do."""
-    times = f" ({item['times']} times)" if item["times"] > 1 else ""
-    lines = [f"break {item['code']} at {place(*item['user'][:2])}{times}: {reason(item)}"]
+    met = f" (in {item['captures']} captures)" if item["captures"] > 1 else ""
+    lines = [f"break {item['code']} at {place(*item['user'][:2])}{met}: {reason(item)}"]
     source = linecache.getline(item["user"][0] or "", item["user"][1]).strip()
     if source:
         lines.append(f"    {source}")
@@ -272,7 +280,7 @@ def describe(number: int, record: Record) -> list[str]:
     where = f"{record.get('file', '?')}:{record.get('line', '?')}"
     outcome = {
         "plan": "a plan",
-        "none": "left to CPython: no array work worth a plan at this size",
+        "none": f"left to CPython: {record.get('why') or NOT_WORTH}",
         "failed": f"left to CPython: {record.get('why') or 'not lowered or not compiled'}",
     }.get(record.get("kind", "plan"), str(record.get("kind")))
     lines = [f"[{number}] {record.get('function', '?')} ({where}): {outcome}"]

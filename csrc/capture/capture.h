@@ -210,6 +210,7 @@ typedef struct Capture {
     int gain;          /* what a plan of it saves per run, see worth.c */
     int saves;         /* the same by the model alone, even where a plan is made of everything */
     bool useful;       /* gain > 0: it is worth a plan */
+    const char *left;  /* not useful: why, a literal */
 } Capture;
 
 /* A value or a length whose guard has failed. */

@@ -64,6 +64,7 @@ stage_capture(Job *job, CompileNote *note)
         raise_break(job);
         return ANSWER_ERROR;
     }
+    if (!job->capture->useful) tell_left(job);
     return job->capture->useful ? ANSWER_YES : ANSWER_NO;
 }
 

@@ -50,6 +50,8 @@ void raise_break(Job *job);
 /* The same for a graph that was captured and then met a limit or an internal error. */
 void raise_unlowered(Job *job, const char *stage, const char *why);
 void note_break(const Job *job, CompileNote *note);
+/* The capture is not worth a plan. */
+void tell_left(Job *job);
 /* Leaves the code to CPython; the log and the record say why. */
 void fail_softly(Job *job, const char *stage, const char *why);
 

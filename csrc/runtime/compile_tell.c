@@ -357,6 +357,18 @@ note_break(const Job *job, CompileNote *note)
     text_free(&text);
 }
 
+/* The log tells it of whole functions that were to be compiled, not of each part between breaks,
+   nor of the functions of a whole program. */
+void
+tell_left(Job *job)
+{
+    const Decoded *decoded = job->request->decoded;
+    record_string(job->record, "why", job->capture->left);
+    if (job->request->number == decoded->first_traceable && !program_is_running() &&
+        job->capture->exit.kind == EXIT_RETURN)
+        log_emit(LOG_PERF_HINTS, "%s: left to CPython: %s", where_of(job), job->capture->left);
+}
+
 void
 fail_softly(Job *job, const char *stage, const char *why)
 {

@@ -329,3 +329,11 @@ def test_a_function_that_stays_a_loop_has_no_break_of_its_own():
     assert "'kept'" in item["detail"] and "compiled by itself" in item["hint"]
     rows = {row["function"]: row for row in _explain_text.functions(explanation)}
     assert rows["kept"]["breaks"] == [] and rows["kept"]["plans"] == 1
+
+
+def test_explain_says_what_it_counts():
+    """The loop makes ten turns; two captures met the break."""
+    text = str(pycompile.explain(until_close)(X))
+    (item,) = breaks(until_close, X)
+    assert item["captures"] > 1
+    assert f"(in {item['captures']} captures)" in text and " times)" not in text

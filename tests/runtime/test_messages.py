@@ -623,7 +623,7 @@ def each_of(xs):
 
 def numbered(xs):
     out = []
-    for i, x in enumerate(xs):
+    for _i, x in enumerate(xs):
         id(x)
         out.append(np.sqrt(x) * 2)
     return out
@@ -725,6 +725,55 @@ def test_hints_keep_values_of_the_environment_to_themselves(monkeypatch):
     monkeypatch.setenv("SECRET", "very secret")
     told = hint_of(chosen, (ONES, {"very secret"}), (ONES, {"b"}))
     assert "secret" not in told and "a value out of the environment" in told
+
+
+def logged(caplog, channel, function, *calls):
+    """What goes to the log, and the warnings."""
+    compiled = pycompile.compile(function, options={"plan_always": False})
+    pycompile.set_logs(channel)
+    try:
+        with warnings.catch_warnings(record=True) as caught, caplog.at_level("DEBUG"):
+            warnings.simplefilter("always")
+            for arguments in calls:
+                compiled(*arguments)
+    finally:
+        pycompile.set_logs()
+    return "\n".join(record.getMessage() for record in caplog.records), caught
+
+
+def one_operation(x):
+    return x + 1
+
+
+def test_a_limit_that_loses_little_is_told_in_the_log_alone(caplog):
+    calls = [(np.ones(3 + n),) for n in range(12)]
+    told, caught = logged(caplog, "recompiles", one_operation, *calls)
+    assert caught == []
+    assert "8 plans of this place have not paid yet" in told and "now 11 (" in told
+
+
+def library_call(x):
+    return np.linalg.svd(x)
+
+
+def elements(x):
+    return x[0] * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (library_call, "it has no array work that a plan saves"),
+        (elements, "its array work takes less time, at this size, than a plan would"),
+    ],
+)
+def test_what_is_not_worth_a_plan_is_told_by_explain_and_the_log(caplog, function, why):
+    x = np.ones((3, 3)) if function is library_call else np.ones(3)
+    told, caught = logged(caplog, "perf_hints", function, (x,))
+    assert caught == [] and f"left to CPython: {why}" in told
+    found = pycompile.explain(function, options={"plan_always": False})(x)
+    flat = " ".join(str(found).split())
+    assert f"left to CPython: {why}" in flat and f"left to CPython: {why}" in found.verbose()
 
 
 @pytest.mark.parametrize(

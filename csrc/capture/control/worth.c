@@ -257,9 +257,12 @@ note_dead(Scale *scale)
 }
 
 static int
-model_gain(const Capture *capture, const CaptureRequest *request)
+model_gain(const Capture *capture, const CaptureRequest *request, const char **left)
 {
     Graph *g = capture->graph;
+    *left =
+        "it has no array work that a plan saves: views, arithmetic on Python's numbers and calls "
+        "of library functions take the same time in one";
     int64_t gain = -run_cost(capture, request->number == request->decoded->first_traceable);
     Scale scale = {.graph = g, .kept = arena_alloc(g->arena, (size_t)g->nodes.len + 1)};
     if (scale.kept == NULL) {
@@ -273,24 +276,27 @@ model_gain(const Capture *capture, const CaptureRequest *request)
     }
     gain += region_weight(&scale, 0);
     if (!scale.works) return 0;
+    if (gain <= 0) *left = "its array work takes less time, at this size, than a plan would";
     return (int)Py_MIN(gain, MOST);
 }
 
 int
-capture_gain(const Capture *capture, const CaptureRequest *request)
+capture_gain(Capture *capture, const CaptureRequest *request)
 {
     const Config *config = request->config;
+    capture->left = "it has nothing of NumPy";
     if (config != NULL && config->capture_all)
         return capture->exit.kind == EXIT_BREAK && capture->exit.number == request->number ? 0
                                                                                            : MANY;
     if (config != NULL && (config->plan_always || config->backend_call != NULL))
         return has_numpy(capture->graph) ? MANY : 0;
-    return model_gain(capture, request);
+    return model_gain(capture, request, &capture->left);
 }
 
 int
 capture_saves(const Capture *capture, const CaptureRequest *request)
 {
-    int gain = capture->gain < MANY ? capture->gain : model_gain(capture, request);
+    const char *left;
+    int gain = capture->gain < MANY ? capture->gain : model_gain(capture, request, &left);
     return gain < 1 ? 1 : gain;
 }

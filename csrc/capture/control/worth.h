@@ -5,8 +5,8 @@
 #include "../capture.h"
 
 /* The saving per run if the graph is run as a plan, in units of about 30 ns; 0 or less: it is left
-   to CPython. */
-int capture_gain(const Capture *capture, const CaptureRequest *request);
+   to CPython, and Capture.left says why. */
+int capture_gain(Capture *capture, const CaptureRequest *request);
 /* The saving by the model, at least 1, where plans are made of everything (plan_always,
    capture_all, backends). */
 int capture_saves(const Capture *capture, const CaptureRequest *request);
