@@ -68,7 +68,7 @@ def found_breaks(explanation: Explanation) -> list[Record]:
         frames = frames or [(item.get("file"), item.get("line"), explanation.name)]
         mine = [frame for frame in frames if not is_library(frame[0])]
         user = mine[0] if mine else frames[-1]
-        key = (item["code"], item.get("detail"), user[:2])
+        key = (item["code"], item.get("detail"), user)
         row = rows.setdefault(key, {**item, "user": user, "captures": 0})
         row["captures"] += 1
     told = list(rows.values())

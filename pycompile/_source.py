@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from functools import lru_cache
 from types import CodeType
 
 LONGEST = 60  # characters of an expression that are shown
@@ -28,6 +29,46 @@ def _parsed(text: str) -> ast.expr | None:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError):
         return None
+
+
+_NODES: dict[str, type[ast.expr]] = {
+    "<lambda>": ast.Lambda,
+    "<listcomp>": ast.ListComp,
+    "<setcomp>": ast.SetComp,
+    "<dictcomp>": ast.DictComp,
+    "<genexpr>": ast.GeneratorExp,
+}
+
+
+@lru_cache(16)
+def _nodes(source: str) -> list[ast.expr]:
+    """Those of the source that become functions without a name of their own."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return []
+    kinds = tuple(_NODES.values())
+    return [
+        node for node in ast.walk(tree) if isinstance(node, ast.expr) and isinstance(node, kinds)
+    ]
+
+
+def function_name(file: str, name: str, head: int, line: int, column: int) -> str:
+    """`name`, with the column where the line `head` begins several functions of that kind.
+
+    `line` and `column` (in bytes, from 0; -1: unknown): where its body begins.
+    """
+    kind = _NODES.get(name.rpartition(".")[2])
+    if kind is None or column < 0:
+        return name
+    source = "".join(linecache.getlines(file))
+    near = [node for node in _nodes(source) if isinstance(node, kind) and node.lineno == head]
+    inside = [
+        node.col_offset
+        for node in near
+        if (head, node.col_offset) <= (line, column) < (node.end_lineno, node.end_col_offset)
+    ]
+    return f"{name} (column {max(inside) + 1})" if len(near) > 1 and inside else name
 
 
 _LOOSE = (ast.BinOp, ast.BoolOp, ast.Compare, ast.UnaryOp, ast.IfExp, ast.Lambda)

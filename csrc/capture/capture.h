@@ -150,6 +150,7 @@ typedef enum {
 typedef struct {
     const char *file, *function;
     int line;
+    CodePlace code; /* tells functions of one name apart */
 } BreakFrame;
 
 /* A hint that fits some places of a code better than the code's own: rows HINT of breaks.def. */

@@ -202,3 +202,21 @@ decode_depths(Decoded *decoded)
     mem_free(flow.pending);
     return 0;
 }
+
+CodePlace
+decoded_place(const Decoded *decoded)
+{
+    CodePlace place = {decoded->code->co_firstlineno, -1, -1};
+    for (int i = decoded->first_traceable; i < decoded->count; i++) {
+        int line, column, end_line, end_column;
+        if (decoded->instrs[i].kind == I_RESUME ||
+            !PyCode_Addr2Location(decoded->code, 2 * (int)decoded->instrs[i].at, &line, &column,
+                                  &end_line, &end_column) ||
+            line < place.head || column < 0)
+            continue;
+        place.line = line;
+        place.column = column;
+        break;
+    }
+    return place;
+}

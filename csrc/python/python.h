@@ -83,6 +83,12 @@ void decoded_free(Decoded *decoded);
 /* The golden form, for PYCOMPILE_LOGS=bytecode and tests. */
 int decoded_print(const Decoded *decoded, Text *out);
 const char *instr_name(InstrKind kind);
+/* The line of the code's head, and where its body begins: a line and a column in bytes, from 0; -1:
+   not known. */
+typedef struct {
+    int head, line, column;
+} CodePlace;
+CodePlace decoded_place(const Decoded *decoded);
 /* Number of the Instr that wrote this entry of the value stack, as the stack is before the Instr
    `number`; *entry becomes the index of the entry among that Instr's results.  -1: not known. */
 int stack_writer(const Decoded *decoded, int number, int *entry);

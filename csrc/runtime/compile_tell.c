@@ -44,7 +44,8 @@ begin_record(Job *job)
     job->seconds = PyDict_New();
     PyErr_Clear();
     record_string(job->record, "kind", "none");
-    record_string(job->record, "function", name);
+    BreakFrame at = told_frame(job->request->decoded, line);
+    record_object(job->record, "function", told_function(&at));
     record_string(job->record, "file", file);
     record_int(job->record, "line", line);
     record_int(job->record, "entry", job->request->number);
@@ -114,11 +115,28 @@ put_source_line(Text *out, const char *file, int line)
     Py_XDECREF(linecache);
 }
 
+PyObject *
+told_function(const BreakFrame *frame)
+{
+    PyObject *told = NULL, *tell = NULL;
+    size_t length = strlen(frame->function);
+    if (length > 0 && frame->function[length - 1] == '>') /* "<lambda>", "<genexpr>" */
+        tell = module_object("pycompile._source", "function_name");
+    if (tell != NULL)
+        told = PyObject_CallFunction(tell, "ssiii", frame->file, frame->function, frame->code.head,
+                                     frame->code.line, frame->code.column);
+    PyErr_Clear();
+    Py_XDECREF(tell);
+    if (told != NULL && PyUnicode_Check(told)) return told;
+    Py_XDECREF(told);
+    return PyUnicode_DecodeUTF8(frame->function, (Py_ssize_t)length, "replace");
+}
+
 static bool
 same_frame(const BreakFrame *a, const BreakFrame *b)
 {
-    return a->line == b->line && strcmp(a->function, b->function) == 0 &&
-           strcmp(a->file, b->file) == 0;
+    return a->line == b->line && a->code.column == b->code.column &&
+           strcmp(a->function, b->function) == 0 && strcmp(a->file, b->file) == 0;
 }
 
 /* "  file.py:12 in f: y = g(x)" for each frame, innermost first; a recursion is shown once. */
@@ -128,8 +146,11 @@ put_stack(Text *out, const Break *item)
     for (int i = 0, same; i < item->nframes; i += same) {
         const BreakFrame *frame = &item->frames[i];
         for (same = 1; i + same < item->nframes && same_frame(frame, frame + same);) same++;
+        PyObject *name = told_function(frame);
+        if (name == NULL) PyErr_Clear();
         text_printf(out, "%s  %s:%d in %s", i ? "\n" : "", frame->file, frame->line,
-                    frame->function);
+                    name ? text_of_str(name) : frame->function);
+        Py_XDECREF(name);
         put_source_line(out, frame->file, frame->line);
         if (same > 1) text_printf(out, " (%d times)", same);
     }
@@ -153,7 +174,7 @@ frames_list(const Break *item)
     PyObject *list = PyList_New(item->nframes);
     for (int i = 0; list != NULL && i < item->nframes; i++) {
         const BreakFrame *frame = &item->frames[i];
-        PyObject *row = Py_BuildValue("(sis)", frame->file, frame->line, frame->function);
+        PyObject *row = Py_BuildValue("(siN)", frame->file, frame->line, told_function(frame));
         if (row == NULL)
             Py_CLEAR(list);
         else
@@ -207,7 +228,8 @@ told_frame(const Decoded *decoded, int line)
 {
     return (BreakFrame){.file = text_of_str(decoded->code->co_filename),
                         .function = text_of_str(decoded->code->co_qualname),
-                        .line = line};
+                        .line = line,
+                        .code = decoded_place(decoded)};
 }
 
 /* The break for an internal error, at the line where the graph begins: `at`. */

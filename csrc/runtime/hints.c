@@ -192,7 +192,8 @@ add_state(const CodeState *state, void *context)
         PyErr_Clear();
         return;
     }
-    record_object(record, "function", Py_NewRef(state->code->co_qualname));
+    BreakFrame at = told_frame(state->decoded, state->code->co_firstlineno);
+    record_object(record, "function", told_function(&at));
     record_object(record, "file", Py_NewRef(state->code->co_filename));
     record_int(record, "line", state->code->co_firstlineno);
     hints_record(state, record);

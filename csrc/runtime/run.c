@@ -254,9 +254,11 @@ failed_reason(Runner *r, Text *out)
 static void
 describe(const CodeState *state, int number, Text *out)
 {
-    PyCodeObject *code = state->code;
-    text_printf(out, "%s (%s:%d)", text_of_str(code->co_qualname), text_of_str(code->co_filename),
-                (int)state->decoded->instrs[number].line);
+    BreakFrame at = told_frame(state->decoded, state->decoded->instrs[number].line);
+    PyObject *name = told_function(&at);
+    if (name == NULL) PyErr_Clear();
+    text_printf(out, "%s (%s:%d)", name ? text_of_str(name) : at.function, at.file, at.line);
+    Py_XDECREF(name);
 }
 
 /* How many times the usual number of steps a frame may make without a plan: one that has saved much

@@ -234,6 +234,9 @@ Answer compile_plan(const CaptureRequest *request, const char *reason, Patience 
 void raise_graph_break(const Break *item);
 /* The frame of a break at this line; "?" for missing text.  Borrows from the code. */
 BreakFrame told_frame(const Decoded *decoded, int line);
+/* The function's name, with its column where its line has several of that name: a new reference, or
+   NULL with the error set.  May run Python code. */
+PyObject *told_function(const BreakFrame *frame);
 /* True while this thread is inside compile_plan. */
 bool compile_is_running(void);
 

@@ -337,3 +337,37 @@ def test_explain_says_what_it_counts():
     (item,) = breaks(until_close, X)
     assert item["captures"] > 1
     assert f"(in {item['captures']} captures)" in text and " times)" not in text
+
+
+# ---- several functions on one line ----
+
+
+# fmt: off
+def two_lambdas(x):
+    first, second = (lambda v: v + id(v)), (lambda v: v * id(v))
+    return first(np.sqrt(x) + 1), second(np.sqrt(x) + 2)
+
+
+def one_lambda(x):
+    first = lambda v: v + id(v)  # noqa: E731
+    return first(np.sqrt(x) + 1)
+# fmt: on
+
+
+def test_a_column_tells_lambdas_of_one_line_apart():
+    line = inspect.getsourcelines(two_lambdas)[0][1]
+    columns = [i + 1 for i in range(len(line)) if line.startswith("lambda", i)]
+    wanted = {f"two_lambdas.<locals>.<lambda> (column {column})" for column in columns}
+    explanation = pycompile.explain(two_lambdas)(X)
+    assert {item["frames"][0][2] for item in explanation.breaks} == wanted
+    assert {item["user"][2] for item in breaks(two_lambdas, X)} == wanted
+    rows = {row["function"]: row for row in _explain_text.functions(explanation)}
+    assert rows.keys() == wanted | {"two_lambdas"}
+    assert all(rows[name]["plans"] >= 1 and rows[name]["breaks"] for name in wanted)
+    with pytest.raises(pycompile.GraphBreakError, match=r"<lambda> \(column \d+\)"):
+        pycompile.compile(two_lambdas, fullgraph=True)(X)
+
+
+def test_no_column_where_the_line_says_it():
+    names = {item["frames"][0][2] for item in pycompile.explain(one_lambda)(X).breaks}
+    assert names == {"one_lambda.<locals>.<lambda>"}

@@ -33,6 +33,7 @@ break_frame(Arena *arena, const Decoded *decoded, int number, BreakFrame *out)
     out->file = arena_copy(arena, file, strlen(file) + 1);
     out->function = arena_copy(arena, name, strlen(name) + 1);
     out->line = line_at(decoded, number);
+    out->code = decoded_place(decoded);
     return out->file == NULL || out->function == NULL ? -1 : 0;
 }
 
