@@ -1,4 +1,5 @@
-"""Child process: first calls of the examples' functions, with the disk cache as it is.  Prints JSON.
+"""Child process: first calls of the examples' functions, or of those that are named, with the disk
+cache as it is.  Prints JSON.
 
 A first call's own time is what it takes beyond the fastest of those that follow it.
 """
@@ -23,6 +24,8 @@ def main() -> None:
     found = {}
     for module in (photo, terrain, options, network):
         for name, (function, arguments) in module.FUNCTIONS.items():
+            if sys.argv[1:] and name not in sys.argv[1:]:
+                continue
             args = copy.deepcopy(arguments())
             _C.reset()
             _C.report_begin()

@@ -5,7 +5,9 @@ import heapq
 import itertools
 import operator
 import random
+import subprocess
 import sys
+import textwrap
 
 import pytest
 
@@ -167,3 +169,40 @@ def outcome_type(function, args):
         return function(*args)
     except Exception as error:
         return type(error)
+
+
+def test_table_has_nothing_of_numpys():
+    """So a first call that has nothing else does not import it."""
+    for original in TABLE:
+        owner = getattr(original, "__objclass__", type(original))
+        assert not f"{owner.__module__}.".startswith("numpy."), original
+
+
+FIRST_CALL = """
+    import sys
+    import numpy as np
+    before = set(sys.modules)
+    import functools, operator
+    import pycompile
+
+    def f(x):
+        return np.where(x > 0, np.exp(-x).clip(0, 2), x.T) + x.max(axis=0)
+
+    def g(x):
+        return functools.reduce(operator.add, [x, x * 2, x * 3])
+
+    x = np.arange(90000.0).reshape(300, 300) - 40000
+    with np.errstate(over="ignore"):
+        assert pycompile.compile(f)(x).tobytes() == f(x).tobytes()
+    new = set(sys.modules) - before
+    print(sorted(m for m in new if m.startswith(("pycompile.decomp", "numpy."))))
+    h = pycompile.compile(g)
+    assert h(x).tobytes() == g(x).tobytes()
+    print("pycompile.decompositions" in sys.modules, h.stats()["plans"])
+"""
+
+
+def test_first_call_imports_what_it_needs_alone():
+    code = textwrap.dedent(FIRST_CALL)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr == "" and done.stdout.splitlines() == ["[]", "True 1"]

@@ -14,6 +14,10 @@ int codegen_c(const Graph *graph, const Program *program, bool comments, Text *o
 int codegen_c_for(const Graph *graph, const Program *program, bool comments, int vector_bytes,
                   Text *out);
 
+/* All loops are over vectors that lie side by side, and keep nothing from one turn to the next: a
+   compiler finds nothing in them that is worth its time. */
+bool codegen_is_straight(const Graph *graph, const Program *program);
+
 /* ---- module_codegen.c: adds this folder's functions to the module; 0 or -1 ---- */
 int codegen_module(PyObject *module);
 

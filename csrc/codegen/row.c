@@ -236,7 +236,7 @@ emit_plain_loop(Emit *e, int stage)
     open_block(e, "");
     emit_line(e, "int64_t j = 0;");
     if (e->ways > 1) {
-        emit_line(e, "for (; j + %d <= m; j += %d) {", e->ways * lanes, lanes);
+        emit_line(e, "for (; j <= m - %d; j += %d) {", e->ways * lanes, lanes);
         e->indent++;
         emit_prefetch_ahead(e, stage, lanes);
         for (e->part = 0; e->part < e->ways; e->part++) {
@@ -249,13 +249,14 @@ emit_plain_loop(Emit *e, int stage)
         close_block(e);
     }
     if (lanes > 1) {
-        emit_line(e, "for (; j + %d <= m; j += %d) {", lanes, lanes);
+        emit_line(e, "for (; j <= m - %d; j += %d) {", lanes, lanes);
         e->indent++;
         emit_body(e, stage, lanes, "a");
         close_block(e);
         fold_lanes(e, stage, lanes);
         e->ways = 1;
     }
+    if (lanes > 1) emit_line(e, "REST");
     open_block(e, "for (; j < m; j++) ");
     emit_body(e, stage, 1, "s");
     close_block(e);
@@ -359,6 +360,7 @@ emit_pairwise_loop(Emit *e, int stage)
     for (int i = 0; i < e->kernel->instrs.len; i++)
         if (is_pairwise(e, i, stage)) add_eight(e, i, lanes);
     close_block(e);
+    emit_line(e, "REST");
     open_block(e, "for (; j < stop; j++) ");
     emit_body(e, stage, 1, "s");
     close_block(e);

@@ -84,7 +84,7 @@ void cache_record_missed(const CodeOrigin *origin, const KeyParts *parts);
 /* ---- toolchain.c ---- */
 
 /* Sets the parts for flags and CPU. */
-void toolchain_parts(KeyParts *parts);
+void toolchain_parts(KeyParts *parts, bool straight);
 /* Sets the part for the compiler.  ANSWER_NO: there is none. */
 Answer toolchain_identify(KeyParts *parts);
 /* Notes the compiler in the cache folder, which may have changed since the start. */
@@ -98,7 +98,7 @@ void toolchain_is_missing(void);
 void toolchain_has_no_folder(void);
 /* Compiles `source` to `folder`/k.so, whose name is written to `out`.  Releases the GIL. ANSWER_NO:
    it failed (logged, and warned about once). */
-Answer toolchain_compile(const char *source, const char *folder, char out[CACHE_PATH],
-                         double *seconds);
+Answer toolchain_compile(const char *source, bool straight, const char *folder,
+                         char out[CACHE_PATH], double *seconds);
 
 #endif

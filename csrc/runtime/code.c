@@ -56,14 +56,14 @@ options_digest(const Config *config)
 
 /* All parts but the compiler. */
 static void
-describe_parts(const char *source, const Config *config, KeyParts *parts)
+describe_parts(const char *source, bool straight, const Config *config, KeyParts *parts)
 {
     Hash hash;
     hash_begin(&hash);
     hash_add_string(&hash, source);
     parts->digest[PART_SOURCE] = hash_end(&hash);
     parts->digest[PART_OPTIONS] = options_digest(config);
-    toolchain_parts(parts);
+    toolchain_parts(parts, straight);
 }
 
 static Digest
@@ -151,7 +151,7 @@ find_of_others(KeyParts *parts, const CodeOrigin *origin, Code **out)
 }
 
 static Answer
-compile_and_load(const Digest *key, const char *source, const KeyParts *parts,
+compile_and_load(const Digest *key, const char *source, bool straight, const KeyParts *parts,
                  const CodeOrigin *origin, Code **out)
 {
     char folder[CACHE_PATH], file[CACHE_PATH], path[CACHE_PATH];
@@ -160,7 +160,7 @@ compile_and_load(const Digest *key, const char *source, const KeyParts *parts,
         toolchain_has_no_folder();
         return ANSWER_NO;
     }
-    Answer answer = toolchain_compile(source, folder, file, &seconds);
+    Answer answer = toolchain_compile(source, straight, folder, file, &seconds);
     if (answer == ANSWER_YES) {
         answer = use_loaded(key, out);
         if (answer == ANSWER_NO) {
@@ -177,18 +177,19 @@ compile_and_load(const Digest *key, const char *source, const KeyParts *parts,
 }
 
 Answer
-code_load(const char *source, const Config *config, const CodeOrigin *origin, bool cached,
-          Code **out)
+code_load(const char *source, bool straight, const Config *config, const CodeOrigin *origin,
+          bool cached, Code **out)
 {
     KeyParts parts = {0};
-    describe_parts(source, config, &parts);
+    describe_parts(source, straight, config, &parts);
     bool compiles = toolchain_identify(&parts) == ANSWER_YES;
     Digest key = key_of(&parts); /* used with a compiler only */
     Answer answer = compiles ? find(&key, origin, out) : find_of_others(&parts, origin, out);
     if (answer != ANSWER_NO) return answer;
     cache_missed(origin, &parts);
     if (!cached && !compiles) toolchain_is_missing();
-    return cached || !compiles ? ANSWER_NO : compile_and_load(&key, source, &parts, origin, out);
+    if (cached || !compiles) return ANSWER_NO;
+    return compile_and_load(&key, source, straight, &parts, origin, out);
 }
 
 KernelFn
@@ -216,10 +217,11 @@ static PyObject *
 test_code_run(PyObject *Py_UNUSED(self), PyObject *args)
 {
     const char *source;
+    int straight = 0;
     Code *code;
-    if (!PyArg_ParseTuple(args, "s", &source)) return NULL;
+    if (!PyArg_ParseTuple(args, "s|p", &source, &straight)) return NULL;
     const CodeOrigin origin = {"test", "test", 0};
-    Answer answer = code_load(source, NULL, &origin, false, &code);
+    Answer answer = code_load(source, straight, NULL, &origin, false, &code);
     if (answer == ANSWER_ERROR) return NULL;
     if (answer == ANSWER_NO) Py_RETURN_NONE;
     KernelFn fn = code_symbol(code, "k0");

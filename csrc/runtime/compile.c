@@ -129,7 +129,8 @@ stage_code(Job *job)
         bool cached = job->capture->gain < job->patience.compile;
         job->text = text_fingerprint(source.data);
         const CodeOrigin origin = origin_of(job);
-        answer = code_load(source.data, job->config, &origin, cached, &job->code);
+        bool straight = codegen_is_straight(job->capture->graph, job->program);
+        answer = code_load(source.data, straight, job->config, &origin, cached, &job->code);
         if (answer == ANSWER_NO && cached) postpone(job, false);
         stage_done(job, "compile");
     }

@@ -106,9 +106,9 @@ typedef struct {
 } CodeOrigin;
 /* Finds the code in memory or on disk, or compiles it.  ANSWER_NO: there is no compiler, or it
    failed (warned once, logged), and CPython runs the function; or, with `cached`, it would have to
-   be compiled. */
-Answer code_load(const char *source, const Config *config, const CodeOrigin *origin, bool cached,
-                 Code **out);
+   be compiled.  `straight`: see codegen_is_straight. */
+Answer code_load(const char *source, bool straight, const Config *config, const CodeOrigin *origin,
+                 bool cached, Code **out);
 KernelFn code_symbol(Code *code, const char *name); /* NULL when missing */
 void code_release(Code *code);
 

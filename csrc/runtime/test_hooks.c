@@ -68,7 +68,8 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
     if (program->kernels.len > 0) {
         if (codegen_c(c->graph, program, false, &source) < 0 || text_finish(&source) < 0) goto done;
         const CodeOrigin origin = {"test", "test", 0};
-        answer = code_load(source.data, config, &origin, false, &code);
+        bool straight = codegen_is_straight(c->graph, program);
+        answer = code_load(source.data, straight, config, &origin, false, &code);
         if (answer == ANSWER_NO) PyErr_SetString(PyExc_RuntimeError, "the C compiler failed");
         if (answer != ANSWER_YES) goto done;
     }

@@ -1,6 +1,7 @@
 """No compiler, a broken one, an odd one, one that refuses the source: each in a child process."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -200,3 +201,78 @@ def test_threads_compile_at_once(tmp_path):
         print(results, _C.code_info()["held"])
     """
     assert child(code, PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))[0] == "[41, 41, 41, 41] 0\n"
+
+
+STRAIGHT = f"print(_C.test_code_run({GOOD!r}, True))"
+OPTIMISED = f"print(_C.test_code_run({GOOD!r}, False))"
+
+
+def logged_cc(tmp_path, before=""):
+    """The system's compiler, which writes its command lines to the file `calls`."""
+    return script(tmp_path / "cc", f'echo "$*" >>{tmp_path}/calls\n{before}exec cc "$@"\n')
+
+
+def compiles(tmp_path):
+    """The command lines but that for the version: whether each asks for what straight code gets."""
+    lines = (tmp_path / "calls").read_text().splitlines()
+    return ["-Og" in line.split() for line in lines if line != "--version"]
+
+
+X86_GCC = platform.machine() == "x86_64" and "clang" not in os.popen("cc --version").read()
+
+
+def test_straight_code_gets_flags_of_its_own(tmp_path):
+    variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
+    assert child(f"{STRAIGHT}\n{OPTIMISED}", **variables) == ("41\n41\n", "")
+    assert compiles(tmp_path) == [X86_GCC, False]  # two entries: the flags are in the key
+    assert child(f"{OPTIMISED}\n{STRAIGHT}", **variables) == ("41\n41\n", "")
+    assert len(compiles(tmp_path)) == 2
+
+
+def test_compiler_that_knows_no_flags_for_straight_code(tmp_path):
+    refusal = 'for a in "$@"; do test "$a" = -Og && exit 1; done\n'
+    variables = {"CC": logged_cc(tmp_path, refusal), "PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
+    assert child(STRAIGHT, **variables) == ("41\n", "")
+    assert compiles(tmp_path) == ([True, False] if X86_GCC else [False])
+
+
+def test_clang_is_not_asked_for_gccs_flags(tmp_path):
+    says = 'test "$1" = --version && echo "clang version 14" && exit 0\n'
+    variables = {"CC": logged_cc(tmp_path, says), "PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
+    assert child(STRAIGHT, **variables) == ("41\n", "")
+    assert compiles(tmp_path) == [False]
+
+
+def test_which_programs_are_straight(tmp_path):
+    """Loops over vectors side by side are; reductions, strides and scalars are the optimiser's."""
+    code = """
+        import numpy as np
+        import pycompile
+
+        def recurrence(x):
+            for i in range(1, len(x)):
+                x[i] = x[i - 1] * 0.5 + x[i]
+            return x
+
+        x = np.arange(90000.0).reshape(300, 300) - 40000
+        functions = [
+            lambda x: np.where(x > 0, x * 2, np.sqrt(abs(x))) + x[0],
+            lambda x: np.exp(x / 1e5) * 2 - x,  # a block call between two loops
+            lambda x: (x + 1j) * (x - 2j),  # block calls only
+            lambda x: (x * 2).sum(axis=1) + 1,
+            lambda x: (x * x + 1).sum(axis=0),
+            lambda x: x + x.T * 2,
+            lambda x: x[:, ::2] * 2 - x[:, 1::2],
+            recurrence,
+        ]
+        for f in functions:
+            g = pycompile.compile(f)
+            a = x.ravel() if f is recurrence else x
+            with np.errstate(all="ignore"):
+                assert f(a.copy()).tobytes() == g(a.copy()).tobytes() == g(a.copy()).tobytes()
+            assert g.stats()["plans"], f
+    """
+    variables = {"CC": logged_cc(tmp_path), "PYCOMPILE_CACHE_DIR": str(tmp_path / "c")}
+    child(code, PYCOMPILE_PLAN_ALWAYS="1", **variables)
+    straight = [X86_GCC, X86_GCC, X86_GCC, False, False, False, False, False]
+    assert compiles(tmp_path) == straight

@@ -109,6 +109,16 @@ add_decompositions(void)
     return 0;
 }
 
+/* What the table may have: of NumPy's objects it has none, and a first call that has only those
+   does without the import, which is some milliseconds. */
+static bool
+may_be_decomposed(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (type == &PyMethodDescr_Type) type = PyDescr_TYPE(object);
+    return strncmp(type->tp_name, "numpy.", strlen("numpy.")) != 0;
+}
+
 int
 control_callables(void)
 {
@@ -206,7 +216,7 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
            Value **out)
 {
     Call call = {in, callable, callable->object, nargs, args, kwnames, out};
-    if (add_decompositions() < 0) return ANSWER_ERROR;
+    if (may_be_decomposed(call.object) && add_decompositions() < 0) return ANSWER_ERROR;
     Answer answer = call_followed(&call, RANK_OWN);
     if (answer == ANSWER_NO) answer = follow_by_type(&call);
     return answer == ANSWER_NO ? not_followed(&call) : answer;
