@@ -1,6 +1,6 @@
-/* Values in guard messages, in the user's terms.  Only plain values of Python and NumPy, and sets of
-   them, are shown by repr, so that no code of the user runs; texts are shortened, and values out of
-   the environment are not shown. */
+/* Values in guard messages, in the user's terms.  Only plain values of Python and NumPy, and sets
+   of them, are shown by repr, so that no code of the user runs; texts are shortened, and values out
+   of the environment are not shown. */
 #include "guards.h"
 
 bool
@@ -11,9 +11,10 @@ guard_is_plain(PyObject *object)
             if (!guard_is_plain(PyTuple_GET_ITEM(object, i))) return false;
         return true;
     }
-    return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) || PyLong_CheckExact(object) ||
-           PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
-           PyUnicode_CheckExact(object) || PyBytes_CheckExact(object);
+    return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) ||
+           PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyBytes_CheckExact(object);
 }
 
 /* A set or frozenset of plain values? */

@@ -154,9 +154,8 @@ places_of(const CodeState *state)
     PyObject *list = PyList_New(0);
     for (int i = 0; list != NULL && i < state->hints.len; i++) {
         const BreakNote *at = &state->hints.at[i];
-        PyObject *row =
-            Py_BuildValue("(iLsssN)", at->line, at->count, break_code(at->code),
-                          break_text(at->code), at->hint, text_object(at->detail));
+        PyObject *row = Py_BuildValue("(iLsssN)", at->line, at->count, break_code(at->code),
+                                      break_text(at->code), at->hint, text_object(at->detail));
         if (row == NULL || PyList_Append(list, row) < 0) Py_CLEAR(list);
         Py_XDECREF(row);
     }
