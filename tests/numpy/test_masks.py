@@ -261,8 +261,7 @@ def orbit_of_reals(x, y, a, b, n):
 def test_escape_times(size):
     z, c = numbers("c16", size) / 3, numbers("c16", size, 1) / 5
     n = np.zeros(size, int)
-    # of a single complex number NumPy's loops may give other bits: the plan is undone then
-    check(orbit, z, c, n, captured=size > 2)
+    check(orbit, z, c, n)
     parts = [part.copy() for part in (z.real, z.imag, c.real, c.imag)]
     check(orbit_of_reals, *parts, n, whole=True)
 
@@ -310,3 +309,54 @@ def test_temporaries_large_enough_to_be_written():
         mask(size, "all"),
         captured=False,
     )
+
+
+# ---- stretches where nothing is selected ----
+
+STRETCHES = {
+    "clusters": np.arange(700) % 200 < 37,
+    "one": np.arange(700) == 401,
+    "none": np.zeros(700, bool),
+    "the end": np.arange(700) > 695,
+    "all": np.ones(700, bool),
+}
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i8", "f4", "f8", "c16"])
+@pytest.mark.parametrize("line", ["x[m] += y[m]", "x[m] = y[m]", "x[m] = 3", "x[m] = x[m] * x[m]"])
+def test_stretches(line, dtype):
+    x, y = numbers(dtype, 700), numbers(dtype, 700, 1)
+    also = tuple((x, y, m) for m in STRETCHES.values())
+    with np.errstate(all="ignore"):
+        check(made(line, args="x, y, m"), *also[0], also=also, captured=dtype != "c16")
+
+
+def quotients(x, s, m):
+    """What it divides by s it divides everywhere, so that NumPy warns of s = 0 whatever m is."""
+    x[...] = np.where(m, np.where(m, x, 1.0) / s, x)
+    return x
+
+
+def roots(x, s, m):
+    x[...] = np.where(m, np.sqrt(x + s), x)
+    return x
+
+
+@pytest.mark.parametrize("program", [quotients, roots])
+@pytest.mark.parametrize("stretch", STRETCHES)
+def test_reports_of_a_choice_by_np_where_are_of_all_elements(program, stretch):
+    x, m = np.linspace(-3, 3, 700), STRETCHES[stretch]
+    with np.errstate(all="warn"):
+        check(program, x, np.zeros(700), m, also=((x, np.full(700, 9.0), m),), captured=False)
+        check(program, x, 0.0, m, also=((x, 9.0, m),), captured=False)
+
+
+def test_what_no_mask_selects_reports_nothing():
+    x = np.zeros(700)
+    m = np.arange(700) < 3
+    x[m] = 2.0
+    compiled = pycompile.compile(inverse)
+    with np.errstate(all="raise"):
+        for _ in range(4):
+            assert compiled(x.copy(), m)[0] == 0.5
+    assert compiled.stats()["deopts"] == 0

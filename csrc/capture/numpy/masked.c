@@ -10,7 +10,6 @@
 
    Operations that cost more than reading the mask twice are left to steps, which are called for
    what is selected. */
-#include "../numbers/numbers.h"
 #include "numpy.h"
 
 /* ---- the same mask ---- */
@@ -165,15 +164,6 @@ masked_operands(Interp *in, int n, Value *const *values, Masked *m)
     return ANSWER_YES;
 }
 
-/* Loops of complex numbers that cost no more than what they read. */
-static bool
-is_cheap_complex(const char *name)
-{
-    static const char *const names[] = {"add",      "subtract",  "multiply", "square",
-                                        "negative", "conjugate", "absolute", NULL};
-    return is_one_of(name, names);
-}
-
 /* Which of NumPy's own ufuncs it is, -1 for none, where it is cheap for these operands: an
    expression in registers, or a complex number's sum or product.  *reports: it may report an error.
  */
@@ -193,9 +183,7 @@ cheap_op(Interp *in, PyObject *ufunc, int nargs, const Masked *m, int *op, bool 
     Answer answer = ufunc_resolve(ufunc, nargs, pointers, 1, ins, &out);
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? ANSWER_YES : answer;
     int found = op_from_ufunc(name);
-    bool complex_ = dtype_is_complex(ins[0]);
-    if (found < 0 || !(complex_ ? is_cheap_complex(name) : op_is_exact((Op)found, ins[0])))
-        return ANSWER_YES;
+    if (found < 0 || !op_is_exact((Op)found, ins[0])) return ANSWER_YES;
     for (int i = 0; i < nargs; i++) {
         DType from = (DType)types[i].dtype;
         bool exact = op_is_exact(OP_cast, from) && op_is_exact(OP_cast, ins[i]);
@@ -205,7 +193,7 @@ cheap_op(Interp *in, PyObject *ufunc, int nargs, const Masked *m, int *op, bool 
     }
     Node probe = {.op = (Op)found, .nargs = nargs, .args = (NodeId *)m->nodes};
     probe.type.dtype = out;
-    *reports = complex_ || node_may_report(in->graph, &probe);
+    *reports = node_may_report(in->graph, &probe);
     *op = found;
     return ANSWER_YES;
 }
@@ -220,25 +208,9 @@ safe_node(Interp *in, NodeId node, NodeId mask, NodeId *out)
     NodeId one = exact ? node_int(in, 1, dtype) : node_float(in, 1, dtype), wide;
     if (one == NO_NODE) return ANSWER_ERROR;
     TRY(mask_widened(in, mask, type.rank, &wide));
-    return node_where(in, wide, node, one, out);
-}
-
-/* NumPy's loops may give other bits for one complex number than for several (lower/instrs.c): where
-   the mask selects a single one, the plan does not hold. */
-static Answer
-assert_several(Interp *in, NodeId mask)
-{
-    const Rule *rule = rule_of_function(numpy_object("sum"));
-    Value *args[MAX_ARGS] = {NULL}, *count, *test;
-    Value *one = value_const_new(in, PyLong_FromLong(1));
-    NodeId ones; /* no version of an array that the program may have written since */
-    TRY(node_cast(in, mask, DT_I64, &ones));
-    args[0] = value_node(in, ones);
-    if (args[0] == NULL || one == NULL || rule == NULL) return ANSWER_ERROR;
-    TRY(rule->handler(in, rule, args, &count));
-    TRY(emit_compare(in, Py_NE, count, one, &test));
-    return scalar_emit(in, OP_py_assert, DT_BOOL, 1, &test, NULL) == NULL ? ANSWER_ERROR
-                                                                          : ANSWER_YES;
+    TRY(node_where(in, wide, node, one, out));
+    graph_node(in->graph, *out)->attrs.index = WHERE_GUARDS;
+    return ANSWER_YES;
 }
 
 static Answer
@@ -250,10 +222,6 @@ whole_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtyp
     TRY(masked_operands(in, nargs, args, m));
     TRY(cheap_op(in, ufunc, nargs, m, &op, &reports));
     if (op < 0 || dtype >= 0) return ANSWER_NO;
-    bool complex_ = dtype_is_complex((DType)node_type(in, m->nodes[0]).dtype) ||
-                    dtype_is_complex((DType)node_type(in, m->nodes[nargs - 1]).dtype);
-    if (complex_ && (op == OP_multiply || op == OP_square || op == OP_absolute))
-        TRY(assert_several(in, m->mask));
     for (int i = 0; i < nargs; i++)
         if (m->masked[i] && reports) TRY(safe_node(in, m->nodes[i], m->mask, &m->nodes[i]));
     return node_ufunc(in, ufunc, nargs, m->nodes, -1, out);
