@@ -92,6 +92,18 @@ def adam(params, grads, means, squares, rate, step):
         p -= rate * (m / one) / (np.sqrt(v / two) + 1e-8)
 
 
+def escape(a, b):
+    x, y = np.zeros_like(a), np.zeros_like(b)
+    n = np.zeros(a.shape, np.int64)
+    for _ in range(20):
+        inside = x * x + y * y <= 4
+        t = x[inside] ** 2 - y[inside] ** 2 + a[inside]
+        y[inside] = 2 * x[inside] * y[inside] + b[inside]
+        x[inside] = t
+        n[inside] += 1
+    return n
+
+
 def recurrence(x, y, a, n):
     for i in range(1, n):
         y[i] = a * y[i - 1] + x[i]
@@ -182,6 +194,13 @@ def _small_chain(random: np.random.Generator, dtype: type) -> tuple[Any, ...]:
     return _square(random, dtype), np.full(64, 0.1, dtype), _square(random, dtype)
 
 
+def _plane(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
+    """Points of the complex plane around the Mandelbrot set: real parts, imaginary parts."""
+    n = 100 if quick else 1000
+    a, b = np.meshgrid(np.linspace(-2, 0.6, n), np.linspace(-1.3, 1.3, n))
+    return a.astype(dtype), b.astype(dtype)
+
+
 def _recurrence(random: np.random.Generator, dtype: type, quick: bool) -> tuple[Any, ...]:
     n = 20_000 if quick else 1_000_000
     return random.standard_normal(n).astype(dtype), np.zeros(n, dtype), 0.99, n
@@ -217,6 +236,7 @@ CASES = [
     Case("Adam, 60 of 128x512", adam, _adam([(128, 512)] * 60)),
     Case("Adam, 300 of 1000", adam, _adam([(1000,)] * 300)),
     Case("Adam, 300 of 128x128", adam, _adam([(128, 128)] * 300)),
+    Case("escape times 1000x1000", escape, _plane),
     Case("recurrence 1e6", recurrence, _recurrence),
 ]
 if ndtr is not None:

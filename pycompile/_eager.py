@@ -282,6 +282,8 @@ class _Run:
         split = len(args) - len(names)
         return node.object(*args[:split], **dict(zip(names, args[split:], strict=True)))
 
+    op_compress = op_extern
+
     def op_result(self, node: Any, args: list[Any], values: Any) -> Any:
         return args[0][node.index]
 

@@ -219,6 +219,9 @@ class Program:
             self.view,
             self.write,
             self.write,
+            self.masked,
+            self.masked,
+            self.inplace,
             self.inplace,
             self.reduce,
             self.scan,
@@ -290,6 +293,36 @@ class Program:
         name = self.array()
         value = self.operand(name)
         self.try_(f"{name}[{self.index(name)}] {self.pick(AUGMENTED)} {value}")
+
+    def masked(self) -> None:
+        """A store by a mask, mostly of what the same mask selects."""
+        name = self.array()
+        mask = f"{self.array()} {self.pick(('>', '<=', '!='))} {self.pick(('0', '1', '3'))}"
+        if self.draw(st.integers(0, 3)):
+            self.count += 1
+            self.try_(f"m{self.count} = {mask}", "mask")
+            mask = f"m{self.count}"
+        if self.draw(st.integers(0, 3)) == 0:
+            self.try_(f"{name}[{mask}] {self.pick(AUGMENTED)} {self.operand(name)}")
+            return
+        terms = [
+            f"{name}[{mask}]",
+            f"{self.like(name)}[{mask}]",
+            "2",
+            "0.5",
+            f"{name}[{mask}] ** 2",
+        ]
+        sign = self.pick(("+", "-", "*", "/", "//", "&"))
+        value = f"{self.pick(terms[:2])} {sign} {self.pick(terms)}"
+        form = self.pick(
+            (
+                "{0}[{1}] = {2}",
+                "{0}[{1}] += {2}",
+                "{0}[{1}] *= {2}",
+                "t = {2}; t += 1; {0}[{1}] = t",
+            )
+        )
+        self.try_(form.format(name, mask, value))
 
     def inplace(self) -> None:
         name = self.array()

@@ -153,6 +153,12 @@ void emit_columns(Emit *e);
 bool pieces_wanted(const Emit *e, int stage);
 void emit_pieces(Emit *e, int stage);
 
+/* skip.c: stretches where nothing is selected */
+/* The operand that is the mask by which alone results are taken; -1: there is none. */
+int skipped_operand(const Emit *e);
+/* Opens the loop over stretches, of which it gives the length, and skips those. */
+int emit_skip(Emit *e, int operand, int lanes);
+
 /* tile.c: rows with turned operands */
 void emit_tiles(Emit *e);
 

@@ -248,6 +248,15 @@ emit_plain_loop(Emit *e, int stage)
         e->part = 0;
         close_block(e);
     }
+    int skipped = e->ways == 1 ? skipped_operand(e) : -1;
+    if (skipped >= 0) {
+        int stretch = emit_skip(e, skipped, lanes);
+        emit_line(e, "for (const int64_t stop = j + %d; j < stop; j += %d) {", stretch, lanes);
+        e->indent++;
+        emit_body(e, stage, lanes, "a");
+        close_block(e);
+        close_block(e);
+    }
     if (lanes > 1) {
         emit_line(e, "for (; j <= m - %d; j += %d) {", lanes, lanes);
         e->indent++;

@@ -399,6 +399,7 @@ instr_operation(Nest *n, NodeId id, int nargs, int32_t *args)
                       (Instr){.kind = INSTR_OP,
                               .op = node->op,
                               .dtype = node->type.dtype,
+                              .guard = node->op == OP_where && node->attrs.index == WHERE_GUARDS,
                               .from = info->kind == KIND_PYTHON && nargs > 0
                                           ? n->kernel->instrs.at[args[0]].dtype
                                           : dtype,

@@ -59,6 +59,8 @@ typedef struct {
     int32_t argument; /* INSTR_CONST: 1 + the index into KernelArgs.size of its bits; 0: `bits` */
     HomeKind home;
     int32_t slot;
+    bool guard;  /* a where whose third argument, the same for all elements, nobody is interested in
+                  */
     bool affine; /* KERNEL_REGION: an int that is linear in the induction variable */
     NodeId node; /* for comments */
 } Instr;

@@ -100,6 +100,9 @@ PROGRAMS = [
     return total, math.sqrt(abs(float(x[0].real))), math.floor(float(y[1].real) % 7)
     """,
     """
+    return np.sort(x[x == y]), x[x == x] + y[0]
+    """,
+    """
     if x[0] == 3:
         raise ValueError("three")
     return x * 2

@@ -84,11 +84,6 @@ def masked_store(x):
     return x[3]
 
 
-def masked_update(x):
-    x[MASK] += 1
-    return x[3]
-
-
 def largest_out(x):
     while (m := x.max()) > 0.1:
         x[x.argmax()] = 0
@@ -114,7 +109,7 @@ def columns(x):
     return best
 
 
-LIBRARY = [masked_store, masked_update, positions, first_positions, counts, columns]
+LIBRARY = [masked_store, positions, first_positions, counts, columns]
 
 
 @pytest.mark.parametrize("function", LIBRARY)

@@ -101,6 +101,7 @@ takes_numbers(const Graph *g, const Node *node)
 typedef struct {
     Graph *graph;
     bool *kept; /* by storage: a library call takes an array of it */
+    bool *read; /* by node: it is an argument or an output */
     bool *dead; /* by node: made by an instruction that broke, or never used; or NULL */
     bool works; /* there is work that a plan saves; views, Python's arithmetic and library calls are
                    not such work */
@@ -139,6 +140,7 @@ node_weight(Scale *scale, NodeId id)
     case KIND_RESULT: return 0;
     case KIND_MATMUL: return PRODUCT_CALLED;
     case KIND_EXTERN:
+        if (node->op == OP_compress && !scale->read[id]) return 0;
         if (callable_draws(node->attrs.object)) return DRAWN;
         if (takes_numbers(g, node)) return NUMBER_CALLED;
         return is_template(node->attrs.object) ? TEMPLATE_CALLED : LIBRARY_CALLED;
@@ -192,12 +194,29 @@ region_weight(Scale *scale, RegionId id)
     return weight;
 }
 
+static int
+note_read(Scale *scale)
+{
+    const Graph *g = scale->graph;
+    if ((scale->read = arena_alloc(g->arena, (size_t)g->nodes.len + 1)) == NULL) return -1;
+    memset(scale->read, false, (size_t)g->nodes.len);
+    for (NodeId id = 0; id < g->nodes.len; id++)
+        for (int k = 0; k < graph_node(g, id)->nargs; k++)
+            scale->read[graph_node(g, id)->args[k]] = true;
+    for (int i = 0; i < g->outputs.len; i++) scale->read[g->outputs.at[i].node] = true;
+    for (int i = 1; i < g->regions.len; i++)
+        for (int k = 0; k < g->regions.at[i].results.len; k++)
+            scale->read[g->regions.at[i].results.at[k]] = true;
+    return 0;
+}
+
 static void
 note_kept(Scale *scale)
 {
     const Graph *g = scale->graph;
     for (NodeId id = 0; id < g->nodes.len; id++) {
         const Node *node = graph_node(g, id);
+        if (node->op == OP_compress && !scale->read[id]) continue;
         for (int k = 0; is_library_call(node) && k < node->nargs; k++)
             scale->kept[graph_node(g, node->args[k])->storage] = true;
     }
@@ -249,7 +268,8 @@ note_dead(Scale *scale)
             scale->dead[g->regions.at[i].nodes.at[k]] = false;
     for (NodeId id = g->nodes.len; id-- > 0;) {
         const Node *node = graph_node(g, id);
-        if (op_info(node->op)->kind == KIND_EXTERN) scale->dead[id] = false;
+        if (op_info(node->op)->kind == KIND_EXTERN && node->op != OP_compress)
+            scale->dead[id] = false;
         if (scale->dead[id]) continue;
         for (int k = 0; k < node->nargs; k++) scale->dead[node->args[k]] = false;
     }
@@ -265,7 +285,7 @@ model_gain(const Capture *capture, const CaptureRequest *request, const char **l
         "of library functions take the same time in one";
     int64_t gain = -run_cost(capture, request->number == request->decoded->first_traceable);
     Scale scale = {.graph = g, .kept = arena_alloc(g->arena, (size_t)g->nodes.len + 1)};
-    if (scale.kept == NULL) {
+    if (scale.kept == NULL || note_read(&scale) < 0) {
         PyErr_Clear();
         return 0;
     }

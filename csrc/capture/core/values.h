@@ -116,6 +116,8 @@ typedef struct {
     NodeId node;
     PyObject *sample; /* an array of its dtype and rank; borrowed from keep */
     bool viewed;      /* it shares memory with others, so it must not be written */
+    NodeId whole;     /* `node` is an OP_compress of this array … */
+    NodeId mask;      /* … by this mask (masked.c); or NO_NODE */
 } Opaque;
 
 /* A node that is or was the version of a storage, so that views taken of it are found. */

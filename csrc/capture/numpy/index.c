@@ -250,6 +250,16 @@ key_has_mask(Interp *in, Value *key, int depth)
     return key->kind == V_NODE && node_type(in, key->node).dtype == DT_BOOL;
 }
 
+/* The only item of a key, where it is a mask that is an array. */
+static Answer
+only_mask(Interp *in, const Item *items, int n, NodeId *out)
+{
+    if (n != 1 || items[0].kind != ITEM_MASK) return ANSWER_NO;
+    TRY(operand(in, items[0].value, out));
+    Type type = node_type(in, *out);
+    return type.form == FORM_ARRAY && type.rank > 0 ? ANSWER_YES : ANSWER_NO;
+}
+
 static Answer
 subscript_node(Interp *in, Value *array, Value *key, Value **out)
 {
@@ -262,6 +272,10 @@ subscript_node(Interp *in, Value *array, Value *key, Value **out)
     bool advanced;
     TRY(parse_key(in, key, items, &n, &advanced));
     if (advanced) {
+        NodeId mask;
+        Answer answer = only_mask(in, items, n, &mask);
+        if (answer == ANSWER_YES) answer = masked_read(in, node, mask, out);
+        if (answer != ANSWER_NO) return answer;
         TRY(advanced_read(in, node, key, items, n, &result));
         return push_node(in, result, out);
     }
@@ -400,23 +414,16 @@ node_write(Interp *in, Value *target, NodeId value)
     return write_place(in, target, &place, value);
 }
 
-/* x[mask] = scalar */
+/* x[mask] = value, of a value for all of x from which the mask chooses. */
 static Answer
-write_mask(Interp *in, Value *array, NodeId node, Value *mask_value, NodeId value)
+write_mask(Interp *in, Value *array, NodeId node, NodeId mask, NodeId value)
 {
-    NodeId mask, result;
-    TRY(operand(in, mask_value, &mask));
+    NodeId result;
     Type from = node_type(in, node), shape = node_type(in, mask);
     for (int i = 0; i < shape.rank; i++)
         if (shape.shape[i] != from.shape[i])
             return interp_break(in, BREAK_SHAPE, "a mask of another shape");
-    Type wide = shape; /* appends axes of length 1, to broadcast */
-    for (int i = shape.rank; i < from.rank; i++) {
-        wide.shape[i] = size_const(in->graph, 1);
-        wide.stride[i] = size_const(in->graph, 0);
-    }
-    wide.rank = from.rank;
-    if (wide.rank != shape.rank) TRY(node_view(in, OP_expand_dims, mask, &wide, 0, NULL, &mask));
+    TRY(mask_widened(in, mask, from.rank, &mask));
     TRY(node_cast(in, value, (DType)from.dtype, &value));
     TRY(node_where(in, mask, value, node, &result));
     return node_write(in, array, result);
@@ -425,7 +432,8 @@ write_mask(Interp *in, Value *array, NodeId node, Value *mask_value, NodeId valu
 /* NumPy (mapping.c, array_assign_boolean_subscript) stores by a mask of the array's own rank
    element by element, and copies nothing that shares the array's memory, as it does for every other
    index: a value or a mask that is a view of the array is read while the store changes it.  An
-   array that is its own mask is read at each element just before that is written. */
+   array that is its own mask is read at each element just before that is written.  NO_NODE for a
+   value that is a new array. */
 static Answer
 mask_store_allowed(Interp *in, NodeId array, NodeId mask, NodeId value)
 {
@@ -434,7 +442,7 @@ mask_store_allowed(Interp *in, NodeId array, NodeId mask, NodeId value)
     int storage = storage_of(in, array), of_mask = storage_of(in, mask);
     if (storage < 0 || of_mask < 0) return ANSWER_ERROR;
     bool seen = of_mask == storage && !type_same_place(in->graph, &type, &by);
-    if (node_type(in, value).form == FORM_ARRAY) {
+    if (value != NO_NODE && node_type(in, value).form == FORM_ARRAY) {
         int of_value = storage_of(in, value);
         if (of_value < 0) return ANSWER_ERROR;
         seen = seen || of_value == storage;
@@ -442,6 +450,21 @@ mask_store_allowed(Interp *in, NodeId array, NodeId mask, NodeId value)
     if (!seen) return ANSWER_YES;
     return break_hinted(in, BREAK_OVERLAP, HINT_COPY,
                         "a store by a mask, of a view of the array or by one");
+}
+
+/* x[mask] = value, where the value is made of what this mask selects of other arrays.  ANSWER_NO:
+   it is another one. */
+static Answer
+write_masked(Interp *in, Value *array, NodeId node, const Item *items, int n, const Value *value)
+{
+    NodeId mask, elements;
+    Type type = node_type(in, node);
+    TRY(only_mask(in, items, n, &mask));
+    TRY(masked_elements(in, value, mask, (DType)type.dtype, &elements));
+    Type given = node_type(in, elements);
+    if (!type_same_shape(&given, &type)) return ANSWER_NO;
+    TRY(mask_store_allowed(in, node, mask, NO_NODE));
+    return write_mask(in, array, node, mask, elements);
 }
 
 static Answer
@@ -454,11 +477,11 @@ advanced_write(Interp *in, Value *array, NodeId node, Value *key, const Item *it
         TRY(operand(in, items[0].value, &mask));
         TRY(mask_store_allowed(in, node, mask, value));
     }
-    if (n == 1 && items[0].kind == ITEM_MASK && given.rank == 0 &&
-        node_type(in, items[0].value->node).form == FORM_ARRAY &&
-        node_type(in, items[0].value->node).rank >= 1 &&
-        node_type(in, items[0].value->node).rank <= type.rank)
-        return write_mask(in, array, node, items[0].value, value);
+    NodeId mask;
+    Answer masked = given.rank == 0 ? only_mask(in, items, n, &mask) : ANSWER_NO;
+    if (answer_stops(masked)) return masked;
+    if (masked == ANSWER_YES && node_type(in, mask).rank <= type.rank)
+        return write_mask(in, array, node, mask, value);
     NodeId args[MAX_ITEMS + 3], result;
     PyObject *template;
     int narrays;
@@ -480,10 +503,15 @@ store_node(Interp *in, Value *array, Value *key, Value *value)
     TRY(array_operand(in, array, &node));
     Type type = node_type(in, node);
     if (type.form != FORM_ARRAY) return interp_break(in, BREAK_STORE, "a store into a scalar");
-    TRY(operand(in, value, &from));
     Item items[MAX_ITEMS];
     int n;
     bool advanced;
+    if (value_is_opaque(in, value)) {
+        TRY(parse_key(in, key, items, &n, &advanced));
+        Answer answer = write_masked(in, array, node, items, n, value);
+        if (answer != ANSWER_NO) return answer;
+    }
+    TRY(operand(in, value, &from));
     TRY(parse_key(in, key, items, &n, &advanced));
     if (advanced) return advanced_write(in, array, node, key, items, n, from);
     int integers = 0;

@@ -145,7 +145,11 @@ Answer emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value
 Answer operand(Interp *in, Value *value, NodeId *out);
 /* The same for an array or array scalar only. */
 Answer array_operand(Interp *in, Value *value, NodeId *out);
-/* Applies the ufunc of that name to nodes. */
+/* Applies the ufunc to nodes, which are read as they are: not in their storage's current version.
+   `dtype` -1: as NumPy decides. */
+Answer node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype,
+                  NodeId *out);
+/* The same by the ufunc's name. */
 Answer node_named(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out);
 /* np.where with three arguments. */
 Answer node_where(Interp *in, NodeId condition, NodeId yes, NodeId no, NodeId *out);
@@ -282,6 +286,24 @@ Answer emit_flat_subscript(Interp *in, Value *flat, Value *key, Value **out);
 Answer emit_store_flat_subscript(Interp *in, Value *flat, Value *key, Value *value);
 /* `viewed`: it shares the memory of an argument. */
 Answer opaque_value(Interp *in, NodeId node, PyObject *sample, bool viewed, Value **out);
+
+/* ---- masked.c: what a mask selects of an array ---- */
+/* array[mask], of a mask that fits the array.  ANSWER_NO: it does not. */
+Answer masked_read(Interp *in, NodeId array, NodeId mask, Value **out);
+/* The array of which the value is what a mask selects; NO_NODE: it is another value. */
+NodeId masked_whole(Interp *in, const Value *value);
+/* The ufunc of operands of which some are read through one mask, as one over all elements under
+   that mask, where that is cheap.  ANSWER_NO: a step does it. */
+Answer masked_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype,
+                    Value **out);
+/* The same, written to the operand `target`, which was read through the mask. */
+Answer masked_inplace(Interp *in, PyObject *ufunc, int nargs, Value *const *args, Value *target,
+                      Value **out);
+/* The elements, over all of its array, of a value that was read through this very mask, to be cast
+   to `dtype`.  ANSWER_NO: it is no such value. */
+Answer masked_elements(Interp *in, const Value *value, NodeId mask, DType dtype, NodeId *out);
+/* The mask with axes of length 1 behind it: `rank` axes in all. */
+Answer mask_widened(Interp *in, NodeId mask, int rank, NodeId *out);
 
 /* ---- draws.c: np.random ---- */
 bool value_is_random(Interp *in, const Value *value);

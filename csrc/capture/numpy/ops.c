@@ -236,7 +236,7 @@ typed_ufunc(Interp *in, PyObject *ufunc, PyObject *whole, int nargs, const NodeI
     return ANSWER_YES;
 }
 
-static Answer
+Answer
 node_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, int dtype, NodeId *out)
 {
     DType ins[MAX_ARGS];
@@ -258,6 +258,10 @@ emit_ufunc(Interp *in, PyObject *ufunc, int nargs, Value *const *args, int dtype
 {
     NodeId nodes[MAX_ARGS], result;
     if (nargs > MAX_ARGS) return interp_break(in, BREAK_NUMPY, "a ufunc of many arguments");
+    if (any_opaque(in, nargs, args)) {
+        Answer answer = masked_ufunc(in, ufunc, nargs, args, dtype, out);
+        if (answer != ANSWER_NO) return answer;
+    }
     for (int i = 0; i < nargs; i++) TRY(operand(in, args[i], &nodes[i]));
     TRY(node_ufunc(in, ufunc, nargs, nodes, dtype, &result));
     return push_node(in, result, out);
@@ -401,6 +405,38 @@ binary_node(Interp *in, int operator_, Value *left, Value *right, int *into, Val
     return push_node(in, result, out);
 }
 
+/* The ufunc that an operator calls on values read through a mask; *out is NULL where there is none
+   that takes part in that. */
+static Answer
+masked_operator(Interp *in, int operator_, Value *const *both, int *nargs, PyObject **out)
+{
+    NodeId whole = masked_whole(in, both[0]), exponent;
+    const char *shortcut = NULL;
+    *nargs = 2;
+    *out = NULL;
+    if (operator_ < 0 || operator_ >= IN_PLACE || operator_ == OPERATOR_MATMUL) return ANSWER_YES;
+    if (operator_ != OPERATOR_POW) {
+        *out = numpy_object(array_operators[operator_].ufunc);
+        return ANSWER_YES;
+    }
+    if (whole == NO_NODE || both[1]->kind != V_CONST) return ANSWER_YES;
+    TRY(operand(in, both[1], &exponent));
+    TRY(power_shortcut(in, whole, exponent, &shortcut));
+    *nargs = 1;
+    *out = shortcut == NULL ? NULL : numpy_object(shortcut);
+    return ANSWER_YES;
+}
+
+static Answer
+masked_binary(Interp *in, int operator_, Value *const *both, Value **out)
+{
+    PyObject *ufunc;
+    int nargs;
+    if (!any_opaque(in, 2, both)) return ANSWER_NO;
+    TRY(masked_operator(in, operator_, both, &nargs, &ufunc));
+    return ufunc == NULL ? ANSWER_NO : masked_ufunc(in, ufunc, nargs, both, -1, out);
+}
+
 /* Calls Python's operator as a step, after the rule for it broke. */
 static Answer
 operator_instead(Interp *in, const char *name, int nargs, Value *const *args, bool changes,
@@ -437,11 +473,13 @@ elided_operator(Interp *in, int operator_, Value *const *both, PyObject **out)
 static Answer
 operator_or_step(Interp *in, int operator_, Value *left, Value *right, int *into, Value **out)
 {
-    Answer answer = binary_node(in, operator_, left, right, into, out);
+    Value *both[2] = {left, right};
+    Answer answer = masked_binary(in, operator_, both, out);
+    if (answer != ANSWER_NO) return answer;
+    answer = binary_node(in, operator_, left, right, into, out);
     if (answer != ANSWER_BREAK || operator_ < 0 || operator_ >= IN_PLACE ||
         (into != NULL && *into >= 0))
         return answer;
-    Value *both[2] = {left, right};
     if (into != NULL && any_opaque(in, 2, both) && !in->writes.dirty &&
         in->raising.raised == NULL) {
         BreakNote note = break_take(in);
@@ -468,9 +506,12 @@ compare_node(Interp *in, int operator_, Value *left, Value *right, Value **out)
                                         "not_equal", "greater",    "greater_equal"};
     NodeId args[2], result;
     Value *both[2] = {left, right};
-    if (any_opaque(in, 2, both))
+    if (any_opaque(in, 2, both)) {
+        Answer answer = masked_ufunc(in, numpy_object(names[operator_]), 2, both, -1, out);
+        if (answer != ANSWER_NO) return answer;
         return call_simple(in, module_kept(in, "operator", comparison_names[operator_]), 2, both,
                            out);
+    }
     TRY(operand(in, left, &args[0]));
     TRY(operand(in, right, &args[1]));
     DType dtype;
@@ -495,6 +536,13 @@ emit_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 }
 
 static Answer
+opaque_unary(Interp *in, PyObject *ufunc, Value *value, Value **out)
+{
+    Answer answer = masked_ufunc(in, ufunc, 1, &value, -1, out);
+    return answer == ANSWER_NO ? call_simple(in, ufunc, 1, &value, out) : answer;
+}
+
+static Answer
 unary_node(Interp *in, InstrKind operator_, Value *value, Value **out)
 {
     const char *name = operator_ == I_UNARY_NEGATIVE   ? "negative"
@@ -503,7 +551,7 @@ unary_node(Interp *in, InstrKind operator_, Value *value, Value **out)
                                                        : NULL;
     if (name == NULL) return interp_break(in, BREAK_OPERATOR, "this unary operator");
     NodeId arg, result;
-    if (value_is_opaque(in, value)) return call_simple(in, numpy_object(name), 1, &value, out);
+    if (value_is_opaque(in, value)) return opaque_unary(in, numpy_object(name), value, out);
     TRY(operand(in, value, &arg));
     Type type = node_type(in, arg);
     if (operator_ == I_UNARY_NEGATIVE && type.form == FORM_SCALAR && dtype_is_integer(type.dtype)) {
@@ -532,7 +580,7 @@ emit_absolute(Interp *in, Value *value, Value **out)
 {
     NodeId node;
     PyObject *ufunc = numpy_object("absolute");
-    if (value_is_opaque(in, value)) return call_simple(in, ufunc, 1, &value, out);
+    if (value_is_opaque(in, value)) return opaque_unary(in, ufunc, value, out);
     TRY(operand(in, value, &node));
     Type type = node_type(in, node);
     DType dtype = (DType)type.dtype;
@@ -599,10 +647,15 @@ Answer
 emit_inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
 {
     operator_ %= IN_PLACE;
-    Answer answer = inplace_node(in, operator_, array, value, out);
+    Value *both[2] = {array, value};
+    PyObject *ufunc;
+    int nargs;
+    TRY(masked_operator(in, operator_, both, &nargs, &ufunc));
+    Answer answer = ufunc == NULL ? ANSWER_NO : masked_inplace(in, ufunc, nargs, both, array, out);
+    if (answer != ANSWER_NO) return answer;
+    answer = inplace_node(in, operator_, array, value, out);
     if (answer != ANSWER_BREAK || operator_ >= IN_PLACE) return answer;
     in->raising.raised = NULL; /* the in-place operator has another message */
-    Value *both[2] = {array, value};
     return operator_instead(in, operators[operator_].in_place, 2, both, true, out);
 }
 

@@ -354,6 +354,7 @@ write_changed(Leaves *l, PyObject *changed)
         if (value_is_opaque(in, target)) {
             Opaque opaque = *opaque_of(in, target->node);
             opaque.node = target->node = node;
+            opaque.whole = opaque.mask = NO_NODE;
             if (VEC_PUSH(in->arena, &in->memory.opaques, opaque) < 0) return ANSWER_ERROR;
         } else {
             TRY(node_write(in, target, node));
