@@ -22,8 +22,8 @@
      (passes/arms.c): nested like brackets. `join` has two arguments for each result, the values of
      the two arms; an `empty` stands for no value.
    - attrs.index of `scatter` and `loop` says where they write (`Write`); that of `copy` whether the
-     copy must be in memory (COPY_KEPT). Both are set by passes/writes.c. attrs.index of a `where` may
-     say that what it takes of args[2] is used by nobody (WHERE_GUARDS): capture/numpy/masked.c.
+     copy must be in memory (COPY_KEPT). Both are set by passes/writes.c. attrs.index of a `where`
+   may say that what it takes of args[2] is used by nobody (WHERE_GUARDS): capture/numpy/masked.c.
    - `loop`: args are start, stop, step (Python ints), then the initial carried values; params are
      the induction variable, then the carried values; results are the carried values for the next
      iteration; `result` i of the node is the final carried value i. `cond`: args are the condition,
