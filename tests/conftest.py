@@ -17,6 +17,7 @@ if (
 ):  # workers find it there: they are the first one's children
     _folder = tempfile.TemporaryDirectory(prefix="pycompile-tests-")
     os.environ["PYCOMPILE_CACHE_DIR"] = _folder.name
+os.environ.setdefault("PYCOMPILE_SAMPLE", "0")  # the clock decides nothing in tests
 os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")  # so that rules are tested on tiny cases too
 
 

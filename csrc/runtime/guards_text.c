@@ -105,13 +105,15 @@ static void
 put_keys(Text *out, PyObject *wanted, PyObject *dict)
 {
     bool ours = PyDict_CheckExact(dict) || PyODict_CheckExact(dict);
-    PyObject *keys = ours ? PySequence_Tuple(dict) : NULL;
+    PyObject *list = ours ? PyDict_Keys(dict) : NULL; /* iterating an OrderedDict hashes its keys */
+    PyObject *keys = list ? PyList_AsTuple(list) : NULL;
     if (keys != NULL && guard_is_plain(keys))
         guard_put_other(out, wanted, keys);
     else
         text_printf(out, "%zd other%s", PyDict_GET_SIZE(dict),
                     PyDict_GET_SIZE(dict) == 1 ? "" : "s");
     PyErr_Clear();
+    Py_XDECREF(list);
     Py_XDECREF(keys);
 }
 

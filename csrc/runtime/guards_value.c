@@ -34,7 +34,8 @@ static void
 put_cut(Text *out, const char *text)
 {
     size_t length = strlen(text);
-    if (environment_holds(text)) {
+    bool quotes = strpbrk(text, "'\"") != NULL; /* what the environment holds is text */
+    if (quotes && environment_holds(text)) {
         text_put(out, "<a value out of the environment>");
     } else if (length <= LONGEST_VALUE) {
         text_put(out, text);

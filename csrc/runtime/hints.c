@@ -66,12 +66,14 @@ note_value(VariedNote *note, const char *value)
         memcpy(note->value[note->nvalues++], cut, sizeof(cut));
 }
 
-/* "x.shape[0] ==" without its last word: what varied. */
-static void
+/* "x.shape[0] ==" without its last word: what varied.  False: the text does not end so. */
+static bool
 cut_operator(Text *name)
 {
     char *at = name->data != NULL ? strrchr(name->data, ' ') : NULL;
-    if (at != NULL) *at = '\0';
+    if (at == NULL || (strcmp(at, " ==") != 0 && strcmp(at, " is") != 0)) return false;
+    *at = '\0';
+    return true;
 }
 
 void
@@ -79,7 +81,13 @@ hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *ro
 {
     GuardSaid said = {0};
     guards_say(guards, number, roots, &said);
-    if (said.value.data != NULL) cut_operator(&said.name);
+    bool valued = said.value.data != NULL && cut_operator(&said.name);
+    if (!valued) { /* a sentence, place included */
+        const char *remedy = said.remedy;
+        said_free(&said);
+        said = (GuardSaid){.remedy = remedy};
+        if (guards_explain(guards, number, roots, &said.name) < 0) PyErr_Clear();
+    }
     VariedNote *note = varied_note(state, said.name.data ? said.name.data : "?",
                                    said.place.data ? said.place.data : "");
     if (note != NULL) {

@@ -454,7 +454,7 @@ def cast(x, s):
             "<lambda>, now another function <lambda>",
             "made anew for each call, make once, outside",
         ),
-        (chosen, [(ONES, {"b"}), (ONES, {"a"})], "s == {'b'}, now {'a'} (", "fewer values"),
+        (chosen, [(ONES, {"b"}), (ONES, {"a"})], "s == {'b'}, now {'a'} (", "different values"),
         (chosen, [(ONES, {9, 10}), (ONES, {"a", 1})], "s == {9, 10}, now {'a', 1} (", "fewer"),
         (
             chosen,

@@ -26,7 +26,7 @@ def polynomial(x):
 
 
 def sampled(function, **options):
-    return pycompile.compile(function, options={"plan_always": False, **options})
+    return pycompile.compile(function, options={"plan_always": False, "sample": True, **options})
 
 
 def call(compiled, times, *args):
@@ -67,7 +67,9 @@ def test_what_asks_for_plans_is_not_compared(took):
     took(10 * MS, 5 * MS)
     for options in ({"sample": False}, {"plan_always": True}):
         assert call(sampled(polynomial, **options), 300, X)["plan_runs"] == 300
-    whole = pycompile.compile(polynomial, fullgraph=True, options={"plan_always": False})
+    whole = pycompile.compile(
+        polynomial, fullgraph=True, options={"plan_always": False, "sample": True}
+    )
     assert call(whole, 300, X)["plan_runs"] == 300
     assert call(sampled(polynomial, threads=2), 300, X)["plan_runs"] < 300
 
