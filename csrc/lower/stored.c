@@ -13,6 +13,19 @@
 
 enum { NEVER = INT32_MAX };
 
+/* Notes the group of the loop, + 1, for each array that it writes, whoever reads the last versions
+   of them. */
+static void
+note_loop(const Lowering *lw, NodeId loop, int32_t *behind)
+{
+    const Node *node = graph_node(lw->graph, loop);
+    for (int k = 3; k < node->nargs; k++) {
+        const Node *carried = graph_node(lw->graph, node->args[k]);
+        if (carried->type.form == FORM_ARRAY)
+            behind[lw->same_as[carried->storage]] = lw->group_of[loop] + 1;
+    }
+}
+
 /* Per scatter that writes in place: the first group behind it that writes into the same array. */
 static int32_t *
 find_next_writes(const Lowering *lw)
@@ -24,7 +37,9 @@ find_next_writes(const Lowering *lw)
     if (behind == NULL || next == NULL) return NULL;
     for (int i = top->nodes.len; i-- > 0;) {
         NodeId id = top->nodes.at[i], root = lw->same_as[id];
-        if (!lw->live[id] || root == id) continue;
+        if (!lw->live[id]) continue;
+        if (graph_node(lw->graph, id)->op == OP_loop) note_loop(lw, id, behind);
+        if (root == id) continue;
         next[id] = behind[root] == 0 ? NEVER : behind[root] - 1;
         behind[root] = lw->group_of[id] + 1;
     }

@@ -77,6 +77,23 @@ def returned(a, x):
     return t, b
 
 
+def written_by_a_loop(a):
+    """Of what the loop makes of the array, nothing is read; of what it was before, its value is."""
+    t = a * 2.0
+    x = np.empty_like(a)
+    x[...] = t
+    s = 0.0
+    for i in range(1, x.shape[0]):
+        x[i] = x[i - 1] * 0.5 + x[i]
+        s = s + x[i]
+    return s, t + s
+
+
+@pytest.mark.parametrize("length", [10, 300, 20000])
+def test_a_loop_writes_over_it(length):
+    check(written_by_a_loop, np.arange(length) / 8.0, calls=3)
+
+
 @pytest.mark.parametrize("shape", [(300, 40), (70, 70), (5, 4)])
 @pytest.mark.parametrize("function", [value_and_version, overwritten, other_order, cast, returned])
 def test_same_bits(function, shape):
