@@ -345,8 +345,10 @@ bool type_has_negative_stride(const Graph *g, const Type *type);
 bool type_is_contiguous(const Graph *g, const Type *type);  /* C order, dense */
 bool type_is_fortran(const Graph *g, const Type *type);     /* Fortran order, dense */
 bool type_runs_backwards(const Graph *g, const Type *type); /* along an axis longer than 1 */
-bool type_repeats(const Graph *g, const Type *type);        /* some share their place: stride 0 */
-bool type_is_spread(const Graph *g, const Type *type);      /* all share one place */
+bool type_is_spread(const Graph *g, const Type *type);      /* all elements share one place */
+/* May elements share memory?  False only where each axis steps past all that the axes of smaller
+   strides reach.  By hints where symbolic. */
+bool type_repeats(const Graph *g, const Type *type);
 /* 'C' or 'F' where these are the strides that NumPy gives a fresh array of that order, axes of one
    element included; else, and without elements, 'K'. */
 char type_order(const Graph *g, const Type *type);

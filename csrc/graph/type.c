@@ -269,8 +269,24 @@ type_is_compact(const Graph *g, const Type *type)
 bool
 type_repeats(const Graph *g, const Type *type)
 {
-    for (int i = 0; i < type->rank; i++)
-        if (size_value(g, type->stride[i]) == 0 && size_value(g, type->shape[i]) > 1) return true;
+    int64_t stride[MAX_RANK], size[MAX_RANK], reach = 0;
+    int n = 0;
+    if (type_elements(g, type) == 0) return false;
+    for (int i = 0; i < type->rank; i++) {
+        if (size_value(g, type->shape[i]) == 1) continue;
+        int64_t step = llabs(size_value(g, type->stride[i]));
+        int at = n++;
+        for (; at > 0 && stride[at - 1] > step; at--) {
+            stride[at] = stride[at - 1];
+            size[at] = size[at - 1];
+        }
+        stride[at] = step;
+        size[at] = size_value(g, type->shape[i]);
+    }
+    for (int i = 0; i < n; i++) { /* from the inside: `reach` is to the last element so far */
+        if (stride[i] < reach + (int64_t)dtype_size((DType)type->dtype)) return true;
+        reach += (size[i] - 1) * stride[i];
+    }
     return false;
 }
 

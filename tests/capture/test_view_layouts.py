@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from differential import check
-from numpy.lib.stride_tricks import as_strided
+from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from numpy_cases import function
 
 import pycompile
@@ -107,6 +107,40 @@ def random_layout(seed):
     return as_strided(np.arange(1000.0), shape, strides), tuple(
         int(axis) for axis in np.flatnonzero(random.random(rank) < 0.5)[: rank - 1]
     )
+
+
+def written_twice(w, y):
+    """Where elements share memory, only the last one written is read."""
+    w[...] = y
+    w *= 2
+    return w + 1
+
+
+def overlapping_view(x, y):
+    w = as_strided(x * 2, y.shape, (8, 8))
+    return written_twice(w, y), w
+
+
+def overlapping_windows(x, y):
+    w = sliding_window_view(x * 2, 2, writeable=True)
+    w[...] = 3
+    w *= y[:, :1]
+    return w + 1
+
+
+@pytest.mark.parametrize("length", [6, 300, 20000])
+def test_writes_to_arrays_that_overlap_themselves(length):
+    x, y = np.arange(length + 1.0), np.arange(2.0 * length).reshape(length, 2)
+    check(written_twice, as_strided(x, y.shape, (8, 8)), y, captured=False)
+    check(written_twice, as_strided(x[::-1], y.shape, (-8, 8))[1:], y[1:], captured=False)
+    check(overlapping_view, x, y, captured=False)
+    check(overlapping_windows, x, y, captured=False)
+
+
+@pytest.mark.parametrize("strides", [(8, 24), (-8, 24), (48, 16), (16, -48)])
+def test_writes_to_arrays_with_gaps(strides):
+    x, y = np.arange(100.0), np.arange(6.0).reshape(3, 2)
+    check(written_twice, as_strided(x[50:], y.shape, strides), y)
 
 
 @pytest.mark.parametrize("keepdims", [False, True])

@@ -360,10 +360,7 @@ write_through(Interp *in, Value *array, const Type *place, NodeId version, NodeI
 static Answer
 write_place(Interp *in, Value *array, const Type *place, NodeId value)
 {
-    for (int i = 0; i < place->rank; i++)
-        if (size_value(in->graph, place->stride[i]) == 0 &&
-            size_value(in->graph, place->shape[i]) > 1)
-            return interp_break(in, BREAK_SHARED, "%s", "");
+    if (type_repeats(in->graph, place)) return interp_break(in, BREAK_SHARED, "%s", "");
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
     DType held = (DType)node_type(in, in->memory.storages.at[storage].version).dtype;

@@ -44,9 +44,8 @@ write_allowed(Interp *in, Value *array)
     const char *why;
     if (array_read(input->object, &header, &why) != ANSWER_YES || !(header.flags & ARRAY_WRITEABLE))
         return interp_break(in, BREAK_READONLY, "the array is read-only");
-    for (int axis = 0; axis < header.rank; axis++)
-        if (header.stride[axis] == 0 && header.shape[axis] > 1)
-            return interp_break(in, BREAK_SHARED, "%s", "");
+    if (type_repeats(in->graph, &graph_node(in->graph, input->node)->type))
+        return interp_break(in, BREAK_SHARED, "%s", "");
     if (input->guard) in->out->guards.at[input->guard - 1].array.flags |= ARRAY_WRITEABLE;
     return ANSWER_YES;
 }
