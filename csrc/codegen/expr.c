@@ -303,6 +303,23 @@ put_mask_operation(Emit *e, const Instr *v, int mask, Text *out)
     if (text == NULL) prelude_miss(e->prelude, op_info(v->op)->name, v->from, e->lanes);
 }
 
+/* The cast of a constant that was not folded raises a flag (passes/fold.c).  Compilers do fold it,
+   to other bits than the machine's and without the flag, unless they cannot know the number. */
+static void
+put_cast_argument(Emit *e, int32_t arg, Text *out)
+{
+    const Instr *v = instr_at(e, arg);
+    if (v->kind != INSTR_CONST || e->lanes != 1) {
+        body_name(e, arg, out);
+        return;
+    }
+    text_put(out, "({ ");
+    prelude_type(e->prelude, v->dtype, 1, out);
+    text_put(out, " a = ");
+    body_name(e, arg, out);
+    text_put(out, "; __asm__ volatile(\"\" : \"+m\"(a)); a; })");
+}
+
 static void
 put_cast(Emit *e, const Instr *v, Text *out)
 {
@@ -310,7 +327,7 @@ put_cast(Emit *e, const Instr *v, Text *out)
     if (e->lanes == 1 || (v->from != DT_BOOL && v->dtype != DT_BOOL)) {
         prelude_cast(e->prelude, v->from, v->dtype, e->lanes, out);
         text_put(out, "(");
-        body_name(e, arg, out);
+        put_cast_argument(e, arg, out);
         text_put(out, ")");
     } else if (v->dtype == DT_BOOL) {
         text_put(out, "(");

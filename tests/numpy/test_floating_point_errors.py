@@ -15,7 +15,7 @@ import warnings
 
 import numpy as np
 import pytest
-from differential import Seen, copied, differences
+from differential import Seen, check, copied, differences
 
 import pycompile
 
@@ -868,3 +868,21 @@ def test_warnings_have_the_category_text_and_line_of_numpy():
         (RuntimeWarning, told, __file__, first + 1),
         (RuntimeWarning, told, __file__, first + 2),
     ]
+
+
+CONSTANTS = {
+    "f64 to i64": "np.float64(1e39).astype('i8')",
+    "f64 to i32": "np.float64(1e10).astype('i4')",
+    "a NaN to i32": "np.float64(np.nan).astype('i4')",
+    "f32 to i64": "np.float32(-1e30).astype('i8')",
+    "f64 to f32": "np.float64(1e39).astype('f4')",
+    "c128 to c64": "np.complex128(1e39).astype('c8')",
+}
+
+
+@pytest.mark.parametrize("constant", CONSTANTS.values(), ids=CONSTANTS)
+def test_casts_of_constants(constant):
+    """The C compiler, which knows the number, neither warns nor has the machine's bits."""
+    names = {"np": np}
+    exec(f"def cast(x):\n    return np.where(x > 1, x + 1, {constant}) + x", names)
+    check(names["cast"], np.arange(4), calls=2, captured=False)
