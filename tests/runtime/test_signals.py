@@ -225,7 +225,7 @@ def f(x, a):
     for _ in range(150):
         x = x @ a
     return x
-a = np.random.default_rng(0).standard_normal((700, 700)) / 26
+a = np.random.default_rng(0).standard_normal((1000, 1000)) / 32
 f(a[:9, :9].copy(), a[:9, :9].copy())
 print("ready", flush=True)
 f(a, a)

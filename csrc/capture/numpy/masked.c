@@ -70,14 +70,17 @@ masked_whole(Interp *in, const Value *value)
     return opaque == NULL ? NO_NODE : opaque->whole;
 }
 
-/* An array like those that the mask selects, with one row; kept. */
+/* An array like those that the mask selects; kept.  In trials all is selected: a store by the mask
+   takes such an array, and functions such as squeeze treat a single row as another case. */
 static PyObject *
-sample_of(Interp *in, const Type *whole, int mask_rank)
+sample_of(Interp *in, const Type *whole, const Type *mask)
 {
+    int mask_rank = mask->rank;
+    int64_t rows = Py_MAX(1, type_elements(in->graph, mask));
     DType dtype = (DType)whole->dtype;
     PyObject *make = numpy_object(dtype_is_integer(dtype) ? "zeros" : "ones");
     PyObject *type = keep(in, array_dtype_object(dtype));
-    SizeId shape[MAX_RANK + 1] = {size_const(in->graph, 1)};
+    SizeId shape[MAX_RANK + 1] = {size_const(in->graph, rows)};
     int rank = whole->rank - mask_rank;
     for (int i = 0; i < rank; i++) shape[i + 1] = whole->shape[mask_rank + i];
     PyObject *sizes = keep(in, graph_view_sizes(in->graph, rank + 1, shape));
@@ -100,8 +103,8 @@ static Answer
 masked_value(Interp *in, NodeId whole, NodeId mask, Value **out)
 {
     NodeId node;
-    Type type = node_type(in, whole);
-    PyObject *sample = sample_of(in, &type, node_type(in, mask).rank);
+    Type type = node_type(in, whole), by = node_type(in, mask);
+    PyObject *sample = sample_of(in, &type, &by);
     if (sample == NULL) return ANSWER_ERROR;
     TRY(compress_node(in, whole, mask, &node));
     TRY(opaque_value(in, node, sample, false, out));
@@ -114,16 +117,14 @@ masked_value(Interp *in, NodeId whole, NodeId mask, Value **out)
 Answer
 masked_read(Interp *in, NodeId array, NodeId mask, Value **out)
 {
-    enum { MOST = 1 << 22 }; /* elements of a row: a sample has one */
+    enum { MOST = 1 << 24 }; /* elements of a sample */
     Type type = node_type(in, array), by = node_type(in, mask);
     if (in->loop != NULL || type.form != FORM_ARRAY || by.form != FORM_ARRAY) return ANSWER_NO;
     if (by.rank == 0 || by.rank > type.rank || type.rank - by.rank == MAX_RANK) return ANSWER_NO;
-    int64_t row = 1;
-    for (int i = 0; i < type.rank; i++) {
-        if (i < by.rank && by.shape[i] != type.shape[i]) return ANSWER_NO;
-        if (i >= by.rank) row *= size_value(in->graph, type.shape[i]);
-        if (row > MOST || row == 0) return ANSWER_NO;
-    }
+    for (int i = 0; i < by.rank; i++)
+        if (by.shape[i] != type.shape[i]) return ANSWER_NO;
+    int64_t elements = type_elements(in->graph, &type);
+    if (elements == 0 || elements > MOST) return ANSWER_NO;
     return masked_value(in, array, mask, out);
 }
 
