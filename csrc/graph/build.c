@@ -161,3 +161,15 @@ graph_view_is_readonly(const Graph *g, NodeId id)
     }
     return false;
 }
+
+bool
+attrs_same(const Graph *g, const Attrs *a, const Attrs *b)
+{
+    if (a->object != b->object || a->kwnames != b->kwnames || a->nints != b->nints ||
+        a->index != b->index || a->number != b->number || a->keepdims != b->keepdims ||
+        (a->view == NULL) != (b->view == NULL))
+        return false;
+    if (a->nints > 0 && memcmp(a->ints, b->ints, sizeof(int64_t) * (size_t)a->nints) != 0)
+        return false;
+    return a->view == NULL || type_same_place(g, a->view, b->view);
+}

@@ -265,6 +265,8 @@ void graph_own(Graph *g, NodeId owner, RegionId region);
    node become views of its replacement, which must have the same layout. `instead` has `count`
    entries; graph_same makes one in the arena that replaces nothing, or returns NULL. */
 NodeId *graph_same(const Graph *g);
+/* The attributes of two nodes of one operation are the same; objects are compared by identity. */
+bool attrs_same(const Graph *g, const Attrs *a, const Attrs *b);
 void graph_replace(Graph *g, const NodeId *instead, int count);
 /* A view that the program may not write through: a broadcast view, or a view of one. */
 bool graph_view_is_readonly(const Graph *g, NodeId id);

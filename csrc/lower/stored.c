@@ -63,15 +63,6 @@ is_ordered(const Graph *g, const Type *type)
     return !inner;
 }
 
-static bool
-is_constant(const Graph *g, const Type *type)
-{
-    for (int axis = 0; axis < type->rank; axis++)
-        if (!size_is_const(g, type->shape[axis]) || !size_is_const(g, type->stride[axis]))
-            return false;
-    return true;
-}
-
 /* The write stores the value as it is, in the kernel that makes it. */
 static bool
 stores_value(const Lowering *lw, NodeId scatter)
@@ -86,7 +77,7 @@ stores_value(const Lowering *lw, NodeId scatter)
     if (kind != KIND_POINTWISE && kind != KIND_UFUNC) return false;
     if (lw->group_of[id] < 0 || lw->group_of[id] != lw->group_of[scatter]) return false;
     return value->type.dtype == view->dtype && type_same_shape(&value->type, view) &&
-           is_constant(g, view) && is_constant(g, &value->type) && is_ordered(g, view) &&
+           type_is_known(g, view) && type_is_known(g, &value->type) && is_ordered(g, view) &&
            type_is_contiguous(g, &value->type);
 }
 

@@ -131,18 +131,6 @@ same_args(const Node *a, const Node *b)
 }
 
 static bool
-same_attrs(const Graph *g, const Attrs *a, const Attrs *b)
-{
-    if (a->object != b->object || a->kwnames != b->kwnames || a->nints != b->nints ||
-        a->index != b->index || a->number != b->number || a->keepdims != b->keepdims ||
-        (a->view == NULL) != (b->view == NULL))
-        return false;
-    if (a->nints > 0 && memcmp(a->ints, b->ints, sizeof(int64_t) * (size_t)a->nints) != 0)
-        return false;
-    return a->view == NULL || type_same_place(g, a->view, b->view);
-}
-
-static bool
 same_constant(const Node *a, const Node *b)
 {
     if (a->attrs.object == b->attrs.object) return true;
@@ -161,7 +149,7 @@ same_node(const Graph *g, NodeId x, NodeId y)
     if (a->op != b->op) return false;
     if (a->errors != b->errors && node_may_report(g, a)) return false;
     if (a->op == OP_const) return same_constant(a, b);
-    return same_args(a, b) && same_attrs(g, &a->attrs, &b->attrs);
+    return same_args(a, b) && attrs_same(g, &a->attrs, &b->attrs);
 }
 
 /* Replaces the node by an equal one seen before, or enters it into the table. A node that may not

@@ -92,28 +92,33 @@ break_as_text(Interp *in, BreakCode code, BreakHint hint, const char *text)
 
 enum { LONGEST = 512 }; /* of a detail */
 
-Answer
-interp_break(Interp *in, BreakCode code, const char *format, ...)
+static Answer
+break_formatted(Interp *in, BreakCode code, BreakHint hint, const char *format, va_list args)
 {
     if (in->break_code != BREAK_NONE) return ANSWER_BREAK; /* the first reason is the reason */
     char text[LONGEST];
+    vsnprintf(text, sizeof(text), format, args);
+    return break_as_text(in, code, hint, text);
+}
+
+Answer
+interp_break(Interp *in, BreakCode code, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    Answer answer = break_formatted(in, code, HINT_OF_CODE, format, args);
     va_end(args);
-    return break_as_text(in, code, HINT_OF_CODE, text);
+    return answer;
 }
 
 Answer
 break_hinted(Interp *in, BreakCode code, BreakHint hint, const char *format, ...)
 {
-    if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
-    char text[LONGEST];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    Answer answer = break_formatted(in, code, hint, format, args);
     va_end(args);
-    return break_as_text(in, code, hint, text);
+    return answer;
 }
 
 /* Does no frame that is followed handle what is raised at its instruction? */

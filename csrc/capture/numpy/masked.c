@@ -26,8 +26,9 @@ same_elements(const Graph *g, NodeId a, NodeId b, int depth)
     if (x->op == OP_const)
         return x->attrs.object == y->attrs.object && type_same_kind(&x->type, &y->type);
     if (kind != KIND_POINTWISE && kind != KIND_VIEW && kind != KIND_UFUNC) return false;
-    if (x->attrs.object != y->attrs.object || x->type.dtype == DT_OBJECT) return false;
-    if (!type_same_place(g, &x->type, &y->type)) return false;
+    if (x->type.dtype == DT_OBJECT) return false;
+    if (!type_same_place(g, &x->type, &y->type) || !attrs_same(g, &x->attrs, &y->attrs))
+        return false;
     for (int i = 0; i < x->nargs; i++)
         if (!same_elements(g, x->args[i], y->args[i], depth - 1)) return false;
     return true;
