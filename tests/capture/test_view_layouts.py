@@ -132,7 +132,7 @@ def overlapping_windows(x, y):
 def test_writes_to_arrays_that_overlap_themselves(length):
     x, y = np.arange(length + 1.0), np.arange(2.0 * length).reshape(length, 2)
     check(written_twice, as_strided(x, y.shape, (8, 8)), y, captured=False)
-    check(written_twice, as_strided(x[::-1], y.shape, (-8, 8))[1:], y[1:], captured=False)
+    check(written_twice, as_strided(x[-2::-1], y.shape, (-8, 8)), y, captured=False)
     check(overlapping_view, x, y, captured=False)
     check(overlapping_windows, x, y, captured=False)
 

@@ -256,7 +256,7 @@ call_method(Interp *in, Value *method, int nargs, Value *const *args, PyObject *
     Value **with_self = arena_alloc(in->arena, ((size_t)all + 1) * sizeof(Value *));
     if (with_self == NULL) return ANSWER_ERROR;
     with_self[0] = method->items[1];
-    memcpy(with_self + 1, args, (size_t)all * sizeof(Value *));
+    for (int i = 0; i < all; i++) with_self[i + 1] = args[i];
     return call_value(in, method->items[0], nargs + 1, with_self, kwnames, out);
 }
 
