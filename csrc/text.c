@@ -95,6 +95,8 @@ text_vprintf(Text *text, const char *format, va_list args)
         if (length >= 0 && text_reserve(text, (size_t)length)) {
             vsnprintf(text->data + text->len, (size_t)length + 1, format, twice);
             text->len += (size_t)length;
+        } else if (text->data != NULL) { /* without what was appended until memory was out */
+            text->data[begin] = '\0';
         }
     }
     va_end(again);
