@@ -112,7 +112,8 @@ check: $(STAMP)-check
 # ---- sanitizers: the extension module and the kernels it makes ----
 
 # With assertions, which verify graphs between passes.  What is worth the time under a sanitizer; leak detection is `leaks`, CPython's own exit leaks.
-SANITIZED ?= tests -k "not fork and not recursion and not torch and not fuzz and not large"
+# ASan keeps freed memory.  Under UBSan gcc adds the operands of a sum the other way round, and with them goes the sign of a NaN.
+SANITIZED ?= tests -k "not fork and not recursion and not torch and not fuzz and not large and not memory_back and not (test_reductions_and_scans and d-)"
 
 define sanitize
 	PYCOMPILE_BUILD_FLAGS="-fsanitize=$(1) -fno-omit-frame-pointer -UNDEBUG" \
@@ -121,7 +122,7 @@ define sanitize
 	    ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0:allocator_may_return_null=1 \
 	    UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	    CC="$(CC) -fsanitize=$(1)" PYTHONMALLOC=malloc PYTHONSAFEPATH=1 \
-	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x -s -p no:cacheprovider -o pythonpath="tests tests/python" $(SANITIZED)
+	    PYTHONPATH=$(CURDIR)/build/$(1)/lib:$(CURDIR) $(PY) -P -m pytest -x --capture=sys -p no:cacheprovider -o pythonpath="tests tests/python" $(SANITIZED)
 endef
 
 asan: $(STAMP)-test

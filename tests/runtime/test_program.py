@@ -474,7 +474,7 @@ def test_an_explanation_names_the_program_as_it_was_given(tmp_path, chosen):
         [sys.executable, "-m", "pycompile", "explain", *chosen],
         capture_output=True,
         text=True,
-        env=ENVIRONMENT,
+        env=ENVIRONMENT | {"PYTHONSAFEPATH": ""},
         cwd=tmp_path,
     )
     name = "program" if chosen[0] == "-m" else "-c"
