@@ -22,7 +22,7 @@ import types
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from pycompile._C import NumpyFunction, StepValue
+from pycompile._C import NumpyFunction, StepValue, array_view
 from pycompile._filters import warnings_as
 
 MOST_ELEMENTS = 1 << 22
@@ -439,6 +439,14 @@ def _is_strided(view, array):
     """Made by as_strided, whose views have an object of its own for a base."""
     base = view.base
     return not isinstance(base, np.ndarray) and getattr(base, "base", None) is array
+
+
+def part_of(window, dtype, shape, strides, offset, writeable):
+    """A view of `window`, which is its base; `offset` in bytes."""
+    view = array_view(window, dtype, shape, strides, offset)
+    if not writeable:
+        view.flags.writeable = False
+    return view
 
 
 def _array(result):

@@ -53,6 +53,57 @@ def after_a_break(x):
     return w * 2, w
 
 
+def parts_of_an_argument(x):
+    w = sliding_window_view(x, 3)
+    v = w[::2]
+    return v, w.T, v[1:], w[None], np.broadcast_to(w, (2, *w.shape)), v.sum()
+
+
+def parts_of_what_is_made(x):
+    y = x * 2 + 1
+    w = as_strided(y, (4, 3), (8, 8))
+    return w[1:], w.T, y, w.reshape(2, 2, 3), w.view(np.int64)
+
+
+def part_of_what_is_written(x):
+    y = x * 2
+    w = as_strided(y, y.shape, y.strides)
+    v = w[::2]
+    y += 1
+    return v[1:], w[1:], y, v + 1
+
+
+def windows_of_a_part(x):
+    w = sliding_window_view(x, 3)
+    return sliding_window_view(w[::2], 2, axis=0)[1:], w, x + 1
+
+
+def part_written_through(x):
+    w = sliding_window_view(x * 2, 3, writeable=True)
+    v = w[1:]
+    v[0] = 7.0
+    return v, v + 1
+
+
+def part_chosen(x):
+    w = sliding_window_view(x * 2, 3)
+    v = w[1:] if x[0] > 1 else w[2:]
+    return v, x + 1
+
+
+def asks_for_the_base(x):
+    w = sliding_window_view(x, 3)
+    v = w[::2]
+    return v.base is x, v.base is w, w.base is x, v[1:].base is w, x * 2
+
+
+def part_after_a_break(x):
+    w = sliding_window_view(x + 1, 4)
+    v = w[1:]
+    pycompile.graph_break()
+    return w * 2, v, v[1:]
+
+
 def chain(array):
     found = []
     while array is not None:
@@ -78,6 +129,14 @@ def chains(result):
         views_of_it,
         kept_twice,
         after_a_break,
+        parts_of_an_argument,
+        parts_of_what_is_made,
+        part_of_what_is_written,
+        windows_of_a_part,
+        part_written_through,
+        part_chosen,
+        asks_for_the_base,
+        part_after_a_break,
     ],
 )
 def test_windows(function):
@@ -86,3 +145,22 @@ def test_windows(function):
     x = np.arange(10.0)
     for _ in range(2):
         assert chains(compiled(x.copy())) == chains(function(x.copy()))
+
+
+def owners(v, w, x):
+    """Which of the arrays each one's base is."""
+    return [[a.base is b for b in (v, w, x)] for a in (v, w)]
+
+
+@pytest.mark.parametrize("view", [lambda x: sliding_window_view(x, 3), lambda x: x[1:], np.flip])
+@pytest.mark.parametrize("part", [lambda w: w[::2], lambda w: w.T, lambda w: w[None]])
+def test_the_base_of_a_view_of_a_view(view, part):
+    def both(x):
+        w = view(x)
+        return part(w), w, part(w).sum()
+
+    compiled = pycompile.compile(both)
+    for _ in range(2):
+        x = np.arange(10.0)
+        assert owners(*compiled(x)[:2], x) == owners(*both(x)[:2], x)
+    assert compiled.stats()["plan_runs"] == 2

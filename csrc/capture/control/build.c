@@ -2,7 +2,7 @@
    value_kinds.def): what is inside is built first. */
 #include "control.h"
 
-static BuildId
+BuildId
 build_add(Interp *in, const Build *build)
 {
     Build copy = *build;
@@ -11,7 +11,7 @@ build_add(Interp *in, const Build *build)
     return in->out->builds.len - 1;
 }
 
-static BuildId
+BuildId
 cannot_build(Interp *in, Value *value)
 {
     interp_break(in, BREAK_STORE, "%s cannot be made when the graph ends",
@@ -38,7 +38,7 @@ build_const(Interp *in, PyObject *object)
     return build_add(in, &build);
 }
 
-static BuildId
+BuildId
 build_of_kind(Interp *in, BuildKind kind, PyObject *object, int n, Value *const *values)
 {
     BuildId *args = build_all(in, n, values);
@@ -49,71 +49,6 @@ build_of_kind(Interp *in, BuildKind kind, PyObject *object, int n, Value *const 
                    .object = object,
                    .node = NO_NODE,
                    .source = NO_SOURCE};
-    return build_add(in, &build);
-}
-
-/* The current contents of an array made here.  A view that shows all of the written memory is
-   another object. */
-static NodeId
-current_object(Interp *in, NodeId node)
-{
-    NodeId now = array_current(in, node);
-    if (now == NO_NODE || now == node) return now;
-    if (op_info(graph_node(in->graph, node)->op)->kind != KIND_VIEW ||
-        op_info(graph_node(in->graph, now)->op)->kind == KIND_VIEW)
-        return now;
-    Type type = graph_node(in->graph, node)->type;
-    return graph_add(in->graph, in->region, OP_as_strided, 1, &now, &type, NULL);
-}
-
-/* The part of the chosen `array` that `view` is of its memory. */
-static Value *
-same_part(Interp *in, NodeId view, Value *array)
-{
-    Graph *g = in->graph;
-    Type type = graph_node(g, view)->type;
-    SizeId within = graph_node(g, array->node)->type.offset;
-    if (type.offset == NO_SIZE)
-        type.offset = within;
-    else if (within != NO_SIZE && (type.offset = size_add(g, type.offset, within)) == NO_SIZE)
-        return NULL;
-    Op op = graph_view_is_readonly(g, view) ? OP_broadcast : OP_as_strided;
-    NodeId node = graph_add(g, in->region, op, 1, &array->node, &type, NULL);
-    return node == NO_NODE ? NULL : value_node(in, node);
-}
-
-/* A view of a chosen array: of the one or of the other, as the condition says. */
-static BuildId
-build_chosen_view(Interp *in, NodeId view, const Value *choice)
-{
-    Value *parts[3] = {choice->items[0], same_part(in, view, choice->items[1]),
-                       same_part(in, view, choice->items[2])};
-    if (parts[1] == NULL || parts[2] == NULL) return NO_BUILD;
-    return build_of_kind(in, BUILD_CHOOSE, NULL, 3, parts);
-}
-
-/* A node as an object.  A view of an input is a view of the input's own memory, which is written at
-   commit; memory made here has its last version. */
-static BuildId
-build_box(Interp *in, Value *value)
-{
-    NodeId node = value->node;
-    if (graph_node(in->graph, node)->type.form == FORM_ARRAY) {
-        Value *choice = choice_of(in, node);
-        if (choice != NULL) return build_chosen_view(in, node, choice);
-        if (storage_of(in, node) < 0) return NO_BUILD;
-        Value *input = input_of(in, node);
-        if (input == NULL)
-            node = current_object(in, node);
-        else if (graph_node(in->graph, node)->storage != input->node) {
-            Type type = graph_node(in->graph, node)->type;
-            Op op = graph_view_is_readonly(in->graph, node) ? OP_broadcast : OP_as_strided;
-            node = graph_add(in->graph, in->region, op, 1, &input->node, &type, NULL);
-        }
-        if (node == NO_NODE) return NO_BUILD;
-    }
-    Build build = {.kind = BUILD_BOX, .node = node, .source = NO_SOURCE};
-    if ((build.output = graph_output(in->graph, node)) < 0) return NO_BUILD;
     return build_add(in, &build);
 }
 
@@ -421,15 +356,6 @@ static BuildId
 build_known(Interp *in, Value *value)
 {
     return build_const(in, value->object);
-}
-
-static BuildId
-build_node(Interp *in, Value *value)
-{
-    if (value->leaves_as != NULL &&
-        (value->leaves_as->kind == V_PURE || value->leaves_as->kind == V_CHOICE))
-        return build_value(in, value->leaves_as);
-    return build_box(in, value);
 }
 
 static BuildId

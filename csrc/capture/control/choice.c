@@ -153,7 +153,7 @@ static Answer
 leave_array(Merge *m, int which, Value *array, Value **out)
 {
     Interp *in = m->in;
-    if (array->leaves_as != NULL && array->leaves_as->kind != V_CHOICE) return ANSWER_NO;
+    if (window_of(in, array->node) != NULL) return ANSWER_NO;
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
     NodeId root = in->memory.storages.at[storage].root;

@@ -109,6 +109,14 @@ const char *loop_why(const Interp *in, int head);
 BuildId build_value(Interp *in, Value *value);
 /* Builds of `n` values, some of which may be NULL (absent); NULL when one fails. */
 BuildId *build_all(Interp *in, int n, Value *const *values);
+BuildId build_add(Interp *in, const Build *build);
+BuildId build_of_kind(Interp *in, BuildKind kind, PyObject *object, int n, Value *const *values);
+/* Breaks: the value has no object that the plan can make. */
+BuildId cannot_build(Interp *in, Value *value);
+
+/* ---- build_array.c ---- */
+/* A V_NODE: a number or an array. */
+BuildId build_node(Interp *in, Value *value);
 
 /* ---- exit.c: how a graph ends ---- */
 Answer exit_return(Interp *in, Value *result);

@@ -438,6 +438,11 @@ int storage_find(const Interp *in, NodeId version);
 /* Makes `version` (a scatter, a result of a loop) the storage's contents from here on. */
 int storage_write(Interp *in, NodeId node, NodeId version);
 
+/* Notes that `array`, a view of its own kind, reads its memory as `node`; -1 with the error set. */
+int window_add(Interp *in, NodeId node, Value *array);
+/* The view of its own kind that `node` is, or is a view of; NULL: none. */
+Value *window_of(const Interp *in, NodeId node);
+
 /* ---- sizes.c: sizes that stay symbols ---- */
 /* An array from outside whose shape is not guarded; array_sizes and array_elements are for
    these. */

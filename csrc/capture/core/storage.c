@@ -39,6 +39,24 @@ storage_write(Interp *in, NodeId node, NodeId version)
                     (Version){.node = version, .storage = storage});
 }
 
+int
+window_add(Interp *in, NodeId node, Value *array)
+{
+    return VEC_PUSH(in->arena, &in->memory.windows, (Window){.node = node, .array = array});
+}
+
+Value *
+window_of(const Interp *in, NodeId node)
+{
+    const Node *n = graph_node(in->graph, node);
+    for (; in->memory.windows.len > 0; n = graph_node(in->graph, node = n->args[0])) {
+        for (int i = 0; i < in->memory.windows.len; i++)
+            if (in->memory.windows.at[i].node == node) return in->memory.windows.at[i].array;
+        if (op_info(n->op)->kind != KIND_VIEW) break;
+    }
+    return NULL;
+}
+
 NodeId
 array_current(Interp *in, NodeId node)
 {
@@ -49,7 +67,11 @@ array_current(Interp *in, NodeId node)
     NodeId version = in->memory.storages.at[found].version;
     if (version == n->storage) return node;
     Type type = n->type;
-    if (type_same_array(&type, &graph_node(in->graph, version)->type)) return version;
+    Value *window = window_of(in, node);
+    bool whole = type_same_array(&type, &graph_node(in->graph, version)->type);
+    if (whole && window == NULL) return version;
     Op op = graph_view_is_readonly(in->graph, node) ? OP_broadcast : OP_as_strided;
-    return graph_add(in->graph, in->region, op, 1, &version, &type, NULL);
+    NodeId view = graph_add(in->graph, in->region, op, 1, &version, &type, NULL);
+    if (view != NO_NODE && window != NULL && window_add(in, view, window) < 0) return NO_NODE;
+    return view;
 }

@@ -120,6 +120,13 @@ typedef struct {
     NodeId mask;      /* … by this mask (masked.c); or NO_NODE */
 } Opaque;
 
+/* A view that a library function made over an object of its own (sliding_window_view), which views
+   of it keep for their base. */
+typedef struct {
+    NodeId node;
+    Value *array; /* its `leaves_as` makes it */
+} Window;
+
 /* A node that is or was the version of a storage, so that views taken of it are found. */
 typedef struct {
     NodeId node;
@@ -235,6 +242,7 @@ typedef struct {
     VEC(Storage) storages;
     VEC(Version) versions;
     VEC(Opaque) opaques;
+    VEC(Window) windows;
     VEC(NodeId) borrowers; /* new arrays, made by steps, that do not own their memory */
     PointerMap randoms;    /* generator of np.random -> its Value as an argument of steps */
     Value *drawn;          /* the token of the last draw, or NULL; see draws.c */

@@ -218,16 +218,21 @@ array_base_of(Interp *in, Value *array, Value **out)
     TRY(branch_aliased(in, array->node,
                        "the base of one of the arrays that it leaves is asked for"));
     Value *input = input_of(in, array->node);
-    bool made = array->leaves_as != NULL && array->leaves_as->kind == V_PURE;
+    Value *window = window_of(in, array->node);
+    if (window == array)
+        return interp_break(in, BREAK_ATTRIBUTE, "the base of a view of its own kind");
+    if (window != NULL) {
+        *out = window;
+        return ANSWER_YES;
+    }
     if (input == NULL) {
         NodeId root = in->memory.storages.at[storage_of(in, array->node)].root;
         OpKind kind = op_info(graph_node(in->graph, root)->op)->kind;
         bool fresh = kind == KIND_POINTWISE || kind == KIND_UFUNC || kind == KIND_COPY ||
                      kind == KIND_FILL || kind == KIND_REDUCTION || kind == KIND_SCAN;
-        if (root == array->node && fresh && !made) return ANSWER_YES;
+        if (root == array->node && fresh) return ANSWER_YES;
         return interp_break(in, BREAK_ATTRIBUTE, "the base of an array that is made here");
     }
-    if (made) return interp_break(in, BREAK_ATTRIBUTE, "the base of a view of its own kind");
     if (array == input) return base_of_input(in, input, out);
     ArrayHeader header;
     const char *why;

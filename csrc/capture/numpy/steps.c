@@ -245,7 +245,8 @@ made_by(Leaves *l, PyObject *value, Value *view)
     if (made == NULL) return ANSWER_ERROR;
     made->object = keep(in, Py_NewRef(step_part(value, PART_maker)));
     view->leaves_as = made;
-    return made->object == NULL ? ANSWER_ERROR : ANSWER_YES;
+    if (made->object == NULL || window_add(in, view->node, view) < 0) return ANSWER_ERROR;
+    return ANSWER_YES;
 }
 
 static int64_t
