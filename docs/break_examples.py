@@ -13,6 +13,7 @@ import types
 import zlib
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 import pycompile
 
@@ -306,6 +307,19 @@ def callback(x):
     return np.vectorize(shift)(y)
 
 
+def data_index(x):
+    y = x + 1
+    k = y[0].argmax()
+    x[k] *= 2
+    return y
+
+
+def shared(x, window):
+    y = x + 1
+    window += 1
+    return y
+
+
 def _read_only_arguments():
     out = X.copy()
     out.flags.writeable = False
@@ -372,8 +386,6 @@ EXAMPLES = {
     "PC0046": "an int argument that has had three values; it takes several calls",
     "PC0047": "with `fullgraph=True`, a function that is called with more shapes than it may have plans for",
     "PC0048": (order, lambda: (X,)),
-    "PC0049": (
-        read_only,
-        lambda: (X, np.lib.stride_tricks.as_strided(X.copy(), X.shape, (0,) * X.ndim)),
-    ),
+    "PC0049": (shared, lambda: (X, sliding_window_view(np.arange(4.0), 2, writeable=True))),
+    "PC0050": (data_index, lambda: (np.ones((3, 3)),)),
 }

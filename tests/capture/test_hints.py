@@ -4,6 +4,7 @@ import inspect
 import math
 import sys
 import threading
+import warnings
 
 import numpy as np
 import pytest
@@ -236,6 +237,99 @@ def test_the_hint_fits_the_place(function, code, says, not_said):
     assert len(hints) == 1
     (hint,) = hints
     assert says in hint and not_said not in hint
+
+
+# ---- an index out of the data ----
+
+
+def scales_the_best(a):
+    k = a[0].argmax()
+    a[k] *= 2
+    return a
+
+
+def scales_from_the_best(x):
+    k = int(x.argmax())
+    x[k : k + 3] += 1
+    return x * 2
+
+
+def doubles_the_best(a):
+    k = a[0].argmax()
+    a[k] = a[k] * 2
+    return a
+
+
+def swaps_with_the_best(a):
+    k = a[0].argmax()
+    row = a[k].copy()
+    a[k] = a[0]
+    a[0] = row
+    return a * 2
+
+
+def of_what_is_made(a):
+    b = a * 2
+    k = b[0].argmax()
+    return b[k].copy() + b
+
+
+def eliminates(a):
+    for k in range(len(a) - 1):
+        i = k + np.argmax(np.abs(a[k:, k]))
+        if i != k:
+            a[[k, i]] = a[[i, k]]
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+    return a
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        scales_the_best,
+        scales_from_the_best,
+        doubles_the_best,
+        swaps_with_the_best,
+        of_what_is_made,
+    ],
+)
+def test_an_index_out_of_the_data_is_the_reason(function):
+    square = np.random.default_rng(1).standard_normal((60, 60))
+    found = breaks(function, X.copy() if function is scales_from_the_best else square)
+    assert found[0]["code"] == "PC0050" and "x[[k]] *= 2" in found[0]["hint"]
+    for item in found[1:]:  # the write that the first one left to CPython
+        assert item["code"] == "PC0019" and "the break before this one" in item["hint"]
+
+
+def test_what_a_hint_says_of_an_index_makes_a_graph():
+    def scales(a):
+        k = a[0].argmax()
+        a[[k]] *= 2
+        return a * 2 + 1
+
+    def swaps(a):
+        k = a[0].argmax()
+        a[[0, k]] = a[[k, 0]]
+        return a * 2 + 1
+
+    def masks(x):
+        k = x.argmax()
+        return np.where(np.arange(len(x)) < k, 0, x) * 2
+
+    square = np.random.default_rng(1).standard_normal((60, 60))
+    for function, x in ((scales, square), (swaps, square), (masks, X)):
+        compiled = pycompile.compile(function, fullgraph=True)
+        assert np.array_equal(compiled(x.copy()), function(x.copy()))
+
+
+def test_no_break_of_an_elimination_speaks_of_lengths_or_arguments():
+    square = np.random.default_rng(1).standard_normal((20, 20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pycompile.PycompileWarning)
+        found = breaks(eliminates, square)
+    assert "PC0045" not in {item["code"] for item in found}
+    assert not any("Pass arrays" in item["hint"] for item in found)
 
 
 # ---- a loop that did not stay a loop ----

@@ -126,9 +126,10 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
     if (in->attempt.again) return ATTEMPT_AGAIN;
     if (answer == ANSWER_YES) return ATTEMPT_DONE;
     if (answer == ANSWER_NO) { /* inputs overlap */
-        interp_break(in, BREAK_OVERLAP, "%s", "");
+        break_hinted(in, BREAK_OVERLAP, in->writes.overlap, "%s", "");
         if (marks->refuse_writes) return learn_stop(in, marks, arena, 0);
         marks->refuse_writes = true;
+        marks->overlap = in->writes.overlap;
         return ATTEMPT_AGAIN;
     }
     /* An object cannot be built: leave everything to CPython, or only what follows the step that
@@ -159,6 +160,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
     in.attempt.learn = marks;
     in.attempt.learn_arena = marks_arena;
     in.writes.refuse_writes = marks->refuse_writes;
+    in.writes.overlap = marks->overlap;
     if (interp_begin(&in) == 0) {
         Value *ignored;
         Answer answer = interp_run(&in, in.bottom, &ignored);

@@ -163,6 +163,14 @@ break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what
     return answer;
 }
 
+BreakCode
+break_of_index(Interp *in, const Value *number)
+{
+    bool of_data = value_is_unknown_scalar(in, number) ||
+                   graph_node(in->graph, number->node)->type.form != FORM_PYTHON;
+    return of_data ? BREAK_DATA_INDEX : BREAK_VARIES;
+}
+
 Answer
 interp_break_as(Interp *in, BreakCode code, const Break *told)
 {

@@ -103,6 +103,8 @@ Answer break_raised(Interp *in, const char *format, ...) __attribute__((format(p
 /* Breaks at a number that has to be known and is not: it comes out of an array, or its guard by
    value has failed too often.  `what` is its role in the message. */
 Answer break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what);
+/* What to say of an index that is such a number. */
+BreakCode break_of_index(Interp *in, const Value *number);
 /* The same with the reason that an earlier attempt found. */
 Answer interp_break_as(Interp *in, BreakCode code, const Break *told);
 /* The line of the Instr, or of the last one before it that has a line. */

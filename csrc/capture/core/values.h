@@ -106,7 +106,7 @@ typedef struct {
     NodeId root;    /* the storage's first node: input or producer */
     NodeId version; /* what it holds now: root, or the last write */
     bool written;
-    bool shown; /* an opaque array is a view of it, so it must not be written */
+    BreakCode shown; /* what to say of a write: an opaque array is a view of it; else BREAK_NONE */
     int commit; /* 0: committed last.  Else 1 + the number of the effect, a call of output.c, before
                    which it is committed; it is not written after that */
 } Storage;
@@ -116,6 +116,7 @@ typedef struct {
     NodeId node;
     PyObject *sample; /* an array of its dtype and rank; borrowed from keep */
     bool viewed;      /* it shares memory with others, so it must not be written */
+    BreakCode why;    /* what to say of an operation that needs to know more of it */
     NodeId whole;     /* `node` is an OP_compress of this array … */
     NodeId mask;      /* … by this mask (masked.c); or NO_NODE */
 } Opaque;
@@ -268,7 +269,8 @@ typedef struct {
     VEC(Value *) texts;      /* V_PUREs: the calls that make them may raise, used or not */
     bool prints;             /* there is a print among the effects */
     bool refuse_writes;
-    bool dirty; /* the current instruction has already changed values */
+    BreakHint overlap; /* what to do about it: of the write that is refused, or will be */
+    bool dirty;        /* the current instruction has already changed values */
 } InterpWrites;
 
 /* Exceptions as values. */
@@ -381,6 +383,7 @@ typedef struct Marks {
     Break stop;
     VEC(Break) inner; /* the break inside the call of no_inline[i] */
     bool refuse_writes;
+    BreakHint overlap;
     VEC(int) no_loop;        /* FOR_ITERs whose loops are unrolled … */
     VEC(char *) no_loop_why; /* … and the reason for each */
     VEC(LoopType) loop_types;

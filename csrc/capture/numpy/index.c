@@ -56,6 +56,20 @@ parse_slice(Interp *in, Value *value, Item *item)
     return ANSWER_YES;
 }
 
+/* A list of numbers, one of which is not known. */
+static Answer
+break_index(Interp *in, Value *value)
+{
+    for (int i = 0; value->kind == V_LIST && i < value->nitems; i++) {
+        Value *item = value_item(in, value, i);
+        if (item == NULL) return ANSWER_ERROR;
+        if (item->kind == V_NODE && value_is_number(in, item))
+            return interp_break_told(in, BREAK_INDEX, break_of_index(in, item),
+                                     "a list of numbers as an index");
+    }
+    return interp_break(in, BREAK_INDEX, "an index of this kind");
+}
+
 static Answer
 parse_item(Interp *in, Value *value, Item *item)
 {
@@ -83,7 +97,7 @@ parse_item(Interp *in, Value *value, Item *item)
     }
     if (answer_stops(answer)) return answer;
     if (value->kind == V_NODE && item->kind == ITEM_ARRAY) return ANSWER_YES;
-    return interp_break(in, BREAK_INDEX, "an index of this kind");
+    return break_index(in, value);
 }
 
 /* The items of a key; *advanced is set where it contains masks or arrays. */
@@ -217,12 +231,33 @@ index_template(Interp *in, Value *key, const Item *items, int n, PyObject **out,
     return ANSWER_YES;
 }
 
+/* An index of integers, some of which are not known: it gives a view, where it does not name one
+   element.  The first such integer; NULL: it is another index. */
+static Value *
+unknown_place(Interp *in, const Type *from, const Item *items, int n)
+{
+    Value *first = NULL;
+    int taken = 0;
+    for (int i = 0; i < n; i++) {
+        bool number = items[i].kind == ITEM_ARRAY && value_is_number(in, items[i].value);
+        if (items[i].kind >= ITEM_MASK && !number) return NULL;
+        if (number && first == NULL) first = items[i].value;
+        taken += number || items[i].kind == ITEM_INT;
+    }
+    return taken < from->rank ? first : NULL;
+}
+
 static Answer
 advanced_read(Interp *in, NodeId array, Value *key, const Item *items, int n, NodeId *out)
 {
     for (int i = 0; i < n; i++)
         if (items[i].kind == ITEM_MASK)
             return interp_break_told(in, BREAK_INDEX, BREAK_DATA_SIZE, "a mask as index");
+    Type from = node_type(in, array);
+    Value *number = unknown_place(in, &from, items, n);
+    if (number != NULL)
+        return interp_break_told(in, BREAK_INDEX, break_of_index(in, number),
+                                 "a view of an array that is made or written here");
     NodeId args[MAX_ITEMS + 2];
     PyObject *template;
     int narrays;

@@ -12,8 +12,12 @@
 Answer
 opaque_value(Interp *in, NodeId node, PyObject *sample, bool viewed, Value **out)
 {
-    Opaque opaque = {
-        .node = node, .sample = sample, .viewed = viewed, .whole = NO_NODE, .mask = NO_NODE};
+    Opaque opaque = {.node = node,
+                     .sample = sample,
+                     .viewed = viewed,
+                     .why = BREAK_DATA_SIZE,
+                     .whole = NO_NODE,
+                     .mask = NO_NODE};
     if (keep(in, Py_NewRef(sample)) == NULL || VEC_PUSH(in->arena, &in->memory.opaques, opaque) < 0)
         return ANSWER_ERROR;
     return push_node(in, node, out);

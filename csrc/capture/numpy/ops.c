@@ -24,7 +24,9 @@ operand(Interp *in, Value *value, NodeId *out)
     if (answer == ANSWER_NO) return break_operand(in, value);
     if (answer != ANSWER_YES) return answer;
     if (node_type(in, *out).dtype == DT_OBJECT) {
-        BreakCode told = dtype_break(opaque_sample(in, value), BREAK_DATA_SIZE);
+        const Opaque *opaque = opaque_of(in, *out);
+        BreakCode told =
+            dtype_break(opaque_sample(in, value), opaque ? opaque->why : BREAK_DATA_SIZE);
         return interp_break_told(in, dtype_break(opaque_sample(in, value), BREAK_DTYPE), told,
                                  "an operand");
     }

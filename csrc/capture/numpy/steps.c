@@ -22,9 +22,28 @@ typedef struct {
 
 /* ---- arguments as templates ---- */
 
+/* What to say of an opaque result: the reason for which an argument is opaque, or else the number
+   that decides which part of an array it shows, or its length. */
+static BreakCode
+why_opaque(Holes *h, bool view)
+{
+    Interp *in = h->in;
+    bool varies = false;
+    for (int i = 0; i < h->n; i++) {
+        const Opaque *opaque = opaque_of(in, h->node[i]);
+        if (opaque != NULL) return opaque->why;
+    }
+    for (int i = 0; view && i < h->n; i++) {
+        if (value_is_array(in, h->of[i])) continue;
+        if (break_of_index(in, h->of[i]) == BREAK_DATA_INDEX) return BREAK_DATA_INDEX;
+        varies = true;
+    }
+    return varies ? BREAK_VARIES : BREAK_DATA_SIZE;
+}
+
 /* An opaque array shares the memory of this argument. */
 static Answer
-note_view(Holes *h, int hole)
+note_view(Holes *h, int hole, BreakCode why)
 {
     Interp *in = h->in;
     Opaque *opaque = opaque_of(in, h->node[hole]);
@@ -35,8 +54,9 @@ note_view(Holes *h, int hole)
     int storage = storage_of(in, h->of[hole]->node);
     if (storage < 0) return ANSWER_ERROR;
     if (in->memory.storages.at[storage].written || input_of(in, h->of[hole]->node) == NULL)
-        return interp_break(in, BREAK_INDEX, "a view whose shape is not known");
-    in->memory.storages.at[storage].shown = true;
+        return interp_break_told(in, BREAK_INDEX, why,
+                                 "a view of an array that is made or written here");
+    in->memory.storages.at[storage].shown = why;
     return ANSWER_YES;
 }
 
@@ -303,10 +323,13 @@ static Answer
 opaque_result(Leaves *l, NodeId node, PyObject *value, Value **out)
 {
     PyObject *views = step_part(value, PART_views);
+    bool view = PyList_GET_SIZE(views) > 0;
+    BreakCode why = why_opaque(l->h, view);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(views); i++)
-        TRY(note_view(l->h, (int)PyLong_AsLong(PyList_GET_ITEM(views, i))));
-    return opaque_value(l->h->in, node, step_part(value, PART_sample), PyList_GET_SIZE(views) > 0,
-                        out);
+        TRY(note_view(l->h, (int)PyLong_AsLong(PyList_GET_ITEM(views, i)), why));
+    TRY(opaque_value(l->h->in, node, step_part(value, PART_sample), view, out));
+    opaque_of(l->h->in, node)->why = why;
+    return ANSWER_YES;
 }
 
 static Answer make_value(Leaves *l, PyObject *value, Value **out);
@@ -407,7 +430,8 @@ may_change(Holes *h, int number, bool overlaps_are_seen)
     Value *target = h->of[number];
     Opaque *opaque = opaque_of(in, h->node[number]);
     if (opaque != NULL && opaque->viewed)
-        return interp_break(in, BREAK_INDEX, "a write to an array that has views of unknown shape");
+        return interp_break_told(in, BREAK_INDEX, opaque->why,
+                                 "a write to an array that is a view, or has one");
     if (opaque != NULL) return ANSWER_YES;
     if (!value_is_array(in, target))
         return interp_break(in, BREAK_NUMPY, "an output that is no array");

@@ -28,7 +28,8 @@ write_allowed(Interp *in, Value *array)
     int storage = storage_of(in, array->node);
     if (storage < 0) return ANSWER_ERROR;
     if (in->memory.storages.at[storage].shown)
-        return interp_break(in, BREAK_INDEX, "a write to an array that has views of unknown shape");
+        return interp_break_told(in, BREAK_INDEX, in->memory.storages.at[storage].shown,
+                                 "a write to an array of which there is a view");
     if (in->memory.storages.at[storage].commit)
         return break_shown(in, in->memory.storages.at[storage].commit);
     Answer answer =
@@ -39,7 +40,8 @@ write_allowed(Interp *in, Value *array)
     Value *input = input_of(in, array->node);
     if (input == NULL) return ANSWER_YES;
     if (in->writes.refuse_writes)
-        return interp_break(in, BREAK_OVERLAP, "a write to an array that overlaps another one");
+        return break_hinted(in, BREAK_OVERLAP, in->writes.overlap,
+                            "a write to an array that overlaps another one");
     ArrayHeader header;
     const char *why;
     if (array_read(input->object, &header, &why) != ANSWER_YES || !(header.flags & ARRAY_WRITEABLE))
@@ -60,6 +62,24 @@ arrays_overlap(PyObject *a, PyObject *b)
     array_extent(&ha, &low_a, &high_a);
     array_extent(&hb, &low_b, &high_b);
     return low_a < high_b && low_b < high_a;
+}
+
+/* What to do about the overlap of two inputs.  In the midst of a function the one may be a view
+   that the function has made of the other. */
+static BreakHint
+overlap_hint(const Interp *in, const Value *a, const Value *b)
+{
+    const Value *both[2] = {a, b};
+    if (in->request->number == 0) return HINT_OF_CODE;
+    for (int i = 0; i < 2; i++) {
+        const Source *source = &in->out->sources.at[both[i]->source];
+        if (source->kind == SOURCE_SLOT &&
+            source->index >= in->request->decoded->code->co_nlocalsplus)
+            return HINT_LEFT;
+    }
+    bool view = array_is_exact(a->object) && array_is_exact(b->object) &&
+                (array_base(a->object) == b->object || array_base(b->object) == a->object);
+    return view ? HINT_COPY : HINT_OF_CODE;
 }
 
 /* Up to this many pairs get a guard each; more are guarded as a group. */
@@ -88,7 +108,10 @@ guard_apart(Interp *in, Value *const *group, int nwritten, int n)
 {
     for (int i = 0; i < nwritten; i++)
         for (int k = i + 1; k < n; k++)
-            if (arrays_overlap(group[i]->object, group[k]->object)) return ANSWER_NO;
+            if (arrays_overlap(group[i]->object, group[k]->object)) {
+                in->writes.overlap = overlap_hint(in, group[i], group[k]);
+                return ANSWER_NO;
+            }
     if (nwritten == 0 || n < 2) return ANSWER_YES;
     if (nwritten * n > PAIRS)
         return guard_group(in, group, nwritten, n) < 0 ? ANSWER_ERROR : ANSWER_YES;
