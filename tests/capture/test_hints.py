@@ -44,6 +44,44 @@ def until_close(x):
     return x
 
 
+def until_break(x):
+    while True:
+        y = np.sqrt(x)
+        error = np.abs(y - x).max()
+        x = y
+        if error < 1e-3:  # here
+            break
+    return x
+
+
+def until_return(x):
+    for i in range(50):
+        y = np.sqrt(x)
+        if np.abs(y - x).max() < 1e-3:  # here
+            return y, i
+        x = y
+    raise ValueError("no convergence")
+
+
+def inner_break(x):
+    for _ in range(3):
+        for _ in range(50):
+            y = np.sqrt(x)
+            if np.abs(y - x).max() < 1e-3:  # here
+                break
+            x = y
+        x = x * 3
+    return x
+
+
+def branch_in_a_loop(x):
+    for _ in range(3):
+        x = np.sqrt(x)
+        if x.sum() > 3:  # here
+            x = x[:-1]
+    return x
+
+
 def with_sides(x):
     y = np.sqrt(x) + 1
     if y.sum() > 3:  # here
@@ -51,12 +89,52 @@ def with_sides(x):
     return y * 2
 
 
-def test_a_while_loop_is_told_nothing_of_sides():
-    item = only(until_close, X)
-    assert item["code"] == "PC0006" and item["user"][1] == line_of_code(until_close, "# here")
+@pytest.mark.parametrize("function", [until_close, until_break, until_return, inner_break])
+def test_a_test_that_ends_a_loop_is_told_nothing_of_sides(function):
+    item = only(function, X)
+    assert item["code"] == "PC0006" and item["user"][1] == line_of_code(function, "# here")
     assert "np.where" not in item["hint"] and "sides" not in item["hint"]
     assert "Each turn runs as a plan" in item["hint"]
-    assert "np.where" in only(with_sides, X)["hint"]
+
+
+def skips_turns(x, z, out):
+    for t in range(len(z)):
+        x = np.sqrt(x)
+        if np.isnan(z[t]):  # here
+            out[t] = x
+            continue
+        x = x + (z[t] - x[0]) * x
+        out[t] = x
+    return out
+
+
+def test_a_test_that_skips_the_rest_of_a_turn():
+    z = np.linspace(1.0, 2.0, 8)
+    z[3] = np.nan
+    item = breaks(skips_turns, X, z, np.zeros((8, len(X))))[0]
+    assert item["code"] == "PC0006" and item["user"][1] == line_of_code(skips_turns, "# here")
+    assert "the rest of the turn" in item["hint"] and "sides" not in item["hint"]
+
+
+def chooses_turns(x, z, out):
+    for t in range(len(z)):
+        x = np.sqrt(x)
+        x = np.where(np.isnan(z[t]), x, x + (z[t] - x[0]) * x)
+        out[t] = x
+    return out
+
+
+def test_what_the_hint_says_of_turns_makes_a_graph():
+    z = np.linspace(1.0, 2.0, 8)
+    z[3] = np.nan
+    compiled = pycompile.compile(chooses_turns, fullgraph=True)
+    out = np.zeros((8, len(X)))
+    assert np.array_equal(compiled(X, z, out.copy()), skips_turns(X, z, out.copy()))
+
+
+@pytest.mark.parametrize("function", [with_sides, branch_in_a_loop])
+def test_a_branch_with_sides_is_told_of_them(function):
+    assert "np.where" in only(function, X)["hint"]
 
 
 # ---- what the program raises anyway ----

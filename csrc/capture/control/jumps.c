@@ -8,29 +8,21 @@ jump_to(Interp *in, const Instr *instr, bool jump)
     in->top->number = jump ? instr->target : in->top->number + 1;
 }
 
-/* One side of the branch stays in a loop, the other leaves it. */
-static bool
-ends_loop(const Activation *a, int target)
-{
-    const Decoded *d = a->decoded;
-    int last = -1;
-    for (int i = 0; i < d->count; i++)
-        if (i >= a->number && d->instrs[i].target >= 0 && d->instrs[i].target <= a->number)
-            last = i;
-    return last >= 0 && (target > last) != (a->number + 1 > last);
-}
-
 /* The break for a branch that ends the graph, according to what its condition depends on. */
 static Answer
-tell_branch(Interp *in, const Instr *instr, Value *condition)
+tell_branch(Interp *in, Value *condition)
 {
+    static const BreakHint hints[] = {
+        [TEST_NONE] = HINT_OF_CODE, [TEST_ENDS] = HINT_LOOP_TEST, [TEST_SKIPS] = HINT_NEXT_TURN};
     const char *why = branch_why(in);
-    bool loop = why == NULL && ends_loop(in->top, instr->target);
+    LoopTest test;
+    if (branch_loop(in, in->top->decoded, in->top->number, &test) < 0) return ANSWER_ERROR;
+    bool loop = why == NULL && test == TEST_ENDS;
     if (loop) why = "it ends a loop: each turn is a plan";
     if (!value_is_unknown_scalar(in, condition))
         return interp_break_told(in, BREAK_BRANCH, BREAK_VARIES, "a branch");
     if (!value_is_data_length(in, condition))
-        return break_hinted(in, BREAK_BRANCH, loop ? HINT_LOOP_TEST : HINT_OF_CODE, "%s",
+        return break_hinted(in, BREAK_BRANCH, hints[loop || why == NULL ? test : TEST_NONE], "%s",
                             why != NULL ? why : "");
     if (why == NULL) why = "a branch on it, whose sides do not come together";
     return interp_break_told(in, BREAK_BRANCH, BREAK_DATA_SIZE, why);
@@ -48,7 +40,7 @@ branch(Interp *in, const Instr *instr, Value *condition)
         branch_merge(in, on_true ? instr->target : next, on_true ? next : instr->target, condition,
                      on_true ? jumped : depth - 1, on_true ? depth - 1 : jumped);
     if (merged != ANSWER_NO) return merged;
-    Answer stopped = tell_branch(in, instr, condition);
+    Answer stopped = tell_branch(in, condition);
     if (stopped == ANSWER_ERROR || a != in->bottom || keeps || in->fork != NULL) return stopped;
     a->depth--;
     in->break_code = BREAK_NONE; /* building may break for its own reason */

@@ -424,6 +424,14 @@ break_choice(Interp *in, const char *name)
 int branch_join(Interp *in, const Decoded *d, int number, int *out);
 /* Every path from `at` raises after a few instructions. */
 bool branch_raises(const Decoded *d, int at);
+/* What a branch is to the innermost loop around it. */
+typedef enum {
+    TEST_NONE,
+    TEST_ENDS,  /* one side goes on with the loop, the other one leaves it */
+    TEST_SKIPS, /* the sides meet at the next turn, and one goes there at once, or nearly so */
+} LoopTest;
+/* 0, or -1 with the error set. */
+int branch_loop(Interp *in, const Decoded *d, int number, LoopTest *out);
 bool branch_in_try(const Decoded *d, int at);
 /* May the slot be read on a path from `at` before it is stored?  -1 with the error set. */
 int branch_reads(Interp *in, const Decoded *d, int at, int slot);

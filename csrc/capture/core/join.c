@@ -137,6 +137,69 @@ branch_raises(const Decoded *d, int at)
     return only_raises(d, at, &budget);
 }
 
+/* ---- loops ---- */
+
+/* Is there a path from `at` to `head` that does not go through the head of a loop further out? */
+static bool
+comes_to(const Decoded *d, int at, int head, int *stack, bool *seen)
+{
+    int depth = 0, to[2];
+    if (at == head) return true;
+    memset(seen, 0, (size_t)d->count + 1);
+    for (stack[depth++] = at; depth > 0;) {
+        at = stack[--depth];
+        if (at >= d->count || seen[at]) continue;
+        seen[at] = true;
+        for (int k = successors(d, at, to); k-- > 0;) {
+            if (to[k] == head) return true;
+            if (to[k] > head) stack[depth++] = to[k];
+        }
+    }
+    return false;
+}
+
+static bool
+is_head(const Decoded *d, int head)
+{
+    for (int i = head; i < d->count; i++)
+        if (d->instrs[i].target == head) return true;
+    return false;
+}
+
+/* `continue`, with what is stored before it: a straight line to the head. */
+static bool
+goes_at_once(const Decoded *d, int at, int head)
+{
+    enum { FEW = 12 }; /* Instrs */
+    int to[2];
+    for (int i = 0; i < FEW && at < d->count; i++, at = to[0]) {
+        if (at == head) return true;
+        if (successors(d, at, to) != 1) return false;
+    }
+    return false;
+}
+
+int
+branch_loop(Interp *in, const Decoded *d, int number, LoopTest *out)
+{
+    int *stack = arena_alloc(in->arena, sizeof(int) * (2 * (size_t)d->count + 2)), to[2], join;
+    bool *seen = arena_alloc(in->arena, (size_t)d->count + 1);
+    *out = TEST_NONE;
+    if (stack == NULL || seen == NULL || branch_join(in, d, number, &join) < 0) return -1;
+    if (successors(d, number, to) < 2) return 0;
+    for (int head = number; head >= 0; head--) {
+        if (!is_head(d, head)) continue;
+        bool one = comes_to(d, to[0], head, stack, seen);
+        bool other = comes_to(d, to[1], head, stack, seen);
+        if (one != other) *out = TEST_ENDS;
+        if (one && other && join == head &&
+            (goes_at_once(d, to[0], head) != goes_at_once(d, to[1], head)))
+            *out = TEST_SKIPS;
+        if (one || other) return 0;
+    }
+    return 0;
+}
+
 /* ---- locals that nobody reads any more ---- */
 
 static bool
