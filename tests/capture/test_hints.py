@@ -94,7 +94,7 @@ def test_a_test_that_ends_a_loop_is_told_nothing_of_sides(function):
     item = only(function, X)
     assert item["code"] == "PC0006" and item["user"][1] == line_of_code(function, "# here")
     assert "np.where" not in item["hint"] and "sides" not in item["hint"]
-    assert "Each turn runs as a plan" in item["hint"]
+    assert "Each turn runs as a plan" in item["hint"] and "it ends a loop" in item["detail"]
 
 
 def skips_turns(x, z, out):

@@ -274,16 +274,6 @@ def branch_on_a_value_and_a_length(x):
     return x
 
 
-@program("PC0006", "it ends a loop", X)
-def data_dependent_while(x):
-    error = 10.0
-    while error > 1e-3:  # here
-        y = np.sqrt(x)
-        error = np.abs(y - x).max()
-        x = y
-    return x
-
-
 @program("PC0006", "do not come together", X)
 def other_shapes(x):
     y = np.sqrt(x) + 1
