@@ -410,6 +410,32 @@ def test_no_break_of_an_elimination_speaks_of_lengths_or_arguments():
     assert not any("Pass arrays" in item["hint"] for item in found)
 
 
+# ---- a function that a break has left on the stack ----
+
+
+def shape_after_a_break(x, y):
+    z = np.sqrt(x) + 1
+    return np.full(np.broadcast(x, y).shape, 1.5) + z * y
+
+
+def function_as_argument(x, function):
+    return function((len(x),), 1.5) + np.sqrt(x)
+
+
+def test_only_the_argument_is_blamed():
+    found = breaks(shape_after_a_break, X, X[:2, None])
+    assert {item["detail"].split("'")[1] for item in found} == {"broadcast", "shape"}
+    assert not any("full" in item["detail"] for item in found)
+
+
+def test_a_library_function_as_an_argument_is_followed():
+    compiled = pycompile.compile(function_as_argument, fullgraph=True)
+    for function in (np.full, np.full, lambda shape, value: np.ones(shape) * value):
+        wanted = function_as_argument(X, function)
+        assert np.array_equal(compiled(X, function), wanted)
+    assert compiled.stats()["plan_runs"] == 3
+
+
 # ---- a loop that did not stay a loop ----
 
 

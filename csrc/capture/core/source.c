@@ -463,9 +463,10 @@ is_identity(Interp *in, SourceId source, PyObject *object)
     if (is_enum_member(object)) return true;
     if (typing_is_union(object) || object_is_pattern(object)) return true;
     if (PyFunction_Check(object)) {
-        /* Guard the code of a function that each call makes anew, not the function. */
+        /* Guard the code of a function that each call makes anew, not the function; one that has a
+           rule is followed by its identity. */
         SourceKind kind = source_kind(in, source);
-        return kind == SOURCE_GLOBAL || kind == SOURCE_CONST;
+        return kind == SOURCE_GLOBAL || kind == SOURCE_CONST || callable_followers(object) != NULL;
     }
     /* A callable of another kind in a global (np.vectorize's, functools.partial). */
     return false;
@@ -612,6 +613,7 @@ value_resolve(Interp *in, SourceId source, PyObject *object)
     }
     if (PyFrozenSet_CheckExact(object)) return set_from_source(in, source, object);
     if (is_identity(in, source, object)) return const_from_source(in, source, object);
+    if (PyErr_Occurred()) return NULL;
     Value *value = value_made(in, source, object);
     if (value == NULL || map_put(in, &in->sources.by_object, object, value) < 0) return NULL;
     return VEC_PUSH(in->arena, &in->sources.outside, value) < 0 ? NULL : value;
