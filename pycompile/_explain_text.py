@@ -115,8 +115,10 @@ def functions(explanation: Explanation) -> list[Record]:
                 this[key] += counted[key]
             this["deopt_why"] = counted.get("deopt_why") or this.get("deopt_why")
     for item in found_breaks(explanation):
-        file, _, name = item["user"]
-        row(file, name)["breaks"].append(item)
+        file, line, name = item["user"]
+        this = row(file, name)
+        this["breaks"].append(item)
+        this["line"] = this["line"] or line  # one that was only followed as a part of others
     return sorted(rows.values(), key=lambda r: (is_library(r["file"]), -_cost(r)))
 
 

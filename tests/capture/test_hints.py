@@ -410,6 +410,62 @@ def test_no_break_of_an_elimination_speaks_of_lengths_or_arguments():
     assert not any("Pass arrays" in item["hint"] for item in found)
 
 
+# ---- keys out of the data ----
+
+
+def counts_the_best(x):
+    y, found = np.sqrt(x) + 1, {}
+    for k in (y.argmax(), y.argmin()):
+        found.setdefault(k, []).append(1)
+    return y, found
+
+
+def item_of_a_list(x):
+    y = np.sqrt(x) + 1
+    return [x, y][int(y[0]) - 1] * 2
+
+
+def slice_of_a_list(x):
+    y = np.sqrt(x) + 1
+    return y * len([x, y, x][: int(y[0])])
+
+
+@pytest.mark.parametrize("function", [counts_the_best, item_of_a_list, slice_of_a_list])
+def test_a_key_out_of_the_data_is_the_reason(function):
+    item = breaks(function, X)[0]
+    assert item["code"] == "PC0050" and "Index by" not in item["hint"]
+    assert "np.bincount" in item["hint"] and "pass it as an argument" in item["hint"]
+
+
+def keeps_the_last():
+    kept = []
+
+    def keeps(x):
+        y = np.sqrt(x) + 1
+        kept.append(y)
+        del kept[:-1]
+        return y * 2
+
+    return keeps
+
+
+def test_a_list_that_is_appended_to_is_told_as_one():
+    item = only(keeps_the_last(), X)
+    assert item["code"] == "PC0016" and item["detail"] == "items of a list whose length varies"
+    assert "appends to such a list" in item["hint"] and "slices" not in item["hint"]
+
+
+def sums_a_generator(parts):
+    return sum(np.sqrt(v) for v in parts)
+
+
+def test_a_generator_expression_has_a_line():
+    explanation = pycompile.explain(sums_a_generator)(iter([X, X]))
+    line = line_of_code(sums_a_generator, "sum(")
+    rows = {row["function"]: row["line"] for row in _explain_text.functions(explanation)}
+    assert rows["sums_a_generator.<locals>.<genexpr>"] == line
+
+
 # ---- a function that a break has left on the stack ----
 
 

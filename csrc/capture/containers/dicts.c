@@ -26,7 +26,7 @@ dict_key(Interp *in, Value *key, PyObject **out)
         return plain == ANSWER_YES ? guard_is(in, key) : plain;
     }
     Answer answer = value_is_array(in, key) ? ANSWER_NO : value_known(in, key, out);
-    if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a key that is not known");
+    if (answer == ANSWER_NO) return break_key(in, key, "a key of a dict or set");
     if (answer != ANSWER_YES) return answer;
     if (object_has_nan(*out)) return interp_break(in, BREAK_INDEX, "a NaN as a key");
     answer = key_is_plain(in, *out);

@@ -145,7 +145,7 @@ list_store_slice(Interp *in, Value *list, Value *key, Value *items)
     if (deque_check(list->object))
         return interp_break(in, BREAK_STORE, "a slice of %s", value_describe(in, list));
     Answer answer = value_known(in, key, &slice);
-    if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a slice that is not known");
+    if (answer == ANSWER_NO) return break_key(in, key, "a slice of a list");
     if (answer == ANSWER_YES) answer = items_go(in, list);
     if (answer == ANSWER_YES) answer = container_moves(in, list);
     if (answer != ANSWER_YES) return answer;

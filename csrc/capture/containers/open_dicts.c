@@ -15,7 +15,8 @@ known_key(Interp *in, Value *key, PyObject **out)
 {
     Answer answer = dict_key(in, key, out);
     if (answer == ANSWER_YES && !key_is_constant(*out))
-        return interp_break(in, BREAK_INDEX, "a key of a dict whose keys vary");
+        return interp_break(in, BREAK_INDEX, "a key of class %s, of a dict whose keys vary",
+                            Py_TYPE(*out)->tp_name);
     return answer;
 }
 

@@ -156,6 +156,7 @@ interp_break_told(Interp *in, BreakCode code, BreakCode told, const char *detail
 Answer
 break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what)
 {
+    if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
     if (number->kind != V_NODE) return interp_break(in, code, "%s that is not a known int", what);
     bool of_data = value_is_unknown_scalar(in, number);
     Answer answer = interp_break_told(in, code, of_data ? BREAK_DATA_SIZE : BREAK_VARIES, what);
@@ -169,6 +170,32 @@ break_of_index(Interp *in, const Value *number)
     bool of_data = value_is_unknown_scalar(in, number) ||
                    graph_node(in->graph, number->node)->type.form != FORM_PYTHON;
     return of_data ? BREAK_DATA_INDEX : BREAK_VARIES;
+}
+
+/* A number that the key is made of, or is; NULL: none. */
+static Value *
+number_of_key(Interp *in, Value *key, int depth)
+{
+    if (key->kind == V_NODE && value_is_number(in, key)) return key;
+    if ((key->kind != V_TUPLE && key->kind != V_SLICE) || depth == 4) return NULL;
+    for (int i = 0; i < key->nitems; i++) {
+        Value *item = value_item(in, key, i);
+        Value *number = item != NULL ? number_of_key(in, item, depth + 1) : NULL;
+        if (number != NULL) return number;
+    }
+    return NULL;
+}
+
+Answer
+break_key(Interp *in, Value *key, const char *what)
+{
+    if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
+    const Value *number = number_of_key(in, key, 0);
+    if (PyErr_Occurred()) return ANSWER_ERROR;
+    if (number == NULL) return interp_break(in, BREAK_INDEX, "%s that is not known", what);
+    Answer answer = interp_break_told(in, BREAK_INDEX, break_of_index(in, number), what);
+    if (in->told.code == BREAK_DATA_INDEX) in->told.hint = HINT_KEY;
+    return answer;
 }
 
 Answer

@@ -105,6 +105,8 @@ Answer break_raised(Interp *in, const char *format, ...) __attribute__((format(p
 Answer break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what);
 /* What to say of an index that is such a number. */
 BreakCode break_of_index(Interp *in, const Value *number);
+/* Breaks at a key or an index of a container that is not known: "a key of a dict". */
+Answer break_key(Interp *in, Value *key, const char *what);
 /* The same with the reason that an earlier attempt found. */
 Answer interp_break_as(Interp *in, BreakCode code, const Break *told);
 /* The line of the Instr, or of the last one before it that has a line. */

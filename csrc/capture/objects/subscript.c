@@ -8,7 +8,9 @@ sequence_slice(Interp *in, Value *sequence, Value *key, Value **out)
 {
     PyObject *slice;
     Answer answer = value_known(in, key, &slice);
-    if (answer == ANSWER_NO) return interp_break(in, BREAK_INDEX, "a slice that is not known");
+    if (answer == ANSWER_NO)
+        return break_key(in, key,
+                         sequence->kind == V_LIST ? "a slice of a list" : "a slice of a tuple");
     if (answer != ANSWER_YES) return answer;
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(slice, &start, &stop, &step) < 0) return raise_error(in);
@@ -45,8 +47,8 @@ sequence_position(Interp *in, Value *sequence, Value *key, bool store, int *out)
                          sequence->kind == V_LIST ? "list" : "tuple", type->tp_name);
     if (PyErr_Occurred()) return ANSWER_ERROR;
     if (answer == ANSWER_NO)
-        return interp_break(in, BREAK_INDEX, "an index of %s that is not known",
-                            value_describe(in, sequence));
+        return break_key(in, key,
+                         sequence->kind == V_LIST ? "an index of a list" : "an index of a tuple");
     if (answer != ANSWER_YES) return answer;
     if (index < 0) index += sequence->nitems;
     if (index < 0 || index >= sequence->nitems)
@@ -69,6 +71,8 @@ dict_position(Interp *in, Value *dict, Value *key, PyObject **object, int *out)
 Answer
 item_by_method(Interp *in, const char *name, int nargs, Value *const *args, Value **out)
 {
+    if (args[0]->kind == V_OBJECT && args[0]->object != NULL && PyList_CheckExact(args[0]->object))
+        return break_hinted(in, BREAK_INDEX, HINT_GROWS, "items of a list whose length varies");
     Answer answer = special_call(in, args[0], name, nargs - 1, args + 1, out);
     if (answer == ANSWER_YES && *out == NULL)
         return interp_break(in, value_break(args[0], BREAK_INDEX), "a subscript of %s",
