@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 from pycompile import _C
-from pycompile._backends import list_backends, register_backend, resolve_backend
+from pycompile._backends import NATIVE, list_backends, register_backend, resolve_backend
 from pycompile._errors import GraphBreakError
 from pycompile._hints import tell_at_exit
 
@@ -60,7 +60,7 @@ def compile(
     function: Any = None,
     /,
     *,
-    backend: str | Callable[..., Any] = "c",
+    backend: str | Callable[..., Any] = NATIVE,
     dynamic: None = None,
     fullgraph: bool = False,
     mode: str | None = None,
@@ -104,7 +104,7 @@ def compile(
 
 
 def _settings(
-    backend: str | Callable[..., Any] = "c",
+    backend: str | Callable[..., Any] = NATIVE,
     dynamic: None = None,
     fullgraph: bool = False,
     mode: str | None = None,
@@ -129,8 +129,9 @@ def _settings(
     for name in settings:
         if name not in known:
             raise ValueError(f"unknown option {name!r}{_nearest(name, known)}")
-    for name, given, otherwise in (("backend", backend, "c"), ("fullgraph", fullgraph, False)):
-        if name in settings and given != otherwise and settings[name] != given:
+    asked = (("backend", backend, backend is not NATIVE), ("fullgraph", fullgraph, fullgraph))
+    for name, given, said in asked:
+        if name in settings and said and settings[name] != given:
             raise ValueError(
                 f"{name} is given twice: {given!r}, and {settings[name]!r} in options: remove one"
             )

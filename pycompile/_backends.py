@@ -11,6 +11,13 @@ from pycompile._errors import BackendError
 Backend = Callable[..., Any]
 
 _BUILT_IN = ("c", "eager")
+
+
+class _Unsaid(str):
+    """The default: another object than any "c" that a program gives."""
+
+
+NATIVE = _Unsaid("c")
 _registered: dict[str, Backend] = {}
 
 
@@ -32,8 +39,10 @@ def list_backends() -> list[str]:
 
 def resolve_backend(backend: str | Backend) -> str | Backend:
     """What the runtime takes: "c" or a callable.  BackendError for an unknown name."""
-    if callable(backend) or backend == "c":
+    if callable(backend):
         return backend
+    if backend == "c":
+        return "c"
     if backend == "eager":
         from pycompile import _eager  # brings in more than a plain import should
 

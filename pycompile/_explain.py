@@ -19,6 +19,7 @@ from pycompile._api import (
     _settings,
     _switched_off,
 )
+from pycompile._backends import NATIVE
 
 Record = dict[str, Any]
 
@@ -127,8 +128,8 @@ class Explanation:
 def explain(
     function: Callable[..., Any],
     /,
-    *,
-    backend: str | Callable[..., Any] = "c",
+    *misplaced: Any,
+    backend: str | Callable[..., Any] = NATIVE,
     dynamic: None = None,
     fullgraph: bool = False,
     mode: str | None = None,
@@ -144,6 +145,12 @@ def explain(
     The other keywords are those of `compile`.
     """
     _require_function(function, "explain")
+    if misplaced:
+        name = getattr(function, "__name__", "f")
+        raise TypeError(
+            "pycompile.explain takes the function alone, and what it gives takes the arguments: "
+            f"pycompile.explain({name})(...)"
+        )
     _require_runs(runs)
     settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
 

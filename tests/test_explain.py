@@ -345,6 +345,49 @@ def undone(caplog, function, *args):
     return why, *(int(number) - first for number in place.split(" to "))
 
 
+def test_the_log_has_each_reason_once_with_its_function(caplog):
+    def roots(x):
+        return np.sqrt(x - 1) * 2
+
+    compiled = pycompile.compile(roots)
+    _C.log_configure("perf_hints")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for _ in range(4):
+                compiled(np.linspace(0.0, 1.0, 3000))
+    finally:
+        _C.log_configure("")
+    (line,) = [line for line in caplog.messages if "undone" in line]
+    assert ".roots: a run was undone and left to CPython: an invalid value" in line
+
+
+def test_two_names_of_one_object_are_told_apart(caplog):
+    def adds(x, out):
+        return np.sqrt(x) + out if out is not x else np.sqrt(x) * 2
+
+    compiled = pycompile.compile(adds)
+    x, y = np.ones(3000), np.ones(3000)
+    _C.log_configure("recompiles")
+    try:
+        compiled(x, x)
+        compiled(x, y)
+        compiled(y, y)
+    finally:
+        _C.log_configure("")
+    assert "x and out were one object, now they are two" in caplog.messages[0].replace(
+        "out and x", "x and out"
+    )
+
+
+def test_arguments_belong_to_what_explain_gives():
+    def f(x):
+        return x + 1
+
+    with pytest.raises(TypeError, match=r"takes the function alone.*pycompile\.explain\(f\)\("):
+        pycompile.explain(f, np.ones(3))
+
+
 def divides(x):
     y = np.sort(x)
     z = np.abs(x)

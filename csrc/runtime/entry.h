@@ -118,8 +118,8 @@ struct CodeState {
     CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
     long long plan_runs, compiles, recompiles, breaks, deopts;
-    char deopt_why[DEOPT_WHY]; /* reason of the last deopt, while reports are collected */
-    double plan_seconds;       /* time in plans, while reports are collected */
+    char deopt_why[DEOPT_WHY]; /* reason of the last deopt, while reports or hints are wanted */
+    double plan_seconds;       /* time in plans, likewise */
     bool judged;               /* `loops` and `open_loop` are known */
     bool patient;         /* whole programs: the user did not ask for plans, so they have to pay */
     uint8_t loops;        /* how deep they are nested */

@@ -109,15 +109,25 @@ seconds_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* The log has each reason once, until there is another one. */
+static void
+note_undone(CodeState *state)
+{
+    const char *why = plan_deopt_why();
+    if (strncmp(state->deopt_why, why, sizeof(state->deopt_why) - 1) != 0)
+        log_emit(LOG_PERF_HINTS, "%s: a run was undone and left to CPython: %s",
+                 text_of_str(state->code->co_qualname), why);
+    snprintf(state->deopt_why, sizeof(state->deopt_why), "%s", why);
+}
+
 PlanResult
 plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
 {
-    if (!report_wanted()) return plan_run(plan, reached, outcome);
+    if (!report_wanted() && !log_enabled(LOG_PERF_HINTS)) return plan_run(plan, reached, outcome);
     double before = seconds_now();
     PlanResult result = plan_run(plan, reached, outcome);
     state->plan_seconds += seconds_now() - before;
-    if (result == PLAN_DEOPT)
-        snprintf(state->deopt_why, sizeof(state->deopt_why), "%s", plan_deopt_why());
+    if (result == PLAN_DEOPT) note_undone(state);
     return result;
 }
 

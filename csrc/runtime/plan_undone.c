@@ -29,15 +29,13 @@ put_reason(Text *out, const Run *run, PyObject *type, PyObject *value)
 void
 run_undone(const Run *run)
 {
-    bool logged = log_enabled(LOG_PERF_HINTS), wanted = report_wanted();
-    if (!logged && !wanted) return;
+    if (!log_enabled(LOG_PERF_HINTS) && !report_wanted()) return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     Text text = {0};
     put_reason(&text, run, type, value);
     const char *reason = text.data != NULL ? text.data : "?";
-    if (logged) log_emit(LOG_PERF_HINTS, "a run was undone and left to CPython: %s", reason);
-    if (wanted) snprintf(undone_why, sizeof(undone_why), "%s", reason);
+    snprintf(undone_why, sizeof(undone_why), "%s", reason);
     text_free(&text);
     PyErr_Restore(type, value, trace);
 }

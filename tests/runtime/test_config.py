@@ -185,6 +185,8 @@ def test_options_that_say_two_things():
 
     with pytest.raises(ValueError, match="backend is given twice: 'eager', and 'c' in options"):
         pycompile.compile(f, backend="eager", options={"backend": "c"})
+    with pytest.raises(ValueError, match="backend is given twice: 'c', and 'eager' in options"):
+        pycompile.compile(f, backend="c", options={"backend": "eager"})
     with pytest.raises(ValueError, match="fullgraph is given twice: True, and False in options"):
         pycompile.compile(f, fullgraph=True, options={"fullgraph": False})
     pycompile.compile(f, backend="eager", options={"backend": "eager", "fullgraph": True})
