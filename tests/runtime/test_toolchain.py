@@ -151,6 +151,21 @@ def test_cc_with_arguments(tmp_path):
     assert out == f"41\n{cc}\n"
 
 
+def test_quotes_in_cc_are_characters(tmp_path):
+    cc = shutil.which("cc")
+    folder = str(tmp_path / "c")
+    out, err = child(RUN, CC=f"{cc} -DUNUSED='a", PYCOMPILE_CACHE_DIR=folder)
+    assert out == "41\n" and "Warning" not in err
+    out, err = child(RUN, CC=f"'{cc}'", PYCOMPILE_CACHE_DIR=folder)
+    assert out == "41\n" and f"CC='{cc}' is no C compiler that works" in err
+
+
+def test_cc_that_fails_with_version_falls_back(tmp_path):
+    cc = script(tmp_path / "cc", "exit 1\n")
+    out, err = child(RUN, CC=cc, PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))
+    assert out == "41\n" and f"CC={cc} is no C compiler that works (it fails with --version)" in err
+
+
 def test_cc_that_is_missing_falls_back(tmp_path):
     assert child(RUN, CC="/nowhere/cc", PYCOMPILE_CACHE_DIR=str(tmp_path / "c"))[0] == "41\n"
 
