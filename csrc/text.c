@@ -141,3 +141,15 @@ text_free(Text *text)
     mem_free(text->data);
     *text = (Text){0};
 }
+
+void
+text_copy_cut(char *to, size_t size, const char *from)
+{
+    size_t length = strlen(from);
+    if (length >= size) {
+        length = size - 1;
+        while (length > 0 && ((unsigned char)from[length] & 0xc0) == 0x80) length--;
+    }
+    memcpy(to, from, length);
+    to[length] = '\0';
+}

@@ -375,7 +375,7 @@ note_break(const Job *job, CompileNote *note)
     if (item->nframes > 1)
         text_printf(&text, "%sin %s (%s:%d)", *item->detail ? ", " : "", inner->function,
                     inner->file, inner->line);
-    if (text.data != NULL) strncpy(note->detail, text.data, sizeof(note->detail) - 1);
+    if (text.data != NULL) text_copy_cut(note->detail, sizeof(note->detail), text.data);
     text_free(&text);
 }
 

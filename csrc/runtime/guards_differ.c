@@ -3,8 +3,9 @@
 #include "guards.h"
 
 enum {
-    FACTS = 16,     /* that are collected */
-    FACTS_TOLD = 8, /* … and shown, those with the most values first */
+    FACTS = 16,      /* that are collected */
+    FACTS_TOLD = 8,  /* … and shown, those with the most values first */
+    MOST_MORE = 256, /* … and counted beyond those collected */
     VALUES_TOLD = 8,
     MOST_VALUES = 64,
 };
@@ -19,7 +20,8 @@ typedef struct {
 
 struct GuardFacts {
     Fact fact[FACTS];
-    int nfacts, nmore; /* nmore: facts for which there was no room */
+    int nfacts, nmore;
+    uint64_t more[MOST_MORE]; /* hashes of the names of facts for which there was no room */
 };
 
 GuardFacts *
@@ -49,13 +51,25 @@ same_text(const Text *a, const Text *b)
     return strcmp(left, right) == 0;
 }
 
+/* A fact for which there is no room, of one plan or of several. */
+static void
+count_more(GuardFacts *facts, const Text *name)
+{
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (const char *at = name->data ? name->data : ""; *at != '\0'; at++)
+        hash = (hash ^ (unsigned char)*at) * 1099511628211u;
+    for (int i = 0; i < facts->nmore; i++)
+        if (facts->more[i] == hash) return;
+    if (facts->nmore < MOST_MORE) facts->more[facts->nmore++] = hash;
+}
+
 static Fact *
 fact_for(GuardFacts *facts, GuardSaid *said)
 {
     for (int i = 0; i < facts->nfacts; i++)
         if (same_text(&facts->fact[i].name, &said->name)) return &facts->fact[i];
     if (facts->nfacts == FACTS) {
-        facts->nmore++;
+        count_more(facts, &said->name);
         return NULL;
     }
     Fact *fresh = &facts->fact[facts->nfacts++];

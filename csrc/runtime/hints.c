@@ -38,8 +38,8 @@ static VariedNote *
 varied_note(CodeState *state, const char *name, const char *place)
 {
     VariedNote fresh = {0};
-    snprintf(fresh.name, sizeof(fresh.name), "%s", name);
-    snprintf(fresh.place, sizeof(fresh.place), "%s", place);
+    text_copy_cut(fresh.name, sizeof(fresh.name), name);
+    text_copy_cut(fresh.place, sizeof(fresh.place), place);
     for (int i = 0; i < state->varied.len; i++) {
         VariedNote *at = &state->varied.at[i];
         if (strcmp(at->name, fresh.name) == 0 && strcmp(at->place, fresh.place) == 0) return at;
@@ -57,7 +57,7 @@ note_value(VariedNote *note, const char *value)
 {
     char cut[sizeof(note->value[0])];
     if (value == NULL) return;
-    snprintf(cut, sizeof(cut), "%s", value);
+    text_copy_cut(cut, sizeof(cut), value);
     for (int i = 0; i < note->nvalues; i++)
         if (strcmp(note->value[i], cut) == 0) return;
     if (note->nvalues == VALUES_NOTED)
@@ -114,10 +114,10 @@ static void
 note_undone(CodeState *state)
 {
     const char *why = plan_deopt_why();
-    if (strncmp(state->deopt_why, why, sizeof(state->deopt_why) - 1) != 0)
+    if (strcmp(state->deopt_why, why) != 0)
         log_emit(LOG_PERF_HINTS, "%s: a run was undone and left to CPython: %s",
                  text_of_str(state->code->co_qualname), why);
-    snprintf(state->deopt_why, sizeof(state->deopt_why), "%s", why);
+    text_copy_cut(state->deopt_why, sizeof(state->deopt_why), why);
 }
 
 PlanResult

@@ -35,7 +35,7 @@ run_undone(const Run *run)
     Text text = {0};
     put_reason(&text, run, type, value);
     const char *reason = text.data != NULL ? text.data : "?";
-    snprintf(undone_why, sizeof(undone_why), "%s", reason);
+    text_copy_cut(undone_why, sizeof(undone_why), reason);
     text_free(&text);
     PyErr_Restore(type, value, trace);
 }

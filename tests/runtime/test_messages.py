@@ -596,6 +596,18 @@ def test_limit_names_all_that_differed():
     assert "compute with it" in remedies and "fewer different texts" in remedies
 
 
+def test_a_fact_of_several_plans_is_counted_once():
+    def all_of(*arrays):
+        total = np.sqrt(arrays[0]).sum()
+        for x in arrays:
+            total = total + (x * 2).sum()
+        return total
+
+    calls = [tuple(np.ones(3 + n) for _ in range(24)) for n in range(10)]
+    told = limit_told(all_of, *calls, limit=8)
+    assert told.count("shape[0] ==") == 8 and "; and 16 more. To have it" in told, told
+
+
 def test_limit_counts_as_stats_do():
     def breaks_first(x, name):
         y = np.sqrt(x) * 2
@@ -725,6 +737,22 @@ def test_hints_keep_values_of_the_environment_to_themselves(monkeypatch):
     monkeypatch.setenv("SECRET", "very secret")
     told = hint_of(chosen, (ONES, {"very secret"}), (ONES, {"b"}))
     assert "secret" not in told and "a value out of the environment" in told
+
+
+@pytest.mark.parametrize("letters", range(40, 80, 3))
+def test_hints_cut_names_between_characters(letters):
+    name = "x" * (letters % 2) + "\u00fc" * letters
+    scope = {"np": np}
+    exec(f"def many({name}):\n    return np.sqrt({name}.T) * 2", scope)
+    function = scope["many"]
+    function.__qualname__ = name
+    pycompile.reset()
+    compiled = pycompile.compile(function, options={"plan_always": True})
+    for n in (3, 4):
+        compiled(np.ones(n))
+    found = [text for r in _C.hints() for row in r["varied"] for text in (row[0], *row[3])]
+    assert any(text.startswith(name[:60]) for text in found)
+    assert not any("\ufffd" in text for text in found)
 
 
 def logged(caplog, channel, function, *calls):
