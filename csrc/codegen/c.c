@@ -340,6 +340,14 @@ machine_vector_bytes(void)
     return 16;
 }
 
+static bool
+has_region(const Program *program)
+{
+    for (int i = 0; i < program->kernels.len; i++)
+        if (program->kernels.at[i]->kind == KERNEL_REGION) return true;
+    return false;
+}
+
 int
 codegen_c(const Graph *graph, const Program *program, bool comments, Text *out)
 {
@@ -373,6 +381,7 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
     }
     text_printf(out, "/* vectors of %d bytes */\n", prelude.vector_bytes);
     text_put(out, KERNEL_ABI_TEXT);
+    if (has_region(program)) text_put(out, LOG_ABI_TEXT);
     text_put(out, REST_TEXT);
     if (program->loops.len > 0) text_put(out, CALL_LOOP_TEXT);
     text_put(out, head.data ? head.data : "");

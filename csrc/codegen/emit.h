@@ -170,5 +170,6 @@ void emit_stream_end(Emit *e);
 
 /* region.c */
 void emit_region(Emit *e);
+extern const char LOG_ABI_TEXT[]; /* what a file with kept loops has at its top */
 
 #endif

@@ -1,20 +1,45 @@
-/* A kept loop as C.  The phases of a call are in lower/region.h; the function is, in order:
+/* A kept loop, with the loops and branches in it, as C.  The function is, in order:
 
      arguments, values from outside
-     indices that are linear in the induction variable: at the first, second and last iteration,
-       with overflow checks; all of them in bounds, or return 1 (x first, d step of an index)
-     layout of the log (o offset, g bytes per iteration; a whole array is copied instead when that
-       is shorter: then g is 0 and all its entries go to one cell)
-     segments: runs of iterations in which no index changes its sign, so that each access is
-       base + (x + t * d) * stride without a test (b base)
+     the log's first room
+     per loop: the number of its iterations
+       indices that are linear in its variable: at the first, second and last iteration, with
+         overflow checks; all of them in bounds, or fail (x first, d step of an index)
+       segments: runs of iterations in which no index changes its sign, so that each access is
+         base + t * w without a test (b base, w step in bytes); a segment ends after some time, so
+         that signals are looked for
        the loop; f is what the iteration before stored where that is read again
      results
-     fail, undo: the log is walked backwards
+     fail: the caller undoes what is in the log
 
-   Names as in c.c: n sizes, q operands, s values done once, v values of one iteration, u carried.
- */
+   Names as in c.c: n sizes, q operands, s values done once, v values of one iteration, u variables;
+   t, count, step and stop with the loop's number. */
 #include "../lower/region.h"
 #include "emit.h"
+
+static const char FAIL[] = "goto fail;";
+
+/* Repeats runtime/log_abi.h, as codegen/c.c does runtime/kernel_abi.h. */
+const char LOG_ABI_TEXT[] =
+    "typedef __UINT64_TYPE__ uint64_t;\n"
+    "typedef struct {\n"
+    "    char *data;\n"
+    "    int64_t bytes, rank; /* of an element; axes */\n"
+    "    int64_t length[4], stride[4];\n"
+    "} LogArray;\n"
+    "typedef struct {\n"
+    "    uint64_t place, old;\n"
+    "} LogEntry;\n"
+    "typedef struct KernelLog {\n"
+    "    LogEntry *at, *end;\n"
+    "    int64_t step;\n"
+    "    const LogArray *array;\n"
+    "    int64_t narrays;\n"
+    "    int64_t iterations, entries; /* an estimate, made before the loop */\n"
+    "    int (*more)(struct KernelLog *log); /* before the loop, and when at == end; nonzero: fail "
+    "*/\n"
+    "    int (*stop)(struct KernelLog *log); /* nonzero: a signal came */\n"
+    "} KernelLog;\n";
 
 static bool
 is_store(const Emit *e, const RegionElement *element)
@@ -26,13 +51,6 @@ static bool
 is_logged(const Emit *e, const RegionElement *element)
 {
     return is_store(e, element) && e->kernel->region->arrays.at[element->array].logged;
-}
-
-static void
-open_phase(Emit *e, int phase)
-{
-    emit_line(e, "if (begin == %d) {", phase);
-    e->indent++;
 }
 
 /* Defines the type for memory, "f64m", and returns its name. */
@@ -141,215 +159,296 @@ emit_arguments(Emit *e)
     const RegionLoop *r = k->region;
     int nsizes = 0;
     for (int i = 0; i < r->arrays.len; i++) {
-        if (r->arrays.at[i].length >= nsizes) nsizes = r->arrays.at[i].length + 1;
-        if (r->arrays.at[i].stride >= nsizes) nsizes = r->arrays.at[i].stride + 1;
+        const RegionArray *a = &r->arrays.at[i];
+        for (int axis = 0; axis < a->rank; axis++) {
+            if (a->length[axis] >= nsizes) nsizes = a->length[axis] + 1;
+            if (a->stride[axis] >= nsizes) nsizes = a->stride[axis] + 1;
+        }
     }
     for (int i = 0; i < nsizes; i++) emit_line(e, "const int64_t n%d = args->size[%d];", i, i);
     for (int o = 0; o < k->operands.len; o++)
         emit_line(e, "char *const q%d = args->ptr[%d];", o, k->operands.at[o].pointer);
-    emit_line(e, "int64_t count = 0, t = 0, sites = 0, bytes = 0;");
-    for (int i = 0; i < r->elements.len; i++)
-        if (r->elements.at[i].affine) emit_line(e, "int64_t x%d = 0, d%d = 0;", i, i);
-}
-
-/* The head of the log holds what the undo phase needs to know about the run. */
-static void
-emit_header(Emit *e, bool writes)
-{
-    const RegionLoop *r = e->kernel->region;
-    int at = 0;
-    emit_line(e,
-              writes ? "((int64_t *)args->scratch)[%d] = count;"
-                     : "count = ((const int64_t *)args->scratch)[%d];",
-              at++);
-    for (int i = 0; i < r->elements.len; i++) {
-        if (!r->elements.at[i].affine || !is_logged(e, &r->elements.at[i])) continue;
-        for (int part = 0; part < 2; part++, at++) {
-            char name = part ? 'd' : 'x';
-            if (writes)
-                emit_line(e, "((int64_t *)args->scratch)[%d] = %c%d;", at, name, i);
-            else
-                emit_line(e, "%c%d = ((const int64_t *)args->scratch)[%d];", name, i, at);
-        }
-    }
-}
-
-/* The most bytes that emit_header needs, rounded to a cache line. */
-static int
-header_bytes(const Emit *e)
-{
-    int words = 1;
-    for (int i = 0; i < e->kernel->region->elements.len; i++)
-        words += 2 * is_logged(e, &e->kernel->region->elements.at[i]);
-    return (words * 8 + 63) / 64 * 64;
 }
 
 static void
 emit_once(Emit *e)
 {
-    const RegionLoop *r = e->kernel->region;
     body_begin(e, 0, 1);
-    for (int32_t i = 0; i < r->body; i++) {
-        const Instr *v = instr_at(e, i);
-        if (v->kind == INSTR_OP)
+    for (int32_t i = 0; i < e->kernel->region->body; i++) {
+        if (instr_at(e, i)->kind == INSTR_OP)
             emit_operation(e, i, "return 1;");
         else
             scalar_value(e, i);
     }
-    emit_line(e, "const int64_t step = s%d;", r->step);
-    emit_line(e, "if (step == 0) return 1;");
-    emit_line(e, "if (step > 0 ? s%d < s%d : s%d > s%d) {", r->start, r->stop, r->start, r->stop);
-    emit_line(e, "    const __UINT64_TYPE__ span = step > 0 ? (__UINT64_TYPE__)s%d - s%d", r->stop,
-              r->start);
-    emit_line(e, "                                          : (__UINT64_TYPE__)s%d - s%d;",
-              r->start, r->stop);
-    emit_line(e, "    const __UINT64_TYPE__ stride = step > 0 ? step : -(__UINT64_TYPE__)step;");
-    emit_line(e, "    if ((span - 1) / stride >= 1ull << 56) return 1;");
-    emit_line(e, "    count = (span - 1) / stride + 1;");
+}
+
+/* Stores of the outermost loop alone, per iteration: those of inner loops happen nobody knows how
+   often. */
+static int
+stores_logged(const Emit *e, const RegionBlock *block)
+{
+    int stores = 0;
+    for (int i = 0; i < block->len; i++) {
+        if (block->at[i].instr < 0) continue;
+        const Instr *v = instr_at(e, block->at[i].instr);
+        if (v->kind == INSTR_STORE)
+            stores += is_logged(e, &e->kernel->region->elements.at[v->operand]);
+    }
+    return stores;
+}
+
+static bool
+has_loop(const RegionBlock *block)
+{
+    for (int i = 0; i < block->len; i++) {
+        const RegionIf *branch = block->at[i].branch;
+        if (block->at[i].loop != NULL) return true;
+        if (branch != NULL && (has_loop(&branch->arm[0]) || has_loop(&branch->arm[1]))) return true;
+    }
+    return false;
+}
+
+/* Inner loops are taken to be long when the GIL is at stake. */
+enum { INNER_ITERATIONS = 256 };
+
+static void
+emit_log(Emit *e)
+{
+    const RegionLoop *r = e->kernel->region;
+    int count = 0;
+    emit_line(e, "KernelLog *const log = (KernelLog *)args->scratch;");
+    emit_line(e, "const LogArray logged[] = {");
+    for (int i = 0; i < r->arrays.len; i++) {
+        const RegionArray *a = &r->arrays.at[i];
+        if (!a->logged) continue;
+        Text lengths = {0}, strides = {0};
+        for (int axis = 0; axis < a->rank; axis++) {
+            text_printf(&lengths, axis ? ", n%d" : "n%d", a->length[axis]);
+            text_printf(&strides, axis ? ", n%d" : "n%d", a->stride[axis]);
+        }
+        emit_line(e, "    {q%d, %d, %d, {%s}, {%s}},", a->operand,
+                  (int)dtype_size(e->kernel->operands.at[a->operand].dtype), a->rank, lengths.data,
+                  strides.data);
+        text_free(&lengths);
+        text_free(&strides);
+        count++;
+    }
+    emit_line(e, count > 0 ? "};" : "    {0}};");
+    emit_line(e, "log->array = logged;");
+    emit_line(e, "log->narrays = %d;", count);
+    emit_line(e, "log->iterations = count0 * %d;", has_loop(&r->top->body) ? INNER_ITERATIONS : 1);
+    emit_line(e, "log->entries = count0 * %d;", stores_logged(e, &r->top->body));
+    emit_line(e, "if (log->more(log)) return 1;");
+    emit_line(e, "LogEntry *at = log->at, *at_end = log->end;");
+    emit_line(e, "int64_t at_step = log->step, segments = 0;");
+}
+
+/* The number of iterations; a loop that CPython would end with an error fails. */
+static void
+emit_count(Emit *e, const RegionFor *loop, const char *fail)
+{
+    int k = loop->number;
+    char start[16], stop[16], step[16];
+    name_of(e, loop->start, start, sizeof start);
+    name_of(e, loop->stop, stop, sizeof stop);
+    name_of(e, loop->step, step, sizeof step);
+    emit_line(e, "const int64_t step%d = %s;", k, step);
+    emit_line(e, "int64_t count%d = 0, t%d = 0;", k, k);
+    emit_line(e, "if (step%d == 0) %s", k, fail);
+    emit_line(e, "if (step%d > 0 ? %s < %s : %s > %s) {", k, start, stop, start, stop);
+    emit_line(e, "    const uint64_t span = step%d > 0 ? (uint64_t)%s - %s", k, stop, start);
+    emit_line(e, "                                     : (uint64_t)%s - %s;", start, stop);
+    emit_line(e, "    const uint64_t stride = step%d > 0 ? step%d : -(uint64_t)step%d;", k, k, k);
+    emit_line(e, "    if ((span - 1) / stride >= 1ull << 40) %s", fail);
+    emit_line(e, "    count%d = (span - 1) / stride + 1;", k);
     emit_line(e, "}");
+}
+
+/* Is the element in the loop's own body, with indices that are linear in its variable? */
+static const RegionElement *
+linear_element(const Emit *e, const RegionStmt *stmt)
+{
+    if (stmt->instr < 0) return NULL;
+    const Instr *v = instr_at(e, stmt->instr);
+    if (v->kind != INSTR_LOAD && v->kind != INSTR_STORE) return NULL;
+    const RegionElement *element = &e->kernel->region->elements.at[v->operand];
+    return element->affine ? element : NULL;
+}
+
+static bool
+any_linear(const Emit *e, const RegionFor *loop)
+{
+    for (int i = 0; i < loop->body.len; i++) {
+        const RegionStmt *stmt = &loop->body.at[i];
+        if (linear_element(e, stmt) != NULL) return true;
+        if (stmt->instr >= 0 && stmt->instr != loop->index && instr_at(e, stmt->instr)->affine)
+            return true;
+    }
+    return false;
+}
+
+static void
+emit_end_of(Emit *e, const RegionElement *element)
+{
+    int number = instr_at(e, element->instr)->operand;
+    const RegionArray *array = &e->kernel->region->arrays.at[element->array];
+    char index[16];
+    for (int axis = 0; axis < array->rank; axis++) {
+        name_of(e, element->index[axis], index, sizeof index);
+        emit_line(e, "if (%s < -n%d || %s >= n%d) %s", index, array->length[axis], index,
+                  array->length[axis], FAIL);
+        emit_line(e, "if (end == 0) x%d_%d = %s;", number, axis, index);
+        emit_line(e, "if (end == 1) d%d_%d = %s - x%d_%d;", number, axis, index, number, axis);
+    }
 }
 
 /* Checks the bounds of all linear indices and finds their first values and steps. */
 static void
-emit_ends(Emit *e)
+emit_ends(Emit *e, const RegionFor *loop)
 {
-    const RegionLoop *r = e->kernel->region;
-    char index[16];
-    bool any = false;
-    for (int i = 0; i < r->elements.len; i++) any |= r->elements.at[i].affine;
-    for (int32_t i = r->body; i < e->kernel->instrs.len; i++) any |= e->kernel->instrs.at[i].affine;
-    if (!any) return;
-    open_block(e, "for (int end = 0; end < 3 && count > 0; end++) ");
-    body_begin(e, 0, 1);
-    for (int32_t i = r->body; i < e->kernel->instrs.len; i++) {
-        const Instr *v = instr_at(e, i);
-        if (!e->kernel->instrs.at[i].affine) continue;
-        if (v->kind == INSTR_INDEX)
-            emit_line(e,
-                      "const i64 v%d = s%d + (end == 0 ? 0 : end == 2 ? count - 1 : count > 1) * "
-                      "step;",
-                      i, r->start);
-        else
-            emit_operation(e, i, "return 1;");
+    int k = loop->number;
+    int32_t body = e->body;
+    char start[16];
+    if (!any_linear(e, loop)) return;
+    for (int i = 0; i < loop->body.len; i++) {
+        const RegionElement *element = linear_element(e, &loop->body.at[i]);
+        if (element == NULL) continue;
+        int number = instr_at(e, element->instr)->operand;
+        for (int axis = 0; axis < e->kernel->region->arrays.at[element->array].rank; axis++)
+            emit_line(e, "int64_t x%d_%d = 0, d%d_%d = 0;", number, axis, number, axis);
     }
-    for (int i = 0; i < r->elements.len; i++) {
-        const RegionElement *element = &r->elements.at[i];
-        if (!element->affine) continue;
-        int length = r->arrays.at[element->array].length;
-        name_of(e, element->index, index, sizeof index);
-        emit_line(e, "if (%s < -n%d || %s >= n%d) return 1;", index, length, index, length);
-        emit_line(e, "if (end == 0) x%d = %s;", i, index);
-        emit_line(e, "if (end == 1) d%d = %s - x%d;", i, index, i);
+    emit_line(e, "for (int end = 0; end < 3 && count%d > 0; end++) {", k);
+    e->indent++;
+    body_begin(e, 0, 1);
+    name_of(e, loop->start, start, sizeof start);
+    emit_line(
+        e, "const i64 v%d = %s + (end == 0 ? 0 : end == 2 ? count%d - 1 : count%d > 1) * step%d;",
+        loop->index, start, k, k, k);
+    for (int i = 0; i < loop->body.len; i++) {
+        const RegionStmt *stmt = &loop->body.at[i];
+        const RegionElement *element = linear_element(e, stmt);
+        if (element != NULL)
+            emit_end_of(e, element);
+        else if (stmt->instr >= 0 && stmt->instr != loop->index && instr_at(e, stmt->instr)->affine)
+            emit_operation(e, stmt->instr, FAIL);
     }
     close_block(e);
-}
-
-/* Lays out the log: per array, either entries for each store or a whole copy. */
-static void
-emit_layout(Emit *e)
-{
-    const RegionLoop *r = e->kernel->region;
-    emit_line(e, "bytes = %d;", header_bytes(e));
-    for (int a = 0; a < r->arrays.len; a++) {
-        if (!r->arrays.at[a].logged) continue;
-        int size = (int)dtype_size(e->kernel->operands.at[r->arrays.at[a].operand].dtype),
-            entry = 0;
-        int length = r->arrays.at[a].length;
-        for (int i = 0; i < r->elements.len; i++)
-            if (r->elements.at[i].array == a && is_store(e, &r->elements.at[i]))
-                entry += size + (r->elements.at[i].affine ? 0 : 8);
-        emit_line(e, "const int whole%d = count * %d > n%d * %d;", a, entry, length, size);
-        emit_line(e, "const int64_t c%d = bytes;", a);
-        emit_line(e, "if (whole%d) bytes += (n%d * %d + 63) / 64 * 64;", a, length, size);
-        for (int i = 0; i < r->elements.len; i++) {
-            const RegionElement *element = &r->elements.at[i];
-            if (element->array != a || !is_store(e, element)) continue;
-            emit_line(e, "const int64_t o%d = bytes, g%d = whole%d ? 0 : %d;", i, i, a, size);
-            emit_line(e, "bytes += whole%d ? 64 : (count * %d + 63) / 64 * 64;", a, size);
-            if (element->affine) continue;
-            emit_line(e, "const int64_t p%d = bytes, h%d = whole%d ? 0 : 8;", i, i, a);
-            emit_line(e, "bytes += whole%d ? 64 : (count * 8 + 63) / 64 * 64;", a);
-        }
-    }
-}
-
-/* Copies arrays that are logged as a whole to the log, or back. */
-static void
-emit_copies(Emit *e, bool back)
-{
-    const RegionLoop *r = e->kernel->region;
-    Text type = {0};
-    for (int a = 0; a < r->arrays.len; a++) {
-        const RegionArray *array = &r->arrays.at[a];
-        if (!array->logged) continue;
-        DType dtype = e->kernel->operands.at[array->operand].dtype;
-        const char *t = memory_type(e, dtype, &type);
-        emit_line(e, "for (int64_t j = 0; whole%d && j < n%d; j++)", a, array->length);
-        if (back)
-            emit_line(e,
-                      "    *(%s *)(q%d + j * n%d) = *(const %s *)(args->scratch + c%d + j * %d);",
-                      t, array->operand, array->stride, t, a, (int)dtype_size(dtype));
-        else
-            emit_line(e,
-                      "    *(%s *)(args->scratch + c%d + j * %d) = *(const %s *)(q%d + j * n%d);",
-                      t, a, (int)dtype_size(dtype), t, array->operand, array->stride);
-    }
-    text_free(&type);
+    e->body = body;
 }
 
 /* ---- the loop ---- */
 
-/* Finds where the next segment ends, and the base pointers for it. */
+/* One index of an element, whose sign ends the segment. */
 static void
-emit_segment(Emit *e)
+emit_turn(Emit *e, const RegionFor *loop, int number, int axis)
 {
-    const RegionLoop *r = e->kernel->region;
-    Text type = {0};
-    emit_line(e, "int64_t stop = count;");
-    for (int i = 0; i < r->elements.len; i++) {
-        const RegionElement *element = &r->elements.at[i];
-        const RegionArray *array = &r->arrays.at[element->array];
-        if (!element->affine) continue;
-        open_block(e, "");
-        emit_line(e, "const int64_t at = x%d + t * d%d;", i, i);
-        emit_line(e, "const int64_t turn = at < 0 && d%d > 0    ? t + (-at + d%d - 1) / d%d", i, i,
-                  i);
-        emit_line(e, "                     : at >= 0 && d%d < 0 ? t + at / -d%d + 1", i, i);
-        emit_line(e, "                                          : count;");
-        emit_line(e, "if (turn < stop) stop = turn;");
-        close_block(e);
-        emit_line(e, "char *const b%d = q%d + (x%d + t * d%d < 0 ? x%d + n%d : x%d) * n%d;", i,
-                  array->operand, i, i, i, array->length, i, array->stride);
-        emit_line(e, "const int64_t w%d = d%d * n%d;", i, i, array->stride);
-        if (element->follows < 0) continue;
-        DType dtype = instr_at(e, element->instr)->dtype;
-        emit_line(e, "%s f%d = *(const %s *)(b%d + t * w%d)%s;", dtype_name(dtype), i,
-                  memory_type(e, dtype, &type), i, i, dtype == DT_BOOL ? " != 0" : "");
+    int k = loop->number;
+    char x[24], d[24];
+    snprintf(x, sizeof x, "x%d_%d", number, axis);
+    snprintf(d, sizeof d, "d%d_%d", number, axis);
+    open_block(e, "");
+    emit_line(e, "const int64_t now = %s + t%d * %s;", x, k, d);
+    emit_line(e, "const int64_t turn = now < 0 && %s > 0    ? t%d + (-now + %s - 1) / %s", d, k, d,
+              d);
+    emit_line(e, "                     : now >= 0 && %s < 0 ? t%d + now / -%s + 1", d, k, d);
+    emit_line(e, "                                          : stop%d;", k);
+    emit_line(e, "if (turn < stop%d) stop%d = turn;", k, k);
+    close_block(e);
+}
+
+/* The base pointers for the segment, and what a follower reads first. */
+static void
+emit_base(Emit *e, const RegionFor *loop, const RegionElement *element)
+{
+    int number = instr_at(e, element->instr)->operand, k = loop->number;
+    const RegionArray *array = &e->kernel->region->arrays.at[element->array];
+    Text base = {0}, step = {0}, type = {0};
+    for (int axis = 0; axis < array->rank; axis++) {
+        text_printf(&base, " + (x%d_%d + t%d * d%d_%d < 0 ? x%d_%d + n%d : x%d_%d) * n%d", number,
+                    axis, k, number, axis, number, axis, array->length[axis], number, axis,
+                    array->stride[axis]);
+        text_printf(&step, "%sd%d_%d * n%d", axis ? " + " : "", number, axis, array->stride[axis]);
     }
+    emit_line(e, "char *const b%d = q%d%s;", number, array->operand, base.data);
+    emit_line(e, "const int64_t w%d = %s;", number, step.data);
+    if (element->follows >= 0) {
+        DType dtype = instr_at(e, element->instr)->dtype;
+        emit_line(e, "%s f%d = *(const %s *)(b%d + t%d * w%d)%s;", dtype_name(dtype), number,
+                  memory_type(e, dtype, &type), number, k, number, dtype == DT_BOOL ? " != 0" : "");
+    }
+    text_free(&base);
+    text_free(&step);
     text_free(&type);
 }
 
-/* Puts the address of an element into `out`; an index that is not linear is checked here. */
+/* A look for a signal comes once in SEGMENTS segments, which are of SEGMENT iterations at most. */
+enum { SEGMENT = 1 << 16, SEGMENTS = 64 };
+
 static void
-emit_address(Emit *e, int number, const char *fail, char *out, size_t size)
+emit_segment(Emit *e, const RegionFor *loop)
+{
+    int k = loop->number;
+    emit_line(e, "int64_t stop%d = count%d - t%d > %d ? t%d + %d : count%d;", k, k, k, SEGMENT, k,
+              SEGMENT, k);
+    for (int i = 0; i < loop->body.len; i++) {
+        const RegionElement *element = linear_element(e, &loop->body.at[i]);
+        if (element == NULL) continue;
+        for (int axis = 0; axis < e->kernel->region->arrays.at[element->array].rank; axis++)
+            emit_turn(e, loop, instr_at(e, element->instr)->operand, axis);
+    }
+    for (int i = 0; i < loop->body.len; i++) {
+        const RegionElement *element = linear_element(e, &loop->body.at[i]);
+        if (element != NULL) emit_base(e, loop, element);
+    }
+}
+
+/* Puts the address of an element into `out`; indices that are not linear are checked here. */
+static void
+emit_address(Emit *e, int number, const RegionFor *loop, char *out, size_t size)
 {
     const RegionElement *element = &e->kernel->region->elements.at[number];
     const RegionArray *array = &e->kernel->region->arrays.at[element->array];
     if (element->affine) {
-        snprintf(out, size, "b%d + t * w%d", number, number);
+        snprintf(out, size, "b%d + t%d * w%d", number, loop->number, number);
         return;
     }
+    Text place = {0};
     char index[16];
-    name_of(e, element->index, index, sizeof index);
-    emit_line(e, "const int64_t k%d = %s < 0 ? %s + n%d : %s;", number, index, index, array->length,
-              index);
-    emit_line(e, "if (__builtin_expect((__UINT64_TYPE__)k%d >= (__UINT64_TYPE__)n%d, 0)) %s",
-              number, array->length, fail);
-    snprintf(out, size, "q%d + k%d * n%d", array->operand, number, array->stride);
+    for (int axis = 0; axis < array->rank; axis++) {
+        name_of(e, element->index[axis], index, sizeof index);
+        emit_line(e, "const int64_t k%d_%d = %s < 0 ? %s + n%d : %s;", number, axis, index, index,
+                  array->length[axis], index);
+        emit_line(e, "if (__builtin_expect((uint64_t)k%d_%d >= (uint64_t)n%d, 0)) %s", number, axis,
+                  array->length[axis], FAIL);
+        text_printf(&place, " + k%d_%d * n%d", number, axis, array->stride[axis]);
+    }
+    emit_line(e, "char *const p%d = q%d%s;", number, array->operand, place.data);
+    snprintf(out, size, "p%d", number);
+    text_free(&place);
+}
+
+/* Appends what the store is about to overwrite, in words of at most 8 bytes. */
+static void
+emit_entry(Emit *e, DType dtype, const char *address)
+{
+    int size = (int)dtype_size(dtype);
+    for (int done = 0; done < size; done += 8) {
+        int bytes = size < 8 ? size : 8;
+        open_block(e, "if (__builtin_expect(at == at_end, 0)) ");
+        emit_line(e, "log->at = at;");
+        emit_line(e, "if (log->more(log)) %s", FAIL);
+        emit_line(e, "at = log->at;");
+        emit_line(e, "at_end = log->end;");
+        emit_line(e, "at_step = log->step;");
+        close_block(e);
+        emit_line(e, "at->place = (uint64_t)(%s + %d) | %dull << 56;", address, done, bytes);
+        emit_line(e, "__builtin_memcpy(&at->old, %s + %d, %d);", address, done, bytes);
+        emit_line(e, "at += at_step;");
+    }
 }
 
 static void
-emit_element(Emit *e, int32_t at, const char *fail)
+emit_element(Emit *e, int32_t at, const RegionFor *loop)
 {
     const Instr *v = instr_at(e, at);
     const RegionElement *element = &e->kernel->region->elements.at[v->operand];
@@ -359,19 +458,13 @@ emit_element(Emit *e, int32_t at, const char *fail)
     if (v->kind == INSTR_LOAD && element->follows >= 0) {
         emit_line(e, "const %s v%d = f%d;", dtype_name(v->dtype), at, v->operand);
     } else {
-        emit_address(e, v->operand, fail, address, sizeof address);
+        emit_address(e, v->operand, loop, address, sizeof address);
         if (v->kind == INSTR_LOAD) {
             emit_line(e, "const %s v%d = *(const %s *)(%s)%s;", dtype_name(v->dtype), at, t,
                       address, v->dtype == DT_BOOL ? " != 0" : "");
         } else {
             name_of(e, v->args[0], value, sizeof value);
-            if (is_logged(e, element)) {
-                emit_line(e, "*(%s *)(args_log + o%d + t * g%d) = *(const %s *)(%s);", t,
-                          v->operand, v->operand, t, address);
-                if (!element->affine)
-                    emit_line(e, "*(int64_t *)(args_log + p%d + t * h%d) = k%d;", v->operand,
-                              v->operand, v->operand);
-            }
+            if (is_logged(e, element)) emit_entry(e, v->dtype, address);
             emit_line(e, "*(%s *)(%s) = %s;", t, address, value);
         }
     }
@@ -379,44 +472,151 @@ emit_element(Emit *e, int32_t at, const char *fail)
     text_free(&type);
 }
 
+static void emit_block(Emit *e, const RegionBlock *block, const RegionFor *loop);
+
+/* Does an instruction of the block itself compute with the value, whatever it may be? */
+static bool
+used_here(const Emit *e, const RegionBlock *block, int32_t at)
+{
+    for (int i = 0; i < block->len; i++) {
+        if (block->at[i].instr < 0) continue;
+        const Instr *v = instr_at(e, block->at[i].instr);
+        for (int k = 0; k < v->nargs; k++)
+            if (v->args[k] == at && (v->kind != INSTR_OP || v->op != OP_where || k == 0))
+                return true;
+    }
+    return false;
+}
+
+/* The C compiler leaves out what nobody needs, and moves the rest to where it is needed: into an
+   arm, or behind the loop.  What NumPy would warn of is computed all the same. */
 static void
-emit_body(Emit *e)
+keep_flags(Emit *e, const RegionBlock *block, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    bool raises = v->kind == INSTR_OP && !(op_info(v->op)->flags & OPF_NO_FLAGS) &&
+                  (dtype_is_float(v->dtype) || dtype_is_float(v->from));
+    if (!e->flags || !raises || used_here(e, block, at)) return;
+    emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(v%d));", body_constraint(e, at), at);
+}
+
+static void
+emit_instr(Emit *e, int32_t at, const RegionFor *loop)
+{
+    const Instr *v = instr_at(e, at);
+    char start[16];
+    switch (v->kind) {
+    case INSTR_INDEX:
+        name_of(e, loop->start, start, sizeof start);
+        emit_line(e, "const i64 v%d = %s + t%d * step%d;", at, start, loop->number, loop->number);
+        e->mark[at] = e->body;
+        break;
+    case INSTR_CARRIED:
+        emit_line(e, "const %s v%d = u%d;", dtype_name(v->dtype), at, v->operand);
+        e->mark[at] = e->body;
+        break;
+    case INSTR_OP:
+        if (v->affine)
+            emit_linear(e, at);
+        else
+            emit_operation(e, at, FAIL);
+        break;
+    default: emit_element(e, at, loop); break;
+    }
+    if (e->comments && v->kind != INSTR_OP && v->node != NO_NODE &&
+        graph_node(e->graph, v->node)->line > 0)
+        emit_line(e, "/* line %d: %s */", graph_node(e->graph, v->node)->line,
+                  op_info(graph_node(e->graph, v->node)->op)->name);
+}
+
+static void
+emit_if(Emit *e, const RegionIf *branch, const RegionFor *loop)
+{
+    char name[16];
+    for (int i = 0; i < branch->merged.len; i++) {
+        const RegionMerged *m = &branch->merged.at[i];
+        emit_line(e, "%s u%d;", dtype_name(instr_at(e, m->arm[0])->dtype), m->variable);
+    }
+    for (int arm = 0; arm < 2; arm++) {
+        name_of(e, branch->condition, name, sizeof name);
+        emit_line(e, "%sif (%s%s) {", arm == 0 ? "" : "} else ", arm == 0 ? "" : "!", name);
+        e->indent++;
+        emit_block(e, &branch->arm[arm], loop);
+        for (int i = 0; i < branch->merged.len; i++) {
+            const RegionMerged *m = &branch->merged.at[i];
+            name_of(e, m->arm[arm], name, sizeof name);
+            emit_line(e, "u%d = %s;", m->variable, name);
+        }
+        e->indent--;
+    }
+    emit_line(e, "}");
+}
+
+/* What the next iteration starts from: followers first, since a variable may be one of them. */
+static void
+emit_next(Emit *e, const RegionFor *loop)
 {
     const RegionLoop *r = e->kernel->region;
-    char name[16], fail[64];
-    int sites = 0;
-    body_begin(e, 0, 1);
-    for (int32_t i = r->body; i < e->kernel->instrs.len; i++) {
-        const Instr *v = instr_at(e, i);
-        snprintf(fail, sizeof fail, "{ sites = %d; goto fail; }", sites);
-        if (v->kind == INSTR_INDEX) {
-            emit_line(e, "const i64 v%d = s%d + t * step;", i, r->start);
-            e->mark[i] = e->body;
-        } else if (v->kind == INSTR_CARRIED) {
-            emit_line(e, "const %s v%d = u%d;", dtype_name(v->dtype), i, v->operand);
-            e->mark[i] = e->body;
-        } else if (v->kind == INSTR_OP && v->affine)
-            emit_linear(e, i);
-        else if (v->kind == INSTR_OP)
-            emit_operation(e, i, fail);
-        else {
-            emit_element(e, i, fail);
-            sites += is_logged(e, &r->elements.at[v->operand]);
-        }
-        if (e->comments && v->kind != INSTR_OP && v->node != NO_NODE &&
-            graph_node(e->graph, v->node)->line > 0)
-            emit_line(e, "/* line %d: %s */", graph_node(e->graph, v->node)->line,
-                      op_info(graph_node(e->graph, v->node)->op)->name);
-    }
-    for (int i = 0; i < r->elements.len; i++) {
-        if (r->elements.at[i].follows < 0) continue;
-        const RegionElement *store = &r->elements.at[r->elements.at[i].follows];
+    char name[16];
+    for (int i = 0; i < loop->body.len; i++) {
+        const RegionElement *element = linear_element(e, &loop->body.at[i]);
+        if (element == NULL || element->follows < 0) continue;
+        const RegionElement *store = &r->elements.at[element->follows];
         name_of(e, instr_at(e, store->instr)->args[0], name, sizeof name);
-        emit_line(e, "f%d = %s;", i, name);
+        emit_line(e, "f%d = %s;", instr_at(e, element->instr)->operand, name);
     }
-    for (int i = 0; i < r->carried.len; i++) {
-        name_of(e, r->carried.at[i].result, name, sizeof name);
-        emit_line(e, "u%d = %s;", i, name);
+    for (int i = 0; i < loop->carried.len; i++) {
+        name_of(e, loop->carried.at[i].next, name, sizeof name);
+        emit_line(e, "u%d = %s;", loop->carried.at[i].variable, name);
+    }
+}
+
+static void
+declare_variables(Emit *e, const RegionFor *loop)
+{
+    char name[16];
+    for (int i = 0; i < loop->carried.len; i++) {
+        const RegionCarried *c = &loop->carried.at[i];
+        name_of(e, c->first, name, sizeof name);
+        emit_line(e, "%s u%d = %s;", dtype_name(instr_at(e, c->first)->dtype), c->variable, name);
+    }
+}
+
+/* The loop itself, whose iterations are counted. */
+static void
+emit_turns(Emit *e, const RegionFor *loop)
+{
+    int k = loop->number;
+    char head[64];
+    emit_ends(e, loop);
+    snprintf(head, sizeof head, "while (t%d < count%d) ", k, k);
+    open_block(e, head);
+    emit_line(e, "if (++segments %% %d == 0 && log->stop(log)) %s", SEGMENTS, FAIL);
+    emit_segment(e, loop);
+    snprintf(head, sizeof head, "for (; t%d < stop%d; t%d++) ", k, k, k);
+    open_block(e, head);
+    emit_block(e, &loop->body, loop);
+    emit_next(e, loop);
+    close_block(e);
+    close_block(e);
+}
+
+static void
+emit_block(Emit *e, const RegionBlock *block, const RegionFor *loop)
+{
+    for (int i = 0; i < block->len; i++) {
+        const RegionStmt *stmt = &block->at[i];
+        if (stmt->instr >= 0) {
+            emit_instr(e, stmt->instr, loop);
+            keep_flags(e, block, stmt->instr);
+        }
+        if (stmt->branch != NULL) emit_if(e, stmt->branch, loop);
+        if (stmt->loop == NULL) continue;
+        declare_variables(e, stmt->loop);
+        open_block(e, "");
+        emit_count(e, stmt->loop, FAIL);
+        emit_turns(e, stmt->loop);
+        close_block(e);
     }
 }
 
@@ -425,49 +625,13 @@ emit_results(Emit *e)
 {
     const RegionLoop *r = e->kernel->region;
     Text type = {0};
-    for (int i = 0; i < r->carried.len; i++) {
-        const RegionCarried *c = &r->carried.at[i];
-        if (c->operand < 0) continue;
-        emit_line(e, "*(%s *)q%d = u%d;", memory_type(e, instr_at(e, c->start)->dtype, &type),
-                  c->operand, i);
+    for (int i = 0; i < r->top->carried.len; i++) {
+        int32_t number = r->top->carried.at[i].variable;
+        const RegionVariable *variable = &r->variables.at[number];
+        if (variable->operand < 0) continue;
+        emit_line(e, "*(%s *)q%d = u%d;", memory_type(e, variable->dtype, &type), variable->operand,
+                  number);
     }
-    text_free(&type);
-}
-
-/* Undoes iteration t, of which `sites` stores were done, and all before it. */
-static void
-emit_undo(Emit *e)
-{
-    const RegionLoop *r = e->kernel->region;
-    Text type = {0};
-    int all = 0, site;
-    for (int i = 0; i < r->elements.len; i++) all += is_logged(e, &r->elements.at[i]);
-    if (all > 0) {
-        emit_line(e, "fail:");
-        emit_line(e, "for (; t >= 0; t--, sites = %d) {", all);
-        e->indent++;
-        site = all;
-        for (int i = r->elements.len - 1; i >= 0; i--) {
-            const RegionElement *element = &r->elements.at[i];
-            if (!is_logged(e, element)) continue;
-            const RegionArray *array = &r->arrays.at[element->array];
-            const char *t = memory_type(e, instr_at(e, element->instr)->dtype, &type);
-            emit_line(e, "if (g%d && sites >= %d) {", i, site--);
-            if (element->affine)
-                emit_line(e, "    const int64_t k = x%d + t * d%d;", i, i);
-            else
-                emit_line(e, "    const int64_t k = *(const int64_t *)(args_log + p%d + t * h%d);",
-                          i, i);
-            emit_line(e, "    *(%s *)(q%d + (k < 0 ? k + n%d : k) * n%d) =", t, array->operand,
-                      array->length, array->stride);
-            emit_line(e, "        *(const %s *)(args_log + o%d + t * g%d);", t, i, i);
-            emit_line(e, "}");
-        }
-        close_block(e);
-        emit_copies(e, true);
-    } else
-        emit_line(e, "fail: (void)sites;");
-    emit_line(e, "return 1;");
     text_free(&type);
 }
 
@@ -475,45 +639,21 @@ void
 emit_region(Emit *e)
 {
     const RegionLoop *r = e->kernel->region;
-    int all = 0;
-    for (int i = 0; i < r->elements.len; i++) all += is_logged(e, &r->elements.at[i]);
     Text unused = {0};
     prelude_type(e->prelude, DT_I64, 1, &unused);
     for (int32_t i = 0; i < e->kernel->instrs.len; i++)
         prelude_type(e->prelude, instr_at(e, i)->dtype, 1, &unused);
     text_free(&unused);
     emit_arguments(e);
-    open_phase(e, REGION_UNDO);
-    emit_header(e, false);
-    emit_line(e, "goto layout;");
-    close_block(e);
     emit_once(e);
-    emit_ends(e);
-    emit_line(e, "layout:;");
-    emit_layout(e);
-    open_phase(e, REGION_PREPARE);
-    emit_line(e, "((int64_t *)args->scratch)[0] = bytes;");
-    emit_line(e, "((int64_t *)args->scratch)[1] = count;");
-    emit_line(e, "return 0;");
-    close_block(e);
-    emit_line(e, "char *const args_log = args->scratch;");
-    open_phase(e, REGION_UNDO);
-    emit_line(e, "t = count - 1;");
-    emit_line(e, "sites = %d;", all);
-    emit_line(e, "goto fail;");
-    close_block(e);
-    emit_header(e, true);
-    emit_copies(e, false);
-    for (int i = 0; i < r->carried.len; i++)
-        emit_line(e, "%s u%d = s%d;", dtype_name(instr_at(e, r->carried.at[i].start)->dtype), i,
-                  r->carried.at[i].start);
-    open_block(e, "while (t < count) ");
-    emit_segment(e);
-    open_block(e, "for (; t < stop; t++) ");
-    emit_body(e);
-    close_block(e);
-    close_block(e);
+    emit_count(e, r->top, "return 1;");
+    emit_log(e);
+    declare_variables(e, r->top);
+    emit_turns(e, r->top);
     emit_results(e);
+    emit_line(e, "log->at = at;");
     emit_line(e, "return 0;");
-    emit_undo(e);
+    emit_line(e, "fail:");
+    emit_line(e, "log->at = at;");
+    emit_line(e, "return 1;");
 }

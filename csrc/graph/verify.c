@@ -185,17 +185,22 @@ check_result(const Check *c, NodeId id, const Node *node)
 static int
 check_element(const Check *c, NodeId id, const Node *node)
 {
-    RULE(arg_type(c, node, 0)->form == FORM_ARRAY, "only arrays have elements");
-    RULE(arg_type(c, node, 1)->dtype == DT_I64 && arg_type(c, node, 1)->rank == 0,
-         "the index is no int");
-    if (node->op == OP_element_load) {
+    bool store = node->op == OP_element_store;
+    RULE(node->nargs >= 2 && arg_type(c, node, 0)->form == FORM_ARRAY, "only arrays have elements");
+    int rank = arg_type(c, node, 0)->rank;
+    RULE(node->nargs == 1 + rank + store, "an element has an index for each axis");
+    for (int k = 1; k <= rank; k++)
+        RULE(arg_type(c, node, k)->dtype == DT_I64 && arg_type(c, node, k)->rank == 0,
+             "the index is no int");
+    if (!store) {
         RULE(node->type.rank == 0, "an element has no axes");
         RULE(node->type.dtype == arg_type(c, node, 0)->dtype, "the element has another dtype");
         return 0;
     }
+    const Type *value = arg_type(c, node, 1 + rank);
     RULE(type_same_layout(arg_type(c, node, 0), &node->type), "the new version has another type");
-    RULE(arg_type(c, node, 2)->rank == 0, "the value is no scalar");
-    RULE(arg_type(c, node, 2)->dtype == node->type.dtype, "the value has another dtype");
+    RULE(value->rank == 0, "the value is no scalar");
+    RULE(value->dtype == node->type.dtype, "the value has another dtype");
     return 0;
 }
 

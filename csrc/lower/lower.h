@@ -38,8 +38,8 @@ typedef struct {
     SizeId offset; /* bytes */
 } Place;
 
-/* The kernel of a kept loop is called in phases, by its argument `begin`: see region.h. */
-enum { REGION_PREPARE, REGION_RUN, REGION_UNDO };
+/* The most arrays whose old elements a kept loop logs. */
+enum { LOG_ARRAYS = 16 };
 
 /* A kernel in parts is called once more with this as `begin` when all parts are done. */
 enum { PARTS_DONE = -1 };

@@ -131,14 +131,21 @@ need_from(Lowering *lw, int number, NodeId value)
         lw->needed[storage] = true;
 }
 
-/* The same for what a region's node takes from outside the region. */
+/* The same for what nodes of a region, and of those in it, take from outside. */
 static void
-need_outer(Lowering *lw, RegionId region, NodeId value)
+need_outer(Lowering *lw, RegionId number, const bool *inside)
 {
-    if (!region_has(&lw->graph->regions.at[region], value)) need_from(lw, -1, value);
+    const Region *region = &lw->graph->regions.at[number];
+    for (int i = 0; i < region->nodes.len; i++) {
+        const Node *node = graph_node(lw->graph, region->nodes.at[i]);
+        for (int k = 0; k < node->nargs; k++)
+            if (!inside[node->args[k]]) need_from(lw, -1, node->args[k]);
+        for (int r = 0; r < 2; r++)
+            if (node->region[r] != NO_REGION) need_outer(lw, node->region[r], inside);
+    }
 }
 
-static void
+static int
 find_needed(Lowering *lw)
 {
     for (int number = 0; number < lw->groups.len; number++) {
@@ -147,14 +154,13 @@ find_needed(Lowering *lw)
             const Node *node = graph_node(lw->graph, g->nodes.at[i]);
             for (int k = 0; k < node->nargs; k++) need_from(lw, number, node->args[k]);
             if (node->region[0] == NO_REGION) continue;
-            const Region *body = &lw->graph->regions.at[node->region[0]];
-            for (int b = 0; b < body->nodes.len; b++) {
-                const Node *inner = graph_node(lw->graph, body->nodes.at[b]);
-                for (int k = 0; k < inner->nargs; k++)
-                    need_outer(lw, node->region[0], inner->args[k]);
-            }
+            bool *inside = arena_alloc(lw->arena, (size_t)lw->nnodes);
+            if (inside == NULL) return -1;
+            region_mark(lw->graph, node->region[0], inside);
+            need_outer(lw, node->region[0], inside);
         }
     }
+    return 0;
 }
 
 int
@@ -174,6 +180,5 @@ schedule(Lowering *lw)
             lw->group_of[r] = lw->group_of[id];
     }
     if (stored_find(lw) < 0) return -1;
-    find_needed(lw);
-    return 0;
+    return find_needed(lw);
 }

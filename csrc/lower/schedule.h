@@ -153,8 +153,8 @@ int commit_build(Lowering *lw, Group *g);
 
 /* region.c: loops of the program that stay loops */
 int region_build(Lowering *lw, NodeId loop);
-/* A node or a parameter of the region. */
-bool region_has(const Region *region, NodeId id);
+/* Marks the region's nodes and params, and those of the regions in it. */
+void region_mark(const Graph *g, RegionId id, bool *inside);
 void region_print(const Graph *g, const KernelStep *step, const Kernel *k, Text *out);
 
 /* arms.c: conditional regions */

@@ -270,6 +270,8 @@ flags_of(const PlanKernel *kernel, unsigned raised)
 Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
 /* Restores the memory that loops wrote in place (when the run has failed), and drops the logs. */
 void run_regions_end(Run *run, bool undo);
+/* Drops the log that the plan keeps for its next run. */
+void region_log_free(Plan *plan);
 /* A ufunc loop from outside NumPy left an error behind: it is cleared, and `why` set. */
 bool loops_failed(Run *run, const PlanKernel *kernel);
 /* Pointers and sizes of a kernel's call. */

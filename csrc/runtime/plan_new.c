@@ -510,7 +510,7 @@ plan_release(Plan *plan)
     guards_free(plan->guards);
     Py_XDECREF(plan->owners);
     spare_drop(&plan->spare_arena);
-    mem_free(plan->spare_log);
+    region_log_free(plan);
     arena_free(plan->memory);
     mem_free(plan);
     PyErr_Restore(type, value, trace);
@@ -526,8 +526,7 @@ void
 plan_trim(Plan *plan)
 {
     spare_drop(&plan->spare_arena);
-    mem_free(plan->spare_log);
-    plan->spare_log = NULL;
+    region_log_free(plan);
 }
 
 int

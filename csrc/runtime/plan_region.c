@@ -1,40 +1,203 @@
 /* Kernels of kept loops, which may write an input's memory in place.
+
    Such a write comes before everything fallible is done, so the kernel logs the overwritten
-   elements, and a later failure (a floating-point flag, another kernel, an allocation) restores
-   them.  The log grows with the iterations, whose number is known only at run time, so the kernel
-   first returns its size. */
+   elements, and a later failure (an index out of bounds, a floating-point flag, another kernel, an
+   allocation, a signal) restores them.  Nobody knows beforehand how much a nest of loops writes:
+   the log grows until copies of the arrays would be shorter; these are made then, whole, and
+   nothing more is logged.  To undo is to put the copies back, and then the entries, last one first.
+ */
+#include "log_abi.h"
 #include "plan.h"
 
 #include <alloca.h>
 
+enum { FIRST_ENTRIES = 256 };
+
 static const int64_t GIL_ITERATIONS = (int64_t)1 << 16; /* longer loops release the GIL */
 
 struct RegionLog {
+    KernelLog seen; /* by the kernel; first, so that its callbacks find the rest */
     RegionLog *next;
-    const PlanKernel *kernel;
-    int64_t bytes;
-    _Alignas(16) char data[];
+    LogEntry *entries;
+    int64_t room, used; /* entries; `used` of them when the arrays were copied */
+    char *copies;
+    int64_t bytes; /* of `copies` */
+    bool copied;
+    LogArray array[LOG_ARRAYS];
+    PyThreadState *thread;
+    bool released, interrupted;
 };
 
+static void
+log_free(RegionLog *log)
+{
+    if (log == NULL) return;
+    PyMem_RawFree(log->entries);
+    PyMem_RawFree(log->copies);
+    mem_free(log);
+}
+
+void
+region_log_free(Plan *plan)
+{
+    log_free(plan->spare_log);
+    plan->spare_log = NULL;
+}
+
+static void
+log_give(Plan *plan, RegionLog *log)
+{
+    bool small = log->room * (int64_t)sizeof(LogEntry) + log->bytes <= SPARE_LIMIT;
+    if (plan->spare_log == NULL && small)
+        plan->spare_log = log;
+    else
+        log_free(log);
+}
+
+/* ---- whole arrays ---- */
+
+static int64_t
+array_bytes(const LogArray *a)
+{
+    int64_t bytes = a->bytes;
+    for (int k = 0; k < a->rank; k++) bytes *= a->length[k];
+    return bytes;
+}
+
+static int64_t
+all_bytes(const RegionLog *log)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < log->seen.narrays; i++) bytes += array_bytes(&log->array[i]);
+    return bytes;
+}
+
+/* Copies the axes from `axis` on, to compact memory or back; the end of it. */
+static char *
+copy_axes(const LogArray *a, int axis, char *data, char *compact, bool back)
+{
+    if (axis == a->rank) {
+        memcpy(back ? data : compact, back ? compact : data, (size_t)a->bytes);
+        return compact + a->bytes;
+    }
+    int64_t length = a->length[axis], stride = a->stride[axis];
+    if (axis == a->rank - 1 && stride == a->bytes) {
+        size_t bytes = (size_t)(length * a->bytes);
+        memcpy(back ? data : compact, back ? compact : data, bytes);
+        return compact + bytes;
+    }
+    for (int64_t i = 0; i < length; i++)
+        compact = copy_axes(a, axis + 1, data + i * stride, compact, back);
+    return compact;
+}
+
+static void
+copy_arrays(const RegionLog *log, bool back)
+{
+    char *at = log->copies;
+    for (int i = 0; i < log->seen.narrays; i++)
+        at = copy_axes(&log->array[i], 0, log->array[i].data, at, back);
+}
+
+/* From here on entries go to one cell that nobody reads. */
+static int
+log_whole(RegionLog *log, int64_t used)
+{
+    int64_t bytes = all_bytes(log);
+    if (bytes > log->bytes) {
+        PyMem_RawFree(log->copies);
+        log->copies = PyMem_RawMalloc((size_t)bytes);
+        log->bytes = log->copies != NULL ? bytes : 0;
+        if (log->copies == NULL) return -1;
+    }
+    copy_arrays(log, false);
+    log->copied = true;
+    log->used = used;
+    log->seen.at = log->entries + used;
+    log->seen.end = log->seen.at + 1;
+    log->seen.step = 0;
+    return 0;
+}
+
+/* ---- what the kernel calls, mostly without the GIL: no Python error is set ---- */
+
+/* Room for `entries`, and the cell that is left when the arrays are copied. */
+static int
+log_room(RegionLog *log, int64_t entries)
+{
+    if (entries <= log->room) return 0;
+    LogEntry *larger = PyMem_RawRealloc(log->entries, (size_t)(entries + 1) * sizeof(LogEntry));
+    if (larger == NULL) return -1;
+    log->entries = larger;
+    log->room = entries;
+    return 0;
+}
+
+static int
+log_begin(RegionLog *log)
+{
+    KernelLog *seen = &log->seen;
+    if (seen->narrays > 0)
+        memcpy(log->array, seen->array, sizeof(LogArray) * (size_t)seen->narrays);
+    if (seen->iterations >= GIL_ITERATIONS) {
+        PyEval_SaveThread();
+        log->released = true;
+    }
+    if (log_room(log, FIRST_ENTRIES) < 0) return -1;
+    if (seen->entries >= all_bytes(log) / (int64_t)sizeof(LogEntry)) return log_whole(log, 0);
+    if (log_room(log, seen->entries) < 0) return -1;
+    seen->at = log->entries;
+    seen->end = log->entries + log->room;
+    seen->step = 1;
+    return 0;
+}
+
+static int
+log_more(KernelLog *seen)
+{
+    RegionLog *log = (RegionLog *)seen;
+    if (seen->at == NULL) return log_begin(log);
+    int64_t used = seen->at - log->entries;
+    if (used * 2 >= all_bytes(log) / (int64_t)sizeof(LogEntry)) return log_whole(log, used);
+    if (log_room(log, used * 2) < 0) return -1;
+    seen->at = log->entries + used;
+    seen->end = log->entries + log->room;
+    return 0;
+}
+
+static int
+log_stop(KernelLog *seen)
+{
+    RegionLog *log = (RegionLog *)seen;
+    if (signal_is_pending(log->thread)) log->interrupted = true;
+    return log->interrupted;
+}
+
+/* ---- runs ---- */
+
 static RegionLog *
-take_log(Plan *plan, int64_t bytes)
+log_take(Plan *plan)
 {
     RegionLog *log = plan->spare_log;
     plan->spare_log = NULL;
-    if (log != NULL && log->bytes >= bytes) return log;
-    mem_free(log);
-    log = mem_alloc(sizeof(RegionLog) + (size_t)bytes);
-    if (log != NULL) log->bytes = bytes;
+    if (log == NULL && (log = mem_alloc(sizeof(RegionLog))) == NULL) return NULL;
+    log->seen = (KernelLog){.more = log_more, .stop = log_stop};
+    log->thread = PyThreadState_Get();
+    log->copied = log->released = log->interrupted = false;
+    log->used = 0;
     return log;
 }
 
 static void
-give_log(Plan *plan, RegionLog *log)
+undo(const RegionLog *log)
 {
-    if (plan->spare_log == NULL && log->bytes <= SPARE_LIMIT)
-        plan->spare_log = log;
-    else
-        mem_free(log);
+    if (log->seen.at == NULL) return;
+    if (log->copied) copy_arrays(log, true);
+    const LogEntry *entry = log->copied ? log->entries + log->used : log->seen.at;
+    while (entry-- > log->entries) {
+        char *place = (char *)(uintptr_t)(entry->place & ~((uint64_t)0xff << 56));
+        memcpy(place, &entry->old, entry->place >> 56);
+    }
 }
 
 Answer
@@ -42,39 +205,29 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
 {
     char **pointers = alloca(sizeof(char *) * (size_t)(kernel->nplaces + 1));
     int64_t *sizes = alloca(sizeof(int64_t) * (size_t)(kernel->nsizes + 1));
-    int64_t wanted[2] = {0, 0}; /* bytes of the log, iterations */
     kernel_arguments(run, kernel, pointers, sizes);
-    KernelArgs args = {.ptr = pointers, .size = sizes, .loop = kernel->loops};
-    args.scratch = (char *)wanted;
+    RegionLog *log = log_take(run->plan);
+    if (log == NULL) return ANSWER_ERROR;
+    KernelArgs args = {
+        .ptr = pointers, .size = sizes, .loop = kernel->loops, .scratch = (char *)&log->seen};
     run->why = "a loop that Python would not run to its end, or in other numbers";
     if (kernel->checks_flags) fp_flags_clear();
-    if (kernel->call(&args, REGION_PREPARE, 0)) return ANSWER_NO;
-    RegionLog *log = take_log(run->plan, wanted[0]);
-    if (log == NULL) return ANSWER_ERROR;
-    args.scratch = log->data;
-    PyThreadState *thread = wanted[1] >= GIL_ITERATIONS ? PyEval_SaveThread() : NULL;
-    int failed = kernel->call(&args, REGION_RUN, 0);
+    int failed = kernel->call(&args, 0, 1);
     if (kernel->checks_flags) *flags |= flags_of(kernel, fp_flags_read());
-    if (thread != NULL) PyEval_RestoreThread(thread);
+    if (log->released) PyEval_RestoreThread(log->thread);
     if (failed) {
-        give_log(run->plan, log);
+        if (log->interrupted) {
+            run->interrupted = true;
+            run->why = "a signal";
+        }
+        undo(log);
+        log_give(run->plan, log);
         return ANSWER_NO;
     }
     run->why = NULL;
-    log->kernel = kernel;
     log->next = run->logs;
     run->logs = log;
     return loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
-}
-
-static void
-undo(const Run *run, RegionLog *log)
-{
-    char **pointers = alloca(sizeof(char *) * (size_t)(log->kernel->nplaces + 1));
-    int64_t *sizes = alloca(sizeof(int64_t) * (size_t)(log->kernel->nsizes + 1));
-    kernel_arguments(run, log->kernel, pointers, sizes);
-    KernelArgs args = {.ptr = pointers, .size = sizes, .scratch = log->data};
-    log->kernel->call(&args, REGION_UNDO, 0);
 }
 
 void
@@ -82,8 +235,8 @@ run_regions_end(Run *run, bool undone)
 {
     for (RegionLog *log = run->logs, *next; log != NULL; log = next) {
         next = log->next;
-        if (undone) undo(run, log);
-        give_log(run->plan, log);
+        if (undone) undo(log);
+        log_give(run->plan, log);
     }
     run->logs = NULL;
 }

@@ -1,0 +1,32 @@
+/* What the kernel of a kept loop is given to log what it overwrites.  Repeated word for word at the
+   top of a generated file with such a kernel: LOG_ABI_TEXT in codegen/region.c. */
+#ifndef PYCOMPILE_LOG_ABI_H
+#define PYCOMPILE_LOG_ABI_H
+
+#include <stdint.h>
+
+/* An array whose old elements are logged. */
+typedef struct {
+    char *data;
+    int64_t bytes, rank; /* of an element; axes */
+    int64_t length[4], stride[4];
+} LogArray;
+
+/* An element as it was: its address, with its bytes, at most 8, in the upper eight bits. */
+typedef struct {
+    uint64_t place, old;
+} LogEntry;
+
+/* Entries are appended at `at`, which goes on by `step`: 0 once the arrays are copied as a whole.
+ */
+typedef struct KernelLog {
+    LogEntry *at, *end;
+    int64_t step;
+    const LogArray *array;
+    int64_t narrays;
+    int64_t iterations, entries;        /* an estimate, made before the loop */
+    int (*more)(struct KernelLog *log); /* before the loop, and when at == end; nonzero: fail */
+    int (*stop)(struct KernelLog *log); /* nonzero: a signal came */
+} KernelLog;
+
+#endif
