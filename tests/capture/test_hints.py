@@ -503,9 +503,9 @@ def inner_loop(x, y):
             k += 1
 
 
-def calls_min(x, y):
+def calls_pow(x, y):
     for i in range(1, len(x)):
-        y[i] = min(y[i - 1], x[i])  # here
+        y[i] = pow(x[i], 3) + y[i - 1]  # here
 
 
 def calls_numpy(x, y):
@@ -513,15 +513,10 @@ def calls_numpy(x, y):
         y[i] = np.median(x[i]) + y[i - 1]  # here
 
 
-def branch(x, y):
+def inner_slice(x, y):
     for i in range(1, len(x)):
-        y[i] = x[i] if i > 1 else 0.0  # here
-
-
-def several_axes(x, y):
-    z = y.reshape(1, -1)
-    for i in range(1, len(x)):
-        z[0, i] = x[i]  # here
+        for k in range(i):
+            y[i] = x[k:i].sum()  # here
 
 
 def writes_a_view(x, y):
@@ -545,11 +540,10 @@ def while_loop(x, y):
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (inner_loop, "it contains an inner loop, line {}"),
-        (calls_min, "a call of 'min', line {}"),
+        (inner_loop, "it contains an inner `while` loop, line {}"),
+        (calls_pow, "a call of 'pow', line {}"),
         (calls_numpy, "a call of 'median', line {}"),
-        (branch, "it contains a branch, line {}"),
-        (several_axes, "it contains a tuple, such as an index for several axes, line {}"),
+        (inner_slice, "it contains a slice, line {}"),
         (writes_a_view, "it writes elements of 'z', which is a view"),
         (no_range, "only a `for` loop over a range does"),
         pytest.param(

@@ -407,3 +407,202 @@ def test_long_loop_leaves_no_warning():
         for i in range(1, 200_000):
             z[i] = 0.9 * z[i - 1] + x[i]
         assert y.tobytes() == z.tobytes() and total == 0.0
+
+
+# ---- nests of loops, branches, several axes ----
+
+
+def sweep(u, f, n, m):
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - f[i, j])
+
+
+def substitute(a, b, x, n):
+    for i in range(n):
+        s = b[i]
+        for j in range(i):
+            s -= a[i, j] * x[j]
+        x[i] = s / a[i, i]
+
+
+def row_means(a, out):
+    n, m = a.shape
+    for i in range(n):
+        s = 0.0
+        for j in range(m):
+            s += a[i, j]
+        out[i] = s * 0.5
+
+
+def conditional_sums(a, out):
+    """`s` is Python's float in rows where nothing is added."""
+    n, m = a.shape
+    for i in range(n):
+        s = 0.0
+        c = 0
+        for j in range(m):
+            if a[i, j] > 0.5 and j != i:
+                s += a[i, j]
+            elif a[i, j] < 0:
+                c += 1
+            else:
+                continue
+            s = s * 1.5
+        out[i] = s + c
+
+
+def edit_distance(a, b, t):
+    for i in range(len(a) + 1):
+        t[i, 0] = i
+    for j in range(len(b) + 1):
+        t[0, j] = j
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            t[i, j] = min(t[i - 1, j] + 1, t[i, j - 1] + 1, t[i - 1, j - 1] + cost)
+    return t[len(a), len(b)]
+
+
+def sparse_product(start, column, value, x, y):
+    for i in range(len(y)):
+        s = 0.0
+        for k in range(start[i], start[i + 1]):
+            s += value[k] * x[column[k]]
+        y[i] = s
+
+
+def sieve(flags):
+    for i in range(2, len(flags)):
+        if flags[i]:
+            for k in range(i * i, len(flags), i):
+                flags[k] = False
+
+
+def bubbles(x):
+    swaps = 0
+    for i in range(len(x)):
+        for j in range(len(x) - 1 - i):
+            if x[j] > x[j + 1]:
+                x[j], x[j + 1] = x[j + 1], x[j]
+                swaps += 1
+    return swaps
+
+
+def largest(x):
+    best, at = x[0], 0
+    for i in range(1, len(x)):
+        if x[i] > best:
+            best, at = x[i], i
+    return best, at
+
+
+def three_deep(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+def grid(*shape):
+    return RNG.standard_normal(shape)
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (sweep, (grid(9, 7), grid(9, 7), 9, 7)),
+        (sweep, (grid(7, 9).T, grid(9, 14)[:, ::2], 9, 7)),
+        (substitute, (grid(8, 8) + 4 * np.eye(8), vector(8), vector(8), 8)),
+        (row_means, (grid(6, 5), vector(6))),
+        (row_means, (grid(6, 0), vector(6))),
+        (conditional_sums, (grid(9, 7), vector(9))),
+        (edit_distance, (np.arange(9) % 3, np.arange(7) % 2, np.zeros((10, 8), int))),
+        (
+            sparse_product,
+            (
+                np.array([0, 2, 2, 5]),
+                np.array([1, 0, 2, 3, 1], "i4"),
+                vector(5),
+                vector(4),
+                vector(3),
+            ),
+        ),
+        (sieve, (np.ones(100, bool),)),
+        (bubbles, (vector(20),)),
+        (largest, (vector(30),)),
+        (three_deep, (grid(4, 5), grid(5, 3), grid(4, 3))),
+    ],
+)
+def test_nests(function, args):
+    """The same as plain, as one plan with the loops in it."""
+    check(function, *args, whole=True)
+
+
+@pytest.mark.parametrize("end", [1, 5, 500])
+def test_out_of_bounds_inside(end):
+    """What was written before the error stays, at its line; however long the log was."""
+
+    def f(a, n, m):
+        for i in range(n):
+            for j in range(m):
+                a[i, j] = a[i, j - 1] * 2
+                if i + end > n:
+                    a[i + 1, j] = 0.5
+
+    check(f, grid(20, 6), 10, 6, also=((grid(20, 6), 20, 6), (grid(40, 50), 41, 50)))
+    check(f, grid(300, 40), 300, 41)
+
+
+def test_what_nobody_uses_still_warns():
+    def f(x, y):
+        for i in range(len(x)):
+            z = 1.0 / x[i]
+            if y[i] > 0:
+                y[i] = z
+
+    check(f, np.array([1.0, 2.0, 0.0]), np.array([1.0, -1.0, -1.0]))
+
+
+def test_zero_step_of_an_inner_loop():
+    def f(x, n):
+        for i in range(n):
+            for k in range(0, len(x), i - 3):
+                x[k] += 1.0
+
+    check(f, vector(10), 3, also=((vector(10), 5),))
+
+
+def test_numbers_whose_class_depends_on_the_way():
+    """Python's float raises where NumPy's warns, and is another object."""
+
+    def mean_of_row(a, out, k):
+        for i in range(len(out)):
+            s = 0.0
+            for j in range(k):
+                s += a[i, j]
+            out[i] = s / k
+
+    def returned(x, low):
+        s = 0.0
+        for i in range(len(x)):
+            if x[i] > low:
+                s += x[i]
+        return s
+
+    for k in (3, 0):
+        check(mean_of_row, grid(4, 5), vector(4), k, captured=False)
+        with np.errstate(all="ignore"):
+            check(mean_of_row, grid(4, 5), vector(4), k, captured=False)
+    check(returned, vector(20), 0.0, also=((vector(20), 9.0),), captured=False)
+
+
+def test_writes_are_undone_when_a_later_step_fails():
+    def f(a, x):
+        for i in range(a.shape[0]):
+            for j in range(a.shape[1]):
+                a[i, j] = a[i, j] * x[j] + i
+        return 1.0 / x
+
+    check(f, grid(5, 3), np.array([1.0, 0.0, 2.0]))
+    check(f, grid(300, 30).T, np.r_[0.0, vector(299)], also=((grid(30, 300), np.zeros(300)),))

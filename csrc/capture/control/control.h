@@ -77,6 +77,13 @@ Answer capture_loop(Interp *in, Value *iterator);
 Answer loop_element_load(Interp *in, Value *array, Value *key, Value **out);
 Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
 
+/* ---- loop_either.c: numbers whose type depends on whether an inner loop makes a turn ---- */
+/* Before a division in a kept loop: a divisor that is Python's must not be zero, where Python's
+   float would raise and NumPy's would warn. */
+Answer loop_divides(Interp *in, Value *divisor);
+/* `top`: the outermost loop's node.  ANSWER_NO: the type would matter. */
+Answer either_is_harmless(Interp *in, Loop *loop, NodeId top);
+
 /* ---- world.c: the state before the arms, and its changes by an arm ---- */
 /* 0, or -1 with the error set. */
 int world_save(Interp *in, World *world);

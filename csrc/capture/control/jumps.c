@@ -41,7 +41,8 @@ branch(Interp *in, const Instr *instr, Value *condition)
                      on_true ? jumped : depth - 1, on_true ? depth - 1 : jumped);
     if (merged != ANSWER_NO) return merged;
     Answer stopped = tell_branch(in, condition);
-    if (stopped == ANSWER_ERROR || a != in->bottom || keeps || in->fork != NULL) return stopped;
+    bool inner = in->fork != NULL || in->loop != NULL;
+    if (stopped == ANSWER_ERROR || a != in->bottom || keeps || inner) return stopped;
     a->depth--;
     in->break_code = BREAK_NONE; /* building may break for its own reason */
     Answer answer = exit_branch(in, condition, on_false ? next : instr->target,
@@ -106,6 +107,15 @@ tell_turn(Interp *in)
     in->told.detail = "";
 }
 
+/* Can it be unrolled? */
+static bool
+range_is_known(Interp *in, const Value *range)
+{
+    for (int i = 0; i < 3; i++)
+        if (value_is_unknown_scalar(in, range->items[i])) return false;
+    return true;
+}
+
 static Answer
 for_iter(Interp *in, const Instr *instr)
 {
@@ -114,6 +124,9 @@ for_iter(Interp *in, const Instr *instr)
     if (iterator->kind == V_ITER && iterator->walked != NULL && iterator->walked->kind == V_RANGE &&
         iterator->position == 0) {
         Answer answer = capture_loop(in, iterator);
+        if (answer == ANSWER_NO && in->loop != NULL && !range_is_known(in, iterator->walked))
+            return interp_break(in, BREAK_UNROLL, "an inner loop did not stay one: %s",
+                                loop_why(in, in->top->number));
         if (answer != ANSWER_NO) return answer;
     }
     Answer answer = iterator_next(in, iterator, &item);

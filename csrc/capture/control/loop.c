@@ -1,16 +1,20 @@
 /* `for i in range(…)` with element reads and writes, kept as a loop region instead of unrolled.
 
-   The body must be one straight line of instructions that touch array elements by scalar index and
-   scalars; what it stores to locals is carried from iteration to iteration, and so is the version
-   of each array that it writes.  Sizes stay symbols and nothing about shapes is guarded, so one
-   plan serves every length.
+   The body may hold branches whose arms meet again in it, and loops of the same kind.  What it
+   stores to locals is carried from iteration to iteration, and so is the version of each array that
+   it writes.  Sizes stay symbols and nothing about shapes is guarded, so one plan serves every
+   length.
 
-   1. loop_scan looks at the instructions: straight line, which locals and which arrays are stored.
+   1. loop_scan looks at the instructions: which locals and which arrays are stored.
    2. The loop node is made with the values so far; its region's params stand for them.
    3. The body is followed once with the region as the current one.
    4. What the stored locals hold then are the region's results.  A local that changes its type
       (s = 0.0, then an np.float64) is learnt and the whole capture starts again with it converted
-      beforehand; anything else that does not fit is learnt too, and the loop is unrolled. */
+      beforehand; anything else that does not fit is learnt too, and the loop is unrolled.
+
+   An inner loop may make no turn, and its local then keeps the type that it had.  Where the value
+   is the same number in both types, it may be used where the type makes no difference
+   (Loop.either). */
 #include "control.h"
 
 #include <stdio.h>
@@ -21,7 +25,8 @@ typedef struct {
     int number, end;               /* Instrs of FOR_ITER and after the loop */
     int nslots, slot[MOST];        /* locals that the body stores */
     int narrays, array_slot[MOST]; /* locals whose array the body writes elements of */
-    bool first_is_store[MOST];     /* the body stores it before it reads it */
+    bool read_first[MOST];         /* an iteration may read it before it stores it */
+    bool read_after[MOST];         /* it may be read after the loop */
     int subscripts;
     int refused;     /* the Instr that has not the form, or 0 … */
     const char *why; /* … and the reason, where that is not the Instr itself */
@@ -37,9 +42,12 @@ find(const int *at, int n, int what)
 
 /* ---- 1. the instructions ---- */
 
+/* May the instruction stand in the body of the loop [number, end)?  Jumps must stay in it, and only
+   loops over iterators go back. */
 static bool
-is_straight(const Instr *instr)
+is_followed(const Decoded *d, const Scan *scan, int at)
 {
+    const Instr *instr = &d->instrs[at];
     switch (instr->kind) {
     case I_NOP:
     case I_CONST:
@@ -55,37 +63,28 @@ is_straight(const Instr *instr)
     case I_PUSH_NULL:
     case I_UNARY_NEGATIVE:
     case I_UNARY_POSITIVE:
+    case I_UNARY_NOT:
+    case I_UNARY_INVERT:
+    case I_TO_BOOL:
     case I_BINARY:
+    case I_COMPARE:
     case I_SUBSCRIPT:
     case I_STORE_SUBSCRIPT:
-    case I_CALL: return true;
+    case I_BUILD_TUPLE:
+    case I_UNPACK:
+    case I_CALL:
+    case I_GET_ITER:
+    case I_END_FOR: return true;
+    case I_JUMP:
+    case I_JUMP_IF_FALSE:
+    case I_JUMP_IF_TRUE:
+    case I_JUMP_IF_FALSE_OR_POP:
+    case I_JUMP_IF_TRUE_OR_POP:
+        if (instr->target > at) return instr->target < scan->end;
+        return instr->target >= scan->number && d->instrs[instr->target].kind == I_FOR_ITER;
+    case I_FOR_ITER: return instr->target > at && instr->target < scan->end;
     default: return false;
     }
-}
-
-/* Is the local loaded anywhere outside the body? */
-static bool
-loaded_outside(const Decoded *d, const Scan *scan, int slot)
-{
-    for (int i = 0; i < d->count; i++) {
-        if (i >= scan->number && i < scan->end) continue;
-        const Instr *instr = &d->instrs[i];
-        if ((instr->kind == I_LOAD_LOCAL || instr->kind == I_LOAD_CLEAR ||
-             instr->kind == I_DELETE_LOCAL || instr->kind == I_MAKE_CELL) &&
-            instr->arg == slot)
-            return true;
-    }
-    return false;
-}
-
-static bool
-scan_slot(Scan *scan, int slot, bool store)
-{
-    if (find(scan->slot, scan->nslots, slot) >= 0) return true;
-    if (!store) return true;
-    if (scan->nslots == MOST) return false;
-    scan->slot[scan->nslots++] = slot;
-    return true;
 }
 
 static bool
@@ -96,62 +95,75 @@ scan_refuses(Scan *scan, int at, const char *why)
     return false;
 }
 
-/* True when the loop has the form. */
+/* Adds to a list of locals. */
 static bool
-loop_scan(const Decoded *d, int number, Scan *scan)
+scan_add(int *list, int *len, int slot)
 {
-    int at[256]; /* for each stack entry, the local from which it was loaded */
-    bool read[256] = {false};
+    if (find(list, *len, slot) >= 0) return true;
+    if (*len == MOST) return false;
+    list[(*len)++] = slot;
+    return true;
+}
+
+/* Collects what the body stores.  `at`: for each stack entry, the local from which it was loaded.
+ */
+static bool
+scan_instr(const Decoded *d, Scan *scan, int number, int *at)
+{
+    const Instr *instr = &d->instrs[number];
+    int depth = instr->depth;
+    switch (instr->kind) {
+    case I_LOAD_LOCAL: at[depth] = instr->arg; return true;
+    case I_COPY: at[depth] = at[depth - instr->arg]; return true;
+    case I_SWAP: {
+        int other = at[depth - instr->arg];
+        at[depth - instr->arg] = at[depth - 1];
+        at[depth - 1] = other;
+        return true;
+    }
+    case I_STORE_LOCAL:
+        return scan_add(scan->slot, &scan->nslots, instr->arg) ||
+               scan_refuses(scan, 0, "it stores too many variables");
+    case I_STORE_SUBSCRIPT: {
+        int array = at[depth - 2];
+        scan->subscripts++;
+        if (array < 0)
+            return scan_refuses(scan, 0, "it writes into what is not in a local variable");
+        return scan_add(scan->array_slot, &scan->narrays, array) ||
+               scan_refuses(scan, 0, "it writes too many arrays");
+    }
+    case I_SUBSCRIPT: scan->subscripts++; break;
+    default: break;
+    }
+    int after = number + 1 < d->count ? d->instrs[number + 1].depth : 0;
+    if (after > 0) at[after - 1] = -1;
+    return true;
+}
+
+/* 1 when the loop has the form, 0 when not, -1. */
+static int
+loop_scan(Interp *in, const Decoded *d, int number, Scan *scan)
+{
+    int at[256];
     *scan = (Scan){.number = number, .end = d->instrs[number].target};
-    if (d->nlocalsplus > 256 || d->code->co_stacksize >= 250)
+    if (d->code->co_stacksize >= 250)
         return scan_refuses(scan, 0, "the function has too many variables");
     for (int i = 0; i < 256; i++) at[i] = -1;
-    for (int i = number + 1; i < d->count; i++) {
-        const Instr *instr = &d->instrs[i];
-        int depth = instr->depth;
-        if (instr->kind == I_JUMP) {
-            if (instr->target != number) return scan_refuses(scan, i, NULL);
-            return scan->subscripts > 0 ||
-                   scan_refuses(scan, 0, "it reads and writes no element of an array");
-        }
-        if (!is_straight(instr) || depth < 0) return scan_refuses(scan, i, NULL);
-        switch (instr->kind) {
-        case I_LOAD_LOCAL:
-            at[depth] = instr->arg;
-            read[instr->arg] = true;
-            continue;
-        case I_COPY: at[depth] = at[depth - instr->arg]; continue;
-        case I_SWAP: {
-            int other = at[depth - instr->arg];
-            at[depth - instr->arg] = at[depth - 1];
-            at[depth - 1] = other;
-            continue;
-        }
-        case I_STORE_LOCAL: {
-            int before = scan->nslots;
-            if (!scan_slot(scan, instr->arg, true))
-                return scan_refuses(scan, 0, "it stores too many variables");
-            if (scan->nslots > before) scan->first_is_store[before] = !read[instr->arg];
-            continue;
-        }
-        case I_STORE_SUBSCRIPT: {
-            int array = at[depth - 2];
-            if (array < 0)
-                return scan_refuses(scan, 0, "it writes into what is not in a local variable");
-            if (find(scan->array_slot, scan->narrays, array) < 0) {
-                if (scan->narrays == MOST)
-                    return scan_refuses(scan, 0, "it writes too many arrays");
-                scan->array_slot[scan->narrays++] = array;
-            }
-            scan->subscripts++;
-            continue;
-        }
-        case I_SUBSCRIPT: scan->subscripts++; break;
-        default: break;
-        }
-        if (i + 1 < d->count && d->instrs[i + 1].depth > 0) at[d->instrs[i + 1].depth - 1] = -1;
+    for (int i = number + 1; i < scan->end; i++) {
+        if (d->instrs[i].depth < 0) continue; /* nothing leads there */
+        if (!is_followed(d, scan, i)) return scan_refuses(scan, i, NULL);
+        if (!scan_instr(d, scan, i, at)) return 0;
     }
-    return false;
+    if (scan->subscripts == 0)
+        return scan_refuses(scan, 0, "it reads and writes no element of an array");
+    for (int i = 0; i < scan->nslots; i++) {
+        int first = branch_reads(in, d, number + 1, scan->slot[i]);
+        int after = branch_reads(in, d, scan->end, scan->slot[i]);
+        if (first < 0 || after < 0) return -1;
+        scan->read_first[i] = first;
+        scan->read_after[i] = after;
+    }
+    return 1;
 }
 
 /* ---- elements, while the body is followed ---- */
@@ -171,11 +183,33 @@ not_a_loop(Interp *in, const char *why)
     return interp_break(in, BREAK_UNROLL, "%s", why);
 }
 
+/* One index as a node of int64. */
 static Answer
-element_args(Interp *in, Value *array, Value *key, NodeId *args)
+element_index(Interp *in, Value *key, NodeId *out)
 {
-    if (!value_is_array(in, array) || graph_node(in->graph, array->node)->type.rank != 1)
-        return not_a_loop(in, "a subscript of something that is no one-dimensional array");
+    Answer answer = value_as_loose_node(in, key, out);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO) return not_a_loop(in, "an index that is no int");
+    const Type *type = &graph_node(in->graph, *out)->type;
+    DType dtype = (DType)type->dtype;
+    if (!dtype_is_integer(dtype) || dtype == DT_U64 || type->rank != 0 || type->form == FORM_ARRAY)
+        return not_a_loop(in, "an index that is no int");
+    if (dtype == DT_I64) return ANSWER_YES;
+    Type index = {.dtype = DT_I64, .form = FORM_SCALAR, .offset = NO_SIZE};
+    *out = graph_add(in->graph, in->region, OP_cast, 1, out, &index, NULL);
+    return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* The array's version and the indices; their number in *nargs. */
+static Answer
+element_args(Interp *in, Value *array, Value *key, NodeId *args, int *nargs)
+{
+    bool several = key->kind == V_TUPLE;
+    int rank = value_is_array(in, array) ? graph_node(in->graph, array->node)->type.rank : 0;
+    int given = several ? key->nitems : 1;
+    if (rank < 1 || rank > LOOP_RANK)
+        return not_a_loop(in, "a subscript of something that is no array of a few axes");
+    if (given != rank) return not_a_loop(in, "a subscript that gives no element but a part");
     NodeId *version = loop_version(in, array);
     Answer answer = ANSWER_YES;
     if (version != NULL) {
@@ -188,25 +222,26 @@ element_args(Interp *in, Value *array, Value *key, NodeId *args)
                 return not_a_loop(in, "a view of an array that it writes");
         answer = value_as_loose_node(in, array, &args[0]);
     }
-    if (answer == ANSWER_YES) answer = value_as_loose_node(in, key, &args[1]);
-    if (answer == ANSWER_ERROR) return answer;
-    if (answer == ANSWER_NO) return not_a_loop(in, "an index that is no int");
-    const Type *type = &graph_node(in->graph, args[1])->type;
-    if (type->dtype != DT_I64 || type->rank != 0 || type->form == FORM_ARRAY)
-        return not_a_loop(in, "an index that is no int");
-    return ANSWER_YES;
+    for (int k = 0; k < rank && answer == ANSWER_YES; k++) {
+        Value *index = several ? value_item(in, key, k) : key;
+        if (index == NULL) return ANSWER_ERROR;
+        answer = element_index(in, index, &args[1 + k]);
+    }
+    *nargs = 1 + rank;
+    return answer;
 }
 
 Answer
 loop_element_load(Interp *in, Value *array, Value *key, Value **out)
 {
-    NodeId args[2];
-    Answer answer = element_args(in, array, key, args);
+    NodeId args[1 + LOOP_RANK];
+    int nargs;
+    Answer answer = element_args(in, array, key, args, &nargs);
     if (answer != ANSWER_YES) return answer;
     Type type = {.dtype = graph_node(in->graph, args[0])->type.dtype,
                  .form = FORM_SCALAR,
                  .offset = NO_SIZE};
-    NodeId node = graph_add(in->graph, in->region, OP_element_load, 2, args, &type, NULL);
+    NodeId node = graph_add(in->graph, in->region, OP_element_load, nargs, args, &type, NULL);
     *out = node == NO_NODE ? NULL : value_node(in, node);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -214,14 +249,15 @@ loop_element_load(Interp *in, Value *array, Value *key, Value **out)
 Answer
 loop_element_store(Interp *in, Value *array, Value *key, Value *value)
 {
-    NodeId args[3];
-    Answer answer = element_args(in, array, key, args);
-    if (answer == ANSWER_YES) answer = value_as_loose_node(in, value, &args[2]);
+    NodeId args[2 + LOOP_RANK];
+    int nargs;
+    Answer answer = element_args(in, array, key, args, &nargs);
+    if (answer == ANSWER_YES) answer = value_as_loose_node(in, value, &args[nargs]);
     if (answer_stops(answer)) return answer;
     NodeId *version = loop_version(in, array);
     if (answer == ANSWER_NO || version == NULL) return not_a_loop(in, "a store of no scalar");
     Type type = graph_node(in->graph, args[0])->type;
-    Type from = graph_node(in->graph, args[2])->type;
+    Type from = graph_node(in->graph, args[nargs])->type;
     if (from.rank != 0 || from.form == FORM_ARRAY) return not_a_loop(in, "a store of an array");
     if (from.dtype != type.dtype) {
         bool widens =
@@ -229,10 +265,10 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
             (dtype_is_float(from.dtype) || dtype_is_integer(from.dtype) || from.dtype == DT_BOOL);
         if (!widens) return not_a_loop(in, "a store that converts");
         Type scalar = {.dtype = type.dtype, .form = FORM_SCALAR, .offset = NO_SIZE};
-        args[2] = graph_add(in->graph, in->region, OP_cast, 1, &args[2], &scalar, NULL);
-        if (args[2] == NO_NODE) return ANSWER_ERROR;
+        args[nargs] = graph_add(in->graph, in->region, OP_cast, 1, &args[nargs], &scalar, NULL);
+        if (args[nargs] == NO_NODE) return ANSWER_ERROR;
     }
-    NodeId node = graph_add(in->graph, in->region, OP_element_store, 3, args, &type, NULL);
+    NodeId node = graph_add(in->graph, in->region, OP_element_store, nargs + 1, args, &type, NULL);
     if (node == NO_NODE) return ANSWER_ERROR;
     *version = node;
     return ANSWER_YES;
@@ -269,35 +305,67 @@ not_a_number(Interp *in, const Scan *scan, int slot)
                          slot_text(in, slot));
 }
 
+/* A loop while it is captured. */
+typedef struct {
+    Scan scan;
+    Loop *loop; /* of the outermost loop */
+    NodeId node;
+    RegionId region, outer;
+    NodeId args[3 + 2 * MOST]; /* start, stop, step; what is carried; versions of arrays */
+    int ncarried, carried[MOST];
+    bool keeps_type[MOST];    /* without a turn the carried local has another type */
+    int narrays, array[MOST]; /* indices into loop->array */
+    bool needs_a_turn;
+} Body;
+
+/* The start of a local that the body makes a number of another type. */
+static Answer
+converted_start(Interp *in, Body *b, const LoopType *learnt, int slot, bool read_first,
+                NodeId *start)
+{
+    const Type *from = &graph_node(in->graph, *start)->type;
+    Type type = {.dtype = learnt->dtype, .form = learnt->form, .offset = NO_SIZE};
+    if (same_scalar(&type, from)) return ANSWER_YES;
+    /* The first operation of NumPy's scalars, and of Python's with a narrow operand, computes in
+       another type. */
+    if (read_first && from->form == FORM_SCALAR)
+        return loop_not_kept(in, b->scan.number, "'%s' changes its type in it",
+                             slot_text(in, slot));
+    bool number = type.dtype == DT_F64 || type.dtype == DT_I64;
+    b->keeps_type[b->ncarried] = number && read_first;
+    if (in->loop == NULL)
+        b->needs_a_turn = true;
+    else if (!b->keeps_type[b->ncarried])
+        return loop_not_kept(in, b->scan.number, "'%s' changes its type in it",
+                             slot_text(in, slot));
+    Op op = type.form == FORM_SCALAR ? OP_cast : type.dtype == DT_F64 ? OP_py_float : OP_py_int;
+    *start = graph_add(in->graph, in->region, op, 1, start, &type, NULL);
+    return *start == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* The initial value of a carried local, as a node of the type that the local keeps. */
 static Answer
-carried_start(Interp *in, const Scan *scan, int i, bool *needs_a_turn, NodeId *out)
+carried_start(Interp *in, Body *b, int i)
 {
-    int slot = scan->slot[i];
-    const LoopType *learnt = learnt_type(in->attempt.marks, scan->number, slot);
+    int slot = b->scan.slot[i];
+    NodeId *start = &b->args[3 + b->ncarried];
+    const LoopType *learnt = learnt_type(in->attempt.marks, b->scan.number, slot);
     Value *value = in->top->slots[slot];
     if (value == NULL && (value = slot_load(in, in->top, slot)) == NULL) return ANSWER_ERROR;
-    bool absent = value->kind == V_UNBOUND;
-    if (absent) { /* stored before it is read: its initial value is not used */
-        if (!scan->first_is_store[i]) return not_a_number(in, scan, slot);
-        *needs_a_turn = true;
+    if (value->kind == V_UNBOUND || value->kind == V_LOST) {
+        /* stored before it is read: its initial value is not used */
+        if (b->scan.read_first[i] || in->loop != NULL) return not_a_number(in, &b->scan, slot);
+        b->needs_a_turn = true;
         value = value_const_new(in, PyLong_FromLong(0));
         if (value == NULL) return ANSWER_ERROR;
     }
-    if (value_is_array(in, value)) return not_a_number(in, scan, slot);
-    Answer answer = value_as_loose_node(in, value, out);
-    if (answer == ANSWER_NO) return not_a_number(in, scan, slot);
-    if (answer != ANSWER_YES || learnt == NULL) return answer;
-    Type type = {.dtype = learnt->dtype, .form = learnt->form, .offset = NO_SIZE};
-    if (same_scalar(&type, &graph_node(in->graph, *out)->type)) return ANSWER_YES;
-    /* The first operation of NumPy's scalars, and of Python's with a narrow operand, computes in
-       another type. */
-    if (!scan->first_is_store[i] && graph_node(in->graph, *out)->type.form == FORM_SCALAR)
-        return loop_not_kept(in, scan->number, "'%s' changes its type in it", slot_text(in, slot));
-    *needs_a_turn = true;
-    Op op = type.form == FORM_SCALAR ? OP_cast : type.dtype == DT_F64 ? OP_py_float : OP_py_int;
-    *out = graph_add(in->graph, in->region, op, 1, out, &type, NULL);
-    return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+    if (value_is_array(in, value)) return not_a_number(in, &b->scan, slot);
+    Answer answer = value_as_loose_node(in, value, start);
+    if (answer == ANSWER_NO) return not_a_number(in, &b->scan, slot);
+    if (answer == ANSWER_YES && learnt != NULL)
+        answer = converted_start(in, b, learnt, slot, b->scan.read_first[i], start);
+    b->carried[b->ncarried++] = slot;
+    return answer;
 }
 
 /* Guards that the loop runs at least once. */
@@ -325,85 +393,98 @@ bounds(Interp *in, Value *range, NodeId *args)
     }
     int64_t step;
     Answer answer = value_as_int(in, range->items[2], &step);
-    if (answer == ANSWER_YES && step == 0) answer = ANSWER_NO;
-    return answer;
+    if (answer == ANSWER_NO && in->loop != NULL) return ANSWER_YES; /* checked when it runs */
+    return answer == ANSWER_YES && step == 0 ? ANSWER_NO : answer;
 }
 
-/* Every known container that the body subscripts must be a vector. */
-static Answer
-arrays_ready(Interp *in, const Scan *scan, Loop *loop, NodeId *args)
+/* Why elements of the local cannot be written in the loop, or NULL. */
+static const char *
+unfit_array(Interp *in, const Scan *scan, int slot, const Value *array)
 {
-    for (int i = 0; i < scan->narrays; i++) {
-        Value *array = slot_load(in, in->top, scan->array_slot[i]);
+    if (!value_is_array(in, array)) return "is no array";
+    const Node *node = graph_node(in->graph, array->node);
+    if (node->type.rank < 1) return "has no axes";
+    if (node->type.rank > LOOP_RANK) return "has too many axes";
+    if (node->storage != array->node) return "is a view";
+    return find(scan->slot, scan->nslots, slot) >= 0 ? "becomes another object in it" : NULL;
+}
+
+static Answer
+arrays_ready(Interp *in, Body *b)
+{
+    Loop *loop = b->loop;
+    for (int i = 0; i < b->scan.narrays; i++) {
+        int slot = b->scan.array_slot[i], number = 0;
+        Value *array = slot_load(in, in->top, slot);
         if (array == NULL) return ANSWER_ERROR;
-        const Node *node = value_is_array(in, array) ? graph_node(in->graph, array->node) : NULL;
-        const char *why = node == NULL                   ? "is no array"
-                          : node->type.rank != 1         ? "is not one-dimensional"
-                          : node->storage != array->node ? "is a view"
-                          : find(scan->slot, scan->nslots, scan->array_slot[i]) >= 0
-                              ? "becomes another object in it"
-                              : NULL;
+        const char *why = unfit_array(in, &b->scan, slot, array);
         if (why != NULL)
-            return loop_not_kept(in, scan->number, "it writes elements of '%s', which %s",
-                                 slot_text(in, scan->array_slot[i]), why);
+            return loop_not_kept(in, b->scan.number, "it writes elements of '%s', which %s",
+                                 slot_text(in, slot), why);
         Answer answer = write_allowed(in, array);
         if (answer != ANSWER_YES) return answer;
-        bool known = false;
-        for (int k = 0; k < loop->narrays; k++) known |= loop->array[k] == array;
-        if (known) continue;
-        loop->array[loop->narrays] = array;
-        args[loop->narrays] = array_current(in, array->node);
-        if (args[loop->narrays++] == NO_NODE) return ANSWER_ERROR;
+        while (number < loop->narrays && loop->array[number] != array) number++;
+        if (find(b->array, b->narrays, number) >= 0) continue;
+        if (number == loop->narrays) { /* an inner loop's arrays are the outer one's */
+            loop->array[loop->narrays] = array;
+            loop->version[loop->narrays] = array_current(in, array->node);
+            if (loop->version[loop->narrays++] == NO_NODE) return ANSWER_ERROR;
+        }
+        b->args[3 + b->ncarried + b->narrays] = loop->version[number];
+        b->array[b->narrays++] = number;
     }
     return ANSWER_YES;
 }
 
 /* ---- 3 and 4. the body and what comes out ---- */
 
-static bool
-element_is_vectors(const Graph *g, const Node *node)
-{
-    if (graph_node(g, node->args[0])->type.rank != 1) return false;
-    for (int k = 1; k < node->nargs; k++)
-        if (graph_node(g, node->args[k])->type.rank != 0) return false;
-    return true;
-}
+static NodeId not_scalar(const Graph *g, RegionId region);
 
-static bool
-is_scalar_node(const Graph *g, const Node *node)
+/* The node, or one in its regions, that has no native form in a loop; NO_NODE: all have. */
+static NodeId
+odd_node(const Graph *g, NodeId id)
 {
+    const Node *node = graph_node(g, id);
     switch (op_info(node->op)->kind) {
-    case KIND_CONST: return node->type.rank == 0;
+    case KIND_CONST: return node->type.rank == 0 ? NO_NODE : id;
     case KIND_POINTWISE:
-    case KIND_PYTHON: return node_is_expression(g, node);
-    case KIND_ELEMENT: return element_is_vectors(g, node);
-    case KIND_INPUT: return true;
-    default: return false;
+    case KIND_PYTHON: return node->type.rank == 0 && node_is_expression(g, node) ? NO_NODE : id;
+    case KIND_COPY: return node->type.rank == 0 ? NO_NODE : id;
+    case KIND_ELEMENT:
+    case KIND_INPUT: return NO_NODE;
+    case KIND_RESULT:
+        return op_info(graph_node(g, node->args[0])->op)->kind == KIND_REGION ? NO_NODE : id;
+    case KIND_REGION:
+        for (int r = 0; r < 2; r++) {
+            NodeId odd = node->region[r] != NO_REGION ? not_scalar(g, node->region[r]) : NO_NODE;
+            if (odd != NO_NODE) return odd;
+        }
+        return NO_NODE;
+    default: return id;
     }
 }
 
-/* The region must contain only element accesses and operations with a C expression: its first node
-   that is something else, or NO_NODE. */
 static NodeId
-not_scalar(Interp *in, RegionId region)
+not_scalar(const Graph *g, RegionId region)
 {
-    const Region *body = &in->graph->regions.at[region];
-    for (int i = 0; i < body->nodes.len; i++)
-        if (!is_scalar_node(in->graph, graph_node(in->graph, body->nodes.at[i])))
-            return body->nodes.at[i];
+    const Region *body = &g->regions.at[region];
+    for (int i = 0; i < body->nodes.len; i++) {
+        NodeId odd = odd_node(g, body->nodes.at[i]);
+        if (odd != NO_NODE) return odd;
+    }
     return NO_NODE;
 }
 
-/* The loop node was made before its body: moves inputs that the body added before the node. */
+/* The loop node was made before its body: moves it behind what the body added before it. */
 static void
-move_to_end(Graph *g, NodeId loop)
+move_to_end(Graph *g, RegionId region, NodeId loop)
 {
-    Region *top = &g->regions.at[0];
+    Region *outer = &g->regions.at[region];
     int at = 0;
-    while (top->nodes.at[at] != loop) at++;
-    memmove(&top->nodes.at[at], &top->nodes.at[at + 1],
-            (size_t)(top->nodes.len - at - 1) * sizeof(NodeId));
-    top->nodes.at[top->nodes.len - 1] = loop;
+    while (outer->nodes.at[at] != loop) at++;
+    memmove(&outer->nodes.at[at], &outer->nodes.at[at + 1],
+            (size_t)(outer->nodes.len - at - 1) * sizeof(NodeId));
+    outer->nodes.at[outer->nodes.len - 1] = loop;
 }
 
 /* `why`: unless something in the body broke, which then is the reason. */
@@ -411,6 +492,7 @@ static Answer
 learn_no_loop(Interp *in, int number, const char *why)
 {
     const Break *broke = in->break_code != BREAK_NONE ? &in->told : NULL;
+    if (in->attempt.again) return ANSWER_BREAK; /* what an inner loop has learnt comes first */
     if (broke != NULL)
         why = arena_printf(in->attempt.learn_arena, "%s, line %d",
                            *broke->detail ? broke->detail : break_text(broke->code),
@@ -457,150 +539,207 @@ learn_type(Interp *in, const Scan *scan, int slot, const Type *type)
     return ANSWER_BREAK;
 }
 
+/* Is there a value of a dtype in which Python's number `weak` (DT_F64 or DT_I64) would be computed
+   with in fewer bits? */
+static bool
+has_narrow(const Graph *g, RegionId region, DType weak)
+{
+    const Region *body = &g->regions.at[region];
+    for (int i = 0; i < body->nodes.len; i++) {
+        const Node *node = graph_node(g, body->nodes.at[i]);
+        DType dtype = (DType)node->type.dtype;
+        bool wide = dtype == DT_F64 || dtype == DT_I64 || dtype == DT_BOOL || dtype == DT_OBJECT ||
+                    (weak == DT_F64 && dtype_is_integer(dtype));
+        if (!wide) return true;
+        for (int r = 0; r < 2; r++)
+            if (node->region[r] != NO_REGION && has_narrow(g, node->region[r], weak)) return true;
+    }
+    return false;
+}
+
 /* A weak number was made a scalar before the loop, and meets a narrower operand: the first
    iteration would have computed in the narrow type. */
 static bool
 start_was_weak(Interp *in, const Scan *scan, RegionId region)
 {
-    bool learnt = false;
     for (int i = 0; i < in->attempt.marks->loop_types.len; i++) {
         const LoopType *type = &in->attempt.marks->loop_types.at[i];
-        learnt = learnt || (type->number == scan->number && type->form == FORM_SCALAR);
-    }
-    const Region *body = &in->graph->regions.at[region];
-    for (int i = 0; learnt && i < body->nodes.len; i++) {
-        DType dtype = (DType)graph_node(in->graph, body->nodes.at[i])->type.dtype;
-        if (dtype != DT_F64 && dtype != DT_I64 && dtype != DT_BOOL && dtype != DT_OBJECT)
+        if (type->number == scan->number && type->form == FORM_SCALAR &&
+            has_narrow(in->graph, region, type->dtype))
             return true;
     }
     return false;
 }
 
 static Answer
-body_results(Interp *in, const Scan *scan, const Loop *loop, int ncarried, const int *carried,
-             const NodeId *starts, RegionId region)
+body_results(Interp *in, const Body *b)
 {
-    for (int i = 0; i < ncarried; i++) {
-        Value *value = in->top->slots[carried[i]];
+    Graph *g = in->graph;
+    for (int i = 0; i < b->ncarried; i++) {
+        Value *value = in->top->slots[b->carried[i]];
         NodeId node;
         Answer answer = value ? value_as_loose_node(in, value, &node) : ANSWER_NO;
         if (answer == ANSWER_ERROR) return answer;
         if (answer == ANSWER_NO)
-            return learn_no_loop(in, scan->number, "it stores what is no number");
-        const Type *type = &graph_node(in->graph, node)->type;
-        if (!same_scalar(type, &graph_node(in->graph, starts[i])->type))
-            return learn_type(in, scan, carried[i], type);
-        if (start_was_weak(in, scan, region))
-            return learn_no_loop(in, scan->number, "a number changes its dtype in it");
-        if (VEC_PUSH(in->graph->arena, &in->graph->regions.at[region].results, node) < 0)
-            return ANSWER_ERROR;
+            return learn_no_loop(in, b->scan.number, "it stores what is no number");
+        const Type *type = &graph_node(g, node)->type;
+        if (!same_scalar(type, &graph_node(g, b->args[3 + i])->type))
+            return learn_type(in, &b->scan, b->carried[i], type);
+        if (start_was_weak(in, &b->scan, b->region))
+            return learn_no_loop(in, b->scan.number, "a number changes its dtype in it");
+        if (VEC_PUSH(g->arena, &g->regions.at[b->region].results, node) < 0) return ANSWER_ERROR;
     }
-    for (int i = 0; i < loop->narrays; i++)
-        if (VEC_PUSH(in->graph->arena, &in->graph->regions.at[region].results, loop->version[i]) <
+    for (int i = 0; i < b->narrays; i++)
+        if (VEC_PUSH(g->arena, &g->regions.at[b->region].results, b->loop->version[b->array[i]]) <
             0)
             return ANSWER_ERROR;
     return ANSWER_YES;
 }
 
+/* Makes the params that stand for what is carried. */
 static Answer
-loop_result(Interp *in, NodeId loop, int index, NodeId like, NodeId *out)
-{
-    Type type = graph_node(in->graph, like)->type;
-    Attrs attrs = {.index = index};
-    *out = graph_add(in->graph, in->region, OP_result, 1, &loop, &type, &attrs);
-    return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
-}
-
-/* Follows the body; the locals then hold the values of one iteration, in terms of the params. */
-static Answer
-follow_body(Interp *in, const Scan *scan, Loop *loop, int ncarried, const int *carried,
-            const NodeId *starts, NodeId node, RegionId *region)
+make_params(Interp *in, Body *b, Value **item)
 {
     Graph *g = in->graph;
     Activation *a = in->top;
     Type index_type = {.dtype = DT_I64, .form = FORM_PYTHON, .offset = NO_SIZE};
-    if ((*region = graph_region(g, node)) == NO_REGION) return ANSWER_ERROR;
-    graph_node(g, node)->region[0] = *region;
-    NodeId index = graph_input(g, *region, &index_type);
-    Value *item = index == NO_NODE ? NULL : value_node(in, index);
-    if (item == NULL) return ANSWER_ERROR;
-    for (int i = 0; i < ncarried + loop->narrays; i++) {
-        Type type = graph_node(g, starts[i])->type;
-        NodeId param = graph_input(g, *region, &type);
+    NodeId index = graph_input(g, b->region, &index_type);
+    *item = index == NO_NODE ? NULL : value_node(in, index);
+    if (*item == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < b->ncarried + b->narrays; i++) {
+        Type type = graph_node(g, b->args[3 + i])->type;
+        NodeId param = graph_input(g, b->region, &type);
         if (param == NO_NODE) return ANSWER_ERROR;
-        if (i >= ncarried)
-            loop->version[i - ncarried] = param;
-        else if ((a->slots[carried[i]] = value_node(in, param)) == NULL)
+        if (i >= b->ncarried)
+            b->loop->version[b->array[i - b->ncarried]] = param;
+        else if ((a->slots[b->carried[i]] = value_node(in, param)) == NULL ||
+                 (b->keeps_type[i] && VEC_PUSH(in->arena, &b->loop->either, param) < 0))
             return ANSWER_ERROR;
     }
-    for (int i = 0; i < scan->nslots; i++) /* stored before read: none from outside */
-        if (find(carried, ncarried, scan->slot[i]) < 0) a->slots[scan->slot[i]] = in->unbound;
-    RegionId outer = in->region;
-    in->region = *region;
-    in->loop = loop;
-    a->number = scan->number + 1;
-    Answer answer = push(in, item) < 0 ? ANSWER_ERROR : interp_until(in, scan->number);
-    in->region = outer;
-    in->loop = NULL;
+    for (int i = 0; i < b->scan.nslots; i++) /* stored before read: none from outside */
+        if (find(b->carried, b->ncarried, b->scan.slot[i]) < 0)
+            a->slots[b->scan.slot[i]] = in->unbound;
+    return ANSWER_YES;
+}
+
+/* Follows the body; the locals then hold the values of one iteration, in terms of the params. */
+static Answer
+follow_body(Interp *in, Body *b)
+{
+    Value *item;
+    if ((b->region = graph_region(in->graph, b->node)) == NO_REGION) return ANSWER_ERROR;
+    graph_node(in->graph, b->node)->region[0] = b->region;
+    Answer answer = make_params(in, b, &item);
+    if (answer != ANSWER_YES) return answer;
+    Loop *outer = in->loop;
+    in->region = b->region;
+    in->loop = b->loop;
+    in->top->number = b->scan.number + 1;
+    answer = push(in, item) < 0 ? ANSWER_ERROR : interp_until(in, b->scan.number);
+    if (answer == ANSWER_YES && in->top->result != NULL)
+        answer = not_a_loop(in, "a return from inside of it");
+    in->region = b->outer;
+    in->loop = outer;
     return answer;
+}
+
+static Answer
+loop_result(Interp *in, const Body *b, int index, NodeId *out)
+{
+    Type type = graph_node(in->graph, b->args[3 + index])->type;
+    Attrs attrs = {.index = index};
+    *out = graph_add(in->graph, b->outer, OP_result, 1, &b->node, &type, &attrs);
+    return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* What is carried, after the loop. */
+static Answer
+take_results(Interp *in, Body *b)
+{
+    Activation *a = in->top;
+    Loop *loop = b->loop;
+    for (int i = 0; i < b->scan.nslots; i++)
+        a->slots[b->scan.slot[i]] = in->unbound; /* temporaries are not kept */
+    for (int i = 0; i < b->ncarried + b->narrays; i++) {
+        NodeId result;
+        if (loop_result(in, b, i, &result) != ANSWER_YES) return ANSWER_ERROR;
+        if (i < b->ncarried) {
+            if ((a->slots[b->carried[i]] = value_node(in, result)) == NULL) return ANSWER_ERROR;
+            if (b->keeps_type[i] && in->loop != NULL &&
+                VEC_PUSH(in->arena, &loop->either, result) < 0)
+                return ANSWER_ERROR;
+            continue;
+        }
+        int number = b->array[i - b->ncarried];
+        loop->version[number] = result;
+        if (in->loop == NULL && storage_write(in, loop->array[number]->node, result) < 0)
+            return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
+}
+
+/* The loop node with what comes before the body. */
+static Answer
+begin_loop(Interp *in, Body *b, Value *range)
+{
+    Answer answer = bounds(in, range, b->args);
+    if (answer == ANSWER_NO)
+        return loop_not_kept(in, b->scan.number, "its range is none of plain ints");
+    for (int i = 0; answer == ANSWER_YES && i < b->scan.nslots; i++)
+        if (b->scan.read_first[i] || b->scan.read_after[i]) answer = carried_start(in, b, i);
+    if (answer == ANSWER_YES) answer = arrays_ready(in, b);
+    if (answer == ANSWER_YES && b->needs_a_turn) answer = runs_once(in, &b->scan, range);
+    if (answer != ANSWER_YES) return answer;
+    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
+    int nargs = 3 + b->ncarried + b->narrays;
+    b->node = graph_add(in->graph, b->outer, OP_loop, nargs, b->args, &none, NULL);
+    return b->node == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Follows the body and closes the region. */
+static Answer
+end_loop(Interp *in, Body *b)
+{
+    int number = b->scan.number, effects = in->writes.effects.len;
+    World before;
+    if (world_save(in, &before) < 0) return ANSWER_ERROR;
+    Answer answer = follow_body(in, b);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer != ANSWER_YES || in->writes.effects.len != effects || !world_is_same(&before))
+        return learn_no_loop(in, number, "it changes an object other than arrays");
+    NodeId odd = not_scalar(in->graph, b->region);
+    if (odd != NO_NODE) return learn_odd(in, number, odd);
+    in->region = b->region;
+    answer = body_results(in, b);
+    in->region = b->outer;
+    if (answer != ANSWER_YES) return answer;
+    if (in->loop == NULL) answer = either_is_harmless(in, b->loop, b->node);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO)
+        return learn_no_loop(in, number,
+                             "a variable keeps its type where an inner loop makes no turn");
+    move_to_end(in->graph, b->outer, b->node);
+    return take_results(in, b);
 }
 
 Answer
 capture_loop(Interp *in, Value *iterator)
 {
     Activation *a = in->top;
-    Scan scan;
-    if (a != in->bottom || in->region != 0 || in->loop != NULL) return ANSWER_NO;
+    Loop loop = {0};
+    Body b = {.loop = in->loop != NULL ? in->loop : &loop, .outer = in->region};
+    if (a != in->bottom || (in->region != 0 && in->loop == NULL)) return ANSWER_NO;
     if (find(in->attempt.marks->no_loop.at, in->attempt.marks->no_loop.len, a->number) >= 0)
         return ANSWER_NO;
-    if (!loop_scan(a->decoded, a->number, &scan))
-        return scan.why == NULL ? loop_has(in, a->number, scan.refused)
-                                : loop_not_kept(in, a->number, "%s", scan.why);
-    NodeId args[3 + 2 * MOST], *starts = args + 3;
-    int carried[MOST], ncarried = 0;
-    bool needs_a_turn = false;
-    Loop loop = {0};
-    Answer answer = bounds(in, iterator->walked, args);
-    if (answer == ANSWER_NO) return loop_not_kept(in, a->number, "its range is none of plain ints");
-    for (int i = 0; answer == ANSWER_YES && i < scan.nslots; i++) {
-        int slot = scan.slot[i];
-        bool temporary = scan.first_is_store[i] && !loaded_outside(a->decoded, &scan, slot);
-        if (temporary) continue;
-        carried[ncarried] = slot;
-        answer = carried_start(in, &scan, i, &needs_a_turn, &starts[ncarried++]);
-    }
-    if (answer == ANSWER_YES) answer = arrays_ready(in, &scan, &loop, starts + ncarried);
-    if (answer == ANSWER_YES && needs_a_turn) answer = runs_once(in, &scan, iterator->walked);
+    int fits = loop_scan(in, a->decoded, a->number, &b.scan);
+    if (fits < 0) return ANSWER_ERROR;
+    if (!fits)
+        return b.scan.why == NULL ? loop_has(in, a->number, b.scan.refused)
+                                  : loop_not_kept(in, a->number, "%s", b.scan.why);
+    Answer answer = begin_loop(in, &b, iterator->walked);
+    if (answer == ANSWER_YES) answer = end_loop(in, &b);
     if (answer != ANSWER_YES) return answer;
-    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
-    int ncarries = ncarried + loop.narrays, effects = in->writes.effects.len;
-    NodeId node = graph_add(in->graph, in->region, OP_loop, 3 + ncarries, args, &none, NULL);
-    RegionId region;
-    World before;
-    if (node == NO_NODE || world_save(in, &before) < 0) return ANSWER_ERROR;
-    answer = follow_body(in, &scan, &loop, ncarried, carried, starts, node, &region);
-    if (answer == ANSWER_ERROR) return answer;
-    if (answer != ANSWER_YES || in->writes.effects.len != effects || !world_is_same(&before))
-        return learn_no_loop(in, scan.number, "it changes an object other than arrays");
-    NodeId odd = not_scalar(in, region);
-    if (odd != NO_NODE) return learn_odd(in, scan.number, odd);
-    in->region = region;
-    answer = body_results(in, &scan, &loop, ncarried, carried, starts, region);
-    in->region = 0;
-    if (answer != ANSWER_YES) return answer;
-    move_to_end(in->graph, node);
-    for (int i = 0; i < scan.nslots; i++)
-        a->slots[scan.slot[i]] = in->unbound; /* temporaries are not kept */
-    for (int i = 0; i < ncarries; i++) {
-        NodeId result;
-        if (loop_result(in, node, i, starts[i], &result) != ANSWER_YES) return ANSWER_ERROR;
-        if (i >= ncarried) {
-            if (storage_write(in, loop.array[i - ncarried]->node, result) < 0) return ANSWER_ERROR;
-        } else if ((a->slots[carried[i]] = value_node(in, result)) == NULL) {
-            return ANSWER_ERROR;
-        }
-    }
     a->depth--;
-    a->number = scan.end;
+    a->number = b.scan.end;
     return ANSWER_YES;
 }

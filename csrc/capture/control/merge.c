@@ -116,6 +116,31 @@ keep_held(Merge *m, Value *number, Value *x, Value *y)
     return number->leaves_as == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* The same number as Python's and as NumPy's: loop_either.c. */
+static bool
+only_classes_differ(const Graph *g, const NodeId *nodes)
+{
+    const Type *a = &graph_node(g, nodes[0])->type, *b = &graph_node(g, nodes[1])->type;
+    return a->dtype == b->dtype && (a->dtype == DT_F64 || a->dtype == DT_I64) &&
+           a->form != b->form && (a->form == FORM_PYTHON || a->form == FORM_SCALAR) &&
+           (b->form == FORM_PYTHON || b->form == FORM_SCALAR);
+}
+
+static int
+as_scalars(Merge *m, bool outer, NodeId *nodes)
+{
+    Graph *g = m->in->graph;
+    for (int arm = 0; arm < 2; arm++) {
+        Type type = graph_node(g, nodes[arm])->type;
+        if (type.form == FORM_SCALAR) continue;
+        type.form = FORM_SCALAR;
+        nodes[arm] =
+            graph_add(g, outer ? m->outer : m->arm[arm], OP_copy, 1, &nodes[arm], &type, NULL);
+        if (nodes[arm] == NO_NODE) return -1;
+    }
+    return 0;
+}
+
 static Answer
 merge_scalars(Merge *m, Value *x, Value *y, Value **out)
 {
@@ -125,16 +150,20 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     Answer answer = merge_node(m, outer ? m->outer : m->arm[0], x, &nodes[0]);
     if (answer == ANSWER_YES) answer = merge_node(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
     if (answer != ANSWER_YES) return answer;
+    bool either = in->loop != NULL && only_classes_differ(in->graph, nodes);
+    if (either && as_scalars(m, outer, nodes) < 0) return ANSWER_ERROR;
     Type type = graph_node(in->graph, nodes[0])->type;
     if (!type_same_layout(&type, &graph_node(in->graph, nodes[1])->type))
         return merge_loose(m, x, y, out);
     if (!outer) {
         answer = merge_result(m, nodes, out);
+        if (either && answer == ANSWER_YES) m->waiting.at[m->waiting.len - 1].either = true;
         return answer == ANSWER_YES ? keep_held(m, *out, x, y) : answer;
     }
     NodeId args[3] = {m->condition, nodes[0], nodes[1]};
     NodeId node = graph_add(in->graph, m->outer, OP_where, 3, args, &type, NULL);
     if (node == NO_NODE || branch_note(in, node, m->d->code, m->number) < 0) return ANSWER_ERROR;
+    if (either && VEC_PUSH(in->arena, &in->loop->either, node) < 0) return ANSWER_ERROR;
     *out = value_node(in, node);
     if (*out == NULL) return ANSWER_ERROR;
     return branch_keeps(in, *out, x, y, m->test);
@@ -371,11 +400,13 @@ merge_finish(Merge *m, NodeId cond)
             continue;
         }
         Type type = graph_node(g, m->result[0].at[w->index])->type;
-        type.offset = NO_SIZE;
+        if (m->in->loop == NULL) type.offset = NO_SIZE;
         Attrs attrs = {.index = w->index};
         NodeId node = graph_add(g, m->outer, OP_result, 1, &cond, &type, &attrs);
         if (node == NO_NODE) return ANSWER_ERROR;
         w->value->node = node;
+        if (w->either && VEC_PUSH(m->in->arena, &m->in->loop->either, node) < 0)
+            return ANSWER_ERROR;
         if (type.form != FORM_ARRAY && branch_note(m->in, node, m->d->code, m->number) < 0)
             return ANSWER_ERROR;
     }
@@ -421,19 +452,51 @@ follow_arm(Merge *m, int which, int start, int depth)
     return !a->yielded && (a->result != NULL) == returns ? ANSWER_YES : ANSWER_NO;
 }
 
+/* Versions of the arrays that a kept loop writes, where the arms wrote them. */
+static Answer
+merge_versions(Merge *m, const Loop *before, const Loop arms[2], Value **merged)
+{
+    for (int i = 0; i < before->narrays; i++) {
+        NodeId both[2] = {arms[0].version[i], arms[1].version[i]};
+        if (both[0] == both[1]) continue;
+        Answer answer = merge_result(m, both, &merged[i]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
+}
+
+/* The arms of a branch in a kept loop's body. */
+static Answer
+close_in_loop(Merge *m, const Loop *before, const Loop arms[2])
+{
+    Loop *loop = m->in->loop;
+    Value *merged[LOOP_ARRAYS] = {NULL};
+    Answer answer = merge_versions(m, before, arms, merged);
+    if (answer == ANSWER_YES) answer = make_cond(m);
+    for (int i = 0; i < before->narrays && answer == ANSWER_YES; i++)
+        loop->version[i] = merged[i] != NULL ? merged[i]->node : arms[0].version[i];
+    return answer;
+}
+
 static Answer
 follow_arms(Merge *m, const int start[2], const int depth[2])
 {
     Interp *in = m->in;
     Activation *a = in->top;
     World before, arms[2];
+    Loop versions = {0}, left[2];
     Value *result[2];
     if (world_save(in, &before) < 0) return ANSWER_ERROR;
+    if (in->loop != NULL) versions = *in->loop;
     m->made = in->attempt.values.len;
     for (int arm = 0; arm < 2; arm++) {
         Answer answer = follow_arm(m, arm, start[arm], depth[arm]);
         if (answer == ANSWER_YES && !world_is_pure(in, &before)) answer = ANSWER_NO;
         if (answer != ANSWER_YES) return answer;
+        if (in->loop != NULL) {
+            left[arm] = *in->loop;
+            memcpy(in->loop->version, versions.version, sizeof(versions.version));
+        }
         result[arm] = a->result;
         a->result = NULL;
         if (world_take_back(in, &before, &arms[arm]) < 0) return ANSWER_ERROR;
@@ -446,7 +509,8 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
         a->number = m->join;
     }
     if (answer == ANSWER_YES) answer = merge_effects(m, arms);
-    return answer == ANSWER_YES ? make_cond(m) : answer;
+    if (answer != ANSWER_YES) return answer;
+    return in->loop != NULL ? close_in_loop(m, &versions, left) : make_cond(m);
 }
 
 /* One arm only raises: the plan assumes that it is not taken. */
@@ -488,7 +552,7 @@ branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_
     Merge m = {
         .in = in, .d = a->decoded, .number = a->number, .outer = in->region, .test = condition};
     const BranchMark *mark = branch_mark(in, m.d, m.number);
-    if (in->loop != NULL || (mark != NULL && mark->level == BRANCH_APART)) return ANSWER_NO;
+    if (mark != NULL && mark->level == BRANCH_APART) return ANSWER_NO;
     m.keep = mark != NULL;
     if (branch_raises(m.d, on_true) != branch_raises(m.d, on_false) && !in_try(in))
         return branch_raises(m.d, on_true) ? expect(in, condition, false, on_false, depth_false)

@@ -16,6 +16,7 @@ typedef struct {
     int index;
     Value *args[3];
     Type type;
+    bool either; /* its class depends on the arm */
 } Waiting;
 
 /* A value of an arm, or the memory `storage` of one (with x NULL), and its value in the rest of the

@@ -129,6 +129,7 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
     if (repeated != ANSWER_NO) return repeated;
     bool objects = value_is_opaque_object(in, left) || value_is_opaque_object(in, right);
     if (objects || value_is_numpy(in, left) || value_is_numpy(in, right)) {
+        if (in->loop != NULL && plain == OPERATOR_DIV) TRY(loop_divides(in, right));
         return emit_binary(in, plain, left, right, out);
     }
     if (value_is_python_scalar(in, left) && value_is_python_scalar(in, right) &&
@@ -471,7 +472,8 @@ container_binary(Interp *in, int operator_, Value *left, Value *right, Value **o
 Answer
 operator_subscript(Interp *in, Value *object, Value *key, Value **out)
 {
-    if (in->loop != NULL) return loop_element_load(in, object, key, out);
+    if (in->loop != NULL && value_is_array(in, object))
+        return loop_element_load(in, object, key, out);
     if (value_is_numpy(in, object)) return emit_subscript(in, object, key, out);
     if (value_is_opaque_object(in, object)) {
         Value *both[2] = {object, key};
@@ -490,7 +492,8 @@ operator_subscript(Interp *in, Value *object, Value *key, Value **out)
 Answer
 operator_store_subscript(Interp *in, Value *object, Value *key, Value *value)
 {
-    if (in->loop != NULL) return loop_element_store(in, object, key, value);
+    if (in->loop != NULL && value_is_array(in, object))
+        return loop_element_store(in, object, key, value);
     if (value_is_numpy(in, object)) return emit_store_subscript(in, object, key, value);
     if (value_is_flat(in, object)) return emit_store_flat_subscript(in, object, key, value);
     int position;

@@ -160,11 +160,13 @@ typedef struct {
     Value *value;
 } StoredGlobal;
 
-/* A for loop being kept as a region, and the arrays whose elements it writes. */
+/* A nest of for loops being kept as regions, and the arrays whose elements it writes. */
+enum { LOOP_ARRAYS = 16, LOOP_RANK = 4 };
 typedef struct {
     int narrays;
-    Value *array[16];
-    NodeId version[16]; /* the version of each at this point of the body */
+    Value *array[LOOP_ARRAYS];
+    NodeId version[LOOP_ARRAYS]; /* the version of each at this point of the body */
+    VEC(NodeId) either;          /* numbers that may have kept another type: loop_either.c */
 } Loop;
 
 /* Memory that must neither be written nor leave as an object: a merged branch made it one of two

@@ -98,6 +98,28 @@ builtin_len(const BuiltinCall *call)
     return raise_new(in, PyExc_TypeError, "object of type '%.200s' has no len()", type->tp_name);
 }
 
+/* An end of a range that is a NumPy integer: the range holds a Python int.  Outside of a kept loop
+   it has to be known. */
+static Answer
+range_end(Interp *in, Value *value, Value **out)
+{
+    int64_t number;
+    NodeId node;
+    Answer answer = value_as_int(in, value, &number);
+    if (answer == ANSWER_YES) {
+        *out = value_const_new(in, PyLong_FromLongLong(number));
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    if (answer != ANSWER_NO || in->loop == NULL) return answer;
+    answer = value_as_node(in, value, &node);
+    if (answer != ANSWER_YES) return answer;
+    const Type *type = &graph_node(in->graph, node)->type;
+    if (type->form != FORM_SCALAR || type->dtype != DT_I64) return ANSWER_NO;
+    TRY(node_form(in, node, FORM_PYTHON, &node));
+    *out = value_node(in, node);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 Answer
 builtin_range(const BuiltinCall *call)
 {
@@ -114,15 +136,12 @@ builtin_range(const BuiltinCall *call)
         PyTypeObject *type = value_type(in, items[i]);
         if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
         if (type == &PyLong_Type || type == &PyBool_Type) continue;
-        int64_t number;
-        Answer answer = value_as_int(in, items[i], &number);
-        if (answer == ANSWER_NO) return unknown(call, "range");
-        if (answer != ANSWER_YES) return answer;
-        if ((items[i] = value_const_new(in, PyLong_FromLongLong(number))) == NULL)
-            return ANSWER_ERROR;
+        Answer answer = range_end(in, items[i], &items[i]);
+        if (answer != ANSWER_YES) return answer == ANSWER_NO ? unknown(call, "range") : answer;
     }
     int64_t step = 1;
     Answer known = call->nargs == 3 ? value_as_int(in, items[2], &step) : ANSWER_YES;
+    if (known == ANSWER_NO && in->loop != NULL) known = ANSWER_YES; /* the loop checks it */
     if (known != ANSWER_YES) return known == ANSWER_NO ? unknown(call, "range") : known;
     if (step == 0) return raise_new(in, PyExc_ValueError, "range() arg 3 must not be zero");
     return give(call, value_sequence(in, V_RANGE, 3, items));
@@ -225,6 +244,26 @@ shadow_extreme(const BuiltinCall *call, const char *name)
     return answer;
 }
 
+/* In a kept loop: `item` where the condition holds, else `best`, of NumPy's scalars of one dtype.
+ */
+static Answer
+extreme_in_loop(Interp *in, Value *condition, Value *item, Value *best, Value **out)
+{
+    Value *operands[3] = {condition, item, best};
+    NodeId nodes[3];
+    for (int i = 0; i < 3; i++) {
+        Answer answer = value_as_node(in, operands[i], &nodes[i]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    Type type = graph_node(in->graph, nodes[1])->type;
+    Type other = graph_node(in->graph, nodes[2])->type;
+    if (type.form != FORM_SCALAR || other.form != FORM_SCALAR || type.dtype != other.dtype)
+        return ANSWER_NO;
+    NodeId node = graph_add(in->graph, in->region, OP_where, 3, nodes, &type, NULL);
+    *out = node == NO_NODE ? NULL : value_node(in, node);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* min and max: the first of equal items, chosen by < and > as Python does. */
 static Answer
 extreme(const BuiltinCall *call, const char *name, int operator_)
@@ -265,6 +304,11 @@ extreme(const BuiltinCall *call, const char *name, int operator_)
                 return ANSWER_ERROR;
             best = chosen;
             continue;
+        }
+        if (in->loop != NULL) {
+            answer = extreme_in_loop(in, node, item, best, &best);
+            if (answer == ANSWER_YES) continue;
+            if (answer != ANSWER_NO) return answer;
         }
         PyObject *object;
         answer = value_known(in, node, &object);
