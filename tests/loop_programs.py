@@ -1,0 +1,151 @@
+"""Random functions of nested loops that read and write elements: ranges with any step, bounds out of
+outer variables, branches, conditional expressions, running sums of Python's and NumPy's numbers, indices
+that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+FLOATS, INTS, FLAGS = ("x", "y"), ("h", "w"), ("m",)
+GRIDS = ("a", "b")
+SIZE, ROWS, COLUMNS = 9, 7, 6
+
+
+def arguments(seed: int) -> list[Any]:
+    """x, y of floats, h of indices, w of ints, m of bools, a and b of two axes, n and k."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.standard_normal((2, SIZE)).round(2)
+    h = rng.integers(-2, ROWS, SIZE)
+    w = rng.integers(-50, 50, SIZE).astype(rng.choice(["i8", "i8", "i4", "u1"]))
+    a, b = rng.standard_normal((2, ROWS, COLUMNS)).astype(rng.choice(["f8", "f8", "f4"]))
+    if rng.random() < 0.2:
+        x[rng.integers(SIZE)] = rng.choice([np.nan, np.inf, 0.0])
+    if rng.random() < 0.1:
+        w[rng.integers(SIZE)] = np.iinfo(w.dtype).max
+    if rng.random() < 0.3:
+        a, x = a.T.copy().T, np.repeat(x, 2)[::2]
+    return [
+        x,
+        y,
+        h,
+        w,
+        rng.random(SIZE) < 0.5,
+        a,
+        b,
+        int(rng.integers(0, 7)),
+        int(rng.integers(-2, 4)),
+    ]
+
+
+class Program:
+    """Statements of one function."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.variables: list[str] = []  # of the loops around
+        self.numbers: list[str] = []  # running sums
+        self.lines: list[str] = []
+        self.budget = 14
+
+    def pick(self, *choices: Any) -> Any:
+        return self.random.choice(choices)
+
+    def index(self) -> str:
+        if self.random.random() < 0.06:
+            return self.pick("n + 3", "k", "-1", f"h[{self.pick('0', 'k')}]")
+        name = self.pick(*self.variables) if self.variables else "k"
+        if self.random.random() < 0.1:
+            return f"h[{name}]"
+        return self.pick(name, name, name, f"{name} - 1", f"{name} + 1", f"n - {name}", f"-{name}")
+
+    def element(self) -> str:
+        if self.random.random() < 0.5:
+            return f"{self.pick(*FLOATS, *FLOATS, *INTS)}[{self.index()}]"
+        return f"{self.pick(*GRIDS)}[{self.index()}, {self.index()}]"
+
+    def value(self, depth: int = 0) -> str:
+        if depth > 2 or self.random.random() < 0.35:
+            names = [*self.variables, *self.numbers, "n", "0.5", "3", "2.0"]
+            return self.pick(self.element(), self.element(), self.pick(*names))
+        left, right = self.value(depth + 1), self.value(depth + 1)
+        kind = self.random.random()
+        if kind < 0.75:
+            return f"({left} {self.pick('+', '+', '-', '*', '/')} {right})"
+        if kind < 0.85:
+            return f"{self.pick('min', 'max')}({left}, {right})"
+        if kind < 0.93:
+            return f"({left} if {self.condition()} else {right})"
+        return f"{self.pick('np.sqrt', 'abs', 'np.abs', '-')}({left})"
+
+    def condition(self) -> str:
+        if self.random.random() < 0.15:
+            return self.pick(f"m[{self.index()}]", f"not m[{self.index()}]")
+        test = f"{self.value(2)} {self.pick('<', '>', '<=', '>=', '==', '!=')} {self.value(2)}"
+        if self.random.random() < 0.25:
+            test += f" {self.pick('and', 'or')} {self.value(2)} < {self.value(2)}"
+        return test
+
+    def span(self) -> str:
+        outer = self.pick(*self.variables) if self.variables else "1"
+        return self.pick(
+            "n", "n", "1, n", f"{outer}", f"{outer}, n", f"{outer} + 1, n", "n - 1, -1, -1", "3",
+            "0, n, 2", "k, n", f"h[{outer}]", f"0, n, {outer}",
+        )  # fmt: skip
+
+    def statement(self, indent: str) -> None:
+        self.budget -= 1
+        kind = self.random.random()
+        if kind < 0.3 and len(self.variables) < 3 and self.budget > 0:
+            self.loop(indent)
+        elif kind < 0.45 and self.budget > 0:
+            self.lines.append(f"{indent}if {self.condition()}:")
+            self.block(indent + "    ")
+            if self.random.random() < 0.5:
+                self.lines.append(f"{indent}else:")
+                self.block(indent + "    ")
+        elif kind < 0.65:
+            name = self.pick("s", "t", "c")
+            sign = self.pick("=", "+=", "+=", "-=")
+            if name not in self.numbers:
+                sign = "="
+            self.lines.append(f"{indent}{name} {sign} {self.pick('0.0', '0', self.value())}")
+            if name not in self.numbers:
+                self.numbers.append(name)
+        elif kind < 0.7 and self.variables:
+            self.lines.append(f"{indent}if {self.condition()}:")
+            self.lines.append(f"{indent}    continue")
+        else:
+            target = self.element()
+            self.lines.append(f"{indent}{target} {self.pick('=', '=', '+=', '*=')} {self.value()}")
+
+    def block(self, indent: str) -> None:
+        known = list(self.numbers)
+        for _ in range(self.pick(1, 1, 2, 3)):
+            self.statement(indent)
+        if self.random.random() < 0.9:  # else it may be unbound behind the block
+            self.numbers = [name for name in self.numbers if name in known]
+
+    def loop(self, indent: str) -> None:
+        name = self.pick(*[v for v in "ijl" if v not in self.variables])
+        self.lines.append(f"{indent}for {name} in range({self.span()}):")
+        self.variables.append(name)
+        self.block(indent + "    ")
+        self.variables.pop()
+
+    def text(self) -> str:
+        self.lines = ["def f(x, y, h, w, m, a, b, n, k):"]
+        for name in ("s", "t"):
+            if self.random.random() < 0.5:
+                self.lines.append(f"    {name} = {self.pick('0.0', '0', 'x[0]')}")
+                self.numbers.append(name)
+        while self.budget > 0:
+            self.loop("    ")
+        self.lines.append(f"    return {', '.join(self.numbers) or 'n'}")
+        return "\n".join(self.lines) + "\n"
+
+
+def program(seed: int) -> str:
+    return Program(seed).text()

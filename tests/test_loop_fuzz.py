@@ -1,0 +1,108 @@
+"""Random nests of loops over elements against plain Python; see loop_programs.py.
+
+python tests/test_loop_fuzz.py --programs 5000 --jobs 2     # many; prints the programs that differ
+python tests/test_loop_fuzz.py --first 7 --show             # a program's text and what differs
+"""
+
+from __future__ import annotations
+
+import argparse
+import linecache
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import loop_programs as programs
+import numpy as np
+import pytest
+from differential import differences, observe
+
+import pycompile
+
+IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000"))
+FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
+BLOCK = 50  # programs a test
+
+
+def differ(number: int) -> list[str]:
+    """What differs for program `number`, as lines."""
+    text = programs.program(number)
+    file = f"loop-program-{number}.py"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    scope: dict[str, Any] = {"np": np}
+    exec(compile(text, file, "exec"), scope)
+    compiled = pycompile.compile(scope["f"], options={"recompile_limit": 1000})
+    for turn in range(3):
+        seed = 3 * number + turn
+        plain = observe(scope["f"], tuple(programs.arguments(seed)), {})
+        ours = observe(compiled, tuple(programs.arguments(seed)), {})
+        lines = differences(plain, ours, one_nan=True)
+        if lines:
+            return lines
+    return []
+
+
+def kept_loops(number: int) -> bool:
+    """Did the program run as a plan with a kept loop?"""
+    scope: dict[str, Any] = {"np": np}
+    exec(programs.program(number), scope)
+    compiled = pycompile.compile(scope["f"])
+    observe(compiled, tuple(programs.arguments(3 * number)), {})
+    return compiled.stats()["plan_runs"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(FIRST, FIRST + IN_CI, BLOCK))
+def test_loops_cannot_be_told_from_python(first):
+    for number in range(first, min(first + BLOCK, FIRST + IN_CI)):
+        lines = differ(number)
+        assert not lines, f"program {number}:\n{programs.program(number)}" + "\n".join(lines[:12])
+    pycompile.reset()
+
+
+def test_most_programs_run_as_plans():
+    assert sum(kept_loops(number) for number in range(40)) >= 15
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--programs", type=int, default=BLOCK)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
+    if options.show:
+        print(programs.program(options.first), *differ(options.first), sep="\n")
+        return 0
+    if options.here:
+        failed = 0
+        for number in range(options.first, options.first + options.programs):
+            lines = differ(number)
+            failed += bool(lines)
+            if lines:
+                print(f"---- program {number}", *lines[:6], sep="\n", flush=True)
+        return failed > 0
+
+    def apart(first: int) -> tuple[int, str]:
+        command = [sys.executable, __file__, "--here", "--first", str(first)]
+        command += ["--programs", str(BLOCK)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+        return done.returncode, done.stdout[-3000:] + done.stderr[-3000:]
+
+    failed = 0
+    blocks = range(options.first, options.first + options.programs, BLOCK)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for first, (status, told) in zip(blocks, pool.map(apart, blocks)):
+            failed += status != 0
+            if status != 0:
+                print(f"==== programs from {first}: {status}\n{told}", flush=True)
+    print(f"{options.programs} programs, {failed} of {len(blocks)} blocks with a difference")
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
