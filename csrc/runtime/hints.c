@@ -123,11 +123,12 @@ note_undone(CodeState *state)
 PlanResult
 plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
 {
-    if (!report_wanted() && !log_enabled(LOG_PERF_HINTS)) return plan_run(plan, reached, outcome);
-    double before = seconds_now();
+    bool told = report_wanted();
+    double before = told ? seconds_now() : 0;
     PlanResult result = plan_run(plan, reached, outcome);
-    state->plan_seconds += seconds_now() - before;
-    if (result == PLAN_DEOPT) note_undone(state);
+    if (told) state->plan_seconds += seconds_now() - before;
+    /* Whether the log is wanted is only asked now: that takes a call of `logging`. */
+    if (result == PLAN_DEOPT && (told || log_enabled(LOG_PERF_HINTS))) note_undone(state);
     return result;
 }
 
