@@ -2,7 +2,7 @@
 #ifndef PYCOMPILE_EMIT_H
 #define PYCOMPILE_EMIT_H
 
-#include "../lower/kernel.h"
+#include "../lower/region.h"
 #include "codegen.h"
 #include "prelude.h"
 
@@ -170,6 +170,13 @@ void emit_stream_end(Emit *e);
 
 /* region.c */
 void emit_region(Emit *e);
+
+/* region_log.c: what a kept loop overwrites */
 extern const char LOG_ABI_TEXT[]; /* what a file with kept loops has at its top */
+/* Before the loop: asks for the log's first room.  The label `fail` ends a run that is undone. */
+void region_log(Emit *e);
+bool region_logs(const Emit *e, const RegionElement *element);
+/* Appends what is at the C expression `address`. */
+void region_log_entry(Emit *e, DType dtype, const char *address);
 
 #endif

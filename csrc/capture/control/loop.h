@@ -1,0 +1,32 @@
+/* Private to loop.c and loop_scan.c: what the instructions of a loop say. */
+#ifndef PYCOMPILE_CAPTURE_LOOP_H
+#define PYCOMPILE_CAPTURE_LOOP_H
+
+#include "control.h"
+
+enum { MOST = 16 };
+
+typedef struct {
+    int number, end;               /* Instrs of FOR_ITER and after the loop */
+    int nslots, slot[MOST];        /* locals that the body stores */
+    int narrays, array_slot[MOST]; /* locals whose array the body writes elements of */
+    bool read_first[MOST];         /* an iteration may read it before it stores it */
+    bool read_after[MOST];         /* it may be read after the loop */
+    int subscripts;
+    int refused;     /* the Instr that has not the form, or 0 … */
+    const char *why; /* … and the reason, where that is not the Instr itself */
+} Scan;
+
+/* Place of `what` in the list, or -1. */
+static inline int
+find(const int *at, int n, int what)
+{
+    for (int i = 0; i < n; i++)
+        if (at[i] == what) return i;
+    return -1;
+}
+
+/* 1 when the loop has the form, 0 when not (then `refused` and `why` are set), -1. */
+int loop_scan(Interp *in, const Decoded *d, int number, Scan *scan);
+
+#endif

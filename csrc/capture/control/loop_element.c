@@ -1,0 +1,108 @@
+/* Reads and writes of array elements in a kept loop's body, as nodes on the array's version. */
+#include "control.h"
+
+/* The array's version inside the loop, or NULL when the loop does not write it. */
+static NodeId *
+loop_version(Interp *in, Value *array)
+{
+    for (int i = 0; i < in->loop->narrays; i++)
+        if (in->loop->array[i] == array) return &in->loop->version[i];
+    return NULL;
+}
+
+static Answer
+not_a_loop(Interp *in, const char *why)
+{
+    return interp_break(in, BREAK_UNROLL, "%s", why);
+}
+
+/* One index as a node of int64. */
+static Answer
+element_index(Interp *in, Value *key, NodeId *out)
+{
+    Answer answer = value_as_loose_node(in, key, out);
+    if (answer == ANSWER_ERROR) return answer;
+    if (answer == ANSWER_NO) return not_a_loop(in, "an index that is no int");
+    const Type *type = &graph_node(in->graph, *out)->type;
+    DType dtype = (DType)type->dtype;
+    if (!dtype_is_integer(dtype) || dtype == DT_U64 || type->rank != 0 || type->form == FORM_ARRAY)
+        return not_a_loop(in, "an index that is no int");
+    if (dtype == DT_I64) return ANSWER_YES;
+    Type index = {.dtype = DT_I64, .form = FORM_SCALAR, .offset = NO_SIZE};
+    *out = graph_add(in->graph, in->region, OP_cast, 1, out, &index, NULL);
+    return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* The array's version and the indices; their number in *nargs. */
+static Answer
+element_args(Interp *in, Value *array, Value *key, NodeId *args, int *nargs)
+{
+    bool several = key->kind == V_TUPLE;
+    int rank = value_is_array(in, array) ? graph_node(in->graph, array->node)->type.rank : 0;
+    int given = several ? key->nitems : 1;
+    if (rank < 1 || rank > LOOP_RANK)
+        return not_a_loop(in, "a subscript of something that is no array of a few axes");
+    if (given != rank) return not_a_loop(in, "a subscript that gives no element but a part");
+    NodeId *version = loop_version(in, array);
+    Answer answer = ANSWER_YES;
+    if (version != NULL) {
+        args[0] = *version;
+    } else {
+        int storage = storage_of(in, array->node);
+        if (storage < 0) return ANSWER_ERROR;
+        for (int i = 0; i < in->loop->narrays; i++)
+            if (storage_of(in, in->loop->array[i]->node) == storage)
+                return not_a_loop(in, "a view of an array that it writes");
+        answer = value_as_loose_node(in, array, &args[0]);
+    }
+    for (int k = 0; k < rank && answer == ANSWER_YES; k++) {
+        Value *index = several ? value_item(in, key, k) : key;
+        if (index == NULL) return ANSWER_ERROR;
+        answer = element_index(in, index, &args[1 + k]);
+    }
+    *nargs = 1 + rank;
+    return answer;
+}
+
+Answer
+loop_element_load(Interp *in, Value *array, Value *key, Value **out)
+{
+    NodeId args[1 + LOOP_RANK];
+    int nargs;
+    Answer answer = element_args(in, array, key, args, &nargs);
+    if (answer != ANSWER_YES) return answer;
+    Type type = {.dtype = graph_node(in->graph, args[0])->type.dtype,
+                 .form = FORM_SCALAR,
+                 .offset = NO_SIZE};
+    NodeId node = graph_add(in->graph, in->region, OP_element_load, nargs, args, &type, NULL);
+    *out = node == NO_NODE ? NULL : value_node(in, node);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+loop_element_store(Interp *in, Value *array, Value *key, Value *value)
+{
+    NodeId args[2 + LOOP_RANK];
+    int nargs;
+    Answer answer = element_args(in, array, key, args, &nargs);
+    if (answer == ANSWER_YES) answer = value_as_loose_node(in, value, &args[nargs]);
+    if (answer_stops(answer)) return answer;
+    NodeId *version = loop_version(in, array);
+    if (answer == ANSWER_NO || version == NULL) return not_a_loop(in, "a store of no scalar");
+    Type type = graph_node(in->graph, args[0])->type;
+    Type from = graph_node(in->graph, args[nargs])->type;
+    if (from.rank != 0 || from.form == FORM_ARRAY) return not_a_loop(in, "a store of an array");
+    if (from.dtype != type.dtype) {
+        bool widens =
+            dtype_is_float(type.dtype) &&
+            (dtype_is_float(from.dtype) || dtype_is_integer(from.dtype) || from.dtype == DT_BOOL);
+        if (!widens) return not_a_loop(in, "a store that converts");
+        Type scalar = {.dtype = type.dtype, .form = FORM_SCALAR, .offset = NO_SIZE};
+        args[nargs] = graph_add(in->graph, in->region, OP_cast, 1, &args[nargs], &scalar, NULL);
+        if (args[nargs] == NO_NODE) return ANSWER_ERROR;
+    }
+    NodeId node = graph_add(in->graph, in->region, OP_element_store, nargs + 1, args, &type, NULL);
+    if (node == NO_NODE) return ANSWER_ERROR;
+    *version = node;
+    return ANSWER_YES;
+}
