@@ -126,7 +126,8 @@ for_iter(Interp *in, const Instr *instr)
         Answer answer = capture_loop(in, iterator);
         if (answer == ANSWER_NO && in->loop != NULL && !range_is_known(in, iterator->walked))
             return interp_break(in, BREAK_UNROLL, "an inner loop did not stay one: %s",
-                                loop_why(in, in->top->number));
+                                in->top == in->bottom ? loop_why(in, in->top->number)
+                                                      : "it is in a function that is called");
         if (answer != ANSWER_NO) return answer;
     }
     Answer answer = iterator_next(in, iterator, &item);

@@ -462,7 +462,8 @@ end_loop(Interp *in, Body *b)
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO)
         return learn_no_loop(in, number,
-                             "a variable keeps its type where an inner loop makes no turn");
+                             "a number is Python's or NumPy's by the way that was taken, and it is "
+                             "used where that matters");
     move_to_end(in->graph, b->outer, b->node);
     return take_results(in, b);
 }

@@ -85,7 +85,7 @@ use_of(const Graph *g, const Loop *loop, const Node *node, int k)
     switch (op_info(node->op)->kind) {
     case KIND_PYTHON:
     case KIND_POINTWISE:
-        return node->op == OP_where ? k == 0 ? USE_SAME : USE_WRONG
+        return node->op == OP_where ? k == 0 ? USE_SAME : USE_EITHER
                                     : use_in_operation(g, loop, node);
     case KIND_ELEMENT:
         return node->op == OP_element_store && k == node->nargs - 1 ? USE_SAME : USE_WRONG;
