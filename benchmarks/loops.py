@@ -1,0 +1,413 @@
+"""Loops over elements as people write them, plain, compiled and by Numba: python -m benchmarks.loops.
+
+Each row is a median of alternating calls on fresh copies of the arguments; the times of copying are
+taken off.  `first` is the first compiled call beyond the ones after it, with an empty disk cache.  Numba's
+column has what it compiles with the same bits (its integers wrap, its indices are not checked)."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import pycompile
+
+try:
+    import numba
+except ImportError:
+    numba = None
+
+ROUNDS = 7
+
+
+# ---- the programs ----
+
+
+def gauss_seidel(u, f):
+    n, m = u.shape
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - f[i, j])
+
+
+def edit_distance(a, b, t):
+    for i in range(len(a) + 1):
+        t[i, 0] = i
+    for j in range(len(b) + 1):
+        t[0, j] = j
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            cost = 0 if a[i - 1] == b[j - 1] else 1
+            t[i, j] = min(t[i - 1, j] + 1, t[i, j - 1] + 1, t[i - 1, j - 1] + cost)
+
+
+def knapsack(weight, value, t):
+    for i in range(1, len(weight) + 1):
+        for c in range(t.shape[1]):
+            t[i, c] = t[i - 1, c]
+            if weight[i - 1] <= c:
+                taken = t[i - 1, c - weight[i - 1]] + value[i - 1]
+                if taken > t[i, c]:
+                    t[i, c] = taken
+
+
+def lu(a):
+    n = a.shape[0]
+    for k in range(n):
+        for i in range(k + 1, n):
+            a[i, k] /= a[k, k]
+            for j in range(k + 1, n):
+                a[i, j] -= a[i, k] * a[k, j]
+
+
+def cholesky(a):
+    n = a.shape[0]
+    for j in range(n):
+        s = a[j, j]
+        for k in range(j):
+            s -= a[j, k] * a[j, k]
+        a[j, j] = np.sqrt(s)
+        for i in range(j + 1, n):
+            s = a[i, j]
+            for k in range(j):
+                s -= a[i, k] * a[j, k]
+            a[i, j] = s / a[j, j]
+
+
+def substitution(a, b, x):
+    for i in range(len(b)):
+        s = b[i]
+        for j in range(i):
+            s -= a[i, j] * x[j]
+        x[i] = s / a[i, i]
+
+
+def thomas(a, b, c, d, x):
+    n = len(d)
+    for i in range(1, n):
+        w = a[i] / b[i - 1]
+        b[i] = b[i] - w * c[i - 1]
+        d[i] = d[i] - w * d[i - 1]
+    x[n - 1] = d[n - 1] / b[n - 1]
+    for i in range(n - 2, -1, -1):
+        x[i] = (d[i] - c[i] * x[i + 1]) / b[i]
+
+
+def sparse_product(start, column, value, x, y):
+    for i in range(len(y)):
+        s = 0.0
+        for k in range(start[i], start[i + 1]):
+            s += value[k] * x[column[k]]
+        y[i] = s
+
+
+def product(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+def sieve(flags):
+    for i in range(2, len(flags)):
+        if flags[i]:
+            for k in range(i * i, len(flags), i):
+                flags[k] = False
+
+
+def histogram(x, counts, low, width):
+    for i in range(len(x)):
+        k = int((x[i] - low) / width)
+        if k >= 0 and k < len(counts):
+            counts[k] += 1
+
+
+def nbody(p, v, m, dt):
+    for i in range(len(m)):
+        for j in range(len(m)):
+            if i != j:
+                dx = p[j, 0] - p[i, 0]
+                dy = p[j, 1] - p[i, 1]
+                dz = p[j, 2] - p[i, 2]
+                d = dx * dx + dy * dy + dz * dz + 0.01
+                w = m[j] / (d * np.sqrt(d)) * dt
+                v[i, 0] += dx * w
+                v[i, 1] += dy * w
+                v[i, 2] += dz * w
+
+
+def life(now, then):
+    n, m = now.shape
+    for i in range(1, n - 1):
+        for j in range(1, m - 1):
+            around = 0
+            for a in range(-1, 2):
+                for b in range(-1, 2):
+                    if a != 0 or b != 0:
+                        around += now[i + a, j + b]
+            if now[i, j] == 1 and (around == 2 or around == 3):
+                then[i, j] = 1
+            elif now[i, j] == 0 and around == 3:
+                then[i, j] = 1
+            else:
+                then[i, j] = 0
+
+
+def bubble_sort(x):
+    for i in range(len(x)):
+        for j in range(len(x) - 1 - i):
+            if x[j] > x[j + 1]:
+                x[j], x[j + 1] = x[j + 1], x[j]
+
+
+def shortest_paths(d):
+    n = d.shape[0]
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                d[i, j] = min(d[i, j], d[i, k] + d[k, j])
+
+
+def convolution(x, kernel, out):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            s = 0.0
+            for a in range(kernel.shape[0]):
+                for b in range(kernel.shape[1]):
+                    s += kernel[a, b] * x[i + a, j + b]
+            out[i, j] = s
+
+
+def checksum(x):
+    h = 0
+    for i in range(len(x)):
+        h = (h * 31 + int(x[i])) % 1000003
+    return h
+
+
+def filter_iir(x, y, a, b):
+    for i in range(2, len(x)):
+        y[i] = b * x[i] + a * y[i - 1] - 0.2 * y[i - 2]
+
+
+def largest(x):
+    best, at = x[0], 0
+    for i in range(1, len(x)):
+        if x[i] > best:
+            best, at = x[i], i
+    return best, at
+
+
+def row_means(a, out):
+    n, m = a.shape
+    for i in range(n):
+        s = 0.0
+        for j in range(m):
+            s += a[i, j]
+        out[i] = s / m
+
+
+def column_recurrence(a):
+    n, m = a.shape
+    for j in range(m):
+        for i in range(1, n):
+            a[i, j] += 0.5 * a[i - 1, j]
+
+
+def wave(u, old, new, steps):
+    for _ in range(steps):
+        for i in range(1, len(u) - 1):
+            new[i] = 2.0 * u[i] - old[i] + 0.25 * (u[i - 1] - 2.0 * u[i] + u[i + 1])
+        for i in range(1, len(u) - 1):
+            old[i] = u[i]
+            u[i] = new[i]
+
+
+def nearest(points, centres, label):
+    for i in range(points.shape[0]):
+        best = np.inf
+        for k in range(centres.shape[0]):
+            d = 0.0
+            for c in range(points.shape[1]):
+                d += (points[i, c] - centres[k, c]) * (points[i, c] - centres[k, c])
+            if d < best:
+                best = d
+                label[i] = k
+
+
+def random_walk(out, seed):
+    state = seed
+    for i in range(1, len(out)):
+        state = (state * 1103515245 + 12345) % 2147483648
+        if state > 1073741824:
+            out[i] = out[i - 1] + 1
+        else:
+            out[i] = out[i - 1] - 1
+
+
+def union_find(parent, a, b):
+    for k in range(len(a)):
+        x, y = a[k], b[k]
+        while parent[x] != x:
+            x = parent[x]
+        while parent[y] != y:
+            y = parent[y]
+        parent[x] = y
+
+
+def positive_sum(x):
+    s = 0.0
+    for i in range(len(x)):
+        if x[i] > 0:
+            s += x[i]
+    return s
+
+
+def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
+    rng = np.random.default_rng(0)
+    n = 120
+
+    def grid(*shape: int) -> np.ndarray:
+        return rng.standard_normal(shape)
+
+    spd = grid(n, n)
+    return {
+        gauss_seidel: (grid(200, 200), grid(200, 200)),
+        edit_distance: (
+            rng.integers(0, 4, 200),
+            rng.integers(0, 4, 220),
+            np.zeros((201, 221), int),
+        ),
+        knapsack: (rng.integers(1, 20, 60), rng.integers(1, 99, 60), np.zeros((61, 500), int)),
+        lu: (grid(n, n) + 10 * np.eye(n),),
+        cholesky: (spd @ spd.T + n * np.eye(n),),
+        substitution: (np.tril(grid(300, 300)) + 20 * np.eye(300), grid(300), np.zeros(300)),
+        thomas: (
+            *rng.random((1, 5000)),
+            rng.random(5000) + 3,
+            *rng.random((2, 5000)),
+            np.zeros(5000),
+        ),
+        sparse_product: (
+            np.arange(0, 10001, 5),
+            rng.integers(0, 2000, 10000),
+            grid(10000),
+            grid(2000),
+            np.zeros(2000),
+        ),
+        product: (grid(60, 60), grid(60, 60), np.zeros((60, 60))),
+        sieve: (np.ones(50_000, bool),),
+        histogram: (grid(20_000), np.zeros(40, int), -3.0, 0.15),
+        nbody: (grid(80, 3), grid(80, 3), rng.random(80), 0.01),
+        life: (rng.integers(0, 2, (80, 80)), np.zeros((80, 80), int)),
+        bubble_sort: (grid(250),),
+        shortest_paths: (rng.random((50, 50)),),
+        convolution: (grid(82, 82), grid(3, 3), np.zeros((80, 80))),
+        checksum: (rng.integers(0, 255, 50_000),),
+        filter_iir: (grid(50_000), np.zeros(50_000), 0.9, 0.1),
+        largest: (grid(50_000),),
+        row_means: (grid(200, 200), np.zeros(200)),
+        column_recurrence: (grid(200, 200),),
+        wave: (*grid(3, 1000), 20),
+        nearest: (grid(2000, 3), grid(8, 3), np.zeros(2000, int)),
+        random_walk: (np.zeros(30_000), 42),
+        union_find: (np.arange(5000), rng.integers(0, 5000, 4000), rng.integers(0, 5000, 4000)),
+        positive_sum: (grid(30_000),),
+    }
+
+
+# ---- measuring ----
+
+
+def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
+
+
+def timed(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[float, Any]:
+    """Seconds of a call, and what it gave and left in its arguments."""
+    mine = copies(args)
+    began = time.perf_counter()
+    result = function(*mine)
+    return time.perf_counter() - began, (result, mine)
+
+
+def bits(seen: Any) -> list[Any]:
+    result, args = seen
+    parts = list(result) if isinstance(result, tuple) else [result]
+    return [np.asarray(part).tobytes() for part in (*parts, *args)]
+
+
+def measure(function: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, Any]:
+    contenders = {"plain": function, "pycompile": pycompile.compile(function)}
+    if numba is not None:
+        contenders["numba"] = numba.njit(function)
+    _, wanted = timed(function, args)
+    first: dict[str, float] = {}
+    same: dict[str, bool] = {}
+    for name in list(contenders):
+        try:
+            first[name], seen = timed(contenders[name], args)
+            timed(contenders[name], args)
+        except Exception as error:
+            if name != "numba":
+                raise
+            print(f"Numba and {function.__name__}: {type(error).__name__}", file=sys.stderr)
+            del contenders[name]
+            continue
+        same[name] = bits(seen) == bits(wanted)
+    seconds: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(ROUNDS):
+        for name, contender in contenders.items():
+            seconds[name].append(timed(contender, args)[0])
+    found: dict[str, Any] = {name: statistics.median(times) for name, times in seconds.items()}
+    found["first"] = first["pycompile"] - found["pycompile"]
+    found["same"] = same
+    return found
+
+
+def mean(ratios: list[float]) -> float:
+    return math.exp(statistics.fmean(map(math.log, ratios)))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.loops", description=__doc__)
+    parser.add_argument("--only", default="", help="programs whose name has this in it")
+    chosen = parser.parse_args()
+    print(
+        f"{'program':<20}{'plain ms':>11}{'pycompile':>11}{'numba':>9}{'first ms':>10}{'x plain':>9}{'x numba':>9}"
+    )
+    over_plain, over_numba, differ = [], [], 0
+    for function, args in arguments().items():
+        if chosen.only not in function.__name__:
+            continue
+        row = measure(function, args)
+        over_plain.append(row["plain"] / row["pycompile"])
+        peer = row.get("numba")
+        agrees = peer is not None and row["same"]["numba"]
+        if agrees:
+            over_numba.append(peer / row["pycompile"])
+        differ += not row["same"]["pycompile"]
+        print(
+            f"{function.__name__:<20}{row['plain'] * 1e3:>11.3f}{row['pycompile'] * 1e3:>11.4f}"
+            f"{f'{peer * 1e3:.4f}' if peer else '-':>9}{row['first'] * 1e3:>10.1f}"
+            f"{over_plain[-1]:>9.1f}{f'{over_numba[-1]:.2f}' if agrees else '-':>9}"
+            f"{'' if row['same']['pycompile'] else '  DIFFERS'}",
+            flush=True,
+        )
+    print(f"geometric mean over plain {mean(over_plain):.1f}", end="")
+    print(f", over Numba {mean(over_numba):.2f}" if over_numba else "")
+    return differ > 0
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory(prefix="pycompile-bench-") as folder:
+        os.environ.setdefault("PYCOMPILE_CACHE_DIR", folder)
+        sys.exit(main())
