@@ -23,7 +23,7 @@ def arguments(seed: int) -> list[Any]:
     a, b = rng.standard_normal((2, ROWS, COLUMNS)).astype(rng.choice(["f8", "f8", "f4"]))
     if rng.random() < 0.2:
         x[rng.integers(SIZE)] = rng.choice([np.nan, np.inf, 0.0])
-    if rng.random() < 0.1:
+    if rng.random() < 0.3:
         w[rng.integers(SIZE)] = np.iinfo(w.dtype).max
     if rng.random() < 0.3:
         a, x = a.T.copy().T, np.repeat(x, 2)[::2]
@@ -68,7 +68,7 @@ class Program:
 
     def value(self, depth: int = 0) -> str:
         if depth > 2 or self.random.random() < 0.35:
-            names = [*self.variables, *self.numbers, "n", "0.5", "3", "2.0"]
+            names = [*self.variables, *self.numbers, "n", "0.1", "3", "2.0", "2**60 + 2**36 + 1"]
             return self.pick(self.element(), self.element(), self.pick(*names))
         left, right = self.value(depth + 1), self.value(depth + 1)
         kind = self.random.random()
@@ -111,7 +111,9 @@ class Program:
             sign = self.pick("=", "+=", "+=", "-=")
             if name not in self.numbers:
                 sign = "="
-            self.lines.append(f"{indent}{name} {sign} {self.pick('0.0', '0', self.value())}")
+            self.lines.append(
+                f"{indent}{name} {sign} {self.pick('0.0', '0', '0.1', 'True', self.value())}"
+            )
             if name not in self.numbers:
                 self.numbers.append(name)
         elif kind < 0.7 and self.variables:
@@ -139,7 +141,7 @@ class Program:
         self.lines = ["def f(x, y, h, w, m, a, b, n, k):"]
         for name in ("s", "t"):
             if self.random.random() < 0.5:
-                self.lines.append(f"    {name} = {self.pick('0.0', '0', 'x[0]')}")
+                self.lines.append(f"    {name} = {self.pick('0.0', '0', 'True', 'x[0]')}")
                 self.numbers.append(name)
         while self.budget > 0:
             self.loop("    ")

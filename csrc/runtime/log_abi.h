@@ -1,5 +1,5 @@
 /* What the kernel of a kept loop is given to log what it overwrites.  Repeated word for word at the
-   top of a generated file with such a kernel: LOG_ABI_TEXT in codegen/region.c. */
+   top of a generated file with such a kernel: LOG_ABI_TEXT in codegen/region_log.c. */
 #ifndef PYCOMPILE_LOG_ABI_H
 #define PYCOMPILE_LOG_ABI_H
 

@@ -83,7 +83,7 @@ copy_axes(const LogArray *a, int axis, char *data, char *compact, bool back)
     int64_t length = a->length[axis], stride = a->stride[axis];
     if (axis == a->rank - 1 && stride == a->bytes) {
         size_t bytes = (size_t)(length * a->bytes);
-        memcpy(back ? data : compact, back ? compact : data, bytes);
+        if (bytes > 0) memcpy(back ? data : compact, back ? compact : data, bytes);
         return compact + bytes;
     }
     for (int64_t i = 0; i < length; i++)
@@ -169,6 +169,10 @@ static int
 log_stop(KernelLog *seen)
 {
     RegionLog *log = (RegionLog *)seen;
+    if (!log->released) { /* it takes longer than was estimated */
+        PyEval_SaveThread();
+        log->released = true;
+    }
     if (signal_is_pending(log->thread)) log->interrupted = true;
     return log->interrupted;
 }

@@ -597,6 +597,50 @@ def test_numbers_whose_class_depends_on_the_way():
     check(returned, vector(20), 0.0, also=((vector(20), 9.0),), captured=False)
 
 
+def test_weak_numbers_meet_narrow_ones():
+    def by_branch(x, h, y, start):
+        for i in range(len(x)):
+            s = start
+            if x[i] > 0:
+                s = x[i]
+            y[i] = s + h[i]
+
+    def by_loop(x, h, y, k):
+        for i in range(len(x)):
+            s = 0.1
+            for j in range(k):
+                s += x[j]
+            if s == h[i]:
+                y[i] = 2.0
+            else:
+                y[i] = s + h[i]
+
+    x, y = np.array([1.0, -1.0, 2.0, -3.0]), np.zeros(4)
+    for h in (np.array([0.3, 0.3, 0.7, 0.1], "f4"), np.arange(4, dtype="i1"), vector(4)):
+        check(by_branch, x, h, y, 0.1, captured=False)
+        check(by_loop, x, h, y, 0, also=((x, h, y, 2),), captured=False)
+    for h in (np.full(4, 2**31 - 1, "i4"), np.arange(4), np.ones(4, "u8")):
+        check(by_branch, x.astype(int), h, y, 5, captured=False)
+
+
+def test_bools_that_become_numpys():
+    def added(x, y):
+        c = True
+        for i in range(len(x)):
+            y[i] = c + c
+            c = x[i] > 0
+
+    check(added, np.array([2.0, -1.0, 2.0, -3.0]), vector(4), captured=False)
+
+
+def test_a_python_int_is_rounded_twice():
+    def f(y, k):
+        for i in range(len(y)):
+            y[i] = k + i
+
+    check(f, np.zeros(4, "f4"), 2**60 + 2**36 + 1, also=((np.zeros(4), 2**60 + 1),))
+
+
 def test_writes_are_undone_when_a_later_step_fails():
     def f(a, x):
         for i in range(a.shape[0]):

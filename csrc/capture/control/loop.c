@@ -12,9 +12,9 @@
       (s = 0.0, then an np.float64) is learnt and the whole capture starts again with it converted
       beforehand; anything else that does not fit is learnt too, and the loop is unrolled.
 
-   An inner loop may make no turn, and its local then keeps the type that it had.  Where the value
-   is the same number in both types, it may be used where the type makes no difference
-   (Loop.either). */
+   In the first turn, and where an inner loop makes none, such a local has the type that it had
+   before.  The value is the same number in both types, and may be used where the type makes no
+   difference (Loop.either). */
 #include "loop.h"
 
 #include <stdio.h>
@@ -78,7 +78,7 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int slot, bool read
                              slot_text(in, slot));
     bool number = type.dtype == DT_F64 || type.dtype == DT_I64;
     b->keeps_type[b->ncarried] = number && read_first;
-    if (in->loop == NULL)
+    if (in->loop == NULL && (number || !read_first))
         b->needs_a_turn = true;
     else if (!b->keeps_type[b->ncarried])
         return loop_not_kept(in, b->scan.number, "'%s' changes its type in it",
@@ -330,10 +330,10 @@ body_results(Interp *in, const Body *b)
         const Type *type = &graph_node(g, node)->type;
         if (!same_scalar(type, &graph_node(g, b->args[3 + i])->type))
             return learn_type(in, &b->scan, b->carried[i], type);
-        if (start_was_weak(in, &b->scan, b->region))
-            return learn_no_loop(in, b->scan.number, "a number changes its dtype in it");
         if (VEC_PUSH(g->arena, &g->regions.at[b->region].results, node) < 0) return ANSWER_ERROR;
     }
+    if (start_was_weak(in, &b->scan, b->region))
+        return learn_no_loop(in, b->scan.number, "a number changes its dtype in it");
     for (int i = 0; i < b->narrays; i++)
         if (VEC_PUSH(g->arena, &g->regions.at[b->region].results, b->loop->version[b->array[i]]) <
             0)

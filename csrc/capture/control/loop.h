@@ -5,6 +5,8 @@
 #include "control.h"
 
 enum { MOST = 16 };
+_Static_assert((int)MOST <= (int)LOOP_ARRAYS,
+               "a loop writes no more arrays than Loop has room for");
 
 typedef struct {
     int number, end;               /* Instrs of FOR_ITER and after the loop */

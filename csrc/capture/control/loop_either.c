@@ -28,16 +28,25 @@ loop_divides(Interp *in, Value *divisor)
     return ignored != NULL ? ANSWER_YES : ANSWER_ERROR;
 }
 
-/* Surely NumPy's?  Python's numbers have been made scalars of the operation's dtype. */
-static bool
-is_library_scalar(const Graph *g, const Loop *loop, NodeId id)
+/* The number that a conversion was made of. */
+static NodeId
+converted_from(const Graph *g, NodeId id)
 {
     const Node *node = graph_node(g, id);
     while ((node->op == OP_cast || node->op == OP_copy) && node->type.form == FORM_SCALAR) {
         id = node->args[0];
         node = graph_node(g, id);
     }
-    return node->type.form == FORM_SCALAR && node->op != OP_const && !is_either(loop, id);
+    return id;
+}
+
+/* Do Python's number and NumPy's scalar of dtype `own` give the same with a scalar of dtype `with`?
+   Python's is weak: it takes a narrower dtype of its kind. */
+static bool
+promotes_alike(DType own, DType with)
+{
+    if (own == with || with == DT_BOOL) return true;
+    return own == DT_F64 ? dtype_is_integer(with) : with == DT_F64;
 }
 
 typedef enum { USE_WRONG, USE_SAME, USE_EITHER } Use;
@@ -70,10 +79,15 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     default: return USE_WRONG;
     }
     for (int k = 0; k < 2; k++) {
-        const Type *type = &graph_node(g, node->args[k])->type;
-        if (type->dtype == graph_node(g, node->args[1 - k])->type.dtype &&
-            is_library_scalar(g, loop, node->args[k]))
-            return USE_SAME;
+        NodeId other = converted_from(g, node->args[k]);
+        const Node *from = graph_node(g, other);
+        DType own = (DType)graph_node(g, node->args[1 - k])->type.dtype;
+        if (!is_either(loop, node->args[1 - k]) || is_either(loop, other) ||
+            from->type.form != FORM_SCALAR)
+            continue;
+        if (!promotes_alike(own, (DType)from->type.dtype)) return USE_WRONG;
+        /* A constant may have been Python's. */
+        if (from->op != OP_const) return USE_SAME;
     }
     return node->op == OP_divide && is_either(loop, node->args[1]) ? USE_WRONG : USE_EITHER;
 }

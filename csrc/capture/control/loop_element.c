@@ -97,7 +97,13 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
             dtype_is_float(type.dtype) &&
             (dtype_is_float(from.dtype) || dtype_is_integer(from.dtype) || from.dtype == DT_BOOL);
         if (!widens) return not_a_loop(in, "a store that converts");
-        Type scalar = {.dtype = type.dtype, .form = FORM_SCALAR, .offset = NO_SIZE};
+        Type scalar = {.dtype = DT_F64, .form = FORM_SCALAR, .offset = NO_SIZE};
+        /* NumPy converts a Python int to a float through double, which rounds twice. */
+        if (from.form == FORM_PYTHON && from.dtype == DT_I64 && type.dtype != DT_F64 &&
+            (args[nargs] = graph_add(in->graph, in->region, OP_cast, 1, &args[nargs], &scalar,
+                                     NULL)) == NO_NODE)
+            return ANSWER_ERROR;
+        scalar.dtype = type.dtype;
         args[nargs] = graph_add(in->graph, in->region, OP_cast, 1, &args[nargs], &scalar, NULL);
         if (args[nargs] == NO_NODE) return ANSWER_ERROR;
     }

@@ -113,8 +113,13 @@ range_end(Interp *in, Value *value, Value **out)
     if (answer != ANSWER_NO || in->loop == NULL) return answer;
     answer = value_as_node(in, value, &node);
     if (answer != ANSWER_YES) return answer;
-    const Type *type = &graph_node(in->graph, node)->type;
-    if (type->form != FORM_SCALAR || type->dtype != DT_I64) return ANSWER_NO;
+    Type type = graph_node(in->graph, node)->type;
+    bool fits = dtype_is_integer((DType)type.dtype) && type.dtype != DT_U64;
+    if (type.form != FORM_SCALAR || !fits) return ANSWER_NO;
+    if (type.dtype != DT_I64) {
+        type.dtype = DT_I64;
+        TRY_NODE(node, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));
+    }
     TRY(node_form(in, node, FORM_PYTHON, &node));
     *out = value_node(in, node);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
