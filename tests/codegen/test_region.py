@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import pycompile
+from benchmarks import loops
 from tests.differential import check
 
 RNG = np.random.default_rng(7)
@@ -412,20 +413,6 @@ def test_long_loop_leaves_no_warning():
 # ---- nests of loops, branches, several axes ----
 
 
-def sweep(u, f, n, m):
-    for i in range(1, n - 1):
-        for j in range(1, m - 1):
-            u[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1] - f[i, j])
-
-
-def substitute(a, b, x, n):
-    for i in range(n):
-        s = b[i]
-        for j in range(i):
-            s -= a[i, j] * x[j]
-        x[i] = s / a[i, i]
-
-
 def row_means(a, out):
     n, m = a.shape
     for i in range(n):
@@ -452,58 +439,6 @@ def conditional_sums(a, out):
         out[i] = s + c
 
 
-def edit_distance(a, b, t):
-    for i in range(len(a) + 1):
-        t[i, 0] = i
-    for j in range(len(b) + 1):
-        t[0, j] = j
-    for i in range(1, len(a) + 1):
-        for j in range(1, len(b) + 1):
-            cost = 0 if a[i - 1] == b[j - 1] else 1
-            t[i, j] = min(t[i - 1, j] + 1, t[i, j - 1] + 1, t[i - 1, j - 1] + cost)
-    return t[len(a), len(b)]
-
-
-def sparse_product(start, column, value, x, y):
-    for i in range(len(y)):
-        s = 0.0
-        for k in range(start[i], start[i + 1]):
-            s += value[k] * x[column[k]]
-        y[i] = s
-
-
-def sieve(flags):
-    for i in range(2, len(flags)):
-        if flags[i]:
-            for k in range(i * i, len(flags), i):
-                flags[k] = False
-
-
-def bubbles(x):
-    swaps = 0
-    for i in range(len(x)):
-        for j in range(len(x) - 1 - i):
-            if x[j] > x[j + 1]:
-                x[j], x[j + 1] = x[j + 1], x[j]
-                swaps += 1
-    return swaps
-
-
-def largest(x):
-    best, at = x[0], 0
-    for i in range(1, len(x)):
-        if x[i] > best:
-            best, at = x[i], i
-    return best, at
-
-
-def three_deep(a, b, c):
-    for i in range(a.shape[0]):
-        for j in range(b.shape[1]):
-            for k in range(a.shape[1]):
-                c[i, j] += a[i, k] * b[k, j]
-
-
 def grid(*shape):
     return RNG.standard_normal(shape)
 
@@ -511,15 +446,15 @@ def grid(*shape):
 @pytest.mark.parametrize(
     ("function", "args"),
     [
-        (sweep, (grid(9, 7), grid(9, 7), 9, 7)),
-        (sweep, (grid(7, 9).T, grid(9, 14)[:, ::2], 9, 7)),
-        (substitute, (grid(8, 8) + 4 * np.eye(8), vector(8), vector(8), 8)),
+        (loops.gauss_seidel, (grid(9, 7), grid(9, 7))),
+        (loops.gauss_seidel, (grid(7, 9).T, grid(9, 14)[:, ::2])),
+        (loops.substitution, (grid(8, 8) + 4 * np.eye(8), vector(8), vector(8))),
         (row_means, (grid(6, 5), vector(6))),
         (row_means, (grid(6, 0), vector(6))),
         (conditional_sums, (grid(9, 7), vector(9))),
-        (edit_distance, (np.arange(9) % 3, np.arange(7) % 2, np.zeros((10, 8), int))),
+        (loops.edit_distance, (np.arange(9) % 3, np.arange(7) % 2, np.zeros((10, 8), int))),
         (
-            sparse_product,
+            loops.sparse_product,
             (
                 np.array([0, 2, 2, 5]),
                 np.array([1, 0, 2, 3, 1], "i4"),
@@ -528,10 +463,10 @@ def grid(*shape):
                 vector(3),
             ),
         ),
-        (sieve, (np.ones(100, bool),)),
-        (bubbles, (vector(20),)),
-        (largest, (vector(30),)),
-        (three_deep, (grid(4, 5), grid(5, 3), grid(4, 3))),
+        (loops.sieve, (np.ones(100, bool),)),
+        (loops.bubble_sort, (vector(20),)),
+        (loops.largest, (vector(30),)),
+        (loops.product, (grid(4, 5), grid(5, 3), grid(4, 3))),
     ],
 )
 def test_nests(function, args):
