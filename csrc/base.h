@@ -94,6 +94,18 @@ PyObject *module_object(const char *module, const char *name); /* module.name */
 int environment_init(void); /* copies the variables as they are now; 0, or -1 with the error set */
 bool environment_holds(const char *text); /* does it contain the value of a variable? */
 
+/* Of numbers that are not negative; that of 0 and a number is the number. */
+static inline int64_t
+common_divisor(int64_t a, int64_t b)
+{
+    while (b != 0) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 #endif

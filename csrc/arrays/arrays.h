@@ -24,6 +24,7 @@ typedef struct {
     unsigned flags;
     const int64_t *shape, *stride; /* borrowed from the array, NULL at rank 0; strides in bytes */
     PyObject *base;                /* borrowed, may be NULL */
+    int device_number;             /* of several of its kind; not on the host */
 } ArrayHeader;
 
 /* ANSWER_NO: not an exact array of this library, or its dtype, byte order or rank is not supported
@@ -37,6 +38,8 @@ typedef struct {
     unsigned own_flags, own_values;          /* the library's flags to compare, and their values */
     uintptr_t misaligned;                    /* bits of the address that must be 0 */
     const int64_t *shape, *stride;
+    uint8_t library;   /* Library; NumPy's are compared by array_is_like */
+    int device_number; /* on a device */
 } ArrayLike;
 /* Fills in the rest from dtype, rank and flags. */
 void array_like(ArrayLike *like);
@@ -45,6 +48,11 @@ bool array_is_like(PyObject *object, const ArrayLike *like);
 /* The range of bytes in which the elements lie, [low, high); empty for an array without
    elements. */
 void array_extent(const ArrayHeader *header, const char **low, const char **high);
+/* Have the two no byte in common?  True without elements; false also where their strides and ranges
+   do not tell. */
+/* Not even the ranges of memory from the lowest to the highest address interleave. */
+bool arrays_ranges_apart(const ArrayHeader *a, const ArrayHeader *b);
+bool arrays_apart(const ArrayHeader *a, const ArrayHeader *b);
 bool array_is_exact(PyObject *object);
 int array_axes(PyObject *array);       /* of an exact array, however many it has */
 PyObject *array_base(PyObject *array); /* of an exact array; borrowed; None if it has none */
@@ -57,6 +65,41 @@ bool array_scalar_check(PyObject *object); /* any array scalar, supported dtype 
 bool array_bool_check(PyObject *object);   /* np.True_, np.False_ */
 /* One of the library's functions that the program's classes can override (__array_function__). */
 bool array_function_check(PyObject *object);
+
+/* ---- library.c: the libraries whose arrays are compiled ---- */
+
+typedef enum { LIBRARY_NUMPY, LIBRARY_CUPY, LIBRARY_COUNT } Library;
+typedef struct {
+    const char *name, *array; /* for messages: "CuPy", "a CuPy array" */
+    const char *module;
+    const char *ufunc; /* the name of the type of its ufuncs */
+    Device device;     /* where its arrays are */
+    bool (*is_exact)(PyObject *object);
+    /* As array_read, array_is_like and array_new. */
+    Answer (*read)(PyObject *object, ArrayHeader *out, const char **why);
+    bool (*is_like)(PyObject *object, const ArrayLike *like);
+    PyObject *(*new_array)(DType dtype, int rank, const int64_t *shape, const int64_t *stride);
+    char *(*data)(PyObject *array);
+    /* On a device: memory, owned by the new object that is returned, and the stream on which the
+       calling thread's work is ordered. */
+    PyObject *(*memory)(size_t bytes, char **data);
+    void *(*stream)(void);
+} ArrayLibrary;
+extern const ArrayLibrary array_libraries[];
+/* Is it an array of the library that `like` names, with these properties? */
+static inline bool
+array_agrees(PyObject *object, const ArrayLike *like)
+{
+    return like->library == LIBRARY_NUMPY ? array_is_like(object, like)
+                                          : array_libraries[like->library].is_like(object, like);
+}
+/* A ufunc of one of the libraries on devices. */
+bool array_library_ufunc_check(PyObject *object);
+/* The library of an exact array; NULL for any other object. */
+const ArrayLibrary *array_library_of(PyObject *object);
+const ArrayLibrary *array_library_on(Device device);
+/* The library's function of this name, a new reference; NULL without an error where it has none. */
+PyObject *array_library_function(const ArrayLibrary *library, const char *name);
 
 /* The kind of the dtype of an array or array scalar, or of a dtype or its name.  Never sets an
    error. */

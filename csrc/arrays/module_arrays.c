@@ -1,5 +1,6 @@
 /* What Python sees of this folder: what the eager backend, warnings and operators need; hooks for
    tests. */
+#include "library.h"
 #include "numpy_api.h"
 
 /* Reads dtype, shape and strides from Python arguments; 0 or -1. */
@@ -48,6 +49,34 @@ py_array_view(PyObject *Py_UNUSED(self), PyObject *args)
         return NULL;
     if (parse_layout(dtype, shape, stride, &type, &rank, dims, strides) < 0) return NULL;
     return array_view(base, type, rank, dims, strides, offset);
+}
+
+/* library_read(object) -> (library, dtype, shape, strides, flags, address, device), why not (a
+   str), or None for an object of no library. */
+static PyObject *
+library_read(PyObject *Py_UNUSED(self), PyObject *object)
+{
+    ArrayHeader header = {0};
+    const char *why = NULL;
+    const ArrayLibrary *library = array_library_of(object);
+    if (library == NULL) Py_RETURN_NONE;
+    if (library->read(object, &header, &why) != ANSWER_YES) return PyUnicode_FromString(why);
+    PyObject *shape = PyTuple_New(header.rank), *stride = PyTuple_New(header.rank);
+    for (int i = 0; shape != NULL && stride != NULL && i < header.rank; i++) {
+        PyTuple_SET_ITEM(shape, i, PyLong_FromLongLong(header.shape[i]));
+        PyTuple_SET_ITEM(stride, i, PyLong_FromLongLong(header.stride[i]));
+    }
+    return Py_BuildValue("(ssNNIKi)", library->name, dtype_long_name(header.dtype), shape, stride,
+                         header.flags, (unsigned long long)(uintptr_t)header.data,
+                         header.device_number);
+}
+
+static PyObject *
+test_cupy_without_device(PyObject *Py_UNUSED(self), PyObject *array)
+{
+    bool known = cupy_is_exact(array);
+    cupy_without_device();
+    return PyBool_FromLong(known);
 }
 
 static PyObject *
@@ -246,6 +275,8 @@ static PyMethodDef methods[] = {
     {"test_array_new", test_array_new, METH_VARARGS, "array_new(dtype, shape, strides=None)."},
     {"array_view", py_array_view, METH_VARARGS,
      "array_view(base, dtype, shape, strides, offset): a view with NumPy's own base."},
+    {"library_read", library_read, METH_O, "For tests: an array's header as its library has it."},
+    {"test_cupy_without_device", test_cupy_without_device, METH_O, "CuPy's stream is 0."},
     {"test_array_read", test_array_read, METH_O, "(dtype, rank, flags), or why not."},
     {"test_array_box", test_array_box, METH_O, "An array scalar read and boxed again."},
     {"test_array_copy", test_array_copy, METH_VARARGS, "array_copy_strided(dst, src)."},

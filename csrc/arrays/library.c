@@ -1,0 +1,47 @@
+/* The array libraries, a row each. */
+#include "library.h"
+
+const ArrayLibrary array_libraries[] = {
+    [LIBRARY_NUMPY] = {"NumPy", "an array", "numpy", "numpy.ufunc", DEVICE_HOST, array_is_exact,
+                       array_read, array_is_like, array_new, array_data, NULL, NULL},
+    [LIBRARY_CUPY] = {"CuPy", "a CuPy array", "cupy", "cupy._core._kernel.ufunc", DEVICE_CUDA,
+                      cupy_is_exact, cupy_read, cupy_is_like, cupy_new, cupy_data, cupy_memory,
+                      cupy_stream},
+};
+_Static_assert(COUNT_OF(array_libraries) == LIBRARY_COUNT, "a row per library");
+
+const ArrayLibrary *
+array_library_of(PyObject *object)
+{
+    for (int i = 0; i < LIBRARY_COUNT; i++)
+        if (array_libraries[i].is_exact(object)) return &array_libraries[i];
+    return NULL;
+}
+
+const ArrayLibrary *
+array_library_on(Device device)
+{
+    static const Library on[] = {[DEVICE_HOST] = LIBRARY_NUMPY, [DEVICE_CUDA] = LIBRARY_CUPY};
+    _Static_assert(COUNT_OF(on) == DEVICE_COUNT, "a library per device");
+    return &array_libraries[on[device]];
+}
+
+bool
+array_library_ufunc_check(PyObject *object)
+{
+    for (int i = 0; i < LIBRARY_COUNT; i++)
+        if (array_libraries[i].device != DEVICE_HOST &&
+            strcmp(Py_TYPE(object)->tp_name, array_libraries[i].ufunc) == 0)
+            return true;
+    return false;
+}
+
+PyObject *
+array_library_function(const ArrayLibrary *library, const char *name)
+{
+    PyObject *module = module_loaded(library->module);
+    PyObject *found = module != NULL ? PyObject_GetAttrString(module, name) : NULL;
+    Py_XDECREF(module);
+    if (found == NULL) PyErr_Clear();
+    return found;
+}

@@ -1,0 +1,18 @@
+/* Inside arrays/: the functions of the rows of library.c. */
+#ifndef PYCOMPILE_ARRAYS_LIBRARY_H
+#define PYCOMPILE_ARRAYS_LIBRARY_H
+
+#include "arrays.h"
+
+/* ---- cupy.c ---- */
+bool cupy_is_exact(PyObject *object);
+Answer cupy_read(PyObject *object, ArrayHeader *out, const char **why);
+bool cupy_is_like(PyObject *object, const ArrayLike *like);
+PyObject *cupy_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride);
+char *cupy_data(PyObject *array);
+PyObject *cupy_memory(size_t bytes, char **data);
+void *cupy_stream(void);
+/* For tests without a device, of which CuPy would ask for the stream: there is but one. */
+void cupy_without_device(void);
+
+#endif
