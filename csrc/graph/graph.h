@@ -2,8 +2,8 @@
    memory that the program can see. An in-place write is a `scatter` node, which gives a new version
    of the storage; the plan copies the last version out at commit.
 
-   Every array value is (storage, offset, shape, strides). A view op makes no data: its type says
-   where in its storage the value lies. Nothing here knows which array library or device it is.
+   Every array value is (storage, offset, shape, strides) on a device. A view op makes no data: its
+   type says where in its storage the value lies. Nothing here knows which array library it is.
 
    What builders and readers of graphs agree on (graph_verify checks most of it):
    - The arguments of a pointwise op have one dtype, the loop's (`where`: the last two; the first is
@@ -11,6 +11,7 @@
      node.
    - A node that is no view is its own storage. A view's type is relative to the storage's data
      pointer, not to its argument; a negative stride may reach below it.
+   - The array arguments of a node are on the node's device; numbers may be on the host.
    - `scatter` and `element_store` give a new version of the whole storage: args[0] is no view, and
      the result has its type.
    - `extern` and `ufunc` with one result have that result's type. With several they have dtype
@@ -70,14 +71,27 @@ typedef enum {
     FORM_OBJECT, /* any object, opaque to the graph */
 } Form;
 
+/* Where the memory of a value is.  Scalars and Python's numbers are on the host. */
+typedef enum {
+#define TARGET(NAME, ...) DEVICE_##NAME,
+#include "targets.def"
+#undef TARGET
+    DEVICE_COUNT
+} Device;
+
 typedef struct {
-    uint8_t dtype; /* DType */
-    uint8_t form;  /* Form */
-    uint8_t rank;  /* 0 for scalars */
+    uint8_t dtype;  /* DType */
+    uint8_t form;   /* Form */
+    uint8_t rank;   /* 0 for scalars */
+    uint8_t device; /* Device */
     SizeId shape[MAX_RANK];
     SizeId stride[MAX_RANK]; /* bytes; may be negative or 0 */
     SizeId offset;           /* bytes from the first byte of the storage; NO_SIZE means 0 */
 } Type;
+
+const char *device_name(Device device); /* as it is printed: "host", "cuda" */
+/* -1 when the name is unknown; sets no error. */
+int device_from_name(const char *name);
 
 size_t dtype_size(DType dtype);
 const char *dtype_name(DType dtype);      /* "f32" */
@@ -144,6 +158,8 @@ typedef struct {
     const char *ufunc; /* the NumPy ufunc whose bits it has, or NULL */
     const char *c;     /* C expression with $0 $1 $2 for arguments, $T for the result's C type */
     const char *exact; /* dtypes for which `c` has NumPy's bits: letters, see ops.def */
+    const char *cuda;  /* CUDA expression, likewise */
+    const char *on;    /* dtypes that `cuda` is for */
     unsigned flags;    /* OPF_* */
 } OpInfo;
 
@@ -152,14 +168,17 @@ enum {
     OPF_FALLIBLE = 2, /* may deopt */
     OPF_NO_FLAGS = 4, /* never raises a floating-point flag that NumPy would report */
     OPF_COMPARES = 8, /* result is bool whatever the arguments */
+    OPF_DEVICE = 16,  /* on the host, the ufunc is another node: `ufunc` */
 };
 
 const OpInfo *op_info(Op op);
 /* Does the op's C expression give NumPy's bits for this dtype? */
 bool op_is_exact(Op op, DType dtype);
+/* Has it an expression for this dtype on the device? */
+bool op_is_on(Op op, DType dtype, Device device);
 int op_from_name(const char *name); /* -1 when unknown */
-/* The pointwise op of the ufunc with this name, or -1. */
-int op_from_ufunc(const char *ufunc_name);
+/* The pointwise op of the ufunc with this name on the device, or -1. */
+int op_from_ufunc(const char *ufunc_name, Device device);
 
 /* ---- nodes ---- */
 
@@ -314,6 +333,8 @@ int type_contiguous(Graph *g, Type *out, DType dtype, int rank, const SizeId *sh
    ANSWER_NO: shapes do not broadcast (no exception set). */
 Answer type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args,
                       const DType *ins);
+/* The device of the arguments' arrays; the host where there is none. */
+Device device_of(const Graph *g, int nargs, const NodeId *args);
 /* The same without the ufuncs' shortcut for operands of equal shape, which affects the strides of
    axes of length 1: for np.where and other functions that pass their operands to nditer
    directly. */
@@ -376,6 +397,8 @@ int constant_read(PyObject *value, DType dtype, void *bytes);
 /* ---- ops.c: what a node's row of ops.def says of it ---- */
 /* May raise a floating-point flag that NumPy would report. */
 bool node_may_report(const Graph *g, const Node *node);
+/* NumPy warns when this operation overflows on integer scalars (arrays wrap in silence). */
+bool op_may_overflow(Op op, DType dtype);
 /* The dtype that a pointwise node computes in. */
 DType node_loop_dtype(const Graph *g, const Node *node);
 

@@ -10,9 +10,10 @@ op_table(PyObject *module, PyObject *unused)
     PyObject *table = PyList_New(0);
     for (int i = 0; table != NULL && i < OP_COUNT; i++) {
         const OpInfo *op = op_info((Op)i);
-        PyObject *row = Py_BuildValue("{s:s,s:i,s:i,s:z,s:z,s:s,s:I}", "name", op->name, "arity",
-                                      op->arity, "kind", (int)op->kind, "ufunc", op->ufunc, "c",
-                                      op->c, "exact", op->exact, "flags", op->flags);
+        PyObject *row =
+            Py_BuildValue("{s:s,s:i,s:i,s:z,s:z,s:s,s:z,s:s,s:I}", "name", op->name, "arity",
+                          op->arity, "kind", (int)op->kind, "ufunc", op->ufunc, "c", op->c, "exact",
+                          op->exact, "cuda", op->cuda, "on", op->on, "flags", op->flags);
         if (row == NULL || PyList_Append(table, row) < 0) Py_CLEAR(table);
         Py_XDECREF(row);
     }

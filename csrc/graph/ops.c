@@ -30,6 +30,26 @@ static const DTypeInfo dtypes[] = {
 };
 _Static_assert(COUNT_OF(dtypes) == DT_COUNT, "a row per dtype");
 
+static const char *const device_names[] = {
+#define TARGET(NAME, name, title) [DEVICE_##NAME] = name,
+#include "targets.def"
+#undef TARGET
+};
+
+const char *
+device_name(Device device)
+{
+    return device_names[device];
+}
+
+int
+device_from_name(const char *name)
+{
+    for (int i = 0; i < DEVICE_COUNT; i++)
+        if (strcmp(device_names[i], name) == 0) return i;
+    return -1;
+}
+
 size_t
 dtype_size(DType dtype)
 {
@@ -82,8 +102,8 @@ dtype_is_signed(DType dtype)
 
 /* ---- ops ---- */
 
-#define OP(name, arity, kind, ufunc, c, exact, flags)                                              \
-    {#name, arity, KIND_##kind, ufunc, c, exact, flags},
+#define OP(name, arity, kind, ufunc, c, exact, cuda, on, flags)                                    \
+    {#name, arity, KIND_##kind, ufunc, c, exact, cuda, on, flags},
 static const OpInfo ops[] = {
 #include "ops.def"
 };
@@ -94,7 +114,9 @@ static const OpInfo ops[] = {
 _Static_assert(COUNT_OF(ops) == OP_COUNT, "a row per op");
 _Static_assert(OP_COUNT >= 80, "at least 80 operations");
 _Static_assert(OP_input == 0 && OP_const == 1, "input and const lead the table");
-#define OP(name, arity, kind, ufunc, c, exact, flags)                                              \
+#define OP(name, arity, kind, ufunc, c, exact, cuda, on, flags)                                    \
+    _Static_assert(((cuda) != NULL) == (sizeof(on) > 1),                                           \
+                   #name ": a CUDA expression, and the dtypes that it is for");                    \
     _Static_assert(KIND_##kind != KIND_POINTWISE || ((c) != NULL) == (sizeof(exact) > 1),          \
                    #name ": a C expression, and the dtypes for which it is exact");                \
     _Static_assert((arity) >= -1 && (arity) <= 3, #name ": arity");
@@ -107,14 +129,26 @@ op_info(Op op)
     return &ops[op];
 }
 
-bool
-op_is_exact(Op op, DType dtype)
+static bool
+has_dtype(const char *letters, DType dtype)
 {
     char kind = dtype == DT_BOOL                     ? 'b'
                 : dtype_is_integer(dtype)            ? 'i'
                 : dtype == DT_F32 || dtype == DT_F64 ? 'r'
                                                      : 'o';
-    return strchr(ops[op].exact, kind) != NULL;
+    return strchr(letters, kind) != NULL;
+}
+
+bool
+op_is_exact(Op op, DType dtype)
+{
+    return has_dtype(ops[op].exact, dtype);
+}
+
+bool
+op_is_on(Op op, DType dtype, Device device)
+{
+    return has_dtype(device == DEVICE_HOST ? ops[op].exact : ops[op].on, dtype);
 }
 
 int
@@ -128,10 +162,11 @@ op_from_name(const char *name)
 /* Synonyms in NumPy are one ufunc under its first name (np.abs is absolute, np.divide is
    true_divide's name), so the ufunc's own __name__ decides. */
 int
-op_from_ufunc(const char *ufunc_name)
+op_from_ufunc(const char *ufunc_name, Device device)
 {
     for (int i = 0; i < OP_COUNT; i++)
         if (ops[i].kind == KIND_POINTWISE && ops[i].ufunc != NULL &&
+            (device != DEVICE_HOST || !(ops[i].flags & OPF_DEVICE)) &&
             strcmp(ops[i].ufunc, ufunc_name) == 0)
             return i;
     return -1;
@@ -169,10 +204,21 @@ cast_may_report(DType from, DType to)
 }
 
 bool
+op_may_overflow(Op op, DType dtype)
+{
+    if (!dtype_is_integer(dtype)) return false;
+    return op == OP_add || op == OP_subtract || op == OP_multiply || op == OP_square ||
+           op == OP_negative || (op == OP_absolute && dtype_is_signed(dtype));
+}
+
+bool
 node_may_report(const Graph *g, const Node *node)
 {
     const OpInfo *info = op_info(node->op);
     if (info->flags & OPF_NO_FLAGS) return false;
+    if (node->type.form == FORM_SCALAR && op_may_overflow(node->op, (DType)node->type.dtype))
+        return true;
+    if (node->type.device != DEVICE_HOST) return false; /* devices raise no flags */
     bool inexact = is_inexact((DType)node->type.dtype);
     for (int i = 0; i < node->nargs; i++)
         inexact = inexact || is_inexact((DType)graph_node(g, node->args[i])->type.dtype);

@@ -257,7 +257,18 @@ type(Parser *p, Type *out)
     char name[16];
     word(p, name, sizeof name);
     int dtype = dtype_from_name(name);
-    if (*p->at == '[') return dtype < 0 ? fail(p, "unknown dtype") : layout(p, (DType)dtype, out);
+    int device = DEVICE_HOST;
+    if (accept(p, "@")) {
+        char where[16];
+        word(p, where, sizeof where);
+        if ((device = device_from_name(where)) < 0) return fail(p, "unknown device");
+    }
+    if (*p->at == '[') {
+        if (dtype < 0) return fail(p, "unknown dtype");
+        if (layout(p, (DType)dtype, out) < 0) return -1;
+        out->device = (uint8_t)device;
+        return 0;
+    }
     for (int i = 0; i < COUNT_OF(forms); i++)
         if (strcmp(forms[i].name, name) == 0) {
             *out = type_scalar(forms[i].dtype, forms[i].form);
@@ -343,7 +354,8 @@ failed:
 static int
 attr_value(Parser *p, const char *name, DType dtype, Attrs *attrs)
 {
-    if (strcmp(name, "ints") == 0 || strcmp(name, "axes") == 0) return attr_ints(p, attrs);
+    if (strcmp(name, "ints") == 0 || strcmp(name, "axes") == 0 || strcmp(name, "leaves") == 0)
+        return attr_ints(p, attrs);
     if (strcmp(name, "index") == 0 || strcmp(name, "axis") == 0 || strcmp(name, "write") == 0 ||
         strcmp(name, "kept") == 0)
         return number(p, &attrs->index);

@@ -5,8 +5,8 @@
        %2: f32[5] = add(%1, %1)  # model.py:13
        outputs %2
 
-   - types: f32[4,5] is an array, f32 an array scalar (bool_ for bool), int, float, complex and bool
-     are Python's own, object is anything else;
+   - types: f32[4,5] is an array, f32@cuda[4,5] one on a device, f32 an array scalar (bool_ for
+     bool), int, float, complex and bool are Python's own, object is anything else;
    - layout: {strides} in bytes where they are not those of a fresh array in C order, +offset in
      bytes from the storage's data;
    - sizes: numbers, or expressions over d0_1 (length of input %0 along axis 1) and t0_1 (its stride
@@ -31,6 +31,7 @@ static const char *
 ints_name(Op op)
 {
     OpKind kind = op_info(op)->kind;
+    if (op == OP_loop) return "leaves";
     return kind == KIND_REDUCTION || op == OP_transpose ? "axes" : "ints";
 }
 
@@ -93,6 +94,8 @@ put_type(Printer *p, const Type *type)
     switch ((Form)type->form) {
     case FORM_ARRAY:
         text_put(p->out, dtype_name(dtype));
+        if (type->device != DEVICE_HOST)
+            text_printf(p->out, "@%s", device_name((Device)type->device));
         put_layout(p, type);
         break;
     case FORM_SCALAR: text_put(p->out, dtype == DT_BOOL ? "bool_" : dtype_name(dtype)); break;

@@ -106,7 +106,8 @@ type_same_shape(const Type *a, const Type *b)
 bool
 type_same_kind(const Type *a, const Type *b)
 {
-    return a->dtype == b->dtype && a->form == b->form && type_same_shape(a, b);
+    return a->dtype == b->dtype && a->form == b->form && a->device == b->device &&
+           type_same_shape(a, b);
 }
 
 bool
@@ -124,7 +125,7 @@ type_same_array(const Type *a, const Type *b)
 bool
 type_same_place(const Graph *g, const Type *a, const Type *b)
 {
-    return a->dtype == b->dtype && type_same_shape(a, b) &&
+    return a->dtype == b->dtype && a->device == b->device && type_same_shape(a, b) &&
            memcmp(a->stride, b->stride, sizeof(SizeId) * a->rank) == 0 &&
            size_same(g, a->offset, b->offset);
 }
@@ -412,7 +413,10 @@ type_reduced(Graph *g, Type *out, DType dtype, const Type *from, const bool *red
     }
     for (int i = 0; i < from->rank; i++)
         if (!reduced[order[i]] || keepdims) left[n++] = place[order[i]];
-    return lay_out(g, out, dtype, rank, shape, left);
+    Device device = (Device)from->device;
+    int made = lay_out(g, out, dtype, rank, shape, left);
+    out->device = (uint8_t)device;
+    return made;
 }
 
 Answer
@@ -426,7 +430,9 @@ type_iterated(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args)
     Answer answer = type_common_shape(g, nargs, types, &rank, shape);
     if (answer != ANSWER_YES) return answer;
     sort_axes(g, nargs, types, rank, shape, order);
-    return lay_out(g, out, dtype, rank, shape, order) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    if (lay_out(g, out, dtype, rank, shape, order) < 0) return ANSWER_ERROR;
+    out->device = (uint8_t)device_of(g, nargs, args);
+    return ANSWER_YES;
 }
 
 /* NumPy ufunc_object.c, try_trivial_single_output_loop: when all arguments that are not 0-d have
@@ -458,11 +464,22 @@ trivial_layout(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args, 
     return lay_out(g, out, dtype, rank, shape, order) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
+Device
+device_of(const Graph *g, int nargs, const NodeId *args)
+{
+    for (int k = 0; k < nargs; k++)
+        if (graph_node(g, args[k])->type.device != DEVICE_HOST)
+            return (Device)graph_node(g, args[k])->type.device;
+    return DEVICE_HOST;
+}
+
 Answer
 type_broadcast(Graph *g, Type *out, DType dtype, int nargs, const NodeId *args, const DType *ins)
 {
     Answer answer = trivial_layout(g, out, dtype, nargs, args, ins);
-    return answer != ANSWER_NO ? answer : type_iterated(g, out, dtype, nargs, args);
+    if (answer == ANSWER_NO) answer = type_iterated(g, out, dtype, nargs, args);
+    if (answer == ANSWER_YES) out->device = (uint8_t)device_of(g, nargs, args);
+    return answer;
 }
 
 /* NumPy ctors.c, PyArray_NewLikeArray with 'K': C or F order where `like` has it, else the axes of
@@ -474,9 +491,10 @@ type_like(Graph *g, Type *out, DType dtype, const Type *like)
     SizeId shape[MAX_RANK];
     memcpy(shape, like->shape, sizeof(shape));
     for (int i = 0; i < rank; i++) order[i] = i;
-    if (is_dense(g, like, true)) return lay_out(g, out, dtype, rank, shape, order);
+    Device device = (Device)like->device;
     bool f_order = is_dense(g, like, false);
-    for (int i = 1; i < rank; i++) /* insertion sort, stable */
+    bool c_order = is_dense(g, like, true);
+    for (int i = 1; i < rank && !c_order; i++) /* insertion sort, stable */
         for (int j = i; j > 0; j--) {
             int64_t a = llabs(size_value(g, like->stride[order[j - 1]]));
             int64_t b = llabs(size_value(g, like->stride[order[j]]));
@@ -485,5 +503,7 @@ type_like(Graph *g, Type *out, DType dtype, const Type *like)
             order[j] = order[j - 1];
             order[j - 1] = axis;
         }
-    return lay_out(g, out, dtype, rank, shape, order);
+    int made = lay_out(g, out, dtype, rank, shape, order);
+    out->device = (uint8_t)device;
+    return made;
 }

@@ -218,6 +218,22 @@ check_jump(const Check *c, NodeId id, const Node *node)
     return 0;
 }
 
+/* Each device computes with its own memory. */
+static int
+check_device(const Check *c, NodeId id, const Node *node)
+{
+    OpKind kind = op_info(node->op)->kind;
+    bool array = node->type.form == FORM_ARRAY;
+    RULE(node->type.device < DEVICE_COUNT, "its device is unknown");
+    RULE(array || node->type.device == DEVICE_HOST, "only arrays are on a device");
+    if (kind == KIND_EXTERN || kind == KIND_JUMP || kind == KIND_REGION) return 0;
+    for (int i = 0; i < node->nargs; i++)
+        RULE(arg_type(c, node, i)->form != FORM_ARRAY ||
+                 arg_type(c, node, i)->device == node->type.device,
+             "an argument is on another device");
+    return 0;
+}
+
 static int
 check_kind(const Check *c, NodeId id, const Node *node)
 {
@@ -279,6 +295,11 @@ check_carried(const Check *c, NodeId id, const Node *node)
     for (int i = 0; i < 3; i++)
         RULE(arg_type(c, node, i)->dtype == DT_I64 && arg_type(c, node, i)->rank == 0,
              "start, stop and step are ints");
+    RULE(node->attrs.nints <= 1, "a loop leaves by one number");
+    for (int i = 0; i < node->attrs.nints; i++)
+        RULE(node->attrs.ints[i] >= 0 && node->attrs.ints[i] < carried &&
+                 arg_type(c, node, 3 + (int)node->attrs.ints[i])->dtype == DT_I64,
+             "the number by which it leaves is no int that is carried");
     for (int i = 0; i < carried; i++) {
         const Type *first = arg_type(c, node, 3 + i);
         RULE(type_same_kind(first, &graph_node(c->g, body->params.at[1 + i])->type),
@@ -336,7 +357,8 @@ check_node(Check *c, NodeId id)
     RULE(node->storage >= 0 && node->storage < g->nodes.len, "its storage does not exist");
     RULE(info->kind == KIND_VIEW || node->storage == id, "only a view lies in another's storage");
     RULE(node->file >= 0 && node->file < g->files.len, "its file does not exist");
-    if (check_type(c, id) < 0 || check_kind(c, id, node) < 0) return -1;
+    if (check_type(c, id) < 0 || check_device(c, id, node) < 0 || check_kind(c, id, node) < 0)
+        return -1;
     if (info->kind == KIND_REGION) return check_regions(c, id, node);
     RULE(node->region[0] == NO_REGION, "only loop and cond own regions");
     return 0;

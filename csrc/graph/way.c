@@ -135,10 +135,22 @@ minds_operands(const Graph *g, const Node *node)
     return false;
 }
 
+/* A device has its expressions and nothing else. */
+static Way
+way_on_device(const Graph *g, const Node *node)
+{
+    Device device = (Device)node->type.device;
+    if (op_info(node->op)->kind != KIND_POINTWISE) return WAY_NONE;
+    bool on = op_is_on(node->op, node_loop_dtype(g, node), device) &&
+              (node->op != OP_cast || op_is_on(OP_cast, (DType)node->type.dtype, device));
+    return on ? WAY_EXPRESSION : WAY_CALL;
+}
+
 Way
 node_way(const Graph *g, const Node *node)
 {
     OpKind kind = op_info(node->op)->kind;
+    if (node->type.device != DEVICE_HOST) return way_on_device(g, node);
     if (node->op == OP_cast) return cast_has_expression(g, node) ? WAY_EXPRESSION : WAY_CALL;
     if (kind == KIND_POINTWISE && op_is_exact(node->op, node_loop_dtype(g, node)) &&
         !(node->op == OP_floor_divide && divides_by_one_integer(g, node)))
