@@ -65,11 +65,11 @@ typedef enum {
    array scalar of array.dtype.  KEYS: exact dict whose keys are these, in order.  LENGTH: of an
    exact tuple or list whose TYPE was guarded.  QUIET: nothing, or object_is_quiet.  ATTR_ABSENT:
    SOURCE_ATTR of `source` with the name `object` would find nothing.  SPARE: array_is_spare, or not
-   where low is 0. */
+   where low is 0.  READONLY, OVERLAP: of arrays; what holds only for such is no plan for others. */
 typedef struct {
     GuardKind kind;
     SourceId source;
-    SourceId other; /* SAME, NOT_SAME, NO_OVERLAP */
+    SourceId other; /* SAME, NOT_SAME, NO_OVERLAP, RANGES_APART, OVERLAP, RANGES_MEET */
     /* DISJOINT: input arrays, the written ones first; no written one shares memory with another. */
     int ngroup, nwritten;
     SourceId *group;
@@ -81,6 +81,8 @@ typedef struct {
         uint8_t known_shape;  /* bit per axis: shape[axis] is part of the guard */
         uint8_t known_stride; /* bit per axis */
         unsigned flags;       /* ARRAY_* that must be set */
+        uint8_t library;      /* Library */
+        int device_number;    /* on a device */
         int64_t shape[MAX_RANK], stride[MAX_RANK];
     } array;
     int32_t file, line; /* the line that made capture rely on it */

@@ -46,7 +46,8 @@ static bool
 is_involution(const Node *node)
 {
     switch (node->op) {
-    case OP_negative:
+    case OP_negative: /* of a device's floats it makes subnormals zero */
+        return node->type.device == DEVICE_HOST || is_exact(node);
     case OP_conjugate: return true;
     case OP_invert: return true;
     case OP_logical_not: return true; /* of a bool only: rewrite_node compares dtypes */

@@ -46,17 +46,6 @@ to_box(const Graph *g, const Type *root, const int *order, int n, const Type *vi
     return true;
 }
 
-static int64_t
-common_divisor(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* Have the two boxes no index of storage axis `k` in common? */
 static bool
 apart_on(const Box *a, const Box *b, int k)

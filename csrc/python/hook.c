@@ -10,8 +10,14 @@
 #include "internal.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "step.h"
+
+extern void *__libc_stack_end
+    __attribute__((weak)); /* glibc: the main thread's stack begins here */
 
 typedef struct {
     PyFunctionObject *function;
@@ -45,25 +51,49 @@ disarm(PyInterpreterState *interp)
         _PyInterpreterState_SetEvalFrameFunc(interp, _PyEval_EvalFrameDefault);
 }
 
+/* The end of what the main thread's stack may certainly grow to: its limit, for which Linux leaves
+   at least 128 MiB of addresses.  NULL on other threads. */
+static char *
+main_stack_low(void)
+{
+    enum { CERTAIN = 8 * 1024 * 1024 };
+    struct rlimit limit;
+    bool is_main = getpid() == (pid_t)syscall(SYS_gettid);
+    if (&__libc_stack_end == NULL || !is_main || getrlimit(RLIMIT_STACK, &limit) != 0) return NULL;
+    return (char *)__libc_stack_end - Py_MIN(limit.rlim_cur, CERTAIN);
+}
+
+/* The C library's answer; on the main thread it reads the list of all mappings (2 ms). */
+static void
+stack_bounds(char **low, char **high)
+{
+    pthread_attr_t attributes;
+    void *address = NULL;
+    size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &address, &size);
+        pthread_attr_destroy(&attributes);
+    }
+    *low = address;
+    *high = size != 0 ? *low + size : *low + 1;
+}
+
 /* Is less than `reserve` of the C stack left? 3.11 limits only the number of Python levels, which
    the user chooses, while each call through the hook takes C stack.  Never true on a foreign stack
    (of a greenlet) or a small one. */
 static bool
 stack_is_down_to(ptrdiff_t reserve)
 {
-    static _Thread_local char *low, *high;
-    if (high == NULL) {
-        pthread_attr_t attributes;
-        void *address = NULL;
-        size_t size = 0;
-        if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-            pthread_attr_getstack(&attributes, &address, &size);
-            pthread_attr_destroy(&attributes);
-        }
-        low = address;
-        high = size != 0 ? low + size : low + 1;
-    }
+    static _Thread_local char *low, *high, *main_low;
+    static _Thread_local bool asked;
     char *here = (char *)__builtin_frame_address(0);
+    if (!asked) {
+        main_low = main_stack_low();
+        asked = true;
+    }
+    if (main_low != NULL && here < (char *)__libc_stack_end && here - main_low >= reserve)
+        return false;
+    if (high == NULL) stack_bounds(&low, &high);
     return here > low && here < high && here - low < reserve && high - low > 2 * reserve;
 }
 

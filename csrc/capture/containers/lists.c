@@ -42,8 +42,7 @@ method_argument(Interp *in, const char *method, const char *keyword, int i, Valu
     if (number) {
         PyObject *known;
         Answer answer = value_known(in, arg, &known);
-        if (answer == ANSWER_NO)
-            return interp_break(in, BREAK_INDEX, "an argument of '%s' that is not known", method);
+        if (answer == ANSWER_NO) return break_key(in, arg, "an argument of a list's method");
         if (answer == ANSWER_YES) *out = Py_NewRef(known);
         return answer;
     }

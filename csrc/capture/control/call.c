@@ -271,6 +271,8 @@ call_builtin_method(Interp *in, Value *method, int nargs, Value *const *args, Py
     }
     if (self->exception != NULL)
         return exception_method(in, self, method->name, nargs, args, kwnames, out);
+    if (value_is_on_device(self))
+        return device_method(in, self, method->name, nargs, args, kwnames, out);
     if (self->kind == V_NODE && value_is_numpy(in, self))
         return array_method(in, self, method->name, nargs, args, kwnames, out);
     if (value_is_random(in, self))

@@ -70,7 +70,7 @@ interp_begin(Interp *in)
 static int
 record_break(Interp *in)
 {
-    return VEC_PUSH(in->arena, &in->out->breaks, in->told);
+    return tell_refused_loop(in) < 0 ? -1 : VEC_PUSH(in->arena, &in->out->breaks, in->told);
 }
 
 typedef enum { ATTEMPT_ERROR = -1, ATTEMPT_AGAIN = 0, ATTEMPT_DONE = 1 } Attempt;
@@ -159,6 +159,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
     in.attempt.marks = marks;
     in.attempt.learn = marks;
     in.attempt.learn_arena = marks_arena;
+    in.attempt.nobstacles = marks->obstacles.len;
     in.writes.refuse_writes = marks->refuse_writes;
     in.writes.overlap = marks->overlap;
     if (interp_begin(&in) == 0) {
@@ -167,6 +168,7 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         in.top = in.bottom;
         marks->effort -= Py_MIN(BUDGET, marks->effort) - Py_MAX(in.attempt.budget, 0);
         result = finish(&in, marks, marks_arena, answer);
+        if (result == ATTEMPT_DONE && obstacles_guard(&in) < 0) result = ATTEMPT_ERROR;
     }
     if (result == ATTEMPT_DONE) {
         sizes_settle(&in);
@@ -198,6 +200,10 @@ follow(const CaptureRequest *request, Marks *marks)
     Capture *out = NULL;
     Attempt result = ATTEMPT_ERROR;
     if (arena == NULL) return NULL;
+    if ((marks->keep = PyList_New(0)) == NULL) {
+        arena_free(arena);
+        return NULL;
+    }
     for (int i = 0; i < ATTEMPTS; i++) {
         result = attempt(request, marks, arena, &out);
         if (result != ATTEMPT_AGAIN) break;
@@ -209,6 +215,7 @@ follow(const CaptureRequest *request, Marks *marks)
             if (stop_frame(request, arena, &marks->stop) < 0) break;
         }
     }
+    Py_CLEAR(marks->keep);
     arena_free(arena);
     return out;
 }

@@ -32,8 +32,11 @@ typedef struct {
 /* ---- interp.c ---- */
 /* Follows `activation` until it returns: its result in *out. */
 Answer interp_run(Interp *in, Activation *activation, Value **out);
-/* Follows the top activation until it is at the Instr `number`, or returns. */
+/* Follows the top activation until it is at the Instr `number`, or returns, or until the iteration
+   of a kept loop has ended. */
 Answer interp_until(Interp *in, int number);
+/* Follows an iteration of a kept loop, from the Instr where the top activation is. */
+Answer interp_turn(Interp *in);
 Activation *activation_new(Interp *in, const Decoded *decoded);
 const Decoded *decoded_for(Interp *in, PyCodeObject *code); /* NULL with the error set */
 
@@ -52,6 +55,9 @@ Answer operator_delete_subscript(Interp *in, Value *object, Value *key);
 
 /* ---- jumps.c: jumps, truth, branches ---- */
 Answer follow_jump(Interp *in, const Instr *instr);
+/* Goes on at to[0] where the condition is true, at to[1] where not, with so many entries on the
+   stack.  A negative one is an exit of Interp.leaving. */
+Answer follow_both(Interp *in, Value *condition, const int to[2], const int depth[2]);
 
 /* ---- call.c: dispatch; call_inlined.c: argument binding, inlining ---- */
 Answer follow_call(Interp *in, const Instr *instr);
@@ -70,10 +76,25 @@ Answer call_object(Interp *in, Value *callable, int nargs, Value *const *args, P
 Answer call_node(Interp *in, Value *node, int nargs, Value *const *args, PyObject *kwnames,
                  Value **out);
 
-/* ---- loop.c: for over a range with element reads and writes, kept as a loop region ---- */
+/* ---- loop.c: loops with element reads and writes, kept as loop regions ---- */
 /* At a FOR_ITER whose iterator is a range: ANSWER_YES followed the whole loop as one region node
    and moved on to its exit; ANSWER_NO: not of that form, unroll it. */
 Answer capture_loop(Interp *in, Value *iterator);
+/* *whole: a `while` is entered at the bottom's current Instr, and was followed in the same way. */
+Answer follow_while(Interp *in, bool *whole);
+/* Starts capture again, with the loop that is entered at `number` not kept; `why`: unless something
+   broke, which then is the reason. */
+Answer loop_unkept(Interp *in, int number, const char *why);
+
+/* Arms in its body leave these in the local.  An int that the loop carries and an np.float64: the
+   int's type is learnt to be that, and capture starts again. */
+Answer loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y);
+
+/* ---- loop_leave.c: behind a loop ---- */
+/* Goes to where the loop was left, `number` being the number of the exit. */
+Answer loop_leave(Interp *in, const LoopShape *shape, Value *number);
+/* The same, if it is none of the exits before `first`. */
+Answer loop_leave_from(Interp *in, int first);
 Answer loop_element_load(Interp *in, Value *array, Value *key, Value **out);
 Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
 
@@ -81,8 +102,24 @@ Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
 /* Before a division in a kept loop: a divisor that is Python's must not be zero, where Python's
    float would raise and NumPy's would warn. */
 Answer loop_divides(Interp *in, Value *divisor);
+/* A constant int of Python's that is exact as a float. */
+bool loop_small_int(const Node *node);
+/* May the number be Python's or NumPy's? */
+bool loop_is_either(const Loop *loop, NodeId id);
 /* `top`: the outermost loop's node.  ANSWER_NO: the type would matter. */
 Answer either_is_harmless(Interp *in, Loop *loop, NodeId top);
+
+/* ---- loop_class.c: the class of such numbers behind the outermost loop ---- */
+typedef struct {
+    int place;    /* in what the loop carries */
+    bool wanted;  /* it is asked for */
+    int flag;     /* the place of what tells whether it is NumPy's; -1: it is of one class */
+    DType python; /* of Python's number */
+} LoopClass;
+/* Finds the flags of those that are wanted.  ANSWER_NO: there are more than two classes. */
+Answer loop_classes(Interp *in, const Loop *loop, NodeId top, int n, LoopClass *classes);
+/* The number, or the same as Python's. */
+Answer loop_pick_class(Interp *in, Value *number, Value *is_numpy, DType python, Value **out);
 
 /* ---- world.c: the state before the arms, and its changes by an arm ---- */
 /* 0, or -1 with the error set. */
@@ -90,8 +127,8 @@ int world_save(Interp *in, World *world);
 /* Has nothing changed that others can see, except for effects that can be made conditional, and
    nothing that cannot be restored? */
 bool world_is_pure(Interp *in, const World *world);
-/* Are all values from before unchanged: no list longer, no dict with another item? */
-bool world_is_same(const World *world);
+/* A value from before that has changed: a list is longer, a dict has another item.  NULL: none. */
+Value *world_changed(const World *world);
 /* Records the values that changed since, and restores everything. */
 int world_take_back(Interp *in, const World *world, World *changed);
 
@@ -102,14 +139,25 @@ Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int
                     int depth_false);
 /* Why the current branch ends the graph: static text, or NULL. */
 const char *branch_why(Interp *in);
+/* What keeps its arms apart, or NULL; *hint is changed where that is a test that ends a loop. */
+const char *branch_what(Interp *in, BreakHint *hint);
+
 /* ---- loop_why.c: why a loop of the bottom activation did not stay a loop ---- */
 /* Notes it for the loop of the FOR_ITER `head`; NO, or ERROR. */
 Answer loop_not_kept(Interp *in, int head, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same: because of its Instr `number`. */
 Answer loop_has(Interp *in, int head, int number);
-/* What is known of the loop that begins at `head`. */
-const char *loop_why(const Interp *in, int head);
+/* What is known of the loop whose last Instr jumps back to `head`. */
+const char *loop_why(Interp *in, int head);
+/* The same of the one that is entered or begins at `head`; NULL where it was not tried. */
+const char *loop_refusal(Interp *in, int head);
+/* A reason: there is nothing to change about it where the loop computes with whole arrays. */
+extern const char loop_without_elements[];
+/* Does the loop compute with whole arrays, as far as the graph goes? */
+bool loop_computes_arrays(Interp *in, int head);
+/* Adds it to what is told of a break at a value of the loop's body. */
+int tell_refused_loop(Interp *in);
 
 /* ---- build.c: values as Builds ---- */
 /* NO_BUILD: error set, or in->break_code set. */

@@ -281,7 +281,9 @@ follow_one(Interp *in, Activation *activation)
     int number = activation->number, depth = activation->depth;
     const Instr *instr = &activation->decoded->instrs[number];
     Answer answer = before(in, instr);
-    if (answer == ANSWER_YES) answer = follow(in, instr);
+    bool whole = false; /* it was the first of a loop, which is followed */
+    if (answer == ANSWER_YES && activation == in->bottom) answer = follow_while(in, &whole);
+    if (answer == ANSWER_YES && !whole) answer = follow(in, instr);
     assert(answer_agrees(in, answer));
     if (in->attempt.again && in->break_code != BREAK_NONE && answer != ANSWER_ERROR)
         answer = ANSWER_BREAK; /* a fact that was learnt in passing */
@@ -293,13 +295,47 @@ follow_one(Interp *in, Activation *activation)
     return answer;
 }
 
+/* Has the iteration that is followed come to its end? */
+static Answer
+look_for_end(Interp *in)
+{
+    Turn *turn = in->turn;
+    if (turn == NULL || in->top != turn->of || turn->leaves != NULL) return ANSWER_YES;
+    const LoopShape *shape = turn->shape;
+    int number = in->top->number, leaves = 0;
+    if (number != shape->begin && number != shape->top) {
+        if (shape->inside[number]) return ANSWER_YES;
+        leaves = loop_exit_number(shape, turn->of->decoded, number);
+        if (leaves < 0) return interp_break(in, BREAK_UNROLL, "a way out that is not known");
+    }
+    in->top->depth = shape->base;
+    turn->leaves = value_const_new(in, PyLong_FromLong(leaves));
+    return turn->leaves == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static bool
+at_end(const Interp *in)
+{
+    return in->turn != NULL && in->top == in->turn->of && in->turn->leaves != NULL;
+}
+
 Answer
 interp_until(Interp *in, int number)
 {
-    Answer answer = ANSWER_YES;
-    while (answer == ANSWER_YES && in->top->number != number && in->top->result == NULL)
+    Answer answer = look_for_end(in);
+    while (answer == ANSWER_YES && in->top->number != number && in->top->result == NULL &&
+           !at_end(in)) {
         answer = follow_one(in, in->top);
+        if (answer == ANSWER_YES) answer = look_for_end(in);
+    }
     return answer;
+}
+
+Answer
+interp_turn(Interp *in)
+{
+    Answer answer = follow_one(in, in->top); /* it begins where it ends */
+    return answer == ANSWER_YES ? interp_until(in, JOIN_NONE) : answer;
 }
 
 Answer

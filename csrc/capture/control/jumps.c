@@ -16,41 +16,54 @@ tell_branch(Interp *in, Value *condition)
         [TEST_NONE] = HINT_OF_CODE, [TEST_ENDS] = HINT_LOOP_TEST, [TEST_SKIPS] = HINT_NEXT_TURN};
     const char *why = branch_why(in);
     LoopTest test;
+    if (in->leaving != NULL)
+        return break_hinted(in, BREAK_BRANCH, HINT_OF_CODE, "%s",
+                            why != NULL ? why : "how a loop was left");
     if (branch_loop(in, in->top->decoded, in->top->number, &test) < 0) return ANSWER_ERROR;
     bool loop = why == NULL && test == TEST_ENDS;
     if (loop) why = "it ends a loop: each turn is a plan";
     if (!value_is_unknown_scalar(in, condition))
         return interp_break_told(in, BREAK_BRANCH, BREAK_VARIES, "a branch");
-    if (!value_is_data_length(in, condition))
-        return break_hinted(in, BREAK_BRANCH, hints[loop || why == NULL ? test : TEST_NONE], "%s",
-                            why != NULL ? why : "");
+    if (!value_is_data_length(in, condition)) {
+        BreakHint hint = hints[loop || why == NULL ? test : TEST_NONE];
+        const char *what = branch_what(in, &hint);
+        if (why == NULL) why = what != NULL ? what : "";
+        return break_hinted(in, BREAK_BRANCH, hint, "%s", why);
+    }
     if (why == NULL) why = "a branch on it, whose sides do not come together";
     return interp_break_told(in, BREAK_BRANCH, BREAK_DATA_SIZE, why);
+}
+
+Answer
+follow_both(Interp *in, Value *condition, const int to[2], const int depth[2])
+{
+    Activation *a = in->top;
+    Answer merged = branch_merge(in, to[0], to[1], condition, depth[0], depth[1]);
+    if (merged != ANSWER_NO) return merged;
+    Answer stopped = tell_branch(in, condition);
+    bool inner = in->fork != NULL || in->loop != NULL, even = depth[0] == depth[1] && to[1] >= 0;
+    if (stopped == ANSWER_ERROR || a != in->bottom || !even || inner) return stopped;
+    a->depth = depth[0];
+    in->break_code = BREAK_NONE; /* building may break for its own reason */
+    Answer answer = exit_branch(in, condition, to[0], to[1]);
+    if (answer_stops(answer)) return answer;
+    in->break_code = BREAK_BRANCH;
+    in->branched = answer == ANSWER_YES; /* else inputs overlap: capture.c sees it at the end */
+    return ANSWER_BREAK;
 }
 
 static Answer
 branch(Interp *in, const Instr *instr, Value *condition)
 {
-    Activation *a = in->top;
+    const Activation *a = in->top;
     bool on_false = instr->kind == I_JUMP_IF_FALSE || instr->kind == I_JUMP_IF_FALSE_OR_POP;
     bool keeps = instr->kind == I_JUMP_IF_FALSE_OR_POP || instr->kind == I_JUMP_IF_TRUE_OR_POP;
-    bool on_true = instr->kind == I_JUMP_IF_TRUE || instr->kind == I_JUMP_IF_TRUE_OR_POP;
-    int depth = a->depth, jumped = keeps ? depth : depth - 1, next = a->number + 1;
-    Answer merged =
-        branch_merge(in, on_true ? instr->target : next, on_true ? next : instr->target, condition,
-                     on_true ? jumped : depth - 1, on_true ? depth - 1 : jumped);
-    if (merged != ANSWER_NO) return merged;
-    Answer stopped = tell_branch(in, condition);
-    bool inner = in->fork != NULL || in->loop != NULL;
-    if (stopped == ANSWER_ERROR || a != in->bottom || keeps || inner) return stopped;
-    a->depth--;
-    in->break_code = BREAK_NONE; /* building may break for its own reason */
-    Answer answer = exit_branch(in, condition, on_false ? next : instr->target,
-                                on_false ? instr->target : next);
-    if (answer_stops(answer)) return answer;
-    in->break_code = BREAK_BRANCH;
-    in->branched = answer == ANSWER_YES; /* else inputs overlap: capture.c sees it at the end */
-    return ANSWER_BREAK;
+    int to[2], depth[2];
+    to[on_false] = instr->target;
+    to[!on_false] = a->number + 1;
+    depth[on_false] = keeps ? a->depth : a->depth - 1;
+    depth[!on_false] = a->depth - 1;
+    return follow_both(in, condition, to, depth);
 }
 
 static Answer
@@ -125,7 +138,7 @@ for_iter(Interp *in, const Instr *instr)
         iterator->position == 0) {
         Answer answer = capture_loop(in, iterator);
         if (answer == ANSWER_NO && in->loop != NULL && !range_is_known(in, iterator->walked))
-            return interp_break(in, BREAK_UNROLL, "an inner loop did not stay one: %s",
+            return interp_break(in, BREAK_UNROLL, "an inner loop that did not stay one: %s",
                                 in->top == in->bottom ? loop_why(in, in->top->number)
                                                       : "it is in a function that is called");
         if (answer != ANSWER_NO) return answer;
@@ -157,15 +170,18 @@ get_iter(Interp *in)
     return push(in, iterator) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The break's line is the loop's own, and its detail says why it did not stay a loop. */
+/* The break's line is the loop's own, and its detail says why it did not stay a loop.  One that
+   computes with whole arrays alone is none that would. */
 static int
 tell_loop(Interp *in, int head)
 {
-    const Decoded *d = in->bottom->decoded;
-    in->told.frames[0].line = line_at(d, head);
-    in->told.detail = arena_printf(in->arena, "%s, which did not stay a loop: %s", in->told.detail,
-                                   loop_why(in, head));
-    in->told.hint = d->instrs[head].kind == I_FOR_ITER ? HINT_KEPT : HINT_OF_CODE;
+    const char *why = loop_why(in, head);
+    in->told.frames[0].line = line_at(in->bottom->decoded, head);
+    in->told.hint = HINT_TURNS;
+    if (strcmp(why, loop_without_elements) == 0 && loop_computes_arrays(in, head)) return 0;
+    in->told.detail =
+        arena_printf(in->arena, "%s, which did not stay a loop: %s", in->told.detail, why);
+    in->told.hint = HINT_KEPT;
     return in->told.detail == NULL ? -1 : 0;
 }
 

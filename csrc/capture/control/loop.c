@@ -1,9 +1,11 @@
-/* `for i in range(…)` with element reads and writes, kept as a loop region instead of unrolled.
+/* `for i in range(…)` and `while` with element reads and writes, kept as a loop region instead of
+   unrolled.
 
-   The body may hold branches whose arms meet again in it, and loops of the same kind.  What it
-   stores to locals is carried from iteration to iteration, and so is the version of each array that
-   it writes.  Sizes stay symbols and nothing about shapes is guarded, so one plan serves every
-   length.
+   The body may hold branches, and loops of the same kind.  What it stores to locals is carried from
+   iteration to iteration, and so is the version of each array that it writes.  Sizes stay symbols
+   and nothing about shapes is guarded, so one plan serves every length.  A loop that can be left
+   from inside carries the number of the exit, too (attrs.ints[0] of the node), and ends when that
+   is not 0; a `while` goes over a range without end.
 
    1. loop_scan looks at the instructions: which locals and which arrays are stored.
    2. The loop node is made with the values so far; its region's params stand for them.
@@ -56,18 +58,22 @@ typedef struct {
     Loop *loop; /* of the outermost loop */
     NodeId node;
     RegionId region, outer;
-    NodeId args[3 + 2 * MOST]; /* start, stop, step; what is carried; versions of arrays */
-    int ncarried, carried[MOST];
-    bool keeps_type[MOST];    /* without a turn the carried local has another type */
+    NodeId args[4 + 2 * MOST];       /* start, stop, step; what is carried; versions of arrays */
+    int ncarried, carried[MOST + 1]; /* locals; -1: the number of the exit */
+    bool keeps_type[MOST + 1];       /* without a turn the carried local has another type … */
+    bool keeps_int[MOST + 1];        /* … an int in place of a float, or the reverse */
+    LoopClass class[MOST + 1];
+    bool leaves;
     int narrays, array[MOST]; /* indices into loop->array */
     bool needs_a_turn;
 } Body;
 
 /* The start of a local that the body makes a number of another type. */
 static Answer
-converted_start(Interp *in, Body *b, const LoopType *learnt, int slot, bool read_first,
-                NodeId *start)
+converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *start)
 {
+    int slot = b->scan.slot[i];
+    bool read_first = b->scan.read_first[i], seen = read_first || b->scan.read_end[i];
     const Type *from = &graph_node(in->graph, *start)->type;
     Type type = {.dtype = learnt->dtype, .form = learnt->form, .offset = NO_SIZE};
     if (same_scalar(&type, from)) return ANSWER_YES;
@@ -77,15 +83,23 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int slot, bool read
         return loop_not_kept(in, b->scan.number, "'%s' changes its type in it",
                              slot_text(in, slot));
     bool number = type.dtype == DT_F64 || type.dtype == DT_I64;
-    b->keeps_type[b->ncarried] = number && read_first;
-    if (in->loop == NULL && (number || !read_first))
-        b->needs_a_turn = true;
-    else if (!b->keeps_type[b->ncarried])
+    bool large = from->dtype == DT_I64 && type.dtype == DT_F64 && from->form == FORM_PYTHON &&
+                 !loop_small_int(graph_node(in->graph, *start));
+    if (large && seen)
+        return loop_not_kept(in, b->scan.number, "'%s' is an int before it and a float in it",
+                             slot_text(in, slot));
+    if (seen && in->loop == NULL && b->scan.shape->counts) b->needs_a_turn = true;
+    b->keeps_type[b->ncarried] = number && seen;
+    b->keeps_int[b->ncarried] = number && seen && type.dtype != from->dtype;
+    if (seen && !number && (read_first || !b->needs_a_turn))
         return loop_not_kept(in, b->scan.number, "'%s' changes its type in it",
                              slot_text(in, slot));
     Op op = type.form == FORM_SCALAR ? OP_cast : type.dtype == DT_F64 ? OP_py_float : OP_py_int;
+    bool python = from->form == FORM_PYTHON && type.form == FORM_SCALAR;
     *start = graph_add(in->graph, in->region, op, 1, start, &type, NULL);
-    return *start == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+    return *start == NO_NODE || (python && VEC_PUSH(in->arena, &b->loop->python, *start) < 0)
+               ? ANSWER_ERROR
+               : ANSWER_YES;
 }
 
 /* The initial value of a carried local, as a node of the type that the local keeps. */
@@ -99,16 +113,17 @@ carried_start(Interp *in, Body *b, int i)
     if (value == NULL && (value = slot_load(in, in->top, slot)) == NULL) return ANSWER_ERROR;
     if (value->kind == V_UNBOUND || value->kind == V_LOST) {
         /* stored before it is read: its initial value is not used */
-        if (b->scan.read_first[i] || in->loop != NULL) return not_a_number(in, &b->scan, slot);
-        b->needs_a_turn = true;
+        if (b->scan.read_first[i] || (b->scan.read_end[i] && in->loop != NULL))
+            return not_a_number(in, &b->scan, slot);
+        b->needs_a_turn |= b->scan.read_end[i];
         value = value_const_new(in, PyLong_FromLong(0));
         if (value == NULL) return ANSWER_ERROR;
     }
     if (value_is_array(in, value)) return not_a_number(in, &b->scan, slot);
     Answer answer = value_as_loose_node(in, value, start);
     if (answer == ANSWER_NO) return not_a_number(in, &b->scan, slot);
-    if (answer == ANSWER_YES && learnt != NULL)
-        answer = converted_start(in, b, learnt, slot, b->scan.read_first[i], start);
+    if (answer == ANSWER_YES && learnt != NULL) answer = converted_start(in, b, learnt, i, start);
+    b->class[b->ncarried] = (LoopClass){.place = b->ncarried, .wanted = b->scan.read_after[i]};
     b->carried[b->ncarried++] = slot;
     return answer;
 }
@@ -128,9 +143,22 @@ runs_once(Interp *in, const Scan *scan, Value *range)
     return holds ? ANSWER_YES : loop_not_kept(in, scan->number, "it makes no turn");
 }
 
+/* A constant int as a node. */
+static Answer
+int_node(Interp *in, long long number, NodeId *out)
+{
+    Value *value = value_const_new(in, PyLong_FromLongLong(number));
+    return value == NULL ? ANSWER_ERROR : value_as_loose_node(in, value, out);
+}
+
+/* `range` is NULL for a loop without end. */
 static Answer
 bounds(Interp *in, Value *range, NodeId *args)
 {
+    const long long endless[3] = {0, INT64_MAX, 1};
+    for (int i = 0; i < 3 && range == NULL; i++)
+        if (int_node(in, endless[i], &args[i]) != ANSWER_YES) return ANSWER_ERROR;
+    if (range == NULL) return ANSWER_YES;
     for (int i = 0; i < 3; i++) {
         Answer answer = value_as_loose_node(in, range->items[i], &args[i]);
         if (answer != ANSWER_YES) return answer;
@@ -232,24 +260,57 @@ move_to_end(Graph *g, RegionId region, NodeId loop)
     outer->nodes.at[outer->nodes.len - 1] = loop;
 }
 
-/* `why`: unless something in the body broke, which then is the reason. */
-static Answer
-learn_no_loop(Interp *in, int number, const char *why)
+/* The break in the body, in words; of an inner loop that is not kept, what that was refused for. */
+static const char *
+body_broke(Interp *in, int number)
 {
-    const Break *broke = in->break_code != BREAK_NONE ? &in->told : NULL;
+    Arena *arena = in->attempt.learn_arena;
+    const Break *broke = &in->told;
+    int at = in->bottom->number, line = broke->frames[0].line;
+    const char *inner = at != number ? loop_refusal(in, at) : NULL;
+    if (inner != NULL) return arena_copy(arena, inner, strlen(inner) + 1);
+    if (*broke->detail == '\0')
+        return arena_printf(arena, "%s, line %d", break_text(broke->code), line);
+    if (broke->code == BREAK_BRANCH)
+        return arena_printf(arena, "the branch of line %d: %s", line, broke->detail);
+    return arena_printf(arena, "%s, line %d", broke->detail, line);
+}
+
+/* A loop that is unrolled can merge branches that one that stays a loop cannot. */
+static void
+forget_branches(Marks *marks)
+{
+    int kept = 0;
+    for (int i = 0; i < marks->branches.len; i++)
+        if (!marks->branches.at[i].in_loop) marks->branches.at[kept++] = marks->branches.at[i];
+    marks->branches.len = kept;
+}
+
+Answer
+loop_unkept(Interp *in, int number, const char *why)
+{
     if (in->attempt.again) return ANSWER_BREAK; /* what an inner loop has learnt comes first */
-    if (broke != NULL)
-        why = arena_printf(in->attempt.learn_arena, "%s, line %d",
-                           *broke->detail ? broke->detail : break_text(broke->code),
-                           broke->frames[0].line);
-    else
-        why = arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
+    forget_branches(in->attempt.learn);
+    why = in->break_code != BREAK_NONE ? body_broke(in, number)
+                                       : arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
     if (why == NULL || VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop, number) < 0 ||
         VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop_why, (char *)why) < 0)
         return ANSWER_ERROR;
     in->attempt.again = true;
     in->break_code = BREAK_UNROLL;
     return ANSWER_BREAK;
+}
+
+/* A dtype among the node's arguments in which few operations have a native form; NULL: none. */
+static const char *
+rare_dtype(const Graph *g, const Node *node)
+{
+    for (int i = 0; i < node->nargs; i++) {
+        DType dtype = (DType)graph_node(g, node->args[i])->type.dtype;
+        if (dtype != DT_F64 && dtype != DT_I64 && dtype != DT_BOOL && dtype != DT_OBJECT)
+            return dtype_long_name(dtype);
+    }
+    return NULL;
 }
 
 /* An operation of the body has no native form. */
@@ -260,28 +321,70 @@ learn_odd(Interp *in, int number, NodeId odd)
     bool call = op_info(node->op)->kind == KIND_EXTERN;
     Value *called = call ? value_const(in, node->attrs.object) : NULL;
     if (call && called == NULL) return ANSWER_ERROR;
+    const char *rare = rare_dtype(in->graph, node);
     char why[160];
-    snprintf(why, sizeof(why), "%s '%s', line %d, which has no native form in a loop",
-             call ? "a call of" : "the operation",
-             call ? value_describe(in, called) : op_info(node->op)->name, (int)node->line);
-    return learn_no_loop(in, number, why);
+    bool ufunc = op_info(node->op)->kind == KIND_UFUNC;
+    snprintf(why, sizeof(why), "%s '%s'%s%s, line %d, which has no native form in a loop",
+             call || ufunc ? "a call of" : "the operation",
+             call    ? value_describe(in, called)
+             : ufunc ? ufunc_name(node->attrs.object)
+                     : op_info(node->op)->name,
+             rare ? " on a numpy." : "", rare ? rare : "", (int)node->line);
+    return loop_unkept(in, number, why);
+}
+
+/* The body prints, stores an attribute (effects from number `first` on), or changes a list that was
+   made before (`changed`, else NULL). */
+static Answer
+learn_effect(Interp *in, int number, int first, Value *changed)
+{
+    char why[160];
+    for (int i = first; i < in->writes.effects.len; i++) {
+        const Effect *effect = &in->writes.effects.at[i];
+        if (effect->what == NULL) continue;
+        snprintf(why, sizeof(why), "a call of '%s', line %d", effect->what, effect->at.line);
+        return loop_unkept(in, number, why);
+    }
+    snprintf(why, sizeof(why), "it changes an object other than arrays%s%s",
+             changed != NULL ? ": " : "", changed != NULL ? value_describe(in, changed) : "");
+    return loop_unkept(in, number, why);
 }
 
 /* A carried local has another type after the body than before it. */
 static Answer
-learn_type(Interp *in, const Scan *scan, int slot, const Type *type)
+learn_type(Interp *in, int number, int slot, const Type *type)
 {
-    bool known = learnt_type(in->attempt.marks, scan->number, slot) != NULL;
+    bool known = learnt_type(in->attempt.marks, number, slot) != NULL;
     bool exact = type->dtype == DT_F64 || type->dtype == DT_I64 || type->dtype == DT_BOOL;
-    if (known || !exact || type->rank != 0)
-        return learn_no_loop(in, scan->number, "a variable changes its type in it");
-    LoopType learnt = {
-        .number = scan->number, .slot = slot, .dtype = type->dtype, .form = type->form};
+    if (known || !exact || type->rank != 0) {
+        char why[96];
+        snprintf(why, sizeof(why), "'%s' changes its type in it",
+                 text_of_str(code_slot_name(in->bottom->decoded->code, slot)));
+        return loop_unkept(in, number, why);
+    }
+    LoopType learnt = {.number = number, .slot = slot, .dtype = type->dtype, .form = type->form};
     if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->loop_types, learnt) < 0)
         return ANSWER_ERROR;
     in->attempt.again = true;
     in->break_code = BREAK_UNROLL;
     return ANSWER_BREAK;
+}
+
+Answer
+loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y)
+{
+    const Value *both[2] = {x, y};
+    for (int i = 0; i < 2; i++) {
+        if (both[i]->kind != V_NODE || both[1 - i]->kind != V_NODE) continue;
+        const Node *param = graph_node(in->graph, both[i]->node);
+        const Type *type = &graph_node(in->graph, both[1 - i]->node)->type;
+        bool carried =
+            param->op == OP_input && param->type.form == FORM_PYTHON && param->type.dtype == DT_I64;
+        if (carried && type->form == FORM_SCALAR && type->dtype == DT_F64 &&
+            learnt_type(in->attempt.marks, in->turn->shape->top, slot) == NULL)
+            return learn_type(in, in->turn->shape->top, slot, type);
+    }
+    return ANSWER_YES;
 }
 
 /* Is there a value of a dtype in which Python's number `weak` (DT_F64 or DT_I64) would be computed
@@ -317,28 +420,35 @@ start_was_weak(Interp *in, const Scan *scan, RegionId region)
 }
 
 static Answer
-body_results(Interp *in, const Body *b)
+body_results(Interp *in, const Body *b, Value *leaves)
 {
     Graph *g = in->graph;
     for (int i = 0; i < b->ncarried; i++) {
-        Value *value = in->top->slots[b->carried[i]];
+        Value *value = b->carried[i] < 0 ? leaves : in->top->slots[b->carried[i]];
         NodeId node;
         Answer answer = value ? value_as_loose_node(in, value, &node) : ANSWER_NO;
         if (answer == ANSWER_ERROR) return answer;
         if (answer == ANSWER_NO)
-            return learn_no_loop(in, b->scan.number, "it stores what is no number");
+            return loop_unkept(in, b->scan.number, "it stores what is no number");
         const Type *type = &graph_node(g, node)->type;
         if (!same_scalar(type, &graph_node(g, b->args[3 + i])->type))
-            return learn_type(in, &b->scan, b->carried[i], type);
+            return learn_type(in, b->scan.number, b->carried[i], type);
         if (VEC_PUSH(g->arena, &g->regions.at[b->region].results, node) < 0) return ANSWER_ERROR;
     }
     if (start_was_weak(in, &b->scan, b->region))
-        return learn_no_loop(in, b->scan.number, "a number changes its dtype in it");
+        return loop_unkept(in, b->scan.number, "a number changes its dtype in it");
     for (int i = 0; i < b->narrays; i++)
         if (VEC_PUSH(g->arena, &g->regions.at[b->region].results, b->loop->version[b->array[i]]) <
             0)
             return ANSWER_ERROR;
     return ANSWER_YES;
+}
+
+static int
+note_either(Interp *in, const Body *b, int i, NodeId node)
+{
+    if (VEC_PUSH(in->arena, &b->loop->either, node) < 0) return -1;
+    return b->keeps_int[i] ? VEC_PUSH(in->arena, &b->loop->either_int, node) : 0;
 }
 
 /* Makes the params that stand for what is carried. */
@@ -357,8 +467,8 @@ make_params(Interp *in, Body *b, Value **item)
         if (param == NO_NODE) return ANSWER_ERROR;
         if (i >= b->ncarried)
             b->loop->version[b->array[i - b->ncarried]] = param;
-        else if ((a->slots[b->carried[i]] = value_node(in, param)) == NULL ||
-                 (b->keeps_type[i] && VEC_PUSH(in->arena, &b->loop->either, param) < 0))
+        else if (b->carried[i] >= 0 && ((a->slots[b->carried[i]] = value_node(in, param)) == NULL ||
+                                        (b->keeps_type[i] && note_either(in, b, i, param) < 0)))
             return ANSWER_ERROR;
     }
     for (int i = 0; i < b->scan.nslots; i++) /* stored before read: none from outside */
@@ -367,9 +477,10 @@ make_params(Interp *in, Body *b, Value **item)
     return ANSWER_YES;
 }
 
-/* Follows the body; the locals then hold the values of one iteration, in terms of the params. */
+/* Follows the body; the locals then hold the values of one iteration, in terms of the params, and
+ *leaves the number of the exit. */
 static Answer
-follow_body(Interp *in, Body *b)
+follow_body(Interp *in, Body *b, Value **leaves)
 {
     Value *item;
     if ((b->region = graph_region(in->graph, b->node)) == NO_REGION) return ANSWER_ERROR;
@@ -377,14 +488,17 @@ follow_body(Interp *in, Body *b)
     Answer answer = make_params(in, b, &item);
     if (answer != ANSWER_YES) return answer;
     Loop *outer = in->loop;
+    const LoopShape *shape = b->scan.shape;
+    Turn turn = {.shape = b->scan.shape, .of = in->top}, *around = in->turn;
     in->region = b->region;
     in->loop = b->loop;
-    in->top->number = b->scan.number + 1;
-    answer = push(in, item) < 0 ? ANSWER_ERROR : interp_until(in, b->scan.number);
-    if (answer == ANSWER_YES && in->top->result != NULL)
-        answer = interp_break(in, BREAK_UNROLL, "a return from inside of it");
+    in->turn = &turn;
+    in->top->number = shape->begin + shape->counts;
+    answer = shape->counts && push(in, item) < 0 ? ANSWER_ERROR : interp_turn(in);
     in->region = b->outer;
     in->loop = outer;
+    in->turn = around;
+    *leaves = turn.leaves;
     return answer;
 }
 
@@ -397,9 +511,23 @@ loop_result(Interp *in, const Body *b, int index, NodeId *out)
     return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* What is carried, after the loop. */
+/* The number that the outermost loop carried in place `i`, of the class that it has. */
 static Answer
-take_results(Interp *in, Body *b)
+take_class(Interp *in, const Body *b, int i, Value **number)
+{
+    const LoopClass *class = &b->class[i];
+    if (b->carried[i] < 0 || !class->wanted || class->flag < 0) return ANSWER_YES;
+    Type type = {.dtype = DT_BOOL, .form = FORM_PYTHON, .offset = NO_SIZE};
+    Attrs attrs = {.index = class->flag};
+    NodeId flag = graph_add(in->graph, b->outer, OP_result, 1, &b->node, &type, &attrs);
+    Value *is_numpy = flag == NO_NODE ? NULL : value_node(in, flag);
+    return is_numpy == NULL ? ANSWER_ERROR
+                            : loop_pick_class(in, *number, is_numpy, class->python, number);
+}
+
+/* What is carried, after the loop; *leaves: the number of the exit. */
+static Answer
+take_results(Interp *in, Body *b, Value **leaves)
 {
     Activation *a = in->top;
     Loop *loop = b->loop;
@@ -409,9 +537,11 @@ take_results(Interp *in, Body *b)
         NodeId result;
         if (loop_result(in, b, i, &result) != ANSWER_YES) return ANSWER_ERROR;
         if (i < b->ncarried) {
-            if ((a->slots[b->carried[i]] = value_node(in, result)) == NULL) return ANSWER_ERROR;
-            if (b->keeps_type[i] && in->loop != NULL &&
-                VEC_PUSH(in->arena, &loop->either, result) < 0)
+            Value **to = b->carried[i] < 0 ? leaves : &a->slots[b->carried[i]];
+            if ((*to = value_node(in, result)) == NULL) return ANSWER_ERROR;
+            Answer answer = in->loop == NULL ? take_class(in, b, i, to) : ANSWER_YES;
+            if (answer != ANSWER_YES) return answer;
+            if (b->keeps_type[i] && in->loop != NULL && note_either(in, b, i, result) < 0)
                 return ANSWER_ERROR;
             continue;
         }
@@ -432,12 +562,21 @@ begin_loop(Interp *in, Body *b, Value *range)
         return loop_not_kept(in, b->scan.number, "its range is none of plain ints");
     for (int i = 0; answer == ANSWER_YES && i < b->scan.nslots; i++)
         if (b->scan.read_first[i] || b->scan.read_after[i]) answer = carried_start(in, b, i);
+    b->leaves = b->scan.shape->nexits > 1;
+    if (answer == ANSWER_YES && b->leaves) {
+        b->carried[b->ncarried] = -1;
+        answer = int_node(in, 0, &b->args[3 + b->ncarried++]);
+    }
     if (answer == ANSWER_YES) answer = arrays_ready(in, b);
     if (answer == ANSWER_YES && b->needs_a_turn) answer = runs_once(in, &b->scan, range);
     if (answer != ANSWER_YES) return answer;
     Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     int nargs = 3 + b->ncarried + b->narrays;
-    b->node = graph_add(in->graph, b->outer, OP_loop, nargs, b->args, &none, NULL);
+    Attrs attrs = {.nints = b->leaves};
+    int64_t last = b->ncarried - 1;
+    if (b->leaves && (attrs.ints = arena_copy(in->arena, &last, sizeof last)) == NULL)
+        return ANSWER_ERROR;
+    b->node = graph_add(in->graph, b->outer, OP_loop, nargs, b->args, &none, &attrs);
     return b->node == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -447,45 +586,71 @@ end_loop(Interp *in, Body *b)
 {
     int number = b->scan.number, effects = in->writes.effects.len;
     World before;
+    Value *leaves = NULL;
     if (world_save(in, &before) < 0) return ANSWER_ERROR;
-    Answer answer = follow_body(in, b);
+    Answer answer = follow_body(in, b, &leaves);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer != ANSWER_YES || in->writes.effects.len != effects || !world_is_same(&before))
-        return learn_no_loop(in, number, "it changes an object other than arrays");
+    Value *changed = world_changed(&before);
+    if (answer != ANSWER_YES || in->writes.effects.len != effects || changed != NULL)
+        return learn_effect(in, number, effects, changed);
     NodeId odd = not_scalar(in->graph, b->region);
     if (odd != NO_NODE) return learn_odd(in, number, odd);
     in->region = b->region;
-    answer = body_results(in, b);
+    answer = body_results(in, b, leaves);
     in->region = b->outer;
     if (answer != ANSWER_YES) return answer;
     if (in->loop == NULL) answer = either_is_harmless(in, b->loop, b->node);
+    if (in->loop == NULL && answer == ANSWER_YES)
+        answer = loop_classes(in, b->loop, b->node, b->ncarried, b->class);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO)
-        return learn_no_loop(in, number,
-                             "a number is Python's or NumPy's by the way that was taken, and it is "
-                             "used where that matters");
+        return loop_unkept(in, number,
+                           "a number is Python's or NumPy's by the way that was taken, and it is "
+                           "used where that matters");
     move_to_end(in->graph, b->outer, b->node);
-    return take_results(in, b);
+    answer = take_results(in, b, &leaves);
+    return answer == ANSWER_YES ? loop_leave(in, b->scan.shape, leaves) : answer;
+}
+
+/* `range`: what it goes over; NULL: a `while`. */
+static Answer
+keep_loop(Interp *in, LoopShape *shape, Value *range)
+{
+    Loop loop = {0};
+    Body b = {.loop = in->loop != NULL ? in->loop : &loop, .outer = in->region};
+    if (in->region != 0 && in->loop == NULL) return ANSWER_NO;
+    if (find(in->attempt.marks->no_loop.at, in->attempt.marks->no_loop.len, shape->top) >= 0)
+        return ANSWER_NO;
+    int fits = loop_scan(in, in->top->decoded, shape, &b.scan);
+    if (fits < 0) return ANSWER_ERROR;
+    if (!fits)
+        return b.scan.why == NULL ? loop_has(in, shape->top, b.scan.refused)
+                                  : loop_not_kept(in, shape->top, "%s", b.scan.why);
+    Answer answer = begin_loop(in, &b, range);
+    return answer == ANSWER_YES ? end_loop(in, &b) : answer;
 }
 
 Answer
 capture_loop(Interp *in, Value *iterator)
 {
-    Activation *a = in->top;
-    Loop loop = {0};
-    Body b = {.loop = in->loop != NULL ? in->loop : &loop, .outer = in->region};
-    if (a != in->bottom || (in->region != 0 && in->loop == NULL)) return ANSWER_NO;
-    if (find(in->attempt.marks->no_loop.at, in->attempt.marks->no_loop.len, a->number) >= 0)
-        return ANSWER_NO;
-    int fits = loop_scan(in, a->decoded, a->number, &b.scan);
-    if (fits < 0) return ANSWER_ERROR;
-    if (!fits)
-        return b.scan.why == NULL ? loop_has(in, a->number, b.scan.refused)
-                                  : loop_not_kept(in, a->number, "%s", b.scan.why);
-    Answer answer = begin_loop(in, &b, iterator->walked);
-    if (answer == ANSWER_YES) answer = end_loop(in, &b);
-    if (answer != ANSWER_YES) return answer;
-    a->depth--;
-    a->number = b.scan.end;
-    return ANSWER_YES;
+    LoopShape *shape;
+    if (in->top != in->bottom) return ANSWER_NO;
+    if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
+    return shape == NULL ? ANSWER_NO : keep_loop(in, shape, iterator->walked);
+}
+
+Answer
+follow_while(Interp *in, bool *whole)
+{
+    LoopShape *shape;
+    *whole = false;
+    if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
+    if (shape == NULL || shape->counts || (in->turn != NULL && in->turn->shape == shape))
+        return ANSWER_YES;
+    Answer answer = keep_loop(in, shape, NULL);
+    *whole = answer == ANSWER_YES;
+    if (answer == ANSWER_NO && in->loop != NULL)
+        return interp_break(in, BREAK_UNROLL, "an inner loop that did not stay one: %s",
+                            loop_why(in, shape->head));
+    return answer == ANSWER_NO ? ANSWER_YES : answer;
 }

@@ -9,10 +9,12 @@ _Static_assert((int)MOST <= (int)LOOP_ARRAYS,
                "a loop writes no more arrays than Loop has room for");
 
 typedef struct {
-    int number, end;               /* Instrs of FOR_ITER and after the loop */
-    int nslots, slot[MOST];        /* locals that the body stores */
+    LoopShape *shape;
+    int number;             /* the Instr at which the loop is entered: its name in what is learnt */
+    int nslots, slot[MOST]; /* locals that the body stores */
     int narrays, array_slot[MOST]; /* locals whose array the body writes elements of */
     bool read_first[MOST];         /* an iteration may read it before it stores it */
+    bool read_end[MOST];           /* after the loop, when no iteration was made */
     bool read_after[MOST];         /* it may be read after the loop */
     int subscripts;
     int refused;     /* the Instr that has not the form, or 0 … */
@@ -29,6 +31,6 @@ find(const int *at, int n, int what)
 }
 
 /* 1 when the loop has the form, 0 when not (then `refused` and `why` are set), -1. */
-int loop_scan(Interp *in, const Decoded *d, int number, Scan *scan);
+int loop_scan(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan);
 
 #endif

@@ -3,15 +3,30 @@
    has the NumPy scalar; that is the same program as long as the number is only used where both give
    the same: an operation with a NumPy scalar of its dtype, a store into an array, a condition. With
    Python's numbers it gives such a number again; a divisor must be a number of Python's, of which
-   loop_divides has made sure that it is not zero. */
+   loop_divides has made sure that it is not zero.
+   A number may also be an int where the graph has a float (`t = 0` before a loop that makes floats
+   of it).  The two differ in the sign of a zero alone, which is asked of after the rest: a negated
+   0 is no -0.0, and neither is 0 times a negative int. */
 #include "control.h"
 
-static bool
-is_either(const Loop *loop, NodeId id)
+#include <math.h>
+
+bool
+loop_is_either(const Loop *loop, NodeId id)
 {
     for (int i = 0; i < loop->either.len; i++)
         if (loop->either.at[i] == id) return true;
     return false;
+}
+
+bool
+loop_small_int(const Node *node)
+{
+    if (node->op != OP_const || node->type.dtype != DT_I64 || node->type.form != FORM_PYTHON)
+        return false;
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(node->attrs.object, &overflow);
+    return overflow == 0 && number <= 1LL << 53 && number >= -(1LL << 53);
 }
 
 Answer
@@ -28,12 +43,25 @@ loop_divides(Interp *in, Value *divisor)
     return ignored != NULL ? ANSWER_YES : ANSWER_ERROR;
 }
 
-/* The number that a conversion was made of. */
+/* One of Python's numbers, made a scalar to be alike with others. */
+static bool
+is_python(const Loop *loop, NodeId id)
+{
+    for (int i = 0; i < loop->python.len; i++)
+        if (loop->python.at[i] == id) return true;
+    return false;
+}
+
+/* The number that a conversion was made of.  Other copies are NumPy's: its constants, results of
+   operations on its integers and of powers, which are checked as Python's, and what the program
+   itself converts; so are casts from before the loop. */
 static NodeId
-converted_from(const Graph *g, NodeId id)
+converted_from(const Graph *g, const Loop *loop, NodeId id)
 {
     const Node *node = graph_node(g, id);
-    while ((node->op == OP_cast || node->op == OP_copy) && node->type.form == FORM_SCALAR) {
+    while (node->type.form == FORM_SCALAR &&
+           ((node->op == OP_cast && id > loop->top) ||
+            ((node->op == OP_copy || node->op == OP_cast) && is_python(loop, id)))) {
         id = node->args[0];
         node = graph_node(g, id);
     }
@@ -51,9 +79,53 @@ promotes_alike(DType own, DType with)
 
 typedef enum { USE_WRONG, USE_SAME, USE_EITHER } Use;
 
+static bool
+const_as_double(const Node *node, double *out)
+{
+    if (node->op != OP_const) return false;
+    PyObject *object = node->attrs.object;
+    if (!PyFloat_Check(object) && !PyLong_Check(object)) {
+        *out = -1.0; /* it may be negative */
+        return true;
+    }
+    *out = PyFloat_AsDouble(object);
+    if (*out == -1.0 && PyErr_Occurred()) PyErr_Clear(); /* a negative factor is no less wrong */
+    return true;
+}
+
+/* Is a sum or product with what may be a small int that with the float?  It is where the other
+   operand is a float, or a small int that is not the negative factor of a zero. */
+static Use
+use_of_int(const Graph *g, const Loop *loop, const Node *node, bool product)
+{
+    for (int k = 0; k < 2; k++) {
+        NodeId other = converted_from(g, loop, node->args[k]);
+        const Node *from = graph_node(g, other);
+        double number;
+        if (!loop_is_either(loop, node->args[1 - k])) continue;
+        if (loop_is_either(loop, other)) return product ? USE_WRONG : USE_EITHER;
+        while (from->op == OP_py_float) from = graph_node(g, from->args[0]);
+        if (const_as_double(from, &number)) {
+            if (number != floor(number)) return USE_SAME;
+            if (fabs(number) > 0x1p53 || (product && signbit(number))) return USE_WRONG;
+        } else if (dtype_is_float((DType)from->type.dtype)) {
+            return USE_SAME;
+        } else if (from->type.dtype != DT_BOOL) {
+            return USE_WRONG;
+        }
+    }
+    return USE_EITHER;
+}
+
 static Use
 use_in_operation(const Graph *g, const Loop *loop, const Node *node)
 {
+    bool ints = loop->asks_ints;
+    bool product = node->op == OP_py_mul || node->op == OP_multiply;
+    bool sum = node->op == OP_py_add || node->op == OP_add || node->op == OP_py_sub ||
+               node->op == OP_subtract;
+    if (ints && (node->op == OP_py_neg || node->op == OP_negative)) return USE_WRONG;
+    if (ints && (product || sum)) return use_of_int(g, loop, node, product);
     switch (node->op) {
     case OP_py_bool: return USE_SAME;
     case OP_py_neg:
@@ -79,17 +151,17 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     default: return USE_WRONG;
     }
     for (int k = 0; k < 2; k++) {
-        NodeId other = converted_from(g, node->args[k]);
+        NodeId other = converted_from(g, loop, node->args[k]);
         const Node *from = graph_node(g, other);
         DType own = (DType)graph_node(g, node->args[1 - k])->type.dtype;
-        if (!is_either(loop, node->args[1 - k]) || is_either(loop, other) ||
+        if (!loop_is_either(loop, node->args[1 - k]) || loop_is_either(loop, other) ||
             from->type.form != FORM_SCALAR)
             continue;
         if (!promotes_alike(own, (DType)from->type.dtype)) return USE_WRONG;
         /* A constant may have been Python's. */
         if (from->op != OP_const) return USE_SAME;
     }
-    return node->op == OP_divide && is_either(loop, node->args[1]) ? USE_WRONG : USE_EITHER;
+    return node->op == OP_divide && loop_is_either(loop, node->args[1]) ? USE_WRONG : USE_EITHER;
 }
 
 /* How the node uses its argument number `k`, which is such a number. */
@@ -113,8 +185,8 @@ static bool
 result_is_either(const Graph *g, const Loop *loop, const Node *of, int64_t index)
 {
     for (int r = 0; r < 2 && of->region[r] != NO_REGION; r++)
-        if (is_either(loop, g->regions.at[of->region[r]].results.at[index])) return true;
-    return of->op == OP_loop && is_either(loop, of->args[3 + index]);
+        if (loop_is_either(loop, g->regions.at[of->region[r]].results.at[index])) return true;
+    return of->op == OP_loop && loop_is_either(loop, of->args[3 + index]);
 }
 
 static Answer
@@ -125,46 +197,66 @@ follow_either(Interp *in, Loop *loop, NodeId id)
     OpKind kind = op_info(node->op)->kind;
     if (kind == KIND_RESULT) {
         const Node *of = graph_node(g, node->args[0]);
-        bool either = op_info(of->op)->kind == KIND_REGION && !is_either(loop, id) &&
+        bool either = op_info(of->op)->kind == KIND_REGION && !loop_is_either(loop, id) &&
                       result_is_either(g, loop, of, node->attrs.index);
         return either && VEC_PUSH(in->arena, &loop->either, id) < 0 ? ANSWER_ERROR : ANSWER_YES;
     }
     for (int k = 0; k < node->nargs; k++) {
-        if (!is_either(loop, node->args[k])) continue;
+        if (!loop_is_either(loop, node->args[k])) continue;
         Use use = use_of(g, loop, node, k);
         if (use == USE_WRONG) return ANSWER_NO;
         if (use == USE_SAME) continue;
         NodeId next = kind == KIND_REGION ? g->regions.at[node->region[0]].params.at[k - 2] : id;
-        if (!is_either(loop, next) && VEC_PUSH(in->arena, &loop->either, next) < 0)
+        if (!loop_is_either(loop, next) && VEC_PUSH(in->arena, &loop->either, next) < 0)
             return ANSWER_ERROR;
     }
     return ANSWER_YES;
 }
 
-/* A loop that carries such a number starts from one, too; the outermost one gives none. */
-static bool
-carries_either(const Graph *g, const Loop *loop, NodeId id, bool outermost)
+/* What a loop carries is such a number in the next iteration, too, and where that begins. */
+static Answer
+carried_either(Interp *in, Loop *loop, NodeId id, bool *more)
 {
+    const Graph *g = in->graph;
     const Node *node = graph_node(g, id);
-    if (node->op != OP_loop) return false;
+    if (node->op != OP_loop) return ANSWER_YES;
     const Region *body = &g->regions.at[node->region[0]];
-    for (int i = 0; i < body->results.len; i++)
-        if (is_either(loop, body->results.at[i]) &&
-            (outermost || !is_either(loop, body->params.at[1 + i])))
-            return true;
-    return false;
+    for (int i = 0; i < body->results.len; i++) {
+        NodeId param = body->params.at[1 + i];
+        if (!loop_is_either(loop, body->results.at[i]) || loop_is_either(loop, param)) continue;
+        if (graph_node(g, param)->type.form != FORM_SCALAR) return ANSWER_NO;
+        if (VEC_PUSH(in->arena, &loop->either, param) < 0) return ANSWER_ERROR;
+        *more = true;
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+all_harmless(Interp *in, Loop *loop, NodeId top)
+{
+    const Graph *g = in->graph;
+    for (bool more = loop->either.len > 0; more;) {
+        more = false;
+        Answer answer = ANSWER_YES;
+        for (NodeId id = top + 1; id < g->nodes.len && answer == ANSWER_YES; id++)
+            answer = follow_either(in, loop, id);
+        for (NodeId id = top; id < g->nodes.len && answer == ANSWER_YES; id++)
+            answer = carried_either(in, loop, id, &more);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
 }
 
 Answer
 either_is_harmless(Interp *in, Loop *loop, NodeId top)
 {
-    const Graph *g = in->graph;
-    if (loop->either.len == 0) return ANSWER_YES;
-    for (NodeId id = top + 1; id < g->nodes.len; id++) {
-        Answer answer = follow_either(in, loop, id);
-        if (answer != ANSWER_YES) return answer;
-    }
-    for (NodeId id = top; id < g->nodes.len; id++)
-        if (carries_either(g, loop, id, id == top)) return ANSWER_NO;
-    return ANSWER_YES;
+    loop->top = top;
+    Answer answer = all_harmless(in, loop, top);
+    if (answer != ANSWER_YES || loop->either_int.len == 0) return answer;
+    Loop ints = *loop;
+    ints.asks_ints = true;
+    ints.either.at = loop->either_int.at;
+    ints.either.len = loop->either_int.len;
+    ints.either.cap = loop->either_int.cap;
+    return all_harmless(in, &ints, top);
 }

@@ -96,7 +96,14 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
         bool widens =
             dtype_is_float(type.dtype) &&
             (dtype_is_float(from.dtype) || dtype_is_integer(from.dtype) || from.dtype == DT_BOOL);
-        if (!widens) return not_a_loop(in, "a store that converts");
+        if (!widens)
+            return interp_break(in, BREAK_UNROLL, "a store of %s%s into an array of %s",
+                                from.form == FORM_PYTHON ? "Python's " : "numpy.",
+                                from.form == FORM_PYTHON && from.dtype == DT_I64 ? "int"
+                                : from.form == FORM_PYTHON && from.dtype == DT_F64
+                                    ? "float"
+                                    : dtype_long_name(from.dtype),
+                                dtype_long_name(type.dtype));
         Type scalar = {.dtype = DT_F64, .form = FORM_SCALAR, .offset = NO_SIZE};
         /* NumPy converts a Python int to a float through double, which rounds twice. */
         if (from.form == FORM_PYTHON && from.dtype == DT_I64 && type.dtype != DT_F64 &&

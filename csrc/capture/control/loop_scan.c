@@ -1,13 +1,12 @@
-/* The instructions of a `for` over a range: may it be kept, which locals and which arrays does its
-   body store?  In: the decoded code and the FOR_ITER.  Out: a Scan. */
+/* The instructions of a loop: may it be kept, which locals and which arrays does its body store?
+   In: the decoded code and the loop's shape.  Out: a Scan. */
 #include "loop.h"
 
-/* May the instruction stand in the body of the loop [number, end)?  Jumps must stay in it, and only
-   loops over iterators go back. */
+/* May the instruction stand in the body of a loop?  Jumps lead to the next iteration, to an exit,
+   or to the head of a loop inside. */
 static bool
-is_followed(const Decoded *d, const Scan *scan, int at)
+is_followed(const Instr *instr)
 {
-    const Instr *instr = &d->instrs[at];
     switch (instr->kind) {
     case I_NOP:
     case I_CONST:
@@ -28,24 +27,27 @@ is_followed(const Decoded *d, const Scan *scan, int at)
     case I_TO_BOOL:
     case I_BINARY:
     case I_COMPARE:
+    case I_IS:
     case I_SUBSCRIPT:
     case I_STORE_SUBSCRIPT:
     case I_BUILD_TUPLE:
     case I_UNPACK:
     case I_CALL:
     case I_GET_ITER:
-    case I_END_FOR: return true;
+    case I_FOR_ITER:
+    case I_END_FOR:
     case I_JUMP:
     case I_JUMP_IF_FALSE:
     case I_JUMP_IF_TRUE:
+    case I_JUMP_IF_NONE:
+    case I_JUMP_IF_NOT_NONE:
     case I_JUMP_IF_FALSE_OR_POP:
-    case I_JUMP_IF_TRUE_OR_POP:
-        if (instr->target > at) return instr->target < scan->end;
-        return instr->target >= scan->number && d->instrs[instr->target].kind == I_FOR_ITER;
-    case I_FOR_ITER: return instr->target > at && instr->target < scan->end;
+    case I_JUMP_IF_TRUE_OR_POP: return true;
     default: return false;
     }
 }
+
+const char loop_without_elements[] = "it reads and writes no element of an array";
 
 static bool
 scan_refuses(Scan *scan, int at, const char *why)
@@ -100,27 +102,50 @@ scan_instr(const Decoded *d, Scan *scan, int number, int *at)
     return true;
 }
 
-int
-loop_scan(Interp *in, const Decoded *d, int number, Scan *scan)
+/* May the local be read at an exit by which the loop ends before its body has begun? */
+static int
+reads_at(Interp *in, const Decoded *d, const LoopShape *shape, int slot, int first, int end)
 {
-    int at[256];
-    *scan = (Scan){.number = number, .end = d->instrs[number].target};
-    if (d->code->co_stacksize >= 250)
-        return scan_refuses(scan, 0, "the function has too many variables");
-    for (int i = 0; i < 256; i++) at[i] = -1;
-    for (int i = number + 1; i < scan->end; i++) {
-        if (d->instrs[i].depth < 0) continue; /* nothing leads there */
-        if (!is_followed(d, scan, i)) return scan_refuses(scan, i, NULL);
-        if (!scan_instr(d, scan, i, at)) return 0;
-    }
-    if (scan->subscripts == 0)
-        return scan_refuses(scan, 0, "it reads and writes no element of an array");
+    int reads = 0;
+    for (int i = first; i < end && reads == 0; i++)
+        reads = branch_reads(in, d, shape->exit[i], slot);
+    return reads;
+}
+
+static int
+scan_locals(Interp *in, const Decoded *d, Scan *scan)
+{
+    const LoopShape *shape = scan->shape;
+    int begin = shape->counts ? shape->head + 1 : shape->begin;
     for (int i = 0; i < scan->nslots; i++) {
-        int first = branch_reads(in, d, number + 1, scan->slot[i]);
-        int after = branch_reads(in, d, scan->end, scan->slot[i]);
-        if (first < 0 || after < 0) return -1;
+        int slot = scan->slot[i], first = branch_reads(in, d, begin, slot);
+        int end = reads_at(in, d, shape, slot, 0, shape->counts);
+        int after = reads_at(in, d, shape, slot, 1, shape->nexits);
+        if (first < 0 || end < 0 || after < 0) return -1;
         scan->read_first[i] = first;
-        scan->read_after[i] = after;
+        scan->read_end[i] = end;
+        scan->read_after[i] = end || after;
     }
     return 1;
+}
+
+int
+loop_scan(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan)
+{
+    int at[256];
+    *scan = (Scan){.shape = shape, .number = shape->top};
+    if (d->code->co_stacksize >= 250)
+        return scan_refuses(scan, 0, "the function has too many variables");
+    if (shape->nexits < 0) return scan_refuses(scan, 0, "it is left in too many ways");
+    if (!shape->inside[shape->head])
+        return scan_refuses(scan, 0, "its body always leaves it, so it makes one turn at most");
+    for (int i = 0; i < 256; i++) at[i] = -1;
+    for (int i = shape->head; i < d->count; i++) {
+        if (!shape->inside[i] || (shape->counts && i == shape->head)) continue;
+        if (!is_followed(&d->instrs[i])) return scan_refuses(scan, i, NULL);
+        if (!scan_instr(d, scan, i, at)) return 0;
+    }
+    if (scan->subscripts == 0 && in->loop == NULL)
+        return scan_refuses(scan, 0, loop_without_elements);
+    return scan_locals(in, d, scan);
 }

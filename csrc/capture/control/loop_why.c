@@ -1,6 +1,6 @@
 /* Why a loop did not stay a loop, for the message of the break where its unrolling ended.  In: what
    loop.c refused.  Out: a text with the line in question. */
-#include "control.h"
+#include "loop.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,9 +11,7 @@ static const char *
 in_words(const Decoded *d, int number)
 {
     switch (d->instrs[number].kind) {
-    case I_CONTAINS:
-    case I_IS: return "a test with `in` or `is`";
-    case I_JUMP: return "a break";
+    case I_CONTAINS: return "a test with `in`";
     case I_RETURN: return "a return";
     case I_YIELD: return "a yield";
     case I_RAISE: return "a raise";
@@ -34,6 +32,12 @@ in_words(const Decoded *d, int number)
     case I_STORE_NAME: return "a store to a global variable";
     case I_STORE_DEREF:
     case I_LOAD_CELL: return "a variable that an inner function shares";
+    case I_JUMP_IF_NONE:
+    case I_JUMP_IF_NOT_NONE:
+    case I_IS: return "a test with `is`";
+    case I_LIST_APPEND:
+    case I_SET_ADD:
+    case I_MAP_ADD: return "a comprehension";
     case I_MAKE_FUNCTION: return "a function that is made";
     case I_BEFORE_WITH: return "a with block";
     case I_IMPORT_NAME: return "an import";
@@ -60,26 +64,107 @@ Answer
 loop_has(Interp *in, int head, int number)
 {
     const Decoded *d = in->bottom->decoded;
-    const Instr *instr = &d->instrs[number];
-    const char *what = in_words(d, number);
-    /* CPython moves the test of a `while` behind its body. */
-    int line = line_at(d, number);
-    if (instr->target >= 0 && instr->target <= number) {
-        what = "an inner `while` loop";
-        line = Py_MIN(line, line_at(d, instr->target));
-    } else if (instr->target >= d->instrs[head].target) {
-        what = "a break or return";
-    }
-    return loop_not_kept(in, head, "it contains %s, line %d", what, line);
+    return loop_not_kept(in, head, "it contains %s, line %d", in_words(d, number),
+                         line_at(d, number));
 }
 
-const char *
-loop_why(const Interp *in, int head)
+static const char *
+note_of(const Interp *in, int number)
 {
     const Marks *marks = in->attempt.marks;
     for (int i = 0; i < marks->no_loop.len; i++)
-        if (marks->no_loop.at[i] == head) return marks->no_loop_why.at[i];
+        if (marks->no_loop.at[i] == number) return marks->no_loop_why.at[i];
     for (int i = in->attempt.unkept.len - 1; i >= 0; i--)
-        if (in->attempt.unkept.at[i].number == head) return in->attempt.unkept.at[i].why;
-    return "only a `for` loop over a range does";
+        if (in->attempt.unkept.at[i].number == number) return in->attempt.unkept.at[i].why;
+    return NULL;
+}
+
+/* The loop's notes have the name of the Instr at which it is entered. */
+static LoopShape *
+loop_of(Interp *in, int head)
+{
+    LoopShape *shape;
+    for (int top = head; top >= 0; top--)
+        if (loop_shape(in, in->bottom->decoded, top, &shape) == 0 && shape != NULL &&
+            shape->head == head)
+            return shape;
+    return NULL;
+}
+
+/* Does the loop compute with whole arrays?  Then it is none that would stay a loop, and the break
+   is told as in other code. */
+static bool
+computes_arrays(const Interp *in, const LoopShape *shape)
+{
+    const Decoded *d = in->bottom->decoded;
+    int first = line_at(d, shape->top), last = first;
+    for (int i = 0; i < d->count; i++)
+        if (shape->inside[i]) last = Py_MAX(last, d->instrs[i].line);
+    for (NodeId id = 0; id < in->graph->nodes.len; id++) {
+        const Node *node = graph_node(in->graph, id);
+        OpKind kind = op_info(node->op)->kind;
+        bool whole = kind == KIND_REDUCTION || kind == KIND_SCAN || kind == KIND_MATMUL ||
+                     ((kind == KIND_POINTWISE || kind == KIND_UFUNC) && node->type.rank > 0);
+        if (whole && node->line >= first && node->line <= last) return true;
+    }
+    return false;
+}
+
+bool
+loop_computes_arrays(Interp *in, int head)
+{
+    const LoopShape *shape = loop_of(in, head);
+    return shape != NULL && computes_arrays(in, shape);
+}
+
+const char *
+loop_refusal(Interp *in, int head)
+{
+    const LoopShape *shape = loop_of(in, head);
+    return note_of(in, shape != NULL ? shape->top : head);
+}
+
+const char *
+loop_why(Interp *in, int head)
+{
+    LoopShape *shape = loop_of(in, head);
+    const char *why = note_of(in, shape != NULL ? shape->top : head);
+    if (why != NULL) return why;
+    if (shape == NULL || shape->counts) return "only loops over ranges and `while` loops do";
+    Scan scan; /* of a `while` in whose midst the graph began */
+    int fits = loop_scan(in, in->bottom->decoded, shape, &scan);
+    if (fits == 0 && scan.why == NULL) loop_has(in, shape->top, scan.refused);
+    why = fits == 0 && scan.why != NULL ? scan.why : note_of(in, shape->top);
+    return why != NULL ? why : "the graph begins in its midst";
+}
+
+/* ---- breaks in the body of such a loop ---- */
+
+/* The innermost loop around the bottom's current instruction that was to stay a loop and did not,
+   or NULL. */
+static const LoopShape *
+refused_around(Interp *in)
+{
+    LoopShape *shape;
+    for (int top = in->bottom->number; top >= 0; top--)
+        if (loop_shape(in, in->bottom->decoded, top, &shape) == 0 && shape != NULL &&
+            shape->inside[in->bottom->number] && note_of(in, shape->top) != NULL)
+            return shape;
+    return NULL;
+}
+
+int
+tell_refused_loop(Interp *in)
+{
+    bool by_value = in->told.code == BREAK_BRANCH || in->told.code == BREAK_DATA_SIZE ||
+                    in->told.code == BREAK_VARIES;
+    const LoopShape *shape = by_value ? refused_around(in) : NULL;
+    if (shape == NULL || computes_arrays(in, shape)) return 0;
+    in->told.hint = in->told.code == BREAK_BRANCH ? HINT_REFUSED : in->told.hint;
+    in->told.detail =
+        arena_printf(in->arena, "%s%sthe loop of line %d did not stay a loop: %s",
+                     in->told.code == BREAK_BRANCH ? "" : in->told.detail,
+                     in->told.code == BREAK_BRANCH || *in->told.detail == '\0' ? "" : "; ",
+                     line_at(in->bottom->decoded, shape->top), note_of(in, shape->top));
+    return in->told.detail == NULL ? -1 : 0;
 }

@@ -21,14 +21,43 @@
 enum {
     ARM_INSTRUCTIONS = 3000, /* for longer arms, two graphs are better than one */
     FORKS_DEEP = 8,
+    LOOP_FORKS_DEEP = 24, /* the rest of an iteration is one side of each `continue` and `break` */
 };
 
 /* ---- what an attempt learnt ---- */
 
-static Answer
-merge_refuse(const Merge *m)
+/* What an arm broke at; of a branch in the arm, what was learnt of that.  NULL with the error set.
+ */
+static const char *
+what_broke(Interp *in)
 {
-    return branch_learn(m->in, m->d->code, m->number, BRANCH_APART, NULL);
+    const Break *told = &in->told;
+    if (in->attempt.again) return in->attempt.apart;
+    if (told->code == BREAK_BRANCH && *told->detail != '\0')
+        return arena_copy(in->attempt.learn_arena, told->detail, strlen(told->detail) + 1);
+    bool in_loop = told->code == BREAK_UNROLL; /* the detail is of a loop that was to stay one */
+    return arena_printf(in->attempt.learn_arena, "one side has %s%s%s, line %d",
+                        in_loop ? "" : break_text(told->code),
+                        *told->detail && !in_loop ? ": " : "", told->detail, told->frames[0].line);
+}
+
+static Answer
+merge_refuse(Merge *m)
+{
+    Interp *in = m->in;
+    bool ends = in->break_code != BREAK_NONE && in->told.code == BREAK_BRANCH &&
+                (in->told.hint == HINT_LOOP_TEST || in->told.hint == HINT_NEXT_TURN);
+    BreakHint hint = ends ? in->told.hint : HINT_OF_CODE;
+    if (in->break_code != BREAK_NONE && (m->what = what_broke(in)) == NULL && PyErr_Occurred())
+        return ANSWER_ERROR;
+    in->attempt.apart = m->what;
+    Answer answer = branch_learn(in, m->d->code, m->number, BRANCH_APART, NULL);
+    if (answer == ANSWER_ERROR) return answer;
+    BranchMark *mark = branch_mark(in, m->d, m->number);
+    mark->what = m->what;
+    mark->hint = hint;
+    mark->in_loop = in->loop != NULL;
+    return answer;
 }
 
 const char *
@@ -36,6 +65,37 @@ branch_why(Interp *in)
 {
     const BranchMark *mark = branch_mark(in, in->top->decoded, in->top->number);
     return mark != NULL ? mark->why : NULL;
+}
+
+const char *
+branch_what(Interp *in, BreakHint *hint)
+{
+    const BranchMark *mark = branch_mark(in, in->top->decoded, in->top->number);
+    if (mark != NULL && mark->hint != HINT_OF_CODE) *hint = mark->hint;
+    return mark != NULL ? mark->what : NULL;
+}
+
+Answer
+merge_apart(Merge *m, const char *what)
+{
+    if (m->what == NULL) m->what = what;
+    return ANSWER_NO;
+}
+
+Answer
+merge_differ(Merge *m, const char *name, Value *x, Value *y)
+{
+    Interp *in = m->in;
+    if (m->what != NULL) return ANSWER_NO;
+    const char *one = value_describe(in, x), *other = value_describe(in, y);
+    m->what =
+        strcmp(one, other) == 0
+            ? arena_printf(in->attempt.learn_arena,
+                           "%s is not the same %s, or not of one dtype and shape, on its sides",
+                           name, one)
+            : arena_printf(in->attempt.learn_arena, "%s is %s on one side and %s on the other",
+                           name, one, other);
+    return m->what == NULL ? ANSWER_ERROR : ANSWER_NO;
 }
 
 /* ---- merging values ---- */
@@ -116,11 +176,21 @@ keep_held(Merge *m, Value *number, Value *x, Value *y)
     return number->leaves_as == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* An int in the code, such as the 0 that a sum begins with, and NumPy's float. */
+static bool
+int_and_float(const Graph *g, NodeId number, NodeId other)
+{
+    const Node *node = graph_node(g, number);
+    const Type *type = &graph_node(g, other)->type;
+    return loop_small_int(node) && type->dtype == DT_F64 && type->form == FORM_SCALAR;
+}
+
 /* The same number as Python's and as NumPy's: loop_either.c. */
 static bool
 only_classes_differ(const Graph *g, const NodeId *nodes)
 {
     const Type *a = &graph_node(g, nodes[0])->type, *b = &graph_node(g, nodes[1])->type;
+    if (int_and_float(g, nodes[0], nodes[1]) || int_and_float(g, nodes[1], nodes[0])) return true;
     return a->dtype == b->dtype && (a->dtype == DT_F64 || a->dtype == DT_I64) &&
            a->form != b->form && (a->form == FORM_PYTHON || a->form == FORM_SCALAR) &&
            (b->form == FORM_PYTHON || b->form == FORM_SCALAR);
@@ -133,10 +203,12 @@ as_scalars(Merge *m, bool outer, NodeId *nodes)
     for (int arm = 0; arm < 2; arm++) {
         Type type = graph_node(g, nodes[arm])->type;
         if (type.form == FORM_SCALAR) continue;
+        Op op = type.dtype == graph_node(g, nodes[1 - arm])->type.dtype ? OP_copy : OP_cast;
         type.form = FORM_SCALAR;
-        nodes[arm] =
-            graph_add(g, outer ? m->outer : m->arm[arm], OP_copy, 1, &nodes[arm], &type, NULL);
-        if (nodes[arm] == NO_NODE) return -1;
+        type.dtype = graph_node(g, nodes[1 - arm])->type.dtype;
+        nodes[arm] = graph_add(g, outer ? m->outer : m->arm[arm], op, 1, &nodes[arm], &type, NULL);
+        if (nodes[arm] == NO_NODE || VEC_PUSH(m->in->arena, &m->in->loop->python, nodes[arm]) < 0)
+            return -1;
     }
     return 0;
 }
@@ -439,17 +511,27 @@ follow_arm(Merge *m, int which, int start, int depth)
     Interp *in = m->in;
     Activation *a = in->top;
     int from = in->out->ninstructions;
+    bool turns = m->join == JOIN_TURN;
     m->first[which] = in->graph->nodes.len;
-    a->number = start;
     a->depth = depth;
     in->region = m->arm[which];
-    Answer answer = interp_until(in, m->join);
+    const Leaving *leaving = in->leaving;
+    Answer answer = ANSWER_YES;
+    if (start < 0)
+        answer = loop_leave_from(in, -start);
+    else
+        a->number = start;
+    in->leaving = NULL;
+    if (answer == ANSWER_YES) answer = interp_until(in, m->join);
+    in->leaving = leaving;
     in->region = m->outer;
     m->end = in->graph->nodes.len;
     if (answer != ANSWER_YES) return answer;
-    if (in->out->ninstructions - from > ARM_INSTRUCTIONS) return ANSWER_NO;
-    bool returns = m->join == m->d->count;
-    return !a->yielded && (a->result != NULL) == returns ? ANSWER_YES : ANSWER_NO;
+    if (in->out->ninstructions - from > ARM_INSTRUCTIONS) return merge_apart(m, "one side is long");
+    bool returns = m->join == m->d->count, ends = m->turn != NULL && m->turn->leaves != NULL;
+    return !a->yielded && (a->result != NULL) == returns && ends == turns
+               ? ANSWER_YES
+               : merge_apart(m, "one side returns or yields");
 }
 
 /* Versions of the arrays that a kept loop writes, where the arms wrote them. */
@@ -465,13 +547,31 @@ merge_versions(Merge *m, const Loop *before, const Loop arms[2], Value **merged)
     return ANSWER_YES;
 }
 
+/* How the arms end the iteration. */
+static Answer
+merge_leaves(Merge *m, Value *const leaves[2])
+{
+    NodeId nodes[2];
+    if (m->join != JOIN_TURN) return ANSWER_YES;
+    m->turn->leaves = leaves[0];
+    if (leaves[0]->kind == V_CONST && leaves[1]->kind == V_CONST &&
+        same_constant(leaves[0], leaves[1]))
+        return ANSWER_YES;
+    for (int arm = 0; arm < 2; arm++) {
+        Answer answer = merge_node(m, m->arm[arm], leaves[arm], &nodes[arm]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return merge_result(m, nodes, &m->turn->leaves);
+}
+
 /* The arms of a branch in a kept loop's body. */
 static Answer
-close_in_loop(Merge *m, const Loop *before, const Loop arms[2])
+close_in_loop(Merge *m, const Loop *before, const Loop arms[2], Value *const leaves[2])
 {
     Loop *loop = m->in->loop;
     Value *merged[LOOP_ARRAYS] = {NULL};
     Answer answer = merge_versions(m, before, arms, merged);
+    if (answer == ANSWER_YES) answer = merge_leaves(m, leaves);
     if (answer == ANSWER_YES) answer = make_cond(m);
     for (int i = 0; i < before->narrays && answer == ANSWER_YES; i++)
         loop->version[i] = merged[i] != NULL ? merged[i]->node : arms[0].version[i];
@@ -485,13 +585,14 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
     Activation *a = in->top;
     World before, arms[2];
     Loop versions = {0}, left[2];
-    Value *result[2];
+    Value *result[2], *leaves[2] = {NULL, NULL};
     if (world_save(in, &before) < 0) return ANSWER_ERROR;
     if (in->loop != NULL) versions = *in->loop;
     m->made = in->attempt.values.len;
     for (int arm = 0; arm < 2; arm++) {
         Answer answer = follow_arm(m, arm, start[arm], depth[arm]);
-        if (answer == ANSWER_YES && !world_is_pure(in, &before)) answer = ANSWER_NO;
+        if (answer == ANSWER_YES && !world_is_pure(in, &before))
+            answer = merge_apart(m, "one side changes an object from before the branch");
         if (answer != ANSWER_YES) return answer;
         if (in->loop != NULL) {
             left[arm] = *in->loop;
@@ -499,18 +600,26 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
         }
         result[arm] = a->result;
         a->result = NULL;
+        if (m->turn != NULL) leaves[arm] = m->turn->leaves;
+        if (m->turn != NULL) m->turn->leaves = NULL;
         if (world_take_back(in, &before, &arms[arm]) < 0) return ANSWER_ERROR;
     }
     Answer answer = merge_changed(m, &before, arms);
+    if (answer == ANSWER_NO)
+        answer = merge_apart(m, "its sides change an object from before the branch");
     if (m->join == m->d->count) {
-        if (answer == ANSWER_YES) answer = merge_value(m, result[0], result[1], &a->result);
+        if (answer == ANSWER_YES) {
+            answer = merge_value(m, result[0], result[1], &a->result);
+            if (answer == ANSWER_NO)
+                answer = merge_differ(m, "what is returned", result[0], result[1]);
+        }
     } else if (answer == ANSWER_YES) {
         answer = merge_slots(m, arms);
-        a->number = m->join;
+        a->number = m->join == JOIN_TURN ? m->turn->shape->begin : m->join;
     }
     if (answer == ANSWER_YES) answer = merge_effects(m, arms);
     if (answer != ANSWER_YES) return answer;
-    return in->loop != NULL ? close_in_loop(m, &versions, left) : make_cond(m);
+    return in->loop != NULL ? close_in_loop(m, &versions, left, leaves) : make_cond(m);
 }
 
 /* One arm only raises: the plan assumes that it is not taken. */
@@ -541,7 +650,7 @@ forked_here(const Interp *in, const Merge *m)
     int deep = 0;
     for (const Fork *fork = in->fork; fork != NULL; fork = fork->outer, deep++)
         if (fork->code == m->d->code && fork->number == m->number) return true;
-    return deep >= FORKS_DEEP;
+    return deep >= (in->loop != NULL ? LOOP_FORKS_DEEP : FORKS_DEEP);
 }
 
 Answer
@@ -551,13 +660,17 @@ branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_
     Activation *a = in->top;
     Merge m = {
         .in = in, .d = a->decoded, .number = a->number, .outer = in->region, .test = condition};
+    if (in->turn != NULL && in->turn->of == a) m.turn = in->turn;
     const BranchMark *mark = branch_mark(in, m.d, m.number);
     if (mark != NULL && mark->level == BRANCH_APART) return ANSWER_NO;
     m.keep = mark != NULL;
-    if (branch_raises(m.d, on_true) != branch_raises(m.d, on_false) && !in_try(in))
+    if (on_false >= 0 && branch_raises(m.d, on_true) != branch_raises(m.d, on_false) && !in_try(in))
         return branch_raises(m.d, on_true) ? expect(in, condition, false, on_false, depth_false)
                                            : expect(in, condition, true, on_true, depth_true);
     if (branch_join(in, m.d, m.number, &m.join) < 0) return ANSWER_ERROR;
+    while (in->leaving != NULL && m.join >= 0 && m.join < m.d->count &&
+           in->leaving->shape->inside[m.join]) /* behind the loop, where its exits meet */
+        if (branch_join(in, m.d, m.join, &m.join) < 0) return ANSWER_ERROR;
     if (m.join == JOIN_NONE || forked_here(in, &m)) return ANSWER_NO;
     Answer answer = value_as_node(in, condition, &m.condition);
     if (answer != ANSWER_YES) return answer;
@@ -572,5 +685,7 @@ branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_
     answer = follow_arms(&m, start, depth);
     in->fork = fork.outer;
     in->region = m.outer;
+    if (answer == ANSWER_BREAK && in->loop != NULL && in->attempt.again)
+        return answer; /* a loop has learnt something: the branch is tried again with that */
     return answer == ANSWER_YES || answer == ANSWER_ERROR ? answer : merge_refuse(&m);
 }

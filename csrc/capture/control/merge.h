@@ -32,6 +32,7 @@ typedef struct {
     Interp *in;
     const Decoded *d;
     int number, join;
+    Turn *turn; /* the iteration that the branch is in, or NULL */
     RegionId outer, arm[2];
     NodeId first[2], end; /* nodes of the arms: first[0] .. first[1] .. end */
     int made;             /* values numbered from here on were made in the arms */
@@ -42,9 +43,14 @@ typedef struct {
     VEC(NodeId) result[2];
     VEC(Waiting) waiting; /* in the order in which they get their nodes, after the results */
     VEC(Left) left;
+    const char *what; /* for the message: what does not come together */
 } Merge;
 
 /* ---- merge.c ---- */
+/* ANSWER_NO, and notes what for, in static text. */
+Answer merge_apart(Merge *m, const char *what);
+/* The same for what the arms left in a variable. */
+Answer merge_differ(Merge *m, const char *name, Value *x, Value *y);
 Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
 /* Value `out` becomes a result of the cond: nodes[0] of the one arm, nodes[1] of the other. */
 Answer merge_result(Merge *m, const NodeId *nodes, Value **out);

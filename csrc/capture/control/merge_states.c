@@ -114,6 +114,15 @@ lose(Merge *m, Value **out)
     return ANSWER_YES;
 }
 
+static Answer
+slot_differs(Merge *m, int slot, Value *x, Value *y)
+{
+    char name[64] = "the value of an expression";
+    if (slot < m->d->nlocalsplus)
+        snprintf(name, sizeof(name), "'%s'", text_of_str(code_slot_name(m->d->code, slot)));
+    return merge_differ(m, name, x, y);
+}
+
 Answer
 merge_slots(Merge *m, const World arms[2])
 {
@@ -130,7 +139,7 @@ merge_slots(Merge *m, const World arms[2])
             continue;
         }
         if (x == NULL || y == NULL) { /* unchanged since the entry and not read */
-            if (a != m->in->bottom) return ANSWER_NO;
+            if (a != m->in->bottom) return merge_apart(m, "one side alone sets a variable");
             a->slots[slot] = NULL;
             Value *entry = slot_load(m->in, a, slot);
             if (entry == NULL) return ANSWER_ERROR;
@@ -139,14 +148,18 @@ merge_slots(Merge *m, const World arms[2])
         }
         a->slots[slot] = x;
         if (x == y) continue;
-        int reads = branch_reads(m->in, m->d, m->join, slot);
+        int reads = m->join == JOIN_TURN ? loop_reads(m->in, m->turn->shape, m->d, slot)
+                                         : branch_reads(m->in, m->d, m->join, slot);
         if (reads < 0) return ANSWER_ERROR;
-        Answer answer = ANSWER_NO;
+        Answer answer = m->turn != NULL ? loop_slot_changes(m->in, slot, x, y) : ANSWER_YES;
+        if (answer != ANSWER_YES) return answer;
+        answer = ANSWER_NO;
         if (reads || m->keep) answer = merge_value(m, x, y, &a->slots[slot]);
         if (!reads && (answer == ANSWER_NO || answer == ANSWER_BREAK)) {
             break_take(m->in);
             answer = lose(m, &a->slots[slot]);
         }
+        if (answer == ANSWER_NO) answer = slot_differs(m, slot, x, y);
         if (answer != ANSWER_YES) return answer;
     }
     return ANSWER_YES;

@@ -68,6 +68,7 @@ int
 capture_module(PyObject *module)
 {
     callables_filled_by(numpy_callables);
+    callables_filled_by(device_callables);
     callables_filled_by(object_callables);
     callables_filled_by(control_callables);
     if (function_table_module(module) < 0 || trial_module(module) < 0) return -1;

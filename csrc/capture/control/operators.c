@@ -32,7 +32,7 @@ repeat(Interp *in, Value *sequence, Value *count, Value **out)
     int64_t n;
     Answer answer = value_as_int(in, count, &n);
     if (answer == ANSWER_NO)
-        return interp_break(in, BREAK_OPERATOR, "a sequence repeated an unknown number of times");
+        return break_unknown_number(in, BREAK_OPERATOR, count, "how often a sequence is repeated");
     if (answer != ANSWER_YES) return answer;
     if (n == 1 && is_exact_tuple(sequence)) {
         *out = sequence;
@@ -63,7 +63,7 @@ repeat_by_scalar(Interp *in, int operator_, Value *left, Value *right, Value **o
         return ANSWER_NO;
     Answer answer = value_as_int(in, count, &ignored);
     if (answer == ANSWER_NO)
-        return interp_break(in, BREAK_OPERATOR, "a sequence repeated an unknown number of times");
+        return break_unknown_number(in, BREAK_OPERATOR, count, "how often a sequence is repeated");
     if (answer != ANSWER_YES) return answer;
     if (operator_ == IN_PLACE + OPERATOR_MUL && left->kind == V_LIST)
         return sequence_method(in, left, "__imul__", 1, &right, NULL, out);
@@ -95,6 +95,8 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
 {
     int plain = operator_ % IN_PLACE;
     bool named = false;
+    if (value_is_on_device(left) || value_is_on_device(right))
+        return device_binary(in, operator_, left, right, out);
     Answer member = loose_member(in, plain, left, &right);
     if (member == ANSWER_YES) member = loose_member(in, plain, right, &left);
     if (member != ANSWER_YES) return member;
@@ -185,6 +187,8 @@ comparison_function(Interp *in, int operator_)
 Answer
 operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
+    if (value_is_on_device(left) || value_is_on_device(right))
+        return device_compare(in, operator_, left, right, out);
     if (left->compared || right->compared) {
         Answer outcome = outcome_compare(in, operator_, left, right, out);
         if (outcome != ANSWER_NO) return outcome;
@@ -408,6 +412,7 @@ operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
         *out = scalar_emit(in, OP_logical_not, DT_BOOL, 1, &node, seen);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
+    if (value_is_on_device(operand)) return device_unary(in, operator_, operand, out);
     if (value_is_numpy(in, operand)) return emit_unary(in, operator_, operand, out);
     PyObject *object, *seen = NULL;
     if (operand->kind == V_NODE && value_is_python_scalar(in, operand)) {

@@ -155,11 +155,27 @@ unpacked_items(Interp *in, Value *sequence, int before, bool star, Value **out)
     return ANSWER_YES;
 }
 
+/* A tuple that was made here, or is known: its items are there without an iterator, which would be
+   one more object that the arm of a branch has changed. */
+static Answer
+unpack_tuple(Interp *in, Value *tuple)
+{
+    in->top->depth--;
+    for (int i = tuple->nitems; i > 0; i--) {
+        Value *item = value_item(in, tuple, i - 1);
+        if (item == NULL || push(in, item) < 0) return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
+}
+
 static Answer
 unpack(Interp *in, const Instr *instr)
 {
     Value *sequence = top_value(in, 1), *items;
     if (sequence == NULL) return ANSWER_ERROR;
+    if (sequence->kind == V_TUPLE && sequence->source == NO_SOURCE && sequence->box == NULL &&
+        instr->kind == I_UNPACK && instr->arg == sequence->nitems)
+        return unpack_tuple(in, sequence);
     PyTypeObject *type = value_type(in, sequence);
     if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
     if (type != NULL && type_is_no_iterable(type))

@@ -130,12 +130,12 @@ world_is_pure(Interp *in, const World *w)
     return true;
 }
 
-bool
-world_is_same(const World *w)
+Value *
+world_changed(const World *w)
 {
     for (int i = 0; i < w->nvalues; i++)
-        if (is_changed(&w->states[i])) return false;
-    return true;
+        if (is_changed(&w->states[i])) return w->states[i].value;
+    return NULL;
 }
 
 /* An object from outside that was first read in an arm, and whose attributes the program stored. */

@@ -7,7 +7,7 @@
  */
 #include "core.h"
 
-enum { MOST_FILLS = 4 };
+enum { MOST_FILLS = 8 };
 
 static int (*fills[MOST_FILLS])(void);
 static int nfills;

@@ -373,6 +373,12 @@ Answer condition_known(Interp *in, Value *condition, bool *out);
 Answer guard_is(Interp *in, Value *value);
 int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this object; once */
 
+/* ---- obstacles.c: facts about inputs for which an instruction is not followed ---- */
+/* Notes a READONLY or OVERLAP for the guards of this attempt and of later ones. */
+int obstacle_note(Interp *in, GuardKind kind, SourceId source, SourceId other);
+/* Guards what earlier attempts noted. */
+int obstacles_guard(Interp *in);
+
 /* ---- outcomes.c: values of which only outcomes of comparisons are guarded ---- */
 /* Text from outside that varies and is only compared with constants: its value is not guarded. */
 bool text_is_compared(Interp *in, SourceId source);
@@ -422,8 +428,11 @@ break_choice(Interp *in, const char *name)
 
 /* ---- join.c ---- */
 /* *out: the Instr at which the two paths of the branch `number` meet; Decoded.count for the
-   function's return, or JOIN_NONE.  0, or -1 with the error set. */
+   function's return, JOIN_TURN for the end of the iteration that is followed, or JOIN_NONE.  0, or
+   -1 with the error set. */
 int branch_join(Interp *in, const Decoded *d, int number, int *out);
+/* The Instrs that may follow, exceptions aside: how many, at most 2; Decoded.count for a return. */
+int instr_successors(const Decoded *d, int at, int out[2]);
 /* Every path from `at` raises after a few instructions. */
 bool branch_raises(const Decoded *d, int at);
 /* What a branch is to the innermost loop around it. */
@@ -437,6 +446,17 @@ int branch_loop(Interp *in, const Decoded *d, int number, LoopTest *out);
 bool branch_in_try(const Decoded *d, int at);
 /* May the slot be read on a path from `at` before it is stored?  -1 with the error set. */
 int branch_reads(Interp *in, const Decoded *d, int at, int slot);
+
+/* ---- loop_shape.c ---- */
+/* The loop that is entered at the Instr: a FOR_ITER, or the test of a `while`; *out is NULL where
+   there is none, or the Instrs have another form.  0, or -1 with the error set. */
+int loop_shape(Interp *in, const Decoded *d, int number, LoopShape **out);
+/* The number of the exit, 1 and up, by which the Instr, which is not inside, is reached; -1: none.
+ */
+int loop_exit_number(const LoopShape *shape, const Decoded *d, int number);
+/* May the slot be read after an iteration that ends, before it is stored?  -1 with the error set.
+ */
+int loop_reads(Interp *in, const LoopShape *shape, const Decoded *d, int slot);
 
 /* ---- storage.c: which version of its memory an array reads ---- */
 /* The node for what the memory of array `node` holds now: `node` itself, or a view of the storage's

@@ -1,19 +1,21 @@
 /* Where the two ways of a branch meet again: post-dominators of a code's Instrs.
 
    Ways that end in an exception count for nothing here: where one arm can only raise, the branch
-   meets where the other one goes.  Computed once per code and attempt (Interp.joins). */
+   meets where the other one goes.  Computed once per code and attempt (Interp.joins), and once per
+   kept loop: in its body the end of the iteration counts as the exit. */
 #include "core.h"
 
 typedef struct {
     const Decoded *d;
-    int n;         /* Instrs; number n is the exit */
+    const LoopShape *loop; /* its body alone; NULL: the whole code */
+    int n;                 /* Instrs; number n is the exit */
     int *order;    /* by Instr: 1 + its place in postorder of the reversed graph, 0: never leaves */
     int *by_order; /* the same the other way round */
     int *meet;     /* the nearest one that all ways to the exit pass */
 } Flow;
 
-static int
-successors(const Decoded *d, int at, int out[2])
+int
+instr_successors(const Decoded *d, int at, int out[2])
 {
     const Instr *instr = &d->instrs[at];
     switch (instr->kind) {
@@ -30,6 +32,22 @@ successors(const Decoded *d, int at, int out[2])
     return 2;
 }
 
+static int
+flow_successors(const Flow *f, int at, int out[2])
+{
+    int n = 0, to[2];
+    if (f->loop == NULL) return instr_successors(f->d, at, out);
+    if (!f->loop->inside[at]) return 0;
+    for (int k = 0, all = instr_successors(f->d, at, to); k < all; k++) {
+        bool next = to[k] == f->loop->begin || to[k] == f->loop->top;
+        if (!next && f->loop->inside[to[k]])
+            out[n++] = to[k];
+        else if (next || !branch_raises(f->d, to[k]))
+            out[n++] = f->n;
+    }
+    return n;
+}
+
 /* Numbers what reaches the exit, against the arrows. */
 static int
 number_back(Interp *in, Flow *f)
@@ -41,11 +59,11 @@ number_back(Interp *in, Flow *f)
     bool *seen = arena_alloc(in->arena, (size_t)(n + 1));
     if (!first || !before || !stack || !next || !seen) return -1;
     for (int i = 0; i < n; i++)
-        for (int k = successors(f->d, i, to); k-- > 0;) first[to[k] + 1]++;
+        for (int k = flow_successors(f, i, to); k-- > 0;) first[to[k] + 1]++;
     for (int i = 0; i <= n; i++) first[i + 1] += first[i];
     for (int i = 0; i <= n; i++) next[i] = first[i];
     for (int i = 0; i < n; i++)
-        for (int k = successors(f->d, i, to); k-- > 0;) before[next[to[k]]++] = i;
+        for (int k = flow_successors(f, i, to); k-- > 0;) before[next[to[k]]++] = i;
     for (int i = 0; i <= n; i++) next[i] = first[i];
     int depth = 0, count = 0;
     stack[depth++] = n;
@@ -77,12 +95,10 @@ common(const Flow *f, int a, int b)
     return a;
 }
 
-static const int *
-joins_of(Interp *in, const Decoded *d)
+static int *
+find_joins(Interp *in, const Decoded *d, const LoopShape *loop)
 {
-    int *known = map_get(&in->sources.joins, d);
-    if (known != NULL) return known;
-    Flow f = {.d = d, .n = d->count};
+    Flow f = {.d = d, .loop = loop, .n = d->count};
     size_t bytes = sizeof(int) * (size_t)(f.n + 1);
     f.order = arena_alloc(in->arena, bytes);
     f.by_order = arena_alloc(in->arena, bytes);
@@ -96,7 +112,7 @@ joins_of(Interp *in, const Decoded *d)
         changed = false;
         for (int i = count - 2; i >= 0; i--) {
             int at = f.by_order[i], meet = JOIN_NONE;
-            for (int k = successors(d, at, to); k-- > 0;) {
+            for (int k = flow_successors(&f, at, to); k-- > 0;) {
                 if (f.meet[to[k]] == JOIN_NONE) continue;
                 meet = meet == JOIN_NONE ? to[k] : common(&f, to[k], meet);
             }
@@ -104,15 +120,34 @@ joins_of(Interp *in, const Decoded *d)
             f.meet[at] = meet;
         }
     }
-    return map_put(in, &in->sources.joins, d, f.meet) < 0 ? NULL : f.meet;
+    return f.meet;
+}
+
+static const int *
+joins_of(Interp *in, const Decoded *d)
+{
+    int *known = map_get(&in->sources.joins, d);
+    if (known == NULL && (known = find_joins(in, d, NULL)) != NULL &&
+        map_put(in, &in->sources.joins, d, known) < 0)
+        return NULL;
+    return known;
 }
 
 int
 branch_join(Interp *in, const Decoded *d, int number, int *out)
 {
-    const int *joins = joins_of(in, d);
-    if (joins == NULL) return -1;
-    *out = joins[number];
+    const Turn *turn = in->turn;
+    bool inside = turn != NULL && turn->of == in->top && turn->of->decoded == d &&
+                  turn->shape->inside[number];
+    if (!inside) {
+        const int *joins = joins_of(in, d);
+        if (joins == NULL) return -1;
+        *out = joins[number];
+        return 0;
+    }
+    LoopShape *shape = turn->shape;
+    if (shape->joins == NULL && (shape->joins = find_joins(in, d, shape)) == NULL) return -1;
+    *out = shape->joins[number] == d->count ? JOIN_TURN : shape->joins[number];
     return 0;
 }
 
@@ -124,7 +159,7 @@ only_raises(const Decoded *d, int at, int *budget)
     int to[2];
     if (--*budget < 0 || at >= d->count || d->instrs[at].kind == I_RETURN) return false;
     if (d->instrs[at].kind == I_RAISE) return true;
-    int n = successors(d, at, to);
+    int n = instr_successors(d, at, to);
     for (int k = 0; k < n; k++)
         if (to[k] <= at || !only_raises(d, to[k], budget)) return false;
     return n > 0;
@@ -150,7 +185,7 @@ comes_to(const Decoded *d, int at, int head, int *stack, bool *seen)
         at = stack[--depth];
         if (at >= d->count || seen[at]) continue;
         seen[at] = true;
-        for (int k = successors(d, at, to); k-- > 0;) {
+        for (int k = instr_successors(d, at, to); k-- > 0;) {
             if (to[k] == head) return true;
             if (to[k] > head) stack[depth++] = to[k];
         }
@@ -174,7 +209,7 @@ goes_at_once(const Decoded *d, int at, int head)
     int to[2];
     for (int i = 0; i < FEW && at < d->count; i++, at = to[0]) {
         if (at == head) return true;
-        if (successors(d, at, to) != 1) return false;
+        if (instr_successors(d, at, to) != 1) return false;
     }
     return false;
 }
@@ -186,7 +221,7 @@ branch_loop(Interp *in, const Decoded *d, int number, LoopTest *out)
     bool *seen = arena_alloc(in->arena, (size_t)d->count + 1);
     *out = TEST_NONE;
     if (stack == NULL || seen == NULL || branch_join(in, d, number, &join) < 0) return -1;
-    if (successors(d, number, to) < 2) return 0;
+    if (instr_successors(d, number, to) < 2) return 0;
     for (int head = number; head >= 0; head--) {
         if (!is_head(d, head)) continue;
         bool one = comes_to(d, to[0], head, stack, seen);
@@ -241,7 +276,7 @@ read_from(const Decoded *d, int at, int slot, bool *seen)
             break;
         default: break;
         }
-        int n = successors(d, at, to);
+        int n = instr_successors(d, at, to);
         if (handled(d, at, &to[n])) n++;
         if (n == 0) return false;
         for (int k = 1; k < n; k++)

@@ -107,6 +107,9 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
 static Answer
 no_iteration(Interp *in, Value *value)
 {
+    if (value_is_opaque_object(in, value)) /* a list that a library function makes */
+        return interp_break_told(in, BREAK_ITERATION, BREAK_DATA_SIZE,
+                                 "iteration over what a library function returns");
     return interp_break(in, value_break(value, BREAK_ITERATION), "iteration over %s",
                         value_describe(in, value));
 }

@@ -72,9 +72,15 @@ raise_again(Interp *in, Value *exception)
 {
     if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
     Exception *e = exception->exception;
-    if (e->raised < 0) e->raised = step_now(in);
-    Answer answer = interp_break(in, BREAK_EXCEPTION, "%s is raised here%s",
-                                 exception->type->tp_name, told_text(in, e));
+    bool before = e->raised >= 0 && e->line != in->attempt.line;
+    char where[32] = "here";
+    if (e->raised < 0) {
+        e->raised = step_now(in);
+        e->line = in->attempt.line;
+    }
+    if (before) snprintf(where, sizeof(where), "at line %d", e->line);
+    Answer answer = interp_break(in, BREAK_EXCEPTION, "%s is raised %s%s", exception->type->tp_name,
+                                 where, told_text(in, e));
     in->raising.raised = exception;
     return answer;
 }

@@ -148,6 +148,43 @@ array_value(Interp *in, SourceId source, PyObject *object, const ArrayHeader *he
     return value;
 }
 
+/* An array of a library whose memory is a device's: its shape and layout are guarded at once. */
+static Value *
+device_value(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *library,
+             const ArrayHeader *header)
+{
+    SizeId shape[MAX_RANK];
+    Type type;
+    bool contiguous = (header->flags & ARRAY_C_CONTIGUOUS) != 0;
+    for (int axis = 0; axis < header->rank; axis++)
+        if ((shape[axis] = size_const(in->graph, header->shape[axis])) == NO_SIZE) return NULL;
+    if (type_contiguous(in->graph, &type, header->dtype, header->rank, shape) < 0) return NULL;
+    for (int axis = 0; axis < header->rank && !contiguous; axis++)
+        if ((type.stride[axis] = size_const(in->graph, header->stride[axis])) == NO_SIZE)
+            return NULL;
+    type.device = (uint8_t)library->device;
+    Value *value = input_add(in, source, object, &type);
+    if (value == NULL) return NULL;
+    value->kind = V_DEVICE;
+    Guard guard = {.kind = GUARD_ARRAY, .source = source, .other = NO_SOURCE};
+    guard.array.dtype = header->dtype;
+    guard.array.rank = (uint8_t)header->rank;
+    guard.array.library = (uint8_t)(library - array_libraries);
+    guard.array.device_number = header->device_number;
+    guard.array.flags = ARRAY_ALIGNED | (contiguous ? ARRAY_C_CONTIGUOUS : 0);
+    guard.array.known_shape = (uint8_t)((1u << header->rank) - 1);
+    if (!contiguous) guard.array.known_stride = guard.array.known_shape;
+    for (int axis = 0; axis < header->rank; axis++) {
+        guard.array.shape[axis] = header->shape[axis];
+        guard.array.stride[axis] = header->stride[axis];
+    }
+    int number = guard_add(in, &guard);
+    if (number < 0) return NULL;
+    value->guard = number + 1;
+    value->guarded = value->pinned = true;
+    return value;
+}
+
 int
 value_pin(Interp *in, Value *value)
 {
@@ -456,7 +493,7 @@ is_identity(Interp *in, SourceId source, PyObject *object)
         Py_TYPE(object) == &PyWrapperDescr_Type || Py_TYPE(object) == &PyGetSetDescr_Type ||
         Py_TYPE(object) == &PyMemberDescr_Type || Py_TYPE(object) == &PyProperty_Type ||
         Py_TYPE(object) == &PyStaticMethod_Type || Py_TYPE(object) == &PyClassMethod_Type ||
-        PyCode_Check(object) || ufunc_check(object))
+        PyCode_Check(object) || ufunc_check(object) || array_library_ufunc_check(object))
         return true;
     if (strstr(Py_TYPE(object)->tp_name, "cython_function_or_method") != NULL) return true;
     if (array_function_check(object) || array_any_dtype_check(object)) return true;
@@ -545,6 +582,10 @@ value_made(Interp *in, SourceId source, PyObject *object)
             return array_value(in, source, object, &header);
         return value_object(in, object, source);
     }
+    const ArrayLibrary *library = array_library_of(object);
+    if (library != NULL && library->read(object, &header, &why) == ANSWER_YES &&
+        (header.flags & ARRAY_ALIGNED))
+        return device_value(in, source, object, library, &header);
     if (PyTuple_CheckExact(object) || (PyTuple_Check(object) && named_opens(in, Py_TYPE(object))))
         return sequence_value(in, V_TUPLE, source, object);
     if (PyErr_Occurred()) return NULL;

@@ -531,6 +531,9 @@ const_node(Interp *in, Value *value, NodeId *out)
     if (value->node == NO_NODE || in->region != 0) {
         if (const_type(value->object, &type) != ANSWER_YES) return ANSWER_NO;
         *out = graph_const(in->graph, in->region, value->object, &type);
+        /* In a kept loop a constant alone may be Python's, converted: loop_either.c. */
+        if (in->loop != NULL && type.form == FORM_SCALAR && *out != NO_NODE)
+            *out = graph_add(in->graph, in->region, OP_copy, 1, out, &type, NULL);
         if (*out == NO_NODE) return ANSWER_ERROR;
         if (in->region == 0) value->node = *out;
         return ANSWER_YES;

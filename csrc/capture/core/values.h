@@ -25,6 +25,7 @@ typedef struct {
     Value *traceback;       /* stands for the real traceback; or NULL */
     bool suppress;          /* __suppress_context__ */
     int made, raised;       /* steps of the bottom activation; -1: not raised */
+    int line;               /* where it was raised first */
     PyObject *real;         /* the object that it was made from, where C code made one; or NULL */
     /* of an exception group: */
     Value *message, *parts; /* text, V_TUPLE of exceptions; NULL of others */
@@ -160,13 +161,40 @@ typedef struct {
     Value *value;
 } StoredGlobal;
 
-/* A nest of for loops being kept as regions, and the arrays whose elements it writes. */
+/* Where a loop of a code begins, what is in it and where it is left: loop_shape.c. */
+enum { LOOP_EXITS = 8 };
+typedef struct {
+    int head;     /* FOR_ITER, or the Instr of a `while` to which its last Instr jumps back */
+    int top;      /* where the loop is entered: the head, or the test of a `while` before it */
+    int begin;    /* where an iteration begins: the head, or the same test behind the body */
+    bool counts;  /* it begins with FOR_ITER, and leaves by exit[0] when that is done */
+    int base;     /* entries of the value stack below the loop's own */
+    bool *inside; /* per Instr */
+    int nexits;   /* -1: too many */
+    int exit[LOOP_EXITS]; /* Instrs behind it, which do different things; exit[0] is FOR_ITER's */
+    int breaks;           /* but this exit leads to where exit[0] does; 0: there is none */
+    int *joins;           /* per Instr of it, where branches meet; made when it is needed */
+} LoopShape;
+
+/* An iteration of a kept loop that is being followed.  It ends where the next one would begin, or
+   where the loop is left. */
+typedef struct Turn {
+    LoopShape *shape;
+    const Activation *of;
+    Value *leaves; /* the iteration has ended: the number of the exit, 0 to go on; else NULL */
+} Turn;
+
+/* A nest of loops being kept as regions, and the arrays whose elements it writes. */
 enum { LOOP_ARRAYS = 16, LOOP_RANK = 4 };
 typedef struct {
     int narrays;
     Value *array[LOOP_ARRAYS];
     NodeId version[LOOP_ARRAYS]; /* the version of each at this point of the body */
-    VEC(NodeId) either;          /* numbers that may have kept another type: loop_either.c */
+    VEC(NodeId) either;          /* numbers that may have kept another type: loop_either.c … */
+    VEC(NodeId) either_int;      /* … of these, an int in place of a float, or the reverse */
+    VEC(NodeId) python;          /* Python's numbers, made scalars to be alike with those */
+    NodeId top;                  /* the outermost loop's node: later ones are in it */
+    bool asks_ints;              /* of `either`, whether it is seen that they may be ints */
 } Loop;
 
 /* Memory that must neither be written nor leave as an object: a merged branch made it one of two
@@ -261,6 +289,7 @@ typedef struct {
     PointerMap by_source; /* source -> its Value */
     PointerMap decoded;   /* code object -> Decoded, of inlined functions */
     PointerMap joins;     /* Decoded -> where its branches meet: join.c */
+    PointerMap loops;     /* Decoded -> LoopShape * by the Instr at which it is entered */
 } InterpSources;
 
 /* Effects of the program, to be applied at commit. */
@@ -302,6 +331,8 @@ typedef struct {
     const struct Marks *marks; /* what earlier attempts found out */
     struct Marks *learn;       /* the same, to be added to */
     Arena *learn_arena;        /* arena of `learn`, which outlives this attempt */
+    int nobstacles;            /* that earlier attempts met */
+    const char *apart;         /* what kept the arms of the last branch that was refused apart */
     bool again;                /* `learn` has changed: start again */
     VEC(Value *) values;       /* all values, in the order in which they were made */
 } InterpAttempt;
@@ -328,6 +359,12 @@ typedef struct {
     bool adds_up;         /* sum() has the operands of +, not the value stack */
 } InterpTemporaries;
 
+/* Behind a loop with several exits: loop_leave.c. */
+typedef struct {
+    const LoopShape *shape;
+    Value *number; /* of the exit */
+} Leaving;
+
 struct Interp {
     const KindOfValue *kinds; /* by ValueKind */
     const Above *above;
@@ -342,9 +379,11 @@ struct Interp {
     BreakCode break_code;     /* set by interp_break: the code that following goes by */
     Break told;    /* the break that the user is told: for a break inside a call, the inner one */
     bool branched; /* the exit is a branch */
-    bool break_inlined; /* the break was in an inlined function */
-    Fork *fork;         /* innermost branch one of whose arms is being followed */
-    Loop *loop;         /* the loop whose body is being followed, or NULL */
+    bool break_inlined;     /* the break was in an inlined function */
+    Fork *fork;             /* innermost branch one of whose arms is being followed */
+    Loop *loop;             /* the loop whose body is being followed, or NULL */
+    Turn *turn;             /* the iteration of the innermost one */
+    const Leaving *leaving; /* a loop with several exits, one of which is being followed */
     Value *unbound, *null;
     InterpMemory memory;
     InterpSources sources;
@@ -375,8 +414,17 @@ typedef struct {
     PyCodeObject *code;
     int number;
     enum { BRANCH_KEEPS = 1, BRANCH_APART = 2 } level;
-    const char *why; /* static text, for BRANCH_APART; NULL: its arms do not meet again */
+    const char *why;  /* static text, for BRANCH_APART; NULL: its arms do not meet again … */
+    const char *what; /* … and what keeps them apart; NULL: not known */
+    BreakHint hint;   /* of the test inside an arm that ends a loop; HINT_OF_CODE: none */
+    bool in_loop;     /* it was found in the body of a loop that was to stay one */
 } BranchMark;
+
+/* A fact about inputs for which an instruction is not followed: obstacles.c. */
+typedef struct {
+    GuardKind kind;       /* READONLY, OVERLAP */
+    SourceId path, other; /* in Marks.paths; NO_SOURCE: it is about one input */
+} Obstacle;
 
 /* Facts that earlier attempts at the same entry found out; see capture.c. */
 typedef struct Marks {
@@ -390,9 +438,12 @@ typedef struct Marks {
     VEC(char *) no_loop_why; /* … and the reason for each */
     VEC(LoopType) loop_types;
     VEC(BranchMark) branches;
-    bool by_value;  /* numbers that have varied once are guarded by value all the same */
-    bool asked;     /* such a number was needed and not known */
-    int64_t effort; /* instructions that the attempts may still follow */
+    bool by_value;     /* numbers that have varied once are guarded by value all the same */
+    bool asked;        /* such a number was needed and not known */
+    int64_t effort;    /* instructions that the attempts may still follow */
+    VEC(Source) paths; /* to the inputs of the obstacles; `base` is an index in here */
+    VEC(Obstacle) obstacles;
+    PyObject *keep; /* what the paths refer to */
 } Marks;
 
 #define TRY(call)                                                                                  \
@@ -423,6 +474,7 @@ answer_stops(Answer answer)
         if (((target) = (call)) == NO_NODE) return ANSWER_ERROR;                                   \
     } while (0)
 
-enum { JOIN_NONE = -1 }; /* the number of Instrs (one past the last) is the exit */
+/* The number of Instrs (one past the last) is the exit.  JOIN_TURN: the end of the iteration. */
+enum { JOIN_NONE = -1, JOIN_TURN = -2 };
 
 #endif

@@ -288,6 +288,11 @@ scalar_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
     bool invert = operator_ == I_UNARY_INVERT;
     if (dtype == DT_F64 || (dtype == DT_BOOL && invert) || (dtype == DT_C128 && invert))
         return ANSWER_NO;
+    if (invert && dtype == DT_I64) { /* ~x == -1 - x */
+        Value *minus_one = value_const_new(in, PyLong_FromLong(-1));
+        return minus_one == NULL ? ANSWER_ERROR
+                                 : scalar_binary(in, OPERATOR_SUB, minus_one, operand, out);
+    }
     PyObject *function = module_kept(in, "operator", name);
     if (function == NULL) return ANSWER_ERROR;
     return scalar_step(in, function, dtype == DT_C128 ? "c" : "i", 1, &operand, out);

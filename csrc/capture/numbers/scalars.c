@@ -115,6 +115,11 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
             return false;
         *op = OP_py_pow;
         break;
+    case OPERATOR_LSHIFT:
+    case OPERATOR_RSHIFT:
+        if (!is_int) return false;
+        *op = operator_ == OPERATOR_LSHIFT ? OP_py_lshift : OP_py_rshift;
+        break;
     case OPERATOR_AND:
     case OPERATOR_OR:
     case OPERATOR_XOR:
@@ -130,13 +135,24 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
     return true;
 }
 
+/* A known int of more than 64 bits has no node. */
+static bool
+is_wide(const Value *value)
+{
+    int overflow = 0;
+    if (value->kind == V_CONST && PyLong_CheckExact(value->object))
+        (void)PyLong_AsLongLongAndOverflow(value->object, &overflow);
+    return overflow != 0;
+}
+
 /* ANSWER_NO: not kept symbolic. */
 Answer
 scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     DType l = scalar_dtype(in, left), r = scalar_dtype(in, right), work = l > r ? l : r, dtype;
     Op op;
-    if (!scalar_rule(operator_, &work, right, &op, &dtype)) return ANSWER_NO;
+    if (is_wide(left) || is_wide(right) || !scalar_rule(operator_, &work, right, &op, &dtype))
+        return ANSWER_NO;
     PyObject *seen = NULL, *a = scalar_seen(left), *b = scalar_seen(right);
     if (a != NULL && b != NULL) {
         seen = binary_function(operator_)(a, b);

@@ -178,20 +178,29 @@ node_known(Interp *in, NodeId node, PyObject **out)
     return value_known(in, in->memory.inputs.at[n->attrs.index], out);
 }
 
+/* The frame's value that the node is, or NULL.  What a loop carries is an input of its region. */
+static Value *
+frame_input(Interp *in, const Node *node, NodeId id)
+{
+    int64_t index = node->attrs.index;
+    if (node->op != OP_input || index < 0 || index >= in->memory.inputs.len) return NULL;
+    Value *value = in->memory.inputs.at[index];
+    return value->node == id ? value : NULL;
+}
+
 /* A symbolic Python int converted to an integer of another width. */
 static Answer
 guard_weak_range(Interp *in, NodeId node, DType dtype)
 {
     if (dtype == DT_I64) return ANSWER_YES;
-    const Node *n = graph_node(in->graph, node);
-    if (n->op != OP_input)
+    Value *input = frame_input(in, graph_node(in->graph, node), node);
+    if (input == NULL)
         return interp_break(in, BREAK_OPERATOR, "a computed Python int used as %s",
                             dtype_name(dtype));
     int bits = 8 * (int)dtype_size(dtype);
     bool is_signed = dtype_is_signed(dtype);
     int64_t high = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;
-    Answer answer =
-        value_in_range(in, in->memory.inputs.at[n->attrs.index], is_signed ? -high - 1 : 0, high);
+    Answer answer = value_in_range(in, input, is_signed ? -high - 1 : 0, high);
     if (answer != ANSWER_NO) return answer;
     return interp_break(in, BREAK_SHAPE, "a Python int out of the range of %s", dtype_name(dtype));
 }
@@ -201,7 +210,9 @@ cast_node(Interp *in, NodeId node, DType dtype, NodeId *out)
 {
     Type type = node_type(in, node);
     if (type.rank == 0) {
+        uint8_t device = type.device;
         type = type_scalar(dtype, type.form == FORM_PYTHON ? FORM_SCALAR : (Form)type.form);
+        type.device = device;
     } else if (type_broadcast(in->graph, &type, dtype, 1, &node, NULL) != ANSWER_YES)
         return ANSWER_ERROR;
     TRY_NODE(*out, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));

@@ -111,7 +111,8 @@ list_template(Interp *in, Value *value, int depth, PyObject *hole, int *n, NodeI
     }
     if (value->kind == V_NODE) {
         if (*n >= MAX_ARGS * 4) {
-            *answer = interp_break(in, BREAK_NUMPY, "an array of many computed numbers");
+            *answer = interp_break(in, BREAK_NUMPY, "an array of more than %d computed items",
+                                   MAX_ARGS * 4);
             return NULL;
         }
         *answer = operand(in, value, &nodes[(*n)++]);

@@ -184,7 +184,7 @@ cheap_op(Interp *in, PyObject *ufunc, int nargs, const Masked *m, int *op, bool 
     }
     Answer answer = ufunc_resolve(ufunc, nargs, pointers, 1, ins, &out);
     if (answer != ANSWER_YES) return answer == ANSWER_NO ? ANSWER_YES : answer;
-    int found = op_from_ufunc(name);
+    int found = op_from_ufunc(name, DEVICE_HOST);
     if (found < 0 || !op_is_exact((Op)found, ins[0])) return ANSWER_YES;
     for (int i = 0; i < nargs; i++) {
         DType from = (DType)types[i].dtype;

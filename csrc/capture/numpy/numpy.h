@@ -122,6 +122,27 @@ bool numpy_is_known(PyObject *callable);
 /* The argument of that name; NULL when not given. */
 Value *rule_arg(const Rule *rule, Value *const *args, const char *name);
 
+/* Binds the arguments as the rule's signature says and calls its handler; a call that it does not
+   follow is a step of `callable`, unless that is NULL. */
+Answer rule_call(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
+                 PyObject *kwnames, Value **out);
+
+/* ---- device.c: arrays of a library whose memory is a device's ---- */
+bool value_is_on_device(const Value *value);
+PyTypeObject *type_of_device(Interp *in, Value *value);
+const char *describe_device(Interp *in, Value *value);
+/* The library's ufunc of this name (NumPy's). */
+Answer device_ufunc(Interp *in, const char *ufunc, int nargs, Value *const *args, Value **out);
+Answer device_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer device_compare(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer device_unary(Interp *in, int operator_, Value *operand, Value **out);
+Answer device_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
+                     PyObject *kwnames, Value **out);
+Answer device_find(Interp *in, Value *array, PyObject *name, Value **out);
+Answer subscript_of_device(Interp *in, Value *array, Value *key, Value **out);
+/* Adds the libraries' functions to the table of core/callables.c. */
+int device_callables(void);
+
 /* ---- numpy_python.c: NumPy's functions and classes written in Python ---- */
 /* The result of np.finfo, or one of np.iinfo that was made here. */
 bool value_is_limits(const Value *value);
@@ -211,6 +232,9 @@ Answer write_allowed(Interp *in, Value *array);
 Value *input_of(Interp *in, NodeId node);
 /* Adds the EFFECT_WRITE of each storage that is committed before this effect (Storage.commit). */
 int writes_commit(Interp *in, int place);
+/* The target of a write and an operand of NumPy's loop that writes it: breaks, or guards, where the
+   operand is another view whose memory reaches into the target's. */
+Answer write_beside(Interp *in, NodeId target, NodeId operand);
 /* At the end, when the other effects are built: adds NO_OVERLAP guards and the other EFFECT_WRITEs,
    and tells the graph which outputs they are.  ANSWER_NO: inputs overlap now. */
 Answer writes_finish(Interp *in);

@@ -174,8 +174,8 @@ break_is_ours(BreakCode code)
            code == BREAK_OPERATOR || code == BREAK_SHAPE || code == BREAK_STORE;
 }
 
-static Answer
-call_rule(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
+Answer
+rule_call(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
           PyObject *kwnames, Value **out)
 {
     Value *bound[MAX_ARGS];
@@ -345,6 +345,11 @@ call_scalar_type(Interp *in, PyObject *type, int nargs, Value *const *args, PyOb
     }
     TRY(node_cast(in, node, dtype, &node));
     if (have.rank == 0) TRY(node_form(in, node, FORM_SCALAR, &node));
+    /* In a kept loop a cast alone may be that of an operand, which is Python's: loop_either.c. */
+    if (have.rank == 0 && have.form == FORM_PYTHON && in->loop != NULL) {
+        Type same = node_type(in, node);
+        TRY_NODE(node, graph_add(in->graph, in->region, OP_copy, 1, &node, &same, NULL));
+    }
     return push_node(in, node, out);
 }
 
@@ -438,7 +443,7 @@ follow_numpy(const Call *call, const void *row)
     switch (rule->way) {
     case DONE_BY_RULE:
     case DONE_BY_STEP:
-        return call_rule(call->in, rule, call->object, call->nargs, call->args, call->kwnames,
+        return rule_call(call->in, rule, call->object, call->nargs, call->args, call->kwnames,
                          call->out);
     case DONE_BY_TEXT: return follow_text(call, rule);
     case DONE_BY_DRAW:
@@ -586,7 +591,7 @@ array_method(Interp *in, Value *array, const char *name, int nargs, Value *const
     if (rule->way == DONE_BY_STEP || value_is_opaque(in, array) ||
         (scalar && !(rule->traits & FN_OF_SCALARS)))
         return method_step(in, rule, callable, nargs + 1, all, kwnames, out);
-    return call_rule(in, rule, callable, nargs + 1, all, kwnames, out);
+    return rule_call(in, rule, callable, nargs + 1, all, kwnames, out);
 }
 
 /* Is the error that is set about a keyword which the callee does not know? */

@@ -107,7 +107,7 @@ op_of_ufunc(PyObject *ufunc, DType dtype)
         if (strcmp(name, "multiply") == 0 || strcmp(name, "minimum") == 0) return OP_logical_and;
         if (strcmp(name, "invert") == 0) return OP_logical_not;
     }
-    int op = op_from_ufunc(name);
+    int op = op_from_ufunc(name, DEVICE_HOST);
     if (op < 0) return -1;
     OpKind kind = op_info((Op)op)->kind;
     if (kind == KIND_REDUCTION || kind == KIND_SCAN || kind == KIND_MATMUL) return -1;
@@ -306,12 +306,29 @@ scalar_i64(Interp *in, Op op, int n, const NodeId *args, NodeId *out)
 static const int checked_ops[IN_PLACE] = {
     [OPERATOR_ADD] = OP_py_add, [OPERATOR_MUL] = OP_py_mul, [OPERATOR_SUB] = OP_py_sub};
 
+/* In a kept loop: libm's pow, with a deopt where NumPy might warn. */
+static Answer
+scalar_pow(Interp *in, const NodeId *args, NodeId *out)
+{
+    NodeId cast[2];
+    for (int i = 0; i < 2; i++) TRY(node_cast(in, args[i], DT_F64, &cast[i]));
+    Type type = type_scalar(DT_F64, FORM_PYTHON);
+    TRY_NODE(*out, graph_add(in->graph, in->region, OP_py_pow, 2, cast, &type, NULL));
+    return node_form(in, *out, FORM_SCALAR, out);
+}
+
 static Answer
 scalar_binary(Interp *in, int operator_, PyObject *ufunc, const NodeId *args, NodeId *out)
 {
     DType ins[2], result;
     TRY(resolve(in, ufunc, 2, args, -1, ins, &result));
     bool power = operator_ == OPERATOR_POW;
+    if (in->loop != NULL && power && result == DT_F64) return scalar_pow(in, args, out);
+    /* A kept loop checks NumPy's integers for overflow: codegen/region.c. */
+    if (in->loop != NULL && !power && dtype_is_integer(result) && result != DT_I64)
+        return node_ufunc(in, ufunc, 2, args, -1, out);
+    if (in->loop != NULL && (operator_ == OPERATOR_FLOORDIV || operator_ == OPERATOR_MOD))
+        return node_ufunc(in, ufunc, 2, args, -1, out);
     if ((dtype_is_integer(result) && array_operators[operator_].overflows) || power) {
         if (checked_ops[operator_] && result == DT_I64)
             return scalar_i64(in, (Op)checked_ops[operator_], 2, args, out);
@@ -600,14 +617,25 @@ emit_absolute(Interp *in, Value *value, Value **out)
 /* NumPy's loops take other paths, with other bits, where the output has a negative stride; for half
    floats also where it is not dense. */
 static bool
-loop_minds_target(const Interp *in, NodeId result, const Type *target)
+loop_minds_target(const Interp *in, const Node *node, const Type *target)
 {
-    const Node *node = graph_node(in->graph, result);
-    while (node->op == OP_cast) node = graph_node(in->graph, node->args[0]);
     OpKind kind = op_info(node->op)->kind;
     if (kind != KIND_UFUNC && kind != KIND_POINTWISE) return false;
     int op = kind == KIND_POINTWISE ? (int)node->op : -1;
     return ufunc_minds_target(in->graph, op, (DType)node->type.dtype, target);
+}
+
+/* NumPy's loops also take other paths where the memory of an operand reaches into that of the
+   output (is_mem_overlap in its loops_utils.h), unless the two are one view. */
+static Answer
+operands_apart(Interp *in, const Node *node, NodeId target)
+{
+    OpKind kind = op_info(node->op)->kind;
+    if (kind == KIND_POINTWISE && ufunc_has_expression((int)node->op, (DType)node->type.dtype))
+        return ANSWER_YES;
+    if (kind != KIND_POINTWISE && kind != KIND_UFUNC && kind != KIND_EXTERN) return ANSWER_YES;
+    for (int i = 0; i < node->nargs; i++) TRY(write_beside(in, target, node->args[i]));
+    return ANSWER_YES;
 }
 
 Answer
@@ -622,8 +650,11 @@ write_result(Interp *in, Value *target, NodeId result, Value **out)
     if (!dtype_can_cast_same_kind(have.dtype, want.dtype))
         return interp_break(in, BREAK_SHAPE, "%s written in place into %s", dtype_name(have.dtype),
                             dtype_name(want.dtype));
-    if (loop_minds_target(in, result, &want))
+    const Node *loop = graph_node(in->graph, result);
+    while (loop->op == OP_cast) loop = graph_node(in->graph, loop->args[0]);
+    if (loop_minds_target(in, loop, &want))
         return interp_break(in, BREAK_NUMPY, "a ufunc that writes into a reversed array");
+    TRY(operands_apart(in, loop, node));
     TRY(node_write(in, target, result));
     *out = target;
     return ANSWER_YES;

@@ -381,6 +381,8 @@ write_changed(Leaves *l, PyObject *changed)
             opaque.whole = opaque.mask = NO_NODE;
             if (VEC_PUSH(in->arena, &in->memory.opaques, opaque) < 0) return ANSWER_ERROR;
         } else {
+            for (int k = 0; k < l->h->n; k++)
+                if (l->h->of[k] != target) TRY(write_beside(in, target->node, l->h->node[k]));
             TRY(node_write(in, target, node));
         }
         in->writes.dirty = true;

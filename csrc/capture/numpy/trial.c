@@ -126,14 +126,27 @@ raise_refused(Interp *in, PyObject *refused)
     return raise_error(in);
 }
 
+/* Has an argument a shape, or is it an object, that is known only when the plan runs? */
+static bool
+has_assumed(Interp *in, const Attempt *attempt)
+{
+    for (int i = 0; i < attempt->n; i++)
+        if (opaque_of(in, attempt->holes[i]) != NULL) return true;
+    return false;
+}
+
 /* Why the trial found nothing: its own message, or an exception of the library.  The exception may
-   depend on the elements, which stand-ins do not have. */
+   depend on the elements, which stand-ins do not have; of an assumed shape it is not told. */
 static Answer
-break_untold(Interp *in, PyObject *error)
+break_untold(Interp *in, const Attempt *attempt, PyObject *error)
 {
     PyObject *unexpected = calls_object(in, "Unexpected");
     if (unexpected == NULL) return ANSWER_ERROR;
     bool raised = (PyObject *)Py_TYPE(error) != unexpected;
+    if (raised && has_assumed(in, attempt))
+        return interp_break(in, BREAK_NUMPY,
+                            "a call whose result cannot be told beforehand: what its arguments "
+                            "are, or their shapes, is only known when it runs");
     PyObject *text = PyObject_Str(error);
     const char *why = text == NULL ? NULL : PyUnicode_AsUTF8(text);
     PyErr_Clear();
@@ -161,7 +174,7 @@ no_answer(Interp *in, const Attempt *attempt)
     if (attempt->fresh)
         return interp_break(in, BREAK_NUMPY, "a call whose result cannot be told beforehand");
     if ((PyObject *)Py_TYPE(error) == refused) return raise_refused(in, error);
-    return break_untold(in, error);
+    return break_untold(in, attempt, error);
 }
 
 Answer

@@ -44,8 +44,11 @@ write_allowed(Interp *in, Value *array)
                             "a write to an array that overlaps another one");
     ArrayHeader header;
     const char *why;
-    if (array_read(input->object, &header, &why) != ANSWER_YES || !(header.flags & ARRAY_WRITEABLE))
+    if (array_read(input->object, &header, &why) != ANSWER_YES ||
+        !(header.flags & ARRAY_WRITEABLE)) {
+        if (obstacle_note(in, GUARD_READONLY, input->source, NO_SOURCE) < 0) return ANSWER_ERROR;
         return interp_break(in, BREAK_READONLY, "the array is read-only");
+    }
     if (type_repeats(in->graph, &graph_node(in->graph, input->node)->type))
         return interp_break(in, BREAK_SHARED, "%s", "");
     if (input->guard) in->out->guards.at[input->guard - 1].array.flags |= ARRAY_WRITEABLE;
@@ -56,12 +59,9 @@ static bool
 arrays_overlap(PyObject *a, PyObject *b)
 {
     ArrayHeader ha, hb;
-    const char *why, *low_a, *high_a, *low_b, *high_b;
-    if (array_read(a, &ha, &why) != ANSWER_YES || array_read(b, &hb, &why) != ANSWER_YES)
-        return true;
-    array_extent(&ha, &low_a, &high_a);
-    array_extent(&hb, &low_b, &high_b);
-    return low_a < high_b && low_b < high_a;
+    const char *why;
+    return array_read(a, &ha, &why) != ANSWER_YES || array_read(b, &hb, &why) != ANSWER_YES ||
+           !arrays_apart(&ha, &hb);
 }
 
 /* What to do about the overlap of two inputs.  In the midst of a function the one may be a view
@@ -80,6 +80,60 @@ overlap_hint(const Interp *in, const Value *a, const Value *b)
     bool view = array_is_exact(a->object) && array_is_exact(b->object) &&
                 (array_base(a->object) == b->object || array_base(b->object) == a->object);
     return view ? HINT_COPY : HINT_OF_CODE;
+}
+
+/* Of two views of one storage. */
+static bool
+views_apart(const Graph *g, const Type *a, const Type *b)
+{
+    const Type *both[2] = {a, b};
+    int64_t low[2], high[2];
+    for (int i = 0; i < 2; i++) {
+        if (!type_is_known(g, both[i]) || !size_is_const(g, both[i]->offset)) return false;
+        if (type_elements(g, both[i]) == 0) return true;
+        low[i] = high[i] = size_value(g, both[i]->offset);
+        for (int axis = 0; axis < both[i]->rank; axis++) {
+            int64_t reach =
+                size_value(g, both[i]->stride[axis]) * (size_value(g, both[i]->shape[axis]) - 1);
+            *(reach < 0 ? &low[i] : &high[i]) += reach;
+        }
+    }
+    return a->dtype == b->dtype && (high[0] < low[1] || high[1] < low[0]);
+}
+
+static bool
+has_rounding(const Type *type)
+{
+    return dtype_is_float((DType)type->dtype) || dtype_is_complex((DType)type->dtype);
+}
+
+Answer
+write_beside(Interp *in, NodeId target, NodeId operand)
+{
+    Type to = node_type(in, target), from = node_type(in, operand);
+    if (from.form != FORM_ARRAY || !has_rounding(&to) || !has_rounding(&from)) return ANSWER_YES;
+    int written = storage_of(in, target), read = storage_of(in, operand);
+    if (written < 0 || read < 0) return ANSWER_ERROR;
+    if (written == read) {
+        if ((type_same_layout(&to, &from) && to.offset == from.offset) ||
+            views_apart(in->graph, &to, &from))
+            return ANSWER_YES;
+        return interp_break(in, BREAK_NUMPY,
+                            "an operation in place on a view that the memory of "
+                            "its other operand reaches into");
+    }
+    Value *a = input_of(in, target), *b = input_of(in, operand);
+    if (a == NULL || b == NULL) return ANSWER_YES;
+    ArrayHeader ha, hb;
+    const char *why;
+    if (array_read(a->object, &ha, &why) != ANSWER_YES ||
+        array_read(b->object, &hb, &why) != ANSWER_YES || !arrays_ranges_apart(&ha, &hb)) {
+        if (obstacle_note(in, GUARD_RANGES_MEET, a->source, b->source) < 0) return ANSWER_ERROR;
+        return break_hinted(in, BREAK_OVERLAP, overlap_hint(in, a, b),
+                            "an operation in place with an array whose memory interleaves");
+    }
+    Guard guard = {.kind = GUARD_RANGES_APART, .source = a->source, .other = b->source};
+    return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* Up to this many pairs get a guard each; more are guarded as a group. */
@@ -109,8 +163,10 @@ guard_apart(Interp *in, Value *const *group, int nwritten, int n)
     for (int i = 0; i < nwritten; i++)
         for (int k = i + 1; k < n; k++)
             if (arrays_overlap(group[i]->object, group[k]->object)) {
+                SourceId source = group[i]->source, other = group[k]->source;
                 in->writes.overlap = overlap_hint(in, group[i], group[k]);
-                return ANSWER_NO;
+                return obstacle_note(in, GUARD_OVERLAP, source, other) < 0 ? ANSWER_ERROR
+                                                                           : ANSWER_NO;
             }
     if (nwritten == 0 || n < 2) return ANSWER_YES;
     if (nwritten * n > PAIRS)

@@ -142,6 +142,8 @@ builtin_range(const BuiltinCall *call)
         if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
         if (type == &PyLong_Type || type == &PyBool_Type) continue;
         Answer answer = range_end(in, items[i], &items[i]);
+        if (answer == ANSWER_NO && items[i]->kind == V_NODE && value_is_number(in, items[i]))
+            return break_unknown_number(in, BREAK_CALL_C, items[i], "an end of a range");
         if (answer != ANSWER_YES) return answer == ANSWER_NO ? unknown(call, "range") : answer;
     }
     int64_t step = 1;
@@ -203,6 +205,7 @@ builtin_abs(const BuiltinCall *call)
     Interp *in = call->in;
     Value *value = call->args[0];
     PyObject *absolute = python_builtin("abs");
+    if (value_is_on_device(value)) return device_ufunc(in, "absolute", 1, call->args, call->out);
     if (value_is_loose(in, value)) return loose_call(in, absolute, 1, call->args, call->out);
     if (value->kind != V_NODE) return fold_call(in, absolute, 1, call->args, call->out);
     DType dtype = graph_node(in->graph, value->node)->type.dtype;

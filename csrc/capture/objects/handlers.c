@@ -60,6 +60,10 @@ raise_(Interp *in, int operands)
     if (answer != ANSWER_YES) return answer;
     if (operands == 2) {
         if ((operand = top_value(in, 1)) == NULL) return ANSWER_ERROR;
+        if (operand->kind == V_OBJECT && PyExceptionInstance_Check(operand->object) &&
+            operand->exception == NULL)
+            return break_raised(in, "%s is raised here from an exception that was raised before",
+                                exception->type->tp_name);
         if (operand->kind != V_CONST || operand->object != Py_None)
             answer =
                 instantiate(in, operand, "exception causes must derive from BaseException", &cause);

@@ -427,7 +427,7 @@ next_of_iterator(Interp *in, Value *iterator, Value **out)
     Answer answer;
     const char *name = iterator->name;
     if (in->loop != NULL)
-        return interp_break(in, BREAK_ITERATION, "an iterator inside a loop that is kept");
+        return interp_break(in, BREAK_ITERATION, "a sequence that is gone through or unpacked");
     if (value_is_generator(iterator))
         answer = generator_next(in, iterator, out);
     else if (name == NULL)

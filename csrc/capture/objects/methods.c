@@ -43,7 +43,7 @@ list_pop(const Method *m)
     Value *self = m->self;
     int64_t at = -1;
     Answer answer = m->nargs == 1 ? value_as_int(m->in, m->args[0], &at) : ANSWER_YES;
-    if (answer == ANSWER_NO) return unknown(m);
+    if (answer == ANSWER_NO) return break_key(m->in, m->args[0], "where a list is changed");
     if (answer == ANSWER_YES) answer = container_moves(m->in, self);
     if (answer != ANSWER_YES) return answer;
     if (at < 0) at += self->nitems;
@@ -120,7 +120,7 @@ list_method(const Method *m)
     if (strcmp(m->name, "insert") == 0 && m->nargs == 2) {
         int64_t at;
         answer = value_as_int(m->in, m->args[0], &at);
-        if (answer == ANSWER_NO) return unknown(m);
+        if (answer == ANSWER_NO) return break_key(m->in, m->args[0], "where a list is changed");
         if (answer == ANSWER_YES) answer = container_moves(m->in, self);
         if (answer == ANSWER_YES) answer = outside(m, 2, m->args);
         if (answer != ANSWER_YES) return answer;

@@ -1,0 +1,485 @@
+/* Arrays of a library whose memory is a device's: the operators, functions and methods that are
+   followed. The library's functions are asked for by NumPy's names, through its row of
+   arrays/library.c; the operations are the rows of graph/ops.def that have an expression for the
+   device.
+
+   Such a value is of a kind of its own (V_DEVICE), so that no rule of NumPy's applies to it: what
+   is not here is a break.  Results of rank 0 stay arrays on the device.  Operands are arrays of one
+   library and Python's numbers; dtypes are NumPy's, which CuPy's are for the dtypes of `on`. */
+#include "numpy.h"
+
+static const ArrayLibrary *
+library_of(const Interp *in, const Value *value)
+{
+    return array_library_on((Device)node_type(in, value->node).device);
+}
+
+static Answer
+not_compiled(Interp *in, const Value *value, const char *what)
+{
+    return interp_break(in, BREAK_DEVICE, "%s of %s", what, library_of(in, value)->array);
+}
+
+PyTypeObject *
+type_of_device(Interp *in, Value *value)
+{
+    PyObject *type = keep(in, array_library_function(library_of(in, value), "ndarray"));
+    return type != NULL && PyType_Check(type) ? (PyTypeObject *)type : NULL;
+}
+
+const char *
+describe_device(Interp *in, Value *value)
+{
+    return library_of(in, value)->array;
+}
+
+bool
+value_is_on_device(const Value *value)
+{
+    return value->kind == V_DEVICE;
+}
+
+static Answer
+push_device(Interp *in, NodeId node, Value **out)
+{
+    *out = value_node(in, node);
+    if (*out == NULL) return ANSWER_ERROR;
+    (*out)->kind = V_DEVICE;
+    return ANSWER_YES;
+}
+
+/* ---- elementwise ---- */
+
+/* The result of fresh arrays is in C order only where the operands are. */
+static bool
+is_in_order(const Interp *in, NodeId node)
+{
+    Type type = node_type(in, node);
+    return type.rank <= 1 || type_is_contiguous(in->graph, &type);
+}
+
+static Answer
+device_operand(Interp *in, Value *value, NodeId *out)
+{
+    if (value->kind == V_DEVICE) {
+        *out = value->node;
+        return is_in_order(in, *out)
+                   ? ANSWER_YES
+                   : not_compiled(in, value, "an operation on a layout that is not C order");
+    }
+    if (!value_is_python_scalar(in, value))
+        return interp_break(in, BREAK_DEVICE, "an operand that is no array of the device: %s",
+                            value_describe(in, value));
+    Answer answer = value_as_node(in, value, out);
+    return answer == ANSWER_NO
+               ? interp_break(in, BREAK_DEVICE, "a number that is too large for an array")
+               : answer;
+}
+
+/* Loop dtypes, by NumPy's ufunc of that name. */
+static Answer
+resolve_dtypes(Interp *in, const char *ufunc, int nargs, const NodeId *args, DType *ins, DType *out)
+{
+    Type copies[MAX_ARGS];
+    const Type *types[MAX_ARGS];
+    PyObject *object = numpy_object(ufunc);
+    if (object == NULL) return interp_break(in, BREAK_DEVICE, "%s", ufunc);
+    for (int i = 0; i < nargs; i++) {
+        copies[i] = node_type(in, args[i]);
+        copies[i].device = DEVICE_HOST;
+        types[i] = &copies[i];
+    }
+    Answer answer = ufunc_resolve(object, nargs, types, 1, ins, out);
+    return answer == ANSWER_NO ? interp_break(in, BREAK_SHAPE, "%s for these dtypes", ufunc)
+                               : answer;
+}
+
+/* The op on operands that are cast to the dtypes `ins`. */
+static Answer
+device_node(Interp *in, Op op, int nargs, const NodeId *args, const DType *ins, DType dtype,
+            NodeId *out)
+{
+    NodeId cast[MAX_ARGS];
+    Type type;
+    Device device = device_of(in->graph, nargs, args);
+    DType loop = ins[nargs - 1];
+    for (int i = op == OP_where; i < nargs; i++)
+        if (ins[i] != loop || !op_is_on(op, ins[i], device) ||
+            !op_is_on(OP_cast, (DType)node_type(in, args[i]).dtype, device))
+            return interp_break(in, BREAK_DEVICE, "%s of %s on %s", op_info(op)->name,
+                                dtype_long_name((DType)node_type(in, args[i]).dtype),
+                                device_name(device));
+    if (!op_is_on(OP_cast, dtype, device))
+        return interp_break(in, BREAK_DEVICE, "a result of %s on %s", dtype_long_name(dtype),
+                            device_name(device));
+    for (int i = 0; i < nargs; i++) TRY(node_cast(in, args[i], ins[i], &cast[i]));
+    Answer answer = type_broadcast(in->graph, &type, dtype, nargs, cast, NULL);
+    if (answer == ANSWER_NO)
+        return interp_break(in, BREAK_SHAPE, "operands whose shapes do not broadcast");
+    if (answer != ANSWER_YES) return answer;
+    if (type_elements(in->graph, &type) == 0)
+        return interp_break(in, BREAK_DEVICE, "an array without elements");
+    TRY_NODE(*out, graph_add(in->graph, in->region, op, nargs, cast, &type, NULL));
+    return ANSWER_YES;
+}
+
+/* The ufunc of this name; of bools, sums and products are logic. */
+static Answer
+named_node(Interp *in, const char *ufunc, int nargs, const NodeId *args, NodeId *out)
+{
+    DType ins[MAX_ARGS], dtype;
+    TRY(resolve_dtypes(in, ufunc, nargs, args, ins, &dtype));
+    int op = op_from_ufunc(ufunc, device_of(in->graph, nargs, args));
+    if (op < 0) return interp_break(in, BREAK_DEVICE, "%s", ufunc);
+    if (ins[0] == DT_BOOL && op == OP_add) op = OP_logical_or;
+    if (ins[0] == DT_BOOL && op == OP_multiply) op = OP_logical_and;
+    if (op == OP_power && !dtype_is_float(dtype))
+        return interp_break(in, BREAK_DEVICE, "a power of integers");
+    return device_node(in, (Op)op, nargs, args, ins, dtype, out);
+}
+
+Answer
+device_ufunc(Interp *in, const char *ufunc, int nargs, Value *const *args, Value **out)
+{
+    NodeId nodes[MAX_ARGS], node;
+    for (int i = 0; i < nargs; i++) TRY(device_operand(in, args[i], &nodes[i]));
+    TRY(named_node(in, ufunc, nargs, nodes, &node));
+    return push_device(in, node, out);
+}
+
+/* ---- operators ---- */
+
+/* array ** 2 and array ** 0.5 are CuPy's square and sqrt; *ufunc stays NULL for other exponents. */
+static Answer
+power_shortcut(Interp *in, Value *exponent, const char **ufunc)
+{
+    PyObject *known;
+    if (!value_is_python_scalar(in, exponent)) return ANSWER_YES;
+    Answer answer = value_known(in, exponent, &known);
+    if (answer != ANSWER_YES) return answer == ANSWER_NO ? ANSWER_YES : answer;
+    double number =
+        PyLong_CheckExact(known) || PyFloat_CheckExact(known) ? PyFloat_AsDouble(known) : 0;
+    PyErr_Clear();
+    if (PyLong_CheckExact(known) && number == 2) *ufunc = "square";
+    if (PyFloat_CheckExact(known) && number == 2) *ufunc = "square";
+    if (PyFloat_CheckExact(known) && number == 0.5) *ufunc = "sqrt";
+    return ANSWER_YES;
+}
+
+Answer
+device_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    Value *both[2] = {left, right};
+    const char *shortcut = NULL;
+    if (operator_ < 0 || operator_ >= IN_PLACE)
+        return not_compiled(in, left->kind == V_DEVICE ? left : right,
+                            "an operator that writes in place");
+    if (operator_ == OPERATOR_MATMUL)
+        return not_compiled(in, left->kind == V_DEVICE ? left : right, "a matrix product");
+    if (operator_ == OPERATOR_POW && left->kind == V_DEVICE)
+        TRY(power_shortcut(in, right, &shortcut));
+    if (shortcut != NULL) {
+        DType dtype = (DType)node_type(in, left->node).dtype;
+        if (dtype_is_float(dtype)) return device_ufunc(in, shortcut, 1, both, out);
+    }
+    return device_ufunc(in, array_operators[operator_].ufunc, 2, both, out);
+}
+
+Answer
+device_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    static const char *const names[] = {"less",      "less_equal", "equal",
+                                        "not_equal", "greater",    "greater_equal"};
+    Value *both[2] = {left, right};
+    return device_ufunc(in, names[operator_], 2, both, out);
+}
+
+Answer
+device_unary(Interp *in, int operator_, Value *operand, Value **out)
+{
+    const char *name = operator_ == I_UNARY_NEGATIVE   ? "negative"
+                       : operator_ == I_UNARY_POSITIVE ? "positive"
+                                                       : "invert";
+    return device_ufunc(in, name, 1, &operand, out);
+}
+
+/* ---- reductions ---- */
+
+typedef struct {
+    int n, axes[MAX_RANK]; /* ascending */
+    bool keepdims;
+    int64_t count; /* elements that become one */
+} Reduced;
+
+static Answer
+parse_reduced(Interp *in, const Rule *rule, Value *const *args, Value *array, Reduced *r)
+{
+    Type type = node_type(in, array->node);
+    bool reduced[MAX_RANK] = {false};
+    if (type.rank == 0 || !type_is_contiguous(in->graph, &type) ||
+        type_elements(in->graph, &type) == 0)
+        return not_compiled(in, array, "a reduction that is not over a C-contiguous array");
+    TRY(value_as_axes(in, rule_arg(rule, args, "axis"), type.rank, &r->n, r->axes));
+    TRY(value_as_flag(in, rule_arg(rule, args, "keepdims"), false, &r->keepdims));
+    for (int i = 0; i < (r->n < 0 ? type.rank : r->n); i++)
+        reduced[r->n < 0 ? i : r->axes[i]] = true;
+    r->n = 0;
+    r->count = 1;
+    int runs = 0;
+    bool inside = false;
+    for (int axis = 0; axis < type.rank; axis++) {
+        int64_t size = size_value(in->graph, type.shape[axis]);
+        if (reduced[axis]) r->axes[r->n++] = axis;
+        if (reduced[axis]) r->count *= size;
+        if (size == 1) continue;
+        runs += reduced[axis] && !inside;
+        inside = reduced[axis];
+    }
+    bool whole = r->n == type.rank;
+    return runs == 1 || whole ? ANSWER_YES
+                              : not_compiled(in, array, "a reduction over axes that are apart");
+}
+
+static Answer
+reduce_node(Interp *in, Op op, NodeId node, DType dtype, const Reduced *r, NodeId *out)
+{
+    Type type, from;
+    bool reduced[MAX_RANK] = {false};
+    int64_t ints[MAX_RANK];
+    Device device = (Device)node_type(in, node).device;
+    if (!op_is_on(op, dtype, device) ||
+        !op_is_on(OP_cast, (DType)node_type(in, node).dtype, device))
+        return interp_break(in, BREAK_DEVICE, "%s of %s on %s", op_info(op)->name,
+                            dtype_long_name((DType)node_type(in, node).dtype), device_name(device));
+    TRY(node_cast(in, node, dtype, &node));
+    from = node_type(in, node);
+    for (int i = 0; i < r->n; i++) {
+        reduced[r->axes[i]] = true;
+        ints[i] = r->axes[i];
+    }
+    if (type_reduced(in->graph, &type, dtype, &from, reduced, r->keepdims) < 0) return ANSWER_ERROR;
+    Attrs attrs = {.ints = ints, .nints = r->n, .keepdims = r->keepdims};
+    TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &node, &type, &attrs));
+    return ANSWER_YES;
+}
+
+/* As NumPy, and CuPy: small integers are summed as 64-bit ones. */
+static DType
+summed_as(DType dtype)
+{
+    if (dtype == DT_BOOL) return DT_I64;
+    if (!dtype_is_integer(dtype)) return dtype;
+    return dtype_is_signed(dtype) ? DT_I64 : DT_U64;
+}
+
+/* sum, prod, max, min, all, any: `data` is the op's name; mean. */
+static Answer
+device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    NodeId node = NO_NODE;
+    Reduced r;
+    if (args[0]->kind != V_DEVICE)
+        return interp_break(in, BREAK_DEVICE, "%s of something else than the device's array",
+                            rule->name);
+    TRY(parse_reduced(in, rule, args, args[0], &r));
+    bool mean = strcmp(rule->data, "mean") == 0;
+    Op op = mean ? OP_sum : (Op)op_from_name(rule->data);
+    DType dtype = (DType)node_type(in, args[0]->node).dtype;
+    if (op == OP_sum || op == OP_prod) dtype = summed_as(dtype);
+    if (mean && !dtype_is_float(dtype)) dtype = DT_F64;
+    if (op == OP_all || op == OP_any) dtype = DT_BOOL;
+    if (dtype == DT_BOOL && op == OP_max) op = OP_any;
+    if (dtype == DT_BOOL && op == OP_min) op = OP_all;
+    TRY(reduce_node(in, op, args[0]->node, dtype, &r, &node));
+    if (mean) {
+        NodeId both[2] = {node};
+        Type weak = type_scalar(DT_F64, FORM_PYTHON);
+        PyObject *count = keep(in, PyFloat_FromDouble((double)r.count));
+        if (count == NULL) return ANSWER_ERROR;
+        TRY_NODE(both[1], graph_const(in->graph, in->region, count, &weak));
+        TRY(named_node(in, "divide", 2, both, &node));
+    }
+    return push_device(in, node, out);
+}
+
+/* ---- functions and methods ---- */
+
+static Answer
+device_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    DType dtype = DT_F64;
+    NodeId node;
+    (void)rule;
+    if (args[0]->kind != V_DEVICE) return interp_break(in, BREAK_DEVICE, "astype");
+    TRY(value_as_dtype(in, args[1], &dtype));
+    Type type = node_type(in, args[0]->node);
+    Device device = (Device)type.device;
+    if ((DType)type.dtype == dtype || !is_in_order(in, args[0]->node) ||
+        !op_is_on(OP_cast, dtype, device) || !op_is_on(OP_cast, (DType)type.dtype, device))
+        return not_compiled(in, args[0], "astype to this dtype");
+    TRY(node_cast(in, args[0]->node, dtype, &node));
+    return push_device(in, node, out);
+}
+
+static Answer
+device_where(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    NodeId nodes[3], node;
+    DType ins[3], dtype;
+    (void)rule;
+    for (int i = 0; i < 3; i++) TRY(device_operand(in, args[i], &nodes[i]));
+    TRY(resolve_dtypes(in, "maximum", 2, &nodes[1], &ins[1], &dtype));
+    ins[0] = DT_BOOL;
+    if (!op_is_on(OP_cast, (DType)node_type(in, nodes[0]).dtype, device_of(in->graph, 3, nodes)))
+        return interp_break(in, BREAK_DEVICE, "a condition of this dtype");
+    TRY(device_node(in, OP_where, 3, nodes, ins, dtype, &node));
+    return push_device(in, node, out);
+}
+
+static Answer
+device_clip(Interp *in, const Rule *rule, Value *const *args, Value **out)
+{
+    NodeId nodes[3], node;
+    DType ins[3], dtype;
+    (void)rule;
+    if (value_absent(args[1]) || value_absent(args[2]))
+        return interp_break(in, BREAK_DEVICE, "clip with one bound");
+    for (int i = 0; i < 3; i++) TRY(device_operand(in, args[i], &nodes[i]));
+    TRY(resolve_dtypes(in, "_core.umath.clip", 3, nodes, ins, &dtype));
+    TRY(device_node(in, OP_clip, 3, nodes, ins, dtype, &node));
+    return push_device(in, node, out);
+}
+
+#define REDUCE(name, kinds, data)                                                                  \
+    {name, kinds, DONE_BY_RULE, device_reduce, 1, "a axis dtype! out! keepdims", data, 0}
+static const Rule rules[] = {
+    REDUCE("sum", "fm", "sum"),
+    REDUCE("prod", "fm", "prod"),
+    REDUCE("mean", "fm", "mean"),
+    {"max", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "max", 0},
+    {"min", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "min", 0},
+    {"amax", "f", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "max", 0},
+    {"amin", "f", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "min", 0},
+    {"all", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "all", 0},
+    {"any", "fm", DONE_BY_RULE, device_reduce, 1, "a axis out! keepdims", "any", 0},
+    {"astype", "m", DONE_BY_RULE, device_astype, 2, "self dtype order! casting! subok! copy!", "",
+     0},
+    {"where", "f", DONE_BY_RULE, device_where, 3, "condition x y", "", 0},
+    {"clip", "f", DONE_BY_RULE, device_clip, 3, "a a_min a_max out!", "", 0},
+    {"clip", "m", DONE_BY_RULE, device_clip, 3, "self min max out!", "", 0},
+};
+#undef REDUCE
+
+/* A call of a function of the library that has a row above. */
+static Answer
+follow_device(const Call *call, const void *row)
+{
+    return rule_call(call->in, row, NULL, call->nargs, call->args, call->kwnames, call->out);
+}
+
+/* A call of the library's ufunc for an op. */
+static Answer
+follow_device_ufunc(const Call *call, const void *row)
+{
+    const OpInfo *op = row;
+    bool on_device = false;
+    for (int i = 0; i < call->nargs; i++) on_device = on_device || call->args[i]->kind == V_DEVICE;
+    if (call->kwnames != NULL || call->nargs != op->arity || !on_device)
+        return interp_break(call->in, BREAK_DEVICE, "%s called this way", op->ufunc);
+    return device_ufunc(call->in, op->ufunc, call->nargs, call->args, call->out);
+}
+
+static int
+add_callable(const ArrayLibrary *library, const char *name, Follow follow, const void *row)
+{
+    PyObject *callable = array_library_function(library, name);
+    if (callable == NULL) return 0;
+    int failed = callable_add(callable, RANK_NUMPY, follow, row);
+    Py_DECREF(callable);
+    return failed;
+}
+
+int
+device_callables(void)
+{
+    for (int l = 0; l < LIBRARY_COUNT; l++) {
+        const ArrayLibrary *library = &array_libraries[l];
+        if (library->device == DEVICE_HOST) continue;
+        for (int op = 0; op < OP_COUNT; op++) {
+            const OpInfo *info = op_info((Op)op);
+            if (info->kind != KIND_POINTWISE || info->ufunc == NULL || info->on[0] == '\0')
+                continue;
+            if (strcmp(info->name, "clip") == 0) continue; /* a function, above */
+            if (add_callable(library, info->ufunc, follow_device_ufunc, info) < 0) return -1;
+        }
+        for (int i = 0; i < COUNT_OF(rules); i++)
+            if (rules[i].kinds[0] == 'f' &&
+                add_callable(library, rules[i].name, follow_device, &rules[i]) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static const Rule *
+method_rule(const char *name)
+{
+    for (int i = 0; i < COUNT_OF(rules); i++)
+        if (strchr(rules[i].kinds, 'm') != NULL && strcmp(rules[i].name, name) == 0)
+            return &rules[i];
+    return NULL;
+}
+
+Answer
+device_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
+              PyObject *kwnames, Value **out)
+{
+    Value *all[MAX_ARGS + 1];
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
+    const Rule *rule = method_rule(name);
+    if (rule == NULL || nargs + nkw > MAX_ARGS) return not_compiled(in, array, name);
+    all[0] = array;
+    for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
+    return rule_call(in, rule, NULL, nargs + 1, all, kwnames, out);
+}
+
+/* ---- attributes, elements ---- */
+
+static Answer
+shape_of(Interp *in, const Type *type, Value **out)
+{
+    Value *tuple = value_sequence(in, V_TUPLE, type->rank, NULL);
+    for (int i = 0; tuple != NULL && i < type->rank; i++) {
+        tuple->items[i] =
+            value_const_new(in, PyLong_FromLongLong(size_value(in->graph, type->shape[i])));
+        if (tuple->items[i] == NULL) return ANSWER_ERROR;
+    }
+    *out = tuple;
+    return tuple == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+device_find(Interp *in, Value *array, PyObject *name, Value **out)
+{
+    const char *text = PyUnicode_AsUTF8(name);
+    if (text == NULL) return ANSWER_ERROR;
+    Type type = node_type(in, array->node);
+    if (strcmp(text, "shape") == 0) return shape_of(in, &type, out);
+    if (strcmp(text, "ndim") == 0)
+        *out = value_const_new(in, PyLong_FromLong(type.rank));
+    else if (strcmp(text, "size") == 0)
+        *out = value_const_new(in, PyLong_FromLongLong(type_elements(in->graph, &type)));
+    else if (strcmp(text, "dtype") == 0)
+        *out = value_const_new(in, array_dtype_object((DType)type.dtype));
+    else if (method_rule(text) != NULL) {
+        *out = value_sequence(in, V_BUILTIN_METHOD, 1, &array);
+        if (*out != NULL) (*out)->name = text;
+    } else
+        return interp_break(in, BREAK_DEVICE, "'%s' of %s", text, library_of(in, array)->array);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+subscript_of_device(Interp *in, Value *array, Value *Py_UNUSED(key), Value **Py_UNUSED(out))
+{
+    return not_compiled(in, array, "an element or a part");
+}
