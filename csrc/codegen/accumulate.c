@@ -328,32 +328,38 @@ declare_accumulators(Emit *e, int stage, int lanes)
 
 /* ---- after the loop ---- */
 
-/* Combines the accumulators of all vectors, then s with each lane. */
+/* Combines the accumulators of all vectors, then s with the lanes. */
 static void
-fold(Emit *e, int32_t at, const char *name)
+fold(Emit *e, int32_t at, int stage, const char *name)
 {
     const Instr *v = instr_at(e, at);
     bool mask = v->dtype == DT_BOOL;
-    Text one = {0}, many = {0};
+    Text one = {0}, many = {0}, lanes = {0};
+    DType kept = mask ? mask_dtype(mask_of_value(e, stage, v->args[0])) : v->dtype;
     prelude_use(e->prelude, name, v->dtype, 1, &one);
+    prelude_fold(e->prelude, !mask ? name : takes_all(v) ? "and" : "or", kept, e->lanes, &lanes);
     if (!mask && e->ways > 1) prelude_use(e->prelude, name, v->dtype, e->lanes, &many);
     for (int way = 1; way < e->ways; way++)
         if (mask)
             emit_line(e, "a%d %s= a%s%d;", at, takes_all(v) ? "&" : "|", ways[way], at);
         else
             emit_line(e, "a%d = %s(a%d, a%s%d);", at, many.data, at, ways[way], at);
-    emit_line(e, "for (int i = 0; i < %d; i++) s%d = %s(s%d, a%d[i]%s);", e->lanes, at, one.data,
-              at, at, mask ? " != 0" : "");
+    emit_line(e, "s%d = %s(s%d, %s(a%d)%s);", at, one.data, at, lanes.data, at,
+              mask ? " != 0" : "");
     text_free(&one);
     text_free(&many);
+    text_free(&lanes);
 }
 
 static void
 fold_bits(Emit *e, int32_t at, const char *name, const char *operator_)
 {
+    Text lanes = {0};
+    prelude_fold(e->prelude, *operator_ == '&' ? "and" : "or", bits_dtype(instr_at(e, at)),
+                 e->lanes, &lanes);
     if (e->ways > 1) emit_line(e, "%ss%d %s= %ssb%d;", name, at, operator_, name, at);
-    emit_line(e, "for (int i = 0; i < %d; i++) %s%d %s= %ss%d[i];", e->lanes, name, at, operator_,
-              name, at);
+    emit_line(e, "%s%d %s= %s(%ss%d);", name, at, operator_, lanes.data, name, at);
+    text_free(&lanes);
 }
 
 void
@@ -364,10 +370,10 @@ fold_lanes(Emit *e, int stage, int lanes)
         const Instr *v = instr_at(e, i);
         if (!reduces_in_loop(e, i, stage) || v->order == REDUCE_PAIRWISE) continue;
         if (!is_extreme(e, i)) {
-            fold(e, i, combine_name(v->op));
+            fold(e, i, stage, combine_name(v->op));
             continue;
         }
-        fold(e, i, extreme_name(v));
+        fold(e, i, stage, extreme_name(v));
         fold_bits(e, i, "nan", "|");
         fold_bits(e, i, "sign", sign_operator(v));
     }
@@ -473,12 +479,12 @@ static void
 finish_extreme_beside(Emit *e, int32_t at, const char *type)
 {
     const Instr *v = instr_at(e, at);
-    Text bits = {0};
+    Text bits = {0}, any = {0};
     prelude_type(e->prelude, bits_dtype(v), e->beside, &bits);
+    prelude_fold(e->prelude, "or", bits_dtype(v), e->beside, &any);
     emit_line(e, "const %s doubt%d = nans%d | ((a%d == 0) & (signs%d %s 0));", bits.data, at, at,
               at, at, v->op == OP_max ? ">=" : "<");
-    emit_line(e, "%s any%d = 0;", dtype_name(bits_dtype(v)), at);
-    emit_line(e, "for (int i = 0; i < %d; i++) any%d |= doubt%d[i];", e->beside, at, at);
+    emit_line(e, "const %s any%d = %s(doubt%d);", dtype_name(bits_dtype(v)), at, any.data, at);
     if (forgets_invalid(e)) {
         prelude_forget_invalid(e->prelude);
         emit_line(e, "if (any%d) forget_invalid();", at);
@@ -487,6 +493,7 @@ finish_extreme_beside(Emit *e, int32_t at, const char *type)
     emit_line(e, "if (any%d) continue;", at);
     emit_line(e, "const %s v%d = a%d;", type, at, at);
     text_free(&bits);
+    text_free(&any);
 }
 
 /* Declares v, the reduction's value for each row. */

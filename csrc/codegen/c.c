@@ -300,12 +300,26 @@ first_text(const Program *p, AllWritten *all, int number)
     return number;
 }
 
+/* gcc's -O2 makes vectors of a loop only if its length is known, and computes both sides of a
+   choice only if that raises no flag.  clang does both anyway. */
+static const char KEPT_LOOP_TEXT[] =
+    "#ifdef __clang__\n"
+    "#define KEPT_LOOP\n"
+    "#define GUESSING_LOOP\n"
+    "#else\n"
+    "#define KEPT_LOOP __attribute__((optimize(\"vect-cost-model=dynamic\")))\n"
+    "#define GUESSING_LOOP \\\n"
+    "    __attribute__((optimize(\"vect-cost-model=dynamic\", \"no-trapping-math\")))\n"
+    "#endif\n";
+
 static int
 emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
 {
     const Program *p = e->program;
     for (int i = 0; i < p->kernels.len; i++) {
+        if (p->kernels.at[i]->device != DEVICE_HOST) continue;
         Text *text = &all->kernel[i].text;
+        if (!e->quick && p->kernels.at[i]->kind != KERNEL_REGION) continue;
         int same = first_alike(p, all, i);
         if (same == i) {
             if (write_kernel(e, i, false, text) < 0) return -1;
@@ -317,7 +331,12 @@ emit_kernels(Emit *e, AllWritten *all, bool comments, Text *body)
                         same, i, same);
             continue;
         }
-        text_printf(body, "\nint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n", i);
+        const struct RegionLoop *loop = e->quick ? p->kernels.at[i]->region : NULL;
+        text_printf(body, "\n%sint\nk%d(const KernelArgs *args, int64_t begin, int64_t end)\n{\n",
+                    loop == NULL    ? ""
+                    : loop->guesses ? "GUESSING_LOOP "
+                                    : "KEPT_LOOP ",
+                    i);
         if (!comments)
             text_put(body, text->data);
         else if (write_kernel(e, i, true, body) < 0)
@@ -340,23 +359,18 @@ machine_vector_bytes(void)
     return 16;
 }
 
-static bool
-has_region(const Program *program)
+bool
+codegen_has_region(const Program *program)
 {
     for (int i = 0; i < program->kernels.len; i++)
         if (program->kernels.at[i]->kind == KERNEL_REGION) return true;
     return false;
 }
 
-int
-codegen_c(const Graph *graph, const Program *program, bool comments, Text *out)
-{
-    return codegen_c_for(graph, program, comments, machine_vector_bytes(), out);
-}
-
-int
-codegen_c_for(const Graph *graph, const Program *program, bool comments, int vector_bytes,
-              Text *out)
+/* `quick`: all kernels; else the careful variants of kept loops alone. */
+static int
+write_file(const Graph *graph, const Program *program, bool comments, int vector_bytes, bool quick,
+           Text *out, bool *straight)
 {
     Text head = {0}, body = {0};
     Prelude prelude = {.head = &head, .vector_bytes = vector_bytes};
@@ -367,6 +381,7 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
               .vector_bytes = prelude.vector_bytes,
               .ways = 1,
               .position = "j",
+              .quick = quick,
               .pointer = 'r'};
     prelude_begin(&prelude);
     size_t count = (size_t)program->kernels.len + 1;
@@ -381,13 +396,15 @@ codegen_c_for(const Graph *graph, const Program *program, bool comments, int vec
     }
     text_printf(out, "/* vectors of %d bytes */\n", prelude.vector_bytes);
     text_put(out, KERNEL_ABI_TEXT);
-    if (has_region(program)) text_put(out, LOG_ABI_TEXT);
+    if (codegen_has_region(program)) text_put(out, LOG_ABI_TEXT);
+    if (codegen_has_region(program) && quick) text_put(out, KEPT_LOOP_TEXT);
     text_put(out, REST_TEXT);
     if (program->loops.len > 0) text_put(out, CALL_LOOP_TEXT);
     text_put(out, head.data ? head.data : "");
     text_put(out, body.data ? body.data : "");
     if (text_finish(&head) == 0 && text_finish(&body) == 0 && text_finish(&prelude.done) == 0)
         status = text_finish(out);
+    if (straight != NULL) *straight = is_straight(&e);
 done:
     for (size_t i = 0; all.kernel != NULL && i < count; i++) text_free(&all.kernel[i].text);
     mem_free(all.kernel);
@@ -397,4 +414,23 @@ done:
     text_free(&body);
     prelude_end(&prelude);
     return status;
+}
+
+int
+codegen_c(const Graph *graph, const Program *program, bool comments, Text *out, bool *straight)
+{
+    return codegen_c_for(graph, program, comments, machine_vector_bytes(), out, straight);
+}
+
+int
+codegen_c_for(const Graph *graph, const Program *program, bool comments, int vector_bytes,
+              Text *out, bool *straight)
+{
+    return write_file(graph, program, comments, vector_bytes, true, out, straight);
+}
+
+int
+codegen_careful(const Graph *graph, const Program *program, Text *out)
+{
+    return write_file(graph, program, false, machine_vector_bytes(), false, out, NULL);
 }

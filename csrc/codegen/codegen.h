@@ -7,16 +7,24 @@
 /* One C file for all kernels of the program; symbols are k0, k1, …  The text depends only on the
    loop nests: it contains no sizes that are arguments, no addresses and no names of the user's, so
    that programs that differ in those share a cache entry.  With `comments` it names the user's
-   lines (for PYCOMPILE_LOGS=output_code; the text without is compiled).  -1 with the error set. */
-int codegen_c(const Graph *graph, const Program *program, bool comments, Text *out);
+   lines (for PYCOMPILE_LOGS=output_code; the text without is compiled).  `straight`, which may be
+   NULL: an optimising compiler finds nothing in it that is worth its time.  -1 with the error set.
+ */
+int codegen_c(const Graph *graph, const Program *program, bool comments, Text *out, bool *straight);
 
 /* The same for vectors of a given size; codegen_c takes the machine's. */
 int codegen_c_for(const Graph *graph, const Program *program, bool comments, int vector_bytes,
-                  Text *out);
+                  Text *out, bool *straight);
 
-/* All loops are over vectors that lie side by side, and keep nothing from one turn to the next: a
-   compiler finds nothing in them that is worth its time. */
-bool codegen_is_straight(const Graph *graph, const Program *program);
+/* CUDA for all kernels of that device: k0, k1, … by their numbers in the program, and kN_done for
+   those in parts.  Arguments are the step's places, then its integers, 8 bytes each: a pointer to
+   the device's memory, or the bytes of a number of the host's.  *straight, if given, is false. */
+int codegen_cuda(const Graph *graph, const Program *program, bool comments, Text *out,
+                 bool *straight);
+
+bool codegen_has_region(const Program *program);
+/* The careful variants of kept loops (region.c), under the same symbols. */
+int codegen_careful(const Graph *graph, const Program *program, Text *out);
 
 /* ---- module_codegen.c: adds this folder's functions to the module; 0 or -1 ---- */
 int codegen_module(PyObject *module);

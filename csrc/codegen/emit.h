@@ -31,6 +31,7 @@ typedef struct {
     bool in_pieces;       /* the span is processed in pieces (pieces.c) */
     int beside;           /* rows in the lanes of a vector, or 0: beside.c */
     const char *position; /* C name of the element's index in the span: "j" */
+    bool quick;           /* a kept loop's quick variant: region.c */
 } Emit;
 
 static inline const Instr *
@@ -168,15 +169,45 @@ void emit_stream_sizes(Emit *e);
 void emit_stream_flags(Emit *e);
 void emit_stream_end(Emit *e);
 
+/* straight.c: of all kernels, when they are printed */
+bool is_straight(Emit *e);
+
 /* region.c */
 void emit_region(Emit *e);
+/* Whose range and variable the loop has in this variant. */
+const RegionFor *region_head(const Emit *e, const RegionFor *loop);
+/* What a kept loop does where it cannot go on. */
+extern const char REGION_FAIL[];
+/* A value's name at either level. */
+void region_name(const Emit *e, int32_t at, char *out, size_t size);
+/* An operation in the loop (NULL: before the loops). */
+void region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail);
+/* The statements of a loop's body, and what the next iteration starts from. */
+void region_body(Emit *e, const RegionFor *loop);
+
+/* region_head.c: counts, bounds and heads of loops */
+/* The loop, with its body; `outermost`: the log begins before it. */
+void region_loop(Emit *e, const RegionFor *loop);
+
+/* region_element.c */
+/* Defines the type for memory, "f64m", and returns its name. */
+const char *region_memory_type(Emit *e, DType dtype, Text *out);
+void region_element(Emit *e, int32_t at, const RegionFor *loop);
+/* Around the iterations of an innermost loop: what they need from memory, the log of what they will
+   overwrite, and what goes back to memory. */
+void region_before_iterations(Emit *e, const RegionFor *loop);
+void region_after_iteration(Emit *e, const RegionFor *loop);
+void region_after_iterations(Emit *e, const RegionFor *loop);
 
 /* region_log.c: what a kept loop overwrites */
 extern const char LOG_ABI_TEXT[]; /* what a file with kept loops has at its top */
 /* Before the loop: asks for the log's first room.  The label `fail` ends a run that is undone. */
 void region_log(Emit *e);
-bool region_logs(const Emit *e, const RegionElement *element);
+bool region_logs(const Emit *e, const RegionArray *array);
 /* Appends what is at the C expression `address`. */
 void region_log_entry(Emit *e, DType dtype, const char *address);
+/* Appends `count` elements from there on, `step` bytes apart. */
+void region_log_range(Emit *e, DType dtype, const char *address, const char *step,
+                      const char *count);
 
 #endif

@@ -237,10 +237,9 @@ body_mask(Emit *e, int32_t at, int bytes, Text *out)
         body_name(e, at, out);
         return;
     }
-    text_put(out, "__builtin_convertvector(");
+    prelude_cast(e->prelude, mask_dtype(mask_width(e, at)), mask_dtype(bytes), e->lanes, out);
+    text_put(out, "(");
     body_name(e, at, out);
-    text_put(out, ", ");
-    prelude_type(e->prelude, mask_dtype(bytes), e->lanes, out);
     text_put(out, ")");
 }
 
@@ -303,13 +302,21 @@ put_mask_operation(Emit *e, const Instr *v, int mask, Text *out)
     if (text == NULL) prelude_miss(e->prelude, op_info(v->op)->name, v->from, e->lanes);
 }
 
-/* The cast of a constant that was not folded raises a flag (passes/fold.c).  Compilers do fold it,
-   to other bits than the machine's and without the flag, unless they cannot know the number. */
+/* Would compilers fold a cast of this number to an integer, to other bits than the machine's and
+   without the flag? A constant whose cast was not folded raises one (passes/fold.c); and of an u32
+   that became a f64 they would take the low bits. */
+static bool
+cast_is_foldable(const Instr *v)
+{
+    return v->kind == INSTR_CONST ||
+           (v->kind == INSTR_OP && v->op == OP_cast && v->from == DT_U32 && v->dtype == DT_F64);
+}
+
 static void
 put_cast_argument(Emit *e, int32_t arg, Text *out)
 {
     const Instr *v = instr_at(e, arg);
-    if (v->kind != INSTR_CONST || e->lanes != 1) {
+    if (!cast_is_foldable(v) || e->lanes != 1) {
         body_name(e, arg, out);
         return;
     }
@@ -656,6 +663,15 @@ body_check(Emit *e, int32_t at)
 
 /* ---- once and per row ---- */
 
+/* Where the C compiler may take flags for nothing (a kept loop that guesses), it must not compute
+   with constants itself. */
+static bool
+hides_constant(const Emit *e, const Instr *v)
+{
+    return e->kernel->kind == KERNEL_REGION && e->quick && e->kernel->region->guesses &&
+           dtype_is_float(v->dtype);
+}
+
 void
 scalar_value(Emit *e, int32_t at)
 {
@@ -692,6 +708,10 @@ scalar_value(Emit *e, int32_t at)
             prelude_memory(e->prelude, v->dtype, 1, &line);
             text_printf(&line, " *)%c%d%s", v->level == LEVEL_ONCE ? 'q' : 'r', v->operand,
                         v->dtype == DT_BOOL ? " != 0" : "");
+        } else if (v->kind == INSTR_CONST && hides_constant(e, v)) {
+            text_printf(&line, "({ %s a = ", dtype_name(v->dtype));
+            put_constant(e, v, &line);
+            text_printf(&line, "; __asm__(\"\" : \"+%s\"(a)); a; })", body_constraint(e, at));
         } else if (v->kind == INSTR_CONST)
             put_constant(e, v, &line);
         else

@@ -2,19 +2,14 @@
 #include "../passes/passes.h"
 #include "codegen.h"
 
-/* lower_graph(text, keep=[], comments=True, vector_bytes=the machine's) -> (schedule, C):
-   NotImplementedError when a node has no lowering. */
+/* (schedule, source) of a graph's text.  `bytes`: of vectors, 0: the machine's. */
 static PyObject *
-lower_graph(PyObject *module, PyObject *args)
+lower_text(const char *text, PyObject *keep, Device device, bool comments, int bytes)
 {
-    const char *text, *why = NULL;
-    PyObject *keep = NULL, *result = NULL;
-    int comments = 1, bytes = 0;
+    const char *why = NULL;
+    PyObject *result = NULL;
     Text schedule = {0}, source = {0};
     Answer answer;
-    (void)module;
-    if (!PyArg_ParseTuple(args, "s|O!pi", &text, &PyList_Type, &keep, &comments, &bytes))
-        return NULL;
     keep = keep == NULL ? PyList_New(0) : Py_NewRef(keep);
     Arena *arena = keep == NULL ? NULL : arena_new();
     Graph *graph = arena == NULL ? NULL : graph_parse(arena, keep, text);
@@ -24,10 +19,11 @@ lower_graph(PyObject *module, PyObject *args)
         if (!PyErr_Occurred()) PyErr_Format(PyExc_NotImplementedError, "no lowering: %s", why);
         goto done;
     }
-    if (program_print(graph, program, &schedule) < 0 ||
-        (bytes ? codegen_c_for(graph, program, comments, bytes, &source)
-               : codegen_c(graph, program, comments, &source)) < 0)
-        goto done;
+    if (program_print(graph, program, &schedule) < 0) goto done;
+    int written = device == DEVICE_CUDA ? codegen_cuda(graph, program, comments, &source, NULL)
+                  : bytes ? codegen_c_for(graph, program, comments, bytes, &source, NULL)
+                          : codegen_c(graph, program, comments, &source, NULL);
+    if (written < 0) goto done;
     result = Py_BuildValue("(NN)", text_to_str(&schedule), text_to_str(&source));
 done:
     text_free(&schedule);
@@ -37,8 +33,32 @@ done:
     return result;
 }
 
+/* lower_graph(text, keep=[], comments=True, vector_bytes=the machine's) -> (schedule, C):
+   NotImplementedError when a node has no lowering. */
+static PyObject *
+lower_graph(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *text;
+    PyObject *keep = NULL;
+    int comments = 1, bytes = 0;
+    if (!PyArg_ParseTuple(args, "s|O!pi", &text, &PyList_Type, &keep, &comments, &bytes))
+        return NULL;
+    return lower_text(text, keep, DEVICE_HOST, comments, bytes);
+}
+
+/* lower_cuda(text, comments=True) -> (schedule, CUDA) */
+static PyObject *
+lower_cuda(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    const char *text;
+    int comments = 1;
+    if (!PyArg_ParseTuple(args, "s|p", &text, &comments)) return NULL;
+    return lower_text(text, NULL, DEVICE_CUDA, comments, 0);
+}
+
 static PyMethodDef methods[] = {
     {"lower_graph", lower_graph, METH_VARARGS, "For tests: a graph's schedule and source."},
+    {"lower_cuda", lower_cuda, METH_VARARGS, "For tests: a graph's schedule and CUDA source."},
     {0},
 };
 

@@ -39,7 +39,8 @@ static const Helper helpers[] = {
     {"absolute", C_SIGNED, 1, false, "(T)(a < 0 ? -a : a)", "N(select)(a < 0, -a, a)"},
     {"absolute", C_UNSIGNED | C_BOOL, 1, false, "a", "a"},
     {"sign", C_FLOAT, 1, false,
-     "__builtin_isgreater(a, 0) ? 1 : __builtin_isless(a, 0) ? -1 : a == 0 ? 0 : a", NULL},
+     "__builtin_isgreater(a, 0) ? 1 : __builtin_isless(a, 0) ? -1 : a == 0 ? 0 : a",
+     "N(select)(a != a, a, N(select)(a == 0, (T){}, N(copysign)((T){} + 1, a)))"},
     {"sign", C_SIGNED, 1, false, "(T)((a > 0) - (a < 0))", "(T)((a < 0) - (a > 0))"},
     {"sign", C_UNSIGNED, 1, false, "a > 0", "(T)-(a > 0)"},
     {"sqrt", C_FLOAT, 1, false, "SQRT(a)", "VSQRT"},
@@ -465,6 +466,7 @@ static void
 define_lanewise(Prelude *p, const Helper *h, DType dtype, int lanes)
 {
     Text text = {0};
+    p->lane_by_lane = true;
     put_signature(p, &text, h->name, h->arity, h->compares, dtype, lanes);
     text_put(&text, " { ");
     prelude_type(p, h->compares ? mask_dtype((int)dtype_size(dtype)) : dtype, lanes, &text);
@@ -569,6 +571,54 @@ prelude_splat(Prelude *p, DType dtype, int lanes, Text *out)
 }
 
 void
+prelude_shuffle(Prelude *p)
+{
+    if (!prelude_first(p, "SHUFFLE")) return;
+    text_put(p->head, "#ifdef __clang__\n"
+                      "#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)\n"
+                      "#else\n"
+                      "#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (I){__VA_ARGS__})\n"
+                      "#endif\n");
+}
+
+/* Halves the lanes that count until one does.  (A loop over lanes would hold the vector in memory
+   where the compiler does not unroll it.) */
+void
+prelude_fold(Prelude *p, const char *name, DType dtype, int lanes, Text *out)
+{
+    char fold[32];
+    snprintf(fold, sizeof fold, "fold_%s", name);
+    const Key key = key_of(fold, dtype, lanes);
+    bool bits = strcmp(name, "and") == 0 || strcmp(name, "or") == 0;
+    if (prelude_first(p, key.text)) {
+        Text text = {0}, vector = {0}, index = {0}, helper = {0};
+        prelude_shuffle(p);
+        prelude_type(p, dtype, lanes, &vector);
+        prelude_type(p, mask_dtype((int)dtype_size(dtype)), lanes, &index);
+        if (!bits) prelude_use(p, name, dtype, lanes, &helper);
+        text_printf(&text, "INLINE %s %s(%s a) {\n    typedef %s I __attribute__((unused));\n",
+                    dtype_name(dtype), key.text, vector.data, index.data);
+        for (int half = lanes / 2; half > 0; half /= 2) {
+            text_put(&text, "    a = ");
+            if (bits)
+                text_put(&text, strcmp(name, "and") == 0 ? "a & " : "a | ");
+            else
+                text_printf(&text, "%s(a, ", helper.data);
+            text_put(&text, "SHUFFLE(a, a");
+            for (int i = 0; i < lanes; i++) text_printf(&text, ", %d", (i + half) % lanes);
+            text_put(&text, bits ? ");\n" : "));\n");
+        }
+        text_put(&text, "    return a[0];\n}\n");
+        text_put(p->head, text.data ? text.data : "");
+        text_free(&text);
+        text_free(&vector);
+        text_free(&index);
+        text_free(&helper);
+    }
+    text_put(out, key.text);
+}
+
+void
 prelude_gather(Prelude *p, DType dtype, int lanes, Text *out)
 {
     const Key key = key_of("gather", dtype, lanes);
@@ -664,34 +714,72 @@ cast_scalar(DType from, DType to)
 }
 
 static void
-put_cast_body(Prelude *p, Text *text, DType from, DType to, int lanes)
+put_scalar_cast(Prelude *p, Text *text, DType from, DType to)
 {
-    if (lanes == 1) {
-        const char *body = cast_scalar(from, to);
-        if (to == DT_U64 || to == DT_U32) {
-            define_type(p, to == DT_U64 ? DT_I64 : DT_I32, 1);
-        }
-        for (; *body; body++) {
-            if (*body == 'T')
-                text_put(text, dtype_name(to));
-            else if (*body == 'S')
-                text_put(text, dtype_name(from));
-            else
-                text_printf(text, "%c", *body);
-        }
+    if (to == DT_U64 || to == DT_U32) define_type(p, to == DT_U64 ? DT_I64 : DT_I32, 1);
+    for (const char *body = cast_scalar(from, to); *body; body++)
+        if (*body == 'T')
+            text_put(text, dtype_name(to));
+        else if (*body == 'S')
+            text_put(text, dtype_name(from));
+        else
+            text_printf(text, "%c", *body);
+}
+
+/* The instruction that converts a whole vector of the machine's, into `out`; false: none is known.
+   GCC finds these by optimisation alone, and those of different halves not even then. */
+static bool
+cast_instruction(const Prelude *p, DType from, DType to, int lanes, char out[16])
+{
+    static const char letters[] = {[1] = 'b', [2] = 'w', [4] = 'd', [8] = 'q'};
+    int had = (int)dtype_size(from), has = (int)dtype_size(to);
+    int wide = lanes * Py_MAX(had, has), narrow = lanes * Py_MIN(had, has);
+    if (p->vector_bytes != 64 || had == has || wide < 16 || wide > 64 || narrow < 8) return false;
+    if (from == DT_I32 && to == DT_F64) return strcpy(out, "vcvtdq2pd"), true;
+    if (dtype_is_float(from) || dtype_is_float(to)) return false;
+    if (had > has)
+        snprintf(out, 16, "vpmov%c%c", letters[had], letters[has]);
+    else
+        snprintf(out, 16, "vpmov%cx%c%c", dtype_is_signed(from) ? 's' : 'z', letters[had],
+                 letters[has]);
+    return true;
+}
+
+/* The conversion of `argument`, by way of i32 between floats and narrow integers. */
+static void
+put_vector_cast(Prelude *p, Text *text, const char *argument, DType from, DType to, int lanes)
+{
+    bool narrows = dtype_is_float(from) && dtype_is_integer(to) && dtype_size(to) < 4;
+    bool widens = dtype_is_integer(from) && dtype_size(from) < 4 && dtype_is_float(to);
+    if (narrows || widens) {
+        Text middle = {0};
+        prelude_cast(p, from, DT_I32, lanes, &middle);
+        text_printf(&middle, "(%s)", argument);
+        prelude_cast(p, DT_I32, to, lanes, text);
+        text_printf(text, "(%s)", middle.data ? middle.data : "");
+        text_free(&middle);
         return;
     }
-    bool to_integer = dtype_is_float(from) && dtype_is_integer(to);
-    text_put(text, "__builtin_convertvector(");
-    if (to_integer && dtype_size(to) < 4) {
-        text_put(text, "__builtin_convertvector(a, ");
-        prelude_type(p, DT_I32, lanes, text);
-        text_put(text, ")");
-    } else
-        text_put(text, "a");
-    text_put(text, ", ");
+    size_t had = dtype_size(from), has = dtype_size(to);
+    if (had > 2 * has || has > 2 * had) p->lane_by_lane = true;
+    text_printf(text, "__builtin_convertvector(%s, ", argument);
     prelude_type(p, to, lanes, text);
     text_put(text, ")");
+}
+
+/* Both forms of a conversion that is one instruction: only GCC needs to be told. */
+static void
+put_cast_instruction(Text *text, const char *instruction, DType to, int lanes)
+{
+    text_printf(text,
+                "\n#ifdef __clang__\n"
+                "    return __builtin_convertvector(a, %sx%d);\n"
+                "#else\n"
+                "    %sx%d r;\n"
+                "    __asm__(\"%s %%1, %%0\" : \"=v\"(r) : \"v\"(a));\n"
+                "    return r;\n"
+                "#endif\n}\n",
+                dtype_name(to), lanes, dtype_name(to), lanes, instruction);
 }
 
 /* cast_scalar for vectors: the shift is selected before a single conversion.  Lane by lane the
@@ -725,11 +813,17 @@ prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
         text_printf(&text, " %s(", key);
         prelude_type(p, from, lanes, &text);
         text_put(&text, " a) { ");
-        if (lanes > 1 && dtype_is_float(from) && (to == DT_U64 || to == DT_U32)) {
+        char instruction[16];
+        if (lanes > 1 && dtype_is_float(from) && (to == DT_U64 || to == DT_U32))
             put_unsigned_cast(p, &text, from, to, lanes);
-        } else {
+        else if (lanes > 1 && cast_instruction(p, from, to, lanes, instruction))
+            put_cast_instruction(&text, instruction, to, lanes);
+        else {
             text_put(&text, "return ");
-            put_cast_body(p, &text, from, to, lanes);
+            if (lanes > 1)
+                put_vector_cast(p, &text, "a", from, to, lanes);
+            else
+                put_scalar_cast(p, &text, from, to);
             text_put(&text, "; }\n");
         }
         text_put(p->head, text.data ? text.data : "");

@@ -12,7 +12,8 @@ typedef struct {
     uint32_t slots, used;
     uint32_t types[DT_COUNT]; /* the numbers of lanes for which a type is printed, or-ed */
     int vector_bytes;
-    char missing[64]; /* the first helper that was asked for and does not exist, or "" */
+    bool lane_by_lane; /* a helper is a loop over lanes, or what gcc turns into one */
+    char missing[64];  /* the first helper that was asked for and does not exist, or "" */
 } Prelude;
 
 void prelude_begin(Prelude *p);
@@ -38,11 +39,17 @@ void prelude_memory(Prelude *p, DType dtype, int lanes, Text *out);
 const char *prelude_minus_one(Prelude *p, DType dtype);
 /* Strided access: gather_f32x16(p, stride), scatter_f32x16(p, stride, v). */
 void prelude_gather(Prelude *p, DType dtype, int lanes, Text *out);
+/* All lanes of a vector combined by a helper of two arguments, whose order must not matter:
+   "fold_add_i32x16"(v).  Vectors of masks: by "and" or "or". */
+void prelude_fold(Prelude *p, const char *name, DType dtype, int lanes, Text *out);
 /* A store of one vector of the machine's width that bypasses the caches. */
 void prelude_stream(Prelude *p, DType dtype, int lanes, Text *out);
 /* Defines forget_invalid(), which clears the floating-point flag "invalid". */
 void prelude_forget_invalid(Prelude *p);
 void prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out);
+/* Defines SHUFFLE(a, b, …), the lanes of a and b of these numbers; gcc takes them as a vector of I.
+ */
+void prelude_shuffle(Prelude *p);
 /* The integer type of a comparison's lanes: -1 is true. */
 DType mask_dtype(int bytes);
 

@@ -55,8 +55,14 @@ static const PythonHelper helpers[] = {
                  "while (b > 0) { if (b & 1 && __builtin_mul_overflow(x, a, &x)) return 1; "
                  "b >>= 1; if (b > 0 && __builtin_mul_overflow(a, a, &a)) return 1; } "
                  "*r = x; return 0;"),
+    /* the C compiler must not see the exponent: it makes a * a of pow(a, 2.0), which is rounded
+       otherwise */
     FLOAT2(py_pow, "if (!__builtin_isfinite(a) || !__builtin_isfinite(b)) return 1; "
-                   "*r = __builtin_pow(a, b); return !__builtin_isfinite(*r);"),
+                   "volatile f64 exponent = b; "
+                   "*r = __builtin_pow(a, exponent); return !__builtin_isfinite(*r);"),
+    INT2(py_lshift, "if (b < 0 || (b > 63 && a != 0)) return 1; if (a == 0) { *r = 0; return 0; } "
+                    "return __builtin_mul_overflow(a, (__int128)1 << b, r);"),
+    INT2(py_rshift, "if (b < 0) return 1; *r = a >> (b > 63 ? 63 : b); return 0;"),
     INT1(py_neg, "return __builtin_sub_overflow(0, a, r);"),
     FLOAT1(py_neg, "*r = -a; return 0;"),
     INT1(py_abs, "if (a >= 0) { *r = a; return 0; } return __builtin_sub_overflow(0, a, r);"),

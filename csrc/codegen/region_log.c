@@ -21,13 +21,32 @@ const char LOG_ABI_TEXT[] =
     "    int (*more)(struct KernelLog *log); /* before the loop, and when at == end; nonzero: fail "
     "*/\n"
     "    int (*stop)(struct KernelLog *log); /* nonzero: a signal came */\n"
-    "} KernelLog;\n";
+    "    int (*range)(struct KernelLog *log, char *first, int64_t step, int64_t count,\n"
+    "                 int64_t bytes); /* logs elements; nonzero: fail */\n"
+    "} KernelLog;\n"
+    "#define LOG_FROM_HERE() (at = log->at, at_end = log->end, at_step = log->step)\n"
+    "#define LOG_ENTRY(address, bytes) \\\n"
+    "    if (at_step) { \\\n"
+    "        if (__builtin_expect(at == at_end, 0)) { \\\n"
+    "            log->at = at; \\\n"
+    "            if (log->more(log)) goto fail; \\\n"
+    "            LOG_FROM_HERE(); \\\n"
+    "        } \\\n"
+    "        at->place = (uint64_t)(address) | bytes##ull << 56; \\\n"
+    "        __builtin_memcpy(&at->old, address, bytes); \\\n"
+    "        at += at_step; \\\n"
+    "    }\n"
+    "#define LOG_RANGE(address, step, count, bytes) \\\n"
+    "    if (at_step) { \\\n"
+    "        log->at = at; \\\n"
+    "        if (log->range(log, address, step, count, bytes)) goto fail; \\\n"
+    "        LOG_FROM_HERE(); \\\n"
+    "    }\n";
 
 bool
-region_logs(const Emit *e, const RegionElement *element)
+region_logs(const Emit *e, const RegionArray *array)
 {
-    return instr_at(e, element->instr)->kind == INSTR_STORE &&
-           e->kernel->region->arrays.at[element->array].logged;
+    return array->logged || (e->quick && array->stored);
 }
 
 /* Stores of the outermost loop alone, per iteration: those of inner loops happen nobody knows how
@@ -39,8 +58,9 @@ stores_logged(const Emit *e, const RegionBlock *block)
     for (int i = 0; i < block->len; i++) {
         if (block->at[i].instr < 0) continue;
         const Instr *v = instr_at(e, block->at[i].instr);
+        const RegionLoop *r = e->kernel->region;
         if (v->kind == INSTR_STORE)
-            stores += region_logs(e, &e->kernel->region->elements.at[v->operand]);
+            stores += region_logs(e, &r->arrays.at[r->elements.at[v->operand].array]);
     }
     return stores;
 }
@@ -68,7 +88,7 @@ region_log(Emit *e)
     emit_line(e, "const LogArray logged[] = {");
     for (int i = 0; i < r->arrays.len; i++) {
         const RegionArray *a = &r->arrays.at[i];
-        if (!a->logged) continue;
+        if (!region_logs(e, a)) continue;
         Text lengths = {0}, strides = {0};
         for (int axis = 0; axis < a->rank; axis++) {
             text_printf(&lengths, axis ? ", n%d" : "n%d", a->length[axis]);
@@ -84,11 +104,13 @@ region_log(Emit *e)
     emit_line(e, count > 0 ? "};" : "    {0}};");
     emit_line(e, "log->array = logged;");
     emit_line(e, "log->narrays = %d;", count);
-    emit_line(e, "log->iterations = count0 * %d;", has_loop(&r->top->body) ? INNER_ITERATIONS : 1);
-    emit_line(e, "log->entries = count0 * %d;", stores_logged(e, &r->top->body));
+    const char *iterations = r->top->endless ? "0" : "count0";
+    emit_line(e, "log->iterations = %s * %d;", iterations,
+              has_loop(&r->top->body) ? INNER_ITERATIONS : 1);
+    emit_line(e, "log->entries = %s * %d;", iterations, stores_logged(e, &r->top->body));
     emit_line(e, "if (log->more(log)) return 1;");
     emit_line(e, "LogEntry *at = log->at, *at_end = log->end;");
-    emit_line(e, "int64_t at_step = log->step, segments = 0;");
+    emit_line(e, "int64_t at_step = log->step, turns = 0;");
 }
 
 /* Appends what the store is about to overwrite, in words of at most 8 bytes. */
@@ -96,17 +118,15 @@ void
 region_log_entry(Emit *e, DType dtype, const char *address)
 {
     int size = (int)dtype_size(dtype);
-    for (int done = 0; done < size; done += 8) {
-        int bytes = size < 8 ? size : 8;
-        open_block(e, "if (__builtin_expect(at == at_end, 0)) ");
-        emit_line(e, "log->at = at;");
-        emit_line(e, "if (log->more(log)) goto fail;");
-        emit_line(e, "at = log->at;");
-        emit_line(e, "at_end = log->end;");
-        emit_line(e, "at_step = log->step;");
-        close_block(e);
-        emit_line(e, "at->place = (uint64_t)(%s + %d) | %dull << 56;", address, done, bytes);
-        emit_line(e, "__builtin_memcpy(&at->old, %s + %d, %d);", address, done, bytes);
-        emit_line(e, "at += at_step;");
-    }
+    for (int done = 0; done < size; done += 8)
+        emit_line(e, "LOG_ENTRY(%s + %d, %d)", address, done, size < 8 ? size : 8);
+}
+
+void
+region_log_range(Emit *e, DType dtype, const char *address, const char *step, const char *count)
+{
+    int size = (int)dtype_size(dtype);
+    for (int done = 0; done < size; done += 8)
+        emit_line(e, "LOG_RANGE(%s + %d, %s, %s, %d)", address, done, step, count,
+                  size < 8 ? size : 8);
 }

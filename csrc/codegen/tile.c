@@ -54,12 +54,8 @@ define_turn(Emit *e, int bytes)
     int lanes = e->vector_bytes / bytes;
     Text *out = e->prelude->head;
     for (int step = 1; step < lanes; step *= 2) put_masks(out, lanes, step);
-    text_put(out, "#ifdef __clang__\n"
-                  "#define SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)\n"
-                  "#else\n"
-                  "#define SHUFFLE(a, b, ...) __builtin_shuffle(a, b, (I){__VA_ARGS__})\n"
-                  "#endif\n"
-                  "#define SWAP(a, b, low, high) \\\n"
+    prelude_shuffle(e->prelude);
+    text_put(out, "#define SWAP(a, b, low, high) \\\n"
                   "    { const V s = a; a = SHUFFLE(s, b, low); b = SHUFFLE(s, b, high); }\n");
     text_printf(out,
                 "/* t[k][j] = p[j][k] */\n"

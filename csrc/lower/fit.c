@@ -3,7 +3,7 @@
 #include "group.h"
 
 /* Rows longer than this do not stay in cache between passes. */
-enum { ROW_BYTES = 512 * 1024 };
+enum { ROW_BYTES = 512 * 1024, DEVICE_ROW_BYTES = 256 * 1024 };
 
 /* A ufunc's loop called for rows of fewer elements is slower than one call for the whole array, in
    a kernel of its own. */
@@ -93,7 +93,8 @@ arguments_fit(const Lowering *lw, int number, NodeId id, bool row_level)
         if (kind == KIND_SCATTER) return false;
         if (kind == KIND_REDUCTION && g->columns) return false;
         bool per_row = kind == KIND_REDUCTION || lw->row_level[arg->storage];
-        if (per_row && !row_level && row_bytes(lw, g, g->reduced) > ROW_BYTES) return false;
+        int64_t longest = g->device == DEVICE_HOST ? ROW_BYTES : DEVICE_ROW_BYTES;
+        if (per_row && !row_level && row_bytes(lw, g, g->reduced) > longest) return false;
         Access made, read;
         result_access(lw, g, arg->storage, &made);
         access_of(lw, g, id, &arg->type, arg->storage, &read);

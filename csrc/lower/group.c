@@ -115,7 +115,8 @@ enum { MOST_TRIED = 256 };
 static bool
 is_shelf(const Lowering *lw, const Shelf *shelf, const Shelf *wanted)
 {
-    if (shelf->arm != wanted->arm || shelf->part != wanted->part || shelf->ndims != wanted->ndims)
+    if (shelf->arm != wanted->arm || shelf->part != wanted->part || shelf->ndims != wanted->ndims ||
+        shelf->device != wanted->device)
         return false;
     for (int dim = 0; dim < shelf->ndims; dim++)
         if (!size_same(lw->graph, shelf->size[dim], wanted->size[dim])) return false;
@@ -125,7 +126,7 @@ is_shelf(const Lowering *lw, const Shelf *shelf, const Shelf *wanted)
 static uint32_t
 shelf_hash(const Lowering *lw, const Shelf *shelf)
 {
-    uint64_t hash = (uint64_t)shelf->arm << 32 | (uint32_t)shelf->part;
+    uint64_t hash = (uint64_t)shelf->arm << 32 | ((uint32_t)shelf->part << 1 ^ shelf->device);
     for (int dim = 0; dim < shelf->ndims; dim++)
         hash = (hash ^ (uint64_t)size_value(lw->graph, shelf->size[dim])) * 0x9E3779B97F4A7C15u;
     return (uint32_t)(hash >> 32);
@@ -159,7 +160,7 @@ static int
 put_on_shelf(Lowering *lw, int number, unsigned without)
 {
     const Group *g = &lw->groups.at[number];
-    Shelf wanted = {.arm = g->arm, .part = g->part};
+    Shelf wanted = {.arm = g->arm, .part = g->part, .device = g->device};
     for (int dim = 0; dim < g->ndims; dim++)
         if (!(without >> dim & 1)) wanted.size[wanted.ndims++] = g->size[dim];
     if (lw->shelves.len * 2 >= lw->shelf_slots && grow_shelves(lw) < 0) return -1;
@@ -180,7 +181,9 @@ put_on_shelf(Lowering *lw, int number, unsigned without)
 static Shelf *
 shelf_of(const Lowering *lw, NodeId id)
 {
-    Shelf wanted = {.arm = lw->arm[id], .part = lw->part[id]};
+    Shelf wanted = {.arm = lw->arm[id],
+                    .part = lw->part[id],
+                    .device = (Device)graph_node(lw->graph, id)->type.device};
     int axes[MAX_RANK];
     if (lw->shelf_slots == 0) return NULL;
     wanted.ndims = domain_squeezed(lw->graph, node_domain(lw, id), wanted.size, axes);
@@ -285,6 +288,7 @@ group_join(Lowering *lw, int number, NodeId id)
 {
     Group *g = &lw->groups.at[number];
     if (g->arm != lw->arm[id] || g->part != lw->part[id]) return ANSWER_NO;
+    if (g->device != (Device)graph_node(lw->graph, id)->type.device) return ANSWER_NO;
     if (is_full(lw, g)) return ANSWER_NO;
     const Node *node = graph_node(lw->graph, id);
     if (g->reports && g->errors != node->errors && node_may_report(lw->graph, node))
@@ -312,7 +316,11 @@ group_join_any(Lowering *lw, NodeId id)
 int
 group_open(Lowering *lw, NodeId id, bool external, bool fuses)
 {
-    Group g = {.external = external, .arm = lw->arm[id], .part = lw->part[id], .fuses = fuses};
+    Group g = {.external = external,
+               .device = (Device)graph_node(lw->graph, id)->type.device,
+               .arm = lw->arm[id],
+               .part = lw->part[id],
+               .fuses = fuses};
     int axes[MAX_RANK];
     if (!external) g.ndims = domain_squeezed(lw->graph, node_domain(lw, id), g.size, axes);
     if (VEC_PUSH(lw->arena, &lw->groups, g) < 0) return -1;

@@ -68,6 +68,8 @@ instr_operand(Nest *n, const Access *access, bool stored)
     Operand operand = {.dtype = access->dtype, .stored = stored};
     Place place = {.offset = access->offset};
     if ((place.buffer = buffer_for(n->lw, access->storage)) == NO_BUFFER) return -1;
+    const Buffer *buffer = &n->lw->program->buffers.at[place.buffer];
+    operand.by_value = n->kernel->device != DEVICE_HOST && buffer->type.device == DEVICE_HOST;
     const Graph *graph = n->lw->graph;
     for (int i = 0; i < n->nloops; i++) {
         SizeId stride = n->first[i] < 0 ? NO_SIZE : access->stride[n->first[i]];

@@ -61,7 +61,6 @@ typedef struct {
     int32_t slot;
     bool guard;  /* a where whose third argument, the same for all elements, nobody is interested in
                   */
-    bool affine; /* KERNEL_REGION: an int that is linear in the induction variable */
     NodeId node; /* for comments */
 } Instr;
 
@@ -79,6 +78,7 @@ typedef struct {
     bool stored;
     int32_t stride[MAX_RANK]; /* per loop, outermost first; the last is the row's */
     bool dense;               /* for rows side by side: they are a unit stride apart */
+    bool by_value;            /* on a device: a number of the host, passed as an argument */
     bool turned;              /* read through a tile, in which the row is a unit stride … */
     int32_t across;           /* … while it is this one (index into KernelArgs.size) in memory */
 } Operand;
@@ -90,8 +90,23 @@ typedef enum { KERNEL_FLAT, KERNEL_ROWS, KERNEL_COLUMNS, KERNEL_REGION } KernelK
 
 struct RegionLoop; /* region.h */
 
+/* What CUDA makes of the loops (lower/cuda.c).  A *unit* is a row; for KERNEL_COLUMNS, a column. */
+typedef struct {
+    int32_t threads; /* of a block */
+    int32_t lanes;   /* neighbouring threads that share a row */
+    int32_t each;  /* elements of a row that a thread holds in registers; 0: it goes through them in
+                      each stage again.  KERNEL_FLAT: elements per thread */
+    bool vectors;  /* KERNEL_FLAT: those lie side by side, in one access */
+    bool wide;     /* index arithmetic takes 64 bits */
+    int32_t units; /* index into KernelArgs.size of their number */
+    int32_t parts; /* of the number of parts that each unit is divided into; -1: it is not … */
+    int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines */
+} CudaKernel;
+
 struct Kernel {
     KernelKind kind;
+    Device device;
+    CudaKernel cuda; /* device CUDA; what follows `operands` and `instrs` is for the host */
     int32_t nloops;
     int32_t size[MAX_RANK]; /* per loop: index into KernelArgs.size */
     VEC(Operand) operands;

@@ -132,6 +132,27 @@ need_committed(Lowering *lw)
             lw->needed[graph_node(g, graph_node(g, id)->args[1])->storage] = true;
 }
 
+/* Numbers that the host computes and a device uses are computed on the host, and passed. */
+static void
+anchor_for_devices(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        if (!lw->live[id] || node->type.device == DEVICE_HOST) continue;
+        for (int k = 0; k < node->nargs; k++) {
+            NodeId storage = graph_node(g, node->args[k])->storage;
+            const Node *arg = graph_node(g, storage);
+            while (arg->op == OP_cast && arg->type.device == DEVICE_HOST) {
+                storage = graph_node(g, arg->args[0])->storage; /* the device casts */
+                arg = graph_node(g, storage);
+            }
+            if (arg->type.device == DEVICE_HOST && arg->op != OP_const)
+                lw->virtuals.anchored[storage] = true;
+        }
+    }
+}
+
 /* ---- what leaves ---- */
 
 /* Broadcasts the value's type to the view that is written. */
@@ -334,6 +355,7 @@ lower(Graph *graph, Answer *answer, const char **why)
     find_results(&lw);
     find_live(&lw);
     if (virtuals_find(&lw.virtuals, graph, lw.live) < 0 || arms_find(&lw) < 0) return NULL;
+    anchor_for_devices(&lw);
     need_scalars_of_empty(&lw);
     arms_need(&lw);
     mark_outputs(&lw);

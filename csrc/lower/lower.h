@@ -15,7 +15,7 @@ typedef enum {
     BUFFER_CONST,  /* `object`: an array or scalar known while compiling */
     BUFFER_OUTPUT, /* a new array object: a result, or the argument of an extern call */
     BUFFER_EXTERN, /* the array or object that an extern step returned */
-    BUFFER_TEMP,   /* arena memory: `arena_offset` */
+    BUFFER_TEMP,   /* memory of its device's arena: `arena_offset` */
     BUFFER_CHOSEN, /* memory of one of two other buffers, by a choose step */
     BUFFER_SCALAR, /* 16 bytes in the plan's scalar block: rank 0 */
 } BufferKind;
@@ -62,6 +62,9 @@ typedef struct {
     bool fallible;         /* a nonzero return is a deopt */
     bool region;           /* a kept loop, called in phases: lower/region.h */
     bool parts; /* its units are parts of one row; called once more after them (PARTS_DONE) */
+    Device device;
+    int32_t threads;   /* on a device: of a block */
+    int64_t blocks[2]; /* of the kernel, and of kN_done; 0: there is none */
 } KernelStep;
 
 typedef struct {
@@ -118,6 +121,7 @@ typedef struct {
 } Located;
 
 typedef struct Kernel Kernel; /* kernel.h: the loop nest */
+Device kernel_device(const Kernel *kernel);
 
 typedef struct {
     VEC(Kernel *) kernels;
@@ -126,7 +130,7 @@ typedef struct {
     VEC(Step) steps;
     VEC(Step) commits;    /* kernels that compute into inputs, before the first such effect */
     VEC(Located) located; /* one per Graph.outputs entry, same order */
-    int64_t arena_bytes;
+    int64_t arena_bytes[DEVICE_COUNT];
 } Program;
 
 /* NULL with the error set; NULL with ANSWER_NO in *answer (no error) when some node has no

@@ -140,14 +140,15 @@ give(Layout *l, int64_t at, int64_t bytes)
     return 0;
 }
 
-/* A list of temporaries for each step: those first used in it, or those last used in it. */
+/* A list of one device's temporaries for each step: those first used in it, or those last used in
+   it. */
 typedef struct {
     int32_t *first; /* per step: its first buffer + 1; ids ascend */
     int32_t *next;  /* per buffer: the next one + 1 */
 } ByStep;
 
 static int
-by_step(const Lowering *lw, const int32_t *step_of, ByStep *out)
+by_step(const Lowering *lw, Device device, const int32_t *step_of, ByStep *out)
 {
     const Program *p = lw->program;
     out->first = arena_alloc(lw->arena, sizeof(int32_t) * ((size_t)p->steps.len + 2));
@@ -155,7 +156,8 @@ by_step(const Lowering *lw, const int32_t *step_of, ByStep *out)
     if (out->first == NULL || out->next == NULL) return -1;
     for (BufferId id = p->buffers.len; id-- > 0;) {
         int step = step_of[id] < 0 ? 0 : step_of[id];
-        if (p->buffers.at[id].kind != BUFFER_TEMP) continue;
+        const Buffer *b = &p->buffers.at[id];
+        if (b->kind != BUFFER_TEMP || b->type.device != device) continue;
         out->next[id] = out->first[step];
         out->first[step] = id + 1;
     }
@@ -175,14 +177,14 @@ bytes_before(const Lowering *lw, const Type *type)
     return bytes;
 }
 
-int
-memory_plan(Lowering *lw)
+static int
+plan_device(Lowering *lw, Device device)
 {
     Program *p = lw->program;
     Layout l = {.lw = lw};
     ByStep born, dead;
-    if (find_lifetimes(lw) < 0 || by_step(lw, lw->first_step, &born) < 0 ||
-        by_step(lw, lw->last_step, &dead) < 0)
+    if (by_step(lw, device, lw->first_step, &born) < 0 ||
+        by_step(lw, device, lw->last_step, &dead) < 0)
         return -1;
     for (int step = 0; step <= p->steps.len; step++) {
         for (int32_t i = born.first[step]; i != 0; i = born.next[i - 1])
@@ -192,7 +194,17 @@ memory_plan(Lowering *lw)
             if (give(&l, b->arena_offset, rounded(lw, b)) < 0) return -1;
         }
     }
-    p->arena_bytes = l.top;
+    p->arena_bytes[device] = l.top;
+    return 0;
+}
+
+int
+memory_plan(Lowering *lw)
+{
+    Program *p = lw->program;
+    if (find_lifetimes(lw) < 0) return -1;
+    for (int device = 0; device < DEVICE_COUNT; device++)
+        if (plan_device(lw, (Device)device) < 0) return -1;
     for (BufferId id = 0; id < p->buffers.len; id++)
         if (p->buffers.at[id].kind == BUFFER_TEMP)
             p->buffers.at[id].arena_offset += bytes_before(lw, &p->buffers.at[id].type);

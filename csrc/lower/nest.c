@@ -2,7 +2,8 @@
    launches it.  Steps:
    1. order the dimensions as memory has them and join those that every access walks as one;
    2. one instruction per member, loads and virtual arguments as they are met;
-   3. stages (in which pass over the row) and homes (what is kept in memory). */
+   3. what the target makes of it: for the host stages (in which pass over the row), homes (what is
+      kept in memory) and what threads divide among them; for CUDA see cuda.c. */
 #include "nest.h"
 
 enum {
@@ -318,7 +319,8 @@ nest_step(Nest *n, Step *step)
     s->sizes = n->sizes.at;
     s->nloops = n->loops.len;
     s->loops = n->loops.at;
-    s->checks_flags = n->kernel->flags = n->flags;
+    s->device = n->kernel->device;
+    s->checks_flags = n->kernel->flags = n->flags && s->device == DEVICE_HOST;
     s->errors = n->group != NULL ? n->group->errors : 0;
     s->fallible = n->fallible;
     if (VEC_PUSH(n->lw->arena, &p->kernels, n->kernel) < 0) return -1;
@@ -327,11 +329,18 @@ nest_step(Nest *n, Step *step)
     return VEC_PUSH(n->lw->arena, &p->commits, *step);
 }
 
+Device
+kernel_device(const Kernel *kernel)
+{
+    return kernel->device;
+}
+
 int
 nest_init(Nest *n, Lowering *lw, Group *g)
 {
     *n = (Nest){.lw = lw, .group = g, .number = (int)(g - lw->groups.at)};
     n->kernel = arena_alloc(lw->arena, sizeof(Kernel));
+    if (n->kernel != NULL) n->kernel->device = g == NULL ? DEVICE_HOST : g->device;
     lw->nest++;
     lw->nfound = 0;
     return n->kernel == NULL ? -1 : 0;
@@ -349,6 +358,22 @@ blame_lines(const Lowering *lw, const Group *g, Step *step)
     if (step->line == 0) step_blame(lw->graph, g->nodes.at[0], step);
 }
 
+static int
+host_schedule(Nest *n, KernelStep *step)
+{
+    if (stages_assign(n) < 0) return -1;
+    if (n->lw->why != NULL) return 0;
+    step->scratch_bytes = stages_scratch_bytes(n);
+    return make_units(n, step);
+}
+
+/* Fills in what the target's launch needs, by device; 0 or -1, lw->why may be set. */
+static int (*const schedules[])(Nest *n, KernelStep *step) = {
+    [DEVICE_HOST] = host_schedule,
+    [DEVICE_CUDA] = cuda_schedule,
+};
+_Static_assert(COUNT_OF(schedules) == DEVICE_COUNT, "a schedule per target");
+
 Answer
 nest_build(Lowering *lw, Group *g, NestKind kind)
 {
@@ -360,12 +385,10 @@ nest_build(Lowering *lw, Group *g, NestKind kind)
         if (op_info(graph_node(lw->graph, g->nodes.at[i])->op)->kind == KIND_REDUCTION)
             n.reduces = true;
     if (make_loops(&n) < 0 || (lw->why == NULL && instr_members(&n) < 0)) return ANSWER_ERROR;
-    if (lw->why == NULL && stages_assign(&n) < 0) return ANSWER_ERROR;
-    if (lw->why != NULL) return ANSWER_NO;
     Step step = {0};
+    if (lw->why == NULL && schedules[g->device](&n, &step.kernel) < 0) return ANSWER_ERROR;
+    if (lw->why != NULL) return ANSWER_NO;
     blame_lines(lw, g, &step);
-    step.kernel.scratch_bytes = stages_scratch_bytes(&n);
     if (kind == NEST_COMMIT && step.kernel.scratch_bytes > 0) return ANSWER_NO;
-    if (make_units(&n, &step.kernel) < 0) return ANSWER_ERROR;
     return nest_step(&n, &step) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }

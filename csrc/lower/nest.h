@@ -82,4 +82,7 @@ int instr_members(Nest *n);
 int stages_assign(Nest *n); /* 0 or -1 */
 int64_t stages_scratch_bytes(const Nest *n);
 
+/* cuda.c: what CUDA makes of the kernel; 0 or -1, lw->why may be set */
+int cuda_schedule(Nest *n, KernelStep *step);
+
 #endif

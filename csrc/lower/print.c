@@ -34,6 +34,8 @@ put_buffer(const Graph *g, const Program *p, BufferId id, Text *out)
 {
     const Buffer *b = &p->buffers.at[id];
     text_printf(out, "  b%d %s", id, buffer_names[b->kind]);
+    if (b->type.device != DEVICE_HOST)
+        text_printf(out, " on %s", device_name((Device)b->type.device));
     if (b->kind == BUFFER_INPUT) text_printf(out, " %d", b->index);
     text_printf(out, ": %s[", dtype_name(b->type.dtype));
     for (int axis = 0; axis < b->type.rank; axis++) {
@@ -89,7 +91,7 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
         text_put(out, v->kind == INSTR_LOAD ? " " : " to ");
         put_operand(g, step, k, v->operand, out);
     }
-    if (v->kind == INSTR_REDUCE)
+    if (v->kind == INSTR_REDUCE && k->device == DEVICE_HOST)
         text_put(out, v->order == REDUCE_PAIRWISE  ? " (pairwise)"
                       : v->order == REDUCE_CALL    ? " (the ufunc's loop)"
                       : v->order == REDUCE_EXTREME ? " (any order, or the ufunc's loop)"
@@ -102,6 +104,34 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
 }
 
 static void
+put_host(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
+{
+    text_put(out, "], units ");
+    put_size(g, s->units, out);
+    text_printf(out, ", grain %lld", (long long)s->grain);
+    if (k->parts) text_put(out, ", parts of one row");
+    if (k->beside) text_put(out, ", rows side by side");
+    if (k->block) text_printf(out, ", blocks of %d", k->block);
+    if (s->scratch_bytes) text_printf(out, ", scratch %lld", (long long)s->scratch_bytes);
+}
+
+static void
+put_cuda(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
+{
+    const CudaKernel *c = &k->cuda;
+    text_printf(out, "] on cuda, %lld blocks of %d", (long long)s->blocks[0], c->threads);
+    if (k->kind != KERNEL_FLAT) text_printf(out, ", %d lanes", c->lanes);
+    if (c->each)
+        text_printf(out, ", %d elements a thread%s", c->each, c->vectors ? " side by side" : "");
+    if (c->parts >= 0) {
+        text_put(out, ", ");
+        put_size(g, s->sizes[c->parts], out);
+        text_printf(out, " parts, combined by %lld blocks", (long long)s->blocks[1]);
+    }
+    if (c->wide) text_put(out, ", 64-bit indices");
+}
+
+static void
 put_kernel(const Graph *g, const Program *p, const Step *step, Text *out)
 {
     const KernelStep *s = &step->kernel;
@@ -111,13 +141,10 @@ put_kernel(const Graph *g, const Program *p, const Step *step, Text *out)
         if (i) text_put(out, ",");
         put_size(g, s->sizes[k->size[i]], out);
     }
-    text_put(out, "], units ");
-    put_size(g, s->units, out);
-    text_printf(out, ", grain %lld", (long long)s->grain);
-    if (k->parts) text_put(out, ", parts of one row");
-    if (k->beside) text_put(out, ", rows side by side");
-    if (k->block) text_printf(out, ", blocks of %d", k->block);
-    if (s->scratch_bytes) text_printf(out, ", scratch %lld", (long long)s->scratch_bytes);
+    if (k->device == DEVICE_CUDA)
+        put_cuda(g, s, k, out);
+    else
+        put_host(g, s, k, out);
     text_printf(out, "%s%s\n", s->checks_flags ? ", flags" : "", s->fallible ? ", fallible" : "");
     if (k->kind == KERNEL_REGION) {
         region_print(g, s, k, out);
@@ -178,7 +205,12 @@ put_choice(const Graph *g, int at, const ChooseStep *choose, Text *out)
 int
 program_print(const Graph *graph, const Program *program, Text *out)
 {
-    text_printf(out, "buffers, arena %lld bytes\n", (long long)program->arena_bytes);
+    text_printf(out, "buffers, arena %lld bytes", (long long)program->arena_bytes[DEVICE_HOST]);
+    for (int device = DEVICE_HOST + 1; device < DEVICE_COUNT; device++)
+        if (program->arena_bytes[device] > 0)
+            text_printf(out, ", on %s %lld", device_name((Device)device),
+                        (long long)program->arena_bytes[device]);
+    text_put(out, "\n");
     for (BufferId id = 0; id < program->buffers.len; id++) put_buffer(graph, program, id, out);
     for (int i = 0; i < program->steps.len; i++) {
         const Step *step = &program->steps.at[i];

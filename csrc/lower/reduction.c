@@ -27,16 +27,19 @@ reduction_form(const Graph *g, const Node *node, ReduceOrder *order)
     const Type *type = &arg->type;
     DType dtype = type->dtype;
     int axes[MAX_RANK];
+    bool host = node->type.device == DEVICE_HOST;
     if (op_info(node->op)->kind != KIND_REDUCTION) return REDUCTION_EXTERN;
     if (node->op == OP_argmax || node->op == OP_argmin) return REDUCTION_EXTERN;
     if (type_elements(g, type) == 0) return REDUCTION_EXTERN;
-    bool free = order_free(node->op, dtype);
+    if (!host && !op_is_on(node->op, (DType)node->type.dtype, (Device)node->type.device))
+        return REDUCTION_EXTERN;
+    bool free = !host || order_free(node->op, dtype); /* devices have an order of their own */
     bool integer = dtype == DT_BOOL || dtype_is_integer(dtype);
     if (!free && (node->type.dtype != dtype || !real_float(dtype))) return REDUCTION_EXTERN;
-    if (free && !(node->op == OP_all || node->op == OP_any) && integer &&
+    if (host && free && !(node->op == OP_all || node->op == OP_any) && integer &&
         node->type.dtype == DT_BOOL && node->op != OP_max && node->op != OP_min)
         return REDUCTION_EXTERN;
-    if (free && node->type.dtype != dtype && !(node->op == OP_all || node->op == OP_any) &&
+    if (host && free && node->type.dtype != dtype && !(node->op == OP_all || node->op == OP_any) &&
         !dtype_is_integer(node->type.dtype))
         return REDUCTION_EXTERN;
     *order = free                  ? REDUCE_ANY_ORDER

@@ -8,10 +8,12 @@
 
 /* ---- building ---- */
 
-/* A loop or branch inside, and its statement. */
+/* A loop or branch inside, and its statement; of an unrolled loop the values that it leaves. */
 typedef struct {
     NodeId node;
     RegionStmt stmt;
+    int32_t *values; /* instructions, or NULL */
+    int arm;         /* of a branch, the one that is taken, where that is known */
 } Maker;
 
 typedef struct {
@@ -20,14 +22,11 @@ typedef struct {
     NodeId loop;
     Kernel *kernel;
     RegionLoop *out;
-    bool *inside;          /* per node: it is in the loop's region, or in one in that */
-    int32_t *value;        /* per node: its instruction + 1 */
-    int32_t *array;        /* per node: its array + 1 */
-    NodeId *newest;        /* per array: the version that its memory holds */
-    RegionBlock *block;    /* where instructions go; NULL: before the loop */
-    RegionFor *around;     /* the loop whose body `block` is in */
-    int arms;              /* branches of that loop around `block` */
-    VEC(RegionFor *) home; /* per instruction: the loop whose body it is in; NULL: none */
+    bool *inside;       /* per node: it is in the loop's region, or in one in that */
+    int32_t *value;     /* per node: its instruction + 1 */
+    int32_t *array;     /* per node: its array + 1 */
+    NodeId *newest;     /* per array: the version that its memory holds */
+    RegionBlock *block; /* where instructions go; NULL: before the loop */
     VEC(Maker) makers;
     bool flags;
     VEC(Place) places;
@@ -46,7 +45,6 @@ emit(Build *b, Instr instr, int nargs, const int32_t *args)
     }
     RegionStmt stmt = {.instr = b->kernel->instrs.len};
     if (VEC_PUSH(b->lw->arena, &b->kernel->instrs, instr) < 0 ||
-        VEC_PUSH(b->lw->arena, &b->home, b->block != NULL ? b->around : NULL) < 0 ||
         (b->block != NULL && VEC_PUSH(b->lw->arena, b->block, stmt) < 0))
         return -1;
     return stmt.instr;
@@ -194,7 +192,7 @@ value_of(Build *b, NodeId id)
 
 /* The number of the array that a node's value lives in, added at first use. */
 static int32_t
-array_of(Build *b, NodeId id, bool logged)
+array_of(Build *b, NodeId id, bool stored)
 {
     if (b->array[id]) return b->array[id] - 1;
     const Type *type = &graph_node(b->graph, id)->type;
@@ -202,13 +200,17 @@ array_of(Build *b, NodeId id, bool logged)
         b->lw->why = "an element of an array with too many axes";
         return -1;
     }
-    int nlogged = logged;
-    for (int i = 0; i < b->out->arrays.len; i++) nlogged += b->out->arrays.at[i].logged;
+    int nlogged = stored;
+    for (int i = 0; i < b->out->arrays.len; i++) nlogged += b->out->arrays.at[i].stored;
     if (nlogged > LOG_ARRAYS) {
         b->lw->why = "a loop that writes too many arrays";
         return -1;
     }
-    RegionArray a = {.logged = logged, .rank = type->rank};
+    SizeId row = type->stride[type->rank - 1];
+    NodeId root = b->lw->same_as[graph_node(b->graph, id)->storage];
+    RegionArray a = {.stored = stored, .rank = type->rank};
+    a.logged = stored && graph_node(b->graph, root)->op == OP_input;
+    a.unit = row != NO_SIZE && size_value(b->graph, row) == (int64_t)dtype_size(type->dtype);
     if ((a.operand = operand(b, id, false)) < 0) return -1;
     for (int k = 0; k < a.rank; k++)
         if ((a.length[k] = size_argument(b, type->shape[k])) < 0 ||
@@ -220,117 +222,6 @@ array_of(Build *b, NodeId id, bool logged)
     return b->out->arrays.len - 1;
 }
 
-/* ---- indices ---- */
-
-/* Does the value keep through the iterations of the loop whose body is being built? */
-static bool
-is_fixed(const Build *b, int32_t at)
-{
-    return b->home.at[at] != b->around;
-}
-
-/* Is the int, about to be an instruction of the body, linear in the loop's variable? */
-static bool
-is_affine(const Build *b, const Instr *v)
-{
-    if (b->arms > 0)
-        return false; /* what is done in an arm only must not be done before the loop */
-    if (v->kind != INSTR_OP || v->dtype != DT_I64 || v->from != DT_I64) return false;
-    bool fixed[2] = {true, true}, linear[2] = {false, false};
-    for (int k = 0; k < v->nargs && k < 2; k++) {
-        fixed[k] = is_fixed(b, v->args[k]);
-        linear[k] = !fixed[k] && b->kernel->instrs.at[v->args[k]].affine;
-        if (!linear[k] && !fixed[k]) return false;
-    }
-    switch (v->op) {
-    case OP_py_add:
-    case OP_py_sub: return linear[0] || linear[1];
-    case OP_py_mul: return linear[0] != linear[1];
-    case OP_py_neg: return linear[0];
-    default: return false;
-    }
-}
-
-/* An index as slope * i + base + offset; `base` is an instruction before the loop, or -1. */
-typedef struct {
-    int64_t slope, offset;
-    int32_t base;
-} Linear;
-
-/* Whether slope and offset are known while compiling. */
-static bool
-known_form(const Build *b, int32_t at, Linear *out)
-{
-    const Instr *v = &b->kernel->instrs.at[at];
-    Linear arg[2];
-    *out = (Linear){.base = -1};
-    if (at == b->around->index) {
-        out->slope = 1;
-        return true;
-    }
-    if (v->kind == INSTR_CONST && v->dtype == DT_I64) {
-        memcpy(&out->offset, v->bits, sizeof out->offset);
-        return out->offset > -(1 << 30) && out->offset < 1 << 30;
-    }
-    bool sum = v->kind == INSTR_OP && v->nargs == 2 && (v->op == OP_py_add || v->op == OP_py_sub);
-    if (!sum || !known_form(b, v->args[0], &arg[0]) || !known_form(b, v->args[1], &arg[1]) ||
-        (arg[1].base >= 0 && (v->op == OP_py_sub || arg[0].base >= 0))) {
-        out->base = at;
-        return is_fixed(b, at);
-    }
-    int sign = v->op == OP_py_add ? 1 : -1;
-    out->slope = arg[0].slope + sign * arg[1].slope;
-    out->offset = arg[0].offset + sign * arg[1].offset;
-    out->base = arg[0].base >= 0 ? arg[0].base : arg[1].base;
-    return true;
-}
-
-static bool
-is_store(const Build *b, const RegionElement *e)
-{
-    return b->kernel->instrs.at[e->instr].kind == INSTR_STORE;
-}
-
-/* The one store of the loop into the array, which is done in every iteration; or -1. */
-static int32_t
-only_store(const Build *b, int32_t array, int32_t first)
-{
-    int32_t only = -1;
-    for (int i = first; i < b->out->elements.len; i++) {
-        const RegionElement *e = &b->out->elements.at[i];
-        if (e->array != array || !is_store(b, e)) continue;
-        if (only >= 0) return -1;
-        only = i;
-    }
-    return only >= 0 && b->out->elements.at[only].affine &&
-                   !is_fixed(b, b->out->elements.at[only].instr)
-               ? only
-               : -1;
-}
-
-/* Finds loads like y[i - 1] in a loop that stores y[i]: they read what the previous iteration
-   stored.  `first`: the first element in the loop. */
-static void
-find_follower(Build *b, RegionElement *load, int32_t first)
-{
-    Linear step;
-    int32_t only = only_store(b, load->array, first);
-    if (only < 0 || !load->affine || !known_form(b, b->around->step, &step) || step.base >= 0 ||
-        step.slope != 0)
-        return;
-    const RegionElement *store = &b->out->elements.at[only];
-    bool moves = false;
-    for (int k = 0; k < b->out->arrays.at[load->array].rank; k++) {
-        Linear from, to;
-        if (!known_form(b, load->index[k], &from) || !known_form(b, store->index[k], &to) ||
-            from.slope != to.slope || from.base != to.base ||
-            from.offset != to.offset - from.slope * step.offset)
-            return;
-        moves = moves || from.slope != 0;
-    }
-    if (moves) load->follows = only;
-}
-
 /* ---- the body ---- */
 
 static int
@@ -339,13 +230,11 @@ add_element(Build *b, NodeId id)
     const Node *node = graph_node(b->graph, id);
     bool store = node->op == OP_element_store;
     int rank = graph_node(b->graph, node->args[0])->type.rank;
-    RegionElement e = {.follows = -1, .affine = b->arms == 0};
+    RegionElement e = {.source = -1};
     int32_t value = -1;
     if ((e.array = array_of(b, node->args[0], false)) < 0) return -1;
-    for (int k = 0; k < rank; k++) {
+    for (int k = 0; k < rank; k++)
         if ((e.index[k] = value_of(b, node->args[1 + k])) < 0) return -1;
-        e.affine &= is_fixed(b, e.index[k]) || b->kernel->instrs.at[e.index[k]].affine;
-    }
     if (store && (value = value_of(b, node->args[1 + rank])) < 0) return -1;
     if (b->newest[e.array] != node->args[0]) {
         b->lw->why = "a loop that reads an old version of an array";
@@ -408,7 +297,6 @@ build_params(Build *b, const Node *node, const Region *region, RegionFor *loop)
     index.node = region->params.at[0];
     if ((loop->index = emit(b, index, 0, NULL)) < 0) return -1;
     b->value[index.node] = loop->index + 1;
-    b->kernel->instrs.at[loop->index].affine = true;
     int number = 0;
     for (int k = 1; k < region->params.len; k++) {
         NodeId param = region->params.at[k];
@@ -443,14 +331,30 @@ build_next(Build *b, const Region *region, RegionFor *loop)
     return 0;
 }
 
+static bool
+is_constant(const Build *b, int32_t at, int64_t wanted)
+{
+    const Instr *v = &b->kernel->instrs.at[at];
+    return v->kind == INSTR_CONST && memcmp(v->bits, &wanted, sizeof wanted) == 0;
+}
+
+/* A range so long that only a break ends its loop, as a `while` has it. */
+static bool
+is_endless(const Build *b, const RegionFor *loop)
+{
+    return loop->leaves >= 0 && is_constant(b, loop->start, 0) &&
+           is_constant(b, loop->stop, INT64_MAX) && is_constant(b, loop->step, 1);
+}
+
 static int
 build_loop(Build *b, NodeId id, RegionBlock *block, RegionFor **out)
 {
     const Node *node = graph_node(b->graph, id);
     const Region *region = &b->graph->regions.at[node->region[0]];
-    RegionFor *loop = arena_alloc(b->lw->arena, sizeof(RegionFor)), *around = b->around;
+    RegionFor *loop = arena_alloc(b->lw->arena, sizeof(RegionFor));
     if (loop == NULL) return -1;
     loop->number = b->out->nloops++;
+    loop->leaves = -1;
     if ((loop->start = value_of(b, node->args[0])) < 0 ||
         (loop->stop = value_of(b, node->args[1])) < 0 ||
         (loop->step = value_of(b, node->args[2])) < 0)
@@ -462,25 +366,93 @@ build_loop(Build *b, NodeId id, RegionBlock *block, RegionFor **out)
             (c.variable = add_variable(b, b->kernel->instrs.at[c.first].dtype)) < 0 ||
             VEC_PUSH(b->lw->arena, &loop->carried, c) < 0)
             return -1;
+        if (node->attrs.nints > 0 && node->attrs.ints[0] == k - 3) loop->leaves = c.variable;
     }
+    loop->endless = is_endless(b, loop);
     RegionStmt stmt = {.instr = -1, .loop = loop};
     if (block != NULL && VEC_PUSH(b->lw->arena, block, stmt) < 0) return -1;
-    int arms = b->arms;
-    int32_t first = b->out->elements.len;
     b->block = &loop->body;
-    b->around = *out = loop;
-    b->arms = 0;
+    *out = loop;
     if (build_params(b, node, region, loop) < 0 || build_nodes(b, node->region[0]) < 0 ||
         build_next(b, region, loop) < 0)
         return -1;
-    for (int i = first; i < b->out->elements.len && b->lw->why == NULL; i++) {
-        RegionElement *e = &b->out->elements.at[i];
-        if (!is_store(b, e) && !is_fixed(b, e->instr)) find_follower(b, e, first);
-    }
     b->block = block;
-    b->around = around;
-    b->arms = arms;
     return 0;
+}
+
+/* The arm of a branch whose condition compares two constants; -1: the condition is not known. */
+static int
+known_arm(const Build *b, int32_t condition)
+{
+    const Instr *v = &b->kernel->instrs.at[condition];
+    int64_t value[2];
+    if (v->kind == INSTR_OP && v->op == OP_py_bool) v = &b->kernel->instrs.at[v->args[0]];
+    if (v->kind != INSTR_OP || v->nargs != 2) return -1;
+    for (int k = 0; k < 2; k++) {
+        const Instr *arg = &b->kernel->instrs.at[v->args[k]];
+        if (arg->kind != INSTR_CONST || arg->dtype != DT_I64) return -1;
+        memcpy(&value[k], arg->bits, sizeof value[k]);
+    }
+    switch (v->op) {
+    case OP_py_eq: return !(value[0] == value[1]);
+    case OP_py_ne: return !(value[0] != value[1]);
+    case OP_py_lt: return !(value[0] < value[1]);
+    case OP_py_le: return !(value[0] <= value[1]);
+    default: return -1;
+    }
+}
+
+/* Only the arm that is taken. */
+static int
+build_arm(Build *b, NodeId id, int arm)
+{
+    RegionId number = graph_node(b->graph, id)->region[arm];
+    const Region *region = &b->graph->regions.at[number];
+    Maker maker = {.node = id, .arm = arm};
+    int count = 0;
+    if (build_nodes(b, number) < 0) return -1;
+    maker.values = arena_alloc(b->lw->arena, sizeof(int32_t) * (size_t)(region->results.len + 1));
+    if (maker.values == NULL) return -1;
+    for (int i = 0; i < region->results.len && b->lw->why == NULL; i++) {
+        NodeId value = region->results.at[i];
+        if (is_array(b, value)) {
+            if (b->newest[b->array[value] - 1] != value) b->lw->why = "a branch that drops a write";
+        } else if ((maker.values[count++] = value_of(b, value)) < 0)
+            return -1;
+    }
+    return b->lw->why != NULL ? 0 : VEC_PUSH(b->lw->arena, &b->makers, maker);
+}
+
+/* Both arms end with a store to one element: it becomes one store behind the branch, so that what
+   is left of the arms may become a choice between two values. */
+static int
+sink_store(Build *b, RegionIf *branch)
+{
+    RegionElement *e[2];
+    RegionMerged merged;
+    for (int arm = 0; arm < 2; arm++) {
+        const RegionBlock *block = &branch->arm[arm];
+        int32_t at = block->len > 0 ? block->at[block->len - 1].instr : -1;
+        if (at < 0 || b->kernel->instrs.at[at].kind != INSTR_STORE) return 0;
+        e[arm] = &b->out->elements.at[b->kernel->instrs.at[at].operand];
+        merged.arm[arm] = b->kernel->instrs.at[at].args[0];
+    }
+    if (e[0]->array != e[1]->array || memcmp(e[0]->index, e[1]->index, sizeof e[0]->index) != 0)
+        return 0;
+    Instr store = b->kernel->instrs.at[e[1]->instr];
+    RegionElement element = *e[1];
+    merged.variable = add_variable(b, store.dtype);
+    if (merged.variable < 0 || VEC_PUSH(b->lw->arena, &branch->merged, merged) < 0) return -1;
+    Instr value = {.kind = INSTR_CARRIED,
+                   .dtype = store.dtype,
+                   .level = LEVEL_ELEMENT,
+                   .operand = merged.variable,
+                   .node = store.node};
+    int32_t read = emit(b, value, 0, NULL);
+    store.operand = b->out->elements.len;
+    if ((element.instr = emit(b, store, 1, &read)) < 0) return -1;
+    for (int arm = 0; arm < 2; arm++) branch->arm[arm].len--;
+    return VEC_PUSH(b->lw->arena, &b->out->elements, element);
 }
 
 /* The arms start from the same versions of the arrays, and leave what memory holds then. */
@@ -496,7 +468,6 @@ build_branch(Build *b, NodeId id)
     if (branch == NULL || before == NULL || (branch->condition = value_of(b, node->args[0])) < 0 ||
         VEC_PUSH(b->lw->arena, block, stmt) < 0)
         return -1;
-    b->arms++;
     for (int arm = 0; arm < 2 && b->lw->why == NULL; arm++) {
         const Region *region = &b->graph->regions.at[node->region[arm]];
         memcpy(b->newest, before, sizeof(NodeId) * (size_t)narrays);
@@ -521,36 +492,149 @@ build_branch(Build *b, NodeId id)
             number++;
         }
     }
-    b->arms--;
     b->block = block;
-    return 0;
+    return b->lw->why != NULL ? 0 : sink_store(b, branch);
 }
 
 /* A result of the loop or branch `of`, after it. */
 static int
-build_result(Build *b, NodeId id, const RegionStmt *of)
+build_result(Build *b, NodeId id, const Maker *of)
 {
     const Node *node = graph_node(b->graph, id), *maker = graph_node(b->graph, node->args[0]);
-    const Region *region = &b->graph->regions.at[maker->region[0]];
+    const Region *region = &b->graph->regions.at[maker->region[of->arm]];
     int number = 0;
     for (int i = 0; i < node->attrs.index; i++) number += !is_array(b, region->results.at[i]);
     if (is_array(b, id)) {
-        int32_t array = b->array[region->results.at[node->attrs.index]];
+        /* A loop's is that of its argument, also where the body was never built. */
+        NodeId same = maker->op == OP_loop ? maker->args[3 + node->attrs.index]
+                                           : region->results.at[node->attrs.index];
+        int32_t array = b->array[same];
         b->array[id] = array;
         b->newest[array - 1] = id;
         return 0;
     }
-    int32_t variable = of->loop != NULL ? of->loop->carried.at[number].variable
-                                        : of->branch->merged.at[number].variable;
+    if (of->values != NULL) {
+        b->value[id] = of->values[number] + 1;
+        return 0;
+    }
+    int32_t variable = of->stmt.loop != NULL ? of->stmt.loop->carried.at[number].variable
+                                             : of->stmt.branch->merged.at[number].variable;
     return read_variable(b, variable, id) < 0 ? -1 : 0;
 }
 
-static const RegionStmt *
-find_statement(const Build *b, NodeId maker)
+/* The latest: an unrolled body has made it several times. */
+static const Maker *
+find_maker(const Build *b, NodeId node)
 {
-    for (int i = 0; i < b->makers.len; i++)
-        if (b->makers.at[i].node == maker) return &b->makers.at[i].stmt;
+    for (int i = b->makers.len - 1; i >= 0; i--)
+        if (b->makers.at[i].node == node) return &b->makers.at[i];
     return NULL;
+}
+
+/* ---- unrolled loops ---- */
+
+enum { MOST_UNROLLED = 8, MOST_UNROLLED_NODES = 64 };
+
+static int
+count_nodes(const Graph *g, RegionId id)
+{
+    const Region *region = &g->regions.at[id];
+    int count = region->nodes.len;
+    for (int i = 0; i < region->nodes.len; i++)
+        for (int r = 0; r < 2; r++) {
+            RegionId inner = graph_node(g, region->nodes.at[i])->region[r];
+            if (inner != NO_REGION) count += count_nodes(g, inner);
+        }
+    return count;
+}
+
+static bool
+constant_arg(Build *b, NodeId id, int64_t *out)
+{
+    int32_t at = value_of(b, id);
+    if (at < 0 || b->kernel->instrs.at[at].kind != INSTR_CONST) return false;
+    memcpy(out, b->kernel->instrs.at[at].bits, sizeof *out);
+    return *out > -(1 << 20) && *out < 1 << 20;
+}
+
+/* How many turns the loop makes, if it is to be unrolled; else -1. */
+static int
+turns_unrolled(Build *b, NodeId id, int64_t *start, int64_t *step)
+{
+    int64_t stop;
+    const Node *node = graph_node(b->graph, id);
+    if (node->attrs.nints > 0) return -1; /* it may be left */
+    if (!constant_arg(b, node->args[0], start) || !constant_arg(b, node->args[1], &stop) ||
+        !constant_arg(b, node->args[2], step) || *step == 0)
+        return -1;
+    int64_t span = *step > 0 ? stop - *start : *start - stop, by = *step > 0 ? *step : -*step;
+    int64_t turns = span <= 0 ? 0 : (span - 1) / by + 1;
+    bool small = turns <= MOST_UNROLLED &&
+                 turns * count_nodes(b->graph, node->region[0]) <= MOST_UNROLLED_NODES;
+    return small ? (int)turns : -1;
+}
+
+static int32_t
+emit_number(Build *b, NodeId node, int64_t number)
+{
+    Instr instr = {
+        .kind = INSTR_CONST, .dtype = DT_I64, .level = LEVEL_ELEMENT, .operand = -1, .node = node};
+    memcpy(instr.bits, &number, sizeof number);
+    return emit(b, instr, 0, NULL);
+}
+
+/* One turn; `values`: of what is carried, before it and after it. */
+static int
+build_turn(Build *b, NodeId id, int64_t index, int32_t *values, int32_t *next)
+{
+    const Node *node = graph_node(b->graph, id);
+    const Region *region = &b->graph->regions.at[node->region[0]];
+    int number = 0;
+    int32_t at = emit_number(b, region->params.at[0], index);
+    if (at < 0) return -1;
+    b->value[region->params.at[0]] = at + 1;
+    for (int k = 1; k < region->params.len; k++) {
+        NodeId param = region->params.at[k];
+        if (!is_array(b, param)) {
+            b->value[param] = values[number++] + 1;
+            continue;
+        }
+        int32_t array = b->array[node->args[k + 2]];
+        b->array[param] = array;
+        b->newest[array - 1] = param;
+    }
+    if (build_nodes(b, node->region[0]) < 0) return -1;
+    number = 0;
+    for (int i = 0; i < region->results.len && b->lw->why == NULL; i++) {
+        NodeId result = region->results.at[i];
+        if (is_array(b, result)) {
+            if (b->newest[b->array[result] - 1] != result) b->lw->why = "a loop that drops a write";
+        } else if ((next[number++] = value_of(b, result)) < 0)
+            return -1;
+    }
+    if (b->lw->why == NULL) memcpy(values, next, sizeof(int32_t) * (size_t)number);
+    return 0;
+}
+
+static int
+build_unrolled(Build *b, NodeId id, int turns, int64_t start, int64_t step)
+{
+    const Node *node = graph_node(b->graph, id);
+    size_t bytes = sizeof(int32_t) * (size_t)(node->nargs + 1);
+    int32_t *values = arena_alloc(b->lw->arena, bytes), *next = arena_alloc(b->lw->arena, bytes);
+    int number = 0;
+    if (values == NULL || next == NULL) return -1;
+    for (int k = 3; k < node->nargs; k++) {
+        if (!is_array(b, node->args[k])) {
+            if ((values[number++] = value_of(b, node->args[k])) < 0) return -1;
+        } else if (b->newest[b->array[node->args[k]] - 1] != node->args[k])
+            b->lw->why = "a loop that drops a write";
+    }
+    for (int turn = 0; turn < turns && b->lw->why == NULL; turn++)
+        if (build_turn(b, id, start + turn * step, values, next) < 0) return -1;
+    if (b->lw->why != NULL) return 0;
+    Maker maker = {.node = id, .values = values};
+    return VEC_PUSH(b->lw->arena, &b->makers, maker);
 }
 
 /* Loops and branches; their results come right behind them. */
@@ -558,11 +642,21 @@ static int
 build_inner(Build *b, NodeId id)
 {
     RegionFor *loop = NULL;
-    if (graph_node(b->graph, id)->op == OP_cond ? build_branch(b, id) < 0
-                                                : build_loop(b, id, b->block, &loop) < 0)
-        return -1;
+    int64_t start, step;
+    bool branch = graph_node(b->graph, id)->op == OP_cond;
+    int turns = branch ? -1 : turns_unrolled(b, id, &start, &step);
+    if (turns >= 0) return build_unrolled(b, id, turns, start, step);
+    if (branch) {
+        int32_t condition = value_of(b, graph_node(b->graph, id)->args[0]);
+        if (condition < 0) return -1;
+        int arm = known_arm(b, condition);
+        if (arm >= 0) return build_arm(b, id, arm);
+    }
+    if (branch ? build_branch(b, id) < 0 : build_loop(b, id, b->block, &loop) < 0) return -1;
     if (b->lw->why != NULL) return 0;
-    Maker maker = {.node = id, .stmt = b->block->at[b->block->len - 1]};
+    Maker maker = {.node = id};
+    for (int i = b->block->len - 1; maker.stmt.loop == NULL && maker.stmt.branch == NULL; i--)
+        maker.stmt = b->block->at[i];
     return VEC_PUSH(b->lw->arena, &b->makers, maker);
 }
 
@@ -585,12 +679,11 @@ build_nodes(Build *b, RegionId number)
             if (value < 0) return -1;
             b->value[id] = value + 1;
         } else if (kind == KIND_RESULT)
-            failed = build_result(b, id, find_statement(b, node->args[0]));
+            failed = build_result(b, id, find_maker(b, node->args[0]));
         else {
             int32_t value = emit_operation(b, id, LEVEL_ELEMENT);
             if (value < 0) return -1;
             b->value[id] = value + 1;
-            b->kernel->instrs.at[value].affine = is_affine(b, &b->kernel->instrs.at[value]);
         }
         if (failed < 0) return -1;
     }
@@ -636,8 +729,7 @@ build_outer(Build *b)
             if (value_of(b, arg) < 0) return -1;
             continue;
         }
-        NodeId root = b->lw->same_as[graph_node(b->graph, arg)->storage];
-        if (array_of(b, arg, graph_node(b->graph, root)->op == OP_input) < 0) return -1;
+        if (array_of(b, arg, true) < 0) return -1;
     }
     if (load_outer(b, loop->region[0]) < 0) return -1;
     b->out->body = b->kernel->instrs.len;
@@ -699,5 +791,8 @@ region_build(Lowering *lw, NodeId loop)
     if (build_outer(&b) < 0 || (lw->why == NULL && build_loop(&b, loop, NULL, &b.out->top) < 0))
         return lw->why != NULL ? 0 : -1;
     if (lw->why != NULL) return 0;
+    region_order(b.kernel, b.out, b.out->top);
+    if (region_bounds(lw->arena, b.kernel, b.out) < 0) return -1;
+    region_reuse(b.kernel, b.out);
     return place_results(&b) < 0 ? -1 : make_step(&b);
 }

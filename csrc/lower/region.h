@@ -5,7 +5,11 @@
    loop; the others stand in the tree, each at one place and in the order of their numbers:
    INSTR_INDEX is the induction variable of the loop around it, INSTR_CARRIED reads a variable,
    INSTR_LOAD and INSTR_STORE at element level touch element `operand` of `elements`.  A variable
-   holds what a loop carries from iteration to iteration, or what the arms of a branch give. */
+   holds what a loop carries from iteration to iteration, or what the arms of a branch give.
+
+   Loops are at depths: the outermost one at 0.  What is found about the values (region_bounds.c,
+   region_reuse.c) is for the quick variant of the code, which gives up where an assumption of its
+   own does not hold; the careful one then does the loop. */
 #ifndef PYCOMPILE_REGION_H
 #define PYCOMPILE_REGION_H
 
@@ -17,7 +21,9 @@ typedef struct {
     int32_t operand; /* of the kernel: pointer to the first element */
     int32_t rank;
     int32_t length[ELEMENT_RANK], stride[ELEMENT_RANK]; /* indices into KernelArgs.size */
-    bool logged; /* an input's memory, written in place: old elements are logged */
+    bool stored; /* the loop writes it; the quick variant logs old elements */
+    bool logged; /* an input's memory, written in place: the careful one logs them, too */
+    bool unit;   /* in the array seen, the elements of a row lie side by side: assumed of others */
 } RegionArray;
 
 typedef struct {
@@ -43,8 +49,15 @@ typedef struct {
 } RegionCarried;
 
 struct RegionFor {
-    int32_t number;
+    int32_t number, depth;
+    RegionFor *around; /* NULL: it is the outermost one */
+    RegionFor *with;   /* the loop with which it has changed places (region_order.c); NULL */
+    bool innermost;    /* has no loop in it */
+    bool independent;  /* no iteration needs what another one stores: region_reuse.c */
+    int64_t by;        /* its step, where that is a constant, else 0 */
     int32_t start, stop, step, index; /* instructions */
+    bool endless;   /* a `while`: start and step are 0 and 1, and there is no stop */
+    int32_t leaves; /* variable: ends the loop where it is not 0 at an iteration's end; or -1 */
     VEC(RegionCarried) carried;
     RegionBlock body;
 };
@@ -60,24 +73,68 @@ struct RegionIf {
     RegionBlock arm[2];
 };
 
+/* How a load gets its value in the quick variant of an innermost loop. */
+typedef enum {
+    REUSE_NONE,
+    REUSE_FIXED,  /* read once, before the iterations */
+    REUSE_KEPT,   /* the element is in a register during the iterations, stores to it, too */
+    REUSE_BEFORE, /* what element `source` loaded or stored in the iteration before */
+} Reuse;
+
 typedef struct {
     int32_t instr, array;
-    int32_t index[ELEMENT_RANK]; /* instructions */
-    bool
-        affine; /* each index is first + t * step in the loop around it: checked before that loop */
-    int32_t follows; /* a load: reads what the store `follows` (index into elements) wrote one
-                        iteration before; -1: none */
+    int32_t index[ELEMENT_RANK];   /* instructions */
+    bool in_arm;                   /* of a branch in its loop */
+    int32_t checked[ELEMENT_RANK]; /* the depth of the loop before which the index is checked; -1:
+                                      where it is used */
+    bool hoisted; /* all indices are checked before the loop, in which they are linear */
+    Reuse reuse;
+    int32_t source; /* an index into `elements`: see Reuse; of REUSE_KEPT the first of them */
 } RegionElement;
+
+/* An index in its loop's variable i: slope * i + base + offset, `base` being an instruction before
+   the loop, or -1. */
+typedef struct {
+    int64_t slope, offset;
+    int32_t base;
+} RegionLinear;
 
 struct RegionLoop {
     int32_t body;
     int32_t nloops;
+    bool guesses; /* the quick variant may compute both arms of a branch: flags are no proof then */
     RegionFor *top;
+    RegionFor **loop; /* by number */
+    int32_t *home;    /* per instruction: the number of the loop in whose body it is; -1: none */
+    int32_t *ranged;  /* per instruction: the depth of the outermost loop before which bounds of its
+                         values can be computed; for one deeper than its home's it is itself known */
     VEC(RegionArray) arrays;
     VEC(RegionVariable) variables;
     VEC(RegionElement) elements;
 };
 
 typedef struct RegionLoop RegionLoop;
+
+/* Are bounds of an int known before the loop that its instruction is in? */
+static inline bool
+region_bounded(const RegionLoop *r, int32_t at)
+{
+    return r->home[at] >= 0 && r->ranged[at] <= r->loop[r->home[at]]->depth;
+}
+
+/* region_order.c: which loops in this one change places; before the others. */
+void region_order(const Kernel *k, const RegionLoop *r, RegionFor *loop);
+
+/* region_bounds.c: finds out the above about loops, instructions and indices.  0 or -1. */
+int region_bounds(Arena *arena, const Kernel *k, RegionLoop *r);
+
+/* region_reuse.c: which elements need not go through memory, and which loops are independent. */
+void region_reuse(const Kernel *k, RegionLoop *r);
+/* False: the index is not linear in the loop's variable with a known slope. */
+/* Does the int depend on the value `on`, other than through a load? */
+bool region_depends(const Kernel *k, int32_t at, int32_t on);
+bool region_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t at,
+                   RegionLinear *out);
+bool region_is_store(const Kernel *k, const RegionElement *e);
 
 #endif

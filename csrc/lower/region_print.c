@@ -7,10 +7,16 @@ put_element(const Kernel *k, int32_t number, Text *out)
 {
     const RegionElement *e = &k->region->elements.at[number];
     text_printf(out, " a%d[", e->array);
-    for (int i = 0; i < k->region->arrays.at[e->array].rank; i++)
+    for (int i = 0; i < k->region->arrays.at[e->array].rank; i++) {
         text_printf(out, i ? ", v%d" : "v%d", e->index[i]);
-    text_put(out, e->affine ? "]" : "], checked");
-    if (e->follows >= 0) text_put(out, ", what the iteration before stored");
+        if (e->checked[i] < 0) text_put(out, " checked");
+    }
+    text_put(out, "]");
+    if (e->reuse == REUSE_FIXED) text_put(out, ", once");
+    if (e->reuse == REUSE_KEPT) text_put(out, ", in a register");
+    if (e->reuse != REUSE_BEFORE) return;
+    bool stored = region_is_store(k, &k->region->elements.at[e->source]);
+    text_printf(out, ", what the iteration before %s", stored ? "stored" : "loaded");
 }
 
 /* What print needs at hand. */
@@ -71,14 +77,18 @@ put_block(const Printer *p, const RegionBlock *block, int depth)
 static void
 put_loop(const Printer *p, const RegionFor *loop, int depth)
 {
-    text_printf(p->out, "    %*sfor v%d in range(v%d, v%d, v%d)\n", 2 * depth, "", loop->index,
-                loop->start, loop->stop, loop->step);
+    text_printf(p->out, "    %*sfor v%d in range(v%d, v%d, v%d)%s%s\n", 2 * depth, "", loop->index,
+                loop->start, loop->stop, loop->step,
+                loop->innermost && loop->independent ? ", independent" : "",
+                loop->with != NULL ? ", which has changed places" : "");
     put_block(p, &loop->body, depth + 1);
     for (int i = 0; i < loop->carried.len; i++) {
         const RegionCarried *c = &loop->carried.at[i];
         text_printf(p->out, "    %*svariable %d: from v%d, then v%d\n", 2 * depth + 2, "",
                     c->variable, c->first, c->next);
     }
+    if (loop->leaves >= 0)
+        text_printf(p->out, "    %*sends if variable %d\n", 2 * depth + 2, "", loop->leaves);
 }
 
 void

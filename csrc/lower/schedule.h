@@ -13,6 +13,7 @@
    dimensions). */
 typedef struct {
     bool external;
+    Device device;
     int arm;      /* the arm of a cond that its nodes are in, 0: none (arms.c) */
     int part;     /* only nodes of this part of a group that did not fit a kernel; 0: all others */
     bool columns; /* the reduction is not the innermost dimension: sequential, per column */
@@ -41,6 +42,7 @@ typedef struct {
 /* Groups that nodes of one domain may join. */
 typedef struct {
     int arm, part, ndims;
+    Device device;
     SizeId size[MAX_RANK];
     VEC(int) groups; /* ascending */
 } Shelf;

@@ -45,7 +45,8 @@ buffer_kind(const Lowering *lw, NodeId storage)
     bool gaps = span != NO_SIZE && size_value(lw->graph, span) > dense;
     gaps = gaps || type_has_negative_stride(lw->graph, &node->type);
     if (lw->is_output[storage] && !gaps) return BUFFER_OUTPUT;
-    return node->type.rank == 0 ? BUFFER_SCALAR : BUFFER_TEMP;
+    bool number = node->type.rank == 0 && node->type.device == DEVICE_HOST;
+    return number ? BUFFER_SCALAR : BUFFER_TEMP;
 }
 
 BufferId

@@ -1,0 +1,310 @@
+/* Loop nests to CUDA C++.  One function per kernel of the device, without headers:
+
+     arguments: p pointers and numbers of the host, m integers, 8 bytes each
+     n sizes and strides, in the type of positions
+     values computed once
+     the loops that lower/cuda.c has laid out
+
+   Names: r an operand's current row, s values that there are once or once per row, v values of one
+   element, h those held for a later stage, x and y accesses of several elements, a accumulators. */
+#include "cuda_emit.h"
+
+const char *
+cuda_index(const CudaEmit *e)
+{
+    return e->kernel->cuda.wide ? "long long" : "int";
+}
+
+/* ---- rows ---- */
+
+void
+cuda_outer(CudaEmit *e, int count)
+{
+    const Kernel *k = e->kernel;
+    if (count > 1) cuda_line(e, "%s rest = unit;", cuda_index(e));
+    for (int i = count - 1; i > 0; i--) {
+        cuda_line(e, "const %s i%d = rest %% n%d;", cuda_index(e), i, k->size[i]);
+        cuda_line(e, "rest /= n%d;", k->size[i]);
+    }
+    if (count > 0) cuda_line(e, "const %s i0 = %s;", cuda_index(e), count > 1 ? "rest" : "unit");
+}
+
+void
+cuda_pointers(CudaEmit *e, int count)
+{
+    const Kernel *k = e->kernel;
+    for (int o = 0; o < k->operands.len; o++) {
+        const Operand *operand = &k->operands.at[o];
+        if (operand->by_value) continue;
+        Text line = {0};
+        text_printf(&line, "char *const r%d = p%d", o, operand->pointer);
+        for (int i = 0; i < count; i++)
+            if (operand->stride[i] != STRIDE_ZERO)
+                text_printf(&line, " + i%d * n%d", i, operand->stride[i]);
+        cuda_line(e, "%s;", line.data);
+        text_free(&line);
+    }
+}
+
+static void
+store_level(CudaEmit *e, Level level)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (cuda_is_stored(cuda_instr(e, i)) && cuda_instr(e, i)->level == level) cuda_store(e, i);
+}
+
+static bool
+stores_level(const CudaEmit *e, Level level)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (cuda_is_stored(cuda_instr(e, i)) && cuda_instr(e, i)->level == level) return true;
+    return false;
+}
+
+/* ---- without a reduction ---- */
+
+static bool
+is_accessed(const CudaEmit *e, int operand, bool stored)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = cuda_instr(e, i);
+        if (v->level == LEVEL_ELEMENT && v->operand == operand &&
+            v->kind == (stored ? INSTR_STORE : INSTR_LOAD))
+            return true;
+    }
+    return false;
+}
+
+static const char *
+memory_of(const Operand *o)
+{
+    return o->dtype == DT_BOOL ? "unsigned char" : cuda_type(o->dtype);
+}
+
+/* Whole blocks of aligned arrays, several elements in one access. */
+static void
+flat_vectors(CudaEmit *e)
+{
+    const Kernel *k = e->kernel;
+    int each = k->cuda.each;
+    Text aligned = {0};
+    for (int o = 0; o < k->operands.len; o++)
+        if (is_accessed(e, o, false) || is_accessed(e, o, true))
+            text_printf(&aligned, "%s(unsigned long long)r%d %% %d == 0", aligned.len ? " && " : "",
+                        o, each * (int)dtype_size(k->operands.at[o].dtype));
+    cuda_block(e, "if (first + %d <= n%d && %s)", k->cuda.threads * each, k->size[0],
+               aligned.len ? aligned.data : "true");
+    text_free(&aligned);
+    cuda_line(e, "const %s at = first + (int)threadIdx.x * %d;", cuda_index(e), each);
+    for (int o = 0; o < k->operands.len; o++) {
+        const Operand *operand = &k->operands.at[o];
+        int bytes = (int)dtype_size(operand->dtype);
+        if (is_accessed(e, o, false))
+            cuda_line(e, "const Pack<%s, %d> x%d = *(const Pack<%s, %d> *)(r%d + at * %d);",
+                      memory_of(operand), each, o, memory_of(operand), each, o, bytes);
+        if (is_accessed(e, o, true)) cuda_line(e, "Pack<%s, %d> y%d;", memory_of(operand), each, o);
+    }
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int e = 0; e < %d; e++)", each);
+    cuda_line(e, "const %s j = at + e;", cuda_index(e));
+    e->vectors = true;
+    cuda_body(e, 0);
+    store_level(e, LEVEL_ELEMENT);
+    e->vectors = false;
+    cuda_end(e);
+    for (int o = 0; o < k->operands.len; o++) {
+        const Operand *operand = &k->operands.at[o];
+        if (is_accessed(e, o, true))
+            cuda_line(e, "*(Pack<%s, %d> *)(r%d + at * %d) = y%d;", memory_of(operand), each, o,
+                      (int)dtype_size(operand->dtype), o);
+    }
+    cuda_line(e, "return;");
+    cuda_end(e);
+}
+
+static void
+emit_flat(CudaEmit *e)
+{
+    const Kernel *k = e->kernel;
+    cuda_line(e, "const %s first = (%s)blockIdx.x * %d;", cuda_index(e), cuda_index(e),
+              k->cuda.threads * k->cuda.each);
+    if (stores_level(e, LEVEL_ONCE)) {
+        cuda_block(e, "if (blockIdx.x == 0 && threadIdx.x == 0)");
+        store_level(e, LEVEL_ONCE);
+        cuda_end(e);
+    }
+    if (!stores_level(e, LEVEL_ELEMENT)) return;
+    if (k->cuda.vectors) flat_vectors(e);
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int e = 0; e < %d; e++)", k->cuda.each);
+    cuda_line(e, "const %s j = first + (int)threadIdx.x + e * %d;", cuda_index(e), k->cuda.threads);
+    cuda_block(e, "if (j < n%d)", k->size[0]);
+    cuda_body(e, 0);
+    store_level(e, LEVEL_ELEMENT);
+    cuda_end(e);
+    cuda_end(e);
+}
+
+/* A thread walks `each` rows of its column. */
+static void
+emit_rows(CudaEmit *e)
+{
+    const Kernel *k = e->kernel;
+    const CudaKernel *c = &k->cuda;
+    int row = k->nloops - 1, across = c->threads / c->lanes;
+    const char *index = cuda_index(e);
+    cuda_line(e, "const %s wide = (n%d + %d) / %d;", index, k->size[row], c->lanes - 1, c->lanes);
+    cuda_line(e, "const %s below = (%s)blockIdx.x / wide;", index, index);
+    cuda_line(e, "const %s j = ((%s)blockIdx.x - below * wide) * %d + (int)threadIdx.x %% %d;",
+              index, index, c->lanes, c->lanes);
+    cuda_line(e, "if (j >= n%d) return;", k->size[row]);
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int e = 0; e < %d; e++)", c->each);
+    cuda_line(e, "const %s unit = below * %d + e * %d + (int)threadIdx.x / %d;", index,
+              across * c->each, across, c->lanes);
+    cuda_block(e, "if (unit < n%d)", c->units);
+    cuda_outer(e, row);
+    cuda_pointers(e, row);
+    cuda_scalars(e, LEVEL_ROW, 0);
+    cuda_body(e, 0);
+    store_level(e, LEVEL_ELEMENT);
+    if (stores_level(e, LEVEL_ROW)) {
+        cuda_block(e, "if (j == 0)");
+        store_level(e, LEVEL_ROW);
+        cuda_end(e);
+    }
+    cuda_end(e);
+    cuda_end(e);
+}
+
+/* ---- a kernel ---- */
+
+static int
+most(int count, int index)
+{
+    return index >= count ? index + 1 : count;
+}
+
+/* How many pointers and integers the kernel's text names: those of the step come in this order. */
+static void
+count_arguments(const Kernel *k, int *pointers, int *sizes)
+{
+    *pointers = *sizes = 0;
+    for (int i = 0; i < k->nloops; i++) *sizes = most(*sizes, k->size[i]);
+    *sizes = most(*sizes, k->cuda.units);
+    if (k->cuda.parts >= 0) {
+        *sizes = most(*sizes, k->cuda.parts);
+        *pointers = most(*pointers, k->cuda.partial);
+    }
+    for (int o = 0; o < k->operands.len; o++) {
+        *pointers = most(*pointers, k->operands.at[o].pointer);
+        for (int i = 0; i < k->nloops; i++) *sizes = most(*sizes, k->operands.at[o].stride[i]);
+    }
+    for (int i = 0; i < k->instrs.len; i++)
+        if (k->instrs.at[i].kind == INSTR_CONST && k->instrs.at[i].argument > 0)
+            *sizes = most(*sizes, k->instrs.at[i].argument - 1);
+}
+
+static bool
+is_value(const Kernel *k, int pointer)
+{
+    for (int o = 0; o < k->operands.len; o++)
+        if (k->operands.at[o].pointer == pointer) return k->operands.at[o].by_value;
+    return false;
+}
+
+static bool
+reduces(const Kernel *k)
+{
+    for (int i = 0; i < k->instrs.len; i++)
+        if (k->instrs.at[i].kind == INSTR_REDUCE) return true;
+    return false;
+}
+
+/* Which values of elements a later stage reads. */
+static void
+find_held(CudaEmit *e)
+{
+    const Kernel *k = e->kernel;
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = cuda_instr(e, i);
+        for (int a = 0; a < v->nargs; a++) {
+            const Instr *arg = cuda_instr(e, v->args[a]);
+            if (k->cuda.each > 0 && arg->stage < v->stage && arg->level == LEVEL_ELEMENT &&
+                arg->kind != INSTR_REDUCE)
+                e->held[v->args[a]] = true;
+        }
+    }
+}
+
+static void
+emit_function(CudaEmit *e, int number, bool done)
+{
+    const Kernel *k = e->kernel;
+    int pointers, sizes;
+    count_arguments(k, &pointers, &sizes);
+    text_printf(e->out, "\nextern \"C\" __global__ void __launch_bounds__(%d)\nk%d%s(",
+                k->cuda.threads, number, done ? "_done" : "");
+    for (int i = 0; i < pointers; i++)
+        text_printf(e->out, "%s%sp%d", i ? ", " : "",
+                    is_value(k, i) ? "long long " : "char *__restrict__ ", i);
+    for (int i = 0; i < sizes; i++)
+        text_printf(e->out, "%slong long m%d", i || pointers ? ", " : "", i);
+    text_put(e->out, ")\n{\n");
+    e->indent = 1;
+    for (int i = 0; i < sizes; i++)
+        cuda_line(e, "const %s n%d = (%s)m%d;", cuda_index(e), i, cuda_index(e), i);
+    if (done) {
+        cuda_done(e);
+    } else {
+        if (k->nloops == 1 || k->kind == KERNEL_FLAT) cuda_pointers(e, 0);
+        cuda_scalars(e, LEVEL_ONCE, 0);
+        if (k->kind == KERNEL_FLAT)
+            emit_flat(e);
+        else if (k->kind == KERNEL_COLUMNS)
+            cuda_columns(e);
+        else if (reduces(k))
+            cuda_reduced_rows(e);
+        else
+            emit_rows(e);
+    }
+    text_put(e->out, "}\n");
+}
+
+static int
+emit_kernel(CudaEmit *e, const Program *program, int number)
+{
+    e->kernel = program->kernels.at[number];
+    size_t n = (size_t)e->kernel->instrs.len + 1;
+    e->mark = mem_alloc(n * sizeof(int32_t));
+    e->held = mem_alloc(n);
+    e->body = 0;
+    e->position = "j";
+    bool ready = e->mark != NULL && e->held != NULL;
+    if (ready) {
+        find_held(e);
+        emit_function(e, number, false);
+        if (e->kernel->cuda.parts >= 0) emit_function(e, number, true);
+    }
+    mem_free(e->mark);
+    mem_free(e->held);
+    return ready ? 0 : -1;
+}
+
+int
+codegen_cuda(const Graph *graph, const Program *program, bool comments, Text *out, bool *straight)
+{
+    if (straight != NULL) *straight = false;
+    Text body = {0};
+    CudaEmit e = {.graph = graph, .out = &body, .comments = comments};
+    int status = 0;
+    for (int i = 0; i < program->kernels.len && status == 0; i++)
+        if (program->kernels.at[i]->device == DEVICE_CUDA) status = emit_kernel(&e, program, i);
+    if (status == 0) {
+        cuda_prelude(e.helpers, out);
+        if (body.data != NULL) text_put(out, body.data);
+        status = text_finish(&body) < 0 || text_finish(out) < 0 ? -1 : 0;
+    }
+    text_free(&body);
+    return status;
+}

@@ -1,0 +1,74 @@
+/* Inside codegen/: the state of printing one kernel as CUDA. */
+#ifndef PYCOMPILE_CUDA_EMIT_H
+#define PYCOMPILE_CUDA_EMIT_H
+
+#include "../lower/kernel.h"
+#include "codegen.h"
+
+typedef struct {
+    const Graph *graph;
+    const Kernel *kernel;
+    Text *out;
+    bool comments;
+    int indent;
+    unsigned helpers; /* those that the text uses: bits by row of cuda_prelude.c */
+    /* the loop body being printed */
+    int32_t *mark; /* per instruction: the body in which it has a name */
+    bool *held;    /* per instruction: kept for a later stage, one for each of `each` */
+    int32_t body;
+    int stage;
+    const char *position; /* the element's index in the row: "j" */
+    bool vectors;         /* operands are read as x0.at[e] and stored to y0.at[e] */
+} CudaEmit;
+
+static inline const Instr *
+cuda_instr(const CudaEmit *e, int32_t at)
+{
+    return &e->kernel->instrs.at[at];
+}
+
+static inline bool
+cuda_is_stored(const Instr *v)
+{
+    return v->kind == INSTR_STORE;
+}
+
+void cuda_line(CudaEmit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cuda_block(CudaEmit *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cuda_end(CudaEmit *e);
+
+/* ---- cuda_value.c ---- */
+const char *cuda_type(DType dtype);
+/* The expression of a row of ops.def for arguments of these names. */
+void cuda_expression(CudaEmit *e, const char *text, DType type, const char *const *args, Text *out);
+/* A new body: no element's value has a name. */
+void cuda_body(CudaEmit *e, int stage);
+/* The C name of a value, which is computed first if it has none in this body. */
+void cuda_value(CudaEmit *e, int32_t at, Text *name);
+/* Values that there are once, or once per row: "s3". */
+void cuda_scalars(CudaEmit *e, Level level, int stage);
+void cuda_store(CudaEmit *e, int32_t at);
+/* The value that changes nothing in a reduction. */
+void cuda_identity(const Instr *v, Text *out);
+/* "acc = acc op value" */
+void cuda_combine(CudaEmit *e, int32_t at, const char *acc, const char *value);
+
+/* ---- cuda_reduce.c ---- */
+/* The kernel's loops, for rows that are reduced and for columns; the second launch of kernels in
+   parts. */
+void cuda_reduced_rows(CudaEmit *e);
+void cuda_columns(CudaEmit *e);
+void cuda_done(CudaEmit *e);
+
+/* cuda.c */
+/* Declares i0 … from `unit`, for the loops [0, count), and the pointers of rows. */
+void cuda_outer(CudaEmit *e, int count);
+void cuda_pointers(CudaEmit *e, int count);
+const char *cuda_index(const CudaEmit *e); /* the type of positions */
+
+/* ---- cuda_prelude.c ---- */
+/* Notes that the text calls the function of this name; CUDA's own need nothing. */
+void cuda_helper(CudaEmit *e, const char *name, size_t length);
+void cuda_prelude(unsigned helpers, Text *out);
+
+#endif

@@ -1,0 +1,295 @@
+/* Values of a CUDA kernel: those of one element ("v3", or "h3[e]" where it is held in registers
+   from an earlier stage), and those that there are once or once per row ("s3"). */
+#include "cuda_emit.h"
+
+static const char *const types[DT_COUNT] = {
+    [DT_BOOL] = "bool",
+    [DT_I8] = "signed char",
+    [DT_I16] = "short",
+    [DT_I32] = "int",
+    [DT_I64] = "long long",
+    [DT_U8] = "unsigned char",
+    [DT_U16] = "unsigned short",
+    [DT_U32] = "unsigned int",
+    [DT_U64] = "unsigned long long",
+    [DT_F32] = "float",
+    [DT_F64] = "double",
+};
+
+const char *
+cuda_type(DType dtype)
+{
+    return types[dtype];
+}
+
+/* A bool in memory may be any byte. */
+static const char *
+memory_type(DType dtype)
+{
+    return dtype == DT_BOOL ? "unsigned char" : types[dtype];
+}
+
+void
+cuda_line(CudaEmit *e, const char *format, ...)
+{
+    va_list args;
+    for (int i = 0; i < e->indent; i++) text_put(e->out, "    ");
+    va_start(args, format);
+    text_vprintf(e->out, format, args);
+    va_end(args);
+    text_put(e->out, "\n");
+}
+
+void
+cuda_block(CudaEmit *e, const char *format, ...)
+{
+    va_list args;
+    for (int i = 0; i < e->indent; i++) text_put(e->out, "    ");
+    va_start(args, format);
+    text_vprintf(e->out, format, args);
+    va_end(args);
+    text_put(e->out, " {\n");
+    e->indent++;
+}
+
+void
+cuda_end(CudaEmit *e)
+{
+    e->indent--;
+    cuda_line(e, "}");
+}
+
+void
+cuda_body(CudaEmit *e, int stage)
+{
+    e->body++;
+    e->stage = stage;
+}
+
+/* ---- expressions ---- */
+
+static bool
+is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || c == '_' || (c >= '0' && c <= '9');
+}
+
+void
+cuda_expression(CudaEmit *e, const char *text, DType type, const char *const *args, Text *out)
+{
+    for (const char *at = text; *at;) {
+        size_t length = 0;
+        while (is_letter(at[length])) length++;
+        if (length > 0) {
+            if (at[length] == '(') cuda_helper(e, at, length);
+            text_printf(out, "%.*s", (int)length, at);
+            at += length;
+        } else if (*at == '$') {
+            text_put(out, at[1] == 'T' ? types[type] : args[at[1] - '0']);
+            at += 2;
+        } else
+            text_printf(out, "%c", *at++);
+    }
+}
+
+static void
+put_bits(DType dtype, uint64_t bits, Text *out)
+{
+    switch (dtype) {
+    case DT_F32:
+        text_printf(out, "__int_as_float(0x%llx)", (unsigned long long)(uint32_t)bits);
+        break;
+    case DT_F64:
+        text_printf(out, "__longlong_as_double(0x%llxll)", (unsigned long long)bits);
+        break;
+    default: text_printf(out, "(%s)0x%llxull", types[dtype], (unsigned long long)bits);
+    }
+}
+
+/* The number in an argument of 8 bytes. */
+static void
+put_argument(DType dtype, const char *name, Text *out)
+{
+    switch (dtype) {
+    case DT_F32: text_printf(out, "__int_as_float((int)%s)", name); break;
+    case DT_F64: text_printf(out, "__longlong_as_double(%s)", name); break;
+    case DT_BOOL: text_printf(out, "(signed char)%s != 0", name); break;
+    default: text_printf(out, "(%s)%s", types[dtype], name);
+    }
+}
+
+void
+cuda_identity(const Instr *v, Text *out)
+{
+    int bits = 8 * (int)dtype_size(v->dtype);
+    bool largest = v->op == OP_min;
+    uint64_t top = UINT64_C(1) << (bits - 1);
+    switch (v->op) {
+    case OP_prod:
+    case OP_all: text_printf(out, "(%s)1", types[v->dtype]); return;
+    case OP_max:
+    case OP_min: break;
+    default: text_printf(out, "(%s)0", types[v->dtype]); return;
+    }
+    if (v->dtype == DT_BOOL)
+        text_put(out, largest ? "true" : "false");
+    else if (v->dtype == DT_F32)
+        put_bits(DT_F32, largest ? 0x7f800000 : 0xff800000, out);
+    else if (v->dtype == DT_F64)
+        put_bits(DT_F64, largest ? 0x7ff0000000000000 : 0xfff0000000000000, out);
+    else if (dtype_is_signed(v->dtype))
+        put_bits(v->dtype, largest ? top - 1 : top, out);
+    else
+        put_bits(v->dtype, largest ? top | (top - 1) : 0, out);
+}
+
+void
+cuda_combine(CudaEmit *e, int32_t at, const char *acc, const char *value)
+{
+    const Instr *v = cuda_instr(e, at);
+    const char *args[2] = {acc, value};
+    Text text = {0};
+    cuda_expression(e, op_info(v->op)->cuda, v->dtype, args, &text);
+    cuda_line(e, "%s = %s;", acc, text.data);
+    text_free(&text);
+}
+
+/* ---- memory ---- */
+
+/* The address of an operand's element: in the row whose pointer is r0. */
+static void
+put_address(const CudaEmit *e, int32_t number, Text *out)
+{
+    const Operand *o = &e->kernel->operands.at[number];
+    int32_t stride = o->stride[e->kernel->nloops - 1];
+    bool once = true; /* needs no row */
+    for (int i = 0; i < e->kernel->nloops; i++) once = once && o->stride[i] == STRIDE_ZERO;
+    if (once)
+        text_printf(out, "p%d", o->pointer);
+    else if (stride == STRIDE_UNIT)
+        text_printf(out, "r%d + %s * %d", number, e->position, (int)dtype_size(o->dtype));
+    else if (stride == STRIDE_ZERO)
+        text_printf(out, "r%d", number);
+    else
+        text_printf(out, "r%d + %s * n%d", number, e->position, stride);
+}
+
+static void
+put_load(CudaEmit *e, const Instr *v, Text *out)
+{
+    const Operand *o = &e->kernel->operands.at[v->operand];
+    const char *nonzero = v->dtype == DT_BOOL ? " != 0" : "";
+    if (o->by_value) {
+        char name[24];
+        snprintf(name, sizeof name, "p%d", o->pointer);
+        put_argument(v->dtype, name, out);
+    } else if (e->vectors && v->level == LEVEL_ELEMENT) {
+        text_printf(out, "x%d.at[e]%s", v->operand, nonzero);
+    } else {
+        text_printf(out, "*(const %s *)(", memory_type(v->dtype));
+        put_address(e, v->operand, out);
+        text_printf(out, ")%s", nonzero);
+    }
+}
+
+static void
+put_comment(const CudaEmit *e, const Instr *v, Text *out)
+{
+    if (!e->comments || v->node == NO_NODE) return;
+    const Node *node = graph_node(e->graph, v->node);
+    if (node->line > 0) text_printf(out, " /* line %d %s */", node->line, op_info(node->op)->name);
+}
+
+void
+cuda_store(CudaEmit *e, int32_t at)
+{
+    const Instr *v = cuda_instr(e, at);
+    Text name = {0}, address = {0};
+    cuda_value(e, v->args[0], &name);
+    if (e->vectors && v->level == LEVEL_ELEMENT) {
+        cuda_line(e, "y%d.at[e] = %s;", v->operand, name.data);
+    } else {
+        put_address(e, v->operand, &address);
+        cuda_line(e, "*(%s *)(%s) = %s;", memory_type(v->dtype), address.data, name.data);
+    }
+    text_free(&name);
+    text_free(&address);
+}
+
+/* ---- values ---- */
+
+static void
+put_value(CudaEmit *e, const Instr *v, Text *out)
+{
+    Text names[3] = {{0}};
+    const char *args[3];
+    char number[24];
+    switch (v->kind) {
+    case INSTR_LOAD: put_load(e, v, out); return;
+    case INSTR_INDEX: text_printf(out, "(long long)%s", e->position); return;
+    case INSTR_CONST:
+        if (v->argument > 0) {
+            snprintf(number, sizeof number, "m%d", v->argument - 1);
+            put_argument(v->dtype, number, out);
+        } else
+            put_bits(v->dtype, v->bits[0], out);
+        return;
+    default: break;
+    }
+    for (int a = 0; a < v->nargs && a < 3; a++) {
+        cuda_value(e, v->args[a], &names[a]);
+        args[a] = names[a].data != NULL ? names[a].data : "";
+    }
+    cuda_expression(e, op_info(v->op)->cuda, v->dtype, args, out);
+    for (int a = 0; a < 3; a++) text_free(&names[a]);
+}
+
+static bool
+is_scalar(const Instr *v)
+{
+    return v->kind == INSTR_REDUCE || v->level != LEVEL_ELEMENT;
+}
+
+static void
+declare(CudaEmit *e, int32_t at, char letter)
+{
+    const Instr *v = cuda_instr(e, at);
+    Text value = {0}, comment = {0};
+    put_value(e, v, &value);
+    put_comment(e, v, &comment);
+    cuda_line(e, "const %s %c%d = %s;%s", types[v->dtype], letter, at, value.data,
+              comment.data ? comment.data : "");
+    text_free(&value);
+    text_free(&comment);
+}
+
+void
+cuda_value(CudaEmit *e, int32_t at, Text *name)
+{
+    const Instr *v = cuda_instr(e, at);
+    if (is_scalar(v)) {
+        text_printf(name, "s%d", at);
+        return;
+    }
+    if (e->held[at] && v->stage < e->stage) {
+        text_printf(name, "h%d[e]", at);
+        return;
+    }
+    if (e->mark[at] != e->body) {
+        declare(e, at, 'v');
+        e->mark[at] = e->body;
+    }
+    text_printf(name, "v%d", at);
+}
+
+void
+cuda_scalars(CudaEmit *e, Level level, int stage)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = cuda_instr(e, i);
+        if (v->level != level || v->stage != stage || v->kind == INSTR_REDUCE ||
+            v->kind == INSTR_STORE)
+            continue;
+        declare(e, i, 's');
+    }
+}

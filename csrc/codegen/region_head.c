@@ -1,0 +1,296 @@
+/* The loops of a kept loop as C: how often they turn, the bounds of ints in them and the checks of
+   indices by them (quick variant), their heads, and looks for signals. */
+#include "emit.h"
+
+/* Iterations done without a look for a signal: at once of a loop that stands alone, or altogether.
+   The quick variant is not for longer inner loops than LONG_INNER. */
+enum { STRIP = 1 << 16, SHORT_STRIP = 1 << 10, LOOK_AFTER = 1 << 22, LONG_INNER = 1 << 25 };
+
+/* ---- how often ---- */
+
+/* The number of iterations; a loop that CPython would end with an error fails. */
+static void
+emit_count(Emit *e, const RegionFor *loop, const char *fail)
+{
+    int k = loop->number;
+    char start[16], stop[16], step[16];
+    loop = region_head(e, loop);
+    if (loop->endless) {
+        emit_line(e, "enum { step%d = 1 };", k);
+        emit_line(e, "const int64_t count%d = __INT64_MAX__;", k);
+        return;
+    }
+    region_name(e, loop->start, start, sizeof start);
+    region_name(e, loop->stop, stop, sizeof stop);
+    region_name(e, loop->step, step, sizeof step);
+    if (loop->by == 1 || loop->by == -1) {
+        const char *low = loop->by == 1 ? start : stop, *high = loop->by == 1 ? stop : start;
+        emit_line(e, "enum { step%d = %d };", k, (int)loop->by);
+        emit_line(e, "const int64_t count%d = %s < %s ? %s - %s : 0;", k, low, high, high, low);
+        emit_line(e, "if ((uint64_t)count%d > 1ull << 40) %s", k, fail);
+        return;
+    }
+    emit_line(e, "const int64_t step%d = %s;", k, step);
+    emit_line(e, "int64_t count%d = 0;", k);
+    emit_line(e, "if (step%d == 0) %s", k, fail);
+    emit_line(e, "if (step%d > 0 ? %s < %s : %s > %s) {", k, start, stop, start, stop);
+    emit_line(e, "    const uint64_t span = step%d > 0 ? (uint64_t)%s - %s", k, stop, start);
+    emit_line(e, "                                     : (uint64_t)%s - %s;", start, stop);
+    emit_line(e, "    const uint64_t stride = step%d > 0 ? step%d : -(uint64_t)step%d;", k, k, k);
+    emit_line(e, "    if ((span - 1) / stride >= 1ull << 40) %s", fail);
+    emit_line(e, "    count%d = (span - 1) / stride + 1;", k);
+    emit_line(e, "}");
+}
+
+/* ---- bounds ---- */
+
+static const char BOUNDS_MUL[] =
+    "INLINE int bounds_mul(i64 a, i64 b, i64 c, i64 d, i64 *l, i64 *h) {\n"
+    "    i64 p, q, r, s;\n"
+    "    if (__builtin_mul_overflow(a, c, &p) | __builtin_mul_overflow(a, d, &q) |\n"
+    "        __builtin_mul_overflow(b, c, &r) | __builtin_mul_overflow(b, d, &s)) return 1;\n"
+    "    const i64 pq = p < q ? p : q, rs = r < s ? r : s, qp = p < q ? q : p, sr = r < s ? s : "
+    "r;\n"
+    "    *l = pq < rs ? pq : rs;\n"
+    "    *h = qp > sr ? qp : sr;\n"
+    "    return 0;\n"
+    "}\n";
+
+/* For a divisor that is positive. */
+static const char BOUNDS_DIV[] =
+    "INLINE i64 floor_div(i64 a, i64 b) { return a / b - (a % b < 0); }\n"
+    "INLINE int bounds_div(i64 a, i64 b, i64 c, i64 d, i64 *l, i64 *h) {\n"
+    "    if (c <= 0 || d <= 0) return 1;\n"
+    "    *l = a < 0 ? floor_div(a, c) : floor_div(a, d);\n"
+    "    *h = b < 0 ? floor_div(b, d) : floor_div(b, c);\n"
+    "    return 0;\n"
+    "}\n";
+
+static int32_t
+depth_of(const Emit *e, int32_t at)
+{
+    const RegionLoop *r = e->kernel->region;
+    return r->home[at] < 0 ? -1 : r->loop[r->home[at]]->depth;
+}
+
+/* The lowest (or highest) of the value's, as far as known before a loop of that depth. */
+static void
+bound_name(const Emit *e, int32_t at, int32_t depth, char which, char *out, size_t size)
+{
+    const Instr *v = instr_at(e, at);
+    if (v->kind == INSTR_CONST && depth_of(e, at) >= 0)
+        snprintf(out, size, "(i64)0x%llxull", (unsigned long long)v->bits[0]);
+    else if (depth_of(e, at) < depth)
+        region_name(e, at, out, size);
+    else
+        snprintf(out, size, "%c%d", which, at);
+}
+
+static void
+emit_index_bounds(Emit *e, int32_t at, const char *fail)
+{
+    const RegionLoop *r = e->kernel->region;
+    const RegionFor *loop = r->loop[r->home[at]];
+    int32_t depth = r->ranged[at];
+    char low[32], high[32], step[32];
+    bool down = loop->by < 0;
+    if (loop->by == 0) { /* taken to go upwards */
+        bound_name(e, loop->step, depth, 'l', step, sizeof step);
+        emit_line(e, "if (%s <= 0) %s", step, fail);
+    }
+    bound_name(e, down ? loop->stop : loop->start, depth, 'l', low, sizeof low);
+    bound_name(e, down ? loop->start : loop->stop, depth, 'h', high, sizeof high);
+    emit_line(e, "const i64 l%d = %s%s, h%d = %s%s;", at, low, down ? " + 1" : "", at, high,
+              down ? "" : " - 1");
+}
+
+static void
+use_helper(Emit *e, const char *name, const char *text)
+{
+    if (prelude_first(e->prelude, name)) text_put(e->prelude->head, text);
+}
+
+static void
+emit_value_bounds(Emit *e, int32_t at, const char *fail)
+{
+    const Instr *v = instr_at(e, at);
+    int32_t depth = e->kernel->region->ranged[at];
+    char l[2][32] = {"0", "0"}, h[2][32] = {"0", "0"};
+    for (int k = 0; k < v->nargs && k < 2; k++) {
+        bound_name(e, v->args[k], depth, 'l', l[k], sizeof l[k]);
+        bound_name(e, v->args[k], depth, 'h', h[k], sizeof h[k]);
+    }
+    emit_line(e, "i64 l%d, h%d;", at, at);
+    switch (v->op) {
+    case OP_py_add:
+        emit_line(e,
+                  "if (__builtin_add_overflow(%s, %s, &l%d) | "
+                  "__builtin_add_overflow(%s, %s, &h%d)) %s",
+                  l[0], l[1], at, h[0], h[1], at, fail);
+        break;
+    case OP_py_sub:
+        emit_line(e,
+                  "if (__builtin_sub_overflow(%s, %s, &l%d) | "
+                  "__builtin_sub_overflow(%s, %s, &h%d)) %s",
+                  l[0], h[1], at, h[0], l[1], at, fail);
+        break;
+    case OP_py_neg:
+        emit_line(e,
+                  "if (__builtin_sub_overflow((i64)0, %s, &l%d) | "
+                  "__builtin_sub_overflow((i64)0, %s, &h%d)) %s",
+                  h[0], at, l[0], at, fail);
+        break;
+    case OP_py_mul:
+        use_helper(e, "bounds_mul", BOUNDS_MUL);
+        emit_line(e, "if (bounds_mul(%s, %s, %s, %s, &l%d, &h%d)) %s", l[0], h[0], l[1], h[1], at,
+                  at, fail);
+        break;
+    case OP_py_floordiv:
+        use_helper(e, "bounds_div", BOUNDS_DIV);
+        emit_line(e, "if (bounds_div(%s, %s, %s, %s, &l%d, &h%d)) %s", l[0], h[0], l[1], h[1], at,
+                  at, fail);
+        break;
+    case OP_py_mod:
+        emit_line(e, "if (%s <= 0) %s", l[1], fail);
+        emit_line(e, "l%d = 0, h%d = %s - 1;", at, at, h[1]);
+        break;
+    default: emit_line(e, "l%d = %s, h%d = %s;", at, l[0], at, h[0]); break;
+    }
+}
+
+/* Is the instruction in the loop, or in one in it? */
+static bool
+is_within(const Emit *e, int32_t at, const RegionFor *loop)
+{
+    const RegionLoop *r = e->kernel->region;
+    const RegionFor *inner = r->home[at] < 0 ? NULL : r->loop[r->home[at]];
+    while (inner != NULL && inner != loop) inner = inner->around;
+    return inner != NULL;
+}
+
+/* Has an earlier element the same index of an axis of the same length? */
+static bool
+checked_already(const Emit *e, const RegionFor *loop, int number, int axis)
+{
+    const RegionLoop *r = e->kernel->region;
+    const RegionElement *element = &r->elements.at[number];
+    int32_t length = r->arrays.at[element->array].length[axis];
+    for (int i = 0; i <= number; i++) {
+        const RegionElement *other = &r->elements.at[i];
+        if (!is_within(e, other->instr, loop)) continue;
+        int rank = i < number ? r->arrays.at[other->array].rank : axis;
+        for (int k = 0; k < rank; k++)
+            if (other->checked[k] == loop->depth && other->index[k] == element->index[axis] &&
+                r->arrays.at[other->array].length[k] == length)
+                return true;
+    }
+    return false;
+}
+
+static void
+emit_check(Emit *e, const RegionFor *loop, const RegionElement *element, int axis, const char *fail)
+{
+    int32_t length = e->kernel->region->arrays.at[element->array].length[axis];
+    int32_t at = element->index[axis];
+    const Instr *v = instr_at(e, at);
+    char low[32], high[32];
+    if (v->kind == INSTR_CONST && (int64_t)v->bits[0] < 0) {
+        emit_line(e, "if (n%d < -(i64)0x%llxull) %s", length, (unsigned long long)v->bits[0], fail);
+        return;
+    }
+    bound_name(e, at, loop->depth, 'l', low, sizeof low);
+    bound_name(e, at, loop->depth, 'h', high, sizeof high);
+    emit_line(e, "if ((%s < 0) | (%s >= n%d)) %s", low, high, length, fail);
+}
+
+/* The bounds that can be computed before this loop, and the checks of indices that have them. */
+static void
+emit_bounds(Emit *e, const RegionFor *loop, const char *fail)
+{
+    const RegionLoop *r = e->kernel->region;
+    for (int32_t at = r->body; at < e->kernel->instrs.len; at++) {
+        const Instr *v = instr_at(e, at);
+        if (!region_bounded(r, at) || r->ranged[at] != loop->depth || !is_within(e, at, loop) ||
+            v->kind == INSTR_CONST)
+            continue;
+        if (v->kind == INSTR_INDEX)
+            emit_index_bounds(e, at, fail);
+        else
+            emit_value_bounds(e, at, fail);
+    }
+    for (int i = 0; i < r->elements.len; i++) {
+        const RegionElement *element = &r->elements.at[i];
+        if (!is_within(e, element->instr, loop)) continue;
+        for (int axis = 0; axis < r->arrays.at[element->array].rank; axis++)
+            if (element->checked[axis] == loop->depth && !checked_already(e, loop, i, axis))
+                emit_check(e, loop, element, axis, fail);
+    }
+}
+
+/* ---- heads ---- */
+
+/* Every so many iterations a look for a signal. */
+static void
+emit_look(Emit *e, const char *iterations)
+{
+    emit_line(e, "if (__builtin_expect((turns += %s) > %d, 0)) {", iterations, LOOK_AFTER);
+    emit_line(e, "    turns = 0;");
+    emit_line(e, "    if (log->stop(log)) %s", REGION_FAIL);
+    emit_line(e, "}");
+}
+
+/* An innermost loop, with what is done before its iterations.  One that stands alone is cut into
+   strips, since it may be long, and one that may be left, since nobody knows. */
+static void
+emit_innermost(Emit *e, const RegionFor *loop)
+{
+    int k = loop->number, most = loop->leaves >= 0 ? SHORT_STRIP : STRIP;
+    bool strips = loop->around == NULL || loop->leaves >= 0;
+    char text[96], more[24] = "";
+    if (loop->leaves >= 0) snprintf(more, sizeof more, " && !x%d", loop->leaves);
+    if (strips) {
+        snprintf(text, sizeof text, "for (int64_t from%d = 0; from%d < count%d%s;) ", k, k, k,
+                 more);
+        open_block(e, text);
+        emit_line(e, "const int64_t to%d = count%d - from%d > %d ? from%d + %d : count%d;", k, k, k,
+                  most, k, most, k);
+        snprintf(text, sizeof text, "to%d - from%d", k, k);
+    } else {
+        emit_line(e, "if (count%d > %d) %s", k, LONG_INNER, REGION_FAIL);
+        snprintf(text, sizeof text, "if (count%d > 0) ", k);
+        open_block(e, text);
+        emit_line(e, "const int64_t from%d = 0, to%d = count%d;", k, k, k);
+        snprintf(text, sizeof text, "count%d", k);
+    }
+    emit_look(e, text);
+    region_before_iterations(e, loop);
+    if (loop->independent) emit_line(e, "#pragma GCC ivdep");
+    snprintf(text, sizeof text, "for (int64_t t%d = from%d; t%d < to%d; t%d++) ", k, k, k, k, k);
+    open_block(e, text);
+    region_body(e, loop);
+    close_block(e);
+    region_after_iterations(e, loop);
+    if (strips) emit_line(e, "from%d = to%d;", k, k);
+    close_block(e);
+}
+
+void
+region_loop(Emit *e, const RegionFor *loop)
+{
+    int k = loop->number;
+    bool outermost = loop->around == NULL;
+    const char *fail = outermost ? "return 1;" : REGION_FAIL;
+    char head[96];
+    emit_count(e, loop, fail);
+    if (e->quick) emit_bounds(e, loop, fail);
+    if (outermost) region_log(e);
+    if (e->quick && loop->innermost) {
+        emit_innermost(e, loop);
+        return;
+    }
+    snprintf(head, sizeof head, "for (int64_t t%d = 0; t%d < count%d; t%d++) ", k, k, k, k);
+    open_block(e, head);
+    emit_look(e, e->quick ? "1" : "64");
+    region_body(e, loop);
+    close_block(e);
+}

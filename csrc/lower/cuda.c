@@ -1,0 +1,253 @@
+/* What CUDA makes of a kernel's loops.  In: loops and instructions.  Out: Kernel.cuda, the stage of
+   each instruction, and the number of blocks.
+
+   - No reduction: KERNEL_FLAT in one access of 16 bytes per array and thread where the arrays allow
+     it; KERNEL_ROWS with a thread per column, which walks a few rows, so that no index is divided
+     for each element.
+   - Rows are reduced by as many neighbouring threads as keep each at some 16 elements: lanes of a
+     warp, or a block.  A row of up to LONGEST_HELD elements stays in registers between stages.
+   - Few long rows, and columns of many rows, are divided into parts: one more launch combines the
+     parts' results in their order, so that sums are the same in each run.
+
+   Stages: a reduction's result is there from the next stage on. */
+#include "nest.h"
+
+enum {
+    THREADS = 256,
+    ACCESS = 16,         /* bytes of one access */
+    SCALARS = 4,         /* elements of a thread that are not side by side */
+    HELD = 16,           /* elements of a row per thread */
+    MOST_HELD = 32,      /* where a block is not larger */
+    HELD_VALUES = 96,    /* registers for them */
+    MOST_THREADS = 1024, /* of a block */
+    PART_ROW = 32768,    /* elements of a row that is worth several blocks */
+    BLOCKS = 528,        /* that fill a large device: 132 multiprocessors, four each */
+    COLUMN_LANES = 32,
+    MOST_WORDS = 500, /* arguments of a kernel, 8 bytes each */
+};
+
+static int64_t
+ceiling(int64_t value, int64_t by)
+{
+    return (value + by - 1) / by;
+}
+
+static void
+assign_stages(Kernel *k)
+{
+    k->nstages = 1;
+    for (int i = 0; i < k->instrs.len; i++) {
+        Instr *v = &k->instrs.at[i];
+        v->stage = 0;
+        for (int a = 0; a < v->nargs; a++) {
+            const Instr *arg = &k->instrs.at[v->args[a]];
+            int from = arg->stage + (arg->kind == INSTR_REDUCE);
+            if (from > v->stage) v->stage = from;
+        }
+        if (v->stage >= k->nstages) k->nstages = v->stage + 1;
+    }
+}
+
+static int64_t
+loop_size(const Nest *n, int loop)
+{
+    return nest_value(n, n->size[loop]);
+}
+
+static int64_t
+row_length(const Nest *n)
+{
+    return loop_size(n, n->nloops - 1);
+}
+
+/* Do positions, and bytes from an operand's first element, exceed 31 bits? */
+static bool
+is_wide(const Nest *n)
+{
+    enum { MARGIN = 1 << 20 }; /* what a grid may go beyond the end */
+    const Kernel *k = n->kernel;
+    double elements = 1, most;
+    for (int i = 0; i < n->nloops; i++) elements *= (double)loop_size(n, i);
+    most = elements;
+    for (int o = 0; o < k->operands.len; o++) {
+        double reach = 0;
+        for (int i = 0; i < n->nloops; i++) {
+            int32_t stride = k->operands.at[o].stride[i];
+            double step = stride == STRIDE_ZERO ? 0
+                          : stride == STRIDE_UNIT
+                              ? (double)dtype_size(k->operands.at[o].dtype)
+                              : (double)llabs(nest_value(n, n->sizes.at[stride]));
+            reach += step * (double)loop_size(n, i);
+        }
+        if (reach > most) most = reach;
+    }
+    return most >= (double)(INT32_MAX - MARGIN);
+}
+
+/* The elements of one access, if every operand allows that; else 1. */
+static int
+side_by_side(const Kernel *k)
+{
+    int widest = 1;
+    for (int o = 0; o < k->operands.len; o++) {
+        const Operand *operand = &k->operands.at[o];
+        int bytes = (int)dtype_size(operand->dtype);
+        if (operand->stride[0] == STRIDE_ZERO) continue;
+        if (operand->stride[0] != STRIDE_UNIT) return 1;
+        if (bytes > widest) widest = bytes;
+    }
+    int count = ACCESS / widest;
+    return count > 8 ? 8 : count;
+}
+
+/* ---- without a reduction ---- */
+
+static void
+lay_flat(Nest *n, KernelStep *step)
+{
+    CudaKernel *c = &n->kernel->cuda;
+    int together = side_by_side(n->kernel);
+    c->vectors = together > 1;
+    c->each = c->vectors ? together : SCALARS;
+    step->blocks[0] = ceiling(row_length(n), (int64_t)THREADS * c->each);
+}
+
+static void
+lay_rows(Nest *n, KernelStep *step, int64_t units)
+{
+    enum { ROWS_EACH = 8 };
+    CudaKernel *c = &n->kernel->cuda;
+    for (c->lanes = 1; c->lanes < THREADS && c->lanes < row_length(n);) c->lanes *= 2;
+    c->each = ROWS_EACH;
+    step->blocks[0] =
+        ceiling(row_length(n), c->lanes) * ceiling(units, THREADS / c->lanes * ROWS_EACH);
+}
+
+/* ---- reductions ---- */
+
+/* Values that are kept from one stage to a later one, per element of a row. */
+static int
+values_held(const Kernel *k)
+{
+    int held = 0;
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = &k->instrs.at[i];
+        bool later = false;
+        for (int user = i + 1; user < k->instrs.len && !later; user++)
+            for (int a = 0; a < k->instrs.at[user].nargs; a++)
+                later = later ||
+                        (k->instrs.at[user].args[a] == i && k->instrs.at[user].stage > v->stage);
+        if (later && v->level == LEVEL_ELEMENT && v->kind != INSTR_REDUCE)
+            held += dtype_size(v->dtype) > 4 ? 2 : 1;
+    }
+    return held;
+}
+
+static bool
+reduces_once(const Kernel *k)
+{
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = &k->instrs.at[i];
+        if (v->stage > 0 && (v->kind == INSTR_REDUCE || v->level == LEVEL_ELEMENT)) return false;
+    }
+    return true;
+}
+
+/* A place for the parts' results. */
+static int
+add_parts(Nest *n, int64_t units, int64_t parts)
+{
+    Graph *g = n->lw->graph;
+    Kernel *k = n->kernel;
+    int64_t results = 0;
+    for (int i = 0; i < k->instrs.len; i++) results += k->instrs.at[i].kind == INSTR_REDUCE;
+    Buffer b = {.kind = BUFFER_TEMP,
+                .type = {.dtype = DT_I64, .form = FORM_ARRAY, .rank = 1, .device = DEVICE_CUDA}};
+    b.type.offset = NO_SIZE;
+    SizeId count = size_const(g, parts);
+    b.type.shape[0] = size_const(g, units * parts * results);
+    b.type.stride[0] = size_const(g, (int64_t)sizeof(int64_t));
+    b.bytes = size_const(g, units * parts * results * (int64_t)sizeof(int64_t));
+    if (count == NO_SIZE || b.type.shape[0] == NO_SIZE || b.type.stride[0] == NO_SIZE ||
+        b.bytes == NO_SIZE || VEC_PUSH(n->lw->arena, &n->lw->program->buffers, b) < 0)
+        return -1;
+    Place place = {.buffer = n->lw->program->buffers.len - 1, .offset = NO_SIZE};
+    k->cuda.partial = n->places.len;
+    if ((k->cuda.parts = nest_size(n, count)) < 0) return -1;
+    return VEC_PUSH(n->lw->arena, &n->places, place);
+}
+
+static int
+lay_reduced_rows(Nest *n, KernelStep *step, int64_t units)
+{
+    Kernel *k = n->kernel;
+    CudaKernel *c = &k->cuda;
+    int64_t length = row_length(n), parts = Py_MIN(ceiling(BLOCKS, units), length / (8 * THREADS));
+    if (length >= PART_ROW && parts > 1 && reduces_once(k)) {
+        c->lanes = c->threads = 2 * THREADS;
+        step->blocks[0] = units * parts;
+        step->blocks[1] = units;
+        return add_parts(n, units, parts);
+    }
+    for (c->lanes = length <= 64 ? 8 : 32; c->lanes * HELD < length && c->lanes < MOST_THREADS;)
+        c->lanes *= 2;
+    if (c->lanes == 64 && length <= 32 * MOST_HELD) c->lanes = 32;
+    if (c->lanes > THREADS * 2 && length <= THREADS * 2 * MOST_HELD) c->lanes = THREADS * 2;
+    c->threads = c->lanes > 32 ? c->lanes : THREADS;
+    int64_t each = ceiling(length, c->lanes);
+    bool holds = each <= MOST_HELD && each * values_held(k) <= HELD_VALUES;
+    c->each = k->nstages > 1 && holds ? (int32_t)each : 0;
+    step->blocks[0] = ceiling(units, c->threads / c->lanes);
+    return 0;
+}
+
+static int
+lay_columns(Nest *n, KernelStep *step, int64_t units)
+{
+    CudaKernel *c = &n->kernel->cuda;
+    int64_t rows = loop_size(n, n->nloops - 2);
+    int64_t blocks = units / row_length(n) * ceiling(row_length(n), COLUMN_LANES);
+    int64_t parts = Py_MIN(ceiling(2 * BLOCKS, blocks), rows / (8 * THREADS / COLUMN_LANES));
+    c->lanes = COLUMN_LANES;
+    step->blocks[0] = blocks;
+    if (parts <= 1) return 0;
+    step->blocks[0] = blocks * parts;
+    step->blocks[1] = ceiling(units, THREADS);
+    return add_parts(n, units, parts);
+}
+
+int
+cuda_schedule(Nest *n, KernelStep *step)
+{
+    Kernel *k = n->kernel;
+    int64_t units = 1;
+    for (int i = 0; i < n->nloops; i++)
+        if (!size_is_const(n->lw->graph, n->size[i]))
+            n->lw->why = "an array of unknown size on a device";
+    if (n->kind == NEST_COMMIT || n->fallible || n->loops.len > 0)
+        n->lw->why = "an operation that is not made for CUDA";
+    if (n->lw->why != NULL) return 0;
+    assign_stages(k);
+    k->cuda = (CudaKernel){.threads = THREADS, .lanes = 1, .parts = -1};
+    for (int i = 0; i < n->nloops - 1; i++) units *= loop_size(n, i);
+    if (k->kind == KERNEL_COLUMNS) units = units / loop_size(n, n->nloops - 2) * row_length(n);
+    SizeId size = size_const(n->lw->graph, units);
+    if (size == NO_SIZE || (k->cuda.units = nest_size(n, size)) < 0) return -1;
+    step->units = size;
+    int failed = 0;
+    if (k->kind == KERNEL_FLAT)
+        lay_flat(n, step);
+    else if (k->kind == KERNEL_COLUMNS)
+        failed = lay_columns(n, step, units);
+    else if (n->reduces)
+        failed = lay_reduced_rows(n, step, units);
+    else
+        lay_rows(n, step, units);
+    k->cuda.wide = is_wide(n);
+    step->threads = k->cuda.threads;
+    if (n->places.len + n->sizes.len + n->numbers.len > MOST_WORDS)
+        n->lw->why = "a kernel of too many arguments";
+    if (step->blocks[0] > INT32_MAX || step->blocks[1] > INT32_MAX)
+        n->lw->why = "a grid of too many blocks";
+    return failed;
+}

@@ -1,0 +1,234 @@
+/* Where an index of a kept loop can be checked: once before a loop, for all its iterations, or
+   where it is used.
+
+   The bounds of an int are those of what it is computed from, by interval arithmetic when the
+   kernel runs: a loop's variable lies between its range's ends, which are themselves ints with
+   bounds.  So `a[i, j + 1]` in two loops is checked before the outer one.  What is loaded or
+   carried is known only where it is: an index made of it is checked before the loops inside, or
+   where it is used.
+
+   An access in a branch may be there because of the branch (`if i > 0: y[i - 1]`), and a check
+   before the loop would always fail.  An index that is computed from something that the conditions
+   around it compare is checked where it is used. */
+#include "region.h"
+
+typedef struct {
+    Arena *arena;
+    const Kernel *kernel;
+    RegionLoop *out;
+    RegionFor *around;       /* the loop whose body is walked */
+    VEC(int32_t) conditions; /* of the branches around, in all loops */
+    int arms;                /* branches around, in this loop */
+} Walk;
+
+static const Instr *
+instr_of(const Walk *w, int32_t at)
+{
+    return &w->kernel->instrs.at[at];
+}
+
+/* ---- bounds ---- */
+
+static int32_t
+deepest(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Ints whose bounds follow from those of their arguments. */
+static bool
+is_bounded_operation(const Walk *w, const Instr *v)
+{
+    if (v->kind != INSTR_OP || v->dtype != DT_I64) return false;
+    for (int k = 0; k < v->nargs; k++)
+        if (instr_of(w, v->args[k])->dtype != DT_I64) return false;
+    switch (v->op) {
+    case OP_py_add:
+    case OP_py_sub:
+    case OP_py_mul:
+    case OP_py_neg:
+    case OP_py_mod:
+    case OP_py_floordiv:
+    case OP_py_int:
+    case OP_py_item: return true;
+    default: return false;
+    }
+}
+
+static void
+find_ranged(const Walk *w, int32_t at)
+{
+    const Instr *v = instr_of(w, at);
+    RegionLoop *r = w->out;
+    int32_t unknown = w->around->depth + 1, depth = unknown;
+    if (v->kind == INSTR_INDEX && !w->around->endless)
+        depth = deepest(deepest(r->ranged[w->around->start], r->ranged[w->around->stop]),
+                        r->ranged[w->around->step]);
+    if (v->kind == INSTR_CONST) depth = 0;
+    if (is_bounded_operation(w, v)) {
+        depth = 0;
+        for (int k = 0; k < v->nargs; k++) depth = deepest(depth, r->ranged[v->args[k]]);
+    }
+    r->ranged[at] = depth < unknown ? depth : unknown;
+}
+
+/* ---- conditions ---- */
+
+static bool
+is_constant(const Walk *w, int32_t at)
+{
+    return instr_of(w, at)->kind == INSTR_CONST;
+}
+
+bool
+region_depends(const Kernel *k, int32_t at, int32_t on)
+{
+    const Instr *v = &k->instrs.at[at];
+    if (at == on) return true;
+    for (int i = 0; v->kind == INSTR_OP && i < v->nargs; i++)
+        if (region_depends(k, v->args[i], on)) return true;
+    return false;
+}
+
+/* Do both depend on a value that is no constant? */
+static bool
+share(const Walk *w, int32_t index, int32_t compared)
+{
+    const Instr *v = instr_of(w, compared);
+    if (v->kind != INSTR_OP)
+        return !is_constant(w, compared) && region_depends(w->kernel, index, compared);
+    for (int k = 0; k < v->nargs; k++)
+        if (share(w, index, v->args[k])) return true;
+    return false;
+}
+
+/* `i != 0` in range(0, n) is there for what must not be done at an end; `i != j` is not. */
+static bool
+excludes_an_end(const Walk *w, const Instr *test)
+{
+    for (int k = 0; k < 2; k++) {
+        const Instr *variable = instr_of(w, test->args[k]), *with = instr_of(w, test->args[1 - k]);
+        if (with->kind == INSTR_INDEX) return false;
+        if (variable->kind != INSTR_INDEX || with->kind != INSTR_CONST) continue;
+        const RegionFor *loop = w->out->loop[w->out->home[test->args[k]]];
+        const Instr *start = instr_of(w, loop->start);
+        if (start->kind == INSTR_CONST && with->bits[0] != start->bits[0]) return false;
+    }
+    return true;
+}
+
+static bool
+guards(const Walk *w, int32_t condition, int32_t index)
+{
+    const Instr *v = instr_of(w, condition);
+    if (v->kind != INSTR_OP) return false;
+    bool equality =
+        v->op == OP_py_eq || v->op == OP_py_ne || v->op == OP_equal || v->op == OP_not_equal;
+    bool compares = equality || v->op == OP_py_lt || v->op == OP_py_le || v->op == OP_less ||
+                    v->op == OP_less_equal || v->op == OP_greater || v->op == OP_greater_equal;
+    if (compares && (!equality || excludes_an_end(w, v)) &&
+        (share(w, index, v->args[0]) || share(w, index, v->args[1])))
+        return true;
+    for (int k = 0; k < v->nargs; k++)
+        if (guards(w, v->args[k], index)) return true;
+    return false;
+}
+
+static bool
+is_guarded(const Walk *w, int32_t index)
+{
+    if (instr_of(w, index)->kind != INSTR_OP) return false;
+    for (int i = 0; i < w->conditions.len; i++)
+        if (guards(w, w->conditions.at[i], index)) return true;
+    return false;
+}
+
+/* ---- the tree ---- */
+
+static void
+place_checks(const Walk *w, RegionElement *e)
+{
+    const RegionLoop *r = w->out;
+    e->in_arm = w->arms > 0;
+    for (int axis = 0; axis < r->arrays.at[e->array].rank; axis++) {
+        int32_t depth = r->ranged[e->index[axis]];
+        e->checked[axis] = depth > w->around->depth || is_guarded(w, e->index[axis]) ? -1 : depth;
+    }
+}
+
+/* Done where Python would not do it, may the operation raise flags in an ordinary program? */
+static bool
+is_risky(const Instr *v)
+{
+    if (v->kind != INSTR_OP || (op_info(v->op)->flags & OPF_NO_FLAGS)) return false;
+    bool plain = v->op == OP_add || v->op == OP_subtract || v->op == OP_multiply ||
+                 v->op == OP_negative || v->op == OP_absolute || v->op == OP_square ||
+                 v->op == OP_py_add || v->op == OP_py_sub || v->op == OP_py_mul ||
+                 v->op == OP_py_neg || v->op == OP_py_abs;
+    return !plain && (dtype_is_float(v->dtype) || dtype_is_float(v->from));
+}
+
+static int walk_block(Walk *w, const RegionBlock *block);
+
+static int
+walk_loop(Walk *w, RegionFor *loop)
+{
+    RegionFor *around = w->around;
+    int arms = w->arms;
+    const Instr *step = instr_of(w, loop->step);
+    loop->around = around;
+    loop->depth = around != NULL ? around->depth + 1 : 0;
+    loop->innermost = true;
+    if (around != NULL) around->innermost = false;
+    if (step->kind == INSTR_CONST) memcpy(&loop->by, step->bits, sizeof loop->by);
+    w->out->loop[loop->number] = loop;
+    w->around = loop;
+    w->arms = 0;
+    if (walk_block(w, &loop->body) < 0) return -1;
+    w->around = around;
+    w->arms = arms;
+    return 0;
+}
+
+static int
+walk_branch(Walk *w, const RegionIf *branch)
+{
+    if (VEC_PUSH(w->arena, &w->conditions, branch->condition) < 0) return -1;
+    w->arms++;
+    if (walk_block(w, &branch->arm[0]) < 0 || walk_block(w, &branch->arm[1]) < 0) return -1;
+    w->arms--;
+    w->conditions.len--;
+    return 0;
+}
+
+static int
+walk_block(Walk *w, const RegionBlock *block)
+{
+    for (int i = 0; i < block->len; i++) {
+        const RegionStmt *stmt = &block->at[i];
+        if (stmt->loop != NULL && walk_loop(w, stmt->loop) < 0) return -1;
+        if (stmt->branch != NULL && walk_branch(w, stmt->branch) < 0) return -1;
+        if (stmt->instr < 0) continue;
+        const Instr *v = instr_of(w, stmt->instr);
+        w->out->home[stmt->instr] = w->around->number;
+        if (w->conditions.len > 0 && is_risky(v)) w->out->guesses = false;
+        find_ranged(w, stmt->instr);
+        if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE)
+            place_checks(w, &w->out->elements.at[v->operand]);
+    }
+    return 0;
+}
+
+int
+region_bounds(Arena *arena, const Kernel *k, RegionLoop *r)
+{
+    Walk w = {.arena = arena, .kernel = k, .out = r};
+    size_t bytes = sizeof(int32_t) * (size_t)(k->instrs.len + 1);
+    r->loop = arena_alloc(arena, sizeof(RegionFor *) * (size_t)r->nloops);
+    r->home = arena_alloc(arena, bytes);
+    r->ranged = arena_alloc(arena, bytes);
+    if (r->loop == NULL || r->home == NULL || r->ranged == NULL) return -1;
+    for (int i = 0; i < k->instrs.len; i++) r->home[i] = -1;
+    r->guesses = true;
+    return walk_loop(&w, r->top);
+}

@@ -1,0 +1,282 @@
+/* Elements that need not go through memory in an innermost loop, and loops whose iterations are
+   independent: from how far apart, in iterations, two accesses of one array meet.
+
+   - x[j] in a loop over k is read once, before the loop, if no store may touch it;
+   - c[i, j] += … in a loop over k is kept in a register: all accesses that may touch it are to it;
+   - y[i - 1] is what the iteration before stored into y[i], t[i - 1, j - 1] what it loaded from
+     t[i - 1, j].
+
+   The C compiler finds none of these, as it cannot tell t[i - 1, j] from t[i, j].  All of it holds
+   for indices that are not negative, which is what the checks before the loop make sure of. */
+#include "region.h"
+
+bool
+region_is_store(const Kernel *k, const RegionElement *e)
+{
+    return k->instrs.at[e->instr].kind == INSTR_STORE;
+}
+
+static bool
+constant_of(const Kernel *k, int32_t at, int64_t *out)
+{
+    const Instr *v = &k->instrs.at[at];
+    int64_t constant;
+    if (v->kind != INSTR_CONST || v->dtype != DT_I64) return false;
+    memcpy(&constant, v->bits, sizeof constant);
+    if (constant <= -(1 << 30) || constant >= 1 << 30) return false;
+    *out = constant;
+    return true;
+}
+
+bool
+region_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t at,
+              RegionLinear *out)
+{
+    const Instr *v = &k->instrs.at[at];
+    RegionLinear arg[2];
+    *out = (RegionLinear){.base = -1};
+    if (at == loop->index) {
+        out->slope = 1;
+        return true;
+    }
+    if (constant_of(k, at, &out->offset)) return true;
+    bool sum = v->kind == INSTR_OP && v->nargs == 2 && (v->op == OP_py_add || v->op == OP_py_sub) &&
+               (r->home[at] < 0 || region_bounded(r, at));
+    if (!sum || !region_linear(k, r, loop, v->args[0], &arg[0]) ||
+        !region_linear(k, r, loop, v->args[1], &arg[1]) ||
+        (arg[1].base >= 0 && (v->op == OP_py_sub || arg[0].base >= 0))) {
+        out->base = at;
+        return r->home[at] != loop->number;
+    }
+    int sign = v->op == OP_py_add ? 1 : -1;
+    out->slope = arg[0].slope + sign * arg[1].slope;
+    out->offset = arg[0].offset + sign * arg[1].offset;
+    out->base = arg[0].base >= 0 ? arg[0].base : arg[1].base;
+    return true;
+}
+
+/* ---- how two accesses meet ---- */
+
+typedef enum {
+    MEET_NEVER,
+    MEET_ALWAYS, /* the same element in all iterations */
+    MEET_AT,     /* the element of one in an iteration is the other's `distance` iterations later */
+    MEET_UNKNOWN,
+} Meeting;
+
+typedef struct {
+    const Kernel *kernel;
+    const RegionLoop *region;
+    const RegionFor *loop;
+} Scope;
+
+/* An index; a negative constant counts from the array's end. */
+static bool
+linear(const Scope *s, int32_t at, RegionLinear *out)
+{
+    int64_t constant;
+    if (constant_of(s->kernel, at, &constant) && constant < 0) return false;
+    return region_linear(s->kernel, s->region, s->loop, at, out);
+}
+
+/* Is the second index, which is fixed in this loop, outside of the range of the loop's variable
+   that the first one is made of?  That is this loop's or an outer one's. */
+static bool
+outside(const Scope *s, const RegionLinear *a, const RegionLinear *b)
+{
+    const RegionLoop *r = s->region;
+    const RegionFor *of = NULL;
+    RegionLinear start, stop;
+    if (b->slope != 0) return false;
+    if (a->slope == 1 && a->base < 0) of = s->loop;
+    if (a->slope == 0 && a->base >= 0 && s->kernel->instrs.at[a->base].kind == INSTR_INDEX)
+        of = r->loop[r->home[a->base]];
+    if (of == NULL || of->by == 0) return false;
+    int64_t at = b->offset - a->offset;
+    bool up = of->by > 0;
+    if (region_linear(s->kernel, r, of, of->start, &start) && start.base == b->base &&
+        (up ? at < start.offset : at > start.offset))
+        return true;
+    return region_linear(s->kernel, r, of, of->stop, &stop) && stop.base == b->base &&
+           (up ? at >= stop.offset : at <= stop.offset);
+}
+
+static Meeting
+meet_on_axis(const Scope *s, const RegionLinear *a, const RegionLinear *b, int64_t *distance)
+{
+    if (a->slope != b->slope || a->base != b->base)
+        return outside(s, a, b) || outside(s, b, a) ? MEET_NEVER : MEET_UNKNOWN;
+    int64_t apart = a->offset - b->offset;
+    if (a->slope == 0) return apart == 0 ? MEET_ALWAYS : MEET_NEVER;
+    if (s->loop->by == 0) {
+        *distance = 0;
+        return apart == 0 ? MEET_AT : MEET_UNKNOWN;
+    }
+    if (apart % (a->slope * s->loop->by) != 0) return MEET_NEVER;
+    *distance = apart / (a->slope * s->loop->by);
+    return MEET_AT;
+}
+
+/* The element that `a` accesses is accessed by `b` `distance` iterations later. */
+static Meeting
+meet(const Scope *s, const RegionElement *a, const RegionElement *b, int64_t *distance)
+{
+    Meeting all = MEET_ALWAYS;
+    bool unknown = false;
+    for (int axis = 0; axis < s->region->arrays.at[a->array].rank; axis++) {
+        RegionLinear of_a, of_b;
+        int64_t here = 0;
+        Meeting one = MEET_UNKNOWN;
+        if (linear(s, a->index[axis], &of_a) && linear(s, b->index[axis], &of_b))
+            one = meet_on_axis(s, &of_a, &of_b, &here);
+        if (one == MEET_NEVER) return MEET_NEVER;
+        unknown = unknown || one == MEET_UNKNOWN;
+        if (one != MEET_AT) continue;
+        if (all == MEET_AT && *distance != here) return MEET_NEVER;
+        all = MEET_AT;
+        *distance = here;
+    }
+    return unknown ? MEET_UNKNOWN : all;
+}
+
+/* ---- what follows for an element ---- */
+
+static bool
+in_loop(const Scope *s, const RegionElement *e)
+{
+    return s->region->home[e->instr] == s->loop->number;
+}
+
+static bool
+is_fixed(const Scope *s, const RegionElement *e)
+{
+    RegionLinear form;
+    for (int axis = 0; axis < s->region->arrays.at[e->array].rank; axis++)
+        if (!linear(s, e->index[axis], &form) || form.slope != 0) return false;
+    return true;
+}
+
+static bool
+is_hoisted(const Scope *s, const RegionElement *e)
+{
+    RegionLinear form;
+    for (int axis = 0; axis < s->region->arrays.at[e->array].rank; axis++)
+        if (e->checked[axis] < 0 || !linear(s, e->index[axis], &form)) return false;
+    return true;
+}
+
+/* Is the element apart from all stores of the loop, but `except`?  `before`: a store two or more
+   iterations before, or in a later one, does no harm. */
+static bool
+is_apart(const Scope *s, const RegionElement *e, const RegionElement *except, bool before)
+{
+    for (int i = 0; i < s->region->elements.len; i++) {
+        const RegionElement *other = &s->region->elements.at[i];
+        int64_t distance = 0;
+        if (other == e || other == except || other->array != e->array || !in_loop(s, other) ||
+            !region_is_store(s->kernel, other))
+            continue;
+        Meeting met = meet(s, other, e, &distance);
+        bool harmless = before && met == MEET_AT && (distance >= 2 || distance < 0);
+        if (met != MEET_NEVER && !harmless) return false;
+    }
+    return true;
+}
+
+/* Whether each other access to the array is to this very element in all iterations, or never to
+   it.  `first`: the first access to the element. */
+static bool
+can_be_kept(const Scope *s, const RegionElement *e, int32_t *first)
+{
+    *first = -1;
+    for (int i = 0; i < s->region->elements.len; i++) {
+        const RegionElement *other = &s->region->elements.at[i];
+        int64_t distance = 0;
+        if (other->array != e->array || !in_loop(s, other)) continue;
+        Meeting met = meet(s, other, e, &distance);
+        if (met == MEET_ALWAYS && !other->hoisted) return false;
+        if (met != MEET_ALWAYS && met != MEET_NEVER) return false;
+        if (met == MEET_ALWAYS && *first < 0) *first = i;
+    }
+    return true;
+}
+
+/* The access whose value of the iteration before the load reads; -1. */
+static int32_t
+find_before(const Scope *s, const RegionElement *load)
+{
+    for (int i = 0; i < s->region->elements.len; i++) {
+        const RegionElement *from = &s->region->elements.at[i];
+        int64_t distance = 0;
+        if (from == load || from->array != load->array || !in_loop(s, from) || from->in_arm ||
+            !from->hoisted || meet(s, from, load, &distance) != MEET_AT || distance != 1)
+            continue;
+        bool store = region_is_store(s->kernel, from);
+        if (is_apart(s, load, store ? from : NULL, true)) return i;
+    }
+    return -1;
+}
+
+static void
+find_reuse(const Scope *s, RegionElement *e)
+{
+    bool store = region_is_store(s->kernel, e);
+    if (!e->hoisted) return;
+    if (is_fixed(s, e)) {
+        if (!store && is_apart(s, e, NULL, false))
+            e->reuse = REUSE_FIXED;
+        else if (can_be_kept(s, e, &e->source))
+            e->reuse = REUSE_KEPT;
+    } else if (!store && (e->source = find_before(s, e)) >= 0)
+        e->reuse = REUSE_BEFORE;
+}
+
+/* ---- independence ---- */
+
+/* May iterations be done side by side, loads first, as far as the store `e` is concerned? */
+static bool
+store_is_independent(const Scope *s, const RegionElement *e)
+{
+    if (!e->hoisted || is_fixed(s, e)) return false;
+    for (int i = 0; i < s->region->elements.len; i++) {
+        const RegionElement *other = &s->region->elements.at[i];
+        int64_t distance = 0;
+        if (other == e || other->array != e->array || !in_loop(s, other)) continue;
+        Meeting met = meet(s, e, other, &distance);
+        if (met == MEET_NEVER || (met == MEET_AT && distance == 0)) continue;
+        bool later = met == MEET_AT && distance < 0 && !region_is_store(s->kernel, other) &&
+                     other->instr < e->instr;
+        if (!later) return false;
+    }
+    return true;
+}
+
+static bool
+is_independent(const Scope *s)
+{
+    for (int i = 0; i < s->region->elements.len; i++) {
+        const RegionElement *e = &s->region->elements.at[i];
+        if (!in_loop(s, e)) continue;
+        if (!e->hoisted || e->reuse == REUSE_KEPT) return false;
+        if (region_is_store(s->kernel, e) && !store_is_independent(s, e)) return false;
+    }
+    return true;
+}
+
+void
+region_reuse(const Kernel *k, RegionLoop *r)
+{
+    for (int number = 0; number < r->nloops; number++) {
+        Scope s = {.kernel = k, .region = r, .loop = r->loop[number]};
+        if (!s.loop->innermost || s.loop->leaves >= 0) continue; /* nobody knows its last turn */
+        for (int i = 0; i < r->elements.len; i++)
+            if (in_loop(&s, &r->elements.at[i]))
+                r->elements.at[i].hoisted = is_hoisted(&s, &r->elements.at[i]);
+        for (int i = 0; i < r->elements.len; i++)
+            if (in_loop(&s, &r->elements.at[i])) find_reuse(&s, &r->elements.at[i]);
+        if (!(r->loop[number]->independent = is_independent(&s))) continue;
+        for (int i = 0; i < r->elements.len; i++) /* it would make an iteration wait for another */
+            if (in_loop(&s, &r->elements.at[i]) && r->elements.at[i].reuse == REUSE_BEFORE)
+                r->elements.at[i].reuse = REUSE_NONE;
+    }
+}
