@@ -40,6 +40,16 @@ typedef struct {
     const char *compiler; /* its name, for people; not owned, never NULL */
 } KeyParts;
 
+/* What is compiled, and for whom. */
+typedef struct {
+    Digest key;
+    KeyParts parts;
+    CodeOrigin origin;
+    const struct Target *target;
+    const char *source;
+    bool straight;
+} CodeWanted;
+
 enum { CACHE_PATH = 4096 };
 
 /* ---- cache_folder.c: never set an exception ---- */
@@ -76,10 +86,26 @@ typedef char CacheNoteName[64];
 int cache_list_notes(const char *prefix, CacheNoteName *names, int room);
 
 /* ---- cache_record.c: the text about an entry; never set an exception ---- */
-void cache_record_made(const Digest *key, const CodeOrigin *origin, const KeyParts *parts,
-                       double seconds);
+void cache_record_made(const CodeWanted *wanted, double seconds);
 void cache_record_hit(const Digest *key);
 void cache_record_missed(const CodeOrigin *origin, const KeyParts *parts);
+
+/* ---- code.c ---- */
+/* Moves what was compiled into the cache, with all that is kept about it. */
+bool code_store(const CodeWanted *w, const char *file, double seconds, char path[CACHE_PATH]);
+
+/* ---- background.c: compiles that nobody waits for ---- */
+typedef enum {
+    BACKGROUND_NONE,   /* none of this key was started */
+    BACKGROUND_RUNS,   /* *ticket is its ticket */
+    BACKGROUND_DONE,   /* `folder` is now the caller's, with what the compiler made, … */
+    BACKGROUND_FAILED, /* … or said */
+} BackgroundState;
+bool background_has_room(void);
+/* Takes over a folder in which toolchain_start has been called.  0: no memory (no exception). */
+CodeTicket background_add(const CodeWanted *wanted, const char *folder);
+BackgroundState background_take(const Digest *key, char folder[CACHE_PATH], double *seconds,
+                                CodeTicket *ticket);
 
 /* ---- toolchain.c ---- */
 
@@ -92,6 +118,8 @@ void toolchain_record(void);
 enum { MAX_RECORDED_COMPILERS = 64 };
 /* The compilers that have filled the cache, whether installed here or not; returns how many. */
 int toolchain_recorded(Digest *identities, int room);
+/* Why the toolchain gave no code at its last attempt: a literal. */
+const char *toolchain_problem(void);
 /* Warns, once, that code would have to be compiled and there is no compiler. */
 void toolchain_is_missing(void);
 /* Warns, once, that there is no folder in which code could be compiled. */
@@ -100,5 +128,11 @@ void toolchain_has_no_folder(void);
    it failed (logged, and warned about once). */
 Answer toolchain_compile(const char *source, bool straight, const char *folder,
                          char out[CACHE_PATH], double *seconds);
+/* Starts that as a process that ends by itself, with its exit status in `folder`/ended.  False: it
+   could not be started. */
+bool toolchain_start(const char *source, bool straight, const char *folder);
+/* The end of such a compile: the file's name in `out`; ANSWER_NO as above. */
+Answer toolchain_ended(const char *source, bool failed, const char *folder, char out[CACHE_PATH],
+                       double seconds);
 
 #endif

@@ -138,9 +138,10 @@ write_record(const char *name, const Record *record)
 /* ---- an entry's life ---- */
 
 void
-cache_record_made(const Digest *key, const CodeOrigin *origin, const KeyParts *parts,
-                  double seconds)
+cache_record_made(const CodeWanted *wanted, double seconds)
 {
+    const CodeOrigin *origin = &wanted->origin;
+    const KeyParts *parts = &wanted->parts;
     char name[DIGEST_HEX + 4];
     Record record = {.line = origin->line, .made = time(NULL), .seconds = seconds};
     snprintf(record.function, FIELD, "%s", origin->function);
@@ -148,7 +149,7 @@ cache_record_made(const Digest *key, const CodeOrigin *origin, const KeyParts *p
     for (int i = 0; i < PART_COUNT; i++) digest_hex(&parts->digest[i], record.digest[i]);
     snprintf(record.text[PART_COMPILER], 256, "%s", parts->compiler);
     cpu_describe(record.text[PART_CPU], 256);
-    record_name(key, name);
+    record_name(&wanted->key, name);
     write_record(name, &record);
 }
 

@@ -5,12 +5,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "cache.h"
-
-#include <dlfcn.h>
+#include "target.h"
 
 struct Code {
     Digest key;
+    const Target *target;
     void *handle;
     long users;
     Code *next; /* in its bucket */
@@ -56,14 +55,15 @@ options_digest(const Config *config)
 
 /* All parts but the compiler. */
 static void
-describe_parts(const char *source, bool straight, const Config *config, KeyParts *parts)
+describe_parts(const Target *target, const char *source, bool straight, const Config *config,
+               KeyParts *parts)
 {
     Hash hash;
     hash_begin(&hash);
     hash_add_string(&hash, source);
     parts->digest[PART_SOURCE] = hash_end(&hash);
     parts->digest[PART_OPTIONS] = options_digest(config);
-    toolchain_parts(parts, straight);
+    target->parts(parts, straight);
 }
 
 static Digest
@@ -77,33 +77,23 @@ key_of(const KeyParts *parts)
     return hash_end(&hash);
 }
 
-/* Makes the C library's mathematics visible to kernels, which name its functions without a
-   library. */
-static void
-offer_libm(void)
-{
-    static bool done;
-    if (!done) dlopen("libm.so.6", RTLD_NOW | RTLD_GLOBAL);
-    done = true;
-}
-
 /* Loads a file into the table.  ANSWER_NO: it cannot be loaded (logged). */
 static Answer
-load(const Digest *key, const char *path, Code **out)
+load(const Target *target, const Digest *key, const char *path, Code **out)
 {
-    offer_libm();
-    void *handle = mem_fault() ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const char *why = NULL;
+    void *handle = target->open(path, &why);
     if (handle == NULL) {
-        const char *error = dlerror();
-        log_emit(LOG_CACHE, "cannot load %s: %s", path, error != NULL ? error : "?");
+        log_emit(LOG_CACHE, "cannot load %s: %s", path, why != NULL ? why : "?");
         return ANSWER_NO;
     }
     Code *code = mem_alloc(sizeof(Code));
     if (code == NULL) {
-        dlclose(handle);
+        target->close(handle);
         return ANSWER_ERROR;
     }
-    *code = (Code){.key = *key, .handle = handle, .users = 1, .next = *bucket_of(key)};
+    *code = (Code){
+        .key = *key, .target = target, .handle = handle, .users = 1, .next = *bucket_of(key)};
     *bucket_of(key) = code;
     loaded++;
     *out = code;
@@ -123,12 +113,12 @@ use_loaded(const Digest *key, Code **out)
 
 /* Looks in memory, then on disk.  ANSWER_NO: in neither. */
 static Answer
-find(const Digest *key, const CodeOrigin *origin, Code **out)
+find(const Target *target, const Digest *key, const CodeOrigin *origin, Code **out)
 {
     char path[CACHE_PATH];
     if (use_loaded(key, out) == ANSWER_YES) return ANSWER_YES;
     if (cache_find(key, path) != ANSWER_YES) return ANSWER_NO;
-    Answer answer = load(key, path, out);
+    Answer answer = load(target, key, path, out);
     if (answer != ANSWER_YES) return answer;
     log_emit(LOG_CACHE, "hit: %s (%s:%d): %s", origin->function, origin->file, origin->line, path);
     cache_hit(key);
@@ -137,65 +127,120 @@ find(const Digest *key, const CodeOrigin *origin, Code **out)
 
 /* Without a compiler, searches for code of any compiler that has filled the cache. */
 static Answer
-find_of_others(KeyParts *parts, const CodeOrigin *origin, Code **out)
+find_of_others(const Target *target, KeyParts *parts, const CodeOrigin *origin, Code **out)
 {
     Digest known[MAX_RECORDED_COMPILERS];
-    int count = toolchain_recorded(known, MAX_RECORDED_COMPILERS);
+    int count = target->recorded == NULL ? 0 : target->recorded(known, MAX_RECORDED_COMPILERS);
     for (int i = 0; i < count; i++) {
         parts->digest[PART_COMPILER] = known[i];
         Digest key = key_of(parts);
-        Answer answer = find(&key, origin, out);
+        Answer answer = find(target, &key, origin, out);
         if (answer != ANSWER_NO) return answer;
     }
     return ANSWER_NO;
 }
 
-static Answer
-compile_and_load(const Digest *key, const char *source, bool straight, const KeyParts *parts,
-                 const CodeOrigin *origin, Code **out)
+bool
+code_store(const CodeWanted *w, const char *file, double seconds, char path[CACHE_PATH])
 {
-    char folder[CACHE_PATH], file[CACHE_PATH], path[CACHE_PATH];
+    if (cache_store(&w->key, file, path) != ANSWER_YES) return false;
+    cache_record_made(w, seconds);
+    if (w->target->record != NULL) w->target->record();
+    return true;
+}
+
+/* Stores what the compiler made, and loads it. */
+static Answer
+keep_and_load(const CodeWanted *w, const char *file, double seconds, Code **out)
+{
+    char path[CACHE_PATH];
+    Answer answer = use_loaded(&w->key, out);
+    if (answer != ANSWER_NO) return answer;
+    bool stored = code_store(w, file, seconds, path);
+    return load(w->target, &w->key, stored ? path : file, out);
+}
+
+static Answer
+compile_and_load(const CodeWanted *w, Code **out)
+{
+    char folder[CACHE_PATH], file[CACHE_PATH];
     double seconds = 0;
     if (cache_work_begin(folder) < 0) {
-        toolchain_has_no_folder();
+        w->target->has_no_folder();
         return ANSWER_NO;
     }
-    Answer answer = toolchain_compile(source, straight, folder, file, &seconds);
-    if (answer == ANSWER_YES) {
-        answer = use_loaded(key, out);
-        if (answer == ANSWER_NO) {
-            bool stored = cache_store(key, file, path) == ANSWER_YES;
-            if (stored) {
-                cache_record_made(key, origin, parts, seconds);
-                toolchain_record();
-            }
-            answer = load(key, stored ? path : file, out);
-        }
+    Answer answer = w->target->compile(w->source, w->straight, folder, file, &seconds);
+    if (answer == ANSWER_YES) answer = keep_and_load(w, file, seconds, out);
+    cache_work_end(folder);
+    return answer;
+}
+
+/* Starts the compiler. */
+static Answer
+start_later(const CodeWanted *w, CodeTicket *ticket)
+{
+    char folder[CACHE_PATH];
+    *ticket = NO_ROOM;
+    if (!background_has_room()) return ANSWER_NO;
+    cache_missed(&w->origin, &w->parts);
+    *ticket = 0;
+    if (cache_work_begin(folder) < 0) {
+        w->target->has_no_folder();
+        return ANSWER_NO;
     }
+    if (w->target->start(w->source, w->straight, folder)) *ticket = background_add(w, folder);
+    if (*ticket == 0)
+        cache_work_end(folder);
+    else
+        log_emit(LOG_CACHE, "compiled in the background: %s (%s:%d)", w->origin.function,
+                 w->origin.file, w->origin.line);
+    return ANSWER_NO;
+}
+
+static Answer
+load_later(const CodeWanted *w, CodeTicket *ticket, Code **out)
+{
+    char folder[CACHE_PATH], file[CACHE_PATH];
+    double seconds = 0;
+    BackgroundState state = background_take(&w->key, folder, &seconds, ticket);
+    if (state == BACKGROUND_RUNS) return ANSWER_NO;
+    if (state == BACKGROUND_NONE) return start_later(w, ticket);
+    *ticket = 0;
+    if (state == BACKGROUND_FAILED && w->straight) { /* its flags may be unknown to the compiler */
+        cache_work_end(folder);
+        return compile_and_load(w, out);
+    }
+    Answer answer = w->target->ended(w->source, state == BACKGROUND_FAILED, folder, file, seconds);
+    if (answer == ANSWER_YES) answer = keep_and_load(w, file, seconds, out);
     cache_work_end(folder);
     return answer;
 }
 
 Answer
-code_load(const char *source, bool straight, const Config *config, const CodeOrigin *origin,
-          bool cached, Code **out)
+code_load(Device device, const char *source, bool straight, const Config *config,
+          const CodeOrigin *origin, CodeHow how, CodeTicket *ticket, Code **out)
 {
-    KeyParts parts = {0};
-    describe_parts(source, straight, config, &parts);
-    bool compiles = toolchain_identify(&parts) == ANSWER_YES;
-    Digest key = key_of(&parts); /* used with a compiler only */
-    Answer answer = compiles ? find(&key, origin, out) : find_of_others(&parts, origin, out);
+    const Target *target = &targets[device];
+    CodeWanted w = {.target = target, .source = source, .straight = straight, .origin = *origin};
+    *ticket = 0;
+    threads_recall();
+    describe_parts(target, source, straight, config, &w.parts);
+    bool compiles = target->identify(&w.parts) == ANSWER_YES;
+    w.key = key_of(&w.parts); /* used with a compiler only */
+    Answer answer = compiles ? find(target, &w.key, origin, out)
+                             : find_of_others(target, &w.parts, origin, out);
     if (answer != ANSWER_NO) return answer;
-    cache_missed(origin, &parts);
-    if (!cached && !compiles) toolchain_is_missing();
-    if (cached || !compiles) return ANSWER_NO;
-    return compile_and_load(&key, source, straight, &parts, origin, out);
+    if (how == CODE_LATER && compiles && target->start != NULL) return load_later(&w, ticket, out);
+    cache_missed(origin, &w.parts);
+    if (how != CODE_FOUND && !compiles) target->is_missing();
+    if (how == CODE_FOUND || !compiles) return ANSWER_NO;
+    return compile_and_load(&w, out);
 }
 
-KernelFn
+void *
 code_symbol(Code *code, const char *name)
 {
-    return (KernelFn)(uintptr_t)dlsym(code->handle, name);
+    return code->target->symbol(code->handle, name);
 }
 
 void
@@ -205,8 +250,15 @@ code_release(Code *code)
     Code **at = bucket_of(&code->key);
     while (*at != code) at = &(*at)->next;
     *at = code->next;
-    dlclose(code->handle);
+    code->target->close(code->handle);
     mem_free(code);
+}
+
+void
+codes_release(Codes *codes)
+{
+    for (int device = 0; device < DEVICE_COUNT; device++) code_release(codes->on[device]);
+    *codes = (Codes){{NULL}};
 }
 
 /* ---- hooks ---- */
@@ -221,10 +273,12 @@ test_code_run(PyObject *Py_UNUSED(self), PyObject *args)
     Code *code;
     if (!PyArg_ParseTuple(args, "s|p", &source, &straight)) return NULL;
     const CodeOrigin origin = {"test", "test", 0};
-    Answer answer = code_load(source, straight, NULL, &origin, false, &code);
+    CodeTicket ticket;
+    Answer answer =
+        code_load(DEVICE_HOST, source, straight, NULL, &origin, CODE_COMPILED, &ticket, &code);
     if (answer == ANSWER_ERROR) return NULL;
     if (answer == ANSWER_NO) Py_RETURN_NONE;
-    KernelFn fn = code_symbol(code, "k0");
+    KernelFn fn = (KernelFn)(uintptr_t)code_symbol(code, "k0");
     KernelArgs none = {0};
     PyObject *result = fn != NULL ? PyLong_FromLong(fn(&none, 0, 0)) : Py_NewRef(Py_None);
     code_release(code);

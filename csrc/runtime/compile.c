@@ -4,6 +4,7 @@
 #include "compile.h"
 
 #include "hooks.h"
+#include "target.h"
 
 #include "../passes/passes.h"
 
@@ -102,6 +103,33 @@ origin_of(const Job *job)
                         code->co_firstlineno};
 }
 
+/* The code of the program's kernels on one device. */
+static Answer
+make_code(Job *job, Device device)
+{
+    Text source = {0};
+    bool straight;
+    Answer answer = ANSWER_ERROR;
+    if (targets[device].emit(job->capture->graph, job->program, false, &source, &straight) == 0 &&
+        text_finish(&source) == 0) {
+        stage_done(job, "codegen");
+        CodeHow how = job->capture->gain < job->patience.compile ? CODE_FOUND
+                      : job->config->background                  ? CODE_LATER
+                                                                 : CODE_COMPILED;
+        job->text ^= text_fingerprint(source.data);
+        const CodeOrigin origin = origin_of(job);
+        answer = code_load(device, source.data, straight, job->config, &origin, how, &job->ticket,
+                           &job->codes.on[device]);
+        if (answer == ANSWER_NO && (how == CODE_FOUND || job->ticket != 0)) postpone(job, false);
+        if (job->ticket != 0) record_string(job->record, "why", "it is compiled in the background");
+        stage_done(job, "compile");
+    }
+    text_free(&source);
+    if (answer == ANSWER_NO && !job->postponed)
+        fail_softly(job, "compile", targets[device].problem());
+    return answer;
+}
+
 static Answer
 stage_code(Job *job)
 {
@@ -120,22 +148,8 @@ stage_code(Job *job)
     stage_done(job, "lower");
     tell_program(job);
     stage_begin(job);
-    if (job->program->kernels.len == 0) return ANSWER_YES;
-    Text source = {0};
-    answer = ANSWER_ERROR;
-    if (codegen_c(job->capture->graph, job->program, false, &source) == 0 &&
-        text_finish(&source) == 0) {
-        stage_done(job, "codegen");
-        bool cached = job->capture->gain < job->patience.compile;
-        job->text = text_fingerprint(source.data);
-        const CodeOrigin origin = origin_of(job);
-        bool straight = codegen_is_straight(job->capture->graph, job->program);
-        answer = code_load(source.data, straight, job->config, &origin, cached, &job->code);
-        if (answer == ANSWER_NO && cached) postpone(job, false);
-        stage_done(job, "compile");
-    }
-    text_free(&source);
-    if (answer == ANSWER_NO && !job->postponed) fail_softly(job, "compile", toolchain_problem());
+    for (int device = 0; device < DEVICE_COUNT && answer == ANSWER_YES; device++)
+        if (program_uses(job->program, (Device)device)) answer = make_code(job, (Device)device);
     return answer;
 }
 
@@ -157,6 +171,14 @@ starts_whole(const Job *job)
            job->capture->exit.kind == EXIT_RETURN && !needs_frame(job->capture);
 }
 
+static bool
+graph_uses_device(const Graph *g)
+{
+    for (int i = 0; i < g->inputs.len; i++)
+        if (graph_node(g, g->inputs.at[i])->type.device != DEVICE_HOST) return true;
+    return false;
+}
+
 static Answer
 run_stages(Job *job, Plan **out, CompileNote *note)
 {
@@ -165,12 +187,18 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     if (answer == ANSWER_YES && note->gain < job->patience.load) answer = postpone(job, true);
     if (answer == ANSWER_YES) note->cost += PLAN_COST;
     if (answer == ANSWER_YES) answer = stage_graph(job);
+    if (answer == ANSWER_YES && !native && graph_uses_device(job->capture->graph)) {
+        fail_softly(job, "backend", "arrays on a device, with which no backend is called");
+        return ANSWER_NO;
+    }
     if (answer == ANSWER_YES) answer = native ? stage_code(job) : stage_backend(job);
     if (answer != ANSWER_YES) return answer;
-    *out = plan_new(job->capture, job->program, job->code, job->guards, starts_whole(job), !native);
-    job->code = NULL;
+    *out =
+        plan_new(job->capture, job->program, job->codes, job->guards, starts_whole(job), !native);
+    job->codes = (Codes){{NULL}};
     job->guards = NULL;
     if (*out == NULL) return ANSWER_ERROR;
+    if (job->config->background) plan_compile_later(*out);
     record_string(job->record, "kind", "plan");
     return ANSWER_YES;
 }
@@ -232,7 +260,7 @@ end_job(Job *job)
     Py_XDECREF(job->record);
     Py_XDECREF(job->seconds);
     guards_free(job->guards);
-    if (job->code != NULL) code_release(job->code);
+    codes_release(&job->codes);
     if (job->capture != NULL) capture_free(job->capture);
     text_free(&job->where);
     text_free(&job->dumped);
@@ -255,6 +283,7 @@ compile_plan(const CaptureRequest *request, const char *reason, Patience patienc
     note->postponed = job.postponed;
     note->text = job.text;
     note->on_disk = job.on_disk;
+    note->ticket = job.ticket;
     if (answer == ANSWER_NO && !job.postponed) note_guards(&job, note);
     counts.captures++;
     counts.plans += answer == ANSWER_YES;

@@ -8,20 +8,18 @@
 
 #include <time.h>
 
-/* Why the toolchain gave no code at its last attempt: a literal. */
-const char *toolchain_problem(void);
-
 typedef struct {
     const CaptureRequest *request;
     const Config *config;
     const char *reason;
     Patience patience;
     bool postponed, on_disk; /* it has to be earned; on_disk: even loading it */
+    CodeTicket ticket;       /* postponed: it is compiled in the background */
     uint64_t text;           /* a fingerprint of the source */
     Capture *capture;
     GuardProgram *guards;
     Program *program;
-    Code *code;
+    Codes codes;
     PyObject *record;  /* NULL: no reports are being collected */
     PyObject *seconds; /* stage -> seconds */
     Text where;        /* "f (file.py:12)" */

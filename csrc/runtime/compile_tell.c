@@ -1,6 +1,7 @@
 /* Reports of a compile: lines of the log channels, and the record that explain and reports show.  A
    failure to report is ignored: it must not keep a program from running. */
 #include "compile.h"
+#include "target.h"
 
 void
 stage_begin(Job *job)
@@ -303,9 +304,13 @@ tell_program(Job *job)
         tell_text(job, LOG_SCHEDULE, "schedule", &text);
     }
     if (wanted(job, LOG_OUTPUT_CODE)) {
-        Text text = {0};
-        if (codegen_c(job->capture->graph, job->program, true, &text) < 0) PyErr_Clear();
-        tell_text(job, LOG_OUTPUT_CODE, "source", &text);
+        for (int device = 0; device < DEVICE_COUNT; device++) {
+            Text text = {0};
+            if (!program_uses(job->program, (Device)device)) continue;
+            if (targets[device].emit(job->capture->graph, job->program, true, &text, NULL) < 0)
+                PyErr_Clear();
+            tell_text(job, LOG_OUTPUT_CODE, "source", &text);
+        }
     }
     long long read = 0, written = 0;
     for (int i = 0; i < job->program->buffers.len; i++) {
@@ -318,6 +323,7 @@ tell_program(Job *job)
     record_int(job->record, "kernels", job->program->kernels.len);
     record_int(job->record, "bytes_read", read);
     record_int(job->record, "bytes_written", written);
+    record_int(job->record, "bytes_arena", job->program->arena_bytes[DEVICE_HOST]);
 }
 
 /* ---- where a compile ends ---- */

@@ -16,6 +16,7 @@ entry_forget(Entry *entry)
     entry->credit = (Credit){0};
     entry->behind = (Refusal){.until = -1};
     entry->earned_at = 0;
+    entry->ticket = 0;
 }
 
 static void

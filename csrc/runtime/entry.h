@@ -53,6 +53,7 @@ typedef struct {
     VariedPath varied[PATHS_WATCHED]; /* guards on values, lengths and keys that failed */
     int64_t earned_at; /* whole programs: calls of the code before which no plan of it pays */
     int32_t unearned;  /* the Instr at which the graph that does not pay yet ended, or -1 */
+    CodeTicket ticket; /* the code of its next plan is compiled in the background */
     Plan *plans[MAX_PLANS];
     Refusal refusals[MAX_REFUSALS];
 } Entry;
@@ -93,7 +94,7 @@ typedef struct {
     const char *hint; /* a literal */
     int32_t line;
     long long count; /* runs that left a plan at this Instr */
-    char detail[96];
+    char detail[DETAIL_NOTED];
 } BreakNote;
 
 /* For perf_hints: what varied, so that plans were made anew or a place was given up. */

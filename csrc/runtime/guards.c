@@ -35,16 +35,21 @@ make_source(GuardProgram *program, const Source *from, GuardSource *out)
     return out->made == NULL ? -1 : 0;
 }
 
+static bool
+has_other(GuardKind kind)
+{
+    return kind == GUARD_SAME || kind == GUARD_NOT_SAME || kind == GUARD_NO_OVERLAP ||
+           kind == GUARD_OVERLAP || kind == GUARD_RANGES_APART || kind == GUARD_RANGES_MEET ||
+           kind == GUARD_NOT_DICT;
+}
+
 static int
 make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
 {
     *out = (GuardCheck){
         .kind = from->kind,
         .source = from->source,
-        .other = from->kind == GUARD_SAME || from->kind == GUARD_NOT_SAME ||
-                         from->kind == GUARD_NO_OVERLAP || from->kind == GUARD_NOT_DICT
-                     ? from->other
-                     : NO_SOURCE,
+        .other = has_other(from->kind) ? from->other : NO_SOURCE,
         .object = from->object,
         .low = from->low,
         .high = from->high,
@@ -52,7 +57,9 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
                   .rank = from->array.rank,
                   .known_shape = from->array.known_shape,
                   .known_stride = from->array.known_stride,
-                  .flags = from->array.flags},
+                  .flags = from->array.flags,
+                  .library = from->array.library,
+                  .device_number = from->array.device_number},
         .file = from->file,
         .line = from->line,
     };
@@ -265,7 +272,7 @@ guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int 
     for (int i = 0; i < program->nrun; i++) {
         const GuardCheck *check = &program->checks[program->run[i]];
         PyObject *object = reached[check->source];
-        if (check->kind == GUARD_ARRAY ? object != NULL && array_is_like(object, &check->array)
+        if (check->kind == GUARD_ARRAY ? object != NULL && array_agrees(object, &check->array)
                                        : guard_holds(check, reached))
             continue;
         *failed = program->run[i];

@@ -126,23 +126,66 @@ length_of(PyObject *object)
     return -1;
 }
 
-/* False for an object that is not a readable array. */
+/* False where one is not a readable array. */
 static bool
-memory_range(PyObject *object, const char **low, const char **high)
+both_read(PyObject *a, PyObject *b, ArrayHeader *ha, ArrayHeader *hb)
 {
-    ArrayHeader header;
     const char *why;
-    if (array_read(object, &header, &why) != ANSWER_YES) return false;
-    array_extent(&header, low, high);
-    return true;
+    return a != NULL && b != NULL && array_read(a, ha, &why) == ANSWER_YES &&
+           array_read(b, hb, &why) == ANSWER_YES;
 }
 
 static bool
 apart(PyObject *a, PyObject *b)
 {
-    const char *low_a, *high_a, *low_b, *high_b;
-    if (!memory_range(a, &low_a, &high_a) || !memory_range(b, &low_b, &high_b)) return false;
-    return high_a <= low_b || high_b <= low_a || low_a == high_a || low_b == high_b;
+    ArrayHeader ha, hb;
+    return both_read(a, b, &ha, &hb) && arrays_apart(&ha, &hb);
+}
+
+static bool
+ranges_apart(PyObject *a, PyObject *b)
+{
+    ArrayHeader ha, hb;
+    return both_read(a, b, &ha, &hb) && arrays_ranges_apart(&ha, &hb);
+}
+
+static bool
+ranges_meet(PyObject *a, PyObject *b)
+{
+    ArrayHeader ha, hb;
+    return both_read(a, b, &ha, &hb) && !arrays_ranges_apart(&ha, &hb);
+}
+
+static bool
+overlapping(PyObject *a, PyObject *b)
+{
+    ArrayHeader ha, hb;
+    return both_read(a, b, &ha, &hb) && !arrays_apart(&ha, &hb);
+}
+
+static bool
+is_readonly(PyObject *object)
+{
+    ArrayHeader header;
+    const char *why;
+    return array_read(object, &header, &why) == ANSWER_YES && !(header.flags & ARRAY_WRITEABLE);
+}
+
+/* Is the range of memory, number `last` in their order, apart from those before it, as far as one
+   of the two is written?  The ranges may interleave. */
+static bool
+apart_from_earlier(const GuardCheck *check, PyObject *const *reached, int last)
+{
+    const struct MemoryRange *range = &check->ranges[last];
+    for (int i = 0; i < last; i++) {
+        const struct MemoryRange *other = &check->ranges[i];
+        if (other->high <= range->low || other->low == other->high ||
+            (range->member >= check->nwritten && other->member >= check->nwritten))
+            continue;
+        if (!apart(reached[check->group[range->member]], reached[check->group[other->member]]))
+            return false;
+    }
+    return true;
 }
 
 /* Sorts by address (nearly sorted already: the order of the last check is kept), then one sweep. */
@@ -152,7 +195,10 @@ disjoint(const GuardCheck *check, PyObject *const *reached)
     struct MemoryRange *ranges = check->ranges;
     for (int i = 0; i < check->ngroup; i++) {
         PyObject *object = reached[check->group[ranges[i].member]];
-        if (object == NULL || !memory_range(object, &ranges[i].low, &ranges[i].high)) return false;
+        ArrayHeader header;
+        const char *why;
+        if (object == NULL || array_read(object, &header, &why) != ANSWER_YES) return false;
+        array_extent(&header, &ranges[i].low, &ranges[i].high);
     }
     for (int i = 1; i < check->ngroup; i++) {
         struct MemoryRange range = ranges[i];
@@ -165,7 +211,8 @@ disjoint(const GuardCheck *check, PyObject *const *reached)
         const struct MemoryRange *range = &ranges[i];
         if (range->low == range->high) continue;
         bool written = range->member < check->nwritten;
-        if (range->low < (written ? end : end_written)) return false;
+        if (range->low < (written ? end : end_written) && !apart_from_earlier(check, reached, i))
+            return false;
         if (range->high > end) end = range->high;
         if (written && range->high > end_written) end_written = range->high;
     }
@@ -201,11 +248,15 @@ guard_holds(const GuardCheck *check, PyObject *const *reached)
     case GUARD_FILLING: return deque_check(object) && sequence_length(object) < check->low;
     case GUARD_BARE: return instance_is_bare(object);
     case GUARD_KEYS: return dict_keys_are(object, check->object, constants_equal);
-    case GUARD_ARRAY: return array_is_like(object, &check->array);
+    case GUARD_ARRAY: return array_agrees(object, &check->array);
     case GUARD_SCALAR: return scalar_is(object, check->array.dtype);
     case GUARD_SAME: return object == other;
     case GUARD_NOT_SAME: return object != other;
-    case GUARD_NO_OVERLAP: return other != NULL && apart(object, other);
+    case GUARD_NO_OVERLAP: return apart(object, other);
+    case GUARD_RANGES_APART: return ranges_apart(object, other);
+    case GUARD_RANGES_MEET: return ranges_meet(object, other);
+    case GUARD_OVERLAP: return overlapping(object, other);
+    case GUARD_READONLY: return is_readonly(object);
     case GUARD_DISJOINT: return disjoint(check, reached);
     case GUARD_UNBOUND: return false;
     case GUARD_QUIET: return object_is_quiet(object);

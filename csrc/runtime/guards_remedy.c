@@ -21,15 +21,18 @@ flag_name(unsigned flag)
                                         : "owndata";
 }
 
-static const char fewer_shapes[] = "pad arrays to a few shapes; of a selection x[mask] keep the "
-                                   "shape: np.where(mask, x, 0)";
+static const char fewer_shapes[] = "pad arrays to a few shapes; if one is a selection x[mask], "
+                                   "keep the shape: np.where(mask, x, 0)";
 static const char same_shape[] = "keep its shape: np.where(mask, x, 0) in place of a selection "
                                  "x[mask], masks in place of lists of the elements that count";
 static const char shapes_of_items[] =
     "give the arrays that the loop goes through a few shapes: pad "
     "them, or put those of one shape into one array";
-static const char made_shape[] = "make it of arguments of a few shapes, or keep the shape where it "
-                                 "is a selection x[mask]: np.where(mask, x, 0)";
+static const char made_shape[] = "make it of arguments of a few shapes; if it is a selection "
+                                 "x[mask], keep the shape: np.where(mask, x, 0)";
+static const char slice_shape[] =
+    "take slices of a few lengths, or compute with the whole array and "
+    "take the slice at the end";
 static const char one_layout[] = "lay arrays out alike: np.ascontiguousarray(x)";
 
 /* The Instr before the program's entry that stored the local last; -1: none did, it is an argument
@@ -78,8 +81,11 @@ shape_remedy(const GuardProgram *program, const GuardSource *source)
     bool outside = false;
     int maker = slot_maker(program, decoded, source->index, &outside);
     InstrKind kind = maker >= 0 ? decoded->instrs[maker].kind : I_NOP;
+    bool slice = kind == I_SLICE_LOAD || (kind == I_SUBSCRIPT && maker > 0 &&
+                                          decoded->instrs[maker - 1].kind == I_BUILD_SLICE);
     decoded_free(decoded);
     return outside               ? fewer_shapes
+           : slice               ? slice_shape
            : kind == I_SUBSCRIPT ? same_shape
            : kind == I_FOR_ITER  ? shapes_of_items
                                  : made_shape;

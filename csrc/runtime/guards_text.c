@@ -84,6 +84,9 @@ put_wanted(Text *out, const GuardProgram *program, const GuardCheck *check)
     case GUARD_SAME:
     case GUARD_NOT_SAME:
     case GUARD_NO_OVERLAP:
+    case GUARD_RANGES_APART:
+    case GUARD_RANGES_MEET:
+    case GUARD_OVERLAP:
     case GUARD_NOT_DICT: guard_put_source(out, program, check->other); break;
     case GUARD_DISJOINT: text_put(out, "share no memory where one is written"); break;
     case GUARD_ATTR_ABSENT: guard_put_name(out, check->object); break;

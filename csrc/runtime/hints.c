@@ -127,8 +127,10 @@ plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached, PlanOutcom
     double before = told ? seconds_now() : 0;
     PlanResult result = plan_run(plan, reached, outcome);
     if (told) state->plan_seconds += seconds_now() - before;
-    /* Whether the log is wanted is only asked now: that takes a call of `logging`. */
-    if (result == PLAN_DEOPT && (told || log_enabled(LOG_PERF_HINTS))) note_undone(state);
+    /* Whether the log is wanted is only asked now: that takes a call of `logging`, in which CPython
+       would serve a signal, and what its handler raises would be lost. */
+    if (result == PLAN_DEOPT && (told || (!outcome->interrupted && log_enabled(LOG_PERF_HINTS))))
+        note_undone(state);
     return result;
 }
 

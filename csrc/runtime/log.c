@@ -221,6 +221,8 @@ bool
 log_enabled(LogChannel channel)
 {
     if (wanted.asked[channel]) return true;
+    /* Python code would serve it, and what the program's handler raises would be lost. */
+    if (signal_is_pending(PyThreadState_Get())) return false;
     Pending p;
     PyErr_Fetch(&p.type, &p.value, &p.traceback);
     bool by_level = wanted_by_level(channel);

@@ -12,7 +12,8 @@ typedef struct {
     int64_t length[4], stride[4];
 } LogArray;
 
-/* An element as it was: its address, with its bytes, at most 8, in the upper eight bits. */
+/* An element as it was: its address, with its bytes, at most 8, in the upper eight bits.  What
+   `range` has logged lies between entries in its own form. */
 typedef struct {
     uint64_t place, old;
 } LogEntry;
@@ -27,6 +28,8 @@ typedef struct KernelLog {
     int64_t iterations, entries;        /* an estimate, made before the loop */
     int (*more)(struct KernelLog *log); /* before the loop, and when at == end; nonzero: fail */
     int (*stop)(struct KernelLog *log); /* nonzero: a signal came */
+    int (*range)(struct KernelLog *log, char *first, int64_t step, int64_t count,
+                 int64_t bytes); /* logs elements; nonzero: fail */
 } KernelLog;
 
 #endif

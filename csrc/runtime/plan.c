@@ -7,7 +7,8 @@
    calls share nothing but the plan, and of that only `spare_arena` changes, under the GIL.  The GIL
    is released around a kernel only when it has work for more than one thread.  A signal of the
    program's ends the run between two steps, without a trace, so that its handler need not wait. */
-#include "plan.h"
+#include "cuda.h"
+#include "target.h"
 
 #include <alloca.h>
 
@@ -89,6 +90,19 @@ run_read_scalar(PyObject *object, const Type *type, char *out)
     }
 }
 
+static char *
+device_data(const Type *type, PyObject *array)
+{
+    return array_library_on((Device)type->device)->data(array);
+}
+
+static PyObject *
+device_array(const Type *type, const int64_t *shape, const int64_t *stride)
+{
+    const ArrayLibrary *library = array_library_on((Device)type->device);
+    return library->new_array((DType)type->dtype, type->rank, shape, stride);
+}
+
 /* Addresses of all buffers that exist before the first step. */
 static Answer
 place_buffers(Run *run)
@@ -103,7 +117,9 @@ place_buffers(Run *run)
             if (object == NULL) return ANSWER_NO;
             run->object[i] = Py_NewRef(object);
             if (buffer->is_whole_array) {
-                run->data[i] = array_data(object);
+                run->data[i] = buffer->type.device == DEVICE_HOST
+                                   ? array_data(object)
+                                   : device_data(&buffer->type, object);
             } else if (buffer->type.form != FORM_OBJECT) {
                 run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES;
                 Answer answer = run_read_scalar(object, &buffer->type, run->data[i]);
@@ -111,7 +127,10 @@ place_buffers(Run *run)
             }
             break;
         case BUFFER_CONST: run->data[i] = buffer->data; break;
-        case BUFFER_TEMP: run->data[i] = run->arena + buffer->arena_offset; break;
+        case BUFFER_TEMP:
+            run->data[i] = buffer->arena_offset +
+                           (buffer->type.device == DEVICE_HOST ? run->arena : run->device_arena);
+            break;
         case BUFFER_SCALAR: run->data[i] = run->scalars + (size_t)buffer->scalar * BOX_BYTES; break;
         case BUFFER_OUTPUT: /* by make_arrays */
         case BUFFER_CHOSEN:
@@ -149,10 +168,13 @@ make_arrays(Run *run, int step)
         if (buffer->born > step) break;
         if (buffer->released > 0 && buffer->released <= step) continue;
         run_type(run, &buffer->type, shape, stride);
-        PyObject *array = array_new((DType)buffer->type.dtype, buffer->type.rank, shape, stride);
+        bool host = buffer->type.device == DEVICE_HOST;
+        PyObject *array =
+            host ? array_new((DType)buffer->type.dtype, buffer->type.rank, shape, stride)
+                 : device_array(&buffer->type, shape, stride);
         if (array == NULL) return ANSWER_ERROR;
         run->object[index] = array;
-        run->data[index] = array_data(array);
+        run->data[index] = host ? array_data(array) : device_data(&buffer->type, array);
     }
     return ANSWER_YES;
 }
@@ -221,6 +243,12 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     return failed || loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
 }
 
+Answer
+host_launch(Run *run, const PlanKernel *kernel, unsigned *flags)
+{
+    return kernel->region ? run_region(run, kernel, flags) : run_kernel(run, kernel, flags);
+}
+
 int
 run_commits(Run *run)
 {
@@ -279,6 +307,16 @@ note_flags(Run *run, unsigned flags)
     for (; flags != 0; flags &= flags - 1) run->met[__builtin_ctz(flags)] = run->step;
 }
 
+int
+flags_told(unsigned flags, unsigned *told)
+{
+    *told = flags & FLAGS_REPORTED;
+    if (*told != 0 || flags == 0) return 0;
+    int mask = array_error_mask();
+    *told = flags & (unsigned)mask;
+    return mask < 0 ? -1 : 0;
+}
+
 /* ANSWER_NO where NumPy would report a flag. */
 static Answer
 report_flags(Run *run, unsigned flags)
@@ -289,12 +327,8 @@ report_flags(Run *run, unsigned flags)
         "an underflow, which NumPy warns of or raises",
         "an invalid value, which NumPy warns of or raises",
     };
-    unsigned told = flags & FLAGS_REPORTED;
-    if (told == 0) {
-        int mask = array_error_mask();
-        if (mask < 0) return ANSWER_ERROR;
-        told = flags & (unsigned)mask;
-    }
+    unsigned told;
+    if (flags_told(flags, &told) < 0) return ANSWER_ERROR;
     if (told == 0) return ANSWER_YES;
     int event = __builtin_ctz(told);
     run->why = events[event % COUNT_OF(events)];
@@ -326,9 +360,11 @@ run_steps(Run *run)
             continue;
         }
         unsigned before = flags;
+        const PlanKernel *kernel = &step->kernel;
         Answer answer = step->kind != STEP_KERNEL ? run_extern(run, &step->external)
-                        : step->kernel.region     ? run_region(run, &step->kernel, &flags)
-                                                  : run_kernel(run, &step->kernel, &flags);
+                        : kernel->device == DEVICE_HOST
+                            ? host_launch(run, kernel, &flags)
+                            : targets[kernel->device].launch(run, kernel, &flags);
         if (answer != ANSWER_YES) return answer;
         if (flags != before) note_flags(run, flags & ~before);
     }
@@ -368,6 +404,7 @@ PyObject *
 run_copy(Run *run, int number)
 {
     const PlanBox *box = &run->plan->boxes[number];
+    if (box->type.device != DEVICE_HOST) return cuda_copy(run, box);
     int64_t shape[MAX_RANK], stride[MAX_RANK];
     const char *data = run->data[box->place.buffer] + run_size(run, box->place.offset);
     run_type(run, &box->type, shape, stride);
@@ -443,6 +480,22 @@ fill_outcome(Run *run, PlanOutcome *outcome)
     if (leave->kind == EXIT_BRANCH) outcome->condition = run->built[leave->condition] == Py_True;
 }
 
+/* The thread's device must be the plan's, and its arena is there. */
+static Answer
+begin_device(Run *run)
+{
+    const Plan *plan = run->plan;
+    int number;
+    if (cuda_current(&number) != ANSWER_YES || number != plan->device_number) {
+        run->why = "another current device";
+        return ANSWER_NO;
+    }
+    if (plan->device_bytes == 0) return ANSWER_YES;
+    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
+    run->device_memory = library->memory((size_t)plan->device_bytes, &run->device_arena);
+    return run->device_memory == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 static PlanResult
 run_all(Run *run, int64_t *sizes, PlanOutcome *outcome)
 {
@@ -450,8 +503,9 @@ run_all(Run *run, int64_t *sizes, PlanOutcome *outcome)
         if (read_dynamic_sizes(run, sizes) != ANSWER_YES) return PLAN_DEOPT;
         run->size = sizes;
     }
-    if (hold_sources(run) != ANSWER_YES || place_buffers(run) != ANSWER_YES ||
-        run_steps(run) != ANSWER_YES || run_builds(run) < 0)
+    if (hold_sources(run) != ANSWER_YES ||
+        (run->plan->uses_device && begin_device(run) != ANSWER_YES) ||
+        place_buffers(run) != ANSWER_YES || run_steps(run) != ANSWER_YES || run_builds(run) < 0)
         return deopt_or_error(run);
     if (run->plan->neffects != 0 && run_effects(run, outcome) < 0) return PLAN_ERROR;
     fill_outcome(run, outcome);
@@ -499,6 +553,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     Py_XDECREF(run.saved);
     if (run.logs != NULL) run_regions_end(&run, undo);
     drop_objects(run.object, plan->nbuffers);
+    Py_XDECREF(run.device_memory);
     drop_objects(run.built, plan->nbuilds + plan->nsnapshots);
     if (block != NULL) spare_give(&plan->spare_arena, block, arena_bytes + 2 * ALIGNMENT);
     if (on_heap) mem_free(state);

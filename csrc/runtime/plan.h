@@ -36,8 +36,15 @@ typedef struct {
     SizeId offset;
 } PlanPlace;
 
+/* Runs of a kept loop that start with the careful variant: these, and as many after the next
+   failure of the quick one. */
+struct Careful {
+    int calls, next;
+};
+
 typedef struct {
-    KernelFn call;
+    KernelFn call; /* on the host */
+    Device device;
     int32_t nplaces, nsizes, nloops;
     PlanPlace *places;
     SizeId *sizes;
@@ -45,9 +52,14 @@ typedef struct {
     SizeId units;
     int64_t grain, unit_ps, scratch_bytes;
     bool checks_flags;
-    ErrorState errors; /* the state under which its flags are checked */
-    bool region;       /* called in phases: plan_region.c */
-    bool parts;        /* called once more after its units */
+    ErrorState errors;       /* the state under which its flags are checked */
+    bool region;             /* a kept loop: plan_region.c */
+    struct Careful *careful; /* of a kept loop */
+    int32_t number;          /* its symbol's */
+    bool parts;              /* called once more after its units */
+    /* on a device: the kernel, and what combines its parts or NULL */
+    void *function[2];
+    unsigned blocks[2], threads;
 } PlanKernel;
 
 typedef struct {
@@ -157,7 +169,9 @@ struct Plan {
     Py_ssize_t references;
     Sample sample;
     GuardProgram *guards;
-    Code *code;
+    Codes codes;
+    bool uses_device;  /* it has kernels of a device … */
+    int device_number; /* … of this one of several */
     int nsizes, ndynamic;
     int64_t *size_values; /* template: constants, and the values seen while capturing */
     PlanSize *dynamic;
@@ -177,10 +191,13 @@ struct Plan {
     int gain, saves; /* Capture.gain, Capture.saves */
     int64_t debt;    /* cost of making it minus the savings of its runs, see credit.c */
     bool whole, holds_sources;
-    int64_t arena_bytes, scratch_bytes;
+    int64_t arena_bytes, scratch_bytes, device_bytes; /* device_bytes: of the device's arena */
     size_t state_bytes;
     Spare spare_arena;           /* taken and put back under the GIL */
     struct RegionLog *spare_log; /* the same for the log of a kept loop */
+    const char *careful_source;  /* of the careful variants of kept loops; NULL: there are none */
+    bool compiles_later;         /* these are compiled in the background */
+    Code *careful;               /* that, once it was needed */
     Arena *memory;               /* where the arrays above live */
     VEC(PyObject *) weak;        /* borrowed: objects that are held during a run */
     PyObject *owners;            /* a list: keeps the ufuncs' loops alive */
@@ -200,13 +217,15 @@ typedef struct {
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena;
-    RegionLog *logs;  /* newest first */
-    PyObject *saved;  /* restores what steps changed outside, or NULL: see plan_extern.c */
-    bool committed;   /* a write to an array has been made; it is not undone */
-    bool interrupted; /* a signal came between two steps */
-    const char *why;  /* of a deopt, for logs */
-    int step;         /* the step that ran last; nsteps after the last */
-    int met[8];       /* by bit of the flags (see FLAGS_REPORTED): the step that raised it first */
+    char *device_arena;
+    PyObject *device_memory; /* which owns that, or NULL */
+    RegionLog *logs;         /* newest first */
+    PyObject *saved;         /* restores what steps changed outside, or NULL: see plan_extern.c */
+    bool committed;          /* a write to an array has been made; it is not undone */
+    bool interrupted;        /* a signal came between two steps */
+    const char *why;         /* of a deopt, for logs */
+    int step;                /* the step that ran last; nsteps after the last */
+    int met[8]; /* by bit of the flags (see FLAGS_REPORTED): the step that raised it first */
     int born, released; /* how many entries of the plan's lists of that name are done */
 } Run;
 
@@ -266,6 +285,8 @@ flags_of(const PlanKernel *kernel, unsigned raised)
     unsigned known = kernel->errors >> 4, reported = kernel->errors & 15u;
     return (raised & ~known) | (raised & reported) << 4;
 }
+/* Those of the flags that the program would be told of; -1 with the error set. */
+int flags_told(unsigned flags, unsigned *told);
 /* Runs the kernel of a kept loop.  ANSWER_NO: it had no effect. */
 Answer run_region(Run *run, const PlanKernel *kernel, unsigned *flags);
 /* Restores the memory that loops wrote in place (when the run has failed), and drops the logs. */

@@ -1,13 +1,13 @@
 /* From capture and program to plan: everything that a run needs is copied out of the compile's
    arena into an arena of the plan, and the plan owns every Python object in it.
    Invariant: `builds` holds objects and effects in program order; `effects` lists the latter. */
-#include "plan.h"
+#include "../codegen/codegen.h"
+#include "cuda.h"
 
 typedef struct {
     Plan *plan;
     const Capture *capture;
     const Program *program;
-    Code *code;
     bool sequence; /* of a backend: its call returns the outputs as objects */
 } Maker;
 
@@ -169,17 +169,38 @@ make_places(Plan *plan, const Place *from, int count)
     return out;
 }
 
+/* What a device's launch needs. */
+static int
+make_launch(Code *code, const KernelStep *from, void *symbol, PlanKernel *out)
+{
+    char name[24];
+    out->function[0] = symbol;
+    out->threads = (unsigned)from->threads;
+    for (int i = 0; i < 2; i++) out->blocks[i] = (unsigned)from->blocks[i];
+    if (from->blocks[1] == 0) return 0;
+    PyOS_snprintf(name, sizeof(name), "k%d_done", (int)from->kernel);
+    if ((out->function[1] = code_symbol(code, name)) != NULL) return 0;
+    PyErr_Format(PyExc_SystemError, "kernel %s is missing from the compiled code", name);
+    return -1;
+}
+
 static int
 make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
 {
     Plan *plan = m->plan;
     char name[24];
     PyOS_snprintf(name, sizeof(name), "k%d", (int)from->kernel);
-    out->call = m->code == NULL ? NULL : code_symbol(m->code, name);
-    if (out->call == NULL) {
+    Code *code = plan->codes.on[from->device];
+    void *symbol = code == NULL ? NULL : code_symbol(code, name);
+    if (symbol == NULL) {
         PyErr_Format(PyExc_SystemError, "kernel %s is missing from the compiled code", name);
         return -1;
     }
+    out->device = from->device;
+    if (from->device == DEVICE_HOST)
+        out->call = (KernelFn)(uintptr_t)symbol;
+    else if (make_launch(code, from, symbol, out) < 0)
+        return -1;
     out->nplaces = from->nplaces;
     out->nsizes = from->nsizes;
     out->nloops = from->nloops;
@@ -190,6 +211,9 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->checks_flags = from->checks_flags;
     out->errors = from->errors;
     out->region = from->region;
+    if (from->region && (out->careful = arena_alloc(plan->memory, sizeof(*out->careful))) == NULL)
+        return -1;
+    out->number = from->kernel;
     out->parts = from->parts;
     if (from->scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = from->scratch_bytes;
     out->places = make_places(plan, from->places, from->nplaces);
@@ -450,28 +474,58 @@ make_exit(Maker *m)
     return plan->exit.slot_index == NULL || plan->exit.slot_value == NULL ? -1 : 0;
 }
 
+/* A plan runs on the device that is current now. */
+static int
+make_device(Maker *m)
+{
+    Plan *plan = m->plan;
+    for (int device = DEVICE_HOST + 1; device < DEVICE_COUNT; device++)
+        plan->uses_device = plan->uses_device || plan->codes.on[device] != NULL;
+    if (!plan->uses_device || cuda_current(&plan->device_number) == ANSWER_YES) return 0;
+    PyErr_SetString(PyExc_SystemError, "the CUDA device is gone");
+    return -1;
+}
+
+/* The careful variants of kept loops are compiled when one is needed. */
+static int
+make_careful(Maker *m)
+{
+    Text text = {0};
+    int status = 0;
+    if (!codegen_has_region(m->program)) return 0;
+    status = codegen_careful(m->capture->graph, m->program, &text);
+    if (status == 0) {
+        m->plan->careful_source = copy_of(m->plan, text.data, text.len + 1);
+        status = m->plan->careful_source != NULL ? 0 : -1;
+    }
+    text_free(&text);
+    return status;
+}
+
 Plan *
-plan_new(const Capture *capture, const Program *program, Code *code, GuardProgram *guards,
+plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgram *guards,
          bool whole, bool sequence)
 {
     Plan *plan = mem_alloc(sizeof(Plan));
     if (plan == NULL) {
-        if (code != NULL) code_release(code);
+        codes_release(&codes);
         guards_free(guards);
         return NULL;
     }
     plan->references = 1;
-    plan->code = code;
+    plan->codes = codes;
     plan->guards = guards;
     plan->whole = whole;
     plan->gain = capture->gain;
     plan->saves = capture->saves;
-    plan->arena_bytes = program->arena_bytes;
-    Maker maker = {plan, capture, program, code, sequence};
+    plan->arena_bytes = program->arena_bytes[DEVICE_HOST];
+    plan->device_bytes = program->arena_bytes[DEVICE_CUDA];
+    Maker maker = {plan, capture, program, sequence};
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
-        make_sizes(&maker) < 0 || make_inputs(&maker) < 0 || make_buffers(&maker) < 0 ||
-        make_steps(&maker) < 0 || make_commits(&maker) < 0 || make_lifetimes(plan) < 0 ||
-        make_boxes(&maker) < 0 || make_builds(&maker) < 0 || make_exit(&maker) < 0) {
+        make_device(&maker) < 0 || make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
+        make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_commits(&maker) < 0 ||
+        make_lifetimes(plan) < 0 || make_boxes(&maker) < 0 || make_builds(&maker) < 0 ||
+        make_exit(&maker) < 0 || make_careful(&maker) < 0) {
         plan_release(plan);
         return NULL;
     }
@@ -506,7 +560,8 @@ plan_release(Plan *plan)
     PyObject *type, *value, *trace; /* destructors must not disturb a pending error */
     PyErr_Fetch(&type, &value, &trace);
     release_objects(plan);
-    if (plan->code != NULL) code_release(plan->code);
+    codes_release(&plan->codes);
+    if (plan->careful != NULL) code_release(plan->careful);
     guards_free(plan->guards);
     Py_XDECREF(plan->owners);
     spare_drop(&plan->spare_arena);

@@ -5,13 +5,21 @@
    allocation, a signal) restores them.  Nobody knows beforehand how much a nest of loops writes:
    the log grows until copies of the arrays would be shorter; these are made then, whole, and
    nothing more is logged.  To undo is to put the copies back, and then the entries, last one first.
- */
+
+   A kernel has two variants (codegen/region.c).  Where the quick one fails, or raises a flag that
+   the program would be told of (perhaps for nothing), all is undone and the careful one runs, which
+   is compiled then.  A plan for which that happens again and again starts with the careful one, for
+   more and more calls. */
 #include "log_abi.h"
 #include "plan.h"
 
 #include <alloca.h>
 
-enum { FIRST_ENTRIES = 256 };
+enum {
+    FIRST_ENTRIES = 256,
+    SMALL_BYTES = 4096,     /* arrays that are copied at once */
+    MOST_CAREFUL_CALLS = 64 /* between two tries of the quick variant */
+};
 
 static const int64_t GIL_ITERATIONS = (int64_t)1 << 16; /* longer loops release the GIL */
 
@@ -22,6 +30,7 @@ struct RegionLog {
     int64_t room, used; /* entries; `used` of them when the arrays were copied */
     char *copies;
     int64_t bytes; /* of `copies` */
+    int64_t all;   /* bytes of the arrays */
     bool copied;
     LogArray array[LOG_ARRAYS];
     PyThreadState *thread;
@@ -103,7 +112,7 @@ copy_arrays(const RegionLog *log, bool back)
 static int
 log_whole(RegionLog *log, int64_t used)
 {
-    int64_t bytes = all_bytes(log);
+    int64_t bytes = log->all;
     if (bytes > log->bytes) {
         PyMem_RawFree(log->copies);
         log->copies = PyMem_RawMalloc((size_t)bytes);
@@ -139,12 +148,14 @@ log_begin(RegionLog *log)
     KernelLog *seen = &log->seen;
     if (seen->narrays > 0)
         memcpy(log->array, seen->array, sizeof(LogArray) * (size_t)seen->narrays);
+    log->all = all_bytes(log);
     if (seen->iterations >= GIL_ITERATIONS) {
         PyEval_SaveThread();
         log->released = true;
     }
     if (log_room(log, FIRST_ENTRIES) < 0) return -1;
-    if (seen->entries >= all_bytes(log) / (int64_t)sizeof(LogEntry)) return log_whole(log, 0);
+    if (log->all <= SMALL_BYTES || seen->entries >= log->all / (int64_t)sizeof(LogEntry))
+        return log_whole(log, 0);
     if (log_room(log, seen->entries) < 0) return -1;
     seen->at = log->entries;
     seen->end = log->entries + log->room;
@@ -158,9 +169,62 @@ log_more(KernelLog *seen)
     RegionLog *log = (RegionLog *)seen;
     if (seen->at == NULL) return log_begin(log);
     int64_t used = seen->at - log->entries;
-    if (used * 2 >= all_bytes(log) / (int64_t)sizeof(LogEntry)) return log_whole(log, used);
+    if (used * 2 >= log->all / (int64_t)sizeof(LogEntry)) return log_whole(log, used);
     if (log_room(log, used * 2) < 0) return -1;
     seen->at = log->entries + used;
+    seen->end = log->entries + log->room;
+    return 0;
+}
+
+/* The elements, the step and bytes of one, and their number at the place of the first: so they are
+   found from behind. */
+enum { RANGE_TAG = 0xff };
+
+static int64_t
+range_entries(int64_t count, int64_t bytes)
+{
+    return (count * bytes + (int64_t)sizeof(LogEntry) - 1) / (int64_t)sizeof(LogEntry);
+}
+
+/* `bytes` is a constant where this is called. */
+static inline __attribute__((always_inline)) void
+copy_apart(char *place, int64_t step, int64_t count, size_t bytes, char *compact, bool back)
+{
+    for (int64_t i = 0; i < count; i++, place += step, compact += bytes)
+        memcpy(back ? place : compact, back ? compact : place, bytes);
+}
+
+static void
+copy_range(char *place, int64_t step, int64_t count, int64_t bytes, char *compact, bool back)
+{
+    size_t all = (size_t)(count * bytes);
+    if (step == bytes)
+        memcpy(back ? place : compact, back ? compact : place, all);
+    else if (bytes == 8)
+        copy_apart(place, step, count, 8, compact, back);
+    else if (bytes == 4)
+        copy_apart(place, step, count, 4, compact, back);
+    else if (bytes == 1)
+        copy_apart(place, step, count, 1, compact, back);
+    else
+        copy_apart(place, step, count, (size_t)bytes, compact, back);
+}
+
+static int
+log_range(KernelLog *seen, char *first, int64_t step, int64_t count, int64_t bytes)
+{
+    RegionLog *log = (RegionLog *)seen;
+    int64_t used = seen->at - log->entries, more = range_entries(count, bytes) + 2;
+    int64_t most = log->all / (int64_t)sizeof(LogEntry);
+    if (step != bytes) most /= 4; /* element by element it takes that much longer */
+    if (used + more > most) return log_whole(log, used);
+    if (used + more > log->room && log_room(log, Py_MAX(used * 2, used + more)) < 0) return -1;
+    LogEntry *at = log->entries + used;
+    copy_range(first, step, count, bytes, (char *)at, false);
+    at += more;
+    at[-2] = (LogEntry){(uint64_t)step, (uint64_t)bytes};
+    at[-1] = (LogEntry){(uint64_t)(uintptr_t)first | (uint64_t)RANGE_TAG << 56, (uint64_t)count};
+    seen->at = at;
     seen->end = log->entries + log->room;
     return 0;
 }
@@ -179,16 +243,24 @@ log_stop(KernelLog *seen)
 
 /* ---- runs ---- */
 
+/* Before a variant runs. */
+static void
+log_empty(RegionLog *log)
+{
+    log->seen = (KernelLog){.more = log_more, .stop = log_stop, .range = log_range};
+    log->copied = false;
+    log->used = 0;
+}
+
 static RegionLog *
 log_take(Plan *plan)
 {
     RegionLog *log = plan->spare_log;
     plan->spare_log = NULL;
     if (log == NULL && (log = mem_alloc(sizeof(RegionLog))) == NULL) return NULL;
-    log->seen = (KernelLog){.more = log_more, .stop = log_stop};
     log->thread = PyThreadState_Get();
-    log->copied = log->released = log->interrupted = false;
-    log->used = 0;
+    log->released = log->interrupted = false;
+    log_empty(log);
     return log;
 }
 
@@ -198,10 +270,81 @@ undo(const RegionLog *log)
     if (log->seen.at == NULL) return;
     if (log->copied) copy_arrays(log, true);
     const LogEntry *entry = log->copied ? log->entries + log->used : log->seen.at;
-    while (entry-- > log->entries) {
+    while (entry > log->entries) {
+        entry--;
         char *place = (char *)(uintptr_t)(entry->place & ~((uint64_t)0xff << 56));
-        memcpy(place, &entry->old, entry->place >> 56);
+        if (entry->place >> 56 != RANGE_TAG) {
+            memcpy(place, &entry->old, entry->place >> 56);
+            continue;
+        }
+        int64_t count = (int64_t)entry->old;
+        entry--;
+        int64_t step = (int64_t)entry->place, bytes = (int64_t)entry->old;
+        entry -= range_entries(count, bytes);
+        copy_range(place, step, count, bytes, (char *)(uintptr_t)entry, true);
     }
+}
+
+/* One of the variants; ANSWER_YES: it has done the loop, and the flags that it raised are added. */
+static Answer
+run_variant(const PlanKernel *kernel, KernelFn call, KernelArgs *args, RegionLog *log,
+            unsigned *flags)
+{
+    log_empty(log);
+    if (kernel->checks_flags) fp_flags_clear();
+    int failed = call(args, 0, 1);
+    if (kernel->checks_flags && !failed) *flags |= flags_of(kernel, fp_flags_read());
+    if (log->released) PyEval_RestoreThread(log->thread);
+    log->released = false;
+    return failed ? ANSWER_NO : ANSWER_YES;
+}
+
+/* The careful variant, compiled at first use; ANSWER_NO: the C compiler failed, or is not done. */
+static Answer
+careful_call(Plan *plan, const PlanKernel *kernel, KernelFn *out)
+{
+    static const CodeOrigin origin = {"the careful variant of a loop", "", 0};
+    char name[24];
+    if (plan->careful == NULL) {
+        CodeTicket ticket;
+        Code *code = NULL; /* another thread may load it, too, while the compiler runs */
+        Answer answer =
+            code_load(DEVICE_HOST, plan->careful_source, false, NULL, &origin,
+                      plan->compiles_later ? CODE_LATER : CODE_COMPILED, &ticket, &code);
+        if (answer != ANSWER_YES) return answer;
+        if (plan->careful == NULL)
+            plan->careful = code;
+        else
+            code_release(code);
+        log_emit(LOG_OUTPUT_CODE, "careful variant:\n%s", plan->careful_source);
+    }
+    PyOS_snprintf(name, sizeof(name), "k%d", (int)kernel->number);
+    *out = code_symbol(plan->careful, name);
+    return *out != NULL ? ANSWER_YES : ANSWER_NO;
+}
+
+static Answer
+run_variants(Plan *plan, const PlanKernel *kernel, KernelArgs *args, RegionLog *log,
+             unsigned *flags)
+{
+    KernelFn careful;
+    struct Careful *often = kernel->careful;
+    if (often->calls == 0) {
+        unsigned raised = 0, told;
+        Answer answer = run_variant(kernel, kernel->call, args, log, &raised);
+        if (flags_told(raised, &told) < 0) return ANSWER_ERROR;
+        if ((answer == ANSWER_YES && told == 0) || log->interrupted) {
+            often->next = 0;
+            return answer;
+        }
+        undo(log);
+        log->seen.at = NULL;
+        often->next = Py_MIN(2 * often->next + 1, MOST_CAREFUL_CALLS);
+        often->calls = often->next;
+    } else
+        often->calls--;
+    Answer answer = careful_call(plan, kernel, &careful);
+    return answer != ANSWER_YES ? answer : run_variant(kernel, careful, args, log, flags);
 }
 
 Answer
@@ -215,23 +358,26 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
     KernelArgs args = {
         .ptr = pointers, .size = sizes, .loop = kernel->loops, .scratch = (char *)&log->seen};
     run->why = "a loop that Python would not run to its end, or in other numbers";
-    if (kernel->checks_flags) fp_flags_clear();
-    int failed = kernel->call(&args, 0, 1);
-    if (kernel->checks_flags) *flags |= flags_of(kernel, fp_flags_read());
-    if (log->released) PyEval_RestoreThread(log->thread);
-    if (failed) {
+    Answer answer = run_variants(run->plan, kernel, &args, log, flags);
+    if (answer != ANSWER_YES) {
         if (log->interrupted) {
             run->interrupted = true;
             run->why = "a signal";
         }
         undo(log);
         log_give(run->plan, log);
-        return ANSWER_NO;
+        return answer;
     }
     run->why = NULL;
     log->next = run->logs;
     run->logs = log;
     return loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
+}
+
+void
+plan_compile_later(Plan *plan)
+{
+    plan->compiles_later = true;
 }
 
 void

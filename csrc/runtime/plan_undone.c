@@ -13,7 +13,9 @@ put_reason(Text *out, const Run *run, PyObject *type, PyObject *value)
     const char *what = text != NULL ? PyUnicode_AsUTF8(text) : NULL;
     PyErr_Clear();
     if (what != NULL && environment_holds(what)) what = NULL;
-    if (type != NULL)
+    if (type != NULL && PyErr_GivenExceptionMatches(type, PyExc_FloatingPointError))
+        text_printf(out, "what NumPy warns of or raises%s%s", what ? ": " : "", what ? what : "");
+    else if (type != NULL)
         text_printf(out, "%s%s%s", ((PyTypeObject *)type)->tp_name, what ? ": " : "",
                     what ? what : "");
     else
@@ -29,7 +31,7 @@ put_reason(Text *out, const Run *run, PyObject *type, PyObject *value)
 void
 run_undone(const Run *run)
 {
-    if (!log_enabled(LOG_PERF_HINTS) && !report_wanted()) return;
+    if (!report_wanted() && (run->interrupted || !log_enabled(LOG_PERF_HINTS))) return;
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     Text text = {0};

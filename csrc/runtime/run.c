@@ -348,11 +348,14 @@ tell_given_up(Runner *r, Entry *entry)
     int unpaid = plans_unpaid(entry);
     long long compiles = r->state->compiles;
     explain_failures(r, entry, &why);
-    text_printf(&told,
-                "%s was compiled %lld time%s, and %d plan%s of this place %s not paid yet; CPython "
-                "runs what no plan holds for%s",
-                where.data ? where.data : "?", compiles, compiles == 1 ? "" : "s", unpaid,
-                unpaid == 1 ? "" : "s", unpaid == 1 ? "has" : "have", why.data ? why.data : "");
+    text_printf(&told, "%s was compiled %lld time%s, and ", where.data ? where.data : "?", compiles,
+                compiles == 1 ? "" : "s");
+    if (unpaid >= r->state->config->recompile_limit)
+        text_printf(&told, "%d plan%s of this place %s not paid yet", unpaid,
+                    unpaid == 1 ? "" : "s", unpaid == 1 ? "has" : "have");
+    else
+        text_printf(&told, "%d of these tries came to nothing worth a plan", entry->credit.refused);
+    text_printf(&told, "; CPython runs what no plan holds for%s", why.data ? why.data : "");
     const char *what = told.data ? told.data : "?";
     log_emit(LOG_RECOMPILES, "%s", what);
     if (gain >= WARNED_GAIN && !program_is_running()) log_warn("pycompile: %s", what);
@@ -445,6 +448,17 @@ is_unearned(Runner *r, const Entry *entry, Turn *turn)
     return !earn_is_hot(note);
 }
 
+/* The compiler was just started for this place: code after it may get one of its own. */
+static Turn
+pass_started(Runner *r, const CompileNote *note)
+{
+    r->trail = NULL;
+    r->waits = true;
+    if (note->exit == EXIT_RETURN || ++r->idle_breaks > MAX_IDLE_BREAKS) return TURN_RESUME;
+    r->until = note->at;
+    return TURN_UNTIL;
+}
+
 /* Captures for values for which no plan holds.  `reason` (may be NULL): the guard that failed. */
 static Answer
 make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote *note)
@@ -471,8 +485,9 @@ make_plan(Runner *r, Entry *entry, const char *reason, Plan **plan, CompileNote 
     Answer answer = compile_plan(&request, reason, patience, plan, note);
     if (note->code != BREAK_NONE) hints_note(r->state, note);
     if (earned != NULL) earn_by_capture(earned, note->useful && !note->postponed);
+    entry->ticket = note->ticket;
     if (note->postponed) {
-        note_unearned(r, entry, note, &patience);
+        if (note->ticket == 0) note_unearned(r, entry, note, &patience);
         return answer;
     }
     r->state->compiles++;
@@ -486,6 +501,11 @@ try_capture(Runner *r, Entry *entry)
 {
     int64_t limit = r->state->config->recompile_limit;
     Roots roots = frame_roots(r);
+    if (entry->ticket != 0 && background_runs(entry->ticket)) {
+        r->trail = NULL;
+        r->waits = true;
+        return TURN_RESUME;
+    }
     if (!credit_allows(entry, limit, &roots)) return give_up(r, entry);
     Turn instead;
     if (is_unearned(r, entry, &instead)) return instead;
@@ -500,7 +520,7 @@ try_capture(Runner *r, Entry *entry)
     if (failed != NULL) plan_release(failed);
     Answer answer = make_plan(r, entry, reason, &plan, &note);
     text_free(&text);
-    if (note.postponed) return pass_unearned(r, entry);
+    if (note.postponed) return note.ticket != 0 ? pass_started(r, &note) : pass_unearned(r, entry);
     if (answer == ANSWER_ERROR) return TURN_ERROR;
     bool goes_on = note.exit != EXIT_RETURN;
     entry->given_up = false;

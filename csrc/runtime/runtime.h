@@ -98,19 +98,34 @@ bool guards_are_dead(const GuardProgram *guards);
 uint64_t guards_varied_path(const GuardProgram *guards, int number);
 
 /* ---- toolchain.c, cache.c, code.c: source to loaded code ---- */
-typedef struct Code Code; /* a loaded shared object, reference counted */
+typedef struct Code Code; /* a loaded file of one target, reference counted */
+typedef struct {
+    Code *on[DEVICE_COUNT]; /* NULL where a program has no kernels */
+} Codes;
 /* The function that is compiled, for people: texts that are not owned, never NULL. */
 typedef struct {
     const char *function, *file;
     int line;
 } CodeOrigin;
-/* Finds the code in memory or on disk, or compiles it.  ANSWER_NO: there is no compiler, or it
-   failed (warned once, logged), and CPython runs the function; or, with `cached`, it would have to
-   be compiled.  `straight`: see codegen_is_straight. */
-Answer code_load(const char *source, bool straight, const Config *config, const CodeOrigin *origin,
-                 bool cached, Code **out);
-KernelFn code_symbol(Code *code, const char *name); /* NULL when missing */
+/* What is done where the code is neither in memory nor on disk. */
+typedef enum {
+    CODE_COMPILED, /* it is compiled */
+    CODE_LATER,    /* it is compiled in the background */
+    CODE_FOUND,    /* nothing: ANSWER_NO */
+} CodeHow;
+/* A compile in the background; 0: none. */
+typedef long long CodeTicket;
+enum { NO_ROOM = -1 }; /* for one that was not started, since as many run as there are CPUs */
+/* Finds the code, or compiles it.  ANSWER_NO: there is no compiler, or it failed (warned once,
+   logged), and CPython runs the function; or, with CODE_LATER, the code comes later: *ticket is not
+   0 then.  `straight`: see codegen_c. */
+Answer code_load(Device device, const char *source, bool straight, const Config *config,
+                 const CodeOrigin *origin, CodeHow how, CodeTicket *ticket, Code **out);
+/* Is the code still to come?  Cheap: a system call. */
+bool background_runs(CodeTicket ticket);
+void *code_symbol(Code *code, const char *name); /* NULL when missing */
 void code_release(Code *code);
+void codes_release(Codes *codes);
 
 /* ---- threads.c ---- */
 /* Runs fn over [0, units) on the pool and the caller; chunks are claimed one at a time, so nobody
@@ -120,17 +135,21 @@ void code_release(Code *code);
    the caller starts at 0; with `flags` NULL they are neither cleared nor read. */
 int threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
                 int64_t grain, int64_t unit_ps, unsigned *flags);
+/* Takes what a wake-up costs from the cache folder, where the process keeps it at its end. */
+void threads_recall(void);
 int threads_count(void);
 void threads_set_count(int n);
 void threads_ask(int64_t n); /* sets how many `threads=0` means; 0: the number of CPUs */
 
 /* ---- plan_new.c, plan.c ---- */
 typedef struct Plan Plan;
-/* Copies all that it needs out of the capture and the program; `code` may be NULL when the program
-   has no kernels.  `sequence`: externs give their results in a sequence even if there is one.
-   Takes guards and code over, also on failure.  One reference.  NULL with the error set. */
-Plan *plan_new(const Capture *capture, const Program *program, Code *code, GuardProgram *guards,
+/* Copies all that it needs out of the capture and the program.  `sequence`: externs give their
+   results in a sequence even if there is one. Takes guards and codes over, also on failure.  One
+   reference.  NULL with the error set. */
+Plan *plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgram *guards,
                bool whole, bool sequence);
+/* What it needs in rare cases only is compiled in the background. */
+void plan_compile_later(Plan *plan);
 Plan *plan_acquire(Plan *plan);
 void plan_release(Plan *plan);
 GuardProgram *plan_guards(Plan *plan);
@@ -202,22 +221,25 @@ void program_leave(PyCodeObject *code);
 extern PyTypeObject CompiledFunction_Type, DisabledFunction_Type;
 
 /* ---- compile.c, compile_tell.c: capture, passes, lower, codegen, load: one plan ---- */
+enum { DETAIL_NOTED = 400 }; /* room for a break's detail: most have less than 100 characters */
 typedef struct {
     bool useful;    /* the graph has array work */
     bool postponed; /* ANSWER_NO: it saves less than `patience` demands */
-    bool on_disk;  /* postponed: it saves less than loading costs; else less than compiling costs */
-    int gain;      /* Capture.gain */
-    int saves;     /* Capture.saves */
-    int64_t cost;  /* cost of the attempt, in the units of capture/control/worth.c, without the C
-                      compiler's */
-    uint64_t text; /* of the kernels' source; 0: it came to none */
-    ExitKind exit; /* the exit of the capture, useful or not */
-    int32_t at;    /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
+    bool on_disk; /* postponed: it saves less than loading costs; else less than compiling costs */
+    CodeTicket ticket; /* postponed: not for what it saves, but since it is compiled in the
+                          background */
+    int gain;          /* Capture.gain */
+    int saves;         /* Capture.saves */
+    int64_t cost;     /* cost of the attempt, in the units of capture/control/worth.c, without the C
+                         compiler's */
+    uint64_t text;    /* of the kernels' source; 0: it came to none */
+    ExitKind exit;    /* the exit of the capture, useful or not */
+    int32_t at;       /* EXIT_BREAK, EXIT_BRANCH: the Instr that broke or branched */
     int32_t called;   /* Capture.called */
     BreakCode code;   /* BREAK_NONE unless perf_hints are on; the break's code and place */
     const char *hint; /* a literal */
     int32_t line;
-    char detail[96];
+    char detail[DETAIL_NOTED];
     GuardProgram *guards; /* ANSWER_NO: the guards of the refusal, for the caller; may be NULL */
 } CompileNote;
 /* The saving per run below which a plan is postponed; zeros: none is. */

@@ -74,7 +74,8 @@ static bool
 may_sample(const Plan *plan, const Config *config)
 {
     return config->sample && !config->fullgraph && !config->plan_always && !config->capture_all &&
-           config->backend_call == NULL && !has_kept_loop(plan);
+           config->backend_call == NULL && !has_kept_loop(plan) &&
+           !plan->uses_device; /* whose calls return before their work is done */
 }
 
 SampleWay

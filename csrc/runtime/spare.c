@@ -19,6 +19,8 @@ enum {
     SHORT = 16,       /* memory is short when less than one part in so many is left */
     RESTED = 60,      /* seconds after which an unused arena is freed */
     HUGE_PAGE = 2 << 20,
+    POPULATED = 1 << 20,       /* bytes from which all pages are asked for at once … */
+    POPULATED_MOST = 64 << 20, /* … and up to which: a plan need not touch all of a larger arena */
 };
 
 static struct {
@@ -88,6 +90,24 @@ memory_is_short(int64_t now)
     return available >= 0 && available * 1024 < memory_bytes() / SHORT;
 }
 
+/* Has the system map the pages of fresh memory together, huge ones where they fit, instead of one
+   at each first write.  What it does not do for us, the first writes do. */
+static void
+populate(char *block, int64_t bytes)
+{
+    uintptr_t begin = (uintptr_t)block, end = begin + (size_t)bytes;
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = (begin + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
+              to = end / HUGE_PAGE * HUGE_PAGE;
+    if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE);
+    if (bytes > POPULATED_MOST) return;
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+#ifdef MADV_POPULATE_WRITE /* Linux 5.14 */
+    if (begin < end) madvise((void *)begin, end - begin, MADV_POPULATE_WRITE);
+#endif
+}
+
 char *
 spare_take(Spare *s, int64_t bytes)
 {
@@ -103,10 +123,7 @@ spare_take(Spare *s, int64_t bytes)
         while (spares.oldest != NULL) spare_drop(spares.oldest);
         block = mem_alloc((size_t)bytes);
     }
-    if (block == NULL || bytes < LARGE) return block;
-    uintptr_t from = ((uintptr_t)block + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    uintptr_t to = ((uintptr_t)block + (size_t)bytes) / HUGE_PAGE * HUGE_PAGE;
-    if (from < to) madvise((void *)from, to - from, MADV_HUGEPAGE); /* or without huge pages */
+    if (block != NULL && bytes >= POPULATED) populate(block, bytes);
     return block;
 }
 

@@ -2,6 +2,7 @@
 #include "guards.h"
 #include "hooks.h"
 #include "plan.h"
+#include "target.h"
 
 #include "../codegen/codegen.h"
 #include "../passes/passes.h"
@@ -54,7 +55,7 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
 {
     Answer answer = ANSWER_YES;
     const char *why = NULL;
-    Code *code = NULL;
+    Codes codes = {{NULL}};
     Text source = {0};
     Plan *plan = NULL;
     GuardProgram *guards = NULL;
@@ -65,20 +66,27 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
         if (!PyErr_Occurred()) PyErr_Format(PyExc_NotImplementedError, "lower: %s", why);
         return NULL;
     }
-    if (program->kernels.len > 0) {
-        if (codegen_c(c->graph, program, false, &source) < 0 || text_finish(&source) < 0) goto done;
+    for (int device = 0; device < DEVICE_COUNT; device++) {
+        if (!program_uses(program, (Device)device)) continue;
         const CodeOrigin origin = {"test", "test", 0};
-        bool straight = codegen_is_straight(c->graph, program);
-        answer = code_load(source.data, straight, config, &origin, false, &code);
-        if (answer == ANSWER_NO) PyErr_SetString(PyExc_RuntimeError, "the C compiler failed");
+        bool straight;
+        CodeTicket ticket;
+        text_free(&source);
+        source = (Text){0};
+        if (targets[device].emit(c->graph, program, false, &source, &straight) < 0 ||
+            text_finish(&source) < 0)
+            goto done;
+        answer = code_load((Device)device, source.data, straight, config, &origin, CODE_COMPILED,
+                           &ticket, &codes.on[device]);
+        if (answer == ANSWER_NO)
+            PyErr_Format(PyExc_RuntimeError, "no code: %s", targets[device].problem());
         if (answer != ANSWER_YES) goto done;
     }
-    if ((guards = guards_new(c, NULL)) == NULL) {
-        if (code != NULL) code_release(code);
-        goto done;
-    }
-    plan = plan_new(c, program, code, guards, true, false);
+    if ((guards = guards_new(c, NULL)) == NULL) goto done;
+    plan = plan_new(c, program, codes, guards, true, false);
+    codes = (Codes){{NULL}};
 done:
+    codes_release(&codes);
     text_free(&source);
     return plan;
 }

@@ -13,9 +13,9 @@
    3. When none are left to claim, the caller waits for those claimed by others, never for a
       thread that has claimed nothing.
 
-   A wake-up takes longer than many a kernel.  What one costs is measured, once per process, and a
-   job whose price is below it is its caller's alone; workers that have not gone to sleep since the
-   last job cost less.
+   A wake-up takes longer than many a kernel.  What one costs is measured, once a day, kept beside
+   the disk cache, and a job whose price is below it is its caller's alone; workers that have not
+   gone to sleep since the last job cost less.
 
    Workers take over the caller's rounding and subnormal modes for a chunk.  Before a fork they end,
    so that the program forks as it would without us (CPython 3.12 warns about threads), and are made
@@ -23,6 +23,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "cache.h"
 #include "hooks.h"
 
 #include <errno.h>
@@ -259,6 +260,51 @@ measure_wake_up(void)
     atomic_store(&measured, 2);
 }
 
+/* The note in the cache folder that keeps the measured times: "asleep spinning second". */
+enum { NOTE_LASTS = 24 * 3600 };
+static CacheNoteName note_name;
+static bool note_is_old; /* there is none that is valid */
+
+/* At the process's end, when no Python code runs any more. */
+static void
+keep_wake_up(void)
+{
+    char text[80];
+    if (!note_is_old || atomic_load(&measured) != 2 || atomic_load(&crowded_until) != 0) return;
+    snprintf(text, sizeof(text), "%lld %lld %lld", (long long)atomic_load(&asleep_ns),
+             (long long)atomic_load(&spinning_ns), (long long)time(NULL));
+    cache_write_note(note_name, text);
+}
+
+void
+threads_recall(void)
+{
+    char cpu[128], hex[DIGEST_HEX], text[80];
+    long long asleep, awake, when, now = time(NULL);
+    static bool done;
+    if (done) return;
+    done = true;
+    Hash hash;
+    hash_begin(&hash);
+    cpu_words(cpu, sizeof(cpu));
+    hash_add_string(&hash, cpu);
+    Digest digest = hash_end(&hash);
+    digest_hex(&digest, hex);
+    snprintf(note_name, sizeof(note_name), "wake-up-%s", hex);
+    note_is_old = true;
+    Py_AtExit(keep_wake_up);
+    if (cache_read_note(note_name, text, sizeof(text)) != ANSWER_YES ||
+        sscanf(text, "%lld %lld %lld", &asleep, &awake, &when) != 3 || when > now ||
+        now - when > NOTE_LASTS || asleep < 1 || awake < 1)
+        return;
+    int expected = 0;
+    if (!atomic_compare_exchange_strong(&measured, &expected, 1)) return;
+    atomic_store(&asleep_ns, Py_MIN(asleep, SLOWEST));
+    atomic_store(&spinning_ns, Py_MIN(awake, SLOWEST));
+    atomic_store(&measured, 2);
+    note_is_old = false;
+}
+
 /* ---- workers ---- */
 
 static bool
@@ -407,6 +453,7 @@ helpers_for(double ns)
     workers_start(wanted - 1);
     int most = Py_MIN(wanted - 1, atomic_load(&workers));
     if (most < 1) return 0;
+    if (ns >= (double)SLOWEST * Py_MAX(most, 2)) return most; /* whatever a wake-up costs */
     measure_wake_up();
     double asleep = (double)atomic_load(&asleep_ns), awake = (double)atomic_load(&spinning_ns);
     double woken = ns < 2 * asleep ? 0 : ns / asleep;

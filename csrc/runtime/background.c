@@ -1,0 +1,188 @@
+/* Compiles that nobody waits for (the option `background`).
+
+   1. The first who wants the code starts the compiler and goes on without it; each who wants it
+      later looks whether it has ended.  As many compilers run at once as kernels may have threads;
+   code for which there was no room is started when it is wanted again, so that hot functions come
+   first.
+   2. The compiler is no child of this process: a shell, which is waited for, starts it and ends at
+      once.  The program's own os.wait() never sees it, unless the program adopts orphans (as
+   process 1 of a container does).  Its exit status appears as a file in the work folder.
+   3. At exit nothing waits: what has been compiled is stored in the cache, and the work folders are
+      removed, so that a compiler that still runs fails.  A forked process knows nothing of its
+      parent's compiles.
+
+   Everything runs under the GIL. */
+#include "cache.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LONGEST = 600 }; /* seconds: later it has been killed, with the shell around it */
+
+typedef struct Running Running;
+struct Running {
+    CodeWanted wanted; /* without the source; its texts are in `texts` */
+    CodeTicket ticket;
+    double began;
+    char *folder, *texts[2];
+    Running *next;
+};
+
+static Running *running;
+static pid_t owner;
+static CodeTicket last_ticket;
+
+static double
+now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void
+forget(Running *r)
+{
+    mem_free(r->folder);
+    for (int i = 0; i < COUNT_OF(r->texts); i++) mem_free(r->texts[i]);
+    mem_free(r);
+}
+
+/* After a fork the list is the parent's. */
+static void
+check_owner(void)
+{
+    if (owner == getpid()) return;
+    while (running != NULL) {
+        Running *next = running->next;
+        forget(running);
+        running = next;
+    }
+    owner = getpid();
+}
+
+static Running **
+find_key(const Digest *key)
+{
+    Running **at = &running;
+    while (*at != NULL && memcmp(&(*at)->wanted.key, key, sizeof(*key)) != 0) at = &(*at)->next;
+    return at;
+}
+
+/* The compiler's exit status, or -1 while it runs. */
+static int
+status_of(const Running *r)
+{
+    char path[CACHE_PATH + 16], text[16] = {0};
+    snprintf(path, sizeof(path), "%s/ended", r->folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+    if (fd >= 0) close(fd);
+    if (length > 0 && text[length - 1] == '\n') return atoi(text);
+    return now() - r->began > LONGEST ? 1 : -1;
+}
+
+bool
+background_has_room(void)
+{
+    int count = 0;
+    check_owner();
+    for (const Running *r = running; r != NULL; r = r->next) count += status_of(r) < 0;
+    return count < threads_count();
+}
+
+static char *
+copy_of(const char *text)
+{
+    char *copy = mem_alloc(strlen(text) + 1);
+    return copy != NULL ? strcpy(copy, text) : NULL;
+}
+
+/* Has background_end called at exit; once. */
+static int
+end_at_exit(void)
+{
+    static bool done;
+    PyObject *end = done ? NULL : module_object("pycompile._C", "background_end");
+    PyObject *at_exit = end ? module_object("atexit", "register") : NULL;
+    PyObject *result = at_exit ? PyObject_CallOneArg(at_exit, end) : NULL;
+    done = done || result != NULL;
+    Py_XDECREF(end);
+    Py_XDECREF(at_exit);
+    Py_XDECREF(result);
+    return done ? 0 : -1;
+}
+
+CodeTicket
+background_add(const CodeWanted *wanted, const char *folder)
+{
+    check_owner();
+    Running *r = end_at_exit() == 0 ? mem_alloc(sizeof(Running)) : NULL;
+    if (r != NULL) {
+        CodeOrigin *origin = &r->wanted.origin;
+        r->wanted = *wanted;
+        r->wanted.source = NULL;
+        r->folder = copy_of(folder);
+        origin->function = r->texts[0] = copy_of(wanted->origin.function);
+        origin->file = r->texts[1] = copy_of(wanted->origin.file);
+    }
+    if (r == NULL || r->folder == NULL || r->texts[0] == NULL || r->texts[1] == NULL) {
+        PyErr_Clear();
+        if (r != NULL) forget(r);
+        return 0;
+    }
+    r->ticket = ++last_ticket;
+    r->began = now();
+    r->next = running;
+    running = r;
+    return r->ticket;
+}
+
+bool
+background_runs(CodeTicket ticket)
+{
+    check_owner();
+    if (ticket == NO_ROOM) return !background_has_room();
+    for (const Running *r = running; r != NULL; r = r->next)
+        if (r->ticket == ticket) return status_of(r) < 0;
+    return false;
+}
+
+BackgroundState
+background_take(const Digest *key, char folder[CACHE_PATH], double *seconds, CodeTicket *ticket)
+{
+    check_owner();
+    Running **at = find_key(key), *r = *at;
+    if (r == NULL) return BACKGROUND_NONE;
+    int status = status_of(r);
+    *ticket = r->ticket;
+    if (status < 0) return BACKGROUND_RUNS;
+    *seconds = now() - r->began;
+    snprintf(folder, CACHE_PATH, "%s", r->folder);
+    *at = r->next;
+    forget(r);
+    return status == 0 ? BACKGROUND_DONE : BACKGROUND_FAILED;
+}
+
+static PyObject *
+background_end(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    check_owner();
+    for (const Running *r = running; r != NULL; r = r->next) {
+        char file[CACHE_PATH + 16], path[CACHE_PATH];
+        snprintf(file, sizeof(file), "%s/k.so", r->folder);
+        if (status_of(r) == 0) code_store(&r->wanted, file, now() - r->began, path);
+        cache_work_end(r->folder);
+    }
+    Py_RETURN_NONE;
+}
+
+PyMethodDef background_methods[] = {
+    {"background_end", background_end, METH_NOARGS,
+     "Stores what was compiled in the background and not fetched; called at exit."},
+    {NULL, NULL, 0, NULL},
+};

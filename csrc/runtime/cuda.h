@@ -1,0 +1,76 @@
+/* CUDA: the driver and NVRTC by dlopen, the code of device kernels, launches.  Where something is
+   missing there is one line that says what; nothing of CUDA is needed to build or to import. */
+#ifndef PYCOMPILE_RUNTIME_CUDA_H
+#define PYCOMPILE_RUNTIME_CUDA_H
+
+#include "cache.h"
+#include "plan.h"
+
+/* ---- cuda_library.c ---- */
+
+typedef struct { /* of libcuda.so.1; results: 0 is success */
+    int (*init)(unsigned flags);
+    int (*driver_version)(int *version);
+    int (*device_count)(int *count);
+    int (*device_attribute)(int *value, int attribute, int device);
+    int (*device_name)(char *name, int size, int device);
+    int (*context_current)(void **context);
+    int (*context_set)(void *context);
+    int (*context_device)(int *device);
+    int (*context_retain)(void **context, int device);
+    /* A library's kernels can be launched on each device; it is loaded there at the first launch.
+     */
+    int (*library_load)(void **library, const void *image, void *jit, void **jit_values,
+                        unsigned njit, void *options, void **values, unsigned count);
+    int (*library_kernel)(void **kernel, void *library, const char *name);
+    int (*launch)(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
+                  void *stream, void **arguments, void **extra);
+    int (*copy)(uint64_t to, uint64_t from, size_t bytes, void *stream);
+    int (*error_name)(int error, const char **name);
+} CudaDriver;
+
+typedef struct { /* of libnvrtc */
+    int (*version)(int *major, int *minor);
+    int (*create)(void **program, const char *source, const char *name, int nheaders,
+                  const char *const *headers, const char *const *names);
+    int (*compile)(void *program, int noptions, const char *const *options);
+    int (*cubin_size)(void *program, size_t *size);
+    int (*cubin)(void *program, char *out);
+    int (*log_size)(void *program, size_t *size);
+    int (*log)(void *program, char *out);
+    int (*destroy)(void **program);
+} Nvrtc;
+
+/* Loaded at first use; NULL where it is missing, with *why a line that says what (for ever). */
+const CudaDriver *cuda_driver(const char **why);
+const Nvrtc *cuda_nvrtc(const char **why);
+/* "CUDA_ERROR_OUT_OF_MEMORY" */
+const char *cuda_error(int error);
+
+/* ---- cuda_code.c: the target's row (target.h) up to loaded code ---- */
+
+/* Compiles to a cubin for `arch` ("sm_90"), without the GIL: a new bytes object, or None with the
+   compiler's messages in *log (a new str); NULL with the error set. */
+PyObject *cuda_compile(const char *source, const char *arch, PyObject **log);
+void cuda_parts(KeyParts *parts, bool straight);
+Answer cuda_identify(KeyParts *parts);
+Answer cuda_compile_file(const char *source, bool straight, const char *folder,
+                         char out[CACHE_PATH], double *seconds);
+void cuda_is_missing(void);
+const char *cuda_problem(void);
+void *cuda_open(const char *path, const char **why);
+void *cuda_symbol(void *handle, const char *name);
+void cuda_close(void *handle);
+
+/* ---- cuda_launch.c ---- */
+
+/* Sets *device to the number of the calling thread's device, whose context is made current where
+   the thread has none.  ANSWER_NO: there is none. */
+Answer cuda_current(int *device);
+/* Launches the kernel on the library's current stream.  ANSWER_NO: it failed (run->why). */
+Answer cuda_launch(Run *run, const PlanKernel *kernel, unsigned *flags);
+/* run_copy for an output on the device. */
+PyObject *cuda_copy(Run *run, const PlanBox *box);
+
+#endif

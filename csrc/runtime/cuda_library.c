@@ -1,0 +1,263 @@
+/* The driver (libcuda.so.1) and NVRTC by dlopen.  NVRTC is taken where it is loaded already, from
+   the system, or from the folders of the packages nvidia-cuda-nvrtc (CUDA 13) and
+   nvidia-cuda-nvrtc-cu12. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "cuda.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+
+enum {
+    LEAST_DRIVER = 12000, /* CUDA 12.0 */
+    LEAST_NVRTC = 12,
+};
+
+typedef struct {
+    const char *name;
+    void **slot;
+} Symbol;
+
+static const char *
+take_symbols(void *handle, const Symbol *symbols, int count)
+{
+    for (int i = 0; i < count; i++)
+        if ((*symbols[i].slot = dlsym(handle, symbols[i].name)) == NULL) return symbols[i].name;
+    return NULL;
+}
+
+/* ---- the driver ---- */
+
+static CudaDriver driver;
+static char driver_problem[160];
+static int driver_state; /* 0: not tried, 1: there, -1: missing */
+
+static void
+open_driver(void)
+{
+    void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    const Symbol symbols[] = {
+        {"cuInit", (void **)&driver.init},
+        {"cuDriverGetVersion", (void **)&driver.driver_version},
+        {"cuDeviceGetCount", (void **)&driver.device_count},
+        {"cuDeviceGetAttribute", (void **)&driver.device_attribute},
+        {"cuDeviceGetName", (void **)&driver.device_name},
+        {"cuCtxGetCurrent", (void **)&driver.context_current},
+        {"cuCtxSetCurrent", (void **)&driver.context_set},
+        {"cuCtxGetDevice", (void **)&driver.context_device},
+        {"cuDevicePrimaryCtxRetain", (void **)&driver.context_retain},
+        {"cuLibraryLoadData", (void **)&driver.library_load},
+        {"cuLibraryGetKernel", (void **)&driver.library_kernel},
+        {"cuLaunchKernel", (void **)&driver.launch},
+        {"cuMemcpyDtoDAsync_v2", (void **)&driver.copy},
+        {"cuGetErrorName", (void **)&driver.error_name},
+    };
+    int version = 0, count = 0, failed;
+    const char *missing;
+    driver_state = -1;
+    if (handle == NULL)
+        snprintf(driver_problem, sizeof driver_problem,
+                 "no CUDA driver: libcuda.so.1 is not there");
+    else if ((missing = take_symbols(handle, symbols, COUNT_OF(symbols))) != NULL)
+        snprintf(driver_problem, sizeof driver_problem, "a CUDA driver without %s", missing);
+    else if ((failed = driver.init(0)) != 0)
+        snprintf(driver_problem, sizeof driver_problem, "the CUDA driver does not start: error %d",
+                 failed);
+    else if (driver.driver_version(&version) != 0 || version < LEAST_DRIVER)
+        snprintf(driver_problem, sizeof driver_problem,
+                 "a CUDA driver for CUDA %d.%d: 12.0 or later is needed", version / 1000,
+                 version % 1000 / 10);
+    else if (driver.device_count(&count) != 0 || count == 0)
+        snprintf(driver_problem, sizeof driver_problem, "no CUDA device");
+    else
+        driver_state = 1;
+}
+
+const CudaDriver *
+cuda_driver(const char **why)
+{
+    if (driver_state == 0) open_driver();
+    *why = driver_problem;
+    return driver_state > 0 ? &driver : NULL;
+}
+
+const char *
+cuda_error(int error)
+{
+    const char *name = NULL;
+    if (driver_state <= 0 || driver.error_name(error, &name) != 0 || name == NULL)
+        return "an unknown CUDA error";
+    return name;
+}
+
+/* ---- NVRTC ---- */
+
+static Nvrtc nvrtc;
+static char nvrtc_problem[200], nvrtc_path[4096];
+static int nvrtc_state;
+
+static const char *const versions[] = {"13", "12"};
+static const char *const folders[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"};
+
+/* The package's library finds its second half only where that is loaded already. */
+static void *
+open_in_folder(const char *folder, const char *version)
+{
+    char path[4096];
+    glob_t found;
+    snprintf(path, sizeof path, "%s/libnvrtc-builtins.so.%s*", folder, version);
+    if (glob(path, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_GLOBAL);
+        globfree(&found);
+    }
+    snprintf(path, sizeof path, "%s/libnvrtc.so.%s", folder, version);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle != NULL) snprintf(nvrtc_path, sizeof nvrtc_path, "%s", path);
+    return handle;
+}
+
+static void *
+open_by_name(int flags)
+{
+    for (int i = 0; i < COUNT_OF(versions); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "libnvrtc.so.%s", versions[i]);
+        void *handle = dlopen(name, flags);
+        if (handle == NULL) continue;
+        snprintf(nvrtc_path, sizeof nvrtc_path, "%s", name);
+        return handle;
+    }
+    return NULL;
+}
+
+/* In the folders in which Python looks for packages. */
+static void *
+open_in_packages(void)
+{
+    PyObject *paths = PySys_GetObject("path"); /* borrowed */
+    void *handle = NULL;
+    for (Py_ssize_t i = 0; paths != NULL && PyList_Check(paths) && i < PyList_GET_SIZE(paths);
+         i++) {
+        PyObject *path = PyList_GET_ITEM(paths, i);
+        const char *text = PyUnicode_Check(path) ? PyUnicode_AsUTF8(path) : NULL;
+        for (int k = 0; text != NULL && handle == NULL && k < COUNT_OF(folders); k++) {
+            char folder[3072];
+            snprintf(folder, sizeof folder, "%s/%s", text, folders[k]);
+            handle = open_in_folder(folder, versions[k]);
+        }
+    }
+    PyErr_Clear();
+    return handle;
+}
+
+static void
+open_nvrtc(void)
+{
+    void *handle = open_by_name(RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle == NULL) handle = open_in_packages();
+    if (handle == NULL) handle = open_by_name(RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) handle = open_in_folder("/usr/local/cuda/lib64", versions[0]);
+    if (handle == NULL) handle = open_in_folder("/usr/local/cuda/lib64", versions[1]);
+    const Symbol symbols[] = {
+        {"nvrtcVersion", (void **)&nvrtc.version},
+        {"nvrtcCreateProgram", (void **)&nvrtc.create},
+        {"nvrtcCompileProgram", (void **)&nvrtc.compile},
+        {"nvrtcGetCUBINSize", (void **)&nvrtc.cubin_size},
+        {"nvrtcGetCUBIN", (void **)&nvrtc.cubin},
+        {"nvrtcGetProgramLogSize", (void **)&nvrtc.log_size},
+        {"nvrtcGetProgramLog", (void **)&nvrtc.log},
+        {"nvrtcDestroyProgram", (void **)&nvrtc.destroy},
+    };
+    int major = 0, minor = 0;
+    const char *missing;
+    nvrtc_state = -1;
+    if (handle == NULL)
+        snprintf(nvrtc_problem, sizeof nvrtc_problem,
+                 "no NVRTC: pip install nvidia-cuda-nvrtc (for drivers of CUDA 12: "
+                 "nvidia-cuda-nvrtc-cu12)");
+    else if ((missing = take_symbols(handle, symbols, COUNT_OF(symbols))) != NULL)
+        snprintf(nvrtc_problem, sizeof nvrtc_problem, "an NVRTC without %s", missing);
+    else if (nvrtc.version(&major, &minor) != 0 || major < LEAST_NVRTC)
+        snprintf(nvrtc_problem, sizeof nvrtc_problem, "NVRTC %d.%d: 12.0 or later is needed", major,
+                 minor);
+    else
+        nvrtc_state = 1;
+}
+
+const Nvrtc *
+cuda_nvrtc(const char **why)
+{
+    if (nvrtc_state == 0) open_nvrtc();
+    *why = nvrtc_problem;
+    return nvrtc_state > 0 ? &nvrtc : NULL;
+}
+
+/* ---- what Python sees ---- */
+
+static PyObject *
+device_row(int number)
+{
+    char name[128] = "?";
+    int major = 0, minor = 0;
+    enum { MAJOR = 75, MINOR = 76 }; /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_… */
+    driver.device_name(name, sizeof name, number);
+    driver.device_attribute(&major, MAJOR, number);
+    driver.device_attribute(&minor, MINOR, number);
+    return Py_BuildValue("(si)", name, major * 10 + minor);
+}
+
+/* cuda_info() -> {"driver": version or None, "nvrtc": …, "problems": […], "devices": […]} */
+static PyObject *
+py_cuda_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    const char *why;
+    int version = 0, count = 0, major = 0, minor = 0;
+    PyObject *problems = PyList_New(0), *devices = PyList_New(0), *text = NULL;
+    if (problems == NULL || devices == NULL) goto fail;
+    if (cuda_driver(&why) == NULL) {
+        if ((text = PyUnicode_FromString(why)) == NULL || PyList_Append(problems, text) < 0)
+            goto fail;
+        Py_CLEAR(text);
+    } else {
+        driver.driver_version(&version);
+        driver.device_count(&count);
+    }
+    for (int i = 0; i < count; i++) {
+        if ((text = device_row(i)) == NULL || PyList_Append(devices, text) < 0) goto fail;
+        Py_CLEAR(text);
+    }
+    if (cuda_nvrtc(&why) == NULL) {
+        if ((text = PyUnicode_FromString(why)) == NULL || PyList_Append(problems, text) < 0)
+            goto fail;
+        Py_CLEAR(text);
+    } else {
+        nvrtc.version(&major, &minor);
+    }
+    return Py_BuildValue("{s:i,s:(ii),s:s,s:N,s:N}", "driver", version, "nvrtc", major, minor,
+                         "path", nvrtc_path, "problems", problems, "devices", devices);
+fail:
+    Py_XDECREF(text);
+    Py_XDECREF(problems);
+    Py_XDECREF(devices);
+    return NULL;
+}
+
+/* cuda_compile(source, arch) -> (cubin or None, messages) */
+static PyObject *
+py_cuda_compile(PyObject *Py_UNUSED(self), PyObject *args)
+{
+    const char *source, *arch;
+    PyObject *log = NULL;
+    if (!PyArg_ParseTuple(args, "ss", &source, &arch)) return NULL;
+    PyObject *cubin = cuda_compile(source, arch, &log);
+    if (cubin == NULL) return NULL;
+    return Py_BuildValue("(NN)", cubin, log != NULL ? log : Py_NewRef(Py_None));
+}
+
+PyMethodDef cuda_methods[] = {
+    {"cuda_info", py_cuda_info, METH_NOARGS, "What is there of CUDA."},
+    {"cuda_compile", py_cuda_compile, METH_VARARGS, "CUDA to a cubin, for tests."},
+    {NULL, NULL, 0, NULL},
+};
