@@ -55,6 +55,7 @@ def info() -> int:
         ("compiles", f"no: {problem}" if problem else "yes, as tried just now"),
         ("flags", " ".join(found["flags"])),
         *_cache_rows(),
+        *_cuda_rows(),
     ]
     _print_table(rows)
     print("\noptions (default, environment variable)")
@@ -84,6 +85,22 @@ def _cache_rows() -> list[tuple[str, Any]]:
         ("cache bytes", f"{found['bytes']} of at most {found['limit']}"),
         ("cache hits", sum(entry["hits"] for entry in entries)),
     ]
+
+
+def _cuda_rows() -> list[tuple[str, Any]]:
+    """What is there for CuPy's arrays: devices, driver and NVRTC, or a line that says what is missing."""
+    from pycompile import _C
+
+    found = _C.cuda_info()
+    rows: list[tuple[str, Any]] = [("cuda", problem) for problem in found["problems"]]
+    if found["driver"]:
+        rows.append(
+            ("cuda driver", f"CUDA {found['driver'] // 1000}.{found['driver'] % 1000 // 10}")
+        )
+    rows += [("cuda device", f"{name}, sm_{version}") for name, version in found["devices"]]
+    if found["nvrtc"][0]:
+        rows.append(("nvrtc", f"{found['nvrtc'][0]}.{found['nvrtc'][1]}, {found['path']}"))
+    return rows
 
 
 _NO_FOLDER = "no cache folder: it cannot be made or trusted"

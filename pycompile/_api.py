@@ -93,7 +93,8 @@ def compile(
                raise, or that meet what the plan did not foresee; functions marked with
                `disable`; threads that are traced, profiled or monitored; and after a
                PycompileWarning, where there is no working C compiler or the backend fails.
-    mode       None or "default".
+    mode       None or "default"; or "background": the function runs in Python until the C compiler,
+               for which it does not wait, has ended.
     numerics   "numpy", the only value so far: the same bits as NumPy.
     options    more settings by name: see docs/settings.md or `python -m pycompile info`.
     """
@@ -112,8 +113,8 @@ def _settings(
     options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The options as one dict by the names of config.def.  Raises for unknown names and values."""
-    if mode not in (None, "default"):
-        raise ValueError(f"mode must be None or 'default', not {mode!r}")
+    if mode not in (None, "default", "background"):
+        raise ValueError(f"mode must be None, 'default' or 'background', not {mode!r}")
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")
     settings: dict[str, Any] = dict(options or {})
@@ -135,6 +136,8 @@ def _settings(
             raise ValueError(
                 f"{name} is given twice: {given!r}, and {settings[name]!r} in options: remove one"
             )
+    if mode == "background":
+        settings["background"] = True
     settings["backend"] = resolve_backend(settings.get("backend", backend))
     settings.setdefault("fullgraph", fullgraph)
     if not isinstance(settings["fullgraph"], bool):

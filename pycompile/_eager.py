@@ -38,6 +38,8 @@ PYTHON: dict[str, Callable[..., Any]] = {
     "py_floordiv": operator.floordiv,
     "py_mod": operator.mod,
     "py_pow": operator.pow,
+    "py_lshift": operator.lshift,
+    "py_rshift": operator.rshift,
     "py_neg": operator.neg,
     "py_abs": operator.abs,
     "py_eq": operator.eq,
@@ -313,11 +315,15 @@ class _Run:
         (body,) = node.regions
         carried = [self.own(value) for value in args[3:]]
         inner = dict(values)
+        # Other than 0, this carried value ends the loop.
+        leaves = node.ints[0] if node.ints else None
         for i in range(*args[:3]):
             for param, value in zip(body.params, [i, *carried], strict=True):
                 inner[param.id] = value
             self.nodes(body.nodes, inner, body.results)
             carried = [inner[result.id] for result in body.results]
+            if leaves is not None and carried[leaves] != 0:
+                break
         self.owned -= set(map(id, carried))
         return tuple(carried)
 

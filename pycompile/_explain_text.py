@@ -20,6 +20,8 @@ WIDTH = 110  # columns
 BREAKS = 4  # that are told of one function
 NOT_WORTH = "no array work worth a plan at this size"
 TURN = "PC0044"  # follows from another break of the same loop
+RAISED, BEFORE = "PC0014", "an exception that was raised before"
+TOLD_ONCE = ("PC0006", "PC0045", "PC0046")  # a place, with the reason found first
 
 
 # ---- whose file it is ----
@@ -61,19 +63,25 @@ def place(file: str | None, line: Any) -> str:
 
 def found_breaks(explanation: Explanation) -> list[Record]:
     """The breaks without repetitions, each with `user`, the innermost frame in the user's files
-    (or the outermost one), and `captures`, how many met it.  The next turns of a loop that breaks are left out."""
+    (or the outermost one), and `captures`, how many met it.  A value that decides is
+    told once at each place.  The next turns of a loop that breaks are left out."""
     rows: dict[Any, Record] = {}
     for item in explanation.breaks:
         frames = [tuple(frame) for frame in item.get("frames") or ()]
         frames = frames or [(item.get("file"), item.get("line"), explanation.name)]
         mine = [frame for frame in frames if not is_library(frame[0])]
         user = mine[0] if mine else frames[-1]
-        key = (item["code"], item.get("detail"), user)
+        key = (item["code"], "" if item["code"] in TOLD_ONCE else item.get("detail"), user)
         row = rows.setdefault(key, {**item, "user": user, "captures": 0})
         row["captures"] += 1
     told = list(rows.values())
-    elsewhere = {row["user"][::2] for row in told if row["code"] != TURN}
-    return [row for row in told if row["code"] != TURN or row["user"][::2] not in elsewhere]
+    elsewhere = {row["user"][::2] for row in told if not _follows(row)}
+    return [row for row in told if not _follows(row) or row["user"][::2] not in elsewhere]
+
+
+def _follows(row: Record) -> bool:
+    """Whether it is a consequence of another break in the same function."""
+    return row["code"] == TURN or (row["code"] == RAISED and row.get("detail") == BEFORE)
 
 
 def functions(explanation: Explanation) -> list[Record]:

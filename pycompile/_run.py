@@ -91,13 +91,16 @@ class _Options:
 # ---- when capture begins ----
 
 
-def start(capture_all: bool = False) -> None:
+def start(capture_all: bool = False, background: bool = False) -> None:
     """From now on every function is a candidate, those that exist included."""
     from pycompile import _C
     from pycompile._api import _settings, _switched_off
 
     if not _switched_off():
-        _C.program_start(_settings(options={"capture_all": capture_all}))
+        options = {"capture_all": capture_all}
+        if background and not os.environ.get("PYCOMPILE_BACKGROUND"):
+            options["background"] = True
+        _C.program_start(_settings(options=options))
 
 
 class _WhenNumPyIsThere:
@@ -255,10 +258,15 @@ def run(arguments: list[str], explained: bool = False) -> None:
         if explained:
             title = "-c" if options.kind == "code" else options.program
             _explain_at_exit(title, options.verbose)
+        background = not (options.capture_all or explained)  # they tell of all that was compiled
+
+        def begin() -> None:
+            start(options.capture_all, background)
+
         if options.capture_all or options.at_once or "numpy" in sys.modules:
-            start(options.capture_all)
+            begin()
         else:
-            sys.meta_path.insert(0, _WhenNumPyIsThere(start))
+            sys.meta_path.insert(0, _WhenNumPyIsThere(begin))
         exec(code, main.__dict__)
     except SystemExit:
         raise
