@@ -1,4 +1,4 @@
-# make · demo · test · test-quick · golden · conformance · conformance-table · conformance-numpy · bench · fmt · check · asan · ubsan · leaks · clean
+# make · demo · test · test-quick · test-gpu · bench-gpu · golden · conformance · conformance-table · conformance-numpy · bench · bench-table · fmt · check · asan · ubsan · leaks · clean
 #
 # Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
 # needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
@@ -31,7 +31,7 @@ RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 C_FILES = $(shell find csrc -name '*.[ch]')
 
-.PHONY: build demo test test-quick golden conformance conformance-table conformance-numpy bench fmt check asan ubsan leaks clean
+.PHONY: build demo test test-quick test-gpu bench-gpu golden conformance conformance-table conformance-numpy bench bench-table fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build
 
 # ---- what the targets stand on ----
@@ -78,6 +78,17 @@ test: build $(STAMP)-test $(STAMP)-demo
 test-quick: build $(STAMP)-test $(STAMP)-demo
 	$(PYTEST) --quick $(TESTS)
 
+# On a machine with a CUDA device and CuPy, by the Python of GPU_PYTHON, for which the extension is built in
+# place.
+GPU_PYTHON ?= python3
+test-gpu:
+	$(GPU_PYTHON) setup.py -q build_ext --inplace
+	PYTHONPATH=$(CURDIR) $(GPU_PYTHON) -P -m pytest tests/gpu tests/cuda
+
+bench-gpu:
+	$(GPU_PYTHON) setup.py -q build_ext --inplace
+	PYTHONPATH=$(CURDIR) $(GPU_PYTHON) -P benchmarks/gpu.py
+
 golden: build $(STAMP)-test
 	PYCOMPILE_GOLDEN=rewrite $(RUN) -m pytest tests -k golden
 	$(RUN) docs/make_graph_breaks.py
@@ -95,6 +106,10 @@ conformance-numpy: build
 
 bench: build $(STAMP)-demo $(STAMP)-bench-$(subst $(comma),-,$(PEERS))
 	$(RUN) -m benchmarks --peers $(PEERS) $(BENCH)
+
+# docs/speed.md: every program that runs longer than 100 us, against plain NumPy.
+bench-table: build $(STAMP)-demo $(STAMP)-test
+	$(RUN) -m benchmarks.table --write docs/speed.md
 
 fmt: $(STAMP)-check
 	$(VENV)/bin/clang-format -i $(C_FILES)

@@ -1,7 +1,8 @@
 """Prints the table of the cases and what pycompile itself costs; --json keeps all of it.  With
 --growth, what the length of a program costs instead.
 
-The speedup is that of calls back to back; `with gaps`, of calls 200 us apart (short ones only)."""
+The speedup is that of calls back to back; `with gaps`, of calls 200 us apart (short ones only); `arena`
+is the peak of the memory for what is neither input nor output, as a part of these."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import argparse
 import json
 import os
 import platform
+import statistics
 import sys
 from pathlib import Path
 from typing import Any
@@ -34,7 +36,7 @@ def amount(seconds: float | None) -> str:
 def print_head(contenders: list[str]) -> None:
     others = [name for name in contenders if name not in ("numpy", "pycompile")]
     columns = "".join(f"{name:>11}" for name in ["numpy", "pycompile", *others])
-    print(f"{'case':<24}{'dtype':<9}{columns}{'speedup':>10}{'with gaps':>11}  bits")
+    print(f"{'case':<24}{'dtype':<9}{columns}{'speedup':>10}{'with gaps':>11}{'arena':>11}  bits")
 
 
 def print_row(row: dict[str, Any], contenders: list[str]) -> None:
@@ -44,9 +46,11 @@ def print_row(row: dict[str, Any], contenders: list[str]) -> None:
     ratio = seconds["numpy"] / seconds["pycompile"]
     gaps = row["gaps"]
     apart = f"{gaps['numpy'] / gaps['pycompile']:.2f}x" if gaps else "-"
+    arena = f"{row['arena'] / row['arrays']:.2f}" if row["arrays"] else "-"
     bits = "same" if row["bits"] else "DIFFER"
     print(
-        f"{row['case']:<24}{row['dtype']:<9}{columns}{ratio:>9.2f}x{apart:>11}  {bits}", flush=True
+        f"{row['case']:<24}{row['dtype']:<9}{columns}{ratio:>9.2f}x{apart:>11}{arena:>11}  {bits}",
+        flush=True,
     )
 
 
@@ -66,9 +70,7 @@ def print_overhead(rows: list[dict[str, Any]]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument(
-        "--peers", default="numpy", help=", ".join(p for p in PEERS if p != "C -O2")
-    )
+    parser.add_argument("--peers", default="numpy", help=", ".join(p for p in PEERS if p != "C"))
     parser.add_argument("--json", metavar="FILE")
     parser.add_argument("--quick", action="store_true", help="small arrays: does it run")
     parser.add_argument("--only", default="", help="cases whose name has this in it")
@@ -86,7 +88,7 @@ def main() -> int:
     unknown = [p for p in peers if p not in PEERS]
     if unknown:
         parser.error(f"unknown peers: {', '.join(unknown)}")
-    contenders = ["numpy", "pycompile", *(p for p in peers if p != "numpy"), "C -O2"]
+    contenders = ["numpy", "pycompile", *(p for p in peers if p != "numpy"), "C"]
 
     print(
         f"Python {platform.python_version()}, NumPy {np.__version__}, "
@@ -100,12 +102,15 @@ def main() -> int:
         for dtype in (np.float32, np.float64):
             rows.append(run_case(case, dtype, peers, chosen.quick))
             print_row(rows[-1], contenders)
-    missing = {(n, w) for row in rows for n, w in row["missing"].items() if n != "C -O2"}
+    missing = {(n, w) for row in rows for n, w in row["missing"].items() if n != "C"}
     for name, why in sorted(missing):
         print(f"  {name}: -: {why}")
     costs = [] if chosen.no_overhead else overhead.run()
     if costs:
         print_overhead(costs)
+    if rows:
+        ratios = [row["seconds"]["numpy"] / row["seconds"]["pycompile"] for row in rows]
+        print(f"geometric mean over NumPy: {statistics.geometric_mean(ratios):.2f}")
     if chosen.json:
         Path(chosen.json).write_text(json.dumps({"cases": rows, "overhead": costs}, indent=1))
     return 0 if all(row["bits"] for row in rows) else 1

@@ -271,6 +271,265 @@ def positive_sum(x):
     return s
 
 
+def alignment(t, a, b, out):
+    """Traceback of an edit distance table."""
+    i, j, k = len(a), len(b), 0
+    while i > 0 and j > 0:
+        if a[i - 1] == b[j - 1] and t[i, j] == t[i - 1, j - 1]:
+            out[k] = 0
+            i -= 1
+            j -= 1
+        elif t[i, j] == t[i - 1, j] + 1:
+            out[k] = 1
+            i -= 1
+        else:
+            out[k] = 2
+            j -= 1
+        k += 1
+    return i, j, k
+
+
+def heap_sort(x):
+    n = len(x)
+    start = n // 2
+    end = n
+    while end > 1:
+        if start > 0:
+            start -= 1
+        else:
+            end -= 1
+            x[end], x[0] = x[0], x[end]
+        root = start
+        while True:
+            child = 2 * root + 1
+            if child >= end:
+                break
+            if child + 1 < end and x[child] < x[child + 1]:
+                child += 1
+            if x[root] >= x[child]:
+                break
+            x[root], x[child] = x[child], x[root]
+            root = child
+
+
+def breadth_first(start, target, distance, queue):
+    head, tail = 0, 1
+    queue[0] = 0
+    distance[0] = 0
+    while head < tail:
+        node = queue[head]
+        head += 1
+        for k in range(start[node], start[node + 1]):
+            other = target[k]
+            if distance[other] < 0:
+                distance[other] = distance[node] + 1
+                queue[tail] = other
+                tail += 1
+    return tail
+
+
+def kalman(z, out, q, r):
+    x, p = 0.0, 1.0
+    for i in range(len(z)):
+        p = p + q
+        k = p / (p + r)
+        x = x + k * (z[i] - x)
+        p = (1.0 - k) * p
+        out[i] = x
+    return x, p
+
+
+def tokenizer(text, kind):
+    i, n, count = 0, len(text), 0
+    while i < n:
+        c = text[i]
+        if c == 32:
+            i += 1
+            continue
+        start = i
+        if 48 <= c <= 57:
+            while i < n and 48 <= text[i] <= 57:
+                i += 1
+            kind[start] = 1
+        elif 97 <= c <= 122:
+            while i < n and 97 <= text[i] <= 122:
+                i += 1
+            kind[start] = 2
+        else:
+            i += 1
+            kind[start] = 3
+        count += 1
+    return count
+
+
+def lu_pivot(a, p):
+    n = a.shape[0]
+    for k in range(n):
+        at = k
+        for i in range(k + 1, n):
+            if abs(a[i, k]) > abs(a[at, k]):
+                at = i
+        if at != k:
+            p[k], p[at] = p[at], p[k]
+            for j in range(n):
+                a[k, j], a[at, j] = a[at, j], a[k, j]
+        for i in range(k + 1, n):
+            a[i, k] /= a[k, k]
+            for j in range(k + 1, n):
+                a[i, j] -= a[i, k] * a[k, j]
+
+
+def householder(a, d):
+    n, m = a.shape
+    for k in range(m):
+        s = 0.0
+        for i in range(k, n):
+            s += a[i, k] * a[i, k]
+        s = math.sqrt(s)
+        if a[k, k] > 0:
+            s = -s
+        d[k] = s
+        a[k, k] -= s
+        b = s * a[k, k]
+        for j in range(k + 1, m):
+            t = 0.0
+            for i in range(k, n):
+                t += a[i, k] * a[i, j]
+            t = t / b
+            for i in range(k, n):
+                a[i, j] += t * a[i, k]
+
+
+def escape_time(re, im, out, most):
+    for i in range(len(re)):
+        for j in range(len(im)):
+            x = y = 0.0
+            k = 0
+            while k < most and x * x + y * y < 4.0:
+                x, y = x * x - y * y + re[i], 2.0 * x * y + im[j]
+                k += 1
+            out[i, j] = k
+
+
+def binary_search(x, keys, out):
+    for k in range(len(keys)):
+        low, high = 0, len(x)
+        while low < high:
+            middle = (low + high) // 2
+            if x[middle] < keys[k]:
+                low = middle + 1
+            else:
+                high = middle
+        out[k] = low
+
+
+def popcount(x, out):
+    for i in range(len(x)):
+        n, v = 0, int(x[i])
+        while v:
+            v &= v - 1
+            n += 1
+        out[i] = n
+
+
+def quicksort(x, stack):
+    top = 0
+    stack[0], stack[1] = 0, len(x) - 1
+    while top >= 0:
+        low, high = stack[2 * top], stack[2 * top + 1]
+        top -= 1
+        while low < high:
+            pivot = x[(low + high) // 2]
+            i, j = low, high
+            while i <= j:
+                while x[i] < pivot:
+                    i += 1
+                while x[j] > pivot:
+                    j -= 1
+                if i <= j:
+                    x[i], x[j] = x[j], x[i]
+                    i += 1
+                    j -= 1
+            if j - low < high - i:
+                if i < high:
+                    top += 1
+                    stack[2 * top], stack[2 * top + 1] = i, high
+                high = j
+            else:
+                if low < j:
+                    top += 1
+                    stack[2 * top], stack[2 * top + 1] = low, j
+                low = i
+
+
+def runge_kutta(out, t, end, h):
+    y = 1.0
+    k = 0
+    while t < end and k < len(out):
+        k1 = -y * t
+        k2 = -(y + 0.5 * h * k1) * (t + 0.5 * h)
+        k3 = -(y + 0.5 * h * k2) * (t + 0.5 * h)
+        k4 = -(y + h * k3) * (t + h)
+        low = y + h * k2
+        new = y + h / 6.0 * (k1 + 2.0 * k2 + 2.0 * k3 + k4)
+        error = abs(new - low)
+        if error > 1e-3:
+            h *= 0.5
+            continue
+        t += h
+        y = new
+        out[k] = y
+        k += 1
+        if error < 1e-5:
+            h *= 1.5
+    return t, y, k
+
+
+def bilinear(image, out):
+    n, m = image.shape
+    for i in range(out.shape[0]):
+        y = i * (n - 1) / (out.shape[0] - 1)
+        y0 = int(y)
+        y1 = min(y0 + 1, n - 1)
+        fy = y - y0
+        for j in range(out.shape[1]):
+            x = j * (m - 1) / (out.shape[1] - 1)
+            x0 = int(x)
+            x1 = min(x0 + 1, m - 1)
+            fx = x - x0
+            top = image[y0, x0] * (1 - fx) + image[y0, x1] * fx
+            low = image[y1, x0] * (1 - fx) + image[y1, x1] * fx
+            out[i, j] = top * (1 - fy) + low * fy
+
+
+def crc(data, table):
+    c = 0xFFFFFFFF
+    for i in range(len(data)):
+        c = int(table[(c ^ int(data[i])) & 0xFF]) ^ (c >> 8)
+    return c ^ 0xFFFFFFFF
+
+
+def fnv(x):
+    """FNV-1a."""
+    h = 2166136261
+    for i in range(len(x)):
+        h = ((h ^ int(x[i])) * 16777619) & 0xFFFFFFFF
+    return h
+
+
+def power_law(x, out):
+    for i in range(len(x)):
+        out[i] = x[i] ** 2.5 + x[i] ** 3
+
+
+def reflected_table() -> np.ndarray:
+    """Of crc."""
+    table = np.arange(256)
+    for _ in range(8):
+        table = (table >> 1) ^ np.where(table & 1, 0xEDB88320, 0)
+    return table
+
+
 def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
     rng = np.random.default_rng(0)
     n = 120
@@ -279,6 +538,12 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
         return rng.standard_normal(shape)
 
     spd = grid(n, n)
+    words = rng.integers(0, 3, (2, 200))
+    distances = np.zeros((201, 201), int)
+    edit_distance(*words, distances)
+    degrees = rng.integers(1, 6, 3000)
+    start = np.concatenate([[0], np.cumsum(degrees)])
+    text = rng.choice(np.frombuffer(b"  abcxyz0189+-(", np.uint8), 20_000)
     return {
         gauss_seidel: (grid(200, 200), grid(200, 200)),
         edit_distance: (
@@ -321,6 +586,27 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
         random_walk: (np.zeros(30_000), 42),
         union_find: (np.arange(5000), rng.integers(0, 5000, 4000), rng.integers(0, 5000, 4000)),
         positive_sum: (grid(30_000),),
+        alignment: (distances, *words, np.zeros(400, int)),
+        heap_sort: (grid(3000),),
+        breadth_first: (
+            start,
+            rng.integers(0, 3000, start[-1]),
+            np.full(3000, -1),
+            np.zeros(3000, int),
+        ),
+        kalman: (grid(20_000), np.zeros(20_000), 0.01, 0.1),
+        tokenizer: (text, np.zeros(len(text), int)),
+        lu_pivot: (grid(90, 90), np.arange(90)),
+        householder: (grid(120, 40), np.zeros(40)),
+        escape_time: (np.linspace(-2, 1, 60), np.linspace(-1, 1, 40), np.zeros((60, 40), int), 100),
+        binary_search: (np.sort(grid(5000)), grid(2000), np.zeros(2000, int)),
+        popcount: (rng.integers(0, 2**40, 5000), np.zeros(5000, int)),
+        quicksort: (grid(5000), np.zeros(5000, int)),
+        runge_kutta: (np.zeros(20_000), 0.0, 20.0, 0.1),
+        bilinear: (grid(50, 60), np.zeros((120, 130))),
+        crc: (rng.integers(0, 256, 20_000), reflected_table()),
+        fnv: (rng.integers(0, 256, 20_000),),
+        power_law: (np.abs(grid(20_000)), np.zeros(20_000)),
     }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.cases import Case
 from benchmarks.peers import PEERS, Unsupported
+from pycompile import _C
 
 Call = Callable[[], Any]
 
@@ -27,11 +28,18 @@ def same_bits(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def bits_agree(case: Case, args: tuple[Any, ...]) -> bool:
-    """Whether pycompile's results and written arguments are NumPy's, cold and warm."""
+def first_calls(case: Case, args: tuple[Any, ...]) -> tuple[bool, int, int]:
+    """Whether pycompile's results and written arguments are NumPy's, cold and warm; the bytes of the
+    largest arena of its plans, and of the inputs and outputs of that plan."""
     mine, yours = copy.deepcopy(args), copy.deepcopy(args)
     plain, compiled = PEERS["numpy"](case, mine), PEERS["pycompile"](case, yours)
-    return all(same_bits((plain(), mine), (compiled(), yours)) for _ in range(2))
+    _C.report_begin()
+    same = all(same_bits((plain(), mine), (compiled(), yours)) for _ in range(2))
+    plans = [record for record in _C.report_end() if "bytes_arena" in record]
+    if not plans:
+        return same, 0, 0
+    largest = max(plans, key=lambda plan: plan["bytes_arena"])
+    return same, largest["bytes_arena"], largest["bytes_read"] + largest["bytes_written"]
 
 
 def inner_count(call: Call, at_least: float) -> int:
@@ -92,9 +100,9 @@ def run_case(case: Case, dtype: type, peers: list[str], quick: bool) -> dict[str
     """One row: seconds by contender, why others are missing, whether the bits agree."""
     args = case.arguments(np.random.default_rng(0), dtype, quick)
     row: dict[str, Any] = {"case": case.name, "dtype": np.dtype(dtype).name, "missing": {}}
-    row["bits"] = bits_agree(case, args)
+    row["bits"], row["arena"], row["arrays"] = first_calls(case, args)
     calls: dict[str, Call] = {}
-    for name in ["numpy", "pycompile", *(p for p in peers if p != "numpy"), "C -O2"]:
+    for name in ["numpy", "pycompile", *(p for p in peers if p != "numpy"), "C"]:
         try:
             call = PEERS[name](case, copy.deepcopy(args))
             call()

@@ -22,7 +22,7 @@ from benchmarks.cases import Case
 
 Call = Callable[[], Any]
 
-WRITES = {cases.jacobi, cases.adam, cases.recurrence}
+WRITES = {cases.jacobi, cases.jacobi_ten, cases.wave_ten, cases.adam, cases.recurrence}
 
 
 class Unsupported(Exception):
@@ -82,22 +82,54 @@ def numexpr_call(case: Case, args: tuple[Any, ...]) -> Call:
     return lambda: numexpr.evaluate(case.numexpr, local_dict=names, global_dict={})
 
 
-def c_call(case: Case, args: tuple[Any, ...]) -> Call:
-    """The recurrence as a C loop at -O2: not a peer but the bar."""
-    if case.function is not cases.recurrence:
-        raise Unsupported("only the recurrence")
-    x, y, a, n = args
-    real = "float" if x.dtype == np.float32 else "double"
+def compiled_c(real: str) -> ctypes.CDLL:
+    """The functions of cases.C_SOURCE for one dtype, as fast as a compiler makes them."""
+    flags = ["-O3", "-march=native", "-ffp-contract=off", "-fno-math-errno", "-shared", "-fPIC"]
     with tempfile.TemporaryDirectory() as folder:
-        source, shared = Path(folder, "r.c"), Path(folder, "r.so")
-        source.write_text(f"typedef {real} T;\n{cases.RECURRENCE_C}")
-        subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", shared, source], check=True)
-        call = ctypes.CDLL(str(shared)).recurrence
+        source, shared = Path(folder, "c.c"), Path(folder, "c.so")
+        root = "sqrtf" if real == "float" else "sqrt"
+        source.write_text(f"typedef {real} T;\n#define SQRT {root}\n{cases.C_SOURCE}")
+        subprocess.run(["cc", *flags, "-o", shared, source, "-lm"], check=True)
+        return ctypes.CDLL(str(shared))
+
+
+def c_call(case: Case, args: tuple[Any, ...]) -> Call:
+    """A loop nest written by hand, one thread: not a peer but the bar."""
+    first = args[0]
+    function = case.function
+    if function not in C_ROWS:
+        raise Unsupported("not written by hand")
+    real = "float" if first.dtype == np.float32 else "double"
+    call = getattr(compiled_c(real), function.__name__)
     kind = ctypes.c_float if real == "float" else ctypes.c_double
-    call.argtypes = [ctypes.c_void_p, ctypes.c_void_p, kind, ctypes.c_long]
-    return lambda: call(x.ctypes.data, y.ctypes.data, a, n)  # keeps the arrays alive
+
+    def pointers(*arrays: Any) -> list[Any]:
+        return [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+
+    longs = [ctypes.c_long(n) for n in first.shape]
+    if function is cases.recurrence:
+        x, y, a, n = args
+        given = [*pointers(x, y), kind(a), ctypes.c_long(n)]
+        return lambda: (call(*given), x, y)  # keeps the arrays alive
+    if function is cases.jacobi_ten:
+        spare = np.empty_like(first)
+        given = [*pointers(first, spare), *longs]
+        return lambda: (call(*given), first, spare)
+    if function is cases.wave_ten:
+        given = [*pointers(*args[:2]), kind(args[2]), *longs]
+        return lambda: (call(*given), args)
+
+    def fresh() -> Any:
+        """A call whose result is a new array, as NumPy's is."""
+        shape = (len(first), len(first)) if function is cases.pairwise else first.shape
+        out = np.empty(shape, first.dtype)
+        call(*pointers(*args, out), *longs)
+        return out
+
+    return fresh
 
 
+C_ROWS = {cases.recurrence, cases.jacobi_ten, cases.wave_ten, cases.pairwise, cases.state}
 PEERS: dict[str, Callable[[Case, tuple[Any, ...]], Call]] = {
     "numpy": numpy_call,
     "pycompile": pycompile_call,
@@ -105,5 +137,5 @@ PEERS: dict[str, Callable[[Case, tuple[Any, ...]], Call]] = {
     "jax": jax_call,
     "torch": torch_call,
     "numexpr": numexpr_call,
-    "C -O2": c_call,
+    "C": c_call,
 }
