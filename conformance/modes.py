@@ -45,9 +45,11 @@ class Outcome:
 
 
 def environment() -> dict[str, str]:
-    """The same for every mode; pycompile comes from this folder."""
+    """The same for every mode; pycompile comes from this folder.  Compiles are waited for: a short
+    test would be over before there is code."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
-    return {**kept, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
+    ours = {"PYTHONPATH": str(ROOT), "PYCOMPILE_BACKGROUND": "0"}
+    return {**kept, **ours, "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
 
 
 def command(mode: str, module: str, results: Path, report: Path, names: Path | None) -> list[str]:

@@ -50,7 +50,7 @@ def run_suite(mode: str, suite: Suite, limit: float, only: list[str] | None = No
         env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PYCOMPILE"))}
         env |= {"PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", "PYTHONFAULTHANDLER": "1"}
         env |= {"PYCOMPILE_PLAN_ALWAYS": str(int(mode == "always")), "PYCOMPILE_TESTS": str(names)}
-        env |= dict(suite.variables)
+        env |= {"PYCOMPILE_BACKGROUND": "0"} | dict(suite.variables)
         words = [sys.executable, *MODES[mode], "-m", "pytest", "-p", "conformance.outcomes"]
         words += [
             "-q",

@@ -47,7 +47,7 @@ LARGE_SHAPES: tuple[tuple[int, ...], ...] = (
     (32768,),
     (150, 3, 80),
 )
-LARGE_LAYOUTS = ("C", "C", "F", "F", "strided", "reversed", "axes")
+LARGE_LAYOUTS = ("C", "C", "F", "F", "strided", "beside the former", "reversed", "axes")
 LARGE_LIMIT = 1 << 18
 
 UNARY = ("negative", "abs", "sign", "square", "rint", "floor", "ceil", "sin", "cos", "tanh", "exp2")
@@ -76,6 +76,7 @@ AUGMENTED = ("+=", "-=", "*=", "=", "=")
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, -np.nan, 0.0)
 LAYOUTS = ("C", "C", "C", "F", "strided", "reversed", "reversed rows", "unaligned", "read-only")
 LAYOUTS += ("repeated", "mirror of the former", "part of the former", "the former")
+LAYOUTS += ("strided", "beside the former", "beside the former")
 
 
 def source(shape: tuple[int, ...], dtype: str, seed: int) -> np.ndarray:
@@ -124,6 +125,10 @@ def laid_out(array: np.ndarray, how: str, former: np.ndarray | None) -> np.ndarr
     if how == "repeated" and array.ndim and array.size:
         return np.broadcast_to(array[:1], array.shape)
     if former is not None and former.ndim:
+        whole = former.base
+        if how == "beside the former" and isinstance(whole, np.ndarray) and whole.size:
+            if former.strides[-1] == 2 * whole.strides[-1]:  # a strided one: it takes every other
+                return whole[..., 1::2]
         if how == "mirror of the former":
             return former[::-1]
         if how == "part of the former":

@@ -9,7 +9,7 @@ here make of them.  To show more, write a function here and put its heading into
 import re
 from collections.abc import Callable
 
-from pycompile._C import Graph, graph_pass, lower_graph, pass_names
+from pycompile._C import Graph, graph_pass, lower_cuda, lower_graph, pass_names
 
 GIVEN = {"graph", "passes", "python"}
 DERIVED: dict[str, Callable[["Case"], str]] = {}
@@ -113,3 +113,10 @@ def c(case: Case) -> str:
     """The kernels in C, for vectors of 64 bytes, without the helpers in front of them."""
     source = lower_graph(case.sections["graph"], [], True, 64)[1]
     return source[source.index("int\nk0(") :]
+
+
+@section("cuda")
+def cuda(case: Case) -> str:
+    """The kernels in CUDA, without the helpers in front of them."""
+    source = lower_cuda(case.sections["graph"])[1]
+    return source[source.index('extern "C"') :]

@@ -1,5 +1,5 @@
 """Random functions of nested loops that read and write elements: ranges with any step, bounds out of
-outer variables, branches, conditional expressions, running sums of Python's and NumPy's numbers, indices
+outer variables, `while` loops, `break`, `else`, `return` from inside, branches, conditional expressions, running sums of Python's and NumPy's numbers, indices
 that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero."""
 
 from __future__ import annotations
@@ -27,6 +27,14 @@ def arguments(seed: int) -> list[Any]:
         w[rng.integers(SIZE)] = np.iinfo(w.dtype).max
     if rng.random() < 0.3:
         a, x = a.T.copy().T, np.repeat(x, 2)[::2]
+    if rng.random() < 0.1:  # one array for two, overlapping ones, elements that share memory
+        base = rng.standard_normal(SIZE + 1).round(2)
+        x, y = rng.choice([0, 1, 2]) and (base[1:], base[:-1]) or (y, y)
+        b = (
+            a
+            if rng.random() < 0.5
+            else np.lib.stride_tricks.as_strided(a, (5, 5), (min(a.strides),) * 2)
+        )
     return [
         x,
         y,
@@ -59,6 +67,9 @@ class Program:
         name = self.pick(*self.variables) if self.variables else "k"
         if self.random.random() < 0.1:
             return f"h[{name}]"
+        if self.random.random() < 0.1:
+            odd = ("{} // 2", "({} + 1) % n", "{} * k", "{} * {}", "{} + k", "k - {}", "{} * 2**61")
+            return self.pick(*odd).format(name, self.pick(*self.variables, "n"))
         return self.pick(name, name, name, f"{name} - 1", f"{name} + 1", f"n - {name}", f"-{name}")
 
     def element(self) -> str:
@@ -72,8 +83,16 @@ class Program:
             return self.pick(self.element(), self.element(), self.pick(*names))
         left, right = self.value(depth + 1), self.value(depth + 1)
         kind = self.random.random()
-        if kind < 0.75:
+        if kind < 0.65:
             return f"({left} {self.pick('+', '+', '-', '*', '/')} {right})"
+        if kind < 0.7:
+            whole = f"{self.pick(*INTS)}[{self.index()}]"
+            return f"({whole} {self.pick('//', '%', '&', '^', '|')} {self.pick('3', 'n', left)})"
+        if kind < 0.72:
+            shifted = self.pick(*self.variables, "n", "k")
+            return f"(({shifted} {self.pick('<<', '>>')} {self.pick('1', 'k', 'n')}) & {self.pick('3', '~n')})"
+        if kind < 0.75:
+            return f"({left} ** {self.pick('2', '2', '3', '0.5', 'k')})"
         if kind < 0.85:
             return f"{self.pick('min', 'max')}({left}, {right})"
         if kind < 0.93:
@@ -92,7 +111,8 @@ class Program:
         outer = self.pick(*self.variables) if self.variables else "1"
         return self.pick(
             "n", "n", "1, n", f"{outer}", f"{outer}, n", f"{outer} + 1, n", "n - 1, -1, -1", "3",
-            "0, n, 2", "k, n", f"h[{outer}]", f"0, n, {outer}",
+            "0, n, 2", "k, n", "-1, 2", "2", "n, 0, -2", "-n, n", "0, n, k", "1, n, 2**62",
+            "2**63 - 3, 2**63 - 1", f"{outer} - 1, {outer} + 2", f"h[{outer}] % 8", f"0, n, {outer}",
         )  # fmt: skip
 
     def statement(self, indent: str) -> None:
@@ -116,9 +136,17 @@ class Program:
             )
             if name not in self.numbers:
                 self.numbers.append(name)
-        elif kind < 0.7 and self.variables:
+        elif kind < 0.71 and self.variables:
+            leave = self.pick("continue", "continue", "break", "break", "return")
             self.lines.append(f"{indent}if {self.condition()}:")
-            self.lines.append(f"{indent}    continue")
+            if leave == "return":
+                names = [*self.numbers, *self.variables]
+                leave = (
+                    f"return {', '.join(self.random.sample(names, self.pick(0, 1, len(names))))}"
+                )
+            elif self.random.random() < 0.3:
+                self.statement(indent + "    ")
+            self.lines.append(f"{indent}    {leave}")
         else:
             target = self.element()
             self.lines.append(f"{indent}{target} {self.pick('=', '=', '+=', '*=')} {self.value()}")
@@ -132,10 +160,36 @@ class Program:
 
     def loop(self, indent: str) -> None:
         name = self.pick(*[v for v in "ijl" if v not in self.variables])
-        self.lines.append(f"{indent}for {name} in range({self.span()}):")
+        kind = self.random.random()
+        if kind < 0.7:
+            self.lines.append(f"{indent}for {name} in range({self.span()}):")
+        else:  # the variable is stepped first, so that `continue` does not stop it
+            self.lines.append(f"{indent}{name} = {self.pick('-1', '-1', '0', 'k')}")
+            if kind < 0.9:
+                test = f"{name} < {self.pick('n', 'n - 1', '4')}"
+                if self.random.random() < 0.4:
+                    test = f"{self.pick('', 'not ')}{self.condition()} {self.pick('and', 'and', 'or')} {test}"
+                    test = f"({test}) and {name} < 9"
+                self.lines.append(f"{indent}while {test}:")
+            else:
+                self.lines.append(f"{indent}while True:")
+            self.lines.append(f"{indent}    {name} += 1")
+            if kind >= 0.9:
+                self.lines.append(
+                    f"{indent}    if {name} > n{self.pick('', ' or ' + self.condition())}:"
+                )
+                self.lines.append(
+                    f"{indent}        {self.pick('break', 'break', 'return ' + name)}"
+                )
         self.variables.append(name)
+        known = list(self.numbers)
         self.block(indent + "    ")
         self.variables.pop()
+        if self.random.random() < 0.9:
+            self.numbers = [number for number in self.numbers if number in known]
+        if self.random.random() < 0.15 and kind < 0.9:
+            self.lines.append(f"{indent}else:")
+            self.block(indent + "    ")
 
     def text(self) -> str:
         self.lines = ["def f(x, y, h, w, m, a, b, n, k):"]

@@ -85,6 +85,29 @@ def open_file(x):
     return y * 2
 
 
+@program("PC0050", "where a list is changed", X)
+def pops_at_an_element(x):
+    items = [np.sqrt(x) + 1, x * 2, x * 3]
+    y = items.pop(int(x.argmax()) % 2)  # here
+    return y * items[0]
+
+
+@program("PC0045", "how often a sequence is repeated", X)
+def repeats_by_an_element(x):
+    y = np.sqrt(x) + 1
+    items = [y] * int(x[0])  # here
+    return items[0] * 2 + y
+
+
+@program("PC0045", "an end of a range", X)
+def ranges_by_an_element(x):
+    y = np.sqrt(x) + 1
+    for _ in range(x.argmax()):  # here
+        y = y * 2
+        break
+    return y
+
+
 @program("PC0022", "_thread.lock", X, also=("PC0002",))
 def with_lock(x):
     y = np.sqrt(x) + 1
@@ -553,7 +576,7 @@ def no_matrix(x):
 
 
 def no_square(x):
-    return np.linalg.inv(np.outer(x, x)[:2]) + 1
+    return np.linalg.inv(np.outer(x[:50], x)[:2]) + 1
 
 
 def reshaped_inside(x):

@@ -1,6 +1,7 @@
 """Loops of the program that stay loops: element reads and writes, carried scalars."""
 
 import math
+import signal
 import warnings
 
 import numpy as np
@@ -467,6 +468,20 @@ def grid(*shape):
         (loops.bubble_sort, (vector(20),)),
         (loops.largest, (vector(30),)),
         (loops.product, (grid(4, 5), grid(5, 3), grid(4, 3))),
+        (loops.heap_sort, (vector(30),)),
+        (loops.kalman, (vector(30), vector(30), 0.01, 0.1)),
+        (loops.tokenizer, (np.frombuffer(b"foo 12 a+ (x1) 9 ", np.uint8), np.zeros(17, int))),
+        (loops.lu_pivot, (grid(7, 7), np.arange(7))),
+        (loops.householder, (grid(7, 5), vector(5))),
+        (loops.escape_time, (vector(5), vector(6), np.zeros((5, 6), int), 40)),
+        (loops.binary_search, (np.sort(vector(30)), vector(9), np.zeros(9, int))),
+        (loops.popcount, (RNG.integers(0, 2**40, 9), np.zeros(9, int))),
+        (loops.quicksort, (vector(60), np.zeros(60, int))),
+        (loops.runge_kutta, (np.zeros(500), 0.0, 3.0, 0.1)),
+        (loops.bilinear, (grid(5, 6), grid(9, 11))),
+        (loops.crc, (RNG.integers(0, 256, 30), loops.reflected_table())),
+        (loops.fnv, (RNG.integers(0, 256, 30),)),
+        (loops.power_law, (np.abs(vector(30)), vector(30))),
     ],
 )
 def test_nests(function, args):
@@ -529,7 +544,7 @@ def test_numbers_whose_class_depends_on_the_way():
         check(mean_of_row, grid(4, 5), vector(4), k, captured=False)
         with np.errstate(all="ignore"):
             check(mean_of_row, grid(4, 5), vector(4), k, captured=False)
-    check(returned, vector(20), 0.0, also=((vector(20), 9.0),), captured=False)
+    check(returned, vector(20), 0.0, also=((vector(20), 9.0),), whole=True)
 
 
 def test_weak_numbers_meet_narrow_ones():
@@ -585,3 +600,635 @@ def test_writes_are_undone_when_a_later_step_fails():
 
     check(f, grid(5, 3), np.array([1.0, 0.0, 2.0]))
     check(f, grid(300, 30).T, np.r_[0.0, vector(299)], also=((grid(30, 300), np.zeros(300)),))
+
+
+# ---- what the quick variant of a kernel takes for granted ----
+
+
+def five_point(u, n, m):
+    for i in range(1, n):
+        for j in range(1, m):
+            u[i, j] = u[i - 1, j] + u[i, j - 1] - u[i - 1, j - 1] * 0.5 + u[i, j + 1]
+
+
+def triangle(a, n):
+    for k in range(n):
+        for i in range(k + 1, n):
+            a[i, k] *= 0.5
+            for j in range(k + 1, n):
+                a[i, j] -= a[i, k] * a[k, j]
+
+
+def below(a, n):
+    for k in range(n):
+        for i in range(k, n):
+            for j in range(k, n):
+                a[i, j] -= a[i, k] * a[k, j]
+
+
+@pytest.mark.parametrize("function", [five_point, triangle, below])
+@pytest.mark.parametrize("n", [0, 1, 2, 6, 7, 8])
+def test_bounds_of_nests(function, n):
+    """Just inside at the last iteration, just outside, and in arrays laid out otherwise."""
+    sizes = (n, n - 1) if function is five_point else (n,)
+    arrays = (grid(7, 7), grid(7, 7).T, grid(14, 14)[::2, ::2], grid(7, 9)[:, 1:8], grid(7, 6))
+    for first in arrays:
+        also = tuple((a.copy(order="K") if a.base is None else a, *sizes) for a in arrays)
+        check(function, first, *sizes, also=also, captured=False)
+
+
+def test_elements_that_share_memory():
+    """Rows of a strided view overlap: what a register holds would go stale."""
+    windows = lambda: np.lib.stride_tricks.as_strided(vector(30), (6, 6), (16, 8))
+    same_row = lambda: np.lib.stride_tricks.as_strided(vector(30), (6, 6), (0, 8))
+    for view in (windows, same_row):
+        check(five_point, grid(6, 7), 5, 4, also=((view(), 5, 4),), captured=False)
+        check(triangle, view(), 5, also=((grid(6, 6), 5),), captured=False)
+
+
+def test_registers():
+    def kept(c, a, k):
+        for i in range(len(c)):
+            for j in range(k):
+                c[i] += a[i, j]
+                if a[i, j] > 0:
+                    c[i] *= 0.5
+            c[i - 1] += 1.0
+
+    def meets(d, n):
+        for i in range(n):
+            for j in range(n):
+                d[i, j] = min(d[i, j], d[i, 2] + d[2, j])
+
+    def last(x, y):
+        for i in range(len(x)):
+            y[0] = 1.0 / x[i]
+
+    def two_behind(x, y):
+        for i in range(2, len(x)):
+            y[i] = y[i - 1] * 0.5 + y[i - 2] * x[i] + x[i - 1] - x[i - 2]
+
+    check(kept, vector(6), grid(6, 4), 4, also=((vector(6), grid(6, 4), 5),), captured=False)
+    check(meets, grid(5, 5) - 1, 5, also=((grid(5, 5) - 1, 6),), captured=False)
+    x = vector(12)
+    x[4] = 0
+    check(last, vector(12), vector(3), also=((x, vector(3)), (x[:0], vector(3))), captured=False)
+    check(two_behind, vector(12), vector(12), also=((vector(12), vector(11)),), captured=False)
+
+
+def test_small_loops_are_unrolled():
+    def around(x, y):
+        for i in range(1, len(x) - 1):
+            s = 0
+            for a in range(-1, 2):
+                for b in range(2, 0, -1):
+                    if a != 0 or b == 1:
+                        s += x[i + a] * b
+                    y[i] = s
+            if s > 3:
+                y[i] += 1
+            elif s == 2:
+                y[i] = 7
+            else:
+                y[i] = s - x[i]
+
+    x = RNG.integers(0, 4, 20)
+    huge = np.full(20, 2**61)
+    check(around, x, x.copy(), also=((huge, x.copy()), (x, huge), (x, x[:12].copy())))
+
+
+def test_loops_without_a_turn():
+    def none(x, y):
+        for i in range(len(x)):
+            for k in range(3, 1):
+                x[i + k] = y[k]
+            x[i] *= y[i]
+
+    check(none, vector(6), vector(6), also=((vector(6), vector(5)),))
+
+
+def test_loops_that_change_places():
+    def down_columns(a, b):
+        n, m = a.shape
+        for j in range(m - 1):
+            for i in range(1, n):
+                a[i, j + 1] += 0.5 * a[i - 1, j + 1] * b[j, i]
+
+    def column_by_column(a, n):
+        for j in range(1, n):
+            for i in range(1, n):
+                a[i, j] += a[i, j - 1] * 0.5 + a[i - 1, j]
+
+    windows = lambda: np.lib.stride_tricks.as_strided(vector(99), (6, 6), (16, 8))
+    wide = grid(7, 9)
+    wide[3, 4] = np.inf
+    also = ((grid(5, 6), grid(4, 5)), (windows(), grid(6, 6)), (grid(7, 9).T, grid(9, 9)))
+    check(down_columns, grid(7, 9), grid(9, 7), also=(*also, (wide, wide.T)), captured=False)
+    check(column_by_column, grid(6, 6), 6, also=((grid(6, 6), 7), (windows(), 6)), captured=False)
+
+
+def test_indices_near_the_end_of_int64():
+    def shifted(x, n, by):
+        for i in range(n):
+            x[i + by - by] += 1.0
+            x[i * by // by] *= 2.0
+
+    for by in (1, 2**62, 2**63 - 1, -(2**63), 2**61, -1):
+        check(shifted, vector(6), 6, by, captured=False)
+
+
+def test_guarded_indices():
+    def guarded(x, y):
+        for i in range(len(x)):
+            if i > 0:
+                y[i] = x[i - 1]
+            if i != 0:
+                y[i] -= x[i - 1]
+            if i + 1 < len(x):
+                y[i] += x[i + 1]
+
+    check(guarded, vector(9), vector(9), also=((vector(9), vector(8)), (vector(1), vector(1))))
+
+
+def test_many_calls_that_wrap():
+    """Each takes the careful variant in the end; none may leave the quick one's writes."""
+
+    def ring(x, y):
+        for i in range(len(x)):
+            y[i] += x[i - 1]
+            x[i] = y[i - 2] * 0.5
+
+    compiled = pycompile.compile(ring)
+    x, y = vector(9), vector(9)
+    a, b = x.copy(), y.copy()
+    for _ in range(20):
+        ring(x, y)
+        compiled(a, b)
+    assert (x.tobytes(), y.tobytes()) == (a.tobytes(), b.tobytes())
+    assert compiled.stats()["plan_runs"] == 20
+
+
+# ---- while, break, else, return from inside ----
+
+
+def doubled_until(x, y, low):
+    i = 0
+    while i < len(x) and x[i] > low:
+        y[i] = x[i] * 2
+        i += 1
+    return i
+
+
+def first_above(x, y, low):
+    for i in range(len(x)):
+        if x[i] > low:
+            return i
+        y[i] = x[i]
+    return -1
+
+
+def copied_until(x, y, low):
+    for i in range(len(x)):
+        if x[i] > low:
+            break
+        y[i] = x[i]
+    return i
+
+
+def ranks(x, y, low):
+    for i in range(len(x)):
+        for j in range(len(y)):
+            if x[j] > x[i] + low:
+                break
+            y[j] += 1
+        else:
+            y[i] -= 100
+
+
+def skips(x, y, low):
+    i = -1
+    while i < len(x) - 1:
+        i += 1
+        if x[i] < low:
+            continue
+        if x[i] > low + 2:
+            break
+        y[i] = i
+
+
+def endless(x, y, low):
+    i = 0
+    while True:
+        y[i] += 1
+        i += 1
+        if x[i] > low:
+            break
+        if i > 10 or x[i] < -2:
+            continue
+        y[i] = 7
+    return i
+
+
+def several_ways(x, y, low):
+    """Out of both loops, by three ways, one of which raises."""
+    n = len(x)
+    for i in range(n):
+        k = i
+        while not x[k] > low or y[i] == 3:
+            k += 1
+            if k == 7:
+                return k
+            if k > 20:
+                raise ValueError("far")
+            y[k] = i + k
+        if x[i] == 0.5:
+            break
+    else:
+        return -n
+    return i
+
+
+def either_test(x, y, low):
+    i = 0
+    while i < 3 or x[i] < low:
+        i += 1
+        while (v := x[i]) > low and not (y[i] > 5 or v == 2):
+            y[i] += abs(v) + 0.1
+
+
+def roots(parent, out):
+    for k in range(len(out)):
+        x = out[k]
+        while parent[x] != x:
+            x = parent[x]
+        out[k] = x
+
+
+LEFT = [doubled_until, first_above, copied_until, ranks, skips, endless, several_ways, either_test]
+
+
+@pytest.mark.parametrize("function", LEFT, ids=lambda function: function.__name__)
+def test_loops_that_are_left(function):
+    """Each is one plan; also where it goes on to an index out of bounds, or makes no turn."""
+    x = np.cumsum(vector(40)) * 0.3
+    args = lambda low: (x.copy(), vector(40), low)
+    tight = (np.full(40, 3.0), np.full(40, 3.0), 1.0)
+    also = [args(low) for low in (-9.0, 0.3, 1.5, 99.0)]
+    check(function, *args(0.5), also=(*also, tight, (x[::2], vector(20), 0.5)))
+
+
+def test_union_find_stays_one_loop():
+    parent = np.maximum(np.arange(50) - RNG.integers(0, 4, 50), 0)
+    check(roots, parent, RNG.integers(0, 50, 30), whole=True)
+    check(loops.union_find, np.arange(50), *RNG.integers(0, 50, (2, 40)), whole=True)
+
+
+def test_a_variable_that_only_some_exits_read():
+    def found(x, v):
+        for i in range(len(x)):
+            if x[i] == v:
+                return i
+        return -1
+
+    x = vector(20)
+    check(found, x, x[7], also=((x, 9.0), (x[:0], 9.0)), whole=True)
+
+
+def test_what_is_unbound_stays_unbound():
+    def last(x, v):
+        for i in range(len(x)):
+            if x[i] > v:
+                break
+            seen = x[i]
+        return seen
+
+    check(last, vector(20), 9.0, also=((vector(20), -9.0), (vector(0), 0.0)), captured=False)
+
+
+def test_more_variables_than_a_type_has_digits():
+    """C's names of variables are not those of types: u8, f64."""
+
+    def many(x, h):
+        a = b = c = d = e = f = g = k = 0
+        for i in range(len(x)):
+            if x[i] > 0:
+                a, b, c, d, e, f, g = b + 1, c + 1, d + 1, e + 1, f + 1, g + 1, k + 1
+            if h[i] > 3:
+                k = k + 1
+                x[i] = k
+        return a, b, c, d, e, f, g, k
+
+    check(many, vector(30), RNG.integers(0, 9, 30).astype("u1"), whole=True)
+
+
+@pytest.mark.parametrize("step", [0, 1])
+def test_a_loop_without_end_sees_signals(step):
+    def turns(x, step):
+        i = 0
+        while x[0] > -1:
+            i = (i + step) % len(x)
+            x[i] = x[i - 1] * 0.5 + 1.0
+
+    def stop(number, frame):
+        raise KeyboardInterrupt
+
+    compiled = pycompile.compile(turns)
+    x = np.ones(4)
+    x[0] = -2.0
+    compiled(x, step)
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(KeyboardInterrupt):
+            compiled(np.ones(4), step)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+# ---- arithmetic ----
+
+
+def of_expression(text):
+    names = {"math": math, "np": np}
+    exec(f"def f(x, h, u, v, y, k):\n    for i in range(len(x)):\n        y[i] = {text}", names)
+    return names["f"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("h[i] // 2", "h[i] % 7", "h[i] // h[i - 1]", "v[i] // k", "u[i] % u[i - 1]"),
+        *("u[i] + 1", "u[i] * u[i - 1]", "u[i] + v[i]", "v[i] * 3 - k", "-v[i]", "abs(v[i])"),
+        *("x[i] ** 2", "x[i] ** 3", "abs(x[i]) ** 1.5", "pow(x[i], 2)", "x[i] ** k", "i ** 2"),
+        *("float(x[i]) ** 2", "2.0 ** i"),
+        *("i >> 1", "i << k", "1 << i", "~i & 7", "int(h[i]) >> i", "(i << 3) ^ k", "-i >> 70"),
+    ],
+)
+def test_arithmetic(text):
+    """Where NumPy would warn, or Python give an int of more than 64 bits, CPython does the loop."""
+    x = vector(30)
+    h = np.r_[RNG.integers(1, 50, 28), -3, 2**62]
+    u, v = RNG.integers(1, 200, 30).astype("u1"), RNG.integers(1, 9, 30).astype("i4")
+    zero = u.copy()
+    zero[20] = 0
+    least = np.full(30, np.iinfo("i4").min, "i4")
+    args = (x, h, u, v, np.zeros(30), 2)
+    also = [
+        (x * 1e200, h, zero, least, np.zeros(30), -1),
+        (np.where(x > 1, np.nan, x), -h, u, least, np.zeros(30), 300),
+        (x, h, zero, v, np.zeros(30), 0),
+    ]
+    check(of_expression(text), *args, also=tuple(also), captured=False)
+
+
+def test_a_power_is_libms():
+    """The C compiler makes a product of pow(a, 2.0), which is rounded otherwise."""
+    x = vector(20_000)
+    for text in ("x[i] ** 2", "float(x[i]) ** 2"):
+        check(of_expression(text), x, x, x, x, np.zeros(len(x)), 2, whole=True)
+
+
+# ---- numbers whose class the loop keeps track of ----
+
+
+def summed_while(x, low):
+    i = 0
+    s = 0.0
+    while i < len(x):
+        if x[i] > low:
+            s += x[i]
+        i += 1
+    return s
+
+
+def total_from_an_int(x, low):
+    s = 0
+    for i in range(len(x)):
+        if x[i] > low:
+            s += x[i]
+    return s, s * 2
+
+
+def set_back(x, low):
+    s = 0.0
+    for i in range(1, len(x)):
+        for j in range(i - 1, i + 1):
+            if x[j] > low:
+                s = s * 0.5 + x[j]
+            elif x[j] < -1.5:
+                s = 0.0
+            else:
+                s = s + 1.5
+    return s
+
+
+def best_of(x, low):
+    best = -9.0
+    at = -1
+    for i in range(len(x)):
+        if x[i] > best and x[i] > low:
+            best = x[i]
+            at = i
+    return best, at
+
+
+def first_that_differs(x, low):
+    t = 0.0
+    for i in range(len(x)):
+        if x[i] > low:
+            return t
+        t = x[i]
+    return 1.0
+
+
+CLASSES = [summed_while, total_from_an_int, set_back, best_of, first_that_differs]
+
+
+@pytest.mark.parametrize("function", CLASSES, ids=lambda function: function.__name__)
+def test_classes_are_kept_track_of(function):
+    x = vector(40)
+    also = tuple((x, low) for low in (9.0, -9.0, x.max() - 1e-9))
+    check(function, x, 0.3, also=(*also, (x[:1], 9.0)), whole=True)
+
+
+def negated(x):
+    t = 0
+    for i in range(len(x)):
+        x[i] = -t
+        t = x[i] * 0.5
+    return t
+
+
+def negated_product(x):
+    t = 0
+    for i in range(len(x)):
+        x[i] = -(t * 1)
+        t = 0.0 * i
+    return t
+
+
+def times_a_negative_int(x):
+    t = 0
+    for i in range(len(x)):
+        x[i] = t * -3
+        t = x[i] + i * 0.5
+    return t
+
+
+def times_a_counter(x):
+    t = 0
+    for i in range(-2, len(x) - 2):
+        x[i + 2] = t * i
+        t = x[i] * 0.5
+    return t
+
+
+def decaying(x):
+    t = 0
+    for i in range(len(x)):
+        t = t * -0.5 + x[i]
+        x[i] = 2 * t - x[i] * t
+    return t
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+@pytest.mark.parametrize(
+    "function", [negated, negated_product, times_a_negative_int, times_a_counter, decaying]
+)
+def test_an_int_before_the_loop_that_is_a_float_in_it(function, n):
+    """0 and 0.0 differ once they are negated, or multiplied by a negative int."""
+    check(function, -np.ones(n), captured=False)
+    if function is decaying and n > 1:
+        check(function, -np.ones(n), whole=True)
+
+
+def decides_nothing(w):
+    n = 0
+    for i in range(len(w)):
+        if 3 * w[i] > 5:
+            continue
+    for _ in range(len(w)):
+        n += 1
+    return n
+
+
+def test_an_overflow_that_decides_nothing_is_warned_of():
+    check(decides_nothing, np.array([1, 100, 2], np.int8), captured=False)
+    check(decides_nothing, np.array([1, 2, 3], np.int8), captured=False)
+
+
+def counts_above(w):
+    s = 0
+    for i in range(len(w)):
+        if w[i] > s:
+            s += True
+        else:
+            s -= 1
+    return s
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.float32])
+def test_a_carried_int_beside_narrow_elements(dtype):
+    check(counts_above, np.array([3, 1, 4, 1, 5, 9, 2, 6], dtype), captured=False)
+
+
+NUMPYS = np.float64(0.5), np.int64(3)
+
+
+def squares(a, k):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] ** 2
+    return s
+
+
+def products(a, k):
+    s = 0.0
+    for i in range(len(a)):
+        s -= a[i] * a[i]
+    return s
+
+
+def converted(a, k):
+    s = 0.0
+    for i in range(len(a)):
+        if a[i] > 100:
+            s += a[i]
+        s += np.float64(k)
+    return s
+
+
+def converted_before(a, k):
+    s = 0.0
+    u = np.float64(k)
+    for i in range(len(a)):
+        if a[i] > 100:
+            s += a[i]
+        s += u
+    return s
+
+
+def numpys_constants(a, k):
+    s, t = 1.0, 2.0
+    for i in range(len(a)):
+        if a[i] > 100:
+            s, t = a[i], a[i]
+        s *= NUMPYS[0]
+        t += NUMPYS[1]
+    return s, t
+
+
+def pythons_constants(a, k):
+    s = 1.0
+    for i in range(len(a)):
+        if a[i] > k:
+            s = a[i]
+        s = s * 0.5 + 1
+    return s
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+@pytest.mark.parametrize("n", [0, 1, 6])
+@pytest.mark.parametrize(
+    "function",
+    [squares, products, converted, converted_before, numpys_constants, pythons_constants],
+)
+def test_the_class_of_a_sum(function, n, dtype):
+    """Of whatever its terms are: np.float64 once one of NumPy's numbers was added."""
+    for k in (2, 2.5, 1000):
+        check(function, np.arange(n).astype(dtype), k, captured=False)
+
+
+def far_from_zero(x):
+    for i in range(1 - 2**31, len(x) - 2**31):
+        k = i + 2147483648
+        x[k] = 0.5 * x[k - 1]
+    return x
+
+
+def large_int(x, y, t):
+    for i in range(len(x)):
+        y[i] = t - 1
+        t = x[i]
+    return y
+
+
+def test_indices_with_large_constants():
+    check(far_from_zero, vector(9), whole=True)
+    check(large_int, np.ones(5), np.zeros(5), 2**53 + 1, captured=False)
+    check(large_int, np.ones(5), np.zeros(5), 3, captured=False)
+
+
+def short_and_far(m):
+    n = 0
+    for _ in range(2**63 - 3, 2**63 - 1):
+        if m[-1]:
+            break
+        n += 1
+    return n
+
+
+def test_a_short_range_at_the_end_of_int64_that_is_left():
+    check(short_and_far, np.zeros(3, bool), captured=False)
+    check(short_and_far, np.ones(3, bool), captured=False)

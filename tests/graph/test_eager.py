@@ -173,6 +173,34 @@ def test_loops(n):
     same(top, most)
 
 
+def first_above(x, limit):
+    found = -1
+    for i in range(len(x)):
+        if x[i] > limit:
+            found = i
+            break
+        x[i] = 0.0
+    return found
+
+
+def halvings(x, limit):
+    n = 0
+    while x[0] > limit:
+        x[0] = x[0] / 2
+        n += 1
+    return n
+
+
+@pytest.mark.parametrize("function", [first_above, halvings])
+def test_loops_that_are_left(function):
+    compiled = pycompile.compile(function, backend="eager", options={"plan_always": True})
+    for limit in (0.5, 3.5, 100.0):
+        x, y = np.arange(8.0) + 1, np.arange(8.0) + 1
+        same(compiled(x, limit), function(y, limit))
+        same(x, y)
+    assert compiled.stats()["plan_runs"] > 0
+
+
 def test_a_loop_that_reads_an_older_version():
     (got,) = run(
         """%0: f64[4] = input(0)

@@ -35,6 +35,7 @@ def graph(*lines):
         ("%0: object = const(@3)\noutputs", ValueError, "no object '@3'"),
         ("%0: object = const(no.such.thing)\noutputs", ValueError, "bad object"),
         ("%99999999: f32 = input(0)\noutputs", ValueError, "out of range"),
+        ("%0: f32@moon[4] = input(0)\noutputs", ValueError, "unknown device"),
     ],
 )
 def test_refused(text, error, message):
@@ -46,6 +47,7 @@ def test_refused(text, error, message):
     "line, rule",
     [
         ("%1: f32[4,5] = add(%0)", "number of arguments"),
+        ("%1: f32@cuda[4,5] = sqrt(%0)", "on another device"),
         ("%1: f64[4,5] = cast(%0)\n%2: f64[4,5] = add(%0, %1)", "casts are nodes"),
         ("%1: f32[5,4] = sqrt(%0)", "does not broadcast"),
         ("%1: f32[4,5] = isnan(%0)", "no bool"),
@@ -211,3 +213,8 @@ def test_an_output_whose_node_has_no_arguments(node):
     """It is looked at before the graph is verified."""
     with pytest.raises(SystemError, match="number of arguments is wrong"):
         Graph.parse(f"%0: f64[4] = {node}\noutputs %0\n")
+
+
+def test_devices():
+    text = "%0: f32@cuda[4,5]{4,16} = input(0)\n%1: f32@cuda[5]+8 = slice(%0)\n%2: f32@cuda[] = sum(%1, axes=[0])\noutputs %2\n"
+    assert str(graph(*text.splitlines())) == text

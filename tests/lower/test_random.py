@@ -28,6 +28,18 @@ def test_large_random_graph(seed):
         assert same(made, wanted), text
 
 
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4"])
+def test_cast_of_a_cast(dtype):
+    """An unsigned number that became a float is out of range, also where the C compiler knows it."""
+    name = {"i": "i", "u": "u"}[dtype[0]] + str(8 * int(dtype[1]))
+    x = np.array([5, 2**31 + 5, 2**32 - 2] * 7, np.uint32)  # whole vectors and a rest
+    text = (
+        f"%0: u32[21] = input(0)\n%1: f64[21] = cast(%0)\n%2: {name}[21] = cast(%1)\noutputs %2\n"
+    )
+    with np.errstate(all="ignore"):
+        assert same(_C._run_graph(text, (x,), False)[0], x.astype("f8").astype(dtype))
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_sum_order(dtype):
     """NumPy's pairwise tree, for lengths around its block sizes."""

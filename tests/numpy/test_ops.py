@@ -64,6 +64,16 @@ NUMBERS = [
 ]  # fmt: skip
 PROGRAMS = [
     """
+    n = len(x)
+    for i in range(n):
+        if x[i] > 2:
+            n += i << 2
+        else:
+            n -= (i + 8) >> 1
+        y[i] = n
+    return y
+    """,
+    """
     z = np.zeros(len(x), x.dtype)
     for i in range(1, len(x)):
         z[i] = x[i] + z[i - 1] * y[0]

@@ -143,6 +143,70 @@ def test_same_and_overlap():
         assert (check(a[:4], a[4:]) is None) == (kind != "SAME")
 
 
+def test_overlap_and_read_only():
+    g = Guards()
+    x = g.slot(0)
+    g.guard("OVERLAP", x, other=g.slot(1))
+    a = np.arange(8.0)
+    assert g.make()(a[:5], a[3:]) is None
+    assert g.make()(a[:4], a[4:]) == "x and y share memory, now they do not (file.py:12)"
+    check = one("READONLY")
+    frozen = a.view()
+    frozen.flags.writeable = False
+    assert check(frozen) is None
+    assert check(a) == "x is read-only, now it can be written (file.py:12)"
+
+
+APART = {
+    "interleaved": lambda a: (a[::2], a[1::2]),
+    "interleaved backwards": lambda a: (a[::-2], a[::2]),
+    "other steps": lambda a: (a[::4], a[1::6]),
+    "columns": lambda a: (a.reshape(-1, 4)[:, 0], a.reshape(-1, 4)[:, 3]),
+    "blocks": lambda a: (a.reshape(-1, 8)[:, :3], a.reshape(-1, 8)[:, 3:]),
+    "channels": lambda a: (a.reshape(4, -1, 3)[..., 0], a.reshape(4, -1, 3)[..., 2]),
+    "parts": lambda a: (a.view("c16").real, a.view("c16").imag),
+    "empty": lambda a: (a, a[5:5]),
+}
+
+
+@pytest.mark.parametrize("views", APART.values(), ids=APART.keys())
+def test_views_that_share_no_element(views):
+    g = Guards()
+    g.guard("NO_OVERLAP", g.slot(0), other=g.slot(1))
+    x, y = views(np.zeros(96))
+    assert g.make()(x, y) is None
+    assert g.make()(y, x) is None
+
+
+MEMORY = np.zeros(400, "u1")
+
+
+def test_overlap_of_random_views():
+    """Never told apart where they share memory, which NumPy finds out exactly."""
+    g = Guards()
+    g.guard("NO_OVERLAP", g.slot(0), other=g.slot(1))
+    check = g.make()
+    rng = np.random.default_rng(3)
+    found = 0
+    for _ in range(3000):
+        views = []
+        for _ in range(2):
+            rank = rng.integers(0, 4)
+            shape = rng.integers(0 if rng.random() < 0.1 else 1, 4, rank)
+            strides = rng.integers(-6, 7, rank) * rng.choice([1, 1, 2, 4])
+            dtype = np.dtype(rng.choice(["u1", "u2", "u4"]))
+            low = sum(min(0, (n - 1) * s) for n, s in zip(shape, strides, strict=True))
+            begin = int(200 - low + rng.integers(0, 8))
+            views.append(np.ndarray(shape, dtype, MEMORY, begin, strides))
+        if not all(view.flags.aligned for view in views):
+            continue
+        apart = check(*views) is None
+        shared = np.shares_memory(*views)
+        assert not (apart and shared), [(v.shape, v.strides, v.dtype) for v in views]
+        found += apart and np.may_share_memory(*views)
+    assert found > 20
+
+
 def test_unbound_cell():
     g = Guards()
     cell = g.source("CELL", g.slot(0))

@@ -440,7 +440,12 @@ def cast(x, s):
         (work, [(ONES,), (np.float32(ONES),)], "x.dtype == float64, now float32", "cast to one dt"),
         (work, [(ONES,), (ONES[0],)], "x.ndim == 2, now 1", "one number of dimensions"),
         (work, [(ONES,), (ONES[:9],)], "x.shape[0] == 200, now 9", "pad arrays to a few shapes"),
-        (work, [(ONES,), (ONES[:100:-1],)], "x.shape[0]", "of a selection x[mask] keep the shape"),
+        (
+            work,
+            [(ONES,), (ONES[:100:-1],)],
+            "x.shape[0]",
+            "if one is a selection x[mask], keep the shape",
+        ),
         (work, [(ONES,), (np.ones((30, 200)).T,)], "c_contiguous", "np.ascontiguousarray"),
         (work, [(ONES,), (ONES[0, 0],)], "now np.float64(1.0)", "pass a plain array each time"),
         (scaled, [(ONES, 1), (ONES, 5)], "n <= 3, now 5", "the same way at its branches"),

@@ -11,7 +11,8 @@ import pytest
 import pycompile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(pycompile.__file__)))
-ENVIRONMENT = {**os.environ, "PYTHONPATH": ROOT}
+# Compiles are waited for, so that it is certain which call runs a plan.
+ENVIRONMENT = {**os.environ, "PYTHONPATH": ROOT, "PYCOMPILE_BACKGROUND": "0"}
 
 ARRAYS = """
 import numpy as np

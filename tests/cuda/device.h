@@ -1,0 +1,65 @@
+// CUDA's words for the executor: what a kernel's text needs to be compiled as C++.
+#ifndef EXECUTOR_DEVICE_H
+#define EXECUTOR_DEVICE_H
+
+#include <cmath>
+#include <cstring>
+#include <tuple>
+#include <utility>
+
+using namespace std;
+
+namespace executor {
+struct Place {
+    unsigned x;
+};
+} // namespace executor
+
+extern executor::Place executor_thread, executor_block;
+extern unsigned long long executor_lanes[1024];
+extern "C" void executor_barrier();
+
+#define threadIdx executor_thread
+#define blockIdx executor_block
+#define __global__ __attribute__((visibility("default")))
+#define __device__
+#define __forceinline__ inline
+#define __shared__ static
+#define __syncthreads executor_barrier
+#define __launch_bounds__(threads)
+
+static inline float __int_as_float(int bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+static inline double __longlong_as_double(long long bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+// All threads of a block take part.
+template <class T> static inline T __shfl_xor_sync(unsigned, T value, int mask)
+{
+    unsigned me = threadIdx.x;
+    memcpy(&executor_lanes[me], &value, sizeof value);
+    executor_barrier();
+    memcpy(&value, &executor_lanes[me ^ mask], sizeof value);
+    executor_barrier();
+    return value;
+}
+
+// A kernel called with its arguments as words of 8 bytes.
+template <class... A, size_t... I>
+static void call_indexed(void (*kernel)(A...), const unsigned long long *words, index_sequence<I...>)
+{
+    kernel((A)words[I]...);
+}
+template <class... A> static void call_words(void (*kernel)(A...), const unsigned long long *words)
+{
+    call_indexed(kernel, words, index_sequence_for<A...>{});
+}
+
+#endif

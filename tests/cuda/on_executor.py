@@ -1,0 +1,370 @@
+"""Compiled functions of CuPy arrays whose kernels are executed on the CPU (executor.cpp), against NumPy.
+
+test_cuda.py runs this file in a process of its own, in the folder where it has built the executor.
+The arrays' memory is NumPy's: CuPy makes arrays over any address without a device."""
+
+import ctypes
+import os
+
+FOLDER = os.getcwd()
+for name in ("libcuda.so.1", "libnvrtc.so.13"):
+    ctypes.CDLL(os.path.join(FOLDER, name), mode=ctypes.RTLD_GLOBAL)
+
+import cupy as cp  # noqa: E402
+import numpy as np  # noqa: E402
+import pytest  # noqa: E402
+from cupy.cuda import memory  # noqa: E402
+
+import pycompile  # noqa: E402
+from pycompile import _C  # noqa: E402
+
+
+def pointer(owner, address, size):
+    return memory.MemoryPointer(memory.UnownedMemory(address, size, owner, 0), 0)
+
+
+def allocate(size):
+    owner = np.full(size + 64, 0xAB, "u1")
+    address = owner.ctypes.data + -owner.ctypes.data % 64
+    return pointer(owner, address, size)
+
+
+def device(array):
+    """A CuPy array over the memory of NumPy's."""
+    base = array if array.base is None else array.base
+    low = base.ctypes.data
+    made = pointer(base, low, base.nbytes) + (array.ctypes.data - low)
+    return cp.ndarray(array.shape, array.dtype, made, strides=array.strides)
+
+
+cp.cuda.set_allocator(allocate)
+assert _C.test_cupy_without_device(device(np.ones(1)))
+
+
+def host(array):
+    assert type(array) is cp.ndarray
+    size = array.size * array.itemsize
+    data = (ctypes.c_ubyte * size).from_address(array.data.ptr)
+    return np.frombuffer(data, array.dtype).reshape(array.shape).copy()
+
+
+def values(shape, dtype="f4", seed=1):
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return rng.integers(0, 2, shape).astype(bool)
+    if kind in "iu":
+        return rng.integers(0 if kind == "u" else -50, 100, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def check(function, *args, exact=True):
+    """`function(xp, ...)` compiled on device arrays and plain on NumPy's."""
+    given = [device(a) if isinstance(a, np.ndarray) else a for a in args]
+    compiled = pycompile.compile(lambda *args: function(cp, *args), fullgraph=True)
+    compiled(*given)
+    made, wanted = compiled(*given), function(np, *args)
+    made, wanted = (made, wanted) if isinstance(made, tuple) else ((made,), (wanted,))
+    assert len(made) == len(wanted)
+    for a, b in zip(made, wanted, strict=True):
+        b = np.asarray(b)
+        assert a.dtype == b.dtype
+        assert a.shape == b.shape
+        assert a.flags.c_contiguous
+        if exact or b.dtype.kind in "biu":
+            np.testing.assert_array_equal(host(a), b)
+        else:
+            epsilon = np.finfo(b.dtype).eps
+            np.testing.assert_allclose(
+                host(a), b, rtol=64 * epsilon, atol=64 * epsilon * (1 + np.abs(b).max())
+            )
+
+
+SHAPES = [
+    (1,),
+    (7,),
+    (1023,),
+    (1024,),
+    (5000,),
+    (64, 100),
+    (33, 7),
+    (5, 6, 7),
+    (3, 1, 2049),
+    (3000, 2),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_arithmetic(shape):
+    def function(xp, x, y, a):
+        z = x * a + y - y / 3
+        return z * z, z > 0.5, xp.where(z < x, z, -y), xp.maximum(x, y), xp.clip(x, -0.5, 1)
+
+    check(function, values(shape), values(shape, seed=2), 1.5)
+
+
+@pytest.mark.parametrize(
+    "name", "exp log1p sin tanh sqrt floor rint absolute cbrt arctan sign reciprocal".split()
+)
+def test_functions(name):
+    check(lambda xp, x: getattr(xp, name)(x), np.abs(values((700,), "f8")) + 0.1, exact=False)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])
+def test_dtypes(dtype):
+    def function(xp, x, y):
+        return x & y, x | y, ~x, x == y, x <= y, xp.maximum(x, y), x.max(), y.min()
+
+    def floats(xp, x, y):
+        return x + y, x * y, -x, x == y, xp.maximum(x, y), x.astype("i4"), x.max(), y.min()
+
+    both = values((500,), dtype), values((500,), dtype, 2)
+    check(floats if dtype[0] == "f" else function, *both)
+
+
+def test_integer_arithmetic():
+    def function(xp, x, y):
+        return (
+            x // y,
+            x % y,
+            x - y * 3,
+            x / y,
+            x << 2,
+            y >> 1,
+            x + 1,
+            x.astype("f4") * 0.5,
+            x**2.0 if False else x * x,
+        )
+
+    for dtype in ("i1", "i4", "i8"):
+        y = values((300,), dtype, 2)
+        y[y == 0] = 7
+        check(function, values((300,), dtype), y)
+
+
+@pytest.mark.parametrize(
+    "left, right",
+    [
+        ((64, 100), (100,)),
+        ((64, 1), (1, 33)),
+        ((5, 1, 7), (6, 1)),
+        ((), (17,)),
+        ((), (3, 5)),
+        ((400, 3), (3,)),
+    ],
+)
+def test_broadcasting(left, right):
+    check(
+        lambda xp, x, y: (x * y + x, x - 1), np.asarray(values(left), "f4"), values(right, seed=2)
+    )
+
+
+def test_strided_and_unaligned():
+    base = values((10001,))
+    for x in (base[1:], base[::2], base[::-1], base[3:1003:3]):
+        check(lambda xp, x: x * 2 + 1, x)
+
+
+REDUCED = [
+    ((7,), None), ((1000,), 0), ((100003,), None), ((300_001,), None), ((20, 1000), 1), ((64, 100), 0),
+    ((64, 100), None), ((200, 33), 1), ((33, 500), 0), ((2, 70_000), 1), ((10_000, 5), 0), ((1000, 20), 1),
+    ((6, 50, 70), (1, 2)), ((6, 50, 70), 1), ((6, 50, 70), (0, 1)), ((3, 9000), 1), ((40, 1), 1), ((9, 40), 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shape, axis", REDUCED)
+def test_reductions(shape, axis):
+    if len(shape) == 2 and shape[1] == 1:
+        axis = None
+
+    def function(xp, x):
+        return (
+            x.sum(axis=axis),
+            x.max(axis=axis),
+            xp.min(x, axis=axis, keepdims=True),
+            (x > 0).any(axis=axis),
+            (x * 2 + 1).mean(axis=axis),
+        )
+
+    check(function, values(shape, "f8"), exact=False)
+    check(
+        lambda xp, x: (x.sum(axis=axis), x.max(axis=axis), xp.sum(x > 3, axis=axis)),
+        values(shape, "i4"),
+    )
+
+
+@pytest.mark.parametrize(
+    "shape", [(64, 100), (100, 40), (5, 4096), (3, 40000), (200, 16), (3, 5, 300), (2, 9000)]
+)
+def test_softmax(shape):
+    def softmax(xp, x):
+        e = xp.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True)
+
+    check(softmax, values(shape, "f8"), exact=False)
+
+
+def test_layernorm():
+    def layernorm(xp, x, w, b):
+        d = x - x.mean(axis=1, keepdims=True)
+        return d / xp.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5) * w + b
+
+    for shape in ((20, 300), (3, 5000), (100, 8)):
+        check(
+            layernorm,
+            values(shape, "f8"),
+            values(shape[1:], "f8", 2),
+            values(shape[1:], "f8", 3),
+            exact=False,
+        )
+
+
+def test_whole_sum_in_a_chain():
+    def normalised(xp, x, y):
+        return x / xp.sqrt((x * x).sum()) + y.sum(), x.sum() * 2
+
+    for n in (1000, 100_000):
+        check(normalised, values((n,), "f8"), values((n,), "f8", 2), exact=False)
+
+
+def test_numbers_of_the_host():
+    def function(xp, x, a, n, b):
+        return x * a + n, x * (a * 2 + n), xp.where(x > a, x, b)
+
+    for a, n, b in ((0.5, 3, True), (1.5, -7, False)):
+        check(function, values((500,), "f8"), a, n, b)
+
+
+def test_one_result_twice():
+    check(lambda xp, x: (x + 1, x + 1, x - 1), values((50,)))
+
+
+def test_scalars_stay_arrays():
+    total = pycompile.compile(lambda x: x.sum() + 1, fullgraph=True)(device(np.arange(5.0)))
+    assert type(total) is cp.ndarray
+    assert total.shape == ()
+    assert host(total) == 11
+
+
+def test_guards():
+    function = pycompile.compile(lambda x: x * 2 + 1)
+    for x in (
+        np.ones(5, "f4"),
+        np.ones(6, "f4"),
+        np.ones(5, "f8"),
+        np.ones((2, 3), "f4"),
+        np.ones((3, 2), "f4"),
+    ):
+        for _ in range(2):
+            np.testing.assert_array_equal(host(function(device(x))), x * 2 + 1)
+    assert (function(np.ones(3)) == 3).all()
+    assert function(2.0) == 5
+
+
+SCALE = 2.5
+KEPT = []
+
+
+class Model:
+    def __init__(self, weight):
+        self.weight = weight
+
+    def __call__(self, x, bias=None):
+        y = x * self.weight
+        return y if bias is None else y + bias
+
+
+def test_programs():
+    weight, bias = values((4, 5)), values((5,), seed=2)
+    model = Model(device(weight))
+
+    def program(x, items, bias):
+        if not isinstance(x, cp.ndarray) or x is None or x.ndim != 2:
+            return None
+        total = 0
+        for item in items:
+            total = total + item * SCALE
+        made = {"y": model(x, bias=bias), "n": len(items), "items": [x, total]}
+        KEPT.append(made["y"])
+        return made, (x.shape[0] * x.size, x.dtype), x
+
+    x = device(values((4, 5), seed=3))
+    items = [device(values((4, 5), seed=k)) for k in (4, 5)]
+    compiled = pycompile.compile(program, fullgraph=True)
+    scale = np.float32(SCALE)
+    for _ in range(3):
+        made, facts, same = compiled(x, items, device(bias))
+        assert same is x
+        assert made["items"][0] is x
+        assert made["n"] == 2
+        assert facts == (80, np.float32)
+        assert KEPT[-1] is made["y"]
+        np.testing.assert_array_equal(host(made["y"]), host(x) * weight + bias)
+        total = 0 + host(items[0]) * scale + host(items[1]) * scale
+        np.testing.assert_array_equal(host(made["items"][1]), total)
+    assert len(KEPT) == 3
+
+
+def test_host_and_device_in_one_plan():
+    x, h = values((100,)), values((100,), seed=2)
+    compiled = pycompile.compile(lambda x, h: (x * 2, h + 1, x - 1), fullgraph=True)
+    for _ in range(2):
+        a, b, c = compiled(device(x), h)
+        np.testing.assert_array_equal(host(a), x * 2)
+        np.testing.assert_array_equal(b, h + 1)
+        np.testing.assert_array_equal(host(c), x - 1)
+
+
+def test_many_outputs_and_kernels():
+    def many(xp, x):
+        made = [x]
+        for k in range(40):
+            made.append(made[-1] * 0.5 + k)
+        return tuple(made[1:]) + tuple(part.sum() for part in made[1:4])
+
+    check(many, values((300,), "f8"), exact=False)
+
+
+def breaks(function, *args):
+    """Of the first capture: CuPy itself cannot run what follows a break, without a device."""
+    with pytest.raises(pycompile.GraphBreakError) as caught:
+        pycompile.compile(function, fullgraph=True)(*args)
+    return str(caught.value)
+
+
+def writes(x):
+    x[1] = 2
+    return x
+
+
+def adds(x):
+    x += 1
+    return x
+
+
+@pytest.mark.parametrize(
+    "function, args, told",
+    [
+        (lambda x: x[0] + 1, 1, "an element or a part of a CuPy array"),
+        (lambda x: x.T, 1, "'T' of a CuPy array"),
+        (lambda x: x.cumsum(), 1, "'cumsum' of a CuPy array"),
+        (lambda x: x @ x, 1, "a matrix product of a CuPy array"),
+        (adds, 1, "writes in place"),
+        (writes, 1, "PC00"),
+        (lambda x: float(x.sum()), 1, "PC00"),
+        (lambda x: 1 if x.sum() > 0 else 2, 1, "truth of a CuPy array"),
+        (lambda x: [v for v in x], 1, "iteration over a CuPy array"),  # noqa: C416
+        (lambda x, y: x + y, 2, "no array of the device"),
+        (lambda x, y: np.add(x, y), 2, "PC00"),
+        (lambda x, y: x < y, 2, "no array of the device"),
+        (lambda x: np.sin(x), 1, "PC00"),
+        (lambda x: np.sum(x), 1, "PC00"),
+        (lambda x: cp.cumsum(x), 1, "PC00"),
+        (lambda x: cp.sin(x, out=x), 1, "called this way"),
+        (lambda x: x.sum(out=x), 1, "PC00"),
+        (lambda x: cp.add(x, 1, dtype="f8"), 1, "called this way"),
+    ],
+)  # fmt: skip
+def test_breaks(function, args, told):
+    given = [device(values((4, 4)))] + [values((4, 4))] * (args - 1)
+    assert told in breaks(function, *given)

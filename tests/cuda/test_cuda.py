@@ -1,0 +1,147 @@
+"""CUDA without a device: the text of kernels by NVRTC, and their execution on the CPU."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pycompile import _C
+
+HERE = Path(__file__).parent
+
+SOFTMAX = """%0: f32@cuda[64,1000] = input(0)
+%1: f32@cuda[64,1] = max(%0, axes=[1], keepdims)
+%2: f32@cuda[64,1000] = subtract(%0, %1)
+%3: f32@cuda[64,1000] = exp(%2)
+%4: f32@cuda[64,1] = sum(%3, axes=[1], keepdims)
+%5: f32@cuda[64,1000] = divide(%3, %4)
+outputs %5
+"""
+CHAIN = """%0: f32@cuda[64,1000] = input(0)
+%1: f32@cuda[64,1000] = input(1)
+%2: float = input(2)
+%3: f32 = cast(%2)
+%4: f32@cuda[64,1000] = multiply(%0, %3)
+%5: f32@cuda[64,1000] = add(%4, %1)
+%6: bool@cuda[64,1000] = less(%5, %1)
+outputs %5, %6
+"""
+WHOLE = """%0: f64@cuda[4096,4096] = input(0)
+%1: f64@cuda[4096,4096] = square(%0)
+%2: f64@cuda[] = sum(%1, axes=[0,1])
+%3: f64@cuda[] = sqrt(%2)
+outputs %3
+"""
+COLUMNS = """%0: i32@cuda[4096,100] = input(0)
+%1: i64@cuda[4096,100] = cast(%0)
+%2: i64@cuda[100] = sum(%1, axes=[0])
+outputs %2
+"""
+BROADCAST = """%0: f32@cuda[100,300] = input(0)
+%1: f32@cuda[300] = input(1)
+%2: f32@cuda[100,300] = add(%0, %1)
+outputs %2
+"""
+WIDE = """%0: u8@cuda[3000000000] = input(0)
+%1: u8@cuda[3000000000] = invert(%0)
+outputs %1
+"""
+GRAPHS = [SOFTMAX, CHAIN, WHOLE, COLUMNS, BROADCAST, WIDE]
+
+
+def all_operations():
+    """Graphs with every operation that has a CUDA expression, for each of its dtypes."""
+    names = {"b": ["bool"], "i": ["i8", "u16", "i32", "u64"], "r": ["f32", "f64"]}
+    for dtype in ("bool", "i8", "u16", "i32", "u64", "f32", "f64"):
+        lines = [f"%{k}: {dtype}@cuda[100] = input({k})" for k in range(3)]
+        lines.append("%3: bool@cuda[100] = input(3)")
+        outputs = []
+        for op in _C.op_table():
+            if op["kind"] != 2 or not any(dtype in names[letter] for letter in op["on"]):
+                continue
+            number = len(lines)
+            kind = "bool" if op["flags"] & 8 else dtype
+            args = ["%0", "%1", "%2"][: op["arity"]]
+            if op["name"] == "where":
+                args = ["%3", "%0", "%1"]
+            if op["name"] == "cast":
+                kind = "f32" if dtype != "f32" else "i64"
+            lines.append(f"%{number}: {kind}@cuda[100] = {op['name']}({', '.join(args)})")
+            outputs.append(f"%{number}")
+        yield "\n".join(lines) + f"\noutputs {', '.join(outputs)}\n"
+
+
+needs_nvrtc = pytest.mark.skipif(_C.cuda_info()["nvrtc"] == (0, 0), reason="no NVRTC")
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize("graph", [*GRAPHS, *all_operations()])
+def test_nvrtc_compiles(graph, arch):
+    _, source = _C.lower_cuda(graph)
+    cubin, log = _C.cuda_compile(source, arch)
+    assert cubin is not None, log
+    assert cubin[:4] == b"\x7fELF"
+
+
+def test_every_operation_has_text():
+    for graph in all_operations():
+        schedule, source = _C.lower_cuda(graph)
+        assert "on cuda" in schedule
+        assert "__global__" in source
+
+
+def test_schedules():
+    assert "64 blocks" not in _C.lower_cuda(SOFTMAX)[0]
+    assert "parts, combined by 1 blocks" in _C.lower_cuda(WHOLE)[0]
+    assert "4 elements a thread side by side" in _C.lower_cuda(CHAIN)[0]
+    assert "64-bit indices" in _C.lower_cuda(WIDE)[0]
+    assert "long long" not in _C.lower_cuda(BROADCAST)[1].split(")\n{")[1]
+
+
+def test_a_group_is_of_one_device():
+    graph = "%0: f32[9] = input(0)\n%1: f32@cuda[9] = input(1)\n%2: f32[9] = sqrt(%0)\n%3: f32@cuda[9] = sqrt(%1)\noutputs %2, %3\n"
+    schedule, cuda = _C.lower_cuda(graph)
+    _, c = _C.lower_graph(graph)
+    assert schedule.count("kernel k") == 2
+    assert "k1(" in cuda
+    assert "k0(" not in cuda
+    assert "k0(" in c
+    assert "k1(" not in c
+
+
+@pytest.fixture(scope="module")
+def executor(tmp_path_factory):
+    pytest.importorskip("cupy")
+    if shutil.which("g++") is None:
+        pytest.skip("no C++ compiler")
+    folder = tmp_path_factory.mktemp("executor")
+    for name in ("libcuda.so.1", "libnvrtc.so.13"):
+        command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{name}"]
+        command += [
+            f'-DEXECUTOR_FOLDER="{HERE}"',
+            "-o",
+            str(folder / name),
+            str(HERE / "executor.cpp"),
+        ]
+        subprocess.run(command, check=True)
+    return folder
+
+
+def test_on_the_executor(executor, tmp_path):
+    path = os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])
+    env = {**os.environ, "PYTHONPATH": path, "PYCOMPILE_CACHE_DIR": str(tmp_path)}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        str(HERE / "on_executor.py"),
+    ]
+    done = subprocess.run(command, env=env, cwd=executor, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

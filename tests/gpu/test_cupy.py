@@ -1,0 +1,303 @@
+"""CuPy arrays: compiled functions against CuPy itself, on the device.
+
+Elementwise results have CuPy's bits; reductions are compared by their error."""
+
+import numpy as np
+import pytest
+
+import pycompile
+from pycompile import _C
+
+cp = pytest.importorskip("cupy")
+
+try:
+    cp.cuda.runtime.getDeviceCount()
+except cp.cuda.runtime.CUDARuntimeError:
+    pytest.skip("no CUDA device", allow_module_level=True)
+
+SHAPES = [(1,), (7,), (1024,), (100003,), (64, 1000), (33, 7), (5, 6, 7), (3, 1, 2049)]
+
+
+def inputs(shape, dtype, seed):
+    rng = np.random.default_rng(seed)
+    kind = np.dtype(dtype).kind
+    size = int(np.prod(shape))
+    if kind == "b":
+        values = rng.integers(0, 2, size).astype(bool)
+    elif kind in "iu":
+        values = rng.integers(0 if kind == "u" else -50, 100, size).astype(dtype)
+    else:
+        values = (rng.standard_normal(size) * np.exp(rng.uniform(-3, 3, size))).astype(dtype)
+        special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5], dtype)
+        count = min(size // 2, 64)
+        values[:count] = rng.choice(special, count)
+    return cp.asarray(values.reshape(shape))
+
+
+def same(made, wanted):
+    assert type(made) is type(wanted)
+    assert made.dtype == wanted.dtype
+    assert made.shape == wanted.shape
+    assert made.strides == wanted.strides
+    assert made.flags.c_contiguous == wanted.flags.c_contiguous
+    assert made.flags.f_contiguous == wanted.flags.f_contiguous
+    a, b = made.get(), wanted.get()
+    if a.dtype.kind == "f":
+        nan = np.isnan(a) & np.isnan(b)
+        a, b = np.where(nan, 0, a), np.where(nan, 0, b)
+        a, b = a.view(f"u{a.itemsize}"), b.view(f"u{b.itemsize}")
+    assert (a == b).all(), np.flatnonzero(a != b)[:5]
+
+
+def compiled(function, *args):
+    """The result of the compiled function, in one plan whose second run is the answer."""
+    whole = pycompile.compile(function, fullgraph=True)
+    whole(*args)
+    return whole(*args)
+
+
+UNARY = """sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh exp exp2 expm1 log log2
+log10 log1p cbrt sqrt floor ceil trunc rint absolute negative positive sign square reciprocal isnan isinf
+isfinite signbit degrees radians logical_not""".split()
+BINARY = """add subtract multiply divide floor_divide remainder power arctan2 hypot fmod copysign maximum
+minimum fmax fmin equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor
+logaddexp nextafter heaviside""".split()
+INTEGER = """add subtract multiply divide floor_divide remainder maximum minimum equal less bitwise_and bitwise_or
+bitwise_xor logical_and left_shift right_shift""".split()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", UNARY)
+def test_unary(name, dtype):
+    ufunc = getattr(cp, name)
+    x = inputs((4096,), dtype, 1)
+    same(compiled(lambda x: ufunc(x), x), ufunc(x))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", BINARY)
+def test_binary(name, dtype):
+    ufunc = getattr(cp, name)
+    x, y = inputs((4096,), dtype, 1), inputs((4096,), dtype, 2)
+    same(compiled(lambda x, y: ufunc(x, y), x, y), ufunc(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u4", "i8", "u8"])
+@pytest.mark.parametrize("name", INTEGER)
+def test_integers(name, dtype):
+    ufunc = getattr(cp, name)
+    x, y = inputs((999,), dtype, 1), inputs((999,), dtype, 2)
+    if "shift" in name:
+        y = y % 5
+    same(compiled(lambda x, y: ufunc(x, y), x, y), ufunc(x, y))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_chain(shape):
+    def chain(x, y, a):
+        z = cp.tanh(x * a + y) - y / 3
+        return z * z, z > 0.5, cp.where(z < x, z, -y)
+
+    args = inputs(shape, "f4", 1), inputs(shape, "f4", 2), 1.7
+    for made, wanted in zip(compiled(chain, *args), chain(*args), strict=True):
+        same(made, wanted)
+
+
+@pytest.mark.parametrize(
+    "left, right",
+    [
+        ((64, 1000), (1000,)),
+        ((64, 1), (1, 33)),
+        ((5, 1, 7), (6, 1)),
+        ((3, 1), (3, 1)),
+        ((), (17,)),
+        ((40, 3), (3,)),
+    ],
+)
+def test_broadcasting(left, right):
+    args = inputs(left, "f4", 1), inputs(right, "f4", 2)
+    same(compiled(lambda x, y: x * y + x, *args), args[0] * args[1] + args[0])
+
+
+def test_mixed_dtypes():
+    def mixed(x, n, b):
+        return (
+            x + n,
+            n * 2,
+            n / 4,
+            b & (n > 3),
+            x**2,
+            x**0.5,
+            -n,
+            ~b,
+            x.astype("f8") + 1,
+            n.astype("f4") * 0.1,
+        )
+
+    args = inputs((2000,), "f4", 1), inputs((2000,), "i4", 2), inputs((2000,), "?", 3)
+    for made, wanted in zip(compiled(mixed, *args), mixed(*args), strict=True):
+        same(made, wanted)
+
+
+def test_strided_and_unaligned():
+    base = inputs((10001,), "f4", 1)
+    for x in (base[1:], base[::2], base[::-1], base[3:1003:3]):
+        same(compiled(lambda x: x * 2 + 1, x), x * 2 + 1)
+
+
+def close(made, wanted, exact):
+    assert made.dtype == wanted.dtype
+    assert made.shape == wanted.shape
+    assert made.strides == wanted.strides
+    if made.dtype.kind != "f":
+        assert (made.get() == wanted.get()).all()
+        return
+    scale = np.abs(exact).max() + 1e-30
+    error = np.abs(made.get().astype("f8") - exact).max() / scale
+    theirs = np.abs(wanted.get().astype("f8") - exact).max() / scale
+    assert error <= max(2 * theirs, 4 * np.finfo(made.dtype).eps), (error, theirs)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "?"])
+@pytest.mark.parametrize(
+    "shape, axis",
+    [
+        ((7,), None), ((1000,), 0), ((100003,), None), ((3_000_001,), None), ((64, 1000), 1), ((64, 1000), 0),
+        ((64, 1000), None), ((2000, 33), 1), ((33, 5000), 0), ((5, 100_000), 1), ((100_000, 5), 0),
+        ((1000, 40), 1), ((6, 50, 70), (1, 2)), ((6, 50, 70), 1), ((6, 50, 70), (0, 1)), ((20, 9000), 1),
+    ],
+)  # fmt: skip
+def test_sums(shape, axis, dtype):
+    rng = np.random.default_rng(1)
+    host = rng.standard_normal(shape) + 0.5
+    host = (host > 0) if dtype == "?" else (host * (100 if dtype == "i4" else 1)).astype(dtype)
+    x = cp.asarray(host)
+    made = compiled(lambda x: (x.sum(axis=axis), x.mean(axis=axis, keepdims=True)), x)
+    close(made[0], x.sum(axis=axis), host.astype("f8").sum(axis=axis))
+    close(
+        made[1], x.mean(axis=axis, keepdims=True), host.astype("f8").mean(axis=axis, keepdims=True)
+    )
+    made = compiled(lambda x: (x.max(axis=axis), cp.min(x, axis=axis)), x)
+    same(made[0], x.max(axis=axis))
+    same(made[1], x.min(axis=axis))
+
+
+def test_sums_are_the_same_each_time():
+    x = cp.asarray(np.random.default_rng(1).standard_normal((3000, 4000), dtype="f4"))
+    function = pycompile.compile(lambda x: (x.sum(), x.sum(axis=0), x.sum(axis=1)))
+    first = [part.get() for part in function(x)]
+    for _ in range(5):
+        for part, again in zip(first, function(x), strict=True):
+            assert (part == again.get()).all()
+
+
+@pytest.mark.parametrize(
+    "shape", [(64, 1000), (1000, 40), (16, 4096), (3, 70000), (5, 33000), (200, 16)]
+)
+def test_softmax(shape):
+    def softmax(x):
+        e = cp.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    host = np.random.default_rng(1).standard_normal(shape).astype("f4")
+    x = cp.asarray(host)
+    exact = np.exp(host.astype("f8") - host.max(axis=1, keepdims=True))
+    close(compiled(softmax, x), softmax(x), exact / exact.sum(axis=1, keepdims=True))
+
+
+def test_whole_sum_in_a_chain():
+    def normalised(x):
+        return x / cp.sqrt((x * x).sum()) + x.mean()
+
+    for n in (1000, 2_000_000):
+        host = np.random.default_rng(1).standard_normal(n).astype("f4")
+        x, wide = cp.asarray(host), host.astype("f8")
+        close(
+            compiled(normalised, x),
+            normalised(x),
+            wide / np.sqrt((wide * wide).sum()) + wide.mean(),
+        )
+
+
+def test_results_stay_on_the_device():
+    total = compiled(lambda x: x.sum() * 2, cp.arange(10, dtype="f4"))
+    assert type(total) is cp.ndarray
+    assert total.shape == ()
+    assert float(total) == 90
+
+
+def test_current_stream_and_threads():
+    import threading
+
+    function = pycompile.compile(lambda x: cp.exp(x) + x.sum())
+    host = np.random.default_rng(1).standard_normal(100_000).astype("f4")
+    wanted = function(cp.asarray(host)).get()
+    failed = []
+
+    def work():
+        with cp.cuda.Stream(non_blocking=True) as stream:
+            x = cp.asarray(host)
+            for _ in range(50):
+                y = function(x)
+            stream.synchronize()
+            if not (y.get() == wanted).all():
+                failed.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failed
+
+
+def test_guards():
+    function = pycompile.compile(lambda x: x * 2 + 1)
+    for x in (
+        cp.ones(5, "f4"),
+        cp.ones(6, "f4"),
+        cp.ones(5, "f8"),
+        cp.ones((2, 3), "f4"),
+        np.ones(5),
+        3.0,
+    ):
+        wanted = x * 2 + 1
+        for _ in range(2):
+            assert type(function(x)) is type(wanted)
+            assert (
+                np.asarray(wanted.get() if hasattr(wanted, "get") else wanted) == 3
+            ).all() or x == 3.0
+
+
+def test_what_is_not_compiled_is_cupys():
+    def broken(x):
+        y = cp.exp(x)
+        y[2] = 5
+        z = y.T
+        return (y * 2 + z).sum(), y @ x
+
+    x = cp.arange(5, dtype="f4")
+    explained = pycompile.explain(broken)(x)
+    assert {item["code"] for item in explained.breaks} == {"PC0051"}
+    made, wanted = pycompile.compile(broken)(x), broken(x)
+    for a, b in zip(made, wanted, strict=True):
+        assert np.allclose(a.get(), b.get(), rtol=1e-6)
+
+
+def test_memory_is_cupys():
+    pool = cp.get_default_memory_pool()
+    function = pycompile.compile(lambda x: x + 1)
+    x = cp.zeros(1 << 20, "f4")
+    function(x)
+    before = pool.used_bytes()
+    y = function(x)
+    assert pool.used_bytes() - before == 4 << 20
+    del y
+    assert pool.used_bytes() == before
+
+
+def test_read_from_the_header():
+    x = cp.ones((3, 4), "f8")[:, 1:]
+    name, dtype, shape, strides, _, address, device = _C.library_read(x)
+    assert (name, dtype, shape, strides) == ("CuPy", "float64", x.shape, x.strides)
+    assert (address, device) == (x.data.ptr, x.device.id)

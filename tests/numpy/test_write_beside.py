@@ -1,0 +1,76 @@
+"""Writes in place by NumPy's own loops, whose bits depend on where their operands' memory lies.
+
+NumPy's vector loops give way to scalar ones, of other bits, where the memory of an operand reaches
+into that of the output, though they may have no element in common.
+"""
+
+import numpy as np
+import pytest
+from differential import check
+
+import pycompile
+
+RNG = np.random.default_rng(5)
+
+
+def planes(x):
+    x[1:] *= x[0]
+    return x
+
+
+def columns(x):
+    x[:, :, 1] *= x[:, :, 0]
+    return x
+
+
+def power_between(x):
+    np.power(x[..., 0], 2.5, out=x[..., 1])
+    return x
+
+
+def exp_between(x):
+    np.exp(x[..., 0], out=x[..., 1])
+    return x
+
+
+def ahead(x):
+    np.exp(x[:-1], out=x[1:])
+    return x
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64, np.float64, np.float32])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("function", [planes, columns, power_between, exp_between, ahead])
+def test_views_of_one_array(function, order, dtype):
+    x = RNG.uniform(0.1, 2.0, (4, 30, 6))
+    x = x * (1 + 0.3j) if np.dtype(dtype).kind == "c" else x
+    check(function, np.array(x.astype(dtype), order=order))
+
+
+def multiply(a, b):
+    a *= b
+    return a
+
+
+def exp_into(a, b):
+    np.exp(b, out=a)
+    return a
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.float64, np.float32])
+@pytest.mark.parametrize("function", [multiply, exp_into])
+def test_two_arguments(function, dtype):
+    """Interleaved first and apart then, and the other way round, with one compiled function."""
+
+    def arguments(interleaved):
+        z = RNG.uniform(0.1, 2.0, (300, 2))
+        z = (z * (1 + 0.3j) if np.dtype(dtype).kind == "c" else z).astype(dtype)
+        return (z[:, 0], z[:, 1]) if interleaved else (z[:, 0], z.copy()[:, 1])
+
+    for kinds in ([True, False, True], [False, True, False]):
+        compiled = pycompile.compile(function)
+        for interleaved in kinds:
+            a, b = arguments(interleaved)
+            memory = a.base.copy()
+            expected = function(memory[:, 0], memory[:, 1] if interleaved else b)
+            assert compiled(a, b).tobytes() == expected.tobytes()
