@@ -1,45 +1,58 @@
 """CuPy arrays on a CUDA device: the time of compiled functions, of CuPy, and of a copy of as many bytes.
 
-    python benchmarks/gpu.py
+    python benchmarks/gpu.py [--peers torch,jax]
 
 "b2b": median over ten calls back to back between two events, so the kernels alone where these take
-longer than the host; "sync": a call and a synchronisation; "host": the time of a call on the host,
-for one element."""
+longer than the host; "sync": a call and a synchronisation; "host": the time of a call on the host
+where the kernel is short."""
 
+import argparse
+import os
 import statistics
 import time
 
 import cupy as cp
-import numpy as np
 
 import pycompile
 
 
-def gelu(x, b, r):
-    y = x + b
-    return 0.5 * y * (1 + cp.tanh(0.7978845608 * (y + 0.044715 * y * y * y))) + r
+def programs(xp):
+    """The workloads, written for an array library with NumPy's names."""
 
+    def gelu(x, b, r):
+        y = x + b
+        return 0.5 * y * (1 + xp.tanh(0.7978845608 * (y + 0.044715 * y * y * y))) + r
 
-def softmax(x):
-    e = cp.exp(x - x.max(axis=1, keepdims=True))
-    return e / e.sum(axis=1, keepdims=True)
+    def softmax(x):
+        e = xp.exp(x - xp.amax(x, axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
 
+    def layernorm(x, w, b):
+        d = x - x.mean(axis=1, keepdims=True)
+        return d / xp.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5) * w + b
 
-def layernorm(x, w, b):
-    d = x - x.mean(axis=1, keepdims=True)
-    return d / cp.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5) * w + b
+    def squares(x):
+        return (x * x).sum()
 
+    def columns(x):
+        return x.sum(axis=0)
 
-def squares(x):
-    return (x * x).sum()
+    def rows(x):
+        return x.sum(axis=1)
 
+    def add(x, y):
+        return x + y
 
-def columns(x):
-    return x.sum(axis=0)
+    def small(x):
+        for _ in range(50):
+            x = x * 0.99 + 0.01
+            x = xp.sqrt(x)
+        return x
 
+    def add_one(x):
+        return x + 1
 
-def rows(x):
-    return x.sum(axis=1)
+    return locals()
 
 
 def arrays(*shapes):
@@ -48,16 +61,56 @@ def arrays(*shapes):
 
 
 N = 8192
-WORKLOADS = [
-    ("gelu + bias + residual 8192^2", gelu, arrays((N, N), (N,), (N, N)), 3 * N * N),
-    ("softmax 16384x4096", softmax, arrays((16384, 4096)), 2 * 16384 * 4096),
-    ("softmax 65536x1000", softmax, arrays((65536, 1000)), 2 * 65536 * 1000),
-    ("layernorm 16384x4096", layernorm, arrays((16384, 4096), (4096,), (4096,)), 2 * 16384 * 4096),
-    ("sum of squares 8192^2", squares, arrays((N, N)), N * N),
-    ("column sum 8192^2", columns, arrays((N, N)), N * N),
-    ("row sum 8192^2", rows, arrays((N, N)), N * N),
-    ("x + y 8192^2", lambda x, y: x + y, arrays((N, N), (N, N)), 3 * N * N),
+WORKLOADS = [  # label, program, shapes, float32 elements read and written
+    ("gelu + bias + residual 8192^2", "gelu", [(N, N), (N,), (N, N)], 3 * N * N),
+    ("softmax 16384x4096", "softmax", [(16384, 4096)], 2 * 16384 * 4096),
+    ("softmax 65536x1000", "softmax", [(65536, 1000)], 2 * 65536 * 1000),
+    ("layernorm 16384x4096", "layernorm", [(16384, 4096), (4096,), (4096,)], 2 * 16384 * 4096),
+    ("sum of squares 8192^2", "squares", [(N, N)], N * N),
+    ("column sum 8192^2", "columns", [(N, N)], N * N),
+    ("row sum 8192^2", "rows", [(N, N)], N * N),
+    ("x + y 8192^2", "add", [(N, N), (N, N)], 3 * N * N),
+    ("150 operations, 1024 elements", "small", [(1024,)], 2 * 1024),
+    ("x + 1, one element", "add_one", [(1,)], 2),
 ]
+
+
+class Peer:
+    """A compiler of another array library over the same memory."""
+
+    def __init__(self, name):
+        self.name = name
+        if name == "torch":
+            import torch
+
+            self.compiled = {
+                program: torch.compile(function, dynamic=False)
+                for program, function in programs(torch).items()
+                if callable(function)
+            }
+            self.take = torch.from_dlpack
+        elif name == "jax":
+            os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+            import jax
+            import jax.numpy as jnp
+
+            self.compiled = {
+                program: jax.jit(function)
+                for program, function in programs(jnp).items()
+                if callable(function)
+            }
+            self.take = lambda array: jnp.asarray(array.get())
+        else:
+            raise SystemExit(f"no peer {name}: torch or jax")
+
+    def time(self, program, args):
+        taken = [self.take(array) for array in args]
+        function = self.compiled[program]
+        for _ in range(3):
+            function(*taken)
+        # JAX has streams of its own, which the events do not see.
+        alone = float("nan") if self.name == "jax" else back_to_back(function, taken)
+        return alone, synchronised(function, taken)
 
 
 def back_to_back(function, args, rounds=7, calls=10):
@@ -79,7 +132,7 @@ def synchronised(function, args, rounds=30):
         cp.cuda.Device().synchronize()
         start = time.perf_counter()
         function(*args)
-        cp.cuda.Device().synchronize()
+        cp.cuda.Device().synchronize()  # of all streams
         times.append((time.perf_counter() - start) * 1e6)
     return statistics.median(times)
 
@@ -101,41 +154,38 @@ def copy_speed():
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peers", default="", help="torch, jax: compare with their compilers")
+    names = [name for name in parser.parse_args().peers.split(",") if name]
     name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     speed = copy_speed()
+    peers = [Peer(peer) for peer in names]
     print(f"{name}, CuPy {cp.__version__}, copy {speed:.0f} GB/s; microseconds")
-    print(f"{'':32}{'first':>10}{'b2b':>9}{'of copy':>9}{'sync':>9}{'CuPy b2b':>10}{'sync':>9}")
-    for label, function, args, elements in WORKLOADS:
-        compiled = pycompile.compile(function)
+    print(
+        f"{'':32}{'first':>10}{'b2b':>9}{'of copy':>9}{'sync':>9}{'host':>7}"
+        + "".join(f"{peer + ' b2b':>12}{'sync':>9}" for peer in ["CuPy", *names])
+    )
+    for label, program, shapes, elements in WORKLOADS:
+        args = arrays(*shapes)
+        plain = programs(cp)[program]
+        compiled = pycompile.compile(plain)
         start = time.perf_counter()
         compiled(*args)
         cp.cuda.Device().synchronize()
         first = (time.perf_counter() - start) * 1e6
-        floor = 4 * elements / speed / 1e3
         for _ in range(3):
             compiled(*args)
-            function(*args)
+            plain(*args)
         ours = back_to_back(compiled, args)
-        print(
-            f"{label:32}{first:10.0f}{ours:9.1f}{floor / ours:9.1%}{synchronised(compiled, args):9.1f}"
-            f"{back_to_back(function, args):10.1f}{synchronised(function, args):9.1f}"
-        )
+        share = 4 * elements / speed / 1e3 / ours
+        row = f"{label:32}{first:10.0f}{ours:9.1f}{share:9.1%}{synchronised(compiled, args):9.1f}"
+        row += f"{host(compiled, args) if elements < N else 0:7.2f}"
+        row += f"{back_to_back(plain, args):12.1f}{synchronised(plain, args):9.1f}"
+        for peer in peers:
+            row += "{:12.1f}{:9.1f}".format(*peer.time(program, args))
+        print(row, flush=True)
+        del args
         cp.get_default_memory_pool().free_all_blocks()
-    x = cp.zeros(1, "f4")
-    for label, function, args in [
-        ("x + 1, one element: host", lambda x: x + 1, (x,)),
-        (
-            "x * y + z, 1000 elements: host",
-            lambda x, y, z: x * y + z,
-            arrays((1000,), (1000,), (1000,)),
-        ),
-    ]:
-        compiled = pycompile.compile(function)
-        for _ in range(50):
-            compiled(*args)
-            function(*args)
-        print(f"{label:42}{host(compiled, args):9.2f}{'CuPy':>10}{host(function, args):9.2f}")
-    np.testing.assert_allclose(softmax(x[None]).get(), 1)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ typedef enum {
     ARRAY_WRITEABLE = 4,
     ARRAY_ALIGNED = 8,
     ARRAY_OWNS = 16,
-    ARRAY_ALIGNED_8 = 32, /* its memory begins at a multiple of 8 */
+    ARRAY_ALIGNED_8 = 32,  /* its memory begins at a multiple of 8 */
+    ARRAY_ALIGNED_16 = 64, /* … of 16; of arrays on a device only */
 } ArrayFlags;
 
 typedef struct {

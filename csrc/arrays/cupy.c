@@ -187,6 +187,7 @@ cupy_read(PyObject *object, ArrayHeader *out, const char **why)
     if (array->f_contiguous) out->flags |= ARRAY_F_CONTIGUOUS;
     if (((uintptr_t)out->data & (dtype_size((DType)dtype) - 1)) == 0) out->flags |= ARRAY_ALIGNED;
     if (((uintptr_t)out->data & 7) == 0) out->flags |= ARRAY_ALIGNED_8;
+    if (((uintptr_t)out->data & 15) == 0) out->flags |= ARRAY_ALIGNED_16;
     out->shape = array->shape.begin;
     out->stride = array->stride.begin;
     out->base = array->base;
@@ -203,7 +204,8 @@ cupy_is_like(PyObject *object, const ArrayLike *like)
     if (array->shape.end - array->shape.begin != like->rank) return false;
     if ((like->flags & ARRAY_C_CONTIGUOUS) && !array->c_contiguous) return false;
     if (pointer_of(array)->device != like->device_number) return false;
-    if ((uintptr_t)pointer_of(array)->data & (dtype_size(like->dtype) - 1)) return false;
+    uintptr_t unit = like->flags & ARRAY_ALIGNED_16 ? 16 : dtype_size(like->dtype);
+    if ((uintptr_t)pointer_of(array)->data & (unit - 1)) return false;
     if (array->dtype != (PyObject *)numpy_descr[like->dtype] &&
         dtype_of(array, &why) != (int)like->dtype)
         return false;

@@ -63,113 +63,106 @@ stores_level(const CudaEmit *e, Level level)
 
 /* ---- without a reduction ---- */
 
-static bool
-is_accessed(const CudaEmit *e, int operand, bool stored)
-{
-    for (int i = 0; i < e->kernel->instrs.len; i++) {
-        const Instr *v = cuda_instr(e, i);
-        if (v->level == LEVEL_ELEMENT && v->operand == operand &&
-            v->kind == (stored ? INSTR_STORE : INSTR_LOAD))
-            return true;
-    }
-    return false;
-}
-
-static const char *
-memory_of(const Operand *o)
-{
-    return o->dtype == DT_BOOL ? "unsigned char" : cuda_type(o->dtype);
-}
-
-/* Whole blocks of aligned arrays, several elements in one access. */
+/* What a thread does with the packs at `first`. */
 static void
-flat_vectors(CudaEmit *e)
+flat_pack(CudaEmit *e, const char *first)
 {
-    const Kernel *k = e->kernel;
-    int each = k->cuda.each;
-    Text aligned = {0};
-    for (int o = 0; o < k->operands.len; o++)
-        if (is_accessed(e, o, false) || is_accessed(e, o, true))
-            text_printf(&aligned, "%s(unsigned long long)r%d %% %d == 0", aligned.len ? " && " : "",
-                        o, each * (int)dtype_size(k->operands.at[o].dtype));
-    cuda_block(e, "if (first + %d <= n%d && %s)", k->cuda.threads * each, k->size[0],
-               aligned.len ? aligned.data : "true");
-    text_free(&aligned);
-    cuda_line(e, "const %s at = first + (int)threadIdx.x * %d;", cuda_index(e), each);
-    for (int o = 0; o < k->operands.len; o++) {
-        const Operand *operand = &k->operands.at[o];
-        int bytes = (int)dtype_size(operand->dtype);
-        if (is_accessed(e, o, false))
-            cuda_line(e, "const Pack<%s, %d> x%d = *(const Pack<%s, %d> *)(r%d + at * %d);",
-                      memory_of(operand), each, o, memory_of(operand), each, o, bytes);
-        if (is_accessed(e, o, true)) cuda_line(e, "Pack<%s, %d> y%d;", memory_of(operand), each, o);
-    }
+    cuda_declare_packs(e, INSTR_LOAD, 0, 0);
+    cuda_move_packs(e, INSTR_LOAD, 0, "", first);
+    cuda_declare_packs(e, INSTR_STORE, 0, 0);
     cuda_line(e, "#pragma unroll");
-    cuda_block(e, "for (int e = 0; e < %d; e++)", each);
-    cuda_line(e, "const %s j = at + e;", cuda_index(e));
-    e->vectors = true;
+    cuda_block(e, "for (int e = 0; e < %d; e++)", e->pack);
+    cuda_line(e, "const %s j = %s + e;", cuda_index(e), first);
     cuda_body(e, 0);
-    store_level(e, LEVEL_ELEMENT);
-    e->vectors = false;
+    cuda_store_elements(e, 0);
     cuda_end(e);
-    for (int o = 0; o < k->operands.len; o++) {
-        const Operand *operand = &k->operands.at[o];
-        if (is_accessed(e, o, true))
-            cuda_line(e, "*(Pack<%s, %d> *)(r%d + at * %d) = y%d;", memory_of(operand), each, o,
-                      (int)dtype_size(operand->dtype), o);
-    }
-    cuda_line(e, "return;");
-    cuda_end(e);
+    cuda_move_packs(e, INSTR_STORE, 0, "", first);
 }
 
+/* Whole blocks take a pack per thread, the last one goes by elements. */
 static void
 emit_flat(CudaEmit *e)
 {
     const Kernel *k = e->kernel;
-    cuda_line(e, "const %s first = (%s)blockIdx.x * %d;", cuda_index(e), cuda_index(e),
-              k->cuda.threads * k->cuda.each);
+    int each = k->cuda.each, threads = k->cuda.threads;
+    const char *index = cuda_index(e);
+    cuda_line(e, "const %s block = (%s)blockIdx.x * %d;", index, index, threads * each);
     if (stores_level(e, LEVEL_ONCE)) {
         cuda_block(e, "if (blockIdx.x == 0 && threadIdx.x == 0)");
         store_level(e, LEVEL_ONCE);
         cuda_end(e);
     }
-    if (!stores_level(e, LEVEL_ELEMENT)) return;
-    if (k->cuda.vectors) flat_vectors(e);
+    cuda_packs_begin(e, 0);
+    if (!cuda_has_packs(e, INSTR_STORE, 0)) return;
+    if (e->pack > 1) {
+        cuda_block(e, "if (block + %d <= n%d)", threads * each, k->size[0]);
+        cuda_line(e, "const %s first = block + (int)threadIdx.x * %d;", index, each);
+        flat_pack(e, "first");
+        cuda_line(e, "return;");
+        cuda_end(e);
+    }
+    e->pack = 1;
     cuda_line(e, "#pragma unroll");
-    cuda_block(e, "for (int e = 0; e < %d; e++)", k->cuda.each);
-    cuda_line(e, "const %s j = first + (int)threadIdx.x + e * %d;", cuda_index(e), k->cuda.threads);
-    cuda_block(e, "if (j < n%d)", k->size[0]);
-    cuda_body(e, 0);
-    store_level(e, LEVEL_ELEMENT);
+    cuda_block(e, "for (int i = 0; i < %d; i++)", each);
+    cuda_line(e, "const %s first = block + (int)threadIdx.x + i * %d;", index, threads);
+    cuda_block(e, "if (first < n%d)", k->size[0]);
+    flat_pack(e, "first");
     cuda_end(e);
     cuda_end(e);
 }
 
-/* A thread walks `each` rows of its column. */
+/* The row in which the thread takes its pack number `i`, and what there is once in it. */
+static void
+walked_row(CudaEmit *e, int row)
+{
+    const CudaKernel *c = &e->kernel->cuda;
+    int across = c->threads / c->lanes;
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int i = 0; i < %d; i++)", c->each);
+    cuda_line(e, "const %s unit = below * %d + i * %d + (int)threadIdx.x / %d;", cuda_index(e),
+              across * c->each, across, c->lanes);
+    cuda_block(e, "if (unit < n%d)", c->units);
+    cuda_outer(e, row);
+    cuda_pointers(e, row);
+}
+
+/* A thread walks `each` rows of the columns of its pack: it loads of all before it stores. */
 static void
 emit_rows(CudaEmit *e)
 {
     const Kernel *k = e->kernel;
     const CudaKernel *c = &k->cuda;
-    int row = k->nloops - 1, across = c->threads / c->lanes;
+    int row = k->nloops - 1;
     const char *index = cuda_index(e);
-    cuda_line(e, "const %s wide = (n%d + %d) / %d;", index, k->size[row], c->lanes - 1, c->lanes);
+    e->walks = true;
+    cuda_packs_begin(e, 0);
+    cuda_line(e, "const %s wide = (n%d + %d) / %d;", index, k->size[row], c->lanes * c->pack - 1,
+              c->lanes * c->pack);
     cuda_line(e, "const %s below = (%s)blockIdx.x / wide;", index, index);
-    cuda_line(e, "const %s j = ((%s)blockIdx.x - below * wide) * %d + (int)threadIdx.x %% %d;",
+    cuda_line(e, "const %s across = ((%s)blockIdx.x - below * wide) * %d + (int)threadIdx.x %% %d;",
               index, index, c->lanes, c->lanes);
-    cuda_line(e, "if (j >= n%d) return;", k->size[row]);
-    cuda_line(e, "#pragma unroll");
-    cuda_block(e, "for (int e = 0; e < %d; e++)", c->each);
-    cuda_line(e, "const %s unit = below * %d + e * %d + (int)threadIdx.x / %d;", index,
-              across * c->each, across, c->lanes);
-    cuda_block(e, "if (unit < n%d)", c->units);
-    cuda_outer(e, row);
-    cuda_pointers(e, row);
+    cuda_line(e, "const %s first = across * %d;", index, c->pack);
+    cuda_line(e, "if (first >= n%d) return;", k->size[row]);
+    cuda_declare_packs(e, INSTR_LOAD, 0, c->each);
+    walked_row(e, row);
+    cuda_move_packs(e, INSTR_LOAD, 0, "[i]", "first");
+    cuda_end(e);
+    cuda_end(e);
+    walked_row(e, row);
     cuda_scalars(e, LEVEL_ROW, 0);
-    cuda_body(e, 0);
-    store_level(e, LEVEL_ELEMENT);
+    cuda_declare_packs(e, INSTR_STORE, 0, 0);
+    if (cuda_has_packs(e, INSTR_STORE, 0)) {
+        cuda_line(e, "#pragma unroll");
+        cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
+        cuda_line(e, "const %s j = first + e;", index);
+        e->read = "[i].at[e]";
+        cuda_body(e, 0);
+        cuda_store_elements(e, 0);
+        cuda_end(e);
+        cuda_move_packs(e, INSTR_STORE, 0, "", "first");
+    }
     if (stores_level(e, LEVEL_ROW)) {
-        cuda_block(e, "if (j == 0)");
+        cuda_block(e, "if (first == 0)");
         store_level(e, LEVEL_ROW);
         cuda_end(e);
     }
@@ -221,7 +214,7 @@ reduces(const Kernel *k)
     return false;
 }
 
-/* Which values of elements a later stage reads. */
+/* Which computed values of elements a later stage reads.  What was loaded stays in its packs. */
 static void
 find_held(CudaEmit *e)
 {
@@ -231,7 +224,7 @@ find_held(CudaEmit *e)
         for (int a = 0; a < v->nargs; a++) {
             const Instr *arg = cuda_instr(e, v->args[a]);
             if (k->cuda.each > 0 && arg->stage < v->stage && arg->level == LEVEL_ELEMENT &&
-                arg->kind != INSTR_REDUCE)
+                arg->kind != INSTR_REDUCE && arg->kind != INSTR_LOAD)
                 e->held[v->args[a]] = true;
         }
     }
@@ -278,9 +271,14 @@ emit_kernel(CudaEmit *e, const Program *program, int number)
     size_t n = (size_t)e->kernel->instrs.len + 1;
     e->mark = mem_alloc(n * sizeof(int32_t));
     e->held = mem_alloc(n);
+    e->needed = mem_alloc(n * sizeof(int32_t));
     e->body = 0;
     e->position = "j";
-    bool ready = e->mark != NULL && e->held != NULL;
+    e->pack = e->kernel->cuda.pack;
+    e->read = e->written = ".at[e]";
+    e->sum = "";
+    e->walks = false;
+    bool ready = e->mark != NULL && e->held != NULL && e->needed != NULL;
     if (ready) {
         find_held(e);
         emit_function(e, number, false);
@@ -288,6 +286,7 @@ emit_kernel(CudaEmit *e, const Program *program, int number)
     }
     mem_free(e->mark);
     mem_free(e->held);
+    mem_free(e->needed);
     return ready ? 0 : -1;
 }
 

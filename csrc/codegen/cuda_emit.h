@@ -13,12 +13,17 @@ typedef struct {
     int indent;
     unsigned helpers; /* those that the text uses: bits by row of cuda_prelude.c */
     /* the loop body being printed */
-    int32_t *mark; /* per instruction: the body in which it has a name */
-    bool *held;    /* per instruction: kept for a later stage, one for each of `each` */
+    int32_t *mark;   /* per instruction: the body in which it has a name */
+    bool *held;      /* per instruction: kept for a later stage, one for each of `each` */
+    int32_t *needed; /* per instruction: the latest stage that needs it, + 1 */
     int32_t body;
     int stage;
-    const char *position; /* the element's index in the row: "j" */
-    bool vectors;         /* operands are read as x0.at[e] and stored to y0.at[e] */
+    const char *position;       /* the element's index in the row: "j" */
+    bool walks;                 /* a thread walks rows, number `i` of them at a time */
+    int pack;                   /* elements of one access */
+    const char *read, *written; /* the element of a pack "x0", "y0", or of an array of packs */
+    const char *kept;           /* of the values "h3" that are held for a later stage */
+    const char *sum; /* of the accumulator "a3": "", or "[e]" for the columns of a pack */
 } CudaEmit;
 
 static inline const Instr *
@@ -52,6 +57,22 @@ void cuda_store(CudaEmit *e, int32_t at);
 void cuda_identity(const Instr *v, Text *out);
 /* "acc = acc op value" */
 void cuda_combine(CudaEmit *e, int32_t at, const char *acc, const char *value);
+
+/* The address of an operand's element at the current position. */
+void cuda_address(const CudaEmit *e, int32_t operand, Text *out);
+
+/* ---- cuda_pack.c ---- */
+/* To be called before the others, for each stage in turn: finds what it loads. */
+void cuda_packs_begin(CudaEmit *e, int stage);
+/* The thread walks rows, and the operand's elements are the same in each: read for the first. */
+bool cuda_is_shared(const CudaEmit *e, int32_t operand);
+/* Of the elements that the stage loads or stores; stage -1: of all that any loads. */
+bool cuda_has_packs(const CudaEmit *e, InstrKind kind, int stage);
+void cuda_declare_packs(CudaEmit *e, InstrKind kind, int stage, int count); /* 0: no arrays */
+/* Between memory, from the position `first` on, and the packs with this subscript. */
+void cuda_move_packs(CudaEmit *e, InstrKind kind, int stage, const char *subscript,
+                     const char *first);
+void cuda_store_elements(CudaEmit *e, int stage);
 
 /* ---- cuda_reduce.c ---- */
 /* The kernel's loops, for rows that are reduced and for columns; the second launch of kernels in

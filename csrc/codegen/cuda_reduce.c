@@ -27,9 +27,16 @@ declare_accumulators(CudaEmit *e, int stage)
 {
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         if (!is_reduction(e, i, stage)) continue;
+        const char *type = cuda_type(cuda_instr(e, i)->dtype);
         Text identity = {0};
         cuda_identity(cuda_instr(e, i), &identity);
-        cuda_line(e, "%s a%d = %s;", cuda_type(cuda_instr(e, i)->dtype), i, identity.data);
+        if (e->sum[0] == '\0') {
+            cuda_line(e, "%s a%d = %s;", type, i, identity.data);
+        } else {
+            cuda_line(e, "%s a%d[%d];", type, i, e->pack);
+            cuda_line(e, "#pragma unroll");
+            cuda_line(e, "for (int e = 0; e < %d; e++) a%d[e] = %s;", e->pack, i, identity.data);
+        }
         text_free(&identity);
     }
 }
@@ -41,20 +48,19 @@ emit_roots(CudaEmit *e, int stage)
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = cuda_instr(e, i);
         Text name = {0};
-        char acc[16];
-        if (v->stage != stage || (v->level != LEVEL_ELEMENT && v->kind != INSTR_REDUCE)) continue;
-        if (v->kind == INSTR_STORE && cuda_instr(e, v->args[0])->kind != INSTR_REDUCE) {
-            cuda_store(e, i);
-        } else if (v->kind == INSTR_REDUCE) {
+        char acc[24];
+        if (v->stage != stage) continue;
+        if (v->kind == INSTR_REDUCE) {
             cuda_value(e, v->args[0], &name);
-            snprintf(acc, sizeof acc, "a%d", i);
+            snprintf(acc, sizeof acc, "a%d%s", i, e->sum);
             cuda_combine(e, i, acc, name.data);
         } else if (e->held[i]) {
             cuda_value(e, i, &name);
-            cuda_line(e, "h%d[e] = %s;", i, name.data);
+            cuda_line(e, "h%d%s = %s;", i, e->kept, name.data);
         }
         text_free(&name);
     }
+    cuda_store_elements(e, stage);
 }
 
 /* What lanes exchange: small types as int. */
@@ -145,35 +151,106 @@ store_parts(CudaEmit *e, const char *condition)
 static void
 declare_held(CudaEmit *e)
 {
+    const CudaKernel *c = &e->kernel->cuda;
+    if (c->each == 0) return;
+    cuda_declare_packs(e, INSTR_LOAD, -1, c->each / c->pack);
     for (int i = 0; i < e->kernel->instrs.len; i++)
-        if (e->held[i])
-            cuda_line(e, "%s h%d[%d];", cuda_type(cuda_instr(e, i)->dtype), i,
-                      e->kernel->cuda.each);
+        if (e->held[i]) cuda_line(e, "%s h%d[%d];", cuda_type(cuda_instr(e, i)->dtype), i, c->each);
+}
+
+/* Begins a loop over the packs of the row that the thread holds; returns how many blocks to end. */
+static int
+each_pack(CudaEmit *e, bool stores)
+{
+    const CudaKernel *c = &e->kernel->cuda;
+    int row = e->kernel->size[e->kernel->nloops - 1];
+    bool live = stores && c->lanes < c->threads; /* the block may hold rows beyond the last */
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int p = 0; p < %d; p++)", c->each / c->pack);
+    cuda_line(e, "const %s first = (lane + p * %d) * %d;", cuda_index(e), c->lanes, c->pack);
+    if (!live && c->exact) return 1;
+    cuda_block(e, "if (%sfirst < n%d)", live ? "live && " : "", row);
+    return 2;
+}
+
+static void
+end_blocks(CudaEmit *e, int count)
+{
+    while (count-- > 0) cuda_end(e);
+}
+
+static void
+move_held(CudaEmit *e, InstrKind kind, int stage)
+{
+    if (!cuda_has_packs(e, kind, stage)) return;
+    int blocks = each_pack(e, kind == INSTR_STORE);
+    cuda_move_packs(e, kind, stage, "[p]", "first");
+    end_blocks(e, blocks);
+}
+
+/* All loads, then all computation, then all stores: as many accesses as there are packs are under
+   way at once. */
+static void
+held_stage(CudaEmit *e, int stage)
+{
+    const CudaKernel *c = &e->kernel->cuda;
+    char kept[32];
+    snprintf(kept, sizeof kept, "[p * %d + e]", c->pack);
+    e->read = e->written = "[p].at[e]";
+    e->kept = kept;
+    move_held(e, INSTR_LOAD, stage);
+    cuda_declare_packs(e, INSTR_STORE, stage, c->each / c->pack);
+    int blocks = each_pack(e, false);
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
+    cuda_line(e, "const %s j = first + e;", cuda_index(e));
+    cuda_body(e, stage);
+    emit_roots(e, stage);
+    end_blocks(e, blocks + 1);
+    move_held(e, INSTR_STORE, stage);
+    e->read = e->written = ".at[e]";
+}
+
+/* Goes through the row from `first` on, a pack at a time. */
+static void
+walked_stage(CudaEmit *e, int stage, int unroll)
+{
+    const Kernel *k = e->kernel;
+    const CudaKernel *c = &k->cuda;
+    cuda_line(e, "#pragma unroll %d", unroll);
+    if (c->parts >= 0)
+        cuda_block(e, "for (%s first = begin + lane * %d; first < end; first += %d)", cuda_index(e),
+                   c->pack, c->lanes * c->pack);
+    else
+        cuda_block(e, "for (%s first = lane * %d; first < n%d; first += %d)", cuda_index(e),
+                   c->pack, k->size[k->nloops - 1], c->lanes * c->pack);
+    cuda_declare_packs(e, INSTR_LOAD, stage, 0);
+    cuda_move_packs(e, INSTR_LOAD, stage, "", "first");
+    cuda_declare_packs(e, INSTR_STORE, stage, 0);
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
+    cuda_line(e, "const %s j = first + e;", cuda_index(e));
+    cuda_body(e, stage);
+    emit_roots(e, stage);
+    cuda_end(e);
+    if (cuda_has_packs(e, INSTR_STORE, stage)) {
+        if (c->parts < 0) cuda_block(e, "if (live)");
+        cuda_move_packs(e, INSTR_STORE, stage, "", "first");
+        if (c->parts < 0) cuda_end(e);
+    }
+    cuda_end(e);
 }
 
 static void
 row_loop(CudaEmit *e, int stage)
 {
-    const Kernel *k = e->kernel;
-    const CudaKernel *c = &k->cuda;
-    int row = k->size[k->nloops - 1];
+    enum { PACKS_AHEAD = 4 };
+    cuda_packs_begin(e, stage);
     if (!has_loop(e, stage)) return;
-    if (c->each > 0) {
-        cuda_line(e, "#pragma unroll");
-        cuda_block(e, "for (int e = 0; e < %d; e++)", c->each);
-        cuda_line(e, "const %s j = lane + e * %d;", cuda_index(e), c->lanes);
-        cuda_block(e, "if (live && j < n%d)", row);
-    } else if (c->parts >= 0) {
-        cuda_line(e, "#pragma unroll 8");
-        cuda_block(e, "for (%s j = begin + lane; j < end; j += %d)", cuda_index(e), c->lanes);
-    } else {
-        cuda_line(e, "#pragma unroll 4");
-        cuda_block(e, "for (%s j = lane; live && j < n%d; j += %d)", cuda_index(e), row, c->lanes);
-    }
-    cuda_body(e, stage);
-    emit_roots(e, stage);
-    if (c->each > 0) cuda_end(e);
-    cuda_end(e);
+    if (e->kernel->cuda.each > 0)
+        held_stage(e, stage);
+    else
+        walked_stage(e, stage, e->pack > 1 ? PACKS_AHEAD : 2 * PACKS_AHEAD);
 }
 
 void
@@ -186,8 +263,8 @@ cuda_reduced_rows(CudaEmit *e)
     if (c->parts >= 0) {
         cuda_line(e, "const %s part = (%s)blockIdx.x %% n%d, unit = (%s)blockIdx.x / n%d;", index,
                   index, c->parts, index, c->parts);
-        cuda_line(e, "const %s size = (n%d + n%d - 1) / n%d, begin = part * size;", index,
-                  k->size[row], c->parts, c->parts);
+        cuda_line(e, "const %s size = (n%d / %d + n%d - 1) / n%d * %d, begin = part * size;", index,
+                  k->size[row], c->pack, c->parts, c->parts, c->pack);
         cuda_line(e, "const %s end = begin + size < n%d ? begin + size : n%d;", index, k->size[row],
                   k->size[row]);
         cuda_line(e, "const int lane = threadIdx.x;");
@@ -216,15 +293,58 @@ cuda_reduced_rows(CudaEmit *e)
 
 /* ---- columns ---- */
 
-/* Eight threads share a column. */
+/* The row of a column's loop in which the kernel is: its pointers. */
+static void
+column_row(CudaEmit *e, bool at_begin)
+{
+    int row = e->kernel->nloops - 1, down = row - 1;
+    cuda_line(e, "const %s unit = outer;", cuda_index(e));
+    cuda_outer(e, down);
+    if (at_begin) cuda_line(e, "const %s i%d = 0;", cuda_index(e), down);
+    cuda_pointers(e, row);
+}
+
+/* Combines what the threads of a column have, in their order. */
+static void
+combine_ways(CudaEmit *e, int ways)
+{
+    const CudaKernel *c = &e->kernel->cuda;
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        if (!is_reduction(e, i, 0)) continue;
+        cuda_line(e, "__shared__ %s w%d[%d][%d][%d];", cuda_type(cuda_instr(e, i)->dtype), i, ways,
+                  c->pack, c->lanes);
+        cuda_line(e, "#pragma unroll");
+        cuda_line(e, "for (int e = 0; e < %d; e++) w%d[way][e][lane] = a%d[e];", c->pack, i, i);
+    }
+    cuda_line(e, "__syncthreads();");
+    cuda_line(e, "if (way != 0 || !live) return;");
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        if (!is_reduction(e, i, 0)) continue;
+        char acc[16], other[32];
+        snprintf(acc, sizeof acc, "a%d[e]", i);
+        snprintf(other, sizeof other, "w%d[o][e][lane]", i);
+        cuda_line(e, "#pragma unroll");
+        cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
+        cuda_block(e, "for (int o = 1; o < %d; o++)", ways);
+        cuda_combine(e, i, acc, other);
+        cuda_end(e);
+        cuda_end(e);
+    }
+}
+
+/* Eight threads share the columns of a pack. */
 void
 cuda_columns(CudaEmit *e)
 {
+    enum { ROWS_AHEAD = 8 };
     const Kernel *k = e->kernel;
     const CudaKernel *c = &k->cuda;
     const char *index = cuda_index(e);
     int row = k->nloops - 1, down = row - 1, ways = c->threads / c->lanes;
-    cuda_line(e, "const %s wide = (n%d + %d) / %d;", index, k->size[row], c->lanes - 1, c->lanes);
+    int strip = c->lanes * c->pack;
+    e->sum = "[e]";
+    cuda_packs_begin(e, 0);
+    cuda_line(e, "const %s wide = (n%d + %d) / %d;", index, k->size[row], strip - 1, strip);
     cuda_line(e, "%s group = blockIdx.x;", index);
     if (c->parts >= 0) {
         cuda_line(e, "const %s part = group %% n%d;", index, c->parts);
@@ -238,43 +358,42 @@ cuda_columns(CudaEmit *e)
     }
     cuda_line(e, "const int lane = threadIdx.x %% %d, way = threadIdx.x / %d;", c->lanes, c->lanes);
     cuda_line(e, "const %s outer = group / wide;", index);
-    cuda_line(e, "const %s j = (group - outer * wide) * %d + lane;", index, c->lanes);
-    cuda_line(e, "const bool live = j < n%d;", k->size[row]);
+    cuda_line(e, "const %s first = (group - outer * wide) * %d + lane * %d;", index, strip,
+              c->pack);
+    cuda_line(e, "const bool live = first < n%d;", k->size[row]);
     declare_accumulators(e, 0);
-    cuda_line(e, "#pragma unroll 4");
-    cuda_block(e, "for (%s i%d = begin + way; live && i%d < end; i%d += %d)", index, down, down,
-               down, ways);
-    cuda_line(e, "const %s unit = outer;", index);
-    cuda_outer(e, down);
-    cuda_pointers(e, row);
+    cuda_block(e, "if (live)");
+    cuda_line(e, "#pragma unroll %d", ROWS_AHEAD);
+    cuda_block(e, "for (%s i%d = begin + way; i%d < end; i%d += %d)", index, down, down, down,
+               ways);
+    column_row(e, false);
     cuda_scalars(e, LEVEL_ROW, 0);
+    cuda_declare_packs(e, INSTR_LOAD, 0, 0);
+    cuda_move_packs(e, INSTR_LOAD, 0, "", "first");
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
+    cuda_line(e, "const %s j = first + e;", index);
     cuda_body(e, 0);
     emit_roots(e, 0);
     cuda_end(e);
-    for (int i = 0; i < k->instrs.len; i++) {
-        if (!is_reduction(e, i, 0)) continue;
-        char acc[16], other[24];
-        const char *type = cuda_type(cuda_instr(e, i)->dtype);
-        snprintf(acc, sizeof acc, "a%d", i);
-        snprintf(other, sizeof other, "w%d[o][lane]", i);
-        cuda_line(e, "__shared__ %s w%d[%d][%d];", type, i, ways, c->lanes);
-        cuda_line(e, "w%d[way][lane] = a%d;", i, i);
-        cuda_line(e, "__syncthreads();");
-        cuda_block(e, "for (int o = 1; way == 0 && o < %d; o++)", ways);
-        cuda_combine(e, i, acc, other);
-        cuda_end(e);
-        cuda_line(e, "const %s s%d = a%d;", type, i, i);
-    }
+    cuda_end(e);
+    cuda_end(e);
+    combine_ways(e, ways);
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
+    cuda_line(e, "const %s j = first + e;", index);
+    for (int i = 0; i < k->instrs.len; i++)
+        if (is_reduction(e, i, 0))
+            cuda_line(e, "const %s s%d = a%d[e];", cuda_type(cuda_instr(e, i)->dtype), i, i);
     if (c->parts >= 0) {
         cuda_line(e, "const %s unit = outer * n%d + j;", index, k->size[row]);
-        store_parts(e, "live && way == 0");
-        return;
+        store_parts(e, "true");
+    } else {
+        column_row(e, true);
+        store_rows(e, "true");
     }
-    cuda_line(e, "const %s unit = outer;", index);
-    cuda_outer(e, down);
-    cuda_line(e, "const %s i%d = 0;", index, down);
-    cuda_pointers(e, row);
-    store_rows(e, "live && way == 0");
+    cuda_end(e);
+    e->sum = "";
 }
 
 /* ---- the parts' results ---- */
@@ -299,7 +418,7 @@ columns_done(CudaEmit *e)
 {
     const Kernel *k = e->kernel;
     const char *index = cuda_index(e);
-    int row = k->nloops - 1, down = row - 1;
+    int row = k->nloops - 1;
     cuda_line(e, "const %s unit = (%s)blockIdx.x * %d + (int)threadIdx.x;", index, index,
               k->cuda.threads);
     cuda_line(e, "if (unit >= n%d) return;", k->cuda.units);
@@ -310,14 +429,11 @@ columns_done(CudaEmit *e)
     for (int i = 0; i < k->instrs.len; i++)
         if (is_reduction(e, i, 0))
             cuda_line(e, "const %s s%d = a%d;", cuda_type(cuda_instr(e, i)->dtype), i, i);
-    cuda_line(e, "const %s j = unit %% n%d, column = unit / n%d;", index, k->size[row],
+    cuda_line(e, "const %s j = unit %% n%d, outer = unit / n%d;", index, k->size[row],
               k->size[row]);
     cuda_line(e, "{");
     e->indent++;
-    cuda_line(e, "const %s unit = column;", index);
-    cuda_outer(e, down);
-    cuda_line(e, "const %s i%d = 0;", index, down);
-    cuda_pointers(e, row);
+    column_row(e, true);
     store_rows(e, "true");
     cuda_end(e);
 }

@@ -157,8 +157,8 @@ cuda_combine(CudaEmit *e, int32_t at, const char *acc, const char *value)
 /* ---- memory ---- */
 
 /* The address of an operand's element: in the row whose pointer is r0. */
-static void
-put_address(const CudaEmit *e, int32_t number, Text *out)
+void
+cuda_address(const CudaEmit *e, int32_t number, Text *out)
 {
     const Operand *o = &e->kernel->operands.at[number];
     int32_t stride = o->stride[e->kernel->nloops - 1];
@@ -183,11 +183,12 @@ put_load(CudaEmit *e, const Instr *v, Text *out)
         char name[24];
         snprintf(name, sizeof name, "p%d", o->pointer);
         put_argument(v->dtype, name, out);
-    } else if (e->vectors && v->level == LEVEL_ELEMENT) {
-        text_printf(out, "x%d.at[e]%s", v->operand, nonzero);
+    } else if (v->level == LEVEL_ELEMENT) {
+        text_printf(out, "x%d%s%s", v->operand, cuda_is_shared(e, v->operand) ? ".at[e]" : e->read,
+                    nonzero);
     } else {
         text_printf(out, "*(const %s *)(", memory_type(v->dtype));
-        put_address(e, v->operand, out);
+        cuda_address(e, v->operand, out);
         text_printf(out, ")%s", nonzero);
     }
 }
@@ -206,10 +207,10 @@ cuda_store(CudaEmit *e, int32_t at)
     const Instr *v = cuda_instr(e, at);
     Text name = {0}, address = {0};
     cuda_value(e, v->args[0], &name);
-    if (e->vectors && v->level == LEVEL_ELEMENT) {
-        cuda_line(e, "y%d.at[e] = %s;", v->operand, name.data);
+    if (v->level == LEVEL_ELEMENT && cuda_instr(e, v->args[0])->kind != INSTR_REDUCE) {
+        cuda_line(e, "y%d%s = %s;", v->operand, e->written, name.data);
     } else {
-        put_address(e, v->operand, &address);
+        cuda_address(e, v->operand, &address);
         cuda_line(e, "*(%s *)(%s) = %s;", memory_type(v->dtype), address.data, name.data);
     }
     text_free(&name);
@@ -272,7 +273,7 @@ cuda_value(CudaEmit *e, int32_t at, Text *name)
         return;
     }
     if (e->held[at] && v->stage < e->stage) {
-        text_printf(name, "h%d[e]", at);
+        text_printf(name, "h%d%s", at, e->kept);
         return;
     }
     if (e->mark[at] != e->body) {

@@ -84,6 +84,8 @@ typedef struct {
     uint8_t form;   /* Form */
     uint8_t rank;   /* 0 for scalars */
     uint8_t device; /* Device */
+    bool loose;     /* an input on a device that may begin anywhere: other arrays there begin at a
+                       multiple of 16 bytes */
     SizeId shape[MAX_RANK];
     SizeId stride[MAX_RANK]; /* bytes; may be negative or 0 */
     SizeId offset;           /* bytes from the first byte of the storage; NO_SIZE means 0 */

@@ -1,9 +1,9 @@
 /* What CUDA makes of a kernel's loops.  In: loops and instructions.  Out: Kernel.cuda, the stage of
    each instruction, and the number of blocks.
 
-   - No reduction: KERNEL_FLAT in one access of 16 bytes per array and thread where the arrays allow
-     it; KERNEL_ROWS with a thread per column, which walks a few rows, so that no index is divided
-     for each element.
+   - Elements that lie side by side are read in packs of up to 16 bytes where the arrays allow it.
+   - No reduction: KERNEL_FLAT with a pack per thread; KERNEL_ROWS with a thread per pack of
+   columns, which walks a few rows, so that no index is divided for each element.
    - Rows are reduced by as many neighbouring threads as keep each at some 16 elements: lanes of a
      warp, or a block.  A row of up to LONGEST_HELD elements stays in registers between stages.
    - Few long rows, and columns of many rows, are divided into parts: one more launch combines the
@@ -46,6 +46,19 @@ assign_stages(Kernel *k)
         }
         if (v->stage >= k->nstages) k->nstages = v->stage + 1;
     }
+    /* What no instruction uses before a later stage is loaded and computed there: no register holds
+       it until then. */
+    for (int i = k->instrs.len - 1; i >= 0; i--) {
+        Instr *v = &k->instrs.at[i];
+        int first = k->nstages;
+        if (v->kind == INSTR_REDUCE || v->kind == INSTR_STORE || v->level != LEVEL_ELEMENT)
+            continue;
+        for (int user = i + 1; user < k->instrs.len; user++)
+            for (int a = 0; a < k->instrs.at[user].nargs; a++)
+                if (k->instrs.at[user].args[a] == i && k->instrs.at[user].stage < first)
+                    first = k->instrs.at[user].stage;
+        if (first < k->nstages) v->stage = first;
+    }
 }
 
 static int64_t
@@ -84,20 +97,48 @@ is_wide(const Nest *n)
     return most >= (double)(INT32_MAX - MARGIN);
 }
 
+/* Are the element-level loads and stores of an operand in memory side by side along the row, and
+   each access of `count` of them a multiple of its size away from the memory's beginning? */
+static bool
+is_packed(const Nest *n, int operand, int count)
+{
+    const Operand *o = &n->kernel->operands.at[operand];
+    const Place *place = &n->places.at[o->pointer];
+    const Buffer *buffer = &n->lw->program->buffers.at[place->buffer];
+    int64_t bytes = count * (int64_t)dtype_size(o->dtype);
+    int64_t offset = place->offset == NO_SIZE ? 0 : nest_value(n, place->offset);
+    if (o->stride[n->nloops - 1] != STRIDE_UNIT || buffer->type.loose || offset % bytes != 0)
+        return false;
+    for (int i = 0; i < n->nloops - 1; i++) {
+        int32_t stride = o->stride[i];
+        if (stride == STRIDE_UNIT) return false;
+        if (stride != STRIDE_ZERO && nest_value(n, n->sizes.at[stride]) % bytes != 0) return false;
+    }
+    return true;
+}
+
 /* The elements of one access, if every operand allows that; else 1. */
 static int
-side_by_side(const Kernel *k)
+pack_size(const Nest *n)
 {
-    int widest = 1;
-    for (int o = 0; o < k->operands.len; o++) {
-        const Operand *operand = &k->operands.at[o];
-        int bytes = (int)dtype_size(operand->dtype);
-        if (operand->stride[0] == STRIDE_ZERO) continue;
-        if (operand->stride[0] != STRIDE_UNIT) return 1;
+    const Kernel *k = n->kernel;
+    int widest = 1, count;
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = &k->instrs.at[i];
+        if (v->level != LEVEL_ELEMENT || (v->kind != INSTR_LOAD && v->kind != INSTR_STORE))
+            continue;
+        int bytes = (int)dtype_size(k->operands.at[v->operand].dtype);
         if (bytes > widest) widest = bytes;
     }
-    int count = ACCESS / widest;
-    return count > 8 ? 8 : count;
+    count = ACCESS / widest > 8 ? 8 : ACCESS / widest;
+    for (int i = 0; i < k->instrs.len; i++) {
+        const Instr *v = &k->instrs.at[i];
+        if (v->level != LEVEL_ELEMENT || (v->kind != INSTR_LOAD && v->kind != INSTR_STORE))
+            continue;
+        if (k->operands.at[v->operand].by_value) continue;
+        if (!is_packed(n, v->operand, count)) return 1;
+    }
+    return k->kind == KERNEL_FLAT || row_length(n) % count == 0 ? count : 1;
 }
 
 /* ---- without a reduction ---- */
@@ -106,21 +147,18 @@ static void
 lay_flat(Nest *n, KernelStep *step)
 {
     CudaKernel *c = &n->kernel->cuda;
-    int together = side_by_side(n->kernel);
-    c->vectors = together > 1;
-    c->each = c->vectors ? together : SCALARS;
+    c->each = c->pack > 1 ? c->pack : SCALARS;
     step->blocks[0] = ceiling(row_length(n), (int64_t)THREADS * c->each);
 }
 
 static void
 lay_rows(Nest *n, KernelStep *step, int64_t units)
 {
-    enum { ROWS_EACH = 8 };
     CudaKernel *c = &n->kernel->cuda;
-    for (c->lanes = 1; c->lanes < THREADS && c->lanes < row_length(n);) c->lanes *= 2;
-    c->each = ROWS_EACH;
-    step->blocks[0] =
-        ceiling(row_length(n), c->lanes) * ceiling(units, THREADS / c->lanes * ROWS_EACH);
+    int64_t across = row_length(n) / c->pack;
+    for (c->lanes = 1; c->lanes < THREADS && c->lanes < across;) c->lanes *= 2;
+    c->each = c->pack > 1 ? 4 : 8;
+    step->blocks[0] = ceiling(across, c->lanes) * ceiling(units, THREADS / c->lanes * c->each);
 }
 
 /* ---- reductions ---- */
@@ -194,9 +232,10 @@ lay_reduced_rows(Nest *n, KernelStep *step, int64_t units)
     if (c->lanes == 64 && length <= 32 * MOST_HELD) c->lanes = 32;
     if (c->lanes > THREADS * 2 && length <= THREADS * 2 * MOST_HELD) c->lanes = THREADS * 2;
     c->threads = c->lanes > 32 ? c->lanes : THREADS;
-    int64_t each = ceiling(length, c->lanes);
+    int64_t each = ceiling(length / c->pack, c->lanes) * c->pack;
     bool holds = each <= MOST_HELD && each * values_held(k) <= HELD_VALUES;
     c->each = k->nstages > 1 && holds ? (int32_t)each : 0;
+    c->exact = c->each * (int64_t)c->lanes == length;
     step->blocks[0] = ceiling(units, c->threads / c->lanes);
     return 0;
 }
@@ -206,8 +245,9 @@ lay_columns(Nest *n, KernelStep *step, int64_t units)
 {
     CudaKernel *c = &n->kernel->cuda;
     int64_t rows = loop_size(n, n->nloops - 2);
-    int64_t blocks = units / row_length(n) * ceiling(row_length(n), COLUMN_LANES);
-    int64_t parts = Py_MIN(ceiling(2 * BLOCKS, blocks), rows / (8 * THREADS / COLUMN_LANES));
+    int64_t across = row_length(n) / c->pack;
+    int64_t blocks = units / row_length(n) * ceiling(across, COLUMN_LANES);
+    int64_t parts = Py_MIN(ceiling(4 * BLOCKS, blocks), rows / (8 * THREADS / COLUMN_LANES));
     c->lanes = COLUMN_LANES;
     step->blocks[0] = blocks;
     if (parts <= 1) return 0;
@@ -229,6 +269,7 @@ cuda_schedule(Nest *n, KernelStep *step)
     if (n->lw->why != NULL) return 0;
     assign_stages(k);
     k->cuda = (CudaKernel){.threads = THREADS, .lanes = 1, .parts = -1};
+    k->cuda.pack = pack_size(n);
     for (int i = 0; i < n->nloops - 1; i++) units *= loop_size(n, i);
     if (k->kind == KERNEL_COLUMNS) units = units / loop_size(n, n->nloops - 2) * row_length(n);
     SizeId size = size_const(n->lw->graph, units);

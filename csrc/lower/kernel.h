@@ -94,12 +94,14 @@ struct RegionLoop; /* region.h */
 typedef struct {
     int32_t threads; /* of a block */
     int32_t lanes;   /* neighbouring threads that share a row */
-    int32_t each;  /* elements of a row that a thread holds in registers; 0: it goes through them in
-                      each stage again.  KERNEL_FLAT: elements per thread */
-    bool vectors;  /* KERNEL_FLAT: those lie side by side, in one access */
-    bool wide;     /* index arithmetic takes 64 bits */
-    int32_t units; /* index into KernelArgs.size of their number */
-    int32_t parts; /* of the number of parts that each unit is divided into; -1: it is not … */
+    int32_t pack;    /* elements of a row that lie side by side and are read in one access */
+    int32_t each;    /* elements of a row that a thread holds in registers; 0: it goes through them
+                        in each stage again.  Without a reduction: elements, or packs of rows, per
+                        thread */
+    bool exact;      /* the threads of a row hold all its elements and no more */
+    bool wide;       /* index arithmetic takes 64 bits */
+    int32_t units;   /* index into KernelArgs.size of their number */
+    int32_t parts;   /* of the number of parts that each unit is divided into; -1: it is not … */
     int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines */
 } CudaKernel;
 

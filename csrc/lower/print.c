@@ -122,7 +122,9 @@ put_cuda(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
     text_printf(out, "] on cuda, %lld blocks of %d", (long long)s->blocks[0], c->threads);
     if (k->kind != KERNEL_FLAT) text_printf(out, ", %d lanes", c->lanes);
     if (c->each)
-        text_printf(out, ", %d elements a thread%s", c->each, c->vectors ? " side by side" : "");
+        text_printf(out, ", %d %s a thread", c->each,
+                    k->kind == KERNEL_ROWS && k->nstages == 1 ? "rows" : "elements");
+    if (c->pack > 1) text_printf(out, ", packs of %d", c->pack);
     if (c->parts >= 0) {
         text_put(out, ", ");
         put_size(g, s->sizes[c->parts], out);

@@ -97,7 +97,7 @@ def test_every_operation_has_text():
 def test_schedules():
     assert "64 blocks" not in _C.lower_cuda(SOFTMAX)[0]
     assert "parts, combined by 1 blocks" in _C.lower_cuda(WHOLE)[0]
-    assert "4 elements a thread side by side" in _C.lower_cuda(CHAIN)[0]
+    assert "packs of 4" in _C.lower_cuda(CHAIN)[0]
     assert "64-bit indices" in _C.lower_cuda(WIDE)[0]
     assert "long long" not in _C.lower_cuda(BROADCAST)[1].split(")\n{")[1]
 

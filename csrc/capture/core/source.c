@@ -163,6 +163,7 @@ device_value(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *
         if ((type.stride[axis] = size_const(in->graph, header->stride[axis])) == NO_SIZE)
             return NULL;
     type.device = (uint8_t)library->device;
+    type.loose = !(header->flags & ARRAY_ALIGNED_16);
     Value *value = input_add(in, source, object, &type);
     if (value == NULL) return NULL;
     value->kind = V_DEVICE;
@@ -171,7 +172,8 @@ device_value(Interp *in, SourceId source, PyObject *object, const ArrayLibrary *
     guard.array.rank = (uint8_t)header->rank;
     guard.array.library = (uint8_t)(library - array_libraries);
     guard.array.device_number = header->device_number;
-    guard.array.flags = ARRAY_ALIGNED | (contiguous ? ARRAY_C_CONTIGUOUS : 0);
+    guard.array.flags =
+        ARRAY_ALIGNED | (contiguous ? ARRAY_C_CONTIGUOUS : 0) | (header->flags & ARRAY_ALIGNED_16);
     guard.array.known_shape = (uint8_t)((1u << header->rank) - 1);
     if (!contiguous) guard.array.known_stride = guard.array.known_shape;
     for (int axis = 0; axis < header->rank; axis++) {

@@ -1,0 +1,110 @@
+/* Packs: elements that lie side by side in a row, read and written in one access.  A body of the
+   loop over elements finds what was read at "x0" + CudaEmit.read and leaves what it stores at
+   "y0" + CudaEmit.written; with a pack of 1 that is an element. */
+#include "cuda_emit.h"
+
+static const char *
+memory_of(const Operand *o)
+{
+    return o->dtype == DT_BOOL ? "unsigned char" : cuda_type(o->dtype);
+}
+
+/* Marks the instructions from which the value is computed in this stage. */
+static void
+mark_needed(CudaEmit *e, int32_t at, int stage)
+{
+    const Instr *v = cuda_instr(e, at);
+    if (v->level != LEVEL_ELEMENT || v->kind == INSTR_REDUCE || e->needed[at] == stage + 1) return;
+    if (e->held[at] && v->stage < stage) return;
+    e->needed[at] = stage + 1;
+    for (int a = 0; a < v->nargs; a++) mark_needed(e, v->args[a], stage);
+}
+
+void
+cuda_packs_begin(CudaEmit *e, int stage)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        const Instr *v = cuda_instr(e, i);
+        if (v->stage != stage || (v->kind != INSTR_STORE && v->kind != INSTR_REDUCE && !e->held[i]))
+            continue;
+        if (v->kind == INSTR_STORE && v->level != LEVEL_ELEMENT) continue;
+        if (v->kind == INSTR_REDUCE)
+            mark_needed(e, v->args[0], stage);
+        else
+            mark_needed(e, i, stage);
+    }
+}
+
+static bool
+is_packed(const CudaEmit *e, int32_t at, InstrKind kind, int stage)
+{
+    const Instr *v = cuda_instr(e, at);
+    if (v->kind != kind || v->level != LEVEL_ELEMENT) return false;
+    if (kind == INSTR_STORE)
+        return v->stage == stage && cuda_instr(e, v->args[0])->kind != INSTR_REDUCE;
+    return !e->kernel->operands.at[v->operand].by_value &&
+           (stage < 0 || e->needed[at] == stage + 1) &&
+           !(stage >= 0 && e->kernel->cuda.each > 0 && v->stage < stage);
+}
+
+bool
+cuda_is_shared(const CudaEmit *e, int32_t operand)
+{
+    const Kernel *k = e->kernel;
+    for (int i = 0; i < k->nloops - 1; i++)
+        if (k->operands.at[operand].stride[i] != STRIDE_ZERO) return false;
+    return e->walks;
+}
+
+bool
+cuda_has_packs(const CudaEmit *e, InstrKind kind, int stage)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_packed(e, i, kind, stage)) return true;
+    return false;
+}
+
+void
+cuda_declare_packs(CudaEmit *e, InstrKind kind, int stage, int count)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        if (!is_packed(e, i, kind, stage)) continue;
+        int operand = cuda_instr(e, i)->operand;
+        char array[16] = "";
+        if (count > 0 && !cuda_is_shared(e, operand)) snprintf(array, sizeof array, "[%d]", count);
+        cuda_line(e, "Pack<%s, %d> %c%d%s;", memory_of(&e->kernel->operands.at[operand]), e->pack,
+                  kind == INSTR_LOAD ? 'x' : 'y', operand, array);
+    }
+}
+
+void
+cuda_move_packs(CudaEmit *e, InstrKind kind, int stage, const char *subscript, const char *first)
+{
+    const char *position = e->position;
+    e->position = first;
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        if (!is_packed(e, i, kind, stage)) continue;
+        int operand = cuda_instr(e, i)->operand, pack = e->pack;
+        const char *type = memory_of(&e->kernel->operands.at[operand]);
+        Text address = {0};
+        cuda_address(e, operand, &address);
+        if (kind == INSTR_LOAD && cuda_is_shared(e, operand))
+            cuda_line(e, "if (i == 0) x%d = *(const Pack<%s, %d> *)(%s);", operand, type, pack,
+                      address.data);
+        else if (kind == INSTR_LOAD)
+            cuda_line(e, "x%d%s = *(const Pack<%s, %d> *)(%s);", operand, subscript, type, pack,
+                      address.data);
+        else
+            cuda_line(e, "*(Pack<%s, %d> *)(%s) = y%d%s;", type, pack, address.data, operand,
+                      subscript);
+        text_free(&address);
+    }
+    e->position = position;
+}
+
+void
+cuda_store_elements(CudaEmit *e, int stage)
+{
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (is_packed(e, i, INSTR_STORE, stage)) cuda_store(e, i);
+}
