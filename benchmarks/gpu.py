@@ -7,7 +7,6 @@ longer than the host; "sync": a call and a synchronisation; "host": the time of 
 where the kernel is short."""
 
 import argparse
-import os
 import statistics
 import time
 
@@ -90,7 +89,6 @@ class Peer:
             }
             self.take = torch.from_dlpack
         elif name == "jax":
-            os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
             import jax
             import jax.numpy as jnp
 
