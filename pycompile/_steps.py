@@ -7,6 +7,8 @@ import math
 
 import numpy as np
 
+from pycompile import _C
+
 # ---- subscripts ----
 
 
@@ -28,13 +30,13 @@ def _fill(template, indices):
 
 def take(template, array, *indices):
     """array[index]"""
-    return array[_fill(template, indices)]
+    return _C.array_select(array, _fill(template, indices))
 
 
 def put(template, array, value, *indices):
     """A copy of the array after array[index] = value."""
     result = np.array(array, order="K", copy=True, subok=False)
-    result[_fill(template, indices)] = value
+    _C.array_store(result, _fill(template, indices), value)
     return result
 
 

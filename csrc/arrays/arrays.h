@@ -51,6 +51,10 @@ bool array_is_like(PyObject *object, const ArrayLike *like);
 void array_extent(const ArrayHeader *header, const char **low, const char **high);
 /* Have the two no byte in common?  True without elements; false also where their strides and ranges
    do not tell. */
+/* select.c: array[by], and array[by] = value where their memory is apart; a new reference, 0 or -1.
+ */
+PyObject *array_select(PyObject *array, PyObject *by);
+int array_store(PyObject *array, PyObject *by, PyObject *value);
 /* Not even the ranges of memory from the lowest to the highest address interleave. */
 bool arrays_ranges_apart(const ArrayHeader *a, const ArrayHeader *b);
 bool arrays_apart(const ArrayHeader *a, const ArrayHeader *b);

@@ -51,6 +51,22 @@ py_array_view(PyObject *Py_UNUSED(self), PyObject *args)
     return array_view(base, type, rank, dims, strides, offset);
 }
 
+static PyObject *
+py_array_select(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs == 2) return array_select(args[0], args[1]);
+    PyErr_SetString(PyExc_TypeError, "array_select(array, by)");
+    return NULL;
+}
+
+static PyObject *
+py_array_store(PyObject *Py_UNUSED(self), PyObject *const *args, Py_ssize_t nargs)
+{
+    if (nargs == 3) return array_store(args[0], args[1], args[2]) < 0 ? NULL : Py_NewRef(Py_None);
+    PyErr_SetString(PyExc_TypeError, "array_store(array, by, value)");
+    return NULL;
+}
+
 /* library_read(object) -> (library, dtype, shape, strides, flags, address, device), why not (a
    str), or None for an object of no library. */
 static PyObject *
@@ -277,6 +293,9 @@ static PyMethodDef methods[] = {
      "array_view(base, dtype, shape, strides, offset): a view with NumPy's own base."},
     {"library_read", library_read, METH_O, "For tests: an array's header as its library has it."},
     {"test_cupy_without_device", test_cupy_without_device, METH_O, "CuPy's stream is 0."},
+    {"array_select", (PyCFunction)(void (*)(void))py_array_select, METH_FASTCALL, "array[by]."},
+    {"array_store", (PyCFunction)(void (*)(void))py_array_store, METH_FASTCALL,
+     "array[by] = value, where their memory is apart."},
     {"test_array_read", test_array_read, METH_O, "(dtype, rank, flags), or why not."},
     {"test_array_box", test_array_box, METH_O, "An array scalar read and boxed again."},
     {"test_array_copy", test_array_copy, METH_VARARGS, "array_copy_strided(dst, src)."},

@@ -107,6 +107,16 @@ typedef struct {
                    not such work */
 } Scale;
 
+/* x[mask], which arrays/select.c does faster than NumPy. */
+static int
+selection_weight(Scale *scale, const Node *node)
+{
+    enum { WORTH = 64 };
+    int elements = by_elements(scale->graph, node, ELEMENTS_PER_UNIT);
+    scale->works = scale->works || elements >= WORTH;
+    return LIBRARY_CALLED + elements;
+}
+
 /* The estimated iterations: a loop mostly goes once along an array that it reads or writes. */
 static int
 loop_weight(const Graph *g, const Node *node)
@@ -141,6 +151,7 @@ node_weight(Scale *scale, NodeId id)
     case KIND_MATMUL: return PRODUCT_CALLED;
     case KIND_EXTERN:
         if (node->op == OP_compress && !scale->read[id]) return 0;
+        if (node->op == OP_compress) return selection_weight(scale, node);
         if (callable_draws(node->attrs.object)) return DRAWN;
         if (takes_numbers(g, node)) return NUMBER_CALLED;
         return is_template(node->attrs.object) ? TEMPLATE_CALLED : LIBRARY_CALLED;

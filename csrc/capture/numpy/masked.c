@@ -94,7 +94,7 @@ compress_node(Interp *in, NodeId whole, NodeId mask, NodeId *out)
 {
     NodeId args[2] = {whole, mask};
     Type type = type_scalar(DT_OBJECT, FORM_OBJECT);
-    Attrs attrs = {.object = module_kept(in, "operator", "getitem")};
+    Attrs attrs = {.object = module_kept(in, "pycompile._C", "array_select")};
     if (attrs.object == NULL) return ANSWER_ERROR;
     TRY_NODE(*out, graph_add(in->graph, in->region, OP_compress, 2, args, &type, &attrs));
     return ANSWER_YES;

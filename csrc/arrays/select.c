@@ -1,0 +1,235 @@
+/* x[mask] and x[mask] = values for the commonest arrays: dense ones, with a dense mask of all their
+   axes or of the leading ones.  NumPy takes a branch per element of the mask; here elements are
+   moved without one and, where the processor has it, eight at a time.  All else is left to NumPy,
+   with its messages.  (Arrays of indices are, too: what NumPy does for them was not beaten.)
+
+   The GIL is held throughout: the mask that was counted is the one that selects. */
+#include "numpy_api.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define HAS_COMPRESS 1
+#endif
+
+static const uint64_t ONES = UINT64_C(0x0101010101010101);
+
+/* A dense array of elements that are their bytes. */
+static bool
+is_plain(PyObject *object)
+{
+    if (!PyArray_CheckExact(object)) return false;
+    PyArrayObject *array = (PyArrayObject *)object;
+    return PyArray_ISCARRAY_RO(array) && PyArray_ISNOTSWAPPED(array) &&
+           !PyDataType_REFCHK(PyArray_DESCR(array)) && PyArray_ITEMSIZE(array) > 0;
+}
+
+/* A new array of `count` times the axes of `array` from `axis` on.  *item is set to the bytes of
+   what one element of a mask selects. */
+static PyObject *
+new_selected(PyArrayObject *array, npy_intp count, int axis, size_t *item)
+{
+    npy_intp shape[NPY_MAXDIMS];
+    int rank = 0;
+    shape[rank++] = count;
+    *item = (size_t)PyArray_ITEMSIZE(array);
+    for (int i = axis; i < PyArray_NDIM(array); i++) {
+        shape[rank++] = PyArray_DIM(array, i);
+        *item *= (size_t)PyArray_DIM(array, i);
+    }
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    Py_INCREF(descr);
+    return PyArray_NewFromDescr(&PyArray_Type, descr, rank, shape, NULL, NULL, 0, NULL);
+}
+
+/* ---- selecting ---- */
+
+/* The number of true elements; -1 where a byte is neither 0 nor 1. */
+static npy_intp
+count_true(const char *mask, npy_intp n)
+{
+    uint64_t odd = 0, word;
+    npy_intp count = 0, i = 0;
+    for (; i + 8 <= n; i += 8) {
+        memcpy(&word, mask + i, 8);
+        odd |= word & ~ONES;
+        count += (npy_intp)(word * ONES >> 56);
+    }
+    for (; i < n; i++) {
+        odd |= (uint64_t)(unsigned char)mask[i] & ~ONES;
+        count += mask[i];
+    }
+    return odd ? -1 : count;
+}
+
+/* Up to 8 elements are written beyond those selected so far as long as there is room for them. */
+#define DEFINE_COMPRESS(NAME, TYPE)                                                                \
+    static void NAME(const TYPE *from, const char *mask, npy_intp n, TYPE *to, npy_intp count)     \
+    {                                                                                              \
+        npy_intp i = 0, k = 0;                                                                     \
+        for (; i + 8 <= n && k + 8 <= count; i += 8) {                                             \
+            uint64_t word;                                                                         \
+            memcpy(&word, mask + i, 8);                                                            \
+            if (word == 0) continue;                                                               \
+            for (int e = 0; e < 8; e++) {                                                          \
+                to[k] = from[i + e];                                                               \
+                k += mask[i + e];                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+        for (; k < count; i++)                                                                     \
+            if (mask[i]) to[k++] = from[i];                                                        \
+    }
+
+typedef struct {
+    uint64_t half[2];
+} Pair;
+
+DEFINE_COMPRESS(compress_1, uint8_t)
+DEFINE_COMPRESS(compress_2, uint16_t)
+DEFINE_COMPRESS(compress_4, uint32_t)
+DEFINE_COMPRESS(compress_8, uint64_t)
+DEFINE_COMPRESS(compress_16, Pair)
+
+#ifdef HAS_COMPRESS
+/* The bits of 8 bytes that are 0 or 1. */
+static inline unsigned
+bits_of(uint64_t word)
+{
+    return (unsigned)(word * UINT64_C(0x0102040810204080) >> 56);
+}
+
+/* Compressed in a register and stored whole: the store of a part is slow on some processors. */
+__attribute__((target("avx512f,avx512vl"))) static void
+compress_8_vectors(const uint64_t *from, const char *mask, npy_intp n, uint64_t *to, npy_intp count)
+{
+    npy_intp i = 0, k = 0;
+    for (; i + 8 <= n && k + 8 <= count; i += 8) {
+        uint64_t word;
+        memcpy(&word, mask + i, 8);
+        __m512i all = _mm512_loadu_si512(from + i);
+        _mm512_storeu_si512(to + k, _mm512_maskz_compress_epi64((__mmask8)bits_of(word), all));
+        k += (npy_intp)(word * ONES >> 56);
+    }
+    compress_8(from + i, mask + i, n - i, to + k, count - k);
+}
+
+__attribute__((target("avx512f,avx512vl"))) static void
+compress_4_vectors(const uint32_t *from, const char *mask, npy_intp n, uint32_t *to, npy_intp count)
+{
+    npy_intp i = 0, k = 0;
+    for (; i + 8 <= n && k + 8 <= count; i += 8) {
+        uint64_t word;
+        memcpy(&word, mask + i, 8);
+        __m256i all = _mm256_loadu_si256((const __m256i *)(from + i));
+        _mm256_storeu_si256((__m256i *)(to + k),
+                            _mm256_maskz_compress_epi32((__mmask8)bits_of(word), all));
+        k += (npy_intp)(word * ONES >> 56);
+    }
+    compress_4(from + i, mask + i, n - i, to + k, count - k);
+}
+#endif
+
+static void
+compress_rows(const char *from, const char *mask, char *to, size_t item, npy_intp count)
+{
+    for (npy_intp i = 0; count > 0; i++)
+        if (mask[i]) {
+            memcpy(to, from + (size_t)i * item, item);
+            to += item;
+            count--;
+        }
+}
+
+static void
+compress(const void *from, const char *mask, npy_intp n, void *to, size_t item, npy_intp count)
+{
+#ifdef HAS_COMPRESS
+    if ((item == 8 || item == 4) && __builtin_cpu_supports("avx512vl")) {
+        if (item == 8)
+            compress_8_vectors(from, mask, n, to, count);
+        else
+            compress_4_vectors(from, mask, n, to, count);
+        return;
+    }
+#endif
+    switch (item) {
+    case 1: compress_1(from, mask, n, to, count); break;
+    case 2: compress_2(from, mask, n, to, count); break;
+    case 4: compress_4(from, mask, n, to, count); break;
+    case 8: compress_8(from, mask, n, to, count); break;
+    case 16: compress_16(from, mask, n, to, count); break;
+    default: compress_rows(from, mask, to, item, count);
+    }
+}
+
+/* ANSWER_NO: not arrays that are done here. */
+static Answer
+select_by_mask(PyObject *object, PyObject *by, PyObject **out)
+{
+    if (!is_plain(object) || !is_plain(by)) return ANSWER_NO;
+    PyArrayObject *array = (PyArrayObject *)object, *mask = (PyArrayObject *)by;
+    int rank = PyArray_NDIM(mask);
+    if (PyArray_TYPE(mask) != NPY_BOOL || rank == 0 || rank > PyArray_NDIM(array)) return ANSWER_NO;
+    for (int i = 0; i < rank; i++)
+        if (PyArray_DIM(mask, i) != PyArray_DIM(array, i)) return ANSWER_NO;
+    npy_intp n = PyArray_SIZE(mask), count = count_true(PyArray_BYTES(mask), n);
+    size_t item;
+    if (count < 0) return ANSWER_NO;
+    *out = new_selected(array, count, rank, &item);
+    if (*out == NULL) return ANSWER_ERROR;
+    compress(PyArray_DATA(array), PyArray_BYTES(mask), n, PyArray_DATA((PyArrayObject *)*out), item,
+             count);
+    return ANSWER_YES;
+}
+
+PyObject *
+array_select(PyObject *array, PyObject *by)
+{
+    PyObject *out = NULL;
+    return select_by_mask(array, by, &out) == ANSWER_NO ? PyObject_GetItem(array, by) : out;
+}
+
+/* ---- storing ---- */
+
+#define EXPAND(TYPE)                                                                               \
+    for (npy_intp i = 0, k = 0; k < count; i++) {                                                  \
+        ((TYPE *)to)[i] = mask[i] ? ((const TYPE *)from)[k] : ((TYPE *)to)[i];                     \
+        k += mask[i];                                                                              \
+    }                                                                                              \
+    return true
+
+/* False: elements of this size are not done here. */
+static bool
+expand(const void *from, const char *mask, void *to, size_t item, npy_intp count)
+{
+    switch (item) {
+    case 1: EXPAND(uint8_t);
+    case 2: EXPAND(uint16_t);
+    case 4: EXPAND(uint32_t);
+    case 8: EXPAND(uint64_t);
+    case 16: EXPAND(Pair);
+    default: return false;
+    }
+}
+
+/* Whether it was done. */
+static bool
+store_by_mask(PyObject *object, PyObject *by, PyObject *value)
+{
+    if (!is_plain(object) || !is_plain(by) || !is_plain(value)) return false;
+    PyArrayObject *array = (PyArrayObject *)object, *mask = (PyArrayObject *)by,
+                  *from = (PyArrayObject *)value;
+    if (PyArray_TYPE(mask) != NPY_BOOL || !PyArray_SAMESHAPE(array, mask) ||
+        PyArray_NDIM(from) != 1 || PyArray_DESCR(array) != PyArray_DESCR(from) ||
+        !PyArray_ISWRITEABLE(array))
+        return false;
+    npy_intp count = count_true(PyArray_BYTES(mask), PyArray_SIZE(mask));
+    return count == PyArray_SIZE(from) &&
+           expand(PyArray_DATA(from), PyArray_BYTES(mask), PyArray_DATA(array),
+                  (size_t)PyArray_ITEMSIZE(array), count);
+}
+
+int
+array_store(PyObject *array, PyObject *by, PyObject *value)
+{
+    return store_by_mask(array, by, value) ? 0 : PyObject_SetItem(array, by, value);
+}
