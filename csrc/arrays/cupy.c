@@ -38,7 +38,8 @@ static PyTypeObject *array_type, *pointer_type;
 static newfunc array_base_new;
 static PyObject *(*alloc)(PyObject *bytes, int skip_dispatch); /* a MemoryPointer */
 static intptr_t (*current_stream)(void);
-static void *(*new_memory)(size_t bytes); /* C++'s operator new */
+static void *(*new_memory)(size_t bytes, const void *nothrow); /* C++'s operator new, which … */
+static const void *no_throw;                                   /* … returns NULL with this */
 static PyObject *no_arguments;
 static int state; /* 0: not tried, 1: known, -1: not known */
 
@@ -50,15 +51,14 @@ pointer_of(const CupyArray *array)
 
 /* ---- at the first array ---- */
 
-/* A C function that a Cython module offers to others; NULL without an error. */
+/* A C function of this signature that a Cython module offers to others; NULL without an error. */
 static void *
-offered(const char *module, const char *name)
+offered(const char *module, const char *name, const char *signature)
 {
     PyObject *from = module_loaded(module);
     PyObject *all = from != NULL ? PyObject_GetAttrString(from, "__pyx_capi__") : NULL;
     PyObject *capsule = all != NULL ? PyDict_GetItemString(all, name) : NULL;
-    void *function =
-        capsule != NULL ? PyCapsule_GetPointer(capsule, PyCapsule_GetName(capsule)) : NULL;
+    void *function = capsule != NULL ? PyCapsule_GetPointer(capsule, signature) : NULL;
     Py_XDECREF(all);
     Py_XDECREF(from);
     PyErr_Clear();
@@ -124,12 +124,19 @@ is_known(void)
     void *cxx = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
     array_type = type_named("cupy", "ndarray");
     pointer_type = type_named("cupy.cuda.memory", "MemoryPointer");
-    alloc = (PyObject * (*)(PyObject *, int)) offered("cupy.cuda.memory", "alloc");
-    current_stream = (intptr_t (*)(void))offered("cupy.cuda.stream", "get_current_stream_ptr");
-    new_memory = cxx == NULL ? NULL : (void *(*)(size_t))dlsym(cxx, "_Znwm");
+    alloc = (PyObject * (*)(PyObject *, int))
+        offered("cupy.cuda.memory", "alloc",
+                "struct __pyx_obj_4cupy_4cuda_6memory_MemoryPointer *(PyObject *, int "
+                "__pyx_skip_dispatch)");
+    current_stream = (intptr_t (*)(void))offered("cupy.cuda.stream", "get_current_stream_ptr",
+                                                 "intptr_t (void)");
+    if (cxx != NULL) {
+        new_memory = (void *(*)(size_t, const void *))dlsym(cxx, "_ZnwmRKSt9nothrow_t");
+        no_throw = dlsym(cxx, "_ZSt7nothrow");
+    }
     no_arguments = PyTuple_New(0);
     if (base == NULL || array_type == NULL || pointer_type == NULL || alloc == NULL ||
-        current_stream == NULL || new_memory == NULL || no_arguments == NULL)
+        current_stream == NULL || new_memory == NULL || no_throw == NULL || no_arguments == NULL)
         return false;
     if (array_type->tp_basicsize != (Py_ssize_t)sizeof(CupyArray) ||
         pointer_type->tp_basicsize != (Py_ssize_t)sizeof(CupyPointer))
@@ -253,13 +260,16 @@ cupy_memory(size_t bytes, char **data)
     return pointer;
 }
 
-static void
+/* False: there is no memory. */
+static bool
 fill_vector(Vector *vector, int rank, const int64_t *values)
 {
     size_t bytes = sizeof(int64_t) * (size_t)rank;
-    vector->begin = new_memory(bytes > 0 ? bytes : sizeof(int64_t));
-    memcpy(vector->begin, values, bytes);
-    vector->end = vector->room = vector->begin + rank;
+    int64_t *begin = new_memory(bytes > 0 ? bytes : sizeof(int64_t), no_throw);
+    if (begin == NULL) return false;
+    memcpy(begin, values, bytes);
+    *vector = (Vector){begin, begin + rank, begin + rank};
+    return true;
 }
 
 static bool
@@ -286,9 +296,12 @@ cupy_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride)
         Py_DECREF(pointer);
         return NULL;
     }
+    if (!fill_vector(&array->shape, rank, shape) || !fill_vector(&array->stride, rank, stride)) {
+        Py_DECREF(pointer);
+        Py_DECREF(array);
+        return PyErr_NoMemory();
+    }
     array->size = size;
-    fill_vector(&array->shape, rank, shape);
-    fill_vector(&array->stride, rank, stride);
     array->c_contiguous = size == 0 || is_dense(rank, shape, stride, item, true);
     array->f_contiguous = size == 0 || is_dense(rank, shape, stride, item, false);
     array->index_32_bits = size * item <= INT64_C(1) << 31;
