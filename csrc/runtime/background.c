@@ -13,12 +13,12 @@
 
    Everything runs under the GIL. */
 #include "cache.h"
+#include "clock.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LONGEST = 600 }; /* seconds: later it has been killed, with the shell around it */
@@ -35,14 +35,6 @@ struct Running {
 static Running *running;
 static pid_t owner;
 static CodeTicket last_ticket;
-
-static double
-now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
 
 static void
 forget(Running *r)
@@ -83,7 +75,7 @@ status_of(const Running *r)
     ssize_t length = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
     if (fd >= 0) close(fd);
     if (length > 0 && text[length - 1] == '\n') return atoi(text);
-    return now() - r->began > LONGEST ? 1 : -1;
+    return clock_seconds() - r->began > LONGEST ? 1 : -1;
 }
 
 bool
@@ -136,7 +128,7 @@ background_add(const CodeWanted *wanted, const char *folder)
         return 0;
     }
     r->ticket = ++last_ticket;
-    r->began = now();
+    r->began = clock_seconds();
     r->next = running;
     running = r;
     return r->ticket;
@@ -161,7 +153,7 @@ background_take(const Digest *key, char folder[CACHE_PATH], double *seconds, Cod
     int status = status_of(r);
     *ticket = r->ticket;
     if (status < 0) return BACKGROUND_RUNS;
-    *seconds = now() - r->began;
+    *seconds = clock_seconds() - r->began;
     snprintf(folder, CACHE_PATH, "%s", r->folder);
     *at = r->next;
     forget(r);
@@ -175,7 +167,7 @@ background_end(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
     for (const Running *r = running; r != NULL; r = r->next) {
         char file[CACHE_PATH + 16], path[CACHE_PATH];
         snprintf(file, sizeof(file), "%s/k.so", r->folder);
-        if (status_of(r) == 0) code_store(&r->wanted, file, now() - r->began, path);
+        if (status_of(r) == 0) code_store(&r->wanted, file, clock_seconds() - r->began, path);
         cache_work_end(r->folder);
     }
     Py_RETURN_NONE;

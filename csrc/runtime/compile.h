@@ -6,8 +6,6 @@
 
 #include "../codegen/codegen.h"
 
-#include <time.h>
-
 typedef struct {
     const CaptureRequest *request;
     const Config *config;
@@ -24,7 +22,7 @@ typedef struct {
     PyObject *seconds; /* stage -> seconds */
     Text where;        /* "f (file.py:12)" */
     Text dumped;       /* the graph as PYCOMPILE_LOGS=graph:… last showed it */
-    struct timespec began;
+    double began;      /* seconds */
 } Job;
 
 /* ---- compile_tell.c: logs, records, and the end of a compile without a plan ---- */

@@ -1,21 +1,20 @@
 /* Reports of a compile: lines of the log channels, and the record that explain and reports show.  A
    failure to report is ignored: it must not keep a program from running. */
 #include "compile.h"
+
+#include "clock.h"
 #include "target.h"
 
 void
 stage_begin(Job *job)
 {
-    clock_gettime(CLOCK_MONOTONIC, &job->began);
+    job->began = clock_seconds();
 }
 
 void
 stage_done(Job *job, const char *stage)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double seconds = (double)(now.tv_sec - job->began.tv_sec) +
-                     1e-9 * (double)(now.tv_nsec - job->began.tv_nsec);
+    double now = clock_seconds(), seconds = now - job->began;
     job->began = now;
     if (job->seconds != NULL) record_object(job->seconds, stage, PyFloat_FromDouble(seconds));
 }

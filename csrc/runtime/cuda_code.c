@@ -1,8 +1,7 @@
 /* CUDA source to loaded code: the current device's cubin by NVRTC, kept in the disk cache as the
    host's code is, and loaded by the driver. */
 #include "cuda.h"
-
-#include <time.h>
+#include "clock.h"
 
 /* CuPy's arithmetic: subnormal floats are zero.  Its kernels are compiled with contraction, but
    each of them is one operation; ours are many, which must not be contracted with one another. */
@@ -111,14 +110,6 @@ cuda_compile(const char *source, const char *arch, PyObject **log)
     return cubin;
 }
 
-static double
-now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static bool
 write_file(const char *path, PyObject *bytes)
 {
@@ -135,7 +126,7 @@ cuda_compile_file(const char *source, bool Py_UNUSED(straight), const char *fold
 {
     char arch[16];
     PyObject *log = NULL;
-    double start = now();
+    double start = clock_seconds();
     if (current_arch(arch) < 0) return ANSWER_NO;
     PyObject *cubin = mem_fault() ? Py_NewRef(Py_None) : cuda_compile(source, arch, &log);
     if (cubin == NULL) return ANSWER_ERROR;
@@ -146,7 +137,7 @@ cuda_compile_file(const char *source, bool Py_UNUSED(straight), const char *fold
         log_emit(LOG_CACHE, "NVRTC failed:\n%s",
                  log != NULL && PyUnicode_AsUTF8(log) != NULL ? PyUnicode_AsUTF8(log) : "");
     }
-    *seconds = now() - start;
+    *seconds = clock_seconds() - start;
     Py_DECREF(cubin);
     Py_XDECREF(log);
     return made ? ANSWER_YES : ANSWER_NO;

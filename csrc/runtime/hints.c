@@ -2,8 +2,7 @@
    what its code has been through. */
 #include "entry.h"
 #include "hooks.h"
-
-#include <time.h>
+#include "clock.h"
 
 enum { MAX_PLACES = 16, MAX_VARIED_NOTES = 8 };
 
@@ -101,14 +100,6 @@ hints_varied(CodeState *state, GuardProgram *guards, int number, const Roots *ro
 
 /* ---- time in plans ---- */
 
-static double
-seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* The log has each reason once, until there is another one. */
 static void
 note_undone(CodeState *state)
@@ -124,9 +115,9 @@ PlanResult
 plan_run_told(CodeState *state, Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
 {
     bool told = report_wanted();
-    double before = told ? seconds_now() : 0;
+    double before = told ? clock_seconds() : 0;
     PlanResult result = plan_run(plan, reached, outcome);
-    if (told) state->plan_seconds += seconds_now() - before;
+    if (told) state->plan_seconds += clock_seconds() - before;
     /* Whether the log is wanted is only asked now: that takes a call of `logging`, in which CPython
        would serve a signal, and what its handler raises would be lost. */
     if (result == PLAN_DEOPT && (told || (!outcome->interrupted && log_enabled(LOG_PERF_HINTS))))

@@ -18,8 +18,7 @@
    while reports are collected. */
 #include "entry.h"
 #include "hooks.h"
-
-#include <time.h>
+#include "clock.h"
 
 enum {
     FIRST_LOOK = 8, /* calls before the first timed one: the first ones fill caches */
@@ -38,14 +37,6 @@ static _Thread_local bool plain_is_timed;
 
 /* For tests: how long a plan and a plain call take; 0: the clock decides. */
 static int64_t pretended_plan_ns, pretended_plain_ns;
-
-static int64_t
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static int32_t
 doubled(int32_t wait)
@@ -161,7 +152,7 @@ sample_begin(SampleWay way)
 {
     if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return 0;
     if (way == SAMPLE_PLAIN) plain_is_timed = true;
-    return now_ns();
+    return clock_ns();
 }
 
 void
@@ -169,7 +160,7 @@ sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool do
 {
     if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return;
     Sample *sample = &plan->sample;
-    int64_t took = now_ns() - began;
+    int64_t took = clock_ns() - began;
     int64_t pretended = way == SAMPLE_PLAIN ? pretended_plain_ns : pretended_plan_ns;
     if (pretended > 0) took = pretended;
     if (way == SAMPLE_PLAIN) plain_is_timed = false;

@@ -7,10 +7,10 @@
    back; under the GIL. */
 #include "hooks.h"
 #include "plan.h"
+#include "clock.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -28,14 +28,6 @@ static struct {
     int64_t held, limit;    /* bytes; limit 0: not known yet */
     int64_t looked, rested; /* second in which free memory was looked at; seconds, for tests */
 } spares = {.rested = RESTED};
-
-static int64_t
-second_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
 
 /* The number behind `name` in a file, or -1. */
 static long long
@@ -137,7 +129,7 @@ spare_give(Spare *s, char *block, int64_t bytes)
     s->block = block;
     s->bytes = bytes;
     if (bytes < LARGE) return;
-    s->used = second_now();
+    s->used = (int64_t)clock_seconds();
     s->newer = NULL;
     s->older = spares.newest;
     *(s->older ? &s->older->newer : &spares.oldest) = s;

@@ -25,6 +25,7 @@
 #endif
 #include "cache.h"
 #include "hooks.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <fenv.h>
@@ -198,31 +199,23 @@ static _Atomic int64_t crowded_until; /* no worker came in time: no measurement 
 static _Atomic bool ping;             /* a worker has to report when it sees this … */
 static _Atomic int64_t pong;          /* … here */
 
-static int64_t
-now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * (int64_t)1000000000 + now.tv_nsec;
-}
-
 static void
 answer_ping(void)
 {
     if (atomic_load_explicit(&ping, memory_order_relaxed) && atomic_exchange(&ping, false))
-        atomic_store(&pong, now_ns());
+        atomic_store(&pong, clock_ns());
 }
 
 /* Wakes a worker in the way of job_publish, and times it. */
 static int64_t
 measure_one(void)
 {
-    int64_t began = now_ns(), seen;
+    int64_t began = clock_ns(), seen;
     atomic_store(&pong, 0);
     atomic_store(&ping, true);
     atomic_fetch_add(&published, 1);
     if (atomic_load(&sleeping) > 0) futex_wake(&published, 1);
-    while ((seen = atomic_load(&pong)) == 0 && now_ns() - began < SLOWEST) pause_briefly();
+    while ((seen = atomic_load(&pong)) == 0 && clock_ns() - began < SLOWEST) pause_briefly();
     atomic_store(&ping, false);
     return seen == 0 ? SLOWEST : seen - began;
 }
@@ -240,7 +233,7 @@ measure_wake_up(void)
 {
     int expected = atomic_load(&measured);
     int64_t until = atomic_load(&crowded_until);
-    if (expected == 1 || (expected == 2 && (until == 0 || now_ns() < until)) ||
+    if (expected == 1 || (expected == 2 && (until == 0 || clock_ns() < until)) ||
         !atomic_compare_exchange_strong(&measured, &expected, 1))
         return;
     int64_t asleep[SAMPLES], awake[SAMPLES];
@@ -256,7 +249,7 @@ measure_wake_up(void)
     atomic_store(&asleep_ns, Py_MAX(asleep[SAMPLES / 2], 1));
     atomic_store(&spinning_ns, Py_MAX(awake[SAMPLES / 2], 1));
     bool crowded = asleep[SAMPLES / 2] >= SLOWEST;
-    atomic_store(&crowded_until, crowded ? now_ns() + 1000000000 : 0);
+    atomic_store(&crowded_until, crowded ? clock_ns() + 1000000000 : 0);
     atomic_store(&measured, 2);
 }
 

@@ -15,6 +15,7 @@
 #endif
 #include "cache.h"
 #include "compile.h"
+#include "clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -513,20 +514,12 @@ report_failure(const char *source, const char *folder)
     return ANSWER_NO;
 }
 
-static double
-now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 Answer
 toolchain_compile(const char *source, bool straight, const char *folder, char out[CACHE_PATH],
                   double *seconds)
 {
     RunResult result = RUN_NOT_STARTED;
-    double start = now();
+    double start = clock_seconds();
     no_folder = false; /* this folder is writable */
     if (!mem_fault()) {
         Py_BEGIN_ALLOW_THREADS result = compile_in(source, straight, folder, out);
@@ -539,7 +532,7 @@ toolchain_compile(const char *source, bool straight, const char *folder, char ou
         return ANSWER_NO;
     }
     counts.compiled++;
-    *seconds = now() - start;
+    *seconds = clock_seconds() - start;
     counts.seconds += *seconds;
     return ANSWER_YES;
 }
