@@ -29,13 +29,16 @@ static PyObject *
 new_selected(PyArrayObject *array, npy_intp count, int axis, size_t *item)
 {
     npy_intp shape[NPY_MAXDIMS];
-    int rank = 0;
+    const char *why;
+    int rank = 0, dtype = numpy_dtype_from_descr(PyArray_DESCR(array), &why);
     shape[rank++] = count;
     *item = (size_t)PyArray_ITEMSIZE(array);
     for (int i = axis; i < PyArray_NDIM(array); i++) {
         shape[rank++] = PyArray_DIM(array, i);
         *item *= (size_t)PyArray_DIM(array, i);
     }
+    if (dtype >= 0 && rank <= MAX_RANK)
+        return array_new((DType)dtype, rank, (const int64_t *)shape, NULL);
     PyArray_Descr *descr = PyArray_DESCR(array);
     Py_INCREF(descr);
     return PyArray_NewFromDescr(&PyArray_Type, descr, rank, shape, NULL, NULL, 0, NULL);
