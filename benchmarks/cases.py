@@ -43,6 +43,12 @@ def mean_all(x):
     return x.mean()
 
 
+def masked_sums(x):
+    """Of the elements that a mask selects."""
+    low = x < 0
+    return x[low].sum(), (x[~low] ** 2).mean()
+
+
 def column_sum(x):
     return x.sum(axis=0)
 
@@ -331,6 +337,7 @@ CASES = [
     Case("sum of all 4096x4096", sum_all, _matrix(4096, 4096), "sum(x)"),
     Case("max of all 4096x4096", max_all, _matrix(4096, 4096)),
     Case("mean of all 4096x4096", mean_all, _matrix(4096, 4096)),
+    Case("masked sums 2048x2048", masked_sums, _matrix(2048, 2048)),
     Case("column sum 4096x4096", column_sum, _matrix(4096, 4096)),
     Case("x + x.T 4096x4096", transpose_add, _matrix(4096, 4096)),
     Case("MLP 512x256x512x64", mlp, _mlp),
