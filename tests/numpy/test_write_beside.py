@@ -47,6 +47,24 @@ def test_views_of_one_array(function, order, dtype):
     check(function, np.array(x.astype(dtype), order=order))
 
 
+def zeros_into(a, b, out):
+    np.fmax(a, b, out=out)
+    return out
+
+
+def test_reversed_target():
+    """Which of two zeros fmax takes depends on the position in NumPy's loop."""
+    for length in (4, 9, 33):
+        a, b = np.zeros((1, length)), -np.zeros((1, length))
+        for first, second in ((a, b), (b, a)):
+            for out in (
+                np.ones((1, length))[:, ::-1],
+                np.ones((1, length)),
+                np.ones((length, 1)).T,
+            ):
+                check(zeros_into, first, second, out)
+
+
 def multiply(a, b):
     a *= b
     return a

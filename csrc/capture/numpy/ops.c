@@ -620,7 +620,7 @@ static bool
 loop_minds_target(const Interp *in, const Node *node, const Type *target)
 {
     OpKind kind = op_info(node->op)->kind;
-    if (kind != KIND_UFUNC && kind != KIND_POINTWISE) return false;
+    if (kind != KIND_UFUNC && kind != KIND_POINTWISE && kind != KIND_EXTERN) return false;
     int op = kind == KIND_POINTWISE ? (int)node->op : -1;
     return ufunc_minds_target(in->graph, op, (DType)node->type.dtype, target);
 }
