@@ -176,7 +176,23 @@ versions_pass_by(const Versions *v, NodeId storage, const Type *type)
     return true;
 }
 
-/* ---- what a view leaves out ---- */
+/* ---- what a view covers and leaves out ---- */
+
+bool
+versions_covers(const Graph *g, const Type *whole, const Type *outer, const Type *inner)
+{
+    int order[MAX_RANK];
+    Span big = span_of(g, whole, outer), small = span_of(g, whole, inner);
+    int axes = storage_axes(g, whole, order);
+    if (small.kind == SPAN_EMPTY) return true;
+    if (type_same_place(g, outer, inner)) return true;
+    if (axes < 0 || big.kind != SPAN_BOX || small.kind != SPAN_BOX) return false;
+    for (int k = 0; k < axes; k++)
+        if (big.box.step[k] > 1 || big.box.low[k] > small.box.low[k] ||
+            big.box.high[k] < small.box.high[k])
+            return false;
+    return true;
+}
 
 /* The box from `low` to `high` of the storage, as a view.  0 or -1. */
 static int

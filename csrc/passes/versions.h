@@ -51,6 +51,9 @@ NodeId versions_root(const Versions *v, NodeId storage);
 /* Has nothing up to this version of the storage been written to the place where `type` lies? */
 bool versions_pass_by(const Versions *v, NodeId storage, const Type *type);
 
+/* Is each element of the view `inner` of a dense storage one of the view `outer`, as far as boxes
+   tell? */
+bool versions_covers(const Graph *g, const Type *whole, const Type *outer, const Type *inner);
 /* The elements of a dense storage that a view of it leaves out, as at most 2 * MAX_RANK views that
    have none in common.  ANSWER_NO: the view does not cover a whole box, or layouts are not
    constant. */
