@@ -492,6 +492,16 @@ emit_store(Nest *n, NodeId id, int32_t value)
                : 0;
 }
 
+/* A value that nobody reads is computed for its flags; a call has raised its own. */
+static int
+emit_check(Nest *n, NodeId id, int32_t value)
+{
+    const Instr *made = &n->kernel->instrs.at[value];
+    Instr check = {.kind = INSTR_CHECK, .dtype = made->dtype, .node = id};
+    if (made->kind == INSTR_CALL) return 0;
+    return instr_args(n, check, 1, &value) < 0 ? -1 : 0;
+}
+
 int
 instr_members(Nest *n)
 {
@@ -501,7 +511,9 @@ instr_members(Nest *n)
         if (n->lw->why != NULL) return 0;
         if (value < 0) return -1;
         nest_made(n, id, value);
+        bool checked = n->lw->checked[id] && !n->lw->needed[id] && n->kind == NEST_FIRST;
         if (n->lw->needed[id] && emit_store(n, id, value) < 0) return -1;
+        if (checked && emit_check(n, id, value) < 0) return -1;
         if (n->lw->why != NULL) return 0;
     }
     return 0;

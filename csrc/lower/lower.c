@@ -13,6 +13,7 @@ make_arrays(Lowering *lw)
     MAKE(row_level)
     MAKE(live)
     MAKE(needed)
+    MAKE(checked)
     MAKE(latest)
     MAKE(seen)
     MAKE(is_output)
@@ -79,19 +80,33 @@ mark_live(Lowering *lw, NodeId id)
     }
 }
 
+/* Can a kernel compute the value for its reports without a place to store it? */
+static bool
+only_checked(const Graph *g, const Node *node)
+{
+    Way way = node_way(g, node);
+    return node->type.rank > 0 && (way == WAY_EXPRESSION || way == WAY_BLOCKS);
+}
+
+/* Nodes that an output needs, and those whose failures and floating-point flags the program would
+   see though it does not use their values. */
 static void
 find_live(Lowering *lw)
 {
     const Graph *g = lw->graph;
     for (int i = 0; i < g->outputs.len; i++) mark_live(lw, g->outputs.at[i].node);
     const Region *top = &g->regions.at[0];
-    for (int i = 0; i < top->nodes.len; i++) {
+    /* backwards, so that what is computed for another node's reports is not marked itself */
+    for (int i = top->nodes.len; i-- > 0;) {
         NodeId id = top->nodes.at[i];
         const Node *node = graph_node(g, id);
         bool fails = (op_info(node->op)->flags & OPF_FALLIBLE) != 0;
         if (lw->live[id] || !(fails || node_may_report(g, node))) continue;
-        mark_live(lw, id); /* for its reports, which need it in memory */
-        lw->needed[node->storage] = true;
+        mark_live(lw, id);
+        if (only_checked(g, node))
+            lw->checked[id] = true;
+        else
+            lw->needed[node->storage] = true;
     }
 }
 

@@ -66,6 +66,7 @@ typedef struct {
     bool *row_level;   /* per node: a row-level member */
     bool *live;        /* per node: an output needs it, or it may deopt or report */
     bool *needed;      /* per storage: must be in memory */
+    bool *checked;     /* per node: computed only for the flags that it raises */
     int32_t *latest;   /* per virtual storage: the latest group that it is computed from;
                           UNKNOWN_GROUP at first */
     int32_t *seen;     /* per virtual storage: the last group for which need_from has visited it */
