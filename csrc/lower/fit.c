@@ -20,6 +20,7 @@ latest_group(const Lowering *lw, NodeId value)
 {
     NodeId storage = graph_node(lw->graph, value)->storage;
     const Node *node = graph_node(lw->graph, storage);
+    if (late_waits(lw, storage)) return argument_group(lw, storage);
     if (!node_is_virtual(&lw->virtuals, storage)) return lw->group_of[storage];
     if (lw->latest[storage] != UNKNOWN_GROUP) return lw->latest[storage];
     int latest = -1;

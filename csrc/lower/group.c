@@ -107,6 +107,17 @@ drop_member(Lowering *lw, Group *g, NodeId id)
     lw->group_of[id] = -1;
 }
 
+void
+group_drop_to(Lowering *lw, int number, int count)
+{
+    Group *g = &lw->groups.at[number];
+    while (g->nodes.len > count) {
+        NodeId id = g->nodes.at[g->nodes.len - 1];
+        drop_member(lw, g, id);
+        lw->row_level[id] = false;
+    }
+}
+
 /* ---- shelves ---- */
 
 /* Most groups that a node tries to join before it opens one. */
@@ -305,7 +316,7 @@ group_join_any(Lowering *lw, NodeId id)
     Shelf *shelf = shelf_of(lw, id);
     int first = shelf == NULL ? 0 : first_on_shelf(lw, shelf, argument_group(lw, id));
     for (int i = first; shelf != NULL && i < shelf->groups.len && i < first + MOST_TRIED; i++) {
-        Answer answer = group_join(lw, shelf->groups.at[i], id);
+        Answer answer = late_join(lw, shelf->groups.at[i], id);
         if (answer != ANSWER_NO) return answer;
     }
     return ANSWER_NO;

@@ -32,6 +32,17 @@ bool domain_matches(const Lowering *lw, const Group *g, NodeId id, bool row_leve
 /* The dimensions of its squeezed domain that a reduction reduces, one bit each. */
 unsigned reduced_dimensions(const Lowering *lw, NodeId id);
 
+/* ---- late.c ---- */
+/* Does the node wait for its first reader? */
+bool late_waits(const Lowering *lw, NodeId id);
+/* group_join of the node with those of its arguments that wait for it. */
+Answer late_join(Lowering *lw, int number, NodeId id);
+/* Opens a group for the node and the arguments that wait for it; ANSWER_NO: none does any more, and
+   the node has no group yet. */
+Answer late_open(Lowering *lw, NodeId id);
+/* Schedules the arguments that wait for the node without it. */
+int late_arguments(Lowering *lw, NodeId id);
+
 /* ---- group.c ---- */
 /* Called before the first group: counts the nodes that will be members, and their reads. */
 void groups_begin(Lowering *lw);
@@ -39,6 +50,8 @@ void groups_begin(Lowering *lw);
    before its arguments' groups.  ANSWER_NO: it does not fit. */
 Answer group_join(Lowering *lw, int number, NodeId id);
 Answer group_join_any(Lowering *lw, NodeId id);
+/* Removes the last members, until `count` are left. */
+void group_drop_to(Lowering *lw, int number, int count);
 /* A new group at the end, with its first member.  `fuses`: other nodes may join it. */
 int group_open(Lowering *lw, NodeId id, bool external, bool fuses);
 

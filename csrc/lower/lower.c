@@ -13,6 +13,7 @@ make_arrays(Lowering *lw)
     MAKE(row_level)
     MAKE(live)
     MAKE(needed)
+    MAKE(late)
     MAKE(checked)
     MAKE(latest)
     MAKE(seen)
@@ -334,17 +335,49 @@ forget_schedule(Lowering *lw, const bool *needed)
     p->kernels.len = p->loops.len = p->buffers.len = p->steps.len = p->commits.len = 0;
 }
 
+/* Bytes of the values that the groups make and that must be in memory. */
+static int64_t
+stored_bytes(const Lowering *lw)
+{
+    int64_t bytes = 0;
+    for (NodeId id = 0; id < lw->nnodes; id++) {
+        const Type *type = &graph_node(lw->graph, id)->type;
+        if (lw->group_of[id] < 0 || !lw->needed[id] || type->form != FORM_ARRAY) continue;
+        bytes += type_elements(lw->graph, type) * (int64_t)dtype_size((DType)type->dtype);
+    }
+    return bytes;
+}
+
+/* Groups, with some nodes in a later group than their arguments' (late.c) where less is stored
+   then. */
+static int
+schedule_late(Lowering *lw, const bool *needed)
+{
+    if (schedule(lw) < 0) return -1;
+    if (lw->why != NULL) return 0;
+    int64_t before = stored_bytes(lw);
+    Answer late = late_find(lw);
+    if (late != ANSWER_YES) return late == ANSWER_NO ? 0 : -1;
+    forget_schedule(lw, needed);
+    if (schedule(lw) < 0) return -1;
+    if (stored_bytes(lw) < before) return 0;
+    memset(lw->late, 0, sizeof(*lw->late) * (size_t)lw->nnodes);
+    forget_schedule(lw, needed);
+    return schedule(lw);
+}
+
 /* Repeats until every group fits a kernel. */
 static int
 schedule_and_build(Lowering *lw)
 {
     bool *needed = arena_copy(lw->arena, lw->needed, (size_t)lw->nnodes * sizeof(bool));
-    bool divided = true;
+    bool divided = true, first = true;
     if (needed == NULL) return -1;
     while (divided && lw->why == NULL) {
         divided = false;
         forget_schedule(lw, needed);
-        if (schedule(lw) < 0) return -1;
+        if ((first ? schedule_late(lw, needed) : schedule(lw)) < 0) return -1;
+        first = false;
         if (lw->why == NULL && commit_choose(lw) < 0) return -1;
         if (build_groups(lw, &divided) < 0) return -1;
     }

@@ -72,10 +72,15 @@ schedule_node(Lowering *lw, NodeId id)
     if (node->op == OP_empty) return 0;
     if (kind == KIND_SCATTER && node_commits(lw->graph, id)) return 0;
     if (node_is_virtual(&lw->virtuals, id) && !lw->needed[id]) return 0;
+    if (lw->late[id]) return 0;
+    bool joins = kind != KIND_SCATTER && !is_external(lw, id);
+    if (!joins && late_arguments(lw, id) < 0) return -1;
     if (kind == KIND_SCATTER) return schedule_scatter(lw, id);
-    if (is_external(lw, id)) return group_open(lw, id, true, false);
+    if (!joins) return group_open(lw, id, true, false);
     Answer joined = domain_is_empty(lw, id) ? ANSWER_NO : group_join_any(lw, id);
     if (joined != ANSWER_NO) return joined == ANSWER_YES ? 0 : -1;
+    Answer opened = late_open(lw, id);
+    if (opened != ANSWER_NO) return opened == ANSWER_YES ? 0 : -1;
     return group_open(lw, id, false, true);
 }
 

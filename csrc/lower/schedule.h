@@ -66,6 +66,7 @@ typedef struct {
     bool *row_level;   /* per node: a row-level member */
     bool *live;        /* per node: an output needs it, or it may deopt or report */
     bool *needed;      /* per storage: must be in memory */
+    bool *late;        /* per node: joins a group together with its first reader (late.c) */
     bool *checked;     /* per node: computed only for the flags that it raises */
     int32_t *latest;   /* per virtual storage: the latest group that it is computed from;
                           UNKNOWN_GROUP at first */
@@ -116,6 +117,11 @@ int writes_place(Lowering *lw);
 /* schedule.c */
 enum { UNKNOWN_GROUP = -2 };
 int schedule(Lowering *lw);
+
+/* late.c */
+/* Behind the groups: finds the nodes that should be in their readers' group; with ANSWER_YES
+   everything is to be scheduled again. */
+Answer late_find(Lowering *lw);
 
 /* stored.c */
 /* Behind the groups: which values other groups find where a write has put them.  0 or -1. */
