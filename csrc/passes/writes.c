@@ -224,6 +224,26 @@ insert_before(Writes *w, NodeId before, Op op, int nargs, const NodeId *args, co
     return put_before(w, before, id) < 0 || add_reads(w, id) < 0 ? NO_NODE : id;
 }
 
+/* Inputs come first: capture puts each where it is first used, perhaps between the operations that
+   compute a value, and what is made of it could not be put before these. */
+static int
+place_inputs(const Writes *w)
+{
+    Region *top = &w->g->regions.at[0];
+    NodeId *others = arena_alloc(w->g->arena, sizeof(NodeId) * ((size_t)top->nodes.len + 1));
+    int inputs = 0, rest = 0;
+    if (others == NULL) return -1;
+    for (int i = 0; i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i];
+        if (op_info(graph_node(w->g, id)->op)->kind == KIND_INPUT)
+            top->nodes.at[inputs++] = id;
+        else
+            others[rest++] = id;
+    }
+    if (rest > 0) memcpy(&top->nodes.at[inputs], others, sizeof(NodeId) * (size_t)rest);
+    return 0;
+}
+
 /* Puts the inserted nodes into the top region. */
 static int
 place_inserted(Writes *w)
@@ -571,7 +591,8 @@ int
 pass_writes(Graph *g)
 {
     Writes w = {.g = g};
-    if (facts_room(&w) < 0 || find_reads(&w) < 0 || find_arms(&w) < 0 || find_virtuals(&w) < 0)
+    if (place_inputs(&w) < 0 || facts_room(&w) < 0 || find_reads(&w) < 0 || find_arms(&w) < 0 ||
+        find_virtuals(&w) < 0)
         return -1;
     find_results(&w);
     for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
