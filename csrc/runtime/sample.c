@@ -9,8 +9,10 @@
        to take, later ones SHARE measured calls after the last.  A comparison of a plan that is much
        faster therefore costs at most one part in SHARE of the time.
      - PAIRS_WON pairs in which the plan is not slower settle that it stays; PAIRS_LOST in which it
-       is slower settle that CPython runs such calls.  The plan keeps its place and its guards,
-   which say what calls these are.
+       is slower settle that CPython runs such calls, if the shortest run of each says the same.
+       Where the machine is busy pairs are won and lost by chance: then more are run, and after
+       MOST_PAIRS the shortest runs alone decide.  The plan that is left keeps its place and its
+       guards, which say what calls these are.
      - Either verdict is looked at again later, since the machine may have been busy; the waits
        double.
 
@@ -28,6 +30,7 @@ enum {
     SHARE = 16,
     PAIRS_WON = 3,
     PAIRS_LOST = 5,
+    MOST_PAIRS = 16,
     SLOWER_PERCENT = 105, /* a plan is slower if it takes more than so much of the plain call */
     UNIT_NS = 30,         /* the unit of capture/control/worth.c */
 };
@@ -128,6 +131,12 @@ judge_length(Plan *plan, int64_t plan_ns)
     sample->wait = runs_worth(plan_ns + (int64_t)plan->saves * UNIT_NS, plan_ns);
 }
 
+static bool
+is_slower(int64_t plan_ns, int64_t plain_ns)
+{
+    return plan_ns * 100 > plain_ns * SLOWER_PERCENT;
+}
+
 static void
 judge_pair(Plan *plan, PyCodeObject *code, int64_t plain_ns)
 {
@@ -136,13 +145,15 @@ judge_pair(Plan *plan, PyCodeObject *code, int64_t plain_ns)
     bool first = sample->won + sample->lost == 0;
     if (first || plan_ns < sample->least_plan_ns) sample->least_plan_ns = plan_ns;
     if (first || plain_ns < sample->least_plain_ns) sample->least_plain_ns = plain_ns;
-    if (plan_ns * 100 > plain_ns * SLOWER_PERCENT)
+    if (is_slower(plan_ns, plain_ns))
         sample->lost++;
     else
         sample->won++;
     sample->stage = STAGE_PLAN;
-    if (sample->won == PAIRS_WON || sample->lost == PAIRS_LOST)
-        settle(plan, code, sample->lost == PAIRS_LOST);
+    bool slower = is_slower(sample->least_plan_ns, sample->least_plain_ns);
+    if (sample->won + sample->lost >= MOST_PAIRS || (slower && sample->lost >= PAIRS_LOST) ||
+        (!slower && sample->won >= PAIRS_WON))
+        settle(plan, code, slower);
     else if (!sample->slower)
         sample->wait = runs_worth(plain_ns, plan_ns);
 }

@@ -58,6 +58,18 @@ def test_a_plan_that_is_as_fast_or_faster_stays(took):
         assert 900 < found["plan_runs"] < 1000  # some calls were plain, to compare
 
 
+@pytest.mark.parametrize(("plan", "plain", "slower"), [(10, 5, 1), (5, 10, 0)])
+def test_on_a_busy_machine_the_shortest_runs_count(took, plan, plain, slower):
+    """Most calls take longer than they should, so that pairs are won and lost by chance."""
+    rng = np.random.default_rng(0)
+    compiled = sampled(polynomial)
+    compiled(X)
+    for _ in range(1000):
+        took(*(int(ms * MS * rng.choice([1, 3, 4, 5])) for ms in (plan, plain)))
+        compiled(X)
+    assert compiled.stats()["slower"] == slower
+
+
 def test_short_calls_are_not_compared(took):
     took(90_000, 1000)
     assert call(sampled(polynomial), 1000, X)["plan_runs"] == 1000
