@@ -158,7 +158,8 @@ void
 emit_roots(Emit *e, int stage, const char *acc)
 {
     for (int i = 0; i < e->kernel->instrs.len && e->kernel->in_place; i++)
-        if (stores_here(e, i, stage)) body_value(e, instr_at(e, i)->args[0]);
+        if (stores_here(e, i, stage) || checks_here(e, i, stage))
+            body_value(e, instr_at(e, i)->args[0]);
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         const Instr *v = instr_at(e, i);
         if (stores_here(e, i, stage))

@@ -253,6 +253,7 @@ join_reduction(Lowering *lw, int number, NodeId id)
     unsigned mask = reduced_dimensions(lw, id);
     bool columns = form == REDUCTION_COLUMNS;
     bool reduces = g->reductions > 0;
+    if (g->in_place) return ANSWER_NO; /* one pass, so that loads come before stores */
     if (g->calls > 0 && !row_fits_call(lw, g, mask, columns)) return ANSWER_NO;
     if (reduces && (g->reduced != mask || g->columns != columns)) return ANSWER_NO;
     if (mask == 0) return ANSWER_NO;
@@ -279,6 +280,7 @@ join_level(Lowering *lw, int number, NodeId id, bool row_level)
     if (row_level && graph_node(lw->graph, id)->op == OP_arange) return ANSWER_NO;
     if (!domain_matches(lw, g, id, row_level)) return ANSWER_NO;
     bool call = node_way(lw->graph, graph_node(lw->graph, id)) == WAY_BLOCKS;
+    if (call && g->in_place) return ANSWER_NO;
     if (call && row_level && has_many_rows(lw, g, g->reduced)) return ANSWER_NO;
     if (call && !row_level && g->reduced && !row_fits_call(lw, g, g->reduced, g->columns))
         return ANSWER_NO;

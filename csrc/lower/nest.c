@@ -380,7 +380,7 @@ nest_build(Lowering *lw, Group *g, NestKind kind)
     Nest n;
     if (nest_init(&n, lw, g) < 0) return ANSWER_ERROR;
     n.kind = kind;
-    n.kernel->in_place = kind == NEST_COMMIT;
+    n.kernel->in_place = kind == NEST_COMMIT || g->in_place;
     for (int i = 0; i < g->nodes.len; i++)
         if (op_info(graph_node(lw->graph, g->nodes.at[i])->op)->kind == KIND_REDUCTION)
             n.reduces = true;

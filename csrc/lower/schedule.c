@@ -46,17 +46,44 @@ last_touches(const Lowering *lw, NodeId storage)
     return false;
 }
 
+/* Does the last group read the old version only at the element that the scatter writes? Then it can
+   load and store there. */
+static bool
+last_reads_same(const Lowering *lw, NodeId scatter, NodeId old)
+{
+    const Graph *graph = lw->graph;
+    const Group *g = &lw->groups.at[lw->groups.len - 1];
+    Access written, read;
+    if (g->external || g->columns || g->reduced != 0 || g->reductions > 0 || g->calls > 0 ||
+        g->device != DEVICE_HOST || !domain_matches(lw, g, scatter, false))
+        return false;
+    access_of(lw, g, scatter, graph_node(graph, scatter)->attrs.view, old, &written);
+    for (int i = 0; i < g->nodes.len; i++) {
+        const Node *node = graph_node(graph, g->nodes.at[i]);
+        for (int k = 0; k < node->nargs; k++) {
+            const Node *arg = graph_node(graph, node->args[k]);
+            if (arg->storage != old) continue;
+            access_of(lw, g, g->nodes.at[i], &arg->type, old, &read);
+            if (!access_equal(lw, g, &written, &read)) return false;
+        }
+    }
+    return true;
+}
+
 static int
 schedule_scatter(Lowering *lw, NodeId id)
 {
-    /* a kernel of its own unless the last kernel makes its value and does not access the storage */
+    /* a kernel of its own unless the last kernel makes its value and does not access the storage,
+       or at the same element only */
     int last = lw->groups.len - 1;
     const Node *node = graph_node(lw->graph, id);
     NodeId old = graph_node(lw->graph, node->args[0])->storage;
     if (last >= 0 && lw->groups.at[last].arm == lw->arm[id] && !node_commits(lw->graph, id) &&
         latest_group(lw, node->args[1]) == last && latest_group(lw, node->args[0]) < last &&
-        lw->same_as[id] != id && !last_touches(lw, old)) {
+        lw->same_as[id] != id && (!last_touches(lw, old) || last_reads_same(lw, id, old))) {
+        bool in_place = last_touches(lw, old);
         Answer answer = group_join(lw, last, id);
+        if (answer == ANSWER_YES) lw->groups.at[last].in_place |= in_place;
         if (answer != ANSWER_NO) return answer == ANSWER_YES ? 0 : -1;
     }
     return group_open(lw, id, false, false);

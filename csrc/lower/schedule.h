@@ -21,6 +21,7 @@ typedef struct {
     SizeId size[MAX_RANK];
     unsigned reduced;                /* bit per dimension */
     bool fuses;                      /* other nodes may join */
+    bool in_place;                   /* stores to memory that it loads, at the same element */
     bool reports;                    /* a member may raise a floating-point flag */
     uint8_t errors;                  /* ErrorState of those members: one for the whole kernel */
     int reductions, scatters, calls; /* members of these kinds */

@@ -241,6 +241,7 @@ turn_operands(Nest *n)
 {
     Kernel *k = n->kernel;
     if (k->kind != KERNEL_ROWS || n->nloops < 2 || k->nstages > 1 || k->nslots > 0) return;
+    if (n->group->in_place) return; /* a tile would be read before all of it is stored */
     for (int i = 0; i < k->instrs.len; i++)
         if (k->instrs.at[i].kind == INSTR_REDUCE || k->instrs.at[i].kind == INSTR_CALL) return;
     int widest = 0;

@@ -16,32 +16,41 @@ enum { NEVER = INT32_MAX };
 /* Notes the group of the loop, + 1, for each array that it writes, whoever reads the last versions
    of them. */
 static void
-note_loop(const Lowering *lw, NodeId loop, int32_t *behind)
+note_loop(const Lowering *lw, NodeId loop, int32_t *behind, NodeId *by)
 {
     const Node *node = graph_node(lw->graph, loop);
     for (int k = 3; k < node->nargs; k++) {
         const Node *carried = graph_node(lw->graph, node->args[k]);
-        if (carried->type.form == FORM_ARRAY)
-            behind[lw->same_as[carried->storage]] = lw->group_of[loop] + 1;
+        if (carried->type.form != FORM_ARRAY) continue;
+        behind[lw->same_as[carried->storage]] = lw->group_of[loop] + 1;
+        by[lw->same_as[carried->storage]] = NO_NODE;
     }
 }
 
-/* Per scatter that writes in place: the first group behind it that writes into the same array. */
-static int32_t *
+/* The next write into the array that a scatter has written in place. */
+typedef struct {
+    int32_t group;  /* NEVER: there is none */
+    NodeId scatter; /* NO_NODE: a loop */
+} NextWrite;
+
+/* Per scatter that writes in place. */
+static NextWrite *
 find_next_writes(const Lowering *lw)
 {
     const Region *top = &lw->graph->regions.at[0];
-    size_t bytes = sizeof(int32_t) * (size_t)lw->nnodes;
-    int32_t *behind = arena_alloc(lw->arena, bytes); /* per root: the next write, + 1 */
-    int32_t *next = arena_alloc(lw->arena, bytes);
-    if (behind == NULL || next == NULL) return NULL;
+    int32_t *behind = arena_alloc(lw->arena, sizeof(int32_t) * (size_t)lw->nnodes);
+    NodeId *by = arena_alloc(lw->arena, sizeof(NodeId) * (size_t)lw->nnodes);
+    NextWrite *next = arena_alloc(lw->arena, sizeof(NextWrite) * (size_t)lw->nnodes);
+    if (behind == NULL || by == NULL || next == NULL) return NULL;
+    /* per root: the next write's group, + 1, and its scatter */
     for (int i = top->nodes.len; i-- > 0;) {
         NodeId id = top->nodes.at[i], root = lw->same_as[id];
         if (!lw->live[id]) continue;
-        if (graph_node(lw->graph, id)->op == OP_loop) note_loop(lw, id, behind);
+        if (graph_node(lw->graph, id)->op == OP_loop) note_loop(lw, id, behind, by);
         if (root == id) continue;
-        next[id] = behind[root] == 0 ? NEVER : behind[root] - 1;
+        next[id] = (NextWrite){behind[root] == 0 ? NEVER : behind[root] - 1, by[root]};
         behind[root] = lw->group_of[id] + 1;
+        by[root] = graph_node(lw->graph, id)->op == OP_scatter ? id : NO_NODE;
     }
     return next;
 }
@@ -81,17 +90,34 @@ stores_value(const Lowering *lw, NodeId scatter)
            type_is_contiguous(g, &value->type);
 }
 
+/* Can the node's group read what the scatter has stored where it writes itself, element by element?
+   It then loads before it stores. */
+static bool
+writes_over(Lowering *lw, NodeId id, NodeId scatter, NodeId by)
+{
+    const Graph *g = lw->graph;
+    Group *group = &lw->groups.at[lw->group_of[id]];
+    const Type *view = graph_node(g, scatter)->attrs.view;
+    if (by == NO_NODE || lw->group_of[by] != lw->group_of[id]) return false;
+    if (group->columns || group->calls > 0 || group->device != DEVICE_HOST) return false;
+    if (!type_same_place(g, graph_node(g, by)->attrs.view, view) ||
+        !type_same_shape(node_domain(lw, id), view))
+        return false;
+    return group->in_place = true;
+}
+
 /* The node can take its argument from where the scatter has stored it. */
 static bool
-reads_there(const Lowering *lw, NodeId id, NodeId arg, NodeId scatter, int32_t next_write)
+reads_there(Lowering *lw, NodeId id, NodeId arg, NodeId scatter, const NextWrite *next)
 {
     NodeId value = graph_node(lw->graph, scatter)->args[1];
     int number = lw->group_of[id];
     if (number < 0) return false; /* no telling which kernel it is part of */
     if (number == lw->group_of[value]) return true;
     const Group *g = &lw->groups.at[number];
-    return arg == value && number < next_write && !g->external && g->reduced == 0 &&
-           g->reductions == 0;
+    if (arg != value || g->external || g->reduced != 0 || g->reductions > 0) return false;
+    return number < next->group ||
+           (number == next->group && writes_over(lw, id, scatter, next->scatter));
 }
 
 /* Values that leave, or that somebody wants in memory of their own, are not candidates. */
@@ -118,8 +144,8 @@ stored_find(Lowering *lw)
 {
     const Graph *g = lw->graph;
     if (lw->narms > 0) return 0;
-    int32_t *next_write = find_next_writes(lw);
-    if (next_write == NULL) return -1;
+    const NextWrite *next = find_next_writes(lw);
+    if (next == NULL) return -1;
     find_candidates(lw);
     for (NodeId id = 0; id < g->nodes.len; id++) {
         const Node *node = graph_node(g, id);
@@ -128,7 +154,7 @@ stored_find(Lowering *lw)
             NodeId storage = graph_node(g, node->args[k])->storage;
             NodeId scatter = lw->stored_in[storage];
             if (scatter == NO_NODE || id == scatter) continue;
-            if (!reads_there(lw, id, node->args[k], scatter, next_write[scatter]))
+            if (!reads_there(lw, id, node->args[k], scatter, &next[scatter]))
                 lw->stored_in[storage] = NO_NODE;
         }
     }

@@ -6,6 +6,10 @@
    later are written themselves, inputs with a log of their old elements so that a later failure can
    restore them; of others a copy is written.
 
+   A version of an input is written over an earlier one where that one is no longer needed and
+   differs from the input only in what is written: a time loop then has two versions that take
+   turns, and where it reads the older one only at the element that it writes, one.
+
    A copy of a large array has only the elements that the scatter does not write.  They are copied
    before the operations that compute the value, so that these can store into the copy.
 
@@ -31,6 +35,8 @@ typedef struct {
     int32_t noutputs; /* outputs that lie in it */
     bool committed;   /* read by a commit, after all nodes */
     NodeId root;      /* the storage in whose memory it is, perhaps itself */
+    int32_t level;    /* at least so many kernels come before that of the node */
+    NodeId copied_by; /* of an input: the last scatter into a copy of it; of that: the one before */
 } Fact;
 
 /* A read of a storage by a node that is not a view. */
@@ -79,7 +85,8 @@ static int
 facts_room(Writes *w)
 {
     for (NodeId id = w->facts.len; id < w->g->nodes.len; id++) {
-        Fact alone = {.root = id, .first_result = NO_NODE, .next_result = NO_NODE};
+        Fact alone = {
+            .root = id, .first_result = NO_NODE, .next_result = NO_NODE, .copied_by = NO_NODE};
         if (VEC_PUSH(w->g->arena, &w->facts, alone) < 0) return -1;
     }
     return 0;
@@ -496,6 +503,98 @@ copy_around(Writes *w, NodeId scatter, NodeId old)
     return insert_before(w, scatter, OP_copy, 1, &old, &whole, NULL);
 }
 
+/* ---- memory of an earlier version ---- */
+
+/* Is the argument read at the element that the elementwise node makes? */
+static bool
+reads_same(const Writes *w, NodeId id, NodeId arg)
+{
+    const Node *node = graph_node(w->g, id);
+    OpKind kind = op_info(node->op)->kind;
+    return (kind == KIND_POINTWISE || kind == KIND_UFUNC) &&
+           type_same_shape(&graph_node(w->g, arg)->type, &node->type);
+}
+
+/* A value is in the kernel of its arguments if it reads them at the element that it makes, else in
+   a later one. */
+static void
+find_levels(const Writes *w)
+{
+    const Region *top = &w->g->regions.at[0];
+    for (int i = 0; i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i];
+        const Node *node = graph_node(w->g, id);
+        int32_t level = 0;
+        for (int k = 0; k < node->nargs; k++) {
+            NodeId storage = storage_of(w, node->args[k]);
+            OpKind kind = op_info(graph_node(w->g, storage)->op)->kind;
+            bool memory = kind == KIND_INPUT || kind == KIND_CONST || kind == KIND_FILL;
+            bool same =
+                node->op == OP_scatter || (kind != KIND_SCATTER && kind != KIND_REDUCTION &&
+                                           storage == node->args[k] && reads_same(w, id, storage));
+            level = Py_MAX(level, fact(w, storage)->level + !(memory || same));
+        }
+        fact(w, id)->level = level;
+    }
+}
+
+/* Can the scatter's kernel write over the version? It must not read it but at the element that it
+   writes, and nobody may read it later. */
+static bool
+is_replaceable(const Writes *w, NodeId version, NodeId scatter)
+{
+    const Type *view = graph_node(w->g, version)->attrs.view;
+    int32_t at = -1, level = fact(w, storage_of(w, graph_node(w->g, scatter)->args[1]))->level;
+    NodeId id;
+    if (used_after(w, version, scatter)) return false;
+    while (next_read(w, version, &at, &id)) {
+        const Node *node = graph_node(w->g, id);
+        if (fact(w, id)->order == 0 || fact(w, id)->arm != 0 || node->op == OP_scatter)
+            return false;
+        if (fact(w, id)->level < level) continue;
+        for (int k = 0; k < node->nargs; k++) {
+            NodeId arg = node->args[k];
+            if (storage_of(w, arg) != version) continue;
+            bool same = type_same_place(w->g, &graph_node(w->g, arg)->type, view);
+            if (!same || !reads_same(w, id, arg)) return false;
+        }
+    }
+    return true;
+}
+
+/* An earlier version, in memory of its own, which differs from the input `old` only where the
+   scatter writes, and which nobody needs any more: the scatter writes over it.  NO_NODE: none. */
+static NodeId
+replaceable(const Writes *w, NodeId scatter, NodeId old)
+{
+    enum { MOST_TRIED = 4 };
+    const Type *view = graph_node(w->g, scatter)->attrs.view;
+    NodeId version = fact(w, old)->copied_by;
+    if (fact(w, scatter)->arm != 0) return NO_NODE;
+    for (int i = 0; i < MOST_TRIED && version != NO_NODE; i++) {
+        if (fact(w, version)->arm == 0 &&
+            type_same_place(w->g, graph_node(w->g, version)->attrs.view, view) &&
+            is_replaceable(w, version, scatter))
+            return version;
+        version = fact(w, version)->copied_by;
+    }
+    return NO_NODE;
+}
+
+/* Gives the scatter memory for its version: that of an earlier one, or a copy of the old one. */
+static int
+give_memory(Writes *w, NodeId scatter, NodeId old)
+{
+    bool input = op_info(graph_node(w->g, old)->op)->kind == KIND_INPUT;
+    NodeId memory = input ? replaceable(w, scatter, old) : NO_NODE;
+    if (memory == NO_NODE) memory = copy_around(w, scatter, old);
+    if (memory == NO_NODE || replace_argument(w, scatter, 0, memory) < 0) return -1;
+    if (!input) return 0;
+    fact(w, scatter)->copied_by = fact(w, old)->copied_by;
+    fact(w, old)->copied_by = scatter;
+    return 0;
+}
+
 /* Decides where the scatter writes: at commit, in place, or in place in a copy of the old version
    without what is overwritten. */
 static int
@@ -511,9 +610,8 @@ prepare_scatter(Writes *w, NodeId id)
     Answer in_place = goes_in_place(w, id);
     if (in_place == ANSWER_ERROR) return -1;
     if (in_place == ANSWER_NO) {
-        NodeId copy = copy_around(w, id, old);
-        if (copy == NO_NODE || replace_argument(w, id, 0, copy) < 0) return -1;
-        old = copy;
+        if (give_memory(w, id, old) < 0) return -1;
+        old = storage_of(w, graph_node(g, id)->args[0]);
     }
     graph_node(g, id)->attrs.index = WRITE_IN_PLACE;
     fact(w, id)->root = fact(w, old)->root;
@@ -595,6 +693,7 @@ pass_writes(Graph *g)
         find_virtuals(&w) < 0)
         return -1;
     find_results(&w);
+    find_levels(&w);
     for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
         NodeId id = g->regions.at[0].nodes.at[i];
         Op op = graph_node(g, id)->op;
