@@ -256,6 +256,16 @@ is_read_elsewhere(const Nest *n, NodeId arg, const Instr *instr)
     return read->type.dtype == DT_F16 || type_runs_backwards(g, &read->type);
 }
 
+/* Is the argument, whose array is contiguous, read with a stride because the kernel's rows lie
+   across it?  Loops for half floats have other bits then. */
+static bool
+is_read_across(const Nest *n, const Instr *instr)
+{
+    if (instr->kind != INSTR_LOAD || instr->dtype != DT_F16 || instr->level != LEVEL_ELEMENT)
+        return false;
+    return n->kernel->operands.at[instr->operand].stride[n->nloops - 1] != STRIDE_UNIT;
+}
+
 /* The value computed for each element, so that it is in memory where a ufunc's loop can read it. */
 static int32_t
 copy_of(Nest *n, NodeId node, int32_t value)
@@ -280,7 +290,7 @@ spread(Nest *n, NodeId call, NodeId arg, int32_t value)
     const Instr *instr = &n->kernel->instrs.at[value];
     const Type *type = &graph_node(g, arg)->type;
     bool once = instr->level != LEVEL_ELEMENT && instr->kind != INSTR_LOAD;
-    if (!once && !is_read_elsewhere(n, arg, instr)) return value;
+    if (!once && !is_read_elsewhere(n, arg, instr) && !is_read_across(n, instr)) return value;
     if (type->rank == 0 || type_elements(g, type) == 1) return value;
     if (type_elements(g, type) != type_elements(g, node_domain(n->lw, call))) return value;
     return copy_of(n, call, value);
