@@ -27,8 +27,8 @@ typedef struct {
     int reductions, scatters, calls; /* members of these kinds */
     int commits;                     /* members that are computed into an input at commit */
     int stores;                      /* members that must be in memory */
-    int live;                        /* members that nodes not yet scheduled read */
-    int instrs;                      /* roughly the number of its kernel's instructions */
+    int live;   /* members, but for reductions, that nodes not yet scheduled read */
+    int instrs; /* roughly the number of its kernel's instructions */
     VEC(NodeId) nodes;
 } Group;
 

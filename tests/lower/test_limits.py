@@ -330,3 +330,28 @@ def test_many_outputs_are_several_kernels():
     check(program(lines), RNG.random(40))
     assert 6 <= text.count("kernel ") <= 7, text
     assert "temp" not in text
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_many_reductions_are_several_kernels(axis):
+    """A compiler takes more than twice as long for twice as many accumulators in one loop."""
+    lines = [f"s{k} = (x + {k}).sum(axis={axis})" for k in range(100)]
+    lines.append("return " + " + ".join(f"s{k}" for k in range(100)))
+    text = schedule_of(program(lines), RNG.random((40, 50)))
+    check(program(lines), RNG.random((40, 50)), whole=True)
+    kernels = text.split("kernel ")[1:]
+    assert max(kernel.count("= reduce") for kernel in kernels) <= 16, text
+    assert len(kernels) <= 8, text
+
+
+def sums_of_slices(x):
+    total = 0.0
+    for i in range(len(x) - 3):
+        total += x[i : i + 3].sum()
+    return total
+
+
+def test_sums_of_slices_are_several_kernels():
+    text = schedule_of(sums_of_slices, RNG.random(120))
+    check(sums_of_slices, RNG.random(120), whole=True)
+    assert max(kernel.count("= reduce") for kernel in text.split("kernel ")) <= 16, text
