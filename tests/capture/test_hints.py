@@ -2,7 +2,6 @@
 
 import inspect
 import math
-import sys
 import threading
 import warnings
 
@@ -130,6 +129,98 @@ def test_what_the_hint_says_of_turns_makes_a_graph():
     compiled = pycompile.compile(chooses_turns, fullgraph=True)
     out = np.zeros((8, len(X)))
     assert np.array_equal(compiled(X, z, out.copy()), skips_turns(X, z, out.copy()))
+
+
+def test_nothing_is_said_of_plans_that_are_not_there():
+    """A turn of few numbers is none."""
+
+    def halves(x):
+        while x[0] > 1e-3:
+            x = x / 2
+        return x
+
+    item = only(halves, X[:2])
+    assert item["detail"] == "it ends a loop"
+
+
+# ---- an exception that is raised and handled ----
+
+
+def raises_and_handles(x):
+    y = np.sqrt(x) + 1
+    try:
+        if y.min() < 3:  # here
+            raise ValueError("too small")
+        z = np.log(y)
+    except ValueError:
+        z = y * 2
+    return z + y
+
+
+def chooses(x):
+    y = np.sqrt(x) + 1
+    if y.min() < 3:
+        z = y * 2
+    else:
+        z = np.log(y)
+    return z + y
+
+
+def too_small(y):
+    if y.min() < 3:  # here
+        raise ValueError("too small")
+
+
+def handles_the_callee_s(x):
+    y = np.sqrt(x) + 1
+    try:
+        too_small(y)
+        z = np.log(y)
+    except ValueError:
+        z = y * 2
+    return z + y
+
+
+@pytest.mark.parametrize(
+    ("function", "place"),
+    [(raises_and_handles, raises_and_handles), (handles_the_callee_s, too_small)],
+)
+def test_a_side_that_raises_into_a_handler(function, place):
+    line = line_of_code(place, "# here")
+    item = only(function, X)
+    assert item["code"] == "PC0006" and item["user"][1] == line
+    told = "one side raises, inside a `try` or `with`: ValueError is raised here"
+    assert item["detail"].startswith(told) and item["detail"].endswith(f", line {line + 1}")
+    assert "leaves the graph" not in item["detail"] and "np.where" not in item["hint"]
+    assert "`if` and `else`" in item["hint"]
+
+
+def test_choosing_in_place_of_raising_makes_a_graph():
+    compiled = pycompile.compile(chooses, fullgraph=True)
+    assert np.array_equal(compiled(X), raises_and_handles(X))
+
+
+def scaled(x):
+    for i in range(3):
+        if x[i] > 5:
+            raise ValueError("too large")
+        yield x * i
+
+
+def sums_scaled(x):
+    total = 0
+    for v in scaled(x):
+        total = total + v
+    return total
+
+
+def test_a_generator_that_may_raise_is_one_graph():
+    """The handler that Python puts around a generator's body handles nothing of the program's."""
+    compiled = pycompile.compile(sums_scaled, fullgraph=True)
+    assert np.array_equal(compiled(X), sums_scaled(X)) and compiled.stats()["plan_runs"] == 1
+    with pytest.raises(ValueError, match="too large") as caught:
+        compiled(X * 9)
+    assert caught.traceback[-1].lineno == line_of_code(scaled, "raise") - 1
 
 
 @pytest.mark.parametrize("function", [with_sides, branch_in_a_loop])
@@ -540,26 +631,13 @@ def while_loop(x, y):
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        pytest.param(
-            inner_loop,
-            "a call of 'median', line {}",
-            marks=pytest.mark.skipif(
-                sys.version_info < (3, 12),
-                reason="3.11 tests a while loop at its end, too, and that test is told",
-            ),
-        ),
+        (inner_loop, "a call of 'median', line {}"),
         (calls_log, "a call of 'log', line {}"),
         (calls_numpy, "a call of 'median', line {}"),
         (inner_slice, "it contains a slice, line {}"),
         (writes_a_view, "it writes elements of 'z', which is a view"),
         (no_range, "only loops over ranges and `while` loops do"),
-        pytest.param(
-            while_loop,
-            "it contains a slice, line {}",
-            marks=pytest.mark.skipif(
-                sys.version_info < (3, 12), reason="a while loop jumps back by its test in 3.11"
-            ),
-        ),
+        (while_loop, "it contains a slice, line {}"),
     ],
 )
 def test_it_says_what_kept_a_loop_from_staying_one(function, why):

@@ -266,7 +266,7 @@ def branch_on_a_length(x):
     return y
 
 
-@program("PC0045", "it ends a loop: each turn is a plan", SMALL, also=("PC0045",))
+@program("PC0045", "it ends a loop", SMALL, also=("PC0045",))
 def loop_until_a_length(x):
     while len(x) > 2:  # here
         x = x[x > x.mean()]

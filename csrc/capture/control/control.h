@@ -141,6 +141,10 @@ Answer branch_merge(Interp *in, int on_true, int on_false, Value *condition, int
 const char *branch_why(Interp *in);
 /* What keeps its arms apart, or NULL; *hint is changed where that is a test that ends a loop. */
 const char *branch_what(Interp *in, BreakHint *hint);
+/* The break that keeps the arms of the current branch, in the body of a kept loop, apart, where it
+   tells more than that they are: what the loop cannot have, or any break where the branch `ends` a
+   loop; else NULL. */
+const Break *branch_broke(Interp *in, bool ends);
 
 /* ---- loop_why.c: why a loop of the bottom activation did not stay a loop ---- */
 /* Notes it for the loop of the FOR_ITER `head`; NO, or ERROR. */

@@ -21,7 +21,9 @@ tell_branch(Interp *in, Value *condition)
                             why != NULL ? why : "how a loop was left");
     if (branch_loop(in, in->top->decoded, in->top->number, &test) < 0) return ANSWER_ERROR;
     bool loop = why == NULL && test == TEST_ENDS;
-    if (loop) why = "it ends a loop: each turn is a plan";
+    const Break *broke = branch_broke(in, loop);
+    if (broke != NULL) return interp_break_as(in, BREAK_BRANCH, broke);
+    if (loop) why = "it ends a loop";
     if (!value_is_unknown_scalar(in, condition))
         return interp_break_told(in, BREAK_BRANCH, BREAK_VARIES, "a branch");
     if (!value_is_data_length(in, condition)) {
@@ -66,6 +68,56 @@ branch(Interp *in, const Instr *instr, Value *condition)
     return follow_both(in, condition, to, depth);
 }
 
+/* The break's line is the loop's own, and its detail says why it did not stay a loop.  One that
+   computes with whole arrays alone is none that would. */
+static int
+tell_loop(Interp *in, int head)
+{
+    const char *why = loop_why(in, head);
+    in->told.frames[0].line = line_at(in->bottom->decoded, head);
+    in->told.hint = HINT_TURNS;
+    if (strcmp(why, loop_without_elements) == 0 && loop_computes_arrays(in, head)) return 0;
+    in->told.detail =
+        arena_printf(in->arena, "%s, which did not stay a loop: %s", in->told.detail, why);
+    in->told.hint = HINT_KEPT;
+    return in->told.detail == NULL ? -1 : 0;
+}
+
+/* The budget is spent: the next attempt stops before the outermost loop that has jumped back, and
+   that loop's body is captured by itself. */
+static Answer
+unrolled_too_far(Interp *in)
+{
+    Activation *a = in->top;
+    Answer answer = interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions",
+                                 in->attempt.unroll);
+    if (answer == ANSWER_ERROR || a != in->bottom) return answer;
+    for (int head = 0; head <= a->number; head++) {
+        if (in->attempt.jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0)
+            continue;
+        if (in->attempt.first_step[head] <= 1 + in->attempt.marks->stop_at) break;
+        in->attempt.learn->stop_at = in->attempt.first_step[head] - 1;
+        if (tell_loop(in, head) < 0) return ANSWER_ERROR;
+        if (break_copy(in->attempt.learn_arena, &in->told, &in->attempt.learn->stop) < 0)
+            return ANSWER_ERROR;
+        in->attempt.again = true;
+        return answer;
+    }
+    return tell_loop(in, a->decoded->instrs[a->number].target) < 0 ? ANSWER_ERROR : answer;
+}
+
+/* A jump that is about to be made: one that goes back counts against the unrolling budget.  3.11
+   ends the body of a `while` with a conditional one. */
+static Answer
+jump_back(Interp *in, const Instr *instr)
+{
+    Activation *a = in->top;
+    if (instr->target > a->number) return ANSWER_YES;
+    a->back_jumps += a->number - instr->target;
+    if (a == in->bottom) in->attempt.jumped_from[instr->target] = a->number;
+    return a->back_jumps > in->attempt.unroll ? unrolled_too_far(in) : ANSWER_YES;
+}
+
 static Answer
 conditional(Interp *in, const Instr *instr)
 {
@@ -84,6 +136,7 @@ conditional(Interp *in, const Instr *instr)
         known = is_true;
     }
     bool jump = (known != 0) == on_true;
+    if (jump && (answer = jump_back(in, instr)) != ANSWER_YES) return answer;
     if (!keeps || !jump) in->top->depth--;
     jump_to(in, instr, jump);
     return ANSWER_YES;
@@ -96,9 +149,11 @@ none_test(Interp *in, const Instr *instr)
     if (value == NULL || none == NULL) return ANSWER_ERROR;
     bool is_none;
     Answer answer = operate_is(in, value, none, &is_none);
+    bool jump = is_none == (instr->kind == I_JUMP_IF_NONE);
+    if (answer == ANSWER_YES && jump) answer = jump_back(in, instr);
     if (answer != ANSWER_YES) return answer;
     in->top->depth--;
-    jump_to(in, instr, is_none == (instr->kind == I_JUMP_IF_NONE));
+    jump_to(in, instr, jump);
     return ANSWER_YES;
 }
 
@@ -170,57 +225,14 @@ get_iter(Interp *in)
     return push(in, iterator) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The break's line is the loop's own, and its detail says why it did not stay a loop.  One that
-   computes with whole arrays alone is none that would. */
-static int
-tell_loop(Interp *in, int head)
-{
-    const char *why = loop_why(in, head);
-    in->told.frames[0].line = line_at(in->bottom->decoded, head);
-    in->told.hint = HINT_TURNS;
-    if (strcmp(why, loop_without_elements) == 0 && loop_computes_arrays(in, head)) return 0;
-    in->told.detail =
-        arena_printf(in->arena, "%s, which did not stay a loop: %s", in->told.detail, why);
-    in->told.hint = HINT_KEPT;
-    return in->told.detail == NULL ? -1 : 0;
-}
-
-/* The budget is spent: the next attempt stops before the outermost loop that has jumped back, and
-   that loop's body is captured by itself. */
-static Answer
-unrolled_too_far(Interp *in)
-{
-    Activation *a = in->top;
-    Answer answer = interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions",
-                                 in->attempt.unroll);
-    if (answer == ANSWER_ERROR || a != in->bottom) return answer;
-    for (int head = 0; head <= a->number; head++) {
-        if (in->attempt.jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0)
-            continue;
-        if (in->attempt.first_step[head] <= 1 + in->attempt.marks->stop_at) break;
-        in->attempt.learn->stop_at = in->attempt.first_step[head] - 1;
-        if (tell_loop(in, head) < 0) return ANSWER_ERROR;
-        if (break_copy(in->attempt.learn_arena, &in->told, &in->attempt.learn->stop) < 0)
-            return ANSWER_ERROR;
-        in->attempt.again = true;
-        return answer;
-    }
-    return tell_loop(in, a->decoded->instrs[a->number].target) < 0 ? ANSWER_ERROR : answer;
-}
-
 Answer
 follow_jump(Interp *in, const Instr *instr)
 {
-    Activation *a = in->top;
+    Answer answer;
     switch (instr->kind) {
     case I_JUMP:
-        if (instr->target <= a->number) {
-            a->back_jumps += a->number - instr->target;
-            if (a == in->bottom) in->attempt.jumped_from[instr->target] = a->number;
-            if (a->back_jumps > in->attempt.unroll) return unrolled_too_far(in);
-        }
-        jump_to(in, instr, true);
-        return ANSWER_YES;
+        if ((answer = jump_back(in, instr)) == ANSWER_YES) jump_to(in, instr, true);
+        return answer;
     case I_JUMP_IF_NONE:
     case I_JUMP_IF_NOT_NONE: return none_test(in, instr);
     case I_GET_ITER: return get_iter(in);

@@ -26,6 +26,14 @@ enum {
 
 /* ---- what an attempt learnt ---- */
 
+static bool
+in_try(const Interp *in)
+{
+    for (const Activation *a = in->top; a != NULL; a = a->caller)
+        if (branch_in_try(a->decoded, a->number)) return true;
+    return false;
+}
+
 /* What an arm broke at; of a branch in the arm, what was learnt of that.  NULL with the error set.
  */
 static const char *
@@ -36,20 +44,36 @@ what_broke(Interp *in)
     if (told->code == BREAK_BRANCH && *told->detail != '\0')
         return arena_copy(in->attempt.learn_arena, told->detail, strlen(told->detail) + 1);
     bool in_loop = told->code == BREAK_UNROLL; /* the detail is of a loop that was to stay one */
+    if (told->code == BREAK_EXCEPTION)
+        return arena_printf(in->attempt.learn_arena, "one side raises%s: %s, line %d",
+                            in_try(in) ? ", inside a `try` or `with`" : "", told->detail,
+                            told->frames[0].line);
     return arena_printf(in->attempt.learn_arena, "one side has %s%s%s, line %d",
                         in_loop ? "" : break_text(told->code),
                         *told->detail && !in_loop ? ": " : "", told->detail, told->frames[0].line);
+}
+
+/* The break that kept arms in the body of a loop apart; NULL: none, or the error is set. */
+static Break *
+broke_in_loop(Interp *in)
+{
+    if (in->loop == NULL || in->break_code == BREAK_NONE || in->attempt.again) return NULL;
+    Break *broke = arena_alloc(in->attempt.learn_arena, sizeof(Break));
+    return broke == NULL || break_copy(in->attempt.learn_arena, &in->told, broke) < 0 ? NULL
+                                                                                      : broke;
 }
 
 static Answer
 merge_refuse(Merge *m)
 {
     Interp *in = m->in;
+    Break *broke = broke_in_loop(in);
     bool ends = in->break_code != BREAK_NONE && in->told.code == BREAK_BRANCH &&
                 (in->told.hint == HINT_LOOP_TEST || in->told.hint == HINT_NEXT_TURN);
-    BreakHint hint = ends ? in->told.hint : HINT_OF_CODE;
-    if (in->break_code != BREAK_NONE && (m->what = what_broke(in)) == NULL && PyErr_Occurred())
-        return ANSWER_ERROR;
+    bool raises = in->break_code != BREAK_NONE && in->told.code == BREAK_EXCEPTION && in_try(in);
+    BreakHint hint = ends ? in->told.hint : raises ? HINT_RAISES : HINT_OF_CODE;
+    if (in->break_code != BREAK_NONE) m->what = what_broke(in);
+    if (PyErr_Occurred()) return ANSWER_ERROR;
     in->attempt.apart = m->what;
     Answer answer = branch_learn(in, m->d->code, m->number, BRANCH_APART, NULL);
     if (answer == ANSWER_ERROR) return answer;
@@ -57,6 +81,7 @@ merge_refuse(Merge *m)
     mark->what = m->what;
     mark->hint = hint;
     mark->in_loop = in->loop != NULL;
+    mark->broke = broke;
     return answer;
 }
 
@@ -73,6 +98,16 @@ branch_what(Interp *in, BreakHint *hint)
     const BranchMark *mark = branch_mark(in, in->top->decoded, in->top->number);
     if (mark != NULL && mark->hint != HINT_OF_CODE) *hint = mark->hint;
     return mark != NULL ? mark->what : NULL;
+}
+
+const Break *
+branch_broke(Interp *in, bool ends)
+{
+    const BranchMark *mark = branch_mark(in, in->top->decoded, in->top->number);
+    const Break *broke = mark != NULL && in->loop != NULL ? mark->broke : NULL;
+    bool of_loop =
+        broke != NULL && (ends || broke->code == BREAK_UNROLL || broke->code == BREAK_BRANCH);
+    return of_loop ? broke : NULL;
 }
 
 Answer
@@ -634,14 +669,6 @@ expect(Interp *in, Value *condition, bool expected, int number, int depth)
     in->top->number = number;
     in->top->depth = depth;
     return ANSWER_YES;
-}
-
-static bool
-in_try(const Interp *in)
-{
-    for (const Activation *a = in->top; a != NULL; a = a->caller)
-        if (branch_in_try(a->decoded, a->number)) return true;
-    return false;
 }
 
 static bool

@@ -249,11 +249,12 @@ handled(const Decoded *d, int at, int *target)
     return false;
 }
 
+/* A generator's own handler, which makes a RuntimeError of StopIteration, is none. */
 bool
 branch_in_try(const Decoded *d, int at)
 {
-    int ignored;
-    return handled(d, at, &ignored);
+    int target;
+    return handled(d, at, &target) && d->instrs[target].kind != I_STOP_ITERATION_ERROR;
 }
 
 static bool

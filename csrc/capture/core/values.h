@@ -417,7 +417,8 @@ typedef struct {
     const char *why;  /* static text, for BRANCH_APART; NULL: its arms do not meet again … */
     const char *what; /* … and what keeps them apart; NULL: not known */
     BreakHint hint;   /* of the test inside an arm that ends a loop; HINT_OF_CODE: none */
-    bool in_loop;     /* it was found in the body of a loop that was to stay one */
+    bool in_loop;     /* it was found in the body of a loop that was to stay one … */
+    Break *broke;     /* … and this break kept its arms apart; NULL: none */
 } BranchMark;
 
 /* A fact about inputs for which an instruction is not followed: obstacles.c. */
