@@ -108,6 +108,8 @@ bool loop_small_int(const Node *node);
 bool loop_is_either(const Loop *loop, NodeId id);
 /* `top`: the outermost loop's node.  ANSWER_NO: the type would matter. */
 Answer either_is_harmless(Interp *in, Loop *loop, NodeId top);
+/* Why a loop with such numbers is not kept; NULL with the error set. */
+const char *loop_either_why(Interp *in, const Loop *loop);
 
 /* ---- loop_class.c: the class of such numbers behind the outermost loop ---- */
 typedef struct {

@@ -68,6 +68,13 @@ typedef struct {
     bool needs_a_turn;
 } Body;
 
+static Answer
+changes_type(Interp *in, const Scan *scan, int slot, const Type *from, const Type *to)
+{
+    const char *why = loop_type_changes(in, slot, from, to);
+    return why == NULL ? ANSWER_ERROR : loop_not_kept(in, scan->number, "%s", why);
+}
+
 /* The start of a local that the body makes a number of another type. */
 static Answer
 converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *start)
@@ -80,20 +87,19 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     /* The first operation of NumPy's scalars, and of Python's with a narrow operand, computes in
        another type. */
     if (read_first && from->form == FORM_SCALAR)
-        return loop_not_kept(in, b->scan.number, "'%s' changes its type in it",
-                             slot_text(in, slot));
+        return changes_type(in, &b->scan, slot, from, &type);
     bool number = type.dtype == DT_F64 || type.dtype == DT_I64;
     bool large = from->dtype == DT_I64 && type.dtype == DT_F64 && from->form == FORM_PYTHON &&
                  !loop_small_int(graph_node(in->graph, *start));
     if (large && seen)
-        return loop_not_kept(in, b->scan.number, "'%s' is an int before it and a float in it",
+        return loop_not_kept(in, b->scan.number,
+                             "'%s' is an int before it and a float in it (begin with a float)",
                              slot_text(in, slot));
     if (seen && in->loop == NULL && b->scan.shape->counts) b->needs_a_turn = true;
     b->keeps_type[b->ncarried] = number && seen;
     b->keeps_int[b->ncarried] = number && seen && type.dtype != from->dtype;
     if (seen && !number && (read_first || !b->needs_a_turn))
-        return loop_not_kept(in, b->scan.number, "'%s' changes its type in it",
-                             slot_text(in, slot));
+        return changes_type(in, &b->scan, slot, from, &type);
     Op op = type.form == FORM_SCALAR ? OP_cast : type.dtype == DT_F64 ? OP_py_float : OP_py_int;
     bool python = from->form == FORM_PYTHON && type.form == FORM_SCALAR;
     *start = graph_add(in->graph, in->region, op, 1, start, &type, NULL);
@@ -289,6 +295,7 @@ forget_branches(Marks *marks)
 Answer
 loop_unkept(Interp *in, int number, const char *why)
 {
+    if (why == NULL) return ANSWER_ERROR;
     if (in->attempt.again) return ANSWER_BREAK; /* what an inner loop has learnt comes first */
     forget_branches(in->attempt.learn);
     why = in->break_code != BREAK_NONE ? body_broke(in, number)
@@ -352,16 +359,12 @@ learn_effect(Interp *in, int number, int first, Value *changed)
 
 /* A carried local has another type after the body than before it. */
 static Answer
-learn_type(Interp *in, int number, int slot, const Type *type)
+learn_type(Interp *in, int number, int slot, const Type *from, const Type *type)
 {
     bool known = learnt_type(in->attempt.marks, number, slot) != NULL;
     bool exact = type->dtype == DT_F64 || type->dtype == DT_I64 || type->dtype == DT_BOOL;
-    if (known || !exact || type->rank != 0) {
-        char why[96];
-        snprintf(why, sizeof(why), "'%s' changes its type in it",
-                 text_of_str(code_slot_name(in->bottom->decoded->code, slot)));
-        return loop_unkept(in, number, why);
-    }
+    if (known || !exact || type->rank != 0)
+        return loop_unkept(in, number, loop_type_changes(in, slot, from, type));
     LoopType learnt = {.number = number, .slot = slot, .dtype = type->dtype, .form = type->form};
     if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->loop_types, learnt) < 0)
         return ANSWER_ERROR;
@@ -382,7 +385,7 @@ loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y)
             param->op == OP_input && param->type.form == FORM_PYTHON && param->type.dtype == DT_I64;
         if (carried && type->form == FORM_SCALAR && type->dtype == DT_F64 &&
             learnt_type(in->attempt.marks, in->turn->shape->top, slot) == NULL)
-            return learn_type(in, in->turn->shape->top, slot, type);
+            return learn_type(in, in->turn->shape->top, slot, &param->type, type);
     }
     return ANSWER_YES;
 }
@@ -406,17 +409,28 @@ has_narrow(const Graph *g, RegionId region, DType weak)
 }
 
 /* A weak number was made a scalar before the loop, and meets a narrower operand: the first
-   iteration would have computed in the narrow type. */
-static bool
+   iteration would have computed in the narrow type.  The start, or NULL. */
+static const LoopType *
 start_was_weak(Interp *in, const Scan *scan, RegionId region)
 {
     for (int i = 0; i < in->attempt.marks->loop_types.len; i++) {
         const LoopType *type = &in->attempt.marks->loop_types.at[i];
         if (type->number == scan->number && type->form == FORM_SCALAR &&
             has_narrow(in->graph, region, type->dtype))
-            return true;
+            return type;
     }
-    return false;
+    return NULL;
+}
+
+/* What is carried to the next turn cannot be. */
+static Answer
+no_number(Interp *in, const Body *b, int i, Value *value)
+{
+    const char *what = value != NULL ? value_describe(in, value) : "nothing";
+    if (b->carried[i] < 0) return loop_unkept(in, b->scan.number, "it stores what is no number");
+    return loop_unkept(in, b->scan.number,
+                       arena_printf(in->arena, "'%s' is no number after a turn, but %s",
+                                    slot_text(in, b->carried[i]), what));
 }
 
 static Answer
@@ -428,20 +442,34 @@ body_results(Interp *in, const Body *b, Value *leaves)
         NodeId node;
         Answer answer = value ? value_as_loose_node(in, value, &node) : ANSWER_NO;
         if (answer == ANSWER_ERROR) return answer;
-        if (answer == ANSWER_NO)
-            return loop_unkept(in, b->scan.number, "it stores what is no number");
+        if (answer == ANSWER_NO) return no_number(in, b, i, value);
         const Type *type = &graph_node(g, node)->type;
         if (!same_scalar(type, &graph_node(g, b->args[3 + i])->type))
-            return learn_type(in, b->scan.number, b->carried[i], type);
+            return learn_type(in, b->scan.number, b->carried[i],
+                              &graph_node(g, b->args[3 + i])->type, type);
         if (VEC_PUSH(g->arena, &g->regions.at[b->region].results, node) < 0) return ANSWER_ERROR;
     }
-    if (start_was_weak(in, &b->scan, b->region))
-        return loop_unkept(in, b->scan.number, "a number changes its dtype in it");
+    const LoopType *weak = start_was_weak(in, &b->scan, b->region);
+    if (weak != NULL)
+        return loop_unkept(
+            in, b->scan.number,
+            arena_printf(in->arena,
+                         "'%s' begins as Python's number and meets numbers of fewer bits than "
+                         "numpy.%s (begin with np.%s(...))",
+                         slot_text(in, weak->slot), dtype_long_name(weak->dtype),
+                         dtype_long_name(weak->dtype)));
     for (int i = 0; i < b->narrays; i++)
         if (VEC_PUSH(g->arena, &g->regions.at[b->region].results, b->loop->version[b->array[i]]) <
             0)
             return ANSWER_ERROR;
     return ANSWER_YES;
+}
+
+static int
+note_local(Interp *in, const Body *b, int i, NodeId node)
+{
+    LoopLocal local = {.node = node, .slot = b->carried[i]};
+    return VEC_PUSH(in->arena, &b->loop->locals, local);
 }
 
 static int
@@ -468,6 +496,7 @@ make_params(Interp *in, Body *b, Value **item)
         if (i >= b->ncarried)
             b->loop->version[b->array[i - b->ncarried]] = param;
         else if (b->carried[i] >= 0 && ((a->slots[b->carried[i]] = value_node(in, param)) == NULL ||
+                                        note_local(in, b, i, param) < 0 ||
                                         (b->keeps_type[i] && note_either(in, b, i, param) < 0)))
             return ANSWER_ERROR;
     }
@@ -603,10 +632,7 @@ end_loop(Interp *in, Body *b)
     if (in->loop == NULL && answer == ANSWER_YES)
         answer = loop_classes(in, b->loop, b->node, b->ncarried, b->class);
     if (answer == ANSWER_ERROR) return answer;
-    if (answer == ANSWER_NO)
-        return loop_unkept(in, number,
-                           "a number is Python's or NumPy's by the way that was taken, and it is "
-                           "used where that matters");
+    if (answer == ANSWER_NO) return loop_unkept(in, number, loop_either_why(in, b->loop));
     move_to_end(in->graph, b->outer, b->node);
     answer = take_results(in, b, &leaves);
     return answer == ANSWER_YES ? loop_leave(in, b->scan.shape, leaves) : answer;

@@ -30,6 +30,10 @@ find(const int *at, int n, int what)
     return -1;
 }
 
+/* loop_why.c: says that a local has one type before the loop or a turn, and another one after it;
+   NULL with the error set. */
+const char *loop_type_changes(Interp *in, int slot, const Type *from, const Type *to);
+
 /* 1 when the loop has the form, 0 when not (then `refused` and `why` are set), -1. */
 int loop_scan(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan);
 

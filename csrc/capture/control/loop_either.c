@@ -204,7 +204,11 @@ follow_either(Interp *in, Loop *loop, NodeId id)
     for (int k = 0; k < node->nargs; k++) {
         if (!loop_is_either(loop, node->args[k])) continue;
         Use use = use_of(g, loop, node, k);
-        if (use == USE_WRONG) return ANSWER_NO;
+        if (use == USE_WRONG) {
+            loop->wrong = node->args[k];
+            loop->wrong_use = id;
+            return ANSWER_NO;
+        }
         if (use == USE_SAME) continue;
         NodeId next = kind == KIND_REGION ? g->regions.at[node->region[0]].params.at[k - 2] : id;
         if (!loop_is_either(loop, next) && VEC_PUSH(in->arena, &loop->either, next) < 0)
@@ -258,5 +262,52 @@ either_is_harmless(Interp *in, Loop *loop, NodeId top)
     ints.either.at = loop->either_int.at;
     ints.either.len = loop->either_int.len;
     ints.either.cap = loop->either_int.cap;
-    return all_harmless(in, &ints, top);
+    answer = all_harmless(in, &ints, top);
+    loop->wrong = ints.wrong;
+    loop->wrong_use = ints.wrong_use;
+    return answer;
+}
+
+/* ---- for messages ---- */
+
+/* The name of the local whose number this is, or is computed from; NULL: not known. */
+static const char *
+name_of_either(const Interp *in, const Loop *loop, NodeId id, int deep)
+{
+    const Graph *g = in->graph;
+    for (int i = 0; i < loop->locals.len; i++)
+        if (loop->locals.at[i].node == id)
+            return text_of_str(code_slot_name(in->bottom->decoded->code, loop->locals.at[i].slot));
+    const Node *node = graph_node(g, id);
+    const char *name = NULL;
+    if (deep == 16) return NULL;
+    if (op_info(node->op)->kind == KIND_RESULT) {
+        const Node *of = graph_node(g, node->args[0]);
+        if (op_info(of->op)->kind != KIND_REGION) return NULL;
+        for (int r = 0; r < 2 && of->region[r] != NO_REGION && name == NULL; r++)
+            name = name_of_either(
+                in, loop, g->regions.at[of->region[r]].results.at[node->attrs.index], deep + 1);
+        return name;
+    }
+    for (int k = 0; k < node->nargs && name == NULL; k++)
+        if (loop_is_either(loop, node->args[k]))
+            name = name_of_either(in, loop, node->args[k], deep + 1);
+    return name;
+}
+
+const char *
+loop_either_why(Interp *in, const Loop *loop)
+{
+    const char *name = loop->wrong_use > 0 ? name_of_either(in, loop, loop->wrong, 0) : NULL;
+    if (name == NULL)
+        return "a number is Python's or NumPy's by the way that was taken, and it is used where "
+               "that matters";
+    const Node *use = graph_node(in->graph, loop->wrong_use);
+    const char *numpy = dtype_long_name((DType)graph_node(in->graph, loop->wrong)->type.dtype);
+    const char *python = strcmp(numpy, "float64") == 0 ? "float" : "int";
+    return arena_printf(
+        in->arena,
+        "'%s' is Python's %s or a numpy.%s by the way that was taken, which matters "
+        "in line %d (make it one of the two on each way: %s(...) or np.%s(...))",
+        name, python, numpy, (int)use->line, python, numpy);
 }

@@ -79,6 +79,27 @@ loop_element_load(Interp *in, Value *array, Value *key, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* A store that would convert to a dtype that does not hold all such numbers. */
+static Answer
+not_stored(Interp *in, NodeId number, DType dtype)
+{
+    const Node *node = graph_node(in->graph, number);
+    const Type *from = &node->type;
+    const char *to = dtype_long_name(dtype);
+    bool python = from->form == FORM_PYTHON;
+    const char *what = python && from->dtype == DT_I64   ? "int"
+                       : python && from->dtype == DT_F64 ? "float"
+                                                         : dtype_long_name((DType)from->dtype);
+    if (python && from->dtype == DT_I64 && node->op != OP_const)
+        return interp_break(in, BREAK_UNROLL,
+                            "a store of Python's int into an array of %s (store into one of int64, "
+                            "and convert behind the loop: x.astype(np.%s))",
+                            to, to);
+    const char *by = dtype == DT_I64 && dtype_is_float((DType)from->dtype) ? "int" : to;
+    return interp_break(in, BREAK_UNROLL, "a store of %s%s into an array of %s (store %s%s(...))",
+                        python ? "Python's " : "numpy.", what, to, by == to ? "np." : "", by);
+}
+
 Answer
 loop_element_store(Interp *in, Value *array, Value *key, Value *value)
 {
@@ -96,14 +117,7 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
         bool widens =
             dtype_is_float(type.dtype) &&
             (dtype_is_float(from.dtype) || dtype_is_integer(from.dtype) || from.dtype == DT_BOOL);
-        if (!widens)
-            return interp_break(in, BREAK_UNROLL, "a store of %s%s into an array of %s",
-                                from.form == FORM_PYTHON ? "Python's " : "numpy.",
-                                from.form == FORM_PYTHON && from.dtype == DT_I64 ? "int"
-                                : from.form == FORM_PYTHON && from.dtype == DT_F64
-                                    ? "float"
-                                    : dtype_long_name(from.dtype),
-                                dtype_long_name(type.dtype));
+        if (!widens) return not_stored(in, args[nargs], type.dtype);
         Type scalar = {.dtype = DT_F64, .form = FORM_SCALAR, .offset = NO_SIZE};
         /* NumPy converts a Python int to a float through double, which rounds twice. */
         if (from.form == FORM_PYTHON && from.dtype == DT_I64 && type.dtype != DT_F64 &&

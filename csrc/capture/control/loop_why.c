@@ -2,6 +2,7 @@
    loop.c refused.  Out: a text with the line in question. */
 #include "loop.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -41,6 +42,11 @@ in_words(const Decoded *d, int number)
     case I_MAKE_FUNCTION: return "a function that is made";
     case I_BEFORE_WITH: return "a with block";
     case I_IMPORT_NAME: return "an import";
+    case I_PUSH_EXC_INFO:
+    case I_POP_EXCEPT:
+    case I_CHECK_EXC_MATCH:
+    case I_CHECK_EG_MATCH:
+    case I_RERAISE: return "a `try`";
     default: return "an instruction that is not followed in a loop";
     }
 }
@@ -60,12 +66,50 @@ loop_not_kept(Interp *in, int head, const char *format, ...)
     return ANSWER_NO;
 }
 
+/* The line of the `try` whose handler begins at the Instr; else the Instr's own. */
+static int
+line_of_try(const Decoded *d, int number)
+{
+    int first = INT_MAX;
+    for (int i = 0; i < d->nhandlers; i++)
+        if (d->handlers[i].target == number) first = Py_MIN(first, d->handlers[i].start);
+    if (first == INT_MAX) return line_at(d, number);
+    int body = d->number_at[first];
+    bool says = body > 0 && d->instrs[body - 1].kind == I_NOP;
+    return line_at(d, says ? body - 1 : body);
+}
+
 Answer
 loop_has(Interp *in, int head, int number)
 {
     const Decoded *d = in->bottom->decoded;
     return loop_not_kept(in, head, "it contains %s, line %d", in_words(d, number),
-                         line_at(d, number));
+                         line_of_try(d, number));
+}
+
+/* "Python's int", "a numpy.int32" or "an array". */
+static const char *
+type_words(Interp *in, const Type *type)
+{
+    const char *name = dtype_long_name((DType)type->dtype);
+    if (type->rank > 0 || type->form == FORM_ARRAY) return "an array";
+    if (type->form != FORM_PYTHON) return arena_printf(in->arena, "a numpy.%s", name);
+    return type->dtype == DT_I64    ? "Python's int"
+           : type->dtype == DT_F64  ? "Python's float"
+           : type->dtype == DT_BOOL ? "Python's bool"
+                                    : "Python's complex";
+}
+
+const char *
+loop_type_changes(Interp *in, int slot, const Type *from, const Type *to)
+{
+    const char *name = text_of_str(code_slot_name(in->bottom->decoded->code, slot));
+    const char *before = type_words(in, from), *after = type_words(in, to);
+    if (before == NULL || after == NULL) return NULL;
+    bool numpy = to->rank == 0 && to->form == FORM_SCALAR;
+    return arena_printf(in->arena, "'%s' is %s before it and %s in it%s%s%s", name, before, after,
+                        numpy ? " (begin with np." : "",
+                        numpy ? dtype_long_name((DType)to->dtype) : "", numpy ? "(...))" : "");
 }
 
 static const char *
@@ -117,6 +161,62 @@ loop_computes_arrays(Interp *in, int head)
     return shape != NULL && computes_arrays(in, shape);
 }
 
+/* ---- loops over something else than a range ---- */
+
+/* An array that the iterator goes over, itself or as a part of zip and the like; NULL: none. */
+static Value *
+array_of_iterator(Interp *in, Value *iterator)
+{
+    if (value_is_array(in, iterator)) return iterator;
+    if (iterator->kind != V_ITER || value_is_generator(iterator)) return NULL;
+    Value *array = iterator->walked != NULL ? array_of_iterator(in, iterator->walked) : NULL;
+    bool parts = iterator->name != NULL && strcmp(iterator->name, "zip") == 0;
+    for (int i = 0; parts && i < iterator->nitems && array == NULL; i++)
+        array = array_of_iterator(in, iterator->items[i]);
+    return array;
+}
+
+static Value *
+iterator_of_loop(const Interp *in, const LoopShape *shape)
+{
+    const Activation *a = in->bottom;
+    return a->number >= shape->head && shape->base < a->depth
+               ? a->slots[a->decoded->nlocalsplus + shape->base]
+               : NULL;
+}
+
+static const char *
+name_of(const Interp *in, const Value *value)
+{
+    for (int i = 0; i < in->bottom->decoded->nlocalsplus; i++)
+        if (in->bottom->slots[i] == value)
+            return text_of_str(code_slot_name(in->bottom->decoded->code, i));
+    return NULL;
+}
+
+/* The loop goes over the elements of an array: the array, else NULL. */
+static Value *
+elements_of(Interp *in, const LoopShape *shape)
+{
+    Value *iterator = shape->counts ? iterator_of_loop(in, shape) : NULL;
+    Value *array = iterator != NULL ? array_of_iterator(in, iterator) : NULL;
+    return array != NULL && graph_node(in->graph, array->node)->type.rank == 1 ? array : NULL;
+}
+
+static const char *
+goes_over(Interp *in, const LoopShape *shape)
+{
+    static const char only[] = "only loops over ranges and `while` loops do";
+    const Value *array = elements_of(in, shape);
+    const char *name = array != NULL ? name_of(in, array) : NULL;
+    if (array == NULL) return only;
+    if (name == NULL) name = "a";
+    return arena_printf(in->arena,
+                        "%s, and this one goes over the elements of an array (write `for i in "
+                        "range(len(%s))`, and %s[i])",
+                        only, name, name);
+}
+
 const char *
 loop_refusal(Interp *in, int head)
 {
@@ -130,7 +230,8 @@ loop_why(Interp *in, int head)
     LoopShape *shape = loop_of(in, head);
     const char *why = note_of(in, shape != NULL ? shape->top : head);
     if (why != NULL) return why;
-    if (shape == NULL || shape->counts) return "only loops over ranges and `while` loops do";
+    if (shape == NULL) return "only loops over ranges and `while` loops do";
+    if (shape->counts) return goes_over(in, shape);
     Scan scan; /* of a `while` in whose midst the graph began */
     int fits = loop_scan(in, in->bottom->decoded, shape, &scan);
     if (fits == 0 && scan.why == NULL) loop_has(in, shape->top, scan.refused);
@@ -141,14 +242,15 @@ loop_why(Interp *in, int head)
 /* ---- breaks in the body of such a loop ---- */
 
 /* The innermost loop around the bottom's current instruction that was to stay a loop and did not,
-   or NULL. */
+   or that goes over an array's elements and would as a loop over a range; or NULL. */
 static const LoopShape *
 refused_around(Interp *in)
 {
     LoopShape *shape;
     for (int top = in->bottom->number; top >= 0; top--)
         if (loop_shape(in, in->bottom->decoded, top, &shape) == 0 && shape != NULL &&
-            shape->inside[in->bottom->number] && note_of(in, shape->top) != NULL)
+            shape->inside[in->bottom->number] &&
+            (note_of(in, shape->top) != NULL || elements_of(in, shape) != NULL))
             return shape;
     return NULL;
 }
@@ -160,11 +262,13 @@ tell_refused_loop(Interp *in)
                     in->told.code == BREAK_VARIES;
     const LoopShape *shape = by_value ? refused_around(in) : NULL;
     if (shape == NULL || computes_arrays(in, shape)) return 0;
+    const char *why = note_of(in, shape->top);
+    bool own = why == NULL; /* the break has a reason of its own, beside the loop's */
+    if (own && (why = goes_over(in, shape)) == NULL) return -1;
+    own = (own && in->told.hint == HINT_OF_CODE) || in->told.code != BREAK_BRANCH;
     in->told.hint = in->told.code == BREAK_BRANCH ? HINT_REFUSED : in->told.hint;
-    in->told.detail =
-        arena_printf(in->arena, "%s%sthe loop of line %d did not stay a loop: %s",
-                     in->told.code == BREAK_BRANCH ? "" : in->told.detail,
-                     in->told.code == BREAK_BRANCH || *in->told.detail == '\0' ? "" : "; ",
-                     line_at(in->bottom->decoded, shape->top), note_of(in, shape->top));
+    in->told.detail = arena_printf(
+        in->arena, "%s%sthe loop of line %d did not stay a loop: %s", own ? in->told.detail : "",
+        own && *in->told.detail != '\0' ? "; " : "", line_at(in->bottom->decoded, shape->top), why);
     return in->told.detail == NULL ? -1 : 0;
 }

@@ -184,6 +184,12 @@ typedef struct Turn {
     Value *leaves; /* the iteration has ended: the number of the exit, 0 to go on; else NULL */
 } Turn;
 
+/* A local as a param or result of a kept loop, for messages. */
+typedef struct {
+    NodeId node;
+    int slot;
+} LoopLocal;
+
 /* A nest of loops being kept as regions, and the arrays whose elements it writes. */
 enum { LOOP_ARRAYS = 16, LOOP_RANK = 4 };
 typedef struct {
@@ -195,6 +201,9 @@ typedef struct {
     VEC(NodeId) python;          /* Python's numbers, made scalars to be alike with those */
     NodeId top;                  /* the outermost loop's node: later ones are in it */
     bool asks_ints;              /* of `either`, whether it is seen that they may be ints */
+    VEC(LoopLocal) locals;
+    NodeId wrong, wrong_use; /* the number of `either` that is used where its type matters, and the
+                                node that does */
 } Loop;
 
 /* Memory that must neither be written nor leave as an object: a merged branch made it one of two

@@ -103,6 +103,11 @@ loose_extreme(Interp *in, const char *name, Value *items, Value **out)
     }
     if (!unknown) return ANSWER_NO;
     if (branch_apart(in)) return break_choice(in, name);
+    if (in->loop != NULL)
+        return interp_break(in, BREAK_UNROLL,
+                            "a call of '%s' whose numbers are not all of one type (make them so: "
+                            "np.float64(...))",
+                            name);
     Answer answer = call_loose(in, python_builtin(name), items->nitems, items->items, out);
     if (answer == ANSWER_YES && (*out)->kind == V_NODE && branch_chosen(in, (*out)->node) < 0)
         return ANSWER_ERROR;

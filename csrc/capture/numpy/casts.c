@@ -188,15 +188,54 @@ frame_input(Interp *in, const Node *node, NodeId id)
     return value->node == id ? value : NULL;
 }
 
+/* The local that holds the number, or NULL. */
+static const char *
+name_of_number(const Interp *in, NodeId node)
+{
+    for (int i = 0; i < in->top->decoded->nlocalsplus; i++) {
+        const Value *value = in->top->slots[i];
+        if (value != NULL && value->kind == V_NODE && value->node == node)
+            return text_of_str(code_slot_name(in->top->decoded->code, i));
+    }
+    return NULL;
+}
+
+/* Python's int that the graph computes meets an integer of another dtype: NumPy would check whether
+   it fits.  In a kept loop, what is carried is told by its name and how it may begin. */
+static Answer
+break_narrow(Interp *in, NodeId node, DType dtype)
+{
+    const char *to = dtype_long_name(dtype), *name = name_of_number(in, node);
+    const Node *number = graph_node(in->graph, node);
+    bool carried = in->loop != NULL && in->top == in->bottom && number->op == OP_input &&
+                   number->attrs.index > 0;
+    if (in->loop == NULL)
+        return break_hinted(in, BREAK_OPERATOR, HINT_NARROW,
+                            "Python's int, which is computed here, meets numpy.%s", to);
+    if (name == NULL)
+        return interp_break(in, BREAK_UNROLL,
+                            "Python's int is computed and made a numpy.%s (compute and store with "
+                            "64 bits, and convert behind the loop: x.astype(np.%s))",
+                            to, to);
+    if (carried)
+        return interp_break(in, BREAK_UNROLL,
+                            "'%s' begins as Python's int and meets a numpy.%s (begin with "
+                            "np.%s(...), or take int(...) of the other)",
+                            name, to, to);
+    return interp_break(
+        in, BREAK_UNROLL,
+        "'%s' is Python's int and meets a numpy.%s (take int(...) of the other, and "
+        "store such numbers into arrays of int64)",
+        name, to);
+}
+
 /* A symbolic Python int converted to an integer of another width. */
 static Answer
 guard_weak_range(Interp *in, NodeId node, DType dtype)
 {
     if (dtype == DT_I64) return ANSWER_YES;
     Value *input = frame_input(in, graph_node(in->graph, node), node);
-    if (input == NULL)
-        return interp_break(in, BREAK_OPERATOR, "a computed Python int used as %s",
-                            dtype_name(dtype));
+    if (input == NULL) return break_narrow(in, node, dtype);
     int bits = 8 * (int)dtype_size(dtype);
     bool is_signed = dtype_is_signed(dtype);
     int64_t high = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;

@@ -25,10 +25,14 @@ operand(Interp *in, Value *value, NodeId *out)
     if (answer != ANSWER_YES) return answer;
     if (node_type(in, *out).dtype == DT_OBJECT) {
         const Opaque *opaque = opaque_of(in, *out);
-        BreakCode told =
-            dtype_break(opaque_sample(in, value), opaque ? opaque->why : BREAK_DATA_SIZE);
-        return interp_break_told(in, dtype_break(opaque_sample(in, value), BREAK_DTYPE), told,
-                                 "an operand");
+        PyObject *sample = opaque_sample(in, value);
+        PyObject *number = value_is_opaque_object(in, value) ? object_sample(in, value) : NULL;
+        if (number != NULL && (PyLong_Check(number) || PyFloat_Check(number) ||
+                               PyComplex_Check(number) || array_scalar_check(number)))
+            return break_hinted(in, BREAK_OPERATOR, HINT_EITHER,
+                                "a number that is Python's or NumPy's by the way that was taken");
+        BreakCode told = dtype_break(sample, opaque ? opaque->why : BREAK_DATA_SIZE);
+        return interp_break_told(in, dtype_break(sample, BREAK_DTYPE), told, "an operand");
     }
     TRY_NODE(*out, array_current(in, *out));
     return ANSWER_YES;

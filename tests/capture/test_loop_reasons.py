@@ -1,0 +1,402 @@
+"""What keeps a loop from staying one is named with its line, and what the message says to do keeps
+the loop."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import pycompile
+from pycompile import _explain_text
+from tests.differential import check
+
+RNG = np.random.default_rng(7)
+F64, F32 = RNG.random(3000), RNG.random(3000).astype(np.float32)
+I32 = RNG.integers(0, 90, 3000).astype(np.int32)
+U8 = (RNG.random((60, 70)) < 0.3).astype(np.uint8)
+CHAIN = np.append(np.arange(1, 3000), -1)
+
+
+def line_of_code(function, text):
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def told(function, *args):
+    """The details of the breaks that explain shows."""
+    found = _explain_text.found_breaks(pycompile.explain(function)(*args))
+    return " | ".join(item["detail"] for item in found)
+
+
+# ---- a number that changes its type ----
+
+
+def neighbours(a):
+    out = np.zeros(a.shape, np.int64)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s = 0
+            for k in range(-1, 2):
+                if k != 0:
+                    s += a[(i + k) % a.shape[0], j]  # here
+            if s == 1 or (s == 2 and a[i, j] == 1):
+                out[i, j] = 1
+    return out
+
+
+def neighbours_of_one_type(a):
+    out = np.zeros(a.shape, np.int64)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s = np.uint8(0)
+            for k in range(-1, 2):
+                if k != 0:
+                    s += a[(i + k) % a.shape[0], j]
+            if s == 1 or (s == 2 and a[i, j] == 1):
+                out[i, j] = 1
+    return out
+
+
+def neighbours_as_ints(a):
+    out = np.zeros(a.shape, np.int64)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s = 0
+            for k in range(-1, 2):
+                if k != 0:
+                    s += int(a[(i + k) % a.shape[0], j])
+            if s == 1 or (s == 2 and a[i, j] == 1):
+                out[i, j] = 1
+    return out
+
+
+def sums_int32(a):
+    s = 0
+    for i in range(len(a)):
+        s += a[i]  # here
+    return s
+
+
+def sums_from_int32(a):
+    s = np.int32(0)
+    for i in range(len(a)):
+        s += a[i]
+    return s
+
+
+def sums_ints(a):
+    s = 0
+    for i in range(len(a)):
+        s += int(a[i])
+    return s
+
+
+def largest(a):
+    best = 0
+    for i in range(len(a)):
+        if a[i] > best:  # here
+            best = a[i]
+    return best
+
+
+def largest_of_one_type(a):
+    best = np.int32(0)
+    for i in range(len(a)):
+        if a[i] > best:
+            best = a[i]
+    return best
+
+
+def sums_float32(a):
+    s = 0.0
+    for i in range(len(a)):  # here
+        s += a[i]
+    return s
+
+
+def sums_from_float32(a):
+    s = np.float32(0)
+    for i in range(len(a)):
+        s += a[i]
+    return s
+
+
+def sums_products(a, b):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * b[i]
+    return s
+
+
+def sums_products_of_float64(a, b):
+    s = np.float64(0)
+    for i in range(len(a)):
+        s += a[i] * b[i]
+    return s
+
+
+def largest_step(a):
+    d = 0.0
+    for i in range(1, len(a)):
+        d = max(d, abs(a[i] - a[i - 1]))  # here
+    return d
+
+
+def largest_step_of_one_type(a):
+    d = np.float64(0)
+    for i in range(1, len(a)):
+        d = max(d, abs(a[i] - a[i - 1]))
+    return d
+
+
+def follows(following):
+    i, n = 0, 0
+    while i >= 0:
+        n += 1
+        i = following[i]  # here
+    return n
+
+
+def follows_ints(following):
+    i, n = 0, 0
+    while i >= 0:
+        n += 1
+        i = int(following[i])
+    return n
+
+
+def follows_from_int64(following):
+    i, n = np.int64(0), 0
+    while i >= 0:
+        n += 1
+        i = following[i]
+    return n
+
+
+# ---- a store that would convert ----
+
+
+def stores_one(a):
+    out = np.zeros(len(a), np.uint8)
+    for i in range(len(a)):
+        if a[i] > 0.5:
+            out[i] = 1  # here
+    return out
+
+
+def stores_one_of_the_type(a):
+    out = np.zeros(len(a), np.uint8)
+    for i in range(len(a)):
+        if a[i] > 0.5:
+            out[i] = np.uint8(1)
+    return out
+
+
+def stores_computed(a):
+    out = np.zeros(len(a), np.uint8)
+    for i in range(len(a)):
+        out[i] = i * 7 % 256  # here
+    return out
+
+
+def stores_and_converts(a):
+    out = np.zeros(len(a), np.int64)
+    for i in range(len(a)):
+        out[i] = i * 7 % 256
+    return out.astype(np.uint8)
+
+
+def stores_floats(a):
+    out = np.zeros(len(a), np.int32)
+    for i in range(len(a)):
+        out[i] = a[i] * 100  # here
+    return out
+
+
+def stores_floats_converted(a):
+    out = np.zeros(len(a), np.int32)
+    for i in range(len(a)):
+        out[i] = np.int32(a[i] * 100)
+    return out
+
+
+def adds_the_index(a):
+    out = np.zeros(len(a), np.int32)
+    for i in range(len(a)):
+        out[i] = a[i] + i  # here
+    return out
+
+
+def adds_ints(a):
+    out = np.zeros(len(a), np.int64)
+    for i in range(len(a)):
+        out[i] = int(a[i]) + i
+    return out.astype(np.int32)
+
+
+# ---- what the loop goes over, and what is in it ----
+
+
+def counts_elements(a):
+    s = 0.0
+    for x in a:  # here
+        if x > 0.5:
+            s += x
+    return s
+
+
+def counts_by_index(a):
+    s = 0.0
+    for i in range(len(a)):
+        if a[i] > 0.5:
+            s += a[i]
+    return s
+
+
+def finds(a):
+    for i, x in enumerate(a):  # here
+        if x > 2:
+            return i
+    return -1
+
+
+def finds_by_index(a):
+    for i in range(len(a)):
+        if a[i] > 2:
+            return i
+    return -1
+
+
+def sums_pairs(a):
+    s = 0.0
+    for x, y in zip(a, a[1:], strict=False):  # here
+        s += x * y
+    return s
+
+
+def sums_pairs_by_index(a):
+    s = 0.0
+    for i in range(len(a) - 1):
+        s += a[i] * a[i + 1]
+    return s
+
+
+def sums_a_list(a):
+    s = 0.0
+    for x in a.tolist():
+        s += x
+    return s
+
+
+def divides(a):
+    out = np.zeros(len(a))
+    for i in range(len(a)):
+        v = a[i] - 0.5
+        try:  # here
+            out[i] = 1 / v
+        except ZeroDivisionError:
+            out[i] = 0
+    return out
+
+
+def divides_where_it_can(a):
+    out = np.zeros(len(a))
+    for i in range(len(a)):
+        v = a[i] - 0.5
+        out[i] = 0.0 if v == 0 else 1 / v
+    return out
+
+
+REASONS = [
+    (neighbours, (U8,), "'s' begins as Python's int and meets a numpy.uint8", True),
+    (sums_int32, (I32,), "'s' begins as Python's int and meets a numpy.int32", True),
+    (largest, (I32,), "'best' begins as Python's int and meets a numpy.int32", True),
+    (sums_float32, (F32,), "'s' is Python's float before it and a numpy.float32 in it", False),
+    (sums_products, (F32, F64), "'s' begins as Python's number", False),
+    (largest_step, (F64,), "a call of 'max' whose numbers are not all of one type", True),
+    (follows, (CHAIN,), "'i' is Python's int or a numpy.int64 by the way", True),
+    (stores_one, (F64,), "a store of Python's int into an array of uint8 (store np.uint8(", True),
+    (stores_computed, (F64,), "(store into one of int64, and convert behind the loop", True),
+    (stores_floats, (F64,), "a store of numpy.float64 into an array of int32", True),
+    (adds_the_index, (I32,), "'i' is Python's int and meets a numpy.int32", True),
+    (counts_elements, (F64,), "goes over the elements of an array", False),
+    (finds, (F64,), "goes over the elements of an array", False),
+    (sums_pairs, (F64,), "goes over the elements of an array", False),
+    (divides, (F64,), "it contains a `try`", True),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "words", "lined"), [pytest.param(*r, id=r[0].__name__) for r in REASONS]
+)
+def test_the_reason(function, args, words, lined):
+    text = told(function, *args)
+    assert "did not stay a loop" in text and words in text, text
+    assert "one side has a store" not in text and "a length that" not in text, text
+    if lined:
+        assert f"line {line_of_code(function, '# here')}" in text, text
+
+
+FOLLOWED = [
+    (neighbours_of_one_type, U8),
+    (neighbours_as_ints, U8),
+    (sums_from_int32, I32),
+    (sums_ints, I32),
+    (largest_of_one_type, I32),
+    (sums_from_float32, F32),
+    (largest_step_of_one_type, F64),
+    (follows_ints, CHAIN),
+    (follows_from_int64, CHAIN),
+    (stores_one_of_the_type, F64),
+    (stores_and_converts, F64),
+    (stores_floats_converted, F64),
+    (adds_ints, I32),
+    (counts_by_index, F64),
+    (finds_by_index, F64),
+    (sums_pairs_by_index, F64),
+    (divides_where_it_can, F64),
+]
+
+
+@pytest.mark.parametrize(
+    ("function", "x"), [pytest.param(*row, id=row[0].__name__) for row in FOLLOWED]
+)
+def test_what_the_reason_says_keeps_the_loop(function, x):
+    explanation = pycompile.explain(function)(x)
+    assert not explanation.breaks and "loop" in str(explanation.graphs[0])
+    check(function, x, whole=True)
+
+
+def test_a_start_of_more_bits_keeps_the_loop():
+    explanation = pycompile.explain(sums_products_of_float64)(F32, F64)
+    assert not explanation.breaks
+    check(sums_products_of_float64, F32, F64, whole=True)
+
+
+def test_a_number_of_two_classes_is_no_length():
+    """In an unrolled loop: told as what it is, and the hint makes one graph."""
+
+    def adds_some(a):
+        s = 0.0
+        for x in a:
+            if x > 0.5:
+                s += x  # here
+        return s
+
+    def adds_some_floats(a):
+        s = 0.0
+        for x in a:
+            if x > 0.5:
+                s += float(x)
+        return s
+
+    text = told(adds_some, F64[:30])
+    line = line_of_code(adds_some, "# here")
+    assert f"a number that is Python's or NumPy's by the way that was taken, line {line}" in text
+    check(adds_some_floats, F64[:30], whole=True)
+
+
+def test_a_list_of_a_library_function_is_told_as_that():
+    found = _explain_text.found_breaks(pycompile.explain(sums_a_list)(F64))
+    assert [item["detail"] for item in found] == ["list that a library function returns"]
+    assert "range(len(a))" in found[0]["hint"] and "list(x)" not in found[0]["hint"]
