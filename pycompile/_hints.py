@@ -44,12 +44,14 @@ def describe(record: dict[str, Any]) -> str:
     )
     where = f"{record['function']} ({record['file']}:{record['line']})"
     lines = [f"{where}: about {cost(record) * 1e3:.3g} ms lost: {counts}"]
+    said = set()  # hints, each of which is given once
     places = sorted(record["places"], key=lambda place: -place[1])
     for line, count, code, text, hint, detail in places[:5]:
         times = f"{count} {'time' if count == 1 else 'times'} " if count else ""
         lines.append(f"  {times}at line {line}: {code} {text}{': ' if detail else ''}{detail}")
-        if hint:
+        if hint and hint not in said:
             lines.append(f"    hint: {hint}")
+        said.add(hint)
     for name, place, count, values, more, remedy in sorted(
         record["varied"], key=lambda varied: -varied[2]
     )[:5]:
@@ -59,8 +61,9 @@ def describe(record: dict[str, Any]) -> str:
             lines.append(f"  {times} no plan held because {name} varied: {seen}{place}")
         else:
             lines.append(f"  {times} no plan held because {name}{place}")
-        if remedy:
+        if remedy and remedy not in said:
             lines.append(f"    hint: {remedy}")
+        said.add(remedy)
     return "\n".join(lines)
 
 

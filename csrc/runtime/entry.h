@@ -2,6 +2,7 @@
 #ifndef PYCOMPILE_RUNTIME_ENTRY_H
 #define PYCOMPILE_RUNTIME_ENTRY_H
 
+#include "cache.h"
 #include "plan.h"
 
 enum {
@@ -47,6 +48,7 @@ typedef struct {
     int misses; /* once given up: calls for which no plan held, less those that hits make up for */
     bool given_up; /* the last call without a plan was left to CPython, for lack of credit */
     bool told;     /* the program was told */
+    Digest advice; /* of what the warning said to change */
     Credit credit;
     Refusal behind; /* once given up: the refusal that says where to look next */
     int nvaried;

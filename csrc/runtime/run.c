@@ -294,9 +294,27 @@ take_refusal(Runner *r, Refusal *refusal)
     return TURN_UNTIL;
 }
 
+/* Did the warning about another place of the function say to change the same? */
+static bool
+is_said_again(const CodeState *state, Entry *entry, const char *remedies)
+{
+    static const Digest none;
+    Hash hash;
+    hash_begin(&hash);
+    hash_add_string(&hash, remedies);
+    entry->advice = none;
+    Digest advice = hash_end(&hash);
+    bool again = false;
+    for (int i = 0; i < state->decoded->count && !again; i++)
+        again = state->entries[i] != NULL &&
+                memcmp(&advice, &state->entries[i]->advice, sizeof(advice)) == 0;
+    entry->advice = advice;
+    return again;
+}
+
 /* The message: all that keeps plans from holding now, and what to change. */
 static void
-explain_failures(Runner *r, Entry *entry, Text *out)
+explain_failures(Runner *r, Entry *entry, bool warns, Text *out)
 {
     Roots roots = frame_roots(r);
     GuardFacts *facts = guards_facts_new();
@@ -312,10 +330,14 @@ explain_failures(Runner *r, Entry *entry, Text *out)
     for (int i = 0; i < nplans; i++) guards_facts_add(facts, plan_guards(plans[i]), &roots);
     for (int i = 0; i < nplans; i++) plan_release(plans[i]);
     Text because = {0}, remedies = {0};
-    if (guards_facts_put(facts, &because, &remedies))
-        text_printf(out, "; because %s. To have it compiled: %s%sraise the option recompile_limit",
-                    because.data ? because.data : "?", remedies.len ? remedies.data : "",
-                    remedies.len ? "; or " : "");
+    if (guards_facts_put(facts, &because, &remedies)) {
+        text_printf(out, "; because %s. To have it compiled: ", because.data ? because.data : "?");
+        if (warns && is_said_again(r->state, entry, remedies.data ? remedies.data : ""))
+            text_put(out, "as said of another place of this function");
+        else
+            text_printf(out, "%s%sraise the option recompile_limit",
+                        remedies.len ? remedies.data : "", remedies.len ? "; or " : "");
+    }
     guards_facts_free(facts);
     text_free(&because);
     text_free(&remedies);
@@ -347,7 +369,8 @@ tell_given_up(Runner *r, Entry *entry)
     }
     int unpaid = plans_unpaid(entry);
     long long compiles = r->state->compiles;
-    explain_failures(r, entry, &why);
+    bool warns = gain >= WARNED_GAIN && !program_is_running();
+    explain_failures(r, entry, warns, &why);
     text_printf(&told, "%s was compiled %lld time%s, and ", where.data ? where.data : "?", compiles,
                 compiles == 1 ? "" : "s");
     if (unpaid >= r->state->config->recompile_limit)
@@ -358,7 +381,7 @@ tell_given_up(Runner *r, Entry *entry)
     text_printf(&told, "; CPython runs what no plan holds for%s", why.data ? why.data : "");
     const char *what = told.data ? told.data : "?";
     log_emit(LOG_RECOMPILES, "%s", what);
-    if (gain >= WARNED_GAIN && !program_is_running()) log_warn("pycompile: %s", what);
+    if (warns) log_warn("pycompile: %s", what);
     text_free(&told);
     text_free(&why);
     text_free(&where);
@@ -372,7 +395,7 @@ raise_limit(Runner *r, Entry *entry)
     BreakFrame at = told_frame(r->decoded, r->decoded->instrs[r->number].line);
     int unpaid = plans_unpaid(entry);
     text_printf(&detail, "%d plan%s", unpaid, unpaid == 1 ? "" : "s");
-    explain_failures(r, entry, &detail);
+    explain_failures(r, entry, false, &detail);
     Break item = {.code = BREAK_LIMIT, .detail = detail.data, .nframes = 1, .frames = &at};
     raise_graph_break(&item);
     text_free(&detail);

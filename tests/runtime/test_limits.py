@@ -1,5 +1,6 @@
 """The limit of plans at one place: what plans gain decides, by counters, not by the clock."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -345,6 +346,22 @@ def test_the_warning_says_what_to_change():
     assert "curve" in text and "was compiled 3 times" in text
     assert "because x.shape[0] == 20002, 20001, 20000, now 20003 (" in text
     assert "pad arrays" in text and "raise the option recompile_limit" in text
+
+
+def test_advice_is_given_once():
+    """Two places of one function that the same argument keeps from having a plan."""
+
+    def labels(x, name):
+        y = np.exp(x) * 2 + x
+        upper = name.upper()
+        threading.get_ident()
+        return upper, np.exp(y) + len(name), {name: y.sum()}
+
+    f = Pair(labels, recompile_limit=3)
+    f.counts([(numbers(20000), f"n{i}") for i in range(9)])
+    advice = "pass fewer different texts, or do what depends on the text outside"
+    assert len(f.told) == 2 and advice in f.told[0] and advice not in f.told[1]
+    assert "name == " in f.told[1] and "as said of another place of this function" in f.told[1]
 
 
 def test_nothing_is_said_where_nothing_is_lost():

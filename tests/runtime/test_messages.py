@@ -4,6 +4,7 @@ import enum
 import os
 import subprocess
 import sys
+import threading
 import warnings
 
 import numpy as np
@@ -702,6 +703,20 @@ def hint_of(function, *calls, **options):
             compiled(*arguments)
     (record,) = (r for r in _C.hints() if r["function"] == function.__qualname__ and r["compiles"])
     return _hints.describe(record)
+
+
+def test_a_hint_is_given_once():
+    """… for what varies at two places of a function."""
+
+    def labels(x, name):
+        y = np.exp(x) * 2 + x
+        upper = name.upper()
+        threading.get_ident()
+        return upper, np.exp(y) + len(name), {name: y.sum()}
+
+    text = hint_of(labels, *((ONES, f"n{i}") for i in range(4)))
+    assert text.count("no plan held because") == 2
+    assert text.count("pass fewer different texts") == 1
 
 
 @pytest.mark.parametrize(
