@@ -400,3 +400,61 @@ def test_a_list_of_a_library_function_is_told_as_that():
     found = _explain_text.found_breaks(pycompile.explain(sums_a_list)(F64))
     assert [item["detail"] for item in found] == ["list that a library function returns"]
     assert "range(len(a))" in found[0]["hint"] and "list(x)" not in found[0]["hint"]
+
+
+# ---- consequences, and places that are told in a user's words ----
+
+
+def both(m, x):
+    n = 0
+    for i in range(len(m)):
+        ok = m[i] and not x[i] > 0.5  # here
+        if ok:
+            n += 1
+    return n
+
+
+def both_as_bools(m, x):
+    n = 0
+    for i in range(len(m)):
+        ok = bool(m[i]) and not x[i] > 0.5
+        if ok:
+            n += 1
+    return n
+
+
+def test_a_value_of_two_types_is_no_getitem():
+    text = told(both, F64 < 0.5, F64)
+    line = line_of_code(both, "# here")
+    assert (
+        "getitem" not in text
+        and f"on each way: bool(...), int(...), float(...)), line {line}" in text
+    )
+    assert "a value that is bool or numpy.bool by the way that was taken" in text
+    assert not pycompile.explain(both_as_bools)(F64 < 0.5, F64).breaks
+    check(both_as_bools, F64 < 0.5, F64, whole=True)
+
+
+def test_a_dict_comprehension_is_told_in_words():
+    def doubled(x):
+        return {i: float(v) for i, v in enumerate(x * 2)}
+
+    found = _explain_text.found_breaks(pycompile.explain(doubled)(F64))
+    text = " | ".join(item["detail"] for item in found)
+    assert "MAP_ADD" not in text and "range(len(" not in text, text
+    for item in found:  # the turns of the loop that Python runs
+        if item["code"] != "PC0013":
+            assert "see what is said of the loop" in item["hint"], item
+
+
+def test_a_loop_that_calls_a_function_of_arrays_computes_with_arrays():
+    def step(y, i):
+        return y * 0.5 + i
+
+    def steps(x):
+        for i in range(3000):  # here
+            x = step(x, i)
+        return x
+
+    (item,) = _explain_text.found_breaks(pycompile.explain(steps)(F64))
+    assert "stay a loop" not in item["detail"] and "nothing has to change" in item["hint"]

@@ -804,6 +804,14 @@ def library_call(x):
     return np.linalg.svd(x)
 
 
+def division(x):
+    return divmod(x, 7)
+
+
+def numbers_alone(x):
+    return len(x) * 3 + x.ndim
+
+
 def elements(x):
     return x[0] * 2
 
@@ -811,7 +819,9 @@ def elements(x):
 @pytest.mark.parametrize(
     ("function", "why"),
     [
-        (library_call, "it has no array work that a plan saves"),
+        (library_call, "its array work is calls of library functions"),
+        (division, "its array work is calls of library functions (divmod)"),
+        (numbers_alone, "it has no array work that a plan saves"),
         (elements, "its array work takes less time, at this size, than a plan would"),
     ],
 )

@@ -211,7 +211,9 @@ follow(const CaptureRequest *request, Marks *marks)
             i = ATTEMPTS - 2;
             marks->effort = LEAST_EFFORT;
             marks->stop_at = 0;
-            marks->stop = (Break){.code = BREAK_TOO_LONG, .detail = "capture did not settle"};
+            marks->stop = (Break){.code = BREAK_TOO_LONG,
+                                  .detail = "capture began again too often: each branch, "
+                                            "loop or call that cannot be in the graph takes a try"};
             if (stop_frame(request, arena, &marks->stop) < 0) break;
         }
     }

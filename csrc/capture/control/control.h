@@ -154,7 +154,7 @@ Answer loop_not_kept(Interp *in, int head, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same: because of its Instr `number`. */
 Answer loop_has(Interp *in, int head, int number);
-/* What is known of the loop whose last Instr jumps back to `head`. */
+/* What is known of the loop whose last Instr jumps back to `head`; NULL with the error set. */
 const char *loop_why(Interp *in, int head);
 /* The same of the one that is entered or begins at `head`; NULL where it was not tried. */
 const char *loop_refusal(Interp *in, int head);

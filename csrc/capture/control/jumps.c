@@ -74,6 +74,7 @@ static int
 tell_loop(Interp *in, int head)
 {
     const char *why = loop_why(in, head);
+    if (why == NULL) return -1;
     in->told.frames[0].line = line_at(in->bottom->decoded, head);
     in->told.hint = HINT_TURNS;
     if (strcmp(why, loop_without_elements) == 0 && loop_computes_arrays(in, head)) return 0;

@@ -142,14 +142,18 @@ computes_arrays(const Interp *in, const LoopShape *shape)
 {
     const Decoded *d = in->bottom->decoded;
     int first = line_at(d, shape->top), last = first;
-    for (int i = 0; i < d->count; i++)
+    int begin = d->code->co_firstlineno, end = begin; /* else it is in a function that is called */
+    for (int i = 0; i < d->count; i++) {
         if (shape->inside[i]) last = Py_MAX(last, d->instrs[i].line);
+        end = Py_MAX(end, d->instrs[i].line);
+    }
     for (NodeId id = 0; id < in->graph->nodes.len; id++) {
         const Node *node = graph_node(in->graph, id);
         OpKind kind = op_info(node->op)->kind;
+        bool elsewhere = node->file != in->bottom->file || node->line < begin || node->line > end;
         bool whole = kind == KIND_REDUCTION || kind == KIND_SCAN || kind == KIND_MATMUL ||
                      ((kind == KIND_POINTWISE || kind == KIND_UFUNC) && node->type.rank > 0);
-        if (whole && node->line >= first && node->line <= last) return true;
+        if (whole && (elsewhere || (node->line >= first && node->line <= last))) return true;
     }
     return false;
 }
@@ -204,12 +208,19 @@ elements_of(Interp *in, const LoopShape *shape)
 }
 
 static const char *
-goes_over(Interp *in, const LoopShape *shape)
+goes_over(Interp *in, LoopShape *shape)
 {
     static const char only[] = "only loops over ranges and `while` loops do";
     const Value *array = elements_of(in, shape);
     const char *name = array != NULL ? name_of(in, array) : NULL;
     if (array == NULL) return only;
+    const Decoded *d = in->bottom->decoded;
+    Scan scan; /* would it be kept if it went over a range? */
+    int fits = loop_scan(in, d, shape, &scan);
+    if (fits < 0) return NULL;
+    if (fits == 0 && scan.why == NULL)
+        return arena_printf(in->arena, "it contains %s, line %d", in_words(d, scan.refused),
+                            line_of_try(d, scan.refused));
     if (name == NULL) name = "a";
     return arena_printf(in->arena,
                         "%s, and this one goes over the elements of an array (write `for i in "
@@ -243,7 +254,7 @@ loop_why(Interp *in, int head)
 
 /* The innermost loop around the bottom's current instruction that was to stay a loop and did not,
    or that goes over an array's elements and would as a loop over a range; or NULL. */
-static const LoopShape *
+static LoopShape *
 refused_around(Interp *in)
 {
     LoopShape *shape;
@@ -260,13 +271,14 @@ tell_refused_loop(Interp *in)
 {
     bool by_value = in->told.code == BREAK_BRANCH || in->told.code == BREAK_DATA_SIZE ||
                     in->told.code == BREAK_VARIES;
-    const LoopShape *shape = by_value ? refused_around(in) : NULL;
+    LoopShape *shape = by_value ? refused_around(in) : NULL;
     if (shape == NULL || computes_arrays(in, shape)) return 0;
     const char *why = note_of(in, shape->top);
     bool own = why == NULL; /* the break has a reason of its own, beside the loop's */
     if (own && (why = goes_over(in, shape)) == NULL) return -1;
     own = (own && in->told.hint == HINT_OF_CODE) || in->told.code != BREAK_BRANCH;
-    in->told.hint = in->told.code == BREAK_BRANCH ? HINT_REFUSED : in->told.hint;
+    bool decides = in->told.code == BREAK_BRANCH || in->told.code == BREAK_VARIES;
+    in->told.hint = decides ? HINT_REFUSED : in->told.hint;
     in->told.detail = arena_printf(
         in->arena, "%s%sthe loop of line %d did not stay a loop: %s", own ? in->told.detail : "",
         own && *in->told.detail != '\0' ? "; " : "", line_at(in->bottom->decoded, shape->top), why);

@@ -80,10 +80,15 @@ build_map(Interp *in, const Instr *instr)
 
 /* ---- growing containers that comprehensions and displays make ---- */
 
+/* Into what is no container that this graph made: capture began in the midst. */
 static Answer
 not_followed(Interp *in, const Instr *instr)
 {
-    return interp_break(in, BREAK_INSTRUCTION, "%s", instr_name(instr->kind));
+    const char *what = instr->kind == I_LIST_APPEND || instr->kind == I_LIST_EXTEND ? "list"
+                       : instr->kind == I_MAP_ADD                                   ? "dict"
+                                                                                    : "set";
+    return break_hinted(in, BREAK_INSTRUCTION, HINT_BEGUN,
+                        "an item for a %s that Python has begun to fill", what);
 }
 
 static Answer

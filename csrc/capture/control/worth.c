@@ -287,13 +287,49 @@ note_dead(Scale *scale)
     return 0;
 }
 
+/* " (svd)" for the library function that the graph calls first, "" where it has no name of its own;
+   NULL: it calls none. */
+static const char *
+called_name(Graph *g)
+{
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        if (op_info(node->op)->kind != KIND_EXTERN || node->attrs.object == NULL) continue;
+        PyObject *name = PyObject_GetAttrString(node->attrs.object, "__name__");
+        const char *text = NULL;
+        if (name != NULL && PyUnicode_Check(name) && !is_template(node->attrs.object))
+            text = arena_printf(g->arena, " (%s)", text_of_str(name));
+        PyErr_Clear(); /* without memory, too */
+        Py_XDECREF(name);
+        return text != NULL ? text : "";
+    }
+    return NULL;
+}
+
+/* Why a graph is not worth a plan. */
+static const char *
+left_because(Graph *g, bool works)
+{
+    const char *name = called_name(g), *text = NULL;
+    if (name != NULL)
+        text = arena_printf(g->arena,
+                            works ? "apart from calls of library functions%s, its array work takes "
+                                    "less time, at this size, than a plan would"
+                                  : "its array work is calls of library functions%s, which take "
+                                    "the same time in a plan",
+                            name);
+    PyErr_Clear();
+    if (text != NULL) return text;
+    return works ? "its array work takes less time, at this size, than a plan would"
+                 : "it has no array work that a plan saves: views, and arithmetic on Python's "
+                   "numbers, take the same time in one";
+}
+
 static int
 model_gain(const Capture *capture, const CaptureRequest *request, const char **left)
 {
     Graph *g = capture->graph;
-    *left =
-        "it has no array work that a plan saves: views, arithmetic on Python's numbers and calls "
-        "of library functions take the same time in one";
+    *left = "it has nothing of NumPy";
     int64_t gain = -run_cost(capture, request->number == request->decoded->first_traceable);
     Scale scale = {.graph = g, .kept = arena_alloc(g->arena, (size_t)g->nodes.len + 1)};
     if (scale.kept == NULL || note_read(&scale) < 0) {
@@ -306,8 +342,11 @@ model_gain(const Capture *capture, const CaptureRequest *request, const char **l
         return 0;
     }
     gain += region_weight(&scale, 0);
-    if (!scale.works) return 0;
-    if (gain <= 0) *left = "its array work takes less time, at this size, than a plan would";
+    if (!scale.works) {
+        *left = left_because(g, false);
+        return 0;
+    }
+    if (gain <= 0) *left = left_because(g, true);
     return (int)Py_MIN(gain, MOST);
 }
 

@@ -153,6 +153,30 @@ interp_break_told(Interp *in, BreakCode code, BreakCode told, const char *detail
     return answer;
 }
 
+/* Is it, or is it in, the item of a `for` loop that Python runs: on the stack, or in a local that
+   such a loop sets? */
+static bool
+is_counted(const Interp *in, const Value *number)
+{
+    const Decoded *d = in->bottom->decoded;
+    SourceId id = number->source;
+    while (id != NO_SOURCE && in->out->sources.at[id].base != NO_SOURCE)
+        id = in->out->sources.at[id].base;
+    if (id == NO_SOURCE || in->out->sources.at[id].kind != SOURCE_SLOT) return false;
+    int slot = in->out->sources.at[id].index, entry = slot - d->nlocalsplus;
+    if (entry >= 0) {
+        int writer = stack_writer(d, in->request->number, &entry);
+        return writer >= 0 && d->instrs[writer].kind == I_FOR_ITER;
+    }
+    for (int i = 0; i + 1 < d->count; i++) {
+        if (d->instrs[i].kind != I_FOR_ITER) continue;
+        int n = d->instrs[i + 1].kind == I_UNPACK ? d->instrs[i + 1].arg + 1 : 1;
+        for (int k = i + 1; k <= i + n && k < d->count; k++)
+            if (d->instrs[k].kind == I_STORE_LOCAL && d->instrs[k].arg == slot) return true;
+    }
+    return false;
+}
+
 Answer
 break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what)
 {
@@ -161,6 +185,7 @@ break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what
     bool of_data = value_is_unknown_scalar(in, number);
     Answer answer = interp_break_told(in, code, of_data ? BREAK_DATA_SIZE : BREAK_VARIES, what);
     if (of_data && !value_is_data_length(in, number)) in->told.hint = HINT_OUT_OF_ARRAY;
+    if (!of_data && is_counted(in, number)) in->told.hint = HINT_COUNTER;
     return answer;
 }
 
@@ -195,6 +220,7 @@ break_key(Interp *in, Value *key, const char *what)
     if (number == NULL) return interp_break(in, BREAK_INDEX, "%s that is not known", what);
     Answer answer = interp_break_told(in, BREAK_INDEX, break_of_index(in, number), what);
     if (in->told.code == BREAK_DATA_INDEX) in->told.hint = HINT_KEY;
+    if (in->told.code == BREAK_VARIES && is_counted(in, number)) in->told.hint = HINT_COUNTER;
     return answer;
 }
 

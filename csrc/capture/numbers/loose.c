@@ -81,6 +81,11 @@ loose_member(Interp *in, int operator_, Value *other, Value **value)
 Answer
 loose_choice(Interp *in, Value *pair, Value *test, Value **out)
 {
+    if (in->loop != NULL)
+        return interp_break(in, BREAK_UNROLL,
+                            "a value that is %s or %s by the way that was taken (make it one of "
+                            "the two on each way: bool(...), int(...), float(...))",
+                            value_describe(in, pair->items[1]), value_describe(in, pair->items[0]));
     Value *args[2] = {pair, test};
     PyObject *getitem = module_kept(in, "operator", "getitem");
     return getitem ? call_loose(in, getitem, 2, args, out) : ANSWER_ERROR;
