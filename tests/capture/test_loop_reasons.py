@@ -458,3 +458,80 @@ def test_a_loop_that_calls_a_function_of_arrays_computes_with_arrays():
 
     (item,) = _explain_text.found_breaks(pycompile.explain(steps)(F64))
     assert "stay a loop" not in item["detail"] and "nothing has to change" in item["hint"]
+
+
+def fills_a_stack(a):
+    seen = np.zeros(len(a), bool)
+    n = 0
+    for i in range(len(a)):
+        stack = [i]
+        while stack:
+            k = stack.pop()
+            if a[k] > 0.5 and not seen[k]:
+                seen[k] = True
+                n += 1
+                stack.extend([k // 2, k // 3])
+    return n
+
+
+def test_turns_of_a_loop_that_python_runs_are_told_as_that():
+    found = _explain_text.found_breaks(pycompile.explain(fills_a_stack)(F64))
+    text = " | ".join(item["detail"] for item in found)
+    assert "truth of" not in text, text
+    for item in found:
+        assert not item["hint"].startswith("Pass few different values"), item
+
+
+def letters(a, b):
+    same = 0
+    for i in range(len(a)):
+        if a[i] == b[i]:  # here
+            same += 1
+    return same
+
+
+def test_letters_of_a_text_are_told_to_be_an_array():
+    texts = ("ACTTGGCA" * 200, "ACTAGGCT" * 200)
+    found = _explain_text.found_breaks(pycompile.explain(letters)(*texts))
+    assert any("a subscript of a str by an index that is not known" in i["detail"] for i in found)
+    codes = [np.frombuffer(text.encode(), np.uint8) for text in texts]
+    assert letters(*codes) == letters(*texts)
+    check(letters, *codes, whole=True)
+
+
+class Length:
+    def __init__(self, metres):
+        self.metres = metres
+
+    def __array__(self, dtype=None, copy=None):
+        return self.metres * 1.0
+
+
+def test_an_object_with_array_is_told_to_be_called():
+    def adds(x):
+        return np.asarray(Length(x)) + np.sqrt(x)
+
+    def calls(x):
+        return Length(x).__array__() + np.sqrt(x)
+
+    found = _explain_text.found_breaks(pycompile.explain(adds)(F64))
+    assert found and all("x.__array__()" in item["hint"] for item in found), found
+    check(calls, F64, whole=True)
+
+
+def test_an_array_without_a_name_is_told_without_one():
+    def counts(a):
+        h = np.zeros(90, np.int64)
+        for v in a[1:]:
+            h[v] += 1
+        return h
+
+    assert "range(len(" not in told(counts, I32)
+
+    def counts_by_index(a):
+        h = np.zeros(90, np.int64)
+        for i in range(1, len(a)):
+            h[a[i]] += 1
+        return h
+
+    check(counts_by_index, I32, whole=True)

@@ -8,6 +8,20 @@ jump_to(Interp *in, const Instr *instr, bool jump)
     in->top->number = jump ? instr->target : in->top->number + 1;
 }
 
+/* Is the current Instr in a loop in whose midst capture began?  Then what varies does so from turn
+   to turn. */
+static int
+began_in_loop(Interp *in)
+{
+    LoopShape *shape;
+    int begun = in->request->number;
+    for (int top = in->bottom->number; top >= 0; top--) {
+        if (loop_shape(in, in->bottom->decoded, top, &shape) < 0) return -1;
+        if (shape != NULL && shape->inside[in->bottom->number] && shape->inside[begun]) return 1;
+    }
+    return 0;
+}
+
 /* The break for a branch that ends the graph, according to what its condition depends on. */
 static Answer
 tell_branch(Interp *in, Value *condition)
@@ -24,8 +38,13 @@ tell_branch(Interp *in, Value *condition)
     const Break *broke = branch_broke(in, loop);
     if (broke != NULL) return interp_break_as(in, BREAK_BRANCH, broke);
     if (loop) why = "it ends a loop";
-    if (!value_is_unknown_scalar(in, condition))
-        return interp_break_told(in, BREAK_BRANCH, BREAK_VARIES, "a branch");
+    if (!value_is_unknown_scalar(in, condition)) {
+        Answer answer = interp_break_told(in, BREAK_BRANCH, BREAK_VARIES, "a branch");
+        int inside = began_in_loop(in);
+        if (inside < 0) return ANSWER_ERROR;
+        if (inside) in->told.hint = HINT_COUNTER;
+        return answer;
+    }
     if (!value_is_data_length(in, condition)) {
         BreakHint hint = hints[loop || why == NULL ? test : TEST_NONE];
         const char *what = branch_what(in, &hint);

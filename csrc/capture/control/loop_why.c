@@ -221,7 +221,11 @@ goes_over(Interp *in, LoopShape *shape)
     if (fits == 0 && scan.why == NULL)
         return arena_printf(in->arena, "it contains %s, line %d", in_words(d, scan.refused),
                             line_of_try(d, scan.refused));
-    if (name == NULL) name = "a";
+    if (name == NULL)
+        return arena_printf(in->arena,
+                            "%s, and this one goes over the elements of an array (go over its "
+                            "indices, and read its elements)",
+                            only);
     return arena_printf(in->arena,
                         "%s, and this one goes over the elements of an array (write `for i in "
                         "range(len(%s))`, and %s[i])",
@@ -276,7 +280,7 @@ tell_refused_loop(Interp *in)
     const char *why = note_of(in, shape->top);
     bool own = why == NULL; /* the break has a reason of its own, beside the loop's */
     if (own && (why = goes_over(in, shape)) == NULL) return -1;
-    own = (own && in->told.hint == HINT_OF_CODE) || in->told.code != BREAK_BRANCH;
+    own = (own && in->told.hint != HINT_LOOP_TEST) || in->told.code != BREAK_BRANCH;
     bool decides = in->told.code == BREAK_BRANCH || in->told.code == BREAK_VARIES;
     in->told.hint = decides ? HINT_REFUSED : in->told.hint;
     in->told.detail = arena_printf(

@@ -12,6 +12,13 @@ break_operand(Interp *in, Value *value)
 {
     BreakCode code = value_break(value, BREAK_OPERATOR);
     const char *what = value_describe(in, value);
+    PyTypeObject *type = value_type(in, value);
+    if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
+    PyObject *method = NULL;
+    if (type != NULL && code == BREAK_OPERATOR)
+        TRY(type_lookup_text(in, type, "__array__", &method));
+    if (method != NULL)
+        return break_hinted(in, code, HINT_AS_ARRAY, "%s, which NumPy makes an array of", what);
     return code == BREAK_OPERATOR
                ? interp_break(in, code, "an operand that is neither array nor number: %s", what)
                : interp_break(in, code, "an operand: %s", what);

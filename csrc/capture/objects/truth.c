@@ -22,11 +22,24 @@ classes_are_true(Interp *in, PyTypeObject *meta, bool enums)
     return answer == ANSWER_YES ? type_lookup_text(in, meta, "__len__", &ignored) : answer;
 }
 
+/* A list or deque from outside, of which no length is guarded. */
+static bool
+fills(const Value *value)
+{
+    return value->kind == V_OBJECT && value->object != NULL &&
+           (PyList_CheckExact(value->object) ||
+            strcmp(Py_TYPE(value->object)->tp_name, "collections.deque") == 0);
+}
+
 Answer
 truth_of_object(Interp *in, Value *value, int *known, Value **node)
 {
     Value *result;
     PyTypeObject *type = value->type;
+    if (fills(value))
+        return break_hinted(in, BREAK_OPERATOR, HINT_EMPTY,
+                            "whether a %s is empty, whose length varies",
+                            Py_TYPE(value->object)->tp_name);
     if (type == NULL)
         return interp_break(in, value_break(value, BREAK_OPERATOR), "truth of %s",
                             value_describe(in, value));
