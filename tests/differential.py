@@ -18,6 +18,7 @@ import contextlib
 import copy
 import datetime
 import decimal
+import dis
 import enum
 import fractions
 import functools
@@ -171,17 +172,28 @@ def observe(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> See
     return seen
 
 
+def _load_that_failed(code: types.CodeType, at: int, error: UnboundLocalError) -> int:
+    """Once warm, 3.11 does two instructions in one, and tells the place of the first for both."""
+    here, behind = (
+        [(i.opname, i.argval) for i in dis.get_instructions(code) if i.offset == 2 * k]
+        for k in (at, at + 1)
+    )
+    loads = [("LOAD_FAST", error.args[0].split("'")[1])]
+    return at + 1 if here != loads and behind == loads else at
+
+
 def positions(error: BaseException) -> list[tuple[Any, ...]]:
     """(file, function, line, column) of each frame of the traceback below `observe`."""
     found = []
     trace = error.__traceback__.tb_next if error.__traceback__ else None
     while trace is not None:
-        code = trace.tb_frame.f_code
+        code, at = trace.tb_frame.f_code, trace.tb_lasti // 2
         places = list(code.co_positions())
-        column = places[trace.tb_lasti // 2][2] if trace.tb_lasti >= 0 else None
         if sys.version_info < (3, 12) and isinstance(error, UnboundLocalError):
-            column = None  # 3.11 tells the first of two loads that it does in one, once warm
-        found.append((code.co_filename, code.co_name, trace.tb_lineno, column))
+            at = _load_that_failed(code, at, error)
+        line = trace.tb_lineno if at == trace.tb_lasti // 2 else places[at][0]
+        column = places[at][2] if at >= 0 else None
+        found.append((code.co_filename, code.co_name, line, column))
         trace = trace.tb_next
     return found
 

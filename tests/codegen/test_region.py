@@ -1214,6 +1214,19 @@ def large_int(x, y, t):
     return y
 
 
+def test_a_sum_whose_class_an_earlier_turn_has_decided():
+    def sums(x, limit, n):
+        s = 0.0
+        for j in [1, 2]:
+            for i in range(n):
+                if x[i] > limit * j:
+                    s += x[i]
+        return s
+
+    x = vector(20)
+    check(sums, x, 9.0, 20, also=((x, 0.5, 20), (abs(x), 0.5, 20), (x, 0.5, 0)))
+
+
 def test_indices_with_large_constants():
     check(far_from_zero, vector(9), whole=True)
     check(large_int, np.ones(5), np.zeros(5), 2**53 + 1, captured=False)

@@ -128,6 +128,11 @@ carried_start(Interp *in, Body *b, int i)
     if (value_is_array(in, value)) return not_a_number(in, &b->scan, slot);
     Answer answer = value_as_loose_node(in, value, start);
     if (answer == ANSWER_NO) return not_a_number(in, &b->scan, slot);
+    if (answer == ANSWER_YES && graph_node(in->graph, *start)->type.dtype == DT_OBJECT)
+        return loop_not_kept(
+            in, b->scan.number,
+            "what '%s' holds before it is of a class known only when the code runs",
+            slot_text(in, slot));
     if (answer == ANSWER_YES && learnt != NULL) answer = converted_start(in, b, learnt, i, start);
     b->class[b->ncarried] = (LoopClass){.place = b->ncarried, .wanted = b->scan.read_after[i]};
     b->carried[b->ncarried++] = slot;
