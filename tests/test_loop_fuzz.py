@@ -2,6 +2,7 @@
 
 python tests/test_loop_fuzz.py --programs 5000 --jobs 2     # many; prints the programs that differ
 python tests/test_loop_fuzz.py --first 7 --show             # a program's text and what differs
+python tests/test_loop_fuzz.py --variants careful           # one variant of each loop alone
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ from pycompile import _C
 IN_CI = int(os.environ.get("PYCOMPILE_FUZZ", "1000"))
 FIRST = (sys.version_info.minor - 11) * IN_CI  # each Python has programs of its own
 BLOCK = 50  # programs a test
+# What is done with each loop: usually the careful variant runs only where the quick one has failed.
+VARIANTS = {"usual": 0, "both": 1, "careful": 2, "none": 3}
 
 
 def differ(number: int) -> list[str]:
@@ -69,6 +72,17 @@ def test_loops_cannot_be_told_from_python(first):
     pycompile.reset()
 
 
+@pytest.mark.parametrize("variants", list(VARIANTS)[1:])
+def test_each_variant_of_a_loop_leaves_the_same(variants):
+    _C.test_variants(VARIANTS[variants])
+    try:
+        for number in range(40):
+            lines = differ(number)
+            assert not lines, f"program {number}:\n{programs.program(number)}" + "\n".join(lines)
+    finally:
+        _C.test_variants(0)
+
+
 def test_most_programs_run_as_plans():
     assert sum(kept_loops(number) for number in range(40)) >= 15
 
@@ -78,10 +92,12 @@ def main() -> int:
     parser.add_argument("--programs", type=int, default=BLOCK)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--variants", choices=list(VARIANTS), default="usual")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
+    _C.test_variants(VARIANTS[options.variants])
     if options.show:
         print(programs.program(options.first), *differ(options.first), sep="\n")
         return 0
@@ -96,7 +112,7 @@ def main() -> int:
 
     def apart(first: int) -> tuple[int, str]:
         command = [sys.executable, __file__, "--here", "--first", str(first)]
-        command += ["--programs", str(BLOCK)]
+        command += ["--programs", str(BLOCK), "--variants", options.variants]
         done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
         return done.returncode, done.stdout[-3000:] + done.stderr[-3000:]
 

@@ -10,6 +10,7 @@
    the program would be told of (perhaps for nothing), all is undone and the careful one runs, which
    is compiled then.  A plan for which that happens again and again starts with the careful one, for
    more and more calls. */
+#include "hooks.h"
 #include "log_abi.h"
 #include "plan.h"
 
@@ -243,6 +244,15 @@ log_stop(KernelLog *seen)
 
 /* ---- runs ---- */
 
+/* For tests: what is done with each loop, whatever comes of its quick variant. */
+static enum {
+    VARIANTS_USUAL,
+    VARIANTS_BOTH, /* the quick one, which is undone, and the careful one */
+    VARIANTS_CAREFUL,
+    VARIANTS_NONE, /* the quick one, which is undone: CPython does the loop */
+    VARIANTS_END,
+} wanted_variants;
+
 /* Before a variant runs. */
 static void
 log_empty(RegionLog *log)
@@ -329,11 +339,13 @@ run_variants(Plan *plan, const PlanKernel *kernel, KernelArgs *args, RegionLog *
 {
     KernelFn careful;
     struct Careful *often = kernel->careful;
-    if (often->calls == 0) {
+    if (often->calls == 0 && wanted_variants != VARIANTS_CAREFUL) {
         unsigned raised = 0, told;
         Answer answer = run_variant(kernel, kernel->call, args, log, &raised);
         if (flags_told(raised, &told) < 0) return ANSWER_ERROR;
-        if ((answer == ANSWER_YES && told == 0) || log->interrupted) {
+        if (wanted_variants == VARIANTS_NONE) return ANSWER_NO;
+        bool done = answer == ANSWER_YES && told == 0 && wanted_variants == VARIANTS_USUAL;
+        if (done || log->interrupted) {
             often->next = 0;
             return answer;
         }
@@ -341,7 +353,7 @@ run_variants(Plan *plan, const PlanKernel *kernel, KernelArgs *args, RegionLog *
         log->seen.at = NULL;
         often->next = Py_MIN(2 * often->next + 1, MOST_CAREFUL_CALLS);
         often->calls = often->next;
-    } else
+    } else if (often->calls > 0)
         often->calls--;
     Answer answer = careful_call(plan, kernel, &careful);
     return answer != ANSWER_YES ? answer : run_variant(kernel, careful, args, log, flags);
@@ -390,3 +402,23 @@ run_regions_end(Run *run, bool undone)
     }
     run->logs = NULL;
 }
+
+/* ---- what Python sees ---- */
+
+/* test_variants(which): what is done with each loop, as in the enum above. */
+static PyObject *
+hook_variants(PyObject *self, PyObject *which)
+{
+    (void)self;
+    long wanted = PyLong_AsLong(which);
+    if (wanted == -1 && PyErr_Occurred()) return NULL;
+    if (wanted < VARIANTS_USUAL || wanted >= VARIANTS_END)
+        return PyErr_Format(PyExc_ValueError, "no such way: %ld", wanted);
+    wanted_variants = wanted;
+    Py_RETURN_NONE;
+}
+
+PyMethodDef region_methods[] = {
+    {"test_variants", hook_variants, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
+};
