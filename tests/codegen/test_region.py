@@ -883,6 +883,10 @@ def test_union_find_stays_one_loop():
     check(loops.union_find, np.arange(50), *RNG.integers(0, 50, (2, 40)), whole=True)
 
 
+def test_householder_stays_one_loop():
+    check(loops.householder, vector(60 * 40).reshape(60, 40), np.zeros(40), whole=True)
+
+
 def test_a_variable_that_only_some_exits_read():
     def found(x, v):
         for i in range(len(x)):
@@ -1042,7 +1046,27 @@ def first_that_differs(x, low):
     return 1.0
 
 
-CLASSES = [summed_while, total_from_an_int, set_back, best_of, first_that_differs]
+def made_pythons(x, low):
+    for i in range(1, len(x)):
+        s = 0.0
+        for j in range(i):
+            if x[j] > low:
+                s += x[j] * x[j]
+        s = math.sqrt(s) + float(s) + int(s)
+        if x[i] > low:
+            s = -s
+        x[i] = s * 0.01
+    return s
+
+
+CLASSES = [
+    summed_while,
+    total_from_an_int,
+    set_back,
+    best_of,
+    first_that_differs,
+    made_pythons,
+]
 
 
 @pytest.mark.parametrize("function", CLASSES, ids=lambda function: function.__name__)

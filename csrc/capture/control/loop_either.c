@@ -1,12 +1,12 @@
 /* Numbers in a kept loop whose class nobody knows: `s = 0.0` stays Python's float where the inner
    loop that adds np.float64 to it makes no turn, or the branch that does is not taken.  The graph
    has the NumPy scalar; that is the same program as long as the number is only used where both give
-   the same: an operation with a NumPy scalar of its dtype, a store into an array, a condition. With
-   Python's numbers it gives such a number again; a divisor must be a number of Python's, of which
-   loop_divides has made sure that it is not zero.
-   A number may also be an int where the graph has a float (`t = 0` before a loop that makes floats
-   of it).  The two differ in the sign of a zero alone, which is asked of after the rest: a negated
-   0 is no -0.0, and neither is 0 times a negative int. */
+   the same: an operation with a NumPy scalar of its dtype, a store into an array, a condition, what
+   converts it to one of Python's classes. With Python's numbers it gives such a number again; a
+   divisor must be a number of Python's, of which loop_divides has made sure that it is not zero. A
+   number may also be an int where the graph has a float (`t = 0` before a loop that makes floats of
+   it).  The two differ in the sign of a zero alone, which is asked of after the rest: a negated 0
+   is no -0.0, and neither is 0 times a negative int. */
 #include "control.h"
 
 #include <math.h>
@@ -127,7 +127,9 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     if (ints && (node->op == OP_py_neg || node->op == OP_negative)) return USE_WRONG;
     if (ints && (product || sum)) return use_of_int(g, loop, node, product);
     switch (node->op) {
-    case OP_py_bool: return USE_SAME;
+    case OP_py_bool:
+    case OP_py_float: /* math.sqrt(s), float(s) … */
+    case OP_py_int: return USE_SAME;
     case OP_py_neg:
     case OP_negative:
     case OP_absolute: return USE_EITHER;
