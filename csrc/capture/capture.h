@@ -251,6 +251,8 @@ bool is_enum_member(PyObject *object);
 /* An object that draws.c made: its method `save` keeps the state that a call changes outside the
    plan. */
 bool callable_draws(PyObject *callable);
+/* Does it only pick one of its arguments (module_capture.c)? */
+bool callable_picks(PyObject *callable);
 
 const char *break_code(BreakCode code); /* "PC0001" */
 const char *break_text(BreakCode code);

@@ -263,6 +263,7 @@ make_extern(Maker *m, const ExternStep *from, PlanExtern *out)
         out->numbers = out->numbers && type != NULL && type->form == FORM_PYTHON;
         out->large = out->large || (type != NULL && is_large(m, type));
     }
+    out->numbers = out->numbers || callable_picks(out->callable);
     out->large = out->large && from->backend == NULL; /* the call runs code of the program */
     out->sequence = m->sequence || from->nresults > 1;
     out->args = make_places(plan, from->args, from->nargs);

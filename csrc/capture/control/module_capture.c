@@ -58,7 +58,25 @@ py_capture(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
     return result;
 }
 
+static PyObject *
+py_pick(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)self;
+    if (nargs == 3 && PyBool_Check(args[2])) return Py_NewRef(args[args[2] == Py_True]);
+    PyErr_SetString(PyExc_TypeError, "_pick takes two objects and a bool");
+    return NULL;
+}
+
+bool
+callable_picks(PyObject *callable)
+{
+    return PyCFunction_CheckExact(callable) &&
+           PyCFunction_GET_FUNCTION(callable) == (PyCFunction)(void (*)(void))py_pick;
+}
+
 static PyMethodDef methods[] = {
+    {"_pick", (PyCFunction)(void (*)(void))py_pick, METH_FASTCALL,
+     "_pick(a, b, test): (a, b)[test], in a plan: of numbers of two classes."},
     {"_capture", (PyCFunction)(void (*)(void))py_capture, METH_FASTCALL,
      "Graph, guards, breaks, builds and exit of a call that is followed but not run, as text."},
     {NULL, NULL, 0, NULL},

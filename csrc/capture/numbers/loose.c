@@ -86,9 +86,9 @@ loose_choice(Interp *in, Value *pair, Value *test, Value **out)
                             "a value that is %s or %s by the way that was taken (make it one of "
                             "the two on each way: bool(...), int(...), float(...))",
                             value_describe(in, pair->items[1]), value_describe(in, pair->items[0]));
-    Value *args[2] = {pair, test};
-    PyObject *getitem = module_kept(in, "operator", "getitem");
-    return getitem ? call_loose(in, getitem, 2, args, out) : ANSWER_ERROR;
+    Value *args[3] = {pair->items[0], pair->items[1], test};
+    PyObject *pick = module_kept(in, "pycompile._C", "_pick");
+    return pick ? call_loose(in, pick, 3, args, out) : ANSWER_ERROR;
 }
 
 /* max and min of numbers of several classes. */
