@@ -185,6 +185,14 @@ void region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fa
 /* The statements of a loop's body, and what the next iteration starts from. */
 void region_body(Emit *e, const RegionFor *loop);
 
+/* An instruction as a statement of the block, and what makes sure that its flags are raised. */
+void region_statement(Emit *e, const RegionBlock *block, int32_t at, const RegionFor *loop);
+void region_keep_flags(Emit *e, const RegionBlock *block, int32_t at);
+
+/* region_choice.c: branches without a jump */
+bool region_chooses(const Emit *e, const RegionIf *branch, const RegionFor *loop);
+void region_choice(Emit *e, const RegionIf *branch, const RegionFor *loop);
+
 /* region_head.c: counts, bounds and heads of loops */
 /* The loop, with its body; `outermost`: the log begins before it. */
 void region_loop(Emit *e, const RegionFor *loop);

@@ -332,8 +332,8 @@ is_computed(const Emit *e, const RegionBlock *block, int32_t at, int depth)
 
 /* The C compiler leaves out what nobody needs, and moves the rest to where it is needed: into an
    arm, or behind the loop.  What NumPy would warn of is computed all the same. */
-static void
-keep_flags(Emit *e, const RegionBlock *block, int32_t at)
+void
+region_keep_flags(Emit *e, const RegionBlock *block, int32_t at)
 {
     if (!e->flags || !raises(instr_at(e, at)) || is_computed(e, block, at, 0)) return;
     emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(v%d));", body_constraint(e, at), at);
@@ -368,6 +368,13 @@ emit_instr(Emit *e, int32_t at, const RegionFor *loop)
                   op_info(graph_node(e->graph, v->node)->op)->name);
 }
 
+void
+region_statement(Emit *e, const RegionBlock *block, int32_t at, const RegionFor *loop)
+{
+    emit_instr(e, at, loop);
+    region_keep_flags(e, block, at);
+}
+
 /* A branch that replaces a running number by one that does not depend on it, as the search for a
    largest one does: rarely taken, and foreseen by the processor, while a choice without a jump
    would make each iteration wait for the one before. */
@@ -388,6 +395,11 @@ static void
 emit_if(Emit *e, const RegionIf *branch, const RegionFor *loop)
 {
     char name[16];
+    bool rare = replaces_rarely(e, branch, 0) || replaces_rarely(e, branch, 1);
+    if (!rare && region_chooses(e, branch, loop)) {
+        region_choice(e, branch, loop);
+        return;
+    }
     for (int i = 0; i < branch->merged.len; i++) {
         const RegionMerged *m = &branch->merged.at[i];
         emit_line(e, "%s x%d;", dtype_name(instr_at(e, m->arm[0])->dtype), m->variable);
@@ -441,10 +453,7 @@ emit_block(Emit *e, const RegionBlock *block, const RegionFor *loop)
 {
     for (int i = 0; i < block->len; i++) {
         const RegionStmt *stmt = &block->at[i];
-        if (stmt->instr >= 0) {
-            emit_instr(e, stmt->instr, loop);
-            keep_flags(e, block, stmt->instr);
-        }
+        if (stmt->instr >= 0) region_statement(e, block, stmt->instr, loop);
         if (stmt->branch != NULL) emit_if(e, stmt->branch, loop);
         if (stmt->loop == NULL) continue;
         declare_variables(e, stmt->loop);

@@ -1251,6 +1251,55 @@ def test_a_sum_whose_class_an_earlier_turn_has_decided():
     check(sums, x, 9.0, 20, also=((x, 0.5, 20), (abs(x), 0.5, 20), (x, 0.5, 0)))
 
 
+def sums_of_some(x, y, low):
+    s = t = 0.0
+    p = 1.0
+    n = 0
+    for i in range(len(x)):
+        if x[i] > low:
+            s += x[i]
+            n += 1
+        if low < y[i]:
+            t = t - x[i] * y[i]
+        else:
+            p = y[i] * p
+    return s, t, p, n
+
+
+def steps_up_or_down(x, y, low):
+    state = 7
+    for i in range(1, len(x)):
+        state = (state * 75) % 65537
+        if state > 30000:
+            x[i] = x[i - 1] + y[i]
+        else:
+            x[i] = y[i] - x[i - 1]
+
+
+def clamped(x, y, low):
+    for i in range(len(x)):
+        v = x[i]
+        if v < low:
+            v = low * y[i]
+        elif v > 1.0:
+            v = 1.0 - y[i]
+        y[i] = v
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("function", [sums_of_some, steps_up_or_down, clamped])
+def test_branches_without_a_jump(function, dtype):
+    """Also where the arm that Python does not take would warn, and where the numbers are zeros."""
+    many = {"options": {"recompile_limit": 100}}  # a sum of float32 begins in another class
+    odd = np.array([0.5, -0.0, 0.0, -0.0, np.inf, -np.inf, 1e308, 0.1, np.nan, 3.0])
+    with np.errstate(over="ignore"):
+        odd = odd.astype(dtype)
+    x, y = vector(40, dtype), vector(40, dtype)
+    also = [(x, y, low) for low in (9.0, -9.0, 0.0)]
+    also += [(odd[k:], odd[::-1][k:], low) for k in range(9) for low in (0.0, 0.2, -1.0)]
+    check(function, x, y, 0.3, also=(*also, (-abs(x) * 0, -abs(y), 5.0)), options=many)
+
+
 def test_indices_with_large_constants():
     check(far_from_zero, vector(9), whole=True)
     check(large_int, np.ones(5), np.zeros(5), 2**53 + 1, captured=False)

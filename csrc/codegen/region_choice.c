@@ -1,0 +1,248 @@
+/* Branches of a kept loop without a jump: both arms are computed, and what they leave is chosen.  A
+   jump that depends on data is foreseen wrongly half of the time, which costs as much as dozens of
+   additions.
+
+   It is done in the quick variant of innermost loops, where the arms are a few operations that can
+   neither fail nor raise flags in an ordinary program; flags that they raise for nothing are found
+   out as those of the C compiler's own guesses are (RegionLoop.guesses).
+
+   A running sum that only one arm adds to (`if x[i] > 0: s += x[i]`) is added to in each iteration:
+   the number itself or the neutral one, -0.0 for a sum of floats.  So what waits for the iteration
+   before is one addition, and no choice.  A signalling NaN would become a quiet one, with a flag.
+ */
+#include "emit.h"
+
+enum { MOST_OPERATIONS = 6 };
+
+static bool
+all_args_are(const Emit *e, const Instr *v, DType dtype)
+{
+    for (int k = 0; k < v->nargs; k++)
+        if (instr_at(e, v->args[k])->dtype != dtype) return false;
+    return true;
+}
+
+/* May the operation be done where Python would not do it? */
+static bool
+is_harmless(const Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    bool python = op_info(v->op)->kind == KIND_PYTHON;
+    bool floats = all_args_are(e, v, v->dtype) && dtype_is_float(v->dtype);
+    switch (v->op) {
+    case OP_py_add:
+    case OP_py_sub:
+    case OP_py_mul:
+    case OP_py_neg:
+        return floats || (all_args_are(e, v, DT_I64) && region_bounded(e->kernel->region, at));
+    case OP_py_abs: return floats;
+    case OP_py_bool: return true;
+    case OP_py_eq:
+    case OP_py_ne:
+    case OP_py_lt:
+    case OP_py_le: return all_args_are(e, v, DT_I64) || all_args_are(e, v, DT_F64);
+    case OP_add:
+    case OP_subtract:
+    case OP_multiply:
+    case OP_negative:
+    case OP_absolute:
+    case OP_square: return floats;
+    default: break;
+    }
+    return !python && (op_info(v->op)->flags & OPF_NO_FLAGS) != 0 &&
+           !op_may_overflow(v->op, v->dtype) && !(op_info(v->op)->flags & OPF_FALLIBLE);
+}
+
+static bool
+is_checked(const Emit *e, const RegionElement *element)
+{
+    int rank = e->kernel->region->arrays.at[element->array].rank;
+    for (int axis = 0; axis < rank; axis++)
+        if (element->checked[axis] < 0) return false;
+    return true;
+}
+
+/* What the arm alone makes of the number that the other arm leaves as it is: kept op other. */
+typedef struct {
+    int32_t made, kept, other;
+    int place; /* of `kept` among the arguments */
+} Running;
+
+static bool
+is_running(const Emit *e, const RegionMerged *m, int arm, Running *out)
+{
+    const Instr *v = instr_at(e, m->arm[arm]);
+    *out = (Running){.made = m->arm[arm], .kept = m->arm[1 - arm]};
+    if (v->kind != INSTR_OP || v->nargs != 2 || !all_args_are(e, v, v->dtype)) return false;
+    bool commutes =
+        v->op == OP_add || v->op == OP_py_add || v->op == OP_multiply || v->op == OP_py_mul;
+    bool number = v->op == OP_subtract || v->op == OP_py_sub || commutes;
+    bool integer = v->dtype == DT_I64 && op_info(v->op)->kind == KIND_PYTHON;
+    bool floating = (v->dtype == DT_F64 || v->dtype == DT_F32) && e->flags;
+    if (!number || !(integer || floating) || v->args[0] == v->args[1]) return false;
+    out->place = v->args[0] != out->kept;
+    out->other = v->args[1 - out->place];
+    return v->args[out->place] == out->kept && (out->place == 0 || commutes);
+}
+
+static bool
+running_in(const Emit *e, const RegionIf *branch, int arm, int32_t at, Running *out)
+{
+    for (int i = 0; i < branch->merged.len; i++)
+        if (branch->merged.at[i].arm[arm] == at && is_running(e, &branch->merged.at[i], arm, out))
+            return true;
+    return false;
+}
+
+/* Can the arm's statements be executed in each iteration? */
+static bool
+arm_is_harmless(const Emit *e, const RegionIf *branch, int arm, int *operations)
+{
+    const RegionBlock *block = &branch->arm[arm];
+    for (int i = 0; i < block->len; i++) {
+        Running running;
+        if (block->at[i].instr < 0) return false;
+        int32_t at = block->at[i].instr;
+        const Instr *v = instr_at(e, at);
+        switch (v->kind) {
+        case INSTR_CONST: break;
+        case INSTR_LOAD:
+            if (!is_checked(e, &e->kernel->region->elements.at[v->operand])) return false;
+            ++*operations;
+            break;
+        case INSTR_OP:
+            if (!is_harmless(e, at) && !running_in(e, branch, arm, at, &running)) return false;
+            ++*operations;
+            break;
+        default: return false;
+        }
+    }
+    return true;
+}
+
+/* Is it a comparison of floats, of which the processor makes a mask? */
+static bool
+compares_floats(const Emit *e, int32_t condition)
+{
+    const Instr *v = instr_at(e, condition);
+    while (v->kind == INSTR_OP && v->op == OP_py_bool) v = instr_at(e, v->args[0]);
+    return v->kind == INSTR_OP && (op_info(v->op)->flags & OPF_COMPARES) != 0 &&
+           instr_at(e, v->args[0])->dtype == DT_F64;
+}
+
+bool
+region_chooses(const Emit *e, const RegionIf *branch, const RegionFor *loop)
+{
+    int operations = 0;
+    if (!e->quick || !e->kernel->region->guesses || !loop->innermost || branch->merged.len == 0)
+        return false;
+    return arm_is_harmless(e, branch, 0, &operations) &&
+           arm_is_harmless(e, branch, 1, &operations) && operations > 0 &&
+           operations <= MOST_OPERATIONS;
+}
+
+/* `yes` where the condition holds, else `no`, as an expression.  The C compiler makes a jump of a
+   choice between floats by an int, but not of one between their bits. */
+static void
+put_choice(Emit *e, int32_t condition, DType dtype, const char *yes, const char *no, Text *out)
+{
+    char test[16];
+    region_name(e, condition, test, sizeof test);
+    if (!dtype_is_float(dtype) || dtype_size(dtype) > 8 || compares_floats(e, condition)) {
+        text_printf(out, "%s ? %s : %s", test, yes, no);
+        return;
+    }
+    const char *type = dtype_name(dtype);
+    char key[24];
+    snprintf(key, sizeof key, "choose_%s", type);
+    if (prelude_first(e->prelude, key))
+        text_printf(e->prelude->head,
+                    "INLINE %s choose_%s(bool c, %s a, %s b) {\n"
+                    "    union { %s f; __INT%d_TYPE__ i; } x = {a}, y = {b};\n"
+                    "    y.i ^= (x.i ^ y.i) & -(__INT%d_TYPE__)c;\n"
+                    "    return y.f;\n"
+                    "}\n",
+                    type, type, type, type, type, (int)dtype_size(dtype) * 8,
+                    (int)dtype_size(dtype) * 8);
+    text_printf(out, "choose_%s(%s, %s, %s)", type, test, yes, no);
+}
+
+static const char *
+neutral(const Instr *v)
+{
+    bool product = v->op == OP_multiply || v->op == OP_py_mul;
+    if (v->dtype == DT_I64) return product ? "1" : "0";
+    if (product) return "1.0";
+    return v->op == OP_subtract || v->op == OP_py_sub ? "0.0" : "-0.0";
+}
+
+/* v7 = v4 + (test ? v6 : -0.0) */
+static void
+emit_running(Emit *e, const RegionIf *branch, int arm, const Running *running)
+{
+    const Instr *v = instr_at(e, running->made);
+    const char *type = dtype_name(v->dtype);
+    char name[2][16], other[16], neutral_text[24];
+    Text choice = {0};
+    region_name(e, running->other, other, sizeof other);
+    snprintf(neutral_text, sizeof neutral_text, "(%s)%s", type, neutral(v));
+    put_choice(e, branch->condition, v->dtype, arm == 0 ? other : neutral_text,
+               arm == 0 ? neutral_text : other, &choice);
+    emit_line(e, "const %s y%d = %s;", type, running->made, choice.data);
+    region_name(e, running->kept, name[running->place], sizeof name[0]);
+    snprintf(name[1 - running->place], sizeof name[0], "y%d", running->made);
+    bool product = v->op == OP_multiply || v->op == OP_py_mul;
+    bool sum = v->op == OP_add || v->op == OP_py_add;
+    if (v->dtype == DT_I64) {
+        emit_line(e, "i64 v%d;", running->made);
+        emit_line(e, "if (__builtin_%s_overflow(%s, %s, &v%d)) %s",
+                  product ? "mul"
+                  : sum   ? "add"
+                          : "sub",
+                  name[0], name[1], running->made, REGION_FAIL);
+    } else
+        emit_line(e, "const %s v%d = (%s)(%s %c %s);", type, running->made, type, name[0],
+                  product ? '*'
+                  : sum   ? '+'
+                          : '-',
+                  name[1]);
+    e->mark[running->made] = e->body;
+    text_free(&choice);
+}
+
+static void
+emit_merged(Emit *e, const RegionIf *branch, const RegionMerged *m)
+{
+    DType dtype = instr_at(e, m->arm[0])->dtype;
+    Running running;
+    char yes[16], no[16];
+    Text choice = {0};
+    region_name(e, m->arm[0], yes, sizeof yes);
+    region_name(e, m->arm[1], no, sizeof no);
+    if (m->arm[0] == m->arm[1] || is_running(e, m, 0, &running))
+        text_put(&choice, yes);
+    else if (is_running(e, m, 1, &running))
+        text_put(&choice, no);
+    else
+        put_choice(e, branch->condition, dtype, yes, no, &choice);
+    emit_line(e, "const %s x%d = %s;", dtype_name(dtype), m->variable, choice.data);
+    text_free(&choice);
+}
+
+void
+region_choice(Emit *e, const RegionIf *branch, const RegionFor *loop)
+{
+    for (int arm = 0; arm < 2; arm++) {
+        const RegionBlock *block = &branch->arm[arm];
+        for (int i = 0; i < block->len; i++) {
+            int32_t at = block->at[i].instr;
+            Running running;
+            if (running_in(e, branch, arm, at, &running)) {
+                emit_running(e, branch, arm, &running);
+                region_keep_flags(e, block, at);
+            } else
+                region_statement(e, block, at, loop);
+        }
+    }
+    for (int i = 0; i < branch->merged.len; i++) emit_merged(e, branch, &branch->merged.at[i]);
+}
