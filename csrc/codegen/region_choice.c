@@ -141,30 +141,44 @@ region_chooses(const Emit *e, const RegionIf *branch, const RegionFor *loop)
            operations <= MOST_OPERATIONS;
 }
 
-/* `yes` where the condition holds, else `no`, as an expression.  The C compiler makes a jump of a
-   choice between floats by an int, but not of one between their bits. */
+/* `yes` where the condition holds, else `no`, as an expression; `at` is one of the two.  The C
+   compiler makes a jump of a choice between floats by an int, but neither of one by a float, nor of
+   one between bits; the former waits less for the two, the latter can be done for several
+   iterations at once. */
 static void
-put_choice(Emit *e, int32_t condition, DType dtype, const char *yes, const char *no, Text *out)
+put_choice(Emit *e, const RegionIf *branch, const RegionFor *loop, int32_t at, const char *yes,
+           const char *no, Text *out)
 {
-    char test[16];
-    region_name(e, condition, test, sizeof test);
-    if (!dtype_is_float(dtype) || dtype_size(dtype) > 8 || compares_floats(e, condition)) {
+    DType dtype = instr_at(e, at)->dtype;
+    bool plain = !dtype_is_float(dtype) || dtype_size(dtype) > 8 || dtype_size(dtype) < 4;
+    bool apart = loop->independent && loop->carried.len == 0;
+    const char *type = dtype_name(dtype), *how = apart ? "bits" : "float";
+    char test[16], key[32];
+    region_name(e, branch->condition, test, sizeof test);
+    if (plain || compares_floats(e, branch->condition)) {
         text_printf(out, "%s ? %s : %s", test, yes, no);
         return;
     }
-    const char *type = dtype_name(dtype);
-    char key[24];
-    snprintf(key, sizeof key, "choose_%s", type);
-    if (prelude_first(e->prelude, key))
+    int width = (int)dtype_size(dtype) * 8;
+    snprintf(key, sizeof key, "choose_%s_%s", how, type);
+    bool first = prelude_first(e->prelude, key);
+    if (first && apart)
         text_printf(e->prelude->head,
-                    "INLINE %s choose_%s(bool c, %s a, %s b) {\n"
+                    "INLINE %s %s(bool c, %s a, %s b) {\n"
                     "    union { %s f; __INT%d_TYPE__ i; } x = {a}, y = {b};\n"
                     "    y.i ^= (x.i ^ y.i) & -(__INT%d_TYPE__)c;\n"
                     "    return y.f;\n"
                     "}\n",
-                    type, type, type, type, type, (int)dtype_size(dtype) * 8,
-                    (int)dtype_size(dtype) * 8);
-    text_printf(out, "choose_%s(%s, %s, %s)", type, test, yes, no);
+                    type, key, type, type, type, width, width);
+    else if (first)
+        text_printf(e->prelude->head,
+                    "INLINE %s %s(bool c, %s a, %s b) {\n"
+                    "    %s test = c;\n"
+                    "    __asm__(\"\" : \"+%s\"(test));\n"
+                    "    return test != 0 ? a : b;\n"
+                    "}\n",
+                    type, key, type, type, type, body_constraint(e, at));
+    text_printf(out, "%s(%s, %s, %s)", key, test, yes, no);
 }
 
 static const char *
@@ -178,7 +192,8 @@ neutral(const Instr *v)
 
 /* v7 = v4 + (test ? v6 : -0.0) */
 static void
-emit_running(Emit *e, const RegionIf *branch, int arm, const Running *running)
+emit_running(Emit *e, const RegionIf *branch, const RegionFor *loop, int arm,
+             const Running *running)
 {
     const Instr *v = instr_at(e, running->made);
     const char *type = dtype_name(v->dtype);
@@ -186,7 +201,7 @@ emit_running(Emit *e, const RegionIf *branch, int arm, const Running *running)
     Text choice = {0};
     region_name(e, running->other, other, sizeof other);
     snprintf(neutral_text, sizeof neutral_text, "(%s)%s", type, neutral(v));
-    put_choice(e, branch->condition, v->dtype, arm == 0 ? other : neutral_text,
+    put_choice(e, branch, loop, running->made, arm == 0 ? other : neutral_text,
                arm == 0 ? neutral_text : other, &choice);
     emit_line(e, "const %s y%d = %s;", type, running->made, choice.data);
     region_name(e, running->kept, name[running->place], sizeof name[0]);
@@ -211,7 +226,7 @@ emit_running(Emit *e, const RegionIf *branch, int arm, const Running *running)
 }
 
 static void
-emit_merged(Emit *e, const RegionIf *branch, const RegionMerged *m)
+emit_merged(Emit *e, const RegionIf *branch, const RegionFor *loop, const RegionMerged *m)
 {
     DType dtype = instr_at(e, m->arm[0])->dtype;
     Running running;
@@ -224,7 +239,7 @@ emit_merged(Emit *e, const RegionIf *branch, const RegionMerged *m)
     else if (is_running(e, m, 1, &running))
         text_put(&choice, no);
     else
-        put_choice(e, branch->condition, dtype, yes, no, &choice);
+        put_choice(e, branch, loop, m->arm[0], yes, no, &choice);
     emit_line(e, "const %s x%d = %s;", dtype_name(dtype), m->variable, choice.data);
     text_free(&choice);
 }
@@ -238,11 +253,12 @@ region_choice(Emit *e, const RegionIf *branch, const RegionFor *loop)
             int32_t at = block->at[i].instr;
             Running running;
             if (running_in(e, branch, arm, at, &running)) {
-                emit_running(e, branch, arm, &running);
+                emit_running(e, branch, loop, arm, &running);
                 region_keep_flags(e, block, at);
             } else
                 region_statement(e, block, at, loop);
         }
     }
-    for (int i = 0; i < branch->merged.len; i++) emit_merged(e, branch, &branch->merged.at[i]);
+    for (int i = 0; i < branch->merged.len; i++)
+        emit_merged(e, branch, loop, &branch->merged.at[i]);
 }
