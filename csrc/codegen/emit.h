@@ -204,6 +204,8 @@ void region_element(Emit *e, int32_t at, const RegionFor *loop);
 /* Around the iterations of an innermost loop: what they need from memory, the log of what they will
    overwrite, and what goes back to memory. */
 void region_before_iterations(Emit *e, const RegionFor *loop);
+void region_begin_turn(Emit *e, const RegionFor *loop);
+void region_end_turn(Emit *e, const RegionFor *loop);
 void region_after_iteration(Emit *e, const RegionFor *loop);
 void region_after_iterations(Emit *e, const RegionFor *loop);
 

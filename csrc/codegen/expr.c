@@ -479,11 +479,13 @@ body_constraint(const Emit *e, int32_t at)
 }
 
 /* The compiler may compute an argument of `where` only where it is selected.  The program computes
-   it everywhere, and its floating-point flags count, so an asm statement reads it here. */
+   it everywhere, and its floating-point flags count, so an asm statement reads it here.  In the
+   loops of a region that is done where it is computed (region.c), if nothing else needs it. */
 static void
 keep_computed(Emit *e, const Instr *choice, bool scalar)
 {
     if (choice->kind != INSTR_OP || choice->op != OP_where || !e->flags) return;
+    if (e->kernel->kind == KERNEL_REGION && !scalar) return;
     for (int k = 1; k < choice->nargs; k++) {
         int32_t at = choice->args[k];
         const Instr *v = instr_at(e, at);

@@ -256,7 +256,8 @@ stores_each_time(const Emit *e, const RegionStmt *stmt)
 {
     if (stmt->instr < 0 || instr_at(e, stmt->instr)->kind != INSTR_STORE) return false;
     const Instr *v = instr_at(e, stmt->instr);
-    return !e->quick || e->kernel->region->elements.at[v->operand].reuse != REUSE_KEPT;
+    Reuse reuse = e->kernel->region->elements.at[v->operand].reuse;
+    return !e->quick || (reuse != REUSE_KEPT && reuse != REUSE_TURN);
 }
 
 static bool
@@ -428,7 +429,9 @@ void
 region_body(Emit *e, const RegionFor *loop)
 {
     char name[16];
+    if (e->quick && loop->innermost) region_begin_turn(e, loop);
     emit_block(e, &loop->body, loop);
+    if (e->quick && loop->innermost) region_end_turn(e, loop);
     if (e->quick) region_after_iteration(e, loop);
     for (int i = 0; i < loop->carried.len; i++) {
         region_name(e, loop->carried.at[i].next, name, sizeof name);

@@ -12,7 +12,9 @@
  */
 #include "emit.h"
 
-enum { MOST_OPERATIONS = 6 };
+/* In loops whose iterations are done side by side there are more, since a jump would prevent that.
+ */
+enum { MOST_OPERATIONS = 8, MOST_SIDE_BY_SIDE = 24 };
 
 static bool
 all_args_are(const Emit *e, const Instr *v, DType dtype)
@@ -94,6 +96,8 @@ running_in(const Emit *e, const RegionIf *branch, int arm, int32_t at, Running *
     return false;
 }
 
+static bool arms_are_harmless(const Emit *e, const RegionIf *branch, int *operations);
+
 /* Can the arm's statements be executed in each iteration? */
 static bool
 arm_is_harmless(const Emit *e, const RegionIf *branch, int arm, int *operations)
@@ -101,11 +105,16 @@ arm_is_harmless(const Emit *e, const RegionIf *branch, int arm, int *operations)
     const RegionBlock *block = &branch->arm[arm];
     for (int i = 0; i < block->len; i++) {
         Running running;
-        if (block->at[i].instr < 0) return false;
+        if (block->at[i].loop != NULL) return false;
+        if (block->at[i].branch != NULL) {
+            if (!arms_are_harmless(e, block->at[i].branch, operations)) return false;
+            continue;
+        }
         int32_t at = block->at[i].instr;
         const Instr *v = instr_at(e, at);
         switch (v->kind) {
-        case INSTR_CONST: break;
+        case INSTR_CONST:
+        case INSTR_CARRIED: break;
         case INSTR_LOAD:
             if (!is_checked(e, &e->kernel->region->elements.at[v->operand])) return false;
             ++*operations;
@@ -120,6 +129,14 @@ arm_is_harmless(const Emit *e, const RegionIf *branch, int arm, int *operations)
     return true;
 }
 
+static bool
+arms_are_harmless(const Emit *e, const RegionIf *branch, int *operations)
+{
+    *operations += branch->merged.len;
+    return branch->merged.len > 0 && arm_is_harmless(e, branch, 0, operations) &&
+           arm_is_harmless(e, branch, 1, operations);
+}
+
 /* Is it a comparison of floats, of which the processor makes a mask? */
 static bool
 compares_floats(const Emit *e, int32_t condition)
@@ -130,15 +147,20 @@ compares_floats(const Emit *e, int32_t condition)
            instr_at(e, v->args[0])->dtype == DT_F64;
 }
 
+/* Can iterations be done side by side? */
+static bool
+is_apart(const RegionFor *loop)
+{
+    return loop->independent && loop->carried.len == 0;
+}
+
 bool
 region_chooses(const Emit *e, const RegionIf *branch, const RegionFor *loop)
 {
-    int operations = 0;
-    if (!e->quick || !e->kernel->region->guesses || !loop->innermost || branch->merged.len == 0)
-        return false;
-    return arm_is_harmless(e, branch, 0, &operations) &&
-           arm_is_harmless(e, branch, 1, &operations) && operations > 0 &&
-           operations <= MOST_OPERATIONS;
+    int operations = 0, most = is_apart(loop) ? MOST_SIDE_BY_SIDE : MOST_OPERATIONS;
+    return e->quick && e->kernel->region->guesses && loop->innermost &&
+           arms_are_harmless(e, branch, &operations) && operations > branch->merged.len &&
+           operations <= most;
 }
 
 /* `yes` where the condition holds, else `no`, as an expression; `at` is one of the two.  The C
@@ -151,7 +173,7 @@ put_choice(Emit *e, const RegionIf *branch, const RegionFor *loop, int32_t at, c
 {
     DType dtype = instr_at(e, at)->dtype;
     bool plain = !dtype_is_float(dtype) || dtype_size(dtype) > 8 || dtype_size(dtype) < 4;
-    bool apart = loop->independent && loop->carried.len == 0;
+    bool apart = is_apart(loop);
     const char *type = dtype_name(dtype), *how = apart ? "bits" : "float";
     char test[16], key[32];
     region_name(e, branch->condition, test, sizeof test);
@@ -252,7 +274,9 @@ region_choice(Emit *e, const RegionIf *branch, const RegionFor *loop)
         for (int i = 0; i < block->len; i++) {
             int32_t at = block->at[i].instr;
             Running running;
-            if (running_in(e, branch, arm, at, &running)) {
+            if (block->at[i].branch != NULL)
+                region_choice(e, block->at[i].branch, loop);
+            else if (running_in(e, branch, arm, at, &running)) {
                 emit_running(e, branch, loop, arm, &running);
                 region_keep_flags(e, block, at);
             } else

@@ -89,8 +89,9 @@ register_of(const Emit *e, const RegionElement *element, char *out, size_t size)
 {
     int number = instr_at(e, element->instr)->operand;
     if (!e->quick || element->reuse == REUSE_NONE) return false;
-    if (element->reuse == REUSE_KEPT) number = element->source;
-    snprintf(out, size, "%c%d", element->reuse == REUSE_BEFORE ? 'p' : 'g', number);
+    if (element->reuse == REUSE_KEPT || element->reuse == REUSE_TURN) number = element->source;
+    char kind = element->reuse == REUSE_BEFORE ? 'p' : element->reuse == REUSE_TURN ? 'r' : 'g';
+    snprintf(out, size, "%c%d", kind, number);
     return true;
 }
 
@@ -131,9 +132,11 @@ region_element(Emit *e, int32_t at, const RegionFor *loop)
 
 /* ---- around the iterations ---- */
 
-/* The address of an element in the first iteration of a strip, and bytes to the next. */
+/* The address of an element where the loop's variable is called NAME and the loop's number, and
+   bytes to the next. */
 static void
-first_address(Emit *e, const RegionElement *element, const RegionFor *loop, Text *out, Text *step)
+address_at(Emit *e, const char *name, const RegionElement *element, const RegionFor *loop,
+           Text *out, Text *step)
 {
     const RegionArray *array = array_of(e, element);
     char base[16];
@@ -144,7 +147,7 @@ first_address(Emit *e, const RegionElement *element, const RegionFor *loop, Text
         if (!region_linear(e->kernel, e->kernel->region, loop, at, &form)) continue;
         text_put(out, " + (");
         if (form.slope != 0)
-            text_printf(out, "%lld * first%d + ", (long long)form.slope, loop->number);
+            text_printf(out, "%lld * %s%d + ", (long long)form.slope, name, loop->number);
         if (form.base >= 0) {
             region_name(e, form.base, base, sizeof base);
             text_printf(out, "%s + ", base);
@@ -156,6 +159,13 @@ first_address(Emit *e, const RegionElement *element, const RegionFor *loop, Text
                     loop->number);
         put_stride(e, array, axis, step);
     }
+}
+
+/* In the first iteration of a strip. */
+static void
+first_address(Emit *e, const RegionElement *element, const RegionFor *loop, Text *out, Text *step)
+{
+    address_at(e, "first", element, loop, out, step);
 }
 
 static bool
@@ -178,7 +188,7 @@ is_stored(const Emit *e, int number)
     const RegionLoop *r = e->kernel->region;
     for (int i = number; i < r->elements.len; i++) {
         const RegionElement *other = &r->elements.at[i];
-        if (other->reuse == REUSE_KEPT && other->source == number &&
+        if ((other->reuse == REUSE_KEPT || other->reuse == REUSE_TURN) && other->source == number &&
             instr_at(e, other->instr)->kind == INSTR_STORE)
             return true;
     }
@@ -193,7 +203,7 @@ emit_before(Emit *e, const RegionFor *loop, int number)
     bool begins = begins_register(element, number);
     bool stores = element->reuse == REUSE_KEPT ? begins && is_stored(e, number)
                                                : instr_at(e, element->instr)->kind == INSTR_STORE;
-    bool logs = stores && region_logs(e, array_of(e, element));
+    bool logs = stores && region_logs(e, array_of(e, element)) && element->twin < 0;
     if (!element->hoisted || (!begins && !logs)) return;
     Text address = {0}, step = {0};
     char count[64], left[64];
@@ -223,6 +233,53 @@ region_before_iterations(Emit *e, const RegionFor *loop)
     if (loop->independent) emit_line(e, "i64 over%d = 0;", loop->number);
     for (int i = 0; i < r->elements.len; i++)
         if (is_here(e, &r->elements.at[i], loop)) emit_before(e, loop, i);
+}
+
+static bool
+begins_turn(const Emit *e, const RegionFor *loop, int number)
+{
+    const RegionElement *element = &e->kernel->region->elements.at[number];
+    return is_here(e, element, loop) && element->reuse == REUSE_TURN && element->source == number;
+}
+
+/* Elements that are in a register for the iteration. */
+void
+region_begin_turn(Emit *e, const RegionFor *loop)
+{
+    const RegionLoop *r = e->kernel->region;
+    bool first = true;
+    for (int i = 0; i < r->elements.len; i++) {
+        if (!begins_turn(e, loop, i)) continue;
+        const RegionElement *element = &r->elements.at[i];
+        DType dtype = instr_at(e, element->instr)->dtype;
+        Text address = {0}, step = {0};
+        char start[16], left[32];
+        region_name(e, loop->start, start, sizeof start);
+        if (first)
+            emit_line(e, "const i64 turn%d = %s + t%d * step%d;", loop->number, start, loop->number,
+                      loop->number);
+        first = false;
+        address_at(e, "turn", element, loop, &address, &step);
+        emit_line(e, "char *const a%d = %s;", i, address.data);
+        snprintf(left, sizeof left, "%s r%d", dtype_name(dtype), i);
+        snprintf(start, sizeof start, "a%d", i);
+        emit_load(e, element, left, start);
+        text_free(&address);
+        text_free(&step);
+    }
+}
+
+void
+region_end_turn(Emit *e, const RegionFor *loop)
+{
+    const RegionLoop *r = e->kernel->region;
+    for (int i = 0; i < r->elements.len; i++) {
+        if (!begins_turn(e, loop, i)) continue;
+        char address[16], name[16];
+        snprintf(address, sizeof address, "a%d", i);
+        snprintf(name, sizeof name, "r%d", i);
+        emit_store(e, &r->elements.at[i], address, name);
+    }
 }
 
 void

@@ -79,6 +79,7 @@ typedef enum {
     REUSE_FIXED,  /* read once, before the iterations */
     REUSE_KEPT,   /* the element is in a register during the iterations, stores to it, too */
     REUSE_BEFORE, /* what element `source` loaded or stored in the iteration before */
+    REUSE_TURN,   /* in a register from the beginning of each iteration to its end */
 } Reuse;
 
 typedef struct {
@@ -89,7 +90,9 @@ typedef struct {
                                       where it is used */
     bool hoisted; /* all indices are checked before the loop, in which they are linear */
     Reuse reuse;
-    int32_t source; /* an index into `elements`: see Reuse; of REUSE_KEPT the first of them */
+    int32_t source; /* an index into `elements`: see Reuse; of REUSE_KEPT and REUSE_TURN the first
+                       of them */
+    int32_t twin; /* the first store of the loop with the same indices; -1: it is it, or none is */
 } RegionElement;
 
 /* An index in its loop's variable i: slope * i + base + offset, `base` being an instruction before

@@ -14,6 +14,7 @@ put_element(const Kernel *k, int32_t number, Text *out)
     text_put(out, "]");
     if (e->reuse == REUSE_FIXED) text_put(out, ", once");
     if (e->reuse == REUSE_KEPT) text_put(out, ", in a register");
+    if (e->reuse == REUSE_TURN) text_put(out, ", in a register for the iteration");
     if (e->reuse != REUSE_BEFORE) return;
     bool stored = region_is_store(k, &k->region->elements.at[e->source]);
     text_printf(out, ", what the iteration before %s", stored ? "stored" : "loaded");

@@ -3,6 +3,8 @@
 
    - x[j] in a loop over k is read once, before the loop, if no store may touch it;
    - c[i, j] += … in a loop over k is kept in a register: all accesses that may touch it are to it;
+   - an element that is also written in a branch is in a register during the iteration, so that the
+     branch is a choice between numbers;
    - y[i - 1] is what the iteration before stored into y[i], t[i - 1, j - 1] what it loaded from
      t[i - 1, j].
 
@@ -217,6 +219,56 @@ find_before(const Scope *s, const RegionElement *load)
     return -1;
 }
 
+/* ---- elements in a register for one iteration ---- */
+
+/* Are both the same element in each iteration, which exists? */
+static bool
+is_same(const Scope *s, const RegionElement *a, const RegionElement *b)
+{
+    int64_t distance = 0;
+    return a->array == b->array && in_loop(s, b) && a->hoisted && b->hoisted &&
+           meet(s, a, b, &distance) == MEET_AT && distance == 0;
+}
+
+/* Does the block write the element in each iteration, whatever arms are taken? */
+static bool
+is_written_in(const Scope *s, const RegionBlock *block, const RegionElement *e)
+{
+    for (int i = 0; i < block->len; i++) {
+        const RegionIf *branch = block->at[i].branch;
+        if (branch != NULL && is_written_in(s, &branch->arm[0], e) &&
+            is_written_in(s, &branch->arm[1], e))
+            return true;
+        if (block->at[i].instr < 0) continue;
+        const Instr *v = &s->kernel->instrs.at[block->at[i].instr];
+        if (v->kind == INSTR_STORE && is_same(s, e, &s->region->elements.at[v->operand]))
+            return true;
+    }
+    return false;
+}
+
+/* Is the element written in a branch, and touched outside of branches or in all arms?  Then no
+   iteration is told from another by a store at its end.  All other accesses must be known to be to
+   other elements. */
+static bool
+is_for_a_turn(const Scope *s, const RegionElement *e, int32_t *first)
+{
+    bool branches = false, always = is_written_in(s, &s->loop->body, e);
+    *first = -1;
+    for (int i = 0; i < s->region->elements.len; i++) {
+        const RegionElement *other = &s->region->elements.at[i];
+        int64_t distance = 0;
+        if (other->array != e->array || !in_loop(s, other)) continue;
+        Meeting met = meet(s, e, other, &distance);
+        if (met == MEET_NEVER || (met == MEET_AT && distance != 0)) continue;
+        if (!is_same(s, e, other)) return false;
+        if (*first < 0) *first = i;
+        branches = branches || (other->in_arm && region_is_store(s->kernel, other));
+        always = always || !other->in_arm;
+    }
+    return branches && always;
+}
+
 static void
 find_reuse(const Scope *s, RegionElement *e)
 {
@@ -227,8 +279,23 @@ find_reuse(const Scope *s, RegionElement *e)
             e->reuse = REUSE_FIXED;
         else if (can_be_kept(s, e, &e->source))
             e->reuse = REUSE_KEPT;
-    } else if (!store && (e->source = find_before(s, e)) >= 0)
+    } else if (is_for_a_turn(s, e, &e->source))
+        e->reuse = REUSE_TURN;
+    else if (!store && (e->source = find_before(s, e)) >= 0)
         e->reuse = REUSE_BEFORE;
+}
+
+static void
+find_twin(const Scope *s, RegionElement *e)
+{
+    e->twin = -1;
+    for (int i = 0; &s->region->elements.at[i] != e; i++) {
+        const RegionElement *other = &s->region->elements.at[i];
+        if (region_is_store(s->kernel, other) && is_same(s, e, other)) {
+            e->twin = i;
+            return;
+        }
+    }
 }
 
 /* ---- independence ---- */
@@ -268,12 +335,16 @@ region_reuse(const Kernel *k, RegionLoop *r)
 {
     for (int number = 0; number < r->nloops; number++) {
         Scope s = {.kernel = k, .region = r, .loop = r->loop[number]};
+        for (int i = 0; i < r->elements.len; i++)
+            if (in_loop(&s, &r->elements.at[i])) r->elements.at[i].twin = -1;
         if (!s.loop->innermost || s.loop->leaves >= 0) continue; /* nobody knows its last turn */
         for (int i = 0; i < r->elements.len; i++)
             if (in_loop(&s, &r->elements.at[i]))
                 r->elements.at[i].hoisted = is_hoisted(&s, &r->elements.at[i]);
         for (int i = 0; i < r->elements.len; i++)
             if (in_loop(&s, &r->elements.at[i])) find_reuse(&s, &r->elements.at[i]);
+        for (int i = 0; i < r->elements.len; i++)
+            if (in_loop(&s, &r->elements.at[i])) find_twin(&s, &r->elements.at[i]);
         if (!(r->loop[number]->independent = is_independent(&s))) continue;
         for (int i = 0; i < r->elements.len; i++) /* it would make an iteration wait for another */
             if (in_loop(&s, &r->elements.at[i]) && r->elements.at[i].reuse == REUSE_BEFORE)

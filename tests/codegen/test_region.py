@@ -1300,6 +1300,56 @@ def test_branches_without_a_jump(function, dtype):
     check(function, x, y, 0.3, also=(*also, (-abs(x) * 0, -abs(y), 5.0)), options=many)
 
 
+def larger_kept(x, t, n):
+    for i in range(1, n):
+        for j in range(n):
+            if x[j] + t[i - 1, j] > t[i, j]:
+                t[i, j] = x[j] + t[i - 1, j]
+
+
+def swapped(x, t, n):
+    for i in range(n - 1):
+        for j in range(n - 1):
+            if x[j] > x[j + 1]:
+                x[j], x[j + 1] = x[j + 1], x[j]
+                t[i, j] = j
+            t[j, i] += x[j]
+
+
+def in_all_arms(x, t, n):
+    for i in range(1, n):
+        for j in range(1, n):
+            if x[j] > 0:
+                t[i, j] = t[i - 1, j]
+                if x[i] > x[j]:
+                    t[i, j] = t[i, j] * 0.5
+            elif x[j] > -0.5:
+                t[i, j] = t[i, j - 1]
+            else:
+                t[i, j] = 0.0
+
+
+def at_a_loaded_place(x, t, n):
+    for i in range(n):
+        for j in range(n):
+            t[i, j] += 1
+            if x[j] > 0:
+                t[i, int(x[j])] = j
+            if t[i, j] > 2:
+                t[i, j] = x[i]
+
+
+@pytest.mark.parametrize("function", [larger_kept, swapped, in_all_arms, at_a_loaded_place])
+def test_elements_that_are_written_in_branches(function):
+    args = lambda n, m: (vector(n) * 3, vector(m * n).reshape(m, n), n)
+    also = [args(n, n) for n in (1, 2, 3, 40)]
+    also += [(vector(9), vector(70).reshape(7, 10), 9), (vector(9), vector(81).reshape(9, 9).T, 9)]
+    check(function, *args(12, 12), also=also)
+    check(loops.bubble_sort, vector(30), whole=True)
+    weight, value = RNG.integers(1, 9, (2, 12))
+    check(loops.knapsack, weight, value, np.zeros((13, 40), int), whole=True)
+
+
 def test_indices_with_large_constants():
     check(far_from_zero, vector(9), whole=True)
     check(large_int, np.ones(5), np.zeros(5), 2**53 + 1, captured=False)
