@@ -163,43 +163,64 @@ region_chooses(const Emit *e, const RegionIf *branch, const RegionFor *loop)
            operations <= most;
 }
 
-/* `yes` where the condition holds, else `no`, as an expression; `at` is one of the two.  The C
-   compiler makes a jump of a choice between floats by an int, but neither of one by a float, nor of
-   one between bits; the former waits less for the two, the latter can be done for several
-   iterations at once. */
+/* The kinds of a choice between floats.  The C compiler makes a jump where it knows how the two are
+   computed, or where an int decides; not of a choice between bits, which can be done for several
+   iterations at once, but waits longer for the two. */
+static const char CHOICE_OF_BITS[] = "INLINE T choose_bits_T(bool c, T a, T b) {\n"
+                                     "    union { T f; I i; } x = {a}, y = {b};\n"
+                                     "    y.i ^= (x.i ^ y.i) & -(I)c;\n"
+                                     "    return y.f;\n"
+                                     "}\n";
+static const char CHOICE_BY_INT[] = "INLINE T choose_int_T(bool c, T a, T b) {\n"
+                                    "    T test = c;\n"
+                                    "    __asm__(\"\" : \"+R\"(test), \"+R\"(a), \"+R\"(b));\n"
+                                    "    return test > 0 ? a : b;\n"
+                                    "}\n";
+static const char CHOICE_BY_FLOAT[] = "INLINE T choose_float_T(bool c, T a, T b) {\n"
+                                      "    __asm__(\"\" : \"+R\"(a), \"+R\"(b));\n"
+                                      "    return c ? a : b;\n"
+                                      "}\n";
+
+/* Defines the function for the value's type, T in the text; I is the int of its size, R its
+   register. */
+static void
+define_choice(Emit *e, const char *key, const char *text, int32_t at)
+{
+    DType dtype = instr_at(e, at)->dtype;
+    if (!prelude_first(e->prelude, key)) return;
+    for (; *text != '\0'; text++) {
+        if (*text == 'T')
+            text_put(e->prelude->head, dtype_name(dtype));
+        else if (*text == 'R')
+            text_put(e->prelude->head, body_constraint(e, at));
+        else if (*text == 'I' && text[1] != 'N')
+            text_printf(e->prelude->head, "__INT%d_TYPE__", (int)dtype_size(dtype) * 8);
+        else
+            text_printf(e->prelude->head, "%c", *text);
+    }
+}
+
+/* `yes` where the condition holds, else `no`, as an expression; `at` is one of the two. */
 static void
 put_choice(Emit *e, const RegionIf *branch, const RegionFor *loop, int32_t at, const char *yes,
            const char *no, Text *out)
 {
     DType dtype = instr_at(e, at)->dtype;
-    bool plain = !dtype_is_float(dtype) || dtype_size(dtype) > 8 || dtype_size(dtype) < 4;
-    bool apart = is_apart(loop);
-    const char *type = dtype_name(dtype), *how = apart ? "bits" : "float";
+    bool floats = dtype == DT_F64 || dtype == DT_F32,
+         by_float = compares_floats(e, branch->condition);
     char test[16], key[32];
     region_name(e, branch->condition, test, sizeof test);
-    if (plain || compares_floats(e, branch->condition)) {
+    if (!floats || (by_float && is_apart(loop))) {
         text_printf(out, "%s ? %s : %s", test, yes, no);
         return;
     }
-    int width = (int)dtype_size(dtype) * 8;
-    snprintf(key, sizeof key, "choose_%s_%s", how, type);
-    bool first = prelude_first(e->prelude, key);
-    if (first && apart)
-        text_printf(e->prelude->head,
-                    "INLINE %s %s(bool c, %s a, %s b) {\n"
-                    "    union { %s f; __INT%d_TYPE__ i; } x = {a}, y = {b};\n"
-                    "    y.i ^= (x.i ^ y.i) & -(__INT%d_TYPE__)c;\n"
-                    "    return y.f;\n"
-                    "}\n",
-                    type, key, type, type, type, width, width);
-    else if (first)
-        text_printf(e->prelude->head,
-                    "INLINE %s %s(bool c, %s a, %s b) {\n"
-                    "    %s test = c;\n"
-                    "    __asm__(\"\" : \"+%s\"(test));\n"
-                    "    return test != 0 ? a : b;\n"
-                    "}\n",
-                    type, key, type, type, type, body_constraint(e, at));
+    const char *how = is_apart(loop) ? "bits" : by_float ? "float" : "int";
+    snprintf(key, sizeof key, "choose_%s_%s", how, dtype_name(dtype));
+    define_choice(e, key,
+                  is_apart(loop) ? CHOICE_OF_BITS
+                  : by_float     ? CHOICE_BY_FLOAT
+                                 : CHOICE_BY_INT,
+                  at);
     text_printf(out, "%s(%s, %s, %s)", key, test, yes, no);
 }
 
