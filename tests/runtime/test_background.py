@@ -38,6 +38,13 @@ g = pycompile.compile(f, mode="background")
 """
 
 
+@pytest.fixture(autouse=True)
+def compilers_end(tmp_path):
+    """Those that a program has left behind wait no longer."""
+    yield
+    (tmp_path / "go").touch()
+
+
 def child(tmp_path, code, compiler="exec cc", **variables):
     """What the program prints, and its warnings."""
     cc = tmp_path / "cc"
