@@ -118,6 +118,15 @@ divides_by_one_integer(const Graph *g, const Node *node)
            graph_node(g, node->args[1])->type.rank == 0;
 }
 
+/* NumPy's loops look at the stride of one element, too. */
+static bool
+is_one_backwards(const Graph *g, const Type *type)
+{
+    for (int i = 0; i < type->rank; i++)
+        if (size_value(g, type->shape[i]) == 1 && size_value(g, type->stride[i]) < 0) return true;
+    return false;
+}
+
 /* NumPy's loops take other code paths, with other bits, for negative strides, for half floats that
    are not contiguous, and for complex numbers of stride 0. A kernel has stride 0 for an operand of
    one element. */
@@ -130,7 +139,7 @@ minds_operands(const Graph *g, const Node *node)
         bool one = type_elements(g, type) == 1;
         if (type->dtype == DT_F16 && (one || !type_is_contiguous(g, type))) return true;
         if (dtype_is_complex((DType)type->dtype) && one) return true;
-        if (type_runs_backwards(g, type)) return true;
+        if (type_runs_backwards(g, type) || (one && is_one_backwards(g, type))) return true;
     }
     return false;
 }

@@ -278,3 +278,11 @@ def test_half_floats_read_across():
     x = rng.standard_normal((182, 182)).astype("f2")
     check(both, x, rng.standard_normal((182, 182)))
     check(both, x, np.asfortranarray(rng.standard_normal((182, 182))))
+
+
+@pytest.mark.parametrize("name", ["expm1", "exp", "log1p", "sinh", "arcsin", "cbrt"])
+def test_one_element_with_a_negative_stride(name):
+    ufunc = getattr(np, name)
+    for start in (1.0, 0.3, 0.7):
+        check(lambda x: ufunc(np.cumsum(x[::-1])[::-1]), np.array([start]))
+        check(lambda x: ufunc(x[::-1]), np.array([start]))
