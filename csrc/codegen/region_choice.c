@@ -268,18 +268,26 @@ emit_running(Emit *e, const RegionIf *branch, const RegionFor *loop, int arm,
     text_free(&choice);
 }
 
+/* Is what the arm makes already the other arm's number where the arm was not taken?  An instruction
+   that several variables take is running for one of them. */
+static bool
+is_chosen(const Emit *e, const RegionIf *branch, const RegionMerged *m, int arm)
+{
+    Running running;
+    return running_in(e, branch, arm, m->arm[arm], &running) && running.kept == m->arm[1 - arm];
+}
+
 static void
 emit_merged(Emit *e, const RegionIf *branch, const RegionFor *loop, const RegionMerged *m)
 {
     DType dtype = instr_at(e, m->arm[0])->dtype;
-    Running running;
     char yes[16], no[16];
     Text choice = {0};
     region_name(e, m->arm[0], yes, sizeof yes);
     region_name(e, m->arm[1], no, sizeof no);
-    if (m->arm[0] == m->arm[1] || is_running(e, m, 0, &running))
+    if (m->arm[0] == m->arm[1] || is_chosen(e, branch, m, 0))
         text_put(&choice, yes);
-    else if (is_running(e, m, 1, &running))
+    else if (is_chosen(e, branch, m, 1))
         text_put(&choice, no);
     else
         put_choice(e, branch, loop, m->arm[0], yes, no, &choice);

@@ -1368,3 +1368,37 @@ def short_and_far(m):
 def test_a_short_range_at_the_end_of_int64_that_is_left():
     check(short_and_far, np.zeros(3, bool), captured=False)
     check(short_and_far, np.ones(3, bool), captured=False)
+
+
+def fibonacci(a, s, x):
+    for i in range(len(a)):
+        if a[i] > 0.5:
+            s = s + x
+            x = s
+    return s, x
+
+
+def fibonacci_other(a, s, x):
+    for i in range(len(a)):
+        if a[i] > 0.5:
+            x = x + s
+            s = x
+    return s, x
+
+
+def sum_before(a, s, x):
+    for i in range(len(a)):
+        t = s + x
+        if a[i] > 0.5:
+            s = t
+    return s, x
+
+
+@pytest.mark.parametrize("function", [fibonacci, fibonacci_other, sum_before])
+@pytest.mark.parametrize("start", [(1, 2), (1.0, 2.0)])
+@pytest.mark.parametrize("value", [0.1, 0.9])
+def test_one_sum_for_two_variables(function, start, value):
+    """Where a branch is not taken each variable keeps its own number."""
+    a = np.full(40, 0.1)
+    a[7:] = value
+    check(function, a, *start)
