@@ -30,6 +30,9 @@ constant_of(const Kernel *k, int32_t at, int64_t *out)
     return true;
 }
 
+/* Slopes, offsets and steps beyond this are not reasoned about: products of two fit 64 bits. */
+static const int64_t MOST_LINEAR = INT64_C(1) << 30;
+
 bool
 region_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t at,
               RegionLinear *out)
@@ -54,7 +57,9 @@ region_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32
     out->slope = arg[0].slope + sign * arg[1].slope;
     out->offset = arg[0].offset + sign * arg[1].offset;
     out->base = arg[0].base >= 0 ? arg[0].base : arg[1].base;
-    return true;
+    if (llabs(out->slope) <= MOST_LINEAR && llabs(out->offset) <= MOST_LINEAR) return true;
+    *out = (RegionLinear){.base = at};
+    return r->home[at] != loop->number;
 }
 
 /* ---- how two accesses meet ---- */
@@ -114,6 +119,7 @@ meet_on_axis(const Scope *s, const RegionLinear *a, const RegionLinear *b, int64
         *distance = 0;
         return apart == 0 ? MEET_AT : MEET_UNKNOWN;
     }
+    if (s->loop->by > MOST_LINEAR || s->loop->by < -MOST_LINEAR) return MEET_UNKNOWN;
     if (apart % (a->slope * s->loop->by) != 0) return MEET_NEVER;
     *distance = apart / (a->slope * s->loop->by);
     return MEET_AT;

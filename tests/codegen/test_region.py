@@ -1402,3 +1402,12 @@ def test_one_sum_for_two_variables(function, start, value):
     a = np.full(40, 0.1)
     a[7:] = value
     check(function, a, *start)
+
+
+def test_steps_whose_products_overflow():
+    def scaled(a, n):
+        for i in range(0, n, 2**62):
+            a[i + i + i + i] = a[i + i + i + i + 1] * 2.0
+        return a
+
+    check(scaled, np.arange(64.0), 10)
