@@ -225,6 +225,13 @@ store_by_mask(PyObject *object, PyObject *by, PyObject *value)
         PyArray_NDIM(from) != 1 || PyArray_DESCR(array) != PyArray_DESCR(from) ||
         !PyArray_ISWRITEABLE(array))
         return false;
+    ArrayHeader to, by_mask, values;
+    const char *why;
+    if (array_read(object, &to, &why) != ANSWER_YES ||
+        array_read(by, &by_mask, &why) != ANSWER_YES ||
+        array_read(value, &values, &why) != ANSWER_YES || !arrays_ranges_apart(&to, &by_mask) ||
+        !arrays_ranges_apart(&to, &values))
+        return false;
     npy_intp count = count_true(PyArray_BYTES(mask), PyArray_SIZE(mask));
     return count == PyArray_SIZE(from) &&
            expand(PyArray_DATA(from), PyArray_BYTES(mask), PyArray_DATA(array),

@@ -104,6 +104,22 @@ def test_storing(dtype):
         _C.array_store(np.zeros(3), np.ones(3, bool), np.ones(2))
 
 
+def test_storing_into_shared_memory():
+    """The mask or the values are the array itself: NumPy's."""
+    for shift in (0, 4):
+        mask = np.arange(24) % 3 == 0
+        values = np.zeros(int(mask.sum()), bool)
+        made, wanted = mask.copy(), mask.copy()
+        _C.array_store(made, made, values)
+        wanted[wanted] = values
+        assert (made == wanted).all()
+        made, wanted = np.arange(12.0), np.arange(12.0)
+        by = np.arange(12) % 2 == 0
+        _C.array_store(made, by, made[shift : shift + 6])
+        wanted[by] = wanted[shift : shift + 6]
+        assert (made == wanted).all()
+
+
 def reduced(x, mask):
     return x[mask].sum(), (x[mask] * 2 + 1).mean(), x[mask].max() if mask.any() else 0
 
