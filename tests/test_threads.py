@@ -1,5 +1,6 @@
 """One compiled function called by many threads, the first time included."""
 
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -138,3 +139,54 @@ def test_everything_at_once():
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(run, range(8)))
     assert not failures
+
+
+COUNT = 0
+
+
+class Tally:
+    def __init__(self):
+        self.calls = 0
+
+
+@pytest.mark.parametrize("size", [2000, 200_000])
+def test_no_update_of_another_thread_is_lost(size):
+    """`count += 1` is one step for other threads, although a plan reads `count` before the sort, or
+    a large kernel, in which they run, and stores it afterwards."""
+    global COUNT
+    tally, numbers, table, results, local = Tally(), [0], {"calls": 0}, [], 0
+
+    def count(x):
+        global COUNT
+        nonlocal local
+        y = np.sort(x * 2 + 1)
+        z = y * x - y / 3
+        COUNT += 1
+        local += 1
+        tally.calls += 1
+        numbers[0] += 1
+        table["calls"] += 1
+        results.append(z[0])
+        return z
+
+    COUNT = 0
+    calls, workers = 24_000_000 // (size * 40), 4
+    compiled = pycompile.compile(count)
+    x = np.random.default_rng(0).standard_normal(size)
+    wanted = np.sort(x * 2 + 1) * x - np.sort(x * 2 + 1) / 3
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+
+        def run(worker):
+            return all((compiled(x) == wanted).all() for _ in range(calls))
+
+        with ThreadPoolExecutor(workers) as pool:
+            assert all(pool.map(run, range(workers)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert compiled_calls(compiled) > 0
+    total = calls * workers
+    assert (COUNT, local, tally.calls, numbers, table["calls"], len(results)) == (
+        (total, total, total, [total], total, total)
+    )

@@ -127,6 +127,14 @@ typedef enum {
     EFFECT_WRITE, /* node: last version of an input's storage; source: that array */
 } BuildKind;
 
+/* The object at its source is used after steps in which other code may run. */
+static inline bool
+build_holds_source(BuildKind kind)
+{
+    return kind == BUILD_SOURCE || kind == EFFECT_WRITE || kind == EFFECT_STORE_GLOBAL ||
+           kind == EFFECT_DELETE_GLOBAL;
+}
+
 typedef struct {
     BuildKind kind;
     int nargs;

@@ -29,6 +29,13 @@ signal_is_pending(PyThreadState *ts)
 #endif
 }
 
+bool
+thread_is_alone(void)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyThreadState_Get()->interp);
+    return PyThreadState_Next(first) == NULL;
+}
+
 #if PY_VERSION_HEX >= 0x030D0000
 int
 breaker_serve(PyThreadState *ts)

@@ -223,6 +223,8 @@ int hook_init(void);      /* refuses unknown versions, free threading: -1 with I
 bool breaker_is_set(PyThreadState *ts);
 /* Is a signal's handler to be called, and on this thread? */
 bool signal_is_pending(PyThreadState *ts);
+/* No other thread of this interpreter could have had the GIL meanwhile. */
+bool thread_is_alone(void);
 /* Does what a set eval breaker asks for (signals, pending calls, garbage collection, giving the GIL
    to a waiting thread) with the frame linked at the Instr `number`.  0, or -1 with the error set,
    for frame_raise there. */

@@ -80,17 +80,24 @@ make_check(GuardProgram *program, const Guard *from, GuardCheck *out)
     return out->array.shape == NULL || out->array.stride == NULL ? -1 : 0;
 }
 
+static void
+take(GuardProgram *program, SourceId number)
+{
+    GuardSource *source = &program->sources[number];
+    source->used = true;
+    /* The int of a size is made anew each time; its array is taken. */
+    source->taken = source->kind != SOURCE_SIZE;
+}
+
 /* A source whose object the plan uses must exist; a guard on it already checks that. */
 static void
 mark_sources(GuardProgram *program, const Capture *capture)
 {
-    for (int i = 0; i < capture->input_source.len; i++)
-        program->sources[capture->input_source.at[i]].used = true;
+    for (int i = 0; i < capture->input_source.len; i++) take(program, capture->input_source.at[i]);
     for (int i = 0; i < capture->builds.len; i++) {
         const Build *build = &capture->builds.at[i];
-        bool takes = build->kind == BUILD_SOURCE || build->kind == EFFECT_WRITE ||
-                     build->kind == EFFECT_STORE_GLOBAL || build->kind == EFFECT_DELETE_GLOBAL;
-        if (takes && build->source != NO_SOURCE) program->sources[build->source].used = true;
+        if (build_holds_source(build->kind) && build->source != NO_SOURCE)
+            take(program, build->source);
     }
 }
 
@@ -279,4 +286,21 @@ guards_check(GuardProgram *program, const Roots *roots, PyObject **reached, int 
         return false;
     }
     return is_present(program, reached, failed);
+}
+
+bool
+guards_hold_still(const GuardProgram *program, const Roots *roots, PyObject *const *reached)
+{
+    PyObject **now = alloca(sizeof(PyObject *) * (size_t)(program->nsources + 1));
+    if (program->dead) return false;
+    for (int i = 0; i < program->nsources; i++) {
+        now[i] = source_reach(&program->sources[i], roots, now);
+        if (program->sources[i].taken && now[i] != reached[i]) return false;
+    }
+    for (int i = 0; i < program->nchecks; i++) {
+        const GuardCheck *check = &program->checks[i];
+        /* the run itself holds references by now */
+        if (check->kind != GUARD_SPARE && !guard_holds(check, now)) return false;
+    }
+    return true;
 }

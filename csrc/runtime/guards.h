@@ -11,6 +11,7 @@ typedef struct {
     PyObject *builtins; /* GLOBAL: searched when the globals lack the key */
     PyObject **made;    /* SIZE: the int made last; owned, in the program's arena */
     bool used;          /* an input, a build or a guard needs it */
+    bool taken;         /* an input or a build has its object, not only facts about it */
     bool steady;        /* its object stays `seen` while the watch holds */
     PyObject *seen;     /* borrowed; compared only, unless the watch holds */
 } GuardSource;

@@ -226,6 +226,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     int failed;
     if (units > kernel->grain) {
         unsigned raised = 0;
+        run->yielded = true;
         PyThreadState *thread = PyEval_SaveThread();
         failed = threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain,
                              kernel->unit_ps, &raised);
@@ -450,7 +451,7 @@ hold_sources(Run *run)
     const Plan *plan = run->plan;
     for (int i = 0; plan->holds_sources && i < plan->nbuilds; i++) {
         const PlanBuild *build = &plan->builds[i];
-        if (build->kind != BUILD_SOURCE && build->kind != EFFECT_WRITE) continue;
+        if (!build_holds_source(build->kind)) continue;
         if (run->reached[build->source] == NULL) return ANSWER_NO;
         run->built[i] = Py_NewRef(run->reached[build->source]);
     }
@@ -496,6 +497,18 @@ begin_device(Run *run)
     return run->device_memory == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* What other threads did while a step was without the GIL must not be lost: `count += 1` is one
+   step of the program for them, since CPython switches threads only at jumps and calls, and the
+   plan has read `count` long before it stores it. */
+static bool
+is_current(Run *run, const PlanOutcome *outcome)
+{
+    if (!run->yielded || thread_is_alone()) return true;
+    if (guards_hold_still(run->plan->guards, outcome->roots, run->reached)) return true;
+    run->why = "another thread has changed what the call had read";
+    return false;
+}
+
 static PlanResult
 run_all(Run *run, int64_t *sizes, PlanOutcome *outcome)
 {
@@ -507,7 +520,10 @@ run_all(Run *run, int64_t *sizes, PlanOutcome *outcome)
         (run->plan->uses_device && begin_device(run) != ANSWER_YES) ||
         place_buffers(run) != ANSWER_YES || run_steps(run) != ANSWER_YES || run_builds(run) < 0)
         return deopt_or_error(run);
-    if (run->plan->neffects != 0 && run_effects(run, outcome) < 0) return PLAN_ERROR;
+    if (run->plan->neffects != 0) {
+        if (!is_current(run, outcome)) return deopt_or_error(run);
+        if (run_effects(run, outcome) < 0) return PLAN_ERROR;
+    }
     fill_outcome(run, outcome);
     return PLAN_DONE;
 }

@@ -223,6 +223,7 @@ typedef struct {
     PyObject *saved;         /* restores what steps changed outside, or NULL: see plan_extern.c */
     bool committed;          /* a write to an array has been made; it is not undone */
     bool interrupted;        /* a signal came between two steps */
+    bool yielded;            /* other threads may have run since the guards were checked */
     const char *why;         /* of a deopt, for logs */
     int step;                /* the step that ran last; nsteps after the last */
     int met[8]; /* by bit of the flags (see FLAGS_REPORTED): the step that raised it first */

@@ -234,10 +234,10 @@ plan_box_is_written(const Run *run, const PlanBuild *build)
 }
 
 static int
-store_global(Run *run, const PlanBuild *build)
+store_global(Run *run, int number)
 {
-    PyObject *globals = globals_of(run->reached[build->source]);
-    return PyDict_SetItem(globals, build->object, arg(run, build, 0));
+    const PlanBuild *build = &run->plan->builds[number];
+    return PyDict_SetItem(globals_of(run->built[number]), build->object, arg(run, build, 0));
 }
 
 static int
@@ -250,9 +250,8 @@ run_effect(Run *run, int number)
     case EFFECT_DELETE_ATTR: return attribute_put(target, build->object, NULL);
     case EFFECT_STORE_ITEM: return item_put(target, key, arg(run, build, 2));
     case EFFECT_DELETE_ITEM: return item_put(target, key, NULL);
-    case EFFECT_STORE_GLOBAL: return store_global(run, build);
-    case EFFECT_DELETE_GLOBAL:
-        return PyDict_DelItem(globals_of(run->reached[build->source]), build->object);
+    case EFFECT_STORE_GLOBAL: return store_global(run, number);
+    case EFFECT_DELETE_GLOBAL: return PyDict_DelItem(globals_of(run->built[number]), build->object);
     case EFFECT_STORE_CELL: return PyCell_Set(target, key);
     case EFFECT_CALL:
         if ((result = PyObject_Call(target, key, arg(run, build, 2))) == NULL) return -1;

@@ -302,6 +302,7 @@ run_extern(Run *run, const PlanExtern *step)
     memset(memory, 0, sizeof(PyObject *) * (size_t)step->nargs);
     for (; made < step->nargs; made++)
         if ((args[made] = extern_arg(run, step, made, memory)) == NULL) goto done;
+    run->yielded |= !step->numbers;
     if (step->save != NULL && save_outside(run, step, args) < 0) goto done;
     run->why = "an extern's result is not what was predicted";
     if ((value = call_library(step, args)) != NULL) answer = extern_results(run, step, value);

@@ -444,7 +444,7 @@ make_builds(Maker *m)
         out->when = from->when;
         out->snapshot = -1;
         if (from->kind >= EFFECT_STORE_ATTR) plan->effects[plan->neffects++] = i;
-        if (from->kind == BUILD_SOURCE || from->kind == EFFECT_WRITE) plan->holds_sources = true;
+        if (build_holds_source(from->kind)) plan->holds_sources = true;
     }
     return 0;
 }

@@ -370,6 +370,7 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
     KernelArgs args = {
         .ptr = pointers, .size = sizes, .loop = kernel->loops, .scratch = (char *)&log->seen};
     run->why = "a loop that Python would not run to its end, or in other numbers";
+    run->yielded = true; /* a long loop lets others run */
     Answer answer = run_variants(run->plan, kernel, &args, log, flags);
     if (answer != ANSWER_YES) {
         if (log->interrupted) {

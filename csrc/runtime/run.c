@@ -175,10 +175,11 @@ raise_at(Runner *r, int number)
 }
 
 static Turn
-run_plan(Runner *r, Entry *entry, Plan *plan, PyObject *const *reached)
+run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *const *reached)
 {
     const Exit *leave = plan_exit(plan);
-    PlanOutcome outcome = {.value = alloca(sizeof(PyObject *) * (size_t)(leave->nslots + 1)),
+    PlanOutcome outcome = {.roots = roots,
+                           .value = alloca(sizeof(PyObject *) * (size_t)(leave->nslots + 1)),
                            .enter = enter_frame,
                            .leave = leave_frame,
                            .context = r};
@@ -235,7 +236,7 @@ try_plans(Runner *r, Entry *entry)
         }
         if (i > 0) entry_to_front(entry, i);
         entry_hit(entry);
-        return run_plan(r, entry, plan, reached);
+        return run_plan(r, entry, plan, &roots, reached);
     }
     return TURN_NONE;
 }

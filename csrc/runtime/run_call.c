@@ -86,7 +86,7 @@ run_frameless(Held *held, Entry *entry, PyFunctionObject *function, PyObject *co
         SampleWay way = sample_way(plan, state->config);
         if (way >= SAMPLE_PLAIN)
             return run_plain(held, plan, way, function, args, nargsf, kwnames, result);
-        PlanOutcome outcome = {.value = result};
+        PlanOutcome outcome = {.roots = &roots, .value = result};
         plan_acquire(plan);
         int64_t began = sample_begin(way);
         PlanResult done = plan_run_told(state, plan, reached, &outcome);

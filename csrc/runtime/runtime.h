@@ -61,6 +61,9 @@ typedef struct {
 /* Fills `reached` (one borrowed object per source) while checking.  True: all hold.  False: the
    number of the failed guard is in *failed; no exception.  Runs no Python code. */
 bool guards_check(GuardProgram *guards, const Roots *roots, PyObject **reached, int *failed);
+/* After other threads have run: does all that guards_check has found hold, and are the objects that
+   the plan has taken from the program still the same?  `reached` is what guards_check filled. */
+bool guards_hold_still(const GuardProgram *guards, const Roots *roots, PyObject *const *reached);
 int guards_sources(const GuardProgram *guards);
 /* Highest slot that a source reads, or -1. */
 int guards_last_slot(const GuardProgram *guards);
@@ -165,7 +168,8 @@ typedef enum {
 /* The results of a plan.  The caller gives room for exit->nslots values and gets new references, in
    exit order, to store into the frame (or to return). */
 typedef struct {
-    PyObject **value; /* NULL entries are unbound or C NULL */
+    const Roots *roots; /* of the guards */
+    PyObject **value;   /* NULL entries are unbound or C NULL */
     bool condition;   /* EXIT_BRANCH */
     int number;       /* PLAN_ERROR */
     bool interrupted; /* PLAN_DEOPT: caused by a signal, whose handler has to run */

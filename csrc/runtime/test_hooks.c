@@ -103,7 +103,7 @@ run_once(Plan *plan, PyObject *inputs)
     if (!guards_check(guards, &roots, reached, &failed)) {
         PyErr_Format(PyExc_ValueError, "guard %d fails", failed);
     } else {
-        PlanOutcome outcome = {.value = &result};
+        PlanOutcome outcome = {.roots = &roots, .value = &result};
         if (plan_run(plan, reached, &outcome) == PLAN_DEOPT)
             PyErr_SetString(PyExc_RuntimeError, "deopt");
     }
