@@ -52,9 +52,8 @@ elements_of(PyObject *object)
     return elements;
 }
 
-/* The number of elements of an array, of the arrays in a list or tuple, or of a cell's contents. */
-static int64_t
-elements_in(PyObject *object)
+int64_t
+credit_elements(PyObject *object)
 {
     if (object == NULL) return 0;
     if (PyCell_Check(object)) object = PyCell_GET(object);
@@ -80,7 +79,7 @@ larger_by(const Credit *credit, const Roots *roots)
 {
     int up = 0, down = 0;
     for (int i = 0; i < roots->nslots && i < SLOTS_WATCHED; i++) {
-        int change = bits(elements_in(roots->slots[i])) - credit->sizes[i];
+        int change = bits(credit_elements(roots->slots[i])) - credit->sizes[i];
         if (change > up) up = change;
         if (change < down) down = change;
     }
@@ -117,7 +116,7 @@ static void
 note_sizes(Credit *credit, const Roots *roots, bool made)
 {
     for (int i = 0; i < roots->nslots && i < SLOTS_WATCHED; i++) {
-        uint8_t size = (uint8_t)bits(elements_in(roots->slots[i]));
+        uint8_t size = (uint8_t)bits(credit_elements(roots->slots[i]));
         if (made || size > credit->sizes[i]) credit->sizes[i] = size;
     }
 }

@@ -182,6 +182,7 @@ entry_reset(void)
         state->breaks = state->deopts = 0;
         state->deopt_why[0] = '\0';
         state->varied.len = 0;
+        state->calls = (SampledCalls){0};
         for (int i = 0; i < state->decoded->count; i++) {
             Entry *entry = state->entries[i];
             if (entry == NULL) continue;

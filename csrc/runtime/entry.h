@@ -115,8 +115,9 @@ struct CodeState {
     PyCodeObject *code; /* borrowed: the state dies with it */
     const Config *config;
     Decoded *decoded;
-    Entry **entries;            /* by number of the Instr; NULL: never reached */
-    bool aside;                 /* never captured: generators, class bodies, library code */
+    Entry **entries; /* by number of the Instr; NULL: never reached */
+    bool aside;      /* never captured: generators, class bodies, library code */
+    SampledCalls calls;
     bool has_cells;             /* cells of its own: always run with a frame */
     CodeState *other;           /* the same code under another config */
     CodeState *next, *previous; /* all states */
@@ -131,6 +132,10 @@ struct CodeState {
     VEC(VariedNote) varied; /* mem_alloc */
 };
 
+/* sample_calls.c: how many kinds of calls with several plans are left to CPython. */
+int calls_slower(const CodeState *state);
+/* credit.c: the elements of an array, of those in a list or tuple, or of a cell's contents. */
+int64_t credit_elements(PyObject *object);
 /* hints.c: notes that a capture broke; that a run left a plan at the Instr `at`. */
 void hints_note(CodeState *state, const CompileNote *note);
 void hints_count(CodeState *state, int at);

@@ -186,6 +186,7 @@ hints_record(const CodeState *state, PyObject *record)
         for (int k = 0; k < entry->nplans; k++) slower += entry->plans[k]->sample.slower;
     }
     if (state == NULL) state = &none;
+    slower += calls_slower(state);
     record_int(record, "given_up", given_up);
     record_int(record, "slower", slower);
     record_int(record, "plan_runs", state->plan_runs);

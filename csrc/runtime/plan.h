@@ -7,6 +7,7 @@
 #define PYCOMPILE_RUNTIME_PLAN_H
 
 #include "runtime.h"
+#include "sample.h"
 
 enum { BOX_BYTES = 16 }; /* room of one scalar */
 
@@ -143,28 +144,6 @@ char *spare_take(Spare *spare, int64_t bytes);
 void spare_give(Spare *spare, char *block, int64_t bytes);
 void spare_drop(Spare *spare);
 
-/* ---- sample.c: whether a plan is faster than the plain code, by the clock ---- */
-typedef enum {
-    SAMPLE_NONE,  /* the plan, or plain code, without the clock */
-    SAMPLE_PLAN,  /* the plan, timed */
-    SAMPLE_PLAIN, /* the plain code, timed */
-    SAMPLE_LEFT,  /* the plain code, since it was faster */
-} SampleWay;
-
-typedef enum { STAGE_LENGTH, STAGE_PLAN, STAGE_PLAIN } SampleStage;
-
-typedef struct {
-    int32_t wait;  /* calls until the next decision; 0: each call asks */
-    int32_t look;  /* length of the last wait for a run that is long; 0: the plan has not run */
-    int32_t rest;  /* length of the next wait after a verdict */
-    int32_t until; /* while `slower`: calls until the next comparison */
-    SampleStage stage;
-    bool slower; /* the last verdict: CPython runs these calls */
-    int8_t won, lost;
-    int64_t plan_ns; /* of the run that the next plain call is compared with */
-    int64_t least_plan_ns, least_plain_ns; /* of this comparison */
-} Sample;
-
 struct Plan {
     Py_ssize_t references;
     Sample sample;
@@ -263,10 +242,6 @@ sample_way(Plan *plan, const Config *config)
 {
     return --plan->sample.wait > 0 ? SAMPLE_NONE : sample_decide(plan, config);
 }
-/* Around a run that is SAMPLE_PLAN or SAMPLE_PLAIN. */
-int64_t sample_begin(SampleWay way);
-/* `done`: the run ended as such runs do, without an exception or a deopt.  `code`: for the
-   message. */
 void sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool done);
 
 /* ---- plan_build.c ---- */

@@ -371,7 +371,12 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
         .ptr = pointers, .size = sizes, .loop = kernel->loops, .scratch = (char *)&log->seen};
     run->why = "a loop that Python would not run to its end, or in other numbers";
     run->yielded = true; /* a long loop lets others run */
+    int64_t began = call_is_timed ? clock_ns() : 0;
     Answer answer = run_variants(run->plan, kernel, &args, log, flags);
+    if (call_is_timed) {
+        timed_loops.ns += clock_ns() - began;
+        timed_loops.saved += run->plan->gain;
+    }
     if (answer != ANSWER_YES) {
         if (log->interrupted) {
             run->interrupted = true;

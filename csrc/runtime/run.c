@@ -44,6 +44,7 @@ typedef enum {
 typedef struct {
     PyThreadState *ts;
     Frame *frame;
+    Held *held;
     CodeState *state;
     Decoded *decoded;
     int number, until;
@@ -184,7 +185,8 @@ run_plan(Runner *r, Entry *entry, Plan *plan, const Roots *roots, PyObject *cons
                            .leave = leave_frame,
                            .context = r};
     plan_acquire(plan);
-    SampleWay way = plan_is_whole(plan) ? sample_way(plan, r->state->config) : SAMPLE_NONE;
+    r->held->compared = plan_is_whole(plan);
+    SampleWay way = r->held->compared ? sample_way(plan, r->state->config) : SAMPLE_NONE;
     if (way >= SAMPLE_PLAIN) {
         r->beaten = plan;
         r->way = way;
@@ -673,7 +675,8 @@ PyObject *
 run_interrupted(PyThreadState *ts, Frame *frame, void *context)
 {
     CodeState *state = ((Held *)context)->state;
-    Runner r = {.ts = ts, .frame = frame, .state = state, .decoded = state->decoded};
+    Runner r = {
+        .ts = ts, .frame = frame, .held = context, .state = state, .decoded = state->decoded};
     r.number = r.decoded->first_traceable;
     if (frame_prologue(frame, r.decoded) < 0 || take_signal(&r) == TURN_ERROR)
         return frame_raise(ts, frame, r.decoded, r.number);
@@ -735,7 +738,7 @@ run_frame(PyThreadState *ts, Frame *frame, void *context)
 {
     Held *held = context;
     CodeState *state = held->state;
-    Runner r = {.ts = ts, .frame = frame, .state = state, .decoded = state->decoded};
+    Runner r = {.ts = ts, .frame = frame, .held = held, .state = state, .decoded = state->decoded};
     r.patient = held->patient;
     r.number = r.decoded->first_traceable;
     r.began_saved = thread_saved;

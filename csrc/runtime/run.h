@@ -14,12 +14,16 @@ typedef struct {
     CodeState *state;
     Ran ran;
     bool patient;
+    bool compared; /* one plan covers the call, and is compared with plain calls by itself */
 } Held;
 
 /* For hook_call: `context` is a Held. */
 PyObject *run_frame(PyThreadState *ts, Frame *frame, void *context);
 /* The same for a call whose plan a signal ended: runs the signal's handler, then CPython. */
 PyObject *run_interrupted(PyThreadState *ts, Frame *frame, void *context);
+/* A call with a frame; now and then, or for good, plain: sample_calls.c. */
+PyObject *call_sampled(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+                       PyObject *kwnames);
 /* The plan does more harm than good for arguments of these types: CPython runs such calls from now
    on. */
 void drop_plan(const CodeState *state, Entry *entry, Plan *plan, uint64_t types);

@@ -167,7 +167,8 @@ call_held(Held *held, PyFunctionObject *function, PyObject *const *args, size_t 
         if (answer != ANSWER_NO) return result;
     }
     if (!missed || !is_refused(state, entry, function, args, PyVectorcall_NARGS(nargsf), kwnames))
-        return hook_call(function, args, nargsf, kwnames, run_frame, held);
+        return held->patient ? hook_call(function, args, nargsf, kwnames, run_frame, held)
+                             : call_sampled(held, function, args, nargsf, kwnames);
 plain:
     return function_call(function, args, nargsf, kwnames);
 }
@@ -178,7 +179,7 @@ run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, si
          PyObject *kwnames, Ran *ran)
 {
     PyCodeObject *code = (PyCodeObject *)Py_NewRef((PyObject *)state->code);
-    Held held = {state, RAN_LEFT, ran != NULL && state->patient};
+    Held held = {state, RAN_LEFT, ran != NULL && state->patient, false};
     PyObject *result = call_held(&held, function, args, nargsf, kwnames);
     if (ran != NULL) *ran = held.ran;
     Py_DECREF(code);
@@ -188,7 +189,7 @@ run_call(CodeState *state, PyFunctionObject *function, PyObject *const *args, si
 PyObject *
 run_fresh_frame(CodeState *state, PyThreadState *ts, Frame *frame, Ran *ran)
 {
-    Held held = {state, RAN_LEFT, state->patient};
+    Held held = {state, RAN_LEFT, state->patient, false};
     PyObject *result = run_frame(ts, frame, &held);
     *ran = held.ran;
     return result;

@@ -170,9 +170,9 @@ typedef enum {
 typedef struct {
     const Roots *roots; /* of the guards */
     PyObject **value;   /* NULL entries are unbound or C NULL */
-    bool condition;   /* EXIT_BRANCH */
-    int number;       /* PLAN_ERROR */
-    bool interrupted; /* PLAN_DEOPT: caused by a signal, whose handler has to run */
+    bool condition;     /* EXIT_BRANCH */
+    int number;         /* PLAN_ERROR */
+    bool interrupted;   /* PLAN_DEOPT: caused by a signal, whose handler has to run */
     /* Makes the frame current at an Instr around an effect that may read the frame; NULL: no
        frame. */
     void (*enter)(void *context, int number);

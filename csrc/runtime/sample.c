@@ -3,7 +3,8 @@
    The cost model (capture/control/worth.c) knows orders of magnitude only, and long runs are where
    its errors hurt.  So a plan that covers a whole call and takes LONG_NS is compared with CPython
    now and then: one call runs the plan, the next one the plain function, and both are timed.  Which
-   of the two runs makes no difference to the program.
+   of the two runs makes no difference to the program.  Calls that go through several plans, with
+   CPython's instructions between them, are compared likewise, as a whole (sample_calls.c).
 
      - The first comparison comes when the plan has run as long as SHARE plain calls are estimated
        to take, later ones SHARE measured calls after the last.  A comparison of a plan that is much
@@ -20,23 +21,17 @@
    while reports are collected. */
 #include "entry.h"
 #include "hooks.h"
-#include "clock.h"
 
 enum {
-    FIRST_LOOK = 8, /* calls before the first timed one: the first ones fill caches */
     FIRST_REST = 512,
-    MOST_WAIT = 1 << 24,
-    LONG_NS = 100000,
     SHARE = 16,
     PAIRS_WON = 3,
     PAIRS_LOST = 5,
     MOST_PAIRS = 16,
     SLOWER_PERCENT = 105, /* a plan is slower if it takes more than so much of the plain call */
-    UNIT_NS = 30,         /* the unit of capture/control/worth.c */
 };
 
-/* A plain call that is timed has no timed calls inside it. */
-static _Thread_local bool plain_is_timed;
+_Thread_local bool call_is_timed;
 
 /* For tests: how long a plan and a plain call take; 0: the clock decides. */
 static int64_t pretended_plan_ns, pretended_plain_ns;
@@ -64,32 +59,43 @@ has_kept_loop(const Plan *plan)
     return false;
 }
 
+bool
+sample_allowed(const Config *config)
+{
+    return config->sample && !config->fullgraph && !config->plan_always && !config->capture_all &&
+           config->backend_call == NULL;
+}
+
 static bool
 may_sample(const Plan *plan, const Config *config)
 {
-    return config->sample && !config->fullgraph && !config->plan_always && !config->capture_all &&
-           config->backend_call == NULL && !has_kept_loop(plan) &&
+    return sample_allowed(config) && !has_kept_loop(plan) &&
            !plan->uses_device; /* whose calls return before their work is done */
 }
 
 SampleWay
-sample_decide(Plan *plan, const Config *config)
+sample_choose(Sample *sample, bool may)
 {
-    Sample *sample = &plan->sample;
     if (sample->look == 0) {
         sample->look = sample->wait = FIRST_LOOK;
         sample->rest = FIRST_REST;
-        if (!may_sample(plan, config)) sample->wait = MOST_WAIT;
+        if (!may) sample->wait = MOST_WAIT;
         return SAMPLE_NONE;
     }
     sample->wait = 0;
     bool rests = sample->slower && sample->until > 0;
     if (rests) sample->until--;
-    if (rests || plain_is_timed || report_wanted())
+    if (rests || call_is_timed || report_wanted())
         return sample->slower ? SAMPLE_LEFT : SAMPLE_NONE;
-    if (may_sample(plan, config)) return sample->stage == STAGE_PLAIN ? SAMPLE_PLAIN : SAMPLE_PLAN;
+    if (may) return sample->stage == STAGE_PLAIN ? SAMPLE_PLAIN : SAMPLE_PLAN;
     sample->wait = MOST_WAIT;
     return SAMPLE_NONE;
+}
+
+SampleWay
+sample_decide(Plan *plan, const Config *config)
+{
+    return sample_choose(&plan->sample, may_sample(plan, config));
 }
 
 /* ---- verdicts ---- */
@@ -106,11 +112,9 @@ tell_slower(const Sample *sample, PyCodeObject *code)
 }
 
 static void
-settle(Plan *plan, PyCodeObject *code, bool slower)
+settle(Sample *sample, PyCodeObject *code, bool slower)
 {
-    Sample *sample = &plan->sample;
     if (slower && !sample->slower) tell_slower(sample, code);
-    if (slower) plan_trim(plan);
     sample->slower = slower;
     sample->until = sample->rest;
     sample->wait = slower ? 0 : sample->rest;
@@ -119,16 +123,21 @@ settle(Plan *plan, PyCodeObject *code, bool slower)
     sample->stage = slower ? STAGE_PLAN : STAGE_LENGTH;
 }
 
-static void
-judge_length(Plan *plan, int64_t plan_ns)
+void
+sample_postpone(Sample *sample)
 {
-    Sample *sample = &plan->sample;
+    sample->wait = sample->look = doubled(sample->look);
+}
+
+static void
+judge_length(Sample *sample, int64_t plan_ns, int64_t estimate)
+{
     if (plan_ns < LONG_NS) {
-        sample->wait = sample->look = doubled(sample->look);
+        sample_postpone(sample);
         return;
     }
     sample->stage = STAGE_PLAN;
-    sample->wait = runs_worth(plan_ns + (int64_t)plan->saves * UNIT_NS, plan_ns);
+    sample->wait = runs_worth(estimate, plan_ns);
 }
 
 static bool
@@ -138,9 +147,8 @@ is_slower(int64_t plan_ns, int64_t plain_ns)
 }
 
 static void
-judge_pair(Plan *plan, PyCodeObject *code, int64_t plain_ns)
+judge_pair(Sample *sample, PyCodeObject *code, int64_t plain_ns)
 {
-    Sample *sample = &plan->sample;
     int64_t plan_ns = sample->plan_ns;
     bool first = sample->won + sample->lost == 0;
     if (first || plan_ns < sample->least_plan_ns) sample->least_plan_ns = plan_ns;
@@ -153,7 +161,7 @@ judge_pair(Plan *plan, PyCodeObject *code, int64_t plain_ns)
     bool slower = is_slower(sample->least_plan_ns, sample->least_plain_ns);
     if (sample->won + sample->lost >= MOST_PAIRS || (slower && sample->lost >= PAIRS_LOST) ||
         (!slower && sample->won >= PAIRS_WON))
-        settle(plan, code, slower);
+        settle(sample, code, slower);
     else if (!sample->slower)
         sample->wait = runs_worth(plain_ns, plan_ns);
 }
@@ -162,30 +170,43 @@ int64_t
 sample_begin(SampleWay way)
 {
     if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return 0;
-    if (way == SAMPLE_PLAIN) plain_is_timed = true;
+    if (way == SAMPLE_PLAIN) call_is_timed = true;
     return clock_ns();
+}
+
+int64_t
+sample_took(int64_t began)
+{
+    return pretended_plan_ns > 0 ? pretended_plan_ns : clock_ns() - began;
+}
+
+void
+sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, int64_t saved,
+             bool done)
+{
+    if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return;
+    int64_t took = way == SAMPLE_PLAIN && pretended_plain_ns > 0 ? pretended_plain_ns
+                   : way == SAMPLE_PLAIN                         ? clock_ns() - began
+                                                                 : sample_took(began);
+    if (way == SAMPLE_PLAIN) call_is_timed = false;
+    if (!done) { /* the pair is lost */
+        if (sample->stage == STAGE_PLAIN) sample->stage = STAGE_PLAN;
+        if (!sample->slower) sample->wait = FIRST_LOOK;
+    } else if (way == SAMPLE_PLAIN) {
+        judge_pair(sample, code, took);
+    } else if (sample->stage == STAGE_LENGTH) {
+        judge_length(sample, took, took + saved);
+    } else {
+        sample->plan_ns = took;
+        sample->stage = STAGE_PLAIN;
+    }
 }
 
 void
 sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool done)
 {
-    if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return;
-    Sample *sample = &plan->sample;
-    int64_t took = clock_ns() - began;
-    int64_t pretended = way == SAMPLE_PLAIN ? pretended_plain_ns : pretended_plan_ns;
-    if (pretended > 0) took = pretended;
-    if (way == SAMPLE_PLAIN) plain_is_timed = false;
-    if (!done) { /* the pair is lost */
-        if (sample->stage == STAGE_PLAIN) sample->stage = STAGE_PLAN;
-        if (!sample->slower) sample->wait = FIRST_LOOK;
-    } else if (way == SAMPLE_PLAIN) {
-        judge_pair(plan, code, took);
-    } else if (sample->stage == STAGE_LENGTH) {
-        judge_length(plan, took);
-    } else {
-        sample->plan_ns = took;
-        sample->stage = STAGE_PLAIN;
-    }
+    sample_judge(&plan->sample, code, way, began, (int64_t)plan->saves * UNIT_NS, done);
+    if (way == SAMPLE_PLAIN && plan->sample.slower) plan_trim(plan);
 }
 
 /* ---- what Python sees ---- */

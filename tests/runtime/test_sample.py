@@ -130,6 +130,54 @@ def test_kept_loops_are_not_compared(took):
     assert call(sampled(smooth), 300, X)["plan_runs"] == 300
 
 
+# ---- calls that go through several plans ----
+
+
+def in_parts(x, n):
+    """A graph, a call that is not followed, another graph."""
+    y = x * 2.0 + 1.0 - x * x
+    z = np.array(list(map(len, [str(n)])), dtype=object)
+    return (y * y - x) * float(z[0]) + y
+
+
+def test_a_call_in_parts_that_is_slower_is_left(took):
+    took(10 * MS, 5 * MS)
+    compiled = sampled(in_parts)
+    assert call(compiled, 8, X, 7)["plan_runs"] >= 24  # three plans a call
+    assert call(compiled, 300, X, 7)["slower"] == 1
+    assert call(compiled, 50, X, 7)["plan_runs"] == 0
+    # others, of another size, go through their plans, and so do these if that turns out faster
+    took(5 * MS, 10 * MS)
+    assert call(compiled, 5, X[:77], 7)["plan_runs"] > 0
+    assert call(compiled, 5, X, 7)["plan_runs"] == 0
+    assert call(compiled, 2000, X, 7)["slower"] == -1
+    assert call(compiled, 20, X, 7)["plan_runs"] == 60
+
+
+def test_a_call_in_parts_that_is_faster_or_short_stays(took):
+    for plan, plain, least in ((5 * MS, 10 * MS, 900), (90_000, 1000, 1000)):
+        took(plan, plain)
+        pycompile.reset()
+        found = call(sampled(in_parts), 1000, X, 7)
+        assert found["slower"] == 0
+        assert 3 * least < found["plan_runs"] + 1 <= 3001
+        assert (found["plan_runs"] < 3000) == (plan > MS)  # long calls are compared
+
+
+def test_a_call_in_parts_that_ends_with_an_exception(took):
+    def fails(x, n):
+        y = in_parts(x, n)
+        return y[int(str(n))] * 2.0 + np.zeros(n)[0]
+
+    took(10 * MS, 5 * MS)
+    compiled = sampled(fails)
+    for _ in range(200):
+        assert compiled(X, 7) == fails(X, 7)
+        with pytest.raises(IndexError):
+            compiled(X, 700)
+    assert compiled.stats()["slower"] == 1
+
+
 def test_an_exception_in_a_timed_plain_call_is_the_programs(took):
     class Stop(Exception):
         pass

@@ -1,0 +1,82 @@
+/* Private to runtime/: whether plans are faster than the plain code, by the clock. */
+#ifndef PYCOMPILE_RUNTIME_SAMPLE_H
+#define PYCOMPILE_RUNTIME_SAMPLE_H
+
+#include "clock.h"
+#include "runtime.h"
+
+enum {
+    FIRST_LOOK = 8, /* calls before the first timed one: the first ones fill caches */
+    MOST_WAIT = 1 << 24,
+    LONG_NS = 100000, /* shorter calls are not compared */
+    UNIT_NS = 30,     /* the unit of capture/control/worth.c */
+};
+
+typedef enum {
+    SAMPLE_NONE,  /* the plan, or plain code, without the clock */
+    SAMPLE_PLAN,  /* the plan, timed */
+    SAMPLE_PLAIN, /* the plain code, timed */
+    SAMPLE_LEFT,  /* the plain code, since it was faster */
+} SampleWay;
+
+typedef enum { STAGE_LENGTH, STAGE_PLAN, STAGE_PLAIN } SampleStage;
+
+typedef struct {
+    int32_t wait;  /* calls until the next decision; 0: each call asks */
+    int32_t look;  /* length of the last wait for a run that is long; 0: the plan has not run */
+    int32_t rest;  /* length of the next wait after a verdict */
+    int32_t until; /* while `slower`: calls until the next comparison */
+    SampleStage stage;
+    bool slower; /* the last verdict: CPython runs these calls */
+    int8_t won, lost;
+    int64_t plan_ns; /* of the run that the next plain call is compared with */
+    int64_t least_plan_ns, least_plain_ns; /* of this comparison */
+} Sample;
+
+/* In a timed call no other is timed. */
+extern _Thread_local bool call_is_timed;
+
+/* The options allow calls to be left to CPython. */
+bool sample_allowed(const Config *config);
+/* What the next call does; `may`: it may be left to CPython. */
+SampleWay sample_choose(Sample *sample, bool may);
+static inline SampleWay
+sample_next(Sample *sample, bool may)
+{
+    return --sample->wait > 0 ? SAMPLE_NONE : sample_choose(sample, may);
+}
+/* Around a run that is SAMPLE_PLAN or SAMPLE_PLAIN. */
+int64_t sample_begin(SampleWay way);
+/* ns since then, of a run through plans. */
+int64_t sample_took(int64_t began);
+/* `saved`: ns that plans save in such a call, estimated.  `done`: it ended as such calls do,
+   without an exception or a deopt.  `code`: for the message. */
+void sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, int64_t saved,
+                  bool done);
+
+/* Another look at how long such calls take, later. */
+void sample_postpone(Sample *sample);
+
+/* ---- sample_calls.c: calls that go through several plans ---- */
+enum { KINDS_SAMPLED = 8 };
+/* Calls with arguments of the same types and about the same sizes. */
+typedef struct {
+    uint64_t kind;
+    Sample sample;
+} CallKind;
+
+typedef struct {
+    int32_t wait, look; /* calls until the next one that is timed, while none was long */
+    bool long_ones;     /* there are calls that are long enough to be compared */
+    int8_t next;        /* the kind that is forgotten next */
+    CallKind kinds[KINDS_SAMPLED];
+} SampledCalls;
+
+/* Kept loops of this thread's timed calls: ns spent in them, and what the model says that their
+   plans have saved, which is a guess where it cannot know how many turns they make. */
+typedef struct {
+    int64_t ns, saved;
+} TimedLoops;
+extern _Thread_local TimedLoops timed_loops;
+
+#endif

@@ -1,0 +1,123 @@
+/* Whether calls that go through several plans are faster than plain ones.
+
+   CPython cannot be timed between two instructions, so such a call is compared as a whole: with
+   what the plans cost, what is looked for between them, and what was made anew.  One call of two
+   goes through the plans, the other one is plain, as in sample.c.  Which of them runs makes no
+   difference to the program, but calls differ in their work: compared are those with arguments of
+   the same types and about the same sizes.
+
+   A kept loop may be so much faster than CPython's that a plain call would be felt.  How long it
+   would take is estimated from the time that the call has spent in kept loops; where that is more
+   than FELT_NS, nothing is compared. */
+#include "run.h"
+
+enum {
+    LOOP_GAIN = 700, /* the most that a kept loop has been faster */
+    FELT_NS = 250000000,
+};
+
+_Thread_local TimedLoops timed_loops;
+
+static int
+bits(uint64_t number)
+{
+    return number > 0 ? 64 - __builtin_clzll(number) : 0;
+}
+
+/* Its type, and how large it is within a factor of two. */
+static uint64_t
+kind_of(PyObject *object)
+{
+    uint64_t size = (uint64_t)bits((uint64_t)credit_elements(object));
+    int overflow;
+    if (PyLong_CheckExact(object)) {
+        int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
+        size = (uint64_t)bits(value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    }
+    return (uint64_t)(uintptr_t)Py_TYPE(object) ^ size << 56;
+}
+
+static Sample *
+sample_of(SampledCalls *calls, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+{
+    Py_ssize_t all = nargs + (kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0);
+    uint64_t kind = (uint64_t)all + 1;
+    for (Py_ssize_t i = 0; i < all; i++) kind = kind * 0x100000001b3u ^ kind_of(args[i]);
+    for (int i = 0; i < KINDS_SAMPLED; i++)
+        if (calls->kinds[i].kind == kind) return &calls->kinds[i].sample;
+    CallKind *made = &calls->kinds[calls->next];
+    calls->next = (int8_t)((calls->next + 1) % KINDS_SAMPLED);
+    *made = (CallKind){.kind = kind};
+    return &made->sample;
+}
+
+/* The first calls, until one is long.  Most functions never get farther. */
+static PyObject *
+call_looking(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+             PyObject *kwnames)
+{
+    SampledCalls *calls = &held->state->calls;
+    if (--calls->wait > 0 || calls->look == 0) {
+        if (calls->look == 0) calls->wait = calls->look = FIRST_LOOK;
+        return hook_call(function, args, nargsf, kwnames, run_frame, held);
+    }
+    calls->look = Py_MIN(2 * calls->look, MOST_WAIT);
+    calls->wait = calls->look;
+    if (!sample_allowed(held->state->config)) calls->wait = MOST_WAIT;
+    int64_t began = clock_ns();
+    PyObject *result = hook_call(function, args, nargsf, kwnames, run_frame, held);
+    calls->long_ones =
+        sample_allowed(held->state->config) && !held->compared && sample_took(began) >= LONG_NS;
+    return result;
+}
+
+static PyObject *
+call_through(Held *held, Sample *sample, SampleWay way, PyFunctionObject *function,
+             PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    if (way == SAMPLE_NONE) return hook_call(function, args, nargsf, kwnames, run_frame, held);
+    int64_t before = thread_saved;
+    TimedLoops loops = timed_loops;
+    call_is_timed = true;
+    int64_t began = sample_begin(way);
+    PyObject *result = hook_call(function, args, nargsf, kwnames, run_frame, held);
+    call_is_timed = false;
+    int64_t elsewhere = thread_saved - before - (timed_loops.saved - loops.saved);
+    int64_t saved = Py_MAX(elsewhere, 0) * UNIT_NS + (timed_loops.ns - loops.ns) * LOOP_GAIN;
+    if (held->compared || saved > FELT_NS)
+        sample_postpone(sample);
+    else
+        sample_judge(sample, held->state->code, way, began, saved, result != NULL);
+    return result;
+}
+
+static PyObject *
+call_plain(Held *held, Sample *sample, SampleWay way, PyFunctionObject *function,
+           PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    if (way == SAMPLE_LEFT) return function_call(function, args, nargsf, kwnames);
+    int64_t began = sample_begin(way);
+    PyObject *result = function_call(function, args, nargsf, kwnames);
+    sample_judge(sample, held->state->code, way, began, 0, result != NULL);
+    return result;
+}
+
+PyObject *
+call_sampled(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
+             PyObject *kwnames)
+{
+    SampledCalls *calls = &held->state->calls;
+    if (!calls->long_ones) return call_looking(held, function, args, nargsf, kwnames);
+    Sample *sample = sample_of(calls, args, PyVectorcall_NARGS(nargsf), kwnames);
+    SampleWay way = sample_next(sample, sample_allowed(held->state->config));
+    return way >= SAMPLE_PLAIN ? call_plain(held, sample, way, function, args, nargsf, kwnames)
+                               : call_through(held, sample, way, function, args, nargsf, kwnames);
+}
+
+int
+calls_slower(const CodeState *state)
+{
+    int slower = 0;
+    for (int i = 0; i < KINDS_SAMPLED; i++) slower += state->calls.kinds[i].sample.slower;
+    return slower;
+}
