@@ -82,15 +82,20 @@ count_true(const char *mask, npy_intp n)
             if (mask[i]) to[k++] = from[i];                                                        \
     }
 
-typedef struct {
+/* Elements of any type with so many bytes, and of any alignment: text is aligned to a byte. */
+#define ANY_ELEMENT __attribute__((aligned(1), may_alias))
+typedef uint16_t ANY_ELEMENT Bytes2;
+typedef uint32_t ANY_ELEMENT Bytes4;
+typedef uint64_t ANY_ELEMENT Bytes8;
+typedef struct __attribute__((packed, may_alias)) {
     uint64_t half[2];
-} Pair;
+} Bytes16;
 
 DEFINE_COMPRESS(compress_1, uint8_t)
-DEFINE_COMPRESS(compress_2, uint16_t)
-DEFINE_COMPRESS(compress_4, uint32_t)
-DEFINE_COMPRESS(compress_8, uint64_t)
-DEFINE_COMPRESS(compress_16, Pair)
+DEFINE_COMPRESS(compress_2, Bytes2)
+DEFINE_COMPRESS(compress_4, Bytes4)
+DEFINE_COMPRESS(compress_8, Bytes8)
+DEFINE_COMPRESS(compress_16, Bytes16)
 
 #ifdef HAS_COMPRESS
 /* The bits of 8 bytes that are 0 or 1. */
@@ -102,7 +107,7 @@ bits_of(uint64_t word)
 
 /* Compressed in a register and stored whole: the store of a part is slow on some processors. */
 __attribute__((target("avx512f,avx512vl"))) static void
-compress_8_vectors(const uint64_t *from, const char *mask, npy_intp n, uint64_t *to, npy_intp count)
+compress_8_vectors(const Bytes8 *from, const char *mask, npy_intp n, Bytes8 *to, npy_intp count)
 {
     npy_intp i = 0, k = 0;
     for (; i + 8 <= n && k + 8 <= count; i += 8) {
@@ -116,7 +121,7 @@ compress_8_vectors(const uint64_t *from, const char *mask, npy_intp n, uint64_t 
 }
 
 __attribute__((target("avx512f,avx512vl"))) static void
-compress_4_vectors(const uint32_t *from, const char *mask, npy_intp n, uint32_t *to, npy_intp count)
+compress_4_vectors(const Bytes4 *from, const char *mask, npy_intp n, Bytes4 *to, npy_intp count)
 {
     npy_intp i = 0, k = 0;
     for (; i + 8 <= n && k + 8 <= count; i += 8) {
@@ -193,23 +198,31 @@ array_select(PyObject *array, PyObject *by)
 
 /* ---- storing ---- */
 
-#define EXPAND(TYPE)                                                                               \
-    for (npy_intp i = 0, k = 0; k < count; i++) {                                                  \
-        ((TYPE *)to)[i] = mask[i] ? ((const TYPE *)from)[k] : ((TYPE *)to)[i];                     \
-        k += mask[i];                                                                              \
-    }                                                                                              \
-    return true
+#define DEFINE_EXPAND(NAME, TYPE)                                                                  \
+    static void NAME(const TYPE *from, const char *mask, TYPE *to, npy_intp count)                 \
+    {                                                                                              \
+        for (npy_intp i = 0, k = 0; k < count; i++) {                                              \
+            to[i] = mask[i] ? from[k] : to[i];                                                     \
+            k += mask[i];                                                                          \
+        }                                                                                          \
+    }
+
+DEFINE_EXPAND(expand_1, uint8_t)
+DEFINE_EXPAND(expand_2, Bytes2)
+DEFINE_EXPAND(expand_4, Bytes4)
+DEFINE_EXPAND(expand_8, Bytes8)
+DEFINE_EXPAND(expand_16, Bytes16)
 
 /* False: elements of this size are not done here. */
 static bool
 expand(const void *from, const char *mask, void *to, size_t item, npy_intp count)
 {
     switch (item) {
-    case 1: EXPAND(uint8_t);
-    case 2: EXPAND(uint16_t);
-    case 4: EXPAND(uint32_t);
-    case 8: EXPAND(uint64_t);
-    case 16: EXPAND(Pair);
+    case 1: expand_1(from, mask, to, count); return true;
+    case 2: expand_2(from, mask, to, count); return true;
+    case 4: expand_4(from, mask, to, count); return true;
+    case 8: expand_8(from, mask, to, count); return true;
+    case 16: expand_16(from, mask, to, count); return true;
     default: return false;
     }
 }

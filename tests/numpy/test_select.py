@@ -104,6 +104,24 @@ def test_storing(dtype):
         _C.array_store(np.zeros(3), np.ones(3, bool), np.ones(2))
 
 
+@pytest.mark.parametrize("size", [2, 4, 8, 16])
+def test_text_at_any_address(size):
+    """Text is aligned to a byte, whatever its length."""
+    text = bytes(RNG.integers(97, 122, size * 50 + 1).astype("u1"))
+    x = np.frombuffer(bytearray(text), f"S{size}", offset=1)
+    assert x.flags.aligned and x.ctypes.data % 2 == 1
+    mask = RNG.random(50) < 0.4
+    same(_C.array_select(x, mask), x[mask])
+    made, wanted = x.copy(), x.copy()
+    _C.array_store(made, mask, x[: mask.sum()])
+    wanted[mask] = x[: mask.sum()]
+    assert (made == wanted).all()
+    values = x[: mask.sum()].copy()
+    wanted[mask] = values
+    _C.array_store(x, mask, values)
+    assert (x == wanted).all()
+
+
 def test_storing_into_shared_memory():
     """The mask or the values are the array itself: NumPy's."""
     for shift in (0, 4):

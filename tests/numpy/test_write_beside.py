@@ -92,3 +92,28 @@ def test_two_arguments(function, dtype):
             memory = a.base.copy()
             expected = function(memory[:, 0], memory[:, 1] if interleaved else b)
             assert compiled(a, b).tobytes() == expected.tobytes()
+
+
+def often(a, b):
+    for _ in range(10):
+        a *= b
+        a += b
+    return a
+
+
+def test_two_arguments_have_one_guard():
+    a, b = RNG.uniform(0.9, 1.1, (2, 30)) * (1 + 0.1j)
+    report = pycompile.explain(pycompile.compile(often))(a, b)
+    guards = [str(guard) for guard in report.guards]
+    assert sum("lies apart" in guard for guard in guards) == 1, guards
+
+
+def overlapping_halves(x):
+    """Complex elements that begin inside each other."""
+    a, b = x[:-1].view("c16"), x[1:].view("c16")
+    a[:1] *= b[:1]
+    return x
+
+
+def test_views_that_begin_within_an_element():
+    check(overlapping_halves, RNG.uniform(0.1, 2.0, 9))

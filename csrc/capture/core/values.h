@@ -301,12 +301,17 @@ typedef struct {
     PointerMap loops;     /* Decoded -> LoopShape * by the Instr at which it is entered */
 } InterpSources;
 
+typedef struct {
+    SourceId a, b;
+} SourcePair;
+
 /* Effects of the program, to be applied at commit. */
 typedef struct {
     VEC(Effect) effects;
     VEC(StoredGlobal) stored_globals;
     VEC(Value *) generators; /* made here */
     VEC(Value *) texts;      /* V_PUREs: the calls that make them may raise, used or not */
+    VEC(SourcePair) apart;   /* arrays guarded not to interleave */
     bool prints;             /* there is a print among the effects */
     bool refuse_writes;
     BreakHint overlap; /* what to do about it: of the write that is refused, or will be */

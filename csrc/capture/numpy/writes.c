@@ -98,13 +98,25 @@ views_apart(const Graph *g, const Type *a, const Type *b)
             *(reach < 0 ? &low[i] : &high[i]) += reach;
         }
     }
-    return a->dtype == b->dtype && (high[0] < low[1] || high[1] < low[0]);
+    int64_t size = (int64_t)dtype_size((DType)a->dtype);
+    return a->dtype == b->dtype && (high[0] + size <= low[1] || high[1] + size <= low[0]);
 }
 
 static bool
 has_rounding(const Type *type)
 {
     return dtype_is_float((DType)type->dtype) || dtype_is_complex((DType)type->dtype);
+}
+
+/* Once for two arrays, however many operations have them. */
+static int
+guard_ranges_apart(Interp *in, SourceId a, SourceId b)
+{
+    for (int i = 0; i < in->writes.apart.len; i++)
+        if (in->writes.apart.at[i].a == a && in->writes.apart.at[i].b == b) return 0;
+    Guard guard = {.kind = GUARD_RANGES_APART, .source = a, .other = b};
+    return guard_add(in, &guard) < 0 ? -1
+                                     : VEC_PUSH(in->arena, &in->writes.apart, ((SourcePair){a, b}));
 }
 
 Answer
@@ -132,8 +144,7 @@ write_beside(Interp *in, NodeId target, NodeId operand)
         return break_hinted(in, BREAK_OVERLAP, overlap_hint(in, a, b),
                             "an operation in place with an array whose memory interleaves");
     }
-    Guard guard = {.kind = GUARD_RANGES_APART, .source = a->source, .other = b->source};
-    return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
+    return guard_ranges_apart(in, a->source, b->source) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
 /* Up to this many pairs get a guard each; more are guarded as a group. */
