@@ -106,6 +106,14 @@ common_divisor(int64_t a, int64_t b)
     return a;
 }
 
+/* ---- vector_libm.c: elementary functions of vectors ---- */
+enum { VECTOR_LIBM_NAME = 32 };
+/* Has the library the function, of float and double? */
+bool vector_libm_has(const char *function, int arity);
+/* Its name for vectors of so many bytes. */
+void vector_libm_name(char out[VECTOR_LIBM_NAME], const char *function, int arity, int bytes,
+                      int lanes);
+
 #define COUNT_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
 
 #endif

@@ -64,7 +64,7 @@ def compile(
     dynamic: None = None,
     fullgraph: bool = False,
     mode: str | None = None,
-    numerics: str = "numpy",
+    numerics: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Any:
     """Compiles a function when it is first called, and again when what it relied on changed.
@@ -95,7 +95,10 @@ def compile(
                PycompileWarning, where there is no working C compiler or the backend fails.
     mode       None or "default"; or "background": the function runs in Python until the C compiler,
                for which it does not wait, has ended.
-    numerics   "numpy", the only value so far: the same bits as NumPy.
+    numerics   "numpy": the same bits as NumPy. "fast": products and sums may be contracted,
+               elementary functions come from the vector math library, and floating-point
+               warnings may be missing: see docs/numerics.md. None: as the option of that name
+               says, by default "numpy".
     options    more settings by name: see docs/settings.md or `python -m pycompile info`.
     """
     settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
@@ -109,7 +112,7 @@ def _settings(
     dynamic: None = None,
     fullgraph: bool = False,
     mode: str | None = None,
-    numerics: str = "numpy",
+    numerics: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The options as one dict by the names of config.def.  Raises for unknown names and values."""
@@ -118,10 +121,7 @@ def _settings(
     if options is not None and not isinstance(options, Mapping):
         raise TypeError(f"options must be a mapping of names to values, not {options!r}")
     settings: dict[str, Any] = dict(options or {})
-    numerics = settings.pop("numerics", numerics)
     dynamic = settings.pop("dynamic", dynamic)
-    if numerics != "numpy":
-        raise ValueError(f"numerics must be 'numpy', not {numerics!r}")
     if dynamic is not None:
         raise ValueError(
             f"dynamic must be None, not {dynamic!r}: plans are made for the shapes that they saw"
@@ -130,7 +130,11 @@ def _settings(
     for name in settings:
         if name not in known:
             raise ValueError(f"unknown option {name!r}{_nearest(name, known)}")
-    asked = (("backend", backend, backend is not NATIVE), ("fullgraph", fullgraph, fullgraph))
+    asked = (
+        ("backend", backend, backend is not NATIVE),
+        ("fullgraph", fullgraph, fullgraph),
+        ("numerics", numerics, numerics is not None),
+    )
     for name, given, said in asked:
         if name in settings and said and settings[name] != given:
             raise ValueError(
@@ -140,6 +144,8 @@ def _settings(
         settings["background"] = True
     settings["backend"] = resolve_backend(settings.get("backend", backend))
     settings.setdefault("fullgraph", fullgraph)
+    if numerics is not None:
+        settings["numerics"] = numerics
     if not isinstance(settings["fullgraph"], bool):
         raise TypeError(f"fullgraph must be True or False, not {settings['fullgraph']!r}")
     return settings

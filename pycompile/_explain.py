@@ -133,7 +133,7 @@ def explain(
     dynamic: None = None,
     fullgraph: bool = False,
     mode: str | None = None,
-    numerics: str = "numpy",
+    numerics: str | None = None,
     options: Mapping[str, Any] | None = None,
     runs: int = 0,
 ) -> Callable[..., Explanation]:

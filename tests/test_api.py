@@ -713,7 +713,7 @@ def test_options_that_are_arguments_too():
 
     with pytest.raises(pycompile.GraphBreakError):
         pycompile.compile(f, options={"fullgraph": True})(X)
-    for options in ({"numerics": "fast"}, {"dynamic": "x"}, [1], "threads"):
+    for options in ({"numerics": "quick"}, {"dynamic": "x"}, [1], "threads"):
         with pytest.raises((TypeError, ValueError), match="numerics|dynamic|mapping"):
             pycompile.compile(f, options=options)
 

@@ -24,6 +24,12 @@ static const char KERNEL_ABI_TEXT[] =
 
 /* Before the loop over the few elements that fill no vector.  clang vectorises and unrolls it
    otherwise, which is half of its time. */
+static const char CONTRACT_TEXT[] = "#ifdef __clang__\n"
+                                    "#pragma clang fp contract(fast)\n"
+                                    "#else\n"
+                                    "#pragma GCC optimize(\"fp-contract=fast\")\n"
+                                    "#endif\n";
+
 static const char REST_TEXT[] =
     "#ifdef __clang__\n"
     "#define REST _Pragma(\"clang loop vectorize(disable) interleave(disable) unroll(disable)\")\n"
@@ -395,6 +401,7 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
         goto done;
     }
     text_printf(out, "/* vectors of %d bytes */\n", prelude.vector_bytes);
+    if (graph->fast) text_put(out, CONTRACT_TEXT);
     text_put(out, KERNEL_ABI_TEXT);
     if (codegen_has_region(program)) text_put(out, LOG_ABI_TEXT);
     if (codegen_has_region(program) && quick) text_put(out, KEPT_LOOP_TEXT);
@@ -404,7 +411,8 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     text_put(out, body.data ? body.data : "");
     if (text_finish(&head) == 0 && text_finish(&body) == 0 && text_finish(&prelude.done) == 0)
         status = text_finish(out);
-    if (straight != NULL) *straight = is_straight(&e);
+    /* what is asked for straight code leaves contraction out */
+    if (straight != NULL) *straight = !graph->fast && is_straight(&e);
 done:
     for (size_t i = 0; all.kernel != NULL && i < count; i++) text_free(&all.kernel[i].text);
     mem_free(all.kernel);

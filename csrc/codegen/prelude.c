@@ -510,10 +510,54 @@ define_select(Prelude *p, DType dtype, int lanes)
     text_free(&text);
 }
 
+/* The arguments of an elementary function of ops.def; 0: it is none. */
+static int
+function_arity(const char *name)
+{
+    size_t length = strlen(name);
+    for (int op = 0; op < OP_COUNT; op++) {
+        const OpInfo *info = op_info((Op)op);
+        if ((info->flags & OPF_DEVICE) && info->c != NULL && strncmp(info->c, name, length) == 0 &&
+            info->c[length] == '(')
+            return info->arity;
+    }
+    return 0;
+}
+
+/* A function of the math library, or of its vectors. */
+static bool
+define_function(Prelude *p, const char *name, DType dtype, int lanes)
+{
+    int arity = function_arity(name), bytes = lanes * (int)dtype_size(dtype);
+    char called[VECTOR_LIBM_NAME];
+    if (arity == 0 || !dtype_is_float(dtype)) return false;
+    if (lanes > 1 && (bytes < 16 || bytes > p->vector_bytes)) {
+        const Helper helper = {name, C_FLOAT, arity, false, NULL, NULL};
+        define_lanewise(p, &helper, dtype, lanes);
+        return true;
+    }
+    if (lanes > 1)
+        vector_libm_name(called, name, arity, bytes, lanes);
+    else
+        snprintf(called, sizeof called, "__builtin_%s%s", name, dtype == DT_F32 ? "f" : "");
+    Text type = {0}, text = {0};
+    prelude_type(p, dtype, lanes, &type);
+    if (lanes > 1)
+        text_printf(p->head, "%s %s(%s%s%s);\n", type.data, called, type.data,
+                    arity == 2 ? ", " : "", arity == 2 ? type.data : "");
+    put_signature(p, &text, name, arity, false, dtype, lanes);
+    text_printf(p->head, "%s { return %s(%s); }\n", text.data ? text.data : "", called,
+                arity == 2 ? "a, b" : "a");
+    text_free(&type);
+    text_free(&text);
+    return true;
+}
+
 static void
 define_helper(Prelude *p, const char *name, DType dtype, int lanes)
 {
     const Helper *h = find_helper(name, strlen(name), dtype);
+    if (h == NULL && define_function(p, name, dtype, lanes)) return;
     if (h == NULL) {
         prelude_miss(p, name, dtype, lanes);
         return;

@@ -170,7 +170,7 @@ enum {
     OPF_FALLIBLE = 2, /* may deopt */
     OPF_NO_FLAGS = 4, /* never raises a floating-point flag that NumPy would report */
     OPF_COMPARES = 8, /* result is bool whatever the arguments */
-    OPF_DEVICE = 16,  /* on the host, the ufunc is another node: `ufunc` */
+    OPF_DEVICE = 16,  /* on the host, the ufunc is another node, `ufunc`, but in fast graphs */
 };
 
 const OpInfo *op_info(Op op);
@@ -254,6 +254,7 @@ typedef struct Graph {
     VEC(NodeId) roots;  /* per storage, filled as outputs are added: output.c */
     int32_t file, line; /* position that new nodes take */
     uint8_t errors;     /* and their ErrorState */
+    bool fast;          /* the bits need not be NumPy's: docs/numerics.md */
 } Graph;
 
 /* ---- build.c ---- */

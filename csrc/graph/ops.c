@@ -110,14 +110,15 @@ static const OpInfo ops[] = {
 #undef OP
 
 /* What users of the table rely on. A pointwise op has a C expression exactly where `exact` names
-   dtypes; other kinds may have either alone. */
+   dtypes, but for those of fast graphs; other kinds may have either alone. */
 _Static_assert(COUNT_OF(ops) == OP_COUNT, "a row per op");
 _Static_assert(OP_COUNT >= 80, "at least 80 operations");
 _Static_assert(OP_input == 0 && OP_const == 1, "input and const lead the table");
 #define OP(name, arity, kind, ufunc, c, exact, cuda, on, flags)                                    \
     _Static_assert(((cuda) != NULL) == (sizeof(on) > 1),                                           \
                    #name ": a CUDA expression, and the dtypes that it is for");                    \
-    _Static_assert(KIND_##kind != KIND_POINTWISE || ((c) != NULL) == (sizeof(exact) > 1),          \
+    _Static_assert(KIND_##kind != KIND_POINTWISE || ((flags) & OPF_DEVICE) != 0 ||                 \
+                       ((c) != NULL) == (sizeof(exact) > 1),                                       \
                    #name ": a C expression, and the dtypes for which it is exact");                \
     _Static_assert((arity) >= -1 && (arity) <= 3, #name ": arity");
 #include "ops.def"
@@ -219,6 +220,7 @@ node_may_report(const Graph *g, const Node *node)
     if (node->type.form == FORM_SCALAR && op_may_overflow(node->op, (DType)node->type.dtype))
         return true;
     if (node->type.device != DEVICE_HOST) return false; /* devices raise no flags */
+    if (g->fast) return false; /* the vector math library raises some that NumPy does not */
     bool inexact = is_inexact((DType)node->type.dtype);
     for (int i = 0; i < node->nargs; i++)
         inexact = inexact || is_inexact((DType)graph_node(g, node->args[i])->type.dtype);

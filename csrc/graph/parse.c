@@ -572,6 +572,10 @@ region(Parser *p, RegionId in)
     while (next_line(p)) {
         Ids results = {0};
         if (*p->at == '}' || (in == 0 && strncmp(p->at, "outputs", 7) == 0)) break;
+        if (in == 0 && accept(p, "numerics fast")) {
+            p->g->fast = true;
+            continue;
+        }
         if (accept(p, "params")) {
             if (params(p, in) < 0) return -1;
         } else if (accept(p, "results")) {

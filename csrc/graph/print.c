@@ -16,6 +16,7 @@
    follows the parentheses where NumPy's error state is not the caller's;
    - outputs: ids.  Where the nodes no longer say what the output is to the program, parentheses do:
      the root of its storage, and which of fresh, view, frozen, input it is;
+   - `numerics fast` before the outputs: the bits need not be NumPy's;
    - comments: `# file:line` at the end of a node's line is its position; lines that begin with #
    are skipped. */
 #include "form.h"
@@ -258,6 +259,7 @@ graph_print(const Graph *g, Text *out)
     if (hinted == NULL) return -1;
     Printer p = {g, out, hinted};
     put_region(&p, 0, 0);
+    if (g->fast) text_put(out, "numerics fast\n");
     text_put(out, "outputs");
     for (int i = 0; i < g->outputs.len; i++) {
         text_put(out, i > 0 ? ", " : " ");

@@ -320,7 +320,8 @@ nest_step(Nest *n, Step *step)
     s->nloops = n->loops.len;
     s->loops = n->loops.at;
     s->device = n->kernel->device;
-    s->checks_flags = n->kernel->flags = n->flags && s->device == DEVICE_HOST;
+    s->checks_flags = n->kernel->flags =
+        n->flags && s->device == DEVICE_HOST && !n->lw->graph->fast;
     s->errors = n->group != NULL ? n->group->errors : 0;
     s->fallible = n->fallible;
     if (VEC_PUSH(n->lw->arena, &p->kernels, n->kernel) < 0) return -1;

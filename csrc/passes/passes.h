@@ -30,6 +30,7 @@ int pass_forward(Graph *graph); /* reads of what was just written */
 int pass_cse(Graph *graph);
 int pass_dce(Graph *graph);
 
+int pass_approximate(Graph *graph); /* in fast graphs: elementary functions in registers */
 int pass_overwritten(Graph *graph); /* drops versions that later writes replace */
 int pass_arms(Graph *graph);        /* conditional regions become jumps in the top region */
 int pass_concatenate(Graph *graph); /* becomes an empty array and writes of its parts */

@@ -95,6 +95,12 @@ set_option(Config *config, const char *name, PyObject *value)
     return -1;
 }
 
+static bool
+is_numerics(const char *text)
+{
+    return strcmp(text, "numpy") == 0 || strcmp(text, "fast") == 0;
+}
+
 /* "0 to 256", "1 or more" */
 static void
 put_range(Text *out, int64_t low, int64_t high)
@@ -121,6 +127,11 @@ check(const Config *config)
 {
     if (config->backend_call == NULL && strcmp(config->backend, "c") != 0) {
         PyErr_SetString(PyExc_ValueError, "option backend is \"c\" or a callable");
+        return -1;
+    }
+    if (!is_numerics(config->numerics)) {
+        PyErr_Format(PyExc_ValueError, "numerics must be 'numpy' or 'fast', not '%s'",
+                     config->numerics);
         return -1;
     }
 #define RANGE_BOOL(name, low, high)
@@ -196,8 +207,13 @@ config_from_options(PyObject *options)
 /* ---- defaults ---- */
 
 static const char *
-default_string(const char *text)
+string_from(const char *variable, const char *text)
 {
+    const char *given = variable != NULL ? getenv(variable) : NULL;
+    if (given != NULL && is_numerics(given)) /* the only option of text that has a variable */
+        text = given;
+    else if (given != NULL && *given != '\0')
+        log_warn("%s=%s is neither numpy nor fast: ignored", variable, given);
     PyObject *string = PyUnicode_InternFromString(text); /* kept for ever */
     return string != NULL ? PyUnicode_AsUTF8(string) : NULL;
 }
@@ -322,7 +338,7 @@ config_init(void)
     defaults.name = number_from(variable, value, low, high, true);
 #define DEFAULT_BOOL(name, value, variable, low, high) defaults.name = bool_from(variable, value);
 #define DEFAULT_STRING(name, value, variable, low, high)                                           \
-    if ((defaults.name = default_string(value)) == NULL) return -1;
+    if ((defaults.name = string_from(variable, value)) == NULL) return -1;
 #define OPTION(name, type, value, variable, in_key, low, high, ...)                                \
     DEFAULT_##type(name, value, variable, low, high)
 #include "../config.def"

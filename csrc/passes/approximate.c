@@ -1,0 +1,51 @@
+/* Elementary functions of fast graphs: where the vector math library has the function, an operation
+   in registers, which fuses with its neighbours, in place of the ufunc's own loop, which is called
+   block by block.  The results differ from NumPy's by a few ulp. */
+#include "passes.h"
+
+/* The function that the expression of ops.def calls. */
+static bool
+has_function(Op op)
+{
+    char name[16];
+    const char *text = op_info(op)->c, *end = text ? strchr(text, '(') : NULL;
+    if (end == NULL || end - text >= (int)sizeof(name)) return false;
+    snprintf(name, sizeof(name), "%.*s", (int)(end - text), text);
+    return vector_libm_has(name, op_info(op)->arity);
+}
+
+/* Numbers alone are left to the ufunc: nothing fuses with them. */
+static bool
+is_approximated(const Graph *g, const Node *node)
+{
+    DType dtype = (DType)node->type.dtype;
+    if (node->op != OP_ufunc || node->type.device != DEVICE_HOST || node->type.rank == 0 ||
+        (dtype != DT_F32 && dtype != DT_F64))
+        return false;
+    for (int i = 0; i < node->nargs; i++)
+        if (graph_node(g, node->args[i])->type.dtype != dtype) return false;
+    return true;
+}
+
+int
+pass_approximate(Graph *g)
+{
+    for (int i = 0; g->fast && i < g->nodes.len; i++) {
+        Node *node = graph_node(g, i);
+        if (!is_approximated(g, node)) continue;
+        PyObject *name = PyObject_GetAttrString(node->attrs.object, "__name__");
+        const char *text = name != NULL ? PyUnicode_AsUTF8(name) : NULL;
+        if (text == NULL) {
+            Py_XDECREF(name);
+            return -1;
+        }
+        int op = op_from_ufunc(text, DEVICE_CUDA);
+        Py_DECREF(name);
+        if (op < 0 || !(op_info((Op)op)->flags & OPF_DEVICE) || op_info((Op)op)->c == NULL ||
+            op_info((Op)op)->arity != node->nargs || !has_function((Op)op))
+            continue;
+        node->op = (Op)op;
+        node->attrs.object = NULL;
+    }
+    return 0;
+}
