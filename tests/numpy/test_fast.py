@@ -38,7 +38,21 @@ def test_errors_are_bounded(name, dtype):
     assert numerics.error(name, made, args) <= ULPS
 
 
-SPECIAL = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 5e-324, 1e-40, 1e300, -1e300, 710.0, -750.0]
+SPECIAL = [
+    0.0,
+    -0.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    1.0,
+    -1.0,
+    5e-324,
+    1e-40,
+    1e300,
+    -1e300,
+    710.0,
+    -750.0,
+]
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -148,7 +162,9 @@ def test_wrong_values():
     assert pycompile.compile(chain, options={"numerics": "fast"})(2.0, 3.0, 1.0) == 7.0
 
 
-@pytest.mark.parametrize(("said", "same", "warns"), [("fast", False, ""), ("quick", True, "ignored")])
+@pytest.mark.parametrize(
+    ("said", "same", "warns"), [("fast", False, ""), ("quick", True, "ignored")]
+)
 def test_the_variable(said, same, warns):
     code = """
 import numpy as np, pycompile
