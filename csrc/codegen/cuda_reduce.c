@@ -1,6 +1,6 @@
 /* Reductions in CUDA.  Each thread accumulates elements of its row or column in their order;
-   neighbours are combined by a tree of fixed shape, warps and parts in their order: the same bits
-   in each run. */
+   neighbours and the threads of a column are combined by a tree of fixed shape, warps and the parts
+   of a row in their order: the same bits in each run. */
 #include "cuda_emit.h"
 
 static bool
@@ -304,30 +304,34 @@ column_row(CudaEmit *e, bool at_begin)
     cuda_pointers(e, row);
 }
 
-/* Combines what the threads of a column have, in their order. */
+/* Combines what the `ways` threads of each of `lanes` columns have, by a tree: sums of as many
+   addends are added up, so that few roundings are of the whole sum. */
 static void
-combine_ways(CudaEmit *e, int ways)
+combine_ways(CudaEmit *e, int ways, int lanes)
 {
-    const CudaKernel *c = &e->kernel->cuda;
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         if (!is_reduction(e, i, 0)) continue;
         cuda_line(e, "__shared__ %s w%d[%d][%d][%d];", cuda_type(cuda_instr(e, i)->dtype), i, ways,
-                  c->pack, c->lanes);
+                  e->pack, lanes);
         cuda_line(e, "#pragma unroll");
-        cuda_line(e, "for (int e = 0; e < %d; e++) w%d[way][e][lane] = a%d[e];", c->pack, i, i);
+        cuda_line(e, "for (int e = 0; e < %d; e++) w%d[way][e][lane] = a%d[e];", e->pack, i, i);
     }
     cuda_line(e, "__syncthreads();");
     cuda_line(e, "if (way != 0 || !live) return;");
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         if (!is_reduction(e, i, 0)) continue;
-        char acc[16], other[32];
-        snprintf(acc, sizeof acc, "a%d[e]", i);
-        snprintf(other, sizeof other, "w%d[o][e][lane]", i);
         cuda_line(e, "#pragma unroll");
-        cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
-        cuda_block(e, "for (int o = 1; o < %d; o++)", ways);
-        cuda_combine(e, i, acc, other);
+        cuda_block(e, "for (int e = 0; e < %d; e++)", e->pack);
+        cuda_line(e, "%s t[%d];", cuda_type(cuda_instr(e, i)->dtype), ways);
+        cuda_line(e, "#pragma unroll");
+        cuda_line(e, "for (int o = 0; o < %d; o++) t[o] = w%d[o][e][lane];", ways, i);
+        cuda_line(e, "#pragma unroll");
+        cuda_line(e, "for (int half = %d; half > 0; half /= 2)", ways / 2);
+        cuda_line(e, "#pragma unroll");
+        cuda_block(e, "for (int o = 0; o < half; o++)");
+        cuda_combine(e, i, "t[o]", "t[o + half]");
         cuda_end(e);
+        cuda_line(e, "a%d[e] = t[0];", i);
         cuda_end(e);
     }
 }
@@ -378,7 +382,7 @@ cuda_columns(CudaEmit *e)
     cuda_end(e);
     cuda_end(e);
     cuda_end(e);
-    combine_ways(e, ways);
+    combine_ways(e, ways, c->lanes);
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
     cuda_line(e, "const %s j = first + e;", index);
@@ -400,14 +404,14 @@ cuda_columns(CudaEmit *e)
 
 /* The accumulators take up what part `part` of each row or column has left. */
 static void
-combine_part(CudaEmit *e)
+combine_part(CudaEmit *e, const char *element)
 {
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         Text place = {0};
         char acc[16];
         if (!is_reduction(e, i, 0)) continue;
         put_partial(e, i, "part", &place);
-        snprintf(acc, sizeof acc, "a%d", i);
+        snprintf(acc, sizeof acc, "a%d%s", i, element);
         cuda_combine(e, i, acc, place.data);
         text_free(&place);
     }
@@ -418,17 +422,24 @@ columns_done(CudaEmit *e)
 {
     const Kernel *k = e->kernel;
     const char *index = cuda_index(e);
-    int row = k->nloops - 1;
-    cuda_line(e, "const %s unit = (%s)blockIdx.x * %d + (int)threadIdx.x;", index, index,
-              k->cuda.threads);
-    cuda_line(e, "if (unit >= n%d) return;", k->cuda.units);
+    int row = k->nloops - 1, ways = k->cuda.threads / DONE_COLUMNS;
+    e->sum = "[e]";
+    e->pack = 1;
+    cuda_line(e, "const int lane = threadIdx.x %% %d, way = threadIdx.x / %d;", DONE_COLUMNS,
+              DONE_COLUMNS);
+    cuda_line(e, "const %s unit = (%s)blockIdx.x * %d + lane;", index, index, DONE_COLUMNS);
+    cuda_line(e, "const bool live = unit < n%d;", k->cuda.units);
     declare_accumulators(e, 0);
-    cuda_block(e, "for (%s part = 0; part < n%d; part++)", index, k->cuda.parts);
-    combine_part(e);
+    cuda_block(e, "if (live)");
+    cuda_line(e, "#pragma unroll 8");
+    cuda_block(e, "for (%s part = way; part < n%d; part += %d)", index, k->cuda.parts, ways);
+    combine_part(e, "[0]");
     cuda_end(e);
+    cuda_end(e);
+    combine_ways(e, ways, DONE_COLUMNS);
     for (int i = 0; i < k->instrs.len; i++)
         if (is_reduction(e, i, 0))
-            cuda_line(e, "const %s s%d = a%d;", cuda_type(cuda_instr(e, i)->dtype), i, i);
+            cuda_line(e, "const %s s%d = a%d[0];", cuda_type(cuda_instr(e, i)->dtype), i, i);
     cuda_line(e, "const %s j = unit %% n%d, outer = unit / n%d;", index, k->size[row],
               k->size[row]);
     cuda_line(e, "{");
@@ -436,6 +447,7 @@ columns_done(CudaEmit *e)
     column_row(e, true);
     store_rows(e, "true");
     cuda_end(e);
+    e->sum = "";
 }
 
 static void
@@ -454,7 +466,7 @@ rows_done(CudaEmit *e)
     declare_accumulators(e, 0);
     cuda_block(e, "for (%s part = lane; part < n%d; part += %d)", index, k->cuda.parts,
                k->cuda.threads);
-    combine_part(e);
+    combine_part(e, "");
     cuda_end(e);
     combine_stage(e, 0, k->cuda.threads);
     for (int stage = 1; stage < k->nstages; stage++) cuda_scalars(e, LEVEL_ROW, stage);

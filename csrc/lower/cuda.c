@@ -252,7 +252,7 @@ lay_columns(Nest *n, KernelStep *step, int64_t units)
     step->blocks[0] = blocks;
     if (parts <= 1) return 0;
     step->blocks[0] = blocks * parts;
-    step->blocks[1] = ceiling(units, THREADS);
+    step->blocks[1] = ceiling(units, DONE_COLUMNS);
     return add_parts(n, units, parts);
 }
 

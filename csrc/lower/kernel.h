@@ -105,6 +105,9 @@ typedef struct {
     int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines */
 } CudaKernel;
 
+/* Columns for a block of the kernel that combines columns' parts; its other threads share them. */
+enum { DONE_COLUMNS = 8 };
+
 struct Kernel {
     KernelKind kind;
     Device device;
