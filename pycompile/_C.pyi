@@ -93,6 +93,7 @@ class StepValue(tuple[Any, ...]):
     strides: tuple[int, ...] | None
     writeable: bool | None
     owns: bool | None
+    aligned: bool | None
     hole: int | None
     offset: int | None
     maker: Any
@@ -101,6 +102,7 @@ class StepValue(tuple[Any, ...]):
     sample: Any
     views: list[int] | None
     ARRAY: ClassVar[int]
+    DEVICE: ClassVar[int]
     SCALAR: ClassVar[int]
     PYTHON: ClassVar[int]
     OPAQUE: ClassVar[int]

@@ -29,7 +29,7 @@ MOST_ELEMENTS = 1 << 22
 MOST_ITEMS = 16  # of a container whose items are results of their own
 _ARRAY, _OPAQUE, _OBJECT = StepValue.ARRAY, StepValue.OPAQUE, StepValue.OBJECT
 _NONE = StepValue.NONE
-_PROMISED = (_ARRAY, StepValue.SCALAR, StepValue.PYTHON)
+_PROMISED = (_ARRAY, StepValue.DEVICE, StepValue.SCALAR, StepValue.PYTHON)
 _CONTAINERS = (StepValue.TUPLE, StepValue.LIST, StepValue.NAMED)
 _FIELDS = StepValue.__match_args__[1:]
 _UNUSED = (None,) * len(_FIELDS[5:])  # behind dtype, shape, strides, writeable and owns
@@ -455,8 +455,51 @@ def _array(result):
     return StepValue((_ARRAY, result.dtype, shape, strides, None, owns, *_UNUSED))
 
 
+def _is_on_device(thing):
+    """Whether it is an array of CuPy's."""
+    cupy = sys.modules.get("cupy")
+    return cupy is not None and type(thing) is cupy.ndarray
+
+
+def _on_device(value):
+    """A stand-in for an array on a device, with elements on which most functions work."""
+    cupy = sys.modules["cupy"]
+    dtype, shape, strides = value.dtype, value.shape, value.strides
+    if dtype.kind in "fc":
+        square = len(shape) == 2 and shape[0] == shape[1]
+        array = cupy.eye(shape[0], dtype=dtype) if square else cupy.ones(shape, dtype)
+    else:
+        array = cupy.zeros(shape, dtype)
+    if array.strides == strides:
+        return array
+    low = sum(min(0, (n - 1) * s) for n, s in zip(shape, strides) if n)
+    high = sum(max(0, (n - 1) * s) for n, s in zip(shape, strides) if n) + dtype.itemsize
+    memory = cupy.zeros(high - low, "u1").data - low
+    return cupy.ndarray(shape, dtype, memory, strides)
+
+
+def _device_array(result, holes):
+    """A new array on a device."""
+    begin = result.data.mem.ptr
+    for hole in holes:
+        if _is_on_device(hole) and hole.data.mem.ptr == begin:
+            raise Unexpected("an argument itself, or a view of it")
+    address = result.data.ptr
+    return _value(
+        StepValue.DEVICE,
+        dtype=result.dtype,
+        shape=result.shape,
+        strides=result.strides,
+        aligned=address % 16 == 0,
+    )
+
+
 def _describe(result, holes, changed, opaque, samples, always=False):
     kind = type(result)
+    if _is_on_device(result):
+        if opaque:
+            raise Unexpected("a size that is known only when it runs")
+        return _device_array(result, holes)
     for number, hole in enumerate(holes):
         number_is_it = isinstance(hole, np.generic) and not isinstance(hole, np.bool)
         if result is hole and (isinstance(hole, np.ndarray) or number_is_it):
@@ -608,7 +651,7 @@ def _refused(asked, error):
         return False
     first = args[0].number if args and type(args[0]) is Hole else None
     for number, value in enumerate(asked.values):
-        if value.form == _OPAQUE:
+        if value.form in (_OPAQUE, StepValue.DEVICE):
             return False
         if value.form != _ARRAY:  # a number
             if not elementwise:
@@ -684,6 +727,8 @@ def _of_arguments(asked):
             _make_likely(array, number in asked.changed)
             array.flags.writeable = value.writeable
             holes.append(array)
+        elif value.form == StepValue.DEVICE:
+            holes.append(_on_device(value))
         elif value.form == _OPAQUE:
             sample = value.sample
             if isinstance(sample, (*_NUMBERS, np.generic)) and asked.traits & NumpyFunction.GENERIC:

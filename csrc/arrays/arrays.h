@@ -103,7 +103,8 @@ bool array_library_ufunc_check(PyObject *object);
 /* The library of an exact array; NULL for any other object. */
 const ArrayLibrary *array_library_of(PyObject *object);
 const ArrayLibrary *array_library_on(Device device);
-/* The library's function of this name, a new reference; NULL without an error where it has none. */
+/* The library's function of this name, which may have dots, a new reference; NULL without an error
+ * where it has none. */
 PyObject *array_library_function(const ArrayLibrary *library, const char *name);
 
 /* The kind of the dtype of an array or array scalar, or of a dtype or its name.  Never sets an

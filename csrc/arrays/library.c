@@ -39,9 +39,15 @@ array_library_ufunc_check(PyObject *object)
 PyObject *
 array_library_function(const ArrayLibrary *library, const char *name)
 {
-    PyObject *module = module_loaded(library->module);
-    PyObject *found = module != NULL ? PyObject_GetAttrString(module, name) : NULL;
-    Py_XDECREF(module);
+    PyObject *found = module_loaded(library->module);
+    while (found != NULL && name != NULL) {
+        const char *dot = strchr(name, '.');
+        size_t length = dot != NULL ? (size_t)(dot - name) : strlen(name);
+        PyObject *part = PyUnicode_FromStringAndSize(name, (Py_ssize_t)length);
+        Py_SETREF(found, part != NULL ? PyObject_GetAttr(found, part) : NULL);
+        Py_XDECREF(part);
+        name = dot != NULL ? dot + 1 : NULL;
+    }
     if (found == NULL) PyErr_Clear();
     return found;
 }

@@ -67,6 +67,10 @@ extern_arg(Run *run, const PlanExtern *step, int i, PyObject **memory)
             same = shape[axis] == run_size(run, buffer->type.shape[axis]) &&
                    stride[axis] == run_size(run, buffer->type.stride[axis]);
         if (same) return Py_NewRef(whole);
+        if (type->device != DEVICE_HOST) {
+            PyErr_SetString(PyExc_NotImplementedError, "a view of an array on a device");
+            return NULL;
+        }
         return array_view(whole, dtype, type->rank, shape, stride, offset);
     }
     return run_new_array(dtype, type->rank, shape, stride, run->data[place.buffer] + offset);
@@ -86,8 +90,8 @@ extern_result(Run *run, int index, PyObject *object)
         run->data[index] = run->scalars + (size_t)buffer->scalar * BOX_BYTES;
         return run_read_scalar(object, type, run->data[index]);
     }
-    if (array_read(object, &header, &why) != ANSWER_YES || header.rank != type->rank ||
-        header.dtype != (DType)type->dtype)
+    if (array_library_on((Device)type->device)->read(object, &header, &why) != ANSWER_YES ||
+        header.rank != type->rank || header.dtype != (DType)type->dtype)
         return ANSWER_NO;
     int64_t elements = 1;
     for (int i = 0; i < header.rank; i++) {
@@ -99,6 +103,10 @@ extern_result(Run *run, int index, PyObject *object)
         if (header.shape[i] != 1 && header.stride[i] != run_size(run, type->stride[i]))
             return ANSWER_NO;
     if (elements > 0 && !(header.flags & ARRAY_ALIGNED)) return ANSWER_NO;
+    if (type->device != DEVICE_HOST &&
+        ((run->plan->uses_device && header.device_number != run->plan->device_number) ||
+         !(type->loose || header.flags & ARRAY_ALIGNED_16)))
+        return ANSWER_NO;
     if (buffer->written && !(header.flags & ARRAY_WRITEABLE)) return ANSWER_NO;
     run->data[index] = header.data;
     return ANSWER_YES;

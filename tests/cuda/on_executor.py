@@ -357,8 +357,7 @@ def adds(x):
     [
         (lambda x: x[0] + 1, 1, "an element or a part of a CuPy array"),
         (lambda x: x.T, 1, "'T' of a CuPy array"),
-        (lambda x: x.cumsum(), 1, "'cumsum' of a CuPy array"),
-        (lambda x: x @ x, 1, "a matrix product of a CuPy array"),
+        (lambda x: x.nonzero(), 1, "'nonzero' of a CuPy array"),
         (adds, 1, "writes in place"),
         (writes, 1, "PC00"),
         (lambda x: float(x.sum()), 1, "PC00"),
@@ -369,7 +368,7 @@ def adds(x):
         (lambda x, y: x < y, 2, "no array of the device"),
         (lambda x: np.sin(x), 1, "PC00"),
         (lambda x: np.sum(x), 1, "PC00"),
-        (lambda x: cp.cumsum(x), 1, "PC00"),
+        (lambda x: cp.cumsum(x, out=x), 1, "PC0051"),
         (lambda x: cp.sin(x, out=x), 1, "called this way"),
         (lambda x: x.sum(out=x), 1, "PC00"),
         (lambda x: cp.add(x, 1, dtype="f8"), 1, "called this way"),

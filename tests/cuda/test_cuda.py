@@ -131,8 +131,9 @@ def executor(tmp_path_factory):
     return folder
 
 
-def test_on_the_executor(executor, tmp_path):
-    path = os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])
+@pytest.mark.parametrize("tests", ["on_executor.py", "calls_on_executor.py"])
+def test_on_the_executor(executor, tmp_path, tests):
+    path = os.pathsep.join([str(HERE.parents[1]), str(HERE), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "PYTHONPATH": path, "PYCOMPILE_CACHE_DIR": str(tmp_path)}
     command = [
         sys.executable,
@@ -141,7 +142,7 @@ def test_on_the_executor(executor, tmp_path):
         "-q",
         "-p",
         "no:cacheprovider",
-        str(HERE / "on_executor.py"),
+        str(HERE / tests),
     ]
     done = subprocess.run(command, env=env, cwd=executor, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]

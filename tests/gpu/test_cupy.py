@@ -42,7 +42,8 @@ def same(made, wanted):
     assert made.flags.c_contiguous == wanted.flags.c_contiguous
     assert made.flags.f_contiguous == wanted.flags.f_contiguous
     a, b = made.get(), wanted.get()
-    if a.dtype.kind == "f":
+    if a.dtype.kind in "fc":
+        a, b = a.view(f"f{a.real.itemsize}"), b.view(f"f{b.real.itemsize}")
         nan = np.isnan(a) & np.isnan(b)
         a, b = np.where(nan, 0, a), np.where(nan, 0, b)
         a, b = a.view(f"u{a.itemsize}"), b.view(f"u{b.itemsize}")
@@ -282,6 +283,59 @@ def test_what_is_not_compiled_is_cupys():
     made, wanted = pycompile.compile(broken)(x), broken(x)
     for a, b in zip(made, wanted, strict=True):
         assert np.allclose(a.get(), b.get(), rtol=1e-6)
+
+
+def test_a_network_is_one_plan():
+    def network(x, w, b, v):
+        return cp.tanh(x @ w + b) @ v
+
+    for dtype in ("f4", "f8"):
+        args = (
+            inputs((64, 300), dtype, 1),
+            inputs((300, 128), dtype, 2),
+            inputs((128,), dtype, 3),
+            inputs((128, 10), dtype, 4),
+        )
+        args = [cp.where(cp.isfinite(a), a, 1) for a in args]
+        whole = pycompile.compile(network, fullgraph=True)
+        whole(*args)
+        same(whole(*args), network(*args))
+        assert whole.stats()["plans"] == 1
+
+
+CALLS = [
+    lambda x: cp.dot(x, x) + 1,
+    lambda x: (x * 2).dot(x) * x,
+    lambda x: cp.concatenate([x, x * 2], axis=1) + 1,
+    lambda x: cp.stack((x, x - 1)) * 0.5,
+    lambda x: cp.einsum("ij,kj->ik", x + 1, x) * 2,
+    lambda x: cp.tensordot(x, x, axes=([1], [1])) + 1,
+    lambda x: cp.cumsum(x * 2, axis=0) - 1,
+    lambda x: (x + 1).cumsum(1) * 3,
+    lambda x: cp.sort(x + 1, axis=-1) * 2,
+    lambda x: (-x).argsort(axis=1) + 1,
+    lambda x: cp.take(x + 1, cp.argsort(x.max(axis=1)), axis=0) * 2,
+    lambda x: cp.argmax(x * 2, axis=1) * 2,
+    lambda x: (x * 2).var(axis=0, ddof=1),
+    lambda x: cp.tril(x * 2) + cp.eye(6, dtype="f4") + cp.full((6, 6), 2.5) * cp.ones(6),
+    lambda x: cp.linalg.inv(x * 2 + cp.eye(6, dtype="f4")) * 2,
+    lambda x: cp.linalg.solve(x + 1, x * 2) + 1,
+    lambda x: cp.linalg.norm(x * 2) + x,
+    lambda x: cp.linalg.svd(x * 2)[1] * 2,
+    lambda x: cp.linalg.qr(x * 2)[0],
+    lambda x: cp.linalg.eigh(x * x)[0] * 2,
+    lambda x: cp.median(x * 2, axis=0) + 1,
+    lambda x: cp.fft.rfft(x * 2, axis=1),
+    lambda x: cp.zeros_like(x) + cp.arange(6) * x,
+    lambda x: (x + 1).copy() * 2,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(CALLS)))
+def test_calls(number):
+    function = CALLS[number]
+    x = cp.asarray(np.random.default_rng(1).standard_normal((6, 6)).astype("f4"))
+    same(compiled(function, x), function(x))
 
 
 def test_memory_is_cupys():

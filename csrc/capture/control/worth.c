@@ -27,6 +27,7 @@ enum {
     DRAWN = -150, /* the generator's state is kept */
     ARRAY_OP = 15,
     ARRAY_REDUCED = 30,
+    LAUNCHED = 150,  /* what a device's library takes to start one operation */
     LOOP_KEPT = 200, /* and for each iteration: */
     ITERATED_NODE = 1,
     ARRAY_SCANNED = 8, /* of an operand of a library call */
@@ -167,10 +168,12 @@ node_weight(Scale *scale, NodeId id)
     scale->works = true;
     int elements =
         by_elements(g, node, scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT);
+    if (node->type.device != DEVICE_HOST) elements += LAUNCHED;
     switch (kind) {
     case KIND_REGION: return loop_weight(g, node);
     case KIND_REDUCTION:
         if (!arrays) return SCALAR_OP;
+        if (node->type.device != DEVICE_HOST) return ARRAY_REDUCED + LAUNCHED;
         return ARRAY_REDUCED + by_elements(g, node, KEPT_PER_UNIT);
     case KIND_SCAN: return arrays ? ARRAY_SCANNED : SCALAR_OP;
     case KIND_FILL: return ARRAY_MADE + elements;

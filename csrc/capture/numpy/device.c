@@ -174,8 +174,7 @@ device_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
     if (operator_ < 0 || operator_ >= IN_PLACE)
         return not_compiled(in, left->kind == V_DEVICE ? left : right,
                             "an operator that writes in place");
-    if (operator_ == OPERATOR_MATMUL)
-        return not_compiled(in, left->kind == V_DEVICE ? left : right, "a matrix product");
+    if (operator_ == OPERATOR_MATMUL) return device_matmul(in, left, right, out);
     if (operator_ == OPERATOR_POW && left->kind == V_DEVICE)
         TRY(power_shortcut(in, right, &shortcut));
     if (shortcut != NULL) {
@@ -417,7 +416,7 @@ device_callables(void)
                 add_callable(library, rules[i].name, follow_device, &rules[i]) < 0)
                 return -1;
     }
-    return 0;
+    return device_call_callables();
 }
 
 static const Rule *
@@ -436,9 +435,11 @@ device_method(Interp *in, Value *array, const char *name, int nargs, Value *cons
     Value *all[MAX_ARGS + 1];
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
     const Rule *rule = method_rule(name);
-    if (rule == NULL || nargs + nkw > MAX_ARGS) return not_compiled(in, array, name);
+    bool called = rule == NULL && device_calls_method(name);
+    if ((rule == NULL && !called) || nargs + nkw > MAX_ARGS) return not_compiled(in, array, name);
     all[0] = array;
     for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
+    if (called) return device_call_method(in, name, nargs + 1, all, kwnames, out);
     return rule_call(in, rule, NULL, nargs + 1, all, kwnames, out);
 }
 
@@ -470,7 +471,7 @@ device_find(Interp *in, Value *array, PyObject *name, Value **out)
         *out = value_const_new(in, PyLong_FromLongLong(type_elements(in->graph, &type)));
     else if (strcmp(text, "dtype") == 0)
         *out = value_const_new(in, array_dtype_object((DType)type.dtype));
-    else if (method_rule(text) != NULL) {
+    else if (method_rule(text) != NULL || device_calls_method(text)) {
         *out = value_sequence(in, V_BUILTIN_METHOD, 1, &array);
         if (*out != NULL) (*out)->name = text;
     } else

@@ -17,6 +17,7 @@ typedef struct {
     unsigned changes; /* bit per positional argument that it changes; out= always is */
     bool opaque;      /* the result's shape depends on values */
     bool untyped;     /* its results' types depend on values */
+    bool device;      /* its arguments may be arrays on a device */
 } WholeCall;
 
 enum { MAX_ARGS = 12 };
@@ -126,6 +127,17 @@ Value *rule_arg(const Rule *rule, Value *const *args, const char *name);
    follow is a step of `callable`, unless that is NULL. */
 Answer rule_call(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
                  PyObject *kwnames, Value **out);
+
+/* ---- device_calls.c: functions of a device's library that a plan calls as they are ---- */
+bool device_calls_method(const char *name);
+/* A call of the library's method of this name, which device_calls_method has; `args` begins with
+   the array. */
+Answer device_call_method(Interp *in, const char *name, int nargs, Value *const *args,
+                          PyObject *kwnames, Value **out);
+/* left @ right, of which one is on a device. */
+Answer device_matmul(Interp *in, Value *left, Value *right, Value **out);
+/* Adds the functions to the table of core/callables.c. */
+int device_call_callables(void);
 
 /* ---- device.c: arrays of a library whose memory is a device's ---- */
 bool value_is_on_device(const Value *value);

@@ -18,6 +18,7 @@ typedef struct {
     int depth;   /* nesting of containers, which may contain themselves */
     bool nested; /* a hole lies inside a container */
     bool sized;  /* an unknown int, which may be a length */
+    bool device; /* arrays on a device may be among them */
 } Holes;
 
 /* ---- arguments as templates ---- */
@@ -189,6 +190,9 @@ template_of(Holes *h, Value *value, PyObject **out)
     Interp *in = h->in;
     switch (value->kind) {
     case V_NODE: return node_template(h, value, out);
+    case V_DEVICE:
+        if (!h->device) break;
+        return hole(h, value, value->node, out);
     case V_PURE: {
         Value *text;
         Answer made = value_known(in, value, out);
@@ -364,7 +368,9 @@ make_value(Leaves *l, PyObject *value, Value **out)
     if (form == STEP_ARRAY && step_part(value, PART_owns) == Py_False &&
         VEC_PUSH(in->arena, &in->memory.borrowers, node) < 0)
         return ANSWER_ERROR;
-    return push_node(in, node, out);
+    TRY(push_node(in, node, out));
+    if (form == STEP_DEVICE) (*out)->kind = V_DEVICE;
+    return ANSWER_YES;
 }
 
 /* Makes the next versions of the arrays that the call changes; the first of them is the result. */
@@ -528,7 +534,7 @@ call_whole(Interp *in, const WholeCall *given, Value **out)
     WholeCall noted;
     const WholeCall *call = &noted;
     TRY(with_out(in, given, &noted));
-    Holes h = {.in = in};
+    Holes h = {.in = in, .device = call->device};
     int nkw = call->kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(call->kwnames);
     int all = call->nargs + nkw;
     PyObject *objects[MAX_HOLES], *value = NULL, *callable = NULL;

@@ -60,16 +60,17 @@ value_of(Interp *in, NodeId node)
         parts[PART_sample] = Py_NewRef(opaque->sample);
     } else {
         parts[PART_dtype] = array_dtype_object((DType)type.dtype);
-        form = type.form == FORM_ARRAY    ? STEP_ARRAY
+        form = type.device != DEVICE_HOST ? STEP_DEVICE
+               : type.form == FORM_ARRAY  ? STEP_ARRAY
                : type.form == FORM_PYTHON ? STEP_PYTHON
                                           : STEP_SCALAR;
     }
-    if (form == STEP_ARRAY) {
-        bool writeable = !graph_view_is_readonly(in->graph, node);
+    if (form == STEP_ARRAY || form == STEP_DEVICE) {
         parts[PART_shape] = graph_view_sizes(in->graph, type.rank, type.shape);
         parts[PART_strides] = graph_view_sizes(in->graph, type.rank, type.stride);
-        parts[PART_writeable] = PyBool_FromLong(writeable);
     }
+    if (form == STEP_ARRAY)
+        parts[PART_writeable] = PyBool_FromLong(!graph_view_is_readonly(in->graph, node));
     parts[PART_form] = PyLong_FromLong(form);
     return sequence_new(step_value_type, COUNT, parts);
 }
@@ -225,6 +226,11 @@ trial_type(Interp *in, PyObject *value, Type *out)
     StepForm form = step_form(value);
     switch (form) {
     case STEP_ARRAY: return trial_array_type(in, value, out);
+    case STEP_DEVICE:
+        TRY(trial_array_type(in, value, out));
+        out->device = DEVICE_CUDA;
+        out->loose = step_part(value, PART_aligned) == Py_False;
+        return ANSWER_YES;
     case STEP_SCALAR:
     case STEP_PYTHON:
         if (array_dtype_from_object(step_part(value, PART_dtype), &dtype) != ANSWER_YES)

@@ -1,0 +1,237 @@
+/* Functions of a device's library that a plan calls as they are: products, linear algebra, sorting
+   and whatever else has no kernel.  Each gives fresh arrays, of types that follow from its
+   arguments' types and from what is known; so that a trial on arrays of the device finds them
+   (pycompile/_calls.py).  Functions that give views, write, or whose results' shapes depend on
+   elements are not here, and are breaks. */
+#include "numpy.h"
+
+typedef struct {
+    const char *name;  /* dots allowed */
+    const char *kinds; /* "f" function, "m" method, "fm" both */
+    int most;          /* positional arguments, the array included, up to its `out` */
+} Called;
+
+static const Called calls[] = {
+    {"matmul", "f", 2},
+    {"dot", "fm", 2},
+    {"vdot", "f", MAX_HOLES},
+    {"inner", "f", MAX_HOLES},
+    {"outer", "f", 2},
+    {"tensordot", "f", MAX_HOLES},
+    {"kron", "f", MAX_HOLES},
+    {"einsum", "f", MAX_HOLES},
+    {"cross", "f", MAX_HOLES},
+    {"concatenate", "f", 2},
+    {"stack", "f", 2},
+    {"vstack", "f", MAX_HOLES},
+    {"hstack", "f", MAX_HOLES},
+    {"dstack", "f", MAX_HOLES},
+    {"column_stack", "f", MAX_HOLES},
+    {"tile", "f", MAX_HOLES},
+    {"repeat", "fm", MAX_HOLES},
+    {"roll", "f", MAX_HOLES},
+    {"pad", "f", MAX_HOLES},
+    {"cumsum", "fm", 3},
+    {"cumprod", "fm", 3},
+    {"nancumsum", "f", 3},
+    {"nancumprod", "f", 3},
+    {"diff", "f", MAX_HOLES},
+    {"gradient", "f", MAX_HOLES},
+    {"sort", "f", MAX_HOLES},
+    {"argsort", "fm", MAX_HOLES},
+    {"partition", "f", MAX_HOLES},
+    {"argpartition", "fm", MAX_HOLES},
+    {"lexsort", "f", MAX_HOLES},
+    {"searchsorted", "fm", MAX_HOLES},
+    {"digitize", "f", MAX_HOLES},
+    {"take", "fm", 3},
+    {"take_along_axis", "f", MAX_HOLES},
+    {"choose", "fm", 2},
+    {"tril", "f", MAX_HOLES},
+    {"triu", "f", MAX_HOLES},
+    {"trace", "fm", 5},
+    {"argmax", "fm", 2},
+    {"argmin", "fm", 2},
+    {"nanargmax", "f", 3},
+    {"nanargmin", "f", 3},
+    {"var", "fm", 3},
+    {"std", "fm", 3},
+    {"ptp", "fm", 2},
+    {"nanvar", "f", 3},
+    {"nanstd", "f", 3},
+    {"nanmean", "f", 3},
+    {"nansum", "f", 3},
+    {"nanprod", "f", 3},
+    {"nanmax", "f", 2},
+    {"nanmin", "f", 2},
+    {"median", "f", 2},
+    {"percentile", "f", 3},
+    {"quantile", "f", 3},
+    {"average", "f", MAX_HOLES},
+    {"count_nonzero", "f", MAX_HOLES},
+    {"cov", "f", MAX_HOLES},
+    {"corrcoef", "f", MAX_HOLES},
+    {"interp", "f", MAX_HOLES},
+    {"convolve", "f", MAX_HOLES},
+    {"correlate", "f", MAX_HOLES},
+    {"zeros", "f", MAX_HOLES},
+    {"ones", "f", MAX_HOLES},
+    {"full", "f", MAX_HOLES},
+    {"arange", "f", MAX_HOLES},
+    {"eye", "f", MAX_HOLES},
+    {"identity", "f", MAX_HOLES},
+    {"linspace", "f", MAX_HOLES},
+    {"zeros_like", "f", MAX_HOLES},
+    {"ones_like", "f", MAX_HOLES},
+    {"full_like", "f", MAX_HOLES},
+    {"copy", "fm", MAX_HOLES},
+    {"array", "f", MAX_HOLES},
+    {"fft.fft", "f", MAX_HOLES},
+    {"fft.ifft", "f", MAX_HOLES},
+    {"fft.rfft", "f", MAX_HOLES},
+    {"fft.irfft", "f", MAX_HOLES},
+    {"fft.fft2", "f", MAX_HOLES},
+    {"fft.ifft2", "f", MAX_HOLES},
+    {"linalg.norm", "f", MAX_HOLES},
+    {"linalg.inv", "f", MAX_HOLES},
+    {"linalg.pinv", "f", MAX_HOLES},
+    {"linalg.solve", "f", MAX_HOLES},
+    {"linalg.det", "f", MAX_HOLES},
+    {"linalg.slogdet", "f", MAX_HOLES},
+    {"linalg.cholesky", "f", MAX_HOLES},
+    {"linalg.qr", "f", MAX_HOLES},
+    {"linalg.svd", "f", MAX_HOLES},
+    {"linalg.eigh", "f", MAX_HOLES},
+    {"linalg.eigvalsh", "f", MAX_HOLES},
+    {"linalg.matrix_power", "f", MAX_HOLES},
+    {"linalg.matrix_rank", "f", MAX_HOLES},
+    {"linalg.tensorinv", "f", MAX_HOLES},
+    {"linalg.tensorsolve", "f", MAX_HOLES},
+};
+
+static const ArrayLibrary *
+any_library(void)
+{
+    return array_library_on(DEVICE_CUDA);
+}
+
+/* An output is written in place: not followed. */
+static Answer
+refuse_output(Interp *in, const Called *called, int nargs, Value *const *args, PyObject *kwnames)
+{
+    int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
+    for (int k = 0; k < nkw; k++)
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), "out") == 0 &&
+            !value_absent(args[nargs + k]))
+            return interp_break(in, BREAK_DEVICE, "'%s' with out=", called->name);
+    return nargs <= called->most
+               ? ANSWER_YES
+               : interp_break(in, BREAK_DEVICE, "'%s' of %d arguments", called->name, nargs);
+}
+
+/* A step that calls `callable`, kept. */
+static Answer
+call_device(Interp *in, const Called *called, PyObject *callable, int nargs, Value *const *args,
+            PyObject *kwnames, Value **out)
+{
+    const char *name = called->name;
+    if (callable == NULL) {
+        PyErr_Clear();
+        return interp_break(in, BREAK_DEVICE, "'%s' of %s", name, any_library()->array);
+    }
+    TRY(refuse_output(in, called, nargs, args, kwnames));
+    WholeCall call = {
+        .callable = callable, .nargs = nargs, .args = args, .kwnames = kwnames, .device = true};
+    Answer answer = call_whole(in, &call, out);
+    if (answer != ANSWER_BREAK || in->break_code != BREAK_NUMPY) return answer;
+    BreakNote note = break_take(in);
+    return interp_break(in, BREAK_DEVICE, "'%s' of %s: %s", name, any_library()->array,
+                        note.told.detail);
+}
+
+/* The library's function of this name, kept; NULL, perhaps with the error set, where it has none.
+ */
+static PyObject *
+function_named(Interp *in, const char *name)
+{
+    return keep(in, array_library_function(any_library(), name));
+}
+
+static const Called *
+method_named(const char *name)
+{
+    for (int i = 0; i < COUNT_OF(calls); i++)
+        if (strchr(calls[i].kinds, 'm') != NULL && strcmp(calls[i].name, name) == 0)
+            return &calls[i];
+    return NULL;
+}
+
+bool
+device_calls_method(const char *name)
+{
+    return method_named(name) != NULL;
+}
+
+Answer
+device_call_method(Interp *in, const char *name, int nargs, Value *const *args, PyObject *kwnames,
+                   Value **out)
+{
+    PyObject *type = function_named(in, "ndarray");
+    PyObject *method = type == NULL ? NULL : keep(in, PyObject_GetAttrString(type, name));
+    return call_device(in, method_named(name), method, nargs, args, kwnames, out);
+}
+
+Answer
+device_matmul(Interp *in, Value *left, Value *right, Value **out)
+{
+    static const Called operator_ = {"@", "f", 2};
+    static PyObject *matmul; /* for the life of the process */
+    Value *both[2] = {left, right};
+    if (matmul == NULL && (matmul = module_object("operator", "matmul")) == NULL)
+        return ANSWER_ERROR;
+    return call_device(in, &operator_, matmul, 2, both, NULL, out);
+}
+
+static Answer
+follow_device_call(const Call *call, const void *row)
+{
+    return call_device(call->in, row, call->object, call->nargs, call->args, call->kwnames,
+                       call->out);
+}
+
+/* Functions that give an array of the device as it is, where it is in C order. */
+static const char *const converters[] = {"asarray", "asanyarray", "ascontiguousarray"};
+
+static Answer
+follow_converter(const Call *call, const void *row)
+{
+    Interp *in = call->in;
+    if (call->nargs == 1 && call->kwnames == NULL && call->args[0]->kind == V_DEVICE) {
+        Type type = node_type(in, call->args[0]->node);
+        *call->out = call->args[0];
+        if (type.rank > 0 && type_is_contiguous(in->graph, &type)) return ANSWER_YES;
+    }
+    return interp_break(in, BREAK_DEVICE, "'%s' called this way", (const char *)row);
+}
+
+static int
+add_function(const char *name, Follow follow, const void *row)
+{
+    PyObject *callable = array_library_function(any_library(), name);
+    int failed = callable == NULL ? 0 : callable_add(callable, RANK_NUMPY, follow, row);
+    Py_XDECREF(callable);
+    return failed;
+}
+
+int
+device_call_callables(void)
+{
+    for (int i = 0; i < COUNT_OF(converters); i++)
+        if (add_function(converters[i], follow_converter, converters[i]) < 0) return -1;
+    for (int i = 0; i < COUNT_OF(calls); i++) {
+        if (calls[i].kinds[0] == 'f' &&
+            add_function(calls[i].name, follow_device_call, &calls[i]) < 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,214 @@
+"""Plans that call CuPy's own functions between kernels that are executed on the CPU (executor.cpp).
+
+test_cuda.py runs this file as it does on_executor.py.  The functions would need a device: NumPy's stand in
+for them, on the same memory."""
+
+import operator
+
+import numpy as np
+import pytest
+from on_executor import breaks, cp, device, host, values
+
+import pycompile
+
+CALLS = []
+
+
+def to_host(thing):
+    if isinstance(thing, tuple | list):
+        return type(thing)(map(to_host, thing))
+    return host(thing) if isinstance(thing, cp.ndarray) else thing
+
+
+def to_device(thing):
+    if hasattr(thing, "_make"):
+        return thing._make(map(to_device, thing))
+    if isinstance(thing, tuple | list):
+        return type(thing)(map(to_device, thing))
+    return device(np.asarray(thing))
+
+
+def by_numpy(name, function):
+    def stand_in(*args, **kwargs):
+        CALLS.append(name)
+        return to_device(function(*to_host(args), **{k: to_host(v) for k, v in kwargs.items()}))
+
+    stand_in.__name__ = name
+    return stand_in
+
+
+FUNCTIONS = """matmul dot concatenate stack einsum tensordot cumsum sort argsort take argmax var median eye ones
+zeros full tril linalg.inv linalg.qr linalg.solve linalg.svd fft.fft copy""".split()
+for name in FUNCTIONS:
+    module = cp
+    *folder, last = name.split(".")
+    found = np
+    for part in folder:
+        module, found = getattr(module, part), getattr(found, part)
+    setattr(module, last, by_numpy(name, getattr(found, last)))
+cp.ndarray.__matmul__ = by_numpy("@", operator.matmul)
+for name in ("cumsum", "argsort", "take", "dot", "var"):
+    setattr(cp.ndarray, name, by_numpy("." + name, getattr(np.ndarray, name)))
+
+
+def check(function, *args, calls=None):
+    """Of function(xp, ...), the second run of its one plan, against NumPy; `calls`: those of the plan."""
+    given = [device(a) if isinstance(a, np.ndarray) else a for a in args]
+    compiled = pycompile.compile(lambda *args: function(cp, *args), fullgraph=True)
+    compiled(*given)
+    CALLS.clear()
+    made = compiled(*given)
+    if calls is not None:
+        assert calls == CALLS
+    wanted = function(np, *args)
+    made, wanted = (made, wanted) if isinstance(made, tuple) else ((made,), (wanted,))
+    assert len(made) == len(wanted)
+    for a, b in zip(made, wanted, strict=True):
+        b = np.asarray(b)
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        if b.size > 1:
+            assert a.strides == b.strides
+        np.testing.assert_allclose(host(a), b, rtol=1e-12, atol=1e-12)
+
+
+def layers(xp, x, w, b, v):
+    return (x @ w + b) ** 2 @ v
+
+
+def test_products_and_kernels_are_one_plan():
+    args = (
+        values((5, 30), "f8"),
+        values((30, 40), "f8", 2),
+        values((40,), "f8", 3),
+        values((40, 6), "f8", 4),
+    )
+    check(layers, *args, calls=["@", "@"])
+    check(lambda xp, x, w, b, v: xp.dot(x, w) * b, *args, calls=["dot"])
+    check(lambda xp, x, w, b, v: (x * 2).dot(w) + b, *args, calls=[".dot"])
+    check(lambda xp, x, w, b, v: xp.matmul(x, w) - b, *args, calls=["matmul"])
+    check(lambda xp, x, w, b, v: w @ (b * 2) + 1, *args, calls=["@"])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda xp, x: xp.concatenate([x, x * 2], axis=1) + 1,
+        lambda xp, x: xp.stack((x, x - 1)) * 0.5,
+        lambda xp, x: xp.einsum("ij,kj->ik", x + 1, x) * 2,
+        lambda xp, x: xp.tensordot(x, x, axes=([1], [1])) + x.sum(),
+        lambda xp, x: xp.cumsum(x * 2, axis=0) - 1,
+        lambda xp, x: (x + 1).cumsum(1) * 3,
+        lambda xp, x: xp.sort(x + 1, axis=-1) * 2,
+        lambda xp, x: (x * -1).argsort(axis=1) + 1,
+        lambda xp, x: xp.take(x + 1, xp.argsort(x.sum(axis=1)), axis=0) * 2,
+        lambda xp, x: xp.argmax(x * 2, axis=1) * 2,
+        lambda xp, x: x.var(axis=0, ddof=1) * x,
+        lambda xp, x: xp.tril(x * 2) + xp.eye(4) + xp.full((4, 4), 2.5) * xp.ones(4),
+        lambda xp, x: xp.linalg.inv(x * 2 + xp.eye(4)) * 2,
+        lambda xp, x: xp.linalg.solve(x + 1, x * 2) + 1,
+        lambda xp, x: xp.median(x * 2, axis=0) + 1,
+    ],
+)
+def test_calls(function):
+    check(function, values((4, 4), "f8"))
+
+
+def test_small_kernels_between_calls_are_worth_a_plan():
+    compiled = pycompile.compile(lambda x, b: (x @ x + b) @ x)
+    for _ in range(3):
+        compiled(device(values((4, 4))), device(values((4,))))
+    assert compiled.stats()["plan_runs"] == 3
+
+
+def test_several_results():
+    def svd(xp, x):
+        u, s, v = xp.linalg.svd(x * 2, full_matrices=False)
+        return u, s * 2, v
+
+    def qr(xp, x):
+        q, r = xp.linalg.qr(x + 1)
+        return q + 0, r * 2, r
+
+    check(svd, values((6, 4), "f8"), calls=["linalg.svd"])
+    check(qr, values((6, 4), "f8"))
+
+
+def test_results_leave_as_they_are():
+    x = device(values((4, 4), "f8"))
+    compiled = pycompile.compile(lambda x: (x @ x, (x + 1) @ x, x * 2), fullgraph=True)
+    for _ in range(2):
+        a, b, c = map(host, compiled(x))
+        np.testing.assert_array_equal(a, host(x) @ host(x))
+        np.testing.assert_array_equal(b, (host(x) + 1) @ host(x))
+        np.testing.assert_array_equal(c, host(x) * 2)
+
+
+def test_the_array_itself():
+    compiled = pycompile.compile(
+        lambda x: (cp.asarray(x), cp.ascontiguousarray(x) * 2), fullgraph=True
+    )
+    x = device(values((4, 4)))
+    for _ in range(2):
+        same, twice = compiled(x)
+        assert same is x
+        np.testing.assert_array_equal(host(twice), host(x) * 2)
+    with pytest.raises(pycompile.GraphBreakError, match="PC0051"):
+        pycompile.compile(lambda x: cp.asarray(x, "f8") + 1, fullgraph=True)(x)
+
+
+def test_a_result_that_is_not_aligned():
+    def off(x):
+        memory = np.zeros(x.size + 1, x.dtype)
+        memory[1:] = host(x).ravel()
+        return device(memory[1:].reshape(x.shape))
+
+    aligned = []
+
+    def sometimes(x):
+        return off(x) if not aligned else to_device(host(x))
+
+    original = cp.tile
+    try:
+        cp.tile = sometimes
+        compiled = pycompile.compile(lambda x: cp.tile(x * 2) + 1)
+        x = values((4, 8))
+        for state in ([], [1], [], [1]):
+            aligned[:] = state
+            np.testing.assert_array_equal(host(compiled(device(x))), x * 2 + 1)
+    finally:
+        cp.tile = original
+
+
+def test_errors_are_the_librarys():
+    fails = []
+
+    def inverse(x):
+        if fails:
+            raise np.linalg.LinAlgError("singular")
+        return to_device(np.linalg.inv(host(x)))
+
+    original = cp.linalg.pinv
+    try:
+        cp.linalg.pinv = inverse
+        compiled = pycompile.compile(lambda x: cp.linalg.pinv(x * 2) + 1)
+        x = values((4, 4), "f8")
+        np.testing.assert_allclose(host(compiled(device(x))), np.linalg.inv(x * 2) + 1)
+        fails.append(1)
+        with pytest.raises(np.linalg.LinAlgError, match="singular"):
+            compiled(device(x))
+    finally:
+        cp.linalg.pinv = original
+
+
+@pytest.mark.parametrize(
+    "function, told",
+    [
+        (lambda x: cp.dot(x, x, out=x), "'dot' with out="),
+        (lambda x: cp.dot(x, x, x), "'dot' of 3 arguments"),
+        (lambda x: cp.unique(x), "PC00"),
+        (lambda x: cp.take(x, np.argsort), "an argument that is not known"),
+        (lambda x: cp.matmul(x, "a"), "PC00"),
+    ],
+)
+def test_breaks(function, told):
+    assert told in breaks(function, device(values((4, 4))))
