@@ -278,6 +278,8 @@ emit_kernel(CudaEmit *e, const Program *program, int number)
     e->read = e->written = ".at[e]";
     e->sum = "";
     e->walks = false;
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        if (cuda_instr(e, i)->dtype == DT_F16) cuda_helper(e, "Half", strlen("Half"));
     bool ready = e->mark != NULL && e->held != NULL && e->needed != NULL;
     if (ready) {
         find_held(e);

@@ -5,6 +5,49 @@
 static const struct {
     const char *name, *text;
 } helpers[] = {
+    /* As CuPy's float16: computed with as float, and rounded where it is stored in a variable.  The
+       device has instructions for the conversions, which CUDA names in a header only. */
+    {"Half", "#ifdef __CUDACC_RTC__\n"
+             "F float half_value(unsigned short bits) {\n"
+             "    float value;\n"
+             "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"(bits));\n"
+             "    return value;\n"
+             "}\n"
+             "F unsigned short half_bits(float value) {\n"
+             "    unsigned short bits;\n"
+             "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));\n"
+             "    return bits;\n"
+             "}\n"
+             "F unsigned short half_bits(double value) {\n"
+             "    unsigned short bits;\n"
+             "    asm(\"cvt.rn.f16.f64 %0, %1;\" : \"=h\"(bits) : \"d\"(value));\n"
+             "    return bits;\n"
+             "}\n"
+             "#endif\n"
+             "struct Half {\n"
+             "    unsigned short bits;\n"
+             "    Half() = default;\n"
+             "    __device__ Half(float value) : bits(half_bits(value)) {}\n"
+             "    explicit __device__ Half(double value) : bits(half_bits(value)) {}\n"
+             "    template <class T> explicit __device__ Half(T value) : Half((float)value) {}\n"
+             "    __device__ operator float() const { return half_value(bits); }\n"
+             "};\n"
+             "F Half half_of(unsigned short bits) {\n"
+             "    Half value;\n"
+             "    value.bits = bits;\n"
+             "    return value;\n"
+             "}\n"
+             "F Half absolute(Half x) { return fabsf(x); }\n"
+             "F Half sign(Half x) { return x < 0 || x > 0 ? copysign(1.0f, (float)x) : x - x; }\n"
+             "F float modulo(Half x, Half y) {\n"
+             "    return fmaf(-floor((float)x / (float)y), (float)y, (float)x);\n"
+             "}\n"
+             "F Half maximum(Half x, Half y) {\n"
+             "    return isnan((float)x) | isnan((float)y) ? half_of(0x7fff) : Half(fmaxf(x, y));\n"
+             "}\n"
+             "F Half minimum(Half x, Half y) {\n"
+             "    return isnan((float)x) | isnan((float)y) ? half_of(0x7fff) : Half(fminf(x, y));\n"
+             "}\n"},
     {"floor_divide",
      "F int floor_divide(int x, int y) {\n"
      "    if (y == 0) return 0;\n"
@@ -67,7 +110,7 @@ static const struct {
 _Static_assert(COUNT_OF(helpers) <= 8 * sizeof(unsigned), "a bit per helper");
 
 /* Helpers that others call. */
-enum { FLOOR_DIVIDE = 0, MODULO = 1 };
+enum { FLOOR_DIVIDE = 1, MODULO = 2 };
 
 static const char HEAD[] = "#define F static __device__ __forceinline__\n"
                            "#define PI 3.14159265358979323846\n"

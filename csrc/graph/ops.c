@@ -133,6 +133,7 @@ op_info(Op op)
 static bool
 has_dtype(const char *letters, DType dtype)
 {
+    if (dtype == DT_F16 && strchr(letters, 'h') != NULL) return true;
     char kind = dtype == DT_BOOL                     ? 'b'
                 : dtype_is_integer(dtype)            ? 'i'
                 : dtype == DT_F32 || dtype == DT_F64 ? 'r'

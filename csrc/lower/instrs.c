@@ -119,10 +119,11 @@ instr_load(Nest *n, const Access *access, NodeId node)
 int32_t
 instr_cast(Nest *n, int32_t value, DType to, NodeId node)
 {
+    Device device = n->kernel->device;
     if (value < 0) return -1;
     DType from = n->kernel->instrs.at[value].dtype;
     if (from == to) return value;
-    if (!op_is_exact(OP_cast, from) || !op_is_exact(OP_cast, to))
+    if (!op_is_on(OP_cast, from, device) || !op_is_on(OP_cast, to, device))
         n->lw->why = "a conversion of half or complex numbers inside a kernel";
     if (!dtype_is_integer(to) || dtype_is_float(from)) n->flags |= dtype_is_float(from);
     return instr_args(

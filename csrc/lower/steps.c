@@ -292,6 +292,7 @@ bool
 library_has(const Graph *g, NodeId id)
 {
     const Node *node = graph_node(g, id);
+    if (node->type.device != DEVICE_HOST) return false; /* the calls below are NumPy's */
     switch (op_info(node->op)->kind) {
     case KIND_UFUNC:
     case KIND_REDUCTION: return true;

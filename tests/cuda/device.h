@@ -40,6 +40,30 @@ static inline double __longlong_as_double(long long bits)
     memcpy(&value, &bits, sizeof value);
     return value;
 }
+// Half floats, which the device converts by instructions of its own.
+static inline float half_value(unsigned short bits)
+{
+    int exponent = bits >> 10 & 31, digits = bits & 1023;
+    float value = exponent == 0    ? ldexp((float)digits, -24)
+                  : exponent == 31 ? (digits ? NAN : INFINITY)
+                                   : ldexp((float)(digits + 1024), exponent - 25);
+    return bits >> 15 ? -value : value;
+}
+static inline unsigned short half_bits(double value)
+{
+    unsigned short sign = signbit(value) ? 0x8000 : 0;
+    int exponent;
+    value = fabs(value);
+    if (isnan(value)) return 0x7fff;
+    frexp(value, &exponent); // value < 2 ** exponent
+    int unit = exponent < -13 ? -24 : exponent - 11;
+    double digits = rint(ldexp(value, -unit)); // of the last digit; 2048 is the next power of two
+    if (ldexp(digits, unit) >= 65536) return sign | 0x7c00;
+    if (digits == 2048) digits = 1024, unit++;
+    return sign | (digits < 1024 ? (int)digits : (unit + 25) << 10 | ((int)digits - 1024));
+}
+static inline unsigned short half_bits(float value) { return half_bits((double)value); }
+
 // All threads of a block take part.
 template <class T> static inline T __shfl_xor_sync(unsigned, T value, int mask)
 {

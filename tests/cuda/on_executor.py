@@ -122,6 +122,86 @@ def test_dtypes(dtype):
     check(floats if dtype[0] == "f" else function, *both)
 
 
+def halves():
+    """All finite half floats, and infinities."""
+    x = np.arange(1 << 16, dtype="u2").view("f2")
+    return x[~np.isnan(x)]
+
+
+def test_halves():
+    """Each operation is done in float32 and rounded, also within a chain."""
+
+    def function(xp, x, y, a):
+        z = x * y + a
+        return (
+            z,
+            (x + y) - y,
+            x / 3,
+            xp.where(z > 1, x, -y) * 0.1,
+            xp.maximum(x, y),
+            abs(x) > y,
+            x.astype("f4") * 2,
+            x.astype("f8") + y,
+            xp.clip(x, -2, y),
+        )
+
+    x = halves()
+    y = np.random.default_rng(1).permutation(x[np.abs(x) < 100])
+    y = np.resize(y, x.shape)
+    with np.errstate(all="ignore"):
+        check(function, x, y, 1.5)
+        check(lambda xp, x: (x * 2, x + 1), x[:1001])
+        check(lambda xp, x: x + 1, x[1:])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i1", "u2", "i8", "?"])
+def test_conversions_of_halves(dtype):
+    wide = values((5000,), dtype)
+    if dtype[0] == "f":
+        wide *= np.geomspace(1e-9, 1e6, 5000).astype(dtype)
+    with np.errstate(all="ignore"):
+        check(lambda xp, x: x.astype("f2"), wide)
+        halves_of = np.resize(np.abs(halves()), 5000).clip(0, 100)
+        check(lambda xp, x: x.astype(dtype), halves_of)
+
+
+def moderate_halves():
+    x = np.resize(np.abs(halves()), 9001)
+    return x[(x > 1e-3) & (x < 9)]
+
+
+@pytest.mark.parametrize(
+    "name", "exp log1p sin tanh sqrt floor rint square reciprocal degrees sign".split()
+)
+def test_functions_of_halves(name):
+    check(lambda xp, x: getattr(xp, name)(x), moderate_halves(), exact=False)
+
+
+@pytest.mark.parametrize(
+    "name", "remainder floor_divide arctan2 hypot fmod heaviside fmax copysign".split()
+)
+def test_functions_of_two_halves(name):
+    x = moderate_halves()
+    check(lambda xp, x, y: getattr(xp, name)(x, y), x, x[::-1].copy(), exact=False)
+
+
+@pytest.mark.parametrize(
+    "shape, axis", [((5000,), None), ((40, 333), 1), ((333, 40), 0), ((4000, 8), 0)]
+)
+def test_half_reductions(shape, axis):
+    def function(xp, x):
+        return x.sum(axis=axis), x.mean(axis=axis), x.max(axis=axis), (x > 1).any(axis=axis)
+
+    x = values(shape, "f2")
+    compiled = pycompile.compile(lambda x: function(cp, x), fullgraph=True)
+    compiled(device(x))
+    made = compiled(device(x))
+    for a, b in zip(made, function(np, x.astype("f4")), strict=True):
+        wanted = b if b.dtype == bool else b.astype("f2")
+        assert a.dtype == wanted.dtype
+        np.testing.assert_allclose(host(a).astype("f4"), wanted.astype("f4"), rtol=2e-3, atol=1e-3)
+
+
 def test_integer_arithmetic():
     def function(xp, x, y):
         return (

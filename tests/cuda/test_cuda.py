@@ -54,8 +54,8 @@ GRAPHS = [SOFTMAX, CHAIN, WHOLE, COLUMNS, BROADCAST, WIDE]
 
 def all_operations():
     """Graphs with every operation that has a CUDA expression, for each of its dtypes."""
-    names = {"b": ["bool"], "i": ["i8", "u16", "i32", "u64"], "r": ["f32", "f64"]}
-    for dtype in ("bool", "i8", "u16", "i32", "u64", "f32", "f64"):
+    names = {"b": ["bool"], "i": ["i8", "u16", "i32", "u64"], "r": ["f32", "f64"], "h": ["f16"]}
+    for dtype in ("bool", "i8", "u16", "i32", "u64", "f16", "f32", "f64"):
         lines = [f"%{k}: {dtype}@cuda[100] = input({k})" for k in range(3)]
         lines.append("%3: bool@cuda[100] = input(3)")
         outputs = []

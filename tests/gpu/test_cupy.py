@@ -83,6 +83,62 @@ def test_binary(name, dtype):
     same(compiled(lambda x, y: ufunc(x, y), x, y), ufunc(x, y))
 
 
+def every_half():
+    return cp.arange(1 << 16, dtype="u2").view("f2")
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_of_halves(name):
+    ufunc = getattr(cp, name)
+    x = every_half()
+    same(compiled(lambda x: ufunc(x), x), ufunc(x))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in BINARY if name not in ("logaddexp", "nextafter")]
+)
+def test_binary_of_halves(name):
+    ufunc = getattr(cp, name)
+    x = every_half()
+    y = cp.asarray(np.random.default_rng(1).permutation(1 << 16).astype("u2").view("f2"))
+    same(compiled(lambda x, y: ufunc(x, y), x, y), ufunc(x, y))
+
+
+def test_halves_in_chains():
+    def chain(x, y, a):
+        z = cp.tanh(x * a + y) - y / 3
+        return (
+            z * z,
+            z > 0.5,
+            cp.where(z < x, z, -y),
+            x.astype("f4") + z,
+            z.astype("f8") * 0.1,
+            (z * 9).astype("i4"),
+        )
+
+    x, y = (cp.random.default_rng(k).standard_normal(10_007).astype("f2") for k in (1, 2))
+    for a in (1.7, 2):
+        for made, wanted in zip(compiled(chain, x, y, a), chain(x, y, a), strict=True):
+            same(made, wanted)
+    for dtype in ("f4", "f8", "i1", "i4", "u8", "?"):
+        wide = inputs((5000,), dtype, 3) * (3000 if dtype[0] == "f" else 1)
+        same(compiled(lambda x: x.astype("f2"), wide), wide.astype("f2"))
+
+
+@pytest.mark.parametrize(
+    "shape, axis", [((100003,), None), ((64, 1000), 1), ((1000, 64), 0), ((100_000, 5), 0)]
+)
+def test_half_reductions(shape, axis):
+    host = np.random.default_rng(1).standard_normal(shape).astype("f2")
+    x, exact = cp.asarray(host), host.astype("f8")
+    made = compiled(lambda x: (x.sum(axis=axis), x.mean(axis=axis)), x)
+    close(made[0], x.sum(axis=axis), exact.sum(axis=axis))
+    close(made[1], x.mean(axis=axis), exact.mean(axis=axis))
+    made = compiled(lambda x: (x.max(axis=axis), x.min(axis=axis)), x)
+    same(made[0], x.max(axis=axis))
+    same(made[1], x.min(axis=axis))
+
+
 @pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "u4", "i8", "u8"])
 @pytest.mark.parametrize("name", INTEGER)
 def test_integers(name, dtype):

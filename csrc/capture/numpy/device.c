@@ -284,11 +284,13 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     bool mean = strcmp(rule->data, "mean") == 0;
     Op op = mean ? OP_sum : (Op)op_from_name(rule->data);
     DType dtype = (DType)node_type(in, args[0]->node).dtype;
+    bool half = dtype == DT_F16; /* reduced as float32; the result is rounded */
     if (op == OP_sum || op == OP_prod) dtype = summed_as(dtype);
     if (mean && !dtype_is_float(dtype)) dtype = DT_F64;
     if (op == OP_all || op == OP_any) dtype = DT_BOOL;
     if (dtype == DT_BOOL && op == OP_max) op = OP_any;
     if (dtype == DT_BOOL && op == OP_min) op = OP_all;
+    if (dtype == DT_F16) dtype = DT_F32;
     TRY(reduce_node(in, op, args[0]->node, dtype, &r, &node));
     if (mean) {
         NodeId both[2] = {node};
@@ -298,6 +300,7 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
         TRY_NODE(both[1], graph_const(in->graph, in->region, count, &weak));
         TRY(named_node(in, "divide", 2, both, &node));
     }
+    if (half && op != OP_all && op != OP_any) TRY(node_cast(in, node, DT_F16, &node));
     return push_device(in, node, out);
 }
 
