@@ -47,7 +47,9 @@ for name in FUNCTIONS:
         module, found = getattr(module, part), getattr(found, part)
     setattr(module, last, by_numpy(name, getattr(found, last)))
 cp.ndarray.__matmul__ = by_numpy("@", operator.matmul)
-for name in ("cumsum", "argsort", "take", "dot", "var"):
+for name in "__mul__ __rmul__ __add__ __neg__ __eq__".split():
+    setattr(cp.ndarray, name, by_numpy(name, getattr(np.ndarray, name)))
+for name in "cumsum argsort take dot var sum max astype".split():
     setattr(cp.ndarray, name, by_numpy("." + name, getattr(np.ndarray, name)))
 
 
@@ -143,6 +145,17 @@ def test_results_leave_as_they_are():
         np.testing.assert_array_equal(c, host(x) * 2)
 
 
+def test_what_has_no_kernel_is_called():
+    x = values((3, 4, 5), "f8")
+    check(lambda xp, x: x.sum(axis=(0, 2)) * 2, x, calls=[".sum"])
+    check(lambda xp, x: (x * 2).sum(axis=1, dtype="f4") + 1, x, calls=[".sum"])
+    check(lambda xp, x: x.astype("f8") + 1, x, calls=[".astype"])
+    check(lambda xp, x: (x.max(axis=-1), x.max(axis=(0, 2)) + 1), x, calls=[".max"])
+    z = x + 1j
+    check(lambda xp, z, x: (z * 2 + z, x + 1), z, x, calls=["__mul__", "__add__"])
+    check(lambda xp, z, x: (-z == z, 2 * z, x + 1), z, x, calls=["__neg__", "__eq__", "__rmul__"])
+
+
 def test_the_array_itself():
     compiled = pycompile.compile(
         lambda x: (cp.asarray(x), cp.ascontiguousarray(x) * 2), fullgraph=True
@@ -206,6 +219,11 @@ def test_errors_are_the_librarys():
         (lambda x: cp.dot(x, x, out=x), "'dot' with out="),
         (lambda x: cp.dot(x, x, x), "'dot' of 3 arguments"),
         (lambda x: cp.unique(x), "PC00"),
+        (lambda x: x.sum(0, None, x), "PC0051"),
+        (lambda x: cp.where(x), "where called this way"),
+        (lambda x: cp.add(x, x, x), "add called this way"),
+        (lambda x: cp.logaddexp2(x, x, x), "'cupy_logaddexp2' of 3 arguments"),
+        (lambda x: cp.logaddexp2(x, x, out=x), "'cupy_logaddexp2' with out="),
         (lambda x: cp.take(x, np.argsort), "an argument that is not known"),
         (lambda x: cp.matmul(x, "a"), "PC00"),
     ],

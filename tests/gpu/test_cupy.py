@@ -384,6 +384,15 @@ CALLS = [
     lambda x: cp.fft.rfft(x * 2, axis=1),
     lambda x: cp.zeros_like(x) + cp.arange(6) * x,
     lambda x: (x + 1).copy() * 2,
+    lambda x: (x * 2).sum(axis=0, dtype="f8"),
+    lambda x: x.astype("f4") + 1,
+    lambda x: (x + 1j) * (x * 2) + 1,
+    lambda x: cp.exp(1j * x) + x.max(),
+    lambda x: cp.logaddexp2(x * 2, x) + 1,
+    lambda x: cp.modf(x * 2)[0] + 1,
+    lambda x: cp.add(x * 2, 1, dtype="f8") * 2,
+    lambda x: (x * 3).astype("i8") ** 2 + 1,
+    lambda x: x * np.float64(2) + 1,
 ]  # fmt: skip
 
 

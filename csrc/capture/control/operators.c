@@ -96,7 +96,7 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
     int plain = operator_ % IN_PLACE;
     bool named = false;
     if (value_is_on_device(left) || value_is_on_device(right))
-        return device_binary(in, operator_, left, right, out);
+        return device_operator(in, operator_, left, right, out);
     Answer member = loose_member(in, plain, left, &right);
     if (member == ANSWER_YES) member = loose_member(in, plain, right, &left);
     if (member != ANSWER_YES) return member;
@@ -188,7 +188,7 @@ Answer
 operator_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     if (value_is_on_device(left) || value_is_on_device(right))
-        return device_compare(in, operator_, left, right, out);
+        return device_comparison(in, operator_, left, right, out);
     if (left->compared || right->compared) {
         Answer outcome = outcome_compare(in, operator_, left, right, out);
         if (outcome != ANSWER_NO) return outcome;
@@ -412,7 +412,7 @@ operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
         *out = scalar_emit(in, OP_logical_not, DT_BOOL, 1, &node, seen);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
-    if (value_is_on_device(operand)) return device_unary(in, operator_, operand, out);
+    if (value_is_on_device(operand)) return device_unary_operator(in, operator_, operand, out);
     if (value_is_numpy(in, operand)) return emit_unary(in, operator_, operand, out);
     PyObject *object, *seen = NULL;
     if (operand->kind == V_NODE && value_is_python_scalar(in, operand)) {

@@ -174,7 +174,8 @@ device_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
     if (operator_ < 0 || operator_ >= IN_PLACE)
         return not_compiled(in, left->kind == V_DEVICE ? left : right,
                             "an operator that writes in place");
-    if (operator_ == OPERATOR_MATMUL) return device_matmul(in, left, right, out);
+    if (operator_ == OPERATOR_MATMUL)
+        return not_compiled(in, left->kind == V_DEVICE ? left : right, "a matrix product");
     if (operator_ == OPERATOR_POW && left->kind == V_DEVICE)
         TRY(power_shortcut(in, right, &shortcut));
     if (shortcut != NULL) {
@@ -376,7 +377,8 @@ static const Rule rules[] = {
 static Answer
 follow_device(const Call *call, const void *row)
 {
-    return rule_call(call->in, row, NULL, call->nargs, call->args, call->kwnames, call->out);
+    return device_rule_or_call(call->in, row, call->object, call->nargs, call->args, call->kwnames,
+                               call->out);
 }
 
 /* A call of the library's ufunc for an op. */
@@ -386,9 +388,11 @@ follow_device_ufunc(const Call *call, const void *row)
     const OpInfo *op = row;
     bool on_device = false;
     for (int i = 0; i < call->nargs; i++) on_device = on_device || call->args[i]->kind == V_DEVICE;
-    if (call->kwnames != NULL || call->nargs != op->arity || !on_device)
-        return interp_break(call->in, BREAK_DEVICE, "%s called this way", op->ufunc);
-    return device_ufunc(call->in, op->ufunc, call->nargs, call->args, call->out);
+    Answer answer = call->kwnames != NULL || call->nargs != op->arity || !on_device
+                        ? interp_break(call->in, BREAK_DEVICE, "%s called this way", op->ufunc)
+                        : device_ufunc(call->in, op->ufunc, call->nargs, call->args, call->out);
+    return device_or_call(call->in, answer, op->ufunc, op->arity, call->object, call->nargs,
+                          call->args, call->kwnames, call->out);
 }
 
 static int
@@ -443,7 +447,11 @@ device_method(Interp *in, Value *array, const char *name, int nargs, Value *cons
     all[0] = array;
     for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
     if (called) return device_call_method(in, name, nargs + 1, all, kwnames, out);
-    return rule_call(in, rule, NULL, nargs + 1, all, kwnames, out);
+    PyTypeObject *type = type_of_device(in, array);
+    PyObject *method =
+        type == NULL ? NULL : keep(in, PyObject_GetAttrString((PyObject *)type, name));
+    if (method == NULL) return ANSWER_ERROR;
+    return device_rule_or_call(in, rule, method, nargs + 1, all, kwnames, out);
 }
 
 /* ---- attributes, elements ---- */

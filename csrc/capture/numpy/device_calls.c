@@ -1,8 +1,8 @@
 /* Functions of a device's library that a plan calls as they are: products, linear algebra, sorting
-   and whatever else has no kernel.  Each gives fresh arrays, of types that follow from its
-   arguments' types and from what is known; so that a trial on arrays of the device finds them
-   (pycompile/_calls.py).  Functions that give views, write, or whose results' shapes depend on
-   elements are not here, and are breaks. */
+   and whatever else has no kernel, operators and ufuncs of other dtypes among them.  Each gives
+   fresh arrays, of types that follow from its arguments' types and from what is known; so that a
+   trial on arrays of the device finds them (pycompile/_calls.py).  Functions that give views,
+   write, or whose results' shapes depend on elements are not here, and are breaks. */
 #include "numpy.h"
 
 typedef struct {
@@ -181,16 +181,81 @@ device_call_method(Interp *in, const char *name, int nargs, Value *const *args, 
     return call_device(in, method_named(name), method, nargs, args, kwnames, out);
 }
 
+/* ---- what has a rule, but no kernel ---- */
+
 Answer
-device_matmul(Interp *in, Value *left, Value *right, Value **out)
+device_or_call(Interp *in, Answer answer, const char *name, int most, PyObject *callable, int nargs,
+               Value *const *args, PyObject *kwnames, Value **out)
 {
-    static const Called operator_ = {"@", "f", 2};
-    static PyObject *matmul; /* for the life of the process */
-    Value *both[2] = {left, right};
-    if (matmul == NULL && (matmul = module_object("operator", "matmul")) == NULL)
-        return ANSWER_ERROR;
-    return call_device(in, &operator_, matmul, 2, both, NULL, out);
+    const Called called = {name, "", most};
+    if (answer != ANSWER_BREAK || in->writes.dirty || in->raising.raised != NULL ||
+        (in->break_code != BREAK_DEVICE && in->break_code != BREAK_NUMPY))
+        return answer;
+    BreakNote note = break_take(in);
+    answer = call_device(in, &called, callable, nargs, args, kwnames, out);
+    return break_unless(in, answer, &note);
 }
+
+/* How many parameters of the signature are before the output. */
+static int
+before_output(const char *signature)
+{
+    const char *output = strstr(signature, " out!");
+    int count = 1;
+    for (const char *at = signature; output != NULL && at < output; at++) count += *at == ' ';
+    return output == NULL ? MAX_HOLES : count;
+}
+
+Answer
+device_rule_or_call(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
+                    PyObject *kwnames, Value **out)
+{
+    Answer answer = rule_call(in, rule, NULL, nargs, args, kwnames, out);
+    if (strcmp(rule->name, "where") == 0 && nargs < rule->required)
+        return answer; /* cupy.where(condition): the shapes depend on elements */
+    return device_or_call(in, answer, rule->name, before_output(rule->signature), callable, nargs,
+                          args, kwnames, out);
+}
+
+/* operator.NAME, kept. */
+static PyObject *
+operator_named(Interp *in, const char *name)
+{
+    return keep(in, module_object("operator", name));
+}
+
+Answer
+device_operator(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    Value *both[2] = {left, right};
+    Answer answer = device_binary(in, operator_, left, right, out);
+    if (operator_ < 0 || operator_ >= IN_PLACE) return answer;
+    const Operator *plain = &operators[operator_];
+    return device_or_call(in, answer, plain->symbol, 2, operator_named(in, plain->function), 2,
+                          both, NULL, out);
+}
+
+Answer
+device_comparison(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    static const char *const names[] = {"lt", "le", "eq", "ne", "gt", "ge"};
+    Value *both[2] = {left, right};
+    Answer answer = device_compare(in, operator_, left, right, out);
+    return device_or_call(in, answer, names[operator_], 2, operator_named(in, names[operator_]), 2,
+                          both, NULL, out);
+}
+
+Answer
+device_unary_operator(Interp *in, int operator_, Value *operand, Value **out)
+{
+    const char *name = operator_ == I_UNARY_NEGATIVE   ? "neg"
+                       : operator_ == I_UNARY_POSITIVE ? "pos"
+                                                       : "invert";
+    Answer answer = device_unary(in, operator_, operand, out);
+    return device_or_call(in, answer, name, 1, operator_named(in, name), 1, &operand, NULL, out);
+}
+
+/* ---- functions ---- */
 
 static Answer
 follow_device_call(const Call *call, const void *row)
@@ -214,6 +279,36 @@ follow_converter(const Call *call, const void *row)
     return interp_break(in, BREAK_DEVICE, "'%s' called this way", (const char *)row);
 }
 
+/* A ufunc of the library for which there is no operation. */
+static Answer
+follow_other_ufunc(const Call *call, const void *Py_UNUSED(row))
+{
+    PyObject *count = PyObject_GetAttrString(call->object, "nin");
+    PyObject *name = keep(call->in, PyObject_GetAttrString(call->object, "name"));
+    const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+    int nin = count != NULL ? (int)PyLong_AsLong(count) : -1;
+    Py_XDECREF(count);
+    if (nin < 0 || text == NULL) return ANSWER_ERROR;
+    const Called called = {text, "f", nin};
+    return call_device(call->in, &called, call->object, call->nargs, call->args, call->kwnames,
+                       call->out);
+}
+
+/* Those that device.c has a rule for are asked for first. */
+static int
+add_other_ufuncs(void)
+{
+    PyObject *module = module_loaded(any_library()->module), *found;
+    PyObject *all = module != NULL ? PyModule_GetDict(module) : NULL; /* borrowed */
+    Py_ssize_t at = 0;
+    int failed = 0;
+    while (all != NULL && !failed && PyDict_Next(all, &at, NULL, &found))
+        if (array_library_ufunc_check(found))
+            failed = callable_add(found, RANK_NUMPY, follow_other_ufunc, NULL);
+    Py_XDECREF(module);
+    return failed;
+}
+
 static int
 add_function(const char *name, Follow follow, const void *row)
 {
@@ -233,5 +328,5 @@ device_call_callables(void)
             add_function(calls[i].name, follow_device_call, &calls[i]) < 0)
             return -1;
     }
-    return 0;
+    return add_other_ufuncs();
 }

@@ -134,8 +134,17 @@ bool device_calls_method(const char *name);
    the array. */
 Answer device_call_method(Interp *in, const char *name, int nargs, Value *const *args,
                           PyObject *kwnames, Value **out);
-/* left @ right, of which one is on a device. */
-Answer device_matmul(Interp *in, Value *left, Value *right, Value **out);
+/* What a rule has answered, or where it broke for want of a kernel, a call of the library's own
+   function, which takes `most` positional arguments before its `out`. */
+Answer device_or_call(Interp *in, Answer answer, const char *name, int most, PyObject *callable,
+                      int nargs, Value *const *args, PyObject *kwnames, Value **out);
+/* The same for a function or method with a row. */
+Answer device_rule_or_call(Interp *in, const Rule *rule, PyObject *callable, int nargs,
+                           Value *const *args, PyObject *kwnames, Value **out);
+/* Operators of which an operand is on a device. */
+Answer device_operator(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer device_comparison(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer device_unary_operator(Interp *in, int operator_, Value *operand, Value **out);
 /* Adds the functions to the table of core/callables.c. */
 int device_call_callables(void);
 

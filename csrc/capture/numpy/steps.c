@@ -188,11 +188,13 @@ static Answer
 template_of(Holes *h, Value *value, PyObject **out)
 {
     Interp *in = h->in;
+    NodeId node;
     switch (value->kind) {
     case V_NODE: return node_template(h, value, out);
     case V_DEVICE:
         if (!h->device) break;
-        return hole(h, value, value->node, out);
+        TRY_NODE(node, array_current(h->in, value->node));
+        return hole(h, value, node, out);
     case V_PURE: {
         Value *text;
         Answer made = value_known(in, value, out);
