@@ -305,26 +305,29 @@ column_row(CudaEmit *e, bool at_begin)
 }
 
 /* Combines what the `ways` threads of each of `lanes` columns have, by a tree: sums of as many
-   addends are added up, so that few roundings are of the whole sum. */
+   addends are added up, so that few roundings are of the whole sum.  The reductions take turns in
+   one piece of shared memory. */
 static void
 combine_ways(CudaEmit *e, int ways, int lanes)
 {
+    bool first = true;
+    cuda_line(e, "__shared__ long long shared[%d];", ways * e->pack * lanes);
     for (int i = 0; i < e->kernel->instrs.len; i++) {
         if (!is_reduction(e, i, 0)) continue;
-        cuda_line(e, "__shared__ %s w%d[%d][%d][%d];", cuda_type(cuda_instr(e, i)->dtype), i, ways,
+        const char *type = cuda_type(cuda_instr(e, i)->dtype);
+        if (!first) cuda_line(e, "__syncthreads();");
+        first = false;
+        cuda_line(e, "%s *const w%d = (%s *)shared + lane;", type, i, type);
+        cuda_line(e, "#pragma unroll");
+        cuda_line(e, "for (int e = 0; e < %d; e++) w%d[(way * %d + e) * %d] = a%d[e];", e->pack, i,
+                  e->pack, lanes, i);
+        cuda_line(e, "__syncthreads();");
+        cuda_line(e, "#pragma unroll");
+        cuda_block(e, "for (int e = 0; e < %d && way == 0; e++)", e->pack);
+        cuda_line(e, "%s t[%d];", type, ways);
+        cuda_line(e, "#pragma unroll");
+        cuda_line(e, "for (int o = 0; o < %d; o++) t[o] = w%d[(o * %d + e) * %d];", ways, i,
                   e->pack, lanes);
-        cuda_line(e, "#pragma unroll");
-        cuda_line(e, "for (int e = 0; e < %d; e++) w%d[way][e][lane] = a%d[e];", e->pack, i, i);
-    }
-    cuda_line(e, "__syncthreads();");
-    cuda_line(e, "if (way != 0 || !live) return;");
-    for (int i = 0; i < e->kernel->instrs.len; i++) {
-        if (!is_reduction(e, i, 0)) continue;
-        cuda_line(e, "#pragma unroll");
-        cuda_block(e, "for (int e = 0; e < %d; e++)", e->pack);
-        cuda_line(e, "%s t[%d];", cuda_type(cuda_instr(e, i)->dtype), ways);
-        cuda_line(e, "#pragma unroll");
-        cuda_line(e, "for (int o = 0; o < %d; o++) t[o] = w%d[o][e][lane];", ways, i);
         cuda_line(e, "#pragma unroll");
         cuda_line(e, "for (int half = %d; half > 0; half /= 2)", ways / 2);
         cuda_line(e, "#pragma unroll");
@@ -334,6 +337,7 @@ combine_ways(CudaEmit *e, int ways, int lanes)
         cuda_line(e, "a%d[e] = t[0];", i);
         cuda_end(e);
     }
+    cuda_line(e, "if (way != 0 || !live) return;");
 }
 
 /* Eight threads share the columns of a pack. */

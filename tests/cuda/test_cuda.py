@@ -87,6 +87,24 @@ def test_nvrtc_compiles(graph, arch):
     assert cubin[:4] == b"\x7fELF"
 
 
+@needs_nvrtc
+@pytest.mark.parametrize(
+    "dtype, summed", [("f32", "f32"), ("i8", "i64"), ("f16", "f32"), ("f64", "f64")]
+)
+def test_many_sums_of_columns_fit_shared_memory(dtype, summed):
+    lines = [f"%0: {dtype}@cuda[4096,1024] = input(0)", f"%1: {summed}@cuda[4096,1024] = cast(%0)"]
+    if dtype == summed:
+        lines[1] = f"%1: {summed}@cuda[4096,1024] = positive(%0)"
+    for k in range(16):
+        lines.append(f"%{2 + 2 * k}: {summed}@cuda[4096,1024] = add(%{2 * k if k else 1}, %1)")
+        lines.append(f"%{3 + 2 * k}: {summed}@cuda[1024] = sum(%{2 + 2 * k}, axes=[0])")
+    outputs = ", ".join(f"%{3 + 2 * k}" for k in range(16))
+    schedule, source = _C.lower_cuda("\n".join(lines) + f"\noutputs {outputs}\n")
+    assert schedule.count("reduce sum") == 16
+    cubin, log = _C.cuda_compile(source, "sm_90")
+    assert cubin is not None, log
+
+
 def test_every_operation_has_text():
     for graph in all_operations():
         schedule, source = _C.lower_cuda(graph)
