@@ -353,6 +353,7 @@ def test_a_network_is_one_plan():
             inputs((128, 10), dtype, 4),
         )
         args = [cp.where(cp.isfinite(a), a, 1) for a in args]
+        pycompile.reset()
         whole = pycompile.compile(network, fullgraph=True)
         whole(*args)
         same(whole(*args), network(*args))
@@ -371,7 +372,6 @@ CALLS = [
     lambda x: cp.sort(x + 1, axis=-1) * 2,
     lambda x: (-x).argsort(axis=1) + 1,
     lambda x: cp.take(x + 1, cp.argsort(x.max(axis=1)), axis=0) * 2,
-    lambda x: cp.argmax(x * 2, axis=1) * 2,
     lambda x: (x * 2).var(axis=0, ddof=1),
     lambda x: cp.tril(x * 2) + cp.eye(6, dtype="f4") + cp.full((6, 6), 2.5) * cp.ones(6),
     lambda x: cp.linalg.inv(x * 2 + cp.eye(6, dtype="f4")) * 2,
@@ -401,6 +401,18 @@ def test_calls(number):
     function = CALLS[number]
     x = cp.asarray(np.random.default_rng(1).standard_normal((6, 6)).astype("f4"))
     same(compiled(function, x), function(x))
+
+
+def test_indices_of_extremes_are_cupys():
+    """They are of `long long`, which is not `long` though both have 64 bits."""
+
+    def largest(x):
+        return cp.argmax(x * 2, axis=1) * 2
+
+    x = cp.asarray(np.random.default_rng(1).standard_normal((6, 6)).astype("f4"))
+    same(pycompile.compile(largest)(x), largest(x))
+    explained = pycompile.explain(largest)(x)
+    assert [item["code"] for item in explained.breaks] == ["PC0008"]
 
 
 def test_memory_is_cupys():
