@@ -80,6 +80,7 @@ class NumpyFunction(tuple[Any, ...]):
     OF_DATA: ClassVar[int]
     SHAPE_FIRST: ClassVar[int]
     INDEXES: ClassVar[int]
+    LENGTHS: ClassVar[int]
     NAMED_OUT: ClassVar[int]
     OF_SCALARS: ClassVar[int]
     LEFT: ClassVar[int]

@@ -784,11 +784,25 @@ def _may_change(asked):
     )
 
 
+def _of_lengths(asked):
+    """Whether an array of integers says how long the result is."""
+    if not asked.traits & NumpyFunction.LENGTHS:
+        return False
+    first = asked.args[0] if asked.args else None
+    data = first.number if type(first) is Hole else None
+    return any(
+        value.form == _ARRAY and value.dtype.kind in "iub"
+        for number, value in enumerate(asked.values)
+        if number != data
+    )
+
+
 def _settled(result, asked, holes, samples):
     """The description of a result whose type is known."""
     always = bool(asked.traits & NumpyFunction.GIVES_ITSELF)
     opaque = (
         asked.opaque
+        or _of_lengths(asked)
         or bool(samples - set(asked.changed))
         or any(value.form == _ARRAY and 0 in value.shape for value in asked.values)
     )
