@@ -102,16 +102,23 @@ arena_copy(Arena *arena, const void *data, size_t size)
 }
 
 char *
+arena_vprintf(Arena *arena, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *string = arena_alloc(arena, (size_t)length + 1);
+    if (string != NULL) vsnprintf(string, (size_t)length + 1, format, args);
+    return string;
+}
+
+char *
 arena_printf(Arena *arena, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    int length = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    char *string = arena_alloc(arena, (size_t)length + 1);
-    if (string == NULL) return NULL;
-    va_start(args, format);
-    vsnprintf(string, (size_t)length + 1, format, args);
+    char *string = arena_vprintf(arena, format, args);
     va_end(args);
     return string;
 }

@@ -35,6 +35,8 @@ void *arena_alloc(Arena *arena, size_t size);
 /* Copies of a block or a string into the arena; NULL with MemoryError set. */
 void *arena_copy(Arena *arena, const void *data, size_t size);
 char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(Arena *arena, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 /* Makes room for one more element in an arena vector; used through VEC_PUSH. */
 int arena_grow(Arena *arena, void **data, int *capacity, int length, size_t element);
 

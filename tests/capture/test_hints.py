@@ -678,7 +678,7 @@ def narrow(x, y):
     ("function", "why"),
     [
         (prints, "the branch of line {}: one side has printing or another visible effect"),
-        (appends, "it changes an object other than arrays: list"),
+        (appends, "it changes an object other than arrays: 'found' (list)"),
         (narrow, "the operation 'add' on a numpy.float16, line {}"),
     ],
 )

@@ -37,6 +37,17 @@ def with_loop(x, scale):
     return y
 
 
+def with_loops_that_are_unrolled(x, scale):
+    found, y = [], x[0].copy()
+    for i in range(1, len(y)):
+        y[i] = scale * y[i - 1]
+        found.append(i)
+    for v in y:
+        if v > scale:
+            found.append(sys.getrefcount(found))
+    return y * 2, len(found)
+
+
 def with_branch(x, scale):
     def inner(y, by=scale):
         return np.maximum(y, by) - y.mean(axis=0)
@@ -91,7 +102,7 @@ def attempt(function, n, folders, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("function", [straight, writes, with_break, with_loop, with_branch])
+@pytest.mark.parametrize("function", [straight, writes, with_break, with_loop, with_loops_that_are_unrolled, with_branch])
 def test_every_failure_of_a_compile(function, folders, monkeypatch):
     n, kernels, reached = 0, set(), True
     while reached:

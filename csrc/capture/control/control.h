@@ -127,8 +127,8 @@ Answer loop_pick_class(Interp *in, Value *number, Value *is_numpy, DType python,
 /* 0, or -1 with the error set. */
 int world_save(Interp *in, World *world);
 /* Has nothing changed that others can see, except for effects that can be made conditional, and
-   nothing that cannot be restored? */
-bool world_is_pure(Interp *in, const World *world);
+   nothing that cannot be restored?  Else *changed is what did, or NULL where that is not known. */
+bool world_is_pure(Interp *in, const World *world, Value **changed);
 /* A value from before that has changed: a list is longer, a dict has another item.  NULL: none. */
 Value *world_changed(const World *world);
 /* Records the values that changed since, and restores everything. */
@@ -156,12 +156,14 @@ Answer loop_not_kept(Interp *in, int head, const char *format, ...)
 Answer loop_has(Interp *in, int head, int number);
 /* What is known of the loop whose last Instr jumps back to `head`; NULL with the error set. */
 const char *loop_why(Interp *in, int head);
-/* The same of the one that is entered or begins at `head`; NULL where it was not tried. */
-const char *loop_refusal(Interp *in, int head);
+/* The same of the one that is entered or begins at `head`; *why is NULL where it was not tried. */
+int loop_refusal(Interp *in, int head, const char **why);
+/* Breaks for that: it is in a loop that would stay one. */
+Answer inner_loop_unkept(Interp *in, int head);
 /* A reason: there is nothing to change about it where the loop computes with whole arrays. */
 extern const char loop_without_elements[];
-/* Does the loop compute with whole arrays, as far as the graph goes? */
-bool loop_computes_arrays(Interp *in, int head);
+/* Does the loop compute with whole arrays, as far as the graph goes?  -1: error set. */
+int loop_computes_arrays(Interp *in, int head);
 /* Adds it to what is told of a break at a value of the loop's body. */
 int tell_refused_loop(Interp *in);
 

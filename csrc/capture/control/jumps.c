@@ -96,7 +96,10 @@ tell_loop(Interp *in, int head)
     if (why == NULL) return -1;
     in->told.frames[0].line = line_at(in->bottom->decoded, head);
     in->told.hint = HINT_TURNS;
-    if (strcmp(why, loop_without_elements) == 0 && loop_computes_arrays(in, head)) return 0;
+    if (strcmp(why, loop_without_elements) == 0) {
+        int whole = loop_computes_arrays(in, head);
+        if (whole != 0) return Py_MIN(whole, 0);
+    }
     in->told.detail =
         arena_printf(in->arena, "%s, which did not stay a loop: %s", in->told.detail, why);
     in->told.hint = HINT_KEPT;
@@ -213,9 +216,7 @@ for_iter(Interp *in, const Instr *instr)
         iterator->position == 0) {
         Answer answer = capture_loop(in, iterator);
         if (answer == ANSWER_NO && in->loop != NULL && !range_is_known(in, iterator->walked))
-            return interp_break(in, BREAK_UNROLL, "an inner loop that did not stay one: %s",
-                                in->top == in->bottom ? loop_why(in, in->top->number)
-                                                      : "it is in a function that is called");
+            return inner_loop_unkept(in, in->top->number);
         if (answer != ANSWER_NO) return answer;
     }
     Answer answer = iterator_next(in, iterator, &item);

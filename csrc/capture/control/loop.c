@@ -278,7 +278,8 @@ body_broke(Interp *in, int number)
     Arena *arena = in->attempt.learn_arena;
     const Break *broke = &in->told;
     int at = in->bottom->number, line = broke->frames[0].line;
-    const char *inner = at != number ? loop_refusal(in, at) : NULL;
+    const char *inner = NULL;
+    if (at != number && loop_refusal(in, at, &inner) < 0) return NULL;
     if (inner != NULL) return arena_copy(arena, inner, strlen(inner) + 1);
     if (*broke->detail == '\0')
         return arena_printf(arena, "%s, line %d", break_text(broke->code), line);
@@ -334,15 +335,15 @@ learn_odd(Interp *in, int number, NodeId odd)
     Value *called = call ? value_const(in, node->attrs.object) : NULL;
     if (call && called == NULL) return ANSWER_ERROR;
     const char *rare = rare_dtype(in->graph, node);
-    char why[160];
     bool ufunc = op_info(node->op)->kind == KIND_UFUNC;
-    snprintf(why, sizeof(why), "%s '%s'%s%s, line %d, which has no native form in a loop",
-             call || ufunc ? "a call of" : "the operation",
-             call    ? value_describe(in, called)
-             : ufunc ? ufunc_name(node->attrs.object)
-                     : op_info(node->op)->name,
-             rare ? " on a numpy." : "", rare ? rare : "", (int)node->line);
-    return loop_unkept(in, number, why);
+    const char *name = call    ? value_describe(in, called)
+                       : ufunc ? ufunc_name(node->attrs.object)
+                               : op_info(node->op)->name;
+    return loop_unkept(in, number,
+                       arena_printf(in->arena,
+                                    "%s '%s'%s%s, line %d, which has no native form in a loop",
+                                    call || ufunc ? "a call of" : "the operation", name,
+                                    rare ? " on a numpy." : "", rare ? rare : "", (int)node->line));
 }
 
 /* The body prints, stores an attribute (effects from number `first` on), or changes a list that was
@@ -350,16 +351,18 @@ learn_odd(Interp *in, int number, NodeId odd)
 static Answer
 learn_effect(Interp *in, int number, int first, Value *changed)
 {
-    char why[160];
     for (int i = first; i < in->writes.effects.len; i++) {
         const Effect *effect = &in->writes.effects.at[i];
         if (effect->what == NULL) continue;
-        snprintf(why, sizeof(why), "a call of '%s', line %d", effect->what, effect->at.line);
-        return loop_unkept(in, number, why);
+        return loop_unkept(
+            in, number,
+            arena_printf(in->arena, "a call of '%s', line %d", effect->what, effect->at.line));
     }
-    snprintf(why, sizeof(why), "it changes an object other than arrays%s%s",
-             changed != NULL ? ": " : "", changed != NULL ? value_describe(in, changed) : "");
-    return loop_unkept(in, number, why);
+    const char *object = changed != NULL ? value_named(in, changed) : "";
+    if (object == NULL) return ANSWER_ERROR;
+    return loop_unkept(in, number,
+                       arena_printf(in->arena, "it changes an object other than arrays%s%s",
+                                    *object != '\0' ? ": " : "", object));
 }
 
 /* A carried local has another type after the body than before it. */
@@ -680,8 +683,6 @@ follow_while(Interp *in, bool *whole)
         return ANSWER_YES;
     Answer answer = keep_loop(in, shape, NULL);
     *whole = answer == ANSWER_YES;
-    if (answer == ANSWER_NO && in->loop != NULL)
-        return interp_break(in, BREAK_UNROLL, "an inner loop that did not stay one: %s",
-                            loop_why(in, shape->head));
+    if (answer == ANSWER_NO && in->loop != NULL) return inner_loop_unkept(in, shape->head);
     return answer == ANSWER_NO ? ANSWER_YES : answer;
 }

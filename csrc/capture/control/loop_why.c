@@ -56,12 +56,10 @@ in_words(const Decoded *d, int number)
 Answer
 loop_not_kept(Interp *in, int head, const char *format, ...)
 {
-    char text[256];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    LoopNote note = {head, arena_vprintf(in->arena, format, args)};
     va_end(args);
-    LoopNote note = {head, arena_copy(in->arena, text, strlen(text) + 1)};
     if (note.why == NULL || VEC_PUSH(in->arena, &in->attempt.unkept, note) < 0) return ANSWER_ERROR;
     return ANSWER_NO;
 }
@@ -123,16 +121,17 @@ note_of(const Interp *in, int number)
     return NULL;
 }
 
-/* The loop's notes have the name of the Instr at which it is entered. */
-static LoopShape *
-loop_of(Interp *in, int head)
+/* The loop's notes have the name of the Instr at which it is entered.  *out is NULL where no loop
+   has the head. */
+static int
+loop_of(Interp *in, int head, LoopShape **out)
 {
-    LoopShape *shape;
-    for (int top = head; top >= 0; top--)
-        if (loop_shape(in, in->bottom->decoded, top, &shape) == 0 && shape != NULL &&
-            shape->head == head)
-            return shape;
-    return NULL;
+    for (int top = head; top >= 0; top--) {
+        if (loop_shape(in, in->bottom->decoded, top, out) < 0) return -1;
+        if (*out != NULL && (*out)->head == head) return 0;
+    }
+    *out = NULL;
+    return 0;
 }
 
 /* Does the loop compute with whole arrays?  Then it is none that would stay a loop, and the break
@@ -158,10 +157,11 @@ computes_arrays(const Interp *in, const LoopShape *shape)
     return false;
 }
 
-bool
+int
 loop_computes_arrays(Interp *in, int head)
 {
-    const LoopShape *shape = loop_of(in, head);
+    LoopShape *shape;
+    if (loop_of(in, head, &shape) < 0) return -1;
     return shape != NULL && computes_arrays(in, shape);
 }
 
@@ -232,42 +232,56 @@ goes_over(Interp *in, LoopShape *shape)
                         only, name, name);
 }
 
-const char *
-loop_refusal(Interp *in, int head)
+int
+loop_refusal(Interp *in, int head, const char **why)
 {
-    const LoopShape *shape = loop_of(in, head);
-    return note_of(in, shape != NULL ? shape->top : head);
+    LoopShape *shape;
+    if (loop_of(in, head, &shape) < 0) return -1;
+    *why = note_of(in, shape != NULL ? shape->top : head);
+    return 0;
 }
 
 const char *
 loop_why(Interp *in, int head)
 {
-    LoopShape *shape = loop_of(in, head);
+    LoopShape *shape;
+    if (loop_of(in, head, &shape) < 0) return NULL;
     const char *why = note_of(in, shape != NULL ? shape->top : head);
     if (why != NULL) return why;
     if (shape == NULL) return "only loops over ranges and `while` loops do";
     if (shape->counts) return goes_over(in, shape);
     Scan scan; /* of a `while` in whose midst the graph began */
     int fits = loop_scan(in, in->bottom->decoded, shape, &scan);
-    if (fits == 0 && scan.why == NULL) loop_has(in, shape->top, scan.refused);
+    if (fits < 0) return NULL;
+    if (fits == 0 && scan.why == NULL && loop_has(in, shape->top, scan.refused) == ANSWER_ERROR)
+        return NULL;
     why = fits == 0 && scan.why != NULL ? scan.why : note_of(in, shape->top);
     return why != NULL ? why : "the graph begins in its midst";
+}
+
+Answer
+inner_loop_unkept(Interp *in, int head)
+{
+    const char *why = "it is in a function that is called";
+    if (in->top == in->bottom && (why = loop_why(in, head)) == NULL) return ANSWER_ERROR;
+    return interp_break(in, BREAK_UNROLL, "an inner loop that did not stay one: %s", why);
 }
 
 /* ---- breaks in the body of such a loop ---- */
 
 /* The innermost loop around the bottom's current instruction that was to stay a loop and did not,
-   or that goes over an array's elements and would as a loop over a range; or NULL. */
-static LoopShape *
-refused_around(Interp *in)
+   or that goes over an array's elements and would as a loop over a range; else *out is NULL. */
+static int
+refused_around(Interp *in, LoopShape **out)
 {
-    LoopShape *shape;
-    for (int top = in->bottom->number; top >= 0; top--)
-        if (loop_shape(in, in->bottom->decoded, top, &shape) == 0 && shape != NULL &&
-            shape->inside[in->bottom->number] &&
-            (note_of(in, shape->top) != NULL || elements_of(in, shape) != NULL))
-            return shape;
-    return NULL;
+    for (int top = in->bottom->number; top >= 0; top--) {
+        if (loop_shape(in, in->bottom->decoded, top, out) < 0) return -1;
+        if (*out != NULL && (*out)->inside[in->bottom->number] &&
+            (note_of(in, (*out)->top) != NULL || elements_of(in, *out) != NULL))
+            return 0;
+    }
+    *out = NULL;
+    return 0;
 }
 
 int
@@ -275,7 +289,8 @@ tell_refused_loop(Interp *in)
 {
     bool by_value = in->told.code == BREAK_BRANCH || in->told.code == BREAK_DATA_SIZE ||
                     in->told.code == BREAK_VARIES;
-    LoopShape *shape = by_value ? refused_around(in) : NULL;
+    LoopShape *shape = NULL;
+    if (by_value && refused_around(in, &shape) < 0) return -1;
     if (shape == NULL || computes_arrays(in, shape)) return 0;
     const char *why = note_of(in, shape->top);
     bool own = why == NULL; /* the break has a reason of its own, beside the loop's */

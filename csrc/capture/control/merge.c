@@ -118,6 +118,18 @@ merge_apart(Merge *m, const char *what)
 }
 
 Answer
+merge_changes(Merge *m, const char *whose, Value *changed)
+{
+    Interp *in = m->in;
+    if (m->what != NULL) return ANSWER_NO;
+    const char *object = changed != NULL ? value_named(in, changed) : "";
+    if (object == NULL) return ANSWER_ERROR;
+    m->what = arena_printf(in->attempt.learn_arena, "%s an object from before the branch%s%s",
+                           whose, *object != '\0' ? ": " : "", object);
+    return m->what == NULL ? ANSWER_ERROR : ANSWER_NO;
+}
+
+Answer
 merge_differ(Merge *m, const char *name, Value *x, Value *y)
 {
     Interp *in = m->in;
@@ -626,8 +638,9 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
     m->made = in->attempt.values.len;
     for (int arm = 0; arm < 2; arm++) {
         Answer answer = follow_arm(m, arm, start[arm], depth[arm]);
-        if (answer == ANSWER_YES && !world_is_pure(in, &before))
-            answer = merge_apart(m, "one side changes an object from before the branch");
+        Value *changed = NULL;
+        if (answer == ANSWER_YES && !world_is_pure(in, &before, &changed))
+            answer = merge_changes(m, "one side changes", changed);
         if (answer != ANSWER_YES) return answer;
         if (in->loop != NULL) {
             left[arm] = *in->loop;
@@ -640,8 +653,7 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
         if (world_take_back(in, &before, &arms[arm]) < 0) return ANSWER_ERROR;
     }
     Answer answer = merge_changed(m, &before, arms);
-    if (answer == ANSWER_NO)
-        answer = merge_apart(m, "its sides change an object from before the branch");
+    if (answer == ANSWER_NO) answer = merge_changes(m, "its sides change", NULL);
     if (m->join == m->d->count) {
         if (answer == ANSWER_YES) {
             answer = merge_value(m, result[0], result[1], &a->result);

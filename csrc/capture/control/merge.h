@@ -49,6 +49,8 @@ typedef struct {
 /* ---- merge.c ---- */
 /* ANSWER_NO, and notes what for, in static text. */
 Answer merge_apart(Merge *m, const char *what);
+/* `whose` arm changes an object from before the branch; `changed` is NULL where it is not known. */
+Answer merge_changes(Merge *m, const char *whose, Value *changed);
 /* The same for what the arms left in a variable. */
 Answer merge_differ(Merge *m, const char *name, Value *x, Value *y);
 Answer merge_value(Merge *m, Value *x, Value *y, Value **out);
@@ -62,7 +64,8 @@ bool merge_is_outer(const Merge *m, const Value *value);
 Answer merge_items(Merge *m, const State *x, const State *y, Value **items);
 
 /* ---- merge_states.c ---- */
-/* Containers and objects from before the fork that an arm changed. */
+/* Containers and objects from before the fork that an arm changed.  ANSWER_NO: one of them cannot
+   be merged, and is named in what keeps the arms apart. */
 Answer merge_changed(Merge *m, const World *before, const World arms[2]);
 /* The frame's slots, where the arms meet. */
 Answer merge_slots(Merge *m, const World arms[2]);

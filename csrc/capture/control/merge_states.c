@@ -68,6 +68,12 @@ merge_met(Merge *m, const World *before, const World arms[2])
     return ANSWER_YES;
 }
 
+static Answer
+not_merged(Merge *m, Value *value)
+{
+    return merge_changes(m, "its sides change", value);
+}
+
 /* Containers from before the fork that an arm changed. */
 Answer
 merge_changed(Merge *m, const World *before, const World arms[2])
@@ -77,21 +83,24 @@ merge_changed(Merge *m, const World *before, const World arms[2])
         const State *x = state_or(&arms[0], was), *y = state_or(&arms[1], was);
         if (x == y) continue;
         Value *value = x->value, **items, *of = x->of;
-        if (value->kind == V_NODE) return ANSWER_NO;
+        if (value->kind == V_NODE) return not_merged(m, value);
         if (value->kind == V_OBJECT && x->of == y->of) {
             Answer stored = merge_attributes(m, value, x, y);
+            if (stored == ANSWER_NO) return not_merged(m, value);
             if (stored != ANSWER_YES) return stored;
             continue;
         }
         if (x->of != y->of) { /* its __dict__ was made in an arm */
-            if (x->of == NULL || y->of == NULL) return ANSWER_NO;
+            if (x->of == NULL || y->of == NULL) return not_merged(m, value);
             Answer merged = merge_value(m, x->of, y->of, &of);
             if (merged == ANSWER_YES && of->kind != x->of->kind) merged = ANSWER_NO;
+            if (merged == ANSWER_NO) return not_merged(m, value);
             if (merged != ANSWER_YES) return merged;
         }
         items = arena_alloc(m->in->arena, sizeof(Value *) * (size_t)(x->nitems + 1));
         if (items == NULL) return ANSWER_ERROR;
         Answer answer = merge_items(m, x, y, items);
+        if (answer == ANSWER_NO) return not_merged(m, value);
         if (answer != ANSWER_YES) return answer;
         value->items = items;
         value->nitems = x->nitems;
@@ -117,10 +126,10 @@ lose(Merge *m, Value **out)
 static Answer
 slot_differs(Merge *m, int slot, Value *x, Value *y)
 {
-    char name[64] = "the value of an expression";
+    const char *name = "the value of an expression";
     if (slot < m->d->nlocalsplus)
-        snprintf(name, sizeof(name), "'%s'", text_of_str(code_slot_name(m->d->code, slot)));
-    return merge_differ(m, name, x, y);
+        name = arena_printf(m->in->arena, "'%s'", text_of_str(code_slot_name(m->d->code, slot)));
+    return name == NULL ? ANSWER_ERROR : merge_differ(m, name, x, y);
 }
 
 Answer

@@ -102,31 +102,60 @@ may_be_left_out(const Effect *effect)
     return effect->kind == EFFECT_STORE_ATTR || effect->kind == EFFECT_CALL;
 }
 
-bool
-world_is_pure(Interp *in, const World *w)
+static bool
+changes_its_first(const Effect *effect)
 {
+    return effect->kind == EFFECT_STORE_ITEM || effect->kind == EFFECT_DELETE_ITEM ||
+           effect->kind == EFFECT_DELETE_ATTR || effect->kind == EFFECT_METHOD;
+}
+
+/* A value of an array whose memory it is. */
+static Value *
+array_of_memory(const Interp *in, const World *w, NodeId root)
+{
+    for (int i = 0; i < w->nvalues; i++) {
+        Value *value = w->states[i].value;
+        if (value->kind == V_NODE && graph_node(in->graph, value->node)->storage == root)
+            return value;
+    }
+    return NULL;
+}
+
+bool
+world_is_pure(Interp *in, const World *w, Value **changed)
+{
+    *changed = NULL;
     if (in->writes.effects.len < w->neffects || in->writes.stored_globals.len != w->nglobals ||
         !same_bytes(in->writes.effects.at, w->effects, sizeof(Effect), w->neffects) ||
         !same_bytes(in->writes.stored_globals.at, w->globals, sizeof(StoredGlobal), w->nglobals))
         return false;
-    for (int i = w->neffects; i < in->writes.effects.len; i++)
-        if (!may_be_left_out(&in->writes.effects.at[i])) return false;
+    for (int i = w->neffects; i < in->writes.effects.len; i++) {
+        const Effect *effect = &in->writes.effects.at[i];
+        if (may_be_left_out(effect)) continue;
+        *changed = changes_its_first(effect) ? effect->args[0] : NULL;
+        return false;
+    }
     for (int i = 0; i < in->memory.storages.len; i++) {
         const Storage *now = &in->memory.storages.at[i];
         bool older = now->root < w->nodes ||
                      op_info(graph_node(in->graph, now->root)->op)->kind == KIND_INPUT;
         NodeId before = i < w->nstorages ? w->storages[i].version : now->root;
-        if (older && now->version != before) return false;
-        if (i < w->nstorages && now->commit != w->storages[i].commit) return false;
+        bool commits = i < w->nstorages && now->commit != w->storages[i].commit;
+        if ((older && now->version != before) || commits) {
+            *changed = array_of_memory(in, w, now->root);
+            return false;
+        }
     }
     for (int i = 0; i < w->nvalues; i++) {
         const State *state = &w->states[i];
+        *changed = state->value;
         if (state->value->kind == V_ITER &&
             (state->value->position != state->position || state->value->mutated != state->mutated))
             return false;
         if (exception_changed(state)) return false;
         if (state->value->kind != state->kind && is_changed(state)) return false;
     }
+    *changed = NULL;
     return true;
 }
 

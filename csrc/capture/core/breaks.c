@@ -90,15 +90,12 @@ break_as_text(Interp *in, BreakCode code, BreakHint hint, const char *text)
     return in->told.detail == NULL || user_stack(in, &in->told) < 0 ? ANSWER_ERROR : ANSWER_BREAK;
 }
 
-enum { LONGEST = 512 }; /* of a detail */
-
 static Answer
 break_formatted(Interp *in, BreakCode code, BreakHint hint, const char *format, va_list args)
 {
     if (in->break_code != BREAK_NONE) return ANSWER_BREAK; /* the first reason is the reason */
-    char text[LONGEST];
-    vsnprintf(text, sizeof(text), format, args);
-    return break_as_text(in, code, hint, text);
+    const char *text = arena_vprintf(in->arena, format, args);
+    return text == NULL ? ANSWER_ERROR : break_as_text(in, code, hint, text);
 }
 
 Answer
@@ -134,11 +131,11 @@ Answer
 break_raised(Interp *in, const char *format, ...)
 {
     if (in->break_code != BREAK_NONE) return ANSWER_BREAK;
-    char text[LONGEST];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof(text), format, args);
+    const char *text = arena_vprintf(in->arena, format, args);
     va_end(args);
+    if (text == NULL) return ANSWER_ERROR;
     Answer answer = break_as_text(in, BREAK_EXCEPTION, HINT_RAISED, text);
     in->told.leaves = leaves_frames(in);
     return answer;

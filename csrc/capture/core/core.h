@@ -15,6 +15,9 @@ type_is_heap(const PyTypeObject *type)
 /* The exact type of the value's object, guarded; NULL when not known. */
 PyTypeObject *value_type(Interp *in, Value *value);
 const char *value_describe(Interp *in, Value *value); /* for breaks; never NULL */
+/* "'found' (list)" where a local of the function that is followed holds it, else "list"; NULL with
+   the error set. */
+const char *value_named(Interp *in, Value *value);
 /* The Python object of a value that is known: a constant, or a symbolic scalar that is an input (it
    becomes a guard on the value), or tuples, slices … of those.  Borrowed.  ANSWER_NO when it
    depends on array contents. */

@@ -35,6 +35,19 @@ value_describe(Interp *in, Value *value)
     return type != NULL ? type->tp_name : "an unknown value";
 }
 
+const char *
+value_named(Interp *in, Value *value)
+{
+    const char *kind = value_describe(in, value);
+    const Activation *a = in->top;
+    for (int i = 0; i < a->decoded->nlocalsplus; i++)
+        if (a->slots[i] == value || (a->slots[i] == NULL && a->initial != NULL &&
+                                     a->initial[i] == value)) /* read since a fork */
+            return arena_printf(in->arena, "'%s' (%s)",
+                                text_of_str(code_slot_name(a->decoded->code, i)), kind);
+    return kind;
+}
+
 Answer
 value_known(Interp *in, Value *value, PyObject **out)
 {
