@@ -193,10 +193,36 @@ value_remedy(PyObject *wanted)
     return "pass fewer different values";
 }
 
+const char guard_counted[] =
+    "Python runs the loop that gives it, because of a break in the loop: change what breaks "
+    "(PYCOMPILE_LOGS=graph_breaks)";
+
+/* Is it the item of a `for` loop that Python runs? */
+static bool
+is_loop_item(const GuardProgram *program, const GuardSource *source)
+{
+    if (source->kind != SOURCE_SLOT || program->code == NULL) return false;
+    Decoded *decoded = decode(program->code);
+    if (decoded == NULL) {
+        PyErr_Clear();
+        return false;
+    }
+    bool outside = false;
+    int maker = slot_maker(program, decoded, source->index, &outside);
+    bool item = maker >= 0 && decoded->instrs[maker].kind == I_FOR_ITER;
+    decoded_free(decoded);
+    return item;
+}
+
 const char *
 guard_remedy(const GuardProgram *program, const GuardCheck *check, PyObject *now)
 {
     ArrayFact fact;
+    bool by_value = check->kind == GUARD_VALUE || check->kind == GUARD_INT_RANGE;
+    if (by_value && is_loop_item(program, &program->sources[check->source])) return guard_counted;
+    if (check->kind == GUARD_IS && check->object != NULL && now != NULL &&
+        is_enum_member(check->object) && is_enum_member(now))
+        return "pass fewer different members, or do what depends on them outside of the function";
     if (guard_number_type(check, now) != NULL) return "pass numbers of one type";
     if (check->kind == GUARD_INT_RANGE && check->low == INT64_MIN && check->high == INT64_MAX)
         return "pass ints that fit 64 bits";

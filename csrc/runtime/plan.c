@@ -194,7 +194,7 @@ loops_failed(Run *run, const PlanKernel *kernel)
 {
     if (kernel->nloops == 0 || PyErr_Occurred() == NULL) return false;
     PyErr_Clear();
-    run->why = "an error in a ufunc's own loop";
+    run->why = "an error or a warning of NumPy's in an operation on elements";
     return true;
 }
 

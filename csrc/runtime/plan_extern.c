@@ -312,7 +312,8 @@ run_extern(Run *run, const PlanExtern *step)
         if ((args[made] = extern_arg(run, step, made, memory)) == NULL) goto done;
     run->yielded |= !step->numbers;
     if (step->save != NULL && save_outside(run, step, args) < 0) goto done;
-    run->why = "an extern's result is not what was predicted";
+    run->why =
+        "a library function that raised, warned or gave another shape, dtype or class than before";
     if ((value = call_library(step, args)) != NULL) answer = extern_results(run, step, value);
     if (answer == ANSWER_YES && !results_are_apart(run, step, args)) answer = ANSWER_NO;
     if (step->backend != NULL && answer != ANSWER_YES) tell_backend(run, step, value);

@@ -369,7 +369,8 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
     if (log == NULL) return ANSWER_ERROR;
     KernelArgs args = {
         .ptr = pointers, .size = sizes, .loop = kernel->loops, .scratch = (char *)&log->seen};
-    run->why = "a loop that Python would not run to its end, or in other numbers";
+    run->why = "what Python raises or warns of, an index out of bounds or an int beyond 64 bits, "
+               "in a loop";
     run->yielded = true; /* a long loop lets others run */
     int64_t began = call_is_timed ? clock_ns() : 0;
     Answer answer = run_variants(run->plan, kernel, &args, log, flags);

@@ -337,6 +337,8 @@ explain_failures(Runner *r, Entry *entry, bool warns, Text *out)
         text_printf(out, "; because %s. To have it compiled: ", because.data ? because.data : "?");
         if (warns && is_said_again(r->state, entry, remedies.data ? remedies.data : ""))
             text_put(out, "as said of another place of this function");
+        else if (remedies.data != NULL && strcmp(remedies.data, guard_counted) == 0)
+            text_put(out, remedies.data);
         else
             text_printf(out, "%s%sraise the option recompile_limit",
                         remedies.len ? remedies.data : "", remedies.len ? "; or " : "");

@@ -89,6 +89,8 @@ void guards_facts_add(GuardFacts *facts, GuardProgram *guards, const Roots *root
 /* "n == 1, 2, now 3 (file.py:12); …", and what the program may change, without repetitions.  False:
    nothing differs. */
 bool guards_facts_put(const GuardFacts *facts, Text *because, Text *remedies);
+/* The remedy for the item of a loop that Python runs: more plans are none. */
+extern const char guard_counted[];
 /* Keeps an object (NULL: none) that the plan refers to: alive as long as the guards can hold, or,
    where the program may drop it, weakly.  `keep`: objects that the capture still holds, or NULL. -1
    with the error set. */

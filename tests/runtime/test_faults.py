@@ -102,7 +102,9 @@ def attempt(function, n, folders, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("function", [straight, writes, with_break, with_loop, with_loops_that_are_unrolled, with_branch])
+@pytest.mark.parametrize(
+    "function", [straight, writes, with_break, with_loop, with_loops_that_are_unrolled, with_branch]
+)
 def test_every_failure_of_a_compile(function, folders, monkeypatch):
     n, kernels, reached = 0, set(), True
     while reached:

@@ -481,7 +481,7 @@ def cast(x, s):
             named,
             [(ONES, Color.RED), (ONES, Color.BLUE)],
             "s is Color.RED, now Color.BLUE (",
-            "same",
+            "fewer different members",
         ),
         (named, [(ONES, Color.RED), (ONES, [1, 2])], "s is Color.RED, now a list of 2 (", "same"),
         (named, [(ONES, Color.RED), (ONES, ONES)], "now an array float64[200, 30] (", "same"),
