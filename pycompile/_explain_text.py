@@ -71,8 +71,9 @@ def found_breaks(explanation: Explanation) -> list[Record]:
         frames = frames or [(item.get("file"), item.get("line"), explanation.name)]
         mine = [frame for frame in frames if not is_library(frame[0])]
         user = mine[0] if mine else frames[-1]
+        heads = dict(zip(frames, item.get("heads") or ()))
         key = (item["code"], "" if item["code"] in TOLD_ONCE else item.get("detail"), user)
-        row = rows.setdefault(key, {**item, "user": user, "captures": 0})
+        row = rows.setdefault(key, {**item, "user": user, "head": heads.get(user), "captures": 0})
         row["captures"] += 1
     told = list(rows.values())
     elsewhere = {row["user"][::2] for row in told if not _follows(row)}
@@ -126,7 +127,7 @@ def functions(explanation: Explanation) -> list[Record]:
         file, line, name = item["user"]
         this = row(file, name)
         this["breaks"].append(item)
-        this["line"] = this["line"] or line  # one that was only followed as a part of others
+        this["line"] = item["head"] or this["line"] or line
     return sorted(rows.values(), key=lambda r: (is_library(r["file"]), -_cost(r)))
 
 
@@ -186,9 +187,9 @@ def _break_lines(item: Record, hinted: set[str]) -> list[str]:
     if callers:
         called = ", ".join(f"{f[2]} ({place(*f[:2])})" for f in callers[:3])
         lines.append(f"    called from {called}" + (", ..." if len(callers) > 3 else ""))
-    if item.get("hint") and item["code"] not in hinted:
+    if item.get("hint") and item["hint"] not in hinted:
         lines.append(f"    hint: {item['hint']}")
-    hinted.add(item["code"])
+        hinted.add(item["hint"])
     return lines
 
 
@@ -234,7 +235,7 @@ def summary(explanation: Explanation) -> str:
     end = [_library_line(library)] if library else []
     if explanation.records:
         end.append(explanation.more)
-    hinted: set[str] = set()  # codes whose hint has been given
+    hinted: set[str] = set()  # hints that have been given
     for number, row in enumerate(mine):
         told = _function_lines(row, hinted)
         if number and len(lines) + len(told) + len(end) + 1 > SCREEN:

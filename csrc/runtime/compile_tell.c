@@ -183,6 +183,21 @@ frames_list(const Break *item)
     return list;
 }
 
+/* The line of the head of each of these functions. */
+static PyObject *
+heads_list(const Break *item)
+{
+    PyObject *list = PyList_New(item->nframes);
+    for (int i = 0; list != NULL && i < item->nframes; i++) {
+        PyObject *line = PyLong_FromLong(item->frames[i].code.head);
+        if (line == NULL)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, line);
+    }
+    return list;
+}
+
 /* To the log, and to the list "breaks" of the record. */
 static void
 tell_break(Job *job, const Break *item)
@@ -207,6 +222,7 @@ tell_break(Job *job, const Break *item)
         record_text(record, "stack", &stack);
         text_free(&stack);
         record_object(record, "frames", frames_list(item));
+        record_object(record, "heads", heads_list(item));
         if (PyList_Append(list, record) < 0) PyErr_Clear();
         Py_DECREF(record);
     }
