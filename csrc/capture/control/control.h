@@ -152,8 +152,6 @@ const Break *branch_broke(Interp *in, bool ends);
 /* Notes it for the loop of the FOR_ITER `head`; NO, or ERROR. */
 Answer loop_not_kept(Interp *in, int head, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same: because of its Instr `number`. */
-Answer loop_has(Interp *in, int head, int number);
 /* What is known of the loop whose last Instr jumps back to `head`; NULL with the error set. */
 const char *loop_why(Interp *in, int head);
 /* The same of the one that is entered or begins at `head`; *why is NULL where it was not tried. */

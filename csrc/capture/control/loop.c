@@ -185,6 +185,7 @@ bounds(Interp *in, Value *range, NodeId *args)
 static const char *
 unfit_array(Interp *in, const Scan *scan, int slot, const Value *array)
 {
+    if (value_is_opaque(in, array)) return "has a shape that is only known when the code runs";
     if (!value_is_array(in, array)) return "is no array";
     const Node *node = graph_node(in->graph, array->node);
     if (node->type.rank < 1) return "has no axes";
@@ -657,9 +658,7 @@ keep_loop(Interp *in, LoopShape *shape, Value *range)
         return ANSWER_NO;
     int fits = loop_scan(in, in->top->decoded, shape, &b.scan);
     if (fits < 0) return ANSWER_ERROR;
-    if (!fits)
-        return b.scan.why == NULL ? loop_has(in, shape->top, b.scan.refused)
-                                  : loop_not_kept(in, shape->top, "%s", b.scan.why);
+    if (!fits) return loop_has(in, &b.scan);
     Answer answer = begin_loop(in, &b, range);
     return answer == ANSWER_YES ? end_loop(in, &b) : answer;
 }

@@ -19,6 +19,7 @@ typedef struct {
     int subscripts;
     int refused;     /* the Instr that has not the form, or 0 … */
     const char *why; /* … and the reason, where that is not the Instr itself */
+    int shared;      /* the Instr stores to this variable, or into it, which functions share; -1 */
 } Scan;
 
 /* Place of `what` in the list, or -1. */
@@ -33,6 +34,9 @@ find(const int *at, int n, int what)
 /* loop_why.c: says that a local has one type before the loop or a turn, and another one after it;
    NULL with the error set. */
 const char *loop_type_changes(Interp *in, int slot, const Type *from, const Type *to);
+
+/* Notes for a loop that has not the form because of an Instr that it is not kept; NO, or ERROR. */
+Answer loop_has(Interp *in, const Scan *scan);
 
 /* 1 when the loop has the form, 0 when not (then `refused` and `why` are set), -1. */
 int loop_scan(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan);

@@ -79,6 +79,22 @@ loop_element_load(Interp *in, Value *array, Value *key, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* Is it one of several constants, according to the way that was taken? */
+static bool
+is_one_of_constants(const Graph *g, NodeId number)
+{
+    const Node *node = graph_node(g, number);
+    if (node->op == OP_const) return true;
+    if (node->op == OP_where)
+        return is_one_of_constants(g, node->args[1]) && is_one_of_constants(g, node->args[2]);
+    const Node *of = node->op == OP_result ? graph_node(g, node->args[0]) : NULL;
+    if (of == NULL || of->op != OP_cond) return false;
+    for (int arm = 0; arm < 2; arm++)
+        if (!is_one_of_constants(g, g->regions.at[of->region[arm]].results.at[node->attrs.index]))
+            return false;
+    return true;
+}
+
 /* A store that would convert to a dtype that does not hold all such numbers. */
 static Answer
 not_stored(Interp *in, NodeId number, DType dtype)
@@ -90,6 +106,11 @@ not_stored(Interp *in, NodeId number, DType dtype)
     const char *what = python && from->dtype == DT_I64   ? "int"
                        : python && from->dtype == DT_F64 ? "float"
                                                          : dtype_long_name((DType)from->dtype);
+    if (python && node->op != OP_const && is_one_of_constants(in->graph, number))
+        return interp_break(in, BREAK_UNROLL,
+                            "a store of Python's %s into an array of %s (make it np.%s(...) on "
+                            "each way, not behind it)",
+                            what, to, to);
     if (python && from->dtype == DT_I64 && node->op != OP_const)
         return interp_break(in, BREAK_UNROLL,
                             "a store of Python's int into an array of %s (store into one of int64, "

@@ -47,7 +47,10 @@ is_followed(const Instr *instr)
     }
 }
 
-const char loop_without_elements[] = "it reads and writes no element of an array";
+enum { SHARED = -2 };
+
+const char loop_without_elements[] = "it reads and writes no element of an array (keep a number of "
+                                     "it in one: s = np.zeros(1), s[0])";
 
 static bool
 scan_refuses(Scan *scan, int at, const char *why)
@@ -67,8 +70,8 @@ scan_add(int *list, int *len, int slot)
     return true;
 }
 
-/* Collects what the body stores.  `at`: for each stack entry, the local from which it was loaded.
- */
+/* Collects what the body stores.  `at`: for each stack entry, the local from which it was loaded;
+   -1: none; less than that: SHARED minus the slot of a variable that functions share. */
 static bool
 scan_instr(const Decoded *d, Scan *scan, int number, int *at)
 {
@@ -76,6 +79,7 @@ scan_instr(const Decoded *d, Scan *scan, int number, int *at)
     int depth = instr->depth;
     switch (instr->kind) {
     case I_LOAD_LOCAL: at[depth] = instr->arg; return true;
+    case I_LOAD_DEREF: at[depth] = SHARED - instr->arg; return true;
     case I_COPY: at[depth] = at[depth - instr->arg]; return true;
     case I_SWAP: {
         int other = at[depth - instr->arg];
@@ -89,6 +93,10 @@ scan_instr(const Decoded *d, Scan *scan, int number, int *at)
     case I_STORE_SUBSCRIPT: {
         int array = at[depth - 2];
         scan->subscripts++;
+        if (array <= SHARED) {
+            scan->shared = SHARED - array;
+            return scan_refuses(scan, number, NULL);
+        }
         if (array < 0)
             return scan_refuses(scan, 0, "it writes into what is not in a local variable");
         return scan_add(scan->array_slot, &scan->narrays, array) ||
@@ -133,7 +141,7 @@ int
 loop_scan(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan)
 {
     int at[256];
-    *scan = (Scan){.shape = shape, .number = shape->top};
+    *scan = (Scan){.shape = shape, .number = shape->top, .shared = -1};
     if (d->code->co_stacksize >= 250)
         return scan_refuses(scan, 0, "the function has too many variables");
     if (shape->nexits < 0) return scan_refuses(scan, 0, "it is left in too many ways");
@@ -142,7 +150,9 @@ loop_scan(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan)
     for (int i = 0; i < 256; i++) at[i] = -1;
     for (int i = shape->head; i < d->count; i++) {
         if (!shape->inside[i] || (shape->counts && i == shape->head)) continue;
-        if (!is_followed(&d->instrs[i])) return scan_refuses(scan, i, NULL);
+        bool shared = d->instrs[i].kind == I_STORE_DEREF;
+        if (shared) scan->shared = d->instrs[i].arg;
+        if (shared || !is_followed(&d->instrs[i])) return scan_refuses(scan, i, NULL);
         if (!scan_instr(d, scan, i, at)) return 0;
     }
     if (scan->subscripts == 0 && in->loop == NULL)

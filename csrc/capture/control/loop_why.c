@@ -36,9 +36,7 @@ in_words(const Decoded *d, int number)
     case I_JUMP_IF_NONE:
     case I_JUMP_IF_NOT_NONE:
     case I_IS: return "a test with `is`";
-    case I_LIST_APPEND:
-    case I_SET_ADD:
-    case I_MAP_ADD: return "a comprehension";
+    case I_LOAD_CLEAR: return "a comprehension";
     case I_MAKE_FUNCTION: return "a function that is made";
     case I_BEFORE_WITH: return "a with block";
     case I_IMPORT_NAME: return "an import";
@@ -77,12 +75,64 @@ line_of_try(const Decoded *d, int number)
     return line_at(d, says ? body - 1 : body);
 }
 
-Answer
-loop_has(Interp *in, int head, int number)
+/* The inner function that shares the variable; NULL: none, it is a variable of an outer one. */
+static const PyCodeObject *
+who_shares(const PyCodeObject *code, PyObject *name)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(code->co_consts); i++) {
+        PyObject *inner = PyTuple_GET_ITEM(code->co_consts, i);
+        if (!PyCode_Check(inner)) continue;
+        PyObject *names = PyObject_GetAttrString(inner, "co_freevars");
+        int has = names != NULL ? PySequence_Contains(names, name) : -1;
+        Py_XDECREF(names);
+        if (has < 0) PyErr_Clear(); /* only a message is the poorer */
+        if (has > 0) return (const PyCodeObject *)inner;
+    }
+    return NULL;
+}
+
+/* "it stores 's', which the lambda of line 3 shares". */
+static const char *
+shares_in_words(Interp *in, const Scan *scan)
 {
     const Decoded *d = in->bottom->decoded;
-    return loop_not_kept(in, head, "it contains %s, line %d", in_words(d, number),
-                         line_of_try(d, number));
+    PyObject *name = code_slot_name(d->code, scan->shared);
+    bool stores = d->instrs[scan->refused].kind == I_STORE_DEREF;
+    const char *what = stores ? "stores" : "writes elements of";
+    const PyCodeObject *by = who_shares(d->code, name);
+    if (by == NULL)
+        return arena_printf(in->arena,
+                            "it %s '%s', a variable of the function around this one (use a local "
+                            "one in the loop), line %d",
+                            what, text_of_str(name), line_at(d, scan->refused));
+    const char *of = text_of_str(by->co_name);
+    bool lambda = strcmp(of, "<lambda>") == 0;
+    return arena_printf(
+        in->arena,
+        "it %s '%s', which %s%s%s of line %d shares (use another variable in the loop), line %d",
+        what, text_of_str(name), lambda ? "the lambda" : "'", lambda ? "" : of, lambda ? "" : "'",
+        by->co_firstlineno, line_at(d, scan->refused));
+}
+
+/* Why a loop has not the form. */
+static const char *
+form_in_words(Interp *in, const Scan *scan)
+{
+    const Decoded *d = in->bottom->decoded;
+    if (scan->why != NULL) return scan->why;
+    if (scan->shared >= 0) return shares_in_words(in, scan);
+    InstrKind kind = d->instrs[scan->refused].kind; /* one inside would begin with another Instr */
+    if (kind == I_LIST_APPEND || kind == I_SET_ADD || kind == I_MAP_ADD)
+        return "it is a comprehension (store into an array in a `for` loop: out = np.zeros(n))";
+    return arena_printf(in->arena, "it contains %s, line %d", in_words(d, scan->refused),
+                        line_of_try(d, scan->refused));
+}
+
+Answer
+loop_has(Interp *in, const Scan *scan)
+{
+    const char *why = form_in_words(in, scan);
+    return why == NULL ? ANSWER_ERROR : loop_not_kept(in, scan->shape->top, "%s", why);
 }
 
 /* "Python's int", "a numpy.int32" or "an array". */
@@ -214,22 +264,23 @@ goes_over(Interp *in, LoopShape *shape)
     const Value *array = elements_of(in, shape);
     const char *name = array != NULL ? name_of(in, array) : NULL;
     if (array == NULL) return only;
-    const Decoded *d = in->bottom->decoded;
     Scan scan; /* would it be kept if it went over a range? */
-    int fits = loop_scan(in, d, shape, &scan);
+    int fits = loop_scan(in, in->bottom->decoded, shape, &scan);
     if (fits < 0) return NULL;
-    if (fits == 0 && scan.why == NULL)
-        return arena_printf(in->arena, "it contains %s, line %d", in_words(d, scan.refused),
-                            line_of_try(d, scan.refused));
+    const char *other = "";
+    if (fits == 0 && scan.why != loop_without_elements &&
+        (other = form_in_words(in, &scan)) == NULL)
+        return NULL;
+    const char *and = *other != '\0' ? "; and " : "";
     if (name == NULL)
         return arena_printf(in->arena,
                             "%s, and this one goes over the elements of an array (go over its "
-                            "indices, and read its elements)",
-                            only);
+                            "indices, and read its elements)%s%s",
+                            only, and, other);
     return arena_printf(in->arena,
                         "%s, and this one goes over the elements of an array (write `for i in "
-                        "range(len(%s))`, and %s[i])",
-                        only, name, name);
+                        "range(len(%s))`, and %s[i])%s%s",
+                        only, name, name, and, other);
 }
 
 int
@@ -253,9 +304,8 @@ loop_why(Interp *in, int head)
     Scan scan; /* of a `while` in whose midst the graph began */
     int fits = loop_scan(in, in->bottom->decoded, shape, &scan);
     if (fits < 0) return NULL;
-    if (fits == 0 && scan.why == NULL && loop_has(in, shape->top, scan.refused) == ANSWER_ERROR)
-        return NULL;
-    why = fits == 0 && scan.why != NULL ? scan.why : note_of(in, shape->top);
+    if (fits == 0) return form_in_words(in, &scan);
+    why = note_of(in, shape->top);
     return why != NULL ? why : "the graph begins in its midst";
 }
 
@@ -293,6 +343,8 @@ tell_refused_loop(Interp *in)
     if (by_value && refused_around(in, &shape) < 0) return -1;
     if (shape == NULL || computes_arrays(in, shape)) return 0;
     const char *why = note_of(in, shape->top);
+    if (why != NULL && strcmp(why, loop_without_elements) == 0)
+        return 0;           /* what it computes with has not been seen */
     bool own = why == NULL; /* the break has a reason of its own, beside the loop's */
     if (own && (why = goes_over(in, shape)) == NULL) return -1;
     own = (own && in->told.hint != HINT_LOOP_TEST) || in->told.code != BREAK_BRANCH;

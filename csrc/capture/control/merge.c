@@ -63,6 +63,22 @@ broke_in_loop(Interp *in)
                                                                                       : broke;
 }
 
+/* An arm broke at the test of a loop, and that loop begins in the arm: this branch does not decide
+   about it. */
+static int
+has_loop_inside(const Merge *m)
+{
+    LoopTest test;
+    LoopShape *shape;
+    if (branch_loop(m->in, m->d, m->number, &test) < 0) return -1;
+    for (int top = 0; top <= m->number && test == TEST_NONE; top++) {
+        if (loop_shape(m->in, m->d, top, &shape) < 0) return -1;
+        if (shape != NULL && m->number < shape->head)
+            return 0; /* the test at which it is entered */
+    }
+    return test == TEST_NONE;
+}
+
 static Answer
 merge_refuse(Merge *m)
 {
@@ -72,7 +88,15 @@ merge_refuse(Merge *m)
                 (in->told.hint == HINT_LOOP_TEST || in->told.hint == HINT_NEXT_TURN);
     bool raises = in->break_code != BREAK_NONE && in->told.code == BREAK_EXCEPTION && in_try(in);
     BreakHint hint = ends ? in->told.hint : raises ? HINT_RAISES : HINT_OF_CODE;
+    int inside = ends ? has_loop_inside(m) : 0;
+    if (inside < 0) return ANSWER_ERROR;
     if (in->break_code != BREAK_NONE) m->what = what_broke(in);
+    if (inside > 0 && in->told.hint == HINT_LOOP_TEST) {
+        m->what = arena_printf(in->attempt.learn_arena,
+                               "one side has a loop that ends by the value of an array, line %d",
+                               in->told.frames[0].line);
+        hint = HINT_BEFORE_LOOP;
+    }
     if (PyErr_Occurred()) return ANSWER_ERROR;
     in->attempt.apart = m->what;
     Answer answer = branch_learn(in, m->d->code, m->number, BRANCH_APART, NULL);
@@ -129,17 +153,41 @@ merge_changes(Merge *m, const char *whose, Value *changed)
     return m->what == NULL ? ANSWER_ERROR : ANSWER_NO;
 }
 
+/* One is a number of Python's, the other one of NumPy's: the latter's name in NumPy; else NULL. */
+static const char *
+numpy_number(const char *one, const char *other)
+{
+    static const char *const plain[] = {"int", "float", "complex", "bool"}, module[] = "numpy.";
+    const char *names[2] = {one, other};
+    size_t length = sizeof(module) - 1;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < COUNT_OF(plain); i++)
+            if (strcmp(names[k], plain[i]) == 0 && strncmp(names[1 - k], module, length) == 0)
+                return names[1 - k] + length;
+    return NULL;
+}
+
 Answer
 merge_differ(Merge *m, const char *name, Value *x, Value *y)
 {
     Interp *in = m->in;
     if (m->what != NULL) return ANSWER_NO;
-    const char *one = value_describe(in, x), *other = value_describe(in, y);
+    const char *one = value_describe(in, x), *other = value_describe(in, y), *by;
+    bool loose = value_is_loose(in, x) || value_is_loose(in, y); /* earlier branches decide */
     m->what =
-        strcmp(one, other) == 0
+        loose && numpy_number("float", one) != NULL
+            ? arena_printf(in->attempt.learn_arena,
+                           "%s is Python's number or a %s by the way that was taken (begin with "
+                           "np.%s(...))",
+                           name, one, numpy_number("float", one))
+        : strcmp(one, other) == 0
             ? arena_printf(in->attempt.learn_arena,
                            "%s is not the same %s, or not of one dtype and shape, on its sides",
                            name, one)
+        : (by = numpy_number(one, other)) != NULL
+            ? arena_printf(in->attempt.learn_arena,
+                           "%s is %s on one side and %s on the other (make it np.%s(...) on both)",
+                           name, one, other, by)
             : arena_printf(in->attempt.learn_arena, "%s is %s on one side and %s on the other",
                            name, one, other);
     return m->what == NULL ? ANSWER_ERROR : ANSWER_NO;

@@ -74,6 +74,16 @@ followed_instead(const Interp *in)
     return name;
 }
 
+/* Is the text "call of 'name'" already, whatever comes behind? */
+static bool
+is_call_of(const char *text, const char *name)
+{
+    static const char start[] = "call of '";
+    size_t length = strlen(name), begin = sizeof(start) - 1;
+    return strncmp(text, start, begin) == 0 && strncmp(text + begin, name, length) == 0 &&
+           text[begin + length] == '\'';
+}
+
 static Answer
 break_as_text(Interp *in, BreakCode code, BreakHint hint, const char *text)
 {
@@ -84,6 +94,7 @@ break_as_text(Interp *in, BreakCode code, BreakHint hint, const char *text)
     in->told.hint = hint;
     in->told.leaves = false; /* see capture.c */
     const char *ours = followed_instead(in);
+    if (ours != NULL && is_call_of(text, ours)) ours = NULL;
     in->told.detail =
         ours == NULL ? arena_copy(in->arena, text, strlen(text) + 1)
                      : arena_printf(in->arena, "call of '%s'%s%s", ours, *text ? ": " : "", text);
@@ -174,6 +185,19 @@ is_counted(const Interp *in, const Value *number)
     return false;
 }
 
+/* Does it come of Python's numbers alone, through functions of NumPy's?  `depth` bounds the walk.
+ */
+static bool
+is_of_numbers(const Graph *g, NodeId id, int depth)
+{
+    const Node *node = graph_node(g, id);
+    if (node->type.rank > 0 || node->type.form == FORM_ARRAY || depth == 0) return false;
+    if (op_info(node->op)->kind == KIND_INPUT) return node->type.form == FORM_PYTHON;
+    for (int i = 0; i < node->nargs; i++)
+        if (!is_of_numbers(g, node->args[i], depth - 1)) return false;
+    return true;
+}
+
 Answer
 break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what)
 {
@@ -181,7 +205,9 @@ break_unknown_number(Interp *in, BreakCode code, Value *number, const char *what
     if (number->kind != V_NODE) return interp_break(in, code, "%s that is not a known int", what);
     bool of_data = value_is_unknown_scalar(in, number);
     Answer answer = interp_break_told(in, code, of_data ? BREAK_DATA_SIZE : BREAK_VARIES, what);
-    if (of_data && !value_is_data_length(in, number)) in->told.hint = HINT_OUT_OF_ARRAY;
+    if (of_data && !value_is_data_length(in, number))
+        in->told.hint =
+            is_of_numbers(in->graph, number->node, 32) ? HINT_OF_NUMBERS : HINT_OUT_OF_ARRAY;
     if (!of_data && is_counted(in, number)) in->told.hint = HINT_COUNTER;
     return answer;
 }

@@ -14,10 +14,14 @@ type_is_heap(const PyTypeObject *type)
 /* ---- kinds.c: operations by the kind of a value, and by the layers above ---- */
 /* The exact type of the value's object, guarded; NULL when not known. */
 PyTypeObject *value_type(Interp *in, Value *value);
+/* A known int of more than 64 bits: it has no node. */
+bool value_is_wide(const Value *value);
 const char *value_describe(Interp *in, Value *value); /* for breaks; never NULL */
 /* "'found' (list)" where a local of the function that is followed holds it, else "list"; NULL with
    the error set. */
 const char *value_named(Interp *in, Value *value);
+/* The break at the iteration over a value that is not followed. */
+Answer break_iteration(Interp *in, Value *value);
 /* The Python object of a value that is known: a constant, or a symbolic scalar that is an input (it
    becomes a guard on the value), or tuples, slices … of those.  Borrowed.  ANSWER_NO when it
    depends on array contents. */
@@ -447,6 +451,8 @@ typedef enum {
 /* 0, or -1 with the error set. */
 int branch_loop(Interp *in, const Decoded *d, int number, LoopTest *out);
 bool branch_in_try(const Decoded *d, int at);
+/* Is what handles an exception there a comprehension, which puts its variable back? */
+bool branch_in_comprehension(const Decoded *d, int at);
 /* May the slot be read on a path from `at` before it is stored?  -1 with the error set. */
 int branch_reads(Interp *in, const Decoded *d, int at, int slot);
 

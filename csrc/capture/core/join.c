@@ -257,6 +257,13 @@ branch_in_try(const Decoded *d, int at)
     return handled(d, at, &target) && d->instrs[target].kind != I_STOP_ITERATION_ERROR;
 }
 
+bool
+branch_in_comprehension(const Decoded *d, int at)
+{
+    int target;
+    return handled(d, at, &target) && d->instrs[target].kind == I_SWAP;
+}
+
 static bool
 read_from(const Decoded *d, int at, int slot, bool *seen)
 {

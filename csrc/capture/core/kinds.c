@@ -21,9 +21,19 @@ value_type(Interp *in, Value *value)
     return kind->type != NULL ? kind->type(in, value) : NULL;
 }
 
+bool
+value_is_wide(const Value *value)
+{
+    int overflow = 0;
+    if (value->kind == V_CONST && PyLong_CheckExact(value->object))
+        (void)PyLong_AsLongLongAndOverflow(value->object, &overflow);
+    return overflow != 0;
+}
+
 const char *
 value_describe(Interp *in, Value *value)
 {
+    if (value_is_wide(value)) return "an int of more than 64 bits";
     const KindOfValue *kind = &in->kinds[value->kind];
     const char *name = kind->describe != NULL ? kind->describe(in, value) : NULL;
     PyErr_Clear();
@@ -117,14 +127,23 @@ call_value(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
 
 /* ---- iteration ---- */
 
+Answer
+break_iteration(Interp *in, Value *value)
+{
+    bool generator = value_type(in, value) == &PyGen_Type;
+    PyErr_Clear();
+    return break_hinted(in, value_break(value, BREAK_ITERATION),
+                        generator ? HINT_RESUMED : HINT_OF_CODE, "iteration over %s",
+                        value_describe(in, value));
+}
+
 static Answer
 no_iteration(Interp *in, Value *value)
 {
     if (value_is_opaque_object(in, value)) /* a list that a library function makes */
         return interp_break_told(in, BREAK_ITERATION, BREAK_DATA_SIZE,
                                  "iteration over what a library function returns");
-    return interp_break(in, value_break(value, BREAK_ITERATION), "iteration over %s",
-                        value_describe(in, value));
+    return break_iteration(in, value);
 }
 
 Answer

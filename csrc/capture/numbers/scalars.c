@@ -135,23 +135,14 @@ scalar_rule(int operator_, DType *work, Value *right, Op *op, DType *dtype)
     return true;
 }
 
-/* A known int of more than 64 bits has no node. */
-static bool
-is_wide(const Value *value)
-{
-    int overflow = 0;
-    if (value->kind == V_CONST && PyLong_CheckExact(value->object))
-        (void)PyLong_AsLongLongAndOverflow(value->object, &overflow);
-    return overflow != 0;
-}
-
 /* ANSWER_NO: not kept symbolic. */
 Answer
 scalar_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     DType l = scalar_dtype(in, left), r = scalar_dtype(in, right), work = l > r ? l : r, dtype;
     Op op;
-    if (is_wide(left) || is_wide(right) || !scalar_rule(operator_, &work, right, &op, &dtype))
+    if (value_is_wide(left) || value_is_wide(right) ||
+        !scalar_rule(operator_, &work, right, &op, &dtype))
         return ANSWER_NO;
     PyObject *seen = NULL, *a = scalar_seen(left), *b = scalar_seen(right);
     if (a != NULL && b != NULL) {

@@ -220,7 +220,7 @@ break_narrow(Interp *in, NodeId node, DType dtype)
     if (carried)
         return interp_break(in, BREAK_UNROLL,
                             "'%s' begins as Python's int and meets a numpy.%s (begin with "
-                            "np.%s(...), or take int(...) of the other)",
+                            "np.%s(...); int(...) of the other keeps the loop, too, but is slower)",
                             name, to, to);
     return interp_break(
         in, BREAK_UNROLL,

@@ -19,6 +19,7 @@ break_operand(Interp *in, Value *value)
         TRY(type_lookup_text(in, type, "__array__", &method));
     if (method != NULL)
         return break_hinted(in, code, HINT_AS_ARRAY, "%s, which NumPy makes an array of", what);
+    if (value_is_wide(value)) return break_hinted(in, code, HINT_WIDE, "an operand: %s", what);
     return code == BREAK_OPERATOR
                ? interp_break(in, code, "an operand that is neither array nor number: %s", what)
                : interp_break(in, code, "an operand: %s", what);

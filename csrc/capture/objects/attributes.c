@@ -19,7 +19,10 @@ no_attribute(Interp *in, Value *object, PyObject *name)
                             "module '%s' has no '%s' of its own", module ? module : "?",
                             PyUnicode_AsUTF8(name));
     }
-    return interp_break(in, value_break(object, BREAK_ATTRIBUTE), "attribute '%s' of %s",
+    bool generator = value_type(in, object) == &PyGen_Type;
+    PyErr_Clear();
+    return break_hinted(in, value_break(object, BREAK_ATTRIBUTE),
+                        generator ? HINT_GENERATOR : HINT_OF_CODE, "attribute '%s' of %s",
                         PyUnicode_AsUTF8(name), value_describe(in, object));
 }
 

@@ -8,10 +8,10 @@
 
 /* Starts again; the generator is not made inside then. */
 static Answer
-learn_not_made(Interp *in, const Generator *generator, const char *why)
+learn_hinted(Interp *in, const Generator *generator, BreakHint hint, const char *why)
 {
     BreakFrame born;
-    Break made = {.code = BREAK_GENERATOR, .nframes = 1, .frames = &born}, inner;
+    Break made = {.code = BREAK_GENERATOR, .hint = hint, .nframes = 1, .frames = &born}, inner;
     const char *name = text_of_str(generator->activation->decoded->code->co_qualname);
     made.detail = arena_printf(in->arena, "'%s', %s", name, why);
     if (made.detail == NULL ||
@@ -24,10 +24,23 @@ learn_not_made(Interp *in, const Generator *generator, const char *why)
     return interp_break(in, BREAK_GENERATOR, "%s", why);
 }
 
+static Answer
+learn_not_made(Interp *in, const Generator *generator, const char *why)
+{
+    return learn_hinted(in, generator, HINT_OF_CODE, why);
+}
+
 Answer
 generator_leaves(Interp *in, Value *iterator)
 {
-    return learn_not_made(in, iterator->generator, "a generator that leaves the graph unfinished");
+    const Break *told = &in->told;
+    if (in->out->exit.kind == EXIT_RETURN || told->code == BREAK_NONE)
+        return learn_not_made(in, iterator->generator,
+                              "a generator that leaves the graph unfinished");
+    const char *why = arena_printf(
+        in->arena, "a generator that is in use where the graph ends, line %d: %s%s%s",
+        told->frames[0].line, break_text(told->code), *told->detail ? ": " : "", told->detail);
+    return why == NULL ? ANSWER_ERROR : learn_hinted(in, iterator->generator, HINT_IN_USE, why);
 }
 
 static Value *

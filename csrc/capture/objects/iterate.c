@@ -58,17 +58,13 @@ object_iterator(Interp *in, Value *object, Value **out)
         answer = type_stored(in, object->type, "__iter__", &stored);
         if (answer == ANSWER_YES) answer = special_method(in, object, "__getitem__", &method);
         if (answer != ANSWER_YES) return answer;
-        if (method == NULL || stored != NULL)
-            return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
-                                value_describe(in, object));
+        if (method == NULL || stored != NULL) return break_iteration(in, object);
         return call_library(in, "by_index", 1, &object, out);
     }
     answer = call_value(in, method, 1, &object, NULL, out);
     if (answer != ANSWER_YES || (*out)->kind == V_ITER) return answer;
     answer = special_method(in, *out, "__next__", &next);
-    if (answer == ANSWER_YES && next == NULL)
-        return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
-                            value_describe(in, object));
+    if (answer == ANSWER_YES && next == NULL) return break_iteration(in, object);
     return answer;
 }
 
@@ -79,9 +75,7 @@ object_next_value(Interp *in, Value *object, Value **out, Value **returned)
     *returned = NULL;
     Answer answer = special_method(in, object, "__next__", &method);
     if (answer != ANSWER_YES) return answer;
-    if (method == NULL)
-        return interp_break(in, value_break(object, BREAK_ITERATION), "iteration over %s",
-                            value_describe(in, object));
+    if (method == NULL) return break_iteration(in, object);
     answer = call_value(in, method, 1, &object, NULL, out);
     if (answer == ANSWER_BREAK && (stop = raised_take(in, PyExc_StopIteration)) != NULL) {
         Value *args = stop->exception->args;
@@ -175,9 +169,7 @@ no_iterable(Interp *in, Value *value)
 {
     PyTypeObject *type = value_type(in, value);
     if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
-    if (type == NULL || !type_is_no_iterable(type))
-        return interp_break(in, value_break(value, BREAK_ITERATION), "iteration over %s",
-                            value_describe(in, value));
+    if (type == NULL || !type_is_no_iterable(type)) return break_iteration(in, value);
     return raise_new(in, PyExc_TypeError, "'%.200s' object is not iterable", type->tp_name);
 }
 
@@ -252,8 +244,7 @@ iterate_pure(Interp *in, Value *iterable, Value **out)
     Answer answer = value_known(in, iterable, &text);
     if (answer_stops(answer)) return answer;
     if (iterable->kind == V_CONST) return iterate_const(in, iterable, out);
-    return interp_break(in, value_break(iterable, BREAK_ITERATION), "iteration over %s",
-                        value_describe(in, iterable));
+    return break_iteration(in, iterable);
 }
 
 static Answer

@@ -11,9 +11,16 @@
 static Answer
 quiet_place(Interp *in, const char *name)
 {
-    for (const Activation *a = in->top; a != NULL; a = a->caller)
-        if (branch_in_try(a->decoded, a->number))
-            return interp_break(in, BREAK_OUTPUT, "%s in a try or with block", name);
+    for (const Activation *a = in->top; a != NULL; a = a->caller) {
+        if (!branch_in_try(a->decoded, a->number)) continue;
+        bool list = branch_in_comprehension(a->decoded, a->number);
+        const char *what = list ? "a comprehension" : "a try or with block";
+        const char *instead = list ? " (write it as a `for` loop)" : "";
+        if (a == in->top) return interp_break(in, BREAK_OUTPUT, "%s in %s%s", name, what, instead);
+        return interp_break(in, BREAK_OUTPUT, "%s in a call from %s of '%s', line %d%s", name, what,
+                            text_of_str(a->decoded->code->co_name), line_at(a->decoded, a->number),
+                            instead);
+    }
     return ANSWER_YES;
 }
 

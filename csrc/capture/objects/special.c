@@ -22,8 +22,36 @@ is_not_implemented(const Value *value)
 static Answer
 cannot(Interp *in, const char *what, Value *left, Value *right)
 {
-    return interp_break(in, value_break(left, value_break(right, BREAK_OPERATOR)), "%s %s and %s",
-                        what, value_describe(in, left), value_describe(in, right));
+    return break_hinted(in, value_break(left, value_break(right, BREAK_OPERATOR)),
+                        value_is_wide(left) || value_is_wide(right) ? HINT_WIDE : HINT_OF_CODE,
+                        "%s %s and %s", what, value_describe(in, left), value_describe(in, right));
+}
+
+/* Python's ints, whose sum, difference or product has more than 64 bits. */
+static int
+is_wide_result(int operator_, const Value *left, const Value *right)
+{
+    PyObject *a = scalar_seen(left), *b = scalar_seen(right);
+    int plain = operator_ % IN_PLACE, overflow = 0;
+    bool small = plain == OPERATOR_ADD || plain == OPERATOR_SUB || plain == OPERATOR_MUL;
+    if (!small || a == NULL || b == NULL || !PyLong_CheckExact(a) || !PyLong_CheckExact(b))
+        return 0;
+    PyObject *result = binary_function(plain)(a, b);
+    if (result == NULL) return -1;
+    (void)PyLong_AsLongLongAndOverflow(result, &overflow);
+    Py_DECREF(result);
+    return overflow != 0;
+}
+
+static Answer
+cannot_operate(Interp *in, int operator_, Value *left, Value *right)
+{
+    int wide = is_wide_result(operator_, left, right);
+    if (wide < 0) return ANSWER_ERROR;
+    if (wide && !value_is_wide(left) && !value_is_wide(right))
+        return break_hinted(in, BREAK_OPERATOR, HINT_WIDE,
+                            "operator on int and int, whose result has more than 64 bits");
+    return cannot(in, "operator on", left, right);
 }
 
 /* type(object).name(object, args…); *out NULL: there is no such method, or it is C code. */
@@ -166,7 +194,7 @@ of_two(Interp *in, int operator_, Value *left, Value *right, Value **out)
     if (!has_methods(left)) {
         answer = left_gives_way(in, operator_, left, right, &first);
         if (answer != ANSWER_YES) return answer;
-        if (!first) return cannot(in, "operator on", left, right);
+        if (!first) return cannot_operate(in, operator_, left, right);
     }
     if (first) {
         answer = reflected(in, operator_, left, right, out);
@@ -180,7 +208,7 @@ of_two(Interp *in, int operator_, Value *left, Value *right, Value **out)
         answer = reflected(in, operator_, left, right, out);
         if (answer != ANSWER_YES || (*out != NULL && !is_not_implemented(*out))) return answer;
     }
-    return cannot(in, "operator on", left, right);
+    return cannot_operate(in, operator_, left, right);
 }
 
 Answer
@@ -190,9 +218,10 @@ special_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
     int plain = operator_ % IN_PLACE;
     Answer answer = fold_enums(in, plain, false, left, right, out);
     if (answer != ANSWER_YES || *out != NULL) return answer;
-    if (!has_methods(left) && !has_methods(right)) return cannot(in, "operator on", left, right);
+    if (!has_methods(left) && !has_methods(right))
+        return cannot_operate(in, operator_, left, right);
     if (operator_ >= IN_PLACE) {
-        if (value_is_array(in, left)) return cannot(in, "operator on", left, right);
+        if (value_is_array(in, left)) return cannot_operate(in, operator_, left, right);
         snprintf(name, sizeof(name), "__i%s__", operators[plain].method);
         answer = special_call(in, left, name, 1, &right, out);
         if (answer != ANSWER_YES || (*out != NULL && !is_not_implemented(*out))) return answer;

@@ -75,7 +75,7 @@ item_by_method(Interp *in, const char *name, int nargs, Value *const *args, Valu
         return break_hinted(in, BREAK_INDEX, HINT_GROWS, "items of a list whose length varies");
     Answer answer = special_call(in, args[0], name, nargs - 1, args + 1, out);
     if (answer == ANSWER_YES && *out == NULL)
-        return interp_break(in, value_break(args[0], BREAK_INDEX), "a subscript of %s",
+        return break_hinted(in, value_break(args[0], BREAK_INDEX), HINT_ITEM, "a subscript of %s",
                             value_describe(in, args[0]));
     return answer;
 }
