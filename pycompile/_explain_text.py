@@ -21,6 +21,11 @@ BREAKS = 4  # that are told of one function
 NOT_WORTH = "no array work worth a plan at this size"
 TURN = "PC0044"  # follows from another break of the same loop
 RAISED, BEFORE = "PC0014", "an exception that was raised before"
+IDLE = ("it has no array work", "it has nothing of NumPy")  # why there is no plan
+OF_PYTHON = {  # breaks whose hints are about array code around them
+    *("PC0002", "PC0003", "PC0010", "PC0011", "PC0021", "PC0022", "PC0023", "PC0028", "PC0029"),
+    "PC0030",
+}
 TOLD_ONCE = ("PC0006", "PC0045", "PC0046")  # a place, with the reason found first
 
 
@@ -63,21 +68,30 @@ def place(file: str | None, line: Any) -> str:
 
 def found_breaks(explanation: Explanation) -> list[Record]:
     """The breaks without repetitions, each with `user`, the innermost frame in the user's files
-    (or the outermost one), and `captures`, how many met it.  A value that decides is
-    told once at each place.  The next turns of a loop that breaks are left out."""
+    (or the outermost one), `captures`, how many met it, and `idle`: none of these had array work
+    that the break could keep from a plan.  A value that decides is told once at each place.  The next turns of a loop that breaks are left out."""
     rows: dict[Any, Record] = {}
-    for item in explanation.breaks:
+    met = [(record, item) for record in explanation.records for item in record.get("breaks") or ()]
+    for record, item in met:
         frames = [tuple(frame) for frame in item.get("frames") or ()]
         frames = frames or [(item.get("file"), item.get("line"), explanation.name)]
         mine = [frame for frame in frames if not is_library(frame[0])]
         user = mine[0] if mine else frames[-1]
         heads = dict(zip(frames, item.get("heads") or ()))
         key = (item["code"], "" if item["code"] in TOLD_ONCE else item.get("detail"), user)
-        row = rows.setdefault(key, {**item, "user": user, "head": heads.get(user), "captures": 0})
+        row = rows.setdefault(
+            key, {**item, "user": user, "head": heads.get(user), "idle": True, "captures": 0}
+        )
         row["captures"] += 1
+        row["idle"] &= item["code"] in OF_PYTHON and _is_idle(record)
     told = list(rows.values())
     elsewhere = {row["user"][::2] for row in told if not _follows(row)}
     return [row for row in told if not _follows(row) or row["user"][::2] not in elsewhere]
+
+
+def _is_idle(record: Record) -> bool:
+    """Whether there was no array work up to the record's end."""
+    return record.get("kind") == "none" and str(record.get("why")).startswith(IDLE)
 
 
 def _follows(row: Record) -> bool:
@@ -157,6 +171,10 @@ def _reasons(row: Record) -> list[str]:
     if row["deopts"]:
         because = f", last for {row['deopt_why']}" if row.get("deopt_why") else ""
         why.append(f"{plural(row['deopts'], 'run')} of a plan given back to Python{because}")
+    if not row["plans"] and row["breaks"] and all(item["idle"] for item in row["breaks"]):
+        why.append(
+            "nothing has to change: there is no array work before these breaks, or between them"
+        )
     if not row["plans"] and not row["breaks"] and not why:
         why.append(f"left to CPython: {row['left'] or NOT_WORTH}")
     return why
@@ -187,7 +205,7 @@ def _break_lines(item: Record, hinted: set[str]) -> list[str]:
     if callers:
         called = ", ".join(f"{f[2]} ({place(*f[:2])})" for f in callers[:3])
         lines.append(f"    called from {called}" + (", ..." if len(callers) > 3 else ""))
-    if item.get("hint") and item["hint"] not in hinted:
+    if item.get("hint") and item["hint"] not in hinted and not item["idle"]:
         lines.append(f"    hint: {item['hint']}")
         hinted.add(item["hint"])
     return lines

@@ -4,6 +4,7 @@ import contextlib
 import enum
 import inspect
 import math
+import os
 import re
 import sys
 import warnings
@@ -821,3 +822,25 @@ def test_nothing_is_said_to_vary_from_call_to_call():
     (item,) = breaks(counts_turns, X[:3000], code="PC0046")
     assert "a number that is not fixed" in _explain_text.reason(item)
     assert "call to call" not in _explain_text.reason(item)
+
+
+# ---- functions without array work ----
+
+
+def reads_lines(path):
+    with open(path) as file:
+        lines = [line.split() for line in file]
+    return lines, len(os.listdir("."))
+
+
+def computes_and_asks(x):
+    y = np.sqrt(x) + 1
+    return y * 2, id(y)
+
+
+def test_what_only_sets_things_up_has_nothing_to_change():
+    text = " ".join(str(pycompile.explain(reads_lines)(__file__)).split())
+    assert "break PC0002" in text and "hint:" not in text, text
+    assert "nothing has to change: there is no array work before these breaks" in text, text
+    text = str(pycompile.explain(computes_and_asks)(X))
+    assert "hint: Compare with `is`" in text and "nothing has to change" not in text, text
