@@ -748,6 +748,16 @@ def calls_with_a_loop(x):
     return out
 
 
+def loop_in_a_loop(x):
+    out = np.zeros(len(x))
+    for i in range(3, len(x)):
+        s = 0.0
+        for k in range(3):
+            s += x[i - k]
+        out[i] = s
+    return out
+
+
 def calls_a_long_loop(x):
     y = np.sqrt(x) + 1
     return smoothed(y) * 2 + y
@@ -755,7 +765,12 @@ def calls_a_long_loop(x):
 
 def test_calls_of_functions_with_loops():
     assert not breaks(calls_without_a_loop, X)
-    assert "did not stay a loop" in told(calls_with_a_loop, X)
+    line = line_of_code(sum_of_three, "for k")
+    assert (
+        f"the `for` loop of 'sum_of_three', which it calls (write that loop into this one), line {line}"
+        in told(calls_with_a_loop, X)
+    )
+    check(loop_in_a_loop, X, whole=True)
     explanation = pycompile.explain(calls_a_long_loop)(X)
     rows = {row["function"]: row for row in _explain_text.functions(explanation)}
     assert rows["smoothed"]["plan_runs"] == 1
