@@ -462,9 +462,10 @@ def sums_comprehensions(x):
 
 
 def test_a_comprehension_inside_is_told_as_one():
+    """Before 3.12 it is a function of its own."""
     text = told(sums_comprehensions, X)
-    wanted = "a comprehension" if sys.version_info >= (3, 12) else "a function that is made"
-    assert f"it contains {wanted}, line {line_of_code(sums_comprehensions)}" in text, text
+    line = line_of_code(sums_comprehensions)
+    assert re.search(rf"it contains a .*comprehension.*, line {line}", text), text
 
 
 def marks(x):
@@ -844,8 +845,8 @@ def test_nothing_is_said_to_vary_from_call_to_call():
 
 def reads_lines(path):
     with open(path) as file:
-        lines = [line.split() for line in file]
-    return lines, len(os.listdir("."))
+        count = file.seek(0, 2)
+    return count, len(os.listdir("."))
 
 
 def computes_and_asks(x):

@@ -31,13 +31,12 @@ in_words(const Decoded *d, int number)
     case I_STORE_ATTR: return "a store to an attribute";
     case I_STORE_GLOBAL:
     case I_STORE_NAME: return "a store to a global variable";
-    case I_STORE_DEREF:
-    case I_LOAD_CELL: return "a variable that an inner function shares";
+    case I_LOAD_CELL: /* what it takes of this function */
+    case I_MAKE_FUNCTION: return "a function, lambda or comprehension that is made";
     case I_JUMP_IF_NONE:
     case I_JUMP_IF_NOT_NONE:
     case I_IS: return "a test with `is`";
     case I_LOAD_CLEAR: return "a comprehension";
-    case I_MAKE_FUNCTION: return "a function that is made";
     case I_BEFORE_WITH: return "a with block";
     case I_IMPORT_NAME: return "an import";
     case I_PUSH_EXC_INFO:
