@@ -63,30 +63,29 @@ stores_level(const CudaEmit *e, Level level)
 
 /* ---- without a reduction ---- */
 
-/* What a thread does with the packs at `first`. */
+/* What a thread does with the elements of a pack at `first`, of which there are `first` < n. */
 static void
-flat_pack(CudaEmit *e, const char *first)
+flat_pack(CudaEmit *e)
 {
     cuda_declare_packs(e, INSTR_LOAD, 0, 0);
-    cuda_move_packs(e, INSTR_LOAD, 0, "", first);
+    cuda_move_within(e, INSTR_LOAD, "first");
     cuda_declare_packs(e, INSTR_STORE, 0, 0);
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int e = 0; e < %d; e++)", e->pack);
-    cuda_line(e, "const %s j = %s + e;", cuda_index(e), first);
+    cuda_line(e, "const %s j = first + e;", cuda_index(e));
     cuda_body(e, 0);
     cuda_store_elements(e, 0);
     cuda_end(e);
-    cuda_move_packs(e, INSTR_STORE, 0, "", first);
+    cuda_move_within(e, INSTR_STORE, "first");
 }
 
-/* Whole blocks take a pack per thread, the last one goes by elements. */
+/* A thread takes one pack, or `each` elements a block apart. */
 static void
 emit_flat(CudaEmit *e)
 {
     const Kernel *k = e->kernel;
     int each = k->cuda.each, threads = k->cuda.threads;
     const char *index = cuda_index(e);
-    cuda_line(e, "const %s block = (%s)blockIdx.x * %d;", index, index, threads * each);
     if (stores_level(e, LEVEL_ONCE)) {
         cuda_block(e, "if (blockIdx.x == 0 && threadIdx.x == 0)");
         store_level(e, LEVEL_ONCE);
@@ -94,19 +93,19 @@ emit_flat(CudaEmit *e)
     }
     cuda_packs_begin(e, 0);
     if (!cuda_has_packs(e, INSTR_STORE, 0)) return;
-    if (e->pack > 1) {
-        cuda_block(e, "if (block + %d <= n%d)", threads * each, k->size[0]);
-        cuda_line(e, "const %s first = block + (int)threadIdx.x * %d;", index, each);
-        flat_pack(e, "first");
-        cuda_line(e, "return;");
-        cuda_end(e);
+    if (each == e->pack) {
+        cuda_line(e, "const %s first = ((%s)blockIdx.x * %d + (int)threadIdx.x) * %d;", index,
+                  index, threads, each);
+        cuda_line(e, "if (first >= n%d) return;", k->size[0]);
+        flat_pack(e);
+        return;
     }
-    e->pack = 1;
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int i = 0; i < %d; i++)", each);
-    cuda_line(e, "const %s first = block + (int)threadIdx.x + i * %d;", index, threads);
+    cuda_line(e, "const %s first = (%s)blockIdx.x * %d + (int)threadIdx.x + i * %d;", index, index,
+              threads * each, threads);
     cuda_block(e, "if (first < n%d)", k->size[0]);
-    flat_pack(e, "first");
+    flat_pack(e);
     cuda_end(e);
     cuda_end(e);
 }
@@ -282,6 +281,7 @@ emit_kernel(CudaEmit *e, const Program *program, int number)
         if (cuda_instr(e, i)->dtype == DT_F16) cuda_helper(e, "Half", strlen("Half"));
     bool ready = e->mark != NULL && e->held != NULL && e->needed != NULL;
     if (ready) {
+        cuda_count_uses(e);
         find_held(e);
         emit_function(e, number, false);
         if (e->kernel->cuda.parts >= 0) emit_function(e, number, true);
@@ -303,9 +303,13 @@ codegen_cuda(const Graph *graph, const Program *program, bool comments, Text *ou
         if (program->kernels.at[i]->device == DEVICE_CUDA) status = emit_kernel(&e, program, i);
     if (status == 0) {
         cuda_prelude(e.helpers, out);
+        if (e.functions.data != NULL) text_put(out, e.functions.data);
         if (body.data != NULL) text_put(out, body.data);
-        status = text_finish(&body) < 0 || text_finish(out) < 0 ? -1 : 0;
+        status = text_finish(&body) < 0 || text_finish(&e.functions) < 0 || text_finish(out) < 0
+                     ? -1
+                     : 0;
     }
     text_free(&body);
+    text_free(&e.functions);
     return status;
 }

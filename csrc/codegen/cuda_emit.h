@@ -12,6 +12,9 @@ typedef struct {
     bool comments;
     int indent;
     unsigned helpers; /* those that the text uses: bits by row of cuda_prelude.c */
+    Text functions;   /* long operations that are called: [0] of float32, [1] of float64 … */
+    bool called[2][OP_COUNT];  /* … which have one, and … */
+    int32_t uses[2][OP_COUNT]; /* … how often the kernel has an operation */
     /* the loop body being printed */
     int32_t *mark;   /* per instruction: the body in which it has a name */
     bool *held;      /* per instruction: kept for a later stage, one for each of `each` */
@@ -46,6 +49,8 @@ void cuda_end(CudaEmit *e);
 const char *cuda_type(DType dtype);
 /* The expression of a row of ops.def for arguments of these names. */
 void cuda_expression(CudaEmit *e, const char *text, DType type, const char *const *args, Text *out);
+/* To be called for each kernel, before any value: which operations it has often. */
+void cuda_count_uses(CudaEmit *e);
 /* A new body: no element's value has a name. */
 void cuda_body(CudaEmit *e, int stage);
 /* The C name of a value, which is computed first if it has none in this body. */
@@ -72,6 +77,9 @@ void cuda_declare_packs(CudaEmit *e, InstrKind kind, int stage, int count); /* 0
 /* Between memory, from the position `first` on, and the packs with this subscript. */
 void cuda_move_packs(CudaEmit *e, InstrKind kind, int stage, const char *subscript,
                      const char *first);
+/* The same for one pack of stage 0 in a row that may end within it; elements behind are read as 0.
+ */
+void cuda_move_within(CudaEmit *e, InstrKind kind, const char *first);
 void cuda_store_elements(CudaEmit *e, int stage);
 
 /* ---- cuda_reduce.c ---- */

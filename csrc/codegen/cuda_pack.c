@@ -102,6 +102,50 @@ cuda_move_packs(CudaEmit *e, InstrKind kind, int stage, const char *subscript, c
     e->position = position;
 }
 
+/* One by one, those before the row's end. */
+static void
+move_elements(CudaEmit *e, InstrKind kind, const char *first, const char *limit)
+{
+    const char *position = e->position;
+    cuda_line(e, "#pragma unroll");
+    cuda_block(e, "for (int e = 0; e < %d; e++)", e->pack);
+    cuda_line(e, "const bool in = %s + e < %s;", first, limit);
+    e->position = first;
+    for (int i = 0; i < e->kernel->instrs.len; i++) {
+        if (!is_packed(e, i, kind, 0)) continue;
+        int operand = cuda_instr(e, i)->operand;
+        const char *type = memory_of(&e->kernel->operands.at[operand]);
+        Text address = {0};
+        cuda_address(e, operand, &address);
+        if (kind == INSTR_LOAD)
+            cuda_line(e, "x%d.at[e] = in ? ((const %s *)(%s))[e] : (%s)0;", operand, type,
+                      address.data, type);
+        else
+            cuda_line(e, "if (in) ((%s *)(%s))[e] = y%d.at[e];", type, address.data, operand);
+        text_free(&address);
+    }
+    e->position = position;
+    cuda_end(e);
+}
+
+void
+cuda_move_within(CudaEmit *e, InstrKind kind, const char *first)
+{
+    char limit[16];
+    if (!cuda_has_packs(e, kind, 0)) return;
+    if (e->pack == 1) {
+        cuda_move_packs(e, kind, 0, "", first);
+        return;
+    }
+    snprintf(limit, sizeof limit, "n%d", e->kernel->size[e->kernel->nloops - 1]);
+    cuda_block(e, "if (%s + %d <= %s)", first, e->pack, limit);
+    cuda_move_packs(e, kind, 0, "", first);
+    e->indent--;
+    cuda_block(e, "} else");
+    move_elements(e, kind, first, limit);
+    cuda_end(e);
+}
+
 void
 cuda_store_elements(CudaEmit *e, int stage)
 {

@@ -171,6 +171,7 @@ enum {
     OPF_NO_FLAGS = 4, /* never raises a floating-point flag that NumPy would report */
     OPF_COMPARES = 8, /* result is bool whatever the arguments */
     OPF_DEVICE = 16,  /* on the host, the ufunc is another node, `ufunc`, but in fast graphs */
+    OPF_LONG = 32,    /* its CUDA function has some hundreds of instructions in any dtype */
 };
 
 const OpInfo *op_info(Op op);

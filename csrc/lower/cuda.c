@@ -2,6 +2,9 @@
    each instruction, and the number of blocks.
 
    - Elements that lie side by side are read in packs of up to 16 bytes where the arrays allow it.
+   The body is there once for each element of a thread: a long one gets one element, which is faster
+   to compile and does not leave the instruction cache, and so does one on few elements, whose time
+     is a thread's.
    - No reduction: KERNEL_FLAT with a pack per thread; KERNEL_ROWS with a thread per pack of
    columns, which walks a few rows, so that no index is divided for each element.
    - Rows are reduced by as many neighbouring threads as keep each at some 16 elements: lanes of a
@@ -21,7 +24,11 @@ enum {
     HELD_VALUES = 96,    /* registers for them */
     MOST_THREADS = 1024, /* of a block */
     PART_ROW = 32768,    /* elements of a row that is worth several blocks */
-    BLOCKS = 528,        /* that fill a large device: 132 multiprocessors, four each */
+    PROCESSORS = 132,    /* of a large device … */
+    BLOCKS = 528,        /* … and the blocks that fill it */
+    /* Instructions of a thread, of which there is a copy for each of its elements. */
+    MOST_CODE = 1024,
+    FEW_CODE = 64, /* where all elements fit one block per multiprocessor */
     COLUMN_LANES = 32,
     MOST_WORDS = 500, /* arguments of a kernel, 8 bytes each */
 };
@@ -143,11 +150,48 @@ pack_size(const Nest *n)
 
 /* ---- without a reduction ---- */
 
+/* Roughly how many machine instructions a value takes. */
+static int
+code_of(const Instr *v)
+{
+    int wide = dtype_size(v->dtype) > 4 ? 2 : 1;
+    if (v->kind != INSTR_OP) return 1;
+    switch (v->op) {
+    case OP_divide:
+    case OP_reciprocal:
+    case OP_sqrt:
+    case OP_floor_divide:
+    case OP_remainder: return 12 * wide;
+    default:
+        if (op_info(v->op)->flags & OPF_LONG) return 200;
+        return (op_info(v->op)->flags & OPF_DEVICE ? 24 : 1) * wide;
+    }
+}
+
+static int
+body_code(const Kernel *k)
+{
+    int code = 1;
+    for (int i = 0; i < k->instrs.len; i++)
+        if (k->instrs.at[i].level == LEVEL_ELEMENT) code += code_of(&k->instrs.at[i]);
+    return code;
+}
+
+/* How many elements of a thread may be computed side by side. */
+static int
+most_beside(const Nest *n, int64_t elements)
+{
+    int most = elements <= PROCESSORS * THREADS ? FEW_CODE : MOST_CODE;
+    return Py_MAX(most / body_code(n->kernel), 1);
+}
+
 static void
 lay_flat(Nest *n, KernelStep *step)
 {
     CudaKernel *c = &n->kernel->cuda;
-    c->each = c->pack > 1 ? c->pack : SCALARS;
+    int most = most_beside(n, row_length(n));
+    if (c->pack > most) c->pack = 1;
+    c->each = c->pack > 1 ? c->pack : Py_MIN(SCALARS, most);
     step->blocks[0] = ceiling(row_length(n), (int64_t)THREADS * c->each);
 }
 
@@ -155,9 +199,11 @@ static void
 lay_rows(Nest *n, KernelStep *step, int64_t units)
 {
     CudaKernel *c = &n->kernel->cuda;
+    int most = most_beside(n, row_length(n) * units);
+    if (c->pack > most) c->pack = 1;
     int64_t across = row_length(n) / c->pack;
     for (c->lanes = 1; c->lanes < THREADS && c->lanes < across;) c->lanes *= 2;
-    c->each = c->pack > 1 ? 4 : 8;
+    for (c->each = c->pack > 1 ? 4 : 8; c->each > 1 && c->each * c->pack > most;) c->each /= 2;
     step->blocks[0] = ceiling(across, c->lanes) * ceiling(units, THREADS / c->lanes * c->each);
 }
 

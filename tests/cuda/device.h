@@ -24,6 +24,7 @@ extern "C" void executor_barrier();
 #define __global__ __attribute__((visibility("default")))
 #define __device__
 #define __forceinline__ inline
+#define __noinline__ __attribute__((noinline))
 #define __shared__ static
 #define __syncthreads executor_barrier
 #define __launch_bounds__(threads)

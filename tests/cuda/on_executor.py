@@ -86,6 +86,7 @@ SHAPES = [
     (1023,),
     (1024,),
     (5000,),
+    (40_001,),
     (64, 100),
     (33, 7),
     (5, 6, 7),
@@ -108,6 +109,16 @@ def test_arithmetic(shape):
 )
 def test_functions(name):
     check(lambda xp, x: getattr(xp, name)(x), np.abs(values((700,), "f8")) + 0.1, exact=False)
+
+
+@pytest.mark.parametrize("shape", [(1,), (700,), (40_001,), (7, 90), (300, 200)])
+def test_long_bodies(shape):
+    def function(xp, x, y):
+        for _ in range(30):
+            x = xp.sqrt(x * 0.99 + y) + xp.cos(x) * 0.1 + xp.power(x, y) * 1e-3
+        return x
+
+    check(function, np.abs(values(shape, "f8")), np.abs(values(shape[-1:], "f8", 2)), exact=False)
 
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u2", "i4", "u4", "i8", "u8", "f4", "f8"])

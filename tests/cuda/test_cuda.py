@@ -120,6 +120,39 @@ def test_schedules():
     assert "long long" not in _C.lower_cuda(BROADCAST)[1].split(")\n{")[1]
 
 
+def repeated(op, times, elements):
+    """A chain of one operation and a sum, as a graph."""
+    lines = [f"%0: f32@cuda[{elements}] = input(0)"]
+    for k in range(times):
+        lines.append(f"%{2 * k + 1}: f32@cuda[{elements}] = {op}(%{2 * k})")
+        lines.append(f"%{2 * k + 2}: f32@cuda[{elements}] = add(%{2 * k + 1}, %0)")
+    return "\n".join(lines) + f"\noutputs %{2 * times}\n"
+
+
+def test_long_bodies_have_one_element_a_thread():
+    for times, elements, each in (
+        (1, 1000, 4),
+        (50, 1000, 1),
+        (8, 1000, 1),
+        (8, 1_000_000, 4),
+        (100, 1_000_000, 1),
+    ):
+        schedule, source = _C.lower_cuda(repeated("sqrt", times, elements))
+        assert f", {each} elements a thread" in schedule
+        assert source.count("sqrt(") == times  # the body is there once
+
+
+def test_long_operations_are_functions_where_there_are_many():
+    for times in (2, 3):
+        _, source = _C.lower_cuda(repeated("sin", times, 1000))
+        assert source.count("__noinline__") == (times > 2)
+        assert source.count("= sin_of_float(") == (times if times > 2 else 0)
+    _, source = _C.lower_cuda(repeated("exp", 9, 1000))
+    assert "__noinline__" not in source
+    _, source = _C.lower_cuda(repeated("exp", 9, 1000).replace("f32", "f64"))
+    assert source.count("__noinline__") == 1
+
+
 def test_a_group_is_of_one_device():
     graph = "%0: f32[9] = input(0)\n%1: f32@cuda[9] = input(1)\n%2: f32[9] = sqrt(%0)\n%3: f32@cuda[9] = sqrt(%1)\noutputs %2, %3\n"
     schedule, cuda = _C.lower_cuda(graph)
