@@ -89,6 +89,11 @@ typedef struct {
        calling thread's work is ordered. */
     PyObject *(*memory)(size_t bytes, char **data);
     void *(*stream)(void);
+    /* The thread's run on the device with this number begins and ends.  Meanwhile what is current
+       to the thread (stream, allocator) is looked up once, and again after `changed`. */
+    void (*begin)(int device);
+    void (*changed)(void);
+    void (*end)(void);
 } ArrayLibrary;
 extern const ArrayLibrary array_libraries[];
 /* Is it an array of the library that `like` names, with these properties? */

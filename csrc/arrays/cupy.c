@@ -9,7 +9,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include "library.h"
+#include "cupy.h"
 #include "numpy_api.h"
 
 #include <dlfcn.h>
@@ -27,17 +27,8 @@ typedef struct { /* _ndarray_base */
     PyObject *dtype, *memory, *base;
 } CupyArray;
 
-typedef struct { /* MemoryPointer */
-    PyObject_HEAD void *methods;
-    intptr_t data;
-    int device;
-    PyObject *memory;
-} CupyPointer;
-
 static PyTypeObject *array_type, *pointer_type;
 static newfunc array_base_new;
-static PyObject *(*alloc)(PyObject *bytes, int skip_dispatch); /* a MemoryPointer */
-static intptr_t (*current_stream)(void);
 static void *(*new_memory)(size_t bytes, const void *nothrow); /* C++'s operator new, which … */
 static const void *no_throw;                                   /* … returns NULL with this */
 static PyObject *no_arguments;
@@ -51,9 +42,8 @@ pointer_of(const CupyArray *array)
 
 /* ---- at the first array ---- */
 
-/* A C function of this signature that a Cython module offers to others; NULL without an error. */
-static void *
-offered(const char *module, const char *name, const char *signature)
+void *
+cupy_offered(const char *module, const char *name, const char *signature)
 {
     PyObject *from = module_loaded(module);
     PyObject *all = from != NULL ? PyObject_GetAttrString(from, "__pyx_capi__") : NULL;
@@ -65,8 +55,8 @@ offered(const char *module, const char *name, const char *signature)
     return function;
 }
 
-static PyTypeObject *
-type_named(const char *module, const char *name)
+PyTypeObject *
+cupy_type_named(const char *module, const char *name)
 {
     PyObject *from = module_loaded(module);
     PyObject *found = from != NULL ? PyObject_GetAttrString(from, name) : NULL;
@@ -120,23 +110,17 @@ probe_agrees(PyObject *object)
 static bool
 is_known(void)
 {
-    PyTypeObject *base = type_named("cupy._core.core", "_ndarray_base");
+    PyTypeObject *base = cupy_type_named("cupy._core.core", "_ndarray_base");
     void *cxx = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL);
-    array_type = type_named("cupy", "ndarray");
-    pointer_type = type_named("cupy.cuda.memory", "MemoryPointer");
-    alloc = (PyObject * (*)(PyObject *, int))
-        offered("cupy.cuda.memory", "alloc",
-                "struct __pyx_obj_4cupy_4cuda_6memory_MemoryPointer *(PyObject *, int "
-                "__pyx_skip_dispatch)");
-    current_stream = (intptr_t (*)(void))offered("cupy.cuda.stream", "get_current_stream_ptr",
-                                                 "intptr_t (void)");
+    array_type = cupy_type_named("cupy", "ndarray");
+    pointer_type = cupy_type_named("cupy.cuda.memory", "MemoryPointer");
     if (cxx != NULL) {
         new_memory = (void *(*)(size_t, const void *))dlsym(cxx, "_ZnwmRKSt9nothrow_t");
         no_throw = dlsym(cxx, "_ZSt7nothrow");
     }
     no_arguments = PyTuple_New(0);
-    if (base == NULL || array_type == NULL || pointer_type == NULL || alloc == NULL ||
-        current_stream == NULL || new_memory == NULL || no_throw == NULL || no_arguments == NULL)
+    if (base == NULL || array_type == NULL || pointer_type == NULL || new_memory == NULL ||
+        no_throw == NULL || no_arguments == NULL)
         return false;
     if (array_type->tp_basicsize != (Py_ssize_t)sizeof(CupyArray) ||
         pointer_type->tp_basicsize != (Py_ssize_t)sizeof(CupyPointer))
@@ -145,7 +129,7 @@ is_known(void)
     PyObject *probe = make_probe();
     bool agrees = probe != NULL && probe_agrees(probe);
     Py_XDECREF(probe);
-    return agrees;
+    return agrees && cupy_blocks_find(pointer_type);
 }
 
 bool
@@ -153,7 +137,8 @@ cupy_is_exact(PyObject *object)
 {
     if (state > 0) return Py_TYPE(object) == array_type;
     if (state < 0 || strcmp(Py_TYPE(object)->tp_name, "ndarray") != 0) return false;
-    PyTypeObject *class_ = type_named("cupy", "ndarray"); /* another's class of that name is none */
+    PyTypeObject *class_ =
+        cupy_type_named("cupy", "ndarray"); /* another's class of that name is none */
     Py_XDECREF(class_);
     if (class_ == NULL || Py_TYPE(object) != class_) return false;
     state = is_known() ? 1 : -1;
@@ -229,33 +214,13 @@ cupy_data(PyObject *array)
     return (char *)pointer_of((const CupyArray *)array)->data;
 }
 
-static intptr_t
-no_stream(void)
-{
-    return 0;
-}
-
-void
-cupy_without_device(void)
-{
-    current_stream = no_stream;
-}
-
-void *
-cupy_stream(void)
-{
-    return (void *)current_stream();
-}
-
 /* ---- making ---- */
 
 PyObject *
 cupy_memory(size_t bytes, char **data)
 {
     if (mem_fault()) return PyErr_NoMemory();
-    PyObject *size = PyLong_FromSize_t(bytes);
-    PyObject *pointer = size == NULL ? NULL : alloc(size, 0);
-    Py_XDECREF(size);
+    PyObject *pointer = cupy_blocks_take(bytes);
     if (pointer != NULL) *data = (char *)((CupyPointer *)pointer)->data;
     return pointer;
 }

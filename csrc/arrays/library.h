@@ -11,8 +11,14 @@ bool cupy_is_like(PyObject *object, const ArrayLike *like);
 PyObject *cupy_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride);
 char *cupy_data(PyObject *array);
 PyObject *cupy_memory(size_t bytes, char **data);
+
+/* ---- cupy_blocks.c ---- */
+void cupy_begin(int device);
+void cupy_changed(void);
+void cupy_end(void);
 void *cupy_stream(void);
-/* For tests without a device, of which CuPy would ask for the stream: there is but one. */
-void cupy_without_device(void);
+/* For tests without a device, of which CuPy would ask for the stream: it is this one.  Blocks are
+   kept whatever the allocator is. */
+void cupy_without_device(void *stream);
 
 #endif

@@ -88,10 +88,13 @@ library_read(PyObject *Py_UNUSED(self), PyObject *object)
 }
 
 static PyObject *
-test_cupy_without_device(PyObject *Py_UNUSED(self), PyObject *array)
+test_cupy_without_device(PyObject *Py_UNUSED(self), PyObject *args)
 {
+    PyObject *array;
+    Py_ssize_t stream = 0;
+    if (!PyArg_ParseTuple(args, "O|n", &array, &stream)) return NULL;
     bool known = cupy_is_exact(array);
-    cupy_without_device();
+    cupy_without_device((void *)stream);
     return PyBool_FromLong(known);
 }
 
@@ -292,7 +295,8 @@ static PyMethodDef methods[] = {
     {"array_view", py_array_view, METH_VARARGS,
      "array_view(base, dtype, shape, strides, offset): a view with NumPy's own base."},
     {"library_read", library_read, METH_O, "For tests: an array's header as its library has it."},
-    {"test_cupy_without_device", test_cupy_without_device, METH_O, "CuPy's stream is 0."},
+    {"test_cupy_without_device", test_cupy_without_device, METH_VARARGS,
+     "test_cupy_without_device(array, stream=0): CuPy's stream is that."},
     {"array_select", (PyCFunction)(void (*)(void))py_array_select, METH_FASTCALL, "array[by]."},
     {"array_store", (PyCFunction)(void (*)(void))py_array_store, METH_FASTCALL,
      "array[by] = value, where their memory is apart."},

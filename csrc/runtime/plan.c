@@ -337,6 +337,15 @@ report_flags(Run *run, unsigned flags)
     return ANSWER_NO;
 }
 
+/* What the library's function did may have been to the current stream, or to the allocator. */
+static Answer
+run_library(Run *run, const PlanExtern *step)
+{
+    Answer answer = run_extern(run, step);
+    if (run->plan->uses_device) array_library_on(DEVICE_CUDA)->changed();
+    return answer;
+}
+
 static Answer
 run_steps(Run *run)
 {
@@ -362,7 +371,7 @@ run_steps(Run *run)
         }
         unsigned before = flags;
         const PlanKernel *kernel = &step->kernel;
-        Answer answer = step->kind != STEP_KERNEL ? run_extern(run, &step->external)
+        Answer answer = step->kind != STEP_KERNEL ? run_library(run, &step->external)
                         : kernel->device == DEVICE_HOST
                             ? host_launch(run, kernel, &flags)
                             : targets[kernel->device].launch(run, kernel, &flags);
@@ -486,13 +495,19 @@ static Answer
 begin_device(Run *run)
 {
     const Plan *plan = run->plan;
+    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
     int number;
-    if (cuda_current(&number) != ANSWER_YES || number != plan->device_number) {
+    if (cuda_current(&number) != ANSWER_YES) {
+        run->why = "CUDA fails here, as it does in a process after a fork";
+        return ANSWER_NO;
+    }
+    if (number != plan->device_number) {
         run->why = "another current device";
         return ANSWER_NO;
     }
+    run->yielded = true; /* the library's allocator may let other threads run */
+    library->begin(number);
     if (plan->device_bytes == 0) return ANSWER_YES;
-    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
     run->device_memory = library->memory((size_t)plan->device_bytes, &run->device_arena);
     return run->device_memory == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -571,6 +586,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     drop_objects(run.object, plan->nbuffers);
     Py_XDECREF(run.device_memory);
     drop_objects(run.built, plan->nbuilds + plan->nsnapshots);
+    if (plan->uses_device) array_library_on(DEVICE_CUDA)->end();
     if (block != NULL) spare_give(&plan->spare_arena, block, arena_bytes + 2 * ALIGNMENT);
     if (on_heap) mem_free(state);
     for (int i = 0; i < plan->weak.len; i++) Py_DECREF(plan->weak.at[i]);

@@ -4,7 +4,9 @@ test_cuda.py runs this file in a process of its own, in the folder where it has 
 The arrays' memory is NumPy's: CuPy makes arrays over any address without a device."""
 
 import ctypes
+import gc
 import os
+import weakref
 
 FOLDER = os.getcwd()
 for name in ("libcuda.so.1", "libnvrtc.so.13"):
@@ -424,6 +426,135 @@ def test_many_outputs_and_kernels():
         return tuple(made[1:]) + tuple(part.sum() for part in made[1:4])
 
     check(many, values((300,), "f8"), exact=False)
+
+
+class Allocator:
+    """Counts the blocks that it has given and not got back; a limit in bytes, as a pool's."""
+
+    def __init__(self, limit=1 << 40):
+        self.given = self.used = 0
+        self.limit = limit
+
+    def __call__(self, size):
+        if self.used + size > self.limit:
+            raise memory.OutOfMemoryError(size, self.used, self.limit)
+        owner = np.zeros(size + 64, "u1")
+        self.given += 1
+        self.used += size
+        weakref.finalize(owner, self.free, size)
+        return pointer(owner, owner.ctypes.data + -owner.ctypes.data % 64, size)
+
+    def free(self, size):
+        self.used -= size
+
+
+@pytest.fixture
+def allocator():
+    made = Allocator()
+    cp.cuda.set_allocator(made)
+    yield made
+    cp.cuda.set_allocator(allocate)
+    _C.test_cupy_without_device(device(np.ones(1)))
+
+
+def plus_one(size):
+    options = {"recompile_limit": 1000}
+    function = pycompile.compile(lambda x: x + 1, fullgraph=True, options=options)
+    x = device(np.zeros(size, "f4"))
+    return lambda: function(x)
+
+
+def test_blocks_of_dead_arrays_are_taken_again(allocator):
+    run = plus_one(1000)
+    first, second = run(), run()
+    assert allocator.given == 2
+    assert first.data.ptr != second.data.ptr
+    address = first.data.ptr
+    assert first.data.mem.size == 4096
+    part = first.data + 8
+    del first
+    third = run()
+    assert allocator.given == 3  # `part` is of the memory
+    assert third.data.ptr not in (address, second.data.ptr)
+    del part
+    assert run().data.ptr == address
+    assert plus_one(900)().data.ptr == address  # of the same size, rounded up
+    assert plus_one(10)().data.ptr != address
+    assert allocator.given == 4
+    assert (host(third) == 1).all()
+
+
+def test_blocks_of_another_stream_are_not_taken(allocator):
+    run = plus_one(1000)
+    address = run().data.ptr
+    _C.test_cupy_without_device(device(np.ones(1)), 64)
+    other = run().data.ptr
+    assert other != address
+    assert run().data.ptr == other
+    _C.test_cupy_without_device(device(np.ones(1)), 0)
+    assert run().data.ptr == address
+    assert allocator.given == 2
+    _C.test_cupy_without_device(device(np.ones(1)), 2)  # a stream for each thread
+    for given in (3, 4):
+        run()
+        assert allocator.given == given
+
+
+def test_blocks_are_given_back(allocator):
+    run, large = plus_one(1000), plus_one(1 << 20)
+    run()
+    large()
+    assert allocator.used == 4096  # a large one at once
+    gc.collect(1)
+    assert allocator.used == 4096
+    gc.collect()
+    assert allocator.used == 0
+    kept = run()
+    other = Allocator()
+    with cp.cuda.using_allocator(other):
+        run()
+        assert (allocator.used, other.used) == (4096, 4096)
+    del kept
+    assert allocator.used == 0  # of an allocator that is no longer in use
+    run()
+    assert other.used == 0
+
+
+def test_blocks_are_bounded(allocator):
+    runs = [plus_one(size) for size in (1 << 18, 100_000, 90_000)]
+    for run in runs:
+        many = [run() for _ in range(300)]
+        del many
+        assert 0 < allocator.used <= 64 << 20
+    sizes = [plus_one(128 * k) for k in range(1, 150)]
+    for run in sizes:
+        run()
+    assert 0 < allocator.used <= 64 << 20
+
+
+def test_blocks_and_a_limit(allocator):
+    allocator.limit = 8192
+    run, twice = plus_one(1000), plus_one(2000)
+    for _ in range(3):
+        assert (host(run()) == 1).all()
+        assert (host(twice()) == 1).all()  # what `run` left is given back
+    with pytest.raises(cp.cuda.runtime.CUDARuntimeError):  # of CuPy's own try, without a device
+        plus_one(3000)()
+    assert allocator.used <= 8192
+
+
+def test_nothing_is_kept_under_a_memory_hook(allocator):
+    class Hook(cp.cuda.MemoryHook):
+        name = "hook"
+
+    run = plus_one(1000)
+    with Hook():
+        for given in (1, 2, 3):
+            run()
+            assert allocator.given == given
+    for _ in range(3):
+        run()
+    assert allocator.given == 4
 
 
 def breaks(function, *args):
