@@ -1,6 +1,7 @@
 /* Loop nests to CUDA C++.  One function per kernel of the device, without headers:
 
-     arguments: p pointers and numbers of the host, m integers, 8 bytes each
+     arguments: p pointers and numbers of the host, m integers, 8 bytes each; for kernels that are
+       launched together a table of them, t
      n sizes and strides, in the type of positions
      values computed once
      the loops that lower/cuda.c has laid out
@@ -229,21 +230,66 @@ find_held(CudaEmit *e)
     }
 }
 
+static const char *
+pointer_type(const Kernel *k, int pointer)
+{
+    return is_value(k, pointer) ? "long long " : "char *__restrict__ ";
+}
+
+/* "char *__restrict__ p0, …, long long m0, …" */
 static void
-emit_function(CudaEmit *e, int number, bool done)
+put_parameters(CudaEmit *e, int pointers, int sizes)
+{
+    for (int i = 0; i < pointers; i++)
+        text_printf(e->out, "%s%sp%d", i ? ", " : "", pointer_type(e->kernel, i), i);
+    for (int i = 0; i < sizes; i++)
+        text_printf(e->out, "%slong long m%d", i || pointers ? ", " : "", i);
+}
+
+/* Of kernels that are launched together: what is the same for all, then what each has of its own.
+   The grid's second index is the kernel's. */
+static void
+put_table(CudaEmit *e, const KernelStep *step)
+{
+    int count = step_places(step) + step_sizes(step), own = 0;
+    for (int i = 0; i < count; i++) own += step->own[i];
+    text_printf(e->out, "const __grid_constant__ Table<%d> t", count - own + own * step->members);
+}
+
+static void
+take_from_table(CudaEmit *e, const KernelStep *step, int pointers, int sizes)
+{
+    int places = step_places(step), count = places + step_sizes(step), own = 0, shared = 0;
+    for (int i = 0; i < count; i++) own += step->own[i];
+    cuda_line(e, "const long long *const own = t.at + %d + blockIdx.y * %d;", count - own, own);
+    own = 0;
+    for (int i = 0; i < count; i++) {
+        int at = step->own[i] ? own++ : shared++;
+        const char *from = step->own[i] ? "own" : "t.at";
+        if (i < places && i < pointers && !is_value(e->kernel, i))
+            cuda_line(e, "char *__restrict__ const p%d = (char *)%s[%d];", i, from, at);
+        else if (i < places ? i < pointers : i - places < sizes)
+            cuda_line(e, "const long long %s%d = %s[%d];", i < places ? "p" : "m",
+                      i < places ? i : i - places, from, at);
+    }
+}
+
+static void
+emit_function(CudaEmit *e, const KernelStep *step, int number, bool done)
 {
     const Kernel *k = e->kernel;
     int pointers, sizes;
     count_arguments(k, &pointers, &sizes);
     text_printf(e->out, "\nextern \"C\" __global__ void __launch_bounds__(%d)\nk%d%s(",
                 k->cuda.threads, number, done ? "_done" : "");
-    for (int i = 0; i < pointers; i++)
-        text_printf(e->out, "%s%sp%d", i ? ", " : "",
-                    is_value(k, i) ? "long long " : "char *__restrict__ ", i);
-    for (int i = 0; i < sizes; i++)
-        text_printf(e->out, "%slong long m%d", i || pointers ? ", " : "", i);
+    if (step->members > 0)
+        put_table(e, step);
+    else
+        put_parameters(e, pointers, sizes);
     text_put(e->out, ")\n{\n");
+    e->tables |= step->members > 0;
     e->indent = 1;
+    if (step->members > 0) take_from_table(e, step, pointers, sizes);
     for (int i = 0; i < sizes; i++)
         cuda_line(e, "const %s n%d = (%s)m%d;", cuda_index(e), i, cuda_index(e), i);
     if (done) {
@@ -264,8 +310,9 @@ emit_function(CudaEmit *e, int number, bool done)
 }
 
 static int
-emit_kernel(CudaEmit *e, const Program *program, int number)
+emit_kernel(CudaEmit *e, const Program *program, const KernelStep *step)
 {
+    int number = step->kernel;
     e->kernel = program->kernels.at[number];
     size_t n = (size_t)e->kernel->instrs.len + 1;
     e->mark = mem_alloc(n * sizeof(int32_t));
@@ -283,8 +330,8 @@ emit_kernel(CudaEmit *e, const Program *program, int number)
     if (ready) {
         cuda_count_uses(e);
         find_held(e);
-        emit_function(e, number, false);
-        if (e->kernel->cuda.parts >= 0) emit_function(e, number, true);
+        emit_function(e, step, number, false);
+        if (e->kernel->cuda.parts >= 0) emit_function(e, step, number, true);
     }
     mem_free(e->mark);
     mem_free(e->held);
@@ -299,10 +346,13 @@ codegen_cuda(const Graph *graph, const Program *program, bool comments, Text *ou
     Text body = {0};
     CudaEmit e = {.graph = graph, .out = &body, .comments = comments};
     int status = 0;
-    for (int i = 0; i < program->kernels.len && status == 0; i++)
-        if (program->kernels.at[i]->device == DEVICE_CUDA) status = emit_kernel(&e, program, i);
+    for (int i = 0; i < program->steps.len && status == 0; i++) {
+        const Step *step = &program->steps.at[i];
+        if (step->kind == STEP_KERNEL && step->kernel.device == DEVICE_CUDA)
+            status = emit_kernel(&e, program, &step->kernel);
+    }
     if (status == 0) {
-        cuda_prelude(e.helpers, out);
+        cuda_prelude(e.helpers, e.tables, out);
         if (e.functions.data != NULL) text_put(out, e.functions.data);
         if (body.data != NULL) text_put(out, body.data);
         status = text_finish(&body) < 0 || text_finish(&e.functions) < 0 || text_finish(out) < 0

@@ -12,6 +12,7 @@ typedef struct {
     bool comments;
     int indent;
     unsigned helpers; /* those that the text uses: bits by row of cuda_prelude.c */
+    bool tables;      /* some kernels take a table of arguments */
     Text functions;   /* long operations that are called: [0] of float32, [1] of float64 … */
     bool called[2][OP_COUNT];  /* … which have one, and … */
     int32_t uses[2][OP_COUNT]; /* … how often the kernel has an operation */
@@ -98,6 +99,6 @@ const char *cuda_index(const CudaEmit *e); /* the type of positions */
 /* ---- cuda_prelude.c ---- */
 /* Notes that the text calls the function of this name; CUDA's own need nothing. */
 void cuda_helper(CudaEmit *e, const char *name, size_t length);
-void cuda_prelude(unsigned helpers, Text *out);
+void cuda_prelude(unsigned helpers, bool tables, Text *out);
 
 #endif

@@ -127,10 +127,13 @@ cuda_helper(CudaEmit *e, const char *name, size_t length)
     if (e->helpers >> MODULO & 1) e->helpers |= 1u << FLOOR_DIVIDE;
 }
 
+static const char TABLE[] = "template <int N> struct Table { long long at[N]; };\n";
+
 void
-cuda_prelude(unsigned used, Text *out)
+cuda_prelude(unsigned used, bool tables, Text *out)
 {
     text_put(out, HEAD);
+    if (tables) text_put(out, TABLE);
     for (int i = 0; i < COUNT_OF(helpers); i++)
         if (used >> i & 1) text_put(out, helpers[i].text);
 }

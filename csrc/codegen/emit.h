@@ -93,10 +93,6 @@ void emit_row_pointer(Emit *e, int operand, int count, const char *at);
 /* The same for all operands, or for those that are stored. */
 void emit_row_pointers(Emit *e, int count, const char *at, bool stored_only);
 
-/* alike.c */
-uint64_t kernel_hash(const Kernel *k);
-bool kernel_alike(const Kernel *a, const Kernel *b);
-
 /* row.c */
 /* One row, or one block of it: `m` elements from the r pointers on; `base` is its position. */
 void emit_span(Emit *e);

@@ -132,4 +132,9 @@ struct Kernel {
     struct RegionLoop *region;
 };
 
+/* ---- alike.c ---- */
+uint64_t kernel_hash(const Kernel *k);
+/* Would the two have the same text? */
+bool kernel_alike(const Kernel *a, const Kernel *b);
+
 #endif

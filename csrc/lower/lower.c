@@ -23,6 +23,7 @@ make_arrays(Lowering *lw)
     MAKE(stored_in)
     MAKE(buffer)
     MAKE(part)
+    MAKE(component)
     MAKE(by_library)
     MAKE(first_result)
     MAKE(next_result)
@@ -409,7 +410,8 @@ lower(Graph *graph, Answer *answer, const char **why)
     mark_outputs(&lw);
     if (writes_place(&lw) < 0) return NULL;
     need_committed(&lw);
-    if (lw.why == NULL && schedule_and_build(&lw) < 0) return NULL;
+    if (lw.why == NULL && (together_divide(&lw) < 0 || schedule_and_build(&lw) < 0)) return NULL;
+    if (lw.why == NULL && together_join(&lw) < 0) return NULL;
     if (lw.why == NULL && locate_outputs(&lw) < 0) return NULL;
     mark_written(&lw);
     if (lw.why == NULL) release_arguments(&lw);

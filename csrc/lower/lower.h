@@ -65,7 +65,24 @@ typedef struct {
     Device device;
     int32_t threads;   /* on a device: of a block */
     int64_t blocks[2]; /* of the kernel, and of kN_done; 0: there is none */
+    int32_t component; /* lower/together.c; 0: none */
+    /* Kernels of one text, launched together: `places` and `sizes` are those of
+       the first, of the second, …; 0: one kernel. */
+    int32_t members;
+    bool *own; /* by argument, places before sizes: is it not the same for all members? */
 } KernelStep;
+
+/* How many arguments one kernel of the step has. */
+static inline int
+step_places(const KernelStep *step)
+{
+    return step->members > 0 ? step->nplaces / step->members : step->nplaces;
+}
+static inline int
+step_sizes(const KernelStep *step)
+{
+    return step->members > 0 ? step->nsizes / step->members : step->nsizes;
+}
 
 typedef struct {
     PyObject *callable; /* borrowed from the keep list */

@@ -323,6 +323,7 @@ nest_step(Nest *n, Step *step)
     s->checks_flags = n->kernel->flags =
         n->flags && s->device == DEVICE_HOST && !n->lw->graph->fast;
     s->errors = n->group != NULL ? n->group->errors : 0;
+    s->component = n->group != NULL ? n->lw->component[n->group->nodes.at[0]] : 0;
     s->fallible = n->fallible;
     if (VEC_PUSH(n->lw->arena, &p->kernels, n->kernel) < 0) return -1;
     if (n->kind == NEST_FIRST) return VEC_PUSH(n->lw->arena, &p->steps, *step);

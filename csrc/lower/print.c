@@ -120,6 +120,7 @@ put_cuda(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
 {
     const CudaKernel *c = &k->cuda;
     text_printf(out, "] on cuda, %lld blocks of %d", (long long)s->blocks[0], c->threads);
+    if (s->members > 0) text_printf(out, ", %d launched together", s->members);
     if (k->kind != KERNEL_FLAT) text_printf(out, ", %d lanes", c->lanes);
     if (c->each)
         text_printf(out, ", %d %s a thread", c->each,

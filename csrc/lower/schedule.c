@@ -195,22 +195,61 @@ find_needed(Lowering *lw)
     return 0;
 }
 
-int
-schedule(Lowering *lw)
+/* Does the host compute it from numbers alone?  `number` says so of its arguments. */
+static bool
+is_number(const Lowering *lw, NodeId id, const bool *number)
 {
-    Graph *g = lw->graph;
-    need_extern_arguments(lw);
-    need_choices(lw);
-    groups_begin(lw);
-    for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
-        NodeId id = g->regions.at[0].nodes.at[i];
-        if (!lw->live[id]) continue;
+    const Node *node = graph_node(lw->graph, id);
+    OpKind kind = op_info(node->op)->kind;
+    if (node->type.device != DEVICE_HOST || node->type.form == FORM_ARRAY ||
+        node->type.form == FORM_OBJECT)
+        return false;
+    if (kind == KIND_INPUT || kind == KIND_CONST) return true;
+    if (kind != KIND_PYTHON && kind != KIND_POINTWISE) return false;
+    if (lw->arm[id] != 0 || is_external(lw, id)) return false;
+    for (int k = 0; k < node->nargs; k++)
+        if (!number[node->args[k]]) return false;
+    return true;
+}
+
+static int
+schedule_top(Lowering *lw, const bool *only)
+{
+    const Region *top = &lw->graph->regions.at[0];
+    for (int i = 0; i < top->nodes.len; i++) {
+        NodeId id = top->nodes.at[i];
+        if (!lw->live[id] || lw->group_of[id] >= 0 || (only != NULL && !only[id])) continue;
         if (schedule_node(lw, id) < 0) return -1;
         if (lw->why != NULL) return 0;
         /* A result node is made by its maker's step: same group. */
         for (NodeId r = lw->first_result[id]; r != NO_NODE; r = lw->next_result[r])
             lw->group_of[r] = lw->group_of[id];
     }
+    return 0;
+}
+
+/* A kernel of a device takes all numbers of the host when it begins: where these come first, none
+   comes between two operations. */
+static int
+schedule_numbers(Lowering *lw)
+{
+    const Region *top = &lw->graph->regions.at[0];
+    bool *number = arena_alloc(lw->arena, (size_t)lw->nnodes + 1);
+    if (number == NULL) return -1;
+    for (int i = 0; i < top->nodes.len; i++)
+        number[top->nodes.at[i]] = is_number(lw, top->nodes.at[i], number);
+    return schedule_top(lw, number);
+}
+
+int
+schedule(Lowering *lw)
+{
+    need_extern_arguments(lw);
+    need_choices(lw);
+    groups_begin(lw);
+    if (lw->on_device && schedule_numbers(lw) < 0) return -1;
+    if (schedule_top(lw, NULL) < 0) return -1;
+    if (lw->why != NULL) return 0;
     if (stored_find(lw) < 0) return -1;
     return find_needed(lw);
 }

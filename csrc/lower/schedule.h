@@ -80,6 +80,9 @@ typedef struct {
     BufferId *buffer;  /* per storage */
     int *part;         /* per node: only nodes of one part share a group */
     int nparts;
+    bool on_device; /* there are nodes on one */
+    int *component; /* per node: see together.c; 0: none */
+    int ncomponents;
     bool *by_library;                   /* per node: an extern call, since it fits no kernel */
     NodeId *first_result, *next_result; /* lists of a node's result nodes; NO_NODE: no more */
     int remaining;                      /* nodes that have no group yet */
@@ -171,6 +174,13 @@ void region_print(const Graph *g, const KernelStep *step, const Kernel *k, Text 
 int arms_find(Lowering *lw); /* which node is in which arm */
 void arms_need(Lowering *lw);
 int arms_step(Lowering *lw, NodeId mark);
+
+/* together.c: launches of many kernels of one text */
+/* Before scheduling: parts of the graph that have nothing to do with one another, and of which
+   there are many that do the same, share no kernel.  After it: their kernels share launches.  0 or
+   -1. */
+int together_divide(Lowering *lw);
+int together_join(Lowering *lw);
 
 /* steps.c: extern calls, copies */
 int step_external(Lowering *lw, Group *g);

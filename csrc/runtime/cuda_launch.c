@@ -16,22 +16,42 @@ cuda_current(int *device)
     return driver->context_device(device) == 0 ? ANSWER_YES : ANSWER_NO;
 }
 
-/* The kernel's arguments, 8 bytes each: pointers, or the bytes of numbers of the host; integers. */
+/* A pointer, or the bytes of a number of the host. */
+static uint64_t
+place_word(const Run *run, const PlanPlace *place)
+{
+    const PlanBuffer *buffer = &run->plan->buffers[place->buffer];
+    const char *at = run->data[place->buffer] + run_size(run, place->offset);
+    uint64_t word = 0;
+    if (buffer->type.device != DEVICE_HOST) return (uint64_t)(uintptr_t)at;
+    memcpy(&word, at, dtype_size((DType)buffer->type.dtype));
+    return word;
+}
+
+/* The kernel's arguments, 8 bytes each: places, then integers. */
 static void
 fill_arguments(const Run *run, const PlanKernel *kernel, uint64_t *words)
 {
-    for (int i = 0; i < kernel->nplaces; i++) {
-        const PlanBuffer *buffer = &run->plan->buffers[kernel->places[i].buffer];
-        const char *at =
-            run->data[kernel->places[i].buffer] + run_size(run, kernel->places[i].offset);
-        words[i] = 0;
-        if (buffer->type.device == DEVICE_HOST)
-            memcpy(&words[i], at, dtype_size((DType)buffer->type.dtype));
-        else
-            words[i] = (uint64_t)(uintptr_t)at;
-    }
+    for (int i = 0; i < kernel->nplaces; i++) words[i] = place_word(run, &kernel->places[i]);
     for (int i = 0; i < kernel->nsizes; i++)
         words[kernel->nplaces + i] = (uint64_t)run->size[kernel->sizes[i]];
+}
+
+/* Of kernels that are launched together: what is the same for all, then what each has of its own.
+ */
+static void
+fill_table(const Run *run, const PlanKernel *kernel, uint64_t *words)
+{
+    int places = kernel->nplaces / kernel->members, sizes = kernel->nsizes / kernel->members;
+    for (int own = 0; own < 2; own++)
+        for (int m = 0; m < (own ? kernel->members : 1); m++) {
+            for (int i = 0; i < places; i++)
+                if (kernel->own[i] == own)
+                    *words++ = place_word(run, &kernel->places[m * places + i]);
+            for (int i = 0; i < sizes; i++)
+                if (kernel->own[places + i] == own)
+                    *words++ = (uint64_t)run->size[kernel->sizes[m * sizes + i]];
+        }
 }
 
 Answer
@@ -42,13 +62,17 @@ cuda_launch(Run *run, const PlanKernel *kernel, unsigned *Py_UNUSED(flags))
     int count = kernel->nplaces + kernel->nsizes, failed = 0;
     uint64_t *words = alloca(sizeof(uint64_t) * (size_t)(count + 1));
     void **arguments = alloca(sizeof(void *) * (size_t)(count + 1));
-    fill_arguments(run, kernel, words);
-    for (int i = 0; i < count; i++) arguments[i] = &words[i];
+    if (kernel->members > 0)
+        fill_table(run, kernel, words);
+    else
+        fill_arguments(run, kernel, words);
+    for (int i = 0; i < count; i++) arguments[i] = &words[i]; /* a table is the first one */
     void *stream = array_library_on(kernel->device)->stream();
     if (PyErr_Occurred()) return ANSWER_ERROR; /* the library has no device */
     for (int i = 0; i < 2 && kernel->function[i] != NULL && !failed; i++)
-        failed = driver->launch(kernel->function[i], kernel->blocks[i], 1, 1, kernel->threads, 1, 1,
-                                0, stream, arguments, NULL);
+        failed = driver->launch(kernel->function[i], kernel->blocks[i],
+                                kernel->members > 0 ? (unsigned)kernel->members : 1, 1,
+                                kernel->threads, 1, 1, 0, stream, arguments, NULL);
     if (!failed) return ANSWER_YES;
     log_emit(LOG_PERF_HINTS, "a CUDA kernel could not be launched: %s", cuda_error(failed));
     run->why = "a CUDA kernel that could not be launched";

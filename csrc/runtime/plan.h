@@ -61,6 +61,8 @@ typedef struct {
     /* on a device: the kernel, and what combines its parts or NULL */
     void *function[2];
     unsigned blocks[2], threads;
+    int32_t members; /* of a launch of several kernels, else 0: see KernelStep */
+    bool *own;
 } PlanKernel;
 
 typedef struct {

@@ -216,6 +216,11 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->number = from->kernel;
     out->parts = from->parts;
     if (from->scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = from->scratch_bytes;
+    out->members = from->members;
+    if (from->members > 0 &&
+        (out->own = copy_of(plan, from->own, (size_t)(step_places(from) + step_sizes(from)))) ==
+            NULL)
+        return -1;
     out->places = make_places(plan, from->places, from->nplaces);
     out->sizes = copy_of(plan, from->sizes, sizeof(SizeId) * (size_t)from->nsizes);
     out->loops = arena_alloc(plan->memory, sizeof(KernelLoop) * (size_t)(from->nloops + 1));

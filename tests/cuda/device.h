@@ -5,13 +5,14 @@
 #include <cmath>
 #include <cstring>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 using namespace std;
 
 namespace executor {
 struct Place {
-    unsigned x;
+    unsigned x, y;
 };
 } // namespace executor
 
@@ -21,6 +22,7 @@ extern "C" void executor_barrier();
 
 #define threadIdx executor_thread
 #define blockIdx executor_block
+#define __grid_constant__
 #define __global__ __attribute__((visibility("default")))
 #define __device__
 #define __forceinline__ inline
@@ -80,7 +82,10 @@ template <class T> static inline T __shfl_xor_sync(unsigned, T value, int mask)
 template <class... A, size_t... I>
 static void call_indexed(void (*kernel)(A...), const unsigned long long *words, index_sequence<I...>)
 {
-    kernel((A)words[I]...);
+    if constexpr (sizeof...(A) == 1 && (is_class_v<remove_cv_t<A>> && ...))
+        (kernel(*(const A *)words), ...); // a table
+    else
+        kernel((A)words[I]...);
 }
 template <class... A> static void call_words(void (*kernel)(A...), const unsigned long long *words)
 {

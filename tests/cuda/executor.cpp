@@ -99,6 +99,8 @@ static std::string kernels_of(const std::string &source)
         size_t name = source.find('\n', at) + 1, open = source.find('(', name), close = source.find(')', open);
         int count = 1;
         for (size_t i = open; i < close; i++) count += source[i] == ',';
+        size_t table = source.find("Table<", open); // the number of its words, below 0
+        if (table < close) count = -atoi(source.c_str() + table + 6);
         out << source.substr(name, open - name) << " " << count << "\n";
         at = close;
     }
@@ -190,14 +192,16 @@ API cuLibraryGetKernel(void **out, void *handle, const char *name)
     *out = new Function{(void (*)(const unsigned long long *))symbol, library->arguments[name]};
     return 0;
 }
-API cuLaunchKernel(void *handle, unsigned blocks, unsigned, unsigned, unsigned threads, unsigned, unsigned, unsigned,
+API cuLaunchKernel(void *handle, unsigned blocks, unsigned rows, unsigned, unsigned threads, unsigned, unsigned, unsigned,
                    void *, void **words, void **)
 {
     Function *function = (Function *)handle;
-    std::vector<unsigned long long> values(function->arguments);
+    std::vector<unsigned long long> values(abs(function->arguments));
     for (int i = 0; i < function->arguments; i++) values[i] = *(unsigned long long *)words[i];
+    if (function->arguments < 0) memcpy(values.data(), words[0], values.size() * sizeof values[0]);
     body = function->call;
     arguments = values.data();
-    for (executor_block.x = 0; executor_block.x < blocks; executor_block.x++) run_block(threads);
+    for (executor_block.y = 0; executor_block.y < rows; executor_block.y++)
+        for (executor_block.x = 0; executor_block.x < blocks; executor_block.x++) run_block(threads);
     return 0;
 }

@@ -599,3 +599,69 @@ def adds(x):
 def test_breaks(function, args, told):
     given = [device(values((4, 4)))] + [values((4, 4))] * (args - 1)
     assert told in breaks(function, *given)
+
+
+def adam(xp, parameters, moments, squares, gradients, rate, first, second, epsilon):
+    made = []
+    for k in range(len(parameters)):
+        g = gradients[k]
+        m = moments[k] * first + g * (1 - first)
+        v = squares[k] * second + g * g * (1 - second)
+        made += [parameters[k] - rate * m / (xp.sqrt(v) + epsilon), m, v]
+    return tuple(made)
+
+
+def optimised(shapes):
+    """A step of an optimiser, compiled and plain; returns the function."""
+    lists = [
+        [np.abs(values(shape, "f8", 10 * k + j)) for j, shape in enumerate(shapes)]
+        for k in range(4)
+    ]
+    numbers = 0.01, 0.9, 0.99, 1e-8
+    pycompile.reset()  # so that the lists' lengths are known
+    compiled = pycompile.compile(
+        lambda p, m, v, g, rate, first, second, small: adam(
+            cp, p, m, v, g, rate, first, second, small
+        ),
+        fullgraph=True,
+    )
+    given = [[device(a) for a in part] for part in lists]
+    for _ in range(2):
+        made = compiled(*given, *numbers)
+    for a, b in zip(made, adam(np, *lists, *numbers), strict=True):
+        np.testing.assert_allclose(host(a), b, rtol=1e-14)
+
+
+def test_kernels_of_one_text_are_launched_together():
+    mixed = [(700,), (9,), (2000,), (3, 5)] * 3
+    for shapes in ([(40, 3)] * 9, mixed, [(64,)] * 2, [(k,) for k in range(1, 61)]):
+        optimised(shapes)
+
+
+def test_reductions_launched_together():
+    def function(xp, *arrays):
+        return tuple((x * 2).sum(axis=-1) - x.max() for x in arrays)
+
+    check(function, *(values((k, 50), "f8", k) for k in range(2, 9)), exact=False)
+    check(function, *(values((6, 50), "f8", k) for k in range(7)), exact=False)
+
+
+def test_numbers_of_the_host_of_kernels_launched_together():
+    def function(xp, a, b, *arrays):
+        made = []
+        for k, x in enumerate(arrays):
+            y = x * a + k
+            a = a * b  # of the host: there before the last of the kernels
+            made.append(y * a)
+        return tuple(made)
+
+    check(function, 1.5, 0.5, *(values((100,), "f8", k) for k in range(6)))
+
+
+def test_an_array_that_many_read():
+    def function(xp, scale, mask, *arrays):
+        return tuple(xp.where(mask, x * scale, -x) for x in arrays)
+
+    arrays = [values((90,), "f8", k) for k in range(5)]
+    check(function, np.asarray(2.0), values((90,), "?"), *arrays)
+    check(function, np.asarray(2.0), values((1,), "?"), *arrays)

@@ -153,6 +153,41 @@ def test_long_operations_are_functions_where_there_are_many():
     assert source.count("__noinline__") == 1
 
 
+def components(count, sizes=(1000,), shared=False):
+    """Graphs of the same operations on arrays of their own."""
+    lines = [f"%{k}: f32@cuda[{sizes[k % len(sizes)]}] = input({k})" for k in range(count)]
+    outputs = []
+    for k in range(count):
+        at, size = len(lines), sizes[k % len(sizes)]
+        other = 0 if shared else k
+        lines.append(f"%{at}: f32@cuda[{size}] = sqrt(%{k})")
+        lines.append(f"%{at + 1}: f32@cuda[{size}] = add(%{at}, %{other})")
+        outputs.append(f"%{at + 1}")
+    return "\n".join(lines) + f"\noutputs {', '.join(outputs)}\n"
+
+
+@pytest.mark.parametrize(
+    "graph, launches, members",
+    [
+        (components(2), 1, None),  # in one kernel, as a chain would be
+        (components(3), 1, 3),
+        (components(60), 1, 60),
+        (components(60, range(900, 960)), 1, 60),
+        (components(200, range(900, 1100)), 2, 166),  # of 4,000 bytes of arguments each
+        (components(9, (1000, 100_000)), 1, 9),
+        (components(9, shared=True), 1, None),
+    ],
+)
+def test_kernels_that_are_launched_together(graph, launches, members):
+    schedule, source = _C.lower_cuda(graph)
+    assert schedule.count("kernel k") == source.count("__global__") == launches
+    assert (f", {members} launched together" in schedule) == (members is not None)
+    assert ("Table<" in source) == (members is not None)
+    if _C.cuda_info()["nvrtc"] != (0, 0):
+        cubin, log = _C.cuda_compile(source, "sm_90")
+        assert cubin is not None, log
+
+
 def test_a_group_is_of_one_device():
     graph = "%0: f32[9] = input(0)\n%1: f32@cuda[9] = input(1)\n%2: f32[9] = sqrt(%0)\n%3: f32@cuda[9] = sqrt(%1)\noutputs %2, %3\n"
     schedule, cuda = _C.lower_cuda(graph)

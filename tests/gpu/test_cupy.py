@@ -2,6 +2,8 @@
 
 Elementwise results have CuPy's bits; reductions are compared by their error."""
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -425,6 +427,89 @@ def test_memory_is_cupys():
     assert pool.used_bytes() - before == 4 << 20
     del y
     assert pool.used_bytes() == before
+
+
+def test_memory_of_small_arrays():
+    function = pycompile.compile(lambda x: x + 1)
+    x = cp.zeros(1000, "f4")
+    for _ in range(3):
+        y = function(x)
+    assert isinstance(y.data.mem, cp.cuda.memory.BaseMemory)
+    assert (y.data.mem.size, y.data.device_id) == (4096, x.device.id)
+    pool = cp.get_default_memory_pool()
+    del y
+    gc.collect()
+    before = pool.used_bytes()
+    y = function(x)
+    assert pool.used_bytes() == before + 4096
+    address = y.data.ptr
+    del y
+    assert function(x).data.ptr == address
+    stream = cp.cuda.Stream(non_blocking=True)
+    with stream:
+        z = function(x)
+    assert z.data.ptr != address
+    stream.synchronize()
+    del z
+    gc.collect()
+    assert pool.used_bytes() == before
+
+
+def test_memory_within_a_limit():
+    pool = cp.cuda.MemoryPool()
+    with cp.cuda.using_allocator(pool.malloc):
+        function = pycompile.compile(lambda x: (x + 1, x * 2))
+        x = cp.zeros(1 << 16, "f4")
+        pool.set_limit(size=pool.total_bytes() + (1 << 20))
+        for _ in range(5):
+            made = function(x)
+            assert (made[1] == 0).all()
+            del made
+            gc.collect()
+        with pytest.raises(cp.cuda.memory.OutOfMemoryError):
+            assert len([function(x) for _ in range(3)]) == 0
+        pool.set_limit(size=0)
+        assert (function(x)[0] == 1).all()
+
+
+def test_memory_that_is_short():
+    """Blocks that are kept go back when the device has no more memory."""
+    function = pycompile.compile(lambda x: x + 1)
+    x = cp.zeros(1 << 18, "f4")
+    many = [function(x) for _ in range(60)]
+    del many
+    free = cp.cuda.runtime.memGetInfo()[0]
+    cp.get_default_memory_pool().free_all_blocks()
+    with pytest.raises(cp.cuda.memory.OutOfMemoryError):
+        cp.zeros(free + (1 << 30), "u1")
+    assert (function(x) == 1).all()
+
+
+@pytest.mark.parametrize("shapes", [[(1 << 16,)] * 60, [(300, 40), (5000,), (7,)] * 5])
+def test_kernels_launched_together(shapes):
+    def step(rate, *arrays):
+        made = []
+        for k in range(len(shapes)):
+            p, m, g = arrays[k], arrays[len(shapes) + k], arrays[2 * len(shapes) + k]
+            m = m * 0.9 + g * 0.1
+            made += [p - rate * m / (cp.sqrt(cp.abs(m)) + 1e-8), m]
+        return made
+
+    args = [inputs(shape, "f4", seed) for seed in range(3) for shape in shapes]
+    for made, wanted in zip(compiled(step, 0.01, *args), step(0.01, *args), strict=True):
+        same(made, wanted)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1000,), (1_000_003,), (700, 300)])
+def test_long_kernels(shape):
+    def long(x, y):
+        for _ in range(40):
+            x = cp.sqrt(x * 0.99 + y) + cp.cos(x) * 0.1 - cp.power(y, x) / 7
+            x = cp.abs(x)
+        return x
+
+    args = inputs(shape, "f4", 1), cp.abs(inputs(shape[-1:], "f4", 2))
+    same(compiled(long, *args), long(*args))
 
 
 def test_read_from_the_header():

@@ -1,6 +1,6 @@
 /* Finds kernels that would have the same text before it is written: an unrolled loop has the same
    few kernels over and over.  Kernels that differ only in nodes, places and sizes are alike. */
-#include "emit.h"
+#include "kernel.h"
 
 static uint64_t
 mix(uint64_t hash, uint64_t value)
@@ -34,7 +34,8 @@ same_operand(const Operand *a, const Operand *b, int nloops)
 {
     return a->pointer == b->pointer && a->dtype == b->dtype && a->stored == b->stored &&
            memcmp(a->stride, b->stride, sizeof(int32_t) * (size_t)nloops) == 0 &&
-           a->dense == b->dense && a->turned == b->turned && (!a->turned || a->across == b->across);
+           a->dense == b->dense && a->by_value == b->by_value && a->turned == b->turned &&
+           (!a->turned || a->across == b->across);
 }
 
 static bool
@@ -48,6 +49,14 @@ same_instr(const Instr *a, const Instr *b)
            a->home == b->home && a->guard == b->guard && a->slot == b->slot;
 }
 
+static bool
+same_layout(const CudaKernel *a, const CudaKernel *b)
+{
+    return a->threads == b->threads && a->lanes == b->lanes && a->pack == b->pack &&
+           a->each == b->each && a->exact == b->exact && a->wide == b->wide &&
+           a->units == b->units && a->parts == b->parts && a->partial == b->partial;
+}
+
 bool
 kernel_alike(const Kernel *a, const Kernel *b)
 {
@@ -57,6 +66,8 @@ kernel_alike(const Kernel *a, const Kernel *b)
         a->row_scratch != b->row_scratch || a->tile_rows != b->tile_rows || a->parts != b->parts ||
         a->short_rows != b->short_rows || a->in_place != b->in_place || a->beside != b->beside ||
         a->flags != b->flags || a->nparts != b->nparts || a->partial != b->partial)
+        return false;
+    if (a->device != b->device || (a->device == DEVICE_CUDA && !same_layout(&a->cuda, &b->cuda)))
         return false;
     if (memcmp(a->size, b->size, sizeof(int32_t) * (size_t)a->nloops) != 0 ||
         memcmp(a->slot_bytes, b->slot_bytes, sizeof(int32_t) * (size_t)a->nslots) != 0)
