@@ -104,14 +104,16 @@ emit_noted(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *l
         emit_line(e, "over%d |= (%s ^ %s) & (%s ^ v%d);", loop->number, a, b, a, at);
 }
 
-/* An int whose bounds, computed before a loop, are int64's: no overflow. */
+/* An int of which it is known before a loop that it does not overflow. */
 static bool
 emit_bounded(Emit *e, int32_t at, const char *a, const char *b)
 {
     const Instr *v = instr_at(e, at);
-    if (!e->quick || v->dtype != DT_I64 || !region_bounded(e->kernel->region, at)) return false;
+    if (!e->quick || v->dtype != DT_I64 || !region_fits(e->kernel->region, at)) return false;
     switch (v->op) {
+    case OP_add:
     case OP_py_add: emit_line(e, "const i64 v%d = %s + %s;", at, a, b); return true;
+    case OP_subtract:
     case OP_py_sub: emit_line(e, "const i64 v%d = %s - %s;", at, a, b); return true;
     case OP_py_mul: emit_line(e, "const i64 v%d = %s * %s;", at, a, b); return true;
     case OP_py_neg: emit_line(e, "const i64 v%d = -%s;", at, a); return true;

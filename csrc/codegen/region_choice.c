@@ -36,7 +36,7 @@ is_harmless(const Emit *e, int32_t at)
     case OP_py_sub:
     case OP_py_mul:
     case OP_py_neg:
-        return floats || (all_args_are(e, v, DT_I64) && region_bounded(e->kernel->region, at));
+        return floats || (all_args_are(e, v, DT_I64) && region_fits(e->kernel->region, at));
     case OP_py_abs: return floats;
     case OP_py_bool: return true;
     case OP_py_eq:
@@ -251,7 +251,7 @@ emit_running(Emit *e, const RegionIf *branch, const RegionFor *loop, int arm,
     snprintf(name[1 - running->place], sizeof name[0], "y%d", running->made);
     bool product = v->op == OP_multiply || v->op == OP_py_mul;
     bool sum = v->op == OP_add || v->op == OP_py_add;
-    if (v->dtype == DT_I64) {
+    if (v->dtype == DT_I64 && !e->kernel->region->steady[running->made]) {
         emit_line(e, "i64 v%d;", running->made);
         emit_line(e, "if (__builtin_%s_overflow(%s, %s, &v%d)) %s",
                   product ? "mul"

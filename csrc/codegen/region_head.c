@@ -239,6 +239,34 @@ emit_look(Emit *e, const char *iterations)
     emit_line(e, "}");
 }
 
+/* What is taken for granted of ints that are carried: lower/region_carried.c. */
+static void
+emit_carried(Emit *e, const RegionFor *loop)
+{
+    for (int i = 0; e->quick && i < loop->carried.len; i++) {
+        int32_t variable = loop->carried.at[i].variable;
+        if (loop->carried.at[i].counts)
+            emit_line(e, "if ((uint64_t)x%d + (1ull << 61) > 1ull << 62) %s", variable,
+                      REGION_FAIL);
+        if (loop->shrinks == variable)
+            emit_line(e, "if (x%d < %s) %s", variable, loop->ends_below ? "-(1ll << 62)" : "0",
+                      REGION_FAIL);
+    }
+}
+
+/* One that makes few iterations, though nobody knows how many. */
+static void
+emit_shrinking(Emit *e, const RegionFor *loop)
+{
+    char text[64];
+    emit_look(e, "64");
+    emit_carried(e, loop);
+    snprintf(text, sizeof text, "for (int64_t t%d = 0;; t%d++) ", loop->number, loop->number);
+    open_block(e, text);
+    region_body(e, loop);
+    close_block(e);
+}
+
 /* An innermost loop, with what is done before its iterations.  One that stands alone is cut into
    strips, since it may be long, and one that may be left, since nobody knows. */
 static void
@@ -263,6 +291,7 @@ emit_innermost(Emit *e, const RegionFor *loop)
         snprintf(text, sizeof text, "count%d", k);
     }
     emit_look(e, text);
+    emit_carried(e, loop);
     region_before_iterations(e, loop);
     if (loop->independent) emit_line(e, "#pragma GCC ivdep");
     snprintf(text, sizeof text, "for (int64_t t%d = from%d; t%d < to%d; t%d++) ", k, k, k, k, k);
@@ -285,9 +314,13 @@ region_loop(Emit *e, const RegionFor *loop)
     if (e->quick) emit_bounds(e, loop, fail);
     if (outermost) region_log(e);
     if (e->quick && loop->innermost) {
-        emit_innermost(e, loop);
+        if (loop->shrinks >= 0)
+            emit_shrinking(e, loop);
+        else
+            emit_innermost(e, loop);
         return;
     }
+    emit_carried(e, loop);
     snprintf(head, sizeof head, "for (int64_t t%d = 0; t%d < count%d; t%d++) ", k, k, k, k);
     open_block(e, head);
     emit_look(e, e->quick ? "1" : "64");

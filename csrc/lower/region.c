@@ -792,7 +792,9 @@ region_build(Lowering *lw, NodeId loop)
         return lw->why != NULL ? 0 : -1;
     if (lw->why != NULL) return 0;
     region_order(b.kernel, b.out, b.out->top);
-    if (region_bounds(lw->arena, b.kernel, b.out) < 0) return -1;
+    if (region_bounds(lw->arena, b.kernel, b.out) < 0 ||
+        region_carried(lw->arena, b.kernel, b.out) < 0)
+        return -1;
     region_reuse(b.kernel, b.out);
     return place_results(&b) < 0 ? -1 : make_step(&b);
 }

@@ -46,6 +46,7 @@ typedef VEC(RegionStmt) RegionBlock;
 typedef struct {
     int32_t variable;
     int32_t first, next; /* instructions: before the loop, and at the end of an iteration */
+    bool counts;         /* an int that moves by constants: region_carried.c */
 } RegionCarried;
 
 struct RegionFor {
@@ -56,8 +57,10 @@ struct RegionFor {
     bool independent;  /* no iteration needs what another one stores: region_reuse.c */
     int64_t by;        /* its step, where that is a constant, else 0 */
     int32_t start, stop, step, index; /* instructions */
-    bool endless;   /* a `while`: start and step are 0 and 1, and there is no stop */
-    int32_t leaves; /* variable: ends the loop where it is not 0 at an iteration's end; or -1 */
+    bool endless;    /* a `while`: start and step are 0 and 1, and there is no stop */
+    int32_t leaves;  /* variable: ends the loop where it is not 0 at an iteration's end; or -1 */
+    bool ends_below; /* a negative number in `shrinks` ends it, too */
+    int32_t shrinks; /* variable: has fewer bits after each iteration, and 0 ends the loop; or -1 */
     VEC(RegionCarried) carried;
     RegionBlock body;
 };
@@ -111,6 +114,7 @@ struct RegionLoop {
     int32_t *home;    /* per instruction: the number of the loop in whose body it is; -1: none */
     int32_t *ranged;  /* per instruction: the depth of the outermost loop before which bounds of its
                          values can be computed; for one deeper than its home's it is itself known */
+    bool *steady;     /* per instruction: a sum that cannot overflow where counters are small */
     VEC(RegionArray) arrays;
     VEC(RegionVariable) variables;
     VEC(RegionElement) elements;
@@ -125,11 +129,21 @@ region_bounded(const RegionLoop *r, int32_t at)
     return r->home[at] >= 0 && r->ranged[at] <= r->loop[r->home[at]]->depth;
 }
 
+/* Can it be said before the loop that the int does not overflow? */
+static inline bool
+region_fits(const RegionLoop *r, int32_t at)
+{
+    return r->steady[at] || region_bounded(r, at);
+}
+
 /* region_order.c: which loops in this one change places; before the others. */
 void region_order(const Kernel *k, const RegionLoop *r, RegionFor *loop);
 
 /* region_bounds.c: finds out the above about loops, instructions and indices.  0 or -1. */
 int region_bounds(Arena *arena, const Kernel *k, RegionLoop *r);
+
+/* region_carried.c: ints among what is carried that cannot overflow.  0 or -1. */
+int region_carried(Arena *arena, const Kernel *k, RegionLoop *r);
 
 /* region_reuse.c: which elements need not go through memory, and which loops are independent. */
 void region_reuse(const Kernel *k, RegionLoop *r);
