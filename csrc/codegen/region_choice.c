@@ -12,6 +12,8 @@
  */
 #include "emit.h"
 
+#include <math.h>
+
 /* In loops whose iterations are done side by side there are more, since a jump would prevent that.
  */
 enum { MOST_OPERATIONS = 8, MOST_SIDE_BY_SIDE = 24 };
@@ -154,13 +156,56 @@ is_apart(const RegionFor *loop)
     return loop->independent && loop->carried.len == 0;
 }
 
+/* The variable that a branch in the block makes of the value; -1. */
+static int32_t
+merged_into(const RegionBlock *block, int32_t at)
+{
+    int32_t found = -1;
+    for (int i = 0; i < block->len && found < 0; i++) {
+        const RegionIf *branch = block->at[i].branch;
+        if (branch == NULL) continue;
+        for (int k = 0; k < branch->merged.len && found < 0; k++)
+            if (branch->merged.at[k].arm[0] == at || branch->merged.at[k].arm[1] == at)
+                found = branch->merged.at[k].variable;
+        for (int arm = 0; arm < 2 && found < 0; arm++) found = merged_into(&branch->arm[arm], at);
+    }
+    return found;
+}
+
+/* Does the variable say whether the loop is left? */
+static bool
+says_to_leave(const Emit *e, const RegionFor *loop, int32_t variable)
+{
+    for (int i = 0; i < loop->carried.len; i++)
+        if (loop->carried.at[i].variable == loop->leaves) {
+            int32_t next = loop->carried.at[i].next, read = -1;
+            for (int32_t at = e->kernel->region->body; at < e->kernel->instrs.len && read < 0; at++)
+                if (instr_at(e, at)->kind == INSTR_CARRIED && instr_at(e, at)->operand == variable)
+                    read = at;
+            if (read < 0 || read == next) return read >= 0;
+            int32_t outer = merged_into(&loop->body, read);
+            return outer >= 0 && says_to_leave(e, loop, outer);
+        }
+    return false;
+}
+
+/* Where one arm leaves the loop there is a jump anyway.  With it the next iteration need not wait
+   for what the condition compares. */
+static bool
+arm_leaves(const Emit *e, const RegionIf *branch, const RegionFor *loop)
+{
+    for (int i = 0; i < branch->merged.len; i++)
+        if (says_to_leave(e, loop, branch->merged.at[i].variable)) return true;
+    return false;
+}
+
 bool
 region_chooses(const Emit *e, const RegionIf *branch, const RegionFor *loop)
 {
     int operations = 0, most = is_apart(loop) ? MOST_SIDE_BY_SIDE : MOST_OPERATIONS;
     return e->quick && e->kernel->region->guesses && loop->innermost &&
            arms_are_harmless(e, branch, &operations) && operations > branch->merged.len &&
-           operations <= most;
+           operations <= most && !arm_leaves(e, branch, loop);
 }
 
 /* The kinds of a choice between floats.  The C compiler makes a jump where it knows how the two are
@@ -277,12 +322,76 @@ is_chosen(const Emit *e, const RegionIf *branch, const RegionMerged *m, int arm)
     return running_in(e, branch, arm, m->arm[arm], &running) && running.kept == m->arm[1 - arm];
 }
 
+/* Are they the same number in each iteration? */
+static bool
+is_same_number(const Emit *e, int32_t a, int32_t b)
+{
+    const Instr *v = instr_at(e, a), *w = instr_at(e, b);
+    if (a == b) return true;
+    if (v->kind != INSTR_LOAD || w->kind != INSTR_LOAD || v->level == LEVEL_ONCE ||
+        w->level == LEVEL_ONCE)
+        return false;
+    const RegionElement *p = &e->kernel->region->elements.at[v->operand];
+    const RegionElement *q = &e->kernel->region->elements.at[w->operand];
+    return p->reuse == REUSE_BEFORE && q->reuse == REUSE_BEFORE && p->source == q->source;
+}
+
+static bool
+is_sum_of_floats(const Emit *e, const Instr *v)
+{
+    bool sum = v->kind == INSTR_OP && (v->op == OP_add || v->op == OP_py_add ||
+                                       v->op == OP_subtract || v->op == OP_py_sub);
+    return sum && (v->dtype == DT_F64 || v->dtype == DT_F32) && all_args_are(e, v, v->dtype);
+}
+
+/* A constant whose negative is added for the same bits: of a NaN the sign would be another. */
+static bool
+can_be_negated(const Instr *v)
+{
+    double wide;
+    float narrow;
+    memcpy(&wide, v->bits, sizeof wide);
+    memcpy(&narrow, v->bits, sizeof narrow);
+    return v->kind == INSTR_CONST && (v->dtype == DT_F64 ? !isnan(wide) : !isnan(narrow));
+}
+
+/* Both arms add to one number: what is added is chosen, so that one addition waits for the number
+   and no choice does.  A difference becomes a sum with the negative of a constant. */
+static bool
+emit_common(Emit *e, const RegionIf *branch, const RegionFor *loop, const RegionMerged *m)
+{
+    const Instr *v[2] = {instr_at(e, m->arm[0]), instr_at(e, m->arm[1])};
+    char name[2][24], kept[16];
+    bool minus[2];
+    for (int arm = 0; arm < 2; arm++) {
+        if (!is_sum_of_floats(e, v[arm]) || v[arm]->dtype != v[0]->dtype) return false;
+        minus[arm] = v[arm]->op == OP_subtract || v[arm]->op == OP_py_sub;
+    }
+    if (!is_same_number(e, v[0]->args[0], v[1]->args[0])) return false;
+    for (int arm = 0; arm < 2; arm++) {
+        bool turned = minus[arm] && !minus[1 - arm];
+        if (turned && !can_be_negated(instr_at(e, v[arm]->args[1]))) return false;
+        name[arm][0] = '-';
+        region_name(e, v[arm]->args[1], name[arm] + turned, sizeof kept);
+    }
+    Text choice = {0};
+    const char *type = dtype_name(v[0]->dtype);
+    region_name(e, v[0]->args[0], kept, sizeof kept);
+    put_choice(e, branch, loop, m->arm[0], name[0], name[1], &choice);
+    emit_line(e, "const %s y%d = %s;", type, m->arm[0], choice.data);
+    emit_line(e, "const %s x%d = (%s)(%s %c y%d);", type, m->variable, type, kept,
+              minus[0] && minus[1] ? '-' : '+', m->arm[0]);
+    text_free(&choice);
+    return true;
+}
+
 static void
 emit_merged(Emit *e, const RegionIf *branch, const RegionFor *loop, const RegionMerged *m)
 {
     DType dtype = instr_at(e, m->arm[0])->dtype;
     char yes[16], no[16];
     Text choice = {0};
+    if (m->arm[0] != m->arm[1] && emit_common(e, branch, loop, m)) return;
     region_name(e, m->arm[0], yes, sizeof yes);
     region_name(e, m->arm[1], no, sizeof no);
     if (m->arm[0] == m->arm[1] || is_chosen(e, branch, m, 0))
