@@ -104,6 +104,19 @@ emit_noted(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *l
         emit_line(e, "over%d |= (%s ^ %s) & (%s ^ v%d);", loop->number, a, b, a, at);
 }
 
+/* A test whether a dtype holds an int that is stored, in such a loop: what is stored is undone. */
+static bool
+notes_store(const Emit *e, const Instr *v, const RegionFor *loop)
+{
+    if (!e->quick || loop == NULL || !loop->innermost || !loop->independent ||
+        v->op != OP_py_assert)
+        return false;
+    const Instr *test = instr_at(e, v->args[0]);
+    return test->kind == INSTR_OP && test->op == OP_py_eq &&
+           instr_at(e, test->args[0])->kind == INSTR_OP &&
+           instr_at(e, test->args[0])->op == OP_cast;
+}
+
 /* An int of which it is known before a loop that it does not overflow. */
 static bool
 emit_bounded(Emit *e, int32_t at, const char *a, const char *b)
@@ -156,6 +169,8 @@ region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
         /* done */
     } else if (notes_overflow(e, v, loop))
         emit_noted(e, at, a, b, loop);
+    else if (notes_store(e, v, loop))
+        emit_line(e, "over%d |= -(i64)!%s;", loop->number, a);
     else if (may_overflow(v))
         emit_checked(e, at, a, b, fail);
     else if (op_info(v->op)->kind == KIND_PYTHON)

@@ -99,8 +99,7 @@ is_one_of_constants(const Graph *g, NodeId number)
 static Answer
 not_stored(Interp *in, NodeId number, DType dtype)
 {
-    const Node *node = graph_node(in->graph, number);
-    const Type *from = &node->type;
+    const Type *from = &graph_node(in->graph, number)->type;
     const char *to = dtype_long_name(dtype);
     bool python = from->form == FORM_PYTHON;
     const char *what = python && from->dtype == DT_I64   ? "int"
@@ -111,14 +110,72 @@ not_stored(Interp *in, NodeId number, DType dtype)
                             "a store of Python's %s into an array of %s (make it np.%s(...) on "
                             "each way, not behind it)",
                             what, to, to);
-    if (python && from->dtype == DT_I64 && node->op != OP_const)
-        return interp_break(in, BREAK_UNROLL,
-                            "a store of Python's int into an array of %s (store into one of int64, "
-                            "and convert behind the loop: x.astype(np.%s))",
-                            to, to);
     const char *by = dtype == DT_I64 && dtype_is_float((DType)from->dtype) ? "int" : to;
     return interp_break(in, BREAK_UNROLL, "a store of %s%s into an array of %s (store %s%s(...))",
                         python ? "Python's " : "numpy.", what, to, by == to ? "np." : "", by);
+}
+
+/* Does the dtype hold all numbers of the other one, or is it bool, which any number becomes? */
+static bool
+holds_all(DType to, DType from)
+{
+    size_t wide = dtype_size(to), narrow = dtype_size(from);
+    if (to == DT_BOOL || from == DT_BOOL) return true;
+    if (!dtype_is_signed(to)) return !dtype_is_signed(from) && wide >= narrow;
+    return !dtype_is_signed(from) ? wide > narrow : wide >= narrow;
+}
+
+/* 1 if it is a constant int that the dtype holds, else 0; -1. */
+static int
+is_held(const Node *node, DType to)
+{
+    int overflow = 0, bits = 8 * (int)dtype_size(to) - dtype_is_signed(to);
+    if (node->op != OP_const || !PyLong_Check(node->attrs.object)) return 0;
+    long long number = PyLong_AsLongLongAndOverflow(node->attrs.object, &overflow);
+    if (number == -1 && PyErr_Occurred()) return -1;
+    if (overflow != 0) return 0;
+    long long low = !dtype_is_signed(to) ? 0 : -(1LL << bits);
+    return number >= low && (bits > 62 || number < 1LL << bits);
+}
+
+static Answer
+cast_number(Interp *in, NodeId number, DType to, NodeId *out)
+{
+    Type type = {.dtype = to, .form = FORM_SCALAR, .offset = NO_SIZE};
+    *out = graph_add(in->graph, in->region, OP_cast, 1, &number, &type, NULL);
+    return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* An int that an array of ints takes.  Where the dtype does not hold it NumPy raises, or wraps
+   round an int of its own: an exit. */
+static Answer
+stored_int(Interp *in, NodeId *number, DType to)
+{
+    const Node *node = graph_node(in->graph, *number);
+    DType from = (DType)node->type.dtype;
+    NodeId wide = *number, back;
+    int held = holds_all(to, from) ? 1 : is_held(node, to);
+    if (held < 0) return ANSWER_ERROR;
+    if (from == DT_U64 && !held) return ANSWER_NO;
+    if (from != DT_I64 && !held && cast_number(in, *number, DT_I64, &wide) != ANSWER_YES)
+        return ANSWER_ERROR;
+    if (cast_number(in, *number, to, number) != ANSWER_YES) return ANSWER_ERROR;
+    if (held) return ANSWER_YES;
+    if (cast_number(in, *number, DT_I64, &back) != ANSWER_YES) return ANSWER_ERROR;
+    Value *both[2] = {value_node(in, back), value_node(in, wide)}, *test;
+    if (both[0] == NULL || both[1] == NULL) return ANSWER_ERROR;
+    if (to == DT_U64 && (both[0] = value_const_new(in, PyLong_FromLong(0))) == NULL)
+        return ANSWER_ERROR;
+    test = scalar_emit(in, to == DT_U64 ? OP_py_le : OP_py_eq, DT_BOOL, 2, both, NULL);
+    return test == NULL || scalar_emit(in, OP_py_assert, DT_BOOL, 1, &test, NULL) == NULL
+               ? ANSWER_ERROR
+               : ANSWER_YES;
+}
+
+static bool
+is_int(DType dtype)
+{
+    return dtype == DT_BOOL || dtype_is_integer(dtype);
 }
 
 Answer
@@ -134,7 +191,11 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
     Type type = graph_node(in->graph, args[0])->type;
     Type from = graph_node(in->graph, args[nargs])->type;
     if (from.rank != 0 || from.form == FORM_ARRAY) return not_a_loop(in, "a store of an array");
-    if (from.dtype != type.dtype) {
+    if (from.dtype != type.dtype && is_int((DType)type.dtype) && is_int((DType)from.dtype)) {
+        answer = stored_int(in, &args[nargs], (DType)type.dtype);
+        if (answer == ANSWER_NO) return not_stored(in, args[nargs], type.dtype);
+        if (answer != ANSWER_YES) return answer;
+    } else if (from.dtype != type.dtype) {
         bool widens =
             dtype_is_float(type.dtype) &&
             (dtype_is_float(from.dtype) || dtype_is_integer(from.dtype) || from.dtype == DT_BOOL);
