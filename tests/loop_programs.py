@@ -1,5 +1,5 @@
-"""Random functions of nested loops that read and write elements: ranges with any step, bounds out of
-outer variables, `while` loops, `break`, `else`, `return` from inside, branches, conditional expressions, running sums of Python's and NumPy's numbers, indices
+"""Random functions of nested loops that read and write elements: ranges with any step, also reversed, bounds out of
+outer variables, arrays, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, conditional expressions, running sums of Python's and NumPy's numbers, indices
 that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def arguments(seed: int) -> list[Any]:
     rng = np.random.default_rng(seed)
     x, y = rng.standard_normal((2, SIZE)).round(2)
     h = rng.integers(-2, ROWS, SIZE)
-    w = rng.integers(-50, 50, SIZE).astype(rng.choice(["i8", "i8", "i4", "u1"]))
+    w = rng.integers(-50, 50, SIZE).astype(rng.choice(["i8", "i8", "i4", "i2", "u1", "u8"]))
     a, b = rng.standard_normal((2, ROWS, COLUMNS)).astype(rng.choice(["f8", "f8", "f4"]))
     if rng.random() < 0.2:
         x[rng.integers(SIZE)] = rng.choice([np.nan, np.inf, 0.0])
@@ -158,11 +158,38 @@ class Program:
         if self.random.random() < 0.9:  # else it may be unbound behind the block
             self.numbers = [name for name in self.numbers if name in known]
 
+    def array(self) -> str:
+        return self.pick("x", "x", "y", "h", "w", "m")
+
+    def items(self, name: str) -> tuple[str, str, list[str]]:
+        """What a loop assigns and what it goes over, and the numbers that it makes."""
+        p, q = self.random.sample("pqr", 2)
+        start = self.pick("", "", ", 1", ", -3")
+        pair = (
+            f"zip({self.array()}, {self.pick('range(n)', 'range(k)', self.array(), self.array())})"
+        )
+        return self.pick(
+            (p, self.array(), [p]),
+            (f"{name}, {p}", f"enumerate({self.array()}{start})", [p]),
+            (f"{p}, {q}", pair, [p, q]),
+            (f"{name}, ({p}, {q})", f"enumerate({pair})", [p, q]),
+        )
+
     def loop(self, indent: str) -> None:
         name = self.pick(*[v for v in "ijl" if v not in self.variables])
         kind = self.random.random()
-        if kind < 0.7:
-            self.lines.append(f"{indent}for {name} in range({self.span()}):")
+        before = list(self.numbers)
+        counts = True
+        if kind < 0.15:
+            targets, over, made = self.items(name)
+            counts = name in targets
+            self.lines.append(f"{indent}for {targets} in {over}:")
+            self.numbers += [number for number in made if number not in self.numbers]
+        elif kind < 0.7:
+            span = f"range({self.span()})"
+            if self.random.random() < 0.1:
+                span = f"reversed({span})"
+            self.lines.append(f"{indent}for {name} in {span}:")
         else:  # the variable is stepped first, so that `continue` does not stop it
             self.lines.append(f"{indent}{name} = {self.pick('-1', '-1', '0', 'k')}")
             if kind < 0.9:
@@ -181,12 +208,11 @@ class Program:
                 self.lines.append(
                     f"{indent}        {self.pick('break', 'break', 'return ' + name)}"
                 )
-        self.variables.append(name)
-        known = list(self.numbers)
+        self.variables += [name] * counts
         self.block(indent + "    ")
-        self.variables.pop()
+        self.variables = self.variables[: len(self.variables) - counts]
         if self.random.random() < 0.9:
-            self.numbers = [number for number in self.numbers if number in known]
+            self.numbers = [number for number in self.numbers if number in before]
         if self.random.random() < 0.15 and kind < 0.9:
             self.lines.append(f"{indent}else:")
             self.block(indent + "    ")

@@ -616,11 +616,6 @@ def writes_a_view(x, y):
         z[i] = z[i - 1] + x[i]
 
 
-def no_range(x, y):
-    for i, v in enumerate(x):  # here
-        y[i] = v * 2
-
-
 def while_loop(x, y):
     i = 0
     while i < len(x):
@@ -636,7 +631,6 @@ def while_loop(x, y):
         (calls_numpy, "a call of 'median', line {}"),
         (inner_slice, "it contains a slice, line {}"),
         (writes_a_view, "it writes elements of 'z', which is a view"),
-        (no_range, "only loops over ranges and `while` loops do"),
         (while_loop, "it contains a slice, line {}"),
     ],
 )

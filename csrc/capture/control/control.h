@@ -77,7 +77,9 @@ Answer call_node(Interp *in, Value *node, int nargs, Value *const *args, PyObjec
                  Value **out);
 
 /* ---- loop.c: loops with element reads and writes, kept as loop regions ---- */
-/* At a FOR_ITER whose iterator is a range: ANSWER_YES followed the whole loop as one region node
+/* Is it a range, or made of arrays, so that the loop may be kept? */
+bool loop_goes_over(Interp *in, const Value *iterator);
+/* At a FOR_ITER with such an iterator: ANSWER_YES followed the whole loop as one region node
    and moved on to its exit; ANSWER_NO: not of that form, unroll it. */
 Answer capture_loop(Interp *in, Value *iterator);
 /* *whole: a `while` is entered at the bottom's current Instr, and was followed in the same way. */

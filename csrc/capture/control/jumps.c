@@ -200,8 +200,9 @@ tell_turn(Interp *in)
 
 /* Can it be unrolled? */
 static bool
-range_is_known(Interp *in, const Value *range)
+is_known_range(Interp *in, const Value *range)
 {
+    if (range == NULL || range->kind != V_RANGE) return false;
     for (int i = 0; i < 3; i++)
         if (value_is_unknown_scalar(in, range->items[i])) return false;
     return true;
@@ -212,10 +213,9 @@ for_iter(Interp *in, const Instr *instr)
 {
     Value *iterator = top_value(in, 1), *item;
     if (iterator == NULL) return ANSWER_ERROR;
-    if (iterator->kind == V_ITER && iterator->walked != NULL && iterator->walked->kind == V_RANGE &&
-        iterator->position == 0) {
+    if (loop_goes_over(in, iterator)) {
         Answer answer = capture_loop(in, iterator);
-        if (answer == ANSWER_NO && in->loop != NULL && !range_is_known(in, iterator->walked))
+        if (answer == ANSWER_NO && in->loop != NULL && !is_known_range(in, iterator->walked))
             return inner_loop_unkept(in, in->top->number);
         if (answer != ANSWER_NO) return answer;
     }

@@ -1,5 +1,5 @@
-/* `for i in range(…)` and `while` with element reads and writes, kept as a loop region instead of
-   unrolled.
+/* `for` over ranges and arrays (loop_items.c) and `while`, with element reads and writes, kept as a
+   loop region instead of unrolled.
 
    The body may hold branches, and loops of the same kind.  What it stores to locals is carried from
    iteration to iteration, and so is the version of each array that it writes.  Sizes stay symbols
@@ -55,7 +55,8 @@ not_a_number(Interp *in, const Scan *scan, int slot)
 /* A loop while it is captured. */
 typedef struct {
     Scan scan;
-    Loop *loop; /* of the outermost loop */
+    const Value *iterator; /* NULL: a `while` */
+    Loop *loop;            /* of the outermost loop */
     NodeId node;
     RegionId region, outer;
     NodeId args[4 + 2 * MOST];       /* start, stop, step; what is carried; versions of arrays */
@@ -141,17 +142,12 @@ carried_start(Interp *in, Body *b, int i)
 
 /* Guards that the loop runs at least once. */
 static Answer
-runs_once(Interp *in, const Scan *scan, Value *range)
+runs_once(Interp *in, const Body *b)
 {
-    int64_t step;
-    Answer answer = value_as_int(in, range->items[2], &step);
-    if (answer != ANSWER_YES) return answer;
-    Value *test;
-    answer = operate_compare(in, step > 0 ? Py_LT : Py_GT, range->items[0], range->items[1], &test);
     bool holds = false;
-    if (answer == ANSWER_YES) answer = condition_known(in, test, &holds);
+    Answer answer = loop_makes_a_turn(in, b->iterator, &holds);
     if (answer != ANSWER_YES) return answer;
-    return holds ? ANSWER_YES : loop_not_kept(in, scan->number, "it makes no turn");
+    return holds ? ANSWER_YES : loop_not_kept(in, b->scan.number, "it makes no turn");
 }
 
 /* A constant int as a node. */
@@ -532,7 +528,9 @@ follow_body(Interp *in, Body *b, Value **leaves)
     in->loop = b->loop;
     in->turn = &turn;
     in->top->number = shape->begin + shape->counts;
-    answer = shape->counts && push(in, item) < 0 ? ANSWER_ERROR : interp_turn(in);
+    if (shape->counts) answer = loop_item(in, b->iterator, item, &item);
+    if (answer == ANSWER_YES && shape->counts && push(in, item) < 0) answer = ANSWER_ERROR;
+    if (answer == ANSWER_YES) answer = interp_turn(in);
     in->region = b->outer;
     in->loop = outer;
     in->turn = around;
@@ -593,9 +591,11 @@ take_results(Interp *in, Body *b, Value **leaves)
 
 /* The loop node with what comes before the body. */
 static Answer
-begin_loop(Interp *in, Body *b, Value *range)
+begin_loop(Interp *in, Body *b)
 {
-    Answer answer = bounds(in, range, b->args);
+    Value *range = NULL;
+    Answer answer = b->iterator != NULL ? loop_range(in, b->iterator, &range) : ANSWER_YES;
+    if (answer == ANSWER_YES) answer = bounds(in, range, b->args);
     if (answer == ANSWER_NO)
         return loop_not_kept(in, b->scan.number, "its range is none of plain ints");
     for (int i = 0; answer == ANSWER_YES && i < b->scan.nslots; i++)
@@ -606,7 +606,7 @@ begin_loop(Interp *in, Body *b, Value *range)
         answer = int_node(in, 0, &b->args[3 + b->ncarried++]);
     }
     if (answer == ANSWER_YES) answer = arrays_ready(in, b);
-    if (answer == ANSWER_YES && b->needs_a_turn) answer = runs_once(in, &b->scan, range);
+    if (answer == ANSWER_YES && b->needs_a_turn) answer = runs_once(in, b);
     if (answer != ANSWER_YES) return answer;
     Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
     int nargs = 3 + b->ncarried + b->narrays;
@@ -647,19 +647,23 @@ end_loop(Interp *in, Body *b)
     return answer == ANSWER_YES ? loop_leave(in, b->scan.shape, leaves) : answer;
 }
 
-/* `range`: what it goes over; NULL: a `while`. */
+/* `iterator` is NULL for a `while`. */
 static Answer
-keep_loop(Interp *in, LoopShape *shape, Value *range)
+keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
 {
     Loop loop = {0};
     Body b = {.loop = in->loop != NULL ? in->loop : &loop, .outer = in->region};
+    bool reads_items = iterator != NULL && loop_reads_items(iterator);
+    b.iterator = iterator;
     if (in->region != 0 && in->loop == NULL) return ANSWER_NO;
     if (find(in->attempt.marks->no_loop.at, in->attempt.marks->no_loop.len, shape->top) >= 0)
         return ANSWER_NO;
-    int fits = loop_scan(in, in->top->decoded, shape, &b.scan);
+    if (iterator != NULL && loop_iterator_is_reached(in, iterator))
+        return loop_not_kept(in, shape->top, "its iterator is in a variable");
+    int fits = loop_scan(in, in->top->decoded, shape, reads_items, &b.scan);
     if (fits < 0) return ANSWER_ERROR;
     if (!fits) return loop_has(in, &b.scan);
-    Answer answer = begin_loop(in, &b, range);
+    Answer answer = begin_loop(in, &b);
     return answer == ANSWER_YES ? end_loop(in, &b) : answer;
 }
 
@@ -669,7 +673,7 @@ capture_loop(Interp *in, Value *iterator)
     LoopShape *shape;
     if (in->top != in->bottom) return ANSWER_NO;
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
-    return shape == NULL ? ANSWER_NO : keep_loop(in, shape, iterator->walked);
+    return shape == NULL ? ANSWER_NO : keep_loop(in, shape, iterator);
 }
 
 Answer

@@ -1,4 +1,4 @@
-/* Private to loop.c and loop_scan.c: what the instructions of a loop say. */
+/* Private to loop.c, loop_scan.c and loop_items.c: what the instructions of a loop say. */
 #ifndef PYCOMPILE_CAPTURE_LOOP_H
 #define PYCOMPILE_CAPTURE_LOOP_H
 
@@ -38,7 +38,19 @@ const char *loop_type_changes(Interp *in, int slot, const Type *from, const Type
 /* Notes for a loop that has not the form because of an Instr that it is not kept; NO, or ERROR. */
 Answer loop_has(Interp *in, const Scan *scan);
 
+/* loop_items.c: what a kept loop goes over. */
+/* Does it read elements of arrays? */
+bool loop_reads_items(const Value *iterator);
+/* Can the program reach the iterator, or one that it is made of?  It would see how far that is. */
+bool loop_iterator_is_reached(Interp *in, const Value *iterator);
+/* The range itself, or that of the positions. */
+Answer loop_range(Interp *in, const Value *iterator, Value **out);
+/* Guards that it makes a turn, or none. */
+Answer loop_makes_a_turn(Interp *in, const Value *iterator, bool *out);
+/* The item at a position, in the body. */
+Answer loop_item(Interp *in, const Value *iterator, Value *position, Value **out);
+
 /* 1 when the loop has the form, 0 when not (then `refused` and `why` are set), -1. */
-int loop_scan(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan);
+int loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan *scan);
 
 #endif

@@ -138,10 +138,10 @@ scan_locals(Interp *in, const Decoded *d, Scan *scan)
 }
 
 int
-loop_scan(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan)
+loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan *scan)
 {
     int at[256];
-    *scan = (Scan){.shape = shape, .number = shape->top, .shared = -1};
+    *scan = (Scan){.shape = shape, .number = shape->top, .shared = -1, .subscripts = reads_items};
     if (d->code->co_stacksize >= 250)
         return scan_refuses(scan, 0, "the function has too many variables");
     if (shape->nexits < 0) return scan_refuses(scan, 0, "it is left in too many ways");

@@ -259,12 +259,13 @@ elements_of(Interp *in, const LoopShape *shape)
 static const char *
 goes_over(Interp *in, LoopShape *shape)
 {
-    static const char only[] = "only loops over ranges and `while` loops do";
+    static const char only[] =
+        "only loops over ranges, or arrays of one axis, and `while` loops do";
     const Value *array = elements_of(in, shape);
     const char *name = array != NULL ? name_of(in, array) : NULL;
     if (array == NULL) return only;
     Scan scan; /* would it be kept if it went over a range? */
-    int fits = loop_scan(in, in->bottom->decoded, shape, &scan);
+    int fits = loop_scan(in, in->bottom->decoded, shape, true, &scan);
     if (fits < 0) return NULL;
     const char *other = "";
     if (fits == 0 && scan.why != loop_without_elements &&
@@ -273,13 +274,14 @@ goes_over(Interp *in, LoopShape *shape)
     const char *and = *other != '\0' ? "; and " : "";
     if (name == NULL)
         return arena_printf(in->arena,
-                            "%s, and this one goes over the elements of an array (go over its "
-                            "indices, and read its elements)%s%s",
+                            "%s, and this one goes over other things than the elements of arrays "
+                            "(go over indices, and read elements)%s%s",
                             only, and, other);
-    return arena_printf(in->arena,
-                        "%s, and this one goes over the elements of an array (write `for i in "
-                        "range(len(%s))`, and %s[i])%s%s",
-                        only, name, name, and, other);
+    return arena_printf(
+        in->arena,
+        "%s, and this one goes over other things than the elements of arrays (write `for i in "
+        "range(len(%s))`, and %s[i])%s%s",
+        only, name, name, and, other);
 }
 
 int
@@ -298,10 +300,10 @@ loop_why(Interp *in, int head)
     if (loop_of(in, head, &shape) < 0) return NULL;
     const char *why = note_of(in, shape != NULL ? shape->top : head);
     if (why != NULL) return why;
-    if (shape == NULL) return "only loops over ranges and `while` loops do";
+    if (shape == NULL) return "only loops over ranges, or arrays of one axis, and `while` loops do";
     if (shape->counts) return goes_over(in, shape);
     Scan scan; /* of a `while` in whose midst the graph began */
-    int fits = loop_scan(in, in->bottom->decoded, shape, &scan);
+    int fits = loop_scan(in, in->bottom->decoded, shape, false, &scan);
     if (fits < 0) return NULL;
     if (fits == 0) return form_in_words(in, &scan);
     why = note_of(in, shape->top);

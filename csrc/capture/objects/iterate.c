@@ -15,9 +15,31 @@ range_length(Interp *in, Value *range)
     return at[0] <= at[1] ? 0 : (at[0] - at[1] - 1) / -at[2] + 1;
 }
 
+/* Of a range whose ends are symbols, if its step is 1 or -1.  Where it is empty, so is the other.
+ */
+static Answer
+symbols_backwards(Interp *in, Value *range, Value **out)
+{
+    int64_t step;
+    Value *ends[3], *by = range->items[2];
+    Answer answer = value_as_int(in, by, &step);
+    if (answer != ANSWER_YES || (step != 1 && step != -1))
+        return answer_stops(answer) ? answer : ANSWER_NO;
+    if ((ends[2] = value_const_new(in, PyLong_FromLongLong(-step))) == NULL) return ANSWER_ERROR;
+    answer = operate_binary(in, OPERATOR_SUB, range->items[1], by, &ends[0]);
+    if (answer == ANSWER_YES)
+        answer = operate_binary(in, OPERATOR_SUB, range->items[0], by, &ends[1]);
+    if (answer != ANSWER_YES) return answer;
+    *out = value_sequence(in, V_RANGE, 3, ends);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
 Answer
 range_backwards(Interp *in, Value *range, Value **out)
 {
+    bool symbols = range->items[0]->kind == V_NODE || range->items[1]->kind == V_NODE;
+    Answer answer = symbols ? symbols_backwards(in, range, out) : ANSWER_NO;
+    if (answer != ANSWER_NO) return answer;
     int64_t length = range_length(in, range), start, step, last, end, back;
     if (length < 0) return PyErr_Occurred() ? ANSWER_ERROR : ANSWER_NO;
     if (value_as_int(in, range->items[0], &start) != ANSWER_YES ||
@@ -223,6 +245,8 @@ Answer
 iterate_node(Interp *in, Value *iterable, Value **out)
 {
     NodeId node;
+    if (array_is_loose(in, iterable))
+        return iterate_items(in, iterable, out); /* still of any length */
     Answer answer = value_is_array(in, iterable) ? value_as_node(in, iterable, &node) : ANSWER_NO;
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_YES && graph_node(in->graph, node)->type.rank == 0)

@@ -1,0 +1,231 @@
+/* What a kept loop goes over: a range; or arrays of one axis, `enumerate` and `zip` of such and of
+   ranges from 0.  A loop over the latter is one over positions, whose body begins with loads. */
+#include "loop.h"
+
+static bool
+is_named(const Value *iterator, const char *name)
+{
+    return iterator->name != NULL && strcmp(iterator->name, name) == 0;
+}
+
+static bool
+is_const_int(const Value *value, long number)
+{
+    return value->kind == V_CONST && PyLong_CheckExact(value->object) &&
+           PyLong_AsLong(value->object) == number;
+}
+
+static bool
+is_vector(Interp *in, const Value *value)
+{
+    return value_is_array(in, value) && graph_node(in->graph, value->node)->type.rank == 1;
+}
+
+/* Is it at its beginning, and an item known by its position? */
+static bool
+is_part(Interp *in, const Value *iterator)
+{
+    if (iterator->kind != V_ITER || value_is_generator(iterator)) return false;
+    const Value *of = iterator->walked;
+    if (iterator->name == NULL && of != NULL && iterator->position == 0 && !iterator->mutated)
+        return is_vector(in, of) || (of->kind == V_RANGE && is_const_int(of->items[0], 0) &&
+                                     is_const_int(of->items[2], 1));
+    if (is_named(iterator, "enumerate")) return is_part(in, of);
+    bool all = is_named(iterator, "zip") && iterator->nitems > 0;
+    for (int i = 0; all && i < iterator->nitems; i++) all = is_part(in, iterator->items[i]);
+    return all;
+}
+
+static bool
+is_range(const Value *iterator)
+{
+    return iterator->kind == V_ITER && iterator->name == NULL && iterator->walked != NULL &&
+           iterator->walked->kind == V_RANGE && iterator->position == 0;
+}
+
+bool
+loop_goes_over(Interp *in, const Value *iterator)
+{
+    return is_range(iterator) || is_part(in, iterator);
+}
+
+bool
+loop_reads_items(const Value *iterator)
+{
+    return !is_range(iterator);
+}
+
+/* ---- iterators that the program can reach ---- */
+
+static bool
+leads_to(const Value *value, const Value *iterator, int depth)
+{
+    enum { DEEPEST = 4 };
+    if (value == iterator) return true;
+    if (value == NULL || depth > DEEPEST) return false;
+    switch (value->kind) {
+    case V_ITER:
+        if (leads_to(value->walked, iterator, depth + 1)) return true;
+        break;
+    case V_INSTANCE:
+        return leads_to(value->attributes, iterator, depth + 1) ||
+               leads_to(value->core, iterator, depth + 1);
+    case V_TUPLE:
+    case V_LIST:
+    case V_DICT:
+    case V_CELL: break;
+    default: return false;
+    }
+    for (int i = 0; i < value->nitems; i++)
+        if (leads_to(value->items[i], iterator, depth + 1)) return true;
+    return false;
+}
+
+static bool
+is_reached(Interp *in, const Value *iterator)
+{
+    for (Activation *a = in->top; a != NULL; a = a->caller) {
+        int n = a->decoded->nlocalsplus + a->depth - (a == in->top); /* but from the stack's top */
+        for (int i = 0; i < n; i++)
+            if (leads_to(a->slots[i], iterator, 0)) return true;
+    }
+    return false;
+}
+
+bool
+loop_iterator_is_reached(Interp *in, const Value *iterator)
+{
+    if (is_reached(in, iterator)) return true;
+    if (is_named(iterator, "enumerate")) return loop_iterator_is_reached(in, iterator->walked);
+    for (int i = 0; is_named(iterator, "zip") && i < iterator->nitems; i++)
+        if (loop_iterator_is_reached(in, iterator->items[i])) return true;
+    return false;
+}
+
+/* ---- positions ---- */
+
+/* The less of two ints that may be known only when the code runs. */
+static Answer
+less_of(Interp *in, Value *a, Value *b, Value **out)
+{
+    bool less;
+    Value *both[2] = {b, a}, *test;
+    if (a->kind != V_CONST || b->kind != V_CONST) {
+        test = scalar_emit(in, OP_py_lt, DT_BOOL, 2, both, NULL);
+        Value *all[3] = {test, b, a};
+        *out = test == NULL ? NULL : scalar_emit(in, OP_where, DT_I64, 3, all, NULL);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    Answer answer = operate_compare(in, Py_LT, b, a, &test);
+    if (answer == ANSWER_YES) answer = condition_known(in, test, &less);
+    if (answer == ANSWER_YES) *out = less ? b : a;
+    return answer;
+}
+
+static Answer
+vector_length(Interp *in, Value *array, Value **out)
+{
+    if (array_is_loose(in, array)) return array_size(in, array, 0, out);
+    SizeId size = graph_node(in->graph, array->node)->type.shape[0];
+    *out = value_const_new(in, PyLong_FromLongLong(size_value(in->graph, size)));
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+part_length(Interp *in, const Value *iterator, Value **out)
+{
+    Value *one;
+    if (is_named(iterator, "enumerate")) return part_length(in, iterator->walked, out);
+    if (!is_named(iterator, "zip")) {
+        *out = iterator->walked->kind == V_RANGE ? iterator->walked->items[1] : NULL;
+        return *out != NULL ? ANSWER_YES : vector_length(in, iterator->walked, out);
+    }
+    Answer answer = part_length(in, iterator->items[0], out);
+    for (int i = 1; answer == ANSWER_YES && i < iterator->nitems; i++) {
+        answer = part_length(in, iterator->items[i], &one);
+        if (answer == ANSWER_YES) answer = less_of(in, *out, one, out);
+    }
+    return answer;
+}
+
+Answer
+loop_range(Interp *in, const Value *iterator, Value **out)
+{
+    *out = iterator->walked;
+    if (is_range(iterator)) return ANSWER_YES;
+    Value *ends[3] = {value_const_new(in, PyLong_FromLong(0)), NULL,
+                      value_const_new(in, PyLong_FromLong(1))};
+    if (ends[0] == NULL || ends[2] == NULL) return ANSWER_ERROR;
+    Answer answer = part_length(in, iterator, &ends[1]);
+    if (answer != ANSWER_YES) return answer;
+    *out = value_sequence(in, V_RANGE, 3, ends);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Guards that an int is not 0 or less. */
+static Answer
+is_positive(Interp *in, Value *number, bool *out)
+{
+    Value *zero = value_const_new(in, PyLong_FromLong(0)), *test;
+    if (zero == NULL) return ANSWER_ERROR;
+    Answer answer = operate_compare(in, Py_LT, zero, number, &test);
+    return answer == ANSWER_YES ? condition_known(in, test, out) : answer;
+}
+
+Answer
+loop_makes_a_turn(Interp *in, const Value *iterator, bool *out)
+{
+    Value *length;
+    int64_t step;
+    if (is_range(iterator)) {
+        Value *const *ends = iterator->walked->items, *test;
+        Answer answer = value_as_int(in, ends[2], &step);
+        if (answer == ANSWER_YES)
+            answer = operate_compare(in, step > 0 ? Py_LT : Py_GT, ends[0], ends[1], &test);
+        return answer == ANSWER_YES ? condition_known(in, test, out) : answer;
+    }
+    if (is_named(iterator, "enumerate")) return loop_makes_a_turn(in, iterator->walked, out);
+    *out = true;
+    for (int i = 0; is_named(iterator, "zip") && i < iterator->nitems && *out; i++) {
+        Answer answer = loop_makes_a_turn(in, iterator->items[i], out);
+        if (answer != ANSWER_YES) return answer;
+    }
+    if (iterator->name != NULL) return ANSWER_YES;
+    Answer answer = part_length(in, iterator, &length);
+    return answer == ANSWER_YES ? is_positive(in, length, out) : answer;
+}
+
+/* ---- items ---- */
+
+static Answer
+pair_of(Interp *in, const Value *iterator, Value *position, Value **out)
+{
+    Value *start = value_const_new(in, PyLong_FromLongLong(iterator->position));
+    Value *pair[2] = {position, NULL};
+    if (start == NULL) return ANSWER_ERROR;
+    Answer answer = iterator->position == 0
+                        ? ANSWER_YES
+                        : operate_binary(in, OPERATOR_ADD, start, position, &pair[0]);
+    if (answer == ANSWER_YES) answer = loop_item(in, iterator->walked, position, &pair[1]);
+    if (answer != ANSWER_YES) return answer;
+    *out = value_sequence(in, V_TUPLE, 2, pair);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+Answer
+loop_item(Interp *in, const Value *iterator, Value *position, Value **out)
+{
+    *out = position;
+    if (is_named(iterator, "enumerate")) return pair_of(in, iterator, position, out);
+    if (!is_named(iterator, "zip"))
+        return iterator->walked->kind == V_RANGE
+                   ? ANSWER_YES
+                   : loop_element_load(in, iterator->walked, position, out);
+    *out = value_sequence(in, V_TUPLE, iterator->nitems, NULL);
+    if (*out == NULL) return ANSWER_ERROR;
+    for (int i = 0; i < iterator->nitems; i++) {
+        Answer answer = loop_item(in, iterator->items[i], position, &(*out)->items[i]);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return ANSWER_YES;
+}

@@ -1,0 +1,130 @@
+"""Kept loops over arrays, `enumerate`, `zip` and ranges backwards."""
+
+import numpy as np
+import pytest
+
+import pycompile
+from tests.differential import check
+
+MANY = {"options": {"recompile_limit": 100}}
+RNG = np.random.default_rng(11)
+
+
+def vector(n, dtype=np.float64):
+    return (RNG.standard_normal(n) * 9).astype(dtype)
+
+
+def squares(x, y, s):
+    for v in x:
+        s += v * v
+    return s
+
+
+def written_ahead(x, y, s):
+    """Elements are read when their turn comes."""
+    i = 0
+    for v in x:
+        i += 1
+        if i < len(x):
+            x[i] = v + 1
+    return i
+
+
+def numbered(x, y, s):
+    for i, v in enumerate(x):
+        y[i] = v + i
+    for k, v in enumerate(x, -2):
+        s += v * k
+    return s, k
+
+
+def side_by_side(x, y, s):
+    for i, (v, w) in enumerate(zip(x, y)):
+        if v < w:
+            x[i] = w
+        elif v > 8:
+            break
+    return i
+
+
+def with_a_range(x, y, s):
+    for v, i in zip(x, range(len(y))):
+        y[i] -= v
+    else:
+        s += 1
+    return s
+
+
+def nested(x, y, s):
+    for i in range(len(y)):
+        for v in x:
+            y[i] += v
+        for k, (a, b) in enumerate(zip(x, y)):
+            if a > b:
+                y[k] = a - s
+    return i
+
+
+def backwards(x, y, s):
+    for i in reversed(range(len(x) - 1)):
+        x[i] += x[i + 1]
+    for i in reversed(range(3, len(y), 1)):
+        y[i] -= y[i - 3]
+    for i in reversed(range(len(x) - 1, 2, -1)):
+        x[i] += x[i - 1]
+        for j in reversed(range(i)):
+            s += x[j]
+    return s
+
+
+FUNCTIONS = [squares, written_ahead, numbered, side_by_side, with_a_range, nested, backwards]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int32])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_what_a_loop_goes_over(function, dtype):
+    s = dtype(0)
+    args = lambda n, m: (vector(n, dtype), vector(m, dtype), s)
+    also = [args(n, m) for n, m in ((40, 40), (30, 50), (5, 9), (9, 5), (2, 1), (1, 2), (0, 4))]
+    also += [(vector(60, dtype)[::2], vector(60, dtype)[::-2], s)]
+    x = vector(20, dtype)
+    also += [(x, x, s), (x[1:], x[:-1], s)]
+    check(function, *args(30, 30), also=also, captured=False, options=MANY)
+
+
+@pytest.mark.parametrize(
+    "function", [squares, written_ahead, numbered, with_a_range, nested, backwards]
+)
+def test_they_stay_loops(function):
+    compiled = pycompile.compile(function, fullgraph=True)
+    for n in (300, 400, 500):
+        compiled(vector(n), vector(n), np.float64(0))
+    stats = compiled.stats()
+    assert stats["compiles"] == 1 and stats["plan_runs"] == 3, stats
+
+
+def test_an_iterator_in_a_variable_is_seen_afterwards():
+    def over_a_range(x, n):
+        rest = iter(range(n))
+        for i in rest:
+            x[i] += 1.0
+            if x[i] > 5:
+                break
+        return list(rest)[:3]
+
+    def over_an_array(x, n):
+        rest = [iter(x)]
+        for i, v in enumerate(rest[0]):
+            x[i] = v + 1.0
+            if v > 5:
+                break
+        return sum(1 for _ in rest[0])
+
+    def in_a_pair(x, n):
+        rest = iter(range(n))
+        for v, i in zip(x, rest):
+            x[i] = v * 2
+        return next(rest, None)
+
+    for function in (over_a_range, over_an_array, in_a_pair):
+        check(function, np.arange(9.0), 9, also=((np.arange(9.0), 20),), captured=False)
