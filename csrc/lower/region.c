@@ -791,6 +791,8 @@ region_build(Lowering *lw, NodeId loop)
     if (build_outer(&b) < 0 || (lw->why == NULL && build_loop(&b, loop, NULL, &b.out->top) < 0))
         return lw->why != NULL ? 0 : -1;
     if (lw->why != NULL) return 0;
+    b.out->asked = arena_alloc(lw->arena, sizeof(RegionAsked) * (size_t)(b.kernel->instrs.len + 1));
+    if (b.out->asked == NULL) return -1;
     region_order(b.kernel, b.out, b.out->top);
     if (region_bounds(lw->arena, b.kernel, b.out) < 0 ||
         region_carried(lw->arena, b.kernel, b.out) < 0)

@@ -105,6 +105,15 @@ typedef struct {
     int32_t base;
 } RegionLinear;
 
+/* What has been asked of an instruction.  Values are made of others that several have in common, as
+   `k = k + k` again and again: a question goes to each once. */
+typedef struct {
+    int32_t mark[3];            /* the question by which it was reached; see RegionLoop.questions */
+    const RegionFor *linear_in; /* the loop for which `linear` is known; NULL: none */
+    RegionLinear linear;
+    bool is_linear;
+} RegionAsked;
+
 struct RegionLoop {
     int32_t body;
     int32_t nloops;
@@ -114,7 +123,9 @@ struct RegionLoop {
     int32_t *home;    /* per instruction: the number of the loop in whose body it is; -1: none */
     int32_t *ranged;  /* per instruction: the depth of the outermost loop before which bounds of its
                          values can be computed; for one deeper than its home's it is itself known */
-    bool *steady;     /* per instruction: a sum that cannot overflow where counters are small */
+    RegionAsked *asked; /* per instruction */
+    int32_t questions;  /* their number so far */
+    bool *steady;       /* per instruction: a sum that cannot overflow where counters are small */
     VEC(RegionArray) arrays;
     VEC(RegionVariable) variables;
     VEC(RegionElement) elements;
@@ -137,7 +148,7 @@ region_fits(const RegionLoop *r, int32_t at)
 }
 
 /* region_order.c: which loops in this one change places; before the others. */
-void region_order(const Kernel *k, const RegionLoop *r, RegionFor *loop);
+void region_order(const Kernel *k, RegionLoop *r, RegionFor *loop);
 
 /* region_bounds.c: finds out the above about loops, instructions and indices.  0 or -1. */
 int region_bounds(Arena *arena, const Kernel *k, RegionLoop *r);
@@ -149,7 +160,7 @@ int region_carried(Arena *arena, const Kernel *k, RegionLoop *r);
 void region_reuse(const Kernel *k, RegionLoop *r);
 /* False: the index is not linear in the loop's variable with a known slope. */
 /* Does the int depend on the value `on`, other than through a load? */
-bool region_depends(const Kernel *k, int32_t at, int32_t on);
+bool region_depends(const Kernel *k, RegionLoop *r, int32_t at, int32_t on);
 bool region_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t at,
                    RegionLinear *out);
 bool region_is_store(const Kernel *k, const RegionElement *e);

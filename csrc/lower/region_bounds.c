@@ -80,13 +80,38 @@ is_constant(const Walk *w, int32_t at)
     return instr_of(w, at)->kind == INSTR_CONST;
 }
 
-bool
-region_depends(const Kernel *k, int32_t at, int32_t on)
+enum { DEPENDS, SHARES, GUARDS };
+
+/* Marks the value and all that it is made of. */
+static void
+mark(const Kernel *k, RegionLoop *r, int32_t at)
 {
     const Instr *v = &k->instrs.at[at];
-    if (at == on) return true;
-    for (int i = 0; v->kind == INSTR_OP && i < v->nargs; i++)
-        if (region_depends(k, v->args[i], on)) return true;
+    if (r->asked[at].mark[DEPENDS] == r->questions) return;
+    r->asked[at].mark[DEPENDS] = r->questions;
+    for (int i = 0; v->kind == INSTR_OP && i < v->nargs; i++) mark(k, r, v->args[i]);
+}
+
+bool
+region_depends(const Kernel *k, RegionLoop *r, int32_t at, int32_t on)
+{
+    r->questions++;
+    mark(k, r, at);
+    return r->asked[on].mark[DEPENDS] == r->questions;
+}
+
+/* Is the value made of one that is marked, and no constant? */
+static bool
+has_marked(const Walk *w, int32_t at)
+{
+    const Instr *v = instr_of(w, at);
+    RegionAsked *asked = &w->out->asked[at];
+    if (v->kind != INSTR_OP)
+        return !is_constant(w, at) && asked->mark[DEPENDS] == w->out->questions;
+    if (asked->mark[SHARES] == w->out->questions) return false;
+    asked->mark[SHARES] = w->out->questions;
+    for (int k = 0; k < v->nargs; k++)
+        if (has_marked(w, v->args[k])) return true;
     return false;
 }
 
@@ -94,12 +119,9 @@ region_depends(const Kernel *k, int32_t at, int32_t on)
 static bool
 share(const Walk *w, int32_t index, int32_t compared)
 {
-    const Instr *v = instr_of(w, compared);
-    if (v->kind != INSTR_OP)
-        return !is_constant(w, compared) && region_depends(w->kernel, index, compared);
-    for (int k = 0; k < v->nargs; k++)
-        if (share(w, index, v->args[k])) return true;
-    return false;
+    w->out->questions++;
+    mark(w->kernel, w->out, index);
+    return has_marked(w, compared);
 }
 
 /* `i != 0` in range(0, n) is there for what must not be done at an end; `i != j` is not. */
@@ -118,10 +140,11 @@ excludes_an_end(const Walk *w, const Instr *test)
 }
 
 static bool
-guards(const Walk *w, int32_t condition, int32_t index)
+guards(const Walk *w, int32_t condition, int32_t index, int32_t question)
 {
     const Instr *v = instr_of(w, condition);
-    if (v->kind != INSTR_OP) return false;
+    if (v->kind != INSTR_OP || w->out->asked[condition].mark[GUARDS] == question) return false;
+    w->out->asked[condition].mark[GUARDS] = question;
     bool equality =
         v->op == OP_py_eq || v->op == OP_py_ne || v->op == OP_equal || v->op == OP_not_equal;
     bool compares = equality || v->op == OP_py_lt || v->op == OP_py_le || v->op == OP_less ||
@@ -130,7 +153,7 @@ guards(const Walk *w, int32_t condition, int32_t index)
         (share(w, index, v->args[0]) || share(w, index, v->args[1])))
         return true;
     for (int k = 0; k < v->nargs; k++)
-        if (guards(w, v->args[k], index)) return true;
+        if (guards(w, v->args[k], index, question)) return true;
     return false;
 }
 
@@ -139,7 +162,7 @@ is_guarded(const Walk *w, int32_t index)
 {
     if (instr_of(w, index)->kind != INSTR_OP) return false;
     for (int i = 0; i < w->conditions.len; i++)
-        if (guards(w, w->conditions.at[i], index)) return true;
+        if (guards(w, w->conditions.at[i], index, ++w->out->questions)) return true;
     return false;
 }
 

@@ -10,7 +10,7 @@
 
 typedef struct {
     const Kernel *kernel;
-    const RegionLoop *region;
+    RegionLoop *region;
     RegionFor *outer, *inner;
 } Pair;
 
@@ -38,10 +38,10 @@ fits(const Pair *p, const RegionElement *e, bool *walks, int64_t *offset, bool *
     const RegionArray *array = &p->region->arrays.at[e->array];
     int last = array->rank - 1;
     for (int axis = 0; axis < last; axis++) {
-        if (region_depends(p->kernel, e->index[axis], p->outer->index)) return false;
-        *across = *across || region_depends(p->kernel, e->index[axis], p->inner->index);
+        if (region_depends(p->kernel, p->region, e->index[axis], p->outer->index)) return false;
+        *across = *across || region_depends(p->kernel, p->region, e->index[axis], p->inner->index);
     }
-    *walks = region_depends(p->kernel, e->index[last], p->outer->index);
+    *walks = region_depends(p->kernel, p->region, e->index[last], p->outer->index);
     return !*walks ||
            (array->unit && is_variable(p->kernel, e->index[last], p->outer->index, offset));
 }
@@ -110,7 +110,7 @@ change_places(RegionFor *a, RegionFor *b)
 }
 
 static void
-order_block(const Kernel *k, const RegionLoop *r, const RegionBlock *block)
+order_block(const Kernel *k, RegionLoop *r, const RegionBlock *block)
 {
     for (int i = 0; i < block->len; i++) {
         const RegionIf *branch = block->at[i].branch;
@@ -120,7 +120,7 @@ order_block(const Kernel *k, const RegionLoop *r, const RegionBlock *block)
 }
 
 void
-region_order(const Kernel *k, const RegionLoop *r, RegionFor *loop)
+region_order(const Kernel *k, RegionLoop *r, RegionFor *loop)
 {
     const RegionBlock *body = &loop->body;
     bool begins = body->len == 2 && body->at[0].instr == loop->index && body->at[1].loop != NULL;

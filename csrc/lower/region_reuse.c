@@ -33,9 +33,9 @@ constant_of(const Kernel *k, int32_t at, int64_t *out)
 /* Slopes, offsets and steps beyond this are not reasoned about: products of two fit 64 bits. */
 static const int64_t MOST_LINEAR = INT64_C(1) << 30;
 
-bool
-region_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t at,
-              RegionLinear *out)
+static bool
+find_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t at,
+            RegionLinear *out)
 {
     const Instr *v = &k->instrs.at[at];
     RegionLinear arg[2];
@@ -60,6 +60,19 @@ region_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32
     if (llabs(out->slope) <= MOST_LINEAR && llabs(out->offset) <= MOST_LINEAR) return true;
     *out = (RegionLinear){.base = at};
     return r->home[at] != loop->number;
+}
+
+bool
+region_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t at,
+              RegionLinear *out)
+{
+    RegionAsked *asked = &r->asked[at];
+    if (asked->linear_in != loop) {
+        asked->is_linear = find_linear(k, r, loop, at, &asked->linear);
+        asked->linear_in = loop;
+    }
+    *out = asked->linear;
+    return asked->is_linear;
 }
 
 /* ---- how two accesses meet ---- */

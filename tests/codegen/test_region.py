@@ -531,3 +531,13 @@ def test_writes_are_undone_when_a_later_step_fails():
 
     check(f, grid(5, 3), np.array([1.0, 0.0, 2.0]))
     check(f, grid(300, 30).T, np.r_[0.0, vector(299)], also=((grid(30, 300), np.zeros(300)),))
+
+
+def test_values_that_have_arguments_in_common():
+    """As a tree the last of them has 2**40 leaves."""
+    lines = ["def doubled(x, n):", "    for i in range(n):", "        k = i"]
+    lines += ["        k = k + k"] * 40
+    lines += ["        if -1 < k < 7:", "            x[k] += 1.0", "        x[k % n] += x[i]"]
+    scope = {}
+    exec("\n".join(lines), scope)
+    check(scope["doubled"], vector(30), 30, also=((vector(9), 9),), captured=False)
