@@ -24,7 +24,8 @@ enum { PARTS_BYTES = 64 * 1024 };
 typedef struct {
     int32_t order; /* position in the top region, from 1 on; 0: not there; an inserted node has that
                       of the node after it */
-    int32_t arm;   /* number of the arm of a cond that it is in, from 1 on; 0: none */
+    int32_t within; /* of a node in a loop or branch, however deep: the position of the outermost */
+    int32_t arm;    /* number of the arm of a cond that it is in, from 1 on; 0: none */
     int32_t inserted; /* the first node inserted before it: index into `inserted` + 1 */
     bool live;        /* it has a place in a region */
     NodeId first_result,
@@ -132,6 +133,18 @@ find_arms(Writes *w)
     return 0;
 }
 
+static void
+mark_within(Writes *w, RegionId number, int32_t place)
+{
+    const Region *region = &w->g->regions.at[number];
+    for (int i = 0; i < region->nodes.len; i++) {
+        const Node *node = graph_node(w->g, region->nodes.at[i]);
+        fact(w, region->nodes.at[i])->within = place;
+        for (int r = 0; r < 2; r++)
+            if (node->region[r] != NO_REGION) mark_within(w, node->region[r], place);
+    }
+}
+
 static int
 find_reads(Writes *w)
 {
@@ -140,7 +153,12 @@ find_reads(Writes *w)
     for (int r = 0; r < g->regions.len; r++)
         for (int i = 0; i < g->regions.at[r].nodes.len; i++)
             fact(w, g->regions.at[r].nodes.at[i])->live = true;
-    for (int i = 0; i < top->nodes.len; i++) fact(w, top->nodes.at[i])->order = i + 1;
+    for (int i = 0; i < top->nodes.len; i++) {
+        const Node *node = graph_node(g, top->nodes.at[i]);
+        fact(w, top->nodes.at[i])->order = i + 1;
+        for (int r = 0; r < 2; r++)
+            if (node->region[r] != NO_REGION) mark_within(w, node->region[r], i + 1);
+    }
     for (NodeId id = 0; id < g->nodes.len; id++)
         if (fact(w, id)->order == 0 && add_reads(w, id) < 0) return -1;
     for (int i = 0; i < top->nodes.len; i++) {
@@ -640,7 +658,8 @@ seen_later(const Writes *w, NodeId storage, NodeId loop)
     if (fact(w, storage)->noutputs > 0) return true;
     while (next_read(w, storage, &at, &id)) {
         if (id != loop) {
-            bool later = fact(w, id)->order == 0 || fact(w, id)->order > place;
+            int32_t at_top = fact(w, id)->order, around = fact(w, id)->within;
+            bool later = at_top > 0 ? at_top > place : around == 0 || around >= place;
             if (later || (id < w->virtuals.count && node_is_virtual(&w->virtuals, id))) return true;
             continue;
         }

@@ -541,3 +541,21 @@ def test_values_that_have_arguments_in_common():
     scope = {}
     exec("\n".join(lines), scope)
     check(scope["doubled"], vector(30), 30, also=((vector(9), 9),), captured=False)
+
+
+def read_then_written(x, y, n):
+    s = np.float64(0)
+    for i in range(n):
+        if y[i] > 0:
+            s += y[i]
+    for i in range(n):
+        y[i] = s - x[i]
+    for i in range(1, n):
+        x[i] += y[i - 1]
+    return s
+
+
+def test_an_array_that_a_later_loop_writes():
+    """The loop that reads it has ended."""
+    also = tuple((vector(m), vector(m), n) for m, n in ((9, 9), (9, 10), (1, 1), (4, 0)))
+    check(read_then_written, vector(20), vector(20), 20, also=also, whole=True)
