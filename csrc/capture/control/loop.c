@@ -109,6 +109,30 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
                : ANSWER_YES;
 }
 
+/* The number that an earlier loop has left of one class or the other; NULL: it is no such number.
+   The class is carried with it. */
+static const LoopPick *
+picked_before(Interp *in, const Value *value)
+{
+    for (int i = 0; in->loop == NULL && i < in->picks.len; i++)
+        if (in->picks.at[i].picked == value) return &in->picks.at[i];
+    return NULL;
+}
+
+static Answer
+picked_start(Interp *in, Body *b, const LoopPick *pick, int i, NodeId *start)
+{
+    bool seen = b->scan.read_first[i] || b->scan.read_end[i];
+    Answer answer = value_as_loose_node(in, pick->number, start);
+    NodeId flag;
+    if (answer == ANSWER_YES) answer = value_as_loose_node(in, pick->is_numpy, &flag);
+    if (answer != ANSWER_YES) return answer;
+    b->keeps_type[b->ncarried] = true;
+    b->keeps_int[b->ncarried] = pick->python != (DType)graph_node(in->graph, *start)->type.dtype;
+    b->needs_a_turn |= seen && b->scan.shape->counts;
+    return VEC_PUSH(in->arena, &b->loop->starts, *pick) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
 /* The initial value of a carried local, as a node of the type that the local keeps. */
 static Answer
 carried_start(Interp *in, Body *b, int i)
@@ -127,7 +151,9 @@ carried_start(Interp *in, Body *b, int i)
         if (value == NULL) return ANSWER_ERROR;
     }
     if (value_is_array(in, value)) return not_a_number(in, &b->scan, slot);
-    Answer answer = value_as_loose_node(in, value, start);
+    const LoopPick *pick = picked_before(in, value);
+    Answer answer =
+        pick != NULL ? picked_start(in, b, pick, i, start) : value_as_loose_node(in, value, start);
     if (answer == ANSWER_NO) return not_a_number(in, &b->scan, slot);
     if (answer == ANSWER_YES && graph_node(in->graph, *start)->type.dtype == DT_OBJECT)
         return loop_not_kept(
@@ -557,8 +583,12 @@ take_class(Interp *in, const Body *b, int i, Value **number)
     Attrs attrs = {.index = class->flag};
     NodeId flag = graph_add(in->graph, b->outer, OP_result, 1, &b->node, &type, &attrs);
     Value *is_numpy = flag == NO_NODE ? NULL : value_node(in, flag);
-    return is_numpy == NULL ? ANSWER_ERROR
-                            : loop_pick_class(in, *number, is_numpy, class->python, number);
+    LoopPick pick = {.number = *number, .is_numpy = is_numpy, .python = class->python};
+    if (is_numpy == NULL) return ANSWER_ERROR;
+    Answer answer = loop_pick_class(in, *number, is_numpy, class->python, &pick.picked);
+    *number = pick.picked;
+    return answer == ANSWER_YES && VEC_PUSH(in->arena, &in->picks, pick) < 0 ? ANSWER_ERROR
+                                                                             : answer;
 }
 
 /* What is carried, after the loop; *leaves: the number of the exit. */

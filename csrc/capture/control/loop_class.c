@@ -48,11 +48,27 @@ make_behind(Classes *c, NodeId anchor, Op op, int nargs, const NodeId *args, con
     return made == NO_NODE || place_behind(c, anchor, made) < 0 ? NO_NODE : made;
 }
 
+/* The number with which the loop begins, of a class that an earlier loop has made. */
+static NodeId
+flag_of_start(Classes *c, NodeId id)
+{
+    for (int i = 0; i < c->loop->starts.len; i++) {
+        const LoopPick *start = &c->loop->starts.at[i];
+        if (start->number->node != id) continue;
+        if (c->python >= 0 && c->python != (int)start->python) c->differs = true;
+        c->python = start->python;
+        return start->is_numpy->node;
+    }
+    return NO_NODE;
+}
+
 /* A number of one class. */
 static NodeId
 flag_of_known(Classes *c, NodeId id)
 {
     const Node *node = graph_node(c->g, id);
+    NodeId start = flag_of_start(c, id);
+    if (start != NO_NODE) return start;
     for (int i = 0; i < c->loop->python.len; i++)
         if (c->loop->python.at[i] == id) node = graph_node(c->g, node->args[0]);
     if (node->type.form != FORM_PYTHON) return c->constant[1];

@@ -190,6 +190,13 @@ typedef struct {
     int slot;
 } LoopLocal;
 
+/* A number behind a kept loop that is Python's or NumPy's according to the way that was taken. */
+typedef struct {
+    Value *picked; /* the number, of the one or the other class */
+    Value *number, *is_numpy;
+    DType python; /* of Python's number */
+} LoopPick;
+
 /* A nest of loops being kept as regions, and the arrays whose elements it writes. */
 enum { LOOP_ARRAYS = 16, LOOP_RANK = 4 };
 typedef struct {
@@ -202,6 +209,7 @@ typedef struct {
     NodeId top;                  /* the outermost loop's node: later ones are in it */
     bool asks_ints;              /* of `either`, whether it is seen that they may be ints */
     VEC(LoopLocal) locals;
+    VEC(LoopPick) starts;    /* numbers with which it begins */
     NodeId wrong, wrong_use; /* the number of `either` that is used where its type matters, and the
                                 node that does */
 } Loop;
@@ -390,6 +398,7 @@ struct Interp {
     Activation *top, *bottom;
     int inlined;              /* activations above the bottom */
     VEC(NodeId) data_lengths; /* sizes of opaque arrays */
+    VEC(LoopPick) picks;      /* of the loops that were kept so far */
     BreakCode break_code;     /* set by interp_break: the code that following goes by */
     Break told;    /* the break that the user is told: for a break inside a call, the inner one */
     bool branched; /* the exit is a branch */

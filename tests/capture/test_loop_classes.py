@@ -1,0 +1,118 @@
+"""Kept loops that begin with a number whose class an earlier loop has decided."""
+
+import numpy as np
+import pytest
+
+import pycompile
+from tests.differential import check
+
+MANY = {"options": {"recompile_limit": 100}}
+
+
+def twice(x, y, n):
+    s = 0.0
+    for i in range(n):
+        if x[i] > 0:
+            s += x[i]
+    for i in range(len(y)):
+        s += y[i]
+    return s
+
+
+def some_each_time(x, y, n):
+    s = t = 0.0
+    for i in range(n):
+        if x[i] > 0:
+            s += x[i]
+    for i in range(len(y)):
+        if y[i] > 5:
+            s = s + y[i]
+            t = s
+    for i in range(n):
+        if x[i] > 100:
+            s -= 1.0
+        y[0] = s
+    return s, t
+
+
+def in_a_while(x, y, n):
+    s = 0.0
+    for i in range(n):
+        for j in range(i):
+            s += x[j]
+    k = 0
+    while k < len(y) and s < 50:
+        s = y[k] + s
+        k += 1
+    while k > 0:
+        if x[k - 1] > 90:
+            s *= x[k - 1]
+        k -= 1
+    return s, k
+
+
+def from_an_int(x, y, n):
+    s = 0
+    for _ in range(n):
+        for v in x:
+            s = s + v
+    for v in y:
+        if v > 2:
+            s = s + v
+    return s
+
+
+def divided(x, y, n):
+    s = 1.0
+    for i in range(n):
+        if x[i] > 4:
+            s = x[i]
+    for i in range(len(y)):
+        if y[i] > 1:
+            s = y[i] / s
+    return s
+
+
+def used_between(x, y, n):
+    s = 0.0
+    for i in range(n):
+        if x[i] > 0:
+            s += x[i]
+    y[0] = s
+    t = s
+    for i in range(len(y)):
+        s += y[i] * 0.5
+        if s > 3:
+            t = s
+    return s, t, type(t) is float
+
+
+def becomes_a_float(x, y, n):
+    s = 0.0
+    for i in range(n):
+        if x[i] > 0:
+            s += x[i]
+    for i in range(len(y)):
+        s = float(s) + 1.0
+        y[i] = s
+    return s
+
+
+FUNCTIONS = [twice, some_each_time, in_a_while, from_an_int, divided, used_between, becomes_a_float]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_the_class_goes_from_loop_to_loop(function, dtype):
+    rows = [np.arange(12) - 3, np.zeros(12), np.full(12, -1), np.arange(12)[::-1]]
+    arrays = [np.asarray(row).astype(dtype) for row in rows]
+    args = [(x, y, n) for x in arrays for y in (*arrays, arrays[0][:0]) for n in (12, 0, 1, 4)]
+    check(function, *args[0], also=tuple(args[1:]), captured=False, options=MANY)
+
+
+@pytest.mark.parametrize("function", [twice, some_each_time, in_a_while])
+def test_they_are_one_graph(function):
+    compiled = pycompile.compile(function, fullgraph=True)
+    x = np.arange(12.0)
+    compiled(x, x.copy(), 9)
+    assert compiled.stats()["plan_runs"] == 1
