@@ -99,7 +99,8 @@ is_one_of_constants(const Graph *g, NodeId number)
 static Answer
 not_stored(Interp *in, NodeId number, DType dtype)
 {
-    const Type *from = &graph_node(in->graph, number)->type;
+    const Node *node = graph_node(in->graph, number);
+    const Type *from = &node->type;
     const char *to = dtype_long_name(dtype);
     bool python = from->form == FORM_PYTHON;
     const char *what = python && from->dtype == DT_I64   ? "int"
