@@ -1,5 +1,7 @@
 """Iterators over arrays that are alive where a graph ends: CPython goes on with real ones."""
 
+import functools
+
 import numpy as np
 import pytest
 from differential import check
@@ -104,3 +106,108 @@ def test_a_list_goes_on_growing_after_a_break(function):
     check(function, X, captured=False)
     codes = [each["code"] for each in pycompile.explain(function)(X).breaks]
     assert "PC0001" not in codes and ("PC0005" in codes) == (function is doubles)
+
+
+# ---- iterators that go through a kept loop, and that the program holds ----
+
+
+class Holder:
+    pass
+
+
+def one_twice(x):
+    out, k = np.zeros(len(x)), 0
+    for a, b in zip(*[iter(x)] * 2):  # noqa: B905
+        out[k] = a - b
+        k += 1
+    return out, k
+
+
+def by_an_attribute(x):
+    holder, total = Holder(), 0.0
+    holder.it = iter(x)
+    for v in holder.it:
+        total += v
+    return total, list(holder.it)
+
+
+def of_an_argument(x, holder):
+    total = 0.0
+    holder.it = iter(x)
+    for v in holder.it:
+        total += v
+    return total, list(holder.it)
+
+
+def by_a_closure(x):
+    it = iter(x)
+
+    def get():
+        return it
+
+    total = 0.0
+    for v in get():
+        total += v
+    return total, list(it)
+
+
+def by_a_partial(x):
+    step, total = functools.partial(next, iter(x)), 0.0
+    for v in step.args[0]:
+        total += v
+    return total, list(step.args[0])
+
+
+def deep_inside(x):
+    box, total = [[[[[[iter(x)]]]]]], 0.0
+    for v in box[0][0][0][0][0][0]:
+        total += v
+    return total, list(box[0][0][0][0][0][0])
+
+
+def by_a_global(x):
+    global HELD
+    HELD = iter(x)
+    total = 0.0
+    for v in HELD:
+        total += v
+    return total, list(HELD)
+
+
+def behind_enumerate(x):
+    it, total = iter(x), 0.0
+    for i, v in enumerate(it):
+        total += i * v
+    return total, list(it)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        *(one_twice, by_an_attribute, by_a_closure, by_a_partial, deep_inside, by_a_global),
+        behind_enumerate,
+    ],
+)
+def test_iterators_that_the_program_holds(function):
+    check(function, np.linspace(-2, 2, 40), captured=False)
+
+
+def test_an_iterator_that_an_argument_holds():
+    x = np.linspace(-2, 2, 40)
+    compiled = pycompile.compile(of_an_argument)
+    for _ in range(3):
+        assert compiled(x, Holder()) == of_an_argument(x, Holder())
+
+
+def over_parts(x):
+    total = 0.0
+    for v in x:
+        total += v
+    for i, (a, b) in enumerate(zip(x, x)):  # noqa: B905
+        total += a * b - i
+    return total
+
+
+def test_iterators_that_nobody_holds_keep_their_loop():
+    report = pycompile.explain(over_parts, fullgraph=True)(np.linspace(-2, 2, 9000))
+    assert report.error is None

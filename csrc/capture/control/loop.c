@@ -688,8 +688,9 @@ keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
     if (in->region != 0 && in->loop == NULL) return ANSWER_NO;
     if (find(in->attempt.marks->no_loop.at, in->attempt.marks->no_loop.len, shape->top) >= 0)
         return ANSWER_NO;
-    if (iterator != NULL && loop_iterator_is_reached(in, iterator))
-        return loop_not_kept(in, shape->top, "its iterator is in a variable");
+    bool reached = false;
+    if (iterator != NULL) TRY(loop_iterator_is_reached(in, iterator, &reached));
+    if (reached) return loop_not_kept(in, shape->top, "its iterator is in a variable");
     int fits = loop_scan(in, in->top->decoded, shape, reads_items, &b.scan);
     if (fits < 0) return ANSWER_ERROR;
     if (!fits) return loop_has(in, &b.scan);

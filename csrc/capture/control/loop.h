@@ -42,7 +42,7 @@ Answer loop_has(Interp *in, const Scan *scan);
 /* Does it read elements of arrays? */
 bool loop_reads_items(const Value *iterator);
 /* Can the program reach the iterator, or one that it is made of?  It would see how far that is. */
-bool loop_iterator_is_reached(Interp *in, const Value *iterator);
+Answer loop_iterator_is_reached(Interp *in, const Value *iterator, bool *out);
 /* The range itself, or that of the positions. */
 Answer loop_range(Interp *in, const Value *iterator, Value **out);
 /* Guards that it makes a turn, or none. */

@@ -57,49 +57,24 @@ loop_reads_items(const Value *iterator)
 
 /* ---- iterators that the program can reach ---- */
 
-static bool
-leads_to(const Value *value, const Value *iterator, int depth)
+/* One that the program holds, or that is a part of two, would show how far the loop has come. */
+static Answer
+is_reached(Interp *in, const Value *iterator, bool top, bool *out)
 {
-    enum { DEEPEST = 4 };
-    if (value == iterator) return true;
-    if (value == NULL || depth > DEEPEST) return false;
-    switch (value->kind) {
-    case V_ITER:
-        if (leads_to(value->walked, iterator, depth + 1)) return true;
-        break;
-    case V_INSTANCE:
-        return leads_to(value->attributes, iterator, depth + 1) ||
-               leads_to(value->core, iterator, depth + 1);
-    case V_TUPLE:
-    case V_LIST:
-    case V_DICT:
-    case V_CELL: break;
-    default: return false;
-    }
-    for (int i = 0; i < value->nitems; i++)
-        if (leads_to(value->items[i], iterator, depth + 1)) return true;
-    return false;
+    int stacked, held;
+    if (value_references(in, iterator, &stacked, &held) < 0) return ANSWER_ERROR;
+    *out = iterator->source != NO_SOURCE || stacked != (top ? 1 : 0) || held != (top ? 0 : 1);
+    if (!*out && is_named(iterator, "enumerate"))
+        return is_reached(in, iterator->walked, false, out);
+    for (int i = 0; !*out && is_named(iterator, "zip") && i < iterator->nitems; i++)
+        TRY(is_reached(in, iterator->items[i], false, out));
+    return ANSWER_YES;
 }
 
-static bool
-is_reached(Interp *in, const Value *iterator)
+Answer
+loop_iterator_is_reached(Interp *in, const Value *iterator, bool *out)
 {
-    for (Activation *a = in->top; a != NULL; a = a->caller) {
-        int n = a->decoded->nlocalsplus + a->depth - (a == in->top); /* but from the stack's top */
-        for (int i = 0; i < n; i++)
-            if (leads_to(a->slots[i], iterator, 0)) return true;
-    }
-    return false;
-}
-
-bool
-loop_iterator_is_reached(Interp *in, const Value *iterator)
-{
-    if (is_reached(in, iterator)) return true;
-    if (is_named(iterator, "enumerate")) return loop_iterator_is_reached(in, iterator->walked);
-    for (int i = 0; is_named(iterator, "zip") && i < iterator->nitems; i++)
-        if (loop_iterator_is_reached(in, iterator->items[i])) return true;
-    return false;
+    return is_reached(in, iterator, true, out);
 }
 
 /* ---- positions ---- */

@@ -292,6 +292,8 @@ Answer value_as_order(Interp *in, Value *value, char fallback, char *out);
    memory; *out is the operand then, too. */
 Answer operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *nodes,
                       const Type *result, int *out);
+/* The references of the program to an object: from value stacks, and all others; 0 or -1. */
+int value_references(Interp *in, const Value *value, int *stacked, int *held);
 /* An array that owns its memory, is large or of unknown size, and to which only the value stack
    refers. */
 Answer operand_spare(Interp *in, Value *array, bool *out);

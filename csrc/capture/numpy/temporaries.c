@@ -16,6 +16,7 @@ typedef struct {
     Interp *in;
     const Value *array;
     NodeId root; /* root of its memory */
+    bool later;  /* those of objects that are made at commit count, too */
     int round;   /* Value.seen of the values that this walk has visited */
     int stacked; /* references from value stacks */
     int held;    /* all other references */
@@ -100,12 +101,12 @@ walk_exception(Walk *w, const Exception *e)
     return refer_all(w, COUNT_OF(parts), parts, &w->held);
 }
 
-/* Counts the references of an object.  Symbolic numbers, and objects made at commit, have none: in
-   CPython they exist already. */
+/* Counts the references of an object.  Symbolic numbers, and objects made at commit, have none that
+   NumPy would see: in CPython they exist already. */
 static int
 walk_parts(Walk *w, const Value *value)
 {
-    if (value->kind == V_NODE || value->kind == V_PURE) return 0;
+    if (value->kind == V_NODE || (value->kind == V_PURE && !w->later)) return 0;
     Value *others[] = {value->of, value->core, value->box};
     if (refer_all(w, value->nitems, value->items, &w->held) < 0) return -1;
     if (refer_all(w, COUNT_OF(others), others, &w->held) < 0) return -1;
@@ -132,6 +133,19 @@ walk_roots(Walk *w)
             refer(w, in->sources.outside.at[i], &w->held) < 0)
             return -1;
     return refer(w, in->raising.handled, &w->held);
+}
+
+int
+value_references(Interp *in, const Value *value, int *stacked, int *held)
+{
+    Walk w = {
+        .in = in, .array = value, .root = NO_NODE, .later = true, .round = ++in->temporaries.walks};
+    if (walk_roots(&w) < 0) return -1;
+    for (int i = 0; i < w.waiting.len; i++)
+        if (walk_parts(&w, w.waiting.at[i]) < 0) return -1;
+    *stacked = w.stacked;
+    *held = w.held;
+    return 0;
 }
 
 /* Is the array's only reference the value stack's, or, where C code in Python calls the operator,
