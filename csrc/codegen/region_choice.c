@@ -255,6 +255,11 @@ put_choice(Emit *e, const RegionIf *branch, const RegionFor *loop, int32_t at, c
          by_float = compares_floats(e, branch->condition);
     char test[16], key[32];
     region_name(e, branch->condition, test, sizeof test);
+    if (dtype == DT_BOOL) {
+        /* gcc 13 makes a jump of `test ? yes : no`, and of all that goes with it */
+        text_printf(out, "(%s & %s) | (!%s & %s)", test, yes, test, no);
+        return;
+    }
     if (!floats || (by_float && is_apart(loop))) {
         text_printf(out, "%s ? %s : %s", test, yes, no);
         return;
@@ -378,9 +383,9 @@ emit_common(Emit *e, const RegionIf *branch, const RegionFor *loop, const Region
     const char *type = dtype_name(v[0]->dtype);
     region_name(e, v[0]->args[0], kept, sizeof kept);
     put_choice(e, branch, loop, m->arm[0], name[0], name[1], &choice);
-    emit_line(e, "const %s y%d = %s;", type, m->arm[0], choice.data);
-    emit_line(e, "const %s x%d = (%s)(%s %c y%d);", type, m->variable, type, kept,
-              minus[0] && minus[1] ? '-' : '+', m->arm[0]);
+    emit_line(e, "const %s z%d = %s;", type, m->variable, choice.data);
+    emit_line(e, "const %s x%d = (%s)(%s %c z%d);", type, m->variable, type, kept,
+              minus[0] && minus[1] ? '-' : '+', m->variable);
     text_free(&choice);
     return true;
 }

@@ -144,3 +144,19 @@ def test_one_sum_for_two_variables(function, start, value):
     a = np.full(40, 0.1)
     a[7:] = value
     check(function, a, *start)
+
+
+def sums_that_share_an_addend(x):
+    s = t = u = 0.0
+    for i in range(len(x)):
+        if x[i] > 0.0:
+            s = s + x[i]
+            u = s
+        else:
+            u = s + 1.0
+        t += u
+    return s, t, u
+
+
+def test_two_variables_take_one_sum():
+    check(sums_that_share_an_addend, vector(300))
