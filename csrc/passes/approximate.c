@@ -27,20 +27,36 @@ is_approximated(const Graph *g, const Node *node)
     return true;
 }
 
+enum { NO_OP = -2 };
+
+/* The operation of NumPy's ufunc, -1 for none and for other libraries' ufuncs of its name, or NO_OP
+   with the error set. */
+static int
+op_of(PyObject *ufunc)
+{
+    PyObject *name = PyObject_GetAttrString(ufunc, "__name__");
+    const char *text = name != NULL ? PyUnicode_AsUTF8(name) : NULL;
+    int op = text == NULL ? NO_OP : op_from_ufunc(text, DEVICE_CUDA);
+    if (op >= 0) {
+        PyObject *known = module_object("numpy", text);
+        if (known == NULL)
+            op = NO_OP;
+        else if (known != ufunc)
+            op = -1;
+        Py_XDECREF(known);
+    }
+    Py_XDECREF(name);
+    return op;
+}
+
 int
 pass_approximate(Graph *g)
 {
     for (int i = 0; g->fast && i < g->nodes.len; i++) {
         Node *node = graph_node(g, i);
         if (!is_approximated(g, node)) continue;
-        PyObject *name = PyObject_GetAttrString(node->attrs.object, "__name__");
-        const char *text = name != NULL ? PyUnicode_AsUTF8(name) : NULL;
-        if (text == NULL) {
-            Py_XDECREF(name);
-            return -1;
-        }
-        int op = op_from_ufunc(text, DEVICE_CUDA);
-        Py_DECREF(name);
+        int op = op_of(node->attrs.object);
+        if (op == NO_OP) return -1;
         if (op < 0 || !(op_info((Op)op)->flags & OPF_DEVICE) || op_info((Op)op)->c == NULL ||
             op_info((Op)op)->arity != node->nargs || !has_function((Op)op))
             continue;

@@ -182,3 +182,13 @@ print(pycompile.compile(f, numerics="numpy")(x).tobytes() == f(x).tobytes())
     )
     assert child.stdout.split() == [str(same), "True"], child.stderr
     assert warns in child.stderr
+
+
+@pytest.mark.parametrize("name", ["cbrt", "expm1", "log1p", "exp2"])
+def test_ufuncs_of_other_libraries_are_theirs(name):
+    special = pytest.importorskip("scipy.special")
+    ufunc = getattr(special, name)
+    assert ufunc is not getattr(np, name) and ufunc.__name__ == name
+    x = RNG.uniform(0.1, 20, 3001)
+    made = fast(lambda x: ufunc(x) * 1.0)(x)
+    assert made.tobytes() == ufunc(x).tobytes()
