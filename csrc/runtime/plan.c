@@ -226,7 +226,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     int failed;
     if (units > kernel->grain) {
         unsigned raised = 0;
-        run->yielded = true;
+        run->yielded = run->yielded || !thread_is_alone();
         PyThreadState *thread = PyEval_SaveThread();
         failed = threads_run(kernel->call, &args, kernel->scratch_bytes, units, kernel->grain,
                              kernel->unit_ps, &raised);
@@ -505,7 +505,7 @@ begin_device(Run *run)
         run->why = "another current device";
         return ANSWER_NO;
     }
-    run->yielded = true; /* the library's allocator may let other threads run */
+    run->yielded = !thread_is_alone(); /* the library's allocator may let other threads run */
     library->begin(number);
     if (plan->device_bytes == 0) return ANSWER_YES;
     run->device_memory = library->memory((size_t)plan->device_bytes, &run->device_arena);
@@ -518,7 +518,7 @@ begin_device(Run *run)
 static bool
 is_current(Run *run, const PlanOutcome *outcome)
 {
-    if (!run->yielded || thread_is_alone()) return true;
+    if (!run->yielded) return true;
     if (guards_hold_still(run->plan->guards, outcome->roots, run->reached)) return true;
     run->why = "another thread has changed what the call had read";
     return false;

@@ -310,7 +310,7 @@ run_extern(Run *run, const PlanExtern *step)
     memset(memory, 0, sizeof(PyObject *) * (size_t)step->nargs);
     for (; made < step->nargs; made++)
         if ((args[made] = extern_arg(run, step, made, memory)) == NULL) goto done;
-    run->yielded |= !step->numbers;
+    run->yielded = run->yielded || (!step->numbers && !thread_is_alone());
     if (step->save != NULL && save_outside(run, step, args) < 0) goto done;
     run->why =
         "a library function that raised, warned or gave another shape, dtype or class than before";

@@ -4,12 +4,14 @@
    what the plans cost, what is looked for between them, and what was made anew.  One call of two
    goes through the plans, the other one is plain, as in sample.c.  Which of them runs makes no
    difference to the program, but calls differ in their work: compared are those with arguments of
-   the same types and about the same sizes.
+   the same types, whose arrays, sequences and numbers are about as large.
 
    A kept loop may be so much faster than CPython's that a plain call would be felt.  How long it
    would take is estimated from the time that the call has spent in kept loops; where that is more
    than FELT_NS, nothing is compared. */
 #include "run.h"
+
+#include <math.h>
 
 enum {
     LOOP_GAIN = 700, /* the most that a kept loop has been faster */
@@ -28,21 +30,32 @@ bits(uint64_t number)
 static uint64_t
 kind_of(PyObject *object)
 {
-    uint64_t size = (uint64_t)bits((uint64_t)credit_elements(object));
-    int overflow;
-    if (PyLong_CheckExact(object)) {
+    int64_t elements = credit_elements(object), length = sequence_length(object);
+    uint64_t size = (uint64_t)bits((uint64_t)Py_MAX(elements, length));
+    int overflow, exponent;
+    if (PyFloat_CheckExact(object)) {
+        frexp(PyFloat_AS_DOUBLE(object), &exponent);
+        size = (uint64_t)exponent;
+    } else if (PyLong_CheckExact(object)) {
         int64_t value = PyLong_AsLongLongAndOverflow(object, &overflow);
         size = (uint64_t)bits(value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
     }
     return (uint64_t)(uintptr_t)Py_TYPE(object) ^ size << 56;
 }
 
-static Sample *
-sample_of(SampledCalls *calls, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
+static uint64_t
+kind_of_call(PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames)
 {
     Py_ssize_t all = nargs + (kwnames != NULL ? PyTuple_GET_SIZE(kwnames) : 0);
-    uint64_t kind = (uint64_t)all + 1;
+    uint64_t kind = (uint64_t)(uintptr_t)kwnames + (uint64_t)all + 1;
     for (Py_ssize_t i = 0; i < all; i++) kind = kind * 0x100000001b3u ^ kind_of(args[i]);
+    return kind;
+}
+
+/* Not to be kept across a call, in which other calls may forget the kind. */
+static Sample *
+sample_of(SampledCalls *calls, uint64_t kind)
+{
     for (int i = 0; i < KINDS_SAMPLED; i++)
         if (calls->kinds[i].kind == kind) return &calls->kinds[i].sample;
     CallKind *made = &calls->kinds[calls->next];
@@ -72,7 +85,7 @@ call_looking(Held *held, PyFunctionObject *function, PyObject *const *args, size
 }
 
 static PyObject *
-call_through(Held *held, Sample *sample, SampleWay way, PyFunctionObject *function,
+call_through(Held *held, uint64_t kind, SampleWay way, PyFunctionObject *function,
              PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     if (way == SAMPLE_NONE) return hook_call(function, args, nargsf, kwnames, run_frame, held);
@@ -84,6 +97,9 @@ call_through(Held *held, Sample *sample, SampleWay way, PyFunctionObject *functi
     call_is_timed = false;
     int64_t elsewhere = thread_saved - before - (timed_loops.saved - loops.saved);
     int64_t saved = Py_MAX(elsewhere, 0) * UNIT_NS + (timed_loops.ns - loops.ns) * LOOP_GAIN;
+    Sample *sample = sample_of(&held->state->calls, kind);
+    if (sample->look == 0) return result; /* forgotten meanwhile */
+    /* one plan for all of the call is compared by itself */
     if (held->compared || saved > FELT_NS)
         sample_postpone(sample);
     else
@@ -92,13 +108,17 @@ call_through(Held *held, Sample *sample, SampleWay way, PyFunctionObject *functi
 }
 
 static PyObject *
-call_plain(Held *held, Sample *sample, SampleWay way, PyFunctionObject *function,
+call_plain(Held *held, uint64_t kind, SampleWay way, PyFunctionObject *function,
            PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     if (way == SAMPLE_LEFT) return function_call(function, args, nargsf, kwnames);
     int64_t began = sample_begin(way);
     PyObject *result = function_call(function, args, nargsf, kwnames);
-    sample_judge(sample, held->state->code, way, began, 0, result != NULL);
+    Sample *sample = sample_of(&held->state->calls, kind);
+    if (sample->look == 0) /* forgotten meanwhile */
+        call_is_timed = false;
+    else
+        sample_judge(sample, held->state->code, way, began, 0, result != NULL);
     return result;
 }
 
@@ -108,10 +128,10 @@ call_sampled(Held *held, PyFunctionObject *function, PyObject *const *args, size
 {
     SampledCalls *calls = &held->state->calls;
     if (!calls->long_ones) return call_looking(held, function, args, nargsf, kwnames);
-    Sample *sample = sample_of(calls, args, PyVectorcall_NARGS(nargsf), kwnames);
-    SampleWay way = sample_next(sample, sample_allowed(held->state->config));
-    return way >= SAMPLE_PLAIN ? call_plain(held, sample, way, function, args, nargsf, kwnames)
-                               : call_through(held, sample, way, function, args, nargsf, kwnames);
+    uint64_t kind = kind_of_call(args, PyVectorcall_NARGS(nargsf), kwnames);
+    SampleWay way = sample_next(sample_of(calls, kind), sample_allowed(held->state->config));
+    return way >= SAMPLE_PLAIN ? call_plain(held, kind, way, function, args, nargsf, kwnames)
+                               : call_through(held, kind, way, function, args, nargsf, kwnames);
 }
 
 int

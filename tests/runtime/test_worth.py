@@ -36,7 +36,7 @@ def left(function, *args, calls=12):
 
 def count_positive(x):
     total, count = 0.0, 0
-    for v in x:
+    for v in x.tolist():
         if v > 0:
             total += v
             count += 1
