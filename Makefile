@@ -82,13 +82,14 @@ test-quick: build $(STAMP)-test $(STAMP)-demo
 # On a machine with a CUDA device and CuPy, by the Python of GPU_PYTHON, for which the extension is built in
 # place.
 GPU_PYTHON ?= python3
+GPU_PEERS ?=
 test-gpu:
 	$(GPU_PYTHON) setup.py -q build_ext --inplace
 	PYTHONPATH=$(CURDIR) $(GPU_PYTHON) -P -m pytest tests/gpu tests/cuda
 
 bench-gpu:
 	$(GPU_PYTHON) setup.py -q build_ext --inplace
-	PYTHONPATH=$(CURDIR) $(GPU_PYTHON) -P benchmarks/gpu.py
+	PYTHONPATH=$(CURDIR) $(GPU_PYTHON) -P benchmarks/gpu.py --peers "$(GPU_PEERS)" --write docs/gpu.md
 
 golden: build $(STAMP)-test
 	PYCOMPILE_GOLDEN=rewrite $(RUN) -m pytest tests -k golden

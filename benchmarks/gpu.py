@@ -9,6 +9,7 @@ where the kernel is short."""
 import argparse
 import statistics
 import time
+from pathlib import Path
 
 import cupy as cp
 
@@ -88,6 +89,15 @@ WORKLOADS = [  # label, program, shapes, float32 elements read and written
     ("x + 1, one element", "add_one", [(1,)], 2),
     ("Adam, 60 tensors of 64k", "adam", [(ELEMENTS,)] * (4 * TENSORS), 7 * TENSORS * ELEMENTS),
 ]
+
+
+PAGE = """# Speed on a GPU
+
+Written by `make bench-gpu`, in microseconds. *first* is the first call, with an empty cache; *b2b* a call in a
+row of calls, by the device's clock; *of copy* the bytes that have to move, by the bandwidth of a
+copy; *sync* a call with a wait for the device on both sides; *host* how long a short call keeps the
+host. JAX has streams of its own, so that its calls have no *b2b*.
+"""
 
 
 class Peer:
@@ -170,12 +180,20 @@ def copy_speed():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", default="", help="torch, jax: compare with their compilers")
-    names = [name for name in parser.parse_args().peers.split(",") if name]
+    parser.add_argument("--write", metavar="FILE", help="the table as Markdown")
+    options = parser.parse_args()
+    names = [name for name in options.peers.split(",") if name]
+    lines = []
+
+    def tell(line):
+        print(line, flush=True)
+        lines.append(line)
+
     name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
     speed = copy_speed()
     peers = [Peer(peer) for peer in names]
-    print(f"{name}, CuPy {cp.__version__}, copy {speed:.0f} GB/s; microseconds")
-    print(
+    tell(f"{name}, CuPy {cp.__version__}, copy {speed:.0f} GB/s; microseconds")
+    tell(
         f"{'':32}{'first':>10}{'b2b':>9}{'of copy':>9}{'sync':>9}{'host':>7}"
         + "".join(f"{peer + ' b2b':>12}{'sync':>9}" for peer in ["CuPy", *names])
     )
@@ -198,9 +216,12 @@ def main():
         row += f"{back_to_back(plain, args):12.1f}{synchronised(plain, args):9.1f}"
         for peer in peers:
             row += "{:12.1f}{:9.1f}".format(*peer.time(program, args))
-        print(row, flush=True)
+        tell(row)
         del args
         cp.get_default_memory_pool().free_all_blocks()
+    if options.write:
+        table = "\n".join(line.rstrip() for line in lines)
+        Path(options.write).write_text(f"{PAGE}\n```text\n{table}\n```\n")
 
 
 if __name__ == "__main__":
