@@ -520,9 +520,7 @@ def marks_by_ints(x):
     return out
 
 
-@pytest.mark.parametrize(
-    "function", [marks_as_uint8, marks_by_a_variable_of_uint8, marks_by_ints]
-)
+@pytest.mark.parametrize("function", [marks_as_uint8, marks_by_a_variable_of_uint8, marks_by_ints])
 def test_constants_of_the_dtype_keep_the_loop(function):
     assert not breaks(function, X)
     check(function, X, whole=True)
