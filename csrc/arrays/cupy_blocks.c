@@ -170,9 +170,11 @@ static bool
 accept(PyObject *allocator)
 {
     bool pool = is_pool(allocator);
+    PyObject *before = accepted;
+    era++; /* first: freeing lets other threads run, which shelve blocks of the old allocator */
+    accepted = pool ? Py_NewRef(allocator) : NULL;
     give_back();
-    era++;
-    Py_XSETREF(accepted, pool ? Py_NewRef(allocator) : NULL);
+    Py_XDECREF(before);
     return pool;
 }
 

@@ -217,6 +217,7 @@ def test_errors_are_the_librarys():
     "function, told",
     [
         (lambda x: cp.dot(x, x, out=x), "'dot' with out="),
+        (lambda x: cp.median(x, overwrite_input=True), "'median' with overwrite_input="),
         (lambda x: cp.dot(x, x, x), "'dot' of 3 arguments"),
         (lambda x: cp.unique(x), "PC00"),
         (lambda x: x.sum(0, None, x), "PC0051"),

@@ -115,15 +115,22 @@ any_library(void)
     return array_library_on(DEVICE_CUDA);
 }
 
-/* An output is written in place: not followed. */
+static bool
+is_written_by(PyObject *keyword)
+{
+    return PyUnicode_CompareWithASCIIString(keyword, "out") == 0 ||
+           PyUnicode_CompareWithASCIIString(keyword, "overwrite_input") == 0;
+}
+
+/* An array that the call writes in place: not followed. */
 static Answer
 refuse_output(Interp *in, const Called *called, int nargs, Value *const *args, PyObject *kwnames)
 {
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
     for (int k = 0; k < nkw; k++)
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, k), "out") == 0 &&
-            !value_absent(args[nargs + k]))
-            return interp_break(in, BREAK_DEVICE, "'%s' with out=", called->name);
+        if (is_written_by(PyTuple_GET_ITEM(kwnames, k)) && !value_absent(args[nargs + k]))
+            return interp_break(in, BREAK_DEVICE, "'%s' with %s=", called->name,
+                                text_of_str(PyTuple_GET_ITEM(kwnames, k)));
     return nargs <= called->most
                ? ANSWER_YES
                : interp_break(in, BREAK_DEVICE, "'%s' of %d arguments", called->name, nargs);
@@ -136,6 +143,7 @@ call_device(Interp *in, const Called *called, PyObject *callable, int nargs, Val
 {
     const char *name = called->name;
     if (callable == NULL) {
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_AttributeError)) return ANSWER_ERROR;
         PyErr_Clear();
         return interp_break(in, BREAK_DEVICE, "'%s' of %s", name, any_library()->array);
     }
@@ -288,6 +296,8 @@ follow_other_ufunc(const Call *call, const void *Py_UNUSED(row))
     const char *text = name != NULL && PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
     int nin = count != NULL ? (int)PyLong_AsLong(count) : -1;
     Py_XDECREF(count);
+    if (!PyErr_Occurred() && (nin < 0 || text == NULL))
+        PyErr_SetString(PyExc_TypeError, "a ufunc without its name and inputs");
     if (nin < 0 || text == NULL) return ANSWER_ERROR;
     const Called called = {text, "f", nin};
     return call_device(call->in, &called, call->object, call->nargs, call->args, call->kwnames,
