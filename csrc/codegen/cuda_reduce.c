@@ -378,12 +378,14 @@ cuda_columns(CudaEmit *e)
     cuda_scalars(e, LEVEL_ROW, 0);
     cuda_declare_packs(e, INSTR_LOAD, 0, 0);
     cuda_move_packs(e, INSTR_LOAD, 0, "", "first");
+    cuda_declare_packs(e, INSTR_STORE, 0, 0);
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int e = 0; e < %d; e++)", c->pack);
     cuda_line(e, "const %s j = first + e;", index);
     cuda_body(e, 0);
     emit_roots(e, 0);
     cuda_end(e);
+    cuda_move_packs(e, INSTR_STORE, 0, "", "first");
     cuda_end(e);
     cuda_end(e);
     combine_ways(e, ways, c->lanes);

@@ -296,6 +296,16 @@ def test_columns_are_summed_accurately(shape):
     assert error < 1.5e-7
 
 
+@pytest.mark.parametrize("shape", [(33, 40), (5, 7), (3000, 24)])
+def test_column_sums_of_what_is_also_stored(shape):
+    def function(xp, x):
+        y = x * 2 + 1
+        return y.sum(axis=0), y, y.max(axis=0), x == y
+
+    check(function, values(shape, "i8"))
+    check(function, values(shape, "i2"))
+
+
 @pytest.mark.parametrize(
     "shape", [(64, 100), (100, 40), (5, 4096), (3, 40000), (200, 16), (3, 5, 300), (2, 9000)]
 )
