@@ -84,6 +84,9 @@ typedef struct {
     Answer (*read)(PyObject *object, ArrayHeader *out, const char **why);
     bool (*is_like)(PyObject *object, const ArrayLike *like);
     PyObject *(*new_array)(DType dtype, int rank, const int64_t *shape, const int64_t *stride);
+    /* As array_view. */
+    PyObject *(*view)(PyObject *base, DType dtype, int rank, const int64_t *shape,
+                      const int64_t *stride, int64_t offset);
     char *(*data)(PyObject *array);
     /* On a device: memory, owned by the new object that is returned, and the stream on which the
        calling thread's work is ordered. */

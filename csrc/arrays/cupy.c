@@ -248,23 +248,22 @@ is_dense(int rank, const int64_t *shape, const int64_t *stride, int64_t item, bo
     return true;
 }
 
-PyObject *
-cupy_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride)
+/* An array over the memory of `pointer`, to which the array takes the caller's reference. */
+static CupyArray *
+array_over(PyObject *pointer, DType dtype, int rank, const int64_t *shape, const int64_t *stride)
 {
     int64_t item = (int64_t)dtype_size(dtype), size = 1;
-    char *data;
     for (int i = 0; i < rank; i++) size *= shape[i];
-    PyObject *pointer = cupy_memory((size_t)(size * item), &data);
-    if (pointer == NULL) return NULL;
     CupyArray *array = (CupyArray *)array_base_new(array_type, no_arguments, NULL);
     if (array == NULL) {
         Py_DECREF(pointer);
         return NULL;
     }
+    Py_XSETREF(array->memory, pointer);
     if (!fill_vector(&array->shape, rank, shape) || !fill_vector(&array->stride, rank, stride)) {
-        Py_DECREF(pointer);
         Py_DECREF(array);
-        return PyErr_NoMemory();
+        PyErr_NoMemory();
+        return NULL;
     }
     array->size = size;
     array->c_contiguous = size == 0 || is_dense(rank, shape, stride, item, true);
@@ -272,6 +271,32 @@ cupy_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride)
     array->index_32_bits = size * item <= INT64_C(1) << 31;
     Py_INCREF(numpy_descr[dtype]);
     Py_XSETREF(array->dtype, (PyObject *)numpy_descr[dtype]);
-    Py_XSETREF(array->memory, pointer);
+    return array;
+}
+
+PyObject *
+cupy_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride)
+{
+    int64_t bytes = (int64_t)dtype_size(dtype);
+    char *data;
+    for (int i = 0; i < rank; i++) bytes *= shape[i];
+    PyObject *pointer = cupy_memory((size_t)bytes, &data);
+    return pointer == NULL ? NULL : (PyObject *)array_over(pointer, dtype, rank, shape, stride);
+}
+
+PyObject *
+cupy_view(PyObject *object, DType dtype, int rank, const int64_t *shape, const int64_t *stride,
+          int64_t offset)
+{
+    CupyArray *of = (CupyArray *)object;
+    PyObject *step = PyLong_FromLongLong(offset), *pointer = NULL;
+    if (step != NULL) pointer = PyNumber_Add(of->memory, step);
+    Py_XDECREF(step);
+    CupyArray *array = pointer == NULL ? NULL : array_over(pointer, dtype, rank, shape, stride);
+    if (array == NULL) return NULL;
+    array->index_32_bits = array->index_32_bits && of->index_32_bits;
+    PyObject *base = of->base != Py_None ? of->base : object; /* never a view itself */
+    Py_INCREF(base);
+    Py_XSETREF(array->base, base);
     return (PyObject *)array;
 }

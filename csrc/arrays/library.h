@@ -9,6 +9,8 @@ bool cupy_is_exact(PyObject *object);
 Answer cupy_read(PyObject *object, ArrayHeader *out, const char **why);
 bool cupy_is_like(PyObject *object, const ArrayLike *like);
 PyObject *cupy_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride);
+PyObject *cupy_view(PyObject *base, DType dtype, int rank, const int64_t *shape,
+                    const int64_t *stride, int64_t offset);
 char *cupy_data(PyObject *array);
 PyObject *cupy_memory(size_t bytes, char **data);
 

@@ -435,7 +435,8 @@ run_box(Run *run, int number)
         PyObject *base = run_buffer_object(run, box->place.buffer);
         if (base == NULL) return NULL;
         run_type(run, &box->type, shape, stride);
-        PyObject *view = array_view(base, dtype, box->type.rank, shape, stride, offset);
+        PyObject *view = array_library_on((Device)box->type.device)
+                             ->view(base, dtype, box->type.rank, shape, stride, offset);
         if (view != NULL && box->frozen) array_freeze(view);
         return view;
     }

@@ -7,7 +7,7 @@ import operator
 
 import numpy as np
 import pytest
-from on_executor import breaks, cp, device, host, values
+from deviceless import breaks, cp, device, host, values
 
 import pycompile
 

@@ -217,7 +217,9 @@ def executor(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("tests", ["on_executor.py", "calls_on_executor.py"])
+@pytest.mark.parametrize(
+    "tests", ["on_executor.py", "calls_on_executor.py", "views_on_executor.py"]
+)
 def test_on_the_executor(executor, tmp_path, tests):
     path = os.pathsep.join([str(HERE.parents[1]), str(HERE), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "PYTHONPATH": path, "PYCOMPILE_CACHE_DIR": str(tmp_path)}

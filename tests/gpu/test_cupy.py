@@ -43,7 +43,7 @@ def same(made, wanted):
     assert made.strides == wanted.strides
     assert made.flags.c_contiguous == wanted.flags.c_contiguous
     assert made.flags.f_contiguous == wanted.flags.f_contiguous
-    a, b = made.get(), wanted.get()
+    a, b = (np.ascontiguousarray(part.get()) for part in (made, wanted))
     if a.dtype.kind in "fc":
         a, b = a.view(f"f{a.real.itemsize}"), b.view(f"f{b.real.itemsize}")
         nan = np.isnan(a) & np.isnan(b)
@@ -204,6 +204,89 @@ def test_strided_and_unaligned():
         same(compiled(lambda x: x * 2 + 1, x), x * 2 + 1)
 
 
+def layouts(shape, dtype):
+    """Arrays of one shape in several layouts."""
+    x = inputs(shape, dtype, 1)
+    rank = len(shape)
+    gaps = cp.zeros(tuple(2 * n + 3 for n in shape), dtype)[
+        tuple(slice(3, 3 + 2 * n, 2) for n in shape)
+    ]
+    gaps[...] = x
+    back = cp.ascontiguousarray(x[(slice(None, None, -1),) * rank])
+    yield x
+    yield cp.asfortranarray(x)
+    yield gaps
+    yield back[(slice(None, None, -1),) * rank]
+    if rank > 2:
+        yield cp.ascontiguousarray(x.transpose(1, 0, 2)).transpose(1, 0, 2)
+        yield cp.ascontiguousarray(x.transpose(0, 2, 1)).transpose(0, 2, 1)
+
+
+VIEWS = [
+    lambda x: (x.T, x[0], x[-1:], x[..., ::2], x[None, 1:], x[:, ::-1], x[0][0]),
+    lambda x: (x.transpose(), x.swapaxes(0, 1), cp.moveaxis(x, 0, -1), cp.flip(x), cp.fliplr(x)),
+    lambda x: (cp.expand_dims(x, 1), x[:1].squeeze(), cp.broadcast_to(x[0], x.shape), x.reshape((1,) + x.shape)),
+    lambda x: (x.T + 1, x[1:] * x[:-1], x[::-1] - x, x[0] + x[:, :1].T, cp.where(x > 0, x, x[0])),
+    lambda x: ((x * 2).T, (x + 1)[1:], x.T * x.T, x[..., 1] + x[..., -1], cp.exp(x[1]), abs(x).T),
+    lambda x: (x.astype("f8"), x.T.astype("i4"), x[:, ::2].astype("f8"), x + x.astype("f8")),
+    lambda x: cp.broadcast_to(x[0], x.shape).astype("f8"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "shape", [(5, 6), (64, 100), (1000, 33), (129, 257), (4, 5, 6), (30, 1, 40)]
+)
+@pytest.mark.parametrize("number", range(len(VIEWS)))
+def test_views(number, shape):
+    for x in layouts(shape, "f4"):
+        made, wanted = compiled(VIEWS[number], x), VIEWS[number](x)
+        made, wanted = (made, wanted) if isinstance(made, tuple) else ((made,), (wanted,))
+        for a, b in zip(made, wanted, strict=True):
+            same(a, b)
+            assert (a.base is None) == (b.base is None)
+            if b.base is x or b.base is x.base is not None:
+                assert a.base is b.base
+                assert a.data.ptr == b.data.ptr
+
+
+def test_views_share_memory():
+    def function(x):
+        y = x + 1
+        return y, y.T, y[1:], x[::2]
+
+    x = inputs((6, 7), "f4", 1)
+    y, transposed, rest, part = compiled(function, x)
+    assert transposed.base is y
+    assert rest.base is y
+    assert part.base is x
+    y[1, 2] = 77
+    assert float(transposed[2, 1]) == 77
+    assert float(rest[0, 2]) == 77
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 1)])
+def test_reductions_in_any_layout(axis):
+    for shape in ((33, 40), (300, 1000), (5, 6, 7), (20, 3, 500)):
+        for x in layouts(shape, "i8"):
+            function = lambda x: (x.sum(axis=axis), x.max(axis=axis, keepdims=True))  # noqa: B023, E731
+            for made, wanted in zip(pycompile.compile(function)(x), function(x), strict=True):
+                same(made, wanted)
+
+
+def test_softmax_of_views():
+    def softmax(x):
+        e = cp.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    host = np.random.default_rng(1).standard_normal((700, 300)).astype("f4")
+    for view in (lambda x: x.T, lambda x: x[::2, 1:], lambda x: x[::-1, ::-1]):
+        exact = view(np.exp(host.astype("f8")))
+        exact = exact / exact.sum(axis=1, keepdims=True)
+        function = lambda x: softmax(view(x))  # noqa: B023, E731
+        x = cp.asarray(host)
+        close(compiled(function, x), function(x), exact)
+
+
 def close(made, wanted, exact):
     assert made.dtype == wanted.dtype
     assert made.shape == wanted.shape
@@ -332,8 +415,8 @@ def test_what_is_not_compiled_is_cupys():
     def broken(x):
         y = cp.exp(x)
         y[2] = 5
-        z = y.T
-        return (y * 2 + z).sum(), y @ x
+        z = y[y > 1]
+        return (y * 2 + y).sum(), z, y @ x
 
     x = cp.arange(5, dtype="f4")
     explained = pycompile.explain(broken)(x)

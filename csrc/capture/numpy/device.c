@@ -4,33 +4,34 @@
    device.
 
    Such a value is of a kind of its own (V_DEVICE), so that no rule of NumPy's applies to it: what
-   is not here is a break.  Results of rank 0 stay arrays on the device.  Operands are arrays of one
-   library and Python's numbers; dtypes are NumPy's, which CuPy's are for the dtypes of `on`. */
+   is not here, or in device_views.c, is a break.  Results of rank 0 stay arrays on the device.
+   Operands are arrays of one library and Python's numbers; dtypes are NumPy's, which CuPy's are for
+   the dtypes of `on`.  CuPy makes each result in C order, whatever the layout of the operands. */
 #include "numpy.h"
 
-static const ArrayLibrary *
-library_of(const Interp *in, const Value *value)
+const ArrayLibrary *
+device_library(const Interp *in, const Value *value)
 {
     return array_library_on((Device)node_type(in, value->node).device);
 }
 
-static Answer
-not_compiled(Interp *in, const Value *value, const char *what)
+Answer
+device_break(Interp *in, const Value *value, const char *what)
 {
-    return interp_break(in, BREAK_DEVICE, "%s of %s", what, library_of(in, value)->array);
+    return interp_break(in, BREAK_DEVICE, "%s of %s", what, device_library(in, value)->array);
 }
 
 PyTypeObject *
 type_of_device(Interp *in, Value *value)
 {
-    PyObject *type = keep(in, array_library_function(library_of(in, value), "ndarray"));
+    PyObject *type = keep(in, array_library_function(device_library(in, value), "ndarray"));
     return type != NULL && PyType_Check(type) ? (PyTypeObject *)type : NULL;
 }
 
 const char *
 describe_device(Interp *in, Value *value)
 {
-    return library_of(in, value)->array;
+    return device_library(in, value)->array;
 }
 
 bool
@@ -39,33 +40,14 @@ value_is_on_device(const Value *value)
     return value->kind == V_DEVICE;
 }
 
-static Answer
-push_device(Interp *in, NodeId node, Value **out)
-{
-    *out = value_node(in, node);
-    if (*out == NULL) return ANSWER_ERROR;
-    (*out)->kind = V_DEVICE;
-    return ANSWER_YES;
-}
-
 /* ---- elementwise ---- */
 
-/* The result of fresh arrays is in C order only where the operands are. */
-static bool
-is_in_order(const Interp *in, NodeId node)
-{
-    Type type = node_type(in, node);
-    return type.rank <= 1 || type_is_contiguous(in->graph, &type);
-}
-
-static Answer
+Answer
 device_operand(Interp *in, Value *value, NodeId *out)
 {
     if (value->kind == V_DEVICE) {
-        *out = value->node;
-        return is_in_order(in, *out)
-                   ? ANSWER_YES
-                   : not_compiled(in, value, "an operation on a layout that is not C order");
+        TRY_NODE(*out, array_current(in, value->node));
+        return ANSWER_YES;
     }
     if (!value_is_python_scalar(in, value))
         return interp_break(in, BREAK_DEVICE, "an operand that is no array of the device: %s",
@@ -94,6 +76,23 @@ resolve_dtypes(Interp *in, const char *ufunc, int nargs, const NodeId *args, DTy
                                : answer;
 }
 
+static Answer
+result_type(Interp *in, Type *out, DType dtype, int nargs, const NodeId *args)
+{
+    const Type *types[MAX_ARGS];
+    SizeId shape[MAX_RANK];
+    int rank;
+    for (int i = 0; i < nargs; i++) types[i] = &graph_node(in->graph, args[i])->type;
+    if (type_common_shape(in->graph, nargs, types, &rank, shape) != ANSWER_YES)
+        return interp_break(in, BREAK_SHAPE, "operands whose shapes do not broadcast");
+    Device device = device_of(in->graph, nargs, args);
+    if (type_contiguous(in->graph, out, dtype, rank, shape) < 0) return ANSWER_ERROR;
+    out->device = (uint8_t)device;
+    if (type_elements(in->graph, out) == 0)
+        return interp_break(in, BREAK_DEVICE, "an array without elements");
+    return ANSWER_YES;
+}
+
 /* The op on operands that are cast to the dtypes `ins`. */
 static Answer
 device_node(Interp *in, Op op, int nargs, const NodeId *args, const DType *ins, DType dtype,
@@ -113,12 +112,7 @@ device_node(Interp *in, Op op, int nargs, const NodeId *args, const DType *ins, 
         return interp_break(in, BREAK_DEVICE, "a result of %s on %s", dtype_long_name(dtype),
                             device_name(device));
     for (int i = 0; i < nargs; i++) TRY(node_cast(in, args[i], ins[i], &cast[i]));
-    Answer answer = type_broadcast(in->graph, &type, dtype, nargs, cast, NULL);
-    if (answer == ANSWER_NO)
-        return interp_break(in, BREAK_SHAPE, "operands whose shapes do not broadcast");
-    if (answer != ANSWER_YES) return answer;
-    if (type_elements(in->graph, &type) == 0)
-        return interp_break(in, BREAK_DEVICE, "an array without elements");
+    TRY(result_type(in, &type, dtype, nargs, cast));
     TRY_NODE(*out, graph_add(in->graph, in->region, op, nargs, cast, &type, NULL));
     return ANSWER_YES;
 }
@@ -144,7 +138,7 @@ device_ufunc(Interp *in, const char *ufunc, int nargs, Value *const *args, Value
     NodeId nodes[MAX_ARGS], node;
     for (int i = 0; i < nargs; i++) TRY(device_operand(in, args[i], &nodes[i]));
     TRY(named_node(in, ufunc, nargs, nodes, &node));
-    return push_device(in, node, out);
+    return push_node(in, node, out);
 }
 
 /* ---- operators ---- */
@@ -172,10 +166,10 @@ device_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
     Value *both[2] = {left, right};
     const char *shortcut = NULL;
     if (operator_ < 0 || operator_ >= IN_PLACE)
-        return not_compiled(in, left->kind == V_DEVICE ? left : right,
+        return device_break(in, left->kind == V_DEVICE ? left : right,
                             "an operator that writes in place");
     if (operator_ == OPERATOR_MATMUL)
-        return not_compiled(in, left->kind == V_DEVICE ? left : right, "a matrix product");
+        return device_break(in, left->kind == V_DEVICE ? left : right, "a matrix product");
     if (operator_ == OPERATOR_POW && left->kind == V_DEVICE)
         TRY(power_shortcut(in, right, &shortcut));
     if (shortcut != NULL) {
@@ -216,48 +210,99 @@ parse_reduced(Interp *in, const Rule *rule, Value *const *args, Value *array, Re
 {
     Type type = node_type(in, array->node);
     bool reduced[MAX_RANK] = {false};
-    if (type.rank == 0 || !type_is_contiguous(in->graph, &type) ||
-        type_elements(in->graph, &type) == 0)
-        return not_compiled(in, array, "a reduction that is not over a C-contiguous array");
+    if (type.rank == 0 || type_elements(in->graph, &type) == 0)
+        return device_break(in, array, "a reduction of no axis or without elements");
     TRY(value_as_axes(in, rule_arg(rule, args, "axis"), type.rank, &r->n, r->axes));
     TRY(value_as_flag(in, rule_arg(rule, args, "keepdims"), false, &r->keepdims));
     for (int i = 0; i < (r->n < 0 ? type.rank : r->n); i++)
         reduced[r->n < 0 ? i : r->axes[i]] = true;
     r->n = 0;
     r->count = 1;
-    int runs = 0;
-    bool inside = false;
     for (int axis = 0; axis < type.rank; axis++) {
-        int64_t size = size_value(in->graph, type.shape[axis]);
-        if (reduced[axis]) r->axes[r->n++] = axis;
-        if (reduced[axis]) r->count *= size;
-        if (size == 1) continue;
-        runs += reduced[axis] && !inside;
-        inside = reduced[axis];
+        if (!reduced[axis]) continue;
+        r->axes[r->n++] = axis;
+        r->count *= size_value(in->graph, type.shape[axis]);
     }
-    bool whole = r->n == type.rank;
-    return runs == 1 || whole ? ANSWER_YES
-                              : not_compiled(in, array, "a reduction over axes that are apart");
+    return ANSWER_YES;
+}
+
+/* CUB, with which CuPy reduces the first axes of an array in Fortran order (cub.pyx,
+   device_segmented_reduce), gives the result that order; CuPy's own kernels give C order.  Does
+   that make a difference? */
+static bool
+may_be_fortran(const Graph *g, const Type *from, const Reduced *r, const Type *result)
+{
+    int64_t stride = (int64_t)dtype_size((DType)result->dtype);
+    bool differs = false;
+    for (int i = 0; i < r->n; i++)
+        if (r->axes[i] != i) return false;
+    for (int axis = 0; axis < result->rank; axis++) {
+        differs = differs || size_value(g, result->stride[axis]) != stride;
+        stride *= size_value(g, result->shape[axis]);
+    }
+    return differs && type_is_fortran(g, from) && !type_is_contiguous(g, from);
+}
+
+/* Are the reduced axes one run of memory, and what lies inside of it another, in C order as the
+   result is?  That is what a kernel walks. */
+static bool
+is_one_run(const Graph *g, const Type *type, const Reduced *r)
+{
+    int axes[MAX_RANK], n = type_axes(g, type, axes), runs = 0;
+    bool was = false;
+    for (int i = 0; i < n; i++) {
+        bool is = false;
+        for (int k = 0; k < r->n; k++) is = is || r->axes[k] == axes[i];
+        bool follows = i > 0 && type_axis_follows(g, type, axes[i - 1], axes[i]);
+        if (is == was && (is || runs > 0) && !follows) return false;
+        if (!is && !was && runs > 0 && axes[i - 1] > axes[i]) return false;
+        runs += is && !was;
+        was = is;
+    }
+    return n == 0 || (n > 0 && runs == 1);
+}
+
+/* The array in a layout of which a kernel can reduce the axes: a copy in C order is no memory, but
+   the order in which the kernel reads. */
+static Answer
+reducible(Interp *in, NodeId node, const Reduced *r, NodeId *out)
+{
+    *out = node;
+    if (is_one_run(in->graph, &graph_node(in->graph, node)->type, r)) return ANSWER_YES;
+    TRY(node_copy(in, node, 'C', out));
+    if (is_one_run(in->graph, &graph_node(in->graph, *out)->type, r)) return ANSWER_YES;
+    return interp_break(in, BREAK_DEVICE, "a reduction over axes that are apart");
 }
 
 static Answer
 reduce_node(Interp *in, Op op, NodeId node, DType dtype, const Reduced *r, NodeId *out)
 {
-    Type type, from;
-    bool reduced[MAX_RANK] = {false};
+    Type type;
+    SizeId shape[MAX_RANK];
     int64_t ints[MAX_RANK];
+    int rank = 0;
     Device device = (Device)node_type(in, node).device;
     if (!op_is_on(op, dtype, device) ||
         !op_is_on(OP_cast, (DType)node_type(in, node).dtype, device))
         return interp_break(in, BREAK_DEVICE, "%s of %s on %s", op_info(op)->name,
                             dtype_long_name((DType)node_type(in, node).dtype), device_name(device));
+    Type given = node_type(in, node);
+    TRY(reducible(in, node, r, &node));
     TRY(node_cast(in, node, dtype, &node));
-    from = node_type(in, node);
-    for (int i = 0; i < r->n; i++) {
-        reduced[r->axes[i]] = true;
-        ints[i] = r->axes[i];
+    Type from = node_type(in, node);
+    for (int i = 0; i < r->n; i++) ints[i] = r->axes[i];
+    for (int axis = 0, k = 0; axis < from.rank; axis++) {
+        bool reduced = k < r->n && r->axes[k] == axis;
+        k += reduced;
+        if (!reduced)
+            shape[rank++] = from.shape[axis];
+        else if (r->keepdims && (shape[rank++] = size_const(in->graph, 1)) == NO_SIZE)
+            return ANSWER_ERROR;
     }
-    if (type_reduced(in->graph, &type, dtype, &from, reduced, r->keepdims) < 0) return ANSWER_ERROR;
+    if (type_contiguous(in->graph, &type, dtype, rank, shape) < 0) return ANSWER_ERROR;
+    type.device = (uint8_t)device;
+    if (may_be_fortran(in->graph, &given, r, &type))
+        return interp_break(in, BREAK_DEVICE, "a reduction whose result may be in Fortran order");
     Attrs attrs = {.ints = ints, .nints = r->n, .keepdims = r->keepdims};
     TRY_NODE(*out, graph_add(in->graph, in->region, op, 1, &node, &type, &attrs));
     return ANSWER_YES;
@@ -282,9 +327,10 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
         return interp_break(in, BREAK_DEVICE, "%s of something else than the device's array",
                             rule->name);
     TRY(parse_reduced(in, rule, args, args[0], &r));
+    TRY(device_operand(in, args[0], &node));
     bool mean = strcmp(rule->data, "mean") == 0;
     Op op = mean ? OP_sum : (Op)op_from_name(rule->data);
-    DType dtype = (DType)node_type(in, args[0]->node).dtype;
+    DType dtype = (DType)node_type(in, node).dtype;
     bool half = dtype == DT_F16; /* reduced as float32; the result is rounded */
     if (op == OP_sum || op == OP_prod) dtype = summed_as(dtype);
     if (mean && !dtype_is_float(dtype)) dtype = DT_F64;
@@ -292,7 +338,7 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (dtype == DT_BOOL && op == OP_max) op = OP_any;
     if (dtype == DT_BOOL && op == OP_min) op = OP_all;
     if (dtype == DT_F16) dtype = DT_F32;
-    TRY(reduce_node(in, op, args[0]->node, dtype, &r, &node));
+    TRY(reduce_node(in, op, node, dtype, &r, &node));
     if (mean) {
         NodeId both[2] = {node};
         Type weak = type_scalar(DT_F64, FORM_PYTHON);
@@ -302,7 +348,7 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
         TRY(named_node(in, "divide", 2, both, &node));
     }
     if (half && op != OP_all && op != OP_any) TRY(node_cast(in, node, DT_F16, &node));
-    return push_device(in, node, out);
+    return push_node(in, node, out);
 }
 
 /* ---- functions and methods ---- */
@@ -315,13 +361,15 @@ device_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     (void)rule;
     if (args[0]->kind != V_DEVICE) return interp_break(in, BREAK_DEVICE, "astype");
     TRY(value_as_dtype(in, args[1], &dtype));
-    Type type = node_type(in, args[0]->node);
-    Device device = (Device)type.device;
-    if ((DType)type.dtype == dtype || !is_in_order(in, args[0]->node) ||
-        !op_is_on(OP_cast, dtype, device) || !op_is_on(OP_cast, (DType)type.dtype, device))
-        return not_compiled(in, args[0], "astype to this dtype");
-    TRY(node_cast(in, args[0]->node, dtype, &node));
-    return push_device(in, node, out);
+    TRY(device_operand(in, args[0], &node));
+    Type from = node_type(in, node), type;
+    Device device = (Device)from.device;
+    if ((DType)from.dtype == dtype || type_elements(in->graph, &from) == 0 ||
+        !op_is_on(OP_cast, dtype, device) || !op_is_on(OP_cast, (DType)from.dtype, device))
+        return device_break(in, args[0], "astype to this dtype");
+    if (type_like(in->graph, &type, dtype, &from) < 0) return ANSWER_ERROR;
+    TRY_NODE(node, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));
+    return push_node(in, node, out);
 }
 
 static Answer
@@ -336,7 +384,7 @@ device_where(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (!op_is_on(OP_cast, (DType)node_type(in, nodes[0]).dtype, device_of(in->graph, 3, nodes)))
         return interp_break(in, BREAK_DEVICE, "a condition of this dtype");
     TRY(device_node(in, OP_where, 3, nodes, ins, dtype, &node));
-    return push_device(in, node, out);
+    return push_node(in, node, out);
 }
 
 static Answer
@@ -350,7 +398,7 @@ device_clip(Interp *in, const Rule *rule, Value *const *args, Value **out)
     for (int i = 0; i < 3; i++) TRY(device_operand(in, args[i], &nodes[i]));
     TRY(resolve_dtypes(in, "_core.umath.clip", 3, nodes, ins, &dtype));
     TRY(device_node(in, OP_clip, 3, nodes, ins, dtype, &node));
-    return push_device(in, node, out);
+    return push_node(in, node, out);
 }
 
 #define REDUCE(name, kinds, data)                                                                  \
@@ -370,8 +418,35 @@ static const Rule rules[] = {
     {"where", "f", DONE_BY_RULE, device_where, 3, "condition x y", "", 0},
     {"clip", "f", DONE_BY_RULE, device_clip, 3, "a a_min a_max out!", "", 0},
     {"clip", "m", DONE_BY_RULE, device_clip, 3, "self min max out!", "", 0},
+    {"transpose", "m", DONE_BY_RULE, do_transpose, 1, "self *axes", "", 0},
+    {"transpose", "f", DONE_BY_RULE, do_transpose, 1, "a axes", "", 0},
+    {"swapaxes", "fm", DONE_BY_RULE, do_swapaxes, 3, "a axis1 axis2", "", 0},
+    {"moveaxis", "f", DONE_BY_RULE, do_moveaxis, 3, "a source destination", "", 0},
+    {"reshape", "m", DONE_BY_RULE, do_reshape, 1, "self *shape order | copy!", "", 0},
+    {"reshape", "f", DONE_BY_RULE, do_reshape, 2, "a newshape order | copy!", "", 0},
+    {"ravel", "fm", DONE_BY_RULE, do_ravel, 1, "a order", "", 0},
+    {"squeeze", "fm", DONE_BY_RULE, do_squeeze, 1, "a axis", "", 0},
+    {"expand_dims", "f", DONE_BY_RULE, do_expand_dims, 2, "a axis", "", 0},
+    {"broadcast_to", "f", DONE_BY_RULE, do_broadcast_to, 2, "array shape", "", 0},
+    {"flip", "f", DONE_BY_RULE, do_flip, 1, "a axis", "", 0},
+    {"flipud", "f", DONE_BY_RULE, do_flip, 1, "a", "0", 0},
+    {"fliplr", "f", DONE_BY_RULE, do_flip, 1, "a", "1", 0},
 };
 #undef REDUCE
+
+/* Cython's functions take tuples for axes, and lists only for shapes and orders of axes. */
+Answer
+device_rule(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwnames,
+            Value **out)
+{
+    int n = nargs + (kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames));
+    bool lists = rule->handler == do_reshape || rule->handler == do_transpose ||
+                 rule->handler == do_broadcast_to;
+    for (int i = 0; i < n && !lists; i++)
+        if (args[i]->kind == V_LIST)
+            return interp_break(in, BREAK_DEVICE, "%s of a list", rule->name);
+    return rule_call(in, rule, NULL, nargs, args, kwnames, out);
+}
 
 /* A call of a function of the library that has a row above. */
 static Answer
@@ -426,8 +501,8 @@ device_callables(void)
     return device_call_callables();
 }
 
-static const Rule *
-method_rule(const char *name)
+const Rule *
+device_method_rule(const char *name)
 {
     for (int i = 0; i < COUNT_OF(rules); i++)
         if (strchr(rules[i].kinds, 'm') != NULL && strcmp(rules[i].name, name) == 0)
@@ -441,9 +516,9 @@ device_method(Interp *in, Value *array, const char *name, int nargs, Value *cons
 {
     Value *all[MAX_ARGS + 1];
     int nkw = kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(kwnames);
-    const Rule *rule = method_rule(name);
+    const Rule *rule = device_method_rule(name);
     bool called = rule == NULL && device_calls_method(name);
-    if ((rule == NULL && !called) || nargs + nkw > MAX_ARGS) return not_compiled(in, array, name);
+    if ((rule == NULL && !called) || nargs + nkw > MAX_ARGS) return device_break(in, array, name);
     all[0] = array;
     for (int i = 0; i < nargs + nkw; i++) all[i + 1] = args[i];
     if (called) return device_call_method(in, name, nargs + 1, all, kwnames, out);
@@ -452,46 +527,4 @@ device_method(Interp *in, Value *array, const char *name, int nargs, Value *cons
         type == NULL ? NULL : keep(in, PyObject_GetAttrString((PyObject *)type, name));
     if (method == NULL) return ANSWER_ERROR;
     return device_rule_or_call(in, rule, method, nargs + 1, all, kwnames, out);
-}
-
-/* ---- attributes, elements ---- */
-
-static Answer
-shape_of(Interp *in, const Type *type, Value **out)
-{
-    Value *tuple = value_sequence(in, V_TUPLE, type->rank, NULL);
-    for (int i = 0; tuple != NULL && i < type->rank; i++) {
-        tuple->items[i] =
-            value_const_new(in, PyLong_FromLongLong(size_value(in->graph, type->shape[i])));
-        if (tuple->items[i] == NULL) return ANSWER_ERROR;
-    }
-    *out = tuple;
-    return tuple == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-Answer
-device_find(Interp *in, Value *array, PyObject *name, Value **out)
-{
-    const char *text = PyUnicode_AsUTF8(name);
-    if (text == NULL) return ANSWER_ERROR;
-    Type type = node_type(in, array->node);
-    if (strcmp(text, "shape") == 0) return shape_of(in, &type, out);
-    if (strcmp(text, "ndim") == 0)
-        *out = value_const_new(in, PyLong_FromLong(type.rank));
-    else if (strcmp(text, "size") == 0)
-        *out = value_const_new(in, PyLong_FromLongLong(type_elements(in->graph, &type)));
-    else if (strcmp(text, "dtype") == 0)
-        *out = value_const_new(in, array_dtype_object((DType)type.dtype));
-    else if (method_rule(text) != NULL || device_calls_method(text)) {
-        *out = value_sequence(in, V_BUILTIN_METHOD, 1, &array);
-        if (*out != NULL) (*out)->name = text;
-    } else
-        return interp_break(in, BREAK_DEVICE, "'%s' of %s", text, library_of(in, array)->array);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-Answer
-subscript_of_device(Interp *in, Value *array, Value *Py_UNUSED(key), Value **Py_UNUSED(out))
-{
-    return not_compiled(in, array, "an element or a part");
 }

@@ -218,7 +218,7 @@ Answer
 device_rule_or_call(Interp *in, const Rule *rule, PyObject *callable, int nargs, Value *const *args,
                     PyObject *kwnames, Value **out)
 {
-    Answer answer = rule_call(in, rule, NULL, nargs, args, kwnames, out);
+    Answer answer = device_rule(in, rule, nargs, args, kwnames, out);
     if (strcmp(rule->name, "where") == 0 && nargs < rule->required)
         return answer; /* cupy.where(condition): the shapes depend on elements */
     return device_or_call(in, answer, rule->name, before_output(rule->signature), callable, nargs,

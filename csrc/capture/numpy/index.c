@@ -154,6 +154,7 @@ basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *
     }
     if (taken > from->rank) return interp_break(in, BREAK_SHAPE, "too many indices");
     *out = (BasicIndex){.type = type_scalar((DType)from->dtype, FORM_ARRAY)};
+    out->type.device = from->device;
     int64_t offset = size_value(g, from->offset);
     for (int i = 0; i <= n; i++) {
         Item all = {.kind = ITEM_ELLIPSIS};
@@ -194,6 +195,21 @@ basic_index(Interp *in, const Type *from, const Item *items, int n, BasicIndex *
     out->type.offset = size_const(in->graph, offset);
     out->element = out->type.rank == 0 && !ellipsis;
     return ANSWER_YES;
+}
+
+Answer
+node_index(Interp *in, NodeId array, Value *key, bool *element, NodeId *out)
+{
+    Type from = node_type(in, array);
+    Item items[MAX_ITEMS];
+    BasicIndex index;
+    int n;
+    bool advanced;
+    TRY(parse_key(in, key, items, &n, &advanced));
+    if (advanced) return ANSWER_NO;
+    TRY(basic_index(in, &from, items, n, &index));
+    *element = index.element;
+    return node_view(in, OP_slice, array, &index.type, index.nints, index.ints, out);
 }
 
 /* ---- integer arrays ---- */
@@ -300,24 +316,24 @@ subscript_node(Interp *in, Value *array, Value *key, Value **out)
 {
     NodeId node, result;
     TRY(array_operand(in, array, &node));
-    Type from = node_type(in, node);
-    if (from.form != FORM_ARRAY) return interp_break(in, BREAK_INDEX, "a subscript of a scalar");
+    if (node_type(in, node).form != FORM_ARRAY)
+        return interp_break(in, BREAK_INDEX, "a subscript of a scalar");
+    bool element;
+    Answer answer = node_index(in, node, key, &element, &result);
+    if (answer_stops(answer)) return answer;
+    if (answer == ANSWER_YES) {
+        if (element) TRY(node_form(in, result, FORM_SCALAR, &result));
+        return push_node(in, result, out);
+    }
     Item items[MAX_ITEMS];
+    NodeId mask;
     int n;
     bool advanced;
     TRY(parse_key(in, key, items, &n, &advanced));
-    if (advanced) {
-        NodeId mask;
-        Answer answer = only_mask(in, items, n, &mask);
-        if (answer == ANSWER_YES) answer = masked_read(in, node, mask, out);
-        if (answer != ANSWER_NO) return answer;
-        TRY(advanced_read(in, node, key, items, n, &result));
-        return push_node(in, result, out);
-    }
-    BasicIndex index;
-    TRY(basic_index(in, &from, items, n, &index));
-    TRY(node_view(in, OP_slice, node, &index.type, index.nints, index.ints, &result));
-    if (index.element) TRY(node_form(in, result, FORM_SCALAR, &result));
+    answer = only_mask(in, items, n, &mask);
+    if (answer == ANSWER_YES) answer = masked_read(in, node, mask, out);
+    if (answer != ANSWER_NO) return answer;
+    TRY(advanced_read(in, node, key, items, n, &result));
     return push_node(in, result, out);
 }
 

@@ -150,6 +150,17 @@ int device_call_callables(void);
 
 /* ---- device.c: arrays of a library whose memory is a device's ---- */
 bool value_is_on_device(const Value *value);
+/* For messages: what the array is of. */
+const ArrayLibrary *device_library(const Interp *in, const Value *value);
+/* PC0051: "`what` of a CuPy array". */
+Answer device_break(Interp *in, const Value *value, const char *what);
+/* The operand's node: the current version of an array, or a Python number. */
+Answer device_operand(Interp *in, Value *value, NodeId *out);
+/* The row of a method that is followed, or NULL. */
+const Rule *device_method_rule(const char *name);
+/* A call of a function or method by its row. */
+Answer device_rule(Interp *in, const Rule *rule, int nargs, Value *const *args, PyObject *kwnames,
+                   Value **out);
 PyTypeObject *type_of_device(Interp *in, Value *value);
 const char *describe_device(Interp *in, Value *value);
 /* The library's ufunc of this name (NumPy's). */
@@ -159,10 +170,14 @@ Answer device_compare(Interp *in, int operator_, Value *left, Value *right, Valu
 Answer device_unary(Interp *in, int operator_, Value *operand, Value **out);
 Answer device_method(Interp *in, Value *array, const char *name, int nargs, Value *const *args,
                      PyObject *kwnames, Value **out);
-Answer device_find(Interp *in, Value *array, PyObject *name, Value **out);
-Answer subscript_of_device(Interp *in, Value *array, Value *key, Value **out);
 /* Adds the libraries' functions to the table of core/callables.c. */
 int device_callables(void);
+
+/* ---- device_views.c: their attributes and parts ---- */
+Answer device_find(Interp *in, Value *array, PyObject *name, Value **out);
+/* The view array[key] of basic indexing. */
+Answer device_part(Interp *in, Value *array, Value *key, NodeId *out);
+Answer subscript_of_device(Interp *in, Value *array, Value *key, Value **out);
 
 /* ---- numpy_python.c: NumPy's functions and classes written in Python ---- */
 /* The result of np.finfo, or one of np.iinfo that was made here. */
@@ -226,6 +241,9 @@ bool value_is_none(const Value *value);
 Answer value_as_flag(Interp *in, Value *value, bool fallback, bool *out);
 
 /* ---- index.c ---- */
+/* The view array[key] of ints, slices, Ellipsis and None; *element is set where it is one element.
+   ANSWER_NO: the key has masks or arrays. */
+Answer node_index(Interp *in, NodeId array, Value *key, bool *element, NodeId *out);
 Answer emit_subscript(Interp *in, Value *array, Value *key, Value **out);
 Answer emit_store_subscript(Interp *in, Value *array, Value *key, Value *value);
 /* Writes `value`, cast as by item assignment and broadcast, over all elements of `target`. */
@@ -233,7 +251,7 @@ Answer node_write(Interp *in, Value *target, NodeId value);
 /* pycompile._steps.NAME, borrowed; NULL with the error set. */
 PyObject *numpy_step(Interp *in, const char *name);
 
-/* ---- views.c: views as nodes; their types follow NumPy's rules ---- */
+/* ---- views.c: views as nodes; their types follow NumPy's rules, on a device CuPy's ---- */
 Answer node_view(Interp *in, Op op, NodeId array, const Type *type, int nints, const int64_t *ints,
                  NodeId *out);
 Answer node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out);

@@ -435,6 +435,18 @@ follow_text(const Call *call, const Rule *rule)
     return interp_break(call->in, BREAK_NUMPY, "numpy.%s", rule->name);
 }
 
+/* NumPy asks the library of such an array for the function. */
+static Answer
+arguments_on_host(const Call *call, const Rule *rule)
+{
+    int n = call->nargs + (call->kwnames != NULL ? (int)PyTuple_GET_SIZE(call->kwnames) : 0);
+    for (int i = 0; i < n; i++)
+        if (value_is_on_device(call->args[i]))
+            return interp_break(call->in, BREAK_DEVICE, "NumPy's %s of %s", rule->name,
+                                device_library(call->in, call->args[i])->array);
+    return ANSWER_YES;
+}
+
 Answer
 follow_numpy(const Call *call, const void *row)
 {
@@ -443,6 +455,7 @@ follow_numpy(const Call *call, const void *row)
     switch (rule->way) {
     case DONE_BY_RULE:
     case DONE_BY_STEP:
+        TRY(arguments_on_host(call, rule));
         return rule_call(call->in, rule, call->object, call->nargs, call->args, call->kwnames,
                          call->out);
     case DONE_BY_TEXT: return follow_text(call, rule);

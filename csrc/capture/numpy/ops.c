@@ -73,7 +73,9 @@ push_node(Interp *in, NodeId node, Value **out)
 {
     if (is_too_large(in, node)) return interp_break(in, BREAK_TOO_LARGE, "more than 1 TiB");
     *out = value_node(in, node);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    if (*out == NULL) return ANSWER_ERROR;
+    if (node_type(in, node).device != DEVICE_HOST) (*out)->kind = V_DEVICE;
+    return ANSWER_YES;
 }
 
 /* ---- ufuncs as nodes ---- */

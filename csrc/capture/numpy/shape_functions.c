@@ -1,11 +1,12 @@
 /* Functions and methods that give the same elements another shape: views where NumPy makes
-   views. */
+   views.  Those that rows of device.c name also follow arrays on a device. */
 #include "numpy.h"
 
 /* The argument, an array: shapes of scalars are left to NumPy. */
 static Answer
 shaped_operand(Interp *in, Value *value, NodeId *out)
 {
+    if (value_is_on_device(value)) return device_operand(in, value, out);
     TRY(array_operand(in, value, out));
     if (node_type(in, *out).form == FORM_ARRAY) return ANSWER_YES;
     return interp_break(in, BREAK_NUMPY, "an array scalar where an array is expected");
@@ -93,7 +94,7 @@ do_reshape(Interp *in, const Rule *rule, Value *const *args, Value **out)
         wanted = wanted->items[0];
     TRY(value_as_shape(in, wanted, &rank, shape));
     Type type = node_type(in, node);
-    bool same = rank == type.rank; /* as given, before -1 is replaced */
+    bool same = rank == type.rank; /* NumPy: as given, before -1 is replaced */
     for (int i = 0; same && i < rank; i++) same = shape[i] == size_value(in->graph, type.shape[i]);
     TRY(complete_shape(in, type_elements(in->graph, &type), rank, shape, sizes));
     if (same) /* NumPy's shortcut, which keeps the strides of axes of length 1 */
@@ -101,6 +102,20 @@ do_reshape(Interp *in, const Rule *rule, Value *const *args, Value **out)
     else
         TRY(reshape_in(in, node, rank, sizes, order, &node));
     return push_node(in, node, out);
+}
+
+/* CuPy's ravel is a reshape, and a copy of what has gaps. */
+static Answer
+ravel_on_device(Interp *in, NodeId node, char order, Value **out)
+{
+    Type type = node_type(in, node);
+    SizeId flat = size_const(in->graph, type_elements(in->graph, &type));
+    if (order == 'K') return interp_break(in, BREAK_DEVICE, "ravel in order K");
+    TRY(reshape_in(in, node, 1, &flat, order, &node));
+    type = node_type(in, node);
+    return type_is_contiguous(in->graph, &type)
+               ? push_node(in, node, out)
+               : interp_break(in, BREAK_DEVICE, "a ravel that makes a copy");
 }
 
 /* ravel (a view where it can be) and flatten (`data` "copy") */
@@ -112,6 +127,7 @@ do_ravel(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(shaped_operand(in, args[0], &node));
     TRY(value_as_order(in, args[1], 'C', &order));
     Type type = node_type(in, node);
+    if (type.device != DEVICE_HOST) return ravel_on_device(in, node, order, out);
     bool c = type_is_contiguous(in->graph, &type), f = type_is_fortran(in->graph, &type);
     if (order == 'K') {
         if (!c && !f) return interp_break(in, BREAK_NUMPY, "ravel in order K");
@@ -185,6 +201,11 @@ do_moveaxis(Interp *in, const Rule *rule, Value *const *args, Value **out)
     TRY(value_as_axes(in, args[1], rank, &nfrom, from));
     TRY(value_as_axes(in, args[2], rank, &nto, to));
     if (nfrom < 0 || nfrom != nto) return interp_break(in, BREAK_SHAPE, "axes that do not match");
+    bool numbers = !value_is_sequence(args[1]) && !value_is_sequence(args[2]);
+    if (value_is_on_device(args[0]) && numbers && from[0] == to[0]) { /* CuPy: the array itself */
+        *out = args[0];
+        return ANSWER_YES;
+    }
     for (int i = 0; i < rank; i++) permutation[i] = -1;
     for (int i = 0; i < nto; i++) permutation[to[i]] = from[i];
     for (int axis = 0, place = 0; axis < rank; axis++) {
@@ -217,7 +238,8 @@ do_squeeze(Interp *in, const Rule *rule, Value *const *args, Value **out)
         type.shape[type.rank] = from.shape[i];
         type.stride[type.rank++] = from.stride[i];
     }
-    if (type.rank == from.rank && args[0]->kind == V_NODE) { /* NumPy gives the array itself */
+    bool array = args[0]->kind == V_NODE || value_is_on_device(args[0]);
+    if (type.rank == from.rank && array) { /* it is the array itself */
         *out = args[0];
         return ANSWER_YES;
     }

@@ -1,5 +1,6 @@
 /* Views and copies of arrays as nodes; NumPy's rules decide which results are views.
-   A view's type says where it lies in its storage; offsets are relative to the storage's data. */
+   A view's type says where it lies in its storage; offsets are relative to the storage's data.
+   CuPy's views are NumPy's but for the strides of axes of length 1, and that all may be written. */
 #include "numpy.h"
 
 Answer
@@ -18,15 +19,18 @@ fresh_type(Interp *in, Type *out, DType dtype, const Type *like, char order)
     if (order == 'K') return type_like(g, out, dtype, like) < 0 ? ANSWER_ERROR : ANSWER_YES;
     bool fortran =
         order == 'F' || (order == 'A' && type_is_fortran(g, like) && !type_is_contiguous(g, like));
-    if (!fortran || like->rank < 2)
-        return type_contiguous(g, out, dtype, like->rank, like->shape) < 0 ? ANSWER_ERROR
-                                                                           : ANSWER_YES;
+    if (!fortran || like->rank < 2) {
+        if (type_contiguous(g, out, dtype, like->rank, like->shape) < 0) return ANSWER_ERROR;
+        out->device = like->device;
+        return ANSWER_YES;
+    }
     SizeId turned[MAX_RANK];
     int rank = like->rank;
     for (int i = 0; i < rank; i++) turned[i] = like->shape[rank - 1 - i];
     Type c;
     if (type_contiguous(g, &c, dtype, rank, turned) < 0) return ANSWER_ERROR;
     *out = c;
+    out->device = like->device;
     for (int i = 0; i < rank; i++) {
         out->shape[i] = c.shape[rank - 1 - i];
         out->stride[i] = c.stride[rank - 1 - i];
@@ -60,6 +64,7 @@ Answer
 node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out)
 {
     Type from = node_type(in, array), type = from;
+    bool host = from.device == DEVICE_HOST;
     type.rank = (uint8_t)rank;
     type.form = FORM_ARRAY;
     for (int i = 0; i < rank; i++) {
@@ -68,11 +73,11 @@ node_broadcast(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *
         if (axis >= 0 && spread && node_extent(in, array, axis) != 1)
             return interp_break(in, BREAK_SHAPE, "a shape that cannot be broadcast");
         type.shape[i] = shape[i];
-        spread = spread || size_value(in->graph, shape[i]) == 1; /* an iterator's view */
+        if (host && size_value(in->graph, shape[i]) == 1) spread = true; /* an iterator's view */
         type.stride[i] = spread ? size_const(in->graph, 0) : from.stride[axis];
         if (type.stride[i] == NO_SIZE) return ANSWER_ERROR;
     }
-    return node_view(in, OP_broadcast, array, &type, 0, NULL, out);
+    return node_view(in, host ? OP_broadcast : OP_as_strided, array, &type, 0, NULL, out);
 }
 
 /* The strides with which `from`'s memory has the new shape, as NumPy's _attempt_nocopy_reshape
@@ -108,6 +113,18 @@ reshape_strides(const Type *from, const Graph *g, int rank, const int64_t *shape
     return true;
 }
 
+/* CuPy (_routines_manipulation.pyx, _get_strides_for_nocopy_reshape) gives an axis of length 1 the
+   stride of the axis before it; to the first ones a step past all that the first longer axis
+   covers. */
+static void
+lend_strides(int rank, const int64_t *shape, int64_t *stride)
+{
+    int first = 0;
+    while (first < rank && shape[first] == 1) first++;
+    for (int i = 0; i < rank && first < rank; i++)
+        if (shape[i] == 1) stride[i] = i < first ? shape[first] * stride[first] : stride[i - 1];
+}
+
 Answer
 node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *out)
 {
@@ -115,8 +132,13 @@ node_reshape(Interp *in, NodeId array, int rank, const SizeId *shape, NodeId *ou
     Type from = node_type(in, array), type = from;
     int64_t want[MAX_RANK], stride[MAX_RANK], ints[MAX_RANK];
     for (int i = 0; i < rank; i++) ints[i] = want[i] = size_value(g, shape[i]);
-    bool contiguous = type_is_contiguous(g, &from);
-    if (!contiguous && !reshape_strides(&from, g, rank, want, stride)) {
+    bool contiguous = type_is_contiguous(g, &from), host = from.device == DEVICE_HOST;
+    if (!host && rank == from.rank && memcmp(shape, from.shape, sizeof(SizeId) * (size_t)rank) == 0)
+        return node_view(in, OP_reshape, array, &from, rank, ints, out);
+    bool fits = contiguous || reshape_strides(&from, g, rank, want, stride);
+    if (!fits && !host) return interp_break(in, BREAK_DEVICE, "a reshape that makes a copy");
+    if (!host && !contiguous) lend_strides(rank, want, stride);
+    if (!fits) {
         TRY(node_copy(in, array, 'C', &array));
         type = from = node_type(in, array); /* its first element is the first of its memory */
         contiguous = true;
