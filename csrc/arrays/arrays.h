@@ -111,6 +111,8 @@ bool array_library_ufunc_check(PyObject *object);
 /* The library of an exact array; NULL for any other object. */
 const ArrayLibrary *array_library_of(PyObject *object);
 const ArrayLibrary *array_library_on(Device device);
+/* As array_read, of an array of any library. */
+Answer array_header(PyObject *object, ArrayHeader *out);
 /* The library's function of this name, which may have dots, a new reference; NULL without an error
  * where it has none. */
 PyObject *array_library_function(const ArrayLibrary *library, const char *name);

@@ -37,6 +37,16 @@ array_library_ufunc_check(PyObject *object)
     return false;
 }
 
+Answer
+array_header(PyObject *object, ArrayHeader *out)
+{
+    const char *why;
+    Answer answer = ANSWER_NO;
+    for (int i = 0; i < LIBRARY_COUNT && answer == ANSWER_NO; i++)
+        answer = array_libraries[i].read(object, out, &why);
+    return answer;
+}
+
 PyObject *
 array_library_function(const ArrayLibrary *library, const char *name)
 {

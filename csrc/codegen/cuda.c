@@ -346,8 +346,9 @@ codegen_cuda(const Graph *graph, const Program *program, bool comments, Text *ou
     Text body = {0};
     CudaEmit e = {.graph = graph, .out = &body, .comments = comments};
     int status = 0;
-    for (int i = 0; i < program->steps.len && status == 0; i++) {
-        const Step *step = &program->steps.at[i];
+    for (int i = 0; i < program->steps.len + program->commits.len && status == 0; i++) {
+        const Step *step = i < program->steps.len ? &program->steps.at[i]
+                                                  : &program->commits.at[i - program->steps.len];
         if (step->kind == STEP_KERNEL && step->kernel.device == DEVICE_CUDA)
             status = emit_kernel(&e, program, &step->kernel);
     }

@@ -13,7 +13,12 @@
    - no other of the commit's kernels reads that input;
    - what the group reads of the plan's own memory is not written in place by a later step;
    - no value that is written is read outside the group or leaves the plan, except by the write.
-   And a kernel at commit must not fail: it calls nothing and needs no scratch. */
+   And a kernel at commit must not fail: it calls nothing and needs no scratch.
+
+   Memory of a device is written by kernels alone: where the value's own kernel may not run at
+   commit, one that copies the value is added.  These run last, and read nothing that the commit
+   writes (passes/writes.c). */
+#include "group.h"
 #include "nest.h"
 
 /* What the copy at commit costs per byte, in picoseconds, in the caches and in memory. */
@@ -169,7 +174,8 @@ is_candidate(const Lowering *lw, const Reads *reads, const int32_t *last_write, 
     const Group *group = &lw->groups.at[lw->group_of[id]];
     return group_is_plain(group) && reads_stay(lw, last_write, lw->group_of[id]) &&
            group->ndims > 0 && type_elements(g, &value->type) > 1 &&
-           type_walks_alike(g, &value->type, node->attrs.view) &&
+           (group->device == DEVICE_HOST ? type_walks_alike(g, &value->type, node->attrs.view)
+                                         : type_same_shape(&value->type, node->attrs.view)) &&
            stays_in_group(lw, reads, id, scatter) && reads_in_place(lw, group, scatter);
 }
 
@@ -258,8 +264,31 @@ commit_forget(Lowering *lw, Group *g)
     g->commits = 0;
 }
 
-int
-commit_choose(Lowering *lw)
+/* Opens a group for each write to an input on a device that no kernel of a value does. */
+static int
+copy_at_commit(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    for (int i = 0; i < g->outputs.len; i++) {
+        NodeId id = g->outputs.at[i].node;
+        const Node *node = graph_node(g, id);
+        if (node->type.device == DEVICE_HOST || node->op != OP_scatter || g->outputs.at[i].fresh)
+            continue;
+        if (!node_commits(g, id) || !g->outputs.at[i].at_once || lw->narms > 0) {
+            lw->why = "a write on a device that is not one of all writes at the end";
+            return 0;
+        }
+        if (lw->commit_of[node->args[1]] == id) continue;
+        if (group_open(lw, id, false, false) < 0) return -1;
+        lw->groups.at[lw->groups.len - 1].commits = 1;
+        lw->commit_of[id] = id;
+        lw->needed[id] = true;
+    }
+    return 0;
+}
+
+static int
+choose(Lowering *lw)
 {
     const Graph *g = lw->graph;
     int64_t bytes = 0;
@@ -286,6 +315,12 @@ commit_choose(Lowering *lw)
         if (lw->groups.at[i].commits > 0 && !pays(lw, &lw->groups.at[i], bytes))
             commit_forget(lw, &lw->groups.at[i]);
     return 0;
+}
+
+int
+commit_choose(Lowering *lw)
+{
+    return choose(lw) < 0 || copy_at_commit(lw) < 0 ? -1 : 0;
 }
 
 /* ---- the kernels ---- */

@@ -310,8 +310,7 @@ cuda_schedule(Nest *n, KernelStep *step)
     for (int i = 0; i < n->nloops; i++)
         if (!size_is_const(n->lw->graph, n->size[i]))
             n->lw->why = "an array of unknown size on a device";
-    if (n->kind == NEST_COMMIT || n->fallible || n->loops.len > 0)
-        n->lw->why = "an operation that is not made for CUDA";
+    if (n->fallible || n->loops.len > 0) n->lw->why = "an operation that is not made for CUDA";
     if (n->lw->why != NULL) return 0;
     assign_stages(k);
     k->cuda = (CudaKernel){.threads = THREADS, .lanes = 1, .parts = -1};

@@ -139,14 +139,30 @@ mark_outputs(Lowering *lw)
     }
 }
 
+/* The storage of an argument as a device reads it: it casts numbers of the host itself. */
+static NodeId
+read_by_device(const Graph *g, NodeId argument)
+{
+    NodeId storage = graph_node(g, argument)->storage;
+    const Node *node = graph_node(g, storage);
+    while (node->op == OP_cast && node->type.device == DEVICE_HOST) {
+        storage = graph_node(g, node->args[0])->storage;
+        node = graph_node(g, storage);
+    }
+    return storage;
+}
+
 /* Values written at commit must be in memory. */
 static void
 need_committed(Lowering *lw)
 {
     const Graph *g = lw->graph;
-    for (NodeId id = 0; id < g->nodes.len; id++)
-        if (lw->live[id] && node_commits(g, id))
-            lw->needed[graph_node(g, graph_node(g, id)->args[1])->storage] = true;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        if (!lw->live[id] || !node_commits(g, id)) continue;
+        NodeId value = graph_node(g, id)->args[1];
+        bool host = graph_node(g, id)->type.device == DEVICE_HOST;
+        lw->needed[host ? graph_node(g, value)->storage : read_by_device(g, value)] = true;
+    }
 }
 
 /* Numbers that the host computes and a device uses are computed on the host, and passed. */
@@ -158,12 +174,8 @@ anchor_for_devices(Lowering *lw)
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || node->type.device == DEVICE_HOST) continue;
         for (int k = 0; k < node->nargs; k++) {
-            NodeId storage = graph_node(g, node->args[k])->storage;
+            NodeId storage = read_by_device(g, node->args[k]);
             const Node *arg = graph_node(g, storage);
-            while (arg->op == OP_cast && arg->type.device == DEVICE_HOST) {
-                storage = graph_node(g, arg->args[0])->storage; /* the device casts */
-                arg = graph_node(g, storage);
-            }
             if (arg->type.device == DEVICE_HOST && arg->op != OP_const)
                 lw->virtuals.anchored[storage] = true;
         }
@@ -201,7 +213,8 @@ locate_outputs(Lowering *lw)
             at.view = *graph_node(g, at.node)->attrs.view;
         }
         at.type = graph_node(g, value)->type;
-        if (node_commits(g, at.node) && lw->commit_of[value] == at.node) {
+        if (node_commits(g, at.node) &&
+            (lw->commit_of[value] == at.node || lw->commit_of[at.node] == at.node)) {
             at.in_place = true;
             at.place.offset = at.view.offset;
             at.place.buffer =
@@ -295,25 +308,36 @@ divide(Lowering *lw, const Group *g)
     return ANSWER_YES;
 }
 
+static int
+build_group(Lowering *lw, Group *g, bool *divided)
+{
+    if (group_is_empty(lw, g)) return 0;
+    int failed = g->external                                     ? step_external(lw, g)
+                 : g->commits > 0                                ? commit_build(lw, g)
+                 : nest_build(lw, g, NEST_FIRST) == ANSWER_ERROR ? -1
+                                                                 : 0;
+    if (lw->why == NULL && failed < 0) return -1;
+    if (lw->why == NULL) return 0;
+    PyErr_Clear();
+    Answer answer = divide(lw, g);
+    if (answer != ANSWER_YES) return answer == ANSWER_NO ? 0 : -1;
+    lw->why = NULL;
+    *divided = true;
+    return 0;
+}
+
 /* *divided: some group did not fit, and everything must be scheduled again. */
 static int
 build_groups(Lowering *lw, bool *divided)
 {
-    for (int i = 0; i < lw->groups.len; i++) {
-        Group *g = &lw->groups.at[i];
-        if (group_is_empty(lw, g)) continue;
-        int failed = g->external                                     ? step_external(lw, g)
-                     : g->commits > 0                                ? commit_build(lw, g)
-                     : nest_build(lw, g, NEST_FIRST) == ANSWER_ERROR ? -1
-                                                                     : 0;
-        if (lw->why == NULL && failed < 0) return -1;
-        if (lw->why == NULL) continue;
-        PyErr_Clear();
-        Answer answer = divide(lw, g);
-        if (answer != ANSWER_YES) return answer == ANSWER_NO ? 0 : -1;
-        lw->why = NULL;
-        *divided = true;
-    }
+    for (int copies = 1; copies >= 0; copies--) /* the first kernels at commit run last */
+        for (int i = 0; i < lw->groups.len; i++) {
+            Group *g = &lw->groups.at[i];
+            bool copy = g->scatters > 0 && g->commits > 0;
+            if (copy != (copies == 1)) continue;
+            if (build_group(lw, g, divided) < 0) return -1;
+            if (lw->why != NULL) return 0;
+        }
     return 0;
 }
 
@@ -379,7 +403,10 @@ schedule_and_build(Lowering *lw)
         forget_schedule(lw, needed);
         if ((first ? schedule_late(lw, needed) : schedule(lw)) < 0) return -1;
         first = false;
-        if (lw->why == NULL && commit_choose(lw) < 0) return -1;
+        if (lw->why == NULL) {
+            if (commit_choose(lw) < 0) return -1;
+            if (lw->why != NULL) return 0;
+        }
         if (build_groups(lw, &divided) < 0) return -1;
     }
     return 0;

@@ -613,6 +613,22 @@ give_memory(Writes *w, NodeId scatter, NodeId old)
     return 0;
 }
 
+/* Does the scatter's value lie in an input on a device that this graph writes?  Kernels that copy
+   values at commit run in any order. */
+static bool
+reads_written_device(const Writes *w, NodeId scatter)
+{
+    const Graph *g = w->g;
+    NodeId from = storage_of(w, graph_node(g, scatter)->args[1]);
+    if (graph_node(g, from)->type.device == DEVICE_HOST ||
+        op_info(graph_node(g, from)->op)->kind != KIND_INPUT)
+        return false;
+    for (int i = 0; i < g->outputs.len; i++)
+        if (g->outputs.at[i].root == from && graph_node(g, g->outputs.at[i].node)->op == OP_scatter)
+            return true;
+    return false;
+}
+
 /* Decides where the scatter writes: at commit, in place, or in place in a copy of the old version
    without what is overwritten. */
 static int
@@ -620,6 +636,7 @@ prepare_scatter(Writes *w, NodeId id)
 {
     Graph *g = w->g;
     if (goes_at_commit(w, id)) {
+        if (reads_written_device(w, id) && copy_value(w, id) == NO_NODE) return -1;
         graph_node(g, id)->attrs.index = WRITE_AT_COMMIT;
         fact(w, storage_of(w, graph_node(g, id)->args[1]))->committed = true;
         return 0;

@@ -130,9 +130,8 @@ length_of(PyObject *object)
 static bool
 both_read(PyObject *a, PyObject *b, ArrayHeader *ha, ArrayHeader *hb)
 {
-    const char *why;
-    return a != NULL && b != NULL && array_read(a, ha, &why) == ANSWER_YES &&
-           array_read(b, hb, &why) == ANSWER_YES;
+    return a != NULL && b != NULL && array_header(a, ha) == ANSWER_YES &&
+           array_header(b, hb) == ANSWER_YES;
 }
 
 static bool
@@ -196,8 +195,7 @@ disjoint(const GuardCheck *check, PyObject *const *reached)
     for (int i = 0; i < check->ngroup; i++) {
         PyObject *object = reached[check->group[ranges[i].member]];
         ArrayHeader header;
-        const char *why;
-        if (object == NULL || array_read(object, &header, &why) != ANSWER_YES) return false;
+        if (object == NULL || array_header(object, &header) != ANSWER_YES) return false;
         array_extent(&header, &ranges[i].low, &ranges[i].high);
     }
     for (int i = 1; i < check->ngroup; i++) {

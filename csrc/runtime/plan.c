@@ -255,11 +255,16 @@ run_commits(Run *run)
 {
     unsigned flags = 0; /* checked before */
     /* the newest first: the data that it reads is still in the caches */
-    for (int i = run->plan->ncommits; i-- > 0;)
-        if (run_kernel(run, &run->plan->commits[i], &flags) != ANSWER_YES) {
+    for (int i = run->plan->ncommits; i-- > 0;) {
+        const PlanKernel *kernel = &run->plan->commits[i];
+        Answer answer = kernel->device == DEVICE_HOST
+                            ? run_kernel(run, kernel, &flags)
+                            : targets[kernel->device].launch(run, kernel, &flags);
+        if (answer == ANSWER_YES) continue;
+        if (!PyErr_Occurred())
             PyErr_SetString(PyExc_SystemError, "a kernel of the commit has failed");
-            return -1;
-        }
+        return -1;
+    }
     return 0;
 }
 

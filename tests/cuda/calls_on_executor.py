@@ -222,7 +222,7 @@ def test_errors_are_the_librarys():
         (lambda x: cp.unique(x), "PC00"),
         (lambda x: x.sum(0, None, x), "PC0051"),
         (lambda x: cp.where(x), "where called this way"),
-        (lambda x: cp.add(x, x, x), "add called this way"),
+        (lambda x: cp.add(x, x, out=(x,)), "add called this way"),
         (lambda x: cp.logaddexp2(x, x, x), "'cupy_logaddexp2' of 3 arguments"),
         (lambda x: cp.logaddexp2(x, x, out=x), "'cupy_logaddexp2' with out="),
         (lambda x: cp.take(x, np.argsort), "an argument that is not known"),

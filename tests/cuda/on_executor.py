@@ -497,22 +497,10 @@ def test_nothing_is_kept_under_a_memory_hook(allocator):
     assert allocator.given == 4
 
 
-def writes(x):
-    x[1] = 2
-    return x
-
-
-def adds(x):
-    x += 1
-    return x
-
-
 @pytest.mark.parametrize(
     "function, args, told",
     [
         (lambda x: x.nonzero(), 1, "'nonzero' of a CuPy array"),
-        (adds, 1, "writes in place"),
-        (writes, 1, "PC00"),
         (lambda x: float(x.sum()), 1, "PC00"),
         (lambda x: 1 if x.sum() > 0 else 2, 1, "truth of a CuPy array"),
         (lambda x: [v for v in x], 1, "iteration over a CuPy array"),  # noqa: C416
@@ -524,7 +512,7 @@ def adds(x):
         (lambda x: np.transpose(x), 1, "NumPy's transpose of a CuPy array"),
         (lambda x: np.ravel(a=x), 1, "NumPy's ravel of a CuPy array"),
         (lambda x: cp.cumsum(x, out=x), 1, "PC0051"),
-        (lambda x: cp.sin(x, out=x), 1, "called this way"),
+        (lambda x: cp.sin(x, out=(x,)), 1, "called this way"),
         (lambda x: x.sum(out=x), 1, "PC00"),
         (lambda x: cp.add(x, 1, dtype="f8"), 1, "called this way"),
     ],

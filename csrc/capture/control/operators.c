@@ -499,6 +499,7 @@ operator_store_subscript(Interp *in, Value *object, Value *key, Value *value)
 {
     if (in->loop != NULL && value_is_array(in, object))
         return loop_element_store(in, object, key, value);
+    if (value_is_on_device(object)) return device_store(in, object, key, value);
     if (value_is_numpy(in, object)) return emit_store_subscript(in, object, key, value);
     if (value_is_flat(in, object)) return emit_store_flat_subscript(in, object, key, value);
     int position;

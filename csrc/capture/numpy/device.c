@@ -45,10 +45,7 @@ value_is_on_device(const Value *value)
 Answer
 device_operand(Interp *in, Value *value, NodeId *out)
 {
-    if (value->kind == V_DEVICE) {
-        TRY_NODE(*out, array_current(in, value->node));
-        return ANSWER_YES;
-    }
+    if (value->kind == V_DEVICE) return device_contents(in, value, out);
     if (!value_is_python_scalar(in, value))
         return interp_break(in, BREAK_DEVICE, "an operand that is no array of the device: %s",
                             value_describe(in, value));
@@ -160,14 +157,27 @@ power_shortcut(Interp *in, Value *exponent, const char **ufunc)
     return ANSWER_YES;
 }
 
+/* array op= value.  Of `**=` it is not known which of CuPy's kernels it takes. */
+static Answer
+inplace(Interp *in, int operator_, Value *array, Value *value, Value **out)
+{
+    NodeId nodes[2], result;
+    if (operator_ >= IN_PLACE || operator_ == OPERATOR_MATMUL || operator_ == OPERATOR_POW)
+        return device_break(in, array, "this operator in place");
+    TRY(device_operand(in, array, &nodes[0]));
+    TRY(device_operand(in, value, &nodes[1]));
+    TRY(named_node(in, array_operators[operator_].ufunc, 2, nodes, &result));
+    return device_write_result(in, array, result, out);
+}
+
 Answer
 device_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Value *both[2] = {left, right};
     const char *shortcut = NULL;
-    if (operator_ < 0 || operator_ >= IN_PLACE)
-        return device_break(in, left->kind == V_DEVICE ? left : right,
-                            "an operator that writes in place");
+    if (operator_ >= IN_PLACE && left->kind == V_DEVICE)
+        return inplace(in, operator_ - IN_PLACE, left, right, out);
+    operator_ %= IN_PLACE;
     if (operator_ == OPERATOR_MATMUL)
         return device_break(in, left->kind == V_DEVICE ? left : right, "a matrix product");
     if (operator_ == OPERATOR_POW && left->kind == V_DEVICE)
@@ -418,6 +428,7 @@ static const Rule rules[] = {
     {"where", "f", DONE_BY_RULE, device_where, 3, "condition x y", "", 0},
     {"clip", "f", DONE_BY_RULE, device_clip, 3, "a a_min a_max out!", "", 0},
     {"clip", "m", DONE_BY_RULE, device_clip, 3, "self min max out!", "", 0},
+    {"fill", "m", DONE_BY_RULE, device_fill, 2, "self value", "", 0},
     {"transpose", "m", DONE_BY_RULE, do_transpose, 1, "self *axes", "", 0},
     {"transpose", "f", DONE_BY_RULE, do_transpose, 1, "a axes", "", 0},
     {"swapaxes", "fm", DONE_BY_RULE, do_swapaxes, 3, "a axis1 axis2", "", 0},
@@ -458,16 +469,32 @@ follow_device(const Call *call, const void *row)
 
 /* A call of the library's ufunc for an op. */
 static Answer
+ufunc_rule(const Call *call, const OpInfo *op)
+{
+    Interp *in = call->in;
+    NodeId nodes[MAX_ARGS], result;
+    bool on_device = false;
+    int nkw = call->kwnames == NULL ? 0 : (int)PyTuple_GET_SIZE(call->kwnames);
+    bool named = nkw == 1 &&
+                 PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(call->kwnames, 0), "out") == 0;
+    int given = call->nargs + nkw;
+    Value *target = given == op->arity + 1 ? call->args[op->arity] : NULL;
+    for (int i = 0; i < given; i++) on_device = on_device || call->args[i]->kind == V_DEVICE;
+    bool plain = (nkw == 0 || (named && call->nargs == op->arity)) && on_device &&
+                 (given == op->arity || (target != NULL && target->kind == V_DEVICE));
+    if (!plain) return interp_break(in, BREAK_DEVICE, "%s called this way", op->ufunc);
+    for (int i = 0; i < op->arity; i++) TRY(device_operand(in, call->args[i], &nodes[i]));
+    TRY(named_node(in, op->ufunc, op->arity, nodes, &result));
+    if (target != NULL) return device_write_result(in, target, result, call->out);
+    return push_node(in, result, call->out);
+}
+
+static Answer
 follow_device_ufunc(const Call *call, const void *row)
 {
     const OpInfo *op = row;
-    bool on_device = false;
-    for (int i = 0; i < call->nargs; i++) on_device = on_device || call->args[i]->kind == V_DEVICE;
-    Answer answer = call->kwnames != NULL || call->nargs != op->arity || !on_device
-                        ? interp_break(call->in, BREAK_DEVICE, "%s called this way", op->ufunc)
-                        : device_ufunc(call->in, op->ufunc, call->nargs, call->args, call->out);
-    return device_or_call(call->in, answer, op->ufunc, op->arity, call->object, call->nargs,
-                          call->args, call->kwnames, call->out);
+    return device_or_call(call->in, ufunc_rule(call, op), op->ufunc, op->arity, call->object,
+                          call->nargs, call->args, call->kwnames, call->out);
 }
 
 static int

@@ -219,6 +219,7 @@ device_rule_or_call(Interp *in, const Rule *rule, PyObject *callable, int nargs,
                     PyObject *kwnames, Value **out)
 {
     Answer answer = device_rule(in, rule, nargs, args, kwnames, out);
+    if (rule->handler == device_fill) return answer; /* it writes */
     if (strcmp(rule->name, "where") == 0 && nargs < rule->required)
         return answer; /* cupy.where(condition): the shapes depend on elements */
     return device_or_call(in, answer, rule->name, before_output(rule->signature), callable, nargs,

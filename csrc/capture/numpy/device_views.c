@@ -23,7 +23,7 @@ transposed(Interp *in, Value *array, bool last_two, Value **out)
 {
     NodeId node;
     int axes[MAX_RANK];
-    TRY(device_operand(in, array, &node));
+    TRY(device_array(in, array, &node));
     int rank = node_type(in, node).rank;
     if (last_two && rank < 2) return interp_break(in, BREAK_SHAPE, "mT of fewer than 2 dimensions");
     for (int i = 0; i < rank; i++)
@@ -89,7 +89,7 @@ device_part(Interp *in, Value *array, Value *key, NodeId *out)
 {
     NodeId node;
     bool element;
-    TRY(device_operand(in, array, &node));
+    TRY(device_array(in, array, &node));
     Answer answer = has_array(key) ? ANSWER_NO : node_index(in, node, key, &element, out);
     if (answer == ANSWER_NO)
         return device_break(in, array, "a part, not by known numbers and slices,");

@@ -154,7 +154,7 @@ bool value_is_on_device(const Value *value);
 const ArrayLibrary *device_library(const Interp *in, const Value *value);
 /* PC0051: "`what` of a CuPy array". */
 Answer device_break(Interp *in, const Value *value, const char *what);
-/* The operand's node: the current version of an array, or a Python number. */
+/* The operand's node: the elements of an array, or a Python number. */
 Answer device_operand(Interp *in, Value *value, NodeId *out);
 /* The row of a method that is followed, or NULL. */
 const Rule *device_method_rule(const char *name);
@@ -172,6 +172,17 @@ Answer device_method(Interp *in, Value *array, const char *name, int nargs, Valu
                      PyObject *kwnames, Value **out);
 /* Adds the libraries' functions to the table of core/callables.c. */
 int device_callables(void);
+
+/* ---- device_writes.c: in-place writes to them ---- */
+/* The array's node, of which views are made. */
+Answer device_array(Interp *in, Value *value, NodeId *out);
+/* The node of its elements as they are now. */
+Answer device_contents(Interp *in, Value *value, NodeId *out);
+/* Writes the result of a ufunc into the array. */
+Answer device_write_result(Interp *in, Value *target, NodeId result, Value **out);
+/* array[key] = value */
+Answer device_store(Interp *in, Value *array, Value *key, Value *value);
+Answer device_fill(Interp *in, const Rule *rule, Value *const *args, Value **out);
 
 /* ---- device_views.c: their attributes and parts ---- */
 Answer device_find(Interp *in, Value *array, PyObject *name, Value **out);

@@ -6,7 +6,7 @@
 static Answer
 shaped_operand(Interp *in, Value *value, NodeId *out)
 {
-    if (value_is_on_device(value)) return device_operand(in, value, out);
+    if (value_is_on_device(value)) return device_array(in, value, out);
     TRY(array_operand(in, value, out));
     if (node_type(in, *out).form == FORM_ARRAY) return ANSWER_YES;
     return interp_break(in, BREAK_NUMPY, "an array scalar where an array is expected");

@@ -43,9 +43,7 @@ write_allowed(Interp *in, Value *array)
         return break_hinted(in, BREAK_OVERLAP, in->writes.overlap,
                             "a write to an array that overlaps another one");
     ArrayHeader header;
-    const char *why;
-    if (array_read(input->object, &header, &why) != ANSWER_YES ||
-        !(header.flags & ARRAY_WRITEABLE)) {
+    if (array_header(input->object, &header) != ANSWER_YES || !(header.flags & ARRAY_WRITEABLE)) {
         if (obstacle_note(in, GUARD_READONLY, input->source, NO_SOURCE) < 0) return ANSWER_ERROR;
         return interp_break(in, BREAK_READONLY, "the array is read-only");
     }
@@ -59,8 +57,7 @@ static bool
 arrays_overlap(PyObject *a, PyObject *b)
 {
     ArrayHeader ha, hb;
-    const char *why;
-    return array_read(a, &ha, &why) != ANSWER_YES || array_read(b, &hb, &why) != ANSWER_YES ||
+    return array_header(a, &ha) != ANSWER_YES || array_header(b, &hb) != ANSWER_YES ||
            !arrays_apart(&ha, &hb);
 }
 

@@ -1,0 +1,189 @@
+/* In-place writes to arrays on a device: operators, stores, out=, fill.
+
+   As on the host, a write is a scatter, which is done at commit.  A kernel then writes the
+   program's own memory, so a graph writes one place of each array from outside, and reads that
+   array elsewhere only before: another write or read ends the graph.  What is read of the place is
+   the value itself.  Arrays made by the graph are written freely.
+
+   CuPy reads all operands before it writes: it copies those that overlap the output (_kernel.pyx,
+   _copy_in_args_if_needed).  It casts as the same kind, and without restriction where it stores by
+   a subscript. */
+#include "numpy.h"
+
+/* The scatter that wrote the input's memory in this graph; NULL: none. */
+static const Node *
+last_write(Interp *in, NodeId array)
+{
+    int storage = storage_find(in, graph_node(in->graph, array)->storage);
+    if (storage < 0 || !in->memory.storages.at[storage].written || input_of(in, array) == NULL)
+        return NULL;
+    return graph_node(in->graph, in->memory.storages.at[storage].version);
+}
+
+Answer
+device_array(Interp *in, Value *value, NodeId *out)
+{
+    if (storage_of(in, value->node) < 0) return ANSWER_ERROR;
+    if (input_of(in, value->node) != NULL) { /* a view of it is one of the memory as it is */
+        *out = value->node;
+        return ANSWER_YES;
+    }
+    TRY_NODE(*out, array_current(in, value->node));
+    return ANSWER_YES;
+}
+
+Answer
+device_contents(Interp *in, Value *value, NodeId *out)
+{
+    const Node *write = last_write(in, value->node);
+    if (write == NULL) return device_array(in, value, out);
+    Type type = node_type(in, value->node), place = *write->attrs.view;
+    *out = write->args[1];
+    Type written = node_type(in, *out);
+    if (!type_same_place(in->graph, &type, &place) || !type_same_shape(&written, &place))
+        return device_break(in, value, "a read, where another part was written,");
+    return ANSWER_YES;
+}
+
+/* ---- a place and a value ---- */
+
+/* Is the value what the place already holds?  `x[i] += y` ends with a store of what it has just
+   written. */
+static bool
+is_that_place(Interp *in, const Value *array, const Type *place, const Value *value)
+{
+    if (!value_is_on_device(value)) return false;
+    const Node *a = graph_node(in->graph, array->node), *b = graph_node(in->graph, value->node);
+    int storage = storage_find(in, a->storage);
+    bool same =
+        a->storage == b->storage || (storage >= 0 && storage == storage_find(in, b->storage));
+    return same && type_same_place(in->graph, place, &b->type);
+}
+
+/* CuPy stores a number by its kernel `fill`, or clears the memory: a zero then is positive. */
+static Answer
+number_stored(Interp *in, const Type *place, NodeId *value)
+{
+    Type from = node_type(in, *value);
+    DType dtype = (DType)place->dtype;
+    if (!dtype_can_cast_same_kind((DType)from.dtype, dtype))
+        return interp_break(in, BREAK_DEVICE, "a number stored in an array of %s",
+                            dtype_long_name(dtype));
+    if (from.dtype != DT_F64 || !type_is_contiguous(in->graph, place))
+        return node_cast(in, *value, dtype, value);
+    NodeId both[2];
+    Type type = type_scalar(DT_F64, FORM_SCALAR);
+    TRY(node_cast(in, *value, DT_F64, &both[0]));
+    TRY_NODE(both[1], node_float(in, 0.0, DT_F64));
+    TRY_NODE(*value, graph_add(in->graph, in->region, OP_add, 2, both, &type, NULL));
+    return node_cast(in, *value, dtype, value);
+}
+
+/* The value without leading axes of length 1 that the place has not, broadcast to its shape. */
+static Answer
+spread(Interp *in, const Type *place, NodeId *value)
+{
+    Type have = node_type(in, *value);
+    int extra = Py_MAX(have.rank - place->rank, 0);
+    for (int i = 0; i < extra; i++)
+        if (size_value(in->graph, have.shape[i]) != 1)
+            return interp_break(in, BREAK_SHAPE, "a value of more dimensions than its target");
+    if (extra > 0) {
+        Type view = have;
+        view.rank = place->rank;
+        for (int i = 0; i < view.rank; i++) {
+            view.shape[i] = have.shape[i + extra];
+            view.stride[i] = have.stride[i + extra];
+        }
+        TRY(node_view(in, OP_squeeze, *value, &view, 0, NULL, value));
+        have = view;
+    }
+    if (type_same_shape(&have, place)) return ANSWER_YES;
+    return node_broadcast(in, *value, place->rank, place->shape, value);
+}
+
+/* Has an array been written before an effect that may run code of the program?  The kernels at
+   commit are launched at the first write. */
+static bool
+is_behind_effect(const Interp *in)
+{
+    for (int i = 0; i < in->memory.storages.len; i++)
+        if (in->memory.storages.at[i].commit > 0) return true;
+    return false;
+}
+
+static Answer
+write_place(Interp *in, Value *array, const Type *place, NodeId value)
+{
+    const Node *write = last_write(in, array->node);
+    DType from = (DType)node_type(in, value).dtype, to = (DType)place->dtype;
+    Device device = (Device)place->device;
+    if (in->loop != NULL) return device_break(in, array, "a write, in a loop,");
+    if (type_repeats(in->graph, place))
+        return device_break(in, array, "a write to elements that share memory");
+    if (write != NULL && !type_same_place(in->graph, write->attrs.view, place))
+        return device_break(in, array, "a second write, to another part,");
+    if (is_behind_effect(in))
+        return device_break(in, array, "a write, behind an effect that follows another,");
+    if (!op_is_on(OP_cast, from, device) || !op_is_on(OP_cast, to, device))
+        return device_break(in, array, "a write of this dtype");
+    TRY(write_allowed(in, array));
+    if (node_type(in, value).form == FORM_ARRAY) {
+        TRY(node_cast(in, value, to, &value));
+        TRY(spread(in, place, &value));
+    } else {
+        TRY(number_stored(in, place, &value));
+    }
+    int storage = storage_of(in, array->node);
+    if (storage < 0) return ANSWER_ERROR;
+    NodeId args[2] = {in->memory.storages.at[storage].version, value}, version;
+    Type whole = node_type(in, args[0]), view = *place;
+    Attrs attrs = {.view = &view};
+    TRY_NODE(version, graph_add(in->graph, in->region, OP_scatter, 2, args, &whole, &attrs));
+    return storage_write(in, array->node, version) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* ---- the program's writes ---- */
+
+Answer
+device_write_result(Interp *in, Value *target, NodeId result, Value **out)
+{
+    NodeId node;
+    TRY(device_array(in, target, &node));
+    Type place = node_type(in, node), have = node_type(in, result);
+    if (!dtype_can_cast_same_kind((DType)have.dtype, (DType)place.dtype))
+        return interp_break(in, BREAK_DEVICE, "%s written in place into %s",
+                            dtype_long_name((DType)have.dtype),
+                            dtype_long_name((DType)place.dtype));
+    if (have.rank > place.rank || !type_broadcasts(in->graph, &have, &place))
+        return interp_break(in, BREAK_SHAPE, "a result that does not fit its output");
+    TRY(write_place(in, target, &place, result));
+    *out = target;
+    return ANSWER_YES;
+}
+
+Answer
+device_store(Interp *in, Value *array, Value *key, Value *value)
+{
+    NodeId part, node;
+    TRY(device_part(in, array, key, &part));
+    Type place = node_type(in, part);
+    if (is_that_place(in, array, &place, value)) return ANSWER_YES;
+    TRY(device_operand(in, value, &node));
+    return write_place(in, array, &place, node);
+}
+
+/* x.fill(number) */
+Answer
+device_fill(Interp *in, const Rule *Py_UNUSED(rule), Value *const *args, Value **out)
+{
+    NodeId array, node;
+    if (!value_is_python_scalar(in, args[1])) return device_break(in, args[0], "fill");
+    TRY(device_array(in, args[0], &array));
+    Type place = node_type(in, array);
+    if (type_elements(in->graph, &place) == 0) return device_break(in, args[0], "fill");
+    TRY(device_operand(in, args[1], &node));
+    TRY(write_place(in, args[0], &place, node));
+    *out = value_const(in, Py_None);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
