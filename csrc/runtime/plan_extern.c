@@ -36,6 +36,10 @@ extern_memory(Run *run, const PlanExtern *step, int i, PyObject *const *memory)
     int index = step->args[i].buffer;
     if (run->plan->buffers[index].kind != BUFFER_TEMP)
         return Py_XNewRef(run_buffer_object(run, index));
+    if (run->plan->buffers[index].type.device != DEVICE_HOST) {
+        PyErr_SetString(PyExc_NotImplementedError, "an array on a device that has gaps");
+        return NULL;
+    }
     for (int k = 0; k < i; k++)
         if (memory[k] != NULL && step->args[k].buffer == index) return Py_NewRef(memory[k]);
     return copy_of_temporary(run, index);
@@ -67,11 +71,8 @@ extern_arg(Run *run, const PlanExtern *step, int i, PyObject **memory)
             same = shape[axis] == run_size(run, buffer->type.shape[axis]) &&
                    stride[axis] == run_size(run, buffer->type.stride[axis]);
         if (same) return Py_NewRef(whole);
-        if (type->device != DEVICE_HOST) {
-            PyErr_SetString(PyExc_NotImplementedError, "a view of an array on a device");
-            return NULL;
-        }
-        return array_view(whole, dtype, type->rank, shape, stride, offset);
+        return array_library_on((Device)type->device)
+            ->view(whole, dtype, type->rank, shape, stride, offset);
     }
     return run_new_array(dtype, type->rank, shape, stride, run->data[place.buffer] + offset);
 }
@@ -117,15 +118,16 @@ static bool
 results_are_apart(const Run *run, const PlanExtern *step, PyObject *const *args)
 {
     ArrayHeader result, arg;
-    const char *why, *low, *high, *arg_low, *arg_high;
+    const char *low, *high, *arg_low, *arg_high;
     for (int i = 0; i < step->nresults; i++) {
         int index = step->results[i];
         if (index < 0 || !run->plan->buffers[index].written ||
-            array_read(run->object[index], &result, &why) != ANSWER_YES)
+            array_header(run->object[index], &result) != ANSWER_YES)
             continue;
         array_extent(&result, &low, &high);
         for (int k = 0; k < step->nargs; k++) {
-            if (!array_is_exact(args[k]) || array_read(args[k], &arg, &why) != ANSWER_YES) continue;
+            if (array_library_of(args[k]) == NULL || array_header(args[k], &arg) != ANSWER_YES)
+                continue;
             array_extent(&arg, &arg_low, &arg_high);
             if (low < arg_high && arg_low < high) return false;
         }

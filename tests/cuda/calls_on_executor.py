@@ -8,6 +8,7 @@ import operator
 import numpy as np
 import pytest
 from deviceless import breaks, cp, device, host, values
+from writes_on_executor import check_writes
 
 import pycompile
 
@@ -53,6 +54,11 @@ for name in "cumsum argsort take dot var sum max astype".split():
     setattr(cp.ndarray, name, by_numpy("." + name, getattr(np.ndarray, name)))
 
 
+REPLACED = {}  # what these do, by test; capture knows functions that are there at its first call
+cp.tile = lambda x: REPLACED["tile"](x)
+cp.linalg.pinv = lambda x: REPLACED["pinv"](x)
+
+
 def check(function, *args, calls=None):
     """Of function(xp, ...), the second run of its one plan, against NumPy; `calls`: those of the plan."""
     given = [device(a) if isinstance(a, np.ndarray) else a for a in args]
@@ -62,6 +68,7 @@ def check(function, *args, calls=None):
     made = compiled(*given)
     if calls is not None:
         assert calls == CALLS
+    assert compiled.stats()["deopts"] == 0
     wanted = function(np, *args)
     made, wanted = (made, wanted) if isinstance(made, tuple) else ((made,), (wanted,))
     assert len(made) == len(wanted)
@@ -180,16 +187,107 @@ def test_a_result_that_is_not_aligned():
     def sometimes(x):
         return off(x) if not aligned else to_device(host(x))
 
-    original = cp.tile
-    try:
-        cp.tile = sometimes
-        compiled = pycompile.compile(lambda x: cp.tile(x * 2) + 1)
-        x = values((4, 8))
-        for state in ([], [1], [], [1]):
-            aligned[:] = state
-            np.testing.assert_array_equal(host(compiled(device(x))), x * 2 + 1)
-    finally:
-        cp.tile = original
+    REPLACED["tile"] = sometimes
+    compiled = pycompile.compile(lambda x: cp.tile(x * 2) + 1)
+    x = values((4, 8))
+    for state in ([], [1], [], [1]):
+        aligned[:] = state
+        np.testing.assert_array_equal(host(compiled(device(x))), x * 2 + 1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda xp, x: x.T @ x[::-1] + x[0],
+        lambda xp, x: (x * 2).T @ x[:, None, 1:].squeeze(),
+        lambda xp, x: ((x @ x)[1:] * 2, (x @ x).T, xp.dot(x, x)[0]),
+        lambda xp, x: xp.concatenate([x[1:], (x + 1)[:1], x.T[::2]])[1:] * 2,
+        lambda xp, x: xp.cumsum(x.reshape(2, 8).T[::-1], axis=0)[-1] + 1,
+        lambda xp, x: xp.linalg.qr(x.T + 1)[1].T @ x,
+        lambda xp, x: (x[0] @ x.T, x[:, 1] @ x[1], xp.sort(x[:, ::-1], axis=0)),
+    ],
+)
+def test_views_to_and_from_calls(function):
+    check(function, np.rint(values((4, 4), "f8") * 8))
+
+
+def written_before(xp, x, w):
+    x += 1
+    return x @ w, x
+
+
+def written_between(xp, x, w):
+    before = x @ w
+    x *= 2
+    after = x @ w
+    x -= w
+    return before, after, x @ w
+
+
+def written_in_part(xp, x, w):
+    part = x[1:]
+    part -= w[1:]
+    return part @ w, x[1:] @ w + 1
+
+
+def written_by_out(xp, x, w):
+    xp.add(x, w, out=x)
+    return xp.sort(x, axis=0), xp.concatenate([x, w])
+
+
+def written_with_results(xp, x, w):
+    x += x @ w
+    w[1:] = xp.sort(w + 1, axis=0)[:-1]
+
+
+def written_to_results(xp, x, w):
+    y = x @ w
+    y += 1
+    y[1:] = 0
+    y[:, 1] -= x[:, 0]
+    return y, y @ w, y.T
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        written_before,
+        written_between,
+        written_in_part,
+        written_by_out,
+        written_with_results,
+        written_to_results,
+    ],
+)
+def test_writes_and_calls(function):
+    x, w = (np.rint(values((4, 4), "f8", seed) * 8) for seed in (1, 2))
+    check_writes(function, x, w)
+
+
+def test_a_written_result_that_is_an_argument():
+    itself = []
+
+    def sometimes(x):
+        return x if itself else to_device(host(x))
+
+    def function(x):
+        y = cp.tile(x)
+        y[1:] = 0
+        return y
+
+    x = values((4, 8))
+    given, before = device(x), x.copy()
+    REPLACED["tile"] = sometimes
+    compiled = pycompile.compile(function)
+    for _ in range(2):
+        made = host(compiled(given))
+        np.testing.assert_array_equal(made[:1], before[:1])
+        assert (made[1:] == 0).all()
+    itself.append(1)
+    with pytest.raises(cp.cuda.runtime.CUDARuntimeError):  # of CuPy's own write, no device
+        compiled(given)
+    assert (compiled.stats()["plan_runs"], compiled.stats()["deopts"]) == (2, 1)
+    np.testing.assert_array_equal(x, before)
 
 
 def test_errors_are_the_librarys():
@@ -200,17 +298,24 @@ def test_errors_are_the_librarys():
             raise np.linalg.LinAlgError("singular")
         return to_device(np.linalg.inv(host(x)))
 
-    original = cp.linalg.pinv
-    try:
-        cp.linalg.pinv = inverse
-        compiled = pycompile.compile(lambda x: cp.linalg.pinv(x * 2) + 1)
-        x = values((4, 4), "f8")
-        np.testing.assert_allclose(host(compiled(device(x))), np.linalg.inv(x * 2) + 1)
-        fails.append(1)
-        with pytest.raises(np.linalg.LinAlgError, match="singular"):
-            compiled(device(x))
-    finally:
-        cp.linalg.pinv = original
+    REPLACED["pinv"] = inverse
+    compiled = pycompile.compile(lambda x: cp.linalg.pinv(x * 2) + 1)
+    x = values((4, 4), "f8")
+    np.testing.assert_allclose(host(compiled(device(x))), np.linalg.inv(x * 2) + 1)
+    fails.append(1)
+    with pytest.raises(np.linalg.LinAlgError, match="singular"):
+        compiled(device(x))
+
+
+def stored_and_read(x):
+    x[0] = 1
+    return cp.sort(x)
+
+
+def written_in_fortran_order(x):
+    y = x.T
+    y += 1
+    return cp.sort(y)
 
 
 @pytest.mark.parametrize(
@@ -227,6 +332,9 @@ def test_errors_are_the_librarys():
         (lambda x: cp.logaddexp2(x, x, out=x), "'cupy_logaddexp2' with out="),
         (lambda x: cp.take(x, np.argsort), "an argument that is not known"),
         (lambda x: cp.matmul(x, "a"), "PC00"),
+        (stored_and_read, "a read, where another part was written, of a CuPy array"),
+        (written_in_fortran_order, "a call with what was written, not in C order, of a CuPy array"),
+        (lambda x: x.fill(x[0, 0]), "fill of a CuPy array"),
     ],
 )
 def test_breaks(function, told):

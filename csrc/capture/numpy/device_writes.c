@@ -45,6 +45,17 @@ device_contents(Interp *in, Value *value, NodeId *out)
     return ANSWER_YES;
 }
 
+Answer
+device_argument(Interp *in, Value *value, NodeId *out)
+{
+    TRY(device_contents(in, value, out));
+    Type type = node_type(in, value->node), have = node_type(in, *out);
+    for (int i = 0; i < type.rank; i++)
+        if (!size_same(in->graph, type.stride[i], have.stride[i]))
+            return device_break(in, value, "a call with what was written, not in C order,");
+    return ANSWER_YES;
+}
+
 /* ---- a place and a value ---- */
 
 /* Is the value what the place already holds?  `x[i] += y` ends with a store of what it has just

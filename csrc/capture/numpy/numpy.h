@@ -178,6 +178,8 @@ int device_callables(void);
 Answer device_array(Interp *in, Value *value, NodeId *out);
 /* The node of its elements as they are now. */
 Answer device_contents(Interp *in, Value *value, NodeId *out);
+/* The same with the array's own layout, as the library's functions get it. */
+Answer device_argument(Interp *in, Value *value, NodeId *out);
 /* Writes the result of a ufunc into the array. */
 Answer device_write_result(Interp *in, Value *target, NodeId result, Value **out);
 /* array[key] = value */

@@ -193,7 +193,7 @@ template_of(Holes *h, Value *value, PyObject **out)
     case V_NODE: return node_template(h, value, out);
     case V_DEVICE:
         if (!h->device) break;
-        TRY_NODE(node, array_current(h->in, value->node));
+        TRY(device_argument(in, value, &node));
         return hole(h, value, node, out);
     case V_PURE: {
         Value *text;
