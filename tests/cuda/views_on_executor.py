@@ -267,7 +267,7 @@ def test_arithmetic_in_any_layout(shape):
 
 
 def test_dtypes_in_any_layout():
-    for dtype in ("?", "i1", "u2", "i4", "i8", "f8"):
+    for dtype in ("?", "i1", "u2", "i4", "i8", "f2", "f8"):
         for x in layouts((9, 14), dtype):
             check(
                 lambda xp, x: (

@@ -200,6 +200,12 @@ def test_writes_of_reductions(function):
             check_writes(function, np.rint(x), np.rint(y))
 
 
+@pytest.mark.parametrize("function", ALL)
+def test_writes_of_halves(function):
+    for x, y in pairs((5, 6), "f2"):
+        check_writes(function, x, y)
+
+
 def test_one_axis_and_none():
     def function(xp, x, y):
         x[1:] -= x[:-1]
@@ -217,6 +223,7 @@ def test_numbers_of_the_program():
     for a in (1.5, float("inf"), 3, True):
         for x, y in (
             (values((4, 6)), values((4, 6), "i4")),
+            (values((4, 6), "f2"), values((4, 6), "f2").T),
             (values((4, 6))[:, ::2], values((4, 6), "f8").T),
         ):
             check_writes(function, x, y, a, 7)
@@ -252,9 +259,9 @@ def test_casts():
         n[...] = x
         x *= n > 2
 
-    for dtype in ("i1", "i4", "?", "f4"):
+    for dtype in ("i1", "i4", "?", "f2", "f4"):
         check_writes(into_floats, values((4, 5)), values((4, 5), dtype))
-    for dtype in ("i2", "i8", "?", "f8"):
+    for dtype in ("i2", "i8", "?", "f2", "f8"):
         check_writes(into_integers, values((4, 5)) * 3, values((4, 5), dtype))
 
 
@@ -277,6 +284,27 @@ def test_many_arrays():
         for one, other in zip(made, plain, strict=True):
             for a, b in zip(one, other, strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+def test_a_number_is_rounded_to_a_half_once():
+    def store(xp, x):
+        x[1:] = 1 + 2**-11 + 2**-40  # as float32 it lies halfway
+
+    check_writes(store, np.zeros((3, 4), "f2"))
+
+
+def test_writes_beside_kernels_launched_together():
+    def function(xp, *arrays):
+        made = []
+        for p, g, h in zip(arrays[::3], arrays[1::3], arrays[2::3], strict=True):
+            made += [p * 2, xp.sqrt(xp.abs(h)) + 1, g - 1]
+            p -= g * 0.5
+            made.append(p + g)
+        return tuple(made)
+
+    for shapes in ([(40, 3)] * 6, [(k + 1,) for k in range(7)]):
+        arrays = [values(shape, "f8", k) for k, shape in enumerate(shapes) for _ in range(3)]
+        check_writes(function, *[a.copy() for a in arrays])
 
 
 def test_overlapping_arguments_are_left_to_cupy():
