@@ -109,7 +109,10 @@ order_loops(Nest *n)
     for (int i = 0; i < g->ndims; i++) {
         int dim = order[i];
         Scan s = {.nest = n, .outer = i ? n->first[n->nloops - 1] : 0, .inner = dim};
-        if (n->nloops > 0 && (g->reduced >> s.outer & 1) == (g->reduced >> dim & 1) &&
+        /* A write on a device keeps its axes: joined for a value in Fortran order, the last stride
+           of the written view was taken for both. */
+        bool joins = g->device == DEVICE_HOST || g->commits == 0;
+        if (joins && n->nloops > 0 && (g->reduced >> s.outer & 1) == (g->reduced >> dim & 1) &&
             group_each_access(n->lw, g, pair_joins, &s)) {
             SizeId product = size_mul(n->lw->graph, n->size[n->nloops - 1], g->size[dim]);
             if (product == NO_SIZE) return -1;

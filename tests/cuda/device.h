@@ -4,9 +4,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <fstream> // before __noinline__ is a macro, which libstdc++ uses as an attribute
+#include <map>
+#include <sstream>
+#include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 using namespace std;
 

@@ -8,13 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
-#include <fstream>
-#include <map>
-#include <sstream>
-#include <string>
 #include <ucontext.h>
 #include <unistd.h>
-#include <vector>
 
 // ---- a block ----
 

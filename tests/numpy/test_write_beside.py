@@ -117,3 +117,16 @@ def overlapping_halves(x):
 
 def test_views_that_begin_within_an_element():
     check(overlapping_halves, RNG.uniform(0.1, 2.0, 9))
+
+
+def scaled_by_itself(x):
+    x[...] *= np.expand_dims(x, 0).max()
+    return x
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+def test_one_complex_number(dtype):
+    for _ in range(20):
+        number = complex(*RNG.standard_normal(2))
+        check(scaled_by_itself, np.array(number, dtype))
+        check(scaled_by_itself, np.array([number], dtype))

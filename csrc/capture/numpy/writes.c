@@ -124,6 +124,9 @@ write_beside(Interp *in, NodeId target, NodeId operand)
     int written = storage_of(in, target), read = storage_of(in, operand);
     if (written < 0 || read < 0) return ANSWER_ERROR;
     if (written == read) {
+        /* of one complex number NumPy rounds the product otherwise in place */
+        if (dtype_is_complex((DType)to.dtype) && type_elements(in->graph, &to) == 1)
+            return interp_break(in, BREAK_NUMPY, "an operation in place on one complex number");
         if ((type_same_layout(&to, &from) && to.offset == from.offset) ||
             views_apart(in->graph, &to, &from))
             return ANSWER_YES;
