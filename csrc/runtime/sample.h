@@ -72,8 +72,8 @@ typedef struct {
     CallKind kinds[KINDS_SAMPLED];
 } SampledCalls;
 
-/* Kept loops of this thread's timed calls: ns spent in their turns, and what the model says that their
-   plans have saved, which is a guess where it cannot know how many turns they make. */
+/* Kept loops of this thread's timed calls: ns spent in their turns, and what the model says that
+   their plans have saved, which is a guess where it cannot know how many turns they make. */
 typedef struct {
     int64_t ns, saved;
 } TimedLoops;
