@@ -120,9 +120,7 @@ def test_functions_of_halves(name):
     check(lambda xp, x: getattr(xp, name)(x), moderate_halves(), exact=False)
 
 
-@pytest.mark.parametrize(
-    "name", "remainder floor_divide arctan2 hypot fmod heaviside fmax".split()
-)
+@pytest.mark.parametrize("name", "remainder floor_divide arctan2 hypot fmod heaviside fmax".split())
 def test_functions_of_two_halves(name):
     x = moderate_halves()
     check(lambda xp, x, y: getattr(xp, name)(x, y), x, x[::-1].copy(), exact=False)
