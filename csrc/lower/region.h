@@ -158,9 +158,9 @@ int region_carried(Arena *arena, const Kernel *k, RegionLoop *r);
 
 /* region_reuse.c: which elements need not go through memory, and which loops are independent. */
 void region_reuse(const Kernel *k, RegionLoop *r);
-/* False: the index is not linear in the loop's variable with a known slope. */
 /* Does the int depend on the value `on`, other than through a load? */
 bool region_depends(const Kernel *k, RegionLoop *r, int32_t at, int32_t on);
+/* False: the index is not linear in the loop's variable with a known slope. */
 bool region_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t at,
                    RegionLinear *out);
 bool region_is_store(const Kernel *k, const RegionElement *e);
