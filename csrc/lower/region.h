@@ -153,6 +153,16 @@ void region_order(const Kernel *k, RegionLoop *r, RegionFor *loop);
 /* region_bounds.c: finds out the above about loops, instructions and indices.  0 or -1. */
 int region_bounds(Arena *arena, const Kernel *k, RegionLoop *r);
 
+/* The int, if it is a constant. */
+static inline bool
+region_constant(const Kernel *k, int32_t at, int64_t *out)
+{
+    const Instr *v = &k->instrs.at[at];
+    if (v->kind != INSTR_CONST || v->dtype != DT_I64) return false;
+    memcpy(out, v->bits, sizeof *out);
+    return true;
+}
+
 /* region_carried.c: ints among what is carried that cannot overflow.  0 or -1. */
 int region_carried(Arena *arena, const Kernel *k, RegionLoop *r);
 

@@ -35,15 +35,6 @@ instr_of(const Walk *w, int32_t at)
     return &w->kernel->instrs.at[at];
 }
 
-static bool
-constant_of(const Walk *w, int32_t at, int64_t *out)
-{
-    const Instr *v = instr_of(w, at);
-    if (v->kind != INSTR_CONST || v->dtype != DT_I64) return false;
-    memcpy(out, v->bits, sizeof *out);
-    return true;
-}
-
 static const Away NOWHERE = {.of = -1};
 
 static RegionCarried *
@@ -82,12 +73,14 @@ away_of_operation(const Walk *w, const Instr *v)
     switch (v->op) {
     case OP_py_add:
     case OP_add:
-        if (constant_of(w, v->args[1], &by)) return moved(w->away[v->args[0]], by);
-        return constant_of(w, v->args[0], &by) ? moved(w->away[v->args[1]], by) : NOWHERE;
+        if (region_constant(w->kernel, v->args[1], &by)) return moved(w->away[v->args[0]], by);
+        return region_constant(w->kernel, v->args[0], &by) ? moved(w->away[v->args[1]], by)
+                                                           : NOWHERE;
     case OP_py_sub:
     case OP_subtract:
-        return constant_of(w, v->args[1], &by) && by > INT64_MIN ? moved(w->away[v->args[0]], -by)
-                                                                 : NOWHERE;
+        return region_constant(w->kernel, v->args[1], &by) && by > INT64_MIN
+                   ? moved(w->away[v->args[0]], -by)
+                   : NOWHERE;
     case OP_py_int:
     case OP_py_item: return w->away[v->args[0]];
     case OP_where: return either(w->away[v->args[1]], w->away[v->args[2]]);
@@ -152,7 +145,7 @@ is_shrunk(const Walk *w, int32_t at, int32_t read)
     int64_t by;
     if (v->kind != INSTR_OP || v->nargs != 2 || v->dtype != DT_I64) return false;
     if (v->op == OP_py_floordiv || v->op == OP_py_rshift || v->op == OP_right_shift)
-        return v->args[0] == read && constant_of(w, v->args[1], &by) &&
+        return v->args[0] == read && region_constant(w->kernel, v->args[1], &by) &&
                by >= (v->op == OP_py_floordiv ? 2 : 1) && by <= 63;
     if (v->op != OP_bitwise_and) return false;
     for (int k = 0; k < 2; k++) {
@@ -160,7 +153,7 @@ is_shrunk(const Walk *w, int32_t at, int32_t read)
         bool difference = less->kind == INSTR_OP && less->dtype == DT_I64 &&
                           (less->op == OP_py_sub || less->op == OP_subtract);
         if (v->args[k] == read && difference && less->args[0] == read &&
-            constant_of(w, less->args[1], &by) && by == 1)
+            region_constant(w->kernel, less->args[1], &by) && by == 1)
             return true;
     }
     return false;
@@ -180,11 +173,13 @@ asks_for_more(const Walk *w, int32_t condition, int32_t read, bool *below)
     case OP_py_bool: return true;
     case OP_py_ne:
     case OP_not_equal:
-        return (v->args[0] == read && constant_of(w, v->args[1], &zero) && zero == 0) ||
-               (v->args[1] == read && constant_of(w, v->args[0], &zero) && zero == 0);
+        return (v->args[0] == read && region_constant(w->kernel, v->args[1], &zero) && zero == 0) ||
+               (v->args[1] == read && region_constant(w->kernel, v->args[0], &zero) && zero == 0);
     case OP_py_lt:
-    case OP_less: return v->args[1] == read && constant_of(w, v->args[0], &zero) && zero >= 0;
-    case OP_greater: return v->args[0] == read && constant_of(w, v->args[1], &zero) && zero >= 0;
+    case OP_less:
+        return v->args[1] == read && region_constant(w->kernel, v->args[0], &zero) && zero >= 0;
+    case OP_greater:
+        return v->args[0] == read && region_constant(w->kernel, v->args[1], &zero) && zero >= 0;
     default: return false;
     }
 }
@@ -222,7 +217,7 @@ branch_shrinks(const Walk *w, RegionFor *loop, const RegionIf *branch, const Reg
     int leaves = merged_at(w, branch, carried_of(loop, loop->leaves)->next);
     int64_t exit;
     return read >= 0 && shrunk >= 0 && leaves >= 0 &&
-           constant_of(w, branch->merged.at[leaves].arm[1], &exit) && exit != 0 &&
+           region_constant(w->kernel, branch->merged.at[leaves].arm[1], &exit) && exit != 0 &&
            asks_for_more(w, branch->condition, read, &loop->ends_below) &&
            is_shrunk(w, branch->merged.at[shrunk].arm[0], read);
 }
@@ -250,7 +245,7 @@ is_less_than_shrinking(const Walk *w, const Instr *v)
            from->kind == INSTR_CARRIED && w->loop[from->operand] != NULL &&
            w->loop[from->operand]->shrinks == from->operand &&
            w->out->home[v->args[0]] == w->loop[from->operand]->number &&
-           constant_of(w, v->args[1], &by) && by >= 0 && by <= STEP;
+           region_constant(w->kernel, v->args[1], &by) && by >= 0 && by <= STEP;
 }
 
 /* A counter that nobody adds to needs no check. */

@@ -21,10 +21,8 @@ region_is_store(const Kernel *k, const RegionElement *e)
 static bool
 constant_of(const Kernel *k, int32_t at, int64_t *out)
 {
-    const Instr *v = &k->instrs.at[at];
     int64_t constant;
-    if (v->kind != INSTR_CONST || v->dtype != DT_I64) return false;
-    memcpy(&constant, v->bits, sizeof constant);
+    if (!region_constant(k, at, &constant)) return false;
     if (constant <= -(1 << 30) || constant >= 1 << 30) return false;
     *out = constant;
     return true;
