@@ -116,3 +116,47 @@ def test_they_are_one_graph(function):
     x = np.arange(12.0)
     compiled(x, x.copy(), 9)
     assert compiled.stats()["plan_runs"] == 1
+
+
+# ---- Python's own classes, where an inner loop makes no turn ----
+
+
+def an_int_for_a_bool(x, n):
+    s = True
+    for v in x:
+        for _ in range(1, n):
+            s = 0
+    return s
+
+
+def an_int_for_a_comparison(x, n):
+    s = n > 1
+    for v in x:
+        for _ in range(1, n):
+            s = 7
+    return s
+
+
+def an_int_for_a_float(x, n):
+    s = 0.5
+    for v in x:
+        for _ in range(1, n):
+            s = n
+    return s
+
+
+def a_float_for_a_bool(x, n):
+    s = True
+    for v in x:
+        for _ in range(1, n):
+            s = 0.5
+    return s
+
+
+@pytest.mark.parametrize(
+    "function", [an_int_for_a_bool, an_int_for_a_comparison, an_int_for_a_float, a_float_for_a_bool]
+)
+def test_a_number_stays_what_it_was_where_an_inner_loop_makes_no_turn(function):
+    x = np.arange(3.0)
+    args = [(x, 1), (x[:0], 3), (x, 2), (x, 0)]
+    check(function, x, 3, also=tuple(args), captured=False, options=MANY)

@@ -89,7 +89,7 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
        another type. */
     if (read_first && from->form == FORM_SCALAR)
         return changes_type(in, &b->scan, slot, from, &type);
-    bool number = type.dtype == DT_F64 || type.dtype == DT_I64;
+    bool number = type.dtype == DT_F64 || (type.dtype == DT_I64 && from->dtype != DT_F64);
     bool large = from->dtype == DT_I64 && type.dtype == DT_F64 && from->form == FORM_PYTHON &&
                  !loop_small_int(graph_node(in->graph, *start));
     if (large && seen)
@@ -102,7 +102,7 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     if (seen && !number && (read_first || !b->needs_a_turn))
         return changes_type(in, &b->scan, slot, from, &type);
     Op op = type.form == FORM_SCALAR ? OP_cast : type.dtype == DT_F64 ? OP_py_float : OP_py_int;
-    bool python = from->form == FORM_PYTHON && type.form == FORM_SCALAR;
+    bool python = from->form == FORM_PYTHON;
     *start = graph_add(in->graph, in->region, op, 1, start, &type, NULL);
     return *start == NO_NODE || (python && VEC_PUSH(in->arena, &b->loop->python, *start) < 0)
                ? ANSWER_ERROR
