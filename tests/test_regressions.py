@@ -961,3 +961,25 @@ def test_a_file_whose_name_has_no_utf8():
     source = "def f(x):\n    y = x + 1\n    return eval('2') * y"
     exec(compile(source, "caf\udce9.py", "exec"), namespace)
     check(namespace["f"], X, breaks=["PC0002"])
+
+
+def test_an_int_of_more_than_64_bits_is_compared():
+    def function(x, n):
+        wide = 2**63
+        y = x * 2.0
+        if wide > n:
+            y = y + 1.0
+        return (
+            y,
+            n == wide,
+            n != -wide,
+            -wide <= n,
+            n >= wide,
+            n < wide,
+            True < wide,
+            n + 0.5 < wide,
+        )
+
+    check(
+        function, np.arange(3.0), 1, also=((np.arange(3.0), -(2**63)), (np.arange(3.0), 2**63 - 1))
+    )

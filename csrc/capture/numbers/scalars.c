@@ -181,11 +181,26 @@ compare_op(int operator_, bool *swap)
     return ops[operator_];
 }
 
+/* A symbolic int has 64 bits: a constant that does not fit compares with it as with 0. */
+static Answer
+compare_wide(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    PyObject *zero = PyLong_FromLong(0);
+    if (zero == NULL) return ANSWER_ERROR;
+    PyObject *a = value_is_wide(left) ? left->object : zero,
+             *b = value_is_wide(right) ? right->object : zero;
+    Answer answer = operator_result(in, PyObject_RichCompare(a, b, operator_), out);
+    Py_DECREF(zero);
+    return answer;
+}
+
 Answer
 scalar_compare(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     DType l = scalar_dtype(in, left), r = scalar_dtype(in, right), work = l > r ? l : r;
     if (work == DT_C128) return ANSWER_NO;
+    if (work != DT_F64 && (value_is_wide(left) || value_is_wide(right)))
+        return compare_wide(in, operator_, left, right, out);
     bool swap;
     Op op = compare_op(operator_, &swap);
     Value *operands[2];
