@@ -71,10 +71,23 @@ access_read(const Lowering *lw, const Group *g, NodeId id, NodeId arg, Access *o
 }
 
 void
+written_access(const Lowering *lw, const Group *g, NodeId scatter, Access *out)
+{
+    const Node *node = graph_node(lw->graph, scatter);
+    NodeId input = graph_node(lw->graph, node->args[0])->storage;
+    access_of(lw, g, scatter, node->attrs.view, input, out);
+}
+
+void
 result_access(const Lowering *lw, const Group *g, NodeId id, Access *out)
 {
     const Node *node = graph_node(lw->graph, id);
     OpKind kind = op_info(node->op)->kind;
+    NodeId commit = lw->commit_of[id];
+    if (commit != NO_NODE && commit != id) {
+        written_access(lw, g, commit, out);
+        return;
+    }
     if (kind == KIND_SCATTER) {
         access_of(lw, g, id, node->attrs.view, id, out);
         return;

@@ -46,15 +46,6 @@ group_is_plain(const Group *g)
            g->calls == 0 && g->scatters == 0;
 }
 
-/* The access by which the value of `scatter` is written to the input. */
-static void
-written_access(const Lowering *lw, const Group *g, NodeId scatter, Access *out)
-{
-    const Node *node = graph_node(lw->graph, scatter);
-    NodeId input = graph_node(lw->graph, node->args[0])->storage;
-    access_of(lw, g, node->args[1], node->attrs.view, input, out);
-}
-
 /* Memory that a library call returned: it may be an input's. */
 static bool
 is_foreign(const Lowering *lw, NodeId storage)

@@ -9,8 +9,6 @@
 /* The sizes and numbers of a domain's axes that are longer than 1; returns how many there are. */
 int domain_squeezed(const Graph *g, const Type *type, SizeId *size, int *axes);
 bool domain_is_empty(const Lowering *lw, NodeId id);
-/* The access by which a member's result is written, or read by other members. */
-void result_access(const Lowering *lw, const Group *g, NodeId id, Access *out);
 /* group_each_access for one member. */
 bool member_each_access(const Lowering *lw, const Group *g, NodeId id, SeeAccess see,
                         void *context);

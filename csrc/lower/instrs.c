@@ -453,11 +453,10 @@ static int
 emit_commit(Nest *n, NodeId id, NodeId scatter, int32_t value)
 {
     const Node *node = graph_node(n->lw->graph, scatter);
-    NodeId input = graph_node(n->lw->graph, node->args[0])->storage;
     Instr instr = {.kind = INSTR_CHECK, .dtype = node->type.dtype, .node = id};
     if (n->kind == NEST_COMMIT) {
         Access access;
-        access_of(n->lw, n->group, id, node->attrs.view, input, &access);
+        written_access(n->lw, n->group, scatter, &access);
         instr.kind = INSTR_STORE;
         if ((instr.operand = instr_operand(n, &access, true)) < 0) return -1;
         instr.level = operand_level(n, instr.operand);

@@ -58,10 +58,8 @@ leading_access(const Nest *n)
     Scan s = {.nest = n};
     for (int i = 0; i < g->nodes.len; i++) {
         NodeId id = g->nodes.at[i];
-        const Node *node = graph_node(n->lw->graph, id);
         Access access;
-        const Type *type = op_info(node->op)->kind == KIND_SCATTER ? node->attrs.view : &node->type;
-        access_of(n->lw, g, id, type, id, &access);
+        result_access(n->lw, g, id, &access);
         collect_leading(&s, &access);
     }
     return s.leading;
@@ -109,10 +107,7 @@ order_loops(Nest *n)
     for (int i = 0; i < g->ndims; i++) {
         int dim = order[i];
         Scan s = {.nest = n, .outer = i ? n->first[n->nloops - 1] : 0, .inner = dim};
-        /* A write on a device keeps its axes: joined for a value in Fortran order, the last stride
-           of the written view was taken for both. */
-        bool joins = g->device == DEVICE_HOST || g->commits == 0;
-        if (joins && n->nloops > 0 && (g->reduced >> s.outer & 1) == (g->reduced >> dim & 1) &&
+        if (n->nloops > 0 && (g->reduced >> s.outer & 1) == (g->reduced >> dim & 1) &&
             group_each_access(n->lw, g, pair_joins, &s)) {
             SizeId product = size_mul(n->lw->graph, n->size[n->nloops - 1], g->size[dim]);
             if (product == NO_SIZE) return -1;

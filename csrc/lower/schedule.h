@@ -141,6 +141,11 @@ void access_of(const Lowering *lw, const Group *g, NodeId id, const Type *type, 
 /* How the member reads the value `arg`. */
 void access_read(const Lowering *lw, const Group *g, NodeId id, NodeId arg, Access *out);
 bool access_equal(const Lowering *lw, const Group *g, const Access *a, const Access *b);
+/* The access by which the value of `scatter` is written to the input. */
+void written_access(const Lowering *lw, const Group *g, NodeId scatter, Access *out);
+/* The access by which a member's result is written, or read by other members; of one that is
+   computed into an input at commit, the one that writes there. */
+void result_access(const Lowering *lw, const Group *g, NodeId id, Access *out);
 /* Calls `see` for each access of the group's members, also to one another's results, until it
    returns false. */
 typedef bool (*SeeAccess)(void *context, const Access *access);

@@ -100,6 +100,11 @@ def transposed(xp, x, y):
     y.T[1:] += 1
 
 
+def transposed_beside(xp, x, y):
+    x.T[1:] = y.T[:-1]
+    y.T[...] += 1
+
+
 def numbers(xp, x, y):
     x[...] = 2
     y[1] = 0.5
@@ -167,7 +172,7 @@ def views_of_written(xp, x, y):
 
 ALL = [
     adds, chain, parts, stores, swapped, exchanged, crossed, shifted, copied_within, reversed_within, transposed,
-    numbers, elements, rows, outputs, outputs_of_views, filled, fresh, fresh_read, views_of_written,
+    transposed_beside, numbers, elements, rows, outputs, outputs_of_views, filled, fresh, fresh_read, views_of_written,
 ]  # fmt: skip
 EXACT = [reduced, softmax]
 
@@ -183,6 +188,7 @@ def pairs(shape, dtype):
     back = wide.copy()[::-1, ::-1][1 : 1 + shape[0], 2 : 2 + shape[1]]
     back[...] = y
     yield gaps, back
+    yield gaps, np.asfortranarray(y)
     yield y, wide.copy()[1 : 1 + shape[0], 1 : 1 + shape[1]]
 
 
