@@ -32,6 +32,12 @@ def elision_bytes() -> int:
     return next((size for size in (1 << n for n in range(5, 21)) if _elides(size)), 0)
 
 
+def _like(target: Any) -> Any:
+    """New memory for an array laid out like `target`, axes of one element included (np.empty_like gives
+    those other strides)."""
+    return np.ndarray(target.shape, target.dtype, strides=target.strides)
+
+
 class Into:
     """A ufunc whose result is laid out like its first argument, as though it were written there."""
 
@@ -40,8 +46,8 @@ class Into:
     def __init__(self, ufunc: Any) -> None:
         self.ufunc = ufunc
 
-    def __call__(self, target: Any, other: Any) -> Any:
-        return self.ufunc(target, other, out=np.empty_like(target))
+    def __call__(self, target: Any, *others: Any) -> Any:
+        return self.ufunc(target, *others, out=_like(target))
 
     def __repr__(self) -> str:
         return f"Into({self.ufunc.__name__})"
@@ -59,9 +65,9 @@ class Operator:
 
     def __call__(self, left: Any, right: Any) -> Any:
         if self.spare[0] and _C._operand_fits(self.number, left, right):
-            return self.ufunc(left, right, out=np.empty_like(left))
+            return self.ufunc(left, right, out=_like(left))
         if self.spare[1] and _C._operand_fits(self.number, right, left):
-            return self.ufunc(right, left, out=np.empty_like(right))
+            return self.ufunc(right, left, out=_like(right))
         return self.function(left, right)
 
     def __repr__(self) -> str:

@@ -253,3 +253,35 @@ def test_temporaries_behind_a_break():
         return x, y, a * (b.T + id(log) * 0)
 
     check(f, A, B, [], captured=False)
+
+
+# An axis of one element shows whether an operator of one operand wrote into it: the stride of that
+# axis, which NumPy orders as it likes, is the temporary's.
+UNARY = {
+    "negative": lambda a, b: (-np.multiply(a, b), -(z := np.multiply(a, b)), z),
+    "positive": lambda a, b: (+np.multiply(a, b), +(z := np.multiply(a, b)), z),
+    "absolute": lambda a, b: (abs(np.multiply(a, b)), np.absolute(np.multiply(a, b))),
+    "square": lambda a, b: (np.multiply(a, b) ** 2, (z := np.multiply(a, b)) ** 2, z),
+    "cube": lambda a, b: np.multiply(a, b) ** 3,
+    "root": lambda a, b: (np.multiply(a, b) ** 0.5, (z := np.multiply(a, b)) ** 0.5, z),
+    "reciprocal": lambda a, b: (
+        np.multiply(a, b) ** -1.0 if a.dtype.kind in "iu" else np.multiply(a, b) ** -1
+    ),
+    "chain": lambda a, b: (abs(-(np.multiply(a, b) ** 2)), -np.multiply(a, b) + 1),
+    "of an argument": lambda a, b: (-a, abs(b), a**2),
+}
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u1", "f2", "f4", "f8", "c16"])
+@pytest.mark.parametrize("name", UNARY)
+def test_axes_of_one_element(name, dtype):
+    x = (np.arange(1024 * 512).reshape(512, 1024) % 7 + 1).astype(dtype)
+    small = x[:16, :16].copy()
+    check(UNARY[name], x[..., None].T, x.T, also=((small[..., None].T, small.T),), captured=False)
+
+
+def test_inverted_bools_with_an_axis_of_one_element():
+    x = np.arange(1024 * 512).reshape(512, 1024) % 3 > 0
+    check(
+        lambda a, b: (~np.logical_and(a, b), ~(z := np.logical_and(a, b)), z), x[..., None].T, x.T
+    )

@@ -325,6 +325,10 @@ Answer operand_elided(Interp *in, int operator_, Value *const *operands, const N
                       const Type *result, int *out);
 /* The references of the program to an object: from value stacks, and all others; 0 or -1. */
 int value_references(Interp *in, const Value *value, int *stacked, int *held);
+/* Does NumPy write the result of this operator, of one operand, into it? It is asked only where
+   that changes the result's layout. */
+Answer sole_operand_elided(Interp *in, const Value *operand, NodeId node, const Type *result,
+                           bool *out);
 /* An array that owns its memory, is large or of unknown size, and to which only the value stack
    refers. */
 Answer operand_spare(Interp *in, Value *array, bool *out);

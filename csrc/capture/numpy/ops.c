@@ -377,6 +377,24 @@ power_shortcut(Interp *in, NodeId base, NodeId exponent, const char **ufunc)
     return ANSWER_YES;
 }
 
+/* The ufunc with its result written into the first operand, a temporary whose layout it has. */
+static Answer
+written_ufunc(Interp *in, PyObject *ufunc, int nargs, const NodeId *args, const DType *ins,
+              Type type, NodeId *out)
+{
+    Type target = node_type(in, args[0]);
+    if (target.dtype != type.dtype)
+        return interp_break(in, BREAK_OPERATOR, "NumPy cannot write %s into a temporary of %s",
+                            dtype_name((DType)type.dtype), dtype_name((DType)target.dtype));
+    memcpy(type.stride, target.stride, sizeof(type.stride));
+    PyObject *class_ = module_kept(in, "pycompile._elision", "Into");
+    PyObject *whole = class_ ? keep(in, PyObject_CallOneArg(class_, ufunc)) : NULL;
+    if (whole == NULL) return ANSWER_ERROR;
+    if (ufunc_minds_target(in->graph, op_of_ufunc(ufunc, ins[0]), ins[0], &type))
+        return node_extern(in, whole, nargs, args, &type, out);
+    return typed_ufunc(in, ufunc, whole, nargs, args, -1, ins, type, out);
+}
+
 /* The ufunc of an operator: its result has the layout of the operand into which NumPy writes it
    (*into, or -1 for none). */
 static Answer
@@ -390,17 +408,22 @@ operator_ufunc(Interp *in, int operator_, PyObject *ufunc, Value *const *operand
     if (*into < 0) return typed_ufunc(in, ufunc, ufunc, 2, args, -1, ins, type, out);
     NodeId order[2] = {args[*into], args[1 - *into]};
     DType loop[2] = {ins[*into], ins[1 - *into]};
-    Type target = node_type(in, order[0]);
-    if (target.dtype != type.dtype)
-        return interp_break(in, BREAK_OPERATOR, "NumPy cannot write %s into a temporary of %s",
-                            dtype_name((DType)type.dtype), dtype_name((DType)target.dtype));
-    memcpy(type.stride, target.stride, sizeof(type.stride));
-    PyObject *class_ = module_kept(in, "pycompile._elision", "Into");
-    PyObject *whole = class_ ? keep(in, PyObject_CallOneArg(class_, ufunc)) : NULL;
-    if (whole == NULL) return ANSWER_ERROR;
-    if (ufunc_minds_target(in->graph, op_of_ufunc(ufunc, loop[0]), loop[0], &type))
-        return node_extern(in, whole, 2, order, &type, out);
-    return typed_ufunc(in, ufunc, whole, 2, order, -1, loop, type, out);
+    return written_ufunc(in, ufunc, 2, order, loop, type, out);
+}
+
+/* The ufunc of an operator with one operand. */
+static Answer
+unary_ufunc(Interp *in, const char *name, const Value *operand, NodeId arg, NodeId *out)
+{
+    PyObject *ufunc = numpy_object(name);
+    if (ufunc == NULL) return interp_break(in, BREAK_NUMPY, "numpy.%s is missing", name);
+    DType dtype;
+    Type type;
+    bool into;
+    TRY(ufunc_types(in, ufunc, 1, &arg, -1, &dtype, &type));
+    TRY(sole_operand_elided(in, operand, arg, &type, &into));
+    if (into) return written_ufunc(in, ufunc, 1, &arg, &dtype, type, out);
+    return typed_ufunc(in, ufunc, ufunc, 1, &arg, -1, &dtype, type, out);
 }
 
 static Answer
@@ -427,7 +450,9 @@ binary_node(Interp *in, int operator_, Value *left, Value *right, int *into, Val
             return interp_break(in, BREAK_OPERATOR,
                                 "NumPy cannot write int8 into a temporary of bool");
     }
-    if (shortcut != NULL)
+    if (shortcut != NULL && into != NULL)
+        TRY(unary_ufunc(in, shortcut, left, args[0], &result));
+    else if (shortcut != NULL)
         TRY(node_named(in, shortcut, 1, args, &result));
     else if (all_scalars(in, 2, args))
         TRY(scalar_binary(in, operator_, ufunc, args, &result));
@@ -593,7 +618,7 @@ unary_node(Interp *in, InstrKind operator_, Value *value, Value **out)
         else
             TRY(scalar_extern(in, "neg", 1, &arg, type.dtype, &result));
     } else
-        TRY(node_named(in, name, 1, &arg, &result));
+        TRY(unary_ufunc(in, name, value, arg, &result));
     return push_node(in, result, out);
 }
 
@@ -618,8 +643,8 @@ emit_absolute(Interp *in, Value *value, Value **out)
     Type type = node_type(in, node);
     DType dtype = (DType)type.dtype;
     if (type.form != FORM_SCALAR || !dtype_is_integer(dtype) || !dtype_is_signed(dtype))
-        return emit_ufunc(in, ufunc, 1, &value, -1, out);
-    if (dtype == DT_I64)
+        TRY(unary_ufunc(in, "absolute", value, node, &node));
+    else if (dtype == DT_I64)
         TRY(scalar_i64(in, OP_py_abs, 1, &node, &node));
     else
         TRY(scalar_extern(in, "abs", 1, &node, dtype, &node));

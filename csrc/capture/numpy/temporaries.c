@@ -273,6 +273,17 @@ operand_elided(Interp *in, int operator_, Value *const *operands, const NodeId *
     return ANSWER_YES;
 }
 
+Answer
+sole_operand_elided(Interp *in, const Value *operand, NodeId node, const Type *result, bool *out)
+{
+    Type type = node_type(in, node);
+    *out = false;
+    bool may = in->loop == NULL && type.dtype == result->dtype && may_take(in, operand, node, node);
+    if (!may || memcmp(type.stride, result->stride, sizeof(SizeId) * type.rank) == 0)
+        return ANSWER_YES;
+    return is_temporary(in, operand, out);
+}
+
 /* The operator's result shows the layout or the order of its operands. */
 static bool
 is_told(PyObject *sample)
