@@ -29,7 +29,7 @@ comma := ,
 # The sources of this folder come first, whatever else is installed; -P: only because we say so.
 RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
-C_FILES = $(shell find csrc -name '*.[ch]')
+C_FILES = $(shell find csrc benchmarks -name '*.[ch]')
 
 .PHONY: build demo test test-quick test-gpu bench-gpu golden conformance conformance-table conformance-numpy bench bench-table fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build

@@ -1,12 +1,14 @@
-"""Loops over elements as people write them, plain, compiled and by Numba: python -m benchmarks.loops.
+"""Loops over elements as people write them, plain, compiled, by Numba and in C: python -m benchmarks.loops.
 
 Each row is a median of alternating calls on fresh copies of the arguments; the times of copying are
 taken off.  `first` is the first compiled call beyond the ones after it, with an empty disk cache.  Numba's
-column has what it compiles with the same bits (its integers wrap, its indices are not checked)."""
+column has what it compiles with the same bits (its integers wrap, its indices are not checked); `C`, the
+same program written by hand (loops.c).  `of C` is how many times as long pycompile takes."""
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import math
 import os
 import statistics
@@ -14,11 +16,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import pycompile
+from benchmarks import loops_c
 
 try:
     import numba
@@ -617,11 +621,16 @@ def copies(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(a.copy() if isinstance(a, np.ndarray) else a for a in args)
 
 
-def timed(function: Callable[..., Any], args: tuple[Any, ...]) -> tuple[float, Any]:
+# What makes a call of a contender on given arguments.
+Bind = Callable[..., Callable[[], Any]]
+
+
+def timed(bind: Bind, args: tuple[Any, ...]) -> tuple[float, Any]:
     """Seconds of a call, and what it gave and left in its arguments."""
     mine = copies(args)
+    call = bind(*mine)
     began = time.perf_counter()
-    result = function(*mine)
+    result = call()
     return time.perf_counter() - began, (result, mine)
 
 
@@ -631,11 +640,21 @@ def bits(seen: Any) -> list[Any]:
     return [np.asarray(part).tobytes() for part in (*parts, *args)]
 
 
-def measure(function: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, Any]:
-    contenders = {"plain": function, "pycompile": pycompile.compile(function)}
+def contenders_of(function: Callable[..., Any], library: ctypes.CDLL) -> dict[str, Bind]:
+    contenders: dict[str, Bind] = {
+        "plain": partial(partial, function),
+        "pycompile": partial(partial, pycompile.compile(function)),
+    }
     if numba is not None:
-        contenders["numba"] = numba.njit(function)
-    _, wanted = timed(function, args)
+        contenders["numba"] = partial(partial, numba.njit(function))
+    in_c = loops_c.c_program(library, function.__name__)
+    if in_c is not None:
+        contenders["C"] = in_c
+    return contenders
+
+
+def measure(contenders: dict[str, Bind], args: tuple[Any, ...]) -> dict[str, Any]:
+    _, wanted = timed(contenders["plain"], args)
     first: dict[str, float] = {}
     same: dict[str, bool] = {}
     for name in list(contenders):
@@ -645,7 +664,7 @@ def measure(function: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, An
         except Exception as error:
             if name != "numba":
                 raise
-            print(f"Numba and {function.__name__}: {type(error).__name__}", file=sys.stderr)
+            print(f"Numba: {type(error).__name__} in the program below", file=sys.stderr)
             del contenders[name]
             continue
         same[name] = bits(seen) == bits(wanted)
@@ -663,34 +682,72 @@ def mean(ratios: list[float]) -> float:
     return math.exp(statistics.fmean(map(math.log, ratios)))
 
 
+def ratio(row: dict[str, Any], over: str, under: str) -> float | None:
+    """None where one of the two is not there or has other bits than plain Python."""
+    if not (row["same"].get(over) and row["same"].get(under)):
+        return None
+    return float(row[over] / row[under])
+
+
+def text(value: float | None, digits: int) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def print_row(name: str, row: dict[str, Any], ratios: dict[str, float | None]) -> None:
+    thousandths = {n: seconds * 1e3 for n, seconds in row.items() if n != "same"}
+    differ = [n for n, same in row["same"].items() if not same and n != "numba"]
+    print(
+        f"{name:<18}{text(thousandths['plain'], 3):>10}{text(thousandths['pycompile'], 4):>11}"
+        f"{text(thousandths.get('numba'), 4):>9}{text(thousandths.get('C'), 4):>9}"
+        f"{text(thousandths['first'], 1):>10}{text(ratios['plain'], 1):>9}"
+        f"{text(ratios['numba'], 2):>9}{text(ratios['C'], 2):>7}"
+        f"{'  DIFFERS: ' + ', '.join(differ) if differ else ''}",
+        flush=True,
+    )
+
+
+def print_means(rows: dict[str, dict[str, float | None]]) -> None:
+    found: dict[str, dict[str, float]] = {name: {} for name in ("plain", "numba", "C")}
+    for program, ratios in rows.items():
+        for name, value in ratios.items():
+            if value is not None:
+                found[name][program] = value
+    if found["plain"]:
+        print(f"geometric mean over plain {mean(list(found['plain'].values())):.1f}", end="")
+        print(f", over Numba {mean(list(found['numba'].values())):.2f}" if found["numba"] else "")
+    if found["C"]:
+        worst = max(found["C"], key=lambda program: found["C"][program])
+        print(
+            f"of C: {len(found['C'])} programs, geometric mean "
+            f"{mean(list(found['C'].values())):.2f}, worst {found['C'][worst]:.2f} ({worst})"
+        )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.loops", description=__doc__)
     parser.add_argument("--only", default="", help="programs whose name has this in it")
     chosen = parser.parse_args()
+    library = loops_c.compiled()
     print(
-        f"{'program':<20}{'plain ms':>11}{'pycompile':>11}{'numba':>9}{'first ms':>10}{'x plain':>9}{'x numba':>9}"
+        f"{'program':<18}{'plain ms':>10}{'pycompile':>11}{'numba':>9}{'C':>9}{'first ms':>10}"
+        f"{'x plain':>9}{'x numba':>9}{'of C':>7}"
     )
-    over_plain, over_numba, differ = [], [], 0
+    rows: dict[str, dict[str, float | None]] = {}
+    all_same = True
     for function, args in arguments().items():
-        if chosen.only not in function.__name__:
+        name = function.__name__
+        if chosen.only not in name:
             continue
-        row = measure(function, args)
-        over_plain.append(row["plain"] / row["pycompile"])
-        peer = row.get("numba")
-        agrees = peer is not None and row["same"]["numba"]
-        if agrees:
-            over_numba.append(peer / row["pycompile"])
-        differ += not row["same"]["pycompile"]
-        print(
-            f"{function.__name__:<20}{row['plain'] * 1e3:>11.3f}{row['pycompile'] * 1e3:>11.4f}"
-            f"{f'{peer * 1e3:.4f}' if peer else '-':>9}{row['first'] * 1e3:>10.1f}"
-            f"{over_plain[-1]:>9.1f}{f'{over_numba[-1]:.2f}' if agrees else '-':>9}"
-            f"{'' if row['same']['pycompile'] else '  DIFFERS'}",
-            flush=True,
-        )
-    print(f"geometric mean over plain {mean(over_plain):.1f}", end="")
-    print(f", over Numba {mean(over_numba):.2f}" if over_numba else "")
-    return differ > 0
+        row = measure(contenders_of(function, library), args)
+        rows[name] = {
+            "plain": ratio(row, "plain", "pycompile"),
+            "numba": ratio(row, "numba", "pycompile"),
+            "C": ratio(row, "pycompile", "C"),
+        }
+        print_row(name, row, rows[name])
+        all_same = all_same and row["same"]["pycompile"] and row["same"].get("C", True)
+    print_means(rows)
+    return not all_same
 
 
 if __name__ == "__main__":
