@@ -234,17 +234,20 @@ write_kernel(Emit *e, int number, bool comments, Text *out)
     size_t n = (size_t)e->kernel->instrs.len + 1;
     e->mark = mem_alloc(n * sizeof(int32_t));
     e->mask_bytes = mem_alloc(n);
+    e->needs = mem_alloc(n);
     e->streams = mem_alloc((size_t)e->kernel->operands.len + 1);
     e->body = 0;
     e->comments = comments;
     e->out = out;
-    bool ready = e->mark != NULL && e->mask_bytes != NULL && e->streams != NULL;
+    bool ready = e->mark != NULL && e->mask_bytes != NULL && e->needs != NULL && e->streams != NULL;
     if ((ready = ready && find_streams(e) == 0)) {
         find_flags(e);
+        find_needs(e);
         emit_kernel(e);
     }
     mem_free(e->mark);
     mem_free(e->mask_bytes);
+    mem_free(e->needs);
     mem_free(e->streams);
     return ready ? text_finish(out) : -1;
 }

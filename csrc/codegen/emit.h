@@ -25,6 +25,7 @@ typedef struct {
     bool *streams;       /* per operand: its stores bypass the caches if it is large (stream.c) */
     bool flags;          /* some instruction may raise a floating-point flag */
     uint8_t *mask_bytes; /* per instruction: lane width of a vector boolean in this body */
+    uint8_t *needs;      /* per instruction: registers that computing it takes, about */
     int row;             /* column kernels: which of four rows this body adds */
     char
         pointer; /* letter of the row pointers being declared: r, or w for the first of four rows */
@@ -77,6 +78,7 @@ void scalar_value(Emit *e, int32_t at);
 void memory_pointer(Emit *e, int32_t at, Text *pointer, Text *stride);
 bool is_row_value(const Emit *e, int32_t at);
 void find_flags(Emit *e); /* sets e->flags */
+void find_needs(Emit *e); /* sets e->needs */
 
 /* python_ops.c: declares "s3" ("v3" in the body of a kept loop) for an operation of Python's
    scalars; `fail` is the statement that gives up. */
