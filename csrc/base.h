@@ -22,6 +22,9 @@
  */
 typedef enum { ANSWER_ERROR = -1, ANSWER_NO = 0, ANSWER_YES = 1, ANSWER_BREAK = 2 } Answer;
 
+/* What is written and has this many bytes is no longer in the caches when it is read. */
+enum { BEYOND_CACHES = 24 << 20 };
+
 /* ---- arena.c: one per compilation, freed at once; holds no counted references ---- */
 typedef struct Arena Arena;
 

@@ -165,6 +165,8 @@ void emit_tiles(Emit *e);
 int find_streams(Emit *e); /* sets e->streams; 0 or -1 */
 void emit_stream_sizes(Emit *e);
 void emit_stream_flags(Emit *e);
+/* Does the loop of this stage first go to `head`, then to the row's end? */
+bool stage_has_head(const Emit *e, int stage);
 void emit_stream_end(Emit *e);
 
 /* straight.c: of all kernels, when they are printed */

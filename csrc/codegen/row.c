@@ -258,8 +258,11 @@ emit_plain_loop(Emit *e, int stage)
         close_block(e);
         close_block(e);
     }
+    bool head = stage_has_head(e, stage);
+    const char *end = head ? "until" : "m";
+    if (head) open_block(e, "for (int64_t until = head;; until = m) ");
     if (lanes > 1) {
-        emit_line(e, "for (; j <= m - %d; j += %d) {", lanes, lanes);
+        emit_line(e, "for (; j <= %s - %d; j += %d) {", end, lanes, lanes);
         e->indent++;
         emit_body(e, stage, lanes, "a");
         close_block(e);
@@ -267,9 +270,14 @@ emit_plain_loop(Emit *e, int stage)
         e->ways = 1;
     }
     if (lanes > 1) emit_line(e, "REST");
-    open_block(e, "for (; j < m; j++) ");
+    emit_line(e, "for (; j < %s; j++) {", end);
+    e->indent++;
     emit_body(e, stage, 1, "s");
     close_block(e);
+    if (head) {
+        emit_line(e, "if (until == m) break;");
+        close_block(e);
+    }
     close_block(e);
 }
 

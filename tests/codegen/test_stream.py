@@ -24,3 +24,27 @@ def test_rows_beyond_the_caches(shape):
 def test_flat_beyond_the_caches():
     x = np.random.default_rng(0).random(8_400_003, np.float32)
     check(flat, x, x[::-1].copy(), whole=True)
+
+
+def inner(u, v):
+    """Rows that begin anywhere in a vector, in fresh memory and at the commit."""
+    bend = u[:-2, 1:-1] + u[2:, 1:-1]
+    v[1:-1, 1:] = bend * 0.5
+    return bend
+
+
+def two_dtypes(x, y):
+    return x[:, 1:] + y, x[:, :-1] < y, x[:, 1:] * np.float64(2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_that_begin_anywhere(dtype):
+    u, v = np.random.default_rng(0).random((2, 2101, 3301)).astype(dtype)
+    check(inner, u, v[:, 1:], whole=True)
+
+
+@pytest.mark.slow
+def test_two_dtypes_in_rows_that_begin_anywhere():
+    x = np.random.default_rng(0).random((2101, 3301), np.float32)
+    check(two_dtypes, x, x[::-1, 1:].copy(), whole=True)
