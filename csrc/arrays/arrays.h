@@ -144,10 +144,18 @@ void array_freeze(PyObject *view);
 char *array_data(PyObject *array);
 /* A boxed scalar: array scalar (python false) or bool, int, float, complex (python true). */
 PyObject *array_box(DType dtype, const void *bytes, bool python);
+
+/* ---- copy.c ---- */
+
+/* Calls `part` for ranges that together are [0, units), from several threads if that pays; a unit
+   is of so many bytes. */
+typedef void (*CopyPart)(const void *context, int64_t begin, int64_t end);
+typedef void (*CopyShare)(CopyPart part, const void *context, int64_t units, int64_t unit_bytes);
 /* dst[...] = src for arrays of equal shape and dtype, overlap allowed (to a temporary if needed).
- */
+   Much is divided by `share`. */
 int array_copy_strided(char *dst, const int64_t *dst_stride, const char *src,
-                       const int64_t *src_stride, int rank, const int64_t *shape, DType dtype);
+                       const int64_t *src_stride, int rank, const int64_t *shape, DType dtype,
+                       CopyShare share);
 
 /* ---- elision.c: operators that write into a temporary operand ---- */
 

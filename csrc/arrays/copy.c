@@ -4,19 +4,32 @@
       are one run in both arrays are merged.
    2. Where the two memory ranges overlap (and are not the same elements), the source is first
       copied into a temporary.
-   3. Rows are moved by memcpy, or element by element with a constant size. */
+   3. Rows are moved as bytes, or element by element with a constant size.  What is larger than the
+      caches is stored past them: an ordinary store first reads the line that it fills.
+   4. Much is divided among threads, along the outermost axis.
+
+   Measured, 2046 x 2046 f64 into the middle of a larger array, one core: 3.4 ms by memcpy, 1.9 past
+   the caches. */
 #include "numpy_api.h"
+
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 
 typedef struct {
     int rank;
+    bool streams;
     int64_t shape[MAX_RANK], dst[MAX_RANK], src[MAX_RANK]; /* outermost first; strides in bytes */
 } Moves;
+
+enum { SHARED = 256 << 10 }; /* bytes from which more than one thread may pay */
 
 /* False: nothing to copy. */
 static bool
 moves_make(Moves *moves, const int64_t *dst, const int64_t *src, int rank, const int64_t *shape)
 {
     moves->rank = 0;
+    moves->streams = false;
     for (int i = 0; i < rank; i++) {
         if (shape[i] == 0) return false;
         if (shape[i] == 1) continue;
@@ -52,15 +65,63 @@ moves_merge(Moves *moves)
     if (moves->rank > 0) moves->rank = last + 1;
 }
 
+#if defined(__x86_64__)
+/* By whole cache lines of the target.  (The C library takes `rep movsb` for rows from 2 KiB on,
+   which takes ten times as long on Zen 4 where both rows begin at about the same place of a page.)
+ */
+static void
+move_lines(char *dst, const char *src, size_t bytes, bool streams)
+{
+    enum { PART = sizeof(__m128i), LINE = 4 * PART };
+    size_t at = -(uintptr_t)dst % LINE;
+    memcpy(dst, src, at);
+    for (; at + LINE <= bytes; at += LINE)
+        for (size_t to = at; to < at + LINE; to += PART) {
+            __m128i part = _mm_loadu_si128((const __m128i *)(src + to));
+            if (streams)
+                _mm_stream_si128((__m128i *)(dst + to), part);
+            else
+                _mm_store_si128((__m128i *)(dst + to), part);
+        }
+    memcpy(dst + at, src + at, bytes - at);
+}
+
+static void
+move_bytes(char *dst, const char *src, size_t bytes, bool streams)
+{
+    if (bytes < 1024)
+        memcpy(dst, src, bytes);
+    else
+        move_lines(dst, src, bytes, streams);
+}
+
+static void
+stream_end(void)
+{
+    _mm_sfence();
+}
+#else
+static void
+move_bytes(char *dst, const char *src, size_t bytes, bool Py_UNUSED(streams))
+{
+    memcpy(dst, src, bytes);
+}
+
+static void
+stream_end(void)
+{
+}
+#endif
+
 #define ROW_OF(T)                                                                                  \
     for (int64_t i = 0; i < n; i++) memcpy(dst + i * ds, src + i * ss, sizeof(T));                 \
     break
 
 static void
-move_row(char *dst, int64_t ds, const char *src, int64_t ss, int64_t n, size_t item)
+move_row(char *dst, int64_t ds, const char *src, int64_t ss, int64_t n, size_t item, bool streams)
 {
     if (ds == (int64_t)item && ss == ds) {
-        memcpy(dst, src, (size_t)n * item);
+        move_bytes(dst, src, (size_t)n * item, streams);
         return;
     }
     switch (item) {
@@ -79,7 +140,8 @@ move_axis(const Moves *moves, int axis, char *dst, const char *src, size_t item)
         if (moves->rank == 0)
             memcpy(dst, src, item);
         else
-            move_row(dst, moves->dst[axis], src, moves->src[axis], moves->shape[axis], item);
+            move_row(dst, moves->dst[axis], src, moves->src[axis], moves->shape[axis], item,
+                     moves->streams);
         return;
     }
     for (int64_t i = 0; i < moves->shape[axis]; i++)
@@ -127,9 +189,45 @@ move_by_temporary(const Moves *moves, char *dst, const char *src, size_t item)
     return 0;
 }
 
+/* ---- parts for several threads ---- */
+
+typedef struct {
+    const Moves *moves;
+    char *dst;
+    const char *src;
+    size_t item;
+} Whole;
+
+/* Moves [begin, end) of the outermost axis. */
+static void
+move_part(const void *context, int64_t begin, int64_t end)
+{
+    const Whole *whole = context;
+    Moves part = *whole->moves;
+    part.shape[0] = end - begin;
+    move_axis(&part, 0, whole->dst + begin * part.dst[0], whole->src + begin * part.src[0],
+              whole->item);
+    if (part.streams) stream_end();
+}
+
+static void
+move_all(Moves *moves, char *dst, const char *src, size_t item, CopyShare share)
+{
+    int64_t bytes = (int64_t)item;
+    for (int i = 0; i < moves->rank; i++) bytes *= moves->shape[i];
+    moves->streams = bytes >= BEYOND_CACHES;
+    const Whole whole = {moves, dst, src, item};
+    if (moves->rank == 0)
+        memcpy(dst, src, item);
+    else if (bytes >= SHARED)
+        share(move_part, &whole, moves->shape[0], bytes / moves->shape[0]);
+    else
+        move_part(&whole, 0, moves->shape[0]);
+}
+
 int
 array_copy_strided(char *dst, const int64_t *dst_stride, const char *src, const int64_t *src_stride,
-                   int rank, const int64_t *shape, DType dtype)
+                   int rank, const int64_t *shape, DType dtype, CopyShare share)
 {
     Moves moves;
     size_t item = numpy_itemsize(dtype);
@@ -140,6 +238,6 @@ array_copy_strided(char *dst, const int64_t *dst_stride, const char *src, const 
         if (dst == src && memcmp(moves.dst, moves.src, strides) == 0) return 0;
         return move_by_temporary(&moves, dst, src, item);
     }
-    move_axis(&moves, 0, dst, src, item);
+    move_all(&moves, dst, src, item, share);
     return 0;
 }

@@ -117,6 +117,16 @@ test_array_box(PyObject *Py_UNUSED(self), PyObject *scalar)
     return Py_BuildValue("(NN)", array_box(dtype, bytes, false), array_box(dtype, bytes, true));
 }
 
+/* The last third first. */
+static void
+share_by_thirds(CopyPart part, const void *context, int64_t units, int64_t Py_UNUSED(unit_bytes))
+{
+    for (int64_t end = units, begin; end > 0; end = begin) {
+        begin = end * 2 / 3;
+        part(context, begin, end);
+    }
+}
+
 static PyObject *
 test_array_copy(PyObject *Py_UNUSED(self), PyObject *args)
 {
@@ -130,8 +140,8 @@ test_array_copy(PyObject *Py_UNUSED(self), PyObject *args)
         PyErr_SetString(PyExc_TypeError, why);
         return NULL;
     }
-    if (array_copy_strided(to.data, to.stride, from.data, from.stride, to.rank, to.shape,
-                           to.dtype) < 0)
+    if (array_copy_strided(to.data, to.stride, from.data, from.stride, to.rank, to.shape, to.dtype,
+                           share_by_thirds) < 0)
         return NULL;
     Py_RETURN_NONE;
 }
@@ -302,7 +312,7 @@ static PyMethodDef methods[] = {
      "array[by] = value, where their memory is apart."},
     {"test_array_read", test_array_read, METH_O, "(dtype, rank, flags), or why not."},
     {"test_array_box", test_array_box, METH_O, "An array scalar read and boxed again."},
-    {"test_array_copy", test_array_copy, METH_VARARGS, "array_copy_strided(dst, src)."},
+    {"test_array_copy", test_array_copy, METH_VARARGS, "array_copy_strided(dst, src), in parts."},
     {"test_ufunc_resolve", test_ufunc_resolve, METH_VARARGS, "ufunc_resolve(ufunc, operands)."},
     {"test_ufunc_loop", test_ufunc_loop, METH_VARARGS, "A ufunc's loop from one array to another."},
     {"test_error_mask", test_error_mask, METH_NOARGS, "array_error_mask()."},

@@ -409,7 +409,8 @@ run_new_array(DType dtype, int rank, const int64_t *shape, const int64_t *stride
     PyObject *array = array_new(dtype, rank, shape, stride);
     if (array == NULL) return NULL;
     if (array_read(array, &header, &why) == ANSWER_YES &&
-        array_copy_strided(header.data, header.stride, data, stride, rank, shape, dtype) == 0)
+        array_copy_strided(header.data, header.stride, data, stride, rank, shape, dtype,
+                           threads_share) == 0)
         return array;
     Py_DECREF(array);
     return NULL;

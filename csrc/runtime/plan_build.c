@@ -223,7 +223,7 @@ write_array(Run *run, const PlanBuild *build, PyObject *array)
         to_stride = view_stride;
     }
     return array_copy_strided(to, to_stride, from, from_stride, box->type.rank, shape,
-                              (DType)box->type.dtype);
+                              (DType)box->type.dtype, threads_share);
 }
 
 /* A kept loop has written the array in place. */

@@ -23,7 +23,7 @@ copy_of_temporary(Run *run, int index)
     PyObject *array = array_view(memory, dtype, rank, shape, stride, low);
     Py_DECREF(memory);
     if (array != NULL && array_copy_strided(array_data(array), stride, run->data[index], stride,
-                                            rank, shape, dtype) < 0)
+                                            rank, shape, dtype, threads_share) < 0)
         Py_CLEAR(array);
     return array;
 }

@@ -140,6 +140,8 @@ void codes_release(Codes *codes);
    the caller starts at 0; with `flags` NULL they are neither cleared nor read. */
 int threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t units,
                 int64_t grain, int64_t unit_ps, unsigned *flags);
+/* A CopyShare: divides a copy among the pool and the caller, who keeps the GIL. */
+void threads_share(CopyPart part, const void *context, int64_t units, int64_t unit_bytes);
 /* Takes what a wake-up costs from the cache folder, where the process keeps it at its end. */
 void threads_recall(void);
 int threads_count(void);

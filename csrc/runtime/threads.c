@@ -467,6 +467,29 @@ threads_run(KernelFn fn, const KernelArgs *args, int64_t scratch_bytes, int64_t 
     return run_threaded(fn, args, scratch_bytes, units, chunk, helpers, flags);
 }
 
+typedef struct {
+    KernelArgs args; /* first: this is what run_part gets */
+    CopyPart part;
+    const void *context;
+} Sharing;
+
+static int
+run_part(const KernelArgs *args, int64_t begin, int64_t end)
+{
+    const Sharing *sharing = (const Sharing *)args;
+    sharing->part(sharing->context, begin, end);
+    return 0;
+}
+
+void
+threads_share(CopyPart part, const void *context, int64_t units, int64_t unit_bytes)
+{
+    enum { BYTE_PS = 40, LEAST = 64 << 10 }; /* a byte read and written; bytes of a chunk */
+    const Sharing sharing = {.part = part, .context = context};
+    threads_run(run_part, &sharing.args, 0, units, LEAST / Py_MAX(unit_bytes, 1),
+                unit_bytes * BYTE_PS, NULL);
+}
+
 int
 threads_count(void)
 {

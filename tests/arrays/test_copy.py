@@ -57,3 +57,39 @@ def test_broadcast_source():
     dst = np.zeros((3, 4))
     _C.test_array_copy(dst, np.broadcast_to(np.arange(4.0), (3, 4)))
     assert np.array_equal(dst, [[0, 1, 2, 3]] * 3)
+
+
+LARGE = {
+    "dense": lambda a: a,
+    "rows apart": lambda a: a[:, 1:-2],
+    "columns": lambda a: a.T,
+    "turned": lambda a: a[::-1, ::-1],
+    "every other row": lambda a: a[::2],
+    "every other element": lambda a: a[:, ::2],
+}
+
+
+# In parts from 256 KiB on, past the caches from 24 MiB on.
+@pytest.mark.parametrize("size", [(301, 257), pytest.param((2053, 2051), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("source", LARGE)
+@pytest.mark.parametrize("target", LARGE)
+def test_large(size, source, target):
+    rng = np.random.default_rng(0)
+    a, b = rng.random((2, *size))
+    to, of = LARGE[target](a), LARGE[source](b)
+    shape = tuple(map(min, to.shape, of.shape))
+    to, of = to[tuple(map(slice, shape))], of[tuple(map(slice, shape))]
+    wanted = a.copy()
+    LARGE[target](wanted)[tuple(map(slice, shape))] = of
+    _C.test_array_copy(to, of)
+    assert np.array_equal(a, wanted)
+
+
+@pytest.mark.parametrize("shift", [-1, 1])
+def test_large_onto_itself(shift):
+    a = np.arange(301.0 * 257).reshape(301, 257)
+    wanted = np.roll(a, shift, 0)
+    to, of = (a[1:], a[:-1]) if shift > 0 else (a[:-1], a[1:])
+    _C.test_array_copy(to, of)
+    rows = slice(1, None) if shift > 0 else slice(None, -1)
+    assert np.array_equal(a[rows], wanted[rows])
