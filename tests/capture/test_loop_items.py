@@ -103,6 +103,15 @@ def test_they_stay_loops(function):
     assert stats["compiles"] == 1 and stats["plan_runs"] == 3, stats
 
 
+def test_an_exhausted_iterator_leaves_as_one():
+    def function(x, y):
+        forwards, rest = iter(x[:2] + y[:2]), iter(x[:2] * 2.0)
+        list(forwards), list(rest)
+        return forwards, next(rest, None)
+
+    check(function, vector(300), vector(300), options=MANY)
+
+
 def test_an_iterator_in_a_variable_is_seen_afterwards():
     def over_a_range(x, n):
         rest = iter(range(n))

@@ -368,7 +368,10 @@ plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
     if (answer != ANSWER_YES) return answer;
     switch (of->kind) {
     case V_RANGE: return range_next(in, of, position, out);
-    case V_NODE: return array_next(in, of, position, out);
+    case V_NODE:
+        answer = array_next(in, of, position, out);
+        iterator->mutated = answer == ANSWER_YES && *out == NULL;
+        return answer;
     case V_CONST: {
         Py_ssize_t length = PySequence_Length(of->object);
         if (position >= length) return ANSWER_YES;
