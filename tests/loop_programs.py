@@ -161,16 +161,18 @@ class Program:
     def array(self) -> str:
         return self.pick("x", "x", "y", "h", "w", "m")
 
+    def walked(self) -> str:
+        array = self.array()
+        return f"reversed({array})" if self.random.random() < 0.25 else array
+
     def items(self, name: str) -> tuple[str, str, list[str]]:
         """What a loop assigns and what it goes over, and the numbers that it makes."""
         p, q = self.random.sample("pqr", 2)
         start = self.pick("", "", ", 1", ", -3")
-        pair = (
-            f"zip({self.array()}, {self.pick('range(n)', 'range(k)', self.array(), self.array())})"
-        )
+        pair = f"zip({self.walked()}, {self.pick('range(n)', 'range(k)', self.walked(), self.walked())})"
         return self.pick(
-            (p, self.array(), [p]),
-            (f"{name}, {p}", f"enumerate({self.array()}{start})", [p]),
+            (p, self.walked(), [p]),
+            (f"{name}, {p}", f"enumerate({self.walked()}{start})", [p]),
             (f"{p}, {q}", pair, [p, q]),
             (f"{name}, ({p}, {q})", f"enumerate({pair})", [p, q]),
         )

@@ -1,4 +1,4 @@
-"""Kept loops over arrays, `enumerate`, `zip` and ranges backwards."""
+"""Kept loops over arrays, `enumerate`, `zip`, and ranges and arrays backwards."""
 
 import numpy as np
 import pytest
@@ -77,7 +77,26 @@ def backwards(x, y, s):
     return s
 
 
+def from_the_end(x, y, s):
+    for v in reversed(x):
+        s = s * 0.5 + v
+    return s
+
+
+def from_both_ends(x, y, s):
+    """Elements backwards are read when their turn comes, too."""
+    for i, (v, w) in enumerate(zip(reversed(x), y)):
+        y[i] = v
+        x[i] += 1
+        for u in reversed(y):
+            s += u
+        if w > 9:
+            break
+    return s
+
+
 FUNCTIONS = [squares, written_ahead, numbered, side_by_side, with_a_range, nested, backwards]
+FUNCTIONS += [from_the_end, from_both_ends]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int32])
@@ -93,7 +112,8 @@ def test_what_a_loop_goes_over(function, dtype):
 
 
 @pytest.mark.parametrize(
-    "function", [squares, written_ahead, numbered, with_a_range, nested, backwards]
+    "function",
+    [squares, written_ahead, numbered, with_a_range, nested, backwards, from_the_end],
 )
 def test_they_stay_loops(function):
     compiled = pycompile.compile(function, fullgraph=True)
@@ -101,6 +121,35 @@ def test_they_stay_loops(function):
         compiled(vector(n), vector(n), np.float64(0))
     stats = compiled.stats()
     assert stats["compiles"] == 1 and stats["plan_runs"] == 3, stats
+
+
+def rows_from_the_end(x, y, s):
+    """Unrolled."""
+    rows = x[: len(x) // 3 * 3].reshape(3, -1)
+    backwards = reversed(rows)
+    first = next(backwards)
+    return [first + y[0], type(backwards), *backwards, *backwards, list(reversed(rows[0, :3]))]
+
+
+def half_way_from_the_end(x, y, s):
+    """The iterator leaves a plan between two items."""
+    backwards = reversed(x[:5] + y[:5])
+    first, second = next(backwards), next(backwards)
+    return backwards, list(backwards)[:1], x[:2] + first * second, next(backwards, None)
+
+
+@pytest.mark.parametrize("function", [rows_from_the_end, half_way_from_the_end])
+def test_arrays_backwards_outside_of_kept_loops(function):
+    args = lambda n: (vector(n), vector(n), np.float64(0))
+    check(function, *args(300), also=[args(n) for n in (30, 9, 5)], options=MANY)
+
+
+def test_no_axes_are_no_sequence_backwards():
+    def function(x):
+        y = x + 1.0
+        return [v for v in reversed(y.sum())]
+
+    check(function, vector(30), captured=False)
 
 
 def test_an_exhausted_iterator_leaves_as_one():

@@ -1,5 +1,6 @@
-/* What a kept loop goes over: a range; or arrays of one axis, `enumerate` and `zip` of such and of
-   ranges from 0.  A loop over the latter is one over positions, whose body begins with loads. */
+/* What a kept loop goes over: a range; or arrays of one axis, also backwards, `enumerate` and `zip`
+   of such and of ranges from 0.  A loop over the latter is one over positions, whose body begins
+   with loads. */
 #include "loop.h"
 
 static bool
@@ -27,7 +28,9 @@ is_part(Interp *in, const Value *iterator)
 {
     if (iterator->kind != V_ITER || value_is_generator(iterator)) return false;
     const Value *of = iterator->walked;
-    if (iterator->name == NULL && of != NULL && iterator->position == 0 && !iterator->mutated)
+    bool fresh = of != NULL && iterator->position == 0 && !iterator->mutated;
+    if (is_named(iterator, "reversed")) return fresh && is_vector(in, of);
+    if (iterator->name == NULL && fresh)
         return is_vector(in, of) || (of->kind == V_RANGE && is_const_int(of->items[0], 0) &&
                                      is_const_int(of->items[2], 1));
     if (is_named(iterator, "enumerate")) return is_part(in, of);
@@ -165,7 +168,7 @@ loop_makes_a_turn(Interp *in, const Value *iterator, bool *out)
         Answer answer = loop_makes_a_turn(in, iterator->items[i], out);
         if (answer != ANSWER_YES) return answer;
     }
-    if (iterator->name != NULL) return ANSWER_YES;
+    if (is_named(iterator, "zip")) return ANSWER_YES;
     Answer answer = part_length(in, iterator, &length);
     return answer == ANSWER_YES ? is_positive(in, length, out) : answer;
 }
@@ -187,15 +190,29 @@ pair_of(Interp *in, const Value *iterator, Value *position, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+static Answer
+element_of(Interp *in, const Value *iterator, Value *position, Value **out)
+{
+    Value *array = iterator->walked, *one = value_const_new(in, PyLong_FromLong(1)), *last;
+    if (one == NULL) return ANSWER_ERROR;
+    if (is_named(iterator, "reversed")) {
+        Answer answer = vector_length(in, array, &last);
+        if (answer == ANSWER_YES) answer = operate_binary(in, OPERATOR_SUB, last, one, &last);
+        if (answer == ANSWER_YES)
+            answer = operate_binary(in, OPERATOR_SUB, last, position, &position);
+        if (answer != ANSWER_YES) return answer;
+    }
+    return loop_element_load(in, array, position, out);
+}
+
 Answer
 loop_item(Interp *in, const Value *iterator, Value *position, Value **out)
 {
     *out = position;
     if (is_named(iterator, "enumerate")) return pair_of(in, iterator, position, out);
     if (!is_named(iterator, "zip"))
-        return iterator->walked->kind == V_RANGE
-                   ? ANSWER_YES
-                   : loop_element_load(in, iterator->walked, position, out);
+        return iterator->walked->kind == V_RANGE ? ANSWER_YES
+                                                 : element_of(in, iterator, position, out);
     *out = value_sequence(in, V_TUPLE, iterator->nitems, NULL);
     if (*out == NULL) return ANSWER_ERROR;
     for (int i = 0; i < iterator->nitems; i++) {

@@ -431,7 +431,9 @@ builtin_reversed(const BuiltinCall *call)
         of = value_const_new(in, PySequence_Tuple(of->object));
         if (of == NULL) return ANSWER_ERROR;
     }
-    if (of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT && of->kind != V_VIEW)
+    bool array = value_is_array(in, of) && graph_node(in->graph, of->node)->type.rank > 0;
+    if (!array && of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT &&
+        of->kind != V_VIEW)
         return unknown(call, "reversed");
     Value *iterator = iterator_new(call, "reversed", 0);
     if (iterator == NULL) return ANSWER_ERROR;

@@ -298,7 +298,7 @@ range_next(Interp *in, Value *range, int64_t position, Value **out)
 }
 
 static Answer
-array_next(Interp *in, Value *array, int64_t position, Value **out)
+array_next(Interp *in, Value *array, int64_t position, bool backwards, Value **out)
 {
     NodeId node;
     Answer answer = value_as_node(in, array, &node);
@@ -306,6 +306,7 @@ array_next(Interp *in, Value *array, int64_t position, Value **out)
     int64_t length = size_value(in->graph, graph_node(in->graph, node)->type.shape[0]);
     *out = NULL;
     if (position >= length) return ANSWER_YES;
+    if (backwards) position = length - 1 - position;
     Value *index = value_const_new(in, PyLong_FromLongLong(position));
     return index == NULL ? ANSWER_ERROR : emit_subscript(in, array, index, out);
 }
@@ -369,7 +370,7 @@ plain_next(Interp *in, Value *iterator, bool backwards, Value **out)
     switch (of->kind) {
     case V_RANGE: return range_next(in, of, position, out);
     case V_NODE:
-        answer = array_next(in, of, position, out);
+        answer = array_next(in, of, position, backwards, out);
         iterator->mutated = answer == ANSWER_YES && *out == NULL;
         return answer;
     case V_CONST: {
