@@ -98,7 +98,30 @@ def becomes_a_float(x, y, n):
     return s
 
 
+def carried_over(x, y, n):
+    s = t = u = 1
+    for a in x:
+        if a > s:
+            u = t
+            t = s
+            s = a - s
+    return s, t, u
+
+
+def carried_over_in_two_classes(x, y, n):
+    s, t, u, v = 1, 0.0, 1.5, 2
+    for a in x:
+        if a > s:
+            u = t
+            t = s
+            s = a - s
+        if a > 3:
+            v = u
+    return s, t, u, v
+
+
 FUNCTIONS = [twice, some_each_time, in_a_while, from_an_int, divided, used_between, becomes_a_float]
+FUNCTIONS += [carried_over, carried_over_in_two_classes]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])

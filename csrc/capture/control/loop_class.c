@@ -8,16 +8,28 @@
    operand.  Python's number must be of one class itself. */
 #include "control.h"
 
+/* What has been met on the way to a flag. */
+typedef struct {
+    int python;    /* the dtype of Python's number; -1: not met yet */
+    bool computes; /* with Python's numbers, or with others of unknown class */
+    bool differs;
+} Met;
+
+typedef struct {
+    NodeId flag; /* NO_NODE: not asked for yet */
+    bool done;   /* it was found for a number that the loop carries in an earlier place … */
+    Met met;     /* … with all this */
+} Flag;
+
 typedef struct {
     Interp *in;
     const Loop *loop;
     Graph *g;
     RegionId outer; /* the region that the loop is in */
     int known;      /* nodes that `flag` has entries for */
-    NodeId *flag;   /* per node: its flag; NO_NODE: not asked for yet */
+    Flag *flag;
     NodeId constant[2];
-    int python; /* the dtype of Python's number; -1: not met yet */
-    bool computes, differs;
+    Met met; /* for the number that is being looked at */
 } Classes;
 
 static const Type flag_type = {.dtype = DT_BOOL, .form = FORM_PYTHON, .offset = NO_SIZE};
@@ -48,6 +60,14 @@ make_behind(Classes *c, NodeId anchor, Op op, int nargs, const NodeId *args, con
     return made == NO_NODE || place_behind(c, anchor, made) < 0 ? NO_NODE : made;
 }
 
+static void
+meet(Classes *c, int python)
+{
+    if (python < 0) return;
+    if (c->met.python >= 0 && c->met.python != python) c->met.differs = true;
+    c->met.python = python;
+}
+
 /* The number with which the loop begins, of a class that an earlier loop has made. */
 static NodeId
 flag_of_start(Classes *c, NodeId id)
@@ -55,8 +75,7 @@ flag_of_start(Classes *c, NodeId id)
     for (int i = 0; i < c->loop->starts.len; i++) {
         const LoopPick *start = &c->loop->starts.at[i];
         if (start->number->node != id) continue;
-        if (c->python >= 0 && c->python != (int)start->python) c->differs = true;
-        c->python = start->python;
+        meet(c, start->python);
         return start->is_numpy->node;
     }
     return NO_NODE;
@@ -73,8 +92,8 @@ flag_of_known(Classes *c, NodeId id)
         if (c->loop->python.at[i] == id) node = graph_node(c->g, node->args[0]);
     if (node->type.form != FORM_PYTHON) return c->constant[1];
     bool exact = node->type.dtype == graph_node(c->g, id)->type.dtype || loop_small_int(node);
-    if (!exact || (c->python >= 0 && c->python != node->type.dtype)) c->differs = true;
-    c->python = node->type.dtype;
+    if (!exact) c->met.differs = true;
+    meet(c, node->type.dtype);
     return c->constant[0];
 }
 
@@ -97,7 +116,7 @@ flag_of_param(Classes *c, NodeId loop, NodeId param)
     int64_t place = graph_node(g, param)->attrs.index;
     NodeId flag = graph_input(g, region, &flag_type);
     if (flag == NO_NODE) return NO_NODE;
-    c->flag[param] = flag;
+    c->flag[param].flag = flag;
     NodeId start = flag_of(c, graph_node(g, loop)->args[place + 2]);
     if (start == NO_NODE) return NO_NODE;
     Node *node = graph_node(g, loop);
@@ -166,7 +185,7 @@ flag_of_either(Classes *c, NodeId id)
     if (node->op == OP_cast) return flag_of(c, args[0]);
     if (node->op == OP_where)
         return either_flag(c, id, args[0], flag_of(c, args[1]), flag_of(c, args[2]));
-    c->computes = true; /* with Python's numbers, or with others of unknown class */
+    c->met.computes = true;
     bool first = loop_is_either(c->loop, args[0]),
          second = args[1] != NO_NODE && loop_is_either(c->loop, args[1]);
     if (!first || !second) return flag_of(c, args[first ? 0 : 1]);
@@ -177,9 +196,15 @@ flag_of_either(Classes *c, NodeId id)
 static NodeId
 flag_of(Classes *c, NodeId id)
 {
-    if (id < c->known && c->flag[id] != NO_NODE) return c->flag[id];
-    NodeId flag = loop_is_either(c->loop, id) ? flag_of_either(c, id) : flag_of_known(c, id);
-    if (id < c->known) c->flag[id] = flag;
+    if (id < c->known && c->flag[id].flag != NO_NODE) {
+        const Flag *found = &c->flag[id];
+        if (found->done) meet(c, found->met.python);
+        c->met.computes |= found->done && found->met.computes;
+        return found->flag;
+    }
+    if (!loop_is_either(c->loop, id)) return flag_of_known(c, id);
+    NodeId flag = flag_of_either(c, id);
+    if (id < c->known) c->flag[id].flag = flag;
     return flag;
 }
 
@@ -187,15 +212,26 @@ static int
 classes_begin(Classes *c)
 {
     c->known = c->g->nodes.len;
-    c->flag = arena_alloc(c->in->arena, sizeof(NodeId) * (size_t)(c->known + 1));
+    c->flag = arena_alloc(c->in->arena, sizeof(Flag) * (size_t)(c->known + 1));
     if (c->flag == NULL) return -1;
-    for (int i = 0; i < c->known; i++) c->flag[i] = NO_NODE;
+    for (int i = 0; i < c->known; i++) c->flag[i] = (Flag){.flag = NO_NODE};
     for (int i = 0; i < 2; i++) {
         Attrs attrs = {.object = i == 0 ? Py_False : Py_True};
         c->constant[i] = graph_add(c->g, c->outer, OP_const, 0, NULL, &flag_type, &attrs);
         if (c->constant[i] == NO_NODE) return -1;
     }
     return 0;
+}
+
+/* What was met applies to all numbers that were on the way: they are of one class, or the loop is
+   not kept. */
+static void
+classes_remember(Classes *c)
+{
+    for (int i = 0; i < c->known; i++) {
+        Flag *flag = &c->flag[i];
+        if (flag->flag != NO_NODE && !flag->done) *flag = (Flag){flag->flag, true, c->met};
+    }
 }
 
 /* The flag of what the loop carries in `place`.  ANSWER_NO: it may be more than two classes. */
@@ -205,14 +241,14 @@ class_of(Classes *c, NodeId loop, LoopClass *out)
     const Region *body = &c->g->regions.at[graph_node(c->g, loop)->region[0]];
     NodeId param = body->params.at[out->place + 1];
     DType dtype = (DType)graph_node(c->g, param)->type.dtype;
-    c->python = -1;
-    c->computes = c->differs = false;
+    c->met = (Met){.python = -1};
     NodeId flag = flag_of(c, param);
     if (flag == NO_NODE) return ANSWER_ERROR;
-    out->python = c->python < 0 ? dtype : (DType)c->python;
+    classes_remember(c);
+    out->python = c->met.python < 0 ? dtype : (DType)c->met.python;
     out->flag = (int)graph_node(c->g, flag)->attrs.index - 1;
-    bool same = out->python == dtype || (out->python == DT_I64 && !c->computes);
-    return same && !c->differs ? ANSWER_YES : ANSWER_NO;
+    bool same = out->python == dtype || (out->python == DT_I64 && !c->met.computes);
+    return same && !c->met.differs ? ANSWER_YES : ANSWER_NO;
 }
 
 Answer
