@@ -120,8 +120,37 @@ def carried_over_in_two_classes(x, y, n):
     return s, t, u, v
 
 
+def asked_by_type(x, y, n):
+    s, k = 0.0, 0
+    for v in x:
+        k += type(s) is float
+        s = s + v
+    return s, k
+
+
+def asked_by_isinstance(x, y, n):
+    s, k = 0, 0
+    for v in x:
+        if isinstance(s, int):
+            k += 10
+        s = s + v
+    return s, k
+
+
+def asked_for_attributes(x, y, n):
+    s, k = 0.0, 0
+    for v in x:
+        if hasattr(s, "dtype"):
+            k += 1
+        elif s.__class__ is float:
+            k += 10
+        s = s + v
+    return s, k
+
+
 FUNCTIONS = [twice, some_each_time, in_a_while, from_an_int, divided, used_between, becomes_a_float]
 FUNCTIONS += [carried_over, carried_over_in_two_classes]
+FUNCTIONS += [asked_by_type, asked_by_isinstance, asked_for_attributes]
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])

@@ -208,7 +208,7 @@ follow_either(Interp *in, Loop *loop, NodeId id)
         Use use = use_of(g, loop, node, k);
         if (use == USE_WRONG) {
             loop->wrong = node->args[k];
-            loop->wrong_use = id;
+            loop->wrong_line = node->line;
             return ANSWER_NO;
         }
         if (use == USE_SAME) continue;
@@ -253,11 +253,25 @@ all_harmless(Interp *in, Loop *loop, NodeId top)
     return ANSWER_YES;
 }
 
+/* Does the body ask for the class of such a number? */
+static bool
+asks_for_class(Loop *loop)
+{
+    for (int i = 0; i < loop->asked.len; i++) {
+        if (!loop_is_either(loop, loop->asked.at[i].number)) continue;
+        loop->wrong = loop->asked.at[i].number;
+        loop->wrong_line = loop->asked.at[i].line;
+        return true;
+    }
+    return false;
+}
+
 Answer
 either_is_harmless(Interp *in, Loop *loop, NodeId top)
 {
     loop->top = top;
     Answer answer = all_harmless(in, loop, top);
+    if (answer == ANSWER_YES && asks_for_class(loop)) answer = ANSWER_NO;
     if (answer != ANSWER_YES || loop->either_int.len == 0) return answer;
     Loop ints = *loop;
     ints.asks_ints = true;
@@ -266,7 +280,7 @@ either_is_harmless(Interp *in, Loop *loop, NodeId top)
     ints.either.cap = loop->either_int.cap;
     answer = all_harmless(in, &ints, top);
     loop->wrong = ints.wrong;
-    loop->wrong_use = ints.wrong_use;
+    loop->wrong_line = ints.wrong_line;
     return answer;
 }
 
@@ -300,16 +314,15 @@ name_of_either(const Interp *in, const Loop *loop, NodeId id, int deep)
 const char *
 loop_either_why(Interp *in, const Loop *loop)
 {
-    const char *name = loop->wrong_use > 0 ? name_of_either(in, loop, loop->wrong, 0) : NULL;
+    const char *name = loop->wrong_line > 0 ? name_of_either(in, loop, loop->wrong, 0) : NULL;
     if (name == NULL)
         return "a number is Python's or NumPy's by the way that was taken, and it is used where "
                "that matters";
-    const Node *use = graph_node(in->graph, loop->wrong_use);
     const char *numpy = dtype_long_name((DType)graph_node(in->graph, loop->wrong)->type.dtype);
     const char *python = strcmp(numpy, "float64") == 0 ? "float" : "int";
     return arena_printf(
         in->arena,
         "'%s' is Python's %s or a numpy.%s by the way that was taken, which matters "
         "in line %d (make it one of the two on each way: %s(...) or np.%s(...))",
-        name, python, numpy, (int)use->line, python, numpy);
+        name, python, numpy, loop->wrong_line, python, numpy);
 }

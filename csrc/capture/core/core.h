@@ -491,6 +491,8 @@ bool array_is_loose(Interp *in, const Value *array);
 Answer array_size(Interp *in, Value *array, int axis, Value **out);
 Answer array_sizes(Interp *in, Value *array, Value **out);    /* shape */
 Answer array_elements(Interp *in, Value *array, Value **out); /* size */
+/* Records that the program asks for the class of what may be a number of a kept loop. */
+int note_class_asked(Interp *in, const Value *value);
 /* Records that a number, or the numbers of a tuple, are lengths of an opaque array. */
 int note_data_length(Interp *in, const Value *value);
 /* Does a number or truth value depend on lengths that come out of array data (len(x[mask])), and on

@@ -216,6 +216,14 @@ value_is_numpy(Interp *in, const Value *value)
             opaque_sample(in, value) != NULL);
 }
 
+int
+note_class_asked(Interp *in, const Value *value)
+{
+    if (in->loop == NULL || value->kind != V_NODE || value_is_array(in, value)) return 0;
+    LoopAsked asked = {.number = value->node, .line = in->graph->line};
+    return VEC_PUSH(in->arena, &in->loop->asked, asked);
+}
+
 bool
 value_is_python_scalar(Interp *in, const Value *value)
 {

@@ -197,6 +197,12 @@ typedef struct {
     DType python; /* of Python's number */
 } LoopPick;
 
+/* type(number) in a kept loop, and the like. */
+typedef struct {
+    NodeId number;
+    int line;
+} LoopAsked;
+
 /* A nest of loops being kept as regions, and the arrays whose elements it writes. */
 enum { LOOP_ARRAYS = 16, LOOP_RANK = 4 };
 typedef struct {
@@ -206,12 +212,13 @@ typedef struct {
     VEC(NodeId) either;          /* numbers that may have kept another type: loop_either.c … */
     VEC(NodeId) either_int;      /* … of these, an int in place of a float, or the reverse */
     VEC(NodeId) python;          /* Python's numbers, made scalars to be alike with those */
+    VEC(LoopAsked) asked;        /* numbers whose class the body asks for */
     NodeId top;                  /* the outermost loop's node: later ones are in it */
     bool asks_ints;              /* of `either`, whether it is seen that they may be ints */
     VEC(LoopLocal) locals;
-    VEC(LoopPick) starts;    /* numbers with which it begins */
-    NodeId wrong, wrong_use; /* the number of `either` that is used where its type matters, and the
-                                node that does */
+    VEC(LoopPick) starts; /* numbers with which it begins */
+    NodeId wrong;         /* the number of `either` that is used where its type matters … */
+    int wrong_line;
 } Loop;
 
 /* Memory that must neither be written nor leave as an object: a merged branch made it one of two

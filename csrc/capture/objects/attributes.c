@@ -320,6 +320,7 @@ limits_attribute(Interp *in, Value *limits, PyObject *name, Value **out)
 Answer
 attribute_find(Interp *in, Value *object, PyObject *name, Value **out)
 {
+    if (note_class_asked(in, object) < 0) return ANSWER_ERROR;
     if (value_is_on_device(object)) return device_find(in, object, name, out);
     if (value_is_array(in, object) || (object->kind == V_NODE && value_is_numpy(in, object)))
         return array_find(in, object, name, out);

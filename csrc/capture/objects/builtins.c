@@ -161,6 +161,7 @@ builtin_type(const BuiltinCall *call)
 {
     PyTypeObject *type = value_type(call->in, call->args[0]);
     if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "type");
+    if (note_class_asked(call->in, call->args[0]) < 0) return ANSWER_ERROR;
     return give(call, value_const(call->in, (PyObject *)type));
 }
 

@@ -164,6 +164,7 @@ builtin_isinstance(const BuiltinCall *call)
     bool is;
     Value *asked;
     if (type == NULL) return PyErr_Occurred() ? ANSWER_ERROR : unknown(call, "isinstance");
+    if (note_class_asked(call->in, call->args[0]) < 0) return ANSWER_ERROR;
     Answer answer = typing_class(call->in, call->args[1], &asked);
     if (answer == ANSWER_YES) answer = value_known(call->in, asked, &classes);
     if (answer == ANSWER_NO) return unknown(call, "isinstance");
@@ -228,6 +229,7 @@ builtin_hasattr(const BuiltinCall *call)
     Value *found;
     Answer answer = attribute_name(call, &name);
     if (answer != ANSWER_YES) return answer;
+    if (note_class_asked(call->in, call->args[0]) < 0) return ANSWER_ERROR;
     PyTypeObject *type = value_type(call->in, call->args[0]);
     PyObject *on_type = type != NULL ? _PyType_Lookup(type, name) : NULL;
     bool may_lack = on_type != NULL && Py_TYPE(on_type) == &PyMemberDescr_Type &&
