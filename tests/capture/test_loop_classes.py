@@ -212,3 +212,141 @@ def test_a_number_stays_what_it_was_where_an_inner_loop_makes_no_turn(function):
     x = np.arange(3.0)
     args = [(x, 1), (x[:0], 3), (x, 2), (x, 0)]
     check(function, x, 3, also=tuple(args), captured=False, options=MANY)
+
+
+def added_up(x, m):
+    s = 0
+    for i in range(len(x)):
+        s += x[i]
+    return s
+
+
+def added_items(x, m):
+    s = 0
+    for v in x:
+        s += v
+    return s
+
+
+def added_from_a_float(x, m):
+    s = 0.0
+    for v in x:
+        s = v + s
+    return s
+
+
+def added_in_a_nest(x, m):
+    s = 0
+    for i in range(m):
+        for j in range(i):
+            s += x[j]
+    return s
+
+
+def added_where_it_is_more(x, m):
+    s = t = 1
+    for v in x:
+        if v > s:
+            t = s
+            s = v - s
+    return s, t
+
+
+def assigned(x, m):
+    s = t = 3
+    for v in x:
+        if v > 2:
+            s = v
+        t = v
+    return s, t
+
+
+SUMS = [added_up, added_items, added_from_a_float, added_in_a_nest, added_where_it_is_more]
+REAL = [np.float64, np.float32, np.int64, np.int32, np.uint8, np.int16]
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("function", [*SUMS, assigned])
+def test_sums_that_begin_with_a_number_of_pythons(function, dtype):
+    rows = [np.arange(12) - 3, np.zeros(12), np.full(12, 120), np.full(5, 0.1), np.full(1, -0.0)]
+    arrays = [np.asarray(row).astype(dtype) for row in rows]
+    args = [(x, m) for x in (*arrays, arrays[0][:0]) for m in (len(x), 1, 0)]
+    if dtype == np.float32:
+        args += [(np.full(3, 1e38, dtype), 3), (np.array([-0.0, np.nan, np.inf], dtype), 2)]
+    check(function, *args[0], also=tuple(args[1:]), captured=False, options=MANY)
+
+
+KEPT = [(function, dtype) for function in SUMS for dtype in (np.float64, np.float32, np.int64)]
+KEPT += [(assigned, dtype) for dtype in REAL]
+
+
+@pytest.mark.parametrize(("function", "dtype"), KEPT)
+def test_such_sums_are_kept_loops(function, dtype):
+    compiled = pycompile.compile(function, fullgraph=True)
+    for n in (40, 300):
+        compiled(np.arange(n).astype(dtype) % 7, n)
+    stats = compiled.stats()
+    assert stats["compiles"] == 1 and stats["plan_runs"] == 2, stats
+
+
+def in_double_at_first(x, m):
+    """Python's 0.1 is no float32."""
+    s = 0.0
+    for v in x:
+        s += 0.1
+        s += v
+    return s
+
+
+def compared(x, m):
+    s, k = 0.5, 0
+    for v in x:
+        k += s < 0.1
+        s = v
+    return s, k
+
+
+def doubled(x, m):
+    s = 16777215
+    for v in x:
+        s = s + s
+        x[0] = s
+        s = s + v
+    return s
+
+
+def no_float32(x, m):
+    s = 16777217
+    for v in x:
+        s = s + v
+    return s
+
+
+def asked_for_its_class(x, m):
+    s, k = 0.0, 0
+    for v in x:
+        if type(s) is float:
+            k += 1
+        if isinstance(s, float):
+            k += 10
+        s = s + v
+    return s, k
+
+
+def with_a_wider_one(x, m):
+    s, t = 0, 0.0
+    for v in x:
+        t = s + np.float64(v)
+        s = s + v
+    return s, t
+
+
+NARROW = [in_double_at_first, compared, doubled, no_float32, asked_for_its_class, with_a_wider_one]
+
+
+@pytest.mark.parametrize("dtype", REAL)
+@pytest.mark.parametrize("function", NARROW)
+def test_numbers_whose_class_matters_before_they_are_narrow(function, dtype):
+    arrays = [np.asarray(row).astype(dtype) for row in (np.full(9, 0.1), np.arange(5), [3])]
+    args = [(x, 1) for x in (*arrays, arrays[0][:0])]
+    check(function, *args[0], also=tuple(args[1:]), captured=False, options=MANY)

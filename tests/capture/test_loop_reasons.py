@@ -108,7 +108,7 @@ def largest_of_one_type(a):
 
 
 def sums_float32(a):
-    s = 0.0
+    s = 0.1  # no float32
     for i in range(len(a)):  # here
         s += a[i]
     return s

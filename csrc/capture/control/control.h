@@ -104,8 +104,8 @@ Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
 /* Before a division in a kept loop: a divisor that is Python's must not be zero, where Python's
    float would raise and NumPy's would warn. */
 Answer loop_divides(Interp *in, Value *divisor);
-/* A constant int of Python's that is exact as a float. */
-bool loop_small_int(const Node *node);
+/* Is it a constant of Python's that the dtype holds exactly? */
+bool loop_const_fits(const Node *node, DType to);
 /* May the number be Python's or NumPy's? */
 bool loop_is_either(const Loop *loop, NodeId id);
 /* `top`: the outermost loop's node.  ANSWER_NO: the type would matter. */

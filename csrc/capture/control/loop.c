@@ -29,6 +29,14 @@ same_scalar(const Type *a, const Type *b)
     return a->dtype == b->dtype && a->form == b->form && a->rank == 0 && b->rank == 0;
 }
 
+/* Both floats, or both ints: they agree about the sign of zero. */
+static bool
+same_kind(DType a, DType b)
+{
+    return a == b || (dtype_is_float(a) && dtype_is_float(b)) ||
+           (dtype_is_integer(a) && dtype_is_integer(b));
+}
+
 static const LoopType *
 learnt_type(const Marks *marks, int number, int slot)
 {
@@ -76,6 +84,46 @@ changes_type(Interp *in, const Scan *scan, int slot, const Type *from, const Typ
     return why == NULL ? ANSWER_ERROR : loop_not_kept(in, scan->number, "%s", why);
 }
 
+/* A dtype that Python's number of dtype `from` may become in a loop. */
+static bool
+may_become(DType from, DType to)
+{
+    if (to == DT_F32) return from == DT_F64 || from == DT_I64;
+    return to == DT_F64 || to == DT_BOOL ||
+           (dtype_is_integer(to) && (from == DT_I64 || to == DT_I64));
+}
+
+/* A carried local has another type after the body than before it. */
+static Answer
+learn_type(Interp *in, int number, int slot, const Type *from, const Type *type)
+{
+    bool known = learnt_type(in->attempt.marks, number, slot) != NULL;
+    if (known || !may_become(from->dtype, type->dtype) || type->rank != 0)
+        return loop_unkept(in, number, loop_type_changes(in, slot, from, type));
+    LoopType learnt = {.number = number, .slot = slot, .dtype = type->dtype, .form = type->form};
+    if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->loop_types, learnt) < 0)
+        return ANSWER_ERROR;
+    in->attempt.again = true;
+    in->break_code = BREAK_UNROLL;
+    return ANSWER_BREAK;
+}
+
+/* The start is what a loop around this one carries, and would be exact as that one's start. */
+static Answer
+learn_around(Interp *in, const Body *b, NodeId start, const Type *to)
+{
+    const LoopLocal *locals = b->loop->locals.at;
+    const Type *from = &graph_node(in->graph, start)->type;
+    if (in->loop == NULL || from->form != FORM_PYTHON || !may_become(from->dtype, to->dtype))
+        return ANSWER_YES;
+    int outer = in->turn->shape->top;
+    for (int i = 0; i < b->loop->locals.len; i++)
+        if (locals[i].node == start &&
+            learnt_type(in->attempt.marks, outer, locals[i].slot) == NULL)
+            return learn_type(in, outer, locals[i].slot, from, to);
+    return ANSWER_YES;
+}
+
 /* The start of a local that the body makes a number of another type. */
 static Answer
 converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *start)
@@ -89,16 +137,18 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
        another type. */
     if (read_first && from->form == FORM_SCALAR)
         return changes_type(in, &b->scan, slot, from, &type);
-    bool number = type.dtype == DT_F64 || (type.dtype == DT_I64 && from->dtype != DT_F64);
-    bool large = from->dtype == DT_I64 && type.dtype == DT_F64 && from->form == FORM_PYTHON &&
-                 !loop_small_int(graph_node(in->graph, *start));
+    bool fits = loop_const_fits(graph_node(in->graph, *start), type.dtype);
+    bool number = fits || type.dtype == DT_F64 || (type.dtype == DT_I64 && from->dtype != DT_F64);
+    bool large =
+        from->dtype == DT_I64 && type.dtype == DT_F64 && from->form == FORM_PYTHON && !fits;
+    if (seen && (large || !number)) TRY(learn_around(in, b, *start, &type));
     if (large && seen)
         return loop_not_kept(in, b->scan.number,
                              "'%s' is an int before it and a float in it (begin with a float)",
                              slot_text(in, slot));
     if (seen && in->loop == NULL && b->scan.shape->counts) b->needs_a_turn = true;
     b->keeps_type[b->ncarried] = number && seen;
-    b->keeps_int[b->ncarried] = number && seen && type.dtype != from->dtype;
+    b->keeps_int[b->ncarried] = number && seen && !same_kind(type.dtype, from->dtype);
     if (seen && !number && (read_first || !b->needs_a_turn))
         return changes_type(in, &b->scan, slot, from, &type);
     Op op = type.form == FORM_SCALAR ? OP_cast : type.dtype == DT_F64 ? OP_py_float : OP_py_int;
@@ -128,7 +178,8 @@ picked_start(Interp *in, Body *b, const LoopPick *pick, int i, NodeId *start)
     if (answer == ANSWER_YES) answer = value_as_loose_node(in, pick->is_numpy, &flag);
     if (answer != ANSWER_YES) return answer;
     b->keeps_type[b->ncarried] = true;
-    b->keeps_int[b->ncarried] = pick->python != (DType)graph_node(in->graph, *start)->type.dtype;
+    b->keeps_int[b->ncarried] =
+        !same_kind(pick->python, (DType)graph_node(in->graph, *start)->type.dtype);
     b->needs_a_turn |= seen && b->scan.shape->counts;
     return VEC_PUSH(in->arena, &b->loop->starts, *pick) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
@@ -388,22 +439,6 @@ learn_effect(Interp *in, int number, int first, Value *changed)
                                     *object != '\0' ? ": " : "", object));
 }
 
-/* A carried local has another type after the body than before it. */
-static Answer
-learn_type(Interp *in, int number, int slot, const Type *from, const Type *type)
-{
-    bool known = learnt_type(in->attempt.marks, number, slot) != NULL;
-    bool exact = type->dtype == DT_F64 || type->dtype == DT_I64 || type->dtype == DT_BOOL;
-    if (known || !exact || type->rank != 0)
-        return loop_unkept(in, number, loop_type_changes(in, slot, from, type));
-    LoopType learnt = {.number = number, .slot = slot, .dtype = type->dtype, .form = type->form};
-    if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->loop_types, learnt) < 0)
-        return ANSWER_ERROR;
-    in->attempt.again = true;
-    in->break_code = BREAK_UNROLL;
-    return ANSWER_BREAK;
-}
-
 Answer
 loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y)
 {
@@ -412,9 +447,10 @@ loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y)
         if (both[i]->kind != V_NODE || both[1 - i]->kind != V_NODE) continue;
         const Node *param = graph_node(in->graph, both[i]->node);
         const Type *type = &graph_node(in->graph, both[1 - i]->node)->type;
-        bool carried =
-            param->op == OP_input && param->type.form == FORM_PYTHON && param->type.dtype == DT_I64;
-        if (carried && type->form == FORM_SCALAR && type->dtype == DT_F64 &&
+        DType from = (DType)param->type.dtype, to = (DType)type->dtype;
+        bool carried = param->op == OP_input && param->type.form == FORM_PYTHON;
+        bool becomes = (from == DT_I64 && to != DT_I64 && to != DT_BOOL) || to == DT_F32;
+        if (carried && type->form == FORM_SCALAR && becomes && may_become(from, to) &&
             learnt_type(in->attempt.marks, in->turn->shape->top, slot) == NULL)
             return learn_type(in, in->turn->shape->top, slot, &param->type, type);
     }
@@ -446,7 +482,8 @@ start_was_weak(Interp *in, const Scan *scan, RegionId region)
 {
     for (int i = 0; i < in->attempt.marks->loop_types.len; i++) {
         const LoopType *type = &in->attempt.marks->loop_types.at[i];
-        if (type->number == scan->number && type->form == FORM_SCALAR &&
+        bool wide = type->dtype == DT_F64 || type->dtype == DT_I64;
+        if (type->number == scan->number && type->form == FORM_SCALAR && wide &&
             has_narrow(in->graph, region, type->dtype))
             return type;
     }

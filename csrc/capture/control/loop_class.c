@@ -91,7 +91,8 @@ flag_of_known(Classes *c, NodeId id)
     for (int i = 0; i < c->loop->python.len; i++)
         if (c->loop->python.at[i] == id) node = graph_node(c->g, node->args[0]);
     if (node->type.form != FORM_PYTHON) return c->constant[1];
-    bool exact = node->type.dtype == graph_node(c->g, id)->type.dtype || loop_small_int(node);
+    bool exact = node->type.dtype == graph_node(c->g, id)->type.dtype ||
+                 loop_const_fits(node, (DType)graph_node(c->g, id)->type.dtype);
     if (!exact) c->met.differs = true;
     meet(c, node->type.dtype);
     return c->constant[0];

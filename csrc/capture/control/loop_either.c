@@ -2,11 +2,12 @@
    loop that adds np.float64 to it makes no turn, or the branch that does is not taken.  The graph
    has the NumPy scalar; that is the same program as long as the number is only used where both give
    the same: an operation with a NumPy scalar of its dtype, a store into an array, a condition, what
-   converts it to one of Python's classes. With Python's numbers it gives such a number again; a
-   divisor must be a number of Python's, of which loop_divides has made sure that it is not zero. A
-   number may also be an int where the graph has a float (`t = 0` before a loop that makes floats of
-   it).  The two differ in the sign of a zero alone, which is asked of after the rest: a negated 0
-   is no -0.0, and neither is 0 times a negative int. */
+   converts it to one of Python's classes. With Python's numbers it gives such a number again,
+   unless it is narrower than they are: those are computed with in its own dtype only.  A divisor
+   must be a number of Python's, of which loop_divides has made sure that it is not zero. A number
+   may also be an int where the graph has a float (`t = 0` before a loop that makes floats of it).
+   The two differ in the sign of a zero alone, which is asked of after the rest: a negated 0 is no
+   -0.0, and neither is 0 times a negative int. */
 #include "control.h"
 
 #include <math.h>
@@ -19,14 +20,27 @@ loop_is_either(const Loop *loop, NodeId id)
     return false;
 }
 
-bool
-loop_small_int(const Node *node)
+/* Is it an int from -2**bits to 2**bits? */
+static bool
+int_has_bits(PyObject *object, int bits)
 {
-    if (node->op != OP_const || node->type.dtype != DT_I64 || node->type.form != FORM_PYTHON)
-        return false;
     int overflow = 0;
-    long long number = PyLong_AsLongLongAndOverflow(node->attrs.object, &overflow);
-    return overflow == 0 && number <= 1LL << 53 && number >= -(1LL << 53);
+    long long number = PyLong_AsLongLongAndOverflow(object, &overflow);
+    return overflow == 0 && number <= 1LL << bits && number >= -(1LL << bits);
+}
+
+bool
+loop_const_fits(const Node *node, DType to)
+{
+    if (node->op != OP_const || node->type.form != FORM_PYTHON) return false;
+    PyObject *object = node->attrs.object;
+    if (to == DT_F32 && node->type.dtype == DT_F64)
+        return (double)(float)PyFloat_AS_DOUBLE(object) == PyFloat_AS_DOUBLE(object);
+    if (node->type.dtype != DT_I64) return false;
+    if (to == DT_F64 || to == DT_F32) return int_has_bits(object, to == DT_F64 ? 53 : 24);
+    int half = 8 * (int)dtype_size(to) - 2; /* so that both ends are in the range */
+    return dtype_is_integer(to) && int_has_bits(object, half) &&
+           (dtype_is_signed(to) || PyLong_AsLongLong(object) >= 0);
 }
 
 Answer
@@ -68,12 +82,21 @@ converted_from(const Graph *g, const Loop *loop, NodeId id)
     return id;
 }
 
+/* A dtype that has not all of Python's floats, or ints. */
+static bool
+is_narrow(DType dtype)
+{
+    return dtype != DT_F64 && dtype != DT_I64 && dtype != DT_BOOL;
+}
+
 /* Do Python's number and NumPy's scalar of dtype `own` give the same with a scalar of dtype `with`?
    Python's is weak: it takes a narrower dtype of its kind. */
 static bool
 promotes_alike(DType own, DType with)
 {
-    if (own == with || with == DT_BOOL) return true;
+    if (own == with) return true;
+    if (is_narrow(own)) return false;
+    if (with == DT_BOOL) return true;
     return own == DT_F64 ? dtype_is_integer(with) : with == DT_F64;
 }
 
@@ -120,7 +143,7 @@ use_of_int(const Graph *g, const Loop *loop, const Node *node, bool product)
 static Use
 use_in_operation(const Graph *g, const Loop *loop, const Node *node)
 {
-    bool ints = loop->asks_ints;
+    bool ints = loop->asks_ints, narrow = false;
     bool product = node->op == OP_py_mul || node->op == OP_multiply;
     bool sum = node->op == OP_py_add || node->op == OP_add || node->op == OP_py_sub ||
                node->op == OP_subtract;
@@ -132,7 +155,8 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     case OP_py_int: return USE_SAME;
     case OP_py_neg:
     case OP_negative:
-    case OP_absolute: return USE_EITHER;
+    case OP_absolute:
+        return is_narrow(node->type.dtype) && node->type.dtype != DT_F32 ? USE_WRONG : USE_EITHER;
     case OP_py_add:
     case OP_py_sub:
     case OP_py_mul:
@@ -156,14 +180,15 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
         NodeId other = converted_from(g, loop, node->args[k]);
         const Node *from = graph_node(g, other);
         DType own = (DType)graph_node(g, node->args[1 - k])->type.dtype;
-        if (!loop_is_either(loop, node->args[1 - k]) || loop_is_either(loop, other) ||
-            from->type.form != FORM_SCALAR)
-            continue;
+        if (!loop_is_either(loop, node->args[1 - k])) continue;
+        narrow |= is_narrow(own);
+        if (loop_is_either(loop, other) || from->type.form != FORM_SCALAR) continue;
         if (!promotes_alike(own, (DType)from->type.dtype)) return USE_WRONG;
         /* A constant may have been Python's. */
         if (from->op != OP_const) return USE_SAME;
     }
-    return node->op == OP_divide && loop_is_either(loop, node->args[1]) ? USE_WRONG : USE_EITHER;
+    bool divisor = node->op == OP_divide && loop_is_either(loop, node->args[1]);
+    return narrow || divisor ? USE_WRONG : USE_EITHER;
 }
 
 /* How the node uses its argument number `k`, which is such a number. */
@@ -319,7 +344,7 @@ loop_either_why(Interp *in, const Loop *loop)
         return "a number is Python's or NumPy's by the way that was taken, and it is used where "
                "that matters";
     const char *numpy = dtype_long_name((DType)graph_node(in->graph, loop->wrong)->type.dtype);
-    const char *python = strcmp(numpy, "float64") == 0 ? "float" : "int";
+    const char *python = strncmp(numpy, "float", 5) == 0 ? "float" : "int";
     return arena_printf(
         in->arena,
         "'%s' is Python's %s or a numpy.%s by the way that was taken, which matters "

@@ -277,7 +277,7 @@ int_and_float(const Graph *g, NodeId number, NodeId other)
 {
     const Node *node = graph_node(g, number);
     const Type *type = &graph_node(g, other)->type;
-    return loop_small_int(node) && type->dtype == DT_F64 && type->form == FORM_SCALAR;
+    return type->dtype == DT_F64 && type->form == FORM_SCALAR && loop_const_fits(node, DT_F64);
 }
 
 /* The same number as Python's and as NumPy's: loop_either.c. */
