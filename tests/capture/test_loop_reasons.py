@@ -503,3 +503,26 @@ def test_an_array_without_a_name_is_told_without_one():
         return h
 
     check(counts_by_index, I32, whole=True)
+
+
+def adds_complex(a):
+    s = 0
+    for v in a:
+        s += v
+    return s
+
+
+def adds_complex_pairs(a):
+    s = 0
+    for i in range(len(a)):
+        for j in range(3):
+            s = s + a[i] * a[j]
+    return s
+
+
+@pytest.mark.parametrize("function", [adds_complex, adds_complex_pairs])
+def test_numbers_are_not_unrolled_by_the_hundred(function):
+    """Each would be a step, or a loop of its own for the C compiler."""
+    found = pycompile.explain(function)(np.arange(500) * (1 + 2j))
+    assert found.kernels < 100
+    assert any("more than 512 instructions" in one["detail"] for one in found.to_dict()["breaks"])

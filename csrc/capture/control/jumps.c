@@ -109,11 +109,11 @@ tell_loop(Interp *in, int head)
 /* The budget is spent: the next attempt stops before the outermost loop that has jumped back, and
    that loop's body is captured by itself. */
 static Answer
-unrolled_too_far(Interp *in)
+unrolled_too_far(Interp *in, int most)
 {
     Activation *a = in->top;
-    Answer answer = interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions",
-                                 in->attempt.unroll);
+    Answer answer =
+        interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions", most);
     if (answer == ANSWER_ERROR || a != in->bottom) return answer;
     for (int head = 0; head <= a->number; head++) {
         if (in->attempt.jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0)
@@ -129,16 +129,40 @@ unrolled_too_far(Interp *in)
     return tell_loop(in, a->decoded->instrs[a->number].target) < 0 ? ANSWER_ERROR : answer;
 }
 
-/* A jump that is about to be made: one that goes back counts against the unrolling budget.  3.11
-   ends the body of a `while` with a conditional one. */
+/* Has the loop read elements and computed numbers only so far? */
+static bool
+computes_numbers(const Interp *in, int head, int end)
+{
+    const Decoded *d = in->bottom->decoded;
+    int first = line_at(d, head), last = first, elements = 0;
+    for (int i = head; i <= end; i++) last = Py_MAX(last, d->instrs[i].line);
+    for (NodeId id = 0; id < in->graph->nodes.len; id++) {
+        const Node *node = graph_node(in->graph, id);
+        OpKind kind = op_info(node->op)->kind;
+        bool mine = node->file == in->bottom->file;
+        if (kind == KIND_INPUT || kind == KIND_CONST || (mine && node->line < first)) continue;
+        if (node->type.rank > 0) return false;
+        bool reads = node->nargs > 0 && graph_node(in->graph, node->args[0])->type.rank > 0;
+        elements += mine && node->line <= last && reads;
+    }
+    return elements > 0;
+}
+
+/* A jump that is about to be made: one that goes back counts against the unrolling budget.  Of
+   numbers less is unrolled: a plan saves little of each, and 500 of them take the C compiler a
+   second.  3.11 ends the body of a `while` with a conditional one. */
 static Answer
 jump_back(Interp *in, const Instr *instr)
 {
     Activation *a = in->top;
     if (instr->target > a->number) return ANSWER_YES;
+    int most = in->attempt.unroll, few = Py_MAX(most / 8, 1), before = a->back_jumps / few;
     a->back_jumps += a->number - instr->target;
     if (a == in->bottom) in->attempt.jumped_from[instr->target] = a->number;
-    return a->back_jumps > in->attempt.unroll ? unrolled_too_far(in) : ANSWER_YES;
+    if (a == in->bottom && in->loop == NULL && a->back_jumps / few > before &&
+        computes_numbers(in, instr->target, a->number))
+        return unrolled_too_far(in, few);
+    return a->back_jumps > most ? unrolled_too_far(in, most) : ANSWER_YES;
 }
 
 static Answer
