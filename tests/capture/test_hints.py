@@ -1,5 +1,6 @@
 """What a break says to do fits the place where it is told, and it says what kept capture."""
 
+import array
 import inspect
 import math
 import threading
@@ -129,6 +130,34 @@ def test_what_the_hint_says_of_turns_makes_a_graph():
     compiled = pycompile.compile(chooses_turns, fullgraph=True)
     out = np.zeros((8, len(X)))
     assert np.array_equal(compiled(X, z, out.copy()), skips_turns(X, z, out.copy()))
+
+
+def test_the_array_code_of_a_turn_in_a_function_of_its_own_is_one_graph():
+    """What the hint of PC0044 says to do about a loop with a break that has to stay."""
+
+    def turn(x, k):
+        y = np.tanh(x * k) + x
+        return y * 2 + 1 - x
+
+    def loop(x, turn):
+        total = 0
+        for k in range(4):
+            x = turn(x, k)
+            total += hash(array.array("d", [k]).tobytes())
+        return x, total
+
+    item = next(
+        one
+        for record in pycompile.explain(loop)(X, turn).records
+        for one in record["breaks"]
+        if one["code"] == "PC0044"
+    )
+    assert "call a compiled function with the iteration's array code" in item["hint"]
+    compiled = pycompile.compile(turn, fullgraph=True)
+    seen, total = loop(X, compiled)
+    plain, same = loop(X, turn)
+    assert np.array_equal(seen, plain) and total == same
+    assert compiled.stats()["plan_runs"] == 4
 
 
 def test_nothing_is_said_of_plans_that_are_not_there():
