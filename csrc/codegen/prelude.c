@@ -470,13 +470,9 @@ define_select(Prelude *p, DType dtype, int lanes)
 static int
 function_arity(const char *name)
 {
-    size_t length = strlen(name);
-    for (int op = 0; op < OP_COUNT; op++) {
-        const OpInfo *info = op_info((Op)op);
-        if ((info->flags & OPF_DEVICE) && info->c != NULL && strncmp(info->c, name, length) == 0 &&
-            info->c[length] == '(')
-            return info->arity;
-    }
+    char called[OP_FUNCTION_NAME];
+    for (int op = 0; op < OP_COUNT; op++)
+        if (op_function((Op)op, called) && strcmp(called, name) == 0) return op_info((Op)op)->arity;
     return 0;
 }
 

@@ -174,7 +174,10 @@ enum {
     OPF_LONG = 32,    /* its CUDA function has some hundreds of instructions in any dtype */
 };
 
+enum { OP_FUNCTION_NAME = 16 };
 const OpInfo *op_info(Op op);
+/* Is the C expression of an elementary function (OPF_DEVICE) a call?  `name` is the function's. */
+bool op_function(Op op, char name[OP_FUNCTION_NAME]);
 /* Does the op's C expression give NumPy's bits for this dtype? */
 bool op_is_exact(Op op, DType dtype);
 /* Has it an expression for this dtype on the device? */

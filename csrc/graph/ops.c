@@ -130,6 +130,17 @@ op_info(Op op)
     return &ops[op];
 }
 
+bool
+op_function(Op op, char name[OP_FUNCTION_NAME])
+{
+    const char *text = ops[op].flags & OPF_DEVICE ? ops[op].c : NULL;
+    size_t length = text != NULL ? strcspn(text, "(") : 0;
+    if (length == 0 || length >= OP_FUNCTION_NAME || text[length] == '\0') return false;
+    memcpy(name, text, length);
+    name[length] = '\0';
+    return true;
+}
+
 static bool
 has_dtype(const char *letters, DType dtype)
 {

@@ -3,15 +3,11 @@
    block by block.  The results differ from NumPy's by a few ulp. */
 #include "passes.h"
 
-/* The function that the expression of ops.def calls. */
 static bool
 has_function(Op op)
 {
-    char name[16];
-    const char *text = op_info(op)->c, *end = text ? strchr(text, '(') : NULL;
-    if (end == NULL || end - text >= (int)sizeof(name)) return false;
-    snprintf(name, sizeof(name), "%.*s", (int)(end - text), text);
-    return vector_libm_has(name, op_info(op)->arity);
+    char name[OP_FUNCTION_NAME];
+    return op_function(op, name) && vector_libm_has(name, op_info(op)->arity);
 }
 
 /* Numbers alone are left to the ufunc: nothing fuses with them. */
@@ -57,9 +53,7 @@ pass_approximate(Graph *g)
         if (!is_approximated(g, node)) continue;
         int op = op_of(node->attrs.object);
         if (op == NO_OP) return -1;
-        if (op < 0 || !(op_info((Op)op)->flags & OPF_DEVICE) || op_info((Op)op)->c == NULL ||
-            op_info((Op)op)->arity != node->nargs || !has_function((Op)op))
-            continue;
+        if (op < 0 || op_info((Op)op)->arity != node->nargs || !has_function((Op)op)) continue;
         node->op = (Op)op;
         node->attrs.object = NULL;
     }
