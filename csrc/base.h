@@ -113,7 +113,7 @@ common_divisor(int64_t a, int64_t b)
 
 /* ---- vector_libm.c: elementary functions of vectors ---- */
 enum { VECTOR_LIBM_NAME = 32 };
-/* Has the library the function, of float and double? */
+/* Has the library the function, of float and double and for vectors of 16, 32 and 64 bytes? */
 bool vector_libm_has(const char *function, int arity);
 /* Its name for vectors of so many bytes. */
 void vector_libm_name(char out[VECTOR_LIBM_NAME], const char *function, int arity, int bytes,

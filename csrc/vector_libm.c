@@ -32,10 +32,11 @@ bool
 vector_libm_has(const char *function, int arity)
 {
     char name[VECTOR_LIBM_NAME];
-    for (int lanes = 4; lanes <= 8; lanes *= 2) {
-        vector_libm_name(name, function, arity, 32, lanes);
-        if (library() == NULL || dlsym(library(), name) == NULL) return false;
-    }
+    for (int bytes = 16; bytes <= 64; bytes *= 2)
+        for (int single = 0; single < 2; single++) {
+            vector_libm_name(name, function, arity, bytes, bytes / (single ? 4 : 8));
+            if (library() == NULL || dlsym(library(), name) == NULL) return false;
+        }
     return true;
 }
 #else
