@@ -75,6 +75,8 @@ typedef struct {
 
 /* `string` NULL, the data of a failed text, makes this one fail. */
 void text_put(Text *text, const char *string);
+/* The other text's contents; fails if that one has. */
+void text_add(Text *text, const Text *other);
 void text_printf(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vprintf(Text *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));

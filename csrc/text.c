@@ -34,6 +34,13 @@ text_put(Text *text, const char *string)
     text->len += length;
 }
 
+void
+text_add(Text *text, const Text *other)
+{
+    text->failed |= other->failed;
+    if (other->len > 0) text_put(text, other->data);
+}
+
 /* Appends bytes for which there is room. */
 static void
 append(Text *text, const char *bytes, size_t length)

@@ -411,10 +411,9 @@ write_file(const Graph *graph, const Program *program, bool comments, int vector
     if (codegen_has_region(program) && quick) text_put(out, KEPT_LOOP_TEXT);
     text_put(out, REST_TEXT);
     if (program->loops.len > 0) text_put(out, CALL_LOOP_TEXT);
-    text_put(out, head.data ? head.data : "");
-    text_put(out, body.data ? body.data : "");
-    if (text_finish(&head) == 0 && text_finish(&body) == 0 && text_finish(&prelude.done) == 0)
-        status = text_finish(out);
+    text_add(out, &head);
+    text_add(out, &body);
+    if (text_finish(&prelude.done) == 0) status = text_finish(out);
     /* what is asked for straight code leaves contraction out */
     if (straight != NULL) *straight = !graph->fast && is_straight(&e);
 done:

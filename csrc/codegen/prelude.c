@@ -414,7 +414,7 @@ put_signature(Prelude *p, Text *out, const char *name, int arity, bool compares,
         text_printf(&line, " %c", 'a' + i);
     }
     text_put(&line, ")");
-    text_put(out, line.data ? line.data : "");
+    text_add(out, &line);
     text_free(&line);
 }
 
@@ -430,7 +430,7 @@ define_lanewise(Prelude *p, const Helper *h, DType dtype, int lanes)
     prelude_use(p, h->name, dtype, 1, &text);
     for (int i = 0; i < h->arity; i++) text_printf(&text, "%s%c[i]", i ? ", " : "(", 'a' + i);
     text_put(&text, "); return r; }\n");
-    text_put(p->head, text.data ? text.data : "");
+    text_add(p->head, &text);
     text_free(&text);
 }
 
@@ -462,7 +462,7 @@ define_select(Prelude *p, DType dtype, int lanes)
              lanes == 1 ? "T a, T b) { return m ? a : b; }\n"
                         : "T a, T b) { return (T)((m & (M)a) | (~m & (M)b)); }\n",
              dtype, lanes);
-    text_put(p->head, text.data ? text.data : "");
+    text_add(p->head, &text);
     text_free(&text);
 }
 
@@ -492,15 +492,19 @@ define_function(Prelude *p, const char *name, DType dtype, int lanes)
         vector_libm_name(called, name, arity, bytes, lanes);
     else
         snprintf(called, sizeof called, "__builtin_%s%s", name, dtype == DT_F32 ? "f" : "");
-    Text type = {0}, text = {0};
-    prelude_type(p, dtype, lanes, &type);
-    if (lanes > 1)
-        text_printf(p->head, "%s %s(%s%s%s);\n", type.data, called, type.data,
-                    arity == 2 ? ", " : "", arity == 2 ? type.data : "");
+    Text text = {0};
+    define_type(p, dtype, lanes);
+    if (lanes > 1) {
+        put_type(&text, dtype, lanes);
+        text_printf(&text, " %s(", called);
+        put_type(&text, dtype, lanes);
+        if (arity == 2) text_put(&text, ", ");
+        if (arity == 2) put_type(&text, dtype, lanes);
+        text_put(&text, ");\n");
+    }
     put_signature(p, &text, name, arity, false, dtype, lanes);
-    text_printf(p->head, "%s { return %s(%s); }\n", text.data ? text.data : "", called,
-                arity == 2 ? "a, b" : "a");
-    text_free(&type);
+    text_printf(&text, " { return %s(%s); }\n", called, arity == 2 ? "a, b" : "a");
+    text_add(p->head, &text);
     text_free(&text);
     return true;
 }
@@ -526,7 +530,7 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
         text_put(&text, " { return ");
         put_body(p, &text, body, dtype, lanes);
         text_put(&text, "; }\n");
-        text_put(p->head, text.data ? text.data : "");
+        text_add(p->head, &text);
     }
     text_free(&text);
     text_free(&machine);
@@ -580,29 +584,28 @@ prelude_fold(Prelude *p, const char *name, DType dtype, int lanes, Text *out)
     const Key key = key_of(fold, dtype, lanes);
     bool bits = strcmp(name, "and") == 0 || strcmp(name, "or") == 0;
     if (prelude_first(p, key.text)) {
-        Text text = {0}, vector = {0}, index = {0}, helper = {0};
+        Text text = {0};
         prelude_shuffle(p);
-        prelude_type(p, dtype, lanes, &vector);
-        prelude_type(p, mask_dtype((int)dtype_size(dtype)), lanes, &index);
-        if (!bits) prelude_use(p, name, dtype, lanes, &helper);
-        text_printf(&text, "INLINE %s %s(%s a) {\n    typedef %s I __attribute__((unused));\n",
-                    dtype_name(dtype), key.text, vector.data, index.data);
+        text_printf(&text, "INLINE %s %s(", dtype_name(dtype), key.text);
+        prelude_type(p, dtype, lanes, &text);
+        text_put(&text, " a) {\n    typedef ");
+        prelude_type(p, mask_dtype((int)dtype_size(dtype)), lanes, &text);
+        text_put(&text, " I __attribute__((unused));\n");
         for (int half = lanes / 2; half > 0; half /= 2) {
             text_put(&text, "    a = ");
-            if (bits)
+            if (bits) {
                 text_put(&text, strcmp(name, "and") == 0 ? "a & " : "a | ");
-            else
-                text_printf(&text, "%s(a, ", helper.data);
+            } else {
+                prelude_use(p, name, dtype, lanes, &text);
+                text_put(&text, "(a, ");
+            }
             text_put(&text, "SHUFFLE(a, a");
             for (int i = 0; i < lanes; i++) text_printf(&text, ", %d", (i + half) % lanes);
             text_put(&text, bits ? ");\n" : "));\n");
         }
         text_put(&text, "    return a[0];\n}\n");
-        text_put(p->head, text.data ? text.data : "");
+        text_add(p->head, &text);
         text_free(&text);
-        text_free(&vector);
-        text_free(&index);
-        text_free(&helper);
     }
     text_put(out, key.text);
 }
@@ -745,7 +748,9 @@ put_vector_cast(Prelude *p, Text *text, const char *argument, DType from, DType 
         prelude_cast(p, from, DT_I32, lanes, &middle);
         text_printf(&middle, "(%s)", argument);
         prelude_cast(p, DT_I32, to, lanes, text);
-        text_printf(text, "(%s)", middle.data ? middle.data : "");
+        text_put(text, "(");
+        text_add(text, &middle);
+        text_put(text, ")");
         text_free(&middle);
         return;
     }
@@ -815,7 +820,7 @@ prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
                 put_scalar_cast(p, &text, from, to);
             text_put(&text, "; }\n");
         }
-        text_put(p->head, text.data ? text.data : "");
+        text_add(p->head, &text);
         text_free(&text);
     }
     text_put(out, key);
