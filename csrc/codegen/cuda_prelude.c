@@ -3,52 +3,55 @@
 #include "cuda_emit.h"
 
 static const struct {
-    const char *name, *text;
+    const char *name;
+    const char *calls; /* the helper that this one calls; NULL: none */
+    const char *text;
 } helpers[] = {
     /* As CuPy's float16: computed with as float, and rounded where it is stored in a variable.  The
        device has instructions for the conversions, which CUDA names in a header only. */
-    {"Half", "#ifdef __CUDACC_RTC__\n"
-             "F float half_value(unsigned short bits) {\n"
-             "    float value;\n"
-             "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"(bits));\n"
-             "    return value;\n"
-             "}\n"
-             "F unsigned short half_bits(float value) {\n"
-             "    unsigned short bits;\n"
-             "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));\n"
-             "    return bits;\n"
-             "}\n"
-             "F unsigned short half_bits(double value) {\n"
-             "    unsigned short bits;\n"
-             "    asm(\"cvt.rn.f16.f64 %0, %1;\" : \"=h\"(bits) : \"d\"(value));\n"
-             "    return bits;\n"
-             "}\n"
-             "#endif\n"
-             "struct Half {\n"
-             "    unsigned short bits;\n"
-             "    Half() = default;\n"
-             "    __device__ Half(float value) : bits(half_bits(value)) {}\n"
-             "    explicit __device__ Half(double value) : bits(half_bits(value)) {}\n"
-             "    template <class T> explicit __device__ Half(T value) : Half((float)value) {}\n"
-             "    __device__ operator float() const { return half_value(bits); }\n"
-             "};\n"
-             "F Half half_of(unsigned short bits) {\n"
-             "    Half value;\n"
-             "    value.bits = bits;\n"
-             "    return value;\n"
-             "}\n"
-             "F Half absolute(Half x) { return fabsf(x); }\n"
-             "F Half sign(Half x) { return x < 0 || x > 0 ? copysign(1.0f, (float)x) : x - x; }\n"
-             "F float modulo(Half x, Half y) {\n"
-             "    return fmaf(-floor((float)x / (float)y), (float)y, (float)x);\n"
-             "}\n"
-             "F Half maximum(Half x, Half y) {\n"
-             "    return isnan((float)x) | isnan((float)y) ? half_of(0x7fff) : Half(fmaxf(x, y));\n"
-             "}\n"
-             "F Half minimum(Half x, Half y) {\n"
-             "    return isnan((float)x) | isnan((float)y) ? half_of(0x7fff) : Half(fminf(x, y));\n"
-             "}\n"},
-    {"floor_divide",
+    {"Half", NULL,
+     "#ifdef __CUDACC_RTC__\n"
+     "F float half_value(unsigned short bits) {\n"
+     "    float value;\n"
+     "    asm(\"cvt.f32.f16 %0, %1;\" : \"=f\"(value) : \"h\"(bits));\n"
+     "    return value;\n"
+     "}\n"
+     "F unsigned short half_bits(float value) {\n"
+     "    unsigned short bits;\n"
+     "    asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(bits) : \"f\"(value));\n"
+     "    return bits;\n"
+     "}\n"
+     "F unsigned short half_bits(double value) {\n"
+     "    unsigned short bits;\n"
+     "    asm(\"cvt.rn.f16.f64 %0, %1;\" : \"=h\"(bits) : \"d\"(value));\n"
+     "    return bits;\n"
+     "}\n"
+     "#endif\n"
+     "struct Half {\n"
+     "    unsigned short bits;\n"
+     "    Half() = default;\n"
+     "    __device__ Half(float value) : bits(half_bits(value)) {}\n"
+     "    explicit __device__ Half(double value) : bits(half_bits(value)) {}\n"
+     "    template <class T> explicit __device__ Half(T value) : Half((float)value) {}\n"
+     "    __device__ operator float() const { return half_value(bits); }\n"
+     "};\n"
+     "F Half half_of(unsigned short bits) {\n"
+     "    Half value;\n"
+     "    value.bits = bits;\n"
+     "    return value;\n"
+     "}\n"
+     "F Half absolute(Half x) { return fabsf(x); }\n"
+     "F Half sign(Half x) { return x < 0 || x > 0 ? copysign(1.0f, (float)x) : x - x; }\n"
+     "F float modulo(Half x, Half y) {\n"
+     "    return fmaf(-floor((float)x / (float)y), (float)y, (float)x);\n"
+     "}\n"
+     "F Half maximum(Half x, Half y) {\n"
+     "    return isnan((float)x) | isnan((float)y) ? half_of(0x7fff) : Half(fmaxf(x, y));\n"
+     "}\n"
+     "F Half minimum(Half x, Half y) {\n"
+     "    return isnan((float)x) | isnan((float)y) ? half_of(0x7fff) : Half(fminf(x, y));\n"
+     "}\n"},
+    {"floor_divide", NULL,
      "F int floor_divide(int x, int y) {\n"
      "    if (y == 0) return 0;\n"
      "    int q = x / y;\n"
@@ -65,20 +68,23 @@ static const struct {
      "}\n"
      "F float floor_divide(float x, float y) { return floor(x / y); }\n"
      "F double floor_divide(double x, double y) { return floor(x / y); }\n"},
-    {"modulo", /* CuPy's in0 - _floor_divide(in0, in1) * in1, which its compiler contracts */
+    {"modulo",
+     "floor_divide", /* CuPy's in0 - _floor_divide(in0, in1) * in1, which its compiler contracts */
      "template <class T> F T modulo(T x, T y) {\n"
      "    return (x - floor_divide(x, y) * y) * (y != 0);\n"
      "}\n"
      "F float modulo(float x, float y) { return fmaf(-floor(x / y), y, x); }\n"
      "F double modulo(double x, double y) { return fma(-floor(x / y), y, x); }\n"},
-    {"absolute", "template <class T> F T absolute(T x) { return x > 0 ? x : -x; }\n"
-                 "F bool absolute(bool x) { return x; }\n"
-                 "F float absolute(float x) { return fabsf(x); }\n"
-                 "F double absolute(double x) { return fabs(x); }\n"},
-    {"sign", "template <class T> F T sign(T x) { return (x > 0) - (x < 0); }\n"
-             "F float sign(float x) { return x < 0 || x > 0 ? copysign(1.0f, x) : x - x; }\n"
-             "F double sign(double x) { return x < 0 || x > 0 ? copysign(1.0, x) : x - x; }\n"},
-    {"maximum",
+    {"absolute", NULL,
+     "template <class T> F T absolute(T x) { return x > 0 ? x : -x; }\n"
+     "F bool absolute(bool x) { return x; }\n"
+     "F float absolute(float x) { return fabsf(x); }\n"
+     "F double absolute(double x) { return fabs(x); }\n"},
+    {"sign", NULL,
+     "template <class T> F T sign(T x) { return (x > 0) - (x < 0); }\n"
+     "F float sign(float x) { return x < 0 || x > 0 ? copysign(1.0f, x) : x - x; }\n"
+     "F double sign(double x) { return x < 0 || x > 0 ? copysign(1.0, x) : x - x; }\n"},
+    {"maximum", NULL,
      "template <class T> F T maximum(T x, T y) { return x > y ? x : y; }\n"
      "F float maximum(float x, float y) {\n"
      "    return isnan(x) | isnan(y) ? __int_as_float(0x7fffffff) : fmaxf(x, y);\n"
@@ -86,7 +92,7 @@ static const struct {
      "F double maximum(double x, double y) {\n"
      "    return isnan(x) | isnan(y) ? (double)__int_as_float(0x7fffffff) : fmax(x, y);\n"
      "}\n"},
-    {"minimum",
+    {"minimum", NULL,
      "template <class T> F T minimum(T x, T y) { return x < y ? x : y; }\n"
      "F float minimum(float x, float y) {\n"
      "    return isnan(x) | isnan(y) ? __int_as_float(0x7fffffff) : fminf(x, y);\n"
@@ -94,23 +100,23 @@ static const struct {
      "F double minimum(double x, double y) {\n"
      "    return isnan(x) | isnan(y) ? (double)__int_as_float(0x7fffffff) : fmin(x, y);\n"
      "}\n"},
-    {"clip", "template <class T> F T clip(T x, T low, T high) {\n"
-             "    return low > high ? high : (x < low ? low : (x > high ? high : x));\n"
-             "}\n"},
-    {"heaviside",
+    {"clip", NULL,
+     "template <class T> F T clip(T x, T low, T high) {\n"
+     "    return low > high ? high : (x < low ? low : (x > high ? high : x));\n"
+     "}\n"},
+    {"heaviside", NULL,
      "template <class T> F T heaviside(T x, T y) { return isnan(x) ? x : x == 0 ? y : (T)(x > 0); "
      "}\n"},
-    {"invert", "template <class T> F T invert(T x) { return ~x; }\n"
-               "F bool invert(bool x) { return !x; }\n"},
-    {"logaddexp", "template <class T> F T logaddexp(T x, T y) {\n"
-                  "    if (x == y) return x + log(2.0);\n"
-                  "    return fmax(x, y) + log1p(exp(-fabs(x - y)));\n"
-                  "}\n"},
+    {"invert", NULL,
+     "template <class T> F T invert(T x) { return ~x; }\n"
+     "F bool invert(bool x) { return !x; }\n"},
+    {"logaddexp", NULL,
+     "template <class T> F T logaddexp(T x, T y) {\n"
+     "    if (x == y) return x + log(2.0);\n"
+     "    return fmax(x, y) + log1p(exp(-fabs(x - y)));\n"
+     "}\n"},
 };
 _Static_assert(COUNT_OF(helpers) <= 8 * sizeof(unsigned), "a bit per helper");
-
-/* Helpers that others call. */
-enum { FLOOR_DIVIDE = 1, MODULO = 2 };
 
 static const char HEAD[] = "#define F static __device__ __forceinline__\n"
                            "#define PI 3.14159265358979323846\n"
@@ -121,10 +127,13 @@ static const char HEAD[] = "#define F static __device__ __forceinline__\n"
 void
 cuda_helper(CudaEmit *e, const char *name, size_t length)
 {
-    for (int i = 0; i < COUNT_OF(helpers); i++)
-        if (strlen(helpers[i].name) == length && strncmp(helpers[i].name, name, length) == 0)
-            e->helpers |= 1u << i;
-    if (e->helpers >> MODULO & 1) e->helpers |= 1u << FLOOR_DIVIDE;
+    for (int i = 0; i < COUNT_OF(helpers); i++) {
+        const char *calls = helpers[i].calls;
+        if (strlen(helpers[i].name) != length || strncmp(helpers[i].name, name, length) != 0)
+            continue;
+        e->helpers |= 1u << i;
+        if (calls != NULL) cuda_helper(e, calls, strlen(calls));
+    }
 }
 
 static const char TABLE[] = "template <int N> struct Table { long long at[N]; };\n";
