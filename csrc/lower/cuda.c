@@ -30,7 +30,6 @@ enum {
     MOST_CODE = 1024,
     FEW_CODE = 64, /* where all elements fit one block per multiprocessor */
     COLUMN_LANES = 32,
-    MOST_WORDS = 500, /* arguments of a kernel, 8 bytes each */
 };
 
 static int64_t
@@ -331,7 +330,7 @@ cuda_schedule(Nest *n, KernelStep *step)
         lay_rows(n, step, units);
     k->cuda.wide = is_wide(n);
     step->threads = k->cuda.threads;
-    if (n->places.len + n->sizes.len + n->numbers.len > MOST_WORDS)
+    if (n->places.len + n->sizes.len + n->numbers.len > LAUNCH_WORDS)
         n->lw->why = "a kernel of too many arguments";
     if (step->blocks[0] > INT32_MAX || step->blocks[1] > INT32_MAX)
         n->lw->why = "a grid of too many blocks";

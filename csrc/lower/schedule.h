@@ -156,7 +156,8 @@ typedef enum { REDUCTION_ROWS, REDUCTION_COLUMNS, REDUCTION_EXTERN } ReductionFo
 ReductionForm reduction_form(const Graph *g, const Node *node, ReduceOrder *order);
 
 /* nest.c: a group as a loop nest and the step that launches it */
-enum { MAX_INSTRS = 2000 }; /* of one kernel */
+enum { MAX_INSTRS = 2000 };  /* of one kernel */
+enum { LAUNCH_WORDS = 500 }; /* arguments of a launch on a device, 8 bytes each */
 typedef enum {
     NEST_FIRST, /* computes what is stored at commit only for its flags; stores the rest */
     NEST_COMMIT /* stores what is computed at commit */

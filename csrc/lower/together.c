@@ -10,10 +10,7 @@
    step can wait for the last of its kernels, whose numbers of the host are there by then. */
 #include "schedule.h"
 
-enum {
-    LEAST_TOGETHER = 3,
-    MOST_WORDS = 500, /* of a launch's arguments, 8 bytes each */
-};
+enum { LEAST_TOGETHER = 3 };
 
 /* ---- 1. components ---- */
 
@@ -220,7 +217,7 @@ most_members(const Lowering *lw, const int *steps, const Chain *chains, const in
             }
             own += !same;
         }
-        if (own > 0) most = Py_MIN(most, (MOST_WORDS - all + own) / own);
+        if (own > 0) most = Py_MIN(most, (LAUNCH_WORDS - all + own) / own);
     }
     return most;
 }
