@@ -246,26 +246,25 @@ put_parameters(CudaEmit *e, int pointers, int sizes)
         text_printf(e->out, "%slong long m%d", i || pointers ? ", " : "", i);
 }
 
-/* Of kernels that are launched together: what is the same for all, then what each has of its own.
-   The grid's second index is the kernel's. */
+/* Of kernels that are launched together.  The grid's second index is the kernel's. */
 static void
 put_table(CudaEmit *e, const KernelStep *step)
 {
-    int count = step_places(step) + step_sizes(step), own = 0;
-    for (int i = 0; i < count; i++) own += step->own[i];
-    text_printf(e->out, "const __grid_constant__ Table<%d> t", count - own + own * step->members);
+    text_printf(e->out, "const __grid_constant__ Table<%d> t",
+                step->table.shared + step->table.own * step->members);
 }
 
 static void
 take_from_table(CudaEmit *e, const KernelStep *step, int pointers, int sizes)
 {
-    int places = step_places(step), count = places + step_sizes(step), own = 0, shared = 0;
-    for (int i = 0; i < count; i++) own += step->own[i];
-    cuda_line(e, "const long long *const own = t.at + %d + blockIdx.y * %d;", count - own, own);
-    own = 0;
+    const LaunchTable *table = &step->table;
+    int places = step_places(step), count = places + step_sizes(step);
+    cuda_line(e, "const long long *const own = t.at + %d + blockIdx.y * %d;", table->shared,
+              table->own);
     for (int i = 0; i < count; i++) {
-        int at = step->own[i] ? own++ : shared++;
-        const char *from = step->own[i] ? "own" : "t.at";
+        bool shared = table_shares(table, i);
+        int at = shared ? table->at[i] : table->at[i] - table->shared;
+        const char *from = shared ? "t.at" : "own";
         if (i < places && i < pointers && !is_value(e->kernel, i))
             cuda_line(e, "char *__restrict__ const p%d = (char *)%s[%d];", i, from, at);
         else if (i < places ? i < pointers : i - places < sizes)

@@ -44,6 +44,20 @@ enum { LOG_ARRAYS = 16 };
 /* A kernel in parts is called once more with this as `begin` when all parts are done. */
 enum { PARTS_DONE = -1 };
 
+/* The arguments of kernels that share a launch, 8 bytes each: those that are the same for all, then
+   for each kernel its own.  By argument, places before sizes: the word at[i] is its place, and that
+   of the first kernel's where it is not the same for all. */
+typedef struct {
+    int32_t shared, own; /* how many there are of each, of one kernel */
+    int32_t *at;
+} LaunchTable;
+
+static inline bool
+table_shares(const LaunchTable *table, int i)
+{
+    return table->at[i] < table->shared;
+}
+
 /* One launch of a generated function; the ABI is in runtime/kernel_abi.h. */
 typedef struct {
     int32_t kernel;  /* index into Program.kernels */
@@ -69,7 +83,7 @@ typedef struct {
     /* Kernels of one text, launched together: `places` and `sizes` are those of
        the first, of the second, …; 0: one kernel. */
     int32_t members;
-    bool *own; /* by argument, places before sizes: is it not the same for all members? */
+    LaunchTable table;
 } KernelStep;
 
 /* How many arguments one kernel of the step has. */

@@ -222,6 +222,15 @@ most_members(const Lowering *lw, const int *steps, const Chain *chains, const in
     return most;
 }
 
+/* Lays out the arguments, of which `own` are not the same for all kernels. */
+static void
+lay_table(LaunchTable *table, const bool *own, int count)
+{
+    for (int i = 0; i < count; i++) table->shared += !own[i];
+    for (int i = 0, shared = 0; i < count; i++)
+        table->at[i] = own[i] ? table->shared + table->own++ : shared++;
+}
+
 /* Makes one step of `count` alike ones, in the place of the last. */
 static int
 join(Lowering *lw, const int *alike, int count)
@@ -233,7 +242,8 @@ join(Lowering *lw, const int *alike, int count)
     Place *places = arena_alloc(lw->arena, sizeof(Place) * (n * (size_t)nplaces + 1));
     SizeId *sizes = arena_alloc(lw->arena, sizeof(SizeId) * (n * (size_t)nsizes + 1));
     bool *own = arena_alloc(lw->arena, (size_t)(nplaces + nsizes + 1));
-    if (places == NULL || sizes == NULL || own == NULL) return -1;
+    made.table.at = arena_alloc(lw->arena, sizeof(int32_t) * (size_t)(nplaces + nsizes + 1));
+    if (places == NULL || sizes == NULL || own == NULL || made.table.at == NULL) return -1;
     for (int m = 0; m < count; m++) {
         KernelStep *member = &p->steps.at[alike[m]].kernel;
         for (int i = 0; i < nplaces; i++) places[m * nplaces + i] = member->places[i];
@@ -249,7 +259,7 @@ join(Lowering *lw, const int *alike, int count)
     made.nplaces *= count;
     made.nsizes *= count;
     made.members = count;
-    made.own = own;
+    lay_table(&made.table, own, nplaces + nsizes);
     p->steps.at[last].kernel = made;
     return 0;
 }

@@ -37,21 +37,20 @@ fill_arguments(const Run *run, const PlanKernel *kernel, uint64_t *words)
         words[kernel->nplaces + i] = (uint64_t)run->size[kernel->sizes[i]];
 }
 
-/* Of kernels that are launched together: what is the same for all, then what each has of its own.
- */
+/* The same of kernels that are launched together. */
 static void
 fill_table(const Run *run, const PlanKernel *kernel, uint64_t *words)
 {
+    const LaunchTable *table = &kernel->table;
     int places = kernel->nplaces / kernel->members, sizes = kernel->nsizes / kernel->members;
-    for (int own = 0; own < 2; own++)
-        for (int m = 0; m < (own ? kernel->members : 1); m++) {
-            for (int i = 0; i < places; i++)
-                if (kernel->own[i] == own)
-                    *words++ = place_word(run, &kernel->places[m * places + i]);
-            for (int i = 0; i < sizes; i++)
-                if (kernel->own[places + i] == own)
-                    *words++ = (uint64_t)run->size[kernel->sizes[m * sizes + i]];
-        }
+    for (int m = 0; m < kernel->members; m++, words += table->own) {
+        for (int i = 0; i < places; i++)
+            if (m == 0 || !table_shares(table, i))
+                words[table->at[i]] = place_word(run, &kernel->places[m * places + i]);
+        for (int i = 0; i < sizes; i++)
+            if (m == 0 || !table_shares(table, places + i))
+                words[table->at[places + i]] = (uint64_t)run->size[kernel->sizes[m * sizes + i]];
+    }
 }
 
 Answer

@@ -62,7 +62,7 @@ typedef struct {
     void *function[2];
     unsigned blocks[2], threads;
     int32_t members; /* of a launch of several kernels, else 0: see KernelStep */
-    bool *own;
+    LaunchTable table;
 } PlanKernel;
 
 typedef struct {

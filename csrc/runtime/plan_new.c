@@ -217,9 +217,10 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->parts = from->parts;
     if (from->scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = from->scratch_bytes;
     out->members = from->members;
+    out->table = from->table;
+    size_t arguments = (size_t)(step_places(from) + step_sizes(from));
     if (from->members > 0 &&
-        (out->own = copy_of(plan, from->own, (size_t)(step_places(from) + step_sizes(from)))) ==
-            NULL)
+        (out->table.at = copy_of(plan, from->table.at, sizeof(int32_t) * arguments)) == NULL)
         return -1;
     out->places = make_places(plan, from->places, from->nplaces);
     out->sizes = copy_of(plan, from->sizes, sizeof(SizeId) * (size_t)from->nsizes);
