@@ -11,6 +11,7 @@ typedef struct Config {
 #define OPTION_BOOL(name) bool name;
 #define OPTION_INT(name) int64_t name;
 #define OPTION_STRING(name) const char *name;
+#define OPTION_CHOICE(name) const char *name;
 #define OPTION(name, type, ...) OPTION_##type(name)
 #include "config.def"
 #undef OPTION

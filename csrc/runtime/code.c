@@ -46,6 +46,7 @@ options_digest(const Config *config)
 #define ADD_BOOL(name) snprintf(text, sizeof(text), #name "=%d", config->name)
 #define ADD_INT(name) snprintf(text, sizeof(text), #name "=%lld", (long long)config->name)
 #define ADD_STRING(name) snprintf(text, sizeof(text), #name "=%s", config->name)
+#define ADD_CHOICE(name) ADD_STRING(name)
 #define OPTION(name, type, default_, variable, in_key, ...)                                        \
     KEY_##in_key(ADD_##type(name); hash_add_string(&hash, text);)
 #include "../config.def"

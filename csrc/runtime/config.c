@@ -78,6 +78,12 @@ set_STRING(const char *name, const char **out, PyObject *value)
     return *out != NULL ? 0 : -1;
 }
 
+static int
+set_CHOICE(const char *name, const char **out, PyObject *value)
+{
+    return set_STRING(name, out, value);
+}
+
 /* 0, or -1 with TypeError or ValueError. */
 static int
 set_option(Config *config, const char *name, PyObject *value)
@@ -93,12 +99,6 @@ set_option(Config *config, const char *name, PyObject *value)
 #undef OPTION
     PyErr_Format(PyExc_TypeError, "unknown option %s", name);
     return -1;
-}
-
-static bool
-is_numerics(const char *text)
-{
-    return strcmp(text, "numpy") == 0 || strcmp(text, "fast") == 0;
 }
 
 /* "0 to 256", "1 or more" */
@@ -122,6 +122,19 @@ refuse(const char *name, int64_t value, int64_t low, int64_t high)
     return -1;
 }
 
+static bool
+is_choice(const char *text, const char *one, const char *other)
+{
+    return strcmp(text, one) == 0 || strcmp(text, other) == 0;
+}
+
+static int
+refuse_choice(const char *name, const char *value, const char *one, const char *other)
+{
+    PyErr_Format(PyExc_ValueError, "%s must be '%s' or '%s', not '%s'", name, one, other, value);
+    return -1;
+}
+
 static int
 check(const Config *config)
 {
@@ -129,13 +142,10 @@ check(const Config *config)
         PyErr_SetString(PyExc_ValueError, "option backend is \"c\" or a callable");
         return -1;
     }
-    if (!is_numerics(config->numerics)) {
-        PyErr_Format(PyExc_ValueError, "numerics must be 'numpy' or 'fast', not '%s'",
-                     config->numerics);
-        return -1;
-    }
 #define RANGE_BOOL(name, low, high)
 #define RANGE_STRING(name, low, high)
+#define RANGE_CHOICE(name, one, other)                                                             \
+    if (!is_choice(config->name, one, other)) return refuse_choice(#name, config->name, one, other);
 #define RANGE_INT(name, low, high)                                                                 \
     if (config->name < low || config->name > high) return refuse(#name, config->name, low, high);
 #define OPTION(name, type, value, variable, in_key, low, high, ...) RANGE_##type(name, low, high)
@@ -207,15 +217,21 @@ config_from_options(PyObject *options)
 /* ---- defaults ---- */
 
 static const char *
-string_from(const char *variable, const char *text)
+interned_text(const char *text)
 {
-    const char *given = variable != NULL ? getenv(variable) : NULL;
-    if (given != NULL && is_numerics(given)) /* the only option of text that has a variable */
-        text = given;
-    else if (given != NULL && *given != '\0')
-        log_warn("%s=%s is neither numpy nor fast: ignored", variable, given);
     PyObject *string = PyUnicode_InternFromString(text); /* kept for ever */
     return string != NULL ? PyUnicode_AsUTF8(string) : NULL;
+}
+
+static const char *
+choice_from(const char *variable, const char *text, const char *one, const char *other)
+{
+    const char *given = variable != NULL ? getenv(variable) : NULL;
+    if (given != NULL && is_choice(given, one, other))
+        text = given;
+    else if (given != NULL && *given != '\0')
+        log_warn("%s=%s is neither %s nor %s: ignored", variable, given, one, other);
+    return interned_text(text);
 }
 
 /* A number; a number of bytes may end in K, M or G (powers of 1024). */
@@ -337,8 +353,11 @@ config_init(void)
 #define DEFAULT_INT(name, value, variable, low, high)                                              \
     defaults.name = number_from(variable, value, low, high, true);
 #define DEFAULT_BOOL(name, value, variable, low, high) defaults.name = bool_from(variable, value);
+/* No variable has such an option's value. */
 #define DEFAULT_STRING(name, value, variable, low, high)                                           \
-    if ((defaults.name = string_from(variable, value)) == NULL) return -1;
+    if ((defaults.name = interned_text(value)) == NULL) return -1;
+#define DEFAULT_CHOICE(name, value, variable, one, other)                                          \
+    if ((defaults.name = choice_from(variable, value, one, other)) == NULL) return -1;
 #define OPTION(name, type, value, variable, in_key, low, high, ...)                                \
     DEFAULT_##type(name, value, variable, low, high)
 #include "../config.def"
@@ -368,6 +387,12 @@ static PyObject *
 box_STRING(const char *value)
 {
     return PyUnicode_FromString(value);
+}
+
+static PyObject *
+box_CHOICE(const char *value)
+{
+    return box_STRING(value);
 }
 
 static int
