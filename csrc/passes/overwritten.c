@@ -59,17 +59,6 @@ replace_old(Overwritten *o, NodeId scatter, NodeId with)
     return 0;
 }
 
-/* Memory that the graph makes, and whose size is known. */
-static bool
-is_fresh(const Graph *g, NodeId root)
-{
-    const Node *node = graph_node(g, root);
-    OpKind kind = op_info(node->op)->kind;
-    if (kind == KIND_INPUT || kind == KIND_CONST || kind == KIND_EXTERN || kind == KIND_RESULT)
-        return false;
-    return type_is_known(g, &node->type);
-}
-
 /* Rule 1. Puts a new array, which the scatter fills, before it. */
 static Answer
 write_fresh(Overwritten *o, const Versions *versions, NodeId id, Region *out)
@@ -80,7 +69,9 @@ write_fresh(Overwritten *o, const Versions *versions, NodeId id, Region *out)
     OpKind made = op_info(graph_node(g, node->args[1])->op)->kind;
     if (made != KIND_POINTWISE && made != KIND_UFUNC) return ANSWER_NO; /* not by a kernel */
     if (graph_node(g, old)->op == OP_empty) return ANSWER_NO;
-    if (!is_fresh(g, versions_root(versions, old))) return ANSWER_NO;
+    NodeId root = versions_root(versions, old);
+    if (!storage_is_fresh(g, root) || !type_is_known(g, &graph_node(g, root)->type))
+        return ANSWER_NO;
     Type whole = graph_node(g, old)->type;
     if (!versions_covers(g, &whole, node->attrs.view, &whole)) return ANSWER_NO;
     whole.form = FORM_ARRAY;

@@ -1,6 +1,18 @@
 /* Versions of storages.  See versions.h. */
 #include "versions.h"
 
+bool
+storage_is_fresh(const Graph *g, NodeId storage)
+{
+    switch (op_info(graph_node(g, storage)->op)->kind) {
+    case KIND_INPUT:
+    case KIND_CONST:
+    case KIND_EXTERN:
+    case KIND_RESULT: return false;
+    default: return true;
+    }
+}
+
 /* ---- a view as a box ---- */
 
 static bool

@@ -42,6 +42,9 @@ typedef struct {
     int len;     /* of `number` */
 } Versions;
 
+/* Does the graph make the storage's memory? */
+bool storage_is_fresh(const Graph *g, NodeId storage);
+
 /* 0 or -1. */
 int versions_begin(Versions *v, const Graph *g);
 /* Adds a scatter; the version that it is made of must have been added before. 0 or -1. */

@@ -290,19 +290,6 @@ place_inserted(Writes *w)
 
 /* ---- facts ---- */
 
-/* Memory that the graph makes. */
-static bool
-is_fresh(const Writes *w, NodeId storage)
-{
-    switch (op_info(graph_node(w->g, storage)->op)->kind) {
-    case KIND_INPUT:
-    case KIND_CONST:
-    case KIND_EXTERN:
-    case KIND_RESULT: return false;
-    default: return true;
-    }
-}
-
 /* An array that a library function returned, perhaps a view of memory that the program can see:
    writes go to that array itself. The run checks that it shares no memory with the call's
    arguments (runtime/plan_extern.c). */
@@ -449,7 +436,7 @@ goes_in_place(Writes *w, NodeId id)
     NodeId old = storage_of(w, graph_node(w->g, id)->args[0]);
     NodeId value = graph_node(w->g, id)->args[1];
     bool library = is_library(w, fact(w, old)->root);
-    bool in_place = (is_fresh(w, old) || library) && !used_after(w, old, id);
+    bool in_place = (storage_is_fresh(w->g, old) || library) && !used_after(w, old, id);
     if (library && !in_place) {
         Answer detached = detach_readers(w, old, id);
         if (detached == ANSWER_ERROR) return ANSWER_ERROR;
