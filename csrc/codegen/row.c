@@ -209,12 +209,15 @@ ways_of_loop(const Emit *e, int stage)
 }
 
 /* Prefetches for loops with a max or min, which are as fast as memory.  Measured, max of 131,072
-   f64 in the third-level cache: 18.3 to 15.6 us. */
+   f64 in the third-level cache: 18.3 to 15.6 us with AVX2.  With AVX-512 the machine needs no help:
+   12.2 and 12.4 us, of 524,288 f64 49.5 us with prefetches and 43.8 without, of 16,777,216 7.3 and
+   5.2 ms. */
 static void
 emit_prefetch_ahead(Emit *e, int stage, int lanes)
 {
     enum { AHEAD = 2048, LINE = 64 };
     bool extremes = false;
+    if (e->vector_bytes == 64) return;
     for (int i = 0; i < e->kernel->instrs.len; i++)
         extremes |= reduces_in_loop(e, i, stage) && is_extreme(e, i);
     for (int i = 0; i < e->kernel->instrs.len && extremes; i++) {
