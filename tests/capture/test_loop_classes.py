@@ -175,7 +175,7 @@ def test_they_are_one_graph(function):
 
 def an_int_for_a_bool(x, n):
     s = True
-    for v in x:
+    for _v in x:
         for _ in range(1, n):
             s = 0
     return s
@@ -183,7 +183,7 @@ def an_int_for_a_bool(x, n):
 
 def an_int_for_a_comparison(x, n):
     s = n > 1
-    for v in x:
+    for _v in x:
         for _ in range(1, n):
             s = 7
     return s
@@ -191,7 +191,7 @@ def an_int_for_a_comparison(x, n):
 
 def an_int_for_a_float(x, n):
     s = 0.5
-    for v in x:
+    for _v in x:
         for _ in range(1, n):
             s = n
     return s
@@ -199,7 +199,7 @@ def an_int_for_a_float(x, n):
 
 def a_float_for_a_bool(x, n):
     s = True
-    for v in x:
+    for _v in x:
         for _ in range(1, n):
             s = 0.5
     return s
