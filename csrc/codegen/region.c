@@ -307,7 +307,9 @@ leaves_computed(const Emit *e, const RegionBlock *in, const RegionBlock *block, 
 {
     for (int i = 0; i < in->len; i++) {
         const RegionIf *branch = in->at[i].branch;
-        if (in->at[i].loop != NULL && leaves_computed(e, &in->at[i].loop->body, block, at, depth))
+        const RegionFor *loop = in->at[i].loop;
+        if (loop != NULL && (leaves_computed(e, &loop->lanes, block, at, depth) ||
+                             leaves_computed(e, &loop->body, block, at, depth)))
             return true;
         for (int arm = 0; branch != NULL && arm < 2; arm++) {
             if (&branch->arm[arm] != block) {
@@ -329,7 +331,9 @@ static bool
 is_computed(const Emit *e, const RegionBlock *block, int32_t at, int depth)
 {
     enum { DEEPEST = 8 };
-    if (depth < DEEPEST && leaves_computed(e, &e->kernel->region->top->body, block, at, depth))
+    const RegionFor *top = e->kernel->region->top;
+    if (depth < DEEPEST && (leaves_computed(e, &top->lanes, block, at, depth) ||
+                            leaves_computed(e, &top->body, block, at, depth)))
         return true;
     for (int i = 0; i < block->len && depth < DEEPEST; i++) {
         const RegionStmt *stmt = &block->at[i];
@@ -364,9 +368,14 @@ emit_instr(Emit *e, int32_t at, const RegionFor *loop)
     char start[16];
     switch (v->kind) {
     case INSTR_INDEX:
-        at = region_head(e, loop)->index;
+        if (v->operand < 0) at = region_head(e, loop)->index;
         region_name(e, region_head(e, loop)->start, start, sizeof start);
-        emit_line(e, "const i64 v%d = %s + t%d * step%d;", at, start, loop->number, loop->number);
+        if (v->operand > 0)
+            emit_line(e, "const i64 v%d = %s + (t%d + %d) * step%d;", at, start, loop->number,
+                      v->operand, loop->number);
+        else
+            emit_line(e, "const i64 v%d = %s + t%d * step%d;", at, start, loop->number,
+                      loop->number);
         e->mark[at] = e->body;
         break;
     case INSTR_CARRIED:
@@ -439,6 +448,13 @@ emit_if(Emit *e, const RegionIf *branch, const RegionFor *loop)
         e->indent--;
     }
     emit_line(e, "}");
+}
+
+/* Some iterations, which carry nothing. */
+void
+region_lanes_body(Emit *e, const RegionFor *loop)
+{
+    emit_block(e, &loop->lanes, loop);
 }
 
 /* What the next iteration starts from: elements first, since a variable may be one of them. */

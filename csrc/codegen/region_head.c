@@ -325,7 +325,7 @@ region_loop(Emit *e, const RegionFor *loop)
     int k = loop->number;
     bool outermost = loop->around == NULL;
     const char *fail = outermost ? "return 1;" : REGION_FAIL;
-    char head[96];
+    char head[96], first[32];
     emit_count(e, loop, fail);
     if (e->quick) emit_bounds(e, loop, fail);
     if (outermost) region_log(e);
@@ -337,7 +337,18 @@ region_loop(Emit *e, const RegionFor *loop)
         return;
     }
     emit_carried(e, loop);
-    snprintf(head, sizeof head, "for (int64_t t%d = 0; t%d < count%d; t%d++) ", k, k, k, k);
+    snprintf(first, sizeof first, "int64_t t%d = 0", k);
+    if (e->quick && loop->together > 0) {
+        first[0] = '\0';
+        emit_line(e, "int64_t t%d = 0;", k);
+        snprintf(head, sizeof head, "for (; t%d + %d <= count%d; t%d += %d) ", k, loop->together, k,
+                 k, loop->together);
+        open_block(e, head);
+        emit_look(e, "1");
+        region_lanes_body(e, loop);
+        close_block(e);
+    }
+    snprintf(head, sizeof head, "for (%s; t%d < count%d; t%d++) ", first, k, k, k);
     open_block(e, head);
     emit_look(e, e->quick ? "1" : "64");
     region_body(e, loop);

@@ -773,6 +773,34 @@ make_step(Build *b)
     return VEC_PUSH(b->lw->arena, &p->steps, step);
 }
 
+static int
+make_room(Build *b)
+{
+    size_t bytes = sizeof(RegionAsked) * (size_t)(b->kernel->instrs.len + 1);
+    b->out->asked = arena_alloc(b->lw->arena, bytes);
+    return b->out->asked == NULL ? -1 : 0;
+}
+
+static int
+find_facts(Build *b)
+{
+    Arena *arena = b->lw->arena;
+    if (region_bounds(arena, b->kernel, b->out) < 0 || region_carried(arena, b->kernel, b->out) < 0)
+        return -1;
+    region_reuse(b->kernel, b->out);
+    return 0;
+}
+
+static int
+analyse(Build *b)
+{
+    bool lanes;
+    if (make_room(b) < 0) return -1;
+    region_order(b->kernel, b->out, b->out->top);
+    if (find_facts(b) < 0 || region_lanes(b->lw->arena, b->kernel, b->out, &lanes) < 0) return -1;
+    return !lanes ? 0 : make_room(b) < 0 ? -1 : find_facts(b);
+}
+
 int
 region_build(Lowering *lw, NodeId loop)
 {
@@ -791,12 +819,6 @@ region_build(Lowering *lw, NodeId loop)
     if (build_outer(&b) < 0 || (lw->why == NULL && build_loop(&b, loop, NULL, &b.out->top) < 0))
         return lw->why != NULL ? 0 : -1;
     if (lw->why != NULL) return 0;
-    b.out->asked = arena_alloc(lw->arena, sizeof(RegionAsked) * (size_t)(b.kernel->instrs.len + 1));
-    if (b.out->asked == NULL) return -1;
-    region_order(b.kernel, b.out, b.out->top);
-    if (region_bounds(lw->arena, b.kernel, b.out) < 0 ||
-        region_carried(lw->arena, b.kernel, b.out) < 0)
-        return -1;
-    region_reuse(b.kernel, b.out);
+    if (analyse(&b) < 0) return -1;
     return place_results(&b) < 0 ? -1 : make_step(&b);
 }

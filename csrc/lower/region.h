@@ -63,6 +63,8 @@ struct RegionFor {
     int32_t shrinks; /* variable: has fewer bits after each iteration, and 0 ends the loop; or -1 */
     VEC(RegionCarried) carried;
     RegionBlock body;
+    int32_t together;  /* so many iterations are done at a time (region_lanes.c) … */
+    RegionBlock lanes; /* … as this says, in the quick variant; 0: they are not */
 };
 
 typedef struct {
@@ -174,5 +176,13 @@ bool region_depends(const Kernel *k, RegionLoop *r, int32_t at, int32_t on);
 bool region_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t at,
                    RegionLinear *out);
 bool region_is_store(const Kernel *k, const RegionElement *e);
+/* Are the two indices of an axis different in any two iterations of the loop, whatever loops are in
+   it? */
+bool region_apart(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t a,
+                  int32_t b);
+
+/* region_lanes.c: outer loops of which some iterations are done together.  *any: there is one, and
+   what the others found out is to be found for it, too.  0 or -1. */
+int region_lanes(Arena *arena, Kernel *k, RegionLoop *r, bool *any);
 
 #endif

@@ -207,7 +207,7 @@ walk_loop(Walk *w, RegionFor *loop)
     w->out->loop[loop->number] = loop;
     w->around = loop;
     w->arms = 0;
-    if (walk_block(w, &loop->body) < 0) return -1;
+    if (walk_block(w, &loop->lanes) < 0 || walk_block(w, &loop->body) < 0) return -1;
     w->around = around;
     w->arms = arms;
     return 0;

@@ -102,13 +102,22 @@ walk_instr(const Walk *w, int32_t at)
         w->away[at] = (Away){.of = v->operand};
 }
 
+static void walk_block(Walk *w, const RegionBlock *block);
+
+static void
+walk_loop(Walk *w, const RegionFor *loop)
+{
+    walk_block(w, &loop->lanes);
+    walk_block(w, &loop->body);
+}
+
 static void
 walk_block(Walk *w, const RegionBlock *block)
 {
     for (int i = 0; i < block->len; i++) {
         const RegionStmt *stmt = &block->at[i];
         if (stmt->instr >= 0) walk_instr(w, stmt->instr);
-        if (stmt->loop != NULL) walk_block(w, &stmt->loop->body);
+        if (stmt->loop != NULL) walk_loop(w, stmt->loop);
         if (stmt->branch == NULL) continue;
         walk_block(w, &stmt->branch->arm[0]);
         walk_block(w, &stmt->branch->arm[1]);
@@ -285,7 +294,7 @@ region_carried(Arena *arena, const Kernel *k, RegionLoop *r)
         find_shrinking(&w, loop);
     }
     while (w.again) {
-        walk_block(&w, &r->top->body);
+        walk_loop(&w, r->top);
         drop_others(&w);
     }
     for (int32_t i = r->body; i < k->instrs.len; i++)

@@ -43,6 +43,11 @@ find_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t
         return true;
     }
     if (constant_of(k, at, &out->offset)) return true;
+    if (v->kind == INSTR_INDEX && v->operand > 0) { /* of a lane */
+        const RegionFor *of = r->loop[r->home[at]];
+        *out = (RegionLinear){.base = of->lanes.at[0].instr, .offset = v->operand * of->by};
+        return true;
+    }
     bool sum = v->kind == INSTR_OP && v->nargs == 2 && (v->op == OP_py_add || v->op == OP_py_sub) &&
                (r->home[at] < 0 || region_bounded(r, at));
     if (!sum || !region_linear(k, r, loop, v->args[0], &arg[0]) ||
@@ -156,6 +161,29 @@ meet(const Scope *s, const RegionElement *a, const RegionElement *b, int64_t *di
         *distance = here;
     }
     return unknown ? MEET_UNKNOWN : all;
+}
+
+/* Is the value the same in all iterations of the loop? */
+static bool
+is_from_outside(const Scope *s, int32_t at)
+{
+    const RegionFor *loop =
+        at < 0 || s->region->home[at] < 0 ? NULL : s->region->loop[s->region->home[at]];
+    while (loop != NULL && loop != s->loop) loop = loop->around;
+    return loop == NULL;
+}
+
+bool
+region_apart(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t a, int32_t b)
+{
+    Scope s = {.kernel = k, .region = r, .loop = loop};
+    RegionLinear of_a, of_b;
+    if (!linear(&s, a, &of_a) || !linear(&s, b, &of_b) || !is_from_outside(&s, of_a.base) ||
+        !is_from_outside(&s, of_b.base))
+        return false;
+    if (of_a.slope != of_b.slope || of_a.base != of_b.base)
+        return outside(&s, &of_a, &of_b) || outside(&s, &of_b, &of_a);
+    return (of_a.slope == 0) == (of_a.offset != of_b.offset);
 }
 
 /* ---- what follows for an element ---- */
