@@ -530,9 +530,7 @@ emit_region(Emit *e)
     declare_variables(e, e->kernel->region->top);
     region_loop(e, e->kernel->region->top);
     emit_results(e);
-    emit_line(e, "log->at = at;");
     emit_line(e, "return 0;");
     emit_line(e, "fail:");
-    emit_line(e, "log->at = at;");
     emit_line(e, "return 1;");
 }

@@ -1,7 +1,8 @@
 /* The log of a kept loop, as C: its first room before the loop, an entry before each store. */
 #include "emit.h"
 
-/* Repeats runtime/log_abi.h, as codegen/c.c does runtime/kernel_abi.h. */
+/* Repeats runtime/log_abi.h, as codegen/c.c does runtime/kernel_abi.h.  The log's end stays in
+   memory: loops need their registers, and log no more once the arrays are copied. */
 const char LOG_ABI_TEXT[] =
     "typedef __UINT64_TYPE__ uint64_t;\n"
     "typedef struct {\n"
@@ -24,24 +25,15 @@ const char LOG_ABI_TEXT[] =
     "    int (*range)(struct KernelLog *log, char *first, int64_t step, int64_t count,\n"
     "                 int64_t bytes); /* logs elements; nonzero: fail */\n"
     "} KernelLog;\n"
-    "#define LOG_FROM_HERE() (at = log->at, at_end = log->end, at_step = log->step)\n"
     "#define LOG_ENTRY(address, bytes) \\\n"
-    "    if (at_step) { \\\n"
-    "        if (__builtin_expect(at == at_end, 0)) { \\\n"
-    "            log->at = at; \\\n"
-    "            if (log->more(log)) goto fail; \\\n"
-    "            LOG_FROM_HERE(); \\\n"
-    "        } \\\n"
-    "        at->place = (uint64_t)(address) | bytes##ull << 56; \\\n"
-    "        __builtin_memcpy(&at->old, address, bytes); \\\n"
-    "        at += at_step; \\\n"
+    "    if (__builtin_expect(log->step != 0, 0)) { \\\n"
+    "        if (log->at == log->end && log->more(log)) goto fail; \\\n"
+    "        log->at->place = (uint64_t)(address) | bytes##ull << 56; \\\n"
+    "        __builtin_memcpy(&log->at->old, address, bytes); \\\n"
+    "        log->at += log->step; \\\n"
     "    }\n"
-    "#define LOG_RANGE(address, step, count, bytes) \\\n"
-    "    if (at_step) { \\\n"
-    "        log->at = at; \\\n"
-    "        if (log->range(log, address, step, count, bytes)) goto fail; \\\n"
-    "        LOG_FROM_HERE(); \\\n"
-    "    }\n";
+    "#define LOG_RANGE(address, by, count, bytes) \\\n"
+    "    if (log->step && log->range(log, address, by, count, bytes)) goto fail;\n";
 
 bool
 region_logs(const Emit *e, const RegionArray *array)
@@ -109,8 +101,7 @@ region_log(Emit *e)
               has_loop(&r->top->body) ? INNER_ITERATIONS : 1);
     emit_line(e, "log->entries = %s * %d;", iterations, stores_logged(e, &r->top->body));
     emit_line(e, "if (log->more(log)) return 1;");
-    emit_line(e, "LogEntry *at = log->at, *at_end = log->end;");
-    emit_line(e, "int64_t at_step = log->step, turns = 0;");
+    emit_line(e, "int64_t turns = 0;");
 }
 
 /* Appends what the store is about to overwrite, in words of at most 8 bytes. */
