@@ -797,6 +797,7 @@ analyse(Build *b)
     bool lanes;
     if (make_room(b) < 0) return -1;
     region_order(b->kernel, b->out, b->out->top);
+    region_bits(b->kernel, b->out->top);
     if (find_facts(b) < 0 || region_lanes(b->lw->arena, b->kernel, b->out, &lanes) < 0) return -1;
     return !lanes ? 0 : make_room(b) < 0 ? -1 : find_facts(b);
 }

@@ -202,7 +202,7 @@ walk_loop(Walk *w, RegionFor *loop)
     loop->around = around;
     loop->depth = around != NULL ? around->depth + 1 : 0;
     loop->innermost = true;
-    if (around != NULL) around->innermost = false;
+    if (around != NULL && loop->bits < 0) around->innermost = false;
     if (step->kind == INSTR_CONST) memcpy(&loop->by, step->bits, sizeof loop->by);
     w->out->loop[loop->number] = loop;
     w->around = loop;

@@ -185,6 +185,7 @@ copy_loop(Copy *c, const RegionFor *loop)
     if (made == NULL || VEC_PUSH(c->arena, block, stmt) < 0) return -1;
     *made = (RegionFor){.number = c->region->nloops++,
                         .leaves = -1,
+                        .bits = -1,
                         .start = copy_of(c, loop->start, 0),
                         .stop = copy_of(c, loop->stop, 0),
                         .step = copy_of(c, loop->step, 0)};
