@@ -83,13 +83,74 @@ is_sum(const Emit *e, const Instr *v)
     return v->op == OP_add || v->op == OP_subtract || v->op == OP_py_add || v->op == OP_py_sub;
 }
 
-/* In a loop whose iterations are independent the sign of `over` is looked at after them, so that
-   they can be done side by side. */
+/* Operations of Python's that cannot fail. */
+static bool
+never_fails(const Emit *e, const Instr *v)
+{
+    switch (v->op) {
+    case OP_py_eq:
+    case OP_py_ne:
+    case OP_py_lt:
+    case OP_py_le:
+    case OP_py_bool:
+    case OP_py_item: return true;
+    case OP_py_int:
+    case OP_py_float: return instr_at(e, v->args[0])->dtype == v->dtype;
+    case OP_py_add:
+    case OP_py_sub:
+    case OP_py_mul:
+    case OP_py_neg:
+    case OP_py_abs: return v->dtype == DT_F64 && v->from == DT_F64;
+    default: return false;
+    }
+}
+
+/* May the instruction end the loop where it stands, in spite of what is noted? */
+static bool
+fails_at_once(const Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    const RegionLoop *r = e->kernel->region;
+    if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE) {
+        const RegionElement *element = &r->elements.at[v->operand];
+        for (int axis = 0; axis < r->arrays.at[element->array].rank; axis++)
+            if (element->checked[axis] < 0) return true;
+        return v->kind == INSTR_STORE && !element->hoisted;
+    }
+    if (v->kind != INSTR_OP || (v->dtype == DT_I64 && (is_sum(e, v) || region_fits(r, at))))
+        return false;
+    return op_info(v->op)->kind == KIND_PYTHON ? !never_fails(e, v) : may_overflow(v);
+}
+
+/* In a loop that nothing else ends before its last iteration the sign of `over` is looked at behind
+   it: so iterations can be done side by side, and the minimum of sums in any order. */
+bool
+region_notes(const Emit *e, const RegionFor *loop)
+{
+    if (!e->quick || loop == NULL || !loop->innermost || loop->endless || loop->leaves >= 0)
+        return false;
+    for (int32_t at = e->kernel->region->body; at < e->kernel->instrs.len && !loop->independent;
+         at++)
+        if (e->kernel->region->home[at] == loop->number && fails_at_once(e, at)) return false;
+    return true;
+}
+
 static bool
 notes_overflow(const Emit *e, const Instr *v, const RegionFor *loop)
 {
-    return e->quick && loop != NULL && loop->innermost && loop->independent && v->dtype == DT_I64 &&
-           is_sum(e, v);
+    return v->dtype == DT_I64 && is_sum(e, v) && region_notes(e, loop);
+}
+
+/* 1: the int is not negative, -1: it is not positive, 0: nobody knows. */
+static int
+known_sign(const Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    int64_t number;
+    if (region_constant(e->kernel, at, &number)) return number < 0 ? -1 : 1;
+    if (v->kind != INSTR_OP || v->op != OP_where) return 0;
+    int sign = known_sign(e, v->args[1]);
+    return known_sign(e, v->args[2]) == sign ? sign : 0;
 }
 
 static void
@@ -98,7 +159,11 @@ emit_noted(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *l
     Op op = instr_at(e, at)->op;
     bool sum = op == OP_add || op == OP_py_add;
     emit_line(e, "const i64 v%d = %s %s %s;", at, a, sum ? "+" : "-", b);
-    if (sum)
+    int sign = known_sign(e, instr_at(e, at)->args[1]);
+    if (sign != 0)
+        emit_line(e, (sign > 0) == sum ? "over%d |= ~%s & v%d;" : "over%d |= %s & ~v%d;",
+                  loop->number, a, at);
+    else if (sum)
         emit_line(e, "over%d |= (%s ^ v%d) & (%s ^ v%d);", loop->number, a, at, b, at);
     else
         emit_line(e, "over%d |= (%s ^ %s) & (%s ^ v%d);", loop->number, a, b, a, at);
@@ -108,9 +173,7 @@ emit_noted(Emit *e, int32_t at, const char *a, const char *b, const RegionFor *l
 static bool
 notes_store(const Emit *e, const Instr *v, const RegionFor *loop)
 {
-    if (!e->quick || loop == NULL || !loop->innermost || !loop->independent ||
-        v->op != OP_py_assert)
-        return false;
+    if (v->op != OP_py_assert || !region_notes(e, loop) || !loop->independent) return false;
     const Instr *test = instr_at(e, v->args[0]);
     return test->kind == INSTR_OP && test->op == OP_py_eq &&
            instr_at(e, test->args[0])->kind == INSTR_OP &&
@@ -155,6 +218,70 @@ emit_by_power(Emit *e, int32_t at, const char *a)
     return true;
 }
 
+/* Is it the smaller (or the larger) of two ints? */
+static bool
+is_extreme_int(const Emit *e, int32_t at, bool *largest)
+{
+    const Instr *v = instr_at(e, at);
+    if (v->kind != INSTR_OP || v->op != OP_where || v->dtype != DT_I64) return false;
+    const Instr *test = instr_at(e, v->args[0]);
+    while (test->kind == INSTR_OP && test->op == OP_py_bool) test = instr_at(e, test->args[0]);
+    bool less = test->kind == INSTR_OP && (test->op == OP_less || test->op == OP_py_lt);
+    bool greater = test->kind == INSTR_OP && test->op == OP_greater;
+    if (!less && !greater) return false;
+    bool same = test->args[0] == v->args[1] && test->args[1] == v->args[2];
+    bool turned = test->args[0] == v->args[2] && test->args[1] == v->args[1];
+    *largest = less == turned;
+    return same || turned;
+}
+
+/* Does the number depend on what the iteration before made, as far as is easily seen? */
+static bool
+waits(const Emit *e, int32_t at, int depth)
+{
+    enum { DEEPEST = 3 };
+    const Instr *v = instr_at(e, at);
+    const RegionLoop *r = e->kernel->region;
+    if (v->level == LEVEL_ONCE || depth == DEEPEST) return false;
+    if (v->kind == INSTR_CARRIED) return true;
+    if (v->kind == INSTR_LOAD) {
+        const RegionElement *element = &r->elements.at[v->operand];
+        return element->reuse == REUSE_KEPT ||
+               (element->reuse == REUSE_BEFORE &&
+                region_is_store(e->kernel, &r->elements.at[element->source]));
+    }
+    for (int k = 0; v->kind == INSTR_OP && k < v->nargs; k++)
+        if (waits(e, v->args[k], depth + 1)) return true;
+    return false;
+}
+
+/* Of the smallest of three ints, one of which waits for the iteration before, the other two are
+   compared first. */
+static bool
+emit_extreme_int(Emit *e, int32_t at)
+{
+    const Instr *v = instr_at(e, at);
+    bool largest, inner_largest;
+    if (!e->quick || !is_extreme_int(e, at, &largest)) return false;
+    for (int k = 1; k < 3; k++) {
+        int32_t inner = v->args[k], other = v->args[3 - k];
+        if (!is_extreme_int(e, inner, &inner_largest) || inner_largest != largest) continue;
+        const int32_t *of = instr_at(e, inner)->args;
+        int late = waits(e, of[1], 0) ? 1 : 2;
+        if (!waits(e, of[late], 0) || waits(e, of[3 - late], 0) || waits(e, other, 0)) continue;
+        char early[16], also[16], last[16];
+        const char *than = largest ? ">" : "<";
+        region_name(e, of[3 - late], early, sizeof early);
+        region_name(e, other, also, sizeof also);
+        region_name(e, of[late], last, sizeof last);
+        emit_line(e, "i64 w%d = %s %s %s ? %s : %s;", at, early, than, also, early, also);
+        emit_line(e, "__asm__(\"\" : \"+r\"(w%d));", at);
+        emit_line(e, "const i64 v%d = %s %s w%d ? %s : w%d;", at, last, than, at, last, at);
+        return true;
+    }
+    return false;
+}
+
 void
 region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
 {
@@ -165,7 +292,7 @@ region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
     text_free(&unused);
     if (v->nargs > 0) region_name(e, v->args[0], a, sizeof a);
     if (v->nargs > 1) region_name(e, v->args[1], b, sizeof b);
-    if (emit_bounded(e, at, a, b) || emit_by_power(e, at, a)) {
+    if (emit_bounded(e, at, a, b) || emit_by_power(e, at, a) || emit_extreme_int(e, at)) {
         /* done */
     } else if (notes_overflow(e, v, loop))
         emit_noted(e, at, a, b, loop);

@@ -230,7 +230,7 @@ region_before_iterations(Emit *e, const RegionFor *loop)
     region_name(e, loop->start, start, sizeof start);
     emit_line(e, "const i64 first%d = %s + from%d * step%d;", loop->number, start, loop->number,
               loop->number);
-    if (loop->independent) emit_line(e, "i64 over%d = 0;", loop->number);
+    if (region_notes(e, loop)) emit_line(e, "i64 over%d = 0;", loop->number);
     for (int i = 0; i < r->elements.len; i++)
         if (is_here(e, &r->elements.at[i], loop)) emit_before(e, loop, i);
 }
@@ -301,7 +301,7 @@ void
 region_after_iterations(Emit *e, const RegionFor *loop)
 {
     const RegionLoop *r = e->kernel->region;
-    if (loop->independent) emit_line(e, "if (over%d < 0) %s", loop->number, REGION_FAIL);
+    if (region_notes(e, loop)) emit_line(e, "if (over%d < 0) %s", loop->number, REGION_FAIL);
     for (int i = 0; i < r->elements.len; i++) {
         const RegionElement *element = &r->elements.at[i];
         if (!is_here(e, element, loop) || element->reuse != REUSE_KEPT || element->source != i ||

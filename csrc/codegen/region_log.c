@@ -62,7 +62,7 @@ has_loop(const RegionBlock *block)
 {
     for (int i = 0; i < block->len; i++) {
         const RegionIf *branch = block->at[i].branch;
-        if (block->at[i].loop != NULL) return true;
+        if (block->at[i].loop != NULL && block->at[i].loop->bits < 0) return true;
         if (branch != NULL && (has_loop(&branch->arm[0]) || has_loop(&branch->arm[1]))) return true;
     }
     return false;
