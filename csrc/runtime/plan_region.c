@@ -5,6 +5,7 @@
    allocation, a signal) restores them.  Nobody knows beforehand how much a nest of loops writes:
    the log grows until copies of the arrays would be shorter; these are made then, whole, and
    nothing more is logged.  To undo is to put the copies back, and then the entries, last one first.
+   Of an array that holds one number everywhere, as fresh ones do, the number is all that is copied.
 
    A kernel has two variants (codegen/region.c).  Where the quick one fails, or raises a flag that
    the program would be told of (perhaps for nothing), all is undone and the careful one runs, which
@@ -35,6 +36,7 @@ struct RegionLog {
     int64_t all;   /* bytes of the arrays */
     bool copied;
     LogArray array[LOG_ARRAYS];
+    bool even[LOG_ARRAYS]; /* all elements are the same: the copy is one of them */
     PyThreadState *thread;
     bool released, interrupted;
 };
@@ -83,6 +85,36 @@ all_bytes(const RegionLog *log)
     return bytes;
 }
 
+/* `count` elements side by side that are all equal to `element`? */
+static bool
+is_row_even(const char *row, const char *element, int64_t count, size_t bytes)
+{
+    return count == 0 || (memcmp(row, element, bytes) == 0 &&
+                          memcmp(row, row + bytes, (size_t)(count - 1) * bytes) == 0);
+}
+
+static bool
+is_even(const LogArray *a, int axis, const char *data)
+{
+    int last = a->rank - 1;
+    if (axis == last)
+        return a->stride[last] == a->bytes &&
+               is_row_even(data, a->data, a->length[last], (size_t)a->bytes);
+    for (int64_t i = 0; i < a->length[axis]; i++)
+        if (!is_even(a, axis + 1, data + i * a->stride[axis])) return false;
+    return true;
+}
+
+static void
+fill_axes(const LogArray *a, int axis, char *data, const char *element)
+{
+    if (axis == a->rank)
+        memcpy(data, element, (size_t)a->bytes);
+    else
+        for (int64_t i = 0; i < a->length[axis]; i++)
+            fill_axes(a, axis + 1, data + i * a->stride[axis], element);
+}
+
 /* Copies the axes from `axis` on, to compact memory or back; the end of it. */
 static char *
 copy_axes(const LogArray *a, int axis, char *data, char *compact, bool back)
@@ -106,15 +138,38 @@ static void
 copy_arrays(const RegionLog *log, bool back)
 {
     char *at = log->copies;
-    for (int i = 0; i < log->seen.narrays; i++)
-        at = copy_axes(&log->array[i], 0, log->array[i].data, at, back);
+    for (int i = 0; i < log->seen.narrays; i++) {
+        const LogArray *a = &log->array[i];
+        if (!log->even[i])
+            at = copy_axes(a, 0, a->data, at, back);
+        else {
+            if (back)
+                fill_axes(a, 0, a->data, at);
+            else
+                memcpy(at, a->data, (size_t)a->bytes);
+            at += a->bytes;
+        }
+    }
+}
+
+/* Finds out which arrays are even; bytes of the copies. */
+static int64_t
+copied_bytes(RegionLog *log)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < log->seen.narrays; i++) {
+        const LogArray *a = &log->array[i];
+        log->even[i] = array_bytes(a) > a->bytes && is_even(a, 0, a->data);
+        bytes += log->even[i] ? a->bytes : array_bytes(a);
+    }
+    return bytes;
 }
 
 /* From here on entries go to one cell that nobody reads. */
 static int
 log_whole(RegionLog *log, int64_t used)
 {
-    int64_t bytes = log->all;
+    int64_t bytes = copied_bytes(log);
     if (bytes > log->bytes) {
         PyMem_RawFree(log->copies);
         log->copies = PyMem_RawMalloc((size_t)bytes);
@@ -180,7 +235,7 @@ log_more(KernelLog *seen)
 
 /* The elements, the step and bytes of one, and their number at the place of the first: so they are
    found from behind. */
-enum { RANGE_TAG = 0xff };
+enum { RANGE_TAG = 0xff, EVEN_TAG = 0xfe /* of the same elements, the first being there */ };
 
 static int64_t
 range_entries(int64_t count, int64_t bytes)
@@ -216,16 +271,18 @@ static int
 log_range(KernelLog *seen, char *first, int64_t step, int64_t count, int64_t bytes)
 {
     RegionLog *log = (RegionLog *)seen;
-    int64_t used = seen->at - log->entries, more = range_entries(count, bytes) + 2;
+    bool even = step == bytes && is_row_even(first, first, count, (size_t)bytes);
+    int64_t used = seen->at - log->entries, more = range_entries(even ? 1 : count, bytes) + 2;
     int64_t most = log->all / (int64_t)sizeof(LogEntry);
     if (step != bytes) most /= 4; /* element by element it takes that much longer */
     if (used + more > most) return log_whole(log, used);
     if (used + more > log->room && log_room(log, Py_MAX(used * 2, used + more)) < 0) return -1;
     LogEntry *at = log->entries + used;
-    copy_range(first, step, count, bytes, (char *)at, false);
+    copy_range(first, step, even ? 1 : count, bytes, (char *)at, false);
     at += more;
     at[-2] = (LogEntry){(uint64_t)step, (uint64_t)bytes};
-    at[-1] = (LogEntry){(uint64_t)(uintptr_t)first | (uint64_t)RANGE_TAG << 56, (uint64_t)count};
+    uint64_t tag = even ? EVEN_TAG : RANGE_TAG;
+    at[-1] = (LogEntry){(uint64_t)(uintptr_t)first | tag << 56, (uint64_t)count};
     seen->at = at;
     seen->end = log->entries + log->room;
     return 0;
@@ -284,15 +341,18 @@ undo(const RegionLog *log)
     while (entry > log->entries) {
         entry--;
         char *place = (char *)(uintptr_t)(entry->place & ~((uint64_t)0xff << 56));
-        if (entry->place >> 56 != RANGE_TAG) {
-            memcpy(place, &entry->old, entry->place >> 56);
+        uint64_t tag = entry->place >> 56;
+        if (tag != RANGE_TAG && tag != EVEN_TAG) {
+            memcpy(place, &entry->old, tag);
             continue;
         }
         int64_t count = (int64_t)entry->old;
         entry--;
         int64_t step = (int64_t)entry->place, bytes = (int64_t)entry->old;
-        entry -= range_entries(count, bytes);
-        copy_range(place, step, count, bytes, (char *)(uintptr_t)entry, true);
+        entry -= range_entries(tag == EVEN_TAG ? 1 : count, bytes);
+        for (int64_t i = 0; tag == EVEN_TAG && i < count; i++)
+            memcpy(place + i * step, entry, (size_t)bytes);
+        if (tag == RANGE_TAG) copy_range(place, step, count, bytes, (char *)(uintptr_t)entry, true);
     }
 }
 
