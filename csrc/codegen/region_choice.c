@@ -210,7 +210,8 @@ region_chooses(const Emit *e, const RegionIf *branch, const RegionFor *loop)
 
 /* The kinds of a choice between floats.  The C compiler makes a jump where it knows how the two are
    computed, or where an int decides; not of a choice between bits, which can be done for several
-   iterations at once, but waits longer for the two. */
+   iterations at once, but waits longer for the two.  Where the two are there before the loop an int
+   chooses between their bits. */
 static const char CHOICE_OF_BITS[] = "INLINE T choose_bits_T(bool c, T a, T b) {\n"
                                      "    union { T f; I i; } x = {a}, y = {b};\n"
                                      "    y.i ^= (x.i ^ y.i) & -(I)c;\n"
@@ -221,6 +222,12 @@ static const char CHOICE_BY_INT[] = "INLINE T choose_int_T(bool c, T a, T b) {\n
                                     "    __asm__(\"\" : \"+R\"(test), \"+R\"(a), \"+R\"(b));\n"
                                     "    return test > 0 ? a : b;\n"
                                     "}\n";
+static const char CHOICE_OF_FIXED[] = "INLINE T choose_fixed_T(bool c, T a, T b) {\n"
+                                      "    union { T f; I i; } x = {a}, y = {b};\n"
+                                      "    __asm__(\"\" : \"+r\"(x.i), \"+r\"(y.i));\n"
+                                      "    x.i = c ? x.i : y.i;\n"
+                                      "    return x.f;\n"
+                                      "}\n";
 static const char CHOICE_BY_FLOAT[] = "INLINE T choose_float_T(bool c, T a, T b) {\n"
                                       "    __asm__(\"\" : \"+R\"(a), \"+R\"(b));\n"
                                       "    return c ? a : b;\n"
@@ -245,6 +252,13 @@ define_choice(Emit *e, const char *key, const char *text, int32_t at)
     }
 }
 
+/* Is it the name of a value that is computed once, its negative, or a number? */
+static bool
+is_fixed(const char *text)
+{
+    return *text == '(' || text[*text == '-'] == 's';
+}
+
 /* `yes` where the condition holds, else `no`, as an expression; `at` is one of the two. */
 static void
 put_choice(Emit *e, const RegionIf *branch, const RegionFor *loop, int32_t at, const char *yes,
@@ -264,11 +278,13 @@ put_choice(Emit *e, const RegionIf *branch, const RegionFor *loop, int32_t at, c
         text_printf(out, "%s ? %s : %s", test, yes, no);
         return;
     }
-    const char *how = is_apart(loop) ? "bits" : by_float ? "float" : "int";
+    bool fixed = !by_float && is_fixed(yes) && is_fixed(no);
+    const char *how = is_apart(loop) ? "bits" : by_float ? "float" : fixed ? "fixed" : "int";
     snprintf(key, sizeof key, "choose_%s_%s", how, dtype_name(dtype));
     define_choice(e, key,
                   is_apart(loop) ? CHOICE_OF_BITS
                   : by_float     ? CHOICE_BY_FLOAT
+                  : fixed        ? CHOICE_OF_FIXED
                                  : CHOICE_BY_INT,
                   at);
     text_printf(out, "%s(%s, %s, %s)", key, test, yes, no);

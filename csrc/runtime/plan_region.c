@@ -20,6 +20,7 @@
 enum {
     FIRST_ENTRIES = 256,
     SMALL_BYTES = 4096,     /* arrays that are copied at once */
+    COPIED_BYTES = 8,       /* and those of so many bytes for each iteration */
     MOST_CAREFUL_CALLS = 64 /* between two tries of the quick variant */
 };
 
@@ -211,7 +212,8 @@ log_begin(RegionLog *log)
         log->released = true;
     }
     if (log_room(log, FIRST_ENTRIES) < 0) return -1;
-    if (log->all <= SMALL_BYTES || seen->entries >= log->all / (int64_t)sizeof(LogEntry))
+    if (log->all <= SMALL_BYTES || seen->entries >= log->all / (int64_t)sizeof(LogEntry) ||
+        seen->iterations >= log->all / COPIED_BYTES)
         return log_whole(log, 0);
     if (log_room(log, seen->entries) < 0) return -1;
     seen->at = log->entries;
