@@ -229,27 +229,37 @@ emit_bounds(Emit *e, const RegionFor *loop, const char *fail)
 
 /* ---- heads ---- */
 
-/* Every so many iterations a look for a signal. */
+/* A counter is far from the ends of int64: lower/region_carried.c. */
 static void
-emit_look(Emit *e, const char *iterations)
+emit_far(Emit *e, int32_t variable)
+{
+    emit_line(e, "if ((uint64_t)x%d + (1ull << 61) > 1ull << 62) %s", variable, REGION_FAIL);
+}
+
+/* Every so many iterations a look for a signal, and at the counters of the loops around. */
+static void
+emit_look(Emit *e, const RegionFor *loop, const char *iterations)
 {
     emit_line(e, "if (__builtin_expect((turns += %s) > %d, 0)) {", iterations, LOOK_AFTER);
-    emit_line(e, "    turns = 0;");
-    emit_line(e, "    if (log->stop(log)) %s", REGION_FAIL);
+    e->indent++;
+    emit_line(e, "turns = 0;");
+    emit_line(e, "if (log->stop(log)) %s", REGION_FAIL);
+    for (; e->quick && loop != NULL; loop = loop->around)
+        for (int i = 0; i < loop->carried.len; i++)
+            if (loop->carried.at[i].counts) emit_far(e, loop->carried.at[i].variable);
+    e->indent--;
     emit_line(e, "}");
 }
 
-/* What is taken for granted of ints that are carried: lower/region_carried.c. */
+/* What is taken for granted of ints that are carried where a loop begins. */
 static void
 emit_carried(Emit *e, const RegionFor *loop)
 {
     for (int i = 0; e->quick && i < loop->carried.len; i++) {
-        int32_t variable = loop->carried.at[i].variable;
-        if (loop->carried.at[i].counts)
-            emit_line(e, "if ((uint64_t)x%d + (1ull << 61) > 1ull << 62) %s", variable,
-                      REGION_FAIL);
-        if (loop->shrinks == variable)
-            emit_line(e, "if (x%d < %s) %s", variable, loop->ends_below ? "-(1ll << 62)" : "0",
+        const RegionCarried *c = &loop->carried.at[i];
+        if (c->counts && !c->continues) emit_far(e, c->variable);
+        if (loop->shrinks == c->variable)
+            emit_line(e, "if (x%d < %s) %s", c->variable, loop->ends_below ? "-(1ll << 62)" : "0",
                       REGION_FAIL);
     }
 }
@@ -259,7 +269,7 @@ static void
 emit_shrinking(Emit *e, const RegionFor *loop)
 {
     char text[64];
-    emit_look(e, "64");
+    emit_look(e, loop->around, "64");
     emit_carried(e, loop);
     snprintf(text, sizeof text, "for (int64_t t%d = 0;; t%d++) ", loop->number, loop->number);
     open_block(e, text);
@@ -308,6 +318,19 @@ is_short_chain(const Emit *e, const RegionFor *loop)
     return loop->leaves < 0 && operations <= SHORT && (!loop->independent || loop->carried.len > 0);
 }
 
+/* One that goes on until it is left. */
+static void
+emit_endless(Emit *e, const RegionFor *loop)
+{
+    char text[64];
+    emit_carried(e, loop);
+    snprintf(text, sizeof text, "for (int64_t t%d = 0;; t%d++) ", loop->number, loop->number);
+    open_block(e, text);
+    emit_look(e, loop, "1");
+    region_body(e, loop);
+    close_block(e);
+}
+
 /* An innermost loop, with what is done before its iterations.  One that stands alone is cut into
    strips, since it may be long, and one that may be left, since nobody knows. */
 static void
@@ -316,6 +339,7 @@ emit_innermost(Emit *e, const RegionFor *loop)
     int k = loop->number, most = loop->leaves >= 0 ? SHORT_STRIP : STRIP;
     bool strips = loop->around == NULL || loop->leaves >= 0;
     char text[96], more[24] = "";
+    if (strips) emit_carried(e, loop);
     if (loop->leaves >= 0) snprintf(more, sizeof more, " && !x%d", loop->leaves);
     if (strips) {
         snprintf(text, sizeof text, "for (int64_t from%d = 0; from%d < count%d%s;) ", k, k, k,
@@ -331,8 +355,8 @@ emit_innermost(Emit *e, const RegionFor *loop)
         emit_line(e, "const int64_t from%d = 0, to%d = count%d;", k, k, k);
         snprintf(text, sizeof text, "count%d", k);
     }
-    emit_look(e, text);
-    emit_carried(e, loop);
+    emit_look(e, strips ? loop : loop->around, text);
+    if (!strips) emit_carried(e, loop);
     region_before_iterations(e, loop);
     if (loop->independent) emit_line(e, "#pragma GCC ivdep");
     if (is_short_chain(e, loop)) emit_line(e, "#pragma GCC unroll 4");
@@ -362,6 +386,8 @@ region_loop(Emit *e, const RegionFor *loop)
     if (e->quick && loop->innermost) {
         if (loop->shrinks >= 0)
             emit_shrinking(e, loop);
+        else if (loop->endless)
+            emit_endless(e, loop);
         else
             emit_innermost(e, loop);
         return;
@@ -374,13 +400,13 @@ region_loop(Emit *e, const RegionFor *loop)
         snprintf(head, sizeof head, "for (; t%d + %d <= count%d; t%d += %d) ", k, loop->together, k,
                  k, loop->together);
         open_block(e, head);
-        emit_look(e, "1");
+        emit_look(e, loop, "1");
         region_lanes_body(e, loop);
         close_block(e);
     }
     snprintf(head, sizeof head, "for (%s; t%d < count%d; t%d++) ", first, k, k, k);
     open_block(e, head);
-    emit_look(e, e->quick ? "1" : "64");
+    emit_look(e, loop, e->quick ? "1" : "64");
     region_body(e, loop);
     close_block(e);
 }

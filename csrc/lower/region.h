@@ -46,7 +46,8 @@ typedef VEC(RegionStmt) RegionBlock;
 typedef struct {
     int32_t variable;
     int32_t first, next; /* instructions: before the loop, and at the end of an iteration */
-    bool counts;         /* an int that moves by constants: region_carried.c */
+    bool counts;         /* an int that moves by constants: region_carried.c … */
+    bool continues;      /* … and begins as one that the loop around carries */
     int64_t each;        /* what it moves by for each bit: region_bits.c */
 } RegionCarried;
 

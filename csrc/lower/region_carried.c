@@ -2,7 +2,8 @@
 
    - A counter moves by constants: `k += 1` in some of the arms, `i -= 1; j += 2`.  Its sums and
      differences with constants fit 64 bits if it is far from the ends of int64 where the iterations
-     begin, as these are bounded: 2**40 of a range, and fewer of a strip (codegen/region_head.c).
+     begin, and at each look for a signal, between which there are 2**26 at most
+     (codegen/region_head.c).  What an inner loop has made of it is the counter still.
    - An int that shrinks loses at least one bit in each iteration, until it is 0, and that ends the
      loop: `while v: v &= v - 1`, `while n > 0: n //= 2`.  If it is not negative before the loop,
      or that ends it, too, there are at most 63 iterations, so that the loop needs no strips, and
@@ -26,6 +27,7 @@ typedef struct {
     Away *away;       /* per instruction */
     Away *merged;     /* per variable: of one that arms of a branch leave */
     RegionFor **loop; /* per variable: the loop that carries it */
+    int32_t *root;    /* per variable that counts: the counter as which it begins; itself */
     bool again;
 } Walk;
 
@@ -98,8 +100,8 @@ walk_instr(const Walk *w, int32_t at)
     const RegionFor *loop = w->loop[v->operand];
     if (loop == NULL)
         w->away[at] = w->merged[v->operand];
-    else if (loop->number == w->out->home[at] && carried_of(loop, v->operand)->counts)
-        w->away[at] = (Away){.of = v->operand};
+    else if (carried_of(loop, v->operand)->counts) /* in the loop or behind it */
+        w->away[at] = (Away){.of = w->root[v->operand]};
 }
 
 static void walk_block(Walk *w, const RegionBlock *block);
@@ -107,6 +109,11 @@ static void walk_block(Walk *w, const RegionBlock *block);
 static void
 walk_loop(Walk *w, const RegionFor *loop)
 {
+    for (int i = 0; i < loop->carried.len; i++) {
+        const RegionCarried *c = &loop->carried.at[i];
+        int32_t of = c->first < w->out->body ? -1 : w->away[c->first].of;
+        w->root[c->variable] = of >= 0 ? of : c->variable;
+    }
     walk_block(w, &loop->lanes);
     walk_block(w, &loop->body);
 }
@@ -137,7 +144,7 @@ drop_others(Walk *w)
         RegionFor *loop = w->out->loop[number];
         for (int i = 0; i < loop->carried.len; i++) {
             RegionCarried *c = &loop->carried.at[i];
-            if (!c->counts || w->away[c->next].of == c->variable) continue;
+            if (!c->counts || w->away[c->next].of == w->root[c->variable]) continue;
             c->counts = false;
             w->again = true;
         }
@@ -264,10 +271,12 @@ drop_idle(const Walk *w)
     for (int number = 0; number < w->out->nloops; number++) {
         RegionFor *loop = w->out->loop[number];
         for (int i = 0; i < loop->carried.len; i++) {
+            RegionCarried *c = &loop->carried.at[i];
             bool used = false;
             for (int32_t at = w->out->body; at < w->kernel->instrs.len && !used; at++)
-                used = w->out->steady[at] && w->away[at].of == loop->carried.at[i].variable;
-            loop->carried.at[i].counts &= used;
+                used = w->out->steady[at] && w->away[at].of == w->root[c->variable];
+            c->counts &= used;
+            c->continues = c->counts && w->root[c->variable] != c->variable;
         }
     }
 }
@@ -280,16 +289,17 @@ region_carried(Arena *arena, const Kernel *k, RegionLoop *r)
     w.away = arena_alloc(arena, sizeof(Away) * ninstrs);
     w.merged = arena_alloc(arena, sizeof(Away) * nvariables);
     w.loop = arena_alloc(arena, sizeof(RegionFor *) * nvariables);
+    w.root = arena_alloc(arena, sizeof(int32_t) * nvariables);
     r->steady = arena_alloc(arena, ninstrs);
-    if (w.away == NULL || w.merged == NULL || w.loop == NULL || r->steady == NULL) return -1;
+    if (w.away == NULL || w.merged == NULL || w.loop == NULL || w.root == NULL || r->steady == NULL)
+        return -1;
     for (int32_t i = 0; i < k->instrs.len; i++) w.away[i] = NOWHERE;
     for (int number = 0; number < r->nloops; number++) {
         RegionFor *loop = r->loop[number];
         for (int i = 0; i < loop->carried.len; i++) {
             RegionCarried *c = &loop->carried.at[i];
             w.loop[c->variable] = loop;
-            c->counts =
-                r->variables.at[c->variable].dtype == DT_I64 && (loop->innermost || !loop->endless);
+            c->counts = r->variables.at[c->variable].dtype == DT_I64;
         }
         find_shrinking(&w, loop);
     }
