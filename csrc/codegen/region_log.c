@@ -30,7 +30,7 @@ const char LOG_ABI_TEXT[] =
     "        if (log->at == log->end && log->more(log)) goto fail; \\\n"
     "        log->at->place = (uint64_t)(address) | bytes##ull << 56; \\\n"
     "        __builtin_memcpy(&log->at->old, address, bytes); \\\n"
-    "        log->at += log->step; \\\n"
+    "        log->at++; \\\n"
     "    }\n"
     "#define LOG_RANGE(address, by, count, bytes) \\\n"
     "    if (log->step && log->range(log, address, by, count, bytes)) goto fail;\n";

@@ -21,6 +21,7 @@ enum {
     FIRST_ENTRIES = 256,
     SMALL_BYTES = 4096,     /* arrays that are copied at once */
     COPIED_BYTES = 8,       /* and those of so many bytes for each iteration */
+    DEARER = 4,             /* an entry takes longer than its bytes of a copy */
     MOST_CAREFUL_CALLS = 64 /* between two tries of the quick variant */
 };
 
@@ -228,7 +229,7 @@ log_more(KernelLog *seen)
     RegionLog *log = (RegionLog *)seen;
     if (seen->at == NULL) return log_begin(log);
     int64_t used = seen->at - log->entries;
-    if (used * 2 >= log->all / (int64_t)sizeof(LogEntry)) return log_whole(log, used);
+    if (used * DEARER >= log->all / (int64_t)sizeof(LogEntry)) return log_whole(log, used);
     if (log_room(log, used * 2) < 0) return -1;
     seen->at = log->entries + used;
     seen->end = log->entries + log->room;
