@@ -117,7 +117,7 @@ fails_at_once(const Emit *e, int32_t at)
             if (element->checked[axis] < 0) return true;
         return v->kind == INSTR_STORE && !element->hoisted;
     }
-    if (v->kind != INSTR_OP || (v->dtype == DT_I64 && (is_sum(e, v) || region_fits(r, at))))
+    if (v->kind != INSTR_OP || region_fits(r, at) || (v->dtype == DT_I64 && is_sum(e, v)))
         return false;
     return op_info(v->op)->kind == KIND_PYTHON ? !never_fails(e, v) : may_overflow(v);
 }
@@ -180,12 +180,17 @@ notes_store(const Emit *e, const Instr *v, const RegionFor *loop)
            instr_at(e, test->args[0])->op == OP_cast;
 }
 
-/* An int of which it is known before a loop that it does not overflow. */
+/* A number of which it is known before a loop that it does not overflow. */
 static bool
 emit_bounded(Emit *e, int32_t at, const char *a, const char *b)
 {
     const Instr *v = instr_at(e, at);
-    if (!e->quick || v->dtype != DT_I64 || !region_fits(e->kernel->region, at)) return false;
+    if (!e->quick || !region_fits(e->kernel->region, at)) return false;
+    if (v->op == OP_py_div) {
+        emit_line(e, "const f64 v%d = (f64)%s / (f64)%s;", at, a, b);
+        return true;
+    }
+    if (v->dtype != DT_I64) return false;
     switch (v->op) {
     case OP_add:
     case OP_py_add: emit_line(e, "const i64 v%d = %s + %s;", at, a, b); return true;
@@ -193,6 +198,7 @@ emit_bounded(Emit *e, int32_t at, const char *a, const char *b)
     case OP_py_sub: emit_line(e, "const i64 v%d = %s - %s;", at, a, b); return true;
     case OP_py_mul: emit_line(e, "const i64 v%d = %s * %s;", at, a, b); return true;
     case OP_py_neg: emit_line(e, "const i64 v%d = -%s;", at, a); return true;
+    case OP_py_int: emit_line(e, "const i64 v%d = (i64)%s;", at, a); return true;
     default: return false;
     }
 }
@@ -216,23 +222,6 @@ emit_by_power(Emit *e, int32_t at, const char *a)
     else
         emit_line(e, "const i64 %s = %s >> %d;", name, a, __builtin_ctzll(by->bits[0]));
     return true;
-}
-
-/* Is it the smaller (or the larger) of two ints? */
-static bool
-is_extreme_int(const Emit *e, int32_t at, bool *largest)
-{
-    const Instr *v = instr_at(e, at);
-    if (v->kind != INSTR_OP || v->op != OP_where || v->dtype != DT_I64) return false;
-    const Instr *test = instr_at(e, v->args[0]);
-    while (test->kind == INSTR_OP && test->op == OP_py_bool) test = instr_at(e, test->args[0]);
-    bool less = test->kind == INSTR_OP && (test->op == OP_less || test->op == OP_py_lt);
-    bool greater = test->kind == INSTR_OP && test->op == OP_greater;
-    if (!less && !greater) return false;
-    bool same = test->args[0] == v->args[1] && test->args[1] == v->args[2];
-    bool turned = test->args[0] == v->args[2] && test->args[1] == v->args[1];
-    *largest = less == turned;
-    return same || turned;
 }
 
 /* Does the number depend on what the iteration before made, as far as is easily seen? */
@@ -262,10 +251,10 @@ emit_extreme_int(Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
     bool largest, inner_largest;
-    if (!e->quick || !is_extreme_int(e, at, &largest)) return false;
+    if (!e->quick || !region_extreme(e->kernel, at, &largest)) return false;
     for (int k = 1; k < 3; k++) {
         int32_t inner = v->args[k], other = v->args[3 - k];
-        if (!is_extreme_int(e, inner, &inner_largest) || inner_largest != largest) continue;
+        if (!region_extreme(e->kernel, inner, &inner_largest) || inner_largest != largest) continue;
         const int32_t *of = instr_at(e, inner)->args;
         int late = waits(e, of[1], 0) ? 1 : 2;
         if (!waits(e, of[late], 0) || waits(e, of[3 - late], 0) || waits(e, other, 0)) continue;

@@ -66,6 +66,16 @@ static const char BOUNDS_DIV[] =
     "    return 0;\n"
     "}\n";
 
+/* Of ints that doubles hold, divided by positive ones; of a quotient that becomes an int. */
+static const char BOUNDS_QUOTIENT[] =
+    "INLINE int bounds_quotient(i64 a, i64 b, i64 c, i64 d, f64 *l, f64 *h) {\n"
+    "    const i64 top = (i64)1 << 53;\n"
+    "    if (c <= 0 || d > top || a < -top || b > top) return 1;\n"
+    "    *l = (f64)a / (f64)(a < 0 ? c : d);\n"
+    "    *h = (f64)b / (f64)(b < 0 ? d : c);\n"
+    "    return 0;\n"
+    "}\n";
+
 static int32_t
 depth_of(const Emit *e, int32_t at)
 {
@@ -116,12 +126,24 @@ emit_value_bounds(Emit *e, int32_t at, const char *fail)
     const Instr *v = instr_at(e, at);
     int32_t depth = e->kernel->region->ranged[at];
     char l[2][32] = {"0", "0"}, h[2][32] = {"0", "0"};
-    for (int k = 0; k < v->nargs && k < 2; k++) {
-        bound_name(e, v->args[k], depth, 'l', l[k], sizeof l[k]);
-        bound_name(e, v->args[k], depth, 'h', h[k], sizeof h[k]);
+    bool largest;
+    for (int k = 0, from = v->op == OP_where; from + k < v->nargs && k < 2; k++) {
+        bound_name(e, v->args[from + k], depth, 'l', l[k], sizeof l[k]);
+        bound_name(e, v->args[from + k], depth, 'h', h[k], sizeof h[k]);
     }
-    emit_line(e, "i64 l%d, h%d;", at, at);
+    emit_line(e, "%s l%d, h%d;", dtype_name(v->dtype), at, at);
     switch (v->op) {
+    case OP_py_div:
+        use_helper(e, "bounds_quotient", BOUNDS_QUOTIENT);
+        emit_line(e, "if (bounds_quotient(%s, %s, %s, %s, &l%d, &h%d)) %s", l[0], h[0], l[1], h[1],
+                  at, at, fail);
+        break;
+    case OP_where: {
+        char than = region_extreme(e->kernel, at, &largest) && largest ? '>' : '<';
+        emit_line(e, "l%d = %s %c %s ? %s : %s;", at, l[0], than, l[1], l[0], l[1]);
+        emit_line(e, "h%d = %s %c %s ? %s : %s;", at, h[0], than, h[1], h[0], h[1]);
+        break;
+    }
     case OP_py_add:
         emit_line(e,
                   "if (__builtin_add_overflow(%s, %s, &l%d) | "

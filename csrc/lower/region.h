@@ -63,7 +63,7 @@ struct RegionFor {
     int32_t leaves;  /* variable: ends the loop where it is not 0 at an iteration's end; or -1 */
     bool ends_below; /* a negative number in `shrinks` ends it, too */
     int32_t shrinks; /* variable: has fewer bits after each iteration, and 0 ends the loop; or -1 */
-    int32_t bits; /* variable: the loop counts its bits, and does no more; or -1 */
+    int32_t bits;    /* variable: the loop counts its bits, and does no more; or -1 */
     VEC(RegionCarried) carried;
     RegionBlock body;
     int32_t together;  /* so many iterations are done at a time (region_lanes.c) … */
@@ -157,6 +157,9 @@ void region_order(const Kernel *k, RegionLoop *r, RegionFor *loop);
 
 /* region_bits.c: loops in this one, and itself, that only count bits. */
 void region_bits(const Kernel *k, RegionFor *loop);
+
+/* Is the int the smaller (or the larger) one of its second and third argument? */
+bool region_extreme(const Kernel *k, int32_t at, bool *largest);
 
 /* region_bounds.c: finds out the above about loops, instructions and indices.  0 or -1. */
 int region_bounds(Arena *arena, const Kernel *k, RegionLoop *r);

@@ -3,7 +3,8 @@
 
    The bounds of an int are those of what it is computed from, by interval arithmetic when the
    kernel runs: a loop's variable lies between its range's ends, which are themselves ints with
-   bounds.  So `a[i, j + 1]` in two loops is checked before the outer one.  What is loaded or
+   bounds.  Quotients have them where they become indices (`int(i * n / m)`): both roundings keep
+   the order.  So `a[i, j + 1]` in two loops is checked before the outer one.  What is loaded or
    carried is known only where it is: an index made of it is checked before the loops inside, or
    where it is used.
 
@@ -17,6 +18,7 @@ typedef struct {
     const Kernel *kernel;
     RegionLoop *out;
     RegionFor *around;       /* the loop whose body is walked */
+    bool *indexes;           /* per instruction: an index is made of it */
     VEC(int32_t) conditions; /* of the branches around, in all loops */
     int arms;                /* branches around, in this loop */
 } Walk;
@@ -35,11 +37,60 @@ deepest(int32_t a, int32_t b)
     return a > b ? a : b;
 }
 
-/* Ints whose bounds follow from those of their arguments. */
-static bool
-is_bounded_operation(const Walk *w, const Instr *v)
+bool
+region_extreme(const Kernel *k, int32_t at, bool *largest)
 {
-    if (v->kind != INSTR_OP || v->dtype != DT_I64) return false;
+    const Instr *v = &k->instrs.at[at];
+    if (v->kind != INSTR_OP || v->op != OP_where || v->dtype != DT_I64) return false;
+    const Instr *test = &k->instrs.at[v->args[0]];
+    while (test->kind == INSTR_OP && test->op == OP_py_bool) test = &k->instrs.at[test->args[0]];
+    bool less = test->kind == INSTR_OP && (test->op == OP_less || test->op == OP_py_lt);
+    bool greater = test->kind == INSTR_OP && test->op == OP_greater;
+    if (!less && !greater) return false;
+    bool same = test->args[0] == v->args[1] && test->args[1] == v->args[2];
+    bool turned = test->args[0] == v->args[2] && test->args[1] == v->args[1];
+    *largest = less == turned;
+    return same || turned;
+}
+
+static void
+mark_indexes(const Walk *w, int32_t at)
+{
+    const Instr *v = instr_of(w, at);
+    if (w->indexes[at]) return;
+    w->indexes[at] = true;
+    for (int k = 0; v->kind == INSTR_OP && k < v->nargs; k++) mark_indexes(w, v->args[k]);
+}
+
+/* Is it a number from before the outermost loop, or made of such? */
+static bool
+is_of_once(const Walk *w, int32_t at, int depth)
+{
+    enum { DEEPEST = 4 };
+    const Instr *v = instr_of(w, at);
+    if (v->level == LEVEL_ONCE || v->kind == INSTR_CONST) return true;
+    if (v->kind != INSTR_OP || depth == DEEPEST) return false;
+    for (int k = 0; k < v->nargs; k++)
+        if (!is_of_once(w, v->args[k], depth + 1)) return false;
+    return true;
+}
+
+/* A quotient that becomes an index, and numbers whose bounds follow from those of their arguments.
+ */
+static bool
+is_bounded_operation(const Walk *w, int32_t at)
+{
+    const Instr *v = instr_of(w, at);
+    bool largest;
+    if (v->kind != INSTR_OP) return false;
+    const Instr *first = instr_of(w, v->args[0]);
+    if (v->op == OP_py_div)
+        return w->indexes[at] && v->from == DT_I64 && first->dtype == DT_I64 &&
+               instr_of(w, v->args[1])->dtype == DT_I64 && is_of_once(w, v->args[1], 0);
+    if (v->op == OP_py_int && first->dtype == DT_F64)
+        return first->kind == INSTR_OP && first->op == OP_py_div;
+    if (region_extreme(w->kernel, at, &largest)) return true;
+    if (v->dtype != DT_I64) return false;
     for (int k = 0; k < v->nargs; k++)
         if (instr_of(w, v->args[k])->dtype != DT_I64) return false;
     switch (v->op) {
@@ -65,9 +116,10 @@ find_ranged(const Walk *w, int32_t at)
         depth = deepest(deepest(r->ranged[w->around->start], r->ranged[w->around->stop]),
                         r->ranged[w->around->step]);
     if (v->kind == INSTR_CONST) depth = 0;
-    if (is_bounded_operation(w, v)) {
+    if (is_bounded_operation(w, at)) {
         depth = 0;
-        for (int k = 0; k < v->nargs; k++) depth = deepest(depth, r->ranged[v->args[k]]);
+        for (int k = v->op == OP_where; k < v->nargs; k++)
+            depth = deepest(depth, r->ranged[v->args[k]]);
     }
     r->ranged[at] = depth < unknown ? depth : unknown;
 }
@@ -252,6 +304,11 @@ region_bounds(Arena *arena, const Kernel *k, RegionLoop *r)
     r->ranged = arena_alloc(arena, bytes);
     if (r->loop == NULL || r->home == NULL || r->ranged == NULL) return -1;
     for (int i = 0; i < k->instrs.len; i++) r->home[i] = -1;
+    w.indexes = arena_alloc(arena, (size_t)k->instrs.len + 1);
+    if (w.indexes == NULL) return -1;
+    for (int i = 0; i < r->elements.len; i++)
+        for (int axis = 0; axis < r->arrays.at[r->elements.at[i].array].rank; axis++)
+            mark_indexes(&w, r->elements.at[i].index[axis]);
     r->guesses = true;
     return walk_loop(&w, r->top);
 }

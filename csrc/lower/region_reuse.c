@@ -363,13 +363,27 @@ store_is_independent(const Scope *s, const RegionElement *e)
     return true;
 }
 
+/* A load from an array that the loop does not write, of an element that is known to exist. */
+static bool
+is_only_read(const Scope *s, const RegionElement *e)
+{
+    for (int axis = 0; axis < s->region->arrays.at[e->array].rank; axis++)
+        if (e->checked[axis] < 0) return false;
+    for (int i = 0; i < s->region->elements.len; i++) {
+        const RegionElement *other = &s->region->elements.at[i];
+        if (other->array == e->array && in_loop(s, other) && region_is_store(s->kernel, other))
+            return false;
+    }
+    return true;
+}
+
 static bool
 is_independent(const Scope *s)
 {
     for (int i = 0; i < s->region->elements.len; i++) {
         const RegionElement *e = &s->region->elements.at[i];
         if (!in_loop(s, e)) continue;
-        if (!e->hoisted || e->reuse == REUSE_KEPT) return false;
+        if ((!e->hoisted && !is_only_read(s, e)) || e->reuse == REUSE_KEPT) return false;
         if (region_is_store(s->kernel, e) && !store_is_independent(s, e)) return false;
     }
     return true;
