@@ -330,12 +330,24 @@ put_overlap(const RegionArray *a, bool turned, Text *out)
     }
 }
 
+/* So the C compiler knows, too, that a number that has been an index is far from the ends of int64.
+ */
+static void
+emit_lengths(Emit *e)
+{
+    const RegionLoop *r = e->kernel->region;
+    for (int i = 0; i < r->arrays.len; i++)
+        for (int axis = 0; axis < r->arrays.at[i].rank; axis++)
+            emit_line(e, "if ((uint64_t)n%d > 1ull << 60) return 1;", r->arrays.at[i].length[axis]);
+}
+
 /* What the quick variant takes for granted of layouts: rows as in the array seen; elements of an
    array that is written do not overlap. */
 static void
 emit_layouts(Emit *e)
 {
     const RegionLoop *r = e->kernel->region;
+    emit_lengths(e);
     for (int i = 0; i < r->arrays.len; i++) {
         const RegionArray *a = &r->arrays.at[i];
         int last = a->rank - 1, size = (int)dtype_size(e->kernel->operands.at[a->operand].dtype);

@@ -9,6 +9,8 @@
      or that ends it, too, there are at most 63 iterations, so that the loop needs no strips, and
    the C compiler may find what it counts (gcc makes popcnt of the first).
 
+   - A number that has just been an index is no larger than an array.
+
    Values are walked forwards, each once.  What is known of a value is the variable that it is made
    of, and the least and the most that it is away from it. */
 #include "region.h"
@@ -17,15 +19,17 @@
 static const int64_t STEP = INT64_C(1) << 20;
 
 typedef struct {
-    int32_t of; /* the variable, or -1 */
+    int32_t of; /* the variable, or one of the two below */
     int64_t low, high;
 } Away;
 
 typedef struct {
     const Kernel *kernel;
     RegionLoop *out;
-    Away *away;       /* per instruction */
-    Away *merged;     /* per variable: of one that arms of a branch leave */
+    Away *away;         /* per instruction */
+    Away *merged;       /* per variable: of one that arms of a branch leave */
+    VEC(int32_t) noted; /* instructions that are INDEX in the blocks around */
+    Arena *arena;
     RegionFor **loop; /* per variable: the loop that carries it */
     int32_t *root;    /* per variable that counts: the counter as which it begins; itself */
     bool again;
@@ -37,7 +41,8 @@ instr_of(const Walk *w, int32_t at)
     return &w->kernel->instrs.at[at];
 }
 
-static const Away NOWHERE = {.of = -1};
+enum { UNKNOWN = -1, INDEX = -2 /* no variable, but a number that has been checked as an index */ };
+static const Away NOWHERE = {.of = UNKNOWN};
 
 static RegionCarried *
 carried_of(const RegionFor *loop, int32_t variable)
@@ -52,7 +57,7 @@ carried_of(const RegionFor *loop, int32_t variable)
 static Away
 either(Away a, Away b)
 {
-    if (a.of < 0 || a.of != b.of) return NOWHERE;
+    if (a.of == UNKNOWN || a.of != b.of) return NOWHERE;
     if (b.low < a.low) a.low = b.low;
     if (b.high > a.high) a.high = b.high;
     return a;
@@ -61,7 +66,7 @@ either(Away a, Away b)
 static Away
 moved(Away a, int64_t by)
 {
-    if (a.of < 0 || by > STEP || by < -STEP) return NOWHERE;
+    if (a.of == UNKNOWN || by > STEP || by < -STEP) return NOWHERE;
     a.low += by;
     a.high += by;
     return a.low < -STEP || a.high > STEP ? NOWHERE : a;
@@ -104,9 +109,22 @@ walk_instr(const Walk *w, int32_t at)
         w->away[at] = (Away){.of = w->root[v->operand]};
 }
 
-static void walk_block(Walk *w, const RegionBlock *block);
+/* Behind the access its indices are known, to the end of the block. */
+static int
+note_indices(Walk *w, const RegionElement *e)
+{
+    for (int axis = 0; axis < w->out->arrays.at[e->array].rank; axis++) {
+        int32_t at = e->index[axis];
+        if (e->checked[axis] >= 0 || w->away[at].of != UNKNOWN) continue;
+        w->away[at] = (Away){.of = INDEX};
+        if (VEC_PUSH(w->arena, &w->noted, at) < 0) return -1;
+    }
+    return 0;
+}
 
-static void
+static int walk_block(Walk *w, const RegionBlock *block);
+
+static int
 walk_loop(Walk *w, const RegionFor *loop)
 {
     for (int i = 0; i < loop->carried.len; i++) {
@@ -114,25 +132,32 @@ walk_loop(Walk *w, const RegionFor *loop)
         int32_t of = c->first < w->out->body ? -1 : w->away[c->first].of;
         w->root[c->variable] = of >= 0 ? of : c->variable;
     }
-    walk_block(w, &loop->lanes);
-    walk_block(w, &loop->body);
+    return walk_block(w, &loop->lanes) < 0 ? -1 : walk_block(w, &loop->body);
 }
 
-static void
+static int
 walk_block(Walk *w, const RegionBlock *block)
 {
+    int before = w->noted.len;
     for (int i = 0; i < block->len; i++) {
         const RegionStmt *stmt = &block->at[i];
-        if (stmt->instr >= 0) walk_instr(w, stmt->instr);
-        if (stmt->loop != NULL) walk_loop(w, stmt->loop);
+        if (stmt->instr >= 0) {
+            const Instr *v = instr_of(w, stmt->instr);
+            bool element = v->kind == INSTR_LOAD || v->kind == INSTR_STORE;
+            walk_instr(w, stmt->instr);
+            if (element && note_indices(w, &w->out->elements.at[v->operand]) < 0) return -1;
+        }
+        if (stmt->loop != NULL && walk_loop(w, stmt->loop) < 0) return -1;
         if (stmt->branch == NULL) continue;
-        walk_block(w, &stmt->branch->arm[0]);
-        walk_block(w, &stmt->branch->arm[1]);
+        if (walk_block(w, &stmt->branch->arm[0]) < 0 || walk_block(w, &stmt->branch->arm[1]) < 0)
+            return -1;
         for (int k = 0; k < stmt->branch->merged.len; k++) {
             const RegionMerged *m = &stmt->branch->merged.at[k];
             w->merged[m->variable] = either(w->away[m->arm[0]], w->away[m->arm[1]]);
         }
     }
+    while (w->noted.len > before) w->away[w->noted.at[--w->noted.len]] = NOWHERE;
+    return 0;
 }
 
 /* Variables that are no counters after all; `again`: there was one. */
@@ -285,7 +310,7 @@ int
 region_carried(Arena *arena, const Kernel *k, RegionLoop *r)
 {
     size_t ninstrs = (size_t)k->instrs.len + 1, nvariables = (size_t)r->variables.len + 1;
-    Walk w = {.kernel = k, .out = r, .again = true};
+    Walk w = {.arena = arena, .kernel = k, .out = r, .again = true};
     w.away = arena_alloc(arena, sizeof(Away) * ninstrs);
     w.merged = arena_alloc(arena, sizeof(Away) * nvariables);
     w.loop = arena_alloc(arena, sizeof(RegionFor *) * nvariables);
@@ -304,12 +329,12 @@ region_carried(Arena *arena, const Kernel *k, RegionLoop *r)
         find_shrinking(&w, loop);
     }
     while (w.again) {
-        walk_loop(&w, r->top);
+        if (walk_loop(&w, r->top) < 0) return -1;
         drop_others(&w);
     }
     for (int32_t i = r->body; i < k->instrs.len; i++)
         r->steady[i] = instr_of(&w, i)->kind == INSTR_OP &&
-                       (w.away[i].of >= 0 || is_less_than_shrinking(&w, instr_of(&w, i)));
+                       (w.away[i].of != UNKNOWN || is_less_than_shrinking(&w, instr_of(&w, i)));
     drop_idle(&w);
     return 0;
 }
