@@ -1,9 +1,11 @@
 """Loops over elements as people write them, plain, compiled, by Numba and in C: python -m benchmarks.loops.
 
 Each row is a median of alternating calls on fresh copies of the arguments; the times of copying are
-taken off.  `first` is the first compiled call beyond the ones after it, with an empty disk cache.  Numba's
-column has what it compiles with the same bits (its integers wrap, its indices are not checked); `C`, the
-same program written by hand (loops.c).  `of C` is how many times as long pycompile takes."""
+taken off.  Half of the calls of compiled code come right after the plain one, which leaves the
+processor's caches cold, and half after other compiled code.  `first` is the first compiled call beyond
+the ones after it, with an empty disk cache.  Numba's column has what it compiles with the same bits (its
+integers wrap, its indices are not checked); `C`, the same program written by hand (loops.c).  `of C` is
+how many times as long pycompile takes."""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ try:
 except ImportError:
     numba = None
 
-ROUNDS = 7
+ROUNDS = 8
 
 
 # ---- the programs ----
@@ -669,9 +671,10 @@ def measure(contenders: dict[str, Bind], args: tuple[Any, ...]) -> dict[str, Any
             continue
         same[name] = bits(seen) == bits(wanted)
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for _ in range(ROUNDS):
-        for name, contender in contenders.items():
-            seconds[name].append(timed(contender, args)[0])
+    for number in range(ROUNDS):
+        compiled = [name for name in contenders if name != "plain"]
+        for name in ["plain", *(compiled if number % 2 else reversed(compiled))]:
+            seconds[name].append(timed(contenders[name], args)[0])
     found: dict[str, Any] = {name: statistics.median(times) for name, times in seconds.items()}
     found["first"] = first["pycompile"] - found["pycompile"]
     found["same"] = same
