@@ -70,13 +70,48 @@ def counted_in_two(x, k, j):
     return k, j
 
 
+def counted_through_loops(x, k, j):
+    i = 0
+    while i < len(x) - 1:
+        k += 1
+        while i < len(x) - 1 and x[i] > 0:
+            i += 1
+            k += 2
+            j -= 1048576
+        for _ in range(3):
+            k -= 1
+        while j > k and i < len(x) - 1:
+            j -= 7
+            i += 1
+        i += 1
+    return i, k, j
+
+
+def swapped_counters(x, k, j):
+    i = 0
+    while x[i] < 9:
+        m = j
+        while x[i] > 0.5 and x[i] < 9:
+            k += 1
+            i += 1
+            m += 1
+        k, j = m, k
+        j += 1
+        if x[i] < 9:
+            i += 1
+    return i, k, j
+
+
 def numbers():
     x = np.random.default_rng(3).standard_normal(30) * 2
     x[-1] = 9
     return x
 
 
-@pytest.mark.parametrize("function", [counted, counted_in_a_while, counted_in_two])
+@pytest.mark.parametrize(
+    "function",
+    [counted, counted_in_a_while, counted_in_two, counted_through_loops, swapped_counters],
+)
 def test_counters_near_the_ends(function):
     also = [(numbers(), k, j) for k in EDGES for j in (0, -k, 2**61)]
     check(function, numbers(), 3, 4, also=also, captured=False)
@@ -134,6 +169,24 @@ def test_ints_that_shrink(function):
     if function in (halvings, until_a_bit):  # the others do not end
         also += [(-x, np.zeros(30, int)), (np.array([5, -(2**63), 7]), np.zeros(3, int))]
     check(function, x, np.zeros(30, int), also=also, captured=False)
+
+
+def beside_an_index(x, at, out):
+    """What has been an index is small, where it has been one."""
+    for i in range(len(at)):
+        k = at[i]
+        if k > -9:
+            out[i] = x[k] + (k + 1)
+        else:
+            out[i] = k - 1
+        out[i] += k + 1
+
+
+@pytest.mark.parametrize("wrong", [None, 2**63 - 1, -(2**63), -3, 30])
+def test_what_has_been_an_index(wrong):
+    at = np.arange(20)
+    at[7] = at[7] if wrong is None else wrong
+    check(beside_an_index, np.arange(30), at, np.zeros(20, int), captured=False)
 
 
 def test_what_is_emitted_for_them():

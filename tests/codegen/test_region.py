@@ -559,3 +559,33 @@ def test_an_array_that_a_later_loop_writes():
     """The loop that reads it has ended."""
     also = tuple((vector(m), vector(m), n) for m, n in ((9, 9), (9, 10), (1, 1), (4, 0)))
     check(read_then_written, vector(20), vector(20), 20, also=also, whole=True)
+
+
+def fill_and_fail(x, out, at):
+    for i in range(len(x)):
+        for j in range(len(x) - 3):
+            out[i, j] = x[i] * j
+        out[i, at[i]] += 1.0
+
+
+def scattered(x, out, at):
+    for i in range(len(x)):
+        out[at[i] % 7, at[i]] += x[i]
+
+
+@pytest.mark.parametrize("function", [fill_and_fail, scattered])
+@pytest.mark.parametrize("shape", [(7, 7), (60, 60), (60, 600)])
+def test_arrays_of_one_number_are_restored(function, shape):
+    """As a whole, by rows, by elements: an error comes last, and Python does it all again."""
+    n = shape[0]
+    layouts = (
+        lambda: np.full(shape, 2.5),
+        lambda: np.full(shape[::-1], -0.0).T,
+        lambda: np.full((2 * n, shape[1]), np.nan)[::2],
+        lambda: np.where(np.arange(shape[1]) == shape[1] - 1, 1.0, np.zeros(shape)),
+    )
+    for make in layouts:
+        for wrong in (3, shape[1]):
+            at = np.full(n, 3)
+            at[-1] = wrong
+            check(function, np.arange(1.0, n + 1), make(), at, captured=False)

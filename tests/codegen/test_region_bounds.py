@@ -221,3 +221,56 @@ def test_steps_whose_products_overflow():
         return a
 
     check(scaled, np.arange(64.0), 10)
+
+
+def resampled(x, out):
+    for i in range(len(out)):
+        y = i * (len(x) - 1) / (len(out) - 1)
+        k = int(y)
+        after = min(k + 1, len(x) - 1)
+        before = max(k - 1, 0)
+        out[i] = x[k] * (y - k) + x[after] + x[before]
+
+
+def scaled(x, out, by, over):
+    for i in range(len(out)):
+        out[i] = x[int((i - 3) * by / over)]
+
+
+def turned(x, out, by):
+    for i in range(len(out)):
+        out[i] = x[int(by / (i + 1))]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 9, 40])
+def test_quotients_as_indices(n):
+    also = [(vector(k), np.zeros(n)) for k in (0, 1, 2, 40)]
+    check(resampled, vector(7), np.zeros(n), also=also, captured=False)
+    numbers = [(1, 1), (2, 1), (1, 2), (-1, 1), (1, -1), (3, 0), (0, 7), (2**60, 2**61)]
+    also = [(vector(7), np.zeros(n), *both) for both in numbers]
+    check(scaled, vector(40), np.zeros(n), 1, 1, also=also, captured=False)
+    also = [(vector(7), np.zeros(n), by) for by in (0, 7, 8, -7, 2**53 + 1, -(2**62))]
+    check(turned, vector(40), np.zeros(n), 39, also=also, captured=False)
+
+
+def nearest_sums(x, out):
+    """What is chosen may overflow where Python does not go."""
+    for i in range(1, len(x)):
+        out[i] = min(out[i - 1] + 1, x[i] + 2, x[i - 1] - 1)
+
+
+def farthest_sums(x, out):
+    for i in range(1, len(x)):
+        out[i] = max(x[i] - 2, max(x[i - 1] + 1, out[i - 1] - 1))
+
+
+@pytest.mark.parametrize("function", [nearest_sums, farthest_sums])
+@pytest.mark.parametrize("at", [1, 5, 29])
+def test_sums_checked_behind_the_loop(function, at):
+    x = RNG.integers(-50, 50, 30)
+    also = []
+    for edge in (2**63 - 1, 2**63 - 2, 2**63 - 3, -(2**63), -(2**63) + 1, -(2**63) + 2):
+        first, there = np.zeros(30, int), x.copy()
+        first[0], there[at] = edge, edge
+        also += [(x, first), (there, np.zeros(30, int))]
+    check(function, x, np.zeros(30, int), also=also, captured=False)
