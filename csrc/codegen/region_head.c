@@ -8,6 +8,14 @@ enum { STRIP = 1 << 16, SHORT_STRIP = 1 << 10, LOOK_AFTER = 1 << 22, LONG_INNER 
 
 /* ---- how often ---- */
 
+/* One whose iterations are looked at all at once, before them: emit_innermost. */
+static bool
+is_counted_at_once(const Emit *e, const RegionFor *loop)
+{
+    return e->quick && loop->innermost && loop->around != NULL && !loop->endless &&
+           loop->leaves < 0;
+}
+
 /* The number of iterations; a loop that CPython would end with an error fails. */
 static void
 emit_count(Emit *e, const RegionFor *loop, const char *fail)
@@ -27,7 +35,8 @@ emit_count(Emit *e, const RegionFor *loop, const char *fail)
         const char *low = loop->by == 1 ? start : stop, *high = loop->by == 1 ? stop : start;
         emit_line(e, "enum { step%d = %d };", k, (int)loop->by);
         emit_line(e, "const int64_t count%d = %s < %s ? %s - %s : 0;", k, low, high, high, low);
-        emit_line(e, "if ((uint64_t)count%d > 1ull << 40) %s", k, fail);
+        if (!is_counted_at_once(e, loop))
+            emit_line(e, "if ((uint64_t)count%d > 1ull << 40) %s", k, fail);
         return;
     }
     emit_line(e, "const int64_t step%d = %s;", k, step);
@@ -258,12 +267,15 @@ emit_far(Emit *e, int32_t variable)
     emit_line(e, "if ((uint64_t)x%d + (1ull << 61) > 1ull << 62) %s", variable, REGION_FAIL);
 }
 
-/* Every so many iterations a look for a signal, and at the counters of the loops around. */
+/* Every so many iterations a look for a signal, and at the counters of the loops around; `at_once`:
+   at whether there are too many, too. */
 static void
-emit_look(Emit *e, const RegionFor *loop, const char *iterations)
+emit_look(Emit *e, const RegionFor *loop, const char *iterations, bool at_once)
 {
-    emit_line(e, "if (__builtin_expect((turns += %s) > %d, 0)) {", iterations, LOOK_AFTER);
+    emit_line(e, "if (__builtin_expect(%s(turns += %s) > %d, 0)) {", at_once ? "(uint64_t)" : "",
+              iterations, LOOK_AFTER);
     e->indent++;
+    if (at_once) emit_line(e, "if ((uint64_t)%s > %d) %s", iterations, LONG_INNER, REGION_FAIL);
     emit_line(e, "turns = 0;");
     emit_line(e, "if (log->stop(log)) %s", REGION_FAIL);
     for (; e->quick && loop != NULL; loop = loop->around)
@@ -291,7 +303,7 @@ static void
 emit_shrinking(Emit *e, const RegionFor *loop)
 {
     char text[64];
-    emit_look(e, loop->around, "64");
+    emit_look(e, loop->around, "64", false);
     emit_carried(e, loop);
     snprintf(text, sizeof text, "for (int64_t t%d = 0;; t%d++) ", loop->number, loop->number);
     open_block(e, text);
@@ -348,7 +360,7 @@ emit_endless(Emit *e, const RegionFor *loop)
     emit_carried(e, loop);
     snprintf(text, sizeof text, "for (int64_t t%d = 0;; t%d++) ", loop->number, loop->number);
     open_block(e, text);
-    emit_look(e, loop, "1");
+    emit_look(e, loop, "1", false);
     region_body(e, loop);
     close_block(e);
 }
@@ -371,13 +383,12 @@ emit_innermost(Emit *e, const RegionFor *loop)
                   most, k, most, k);
         snprintf(text, sizeof text, "to%d - from%d", k, k);
     } else {
-        emit_line(e, "if (count%d > %d) %s", k, LONG_INNER, REGION_FAIL);
-        snprintf(text, sizeof text, "if (count%d > 0) ", k);
+        snprintf(text, sizeof text, "if (count%d != 0) ", k);
         open_block(e, text);
         emit_line(e, "const int64_t from%d = 0, to%d = count%d;", k, k, k);
         snprintf(text, sizeof text, "count%d", k);
     }
-    emit_look(e, strips ? loop : loop->around, text);
+    emit_look(e, strips ? loop : loop->around, text, !strips);
     if (!strips) emit_carried(e, loop);
     region_before_iterations(e, loop);
     if (loop->independent) emit_line(e, "#pragma GCC ivdep");
@@ -422,13 +433,13 @@ region_loop(Emit *e, const RegionFor *loop)
         snprintf(head, sizeof head, "for (; t%d + %d <= count%d; t%d += %d) ", k, loop->together, k,
                  k, loop->together);
         open_block(e, head);
-        emit_look(e, loop, "1");
+        emit_look(e, loop, "1", false);
         region_lanes_body(e, loop);
         close_block(e);
     }
     snprintf(head, sizeof head, "for (%s; t%d < count%d; t%d++) ", first, k, k, k);
     open_block(e, head);
-    emit_look(e, loop, e->quick ? "1" : "64");
+    emit_look(e, loop, e->quick ? "1" : "64", false);
     region_body(e, loop);
     close_block(e);
 }

@@ -15,7 +15,7 @@ const char LOG_ABI_TEXT[] =
     "} LogEntry;\n"
     "typedef struct KernelLog {\n"
     "    LogEntry *at, *end;\n"
-    "    int64_t step;\n"
+    "    int64_t logs;\n"
     "    const LogArray *array;\n"
     "    int64_t narrays;\n"
     "    int64_t iterations, entries; /* an estimate, made before the loop */\n"
@@ -26,14 +26,14 @@ const char LOG_ABI_TEXT[] =
     "                 int64_t bytes); /* logs elements; nonzero: fail */\n"
     "} KernelLog;\n"
     "#define LOG_ENTRY(address, bytes) \\\n"
-    "    if (__builtin_expect(log->step != 0, 0)) { \\\n"
+    "    if (__builtin_expect(log->logs, 0)) { \\\n"
     "        if (log->at == log->end && log->more(log)) goto fail; \\\n"
     "        log->at->place = (uint64_t)(address) | bytes##ull << 56; \\\n"
     "        __builtin_memcpy(&log->at->old, address, bytes); \\\n"
     "        log->at++; \\\n"
     "    }\n"
-    "#define LOG_RANGE(address, by, count, bytes) \\\n"
-    "    if (log->step && log->range(log, address, by, count, bytes)) goto fail;\n";
+    "#define LOG_RANGE(address, step, count, bytes) \\\n"
+    "    if (log->logs && log->range(log, address, step, count, bytes)) goto fail;\n";
 
 bool
 region_logs(const Emit *e, const RegionArray *array)

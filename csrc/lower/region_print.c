@@ -82,6 +82,11 @@ put_loop(const Printer *p, const RegionFor *loop, int depth)
                 loop->start, loop->stop, loop->step,
                 loop->innermost && loop->independent ? ", independent" : "",
                 loop->with != NULL ? ", which has changed places" : "");
+    if (loop->together > 0)
+        text_printf(p->out, "    %*s%d at a time\n", 2 * depth + 2, "", loop->together);
+    if (loop->bits >= 0)
+        text_printf(p->out, "    %*scounts the bits of variable %d\n", 2 * depth + 2, "",
+                    loop->bits);
     put_block(p, &loop->body, depth + 1);
     for (int i = 0; i < loop->carried.len; i++) {
         const RegionCarried *c = &loop->carried.at[i];

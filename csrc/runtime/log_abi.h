@@ -18,11 +18,10 @@ typedef struct {
     uint64_t place, old;
 } LogEntry;
 
-/* Entries are appended at `at`, which goes on by `step`: 0 once the arrays are copied as a whole.
- */
+/* Entries are appended at `at` while `logs` is not 0: until the arrays are copied as a whole. */
 typedef struct KernelLog {
     LogEntry *at, *end;
-    int64_t step;
+    int64_t logs;
     const LogArray *array;
     int64_t narrays;
     int64_t iterations, entries;        /* an estimate, made before the loop */

@@ -183,7 +183,7 @@ log_whole(RegionLog *log, int64_t used)
     log->used = used;
     log->seen.at = log->entries + used;
     log->seen.end = log->seen.at + 1;
-    log->seen.step = 0;
+    log->seen.logs = 0;
     return 0;
 }
 
@@ -219,7 +219,7 @@ log_begin(RegionLog *log)
     if (log_room(log, seen->entries) < 0) return -1;
     seen->at = log->entries;
     seen->end = log->entries + log->room;
-    seen->step = 1;
+    seen->logs = 1;
     return 0;
 }
 
