@@ -20,7 +20,8 @@
 enum {
     FIRST_ENTRIES = 256,
     SMALL_BYTES = 4096,     /* arrays that are copied at once */
-    COPIED_BYTES = 8,       /* and those of so many bytes for each iteration */
+    MEDIUM_BYTES = 1 << 17, /* and those of COPIED_BYTES for each iteration, but no larger ones: */
+    COPIED_BYTES = 8,       /* they may have rows of one number */
     DEARER = 4,             /* an entry takes longer than its bytes of a copy */
     MOST_CAREFUL_CALLS = 64 /* between two tries of the quick variant */
 };
@@ -214,7 +215,7 @@ log_begin(RegionLog *log)
     }
     if (log_room(log, FIRST_ENTRIES) < 0) return -1;
     if (log->all <= SMALL_BYTES || seen->entries >= log->all / (int64_t)sizeof(LogEntry) ||
-        seen->iterations >= log->all / COPIED_BYTES)
+        (log->all <= MEDIUM_BYTES && seen->iterations >= log->all / COPIED_BYTES))
         return log_whole(log, 0);
     if (log_room(log, seen->entries) < 0) return -1;
     seen->at = log->entries;
