@@ -339,12 +339,14 @@ emit_bits(Emit *e, const RegionFor *loop)
 
 /* A loop of few operations in which an iteration waits for the one before, so that the C compiler
    makes no vectors of it.  Four iterations at a time take 0.75 of the time in a search for the
-   largest, in shortest paths and in a bubble sort (benchmarks/loops.py). */
+   largest, in shortest paths and in a bubble sort (benchmarks/loops.py).  Not where iterations of
+   the loop around are done together: these wait for nothing, and are long for the C compiler. */
 static bool
 is_short_chain(const Emit *e, const RegionFor *loop)
 {
     enum { SHORT = 24 };
     int operations = 0;
+    if (instr_at(e, loop->index)->operand >= 0) return false; /* of lanes */
     for (int32_t at = e->kernel->region->body; at < e->kernel->instrs.len; at++)
         operations += e->kernel->region->home[at] == loop->number &&
                       instr_at(e, at)->kind != INSTR_CARRIED &&
