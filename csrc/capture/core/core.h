@@ -380,6 +380,12 @@ Answer condition_known(Interp *in, Value *condition, bool *out);
 Answer guard_is(Interp *in, Value *value);
 int guard_there(Interp *in, SourceId source, PyObject *object); /* it is this object; once */
 
+/* ---- paths.c: paths to inputs, from one attempt to the next ---- */
+/* Copies the source into Marks.paths; NO_SOURCE with the error set. */
+SourceId path_note(Interp *in, SourceId id);
+/* The source of this attempt; NO_SOURCE for NO_SOURCE, or with the error set. */
+SourceId path_source(Interp *in, SourceId path);
+
 /* ---- obstacles.c: facts about inputs for which an instruction is not followed ---- */
 /* Notes a READONLY or OVERLAP for the guards of this attempt and of later ones. */
 int obstacle_note(Interp *in, GuardKind kind, SourceId source, SourceId other);
