@@ -1,6 +1,7 @@
 """Random functions of nested loops that read and write elements: ranges with any step, also reversed, bounds out of
 outer variables, arrays, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, conditional expressions, running sums of Python's and NumPy's numbers, indices
-that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero."""
+that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero.  Some
+call functions that hold loops of the same kind, outside of theirs or made in them."""
 
 from __future__ import annotations
 
@@ -48,14 +49,21 @@ def arguments(seed: int) -> list[Any]:
     ]
 
 
+PARAMETERS = "x, y, h, w, m, a, b, n, k"
+
+
 class Program:
-    """Statements of one function."""
+    """Statements of one function, and of those that it calls."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.variables: list[str] = []  # of the loops around
         self.numbers: list[str] = []  # running sums
         self.lines: list[str] = []
+        self.helpers: list[
+            str
+        ] = []  # names of functions; "c…": made in `f`, whose variables it reads
+        self.in_helper = False
         self.budget = 14
 
     def pick(self, *choices: Any) -> Any:
@@ -81,6 +89,8 @@ class Program:
         if depth > 2 or self.random.random() < 0.35:
             names = [*self.variables, *self.numbers, "n", "0.1", "3", "2.0", "2**60 + 2**36 + 1"]
             return self.pick(self.element(), self.element(), self.pick(*names))
+        if self.helpers and self.random.random() < 0.12:
+            return self.call()
         left, right = self.value(depth + 1), self.value(depth + 1)
         kind = self.random.random()
         if kind < 0.65:
@@ -98,6 +108,38 @@ class Program:
         if kind < 0.93:
             return f"({left} if {self.condition()} else {right})"
         return f"{self.pick('np.sqrt', 'abs', 'np.abs', '-')}({left})"
+
+    def call(self) -> str:
+        name = self.pick(*self.helpers)
+        position = self.pick(*self.variables, self.index()) if self.variables else "k"
+        extra = self.pick("", "", f", {self.value(2)}", f", z={self.value(2)}")
+        if name.startswith("c"):
+            return f"{name}({position}{extra})"
+        arrays = self.pick("x, y", "x, y", "y, x", "x, x") + ", h, w, m, "
+        arrays += self.pick("a, b", "a, b", "b, a")
+        return f"{name}({arrays}, {self.pick('n', 'n', position)}, {position}{extra})"
+
+    def helper(self, name: str) -> None:
+        """A function that holds a loop and returns a number, or nothing."""
+        indent = "    " if name.startswith("c") else ""
+        outer = self.variables, self.numbers, self.budget
+        self.variables, self.numbers, self.budget, self.in_helper = [], ["z"], 4, True
+        parameters = self.pick("k", "k=1") if indent else PARAMETERS
+        self.lines.append(f"{indent}def {name}({parameters}, z={self.pick('0.5', '2')}):")
+        for number in ("s", "t"):
+            if self.random.random() < 0.5:
+                self.lines.append(f"{indent}    {number} = {self.pick('0.0', '0', '1', 'x[0]')}")
+                self.numbers.append(number)
+        if self.random.random() < 0.2:
+            self.lines.append(f"{indent}    if {self.condition()}:")
+            self.lines.append(f"{indent}        return {self.value()}")
+        self.loop(f"{indent}    ")
+        if self.random.random() < 0.9:
+            result = self.pick(*self.numbers, *self.numbers, "-1", self.value())
+            self.lines.append(f"{indent}    return {result}")
+        self.variables, self.numbers, self.budget = outer
+        self.in_helper = False
+        self.helpers.append(name)
 
     def condition(self) -> str:
         if self.random.random() < 0.15:
@@ -139,7 +181,9 @@ class Program:
         elif kind < 0.71 and self.variables:
             leave = self.pick("continue", "continue", "break", "break", "return")
             self.lines.append(f"{indent}if {self.condition()}:")
-            if leave == "return":
+            if leave == "return" and self.in_helper:
+                leave = f"return {self.value()}"
+            elif leave == "return":
                 names = [*self.numbers, *self.variables]
                 leave = (
                     f"return {', '.join(self.random.sample(names, self.pick(0, 1, len(names))))}"
@@ -147,6 +191,8 @@ class Program:
             elif self.random.random() < 0.3:
                 self.statement(indent + "    ")
             self.lines.append(f"{indent}    {leave}")
+        elif kind < 0.75 and self.helpers:
+            self.lines.append(indent + self.call())
         else:
             target = self.element()
             self.lines.append(f"{indent}{target} {self.pick('=', '=', '+=', '*=')} {self.value()}")
@@ -220,7 +266,13 @@ class Program:
             self.block(indent + "    ")
 
     def text(self) -> str:
-        self.lines = ["def f(x, y, h, w, m, a, b, n, k):"]
+        count = self.pick(0, 0, 1, 2)
+        made = self.random.random() < 0.5
+        for number in range(0 if made else count):
+            self.helper(f"g{number}")
+        self.lines.append(f"def f({PARAMETERS}):")
+        for number in range(count if made else 0):
+            self.helper(f"c{number}")
         for name in ("s", "t"):
             if self.random.random() < 0.5:
                 self.lines.append(f"    {name} = {self.pick('0.0', '0', 'True', 'x[0]')}")

@@ -11,6 +11,7 @@ import pytest
 
 import pycompile
 from pycompile import _explain_text
+from tests.differential import check
 
 X = np.linspace(1.0, 2.0, 3000)
 LONG = np.linspace(1.0, 2.0, 20000)
@@ -786,16 +787,12 @@ def kept(x, y):
 
 def through_kept(x, y):
     z = np.sqrt(x) + 1
-    return kept(z, y) * 2  # here
+    return kept(z, y) * 2
 
 
-def test_a_function_that_stays_a_loop_has_no_break_of_its_own():
-    explanation = pycompile.explain(through_kept)(LONG, LONG.copy())
-    item = only(through_kept, LONG, LONG.copy())
-    assert item["code"] == "PC0003" and item["user"][1] == line_of_code(through_kept, "# here")
-    assert "'kept'" in item["detail"] and "compiled by itself" in item["hint"]
-    rows = {row["function"]: row for row in _explain_text.functions(explanation)}
-    assert rows["kept"]["breaks"] == [] and rows["kept"]["plans"] == 1
+def test_a_function_that_stays_a_loop_has_no_break():
+    assert not breaks(through_kept, LONG, LONG.copy())
+    check(through_kept, LONG, LONG.copy(), whole=True)
 
 
 def test_explain_says_what_it_counts():

@@ -88,6 +88,10 @@ Answer follow_while(Interp *in, bool *whole);
    broke, which then is the reason. */
 Answer loop_unkept(Interp *in, int number, const char *why);
 
+/* loop_written.c: do all loops that are followed carry the array?  Else it is learnt that they do,
+   and capture starts again. */
+Answer loop_writes(Interp *in, const Value *array);
+
 /* Arms in its body leave these in the local.  An int that the loop carries and an np.float64: the
    int's type is learnt to be that, and capture starts again. */
 Answer loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y);

@@ -282,7 +282,7 @@ follow_one(Interp *in, Activation *activation)
     const Instr *instr = &activation->decoded->instrs[number];
     Answer answer = before(in, instr);
     bool whole = false; /* it was the first of a loop, which is followed */
-    if (answer == ANSWER_YES && activation == in->bottom) answer = follow_while(in, &whole);
+    if (answer == ANSWER_YES) answer = follow_while(in, &whole);
     if (answer == ANSWER_YES && !whole) answer = follow(in, instr);
     assert(answer_agrees(in, answer));
     if (in->attempt.again && in->break_code != BREAK_NONE && answer != ANSWER_ERROR)
@@ -338,10 +338,20 @@ interp_turn(Interp *in)
     return answer == ANSWER_YES ? interp_until(in, JOIN_NONE) : answer;
 }
 
+/* Of the calls that are followed. */
+static uint64_t
+digest_of_calls(const Activation *caller)
+{
+    if (caller == NULL) return 0;
+    uint64_t calls = caller->calls ^ (uint64_t)(uintptr_t)caller->decoded->code;
+    return (calls + (uint64_t)caller->number + 1) * 0x9E3779B97F4A7C15u;
+}
+
 Answer
 interp_run(Interp *in, Activation *activation, Value **out)
 {
     activation->caller = in->top;
+    activation->calls = digest_of_calls(in->top);
     if (in->top != NULL) {
         if (in->inlined >= INLINE_DEPTH)
             return interp_break(in, BREAK_CALL_PYTHON, "functions inlined too deep");

@@ -30,9 +30,12 @@ tell_branch(Interp *in, Value *condition)
         [TEST_NONE] = HINT_OF_CODE, [TEST_ENDS] = HINT_LOOP_TEST, [TEST_SKIPS] = HINT_NEXT_TURN};
     const char *why = branch_why(in);
     LoopTest test;
-    if (in->leaving != NULL)
+    if (in->leaving != NULL) {
+        BreakHint ignored;
+        if (why == NULL) why = branch_what(in, &ignored);
         return break_hinted(in, BREAK_BRANCH, HINT_OF_CODE, "%s",
                             why != NULL ? why : "how a loop was left");
+    }
     if (branch_loop(in, in->top->decoded, in->top->number, &test) < 0) return ANSWER_ERROR;
     bool loop = why == NULL && test == TEST_ENDS;
     const Break *broke = branch_broke(in, loop);
@@ -243,6 +246,7 @@ for_iter(Interp *in, const Instr *instr)
             return inner_loop_unkept(in, in->top->number);
         if (answer != ANSWER_NO) return answer;
     }
+    if (in->loop != NULL && in->top != in->turn->of) return inner_loop_unkept(in, in->top->number);
     Answer answer = iterator_next(in, iterator, &item);
     if (answer == ANSWER_BREAK && in->break_code == BREAK_ITERATION && is_under_way(in, iterator))
         tell_turn(in);

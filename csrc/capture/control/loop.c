@@ -37,16 +37,6 @@ same_kind(DType a, DType b)
            (dtype_is_integer(a) && dtype_is_integer(b));
 }
 
-static const LoopType *
-learnt_type(const Marks *marks, int number, int slot)
-{
-    for (int i = 0; i < marks->loop_types.len; i++) {
-        const LoopType *type = &marks->loop_types.at[i];
-        if (type->number == number && type->slot == slot) return type;
-    }
-    return NULL;
-}
-
 static const char *
 slot_text(Interp *in, int slot)
 {
@@ -71,6 +61,7 @@ typedef struct {
     int ncarried, carried[MOST + 1]; /* locals; -1: the number of the exit */
     bool keeps_type[MOST + 1];       /* without a turn the carried local has another type … */
     bool keeps_int[MOST + 1];        /* … an int in place of a float, or the reverse */
+    bool was_weak[MOST + 1];         /* … and was Python's number */
     LoopClass class[MOST + 1];
     bool leaves;
     int narrays, array[MOST]; /* indices into loop->array */
@@ -97,12 +88,13 @@ may_become(DType from, DType to)
 static Answer
 learn_type(Interp *in, int number, int slot, const Type *from, const Type *type)
 {
-    bool known = learnt_type(in->attempt.marks, number, slot) != NULL;
-    if (known || !may_become(from->dtype, type->dtype) || type->rank != 0)
+    LoopName loop = loop_name(in->top, number);
+    Answer learnt = may_become(from->dtype, type->dtype) && type->rank == 0
+                        ? loop_learn_type(in, &loop, slot, type)
+                        : ANSWER_NO;
+    if (learnt == ANSWER_ERROR) return learnt;
+    if (learnt == ANSWER_NO)
         return loop_unkept(in, number, loop_type_changes(in, slot, from, type));
-    LoopType learnt = {.number = number, .slot = slot, .dtype = type->dtype, .form = type->form};
-    if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->loop_types, learnt) < 0)
-        return ANSWER_ERROR;
     in->attempt.again = true;
     in->break_code = BREAK_UNROLL;
     return ANSWER_BREAK;
@@ -112,16 +104,17 @@ learn_type(Interp *in, int number, int slot, const Type *from, const Type *type)
 static Answer
 learn_around(Interp *in, const Body *b, NodeId start, const Type *to)
 {
-    const LoopLocal *locals = b->loop->locals.at;
+    const LoopLocal *local = NULL;
     const Type *from = &graph_node(in->graph, start)->type;
     if (in->loop == NULL || from->form != FORM_PYTHON || !may_become(from->dtype, to->dtype))
         return ANSWER_YES;
-    int outer = in->turn->shape->top;
     for (int i = 0; i < b->loop->locals.len; i++)
-        if (locals[i].node == start &&
-            learnt_type(in->attempt.marks, outer, locals[i].slot) == NULL)
-            return learn_type(in, outer, locals[i].slot, from, to);
-    return ANSWER_YES;
+        if (b->loop->locals.at[i].node == start) local = &b->loop->locals.at[i];
+    if (local == NULL || loop_learnt_type(in, &local->loop, local->slot) != NULL) return ANSWER_YES;
+    if (loop_learn_type(in, &local->loop, local->slot, to) != ANSWER_YES) return ANSWER_ERROR;
+    in->attempt.again = true;
+    in->break_code = BREAK_UNROLL;
+    return ANSWER_BREAK;
 }
 
 /* The start of a local that the body makes a number of another type. */
@@ -133,6 +126,8 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
     const Type *from = &graph_node(in->graph, *start)->type;
     Type type = {.dtype = learnt->dtype, .form = learnt->form, .offset = NO_SIZE};
     if (same_scalar(&type, from)) return ANSWER_YES;
+    bool elsewhere = learnt->loop.calls != in->top->calls;
+    if (elsewhere && from->form == FORM_SCALAR) return ANSWER_YES;
     /* The first operation of NumPy's scalars, and of Python's with a narrow operand, computes in
        another type. */
     if (read_first && from->form == FORM_SCALAR)
@@ -153,6 +148,7 @@ converted_start(Interp *in, Body *b, const LoopType *learnt, int i, NodeId *star
         return changes_type(in, &b->scan, slot, from, &type);
     Op op = type.form == FORM_SCALAR ? OP_cast : type.dtype == DT_F64 ? OP_py_float : OP_py_int;
     bool python = from->form == FORM_PYTHON;
+    b->was_weak[b->ncarried] = python && type.form == FORM_SCALAR;
     *start = graph_add(in->graph, in->region, op, 1, start, &type, NULL);
     return *start == NO_NODE || (python && VEC_PUSH(in->arena, &b->loop->python, *start) < 0)
                ? ANSWER_ERROR
@@ -190,7 +186,8 @@ carried_start(Interp *in, Body *b, int i)
 {
     int slot = b->scan.slot[i];
     NodeId *start = &b->args[3 + b->ncarried];
-    const LoopType *learnt = learnt_type(in->attempt.marks, b->scan.number, slot);
+    LoopName loop = loop_name(in->top, b->scan.number);
+    const LoopType *learnt = loop_learnt_type(in, &loop, slot);
     Value *value = in->top->slots[slot];
     if (value == NULL && (value = slot_load(in, in->top, slot)) == NULL) return ANSWER_ERROR;
     if (value->kind == V_UNBOUND || value->kind == V_LOST) {
@@ -267,30 +264,48 @@ unfit_array(Interp *in, const Scan *scan, int slot, const Value *array)
     return find(scan->slot, scan->nslots, slot) >= 0 ? "becomes another object in it" : NULL;
 }
 
+/* The loop carries the array.  `slot`: the variable that has it, or -1. */
+static Answer
+carry_array(Interp *in, Body *b, Value *array, int slot)
+{
+    Loop *loop = b->loop;
+    const char *why = unfit_array(in, &b->scan, slot, array);
+    if (why != NULL && slot < 0)
+        return loop_not_kept(in, b->scan.number, "it writes elements of %s, which %s",
+                             value_describe(in, array), why);
+    if (why != NULL)
+        return loop_not_kept(in, b->scan.number, "it writes elements of '%s', which %s",
+                             slot_text(in, slot), why);
+    TRY(write_allowed(in, array));
+    if (in->loop != NULL) TRY(loop_writes(in, array));
+    int number = 0;
+    while (number < loop->narrays && loop->array[number] != array) number++;
+    if (find(b->array, b->narrays, number) >= 0) return ANSWER_YES;
+    if (b->narrays == MOST) return loop_not_kept(in, b->scan.number, "it writes too many arrays");
+    if (number == loop->narrays) { /* an inner loop's arrays are the outer one's */
+        loop->array[loop->narrays] = array;
+        loop->version[loop->narrays] = array_current(in, array->node);
+        if (loop->version[loop->narrays++] == NO_NODE) return ANSWER_ERROR;
+    }
+    b->args[3 + b->ncarried + b->narrays] = loop->version[number];
+    b->array[b->narrays++] = number;
+    return ANSWER_YES;
+}
+
 static Answer
 arrays_ready(Interp *in, Body *b)
 {
-    Loop *loop = b->loop;
+    Value *learnt[MOST];
     for (int i = 0; i < b->scan.narrays; i++) {
-        int slot = b->scan.array_slot[i], number = 0;
+        int slot = b->scan.array_slot[i];
         Value *array = slot_load(in, in->top, slot);
+        if (array != NULL && array->kind == V_CELL) TRY(cell_load(in, array, &array));
         if (array == NULL) return ANSWER_ERROR;
-        const char *why = unfit_array(in, &b->scan, slot, array);
-        if (why != NULL)
-            return loop_not_kept(in, b->scan.number, "it writes elements of '%s', which %s",
-                                 slot_text(in, slot), why);
-        Answer answer = write_allowed(in, array);
-        if (answer != ANSWER_YES) return answer;
-        while (number < loop->narrays && loop->array[number] != array) number++;
-        if (find(b->array, b->narrays, number) >= 0) continue;
-        if (number == loop->narrays) { /* an inner loop's arrays are the outer one's */
-            loop->array[loop->narrays] = array;
-            loop->version[loop->narrays] = array_current(in, array->node);
-            if (loop->version[loop->narrays++] == NO_NODE) return ANSWER_ERROR;
-        }
-        b->args[3 + b->ncarried + b->narrays] = loop->version[number];
-        b->array[b->narrays++] = number;
+        TRY(carry_array(in, b, array, slot));
     }
+    int n = loop_written(in, b->scan.number, learnt);
+    if (n < 0) return ANSWER_ERROR;
+    for (int i = 0; i < n; i++) TRY(carry_array(in, b, learnt[i], -1));
     return ANSWER_YES;
 }
 
@@ -345,21 +360,36 @@ move_to_end(Graph *g, RegionId region, NodeId loop)
     outer->nodes.at[outer->nodes.len - 1] = loop;
 }
 
+/* Does the text name a line already, as that of an inner loop does? */
+static bool
+names_line(const char *text)
+{
+    const char *at = strstr(text, "line ");
+    return at != NULL && at[5] >= '0' && at[5] <= '9';
+}
+
 /* The break in the body, in words; of an inner loop that is not kept, what that was refused for. */
 static const char *
 body_broke(Interp *in, int number)
 {
     Arena *arena = in->attempt.learn_arena;
     const Break *broke = &in->told;
-    int at = in->bottom->number, line = broke->frames[0].line;
-    const char *inner = NULL;
-    if (at != number && loop_refusal(in, at, &inner) < 0) return NULL;
+    const BreakFrame *at = &broke->frames[0];
+    int line = at->line;
+    const char *inner = NULL, *function = text_of_str(in->top->decoded->code->co_qualname);
+    if (in->top->number != number && loop_refusal(in, in->top->number, &inner) < 0) return NULL;
     if (inner != NULL) return arena_copy(arena, inner, strlen(inner) + 1);
+    const char *of = "";
+    if (strcmp(at->function, function) != 0 &&
+        (of = arena_printf(arena, " of '%s'", at->function)) == NULL)
+        return NULL;
     if (*broke->detail == '\0')
-        return arena_printf(arena, "%s, line %d", break_text(broke->code), line);
+        return arena_printf(arena, "%s, line %d%s", break_text(broke->code), line, of);
     if (broke->code == BREAK_BRANCH)
-        return arena_printf(arena, "the branch of line %d: %s", line, broke->detail);
-    return arena_printf(arena, "%s, line %d", broke->detail, line);
+        return arena_printf(arena, "the branch of line %d%s: %s", line, of, broke->detail);
+    return names_line(broke->detail)
+               ? arena_copy(arena, broke->detail, strlen(broke->detail) + 1)
+               : arena_printf(arena, "%s, line %d%s", broke->detail, line, of);
 }
 
 /* A loop that is unrolled can merge branches that one that stays a loop cannot. */
@@ -380,9 +410,7 @@ loop_unkept(Interp *in, int number, const char *why)
     forget_branches(in->attempt.learn);
     why = in->break_code != BREAK_NONE ? body_broke(in, number)
                                        : arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
-    if (why == NULL || VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop, number) < 0 ||
-        VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop_why, (char *)why) < 0)
-        return ANSWER_ERROR;
+    if (why == NULL || loop_learn_refusal(in, number, (char *)why) < 0) return ANSWER_ERROR;
     in->attempt.again = true;
     in->break_code = BREAK_UNROLL;
     return ANSWER_BREAK;
@@ -442,6 +470,7 @@ learn_effect(Interp *in, int number, int first, Value *changed)
 Answer
 loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y)
 {
+    LoopName loop = loop_name(in->top, in->turn->shape->top);
     const Value *both[2] = {x, y};
     for (int i = 0; i < 2; i++) {
         if (both[i]->kind != V_NODE || both[1 - i]->kind != V_NODE) continue;
@@ -451,7 +480,7 @@ loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y)
         bool carried = param->op == OP_input && param->type.form == FORM_PYTHON;
         bool becomes = (from == DT_I64 && to != DT_I64 && to != DT_BOOL) || to == DT_F32;
         if (carried && type->form == FORM_SCALAR && becomes && may_become(from, to) &&
-            learnt_type(in->attempt.marks, in->turn->shape->top, slot) == NULL)
+            loop_learnt_type(in, &loop, slot) == NULL)
             return learn_type(in, in->turn->shape->top, slot, &param->type, type);
     }
     return ANSWER_YES;
@@ -476,18 +505,27 @@ has_narrow(const Graph *g, RegionId region, DType weak)
 }
 
 /* A weak number was made a scalar before the loop, and meets a narrower operand: the first
-   iteration would have computed in the narrow type.  The start, or NULL. */
-static const LoopType *
-start_was_weak(Interp *in, const Scan *scan, RegionId region)
+   iteration would have computed in the narrow type.  Its place in what is carried, or -1. */
+static int
+start_was_weak(Interp *in, const Body *b)
 {
-    for (int i = 0; i < in->attempt.marks->loop_types.len; i++) {
-        const LoopType *type = &in->attempt.marks->loop_types.at[i];
-        bool wide = type->dtype == DT_F64 || type->dtype == DT_I64;
-        if (type->number == scan->number && type->form == FORM_SCALAR && wide &&
-            has_narrow(in->graph, region, type->dtype))
-            return type;
+    for (int i = 0; i < b->ncarried; i++) {
+        DType dtype = (DType)graph_node(in->graph, b->args[3 + i])->type.dtype;
+        bool wide = dtype == DT_F64 || dtype == DT_I64;
+        if (b->was_weak[i] && wide && has_narrow(in->graph, b->region, dtype)) return i;
     }
-    return NULL;
+    return -1;
+}
+
+static Answer
+meets_narrow(Interp *in, const Body *b, int i)
+{
+    const char *name = dtype_long_name((DType)graph_node(in->graph, b->args[3 + i])->type.dtype);
+    return loop_unkept(in, b->scan.number,
+                       arena_printf(in->arena,
+                                    "'%s' begins as Python's number and meets numbers of fewer "
+                                    "bits than numpy.%s (begin with np.%s(...))",
+                                    slot_text(in, b->carried[i]), name, name));
 }
 
 /* What is carried to the next turn cannot be. */
@@ -517,15 +555,8 @@ body_results(Interp *in, const Body *b, Value *leaves)
                               &graph_node(g, b->args[3 + i])->type, type);
         if (VEC_PUSH(g->arena, &g->regions.at[b->region].results, node) < 0) return ANSWER_ERROR;
     }
-    const LoopType *weak = start_was_weak(in, &b->scan, b->region);
-    if (weak != NULL)
-        return loop_unkept(
-            in, b->scan.number,
-            arena_printf(in->arena,
-                         "'%s' begins as Python's number and meets numbers of fewer bits than "
-                         "numpy.%s (begin with np.%s(...))",
-                         slot_text(in, weak->slot), dtype_long_name(weak->dtype),
-                         dtype_long_name(weak->dtype)));
+    int weak = start_was_weak(in, b);
+    if (weak >= 0) return meets_narrow(in, b, weak);
     for (int i = 0; i < b->narrays; i++)
         if (VEC_PUSH(g->arena, &g->regions.at[b->region].results, b->loop->version[b->array[i]]) <
             0)
@@ -536,7 +567,10 @@ body_results(Interp *in, const Body *b, Value *leaves)
 static int
 note_local(Interp *in, const Body *b, int i, NodeId node)
 {
-    LoopLocal local = {.node = node, .slot = b->carried[i]};
+    LoopLocal local = {.node = node,
+                       .loop = loop_name(in->top, b->scan.number),
+                       .slot = b->carried[i],
+                       .name = slot_text(in, b->carried[i])};
     return VEC_PUSH(in->arena, &b->loop->locals, local);
 }
 
@@ -586,7 +620,8 @@ follow_body(Interp *in, Body *b, Value **leaves)
     if (answer != ANSWER_YES) return answer;
     Loop *outer = in->loop;
     const LoopShape *shape = b->scan.shape;
-    Turn turn = {.shape = b->scan.shape, .of = in->top}, *around = in->turn;
+    Turn turn = {.shape = b->scan.shape, .of = in->top, .around = in->turn};
+    for (int i = 0; i < b->narrays; i++) turn.writes |= 1u << b->array[i];
     in->region = b->region;
     in->loop = b->loop;
     in->turn = &turn;
@@ -596,7 +631,7 @@ follow_body(Interp *in, Body *b, Value **leaves)
     if (answer == ANSWER_YES) answer = interp_turn(in);
     in->region = b->outer;
     in->loop = outer;
-    in->turn = around;
+    in->turn = turn.around;
     *leaves = turn.leaves;
     return answer;
 }
@@ -723,8 +758,7 @@ keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
     bool reads_items = iterator != NULL && loop_reads_items(iterator);
     b.iterator = iterator;
     if (in->region != 0 && in->loop == NULL) return ANSWER_NO;
-    if (find(in->attempt.marks->no_loop.at, in->attempt.marks->no_loop.len, shape->top) >= 0)
-        return ANSWER_NO;
+    if (loop_refused(in, shape->top) != NULL) return ANSWER_NO;
     bool reached = false;
     if (iterator != NULL) TRY(loop_iterator_is_reached(in, iterator, &reached));
     if (reached) return loop_not_kept(in, shape->top, "its iterator is in a variable");
@@ -735,11 +769,18 @@ keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
     return answer == ANSWER_YES ? end_loop(in, &b) : answer;
 }
 
+/* Loops of pycompile's own code that stands for library functions are unrolled. */
+static bool
+may_stay(const Interp *in)
+{
+    return in->top == in->bottom || (!in->top->decoded->generator && !code_is_ours(in->top));
+}
+
 Answer
 capture_loop(Interp *in, Value *iterator)
 {
     LoopShape *shape;
-    if (in->top != in->bottom) return ANSWER_NO;
+    if (!may_stay(in)) return ANSWER_NO;
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
     return shape == NULL ? ANSWER_NO : keep_loop(in, shape, iterator);
 }
@@ -750,8 +791,8 @@ follow_while(Interp *in, bool *whole)
     LoopShape *shape;
     *whole = false;
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
-    if (shape == NULL || shape->counts || (in->turn != NULL && in->turn->shape == shape))
-        return ANSWER_YES;
+    bool begun = in->turn != NULL && in->turn->shape == shape && in->turn->of == in->top;
+    if (shape == NULL || shape->counts || begun || !may_stay(in)) return ANSWER_YES;
     Answer answer = keep_loop(in, shape, NULL);
     *whole = answer == ANSWER_YES;
     if (answer == ANSWER_NO && in->loop != NULL) return inner_loop_unkept(in, shape->head);

@@ -31,6 +31,28 @@ find(const int *at, int n, int what)
     return -1;
 }
 
+/* loop_marks.c: what attempts have found out about loops of the top activation. */
+LoopName loop_name(const Activation *of, int number);
+bool loop_is(const LoopName *name, const LoopName *loop);
+/* Why the loop is unrolled, as an attempt found; NULL: it is to stay one. */
+const char *loop_refused(const Interp *in, int number);
+/* The same, or why it was not tried in this attempt. */
+const char *loop_note(const Interp *in, int number);
+/* 0, or -1 with the error set.  `why` is in the arena of what is learnt. */
+int loop_learn_refusal(Interp *in, int number, char *why);
+/* The type to which the loop changes a local; NULL: none that is known. */
+const LoopType *loop_learnt_type(const Interp *in, const LoopName *loop, int slot);
+/* ANSWER_NO: another one is known. */
+Answer loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *type);
+
+/* loop_written.c: the arrays that the loop writes in functions that it calls, as attempts found, up
+   to MOST; how many, or -1 with the error set. */
+int loop_written(Interp *in, int number, Value **arrays);
+
+/* loop_calls.c: 1 if the body of the top activation's loop may call functions that read or write
+   elements, 0 if not; -1 with the error set. */
+int loop_calls_use_elements(Interp *in, const LoopShape *shape);
+
 /* loop_why.c: says that a local has one type before the loop or a turn, and another one after it;
    NULL with the error set. */
 const char *loop_type_changes(Interp *in, int slot, const Type *from, const Type *to);

@@ -317,8 +317,7 @@ name_of_either(const Interp *in, const Loop *loop, NodeId id, int deep)
 {
     const Graph *g = in->graph;
     for (int i = 0; i < loop->locals.len; i++)
-        if (loop->locals.at[i].node == id)
-            return text_of_str(code_slot_name(in->bottom->decoded->code, loop->locals.at[i].slot));
+        if (loop->locals.at[i].node == id) return loop->locals.at[i].name;
     const Node *node = graph_node(g, id);
     const char *name = NULL;
     if (deep == 16) return NULL;

@@ -187,8 +187,9 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
     Answer answer = element_args(in, array, key, args, &nargs);
     if (answer == ANSWER_YES) answer = value_as_loose_node(in, value, &args[nargs]);
     if (answer_stops(answer)) return answer;
+    if (answer == ANSWER_NO) return not_a_loop(in, "a store of no scalar");
+    TRY(loop_writes(in, array));
     NodeId *version = loop_version(in, array);
-    if (answer == ANSWER_NO || version == NULL) return not_a_loop(in, "a store of no scalar");
     Type type = graph_node(in->graph, args[0])->type;
     Type from = graph_node(in->graph, args[nargs])->type;
     if (from.rank != 0 || from.form == FORM_ARRAY) return not_a_loop(in, "a store of an array");

@@ -33,6 +33,7 @@ is_followed(const Instr *instr)
     case I_BUILD_TUPLE:
     case I_UNPACK:
     case I_CALL:
+    case I_CALL_KW:
     case I_GET_ITER:
     case I_FOR_ITER:
     case I_END_FOR:
@@ -46,8 +47,6 @@ is_followed(const Instr *instr)
     default: return false;
     }
 }
-
-enum { SHARED = -2 };
 
 const char loop_without_elements[] = "it reads and writes no element of an array (keep a number of "
                                      "it in one: s = np.zeros(1), s[0])";
@@ -70,16 +69,17 @@ scan_add(int *list, int *len, int slot)
     return true;
 }
 
-/* Collects what the body stores.  `at`: for each stack entry, the local from which it was loaded;
-   -1: none; less than that: SHARED minus the slot of a variable that functions share. */
+/* Collects what the body stores.  `at`: for each stack entry, the variable from which it was
+   loaded; -1: none.  Elements of arrays that are in none are learnt to be stored (loop_written.c).
+ */
 static bool
 scan_instr(const Decoded *d, Scan *scan, int number, int *at)
 {
     const Instr *instr = &d->instrs[number];
     int depth = instr->depth;
     switch (instr->kind) {
-    case I_LOAD_LOCAL: at[depth] = instr->arg; return true;
-    case I_LOAD_DEREF: at[depth] = SHARED - instr->arg; return true;
+    case I_LOAD_LOCAL:
+    case I_LOAD_DEREF: at[depth] = instr->arg; return true;
     case I_COPY: at[depth] = at[depth - instr->arg]; return true;
     case I_SWAP: {
         int other = at[depth - instr->arg];
@@ -93,13 +93,7 @@ scan_instr(const Decoded *d, Scan *scan, int number, int *at)
     case I_STORE_SUBSCRIPT: {
         int array = at[depth - 2];
         scan->subscripts++;
-        if (array <= SHARED) {
-            scan->shared = SHARED - array;
-            return scan_refuses(scan, number, NULL);
-        }
-        if (array < 0)
-            return scan_refuses(scan, 0, "it writes into what is not in a local variable");
-        return scan_add(scan->array_slot, &scan->narrays, array) ||
+        return array < 0 || scan_add(scan->array_slot, &scan->narrays, array) ||
                scan_refuses(scan, 0, "it writes too many arrays");
     }
     case I_SUBSCRIPT: scan->subscripts++; break;
@@ -155,7 +149,8 @@ loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan
         if (shared || !is_followed(&d->instrs[i])) return scan_refuses(scan, i, NULL);
         if (!scan_instr(d, scan, i, at)) return 0;
     }
-    if (scan->subscripts == 0 && in->loop == NULL)
-        return scan_refuses(scan, 0, loop_without_elements);
+    int uses = scan->subscripts > 0 || in->loop != NULL ? 1 : loop_calls_use_elements(in, shape);
+    if (uses < 0) return -1;
+    if (uses == 0) return scan_refuses(scan, 0, loop_without_elements);
     return scan_locals(in, d, scan);
 }

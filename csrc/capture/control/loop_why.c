@@ -55,7 +55,7 @@ loop_not_kept(Interp *in, int head, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    LoopNote note = {head, arena_vprintf(in->arena, format, args)};
+    LoopNote note = {loop_name(in->top, head), arena_vprintf(in->arena, format, args)};
     va_end(args);
     if (note.why == NULL || VEC_PUSH(in->arena, &in->attempt.unkept, note) < 0) return ANSWER_ERROR;
     return ANSWER_NO;
@@ -94,30 +94,28 @@ who_shares(const PyCodeObject *code, PyObject *name)
 static const char *
 shares_in_words(Interp *in, const Scan *scan)
 {
-    const Decoded *d = in->bottom->decoded;
+    const Decoded *d = in->top->decoded;
     PyObject *name = code_slot_name(d->code, scan->shared);
-    bool stores = d->instrs[scan->refused].kind == I_STORE_DEREF;
-    const char *what = stores ? "stores" : "writes elements of";
     const PyCodeObject *by = who_shares(d->code, name);
     if (by == NULL)
         return arena_printf(in->arena,
-                            "it %s '%s', a variable of the function around this one (use a local "
-                            "one in the loop), line %d",
-                            what, text_of_str(name), line_at(d, scan->refused));
+                            "it stores '%s', a variable of the function around this one (use a "
+                            "local one in the loop), line %d",
+                            text_of_str(name), line_at(d, scan->refused));
     const char *of = text_of_str(by->co_name);
     bool lambda = strcmp(of, "<lambda>") == 0;
-    return arena_printf(
-        in->arena,
-        "it %s '%s', which %s%s%s of line %d shares (use another variable in the loop), line %d",
-        what, text_of_str(name), lambda ? "the lambda" : "'", lambda ? "" : of, lambda ? "" : "'",
-        by->co_firstlineno, line_at(d, scan->refused));
+    return arena_printf(in->arena,
+                        "it stores '%s', which %s%s%s of line %d shares (use another variable in "
+                        "the loop), line %d",
+                        text_of_str(name), lambda ? "the lambda" : "'", lambda ? "" : of,
+                        lambda ? "" : "'", by->co_firstlineno, line_at(d, scan->refused));
 }
 
 /* Why a loop has not the form. */
 static const char *
 form_in_words(Interp *in, const Scan *scan)
 {
-    const Decoded *d = in->bottom->decoded;
+    const Decoded *d = in->top->decoded;
     if (scan->why != NULL) return scan->why;
     if (scan->shared >= 0) return shares_in_words(in, scan);
     InstrKind kind = d->instrs[scan->refused].kind; /* one inside would begin with another Instr */
@@ -150,7 +148,7 @@ type_words(Interp *in, const Type *type)
 const char *
 loop_type_changes(Interp *in, int slot, const Type *from, const Type *to)
 {
-    const char *name = text_of_str(code_slot_name(in->bottom->decoded->code, slot));
+    const char *name = text_of_str(code_slot_name(in->top->decoded->code, slot));
     const char *before = type_words(in, from), *after = type_words(in, to);
     if (before == NULL || after == NULL) return NULL;
     bool numpy = to->rank == 0 && to->form == FORM_SCALAR;
@@ -159,24 +157,13 @@ loop_type_changes(Interp *in, int slot, const Type *from, const Type *to)
                         numpy ? dtype_long_name((DType)to->dtype) : "", numpy ? "(...))" : "");
 }
 
-static const char *
-note_of(const Interp *in, int number)
-{
-    const Marks *marks = in->attempt.marks;
-    for (int i = 0; i < marks->no_loop.len; i++)
-        if (marks->no_loop.at[i] == number) return marks->no_loop_why.at[i];
-    for (int i = in->attempt.unkept.len - 1; i >= 0; i--)
-        if (in->attempt.unkept.at[i].number == number) return in->attempt.unkept.at[i].why;
-    return NULL;
-}
-
 /* The loop's notes have the name of the Instr at which it is entered.  *out is NULL where no loop
    has the head. */
 static int
 loop_of(Interp *in, int head, LoopShape **out)
 {
     for (int top = head; top >= 0; top--) {
-        if (loop_shape(in, in->bottom->decoded, top, out) < 0) return -1;
+        if (loop_shape(in, in->top->decoded, top, out) < 0) return -1;
         if (*out != NULL && (*out)->head == head) return 0;
     }
     *out = NULL;
@@ -188,7 +175,7 @@ loop_of(Interp *in, int head, LoopShape **out)
 static bool
 computes_arrays(const Interp *in, const LoopShape *shape)
 {
-    const Decoded *d = in->bottom->decoded;
+    const Decoded *d = in->top->decoded;
     int first = line_at(d, shape->top), last = first;
     int begin = d->code->co_firstlineno, end = begin; /* else it is in a function that is called */
     for (int i = 0; i < d->count; i++) {
@@ -198,7 +185,7 @@ computes_arrays(const Interp *in, const LoopShape *shape)
     for (NodeId id = 0; id < in->graph->nodes.len; id++) {
         const Node *node = graph_node(in->graph, id);
         OpKind kind = op_info(node->op)->kind;
-        bool elsewhere = node->file != in->bottom->file || node->line < begin || node->line > end;
+        bool elsewhere = node->file != in->top->file || node->line < begin || node->line > end;
         bool whole = kind == KIND_REDUCTION || kind == KIND_SCAN || kind == KIND_MATMUL ||
                      ((kind == KIND_POINTWISE || kind == KIND_UFUNC) && node->type.rank > 0);
         if (whole && (elsewhere || (node->line >= first && node->line <= last))) return true;
@@ -232,7 +219,7 @@ array_of_iterator(Interp *in, Value *iterator)
 static Value *
 iterator_of_loop(const Interp *in, const LoopShape *shape)
 {
-    const Activation *a = in->bottom;
+    const Activation *a = in->top;
     return a->number >= shape->head && shape->base < a->depth
                ? a->slots[a->decoded->nlocalsplus + shape->base]
                : NULL;
@@ -241,9 +228,9 @@ iterator_of_loop(const Interp *in, const LoopShape *shape)
 static const char *
 name_of(const Interp *in, const Value *value)
 {
-    for (int i = 0; i < in->bottom->decoded->nlocalsplus; i++)
-        if (in->bottom->slots[i] == value)
-            return text_of_str(code_slot_name(in->bottom->decoded->code, i));
+    for (int i = 0; i < in->top->decoded->nlocalsplus; i++)
+        if (in->top->slots[i] == value)
+            return text_of_str(code_slot_name(in->top->decoded->code, i));
     return NULL;
 }
 
@@ -265,7 +252,7 @@ goes_over(Interp *in, LoopShape *shape)
     const char *name = array != NULL ? name_of(in, array) : NULL;
     if (array == NULL) return only;
     Scan scan; /* would it be kept if it went over a range? */
-    int fits = loop_scan(in, in->bottom->decoded, shape, true, &scan);
+    int fits = loop_scan(in, in->top->decoded, shape, true, &scan);
     if (fits < 0) return NULL;
     const char *other = "";
     if (fits == 0 && scan.why != loop_without_elements &&
@@ -289,7 +276,7 @@ loop_refusal(Interp *in, int head, const char **why)
 {
     LoopShape *shape;
     if (loop_of(in, head, &shape) < 0) return -1;
-    *why = note_of(in, shape != NULL ? shape->top : head);
+    *why = loop_note(in, shape != NULL ? shape->top : head);
     return 0;
 }
 
@@ -298,24 +285,27 @@ loop_why(Interp *in, int head)
 {
     LoopShape *shape;
     if (loop_of(in, head, &shape) < 0) return NULL;
-    const char *why = note_of(in, shape != NULL ? shape->top : head);
+    const char *why = loop_note(in, shape != NULL ? shape->top : head);
     if (why != NULL) return why;
     if (shape == NULL) return "only loops over ranges, or arrays of one axis, and `while` loops do";
     if (shape->counts) return goes_over(in, shape);
     Scan scan; /* of a `while` in whose midst the graph began */
-    int fits = loop_scan(in, in->bottom->decoded, shape, false, &scan);
+    int fits = loop_scan(in, in->top->decoded, shape, false, &scan);
     if (fits < 0) return NULL;
     if (fits == 0) return form_in_words(in, &scan);
-    why = note_of(in, shape->top);
+    why = loop_note(in, shape->top);
     return why != NULL ? why : "the graph begins in its midst";
 }
 
 Answer
 inner_loop_unkept(Interp *in, int head)
 {
-    const char *why = "it is in a function that is called";
-    if (in->top == in->bottom && (why = loop_why(in, head)) == NULL) return ANSWER_ERROR;
-    return interp_break(in, BREAK_UNROLL, "an inner loop that did not stay one: %s", why);
+    const char *why = loop_why(in, head);
+    if (why == NULL) return ANSWER_ERROR;
+    if (in->top == in->turn->of)
+        return interp_break(in, BREAK_UNROLL, "an inner loop that did not stay one: %s", why);
+    return interp_break(in, BREAK_UNROLL, "the loop of '%s', which it calls, did not stay one: %s",
+                        text_of_str(in->top->decoded->code->co_name), why);
 }
 
 /* ---- breaks in the body of such a loop ---- */
@@ -325,10 +315,10 @@ inner_loop_unkept(Interp *in, int head)
 static int
 refused_around(Interp *in, LoopShape **out)
 {
-    for (int top = in->bottom->number; top >= 0; top--) {
-        if (loop_shape(in, in->bottom->decoded, top, out) < 0) return -1;
-        if (*out != NULL && (*out)->inside[in->bottom->number] &&
-            (note_of(in, (*out)->top) != NULL || elements_of(in, *out) != NULL))
+    for (int top = in->top->number; top >= 0; top--) {
+        if (loop_shape(in, in->top->decoded, top, out) < 0) return -1;
+        if (*out != NULL && (*out)->inside[in->top->number] &&
+            (loop_note(in, (*out)->top) != NULL || elements_of(in, *out) != NULL))
             return 0;
     }
     *out = NULL;
@@ -339,11 +329,11 @@ int
 tell_refused_loop(Interp *in)
 {
     bool by_value = in->told.code == BREAK_BRANCH || in->told.code == BREAK_DATA_SIZE ||
-                    in->told.code == BREAK_VARIES;
+                    in->told.code == BREAK_VARIES || in->told.hint == HINT_LOOP_INSIDE;
     LoopShape *shape = NULL;
     if (by_value && refused_around(in, &shape) < 0) return -1;
     if (shape == NULL || computes_arrays(in, shape)) return 0;
-    const char *why = note_of(in, shape->top);
+    const char *why = loop_note(in, shape->top);
     if (why != NULL && strcmp(why, loop_without_elements) == 0)
         return 0;           /* what it computes with has not been seen */
     bool own = why == NULL; /* the break has a reason of its own, beside the loop's */
@@ -353,6 +343,6 @@ tell_refused_loop(Interp *in)
     in->told.hint = decides ? HINT_REFUSED : in->told.hint;
     in->told.detail = arena_printf(
         in->arena, "%s%sthe loop of line %d did not stay a loop: %s", own ? in->told.detail : "",
-        own && *in->told.detail != '\0' ? "; " : "", line_at(in->bottom->decoded, shape->top), why);
+        own && *in->told.detail != '\0' ? "; " : "", line_at(in->top->decoded, shape->top), why);
     return in->told.detail == NULL ? -1 : 0;
 }

@@ -99,12 +99,15 @@ goes_back_to(const Decoded *d, int at, int head)
     return d->instrs[at].target == head && head <= at && d->instrs[at].depth >= 0;
 }
 
-static int
-last_jump_to(const Decoded *d, int head)
+/* Per Instr: the last one that jumps back to it; 0: none. */
+static int *
+last_jumps(Interp *in, const Decoded *d)
 {
-    for (int at = d->count; at-- > head;)
-        if (goes_back_to(d, at, head)) return at;
-    return -1;
+    int *last = arena_alloc(in->arena, sizeof(int) * ((size_t)d->count + 1));
+    for (int at = 0; last != NULL && at < d->count; at++)
+        if (d->instrs[at].target >= 0 && goes_back_to(d, at, d->instrs[at].target))
+            last[d->instrs[at].target] = at;
+    return last;
 }
 
 /* Finds the two tests of the loop whose last Instr `last` jumps back to `head`; false: it has not
@@ -238,11 +241,12 @@ find_loops(Interp *in, const Decoded *d)
 {
     LoopShape **all = arena_alloc(in->arena, sizeof(LoopShape *) * ((size_t)d->count + 1));
     bool *known = arena_alloc(in->arena, (size_t)d->count + 1);
-    if (all == NULL || known == NULL) return NULL;
+    const int *last_jump = last_jumps(in, d);
+    if (all == NULL || known == NULL || last_jump == NULL) return NULL;
     for (int rotated = 1; rotated >= 0; rotated--) /* a test that `continue` goes to is no head */
         for (int head = 0; head < d->count; head++) {
-            int top = head, begin = head, last = known[head] ? -1 : last_jump_to(d, head);
-            if (last < 0) continue;
+            int top = head, begin = head, last = last_jump[head];
+            if (last == 0 || known[head]) continue;
             bool counts = d->instrs[head].kind == I_FOR_ITER;
             bool tests = !counts && find_tests(d, head, last, &top, &begin);
             if (tests != (rotated == 1)) continue;

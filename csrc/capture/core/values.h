@@ -100,6 +100,7 @@ struct Activation {
     Value *result; /* set by RETURN, RETURN_GENERATOR and YIELD */
     bool yielded;  /* it was YIELD */
     int back_jumps;
+    uint64_t calls; /* which calls led here, as a digest: the same in each attempt */
 };
 
 /* The storage of arrays, with its versions: one for each input or fresh array that is written. */
@@ -181,13 +182,24 @@ typedef struct {
 typedef struct Turn {
     LoopShape *shape;
     const Activation *of;
-    Value *leaves; /* the iteration has ended: the number of the exit, 0 to go on; else NULL */
+    Value *leaves;   /* the iteration has ended: the number of the exit, 0 to go on; else NULL */
+    unsigned writes; /* a bit for each of Loop.array that the loop carries */
+    struct Turn *around; /* of the loop around this one; NULL: it is the outermost */
 } Turn;
 
-/* A local as a param or result of a kept loop, for messages. */
+/* A loop as attempts know it. */
+typedef struct {
+    const PyCodeObject *code;
+    uint64_t calls; /* of its activation */
+    int number;     /* the Instr at which it is entered */
+} LoopName;
+
+/* A local as a param of a kept loop. */
 typedef struct {
     NodeId node;
+    LoopName loop;
     int slot;
+    const char *name;
 } LoopLocal;
 
 /* A number behind a kept loop that is Python's or NumPy's according to the way that was taken. */
@@ -340,9 +352,9 @@ typedef struct {
     int unbuilt;    /* 1 + the step at which an exception was made that cannot be built */
 } InterpRaising;
 
-/* A FOR_ITER whose loop did not stay a loop, and the reason. */
+/* A loop that did not stay one, and the reason. */
 typedef struct {
-    int number;
+    LoopName loop;
     char *why;
 } LoopNote;
 
@@ -356,7 +368,7 @@ typedef struct {
     int steps;        /* instructions that the bottom activation has followed so far */
     int *first_step;  /* by number of the bottom's Instrs: 1 + the step that followed it first */
     int *jumped_from; /* by number: the last Instr that jumped back to it, or 0 */
-    VEC(LoopNote) unkept;      /* loops of the bottom that are unrolled, as loop_why.c tells */
+    VEC(LoopNote) unkept;      /* loops that are unrolled, as loop_why.c tells */
     const struct Marks *marks; /* what earlier attempts found out */
     struct Marks *learn;       /* the same, to be added to */
     Arena *learn_arena;        /* arena of `learn`, which outlives this attempt */
@@ -434,10 +446,22 @@ typedef struct {
 
 /* A local that a loop changes to this type, whatever its type before the loop. */
 typedef struct {
-    int number, slot;
+    LoopName loop;
+    int slot;
     DType dtype;
     Form form;
 } LoopType;
+
+/* An array that functions called in a loop's body write: an input, or the place where the array is
+   when the loop begins. */
+enum { LOOP_PARTS = 4 };
+typedef struct {
+    LoopName loop;
+    PyObject *object;             /* the input, borrowed from Marks.keep … */
+    SourceId path;                /* … and its path in Marks.paths */
+    int up, slot;                 /* of the activation so many calls above the outermost loop's … */
+    int nparts, part[LOOP_PARTS]; /* … and the way through its parts; -1: to the attributes */
+} LoopWrite;
 
 /* A branch on an array's value that is merged including locals that nobody reads, or not merged. */
 typedef struct {
@@ -465,14 +489,14 @@ typedef struct Marks {
     VEC(Break) inner; /* the break inside the call of no_inline[i] */
     bool refuse_writes;
     BreakHint overlap;
-    VEC(int) no_loop;        /* FOR_ITERs whose loops are unrolled … */
-    VEC(char *) no_loop_why; /* … and the reason for each */
+    VEC(LoopNote) no_loop; /* loops that are unrolled */
     VEC(LoopType) loop_types;
+    VEC(LoopWrite) loop_writes;
     VEC(BranchMark) branches;
     bool by_value;     /* numbers that have varied once are guarded by value all the same */
     bool asked;        /* such a number was needed and not known */
     int64_t effort;    /* instructions that the attempts may still follow */
-    VEC(Source) paths; /* to the inputs of the obstacles; `base` is an index in here */
+    VEC(Source) paths; /* to inputs of obstacles and loop_writes; `base` is an index in here */
     VEC(Obstacle) obstacles;
     PyObject *keep; /* what the paths refer to */
 } Marks;

@@ -448,12 +448,6 @@ next_of_iterator(Interp *in, Value *iterator, Value **out)
 {
     Answer answer;
     const char *name = iterator->name;
-    const Activation *a = in->top;
-    if (in->loop != NULL && a != in->bottom && a->decoded->instrs[a->number].kind == I_FOR_ITER)
-        return interp_break(
-            in, BREAK_ITERATION,
-            "the `for` loop of '%s', which it calls (write that loop into this one)",
-            text_of_str(a->decoded->code->co_name));
     if (in->loop != NULL)
         return interp_break(in, BREAK_ITERATION, "a sequence that is gone through or unpacked");
     if (value_is_generator(iterator))

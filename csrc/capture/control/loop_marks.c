@@ -1,0 +1,82 @@
+/* What earlier attempts have found out about loops (Marks): which are unrolled, and to which types
+   they change locals.
+
+   A function that is followed from several places has its loop once for each, with the name of
+   that place.  What was found out at another place is taken for granted until something else is
+   found at this one, so that the number of attempts does not grow with the number of calls. */
+#include "loop.h"
+
+enum { REFUSALS = 3 }; /* from so many places, and the loop is not tried from others */
+
+LoopName
+loop_name(const Activation *of, int number)
+{
+    return (LoopName){.code = of->decoded->code, .calls = of->calls, .number = number};
+}
+
+static bool
+is_of_code(const LoopName *name, const LoopName *loop)
+{
+    return name->code == loop->code && name->number == loop->number;
+}
+
+bool
+loop_is(const LoopName *name, const LoopName *loop)
+{
+    return is_of_code(name, loop) && name->calls == loop->calls;
+}
+
+const char *
+loop_refused(const Interp *in, int number)
+{
+    const Marks *marks = in->attempt.marks;
+    LoopName loop = loop_name(in->top, number);
+    const char *elsewhere = NULL;
+    for (int i = 0, n = 0; i < marks->no_loop.len; i++) {
+        const LoopNote *note = &marks->no_loop.at[i];
+        if (loop_is(&note->loop, &loop)) return note->why;
+        if (is_of_code(&note->loop, &loop) && ++n == REFUSALS) elsewhere = note->why;
+    }
+    return elsewhere;
+}
+
+const char *
+loop_note(const Interp *in, int number)
+{
+    const char *why = loop_refused(in, number);
+    LoopName loop = loop_name(in->top, number);
+    for (int i = in->attempt.unkept.len - 1; i >= 0 && why == NULL; i--)
+        if (loop_is(&in->attempt.unkept.at[i].loop, &loop)) why = in->attempt.unkept.at[i].why;
+    return why;
+}
+
+int
+loop_learn_refusal(Interp *in, int number, char *why)
+{
+    LoopNote note = {loop_name(in->top, number), why};
+    return VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->no_loop, note);
+}
+
+const LoopType *
+loop_learnt_type(const Interp *in, const LoopName *loop, int slot)
+{
+    const Marks *marks = in->attempt.marks;
+    const LoopType *elsewhere = NULL;
+    for (int i = 0; i < marks->loop_types.len; i++) {
+        const LoopType *type = &marks->loop_types.at[i];
+        if (type->slot == slot && loop_is(&type->loop, loop)) return type;
+        if (type->slot == slot && is_of_code(&type->loop, loop)) elsewhere = type;
+    }
+    return elsewhere;
+}
+
+Answer
+loop_learn_type(Interp *in, const LoopName *loop, int slot, const Type *type)
+{
+    const LoopType *known = loop_learnt_type(in, loop, slot);
+    if (known != NULL && loop_is(&known->loop, loop)) return ANSWER_NO;
+    LoopType learnt = {.loop = *loop, .slot = slot, .dtype = type->dtype, .form = type->form};
+    return VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->loop_types, learnt) < 0
+               ? ANSWER_ERROR
+               : ANSWER_YES;
+}

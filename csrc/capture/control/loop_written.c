@@ -1,0 +1,149 @@
+/* Arrays that a function writes which is called in the body of a kept loop.
+
+   A loop carries a version of each array that its body writes, from its first turn on.  What is
+   stored in the body itself is seen before the body is followed (loop_scan.c); what a function
+   writes is found at the store, and learnt for each loop around that does not carry the array.  In
+   the next attempt the array is found where the loop begins: an input by its source, an array that
+   was made by its place in what the activations hold. */
+#include "loop.h"
+
+enum { LOOK_AT = 1000 }; /* values, in search of an array */
+
+/* ---- places of arrays ---- */
+
+static Value *
+part_of(const Value *value, int number)
+{
+    if (number < 0) return value->kind == V_INSTANCE ? value->attributes : NULL;
+    return value->items != NULL && number < value->nitems ? value->items[number] : NULL;
+}
+
+static bool
+has_parts(const Value *value)
+{
+    return value->kind == V_CELL || value->kind == V_INSTANCE || value->kind == V_OBJECT ||
+           value->kind == V_TUPLE || value->kind == V_LIST || value->kind == V_DICT;
+}
+
+/* Is it the array, or has it the array among its parts?  Then the place's parts lead there. */
+static bool
+leads_to(const Value *value, const Value *array, LoopWrite *place, int *budget)
+{
+    if (value == NULL || --*budget < 0) return false;
+    if (value == array) return true;
+    if (!has_parts(value) || place->nparts == LOOP_PARTS) return false;
+    int at = place->nparts++;
+    for (int i = -1; i < value->nitems; i++) {
+        place->part[at] = i;
+        if (leads_to(part_of(value, i), array, place, budget)) return true;
+    }
+    place->nparts--;
+    return false;
+}
+
+/* Looks for the array in the outermost loop's activation and those that called it. */
+static bool
+find_place(const Interp *in, const Value *array, LoopWrite *place)
+{
+    const Turn *turn = in->turn;
+    int budget = LOOK_AT;
+    while (turn->around != NULL) turn = turn->around;
+    place->up = 0;
+    for (const Activation *a = turn->of; a != NULL; a = a->caller, place->up++)
+        for (place->slot = 0; place->slot < a->decoded->nlocalsplus; place->slot++) {
+            place->nparts = 0;
+            if (leads_to(a->slots[place->slot], array, place, &budget)) return true;
+        }
+    return false;
+}
+
+/* The array that was learnt, where the loop begins; NULL: it is not there, or the error is set. */
+static Value *
+find_array(Interp *in, const LoopWrite *write)
+{
+    const Activation *a = in->top;
+    if (write->object != NULL) {
+        SourceId source = path_source(in, write->path);
+        return source == NO_SOURCE ? NULL : value_from_source(in, source, write->object);
+    }
+    const Turn *turn = in->turn;
+    while (turn != NULL && turn->around != NULL) turn = turn->around;
+    if (turn != NULL) a = turn->of;
+    for (int up = 0; up < write->up && a != NULL; up++) a = a->caller;
+    Value *value =
+        a != NULL && write->slot < a->decoded->nlocalsplus ? a->slots[write->slot] : NULL;
+    for (int i = 0; i < write->nparts && value != NULL; i++)
+        value = has_parts(value) ? part_of(value, write->part[i]) : NULL;
+    return value;
+}
+
+int
+loop_written(Interp *in, int number, Value **arrays)
+{
+    const Marks *marks = in->attempt.marks;
+    LoopName loop = loop_name(in->top, number);
+    int n = 0;
+    for (int i = 0; i < marks->loop_writes.len && n < MOST; i++) {
+        if (!loop_is(&marks->loop_writes.at[i].loop, &loop)) continue;
+        Value *array = find_array(in, &marks->loop_writes.at[i]);
+        if (array == NULL && PyErr_Occurred()) return -1;
+        if (array != NULL) arrays[n++] = array;
+    }
+    return n;
+}
+
+/* ---- learning ---- */
+
+static bool
+same_place(const LoopWrite *a, const LoopWrite *b)
+{
+    return a->object == b->object && a->up == b->up && a->slot == b->slot &&
+           a->nparts == b->nparts &&
+           memcmp(a->part, b->part, sizeof(a->part[0]) * (size_t)a->nparts) == 0;
+}
+
+/* ANSWER_NO: it was learnt, and the array was not found. */
+static Answer
+learn_write(Interp *in, const LoopWrite *write)
+{
+    Marks *marks = in->attempt.learn;
+    for (int i = 0; i < marks->loop_writes.len; i++) {
+        const LoopWrite *known = &marks->loop_writes.at[i];
+        if (loop_is(&known->loop, &write->loop) && same_place(known, write)) return ANSWER_NO;
+    }
+    return VEC_PUSH(in->attempt.learn_arena, &marks->loop_writes, *write) < 0 ? ANSWER_ERROR
+                                                                              : ANSWER_YES;
+}
+
+Answer
+loop_writes(Interp *in, const Value *array)
+{
+    int number = 0;
+    bool carried = true;
+    while (number < in->loop->narrays && in->loop->array[number] != array) number++;
+    unsigned bit = number < in->loop->narrays ? 1u << number : 0;
+    for (const Turn *turn = in->turn; turn != NULL; turn = turn->around)
+        carried = carried && (turn->writes & bit) != 0;
+    if (carried) return ANSWER_YES;
+    LoopWrite write = {.path = NO_SOURCE};
+    if (array->source != NO_SOURCE) {
+        write.object = array->object;
+        write.path = path_note(in, array->source);
+        if (write.path == NO_SOURCE || PyList_Append(in->attempt.learn->keep, array->object) < 0)
+            return ANSWER_ERROR;
+    } else if (!find_place(in, array, &write)) {
+        return interp_break(in, BREAK_UNROLL, "a store into an array that is in no variable");
+    }
+    for (const Turn *turn = in->turn; turn != NULL; turn = turn->around) {
+        if ((turn->writes & bit) != 0) continue;
+        write.loop = loop_name(turn->of, turn->shape->top);
+        Answer answer = learn_write(in, &write);
+        if (answer == ANSWER_ERROR) return answer;
+        if (answer == ANSWER_NO)
+            return interp_break(in, BREAK_UNROLL,
+                                "a store into an array that is not found before the loop");
+    }
+    in->attempt.again = true;
+    in->break_code = BREAK_UNROLL;
+    return ANSWER_BREAK;
+}
