@@ -1,5 +1,5 @@
 """Random functions of nested loops that read and write elements: ranges with any step, also reversed, bounds out of
-outer variables, arrays, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, conditional expressions, running sums of Python's and NumPy's numbers, indices
+outer variables, arrays, their rows, short tuples, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, conditional expressions, running sums of Python's and NumPy's numbers, indices
 that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero.  Some
 call functions that hold loops of the same kind, outside of theirs or made in them."""
 
@@ -59,6 +59,7 @@ class Program:
         self.random = random.Random(seed)
         self.variables: list[str] = []  # of the loops around
         self.numbers: list[str] = []  # running sums
+        self.rows: list[str] = []  # of `a` or `b`
         self.lines: list[str] = []
         self.helpers: list[
             str
@@ -81,13 +82,26 @@ class Program:
         return self.pick(name, name, name, f"{name} - 1", f"{name} + 1", f"n - {name}", f"-{name}")
 
     def element(self) -> str:
+        if self.rows and self.random.random() < 0.4:
+            return f"{self.pick(*self.rows)}[{self.index()}]"
+        if self.random.random() < 0.08:
+            return f"{self.pick(*GRIDS)}[{self.index()}][{self.index()}]"
         if self.random.random() < 0.5:
             return f"{self.pick(*FLOATS, *FLOATS, *INTS)}[{self.index()}]"
         return f"{self.pick(*GRIDS)}[{self.index()}, {self.index()}]"
 
     def value(self, depth: int = 0) -> str:
         if depth > 2 or self.random.random() < 0.35:
-            names = [*self.variables, *self.numbers, "n", "0.1", "3", "2.0", "2**60 + 2**36 + 1"]
+            names = [
+                *self.variables,
+                *self.numbers,
+                *(f"len({row})" for row in self.rows),
+                "n",
+                "0.1",
+                "3",
+                "2.0",
+                "2**60 + 2**36 + 1",
+            ]
             return self.pick(self.element(), self.element(), self.pick(*names))
         if self.helpers and self.random.random() < 0.12:
             return self.call()
@@ -122,8 +136,9 @@ class Program:
     def helper(self, name: str) -> None:
         """A function that holds a loop and returns a number, or nothing."""
         indent = "    " if name.startswith("c") else ""
-        outer = self.variables, self.numbers, self.budget
-        self.variables, self.numbers, self.budget, self.in_helper = [], ["z"], 4, True
+        outer = self.variables, self.numbers, self.rows, self.budget
+        self.variables, self.numbers, self.rows, self.budget = [], ["z"], [], 4
+        self.in_helper = True
         parameters = self.pick("k", "k=1") if indent else PARAMETERS
         self.lines.append(f"{indent}def {name}({parameters}, z={self.pick('0.5', '2')}):")
         for number in ("s", "t"):
@@ -137,7 +152,7 @@ class Program:
         if self.random.random() < 0.9:
             result = self.pick(*self.numbers, *self.numbers, "-1", self.value())
             self.lines.append(f"{indent}    return {result}")
-        self.variables, self.numbers, self.budget = outer
+        self.variables, self.numbers, self.rows, self.budget = outer
         self.in_helper = False
         self.helpers.append(name)
 
@@ -193,16 +208,21 @@ class Program:
             self.lines.append(f"{indent}    {leave}")
         elif kind < 0.75 and self.helpers:
             self.lines.append(indent + self.call())
+        elif kind < 0.78 and self.variables:
+            row = self.pick("u", "v")
+            self.lines.append(f"{indent}{row} = {self.pick(*GRIDS)}[{self.index()}]")
+            self.rows += [row] * (row not in self.rows)
         else:
             target = self.element()
             self.lines.append(f"{indent}{target} {self.pick('=', '=', '+=', '*=')} {self.value()}")
 
     def block(self, indent: str) -> None:
-        known = list(self.numbers)
+        known, rows = list(self.numbers), list(self.rows)
         for _ in range(self.pick(1, 1, 2, 3)):
             self.statement(indent)
         if self.random.random() < 0.9:  # else it may be unbound behind the block
             self.numbers = [name for name in self.numbers if name in known]
+            self.rows = [row for row in self.rows if row in rows]
 
     def array(self) -> str:
         return self.pick("x", "x", "y", "h", "w", "m")
@@ -221,15 +241,21 @@ class Program:
             (f"{name}, {p}", f"enumerate({self.walked()}{start})", [p]),
             (f"{p}, {q}", pair, [p, q]),
             (f"{name}, ({p}, {q})", f"enumerate({pair})", [p, q]),
+            (p, self.pick(*self.rows, f"a[{self.index()}]"), [p]),
+            (name, self.pick("(0, 1, 2)", "[k, 1]", "(-1, k, 0)"), []),
+            (f"{name}, {p}", self.pick("((0, 0.5), (1, 2), (k, n))", "zip((0, 1), x)"), [p]),
+            (f"{name}, {p}", "enumerate((0.5, x[0], 2))", [p]),
+            (f"{name}, u", f"enumerate({self.pick(*GRIDS)})", []),
         )
 
     def loop(self, indent: str) -> None:
         name = self.pick(*[v for v in "ijl" if v not in self.variables])
         kind = self.random.random()
-        before = list(self.numbers)
+        before, rows = list(self.numbers), list(self.rows)
         counts = True
-        if kind < 0.15:
+        if kind < 0.25:
             targets, over, made = self.items(name)
+            self.rows += ["u"] * (targets.endswith(", u") and "u" not in self.rows)
             counts = name in targets
             self.lines.append(f"{indent}for {targets} in {over}:")
             self.numbers += [number for number in made if number not in self.numbers]
@@ -261,6 +287,7 @@ class Program:
         self.variables = self.variables[: len(self.variables) - counts]
         if self.random.random() < 0.9:
             self.numbers = [number for number in self.numbers if number in before]
+            self.rows = [row for row in self.rows if row in rows]
         if self.random.random() < 0.15 and kind < 0.9:
             self.lines.append(f"{indent}else:")
             self.block(indent + "    ")

@@ -548,16 +548,16 @@ def test_a_loop_of_numbers_is_told_how_to_be_kept():
     check(numbers_and_an_element, 9000, whole=True)
 
 
-def goes_over_rows(x):
+def goes_over_a_list(x, order):
     s = 0.0
-    for row in x:  # here
-        s += row[0]
+    for i in order:
+        s += x[i]
     return s
 
 
 def test_what_a_loop_goes_over():
-    text = told(goes_over_rows, X.reshape(-1, 1))
-    assert "only loops over ranges, or arrays of one axis, and `while` loops do" in text
+    text = told(goes_over_a_list, X, list(range(5000)))
+    assert "only loops over ranges or arrays, and `while` loops do" in text
 
 
 # ---- branches and loops ----

@@ -566,9 +566,9 @@ def has_a_slice(x, i):
     return s
 
 
-def goes_over_a_list(x, i):
+def goes_over_a_dict(x, i):
     s = 0.0
-    for k in [1, 2, i]:  # here
+    for k in {1: 0, 2: i}:  # here
         s += x[k]
     return s
 
@@ -603,7 +603,7 @@ def makes_calls(helper):
     [
         (has_a_slice, has_a_slice, "it contains a slice"),
         (two_deep, has_a_slice, "it contains a slice"),
-        (goes_over_a_list, goes_over_a_list, "only loops over ranges"),
+        (goes_over_a_dict, goes_over_a_dict, "only loops over ranges or arrays"),
         (calls_c, calls_c, "a call of 'lgamma'"),
     ],
 )

@@ -38,6 +38,19 @@ def neighbours(a):
             s = 0
             for k in range(-1, 2):
                 if k != 0:
+                    s += a[(i + k) % a.shape[0], j]
+            if s == 1 or (s == 2 and a[i, j] == 1):
+                out[i, j] = 1
+    return out
+
+
+def far_neighbours(a):
+    out = np.zeros(a.shape, np.int64)
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1]):
+            s = 0
+            for k in range(-9, 10):
+                if k != 0:
                     s += a[(i + k) % a.shape[0], j]  # here
             if s == 1 or (s == 2 and a[i, j] == 1):
                 out[i, j] = 1
@@ -279,7 +292,7 @@ def divides_where_it_can(a):
 
 
 REASONS = [
-    (neighbours, (U8,), "'s' begins as Python's int and meets a numpy.uint8", True),
+    (far_neighbours, (U8,), "'s' begins as Python's int and meets a numpy.uint8", True),
     (sums_int32, (I32,), "'s' begins as Python's int and meets a numpy.int32", True),
     (largest, (I32,), "'best' begins as Python's int and meets a numpy.int32", True),
     (sums_float32, (F32,), "'s' is Python's float before it and a numpy.float32 in it", False),
@@ -305,6 +318,7 @@ def test_the_reason(function, args, words, lined):
 
 
 FOLLOWED = [
+    (neighbours, U8),
     (neighbours_of_one_type, U8),
     (neighbours_as_ints, U8),
     (sums_from_int32, I32),

@@ -101,8 +101,29 @@ Answer loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y);
 Answer loop_leave(Interp *in, const LoopShape *shape, Value *number);
 /* The same, if it is none of the exits before `first`. */
 Answer loop_leave_from(Interp *in, int first);
+
+/* ---- loop_element.c: elements of arrays in a kept loop's body ---- */
+/* Of arrays and their parts; where the key leaves axes, a part. */
 Answer loop_element_load(Interp *in, Value *array, Value *key, Value **out);
 Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
+/* The element, or part, at a position that is known to be in bounds. */
+Answer loop_item_at(Interp *in, Value *array, Value *position, Value **out);
+
+/* ---- loop_part.c: rows of arrays, in a kept loop's body ---- */
+/* The array that the part is of, or the array itself; its first axis, its axes; its length. */
+Value *part_whole(Value *array);
+int part_axis(const Value *array);
+int part_rank(Interp *in, Value *array); /* 0: it is no array */
+Answer part_length(Interp *in, Value *array, Value **out);
+/* What `n` indices leave of the array; `nodes`: the same as int64.  `checked`: they are in bounds.
+ */
+Answer part_take(Interp *in, Value *array, int n, Value *const *indices, const NodeId *nodes,
+                 bool checked, Value **out);
+const char *describe_part(Interp *in, Value *part);
+Answer part_find(Interp *in, Value *part, PyObject *name, Value **out);
+Answer iterate_part(Interp *in, Value *part, Value **out);
+/* Takes it from the stack, and puts its items there. */
+Answer part_unpack(Interp *in, Value *part, int n);
 
 /* ---- loop_either.c: numbers whose type depends on whether an inner loop makes a turn ---- */
 /* Before a division in a kept loop: a divisor that is Python's must not be zero, where Python's

@@ -117,7 +117,7 @@ unrolled_too_far(Interp *in, int most)
     Activation *a = in->top;
     Answer answer =
         interp_break(in, BREAK_UNROLL, "a loop unrolled to more than %d instructions", most);
-    if (answer == ANSWER_ERROR || a != in->bottom) return answer;
+    if (answer == ANSWER_ERROR || a != in->bottom || in->loop != NULL) return answer;
     for (int head = 0; head <= a->number; head++) {
         if (in->attempt.jumped_from[head] < a->number || a->decoded->instrs[head].sub != 0)
             continue;
@@ -225,16 +225,6 @@ tell_turn(Interp *in)
     in->told.detail = "";
 }
 
-/* Can it be unrolled? */
-static bool
-is_known_range(Interp *in, const Value *range)
-{
-    if (range == NULL || range->kind != V_RANGE) return false;
-    for (int i = 0; i < 3; i++)
-        if (value_is_unknown_scalar(in, range->items[i])) return false;
-    return true;
-}
-
 static Answer
 for_iter(Interp *in, const Instr *instr)
 {
@@ -242,11 +232,11 @@ for_iter(Interp *in, const Instr *instr)
     if (iterator == NULL) return ANSWER_ERROR;
     if (loop_goes_over(in, iterator)) {
         Answer answer = capture_loop(in, iterator);
-        if (answer == ANSWER_NO && in->loop != NULL && !is_known_range(in, iterator->walked))
-            return inner_loop_unkept(in, in->top->number);
         if (answer != ANSWER_NO) return answer;
     }
-    if (in->loop != NULL && in->top != in->turn->of) return inner_loop_unkept(in, in->top->number);
+    bool unrolls = in->loop == NULL || iterator_unrolls(in, iterator);
+    if (!unrolls && (loop_goes_over(in, iterator) || in->top != in->turn->of))
+        return inner_loop_unkept(in, in->top->number);
     Answer answer = iterator_next(in, iterator, &item);
     if (answer == ANSWER_BREAK && in->break_code == BREAK_ITERATION && is_under_way(in, iterator))
         tell_turn(in);

@@ -297,10 +297,12 @@ arrays_ready(Interp *in, Body *b)
 {
     Value *learnt[MOST];
     for (int i = 0; i < b->scan.narrays; i++) {
-        int slot = b->scan.array_slot[i];
+        int slot = b->scan.array_slot[i], stored = find(b->scan.slot, b->scan.nslots, slot);
+        if (stored >= 0 && !b->scan.read_first[stored]) continue; /* learnt at the store */
         Value *array = slot_load(in, in->top, slot);
         if (array != NULL && array->kind == V_CELL) TRY(cell_load(in, array, &array));
         if (array == NULL) return ANSWER_ERROR;
+        array = part_whole(array);
         TRY(carry_array(in, b, array, slot));
     }
     int n = loop_written(in, b->scan.number, learnt);
@@ -620,7 +622,8 @@ follow_body(Interp *in, Body *b, Value **leaves)
     if (answer != ANSWER_YES) return answer;
     Loop *outer = in->loop;
     const LoopShape *shape = b->scan.shape;
-    Turn turn = {.shape = b->scan.shape, .of = in->top, .around = in->turn};
+    Turn turn = {
+        .shape = b->scan.shape, .of = in->top, .made = in->attempt.values.len, .around = in->turn};
     for (int i = 0; i < b->narrays; i++) turn.writes |= 1u << b->array[i];
     in->region = b->region;
     in->loop = b->loop;
@@ -755,7 +758,7 @@ keep_loop(Interp *in, LoopShape *shape, const Value *iterator)
 {
     Loop loop = {0};
     Body b = {.loop = in->loop != NULL ? in->loop : &loop, .outer = in->region};
-    bool reads_items = iterator != NULL && loop_reads_items(iterator);
+    bool reads_items = iterator != NULL && loop_reads_items(in, iterator);
     b.iterator = iterator;
     if (in->region != 0 && in->loop == NULL) return ANSWER_NO;
     if (loop_refused(in, shape->top) != NULL) return ANSWER_NO;

@@ -62,7 +62,7 @@ Answer loop_has(Interp *in, const Scan *scan);
 
 /* loop_items.c: what a kept loop goes over. */
 /* Does it read elements of arrays? */
-bool loop_reads_items(const Value *iterator);
+bool loop_reads_items(Interp *in, const Value *iterator);
 /* Can the program reach the iterator, or one that it is made of?  It would see how far that is. */
 Answer loop_iterator_is_reached(Interp *in, const Value *iterator, bool *out);
 /* The range itself, or that of the positions. */

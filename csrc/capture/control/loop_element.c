@@ -33,16 +33,30 @@ element_index(Interp *in, Value *key, NodeId *out)
     return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
 }
 
-/* The array's version and the indices; their number in *nargs. */
+/* The indices of what the key gives, after those of the part that it is a key of; their number in
+ *n, and that of the array's axes in *rank. */
 static Answer
-element_args(Interp *in, Value *array, Value *key, NodeId *args, int *nargs)
+element_indices(Interp *in, Value *array, Value *key, Value **indices, int *n, int *rank)
 {
     bool several = key->kind == V_TUPLE;
-    int rank = value_is_array(in, array) ? graph_node(in->graph, array->node)->type.rank : 0;
-    int given = several ? key->nitems : 1;
-    if (rank < 1 || rank > LOOP_RANK)
+    int before = part_axis(array), given = several ? key->nitems : 1;
+    *n = before + given;
+    *rank = before + part_rank(in, array);
+    if (*rank < 1 || *rank > LOOP_RANK)
         return not_a_loop(in, "a subscript of something that is no array of a few axes");
-    if (given != rank) return not_a_loop(in, "a subscript that gives no element but a part");
+    if (*n > *rank || given == 0)
+        return not_a_loop(in, "a subscript that gives no element but a part");
+    for (int i = 0; i < *n; i++) {
+        indices[i] = i < before ? array->items[i] : several ? value_item(in, key, i - before) : key;
+        if (indices[i] == NULL) return ANSWER_ERROR;
+    }
+    return ANSWER_YES;
+}
+
+/* The array's version and the indices as nodes. */
+static Answer
+element_args(Interp *in, Value *array, int n, Value *const *indices, NodeId *args)
+{
     NodeId *version = loop_version(in, array);
     Answer answer = ANSWER_YES;
     if (version != NULL) {
@@ -55,28 +69,39 @@ element_args(Interp *in, Value *array, Value *key, NodeId *args, int *nargs)
                 return not_a_loop(in, "a view of an array that it writes");
         answer = value_as_loose_node(in, array, &args[0]);
     }
-    for (int k = 0; k < rank && answer == ANSWER_YES; k++) {
-        Value *index = several ? value_item(in, key, k) : key;
-        if (index == NULL) return ANSWER_ERROR;
-        answer = element_index(in, index, &args[1 + k]);
-    }
-    *nargs = 1 + rank;
+    for (int k = 0; k < n && answer == ANSWER_YES; k++)
+        answer = element_index(in, indices[k], &args[1 + k]);
     return answer;
+}
+
+/* `checked`: the key is in bounds. */
+static Answer
+load(Interp *in, Value *array, Value *key, bool checked, Value **out)
+{
+    NodeId args[1 + LOOP_RANK];
+    Value *indices[LOOP_RANK], *whole = part_whole(array);
+    int n, rank;
+    TRY(element_indices(in, array, key, indices, &n, &rank));
+    TRY(element_args(in, whole, n, indices, args));
+    if (n < rank) return part_take(in, whole, n, indices, args + 1, checked, out);
+    Type type = {.dtype = graph_node(in->graph, args[0])->type.dtype,
+                 .form = FORM_SCALAR,
+                 .offset = NO_SIZE};
+    NodeId node = graph_add(in->graph, in->region, OP_element_load, 1 + n, args, &type, NULL);
+    *out = node == NO_NODE ? NULL : value_node(in, node);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
 Answer
 loop_element_load(Interp *in, Value *array, Value *key, Value **out)
 {
-    NodeId args[1 + LOOP_RANK];
-    int nargs;
-    Answer answer = element_args(in, array, key, args, &nargs);
-    if (answer != ANSWER_YES) return answer;
-    Type type = {.dtype = graph_node(in->graph, args[0])->type.dtype,
-                 .form = FORM_SCALAR,
-                 .offset = NO_SIZE};
-    NodeId node = graph_add(in->graph, in->region, OP_element_load, nargs, args, &type, NULL);
-    *out = node == NO_NODE ? NULL : value_node(in, node);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    return load(in, array, key, false, out);
+}
+
+Answer
+loop_item_at(Interp *in, Value *array, Value *position, Value **out)
+{
+    return load(in, array, position, true, out);
 }
 
 /* Is it one of several constants, according to the way that was taken? */
@@ -183,8 +208,13 @@ Answer
 loop_element_store(Interp *in, Value *array, Value *key, Value *value)
 {
     NodeId args[2 + LOOP_RANK];
-    int nargs;
-    Answer answer = element_args(in, array, key, args, &nargs);
+    Value *indices[LOOP_RANK];
+    int n, rank;
+    TRY(element_indices(in, array, key, indices, &n, &rank));
+    if (n < rank) return not_a_loop(in, "a store to a part of an array");
+    array = part_whole(array);
+    int nargs = 1 + n;
+    Answer answer = element_args(in, array, n, indices, args);
     if (answer == ANSWER_YES) answer = value_as_loose_node(in, value, &args[nargs]);
     if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO) return not_a_loop(in, "a store of no scalar");

@@ -1,6 +1,6 @@
-/* What a kept loop goes over: a range; or arrays of one axis, also backwards, `enumerate` and `zip`
-   of such and of ranges from 0.  A loop over the latter is one over positions, whose body begins
-   with loads. */
+/* What a kept loop goes over: a range; or arrays and their rows, also backwards, `enumerate` and
+   `zip` of such and of ranges from 0.  A loop over the latter is one over positions, whose body
+   begins with loads. */
 #include "loop.h"
 
 static bool
@@ -16,12 +16,6 @@ is_const_int(const Value *value, long number)
            PyLong_AsLong(value->object) == number;
 }
 
-static bool
-is_vector(Interp *in, const Value *value)
-{
-    return value_is_array(in, value) && graph_node(in->graph, value->node)->type.rank == 1;
-}
-
 /* Is it at its beginning, and an item known by its position? */
 static bool
 is_part(Interp *in, const Value *iterator)
@@ -29,10 +23,11 @@ is_part(Interp *in, const Value *iterator)
     if (iterator->kind != V_ITER || value_is_generator(iterator)) return false;
     const Value *of = iterator->walked;
     bool fresh = of != NULL && iterator->position == 0 && !iterator->mutated;
-    if (is_named(iterator, "reversed")) return fresh && is_vector(in, of);
+    if (is_named(iterator, "reversed")) return fresh && part_rank(in, iterator->walked) > 0;
     if (iterator->name == NULL && fresh)
-        return is_vector(in, of) || (of->kind == V_RANGE && is_const_int(of->items[0], 0) &&
-                                     is_const_int(of->items[2], 1));
+        return part_rank(in, iterator->walked) > 0 ||
+               (of->kind == V_RANGE && is_const_int(of->items[0], 0) &&
+                is_const_int(of->items[2], 1));
     if (is_named(iterator, "enumerate")) return is_part(in, of);
     bool all = is_named(iterator, "zip") && iterator->nitems > 0;
     for (int i = 0; all && i < iterator->nitems; i++) all = is_part(in, iterator->items[i]);
@@ -53,9 +48,14 @@ loop_goes_over(Interp *in, const Value *iterator)
 }
 
 bool
-loop_reads_items(const Value *iterator)
+loop_reads_items(Interp *in, const Value *iterator)
 {
-    return !is_range(iterator);
+    bool reads = false;
+    if (is_named(iterator, "enumerate")) return loop_reads_items(in, iterator->walked);
+    for (int i = 0; is_named(iterator, "zip") && i < iterator->nitems && !reads; i++)
+        reads = loop_reads_items(in, iterator->items[i]);
+    bool zip = is_named(iterator, "zip");
+    return reads || (!zip && part_rank(in, iterator->walked) == 1);
 }
 
 /* ---- iterators that the program can reach ---- */
@@ -101,26 +101,17 @@ less_of(Interp *in, Value *a, Value *b, Value **out)
 }
 
 static Answer
-vector_length(Interp *in, Value *array, Value **out)
-{
-    if (array_is_loose(in, array)) return array_size(in, array, 0, out);
-    SizeId size = graph_node(in->graph, array->node)->type.shape[0];
-    *out = value_const_new(in, PyLong_FromLongLong(size_value(in->graph, size)));
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-static Answer
-part_length(Interp *in, const Value *iterator, Value **out)
+length_of(Interp *in, const Value *iterator, Value **out)
 {
     Value *one;
-    if (is_named(iterator, "enumerate")) return part_length(in, iterator->walked, out);
+    if (is_named(iterator, "enumerate")) return length_of(in, iterator->walked, out);
     if (!is_named(iterator, "zip")) {
         *out = iterator->walked->kind == V_RANGE ? iterator->walked->items[1] : NULL;
-        return *out != NULL ? ANSWER_YES : vector_length(in, iterator->walked, out);
+        return *out != NULL ? ANSWER_YES : part_length(in, iterator->walked, out);
     }
-    Answer answer = part_length(in, iterator->items[0], out);
+    Answer answer = length_of(in, iterator->items[0], out);
     for (int i = 1; answer == ANSWER_YES && i < iterator->nitems; i++) {
-        answer = part_length(in, iterator->items[i], &one);
+        answer = length_of(in, iterator->items[i], &one);
         if (answer == ANSWER_YES) answer = less_of(in, *out, one, out);
     }
     return answer;
@@ -134,7 +125,7 @@ loop_range(Interp *in, const Value *iterator, Value **out)
     Value *ends[3] = {value_const_new(in, PyLong_FromLong(0)), NULL,
                       value_const_new(in, PyLong_FromLong(1))};
     if (ends[0] == NULL || ends[2] == NULL) return ANSWER_ERROR;
-    Answer answer = part_length(in, iterator, &ends[1]);
+    Answer answer = length_of(in, iterator, &ends[1]);
     if (answer != ANSWER_YES) return answer;
     *out = value_sequence(in, V_RANGE, 3, ends);
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
@@ -169,7 +160,7 @@ loop_makes_a_turn(Interp *in, const Value *iterator, bool *out)
         if (answer != ANSWER_YES) return answer;
     }
     if (is_named(iterator, "zip")) return ANSWER_YES;
-    Answer answer = part_length(in, iterator, &length);
+    Answer answer = length_of(in, iterator, &length);
     return answer == ANSWER_YES ? is_positive(in, length, out) : answer;
 }
 
@@ -196,13 +187,13 @@ element_of(Interp *in, const Value *iterator, Value *position, Value **out)
     Value *array = iterator->walked, *one = value_const_new(in, PyLong_FromLong(1)), *last;
     if (one == NULL) return ANSWER_ERROR;
     if (is_named(iterator, "reversed")) {
-        Answer answer = vector_length(in, array, &last);
+        Answer answer = part_length(in, array, &last);
         if (answer == ANSWER_YES) answer = operate_binary(in, OPERATOR_SUB, last, one, &last);
         if (answer == ANSWER_YES)
             answer = operate_binary(in, OPERATOR_SUB, last, position, &position);
         if (answer != ANSWER_YES) return answer;
     }
-    return loop_element_load(in, array, position, out);
+    return loop_item_at(in, array, position, out);
 }
 
 Answer

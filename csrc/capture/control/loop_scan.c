@@ -97,6 +97,9 @@ scan_instr(const Decoded *d, Scan *scan, int number, int *at)
                scan_refuses(scan, 0, "it writes too many arrays");
     }
     case I_SUBSCRIPT: scan->subscripts++; break;
+    case I_GET_ITER: /* of a variable, which may be an array */
+        scan->subscripts += at[depth - 1] >= 0;
+        break;
     default: break;
     }
     int after = number + 1 < d->count ? d->instrs[number + 1].depth : 0;

@@ -246,8 +246,7 @@ elements_of(Interp *in, const LoopShape *shape)
 static const char *
 goes_over(Interp *in, LoopShape *shape)
 {
-    static const char only[] =
-        "only loops over ranges, or arrays of one axis, and `while` loops do";
+    static const char only[] = "only loops over ranges or arrays, and `while` loops do";
     const Value *array = elements_of(in, shape);
     const char *name = array != NULL ? name_of(in, array) : NULL;
     if (array == NULL) return only;
@@ -287,7 +286,7 @@ loop_why(Interp *in, int head)
     if (loop_of(in, head, &shape) < 0) return NULL;
     const char *why = loop_note(in, shape != NULL ? shape->top : head);
     if (why != NULL) return why;
-    if (shape == NULL) return "only loops over ranges, or arrays of one axis, and `while` loops do";
+    if (shape == NULL) return "only loops over ranges or arrays, and `while` loops do";
     if (shape->counts) return goes_over(in, shape);
     Scan scan; /* of a `while` in whose midst the graph began */
     int fits = loop_scan(in, in->top->decoded, shape, false, &scan);

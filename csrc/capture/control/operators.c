@@ -477,7 +477,7 @@ container_binary(Interp *in, int operator_, Value *left, Value *right, Value **o
 Answer
 operator_subscript(Interp *in, Value *object, Value *key, Value **out)
 {
-    if (in->loop != NULL && value_is_array(in, object))
+    if (in->loop != NULL && part_rank(in, object) > 0)
         return loop_element_load(in, object, key, out);
     if (value_is_numpy(in, object)) return emit_subscript(in, object, key, out);
     if (value_is_opaque_object(in, object)) {
@@ -497,7 +497,7 @@ operator_subscript(Interp *in, Value *object, Value *key, Value **out)
 Answer
 operator_store_subscript(Interp *in, Value *object, Value *key, Value *value)
 {
-    if (in->loop != NULL && value_is_array(in, object))
+    if (in->loop != NULL && part_rank(in, object) > 0)
         return loop_element_store(in, object, key, value);
     if (value_is_on_device(object)) return device_store(in, object, key, value);
     if (value_is_numpy(in, object)) return emit_store_subscript(in, object, key, value);

@@ -178,9 +178,12 @@ unpack(Interp *in, const Instr *instr)
 {
     Value *sequence = top_value(in, 1), *items;
     if (sequence == NULL) return ANSWER_ERROR;
-    if (sequence->kind == V_TUPLE && sequence->source == NO_SOURCE && sequence->box == NULL &&
-        instr->kind == I_UNPACK && instr->arg == sequence->nitems)
+    bool made = sequence->source == NO_SOURCE || in->loop != NULL;
+    if (sequence->kind == V_TUPLE && made && sequence->box == NULL && instr->kind == I_UNPACK &&
+        instr->arg == sequence->nitems)
         return unpack_tuple(in, sequence);
+    if (sequence->kind == V_PART && instr->kind == I_UNPACK)
+        return part_unpack(in, sequence, instr->arg);
     PyTypeObject *type = value_type(in, sequence);
     if (type == NULL && PyErr_Occurred()) return ANSWER_ERROR;
     if (type != NULL && type_is_no_iterable(type))

@@ -26,4 +26,5 @@ const Above things_above = {
     .model_holds = model_holds,
     .model_from_source = model_from_source,
     .dict_of = model_dict,
+    .part_length = part_length,
 };

@@ -81,7 +81,7 @@ raise_again(Interp *in, Value *exception)
     if (before) snprintf(where, sizeof(where), "at line %d", e->line);
     Answer answer = interp_break(in, BREAK_EXCEPTION, "%s is raised %s%s", exception->type->tp_name,
                                  where, told_text(in, e));
-    in->raising.raised = exception;
+    if (in->loop == NULL || !in->loop->parts) in->raising.raised = exception;
     return answer;
 }
 

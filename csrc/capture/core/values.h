@@ -163,7 +163,7 @@ typedef struct {
 } StoredGlobal;
 
 /* Where a loop of a code begins, what is in it and where it is left: loop_shape.c. */
-enum { LOOP_EXITS = 8 };
+enum { LOOP_EXITS = 8, LOOP_ITEMS = 16 };
 typedef struct {
     int head;     /* FOR_ITER, or the Instr of a `while` to which its last Instr jumps back */
     int top;      /* where the loop is entered: the head, or the test of a `while` before it */
@@ -183,6 +183,7 @@ typedef struct Turn {
     LoopShape *shape;
     const Activation *of;
     Value *leaves;   /* the iteration has ended: the number of the exit, 0 to go on; else NULL */
+    int made;        /* values that were made before it */
     unsigned writes; /* a bit for each of Loop.array that the loop carries */
     struct Turn *around; /* of the loop around this one; NULL: it is the outermost */
 } Turn;
@@ -226,6 +227,8 @@ typedef struct {
     VEC(NodeId) python;          /* Python's numbers, made scalars to be alike with those */
     VEC(LoopAsked) asked;        /* numbers whose class the body asks for */
     NodeId top;                  /* the outermost loop's node: later ones are in it */
+    bool parts;                  /* there are V_PARTs, of which not all is known that arrays have:
+                                    what raises may not raise in Python */
     bool asks_ints;              /* of `either`, whether it is seen that they may be ints */
     VEC(LoopLocal) locals;
     VEC(LoopPick) starts; /* numbers with which it begins */
@@ -302,6 +305,7 @@ typedef struct {
     bool (*model_holds)(PyObject *object);
     Value *(*model_from_source)(Interp *in, SourceId source, PyObject *object);
     Value *(*dict_of)(Interp *in, Value *value);
+    Answer (*part_length)(Interp *in, Value *part, Value **out); /* V_PART */
 } Above;
 
 /* Arrays and their memory. */

@@ -207,7 +207,7 @@ break_narrow(Interp *in, NodeId node, DType dtype)
 {
     const char *to = dtype_long_name(dtype), *name = name_of_number(in, node);
     const Node *number = graph_node(in->graph, node);
-    bool carried = in->loop != NULL && in->top == in->bottom && number->op == OP_input &&
+    bool carried = in->loop != NULL && in->top == in->turn->of && number->op == OP_input &&
                    number->attrs.index > 0;
     if (in->loop == NULL)
         return break_hinted(in, BREAK_OPERATOR, HINT_NARROW,

@@ -68,6 +68,7 @@ length_of_array(const BuiltinCall *call)
         if (opaque_sample(in, value) == NULL) return ANSWER_YES;
         return note_data_length(in, *call->out) < 0 ? ANSWER_ERROR : ANSWER_YES;
     }
+    if (value->kind == V_PART) return in->above->part_length(in, value, call->out);
     if (array_is_loose(in, value)) return array_size(in, value, 0, call->out);
     if (!value_is_array(in, value)) return ANSWER_NO;
     NodeId node;
@@ -86,7 +87,7 @@ builtin_len(const BuiltinCall *call)
     if (value->kind == V_PURE) return of_text(call, python_builtin("len"));
     if (value->kind == V_CONST)
         return fold_call(in, python_builtin("len"), 1, call->args, call->out);
-    if (value->kind == V_NODE) {
+    if (value->kind == V_NODE || value->kind == V_PART) {
         Answer answer = length_of_array(call);
         if (answer != ANSWER_NO) return answer;
     }

@@ -443,12 +443,39 @@ call_next(Interp *in, Value *iterator, Value **out)
     return ANSWER_YES;
 }
 
+/* Few items, each a value of its own. */
+static bool
+is_short(Interp *in, const Value *iterator)
+{
+    const char *name = iterator->name;
+    Value *of = iterator->walked;
+    bool all = name != NULL && strcmp(name, "zip") == 0;
+    for (int i = 0; all && i < iterator->nitems; i++) all = is_short(in, iterator->items[i]);
+    if (all || value_is_generator(iterator) || of == NULL) return all;
+    if (name != NULL && strcmp(name, "enumerate") == 0) return is_short(in, of);
+    if (name != NULL && strcmp(name, "reversed") != 0) return false;
+    if (of->kind == V_RANGE) {
+        bool known = true;
+        for (int i = 0; i < 3; i++) known = known && !value_is_unknown_scalar(in, of->items[i]);
+        if (!known) return false;
+    }
+    bool sequence = of->kind == V_TUPLE || of->kind == V_LIST || of->kind == V_RANGE;
+    return sequence && container_length(in, of) <= LOOP_ITEMS;
+}
+
+bool
+iterator_unrolls(Interp *in, const Value *iterator)
+{
+    return iterator->kind == V_ITER && iterator->serial >= in->turn->made &&
+           in->top->decoded->instrs[in->top->number].kind == I_FOR_ITER && is_short(in, iterator);
+}
+
 Answer
 next_of_iterator(Interp *in, Value *iterator, Value **out)
 {
     Answer answer;
     const char *name = iterator->name;
-    if (in->loop != NULL)
+    if (in->loop != NULL && !iterator_unrolls(in, iterator))
         return interp_break(in, BREAK_ITERATION, "a sequence that is gone through or unpacked");
     if (value_is_generator(iterator))
         answer = generator_next(in, iterator, out);

@@ -33,6 +33,9 @@ Answer iterate_sized(Interp *in, Value *iterable, ValueKind kind, Value **out);
    again, on the iterator, and so is its __len__. */
 Answer iterate_list(Interp *in, Value *iterable, Value *iterator, Value **out);
 Answer next_of_iterator(Interp *in, Value *iterator, Value **out);
+/* In the body of a kept loop: is it the iterator of a `for` over few items that is unrolled there?
+ */
+bool iterator_unrolls(Interp *in, const Value *iterator);
 
 /* ---- truth.c: truth ---- */
 Answer truth_of_const(Interp *in, Value *value, int *known, Value **node);
