@@ -148,8 +148,19 @@ def asked_for_attributes(x, y, n):
     return s, k
 
 
+def follows_links(x, y, n):
+    """i is Python's int until a link is followed."""
+    links = np.array([0, 0, 1, 2, -1])
+    i = n % 4
+    while links[i] != i:
+        i = links[i]
+    y[i] = n
+    return i
+
+
 FUNCTIONS = [twice, some_each_time, in_a_while, from_an_int, divided, used_between, becomes_a_float]
 FUNCTIONS += [carried_over, carried_over_in_two_classes]
+FUNCTIONS += [follows_links]
 FUNCTIONS += [asked_by_type, asked_by_isinstance, asked_for_attributes]
 
 
@@ -162,7 +173,7 @@ def test_the_class_goes_from_loop_to_loop(function, dtype):
     check(function, *args[0], also=tuple(args[1:]), captured=False, options=MANY)
 
 
-@pytest.mark.parametrize("function", [twice, some_each_time, in_a_while])
+@pytest.mark.parametrize("function", [twice, some_each_time, in_a_while, follows_links])
 def test_they_are_one_graph(function):
     compiled = pycompile.compile(function, fullgraph=True)
     x = np.arange(12.0)

@@ -165,8 +165,8 @@ def largest_step_of_one_type(a):
 def follows(following):
     i, n = 0, 0
     while i >= 0:
-        n += 1
-        i = following[i]  # here
+        n += i % 5  # here
+        i = following[i]
     return n
 
 

@@ -1,13 +1,13 @@
 /* Numbers in a kept loop whose class nobody knows: `s = 0.0` stays Python's float where the inner
    loop that adds np.float64 to it makes no turn, or the branch that does is not taken.  The graph
    has the NumPy scalar; that is the same program as long as the number is only used where both give
-   the same: an operation with a NumPy scalar of its dtype, a store into an array, a condition, what
-   converts it to one of Python's classes. With Python's numbers it gives such a number again,
-   unless it is narrower than they are: those are computed with in its own dtype only.  A divisor
-   must be a number of Python's, of which loop_divides has made sure that it is not zero. A number
-   may also be an int where the graph has a float (`t = 0` before a loop that makes floats of it).
-   The two differ in the sign of a zero alone, which is asked of after the rest: a negated 0 is no
-   -0.0, and neither is 0 times a negative int. */
+   the same: an operation with a NumPy scalar of its dtype, a store into an array, an index, a
+   condition, what converts it to one of Python's classes. With Python's numbers it gives such a
+   number again, unless it is narrower than they are: those are computed with in its own dtype only.
+   A divisor must be a number of Python's, of which loop_divides has made sure that it is not zero.
+   A number may also be an int where the graph has a float (`t = 0` before a loop that makes floats
+   of it). The two differ in the sign of a zero alone, which is asked of after the rest: a negated 0
+   is no -0.0, and neither is 0 times a negative int. */
 #include "control.h"
 
 #include <math.h>
@@ -200,8 +200,7 @@ use_of(const Graph *g, const Loop *loop, const Node *node, int k)
     case KIND_POINTWISE:
         return node->op == OP_where ? k == 0 ? USE_SAME : USE_EITHER
                                     : use_in_operation(g, loop, node);
-    case KIND_ELEMENT:
-        return node->op == OP_element_store && k == node->nargs - 1 ? USE_SAME : USE_WRONG;
+    case KIND_ELEMENT: return USE_SAME; /* an index, or what is stored */
     case KIND_REGION: return node->op == OP_cond ? USE_SAME : k >= 3 ? USE_EITHER : USE_WRONG;
     default: return USE_WRONG;
     }
