@@ -130,9 +130,9 @@ sample_postpone(Sample *sample)
 }
 
 static void
-judge_length(Sample *sample, int64_t plan_ns, int64_t estimate)
+judge_length(Sample *sample, int64_t plan_ns, int64_t least_ns, int64_t estimate)
 {
-    if (plan_ns < LONG_NS) {
+    if (plan_ns < least_ns) {
         sample_postpone(sample);
         return;
     }
@@ -181,8 +181,8 @@ sample_took(int64_t began)
 }
 
 void
-sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, int64_t saved,
-             bool done)
+sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, int64_t least_ns,
+             int64_t saved, bool done)
 {
     if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return;
     int64_t took = way == SAMPLE_PLAIN && pretended_plain_ns > 0 ? pretended_plain_ns
@@ -195,7 +195,7 @@ sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, i
     } else if (way == SAMPLE_PLAIN) {
         judge_pair(sample, code, took);
     } else if (sample->stage == STAGE_LENGTH) {
-        judge_length(sample, took, took + saved);
+        judge_length(sample, took, least_ns, took + saved);
     } else {
         sample->plan_ns = took;
         sample->stage = STAGE_PLAIN;
@@ -205,7 +205,7 @@ sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, i
 void
 sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool done)
 {
-    sample_judge(&plan->sample, code, way, began, (int64_t)plan->saves * UNIT_NS, done);
+    sample_judge(&plan->sample, code, way, began, LONG_NS, (int64_t)plan->saves * UNIT_NS, done);
     if (way == SAMPLE_PLAIN && plan->sample.slower) plan_trim(plan);
 }
 

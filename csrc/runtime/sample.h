@@ -8,7 +8,7 @@
 enum {
     FIRST_LOOK = 8, /* calls before the first timed one: the first ones fill caches */
     MOST_WAIT = 1 << 24,
-    LONG_NS = 100000, /* shorter calls are not compared */
+    LONG_NS = 100000, /* shorter runs of one plan are not compared */
     UNIT_NS = 30,     /* the unit of capture/control/worth.c */
 };
 
@@ -49,10 +49,11 @@ sample_next(Sample *sample, bool may)
 int64_t sample_begin(SampleWay way);
 /* ns since then, of a run through plans. */
 int64_t sample_took(int64_t began);
-/* `saved`: ns that plans save in such a call, estimated.  `done`: it ended as such calls do,
-   without an exception or a deopt.  `code`: for the message. */
-void sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, int64_t saved,
-                  bool done);
+/* `least_ns`: shorter calls are not compared.  `saved`: ns that plans save in such a call,
+   estimated.  `done`: it ended as such calls do, without an exception or a deopt.  `code`: for the
+   message. */
+void sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began,
+                  int64_t least_ns, int64_t saved, bool done);
 
 /* Another look at how long such calls take, later. */
 void sample_postpone(Sample *sample);
@@ -67,7 +68,8 @@ typedef struct {
 
 typedef struct {
     int32_t wait, look; /* calls until the next one that is timed, while none was long */
-    bool long_ones;     /* there are calls that are long enough to be compared */
+    bool compares;      /* there are calls that are long, or faster without plans */
+    int32_t trial;      /* short calls: how many more are compared */
     int8_t next;        /* the kind that is forgotten next */
     CallKind kinds[KINDS_SAMPLED];
 } SampledCalls;

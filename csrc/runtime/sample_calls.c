@@ -6,6 +6,11 @@
    difference to the program, but calls differ in their work: compared are those with arguments of
    the same types, whose arrays, sequences and numbers are about as large.
 
+   Short calls are compared, too, since what leads from plan to plan takes longer than such a call
+   may take in CPython, which the model knows by the order of magnitude only.  To look up a call's
+   kind each time would cost more than that is worth, so that trials of TRIAL calls come at growing
+   intervals, until one finds calls that are faster without plans.
+
    A kept loop may be so much faster than CPython's that a plain call would be felt.  How long it
    would take is estimated from the time that the call has spent in kept loops; where that is more
    than FELT_NS, nothing is compared. */
@@ -16,6 +21,9 @@
 enum {
     LOOP_GAIN = 700, /* the most that a kept loop has been faster */
     FELT_NS = 250000000,
+    SHORT_LOOK = 1024, /* calls before the look that begins a trial of short ones */
+    TRIAL = 4096,
+    TRIAL_REST = 8 * TRIAL, /* least calls between two trials */
 };
 
 _Thread_local TimedLoops timed_loops;
@@ -64,7 +72,7 @@ sample_of(SampledCalls *calls, uint64_t kind)
     return &made->sample;
 }
 
-/* The first calls, until one is long.  Most functions never get farther. */
+/* The calls until one is long, or a trial begins.  Most functions never get farther. */
 static PyObject *
 call_looking(Held *held, PyFunctionObject *function, PyObject *const *args, size_t nargsf,
              PyObject *kwnames)
@@ -74,13 +82,15 @@ call_looking(Held *held, PyFunctionObject *function, PyObject *const *args, size
         if (calls->look == 0) calls->wait = calls->look = FIRST_LOOK;
         return hook_call(function, args, nargsf, kwnames, run_frame, held);
     }
+    bool tries = calls->look >= SHORT_LOOK, allowed = sample_allowed(held->state->config);
     calls->look = Py_MIN(2 * calls->look, MOST_WAIT);
-    calls->wait = calls->look;
-    if (!sample_allowed(held->state->config)) calls->wait = MOST_WAIT;
+    if (tries) calls->look = Py_MAX(calls->look, TRIAL_REST);
+    calls->wait = allowed ? calls->look : MOST_WAIT;
     int64_t began = clock_ns();
     PyObject *result = hook_call(function, args, nargsf, kwnames, run_frame, held);
-    calls->long_ones =
-        sample_allowed(held->state->config) && !held->compared && sample_took(began) >= LONG_NS;
+    if (!allowed || held->compared) return result; /* one plan for all is compared by itself */
+    calls->compares = sample_took(began) >= LONG_NS;
+    calls->trial = tries ? TRIAL : 0;
     return result;
 }
 
@@ -103,7 +113,7 @@ call_through(Held *held, uint64_t kind, SampleWay way, PyFunctionObject *functio
     if (held->compared || saved > FELT_NS)
         sample_postpone(sample);
     else
-        sample_judge(sample, held->state->code, way, began, saved, result != NULL);
+        sample_judge(sample, held->state->code, way, began, 0, saved, result != NULL);
     return result;
 }
 
@@ -118,7 +128,7 @@ call_plain(Held *held, uint64_t kind, SampleWay way, PyFunctionObject *function,
     if (sample->look == 0) /* forgotten meanwhile */
         call_is_timed = false;
     else
-        sample_judge(sample, held->state->code, way, began, 0, result != NULL);
+        sample_judge(sample, held->state->code, way, began, 0, 0, result != NULL);
     return result;
 }
 
@@ -127,7 +137,10 @@ call_sampled(Held *held, PyFunctionObject *function, PyObject *const *args, size
              PyObject *kwnames)
 {
     SampledCalls *calls = &held->state->calls;
-    if (!calls->long_ones) return call_looking(held, function, args, nargsf, kwnames);
+    if (calls->trial > 0 && --calls->trial == 0)
+        calls->compares = calls->compares || calls_slower(held->state) > 0;
+    if (!calls->compares && calls->trial == 0)
+        return call_looking(held, function, args, nargsf, kwnames);
     uint64_t kind = kind_of_call(args, PyVectorcall_NARGS(nargsf), kwnames);
     SampleWay way = sample_next(sample_of(calls, kind), sample_allowed(held->state->config));
     return way >= SAMPLE_PLAIN ? call_plain(held, kind, way, function, args, nargsf, kwnames)

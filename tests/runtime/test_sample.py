@@ -164,6 +164,15 @@ def test_a_call_in_parts_that_is_faster_or_short_stays(took):
         assert (found["plan_runs"] < 3000) == (plan > MS)  # long calls are compared
 
 
+@pytest.mark.parametrize(("plan", "plain", "slower"), [(3000, 1000, 1), (1000, 3000, 0)])
+def test_short_calls_in_parts_are_compared_when_there_have_been_many(took, plan, plain, slower):
+    took(plan, plain)
+    compiled = sampled(in_parts)
+    assert call(compiled, 1000, X, 7)["plan_runs"] >= 2997
+    assert call(compiled, 7000, X, 7)["slower"] == slower
+    assert call(compiled, 50, X, 7)["plan_runs"] == (0 if slower else 150)
+
+
 def test_a_call_in_parts_that_ends_with_an_exception(took):
     def fails(x, n):
         y = in_parts(x, n)
