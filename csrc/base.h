@@ -80,6 +80,9 @@ void text_add(Text *text, const Text *other);
 void text_printf(Text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_vprintf(Text *text, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
+/* A line of code: indented by four spaces each, and ended by `end`, newline included. */
+void text_vline(Text *text, int indent, const char *end, const char *format, va_list args)
+    __attribute__((format(printf, 4, 0)));
 /* 0, or -1 with MemoryError set when any earlier call failed. */
 int text_finish(Text *text);
 /* A new str with the text's contents; NULL with the error set.  Does not free the text. */

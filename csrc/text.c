@@ -119,6 +119,14 @@ text_printf(Text *text, const char *format, ...)
     va_end(args);
 }
 
+void
+text_vline(Text *text, int indent, const char *end, const char *format, va_list args)
+{
+    for (int i = 0; i < indent; i++) text_put(text, "    ");
+    text_vprintf(text, format, args);
+    text_put(text, end);
+}
+
 int
 text_finish(Text *text)
 {

@@ -34,22 +34,18 @@ void
 cuda_line(CudaEmit *e, const char *format, ...)
 {
     va_list args;
-    for (int i = 0; i < e->indent; i++) text_put(e->out, "    ");
     va_start(args, format);
-    text_vprintf(e->out, format, args);
+    text_vline(e->out, e->indent, "\n", format, args);
     va_end(args);
-    text_put(e->out, "\n");
 }
 
 void
 cuda_block(CudaEmit *e, const char *format, ...)
 {
     va_list args;
-    for (int i = 0; i < e->indent; i++) text_put(e->out, "    ");
     va_start(args, format);
-    text_vprintf(e->out, format, args);
+    text_vline(e->out, e->indent, " {\n", format, args);
     va_end(args);
-    text_put(e->out, " {\n");
     e->indent++;
 }
 
