@@ -185,7 +185,7 @@ struct Plan {
     unsigned short deopts;       /* history: a bit per run, 1 for a deopt */
 };
 
-/* The overwritten elements of a kept loop in memory of an input: plan_region.c. */
+/* The overwritten elements of a kept loop in memory of an input: plan_region_log.c. */
 typedef struct RegionLog RegionLog;
 
 /* One run. */

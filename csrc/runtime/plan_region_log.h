@@ -1,0 +1,32 @@
+/* The old elements that a kept loop has overwritten: plan_region_log.c. */
+#ifndef PYCOMPILE_PLAN_REGION_LOG_H
+#define PYCOMPILE_PLAN_REGION_LOG_H
+
+#include "log_abi.h"
+#include "plan.h"
+
+struct RegionLog {
+    KernelLog seen; /* by the kernel; first, so that its callbacks find the rest */
+    RegionLog *next;
+    LogEntry *entries;
+    int64_t room, used; /* entries; `used` of them when the arrays were copied */
+    char *copies;
+    int64_t bytes; /* of `copies` */
+    int64_t all;   /* bytes of the arrays */
+    bool copied;
+    LogArray array[LOG_ARRAYS];
+    bool even[LOG_ARRAYS]; /* all elements are the same: the copy is one of them */
+    PyThreadState *thread;
+    bool released, interrupted;
+};
+
+/* An empty log; NULL with the error set. */
+RegionLog *region_log_take(Plan *plan);
+/* Done with it: kept for the plan's next run, or freed. */
+void region_log_give(Plan *plan, RegionLog *log);
+/* Before a variant of the loop runs. */
+void region_log_empty(RegionLog *log);
+/* Puts the old elements back. */
+void region_log_undo(const RegionLog *log);
+
+#endif
