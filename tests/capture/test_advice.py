@@ -2,7 +2,6 @@
 
 import contextlib
 import enum
-import inspect
 import math
 import os
 import re
@@ -15,22 +14,10 @@ import pytest
 import pycompile
 from pycompile import _explain_text
 from tests.differential import check
+from tests.reports import breaks, line_of_code
 
 X = np.linspace(1.0, 2.0, 30000)
 LONG = "v" * 300
-
-
-def line_of_code(function, text="# here"):
-    lines, first = inspect.getsourcelines(function)
-    return first + next(i for i, line in enumerate(lines) if text in line)
-
-
-def breaks(function, *args, code=None):
-    """The breaks that explain shows in its summary."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", pycompile.PycompileWarning)
-        found = _explain_text.found_breaks(pycompile.explain(function)(*args))
-    return [item for item in found if code in (None, item["code"])]
 
 
 def told(function, *args):

@@ -12,20 +12,10 @@ import pytest
 import pycompile
 from pycompile import _explain_text
 from tests.differential import check
+from tests.reports import breaks, line_of_code
 
 X = np.linspace(1.0, 2.0, 3000)
 LONG = np.linspace(1.0, 2.0, 20000)
-
-
-def line_of_code(function, text):
-    lines, first = inspect.getsourcelines(function)
-    return first + next(i for i, line in enumerate(lines) if text in line)
-
-
-def breaks(function, *args, code=None):
-    """The breaks that explain shows in its summary."""
-    found = _explain_text.found_breaks(pycompile.explain(function)(*args))
-    return [item for item in found if code in (None, item["code"])]
 
 
 def only(function, *args, code=None):

@@ -1,14 +1,12 @@
 """What keeps a loop from staying one is named with its line, and what the message says to do keeps
 the loop."""
 
-import inspect
-
 import numpy as np
 import pytest
 
 import pycompile
-from pycompile import _explain_text
 from tests.differential import check
+from tests.reports import breaks, line_of_code
 
 RNG = np.random.default_rng(7)
 F64, F32 = RNG.random(3000), RNG.random(3000).astype(np.float32)
@@ -17,15 +15,9 @@ U8 = (RNG.random((60, 70)) < 0.3).astype(np.uint8)
 CHAIN = np.append(np.arange(1, 3000), -1)
 
 
-def line_of_code(function, text):
-    lines, first = inspect.getsourcelines(function)
-    return first + next(i for i, line in enumerate(lines) if text in line)
-
-
 def told(function, *args):
     """The details of the breaks that explain shows."""
-    found = _explain_text.found_breaks(pycompile.explain(function)(*args))
-    return " | ".join(item["detail"] for item in found)
+    return " | ".join(item["detail"] for item in breaks(function, *args))
 
 
 # ---- a number that changes its type ----
@@ -378,7 +370,7 @@ def test_a_number_of_two_classes_is_no_length():
 
 
 def test_a_list_of_a_library_function_is_told_as_that():
-    found = _explain_text.found_breaks(pycompile.explain(sums_a_list)(F64))
+    found = breaks(sums_a_list, F64)
     assert [item["detail"] for item in found] == ["list that a library function returns"]
     assert "range(len(a))" in found[0]["hint"] and "list(x)" not in found[0]["hint"]
 
@@ -420,7 +412,7 @@ def test_a_dict_comprehension_is_told_in_words():
     def doubled(x):
         return {i: float(v) for i, v in enumerate(x * 2)}
 
-    found = _explain_text.found_breaks(pycompile.explain(doubled)(F64))
+    found = breaks(doubled, F64)
     text = " | ".join(item["detail"] for item in found)
     assert "MAP_ADD" not in text and "range(len(" not in text, text
     turns = [item for item in found if item["code"] in ("PC0001", "PC0046")]
@@ -438,7 +430,7 @@ def test_a_loop_that_calls_a_function_of_arrays_computes_with_arrays():
             x = step(x, i)
         return x
 
-    (item,) = _explain_text.found_breaks(pycompile.explain(steps)(F64))
+    (item,) = breaks(steps, F64)
     assert "stay a loop" not in item["detail"] and "nothing has to change" in item["hint"]
 
 
@@ -457,7 +449,7 @@ def fills_a_stack(a):
 
 
 def test_turns_of_a_loop_that_python_runs_are_told_as_that():
-    found = _explain_text.found_breaks(pycompile.explain(fills_a_stack)(F64))
+    found = breaks(fills_a_stack, F64)
     text = " | ".join(item["detail"] for item in found)
     assert "truth of" not in text, text
     for item in found:
@@ -474,7 +466,7 @@ def letters(a, b):
 
 def test_letters_of_a_text_are_told_to_be_an_array():
     texts = ("ACTTGGCA" * 200, "ACTAGGCT" * 200)
-    found = _explain_text.found_breaks(pycompile.explain(letters)(*texts))
+    found = breaks(letters, *texts)
     assert any("a subscript of a str by an index that is not known" in i["detail"] for i in found)
     codes = [np.frombuffer(text.encode(), np.uint8) for text in texts]
     assert letters(*codes) == letters(*texts)
@@ -496,7 +488,7 @@ def test_an_object_with_array_is_told_to_be_called():
     def calls(x):
         return Length(x).__array__() + np.sqrt(x)
 
-    found = _explain_text.found_breaks(pycompile.explain(adds)(F64))
+    found = breaks(adds, F64)
     assert found and all("x.__array__()" in item["hint"] for item in found), found
     check(calls, F64, whole=True)
 

@@ -21,6 +21,7 @@ import pytest
 
 import pycompile
 from pycompile import _C, _explain, _explain_text
+from tests.reports import line_of_code
 
 X = np.linspace(1.0, 2.0, 20000)
 LOCK = threading.Lock()
@@ -407,11 +408,6 @@ def writes_around(x, out, show):
     show()
     out += x  # here
     return out
-
-
-def line_of_code(function, text):
-    lines, first = inspect.getsourcelines(function)
-    return first + next(i for i, line in enumerate(lines) if text in line)
 
 
 def test_a_break_behind_an_effect_names_the_effect_and_its_line():
