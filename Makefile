@@ -1,4 +1,4 @@
-# make · demo · test · test-quick · test-gpu · bench-gpu · golden · conformance · conformance-table · conformance-numpy · bench · bench-table · fmt · check · asan · ubsan · leaks · clean
+# make · demo · test · test-quick · test-gpu · test-aarch64 · bench-gpu · golden · conformance · conformance-table · conformance-numpy · bench · bench-table · fmt · check · asan · ubsan · leaks · clean
 #
 # Each target sets itself up: a virtual environment .venv-X.Y of the project's own, the packages it
 # needs, the extension module.  PYTHON chooses the interpreter, VENV an environment that exists,
@@ -31,7 +31,7 @@ RUN := PYTHONPATH=$(CURDIR) $(PY) -P
 PIP := $(PY) -m pip --disable-pip-version-check install -q
 C_FILES = $(shell find csrc benchmarks -name '*.[ch]')
 
-.PHONY: build demo test test-quick test-gpu bench-gpu golden conformance conformance-table conformance-numpy bench bench-table fmt check asan ubsan leaks clean
+.PHONY: build demo test test-quick test-gpu test-aarch64 bench-gpu golden conformance conformance-table conformance-numpy bench bench-table fmt check asan ubsan leaks clean
 .DEFAULT_GOAL := build
 
 # ---- what the targets stand on ----
@@ -86,6 +86,10 @@ GPU_PEERS ?=
 test-gpu:
 	$(GPU_PYTHON) setup.py -q build_ext --inplace
 	PYTHONPATH=$(CURDIR) $(GPU_PYTHON) -P -m pytest tests/gpu tests/cuda
+
+# Emulated, as root, with Debian's qemu-user, debootstrap and cross compiler.
+test-aarch64: $(STAMP)-base
+	PIP="$(PY) -m pip --disable-pip-version-check" tests/aarch64.sh build/aarch64 $(TESTS)
 
 bench-gpu:
 	$(GPU_PYTHON) setup.py -q build_ext --inplace

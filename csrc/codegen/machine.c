@@ -1,9 +1,10 @@
 /* Helpers for vectors that fill a register of the machine's, where it has an instruction for what
    C has no short form for.  In these texts a, b, T and M are those of prelude.c, and
      $  ps or pd: f32 or f64        #  d or q: masks of 32 or of 64 bits
-   The numbers after two arguments of a comparison: 7 both are no NaN, 17 less, 18 less or equal, 30
-   greater; none of them signals on a quiet NaN.  The last argument of the instructions for 64
-   bytes: 4 rounds and signals as always, 8 never signals.
+     @  4s or 2d: the same on AArch64
+   On x86-64 the numbers after two arguments of a comparison: 7 both are no NaN, 17 less, 18 less or
+   equal, 30 greater; none of them signals on a quiet NaN.  The last argument of the instructions
+   for 64 bytes: 4 rounds and signals as always, 8 never signals.
 
    Measured on one core, 64-byte vectors in the first-level cache: 250 operations with 30 of
    `maximum` 1.6 times as fast as with `select` of masks, `clip` between numbers 1.5 times. */
@@ -13,6 +14,22 @@ typedef struct {
     const char *name;
     const char *of_16, *of_32, *of_64; /* by the vector's bytes; NULL: as everywhere */
 } MachineText;
+
+#if defined(__aarch64__)
+
+#define ONE(name)                                                                                  \
+    "({ T r; __asm__(\"" name " %0.@, %1.@\" : \"=w\"(r) : \"w\"(a)); r; })", NULL, NULL
+#define TWO(name)                                                                                  \
+    "({ T r; __asm__(\"" name " %0.@, %1.@, %2.@\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); r; })",      \
+        NULL, NULL
+
+static const MachineText texts[] = {
+    {"sqrt", ONE("fsqrt")},   {"floor", ONE("frintm")}, {"ceil", ONE("frintp")},
+    {"trunc", ONE("frintz")}, {"rint", ONE("frintn")},  {"maximum", TWO("fmax")},
+    {"minimum", TWO("fmin")},
+};
+
+#else
 
 #define COMPARISON(predicate)                                                                      \
     NULL, "(M)__builtin_ia32_cmp$256(a, b, " #predicate ")",                                       \
@@ -45,12 +62,14 @@ static const MachineText texts[] = {
      "(T)__builtin_ia32_min$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)"},
 };
 
+#endif
+
 static const char *
 text_for(const MachineText *row, int bytes, int vector_bytes)
 {
     if (bytes == 64 && vector_bytes == 64) return row->of_64;
     if (bytes == 32 && vector_bytes >= 32) return row->of_32;
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
     if (bytes == 16) return row->of_16;
 #endif
     return NULL;
@@ -69,6 +88,8 @@ put_machine(const Prelude *p, const char *name, DType dtype, int lanes, Text *ou
             text_put(out, dtype == DT_F32 ? "ps" : "pd");
         else if (*text == '#')
             text_put(out, dtype == DT_F32 ? "d" : "q");
+        else if (*text == '@')
+            text_put(out, dtype == DT_F32 ? "4s" : "2d");
         else
             text_printf(out, "%c", *text);
     return true;

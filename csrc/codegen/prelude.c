@@ -21,6 +21,18 @@ typedef struct {
     const char *scalar, *vector;
 } Helper;
 
+/* The first NaN if there is one; of equal zeros the second. */
+#define UPPER                                                                                      \
+    "a != a ? a : __builtin_isgreater(a, b) ? a : b", "N(select)(a != a, a, N(larger)(a, b))"
+#define LOWER                                                                                      \
+    "a != a ? a : __builtin_isless(a, b) ? a : b", "N(select)(a != a, a, N(smaller)(a, b))"
+#if defined(__aarch64__)
+#define EXTREME(name)                                                                              \
+    "({ T r; if (sizeof r == 8) __asm__(\"" name                                                   \
+    " %d0, %d1, %d2\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); else __asm__(\"" name                     \
+    " %s0, %s1, %s2\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); r; })"
+#endif
+
 static const Helper helpers[] = {
     {"add", C_NUMBER, 2, false, "(T)(a + b)", "a + b"},
     {"add", C_BOOL, 2, true, "a | b", "a | b"},
@@ -53,12 +65,17 @@ static const Helper helpers[] = {
      "((union { T f; U u; }){.u = (((union { T f; U u; }){a}).u & ~TOP) | "
      "(((union { T f; U u; }){b}).u & TOP)}).f",
      "(T)(((U)a << 1 >> 1) | ((U)b >> BITS << BITS))"},
-    /* NumPy loops_minmax.dispatch.c.src: the first NaN if there is one; of equal zeros the
-       second */
-    {"maximum", C_FLOAT, 2, false, "a != a ? a : __builtin_isgreater(a, b) ? a : b",
-     "N(select)(a != a, a, N(larger)(a, b))"},
-    {"minimum", C_FLOAT, 2, false, "a != a ? a : __builtin_isless(a, b) ? a : b",
-     "N(select)(a != a, a, N(smaller)(a, b))"},
+#if defined(__aarch64__)
+    /* NumPy loops_minmax.dispatch.c.src: the machine's, for which -0.0 is below 0.0 */
+    {"maximum", C_FLOAT, 2, false, EXTREME("fmax"), NULL},
+    {"minimum", C_FLOAT, 2, false, EXTREME("fmin"), NULL},
+    {"clip", C_FLOAT, 3, false, "N(lower)(N(upper)(a, b), c)", "N(lower)(N(upper)(a, b), c)"},
+    {"upper", C_FLOAT, 2, false, UPPER},
+    {"lower", C_FLOAT, 2, false, LOWER},
+#else
+    {"maximum", C_FLOAT, 2, false, UPPER},
+    {"minimum", C_FLOAT, 2, false, LOWER},
+#endif
     /* the second argument if one is a NaN */
     {"larger", C_FLOAT, 2, false, "__builtin_isgreater(a, b) ? a : b",
      "N(select)(N(less)(b, a), a, b)"},
@@ -689,15 +706,23 @@ prelude_minus_one(Prelude *p, DType dtype)
 
 /* ---- conversions ---- */
 
+#if defined(__aarch64__)
+#define HAS_UNSIGNED_CASTS true
+#else
+#define HAS_UNSIGNED_CASTS false
+#endif
+
 /* Converts as NumPy's casts do, out-of-range values included: to narrow integers through 32 bits;
-   to u32 and u64 as signed ones, of which those from 2^31 or 2^63 on are shifted down first and get
-   their top bit back afterwards. */
+   to unsigned ones by the machine's instruction.  Where it has none, to u32 and u64 as signed ones,
+   of which those from 2^31 or 2^63 on are shifted down first and get their top bit back afterwards.
+ */
 static const char *
 cast_scalar(DType from, DType to)
 {
     bool narrow = dtype_size(to) < 4 && to != DT_BOOL;
     if (to == DT_BOOL) return "a != 0";
     if (!dtype_is_float(from) || dtype_is_float(to)) return "(T)a";
+    if (HAS_UNSIGNED_CASTS && !dtype_is_signed(to)) return narrow ? "(T)(unsigned)a" : "(T)a";
     if (to == DT_U64)
         return "(u64)(i64)(a >= (S)0x1p63 ? a - (S)0x1p63 : a) ^ ((u64)(a >= (S)0x1p63) << 63)";
     if (to == DT_U32)
@@ -737,7 +762,7 @@ cast_instruction(const Prelude *p, DType from, DType to, int lanes, char out[16]
     return true;
 }
 
-/* The conversion of `argument`, by way of i32 between floats and narrow integers. */
+/* The conversion of `argument`, by way of 32 bits between floats and narrow integers. */
 static void
 put_vector_cast(Prelude *p, Text *text, const char *argument, DType from, DType to, int lanes)
 {
@@ -745,9 +770,10 @@ put_vector_cast(Prelude *p, Text *text, const char *argument, DType from, DType 
     bool widens = dtype_is_integer(from) && dtype_size(from) < 4 && dtype_is_float(to);
     if (narrows || widens) {
         Text middle = {0};
-        prelude_cast(p, from, DT_I32, lanes, &middle);
+        DType through = HAS_UNSIGNED_CASTS && narrows && !dtype_is_signed(to) ? DT_U32 : DT_I32;
+        prelude_cast(p, from, through, lanes, &middle);
         text_printf(&middle, "(%s)", argument);
-        prelude_cast(p, DT_I32, to, lanes, text);
+        prelude_cast(p, through, to, lanes, text);
         text_put(text, "(");
         text_add(text, &middle);
         text_put(text, ")");
@@ -808,7 +834,8 @@ prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
         prelude_type(p, from, lanes, &text);
         text_put(&text, " a) { ");
         char instruction[16];
-        if (lanes > 1 && dtype_is_float(from) && (to == DT_U64 || to == DT_U32))
+        if (lanes > 1 && dtype_is_float(from) && (to == DT_U64 || to == DT_U32) &&
+            !HAS_UNSIGNED_CASTS)
             put_unsigned_cast(p, &text, from, to, lanes);
         else if (lanes > 1 && cast_instruction(p, from, to, lanes, instruction))
             put_cast_instruction(&text, instruction, to, lanes);
