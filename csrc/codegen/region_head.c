@@ -329,9 +329,10 @@ emit_bits(Emit *e, const RegionFor *loop)
         else if (c->variable == loop->leaves)
             emit_line(e, "x%d = 1;", c->variable);
         else {
-            if (instr_at(e, c->first)->kind != INSTR_CONST)
-                emit_line(e, "if ((uint64_t)x%d + (1ull << 61) > 1ull << 62) %s", c->variable,
-                          REGION_FAIL);
+            int64_t first;
+            bool near = region_constant(e->kernel, c->first, &first) &&
+                        first > -(INT64_C(1) << 61) && first < INT64_C(1) << 61;
+            if (!near) emit_far(e, c->variable);
             emit_line(e, "x%d += bits%d * %lld;", c->variable, loop->number, (long long)c->each);
         }
     }

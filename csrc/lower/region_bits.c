@@ -86,15 +86,31 @@ merged_of(const Match *m, const RegionCarried *c)
     return NULL;
 }
 
+/* Nothing is lost with the instruction but its value: it can neither fail nor warn. */
 static bool
-has_only_operations(const Match *m, const RegionBlock *block)
+is_silent(const Match *m, int32_t at)
 {
-    for (int i = 0; i < block->len; i++) {
-        InstrKind kind =
-            block->at[i].instr < 0 ? INSTR_STORE : instr_of(m, block->at[i].instr)->kind;
-        if (kind != INSTR_OP && kind != INSTR_CONST && kind != INSTR_CARRIED && kind != INSTR_INDEX)
-            return false;
+    const Instr *v = instr_of(m, at);
+    int64_t by;
+    if (v->kind != INSTR_OP)
+        return v->kind == INSTR_CONST || v->kind == INSTR_CARRIED || v->kind == INSTR_INDEX;
+    switch (v->op) {
+    case OP_py_bool:
+    case OP_py_ne:
+    case OP_not_equal:
+    case OP_bitwise_and: return v->from == DT_I64 || v->from == DT_BOOL;
+    default: break;
     }
+    for (int i = 0; i < m->loop->carried.len; i++)
+        if (moves(m, at, m->loop->carried.at[i].variable, &by)) return true;
+    return false;
+}
+
+static bool
+is_all_silent(const Match *m, const RegionBlock *block)
+{
+    for (int i = 0; i < block->len; i++)
+        if (block->at[i].instr < 0 || !is_silent(m, block->at[i].instr)) return false;
     return true;
 }
 
@@ -108,11 +124,11 @@ find_branch(Match *m)
         rest = (RegionBlock){.at = m->loop->body.at + i, .len = 1};
         if (stmt->branch != NULL && m->branch == NULL)
             m->branch = stmt->branch;
-        else if (!has_only_operations(m, &rest))
+        else if (!is_all_silent(m, &rest))
             return false;
     }
-    return m->branch != NULL && has_only_operations(m, &m->branch->arm[0]) &&
-           has_only_operations(m, &m->branch->arm[1]);
+    return m->branch != NULL && is_all_silent(m, &m->branch->arm[0]) &&
+           is_all_silent(m, &m->branch->arm[1]);
 }
 
 static bool

@@ -43,7 +43,59 @@ def differences(x, out, n):
         last = int(x[i])
 
 
+def from_the_largest(x, out, n):
+    for i in range(len(x)):
+        v, k, m = int(x[i]), 9223372036854775800, -9223372036854775800
+        while v:
+            v &= v - 1
+            k += 1
+            m -= 1
+        out[i] = 1 if k > 9223372036854775807 else 2 if m < -9223372036854775807 else 3
+    return k, m
+
+
+def from_the_largest_of_numpy(x, out, n):
+    for i in range(len(x)):
+        v, k = int(x[i]), np.int64(9223372036854775800)
+        while v:
+            v &= v - 1
+            k += np.int64(1)
+        out[i] = k
+
+
 # Others that look like them.
+
+
+def divides(x, out, n):
+    for i in range(len(x)):
+        v, k = int(x[i]), 0
+        while v:
+            v &= v - 1
+            _ = 1 // n
+            k += 1
+        out[i] = k
+
+
+def takes_an_int(x, out, n):
+    limit = np.float64("nan") if n == 0 else np.float64(n)
+    for i in range(len(x)):
+        v, k = int(x[i]), 0
+        while v:
+            v &= v - 1
+            _ = int(limit)
+            k += 1
+        out[i] = k
+
+
+def overflows(x, out, n):
+    large = np.float64(1e300)
+    for i in range(len(x)):
+        v, k = int(x[i]), 0
+        while v:
+            v &= v - 1
+            _ = large * large
+            k += 1
+        out[i] = k
 
 
 def two_bits(x, out, n):
@@ -86,8 +138,8 @@ def of_another(x, out, n):
         out[i] = k
 
 
-COUNT = [bits, several, differences]
-OTHERS = [two_bits, sum_of_rests, grows_faster, of_another]
+COUNT = [bits, several, differences, from_the_largest, from_the_largest_of_numpy]
+OTHERS = [divides, takes_an_int, overflows, two_bits, sum_of_rests, grows_faster, of_another]
 
 
 @pytest.mark.parametrize("function", [*COUNT, *OTHERS])
@@ -100,9 +152,10 @@ def test_bits(function):
     check(function, numbers(), np.zeros(30, int), 0, also=also, captured=False)
 
 
+@pytest.mark.filterwarnings("ignore:overflow")
 @pytest.mark.parametrize("function", [*COUNT, *OTHERS])
 def test_which_need_no_loop(function):
-    text = kernel_text(function, numbers(), np.zeros(30, int), 0)
+    text = kernel_text(function, numbers(), np.zeros(30, int), 1)
     assert ("__builtin_popcountll" in text) == (function in COUNT)
 
 
