@@ -983,3 +983,15 @@ def test_an_int_of_more_than_64_bits_is_compared():
     check(
         function, np.arange(3.0), 1, also=((np.arange(3.0), -(2**63)), (np.arange(3.0), 2**63 - 1))
     )
+
+
+@pytest.mark.parametrize("p", [np.arange(1), np.arange(5), np.arange(1.0)])
+def test_what_a_bool_selects_as_a_number(p):
+    def truth(p, i):
+        return 1 if p[i] != i else 2
+
+    def number(p, i):
+        return int(p[i])
+
+    for function in (truth, number):
+        check(function, p, True, also=((p, False), (p, 0)), captured=False)
