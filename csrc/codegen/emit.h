@@ -174,9 +174,9 @@ bool is_straight(Emit *e);
 
 /* region.c */
 void emit_region(Emit *e);
-/* Whose range and variable the loop has in this variant. */
 /* Are sums that overflow found out behind the loop, by the sign of `over` and its number? */
 bool region_notes(const Emit *e, const RegionFor *loop);
+/* Whose range and variable the loop has in this variant. */
 const RegionFor *region_head(const Emit *e, const RegionFor *loop);
 /* What a kept loop does where it cannot go on. */
 extern const char REGION_FAIL[];

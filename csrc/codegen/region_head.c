@@ -189,16 +189,6 @@ emit_value_bounds(Emit *e, int32_t at, const char *fail)
     }
 }
 
-/* Is the instruction in the loop, or in one in it? */
-static bool
-is_within(const Emit *e, int32_t at, const RegionFor *loop)
-{
-    const RegionLoop *r = e->kernel->region;
-    const RegionFor *inner = r->home[at] < 0 ? NULL : r->loop[r->home[at]];
-    while (inner != NULL && inner != loop) inner = inner->around;
-    return inner != NULL;
-}
-
 /* Has an earlier element the same index of an axis of the same length? */
 static bool
 checked_already(const Emit *e, const RegionFor *loop, int number, int axis)
@@ -208,7 +198,7 @@ checked_already(const Emit *e, const RegionFor *loop, int number, int axis)
     int32_t length = r->arrays.at[element->array].length[axis];
     for (int i = 0; i <= number; i++) {
         const RegionElement *other = &r->elements.at[i];
-        if (!is_within(e, other->instr, loop)) continue;
+        if (!region_within(r, loop, other->instr)) continue;
         int rank = i < number ? r->arrays.at[other->array].rank : axis;
         for (int k = 0; k < rank; k++)
             if (other->checked[k] == loop->depth && other->index[k] == element->index[axis] &&
@@ -241,7 +231,7 @@ emit_bounds(Emit *e, const RegionFor *loop, const char *fail)
     const RegionLoop *r = e->kernel->region;
     for (int32_t at = r->body; at < e->kernel->instrs.len; at++) {
         const Instr *v = instr_at(e, at);
-        if (!region_bounded(r, at) || r->ranged[at] != loop->depth || !is_within(e, at, loop) ||
+        if (!region_bounded(r, at) || r->ranged[at] != loop->depth || !region_within(r, loop, at) ||
             v->kind == INSTR_CONST)
             continue;
         if (v->kind == INSTR_INDEX)
@@ -251,7 +241,7 @@ emit_bounds(Emit *e, const RegionFor *loop, const char *fail)
     }
     for (int i = 0; i < r->elements.len; i++) {
         const RegionElement *element = &r->elements.at[i];
-        if (!is_within(e, element->instr, loop)) continue;
+        if (!region_within(r, loop, element->instr)) continue;
         for (int axis = 0; axis < r->arrays.at[element->array].rank; axis++)
             if (element->checked[axis] == loop->depth && !checked_already(e, loop, i, axis))
                 emit_check(e, loop, element, axis, fail);

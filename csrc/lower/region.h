@@ -164,6 +164,15 @@ bool region_extreme(const Kernel *k, int32_t at, bool *largest);
 /* region_bounds.c: finds out the above about loops, instructions and indices.  0 or -1. */
 int region_bounds(Arena *arena, const Kernel *k, RegionLoop *r);
 
+/* Is the instruction in the loop, or in one in it? */
+static inline bool
+region_within(const RegionLoop *r, const RegionFor *loop, int32_t at)
+{
+    const RegionFor *inner = r->home[at] < 0 ? NULL : r->loop[r->home[at]];
+    while (inner != NULL && inner != loop) inner = inner->around;
+    return inner != NULL;
+}
+
 /* The int, if it is a constant. */
 static inline bool
 region_constant(const Kernel *k, int32_t at, int64_t *out)

@@ -6,16 +6,15 @@
      (codegen/region_head.c).  What an inner loop has made of it is the counter still.
    - An int that shrinks loses at least one bit in each iteration, until it is 0, and that ends the
      loop: `while v: v &= v - 1`, `while n > 0: n //= 2`.  If it is not negative before the loop,
-     or that ends it, too, there are at most 63 iterations, so that the loop needs no strips, and
-   the C compiler may find what it counts (gcc makes popcnt of the first).
-
+     or that ends it, too, there are at most 63 iterations, so that the loop needs no strips.
    - A number that has just been an index is no larger than an array.
 
    Values are walked forwards, each once.  What is known of a value is the variable that it is made
    of, and the least and the most that it is away from it. */
 #include "region.h"
 
-/* The most that an iteration adds to a counter. */
+/* The most that an iteration adds to a counter; one with a loop that counts bits in it, 63 times as
+   much. */
 static const int64_t STEP = INT64_C(1) << 20;
 
 typedef struct {

@@ -24,22 +24,13 @@ typedef struct {
     bool waits; /* an inner loop carries a float from iteration to iteration */
 } Question;
 
-static bool
-is_inside(const Question *q, int32_t at)
-{
-    const RegionLoop *r = q->region;
-    const RegionFor *loop = r->home[at] < 0 ? NULL : r->loop[r->home[at]];
-    while (loop != NULL && loop != q->loop) loop = loop->around;
-    return loop != NULL;
-}
-
 /* Is the int the same in all iterations of the loop? */
 static bool
 is_fixed(const Question *q, int32_t at, int depth)
 {
     enum { DEEPEST = 4 };
     const Instr *v = &q->kernel->instrs.at[at];
-    if (!is_inside(q, at) || v->kind == INSTR_CONST) return true;
+    if (!region_within(q->region, q->loop, at) || v->kind == INSTR_CONST) return true;
     if (v->kind != INSTR_OP || depth == DEEPEST) return false;
     for (int k = 0; k < v->nargs; k++)
         if (!is_fixed(q, v->args[k], depth + 1)) return false;
@@ -89,10 +80,11 @@ iterations_are_apart(const Question *q)
     const RegionLoop *r = q->region;
     for (int i = 0; i < r->elements.len; i++) {
         const RegionElement *store = &r->elements.at[i];
-        if (!region_is_store(q->kernel, store) || !is_inside(q, store->instr)) continue;
+        if (!region_is_store(q->kernel, store) || !region_within(q->region, q->loop, store->instr))
+            continue;
         for (int k = 0; k < r->elements.len; k++) {
             const RegionElement *other = &r->elements.at[k];
-            if (other->array == store->array && is_inside(q, other->instr) &&
+            if (other->array == store->array && region_within(q->region, q->loop, other->instr) &&
                 !are_apart(q, store, other))
                 return false;
         }

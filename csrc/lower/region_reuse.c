@@ -167,10 +167,7 @@ meet(const Scope *s, const RegionElement *a, const RegionElement *b, int64_t *di
 static bool
 is_from_outside(const Scope *s, int32_t at)
 {
-    const RegionFor *loop =
-        at < 0 || s->region->home[at] < 0 ? NULL : s->region->loop[s->region->home[at]];
-    while (loop != NULL && loop != s->loop) loop = loop->around;
-    return loop == NULL;
+    return at < 0 || !region_within(s->region, s->loop, at);
 }
 
 bool

@@ -1,11 +1,11 @@
 /* The log of what a kept loop overwrites.
 
    The loop's kernel writes an input's memory in place before everything fallible is done, so it
-   logs the old elements, and a later failure puts them back.  Nobody knows beforehand how much a
-   nest of loops writes: the log grows until copies of the arrays would be shorter; these are made
-   then, whole, and nothing more is logged.  To undo is to put the copies back, and then the
-   entries, last one first.  Of an array that holds one number everywhere, as fresh ones do, the
-   number is all that is copied. */
+   logs the old elements, and a later failure puts them back.  Small arrays are copied before the
+   loop instead.  Nobody knows beforehand how much a nest of loops writes: the log grows until
+   copies of the arrays would be shorter; these are made then, whole, and nothing more is logged. To
+   undo is to put the copies back, and then the entries, last one first.  Of an array that holds one
+   number everywhere, as fresh ones do, the number is all that is copied. */
 #include "plan_region_log.h"
 
 enum {

@@ -18,7 +18,7 @@ is_const_int(const Value *value, long number)
 
 /* Is it at its beginning, and an item known by its position? */
 static bool
-is_part(Interp *in, const Value *iterator)
+has_known_items(Interp *in, const Value *iterator)
 {
     if (iterator->kind != V_ITER || value_is_generator(iterator)) return false;
     const Value *of = iterator->walked;
@@ -28,9 +28,9 @@ is_part(Interp *in, const Value *iterator)
         return part_rank(in, iterator->walked) > 0 ||
                (of->kind == V_RANGE && is_const_int(of->items[0], 0) &&
                 is_const_int(of->items[2], 1));
-    if (is_named(iterator, "enumerate")) return is_part(in, of);
+    if (is_named(iterator, "enumerate")) return has_known_items(in, of);
     bool all = is_named(iterator, "zip") && iterator->nitems > 0;
-    for (int i = 0; all && i < iterator->nitems; i++) all = is_part(in, iterator->items[i]);
+    for (int i = 0; all && i < iterator->nitems; i++) all = has_known_items(in, iterator->items[i]);
     return all;
 }
 
@@ -44,7 +44,7 @@ is_range(const Value *iterator)
 bool
 loop_goes_over(Interp *in, const Value *iterator)
 {
-    return is_range(iterator) || is_part(in, iterator);
+    return is_range(iterator) || has_known_items(in, iterator);
 }
 
 bool

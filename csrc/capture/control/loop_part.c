@@ -73,8 +73,8 @@ is_checked_later(const Interp *in, int rank)
     instr = taker(a);
     int entry = a->decoded->instrs[a->number + 1].depth - 1;
     if (instr->kind == I_UNPACK) return instr->arg > 0 && rank == 1;
-    bool stores =
-        instr->kind == I_STORE_SUBSCRIPT; /* for a[i][j] += v below the part and its key */
+    /* for a[i][j] += v the value is below the part and its key */
+    bool stores = instr->kind == I_STORE_SUBSCRIPT;
     return ((stores || instr->kind == I_SUBSCRIPT) && instr->depth - 2 == entry) ||
            (stores && instr->depth - 3 == entry);
 }

@@ -232,8 +232,8 @@ typedef struct {
     bool asks_ints;              /* of `either`, whether it is seen that they may be ints */
     VEC(LoopLocal) locals;
     VEC(LoopPick) starts; /* numbers with which it begins */
-    NodeId wrong;         /* the number of `either` that is used where its type matters … */
-    int wrong_line;
+    NodeId wrong;         /* the number of `either` that is used where its type matters */
+    int wrong_line;       /* the line of that use */
 } Loop;
 
 /* Memory that must neither be written nor leave as an object: a merged branch made it one of two
