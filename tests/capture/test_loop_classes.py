@@ -361,3 +361,84 @@ def test_numbers_whose_class_matters_before_they_are_narrow(function, dtype):
     arrays = [np.asarray(row).astype(dtype) for row in (np.full(9, 0.1), np.arange(5), [3])]
     args = [(x, 1) for x in (*arrays, arrays[0][:0])]
     check(function, *args[0], also=tuple(args[1:]), captured=False, options=MANY)
+
+
+# ---- an int on one way and NumPy's float on the other ----
+
+
+def negated(x, y, n):
+    for i in range(len(y)):
+        a = 0
+        if x[i] > 1:
+            a = x[i]
+        y[i] = -a
+    return 1 / y
+
+
+def negated_by_a_factor(x, y, n):
+    for i in range(len(y)):
+        a = x[i] if x[i] > 1 else 0
+        y[i] = a * -1 + -(a - a) - abs(a)
+    return 1 / y
+
+
+def larger_than_floats_have(x, y, n):
+    for i in range(len(y)):
+        a = x[i] if x[i] > 1 else 1
+        y[i] = a + 9007199254740992 + 1 - 9007199254740992
+    return y
+
+
+def powers(x, y, n):
+    a = 3
+    for i in range(40):
+        if i == n:
+            a = x[0]
+        a = a * 3
+    return a
+
+
+def sums_of_itself(x, y, n):
+    s, t = 1, 1
+    for i in range(90):
+        if i == n:
+            s = x[0]
+        s, t = s + t, s
+    return s, t
+
+
+def from_a_constant_of_numpy(x, y, n):
+    a = 0.0
+    c = np.float64(2)
+    for i in range(len(x)):
+        if x[i] > n:
+            break
+        a = a + c
+    return a
+
+
+def under_a_condition(x, y, n):
+    a, c = 0.0, np.float64(2)
+    for v in x:
+        if v > n:
+            a -= c
+    return a
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize(
+    "function",
+    [
+        negated,
+        negated_by_a_factor,
+        larger_than_floats_have,
+        powers,
+        sums_of_itself,
+        from_a_constant_of_numpy,
+        under_a_condition,
+    ],
+)
+def test_an_int_is_told_from_a_float(function):
+    rows = [np.zeros(3), np.array([0.5, 3.0, 2.0]), np.array([7.0, 0.0, -0.0])]
+    args = [(x, np.ones(len(x)), n) for x in rows for n in (0, 2, 99)]
+    check(function, *args[0], also=tuple(args[1:]), captured=False, options=MANY)

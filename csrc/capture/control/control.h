@@ -133,6 +133,8 @@ Answer loop_divides(Interp *in, Value *divisor);
 bool loop_const_fits(const Node *node, DType to);
 /* May the number be Python's or NumPy's? */
 bool loop_is_either(const Loop *loop, NodeId id);
+/* Such a number is in `id`; `ints`: it may be an int in place of a float.  0 or -1. */
+int loop_note_either(Interp *in, Loop *loop, NodeId id, bool ints);
 /* `top`: the outermost loop's node.  ANSWER_NO: the type would matter. */
 Answer either_is_harmless(Interp *in, Loop *loop, NodeId top);
 /* Why a loop with such numbers is not kept; NULL with the error set. */

@@ -579,8 +579,7 @@ note_local(Interp *in, const Body *b, int i, NodeId node)
 static int
 note_either(Interp *in, const Body *b, int i, NodeId node)
 {
-    if (VEC_PUSH(in->arena, &b->loop->either, node) < 0) return -1;
-    return b->keeps_int[i] ? VEC_PUSH(in->arena, &b->loop->either_int, node) : 0;
+    return loop_note_either(in, b->loop, node, b->keeps_int[i]);
 }
 
 /* Makes the params that stand for what is carried. */

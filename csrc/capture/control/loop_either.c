@@ -20,6 +20,13 @@ loop_is_either(const Loop *loop, NodeId id)
     return false;
 }
 
+int
+loop_note_either(Interp *in, Loop *loop, NodeId id, bool ints)
+{
+    if (VEC_PUSH(in->arena, &loop->either, id) < 0) return -1;
+    return ints ? VEC_PUSH(in->arena, &loop->either_int, id) : 0;
+}
+
 /* Is it an int from -2**bits to 2**bits? */
 static bool
 int_has_bits(PyObject *object, int bits)
@@ -37,7 +44,7 @@ loop_const_fits(const Node *node, DType to)
     if (to == DT_F32 && node->type.dtype == DT_F64)
         return (double)(float)PyFloat_AS_DOUBLE(object) == PyFloat_AS_DOUBLE(object);
     if (node->type.dtype != DT_I64) return false;
-    if (to == DT_F64 || to == DT_F32) return int_has_bits(object, to == DT_F64 ? 53 : 24);
+    if (to == DT_F64 || to == DT_F32) return int_has_bits(object, to == DT_F64 ? 52 : 24);
     int half = 8 * (int)dtype_size(to) - 2; /* so that both ends are in the range */
     return dtype_is_integer(to) && int_has_bits(object, half) &&
            (dtype_is_signed(to) || PyLong_AsLongLong(object) >= 0);
@@ -116,8 +123,12 @@ const_as_double(const Node *node, double *out)
     return true;
 }
 
-/* Is a sum or product with what may be a small int that with the float?  It is where the other
-   operand is a float, or a small int that is not the negative factor of a zero. */
+/* The most that is added to what may be an int: all sums of a loop are exact in floats, too. */
+static const double SMALL = 0x1p12;
+
+/* Is a sum or product with what may be an int that with the float?  It is where the other operand
+   is a float, or a small number; of products, where it is 0 or 1: other factors make ints that
+   floats do not have, and a zero times a negative one has a sign. */
 static Use
 use_of_int(const Graph *g, const Loop *loop, const Node *node, bool product)
 {
@@ -126,11 +137,11 @@ use_of_int(const Graph *g, const Loop *loop, const Node *node, bool product)
         const Node *from = graph_node(g, other);
         double number;
         if (!loop_is_either(loop, node->args[1 - k])) continue;
-        if (loop_is_either(loop, other)) return product ? USE_WRONG : USE_EITHER;
+        if (loop_is_either(loop, other)) return USE_WRONG;
         while (from->op == OP_py_float) from = graph_node(g, from->args[0]);
         if (const_as_double(from, &number)) {
             if (number != floor(number)) return USE_SAME;
-            if (fabs(number) > 0x1p53 || (product && signbit(number))) return USE_WRONG;
+            if (product ? signbit(number) || number > 1.0 : fabs(number) > SMALL) return USE_WRONG;
         } else if (dtype_is_float((DType)from->type.dtype)) {
             return USE_SAME;
         } else if (from->type.dtype != DT_BOOL) {
@@ -184,8 +195,8 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
         narrow |= is_narrow(own);
         if (loop_is_either(loop, other) || from->type.form != FORM_SCALAR) continue;
         if (!promotes_alike(own, (DType)from->type.dtype)) return USE_WRONG;
-        /* A constant may have been Python's. */
-        if (from->op != OP_const) return USE_SAME;
+        /* A constant in the loop may have been Python's. */
+        if (from->op != OP_const || other < loop->top) return USE_SAME;
     }
     bool divisor = node->op == OP_divide && loop_is_either(loop, node->args[1]);
     return narrow || divisor ? USE_WRONG : USE_EITHER;

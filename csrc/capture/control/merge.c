@@ -318,19 +318,24 @@ merge_scalars(Merge *m, Value *x, Value *y, Value **out)
     if (answer == ANSWER_YES) answer = merge_node(m, outer ? m->outer : m->arm[1], y, &nodes[1]);
     if (answer != ANSWER_YES) return answer;
     bool either = in->loop != NULL && only_classes_differ(in->graph, nodes);
+    bool ints = either && graph_node(in->graph, nodes[0])->type.dtype !=
+                              graph_node(in->graph, nodes[1])->type.dtype;
     if (either && as_scalars(m, outer, nodes) < 0) return ANSWER_ERROR;
     Type type = graph_node(in->graph, nodes[0])->type;
     if (!type_same_layout(&type, &graph_node(in->graph, nodes[1])->type))
         return merge_loose(m, x, y, out);
     if (!outer) {
         answer = merge_result(m, nodes, out);
-        if (either && answer == ANSWER_YES) m->waiting.at[m->waiting.len - 1].either = true;
+        if (answer == ANSWER_YES) {
+            m->waiting.at[m->waiting.len - 1].either = either;
+            m->waiting.at[m->waiting.len - 1].ints = ints;
+        }
         return answer == ANSWER_YES ? keep_held(m, *out, x, y) : answer;
     }
     NodeId args[3] = {m->condition, nodes[0], nodes[1]};
     NodeId node = graph_add(in->graph, m->outer, OP_where, 3, args, &type, NULL);
     if (node == NO_NODE || branch_note(in, node, m->d->code, m->number) < 0) return ANSWER_ERROR;
-    if (either && VEC_PUSH(in->arena, &in->loop->either, node) < 0) return ANSWER_ERROR;
+    if (either && loop_note_either(in, in->loop, node, ints) < 0) return ANSWER_ERROR;
     *out = value_node(in, node);
     if (*out == NULL) return ANSWER_ERROR;
     return branch_keeps(in, *out, x, y, m->test);
@@ -572,7 +577,7 @@ merge_finish(Merge *m, NodeId cond)
         NodeId node = graph_add(g, m->outer, OP_result, 1, &cond, &type, &attrs);
         if (node == NO_NODE) return ANSWER_ERROR;
         w->value->node = node;
-        if (w->either && VEC_PUSH(m->in->arena, &m->in->loop->either, node) < 0)
+        if (w->either && loop_note_either(m->in, m->in->loop, node, w->ints) < 0)
             return ANSWER_ERROR;
         if (type.form != FORM_ARRAY && branch_note(m->in, node, m->d->code, m->number) < 0)
             return ANSWER_ERROR;

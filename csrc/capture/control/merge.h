@@ -16,7 +16,8 @@ typedef struct {
     int index;
     Value *args[3];
     Type type;
-    bool either; /* its class depends on the arm */
+    bool either; /* its class depends on the arm … */
+    bool ints;   /* … and it may be an int in place of a float */
 } Waiting;
 
 /* A value of an arm, or the memory `storage` of one (with x NULL), and its value in the rest of the
