@@ -127,8 +127,8 @@ const_as_double(const Node *node, double *out)
 static const double SMALL = 0x1p12;
 
 /* Is a sum or product with what may be an int that with the float?  It is where the other operand
-   is a float, or a small number; of products, where it is 0 or 1: other factors make ints that
-   floats do not have, and a zero times a negative one has a sign. */
+   is a float, or a small number; of products, where it is 1: other factors make ints that floats do
+   not have, and 0 times a negative number has a sign. */
 static Use
 use_of_int(const Graph *g, const Loop *loop, const Node *node, bool product)
 {
@@ -141,10 +141,10 @@ use_of_int(const Graph *g, const Loop *loop, const Node *node, bool product)
         while (from->op == OP_py_float) from = graph_node(g, from->args[0]);
         if (const_as_double(from, &number)) {
             if (number != floor(number)) return USE_SAME;
-            if (product ? signbit(number) || number > 1.0 : fabs(number) > SMALL) return USE_WRONG;
+            if (product ? number != 1.0 : fabs(number) > SMALL) return USE_WRONG;
         } else if (dtype_is_float((DType)from->type.dtype)) {
             return USE_SAME;
-        } else if (from->type.dtype != DT_BOOL) {
+        } else if (product || from->type.dtype != DT_BOOL) {
             return USE_WRONG;
         }
     }
