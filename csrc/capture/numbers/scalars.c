@@ -229,8 +229,9 @@ scalar_convert(Interp *in, Value *value, DType dtype, Value **out)
     if (value->kind != V_NODE) return ANSWER_NO;
     if (value_is_loose(in, value)) return call_simple(in, (PyObject *)type, 1, &value, out);
     if (value_is_opaque(in, value))
-        return interp_break(in, BREAK_SHAPE,
-                            "an array as a Python scalar, of a shape known only when the code runs");
+        return interp_break(
+            in, BREAK_SHAPE,
+            "an array as a Python scalar, of a shape known only when the code runs");
     NodeId node;
     Answer answer = value_as_node(in, value, &node);
     if (answer != ANSWER_YES) return answer;
