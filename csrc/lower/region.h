@@ -155,6 +155,9 @@ region_fits(const RegionLoop *r, int32_t at)
 /* region_order.c: which loops in this one change places; before the others. */
 void region_order(const Kernel *k, RegionLoop *r, RegionFor *loop);
 
+/* The most that an iteration adds to a counter, or a bit that is counted. */
+enum { REGION_STEP = 1 << 20 };
+
 /* region_bits.c: loops in this one, and itself, that only count bits. */
 void region_bits(const Kernel *k, RegionFor *loop);
 

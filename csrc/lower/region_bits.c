@@ -47,7 +47,7 @@ moves(const Match *m, int32_t at, int32_t variable, int64_t *by)
         !region_constant(m->kernel, v->args[1 - first], by))
         return false;
     if (difference) *by = -(uint64_t)*by;
-    return *by > -(INT64_C(1) << 20) && *by < INT64_C(1) << 20;
+    return *by > -REGION_STEP && *by < REGION_STEP;
 }
 
 /* v & (v - 1) */

@@ -13,10 +13,6 @@
    of, and the least and the most that it is away from it. */
 #include "region.h"
 
-/* The most that an iteration adds to a counter; one with a loop that counts bits in it, 63 times as
-   much. */
-static const int64_t STEP = INT64_C(1) << 20;
-
 typedef struct {
     int32_t of; /* the variable, or one of the two below */
     int64_t low, high;
@@ -65,10 +61,10 @@ either(Away a, Away b)
 static Away
 moved(Away a, int64_t by)
 {
-    if (a.of == UNKNOWN || by > STEP || by < -STEP) return NOWHERE;
+    if (a.of == UNKNOWN || by > REGION_STEP || by < -REGION_STEP) return NOWHERE;
     a.low += by;
     a.high += by;
-    return a.low < -STEP || a.high > STEP ? NOWHERE : a;
+    return a.low < -REGION_STEP || a.high > REGION_STEP ? NOWHERE : a;
 }
 
 static Away
@@ -285,7 +281,7 @@ is_less_than_shrinking(const Walk *w, const Instr *v)
            from->kind == INSTR_CARRIED && w->loop[from->operand] != NULL &&
            w->loop[from->operand]->shrinks == from->operand &&
            w->out->home[v->args[0]] == w->loop[from->operand]->number &&
-           region_constant(w->kernel, v->args[1], &by) && by >= 0 && by <= STEP;
+           region_constant(w->kernel, v->args[1], &by) && by >= 0 && by <= REGION_STEP;
 }
 
 /* A counter that nobody adds to needs no check. */

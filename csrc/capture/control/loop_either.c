@@ -115,11 +115,14 @@ const_as_double(const Node *node, double *out)
     if (node->op != OP_const) return false;
     PyObject *object = node->attrs.object;
     if (!PyFloat_Check(object) && !PyLong_Check(object)) {
-        *out = -1.0; /* it may be negative */
+        *out = INFINITY; /* it may be of any size */
         return true;
     }
     *out = PyFloat_AsDouble(object);
-    if (*out == -1.0 && PyErr_Occurred()) PyErr_Clear(); /* a negative factor is no less wrong */
+    if (*out == -1.0 && PyErr_Occurred()) {
+        PyErr_Clear();
+        *out = INFINITY;
+    }
     return true;
 }
 
