@@ -442,7 +442,7 @@ rests_in_memory(const Emit *e, const Instr *v)
     return v->home != HOME_NONE && (v->stage < e->stage || v->kind == INSTR_CALL);
 }
 
-/* ---- what `where` must not skip ---- */
+/* ---- what the C compiler must not leave out ---- */
 
 void
 find_flags(Emit *e)
@@ -476,20 +476,62 @@ body_constraint(const Emit *e, int32_t at)
     return e->lanes == 1 && (dtype == DT_BOOL || dtype_is_integer(dtype)) ? "r" : "m";
 }
 
-/* The compiler may compute an argument of `where` only where it is selected.  The program computes
-   it everywhere, and its floating-point flags count, so an asm statement reads it here.  In the
+/* 0, 1 or -1 of integers and bools, with which `and`, `or` and products are known. */
+static bool
+is_unit(const Instr *v)
+{
+    return v->kind == INSTR_CONST && v->argument == 0 && !dtype_is_float(v->dtype) &&
+           v->bits[0] + 1 <= 2;
+}
+
+/* Of floats an infinity, beyond which nothing is, and zero on the right of <, below which no square
+ * is. */
+static bool
+bounds_all(const Instr *v, const Instr *reader, int k)
+{
+    if (v->kind != INSTR_CONST || v->argument != 0 || !dtype_is_float(v->dtype)) return false;
+    double value;
+    if (v->dtype == DT_F64) {
+        memcpy(&value, v->bits, sizeof value);
+    } else {
+        float single;
+        memcpy(&single, v->bits, sizeof single);
+        value = (double)single;
+    }
+    return isinf(value) || (value == 0 && k == (reader->op == OP_less ? 0 : 1));
+}
+
+static bool
+is_made_of(const Instr *v, int32_t at)
+{
+    return v->kind == INSTR_OP && v->nargs == 1 && v->args[0] == at;
+}
+
+bool
+may_ignore(const Emit *e, const Instr *v, int k)
+{
+    if (v->kind != INSTR_OP) return false;
+    if (v->op == OP_where) return k > 0 || v->args[1] == v->args[2];
+    if (v->nargs != 2 || dtype_is_float(v->dtype) || dtype_is_complex(v->dtype)) return false;
+    const Instr *by = instr_at(e, v->args[k]), *other = instr_at(e, v->args[1 - k]);
+    return v->args[0] == v->args[1] || is_unit(other) || bounds_all(other, v, k) ||
+           is_made_of(by, v->args[1 - k]) || is_made_of(other, v->args[k]);
+}
+
+/* The C compiler may compute an argument only where it is needed.  The program computes it
+   everywhere, and its floating-point flags count, so an asm statement reads it here.  In the
    loops of a region that is done where it is computed (region.c), if nothing else needs it. */
 static void
-keep_computed(Emit *e, const Instr *choice, bool scalar)
+keep_computed(Emit *e, const Instr *reader, bool scalar)
 {
-    if (choice->kind != INSTR_OP || choice->op != OP_where || !e->flags) return;
+    if (!e->flags) return;
     if (e->kernel->kind == KERNEL_REGION && !scalar) return;
-    for (int k = 1; k < choice->nargs; k++) {
-        int32_t at = choice->args[k];
+    for (int k = 0; k < reader->nargs; k++) {
+        int32_t at = reader->args[k];
         const Instr *v = instr_at(e, at);
-        bool row =
-            is_row_value(e, at); /* `where` of elements may have values of the row as arguments */
-        if (v->kind != INSTR_OP || (scalar && !row)) continue;
+        /* an operation on elements may have values of the row as arguments */
+        bool row = is_row_value(e, at);
+        if (v->kind != INSTR_OP || (scalar && !row) || !may_ignore(e, reader, k)) continue;
         if (!row && rests_in_memory(e, v)) continue;
         int lanes = e->lanes;
         if (row) e->lanes = 1;

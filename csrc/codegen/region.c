@@ -471,7 +471,7 @@ is_computed(const Emit *e, const RegionBlock *block, int32_t at, int depth)
         if (stmt->instr < 0) continue;
         const Instr *v = instr_at(e, stmt->instr);
         for (int k = 0; k < v->nargs; k++) {
-            if (v->args[k] != at || (v->kind == INSTR_OP && v->op == OP_where && k > 0)) continue;
+            if (v->args[k] != at || may_ignore(e, v, k)) continue;
             if (stores_each_time(e, stmt) || raises(v) ||
                 (v->kind == INSTR_OP && is_computed(e, block, stmt->instr, depth + 1)))
                 return true;

@@ -591,6 +591,51 @@ def test_what_is_not_chosen_is_computed(function, dtype):
     same(function, calls)
 
 
+# ---- what a C compiler knows without the operands ----
+
+
+def ignored_operand(x):
+    y = x * x
+    return y < y, (y > 3) & ~(y > 3)
+
+
+def ignored_condition(x):
+    return np.where(x * x < 3, x, x)
+
+
+def ignored_number(x):
+    y = (x * x > 2).astype(int)
+    return y - y, y * 0, y & 0, y | -1
+
+
+def ignored_bound(x):
+    y = x * x
+    return y < 0, np.abs(x + y) < 0, y > np.inf
+
+
+def ignored_in_loop(x):
+    out = np.zeros(len(x), bool)
+    for i in range(len(x)):
+        y = x[i] * x[i]
+        out[i] = y < y
+    return out
+
+
+IGNORED = [f for name, f in sorted(globals().items()) if name.startswith("ignored_")]
+
+
+@pytest.mark.parametrize("dtype", ["d", "f"])
+@pytest.mark.parametrize("function", IGNORED, ids=lambda f: f.__name__)
+def test_what_decides_nothing_is_computed(function, dtype):
+    calls = []
+    for size in (1, 3, 16, 33):
+        for value in (1.0, 1e300 if dtype == "d" else 1e30):
+            x = np.ones(size, dtype)
+            x[size // 2] = value
+            calls.append(({}, (x,)))
+    same(function, calls)
+
+
 # ---- one kind only, mixtures ----
 
 
