@@ -63,6 +63,8 @@ void body_value(Emit *e, int32_t at);
 void body_name(Emit *e, int32_t at, Text *out);
 /* The same as a mask of `bytes` wide lanes (vector booleans). */
 void body_mask(Emit *e, int32_t at, int bytes, Text *out);
+/* May the operation raise a floating-point flag that NumPy reports? */
+bool may_raise_flags(const Instr *v);
 /* May the C compiler find the result, or some of it, without argument `k`?  It selects with
    `where`, and knows what a < a is, and a & 0. */
 bool may_ignore(const Emit *e, const Instr *v, int k);

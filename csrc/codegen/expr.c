@@ -476,6 +476,13 @@ body_constraint(const Emit *e, int32_t at)
     return e->lanes == 1 && (dtype == DT_BOOL || dtype_is_integer(dtype)) ? "r" : "m";
 }
 
+bool
+may_raise_flags(const Instr *v)
+{
+    return v->kind == INSTR_OP && !(op_info(v->op)->flags & OPF_NO_FLAGS) &&
+           (dtype_is_float(v->dtype) || dtype_is_float(v->from));
+}
+
 /* 0, 1 or -1 of integers and bools, with which `and`, `or` and products are known. */
 static bool
 is_unit(const Instr *v)
@@ -810,6 +817,8 @@ scalar_value(Emit *e, int32_t at)
             put_operation(e, v, 1, &line);
     }
     finish_line(e, at, &line);
+    /* what a loop's variable starts with may be overwritten unread */
+    if (e->kernel->kind == KERNEL_REGION && e->flags && may_raise_flags(v)) put_asked_for(e, at);
     e->lanes = lanes;
 }
 

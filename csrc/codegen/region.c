@@ -388,13 +388,6 @@ emit_once(Emit *e)
 
 static void emit_block(Emit *e, const RegionBlock *block, const RegionFor *loop);
 
-static bool
-raises(const Instr *v)
-{
-    return v->kind == INSTR_OP && !(op_info(v->op)->flags & OPF_NO_FLAGS) &&
-           (dtype_is_float(v->dtype) || dtype_is_float(v->from));
-}
-
 /* A store that the C compiler cannot leave out. */
 static bool
 stores_each_time(const Emit *e, const RegionStmt *stmt)
@@ -472,7 +465,7 @@ is_computed(const Emit *e, const RegionBlock *block, int32_t at, int depth)
         const Instr *v = instr_at(e, stmt->instr);
         for (int k = 0; k < v->nargs; k++) {
             if (v->args[k] != at || may_ignore(e, v, k)) continue;
-            if (stores_each_time(e, stmt) || raises(v) ||
+            if (stores_each_time(e, stmt) || may_raise_flags(v) ||
                 (v->kind == INSTR_OP && is_computed(e, block, stmt->instr, depth + 1)))
                 return true;
         }
@@ -485,7 +478,7 @@ is_computed(const Emit *e, const RegionBlock *block, int32_t at, int depth)
 void
 region_keep_flags(Emit *e, const RegionBlock *block, int32_t at)
 {
-    if (!e->flags || !raises(instr_at(e, at)) || is_computed(e, block, at, 0)) return;
+    if (!e->flags || !may_raise_flags(instr_at(e, at)) || is_computed(e, block, at, 0)) return;
     emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(v%d));", body_constraint(e, at), at);
 }
 
