@@ -91,6 +91,9 @@ typedef struct {
     /* On a device: memory, owned by the new object that is returned, and the stream on which the
        calling thread's work is ordered. */
     PyObject *(*memory)(size_t bytes, char **data);
+    /* An array over the whole of such memory, whose reference it takes, also on failure. */
+    PyObject *(*over)(PyObject *memory, DType dtype, int rank, const int64_t *shape,
+                      const int64_t *stride);
     void *(*stream)(void);
     /* The thread's run on the device with this number begins and ends.  Meanwhile what is current
        to the thread (stream, allocator) is looked up once, and again after `changed`. */

@@ -275,6 +275,12 @@ array_over(PyObject *pointer, DType dtype, int rank, const int64_t *shape, const
 }
 
 PyObject *
+cupy_over(PyObject *memory, DType dtype, int rank, const int64_t *shape, const int64_t *stride)
+{
+    return (PyObject *)array_over(memory, dtype, rank, shape, stride);
+}
+
+PyObject *
 cupy_new(DType dtype, int rank, const int64_t *shape, const int64_t *stride)
 {
     int64_t bytes = (int64_t)dtype_size(dtype);

@@ -13,6 +13,8 @@ PyObject *cupy_view(PyObject *base, DType dtype, int rank, const int64_t *shape,
                     const int64_t *stride, int64_t offset);
 char *cupy_data(PyObject *array);
 PyObject *cupy_memory(size_t bytes, char **data);
+PyObject *cupy_over(PyObject *memory, DType dtype, int rank, const int64_t *shape,
+                    const int64_t *stride);
 
 /* ---- cupy_blocks.c ---- */
 void cupy_begin(int device);

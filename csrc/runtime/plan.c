@@ -96,11 +96,29 @@ device_data(const Type *type, PyObject *array)
     return array_library_on((Device)type->device)->data(array);
 }
 
-static PyObject *
-device_array(const Type *type, const int64_t *shape, const int64_t *stride)
+/* Memory for an output; its object is made when it is asked for, which is while the device works
+   already: it takes longer than the launch. */
+static Answer
+take_memory(Run *run, int index)
 {
-    const ArrayLibrary *library = array_library_on((Device)type->device);
-    return library->new_array((DType)type->dtype, type->rank, shape, stride);
+    const Type *type = &run->plan->buffers[index].type;
+    size_t bytes = dtype_size((DType)type->dtype);
+    for (int i = 0; i < type->rank; i++) bytes *= (size_t)run_size(run, type->shape[i]);
+    run->memory[index] = array_library_on((Device)type->device)->memory(bytes, &run->data[index]);
+    return run->memory[index] != NULL ? ANSWER_YES : ANSWER_ERROR;
+}
+
+static Answer
+make_array(Run *run, int index)
+{
+    const Type *type = &run->plan->buffers[index].type;
+    int64_t shape[MAX_RANK], stride[MAX_RANK];
+    run_type(run, type, shape, stride);
+    PyObject *array = array_new((DType)type->dtype, type->rank, shape, stride);
+    if (array == NULL) return ANSWER_ERROR;
+    run->object[index] = array;
+    run->data[index] = array_data(array);
+    return ANSWER_YES;
 }
 
 /* Addresses of all buffers that exist before the first step. */
@@ -152,29 +170,24 @@ release_arrays(Run *run, int step)
         if (plan->buffers[index].released > step) break;
         if (run->object[index] != NULL && array_ends_quietly(run->object[index]))
             Py_CLEAR(run->object[index]);
+        if (run->memory != NULL) Py_CLEAR(run->memory[index]);
     }
 }
 
-/* Makes the arrays that are needed from step `step` on.  A jump may have skipped all steps that
-   need some of them. */
+/* Makes the arrays that are needed from step `step` on; on a device, takes their memory.  A jump
+   may have skipped all steps that need some of them. */
 static Answer
 make_arrays(Run *run, int step)
 {
     const Plan *plan = run->plan;
-    int64_t shape[MAX_RANK], stride[MAX_RANK];
     for (; run->born < plan->nborn; run->born++) {
         int index = plan->born[run->born];
         const PlanBuffer *buffer = &plan->buffers[index];
         if (buffer->born > step) break;
         if (buffer->released > 0 && buffer->released <= step) continue;
-        run_type(run, &buffer->type, shape, stride);
-        bool host = buffer->type.device == DEVICE_HOST;
-        PyObject *array =
-            host ? array_new((DType)buffer->type.dtype, buffer->type.rank, shape, stride)
-                 : device_array(&buffer->type, shape, stride);
-        if (array == NULL) return ANSWER_ERROR;
-        run->object[index] = array;
-        run->data[index] = host ? array_data(array) : device_data(&buffer->type, array);
+        Answer answer =
+            buffer->type.device == DEVICE_HOST ? make_array(run, index) : take_memory(run, index);
+        if (answer != ANSWER_YES) return answer;
     }
     return ANSWER_YES;
 }
@@ -391,11 +404,24 @@ run_steps(Run *run)
 
 /* ---- objects of outputs ---- */
 
+static PyObject *
+object_over_memory(Run *run, int index)
+{
+    const Type *type = &run->plan->buffers[index].type;
+    int64_t shape[MAX_RANK], stride[MAX_RANK];
+    PyObject *memory = run->memory[index];
+    run->memory[index] = NULL;
+    run_type(run, type, shape, stride);
+    return run->object[index] = array_library_on((Device)type->device)
+                                    ->over(memory, (DType)type->dtype, type->rank, shape, stride);
+}
+
 PyObject *
 run_buffer_object(Run *run, int index)
 {
     const PlanBuffer *buffer = &run->plan->buffers[index];
     if (run->object[index] != NULL) return run->object[index];
+    if (run->memory != NULL && run->memory[index] != NULL) return object_over_memory(run, index);
     if (buffer->kind == BUFFER_CONST) return run->object[index] = Py_NewRef(buffer->object);
     PyErr_SetString(PyExc_SystemError, "a buffer has no object");
     return NULL;
@@ -582,17 +608,19 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     run.data = (char **)(state + (size_t)plan->nscalars * BOX_BYTES);
     run.object = (PyObject **)(run.data + plan->nbuffers);
     run.built = run.object + plan->nbuffers;
-    memset(run.object, 0,
-           sizeof(PyObject *) * (size_t)(plan->nbuffers + plan->nbuilds + plan->nsnapshots));
-    PlanResult result =
-        run_all(&run, (int64_t *)(run.built + plan->nbuilds + plan->nsnapshots), outcome);
+    int nobjects = plan->nbuffers + plan->nbuilds + plan->nsnapshots;
+    if (plan->uses_device) {
+        run.memory = run.object + nobjects;
+        nobjects += plan->nbuffers;
+    }
+    memset(run.object, 0, sizeof(PyObject *) * (size_t)nobjects);
+    PlanResult result = run_all(&run, (int64_t *)(run.object + nobjects), outcome);
     bool undo = result != PLAN_DONE && !run.committed;
     if (run.saved != NULL && undo) run_saved_restore(&run);
     Py_XDECREF(run.saved);
     if (run.logs != NULL) run_regions_end(&run, undo);
-    drop_objects(run.object, plan->nbuffers);
     Py_XDECREF(run.device_memory);
-    drop_objects(run.built, plan->nbuilds + plan->nsnapshots);
+    drop_objects(run.object, nobjects);
     if (plan->uses_device) array_library_on(DEVICE_CUDA)->end();
     if (block != NULL) spare_give(&plan->spare_arena, block, arena_bytes + 2 * ALIGNMENT);
     if (on_heap) mem_free(state);

@@ -195,6 +195,7 @@ typedef struct {
     const int64_t *size;
     char **data;       /* by buffer */
     PyObject **object; /* by buffer, owned; NULL until asked for */
+    PyObject **memory; /* by buffer, owned: an output's on a device until there is its object */
     PyObject **built;  /* by build, owned */
     char *scalars;
     char *arena;

@@ -539,7 +539,8 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
     make_snapshots(plan);
     plan->state_bytes =
         (size_t)plan->nscalars * BOX_BYTES +
-        (size_t)(plan->nbuffers * 2 + plan->nbuilds + plan->nsnapshots) * sizeof(void *) +
+        (size_t)(plan->nbuffers * (plan->uses_device ? 3 : 2) + plan->nbuilds + plan->nsnapshots) *
+            sizeof(void *) +
         (plan->ndynamic ? (size_t)plan->nsizes * sizeof(int64_t) : 0);
     return plan;
 }
