@@ -8,6 +8,13 @@
 
 /* ---- cuda_library.c ---- */
 
+typedef struct { /* CUDA_KERNEL_NODE_PARAMS_v2 */
+    void *function;
+    unsigned grid_x, grid_y, grid_z, block_x, block_y, block_z, shared;
+    void **arguments, **extra;
+    void *kernel, *context; /* instead of a function */
+} CudaNode;
+
 typedef struct { /* of libcuda.so.1; results: 0 is success */
     int (*init)(unsigned flags);
     int (*driver_version)(int *version);
@@ -27,6 +34,18 @@ typedef struct { /* of libcuda.so.1; results: 0 is success */
                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                   void *stream, void **arguments, void **extra);
     int (*copy)(uint64_t to, uint64_t from, size_t bytes, void *stream);
+    bool has_graphs; /* the rest is there */
+    int (*kernel_function)(void **function, void *kernel);
+    int (*graph_create)(void **graph, unsigned flags);
+    int (*graph_add)(void **node, void *graph, void *const *after, size_t nafter,
+                     const CudaNode *kernel);
+    int (*graph_instantiate)(void **exec, void *graph, unsigned long long flags);
+    int (*graph_set)(void *exec, void *node, const CudaNode *kernel);
+    int (*graph_launch)(void *exec, void *stream);
+    int (*graph_destroy)(void *graph);
+    int (*exec_destroy)(void *exec);
+    int (*stream_capturing)(void *stream, int *status);
+    int (*capture_mode)(int *mode); /* exchanges the thread's */
     int (*error_name)(int error, const char **name);
 } CudaDriver;
 
@@ -68,9 +87,28 @@ void cuda_close(void *handle);
 /* Sets *device to the number of the calling thread's device, whose context is made current where
    the thread has none.  ANSWER_NO: there is none. */
 Answer cuda_current(int *device);
-/* Launches the kernel on the library's current stream.  ANSWER_NO: it failed (run->why). */
-Answer cuda_launch(Run *run, const PlanKernel *kernel, unsigned *flags);
+/* Launches the kernels on the library's current stream.  ANSWER_NO: one failed (run->why). */
+Answer cuda_launch(Run *run, Chain *chain);
 /* run_copy for an output on the device. */
 PyObject *cuda_copy(Run *run, const PlanBox *box);
+/* The second dimension of a launch's grid. */
+static inline unsigned
+cuda_rows(const PlanKernel *kernel)
+{
+    return kernel->members > 0 ? (unsigned)kernel->members : 1;
+}
+
+/* ---- cuda_graph.c ---- */
+
+/* How a chain is launched: as a graph, or kernel by kernel; measured while that is not decided. */
+typedef struct {
+    bool graph, timed;
+} CudaWay;
+CudaWay cuda_way(const Chain *chain);
+/* What a launch of the chain kernel by kernel took. */
+void cuda_way_timed(const Chain *chain, int64_t ns);
+/* Launches the chain, whose words are set, as a graph.  False: nothing was launched. */
+bool cuda_graph_launch(const CudaDriver *driver, Chain *chain, void *stream, bool timed);
+void cuda_forget(Chain *chain);
 
 #endif

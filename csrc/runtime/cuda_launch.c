@@ -1,7 +1,6 @@
 /* Launches of CUDA kernels: on the library's current stream, without waiting for the device. */
+#include "clock.h"
 #include "cuda.h"
-
-#include <alloca.h>
 
 Answer
 cuda_current(int *device)
@@ -16,62 +15,36 @@ cuda_current(int *device)
     return driver->context_device(device) == 0 ? ANSWER_YES : ANSWER_NO;
 }
 
-/* A pointer, or the bytes of a number of the host. */
-static uint64_t
-place_word(const Run *run, const PlanPlace *place)
+static int
+launch_each(const CudaDriver *driver, const Chain *chain, void *stream)
 {
-    const PlanBuffer *buffer = &run->plan->buffers[place->buffer];
-    const char *at = run->data[place->buffer] + run_size(run, place->offset);
-    uint64_t word = 0;
-    if (buffer->type.device != DEVICE_HOST) return (uint64_t)(uintptr_t)at;
-    memcpy(&word, at, dtype_size((DType)buffer->type.dtype));
-    return word;
-}
-
-/* The kernel's arguments, 8 bytes each: places, then integers. */
-static void
-fill_arguments(const Run *run, const PlanKernel *kernel, uint64_t *words)
-{
-    for (int i = 0; i < kernel->nplaces; i++) words[i] = place_word(run, &kernel->places[i]);
-    for (int i = 0; i < kernel->nsizes; i++)
-        words[kernel->nplaces + i] = (uint64_t)run->size[kernel->sizes[i]];
-}
-
-/* The same of kernels that are launched together. */
-static void
-fill_table(const Run *run, const PlanKernel *kernel, uint64_t *words)
-{
-    const LaunchTable *table = &kernel->table;
-    int places = kernel->nplaces / kernel->members, sizes = kernel->nsizes / kernel->members;
-    for (int m = 0; m < kernel->members; m++, words += table->own) {
-        for (int i = 0; i < places; i++)
-            if (m == 0 || !table_shares(table, i))
-                words[table->at[i]] = place_word(run, &kernel->places[m * places + i]);
-        for (int i = 0; i < sizes; i++)
-            if (m == 0 || !table_shares(table, places + i))
-                words[table->at[places + i]] = (uint64_t)run->size[kernel->sizes[m * sizes + i]];
+    for (int i = 0; i < chain->nlaunches; i++) {
+        const Launch *launch = &chain->launches[i];
+        const PlanKernel *kernel = launch->kernel;
+        for (int part = 0; part < 2 && kernel->function[part] != NULL; part++) {
+            int failed =
+                driver->launch(kernel->function[part], kernel->blocks[part], cuda_rows(kernel), 1,
+                               kernel->threads, 1, 1, 0, stream, launch->arguments, NULL);
+            if (failed) return failed;
+        }
     }
+    return 0;
 }
 
 Answer
-cuda_launch(Run *run, const PlanKernel *kernel, unsigned *Py_UNUSED(flags))
+cuda_launch(Run *run, Chain *chain)
 {
     const char *why;
     const CudaDriver *driver = cuda_driver(&why);
-    int count = kernel->nplaces + kernel->nsizes, failed = 0;
-    uint64_t *words = alloca(sizeof(uint64_t) * (size_t)(count + 1));
-    void **arguments = alloca(sizeof(void *) * (size_t)(count + 1));
-    if (kernel->members > 0)
-        fill_table(run, kernel, words);
-    else
-        fill_arguments(run, kernel, words);
-    for (int i = 0; i < count; i++) arguments[i] = &words[i]; /* a table is the first one */
-    void *stream = array_library_on(kernel->device)->stream();
-    if (PyErr_Occurred()) return ANSWER_ERROR; /* the library has no device */
-    for (int i = 0; i < 2 && kernel->function[i] != NULL && !failed; i++)
-        failed = driver->launch(kernel->function[i], kernel->blocks[i],
-                                kernel->members > 0 ? (unsigned)kernel->members : 1, 1,
-                                kernel->threads, 1, 1, 0, stream, arguments, NULL);
+    void *stream = array_library_on(chain->device)->stream(); /* may run other code, thus first */
+    if (PyErr_Occurred()) return ANSWER_ERROR;                /* the library has no device */
+    chain_fill(run, chain);
+    CudaWay way = cuda_way(chain);
+    int64_t began = way.timed ? clock_ns() : 0;
+    if (way.graph && cuda_graph_launch(driver, chain, stream, way.timed)) return ANSWER_YES;
+    int failed = launch_each(driver, chain, stream);
+    if (way.timed && !way.graph) cuda_way_timed(chain, clock_ns() - began);
+    chain->launched = true;
     if (!failed) return ANSWER_YES;
     log_emit(LOG_PERF_HINTS, "a CUDA kernel could not be launched: %s", cuda_error(failed));
     run->why = "a CUDA kernel that could not be launched";

@@ -53,6 +53,18 @@ open_driver(void)
         {"cuMemcpyDtoDAsync_v2", (void **)&driver.copy},
         {"cuGetErrorName", (void **)&driver.error_name},
     };
+    const Symbol graphs[] = {
+        {"cuKernelGetFunction", (void **)&driver.kernel_function},
+        {"cuGraphCreate", (void **)&driver.graph_create},
+        {"cuGraphAddKernelNode_v2", (void **)&driver.graph_add},
+        {"cuGraphInstantiateWithFlags", (void **)&driver.graph_instantiate},
+        {"cuGraphExecKernelNodeSetParams_v2", (void **)&driver.graph_set},
+        {"cuGraphLaunch", (void **)&driver.graph_launch},
+        {"cuGraphDestroy", (void **)&driver.graph_destroy},
+        {"cuGraphExecDestroy", (void **)&driver.exec_destroy},
+        {"cuStreamIsCapturing", (void **)&driver.stream_capturing},
+        {"cuThreadExchangeStreamCaptureMode", (void **)&driver.capture_mode},
+    };
     int version = 0, count = 0, failed;
     const char *missing;
     driver_state = -1;
@@ -72,6 +84,7 @@ open_driver(void)
         snprintf(driver_problem, sizeof driver_problem, "no CUDA device");
     else
         driver_state = 1;
+    driver.has_graphs = driver_state > 0 && take_symbols(handle, graphs, COUNT_OF(graphs)) == NULL;
 }
 
 const CudaDriver *

@@ -257,7 +257,7 @@ run_kernel(Run *run, const PlanKernel *kernel, unsigned *flags)
     return failed || loops_failed(run, kernel) ? ANSWER_NO : ANSWER_YES;
 }
 
-Answer
+static Answer
 host_launch(Run *run, const PlanKernel *kernel, unsigned *flags)
 {
     return kernel->region ? run_region(run, kernel, flags) : run_kernel(run, kernel, flags);
@@ -270,9 +270,10 @@ run_commits(Run *run)
     /* the newest first: the data that it reads is still in the caches */
     for (int i = run->plan->ncommits; i-- > 0;) {
         const PlanKernel *kernel = &run->plan->commits[i];
-        Answer answer = kernel->device == DEVICE_HOST
-                            ? run_kernel(run, kernel, &flags)
-                            : targets[kernel->device].launch(run, kernel, &flags);
+        Chain *chain = run->plan->commit_chains[i];
+        Answer answer = chain == NULL ? run_kernel(run, kernel, &flags)
+                                      : targets[chain->device].launch(run, chain);
+        if (chain != NULL) i -= chain->nlaunches - 1;
         if (answer == ANSWER_YES) continue;
         if (!PyErr_Occurred())
             PyErr_SetString(PyExc_SystemError, "a kernel of the commit has failed");
@@ -364,6 +365,16 @@ run_library(Run *run, const PlanExtern *step)
     return answer;
 }
 
+/* Kernels that are launched together; *number becomes that of the last one. */
+static Answer
+run_chain(Run *run, int *number)
+{
+    Chain *chain = run->plan->steps[*number].chain;
+    for (int i = 1; i < chain->nlaunches; i++)
+        if (make_arrays(run, ++*number) != ANSWER_YES) return ANSWER_ERROR;
+    return targets[chain->device].launch(run, chain);
+}
+
 static Answer
 run_steps(Run *run)
 {
@@ -388,11 +399,9 @@ run_steps(Run *run)
             continue;
         }
         unsigned before = flags;
-        const PlanKernel *kernel = &step->kernel;
         Answer answer = step->kind != STEP_KERNEL ? run_library(run, &step->external)
-                        : kernel->device == DEVICE_HOST
-                            ? host_launch(run, kernel, &flags)
-                            : targets[kernel->device].launch(run, kernel, &flags);
+                        : step->chain == NULL     ? host_launch(run, &step->kernel, &flags)
+                                                  : run_chain(run, &i);
         if (answer != ANSWER_YES) return answer;
         if (flags != before) note_flags(run, flags & ~before);
     }

@@ -90,8 +90,31 @@ typedef struct {
     bool object;
 } PlanChoice;
 
+/* ---- plan_chain.c ---- */
+
+/* One of a chain's kernels.  The words are the arguments of its last launch, 8 bytes each. */
+typedef struct {
+    const PlanKernel *kernel;
+    uint64_t *words;
+    void **arguments;            /* to each word */
+    bool changed;                /* since the graph was told */
+    void *node[2], *function[2]; /* of the graph, as kernel->function */
+} Launch;
+
+/* Kernels of a device that are launched one after the other.  Changed under the GIL, during which
+   no other code runs, by the launch. */
+typedef struct Chain {
+    Device device;
+    int32_t nlaunches;
+    Launch *launches;
+    struct CudaGraph *graph; /* cuda_graph.c; NULL: none yet */
+    bool launched, no_graph; /* at least once; making or launching one has failed */
+    struct Chain *next;
+} Chain;
+
 typedef struct {
     StepKind kind;
+    Chain *chain;            /* which begins here, or NULL */
     int32_t line, last_line; /* lines of the user's code that may undo the run; 0: unknown */
     const char *file;        /* in the plan's memory, or NULL */
     union {
@@ -164,7 +187,9 @@ struct Plan {
     int32_t *released; /* buffers that are released during the run, by `released` */
     PlanStep *steps;
     int ncommits;
-    PlanKernel *commits; /* in front of the first effect that writes an array */
+    PlanKernel *commits;   /* in front of the first effect that writes an array */
+    Chain **commit_chains; /* by the commit with which it begins, or NULL */
+    Chain *chains;         /* all of them */
     PlanBox *boxes;
     PlanBuild *builds; /* objects, in program order */
     int32_t *effects;  /* positions in builds of the EFFECT_* ones, in program order */
@@ -236,6 +261,12 @@ PyObject *run_buffer_object(Run *run, int buffer);
 PyObject *run_copy(Run *run, int box);
 /* An output of the graph as a new object. */
 PyObject *run_box(Run *run, int box);
+
+/* ---- plan_chain.c ---- */
+/* Needs steps, commits and lifetimes. */
+int plan_chains(Plan *plan);
+/* Sets the words of all launches of a run. */
+void chain_fill(const Run *run, Chain *chain);
 
 /* ---- sample.c ---- */
 /* What the next call for which this plan holds does.  Only for plans that are whole. */

@@ -3,6 +3,7 @@
    Invariant: `builds` holds objects and effects in program order; `effects` lists the latter. */
 #include "../codegen/codegen.h"
 #include "cuda.h"
+#include "target.h"
 
 typedef struct {
     Plan *plan;
@@ -531,8 +532,8 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
     if ((plan->memory = arena_new()) == NULL || (plan->owners = PyList_New(0)) == NULL ||
         make_device(&maker) < 0 || make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
         make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_commits(&maker) < 0 ||
-        make_lifetimes(plan) < 0 || make_boxes(&maker) < 0 || make_builds(&maker) < 0 ||
-        make_exit(&maker) < 0 || make_careful(&maker) < 0) {
+        make_lifetimes(plan) < 0 || plan_chains(plan) < 0 || make_boxes(&maker) < 0 ||
+        make_builds(&maker) < 0 || make_exit(&maker) < 0 || make_careful(&maker) < 0) {
         plan_release(plan);
         return NULL;
     }
@@ -568,6 +569,8 @@ plan_release(Plan *plan)
     PyObject *type, *value, *trace; /* destructors must not disturb a pending error */
     PyErr_Fetch(&type, &value, &trace);
     release_objects(plan);
+    for (Chain *chain = plan->chains; chain != NULL; chain = chain->next)
+        targets[chain->device].forget(chain);
     codes_release(&plan->codes);
     if (plan->careful != NULL) code_release(plan->careful);
     guards_free(plan->guards);

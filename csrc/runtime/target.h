@@ -41,14 +41,15 @@ typedef struct Target {
     void *(*symbol)(void *handle, const char *name); /* NULL: none */
     void (*close)(void *handle);
 
-    /* Runs one kernel step; on a device it is only under way then.  ANSWER_NO: deopt (run->why). */
-    Answer (*launch)(Run *run, const PlanKernel *kernel, unsigned *flags);
+    /* Of a device: launches the kernels of a chain, which are only under way then; ANSWER_NO: deopt
+       (run->why).  Frees what it keeps for the next time.  NULL for the host, whose kernels plan.c
+       calls. */
+    Answer (*launch)(Run *run, Chain *chain);
+    void (*forget)(Chain *chain);
 } Target;
 
 extern const Target targets[DEVICE_COUNT];
 
 bool program_uses(const Program *program, Device device);
-/* ---- plan.c ---- */
-Answer host_launch(Run *run, const PlanKernel *kernel, unsigned *flags);
 
 #endif

@@ -200,3 +200,96 @@ API cuLaunchKernel(void *handle, unsigned blocks, unsigned rows, unsigned, unsig
         for (executor_block.x = 0; executor_block.x < blocks; executor_block.x++) run_block(threads);
     return 0;
 }
+
+// ---- graphs: nodes in a chain, whose arguments are copied when they are set ----
+
+struct Node { // CUDA_KERNEL_NODE_PARAMS_v2
+    void *function;
+    unsigned grid[3], block[3], shared;
+    void **arguments, **extra;
+    void *kernel, *context;
+};
+struct Kept {
+    Node node;
+    std::vector<unsigned long long> words;
+    std::vector<void *> arguments;
+};
+typedef std::vector<Kept *> Graph;
+
+// What has happened, and what is to fail: read and set by the tests.
+extern "C" {
+__attribute__((visibility("default"))) int executor_capturing, executor_refuses; // to be set
+__attribute__((visibility("default"))) int executor_graphs, executor_launches, executor_sets;
+}
+
+static void keep(Kept *kept, const Node *node)
+{
+    int count = ((Function *)node->function)->arguments;
+    kept->node = *node;
+    kept->words.resize(abs(count));
+    kept->arguments.resize(abs(count));
+    for (int i = 0; i < count; i++) kept->words[i] = *(unsigned long long *)node->arguments[i];
+    if (count < 0) memcpy(kept->words.data(), node->arguments[0], kept->words.size() * sizeof kept->words[0]);
+    for (int i = 0; i < abs(count); i++) kept->arguments[i] = &kept->words[i];
+}
+API cuKernelGetFunction(void **function, void *kernel) { *function = kernel; return 0; }
+API cuGraphCreate(void **graph, unsigned) { *graph = new Graph; return 0; }
+API cuGraphAddKernelNode_v2(void **out, void *graph, void *const *after, size_t count, const Node *node)
+{
+    Graph *g = (Graph *)graph;
+    if (count != !g->empty() || (count && *after != g->back())) return 1; // a chain
+    Kept *kept = new Kept;
+    keep(kept, node);
+    g->push_back(kept);
+    *out = kept;
+    return 0;
+}
+API cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long)
+{
+    if (executor_refuses) return 801;
+    Graph *made = new Graph; // with arguments of its own; [i] is of the graph's node [i]
+    for (Kept *kept : *(Graph *)graph) {
+        Kept *copy = new Kept{kept->node, kept->words, {}};
+        for (auto &word : copy->words) copy->arguments.push_back(&word);
+        made->push_back(copy);
+    }
+    *exec = new std::pair<Graph *, Graph *>((Graph *)graph, made);
+    executor_graphs++;
+    return 0;
+}
+API cuGraphExecKernelNodeSetParams_v2(void *exec, void *node, const Node *params)
+{
+    auto *pair = (std::pair<Graph *, Graph *> *)exec;
+    executor_sets++;
+    for (size_t i = 0; i < pair->first->size(); i++)
+        if ((*pair->first)[i] == node) {
+            keep((*pair->second)[i], params);
+            return 0;
+        }
+    return 1;
+}
+API cuGraphLaunch(void *exec, void *stream)
+{
+    if (executor_capturing || executor_refuses) return 900;
+    executor_launches++;
+    for (Kept *kept : *((std::pair<Graph *, Graph *> *)exec)->second)
+        cuLaunchKernel(kept->node.function, kept->node.grid[0], kept->node.grid[1], 1, kept->node.block[0], 1, 1, 0,
+                       stream, kept->arguments.data(), nullptr);
+    return 0;
+}
+static void drop(Graph *graph)
+{
+    for (Kept *kept : *graph) delete kept;
+    delete graph;
+}
+API cuGraphDestroy(void *graph) { drop((Graph *)graph); return 0; }
+API cuGraphExecDestroy(void *exec)
+{
+    auto *pair = (std::pair<Graph *, Graph *> *)exec;
+    drop(pair->second);
+    delete pair;
+    executor_graphs--;
+    return 0;
+}
+API cuStreamIsCapturing(void *, int *status) { *status = executor_capturing; return 0; }
+API cuThreadExchangeStreamCaptureMode(int *) { return 0; }

@@ -219,7 +219,13 @@ def executor(tmp_path_factory):
 
 @pytest.mark.parametrize(
     "tests",
-    ["on_executor.py", "calls_on_executor.py", "views_on_executor.py", "writes_on_executor.py"],
+    [
+        "on_executor.py",
+        "graphs_on_executor.py",
+        "calls_on_executor.py",
+        "views_on_executor.py",
+        "writes_on_executor.py",
+    ],
 )
 def test_on_the_executor(executor, tmp_path, tests):
     path = os.pathsep.join([str(HERE.parents[1]), str(HERE), os.environ.get("PYTHONPATH", "")])
