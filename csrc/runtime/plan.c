@@ -591,13 +591,29 @@ drop_objects(PyObject **objects, int count)
     for (int i = 0; i < count; i++) Py_XDECREF(objects[i]);
 }
 
+/* Allocating it each time would have malloc put all small blocks together that were freed since. */
+static char *
+state_take(Plan *plan)
+{
+    char *state = plan->spare_state;
+    plan->spare_state = NULL;
+    return state != NULL ? state : mem_alloc(plan->state_bytes);
+}
+
+static void
+state_give(Plan *plan, char *state)
+{
+    mem_free(plan->spare_state); /* another thread's, or a recursive call's */
+    plan->spare_state = state;
+}
+
 PlanResult
 plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
 {
     outcome->number = -1;
     outcome->interrupted = false;
     bool on_heap = plan->state_bytes > STACK_BYTES;
-    char *state = on_heap ? mem_alloc(plan->state_bytes) : alloca(plan->state_bytes + BOX_BYTES);
+    char *state = on_heap ? state_take(plan) : alloca(plan->state_bytes + BOX_BYTES);
     if (state == NULL) return deopt_or_error(NULL);
     /* the scratch of small kernels is behind the arena */
     int64_t arena_bytes = plan->arena_bytes + plan->scratch_bytes;
@@ -607,7 +623,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     } else if ((block = spare_take(&plan->spare_arena, arena_bytes + 2 * ALIGNMENT)) != NULL) {
         arena = aligned(block);
     } else {
-        if (on_heap) mem_free(state);
+        if (on_heap) state_give(plan, state);
         return deopt_or_error(NULL);
     }
     plan_acquire(plan);
@@ -632,7 +648,7 @@ plan_run(Plan *plan, PyObject *const *reached, PlanOutcome *outcome)
     drop_objects(run.object, nobjects);
     if (plan->uses_device) array_library_on(DEVICE_CUDA)->end();
     if (block != NULL) spare_give(&plan->spare_arena, block, arena_bytes + 2 * ALIGNMENT);
-    if (on_heap) mem_free(state);
+    if (on_heap) state_give(plan, state);
     for (int i = 0; i < plan->weak.len; i++) Py_DECREF(plan->weak.at[i]);
     outcome->interrupted = run.interrupted;
     plan->deopts = (unsigned short)(plan->deopts << 1 | (result == PLAN_DEOPT && !run.interrupted));

@@ -200,6 +200,7 @@ struct Plan {
     int64_t arena_bytes, scratch_bytes, device_bytes; /* device_bytes: of the device's arena */
     size_t state_bytes;
     Spare spare_arena;           /* taken and put back under the GIL */
+    char *spare_state;           /* a run's state, where it is large; likewise */
     struct RegionLog *spare_log; /* the same for the log of a kept loop */
     const char *careful_source;  /* of the careful variants of kept loops; NULL: there are none */
     bool compiles_later;         /* these are compiled in the background */

@@ -576,6 +576,7 @@ plan_release(Plan *plan)
     guards_free(plan->guards);
     Py_XDECREF(plan->owners);
     spare_drop(&plan->spare_arena);
+    mem_free(plan->spare_state);
     region_log_free(plan);
     arena_free(plan->memory);
     mem_free(plan);

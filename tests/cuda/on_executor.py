@@ -422,6 +422,30 @@ def test_blocks_of_dead_arrays_are_taken_again(allocator):
     assert (host(third) == 1).all()
 
 
+def test_pointers_to_blocks(allocator):
+    """CuPy's pointer object stays with a dead array's block, unless the program has the block."""
+    run = plus_one(1000)
+    pointer_class = type(run().data)
+    assert issubclass(pointer_class, memory.MemoryPointer)
+    result = run()
+    block, address, last = result.data.mem, result.data.ptr, result.data
+    del result
+    assert run().data.ptr != address
+    assert (last.ptr, last.mem, last.device_id) == (address, block, 0)
+    del last
+    assert run().data.ptr != address
+    assert block.ptr == address
+    del block
+    assert {run().data.ptr for _ in range(3)} == {address}
+    result = run()
+    loop = [result.data]
+    loop.append(loop)
+    del loop, result
+    gc.collect()  # also of what the blocks have
+    assert allocator.used == 0
+    assert (host(run()) == 1).all()
+
+
 def test_blocks_of_another_stream_are_not_taken(allocator):
     run = plus_one(1000)
     address = run().data.ptr
