@@ -4,8 +4,9 @@
                      └────────── may fail: deopt, nothing was seen ─────┘  └── commit ──┘
 
    State of a run lives on the C stack (in one block when large), so that threads and reentrant
-   calls share nothing but the plan, and of that only `spare_arena` changes, under the GIL.  The GIL
-   is released around a kernel only when it has work for more than one thread.  A signal of the
+   calls share nothing but the plan, and of that only what is kept for the next run (memory, chains)
+   changes, under the GIL.  The GIL is released around a kernel only when it has work for more than
+   one thread.  A signal of the
    program's ends the run between two steps, without a trace, so that its handler need not wait. */
 #include "cuda.h"
 #include "target.h"

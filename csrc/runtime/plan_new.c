@@ -593,6 +593,8 @@ void
 plan_trim(Plan *plan)
 {
     spare_drop(&plan->spare_arena);
+    mem_free(plan->spare_state);
+    plan->spare_state = NULL;
     region_log_free(plan);
 }
 
