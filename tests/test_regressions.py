@@ -995,3 +995,37 @@ def test_what_a_bool_selects_as_a_number(p):
 
     for function in (truth, number):
         check(function, p, True, also=((p, False), (p, 0)), captured=False)
+
+
+def test_a_filled_array_that_a_kept_loop_only_reads():
+    def vector(x):
+        y, s = np.full(10, 2.0), 0.0
+        for i in range(len(x)):
+            s += y[i] * x[i]
+        return s
+
+    def row(x):
+        y, s = np.ones((10, 3)), 0.0
+        for i in range(len(x)):
+            if x[i] > 0.0:
+                for j in range(3):
+                    s += y[i, j] * x[i]
+        return s
+
+    def through(x):
+        y, s = np.ones(3), 0.0
+        for v in y:
+            s += v * x[0]
+        z = y[::-1]
+        for i in range(3):
+            s += z[i] + x[i]
+        return s
+
+    def both(x):
+        y, s = np.full(10, 3.0), 0.0
+        for i in range(len(x)):
+            s += y[i]
+        return s, y + x, y
+
+    for function in (vector, row, through, both):
+        check(function, np.linspace(-1.0, 2.0, 10), also=((np.ones(10),),))

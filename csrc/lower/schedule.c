@@ -147,6 +147,20 @@ need_extern_arguments(Lowering *lw)
     }
 }
 
+/* Elements are read from memory, even those of a fill, which other kernels compute for themselves.
+ */
+static void
+need_element_arrays(Lowering *lw)
+{
+    const Graph *g = lw->graph;
+    for (NodeId id = 0; id < g->nodes.len; id++) {
+        const Node *node = graph_node(g, id);
+        if (!lw->live[id] || op_info(node->op)->kind != KIND_ELEMENT) continue;
+        NodeId storage = graph_node(g, node->args[0])->storage;
+        if (graph_node(g, storage)->op == OP_full) lw->needed[storage] = true;
+    }
+}
+
 /* A value that a kernel takes from another must be in memory; of a virtual one, its arguments. */
 static void
 need_from(Lowering *lw, int number, NodeId value)
@@ -245,6 +259,7 @@ int
 schedule(Lowering *lw)
 {
     need_extern_arguments(lw);
+    need_element_arrays(lw);
     need_choices(lw);
     groups_begin(lw);
     if (lw->on_device && schedule_numbers(lw) < 0) return -1;
