@@ -96,6 +96,12 @@ Answer loop_writes(Interp *in, const Value *array);
    int's type is learnt to be that, and capture starts again. */
 Answer loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y);
 
+/* ---- loop_before.c ---- */
+/* The loop, or one around it, uses elements of an array whose shape is not known: starts capture
+   again, with a graph that ends before the outermost loop.  `what`: the array, in words.
+   ANSWER_NO: no graph can. */
+Answer loop_begins_graph(Interp *in, const LoopShape *shape, const char *what);
+
 /* ---- loop_leave.c: behind a loop ---- */
 /* Goes to where the loop was left, `number` being the number of the exit. */
 Answer loop_leave(Interp *in, const LoopShape *shape, Value *number);

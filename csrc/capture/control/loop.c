@@ -264,12 +264,24 @@ unfit_array(Interp *in, const Scan *scan, int slot, const Value *array)
     return find(scan->slot, scan->nslots, slot) >= 0 ? "becomes another object in it" : NULL;
 }
 
+/* ANSWER_YES: it cannot begin a graph of its own, to which the array's shape would be no matter. */
+static Answer
+may_begin_graph(Interp *in, const LoopShape *shape, Value *array, int slot)
+{
+    if (opaque_sample(in, array) == NULL) return ANSWER_YES;
+    const char *name =
+        slot < 0 ? value_describe(in, array) : arena_printf(in->arena, "'%s'", slot_text(in, slot));
+    Answer answer = name == NULL ? ANSWER_ERROR : loop_begins_graph(in, shape, name);
+    return answer == ANSWER_NO ? ANSWER_YES : answer;
+}
+
 /* The loop carries the array.  `slot`: the variable that has it, or -1. */
 static Answer
 carry_array(Interp *in, Body *b, Value *array, int slot)
 {
     Loop *loop = b->loop;
     const char *why = unfit_array(in, &b->scan, slot, array);
+    if (value_is_opaque(in, array)) TRY(may_begin_graph(in, b->scan.shape, array, slot));
     if (why != NULL && slot < 0)
         return loop_not_kept(in, b->scan.number, "it writes elements of %s, which %s",
                              value_describe(in, array), why);

@@ -479,6 +479,10 @@ operator_subscript(Interp *in, Value *object, Value *key, Value **out)
 {
     if (in->loop != NULL && part_rank(in, object) > 0)
         return loop_element_load(in, object, key, out);
+    if (in->loop != NULL && value_is_opaque(in, object) && opaque_sample(in, object) != NULL) {
+        Answer begins = loop_begins_graph(in, NULL, value_describe(in, object));
+        if (begins != ANSWER_NO) return begins;
+    }
     if (value_is_numpy(in, object)) return emit_subscript(in, object, key, out);
     if (value_is_opaque_object(in, object)) {
         Value *both[2] = {object, key};
