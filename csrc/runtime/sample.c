@@ -162,8 +162,8 @@ judge_pair(Sample *sample, PyCodeObject *code, int64_t plain_ns)
     if (sample->won + sample->lost >= MOST_PAIRS || (slower && sample->lost >= PAIRS_LOST) ||
         (!slower && sample->won >= PAIRS_WON))
         settle(sample, code, slower);
-    else if (!sample->slower)
-        sample->wait = runs_worth(plain_ns, plan_ns);
+    else if (!sample->slower && !is_slower(plan_ns, plain_ns))
+        sample->wait = runs_worth(plain_ns, plan_ns); /* else the next pair costs nothing */
 }
 
 int64_t

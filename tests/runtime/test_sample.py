@@ -48,6 +48,15 @@ def test_a_plan_that_is_slower_is_left(took):
     assert compiled.stats()["compiles"] == 1
 
 
+def test_pairs_that_a_plan_loses_follow_at_once(took):
+    took(10 * MS, 9 * MS)
+    compiled = sampled(polynomial)
+    calls = 1
+    while call(compiled, 1, X)["slower"] == 0 and calls < 200:
+        calls += 1
+    assert calls < 50
+
+
 def test_a_plan_that_is_as_fast_or_faster_stays(took):
     for plan in (5 * MS, 10 * MS):
         took(plan, 10 * MS)
