@@ -11,12 +11,15 @@ csrc/capture/numpy/step_values.def.  What is known of the function that is tried
 
 from __future__ import annotations
 
+import _thread
 import collections
+import contextlib
 import functools
 import inspect
 import math
 import operator
 import sys
+import threading
 import types
 
 import numpy as np
@@ -292,28 +295,80 @@ class Draw:
         self.name = name
 
     def __call__(self, token, generator, *args, **kwargs):
-        return TOKEN, getattr(generator, self.name)(*args, **kwargs)
+        method, number = getattr(generator, self.name), id(generator)
+        if number not in _left.states:
+            return TOKEN, method(*args, **kwargs)
+        with _lock(generator):
+            undisturbed = _is_as_left(generator)
+            try:
+                return TOKEN, method(*args, **kwargs)
+            finally:
+                _left.states[number] = _state(generator) if undisturbed else None
 
     def save(self, saved, generator):
         """Notes how to put the generator's state back, once in a run."""
         bits = _bits(generator)
         if any(entry[3] is generator or entry[2] is bits for entry in saved):
             return
-        if type(generator) is np.random.Generator:
-            saved.append((set_bits, bits.state, bits, generator))
-        else:
-            saved.append((set_state, generator.get_state(legacy=False), bits, generator))
+        if not saved:  # a run begins
+            _left.states.clear()
+        state, shared = _state(generator), _thread._count() > 0
+        saved.append((restore, state, bits, generator, shared))
+        if shared:
+            _left.states[id(generator)] = state
 
     def __repr__(self):
         return f"Draw({self.name})"
 
 
-def set_bits(state, bits, generator):
-    bits.state = state
+class _Left(threading.local):
+    """The states in which the draws of this thread's run have left generators, by id; None where
+    another thread has drawn between two of them.  Kept only where there are other threads."""
+
+    def __init__(self):
+        self.states = {}
 
 
-def set_state(state, bits, generator):
-    generator.set_state(state)
+_left = _Left()
+
+
+def _is_as_left(generator):
+    state = _left.states.get(id(generator))
+    return state is not None and _same(state, _state(generator))
+
+
+def _state(generator):
+    if type(generator) is np.random.Generator:
+        return generator.bit_generator.state
+    return generator.get_state(legacy=False)
+
+
+def _same(state, other):
+    if isinstance(state, dict):
+        return state.keys() == other.keys() and all(_same(state[k], other[k]) for k in state)
+    return bool(np.all(state == other))
+
+
+def _lock(generator):
+    """NumPy's lock, where a thread may take it twice; else a draw of another thread in the moment
+    between this one's and the look at the state is not noticed."""
+    lock = _bits(generator).lock
+    return lock if isinstance(lock, _RLOCK) else contextlib.nullcontext()
+
+
+_RLOCK = type(threading.RLock())
+
+
+def restore(state, bits, generator, shared):
+    """Puts the state back that the generator had before this thread drew, unless another one has
+    drawn since: it would be given the same numbers again."""
+    with _lock(generator):
+        if shared and not _is_as_left(generator):
+            return
+        if type(generator) is np.random.Generator:
+            bits.state = state
+        else:
+            generator.set_state(state)
 
 
 # ---- trials ----

@@ -1,5 +1,8 @@
 """np.random inside plans: the same stream always, also where a plan deopts."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 from differential import check
@@ -159,3 +162,61 @@ def test_a_state_that_is_set():
         made.set_state(state)
         seen = compiled(np.arange(3.0), made)
         assert all(np.array_equal(a, b) for a, b in zip(plain[:3], seen[:3]))
+
+
+class Meanwhile:
+    """Two threads draw from one generator; the other one while a plan of this one is running."""
+
+    def __init__(self, generator):
+        self.generator, self.drawn = generator, []
+        self.wanted, self.ended = threading.Event(), False
+
+    def draw(self):
+        while not self.ended:
+            if self.wanted.wait(0.001):
+                self.drawn.append(self.generator.random(3))
+                time.sleep(0.0005)
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.draw)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended = True
+        self.thread.join()
+
+
+@pytest.mark.parametrize("make", [rng, np.random.RandomState])
+def test_a_deopt_gives_out_no_number_twice(make):
+    def divides(g, x, y):
+        a = g.random(4)
+        z = np.sort(x)  # without the GIL
+        b = g.random(4)
+        z = np.sort(z[::-1] + x)
+        return a, b, (z[:4] + 1.0) / y
+
+    x = np.random.default_rng(1).random(2_000_000)
+    compiled = pycompile.compile(divides)
+    compiled(make(1), x, X + 1)
+    generator, found = make(5), []
+    with Meanwhile(generator) as other:
+        other.wanted.set()
+        with np.errstate(divide="warn"), pytest.warns(RuntimeWarning):
+            found += compiled(generator, x, X)[:2]
+    assert compiled.stats()["deopts"] == 1 and len(other.drawn) > 1
+    numbers = np.concatenate([*found, *other.drawn])
+    assert len(np.unique(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize("make", [rng, np.random.RandomState])
+def test_another_thread_with_its_own_generator_changes_nothing(make):
+    def divides(g, x):
+        a = g.normal(size=4)
+        b = g.uniform(1.0, 2.0, 4)
+        return a * b / x
+
+    with Meanwhile(make(7)) as other:
+        other.wanted.set()
+        check(divides, make(5), X, captured=False)
+        check(divides, make(5), X + 1, also=((make(6), X),), whole=True)

@@ -4,8 +4,8 @@
    token is made when the graph ends.  All generators share one chain of tokens, since two may share
    a bit generator.
    A plan that deopts has already drawn, and CPython's rerun draws again.  So the runtime keeps the
-   state of each generator from before its first draw (the step's `save`) and restores it
-   (pycompile._calls.Draw). */
+   state of each generator from before its first draw (the step's `save`) and restores it, unless
+   another thread has drawn from the generator meanwhile (pycompile._calls.Draw). */
 #include "numpy.h"
 
 #include "../../config.h"
