@@ -70,6 +70,17 @@ def written_through(a, b):
     return a
 
 
+def backwards(a, b):
+    t = 0.0
+    for i in range(len(a)):
+        row = a[i]
+        for v in reversed(row):
+            t = t * 0.5 + v
+        for j, w in enumerate(reversed(b[i % len(b)])):
+            t += j * w
+    return t
+
+
 def best(row):
     m = -np.inf
     for v in row:
@@ -115,6 +126,7 @@ def chosen(a, b):
         numbered,
         side_by_side,
         written_through,
+        backwards,
         given_to_functions,
         chosen,
     ],
@@ -136,6 +148,14 @@ def cubes(x, n):
                 t += line[k] * plane[j, k] + x[i, j][k]
             line[0] = t
     return t, x
+
+
+def test_rows_backwards_stay_loops():
+    compiled = pycompile.compile(backwards, fullgraph=True)
+    for n in (3, 40, 300):
+        a, b = RNG.random((n, n + 1)), RNG.random((2, n))
+        assert compiled(a, b) == backwards(a, b)
+    assert compiled.stats()["compiles"] == 1
 
 
 def test_parts_of_more_axes():

@@ -434,13 +434,14 @@ builtin_reversed(const BuiltinCall *call)
         if (of == NULL) return ANSWER_ERROR;
     }
     bool array = value_is_array(in, of) && graph_node(in->graph, of->node)->type.rank > 0;
-    if (!array && of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT &&
+    bool part = of->kind == V_PART; /* gone through by a kept loop, which knows its length */
+    if (!array && !part && of->kind != V_TUPLE && of->kind != V_LIST && of->kind != V_DICT &&
         of->kind != V_VIEW)
         return unknown(call, "reversed");
     Value *iterator = iterator_new(call, "reversed", 0);
     if (iterator == NULL) return ANSWER_ERROR;
     iterator->walked = of;
-    iterator->length = container_length(in, of);
+    if (!part) iterator->length = container_length(in, of);
     return give(call, iterator);
 }
 
