@@ -822,7 +822,9 @@ def begins_as_a_float64_in_turns(x):
 @pytest.mark.parametrize("function", [begins_as_a_float, begins_as_a_float_in_turns])
 def test_a_start_is_told_to_be_numpys(function):
     item = breaks(function, X, code="PC0006")[0]
-    assert item["detail"].startswith("'s' is Python's number or a numpy.float64 by the way")
+    assert item["detail"].startswith(
+        "after some branches 's' is Python's number, after others a numpy.float64"
+    )
     assert item["detail"].endswith("(begin with np.float64(...))")
 
 

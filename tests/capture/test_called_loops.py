@@ -629,4 +629,6 @@ def counts_found(x, n):
 
 def test_a_result_of_two_kinds_is_named():
     text = told(counts_found, RNG.random(100), 100)
-    assert "one side has a value that is int or NoneType by the way that was taken" in text, text
+    assert (
+        "one side has a value that is int after some branches and NoneType after others" in text
+    ), text

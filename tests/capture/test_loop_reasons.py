@@ -290,7 +290,12 @@ REASONS = [
     (sums_float32, (F32,), "'s' is Python's float before it and a numpy.float32 in it", False),
     (sums_products, (F32, F64), "'s' begins as Python's number", False),
     (largest_step, (F64,), "a call of 'max' whose numbers are not all of one type", True),
-    (follows, (CHAIN,), "'i' is Python's int or a numpy.int64 by the way", True),
+    (
+        follows,
+        (CHAIN,),
+        "after some branches 'i' is Python's int, after others a numpy.int64",
+        True,
+    ),
     (stores_floats, (F64,), "a store of numpy.float64 into an array of int32", True),
     (adds_the_index, (I32,), "'i' is Python's int and meets a numpy.int32", True),
     (sums_with_a_list, (F64,), "goes over other things than the elements of arrays", False),
@@ -365,7 +370,10 @@ def test_a_number_of_two_classes_is_no_length():
 
     text = told(adds_some, F64[:30, None])
     line = line_of_code(adds_some, "# here")
-    assert f"a number that is Python's or NumPy's by the way that was taken, line {line}" in text
+    assert (
+        f"a number that is Python's or NumPy's, according to the branches that were taken, line {line}"
+        in text
+    )
     check(adds_some_floats, F64[:30, None], whole=True)
 
 
@@ -403,7 +411,7 @@ def test_a_value_of_two_types_is_no_getitem():
         "getitem" not in text
         and f"on each way: bool(...), int(...), float(...)), line {line}" in text
     )
-    assert "a value that is bool or numpy.bool by the way that was taken" in text
+    assert "a value that is bool after some branches and numpy.bool after others" in text
     assert not pycompile.explain(both_as_bools)(F64 < 0.5, F64).breaks
     check(both_as_bools, F64 < 0.5, F64, whole=True)
 

@@ -353,13 +353,13 @@ loop_either_why(Interp *in, const Loop *loop)
 {
     const char *name = loop->wrong_line > 0 ? name_of_either(in, loop, loop->wrong, 0) : NULL;
     if (name == NULL)
-        return "a number is Python's or NumPy's by the way that was taken, and it is used where "
-               "that matters";
+        return "a number is Python's or NumPy's, according to the branches that were taken, and "
+               "it is used where that matters";
     const char *numpy = dtype_long_name((DType)graph_node(in->graph, loop->wrong)->type.dtype);
     const char *python = strncmp(numpy, "float", 5) == 0 ? "float" : "int";
     return arena_printf(
         in->arena,
-        "'%s' is Python's %s or a numpy.%s by the way that was taken, which matters "
-        "in line %d (make it one of the two on each way: %s(...) or np.%s(...))",
+        "after some branches '%s' is Python's %s, after others a numpy.%s, which makes a "
+        "difference in line %d (make it one of the two wherever it is set: %s(...) or np.%s(...))",
         name, python, numpy, loop->wrong_line, python, numpy);
 }

@@ -176,10 +176,11 @@ merge_differ(Merge *m, const char *name, Value *x, Value *y)
     bool loose = value_is_loose(in, x) || value_is_loose(in, y); /* earlier branches decide */
     m->what =
         loose && numpy_number("float", one) != NULL
-            ? arena_printf(in->attempt.learn_arena,
-                           "%s is Python's number or a %s by the way that was taken (begin with "
-                           "np.%s(...))",
-                           name, one, numpy_number("float", one))
+            ? arena_printf(
+                  in->attempt.learn_arena,
+                  "after some branches %s is Python's number, after others a %s (begin with "
+                  "np.%s(...))",
+                  name, one, numpy_number("float", one))
         : strcmp(one, other) == 0
             ? arena_printf(in->attempt.learn_arena,
                            "%s is not the same %s, or not of one dtype and shape, on its sides",

@@ -82,10 +82,11 @@ Answer
 loose_choice(Interp *in, Value *pair, Value *test, Value **out)
 {
     if (in->loop != NULL)
-        return interp_break(in, BREAK_UNROLL,
-                            "a value that is %s or %s by the way that was taken (make it one of "
-                            "the two on each way: bool(...), int(...), float(...))",
-                            value_describe(in, pair->items[1]), value_describe(in, pair->items[0]));
+        return interp_break(
+            in, BREAK_UNROLL,
+            "a value that is %s after some branches and %s after others (make it one of "
+            "the two on each way: bool(...), int(...), float(...))",
+            value_describe(in, pair->items[1]), value_describe(in, pair->items[0]));
     Value *args[3] = {pair->items[0], pair->items[1], test};
     PyObject *pick = module_kept(in, "pycompile._C", "_pick");
     return pick ? call_loose(in, pick, 3, args, out) : ANSWER_ERROR;

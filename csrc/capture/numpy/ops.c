@@ -37,8 +37,9 @@ operand(Interp *in, Value *value, NodeId *out)
         PyObject *number = value_is_opaque_object(in, value) ? object_sample(in, value) : NULL;
         if (number != NULL && (PyLong_Check(number) || PyFloat_Check(number) ||
                                PyComplex_Check(number) || array_scalar_check(number)))
-            return break_hinted(in, BREAK_OPERATOR, HINT_EITHER,
-                                "a number that is Python's or NumPy's by the way that was taken");
+            return break_hinted(
+                in, BREAK_OPERATOR, HINT_EITHER,
+                "a number that is Python's or NumPy's, according to the branches that were taken");
         BreakCode told = dtype_break(sample, opaque ? opaque->why : BREAK_DATA_SIZE);
         return interp_break_told(in, dtype_break(sample, BREAK_DTYPE), told, "an operand");
     }
