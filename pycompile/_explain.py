@@ -36,6 +36,7 @@ class Explanation:
         aside: str | None = None,
         counts: list[Record] | None = None,
         seconds: Mapping[str, float] | None = None,
+        so_far: Mapping[str, int] | None = None,
         more: str = "more: .verbose() has all; .breaks, .guards, .graphs, .to_dict()",
     ) -> None:
         self.name = name
@@ -44,6 +45,7 @@ class Explanation:
         self.aside = aside  # why the function is not compiled at all
         self.more = more  # the summary's last line: where the rest is told
         self.counts = counts or []  # of each function's code, as _C.hints() gives them
+        self.so_far = dict(so_far or {})  # stats() of the function before the call
         self.seconds = dict(seconds or {})  # call, and plain and compiled where they were measured
 
     @property
@@ -99,6 +101,7 @@ class Explanation:
             "kernels": self.kernels,
             "bytes_moved": _explain_text.bytes_moved(self.records),
             "seconds": self.seconds,
+            "so_far": self.so_far,
             "functions": self.functions,
             "error": None if self.error is None else f"{type(self.error).__name__}: {self.error}",
             "records": [
@@ -139,6 +142,8 @@ def explain(
 ) -> Callable[..., Explanation]:
     """`explain(f)(*args)` compiles `f` afresh, calls it once with the arguments and tells of it.
 
+    What the running program had made of `f` until then is told, too (`so_far`, and a line of the text).
+
     The call is real: what it prints and writes, it prints and writes.  An exception of the function
     is kept in the Explanation's `error`.  With `runs=n`, the function is called `n` times more plain
     and `n` times more compiled, by turns, and the shortest of each is told; 0 is for no such calls.
@@ -155,8 +160,9 @@ def explain(
     settings = _settings(backend, dynamic, fullgraph, mode, numerics, options)
 
     def run(*args: Any, **kwargs: Any) -> Explanation:
-        _C.reset()
         compiled = _compile(function, settings)
+        so_far = _so_far(function, compiled)
+        _C.reset()
         name = getattr(function, "__qualname__", None) or repr(function)
         error: BaseException | None = None
         seconds: dict[str, float] = {}
@@ -178,9 +184,19 @@ def explain(
                 began = perf_counter()
                 call(*args, **kwargs)
                 seconds[key] = min(seconds.get(key, float("inf")), perf_counter() - began)
-        return Explanation(name, records, error, aside, counts, seconds)
+        return Explanation(name, records, error, aside, counts, seconds, so_far)
 
     return run
+
+
+def _so_far(function: Any, compiled: Any) -> dict[str, int]:
+    """The stats of a compiled function; of a plain one where something was lost under these settings,
+    since earlier calls of explain() count as well."""
+    if not isinstance(compiled, _C.CompiledFunction):
+        return {}
+    stats = compiled.stats()
+    lost = isinstance(function, _C.CompiledFunction) or stats["given_up"] or stats["slower"]
+    return stats if lost else {}
 
 
 def _require_runs(runs: Any) -> None:

@@ -289,7 +289,22 @@ def head(explanation: Explanation) -> list[str]:
     lines = [heading(explanation)]
     if explanation.error is not None:
         lines.append(f"  raised {type(explanation.error).__name__}: {explanation.error}")
-    return lines + ["  " + line for line in explanation.times()]
+    return lines + ["  " + line for line in explanation.times() + _so_far(explanation.so_far)]
+
+
+def _so_far(stats: Record) -> list[str]:
+    """What the program had made of the function before it was compiled afresh."""
+    if not any(stats.values()):
+        return []
+    counted = ("plan run", "plan_runs"), ("compile", "compiles"), ("deopt", "deopts")
+    parts = [plural(stats[key], noun) for noun, key in counted if stats[key]]
+    if stats["given_up"]:
+        parts.append(f"{plural(stats['given_up'], 'place')} given up: more plans than pay")
+    if stats["slower"]:
+        parts.append(
+            f"{plural(stats['slower'], 'kind')} of calls left to CPython, which was faster"
+        )
+    return ["before this call: " + "; ".join(parts)]
 
 
 # ---- everything ----

@@ -27,6 +27,26 @@ def with_break(x):
     return y + 1
 
 
+def test_what_the_program_had_made_of_it_is_told():
+    def by_size(x):
+        return np.tanh(x + 1.0) * x
+
+    compiled = pycompile.compile(by_size)
+    assert "before this call" not in str(pycompile.explain(by_size)(X))
+    compiled(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for n in range(1, 15):
+            compiled(np.ones(n))
+    stats = compiled.stats()
+    assert stats["given_up"] == 1
+    found = pycompile.explain(compiled)(X)
+    text = f"before this call: {stats['plan_runs']} plan runs; {stats['compiles']} compiles; "
+    assert text + "1 place given up: more plans than pay" in str(found)
+    assert found.so_far == stats == found.to_dict()["so_far"]
+    assert pycompile.explain(by_size)(X).so_far == {}  # explain() has begun afresh
+
+
 def test_one_graph():
     found = pycompile.explain(one_graph)(X, X[0])
     assert len(found.graphs) == 1 and found.breaks == [] and found.error is None
