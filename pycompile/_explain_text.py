@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import html
 import linecache
 import os
@@ -18,6 +19,7 @@ Record = dict[str, Any]
 SCREEN = 40  # lines of a summary, at most
 WIDTH = 110  # columns
 BREAKS = 4  # that are told of one function
+MANY_KERNELS = 32  # of one graph
 NOT_WORTH = "no array work worth a plan at this size"
 TURN = "PC0044"  # follows from another break of the same loop
 RAISED, BEFORE = "PC0014", "an exception that was raised before"
@@ -112,6 +114,7 @@ def functions(explanation: Explanation) -> list[Record]:
             "breaks": [],
             "why": [],
             "left": None,
+            "repeated": (0, 0),
         }
         counts = {"plan_runs": 0, "recompiles": 0, "deopts": 0, "given_up": 0}
         times = {"plan_seconds": 0.0, "compile_seconds": 0.0}
@@ -125,6 +128,8 @@ def functions(explanation: Explanation) -> list[Record]:
         if record.get("kind") == "none":
             this["left"] = this["left"] or record.get("why")
         this["kernels"] += kernel_count(record)
+        if kernel_count(record) >= MANY_KERNELS:
+            this["repeated"] = max(this["repeated"], _repeated(record))
         this["compile_seconds"] += sum((record.get("seconds") or {}).values())
         if record.get("kind") == "failed":
             this["why"].append(f"left to CPython: {record.get('why') or 'not compiled'}")
@@ -143,6 +148,17 @@ def functions(explanation: Explanation) -> list[Record]:
         this["breaks"].append(item)
         this["line"] = item["head"] or this["line"] or line
     return sorted(rows.values(), key=lambda r: (is_library(r["file"]), -_cost(r)))
+
+
+def _repeated(record: Record) -> tuple[int, int]:
+    """How often the graph has an operation of one line, at most, and the line."""
+    graph = record.get("graph_object")
+    if graph is None:
+        return 0, 0
+    found = collections.Counter(
+        (node.line, node.op) for node in graph.nodes if node.op not in ("input", "const", "result")
+    )
+    return max(((count, line) for (line, _), count in found.items()), default=(0, 0))
 
 
 def _cost(row: Record) -> float:
@@ -171,6 +187,13 @@ def _reasons(row: Record) -> list[str]:
     if row["deopts"]:
         because = f", last for {row['deopt_why']}" if row.get("deopt_why") else ""
         why.append(f"{plural(row['deopts'], 'run')} of a plan given back to Python{because}")
+    times, line = row["repeated"]
+    if 2 * times >= MANY_KERNELS:
+        why.append(
+            f"so many kernels since line {line} is in the graph {times} times: a loop around it was "
+            "unrolled (compute with whole arrays, or call a compiled function in the loop; "
+            "options={'unroll': ...} sets the budget)"
+        )
     if not row["plans"] and row["breaks"] and all(item["idle"] for item in row["breaks"]):
         why.append(
             "nothing has to change: there is no array work before these breaks, or between them"

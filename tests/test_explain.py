@@ -47,6 +47,18 @@ def test_what_the_program_had_made_of_it_is_told():
     assert pycompile.explain(by_size)(X).so_far == {}  # explain() has begun afresh
 
 
+def test_a_loop_that_was_unrolled_into_many_kernels_is_told():
+    def unrolled(x, turns):
+        for k in range(turns):
+            x = np.sort(x * 1.5) + k
+        return x
+
+    text = str(pycompile.explain(unrolled)(X[0], 40))
+    line = unrolled.__code__.co_firstlineno + 2
+    assert f"since line {line} is in the graph 40 times" in " ".join(text.split())
+    assert "in the graph" not in str(pycompile.explain(unrolled)(X[0], 4))
+
+
 def test_one_graph():
     found = pycompile.explain(one_graph)(X, X[0])
     assert len(found.graphs) == 1 and found.breaks == [] and found.error is None
