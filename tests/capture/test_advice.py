@@ -564,7 +564,7 @@ def returns_before_a_loop(x, tolerance):
 def test_a_return_before_a_loop_ends_no_loop():
     for item in breaks(returns_before_a_loop, X, 0.1, code="PC0006"):
         before = item["line"] == line_of_code(returns_before_a_loop)
-        assert (item["detail"] == "it ends a loop") == (not before), item
+        assert item["detail"].startswith("it ends a loop") == (not before), item
         if before:
             line = line_of_code(returns_before_a_loop, "# inner")
             assert item["detail"].endswith(f"ends by the value of an array, line {line}")

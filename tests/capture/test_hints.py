@@ -160,7 +160,7 @@ def test_nothing_is_said_of_plans_that_are_not_there():
         return x
 
     item = only(halves, X[:2])
-    assert item["detail"] == "it ends a loop"
+    assert item["detail"] == "it ends a loop, whose turns compute with whole arrays"
 
 
 # ---- an exception that is raised and handled ----

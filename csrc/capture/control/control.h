@@ -195,6 +195,8 @@ int loop_refusal(Interp *in, int head, const char **why);
 Answer inner_loop_unkept(Interp *in, int head);
 /* A reason: there is nothing to change about it where the loop computes with whole arrays. */
 extern const char loop_without_elements[];
+/* Of a branch that ends a loop, where there is no other reason; NULL with the error set. */
+const char *loop_is_ended(Interp *in);
 /* Does the loop compute with whole arrays, as far as the graph goes?  -1: error set. */
 int loop_computes_arrays(Interp *in, int head);
 /* Adds it to what is told of a break at a value of the loop's body. */

@@ -40,7 +40,7 @@ tell_branch(Interp *in, Value *condition)
     bool loop = why == NULL && test == TEST_ENDS;
     const Break *broke = branch_broke(in, loop);
     if (broke != NULL) return interp_break_as(in, BREAK_BRANCH, broke);
-    if (loop) why = "it ends a loop";
+    if (loop && (why = loop_is_ended(in)) == NULL) return ANSWER_ERROR;
     if (!value_is_unknown_scalar(in, condition)) {
         Answer answer = interp_break_told(in, BREAK_BRANCH, BREAK_VARIES, "a branch");
         int inside = began_in_loop(in);

@@ -201,6 +201,18 @@ loop_computes_arrays(Interp *in, int head)
     return shape != NULL && computes_arrays(in, shape);
 }
 
+const char *
+loop_is_ended(Interp *in)
+{
+    for (int top = in->top->number; top >= 0; top--) {
+        LoopShape *shape;
+        if (loop_shape(in, in->top->decoded, top, &shape) < 0) return NULL;
+        if (shape != NULL && shape->inside[in->top->number] && computes_arrays(in, shape))
+            return "it ends a loop, whose turns compute with whole arrays";
+    }
+    return "it ends a loop";
+}
+
 /* ---- loops over something else than a range ---- */
 
 /* An array that the iterator goes over, itself or as a part of zip and the like; NULL: none. */
