@@ -191,6 +191,7 @@ void region_name(const Emit *e, int32_t at, char *out, size_t size);
 void region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail);
 /* The statements of a loop's body, and what the next iteration starts from. */
 void region_body(Emit *e, const RegionFor *loop);
+void region_look_ahead(Emit *e, const RegionCarried *c, bool next);
 void region_lanes_body(Emit *e, const RegionFor *loop);
 
 /* An instruction as a statement of the block, and what makes sure that its flags are raised. */

@@ -180,12 +180,23 @@ notes_store(const Emit *e, const Instr *v, const RegionFor *loop)
            instr_at(e, test->args[0])->op == OP_cast;
 }
 
+/* What an iteration has computed of a number for the one after it: region_modulo.c. */
+static const RegionCarried *
+is_ahead(const Emit *e, int32_t at, const RegionFor *loop)
+{
+    for (int i = 0; e->quick && loop != NULL && i < loop->carried.len; i++)
+        if (loop->carried.at[i].ahead && loop->carried.at[i].next == at)
+            return &loop->carried.at[i];
+    return NULL;
+}
+
 /* A number of which it is known before a loop that it does not overflow. */
 static bool
 emit_bounded(Emit *e, int32_t at, const char *a, const char *b)
 {
     const Instr *v = instr_at(e, at);
-    if (!e->quick || !region_fits(e->kernel->region, at)) return false;
+    const RegionLoop *r = e->kernel->region;
+    if (!r->modular[at] && (!e->quick || !region_fits(r, at))) return false;
     if (v->op == OP_py_div) {
         emit_line(e, "const f64 v%d = (f64)%s / (f64)%s;", at, a, b);
         return true;
@@ -281,7 +292,11 @@ region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
     text_free(&unused);
     if (v->nargs > 0) region_name(e, v->args[0], a, sizeof a);
     if (v->nargs > 1) region_name(e, v->args[1], b, sizeof b);
-    if (emit_bounded(e, at, a, b) || emit_by_power(e, at, a) || emit_extreme_int(e, at)) {
+    const RegionCarried *ahead = is_ahead(e, at, loop);
+    if (ahead != NULL)
+        emit_line(e, "const i64 v%d = ahead%d & 0x%llx;", at, ahead->variable,
+                  (unsigned long long)ahead->mask);
+    else if (emit_bounded(e, at, a, b) || emit_by_power(e, at, a) || emit_extreme_int(e, at)) {
         /* done */
     } else if (notes_overflow(e, v, loop))
         emit_noted(e, at, a, b, loop);
@@ -578,6 +593,16 @@ region_lanes_body(Emit *e, const RegionFor *loop)
     emit_block(e, &loop->lanes, loop);
 }
 
+/* What the variable will be before its remainder, at the end of the iteration or of the next. */
+void
+region_look_ahead(Emit *e, const RegionCarried *c, bool next)
+{
+    uint64_t factor = next ? c->factor * c->factor : c->factor;
+    uint64_t term = next ? c->factor * c->term + c->term : c->term;
+    emit_line(e, "%sahead%d = (uint64_t)x%d * 0x%llxull + 0x%llxull;", next ? "" : "uint64_t ",
+              c->variable, c->variable, (unsigned long long)factor, (unsigned long long)term);
+}
+
 /* What the next iteration starts from: elements first, since a variable may be one of them. */
 void
 region_body(Emit *e, const RegionFor *loop)
@@ -588,8 +613,10 @@ region_body(Emit *e, const RegionFor *loop)
     if (e->quick && loop->innermost) region_end_turn(e, loop);
     if (e->quick) region_after_iteration(e, loop);
     for (int i = 0; i < loop->carried.len; i++) {
-        region_name(e, loop->carried.at[i].next, name, sizeof name);
-        emit_line(e, "x%d = %s;", loop->carried.at[i].variable, name);
+        const RegionCarried *c = &loop->carried.at[i];
+        if (e->quick && c->ahead) region_look_ahead(e, c, true);
+        region_name(e, c->next, name, sizeof name);
+        emit_line(e, "x%d = %s;", c->variable, name);
     }
     if (loop->leaves >= 0) emit_line(e, "if (x%d) break;", loop->leaves);
 }

@@ -231,6 +231,8 @@ region_before_iterations(Emit *e, const RegionFor *loop)
     emit_line(e, "const i64 first%d = %s + from%d * step%d;", loop->number, start, loop->number,
               loop->number);
     if (region_notes(e, loop)) emit_line(e, "i64 over%d = 0;", loop->number);
+    for (int i = 0; i < loop->carried.len; i++)
+        if (loop->carried.at[i].ahead) region_look_ahead(e, &loop->carried.at[i], false);
     for (int i = 0; i < r->elements.len; i++)
         if (is_here(e, &r->elements.at[i], loop)) emit_before(e, loop, i);
 }

@@ -785,7 +785,9 @@ static int
 find_facts(Build *b)
 {
     Arena *arena = b->lw->arena;
-    if (region_bounds(arena, b->kernel, b->out) < 0 || region_carried(arena, b->kernel, b->out) < 0)
+    if (region_bounds(arena, b->kernel, b->out) < 0 ||
+        region_carried(arena, b->kernel, b->out) < 0 ||
+        region_modulo(arena, b->graph, b->kernel, b->out) < 0)
         return -1;
     region_reuse(b->kernel, b->out);
     return 0;

@@ -49,6 +49,8 @@ typedef struct {
     bool counts;         /* an int that moves by constants: region_carried.c … */
     bool continues;      /* … and begins as one that the loop around carries */
     int64_t each;        /* what it moves by for each bit: region_bits.c */
+    bool ahead;          /* becomes (factor * it + term) & mask: region_modulo.c */
+    uint64_t factor, term, mask;
 } RegionCarried;
 
 struct RegionFor {
@@ -131,6 +133,7 @@ struct RegionLoop {
     RegionAsked *asked; /* per instruction */
     int32_t questions;  /* their number so far */
     bool *steady;       /* per instruction: a sum that cannot overflow where counters are small */
+    bool *modular;      /* per instruction: a Python int of which only the lowest bits matter */
     VEC(RegionArray) arrays;
     VEC(RegionVariable) variables;
     VEC(RegionElement) elements;
@@ -149,7 +152,7 @@ region_bounded(const RegionLoop *r, int32_t at)
 static inline bool
 region_fits(const RegionLoop *r, int32_t at)
 {
-    return r->steady[at] || region_bounded(r, at);
+    return r->modular[at] || r->steady[at] || region_bounded(r, at);
 }
 
 /* region_order.c: which loops in this one change places; before the others. */
@@ -188,6 +191,9 @@ region_constant(const Kernel *k, int32_t at, int64_t *out)
 
 /* region_carried.c: ints among what is carried that cannot overflow.  0 or -1. */
 int region_carried(Arena *arena, const Kernel *k, RegionLoop *r);
+
+/* region_modulo.c: ints of which only the lowest bits matter.  0 or -1. */
+int region_modulo(Arena *arena, const Graph *g, const Kernel *k, RegionLoop *r);
 
 /* region_reuse.c: which elements need not go through memory, and which loops are independent. */
 void region_reuse(const Kernel *k, RegionLoop *r);
