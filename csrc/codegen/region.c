@@ -64,14 +64,14 @@ emit_checked(Emit *e, int32_t at, const char *a, const char *b, const char *fail
     region_name(e, at, name, sizeof name);
     emit_line(e, "%s %s;", dtype_name(v->dtype), name);
     if (builtin != NULL) {
-        emit_line(e, "if (__builtin_expect(%s(%s, %s, &%s), 0)) %s", builtin, a,
-                  v->op == OP_square ? a : b, name, fail);
+        emit_line(e, "if (RARELY(%s(%s, %s, &%s))) %s", builtin, a, v->op == OP_square ? a : b,
+                  name, fail);
         return;
     }
     bool absolute = v->op == OP_absolute;
     if (absolute) emit_line(e, "%s = %s;", name, a);
-    emit_line(e, "if (__builtin_expect(__builtin_sub_overflow((%s)0, %s, &%s), 0)) %s",
-              dtype_name(v->dtype), a, name, fail);
+    emit_line(e, "if (RARELY(__builtin_sub_overflow((%s)0, %s, &%s))) %s", dtype_name(v->dtype), a,
+              name, fail);
     if (absolute) emit_line(e, "if (!(%s < 0)) %s = %s;", a, name, a);
 }
 

@@ -46,8 +46,7 @@ emit_index(Emit *e, const RegionElement *element, int axis, char *out, size_t si
                   length, out);
         snprintf(out, size, "k%d_%d", number, axis);
     }
-    emit_line(e, "if (__builtin_expect((uint64_t)%s >= (uint64_t)n%d, 0)) %s", out, length,
-              REGION_FAIL);
+    emit_line(e, "if (RARELY((uint64_t)%s >= (uint64_t)n%d)) %s", out, length, REGION_FAIL);
 }
 
 /* The address of an element. */

@@ -262,8 +262,8 @@ emit_far(Emit *e, int32_t variable)
 static void
 emit_look(Emit *e, const RegionFor *loop, const char *iterations, bool at_once)
 {
-    emit_line(e, "if (__builtin_expect(%s(turns += %s) > %d, 0)) {", at_once ? "(uint64_t)" : "",
-              iterations, LOOK_AFTER);
+    emit_line(e, "if (RARELY(%s(turns += %s) > %d)) {", at_once ? "(uint64_t)" : "", iterations,
+              LOOK_AFTER);
     e->indent++;
     if (at_once) emit_line(e, "if ((uint64_t)%s > %d) %s", iterations, LONG_INNER, REGION_FAIL);
     emit_line(e, "turns = 0;");

@@ -2,7 +2,10 @@
 #include "emit.h"
 
 /* Repeats runtime/log_abi.h, as codegen/c.c does runtime/kernel_abi.h.  The log's end stays in
-   memory: loops need their registers, and log no more once the arrays are copied. */
+   memory: loops need their registers, and log no more once the arrays are copied.
+
+   What is merely not expected gcc takes to happen in one of ten iterations, so that it keeps values
+   of the loop on the stack because of the calls that are made then. */
 const char LOG_ABI_TEXT[] =
     "typedef __UINT64_TYPE__ uint64_t;\n"
     "typedef struct {\n"
@@ -25,8 +28,9 @@ const char LOG_ABI_TEXT[] =
     "    int (*range)(struct KernelLog *log, char *first, int64_t step, int64_t count,\n"
     "                 int64_t bytes); /* logs elements; nonzero: fail */\n"
     "} KernelLog;\n"
+    "#define RARELY(x) __builtin_expect_with_probability((x) != 0, 0, 0.9999)\n"
     "#define LOG_ENTRY(address, bytes) \\\n"
-    "    if (__builtin_expect(log->logs, 0)) { \\\n"
+    "    if (RARELY(log->logs)) { \\\n"
     "        if (log->at == log->end && log->more(log)) goto fail; \\\n"
     "        log->at->place = (uint64_t)(address) | bytes##ull << 56; \\\n"
     "        __builtin_memcpy(&log->at->old, address, bytes); \\\n"
