@@ -46,7 +46,7 @@ $(STAMP)-base: pyproject.toml | $(PY)
 	@touch $@
 $(STAMP)-test: $(STAMP)-base
 	$(PIP) "pytest>=8" "pytest-xdist>=3.5" "hypothesis>=6.100" "cloudpickle>=3" "joblib>=1.4"
-	-$(PIP) nvidia-cuda-nvrtc cupy-cuda13x # tests/cuda: kernels are compiled and executed without a device
+	-$(PIP) nvidia-cuda-nvrtc cupy-cuda13x ml_dtypes # tests/cuda: kernels are compiled and executed without a device
 	@touch $@
 $(STAMP)-demo: $(STAMP)-base
 	$(PIP) "matplotlib>=3.8" "scikit-learn>=1.4"

@@ -100,6 +100,8 @@ typedef struct {
     void (*begin)(int device);
     void (*changed)(void);
     void (*end)(void);
+    /* As ufunc_resolve, of one of its own ufuncs with one result; NULL: as NumPy's. */
+    Answer (*resolve)(PyObject *ufunc, int nin, const Type *const *args, DType *in, DType *out);
 } ArrayLibrary;
 extern const ArrayLibrary array_libraries[];
 /* Is it an array of the library that `like` names, with these properties? */
@@ -202,6 +204,8 @@ bool array_any_dtype_check(PyObject *object); /* also StringDType and those of t
 PyObject *array_dtype_object(DType dtype);
 /* ANSWER_NO for unsupported dtypes.  `object` is anything that np.dtype accepts. */
 Answer array_dtype_from_object(PyObject *object, DType *out);
+/* The same of arrays on devices, which have bfloat16, too. */
+Answer array_device_dtype(PyObject *object, DType *out);
 /* A dtype object of which there is only one: it has no parameters and holds nothing of the
    program's. */
 bool array_is_singleton_dtype(PyObject *object);

@@ -147,6 +147,30 @@ cupy_is_exact(PyObject *object)
 
 /* ---- reading ---- */
 
+/* Those of NumPy's own, and bfloat16. */
+static int
+cupy_dtype(PyArray_Descr *descr, const char **why)
+{
+    int dtype = numpy_dtype_from_descr(descr, why);
+    return dtype < 0 && descr == numpy_bfloat16() ? DT_BF16 : dtype;
+}
+
+Answer
+array_device_dtype(PyObject *object, DType *out)
+{
+    const char *why;
+    PyArray_Descr *descr = NULL;
+    Answer answer = array_dtype_from_object(object, out);
+    if (answer != ANSWER_NO) return answer;
+    if (PyArray_DescrConverter(object, &descr) && cupy_dtype(descr, &why) == DT_BF16) {
+        *out = DT_BF16;
+        answer = ANSWER_YES;
+    }
+    PyErr_Clear();
+    Py_XDECREF((PyObject *)descr);
+    return answer;
+}
+
 static int
 dtype_of(const CupyArray *array, const char **why)
 {
@@ -154,7 +178,7 @@ dtype_of(const CupyArray *array, const char **why)
         *why = "unsupported dtype";
         return -1;
     }
-    return numpy_dtype_from_descr((PyArray_Descr *)array->dtype, why);
+    return cupy_dtype((PyArray_Descr *)array->dtype, why);
 }
 
 Answer

@@ -16,6 +16,9 @@ PyObject *cupy_memory(size_t bytes, char **data);
 PyObject *cupy_over(PyObject *memory, DType dtype, int rank, const int64_t *shape,
                     const int64_t *stride);
 
+/* ---- cupy_oracle.c ---- */
+Answer cupy_resolve(PyObject *ufunc, int nin, const Type *const *args, DType *in, DType *out);
+
 /* ---- cupy_blocks.c ---- */
 void cupy_begin(int device);
 void cupy_changed(void);

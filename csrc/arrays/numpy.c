@@ -29,6 +29,7 @@ tables_init(void)
 {
     memset(dtype_of_number, -1, sizeof(dtype_of_number));
     for (int i = 0; i < DT_COUNT; i++) {
+        if (i == DT_BF16) continue; /* numpy_bfloat16 */
         numpy_descr[i] = PyArray_DescrFromType(number_of_dtype[i]);
         if (numpy_descr[i] == NULL) return -1;
         numpy_scalar_type[i] = numpy_descr[i]->typeobj;
@@ -48,6 +49,25 @@ arrays_init(void)
     function_type = (PyTypeObject *)Py_NewRef(Py_TYPE(function)); /* for ever */
     Py_DECREF(function);
     return pool_init();
+}
+
+/* NumPy has no bfloat16 of its own: it is a dtype of the module ml_dtypes, known once the program
+   has imported that. */
+PyArray_Descr *
+numpy_bfloat16(void)
+{
+    if (numpy_descr[DT_BF16] != NULL) return numpy_descr[DT_BF16];
+    PyObject *module = module_loaded("ml_dtypes"), *type = NULL;
+    PyArray_Descr *descr = NULL;
+    if (module != NULL) type = PyObject_GetAttrString(module, "bfloat16");
+    bool found = type != NULL && PyArray_DescrConverter(type, &descr);
+    if (found && PyDataType_ELSIZE(descr) == (npy_intp)dtype_size(DT_BF16))
+        numpy_descr[DT_BF16] = (PyArray_Descr *)Py_NewRef((PyObject *)descr); /* for ever */
+    Py_XDECREF((PyObject *)descr);
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return numpy_descr[DT_BF16];
 }
 
 /* -1 for unsupported type numbers. */

@@ -160,6 +160,8 @@ array_freeze(PyObject *view)
         return scalar;                                                                             \
     }
 
+static PyObject *box_python(DType dtype, const void *bytes);
+
 static PyObject *
 box_scalar(DType dtype, const void *bytes)
 {
@@ -177,6 +179,8 @@ box_scalar(DType dtype, const void *bytes)
         BOX(DT_F64, Float64)
         BOX(DT_C64, Complex64)
         BOX(DT_C128, Complex128)
+    case DT_BF16:
+        return box_python(dtype, bytes); /* no scalar of NumPy's: a number stands for it */
     case DT_BOOL:
         return Py_NewRef(*(const uint8_t *)bytes ? PyArrayScalar_True : PyArrayScalar_False);
     default: PyErr_SetString(PyExc_SystemError, "array_box: no scalar of this dtype"); return NULL;
@@ -204,6 +208,7 @@ box_python(DType dtype, const void *bytes)
         Py_XDECREF(half);
         return value;
     }
+    case DT_BF16: return PyFloat_FromDouble(bfloat_value(VALUE(uint16_t)));
     case DT_F32: return PyFloat_FromDouble(VALUE(float));
     case DT_F64: return PyFloat_FromDouble(VALUE(double));
     case DT_C64: return PyComplex_FromDoubles(VALUE(float), ((const float *)bytes)[1]);

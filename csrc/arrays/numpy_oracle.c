@@ -18,6 +18,10 @@ refused(void)
 PyObject *
 array_dtype_object(DType dtype)
 {
+    if (dtype == DT_BF16 && numpy_bfloat16() == NULL) {
+        PyErr_SetString(PyExc_ImportError, "bfloat16 without the module ml_dtypes");
+        return NULL;
+    }
     return Py_NewRef((PyObject *)numpy_descr[dtype]);
 }
 

@@ -324,7 +324,10 @@ emit_kernel(CudaEmit *e, const Program *program, const KernelStep *step)
     e->sum = "";
     e->walks = false;
     for (int i = 0; i < e->kernel->instrs.len; i++)
-        if (cuda_instr(e, i)->dtype == DT_F16) cuda_helper(e, "Half", strlen("Half"));
+        if (dtype_is_half(cuda_instr(e, i)->dtype)) {
+            const char *name = cuda_type(cuda_instr(e, i)->dtype);
+            cuda_helper(e, name, strlen(name));
+        }
     bool ready = e->mark != NULL && e->held != NULL && e->needed != NULL;
     if (ready) {
         cuda_count_uses(e);

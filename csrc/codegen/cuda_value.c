@@ -13,6 +13,7 @@ static const char *const types[DT_COUNT] = {
     [DT_U32] = "unsigned int",
     [DT_U64] = "unsigned long long",
     [DT_F16] = "Half", /* of the prelude */
+    [DT_BF16] = "BFloat",
     [DT_F32] = "float",
     [DT_F64] = "double",
 };
@@ -141,6 +142,7 @@ put_bits(DType dtype, uint64_t bits, Text *out)
 {
     switch (dtype) {
     case DT_F16: text_printf(out, "half_of(0x%x)", (unsigned)(uint16_t)bits); break;
+    case DT_BF16: text_printf(out, "bfloat_of(0x%x)", (unsigned)(uint16_t)bits); break;
     case DT_F32:
         text_printf(out, "__int_as_float(0x%llx)", (unsigned long long)(uint32_t)bits);
         break;
@@ -157,6 +159,7 @@ put_argument(DType dtype, const char *name, Text *out)
 {
     switch (dtype) {
     case DT_F16: text_printf(out, "half_of((unsigned short)%s)", name); break;
+    case DT_BF16: text_printf(out, "bfloat_of((unsigned short)%s)", name); break;
     case DT_F32: text_printf(out, "__int_as_float((int)%s)", name); break;
     case DT_F64: text_printf(out, "__longlong_as_double(%s)", name); break;
     case DT_BOOL: text_printf(out, "(signed char)%s != 0", name); break;

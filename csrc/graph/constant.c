@@ -8,10 +8,42 @@
 
 /* ---- bytes ---- */
 
-static void
-write_float(double value, size_t size, char *bytes)
+uint16_t
+bfloat_bits(double value)
 {
     float narrow = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &narrow, sizeof bits);
+    if (isnan(value)) return (uint16_t)(bits >> 16 | 0x40);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+double
+bfloat_value(uint16_t half)
+{
+    uint32_t bits = (uint32_t)half << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Of the two floats in a complex number. */
+static DType
+part_dtype(DType dtype)
+{
+    return dtype == DT_C64 ? DT_F32 : DT_F64;
+}
+
+static void
+write_float(double value, DType dtype, char *bytes)
+{
+    size_t size = dtype_size(dtype);
+    float narrow = (float)value;
+    uint16_t half = bfloat_bits(value);
+    if (dtype == DT_BF16) {
+        memcpy(bytes, &half, sizeof half);
+        return;
+    }
     if (size == 8)
         memcpy(bytes, &value, 8);
     else if (size == 4)
@@ -33,10 +65,10 @@ read_number(PyObject *value, DType dtype, char *bytes)
     }
     if (dtype_is_complex(dtype)) {
         Py_complex number = PyComplex_AsCComplex(value);
-        write_float(number.real, size / 2, bytes);
-        write_float(number.imag, size / 2, bytes + size / 2);
+        write_float(number.real, part_dtype(dtype), bytes);
+        write_float(number.imag, part_dtype(dtype), bytes + size / 2);
     } else if (dtype_is_float(dtype)) {
-        write_float(PyFloat_AsDouble(value), size, bytes);
+        write_float(PyFloat_AsDouble(value), dtype, bytes);
     } else {
         unsigned long long number = PyLong_AsUnsignedLongLongMask(value);
         memcpy(bytes, &number, size); /* little-endian machines only, as the generated code is */
@@ -56,9 +88,9 @@ static bool
 format_is(const Py_buffer *buffer, DType dtype)
 {
     static const char *const formats[] = {
-        [DT_BOOL] = "?", [DT_I8] = "b",  [DT_I16] = "h",  [DT_I32] = "i",  [DT_I64] = "l",
-        [DT_U8] = "B",   [DT_U16] = "H", [DT_U32] = "I",  [DT_U64] = "L",  [DT_F16] = "e",
-        [DT_F32] = "f",  [DT_F64] = "d", [DT_C64] = "Zf", [DT_C128] = "Zd"};
+        [DT_BOOL] = "?", [DT_I8] = "b",  [DT_I16] = "h", [DT_I32] = "i",  [DT_I64] = "l",
+        [DT_U8] = "B",   [DT_U16] = "H", [DT_U32] = "I", [DT_U64] = "L",  [DT_F16] = "e",
+        [DT_BF16] = "",  [DT_F32] = "f", [DT_F64] = "d", [DT_C64] = "Zf", [DT_C128] = "Zd"};
     const char *format = buffer->format == NULL ? "B" : buffer->format;
     if (strcmp(format, "q") == 0) format = "l"; /* long long, where it is as long as long */
     if (strcmp(format, "Q") == 0) format = "L";
@@ -91,10 +123,12 @@ read_bits(const char *bytes, size_t size)
 }
 
 static double
-read_float(const char *bytes, size_t size)
+read_float(const char *bytes, DType dtype)
 {
+    size_t size = dtype_size(dtype);
     float narrow;
     double wide;
+    if (dtype == DT_BF16) return bfloat_value((uint16_t)read_bits(bytes, size));
     if (size == 2) return PyFloat_Unpack2(bytes, 1);
     if (size == 4) {
         memcpy(&narrow, bytes, 4);
@@ -119,12 +153,16 @@ float_digits(double value, size_t size)
 }
 
 static void
-print_float(const char *bytes, size_t size, Text *out)
+print_float(const char *bytes, DType dtype, Text *out)
 {
-    static const uint64_t plain_nan[9] = {[2] = 0x7e00, [4] = 0x7fc00000, [8] = 0x7ff8000000000000};
-    double value = read_float(bytes, size);
+    static const uint64_t plain_nan[DT_COUNT] = {[DT_F16] = 0x7e00,
+                                                 [DT_BF16] = 0x7fc0,
+                                                 [DT_F32] = 0x7fc00000,
+                                                 [DT_F64] = 0x7ff8000000000000};
+    size_t size = dtype_size(dtype);
+    double value = read_float(bytes, dtype);
     uint64_t bits = read_bits(bytes, size);
-    if (value != value && bits != plain_nan[size]) {
+    if (value != value && bits != plain_nan[dtype]) {
         text_printf(out, "bits(0x%llx)", (unsigned long long)bits);
         return;
     }
@@ -141,12 +179,12 @@ print_element(const char *bytes, DType dtype, Text *out)
     if (dtype == DT_BOOL) {
         text_put(out, *bytes ? "True" : "False");
     } else if (dtype_is_float(dtype)) {
-        print_float(bytes, size, out);
+        print_float(bytes, dtype, out);
     } else if (dtype_is_complex(dtype)) {
         text_put(out, "c(");
-        print_float(bytes, size / 2, out);
+        print_float(bytes, part_dtype(dtype), out);
         text_put(out, ", ");
-        print_float(bytes + size / 2, size / 2, out);
+        print_float(bytes + size / 2, part_dtype(dtype), out);
         text_put(out, ")");
     } else {
         uint64_t bits = read_bits(bytes, size);
@@ -212,12 +250,12 @@ bad(const char *text)
 }
 
 static int
-parse_float(const char **text, size_t size, char *bytes)
+parse_float(const char **text, DType dtype, char *bytes)
 {
     char *end;
     if (strncmp(*text, "bits(", 5) == 0) {
         uint64_t bits = strtoull(*text + 5, &end, 16);
-        memcpy(bytes, &bits, size);
+        memcpy(bytes, &bits, dtype_size(dtype));
         if (*end != ')') return bad(*text);
         *text = end + 1;
         return 0;
@@ -227,7 +265,7 @@ parse_float(const char **text, size_t size, char *bytes)
         PyErr_Clear();
         return bad(*text);
     }
-    write_float(value, size, bytes);
+    write_float(value, dtype, bytes);
     *text = end;
     return 0;
 }
@@ -236,13 +274,14 @@ static int
 parse_element(const char **text, DType dtype, char *bytes)
 {
     size_t size = dtype_size(dtype);
-    if (dtype_is_float(dtype)) return parse_float(text, size, bytes);
+    if (dtype_is_float(dtype)) return parse_float(text, dtype, bytes);
     if (dtype_is_complex(dtype)) {
         if (strncmp(*text, "c(", 2) != 0) return bad(*text);
         *text += 2;
-        if (parse_float(text, size / 2, bytes) < 0) return -1;
+        if (parse_float(text, part_dtype(dtype), bytes) < 0) return -1;
         skip(text, ", ");
-        if (parse_float(text, size / 2, bytes + size / 2) < 0 || **text != ')') return bad(*text);
+        if (parse_float(text, part_dtype(dtype), bytes + size / 2) < 0 || **text != ')')
+            return bad(*text);
         ++*text;
         return 0;
     }
@@ -265,8 +304,10 @@ parse_element(const char **text, DType dtype, char *bytes)
 static PyObject *
 make_array(const Graph *g, const Type *type, PyObject *memory, int64_t offset)
 {
-    static const char *const names[] = {"?",  "i1", "i2", "i4", "i8", "u1", "u2",
-                                        "u4", "u8", "f2", "f4", "f8", "c8", "c16"};
+    static const char *const names[] = {
+        [DT_BOOL] = "?", [DT_I8] = "i1",  [DT_I16] = "i2", [DT_I32] = "i4", [DT_I64] = "i8",
+        [DT_U8] = "u1",  [DT_U16] = "u2", [DT_U32] = "u4", [DT_U64] = "u8", [DT_F16] = "f2",
+        [DT_BF16] = "V", [DT_F32] = "f4", [DT_F64] = "f8", [DT_C64] = "c8", [DT_C128] = "c16"};
     PyObject *numpy = module_import("numpy"), *array = NULL;
     PyObject *shape = graph_view_sizes(g, type->rank, type->shape);
     PyObject *stride = graph_view_sizes(g, type->rank, type->stride);
@@ -340,9 +381,13 @@ PyObject *
 constant_parse(const Graph *g, const Type *type, const char *text)
 {
     if (type->dtype == DT_OBJECT || text[0] == '@') return object_parse(g, text);
-    if (type->form != FORM_PYTHON) return parse_array(g, type, text);
     char bytes[16] = {0};
     const char *at = text;
+    if (type->dtype == DT_BF16 && type->rank == 0) /* a number stands for it: array_box */
+        return parse_element(&at, DT_BF16, bytes) < 0
+                   ? NULL
+                   : PyFloat_FromDouble(read_float(bytes, DT_BF16));
+    if (type->form != FORM_PYTHON) return parse_array(g, type, text);
     if (parse_element(&at, (DType)type->dtype, bytes) < 0) return NULL;
     int64_t integer;
     double parts[2];

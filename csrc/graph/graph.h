@@ -59,6 +59,7 @@ typedef enum {
     DT_F64,
     DT_C64,
     DT_C128,
+    DT_BF16,   /* of arrays on devices only */
     DT_OBJECT, /* a Python object known while compiling: the argument of an extern call */
     DT_COUNT
 } DType;
@@ -101,6 +102,10 @@ const char *dtype_long_name(DType dtype); /* "float32", as the array libraries c
 /* -1 when the name is unknown; sets no error. */
 int dtype_from_name(const char *name);
 bool dtype_is_float(DType dtype);
+bool dtype_is_half(DType dtype); /* 16 bits, computed with as float32 */
+/* Between a number and bfloat16, the upper half of a float; rounds to even. */
+uint16_t bfloat_bits(double value);
+double bfloat_value(uint16_t bits);
 bool dtype_is_complex(DType dtype);
 bool dtype_is_integer(DType dtype); /* bool excluded */
 bool dtype_is_signed(DType dtype);

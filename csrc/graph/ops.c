@@ -22,6 +22,7 @@ static const DTypeInfo dtypes[] = {
     [DT_U32] = {"u32", "uint32", 4, DTYPE_INTEGER},
     [DT_U64] = {"u64", "uint64", 8, DTYPE_INTEGER},
     [DT_F16] = {"f16", "float16", 2, DTYPE_FLOAT | DTYPE_SIGNED},
+    [DT_BF16] = {"bf16", "bfloat16", 2, DTYPE_FLOAT | DTYPE_SIGNED},
     [DT_F32] = {"f32", "float32", 4, DTYPE_FLOAT | DTYPE_SIGNED},
     [DT_F64] = {"f64", "float64", 8, DTYPE_FLOAT | DTYPE_SIGNED},
     [DT_C64] = {"c64", "complex64", 8, DTYPE_COMPLEX | DTYPE_SIGNED},
@@ -80,6 +81,12 @@ bool
 dtype_is_float(DType dtype)
 {
     return (dtypes[dtype].traits & DTYPE_FLOAT) != 0;
+}
+
+bool
+dtype_is_half(DType dtype)
+{
+    return dtype == DT_F16 || dtype == DT_BF16;
 }
 
 bool
@@ -144,7 +151,7 @@ op_function(Op op, char name[OP_FUNCTION_NAME])
 static bool
 has_dtype(const char *letters, DType dtype)
 {
-    if (dtype == DT_F16 && strchr(letters, 'h') != NULL) return true;
+    if (dtype_is_half(dtype) && strchr(letters, 'h') != NULL) return true;
     char kind = dtype == DT_BOOL                     ? 'b'
                 : dtype_is_integer(dtype)            ? 'i'
                 : dtype == DT_F32 || dtype == DT_F64 ? 'r'

@@ -72,6 +72,13 @@ static inline unsigned short half_bits(double value)
 }
 static inline unsigned short half_bits(float value) { return half_bits((double)value); }
 
+static inline unsigned short bfloat_bits(float value)
+{
+    unsigned bits;
+    memcpy(&bits, &value, sizeof bits);
+    return isnan(value) ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+
 // All threads of a block take part.
 template <class T> static inline T __shfl_xor_sync(unsigned, T value, int mask)
 {

@@ -54,8 +54,13 @@ GRAPHS = [SOFTMAX, CHAIN, WHOLE, COLUMNS, BROADCAST, WIDE]
 
 def all_operations():
     """Graphs with every operation that has a CUDA expression, for each of its dtypes."""
-    names = {"b": ["bool"], "i": ["i8", "u16", "i32", "u64"], "r": ["f32", "f64"], "h": ["f16"]}
-    for dtype in ("bool", "i8", "u16", "i32", "u64", "f16", "f32", "f64"):
+    names = {
+        "b": ["bool"],
+        "i": ["i8", "u16", "i32", "u64"],
+        "r": ["f32", "f64"],
+        "h": ["f16", "bf16"],
+    }
+    for dtype in ("bool", "i8", "u16", "i32", "u64", "f16", "bf16", "f32", "f64"):
         lines = [f"%{k}: {dtype}@cuda[100] = input({k})" for k in range(3)]
         lines.append("%3: bool@cuda[100] = input(3)")
         outputs = []
@@ -222,12 +227,15 @@ def executor(tmp_path_factory):
     [
         "on_executor.py",
         "graphs_on_executor.py",
+        "bfloat_on_executor.py",
         "calls_on_executor.py",
         "views_on_executor.py",
         "writes_on_executor.py",
     ],
 )
 def test_on_the_executor(executor, tmp_path, tests):
+    if tests == "bfloat_on_executor.py":
+        pytest.importorskip("ml_dtypes")
     path = os.pathsep.join([str(HERE.parents[1]), str(HERE), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "PYTHONPATH": path, "PYCOMPILE_CACHE_DIR": str(tmp_path)}
     command = [

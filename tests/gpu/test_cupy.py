@@ -44,6 +44,8 @@ def same(made, wanted):
     assert made.flags.c_contiguous == wanted.flags.c_contiguous
     assert made.flags.f_contiguous == wanted.flags.f_contiguous
     a, b = (np.ascontiguousarray(part.get()) for part in (made, wanted))
+    if a.dtype.name == "bfloat16":
+        a, b = a.astype("f4"), b.astype("f4")  # exact
     if a.dtype.kind in "fc":
         a, b = a.view(f"f{a.real.itemsize}"), b.view(f"f{b.real.itemsize}")
         nan = np.isnan(a) & np.isnan(b)
@@ -741,3 +743,89 @@ def test_read_from_the_header():
     name, dtype, shape, strides, _, address, device = _C.library_read(x)
     assert (name, dtype, shape, strides) == ("CuPy", "float64", x.shape, x.strides)
     assert (address, device) == (x.data.ptr, x.device.id)
+
+
+def bfloat16():
+    return np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+
+
+def every_bfloat():
+    return cp.arange(1 << 16, dtype="u2").view(bfloat16())
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_unary_of_bfloats(name):
+    ufunc = getattr(cp, name)
+    x = every_bfloat()
+    same(compiled(lambda x: ufunc(x), x), ufunc(x))
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in BINARY if name not in ("logaddexp", "nextafter")]
+)
+def test_binary_of_bfloats(name):
+    ufunc = getattr(cp, name)
+    x = every_bfloat()
+    y = cp.asarray(np.random.default_rng(1).permutation(1 << 16).astype("u2")).view(bfloat16())
+    same(compiled(lambda x, y: ufunc(x, y), x, y), ufunc(x, y))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "u1", "i2", "i4", "u4", "i8", "?"])
+def test_bfloats_and_other_dtypes(dtype):
+    kind = bfloat16()
+    x, other = inputs((5000,), kind, 1), inputs((5000,), dtype, 3)
+    same(compiled(lambda x: x.astype(kind), other), other.astype(kind))
+    for function in (lambda x, y: x + y, lambda x, y: y * x, lambda x, y: cp.where(y > 0, x, y)):
+        same(compiled(function, x, other), function(x, other))
+    small = cp.asarray(np.random.default_rng(1).uniform(0, 100, 5000).astype(kind))
+    same(compiled(lambda x: x.astype(dtype), small), small.astype(dtype))
+
+
+def test_bfloats_in_chains():
+    def chain(x, y, a):
+        z = cp.tanh(x * a + y) - y / 3
+        return (
+            z * z,
+            z > 0.5,
+            cp.where(z < x, z, -y),
+            cp.clip(x, -1, y),
+            cp.floor(x * 3),
+            x.astype("f4") + z,
+            (z * 9).astype("i4"),
+            x**2,
+            x @ x,
+            x.mean(),
+        )
+
+    x, y = (inputs((10_007,), bfloat16(), k)[100:] for k in (1, 2))
+    for a in (1.7, 2, True):
+        for made, wanted in zip(compiled(chain, x, y, a), chain(x, y, a), strict=True):
+            same(made, wanted)
+
+
+@pytest.mark.parametrize(
+    "shape, axis", [((100003,), None), ((64, 1000), 1), ((1000, 64), 0), ((100_000, 5), 0)]
+)
+def test_bfloat_reductions(shape, axis):
+    host = np.random.default_rng(1).standard_normal(shape).astype(bfloat16())
+    x, exact = cp.asarray(host), host.astype("f8")
+    made = compiled(lambda x: x.sum(axis=axis), x)
+    wanted = x.sum(axis=axis)
+    assert made.dtype == wanted.dtype
+    ours, theirs = (abs(part.get().astype("f8") - exact.sum(axis=axis)) for part in (made, wanted))
+    assert np.max(ours) <= max(np.max(theirs), 2.0**-8 * np.max(abs(exact.sum(axis=axis))))
+    made = compiled(lambda x: (x.max(axis=axis), x.min(axis=axis)), x)
+    same(made[0], x.max(axis=axis))
+    same(made[1], x.min(axis=axis))
+
+
+def test_writes_of_bfloats():
+    def function(x, y):
+        x += y * 2
+        x *= 3
+
+    x, y = (inputs((64, 1000), bfloat16(), k) for k in (1, 2))
+    plain = x.copy()
+    pycompile.compile(function)(x, y)
+    function(plain, y)
+    same(x, plain)

@@ -36,6 +36,7 @@ float_overflows(double value, DType real)
     if (!isfinite(value)) return false;
     if (real == DT_F16) return fabs(value) >= 65520.0;
     if (real == DT_F32) return fabs(value) >= 0x1.ffffffp+127;
+    if (real == DT_BF16) return fabs(value) >= 0x1.ffp+127;
     return false;
 }
 
@@ -78,7 +79,10 @@ put_real(double value, DType real, char *bytes)
     if (float_overflows(value, real)) return -1;
     float single = (float)value;
     if (real == DT_F16) return PyFloat_Pack2(value, bytes, 1);
-    if (real == DT_F32)
+    uint16_t half = bfloat_bits(value);
+    if (real == DT_BF16)
+        memcpy(bytes, &half, sizeof half);
+    else if (real == DT_F32)
         memcpy(bytes, &single, sizeof single);
     else
         memcpy(bytes, &value, sizeof value);
@@ -342,21 +346,34 @@ object_known(Interp *in, Value *value, PyObject **out)
     return guard_add(in, &guard) < 0 ? ANSWER_ERROR : ANSWER_YES;
 }
 
-Answer
-value_as_dtype(Interp *in, Value *value, DType *out)
+static Answer
+value_as_dtype_by(Interp *in, Value *value, Answer (*read)(PyObject *object, DType *out),
+                  DType *out)
 {
     if (value_absent(value)) return ANSWER_YES;
     PyObject *object;
     /* Do not guard an object that is not a supported dtype by identity: the guard would keep it
        alive. */
     if (value->kind == V_OBJECT && value->object != NULL && value->source != NO_SOURCE &&
-        array_dtype_from_object(value->object, out) == ANSWER_NO)
+        read(value->object, out) == ANSWER_NO)
         return break_dtype(in, value->object);
     Answer known = object_known(in, value, &object);
     if (known == ANSWER_NO)
         return break_hinted(in, BREAK_DTYPE, HINT_NAME_DTYPE, "a dtype that is not known");
     if (answer_stops(known)) return known;
-    Answer answer = array_dtype_from_object(object, out);
+    Answer answer = read(object, out);
     if (answer != ANSWER_NO) return answer;
     return break_dtype(in, object);
+}
+
+Answer
+value_as_dtype(Interp *in, Value *value, DType *out)
+{
+    return value_as_dtype_by(in, value, array_dtype_from_object, out);
+}
+
+Answer
+value_as_device_dtype(Interp *in, Value *value, DType *out)
+{
+    return value_as_dtype_by(in, value, array_device_dtype, out);
 }

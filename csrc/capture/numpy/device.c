@@ -55,12 +55,42 @@ device_operand(Interp *in, Value *value, NodeId *out)
                : answer;
 }
 
-/* Loop dtypes, by NumPy's ufunc of that name. */
+/* Loop dtypes, by the library's own ufunc of that name. */
+static Answer
+resolve_by_library(Interp *in, const char *ufunc, int nargs, const NodeId *args, DType *ins,
+                   DType *out)
+{
+    const ArrayLibrary *library = array_library_on(device_of(in->graph, nargs, args));
+    PyObject *object = array_library_function(library, ufunc);
+    Type copies[MAX_ARGS];
+    const Type *types[MAX_ARGS];
+    Answer answer = ANSWER_NO;
+    for (int i = 0; i < nargs; i++) {
+        copies[i] = node_type(in, args[i]);
+        types[i] = &copies[i];
+    }
+    if (object != NULL && array_library_ufunc_check(object))
+        answer = library->resolve(object, nargs, types, ins, out);
+    Py_XDECREF(object);
+    return answer == ANSWER_NO ? interp_break(in, BREAK_DEVICE, "%s for these dtypes", ufunc)
+                               : answer;
+}
+
+static bool
+any_bfloat(Interp *in, int nargs, const NodeId *args)
+{
+    for (int i = 0; i < nargs; i++)
+        if (node_type(in, args[i]).dtype == DT_BF16) return true;
+    return false;
+}
+
+/* Loop dtypes, by NumPy's ufunc of that name; NumPy's own know no bfloat16. */
 static Answer
 resolve_dtypes(Interp *in, const char *ufunc, int nargs, const NodeId *args, DType *ins, DType *out)
 {
     Type copies[MAX_ARGS];
     const Type *types[MAX_ARGS];
+    if (any_bfloat(in, nargs, args)) return resolve_by_library(in, ufunc, nargs, args, ins, out);
     PyObject *object = numpy_object(ufunc);
     if (object == NULL) return interp_break(in, BREAK_DEVICE, "%s", ufunc);
     for (int i = 0; i < nargs; i++) {
@@ -90,6 +120,21 @@ result_type(Interp *in, Type *out, DType dtype, int nargs, const NodeId *args)
     return ANSWER_YES;
 }
 
+/* bfloat16 is of devices only: a number of the host is converted there. */
+static Answer
+operand_cast(Interp *in, NodeId node, DType dtype, Device device, NodeId *out)
+{
+    Type type = node_type(in, node);
+    if (dtype != DT_BF16 || type.device != DEVICE_HOST ||
+        graph_node(in->graph, node)->op == OP_const)
+        return node_cast(in, node, dtype, out);
+    TRY(node_cast(in, node, DT_F64, &node));
+    if (type_contiguous(in->graph, &type, dtype, 0, NULL) < 0) return ANSWER_ERROR;
+    type.device = (uint8_t)device;
+    TRY_NODE(*out, graph_add(in->graph, in->region, OP_cast, 1, &node, &type, NULL));
+    return ANSWER_YES;
+}
+
 /* The op on operands that are cast to the dtypes `ins`. */
 static Answer
 device_node(Interp *in, Op op, int nargs, const NodeId *args, const DType *ins, DType dtype,
@@ -108,7 +153,7 @@ device_node(Interp *in, Op op, int nargs, const NodeId *args, const DType *ins, 
     if (!op_is_on(OP_cast, dtype, device))
         return interp_break(in, BREAK_DEVICE, "a result of %s on %s", dtype_long_name(dtype),
                             device_name(device));
-    for (int i = 0; i < nargs; i++) TRY(node_cast(in, args[i], ins[i], &cast[i]));
+    for (int i = 0; i < nargs; i++) TRY(operand_cast(in, args[i], ins[i], device, &cast[i]));
     TRY(result_type(in, &type, dtype, nargs, cast));
     TRY_NODE(*out, graph_add(in->graph, in->region, op, nargs, cast, &type, NULL));
     return ANSWER_YES;
@@ -341,13 +386,15 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
     bool mean = strcmp(rule->data, "mean") == 0;
     Op op = mean ? OP_sum : (Op)op_from_name(rule->data);
     DType dtype = (DType)node_type(in, node).dtype;
-    bool half = dtype == DT_F16; /* reduced as float32; the result is rounded */
+    DType given = dtype;
+    if (mean && dtype == DT_BF16) return device_break(in, args[0], "a mean of bfloat16");
+    bool half = dtype_is_half(dtype); /* reduced as float32; the result is rounded */
     if (op == OP_sum || op == OP_prod) dtype = summed_as(dtype);
     if (mean && !dtype_is_float(dtype)) dtype = DT_F64;
     if (op == OP_all || op == OP_any) dtype = DT_BOOL;
     if (dtype == DT_BOOL && op == OP_max) op = OP_any;
     if (dtype == DT_BOOL && op == OP_min) op = OP_all;
-    if (dtype == DT_F16) dtype = DT_F32;
+    if (half && dtype == given) dtype = DT_F32;
     TRY(reduce_node(in, op, node, dtype, &r, &node));
     if (mean) {
         NodeId both[2] = {node};
@@ -357,7 +404,7 @@ device_reduce(Interp *in, const Rule *rule, Value *const *args, Value **out)
         TRY_NODE(both[1], graph_const(in->graph, in->region, count, &weak));
         TRY(named_node(in, "divide", 2, both, &node));
     }
-    if (half && op != OP_all && op != OP_any) TRY(node_cast(in, node, DT_F16, &node));
+    if (half && op != OP_all && op != OP_any) TRY(node_cast(in, node, given, &node));
     return push_node(in, node, out);
 }
 
@@ -370,7 +417,7 @@ device_astype(Interp *in, const Rule *rule, Value *const *args, Value **out)
     NodeId node;
     (void)rule;
     if (args[0]->kind != V_DEVICE) return interp_break(in, BREAK_DEVICE, "astype");
-    TRY(value_as_dtype(in, args[1], &dtype));
+    TRY(value_as_device_dtype(in, args[1], &dtype));
     TRY(device_operand(in, args[0], &node));
     Type from = node_type(in, node), type;
     Device device = (Device)from.device;
@@ -389,7 +436,10 @@ device_where(Interp *in, const Rule *rule, Value *const *args, Value **out)
     DType ins[3], dtype;
     (void)rule;
     for (int i = 0; i < 3; i++) TRY(device_operand(in, args[i], &nodes[i]));
-    TRY(resolve_dtypes(in, "maximum", 2, &nodes[1], &ins[1], &dtype));
+    if (any_bfloat(in, 2, &nodes[1])) /* cupy.where is a function; this is its ufunc */
+        TRY(resolve_by_library(in, "_sorting.search._where_ufunc", 3, nodes, ins, &dtype));
+    else
+        TRY(resolve_dtypes(in, "maximum", 2, &nodes[1], &ins[1], &dtype));
     ins[0] = DT_BOOL;
     if (!op_is_on(OP_cast, (DType)node_type(in, nodes[0]).dtype, device_of(in->graph, 3, nodes)))
         return interp_break(in, BREAK_DEVICE, "a condition of this dtype");
@@ -406,7 +456,10 @@ device_clip(Interp *in, const Rule *rule, Value *const *args, Value **out)
     if (value_absent(args[1]) || value_absent(args[2]))
         return interp_break(in, BREAK_DEVICE, "clip with one bound");
     for (int i = 0; i < 3; i++) TRY(device_operand(in, args[i], &nodes[i]));
-    TRY(resolve_dtypes(in, "_core.umath.clip", 3, nodes, ins, &dtype));
+    if (any_bfloat(in, 3, nodes))
+        TRY(resolve_by_library(in, "_core._routines_math.clip", 3, nodes, ins, &dtype));
+    else
+        TRY(resolve_dtypes(in, "_core.umath.clip", 3, nodes, ins, &dtype));
     TRY(device_node(in, OP_clip, 3, nodes, ins, dtype, &node));
     return push_node(in, node, out);
 }

@@ -247,6 +247,8 @@ Answer node_form(Interp *in, NodeId node, Form form, NodeId *out);
 Answer object_known(Interp *in, Value *value, PyObject **out);
 /* dtype= arguments: NULL or None leave `*out` alone. */
 Answer value_as_dtype(Interp *in, Value *value, DType *out);
+/* The same where an array of a device is made, which may be of bfloat16. */
+Answer value_as_device_dtype(Interp *in, Value *value, DType *out);
 /* True when the argument was not given or is None. */
 bool value_absent(const Value *value);
 bool value_is_none(const Value *value);

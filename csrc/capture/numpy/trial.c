@@ -210,7 +210,10 @@ trial_array_type(Interp *in, PyObject *value, Type *out)
 {
     DType number;
     PyObject *dtype = step_part(value, PART_dtype), *shape = step_part(value, PART_shape);
-    if (array_dtype_from_object(dtype, &number) != ANSWER_YES) return break_dtype(in, dtype);
+    bool known = step_form(value) == STEP_DEVICE
+                     ? array_device_dtype(dtype, &number) == ANSWER_YES
+                     : array_dtype_from_object(dtype, &number) == ANSWER_YES;
+    if (!known) return break_dtype(in, dtype);
     if (PyTuple_GET_SIZE(shape) > MAX_RANK)
         return interp_break(in, BREAK_RANK, "more than 8 dimensions");
     *out = type_scalar(number, FORM_ARRAY);
