@@ -10,6 +10,10 @@
      - bit by bit: by a share of what the calls without a plan would have saved with one, and of
        what plans save.  What that has to come to doubles with each try until a plan pays again.
 
+   Stepping from a refusal to what may be worth a plan is on trial likewise: where it has paid
+   nothing a few times in a row, CPython runs such calls, until one has far more work, or waits that
+   double are over.
+
    So trying never costs more than a fraction of what it may gain, small calls do not use up the
    chances of large ones, and a place that was given up gets others later.  All of it is counted in
    the units of capture/control/worth.c, and so the same in every run. */
@@ -22,6 +26,8 @@ enum {
     MOST_RATIO = 20, /* in bits */
     FAR_LARGER = 2,  /* in bits: allows another try where nothing was worth a plan */
     ITEMS_WATCHED = 8,
+    FIRST_WAIT = 8, /* calls before stepping that has paid nothing is tried again */
+    MOST_REFUSAL_WAIT = 1 << 20,
 };
 
 int
@@ -99,7 +105,7 @@ promised(const Credit *credit, int larger)
 /* ---- the account ---- */
 
 bool
-credit_allows(Entry *entry, int64_t limit, const Roots *roots)
+credit_allows(Entry *entry, int64_t limit, const Roots *roots, int64_t calls)
 {
     Credit *credit = &entry->credit;
     if (!is_past_limit(entry, limit)) return true;
@@ -108,7 +114,7 @@ credit_allows(Entry *entry, int64_t limit, const Roots *roots)
     int64_t gain = promised(credit, larger);
     if (credit->gain == 0 && larger >= FAR_LARGER) return true;
     if (gain >= PAYS * credit->price << credit->misjudged) return true;
-    credit->earned += gain / MISSED_SHARE + 1;
+    credit->earned += (gain / MISSED_SHARE + 1) * calls;
     return credit->earned >= credit->price << credit->backoff;
 }
 
@@ -151,4 +157,42 @@ credit_paid(Entry *entry)
     Credit *credit = &entry->credit;
     credit->backoff = credit->misjudged = 0;
     if (credit->lost > 0) credit->lost--;
+}
+
+/* ---- stepping from a refusal ---- */
+
+/* An int may be how often a loop runs: each doubling counts as one of an array does. */
+int
+credit_work(const Roots *roots)
+{
+    int64_t elements = 0, turns = 0;
+    for (int i = 0; i < roots->nslots && i < SLOTS_WATCHED; i++) {
+        PyObject *object = roots->slots[i];
+        int overflow;
+        if (object != NULL && PyLong_CheckExact(object))
+            turns = Py_MAX(turns, PyLong_AsLongLongAndOverflow(object, &overflow));
+        else
+            elements += credit_elements(object);
+    }
+    return bits(elements) + bits(turns);
+}
+
+bool
+credit_leaves(Refusal *refusal, const Roots *roots)
+{
+    if (refusal->until < 0) return true;
+    if (refusal->wait == 0) return false;
+    bool larger = credit_work(roots) >= refusal->work + FAR_LARGER;
+    if (--refusal->wait > 0 && !larger) return true;
+    refusal->passed = larger ? 0 : refusal->rest;
+    refusal->wait = 0;
+    return false;
+}
+
+void
+credit_rest(Refusal *refusal, int work)
+{
+    refusal->rest = refusal->rest == 0 ? FIRST_WAIT : Py_MIN(2 * refusal->rest, MOST_REFUSAL_WAIT);
+    refusal->wait = refusal->rest;
+    refusal->work = (uint8_t)Py_MAX(work, refusal->work);
 }

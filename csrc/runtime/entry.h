@@ -27,6 +27,10 @@ typedef struct {
     int32_t until;  /* step up to and past this Instr, then look for an entry; -1: CPython runs the
                        rest */
     int32_t futile; /* times in a row that stepping from here paid nothing */
+    int32_t wait;   /* then: calls that CPython runs before it is tried again */
+    int32_t rest;   /* how many these were last time */
+    int32_t passed; /* calls that CPython ran for the one that tries again */
+    uint8_t work;   /* the most that a call had in which it paid nothing, in bits */
 } Refusal;
 
 /* The cost of making plans at an entry and their savings; see credit.c. */
@@ -197,12 +201,19 @@ bool function_is_library(PyFunctionObject *function);
 int state_nargs(const CodeState *state);
 
 /* ---- credit.c ---- */
-/* Counts a call for which no plan holds, and decides whether to make one. */
-bool credit_allows(Entry *entry, int64_t limit, const Roots *roots);
+/* Counts a call for which no plan holds, and decides whether to make one.  `calls`: how many it
+   stands for. */
+bool credit_allows(Entry *entry, int64_t limit, const Roots *roots, int64_t calls);
 /* Records the result of the try: `plan`, which is not yet among the entry's, or NULL. */
 void credit_tried(Entry *entry, int64_t limit, const Roots *roots, const CompileNote *note,
                   Plan *plan);
 void credit_paid(Entry *entry);
+/* The work that a call can be seen to have, in bits: its arrays and ints. */
+int credit_work(const Roots *roots);
+/* Does CPython run this call from the refusal on?  Counts the call. */
+bool credit_leaves(Refusal *refusal, const Roots *roots);
+/* Stepping from the refusal has paid nothing in a call with so much work, a few times in a row. */
+void credit_rest(Refusal *refusal, int work);
 /* How many plans of the entry are still in debt. */
 int credit_unpaid(const Entry *entry);
 enum { HIT_SHARE = 8 }; /* the share of plans' savings that may be spent on tries is one in … */

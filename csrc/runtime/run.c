@@ -52,6 +52,7 @@ typedef struct {
     FrameLink link;      /* around an effect that may look at the frame */
     Refusal *trail;      /* the first refusal stepped past since the last plan */
     int64_t trail_saved; /* `thread_saved` at that time */
+    int trail_work;      /* what the frame held at that time */
     int64_t began_saved; /* `thread_saved` when the frame began */
     int idle_steps, idle_breaks;
     bool planned, stepped; /* a plan has run; an instruction was stepped */
@@ -138,17 +139,17 @@ static void
 judge_trail(Runner *r)
 {
     if (r->trail == NULL || thread_saved <= r->trail_saved) return;
-    r->trail->futile = 0;
+    r->trail->futile = r->trail->rest = r->trail->passed = 0;
     r->trail = NULL;
 }
 
 /* The frame ends, or CPython runs the rest.  Where the steps from a refusal have not paid a few
-   times in a row, they are not made again. */
+   times in a row, they are not made again for a while. */
 static void
 end_trail(Runner *r)
 {
     judge_trail(r);
-    if (r->trail != NULL && ++r->trail->futile >= MAX_FUTILE) r->trail->until = -1;
+    if (r->trail != NULL && ++r->trail->futile >= MAX_FUTILE) credit_rest(r->trail, r->trail_work);
     r->trail = NULL;
 }
 
@@ -286,11 +287,13 @@ is_idle(const Runner *r)
 static Turn
 take_refusal(Runner *r, Refusal *refusal)
 {
-    if (refusal->until < 0) return TURN_RESUME;
+    Roots roots = frame_roots(r);
+    if (credit_leaves(refusal, &roots)) return TURN_RESUME;
     if (++r->idle_breaks > MAX_IDLE_BREAKS * allowance(r)) return TURN_RESUME;
     if (r->trail == NULL) {
         r->trail = refusal;
         r->trail_saved = thread_saved;
+        r->trail_work = credit_work(&roots);
     }
     thread_saved -= REFUSAL_COST;
     r->until = refusal->until;
@@ -534,7 +537,9 @@ try_capture(Runner *r, Entry *entry)
         r->waits = true;
         return TURN_RESUME;
     }
-    if (!credit_allows(entry, limit, &roots)) return give_up(r, entry);
+    bool follows = r->trail != NULL && r->trail != &entry->behind;
+    int64_t calls = follows ? 1 + r->trail->passed : 1;
+    if (!credit_allows(entry, limit, &roots, calls)) return give_up(r, entry);
     Turn instead;
     if (is_unearned(r, entry, &instead)) return instead;
     Text text = {0};

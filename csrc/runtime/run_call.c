@@ -126,12 +126,12 @@ is_refused(const CodeState *state, Entry *entry, PyFunctionObject *function, PyO
         roots = (Roots){slots, state->code->co_nlocalsplus};
     }
     if (entry->given_up) {
-        if (entry->behind.until >= 0) return false;
+        if (!credit_leaves(&entry->behind, &roots)) return false;
         entry_missed(entry);
-        return !credit_allows(entry, state->config->recompile_limit, &roots);
+        return !credit_allows(entry, state->config->recompile_limit, &roots, 1);
     }
     Refusal *refusal = entry_refusal(entry, types_of(roots.slots, state_nargs(state)), &roots);
-    return refusal != NULL && refusal->until < 0;
+    return refusal != NULL && credit_leaves(refusal, &roots);
 }
 
 /* fullgraph: the function's code can never be captured. */

@@ -307,6 +307,56 @@ def test_functions_that_it_calls_have_their_plans():
     assert inner.stats()["plan_runs"] - before >= 15
 
 
+def diffused(u, dt, n):
+    for _ in range(n):
+        lap = np.zeros_like(u)
+        lap[1:-1, 1:-1] = u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2]
+        u += dt * lap
+        u[0] = u[1]
+        u[:, -1] = u[:, -2]
+    return u, u.max()
+
+
+ODD = [
+    (np.ones(shape, dtype), 0.1, n)
+    for shape in [(3, 3), (5, 7), (40, 40), (2, 2)]
+    for dtype in ("f4", "f8", "c16")
+    for n in (0, 2)
+]
+
+
+def test_large_calls_after_many_small_ones_that_came_to_nothing():
+    """Looking behind a place that is given up paid nothing, as long as calls were small."""
+    f = Pair(diffused)
+    f.counts(ODD * 4)
+    assert f.compiled.stats()["given_up"] >= 1
+    large = (np.random.default_rng(0).standard_normal((300, 300)), 0.1, 3)
+    f.counts([large] * 20)
+    assert f.counts([large] * 5)["plan_runs"] >= 5
+
+
+@pytest.mark.slow
+def test_frequent_calls_after_large_ones_of_other_kinds():
+    """What such calls would have saved counts, though few of them are looked at."""
+    f = Pair(diffused)
+    rows = [np.ones((300, 200), dtype) for dtype in ("f4", "f8", "c16")]
+    f.counts((ODD + [(row, 0.1, n) for row in rows for n in (0, 2)]) * 4)
+    large = (np.random.default_rng(0).standard_normal((300, 300)), 0.1, 3)
+    for _ in range(600):
+        f.compiled(large[0].copy(), 0.1, 3)
+    assert f.counts([large] * 5)["plan_runs"] >= 5
+
+
+def test_frequent_calls_after_many_that_came_to_nothing():
+    """The same where no call is larger than those that came to nothing."""
+    f = Pair(diffused)
+    f.counts(ODD * 4)
+    f.counts([(np.ones((100, 100)), 0.1, 0)] * 6)
+    usual = (np.random.default_rng(0).standard_normal((100, 100)), 0.1, 3)
+    f.counts([usual] * 400)
+    assert f.counts([usual] * 5)["plan_runs"] >= 5
+
+
 def test_what_raises_behind_it():
     def failing(x, table):
         y = np.exp(x) * 2
