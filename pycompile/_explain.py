@@ -84,6 +84,11 @@ class Explanation:
             plain, compiled = self.seconds["plain"], self.seconds["compiled"]
             ratio = f"{plain / compiled:.3g} times as fast" if compiled else "too fast to tell"
             lines.append(f"plain {text(plain)}, compiled {text(compiled)}: {ratio}")
+            if compiled > plain:
+                lines.append(
+                    "later calls that stay slower are left to Python, except under fullgraph or "
+                    "plan_always, and where a loop was compiled"
+                )
         if "call" in self.seconds and compiling:
             whole = f"call {text(self.seconds['call'])}, {text(compiling)} of it compiling"
             how = "" if lines else "; explain(f, runs=5)(...) compares with plain"

@@ -6,6 +6,7 @@ import collections
 import html
 import linecache
 import os
+import re
 import sysconfig
 import textwrap
 from functools import lru_cache
@@ -28,6 +29,7 @@ OF_PYTHON = {  # breaks whose hints are about array code around them
     *("PC0002", "PC0003", "PC0010", "PC0011", "PC0021", "PC0022", "PC0023", "PC0028", "PC0029"),
     "PC0030",
 }
+OTHERS = re.compile(r"/(threading\.py|concurrent/futures/|multiprocessing/|joblib/)")
 TOLD_ONCE = ("PC0006", "PC0045", "PC0046")  # a place, with the reason found first
 
 
@@ -172,6 +174,12 @@ def _cost(row: Record) -> float:
     return found
 
 
+def _starts_others(item: Record) -> bool:
+    """Whether the break is in the library's code that starts threads or processes."""
+    files = [(frame[0] or "").replace(os.sep, "/") for frame in item.get("frames") or ()]
+    return any(is_library(file) and OTHERS.search(file) for file in files)
+
+
 def _reasons(row: Record) -> list[str]:
     """Why it is not faster, apart from its breaks."""
     why = list(dict.fromkeys(row["why"]))
@@ -194,7 +202,14 @@ def _reasons(row: Record) -> list[str]:
             "unrolled (compute with whole arrays, or call a compiled function in the loop; "
             "options={'unroll': ...} sets the budget)"
         )
-    if not row["plans"] and row["breaks"] and all(item["idle"] for item in row["breaks"]):
+    elsewhere = any(_starts_others(item) for item in row["breaks"])
+    if elsewhere:
+        why.append(
+            "functions that other threads and processes run are not followed: compile those "
+            "themselves (@pycompile.compile), or the program with python -m pycompile run"
+        )
+    idle = all(item["idle"] for item in row["breaks"])
+    if not row["plans"] and row["breaks"] and idle and not elsewhere:
         why.append(
             "nothing has to change: there is no array work before these breaks, or between them"
         )
@@ -241,12 +256,16 @@ def reason(item: Record) -> str:
 
 def _function_lines(row: Record, hinted: set[str]) -> list[str]:
     parts = [plural(row["plans"], "plan") if row["plans"] else "no plan"]
-    if row["plans"]:
+    back = row["plans"] and row["deopts"] and not row["plan_runs"]
+    if back:
+        parts[0] += f" tried {plural(row['deopts'], 'time')}, each given back to Python"
+    elif row["plans"]:
         parts[0] += f" run {plural(row['plan_runs'], 'time')}"
     if row["kernels"]:
         parts.append(plural(row["kernels"], "kernel"))
     if row["plan_seconds"]:
-        parts.append(f"{seconds(row['plan_seconds'])} in plans")
+        what = "such tries" if back else "plans"
+        parts.append(f"{seconds(row['plan_seconds'])} in {what}")
     if row["compile_seconds"]:
         parts.append(f"{seconds(row['compile_seconds'])} compiling")
     lines = [f"{row['function']} ({place(row['file'], row['line'])}): {', '.join(parts)}"]

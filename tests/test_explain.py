@@ -469,3 +469,40 @@ def test_a_run_that_is_undone_names_its_line(caplog):
     assert undone(caplog, logs_inside, ones) == (f"an invalid value, {event}", inside)
     assert undone(caplog, raises, ones)[1:] == (3,)
     assert undone(caplog, warns, ones) == ("RuntimeWarning: Mean of empty slice", 2)
+
+
+def test_functions_that_other_threads_run_are_not_followed():
+    def spread(x, parts):
+        found = [None] * parts
+
+        def work(i):
+            found[i] = np.sqrt(x[i::parts] ** 2 + 1).sum()
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(parts)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return found
+
+    text = " ".join(str(pycompile.explain(spread)(BIG, 2)).split())
+    assert "other threads and processes run are not followed" in text
+    assert "nothing has to change" not in text
+
+
+def test_plans_that_are_always_given_back():
+    def inverse(x):
+        return (1 / x).sum()
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        text = " ".join(str(pycompile.explain(inverse)(BIG * 0)).split())
+    assert "1 plan tried 1 time, each given back to Python" in text
+    assert "run 0 times" not in text and " in such tries" in text
+
+
+def test_slower_than_plain():
+    row = {"plain": 1e-3, "compiled": 2e-3}
+    assert "left to Python" in str(_explain.Explanation("f", [], seconds=row))
+    row = {"plain": 2e-3, "compiled": 1e-3}
+    assert "left to Python" not in str(_explain.Explanation("f", [], seconds=row))

@@ -133,7 +133,7 @@ guard_array_facts(const GuardProgram *program, const GuardCheck *check, PyObject
     int n = 0;
     if (header.dtype != check->array.dtype) {
         ArrayFact *fact = &facts[n++];
-        fact->remedy = "cast to one dtype: x.astype(np.float64)";
+        fact->remedy = "cast to one dtype (astype)";
         snprintf(fact->name, sizeof(fact->name), "dtype");
         snprintf(fact->wanted, sizeof(fact->wanted), "%s", dtype_long_name(check->array.dtype));
         snprintf(fact->now, sizeof(fact->now), "%s", dtype_long_name(header.dtype));
