@@ -540,3 +540,57 @@ def test_numbers_are_not_unrolled_by_the_hundred(function):
     found = pycompile.explain(function)(np.arange(500) * (1 + 2j))
     assert found.kernels < 100
     assert any("more than 512 instructions" in one["detail"] for one in found.to_dict()["breaks"])
+
+
+def edit_distance(a, b):
+    d = np.zeros((len(a) + 1, len(b) + 1), np.int32)
+    d[:, 0] = np.arange(len(a) + 1)
+    d[0] = np.arange(len(b) + 1)
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            c = 0 if a[i - 1] == b[j - 1] else 1
+            d[i, j] = min(d[i - 1, j] + 1, d[i, j - 1] + 1, d[i - 1, j - 1] + c)
+    return d
+
+
+def adds_remainders(a):
+    out = np.zeros(len(a), np.int32)
+    for i in range(len(a)):
+        out[i] = a[i] + i % 7
+    return out
+
+
+def adds_one_of_two(a):
+    out = np.zeros(len(a), np.int32)
+    for i in range(len(a)):
+        k = 2000000000 if a[i] > 3 else -5
+        out[i] = a[i] + k  # overflows, with a warning
+    return out
+
+
+def adds_one_of_two_large(a):
+    out = np.zeros(len(a), np.int32)
+    for i in range(len(a)):
+        k = 3000000000 if a[i] > 3 else -5
+        out[i] = a[i] + k
+    return out
+
+
+FEW = np.arange(300, dtype=np.int32) % 11
+
+
+def test_ints_of_known_bounds_may_meet_narrower_ones():
+    letters = np.arange(150, dtype=np.uint8)
+    check(edit_distance, letters % 4, letters * 7 % 5)
+    assert "'c' is Python's int" not in str(pycompile.explain(edit_distance)(letters, letters % 3))
+    check(adds_remainders, FEW)
+    check(adds_one_of_two, FEW)
+    check(adds_one_of_two, FEW * 200000000)
+    assert "'k' is Python's int" not in str(pycompile.explain(adds_one_of_two)(FEW))
+
+
+def test_ints_that_do_not_fit_raise():
+    with pytest.raises(OverflowError):
+        adds_one_of_two_large(FEW)
+    with pytest.raises(OverflowError):
+        pycompile.compile(adds_one_of_two_large)(FEW)

@@ -238,12 +238,14 @@ static Answer
 guard_weak_range(Interp *in, NodeId node, DType dtype)
 {
     if (dtype == DT_I64) return ANSWER_YES;
-    Value *input = frame_input(in, graph_node(in->graph, node), node);
-    if (input == NULL) return break_narrow(in, node, dtype);
     int bits = 8 * (int)dtype_size(dtype);
     bool is_signed = dtype_is_signed(dtype);
     int64_t high = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - is_signed)) - 1;
-    Answer answer = value_in_range(in, input, is_signed ? -high - 1 : 0, high);
+    int64_t low = is_signed ? -high - 1 : 0;
+    if (node_in_range(in, node, low, high)) return ANSWER_YES;
+    Value *input = frame_input(in, graph_node(in->graph, node), node);
+    if (input == NULL) return break_narrow(in, node, dtype);
+    Answer answer = value_in_range(in, input, low, high);
     if (answer != ANSWER_NO) return answer;
     return interp_break(in, BREAK_SHAPE, "a Python int out of the range of %s", dtype_name(dtype));
 }

@@ -234,6 +234,8 @@ bool dtype_can_cast_same_kind(DType from, DType to);
 DType dtype_real_of(DType dtype); /* C64 -> F32; others unchanged */
 /* The object of a scalar node: a constant, or an input, which is then guarded by value. */
 Answer node_known(Interp *in, NodeId node, PyObject **out);
+/* bounds.c: is Python's int that the graph computes in the range, whatever the values are? */
+bool node_in_range(const Interp *in, NodeId node, int64_t low, int64_t high);
 NodeId node_int(Interp *in, int64_t value, DType dtype);
 NodeId node_float(Interp *in, double value, DType dtype);
 /* A Python object as argument of an extern. */
