@@ -623,7 +623,7 @@ def ignored_in_loop(x):
 
 def ignored_start(x):
     s = np.sqrt(4 - x[1])
-    for r in range(len(x)):
+    for _ in range(len(x)):
         s = x[0]
     return s
 
