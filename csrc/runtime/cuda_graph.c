@@ -238,10 +238,10 @@ cuda_graph_launch(const CudaDriver *driver, Chain *chain, void *stream, bool tim
 
 /* ---- for tests ---- */
 
-/* cuda_graphs(force) -> (ns of a kernel's launch, of a graph's launch, of setting a node); 0: not
-   measured. */
+/* test_cuda_graphs(force) -> (ns of a kernel's launch, of a graph's launch, of setting a node); 0:
+   not measured. */
 static PyObject *
-py_cuda_graphs(PyObject *Py_UNUSED(self), PyObject *args)
+py_test_cuda_graphs(PyObject *Py_UNUSED(self), PyObject *args)
 {
     if (!PyArg_ParseTuple(args, "|i", &costs.forced)) return NULL;
     return Py_BuildValue("(LLL)", costs.kernels ? (long long)costs.kernel : 0,
@@ -250,9 +250,7 @@ py_cuda_graphs(PyObject *Py_UNUSED(self), PyObject *args)
 }
 
 PyMethodDef cuda_graph_methods[] = {
-    {"cuda_graphs", py_cuda_graphs, METH_VARARGS,
-     "cuda_graphs(force=0) -> ns of launches\n\nFor tests: chains of kernels are launched as "
-     "graphs "
-     "(1), never (-1), or as is faster (0)."},
+    {"test_cuda_graphs", py_test_cuda_graphs, METH_VARARGS,
+     "Chains of kernels are launched as graphs (1), never (-1), or as is faster (0)."},
     {NULL, NULL, 0, NULL},
 };

@@ -38,7 +38,7 @@ def device(array):
 
 cp.cuda.set_allocator(allocate)
 assert _C.test_cupy_without_device(device(np.ones(1)))
-_C.cuda_graphs(1)  # the executor's times say nothing of a device's
+_C.test_cuda_graphs(1)  # the executor's times say nothing of a device's
 
 
 def host(array):

@@ -44,7 +44,7 @@ def setting():
     yield put
     for cell in used:
         cell.value = 0
-    _C.cuda_graphs(1)
+    _C.test_cuda_graphs(1)
     _C.test_cupy_without_device(device(np.ones(1)), 0)
 
 
@@ -154,13 +154,13 @@ def test_graphs_end_with_their_plans():
 
 
 def test_the_way_is_measured(setting):
-    _C.cuda_graphs(0)
+    _C.test_cuda_graphs(0)
     function = once(sums)
     x = values((80,), "f8")
     for _ in range(30):
         np.testing.assert_allclose(host(function(device(x))), plain_sums(x), rtol=1e-12, atol=1e-12)
-    assert min(_C.cuda_graphs(0)[:2]) > 0
-    _C.cuda_graphs(-1)
+    assert min(_C.test_cuda_graphs(0)[:2]) > 0
+    _C.test_cuda_graphs(-1)
     assert launches.during(lambda: function(device(x))) == 0
 
 
