@@ -51,7 +51,8 @@ static const struct {
      "F Half minimum(Half x, Half y) {\n"
      "    return isnan((float)x) | isnan((float)y) ? half_of(0x7fff) : Half(fminf(x, y));\n"
      "}\n"},
-    /* As CuPy's bfloat16.  Doubles are rounded twice, and so is the quotient of a remainder. */
+    /* As CuPy's bfloat16.  Doubles are rounded twice, and so is the quotient of a remainder.
+       Subnormal numbers are zeros, but to `and` as its second operand. */
     {"BFloat", NULL,
      "#ifdef __CUDACC_RTC__\n"
      "F unsigned short bfloat_bits(float value) {\n"
@@ -81,7 +82,8 @@ static const struct {
      "}\n"
      "F BFloat minimum(BFloat x, BFloat y) {\n"
      "    return isnan((float)x) | isnan((float)y) ? bfloat_of(0x7fff) : BFloat(fminf(x, y));\n"
-     "}\n"},
+     "}\n"
+     "F bool both(BFloat x, BFloat y) { return x && (y.bits & 0x7fff) != 0; }\n"},
     {"floor_divide", NULL,
      "F int floor_divide(int x, int y) {\n"
      "    if (y == 0) return 0;\n"
@@ -131,6 +133,7 @@ static const struct {
      "F double minimum(double x, double y) {\n"
      "    return isnan(x) | isnan(y) ? (double)__int_as_float(0x7fffffff) : fmin(x, y);\n"
      "}\n"},
+    {"both", NULL, "template <class T> F bool both(T x, T y) { return x && y; }\n"},
     {"clip", NULL,
      "template <class T> F T clip(T x, T low, T high) {\n"
      "    return low > high ? high : (x < low ? low : (x > high ? high : x));\n"

@@ -68,6 +68,17 @@ def test_functions_of_two(name):
     np.testing.assert_allclose(host(made).astype("f4"), wanted, rtol=2**-8)
 
 
+def test_both_are_nonzero():
+    """On a device a subnormal second operand counts as one: CuPy's test of it is one of its bits."""
+    x = np.resize(every()[::7], 5000)
+    y = np.where(np.arange(5000) % 3 == 0, 0, x[::-1]).astype(BFLOAT)
+    check(lambda xp, x, y: xp.logical_and(x, y), x, y)
+    made = run(
+        lambda xp, x, y: xp.logical_and(x, y), x[x != 0], np.full((x != 0).sum(), 1e-39, BFLOAT)
+    )
+    assert host(made).all()
+
+
 def test_quotients_are_rounded_as_in_cupy():
     x, y = moderate(), moderate()[::-1].copy()
     wide, by = x.astype("f4"), y.astype("f4")
