@@ -349,7 +349,7 @@ cuda_columns(CudaEmit *e)
     const CudaKernel *c = &k->cuda;
     const char *index = cuda_index(e);
     int row = k->nloops - 1, down = row - 1, ways = c->threads / c->lanes;
-    int strip = c->lanes * c->pack;
+    int strip = c->lanes * c->pack, turn = ways * ROWS_AHEAD;
     e->sum = "[e]";
     cuda_packs_begin(e, 0);
     cuda_line(e, "const %s wide = (n%d + %d) / %d;", index, k->size[row], strip - 1, strip);
@@ -357,8 +357,8 @@ cuda_columns(CudaEmit *e)
     if (c->parts >= 0) {
         cuda_line(e, "const %s part = group %% n%d;", index, c->parts);
         cuda_line(e, "group /= n%d;", c->parts);
-        cuda_line(e, "const %s size = (n%d + n%d - 1) / n%d, begin = part * size;", index,
-                  k->size[down], c->parts, c->parts);
+        cuda_line(e, "const %s size = ((n%d + n%d - 1) / n%d + %d) / %d * %d, begin = part * size;",
+                  index, k->size[down], c->parts, c->parts, turn - 1, turn, turn);
         cuda_line(e, "const %s end = begin + size < n%d ? begin + size : n%d;", index,
                   k->size[down], k->size[down]);
     } else {

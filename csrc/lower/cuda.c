@@ -26,6 +26,8 @@ enum {
     PART_ROW = 32768,    /* elements of a row that is worth several blocks */
     PROCESSORS = 132,    /* of a large device … */
     BLOCKS = 528,        /* … and the blocks that fill it */
+    COLUMN_BLOCKS =
+        792, /* blocks of columns that run at once: further ones would be a second wave */
     /* Instructions of a thread, of which there is a copy for each of its elements. */
     MOST_CODE = 1024,
     FEW_CODE = 64, /* where all elements fit one block per multiprocessor */
@@ -292,7 +294,7 @@ lay_columns(Nest *n, KernelStep *step, int64_t units)
     int64_t rows = loop_size(n, n->nloops - 2);
     int64_t across = row_length(n) / c->pack;
     int64_t blocks = units / row_length(n) * ceiling(across, COLUMN_LANES);
-    int64_t parts = Py_MIN(ceiling(4 * BLOCKS, blocks), rows / (8 * THREADS / COLUMN_LANES));
+    int64_t parts = Py_MIN(COLUMN_BLOCKS / blocks, rows / (8 * THREADS / COLUMN_LANES));
     c->lanes = COLUMN_LANES;
     step->blocks[0] = blocks;
     if (parts <= 1) return 0;
