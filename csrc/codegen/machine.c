@@ -1,7 +1,8 @@
 /* Helpers for vectors that fill a register of the machine's, where it has an instruction for what
-   C has no short form for.  In these texts a, b, T and M are those of prelude.c, and
+   C has no short form for, and its conversions.  In these texts a, b, T and M are those of
+   prelude.c, and
      $  ps or pd: f32 or f64        #  d or q: masks of 32 or of 64 bits
-     @  4s or 2d: the same on AArch64
+     @  4s or 2d: the same on AArch64, ! for its scalars: s or d
    On x86-64 the numbers after two arguments of a comparison: 7 both are no NaN, 17 less, 18 less or
    equal, 30 greater; none of them signals on a quiet NaN.  The last argument of the instructions
    for 64 bytes: 4 rounds and signals as always, 8 never signals.
@@ -12,17 +13,20 @@
 
 typedef struct {
     const char *name;
+    const char *scalar;
     const char *of_16, *of_32, *of_64; /* by the vector's bytes; NULL: as everywhere */
 } MachineText;
 
 #if defined(__aarch64__)
 
 #define ONE(name)                                                                                  \
-    "({ T r; __asm__(\"" name " %0.@, %1.@\" : \"=w\"(r) : \"w\"(a)); r; })", NULL, NULL
+    NULL, "({ T r; __asm__(\"" name " %0.@, %1.@\" : \"=w\"(r) : \"w\"(a)); r; })", NULL, NULL
 #define TWO(name)                                                                                  \
-    "({ T r; __asm__(\"" name " %0.@, %1.@, %2.@\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); r; })",      \
+    "({ T r; __asm__(\"" name " %!0, %!1, %!2\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); r; })",         \
+        "({ T r; __asm__(\"" name " %0.@, %1.@, %2.@\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); r; })",  \
         NULL, NULL
 
+/* fmax and fmin are NumPy's (loops_minmax.dispatch.c.src): -0.0 is below 0.0. */
 static const MachineText texts[] = {
     {"sqrt", ONE("fsqrt")},   {"floor", ONE("frintm")}, {"ceil", ONE("frintp")},
     {"trunc", ONE("frintz")}, {"rint", ONE("frintn")},  {"maximum", TWO("fmax")},
@@ -32,14 +36,23 @@ static const MachineText texts[] = {
 #else
 
 #define COMPARISON(predicate)                                                                      \
-    NULL, "(M)__builtin_ia32_cmp$256(a, b, " #predicate ")",                                       \
+    NULL, NULL, "(M)__builtin_ia32_cmp$256(a, b, " #predicate ")",                                 \
         "(M)__builtin_ia32_cvtmask2#512(__builtin_ia32_cmp$512_mask(a, b, " #predicate ", -1, 4))"
 #define ROUNDING(mode)                                                                             \
-    NULL, "(T)__builtin_ia32_round$256(a, " #mode ")",                                             \
+    NULL, NULL, "(T)__builtin_ia32_round$256(a, " #mode ")",                                       \
         "(T)__builtin_ia32_rndscale$_mask(a, " #mode ", a, -1, 4)"
 
+/* of lanes where a is a NaN the mask keeps a */
+#define UPPER                                                                                      \
+    NULL, NULL, NULL,                                                                              \
+        "(T)__builtin_ia32_max$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)"
+#define LOWER                                                                                      \
+    NULL, NULL, NULL,                                                                              \
+        "(T)__builtin_ia32_min$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)"
+
 static const MachineText texts[] = {
-    {"sqrt", NULL, "(T)__builtin_ia32_sqrt$256(a)", "(T)__builtin_ia32_sqrt$512_mask(a, a, -1, 4)"},
+    {"sqrt", NULL, NULL, "(T)__builtin_ia32_sqrt$256(a)",
+     "(T)__builtin_ia32_sqrt$512_mask(a, a, -1, 4)"},
     {"floor", ROUNDING(9)},
     {"ceil", ROUNDING(10)},
     {"trunc", ROUNDING(11)},
@@ -47,26 +60,26 @@ static const MachineText texts[] = {
     {"less", COMPARISON(17)},
     {"less_equal", COMPARISON(18)},
     /* the machine's max(a, b) is exactly a > b ? a : b, and min likewise */
-    {"most", "(T)__builtin_ia32_max$(a, b)", "(T)__builtin_ia32_max$256(a, b)",
+    {"most", NULL, "(T)__builtin_ia32_max$(a, b)", "(T)__builtin_ia32_max$256(a, b)",
      "(T)__builtin_ia32_max$512_mask(a, b, a, -1, 4)"},
-    {"least", "(T)__builtin_ia32_min$(a, b)", "(T)__builtin_ia32_min$256(a, b)",
+    {"least", NULL, "(T)__builtin_ia32_min$(a, b)", "(T)__builtin_ia32_min$256(a, b)",
      "(T)__builtin_ia32_min$512_mask(a, b, a, -1, 4)"},
-    {"larger", NULL, "(T)__builtin_ia32_blendv$256(b, a, __builtin_ia32_cmp$256(a, b, 30))",
+    {"larger", NULL, NULL, "(T)__builtin_ia32_blendv$256(b, a, __builtin_ia32_cmp$256(a, b, 30))",
      "(T)__builtin_ia32_max$512_mask(a, b, a, -1, 8)"},
-    {"smaller", NULL, "(T)__builtin_ia32_blendv$256(b, a, __builtin_ia32_cmp$256(a, b, 17))",
+    {"smaller", NULL, NULL, "(T)__builtin_ia32_blendv$256(b, a, __builtin_ia32_cmp$256(a, b, 17))",
      "(T)__builtin_ia32_min$512_mask(a, b, a, -1, 8)"},
-    /* of lanes where a is a NaN the mask keeps a */
-    {"maximum", NULL, NULL,
-     "(T)__builtin_ia32_max$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)"},
-    {"minimum", NULL, NULL,
-     "(T)__builtin_ia32_min$512_mask(a, b, a, __builtin_ia32_cmp$512_mask(a, a, 7, -1, 4), 8)"},
+    {"maximum", UPPER},
+    {"minimum", LOWER},
+    {"upper", UPPER},
+    {"lower", LOWER},
 };
 
 #endif
 
 static const char *
-text_for(const MachineText *row, int bytes, int vector_bytes)
+text_for(const MachineText *row, int lanes, int bytes, int vector_bytes)
 {
+    if (lanes == 1) return row->scalar;
     if (bytes == 64 && vector_bytes == 64) return row->of_64;
     if (bytes == 32 && vector_bytes >= 32) return row->of_32;
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -76,12 +89,12 @@ text_for(const MachineText *row, int bytes, int vector_bytes)
 }
 
 bool
-put_machine(const Prelude *p, const char *name, DType dtype, int lanes, Text *out)
+machine_helper(const Prelude *p, const char *name, DType dtype, int lanes, Text *out)
 {
     const char *text = NULL;
     for (int i = 0; i < COUNT_OF(texts) && text == NULL; i++)
         if (strcmp(texts[i].name, name) == 0)
-            text = text_for(&texts[i], lanes * (int)dtype_size(dtype), p->vector_bytes);
+            text = text_for(&texts[i], lanes, lanes * (int)dtype_size(dtype), p->vector_bytes);
     if (text == NULL) return false;
     for (; *text; text++)
         if (*text == '$')
@@ -90,7 +103,38 @@ put_machine(const Prelude *p, const char *name, DType dtype, int lanes, Text *ou
             text_put(out, dtype == DT_F32 ? "d" : "q");
         else if (*text == '@')
             text_put(out, dtype == DT_F32 ? "4s" : "2d");
+        else if (*text == '!')
+            text_put(out, dtype == DT_F32 ? "s" : "d");
         else
             text_printf(out, "%c", *text);
+    return true;
+}
+
+/* ---- conversions ---- */
+
+bool
+machine_casts_unsigned(void)
+{
+#if defined(__aarch64__)
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool
+machine_cast(const Prelude *p, DType from, DType to, int lanes, char out[16])
+{
+    static const char letters[] = {[1] = 'b', [2] = 'w', [4] = 'd', [8] = 'q'};
+    int had = (int)dtype_size(from), has = (int)dtype_size(to);
+    int wide = lanes * Py_MAX(had, has), narrow = lanes * Py_MIN(had, has);
+    if (p->vector_bytes != 64 || had == has || wide < 16 || wide > 64 || narrow < 8) return false;
+    if (from == DT_I32 && to == DT_F64) return strcpy(out, "vcvtdq2pd"), true;
+    if (dtype_is_float(from) || dtype_is_float(to)) return false;
+    if (had > has)
+        snprintf(out, 16, "vpmov%c%c", letters[had], letters[has]);
+    else
+        snprintf(out, 16, "vpmov%cx%c%c", dtype_is_signed(from) ? 's' : 'z', letters[had],
+                 letters[has]);
     return true;
 }

@@ -6,8 +6,8 @@
      M       signed integers of the same width: comparisons give lanes of -1 and 0
      U       unsigned ones          N( another helper of the same dtype: N(maximum)(a, b)
    Vector booleans are such masks; scalar ones are 0 or 1.  Comparisons never signal on quiet NaN:
-   unordered lanes are zeroed before an ordered comparison.  machine.c has better vectors for some.
- */
+   unordered lanes are zeroed before an ordered comparison.  machine.c has better forms of some, and
+   `maximum` and `minimum` of floats are its own where those of NumPy are. */
 #include "prelude.h"
 
 typedef enum { C_BOOL = 1, C_SIGNED = 2, C_UNSIGNED = 4, C_FLOAT = 8 } Class;
@@ -26,12 +26,6 @@ typedef struct {
     "a != a ? a : __builtin_isgreater(a, b) ? a : b", "N(select)(a != a, a, N(larger)(a, b))"
 #define LOWER                                                                                      \
     "a != a ? a : __builtin_isless(a, b) ? a : b", "N(select)(a != a, a, N(smaller)(a, b))"
-#if defined(__aarch64__)
-#define EXTREME(name)                                                                              \
-    "({ T r; if (sizeof r == 8) __asm__(\"" name                                                   \
-    " %d0, %d1, %d2\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); else __asm__(\"" name                     \
-    " %s0, %s1, %s2\" : \"=w\"(r) : \"w\"(a), \"w\"(b)); r; })"
-#endif
 
 static const Helper helpers[] = {
     {"add", C_NUMBER, 2, false, "(T)(a + b)", "a + b"},
@@ -65,17 +59,10 @@ static const Helper helpers[] = {
      "((union { T f; U u; }){.u = (((union { T f; U u; }){a}).u & ~TOP) | "
      "(((union { T f; U u; }){b}).u & TOP)}).f",
      "(T)(((U)a << 1 >> 1) | ((U)b >> BITS << BITS))"},
-#if defined(__aarch64__)
-    /* NumPy loops_minmax.dispatch.c.src: the machine's, for which -0.0 is below 0.0 */
-    {"maximum", C_FLOAT, 2, false, EXTREME("fmax"), NULL},
-    {"minimum", C_FLOAT, 2, false, EXTREME("fmin"), NULL},
-    {"clip", C_FLOAT, 3, false, "N(lower)(N(upper)(a, b), c)", "N(lower)(N(upper)(a, b), c)"},
-    {"upper", C_FLOAT, 2, false, UPPER},
-    {"lower", C_FLOAT, 2, false, LOWER},
-#else
     {"maximum", C_FLOAT, 2, false, UPPER},
     {"minimum", C_FLOAT, 2, false, LOWER},
-#endif
+    {"upper", C_FLOAT, 2, false, UPPER},
+    {"lower", C_FLOAT, 2, false, LOWER},
     /* the second argument if one is a NaN */
     {"larger", C_FLOAT, 2, false, "__builtin_isgreater(a, b) ? a : b",
      "N(select)(N(less)(b, a), a, b)"},
@@ -89,8 +76,9 @@ static const Helper helpers[] = {
     {"maximum", C_BOOL, 2, true, "a | b", "a | b"},
     {"minimum", C_BOOL, 2, true, "a & b", "a & b"},
     /* NumPy clip.cpp: min(max(x, lo), hi), a NaN on the left stays */
-    {"clip", C_FLOAT | C_INTEGER, 3, false, "N(minimum)(N(maximum)(a, b), c)",
+    {"clip", C_INTEGER, 3, false, "N(minimum)(N(maximum)(a, b), c)",
      "N(minimum)(N(maximum)(a, b), c)"},
+    {"clip", C_FLOAT, 3, false, "N(lower)(N(upper)(a, b), c)", "N(lower)(N(upper)(a, b), c)"},
     /* the same with bounds that are one number for all elements: of equal zeros the first */
     {"clamp", C_FLOAT, 3, false,
      "b != b ? b : c != c ? c : __builtin_isless(a, b) ? (__builtin_isless(c, b) ? c : b) : "
@@ -277,8 +265,8 @@ c_type(DType dtype)
     return names[dtype];
 }
 
-static void
-define_type(Prelude *p, DType dtype, int lanes)
+void
+prelude_define_type(Prelude *p, DType dtype, int lanes)
 {
     if (p->types[dtype] & (uint32_t)lanes) return; /* lanes are a power of two */
     p->types[dtype] |= (uint32_t)lanes;
@@ -288,7 +276,7 @@ define_type(Prelude *p, DType dtype, int lanes)
                     dtype_name(dtype), dtype_name(dtype));
         return;
     }
-    define_type(p, dtype, 1);
+    prelude_define_type(p, dtype, 1);
     int bytes = lanes * (int)dtype_size(dtype);
     text_printf(p->head, "typedef %s %sx%d __attribute__((vector_size(%d)));\n", dtype_name(dtype),
                 dtype_name(dtype), lanes, bytes);
@@ -300,7 +288,7 @@ define_type(Prelude *p, DType dtype, int lanes)
 void
 prelude_type(Prelude *p, DType dtype, int lanes, Text *out)
 {
-    define_type(p, dtype, lanes);
+    prelude_define_type(p, dtype, lanes);
     put_type(out, dtype, lanes);
 }
 
@@ -455,7 +443,7 @@ static void
 define_raise(Prelude *p)
 {
     if (!prelude_first(p, "raise")) return;
-    define_type(p, DT_U64, 1);
+    prelude_define_type(p, DT_U64, 1);
     text_put(p->head, "static __attribute__((noinline)) int raise_divide(void) "
                       "{ volatile double z = 0, r = 1 / z; (void)r; return 0; }\n"
                       "static __attribute__((noinline, unused)) int raise_overflow(void) "
@@ -510,7 +498,7 @@ define_function(Prelude *p, const char *name, DType dtype, int lanes)
     else
         snprintf(called, sizeof called, "__builtin_%s%s", name, dtype == DT_F32 ? "f" : "");
     Text text = {0};
-    define_type(p, dtype, lanes);
+    prelude_define_type(p, dtype, lanes);
     if (lanes > 1) {
         put_type(&text, dtype, lanes);
         text_printf(&text, " %s(", called);
@@ -538,7 +526,7 @@ define_helper(Prelude *p, const char *name, DType dtype, int lanes)
     if (strstr(h->scalar, "raise_") != NULL) define_raise(p);
     Text text = {0}, machine = {0};
     const char *body = lanes == 1 ? h->scalar : h->vector;
-    if (lanes > 1 && dtype_is_float(dtype) && put_machine(p, name, dtype, lanes, &machine))
+    if (dtype_is_float(dtype) && machine_helper(p, name, dtype, lanes, &machine))
         body = machine.data != NULL ? machine.data : "";
     if (body == NULL)
         define_lanewise(p, h, dtype, lanes);
@@ -571,7 +559,7 @@ prelude_splat(Prelude *p, DType dtype, int lanes, Text *out)
 {
     const Key key = key_of("splat", dtype, lanes);
     if (prelude_first(p, key.text)) {
-        define_type(p, dtype, lanes);
+        prelude_define_type(p, dtype, lanes);
         text_printf(p->head, "INLINE %sx%d %s(%s a) { return (%sx%d){", dtype_name(dtype), lanes,
                     key.text, dtype_name(dtype), dtype_name(dtype), lanes);
         for (int i = 0; i < lanes; i++) text_put(p->head, i ? ", a" : "a");
@@ -633,7 +621,7 @@ prelude_gather(Prelude *p, DType dtype, int lanes, Text *out)
     const Key key = key_of("gather", dtype, lanes);
     const char *t = dtype_name(dtype);
     if (prelude_first(p, key.text)) {
-        define_type(p, dtype, lanes);
+        prelude_define_type(p, dtype, lanes);
         text_printf(p->head, "INLINE %sx%d %s(const char *p, int64_t s) { return (%sx%d){", t,
                     lanes, key.text, t, lanes);
         for (int i = 0; i < lanes; i++)
@@ -663,7 +651,7 @@ prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out)
     const Key key = key_of("scatter", dtype, lanes);
     const char *t = dtype_name(dtype);
     if (prelude_first(p, key.text)) {
-        define_type(p, dtype, lanes);
+        prelude_define_type(p, dtype, lanes);
         text_printf(p->head, "INLINE void %s(char *p, int64_t s, %sx%d v) {", key.text, t, lanes);
         for (int i = 0; i < lanes; i++)
             text_printf(p->head, " *(%sm *)(p + %d * s) = v[%d];", t, i, i);
@@ -678,7 +666,7 @@ prelude_stream(Prelude *p, DType dtype, int lanes, Text *out)
     const Key key = key_of("stream", dtype, lanes);
     int bytes = lanes * (int)dtype_size(dtype);
     if (prelude_first(p, key.text)) {
-        define_type(p, dtype, lanes);
+        prelude_define_type(p, dtype, lanes);
         text_printf(p->head, "INLINE void %s(char *p, %sx%d v) {\n", key.text, dtype_name(dtype),
                     lanes);
         text_printf(p->head, "    typedef long long W __attribute__((vector_size(%d)));\n", bytes);
@@ -702,153 +690,4 @@ prelude_minus_one(Prelude *p, DType dtype)
         text_printf(p->head, "__attribute__((visibility(\"hidden\"))) %s %s = -1;\n",
                     single ? "float" : "double", name);
     return name;
-}
-
-/* ---- conversions ---- */
-
-#if defined(__aarch64__)
-#define HAS_UNSIGNED_CASTS true
-#else
-#define HAS_UNSIGNED_CASTS false
-#endif
-
-/* Converts as NumPy's casts do, out-of-range values included: to narrow integers through 32 bits;
-   to unsigned ones by the machine's instruction.  Where it has none, to u32 and u64 as signed ones,
-   of which those from 2^31 or 2^63 on are shifted down first and get their top bit back afterwards.
- */
-static const char *
-cast_scalar(DType from, DType to)
-{
-    bool narrow = dtype_size(to) < 4 && to != DT_BOOL;
-    if (to == DT_BOOL) return "a != 0";
-    if (!dtype_is_float(from) || dtype_is_float(to)) return "(T)a";
-    if (HAS_UNSIGNED_CASTS && !dtype_is_signed(to)) return narrow ? "(T)(unsigned)a" : "(T)a";
-    if (to == DT_U64)
-        return "(u64)(i64)(a >= (S)0x1p63 ? a - (S)0x1p63 : a) ^ ((u64)(a >= (S)0x1p63) << 63)";
-    if (to == DT_U32)
-        return "(u32)(i32)(a >= (S)0x1p31 ? a - (S)0x1p31 : a) ^ ((u32)(a >= (S)0x1p31) << 31)";
-    return narrow ? "(T)(int)a" : "(T)a";
-}
-
-static void
-put_scalar_cast(Prelude *p, Text *text, DType from, DType to)
-{
-    if (to == DT_U64 || to == DT_U32) define_type(p, to == DT_U64 ? DT_I64 : DT_I32, 1);
-    for (const char *body = cast_scalar(from, to); *body; body++)
-        if (*body == 'T')
-            text_put(text, dtype_name(to));
-        else if (*body == 'S')
-            text_put(text, dtype_name(from));
-        else
-            text_printf(text, "%c", *body);
-}
-
-/* The instruction that converts a whole vector of the machine's, into `out`; false: none is known.
-   GCC finds these by optimisation alone, and those of different halves not even then. */
-static bool
-cast_instruction(const Prelude *p, DType from, DType to, int lanes, char out[16])
-{
-    static const char letters[] = {[1] = 'b', [2] = 'w', [4] = 'd', [8] = 'q'};
-    int had = (int)dtype_size(from), has = (int)dtype_size(to);
-    int wide = lanes * Py_MAX(had, has), narrow = lanes * Py_MIN(had, has);
-    if (p->vector_bytes != 64 || had == has || wide < 16 || wide > 64 || narrow < 8) return false;
-    if (from == DT_I32 && to == DT_F64) return strcpy(out, "vcvtdq2pd"), true;
-    if (dtype_is_float(from) || dtype_is_float(to)) return false;
-    if (had > has)
-        snprintf(out, 16, "vpmov%c%c", letters[had], letters[has]);
-    else
-        snprintf(out, 16, "vpmov%cx%c%c", dtype_is_signed(from) ? 's' : 'z', letters[had],
-                 letters[has]);
-    return true;
-}
-
-/* The conversion of `argument`, by way of 32 bits between floats and narrow integers. */
-static void
-put_vector_cast(Prelude *p, Text *text, const char *argument, DType from, DType to, int lanes)
-{
-    bool narrows = dtype_is_float(from) && dtype_is_integer(to) && dtype_size(to) < 4;
-    bool widens = dtype_is_integer(from) && dtype_size(from) < 4 && dtype_is_float(to);
-    if (narrows || widens) {
-        Text middle = {0};
-        DType through = HAS_UNSIGNED_CASTS && narrows && !dtype_is_signed(to) ? DT_U32 : DT_I32;
-        prelude_cast(p, from, through, lanes, &middle);
-        text_printf(&middle, "(%s)", argument);
-        prelude_cast(p, through, to, lanes, text);
-        text_put(text, "(");
-        text_add(text, &middle);
-        text_put(text, ")");
-        text_free(&middle);
-        return;
-    }
-    size_t had = dtype_size(from), has = dtype_size(to);
-    if (had > 2 * has || has > 2 * had) p->lane_by_lane = true;
-    text_printf(text, "__builtin_convertvector(%s, ", argument);
-    prelude_type(p, to, lanes, text);
-    text_put(text, ")");
-}
-
-/* Both forms of a conversion that is one instruction: only GCC needs to be told. */
-static void
-put_cast_instruction(Text *text, const char *instruction, DType to, int lanes)
-{
-    text_printf(text,
-                "\n#ifdef __clang__\n"
-                "    return __builtin_convertvector(a, %sx%d);\n"
-                "#else\n"
-                "    %sx%d r;\n"
-                "    __asm__(\"%s %%1, %%0\" : \"=v\"(r) : \"v\"(a));\n"
-                "    return r;\n"
-                "#endif\n}\n",
-                dtype_name(to), lanes, dtype_name(to), lanes, instruction);
-}
-
-/* cast_scalar for vectors: the shift is selected before a single conversion.  Lane by lane the
-   compiler might convert both forms, and the wrong one may raise a flag. */
-static void
-put_unsigned_cast(Prelude *p, Text *text, DType from, DType to, int lanes)
-{
-    DType whole = to == DT_U64 ? DT_I64 : DT_I32, mask = mask_dtype((int)dtype_size(from));
-    const char *f = dtype_name(from), *m = dtype_name(mask), *t = dtype_name(to);
-    int top = 8 * (int)dtype_size(to) - 1;
-    define_type(p, whole, lanes);
-    define_type(p, mask, lanes);
-    text_printf(text, "const %sx%d m = a >= (%s)0x1p%d; ", m, lanes, f, top);
-    text_printf(text, "const %sx%d h = (%sx%d)(((%sx%d)(a - (%s)0x1p%d) & m) | ((%sx%d)a & ~m)); ",
-                f, lanes, f, lanes, m, lanes, f, top, m, lanes);
-    text_printf(text, "return (%sx%d)__builtin_convertvector(h, %sx%d) ^ ", t, lanes,
-                dtype_name(whole), lanes);
-    text_printf(text, "(__builtin_convertvector(m & 1, %sx%d) << %d); }\n", t, lanes, top);
-}
-
-void
-prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out)
-{
-    char key[64], width[16] = "";
-    if (lanes > 1) snprintf(width, sizeof width, "x%d", lanes);
-    snprintf(key, sizeof key, "cast_%s_%s%s", dtype_name(from), dtype_name(to), width);
-    if (prelude_first(p, key)) {
-        Text text = {0};
-        text_put(&text, "INLINE ");
-        prelude_type(p, to, lanes, &text);
-        text_printf(&text, " %s(", key);
-        prelude_type(p, from, lanes, &text);
-        text_put(&text, " a) { ");
-        char instruction[16];
-        if (lanes > 1 && dtype_is_float(from) && (to == DT_U64 || to == DT_U32) &&
-            !HAS_UNSIGNED_CASTS)
-            put_unsigned_cast(p, &text, from, to, lanes);
-        else if (lanes > 1 && cast_instruction(p, from, to, lanes, instruction))
-            put_cast_instruction(&text, instruction, to, lanes);
-        else {
-            text_put(&text, "return ");
-            if (lanes > 1)
-                put_vector_cast(p, &text, "a", from, to, lanes);
-            else
-                put_scalar_cast(p, &text, from, to);
-            text_put(&text, "; }\n");
-        }
-        text_add(p->head, &text);
-        text_free(&text);
-    }
-    text_put(out, key);
 }

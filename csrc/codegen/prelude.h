@@ -27,12 +27,13 @@ void prelude_miss(Prelude *p, const char *name, DType dtype, int lanes);
 void prelude_use(Prelude *p, const char *name, DType dtype, int lanes, Text *out);
 /* The text, in a and b, of a helper for vector booleans, which are masks of any width; or NULL. */
 const char *prelude_mask_text(const char *name);
-/* Conversion helper, "cast_f64_i32x8"; `lanes` > 1: vectors of equal length. */
+/* casts.c: conversion helper, "cast_f64_i32x8"; `lanes` > 1: vectors of equal length. */
 void prelude_cast(Prelude *p, DType from, DType to, int lanes, Text *out);
 void prelude_splat(Prelude *p, DType dtype, int lanes, Text *out);
 /* Prints "f32x16", or its form for memory, "f32x16m" (any alignment, may alias); defined at first
    use. */
 void prelude_type(Prelude *p, DType dtype, int lanes, Text *out);
+void prelude_define_type(Prelude *p, DType dtype, int lanes);
 void prelude_memory(Prelude *p, DType dtype, int lanes, Text *out);
 /* -1 as a variable: a compiler would turn x * -1.0 and x / -1.0 into -x, which has another sign
    when x is NaN. */
@@ -50,9 +51,17 @@ void prelude_scatter(Prelude *p, DType dtype, int lanes, Text *out);
 /* Defines SHUFFLE(a, b, …), the lanes of a and b of these numbers; gcc takes them as a vector of I.
  */
 void prelude_shuffle(Prelude *p);
-/* machine.c: the text of a helper for vectors in terms of the machine's instructions; false: there
-   is none for this width. */
-bool put_machine(const Prelude *p, const char *name, DType dtype, int lanes, Text *out);
+/* ---- machine.c ---- */
+
+/* The text of a helper for floats in terms of the machine's instructions; false: there is none for
+   this width. */
+bool machine_helper(const Prelude *p, const char *name, DType dtype, int lanes, Text *out);
+/* Whether the machine converts floats to u32 and u64. */
+bool machine_casts_unsigned(void);
+/* The instruction that converts a whole vector of the machine's, into `out`; false: none is known.
+   GCC finds these by optimisation alone, and those of different halves not even then. */
+bool machine_cast(const Prelude *p, DType from, DType to, int lanes, char out[16]);
+
 /* The integer type of a comparison's lanes: -1 is true. */
 DType mask_dtype(int bytes);
 
