@@ -938,3 +938,15 @@ def test_casts_of_constants(constant):
     names = {"np": np}
     exec(f"def cast(x):\n    return np.where(x > 1, x + 1, {constant}) + x", names)
     check(names["cast"], np.arange(4), calls=2, captured=False)
+
+
+CLEARING = ["np.clip(a, -1, 2.5)", "np.maximum(a, 1)", "a > 1", "np.isnan(a)", "np.sign(a)"]
+
+
+@pytest.mark.parametrize("after", CLEARING)
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_a_ufunc_that_clears_flags_clears_no_others(after, dtype):
+    names = {"np": np}
+    exec(f"def twice(x):\n    a = (x - 1) * 2\n    return a, {after}, a + 1", names)
+    large = np.array([np.finfo(dtype).max, 1, 2, 3], dtype)
+    check(names["twice"], large, calls=3)
