@@ -67,11 +67,19 @@ const Nvrtc *cuda_nvrtc(const char **why);
 /* "CUDA_ERROR_OUT_OF_MEMORY" */
 const char *cuda_error(int error);
 
+/* ---- cuda_compile.c ---- */
+
+enum { CUDA_PARTS = 8 }; /* of an image, at most: each is compiled by a thread */
+
+/* Compiles for `arch` ("sm_90") in up to `most` parts, without the GIL: a new bytes object, the
+   image, or None with the compiler's messages in *log (a new str); NULL with the error set. */
+PyObject *cuda_compile(const char *source, const char *arch, int most, PyObject **log);
+/* The cubins of an image; returns how many, 0 where it is none. */
+int cuda_image_parts(const char *image, size_t bytes, const char *cubin[CUDA_PARTS]);
+Digest cuda_options(void); /* of the compiler and of the image */
+
 /* ---- cuda_code.c: the target's row (target.h) up to loaded code ---- */
 
-/* Compiles to a cubin for `arch` ("sm_90"), without the GIL: a new bytes object, or None with the
-   compiler's messages in *log (a new str); NULL with the error set. */
-PyObject *cuda_compile(const char *source, const char *arch, PyObject **log);
 void cuda_parts(KeyParts *parts, bool straight);
 Answer cuda_identify(KeyParts *parts);
 Answer cuda_compile_file(const char *source, bool straight, const char *folder,

@@ -257,20 +257,21 @@ fail:
     return NULL;
 }
 
-/* cuda_compile(source, arch) -> (cubin or None, messages) */
+/* cuda_compile(source, arch, parts=1) -> (image or None, messages) */
 static PyObject *
 py_cuda_compile(PyObject *Py_UNUSED(self), PyObject *args)
 {
     const char *source, *arch;
     PyObject *log = NULL;
-    if (!PyArg_ParseTuple(args, "ss", &source, &arch)) return NULL;
-    PyObject *cubin = cuda_compile(source, arch, &log);
-    if (cubin == NULL) return NULL;
-    return Py_BuildValue("(NN)", cubin, log != NULL ? log : Py_NewRef(Py_None));
+    int parts = 1;
+    if (!PyArg_ParseTuple(args, "ss|i", &source, &arch, &parts)) return NULL;
+    PyObject *image = cuda_compile(source, arch, parts, &log);
+    if (image == NULL) return NULL;
+    return Py_BuildValue("(NN)", image, log != NULL ? log : Py_NewRef(Py_None));
 }
 
 PyMethodDef cuda_methods[] = {
     {"cuda_info", py_cuda_info, METH_NOARGS, "What is there of CUDA."},
-    {"cuda_compile", py_cuda_compile, METH_VARARGS, "CUDA to a cubin, for tests."},
+    {"cuda_compile", py_cuda_compile, METH_VARARGS, "CUDA to cubins, for tests."},
     {NULL, NULL, 0, NULL},
 };

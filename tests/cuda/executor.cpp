@@ -4,6 +4,7 @@
 // the device would promise, and a barrier that not all threads reach ends the process.
 #include "device.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -80,9 +81,8 @@ struct Program {
 
 static std::string folder()
 {
-    static std::string made;
-    char name[] = "/tmp/pycompile-cuda-XXXXXX";
-    if (made.empty()) made = mkdtemp(name);
+    static char name[] = "/tmp/pycompile-cuda-XXXXXX";
+    static const std::string made = mkdtemp(name); // programs are compiled by several threads
     return made;
 }
 
@@ -113,7 +113,7 @@ API nvrtcCreateProgram(void **out, const char *source, const char *, int, const 
 API nvrtcCompileProgram(void *program, int, const char *const *)
 {
     Program *p = (Program *)program;
-    static int number;
+    static std::atomic<int> number;
     std::string base = folder() + "/k" + std::to_string(number++);
     std::ofstream text(base + ".cpp");
     text << "#include \"" EXECUTOR_FOLDER "/device.h\"\n" << p->source;

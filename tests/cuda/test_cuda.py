@@ -89,7 +89,25 @@ def test_nvrtc_compiles(graph, arch):
     _, source = _C.lower_cuda(graph)
     cubin, log = _C.cuda_compile(source, arch)
     assert cubin is not None, log
-    assert cubin[:4] == b"\x7fELF"
+    assert cubin.count(b"\x7fELF") == 1
+
+
+@needs_nvrtc
+def test_kernels_are_compiled_side_by_side():
+    lines = [f"%{k}: f32@cuda[{9 + k},{9 + k}] = input({k})" for k in range(4)]
+    for k, operation in enumerate(("sum", "max", "min", "prod")):
+        lines.append(f"%{4 + k}: f32@cuda[{9 + k}] = {operation}(%{k}, axes=[1])")
+    _, source = _C.lower_cuda("\n".join(lines) + "\noutputs %4, %5, %6, %7\n")
+    assert source.count("__global__") == 4
+    for parts, wanted in ((1, 1), (3, 3), (8, 4), (100, 4)):
+        image, log = _C.cuda_compile(source, "sm_90", parts)
+        assert image is not None, log
+        assert image.count(b"\x7fELF") == wanted
+        for k in range(4):
+            assert f".text.k{k}\0".encode() in image
+    image, log = _C.cuda_compile(source.replace("float a", "flat a"), "sm_90", 3)
+    assert image is None
+    assert "flat" in log
 
 
 @needs_nvrtc
