@@ -126,6 +126,8 @@ class Program:
     def call(self) -> str:
         name = self.pick(*self.helpers)
         position = self.pick(*self.variables, self.index()) if self.variables else "k"
+        if "2**61" in position:  # as a bound it would be one for ever
+            position = "k"
         extra = self.pick("", "", f", {self.value(2)}", f", z={self.value(2)}")
         if name.startswith("c"):
             return f"{name}({position}{extra})"
