@@ -116,6 +116,23 @@ def test_library_calls_outweigh_a_small_kernel(function):
     assert compiled.stats()["plans"] == 0
 
 
+def looked_up(table, state, steps):
+    """Rows that are made by a library call, each of it alone, not of what the rows before hold."""
+    rows = np.empty((steps + 1, len(state)), np.uint8)
+    rows[0] = state
+    for t in range(steps):
+        s = rows[t]
+        rows[t + 1] = table[4 * np.roll(s, 1) + 2 * s + np.roll(s, -1)]
+    return rows
+
+
+def test_storing_a_result_costs_no_copy_of_the_array():
+    state = np.random.default_rng(0).integers(0, 2, 200).astype(np.uint8)
+    table = np.array([0, 1, 1, 1, 0, 1, 1, 0], np.uint8)
+    after, last = left(looked_up, table, state, 40)
+    assert after["plans"] == 1 and last["plan_runs"] == 1
+
+
 def test_a_loop_of_library_calls_is_left():
     compiled = pycompile.compile(largest_out, options={"plan_always": False})
     for _ in range(6):

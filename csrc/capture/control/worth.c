@@ -73,13 +73,17 @@ is_library_call(const Node *node)
            node->op == OP_argmax || node->op == OP_argmin;
 }
 
-/* The written value is the result of a call, which has changed a copy. */
+/* The written value is what a call has made of a copy of the array. */
 static bool
-writes_result(const Graph *g, const Node *node)
+writes_changed_copy(const Graph *g, const Node *node)
 {
     const Node *value = graph_node(g, node->args[1]);
     if (op_info(value->op)->kind == KIND_RESULT) value = graph_node(g, value->args[0]);
-    return op_info(value->op)->kind == KIND_EXTERN;
+    if (op_info(value->op)->kind != KIND_EXTERN) return false;
+    for (int i = 0; i < value->nargs; i++)
+        if (graph_node(g, value->args[i])->storage == graph_node(g, node->args[0])->storage)
+            return true;
+    return false;
 }
 
 static bool
@@ -162,7 +166,7 @@ node_weight(Scale *scale, NodeId id)
     bool scalar = node->type.form == FORM_SCALAR, arrays = takes_arrays(g, node);
     if (kind == KIND_VIEW) return scalar ? SCALAR_READ : VIEW_MADE;
     if (python) return PYTHON_OP;
-    if (kind == KIND_SCATTER && writes_result(g, node))
+    if (kind == KIND_SCATTER && writes_changed_copy(g, node))
         return -ARRAY_MADE - by_elements(g, node, ELEMENTS_PER_UNIT);
     if (is_library_call(node)) return LIBRARY_CALLED;
     scale->works = true;
