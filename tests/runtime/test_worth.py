@@ -116,6 +116,32 @@ def test_library_calls_outweigh_a_small_kernel(function):
     assert compiled.stats()["plans"] == 0
 
 
+def best_path(step, seen):
+    """A table by three loops within each other, then a way back through it: a library call a turn."""
+    n, states = seen.shape
+    best = np.zeros((n, states))
+    back = np.zeros((n, states), int)
+    for t in range(1, n):
+        for j in range(states):
+            most, at = -np.inf, 0
+            for i in range(states):
+                v = best[t - 1, i] + step[i, j]
+                if v > most:
+                    most, at = v, i
+            best[t, j] = most + seen[t, j]
+            back[t, j] = at
+    path = [int(np.argmax(best[-1]))]
+    for t in range(n - 1, 0, -1):
+        path.append(int(back[t, path[-1]]))
+    return path
+
+
+def test_loops_within_loops_outweigh_library_calls():
+    random = np.random.default_rng(0)
+    after, last = left(best_path, random.random((6, 6)), random.random((120, 6)))
+    assert after["plans"] == 1 and last["plan_runs"] == 1
+
+
 def looked_up(table, state, steps):
     """Rows that are made by a library call, each of it alone, not of what the rows before hold."""
     rows = np.empty((steps + 1, len(state)), np.uint8)

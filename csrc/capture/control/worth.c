@@ -30,6 +30,7 @@ enum {
     LAUNCHED = 150,  /* what a device's library takes to start one operation */
     LOOP_KEPT = 200, /* and for each iteration: */
     ITERATED_NODE = 1,
+    FEW_TRIPS = 4,     /* of a loop inside, as one along a sparse row */
     ARRAY_SCANNED = 8, /* of an operand of a library call */
     ELEMENTS_PER_UNIT = 64,
     KEPT_PER_UNIT = 1 << 14, /* the same where the result has to be in memory anyway */
@@ -122,21 +123,61 @@ selection_weight(Scale *scale, const Node *node)
     return LIBRARY_CALLED + elements;
 }
 
-/* The estimated iterations: a loop mostly goes once along an array that it reads or writes. */
-static int
-loop_weight(const Graph *g, const Node *node)
+/* How often a loop goes round, or -1 where its bounds are no constants. */
+static int64_t
+known_trips(const Graph *g, const Node *loop)
 {
-    const Region *body = &g->regions.at[node->region[0]];
-    int64_t trips = 0;
+    int64_t bound[3];
+    for (int i = 0; i < 3; i++) {
+        const Node *arg = graph_node(g, loop->args[i]);
+        PyObject *number = arg->op == OP_const ? arg->attrs.object : NULL;
+        if (number == NULL || !PyLong_CheckExact(number)) return -1;
+        int overflow;
+        bound[i] = PyLong_AsLongLongAndOverflow(number, &overflow);
+        if (overflow != 0 || bound[i] > MOST || bound[i] < -MOST) return -1;
+    }
+    if (bound[2] == 0) return -1;
+    int64_t span = bound[2] > 0 ? bound[1] - bound[0] : bound[0] - bound[1];
+    int64_t by = bound[2] > 0 ? bound[2] : -bound[2];
+    return span <= 0 ? 0 : (span - 1) / by + 1;
+}
+
+/* The longest axis of an array that the loop itself reads or writes: along it, it mostly goes. */
+static int64_t
+longest_axis(const Graph *g, const Region *body)
+{
+    int64_t longest = 0;
     for (int i = 0; i < body->nodes.len; i++) {
         const Node *inner = graph_node(g, body->nodes.at[i]);
         for (int k = 0; k < inner->nargs; k++) {
             const Type *type = &graph_node(g, inner->args[k])->type;
             for (int axis = 0; type->form == FORM_ARRAY && axis < type->rank; axis++)
-                trips = Py_MAX(trips, size_value(g, type->shape[axis]));
+                longest = Py_MAX(longest, size_value(g, type->shape[axis]));
         }
     }
-    return LOOP_KEPT + (int)Py_MIN(trips * body->nodes.len * ITERATED_NODE, MOST - LOOP_KEPT);
+    return longest;
+}
+
+/* Of all iterations, those of the loops inside included.  `likely`: how often the loop goes round
+   where that is not known, or where it may be left before its end. */
+static int64_t
+iterations_weight(const Graph *g, const Node *loop, int64_t likely)
+{
+    const Region *body = &g->regions.at[loop->region[0]];
+    int64_t trips = known_trips(g, loop), once = body->nodes.len * ITERATED_NODE;
+    for (int i = 0; i < body->nodes.len; i++) {
+        const Node *inner = graph_node(g, body->nodes.at[i]);
+        if (inner->op == OP_loop) once += iterations_weight(g, inner, FEW_TRIPS);
+    }
+    if (trips < 0 || (loop->attrs.nints > 0 && trips > likely)) trips = Py_MIN(likely, MOST);
+    return Py_MIN(trips * Py_MIN(once, MOST), MOST);
+}
+
+static int
+loop_weight(const Graph *g, const Node *node)
+{
+    int64_t likely = longest_axis(g, &g->regions.at[node->region[0]]);
+    return LOOP_KEPT + (int)Py_MIN(iterations_weight(g, node, likely), MOST - LOOP_KEPT);
 }
 
 /* The time that NumPy and CPython would spend. */
