@@ -188,6 +188,35 @@ pycompile.compile(wave, options={"plan_always": True})(np.ones(3))
 """
 
 
+BEFORE_THE_FIRST = """
+import numpy as np
+import pycompile
+
+@pycompile.compile
+def before(x, n):
+    s = 0.0
+    for i in range(len(x)):
+        s += x[i - n]
+    return s
+
+try:
+    before(np.arange(1000.0), 1001)
+except IndexError:
+    pass
+"""
+
+
+def test_cache_list_names_the_function_of_a_loop_by_pythons_rules(tmp_path):
+    """The variant of a loop that is compiled when the usual one has met what Python raises at."""
+    (tmp_path / "program.py").write_text(BEFORE_THE_FIRST)
+    folder = str(tmp_path / "cache")
+    done = run(str(tmp_path / "program.py"), PYCOMPILE_CACHE_DIR=folder)
+    assert done.returncode == 0, done.stderr
+    rows = run("-m", "pycompile", "cache", PYCOMPILE_CACHE_DIR=folder).stdout.splitlines()[1:-1]
+    assert len(rows) == 2 and all("before" in row for row in rows), rows
+    assert all(row.endswith("program.py:5") for row in rows), rows
+
+
 def test_cache_list_has_a_line_for_each_function(tmp_path):
     (tmp_path / "program.py").write_text(MANY)
     folder = str(tmp_path / "cache")

@@ -193,8 +193,9 @@ run_stages(Job *job, Plan **out, CompileNote *note)
     }
     if (answer == ANSWER_YES) answer = native ? stage_code(job) : stage_backend(job);
     if (answer != ANSWER_YES) return answer;
-    *out =
-        plan_new(job->capture, job->program, job->codes, job->guards, starts_whole(job), !native);
+    const CodeOrigin origin = origin_of(job);
+    *out = plan_new(job->capture, job->program, job->codes, job->guards, &origin, starts_whole(job),
+                    !native);
     job->codes = (Codes){{NULL}};
     job->guards = NULL;
     if (*out == NULL) return ANSWER_ERROR;

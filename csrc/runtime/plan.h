@@ -203,6 +203,7 @@ struct Plan {
     char *spare_state;           /* a run's state, where it is large; likewise */
     struct RegionLog *spare_log; /* the same for the log of a kept loop */
     const char *careful_source;  /* of the careful variants of kept loops; NULL: there are none */
+    CodeOrigin careful_origin;   /* the function that has the loops */
     bool compiles_later;         /* these are compiled in the background */
     Code *careful;               /* that, once it was needed */
     Arena *memory;               /* where the arrays above live */

@@ -496,15 +496,20 @@ make_device(Maker *m)
 
 /* The careful variants of kept loops are compiled when one is needed. */
 static int
-make_careful(Maker *m)
+make_careful(Maker *m, const CodeOrigin *origin)
 {
+    Plan *plan = m->plan;
     Text text = {0};
     int status = 0;
     if (!codegen_has_region(m->program)) return 0;
     status = codegen_careful(m->capture->graph, m->program, &text);
     if (status == 0) {
-        m->plan->careful_source = copy_of(m->plan, text.data, text.len + 1);
-        status = m->plan->careful_source != NULL ? 0 : -1;
+        plan->careful_source = copy_of(plan, text.data, text.len + 1);
+        plan->careful_origin = (CodeOrigin){
+            arena_printf(plan->memory, "%s, loops by Python's rules", origin->function),
+            copy_of(plan, origin->file, strlen(origin->file) + 1), origin->line};
+        bool made = plan->careful_source != NULL && plan->careful_origin.function != NULL;
+        status = made && plan->careful_origin.file != NULL ? 0 : -1;
     }
     text_free(&text);
     return status;
@@ -512,7 +517,7 @@ make_careful(Maker *m)
 
 Plan *
 plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgram *guards,
-         bool whole, bool sequence)
+         const CodeOrigin *origin, bool whole, bool sequence)
 {
     Plan *plan = mem_alloc(sizeof(Plan));
     if (plan == NULL) {
@@ -533,7 +538,7 @@ plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgr
         make_device(&maker) < 0 || make_sizes(&maker) < 0 || make_inputs(&maker) < 0 ||
         make_buffers(&maker) < 0 || make_steps(&maker) < 0 || make_commits(&maker) < 0 ||
         make_lifetimes(plan) < 0 || plan_chains(plan) < 0 || make_boxes(&maker) < 0 ||
-        make_builds(&maker) < 0 || make_exit(&maker) < 0 || make_careful(&maker) < 0) {
+        make_builds(&maker) < 0 || make_exit(&maker) < 0 || make_careful(&maker, origin) < 0) {
         plan_release(plan);
         return NULL;
     }

@@ -41,13 +41,12 @@ run_variant(const PlanKernel *kernel, KernelFn call, KernelArgs *args, RegionLog
 static Answer
 careful_call(Plan *plan, const PlanKernel *kernel, KernelFn *out)
 {
-    static const CodeOrigin origin = {"the careful variant of a loop", "", 0};
     char name[24];
     if (plan->careful == NULL) {
         CodeTicket ticket;
         Code *code = NULL; /* another thread may load it, too, while the compiler runs */
         Answer answer =
-            code_load(DEVICE_HOST, plan->careful_source, false, NULL, &origin,
+            code_load(DEVICE_HOST, plan->careful_source, false, NULL, &plan->careful_origin,
                       plan->compiles_later ? CODE_LATER : CODE_COMPILED, &ticket, &code);
         if (answer != ANSWER_YES) return answer;
         if (plan->careful == NULL)

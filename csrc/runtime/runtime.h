@@ -151,10 +151,10 @@ void threads_ask(int64_t n); /* sets how many `threads=0` means; 0: the number o
 /* ---- plan_new.c, plan.c ---- */
 typedef struct Plan Plan;
 /* Copies all that it needs out of the capture and the program.  `sequence`: externs give their
-   results in a sequence even if there is one. Takes guards and codes over, also on failure.  One
-   reference.  NULL with the error set. */
+   results in a sequence even if there is one; `origin`: of code that it compiles later.  Takes
+   guards and codes over, also on failure.  One reference.  NULL with the error set. */
 Plan *plan_new(const Capture *capture, const Program *program, Codes codes, GuardProgram *guards,
-               bool whole, bool sequence);
+               const CodeOrigin *origin, bool whole, bool sequence);
 /* What it needs in rare cases only is compiled in the background. */
 void plan_compile_later(Plan *plan);
 Plan *plan_acquire(Plan *plan);

@@ -59,6 +59,7 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
     Text source = {0};
     Plan *plan = NULL;
     GuardProgram *guards = NULL;
+    const CodeOrigin origin = {"test", "test", 0};
     if (passes && run_passes(c->graph, NULL, NULL) < 0) return NULL;
     if (run_preparation(c->graph, NULL, NULL) < 0) return NULL;
     Program *program = lower(c->graph, &answer, &why);
@@ -68,7 +69,6 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
     }
     for (int device = 0; device < DEVICE_COUNT; device++) {
         if (!program_uses(program, (Device)device)) continue;
-        const CodeOrigin origin = {"test", "test", 0};
         bool straight;
         CodeTicket ticket;
         text_free(&source);
@@ -83,7 +83,7 @@ synthetic_plan(Capture *c, const Config *config, bool passes)
         if (answer != ANSWER_YES) goto done;
     }
     if ((guards = guards_new(c, NULL)) == NULL) goto done;
-    plan = plan_new(c, program, codes, guards, true, false);
+    plan = plan_new(c, program, codes, guards, &origin, true, false);
     codes = (Codes){{NULL}};
 done:
     codes_release(&codes);
