@@ -182,7 +182,8 @@ def explain(
             seconds["call"] = perf_counter() - began
             records = _C.report_end()[earlier:]
         counts = _since(before, _C.hints())
-        aside = _why_aside(function) if compiled is function or _switched_off() else None
+        kept = compiled is function or _switched_off()
+        aside = _why_aside(function) if kept else plans_forbidden(settings)
         if runs > 0 and error is None:
             plain = getattr(function, "__wrapped__", function)
             for key, call in (("plain", plain), ("compiled", compiled)) * runs:
@@ -226,6 +227,14 @@ def _since(before: list[Record], after: list[Record]) -> list[Record]:
     return [
         row for row in rows.values() if row["compiles"] or row["plan_runs"] or row["recompiles"]
     ]
+
+
+def plans_forbidden(settings: Mapping[str, Any]) -> str | None:
+    """Which setting says that no plan is made, if one does."""
+    for name, default, variable, *_ in _C.config_describe():
+        if name == "recompile_limit" and settings.get(name, default) == 0:
+            return f"{name if settings.get(name) == 0 else variable} is 0"
+    return None
 
 
 def _why_aside(function: Any) -> str:

@@ -283,10 +283,10 @@ def _explain_at_exit(program: str, verbose: bool) -> None:
 
     from pycompile import _C
     from pycompile._api import _switched_off
-    from pycompile._explain import Explanation, _since
+    from pycompile._explain import Explanation, _since, plans_forbidden
 
     def tell() -> None:
-        aside = "PYCOMPILE_DISABLE is set" if _switched_off() else None
+        aside = "PYCOMPILE_DISABLE is set" if _switched_off() else plans_forbidden({})
         counts = _since([], _C.hints())
         more = "more: python -m pycompile explain --verbose has all"
         found = Explanation(program, _C.report_end(), aside=aside, counts=counts, more=more)

@@ -128,6 +128,17 @@ def test_explain_of_a_disabled_program(tmp_path):
     assert done.stderr == "program.py: left to CPython: PYCOMPILE_DISABLE is set\n"
 
 
+def test_explain_says_that_no_plan_may_be_made(tmp_path):
+    (tmp_path / "program.py").write_text(ROOTS)
+    command = [sys.executable, "-m", "pycompile", "explain", "program.py"]
+    env = os.environ | {"PYCOMPILE_RECOMPILE_LIMIT": "0"}
+    done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
+    heading = done.stderr.splitlines()[0]
+    assert heading == "program.py: left to CPython: PYCOMPILE_RECOMPILE_LIMIT is 0"
+    found = pycompile.explain(elements, options={"recompile_limit": 0})(np.ones(3))
+    assert str(found).splitlines()[0] == "elements: left to CPython: recompile_limit is 0"
+
+
 def test_explain_at_a_shell_names_the_option(tmp_path):
     (tmp_path / "program.py").write_text(ROOTS)
     command = [sys.executable, "-m", "pycompile", "explain", "program.py"]
