@@ -104,13 +104,30 @@ put_set_difference(Text *out, PyObject *wanted, PyObject *now)
     if (!more && !less) text_put(out, "that was filled in another way");
 }
 
+/* "an array of dtype <U3" */
+static bool
+put_other_array(Text *out, PyObject *object)
+{
+    PyObject *dtype = PyObject_GetAttrString(object, "dtype");
+    PyObject *string = dtype != NULL && array_dtype_check(dtype) ? PyObject_Str(dtype) : NULL;
+    if (string != NULL) {
+        text_put(out, "an array of dtype ");
+        put_cut(out, text_of_str(string));
+    }
+    Py_XDECREF(dtype);
+    Py_XDECREF(string);
+    PyErr_Clear();
+    return string != NULL;
+}
+
 /* "an array float64[3, 4]" */
 static bool
 put_array(Text *out, PyObject *object)
 {
     ArrayHeader header;
     const char *why;
-    if (!array_is_exact(object) || array_read(object, &header, &why) != ANSWER_YES) return false;
+    if (!array_is_exact(object)) return false;
+    if (array_read(object, &header, &why) != ANSWER_YES) return put_other_array(out, object);
     text_printf(out, "an array %s[", dtype_long_name(header.dtype));
     for (int i = 0; i < header.rank; i++)
         text_printf(out, "%s%lld", i ? ", " : "", (long long)header.shape[i]);

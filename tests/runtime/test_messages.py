@@ -497,6 +497,7 @@ def cast(x, s):
         ),
         (named, [(ONES, Color.RED), (ONES, [1, 2])], "s is Color.RED, now a list of 2 (", "same"),
         (named, [(ONES, Color.RED), (ONES, ONES)], "now an array float64[200, 30] (", "same"),
+        (named, [(ONES, ONES), (ONES, np.array(["a"]))], "now an array of dtype <U1 (", "plain"),
         (named, [(ONES, ...), (ONES, Color.BLUE)], "s is Ellipsis, now Color.BLUE (", "same"),
         (
             cast,
