@@ -342,7 +342,7 @@ def test_frequent_calls_after_large_ones_of_other_kinds():
     rows = [np.ones((300, 200), dtype) for dtype in ("f4", "f8", "c16")]
     f.counts((ODD + [(row, 0.1, n) for row in rows for n in (0, 2)]) * 4)
     large = (np.random.default_rng(0).standard_normal((300, 300)), 0.1, 3)
-    for _ in range(600):
+    for _ in range(1500):
         f.compiled(large[0].copy(), 0.1, 3)
     assert f.counts([large] * 5)["plan_runs"] >= 5
 

@@ -159,6 +159,46 @@ def test_storing_a_result_costs_no_copy_of_the_array():
     assert after["plans"] == 1 and last["plan_runs"] == 1
 
 
+def borders(u, v):
+    """Parts of an array of the caller's: of the whole, a plan makes a copy."""
+    u[0] = u[1] * 2
+    u[-1] = v[-1] * 2
+    u[:, 0] = v[:, 1] + 1
+    return u
+
+
+def row(u, v):
+    u[3] = 0
+    return v
+
+
+@pytest.mark.parametrize(("function", "shape"), [(borders, (80, 5000)), (row, (30000, 3))])
+def test_writing_parts_of_a_large_array_is_left(function, shape):
+    x = np.ones(shape)
+    compiled = pycompile.compile(function, options={"plan_always": False})
+    for _ in range(6):
+        mine, plain = x.copy(), x.copy()
+        assert same(compiled(mine, x), function(plain, x)) and mine.tobytes() == plain.tobytes()
+    assert compiled.stats()["plans"] == 0
+
+
+def test_writing_a_part_of_a_small_array_or_most_of_a_large_one_is_not():
+    def inner(u, v):
+        u[1:-1] = np.sqrt(np.abs(v[1:-1] * 2 + u[1:-1])) * 3 - v[2:] / 3 + u[:-2] * v[:-2]
+        u[0] = u[1] * 2
+        u[-1] = u[-2] * 2
+        return u
+
+    for shape in [(80, 5000), (8, 50)]:
+        compiled = pycompile.compile(inner, options={"plan_always": False})
+        for _ in range(3):
+            mine, plain = np.ones(shape), np.ones(shape)
+            assert same(compiled(mine, plain * 2), inner(plain, plain * 2))
+            assert mine.tobytes() == plain.tobytes()
+        assert compiled.stats()["plans"] >= 1
+        pycompile.reset()
+
+
 def test_a_loop_of_library_calls_is_left():
     compiled = pycompile.compile(largest_out, options={"plan_always": False})
     for _ in range(6):

@@ -33,6 +33,7 @@ enum {
     FEW_TRIPS = 4,     /* of a loop inside, as one along a sparse row */
     ARRAY_SCANNED = 8, /* of an operand of a library call */
     ELEMENTS_PER_UNIT = 64,
+    COPIED_PER_UNIT = 40,    /* an array of the caller's is copied and, at commit, copied back */
     KEPT_PER_UNIT = 1 << 14, /* the same where the result has to be in memory anyway */
     MANY = 1 << 20,
     MOST = 1 << 28,
@@ -108,10 +109,32 @@ typedef struct {
     Graph *graph;
     bool *kept; /* by storage: a library call takes an array of it */
     bool *read; /* by node: it is an argument or an output */
+    bool *used; /* by node: it is an argument */
     bool *dead; /* by node: made by an instruction that broke, or never used; or NULL */
     bool works; /* there is work that a plan saves; views, Python's arithmetic and library calls are
                    not such work */
 } Scale;
+
+static int64_t
+elements_written(const Graph *g, const Node *node)
+{
+    return type_elements(g, node->attrs.view != NULL ? node->attrs.view : &node->type);
+}
+
+/* A part of an array.  What NumPy writes into an array of the caller's, a plan that goes on with
+   the array writes into a copy of it. */
+static int
+write_weight(const Scale *scale, NodeId id)
+{
+    const Graph *g = scale->graph;
+    const Node *node = graph_node(g, id);
+    int64_t part = elements_written(g, node), whole = type_elements(g, &node->type);
+    int per_unit = scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT;
+    bool input = op_info(graph_node(g, node->args[0])->op)->kind == KIND_INPUT;
+    int64_t copied = input && scale->used[id] && part < whole ? whole / COPIED_PER_UNIT : 0;
+    int device = node->type.device != DEVICE_HOST ? LAUNCHED : 0;
+    return ARRAY_MADE + device + (int)(Py_MIN(part / per_unit, MANY) - Py_MIN(copied, MANY));
+}
 
 /* x[mask], which arrays/select.c does faster than NumPy. */
 static int
@@ -222,8 +245,8 @@ node_weight(Scale *scale, NodeId id)
         return ARRAY_REDUCED + by_elements(g, node, KEPT_PER_UNIT);
     case KIND_SCAN: return arrays ? ARRAY_SCANNED : SCALAR_OP;
     case KIND_FILL: return ARRAY_MADE + elements;
-    case KIND_COPY:
-    case KIND_SCATTER: return scalar ? SCALAR_READ : ARRAY_MADE + elements;
+    case KIND_SCATTER: return scalar ? SCALAR_READ : write_weight(scale, id);
+    case KIND_COPY: return scalar ? SCALAR_READ : ARRAY_MADE + elements;
     default:
         if (scalar && !arrays) return SCALAR_OP;
         return ARRAY_OP + elements;
@@ -257,11 +280,13 @@ static int
 note_read(Scale *scale)
 {
     const Graph *g = scale->graph;
-    if ((scale->read = arena_alloc(g->arena, (size_t)g->nodes.len + 1)) == NULL) return -1;
-    memset(scale->read, false, (size_t)g->nodes.len);
+    size_t count = (size_t)g->nodes.len;
+    if ((scale->used = arena_alloc(g->arena, count + 1)) == NULL) return -1;
+    memset(scale->used, false, count);
     for (NodeId id = 0; id < g->nodes.len; id++)
         for (int k = 0; k < graph_node(g, id)->nargs; k++)
-            scale->read[graph_node(g, id)->args[k]] = true;
+            scale->used[graph_node(g, id)->args[k]] = true;
+    if ((scale->read = arena_copy(g->arena, scale->used, count + 1)) == NULL) return -1;
     for (int i = 0; i < g->outputs.len; i++) scale->read[g->outputs.at[i].node] = true;
     for (int i = 1; i < g->regions.len; i++)
         for (int k = 0; k < g->regions.at[i].results.len; k++)
