@@ -4,9 +4,9 @@
 
 enum {
     FACTS = 16,      /* that are collected */
-    FACTS_TOLD = 8,  /* … and shown, those with the most values first */
+    FACTS_TOLD = 5,  /* … and shown, those with the most values first: a few lines, not a screen */
     MOST_MORE = 256, /* … and counted beyond those collected */
-    VALUES_TOLD = 8,
+    VALUES_TOLD = 5,
     MOST_VALUES = 64,
 };
 
@@ -160,15 +160,17 @@ guards_facts_add(GuardFacts *facts, GuardProgram *program, const Roots *roots)
 
 /* ---- the message ---- */
 
+/* Facts in a row that have the same place have it once, behind the last. */
 static void
-put_fact(Text *out, const Fact *fact)
+put_fact(Text *out, const Fact *fact, const Fact *next)
 {
     text_put(out, fact->name.data ? fact->name.data : "?");
     for (int i = 0; i < fact->nvalues && i < VALUES_TOLD; i++)
         text_printf(out, "%s%s", i ? ", " : " ", fact->value[i].data);
     if (fact->nvalues > VALUES_TOLD) text_printf(out, " and %d more", fact->nvalues - VALUES_TOLD);
     if (fact->now.data != NULL) text_printf(out, ", now %s", fact->now.data);
-    if (fact->place.data != NULL) text_put(out, fact->place.data);
+    bool later = next != NULL && same_text(&fact->place, &next->place);
+    if (fact->place.data != NULL && !later) text_put(out, fact->place.data);
 }
 
 /* The facts that are shown, those with the most values first. */
@@ -191,7 +193,7 @@ guards_facts_put(const GuardFacts *facts, Text *because, Text *remedies)
     for (int i = 0; i < told; i++) {
         const Fact *fact = &facts->fact[at[i]];
         text_put(because, i ? "; " : "");
-        put_fact(because, fact);
+        put_fact(because, fact, i + 1 < told ? &facts->fact[at[i + 1]] : NULL);
         bool given = fact->remedy == NULL || *fact->remedy == '\0';
         for (int k = 0; k < i; k++) given |= facts->fact[at[k]].remedy == fact->remedy;
         if (!given) text_printf(remedies, "%s%s", remedies->len ? "; " : "", fact->remedy);
