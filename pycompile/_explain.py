@@ -87,7 +87,7 @@ class Explanation:
             if compiled > plain:
                 lines.append(
                     "later calls that stay slower are left to Python, except under fullgraph or "
-                    "plan_always, and where a loop was compiled"
+                    "plan_always, and where compiled loops take long"
                 )
         if "call" in self.seconds and compiling:
             whole = f"call {text(self.seconds['call'])}, {text(compiling)} of it compiling"

@@ -99,9 +99,10 @@ run_region(Run *run, const PlanKernel *kernel, unsigned *flags)
     run->why = "what Python raises or warns of, an index out of bounds or an int beyond 64 bits, "
                "in a loop";
     run->yielded = run->yielded || !thread_is_alone(); /* a long loop lets others run */
-    int64_t began = call_is_timed ? clock_ns() : 0;
+    bool timed = call_is_timed || loops_timed > 0;
+    int64_t began = timed ? clock_ns() : 0;
     Answer answer = run_variants(run->plan, kernel, &args, log, flags);
-    if (call_is_timed) {
+    if (timed) {
         timed_loops.ns += Py_MAX(clock_ns() - began - STARTED_NS, 0);
         timed_loops.saved += run->plan->gain;
     }

@@ -17,6 +17,9 @@
      - Either verdict is looked at again later, since the machine may have been busy; the waits
        double.
 
+   A kept loop may be so much faster than CPython's that a plain call would be felt: where the time
+   spent in kept loops allows a plain call longer than FELT_NS, nothing is compared.
+
    Where the user insists on plans (fullgraph, plan_always, a backend) none is sampled, and none
    while reports are collected. */
 #include "entry.h"
@@ -32,6 +35,8 @@ enum {
 };
 
 _Thread_local bool call_is_timed;
+_Thread_local int loops_timed;
+static _Thread_local int64_t loops_before; /* timed_loops.ns when the outermost of these began */
 
 /* For tests: how long a plan and a plain call take; 0: the clock decides. */
 static int64_t pretended_plan_ns, pretended_plain_ns;
@@ -50,15 +55,6 @@ runs_worth(int64_t plain_ns, int64_t plan_ns)
     return (int32_t)Py_MAX(1, Py_MIN(runs, MOST_WAIT));
 }
 
-/* A kept loop is left out: what it saves can be so much that a single plain call would be felt. */
-static bool
-has_kept_loop(const Plan *plan)
-{
-    for (int i = 0; i < plan->nsteps; i++)
-        if (plan->steps[i].kind == STEP_KERNEL && plan->steps[i].kernel.region) return true;
-    return false;
-}
-
 bool
 sample_allowed(const Config *config)
 {
@@ -69,7 +65,7 @@ sample_allowed(const Config *config)
 static bool
 may_sample(const Plan *plan, const Config *config)
 {
-    return sample_allowed(config) && !has_kept_loop(plan) &&
+    return sample_allowed(config) &&
            !plan->uses_device; /* whose calls return before their work is done */
 }
 
@@ -171,6 +167,7 @@ sample_begin(SampleWay way)
 {
     if (way == SAMPLE_NONE || way == SAMPLE_LEFT) return 0;
     if (way == SAMPLE_PLAIN) call_is_timed = true;
+    if (way == SAMPLE_PLAN && loops_timed++ == 0) loops_before = timed_loops.ns;
     return clock_ns();
 }
 
@@ -205,7 +202,15 @@ sample_judge(Sample *sample, PyCodeObject *code, SampleWay way, int64_t began, i
 void
 sample_end(Plan *plan, PyCodeObject *code, SampleWay way, int64_t began, bool done)
 {
-    sample_judge(&plan->sample, code, way, began, LONG_NS, (int64_t)plan->saves * UNIT_NS, done);
+    int64_t saved = (int64_t)plan->saves * UNIT_NS, in_loops = 0;
+    if (way == SAMPLE_PLAN) {
+        loops_timed--;
+        in_loops = (timed_loops.ns - loops_before) * LOOP_GAIN;
+    }
+    if (in_loops > FELT_NS)
+        sample_postpone(&plan->sample);
+    else
+        sample_judge(&plan->sample, code, way, began, LONG_NS, Py_MAX(saved, in_loops), done);
     if (way == SAMPLE_PLAIN && plan->sample.slower) plan_trim(plan);
 }
 

@@ -35,6 +35,8 @@ typedef struct {
 
 /* In a timed call no other is timed. */
 extern _Thread_local bool call_is_timed;
+/* How many timed runs of plans are under way, whose kept loops are timed. */
+extern _Thread_local int loops_timed;
 
 /* The options allow calls to be left to CPython. */
 bool sample_allowed(const Config *config);
@@ -45,7 +47,7 @@ sample_next(Sample *sample, bool may)
 {
     return --sample->wait > 0 ? SAMPLE_NONE : sample_choose(sample, may);
 }
-/* Around a run that is SAMPLE_PLAN or SAMPLE_PLAIN. */
+/* Before a run, whatever it is; sample_end comes after it. */
 int64_t sample_begin(SampleWay way);
 /* ns since then, of a run through plans. */
 int64_t sample_took(int64_t began);
@@ -60,6 +62,10 @@ void sample_postpone(Sample *sample);
 
 /* ---- sample_calls.c: calls that go through several plans ---- */
 enum { KINDS_SAMPLED = 8 };
+enum {
+    LOOP_GAIN = 700, /* the most that a kept loop has been faster */
+    FELT_NS = 250000000,
+};
 /* Calls with arguments of the same types and about the same sizes. */
 typedef struct {
     uint64_t kind;

@@ -11,16 +11,13 @@
    kind each time would cost more than that is worth, so that trials of TRIAL calls come at growing
    intervals, until one finds calls that are faster without plans.
 
-   A kept loop may be so much faster than CPython's that a plain call would be felt.  How long it
-   would take is estimated from the time that the call has spent in kept loops; where that is more
-   than FELT_NS, nothing is compared. */
+   How long a plain call would take is estimated from the time that the call has spent in kept
+   loops, too, as in sample.c. */
 #include "run.h"
 
 #include <math.h>
 
 enum {
-    LOOP_GAIN = 700, /* the most that a kept loop has been faster */
-    FELT_NS = 250000000,
     SHORT_LOOK = 1024, /* calls before the look that begins a trial of short ones */
     TRIAL = 4096,
     TRIAL_REST = 8 * TRIAL, /* least calls between two trials */
@@ -102,7 +99,7 @@ call_through(Held *held, uint64_t kind, SampleWay way, PyFunctionObject *functio
     int64_t before = thread_saved;
     TimedLoops loops = timed_loops;
     call_is_timed = true;
-    int64_t began = sample_begin(way);
+    int64_t began = clock_ns();
     PyObject *result = hook_call(function, args, nargsf, kwnames, run_frame, held);
     call_is_timed = false;
     int64_t elsewhere = thread_saved - before - (timed_loops.saved - loops.saved);

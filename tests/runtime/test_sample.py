@@ -128,15 +128,27 @@ def test_a_function_with_cells_has_a_frame(took):
     assert call(compiled, 50, X)["plan_runs"] == 0
 
 
-def test_kept_loops_are_not_compared(took):
-    def smooth(x):
-        y = x.copy()
-        for i in range(1, len(y)):
-            y[i] = 0.5 * y[i - 1] + x[i]
-        return y
+def smooth(x):
+    y = x.copy()
+    for i in range(1, len(y)):
+        y[i] = 0.5 * y[i - 1] + x[i]
+    return y
 
+
+def test_a_plan_with_a_short_kept_loop_is_compared(took):
     took(10 * MS, 5 * MS)
-    assert call(sampled(smooth), 300, X)["plan_runs"] == 300
+    compiled = sampled(smooth)
+    assert call(compiled, 200, X)["slower"] == 1
+    assert call(compiled, 50, X)["plan_runs"] == 0
+
+
+def test_a_plan_with_a_long_kept_loop_is_not(took):
+    """A plain call could take a second."""
+    took(10 * MS, 5 * MS)
+    compiled, x = sampled(smooth), np.ones(1_000_000)
+    for _ in range(200):
+        compiled(x)
+    assert compiled.stats()["plan_runs"] == 200
 
 
 # ---- calls that go through several plans ----
