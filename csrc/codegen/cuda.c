@@ -296,7 +296,9 @@ emit_function(CudaEmit *e, const KernelStep *step, int number, bool done)
     } else {
         if (k->nloops == 1 || k->kind == KERNEL_FLAT) cuda_pointers(e, 0);
         cuda_scalars(e, LEVEL_ONCE, 0);
-        if (k->kind == KERNEL_FLAT)
+        if (k->kind == KERNEL_ATTENTION)
+            cuda_attention(e);
+        else if (k->kind == KERNEL_FLAT)
             emit_flat(e);
         else if (k->kind == KERNEL_COLUMNS)
             cuda_columns(e);
@@ -328,6 +330,11 @@ emit_kernel(CudaEmit *e, const Program *program, const KernelStep *step)
             const char *name = cuda_type(cuda_instr(e, i)->dtype);
             cuda_helper(e, name, strlen(name));
         }
+    if (e->kernel->kind == KERNEL_ATTENTION) {
+        cuda_helper(e, "Half", strlen("Half"));
+        cuda_helper(e, "BFloat", strlen("BFloat"));
+        cuda_helper(e, "attention", strlen("attention"));
+    }
     bool ready = e->mark != NULL && e->held != NULL && e->needed != NULL;
     if (ready) {
         cuda_count_uses(e);

@@ -90,6 +90,10 @@ void cuda_reduced_rows(CudaEmit *e);
 void cuda_columns(CudaEmit *e);
 void cuda_done(CudaEmit *e);
 
+/* ---- cuda_attention.c ---- */
+void cuda_attention(CudaEmit *e);
+extern const char cuda_attention_helpers[];
+
 /* cuda.c */
 /* Declares i0 … from `unit`, for the loops [0, count), and the pointers of rows. */
 void cuda_outer(CudaEmit *e, int count);

@@ -84,6 +84,7 @@ static const struct {
      "    return isnan((float)x) | isnan((float)y) ? bfloat_of(0x7fff) : BFloat(fminf(x, y));\n"
      "}\n"
      "F bool both(BFloat x, BFloat y) { return x && (y.bits & 0x7fff) != 0; }\n"},
+    {"attention", NULL, cuda_attention_helpers},
     {"floor_divide", NULL,
      "F int floor_divide(int x, int y) {\n"
      "    if (y == 0) return 0;\n"

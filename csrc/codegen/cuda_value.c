@@ -276,7 +276,10 @@ put_value(CudaEmit *e, const Instr *v, Text *out)
     char number[24];
     switch (v->kind) {
     case INSTR_LOAD: put_load(e, v, out); return;
-    case INSTR_INDEX: text_printf(out, "(long long)%s", e->position); return;
+    case INSTR_INDEX:
+        text_printf(out, "(long long)%s", v->operand > 0 ? "query" : e->position);
+        return;
+    case INSTR_PRODUCT: text_put(out, "product"); return;
     case INSTR_CONST:
         if (v->argument > 0) {
             snprintf(number, sizeof number, "m%d", v->argument - 1);

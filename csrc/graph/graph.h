@@ -29,7 +29,9 @@
      the induction variable, then the carried values; results are the carried values for the next
      iteration; `result` i of the node is the final carried value i. `cond`: args are the condition,
      then the params of both arms; region[0] runs when it is true; both arms have the same number of
-     results, of equal types. */
+     results, of equal types.
+   - `attention`: region[0] has the element of the first product, the query's and the key's index as
+     params, nodes of the scores' shape, and the score as its only result (passes/attention.c). */
 #ifndef PYCOMPILE_GRAPH_H
 #define PYCOMPILE_GRAPH_H
 
@@ -142,6 +144,7 @@ typedef enum {
     KIND_SCATTER,   /* args: old version, value; attrs.view says which part is written */
     KIND_CHOICE,    /* no data: the memory of one of two arrays; neither is written afterwards */
     KIND_FILL,      /* made without an array argument: full, empty, arange */
+    KIND_ATTENTION, /* owns a region: made by passes/attention.c, for a device */
     KIND_MATMUL,
     KIND_EXTERN,  /* calls attrs.object with its arguments at run time */
     KIND_RESULT,  /* the attrs.index-th result of an extern or region node */
@@ -212,6 +215,9 @@ typedef enum {
     WRITE_IMPOSSIBLE, /* a loop over an array that would have to be copied and cannot be */
 } Write;
 
+/* Elements of a row of an attention's arguments q and v, and of its result. */
+enum { ATTENTION_HEAD = 64 };
+
 enum { COPY_KEPT = 1 };
 enum { WHERE_GUARDS = 1 };
 
@@ -222,7 +228,7 @@ typedef struct {
     Type type;
     NodeId storage; /* the node whose buffer holds this value: itself, or a view's origin */
     Attrs attrs;
-    RegionId region[2]; /* KIND_REGION: loop body; cond's arms */
+    RegionId region[2]; /* KIND_REGION: loop body; cond's arms; of an attention its scores */
     uint8_t errors;     /* ErrorState under which it is computed */
     int32_t line;       /* the user's line, 0 when unknown */
     int32_t file;       /* index into Graph.files */

@@ -260,6 +260,7 @@ check_kind(const Check *c, NodeId id, const Node *node)
     case KIND_SCATTER: return check_scatter(c, id, node);
     case KIND_CHOICE: return check_choice(c, id, node);
     case KIND_FILL: return 0;
+    case KIND_ATTENTION: return 0; /* check_attention */
     case KIND_MATMUL:
         RULE(arg_type(c, node, 0)->dtype == node->type.dtype &&
                  arg_type(c, node, 1)->dtype == node->type.dtype,
@@ -341,6 +342,24 @@ check_regions(Check *c, NodeId id, const Node *node)
 }
 
 static int
+check_attention(Check *c, NodeId id, const Node *node)
+{
+    RULE(node->nargs >= 3, "an attention has queries, keys and values");
+    for (int i = 0; i < 3; i++)
+        RULE(arg_type(c, node, i)->rank == node->type.rank &&
+                 dtype_is_half(arg_type(c, node, i)->dtype),
+             "its factors are not 16-bit arrays of its rank");
+    RULE(size_value(c->g, node->type.shape[node->type.rank - 1]) == ATTENTION_HEAD,
+         "its heads have another size");
+    RULE(node->region[0] > 0 && node->region[0] < c->g->regions.len, "it owns no region");
+    const Region *scores = &c->g->regions.at[node->region[0]];
+    RULE(scores->owner == id, "its region has another owner");
+    RULE(scores->params.len == 3 && scores->results.len == 1,
+         "its region makes a score of an element and two indices");
+    return check_region(c, node->region[0]);
+}
+
+static int
 check_node(Check *c, NodeId id)
 {
     const Graph *g = c->g;
@@ -360,6 +379,7 @@ check_node(Check *c, NodeId id)
     if (check_type(c, id) < 0 || check_device(c, id, node) < 0 || check_kind(c, id, node) < 0)
         return -1;
     if (info->kind == KIND_REGION) return check_regions(c, id, node);
+    if (info->kind == KIND_ATTENTION) return check_attention(c, id, node);
     RULE(node->region[0] == NO_REGION, "only loop and cond own regions");
     return 0;
 }

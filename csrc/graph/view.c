@@ -244,12 +244,16 @@ static const char *
 kind_name(OpKind kind)
 {
     static const char *const names[] = {
-        [KIND_INPUT] = "input",     [KIND_CONST] = "const",         [KIND_POINTWISE] = "pointwise",
-        [KIND_UFUNC] = "ufunc",     [KIND_REDUCTION] = "reduction", [KIND_SCAN] = "scan",
-        [KIND_VIEW] = "view",       [KIND_COPY] = "copy",           [KIND_SCATTER] = "scatter",
-        [KIND_CHOICE] = "choice",   [KIND_FILL] = "fill",           [KIND_MATMUL] = "matmul",
-        [KIND_EXTERN] = "extern",   [KIND_RESULT] = "result",       [KIND_PYTHON] = "python",
-        [KIND_ELEMENT] = "element", [KIND_REGION] = "region",       [KIND_JUMP] = "jump",
+        [KIND_INPUT] = "input",         [KIND_CONST] = "const",
+        [KIND_POINTWISE] = "pointwise", [KIND_UFUNC] = "ufunc",
+        [KIND_REDUCTION] = "reduction", [KIND_SCAN] = "scan",
+        [KIND_VIEW] = "view",           [KIND_COPY] = "copy",
+        [KIND_SCATTER] = "scatter",     [KIND_CHOICE] = "choice",
+        [KIND_FILL] = "fill",           [KIND_MATMUL] = "matmul",
+        [KIND_EXTERN] = "extern",       [KIND_RESULT] = "result",
+        [KIND_PYTHON] = "python",       [KIND_ATTENTION] = "attention",
+        [KIND_ELEMENT] = "element",     [KIND_REGION] = "region",
+        [KIND_JUMP] = "jump",
     };
     return names[kind];
 }

@@ -338,3 +338,20 @@ cuda_schedule(Nest *n, KernelStep *step)
         n->lw->why = "a grid of too many blocks";
     return failed;
 }
+
+int
+cuda_schedule_attention(Nest *n, KernelStep *step)
+{
+    CudaKernel *c = &n->kernel->cuda;
+    int64_t batch = 1, queries = loop_size(n, n->nloops - 2);
+    for (int i = 0; i < n->nloops - 2; i++) batch *= loop_size(n, i);
+    SizeId units = size_const(n->lw->graph, batch);
+    c->threads = QUERY_TILE;
+    c->lanes = c->pack = 1;
+    c->parts = -1;
+    c->wide = is_wide(n);
+    step->units = units;
+    step->threads = c->threads;
+    step->blocks[0] = batch * ceiling(queries, QUERY_TILE);
+    return units == NO_SIZE || (c->units = nest_size(n, units)) < 0 ? -1 : 0;
+}

@@ -141,7 +141,6 @@ constant_bits(Nest *n, const Node *node, uint64_t bits[2])
     n->lw->why = object == NULL ? "a constant without a value" : "a constant of another dtype";
 }
 
-static int32_t member_value(Nest *n, NodeId id);
 static int32_t argument(Nest *n, NodeId member, NodeId value);
 
 /* Iterations of an unrolled loop often differ only in a number.  In a program of many kernels
@@ -172,7 +171,7 @@ instr_virtual(Nest *n, NodeId id)
     } else if (node->op == OP_full)
         value = instr_cast(n, argument(n, id, node->args[0]), node->type.dtype, id);
     else
-        value = member_value(n, id);
+        value = instr_member(n, id);
     if (value >= 0) nest_made(n, id, value);
     return value;
 }
@@ -420,8 +419,8 @@ instr_operation(Nest *n, NodeId id, int nargs, int32_t *args)
                       nargs, args);
 }
 
-static int32_t
-member_value(Nest *n, NodeId id)
+int32_t
+instr_member(Nest *n, NodeId id)
 {
     const Node *node = graph_node(n->lw->graph, id);
     int32_t args[MAX_ARGS];
@@ -517,7 +516,7 @@ instr_members(Nest *n)
 {
     for (int i = 0; i < n->group->nodes.len; i++) {
         NodeId id = n->group->nodes.at[i];
-        int32_t value = member_value(n, id);
+        int32_t value = instr_member(n, id);
         if (n->lw->why != NULL) return 0;
         if (value < 0) return -1;
         nest_made(n, id, value);

@@ -7,6 +7,8 @@
    - KERNEL_COLUMNS: units are the row's elements; per outer index, the loop before the row is
      summed up sequentially into accumulators, one per element of the row.
    - KERNEL_REGION: a loop of the program, kept: see region.h.
+   - KERNEL_ATTENTION: softmax(scores) @ v, on a device.  The domain is that of the scores, keys are
+     its row, queries the loop before; the instructions make a score of an element of q @ k^T.
 
    The body is a list of instructions in order.  An instruction is executed once per kernel call,
    once per row or once per element (`level`).  A row is processed in stages: even stages are loops
@@ -21,12 +23,13 @@ typedef enum { LEVEL_ONCE, LEVEL_ROW, LEVEL_ELEMENT } Level;
 typedef enum {
     INSTR_LOAD,    /* operand */
     INSTR_CONST,   /* bits, or an argument */
-    INSTR_INDEX,   /* i64: position in the row */
+    INSTR_INDEX,   /* i64: position in the row; with operand 1 in the loop before it */
     INSTR_OP,      /* the expression of ops.def; `from` is the dtype in which it computes */
     INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element */
     INSTR_REDUCE,  /* reduces args[0] over the row; the value is known after its stage */
     INSTR_STORE,   /* args[0] to operand */
     INSTR_CHECK,   /* computes args[0] for the flags that it raises */
+    INSTR_PRODUCT, /* KERNEL_ATTENTION: an element of the first product */
     INSTR_CARRIED, /* KERNEL_REGION: a value from the previous iteration */
 } InstrKind;
 
@@ -86,7 +89,13 @@ typedef struct {
 /* Tiles of turned operands lie one after the other in scratch. */
 enum { TILE_BYTES = 16384, TILE_COLUMNS = 128 };
 
-typedef enum { KERNEL_FLAT, KERNEL_ROWS, KERNEL_COLUMNS, KERNEL_REGION } KernelKind;
+typedef enum {
+    KERNEL_FLAT,
+    KERNEL_ROWS,
+    KERNEL_COLUMNS,
+    KERNEL_REGION,
+    KERNEL_ATTENTION
+} KernelKind;
 
 struct RegionLoop; /* region.h */
 
@@ -103,7 +112,12 @@ typedef struct {
     int32_t units;   /* index into KernelArgs.size of their number */
     int32_t parts;   /* of the number of parts that each unit is divided into; -1: it is not … */
     int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines */
+    int32_t factor[4]; /* KERNEL_ATTENTION: the operands q, k, v and the result … */
+    int32_t score;     /* … and the instruction that makes the score */
 } CudaKernel;
+
+/* KERNEL_ATTENTION: what a block computes with at a time. */
+enum { QUERY_TILE = 128, KEY_TILE = 64 };
 
 /* Columns for a block of the kernel that combines columns' parts; its other threads share them. */
 enum { DONE_COLUMNS = 8 };

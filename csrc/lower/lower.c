@@ -76,7 +76,7 @@ mark_live(Lowering *lw, NodeId id)
     const Node *node = graph_node(lw->graph, id);
     for (int k = 0; k < node->nargs; k++) mark_live(lw, node->args[k]);
     for (int r = 0; r < 2; r++) {
-        if (op_info(node->op)->kind != KIND_REGION || node->region[r] == NO_REGION) continue;
+        if (node->region[r] == NO_REGION) continue;
         const Region *region = &lw->graph->regions.at[node->region[r]];
         for (int i = 0; i < region->nodes.len; i++) mark_live(lw, region->nodes.at[i]);
     }

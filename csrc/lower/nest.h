@@ -75,6 +75,8 @@ int32_t instr_operation(Nest *n, NodeId id, int nargs, int32_t *args);
 int32_t instr_virtual(Nest *n, NodeId id);
 /* An operand for the access, made at first use. */
 int32_t instr_operand(Nest *n, const Access *access, bool stored);
+/* The value of a node that is no view, in the group or of its region. */
+int32_t instr_member(Nest *n, NodeId id);
 /* All members of the group, in order; 0 or -1. */
 int instr_members(Nest *n);
 
@@ -84,5 +86,7 @@ int64_t stages_scratch_bytes(const Nest *n);
 
 /* cuda.c: what CUDA makes of the kernel; 0 or -1, lw->why may be set */
 int cuda_schedule(Nest *n, KernelStep *step);
+/* The same for an attention whose operands and score are known. */
+int cuda_schedule_attention(Nest *n, KernelStep *step);
 
 #endif

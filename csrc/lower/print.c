@@ -7,10 +7,8 @@ static const char *const buffer_names[] = {
     [BUFFER_CHOSEN] = "chosen",
 };
 static const char *const kind_names[] = {
-    [KERNEL_FLAT] = "flat",
-    [KERNEL_ROWS] = "rows",
-    [KERNEL_COLUMNS] = "columns",
-    [KERNEL_REGION] = "region",
+    [KERNEL_FLAT] = "flat",     [KERNEL_ROWS] = "rows",           [KERNEL_COLUMNS] = "columns",
+    [KERNEL_REGION] = "region", [KERNEL_ATTENTION] = "attention",
 };
 
 static void
@@ -71,9 +69,11 @@ static void
 put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, Text *out)
 {
     static const char *const kinds[] = {
-        [INSTR_LOAD] = "load",    [INSTR_CONST] = "const",     [INSTR_INDEX] = "index",
-        [INSTR_OP] = "",          [INSTR_CALL] = "call ",      [INSTR_REDUCE] = "reduce ",
-        [INSTR_STORE] = "store ", [INSTR_CARRIED] = "carried", [INSTR_CHECK] = "check",
+        [INSTR_LOAD] = "load",    [INSTR_CONST] = "const",
+        [INSTR_INDEX] = "index",  [INSTR_OP] = "",
+        [INSTR_CALL] = "call ",   [INSTR_REDUCE] = "reduce ",
+        [INSTR_STORE] = "store ", [INSTR_CARRIED] = "carried",
+        [INSTR_CHECK] = "check",  [INSTR_PRODUCT] = "product",
     };
     static const char *const levels[] = {"once", "row", "element"};
     const Instr *v = &k->instrs.at[at];
@@ -82,6 +82,7 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
     if (v->kind == INSTR_OP || v->kind == INSTR_CALL || v->kind == INSTR_REDUCE)
         text_put(out, op_info(v->op)->name);
     for (int a = 0; a < v->nargs; a++) text_printf(out, "%sv%d", a ? ", " : " ", v->args[a]);
+    if (v->kind == INSTR_INDEX && v->operand > 0) text_put(out, " of the loop before the row");
     if (v->kind == INSTR_CONST)
         text_printf(out, " 0x%llx%s",
                     v->argument ? (long long)size_value(g, step->sizes[v->argument - 1])

@@ -22,6 +22,7 @@ is_external(const Lowering *lw, NodeId id)
     case KIND_MATMUL:
     case KIND_SCAN:
     case KIND_CHOICE:
+    case KIND_ATTENTION:
     case KIND_REGION:
     case KIND_JUMP: return true;
     case KIND_REDUCTION:
@@ -136,7 +137,7 @@ need_extern_arguments(Lowering *lw)
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || !is_external(lw, id)) continue;
         OpKind kind = op_info(node->op)->kind;
-        if (kind == KIND_REGION || kind == KIND_JUMP || node->op == OP_choose)
+        if (kind == KIND_ATTENTION || kind == KIND_REGION || kind == KIND_JUMP || node->op == OP_choose)
             continue; /* reads memory, as kernels do */
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;

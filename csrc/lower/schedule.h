@@ -176,6 +176,9 @@ int region_build(Lowering *lw, NodeId loop);
 void region_mark(const Graph *g, RegionId id, bool *inside);
 void region_print(const Graph *g, const KernelStep *step, const Kernel *k, Text *out);
 
+/* attention.c: the kernel of an attention */
+int attention_build(Lowering *lw, Group *g);
+
 /* arms.c: conditional regions */
 int arms_find(Lowering *lw); /* which node is in which arm */
 void arms_need(Lowering *lw);

@@ -1,0 +1,96 @@
+/* An attention as a kernel: the domain is that of its scores, and the instructions are those of its
+   region, which make a score of an element of the first product.  The four matrices are operands
+   that the instructions do not name: they are accessed in tiles. */
+#include "group.h"
+#include "nest.h"
+
+/* An operand whose rows are those of one of the domain's two last dimensions.  `rows`: the axis of
+   its type that walks them. */
+static int32_t
+add_matrix(Nest *n, NodeId value, int dim, int rows, bool stored)
+{
+    const Group *g = n->group;
+    const Type *type = &graph_node(n->lw->graph, value)->type;
+    const Type *scores = &graph_node(n->lw->graph, g->nodes.at[0])->type;
+    Access access = {.storage = graph_node(n->lw->graph, value)->storage,
+                     .offset = type->offset,
+                     .dtype = (DType)type->dtype};
+    for (int i = 0; i < MAX_RANK; i++) access.stride[i] = NO_SIZE;
+    for (int axis = 0, at = 0; axis < scores->rank - 2; axis++)
+        if (size_value(n->lw->graph, scores->shape[axis]) != 1)
+            access.stride[at++] = type->stride[axis];
+    access.stride[dim] = type->stride[rows];
+    return instr_operand(n, &access, stored);
+}
+
+static int
+add_matrices(Nest *n, NodeId attention)
+{
+    const Node *node = graph_node(n->lw->graph, attention);
+    int queries = n->nloops - 2, keys = n->nloops - 1, last = node->type.rank - 1;
+    int32_t *factor = n->kernel->cuda.factor;
+    factor[0] = add_matrix(n, node->args[0], queries, last - 1, false);
+    factor[1] = add_matrix(n, node->args[1], keys, last, false);
+    factor[2] = add_matrix(n, node->args[2], keys, last - 1, false);
+    factor[3] = add_matrix(n, attention, queries, last - 1, true);
+    for (int i = 0; i < 4; i++)
+        if (factor[i] < 0) return -1;
+    return 0;
+}
+
+/* The instructions of the region; all are made per element, and the compiler moves what is the same
+   for several of them. */
+static int
+add_scores(Nest *n, const Region *region)
+{
+    Lowering *lw = n->lw;
+    for (int i = 0; i < 3; i++) {
+        Instr instr = {.kind = i == 0 ? INSTR_PRODUCT : INSTR_INDEX,
+                       .dtype = i == 0 ? DT_F32 : DT_I64,
+                       .operand = i == 1,
+                       .level = LEVEL_ELEMENT,
+                       .node = NO_NODE};
+        int32_t param = instr_emit(n, instr);
+        if (param < 0) return -1;
+        lw->group_of[region->params.at[i]] = n->number;
+        nest_made(n, region->params.at[i], param);
+    }
+    for (int i = 0; i < region->nodes.len; i++) {
+        NodeId id = region->nodes.at[i];
+        lw->group_of[id] = n->number;
+        int32_t value = instr_member(n, id);
+        if (value < 0 || lw->why != NULL) return lw->why != NULL ? 0 : -1;
+        nest_made(n, id, value);
+    }
+    Kernel *k = n->kernel;
+    k->cuda.score = nest_instr(n, region->results.at[0]);
+    for (int i = 0; i < k->instrs.len; i++) k->instrs.at[i].level = LEVEL_ELEMENT;
+    return 0;
+}
+
+int
+attention_build(Lowering *lw, Group *g)
+{
+    Nest n;
+    NodeId id = g->nodes.at[0];
+    const Region *region = &lw->graph->regions.at[graph_node(lw->graph, id)->region[0]];
+    const Type *scores = &graph_node(lw->graph, region->params.at[0])->type;
+    int axes[MAX_RANK];
+    if (nest_init(&n, lw, g) < 0) return -1;
+    g->ndims = n.nloops = domain_squeezed(lw->graph, scores, g->size, axes);
+    n.kernel->kind = KERNEL_ATTENTION;
+    n.kernel->nloops = n.nloops;
+    n.kernel->nstages = 1;
+    for (int i = 0; i < n.nloops; i++) {
+        n.first[i] = i;
+        n.size[i] = g->size[i];
+        if ((n.kernel->size[i] = nest_size(&n, n.size[i])) < 0) return -1;
+    }
+    Step step = {0};
+    if (add_matrices(&n, id) < 0 || add_scores(&n, region) < 0 ||
+        cuda_schedule_attention(&n, &step.kernel) < 0)
+        return -1;
+    if (lw->why != NULL) return 0;
+    step_blame(lw->graph, id, &step);
+    return nest_step(&n, &step);
+}
