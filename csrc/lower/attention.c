@@ -57,6 +57,7 @@ add_scores(Nest *n, const Region *region)
     }
     for (int i = 0; i < region->nodes.len; i++) {
         NodeId id = region->nodes.at[i];
+        if (graph_node(lw->graph, id)->op == OP_const) continue; /* virtual */
         lw->group_of[id] = n->number;
         int32_t value = instr_member(n, id);
         if (value < 0 || lw->why != NULL) return lw->why != NULL ? 0 : -1;

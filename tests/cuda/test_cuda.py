@@ -49,7 +49,22 @@ WIDE = """%0: u8@cuda[3000000000] = input(0)
 %1: u8@cuda[3000000000] = invert(%0)
 outputs %1
 """
-GRAPHS = [SOFTMAX, CHAIN, WHOLE, COLUMNS, BROADCAST, WIDE]
+ATTENTION = """%0: bf16@cuda[2,3,1000,64] = input(0)
+%1: bf16@cuda[2,3,999,64] = input(1)
+%2: bf16@cuda[2,3,999,64] = input(2)
+%3: bf16@cuda[2,3,64,999]{383616,127872,2,128} = transpose(%1, axes=[0, 1, 3, 2])
+%4: f32 = const(0.125)
+%5: f32 = const(-inf)
+%9: bf16@cuda[2,3,1000,64] = attention(%0, %3, %2, %4, %5) {
+  params %6: f32@cuda[2,3,1000,999], %7: i64@cuda[2,3,1000,999], %8: i64@cuda[2,3,1000,999]
+  %10: bool@cuda[2,3,1000,999] = greater_equal(%7, %8)
+  %11: f32@cuda[2,3,1000,999] = multiply(%6, %4)
+  %12: f32@cuda[2,3,1000,999] = where(%10, %11, %5)
+  results %12
+}
+outputs %9
+"""
+GRAPHS = [ATTENTION, SOFTMAX, CHAIN, WHOLE, COLUMNS, BROADCAST, WIDE]
 
 
 def all_operations():
@@ -247,12 +262,13 @@ def executor(tmp_path_factory):
         "graphs_on_executor.py",
         "bfloat_on_executor.py",
         "calls_on_executor.py",
+        "attention_on_executor.py",
         "views_on_executor.py",
         "writes_on_executor.py",
     ],
 )
 def test_on_the_executor(executor, tmp_path, tests):
-    if tests == "bfloat_on_executor.py":
+    if tests in ("bfloat_on_executor.py", "attention_on_executor.py"):
         pytest.importorskip("ml_dtypes")
     path = os.pathsep.join([str(HERE.parents[1]), str(HERE), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "PYTHONPATH": path, "PYCOMPILE_CACHE_DIR": str(tmp_path)}

@@ -1,0 +1,194 @@
+"""Attention: what is written with products and a softmax is one kernel, executed on the CPU (executor.cpp).
+
+test_cuda.py runs this file as it does on_executor.py.  Functions that stay calls are NumPy's."""
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+from calls_on_executor import CALLS, by_numpy
+from deviceless import cp, device, host, once
+
+BF16 = np.dtype(ml_dtypes.bfloat16)
+cp.arange = by_numpy("arange", np.arange)
+cp.tri = by_numpy("tri", np.tri)
+
+
+def like(p, v):
+    return p if p.itemsize == v.itemsize else p.astype(v.dtype)
+
+
+def softmax(xp, s):
+    e = xp.exp(s - s.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def plain(xp, q, k, v):
+    p = softmax(xp, q @ k.swapaxes(-1, -2) * 0.125)
+    return like(p, v) @ v
+
+
+def divided_last(xp, q, k, v):
+    s = q @ k.swapaxes(-1, -2) * 0.125
+    e = xp.exp(s - xp.amax(s, axis=-1)[..., None])
+    return (like(e, v) @ v) / e.sum(axis=-1)[..., None]
+
+
+def causal(xp, q, k, v):
+    s = q @ k.swapaxes(-1, -2) * 0.125
+    i, j = xp.arange(s.shape[-2]), xp.arange(s.shape[-1])
+    s = xp.where(i[:, None] >= j, s, -xp.inf)
+    return like(softmax(xp, s), v) @ v
+
+
+def window(xp, q, k, v):
+    """Masks of several conditions, the other way round, on sums of indices."""
+    s = q @ k.swapaxes(-1, -2) * 0.125
+    i, j = xp.arange(7, 7 + s.shape[-2])[:, None], xp.arange(s.shape[-1])[None, :]
+    s = xp.where((j > i) | (i - j >= 40), -xp.inf, s)
+    s = xp.where(j + 3 < s.shape[-1], s, -xp.inf)
+    return like(softmax(xp, s), v) @ v
+
+
+def capped(xp, q, k, v):
+    """A soft cap, a bias by distance, a scale from the host."""
+    s = 5 * xp.tanh(q @ k.swapaxes(-1, -2) * (1 / math.sqrt(q.shape[-1])) / 5)
+    i, j = xp.arange(s.shape[-2])[:, None], xp.arange(s.shape[-1])[None, :]
+    s = s - abs(i - j).astype("f4") * 0.01
+    return like(softmax(xp, s), v) @ v
+
+
+def wanted(function, *args):
+    """By NumPy in float64."""
+    with np.errstate(all="ignore"):
+        return function(np, *[a.astype("f8") if a.dtype.itemsize == 2 else a for a in args])
+
+
+def values(shape, dtype, seed):
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def run(function, *args, calls=()):
+    """The result in float64; `calls` are those that the plan makes."""
+    compiled = once(function)
+    compiled(cp, *args)
+    CALLS.clear()
+    made = compiled(cp, *args)
+    assert list(calls) == CALLS
+    assert compiled.stats()["deopts"] == 0
+    return host(made).astype("f8")
+
+
+def check(function, *args, given=None, calls=()):
+    made = run(function, *(given or map(device, args)), calls=calls)
+    right = wanted(function, *args)
+    assert made.shape == right.shape
+    error = 2.0 ** (-8 if args[0].dtype == BF16 else -11)
+    np.testing.assert_allclose(made, right, rtol=2 * error, atol=3 * error)
+
+
+@pytest.mark.parametrize("dtype", ["f2", BF16], ids=str)
+@pytest.mark.parametrize("function", [plain, divided_last, causal, window, capped])
+def test_attention(function, dtype):
+    check(function, *(values((2, 130, 64), dtype, k) for k in range(3)))
+
+
+@pytest.mark.parametrize(
+    "queries, keys", [(2, 2), (1000, 3), (3, 200), (128, 64), (129, 65), (127, 129)]
+)
+def test_lengths(queries, keys):
+    q = values((queries, 64), "f2", 1)
+    check(plain, q, *(values((keys, 64), "f2", k) for k in (2, 3)))
+
+
+def test_views_are_read_where_they_lie():
+    """A packed array of queries, keys and values; heads between rows and columns."""
+    packed = values((2, 70, 3, 2, 64), "f2", 1)
+    whole = device(packed)
+
+    def heads(qkv):
+        return [qkv[:, :, part].transpose(0, 2, 1, 3) for part in range(3)]
+
+    check(causal, *heads(packed), given=heads(whole))
+
+
+def test_masks_and_biases_in_memory():
+    def program(xp, q, k, v, mask, bias, slope):
+        s = q @ k.swapaxes(-1, -2) * 0.125 + bias
+        s = xp.where(mask[:, None, None, :], s * slope[:, None, None], -xp.inf)
+        return like(softmax(xp, s), v) @ v
+
+    q, k, v = (values((2, 3, 70, 64), "f2", k) for k in range(3))
+    mask = np.random.default_rng(1).random((2, 70)) < 0.7
+    check(program, q, k, v, mask, values((70, 70), "f4", 4), np.array([1, 0.5, 0.25], "f4"))
+
+
+def test_rows_without_keys_and_special_scores():
+    def program(xp, q, k, v, mask):
+        s = xp.where(mask, q @ k.swapaxes(-1, -2), -xp.inf)
+        return like(softmax(xp, s), v) @ v
+
+    q, k, v = (values((140, 64), "f2", k) for k in range(3))
+    q[3, 0], q[5, 0], k[100, 1], v[77, 5] = np.nan, np.inf, np.nan, np.nan
+    mask = np.random.default_rng(1).random((140, 140)) < 0.5
+    mask[7] = mask[139] = False  # a row without keys
+    mask[9, :80] = False  # … and one whose first tile has none
+    mask[20:, 100] = False
+    made = run(program, *map(device, (q, k, v, mask)))
+    right = wanted(program, q, k, v, mask)
+    assert np.isnan(right).any(axis=1).sum() > 20
+    np.testing.assert_array_equal(np.isnan(made), np.isnan(right))
+    np.testing.assert_allclose(made, right, rtol=2e-2, atol=2e-2)
+
+
+def test_two_attentions_and_what_is_between_them():
+    def program(xp, q, k, v):
+        x = like(softmax(xp, q @ k.swapaxes(-1, -2) * 0.125), v) @ v
+        s = abs((x * 2) @ k.swapaxes(-1, -2)) * 0.125
+        return like(softmax(xp, s), v) @ v + 1
+
+    check(program, *(values((2, 66, 64), "f2", k) for k in range(3)))
+
+
+def other_head(xp, q, k, v):
+    s = q[..., :32] @ k[..., :32].swapaxes(-1, -2)
+    return like(softmax(xp, s), v) @ v
+
+
+def not_the_maximum(xp, q, k, v):
+    s = q @ k.swapaxes(-1, -2)
+    e = xp.exp(s - s.max(axis=-2, keepdims=True))
+    return like(e / e.sum(axis=-1, keepdims=True), v) @ v
+
+
+def other_sum(xp, q, k, v):
+    s = q @ k.swapaxes(-1, -2)
+    e = xp.exp(s - s.max(axis=-1, keepdims=True))
+    return like(e / (e * 2).sum(axis=-1, keepdims=True), v) @ v
+
+
+def returned(xp, q, k, v):
+    p = softmax(xp, q @ k.swapaxes(-1, -2) * 0.125)
+    return like(p, v) @ v + p.sum()
+
+
+@pytest.mark.parametrize("function", [other_head, not_the_maximum, other_sum, returned])
+def test_what_does_not_fit_stays_calls(function):
+    args = [values((70, 64), "f4", k).astype("f2") for k in range(3)]
+    compiled = once(function)
+    compiled(cp, *map(device, args))
+    CALLS.clear()
+    made = host(compiled(cp, *map(device, args))).astype("f8")
+    assert CALLS.count("@") == 2
+    with np.errstate(all="ignore"):
+        right = function(np, *args).astype("f8")
+    np.testing.assert_allclose(made, right, rtol=2e-2, atol=2e-2)
+
+
+def test_rows_that_are_not_aligned():
+    q, k, v = (values((70, 68), "f2", k) for k in range(3))
+    given = [device(x)[:, 4:] for x in (q, k, v)]
+    made = run(plain, *given, calls=["@", "@"])
+    right = wanted(plain, *(x[:, 4:] for x in (q, k, v)))
+    np.testing.assert_allclose(made, right, rtol=1e-2, atol=1e-2)
