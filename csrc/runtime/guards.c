@@ -239,9 +239,11 @@ check_anew(GuardProgram *program, const Roots *roots, PyObject **reached, int *f
 {
     bool moved = false;
     for (int i = 0; i < program->nsources; i++) {
-        const GuardSource *source = &program->sources[i];
+        GuardSource *source = &program->sources[i];
         reached[i] = source_reach(source, roots, reached);
-        if (source->steady && reached[i] != source->seen) moved = true;
+        if (!source->steady || reached[i] == source->seen) continue;
+        moved = true;
+        if (source->moves < MOST_MOVES) source->moves++;
     }
     for (int i = 0; i < program->nchecks; i++) {
         if (guard_holds(&program->checks[i], reached)) continue;

@@ -4,6 +4,8 @@
 
 #include "runtime.h"
 
+enum { MOST_MOVES = 4 }; /* as a global counter makes; to watch it anew takes half a microsecond */
+
 typedef struct {
     SourceKind kind;
     int32_t base, index; /* ITEM of a sequence: the index; -1: look up `key` */
@@ -13,6 +15,7 @@ typedef struct {
     bool used;          /* an input, a build or a guard needs it */
     bool taken;         /* an input or a build has its object, not only facts about it */
     bool steady;        /* its object stays `seen` while the watch holds */
+    uint8_t moves;      /* how often it was another one, until it is watched no more */
     PyObject *seen;     /* borrowed; compared only, unless the watch holds */
 } GuardSource;
 

@@ -69,6 +69,7 @@ source_is_steady(GuardProgram *program, int number, PyObject *const *reached)
 {
     const GuardSource *source = &program->sources[number];
     if (source->kind == SOURCE_CONST) return ANSWER_YES;
+    if (source->moves == MOST_MOVES) return ANSWER_NO;
     if (source->kind == SOURCE_GLOBAL) return watch_global(program, source);
     if (source->base < 0 || !program->sources[source->base].steady) return ANSWER_NO;
     PyObject *base = reached[source->base];

@@ -314,6 +314,25 @@ def test_watched_global_keeps_being_watched():
     assert check() == "w.shape[0] == 3, now 4 (file.py:12)"
 
 
+def test_a_global_that_moves_again_and_again_is_watched_no_more():
+    """As a counter does; to watch it anew takes longer than to look it up."""
+    space = {"__builtins__": builtins, "w": np.ones(3), "np": np}
+    g = Guards()
+    w = g.source("GLOBAL", key="w", object=space)
+    g.guard("TYPE", w, np.ndarray)
+    g.guard("GLOBAL", g.source("GLOBAL", key="np", object=space), np)
+    program = _C._guards(subject.__code__, g.sources, g.guards)
+    assert _C._guards_covered(program) == 2
+    for _ in range(6):
+        space["w"] = np.ones(3)
+        assert _C._guards_check(program, ()) is None
+    assert _C._guards_covered(program) == 1
+    space["w"] = 4
+    assert _C._guards_check(program, ()) is not None
+    space["w"], space["np"] = np.ones(3), 4
+    assert _C._guards_check(program, ()) is not None
+
+
 def test_watched_class_attribute():
     class Local:
         size = 3
