@@ -96,7 +96,8 @@ PAGE = """# Speed on a GPU
 Written by `make bench-gpu`, in microseconds. *first* is the first call, with an empty cache; *b2b* a call in a
 row of calls, by the device's clock; *of copy* the bytes that have to move, by the bandwidth of a
 copy; *sync* a call with a wait for the device on both sides; *host* how long a short call keeps the
-host. JAX has streams of its own, so that its calls have no *b2b*.
+host. JAX has streams of its own, so that its calls have no *b2b*. Attention, of torch
+`scaled_dot_product_attention`, is written plainly with two products and a softmax.
 """
 
 
@@ -177,6 +178,42 @@ def copy_speed():
     return 2 * x.nbytes / back_to_back(lambda: cp.copyto(y, x), ()) / 1e3  # GB/s
 
 
+def attention(q, k, v, causal):
+    """Written plainly: 16-bit factors, whatever dtype is between them."""
+    s = q @ k.swapaxes(-1, -2) * 0.125
+    if causal:
+        i = cp.arange(s.shape[-1])
+        s = cp.where(i[:, None] >= i, s, -cp.inf)
+    e = cp.exp(s - s.max(axis=-1, keepdims=True))
+    return (e / e.sum(axis=-1, keepdims=True)).astype(v.dtype) @ v
+
+
+def tell_attention(tell, causal, torch):
+    """TFLOP/s: two products of a multiplication and an addition each, half of them where causal."""
+    import ml_dtypes
+
+    batch, heads, length, head = 8, 16, 1024, 64
+    kind = ml_dtypes.bfloat16
+    args = [x.astype(kind) for x in arrays(*[(batch, heads, length, head)] * 3)]
+    work = 4 * batch * heads * length * length * head / (2 if causal else 1)
+    compiled = pycompile.compile(lambda q, k, v: attention(q, k, v, causal))
+    for _ in range(4):
+        compiled(*args)
+    ours = back_to_back(compiled, args)
+    row = f"{'causal ' if causal else ''}attention 8x16x1024x64 bf16"
+    row = f"{row:42}{ours:9.1f} us {work / ours / 1e6:7.0f} TFLOP/s"
+    if torch:
+        import torch
+        import torch.nn.functional as functional
+
+        taken = [torch.from_dlpack(x.view("i2")).view(torch.bfloat16) for x in args]
+        theirs = back_to_back(
+            lambda *a: functional.scaled_dot_product_attention(*a, is_causal=causal), taken
+        )
+        row += f"; torch {theirs:9.1f} us {work / theirs / 1e6:7.0f} TFLOP/s"
+    tell(row)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", default="", help="torch, jax: compare with their compilers")
@@ -219,6 +256,8 @@ def main():
         tell(row)
         del args
         cp.get_default_memory_pool().free_all_blocks()
+    for causal in (False, True):
+        tell_attention(tell, causal, "torch" in names)
     if options.write:
         table = "\n".join(line.rstrip() for line in lines)
         Path(options.write).write_text(f"{PAGE}\n```text\n{table}\n```\n")
