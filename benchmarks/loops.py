@@ -528,6 +528,56 @@ def power_law(x, out):
         out[i] = x[i] ** 2.5 + x[i] ** 3
 
 
+def lu_slices(a):
+    n = len(a)
+    for k in range(n):
+        for i in range(k + 1, n):
+            a[i, k] /= a[k, k]
+            a[i, k + 1 :] -= a[i, k] * a[k, k + 1 :]
+
+
+def back_substitution(a, b, x):
+    """By columns."""
+    for j in range(len(b) - 1, -1, -1):
+        x[j] = b[j] / a[j, j]
+        b[:j] -= x[j] * a[:j, j]
+
+
+def sweeps(u, r):
+    """Along the first axis, forwards and back, as in an alternating-direction method."""
+    for i in range(1, len(u)):
+        u[i] += r * u[i - 1]
+    for i in range(len(u) - 2, -1, -1):
+        u[i] = (u[i] + r * u[i + 1]) / (1.0 + r)
+
+
+def rank_update(a, u, v):
+    """Of the lower triangle."""
+    for k in range(u.shape[1]):
+        for i in range(len(a)):
+            a[i, : i + 1] += u[i, k] * v[: i + 1, k]
+
+
+def heat(u, c):
+    """Each time's row of the one before."""
+    for t in range(1, len(u)):
+        u[t, 1:-1] = u[t - 1, 1:-1] + c * (u[t - 1, 2:] - 2.0 * u[t - 1, 1:-1] + u[t - 1, :-2])
+
+
+def gram_schmidt(q, length):
+    for j in range(len(q)):
+        for i in range(j):
+            d = 0.0
+            for k in range(q.shape[1]):
+                d += q[i, k] * q[j, k]
+            q[j] -= d * q[i]
+        s = 0.0
+        for k in range(q.shape[1]):
+            s += q[j, k] * q[j, k]
+        length[j] = math.sqrt(s)
+        q[j] /= length[j]
+
+
 def reflected_table() -> np.ndarray:
     """Of crc."""
     table = np.arange(256)
@@ -613,6 +663,12 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
         crc: (rng.integers(0, 256, 20_000), reflected_table()),
         fnv: (rng.integers(0, 256, 20_000),),
         power_law: (np.abs(grid(20_000)), np.zeros(20_000)),
+        lu_slices: (grid(n, n) + 10 * np.eye(n),),
+        back_substitution: (np.triu(grid(300, 300)) + 20 * np.eye(300), grid(300), np.zeros(300)),
+        sweeps: (grid(200, 200), 0.3),
+        rank_update: (grid(150, 150), grid(150, 4), grid(150, 4)),
+        heat: (grid(200, 200), 0.2),
+        gram_schmidt: (grid(60, 80), np.zeros(60)),
     }
 
 
