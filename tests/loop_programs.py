@@ -1,5 +1,5 @@
 """Random functions of nested loops that read and write elements: ranges with any step, also reversed, bounds out of
-outer variables, arrays, their rows, short tuples, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, conditional expressions, running sums of Python's and NumPy's numbers, indices
+outer variables, arrays, their rows, short tuples, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, conditional expressions, running sums of Python's and NumPy's numbers, statements over rows and slices, indices
 that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero.  Some
 call functions that hold loops of the same kind, outside of theirs or made in them."""
 
@@ -66,6 +66,7 @@ class Program:
         ] = []  # names of functions; "c…": made in `f`, whose variables it reads
         self.in_helper = False
         self.budget = 14
+        self.parts = self.pick(0, 0, 0.3, 0.9)  # of the stores, those to slices
 
     def pick(self, *choices: Any) -> Any:
         return self.random.choice(choices)
@@ -214,9 +215,73 @@ class Program:
             row = self.pick("u", "v")
             self.lines.append(f"{indent}{row} = {self.pick(*GRIDS)}[{self.index()}]")
             self.rows += [row] * (row not in self.rows)
+        elif kind < 0.78 + 0.22 * self.parts:
+            self.array_statement(indent)
         else:
             target = self.element()
             self.lines.append(f"{indent}{target} {self.pick('=', '=', '+=', '*=')} {self.value()}")
+
+    def bound(self) -> str:
+        if self.random.random() < 0.3:
+            return self.pick("", "", "1", "2", "-1", "-2", "n", "k", "12")
+        name = self.pick(*self.variables) if self.variables else "k"
+        return self.pick(name, name, f"{name} + 1", f"{name} - 1", f"n - {name}", f"-{name}")
+
+    def slice(self) -> str:
+        step = self.pick("", "", "", "", "", ":", ":1", ":2", f":{self.pick('k', '-1', '3')}")
+        return f"{self.bound()}:{self.bound()}{step}"
+
+    def section(self) -> str:
+        """A part of an array with one axis."""
+        kind = self.random.random()
+        if self.rows and kind < 0.2:
+            row = self.pick(*self.rows)
+            return self.pick(row, f"{row}[{self.slice()}]")
+        if kind < 0.5:
+            return f"{self.pick(*FLOATS, *FLOATS, *INTS, *FLAGS)}[{self.slice()}]"
+        grid, cut = self.pick(*GRIDS), self.pick(":", self.slice())
+        return self.pick(
+            f"{grid}[{self.index()}]",
+            f"{grid}[{self.index()}, {cut}]",
+            f"{grid}[{cut}, {self.index()}]",
+        )
+
+    def alike(self, section: str) -> str:
+        """One that is often as long."""
+        grid, name = self.pick(*GRIDS), self.index()
+        cut = section[section.find("[") + 1 : -1]
+        if ":" in cut and "," not in cut and self.random.random() < 0.8:
+            return self.pick(f"x[{cut}]", f"y[{cut}]", f"{grid}[{name}, {cut}]")
+        if "," in cut and self.random.random() < 0.8:
+            first, last = (part.strip() for part in cut.split(",", 1))
+            kept = f"{name}, {last}" if ":" in last else f"{first}, {name}"
+            return f"{grid}[{kept}]"
+        return self.pick(section, f"{grid}[{name}]", self.section())
+
+    def sections(self, target: str, depth: int = 0) -> str:
+        if depth > 1 or self.random.random() < 0.3:
+            return self.alike(target) if self.random.random() < 0.95 else self.section()
+        left, right = self.sections(target, depth + 1), self.sections(target, depth + 1)
+        if self.random.random() < 0.5:
+            right = self.value(2)
+        if self.random.random() < 0.2:
+            left, right = right, left
+        if self.random.random() < 0.07:
+            return f"(-{left})"
+        return f"({left} {self.pick('+', '+', '-', '*', '*', '/')} {right})"
+
+    def array_statement(self, indent: str) -> None:
+        target = self.section()
+        value = self.sections(target) if self.random.random() < 0.85 else self.value(1)
+        kind = self.random.random()
+        if kind < 0.15:
+            self.lines.append(f"{indent}e = {value}")
+            value = self.pick("e", "e * 2.0")
+        if kind > 0.92 and self.rows:
+            self.lines.append(f"{indent}{self.pick(*self.rows)} += {value}")
+            return
+        target = target if target.endswith("]") else f"{target}[:]"
+        self.lines.append(f"{indent}{target} {self.pick('=', '=', '+=', '-=', '*=')} {value}")
 
     def block(self, indent: str) -> None:
         known, rows = list(self.numbers), list(self.rows)
