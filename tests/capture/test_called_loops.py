@@ -601,8 +601,8 @@ def makes_calls(helper):
 @pytest.mark.parametrize(
     ("helper", "inner", "words"),
     [
-        (has_a_slice, has_a_slice, "it contains a slice"),
-        (two_deep, has_a_slice, "it contains a slice"),
+        (has_a_slice, has_a_slice, "'sum' of a part of an array"),
+        (two_deep, has_a_slice, "'sum' of a part of an array"),
         (goes_over_a_dict, goes_over_a_dict, "only loops over ranges or arrays"),
         (calls_c, calls_c, "a call of 'lgamma'"),
     ],

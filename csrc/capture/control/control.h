@@ -88,6 +88,9 @@ Answer follow_while(Interp *in, bool *whole);
    broke, which then is the reason. */
 Answer loop_unkept(Interp *in, int number, const char *why);
 
+/* The loop's node was made before its body: moves it behind what the body added before it. */
+void loop_to_end(Graph *g, RegionId region, NodeId loop);
+
 /* loop_written.c: do all loops that are followed carry the array?  Else it is learnt that they do,
    and capture starts again. */
 Answer loop_writes(Interp *in, const Value *array);
@@ -112,6 +115,12 @@ Answer loop_leave_from(Interp *in, int first);
 /* Of arrays and their parts; where the key leaves axes, a part. */
 Answer loop_element_load(Interp *in, Value *array, Value *key, Value **out);
 Answer loop_element_store(Interp *in, Value *array, Value *key, Value *value);
+/* The array's version in the loop; NULL: the loop does not write it. */
+NodeId *loop_array_version(Interp *in, Value *array);
+/* The array as it is now. */
+Answer loop_array_now(Interp *in, Value *array, NodeId *out);
+/* An index as a node of int64. */
+Answer loop_index(Interp *in, Value *key, NodeId *out);
 /* The element, or part, at a position that is known to be in bounds. */
 Answer loop_item_at(Interp *in, Value *array, Value *position, Value **out);
 
@@ -130,6 +139,21 @@ Answer part_find(Interp *in, Value *part, PyObject *name, Value **out);
 Answer iterate_part(Interp *in, Value *part, Value **out);
 /* Takes it from the stack, and puts its items there. */
 Answer part_unpack(Interp *in, Value *part, int n);
+
+/* ---- section.c: slices of arrays, in a kept loop's body ---- */
+bool key_has_slice(const Value *key);
+bool value_is_section(Interp *in, Value *value);
+/* array[key], which has one axis; `key` is NULL for a row. */
+Answer section_take(Interp *in, Value *array, Value *key, Value **out);
+/* ANSWER_NO: no operand is a section. */
+Answer section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer section_unary(Interp *in, InstrKind operator_, Value *operand, Value **out);
+/* Why the turns of an outermost loop over the range are better kernels of their own: they may be
+   done by several threads, and fuse with what is around.  NULL: they are not. */
+const char *section_turns_apart(Interp *in, const Loop *loop, const NodeId *range);
+const char *describe_section(Interp *in, Value *value);
+Answer section_find(Interp *in, Value *value, PyObject *name, Value **out);
+Answer subscript_of_section(Interp *in, Value *value, Value *key, Value **out);
 
 /* ---- loop_either.c: numbers whose type depends on whether an inner loop makes a turn ---- */
 /* Before a division in a kept loop: a divisor that is Python's must not be zero, where Python's

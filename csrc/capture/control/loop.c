@@ -362,9 +362,8 @@ not_scalar(const Graph *g, RegionId region)
     return NO_NODE;
 }
 
-/* The loop node was made before its body: moves it behind what the body added before it. */
-static void
-move_to_end(Graph *g, RegionId region, NodeId loop)
+void
+loop_to_end(Graph *g, RegionId region, NodeId loop)
 {
     Region *outer = &g->regions.at[region];
     int at = 0;
@@ -731,6 +730,7 @@ begin_loop(Interp *in, Body *b)
     if (b->leaves && (attrs.ints = arena_copy(in->arena, &last, sizeof last)) == NULL)
         return ANSWER_ERROR;
     b->node = graph_add(in->graph, b->outer, OP_loop, nargs, b->args, &none, &attrs);
+    if (in->loop == NULL) b->loop->top = b->node;
     return b->node == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
 }
 
@@ -753,12 +753,14 @@ end_loop(Interp *in, Body *b)
     answer = body_results(in, b, leaves);
     in->region = b->outer;
     if (answer != ANSWER_YES) return answer;
+    const char *apart = in->loop == NULL ? section_turns_apart(in, b->loop, b->args) : NULL;
+    if (apart != NULL) return loop_unkept(in, number, apart);
     if (in->loop == NULL) answer = either_is_harmless(in, b->loop, b->node);
     if (in->loop == NULL && answer == ANSWER_YES)
         answer = loop_classes(in, b->loop, b->node, b->ncarried, b->class);
     if (answer == ANSWER_ERROR) return answer;
     if (answer == ANSWER_NO) return loop_unkept(in, number, loop_either_why(in, b->loop));
-    move_to_end(in->graph, b->outer, b->node);
+    loop_to_end(in->graph, b->outer, b->node);
     answer = take_results(in, b, &leaves);
     return answer == ANSWER_YES ? loop_leave(in, b->scan.shape, leaves) : answer;
 }

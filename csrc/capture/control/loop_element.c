@@ -1,9 +1,8 @@
 /* Reads and writes of array elements in a kept loop's body, as nodes on the array's version. */
-#include "control.h"
+#include "section.h"
 
-/* The array's version inside the loop, or NULL when the loop does not write it. */
-static NodeId *
-loop_version(Interp *in, Value *array)
+NodeId *
+loop_array_version(Interp *in, Value *array)
 {
     for (int i = 0; i < in->loop->narrays; i++)
         if (in->loop->array[i] == array) return &in->loop->version[i];
@@ -16,9 +15,8 @@ not_a_loop(Interp *in, const char *why)
     return interp_break(in, BREAK_UNROLL, "%s", why);
 }
 
-/* One index as a node of int64. */
-static Answer
-element_index(Interp *in, Value *key, NodeId *out)
+Answer
+loop_index(Interp *in, Value *key, NodeId *out)
 {
     Answer answer = value_as_loose_node(in, key, out);
     if (answer == ANSWER_ERROR) return answer;
@@ -53,24 +51,29 @@ element_indices(Interp *in, Value *array, Value *key, Value **indices, int *n, i
     return ANSWER_YES;
 }
 
+Answer
+loop_array_now(Interp *in, Value *array, NodeId *out)
+{
+    NodeId *version = loop_array_version(in, array);
+    if (version != NULL) {
+        *out = *version;
+        return ANSWER_YES;
+    }
+    int storage = storage_of(in, array->node);
+    if (storage < 0) return ANSWER_ERROR;
+    for (int i = 0; i < in->loop->narrays; i++)
+        if (storage_of(in, in->loop->array[i]->node) == storage)
+            return not_a_loop(in, "a view of an array that it writes");
+    return value_as_loose_node(in, array, out);
+}
+
 /* The array's version and the indices as nodes. */
 static Answer
 element_args(Interp *in, Value *array, int n, Value *const *indices, NodeId *args)
 {
-    NodeId *version = loop_version(in, array);
-    Answer answer = ANSWER_YES;
-    if (version != NULL) {
-        args[0] = *version;
-    } else {
-        int storage = storage_of(in, array->node);
-        if (storage < 0) return ANSWER_ERROR;
-        for (int i = 0; i < in->loop->narrays; i++)
-            if (storage_of(in, in->loop->array[i]->node) == storage)
-                return not_a_loop(in, "a view of an array that it writes");
-        answer = value_as_loose_node(in, array, &args[0]);
-    }
+    Answer answer = loop_array_now(in, array, &args[0]);
     for (int k = 0; k < n && answer == ANSWER_YES; k++)
-        answer = element_index(in, indices[k], &args[1 + k]);
+        answer = loop_index(in, indices[k], &args[1 + k]);
     return answer;
 }
 
@@ -81,6 +84,7 @@ load(Interp *in, Value *array, Value *key, bool checked, Value **out)
     NodeId args[1 + LOOP_RANK];
     Value *indices[LOOP_RANK], *whole = part_whole(array);
     int n, rank;
+    if (key_has_slice(key)) return section_take(in, array, key, out);
     TRY(element_indices(in, array, key, indices, &n, &rank));
     TRY(element_args(in, whole, n, indices, args));
     if (n < rank) return part_take(in, whole, n, indices, args + 1, checked, out);
@@ -204,13 +208,23 @@ is_int(DType dtype)
     return dtype == DT_BOOL || dtype_is_integer(dtype);
 }
 
+static Answer
+store_section(Interp *in, Value *array, Value *key, Value *value)
+{
+    Value *section;
+    TRY(section_take(in, array, key, &section));
+    return section_store(in, section, -1, value);
+}
+
 Answer
 loop_element_store(Interp *in, Value *array, Value *key, Value *value)
 {
     NodeId args[2 + LOOP_RANK];
     Value *indices[LOOP_RANK];
     int n, rank;
+    if (key_has_slice(key)) return store_section(in, array, key, value);
     TRY(element_indices(in, array, key, indices, &n, &rank));
+    if (n == rank - 1) return store_section(in, array, key, value);
     if (n < rank) return not_a_loop(in, "a store to a part of an array");
     array = part_whole(array);
     int nargs = 1 + n;
@@ -219,7 +233,7 @@ loop_element_store(Interp *in, Value *array, Value *key, Value *value)
     if (answer_stops(answer)) return answer;
     if (answer == ANSWER_NO) return not_a_loop(in, "a store of no scalar");
     TRY(loop_writes(in, array));
-    NodeId *version = loop_version(in, array);
+    NodeId *version = loop_array_version(in, array);
     Type type = graph_node(in->graph, args[0])->type;
     Type from = graph_node(in->graph, args[nargs])->type;
     if (from.rank != 0 || from.form == FORM_ARRAY) return not_a_loop(in, "a store of an array");

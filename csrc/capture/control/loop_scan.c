@@ -30,6 +30,9 @@ is_followed(const Instr *instr)
     case I_IS:
     case I_SUBSCRIPT:
     case I_STORE_SUBSCRIPT:
+    case I_SLICE_LOAD:
+    case I_SLICE_STORE:
+    case I_BUILD_SLICE:
     case I_BUILD_TUPLE:
     case I_UNPACK:
     case I_CALL:
@@ -90,12 +93,14 @@ scan_instr(const Decoded *d, Scan *scan, int number, int *at)
     case I_STORE_LOCAL:
         return scan_add(scan->slot, &scan->nslots, instr->arg) ||
                scan_refuses(scan, 0, "it stores too many variables");
+    case I_SLICE_STORE:
     case I_STORE_SUBSCRIPT: {
-        int array = at[depth - 2];
+        int array = at[depth - (instr->kind == I_SLICE_STORE ? 3 : 2)];
         scan->subscripts++;
         return array < 0 || scan_add(scan->array_slot, &scan->narrays, array) ||
                scan_refuses(scan, 0, "it writes too many arrays");
     }
+    case I_SLICE_LOAD:
     case I_SUBSCRIPT: scan->subscripts++; break;
     case I_GET_ITER: /* of a variable, which may be an array */
         scan->subscripts += at[depth - 1] >= 0;

@@ -95,6 +95,10 @@ operator_binary(Interp *in, int operator_, Value *left, Value *right, Value **ou
 {
     int plain = operator_ % IN_PLACE;
     bool named = false;
+    if (in->loop != NULL) {
+        Answer section = section_binary(in, operator_, left, right, out);
+        if (section != ANSWER_NO) return section;
+    }
     if (value_is_on_device(left) || value_is_on_device(right))
         return device_operator(in, operator_, left, right, out);
     Answer member = loose_member(in, plain, left, &right);
@@ -411,6 +415,10 @@ operator_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
         if (seen != NULL) seen = Py_NewRef(seen == Py_True ? Py_False : Py_True);
         *out = scalar_emit(in, OP_logical_not, DT_BOOL, 1, &node, seen);
         return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+    }
+    if (in->loop != NULL) {
+        Answer section = section_unary(in, operator_, operand, out);
+        if (section != ANSWER_NO) return section;
     }
     if (value_is_on_device(operand)) return device_unary_operator(in, operator_, operand, out);
     if (value_is_numpy(in, operand)) return emit_unary(in, operator_, operand, out);

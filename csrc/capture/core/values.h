@@ -229,6 +229,9 @@ typedef struct {
     NodeId top;                  /* the outermost loop's node: later ones are in it */
     bool parts;                  /* there are V_PARTs, of which not all is known that arrays have:
                                     what raises may not raise in Python */
+    bool sections;               /* parts of arrays are stored … */
+    bool moves;                  /* … with bounds or indices that change */
+    int pending;                 /* operations on parts whose results are not used yet */
     bool asks_ints;              /* of `either`, whether it is seen that they may be ints */
     VEC(LoopLocal) locals;
     VEC(LoopPick) starts; /* numbers with which it begins */

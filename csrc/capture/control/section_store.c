@@ -1,0 +1,284 @@
+/* Stores to sections of arrays in the body of a kept loop: a loop inside, over the elements.
+
+   NumPy reads all that a statement reads before it stores the first element.  An element of the
+   target's own array is read in the iteration that stores it, or in an earlier one: iterations go
+   backwards where that takes it. */
+#include "section.h"
+
+enum { MOST_READ = 16 };
+
+/* A store while it is made. */
+typedef struct {
+    Value *target;
+    int operator_; /* in place; -1: none */
+    Value *value;
+    int nread;
+    const Value *read[MOST_READ]; /* the sections among what is read … */
+    Value *apart[MOST_READ];      /* … and how far ahead of the target's elements theirs are */
+    bool forward, backward;       /* only so can the iterations go */
+    Value *position;              /* in the loop's body: the index on the target's axis */
+} Each;
+
+/* ---- what is read ---- */
+
+/* Are the two never the same element, since an index of another axis differs? */
+static Answer
+is_apart(Interp *in, const Value *a, const Value *b, bool *out)
+{
+    NodeId base[2];
+    int64_t offset[2];
+    Value *zero = value_const_new(in, PyLong_FromLong(0));
+    *out = false;
+    if (zero == NULL) return ANSWER_ERROR;
+    for (int axis = 0; axis < section_rank(a) && !*out; axis++) {
+        if (axis == section_axis(a) || axis == section_axis(b)) continue;
+        const Value *x = a->items[axis], *y = b->items[axis];
+        if (!section_offset(in, x, &base[0], &offset[0]) ||
+            !section_offset(in, y, &base[1], &offset[1]) || base[0] != base[1] ||
+            offset[0] == offset[1])
+            continue;
+        *out = true; /* unless one of them counts from the end */
+        if (base[0] == NO_NODE) return offset[0] < 0 || offset[1] < 0 ? ANSWER_NO : ANSWER_YES;
+        TRY(section_test(in, OP_py_le, zero, a->items[axis]));
+        TRY(section_test(in, OP_py_le, zero, b->items[axis]));
+    }
+    return ANSWER_YES;
+}
+
+/* The section is of the target's array.  Which way can the iterations go? */
+static Answer
+find_way(Interp *in, Each *each, const Value *section)
+{
+    const Value *target = each->target;
+    bool apart;
+    int axis = section_axis(target);
+    TRY(is_apart(in, target, section, &apart));
+    if (apart) return ANSWER_YES;
+    if (axis != section_axis(section))
+        return section_fails(in, "a row and a column of one array, one of which is stored");
+    Value *start = section_part(section, SECTION_START);
+    Value *to = section_part(target, SECTION_START);
+    if (section_same_int(in, start, to)) return ANSWER_YES;
+    NodeId base[2];
+    int64_t offset[2], ahead;
+    Value *zero = value_const_new(in, PyLong_FromLong(0));
+    if (zero == NULL) return ANSWER_ERROR;
+    bool known = section_offset(in, section->items[axis], &base[0], &offset[0]) &&
+                 section_offset(in, target->items[axis], &base[1], &offset[1]) &&
+                 base[0] == base[1];
+    bool ends = known && base[0] == NO_NODE && (offset[0] < 0 || offset[1] < 0);
+    if (!known || ends) { /* usually it is ahead */
+        each->forward = true;
+        return section_test(in, OP_py_le, to, start);
+    }
+    ahead = offset[0] - offset[1];
+    each->forward |= ahead > 0;
+    each->backward |= ahead < 0;
+    if (base[0] == NO_NODE) return ANSWER_YES;
+    TRY(section_test(in, OP_py_le, zero, section->items[axis]));
+    return section_test(in, OP_py_le, zero, target->items[axis]);
+}
+
+static Answer
+add_read(Interp *in, Each *each, const Value *section)
+{
+    NodeId now;
+    Value *apart = NULL;
+    const Value *target = each->target;
+    if (each->nread == MOST_READ) return section_fails(in, "a statement of too many rows");
+    TRY(loop_array_now(in, section->of, &now));
+    if (section->node != NO_NODE && section->node != now)
+        return section_fails(in, "rows that are computed from an array that is then written");
+    if (!section_same_int(in, section_part(section, SECTION_STEP),
+                          section_part(target, SECTION_STEP)))
+        return section_fails(in, "slices of different steps in one statement");
+    if (section->of == target->of) TRY(find_way(in, each, section));
+    Value *start = section_part(section, SECTION_START), *to = section_part(target, SECTION_START);
+    if (!section_same_int(in, start, to)) TRY(operate_binary(in, OPERATOR_SUB, start, to, &apart));
+    each->read[each->nread] = section;
+    each->apart[each->nread++] = apart;
+    return ANSWER_YES;
+}
+
+static Answer
+find_reads(Interp *in, Each *each, const Value *value)
+{
+    if (value->kind == V_SECTION) return add_read(in, each, value);
+    for (int i = 0; value->kind == V_EXPRESSION && i < value->nitems - 1; i++)
+        TRY(find_reads(in, each, value->items[i]));
+    return ANSWER_YES;
+}
+
+/* ---- an element ---- */
+
+static Answer
+element_key(Interp *in, const Value *section, Value *position, Value **out)
+{
+    Value *items[LOOP_RANK];
+    int rank = section_rank(section);
+    for (int axis = 0; axis < rank; axis++)
+        items[axis] = axis == section_axis(section) ? position : section->items[axis];
+    *out = rank == 1 ? position : value_sequence(in, V_TUPLE, rank, items);
+    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+load_element(Interp *in, const Each *each, const Value *section, Value **out)
+{
+    Value *position = each->position, *key;
+    int at = 0;
+    while (at < each->nread && each->read[at] != section) at++;
+    if (at < each->nread && each->apart[at] != NULL)
+        TRY(operate_binary(in, OPERATOR_ADD, position, each->apart[at], &position));
+    TRY(element_key(in, section, position, &key));
+    return loop_element_load(in, section->of, key, out);
+}
+
+/* Rows are computed in floats: ints of arrays wrap round, those of elements do not. */
+static Answer
+computed(Interp *in, int operator_, Value *left, Value *right, Value **out)
+{
+    if (right == NULL)
+        TRY(operate_unary(in, I_UNARY_NEGATIVE, left, out));
+    else
+        TRY(operate_binary(in, operator_, left, right, out));
+    bool floats = (*out)->kind == V_NODE &&
+                  dtype_is_float((DType)graph_node(in->graph, (*out)->node)->type.dtype);
+    return floats ? ANSWER_YES
+                  : section_fails(in, "arithmetic on rows of other numbers than floats");
+}
+
+static Answer
+element(Interp *in, const Each *each, Value *value, Value **out)
+{
+    Value *operands[2] = {NULL, NULL};
+    *out = value;
+    if (value->kind == V_SECTION) return load_element(in, each, value, out);
+    if (value->kind != V_EXPRESSION) return ANSWER_YES;
+    for (int i = 0; i < value->nitems - 1; i++)
+        TRY(element(in, each, value->items[i], &operands[i]));
+    return computed(in, (int)value->position, operands[0], operands[1], out);
+}
+
+/* ---- the loop ---- */
+
+/* A number that NumPy converts for a whole row as it does for one element. */
+static Answer
+stores_alike(Interp *in, DType to, const Value *value)
+{
+    if (value->kind != V_NODE || to == DT_F64) return ANSWER_YES;
+    const Type *from = &graph_node(in->graph, value->node)->type;
+    return dtype_is_integer((DType)from->dtype) && dtype_is_float(to)
+               ? section_fails(in, "a store of an int into a row of smaller floats")
+               : ANSWER_YES;
+}
+
+static Answer
+store_element(Interp *in, Each *each)
+{
+    Value *key, *stored, *old;
+    const Value *target = each->target;
+    DType to = (DType)graph_node(in->graph, target->of->node)->type.dtype;
+    TRY(element_key(in, target, each->position, &key));
+    if (each->operator_ >= 0) TRY(loop_element_load(in, target->of, key, &old));
+    TRY(element(in, each, each->value, &stored));
+    TRY(stores_alike(in, to, stored));
+    if (each->operator_ >= 0) {
+        TRY(computed(in, each->operator_, old, stored, &stored));
+        if (!dtype_is_float(to))
+            return section_fails(in, "arithmetic on rows of other numbers than floats");
+    }
+    return loop_element_store(in, target->of, key, stored);
+}
+
+/* From the target's first element to its last one, or the other way. */
+static Answer
+way(Interp *in, const Each *each, Value *ends[3])
+{
+    int64_t ignored;
+    for (int i = 0; i < 3; i++) ends[i] = section_part(each->target, SECTION_START + i);
+    if (!each->backward) return ANSWER_YES;
+    Value *one = value_const_new(in, PyLong_FromLong(1)), *stop;
+    if (one == NULL) return ANSWER_ERROR;
+    if (each->forward)
+        return section_fails(in, "a row that is computed from elements of its own on both sides");
+    if (value_as_int(in, ends[2], &ignored) != ANSWER_YES || ignored != 1)
+        return section_fails(in, "a slice with a step that is computed from elements before it");
+    TRY(operate_binary(in, OPERATOR_SUB, ends[0], one, &stop));
+    TRY(operate_binary(in, OPERATOR_SUB, ends[1], one, &ends[0]));
+    ends[1] = stop;
+    ends[2] = value_const_new(in, PyLong_FromLong(-1));
+    return ends[2] == NULL ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Follows the loop's one statement; *version: of the target's array, in the loop. */
+static Answer
+follow_element(Interp *in, Each *each, NodeId node, NodeId *version)
+{
+    Graph *g = in->graph;
+    RegionId outer = in->region, region = graph_region(g, node);
+    if (region == NO_REGION) return ANSWER_ERROR;
+    graph_node(g, node)->region[0] = region;
+    Type index = {.dtype = DT_I64, .form = FORM_PYTHON, .offset = NO_SIZE};
+    Type type = graph_node(g, *version)->type;
+    NodeId position = graph_input(g, region, &index);
+    *version = graph_input(g, region, &type);
+    if (position == NO_NODE || *version == NO_NODE ||
+        (each->position = value_node(in, position)) == NULL)
+        return ANSWER_ERROR;
+    in->region = region;
+    Answer answer = store_element(in, each);
+    in->region = outer;
+    if (answer != ANSWER_YES) return answer;
+    return VEC_PUSH(g->arena, &g->regions.at[region].results, *version) < 0 ? ANSWER_ERROR
+                                                                            : ANSWER_YES;
+}
+
+static Answer
+emit_loop(Interp *in, Each *each)
+{
+    Value *ends[3];
+    NodeId args[4], *version = loop_array_version(in, each->target->of);
+    Graph *g = in->graph;
+    TRY(way(in, each, ends));
+    for (int i = 0; i < 3; i++) TRY(value_as_loose_node(in, ends[i], &args[i]));
+    args[3] = *version;
+    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
+    NodeId node = graph_add(g, in->region, OP_loop, 4, args, &none, NULL);
+    if (node == NO_NODE) return ANSWER_ERROR;
+    TRY(follow_element(in, each, node, version));
+    loop_to_end(g, in->region, node);
+    Type type = graph_node(g, args[3])->type;
+    *version = graph_add(g, in->region, OP_result, 1, &node, &type, NULL);
+    return *version == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+/* Is the value the target itself, as it is after an operator in place? */
+static bool
+is_itself(Interp *in, const Value *target, const Value *value)
+{
+    if (value->kind != V_SECTION || value->of != target->of ||
+        section_axis(value) != section_axis(target) || value->nitems != target->nitems)
+        return false;
+    for (int i = 0; i < target->nitems - 1; i++)
+        if (!section_same_int(in, target->items[i], value->items[i])) return false;
+    return true;
+}
+
+Answer
+section_store(Interp *in, Value *target, int operator_, Value *value)
+{
+    Each each = {.target = target, .operator_ = operator_, .value = value};
+    Value *row;
+    TRY(section_operand(in, value, &row));
+    if (row != NULL && operator_ < 0 && is_itself(in, target, row)) return ANSWER_YES;
+    TRY(loop_writes(in, target->of));
+    if (row != NULL) {
+        each.value = row;
+        TRY(section_agrees(in, target, row));
+        TRY(section_consume(in, row));
+        TRY(find_reads(in, &each, row));
+    }
+    in->loop->sections = true;
+    return emit_loop(in, &each);
+}
