@@ -343,8 +343,15 @@ def same_slices(x, y):
     return y
 
 
+def long_rows(a):
+    for i in range(1, len(a)):
+        a[i] += a[i - 1]
+    return a
+
+
 def test_what_is_unrolled_as_before():
-    for function, arguments in ((few_turns, (A,)), (same_slices, (X, Y))):
+    long = np.ones((12, 20_000))
+    for function, arguments in ((few_turns, (A,)), (same_slices, (X, Y)), (long_rows, (long,))):
         check(function, *arguments, options=MANY)
         pycompile.reset()
         assert " kernels, " in told(function, *arguments), function

@@ -237,14 +237,15 @@ static Answer
 checked_index(Interp *in, Value *array, int axis, Value *index, Value **out)
 {
     int64_t number = 0;
-    Value *length, *low;
+    Value *length, *low, *zero = int_value(in, 0);
+    if (zero == NULL) return ANSWER_ERROR;
     TRY(python_int(in, index, out));
     in->loop->moves |= (*out)->kind == V_NODE && (*out)->node > in->loop->top;
     TRY(axis_length(in, array, axis, &length));
     if (known_int(*out, &number) && number < 0)
         TRY(operate_binary(in, OPERATOR_ADD, length, *out, out));
     TRY(section_test(in, OP_py_lt, *out, length));
-    if (number < 0) return section_test(in, OP_py_le, int_value(in, 0), *out);
+    if (number < 0) return section_test(in, OP_py_le, zero, *out);
     if ((*out)->kind == V_CONST) return ANSWER_YES;
     TRY(operate_unary(in, I_UNARY_NEGATIVE, length, &low));
     return section_test(in, OP_py_le, low, *out);
@@ -465,6 +466,7 @@ section_turns_apart(Interp *in, const Loop *loop, const NodeId *range)
     if (loop->pending > 0) return "rows are computed in it, and not used";
     if (!loop->sections) return NULL;
     if (!loop->moves) return "all slices in it are the same in each turn";
+    if (loop->long_rows) return "the rows that it writes are long";
     return makes_few_turns(in, range) ? "it makes a few turns that compute with rows" : NULL;
 }
 

@@ -5,7 +5,10 @@
    backwards where that takes it. */
 #include "section.h"
 
-enum { MOST_READ = 16 };
+enum {
+    MOST_READ = 16,
+    LONG_ROW = 1 << 14, /* elements: NumPy takes no longer for them than the loop for the log */
+};
 
 /* A store while it is made. */
 typedef struct {
@@ -37,8 +40,9 @@ is_apart(Interp *in, const Value *a, const Value *b, bool *out)
             !section_offset(in, y, &base[1], &offset[1]) || base[0] != base[1] ||
             offset[0] == offset[1])
             continue;
+        if (base[0] == NO_NODE && (offset[0] < 0 || offset[1] < 0)) continue;
         *out = true; /* unless one of them counts from the end */
-        if (base[0] == NO_NODE) return offset[0] < 0 || offset[1] < 0 ? ANSWER_NO : ANSWER_YES;
+        if (base[0] == NO_NODE) return ANSWER_YES;
         TRY(section_test(in, OP_py_le, zero, a->items[axis]));
         TRY(section_test(in, OP_py_le, zero, b->items[axis]));
     }
@@ -279,6 +283,9 @@ section_store(Interp *in, Value *target, int operator_, Value *value)
         TRY(section_consume(in, row));
         TRY(find_reads(in, &each, row));
     }
+    const Type *type = &graph_node(in->graph, target->of->node)->type;
     in->loop->sections = true;
+    in->loop->long_rows |=
+        type->rank > 1 && size_value(in->graph, type->shape[section_axis(target)]) >= LONG_ROW;
     return emit_loop(in, &each);
 }

@@ -230,6 +230,7 @@ typedef struct {
     bool parts;                  /* there are V_PARTs, of which not all is known that arrays have:
                                     what raises may not raise in Python */
     bool sections;               /* parts of arrays are stored … */
+    bool long_rows;              /* … of many elements each, of larger arrays … */
     bool moves;                  /* … with bounds or indices that change */
     int pending;                 /* operations on parts whose results are not used yet */
     bool asks_ints;              /* of `either`, whether it is seen that they may be ints */
