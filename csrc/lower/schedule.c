@@ -137,7 +137,8 @@ need_extern_arguments(Lowering *lw)
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || !is_external(lw, id)) continue;
         OpKind kind = op_info(node->op)->kind;
-        if (kind == KIND_ATTENTION || kind == KIND_REGION || kind == KIND_JUMP || node->op == OP_choose)
+        if (kind == KIND_ATTENTION || kind == KIND_REGION || kind == KIND_JUMP ||
+            node->op == OP_choose)
             continue; /* reads memory, as kernels do */
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;
