@@ -58,14 +58,26 @@ def check(function, q, k, v):
     assert np.abs(made - exact).max() <= max(1.05 * theirs, 1e-3)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def inputs(batch, queries, keys, dtype):
+    return [values((*batch, n, 64), dtype, n + k) for k, n in enumerate((queries, keys, keys))]
+
+
 @pytest.mark.parametrize("function", [plain, divided_last, causal, capped])
 @pytest.mark.parametrize("batch, queries, keys", SHAPES)
-def test_attention(function, batch, queries, keys, dtype):
-    check(
-        function,
-        *(values((*batch, n, 64), dtype, n + k) for k, n in enumerate((queries, keys, keys))),
-    )
+def test_attention(function, batch, queries, keys):
+    check(function, *inputs(batch, queries, keys, "float16"))
+
+
+def test_bfloat16_is_refused_where_cupy_has_no_such_product():
+    args = inputs((2, 3), 64, 64, "bfloat16")
+    try:
+        plain(*args)
+    except TypeError as error:
+        for _ in range(2):
+            with pytest.raises(TypeError, match=str(error)):
+                pycompile.compile(plain)(*args)
+    else:
+        check(plain, *args)
 
 
 @pytest.mark.parametrize("function", [plain, causal])
