@@ -225,8 +225,8 @@ locate_outputs(Lowering *lw)
             continue;
         }
         NodeId storage = graph_node(g, value)->storage;
-        at.in_place =
-            lw->same_as[storage] != storage && graph_node(g, lw->same_as[storage])->op == OP_input;
+        NodeId root = lw->same_as[storage];
+        at.in_place = !at.written && root != storage && graph_node(g, root)->op == OP_input;
         if (place_for(lw, value, &at.place) < 0) return -1;
         if (at.written) spread_type(g, &at.view, &at.type);
         if (VEC_PUSH(lw->arena, &lw->program->located, at) < 0) return -1;

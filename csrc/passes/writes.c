@@ -653,13 +653,13 @@ result_of(const Writes *w, NodeId loop, int index)
 }
 
 /* Is the storage read once the loop has begun, by anything but one argument of the loop? A virtual
-   node counts, since it reads where it is used. */
+   node counts, since it reads where it is used, and so does a write at commit that copies it. */
 static bool
 seen_later(const Writes *w, NodeId storage, NodeId loop)
 {
     int32_t at = -1, place = fact(w, loop)->order;
     NodeId id;
-    if (fact(w, storage)->noutputs > 0) return true;
+    if (fact(w, storage)->noutputs > 0 || fact(w, storage)->committed) return true;
     while (next_read(w, storage, &at, &id)) {
         if (id != loop) {
             int32_t at_top = fact(w, id)->order, around = fact(w, id)->within;
