@@ -243,7 +243,8 @@ def _operations(function, *args):
 
 
 #: Made by a graph that is parsed, or by the passes that prepare lowering; not by capture.
-NOT_CAPTURED = {"real", "imag", "diagonal", "branch", "otherwise", "join"}
+# `attention` is of devices alone
+NOT_CAPTURED = {"real", "imag", "diagonal", "branch", "otherwise", "join", "attention"}
 
 
 @pytest.mark.slow

@@ -41,5 +41,12 @@ def test_an_unknown_pass():
 
 
 def test_the_preparation_comes_behind():
-    assert pass_names(True) == ["approximate", "overwritten", "arms", "concatenate", "writes"]
+    assert pass_names(True) == [
+        "approximate",
+        "overwritten",
+        "arms",
+        "concatenate",
+        "writes",
+        "attention",
+    ]
     assert not set(pass_names()) & set(pass_names(True))
