@@ -96,8 +96,8 @@ PAGE = """# Speed on a GPU
 Written by `make bench-gpu`, in microseconds. *first* is the first call, with an empty cache; *b2b* a call in a
 row of calls, by the device's clock; *of copy* the bytes that have to move, by the bandwidth of a
 copy; *sync* a call with a wait for the device on both sides; *host* how long a short call keeps the
-host. JAX has streams of its own, so that its calls have no *b2b*. Attention, of torch
-`scaled_dot_product_attention`, is written plainly with two products and a softmax.
+host. JAX has streams of its own, so that its calls have no *b2b*. Attention is written
+plainly, with two products and a softmax; torch's is `scaled_dot_product_attention`.
 """
 
 
