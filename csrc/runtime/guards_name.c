@@ -137,6 +137,36 @@ put_part(Text *out, const GuardProgram *program, int number)
     return told;
 }
 
+/* The code object that a guard wants of the function at a source, or NULL. */
+static PyObject *
+wanted_code(const GuardProgram *program, int function)
+{
+    for (int i = 0; i < program->nchecks; i++) {
+        const GuardCheck *check = &program->checks[i];
+        const GuardSource *source = &program->sources[check->source];
+        if (source->kind == SOURCE_ATTR && source->base == function && check->object != NULL &&
+            PyCode_Check(check->object) && strcmp(key_text(source), "__code__") == 0)
+            return check->object;
+    }
+    return NULL;
+}
+
+/* A variable that an inlined function shares with the one around it, by the name that both give it,
+   not as an item of __closure__. */
+static bool
+put_shared(Text *out, const GuardProgram *program, const GuardSource *item)
+{
+    const GuardSource *closure = &program->sources[item->base];
+    if (closure->kind != SOURCE_ATTR || strcmp(key_text(closure), "__closure__") != 0) return false;
+    PyObject *code = wanted_code(program, closure->base);
+    PyObject *names = code != NULL ? PyObject_GetAttrString(code, "co_freevars") : NULL;
+    bool known = names != NULL && item->index >= 0 && item->index < PyTuple_GET_SIZE(names);
+    if (known) guard_put_name(out, PyTuple_GET_ITEM(names, item->index));
+    PyErr_Clear();
+    Py_XDECREF(names);
+    return known;
+}
+
 void
 guard_put_source(Text *out, const GuardProgram *program, int number)
 {
@@ -164,7 +194,7 @@ guard_put_source(Text *out, const GuardProgram *program, int number)
             put_variable(out, source);
             break;
         }
-        if (put_part(out, program, number)) break;
+        if (put_part(out, program, number) || put_shared(out, program, source)) break;
         guard_put_source(out, program, source->base);
         text_put(out, "[");
         if (source->key != NULL)

@@ -162,6 +162,18 @@ guard_array_differs(const GuardProgram *program, const GuardCheck *check, PyObje
     return n > 0;
 }
 
+/* What to change about something that is no array of those that are compiled. */
+static const char *
+uncompiled_remedy(PyObject *now)
+{
+    ArrayHeader header;
+    const char *why = "";
+    if (now == NULL || array_read(now, &header, &why) == ANSWER_YES) return remedies[GUARD_ARRAY];
+    return strcmp(why, "foreign byte order") == 0
+               ? "pass arrays in the machine's byte order: x.astype(x.dtype.newbyteorder('='))"
+               : remedies[GUARD_ARRAY];
+}
+
 /* ---- numbers ---- */
 
 static bool
@@ -227,7 +239,8 @@ guard_remedy(const GuardProgram *program, const GuardCheck *check, PyObject *now
     if (check->kind == GUARD_INT_RANGE && check->low == INT64_MIN && check->high == INT64_MAX)
         return "pass ints that fit 64 bits";
     if (check->kind == GUARD_VALUE && check->object != NULL) return value_remedy(check->object);
-    if (check->kind == GUARD_ARRAY && guard_array_differs(program, check, now, &fact))
-        return fact.remedy;
+    if (check->kind == GUARD_ARRAY)
+        return guard_array_differs(program, check, now, &fact) ? fact.remedy
+                                                               : uncompiled_remedy(now);
     return remedies[check->kind];
 }

@@ -443,6 +443,17 @@ def named(x, s):
     return np.sqrt(x) + 1
 
 
+def sharing(state):
+    def total():
+        return sum(state.values())
+
+    return total
+
+
+def shared(x, f):
+    return np.sqrt(x) + f()
+
+
 def cast(x, s):
     return np.sqrt(x) * 2 if s == "x" * 90 else np.sqrt(x).astype("f4" if type(s) is str else s) + 1
 
@@ -461,6 +472,18 @@ def cast(x, s):
         ),
         (work, [(ONES,), (np.ones((30, 200)).T,)], "c_contiguous", "np.ascontiguousarray"),
         (work, [(ONES,), (ONES[0, 0],)], "now np.float64(1.0)", "pass a plain array each time"),
+        (
+            work,
+            [(ONES,), (ONES.astype(">f8"),)],
+            "now an array of dtype >f8",
+            "machine's byte order",
+        ),
+        (
+            shared,
+            [(ONES, sharing({1: 2.0})), (ONES, sharing({3: 2.0}))],
+            "keys of state == (1,), now (3,)",
+            "pass dicts with the same keys",
+        ),
         (scaled, [(ONES, 1), (ONES, 5)], "n <= 3, now 5", "the same way at its branches"),
         (scaled, [(ONES, 5), (ONES, 1)], "n >= 4, now 1", "the same way at its branches"),
         (scaled, [(ONES, 1), (ONES, 2.0)], "type(n) is int, now float", "numbers of one type"),
