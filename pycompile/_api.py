@@ -140,8 +140,8 @@ def _settings(
             raise ValueError(
                 f"{name} is given twice: {given!r}, and {settings[name]!r} in options: remove one"
             )
-    if mode == "background":
-        settings["background"] = True
+    if mode == "background" and settings.setdefault("background", True) is False:
+        raise ValueError("mode 'background' is given, and background=False in options: remove one")
     settings["backend"] = resolve_backend(settings.get("backend", backend))
     settings.setdefault("fullgraph", fullgraph)
     if numerics is not None:

@@ -189,6 +189,10 @@ def test_options_that_say_two_things():
         pycompile.compile(f, backend="c", options={"backend": "eager"})
     with pytest.raises(ValueError, match="fullgraph is given twice: True, and False in options"):
         pycompile.compile(f, fullgraph=True, options={"fullgraph": False})
+    told = "mode 'background' is given, and background=False in options: remove one"
+    with pytest.raises(ValueError, match=told):
+        pycompile.compile(f, mode="background", options={"background": False})
+    pycompile.compile(f, mode="background", options={"background": True})
     pycompile.compile(f, backend="eager", options={"backend": "eager", "fullgraph": True})
     with pytest.raises(ValueError, match="'recompile_limt'; did you mean 'recompile_limit'. known"):
         pycompile.compile(f, options={"recompile_limt": 3})
