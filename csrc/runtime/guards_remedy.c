@@ -205,6 +205,11 @@ value_remedy(PyObject *wanted)
     return "pass fewer different values";
 }
 
+/* A number in a class or a module is taken for a constant; in an instance or argument it is not. */
+static const char number_of_place[] =
+    "set it once, before the calls, or pass it as an argument or in an instance: numbers that are "
+    "only computed with may differ there";
+
 const char guard_counted[] =
     "Python runs the loop that gives it, because of a break in the loop: change what breaks "
     "(PYCOMPILE_LOGS=graph_breaks)";
@@ -235,6 +240,9 @@ guard_remedy(const GuardProgram *program, const GuardCheck *check, PyObject *now
     if (check->kind == GUARD_IS && check->object != NULL && now != NULL &&
         is_enum_member(check->object) && is_enum_member(now))
         return "pass fewer different members, or do what depends on them outside of the function";
+    bool by_place = check->kind == GUARD_IS || check->kind == GUARD_GLOBAL;
+    if (by_place && is_number(check->object) && is_number(now) && !PyBool_Check(now))
+        return number_of_place;
     if (guard_number_type(check, now) != NULL) return "pass numbers of one type";
     if (check->kind == GUARD_INT_RANGE && check->low == INT64_MIN && check->high == INT64_MAX)
         return "pass ints that fit 64 bits";

@@ -443,6 +443,13 @@ def named(x, s):
     return np.sqrt(x) + 1
 
 
+class Rates:
+    rate = 0.5
+
+
+RATE = 0.5
+
+
 def sharing(state):
     def total():
         return sum(state.values())
@@ -543,6 +550,23 @@ def test_limit_says_what_varies_and_what_to_change(function, calls, because, rem
     assert because in reason and remedy in remedies, told
     assert ("pad arrays" in told) == ("shape[" in told)
     assert "9223372036854775" not in told and "object>" not in told
+
+
+@pytest.mark.parametrize(
+    ("function", "because"),
+    [
+        (lambda x: np.sqrt(x) * Rates.rate, "Rates.rate is 0.5, now 0.25"),
+        (lambda x: np.sqrt(x) * RATE, "global RATE is 0.5, now 0.25"),
+    ],
+)
+def test_limit_on_a_number_of_a_class_or_module(function, because, monkeypatch):
+    compiled = pycompile.compile(function, options={"recompile_limit": 1, "plan_always": True})
+    compiled(ONES)
+    monkeypatch.setattr(Rates, "rate", 0.25)
+    monkeypatch.setitem(globals(), "RATE", 0.25)
+    with pytest.warns(pycompile.PycompileWarning, match="or pass it as an argument") as told:
+        compiled(ONES)
+    assert because in str(told[0].message)
 
 
 def rolled_twice(g):
