@@ -228,6 +228,9 @@ typedef struct {
     bool foreign;        /* not the library's own: it may set a Python error */
     PyObject *owner;     /* keeps the rest alive; a new reference */
 } UfuncLoop;
+/* What multiplies two vectors in NumPy, with data, strides and one dimension as of a loop; it has
+   no owner.  0 or -1. */
+int array_dot_loop(DType dtype, UfuncLoop *out);
 /* `dtypes` has nin + nout entries.  ANSWER_NO: there is no such loop, or it cannot be found this
    way. */
 Answer ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, UfuncLoop *out);

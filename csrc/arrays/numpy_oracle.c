@@ -162,6 +162,23 @@ same_dtypes(PyObject *resolved, int count, const DType *dtypes)
     return memcmp(got, dtypes, (size_t)count * sizeof(DType)) == 0;
 }
 
+static int
+call_dot(void *context, char *const *data, const int64_t *dimensions, const int64_t *strides,
+         void *Py_UNUSED(auxdata))
+{
+    PyArray_DotFunc *const *dot = context;
+    (*dot)(data[0], strides[0], data[1], strides[1], data[2], dimensions[0], NULL);
+    return 0;
+}
+
+int
+array_dot_loop(DType dtype, UfuncLoop *out)
+{
+    PyArray_ArrFuncs *functions = PyDataType_GetArrFuncs(numpy_descr[dtype]);
+    *out = (UfuncLoop){.call = call_dot, .context = &functions->dotfunc};
+    return 0;
+}
+
 Answer
 ufunc_loop(PyObject *ufunc, int nin, int nout, const DType *dtypes, UfuncLoop *out)
 {

@@ -205,6 +205,14 @@ void region_choice(Emit *e, const RegionIf *branch, const RegionFor *loop);
 /* region_head.c: counts, bounds and heads of loops */
 /* The loop, with its body; `outermost`: the log begins before it. */
 void region_loop(Emit *e, const RegionFor *loop);
+/* Every so many iterations a look for a signal, and at the counters of the loops around; `at_once`:
+   at whether there are too many, too. */
+void region_look(Emit *e, const RegionFor *loop, const char *iterations, bool at_once);
+
+/* region_fold.c: loops that reduce what their iterations leave */
+void region_fold(Emit *e, const RegionFor *loop);
+/* A product of two vectors. */
+void region_dot(Emit *e, int32_t at);
 
 /* region_element.c */
 /* Defines the type for memory, "f64m", and returns its name. */

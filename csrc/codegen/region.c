@@ -461,6 +461,15 @@ leaves_computed(const Emit *e, const RegionBlock *in, const RegionBlock *block, 
     return false;
 }
 
+/* Does a loop that reduces keep the value for its sum? */
+static bool
+is_folded(const Emit *e, int32_t at)
+{
+    const RegionLoop *r = e->kernel->region;
+    const RegionFor *loop = r->home[at] < 0 ? NULL : r->loop[r->home[at]];
+    return loop != NULL && loop->folds != OP_input && loop->each == at;
+}
+
 /* Is the value computed whenever the block is executed, since it goes to memory, decides about a
    store, or goes into something that may raise a flag itself? */
 static bool
@@ -468,6 +477,7 @@ is_computed(const Emit *e, const RegionBlock *block, int32_t at, int depth)
 {
     enum { DEEPEST = 8 };
     const RegionFor *top = e->kernel->region->top;
+    if (is_folded(e, at)) return true;
     if (depth < DEEPEST && (leaves_computed(e, &top->lanes, block, at, depth) ||
                             leaves_computed(e, &top->body, block, at, depth)))
         return true;
@@ -523,6 +533,7 @@ emit_instr(Emit *e, int32_t at, const RegionFor *loop)
         emit_line(e, "const i64 v%d = (i64)0x%llxull;", at, (unsigned long long)v->bits[0]);
         e->mark[at] = e->body;
         break;
+    case INSTR_DOT: region_dot(e, at); break;
     default: region_element(e, at, loop); break;
     }
     if (e->comments && v->kind != INSTR_OP && v->node != NO_NODE &&
@@ -618,6 +629,10 @@ region_body(Emit *e, const RegionFor *loop)
         region_name(e, c->next, name, sizeof name);
         emit_line(e, "x%d = %s;", c->variable, name);
     }
+    if (loop->folds != OP_input) {
+        region_name(e, loop->each, name, sizeof name);
+        emit_line(e, "each%d[t%d - from%d] = %s;", loop->number, loop->number, loop->number, name);
+    }
     if (loop->leaves >= 0) emit_line(e, "if (x%d) break;", loop->leaves);
 }
 
@@ -630,6 +645,8 @@ declare_variables(Emit *e, const RegionFor *loop)
         region_name(e, c->first, name, sizeof name);
         emit_line(e, "%s x%d = %s;", dtype_name(instr_at(e, c->first)->dtype), c->variable, name);
     }
+    if (loop->folds != OP_input)
+        emit_line(e, "%s x%d;", dtype_name(instr_at(e, loop->each)->dtype), loop->folded);
 }
 
 static void

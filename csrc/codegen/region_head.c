@@ -257,10 +257,8 @@ emit_far(Emit *e, int32_t variable)
     emit_line(e, "if ((uint64_t)x%d + (1ull << 61) > 1ull << 62) %s", variable, REGION_FAIL);
 }
 
-/* Every so many iterations a look for a signal, and at the counters of the loops around; `at_once`:
-   at whether there are too many, too. */
-static void
-emit_look(Emit *e, const RegionFor *loop, const char *iterations, bool at_once)
+void
+region_look(Emit *e, const RegionFor *loop, const char *iterations, bool at_once)
 {
     emit_line(e, "if (RARELY(%s(turns += %s) > %d)) {", at_once ? "(uint64_t)" : "", iterations,
               LOOK_AFTER);
@@ -293,7 +291,7 @@ static void
 emit_shrinking(Emit *e, const RegionFor *loop)
 {
     char text[64];
-    emit_look(e, loop->around, "64", false);
+    region_look(e, loop->around, "64", false);
     emit_carried(e, loop);
     snprintf(text, sizeof text, "for (int64_t t%d = 0;; t%d++) ", loop->number, loop->number);
     open_block(e, text);
@@ -353,7 +351,7 @@ emit_endless(Emit *e, const RegionFor *loop)
     emit_carried(e, loop);
     snprintf(text, sizeof text, "for (int64_t t%d = 0;; t%d++) ", loop->number, loop->number);
     open_block(e, text);
-    emit_look(e, loop, "1", false);
+    region_look(e, loop, "1", false);
     region_body(e, loop);
     close_block(e);
 }
@@ -381,7 +379,7 @@ emit_innermost(Emit *e, const RegionFor *loop)
         emit_line(e, "const int64_t from%d = 0, to%d = count%d;", k, k, k);
         snprintf(text, sizeof text, "count%d", k);
     }
-    emit_look(e, strips ? loop : loop->around, text, !strips);
+    region_look(e, strips ? loop : loop->around, text, !strips);
     if (!strips) emit_carried(e, loop);
     region_before_iterations(e, loop);
     if (loop->independent) emit_line(e, "#pragma GCC ivdep");
@@ -409,6 +407,10 @@ region_loop(Emit *e, const RegionFor *loop)
     emit_count(e, loop, fail);
     if (e->quick) emit_bounds(e, loop, fail);
     if (outermost) region_log(e);
+    if (loop->folds != OP_input) {
+        region_fold(e, loop);
+        return;
+    }
     if (e->quick && loop->innermost) {
         if (loop->shrinks >= 0)
             emit_shrinking(e, loop);
@@ -426,13 +428,13 @@ region_loop(Emit *e, const RegionFor *loop)
         snprintf(head, sizeof head, "for (; t%d + %d <= count%d; t%d += %d) ", k, loop->together, k,
                  k, loop->together);
         open_block(e, head);
-        emit_look(e, loop, "1", false);
+        region_look(e, loop, "1", false);
         region_lanes_body(e, loop);
         close_block(e);
     }
     snprintf(head, sizeof head, "for (%s; t%d < count%d; t%d++) ", first, k, k, k);
     open_block(e, head);
-    emit_look(e, loop, e->quick ? "1" : "64", false);
+    region_look(e, loop, e->quick ? "1" : "64", false);
     region_body(e, loop);
     close_block(e);
 }

@@ -191,6 +191,12 @@ bool op_is_exact(Op op, DType dtype);
 /* Has it an expression for this dtype on the device? */
 bool op_is_on(Op op, DType dtype, Device device);
 int op_from_name(const char *name); /* -1 when unknown */
+/* A loop that gives a reduction of what its iterations leave. */
+static inline bool
+op_folds(Op op)
+{
+    return op == OP_loop_sum || op == OP_loop_max || op == OP_loop_min;
+}
 /* The pointwise op of the ufunc with this name on the device, or -1. */
 int op_from_ufunc(const char *ufunc_name, Device device);
 

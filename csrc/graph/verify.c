@@ -183,6 +183,26 @@ check_result(const Check *c, NodeId id, const Node *node)
 }
 
 static int
+check_dot(const Check *c, NodeId id, const Node *node)
+{
+    int at = 0;
+    RULE(node->attrs.nints == 4, "a product has two axes and two steps");
+    for (int k = 0; k < 2; k++) {
+        RULE(at < node->nargs && arg_type(c, node, at)->form == FORM_ARRAY, "a vector of no array");
+        int rank = arg_type(c, node, at)->rank;
+        RULE(arg_type(c, node, at)->dtype == node->type.dtype, "a vector has another dtype");
+        RULE(node->attrs.ints[2 * k] >= 0 && node->attrs.ints[2 * k] < rank, "no such axis");
+        at += 1 + rank;
+    }
+    RULE(node->nargs == at + 1, "a product has the indices of two elements and a length");
+    for (int k = 0; k < node->nargs; k++)
+        RULE(arg_type(c, node, k)->form == FORM_ARRAY ||
+                 (arg_type(c, node, k)->dtype == DT_I64 && arg_type(c, node, k)->rank == 0),
+             "an index or the length is no int");
+    return 0;
+}
+
+static int
 check_element(const Check *c, NodeId id, const Node *node)
 {
     bool store = node->op == OP_element_store;
@@ -274,7 +294,8 @@ check_kind(const Check *c, NodeId id, const Node *node)
             RULE(arg_type(c, node, i)->rank == 0 && arg_type(c, node, i)->dtype != DT_OBJECT,
                  "an argument is no scalar");
         return 0;
-    case KIND_ELEMENT: return check_element(c, id, node);
+    case KIND_ELEMENT:
+        return node->op == OP_element_dot ? check_dot(c, id, node) : check_element(c, id, node);
     case KIND_REGION: return 0; /* check_regions */
     case KIND_JUMP: return check_jump(c, id, node);
     }
@@ -312,6 +333,18 @@ check_carried(const Check *c, NodeId id, const Node *node)
 }
 
 static int
+check_folded(const Check *c, NodeId id, const Node *node)
+{
+    const Region *body = &c->g->regions.at[node->region[0]];
+    RULE(body->params.len == 1 && body->results.len == 1 && node->nargs == 3,
+         "a reduction goes over a range and leaves a number in each iteration");
+    for (int i = 0; i < 3; i++)
+        RULE(arg_type(c, node, i)->dtype == DT_I64 && arg_type(c, node, i)->rank == 0,
+             "start, stop and step are ints");
+    return 0;
+}
+
+static int
 check_arms(const Check *c, NodeId id, const Node *node)
 {
     RULE(node->region[1] != NO_REGION, "a cond has two arms");
@@ -338,6 +371,7 @@ check_regions(Check *c, NodeId id, const Node *node)
         RULE(c->g->regions.at[node->region[i]].owner == id, "its region has another owner");
         if (check_region(c, node->region[i]) < 0) return -1;
     }
+    if (op_folds(node->op)) return check_folded(c, id, node);
     return node->op == OP_loop ? check_carried(c, id, node) : check_arms(c, id, node);
 }
 

@@ -31,6 +31,7 @@ typedef struct {
     bool flags;
     VEC(Place) places;
     VEC(SizeId) sizes;
+    VEC(int32_t) loops;
 } Build;
 
 static int32_t
@@ -259,6 +260,52 @@ add_element(Build *b, NodeId id)
     return 0;
 }
 
+/* The index among the kernel's loops of NumPy's own product; -1 with the error set. */
+static int
+dot_loop(Build *b, DType dtype)
+{
+    UfuncLoop loop;
+    Program *p = b->lw->program;
+    if (array_dot_loop(dtype, &loop) < 0) return -1;
+    int at = 0;
+    while (at < p->loops.len && p->loops.at[at].context != loop.context) at++;
+    if (at == p->loops.len && VEC_PUSH(b->lw->arena, &p->loops, loop) < 0) return -1;
+    for (int i = 0; i < b->loops.len; i++)
+        if (b->loops.at[i] == at) return i;
+    return VEC_PUSH(b->lw->arena, &b->loops, at) < 0 ? -1 : b->loops.len - 1;
+}
+
+static int
+add_dot(Build *b, NodeId id)
+{
+    const Node *node = graph_node(b->graph, id);
+    RegionDot dot = {.matmul = node->attrs.index == 0};
+    int at = 0;
+    for (int k = 0; k < 2; k++) {
+        NodeId array = node->args[at++];
+        int rank = graph_node(b->graph, array)->type.rank;
+        if ((dot.array[k] = array_of(b, array, false)) < 0) return -1;
+        if (b->newest[dot.array[k]] != array)
+            b->lw->why = "a loop that reads an old version of an array";
+        for (int axis = 0; axis < rank; axis++)
+            if ((dot.index[k][axis] = value_of(b, node->args[at++])) < 0) return -1;
+        dot.axis[k] = (int32_t)node->attrs.ints[2 * k];
+        dot.step[k] = node->attrs.ints[2 * k + 1];
+    }
+    if ((dot.length = value_of(b, node->args[at])) < 0 ||
+        (dot.loop = dot_loop(b, node->type.dtype)) < 0)
+        return -1;
+    b->flags |= dtype_is_float(node->type.dtype);
+    Instr instr = {.kind = INSTR_DOT,
+                   .dtype = node->type.dtype,
+                   .level = LEVEL_ELEMENT,
+                   .operand = b->out->dots.len,
+                   .node = id};
+    int32_t made = emit(b, instr, 0, NULL);
+    b->value[id] = made + 1;
+    return made < 0 ? -1 : VEC_PUSH(b->lw->arena, &b->out->dots, dot);
+}
+
 /* A variable's value from here on. */
 static int32_t
 read_variable(Build *b, int32_t variable, NodeId node)
@@ -346,6 +393,17 @@ is_endless(const Build *b, const RegionFor *loop)
            is_constant(b, loop->stop, INT64_MAX) && is_constant(b, loop->step, 1);
 }
 
+/* What a loop that reduces leaves in each iteration. */
+static int
+build_folded(Build *b, const Node *node, const Region *region, RegionFor *loop)
+{
+    if ((loop->each = value_of(b, region->results.at[0])) < 0) return -1;
+    DType dtype = b->kernel->instrs.at[loop->each].dtype;
+    loop->folds = node->op;
+    b->flags |= dtype_is_float(dtype);
+    return (loop->folded = add_variable(b, dtype)) < 0 ? -1 : 0;
+}
+
 static int
 build_loop(Build *b, NodeId id, RegionBlock *block, RegionFor **out)
 {
@@ -373,8 +431,9 @@ build_loop(Build *b, NodeId id, RegionBlock *block, RegionFor **out)
     if (block != NULL && VEC_PUSH(b->lw->arena, block, stmt) < 0) return -1;
     b->block = &loop->body;
     *out = loop;
-    if (build_params(b, node, region, loop) < 0 || build_nodes(b, node->region[0]) < 0 ||
-        build_next(b, region, loop) < 0)
+    if (build_params(b, node, region, loop) < 0 || build_nodes(b, node->region[0]) < 0) return -1;
+    if (b->lw->why == NULL && (op_folds(node->op) ? build_folded(b, node, region, loop)
+                                                  : build_next(b, region, loop)) < 0)
         return -1;
     b->block = block;
     return 0;
@@ -517,6 +576,7 @@ build_result(Build *b, NodeId id, const Maker *of)
         b->value[id] = of->values[number] + 1;
         return 0;
     }
+    if (op_folds(maker->op)) return read_variable(b, of->stmt.loop->folded, id) < 0 ? -1 : 0;
     int32_t variable = of->stmt.loop != NULL ? of->stmt.loop->carried.at[number].variable
                                              : of->stmt.branch->merged.at[number].variable;
     return read_variable(b, variable, id) < 0 ? -1 : 0;
@@ -563,7 +623,7 @@ turns_unrolled(Build *b, NodeId id, int64_t *start, int64_t *step)
 {
     int64_t stop;
     const Node *node = graph_node(b->graph, id);
-    if (node->attrs.nints > 0) return -1; /* it may be left */
+    if (node->attrs.nints > 0 || op_folds(node->op)) return -1; /* it may be left */
     if (!constant_arg(b, node->args[0], start) || !constant_arg(b, node->args[1], &stop) ||
         !constant_arg(b, node->args[2], step) || *step == 0)
         return -1;
@@ -671,7 +731,7 @@ build_nodes(Build *b, RegionId number)
         int failed = 0;
         if (!b->lw->live[id] || kind == KIND_CONST || kind == KIND_INPUT) continue;
         if (kind == KIND_ELEMENT)
-            failed = add_element(b, id);
+            failed = node->op == OP_element_dot ? add_dot(b, id) : add_element(b, id);
         else if (kind == KIND_REGION)
             failed = build_inner(b, id);
         else if (kind == KIND_COPY) { /* the same number, of another class */
@@ -703,7 +763,7 @@ load_outer(Build *b, RegionId number)
         if (node->op == OP_const && value_of(b, id) < 0) return -1;
         for (int k = 0; k < node->nargs; k++) {
             NodeId arg = node->args[k];
-            bool element = k == 0 && op_info(node->op)->kind == KIND_ELEMENT;
+            bool element = op_info(node->op)->kind == KIND_ELEMENT && is_array(b, arg);
             bool array = element || (node->op == OP_loop && is_array(b, arg));
             if (b->inside[arg]) continue;
             if ((array ? array_of(b, arg, false) : value_of(b, arg)) < 0) return -1;
@@ -762,6 +822,8 @@ make_step(Build *b)
                                .places = b->places.at,
                                .nsizes = b->sizes.len,
                                .sizes = b->sizes.at,
+                               .nloops = b->loops.len,
+                               .loops = b->loops.at,
                                .units = size_const(b->graph, 1),
                                .grain = 1,
                                .checks_flags = b->flags,

@@ -67,6 +67,8 @@ struct RegionFor {
     int32_t shrinks; /* variable: has fewer bits after each iteration, and 0 ends the loop; or -1 */
     int32_t bits;    /* variable: the loop counts its bits, and does no more; or -1 */
     VEC(RegionCarried) carried;
+    Op folds; /* OP_loop_sum …: `folded` has that reduction of what `each` is in each iteration */
+    int32_t each, folded; /* instruction, variable */
     RegionBlock body;
     int32_t together;  /* so many iterations are done at a time (region_lanes.c) … */
     RegionBlock lanes; /* … as this says, in the quick variant; 0: they are not */
@@ -105,6 +107,16 @@ typedef struct {
     int32_t twin; /* the first store of the loop with the same indices; -1: it is it, or none is */
 } RegionElement;
 
+/* The product of two vectors, by what NumPy calls for it. */
+typedef struct {
+    int32_t array[2], length;       /* the latter an instruction, as are … */
+    int32_t index[2][ELEMENT_RANK]; /* … the first elements' indices, of which … */
+    int32_t axis[2];                /* … that of this axis moves, … */
+    int64_t step[2];                /* … by this */
+    bool matmul;                    /* of the operator; else of np.dot */
+    int32_t loop;                   /* an index into KernelArgs.loop */
+} RegionDot;
+
 /* An index in its loop's variable i: slope * i + base + offset, `base` being an instruction before
    the loop, or -1. */
 typedef struct {
@@ -137,6 +149,7 @@ struct RegionLoop {
     VEC(RegionArray) arrays;
     VEC(RegionVariable) variables;
     VEC(RegionElement) elements;
+    VEC(RegionDot) dots;
 };
 
 typedef struct RegionLoop RegionLoop;

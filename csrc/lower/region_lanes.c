@@ -42,7 +42,8 @@ static bool block_fits(Question *q, const RegionBlock *block, bool in_arm);
 static bool
 inner_fits(Question *q, const RegionFor *loop)
 {
-    if (loop->leaves >= 0 || loop->endless || loop->with != NULL || loop->together > 0)
+    if (loop->leaves >= 0 || loop->endless || loop->with != NULL || loop->together > 0 ||
+        loop->folds != OP_input)
         return false;
     if (!is_fixed(q, loop->start, 0) || !is_fixed(q, loop->stop, 0) || !is_fixed(q, loop->step, 0))
         return false;
@@ -57,6 +58,7 @@ block_fits(Question *q, const RegionBlock *block, bool in_arm)
     for (int i = 0; i < block->len; i++) {
         const RegionStmt *stmt = &block->at[i];
         q->statements += stmt->instr >= 0;
+        if (stmt->instr >= 0 && q->kernel->instrs.at[stmt->instr].kind == INSTR_DOT) return false;
         if (stmt->loop != NULL && (in_arm || !inner_fits(q, stmt->loop))) return false;
         for (int arm = 0; stmt->branch != NULL && arm < 2; arm++)
             if (!block_fits(q, &stmt->branch->arm[arm], true)) return false;

@@ -92,9 +92,10 @@ static bool
 is_pair(const Pair *p)
 {
     int32_t index = p->outer->index;
-    return p->outer->leaves < 0 && p->inner->leaves < 0 && p->outer->carried.len == 0 &&
-           p->inner->carried.len == 0 && p->inner->start != index && p->inner->stop != index &&
-           p->inner->step != index && !is_short(p->kernel, p->outer) && elements_fit(p);
+    return p->outer->leaves < 0 && p->inner->leaves < 0 && p->inner->folds == OP_input &&
+           p->outer->carried.len == 0 && p->inner->carried.len == 0 && p->inner->start != index &&
+           p->inner->stop != index && p->inner->step != index && !is_short(p->kernel, p->outer) &&
+           elements_fit(p);
 }
 
 static void

@@ -41,6 +41,9 @@ put_instr(const Printer *p, int at, int depth)
     if (v->kind == INSTR_OP) text_printf(out, " %s", op_info(v->op)->name);
     if (v->kind == INSTR_CARRIED) text_printf(out, " variable %d", v->operand);
     if (v->kind == INSTR_STORE) text_put(out, " store");
+    if (v->kind == INSTR_DOT)
+        text_printf(out, " dot a%d a%d of v%d", k->region->dots.at[v->operand].array[0],
+                    k->region->dots.at[v->operand].array[1], k->region->dots.at[v->operand].length);
     for (int i = 0; i < v->nargs; i++) text_printf(out, "%sv%d", i ? ", " : " ", v->args[i]);
     if (v->kind == INSTR_LOAD && v->level == LEVEL_ONCE)
         text_printf(out, " load b%d", p->step->places[k->operands.at[v->operand].pointer].buffer);
@@ -93,6 +96,9 @@ put_loop(const Printer *p, const RegionFor *loop, int depth)
         text_printf(p->out, "    %*svariable %d: from v%d, then v%d\n", 2 * depth + 2, "",
                     c->variable, c->first, c->next);
     }
+    if (loop->folds != OP_input)
+        text_printf(p->out, "    %*svariable %d: %s of v%d\n", 2 * depth + 2, "", loop->folded,
+                    op_info(loop->folds)->name, loop->each);
     if (loop->leaves >= 0)
         text_printf(p->out, "    %*sends if variable %d\n", 2 * depth + 2, "", loop->leaves);
 }

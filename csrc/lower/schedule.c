@@ -158,8 +158,12 @@ need_element_arrays(Lowering *lw)
     for (NodeId id = 0; id < g->nodes.len; id++) {
         const Node *node = graph_node(g, id);
         if (!lw->live[id] || op_info(node->op)->kind != KIND_ELEMENT) continue;
-        NodeId storage = graph_node(g, node->args[0])->storage;
-        if (graph_node(g, storage)->op == OP_full) lw->needed[storage] = true;
+        for (int k = 0; k < node->nargs; k++) {
+            NodeId storage = graph_node(g, node->args[k])->storage;
+            if (graph_node(g, node->args[k])->type.form == FORM_ARRAY &&
+                graph_node(g, storage)->op == OP_full)
+                lw->needed[storage] = true;
+        }
     }
 }
 

@@ -19,6 +19,9 @@ mark_uses(Rewrite *r)
         OpKind kind = op_info(node->op)->kind;
         if (node->nargs == 0) continue;
         if (kind == KIND_VIEW || kind == KIND_ELEMENT) r->uses[node->args[0]] |= USE_BASE;
+        for (int k = 1; node->op == OP_element_dot && k < node->nargs; k++)
+            if (graph_node(g, node->args[k])->type.form == FORM_ARRAY)
+                r->uses[node->args[k]] |= USE_BASE;
         if (kind == KIND_SCATTER || node->op == OP_element_store)
             r->uses[node->args[0]] |= USE_BASE | USE_WRITTEN;
         for (int k = 0; kind == KIND_REGION && k < node->nargs; k++)

@@ -627,7 +627,7 @@ def calls_numpy(x, y):
 def inner_slice(x, y):
     for i in range(1, len(x)):
         for k in range(2):
-            y[i] = x[k:3].sum()  # here
+            y[i] = x[k:3].std()  # here
 
 
 def writes_a_view(x, y):
@@ -639,7 +639,7 @@ def writes_a_view(x, y):
 def while_loop(x, y):
     i = 0
     while i < len(x):
-        y[i] = x[i : i + 1].sum()  # here
+        y[i] = x[i : i + 1].std()  # here
         i += 1
 
 
@@ -649,9 +649,9 @@ def while_loop(x, y):
         (inner_loop, "a call of 'median', line {}"),
         (calls_log, "a call of 'log', line {}"),
         (calls_numpy, "a call of 'median', line {}"),
-        (inner_slice, "'sum' of a part of an array, line {}"),
+        (inner_slice, "'std' of a part of an array, line {}"),
         (writes_a_view, "it writes elements of 'z', which is a view"),
-        (while_loop, "'sum' of a part of an array, line {}"),
+        (while_loop, "'std' of a part of an array, line {}"),
     ],
 )
 def test_it_says_what_kept_a_loop_from_staying_one(function, why):

@@ -216,6 +216,10 @@ call_const(Interp *in, Value *callable, int nargs, Value *const *args, PyObject 
            Value **out)
 {
     Call call = {in, callable, callable->object, nargs, args, kwnames, out};
+    if (in->loop != NULL) {
+        Answer section = section_call(in, call.object, nargs, args, kwnames, out);
+        if (section != ANSWER_NO) return section;
+    }
     if (may_be_decomposed(call.object) && add_decompositions() < 0) return ANSWER_ERROR;
     Answer answer = call_followed(&call, RANK_OWN);
     if (answer == ANSWER_NO) answer = follow_by_type(&call);
@@ -269,6 +273,7 @@ call_builtin_method(Interp *in, Value *method, int nargs, Value *const *args, Py
         int all = nargs + (kwnames ? (int)PyTuple_GET_SIZE(kwnames) : 0);
         return errstate_method(in, method->name, all, args, out);
     }
+    if (value_is_section(in, self)) return section_method(in, method, nargs, args, kwnames, out);
     if (self->exception != NULL)
         return exception_method(in, self, method->name, nargs, args, kwnames, out);
     if (value_is_on_device(self))

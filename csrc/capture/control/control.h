@@ -152,6 +152,13 @@ Answer section_unary(Interp *in, InstrKind operator_, Value *operand, Value **ou
    done by several threads, and fuse with what is around.  NULL: they are not. */
 const char *section_turns_apart(Interp *in, const Loop *loop, const NodeId *range);
 const char *describe_section(Interp *in, Value *value);
+/* section_reduce.c.  `at`: the operator, which raises what np.dot does not. */
+Answer section_product(Interp *in, bool at, Value *left, Value *right, Value **out);
+/* ANSWER_NO: no argument is a section, or the callable none that is followed. */
+Answer section_call(Interp *in, PyObject *callable, int nargs, Value *const *args,
+                    PyObject *kwnames, Value **out);
+Answer section_method(Interp *in, Value *method, int nargs, Value *const *args, PyObject *kwnames,
+                      Value **out);
 Answer section_find(Interp *in, Value *value, PyObject *name, Value **out);
 Answer subscript_of_section(Interp *in, Value *value, Value *key, Value **out);
 

@@ -215,7 +215,10 @@ use_of(const Graph *g, const Loop *loop, const Node *node, int k)
         return node->op == OP_where ? k == 0 ? USE_SAME : USE_EITHER
                                     : use_in_operation(g, loop, node);
     case KIND_ELEMENT: return USE_SAME; /* an index, or what is stored */
-    case KIND_REGION: return node->op == OP_cond ? USE_SAME : k >= 3 ? USE_EITHER : USE_WRONG;
+    case KIND_REGION:
+        return node->op == OP_cond             ? USE_SAME
+               : node->op == OP_loop && k >= 3 ? USE_EITHER
+                                               : USE_WRONG;
     default: return USE_WRONG;
     }
 }

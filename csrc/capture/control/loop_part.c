@@ -123,9 +123,9 @@ describe_part(Interp *in, Value *part)
 }
 
 Answer
-part_find(Interp *in, Value *part, PyObject *name, Value **Py_UNUSED(out))
+part_find(Interp *in, Value *part, PyObject *name, Value **out)
 {
-    return interp_break(in, BREAK_UNROLL, "'%s' of %s", text_of_str(name), describe_part(in, part));
+    return section_find(in, part, name, out);
 }
 
 Answer

@@ -388,8 +388,8 @@ section_agrees(Interp *in, Value *target, Value *value)
     return lengths_agree(in, target, value);
 }
 
-static Answer
-expression_new(Interp *in, int operator_, int n, Value *const *operands, Value **out)
+Answer
+section_expression(Interp *in, int operator_, int n, Value *const *operands, Value **out)
 {
     Value *items[3], *length = NULL, *with = NULL;
     for (int i = 0; i < n; i++) {
@@ -426,10 +426,18 @@ section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
 {
     Value *both[2] = {left, right};
     if (!value_is_section(in, left) && !value_is_section(in, right)) return ANSWER_NO;
+    if (operator_ == OPERATOR_MATMUL) return section_product(in, true, left, right, out);
+    int64_t power;
+    if (operator_ == OPERATOR_POW && value_is_section(in, left) && known_int(right, &power) &&
+        power == 2) {
+        TRY(section_expression(in, SECTION_CALL, 1, &left, out));
+        (*out)->object = numpy_object("square"); /* as NumPy does */
+        return ANSWER_YES;
+    }
     if (!is_arithmetic(operator_ % IN_PLACE))
-        return section_fails(in, "an operator on rows other than + - * /");
+        return section_fails(in, "an operator on rows other than + - * / @ **2");
     if (operator_ < IN_PLACE || !(value_is_section(in, left) || value_is_array(in, left)))
-        return expression_new(in, operator_ % IN_PLACE, 2, both, out);
+        return section_expression(in, operator_ % IN_PLACE, 2, both, out);
     Value *target;
     TRY(section_operand(in, left, &target));
     if (target->kind == V_EXPRESSION)
@@ -444,7 +452,7 @@ section_unary(Interp *in, InstrKind operator_, Value *operand, Value **out)
     if (!value_is_section(in, operand)) return ANSWER_NO;
     if (operator_ != I_UNARY_NEGATIVE)
         return section_fails(in, "an operator on a row other than + - * /");
-    return expression_new(in, -1, 1, &operand, out);
+    return section_expression(in, -1, 1, &operand, out);
 }
 
 /* ---- the loop ---- */
@@ -476,13 +484,6 @@ const char *
 describe_section(Interp *Py_UNUSED(in), Value *value)
 {
     return value->kind == V_SECTION ? "a part of an array" : "rows that are computed";
-}
-
-Answer
-section_find(Interp *in, Value *value, PyObject *name, Value **Py_UNUSED(out))
-{
-    return interp_break(in, BREAK_UNROLL, "'%s' of %s", text_of_str(name),
-                        describe_section(in, value));
 }
 
 Answer

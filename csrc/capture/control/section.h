@@ -1,4 +1,4 @@
-/* Private to loop_section.c and loop_section_store.c: sections of arrays in a kept loop's body. */
+/* Private to section*.c: sections of arrays in a kept loop's body. */
 #ifndef PYCOMPILE_CAPTURE_SECTION_H
 #define PYCOMPILE_CAPTURE_SECTION_H
 
@@ -43,6 +43,33 @@ Answer section_agrees(Interp *in, Value *target, Value *value);
 /* It is computed here. */
 Answer section_consume(Interp *in, Value *value);
 Answer section_fails(Interp *in, const char *why);
+
+/* An operation that is computed where it is used.  The operator of SECTION_CALL is the ufunc
+   `object`. */
+enum { SECTION_CALL = -2 };
+Answer section_expression(Interp *in, int operator_, int n, Value *const *operands, Value **out);
+
+enum { SECTION_READS = 16 };
+
+/* What a loop over the elements of `origin` reads in each iteration. */
+typedef struct {
+    const Value *origin;
+    int nread;
+    const Value *read[SECTION_READS];
+    Value *apart[SECTION_READS]; /* how far ahead of the origin's elements theirs are; NULL: not */
+    Value *position;             /* in the loop's body: the index on the origin's axis */
+} SectionReads;
+
+/* Adds the sections that the value is made of. */
+Answer section_reads(Interp *in, SectionReads *reads, const Value *value);
+/* The key of the element at that position on the section's axis. */
+Answer section_key(Interp *in, const Value *section, Value *position, Value **out);
+/* The operator on elements; the right one is NULL for minus. */
+Answer section_computed(Interp *in, int operator_, Value *left, Value *right, Value **out);
+/* The value's element in the iteration. */
+Answer section_element(Interp *in, const SectionReads *reads, Value *value, Value **out);
+/* The loop's region and its variable, made the current region; `*outer` was it before. */
+Answer section_region(Interp *in, SectionReads *reads, NodeId node, RegionId *outer);
 
 /* section_store.c: target[...] = value, or target op= value where operator_ is not -1. */
 Answer section_store(Interp *in, Value *target, int operator_, Value *value);

@@ -6,7 +6,6 @@
 #include "section.h"
 
 enum {
-    MOST_READ = 16,
     LONG_ROW = 1 << 14, /* elements: NumPy takes no longer for them than the loop for the log */
 };
 
@@ -15,11 +14,8 @@ typedef struct {
     Value *target;
     int operator_; /* in place; -1: none */
     Value *value;
-    int nread;
-    const Value *read[MOST_READ]; /* the sections among what is read … */
-    Value *apart[MOST_READ];      /* … and how far ahead of the target's elements theirs are */
-    bool forward, backward;       /* only so can the iterations go */
-    Value *position;              /* in the loop's body: the index on the target's axis */
+    SectionReads reads;
+    bool forward, backward; /* only so can the iterations go */
 } Each;
 
 /* ---- what is read ---- */
@@ -83,85 +79,14 @@ find_way(Interp *in, Each *each, const Value *section)
     return section_test(in, OP_py_le, zero, target->items[axis]);
 }
 
+/* What is read of the target's own array. */
 static Answer
-add_read(Interp *in, Each *each, const Value *section)
+find_ways(Interp *in, Each *each)
 {
-    NodeId now;
-    Value *apart = NULL;
-    const Value *target = each->target;
-    if (each->nread == MOST_READ) return section_fails(in, "a statement of too many rows");
-    TRY(loop_array_now(in, section->of, &now));
-    if (section->node != NO_NODE && section->node != now)
-        return section_fails(in, "rows that are computed from an array that is then written");
-    if (!section_same_int(in, section_part(section, SECTION_STEP),
-                          section_part(target, SECTION_STEP)))
-        return section_fails(in, "slices of different steps in one statement");
-    if (section->of == target->of) TRY(find_way(in, each, section));
-    Value *start = section_part(section, SECTION_START), *to = section_part(target, SECTION_START);
-    if (!section_same_int(in, start, to)) TRY(operate_binary(in, OPERATOR_SUB, start, to, &apart));
-    each->read[each->nread] = section;
-    each->apart[each->nread++] = apart;
+    for (int i = 0; i < each->reads.nread; i++)
+        if (each->reads.read[i]->of == each->target->of)
+            TRY(find_way(in, each, each->reads.read[i]));
     return ANSWER_YES;
-}
-
-static Answer
-find_reads(Interp *in, Each *each, const Value *value)
-{
-    if (value->kind == V_SECTION) return add_read(in, each, value);
-    for (int i = 0; value->kind == V_EXPRESSION && i < value->nitems - 1; i++)
-        TRY(find_reads(in, each, value->items[i]));
-    return ANSWER_YES;
-}
-
-/* ---- an element ---- */
-
-static Answer
-element_key(Interp *in, const Value *section, Value *position, Value **out)
-{
-    Value *items[LOOP_RANK];
-    int rank = section_rank(section);
-    for (int axis = 0; axis < rank; axis++)
-        items[axis] = axis == section_axis(section) ? position : section->items[axis];
-    *out = rank == 1 ? position : value_sequence(in, V_TUPLE, rank, items);
-    return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-}
-
-static Answer
-load_element(Interp *in, const Each *each, const Value *section, Value **out)
-{
-    Value *position = each->position, *key;
-    int at = 0;
-    while (at < each->nread && each->read[at] != section) at++;
-    if (at < each->nread && each->apart[at] != NULL)
-        TRY(operate_binary(in, OPERATOR_ADD, position, each->apart[at], &position));
-    TRY(element_key(in, section, position, &key));
-    return loop_element_load(in, section->of, key, out);
-}
-
-/* Rows are computed in floats: ints of arrays wrap round, those of elements do not. */
-static Answer
-computed(Interp *in, int operator_, Value *left, Value *right, Value **out)
-{
-    if (right == NULL)
-        TRY(operate_unary(in, I_UNARY_NEGATIVE, left, out));
-    else
-        TRY(operate_binary(in, operator_, left, right, out));
-    bool floats = (*out)->kind == V_NODE &&
-                  dtype_is_float((DType)graph_node(in->graph, (*out)->node)->type.dtype);
-    return floats ? ANSWER_YES
-                  : section_fails(in, "arithmetic on rows of other numbers than floats");
-}
-
-static Answer
-element(Interp *in, const Each *each, Value *value, Value **out)
-{
-    Value *operands[2] = {NULL, NULL};
-    *out = value;
-    if (value->kind == V_SECTION) return load_element(in, each, value, out);
-    if (value->kind != V_EXPRESSION) return ANSWER_YES;
-    for (int i = 0; i < value->nitems - 1; i++)
-        TRY(element(in, each, value->items[i], &operands[i]));
-    return computed(in, (int)value->position, operands[0], operands[1], out);
 }
 
 /* ---- the loop ---- */
@@ -183,12 +108,12 @@ store_element(Interp *in, Each *each)
     Value *key, *stored, *old;
     const Value *target = each->target;
     DType to = (DType)graph_node(in->graph, target->of->node)->type.dtype;
-    TRY(element_key(in, target, each->position, &key));
+    TRY(section_key(in, target, each->reads.position, &key));
     if (each->operator_ >= 0) TRY(loop_element_load(in, target->of, key, &old));
-    TRY(element(in, each, each->value, &stored));
+    TRY(section_element(in, &each->reads, each->value, &stored));
     TRY(stores_alike(in, to, stored));
     if (each->operator_ >= 0) {
-        TRY(computed(in, each->operator_, old, stored, &stored));
+        TRY(section_computed(in, each->operator_, old, stored, &stored));
         if (!dtype_is_float(to))
             return section_fails(in, "arithmetic on rows of other numbers than floats");
     }
@@ -220,18 +145,12 @@ static Answer
 follow_element(Interp *in, Each *each, NodeId node, NodeId *version)
 {
     Graph *g = in->graph;
-    RegionId outer = in->region, region = graph_region(g, node);
-    if (region == NO_REGION) return ANSWER_ERROR;
-    graph_node(g, node)->region[0] = region;
-    Type index = {.dtype = DT_I64, .form = FORM_PYTHON, .offset = NO_SIZE};
+    RegionId outer;
+    TRY(section_region(in, &each->reads, node, &outer));
+    RegionId region = in->region;
     Type type = graph_node(g, *version)->type;
-    NodeId position = graph_input(g, region, &index);
     *version = graph_input(g, region, &type);
-    if (position == NO_NODE || *version == NO_NODE ||
-        (each->position = value_node(in, position)) == NULL)
-        return ANSWER_ERROR;
-    in->region = region;
-    Answer answer = store_element(in, each);
+    Answer answer = *version == NO_NODE ? ANSWER_ERROR : store_element(in, each);
     in->region = outer;
     if (answer != ANSWER_YES) return answer;
     return VEC_PUSH(g->arena, &g->regions.at[region].results, *version) < 0 ? ANSWER_ERROR
@@ -272,7 +191,8 @@ is_itself(Interp *in, const Value *target, const Value *value)
 Answer
 section_store(Interp *in, Value *target, int operator_, Value *value)
 {
-    Each each = {.target = target, .operator_ = operator_, .value = value};
+    Each each = {
+        .target = target, .operator_ = operator_, .value = value, .reads = {.origin = target}};
     Value *row;
     TRY(section_operand(in, value, &row));
     if (row != NULL && operator_ < 0 && is_itself(in, target, row)) return ANSWER_YES;
@@ -281,7 +201,8 @@ section_store(Interp *in, Value *target, int operator_, Value *value)
         each.value = row;
         TRY(section_agrees(in, target, row));
         TRY(section_consume(in, row));
-        TRY(find_reads(in, &each, row));
+        TRY(section_reads(in, &each.reads, row));
+        TRY(find_ways(in, &each));
     }
     const Type *type = &graph_node(in->graph, target->of->node)->type;
     in->loop->sections = true;

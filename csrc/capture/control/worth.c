@@ -190,7 +190,8 @@ iterations_weight(const Graph *g, const Node *loop, int64_t likely)
     int64_t trips = known_trips(g, loop), once = body->nodes.len * ITERATED_NODE;
     for (int i = 0; i < body->nodes.len; i++) {
         const Node *inner = graph_node(g, body->nodes.at[i]);
-        if (inner->op == OP_loop) once += iterations_weight(g, inner, FEW_TRIPS);
+        if (inner->op == OP_loop || op_folds(inner->op))
+            once += iterations_weight(g, inner, FEW_TRIPS);
     }
     if (trips < 0 || (loop->attrs.nints > 0 && trips > likely)) trips = Py_MIN(likely, MOST);
     return Py_MIN(trips * Py_MIN(once, MOST), MOST);
