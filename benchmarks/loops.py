@@ -578,6 +578,36 @@ def gram_schmidt(q, length):
         q[j] /= length[j]
 
 
+def cholesky_slices(a):
+    for j in range(len(a)):
+        a[j, j] = math.sqrt(a[j, j] - (a[j, :j] * a[j, :j]).sum())
+        for i in range(j + 1, len(a)):
+            a[i, j] = (a[i, j] - (a[i, :j] * a[j, :j]).sum()) / a[j, j]
+
+
+def forward_substitution(a, b, x):
+    for i in range(len(b)):
+        x[i] = (b[i] - a[i, :i] @ x[:i]) / a[i, i]
+
+
+def reflections(a, d):
+    for k in range(a.shape[1]):
+        s = math.sqrt(np.dot(a[k:, k], a[k:, k]))
+        d[k] = -s if a[k, k] > 0 else s
+        a[k, k] -= d[k]
+        for j in range(k + 1, a.shape[1]):
+            f = np.dot(a[k:, k], a[k:, j]) / (d[k] * a[k, k])
+            a[k:, j] += f * a[k:, k]
+
+
+def orthogonal_rows(q, length):
+    for j in range(len(q)):
+        for i in range(j):
+            q[j] -= (q[i] @ q[j]) * q[i]
+        length[j] = math.sqrt(q[j] @ q[j])
+        q[j] /= length[j]
+
+
 def reflected_table() -> np.ndarray:
     """Of crc."""
     table = np.arange(256)
@@ -669,6 +699,14 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
         rank_update: (grid(150, 150), grid(150, 4), grid(150, 4)),
         heat: (grid(200, 200), 0.2),
         gram_schmidt: (grid(60, 80), np.zeros(60)),
+        cholesky_slices: (spd @ spd.T + n * np.eye(n),),
+        forward_substitution: (
+            np.tril(grid(300, 300)) + 20 * np.eye(300),
+            grid(300),
+            np.zeros(300),
+        ),
+        reflections: (grid(120, 40), np.zeros(40)),
+        orthogonal_rows: (grid(60, 80), np.zeros(60)),
     }
 
 

@@ -106,6 +106,8 @@ class Program:
             return self.pick(self.element(), self.element(), self.pick(*names))
         if self.helpers and self.random.random() < 0.12:
             return self.call()
+        if self.parts and self.random.random() < 0.25:
+            return self.reduction()
         left, right = self.value(depth + 1), self.value(depth + 1)
         kind = self.random.random()
         if kind < 0.65:
@@ -258,6 +260,20 @@ class Program:
             return f"{grid}[{kept}]"
         return self.pick(section, f"{grid}[{name}]", self.section())
 
+    def reduction(self) -> str:
+        """A number made of the elements of a part."""
+        section = self.section()
+        other = self.alike(section)
+        if self.random.random() < 0.4:
+            product = self.pick(f"{section} @ {other}", f"np.dot({section}, {other})")
+            return f"({product})"
+        if self.random.random() < 0.4:
+            section = f"({section} {self.pick('*', '*', '-', '+')} {self.pick(other, '2.0')})"
+        if section.endswith(")") and self.random.random() < 0.3:
+            section = self.pick("np.abs", "np.sqrt", "abs") + section
+        name = self.pick("sum", "sum", "max", "min")
+        return self.pick(f"{section}.{name}()", f"np.{name}({section})")
+
     def sections(self, target: str, depth: int = 0) -> str:
         if depth > 1 or self.random.random() < 0.3:
             return self.alike(target) if self.random.random() < 0.95 else self.section()
@@ -268,6 +284,15 @@ class Program:
             left, right = right, left
         if self.random.random() < 0.07:
             return f"(-{left})"
+        if self.random.random() < 0.1:
+            odd = (
+                "np.sqrt({0})",
+                "np.abs({0})",
+                "({0}) ** 2",
+                "np.maximum({0}, {1})",
+                "np.minimum({0}, {1})",
+            )
+            return self.pick(*odd).format(left, right)
         return f"({left} {self.pick('+', '+', '-', '*', '*', '/')} {right})"
 
     def array_statement(self, indent: str) -> None:
