@@ -251,7 +251,7 @@ checked_index(Interp *in, Value *array, int axis, Value *index, Value **out)
     return section_test(in, OP_py_le, low, *out);
 }
 
-static Answer
+Answer
 section_new(Interp *in, Value *array, int n, Value *const *keys, int axis, Value **out)
 {
     Value *items[LOOP_RANK + SECTION_PARTS], *length;
@@ -303,6 +303,7 @@ section_take(Interp *in, Value *array, Value *key, Value **out)
                                          : key;
         if (keys[k] == NULL) return ANSWER_ERROR;
         if (keys[k]->kind != V_SLICE) continue;
+        if (axis >= 0 && rank == 2) return grid_take(in, whole, keys, out);
         if (axis >= 0) return section_fails(in, "a slice of several axes");
         axis = k;
     }
@@ -368,8 +369,8 @@ section_consume(Interp *in, Value *value)
     return ANSWER_YES;
 }
 
-static Answer
-lengths_agree(Interp *in, Value *a, Value *b)
+Answer
+section_agrees(Interp *in, Value *a, Value *b)
 {
     Value *both[2] = {section_length(a), section_length(b)};
     for (int i = 0; i < 2; i++)
@@ -383,12 +384,6 @@ lengths_agree(Interp *in, Value *a, Value *b)
 }
 
 Answer
-section_agrees(Interp *in, Value *target, Value *value)
-{
-    return lengths_agree(in, target, value);
-}
-
-Answer
 section_expression(Interp *in, int operator_, int n, Value *const *operands, Value **out)
 {
     Value *items[3], *length = NULL, *with = NULL;
@@ -397,7 +392,7 @@ section_expression(Interp *in, int operator_, int n, Value *const *operands, Val
         TRY(section_operand(in, operands[i], &operand));
         items[i] = operand != NULL ? operand : operands[i];
         if (operand == NULL) continue;
-        if (with != NULL) TRY(lengths_agree(in, with, operand));
+        if (with != NULL) TRY(section_agrees(in, with, operand));
         with = operand;
         length = section_length(operand);
         TRY(section_consume(in, operand));
@@ -414,8 +409,8 @@ section_expression(Interp *in, int operator_, int n, Value *const *operands, Val
     return ANSWER_YES;
 }
 
-static bool
-is_arithmetic(int operator_)
+bool
+section_arithmetic(int operator_)
 {
     return operator_ == OPERATOR_ADD || operator_ == OPERATOR_SUB || operator_ == OPERATOR_MUL ||
            operator_ == OPERATOR_DIV;
@@ -425,6 +420,8 @@ Answer
 section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
     Value *both[2] = {left, right};
+    if (left->kind == V_GRID || right->kind == V_GRID)
+        return grid_binary(in, operator_, left, right, out);
     if (!value_is_section(in, left) && !value_is_section(in, right)) return ANSWER_NO;
     if (operator_ == OPERATOR_MATMUL) return section_product(in, true, left, right, out);
     int64_t power;
@@ -434,7 +431,7 @@ section_binary(Interp *in, int operator_, Value *left, Value *right, Value **out
         (*out)->object = numpy_object("square"); /* as NumPy does */
         return ANSWER_YES;
     }
-    if (!is_arithmetic(operator_ % IN_PLACE))
+    if (!section_arithmetic(operator_ % IN_PLACE))
         return section_fails(in, "an operator on rows other than + - * / @ **2");
     if (operator_ < IN_PLACE || !(value_is_section(in, left) || value_is_array(in, left)))
         return section_expression(in, operator_ % IN_PLACE, 2, both, out);

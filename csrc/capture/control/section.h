@@ -38,8 +38,11 @@ Answer section_operand(Interp *in, Value *value, Value **out);
 /* The length of a V_SECTION or V_EXPRESSION. */
 Value *section_length(const Value *value);
 Answer section_test(Interp *in, Op op, Value *left, Value *right);
-/* It is to have the target's length. */
-Answer section_agrees(Interp *in, Value *target, Value *value);
+/* Tests that both are as long. */
+Answer section_agrees(Interp *in, Value *a, Value *b);
+bool section_arithmetic(int operator_); /* + - * / */
+/* The part of the array of `n` axes that the keys give; the one on `axis` is a slice. */
+Answer section_new(Interp *in, Value *array, int n, Value *const *keys, int axis, Value **out);
 /* It is computed here. */
 Answer section_consume(Interp *in, Value *value);
 Answer section_fails(Interp *in, const char *why);
@@ -73,5 +76,11 @@ Answer section_region(Interp *in, SectionReads *reads, NodeId node, RegionId *ou
 
 /* section_store.c: target[...] = value, or target op= value where operator_ is not -1. */
 Answer section_store(Interp *in, Value *target, int operator_, Value *value);
+
+/* section_grid.c: slices of both axes of an array. */
+Answer grid_take(Interp *in, Value *array, Value *const *keys, Value **out);
+Answer grid_binary(Interp *in, int operator_, Value *left, Value *right, Value **out);
+Answer grid_outer(Interp *in, Value *left, Value *right, Value **out);
+Answer grid_store(Interp *in, Value *target, int operator_, Value *value);
 
 #endif

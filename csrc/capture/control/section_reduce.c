@@ -184,6 +184,8 @@ section_call(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
             return reduce(in, reductions[i].op, args[0], out);
     if (nargs == 2 && callable == numpy_object("dot"))
         return section_product(in, false, args[0], args[1], out);
+    if (nargs == 2 && callable == numpy_object("outer"))
+        return grid_outer(in, args[0], args[1], out);
     if (nargs == 2 && callable == numpy_object("matmul"))
         return section_product(in, true, args[0], args[1], out);
     if (nargs == 1 && PyCFunction_Check(callable) &&
