@@ -608,6 +608,12 @@ def orthogonal_rows(q, length):
         q[j] /= length[j]
 
 
+def lu_outer(a):
+    for k in range(len(a) - 1):
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+
+
 def reflected_table() -> np.ndarray:
     """Of crc."""
     table = np.arange(256)
@@ -706,6 +712,7 @@ def arguments() -> dict[Callable[..., Any], tuple[Any, ...]]:
             np.zeros(300),
         ),
         reflections: (grid(120, 40), np.zeros(40)),
+        lu_outer: (grid(n, n) + 10 * np.eye(n),),
         orthogonal_rows: (grid(60, 80), np.zeros(60)),
     }
 

@@ -295,7 +295,32 @@ class Program:
             return self.pick(*odd).format(left, right)
         return f"({left} {self.pick('+', '+', '-', '*', '*', '/')} {right})"
 
+    def grid_statement(self, indent: str) -> None:
+        """A statement over slices of both axes."""
+        name = self.pick(*self.variables) if self.variables else "k"
+        down = self.pick(f"{name} + 1:", f"{name}:", f":{name}", f"1:{name}", self.slice())
+        along = self.pick(f"{name} + 1:", f"{name}:", f":{name}", self.slice())
+        target = f"{self.pick(*GRIDS)}[{down}, {along}]"
+        vectors = (
+            self.pick(f"x[{down}]", f"{self.pick(*GRIDS)}[{down}, {name}]"),
+            self.pick(f"y[{along}]", f"{self.pick(*GRIDS)}[{name}, {along}]"),
+        )
+        other = self.pick(target, f"{self.pick(*GRIDS)}[{down}, {along}]", vectors[1])
+        value = self.pick(
+            f"np.outer({vectors[0]}, {vectors[1]})",
+            f"{other} * {self.value(2)}",
+            f"{other} {self.pick('+', '-', '*')} {target}",
+            self.value(2),
+        )
+        if self.random.random() < 0.1:
+            self.lines.append(f"{indent}e = {value}")
+            value = "e"
+        self.lines.append(f"{indent}{target} {self.pick('=', '+=', '-=', '*=')} {value}")
+
     def array_statement(self, indent: str) -> None:
+        if self.random.random() < 0.25:
+            self.grid_statement(indent)
+            return
         target = self.section()
         value = self.sections(target) if self.random.random() < 0.85 else self.value(1)
         kind = self.random.random()
