@@ -230,7 +230,9 @@ class Program:
         return self.pick(name, name, f"{name} + 1", f"{name} - 1", f"n - {name}", f"-{name}")
 
     def slice(self) -> str:
-        step = self.pick("", "", "", "", "", ":", ":1", ":2", f":{self.pick('k', '-1', '3')}")
+        step = self.pick(
+            "", "", "", "", "", ":", ":1", ":2", ":-1", f":{self.pick('k', '-2', '3')}"
+        )
         return f"{self.bound()}:{self.bound()}{step}"
 
     def section(self) -> str:

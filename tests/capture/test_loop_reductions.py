@@ -293,3 +293,39 @@ def until_small(x, y):
 def test_other_uses():
     for function in (written_between, used_twice, computed_product, until_small):
         check(function, X, Y, captured=False, options=MANY)
+
+
+def backwards(x, y, a):
+    for k in range(1, len(x)):
+        y[:k] = x[k - 1 :: -1] * 2.0 + a[k, :k]
+        a[k, ::-1] += x
+        a[k - 1, k::-2] -= a[k, k::-2]
+    return y
+
+
+def backwards_again(x, y, a):
+    for k in range(1, len(x)):
+        y[k] = (x[:k] * y[k - 1 :: -1]).sum() + a[k, ::-1] @ a[0] + x[-1 : -k - 1 : -1].sum()
+        a[k, -2:k:-1] = 0.5
+        a[k - 1, 3:k:-1] *= x[3:k:-1]
+        a[0, k:] = y[: k - 1 : -1]
+    return a
+
+
+def palindromes(x, y):
+    for k in range(1, len(x)):
+        x[:k] = x[k - 1 :: -1] + y[k]
+    return x
+
+
+def test_slices_that_go_backwards():
+    for variants in (0, 2):
+        _C.test_variants(variants)
+        try:
+            whole(backwards, X, Y, A, also=[(X[:1], Y[:1], A[:1, :1]), (X[::-1], Y, A.T)])
+            whole(backwards_again, X, Y, A, also=[(X[:2], Y[:2], A[:2, :2]), (X, Y[::-1], A.T)])
+        finally:
+            _C.test_variants(0)
+    check(palindromes, X, Y, captured=False, options=MANY)
+    assert kept(backwards, X.copy(), Y.copy(), A.copy())
+    assert kept(backwards_again, X.copy(), Y.copy(), A.copy())

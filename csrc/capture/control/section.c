@@ -179,6 +179,32 @@ clamped(Interp *in, Value *bound, Value *length, bool stops, Value **out)
     return extreme(in, false, wrapped, length, out);
 }
 
+/* A bound as slice.indices gives it where the step is negative. */
+static Answer
+clamped_back(Interp *in, Value *bound, Value *length, bool stops, Value **out)
+{
+    int64_t number;
+    Value *minus = int_value(in, -1), *last, *wrapped = bound;
+    if (minus == NULL) return ANSWER_ERROR;
+    TRY(operate_binary(in, OPERATOR_ADD, length, minus, &last));
+    *out = stops ? minus : last;
+    if (bound->kind == V_CONST && bound->object == Py_None) return ANSWER_YES;
+    bool known = known_int(bound, &number);
+    if (known && number < 0)
+        TRY(operate_binary(in, OPERATOR_ADD, length, bound, &wrapped));
+    else if (!known) {
+        Value *zero = int_value(in, 0);
+        if (zero == NULL) return ANSWER_ERROR;
+        TRY(operate_binary(in, OPERATOR_ADD, bound, length, &wrapped));
+        Value *both[2] = {bound, zero}, *test = scalar_emit(in, OP_py_lt, DT_BOOL, 2, both, NULL);
+        Value *all[3] = {test, wrapped, bound};
+        wrapped = test == NULL ? NULL : scalar_emit(in, OP_where, DT_I64, 3, all, NULL);
+        if (wrapped == NULL) return ANSWER_ERROR;
+    }
+    TRY(extreme(in, true, wrapped, minus, &wrapped));
+    return extreme(in, false, wrapped, last, out);
+}
+
 /* How many elements there are; *out is None where the step is not known. */
 static Answer
 count(Interp *in, Value *const ends[3], Value **out)
@@ -188,12 +214,12 @@ count(Interp *in, Value *const ends[3], Value **out)
     if (zero == NULL) return ANSWER_ERROR;
     *out = value_const(in, Py_None);
     if (!known_int(ends[2], &step)) return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
-    TRY(sum_of(in, true, ends[1], ends[0], out));
-    if (step != 1) {
-        Value *more = int_value(in, step - 1);
-        if (more == NULL) return ANSWER_ERROR;
+    TRY(sum_of(in, true, ends[step > 0], ends[step < 0], out));
+    if (step != 1 && step != -1) {
+        Value *more = int_value(in, llabs(step) - 1), *by = int_value(in, llabs(step));
+        if (more == NULL || by == NULL) return ANSWER_ERROR;
         TRY(sum_of(in, false, *out, more, out));
-        TRY(operate_binary(in, OPERATOR_FLOORDIV, *out, ends[2], out));
+        TRY(operate_binary(in, OPERATOR_FLOORDIV, *out, by, out));
     }
     return extreme(in, true, *out, zero, out);
 }
@@ -213,11 +239,16 @@ bounds(Interp *in, Value *key, Value *length, Value **start, Value *ends[3])
     bool plain = given[2]->kind == V_CONST && given[2]->object == Py_None;
     ends[2] = plain ? int_value(in, 1) : given[2];
     if (ends[2] == NULL) return ANSWER_ERROR;
-    if (known_int(ends[2], &step) && step < 1)
-        return section_fails(in, "a slice whose step is not positive");
+    if (known_int(ends[2], &step) && (step == 0 || llabs(step) > 1 << 20))
+        return section_fails(in, "a slice with such a step");
     Value *zero = int_value(in, 0);
     if (zero == NULL) return ANSWER_ERROR;
     if (ends[2]->kind != V_CONST) TRY(section_test(in, OP_py_lt, zero, ends[2]));
+    if (step < 0) {
+        TRY(clamped_back(in, given[0], length, false, &ends[0]));
+        *start = ends[0];
+        return clamped_back(in, given[1], length, true, &ends[1]);
+    }
     *start = given[0]->kind == V_CONST && given[0]->object == Py_None ? zero : given[0];
     TRY(clamped(in, given[0], length, false, &ends[0]));
     return clamped(in, given[1], length, true, &ends[1]);

@@ -60,6 +60,7 @@ typedef struct {
     int nread;
     const Value *read[SECTION_READS];
     Value *apart[SECTION_READS]; /* how far ahead of the origin's elements theirs are; NULL: not */
+    bool turned[SECTION_READS];  /* they go the other way: of the sum of both indices */
     Value *position;             /* in the loop's body: the index on the origin's axis */
 } SectionReads;
 

@@ -1,6 +1,15 @@
 /* What a loop over the elements of sections reads, in each iteration, and computes. */
 #include "section.h"
 
+/* Is the step of one the other's, negated? */
+static bool
+goes_back(Interp *in, const Value *a, const Value *b)
+{
+    int64_t x, y;
+    return value_as_int(in, section_part(a, SECTION_STEP), &x) == ANSWER_YES &&
+           value_as_int(in, section_part(b, SECTION_STEP), &y) == ANSWER_YES && x == -y;
+}
+
 static Answer
 add_read(Interp *in, SectionReads *reads, const Value *section)
 {
@@ -11,11 +20,16 @@ add_read(Interp *in, SectionReads *reads, const Value *section)
     TRY(loop_array_now(in, section->of, &now));
     if (section->node != NO_NODE && section->node != now)
         return section_fails(in, "rows that are computed from an array that is then written");
-    if (!section_same_int(in, section_part(section, SECTION_STEP),
-                          section_part(origin, SECTION_STEP)))
-        return section_fails(in, "slices of different steps in one statement");
     Value *start = section_part(section, SECTION_START), *to = section_part(origin, SECTION_START);
-    if (!section_same_int(in, start, to)) TRY(operate_binary(in, OPERATOR_SUB, start, to, &apart));
+    bool turned = goes_back(in, section, origin);
+    if (!turned && !section_same_int(in, section_part(section, SECTION_STEP),
+                                     section_part(origin, SECTION_STEP)))
+        return section_fails(in, "slices of different steps in one statement");
+    reads->turned[reads->nread] = turned;
+    if (turned)
+        TRY(operate_binary(in, OPERATOR_ADD, start, to, &apart));
+    else if (!section_same_int(in, start, to))
+        TRY(operate_binary(in, OPERATOR_SUB, start, to, &apart));
     reads->read[reads->nread] = section;
     reads->apart[reads->nread++] = apart;
     return ANSWER_YES;
@@ -47,7 +61,9 @@ load_element(Interp *in, const SectionReads *reads, const Value *section, Value 
     Value *position = reads->position, *key;
     int at = 0;
     while (at < reads->nread && reads->read[at] != section) at++;
-    if (at < reads->nread && reads->apart[at] != NULL)
+    if (at < reads->nread && reads->turned[at])
+        TRY(operate_binary(in, OPERATOR_SUB, reads->apart[at], position, &position));
+    else if (at < reads->nread && reads->apart[at] != NULL)
         TRY(operate_binary(in, OPERATOR_ADD, position, reads->apart[at], &position));
     TRY(section_key(in, section, position, &key));
     return loop_element_load(in, section->of, key, out);

@@ -26,6 +26,12 @@ grid_take(Interp *in, Value *array, Value *const *keys, Value **out)
         return section_fails(in, "a slice of several axes");
     TRY(section_new(in, array, 2, down, 0, &items[0]));
     TRY(section_new(in, array, 2, along, 1, &items[1]));
+    for (int axis = 0; axis < 2; axis++) {
+        int64_t step;
+        if (value_as_int(in, section_part(items[axis], SECTION_STEP), &step) == ANSWER_YES &&
+            step < 0)
+            return section_fails(in, "slices of both axes, one of which goes backwards");
+    }
     *out = value_sequence(in, V_GRID, 2, items);
     if (*out == NULL) return ANSWER_ERROR;
     (*out)->of = array;

@@ -45,6 +45,18 @@ is_apart(Interp *in, const Value *a, const Value *b, bool *out)
     return ANSWER_YES;
 }
 
+/* Is the value the target itself, as it is after an operator in place? */
+static bool
+is_itself(Interp *in, const Value *target, const Value *value)
+{
+    if (value->kind != V_SECTION || value->of != target->of ||
+        section_axis(value) != section_axis(target) || value->nitems != target->nitems)
+        return false;
+    for (int i = 0; i < target->nitems - 1; i++)
+        if (!section_same_int(in, target->items[i], value->items[i])) return false;
+    return true;
+}
+
 /* The section is of the target's array.  Which way can the iterations go? */
 static Answer
 find_way(Interp *in, Each *each, const Value *section)
@@ -54,6 +66,13 @@ find_way(Interp *in, Each *each, const Value *section)
     int axis = section_axis(target);
     TRY(is_apart(in, target, section, &apart));
     if (apart) return ANSWER_YES;
+    int64_t step, ignored;
+    if (value_as_int(in, section_part(target, SECTION_STEP), &step) == ANSWER_YES &&
+        value_as_int(in, section_part(section, SECTION_STEP), &ignored) == ANSWER_YES &&
+        (step < 0 || ignored < 0)) {
+        if (is_itself(in, target, section)) return ANSWER_YES;
+        return section_fails(in, "a row that goes backwards, and is computed from its own");
+    }
     if (axis != section_axis(section))
         return section_fails(in, "a row and a column of one array, one of which is stored");
     Value *start = section_part(section, SECTION_START);
@@ -174,18 +193,6 @@ emit_loop(Interp *in, Each *each)
     Type type = graph_node(g, args[3])->type;
     *version = graph_add(g, in->region, OP_result, 1, &node, &type, NULL);
     return *version == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
-}
-
-/* Is the value the target itself, as it is after an operator in place? */
-static bool
-is_itself(Interp *in, const Value *target, const Value *value)
-{
-    if (value->kind != V_SECTION || value->of != target->of ||
-        section_axis(value) != section_axis(target) || value->nitems != target->nitems)
-        return false;
-    for (int i = 0; i < target->nitems - 1; i++)
-        if (!section_same_int(in, target->items[i], value->items[i])) return false;
-    return true;
 }
 
 Answer
