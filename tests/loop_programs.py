@@ -273,7 +273,7 @@ class Program:
             section = f"({section} {self.pick('*', '*', '-', '+')} {self.pick(other, '2.0')})"
         if section.endswith(")") and self.random.random() < 0.3:
             section = self.pick("np.abs", "np.sqrt", "abs") + section
-        name = self.pick("sum", "sum", "max", "min")
+        name = self.pick("sum", "sum", "max", "min", "mean")
         return self.pick(f"{section}.{name}()", f"np.{name}({section})")
 
     def sections(self, target: str, depth: int = 0) -> str:

@@ -329,3 +329,26 @@ def test_slices_that_go_backwards():
     check(palindromes, X, Y, captured=False, options=MANY)
     assert kept(backwards, X.copy(), Y.copy(), A.copy())
     assert kept(backwards_again, X.copy(), Y.copy(), A.copy())
+
+
+def centred(a, y):
+    for i in range(len(y)):
+        m = a[i, i:].mean()
+        y[i] = ((a[i, i:] - m) ** 2).mean() + np.mean(a[:, i])
+        a[i] -= m
+    return y
+
+
+def of_nothing(a, y):
+    for i in range(len(y)):
+        y[i] = a[i, i + 1 :].mean()
+    return y
+
+
+def test_means():
+    whole(centred, A, Y, also=[(A[::-1, ::-1], Y)])
+    assert kept(centred, A.copy(), Y.copy())
+    check(of_nothing, A, Y, captured=False, options=MANY)
+    check(centred, *SINGLE[::2], captured=False, options=MANY)
+    integers = (A * 10).astype(int)
+    check(of_nothing, integers, Y, captured=False, options=MANY)

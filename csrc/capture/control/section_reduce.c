@@ -77,6 +77,24 @@ reduce(Interp *in, Op op, Value *operand, Value **out)
     return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
 }
 
+/* The sum divided by how many there are, as numpy/_core/_methods.py does for doubles; of nothing
+   NumPy warns. */
+static Answer
+mean(Interp *in, Value *operand, Value **out)
+{
+    Value *value, *length, *zero = value_const_new(in, PyLong_FromLong(0)), *sum;
+    if (zero == NULL) return ANSWER_ERROR;
+    TRY(section_operand(in, operand, &value));
+    length = section_length(value);
+    if (length->kind == V_CONST && length->object == Py_None)
+        return section_fails(in, "a mean of a slice whose step is not a constant");
+    TRY(section_test(in, OP_py_lt, zero, length));
+    TRY(reduce(in, OP_loop_sum, value, &sum));
+    if (graph_node(in->graph, sum->node)->type.dtype != DT_F64)
+        return section_fails(in, "a mean of other numbers than doubles");
+    return operate_binary(in, OPERATOR_DIV, sum, length, out);
+}
+
 /* ---- products ---- */
 
 /* The array as it is now and the indices of the section's first element. */
@@ -138,9 +156,16 @@ static const struct {
     const char *name;
     Op op;
 } reductions[] = {
-    {"sum", OP_loop_sum},  {"max", OP_loop_max},  {"min", OP_loop_min},
-    {"amax", OP_loop_max}, {"amin", OP_loop_min},
+    /* OP_input: the mean */
+    {"mean", OP_input},   {"sum", OP_loop_sum},  {"max", OP_loop_max},
+    {"min", OP_loop_min}, {"amax", OP_loop_max}, {"amin", OP_loop_min},
 };
+
+static Answer
+reduce_by(Interp *in, Op op, Value *operand, Value **out)
+{
+    return op == OP_input ? mean(in, operand, out) : reduce(in, op, operand, out);
+}
 
 /* Ufuncs that may have a native form; of others the loop says that they have none. */
 static const char *const ufuncs[] = {
@@ -167,7 +192,7 @@ section_method(Interp *in, Value *method, int nargs, Value *const *args, PyObjec
         return section_product(in, false, self, args[0], out);
     for (size_t i = 0; i < COUNT_OF(reductions) && nargs == 0 && kwnames == NULL; i++)
         if (strcmp(method->name, reductions[i].name) == 0)
-            return reduce(in, reductions[i].op, self, out);
+            return reduce_by(in, reductions[i].op, self, out);
     return interp_break(in, BREAK_UNROLL, "'%s' of %s with arguments", method->name,
                         value_describe(in, self));
 }
@@ -181,7 +206,7 @@ section_call(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
     if (!any || kwnames != NULL) return ANSWER_NO;
     for (size_t i = 0; i < COUNT_OF(reductions) && nargs == 1; i++)
         if (callable == numpy_object(reductions[i].name))
-            return reduce(in, reductions[i].op, args[0], out);
+            return reduce_by(in, reductions[i].op, args[0], out);
     if (nargs == 2 && callable == numpy_object("dot"))
         return section_product(in, false, args[0], args[1], out);
     if (nargs == 2 && callable == numpy_object("outer"))
