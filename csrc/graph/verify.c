@@ -186,7 +186,7 @@ static int
 check_dot(const Check *c, NodeId id, const Node *node)
 {
     int at = 0;
-    RULE(node->attrs.nints == 4, "a product has two axes and two steps");
+    RULE(node->attrs.nints == 5, "a product has two axes and two steps, and is of one kind");
     for (int k = 0; k < 2; k++) {
         RULE(at < node->nargs && arg_type(c, node, at)->form == FORM_ARRAY, "a vector of no array");
         int rank = arg_type(c, node, at)->rank;

@@ -279,7 +279,7 @@ static int
 add_dot(Build *b, NodeId id)
 {
     const Node *node = graph_node(b->graph, id);
-    RegionDot dot = {.matmul = node->attrs.index == 0};
+    RegionDot dot = {.matmul = node->attrs.ints[4] == 0};
     int at = 0;
     for (int k = 0; k < 2; k++) {
         NodeId array = node->args[at++];

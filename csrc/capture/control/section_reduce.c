@@ -128,7 +128,7 @@ section_product(Interp *in, bool at, Value *left, Value *right, Value **out)
     enum { MOST = 2 * (1 + LOOP_RANK) + 1 };
     Value *a, *b;
     NodeId args[MOST];
-    int64_t ints[4];
+    int64_t ints[5] = {[4] = !at};
     int n = 0;
     TRY(product_operand(in, left, &a));
     TRY(product_operand(in, right, &b));
@@ -142,7 +142,7 @@ section_product(Interp *in, bool at, Value *left, Value *right, Value **out)
         (!dtype_is_integer(dtype) && dtype != DT_F32 && dtype != DT_F64))
         return section_fails(in, "a product of rows of different or other numbers");
     Type type = {.dtype = dtype, .form = FORM_SCALAR, .offset = NO_SIZE};
-    Attrs attrs = {.nints = 4, .index = !at};
+    Attrs attrs = {.nints = 5};
     if ((attrs.ints = arena_copy(in->arena, ints, sizeof ints)) == NULL) return ANSWER_ERROR;
     NodeId node = graph_add(in->graph, in->region, OP_element_dot, n, args, &type, &attrs);
     *out = node == NO_NODE ? NULL : value_node(in, node);
