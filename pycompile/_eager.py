@@ -292,14 +292,26 @@ class _Run:
     # ---- elements and regions ----
 
     def op_element_load(self, node: Any, args: list[Any], values: Any) -> Any:
-        array, index = args
-        return array[index]
+        array, *index = args
+        return array[tuple(index)]
+
+    def op_element_dot(self, node: Any, args: list[Any], values: Any) -> Any:
+        axes, steps, length = node.ints[0:4:2], node.ints[1:4:2], args.pop()
+        vectors = []
+        for axis, step in zip(axes, steps, strict=True):
+            array, index = args[0], args[1 : 1 + args[0].ndim]
+            args = args[1 + array.ndim :]
+            start = index[axis]
+            stop = start + step * length
+            index[axis] = slice(start, None if stop < 0 else stop, step) if length else slice(0, 0)
+            vectors.append(array[tuple(index)])
+        return np.dot(*vectors) if node.ints[4] else np.matmul(*vectors)
 
     def op_element_store(self, node: Any, args: list[Any], values: Any) -> Any:
-        array, index, value = args
+        array, *index, value = args
         new = _empty(node.dtype, array.shape, array.strides)
         new[...] = array
-        new[index] = value
+        new[tuple(index)] = value
         self.owned.add(id(new))
         return new
 
@@ -308,7 +320,7 @@ class _Run:
         args = [values[arg.id] for arg in node.args]
         if id(args[0]) not in self.owned:
             return self.op_element_store(node, args, values)
-        args[0][args[1]] = args[2]
+        args[0][tuple(args[1:-1])] = args[-1]
         return args[0]
 
     def op_loop(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
@@ -326,6 +338,25 @@ class _Run:
                 break
         self.owned -= set(map(id, carried))
         return tuple(carried)
+
+    def reduced(self, ufunc: Any, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
+        """What the iterations leave, reduced."""
+        (body,) = node.regions
+        inner, each = dict(values), []
+        for i in range(*args):
+            inner[body.params[0].id] = i
+            self.nodes(body.nodes, inner, body.results)
+            each.append(inner[body.results[0].id])
+        return (ufunc.reduce(np.array(each, body.results[0].dtype)),)
+
+    def op_loop_sum(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
+        return self.reduced(np.add, node, args, values)
+
+    def op_loop_max(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
+        return self.reduced(np.maximum, node, args, values)
+
+    def op_loop_min(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
+        return self.reduced(np.minimum, node, args, values)
 
     def own(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):

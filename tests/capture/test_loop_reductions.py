@@ -352,3 +352,18 @@ def test_means():
     check(centred, *SINGLE[::2], captured=False, options=MANY)
     integers = (A * 10).astype(int)
     check(of_nothing, integers, Y, captured=False, options=MANY)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (cholesky, (S,)),
+        (cholesky_of_products, (S,)),
+        (substitution, (A, Y, X)),
+        (extremes, (A, Y)),
+        (backwards_again, (X, Y, A)),
+        (empty_extreme, (A, Y)),
+    ],
+)
+def test_the_eager_backend_agrees(function, arguments):
+    check(function, *arguments, options={"backend": "eager"})
