@@ -358,6 +358,19 @@ class _Run:
     def op_loop_min(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
         return self.reduced(np.minimum, node, args, values)
 
+    def op_repeat(self, node: Any, args: list[Any], values: dict[int, Any]) -> Any:
+        (body,) = node.regions
+        carried = args[3:]
+        inner = dict(values)
+        for i in range(*args[:3]):
+            for param, value in zip(body.params, [i, *carried], strict=True):
+                inner[param.id] = value
+            self.nodes(body.nodes, inner, body.results)
+            carried = [inner[result.id] for result in body.results]
+            if node.ints and carried[node.ints[0]] != 0:
+                break
+        return tuple(carried)
+
     def own(self, value: Any) -> Any:
         if not isinstance(value, np.ndarray):
             return value

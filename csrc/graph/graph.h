@@ -150,8 +150,9 @@ typedef enum {
     KIND_RESULT,  /* the attrs.index-th result of an extern or region node */
     KIND_PYTHON,  /* Python's own scalar arithmetic; deopt where Python would raise */
     KIND_ELEMENT, /* one element read or written inside a loop; deopt when out of bounds */
-    KIND_REGION,  /* owns regions: loop, cond */
-    KIND_JUMP,    /* marks of a cond whose arms were laid out: branch, otherwise, join */
+    KIND_REGION,  /* owns regions: loop, repeat, cond */
+    KIND_JUMP, /* marks of a cond or repeat that was laid out: branch, otherwise, join; enter, stay,
+                  again */
 } OpKind;
 
 typedef enum {

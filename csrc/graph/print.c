@@ -32,7 +32,7 @@ static const char *
 ints_name(Op op)
 {
     OpKind kind = op_info(op)->kind;
-    if (op == OP_loop) return "leaves";
+    if (op == OP_loop || op == OP_repeat) return "leaves";
     return kind == KIND_REDUCTION || op == OP_transpose ? "axes" : "ints";
 }
 

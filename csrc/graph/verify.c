@@ -165,7 +165,9 @@ check_result(const Check *c, NodeId id, const Node *node)
     const Node *of = graph_node(c->g, node->args[0]);
     int64_t index = node->attrs.index;
     OpKind kind = op_info(of->op)->kind;
-    RULE(kind == KIND_EXTERN || kind == KIND_UFUNC || kind == KIND_REGION || of->op == OP_join,
+    bool turns = of->op == OP_enter || of->op == OP_again;
+    RULE(kind == KIND_EXTERN || kind == KIND_UFUNC || kind == KIND_REGION || of->op == OP_join ||
+             turns,
          "the argument has no results");
     RULE(of->type.dtype == DT_OBJECT, "the argument is its own result");
     RULE(index >= 0, "a result's number is negative");
@@ -174,10 +176,17 @@ check_result(const Check *c, NodeId id, const Node *node)
         RULE(type_same_kind(&graph_node(c->g, of->args[2 * index])->type, &node->type),
              "the result's type is wrong");
     }
+    if (turns) {
+        index += of->op == OP_again; /* behind the condition */
+        RULE(index < of->nargs, "the mark carries less");
+        RULE(type_same_kind(arg_type(c, of, (int)index), &node->type),
+             "the result's type is wrong");
+    }
     if (kind != KIND_REGION) return 0;
     const Region *region = &c->g->regions.at[of->region[0]];
     RULE(index < region->results.len, "the region has fewer results");
-    NodeId from = of->op == OP_loop ? of->args[3 + index] : region->results.at[index];
+    NodeId from =
+        of->op == OP_loop || of->op == OP_repeat ? of->args[3 + index] : region->results.at[index];
     RULE(type_same_kind(&graph_node(c->g, from)->type, &node->type), "the result's type is wrong");
     return 0;
 }
@@ -229,8 +238,8 @@ static int
 check_jump(const Check *c, NodeId id, const Node *node)
 {
     RULE(node->type.dtype == DT_OBJECT, "a mark has no value");
-    if (node->op == OP_branch)
-        RULE(arg_type(c, node, 0)->dtype == DT_BOOL, "the condition is no bool");
+    if (node->op == OP_branch || node->op == OP_stay || node->op == OP_again)
+        RULE(node->nargs > 0 && arg_type(c, node, 0)->dtype == DT_BOOL, "the condition is no bool");
     RULE(node->op != OP_join || node->nargs % 2 == 0, "a result has a value in one arm only");
     for (int i = 0; node->op == OP_join && i < node->nargs; i += 2)
         RULE(type_same_kind(arg_type(c, node, i), arg_type(c, node, i + 1)),
@@ -372,7 +381,7 @@ check_regions(Check *c, NodeId id, const Node *node)
         if (check_region(c, node->region[i]) < 0) return -1;
     }
     if (op_folds(node->op)) return check_folded(c, id, node);
-    return node->op == OP_loop ? check_carried(c, id, node) : check_arms(c, id, node);
+    return node->op == OP_cond ? check_arms(c, id, node) : check_carried(c, id, node);
 }
 
 static int
@@ -443,8 +452,8 @@ check_region(Check *c, RegionId id)
     return 0;
 }
 
-/* branch … otherwise … join, nested like brackets. `placed` is not needed any more and serves as
-   the stack. */
+/* branch … otherwise … join and enter … stay … again, nested like brackets. `placed` is not needed
+   any more and serves as the stack. */
 static int
 check_marks(const Check *c)
 {
@@ -457,8 +466,13 @@ check_marks(const Check *c)
         if (op == OP_branch) arm[depth++] = 0;
         if (op == OP_otherwise) RULE(depth > 0 && arm[depth - 1]++ == 0, "no branch is before it");
         if (op == OP_join) RULE(depth > 0 && arm[--depth] == 1, "no other arm is before it");
+        if (op == OP_enter) arm[depth++] = 2;
+        if (op == OP_stay) RULE(depth > 0 && arm[depth - 1]++ == 2, "no loop is entered before it");
+        if (op == OP_again) RULE(depth > 0 && arm[--depth] == 3, "no stay is before it");
     }
-    return depth == 0 ? 0 : broken(c, top->nodes.at[top->nodes.len - 1], "a branch has no join");
+    return depth == 0 ? 0
+                      : broken(c, top->nodes.at[top->nodes.len - 1],
+                               "a branch has no join, or a loop no end");
 }
 
 static int

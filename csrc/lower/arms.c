@@ -2,6 +2,8 @@
    become jumps of the program, and the values of a `join` are copied into the memory of its
    results.
 
+   What a repeat computes before it stays, and its body, are arms of their own (repeat.c).
+
    Invariants: groups hold nodes of one arm only, so that what an arm does happens when it is taken
    and not otherwise, floating-point flags and deopts included; a virtual scalar from outside that
    an arm uses is computed outside. */
@@ -12,15 +14,17 @@ arms_find(Lowering *lw)
 {
     const Region *top = &lw->graph->regions.at[0];
     VEC(int) around = {0}; /* per open cond: the arm that it is in */
-    int arm = 0;
+    int arm = 0, loop = 0;
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
         Op op = graph_node(lw->graph, id)->op;
         if (op == OP_otherwise) arm = around.at[around.len - 1];
-        if (op == OP_join) arm = around.at[--around.len];
+        if (op == OP_join || op == OP_again) arm = around.at[--around.len];
         lw->arm[id] = arm;
-        if (op == OP_branch && VEC_PUSH(lw->arena, &around, arm) < 0) return -1;
-        if (op == OP_branch || op == OP_otherwise) arm = ++lw->narms;
+        if (repeat_find(lw, id, &loop) < 0) return -1;
+        bool begins = op == OP_branch || op == OP_enter;
+        if (begins && VEC_PUSH(lw->arena, &around, arm) < 0) return -1;
+        if (begins || op == OP_otherwise || op == OP_stay) arm = ++lw->narms;
     }
     return 0;
 }
@@ -68,8 +72,10 @@ arms_need(Lowering *lw)
         if (node->op == OP_result && graph_node(g, node->args[0])->op == OP_join)
             place_result(lw, id);
         for (int k = 0; k < node->nargs; k++) need_crossing(lw, lw->arm[id], node->args[k]);
-        if (node->op == OP_branch) lw->needed[graph_node(g, node->args[0])->storage] = true;
+        if (node->op == OP_branch || node->op == OP_stay)
+            lw->needed[graph_node(g, node->args[0])->storage] = true;
     }
+    repeat_need(lw);
 }
 
 /* ---- marks as steps ---- */
@@ -79,6 +85,8 @@ arms_step(Lowering *lw, NodeId mark)
 {
     const Node *node = graph_node(lw->graph, mark);
     Program *p = lw->program;
+    if (node->op == OP_enter || node->op == OP_stay || node->op == OP_again)
+        return repeat_step(lw, mark);
     Step step = {.kind = STEP_JUMP, .line = node->line};
     if (node->op != OP_branch) { /* the target of the open jump is here */
         int from = lw->open.at[--lw->open.len];

@@ -32,6 +32,8 @@ make_arrays(Lowering *lw)
     MAKE(value_of)
     MAKE(value_in)
     MAKE(arm)
+    MAKE(loop)
+    MAKE(turned)
 #undef MAKE
     for (size_t i = 0; i < n; i++) {
         lw->group_of[i] = -1;
@@ -436,6 +438,7 @@ lower(Graph *graph, Answer *answer, const char **why)
     arms_need(&lw);
     mark_outputs(&lw);
     if (writes_place(&lw) < 0) return NULL;
+    repeat_place(&lw);
     need_committed(&lw);
     if (lw.why == NULL && (together_divide(&lw) < 0 || schedule_and_build(&lw) < 0)) return NULL;
     if (lw.why == NULL && together_join(&lw) < 0) return NULL;

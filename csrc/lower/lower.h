@@ -16,7 +16,7 @@ typedef enum {
     BUFFER_OUTPUT, /* a new array object: a result, or the argument of an extern call */
     BUFFER_EXTERN, /* the array or object that an extern step returned */
     BUFFER_TEMP,   /* memory of its device's arena: `arena_offset` */
-    BUFFER_CHOSEN, /* memory of one of two other buffers, by a choose step */
+    BUFFER_CHOSEN, /* memory of another buffer, by a choose or carry step */
     BUFFER_SCALAR, /* 16 bytes in the plan's scalar block: rank 0 */
 } BufferKind;
 
@@ -125,7 +125,23 @@ typedef struct {
     bool object; /* an array object of it is needed, too */
 } ChooseStep;
 
-typedef enum { STEP_KERNEL, STEP_EXTERN, STEP_JUMP, STEP_CHOOSE } StepKind;
+/* Begins a loop of steps, or ends a turn of it.  All at once the buffers `to` become what is at
+   `from`: numbers are copied, arrays become the same objects.  Then the buffers `fresh`, which the
+   next turn makes, get the arrays of `pool` that nobody else has, and the run goes on at step
+   `target` if `condition` holds. */
+typedef struct {
+    int32_t nmoves;
+    Place *from;
+    BufferId *to;
+    int32_t nfresh, npool;
+    BufferId *fresh, *pool;
+    int32_t ndropped; /* made in a turn, and not used in the next */
+    BufferId *dropped;
+    Place condition; /* NO_BUFFER: the loop begins */
+    int32_t target;
+} CarryStep;
+
+typedef enum { STEP_KERNEL, STEP_EXTERN, STEP_JUMP, STEP_CHOOSE, STEP_CARRY } StepKind;
 
 typedef struct {
     StepKind kind;
@@ -136,6 +152,7 @@ typedef struct {
         ExternStep external;
         JumpStep jump;
         ChooseStep choose;
+        CarryStep carry;
     };
 } Step;
 

@@ -22,6 +22,23 @@ touch_choice(Lowering *lw, const ChooseStep *step, int at)
     touch(lw, step->to, at);
 }
 
+static void
+touch_all(Lowering *lw, int count, const BufferId *buffers, int at)
+{
+    for (int i = 0; i < count; i++) touch(lw, buffers[i], at);
+}
+
+static void
+touch_carried(Lowering *lw, const CarryStep *step, int at)
+{
+    touch(lw, step->condition.buffer, at);
+    for (int i = 0; i < step->nmoves; i++) touch(lw, step->from[i].buffer, at);
+    touch_all(lw, step->nmoves, step->to, at);
+    touch_all(lw, step->nfresh, step->fresh, at);
+    touch_all(lw, step->npool, step->pool, at);
+    touch_all(lw, step->ndropped, step->dropped, at);
+}
+
 /* Both buffers of a choice live as long as the choice.  Backwards, for choices of choices. */
 static void
 extend_choices(Lowering *lw)
@@ -54,6 +71,8 @@ find_lifetimes(Lowering *lw)
             touch(lw, step->jump.condition.buffer, s);
         else if (step->kind == STEP_CHOOSE)
             touch_choice(lw, &step->choose, s);
+        else if (step->kind == STEP_CARRY)
+            touch_carried(lw, &step->carry, s);
         else {
             for (int i = 0; i < step->external.nargs; i++)
                 touch(lw, step->external.args[i].buffer, s);
@@ -65,6 +84,7 @@ find_lifetimes(Lowering *lw)
         for (int k = 0; k < p->commits.at[i].kernel.nplaces; k++)
             touch(lw, p->commits.at[i].kernel.places[k].buffer, p->steps.len);
     for (int i = 0; i < p->located.len; i++) touch(lw, p->located.at[i].place.buffer, p->steps.len);
+    repeat_extend(lw);
     extend_choices(lw);
     return 0;
 }

@@ -206,6 +206,31 @@ put_choice(const Graph *g, int at, const ChooseStep *choose, Text *out)
     text_put(out, "\n");
 }
 
+static void
+put_buffers(const char *before, int count, const BufferId *buffers, Text *out)
+{
+    for (int i = 0; i < count; i++) text_printf(out, "%sb%d", i == 0 ? before : ", ", buffers[i]);
+}
+
+static void
+put_carry(const Graph *g, int at, const CarryStep *carry, Text *out)
+{
+    text_printf(out, "step %d: carry ", at);
+    for (int i = 0; i < carry->nmoves; i++) {
+        text_put(out, i > 0 ? ", " : "");
+        put_place(g, &carry->from[i], out);
+        text_printf(out, " to b%d", carry->to[i]);
+    }
+    put_buffers("; let go of ", carry->ndropped, carry->dropped, out);
+    put_buffers("; ", carry->nfresh, carry->fresh, out);
+    put_buffers(" of ", carry->npool, carry->pool, out);
+    if (carry->condition.buffer != NO_BUFFER) {
+        text_printf(out, "; go to step %d if ", carry->target);
+        put_place(g, &carry->condition, out);
+    }
+    text_put(out, "\n");
+}
+
 int
 program_print(const Graph *graph, const Program *program, Text *out)
 {
@@ -224,6 +249,8 @@ program_print(const Graph *graph, const Program *program, Text *out)
             put_jump(graph, i, &step->jump, out);
         else if (step->kind == STEP_CHOOSE)
             put_choice(graph, i, &step->choose, out);
+        else if (step->kind == STEP_CARRY)
+            put_carry(graph, i, &step->carry, out);
         else
             put_external(graph, step, out);
     }

@@ -55,6 +55,12 @@ typedef struct {
     int32_t index;
 } FoundSlot;
 
+/* A repeat by its marks, and the number of the one around it. */
+typedef struct {
+    NodeId enter, again;
+    int around;
+} Repeat;
+
 typedef struct {
     Graph *graph;
     Arena *arena;
@@ -97,7 +103,10 @@ typedef struct {
     uint32_t found_slots, nfound;
     int *arm; /* per node: the arm of a cond that it is in, 0: none (arms.c) */
     int narms;
-    VEC(int) open;                   /* jumps whose target is not known yet */
+    int *loop;           /* per node: the repeat that it is in, 0: none (repeat.c) */
+    int *turned;         /* per storage: the repeat that carries it to the next turn; 0: none */
+    VEC(Repeat) repeats; /* number 1 and up */
+    VEC(int) open;       /* jumps whose target is not known yet */
     int32_t *first_step, *last_step; /* per buffer, for lifetimes */
 } Lowering;
 
@@ -183,6 +192,14 @@ int attention_build(Lowering *lw, Group *g);
 int arms_find(Lowering *lw); /* which node is in which arm */
 void arms_need(Lowering *lw);
 int arms_step(Lowering *lw, NodeId mark);
+
+/* repeat.c */
+/* In the order of the top region: which repeat the node is in; *loop goes on. */
+int repeat_find(Lowering *lw, NodeId id, int *loop);
+void repeat_need(Lowering *lw);
+void repeat_place(Lowering *lw); /* what turns make for the next; after writes_place */
+int repeat_step(Lowering *lw, NodeId mark);
+void repeat_extend(Lowering *lw); /* lifetimes */
 
 /* together.c: launches of many kernels of one text */
 /* Before scheduling: parts of the graph that have nothing to do with one another, and of which

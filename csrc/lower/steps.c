@@ -31,13 +31,17 @@ buffer_kind(const Lowering *lw, NodeId storage)
     case KIND_EXTERN: return BUFFER_EXTERN;
     case KIND_CHOICE: return BUFFER_CHOSEN;
     case KIND_RESULT:
+        if (lw->turned[storage] != 0) return BUFFER_CHOSEN;
         if (graph_node(lw->graph, node->args[0])->op == OP_join) break;
+        if (op_info(graph_node(lw->graph, node->args[0])->op)->kind == KIND_JUMP)
+            return node->type.form == FORM_ARRAY ? BUFFER_CHOSEN : BUFFER_SCALAR;
         if (op_info(graph_node(lw->graph, node->args[0])->op)->kind != KIND_REGION)
             return BUFFER_EXTERN;
         /* its size may not be known while compiling, so it cannot be in the arena */
         return node->type.form == FORM_ARRAY ? BUFFER_OUTPUT : BUFFER_SCALAR;
     default: break;
     }
+    if (lw->turned[storage] != 0) return BUFFER_CHOSEN;
     if (node->type.form == FORM_SCALAR || node->type.form == FORM_PYTHON) return BUFFER_SCALAR;
     /* A version of an input keeps the input's gaps and negative strides, which no new array has. */
     SizeId span = span_bytes(lw->graph, &node->type);

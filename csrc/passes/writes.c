@@ -26,6 +26,7 @@ typedef struct {
                       of the node after it */
     int32_t within; /* of a node in a loop or branch, however deep: the position of the outermost */
     int32_t arm;    /* number of the arm of a cond that it is in, from 1 on; 0: none */
+    int32_t loop;   /* the `enter` of the repeat that it is in; 0: none */
     int32_t inserted; /* the first node inserted before it: index into `inserted` + 1 */
     bool live;        /* it has a place in a region */
     NodeId first_result,
@@ -120,15 +121,21 @@ find_arms(Writes *w)
 {
     const Region *top = &w->g->regions.at[0];
     VEC(int32_t) around = {0}; /* per open cond: the arm that it is in */
-    int32_t arm = 0, narms = 0;
+    VEC(int32_t) loops = {0};  /* per open repeat: the one around it */
+    int32_t arm = 0, narms = 0, loop = 0;
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId id = top->nodes.at[i];
         Op op = graph_node(w->g, id)->op;
         if (op == OP_otherwise) arm = around.at[around.len - 1];
-        if (op == OP_join) arm = around.at[--around.len];
+        if (op == OP_join || op == OP_again) arm = around.at[--around.len];
+        if (op == OP_again) loop = loops.at[--loops.len];
         fact(w, id)->arm = arm;
-        if (op == OP_branch && VEC_PUSH(w->g->arena, &around, arm) < 0) return -1;
-        if (op == OP_branch || op == OP_otherwise) arm = ++narms;
+        fact(w, id)->loop = loop;
+        bool enters = op == OP_enter;
+        if ((op == OP_branch || enters) && VEC_PUSH(w->g->arena, &around, arm) < 0) return -1;
+        if (enters && VEC_PUSH(w->g->arena, &loops, loop) < 0) return -1;
+        if (op == OP_branch || op == OP_otherwise || op == OP_stay) arm = ++narms;
+        if (enters) loop = id;
     }
     return 0;
 }
@@ -301,6 +308,16 @@ is_library(const Writes *w, NodeId storage)
     return node->op == OP_extern && node->type.form == FORM_ARRAY;
 }
 
+/* Was it carried by a repeat?  Then it may be memory of the program's, which also others have. */
+static bool
+is_carried(const Writes *w, NodeId storage)
+{
+    const Node *node = graph_node(w->g, storage);
+    if (node->op != OP_result) return false;
+    Op op = graph_node(w->g, node->args[0])->op;
+    return op == OP_enter || op == OP_again;
+}
+
 /* Is the storage read after node `after`, by nodes, outputs or a commit? A loop further on
    counts, since its body may read. */
 static bool
@@ -310,6 +327,7 @@ used_after(const Writes *w, NodeId storage, NodeId after)
     NodeId id;
     const Fact *of = fact(w, storage);
     if (of->committed || of->noutputs > 0 || w->last_region > place) return true;
+    if (is_carried(w, storage) || of->loop != fact(w, after)->loop) return true; /* the next turn */
     while (next_read(w, storage, &at, &id))
         if (fact(w, id)->order > place) return true;
     return false;

@@ -109,8 +109,8 @@ take_memory(Run *run, int index)
     return run->memory[index] != NULL ? ANSWER_YES : ANSWER_ERROR;
 }
 
-static Answer
-make_array(Run *run, int index)
+Answer
+run_make_array(Run *run, int index)
 {
     const Type *type = &run->plan->buffers[index].type;
     int64_t shape[MAX_RANK], stride[MAX_RANK];
@@ -186,8 +186,8 @@ make_arrays(Run *run, int step)
         const PlanBuffer *buffer = &plan->buffers[index];
         if (buffer->born > step) break;
         if (buffer->released > 0 && buffer->released <= step) continue;
-        Answer answer =
-            buffer->type.device == DEVICE_HOST ? make_array(run, index) : take_memory(run, index);
+        Answer answer = buffer->type.device == DEVICE_HOST ? run_make_array(run, index)
+                                                           : take_memory(run, index);
         if (answer != ANSWER_YES) return answer;
     }
     return ANSWER_YES;
@@ -288,6 +288,14 @@ jump_is_taken(const Run *run, const PlanJump *jump)
 {
     if (jump->condition.buffer == NO_BUFFER) return true;
     return !run->data[jump->condition.buffer][run_size(run, jump->condition.offset)];
+}
+
+static bool
+carry_goes_back(const Run *run, const PlanCarry *carry)
+{
+    const PlanPlace *condition = &carry->condition;
+    return condition->buffer != NO_BUFFER &&
+           *(run->data[condition->buffer] + run_size(run, condition->offset));
 }
 
 static bool
@@ -397,6 +405,13 @@ run_steps(Run *run)
         }
         if (step->kind == STEP_CHOOSE) {
             if (run_choose(run, &step->choose) != ANSWER_YES) return ANSWER_ERROR;
+            continue;
+        }
+        if (step->kind == STEP_CARRY) {
+            Answer carried = flags == 0 ? ANSWER_YES : report_flags(run, flags);
+            if (carried == ANSWER_YES) carried = run_carry(run, &step->carry);
+            if (carried != ANSWER_YES) return carried;
+            if (carry_goes_back(run, &step->carry)) i = step->carry.target - 1;
             continue;
         }
         unsigned before = flags;

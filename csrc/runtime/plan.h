@@ -90,6 +90,15 @@ typedef struct {
     bool object;
 } PlanChoice;
 
+/* A CarryStep.  plan_carry.c runs it. */
+typedef struct {
+    int32_t nmoves, nfresh, npool, ndropped;
+    PlanPlace *from;
+    int32_t *to, *fresh, *pool, *dropped;
+    PlanPlace condition;
+    int32_t target;
+} PlanCarry;
+
 /* ---- plan_chain.c ---- */
 
 /* One of a chain's kernels.  The words are the arguments of its last launch, 8 bytes each. */
@@ -120,6 +129,7 @@ typedef struct {
     union {
         PlanJump jump;
         PlanChoice choose;
+        PlanCarry carry;
         PlanKernel kernel;
         PlanExtern external;
     };
@@ -259,6 +269,8 @@ PyObject *run_new_array(DType dtype, int rank, const int64_t *shape, const int64
 void run_type(const Run *run, const Type *type, int64_t *shape, int64_t *stride);
 /* The array object of a whole buffer; borrowed.  NULL with the error set. */
 PyObject *run_buffer_object(Run *run, int buffer);
+/* A new array as the buffer's object. */
+Answer run_make_array(Run *run, int buffer);
 /* The elements of an output in a fresh array. */
 PyObject *run_copy(Run *run, int box);
 /* An output of the graph as a new object. */
@@ -317,6 +329,9 @@ void run_undone(const Run *run);
 /* ---- plan_extern.c ---- */
 /* ANSWER_NO: an exception or an unexpected result: deopt. */
 Answer run_extern(Run *run, const PlanExtern *step);
+
+/* ---- plan_carry.c ---- */
+Answer run_carry(Run *run, const PlanCarry *step);
 void run_saved_restore(Run *run);
 
 #endif

@@ -290,6 +290,26 @@ make_choice(const ChooseStep *from, PlanChoice *out)
     out->object = from->object;
 }
 
+static int
+make_carry(Plan *plan, const CarryStep *from, PlanCarry *out)
+{
+    *out = (PlanCarry){.nmoves = from->nmoves,
+                       .nfresh = from->nfresh,
+                       .npool = from->npool,
+                       .ndropped = from->ndropped,
+                       .condition = {from->condition.buffer, from->condition.offset},
+                       .target = from->target};
+    out->from = arena_alloc(plan->memory, sizeof(PlanPlace) * (size_t)(from->nmoves + 1));
+    out->to = copy_of(plan, from->to, sizeof(int32_t) * (size_t)from->nmoves);
+    out->fresh = copy_of(plan, from->fresh, sizeof(int32_t) * (size_t)from->nfresh);
+    out->pool = copy_of(plan, from->pool, sizeof(int32_t) * (size_t)from->npool);
+    out->dropped = copy_of(plan, from->dropped, sizeof(int32_t) * (size_t)from->ndropped);
+    if (!out->from || !out->to || !out->fresh || !out->pool || !out->dropped) return -1;
+    for (int i = 0; i < from->nmoves; i++)
+        out->from[i] = (PlanPlace){from->from[i].buffer, from->from[i].offset};
+    return 0;
+}
+
 /* Sets the line that is reported for a run that this step undoes. */
 static int
 make_place(Maker *m, const Step *from, PlanStep *out)
@@ -323,6 +343,8 @@ make_steps(Maker *m)
                            .target = from->jump.target};
         else if (from->kind == STEP_CHOOSE)
             make_choice(&from->choose, &out->choose);
+        else if (from->kind == STEP_CARRY)
+            failed = make_carry(plan, &from->carry, &out->carry);
         else
             failed = from->kind == STEP_KERNEL ? make_kernel(m, &from->kernel, &out->kernel)
                                                : make_extern(m, &from->external, &out->external);
