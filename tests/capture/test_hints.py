@@ -31,7 +31,7 @@ def until_close(x):
     while error > 1e-3:  # here
         y = np.sqrt(x)
         error = np.abs(y - x).max()
-        x = y
+        x = y[:]  # a view is not carried to the next turn
     return x
 
 
@@ -39,7 +39,7 @@ def until_break(x):
     while True:
         y = np.sqrt(x)
         error = np.abs(y - x).max()
-        x = y
+        x = y[:]  # a view is not carried to the next turn
         if error < 1e-3:  # here
             break
     return x
@@ -50,7 +50,7 @@ def until_return(x):
         y = np.sqrt(x)
         if np.abs(y - x).max() < 1e-3:  # here
             return y, i
-        x = y
+        x = y[:]
     raise ValueError("no convergence")
 
 
@@ -60,7 +60,7 @@ def inner_break(x):
             y = np.sqrt(x)
             if np.abs(y - x).max() < 1e-3:  # here
                 break
-            x = y
+            x = y[:]
         x = x * 3
     return x
 
@@ -156,7 +156,7 @@ def test_nothing_is_said_of_plans_that_are_not_there():
 
     def halves(x):
         while x[0] > 1e-3:
-            x = x / 2
+            x = (x / 2)[:]
         return x
 
     item = only(halves, X[:2])

@@ -63,9 +63,8 @@ arm_left_as(Merge *m, int which, const Value *value, Value *out)
     return answer == ANSWER_YES ? leave_as(m, which, NULL, storage, out) : answer;
 }
 
-/* A zero of the type, as a constant. */
-static Value *
-zero_of(Interp *in, const Type *type)
+Value *
+choice_zero(Interp *in, const Type *type)
 {
     PyObject *zero = NULL;
     if (type->form == FORM_PYTHON) {
@@ -89,7 +88,7 @@ leave_number(Merge *m, int which, Value *number, Value **out)
     Interp *in = m->in;
     const Type *type = &graph_node(in->graph, number->node)->type;
     if (type->form != FORM_PYTHON && type->form != FORM_SCALAR) return ANSWER_NO;
-    Value *other = zero_of(in, type);
+    Value *other = choice_zero(in, type);
     NodeId nodes[2];
     if (other == NULL) return ANSWER_ERROR;
     Answer answer = merge_node(m, m->arm[which], number, &nodes[which]);

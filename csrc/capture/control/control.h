@@ -105,6 +105,17 @@ Answer loop_slot_changes(Interp *in, int slot, const Value *x, const Value *y);
    ANSWER_NO: no graph can. */
 Answer loop_begins_graph(Interp *in, const LoopShape *shape, const char *what);
 
+/* ---- choice.c ---- */
+/* A zero of the number's type, as a constant; NULL with the error set. */
+Value *choice_zero(Interp *in, const Type *type);
+
+/* ---- repeat.c: loops over whole arrays ---- */
+/* The branch, by which the bottom's loop goes on or ends, is on an array's value: the loop is to be
+   tried as one.  ANSWER_BREAK: capture starts again with that; NO: it is none, or cannot be. */
+Answer repeat_learn(Interp *in);
+/* Follows the loop, if it is to be tried; NO: it is not.  `iterator` is NULL for a `while`. */
+Answer repeat_keep(Interp *in, LoopShape *shape, const Value *iterator);
+
 /* ---- loop_leave.c: behind a loop ---- */
 /* Goes to where the loop was left, `number` being the number of the exit. */
 Answer loop_leave(Interp *in, const LoopShape *shape, Value *number);

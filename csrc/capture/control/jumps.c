@@ -64,6 +64,8 @@ follow_both(Interp *in, Value *condition, const int to[2], const int depth[2])
     Activation *a = in->top;
     Answer merged = branch_merge(in, to[0], to[1], condition, depth[0], depth[1]);
     if (merged != ANSWER_NO) return merged;
+    Answer repeats = a == in->bottom ? repeat_learn(in) : ANSWER_NO;
+    if (repeats != ANSWER_NO) return repeats;
     Answer stopped = tell_branch(in, condition);
     bool inner = in->fork != NULL || in->loop != NULL, even = depth[0] == depth[1] && to[1] >= 0;
     if (stopped == ANSWER_ERROR || a != in->bottom || !even || inner) return stopped;

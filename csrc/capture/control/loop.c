@@ -798,7 +798,9 @@ capture_loop(Interp *in, Value *iterator)
     LoopShape *shape;
     if (!may_stay(in)) return ANSWER_NO;
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
-    return shape == NULL ? ANSWER_NO : keep_loop(in, shape, iterator);
+    if (shape == NULL) return ANSWER_NO;
+    Answer answer = repeat_keep(in, shape, iterator);
+    return answer == ANSWER_NO ? keep_loop(in, shape, iterator) : answer;
 }
 
 Answer
@@ -809,7 +811,8 @@ follow_while(Interp *in, bool *whole)
     if (loop_shape(in, in->top->decoded, in->top->number, &shape) < 0) return ANSWER_ERROR;
     bool begun = in->turn != NULL && in->turn->shape == shape && in->turn->of == in->top;
     if (shape == NULL || shape->counts || begun || !may_stay(in)) return ANSWER_YES;
-    Answer answer = keep_loop(in, shape, NULL);
+    Answer answer = repeat_keep(in, shape, NULL);
+    if (answer == ANSWER_NO) answer = keep_loop(in, shape, NULL);
     *whole = answer == ANSWER_YES;
     if (answer == ANSWER_NO && in->loop != NULL) return inner_loop_unkept(in, shape->head);
     return answer == ANSWER_NO ? ANSWER_YES : answer;

@@ -61,6 +61,7 @@ const char *loop_type_changes(Interp *in, int slot, const Type *from, const Type
 Answer loop_has(Interp *in, const Scan *scan);
 
 /* loop_items.c: what a kept loop goes over. */
+bool loop_is_range(const Value *iterator);
 /* Does it read elements of arrays? */
 bool loop_reads_items(Interp *in, const Value *iterator);
 /* Can the program reach the iterator, or one that it is made of?  It would see how far that is. */
@@ -74,5 +75,7 @@ Answer loop_item(Interp *in, const Value *iterator, Value *position, Value **out
 
 /* 1 when the loop has the form, 0 when not (then `refused` and `why` are set), -1. */
 int loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan *scan);
+/* The same for what it stores alone, whatever its instructions are. */
+int loop_scan_stores(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan);
 
 #endif

@@ -42,6 +42,12 @@ is_range(const Value *iterator)
 }
 
 bool
+loop_is_range(const Value *iterator)
+{
+    return is_range(iterator);
+}
+
+bool
 loop_goes_over(Interp *in, const Value *iterator)
 {
     return is_range(iterator) || has_known_items(in, iterator);

@@ -140,6 +140,20 @@ scan_locals(Interp *in, const Decoded *d, Scan *scan)
 }
 
 int
+loop_scan_stores(Interp *in, const Decoded *d, LoopShape *shape, Scan *scan)
+{
+    int at[256];
+    *scan = (Scan){.shape = shape, .number = shape->top, .shared = -1};
+    if (d->code->co_stacksize >= 250 || shape->nexits < 0 || !shape->inside[shape->head]) return 0;
+    for (int i = 0; i < 256; i++) at[i] = -1;
+    for (int i = shape->head; i < d->count; i++) {
+        if (!shape->inside[i] || (shape->counts && i == shape->head)) continue;
+        if (d->instrs[i].kind == I_STORE_DEREF || !scan_instr(d, scan, i, at)) return 0;
+    }
+    return scan_locals(in, d, scan);
+}
+
+int
 loop_scan(Interp *in, const Decoded *d, LoopShape *shape, bool reads_items, Scan *scan)
 {
     int at[256];

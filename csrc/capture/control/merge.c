@@ -658,6 +658,8 @@ merge_leaves(Merge *m, Value *const leaves[2])
     if (leaves[0]->kind == V_CONST && leaves[1]->kind == V_CONST &&
         same_constant(leaves[0], leaves[1]))
         return ANSWER_YES;
+    if (m->in->loop == NULL && merge_is_outer(m, leaves[0]) && merge_is_outer(m, leaves[1]))
+        return merge_scalars(m, leaves[0], leaves[1], &m->turn->leaves);
     for (int arm = 0; arm < 2; arm++) {
         Answer answer = merge_node(m, m->arm[arm], leaves[arm], &nodes[arm]);
         if (answer != ANSWER_YES) return answer;
@@ -669,7 +671,7 @@ merge_leaves(Merge *m, Value *const leaves[2])
 static Answer
 close_in_loop(Merge *m, const Loop *before, const Loop arms[2], Value *const leaves[2])
 {
-    Loop *loop = m->in->loop;
+    Loop *loop = m->in->loop; /* NULL in a repeat */
     Value *merged[LOOP_ARRAYS] = {NULL};
     Answer answer = merge_versions(m, before, arms, merged);
     if (answer == ANSWER_YES) answer = merge_leaves(m, leaves);
@@ -720,7 +722,8 @@ follow_arms(Merge *m, const int start[2], const int depth[2])
     }
     if (answer == ANSWER_YES) answer = merge_effects(m, arms);
     if (answer != ANSWER_YES) return answer;
-    return in->loop != NULL ? close_in_loop(m, &versions, left, leaves) : make_cond(m);
+    return in->loop != NULL || m->turn != NULL ? close_in_loop(m, &versions, left, leaves)
+                                               : make_cond(m);
 }
 
 /* One arm only raises: the plan assumes that it is not taken. */
@@ -778,7 +781,8 @@ branch_merge(Interp *in, int on_true, int on_false, Value *condition, int depth_
     answer = follow_arms(&m, start, depth);
     in->fork = fork.outer;
     in->region = m.outer;
-    if (answer == ANSWER_BREAK && in->loop != NULL && in->attempt.again)
+    bool loops = in->loop != NULL || in->turn != NULL || in->attempt.repeats;
+    if (answer == ANSWER_BREAK && loops && in->attempt.again)
         return answer; /* a loop has learnt something: the branch is tried again with that */
     return answer == ANSWER_YES || answer == ANSWER_ERROR ? answer : merge_refuse(&m);
 }

@@ -31,6 +31,8 @@ enum {
     LOOP_KEPT = 200, /* and for each iteration: */
     ITERATED_NODE = 1,
     FEW_TRIPS = 4,     /* of a loop inside, as one along a sparse row */
+    REPEATED = 4,      /* turns of a loop over whole arrays that ends by a value, at least */
+    TURN_MADE = 8,     /* the plan's own work for one */
     ARRAY_SCANNED = 8, /* of an operand of a library call */
     ELEMENTS_PER_UNIT = 64,
     COPIED_PER_UNIT = 40,    /* an array of the caller's is copied and, at commit, copied back */
@@ -256,6 +258,15 @@ node_weight(Scale *scale, NodeId id)
 
 static int64_t region_weight(Scale *scale, RegionId id);
 
+/* All turns of a loop over whole arrays. */
+static int64_t
+repeat_weight(Scale *scale, const Node *node)
+{
+    int64_t trips = known_trips(scale->graph, node), once = region_weight(scale, node->region[0]);
+    if (trips < 0 || trips > REPEATED) trips = REPEATED;
+    return trips * (once - TURN_MADE);
+}
+
 /* A branch's arms, each as likely as the other. */
 static int64_t
 cond_weight(Scale *scale, const Node *node)
@@ -271,8 +282,9 @@ region_weight(Scale *scale, RegionId id)
     for (int i = 0; i < region->nodes.len; i++) {
         if (scale->dead != NULL && scale->dead[region->nodes.at[i]]) continue;
         const Node *node = graph_node(scale->graph, region->nodes.at[i]);
-        weight += node->op == OP_cond ? cond_weight(scale, node)
-                                      : node_weight(scale, region->nodes.at[i]);
+        weight += node->op == OP_cond     ? cond_weight(scale, node)
+                  : node->op == OP_repeat ? repeat_weight(scale, node)
+                                          : node_weight(scale, region->nodes.at[i]);
     }
     return weight;
 }

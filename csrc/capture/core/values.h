@@ -383,6 +383,7 @@ typedef struct {
     int nobstacles;            /* that earlier attempts met */
     const char *apart;         /* what kept the arms of the last branch that was refused apart */
     bool again;                /* `learn` has changed: start again */
+    bool repeats;              /* … a loop is tried as a repeat then, or not any more */
     VEC(Value *) values;       /* all values, in the order in which they were made */
 } InterpAttempt;
 
@@ -498,6 +499,7 @@ typedef struct Marks {
     bool refuse_writes;
     BreakHint overlap;
     VEC(LoopNote) no_loop; /* loops that are unrolled */
+    VEC(LoopNote) repeats; /* loops that end by the value of an array; `why`: that are not kept */
     VEC(LoopType) loop_types;
     VEC(LoopWrite) loop_writes;
     VEC(BranchMark) branches;

@@ -232,8 +232,8 @@ static Answer
 is_temporary(Interp *in, const Value *array, bool *out)
 {
     *out = false;
-    TRY(branch_aliased(in, array->node, "an operator would write into what it leaves"));
     TRY(held_by_stack(in, array, out));
+    if (*out) TRY(branch_aliased(in, array->node, "an operator would write into what it leaves"));
     if (*out) TRY(called_directly(in));
     bool stacked = source_is_stacked(in, array->source);
     return *out && stacked ? stacked_is_spare(in, array, out) : ANSWER_YES;

@@ -1,0 +1,476 @@
+/* Loops over whole arrays that end by a value of an array: a convergence test, a line search.
+
+   Such a loop is a `repeat`, whose body may hold what the top region may hold; the plan runs it
+   turn by turn (lower/repeat.c).  It is tried where the branch that ends the loop would else end
+   the graph.  What the body stores to locals is carried: numbers, and arrays that keep their dtype
+   and layout.  Arrays are carried as objects.  So what leaves the loop is the very array that
+   Python would leave, one from before the loop where no turn made another; therefore it is not
+   written afterwards, nor asked for its identity (Interp.aliased).
+
+   1. The body is followed once, with the params of its region in the locals that it reads first.
+   2. What the locals then hold are the region's results.  A local that is only stored begins with
+      anything of its type.
+
+   Whatever does not fit (an effect, a write to an array from outside, a local that changes its
+   type) is learnt: capture starts again, and the graph ends at the branch. */
+#include "loop.h"
+
+typedef struct {
+    Scan scan;
+    const Value *iterator; /* NULL: a `while` */
+    RegionId region;
+    VEC(NodeId) args; /* start, stop, step, and what is carried at first */
+    VEC(NodeId) results;
+    VEC(int) slots; /* by what is carried; -1: the number of the exit */
+    int nread;      /* of these, the locals that a turn reads first */
+} Repeat;
+
+/* ---- what was learnt ---- */
+
+static LoopNote *
+note_of(const Interp *in, int number)
+{
+    Marks *marks = in->attempt.learn;
+    LoopName loop = loop_name(in->top, number);
+    for (int i = 0; i < marks->repeats.len; i++)
+        if (loop_is(&marks->repeats.at[i].loop, &loop)) return &marks->repeats.at[i];
+    return NULL;
+}
+
+/* The innermost loop that the current Instr is in; it is entered, not gone on with. */
+static int
+loop_around(Interp *in, LoopShape **out)
+{
+    const Decoded *d = in->top->decoded;
+    int at = in->top->number, size = d->count + 1;
+    *out = NULL;
+    for (int top = 0; top < d->count; top++) {
+        LoopShape *shape;
+        if (loop_shape(in, d, top, &shape) < 0) return -1;
+        if (shape == NULL || shape->top != top || shape->inside[in->request->number]) continue;
+        bool within = shape->inside[at] || (shape->top <= at && at < shape->head);
+        int length = 0;
+        for (int i = 0; i < d->count; i++) length += shape->inside[i];
+        if (!within || length >= size) continue;
+        size = length;
+        *out = shape;
+    }
+    return 0;
+}
+
+/* Branches in the loop may meet within a turn. */
+static void
+forget_branches(Interp *in, const LoopShape *shape)
+{
+    Marks *marks = in->attempt.learn;
+    const PyCodeObject *code = in->top->decoded->code;
+    int kept = 0;
+    for (int i = 0; i < marks->branches.len; i++) {
+        const BranchMark *mark = &marks->branches.at[i];
+        bool within = shape->inside[mark->number] ||
+                      (shape->top <= mark->number && mark->number < shape->head);
+        if (mark->code != code || !within) marks->branches.at[kept++] = *mark;
+    }
+    marks->branches.len = kept;
+}
+
+static Answer
+start_again(Interp *in, const LoopShape *shape)
+{
+    if (!in->attempt.again) in->attempt.learn->stop_at = -1;
+    forget_branches(in, shape);
+    in->attempt.again = in->attempt.repeats = true;
+    in->break_code = BREAK_UNROLL;
+    return ANSWER_BREAK;
+}
+
+Answer
+repeat_learn(Interp *in)
+{
+    LoopShape *shape;
+    if (in->turn != NULL || in->leaving != NULL) return ANSWER_NO;
+    if (loop_around(in, &shape) < 0) return ANSWER_ERROR;
+    if (shape == NULL || shape->nexits < 0 || (shape->counts && shape->nexits < 2) ||
+        note_of(in, shape->top) != NULL)
+        return ANSWER_NO;
+    LoopNote note = {loop_name(in->top, shape->top), NULL};
+    if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->repeats, note) < 0)
+        return ANSWER_ERROR;
+    return start_again(in, shape);
+}
+
+/* The loop is not tried again. */
+static Answer
+refuse(Interp *in, const Repeat *r, const char *why)
+{
+    char *kept = arena_copy(in->attempt.learn_arena, why, strlen(why) + 1);
+    if (kept == NULL) return ANSWER_ERROR;
+    note_of(in, r->scan.number)->why = kept;
+    return start_again(in, r->scan.shape);
+}
+
+/* ---- before the body ---- */
+
+/* Is it an array with memory of its own, or one of such arrays?  A view is another object. */
+static bool
+owns_memory(const Graph *g, NodeId id)
+{
+    const Node *node = graph_node(g, id);
+    if (node->op == OP_choose)
+        return owns_memory(g, node->args[1]) && owns_memory(g, node->args[2]);
+    return node->storage == id && !graph_view_is_readonly(g, id);
+}
+
+/* Can the array be carried?  *node is it. */
+static Answer
+carried_array(Interp *in, Value *value, NodeId *node)
+{
+    NodeId now;
+    if (value->kind != V_NODE || value_is_opaque(in, value)) return ANSWER_NO;
+    TRY(value_as_node(in, value, &now));
+    *node = value->node;
+    const Node *array = graph_node(in->graph, *node);
+    const Type *type = &array->type;
+    bool plain = type->form == FORM_ARRAY && type->device == DEVICE_HOST &&
+                 type->dtype != DT_OBJECT && type_is_known(in->graph, type) &&
+                 type_is_compact(in->graph, type) && type_elements(in->graph, type) > 0;
+    if (!plain || !owns_memory(in->graph, *node)) return ANSWER_NO;
+    bool input = op_info(array->op)->kind == KIND_INPUT;
+    if (now != *node && input) return ANSWER_NO; /* the object has not what is written yet */
+    *node = now;
+    return ANSWER_YES;
+}
+
+static Answer
+carried_value(Interp *in, Value *value, NodeId *node)
+{
+    if (value == NULL || value->kind == V_UNBOUND || value->kind == V_LOST) return ANSWER_NO;
+    if (value_is_array(in, value)) return carried_array(in, value, node);
+    if (value_is_opaque(in, value)) return ANSWER_NO;
+    Answer answer = value_as_loose_node(in, value, node);
+    if (answer != ANSWER_YES) return answer;
+    const Type *type = &graph_node(in->graph, *node)->type;
+    return type->form == FORM_PYTHON || type->form == FORM_SCALAR ? ANSWER_YES : ANSWER_NO;
+}
+
+static int
+carry(Interp *in, Repeat *r, int slot, NodeId first)
+{
+    return VEC_PUSH(in->arena, &r->args, first) < 0 || VEC_PUSH(in->arena, &r->slots, slot) < 0 ? -1
+                                                                                                : 0;
+}
+
+static Answer
+int_node(Interp *in, int64_t number, NodeId *out)
+{
+    Value *value = value_const_new(in, PyLong_FromLongLong(number));
+    return value == NULL ? ANSWER_ERROR : value_as_loose_node(in, value, out);
+}
+
+/* Start, stop and step; the step is a constant. */
+static Answer
+add_range(Interp *in, Repeat *r)
+{
+    static const int64_t endless[3] = {0, INT64_MAX, 1};
+    int64_t step = 1;
+    if (r->iterator != NULL) TRY(value_as_int(in, r->iterator->walked->items[2], &step));
+    for (int i = 0; i < 3; i++) {
+        NodeId node;
+        if (r->iterator != NULL && i < 2)
+            TRY(value_as_loose_node(in, r->iterator->walked->items[i], &node));
+        else
+            TRY(int_node(in, i == 2 ? step : endless[i], &node));
+        if (graph_node(in->graph, node)->type.dtype != DT_I64) return ANSWER_NO;
+        if (VEC_PUSH(in->arena, &r->args, node) < 0) return ANSWER_ERROR;
+    }
+    return step != 0 ? ANSWER_YES : ANSWER_NO;
+}
+
+/* Locals that a turn reads before it stores them. */
+static Answer
+add_read(Interp *in, Repeat *r)
+{
+    for (int i = 0; i < r->scan.nslots; i++) {
+        NodeId first;
+        if (!r->scan.read_first[i]) continue;
+        TRY(carried_value(in, slot_load(in, in->top, r->scan.slot[i]), &first));
+        if (carry(in, r, r->scan.slot[i], first) < 0) return ANSWER_ERROR;
+    }
+    r->nread = r->slots.len;
+    return ANSWER_YES;
+}
+
+/* A local that is read where the loop makes no turn, and stored in one, needs a turn. */
+static Answer
+makes_its_turn(Interp *in, const Repeat *r)
+{
+    bool needs = false, holds = true;
+    for (int i = 0; i < r->scan.nslots; i++) needs |= r->scan.read_end[i] && !r->scan.read_first[i];
+    if (!needs) return ANSWER_YES;
+    if (r->iterator == NULL) return ANSWER_NO;
+    TRY(loop_makes_a_turn(in, r->iterator, &holds));
+    return holds ? ANSWER_YES : ANSWER_NO;
+}
+
+/* ---- the body ---- */
+
+/* Neither is to be written, nor is it to be asked which object it is. */
+static Answer
+note_aliased(Interp *in, const Repeat *r, NodeId node)
+{
+    if (graph_node(in->graph, node)->type.form != FORM_ARRAY) return ANSWER_YES;
+    if (storage_of(in, node) < 0) return ANSWER_ERROR;
+    const Node *of = graph_node(in->graph, node);
+    if (of->op == OP_choose) {
+        NodeId both[2] = {of->args[1], of->args[2]};
+        TRY(note_aliased(in, r, both[0]));
+        TRY(note_aliased(in, r, both[1]));
+    }
+    return branch_note(in, graph_node(in->graph, node)->storage, in->top->decoded->code,
+                       r->scan.number) < 0
+               ? ANSWER_ERROR
+               : ANSWER_YES;
+}
+
+/* What is carried, as a value: the layout of arrays is known. */
+static Value *
+value_of(Interp *in, NodeId node)
+{
+    Value *value = node == NO_NODE ? NULL : value_node(in, node);
+    if (value != NULL) value->guarded = value->pinned = true;
+    return value;
+}
+
+static NodeId
+param_like(Interp *in, const Repeat *r, NodeId first)
+{
+    Type type = graph_node(in->graph, first)->type;
+    type.offset = NO_SIZE;
+    return graph_input(in->graph, r->region, &type);
+}
+
+/* The params stand for what is carried. */
+static Answer
+make_params(Interp *in, Repeat *r)
+{
+    Activation *a = in->top;
+    for (int i = 0; i < r->scan.nslots; i++) a->slots[r->scan.slot[i]] = in->unbound;
+    for (int i = 0; i < r->nread; i++) {
+        NodeId param = param_like(in, r, r->args.at[3 + i]);
+        Value *value = value_of(in, param);
+        if (value == NULL) return ANSWER_ERROR;
+        a->slots[r->slots.at[i]] = value;
+        TRY(note_aliased(in, r, param));
+        TRY(note_aliased(in, r, r->args.at[3 + i]));
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+follow_turn(Interp *in, Repeat *r, Value *index, Value **leaves)
+{
+    const LoopShape *shape = r->scan.shape;
+    Turn turn = {.shape = r->scan.shape, .of = in->top, .made = in->attempt.values.len};
+    RegionId outer = in->region;
+    in->region = r->region;
+    in->turn = &turn;
+    in->top->number = shape->begin + shape->counts;
+    Answer answer = shape->counts && push(in, index) < 0 ? ANSWER_ERROR : interp_turn(in);
+    in->region = outer;
+    in->turn = NULL;
+    *leaves = turn.leaves;
+    return answer;
+}
+
+/* Does the plan run all of it in each turn alike? */
+static bool
+is_followed(const Graph *g, RegionId region)
+{
+    const Region *body = &g->regions.at[region];
+    for (int i = 0; i < body->nodes.len; i++) {
+        const Node *node = graph_node(g, body->nodes.at[i]);
+        if (node->op == OP_loop || node->op == OP_repeat || node->type.device != DEVICE_HOST)
+            return false;
+        for (int k = 0; k < 2; k++)
+            if (node->region[k] != NO_REGION && !is_followed(g, node->region[k])) return false;
+    }
+    return true;
+}
+
+/* 1. */
+static Answer
+follow_body(Interp *in, Repeat *r, Value **leaves)
+{
+    Type index_type = {.dtype = DT_I64, .form = FORM_PYTHON, .offset = NO_SIZE};
+    if ((r->region = graph_region(in->graph, NO_NODE)) == NO_REGION) return ANSWER_ERROR;
+    NodeId param = graph_input(in->graph, r->region, &index_type);
+    Value *index = param == NO_NODE ? NULL : value_node(in, param), *changed;
+    World before;
+    if (index == NULL || make_params(in, r) != ANSWER_YES || world_save(in, &before) < 0)
+        return ANSWER_ERROR;
+    TRY(follow_turn(in, r, index, leaves));
+    bool pure = world_is_pure(in, &before, &changed) && world_changed(&before) == NULL &&
+                in->writes.effects.len == before.neffects;
+    return pure && is_followed(in->graph, r->region) ? ANSWER_YES : ANSWER_NO;
+}
+
+/* ---- behind it ---- */
+
+/* What a carried local begins with that no turn reads: nobody sees it. */
+static Answer
+any_value(Interp *in, const Type *of, NodeId *out)
+{
+    Type type = *of;
+    type.offset = NO_SIZE;
+    if (type.form == FORM_ARRAY)
+        *out = graph_add(in->graph, in->region, OP_empty, 0, NULL, &type, NULL);
+    else {
+        Value *zero = choice_zero(in, &type);
+        return zero == NULL ? ANSWER_ERROR : value_as_loose_node(in, zero, out);
+    }
+    return *out == NO_NODE ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+add_result(Interp *in, Repeat *r, NodeId node)
+{
+    return VEC_PUSH(in->arena, &r->results, node) < 0 ? ANSWER_ERROR : ANSWER_YES;
+}
+
+static Answer
+value_in_body(Interp *in, const Repeat *r, Value *value, NodeId *out)
+{
+    RegionId outer = in->region;
+    in->region = r->region;
+    Answer answer = carried_value(in, value, out);
+    in->region = outer;
+    return answer;
+}
+
+/* 2.  Of the locals that a turn reads. */
+static Answer
+read_results(Interp *in, Repeat *r)
+{
+    for (int i = 0; i < r->nread; i++) {
+        NodeId node;
+        TRY(value_in_body(in, r, in->top->slots[r->slots.at[i]], &node));
+        if (!type_same_layout(&graph_node(in->graph, node)->type,
+                              &graph_node(in->graph, r->args.at[3 + i])->type))
+            return ANSWER_NO;
+        TRY(add_result(in, r, node));
+    }
+    return ANSWER_YES;
+}
+
+/* Of those that are read only behind the loop. */
+static Answer
+stored_results(Interp *in, Repeat *r)
+{
+    for (int i = 0; i < r->scan.nslots; i++) {
+        NodeId node, first;
+        if (r->scan.read_first[i] || !r->scan.read_after[i]) continue;
+        TRY(value_in_body(in, r, in->top->slots[r->scan.slot[i]], &node));
+        TRY(any_value(in, &graph_node(in->graph, node)->type, &first));
+        if (carry(in, r, r->scan.slot[i], first) < 0 || param_like(in, r, first) == NO_NODE)
+            return ANSWER_ERROR;
+        TRY(add_result(in, r, node));
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+exit_result(Interp *in, Repeat *r, Value *leaves)
+{
+    NodeId node, first;
+    TRY(value_in_body(in, r, leaves, &node));
+    TRY(int_node(in, 0, &first));
+    if (carry(in, r, -1, first) < 0 || param_like(in, r, first) == NO_NODE) return ANSWER_ERROR;
+    return add_result(in, r, node);
+}
+
+static Answer
+add_repeat(Interp *in, Repeat *r, NodeId *out)
+{
+    Type none = {.dtype = DT_OBJECT, .form = FORM_OBJECT, .offset = NO_SIZE};
+    int64_t last = r->results.len - 1;
+    Attrs attrs = {.nints = 1, .ints = &last};
+    *out = graph_add(in->graph, in->region, OP_repeat, r->args.len, r->args.at, &none, &attrs);
+    if (*out == NO_NODE) return ANSWER_ERROR;
+    graph_own(in->graph, *out, r->region);
+    for (int i = 0; i < r->results.len; i++)
+        if (VEC_PUSH(in->graph->arena, &in->graph->regions.at[r->region].results,
+                     r->results.at[i]) < 0)
+            return ANSWER_ERROR;
+    return ANSWER_YES;
+}
+
+/* The locals behind the loop; *leaves: the number of the exit. */
+static Answer
+take_results(Interp *in, Repeat *r, NodeId repeat, Value **leaves)
+{
+    Activation *a = in->top;
+    for (int i = 0; i < r->scan.nslots; i++) a->slots[r->scan.slot[i]] = in->unbound;
+    for (int i = 0; i < r->slots.len; i++) {
+        Type type = graph_node(in->graph, r->args.at[3 + i])->type;
+        Attrs attrs = {.index = i};
+        type.offset = NO_SIZE;
+        TRY(note_aliased(in, r, r->results.at[i]));
+        NodeId node = graph_add(in->graph, in->region, OP_result, 1, &repeat, &type, &attrs);
+        Value *value = value_of(in, node);
+        if (value == NULL) return ANSWER_ERROR;
+        *(r->slots.at[i] < 0 ? leaves : &a->slots[r->slots.at[i]]) = value;
+        TRY(note_aliased(in, r, node));
+    }
+    return ANSWER_YES;
+}
+
+static Answer
+begin(Interp *in, Repeat *r)
+{
+    bool reached = false;
+    int fits = loop_scan_stores(in, in->top->decoded, r->scan.shape, &r->scan);
+    if (fits < 0) return ANSWER_ERROR;
+    if (fits == 0) return ANSWER_NO;
+    if (r->iterator != NULL) TRY(loop_iterator_is_reached(in, r->iterator, &reached));
+    if (reached) return ANSWER_NO;
+    TRY(add_range(in, r));
+    TRY(add_read(in, r));
+    return makes_its_turn(in, r);
+}
+
+static Answer
+end(Interp *in, Repeat *r, Value *leaves, NodeId *repeat)
+{
+    TRY(read_results(in, r));
+    TRY(stored_results(in, r));
+    TRY(exit_result(in, r, leaves));
+    return add_repeat(in, r, repeat);
+}
+
+static bool
+is_tried(Interp *in, const LoopShape *shape, const Value *iterator)
+{
+    const LoopNote *note = in->top == in->bottom ? note_of(in, shape->top) : NULL;
+    if (note == NULL || note->why != NULL || in->region != 0 || in->turn != NULL) return false;
+    const BranchMark *mark = branch_mark(in, in->top->decoded, shape->top);
+    if (mark != NULL && mark->level == BRANCH_APART) return false; /* its arrays are aliased */
+    return iterator == NULL || loop_is_range(iterator);
+}
+
+Answer
+repeat_keep(Interp *in, LoopShape *shape, const Value *iterator)
+{
+    Repeat r = {.scan = {.shape = shape, .number = shape->top}, .iterator = iterator};
+    Value *leaves = NULL;
+    NodeId repeat = NO_NODE;
+    if (!is_tried(in, shape, iterator)) return ANSWER_NO;
+    Answer answer = begin(in, &r);
+    r.scan.number = shape->top;
+    if (answer == ANSWER_YES) answer = follow_body(in, &r, &leaves);
+    if (answer == ANSWER_YES) answer = end(in, &r, leaves, &repeat);
+    if (answer == ANSWER_ERROR || in->attempt.again) return answer;
+    if (answer != ANSWER_YES) return refuse(in, &r, "its body is not followed as one");
+    TRY(take_results(in, &r, repeat, &leaves));
+    answer = loop_leave(in, shape, leaves);
+    return answer;
+}
