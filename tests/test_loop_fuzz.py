@@ -1,4 +1,5 @@
-"""Random nests of loops over elements against plain Python; see loop_programs.py.
+"""Random nests of loops over elements, and loops over whole arrays, against plain Python; see
+loop_programs.py and repeat_programs.py.
 
 python tests/test_loop_fuzz.py --programs 5000 --jobs 2     # many; prints the programs that differ
 python tests/test_loop_fuzz.py --first 7 --show             # a program's text and what differs
@@ -15,9 +16,10 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-import loop_programs as programs
+import loop_programs
 import numpy as np
 import pytest
+import repeat_programs
 from differential import differences, observe, refused
 
 import pycompile
@@ -30,8 +32,14 @@ BLOCK = 50  # programs a test
 VARIANTS = {"usual": 0, "both": 1, "careful": 2, "none": 3}
 
 
+def of(number: int) -> Any:
+    """The module that writes the program: one in five is of whole arrays."""
+    return repeat_programs if number % 5 == 4 else loop_programs
+
+
 def differ(number: int) -> list[str]:
     """What differs for program `number`, as lines."""
+    programs = of(number)
     text = programs.program(number)
     file = f"loop-program-{number}.py"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
@@ -57,9 +65,9 @@ def differ(number: int) -> list[str]:
 def kept_loops(number: int) -> bool:
     """Did the program run as a plan with a kept loop?"""
     scope: dict[str, Any] = {"np": np}
-    exec(programs.program(number), scope)
+    exec(of(number).program(number), scope)
     compiled = pycompile.compile(scope["f"])
-    observe(compiled, tuple(programs.arguments(3 * number)), {})
+    observe(compiled, tuple(of(number).arguments(3 * number)), {})
     return compiled.stats()["plan_runs"] > 0
 
 
@@ -68,7 +76,7 @@ def kept_loops(number: int) -> bool:
 def test_loops_cannot_be_told_from_python(first):
     for number in range(first, min(first + BLOCK, FIRST + IN_CI)):
         lines = differ(number)
-        assert not lines, f"program {number}:\n{programs.program(number)}" + "\n".join(lines[:12])
+        assert not lines, f"program {number}:\n{of(number).program(number)}" + "\n".join(lines[:12])
     pycompile.reset()
 
 
@@ -78,7 +86,7 @@ def test_each_variant_of_a_loop_leaves_the_same(variants):
     try:
         for number in range(40):
             lines = differ(number)
-            assert not lines, f"program {number}:\n{programs.program(number)}" + "\n".join(lines)
+            assert not lines, f"program {number}:\n{of(number).program(number)}" + "\n".join(lines)
     finally:
         _C.test_variants(0)
 
@@ -99,7 +107,7 @@ def main() -> int:
     os.environ.setdefault("PYCOMPILE_PLAN_ALWAYS", "1")
     _C.test_variants(VARIANTS[options.variants])
     if options.show:
-        print(programs.program(options.first), *differ(options.first), sep="\n")
+        print(of(options.first).program(options.first), *differ(options.first), sep="\n")
         return 0
     if options.here:
         failed = 0
