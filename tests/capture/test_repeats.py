@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+
 import numpy as np
 import pytest
 from differential import check
+
+import pycompile
 
 RNG = np.random.default_rng(0)
 U, F = RNG.random(100), RNG.random(100)
@@ -473,3 +477,28 @@ def whole_view_is_carried(x, tol):
 def test_a_view_is_another_object():
     check(whole_view_is_carried, U, 0.1)
     check(whole_view_is_carried, U, 10.0)
+
+
+class Woken(Exception):
+    pass
+
+
+def test_a_signal_is_seen_between_turns():
+    def forever(x, tol):
+        while x.sum() > tol:
+            x = x * 1.0
+        return x
+
+    def wake(*_):
+        raise Woken
+
+    compiled = pycompile.compile(forever)
+    compiled(U, 1e9)
+    before = signal.signal(signal.SIGALRM, wake)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.2)
+        with pytest.raises(Woken):
+            compiled(U, -1.0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
