@@ -28,8 +28,9 @@ typedef struct {
     SizeId bytes;
     int64_t arena_offset; /* of the first element */
     bool written;         /* in place, by later steps than the one that made it */
+    bool pooled;          /* OUTPUT: made when a carry step needs it */
     /* OUTPUT, EXTERN, CHOSEN: release.c */
-    int32_t born;     /* OUTPUT: the first step that needs it */
+    int32_t born;     /* OUTPUT: the first step that needs it; -1: it is pooled */
     int32_t released; /* released once this many steps are done; 0: kept to the end */
 } Buffer;
 

@@ -42,7 +42,7 @@ release_plan(Lowering *lw)
         if (b->kind != BUFFER_OUTPUT && b->kind != BUFFER_EXTERN && b->kind != BUFFER_CHOSEN)
             continue;
         int last = lw->last_step[id];
-        b->born = lw->first_step[id] < 0 ? 0 : lw->first_step[id];
+        b->born = b->pooled ? -1 : lw->first_step[id] < 0 ? 0 : lw->first_step[id];
         b->released = logged[id] || last < 0 || last == p->steps.len ? 0 : last + 1;
     }
     return 0;

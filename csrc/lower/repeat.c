@@ -141,7 +141,7 @@ static int
 add_block(Carry *c, const Type *type)
 {
     Lowering *lw = c->lw;
-    Buffer block = {.kind = BUFFER_OUTPUT, .type = *type};
+    Buffer block = {.kind = BUFFER_OUTPUT, .type = *type, .pooled = true};
     block.type.offset = NO_SIZE;
     block.bytes = size_const(lw->graph, 0); /* it is in no arena */
     if (block.bytes == NO_SIZE || VEC_PUSH(lw->arena, &lw->program->buffers, block) < 0) return -1;

@@ -320,9 +320,12 @@ run_choose(Run *run, const PlanChoice *step)
     if (!step->object) return ANSWER_YES;
     PyObject *base = run_buffer_object(run, of->buffer);
     if (base == NULL) return ANSWER_ERROR;
+    const PlanBuffer *from = &run->plan->buffers[of->buffer];
+    bool ours = from->kind == BUFFER_OUTPUT || from->kind == BUFFER_CHOSEN;
+    bool same = offset == 0 && ours && type_same_layout(&from->type, &to->type);
     run_type(run, &to->type, shape, stride);
     PyObject *array =
-        offset == 0 && has_layout(base, to->type.rank, shape, stride)
+        same || (offset == 0 && has_layout(base, to->type.rank, shape, stride))
             ? Py_NewRef(base)
             : array_view(base, (DType)to->type.dtype, to->type.rank, shape, stride, offset);
     Py_XSETREF(run->object[step->to], array);

@@ -55,13 +55,15 @@ write_carried(Run *run, const PlanCarry *step, const Carried *carried)
 static void
 let_go(Run *run, int count, const int32_t *buffers)
 {
-    for (int i = 0; i < count; i++)
-        if (run->object[buffers[i]] != NULL && array_ends_quietly(run->object[buffers[i]]))
+    for (int i = 0; i < count; i++) {
+        PyObject *object = run->object[buffers[i]];
+        if (object != NULL && (Py_REFCNT(object) > 1 || array_ends_quietly(object)))
             Py_CLEAR(run->object[buffers[i]]);
+    }
 }
 
-/* An array of the pool that nobody else has; where all are in use, a new one takes the place of one
-   of them. */
+/* An array of the pool that nobody else has, else the first that is not made yet; where all are in
+   use, a new one takes the place of one of them. */
 static Answer
 take_block(Run *run, const PlanCarry *step, int fresh)
 {
@@ -70,10 +72,12 @@ take_block(Run *run, const PlanCarry *step, int fresh)
     for (int i = 0; i < step->npool; i++) {
         int block = step->pool[i];
         if (!type_same_layout(&run->plan->buffers[block].type, type)) continue;
+        if (last < 0 || run->object[last] != NULL) last = block;
+        if (run->object[block] == NULL || Py_REFCNT(run->object[block]) > 1) continue;
         last = block;
-        if (Py_REFCNT(run->object[block]) == 1) break;
+        break;
     }
-    if (Py_REFCNT(run->object[last]) > 1) {
+    if (run->object[last] == NULL || Py_REFCNT(run->object[last]) > 1) {
         Py_CLEAR(run->object[last]);
         Answer made = run_make_array(run, last);
         if (made != ANSWER_YES) return made;
