@@ -23,7 +23,11 @@ struct Place {
 
 extern executor::Place executor_thread, executor_block;
 extern unsigned long long executor_lanes[1024];
-extern "C" void executor_barrier();
+extern char executor_shared[]; // a block's dynamic memory
+extern "C" void executor_barrier(); // of all threads of the block
+extern "C" void executor_meet(unsigned threads); // of the 32 or 128 neighbouring threads
+extern "C" void executor_wait();                 // lets other threads go on
+extern "C" void executor_moves();                // something has happened that others may wait for
 
 #define threadIdx executor_thread
 #define blockIdx executor_block
@@ -34,7 +38,7 @@ extern "C" void executor_barrier();
 #define __noinline__ __attribute__((noinline))
 #define __shared__ static
 #define __syncthreads executor_barrier
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 
 static inline float __int_as_float(int bits)
 {
@@ -79,19 +83,27 @@ static inline unsigned short bfloat_bits(float value)
     return isnan(value) ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
-// All threads of a block take part.
+// All threads of a warp take part.
 template <class T> static inline T __shfl_xor_sync(unsigned, T value, int mask)
 {
     unsigned me = threadIdx.x;
     memcpy(&executor_lanes[me], &value, sizeof value);
-    executor_barrier();
+    executor_meet(32);
     memcpy(&value, &executor_lanes[me ^ mask], sizeof value);
-    executor_barrier();
+    executor_meet(32);
     return value;
 }
 
-// What kernels of attentions do by instructions: asynchronous copies, and matrices of a warp.  All warps
-// of a block take part at once.
+static inline int __shfl_sync(unsigned, int value, int lane)
+{
+    executor_lanes[threadIdx.x] = value;
+    executor_meet(32);
+    value = executor_lanes[(threadIdx.x & ~31u) + lane];
+    executor_meet(32);
+    return value;
+}
+
+// What kernels of attentions do by instructions: asynchronous copies, and matrices of a warp.
 struct Half;
 struct BFloat;
 #define FLT_MAX 3.402823466e+38f
@@ -113,19 +125,19 @@ static inline void load_matrices(unsigned *to, const void *at)
 {
     int lane = threadIdx.x & 31;
     executor_lanes[threadIdx.x] = (unsigned long long)at;
-    executor_barrier();
+    executor_meet(32);
     for (int i = 0; i < 4; i++) memcpy(&to[i], matrix_row(i, lane >> 2) + (lane & 3) * 4, 4);
-    executor_barrier();
+    executor_meet(32);
 }
 static inline void load_transposed(unsigned *to, const void *at)
 {
     int lane = threadIdx.x & 31;
     executor_lanes[threadIdx.x] = (unsigned long long)at;
-    executor_barrier();
+    executor_meet(32);
     for (int i = 0; i < 4; i++)
         for (int part = 0; part < 2; part++)
             memcpy((char *)&to[i] + part * 2, matrix_row(i, (lane & 3) * 2 + part) + (lane >> 2) * 2, 2);
-    executor_barrier();
+    executor_meet(32);
 }
 template <class T> static float element_of(unsigned word, int part)
 {
@@ -142,7 +154,7 @@ template <class T> static void multiply(float *to, const unsigned *a, unsigned b
     unsigned *mine = warp_words[threadIdx.x];
     for (int i = 0; i < 4; i++) mine[i] = a[i];
     mine[4] = b0, mine[5] = b1;
-    executor_barrier();
+    executor_meet(32);
     for (int c = 0; c < 4; c++) {
         int column = (lane & 3) * 2 + (c & 1);
         for (int k = 0; k < 16; k++) {
@@ -151,7 +163,7 @@ template <class T> static void multiply(float *to, const unsigned *a, unsigned b
             to[c] += element_of<T>(from[(k >> 3) * 2 + (c >> 1)], k & 1) * element_of<T>(other[4 + (k >> 3)], k & 1);
         }
     }
-    executor_barrier();
+    executor_meet(32);
 }
 template <class T> static unsigned both_of(float low, float high, T)
 {
@@ -162,18 +174,137 @@ template <class T> static unsigned both_of(float low, float high, T)
 }
 static inline float power_of_two(float x) { return exp2f(x); }
 
-// A kernel called with its arguments as words of 8 bytes.
-template <class... A, size_t... I>
-static void call_indexed(void (*kernel)(A...), const unsigned long long *words, index_sequence<I...>)
+// Hopper's: barriers in shared memory, the copy engine, products of four warps.  A copy or a product is
+// done where it is begun.
+template <int N> struct Columns;
+struct TensorMap;
+typedef char *Shared;
+struct Barrier {
+    unsigned char count, pending, phase, unused;
+    int bytes; // that are still to come
+};
+struct Tiles { // what the executor's driver makes of a tensor map
+    const char *at;
+    unsigned long long size[5], stride[5]; // of which stride[0] is not used
+    unsigned box[5];
+    unsigned swizzle; // of the bits 4 to 6 of an address, by bits 7 to 9: a mask
+};
+static inline Shared dynamic_shared() { return executor_shared; }
+static inline void barrier_moves(Barrier *barrier)
 {
-    if constexpr (sizeof...(A) == 1 && (is_class_v<remove_cv_t<A>> && ...))
-        (kernel(*(const A *)words), ...); // a table
-    else
-        kernel((A)words[I]...);
+    executor_moves();
+    if (barrier->pending > 0 || barrier->bytes > 0) return;
+    barrier->phase ^= 1;
+    barrier->pending = barrier->count;
+}
+static inline void barrier_begin(Shared at, int count)
+{
+    *(Barrier *)at = {(unsigned char)count, (unsigned char)count, 0, 0, 0};
+}
+static inline void barriers_begun() {}
+static inline void barrier_expect(Shared at, int bytes)
+{
+    Barrier *barrier = (Barrier *)at;
+    barrier->bytes += bytes;
+    barrier->pending--;
+    barrier_moves(barrier);
+}
+static inline void barrier_arrive(Shared at)
+{
+    ((Barrier *)at)->pending--;
+    barrier_moves((Barrier *)at);
+}
+static inline void barrier_wait(Shared at, int phase)
+{
+    while (((Barrier *)at)->phase == phase) executor_wait();
+}
+static inline char *swizzled(char *at, unsigned mask)
+{
+    return (char *)((size_t)at ^ (((size_t)at >> 7 & mask) << 4));
+}
+static inline void copy_box(Shared to, const TensorMap *map, Shared at, int column, int row, int i, int j, int k)
+{
+    const Tiles *tiles = (const Tiles *)map;
+    const char *from = tiles->at + i * tiles->stride[2] + j * tiles->stride[3] + k * tiles->stride[4];
+    for (unsigned r = 0; r < tiles->box[1]; r++)
+        for (unsigned c = 0; c < tiles->box[0]; c++) {
+            char *target = swizzled(to + (r * tiles->box[0] + c) * 2, tiles->swizzle);
+            if (row + r < tiles->size[1] && column + c < tiles->size[0])
+                memcpy(target, from + (row + r) * tiles->stride[1] + (column + c) * 2, 2);
+            else
+                memset(target, 0, 2);
+        }
+    ((Barrier *)at)->bytes -= tiles->box[0] * tiles->box[1] * 2;
+    barrier_moves((Barrier *)at);
+}
+// A matrix: its address, what is between its halves, and whether its rows have 64 bytes.
+template <int PITCH> static unsigned long long matrix_at(Shared at, int next)
+{
+    return (unsigned long long)at | (unsigned long long)(next >> 4) << 48 | (unsigned long long)(PITCH == 64) << 63;
+}
+template <class T> static vector<float> floats_of() // by their bits
+{
+    vector<float> all;
+    for (unsigned bits = 0; bits < 65536; bits++) all.push_back(element_of<T>(bits, 0));
+    return all;
+}
+template <class T> static float matrix_element(unsigned long long matrix, int row, int column)
+{
+    int pitch = matrix >> 63 ? 64 : 128;
+    char *at = (char *)(matrix & 0xffffffffffffull) + row * pitch + column % (pitch / 2) * 2;
+    static const vector<float> floats = floats_of<T>();
+    unsigned short bits;
+    memcpy(&bits, swizzled(at + column / (pitch / 2) * ((matrix >> 48 & 0x7fff) << 4), pitch == 64 ? 3 : 7), 2);
+    return floats[bits];
+}
+static inline void products_begin() {}
+static inline void products_end() {}
+template <int N> static void wait_for_products() { executor_meet(128); }
+// A thread has rows and columns of the sum as for a warp's product, 16 rows for each warp.
+template <int N, class T>
+static void multiply(float *c, unsigned long long a, unsigned long long b, int add, Columns<N>, T)
+{
+    int lane = threadIdx.x & 31, top = (threadIdx.x >> 5 & 3) * 16 + (lane >> 2);
+    for (int i = 0; i < N / 2 && !add; i++) c[i] = 0;
+    for (int k = 0; k < 16; k++) {
+        float own[2] = {matrix_element<T>(a, top, k), matrix_element<T>(a, top + 8, k)};
+        for (int j = 0; j < N / 4; j++) {
+            float other = matrix_element<T>(b, (j >> 1) * 8 + (lane & 3) * 2 + (j & 1), k);
+            for (int u = 0; u < 2; u++) c[(j >> 1) * 4 + u * 2 + (j & 1)] += own[u] * other;
+        }
+    }
+}
+template <int N, class T> static void multiply(float *c, const unsigned *a, unsigned long long b, Columns<N>, T)
+{
+    int lane = threadIdx.x & 31;
+    for (int i = 0; i < 4; i++) warp_words[threadIdx.x][i] = a[i];
+    executor_meet(32);
+    for (int k = 0; k < 16; k++) {
+        const unsigned *from = warp_words[(threadIdx.x & ~3u) + (k >> 1 & 3)] + (k >> 3) * 2;
+        float own[2] = {element_of<T>(from[0], k & 1), element_of<T>(from[1], k & 1)};
+        for (int j = 0; j < N / 4; j++) {
+            float other = matrix_element<T>(b, k, (j >> 1) * 8 + (lane & 3) * 2 + (j & 1));
+            for (int u = 0; u < 2; u++) c[(j >> 1) * 4 + u * 2 + (j & 1)] += own[u] * other;
+        }
+    }
+    executor_meet(32);
+}
+
+// A kernel called with its arguments as words of 8 bytes: a class has as many as it needs.
+template <class A> static A next_argument(const unsigned long long **words)
+{
+    if constexpr (is_class_v<A>) {
+        A value;
+        memcpy((void *)&value, *words, sizeof value);
+        *words += sizeof value / sizeof **words;
+        return value;
+    } else
+        return (A) * (*words)++;
 }
 template <class... A> static void call_words(void (*kernel)(A...), const unsigned long long *words)
 {
-    call_indexed(kernel, words, index_sequence_for<A...>{});
+    tuple<remove_cv_t<A>...> all{next_argument<remove_cv_t<A>>(&words)...}; // in this order
+    apply(kernel, all);
 }
 
 #endif

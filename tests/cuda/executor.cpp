@@ -1,9 +1,10 @@
 // A CUDA driver and an NVRTC that execute on the CPU, for tests: libcuda.so.1 and libnvrtc.so.13 in one.
 // NVRTC's part compiles the source as C++ with device.h, the driver's part runs a block at a time, each
-// thread a fiber that goes on until a barrier.  What threads do between barriers is in no order that
-// the device would promise, and a barrier that not all threads reach ends the process.
+// thread a fiber that goes on until it has to wait.  What threads do between barriers is in no order that
+// the device would promise, and where all threads wait, the process ends.
 #include "device.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -28,13 +29,38 @@ static const unsigned long long *arguments;
 
 executor::Place executor_thread, executor_block;
 unsigned long long executor_lanes[1024];
+enum { SHARED = 227 << 10 };
+alignas(1024) char executor_shared[SHARED];
 
-extern "C" void executor_barrier()
+// Where neighbouring threads meet: how many are there, and how often they have met.
+struct Meeting {
+    unsigned arrived, met;
+};
+static Meeting meetings[3][1024 / 32];
+static bool moves; // since the last time that every thread went on
+
+extern "C" void executor_moves() { moves = true; }
+
+extern "C" void executor_wait()
 {
     unsigned me = current;
     swapcontext(&fibers[me].context, &scheduler);
     executor_thread.x = current = me;
 }
+
+static void meet(Meeting *meeting, unsigned threads)
+{
+    unsigned met = meeting->met;
+    moves = true;
+    if (++meeting->arrived == threads) {
+        meeting->arrived = 0;
+        meeting->met++;
+    } else
+        while (meeting->met == met) executor_wait();
+}
+
+extern "C" void executor_barrier() { meet(&meetings[0][0], fibers.size()); }
+extern "C" void executor_meet(unsigned threads) { meet(&meetings[threads == 32 ? 1 : 2][current / threads], threads); }
 
 static void fiber_main()
 {
@@ -56,24 +82,25 @@ static void run_block(unsigned threads)
         fibers[i].done = false;
         makecontext(&fibers[i].context, fiber_main, 0);
     }
+    memset(meetings, 0, sizeof meetings);
+    memset(executor_shared, 0x7e, sizeof executor_shared); // NaN
     for (unsigned left = threads; left > 0;) {
-        unsigned ran = 0, ended = 0;
+        moves = false;
         for (unsigned i = 0; i < threads; i++) {
             if (fibers[i].done) continue;
             executor_thread.x = current = i;
             swapcontext(&scheduler, &fibers[i].context);
-            ran++;
-            ended += fibers[i].done;
+            left -= fibers[i].done;
+            moves |= fibers[i].done;
         }
-        if (ended != 0 && ended != ran) {
+        if (!moves) {
             fprintf(stderr, "executor: a barrier that not all threads of the block reach\n");
             abort();
         }
-        left -= ended;
     }
 }
 
-// ---- NVRTC: a "cubin" is the path of a shared object, and the number of arguments of each kernel ----
+// ---- NVRTC: a "cubin" is the path of a shared object, and the words of each kernel's arguments ----
 
 struct Program {
     std::string source, cubin, log;
@@ -92,11 +119,15 @@ static std::string kernels_of(const std::string &source)
     size_t at = 0;
     while ((at = source.find("__launch_bounds__(", at)) != std::string::npos) {
         size_t name = source.find('\n', at) + 1, open = source.find('(', name), close = source.find(')', open);
-        int count = 1;
-        for (size_t i = open; i < close; i++) count += source[i] == ',';
-        size_t table = source.find("Table<", open); // the number of its words, below 0
-        if (table < close) count = -atoi(source.c_str() + table + 6);
-        out << source.substr(name, open - name) << " " << count << "\n";
+        out << source.substr(name, open - name);
+        for (size_t from = open + 1; from < close;) {
+            size_t to = std::min(source.find(',', from), close);
+            std::string one = source.substr(from, to - from);
+            size_t table = one.find("Table<");
+            out << " " << (table != std::string::npos ? atoi(one.c_str() + table + 6) : one.find("TensorMap") != std::string::npos ? 16 : 1);
+            from = to + 1;
+        }
+        out << "\n";
         at = close;
     }
     return out.str();
@@ -118,10 +149,12 @@ API nvrtcCompileProgram(void *program, int, const char *const *)
     std::ofstream text(base + ".cpp");
     text << "#include \"" EXECUTOR_FOLDER "/device.h\"\n" << p->source;
     std::istringstream names(kernels_of(p->source));
-    std::string name, count;
-    while (names >> name >> count)
+    std::string line;
+    while (std::getline(names, line)) {
+        std::string name = line.substr(0, line.find(' '));
         text << "extern \"C\" __global__ void " << name << "_words(const unsigned long long *words)\n{\n    call_words("
              << name << ", words);\n}\n";
+    }
     text.close();
     std::string command = "g++ -std=c++17 -O1 -w -fPIC -shared -ffp-contract=off -o " + base + ".so " + base +
                           ".cpp 2> " + base + ".log";
@@ -142,17 +175,35 @@ API nvrtcDestroyProgram(void **p) { delete (Program *)*p; *p = nullptr; return 0
 
 struct Library {
     void *handle;
-    std::map<std::string, int> arguments;
+    std::map<std::string, std::vector<int>> arguments;
 };
 struct Function {
     void (*call)(const unsigned long long *);
-    int arguments;
+    std::vector<int> arguments; // the words of each
+    int shared;                 // the most that a block may have
 };
+typedef std::vector<unsigned long long> Words;
+
+static Words words_of(const Function *function, void **arguments)
+{
+    Words all;
+    for (int count : function->arguments) {
+        const unsigned long long *words = (const unsigned long long *)*arguments++;
+        all.insert(all.end(), words, words + count);
+    }
+    return all;
+}
 
 API cuInit(unsigned) { return 0; }
 API cuDriverGetVersion(int *version) { *version = 13000; return 0; }
 API cuDeviceGetCount(int *count) { *count = 1; return 0; }
-API cuDeviceGetAttribute(int *value, int attribute, int) { *value = attribute == 75 ? 9 : 0; return 0; }
+API cuDeviceGetAttribute(int *value, int attribute, int)
+{
+    const char *capability = getenv("EXECUTOR_CAPABILITY");
+    int number = capability ? atoi(capability) : 90;
+    *value = attribute == 75 ? number / 10 : number % 10;
+    return 0;
+}
 API cuDeviceGetName(char *name, int size, int) { snprintf(name, size, "executor"); return 0; }
 API cuCtxGetCurrent(void **context) { *context = (void *)1; return 0; }
 API cuCtxSetCurrent(void *) { return 0; }
@@ -167,15 +218,18 @@ API cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, size_t 
 API cuLibraryLoadData(void **out, const void *image, void *, void **, unsigned, void *, void **, unsigned)
 {
     std::istringstream text((const char *)image);
-    std::string path, name;
-    int count;
+    std::string path, line, name;
     std::getline(text, path);
     Library *library = new Library{dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL), {}};
     if (library->handle == nullptr) {
         fprintf(stderr, "executor: %s\n", dlerror());
         return 1;
     }
-    while (text >> name >> count) library->arguments[name] = count;
+    while (std::getline(text, line)) {
+        std::istringstream words(line);
+        words >> name;
+        for (int count; words >> count;) library->arguments[name].push_back(count);
+    }
     *out = library;
     return 0;
 }
@@ -184,16 +238,41 @@ API cuLibraryGetKernel(void **out, void *handle, const char *name)
     Library *library = (Library *)handle;
     void *symbol = dlsym(library->handle, (std::string(name) + "_words").c_str());
     if (symbol == nullptr) return 1;
-    *out = new Function{(void (*)(const unsigned long long *))symbol, library->arguments[name]};
+    *out = new Function{(void (*)(const unsigned long long *))symbol, library->arguments[name], 48 << 10};
     return 0;
 }
-API cuLaunchKernel(void *handle, unsigned blocks, unsigned rows, unsigned, unsigned threads, unsigned, unsigned, unsigned,
-                   void *, void **words, void **)
+API cuKernelSetAttribute(int attribute, int value, void *kernel, int)
+{
+    if (attribute != 8 || value > SHARED) return 1;
+    ((Function *)kernel)->shared = value;
+    return 0;
+}
+__attribute__((visibility("default"))) int executor_maps; // that were made: read by the tests
+API cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *at, const unsigned long long *size,
+                           const unsigned long long *stride, const unsigned *box, const unsigned *step, int, int swizzle,
+                           int, int)
+{
+    if ((size_t)map % 64 || (size_t)at % 16 || rank != 5 || (type != 6 && type != 9) || box[0] * 2 != (swizzle == 3 ? 128 : 64))
+        return 1;
+    Tiles tiles = {(const char *)at};
+    for (unsigned i = 0; i < rank; i++) {
+        tiles.size[i] = size[i];
+        tiles.box[i] = box[i];
+        if (i > 0) tiles.stride[i] = stride[i - 1];
+        if (tiles.stride[i] % 16 || step[i] != 1 || box[i] > 256 || (i > 1 && box[i] != 1)) return 1;
+    }
+    tiles.swizzle = swizzle == 3 ? 7 : 3;
+    static_assert(sizeof tiles <= 128, "a map");
+    memcpy(map, &tiles, sizeof tiles);
+    executor_maps++;
+    return 0;
+}
+API cuLaunchKernel(void *handle, unsigned blocks, unsigned rows, unsigned, unsigned threads, unsigned, unsigned,
+                   unsigned shared, void *, void **words, void **)
 {
     Function *function = (Function *)handle;
-    std::vector<unsigned long long> values(abs(function->arguments));
-    for (int i = 0; i < function->arguments; i++) values[i] = *(unsigned long long *)words[i];
-    if (function->arguments < 0) memcpy(values.data(), words[0], values.size() * sizeof values[0]);
+    if ((int)shared > function->shared) return 1;
+    Words values = words_of(function, words);
     body = function->call;
     arguments = values.data();
     for (executor_block.y = 0; executor_block.y < rows; executor_block.y++)
@@ -211,7 +290,7 @@ struct Node { // CUDA_KERNEL_NODE_PARAMS_v2
 };
 struct Kept {
     Node node;
-    std::vector<unsigned long long> words;
+    Words words;
     std::vector<void *> arguments;
 };
 typedef std::vector<Kept *> Graph;
@@ -222,15 +301,20 @@ __attribute__((visibility("default"))) int executor_capturing, executor_refuses;
 __attribute__((visibility("default"))) int executor_graphs, executor_launches, executor_sets;
 }
 
+static void point(Kept *kept)
+{
+    size_t at = 0;
+    kept->arguments.clear();
+    for (int count : ((Function *)kept->node.function)->arguments) {
+        kept->arguments.push_back(kept->words.data() + at);
+        at += count;
+    }
+}
 static void keep(Kept *kept, const Node *node)
 {
-    int count = ((Function *)node->function)->arguments;
     kept->node = *node;
-    kept->words.resize(abs(count));
-    kept->arguments.resize(abs(count));
-    for (int i = 0; i < count; i++) kept->words[i] = *(unsigned long long *)node->arguments[i];
-    if (count < 0) memcpy(kept->words.data(), node->arguments[0], kept->words.size() * sizeof kept->words[0]);
-    for (int i = 0; i < abs(count); i++) kept->arguments[i] = &kept->words[i];
+    kept->words = words_of((Function *)node->function, node->arguments);
+    point(kept);
 }
 API cuKernelGetFunction(void **function, void *kernel) { *function = kernel; return 0; }
 API cuGraphCreate(void **graph, unsigned) { *graph = new Graph; return 0; }
@@ -250,7 +334,7 @@ API cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long)
     Graph *made = new Graph; // with arguments of its own; [i] is of the graph's node [i]
     for (Kept *kept : *(Graph *)graph) {
         Kept *copy = new Kept{kept->node, kept->words, {}};
-        for (auto &word : copy->words) copy->arguments.push_back(&word);
+        point(copy);
         made->push_back(copy);
     }
     *exec = new std::pair<Graph *, Graph *>((Graph *)graph, made);
@@ -273,7 +357,7 @@ API cuGraphLaunch(void *exec, void *stream)
     if (executor_capturing || executor_refuses) return 900;
     executor_launches++;
     for (Kept *kept : *((std::pair<Graph *, Graph *> *)exec)->second)
-        cuLaunchKernel(kept->node.function, kept->node.grid[0], kept->node.grid[1], 1, kept->node.block[0], 1, 1, 0,
+        cuLaunchKernel(kept->node.function, kept->node.grid[0], kept->node.grid[1], 1, kept->node.block[0], 1, 1, kept->node.shared,
                        stream, kept->arguments.data(), nullptr);
     return 0;
 }
