@@ -115,6 +115,13 @@ def c(case: Case) -> str:
     return source[source.index("int\nk0(") :]
 
 
+@section("hopper")
+def hopper(case: Case) -> str:
+    """The kernels in CUDA for sm_90a, products included, without the helpers in front of them."""
+    source = lower_cuda(case.sections["graph"], True, 90)[1]
+    return source[source.rindex("#ifdef", 0, source.index("wgmma.mma")) :]
+
+
 @section("cuda")
 def cuda(case: Case) -> str:
     """The kernels in CUDA, without the helpers in front of them."""

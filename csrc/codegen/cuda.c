@@ -236,14 +236,16 @@ pointer_type(const Kernel *k, int pointer)
     return is_value(k, pointer) ? "long long " : "char *__restrict__ ";
 }
 
-/* "char *__restrict__ p0, …, long long m0, …" */
+/* "const __grid_constant__ TensorMap map0, …, char *__restrict__ p0, …, long long m0, …" */
 static void
-put_parameters(CudaEmit *e, int pointers, int sizes)
+put_parameters(CudaEmit *e, int maps, int pointers, int sizes)
 {
+    for (int i = 0; i < maps; i++)
+        text_printf(e->out, "%sconst __grid_constant__ TensorMap map%d", i ? ", " : "", i);
     for (int i = 0; i < pointers; i++)
-        text_printf(e->out, "%s%sp%d", i ? ", " : "", pointer_type(e->kernel, i), i);
+        text_printf(e->out, "%s%sp%d", i || maps ? ", " : "", pointer_type(e->kernel, i), i);
     for (int i = 0; i < sizes; i++)
-        text_printf(e->out, "%slong long m%d", i || pointers ? ", " : "", i);
+        text_printf(e->out, "%slong long m%d", i || maps || pointers ? ", " : "", i);
 }
 
 /* Of kernels that are launched together.  The grid's second index is the kernel's. */
@@ -273,18 +275,25 @@ take_from_table(CudaEmit *e, const KernelStep *step, int pointers, int sizes)
     }
 }
 
+/* On a multiprocessor: a thread has at most half of the registers. */
+static bool
+has_two_blocks(const Kernel *k)
+{
+    return k->kind == KERNEL_ATTENTION && k->cuda.stages > 0 && k->cuda.head <= BOX_COLUMNS;
+}
+
 static void
 emit_function(CudaEmit *e, const KernelStep *step, int number, bool done)
 {
     const Kernel *k = e->kernel;
     int pointers, sizes;
     count_arguments(k, &pointers, &sizes);
-    text_printf(e->out, "\nextern \"C\" __global__ void __launch_bounds__(%d)\nk%d%s(",
-                k->cuda.threads, number, done ? "_done" : "");
+    text_printf(e->out, "\nextern \"C\" __global__ void __launch_bounds__(%d%s)\nk%d%s(",
+                k->cuda.threads, has_two_blocks(k) ? ", 2" : "", number, done ? "_done" : "");
     if (step->members > 0)
         put_table(e, step);
     else
-        put_parameters(e, pointers, sizes);
+        put_parameters(e, step->nmaps, pointers, sizes);
     text_put(e->out, ")\n{\n");
     e->tables |= step->members > 0;
     e->indent = 1;
@@ -334,6 +343,7 @@ emit_kernel(CudaEmit *e, const Program *program, const KernelStep *step)
         cuda_helper(e, "Half", strlen("Half"));
         cuda_helper(e, "BFloat", strlen("BFloat"));
         cuda_helper(e, "attention", strlen("attention"));
+        if (e->kernel->cuda.stages > 0) cuda_helper(e, "hopper", strlen("hopper"));
     }
     bool ready = e->mark != NULL && e->held != NULL && e->needed != NULL;
     if (ready) {

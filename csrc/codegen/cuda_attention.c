@@ -1,6 +1,7 @@
 /* The kernel of an attention: online softmax over tiles of keys, with the tensor cores' mma.sync
-   (sm_80 and newer).  A block has QUERY_TILE queries of one matrix, 32 a warp.  Tiles of keys and
-   values are copied to shared memory, each while the one before it is computed with:
+   (sm_80 and newer; the kernel for Hopper is in cuda_hopper.c and shares the scores).  A block has
+   QUERY_TILE queries of one matrix, 32 a warp.  Tiles of keys and values are copied to shared
+   memory, each while the one before it is computed with:
 
      for each tile of KEY_TILE keys that is not masked as a whole:
        p = q k^T                       float32, in registers
@@ -14,6 +15,8 @@
    The maximum of a row is -inf as long as all its keys are masked: 0 is subtracted then.  Such a
    row ends as 0 / 0, NaN, as it does where it is written out. */
 #include "cuda_emit.h"
+
+#include <math.h>
 
 const char cuda_attention_helpers[] =
     "#ifdef __CUDACC_RTC__\n"
@@ -65,7 +68,6 @@ const char cuda_attention_helpers[] =
     "    return y;\n"
     "}\n"
     "#endif\n"
-    "#define LOG2E 1.4426950408889634f\n"
     "#define INFINITE __int_as_float(0x7f800000)\n"
     "template <class I> F I at_most(I x, I y) { return x < y ? x : y; }\n"
     "F char *chunk_of(char *tile, int row, int chunk) {\n"
@@ -95,9 +97,9 @@ put_bound(const CudaEmit *e, int32_t at, bool high, Text *out)
     const Instr *v = cuda_instr(e, at);
     if (v->dtype != DT_I64) return false;
     if (v->kind == INSTR_INDEX) {
-        text_printf(out, "%s + %d", v->operand ? "queries" : "keys",
+        text_printf(out, "%s + %d", v->operand ? e->queries : "keys",
                     !high        ? 0
-                    : v->operand ? QUERY_TILE - 1
+                    : v->operand ? e->rows - 1
                                  : KEY_TILE - 1);
         return true;
     }
@@ -190,16 +192,116 @@ unmasked(const CudaEmit *e, int32_t at, bool *taken)
     return v->args[*taken ? 1 : 2];
 }
 
+void
+cuda_attention_rows(CudaEmit *e, const char *queries, int rows)
+{
+    e->queries = queries;
+    e->rows = rows;
+}
+
+bool
+cuda_attention_some(const CudaEmit *e, Text *out)
+{
+    bool taken;
+    int count = 0;
+    for (int32_t at = e->kernel->cuda.score, inner; (inner = unmasked(e, at, &taken)) >= 0;
+         at = inner) {
+        if (count++ > 0) text_put(out, " && ");
+        put_may(e, cuda_instr(e, at)->args[0], taken, out);
+    }
+    return count > 0;
+}
+
+/* ---- the factor ---- */
+
+static int
+count_users(const CudaEmit *e, int32_t at)
+{
+    int users = 0;
+    for (int i = 0; i < e->kernel->instrs.len; i++)
+        for (int a = 0; a < cuda_instr(e, i)->nargs; a++) users += cuda_instr(e, i)->args[a] == at;
+    return users;
+}
+
+/* A number that is known here, behind conversions; NAN: none. */
+static double
+number_of(const CudaEmit *e, int32_t at)
+{
+    const Instr *v = cuda_instr(e, at);
+    double wide;
+    float single;
+    while (v->kind == INSTR_OP && v->op == OP_cast) v = cuda_instr(e, v->args[0]);
+    if (v->kind != INSTR_CONST || v->argument > 0) return NAN;
+    uint32_t low = (uint32_t)v->bits[0];
+    memcpy(&wide, &v->bits[0], sizeof wide);
+    memcpy(&single, &low, sizeof single);
+    switch (v->dtype) {
+    case DT_F64: return wide;
+    case DT_F32: return single;
+    case DT_F16: {
+        int exponent = (int)(low >> 10 & 31), digits = (int)(low & 1023);
+        if (exponent == 0 || exponent == 31 || low >> 15) return NAN; /* no usual factor */
+        return ldexp(digits + 1024, exponent - 25);
+    }
+    default: return NAN;
+    }
+}
+
+/* The scores' largest one stays the largest when all are multiplied by a positive number: the
+   exponential does that in passing.  Masks to -inf do not mind. */
+static double
+find_factor(CudaEmit *e)
+{
+    int32_t at = e->kernel->cuda.score, inner;
+    bool taken;
+    e->scaled = e->unscaled = -1;
+    for (; (inner = unmasked(e, at, &taken)) >= 0; at = inner)
+        if (count_users(e, inner) != 1) return 1;
+    const Instr *v = cuda_instr(e, at);
+    if (v->kind != INSTR_OP || v->dtype != DT_F32) return 1;
+    if (v->op != OP_multiply && v->op != OP_divide) return 1;
+    for (int a = 1; a >= (v->op == OP_divide); a--) {
+        double number = number_of(e, v->args[a]);
+        double factor = v->op == OP_divide ? 1 / number : number;
+        if (!(factor > 1e-9 && factor < 1e9)) continue;
+        e->scaled = at;
+        e->unscaled = v->args[1 - a];
+        return factor;
+    }
+    return 1;
+}
+
+void
+cuda_attention_factor(CudaEmit *e)
+{
+    float factor = (float)(find_factor(e) * 1.4426950408889634); /* log2(e) */
+    uint32_t bits;
+    memcpy(&bits, &factor, sizeof bits);
+    cuda_line(e, "const float factor = __int_as_float(0x%08x);", bits);
+}
+
 /* ---- the score ---- */
+
+/* The product by the factor gets the name of what is multiplied. */
+static void
+leave_factor(CudaEmit *e)
+{
+    Text value = {0};
+    if (e->scaled < 0) return;
+    cuda_value(e, e->unscaled, &value);
+    cuda_line(e, "const float v%d = %s;", e->scaled, value.data);
+    e->mark[e->scaled] = e->body;
+    text_free(&value);
+}
 
 /* Computes the score of every element of `p` that the thread has. */
 static void
-score_tile(CudaEmit *e, int32_t score)
+score_tile(CudaEmit *e, int32_t score, int rows)
 {
     const Kernel *k = e->kernel;
     Text value = {0};
     cuda_line(e, "#pragma unroll");
-    cuda_block(e, "for (int i = 0; i < 2; i++)");
+    cuda_block(e, "for (int i = 0; i < %d; i++)", rows);
     cuda_line(e, "#pragma unroll");
     cuda_block(e, "for (int j = 0; j < %d; j++)", KEY_TILE / 8);
     cuda_line(e, "#pragma unroll");
@@ -226,6 +328,7 @@ score_tile(CudaEmit *e, int32_t score)
         cuda_line(e, "const %s x%d = *(const %s *)(%s);", type, v->operand, type, address.data);
         text_free(&address);
     }
+    leave_factor(e);
     cuda_value(e, score, &value);
     cuda_line(e, "p[i][j][c] = %s;", value.data);
     text_free(&value);
@@ -234,9 +337,26 @@ score_tile(CudaEmit *e, int32_t score)
     cuda_end(e);
 }
 
-/* Without the masks where they leave all elements of the tile. */
+/* Keys behind the last one have no score. */
 static void
-scores(CudaEmit *e)
+end_of_keys(CudaEmit *e, int rows)
+{
+    const Kernel *k = e->kernel;
+    cuda_block(e, "if (keys + %d > n%d)", KEY_TILE, k->size[k->nloops - 1]);
+    cuda_line(e, "#pragma unroll");
+    cuda_line(e, "for (int i = 0; i < %d; i++)", rows);
+    cuda_line(e, "#pragma unroll");
+    cuda_line(e, "    for (int j = 0; j < %d; j++)", KEY_TILE / 2);
+    cuda_line(e,
+              "        if (keys + (j >> 2) * 8 + (lane & 3) * 2 + (j & 1) >= n%d) "
+              "p[i][j >> 2][j & 3] = -INFINITE;",
+              k->size[k->nloops - 1]);
+    cuda_end(e);
+}
+
+/* Without the masks where they leave all elements of the tile. */
+void
+cuda_attention_scores(CudaEmit *e, int rows)
 {
     Text masked = {0};
     bool taken;
@@ -247,43 +367,39 @@ scores(CudaEmit *e)
     }
     if (masked.data != NULL) {
         cuda_block(e, "if (%s)", masked.data);
-        score_tile(e, e->kernel->cuda.score);
+        score_tile(e, e->kernel->cuda.score, rows);
         e->indent--;
         cuda_block(e, "} else");
     }
-    score_tile(e, score);
+    score_tile(e, score, rows);
     if (masked.data != NULL) cuda_end(e);
     text_free(&masked);
+    end_of_keys(e, rows);
 }
 
 /* ---- the kernel ---- */
 
-static void
-put_lines(CudaEmit *e, const char *const *lines)
+void
+cuda_put_lines(CudaEmit *e, const char *const *lines)
 {
     for (; *lines != NULL; lines++) cuda_line(e, "%s", *lines);
 }
 
-/* The first tile and behind the last one of which some element is not masked. */
-static void
-tiles_begin(CudaEmit *e)
+void
+cuda_attention_tiles(CudaEmit *e)
 {
     const Kernel *k = e->kernel;
+    const int keys = KEY_TILE;
     Text some = {0};
-    bool taken;
     cuda_line(e, "%s tile = 0, end = (n%d + %d) / %d;", cuda_index(e), k->size[k->nloops - 1],
-              KEY_TILE - 1, KEY_TILE);
-    for (int32_t at = k->cuda.score, inner; (inner = unmasked(e, at, &taken)) >= 0; at = inner) {
-        if (some.data != NULL) text_put(&some, " && ");
-        put_may(e, cuda_instr(e, at)->args[0], taken, &some);
-    }
-    if (some.data == NULL) return;
+              keys - 1, keys);
+    if (!cuda_attention_some(e, &some)) return;
     cuda_block(e, "for (; tile < end; tile++)");
-    cuda_line(e, "const %s keys = tile * %d;", cuda_index(e), KEY_TILE);
+    cuda_line(e, "const %s keys = tile * %d;", cuda_index(e), keys);
     cuda_line(e, "if (%s) break;", some.data);
     cuda_end(e);
     cuda_block(e, "for (; end > tile; end--)");
-    cuda_line(e, "const %s keys = (end - 1) * %d;", cuda_index(e), KEY_TILE);
+    cuda_line(e, "const %s keys = (end - 1) * %d;", cuda_index(e), keys);
     cuda_line(e, "if (%s) break;", some.data);
     cuda_end(e);
     text_free(&some);
@@ -338,13 +454,13 @@ static const char *const softmax_lines[] = {
     "1]));",
     "        top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));",
     "        top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));",
-    "        const float from = top == -INFINITE ? 0 : top * LOG2E;",
-    "        const float scale = power_of_two(fmaf(most[i][u], LOG2E, -from));",
+    "        const float from = top == -INFINITE ? 0 : top * factor;",
+    "        const float scale = power_of_two(fmaf(most[i][u], factor, -from));",
     "        most[i][u] = top;",
     "#pragma unroll",
     "        for (int j = 0; j < 8; j++) {",
-    "            p[i][j][2 * u] = power_of_two(fmaf(p[i][j][2 * u], LOG2E, -from));",
-    "            p[i][j][2 * u + 1] = power_of_two(fmaf(p[i][j][2 * u + 1], LOG2E, -from));",
+    "            p[i][j][2 * u] = power_of_two(fmaf(p[i][j][2 * u], factor, -from));",
+    "            p[i][j][2 * u + 1] = power_of_two(fmaf(p[i][j][2 * u + 1], factor, -from));",
     "            part += p[i][j][2 * u] + p[i][j][2 * u + 1];",
     "            o[i][j][2 * u] *= scale;",
     "            o[i][j][2 * u + 1] *= scale;",
@@ -396,30 +512,59 @@ static const char *const begin_lines[] = {
     NULL,
 };
 
-static void
-store_result(CudaEmit *e)
+void
+cuda_attention_store(CudaEmit *e, int rows)
 {
     const Kernel *k = e->kernel;
     int32_t at = k->cuda.factor[3];
     const Operand *o = &k->operands.at[at];
     const char *type = cuda_type(o->dtype);
     cuda_line(e, "#pragma unroll");
-    cuda_block(e, "for (int i = 0; i < 4; i++)");
+    cuda_block(e, "for (int i = 0; i < %d; i++)", 2 * rows);
     cuda_line(e, "const int u = i & 1;");
     cuda_line(e, "float total = sum[i >> 1][u];");
     cuda_line(e, "total += __shfl_xor_sync(0xffffffffu, total, 1);");
     cuda_line(e, "total += __shfl_xor_sync(0xffffffffu, total, 2);");
+    cuda_line(e, "const float share = 1 / total;"); /* the sum is at least 1 */
     cuda_line(e, "const %s query = mine + (i >> 1) * 16 + u * 8;", cuda_index(e));
     cuda_line(e, "if (query >= n%d) continue;", k->size[k->nloops - 2]);
     cuda_line(e, "%s *const to = (%s *)(r%d + query * n%d) + (lane & 3) * 2;", type, type, at,
               o->stride[k->nloops - 2]);
     cuda_line(e, "#pragma unroll");
-    cuda_line(e, "for (int j = 0; j < 8; j++) store_both(to + j * 8, o[i >> 1][j][2 * u] / total, "
-                 "o[i >> 1][j][2 * u + 1] / total);");
+    cuda_line(e,
+              "for (int j = 0; j < %d; j++) store_both(to + j * 8, o[i >> 1][j][2 * u] * share, "
+              "o[i >> 1][j][2 * u + 1] * share);",
+              k->cuda.head / 8);
     cuda_end(e);
 }
 
-/* Declares where the block and the thread are. */
+/* Where tiles are left out, the last ones of all matrices come first: under a causal mask these
+   take longest, and what ends last is short (1.17 times as fast as a matrix after the other on an
+   H200). Otherwise blocks of one matrix run together, since they share its keys. */
+void
+cuda_attention_block(CudaEmit *e, const char *queries)
+{
+    const Kernel *k = e->kernel;
+    const char *index = cuda_index(e);
+    Text some = {0};
+    cuda_line(e, "typedef %s T;", cuda_type(k->operands.at[k->cuda.factor[0]].dtype));
+    cuda_line(e, "const %s tall = (n%d + %d) / %d;", index, k->size[k->nloops - 2], QUERY_TILE - 1,
+              QUERY_TILE);
+    if (cuda_attention_some(e, &some) && strpbrk(some.data, "<>") != NULL) { /* asks for an index */
+        cuda_line(e, "const %s above = (%s)blockIdx.x / n%d;", index, index, k->cuda.units);
+        cuda_line(e, "const %s unit = (%s)blockIdx.x - above * n%d;", index, index, k->cuda.units);
+        cuda_line(e, "const %s %s = (tall - 1 - above) * %d;", index, queries, QUERY_TILE);
+    } else {
+        cuda_line(e, "const %s unit = (%s)blockIdx.x / tall;", index, index);
+        cuda_line(e, "const %s %s = ((%s)blockIdx.x - unit * tall) * %d;", index, queries, index,
+                  QUERY_TILE);
+    }
+    text_free(&some);
+    cuda_outer(e, k->nloops - 2);
+    cuda_pointers(e, k->nloops - 2);
+}
+
+/* Declares where the block and the thread are, and copies the queries. */
 static void
 positions(CudaEmit *e)
 {
@@ -427,17 +572,10 @@ positions(CudaEmit *e)
     const Operand *q = &k->operands.at[k->cuda.factor[0]];
     int32_t count = k->size[k->nloops - 2];
     const char *index = cuda_index(e);
-    cuda_line(e, "typedef %s T;", cuda_type(q->dtype));
     cuda_line(e, "alignas(128) __shared__ char shared_q[%d], shared_k[2][%d], shared_v[2][%d];",
               QUERY_TILE * ATTENTION_HEAD * 2, KEY_TILE * ATTENTION_HEAD * 2,
               KEY_TILE * ATTENTION_HEAD * 2);
-    /* the last tiles of queries first: under a causal mask they take longest */
-    cuda_line(e, "const %s tall = (n%d + %d) / %d;", index, count, QUERY_TILE - 1, QUERY_TILE);
-    cuda_line(e, "const %s unit = (%s)blockIdx.x / tall;", index, index);
-    cuda_line(e, "const %s queries = (tall - 1 - ((%s)blockIdx.x - unit * tall)) * %d;", index,
-              index, QUERY_TILE);
-    cuda_outer(e, k->nloops - 2);
-    cuda_pointers(e, k->nloops - 2);
+    cuda_attention_block(e, "queries");
     cuda_line(e, "const int warp = (int)threadIdx.x >> 5, lane = (int)threadIdx.x & 31;");
     cuda_line(e, "const %s mine = queries + warp * 32 + (lane >> 2);", index);
     cuda_line(e, "copy_tile<%d, %s>(shared_q, r%d, n%d, queries, n%d);", QUERY_TILE, cuda_index(e),
@@ -450,13 +588,19 @@ cuda_attention(CudaEmit *e)
     const Kernel *k = e->kernel;
     e->read = "";
     e->position = "key";
+    cuda_attention_factor(e);
+    cuda_attention_rows(e, "queries", QUERY_TILE);
+    if (k->cuda.stages > 0) {
+        cuda_hopper_attention(e);
+        return;
+    }
     positions(e);
-    tiles_begin(e);
+    cuda_attention_tiles(e);
     cuda_block(e, "if (tile < end)");
     copy_tiles(e, "tile");
     cuda_end(e);
     cuda_line(e, "end_copies();");
-    put_lines(e, begin_lines);
+    cuda_put_lines(e, begin_lines);
     cuda_line(e, "#pragma unroll 1");
     cuda_block(e, "for (; tile < end; tile++)");
     cuda_line(e, "const %s keys = tile * %d;", cuda_index(e), KEY_TILE);
@@ -466,17 +610,9 @@ cuda_attention(CudaEmit *e)
     copy_tiles(e, "tile + 1");
     cuda_end(e);
     cuda_line(e, "end_copies();");
-    put_lines(e, product_lines);
-    scores(e);
-    cuda_block(e, "if (keys + %d > n%d)", KEY_TILE, k->size[k->nloops - 1]);
-    cuda_line(e, "#pragma unroll");
-    cuda_line(e, "for (int j = 0; j < 64; j++)");
-    cuda_line(e,
-              "    if (keys + (j >> 2 & 7) * 8 + (lane & 3) * 2 + (j & 1) >= n%d) p[j >> 5][j >> 2 "
-              "& 7][j & 3] = -INFINITE;",
-              k->size[k->nloops - 1]);
+    cuda_put_lines(e, product_lines);
+    cuda_attention_scores(e, 2);
+    cuda_put_lines(e, softmax_lines);
     cuda_end(e);
-    put_lines(e, softmax_lines);
-    cuda_end(e);
-    store_result(e);
+    cuda_attention_store(e, 2);
 }

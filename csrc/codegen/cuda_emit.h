@@ -11,9 +11,13 @@ typedef struct {
     Text *out;
     bool comments;
     int indent;
-    unsigned helpers; /* those that the text uses: bits by row of cuda_prelude.c */
-    bool tables;      /* some kernels take a table of arguments */
-    Text functions;   /* long operations that are called: [0] of float32, [1] of float64 … */
+    unsigned helpers;         /* those that the text uses: bits by row of cuda_prelude.c */
+    bool tables;              /* some kernels take a table of arguments */
+    unsigned products;        /* those of cuda_hopper.c that have a function */
+    const char *queries;      /* an attention: the variable of the tile's first query … */
+    int rows;                 /* … how many there are … */
+    int32_t scaled, unscaled; /* … a product by a constant that is part of `factor`, or -1 */
+    Text functions; /* long operations that are called: [0] of float32, [1] of float64 … */
     bool called[2][OP_COUNT];  /* … which have one, and … */
     int32_t uses[2][OP_COUNT]; /* … how often the kernel has an operation */
     /* the loop body being printed */
@@ -93,6 +97,27 @@ void cuda_done(CudaEmit *e);
 /* ---- cuda_attention.c ---- */
 void cuda_attention(CudaEmit *e);
 extern const char cuda_attention_helpers[];
+void cuda_put_lines(CudaEmit *e, const char *const *lines); /* up to NULL */
+/* Declares where the block is: `unit`, and its first query, in a variable of this name. */
+void cuda_attention_block(CudaEmit *e, const char *queries);
+/* The queries of the tiles that are looked at from now on: the first one's variable, how many. */
+void cuda_attention_rows(CudaEmit *e, const char *queries, int rows);
+/* A condition that is true where some element of the tile at `keys` is not masked; false: always.
+ */
+bool cuda_attention_some(const CudaEmit *e, Text *out);
+/* Declares `tile` and `end`, between which are all tiles with an element that is not masked. */
+void cuda_attention_tiles(CudaEmit *e);
+/* Declares `factor`, by which scores are multiplied in the exponent.  To be called before: */
+void cuda_attention_factor(CudaEmit *e);
+/* Makes scores of the products p[i][j][c], i below `rows`, for the tile at `keys`. */
+void cuda_attention_scores(CudaEmit *e, int rows);
+/* Stores the rows o[i][j], i below `rows`, divided by their sums. */
+void cuda_attention_store(CudaEmit *e, int rows);
+
+/* ---- cuda_hopper.c ---- */
+/* The same for sm_90a: tiles by the copy engine, products by four warps together. */
+void cuda_hopper_attention(CudaEmit *e);
+extern const char cuda_hopper_helpers[];
 
 /* cuda.c */
 /* Declares i0 … from `unit`, for the loops [0, count), and the pointers of rows. */

@@ -85,6 +85,7 @@ static const struct {
      "}\n"
      "F bool both(BFloat x, BFloat y) { return x && (y.bits & 0x7fff) != 0; }\n"},
     {"attention", NULL, cuda_attention_helpers},
+    {"hopper", "attention", cuda_hopper_helpers},
     {"floor_divide", NULL,
      "F int floor_divide(int x, int y) {\n"
      "    if (y == 0) return 0;\n"

@@ -2,9 +2,10 @@
 #include "../passes/passes.h"
 #include "codegen.h"
 
-/* (schedule, source) of a graph's text.  `bytes`: of vectors, 0: the machine's. */
+/* (schedule, source) of a graph's text.  `variant`: the bytes of vectors, 0 for the machine's; of a
+   device its capability, 0 for any. */
 static PyObject *
-lower_text(const char *text, PyObject *keep, Device device, bool comments, int bytes)
+lower_text(const char *text, PyObject *keep, Device device, bool comments, int variant)
 {
     const char *why = NULL;
     PyObject *result = NULL;
@@ -13,6 +14,7 @@ lower_text(const char *text, PyObject *keep, Device device, bool comments, int b
     keep = keep == NULL ? PyList_New(0) : Py_NewRef(keep);
     Arena *arena = keep == NULL ? NULL : arena_new();
     Graph *graph = arena == NULL ? NULL : graph_parse(arena, keep, text);
+    if (graph != NULL && device == DEVICE_CUDA) graph->capability = variant;
     bool prepared = graph != NULL && run_preparation(graph, NULL, NULL) == 0;
     Program *program = !prepared ? NULL : lower(graph, &answer, &why);
     if (program == NULL) {
@@ -21,8 +23,8 @@ lower_text(const char *text, PyObject *keep, Device device, bool comments, int b
     }
     if (program_print(graph, program, &schedule) < 0) goto done;
     int written = device == DEVICE_CUDA ? codegen_cuda(graph, program, comments, &source, NULL)
-                  : bytes ? codegen_c_for(graph, program, comments, bytes, &source, NULL)
-                          : codegen_c(graph, program, comments, &source, NULL);
+                  : variant ? codegen_c_for(graph, program, comments, variant, &source, NULL)
+                            : codegen_c(graph, program, comments, &source, NULL);
     if (written < 0) goto done;
     result = Py_BuildValue("(NN)", text_to_str(&schedule), text_to_str(&source));
 done:
@@ -46,14 +48,14 @@ lower_graph(PyObject *Py_UNUSED(module), PyObject *args)
     return lower_text(text, keep, DEVICE_HOST, comments, bytes);
 }
 
-/* lower_cuda(text, comments=True) -> (schedule, CUDA) */
+/* lower_cuda(text, comments=True, capability=0) -> (schedule, CUDA) */
 static PyObject *
 lower_cuda(PyObject *Py_UNUSED(module), PyObject *args)
 {
     const char *text;
-    int comments = 1;
-    if (!PyArg_ParseTuple(args, "s|p", &text, &comments)) return NULL;
-    return lower_text(text, NULL, DEVICE_CUDA, comments, 0);
+    int comments = 1, capability = 0;
+    if (!PyArg_ParseTuple(args, "s|pi", &text, &comments, &capability)) return NULL;
+    return lower_text(text, NULL, DEVICE_CUDA, comments, capability);
 }
 
 static PyMethodDef methods[] = {

@@ -222,7 +222,8 @@ typedef enum {
     WRITE_IMPOSSIBLE, /* a loop over an array that would have to be copied and cannot be */
 } Write;
 
-/* Elements of a row of an attention's arguments q and v, and of its result. */
+/* Elements of a row of an attention's arguments q and v, and of its result: on every device.  The
+   kernel for Hopper has heads of 32 and 128, too. */
 enum { ATTENTION_HEAD = 64 };
 
 enum { COPY_KEPT = 1 };
@@ -277,7 +278,10 @@ typedef struct Graph {
     int32_t file, line; /* position that new nodes take */
     uint8_t errors;     /* and their ErrorState */
     bool fast;          /* the bits need not be NumPy's: docs/numerics.md */
+    int32_t capability; /* of the device that code is made for, 90 for 9.0; 0: of any */
 } Graph;
+
+enum { CAPABILITY_HOPPER = 90 };
 
 /* ---- build.c ---- */
 
@@ -453,6 +457,15 @@ Way clip_way(const Graph *g, DType loop, NodeId low, NodeId high, int *op);
 /* A pointwise or Python operation on numbers whose C expression, conversions of its arguments
    included, gives the bits of the array library or of Python. */
 bool node_is_expression(const Graph *g, const Node *node);
+
+/* ---- attention.c ---- */
+/* Can rows of the array, along the axis `rows`, be copied in boxes by the copy engine?  Its last
+   two axes are those of a matrix, the elements of whose rows lie side by side. */
+bool attention_in_boxes(const Graph *g, const Type *type, int rows);
+/* Do q, k^T and v go to the kernel for Hopper? */
+bool attention_on_hopper(const Graph *g, const Type *q, const Type *k, const Type *v);
+/* Are the heads of a size for which there is a kernel? */
+bool attention_has_head(const Graph *g, const Type *q, const Type *k, const Type *v);
 
 /* ---- virtual.c: values that need no memory ---- */
 typedef struct {

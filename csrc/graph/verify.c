@@ -392,8 +392,8 @@ check_attention(Check *c, NodeId id, const Node *node)
         RULE(arg_type(c, node, i)->rank == node->type.rank &&
                  dtype_is_half(arg_type(c, node, i)->dtype),
              "its factors are not 16-bit arrays of its rank");
-    RULE(size_value(c->g, node->type.shape[node->type.rank - 1]) == ATTENTION_HEAD,
-         "its heads have another size");
+    RULE(attention_has_head(c->g, arg_type(c, node, 0), arg_type(c, node, 1), arg_type(c, node, 2)),
+         "there is no kernel for its heads");
     RULE(node->region[0] > 0 && node->region[0] < c->g->regions.len, "it owns no region");
     const Region *scores = &c->g->regions.at[node->region[0]];
     RULE(scores->owner == id, "its region has another owner");

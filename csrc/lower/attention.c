@@ -69,6 +69,58 @@ add_scores(Nest *n, const Region *region)
     return 0;
 }
 
+/* The tensor map of a matrix, whose rows are along the last but one axis or, with `turned`, along
+   the last.  Batch axes that repeat it have no dimension. */
+static TensorMap
+map_of(const Nest *n, int factor, const Type *type, bool turned, int rows)
+{
+    const Graph *g = n->lw->graph;
+    const Operand *o = &n->kernel->operands.at[n->kernel->cuda.factor[factor]];
+    int last = type->rank - 1, columns = turned ? last - 1 : last, dim = 2;
+    int64_t head = size_value(g, type->shape[columns]);
+    TensorMap map = {.place = o->pointer, .dtype = o->dtype};
+    for (int i = 0; i < MAP_RANK; i++) map.size[i] = map.box[i] = 1, map.stride[i] = 16;
+    map.size[0] = head;
+    map.box[0] = (int32_t)Py_MIN(head, BOX_COLUMNS);
+    map.size[1] = size_value(g, type->shape[turned ? last : last - 1]);
+    map.stride[1] = size_value(g, type->stride[turned ? last : last - 1]);
+    map.box[1] = rows;
+    for (int axis = 0; axis < last - 1; axis++) {
+        int64_t length = size_value(g, type->shape[axis]);
+        int64_t stride = size_value(g, type->stride[axis]);
+        if (length == 1 || stride == 0) continue;
+        map.size[dim] = length;
+        map.stride[dim++] = stride;
+    }
+    return map;
+}
+
+static int
+add_maps(Nest *n, const Node *node, KernelStep *step)
+{
+    const Graph *g = n->lw->graph;
+    step->nmaps = MOST_MAPS;
+    step->maps = arena_alloc(n->lw->arena, sizeof(TensorMap) * MOST_MAPS);
+    if (step->maps == NULL) return -1;
+    for (int i = 0; i < MOST_MAPS; i++)
+        step->maps[i] = map_of(n, i, &graph_node(g, node->args[i])->type, i == 1,
+                               i == 0 ? QUERY_TILE : KEY_TILE);
+    return 0;
+}
+
+static int
+lay_out(Nest *n, NodeId attention, KernelStep *step)
+{
+    const Graph *g = n->lw->graph;
+    const Node *node = graph_node(g, attention);
+    const Type *type[3];
+    for (int i = 0; i < 3; i++) type[i] = &graph_node(g, node->args[i])->type;
+    bool hopper = attention_on_hopper(g, type[0], type[1], type[2]);
+    n->kernel->cuda.head = (int32_t)size_value(g, type[0]->shape[type[0]->rank - 1]);
+    if (cuda_schedule_attention(n, hopper, step) < 0) return -1;
+    return hopper ? add_maps(n, node, step) : 0;
+}
+
 int
 attention_build(Lowering *lw, Group *g)
 {
@@ -88,8 +140,7 @@ attention_build(Lowering *lw, Group *g)
         if ((n.kernel->size[i] = nest_size(&n, n.size[i])) < 0) return -1;
     }
     Step step = {0};
-    if (add_matrices(&n, id) < 0 || add_scores(&n, region) < 0 ||
-        cuda_schedule_attention(&n, &step.kernel) < 0)
+    if (add_matrices(&n, id) < 0 || add_scores(&n, region) < 0 || lay_out(&n, id, &step.kernel) < 0)
         return -1;
     if (lw->why != NULL) return 0;
     step_blame(lw->graph, id, &step);

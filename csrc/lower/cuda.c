@@ -339,14 +339,28 @@ cuda_schedule(Nest *n, KernelStep *step)
     return failed;
 }
 
+/* ---- attention ---- */
+
+/* Two groups of four warps, each with 64 queries, and four tiles that are under way.  Of heads of
+   64 and less two blocks fit a multiprocessor. */
+static void
+lay_on_hopper(CudaKernel *c, KernelStep *step)
+{
+    c->stages = 4;
+    c->threads = 2 * QUERY_TILE;
+    /* behind the tiles: a barrier for the queries, two for each stage */
+    step->shared = (QUERY_TILE + 2 * c->stages * KEY_TILE) * c->head * 2 + 8 * (2 * c->stages + 1);
+}
+
 int
-cuda_schedule_attention(Nest *n, KernelStep *step)
+cuda_schedule_attention(Nest *n, bool hopper, KernelStep *step)
 {
     CudaKernel *c = &n->kernel->cuda;
     int64_t batch = 1, queries = loop_size(n, n->nloops - 2);
     for (int i = 0; i < n->nloops - 2; i++) batch *= loop_size(n, i);
     SizeId units = size_const(n->lw->graph, batch);
     c->threads = QUERY_TILE;
+    if (hopper) lay_on_hopper(c, step);
     c->lanes = c->pack = 1;
     c->parts = -1;
     c->wide = is_wide(n);

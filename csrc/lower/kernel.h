@@ -115,10 +115,13 @@ typedef struct {
     int32_t partial; /* … and of the pointer to the parts' results, which kN_done combines */
     int32_t factor[4]; /* KERNEL_ATTENTION: the operands q, k, v and the result … */
     int32_t score;     /* … and the instruction that makes the score */
+    int32_t head;      /* elements of a row of q, k and v */
+    int32_t stages;    /* tiles that are under way at once, by the copy engine; 0: it is not used */
 } CudaKernel;
 
-/* KERNEL_ATTENTION: what a block computes with at a time. */
-enum { QUERY_TILE = 128, KEY_TILE = 64 };
+/* KERNEL_ATTENTION: the queries of a block; with the copy engine, of its groups of four warps; the
+   columns that the copy engine takes at once, and their bytes in shared memory. */
+enum { QUERY_TILE = 128, KEY_TILE = 64, GROUP_QUERIES = 64, BOX_COLUMNS = 64 };
 
 /* Columns for a block of the kernel that combines columns' parts; its other threads share them. */
 enum { DONE_COLUMNS = 8 };

@@ -53,6 +53,17 @@ typedef struct {
     int32_t *at;
 } LaunchTable;
 
+/* A tensor map: how the copy engine of a device (TMA) finds tiles of an array.  Dimensions begin
+   with the innermost one, and there are always MAP_RANK, unused ones of length 1. */
+enum { MAP_RANK = 5 };
+typedef struct {
+    int32_t place; /* of the array's beginning: index into KernelStep.places */
+    DType dtype;
+    int64_t size[MAP_RANK], stride[MAP_RANK]; /* elements; bytes, of which [0] is not used */
+    int32_t box[MAP_RANK];                    /* the elements of a tile */
+} TensorMap;
+enum { MAP_BYTES = 128, MOST_MAPS = 3 };
+
 static inline bool
 table_shares(const LaunchTable *table, int i)
 {
@@ -80,6 +91,9 @@ typedef struct {
     Device device;
     int32_t threads;   /* on a device: of a block */
     int64_t blocks[2]; /* of the kernel, and of kN_done; 0: there is none */
+    int32_t shared;    /* bytes of a block's dynamic memory */
+    int32_t nmaps;     /* arguments in front of the others */
+    TensorMap *maps;
     int32_t component; /* lower/together.c; 0: none */
     /* Kernels of one text, launched together: `places` and `sizes` are those of
        the first, of the second, …; 0: one kernel. */

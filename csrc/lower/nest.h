@@ -86,7 +86,7 @@ int64_t stages_scratch_bytes(const Nest *n);
 
 /* cuda.c: what CUDA makes of the kernel; 0 or -1, lw->why may be set */
 int cuda_schedule(Nest *n, KernelStep *step);
-/* The same for an attention whose operands and score are known. */
-int cuda_schedule_attention(Nest *n, KernelStep *step);
+/* The same for an attention whose operands, score and head are known: for Hopper, or any device. */
+int cuda_schedule_attention(Nest *n, bool hopper, KernelStep *step);
 
 #endif

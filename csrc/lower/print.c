@@ -133,6 +133,9 @@ put_cuda(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
         text_printf(out, " parts, combined by %lld blocks", (long long)s->blocks[1]);
     }
     if (c->wide) text_put(out, ", 64-bit indices");
+    if (s->nmaps > 0)
+        text_printf(out, ", tiles of %d keys by the copy engine, %d at once, shared %d", KEY_TILE,
+                    c->stages, s->shared);
 }
 
 static void

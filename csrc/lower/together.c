@@ -168,7 +168,8 @@ typedef struct {
 static bool
 may_join(const Lowering *lw, const KernelStep *s)
 {
-    return s->blocks[1] == 0 && lw->program->kernels.at[s->kernel]->kind != KERNEL_COLUMNS;
+    return s->blocks[1] == 0 && s->nmaps == 0 &&
+           lw->program->kernels.at[s->kernel]->kind != KERNEL_COLUMNS;
 }
 
 static bool

@@ -177,11 +177,10 @@ factors_fit(const Match *m, NodeId out)
         if (!size_same(g, tq->shape[axis], tk->shape[axis]) ||
             !size_same(g, tq->shape[axis], tv->shape[axis]))
             return false;
-    return length_of(g, q, 1) == ATTENTION_HEAD && length_of(g, v, 1) == ATTENTION_HEAD &&
-           length_of(g, q, 2) > 1 && length_of(g, k, 1) > 1 &&
+    return length_of(g, q, 2) > 1 && length_of(g, k, 1) > 1 &&
            length_of(g, k, 1) == length_of(g, v, 2) && type_is_contiguous(g, to) &&
            has_aligned_rows(g, q, rank - 1) && has_aligned_rows(g, k, rank - 2) &&
-           has_aligned_rows(g, v, rank - 1);
+           has_aligned_rows(g, v, rank - 1) && attention_has_head(g, tq, tk, tv);
 }
 
 /* ---- the scores ---- */

@@ -130,11 +130,28 @@ make_code(Job *job, Device device)
     return answer;
 }
 
+static bool
+graph_uses_device(const Graph *g)
+{
+    for (int i = 0; i < g->inputs.len; i++)
+        if (graph_node(g, g->inputs.at[i])->type.device != DEVICE_HOST) return true;
+    return false;
+}
+
+static void
+describe_devices(Graph *g)
+{
+    if (!graph_uses_device(g)) return;
+    for (int device = 0; device < DEVICE_COUNT; device++)
+        if (targets[device].describe != NULL) targets[device].describe(g);
+}
+
 static Answer
 stage_code(Job *job)
 {
     Answer answer = ANSWER_YES;
     const char *why = NULL;
+    describe_devices(job->capture->graph);
     if (run_preparation(job->capture->graph, dump_pass, job) < 0) return ANSWER_ERROR;
     job->program = lower(job->capture->graph, &answer, &why);
     if (job->program == NULL) {
@@ -169,14 +186,6 @@ starts_whole(const Job *job)
 {
     return job->request->number == job->request->decoded->first_traceable &&
            job->capture->exit.kind == EXIT_RETURN && !needs_frame(job->capture);
-}
-
-static bool
-graph_uses_device(const Graph *g)
-{
-    for (int i = 0; i < g->inputs.len; i++)
-        if (graph_node(g, g->inputs.at[i])->type.device != DEVICE_HOST) return true;
-    return false;
 }
 
 static Answer

@@ -34,6 +34,10 @@ typedef struct { /* of libcuda.so.1; results: 0 is success */
                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
                   void *stream, void **arguments, void **extra);
     int (*copy)(uint64_t to, uint64_t from, size_t bytes, void *stream);
+    int (*kernel_set)(int attribute, int value, void *kernel, int device);
+    int (*map_encode)(void *map, int dtype, unsigned rank, uint64_t address, const uint64_t *size,
+                      const uint64_t *stride, const unsigned *box, const unsigned *step,
+                      int interleave, int swizzle, int promotion, int fill);
     bool has_graphs; /* the rest is there */
     int (*kernel_function)(void **function, void *kernel);
     int (*graph_create)(void **graph, unsigned flags);
@@ -82,6 +86,7 @@ Digest cuda_options(void); /* of the compiler and of the image */
 
 void cuda_parts(KeyParts *parts, bool straight);
 Answer cuda_identify(KeyParts *parts);
+void cuda_describe(Graph *graph);
 Answer cuda_compile_file(const char *source, bool straight, const char *folder,
                          char out[CACHE_PATH], double *seconds);
 void cuda_is_missing(void);

@@ -6,8 +6,9 @@
 
 static char problem[256] = "CUDA kernels could not be compiled";
 
+/* Of the current device, 90 for 9.0; 0: there is none. */
 static int
-current_arch(char out[16])
+current_capability(void)
 {
     enum { MAJOR = 75, MINOR = 76 }; /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_… */
     const char *why;
@@ -16,9 +17,24 @@ current_arch(char out[16])
     if (driver == NULL || cuda_current(&device) != ANSWER_YES ||
         driver->device_attribute(&major, MAJOR, device) != 0 ||
         driver->device_attribute(&minor, MINOR, device) != 0)
-        return -1;
-    snprintf(out, 16, "sm_%d%d", major, minor);
+        return 0;
+    return major * 10 + minor;
+}
+
+/* Hopper's products of several warps are in no architecture that later devices would take over. */
+static int
+current_arch(char out[16])
+{
+    int capability = current_capability();
+    if (capability == 0) return -1;
+    snprintf(out, 16, "sm_%d%s", capability, capability == CAPABILITY_HOPPER ? "a" : "");
     return 0;
+}
+
+void
+cuda_describe(Graph *graph)
+{
+    graph->capability = current_capability();
 }
 
 /* ---- the key ---- */

@@ -114,6 +114,7 @@ node_of(const Launch *launch, int part)
         .block_x = kernel->threads,
         .block_y = 1,
         .block_z = 1,
+        .shared = kernel->shared,
         .arguments = launch->arguments,
     };
 }

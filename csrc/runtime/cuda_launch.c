@@ -15,6 +15,62 @@ cuda_current(int *device)
     return driver->context_device(device) == 0 ? ANSWER_YES : ANSWER_NO;
 }
 
+/* A block has 48 KiB of shared memory unless its kernel is allowed more, on each device.  A plan
+   stays on the one that was current when it was made. */
+static int
+allow_shared(const CudaDriver *driver, Chain *chain)
+{
+    enum { DYNAMIC_SHARED = 8, COMMON = 48 << 10, NO_DEVICE = 100 };
+    /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, CUDA_ERROR_NO_DEVICE */
+    int device, failed = 0;
+    if (chain->allowed) return 0;
+    if (cuda_current(&device) != ANSWER_YES) return NO_DEVICE;
+    for (int i = 0; i < chain->nlaunches && !failed; i++) {
+        const PlanKernel *kernel = chain->launches[i].kernel;
+        if (kernel->shared > COMMON)
+            failed = driver->kernel_set(DYNAMIC_SHARED, (int)kernel->shared, kernel->function[0],
+                                        device);
+    }
+    chain->allowed = !failed;
+    return failed;
+}
+
+/* The tile's rows are up to 128 bytes, in chunks of 16 that change places from row to row. */
+static int
+encode_map(const CudaDriver *driver, const TensorMap *map, uint64_t address, void *out)
+{
+    enum { FLOAT16 = 6, BFLOAT16 = 9, SWIZZLE_64 = 2, SWIZZLE_128 = 3, PROMOTE_256 = 3 };
+    uint64_t size[MAP_RANK], stride[MAP_RANK];
+    unsigned box[MAP_RANK], step[MAP_RANK];
+    for (int i = 0; i < MAP_RANK; i++) {
+        size[i] = (uint64_t)map->size[i];
+        stride[i] = (uint64_t)map->stride[i];
+        box[i] = (unsigned)map->box[i];
+        step[i] = 1;
+    }
+    int swizzle = box[0] * dtype_size(map->dtype) < 128 ? SWIZZLE_64 : SWIZZLE_128;
+    return driver->map_encode(out, map->dtype == DT_F16 ? FLOAT16 : BFLOAT16, MAP_RANK, address,
+                              size, stride + 1, box, step, 0, swizzle, PROMOTE_256, 0);
+}
+
+/* Makes the maps of arrays that are elsewhere than at the last launch. */
+static int
+set_maps(const CudaDriver *driver, Chain *chain)
+{
+    for (int i = 0; i < chain->nlaunches; i++) {
+        Launch *launch = &chain->launches[i];
+        for (int m = 0; m < launch->kernel->nmaps; m++) {
+            const TensorMap *map = &launch->kernel->maps[m];
+            uint64_t address = launch->words[map->place];
+            if (launch->mapped[m] == address) continue;
+            int failed = encode_map(driver, map, address, launch->maps + m * MAP_BYTES);
+            launch->mapped[m] = failed ? 0 : address;
+            if (failed) return failed;
+        }
+    }
+    return 0;
+}
+
 static int
 launch_each(const CudaDriver *driver, const Chain *chain, void *stream)
 {
@@ -22,9 +78,9 @@ launch_each(const CudaDriver *driver, const Chain *chain, void *stream)
         const Launch *launch = &chain->launches[i];
         const PlanKernel *kernel = launch->kernel;
         for (int part = 0; part < 2 && kernel->function[part] != NULL; part++) {
-            int failed =
-                driver->launch(kernel->function[part], kernel->blocks[part], cuda_rows(kernel), 1,
-                               kernel->threads, 1, 1, 0, stream, launch->arguments, NULL);
+            int failed = driver->launch(kernel->function[part], kernel->blocks[part],
+                                        cuda_rows(kernel), 1, kernel->threads, 1, 1, kernel->shared,
+                                        stream, launch->arguments, NULL);
             if (failed) return failed;
         }
     }
@@ -41,8 +97,11 @@ cuda_launch(Run *run, Chain *chain)
     chain_fill(run, chain);
     CudaWay way = cuda_way(chain);
     int64_t began = way.timed ? clock_ns() : 0;
-    if (way.graph && cuda_graph_launch(driver, chain, stream, way.timed)) return ANSWER_YES;
-    int failed = launch_each(driver, chain, stream);
+    int failed = allow_shared(driver, chain);
+    if (!failed) failed = set_maps(driver, chain);
+    if (!failed && way.graph && cuda_graph_launch(driver, chain, stream, way.timed))
+        return ANSWER_YES;
+    if (!failed) failed = launch_each(driver, chain, stream);
     if (way.timed && !way.graph) cuda_way_timed(chain, clock_ns() - began);
     chain->launched = true;
     if (!failed) return ANSWER_YES;

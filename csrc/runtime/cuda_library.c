@@ -51,6 +51,8 @@ open_driver(void)
         {"cuLibraryGetKernel", (void **)&driver.library_kernel},
         {"cuLaunchKernel", (void **)&driver.launch},
         {"cuMemcpyDtoDAsync_v2", (void **)&driver.copy},
+        {"cuKernelSetAttribute", (void **)&driver.kernel_set},
+        {"cuTensorMapEncodeTiled", (void **)&driver.map_encode},
         {"cuGetErrorName", (void **)&driver.error_name},
     };
     const Symbol graphs[] = {

@@ -60,7 +60,9 @@ typedef struct {
     bool parts;              /* called once more after its units */
     /* on a device: the kernel, and what combines its parts or NULL */
     void *function[2];
-    unsigned blocks[2], threads;
+    unsigned blocks[2], threads, shared;
+    int32_t nmaps;
+    TensorMap *maps; /* arguments in front of the others */
     int32_t members; /* of a launch of several kernels, else 0: see KernelStep */
     LaunchTable table;
 } PlanKernel;
@@ -105,7 +107,9 @@ typedef struct {
 typedef struct {
     const PlanKernel *kernel;
     uint64_t *words;
-    void **arguments;            /* to each word */
+    char *maps;                  /* as the driver made them, MAP_BYTES each … */
+    uint64_t mapped[MOST_MAPS];  /* … of these addresses; 0: not yet */
+    void **arguments;            /* to each map and each word */
     bool changed;                /* since the graph was told */
     void *node[2], *function[2]; /* of the graph, as kernel->function */
 } Launch;
@@ -118,6 +122,7 @@ typedef struct Chain {
     Launch *launches;
     struct CudaGraph *graph; /* cuda_graph.c; NULL: none yet */
     bool launched, no_graph; /* at least once; making or launching one has failed */
+    bool allowed;            /* kernels may have the shared memory that they need */
     struct Chain *next;
 } Chain;
 

@@ -49,12 +49,16 @@ launch_words(const PlanKernel *kernel)
 static int
 make_launch(Plan *plan, const PlanKernel *kernel, Launch *out)
 {
-    size_t nwords = (size_t)launch_words(kernel);
+    enum { ALIGNED = 64 }; /* what the driver asks of a map */
+    size_t nwords = (size_t)launch_words(kernel), nmaps = (size_t)kernel->nmaps;
     out->kernel = kernel;
     out->words = arena_alloc(plan->memory, sizeof(uint64_t) * (nwords + 1));
-    out->arguments = arena_alloc(plan->memory, sizeof(void *) * (nwords + 1));
-    if (out->words == NULL || out->arguments == NULL) return -1;
-    for (size_t i = 0; i < nwords; i++) out->arguments[i] = &out->words[i];
+    out->arguments = arena_alloc(plan->memory, sizeof(void *) * (nmaps + nwords + 1));
+    out->maps = arena_alloc(plan->memory, MAP_BYTES * nmaps + ALIGNED);
+    if (out->words == NULL || out->arguments == NULL || out->maps == NULL) return -1;
+    out->maps += -(uintptr_t)out->maps % ALIGNED;
+    for (size_t i = 0; i < nmaps; i++) out->arguments[i] = out->maps + i * MAP_BYTES;
+    for (size_t i = 0; i < nwords; i++) out->arguments[nmaps + i] = &out->words[i];
     return 0; /* a table is the first argument */
 }
 

@@ -177,6 +177,7 @@ make_launch(Code *code, const KernelStep *from, void *symbol, PlanKernel *out)
     char name[24];
     out->function[0] = symbol;
     out->threads = (unsigned)from->threads;
+    out->shared = (unsigned)from->shared;
     for (int i = 0; i < 2; i++) out->blocks[i] = (unsigned)from->blocks[i];
     if (from->blocks[1] == 0) return 0;
     PyOS_snprintf(name, sizeof(name), "k%d_done", (int)from->kernel);
@@ -217,6 +218,9 @@ make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
     out->number = from->kernel;
     out->parts = from->parts;
     if (from->scratch_bytes > plan->scratch_bytes) plan->scratch_bytes = from->scratch_bytes;
+    out->nmaps = from->nmaps;
+    out->maps = copy_of(plan, from->maps, sizeof(TensorMap) * (size_t)from->nmaps);
+    if (from->nmaps > 0 && out->maps == NULL) return -1;
     out->members = from->members;
     out->table = from->table;
     size_t arguments = (size_t)(step_places(from) + step_sizes(from));

@@ -40,13 +40,13 @@ host_close(void *handle)
 /* ---- the table ---- */
 
 const Target targets[] = {
-    [DEVICE_HOST] = {codegen_c, toolchain_parts, toolchain_identify, toolchain_compile,
+    [DEVICE_HOST] = {NULL, codegen_c, toolchain_parts, toolchain_identify, toolchain_compile,
                      toolchain_start, toolchain_ended, toolchain_recorded, toolchain_record,
                      toolchain_is_missing, toolchain_has_no_folder, toolchain_problem, host_open,
                      host_symbol, host_close, NULL, NULL},
-    [DEVICE_CUDA] = {codegen_cuda, cuda_parts, cuda_identify, cuda_compile_file, NULL, NULL, NULL,
-                     NULL, cuda_is_missing, toolchain_has_no_folder, cuda_problem, cuda_open,
-                     cuda_symbol, cuda_close, cuda_launch, cuda_forget},
+    [DEVICE_CUDA] = {cuda_describe, codegen_cuda, cuda_parts, cuda_identify, cuda_compile_file,
+                     NULL, NULL, NULL, NULL, cuda_is_missing, toolchain_has_no_folder, cuda_problem,
+                     cuda_open, cuda_symbol, cuda_close, cuda_launch, cuda_forget},
 };
 
 bool

@@ -9,6 +9,8 @@
 #include "../codegen/codegen.h"
 
 typedef struct Target {
+    /* Tells the graph what lowering asks of the current device; NULL: nothing. */
+    void (*describe)(Graph *graph);
     /* The source of the program's kernels on this target; *straight is a hint for `compile`, see
        codegen_c. */
     int (*emit)(const Graph *graph, const Program *program, bool comments, Text *out,

@@ -2,7 +2,9 @@
 
 test_cuda.py runs this file as it does on_executor.py.  Functions that stay calls are NumPy's."""
 
+import ctypes
 import math
+import os
 
 import ml_dtypes
 import numpy as np
@@ -13,6 +15,8 @@ from deviceless import cp, device, host, once
 BF16 = np.dtype(ml_dtypes.bfloat16)
 cp.arange = by_numpy("arange", np.arange)
 cp.tri = by_numpy("tri", np.tri)
+HOPPER = os.environ["EXECUTOR_CAPABILITY"] == "90"
+MAPS = ctypes.c_int.in_dll(ctypes.CDLL("libcuda.so.1"), "executor_maps")
 
 
 def like(p, v):
@@ -80,8 +84,11 @@ def run(function, *args, calls=()):
     return host(made).astype("f8")
 
 
-def check(function, *args, given=None, calls=()):
+def check(function, *args, given=None, calls=(), hopper=HOPPER):
+    """`hopper`: is it the kernel with tensor maps?"""
+    before = MAPS.value
     made = run(function, *(given or map(device, args)), calls=calls)
+    assert (MAPS.value > before) == hopper
     right = wanted(function, *args)
     assert made.shape == right.shape
     error = 2.0 ** (-8 if args[0].dtype == BF16 else -11)
@@ -100,6 +107,50 @@ def test_attention(function, dtype):
 def test_lengths(queries, keys):
     q = values((queries, 64), "f2", 1)
     check(plain, q, *(values((keys, 64), "f2", k) for k in (2, 3)))
+
+
+@pytest.mark.skipif(not HOPPER, reason="other devices have heads of 64")
+@pytest.mark.parametrize("head", [32, 128])
+@pytest.mark.parametrize("function", [plain, causal, window])
+@pytest.mark.parametrize("queries, keys", [(130, 260), (257, 70)])
+def test_heads(function, head, queries, keys):
+    q = values((2, queries, head), "f2", 1) * np.float16((64 / head) ** 0.5)
+    check(function, q, *(values((2, keys, head), "f2", k) for k in (2, 3)))
+
+
+@pytest.mark.skipif(HOPPER, reason="has heads of 32 and 128")
+@pytest.mark.parametrize("head", [32, 128])
+def test_other_heads_stay_calls(head):
+    args = [values((70, head), "f2", k) for k in range(3)]
+    made = run(plain, *map(device, args), calls=["@", "@"])
+    np.testing.assert_allclose(made, wanted(plain, *args), rtol=2e-2, atol=2e-2)
+
+
+def test_many_tiles_and_arrays_that_move():
+    """More tiles than are under way at once; other arrays, later results elsewhere."""
+    compiled = once(causal)
+    for seed in range(2):
+        args = [values((580, 64), "f2", 3 * seed + k) for k in range(3)]
+        made = host(compiled(cp, *map(device, args))).astype("f8")
+        np.testing.assert_allclose(made, wanted(causal, *args), rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("batch", [(2, 1, 3), (2, 2, 2), (2, 2, 2, 2)])
+def test_batch_axes(batch):
+    """Of four of them the copy engine has not the dimensions."""
+    args = [values((*batch, 70, 64), "f2", k) for k in range(3)]
+    check(plain, *args, hopper=HOPPER and len(batch) < 4)
+
+
+def test_keys_of_several_heads():
+    """An axis along which nothing moves, and one that goes backwards."""
+    q, k, v = (values((2, 3, n, 64), "f2", n) for n in (70, 90, 91))
+    k, v = k[:, :1], v[0, 0, 1:]
+    given = [device(q)]
+    for x in (device(k), device(v)):
+        given.append(cp.broadcast_to(x, (2, 3, 90, 64)))
+    check(plain, q, k, v, given=given)
+    check(plain, q[::-1], q, q, given=[given[0][::-1], given[0], given[0]], hopper=False)
 
 
 def test_views_are_read_where_they_lie():

@@ -64,6 +64,16 @@ ATTENTION = """%0: bf16@cuda[2,3,1000,64] = input(0)
 }
 outputs %9
 """
+WIDE_HEADS = (
+    ATTENTION.replace("64]", "128]")
+    .replace(",64,", ",128,")
+    .replace("{383616,127872,2,128}", "{767232,255744,2,256}")
+)
+NARROW_HEADS = (
+    ATTENTION.replace("64]", "32]")
+    .replace(",64,", ",32,")
+    .replace("{383616,127872,2,128}", "{191808,63936,2,64}")
+)
 GRAPHS = [ATTENTION, SOFTMAX, CHAIN, WHOLE, COLUMNS, BROADCAST, WIDE]
 
 
@@ -105,6 +115,25 @@ def test_nvrtc_compiles(graph, arch):
     cubin, log = _C.cuda_compile(source, arch)
     assert cubin is not None, log
     assert cubin.count(b"\x7fELF") == 1
+
+
+@needs_nvrtc
+@pytest.mark.parametrize("dtype", ["bf16", "f16"])
+@pytest.mark.parametrize("graph", [ATTENTION, WIDE_HEADS, NARROW_HEADS])
+def test_nvrtc_compiles_attention_for_hopper(graph, dtype):
+    schedule, source = _C.lower_cuda(graph.replace("bf16", dtype), False, 90)
+    assert "by the copy engine" in schedule
+    assert "wgmma" in source
+    cubin, log = _C.cuda_compile(source, "sm_90a")
+    assert cubin is not None, log
+
+
+def test_attention_takes_the_copy_engine_on_hopper_only():
+    for capability in (0, 80, 89, 100, 120):
+        schedule, source = _C.lower_cuda(ATTENTION, False, capability)
+        assert "copy engine" not in schedule
+        assert "mma.sync" in source
+        assert "wgmma" not in source
 
 
 @needs_nvrtc
@@ -263,15 +292,18 @@ def executor(tmp_path_factory):
         "bfloat_on_executor.py",
         "calls_on_executor.py",
         "attention_on_executor.py",
+        "attention_on_executor.py 80",
         "views_on_executor.py",
         "writes_on_executor.py",
     ],
 )
 def test_on_the_executor(executor, tmp_path, tests):
+    tests, _, capability = tests.partition(" ")
     if tests in ("bfloat_on_executor.py", "attention_on_executor.py"):
         pytest.importorskip("ml_dtypes")
     path = os.pathsep.join([str(HERE.parents[1]), str(HERE), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "PYTHONPATH": path, "PYCOMPILE_CACHE_DIR": str(tmp_path)}
+    env["EXECUTOR_CAPABILITY"] = capability or "90"
     command = [
         sys.executable,
         "-m",
