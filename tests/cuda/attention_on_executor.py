@@ -202,6 +202,15 @@ def test_two_attentions_and_what_is_between_them():
     check(program, *(values((2, 66, 64), "f2", k) for k in range(3)))
 
 
+def test_a_function_of_the_program_has_the_attention():
+    """Also where that has called another one before its second product."""
+
+    def layer(xp, x, k, v):
+        return plain(xp, x * 2, k, v) + 1
+
+    check(layer, *(values((2, 66, 64), "f2", k) for k in range(3)))
+
+
 def other_head(xp, q, k, v):
     s = q[..., :32] @ k[..., :32].swapaxes(-1, -2)
     return like(softmax(xp, s), v) @ v

@@ -116,7 +116,8 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
         if (in->break_inlined) return learn_no_inline(in, marks, arena);
         if (instr->sub != 0)
             return learn_stop(in, marks, arena, in->attempt.steps - 1 - instr->sub);
-        if (in->writes.dirty) return learn_stop(in, marks, arena, in->attempt.steps - 1);
+        if (in->writes.dirty || in->writes.dirty_before)
+            return learn_stop(in, marks, arena, in->attempt.steps - 1);
         if (record_break(in) < 0) return ATTEMPT_ERROR;
         in->break_code = BREAK_NONE;
         answer = exit_break(in, in->bottom->number);

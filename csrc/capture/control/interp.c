@@ -262,13 +262,16 @@ before(Interp *in, const Instr *instr)
     }
     in->out->ninstructions++;
     if (a == in->bottom) {
-        in->writes.dirty = false;
+        in->writes.dirty = in->writes.dirty_before = false;
         if (in->attempt.first_step[a->number] == 0)
             in->attempt.first_step[a->number] = 1 + in->attempt.steps;
         if (in->attempt.steps++ == in->attempt.marks->stop_at && instr->sub == 0) {
             const Break *stop = &in->attempt.marks->stop;
             return interp_break_as(in, stop->code, stop);
         }
+    } else {
+        in->writes.dirty_before = in->writes.dirty_before || in->writes.dirty;
+        in->writes.dirty = false;
     }
     if (--in->attempt.budget < 0)
         return interp_break(in, BREAK_TOO_LONG, "more instructions than the budget");

@@ -165,13 +165,15 @@ iterator_next(Interp *in, Value *iterator, Value **out)
 Answer
 iterate_some(Interp *in, Value *iterable, Value *iterator, int most, ValueKind kind, Value **out)
 {
-    bool dirty = in->writes.dirty;
+    bool dirty = in->writes.dirty, before = in->writes.dirty_before;
     Value *item, *all = value_sequence(in, kind, 0, NULL);
     if (all == NULL) return ANSWER_ERROR;
     while (all->nitems < most) {
         Answer answer = iterator_next(in, iterator, &item);
-        if (iterator != iterable && iterable->kind != V_OBJECT && iterable->kind != V_INSTANCE)
+        if (iterator != iterable && iterable->kind != V_OBJECT && iterable->kind != V_INSTANCE) {
             in->writes.dirty = dirty; /* nobody else has the iterator */
+            in->writes.dirty_before = before;
+        }
         if (answer != ANSWER_YES) return answer;
         if (item == NULL) break;
         if (all->nitems > in->attempt.unroll)

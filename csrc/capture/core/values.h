@@ -350,7 +350,9 @@ typedef struct {
     bool prints;             /* there is a print among the effects */
     bool refuse_writes;
     BreakHint overlap; /* what to do about it: of the write that is refused, or will be */
-    bool dirty;        /* the current instruction has already changed values */
+    bool dirty;        /* the current instruction has already changed values … */
+    bool
+        dirty_before; /* … or earlier ones have, of functions that the bottom's instruction calls */
 } InterpWrites;
 
 /* Exceptions as values. */
