@@ -180,7 +180,7 @@ def copy_speed():
 
 def attention(q, k, v, causal):
     """Written plainly: 16-bit factors, whatever dtype is between them."""
-    s = q @ k.swapaxes(-1, -2) * 0.125
+    s = q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5
     if causal:
         i = cp.arange(s.shape[-1])
         s = cp.where(i[:, None] >= i, s, -cp.inf)
@@ -188,16 +188,16 @@ def attention(q, k, v, causal):
     return (e / e.sum(axis=-1, keepdims=True)).astype(v.dtype) @ v
 
 
-def tell_attention(tell, causal, torch):
+def tell_attention(tell, causal, head, torch):
     """TFLOP/s: two products of a multiplication and an addition each, half of them where causal."""
-    batch, heads, length, head = 8, 16, 1024, 64
+    batch, heads, length = 8, 1024 // head, 1024
     args = [x.astype("f2") for x in arrays(*[(batch, heads, length, head)] * 3)]
     work = 4 * batch * heads * length * length * head / (2 if causal else 1)
     compiled = pycompile.compile(lambda q, k, v: attention(q, k, v, causal))
     for _ in range(4):
         compiled(*args)
     ours = back_to_back(compiled, args)
-    row = f"{'causal ' if causal else ''}attention 8x16x1024x64 f16"
+    row = f"{'causal ' if causal else ''}attention 8x{heads}x1024x{head} f16"
     row = f"{row:42}{ours:9.1f} us {work / ours / 1e6:7.0f} TFLOP/s"
     if torch:
         import torch
@@ -253,8 +253,9 @@ def main():
         tell(row)
         del args
         cp.get_default_memory_pool().free_all_blocks()
-    for causal in (False, True):
-        tell_attention(tell, causal, "torch" in names)
+    for head in (64, 128):
+        for causal in (False, True):
+            tell_attention(tell, causal, head, "torch" in names)
     if options.write:
         table = "\n".join(line.rstrip() for line in lines)
         Path(options.write).write_text(f"{PAGE}\n```text\n{table}\n```\n")
