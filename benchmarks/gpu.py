@@ -97,7 +97,9 @@ Written by `make bench-gpu`, in microseconds. *first* is the first call, with an
 row of calls, by the device's clock; *of copy* the bytes that have to move, by the bandwidth of a
 copy; *sync* a call with a wait for the device on both sides; *host* how long a short call keeps the
 host. JAX has streams of its own, so that its calls have no *b2b*. Attention is written
-plainly, with two products and a softmax; torch's is `scaled_dot_product_attention`.
+plainly, with two products and a softmax; torch's is `scaled_dot_product_attention`. The transformer's
+block is written plainly with matrix products, which are CuPy's; in torch with its functions for layernorm,
+attention and gelu. Both timings of it: in a row of calls, and with a wait.
 """
 
 
@@ -211,6 +213,72 @@ def tell_attention(tell, causal, head, torch):
     tell(row)
 
 
+HEADS, HEAD = 16, 64
+
+
+def normalised(x, weight, bias):
+    """Rows of 16-bit floats, computed with in float32."""
+    x = x.astype("f4")
+    d = x - x.mean(axis=-1, keepdims=True)
+    return (d / cp.sqrt((d * d).mean(axis=-1, keepdims=True) + 1e-5) * weight + bias).astype("f2")
+
+
+def block(x, w_qkv, w_out, w_up, b_up, w_down, b_down, g1, b1, g2, b2):
+    """A transformer's block: attention and two layers, each behind a layernorm, with residuals."""
+    batch, length, width = x.shape
+    rows = x.reshape(batch * length, width)
+    qkv = (normalised(rows, g1, b1) @ w_qkv).reshape(batch, length, 3, HEADS, HEAD)
+    q, k, v = (qkv[:, :, part].transpose(0, 2, 1, 3) for part in range(3))
+    mixed = attention(q, k, v, False).transpose(0, 2, 1, 3).reshape(batch * length, width)
+    rows = rows + mixed @ w_out
+    y = (normalised(rows, g2, b2) @ w_up + b_up).astype("f4")
+    y = (0.5 * y * (1 + cp.tanh(0.7978845608 * (y + 0.044715 * y * y * y)))).astype("f2")
+    return (rows + y @ w_down + b_down).reshape(batch, length, width)
+
+
+def torch_block(x, w_qkv, w_out, w_up, b_up, w_down, b_down, g1, b1, g2, b2):
+    import torch.nn.functional as functional
+
+    batch, length, width = x.shape
+    h = functional.layer_norm(x, (width,), g1.to(x.dtype), b1.to(x.dtype))
+    qkv = (h @ w_qkv).reshape(batch, length, 3, HEADS, HEAD)
+    q, k, v = (qkv[:, :, part].transpose(1, 2) for part in range(3))
+    mixed = functional.scaled_dot_product_attention(q, k, v)
+    x = x + mixed.transpose(1, 2).reshape(batch, length, width) @ w_out
+    h = functional.layer_norm(x, (width,), g2.to(x.dtype), b2.to(x.dtype))
+    y = functional.gelu(h @ w_up + b_up, approximate="tanh")
+    return x + y @ w_down + b_down
+
+
+def tell_block(tell, torch):
+    batch, length, width = 8, 1024, HEADS * HEAD
+    shapes = [(width, 3 * width), (width, width), (width, 4 * width)]
+    shapes += [(4 * width,), (4 * width, width), (width,)]
+    rng = cp.random.default_rng(1)
+    args = [rng.standard_normal((batch, length, width), dtype="f4").astype("f2")]
+    args += [(0.02 * rng.standard_normal(shape, dtype="f4")).astype("f2") for shape in shapes]
+    args += [rng.standard_normal(width, dtype="f4") for _ in range(4)]
+    compiled = pycompile.compile(block)
+    for _ in range(4):
+        made = compiled(*args)
+    row = f"{f'transformer block {batch}x{length}x{width} f16':42}"
+    row += (
+        f"{back_to_back(compiled, args):9.1f} us, {synchronised(compiled, args):6.1f} with the wait"
+    )
+    if torch:
+        import torch
+
+        taken = [torch.from_dlpack(x) for x in args]
+        for mode in ("default", "max-autotune"):
+            theirs = torch.compile(torch_block, dynamic=False, mode=mode)
+            for _ in range(4):
+                other = theirs(*taken)
+            row += f"; torch {mode} {back_to_back(theirs, taken):.1f}"
+            row += f", {synchronised(theirs, taken):.1f}"
+        assert abs(cp.from_dlpack(other.clone()) - made).max() < 0.1
+    tell(row)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", default="", help="torch, jax: compare with their compilers")
@@ -256,6 +324,7 @@ def main():
     for head in (64, 128):
         for causal in (False, True):
             tell_attention(tell, causal, head, "torch" in names)
+    tell_block(tell, "torch" in names)
     if options.write:
         table = "\n".join(line.rstrip() for line in lines)
         Path(options.write).write_text(f"{PAGE}\n```text\n{table}\n```\n")
