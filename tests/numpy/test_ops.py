@@ -92,6 +92,16 @@ PROGRAMS = [
     return x
     """,
     """
+    for i in range(1, len(x)):
+        y[i] = x[:i].sum() + x[:i].max() - y[:i].min() + x[:i] @ y[:i]
+    return y
+    """,
+    """
+    while np.abs(x - y).max() > 0.5:
+        x = (x + y) / 2
+    return x
+    """,
+    """
     if x.sum() > y.sum():
         z = x - y
     else:
@@ -244,7 +254,9 @@ def _operations(function, *args):
 
 #: Made by a graph that is parsed, or by the passes that prepare lowering; not by capture.
 # `attention` is of devices alone
-NOT_CAPTURED = {"real", "imag", "diagonal", "branch", "otherwise", "join", "attention"}
+NOT_CAPTURED = {
+    "real", "imag", "diagonal", "branch", "otherwise", "join", "enter", "stay", "again", "attention",
+}  # fmt: skip
 
 
 @pytest.mark.slow
