@@ -26,8 +26,7 @@ enum {
     PART_ROW = 32768,    /* elements of a row that is worth several blocks */
     PROCESSORS = 132,    /* of a large device … */
     BLOCKS = 528,        /* … and the blocks that fill it */
-    COLUMN_BLOCKS =
-        792, /* blocks of columns that run at once: further ones would be a second wave */
+    COLUMN_BLOCKS = 792, /* of columns, that run at once: more would be a second wave */
     /* Instructions of a thread, of which there is a copy for each of its elements. */
     MOST_CODE = 1024,
     FEW_CODE = 64, /* where all elements fit one block per multiprocessor */

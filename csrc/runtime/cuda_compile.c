@@ -12,12 +12,12 @@ static const char *const options[] = {"-ftz=true", "-fmad=false", "--std=c++17",
 
 /* ---- images: cubins at multiples of 64 bytes, behind a header ---- */
 
-static const char MARK[8] = "cubins 1";
+#define MARK "cubins 1"
 
 typedef struct {
-    char mark[sizeof MARK];
+    char mark[sizeof MARK - 1];
     int64_t count, at[CUDA_PARTS];
-    char padding[128 - sizeof MARK - (1 + CUDA_PARTS) * sizeof(int64_t)];
+    char padding[128 - (sizeof MARK - 1) - (1 + CUDA_PARTS) * sizeof(int64_t)];
 } Header;
 
 int
@@ -26,7 +26,7 @@ cuda_image_parts(const char *image, size_t bytes, const char *cubin[CUDA_PARTS])
     Header header;
     if (bytes < sizeof header) return 0;
     memcpy(&header, image, sizeof header);
-    if (memcmp(header.mark, MARK, sizeof MARK) != 0) return 0;
+    if (memcmp(header.mark, MARK, sizeof header.mark) != 0) return 0;
     if (header.count < 1 || header.count > CUDA_PARTS) return 0;
     for (int64_t i = 0; i < header.count; i++) {
         if (header.at[i] < (int64_t)sizeof header || (size_t)header.at[i] >= bytes) return 0;
@@ -40,7 +40,7 @@ cuda_options(void)
 {
     Hash hash;
     hash_begin(&hash);
-    hash_add_string(&hash, "cubins 1");
+    hash_add_string(&hash, MARK);
     for (int i = 0; i < COUNT_OF(options); i++) hash_add_string(&hash, options[i]);
     return hash_end(&hash);
 }
@@ -74,7 +74,7 @@ compile_part(void *context)
     return NULL;
 }
 
-/* The first by the caller, the others by threads, which take no signals. */
+/* The first by the caller, each other by a thread, which takes no signals. */
 static void
 compile_parts(Part *parts, int count)
 {
@@ -129,7 +129,7 @@ image_of(Part *parts, int count)
 {
     Header header = {.count = count};
     int64_t bytes = sizeof header;
-    memcpy(header.mark, MARK, sizeof MARK);
+    memcpy(header.mark, MARK, sizeof header.mark);
     for (int i = 0; i < count; i++) {
         header.at[i] = bytes;
         bytes = place_after(bytes + (int64_t)parts[i].size);

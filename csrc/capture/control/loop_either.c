@@ -57,11 +57,8 @@ loop_divides(Interp *in, Value *divisor)
         PyObject_Not(divisor->object) == 1)
         return interp_break(in, BREAK_UNROLL, "a division by zero");
     if (divisor->kind != V_NODE || value_is_numpy(in, divisor)) return ANSWER_YES;
-    Value *operands[2] = {divisor, value_const_new(in, PyLong_FromLong(0))}, *test, *ignored;
-    if (operands[1] == NULL) return ANSWER_ERROR;
-    test = scalar_emit(in, OP_py_ne, DT_BOOL, 2, operands, NULL);
-    ignored = test != NULL ? scalar_emit(in, OP_py_assert, DT_BOOL, 1, &test, NULL) : NULL;
-    return ignored != NULL ? ANSWER_YES : ANSWER_ERROR;
+    Value *zero = value_const_new(in, PyLong_FromLong(0));
+    return zero == NULL ? ANSWER_ERROR : loop_assert(in, OP_py_ne, divisor, zero);
 }
 
 /* One of Python's numbers, made a scalar to be alike with others. */

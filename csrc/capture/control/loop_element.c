@@ -192,14 +192,10 @@ stored_int(Interp *in, NodeId *number, DType to)
     if (cast_number(in, *number, to, number) != ANSWER_YES) return ANSWER_ERROR;
     if (held) return ANSWER_YES;
     if (cast_number(in, *number, DT_I64, &back) != ANSWER_YES) return ANSWER_ERROR;
-    Value *both[2] = {value_node(in, back), value_node(in, wide)}, *test;
-    if (both[0] == NULL || both[1] == NULL) return ANSWER_ERROR;
-    if (to == DT_U64 && (both[0] = value_const_new(in, PyLong_FromLong(0))) == NULL)
-        return ANSWER_ERROR;
-    test = scalar_emit(in, to == DT_U64 ? OP_py_le : OP_py_eq, DT_BOOL, 2, both, NULL);
-    return test == NULL || scalar_emit(in, OP_py_assert, DT_BOOL, 1, &test, NULL) == NULL
-               ? ANSWER_ERROR
-               : ANSWER_YES;
+    Value *given = value_node(in, wide), *expected;
+    expected = to == DT_U64 ? value_const_new(in, PyLong_FromLong(0)) : value_node(in, back);
+    if (given == NULL || expected == NULL) return ANSWER_ERROR;
+    return loop_assert(in, to == DT_U64 ? OP_py_le : OP_py_eq, expected, given);
 }
 
 static bool

@@ -79,8 +79,8 @@ is_checked_later(const Interp *in, int rank)
            (stores && instr->depth - 3 == entry);
 }
 
-static Answer
-assert_test(Interp *in, Op op, Value *left, Value *right)
+Answer
+loop_assert(Interp *in, Op op, Value *left, Value *right)
 {
     Value *both[2] = {left, right}, *test = scalar_emit(in, op, DT_BOOL, 2, both, NULL);
     return test == NULL || scalar_emit(in, OP_py_assert, DT_BOOL, 1, &test, NULL) == NULL
@@ -96,8 +96,8 @@ check_index(Interp *in, Value *array, int axis, NodeId index)
     TRY(part_length(in, &shown, &size));
     TRY(operate_unary(in, I_UNARY_NEGATIVE, size, &low));
     if (at == NULL) return ANSWER_ERROR;
-    TRY(assert_test(in, OP_py_lt, at, size));
-    return assert_test(in, OP_py_le, low, at);
+    TRY(loop_assert(in, OP_py_lt, at, size));
+    return loop_assert(in, OP_py_le, low, at);
 }
 
 /* ---- making ---- */
@@ -145,7 +145,7 @@ part_unpack(Interp *in, Value *part, int n)
     if (number == NULL) return ANSWER_ERROR;
     if (n >= UCHAR_MAX) return interp_break(in, BREAK_UNROLL, "an assignment that unpacks");
     TRY(part_length(in, part, &length));
-    TRY(assert_test(in, OP_py_eq, length, number));
+    TRY(loop_assert(in, OP_py_eq, length, number));
     for (int i = 0; i < n; i++) {
         Value *at = value_const_new(in, PyLong_FromLong(i));
         if (at == NULL) return ANSWER_ERROR;

@@ -37,7 +37,6 @@ bool section_offset(Interp *in, const Value *value, NodeId *base, int64_t *offse
 Answer section_operand(Interp *in, Value *value, Value **out);
 /* The length of a V_SECTION or V_EXPRESSION. */
 Value *section_length(const Value *value);
-Answer section_test(Interp *in, Op op, Value *left, Value *right);
 /* Tests that both are as long. */
 Answer section_agrees(Interp *in, Value *a, Value *b);
 bool section_arithmetic(int operator_); /* + - * / */

@@ -235,7 +235,7 @@ row_is_apart(Interp *in, const Value *target, const Value *row)
         offset[0] >= offset[1] || (base[0] == NO_NODE && offset[0] < 0))
         return section_fails(in, "rows that are computed from others of their array");
     if (base[0] == NO_NODE) return ANSWER_YES;
-    return section_test(in, OP_py_le, zero, row->items[0]); /* so is where the rows begin */
+    return loop_assert(in, OP_py_le, zero, row->items[0]); /* so is where the rows begin */
 }
 
 /* What the value reads is as it was, and what it reads of the target's own array does no harm. */

@@ -88,7 +88,7 @@ mean(Interp *in, Value *operand, Value **out)
     length = section_length(value);
     if (length->kind == V_CONST && length->object == Py_None)
         return section_fails(in, "a mean of a slice whose step is not a constant");
-    TRY(section_test(in, OP_py_lt, zero, length));
+    TRY(loop_assert(in, OP_py_lt, zero, length));
     TRY(reduce(in, OP_loop_sum, value, &sum));
     if (graph_node(in->graph, sum->node)->type.dtype != DT_F64)
         return section_fails(in, "a mean of other numbers than doubles");

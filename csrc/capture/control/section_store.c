@@ -39,8 +39,8 @@ is_apart(Interp *in, const Value *a, const Value *b, bool *out)
         if (base[0] == NO_NODE && (offset[0] < 0 || offset[1] < 0)) continue;
         *out = true; /* unless one of them counts from the end */
         if (base[0] == NO_NODE) return ANSWER_YES;
-        TRY(section_test(in, OP_py_le, zero, a->items[axis]));
-        TRY(section_test(in, OP_py_le, zero, b->items[axis]));
+        TRY(loop_assert(in, OP_py_le, zero, a->items[axis]));
+        TRY(loop_assert(in, OP_py_le, zero, b->items[axis]));
     }
     return ANSWER_YES;
 }
@@ -88,14 +88,14 @@ find_way(Interp *in, Each *each, const Value *section)
     bool ends = known && base[0] == NO_NODE && (offset[0] < 0 || offset[1] < 0);
     if (!known || ends) { /* usually it is ahead */
         each->forward = true;
-        return section_test(in, OP_py_le, to, start);
+        return loop_assert(in, OP_py_le, to, start);
     }
     ahead = offset[0] - offset[1];
     each->forward |= ahead > 0;
     each->backward |= ahead < 0;
     if (base[0] == NO_NODE) return ANSWER_YES;
-    TRY(section_test(in, OP_py_le, zero, section->items[axis]));
-    return section_test(in, OP_py_le, zero, target->items[axis]);
+    TRY(loop_assert(in, OP_py_le, zero, section->items[axis]));
+    return loop_assert(in, OP_py_le, zero, target->items[axis]);
 }
 
 /* What is read of the target's own array. */
