@@ -201,6 +201,25 @@ spread_type(const Graph *g, const Type *view, Type *type)
     *type = out;
 }
 
+/* An array of its own with the elements of all of its storage in another shape (passes/copies.c):
+   the memory is taken for such an array. */
+static void
+reshape_buffer(Lowering *lw, const Output *output, BufferId buffer)
+{
+    const Graph *g = lw->graph;
+    const Node *node = graph_node(g, output->node);
+    bool whole =
+        node->storage != output->node && output->fresh && !output->view &&
+        node->type.device != DEVICE_HOST && node->type.form == FORM_ARRAY &&
+        type_is_contiguous(g, &node->type) &&
+        type_elements(g, &node->type) == type_elements(g, &graph_node(g, node->storage)->type);
+    for (int i = 0; i < g->outputs.len; i++)
+        whole = whole && g->outputs.at[i].node != node->storage;
+    if (!whole) return;
+    lw->program->buffers.at[buffer].type = node->type;
+    lw->program->buffers.at[buffer].type.offset = NO_SIZE;
+}
+
 /* Fills Program.located. */
 static int
 locate_outputs(Lowering *lw)
@@ -230,7 +249,10 @@ locate_outputs(Lowering *lw)
         NodeId root = lw->same_as[storage];
         at.in_place = !at.written && root != storage && graph_node(g, root)->op == OP_input;
         if (place_for(lw, value, &at.place) < 0) return -1;
-        if (at.written) spread_type(g, &at.view, &at.type);
+        if (at.written)
+            spread_type(g, &at.view, &at.type);
+        else
+            reshape_buffer(lw, &g->outputs.at[i], at.place.buffer);
         if (VEC_PUSH(lw->arena, &lw->program->located, at) < 0) return -1;
     }
     return 0;

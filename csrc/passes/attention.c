@@ -14,7 +14,7 @@
 
    The idea is that of FlashAttention: Dao et al. 2022. */
 #include "../arrays/arrays.h"
-#include "passes.h"
+#include "rewrite.h"
 
 enum { ALIGNED = 16, MOST_NODES = 200 };
 
@@ -384,19 +384,6 @@ is_private(Match *m, NodeId out)
     return seen == all;
 }
 
-static void
-count_uses(Match *m)
-{
-    const Graph *g = m->g;
-    memset(m->uses, 0, sizeof(int32_t) * (size_t)m->len);
-    for (int r = 0; r < g->regions.len; r++)
-        for (int i = 0; i < g->regions.at[r].nodes.len; i++) {
-            const Node *node = graph_node(g, g->regions.at[r].nodes.at[i]);
-            for (int k = 0; k < node->nargs; k++) m->uses[node->args[k]]++;
-        }
-    for (int i = 0; i < g->outputs.len; i++) m->uses[g->outputs.at[i].node]++;
-}
-
 /* Is `out` an attention's result?  Fills in the match. */
 static bool
 find(Match *m, NodeId out)
@@ -502,7 +489,7 @@ allocate(Match *m)
     Arena *arena = m->g->arena;
     size_t n = (size_t)m->g->nodes.len + 1;
     m->len = m->g->nodes.len;
-    m->uses = arena_alloc(arena, n * sizeof(int32_t));
+    m->uses = node_uses(m->g);
     m->copy = arena_alloc(arena, n * sizeof(NodeId));
     m->depends = arena_alloc(arena, n);
     m->reached = arena_alloc(arena, n * sizeof(bool));
@@ -518,12 +505,10 @@ fuse_next(Match *m)
 {
     const Region *top = &m->g->regions.at[0];
     if (allocate(m) < 0) return ANSWER_ERROR;
-    count_uses(m);
     for (int i = 0; i < top->nodes.len; i++) {
         NodeId out = top->nodes.at[i];
         if (!find(m, out) || !fits(m, out)) continue;
         if (fuse(m, out) < 0 || allocate(m) < 0) return ANSWER_ERROR;
-        count_uses(m);
         drop_unused(m);
         return ANSWER_YES;
     }

@@ -19,6 +19,7 @@ static const Pass preparation[] = {
     {"concatenate", pass_concatenate}, /* parts are written one by one */
     {"writes", pass_writes},           /* in place, into a copy, or at commit */
     {"attention", pass_attention},     /* two products and a softmax, on a device */
+    {"copies", pass_copies},           /* by kernels, on a device */
 };
 
 /* Called before the first pass, so that no pass is blamed for a graph that was broken before, and

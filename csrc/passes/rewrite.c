@@ -138,6 +138,25 @@ rewrite_walk(Rewrite *r, int (*visit)(Rewrite *, NodeId, void *), void *context)
 
 /* ---- facts about nodes ---- */
 
+int32_t *
+node_uses(const Graph *g)
+{
+    size_t bytes = sizeof(int32_t) * (size_t)(g->nodes.len + 1);
+    int32_t *uses = arena_alloc(g->arena, bytes);
+    if (uses == NULL) return NULL;
+    memset(uses, 0, bytes);
+    for (int r = 0; r < g->regions.len; r++) {
+        const Region *region = &g->regions.at[r];
+        for (int i = 0; i < region->nodes.len; i++) {
+            const Node *node = graph_node(g, region->nodes.at[i]);
+            for (int k = 0; k < node->nargs; k++) uses[node->args[k]]++;
+        }
+        for (int i = 0; i < region->results.len; i++) uses[region->results.at[i]]++;
+    }
+    for (int i = 0; i < g->outputs.len; i++) uses[g->outputs.at[i].node]++;
+    return uses;
+}
+
 bool
 node_is_integer(const Graph *g, NodeId id, int64_t value)
 {

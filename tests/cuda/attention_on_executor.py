@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from calls_on_executor import CALLS, by_numpy
-from deviceless import cp, device, host, once
+from deviceless import cp, device, header, host, once
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 cp.arange = by_numpy("arange", np.arange)
@@ -200,6 +200,40 @@ def test_two_attentions_and_what_is_between_them():
         return like(softmax(xp, s), v) @ v + 1
 
     check(program, *(values((2, 66, 64), "f2", k) for k in range(3)))
+
+
+def merged(xp, x, heads=3):
+    """Packed queries, keys and values; the heads side by side in the result."""
+    rows, length = x.shape[:2]
+    parts = x.reshape(rows, length, 3, heads, 64)
+    q, k, v = (parts[:, :, part].transpose(0, 2, 1, 3) for part in range(3))
+    return plain(xp, q, k, v).transpose(0, 2, 1, 3).reshape(rows * length, heads * 64)
+
+
+def test_a_result_is_stored_with_its_axes_in_another_order():
+    def scaled(xp, x):
+        return merged(xp, x) * 2 + 1
+
+    for program in (merged, scaled):
+        check(program, values((2, 130, 9 * 64), "f2", 1))
+    made = once(merged)(cp, device(values((2, 130, 9 * 64), "f2", 1)))
+    assert made.base is None
+    assert header(made) == header(cp.ndarray((260, 192), "f2"))
+
+
+def test_a_result_that_is_read_in_both_orders_is_copied():
+    def both(xp, q, k, v):
+        x = plain(xp, q, k, v)
+        return x.transpose(1, 0, 2).reshape(q.shape[1], -1) + x.sum()
+
+    check(both, *(values((2, 130, 64), "f2", k) for k in range(3)))
+
+
+def test_a_result_whose_rows_are_not_kept_is_copied():
+    def turned(xp, q, k, v):
+        return plain(xp, q, k, v).swapaxes(-1, -2).reshape(-1)
+
+    check(turned, *(values((2, 130, 64), "f2", k) for k in range(3)))
 
 
 def test_a_function_of_the_program_has_the_attention():

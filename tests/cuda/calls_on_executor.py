@@ -51,7 +51,7 @@ for name in FUNCTIONS:
 cp.ndarray.__matmul__ = by_numpy("@", operator.matmul)
 for name in "__mul__ __rmul__ __add__ __neg__ __eq__".split():
     setattr(cp.ndarray, name, by_numpy(name, getattr(np.ndarray, name)))
-for name in "cumsum argsort take dot var sum max astype".split():
+for name in "cumsum argsort take dot var sum max astype reshape ravel flatten copy".split():
     setattr(cp.ndarray, name, by_numpy("." + name, getattr(np.ndarray, name)))
 
 

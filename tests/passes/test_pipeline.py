@@ -48,5 +48,6 @@ def test_the_preparation_comes_behind():
         "concatenate",
         "writes",
         "attention",
+        "copies",
     ]
     assert not set(pass_names()) & set(pass_names(True))

@@ -1,0 +1,180 @@
+/* Copies on a device.  In: calls of the array library's functions that give the elements of an
+   array, in their order, as a fresh array in C order: a reshape that no strides allow, `copy`,
+   `ascontiguousarray`.  Out: a `copy` by a kernel of ours, of which the result is a view.
+
+   An attention of which nothing but such a copy is read, with its axes in another order, is stored
+   in that order at once, and there is no copy. */
+#include "../arrays/arrays.h"
+#include "rewrite.h"
+
+/* The most arguments with which they copy in C order; further ones give another order.  The method
+   `reshape` takes that by name alone. */
+static const struct {
+    const char *name;
+    int most;
+} functions[] = {
+    {"ndarray.reshape", MAX_RANK + 1},
+    {"reshape", 2},
+    {"ndarray.ravel", 1},
+    {"ravel", 1},
+    {"ndarray.flatten", 1},
+    {"ndarray.copy", 1},
+    {"copy", 1},
+    {"ascontiguousarray", 1},
+};
+
+typedef struct {
+    Graph *g;
+    PyObject *function[COUNT_OF(functions)]; /* NULL: the library has none */
+    int32_t *uses;                           /* per node, outputs included */
+    int len;                                 /* of `uses` */
+    Region top;                              /* as it becomes */
+} Copies;
+
+static bool
+is_copying_call(const Copies *c, const Node *node)
+{
+    if (node->op != OP_extern || node->nargs == 0 || node->attrs.kwnames != NULL) return false;
+    for (int k = 1; k < node->nargs; k++)
+        if (graph_node(c->g, node->args[k])->op != OP_const) return false;
+    for (int i = 0; i < COUNT_OF(functions); i++)
+        if (c->function[i] != NULL && node->attrs.object == c->function[i])
+            return node->nargs <= functions[i].most;
+    return false;
+}
+
+/* Is the call's result the argument's elements in C order, for which there is a kernel? */
+static bool
+is_copy(const Copies *c, const Node *node)
+{
+    const Graph *g = c->g;
+    if (node->type.device == DEVICE_HOST || node->type.form != FORM_ARRAY ||
+        !is_copying_call(c, node))
+        return false;
+    const Type *from = &graph_node(g, node->args[0])->type;
+    return from->form == FORM_ARRAY && from->device == node->type.device &&
+           from->dtype == node->type.dtype && type_is_known(g, from) &&
+           type_is_known(g, &node->type) && type_is_contiguous(g, &node->type) &&
+           type_elements(g, from) > 0 && type_elements(g, from) == type_elements(g, &node->type) &&
+           op_is_on(OP_cast, (DType)from->dtype, (Device)from->device);
+}
+
+/* The attention of which `value` has all elements, with its axes in another order, and which
+   nothing else reads; NO_NODE for other values. */
+static NodeId
+attention_behind(const Copies *c, NodeId value)
+{
+    const Node *node = graph_node(c->g, value);
+    while (value < c->len && c->uses[value] == 1 && node->op == OP_transpose) {
+        value = node->args[0];
+        node = graph_node(c->g, value);
+    }
+    bool alone = value < c->len && c->uses[value] == 1 && node->op == OP_attention;
+    return alone ? value : NO_NODE;
+}
+
+/* The kernel stores rows of elements that lie side by side. */
+static bool
+keeps_rows(const Graph *g, NodeId value)
+{
+    for (const Node *node = graph_node(g, value); node->op == OP_transpose;
+         node = graph_node(g, node->args[0]))
+        if (node->attrs.ints[node->type.rank - 1] != node->type.rank - 1) return false;
+    return true;
+}
+
+/* The attention is stored so that `value` has the strides of `type`. */
+static void
+store_as(Graph *g, NodeId value, const Type *type)
+{
+    Type now = *type;
+    for (;;) {
+        Node *node = graph_node(g, value);
+        memcpy(node->type.stride, now.stride, sizeof now.stride);
+        if (node->op != OP_transpose) return;
+        for (int i = 0; i < now.rank; i++) now.stride[node->attrs.ints[i]] = node->type.stride[i];
+        value = node->args[0];
+    }
+}
+
+/* A copy of the value in C order, or what it is itself stored in as such. */
+static NodeId
+in_order(Copies *c, NodeId value, const Node *call)
+{
+    Graph *g = c->g;
+    Type from = graph_node(g, value)->type, type;
+    if (type_contiguous(g, &type, (DType)from.dtype, from.rank, from.shape) < 0) return NO_NODE;
+    type.device = from.device;
+    if (attention_behind(c, value) != NO_NODE && keeps_rows(g, value)) {
+        store_as(g, value, &type);
+        return value;
+    }
+    graph_set_position(g, call->file, call->line);
+    NodeId copy = graph_make(g, OP_copy, 1, &value, &type, NULL);
+    if (copy == NO_NODE || VEC_PUSH(g->arena, &c->top.nodes, copy) < 0) return NO_NODE;
+    return copy;
+}
+
+/* The call becomes a view of the copy, and its views are the copy's. */
+static int
+replace(Copies *c, NodeId id)
+{
+    Graph *g = c->g;
+    Node call = *graph_node(g, id);
+    Attrs attrs = {.nints = call.type.rank};
+    int64_t shape[MAX_RANK];
+    for (int i = 0; i < call.type.rank; i++) shape[i] = size_value(g, call.type.shape[i]);
+    attrs.ints = arena_copy(g->arena, shape, sizeof(int64_t) * (size_t)(call.type.rank + 1));
+    NodeId of = in_order(c, call.args[0], &call);
+    NodeId *args = arena_copy(g->arena, &of, sizeof of);
+    if (of == NO_NODE || attrs.ints == NULL || args == NULL) return -1;
+    Node *node = graph_node(g, id);
+    node->op = OP_reshape;
+    node->args = args;
+    node->nargs = 1;
+    node->attrs = attrs;
+    NodeId storage = graph_node(g, of)->storage;
+    for (NodeId i = 0; i < g->nodes.len; i++)
+        if (graph_node(g, i)->storage == id) graph_node(g, i)->storage = storage;
+    return 0;
+}
+
+static int
+replace_all(Copies *c)
+{
+    Graph *g = c->g;
+    c->len = g->nodes.len;
+    if ((c->uses = node_uses(g)) == NULL) return -1;
+    c->top = g->regions.at[0];
+    c->top.nodes.at = NULL;
+    c->top.nodes.len = c->top.nodes.cap = 0;
+    for (int i = 0; i < g->regions.at[0].nodes.len; i++) {
+        NodeId id = g->regions.at[0].nodes.at[i];
+        if (is_copy(c, graph_node(g, id)) && replace(c, id) < 0) return -1;
+        if (VEC_PUSH(g->arena, &c->top.nodes, id) < 0) return -1;
+    }
+    g->regions.at[0] = c->top;
+    return 0;
+}
+
+static bool
+has_calls(const Graph *g)
+{
+    for (NodeId id = 0; id < g->nodes.len; id++)
+        if (graph_node(g, id)->op == OP_extern && graph_node(g, id)->type.device != DEVICE_HOST)
+            return true;
+    return false;
+}
+
+int
+pass_copies(Graph *g)
+{
+    Copies c = {.g = g};
+    const ArrayLibrary *library = array_library_on(DEVICE_CUDA);
+    if (library == NULL || !has_calls(g)) return 0;
+    for (int i = 0; i < COUNT_OF(functions); i++)
+        c.function[i] = array_library_function(library, functions[i].name);
+    int failed = replace_all(&c);
+    for (int i = 0; i < COUNT_OF(functions); i++) Py_XDECREF(c.function[i]);
+    return failed;
+}
