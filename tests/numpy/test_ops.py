@@ -97,8 +97,8 @@ PROGRAMS = [
     return y
     """,
     """
-    while np.abs(x - y).max() > 0.5:
-        x = (x + y) / 2
+    while 2 < x.max() < 1000:
+        x = x / 2
     return x
     """,
     """
