@@ -18,6 +18,7 @@
 enum {
     THREADS = 256,
     ACCESS = 16,         /* bytes of one access */
+    MOST_PACK = 8,       /* elements of one access */
     SCALARS = 4,         /* elements of a thread that are not side by side */
     HELD = 16,           /* elements of a row per thread */
     MOST_HELD = 32,      /* where a block is not larger */
@@ -137,7 +138,7 @@ pack_size(const Nest *n)
         int bytes = (int)dtype_size(k->operands.at[v->operand].dtype);
         if (bytes > widest) widest = bytes;
     }
-    count = ACCESS / widest > 8 ? 8 : ACCESS / widest;
+    count = Py_MIN(ACCESS / widest, MOST_PACK);
     for (int i = 0; i < k->instrs.len; i++) {
         const Instr *v = &k->instrs.at[i];
         if (v->level != LEVEL_ELEMENT || (v->kind != INSTR_LOAD && v->kind != INSTR_STORE))
@@ -275,7 +276,8 @@ lay_reduced_rows(Nest *n, KernelStep *step, int64_t units)
     }
     for (c->lanes = length <= 64 ? 8 : 32; c->lanes * HELD < length && c->lanes < MOST_THREADS;)
         c->lanes *= 2;
-    if (c->lanes == 64 && length <= 32 * MOST_HELD) c->lanes = 32;
+    /* Two warps are faster where a thread has more accesses than of 16-bit elements alone. */
+    if (c->lanes == 64 && length <= 32 * MOST_HELD && c->pack == MOST_PACK) c->lanes = 32;
     if (c->lanes > THREADS * 2 && length <= THREADS * 2 * MOST_HELD) c->lanes = THREADS * 2;
     c->threads = c->lanes > 32 ? c->lanes : THREADS;
     int64_t each = ceiling(length / c->pack, c->lanes) * c->pack;

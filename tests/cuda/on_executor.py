@@ -7,7 +7,7 @@ import weakref
 
 import numpy as np
 import pytest
-from deviceless import allocate, breaks, check, cp, device, host, memory, pointer, values
+from deviceless import allocate, breaks, check, cp, device, host, memory, once, pointer, values
 
 import pycompile
 from pycompile import _C
@@ -243,6 +243,21 @@ def test_softmax(shape):
         return e / e.sum(axis=-1, keepdims=True)
 
     check(softmax, values(shape, "f8"), exact=False)
+
+
+@pytest.mark.parametrize("shape", [(21, 1000), (5, 768), (3, 4096)])
+def test_rows_of_two_dtypes(shape):
+    """Several warps share a row, packs are those of the wider dtype."""
+
+    def layernorm(xp, x, w, b):
+        d = x.astype("f4")
+        d = d - d.mean(axis=1, keepdims=True)
+        return (d / xp.sqrt((d * d).mean(axis=1, keepdims=True) + 1e-5) * w + b).astype("f2")
+
+    args = [values(shape, "f2"), values(shape[1:], "f4", 2), values(shape[1:], "f4", 3)]
+    made = host(once(layernorm)(cp, *map(device, args)))
+    wanted = layernorm(np, *(a.astype("f8") for a in args))
+    np.testing.assert_allclose(made, wanted, rtol=2e-3, atol=2e-3)
 
 
 def test_layernorm():
