@@ -459,8 +459,7 @@ lower(Graph *graph, Answer *answer, const char **why)
     need_scalars_of_empty(&lw);
     arms_need(&lw);
     mark_outputs(&lw);
-    if (writes_place(&lw) < 0) return NULL;
-    repeat_place(&lw);
+    if (writes_place(&lw) < 0 || repeat_place(&lw) < 0) return NULL;
     need_committed(&lw);
     if (lw.why == NULL && (together_divide(&lw) < 0 || schedule_and_build(&lw) < 0)) return NULL;
     if (lw.why == NULL && together_join(&lw) < 0) return NULL;

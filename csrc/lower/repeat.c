@@ -88,30 +88,38 @@ is_made(const Lowering *lw, const Repeat *repeat, int loop, NodeId storage)
     }
 }
 
+/* `seen`: per storage; swaps in a row choose among the same arrays again and again. */
 static void
-mark_made(Lowering *lw, const Repeat *repeat, int loop, NodeId value)
+mark_made(Lowering *lw, int loop, NodeId value, bool *seen)
 {
     NodeId storage = lw->same_as[graph_node(lw->graph, value)->storage];
     const Node *node = graph_node(lw->graph, storage);
+    if (seen[storage]) return;
+    seen[storage] = true;
     if (node->op == OP_choose) {
-        mark_made(lw, repeat, loop, node->args[1]);
-        mark_made(lw, repeat, loop, node->args[2]);
-    } else if (is_made(lw, repeat, loop, storage))
+        mark_made(lw, loop, node->args[1], seen);
+        mark_made(lw, loop, node->args[2], seen);
+    } else if (is_made(lw, &lw->repeats.at[loop - 1], loop, storage))
         lw->turned[storage] = loop;
 }
 
-void
+int
 repeat_place(Lowering *lw)
 {
-    for (int r = 0; r < lw->repeats.len; r++) {
-        const Repeat *repeat = &lw->repeats.at[r];
+    for (int loop = 1; loop <= lw->repeats.len; loop++) {
+        const Repeat *repeat = &lw->repeats.at[loop - 1];
         const Node *again = graph_node(lw->graph, repeat->again);
+        size_t bytes = sizeof(bool) * ((size_t)lw->nnodes + 1);
+        bool *seen = arena_alloc(lw->arena, bytes);
+        if (seen == NULL) return -1;
+        memset(seen, 0, bytes);
         for (int i = 1; i < again->nargs; i++) {
             bool array = graph_node(lw->graph, again->args[i])->type.form == FORM_ARRAY;
             if (array && carried_in(lw, repeat, i - 1) != NO_NODE)
-                mark_made(lw, repeat, r + 1, again->args[i]);
+                mark_made(lw, loop, again->args[i], seen);
         }
     }
+    return 0;
 }
 
 /* ---- steps ---- */

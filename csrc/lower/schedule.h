@@ -197,7 +197,7 @@ int arms_step(Lowering *lw, NodeId mark);
 /* In the order of the top region: which repeat the node is in; *loop goes on. */
 int repeat_find(Lowering *lw, NodeId id, int *loop);
 void repeat_need(Lowering *lw);
-void repeat_place(Lowering *lw); /* what turns make for the next; after writes_place */
+int repeat_place(Lowering *lw); /* what turns make for the next; after writes_place.  0 or -1 */
 int repeat_step(Lowering *lw, NodeId mark);
 void repeat_extend(Lowering *lw); /* lifetimes */
 

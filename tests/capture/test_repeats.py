@@ -180,6 +180,21 @@ def test_the_same_array_in_two_variables():
         check(one_of_both, U, F, tol)
 
 
+def swapping(turns, inside):
+    """Branches that swap two arrays, each choosing among what the one before it has chosen."""
+    loop = ["while x.sum() + y.sum() > tol:", "    x, y = x * 0.5, y * 0.6"]
+    swaps = [line for i in range(turns) for line in (f"if f[{i}] > 0.5:", "    x, y = y, x")]
+    lines = [*loop, *(f"    {line}" for line in swaps)] if inside else [*swaps, *loop]
+    names: dict = {}
+    exec("\n    ".join(["def f(x, y, f, tol):", *lines, "return x - y"]), names)
+    return names["f"]
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_many_swaps_are_followed_once_each(inside):
+    check(swapping(40, inside), U, F, RNG.random(40), 3.0, whole=True)
+
+
 def writes_behind(x, tol):
     for _ in range(9):
         y = x * 0.5

@@ -111,14 +111,44 @@ refuse(Interp *in, const Repeat *r, const char *why)
 
 /* ---- before the body ---- */
 
-/* Is it an array with memory of its own, or one of such arrays?  A view is another object. */
+typedef VEC(NodeId) Nodes;
+
 static bool
-owns_memory(const Graph *g, NodeId id)
+has_node(const Nodes *nodes, NodeId id)
 {
-    const Node *node = graph_node(g, id);
-    if (node->op == OP_choose)
-        return owns_memory(g, node->args[1]) && owns_memory(g, node->args[2]);
-    return node->storage == id && !graph_view_is_readonly(g, id);
+    for (int i = 0; i < nodes->len; i++)
+        if (nodes->at[i] == id) return true;
+    return false;
+}
+
+/* The array and, where branches have chosen it, those that it may be.  Each is there once: swaps in
+   a row choose among the same two again and again. */
+static int
+find_chosen(Interp *in, NodeId array, Nodes *out)
+{
+    if (VEC_PUSH(in->arena, out, array) < 0) return -1;
+    for (int i = 0; i < out->len; i++) {
+        const Node *node = graph_node(in->graph, out->at[i]);
+        for (int k = 1; node->op == OP_choose && k < node->nargs; k++)
+            if (!has_node(out, node->args[k]) && VEC_PUSH(in->arena, out, node->args[k]) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+/* Is it an array with memory of its own, or one of such arrays?  A view is another object. */
+static Answer
+owns_memory(Interp *in, NodeId array)
+{
+    const Graph *g = in->graph;
+    Nodes all = {0};
+    if (find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
+    for (int i = 0; i < all.len; i++) {
+        const Node *node = graph_node(g, all.at[i]);
+        bool owns = node->storage == all.at[i] && !graph_view_is_readonly(g, all.at[i]);
+        if (node->op != OP_choose && !owns) return ANSWER_NO;
+    }
+    return ANSWER_YES;
 }
 
 /* Can the array be carried?  *node is it. */
@@ -134,7 +164,8 @@ carried_array(Interp *in, Value *value, NodeId *node)
     bool plain = type->form == FORM_ARRAY && type->device == DEVICE_HOST &&
                  type->dtype != DT_OBJECT && type_is_known(in->graph, type) &&
                  type_is_compact(in->graph, type) && type_elements(in->graph, type) > 0;
-    if (!plain || !owns_memory(in->graph, *node)) return ANSWER_NO;
+    if (!plain) return ANSWER_NO;
+    TRY(owns_memory(in, *node));
     bool input = op_info(array->op)->kind == KIND_INPUT;
     if (now != *node && input) return ANSWER_NO; /* the object has not what is written yet */
     *node = now;
@@ -216,20 +247,18 @@ makes_its_turn(Interp *in, const Repeat *r)
 
 /* Neither is to be written, nor is it to be asked which object it is. */
 static Answer
-note_aliased(Interp *in, const Repeat *r, NodeId node)
+note_aliased(Interp *in, const Repeat *r, NodeId array)
 {
-    if (graph_node(in->graph, node)->type.form != FORM_ARRAY) return ANSWER_YES;
-    if (storage_of(in, node) < 0) return ANSWER_ERROR;
-    const Node *of = graph_node(in->graph, node);
-    if (of->op == OP_choose) {
-        NodeId both[2] = {of->args[1], of->args[2]};
-        TRY(note_aliased(in, r, both[0]));
-        TRY(note_aliased(in, r, both[1]));
-    }
-    return branch_note(in, graph_node(in->graph, node)->storage, in->top->decoded->code,
-                       r->scan.number) < 0
-               ? ANSWER_ERROR
-               : ANSWER_YES;
+    const Graph *g = in->graph;
+    Nodes all = {0};
+    if (graph_node(g, array)->type.form != FORM_ARRAY) return ANSWER_YES;
+    if (find_chosen(in, array, &all) < 0) return ANSWER_ERROR;
+    for (int i = 0; i < all.len; i++)
+        if (storage_of(in, all.at[i]) < 0 ||
+            branch_note(in, graph_node(g, all.at[i])->storage, in->top->decoded->code,
+                        r->scan.number) < 0)
+            return ANSWER_ERROR;
+    return ANSWER_YES;
 }
 
 /* What is carried, as a value: the layout of arrays is known. */
