@@ -125,6 +125,14 @@ def used_twice(a, b):
     return a
 
 
+def doubled(times, part):
+    """A part of an array that is added to itself again and again: 2 ** times reads."""
+    lines = [f"t = a[{part}] * b[{part}]", *["t = t + t"] * times, f"a[{part}] = t * 1e-9"]
+    names: dict = {}
+    exec("\n        ".join(["def f(a, b):\n    for k in range(9):", *lines]), names)
+    return names["f"]
+
+
 def divides(a, b):
     for k in range(1, 8):
         a[k:, k:] /= b[k, k:]
@@ -143,6 +151,8 @@ def divides(a, b):
         (written_between, (A, B)),
         (used_twice, (A, B)),
         (divides, (A, B * (B > 0.3))),
+        (doubled(40, "k:, k:"), (A, B)),
+        (doubled(40, "k, k:"), (A, B)),
     ],
 )
 def test_other_uses(function, arguments):

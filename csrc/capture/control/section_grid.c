@@ -8,7 +8,7 @@
    of a row that none of them is. */
 #include "section.h"
 
-enum { GRID_OUTER = -3, GRID_READS = 8 };
+enum { GRID_OUTER = -3 };
 
 static bool
 is_operation(const Value *value)
@@ -238,17 +238,20 @@ row_is_apart(Interp *in, const Value *target, const Value *row)
     return loop_assert(in, OP_py_le, zero, row->items[0]); /* so is where the rows begin */
 }
 
-/* What the value reads is as it was, and what it reads of the target's own array does no harm. */
+/* What the value reads is as it was, and what it reads of the target's own array does no harm.
+ *nread rows are read before: an operation that is used twice is followed twice. */
 static Answer
-check_reads(Interp *in, Value *target, Value *value, bool down)
+check_reads(Interp *in, Value *target, Value *value, bool down, int *nread)
 {
     NodeId now;
     if (value->of == NULL) {
         if (value->kind != V_GRID) return ANSWER_YES;
         bool outer = value->position == GRID_OUTER;
-        TRY(check_reads(in, target, value->items[0], outer));
-        return check_reads(in, target, value->items[1], false);
+        TRY(check_reads(in, target, value->items[0], outer, nread));
+        return check_reads(in, target, value->items[1], false, nread);
     }
+    if (!down && (*nread)++ == SECTION_READS)
+        return section_fails(in, "a statement of too many rows");
     TRY(loop_array_now(in, value->of, &now));
     if (value->node != NO_NODE && value->node != now)
         return section_fails(in, "rows that are computed from an array that is then written");
@@ -319,9 +322,10 @@ is_itself(Interp *in, const Value *target, const Value *value)
 Answer
 grid_store(Interp *in, Value *target, int operator_, Value *value)
 {
+    int nread = 0;
     if (operator_ < 0 && is_itself(in, target, value)) return ANSWER_YES;
     TRY(loop_writes(in, target->of));
     TRY(operand_of(in, target, value, &value));
-    TRY(check_reads(in, target, value, false));
+    TRY(check_reads(in, target, value, false, &nread));
     return emit_rows(in, target, operator_, value);
 }
