@@ -643,6 +643,18 @@ def while_loop(x, y):
         i += 1
 
 
+def slice_of_both_axes(x, y):
+    table = x.reshape(2, -1)
+    for i in range(1, len(x)):
+        y[i] = table[:, i:].sum()  # here
+
+
+def computed_slice_of_both_axes(x, y):
+    table = x.reshape(2, -1)
+    for i in range(1, len(x)):
+        y[i] = (table[:, i:] * 2.0).sum()  # here
+
+
 @pytest.mark.parametrize(
     ("function", "why"),
     [
@@ -652,6 +664,8 @@ def while_loop(x, y):
         (inner_slice, "'std' of a part of an array, line {}"),
         (writes_a_view, "it writes elements of 'z', which is a view"),
         (while_loop, "'std' of a part of an array, line {}"),
+        (slice_of_both_axes, "'sum' of a part of an array, line {}"),
+        (computed_slice_of_both_axes, "'sum' of rows that are computed, line {}"),
     ],
 )
 def test_it_says_what_kept_a_loop_from_staying_one(function, why):

@@ -502,7 +502,7 @@ section_turns_apart(Interp *in, const Loop *loop, const NodeId *range)
 const char *
 describe_section(Interp *Py_UNUSED(in), Value *value)
 {
-    return value->kind == V_SECTION ? "a part of an array" : "rows that are computed";
+    return value->of != NULL ? "a part of an array" : "rows that are computed";
 }
 
 Answer
