@@ -334,9 +334,10 @@ void run_undone(const Run *run);
 /* ---- plan_extern.c ---- */
 /* ANSWER_NO: an exception or an unexpected result: deopt. */
 Answer run_extern(Run *run, const PlanExtern *step);
+void run_saved_restore(Run *run);
 
 /* ---- plan_carry.c ---- */
+/* Goes from one turn of a loop to the next; where to is condition and target.  Never ANSWER_NO. */
 Answer run_carry(Run *run, const PlanCarry *step);
-void run_saved_restore(Run *run);
 
 #endif
