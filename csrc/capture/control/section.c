@@ -367,16 +367,25 @@ section_operand(Interp *in, Value *value, Value **out)
     return number ? ANSWER_YES : section_fails(in, "a row together with what is no row or number");
 }
 
-/* The section as it is now: what the operation reads, whatever is written later. */
-static Answer
-read_now(Interp *in, Value *section, Value **out)
+Value *
+section_copy(Interp *in, const Value *part)
 {
-    *out = value_sequence(in, V_SECTION, section->nitems, section->items);
-    if (*out == NULL) return ANSWER_ERROR;
-    (*out)->of = section->of;
-    (*out)->type = section->type;
-    (*out)->position = section->position;
-    return loop_array_now(in, section->of, &(*out)->node);
+    Value *copy = value_sequence(in, (ValueKind)part->kind, part->nitems, part->items);
+    if (copy == NULL) return NULL;
+    copy->of = part->of;
+    copy->type = part->type;
+    copy->position = part->position;
+    copy->node = NO_NODE;
+    return copy;
+}
+
+Answer
+section_read_now(Interp *in, Value *part, Value **out)
+{
+    *out = part;
+    if (part->of == NULL || part->node != NO_NODE) return ANSWER_YES;
+    if ((*out = section_copy(in, part)) == NULL) return ANSWER_ERROR;
+    return loop_array_now(in, part->of, &(*out)->node);
 }
 
 /* Takes the value as part of another one, or of a store. */
@@ -418,8 +427,7 @@ section_expression(Interp *in, int operator_, int n, Value *const *operands, Val
         with = operand;
         length = section_length(operand);
         TRY(section_consume(in, operand));
-        if (operand->kind == V_SECTION && operand->node == NO_NODE)
-            TRY(read_now(in, operand, &items[i]));
+        TRY(section_read_now(in, operand, &items[i]));
     }
     items[n] = length;
     *out = value_sequence(in, V_EXPRESSION, n + 1, items);

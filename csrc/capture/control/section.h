@@ -42,6 +42,10 @@ Answer section_agrees(Interp *in, Value *a, Value *b);
 bool section_arithmetic(int operator_); /* + - * / */
 /* The part of the array of `n` axes that the keys give; the one on `axis` is a slice. */
 Answer section_new(Interp *in, Value *array, int n, Value *const *keys, int axis, Value **out);
+/* The same part, a V_SECTION or V_GRID that is not read yet; NULL with the error set. */
+Value *section_copy(Interp *in, const Value *part);
+/* A part as it is now, whatever is written later; operations stay as they are. */
+Answer section_read_now(Interp *in, Value *part, Value **out);
 /* It is computed here. */
 Answer section_consume(Interp *in, Value *value);
 Answer section_fails(Interp *in, const char *why);

@@ -64,20 +64,6 @@ consume(Interp *in, Value *value)
     return ANSWER_YES;
 }
 
-/* The part as it is when the operation reads it. */
-static Answer
-read_now(Interp *in, Value *part, Value **out)
-{
-    *out = part;
-    if (part->of == NULL || part->node != NO_NODE) return ANSWER_YES;
-    *out = value_sequence(in, (ValueKind)part->kind, part->nitems, part->items);
-    if (*out == NULL) return ANSWER_ERROR;
-    (*out)->of = part->of;
-    (*out)->type = part->type;
-    (*out)->position = part->position;
-    return loop_array_now(in, part->of, &(*out)->node);
-}
-
 static Answer
 operation_new(Interp *in, int operator_, Value *left, Value *right, Value **out)
 {
@@ -105,12 +91,12 @@ operand_of(Interp *in, Value *with, Value *value, Value **out)
         if ((*out)->kind != V_SECTION)
             return section_fails(in, "a row that is computed together with several rows");
         TRY(section_agrees(in, shape_of(with, 1), *out));
-        return read_now(in, *out, out);
+        return section_read_now(in, *out, out);
     }
     TRY(consume(in, value));
     for (int axis = 0; axis < 2 && value != with; axis++)
         TRY(section_agrees(in, shape_of(with, axis), shape_of(value, axis)));
-    return read_now(in, value, out);
+    return section_read_now(in, value, out);
 }
 
 Answer
@@ -138,7 +124,7 @@ grid_outer(Interp *in, Value *left, Value *right, Value **out)
         TRY(section_operand(in, both[i], &both[i]));
         if (both[i] == NULL || both[i]->kind != V_SECTION)
             return section_fails(in, "an outer product of rows that are computed");
-        TRY(read_now(in, both[i], &both[i]));
+        TRY(section_read_now(in, both[i], &both[i]));
     }
     return operation_new(in, GRID_OUTER, both[0], both[1], out);
 }
@@ -193,13 +179,8 @@ row_of(Interp *in, Value *target, Value *value, Value *position, Value **out)
     Value *rows[2];
     *out = value;
     if (value->kind == V_SECTION) { /* the array's version in the loop is another */
-        Value *along = value_sequence(in, V_SECTION, value->nitems, value->items);
-        if ((*out = along) == NULL) return ANSWER_ERROR;
-        along->of = value->of;
-        along->type = value->type;
-        along->position = value->position;
-        along->node = NO_NODE;
-        return ANSWER_YES;
+        *out = section_copy(in, value);
+        return *out == NULL ? ANSWER_ERROR : ANSWER_YES;
     }
     if (value->kind != V_GRID) return ANSWER_YES;
     if (!is_operation(value)) {
