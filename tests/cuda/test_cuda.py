@@ -180,7 +180,8 @@ def test_every_operation_has_text():
 
 
 def test_schedules():
-    assert "64 blocks" not in _C.lower_cuda(SOFTMAX)[0]
+    assert "64 lanes" in _C.lower_cuda(SOFTMAX)[0]
+    assert "32 lanes" in _C.lower_cuda(SOFTMAX.replace("1000", "500"))[0]
     assert "parts, combined by 1 blocks" in _C.lower_cuda(WHOLE)[0]
     assert "packs of 4" in _C.lower_cuda(CHAIN)[0]
     assert "64-bit indices" in _C.lower_cuda(WIDE)[0]
