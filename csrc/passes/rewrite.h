@@ -39,7 +39,7 @@ void rewrite_results(const Rewrite *r, RegionId region);
    of local rules consists of this and its `visit`. 0 or -1. */
 int rewrite_walk(Rewrite *r, int (*visit)(Rewrite *r, NodeId node, void *context), void *context);
 
-/* By node: how often it is an argument, a region's result or an output.  NULL with the error set. */
+/* By node: its uses as an argument, a region's result or an output. NULL with the error set. */
 int32_t *node_uses(const Graph *g);
 /* A constant scalar of an integer dtype or bool whose value equals `value`. */
 bool node_is_integer(const Graph *g, NodeId node, int64_t value);
