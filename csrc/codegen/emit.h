@@ -212,7 +212,7 @@ void region_look(Emit *e, const RegionFor *loop, const char *iterations, bool at
 /* region_fold.c: loops that reduce what their iterations leave */
 void region_fold(Emit *e, const RegionFor *loop);
 /* A product of two vectors. */
-void region_dot(Emit *e, int32_t at);
+void region_dot(Emit *e, int32_t at, const RegionFor *loop);
 
 /* region_element.c */
 /* Defines the type for memory, "f64m", and returns its name. */

@@ -533,7 +533,7 @@ emit_instr(Emit *e, int32_t at, const RegionFor *loop)
         emit_line(e, "const i64 v%d = (i64)0x%llxull;", at, (unsigned long long)v->bits[0]);
         e->mark[at] = e->body;
         break;
-    case INSTR_DOT: region_dot(e, at); break;
+    case INSTR_DOT: region_dot(e, at, loop); break;
     default: region_element(e, at, loop); break;
     }
     if (e->comments && v->kind != INSTR_OP && v->node != NO_NODE &&

@@ -165,6 +165,15 @@ emit_extreme(Emit *e, const RegionFor *loop, DType dtype)
                   REGION_FAIL);
 }
 
+/* What nobody reads is computed for its flags: the C compiler would leave out the whole loop. */
+static void
+keep_flags(Emit *e, const RegionFor *loop, DType dtype)
+{
+    if (!e->flags && !dtype_is_float(dtype)) return;
+    emit_line(e, "__asm__ volatile(\"\" : : \"%s\"(x%d));", body_constraint(e, loop->each),
+              loop->folded);
+}
+
 void
 region_fold(Emit *e, const RegionFor *loop)
 {
@@ -185,6 +194,7 @@ region_fold(Emit *e, const RegionFor *loop)
         snprintf(text, sizeof text, "sum_%s", t);
         emit_strips(e, loop, "0", text);
     }
+    keep_flags(e, loop, dtype);
 }
 
 /* ---- products ---- */
@@ -205,7 +215,7 @@ put_vector(const Emit *e, const RegionDot *dot, int k, Text *out)
 
 /* np.dot copies vectors that go backwards or stand still, and multiplies what is one number. */
 void
-region_dot(Emit *e, int32_t at)
+region_dot(Emit *e, int32_t at, const RegionFor *loop)
 {
     const Instr *v = instr_at(e, at);
     const RegionLoop *r = e->kernel->region;
@@ -219,6 +229,7 @@ region_dot(Emit *e, int32_t at)
         put_vector(e, dot, k, &first[k]);
         stride[k] = r->arrays.at[dot->array[k]].stride[dot->axis[k]];
     }
+    region_look(e, loop, length, false);
     emit_line(e, "%s v%d = 0;", t, at);
     open_block(e, "");
     emit_line(e, "char *const data[] = {%s, %s, (char *)&v%d};", first[0].data, first[1].data, at);

@@ -46,6 +46,13 @@ fits(const Pair *p, const RegionElement *e, bool *walks, int64_t *offset, bool *
            (array->unit && is_variable(p->kernel, e->index[last], p->outer->index, offset));
 }
 
+/* Does a product read elements that other iterations may store? */
+static bool
+product_reads_stored(const Pair *p, const RegionDot *dot)
+{
+    return p->region->arrays.at[dot->array[0]].stored || p->region->arrays.at[dot->array[1]].stored;
+}
+
 /* The elements of the inner loop's body, which has neither branches nor loops. */
 static bool
 elements_fit(const Pair *p)
@@ -58,6 +65,8 @@ elements_fit(const Pair *p)
         int32_t instr = p->inner->body.at[i].instr;
         if (instr < 0) return false;
         const Instr *v = &p->kernel->instrs.at[instr];
+        if (v->kind == INSTR_DOT && product_reads_stored(p, &p->region->dots.at[v->operand]))
+            return false;
         if (v->kind != INSTR_LOAD && v->kind != INSTR_STORE) continue;
         const RegionElement *e = &p->region->elements.at[v->operand];
         int64_t offset = 0;

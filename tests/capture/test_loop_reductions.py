@@ -1,5 +1,8 @@
 """Reductions, products and ufuncs of rows and slices in kept loops."""
 
+import ctypes
+import signal
+
 import numpy as np
 import pytest
 
@@ -257,6 +260,118 @@ def test_what_raises_and_warns():
         large = A.copy()
         large[4] = -1e200
         check(function, large, Y, also=[(A, Y)], options=MANY)
+
+
+def sum_unread(a, y):
+    for i in range(a.shape[0]):
+        s = a[i].sum()  # noqa: F841
+        y[i] = 1.0
+    return y
+
+
+def compared_sum_unread(a, y):
+    for i in range(a.shape[0]):
+        s = (a[i] * 2.0).sum() > 0  # noqa: F841
+        y[i] = 1.0
+    return y
+
+
+def roots_unread(a, y):
+    for i in range(a.shape[0]):
+        s = np.sqrt(a[i]).sum()  # noqa: F841
+        y[i] = 1.0
+    return y
+
+
+def product_unread(a, y):
+    for i in range(a.shape[0]):
+        s = a[i] @ a[i]  # noqa: F841
+        y[i] = 1.0
+    return y
+
+
+def test_what_nobody_reads_raises_and_warns():
+    large = np.full((9, 9), 1e308)
+    for function in (sum_unread, compared_sum_unread, roots_unread, product_unread):
+        check(function, A, Y, also=[(large, Y), (-large, Y)], options=MANY)
+
+        def strict(a, y, function=function):
+            with np.errstate(all="raise"):
+                return function(a, y)
+
+        check(strict, large, Y, captured=False, options=MANY)
+
+
+def product_of_own_rows(w, c):
+    for j in range(w.shape[1]):
+        for i in range(1, c.shape[0]):
+            c[i, j] += c[i - 1, :] @ w[:, j]
+    return c
+
+
+def product_of_another_array(a, w, c):
+    for j in range(w.shape[1]):
+        for i in range(1, c.shape[0]):
+            c[i, j] += a[i - 1, :] @ w[:, j]
+    return c
+
+
+def test_products_in_two_loops():
+    w, c = RNG.random((20, 20)), RNG.random((30, 20))
+    whole(product_of_own_rows, w, c)
+    whole(product_of_another_array, c, w, c)
+
+
+class Woken(Exception):
+    pass
+
+
+def test_a_signal_is_seen_between_products():
+    def products(a, x, y):
+        for i in range(1_000_000_000):
+            y[i % 8] = a[i % 8] @ x
+        return y
+
+    def wake(*_):
+        raise Woken
+
+    a, x = RNG.random((8, 100_000)), RNG.random(100_000)
+    compiled = pycompile.compile(products)
+    before = signal.signal(signal.SIGALRM, wake)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with pytest.raises(Woken):
+            compiled(a, x, np.zeros(8))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+TWICE = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object)(lambda _, x: 2 * x)
+METHOD = MethodDef(b"abs", ctypes.cast(TWICE, ctypes.c_void_p), 8, None)  # METH_O
+make_function = ctypes.pythonapi.PyCFunction_NewEx
+make_function.restype = ctypes.py_object
+make_function.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+foreign = make_function(ctypes.addressof(METHOD), None, None)
+
+
+def test_another_function_named_abs():
+    def doubled(a, y):
+        for i in range(a.shape[0]):
+            y[i, :] = foreign(a[i, :])
+        return y
+
+    assert foreign.__name__ == "abs"
+    check(doubled, -A, A, captured=False, options=MANY)
 
 
 def written_between(x, y):

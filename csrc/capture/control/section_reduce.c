@@ -213,8 +213,7 @@ section_call(Interp *in, PyObject *callable, int nargs, Value *const *args, PyOb
         return grid_outer(in, args[0], args[1], out);
     if (nargs == 2 && callable == numpy_object("matmul"))
         return section_product(in, true, args[0], args[1], out);
-    if (nargs == 1 && PyCFunction_Check(callable) &&
-        strcmp(((PyCFunctionObject *)callable)->m_ml->ml_name, "abs") == 0)
+    if (nargs == 1 && callable == python_builtin("abs"))
         return call_ufunc(in, numpy_object("absolute"), nargs, args, out);
     for (size_t i = 0; i < COUNT_OF(ufuncs); i++)
         if (callable == numpy_object(ufuncs[i])) return call_ufunc(in, callable, nargs, args, out);
