@@ -494,6 +494,14 @@ def test_a_view_is_another_object():
     check(whole_view_is_carried, U, 10.0)
 
 
+def test_many_loops_in_one_function():
+    loop = "    while np.abs(x).max() > {}:\n        x = x * 0.5\n"
+    text = "def many(x):\n" + "".join(loop.format(2.0**-k) for k in range(60)) + "    return x\n"
+    names = {"np": np}
+    exec(text, names)
+    check(names["many"], np.linspace(0.1, 9.0, 2000), captured=False)
+
+
 class Woken(Exception):
     pass
 

@@ -5,7 +5,7 @@
    the graph.  What the body stores to locals is carried: numbers, and arrays that keep their dtype
    and layout.  Arrays are carried as objects.  So what leaves the loop is the very array that
    Python would leave, one from before the loop where no turn made another; therefore it is not
-   written afterwards, nor asked for its identity (Interp.aliased).
+   written afterwards, nor asked for its identity (Interp.memory.aliased).
 
    1. The body is followed once, with the params of its region in the locals that it reads first.
    2. What the locals then hold are the region's results.  A local that is only stored begins with
@@ -14,6 +14,9 @@
    Whatever does not fit (an effect, a write to an array from outside, a local that changes its
    type) is learnt: capture starts again, and the graph ends at the branch. */
 #include "loop.h"
+
+/* In one graph: each takes an attempt, which follows again all that is before it. */
+enum { MOST_LOOPS = 12 };
 
 typedef struct {
     Scan scan;
@@ -91,7 +94,7 @@ repeat_learn(Interp *in)
     if (in->turn != NULL || in->leaving != NULL) return ANSWER_NO;
     if (loop_around(in, &shape) < 0) return ANSWER_ERROR;
     if (shape == NULL || shape->nexits < 0 || (shape->counts && shape->nexits < 2) ||
-        note_of(in, shape->top) != NULL)
+        note_of(in, shape->top) != NULL || in->attempt.learn->repeats.len == MOST_LOOPS)
         return ANSWER_NO;
     LoopNote note = {loop_name(in->top, shape->top), NULL};
     if (VEC_PUSH(in->attempt.learn_arena, &in->attempt.learn->repeats, note) < 0)
