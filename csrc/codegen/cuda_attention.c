@@ -525,7 +525,7 @@ cuda_attention_store(CudaEmit *e, int rows)
     cuda_line(e, "float total = sum[i >> 1][u];");
     cuda_line(e, "total += __shfl_xor_sync(0xffffffffu, total, 1);");
     cuda_line(e, "total += __shfl_xor_sync(0xffffffffu, total, 2);");
-    cuda_line(e, "const float share = 1 / total;"); /* the sum is at least 1 */
+    cuda_line(e, "const float share = 1 / total;"); /* 0: no keys, so NaN */
     cuda_line(e, "const %s query = mine + (i >> 1) * 16 + u * 8;", cuda_index(e));
     cuda_line(e, "if (query >= n%d) continue;", k->size[k->nloops - 2]);
     cuda_line(e, "%s *const to = (%s *)(r%d + query * n%d) + (lane & 3) * 2;", type, type, at,

@@ -57,7 +57,7 @@ struct RegionFor {
     int32_t number, depth;
     RegionFor *around; /* NULL: it is the outermost one */
     RegionFor *with;   /* the loop with which it has changed places (region_order.c); NULL */
-    bool innermost;    /* has no loop in it */
+    bool innermost;    /* has neither a loop nor a product in it */
     bool independent;  /* no iteration needs what another one stores: region_reuse.c */
     int64_t by;        /* its step, where that is a constant, else 0 */
     int32_t start, stop, step, index; /* instructions */

@@ -3,8 +3,9 @@
 
    What is carried is in buffers that are given it by a carry step at either end of the body.  An
    array is carried as an object, without a copy: the buffer becomes the memory that the turn has
-   made, and the next turn makes its own in memory that has become free.  There is one array more of
-   each layout than are carried and made in a turn, so two take turns where one is carried.
+   made, and the next turn makes its own in memory that has become free.  The loop
+   has as many arrays of each layout as are carried and made in a turn, so two take turns where one
+   is carried.
 
    Invariants: nothing is written into memory that is carried; buffers from outside that a turn
    reads live until the last turn ends, and array objects that turns make as long as the loop. */
