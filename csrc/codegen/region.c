@@ -207,7 +207,9 @@ emit_bounded(Emit *e, int32_t at, const char *a, const char *b)
     case OP_py_add: emit_line(e, "const i64 v%d = %s + %s;", at, a, b); return true;
     case OP_subtract:
     case OP_py_sub: emit_line(e, "const i64 v%d = %s - %s;", at, a, b); return true;
+    case OP_multiply:
     case OP_py_mul: emit_line(e, "const i64 v%d = %s * %s;", at, a, b); return true;
+    case OP_negative:
     case OP_py_neg: emit_line(e, "const i64 v%d = -%s;", at, a); return true;
     case OP_py_int: emit_line(e, "const i64 v%d = (i64)%s;", at, a); return true;
     default: return false;
@@ -436,6 +438,19 @@ merged_is_computed(const Emit *e, const RegionBlock *block, int32_t variable, in
     return false;
 }
 
+static bool leaves_computed(const Emit *e, const RegionBlock *in, const RegionBlock *block,
+                            int32_t at, int depth);
+
+static bool
+loop_leaves_computed(const Emit *e, const RegionFor *loop, const RegionBlock *block, int32_t at,
+                     int depth)
+{
+    if (e->quick && loop->instead.len > 0)
+        return leaves_computed(e, &loop->instead, block, at, depth);
+    return leaves_computed(e, &loop->lanes, block, at, depth) ||
+           leaves_computed(e, &loop->body, block, at, depth);
+}
+
 /* The same for what the block leaves, if it is the arm of a branch somewhere in `in`. */
 static bool
 leaves_computed(const Emit *e, const RegionBlock *in, const RegionBlock *block, int32_t at,
@@ -444,9 +459,7 @@ leaves_computed(const Emit *e, const RegionBlock *in, const RegionBlock *block, 
     for (int i = 0; i < in->len; i++) {
         const RegionIf *branch = in->at[i].branch;
         const RegionFor *loop = in->at[i].loop;
-        if (loop != NULL && (leaves_computed(e, &loop->lanes, block, at, depth) ||
-                             leaves_computed(e, &loop->body, block, at, depth)))
-            return true;
+        if (loop != NULL && loop_leaves_computed(e, loop, block, at, depth)) return true;
         for (int arm = 0; branch != NULL && arm < 2; arm++) {
             if (&branch->arm[arm] != block) {
                 if (leaves_computed(e, &branch->arm[arm], block, at, depth)) return true;
@@ -478,9 +491,7 @@ is_computed(const Emit *e, const RegionBlock *block, int32_t at, int depth)
     enum { DEEPEST = 8 };
     const RegionFor *top = e->kernel->region->top;
     if (is_folded(e, at)) return true;
-    if (depth < DEEPEST && (leaves_computed(e, &top->lanes, block, at, depth) ||
-                            leaves_computed(e, &top->body, block, at, depth)))
-        return true;
+    if (depth < DEEPEST && loop_leaves_computed(e, top, block, at, depth)) return true;
     for (int i = 0; i < block->len && depth < DEEPEST; i++) {
         const RegionStmt *stmt = &block->at[i];
         if (stmt->branch != NULL && stmt->branch->condition == at &&
@@ -657,10 +668,28 @@ emit_block(Emit *e, const RegionBlock *block, const RegionFor *loop)
         if (stmt->instr >= 0) region_statement(e, block, stmt->instr, loop);
         if (stmt->branch != NULL) emit_if(e, stmt->branch, loop);
         if (stmt->loop == NULL) continue;
+        if (e->quick && stmt->loop->instead.len > 0) {
+            emit_block(e, &stmt->loop->instead, loop);
+            continue;
+        }
         declare_variables(e, stmt->loop);
         open_block(e, "");
         region_loop(e, stmt->loop);
         close_block(e);
+    }
+}
+
+/* The outermost loop. */
+static void
+emit_top(Emit *e)
+{
+    const RegionFor *top = e->kernel->region->top;
+    if (e->quick && top->instead.len > 0) {
+        region_begin(e);
+        emit_block(e, &top->instead, NULL);
+    } else {
+        declare_variables(e, top);
+        region_loop(e, top);
     }
 }
 
@@ -692,8 +721,7 @@ emit_region(Emit *e)
     emit_arguments(e);
     if (e->quick) emit_layouts(e);
     emit_once(e);
-    declare_variables(e, e->kernel->region->top);
-    region_loop(e, e->kernel->region->top);
+    emit_top(e);
     emit_results(e);
     emit_line(e, "return 0;");
     emit_line(e, "fail:");

@@ -150,8 +150,12 @@ address_at(Emit *e, const char *name, const RegionElement *element, const Region
         if (form.base >= 0) {
             region_name(e, form.base, base, sizeof base);
             text_printf(out, "%s + ", base);
-        } else if (form.slope == 0 && form.offset < 0)
+        } else if (form.slope == 0 && form.minus < 0 && form.offset < 0)
             text_printf(out, "n%d + ", array->length[axis]);
+        if (form.minus >= 0) {
+            region_name(e, form.minus, base, sizeof base);
+            text_printf(out, "-%s + ", base);
+        }
         text_printf(out, "%lld)", (long long)form.offset);
         put_stride(e, array, axis, out);
         text_printf(step, "%s%lld * step%d", axis ? " + " : "", (long long)form.slope,

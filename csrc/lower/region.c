@@ -124,15 +124,30 @@ find_facts(Build *b)
     return 0;
 }
 
+/* What has been made is looked at as the rest was. */
+static int
+find_again(Build *b)
+{
+    return make_room(b) < 0 ? -1 : find_facts(b);
+}
+
 static int
 analyse(Build *b)
 {
-    bool lanes;
+    enum { ROUNDS = 3 }; /* a part of a loop may be split again */
+    Arena *arena = b->lw->arena;
+    bool any;
     if (make_room(b) < 0) return -1;
     region_order(b->kernel, b->out, b->out->top);
     region_bits(b->kernel, b->out->top);
-    if (find_facts(b) < 0 || region_lanes(b->lw->arena, b->kernel, b->out, &lanes) < 0) return -1;
-    return !lanes ? 0 : make_room(b) < 0 ? -1 : find_facts(b);
+    if (find_facts(b) < 0 || region_lanes(arena, b->kernel, b->out, &any) < 0 ||
+        (any && find_again(b) < 0))
+        return -1;
+    any = true;
+    for (int round = 0; any && round < ROUNDS; round++)
+        if (region_split(arena, b->kernel, b->out, &any) < 0 || (any && find_again(b) < 0))
+            return -1;
+    return 0;
 }
 
 int

@@ -70,8 +70,9 @@ struct RegionFor {
     Op folds; /* OP_loop_sum …: `folded` has that reduction of what `each` is in each iteration */
     int32_t each, folded; /* instruction, variable */
     RegionBlock body;
-    int32_t together;  /* so many iterations are done at a time (region_lanes.c) … */
-    RegionBlock lanes; /* … as this says, in the quick variant; 0: they are not */
+    int32_t together;    /* so many iterations are done at a time (region_lanes.c) … */
+    RegionBlock lanes;   /* … as this says, in the quick variant; 0: they are not */
+    RegionBlock instead; /* what the quick variant does in its place: region_split.c */
 };
 
 typedef struct {
@@ -117,11 +118,11 @@ typedef struct {
     int32_t loop;                   /* an index into KernelArgs.loop */
 } RegionDot;
 
-/* An index in its loop's variable i: slope * i + base + offset, `base` being an instruction before
-   the loop, or -1. */
+/* An index in its loop's variable i: slope * i + base - minus + offset, `base` and `minus` being
+   instructions before the loop, or -1. */
 typedef struct {
     int64_t slope, offset;
-    int32_t base;
+    int32_t base, minus;
 } RegionLinear;
 
 /* What has been asked of an instruction.  Values are made of others that several have in common, as
@@ -144,6 +145,7 @@ struct RegionLoop {
                          values can be computed; for one deeper than its home's it is itself known */
     RegionAsked *asked; /* per instruction */
     int32_t questions;  /* their number so far */
+    int split;          /* statements that region_split.c has added */
     bool *steady;       /* per instruction: a sum that cannot overflow where counters are small */
     bool *modular;      /* per instruction: a Python int of which only the lowest bits matter */
     VEC(RegionArray) arrays;
@@ -220,6 +222,10 @@ bool region_is_store(const Kernel *k, const RegionElement *e);
    it? */
 bool region_apart(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t a,
                   int32_t b);
+
+/* region_split.c: loops that become two or three where a condition says from which iteration on it
+   holds.  *any: there is one, and as below.  0 or -1. */
+int region_split(Arena *arena, Kernel *k, RegionLoop *r, bool *any);
 
 /* region_lanes.c: outer loops of which some iterations are done together.  *any: there is one, and
    what the others found out is to be found for it, too.  0 or -1. */
