@@ -121,7 +121,7 @@ find_facts(Build *b)
         region_modulo(arena, b->graph, b->kernel, b->out) < 0)
         return -1;
     region_reuse(b->kernel, b->out);
-    return 0;
+    return region_small(arena, b->kernel, b->out);
 }
 
 /* What has been made is looked at as the rest was. */
