@@ -299,6 +299,28 @@ find_parts(Split *s, RegionBlock *block, const RegionFor *loop, const Comparison
     return n;
 }
 
+/* Is the value there before the parts? */
+static bool
+is_outside(const Split *s, const RegionCopy *c, const RegionFor *loop, int32_t at)
+{
+    return !region_within(s->region, loop, at) || c->at[0][at] >= 0;
+}
+
+/* Operations in an arm are not done where Python may not do them. */
+static bool
+can_be_hoisted(const Split *s, const RegionCopy *c, const RegionFor *loop, int32_t at, bool in_arm)
+{
+    const Instr *v = instr_of(s, at);
+    if (!is_fixed(s, loop, at, 0) || (v->kind == INSTR_OP && in_arm)) return false;
+    for (int k = 0; k < v->nargs; k++)
+        if (!is_outside(s, c, loop, v->args[k])) return false;
+    if (v->kind != INSTR_LOAD) return true;
+    const RegionElement *e = &s->region->elements.at[v->operand];
+    for (int axis = 0; axis < s->region->arrays.at[e->array].rank; axis++)
+        if (!is_outside(s, c, loop, e->index[axis])) return false;
+    return true;
+}
+
 /* Computes what is the same in all iterations before them. */
 static int
 hoist(const Split *s, RegionCopy *c, const RegionFor *loop, const RegionBlock *block, bool in_arm)
@@ -308,12 +330,8 @@ hoist(const Split *s, RegionCopy *c, const RegionFor *loop, const RegionBlock *b
         int32_t at = block->at[i].instr;
         for (int arm = 0; branch != NULL && arm < 2; arm++)
             if (hoist(s, c, loop, &branch->arm[arm], true) < 0) return -1;
-        if (at < 0 || !is_fixed(s, loop, at, 0)) continue;
-        bool checked = instr_of(s, at)->kind == INSTR_OP && in_arm;
-        for (int k = 0; k < instr_of(s, at)->nargs && !checked; k++)
-            checked = region_within(s->region, loop, instr_of(s, at)->args[k]) &&
-                      c->at[0][instr_of(s, at)->args[k]] < 0;
-        if (!checked && region_copy_instr(c, at, 0) < 0) return -1;
+        if (at >= 0 && can_be_hoisted(s, c, loop, at, in_arm) && region_copy_instr(c, at, 0) < 0)
+            return -1;
     }
     return 0;
 }
@@ -370,8 +388,9 @@ make_part(Split *s, RegionFor *loop, const RegionCopy *hoisted, int32_t nhoisted
     return VEC_PUSH(s->arena, &loop->instead, stmt);
 }
 
+/* *done: false where the number cannot be computed before the loop. */
 static int
-split_loop(Split *s, RegionFor *loop, const Comparison *comparison)
+split_loop(Split *s, RegionFor *loop, const Comparison *comparison, bool *done)
 {
     RegionCopy c = {.arena = s->arena,
                     .kernel = s->kernel,
@@ -383,9 +402,14 @@ split_loop(Split *s, RegionFor *loop, const Comparison *comparison)
     RegionFor *made = NULL;
     int32_t ninstrs = s->kernel->instrs.len;
     if (region_copy_begin(&c) < 0 || hoist(s, &c, loop, &loop->body, false) < 0) return -1;
+    if (!is_outside(s, &c, loop, comparison->number)) {
+        loop->instead.len = 0;
+        return 0;
+    }
     int n = find_parts(s, &loop->instead, loop, comparison,
                        region_copy_of(&c, comparison->number, 0), parts);
     if (n < 0) return -1;
+    *done = true;
     for (int i = 0; i < n; i++)
         if (make_part(s, loop, &c, ninstrs, comparison, &parts[i], made, i == n - 1, &made) < 0)
             return -1;
@@ -406,8 +430,7 @@ region_split(Arena *arena, Kernel *k, RegionLoop *r, bool *any)
         if (statements > MOST_SPLIT || s.added + 3 * statements > MOST_ADDED ||
             !can_be_split(&s, loop) || !find_in_block(&s, loop, &loop->body, &comparison))
             continue;
-        if (split_loop(&s, loop, &comparison) < 0) return -1;
-        *any = true;
+        if (split_loop(&s, loop, &comparison, any) < 0) return -1;
     }
     r->split = s.added;
     return 0;

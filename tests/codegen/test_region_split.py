@@ -104,7 +104,18 @@ def with_a_loaded_number(w, t, x):
                 t[i, j] = k
 
 
+def with_numbers_of_an_arm(w, t, x):
+    """What is the same in all iterations, but computed in an arm alone."""
+    for i in range(t.shape[0]):
+        for j in range(t.shape[1]):
+            t[i, j] += t[i, 0] if w[0] >= j - 2 else t[i - 1, i]
+            if t[i, j] > 3:
+                if j < w[i] + 1:
+                    t[i, j] = w[i - 1]
+
+
 FUNCTIONS = [
+    with_numbers_of_an_arm,
     knapsack,
     without_itself,
     at_the_ends,
