@@ -171,7 +171,7 @@ class Program:
 
     def bound_of_variable(self) -> str:
         """What a loop's variable is compared with: often the same in all iterations."""
-        others = [name for name in self.variables[:-1]] or ["k"]
+        others = self.variables[:-1] or ["k"]
         other = self.pick(*others)
         if self.random.random() < 0.06:
             return self.pick("2**63 - 1", "-2**63", "2**62", "2**63 - 2")
