@@ -330,8 +330,8 @@ emit_bits(Emit *e, const RegionFor *loop)
     }
 }
 
-/* A loop of few operations in which an iteration waits for the one before, so that the C compiler
-   makes no vectors of it.  Four iterations at a time take 0.75 of the time in a search for the
+/* A loop of few operations in which an iteration waits for the one before, or whose step is a
+   variable, so that the C compiler makes no vectors of it.  Four iterations at a time take 0.75 of the time in a search for the
    largest, in shortest paths and in a bubble sort (benchmarks/loops.py).  Not where iterations of
    the loop around are done together: these wait for nothing, and are long for the C compiler. */
 static bool
@@ -344,7 +344,8 @@ is_short_chain(const Emit *e, const RegionFor *loop)
         operations += e->kernel->region->home[at] == loop->number &&
                       instr_at(e, at)->kind != INSTR_CARRIED &&
                       instr_at(e, at)->kind != INSTR_CONST;
-    return loop->leaves < 0 && operations <= SHORT && (!loop->independent || loop->carried.len > 0);
+    bool vectors = loop->independent && loop->carried.len == 0 && loop->by != 0;
+    return loop->leaves < 0 && operations <= SHORT && !vectors;
 }
 
 /* One that goes on until it is left. */
