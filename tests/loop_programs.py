@@ -1,5 +1,5 @@
 """Random functions of nested loops that read and write elements: ranges with any step, also reversed, bounds out of
-outer variables, arrays, their rows, short tuples, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, conditional expressions, running sums of Python's and NumPy's numbers, statements over rows and slices, indices
+outer variables, arrays, their rows, short tuples, `enumerate`, `zip`, `while` loops, `break`, `else`, `return` from inside, branches, some of them on the loops' variables, conditional expressions, running sums of Python's and NumPy's numbers, statements over rows and slices, indices
 that are negative, loaded or out of bounds, integers near overflow, NaN and division by zero.  Some
 call functions that hold loops of the same kind, outside of theirs or made in them."""
 
@@ -26,6 +26,8 @@ def arguments(seed: int) -> list[Any]:
         x[rng.integers(SIZE)] = rng.choice([np.nan, np.inf, 0.0])
     if rng.random() < 0.3:
         w[rng.integers(SIZE)] = np.iinfo(w.dtype).max
+    if rng.random() < 0.15 and w.dtype == np.int64:
+        w[rng.integers(SIZE)] = rng.choice([2**62, 2**62 - 1, -(2**62) - 1, 2**61, -(2**63)])
     if rng.random() < 0.3:
         a, x = a.T.copy().T, np.repeat(x, 2)[::2]
     if rng.random() < 0.1:  # one array for two, overlapping ones, elements that share memory
@@ -110,6 +112,12 @@ class Program:
             return self.reduction()
         left, right = self.value(depth + 1), self.value(depth + 1)
         kind = self.random.random()
+        if kind < 0.05:  # ints alone, which may be small
+            array, name = self.pick(*INTS), self.pick(*self.variables, "k")
+            terms = [
+                f"{array}[{name}{self.pick('', ' - 1', ' + 1', ' - 2', ' + 2')}]" for _ in range(3)
+            ]
+            return f"({terms[0]} {self.pick('+', '-')} {terms[1]} {self.pick('+', '-')} {terms[2]})"
         if kind < 0.65:
             return f"({left} {self.pick('+', '+', '-', '*', '/')} {right})"
         if kind < 0.7:
@@ -161,7 +169,34 @@ class Program:
         self.in_helper = False
         self.helpers.append(name)
 
+    def bound_of_variable(self) -> str:
+        """What a loop's variable is compared with: often the same in all iterations."""
+        others = self.variables[:-1] or ["k"]
+        other = self.pick(*others)
+        if self.random.random() < 0.06:
+            return self.pick("2**63 - 1", "-2**63", "2**62", "2**63 - 2")
+        return self.pick(
+            "0", "1", "2", "k", "n - 1", "n - 2", "n", "n // 2", "-1", other, other,
+            f"{other} + 1", f"{other} - k", f"h[{other}]", f"w[{other}]", "h[0]", "h[k]", "len(x) - 1",
+        )  # fmt: skip
+
+    def condition_on_variable(self) -> str:
+        """It says from which iteration on it holds: the loop may be split there."""
+        name = self.variables[-1] if self.random.random() < 0.8 else self.pick(*self.variables)
+        left = self.pick(name, name, name, f"{name} + 1", f"{name} - 1", f"{name} + k")
+        right = self.bound_of_variable()
+        if self.random.random() < 0.3:
+            left, right = right, left
+        return f"{left} {self.pick('<', '>', '<=', '>=', '==', '!=')} {right}"
+
     def condition(self) -> str:
+        if self.variables and self.random.random() < 0.35:
+            test = self.condition_on_variable()
+            if self.random.random() < 0.3:
+                test = f"{self.pick('', 'not ')}({test})"
+            if self.random.random() < 0.2:
+                test += f" {self.pick('and', 'or')} {self.condition_on_variable()}"
+            return test
         if self.random.random() < 0.15:
             return self.pick(f"m[{self.index()}]", f"not m[{self.index()}]")
         test = f"{self.value(2)} {self.pick('<', '>', '<=', '>=', '==', '!=')} {self.value(2)}"

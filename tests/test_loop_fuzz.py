@@ -1,5 +1,5 @@
 """Random nests of loops over elements, and loops over whole arrays, against plain Python; see
-loop_programs.py and repeat_programs.py.
+loop_programs.py, nest_programs.py and repeat_programs.py.
 
 python tests/test_loop_fuzz.py --programs 5000 --jobs 2     # many; prints the programs that differ
 python tests/test_loop_fuzz.py --first 7 --show             # a program's text and what differs
@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import loop_programs
+import nest_programs
 import numpy as np
 import pytest
 import repeat_programs
@@ -33,8 +34,8 @@ VARIANTS = {"usual": 0, "both": 1, "careful": 2, "none": 3}
 
 
 def of(number: int) -> Any:
-    """The module that writes the program: one in five is of whole arrays."""
-    return repeat_programs if number % 5 == 4 else loop_programs
+    """The module that writes the program: one in five is of whole arrays, two are plain nests."""
+    return (loop_programs, nest_programs, loop_programs, nest_programs, repeat_programs)[number % 5]
 
 
 def differ(number: int) -> list[str]:

@@ -205,6 +205,8 @@ typedef struct {
 
 /* ---- the result ---- */
 
+#define SEEN_NOTHING INT64_MIN /* in Capture.seen */
+
 typedef struct Capture {
     Arena *arena;
     PyObject *keep; /* owned list */
@@ -213,6 +215,7 @@ typedef struct Capture {
     VEC(Guard) guards;
     VEC(Build) builds;          /* in program order */
     VEC(SourceId) input_source; /* graph input i is read from this source */
+    VEC(int64_t) seen;          /* graph input i in this call, an int, or SEEN_NOTHING */
     VEC(Break) breaks;          /* the one that ended capture last */
     Exit exit;
     int entry;         /* the Instr at which it begins */
@@ -220,6 +223,7 @@ typedef struct Capture {
     int ninstructions; /* followed, inlined ones included */
     int gain;          /* what a plan of it saves per run, see worth.c */
     int saves;         /* the same by the model alone, even where a plan is made of everything */
+    int certain;       /* what of this its kept loops save in this call alone, at least */
     bool useful;       /* gain > 0: it is worth a plan */
     const char *left;  /* not useful: why, a literal */
 } Capture;

@@ -205,6 +205,8 @@ void region_choice(Emit *e, const RegionIf *branch, const RegionFor *loop);
 /* region_head.c: counts, bounds and heads of loops */
 /* The loop, with its body; `outermost`: the log begins before it. */
 void region_loop(Emit *e, const RegionFor *loop);
+/* What comes before the outermost loop where others stand in its place: the log begins. */
+void region_begin(Emit *e);
 /* Every so many iterations a look for a signal, and at the counters of the loops around; `at_once`:
    at whether there are too many, too. */
 void region_look(Emit *e, const RegionFor *loop, const char *iterations, bool at_once);

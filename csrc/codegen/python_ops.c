@@ -89,9 +89,16 @@ static const PythonHelper helpers[] = {
      "INLINE int py_ceil_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p62)) return 1; "
      "*r = (i64)__builtin_ceil(a); return 0; }\n"},
     INT1(py_int, "*r = a; return 0;"),
+    /* the instruction says itself that the number has no place in 64 bits */
     {"py_int", DT_F64,
+     "#ifdef __x86_64__\n"
+     "typedef f64 py_pair __attribute__((vector_size(16)));\n"
+     "INLINE int py_int_f64(f64 a, i64 *r) { *r = __builtin_ia32_cvttsd2si64((py_pair){a, 0}); "
+     "return *r == -__INT64_MAX__ - 1; }\n"
+     "#else\n"
      "INLINE int py_int_f64(f64 a, i64 *r) { if (!(__builtin_fabs(a) < 0x1p63)) return 1; "
-     "*r = (i64)a; return 0; }\n"},
+     "*r = (i64)a; return 0; }\n"
+     "#endif\n"},
     {"py_float", DT_I64, "INLINE int py_float_i64(i64 a, f64 *r) { *r = (f64)a; return 0; }\n"},
     FLOAT1(py_float, "*r = a; return 0;"),
     INT1(py_item, "*r = a; return 0;"),

@@ -101,6 +101,19 @@ logged_before(const Emit *e, const RegionElement *element, const RegionFor *loop
     return e->quick && loop->innermost && element->hoisted;
 }
 
+/* The number must be small: lower/region_small.c. */
+static void
+emit_look(Emit *e, const RegionFor *loop, const char *number)
+{
+    emit_line(e, "wide%d |= (uint64_t)%s + (1ull << %d);", loop->number, number, loop->width);
+}
+
+static bool
+looks_at_numbers(const Emit *e, const RegionFor *loop)
+{
+    return loop->width > 0 && region_notes(e, loop);
+}
+
 void
 region_element(Emit *e, int32_t at, const RegionFor *loop)
 {
@@ -124,6 +137,10 @@ region_element(Emit *e, int32_t at, const RegionFor *loop)
             emit_store(e, element, address.data, value);
         else
             emit_load(e, element, left, address.data);
+    }
+    if (element->looked == LOOKED_EACH && looks_at_numbers(e, loop)) {
+        region_name(e, at, name, sizeof name);
+        emit_look(e, loop, name);
     }
     e->mark[at] = e->body;
     text_free(&address);
@@ -150,8 +167,12 @@ address_at(Emit *e, const char *name, const RegionElement *element, const Region
         if (form.base >= 0) {
             region_name(e, form.base, base, sizeof base);
             text_printf(out, "%s + ", base);
-        } else if (form.slope == 0 && form.offset < 0)
+        } else if (form.slope == 0 && form.minus < 0 && form.offset < 0)
             text_printf(out, "n%d + ", array->length[axis]);
+        if (form.minus >= 0) {
+            region_name(e, form.minus, base, sizeof base);
+            text_printf(out, "-%s + ", base);
+        }
         text_printf(out, "%lld)", (long long)form.offset);
         put_stride(e, array, axis, out);
         text_printf(step, "%s%lld * step%d", axis ? " + " : "", (long long)form.slope,
@@ -221,6 +242,37 @@ emit_before(Emit *e, const RegionFor *loop, int number)
     text_free(&step);
 }
 
+/* Numbers that are looked at before the iterations. */
+static void
+emit_early(Emit *e, const RegionFor *loop)
+{
+    const RegionLoop *r = e->kernel->region;
+    char name[32];
+    emit_line(e, "uint64_t wide%d = 0;", loop->number);
+    for (int i = 0; i < loop->looked.len; i++) {
+        region_name(e, loop->looked.at[i], name, sizeof name);
+        emit_look(e, loop, name);
+    }
+    for (int i = 0; i < r->elements.len; i++) {
+        const RegionElement *element = &r->elements.at[i];
+        if (!is_here(e, element, loop)) continue;
+        if (element->looked == LOOKED_ONCE) {
+            snprintf(name, sizeof name, "g%d", i);
+            emit_look(e, loop, name);
+        }
+        if (element->looked != LOOKED_EARLY || element->early == 0) continue;
+        Text address = {0}, step = {0}, type = {0};
+        first_address(e, element, loop, &address, &step);
+        const char *t = region_memory_type(e, DT_I64, &type);
+        emit_line(e, "for (int64_t j = 0; j < %d; j++)", (int)element->early);
+        emit_line(e, "    wide%d |= (uint64_t)*(const %s *)(%s + j * (%s)) + (1ull << %d);",
+                  loop->number, t, address.data, step.data, loop->width);
+        text_free(&address);
+        text_free(&step);
+        text_free(&type);
+    }
+}
+
 void
 region_before_iterations(Emit *e, const RegionFor *loop)
 {
@@ -234,6 +286,7 @@ region_before_iterations(Emit *e, const RegionFor *loop)
         if (loop->carried.at[i].ahead) region_look_ahead(e, &loop->carried.at[i], false);
     for (int i = 0; i < r->elements.len; i++)
         if (is_here(e, &r->elements.at[i], loop)) emit_before(e, loop, i);
+    if (looks_at_numbers(e, loop)) emit_early(e, loop);
 }
 
 static bool
@@ -303,6 +356,8 @@ region_after_iterations(Emit *e, const RegionFor *loop)
 {
     const RegionLoop *r = e->kernel->region;
     if (region_notes(e, loop)) emit_line(e, "if (over%d < 0) %s", loop->number, REGION_FAIL);
+    if (looks_at_numbers(e, loop))
+        emit_line(e, "if (wide%d >> %d) %s", loop->number, loop->width + 1, REGION_FAIL);
     for (int i = 0; i < r->elements.len; i++) {
         const RegionElement *element = &r->elements.at[i];
         if (!is_here(e, element, loop) || element->reuse != REUSE_KEPT || element->source != i ||

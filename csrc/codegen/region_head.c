@@ -153,24 +153,28 @@ emit_value_bounds(Emit *e, int32_t at, const char *fail)
         emit_line(e, "h%d = %s %c %s ? %s : %s;", at, h[0], than, h[1], h[0], h[1]);
         break;
     }
+    case OP_add:
     case OP_py_add:
         emit_line(e,
                   "if (__builtin_add_overflow(%s, %s, &l%d) | "
                   "__builtin_add_overflow(%s, %s, &h%d)) %s",
                   l[0], l[1], at, h[0], h[1], at, fail);
         break;
+    case OP_subtract:
     case OP_py_sub:
         emit_line(e,
                   "if (__builtin_sub_overflow(%s, %s, &l%d) | "
                   "__builtin_sub_overflow(%s, %s, &h%d)) %s",
                   l[0], h[1], at, h[0], l[1], at, fail);
         break;
+    case OP_negative:
     case OP_py_neg:
         emit_line(e,
                   "if (__builtin_sub_overflow((i64)0, %s, &l%d) | "
                   "__builtin_sub_overflow((i64)0, %s, &h%d)) %s",
                   h[0], at, l[0], at, fail);
         break;
+    case OP_multiply:
     case OP_py_mul:
         use_helper(e, "bounds_mul", BOUNDS_MUL);
         emit_line(e, "if (bounds_mul(%s, %s, %s, %s, &l%d, &h%d)) %s", l[0], h[0], l[1], h[1], at,
@@ -326,8 +330,8 @@ emit_bits(Emit *e, const RegionFor *loop)
     }
 }
 
-/* A loop of few operations in which an iteration waits for the one before, so that the C compiler
-   makes no vectors of it.  Four iterations at a time take 0.75 of the time in a search for the
+/* A loop of few operations in which an iteration waits for the one before, or whose step is a
+   variable, so that the C compiler makes no vectors of it.  Four iterations at a time take 0.75 of the time in a search for the
    largest, in shortest paths and in a bubble sort (benchmarks/loops.py).  Not where iterations of
    the loop around are done together: these wait for nothing, and are long for the C compiler. */
 static bool
@@ -340,7 +344,8 @@ is_short_chain(const Emit *e, const RegionFor *loop)
         operations += e->kernel->region->home[at] == loop->number &&
                       instr_at(e, at)->kind != INSTR_CARRIED &&
                       instr_at(e, at)->kind != INSTR_CONST;
-    return loop->leaves < 0 && operations <= SHORT && (!loop->independent || loop->carried.len > 0);
+    bool vectors = loop->independent && loop->carried.len == 0 && loop->by != 0;
+    return loop->leaves < 0 && operations <= SHORT && !vectors;
 }
 
 /* One that goes on until it is left. */
@@ -394,10 +399,17 @@ emit_innermost(Emit *e, const RegionFor *loop)
 }
 
 void
+region_begin(Emit *e)
+{
+    emit_count(e, e->kernel->region->top, "return 1;");
+    region_log(e);
+}
+
+void
 region_loop(Emit *e, const RegionFor *loop)
 {
     int k = loop->number;
-    bool outermost = loop->around == NULL;
+    bool outermost = loop == e->kernel->region->top;
     const char *fail = outermost ? "return 1;" : REGION_FAIL;
     char head[96], first[32];
     if (e->quick && !outermost && loop->bits >= 0) {

@@ -66,12 +66,15 @@ struct RegionFor {
     bool ends_below; /* a negative number in `shrinks` ends it, too */
     int32_t shrinks; /* variable: has fewer bits after each iteration, and 0 ends the loop; or -1 */
     int32_t bits;    /* variable: the loop counts its bits, and does no more; or -1 */
+    int32_t width;   /* of ints that are looked at, which are numbers of so many bits; 0: none … */
+    VEC(int32_t) looked; /* … among them these from outside */
     VEC(RegionCarried) carried;
     Op folds; /* OP_loop_sum …: `folded` has that reduction of what `each` is in each iteration */
     int32_t each, folded; /* instruction, variable */
     RegionBlock body;
-    int32_t together;  /* so many iterations are done at a time (region_lanes.c) … */
-    RegionBlock lanes; /* … as this says, in the quick variant; 0: they are not */
+    int32_t together;    /* so many iterations are done at a time (region_lanes.c) … */
+    RegionBlock lanes;   /* … as this says, in the quick variant; 0: they are not */
+    RegionBlock instead; /* what the quick variant does in its place: region_split.c */
 };
 
 typedef struct {
@@ -94,6 +97,14 @@ typedef enum {
     REUSE_TURN,   /* in a register from the beginning of each iteration to its end */
 } Reuse;
 
+/* When it is seen to that an int is small: region_small.c. */
+typedef enum {
+    LOOKED_NOT,
+    LOOKED_EACH,  /* in each iteration */
+    LOOKED_ONCE,  /* before them */
+    LOOKED_EARLY, /* the first `early` ones, before them: others have been read by then */
+} Looked;
+
 typedef struct {
     int32_t instr, array;
     int32_t index[ELEMENT_RANK];   /* instructions */
@@ -104,6 +115,8 @@ typedef struct {
     Reuse reuse;
     int32_t source; /* an index into `elements`: see Reuse; of REUSE_KEPT and REUSE_TURN the first
                        of them */
+    Looked looked;
+    int32_t early;
     int32_t twin; /* the first store of the loop with the same indices; -1: it is it, or none is */
 } RegionElement;
 
@@ -117,11 +130,11 @@ typedef struct {
     int32_t loop;                   /* an index into KernelArgs.loop */
 } RegionDot;
 
-/* An index in its loop's variable i: slope * i + base + offset, `base` being an instruction before
-   the loop, or -1. */
+/* An index in its loop's variable i: slope * i + base - minus + offset, `base` and `minus` being
+   instructions before the loop, or -1. */
 typedef struct {
     int64_t slope, offset;
-    int32_t base;
+    int32_t base, minus;
 } RegionLinear;
 
 /* What has been asked of an instruction.  Values are made of others that several have in common, as
@@ -144,7 +157,9 @@ struct RegionLoop {
                          values can be computed; for one deeper than its home's it is itself known */
     RegionAsked *asked; /* per instruction */
     int32_t questions;  /* their number so far */
+    int split;          /* statements that region_split.c has added */
     bool *steady;       /* per instruction: a sum that cannot overflow where counters are small */
+    bool *small;        /* per instruction: a sum that cannot overflow where such ints are small */
     bool *modular;      /* per instruction: a Python int of which only the lowest bits matter */
     VEC(RegionArray) arrays;
     VEC(RegionVariable) variables;
@@ -208,6 +223,9 @@ int region_carried(Arena *arena, const Kernel *k, RegionLoop *r);
 /* region_modulo.c: ints of which only the lowest bits matter.  0 or -1. */
 int region_modulo(Arena *arena, const Graph *g, const Kernel *k, RegionLoop *r);
 
+/* region_small.c: sums of small ints, after region_reuse.  0 or -1. */
+int region_small(Arena *arena, const Kernel *k, RegionLoop *r);
+
 /* region_reuse.c: which elements need not go through memory, and which loops are independent. */
 void region_reuse(const Kernel *k, RegionLoop *r);
 /* Does the int depend on the value `on`, other than through a load? */
@@ -220,6 +238,10 @@ bool region_is_store(const Kernel *k, const RegionElement *e);
    it? */
 bool region_apart(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t a,
                   int32_t b);
+
+/* region_split.c: loops that become two or three where a condition says from which iteration on it
+   holds.  *any: there is one, and as below.  0 or -1. */
+int region_split(Arena *arena, Kernel *k, RegionLoop *r, bool *any);
 
 /* region_lanes.c: outer loops of which some iterations are done together.  *any: there is one, and
    what the others found out is to be found for it, too.  0 or -1. */

@@ -94,6 +94,10 @@ is_bounded_operation(const Walk *w, int32_t at)
     for (int k = 0; k < v->nargs; k++)
         if (instr_of(w, v->args[k])->dtype != DT_I64) return false;
     switch (v->op) {
+    case OP_add:
+    case OP_subtract:
+    case OP_multiply:
+    case OP_negative:
     case OP_py_add:
     case OP_py_sub:
     case OP_py_mul:
@@ -257,6 +261,7 @@ walk_loop(Walk *w, RegionFor *loop)
     if (around != NULL && loop->bits < 0) around->innermost = false;
     if (step->kind == INSTR_CONST) memcpy(&loop->by, step->bits, sizeof loop->by);
     w->out->loop[loop->number] = loop;
+    if (loop->instead.len > 0) return walk_block(w, &loop->instead);
     w->around = loop;
     w->arms = 0;
     if (walk_block(w, &loop->lanes) < 0 || walk_block(w, &loop->body) < 0) return -1;
@@ -283,7 +288,7 @@ walk_block(Walk *w, const RegionBlock *block)
         const RegionStmt *stmt = &block->at[i];
         if (stmt->loop != NULL && walk_loop(w, stmt->loop) < 0) return -1;
         if (stmt->branch != NULL && walk_branch(w, stmt->branch) < 0) return -1;
-        if (stmt->instr < 0) continue;
+        if (stmt->instr < 0 || w->around == NULL) continue; /* NULL: before all loops */
         const Instr *v = instr_of(w, stmt->instr);
         w->out->home[stmt->instr] = w->around->number;
         if (v->kind == INSTR_DOT) w->around->innermost = false; /* it reads many elements */

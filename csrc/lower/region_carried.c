@@ -127,6 +127,7 @@ walk_loop(Walk *w, const RegionFor *loop)
         int32_t of = c->first < w->out->body ? -1 : w->away[c->first].of;
         w->root[c->variable] = of >= 0 ? of : c->variable;
     }
+    if (loop->instead.len > 0) return walk_block(w, &loop->instead);
     return walk_block(w, &loop->lanes) < 0 ? -1 : walk_block(w, &loop->body);
 }
 

@@ -86,6 +86,7 @@ mark_block(RegionLoop *r, const RegionBlock *block)
                 needs(r, loop->carried.at[k].first);
                 needs(r, loop->carried.at[k].next);
             }
+            mark_block(r, &loop->instead);
             mark_block(r, &loop->lanes);
             mark_block(r, &loop->body);
         }

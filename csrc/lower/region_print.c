@@ -91,6 +91,10 @@ put_loop(const Printer *p, const RegionFor *loop, int depth)
         text_printf(p->out, "    %*scounts the bits of variable %d\n", 2 * depth + 2, "",
                     loop->bits);
     put_block(p, &loop->body, depth + 1);
+    if (loop->instead.len > 0) {
+        text_printf(p->out, "    %*sin its place, where nothing is odd\n", 2 * depth + 2, "");
+        put_block(p, &loop->instead, depth + 2);
+    }
     for (int i = 0; i < loop->carried.len; i++) {
         const RegionCarried *c = &loop->carried.at[i];
         text_printf(p->out, "    %*svariable %d: from v%d, then v%d\n", 2 * depth + 2, "",

@@ -31,13 +31,29 @@ constant_of(const Kernel *k, int32_t at, int64_t *out)
 /* Slopes, offsets and steps beyond this are not reasoned about: products of two fit 64 bits. */
 static const int64_t MOST_LINEAR = INT64_C(1) << 30;
 
+static const RegionLinear NO_LINEAR = {.base = -1, .minus = -1};
+
+/* a + b, or a - b where `sign` is -1; false: it has no such form. */
+static bool
+add_linear(const RegionLinear *a, const RegionLinear *b, int sign, RegionLinear *out)
+{
+    int32_t plus = sign > 0 ? b->base : b->minus, minus = sign > 0 ? b->minus : b->base;
+    if ((a->base >= 0 && plus >= 0) || (a->minus >= 0 && minus >= 0)) return false;
+    *out = (RegionLinear){.slope = a->slope + sign * b->slope,
+                          .offset = a->offset + sign * b->offset,
+                          .base = a->base >= 0 ? a->base : plus,
+                          .minus = a->minus >= 0 ? a->minus : minus};
+    if (out->base == out->minus) out->base = out->minus = -1;
+    return llabs(out->slope) <= MOST_LINEAR && llabs(out->offset) <= MOST_LINEAR;
+}
+
 static bool
 find_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t at,
             RegionLinear *out)
 {
     const Instr *v = &k->instrs.at[at];
     RegionLinear arg[2];
-    *out = (RegionLinear){.base = -1};
+    *out = NO_LINEAR;
     if (at == loop->index) {
         out->slope = 1;
         return true;
@@ -45,24 +61,20 @@ find_linear(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_t
     if (constant_of(k, at, &out->offset)) return true;
     if (v->kind == INSTR_INDEX && v->operand > 0) { /* of a lane */
         const RegionFor *of = r->loop[r->home[at]];
-        *out = (RegionLinear){.base = of->lanes.at[0].instr, .offset = v->operand * of->by};
+        out->base = of->lanes.at[0].instr;
+        out->offset = v->operand * of->by;
         return true;
     }
     bool sum = v->kind == INSTR_OP && v->nargs == 2 && (v->op == OP_py_add || v->op == OP_py_sub) &&
                (r->home[at] < 0 || region_bounded(r, at));
     if (!sum || !region_linear(k, r, loop, v->args[0], &arg[0]) ||
         !region_linear(k, r, loop, v->args[1], &arg[1]) ||
-        (arg[1].base >= 0 && (v->op == OP_py_sub || arg[0].base >= 0))) {
+        !add_linear(&arg[0], &arg[1], v->op == OP_py_add ? 1 : -1, out)) {
+        *out = NO_LINEAR;
         out->base = at;
         return r->home[at] != loop->number;
     }
-    int sign = v->op == OP_py_add ? 1 : -1;
-    out->slope = arg[0].slope + sign * arg[1].slope;
-    out->offset = arg[0].offset + sign * arg[1].offset;
-    out->base = arg[0].base >= 0 ? arg[0].base : arg[1].base;
-    if (llabs(out->slope) <= MOST_LINEAR && llabs(out->offset) <= MOST_LINEAR) return true;
-    *out = (RegionLinear){.base = at};
-    return r->home[at] != loop->number;
+    return true;
 }
 
 bool
@@ -102,6 +114,12 @@ linear(const Scope *s, int32_t at, RegionLinear *out)
     return region_linear(s->kernel, s->region, s->loop, at, out);
 }
 
+static bool
+same_base(const RegionLinear *a, const RegionLinear *b)
+{
+    return a->base == b->base && a->minus == b->minus;
+}
+
 /* Is the second index, which is fixed in this loop, outside of the range of the loop's variable
    that the first one is made of?  That is this loop's or an outer one's. */
 static bool
@@ -110,24 +128,24 @@ outside(const Scope *s, const RegionLinear *a, const RegionLinear *b)
     const RegionLoop *r = s->region;
     const RegionFor *of = NULL;
     RegionLinear start, stop;
-    if (b->slope != 0) return false;
+    if (b->slope != 0 || a->minus >= 0 || b->minus >= 0) return false;
     if (a->slope == 1 && a->base < 0) of = s->loop;
     if (a->slope == 0 && a->base >= 0 && s->kernel->instrs.at[a->base].kind == INSTR_INDEX)
         of = r->loop[r->home[a->base]];
     if (of == NULL || of->by == 0) return false;
     int64_t at = b->offset - a->offset;
     bool up = of->by > 0;
-    if (region_linear(s->kernel, r, of, of->start, &start) && start.base == b->base &&
+    if (region_linear(s->kernel, r, of, of->start, &start) && same_base(&start, b) &&
         (up ? at < start.offset : at > start.offset))
         return true;
-    return region_linear(s->kernel, r, of, of->stop, &stop) && stop.base == b->base &&
+    return region_linear(s->kernel, r, of, of->stop, &stop) && same_base(&stop, b) &&
            (up ? at >= stop.offset : at <= stop.offset);
 }
 
 static Meeting
 meet_on_axis(const Scope *s, const RegionLinear *a, const RegionLinear *b, int64_t *distance)
 {
-    if (a->slope != b->slope || a->base != b->base)
+    if (a->slope != b->slope || !same_base(a, b))
         return outside(s, a, b) || outside(s, b, a) ? MEET_NEVER : MEET_UNKNOWN;
     int64_t apart = a->offset - b->offset;
     if (a->slope == 0) return apart == 0 ? MEET_ALWAYS : MEET_NEVER;
@@ -163,11 +181,12 @@ meet(const Scope *s, const RegionElement *a, const RegionElement *b, int64_t *di
     return unknown ? MEET_UNKNOWN : all;
 }
 
-/* Is the value the same in all iterations of the loop? */
+/* Are the numbers that the index has besides the variable the same in all iterations? */
 static bool
-is_from_outside(const Scope *s, int32_t at)
+is_from_outside(const Scope *s, const RegionLinear *form)
 {
-    return at < 0 || !region_within(s->region, s->loop, at);
+    return (form->base < 0 || !region_within(s->region, s->loop, form->base)) &&
+           (form->minus < 0 || !region_within(s->region, s->loop, form->minus));
 }
 
 bool
@@ -175,10 +194,10 @@ region_apart(const Kernel *k, const RegionLoop *r, const RegionFor *loop, int32_
 {
     Scope s = {.kernel = k, .region = r, .loop = loop};
     RegionLinear of_a, of_b;
-    if (!linear(&s, a, &of_a) || !linear(&s, b, &of_b) || !is_from_outside(&s, of_a.base) ||
-        !is_from_outside(&s, of_b.base))
+    if (!linear(&s, a, &of_a) || !linear(&s, b, &of_b) || !is_from_outside(&s, &of_a) ||
+        !is_from_outside(&s, &of_b))
         return false;
-    if (of_a.slope != of_b.slope || of_a.base != of_b.base)
+    if (of_a.slope != of_b.slope || !same_base(&of_a, &of_b))
         return outside(&s, &of_a, &of_b) || outside(&s, &of_b, &of_a);
     return (of_a.slope == 0) == (of_a.offset != of_b.offset);
 }

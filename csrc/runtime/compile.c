@@ -3,6 +3,7 @@
    KeyboardInterrupt and errors that were asked for (fullgraph) are raised. */
 #include "compile.h"
 
+#include "entry.h"
 #include "hooks.h"
 #include "target.h"
 
@@ -103,6 +104,15 @@ origin_of(const Job *job)
                         code->co_firstlineno};
 }
 
+/* Whole programs: do the loops of this call alone take so much longer than the C compiler that it
+   is waited for?  Perhaps there is no other call. */
+static bool
+pays_at_once(const Job *job)
+{
+    enum { TIMES = 2 };
+    return job->patience.compile > 0 && job->capture->certain >= TIMES * COMPILE_COST;
+}
+
 /* The code of the program's kernels on one device. */
 static Answer
 make_code(Job *job, Device device)
@@ -113,9 +123,9 @@ make_code(Job *job, Device device)
     if (targets[device].emit(job->capture->graph, job->program, false, &source, &straight) == 0 &&
         text_finish(&source) == 0) {
         stage_done(job, "codegen");
-        CodeHow how = job->capture->gain < job->patience.compile ? CODE_FOUND
-                      : job->config->background                  ? CODE_LATER
-                                                                 : CODE_COMPILED;
+        CodeHow how = job->capture->gain < job->patience.compile      ? CODE_FOUND
+                      : job->config->background && !pays_at_once(job) ? CODE_LATER
+                                                                      : CODE_COMPILED;
         job->text ^= text_fingerprint(source.data);
         const CodeOrigin origin = origin_of(job);
         answer = code_load(device, source.data, straight, job->config, &origin, how, &job->ticket,

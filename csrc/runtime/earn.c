@@ -127,6 +127,22 @@ see_all(Sight *sight, PyObject *tuple)
     for (Py_ssize_t i = 0; i < Py_MIN(n, LOOKED_NAMES); i++) see(sight, PyTuple_GET_ITEM(tuple, i));
 }
 
+/* A constant tuple of ints is most often the shape of an array that the code makes. */
+static void
+see_shape(Sight *sight, PyObject *object)
+{
+    int64_t elements = 1;
+    if (!PyTuple_CheckExact(object) || PyTuple_GET_SIZE(object) < 2) return;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+        int overflow;
+        PyObject *item = PyTuple_GET_ITEM(object, i);
+        int64_t size = PyLong_CheckExact(item) ? PyLong_AsLongAndOverflow(item, &overflow) : -1;
+        if (size < 0 || size > MOST_TURNS) return;
+        elements = Py_MIN(elements * size, MOST_TURNS);
+    }
+    add(&sight->turns, elements);
+}
+
 /* Bounds of loops may also be constants, globals, and items of the arguments. */
 static void
 see_around(Sight *sight, PyFunctionObject *function, PyObject *const *args, Py_ssize_t nargs)
@@ -134,6 +150,8 @@ see_around(Sight *sight, PyFunctionObject *function, PyObject *const *args, Py_s
     PyCodeObject *code = (PyCodeObject *)function->func_code;
     PyObject *closure = function->func_closure;
     see_all(sight, code->co_consts);
+    for (Py_ssize_t i = 0; i < Py_MIN(PyTuple_GET_SIZE(code->co_consts), LOOKED_NAMES); i++)
+        see_shape(sight, PyTuple_GET_ITEM(code->co_consts, i));
     for (Py_ssize_t i = 0; closure != NULL && i < PyTuple_GET_SIZE(closure); i++)
         see(sight, PyCell_GET(PyTuple_GET_ITEM(closure, i)));
     for (Py_ssize_t i = 0; i < Py_MIN(PyTuple_GET_SIZE(code->co_names), LOOKED_NAMES); i++) {

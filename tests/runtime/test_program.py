@@ -271,6 +271,60 @@ def test_a_loop_with_much_to_do_is_captured_at_once(counted):
     assert counted(text.format(200)) == (0, 0, [])
 
 
+NESTS = {
+    "by sizes": """
+        def once(u):
+            n, m = u.shape
+            for i in range(1, n):
+                for j in range(1, m - 1):
+                    u[i, j] = 0.5 * u[i - 1, j] + 0.25 * u[i, j - 1] - u[i, j + 1]
+        once(np.ones(({0}, {0})))
+    """,
+    "that go to the outer one": """
+        def once(u):
+            for i in range(1, len(u)):
+                for j in range(i):
+                    u[i, j] = 0.5 * u[i - 1, j] + 0.25 * u[j, i] - u[i, j + 1]
+        once(np.ones(({0}, {0})))
+    """,
+    "over arrays of its own": """
+        def once():
+            u = np.ones(({0}, {0}))
+            n, m = u.shape
+            for i in range(1, n):
+                for j in range(1, m - 1):
+                    u[i, j] = 0.5 * u[i - 1, j] + 0.25 * u[i, j - 1] - u[i, j + 1]
+        once()
+    """,
+    "of while": """
+        def once(x):
+            i, s = 0, 0.0
+            while i < len(x):
+                if x[i] > 0.5:
+                    s = 0.5 * s + x[i]
+                i += 1
+            return s
+        once(np.ones({0} * {0}))
+    """,
+}
+
+
+@pytest.mark.parametrize("nest", NESTS)
+def test_loops_of_a_function_that_is_called_once(counted, nest):
+    """How often they turn is known from the numbers and sizes of this call."""
+    _, compiled, names = counted(NESTS[nest].format(900))
+    assert compiled == 1 and names == ["once"]
+    assert counted(NESTS[nest].format(20))[1:] == (0, [])
+
+
+def test_the_compiler_is_waited_for_where_one_call_pays_for_it(program, tmp_path):
+    """Though compiles are in the background: there may be no other call."""
+    text = COUNTED.format(textwrap.dedent(NESTS["by sizes"].format(900)))
+    cache = {"PYCOMPILE_CACHE_DIR": str(tmp_path / "cache"), "PYCOMPILE_PLAN_ALWAYS": "0"}
+    done = program(text, **cache, PYCOMPILE_BACKGROUND="")
+    assert done.stdout.splitlines()[-1] == "['once']", done.stderr
+
+
 def test_what_does_not_pay_is_stepped_over_for_a_loop_that_does(counted):
     text = """
     def main(x, n):

@@ -141,6 +141,21 @@ finish(Interp *in, Marks *marks, Arena *arena, Answer answer)
     return learn_stop(in, marks, arena, earlier ? in->raising.unbuilt - 1 : 0);
 }
 
+/* What the ints among the inputs are, for the estimate of what a plan saves. */
+static int
+note_seen(Interp *in)
+{
+    for (int i = 0; i < in->memory.inputs.len; i++) {
+        PyObject *object = in->memory.inputs.at[i]->object;
+        int64_t number = SEEN_NOTHING;
+        int overflow = 0;
+        if (object != NULL && PyLong_CheckExact(object))
+            number = PyLong_AsLongLongAndOverflow(object, &overflow);
+        if (VEC_PUSH(in->arena, &in->out->seen, overflow ? SEEN_NOTHING : number) < 0) return -1;
+    }
+    return 0;
+}
+
 static Attempt
 attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture **out)
 {
@@ -172,11 +187,13 @@ attempt(const CaptureRequest *request, Marks *marks, Arena *marks_arena, Capture
         result = finish(&in, marks, marks_arena, answer);
         if (result == ATTEMPT_DONE && obstacles_guard(&in) < 0) result = ATTEMPT_ERROR;
     }
+    if (result == ATTEMPT_DONE) sizes_settle(&in);
+    if (result == ATTEMPT_DONE && note_seen(&in) < 0) result = ATTEMPT_ERROR;
     if (result == ATTEMPT_DONE) {
-        sizes_settle(&in);
         capture->gain = capture_gain(capture, request);
         capture->useful = capture->gain > 0;
         capture->saves = capture->useful ? capture_saves(capture, request) : 0;
+        capture->certain = capture_certain(capture);
         *out = capture;
     } else {
         capture_free(capture);

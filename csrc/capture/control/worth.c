@@ -109,12 +109,17 @@ takes_numbers(const Graph *g, const Node *node)
 /* Facts about the graph while its nodes are weighed. */
 typedef struct {
     Graph *graph;
-    bool *kept; /* by storage: a library call takes an array of it */
-    bool *read; /* by node: it is an argument or an output */
-    bool *used; /* by node: it is an argument */
-    bool *dead; /* by node: made by an instruction that broke, or never used; or NULL */
+    const Capture *capture;
+    bool *kept;   /* by storage: a library call takes an array of it */
+    bool *read;   /* by node: it is an argument or an output */
+    bool *used;   /* by node: it is an argument */
+    bool *dead;   /* by node: made by an instruction that broke, or never used; or NULL */
+    bool certain; /* only loops count whose turns are known */
     bool works; /* there is work that a plan saves; views, Python's arithmetic and library calls are
                    not such work */
+    NodeId variable[8]; /* of the loops around, whose ranges are known, and … */
+    int64_t middle[8];  /* … what is in the middle of them */
+    int nvariables;
 } Scale;
 
 static int64_t
@@ -148,32 +153,77 @@ selection_weight(Scale *scale, const Node *node)
     return LIBRARY_CALLED + elements;
 }
 
-/* How often a loop goes round, or -1 where its bounds are no constants. */
-static int64_t
-known_trips(const Graph *g, const Node *loop)
+/* The int as it is in this call, if it is known: ints from outside are as they were seen, a loop's
+   variable is taken to be in the middle of its range. */
+static bool
+seen_int(const Scale *scale, NodeId id, int depth, int64_t *out)
 {
-    int64_t bound[3];
-    for (int i = 0; i < 3; i++) {
-        const Node *arg = graph_node(g, loop->args[i]);
-        PyObject *number = arg->op == OP_const ? arg->attrs.object : NULL;
-        if (number == NULL || !PyLong_CheckExact(number)) return -1;
+    enum { DEEPEST = 6 };
+    const Node *node = graph_node(scale->graph, id);
+    int64_t a, b;
+    for (int i = 0; i < scale->nvariables; i++)
+        if (scale->variable[i] == id) {
+            *out = scale->middle[i];
+            return true;
+        }
+    if (node->op == OP_const && node->attrs.object != NULL &&
+        PyLong_CheckExact(node->attrs.object)) {
         int overflow;
-        bound[i] = PyLong_AsLongLongAndOverflow(number, &overflow);
-        if (overflow != 0 || bound[i] > MOST || bound[i] < -MOST) return -1;
+        *out = PyLong_AsLongLongAndOverflow(node->attrs.object, &overflow);
+        return overflow == 0;
     }
-    if (bound[2] == 0) return -1;
-    int64_t span = bound[2] > 0 ? bound[1] - bound[0] : bound[0] - bound[1];
-    int64_t by = bound[2] > 0 ? bound[2] : -bound[2];
-    return span <= 0 ? 0 : (span - 1) / by + 1;
+    if (node->op == OP_input && node->attrs.index < scale->capture->seen.len) {
+        *out = scale->capture->seen.at[node->attrs.index];
+        return *out != SEEN_NOTHING;
+    }
+    if (node->op == OP_copy && node->nargs == 1)
+        return seen_int(scale, node->args[0], depth + 1, out);
+    if (depth == DEEPEST || node->nargs != 2 || !seen_int(scale, node->args[0], depth + 1, &a) ||
+        !seen_int(scale, node->args[1], depth + 1, &b))
+        return false;
+    switch (node->op) {
+    case OP_py_add: return !__builtin_add_overflow(a, b, out);
+    case OP_py_sub: return !__builtin_sub_overflow(a, b, out);
+    case OP_py_mul: return !__builtin_mul_overflow(a, b, out);
+    case OP_py_floordiv: *out = b > 0 ? a / b : 0; return b > 0;
+    default: return false;
+    }
 }
 
-/* The longest axis of an array that the loop itself reads or writes: along it, it mostly goes. */
+/* How often a loop goes round, or -1 where its bounds are not known.  *middle: of its variable. */
 static int64_t
-longest_axis(const Graph *g, const Region *body)
+seen_trips(const Scale *scale, const Node *loop, int64_t *middle)
+{
+    int64_t bound[3], by;
+    *middle = 0;
+    for (int i = 0; i < 3; i++)
+        if (!seen_int(scale, loop->args[i], 0, &bound[i]) || bound[i] > MOST || bound[i] < -MOST)
+            return -1;
+    if ((by = bound[2]) == 0) return -1;
+    *middle = (bound[0] + bound[1]) / 2;
+    int64_t span = by > 0 ? bound[1] - bound[0] : bound[0] - bound[1];
+    return span <= 0 ? 0 : (span - 1) / (by > 0 ? by : -by) + 1;
+}
+
+static bool
+has_constant_range(const Graph *g, const Node *loop)
+{
+    for (int i = 0; i < 3; i++)
+        if (graph_node(g, loop->args[i])->op != OP_const) return false;
+    return true;
+}
+
+/* The longest axis of an array that the loop itself reads or writes, in branches, too: along it, it
+   mostly goes. */
+static int64_t
+longest_axis(const Graph *g, RegionId id)
 {
     int64_t longest = 0;
+    const Region *body = &g->regions.at[id];
     for (int i = 0; i < body->nodes.len; i++) {
         const Node *inner = graph_node(g, body->nodes.at[i]);
+        for (int r = 0; inner->op == OP_cond && r < 2; r++)
+            longest = Py_MAX(longest, longest_axis(g, inner->region[r]));
         for (int k = 0; k < inner->nargs; k++) {
             const Type *type = &graph_node(g, inner->args[k])->type;
             for (int axis = 0; type->form == FORM_ARRAY && axis < type->rank; axis++)
@@ -183,27 +233,51 @@ longest_axis(const Graph *g, const Region *body)
     return longest;
 }
 
+static int64_t iterations_weight(Scale *scale, const Node *loop, int64_t likely);
+
+/* One iteration's. */
+static int64_t
+body_weight(Scale *scale, RegionId id)
+{
+    const Region *body = &scale->graph->regions.at[id];
+    int64_t once = body->nodes.len * ITERATED_NODE;
+    for (int i = 0; i < body->nodes.len; i++) {
+        const Node *inner = graph_node(scale->graph, body->nodes.at[i]);
+        if (inner->op == OP_loop || op_folds(inner->op))
+            once += iterations_weight(scale, inner, FEW_TRIPS);
+        else if (inner->op == OP_cond && !scale->certain) /* each arm as likely as the other */
+            once +=
+                (body_weight(scale, inner->region[0]) + body_weight(scale, inner->region[1])) / 2;
+    }
+    return Py_MIN(once, MOST);
+}
+
 /* Of all iterations, those of the loops inside included.  `likely`: how often the loop goes round
    where that is not known, or where it may be left before its end. */
 static int64_t
-iterations_weight(const Graph *g, const Node *loop, int64_t likely)
+iterations_weight(Scale *scale, const Node *loop, int64_t likely)
 {
-    const Region *body = &g->regions.at[loop->region[0]];
-    int64_t trips = known_trips(g, loop), once = body->nodes.len * ITERATED_NODE;
-    for (int i = 0; i < body->nodes.len; i++) {
-        const Node *inner = graph_node(g, body->nodes.at[i]);
-        if (inner->op == OP_loop || op_folds(inner->op))
-            once += iterations_weight(g, inner, FEW_TRIPS);
+    int64_t middle, trips = seen_trips(scale, loop, &middle);
+    const Region *body = &scale->graph->regions.at[loop->region[0]];
+    bool known = trips >= 0 && scale->nvariables < COUNT_OF(scale->variable);
+    if (known) {
+        scale->variable[scale->nvariables] = body->params.at[0];
+        scale->middle[scale->nvariables++] = middle;
     }
+    int64_t once = body_weight(scale, loop->region[0]);
+    scale->nvariables -= known;
+    if (scale->certain) return known && loop->attrs.nints == 0 ? Py_MIN(trips * once, MOST) : 0;
     if (trips < 0 || (loop->attrs.nints > 0 && trips > likely)) trips = Py_MIN(likely, MOST);
-    return Py_MIN(trips * Py_MIN(once, MOST), MOST);
+    /* another call, for which the plan may hold, too, may have more to do */
+    if (!has_constant_range(scale->graph, loop)) trips = Py_MAX(trips, Py_MIN(likely, MOST));
+    return Py_MIN(trips * once, MOST);
 }
 
 static int
-loop_weight(const Graph *g, const Node *node)
+loop_weight(Scale *scale, const Node *node)
 {
-    int64_t likely = longest_axis(g, &g->regions.at[node->region[0]]);
-    return LOOP_KEPT + (int)Py_MIN(iterations_weight(g, node, likely), MOST - LOOP_KEPT);
+    int64_t likely = longest_axis(scale->graph, node->region[0]);
+    return LOOP_KEPT + (int)Py_MIN(iterations_weight(scale, node, likely), MOST - LOOP_KEPT);
 }
 
 /* The time that NumPy and CPython would spend. */
@@ -241,7 +315,7 @@ node_weight(Scale *scale, NodeId id)
         by_elements(g, node, scale->kept[node->storage] ? KEPT_PER_UNIT : ELEMENTS_PER_UNIT);
     if (node->type.device != DEVICE_HOST) elements += LAUNCHED;
     switch (kind) {
-    case KIND_REGION: return loop_weight(g, node);
+    case KIND_REGION: return loop_weight(scale, node);
     case KIND_REDUCTION:
         if (!arrays) return SCALAR_OP;
         if (node->type.device != DEVICE_HOST) return ARRAY_REDUCED + LAUNCHED;
@@ -262,7 +336,8 @@ static int64_t region_weight(Scale *scale, RegionId id);
 static int64_t
 repeat_weight(Scale *scale, const Node *node)
 {
-    int64_t trips = known_trips(scale->graph, node), once = region_weight(scale, node->region[0]);
+    int64_t middle, trips = seen_trips(scale, node, &middle);
+    int64_t once = region_weight(scale, node->region[0]);
     if (trips < 0 || trips > REPEATED) trips = REPEATED;
     return trips * (once - TURN_MADE);
 }
@@ -417,7 +492,8 @@ model_gain(const Capture *capture, const CaptureRequest *request, const char **l
     Graph *g = capture->graph;
     *left = "it has nothing of NumPy";
     int64_t gain = -run_cost(capture, request->number == request->decoded->first_traceable);
-    Scale scale = {.graph = g, .kept = arena_alloc(g->arena, (size_t)g->nodes.len + 1)};
+    Scale scale = {
+        .graph = g, .capture = capture, .kept = arena_alloc(g->arena, (size_t)g->nodes.len + 1)};
     if (scale.kept == NULL || note_read(&scale) < 0) {
         PyErr_Clear();
         return 0;
@@ -433,6 +509,20 @@ model_gain(const Capture *capture, const CaptureRequest *request, const char **l
         return 0;
     }
     if (gain <= 0) *left = left_because(g, true);
+    return (int)Py_MIN(gain, MOST);
+}
+
+int
+capture_certain(Capture *capture)
+{
+    Graph *g = capture->graph;
+    Scale scale = {.graph = g, .capture = capture, .certain = true};
+    int64_t gain = 0;
+    const Region *top = &g->regions.at[0];
+    for (int i = 0; i < top->nodes.len; i++) {
+        const Node *node = graph_node(g, top->nodes.at[i]);
+        if (node->op == OP_loop) gain += iterations_weight(&scale, node, 0);
+    }
     return (int)Py_MIN(gain, MOST);
 }
 

@@ -10,5 +10,7 @@ int capture_gain(Capture *capture, const CaptureRequest *request);
 /* The saving by the model, at least 1, where plans are made of everything (plan_always,
    capture_all, backends). */
 int capture_saves(const Capture *capture, const CaptureRequest *request);
+/* What its loops alone save in this call, as far as it is known how often they turn. */
+int capture_certain(Capture *capture);
 
 #endif
