@@ -88,7 +88,7 @@ def _cache_rows() -> list[tuple[str, Any]]:
 
 
 def _cuda_rows() -> list[tuple[str, Any]]:
-    """What is there for CuPy's arrays: devices, driver and NVRTC, or a line that says what is missing."""
+    """What is there for CuPy's arrays: devices, driver, NVRTC and cuBLASLt, or a line that says what is missing."""
     from pycompile import _C
 
     found = _C.cuda_info()
@@ -100,6 +100,9 @@ def _cuda_rows() -> list[tuple[str, Any]]:
     rows += [("cuda device", f"{name}, sm_{version}") for name, version in found["devices"]]
     if found["nvrtc"][0]:
         rows.append(("nvrtc", f"{found['nvrtc'][0]}.{found['nvrtc'][1]}, {found['path']}"))
+    if found["driver"]:
+        version, place = _C.cublaslt_info()
+        rows.append(("cublaslt", f"{version}, {place}" if version else place))
     return rows
 
 

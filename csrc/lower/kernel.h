@@ -9,6 +9,7 @@
    - KERNEL_REGION: a loop of the program, kept: see region.h.
    - KERNEL_ATTENTION: softmax(scores) @ v, on a device.  The domain is that of the scores, keys are
      its row, queries the loop before; the instructions make a score of an element of q @ k^T.
+   - KERNEL_PRODUCT: a product of matrices by a device's library, with nothing but places.
 
    The body is a list of instructions in order.  An instruction is executed once per kernel call,
    once per row or once per element (`level`).  A row is processed in stages: even stages are loops
@@ -95,7 +96,8 @@ typedef enum {
     KERNEL_ROWS,
     KERNEL_COLUMNS,
     KERNEL_REGION,
-    KERNEL_ATTENTION
+    KERNEL_ATTENTION,
+    KERNEL_PRODUCT
 } KernelKind;
 
 struct RegionLoop; /* region.h */

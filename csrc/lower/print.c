@@ -8,7 +8,7 @@ static const char *const buffer_names[] = {
 };
 static const char *const kind_names[] = {
     [KERNEL_FLAT] = "flat",     [KERNEL_ROWS] = "rows",           [KERNEL_COLUMNS] = "columns",
-    [KERNEL_REGION] = "region", [KERNEL_ATTENTION] = "attention",
+    [KERNEL_REGION] = "region", [KERNEL_ATTENTION] = "attention", [KERNEL_PRODUCT] = "product",
 };
 
 static void
@@ -139,10 +139,36 @@ put_cuda(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
 }
 
 static void
+put_product(const Graph *g, const KernelStep *s, Text *out)
+{
+    const Product *p = s->product;
+    text_printf(out, "product k%d", s->kernel);
+    for (int i = 0; i < s->nplaces; i++) {
+        text_put(out, i == PRODUCT_RESULT  ? " -> "
+                      : i == PRODUCT_FIXED ? "; "
+                      : i > 0              ? ", "
+                                           : " ");
+        put_place(g, &s->places[i], out);
+    }
+    text_printf(out, ", %lld of [%lld,%lld] by [%lld,%lld]", (long long)p->batch,
+                (long long)p->rows, (long long)p->inner, (long long)p->inner,
+                (long long)p->columns);
+    static const char *const names[] = {"row added", "matrix added", "relu", "gelu"};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (p->flags >> i & 1) text_printf(out, ", %s", names[i]);
+    if (s->workspace > 0) text_printf(out, ", %lld bytes besides", (long long)s->workspace);
+    text_put(out, "\n");
+}
+
+static void
 put_kernel(const Graph *g, const Program *p, const Step *step, Text *out)
 {
     const KernelStep *s = &step->kernel;
     const Kernel *k = p->kernels.at[s->kernel];
+    if (k->kind == KERNEL_PRODUCT) {
+        put_product(g, s, out);
+        return;
+    }
     text_printf(out, "kernel k%d, %s [", s->kernel, kind_names[k->kind]);
     for (int i = 0; i < k->nloops; i++) {
         if (i) text_put(out, ",");

@@ -71,12 +71,16 @@ set_maps(const CudaDriver *driver, Chain *chain)
     return 0;
 }
 
+enum { LIBRARY_FAILED = -1 }; /* which has been told */
+
 static int
 launch_each(const CudaDriver *driver, const Chain *chain, void *stream)
 {
     for (int i = 0; i < chain->nlaunches; i++) {
         const Launch *launch = &chain->launches[i];
         const PlanKernel *kernel = launch->kernel;
+        if (kernel->product != NULL && cuda_multiply(kernel->product, launch->words, stream) != 0)
+            return LIBRARY_FAILED;
         for (int part = 0; part < 2 && kernel->function[part] != NULL; part++) {
             int failed = driver->launch(kernel->function[part], kernel->blocks[part],
                                         cuda_rows(kernel), 1, kernel->threads, 1, 1, kernel->shared,
@@ -105,6 +109,8 @@ cuda_launch(Run *run, Chain *chain)
     if (way.timed && !way.graph) cuda_way_timed(chain, clock_ns() - began);
     chain->launched = true;
     if (!failed) return ANSWER_YES;
+    run->why = "a product that cuBLASLt refused";
+    if (failed == LIBRARY_FAILED) return ANSWER_NO;
     log_emit(LOG_PERF_HINTS, "a CUDA kernel could not be launched: %s", cuda_error(failed));
     run->why = "a CUDA kernel that could not be launched";
     return ANSWER_NO;

@@ -566,6 +566,12 @@ begin_device(Run *run)
         run->why = "another current device";
         return ANSWER_NO;
     }
+    for (int i = 0; i < 2; i++) {
+        if (plan->multiplies[i] == 0) continue;
+        if (plan->multiplies[i] == 1 + library->multiplies(i == 0 ? DT_F16 : DT_F32)) continue;
+        run->why = "the array library multiplies in another way than before";
+        return ANSWER_NO;
+    }
     run->yielded = !thread_is_alone(); /* the library's allocator may let other threads run */
     library->begin(number);
     if (plan->device_bytes == 0) return ANSWER_YES;

@@ -62,8 +62,9 @@ typedef struct {
     void *function[2];
     unsigned blocks[2], threads, shared;
     int32_t nmaps;
-    TensorMap *maps; /* arguments in front of the others */
-    int32_t members; /* of a launch of several kernels, else 0: see KernelStep */
+    TensorMap *maps;             /* arguments in front of the others */
+    struct CudaProduct *product; /* cuda_product.c; NULL: a kernel */
+    int32_t members;             /* of a launch of several kernels, else 0: see KernelStep */
     LaunchTable table;
 } PlanKernel;
 
@@ -191,6 +192,8 @@ struct Plan {
     Codes codes;
     bool uses_device;  /* it has kernels of a device … */
     int device_number; /* … of this one of several */
+    int multiplies[2]; /* 1 + how the array library multiplies float16 and float32; 0: nothing does
+                        */
     int nsizes, ndynamic;
     int64_t *size_values; /* template: constants, and the values seen while capturing */
     PlanSize *dynamic;

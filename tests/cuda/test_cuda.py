@@ -273,13 +273,15 @@ def executor(tmp_path_factory):
     if shutil.which("g++") is None:
         pytest.skip("no C++ compiler")
     folder = tmp_path_factory.mktemp("executor")
-    for name in ("libcuda.so.1", "libnvrtc.so.13"):
+    sources = {"libcuda.so.1": "executor", "libnvrtc.so.13": "executor"}
+    sources["libcublasLt.so.13"] = "products"
+    for name, source in sources.items():
         command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{name}"]
         command += [
             f'-DEXECUTOR_FOLDER="{HERE}"',
             "-o",
             str(folder / name),
-            str(HERE / "executor.cpp"),
+            str(HERE / f"{source}.cpp"),
         ]
         subprocess.run(command, check=True)
     return folder
@@ -294,6 +296,7 @@ def executor(tmp_path_factory):
         "calls_on_executor.py",
         "attention_on_executor.py",
         "attention_on_executor.py 80",
+        "products_on_executor.py",
         "views_on_executor.py",
         "writes_on_executor.py",
     ],

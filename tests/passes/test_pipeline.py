@@ -48,6 +48,7 @@ def test_the_preparation_comes_behind():
         "concatenate",
         "writes",
         "attention",
+        "products",
         "copies",
     ]
     assert not set(pass_names()) & set(pass_names(True))
