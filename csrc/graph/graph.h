@@ -141,6 +141,7 @@ typedef enum {
     KIND_SCAN,      /* cumulative along axis attrs.index */
     KIND_VIEW,      /* no data: the type says where in its storage it lies */
     KIND_COPY,      /* a fresh array with the argument's elements */
+    KIND_GATHER,    /* elements by an integer for each: made by passes/gathers.c, for a device */
     KIND_SCATTER,   /* args: old version, value; attrs.view says which part is written */
     KIND_CHOICE,    /* no data: the memory of one of two arrays; neither is written afterwards */
     KIND_FILL,      /* made without an array argument: full, empty, arange */

@@ -304,6 +304,12 @@ check_kind(const Check *c, NodeId id, const Node *node)
         for (int i = 0; i < node->nargs; i++)
             RULE(arg_type(c, node, i)->dtype == node->type.dtype, "the copy has another dtype");
         return 0;
+    case KIND_GATHER:
+        RULE(type_same_shape(arg_type(c, node, 0), &node->type), "the view has another shape");
+        RULE(arg_type(c, node, 0)->dtype == node->type.dtype, "the view has another dtype");
+        RULE(dtype_is_integer(arg_type(c, node, 1)->dtype), "its index is no integer");
+        RULE(node->attrs.nints == 2 && node->attrs.ints[0] > 0, "no axis is indexed");
+        return 0;
     case KIND_SCATTER: return check_scatter(c, id, node);
     case KIND_CHOICE: return check_choice(c, id, node);
     case KIND_FILL: return 0;

@@ -254,6 +254,7 @@ kind_name(OpKind kind)
         [KIND_PYTHON] = "python",       [KIND_ATTENTION] = "attention",
         [KIND_ELEMENT] = "element",     [KIND_REGION] = "region",
         [KIND_JUMP] = "jump",           [KIND_PRODUCT] = "product",
+        [KIND_GATHER] = "gather",
     };
     return names[kind];
 }

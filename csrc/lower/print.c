@@ -69,11 +69,12 @@ static void
 put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, Text *out)
 {
     static const char *const kinds[] = {
-        [INSTR_LOAD] = "load",    [INSTR_CONST] = "const",
-        [INSTR_INDEX] = "index",  [INSTR_OP] = "",
-        [INSTR_CALL] = "call ",   [INSTR_REDUCE] = "reduce ",
-        [INSTR_STORE] = "store ", [INSTR_CARRIED] = "carried",
-        [INSTR_CHECK] = "check",  [INSTR_PRODUCT] = "product",
+        [INSTR_LOAD] = "load",       [INSTR_CONST] = "const",
+        [INSTR_INDEX] = "index",     [INSTR_OP] = "",
+        [INSTR_GATHER] = "gather",   [INSTR_CALL] = "call ",
+        [INSTR_REDUCE] = "reduce ",  [INSTR_STORE] = "store ",
+        [INSTR_CARRIED] = "carried", [INSTR_CHECK] = "check",
+        [INSTR_PRODUCT] = "product",
     };
     static const char *const levels[] = {"once", "row", "element"};
     const Instr *v = &k->instrs.at[at];
@@ -88,8 +89,10 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
                     v->argument ? (long long)size_value(g, step->sizes[v->argument - 1])
                                 : (long long)v->bits[0],
                     v->argument ? ", an argument" : "");
-    if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE) {
-        text_put(out, v->kind == INSTR_LOAD ? " " : " to ");
+    if (v->kind == INSTR_GATHER)
+        text_printf(out, " of %lld, %lld apart, of", (long long)v->bits[0], (long long)v->bits[1]);
+    if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE || v->kind == INSTR_GATHER) {
+        text_put(out, v->kind == INSTR_STORE ? " to " : " ");
         put_operand(g, step, k, v->operand, out);
     }
     if (v->kind == INSTR_REDUCE && k->device == DEVICE_HOST)

@@ -159,6 +159,8 @@ need_element_arrays(Lowering *lw)
     const Graph *g = lw->graph;
     for (NodeId id = 0; id < g->nodes.len; id++) {
         const Node *node = graph_node(g, id);
+        if (lw->live[id] && node->op == OP_gather)
+            lw->needed[graph_node(g, node->args[0])->storage] = true;
         if (!lw->live[id] || op_info(node->op)->kind != KIND_ELEMENT) continue;
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;

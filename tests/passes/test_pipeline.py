@@ -49,6 +49,7 @@ def test_the_preparation_comes_behind():
         "writes",
         "attention",
         "products",
+        "gathers",
         "copies",
     ]
     assert not set(pass_names()) & set(pass_names(True))
