@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ENVIRONMENT = (
     ("PYCOMPILE_LOGS", "channels of the log"),
     ("PYCOMPILE_DISABLE", "1: compiled functions call the plain ones"),
+    ("PYCOMPILE_CUDA_DEBUG", "1: waits for each kernel on a device, and tells which one fails"),
     ("PYCOMPILE_CACHE_DIR", "where compiled code is kept"),
     ("PYCOMPILE_CACHE_BYTES", "how much of it"),
     ("CC", "the C compiler"),

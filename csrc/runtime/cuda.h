@@ -99,6 +99,8 @@ typedef struct { /* of libcublasLt; results: 0 is success */
 const CudaDriver *cuda_driver(const char **why);
 const Nvrtc *cuda_nvrtc(const char **why);
 const CublasLt *cuda_cublaslt(const char **why);
+/* Warns, once, where the process was forked after the driver was opened: CUDA fails in it. */
+void cuda_tell_fork(void);
 /* "CUDA_ERROR_OUT_OF_MEMORY" */
 const char *cuda_error(int error);
 

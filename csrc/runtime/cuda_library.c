@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <unistd.h>
 
 enum {
     LEAST_DRIVER = 12000, /* CUDA 12.0 */
@@ -30,6 +31,7 @@ take_symbols(void *handle, const Symbol *symbols, int count)
 
 static CudaDriver driver;
 static char driver_problem[160];
+static pid_t driver_process;
 static int driver_state; /* 0: not tried, 1: there, -1: missing */
 
 static void
@@ -81,6 +83,7 @@ open_driver(void)
     int version = 0, count = 0, failed;
     const char *missing;
     driver_state = -1;
+    driver_process = getpid();
     if (handle == NULL)
         snprintf(driver_problem, sizeof driver_problem,
                  "no CUDA driver: libcuda.so.1 is not there");
@@ -108,6 +111,16 @@ cuda_driver(const char **why)
     if (driver_state == 0) open_driver();
     *why = driver_problem;
     return driver_state > 0 ? &driver : NULL;
+}
+
+void
+cuda_tell_fork(void)
+{
+    static bool told;
+    if (told || driver_state <= 0 || getpid() == driver_process) return;
+    told = true;
+    log_warn("CUDA does not work in a process that was forked after it was used: start processes "
+             "with multiprocessing's \"spawn\" or \"forkserver\", or before CUDA is used");
 }
 
 const char *

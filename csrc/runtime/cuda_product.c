@@ -93,6 +93,7 @@ static int
 describe(const CublasLt *lt, CudaProduct *c)
 {
     const Product *p = &c->product;
+    uint64_t somewhere = UINT64_C(0x7f0000000010); /* aligned as rows are; the heuristic may ask */
     int32_t turned = 1, type = p->dtype == DT_F16 ? TYPE_F16 : TYPE_F32;
     uint32_t epilogue = (p->flags & PRODUCT_RELU ? EPILOGUE_RELU : 0) |
                         (p->flags & PRODUCT_GELU ? EPILOGUE_GELU : 0) |
@@ -106,6 +107,8 @@ describe(const CublasLt *lt, CudaProduct *c)
         failed = lt->desc_set(c->desc, DESC_EPILOGUE, &epilogue, sizeof epilogue);
     if (!failed && p->flags & PRODUCT_BIAS)
         failed = lt->desc_set(c->desc, DESC_BIAS_TYPE, &type, sizeof type);
+    if (!failed && p->flags & PRODUCT_BIAS)
+        failed = lt->desc_set(c->desc, DESC_BIAS, &somewhere, sizeof somewhere);
     for (int i = 0; i < PRODUCT_MATRICES && !failed; i++)
         failed = describe_matrix(lt, p, i, &c->layout[i]);
     return failed;

@@ -560,6 +560,7 @@ begin_device(Run *run)
     int number;
     if (cuda_current(&number) != ANSWER_YES) {
         run->why = "CUDA fails here, as it does in a process after a fork";
+        cuda_tell_fork();
         return ANSWER_NO;
     }
     if (number != plan->device_number) {

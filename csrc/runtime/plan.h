@@ -107,6 +107,7 @@ typedef struct {
 /* One of a chain's kernels.  The words are the arguments of its last launch, 8 bytes each. */
 typedef struct {
     const PlanKernel *kernel;
+    const struct PlanStep *step; /* whose kernel it is; NULL: a commit's */
     uint64_t *words;
     char *maps;                  /* as the driver made them, MAP_BYTES each … */
     uint64_t mapped[MOST_MAPS];  /* … of these addresses; 0: not yet */
@@ -127,7 +128,7 @@ typedef struct Chain {
     struct Chain *next;
 } Chain;
 
-typedef struct {
+typedef struct PlanStep {
     StepKind kind;
     Chain *chain;            /* which begins here, or NULL */
     int32_t line, last_line; /* lines of the user's code that may undo the run; 0: unknown */

@@ -113,7 +113,7 @@ API cublasLtMatmulAlgoGetHeuristic(void *handle, void *desc, void *a, void *b, v
     *count = 0;
     if (handle != (void *)0x17 || !fits((Desc *)desc, (Layout *)a, (Layout *)b, (Layout *)c, (Layout *)out) || room < 1)
         return INVALID;
-    if (products_refused) return REFUSED;
+    if (products_refused || ((((Desc *)desc)->epilogue & 4) && ((Desc *)desc)->bias == nullptr)) return REFUSED;
     Found *f = (Found *)found;
     *f = {{MAGIC, p->aligned[0], p->aligned[1], p->aligned[2], p->aligned[3]}, (size_t)products_workspace, 0, 1, {0}};
     *count = 1;
