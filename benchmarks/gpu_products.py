@@ -49,7 +49,7 @@ def main():
         args = [(rng.standard_normal(shape, dtype="f4") / 30).astype(dtype) for shape in shapes]
         for name, program in PROGRAMS.items():
             tell(f"{name}, {rows}x{inner}x{columns} {dtype}", program, args)
-    gpu.tell_block(print, "--torch" in sys.argv)
+    gpu.tell_block(print, "--torch" in sys.argv, ["default"])
     for program, shapes in (
         ("small", [(1024,)]),
         ("adam", [(gpu.ELEMENTS,)] * (4 * gpu.TENSORS)),
