@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _ENVIRONMENT = (
     ("PYCOMPILE_LOGS", "channels of the log"),
     ("PYCOMPILE_DISABLE", "1: compiled functions call the plain ones"),
+    ("PYCOMPILE_CUDA_DEBUG", "1: waits for each kernel on a device, and tells which one fails"),
     ("PYCOMPILE_CACHE_DIR", "where compiled code is kept"),
     ("PYCOMPILE_CACHE_BYTES", "how much of it"),
     ("CC", "the C compiler"),
@@ -88,7 +89,7 @@ def _cache_rows() -> list[tuple[str, Any]]:
 
 
 def _cuda_rows() -> list[tuple[str, Any]]:
-    """What is there for CuPy's arrays: devices, driver and NVRTC, or a line that says what is missing."""
+    """What is there for CuPy's arrays: devices, driver, NVRTC and cuBLASLt, or a line that says what is missing."""
     from pycompile import _C
 
     found = _C.cuda_info()
@@ -100,6 +101,9 @@ def _cuda_rows() -> list[tuple[str, Any]]:
     rows += [("cuda device", f"{name}, sm_{version}") for name, version in found["devices"]]
     if found["nvrtc"][0]:
         rows.append(("nvrtc", f"{found['nvrtc'][0]}.{found['nvrtc'][1]}, {found['path']}"))
+    if found["driver"]:
+        version, place = _C.cublaslt_info()
+        rows.append(("cublaslt", f"{version}, {place}" if version else place))
     return rows
 
 

@@ -102,6 +102,9 @@ typedef struct {
     void (*end)(void);
     /* As ufunc_resolve, of one of its own ufuncs with one result; NULL: as NumPy's. */
     Answer (*resolve)(PyObject *ufunc, int nin, const Type *const *args, DType *in, DType *out);
+    /* How its products of matrices of a dtype are to be computed: 0 with float32 arithmetic, 1 with
+       factors that may be rounded to TF32, -1 in another way.  NULL on the host. */
+    int (*multiplies)(DType dtype);
 } ArrayLibrary;
 extern const ArrayLibrary array_libraries[];
 /* Is it an array of the library that `like` names, with these properties? */

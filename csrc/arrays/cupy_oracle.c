@@ -79,3 +79,25 @@ cupy_resolve(PyObject *ufunc, int nin, const Type *const *args, DType *in, DType
     PyErr_Clear();
     return answer;
 }
+
+/* ---- products ---- */
+
+/* cupy/_core/_routines_linalg.pyx; a program may set it at any time. */
+int
+cupy_multiplies(DType dtype)
+{
+    enum { DEFAULT = 1, FLOAT32 = 4, TF32 = 7 };
+    static PyObject *compute_type;
+    if (compute_type == NULL) {
+        PyObject *module = module_loaded("cupy._core._routines_linalg");
+        if (module != NULL) compute_type = PyObject_GetAttrString(module, "get_compute_type");
+        Py_XDECREF(module);
+    }
+    PyObject *descr = (PyObject *)numpy_descr[dtype];
+    PyObject *type = compute_type != NULL ? PyObject_CallOneArg(compute_type, descr) : NULL;
+    long number = type != NULL ? PyLong_AsLong(type) : -1;
+    Py_XDECREF(type);
+    PyErr_Clear();
+    if (number == DEFAULT || number == FLOAT32) return 0;
+    return number == TF32 && dtype == DT_F32 ? 1 : -1;
+}

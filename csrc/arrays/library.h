@@ -19,6 +19,8 @@ PyObject *cupy_over(PyObject *memory, DType dtype, int rank, const int64_t *shap
 /* ---- cupy_oracle.c ---- */
 Answer cupy_resolve(PyObject *ufunc, int nin, const Type *const *args, DType *in, DType *out);
 
+int cupy_multiplies(DType dtype);
+
 /* ---- cupy_blocks.c ---- */
 void cupy_begin(int device);
 void cupy_changed(void);

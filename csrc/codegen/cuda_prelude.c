@@ -86,6 +86,12 @@ static const struct {
      "F bool both(BFloat x, BFloat y) { return x && (y.bits & 0x7fff) != 0; }\n"},
     {"attention", NULL, cuda_attention_helpers},
     {"hopper", "attention", cuda_hopper_helpers},
+    {"gathered", NULL, /* CuPy's take: an index beyond the axis is taken modulo its length */
+     "F long long gathered(long long i, long long n) {\n"
+     "    if (i >= 0 && i < n) return i;\n"
+     "    i %= n;\n"
+     "    return i < 0 ? i + n : i;\n"
+     "}\n"},
     {"floor_divide", NULL,
      "F int floor_divide(int x, int y) {\n"
      "    if (y == 0) return 0;\n"

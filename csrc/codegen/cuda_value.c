@@ -242,6 +242,20 @@ put_load(CudaEmit *e, const Instr *v, Text *out)
     }
 }
 
+/* What is read by an index, one element at a time. */
+static void
+put_gather(CudaEmit *e, const Instr *v, Text *out)
+{
+    Text index = {0};
+    cuda_value(e, v->args[0], &index);
+    cuda_helper(e, "gathered", strlen("gathered"));
+    text_printf(out, "*(const %s *)(", memory_type(v->dtype));
+    cuda_address(e, v->operand, out);
+    text_printf(out, " + gathered(%s, %lld) * %lld)%s", index.data != NULL ? index.data : "",
+                (long long)v->bits[0], (long long)v->bits[1], v->dtype == DT_BOOL ? " != 0" : "");
+    text_free(&index);
+}
+
 static void
 put_comment(const CudaEmit *e, const Instr *v, Text *out)
 {
@@ -276,6 +290,7 @@ put_value(CudaEmit *e, const Instr *v, Text *out)
     char number[24];
     switch (v->kind) {
     case INSTR_LOAD: put_load(e, v, out); return;
+    case INSTR_GATHER: put_gather(e, v, out); return;
     case INSTR_INDEX:
         text_printf(out, "(long long)%s", v->operand > 0 ? "query" : e->position);
         return;

@@ -141,10 +141,12 @@ typedef enum {
     KIND_SCAN,      /* cumulative along axis attrs.index */
     KIND_VIEW,      /* no data: the type says where in its storage it lies */
     KIND_COPY,      /* a fresh array with the argument's elements */
+    KIND_GATHER,    /* elements by an integer for each: made by passes/gathers.c, for a device */
     KIND_SCATTER,   /* args: old version, value; attrs.view says which part is written */
     KIND_CHOICE,    /* no data: the memory of one of two arrays; neither is written afterwards */
     KIND_FILL,      /* made without an array argument: full, empty, arange */
     KIND_ATTENTION, /* owns a region: made by passes/attention.c, for a device */
+    KIND_PRODUCT,   /* of matrices, by a device's library: made by passes/products.c */
     KIND_MATMUL,
     KIND_EXTERN,  /* calls attrs.object with its arguments at run time */
     KIND_RESULT,  /* the attrs.index-th result of an extern or region node */
@@ -226,6 +228,15 @@ typedef enum {
    kernel for Hopper has heads of 32 and 128, too. */
 enum { ATTENTION_HEAD = 64 };
 
+/* attrs.index of a `product`: what is done with an element before it is rounded and stored.  The
+   last two exclude one another. */
+enum {
+    PRODUCT_BIAS = 1,     /* an element of a row is added, the same for each row … */
+    PRODUCT_RESIDUAL = 2, /* … and one of a matrix … */
+    PRODUCT_RELU = 4,     /* … then it is at least 0 */
+    PRODUCT_GELU = 8,     /* … then x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3))) */
+};
+
 enum { COPY_KEPT = 1 };
 enum { WHERE_GUARDS = 1 };
 
@@ -263,6 +274,23 @@ typedef struct {
                      write and this one; false: not known */
 } Output;
 
+/* A product as its library is told: matrices of one dtype in C order, of which the factors may be
+   turned (their columns lie side by side).  Lengths and distances are in elements.  It has no gaps,
+   so that two can be compared by their bytes. */
+enum { PRODUCT_LEFT, PRODUCT_RIGHT, PRODUCT_RESULT, PRODUCT_ADDED, PRODUCT_MATRICES };
+typedef struct {
+    int64_t dtype, flags; /* PRODUCT_BIAS, … */
+    int64_t tf32;         /* float32 factors may be rounded to 10 digits: set by the library */
+    int64_t rows, columns, inner, batch;
+    int64_t turned[2];                                      /* the factors */
+    int64_t lead[PRODUCT_MATRICES], step[PRODUCT_MATRICES]; /* from row to row; in the batch */
+    int64_t aligned[PRODUCT_MATRICES]; /* each matrix begins at a multiple of these bytes */
+} Product;
+
+/* Has the device's library the product?  Sets what `Product` says, and the bytes of memory that it
+   needs besides. */
+typedef bool (*TakesProduct)(Product *product, int64_t *workspace);
+
 typedef struct Graph {
     Arena *arena;   /* borrowed */
     PyObject *keep; /* borrowed list: keeps alive every object that a node mentions */
@@ -274,11 +302,12 @@ typedef struct Graph {
     VEC(const char *) files;
     VEC(NodeId) inputs; /* attrs.index order */
     VEC(Output) outputs;
-    VEC(NodeId) roots;  /* per storage, filled as outputs are added: output.c */
-    int32_t file, line; /* position that new nodes take */
-    uint8_t errors;     /* and their ErrorState */
-    bool fast;          /* the bits need not be NumPy's: docs/numerics.md */
-    int32_t capability; /* of the device that code is made for, 90 for 9.0; 0: of any */
+    VEC(NodeId) roots;          /* per storage, filled as outputs are added: output.c */
+    int32_t file, line;         /* position that new nodes take */
+    uint8_t errors;             /* and their ErrorState */
+    bool fast;                  /* the bits need not be NumPy's: docs/numerics.md */
+    int32_t capability;         /* of the device that code is made for, 90 for 9.0; 0: of any */
+    TakesProduct takes_product; /* NULL: products are calls of the array library */
 } Graph;
 
 enum { CAPABILITY_HOPPER = 90 };
@@ -466,6 +495,16 @@ bool attention_in_boxes(const Graph *g, const Type *type, int rows);
 bool attention_on_hopper(const Graph *g, const Type *q, const Type *k, const Type *v);
 /* Are the heads of a size for which there is a kernel? */
 bool attention_has_head(const Graph *g, const Type *q, const Type *k, const Type *v);
+
+/* ---- product.c ---- */
+/* The product of `left` and `right`, with a matrix `added` to it or NO_NODE, as a library is told.
+   False: the arrays do not lie as it needs them. */
+bool product_of(const Graph *g, NodeId left, NodeId right, NodeId added, int flags,
+                const Type *result, Product *out);
+/* That of a `product` node. */
+bool product_of_node(const Graph *g, NodeId id, Product *out);
+/* Is `row` something that can be added to each row of a product of this type? */
+bool product_has_bias(const Graph *g, NodeId row, const Type *result);
 
 /* ---- virtual.c: values that need no memory ---- */
 typedef struct {

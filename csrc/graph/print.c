@@ -41,6 +41,7 @@ index_name(Op op)
 {
     if (op == OP_scatter || op == OP_loop) return "write";
     if (op == OP_copy) return "kept";
+    if (op == OP_product) return "epilogue";
     return op_info(op)->kind == KIND_SCAN || op == OP_concatenate ? "axis" : "index";
 }
 

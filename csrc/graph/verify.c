@@ -264,6 +264,24 @@ check_device(const Check *c, NodeId id, const Node *node)
 }
 
 static int
+check_product(const Check *c, NodeId id, const Node *node)
+{
+    int64_t flags = node->attrs.index;
+    Product product;
+    RULE(flags >= 0 && flags < 2 * PRODUCT_GELU &&
+             (flags & (PRODUCT_RELU | PRODUCT_GELU)) != (PRODUCT_RELU | PRODUCT_GELU),
+         "an unknown epilogue");
+    RULE(node->nargs == 2 + !!(flags & PRODUCT_BIAS) + !!(flags & PRODUCT_RESIDUAL),
+         "the number of arguments is wrong");
+    for (int i = 0; i < node->nargs; i++)
+        RULE(arg_type(c, node, i)->dtype == node->type.dtype, "its arguments have other dtypes");
+    RULE(!(flags & PRODUCT_BIAS) || product_has_bias(c->g, node->args[2], &node->type),
+         "its row cannot be added to each row");
+    RULE(product_of_node(c->g, id, &product), "its matrices lie as no library takes them");
+    return 0;
+}
+
+static int
 check_kind(const Check *c, NodeId id, const Node *node)
 {
     switch (op_info(node->op)->kind) {
@@ -286,10 +304,17 @@ check_kind(const Check *c, NodeId id, const Node *node)
         for (int i = 0; i < node->nargs; i++)
             RULE(arg_type(c, node, i)->dtype == node->type.dtype, "the copy has another dtype");
         return 0;
+    case KIND_GATHER:
+        RULE(type_same_shape(arg_type(c, node, 0), &node->type), "the view has another shape");
+        RULE(arg_type(c, node, 0)->dtype == node->type.dtype, "the view has another dtype");
+        RULE(dtype_is_integer(arg_type(c, node, 1)->dtype), "its index is no integer");
+        RULE(node->attrs.nints == 2 && node->attrs.ints[0] > 0, "no axis is indexed");
+        return 0;
     case KIND_SCATTER: return check_scatter(c, id, node);
     case KIND_CHOICE: return check_choice(c, id, node);
     case KIND_FILL: return 0;
     case KIND_ATTENTION: return 0; /* check_attention */
+    case KIND_PRODUCT: return check_product(c, id, node);
     case KIND_MATMUL:
         RULE(arg_type(c, node, 0)->dtype == node->type.dtype &&
                  arg_type(c, node, 1)->dtype == node->type.dtype,

@@ -253,7 +253,8 @@ kind_name(OpKind kind)
         [KIND_EXTERN] = "extern",       [KIND_RESULT] = "result",
         [KIND_PYTHON] = "python",       [KIND_ATTENTION] = "attention",
         [KIND_ELEMENT] = "element",     [KIND_REGION] = "region",
-        [KIND_JUMP] = "jump",
+        [KIND_JUMP] = "jump",           [KIND_PRODUCT] = "product",
+        [KIND_GATHER] = "gather",
     };
     return names[kind];
 }

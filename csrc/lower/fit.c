@@ -83,6 +83,8 @@ arguments_fit(const Lowering *lw, int number, NodeId id, bool row_level)
     const Group *g = &lw->groups.at[number];
     const Node *node = graph_node(lw->graph, id);
     bool scatter = op_info(node->op)->kind == KIND_SCATTER;
+    if (op_info(node->op)->kind == KIND_GATHER && group_of_value(lw, node->args[0]) >= number)
+        return false; /* it reads any element */
     for (int k = scatter; k < node->nargs; k++) {
         const Node *arg = graph_node(lw->graph, node->args[k]);
         if (virtual_reaches(lw, node->args[k], number)) return false;

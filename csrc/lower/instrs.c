@@ -419,10 +419,29 @@ instr_operation(Nest *n, NodeId id, int nargs, int32_t *args)
                       nargs, args);
 }
 
+/* An element of an array in memory, by an index that is a value of the kernel. */
+static int32_t
+emit_gather(Nest *n, NodeId id)
+{
+    const Node *node = graph_node(n->lw->graph, id);
+    Instr instr = {.kind = INSTR_GATHER,
+                   .dtype = node->type.dtype,
+                   .bits = {(uint64_t)node->attrs.ints[0], (uint64_t)node->attrs.ints[1]},
+                   .node = id};
+    Access access;
+    int32_t index = instr_cast(n, argument(n, id, node->args[1]), DT_I64, id);
+    if (index < 0) return -1;
+    access_read(n->lw, n->group, id, node->args[0], &access);
+    if ((instr.operand = instr_operand(n, &access, false)) < 0) return -1;
+    instr.level = operand_level(n, instr.operand);
+    return instr_args(n, instr, 1, &index);
+}
+
 int32_t
 instr_member(Nest *n, NodeId id)
 {
     const Node *node = graph_node(n->lw->graph, id);
+    if (op_info(node->op)->kind == KIND_GATHER) return emit_gather(n, id);
     int32_t args[MAX_ARGS];
     int skip = op_info(node->op)->kind == KIND_SCATTER, nargs = node->nargs - skip;
     if (nargs > MAX_ARGS) {

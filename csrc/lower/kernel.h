@@ -9,6 +9,7 @@
    - KERNEL_REGION: a loop of the program, kept: see region.h.
    - KERNEL_ATTENTION: softmax(scores) @ v, on a device.  The domain is that of the scores, keys are
      its row, queries the loop before; the instructions make a score of an element of q @ k^T.
+   - KERNEL_PRODUCT: a product of matrices by a device's library, with nothing but places.
 
    The body is a list of instructions in order.  An instruction is executed once per kernel call,
    once per row or once per element (`level`).  A row is processed in stages: even stages are loops
@@ -24,6 +25,7 @@ typedef enum {
     INSTR_LOAD,    /* operand */
     INSTR_CONST,   /* bits, or an argument */
     INSTR_INDEX,   /* i64: position in the row; with operand 1 in the loop before it */
+    INSTR_GATHER,  /* operand, args[0] strides further: bits are the axis' length and the stride */
     INSTR_OP,      /* the expression of ops.def; `from` is the dtype in which it computes */
     INSTR_CALL,    /* block call of `loop`; at level ONCE and ROW a call for one element */
     INSTR_REDUCE,  /* reduces args[0] over the row; the value is known after its stage */
@@ -95,7 +97,8 @@ typedef enum {
     KERNEL_ROWS,
     KERNEL_COLUMNS,
     KERNEL_REGION,
-    KERNEL_ATTENTION
+    KERNEL_ATTENTION,
+    KERNEL_PRODUCT
 } KernelKind;
 
 struct RegionLoop; /* region.h */

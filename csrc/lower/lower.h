@@ -94,12 +94,24 @@ typedef struct {
     int32_t shared;    /* bytes of a block's dynamic memory */
     int32_t nmaps;     /* arguments in front of the others */
     TensorMap *maps;
+    Product *product;  /* KERNEL_PRODUCT; NULL: another kernel.  Its places are … */
+    int64_t workspace; /* … as product_place says; the bytes of the last */
     int32_t component; /* lower/together.c; 0: none */
     /* Kernels of one text, launched together: `places` and `sizes` are those of
        the first, of the second, …; 0: one kernel. */
     int32_t members;
     LaunchTable table;
 } KernelStep;
+
+/* The places of a product: the factors and the result, then the row and the matrix that are added
+   and the memory that the library needs besides, where it has them. */
+enum { PRODUCT_FIXED = 3, MOST_PRODUCT_PLACES = 6 };
+static inline int
+product_places(const Product *product, int64_t workspace)
+{
+    return PRODUCT_FIXED + !!(product->flags & PRODUCT_BIAS) +
+           !!(product->flags & PRODUCT_RESIDUAL) + (workspace > 0);
+}
 
 /* How many arguments one kernel of the step has. */
 static inline int
@@ -185,6 +197,8 @@ typedef struct {
 
 typedef struct Kernel Kernel; /* kernel.h: the loop nest */
 Device kernel_device(const Kernel *kernel);
+/* Has it a text of ours?  A product is the library's. */
+bool kernel_has_text(const Kernel *kernel);
 
 typedef struct {
     VEC(Kernel *) kernels;

@@ -329,6 +329,12 @@ nest_step(Nest *n, Step *step)
     return VEC_PUSH(n->lw->arena, &p->commits, *step);
 }
 
+bool
+kernel_has_text(const Kernel *kernel)
+{
+    return kernel->kind != KERNEL_PRODUCT;
+}
+
 Device
 kernel_device(const Kernel *kernel)
 {

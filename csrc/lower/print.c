@@ -8,7 +8,7 @@ static const char *const buffer_names[] = {
 };
 static const char *const kind_names[] = {
     [KERNEL_FLAT] = "flat",     [KERNEL_ROWS] = "rows",           [KERNEL_COLUMNS] = "columns",
-    [KERNEL_REGION] = "region", [KERNEL_ATTENTION] = "attention",
+    [KERNEL_REGION] = "region", [KERNEL_ATTENTION] = "attention", [KERNEL_PRODUCT] = "product",
 };
 
 static void
@@ -69,11 +69,12 @@ static void
 put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, Text *out)
 {
     static const char *const kinds[] = {
-        [INSTR_LOAD] = "load",    [INSTR_CONST] = "const",
-        [INSTR_INDEX] = "index",  [INSTR_OP] = "",
-        [INSTR_CALL] = "call ",   [INSTR_REDUCE] = "reduce ",
-        [INSTR_STORE] = "store ", [INSTR_CARRIED] = "carried",
-        [INSTR_CHECK] = "check",  [INSTR_PRODUCT] = "product",
+        [INSTR_LOAD] = "load",       [INSTR_CONST] = "const",
+        [INSTR_INDEX] = "index",     [INSTR_OP] = "",
+        [INSTR_GATHER] = "gather",   [INSTR_CALL] = "call ",
+        [INSTR_REDUCE] = "reduce ",  [INSTR_STORE] = "store ",
+        [INSTR_CARRIED] = "carried", [INSTR_CHECK] = "check",
+        [INSTR_PRODUCT] = "product",
     };
     static const char *const levels[] = {"once", "row", "element"};
     const Instr *v = &k->instrs.at[at];
@@ -88,8 +89,10 @@ put_instr(const Graph *g, const KernelStep *step, const Kernel *k, int32_t at, T
                     v->argument ? (long long)size_value(g, step->sizes[v->argument - 1])
                                 : (long long)v->bits[0],
                     v->argument ? ", an argument" : "");
-    if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE) {
-        text_put(out, v->kind == INSTR_LOAD ? " " : " to ");
+    if (v->kind == INSTR_GATHER)
+        text_printf(out, " of %lld, %lld apart, of", (long long)v->bits[0], (long long)v->bits[1]);
+    if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE || v->kind == INSTR_GATHER) {
+        text_put(out, v->kind == INSTR_STORE ? " to " : " ");
         put_operand(g, step, k, v->operand, out);
     }
     if (v->kind == INSTR_REDUCE && k->device == DEVICE_HOST)
@@ -139,10 +142,36 @@ put_cuda(const Graph *g, const KernelStep *s, const Kernel *k, Text *out)
 }
 
 static void
+put_product(const Graph *g, const KernelStep *s, Text *out)
+{
+    const Product *p = s->product;
+    text_printf(out, "product k%d", s->kernel);
+    for (int i = 0; i < s->nplaces; i++) {
+        text_put(out, i == PRODUCT_RESULT  ? " -> "
+                      : i == PRODUCT_FIXED ? "; "
+                      : i > 0              ? ", "
+                                           : " ");
+        put_place(g, &s->places[i], out);
+    }
+    text_printf(out, ", %lld of [%lld,%lld] by [%lld,%lld]", (long long)p->batch,
+                (long long)p->rows, (long long)p->inner, (long long)p->inner,
+                (long long)p->columns);
+    static const char *const names[] = {"row added", "matrix added", "relu", "gelu"};
+    for (int i = 0; i < COUNT_OF(names); i++)
+        if (p->flags >> i & 1) text_printf(out, ", %s", names[i]);
+    if (s->workspace > 0) text_printf(out, ", %lld bytes besides", (long long)s->workspace);
+    text_put(out, "\n");
+}
+
+static void
 put_kernel(const Graph *g, const Program *p, const Step *step, Text *out)
 {
     const KernelStep *s = &step->kernel;
     const Kernel *k = p->kernels.at[s->kernel];
+    if (k->kind == KERNEL_PRODUCT) {
+        put_product(g, s, out);
+        return;
+    }
     text_printf(out, "kernel k%d, %s [", s->kernel, kind_names[k->kind]);
     for (int i = 0; i < k->nloops; i++) {
         if (i) text_put(out, ",");

@@ -23,6 +23,7 @@ is_external(const Lowering *lw, NodeId id)
     case KIND_SCAN:
     case KIND_CHOICE:
     case KIND_ATTENTION:
+    case KIND_PRODUCT:
     case KIND_REGION:
     case KIND_JUMP: return true;
     case KIND_REDUCTION:
@@ -143,6 +144,7 @@ need_extern_arguments(Lowering *lw)
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;
             lw->needed[storage] = true;
+            if (kind == KIND_PRODUCT) continue;
             /* an array object, not arena memory: the callee may keep it */
             lw->is_output[lw->same_as[storage]] = true;
         }
@@ -157,6 +159,8 @@ need_element_arrays(Lowering *lw)
     const Graph *g = lw->graph;
     for (NodeId id = 0; id < g->nodes.len; id++) {
         const Node *node = graph_node(g, id);
+        if (lw->live[id] && node->op == OP_gather)
+            lw->needed[graph_node(g, node->args[0])->storage] = true;
         if (!lw->live[id] || op_info(node->op)->kind != KIND_ELEMENT) continue;
         for (int k = 0; k < node->nargs; k++) {
             NodeId storage = graph_node(g, node->args[k])->storage;

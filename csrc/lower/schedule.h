@@ -188,6 +188,9 @@ void region_print(const Graph *g, const KernelStep *step, const Kernel *k, Text 
 /* attention.c: the kernel of an attention */
 int attention_build(Lowering *lw, Group *g);
 
+/* product.c: a product by a device's library */
+int product_build(Lowering *lw, Group *g);
+
 /* arms.c: conditional regions */
 int arms_find(Lowering *lw); /* which node is in which arm */
 void arms_need(Lowering *lw);

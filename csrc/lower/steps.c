@@ -338,6 +338,7 @@ step_external(Lowering *lw, Group *group)
     if (node->op == OP_choose) return step_choose(lw, id);
     if (op_info(node->op)->kind == KIND_REGION) return region_build(lw, id);
     if (node->op == OP_attention) return attention_build(lw, group);
+    if (node->op == OP_product) return product_build(lw, group);
     Call c = {.lw = lw};
     int failed;
     switch (op_info(node->op)->kind) {

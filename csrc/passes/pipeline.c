@@ -19,6 +19,8 @@ static const Pass preparation[] = {
     {"concatenate", pass_concatenate}, /* parts are written one by one */
     {"writes", pass_writes},           /* in place, into a copy, or at commit */
     {"attention", pass_attention},     /* two products and a softmax, on a device */
+    {"products", pass_products},       /* by the device's library, with their epilogues */
+    {"gathers", pass_gathers},         /* elements by integers, by kernels */
     {"copies", pass_copies},           /* by kernels, on a device */
 };
 

@@ -323,10 +323,8 @@ static void
 tell_misspelt(void)
 {
     static const char *const known[] = {
-        "PYCOMPILE_LOGS",
-        "PYCOMPILE_DISABLE",
-        "PYCOMPILE_CACHE_DIR",
-        "PYCOMPILE_CACHE_BYTES",
+        "PYCOMPILE_LOGS",      "PYCOMPILE_DISABLE",     "PYCOMPILE_CUDA_DEBUG",
+        "PYCOMPILE_CACHE_DIR", "PYCOMPILE_CACHE_BYTES",
 #define OPTION(name, type, value, variable, ...) variable,
 #include "../config.def"
 #undef OPTION

@@ -50,6 +50,18 @@ typedef struct { /* of libcuda.so.1; results: 0 is success */
     int (*exec_destroy)(void *exec);
     int (*stream_capturing)(void *stream, int *status);
     int (*capture_mode)(int *mode); /* exchanges the thread's */
+    bool has_products;              /* the rest is there, and graphs */
+    int (*graph_add_child)(void **node, void *graph, void *const *after, size_t nafter,
+                           void *child);
+    int (*graph_set_child)(void *exec, void *node, void *child);
+    int (*capture_begin)(void *stream, int mode);
+    int (*capture_end)(void *stream, void **graph);
+    int (*stream_create)(void **stream, unsigned flags);
+    int (*stream_wait)(void *stream);
+    int (*memory_take)(uint64_t *memory, size_t bytes);
+    int (*memory_give)(uint64_t memory);
+    int (*copy_to_device)(uint64_t to, const void *from, size_t bytes, void *stream);
+    int (*copy_to_host)(void *to, uint64_t from, size_t bytes, void *stream);
     int (*error_name)(int error, const char **name);
 } CudaDriver;
 
@@ -65,9 +77,30 @@ typedef struct { /* of libnvrtc */
     int (*destroy)(void **program);
 } Nvrtc;
 
+typedef struct { /* of libcublasLt; results: 0 is success */
+    size_t (*version)(void);
+    int (*create)(void **handle);
+    int (*desc_create)(void **desc, int compute, int scale);
+    int (*desc_set)(void *desc, int attribute, const void *value, size_t bytes);
+    int (*layout_create)(void **layout, int dtype, uint64_t rows, uint64_t columns, int64_t lead);
+    int (*layout_set)(void *layout, int attribute, const void *value, size_t bytes);
+    int (*preference_create)(void **preference);
+    int (*preference_set)(void *preference, int attribute, const void *value, size_t bytes);
+    int (*preference_destroy)(void *preference);
+    int (*algorithms)(void *handle, void *desc, void *a, void *b, void *c, void *d,
+                      void *preference, int room, void *found, int *count);
+    int (*multiply)(void *handle, void *desc, const void *alpha, const void *a, void *a_layout,
+                    const void *b, void *b_layout, const void *beta, const void *c, void *c_layout,
+                    void *d, void *d_layout, const void *algorithm, void *workspace, size_t bytes,
+                    void *stream);
+} CublasLt;
+
 /* Loaded at first use; NULL where it is missing, with *why a line that says what (for ever). */
 const CudaDriver *cuda_driver(const char **why);
 const Nvrtc *cuda_nvrtc(const char **why);
+const CublasLt *cuda_cublaslt(const char **why);
+/* Warns, once, where the process was forked after the driver was opened: CUDA fails in it. */
+void cuda_tell_fork(void);
 /* "CUDA_ERROR_OUT_OF_MEMORY" */
 const char *cuda_error(int error);
 
@@ -110,6 +143,20 @@ cuda_rows(const PlanKernel *kernel)
 {
     return kernel->members > 0 ? (unsigned)kernel->members : 1;
 }
+
+/* ---- cuda_product.c: products by cuBLASLt ---- */
+
+/* Graph.takes_product for the calling thread's device: an algorithm is chosen, and kept with the
+   product for ever. */
+bool cuda_takes_product(Product *product, int64_t *workspace);
+/* What was chosen; NULL: nothing. */
+struct CudaProduct *cuda_product(const Product *product);
+/* Multiplies on the stream; `words`: addresses, by the places of lower.h.  Returns 0, or what
+   cuBLASLt answers, after which it is not asked for this product any more. */
+int cuda_multiply(struct CudaProduct *product, const uint64_t *words, void *stream);
+/* The same as a new graph of its own. */
+int cuda_product_graph(const CudaDriver *driver, struct CudaProduct *product, const uint64_t *words,
+                       void **graph);
 
 /* ---- cuda_graph.c ---- */
 

@@ -35,6 +35,7 @@ void
 cuda_describe(Graph *graph)
 {
     graph->capability = current_capability();
+    graph->takes_product = cuda_takes_product;
 }
 
 /* ---- the key ---- */

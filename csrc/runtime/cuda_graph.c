@@ -11,6 +11,9 @@
    stream is being captured into a graph of the program's, kernels are launched one by one, so that
    they become nodes of that graph.
 
+   A product is a graph of its own in the chain's: what cuBLASLt launches is recorded when there is
+   a graph, and again when an address has changed (5 us).
+
    Where a graph costs more than its kernels' launches is found by the first launches of a process,
    a few of each kind, which are timed. */
 #include "clock.h"
@@ -48,6 +51,14 @@ keep_least(int64_t *least, int64_t ns)
     if (ns < *least) *least = ns;
 }
 
+static bool
+has_products(const Chain *chain)
+{
+    for (int i = 0; i < chain->nlaunches; i++)
+        if (chain->launches[i].kernel->product != NULL) return true;
+    return false;
+}
+
 static int
 count_nodes(const Chain *chain)
 {
@@ -58,13 +69,14 @@ count_nodes(const Chain *chain)
 }
 
 /* The first launch of a chain loads its kernels, and a chain that is launched once needs no
-   graph. */
+   graph.  A product's launch takes longer than a kernel's, so that it is no sample. */
 CudaWay
 cuda_way(const Chain *chain)
 {
     if (chain->no_graph || costs.forced < 0) return (CudaWay){false, false};
     if (costs.forced > 0) return (CudaWay){true, false};
     if (!chain->launched) return (CudaWay){false, false};
+    if (has_products(chain)) return (CudaWay){costs.graph <= costs.kernel, false};
     if (costs.kernels < SAMPLES) return (CudaWay){false, true};
     if (costs.graphs < SAMPLES) return (CudaWay){true, true};
     int nodes = count_nodes(chain);
@@ -119,12 +131,31 @@ node_of(const Launch *launch, int part)
     };
 }
 
+/* Adds the product to the graph `to`, or sets its node there. */
+static int
+put_product(const CudaDriver *driver, Launch *launch, void *to, void *const *before, void *exec)
+{
+    void *child = NULL;
+    int failed = cuda_product_graph(driver, launch->kernel->product, launch->words, &child);
+    if (failed) return failed;
+    failed = exec != NULL
+                 ? driver->graph_set_child(exec, launch->node[0], child)
+                 : driver->graph_add_child(&launch->node[0], to, before, *before != NULL, child);
+    driver->graph_destroy(child);
+    return failed;
+}
+
 static int
 add_nodes(const CudaDriver *driver, CudaGraph *g, Chain *chain)
 {
     void *before = NULL;
     for (int i = 0; i < chain->nlaunches; i++) {
         Launch *launch = &chain->launches[i];
+        if (launch->kernel->product != NULL) {
+            int failed = put_product(driver, launch, g->graph, &before, NULL);
+            if (failed) return failed;
+            before = launch->node[0];
+        }
         for (int part = 0; part < 2 && launch->kernel->function[part] != NULL; part++) {
             CudaNode node = node_of(launch, part);
             int failed =
@@ -203,6 +234,13 @@ set_nodes(const CudaDriver *driver, Chain *chain, int *count)
 {
     for (int i = 0; i < chain->nlaunches; i++) {
         Launch *launch = &chain->launches[i];
+        if (launch->kernel->product != NULL) {
+            int failed =
+                launch->changed ? put_product(driver, launch, NULL, NULL, chain->graph->exec) : 0;
+            if (failed) return failed;
+            launch->changed = false;
+            continue;
+        }
         for (int part = 0; part < 2 && launch->changed && launch->node[part] != NULL; part++) {
             CudaNode node = node_of(launch, part);
             node.function = launch->function[part];

@@ -71,18 +71,54 @@ set_maps(const CudaDriver *driver, Chain *chain)
     return 0;
 }
 
+enum { WAS_TOLD = -1 }; /* a failure */
+
+/* PYCOMPILE_CUDA_DEBUG=1: each kernel is waited for, so that a fault is known to be its own. */
+static bool
+is_debugged(void)
+{
+    static int state;
+    if (state == 0) {
+        const char *value = getenv("PYCOMPILE_CUDA_DEBUG");
+        state = value != NULL && value[0] != '\0' && strcmp(value, "0") != 0 ? 1 : -1;
+    }
+    return state > 0;
+}
+
+/* Waits for the launch.  A fault ends all use of the device by this process, and CuPy's next call
+   raises it. */
+static int
+wait_for(const CudaDriver *driver, const Launch *launch, void *stream)
+{
+    int capturing = 0, failed;
+    const PlanStep *step = launch->step;
+    if (!driver->has_products || driver->stream_capturing(stream, &capturing) != 0 || capturing)
+        return 0;
+    if ((failed = driver->stream_wait(stream)) == 0) return 0;
+    if (step != NULL && step->file != NULL)
+        log_warn("the CUDA kernel k%d of lines %d to %d of %s failed: %s", launch->kernel->number,
+                 step->line, step->last_line, step->file, cuda_error(failed));
+    else
+        log_warn("the CUDA kernel k%d, which writes arrays, failed: %s", launch->kernel->number,
+                 cuda_error(failed));
+    return WAS_TOLD;
+}
+
 static int
 launch_each(const CudaDriver *driver, const Chain *chain, void *stream)
 {
     for (int i = 0; i < chain->nlaunches; i++) {
         const Launch *launch = &chain->launches[i];
         const PlanKernel *kernel = launch->kernel;
+        if (kernel->product != NULL && cuda_multiply(kernel->product, launch->words, stream) != 0)
+            return WAS_TOLD;
         for (int part = 0; part < 2 && kernel->function[part] != NULL; part++) {
             int failed = driver->launch(kernel->function[part], kernel->blocks[part],
                                         cuda_rows(kernel), 1, kernel->threads, 1, 1, kernel->shared,
                                         stream, launch->arguments, NULL);
             if (failed) return failed;
         }
+        if (is_debugged() && wait_for(driver, launch, stream) != 0) return WAS_TOLD;
     }
     return 0;
 }
@@ -95,7 +131,7 @@ cuda_launch(Run *run, Chain *chain)
     void *stream = array_library_on(chain->device)->stream(); /* may run other code, thus first */
     if (PyErr_Occurred()) return ANSWER_ERROR;                /* the library has no device */
     chain_fill(run, chain);
-    CudaWay way = cuda_way(chain);
+    CudaWay way = is_debugged() ? (CudaWay){false, false} : cuda_way(chain);
     int64_t began = way.timed ? clock_ns() : 0;
     int failed = allow_shared(driver, chain);
     if (!failed) failed = set_maps(driver, chain);
@@ -105,6 +141,8 @@ cuda_launch(Run *run, Chain *chain)
     if (way.timed && !way.graph) cuda_way_timed(chain, clock_ns() - began);
     chain->launched = true;
     if (!failed) return ANSWER_YES;
+    run->why = "a CUDA kernel or a product that failed";
+    if (failed == WAS_TOLD) return ANSWER_NO;
     log_emit(LOG_PERF_HINTS, "a CUDA kernel could not be launched: %s", cuda_error(failed));
     run->why = "a CUDA kernel that could not be launched";
     return ANSWER_NO;

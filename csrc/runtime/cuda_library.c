@@ -1,6 +1,5 @@
-/* The driver (libcuda.so.1) and NVRTC by dlopen.  NVRTC is taken where it is loaded already, from
-   the system, or from the folders of the packages nvidia-cuda-nvrtc (CUDA 13) and
-   nvidia-cuda-nvrtc-cu12. */
+/* The driver (libcuda.so.1), NVRTC and cuBLASLt by dlopen.  The last two are taken where they are
+   loaded already, from the folders of NVIDIA's packages (for CUDA 13 or 12), or from the system. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -8,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <unistd.h>
 
 enum {
     LEAST_DRIVER = 12000, /* CUDA 12.0 */
@@ -31,6 +31,7 @@ take_symbols(void *handle, const Symbol *symbols, int count)
 
 static CudaDriver driver;
 static char driver_problem[160];
+static pid_t driver_process;
 static int driver_state; /* 0: not tried, 1: there, -1: missing */
 
 static void
@@ -67,9 +68,22 @@ open_driver(void)
         {"cuStreamIsCapturing", (void **)&driver.stream_capturing},
         {"cuThreadExchangeStreamCaptureMode", (void **)&driver.capture_mode},
     };
+    const Symbol products[] = {
+        {"cuGraphAddChildGraphNode", (void **)&driver.graph_add_child},
+        {"cuGraphExecChildGraphNodeSetParams", (void **)&driver.graph_set_child},
+        {"cuStreamBeginCapture_v2", (void **)&driver.capture_begin},
+        {"cuStreamEndCapture", (void **)&driver.capture_end},
+        {"cuStreamCreate", (void **)&driver.stream_create},
+        {"cuStreamSynchronize", (void **)&driver.stream_wait},
+        {"cuMemAlloc_v2", (void **)&driver.memory_take},
+        {"cuMemFree_v2", (void **)&driver.memory_give},
+        {"cuMemcpyHtoDAsync_v2", (void **)&driver.copy_to_device},
+        {"cuMemcpyDtoHAsync_v2", (void **)&driver.copy_to_host},
+    };
     int version = 0, count = 0, failed;
     const char *missing;
     driver_state = -1;
+    driver_process = getpid();
     if (handle == NULL)
         snprintf(driver_problem, sizeof driver_problem,
                  "no CUDA driver: libcuda.so.1 is not there");
@@ -87,6 +101,8 @@ open_driver(void)
     else
         driver_state = 1;
     driver.has_graphs = driver_state > 0 && take_symbols(handle, graphs, COUNT_OF(graphs)) == NULL;
+    driver.has_products =
+        driver.has_graphs && take_symbols(handle, products, COUNT_OF(products)) == NULL;
 }
 
 const CudaDriver *
@@ -95,6 +111,16 @@ cuda_driver(const char **why)
     if (driver_state == 0) open_driver();
     *why = driver_problem;
     return driver_state > 0 ? &driver : NULL;
+}
+
+void
+cuda_tell_fork(void)
+{
+    static bool told;
+    if (told || driver_state <= 0 || getpid() == driver_process) return;
+    told = true;
+    log_warn("CUDA does not work in a process that was forked after it was used: start processes "
+             "with multiprocessing's \"spawn\" or \"forkserver\", or before CUDA is used");
 }
 
 const char *
@@ -106,50 +132,56 @@ cuda_error(int error)
     return name;
 }
 
-/* ---- NVRTC ---- */
-
-static Nvrtc nvrtc;
-static char nvrtc_problem[200], nvrtc_path[4096];
-static int nvrtc_state;
+/* ---- libraries of the toolkit ---- */
 
 static const char *const versions[] = {"13", "12"};
-static const char *const folders[] = {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"};
+
+/* One that is a system library, or part of a package: `folders` by version. */
+typedef struct {
+    const char *name, *part; /* "libnvrtc"; a second half that is not found by itself, or NULL */
+    const char *folders[COUNT_OF(versions)];
+    char path[4096]; /* where it was found */
+} Toolkit;
+
+static void *
+open_at(Toolkit *t, const char *path, int flags)
+{
+    void *handle = dlopen(path, flags);
+    if (handle != NULL) snprintf(t->path, sizeof t->path, "%s", path);
+    return handle;
+}
 
 /* The package's library finds its second half only where that is loaded already. */
 static void *
-open_in_folder(const char *folder, const char *version)
+open_in_folder(Toolkit *t, const char *folder, const char *version)
 {
     char path[4096];
     glob_t found;
-    snprintf(path, sizeof path, "%s/libnvrtc-builtins.so.%s*", folder, version);
-    if (glob(path, 0, NULL, &found) == 0) {
+    snprintf(path, sizeof path, "%s/%s.so.%s*", folder, t->part != NULL ? t->part : "-", version);
+    if (t->part != NULL && glob(path, 0, NULL, &found) == 0) {
         for (size_t i = 0; i < found.gl_pathc; i++)
             dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_GLOBAL);
         globfree(&found);
     }
-    snprintf(path, sizeof path, "%s/libnvrtc.so.%s", folder, version);
-    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle != NULL) snprintf(nvrtc_path, sizeof nvrtc_path, "%s", path);
-    return handle;
+    snprintf(path, sizeof path, "%s/%s.so.%s", folder, t->name, version);
+    return open_at(t, path, RTLD_NOW | RTLD_LOCAL);
 }
 
 static void *
-open_by_name(int flags)
+open_by_name(Toolkit *t, int flags)
 {
-    for (int i = 0; i < COUNT_OF(versions); i++) {
-        char name[32];
-        snprintf(name, sizeof name, "libnvrtc.so.%s", versions[i]);
-        void *handle = dlopen(name, flags);
-        if (handle == NULL) continue;
-        snprintf(nvrtc_path, sizeof nvrtc_path, "%s", name);
-        return handle;
+    void *handle = NULL;
+    for (int i = 0; i < COUNT_OF(versions) && handle == NULL; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%s.so.%s", t->name, versions[i]);
+        handle = open_at(t, name, flags);
     }
-    return NULL;
+    return handle;
 }
 
 /* In the folders in which Python looks for packages. */
 static void *
-open_in_packages(void)
+open_in_packages(Toolkit *t)
 {
     PyObject *paths = PySys_GetObject("path"); /* borrowed */
     void *handle = NULL;
@@ -157,24 +189,39 @@ open_in_packages(void)
          i++) {
         PyObject *path = PyList_GET_ITEM(paths, i);
         const char *text = PyUnicode_Check(path) ? PyUnicode_AsUTF8(path) : NULL;
-        for (int k = 0; text != NULL && handle == NULL && k < COUNT_OF(folders); k++) {
+        for (int k = 0; text != NULL && handle == NULL && k < COUNT_OF(versions); k++) {
             char folder[3072];
-            snprintf(folder, sizeof folder, "%s/%s", text, folders[k]);
-            handle = open_in_folder(folder, versions[k]);
+            snprintf(folder, sizeof folder, "%s/%s", text, t->folders[k]);
+            handle = open_in_folder(t, folder, versions[k]);
         }
     }
     PyErr_Clear();
     return handle;
 }
 
+static void *
+open_toolkit(Toolkit *t)
+{
+    void *handle = open_by_name(t, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle == NULL) handle = open_in_packages(t);
+    if (handle == NULL) handle = open_by_name(t, RTLD_NOW | RTLD_LOCAL);
+    for (int i = 0; i < COUNT_OF(versions) && handle == NULL; i++)
+        handle = open_in_folder(t, "/usr/local/cuda/lib64", versions[i]);
+    return handle;
+}
+
+/* ---- NVRTC ---- */
+
+static Nvrtc nvrtc;
+static char nvrtc_problem[200];
+static int nvrtc_state;
+static Toolkit nvrtc_place = {
+    "libnvrtc", "libnvrtc-builtins", {"nvidia/cu13/lib", "nvidia/cuda_nvrtc/lib"}, ""};
+
 static void
 open_nvrtc(void)
 {
-    void *handle = open_by_name(RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (handle == NULL) handle = open_in_packages();
-    if (handle == NULL) handle = open_by_name(RTLD_NOW | RTLD_LOCAL);
-    if (handle == NULL) handle = open_in_folder("/usr/local/cuda/lib64", versions[0]);
-    if (handle == NULL) handle = open_in_folder("/usr/local/cuda/lib64", versions[1]);
+    void *handle = open_toolkit(&nvrtc_place);
     const Symbol symbols[] = {
         {"nvrtcVersion", (void **)&nvrtc.version},
         {"nvrtcCreateProgram", (void **)&nvrtc.create},
@@ -207,6 +254,54 @@ cuda_nvrtc(const char **why)
     if (nvrtc_state == 0) open_nvrtc();
     *why = nvrtc_problem;
     return nvrtc_state > 0 ? &nvrtc : NULL;
+}
+
+/* ---- cuBLASLt ---- */
+
+static CublasLt cublaslt;
+static char cublaslt_problem[200];
+static int cublaslt_state;
+static Toolkit cublaslt_place = {"libcublasLt", NULL, {"nvidia/cu13/lib", "nvidia/cublas/lib"}, ""};
+
+static void
+open_cublaslt(void)
+{
+    enum { LEAST_CUBLASLT = 12000 }; /* 12.0; of 13: 130000 */
+    void *handle = open_toolkit(&cublaslt_place);
+    const Symbol symbols[] = {
+        {"cublasLtGetVersion", (void **)&cublaslt.version},
+        {"cublasLtCreate", (void **)&cublaslt.create},
+        {"cublasLtMatmulDescCreate", (void **)&cublaslt.desc_create},
+        {"cublasLtMatmulDescSetAttribute", (void **)&cublaslt.desc_set},
+        {"cublasLtMatrixLayoutCreate", (void **)&cublaslt.layout_create},
+        {"cublasLtMatrixLayoutSetAttribute", (void **)&cublaslt.layout_set},
+        {"cublasLtMatmulPreferenceCreate", (void **)&cublaslt.preference_create},
+        {"cublasLtMatmulPreferenceSetAttribute", (void **)&cublaslt.preference_set},
+        {"cublasLtMatmulPreferenceDestroy", (void **)&cublaslt.preference_destroy},
+        {"cublasLtMatmulAlgoGetHeuristic", (void **)&cublaslt.algorithms},
+        {"cublasLtMatmul", (void **)&cublaslt.multiply},
+    };
+    const char *missing;
+    cublaslt_state = -1;
+    if (handle == NULL)
+        snprintf(cublaslt_problem, sizeof cublaslt_problem,
+                 "no cuBLASLt: pip install nvidia-cublas (for drivers of CUDA 12: "
+                 "nvidia-cublas-cu12)");
+    else if ((missing = take_symbols(handle, symbols, COUNT_OF(symbols))) != NULL)
+        snprintf(cublaslt_problem, sizeof cublaslt_problem, "a cuBLASLt without %s", missing);
+    else if (cublaslt.version() < LEAST_CUBLASLT)
+        snprintf(cublaslt_problem, sizeof cublaslt_problem,
+                 "cuBLASLt %zu: that of CUDA 12 or later is needed", cublaslt.version());
+    else
+        cublaslt_state = 1;
+}
+
+const CublasLt *
+cuda_cublaslt(const char **why)
+{
+    if (cublaslt_state == 0) open_cublaslt();
+    *why = cublaslt_problem;
+    return cublaslt_state > 0 ? &cublaslt : NULL;
 }
 
 /* ---- what Python sees ---- */
@@ -251,12 +346,22 @@ py_cuda_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
         nvrtc.version(&major, &minor);
     }
     return Py_BuildValue("{s:i,s:(ii),s:s,s:N,s:N}", "driver", version, "nvrtc", major, minor,
-                         "path", nvrtc_path, "problems", problems, "devices", devices);
+                         "path", nvrtc_place.path, "problems", problems, "devices", devices);
 fail:
     Py_XDECREF(text);
     Py_XDECREF(problems);
     Py_XDECREF(devices);
     return NULL;
+}
+
+/* cublaslt_info() -> (version or 0, where it is, or what is missing) */
+static PyObject *
+py_cublaslt_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(ignored))
+{
+    const char *why;
+    const CublasLt *found = cuda_cublaslt(&why);
+    return found != NULL ? Py_BuildValue("(ns)", (Py_ssize_t)found->version(), cublaslt_place.path)
+                         : Py_BuildValue("(is)", 0, why);
 }
 
 /* cuda_compile(source, arch, parts=1) -> (image or None, messages) */
@@ -274,6 +379,7 @@ py_cuda_compile(PyObject *Py_UNUSED(self), PyObject *args)
 
 PyMethodDef cuda_methods[] = {
     {"cuda_info", py_cuda_info, METH_NOARGS, "What is there of CUDA."},
+    {"cublaslt_info", py_cublaslt_info, METH_NOARGS, "What is there of cuBLASLt."},
     {"cuda_compile", py_cuda_compile, METH_VARARGS, "CUDA to cubins, for tests."},
     {NULL, NULL, 0, NULL},
 };

@@ -560,10 +560,17 @@ begin_device(Run *run)
     int number;
     if (cuda_current(&number) != ANSWER_YES) {
         run->why = "CUDA fails here, as it does in a process after a fork";
+        cuda_tell_fork();
         return ANSWER_NO;
     }
     if (number != plan->device_number) {
         run->why = "another current device";
+        return ANSWER_NO;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (plan->multiplies[i] == 0) continue;
+        if (plan->multiplies[i] == 1 + library->multiplies(i == 0 ? DT_F16 : DT_F32)) continue;
+        run->why = "the array library multiplies in another way than before";
         return ANSWER_NO;
     }
     run->yielded = !thread_is_alone(); /* the library's allocator may let other threads run */

@@ -62,8 +62,9 @@ typedef struct {
     void *function[2];
     unsigned blocks[2], threads, shared;
     int32_t nmaps;
-    TensorMap *maps; /* arguments in front of the others */
-    int32_t members; /* of a launch of several kernels, else 0: see KernelStep */
+    TensorMap *maps;             /* arguments in front of the others */
+    struct CudaProduct *product; /* cuda_product.c; NULL: a kernel */
+    int32_t members;             /* of a launch of several kernels, else 0: see KernelStep */
     LaunchTable table;
 } PlanKernel;
 
@@ -106,6 +107,7 @@ typedef struct {
 /* One of a chain's kernels.  The words are the arguments of its last launch, 8 bytes each. */
 typedef struct {
     const PlanKernel *kernel;
+    const struct PlanStep *step; /* whose kernel it is; NULL: a commit's */
     uint64_t *words;
     char *maps;                  /* as the driver made them, MAP_BYTES each … */
     uint64_t mapped[MOST_MAPS];  /* … of these addresses; 0: not yet */
@@ -126,7 +128,7 @@ typedef struct Chain {
     struct Chain *next;
 } Chain;
 
-typedef struct {
+typedef struct PlanStep {
     StepKind kind;
     Chain *chain;            /* which begins here, or NULL */
     int32_t line, last_line; /* lines of the user's code that may undo the run; 0: unknown */
@@ -191,6 +193,8 @@ struct Plan {
     Codes codes;
     bool uses_device;  /* it has kernels of a device … */
     int device_number; /* … of this one of several */
+    int multiplies[2]; /* 1 + how the array library multiplies float16 and float32; 0: nothing does
+                        */
     int nsizes, ndynamic;
     int64_t *size_values; /* template: constants, and the values seen while capturing */
     PlanSize *dynamic;

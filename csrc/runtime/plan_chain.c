@@ -93,6 +93,7 @@ chain_steps(Plan *plan)
         while (end < plan->nsteps && !ends[end] && is_launched(&plan->steps[end])) end++;
         step->chain = make_chain(plan, &step->kernel, sizeof(PlanStep), end - first);
         if (step->chain == NULL) return -1;
+        for (int i = first; i < end; i++) step->chain->launches[i - first].step = &plan->steps[i];
     }
     return 0;
 }

@@ -186,11 +186,27 @@ make_launch(Code *code, const KernelStep *from, void *symbol, PlanKernel *out)
     return -1;
 }
 
+/* Of a kernel that is the library's. */
+static int
+make_product(Maker *m, const KernelStep *from, PlanKernel *out)
+{
+    out->device = from->device;
+    out->product = cuda_product(from->product);
+    out->number = from->kernel;
+    out->units = from->units;
+    out->nplaces = from->nplaces;
+    out->places = make_places(m->plan, from->places, from->nplaces);
+    m->plan->multiplies[from->product->dtype == DT_F32] = 1 + (int)from->product->tf32;
+    if (out->product == NULL) PyErr_SetString(PyExc_SystemError, "the device's library is gone");
+    return out->product == NULL || out->places == NULL ? -1 : 0;
+}
+
 static int
 make_kernel(Maker *m, const KernelStep *from, PlanKernel *out)
 {
     Plan *plan = m->plan;
     char name[24];
+    if (from->product != NULL) return make_product(m, from, out);
     PyOS_snprintf(name, sizeof(name), "k%d", (int)from->kernel);
     Code *code = plan->codes.on[from->device];
     void *symbol = code == NULL ? NULL : code_symbol(code, name);
@@ -513,8 +529,9 @@ static int
 make_device(Maker *m)
 {
     Plan *plan = m->plan;
-    for (int device = DEVICE_HOST + 1; device < DEVICE_COUNT; device++)
-        plan->uses_device = plan->uses_device || plan->codes.on[device] != NULL;
+    for (int i = 0; i < m->program->kernels.len; i++)
+        plan->uses_device =
+            plan->uses_device || kernel_device(m->program->kernels.at[i]) != DEVICE_HOST;
     if (!plan->uses_device || cuda_current(&plan->device_number) == ANSWER_YES) return 0;
     PyErr_SetString(PyExc_SystemError, "the CUDA device is gone");
     return -1;

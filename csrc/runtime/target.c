@@ -53,6 +53,8 @@ bool
 program_uses(const Program *program, Device device)
 {
     for (int i = 0; i < program->kernels.len; i++)
-        if (kernel_device(program->kernels.at[i]) == device) return true;
+        if (kernel_device(program->kernels.at[i]) == device &&
+            kernel_has_text(program->kernels.at[i]))
+            return true;
     return false;
 }

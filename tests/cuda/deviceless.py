@@ -1,13 +1,22 @@
 """CuPy arrays without a device: their memory is NumPy's, and the driver made for the tests (executor.cpp)
 executes kernels on the CPU.  CuPy itself makes views and needs no kernel for them, so these are compared
-with CuPy's own; what kernels compute is compared with NumPy's."""
+with CuPy's own; what kernels compute is compared with NumPy's.  Products stay calls, which tests replace:
+products_on_executor.py has those by cuBLASLt, which is one that was made for the tests, too."""
 
 import ctypes
 import os
 
 FOLDER = os.getcwd()
-for name in ("libcuda.so.1", "libnvrtc.so.13"):
-    ctypes.CDLL(os.path.join(FOLDER, name), mode=ctypes.RTLD_GLOBAL)
+for name in ("libcuda.so.1", "libnvrtc.so.13", "libcublasLt.so.13"):
+    CUBLASLT = ctypes.CDLL(os.path.join(FOLDER, name), mode=ctypes.RTLD_GLOBAL)
+
+
+def product_number(name):
+    """One of the numbers of the cuBLASLt, to be read or set."""
+    return ctypes.c_int.in_dll(CUBLASLT, "products_" + name)
+
+
+product_number("refused").value = 1
 
 import cupy as cp  # noqa: E402
 import numpy as np  # noqa: E402

@@ -205,7 +205,8 @@ API cuDeviceGetAttribute(int *value, int attribute, int)
     return 0;
 }
 API cuDeviceGetName(char *name, int size, int) { snprintf(name, size, "executor"); return 0; }
-API cuCtxGetCurrent(void **context) { *context = (void *)1; return 0; }
+extern "C" int executor_forked;
+API cuCtxGetCurrent(void **context) { *context = (void *)1; return executor_forked ? 3 : 0; }
 API cuCtxSetCurrent(void *) { return 0; }
 API cuCtxGetDevice(int *device) { *device = 0; return 0; }
 API cuDevicePrimaryCtxRetain(void **context, int) { *context = (void *)1; return 0; }
@@ -292,6 +293,8 @@ struct Kept {
     Node node;
     Words words;
     std::vector<void *> arguments;
+    void (*call)(const void *); // instead of a kernel, with `bytes`: a library's
+    std::string bytes;
 };
 typedef std::vector<Kept *> Graph;
 
@@ -322,7 +325,7 @@ API cuGraphAddKernelNode_v2(void **out, void *graph, void *const *after, size_t 
 {
     Graph *g = (Graph *)graph;
     if (count != !g->empty() || (count && *after != g->back())) return 1; // a chain
-    Kept *kept = new Kept;
+    Kept *kept = new Kept{};
     keep(kept, node);
     g->push_back(kept);
     *out = kept;
@@ -333,8 +336,8 @@ API cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long)
     if (executor_refuses) return 801;
     Graph *made = new Graph; // with arguments of its own; [i] is of the graph's node [i]
     for (Kept *kept : *(Graph *)graph) {
-        Kept *copy = new Kept{kept->node, kept->words, {}};
-        point(copy);
+        Kept *copy = new Kept{kept->node, kept->words, {}, kept->call, kept->bytes};
+        if (!copy->call) point(copy);
         made->push_back(copy);
     }
     *exec = new std::pair<Graph *, Graph *>((Graph *)graph, made);
@@ -357,7 +360,10 @@ API cuGraphLaunch(void *exec, void *stream)
     if (executor_capturing || executor_refuses) return 900;
     executor_launches++;
     for (Kept *kept : *((std::pair<Graph *, Graph *> *)exec)->second)
-        cuLaunchKernel(kept->node.function, kept->node.grid[0], kept->node.grid[1], 1, kept->node.block[0], 1, 1, kept->node.shared,
+        if (kept->call)
+            kept->call(kept->bytes.data());
+        else
+            cuLaunchKernel(kept->node.function, kept->node.grid[0], kept->node.grid[1], 1, kept->node.block[0], 1, 1, kept->node.shared,
                        stream, kept->arguments.data(), nullptr);
     return 0;
 }
@@ -377,3 +383,84 @@ API cuGraphExecDestroy(void *exec)
 }
 API cuStreamIsCapturing(void *, int *status) { *status = executor_capturing; return 0; }
 API cuThreadExchangeStreamCaptureMode(int *) { return 0; }
+
+// ---- what a library launches on a stream, recorded ----
+
+struct Stream {
+    Graph *recorded; // while it is captured
+};
+static std::vector<Stream *> streams;
+
+extern "C" {
+__attribute__((visibility("default"))) int executor_recorded; // calls: read by the tests
+}
+// Is the stream captured?  Then the call is kept.
+extern "C" __attribute__((visibility("default"))) bool executor_record(void *stream, void (*call)(const void *),
+                                                                       const void *bytes, size_t count)
+{
+    for (Stream *known : streams)
+        if (known == stream && known->recorded) {
+            known->recorded->push_back(new Kept{{}, {}, {}, call, std::string((const char *)bytes, count)});
+            executor_recorded++;
+            return true;
+        }
+    return false;
+}
+API cuStreamCreate(void **out, unsigned)
+{
+    streams.push_back(new Stream{});
+    *out = streams.back();
+    return 0;
+}
+extern "C" {
+__attribute__((visibility("default"))) int executor_faults, executor_forked; // to be set: what fails from then on
+}
+API cuStreamSynchronize(void *) { return executor_faults ? 700 : 0; }
+API cuStreamBeginCapture_v2(void *stream, int)
+{
+    ((Stream *)stream)->recorded = new Graph;
+    return 0;
+}
+API cuStreamEndCapture(void *stream, void **graph)
+{
+    *graph = ((Stream *)stream)->recorded;
+    ((Stream *)stream)->recorded = nullptr;
+    return 0;
+}
+// A child of one call is that call.
+API cuGraphAddChildGraphNode(void **out, void *graph, void *const *after, size_t count, void *child)
+{
+    Graph *g = (Graph *)graph, *c = (Graph *)child;
+    if (count != !g->empty() || (count && *after != g->back()) || c->size() != 1) return 1;
+    g->push_back(new Kept(*c->front()));
+    *out = g->back();
+    return 0;
+}
+API cuGraphExecChildGraphNodeSetParams(void *exec, void *node, void *child)
+{
+    auto *pair = (std::pair<Graph *, Graph *> *)exec;
+    Graph *c = (Graph *)child;
+    executor_sets++;
+    for (size_t i = 0; i < pair->first->size(); i++)
+        if ((*pair->first)[i] == node && c->size() == 1) {
+            (*pair->second)[i]->bytes = c->front()->bytes;
+            return 0;
+        }
+    return 1;
+}
+API cuMemAlloc_v2(unsigned long long *out, size_t bytes)
+{
+    *out = (unsigned long long)aligned_alloc(256, (bytes + 255) / 256 * 256);
+    return *out == 0;
+}
+API cuMemFree_v2(unsigned long long at) { free((void *)at); return 0; }
+API cuMemcpyHtoDAsync_v2(unsigned long long to, const void *from, size_t bytes, void *)
+{
+    memcpy((void *)to, from, bytes);
+    return 0;
+}
+API cuMemcpyDtoHAsync_v2(void *to, unsigned long long from, size_t bytes, void *)
+{
+    memcpy(to, (void *)from, bytes);
+    return 0;
+}

@@ -3,6 +3,9 @@ does on_executor.py."""
 
 import ctypes
 import gc
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -178,3 +181,58 @@ def test_writes_at_commit():
         np.testing.assert_allclose(host(made), x + y.sum() - 1, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(host(a), x + y.sum(), rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(host(b), y * 2)
+
+
+def run_apart(code, **variables):
+    """In a process of its own: what it prints."""
+    code = (
+        "from graphs_on_executor import *\nfault, forked = (ctypes.c_int.in_dll(DRIVER, f'executor_{name}') for name in ('faults', 'forked'))\n"
+        + code
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "always", "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **variables},
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+FAULT = """
+def faulty(x):
+    y = x.sum()
+    return x / y
+
+function = pycompile.compile(faulty)
+x = device(np.ones(50))
+function(x)
+fault.value = 1
+try:
+    function(x)
+except Exception as error:  # CuPy's own, in the program's place
+    pass
+"""
+
+
+def test_a_fault_is_told_with_the_kernel_and_the_lines():
+    told = run_apart(FAULT, PYCOMPILE_CUDA_DEBUG="1")
+    assert "the CUDA kernel k0 of lines 5 to 5 of <string> failed: an error of the executor" in told
+    assert "failed" not in run_apart(FAULT, PYCOMPILE_CUDA_DEBUG="0")
+
+
+def test_a_fork_is_told():
+    code = """
+function = pycompile.compile(lambda x: x + 1)
+x = device(np.ones(50))
+function(x)
+forked.value = 1
+for _ in range(2):
+    try:
+        function(x)
+    except Exception:
+        pass
+"""
+    assert "forked" not in run_apart(code)
+    told = run_apart(code.replace("for _", "if os.fork():\n    os._exit(os.wait()[1])\nfor _"))
+    assert told.count("CUDA does not work in a process that was forked after it was used") == 1

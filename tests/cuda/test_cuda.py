@@ -74,7 +74,26 @@ NARROW_HEADS = (
     .replace(",64,", ",32,")
     .replace("{383616,127872,2,128}", "{191808,63936,2,64}")
 )
-GRAPHS = [ATTENTION, SOFTMAX, CHAIN, WHOLE, COLUMNS, BROADCAST, WIDE]
+GATHER = """%0: f16@cuda[5,6,8] = input(0)
+%1: i32@cuda[3,4] = input(1)
+%2: f16@cuda[5,3,4,8]{96,0,0,2} = as_strided(%0)
+%3: i32@cuda[3,4] = negative(%1)
+%4: i32@cuda[3,4,1] = as_strided(%3)
+%5: f16@cuda[5,3,4,8] = gather(%2, %4, ints=[6, 16])
+%6: bool@cuda[9] = input(2)
+%7: i64@cuda[20] = input(3)
+%8: bool@cuda[20]{0} = as_strided(%6)
+%9: bool@cuda[20] = gather(%8, %7, ints=[9, 1])
+outputs %5, %9
+"""
+PRODUCT = """%0: f16@cuda[24,16] = input(0)
+%1: f16@cuda[16,40] = input(1)
+%2: f16@cuda[40] = input(2)
+%3: f16@cuda[24,40] = product(%0, %1, %2, epilogue=9)
+%4: f16@cuda[24,40] = sqrt(%3)
+outputs %4
+"""
+GRAPHS = [GATHER, PRODUCT, ATTENTION, SOFTMAX, CHAIN, WHOLE, COLUMNS, BROADCAST, WIDE]
 
 
 def all_operations():
@@ -170,6 +189,12 @@ def test_many_sums_of_columns_fit_shared_memory(dtype, summed):
     assert schedule.count("reduce sum") == 16
     cubin, log = _C.cuda_compile(source, "sm_90")
     assert cubin is not None, log
+
+
+def test_a_product_is_a_step_without_text():
+    schedule, source = _C.lower_cuda(PRODUCT)
+    assert "product k0 b0, b1 -> b2; b3, 1 of [24,16] by [16,40], row added, gelu" in schedule
+    assert source.count("__global__") == 1
 
 
 def test_every_operation_has_text():
@@ -273,13 +298,15 @@ def executor(tmp_path_factory):
     if shutil.which("g++") is None:
         pytest.skip("no C++ compiler")
     folder = tmp_path_factory.mktemp("executor")
-    for name in ("libcuda.so.1", "libnvrtc.so.13"):
+    sources = {"libcuda.so.1": "executor", "libnvrtc.so.13": "executor"}
+    sources["libcublasLt.so.13"] = "products"
+    for name, source in sources.items():
         command = ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", f"-Wl,-soname,{name}"]
         command += [
             f'-DEXECUTOR_FOLDER="{HERE}"',
             "-o",
             str(folder / name),
-            str(HERE / "executor.cpp"),
+            str(HERE / f"{source}.cpp"),
         ]
         subprocess.run(command, check=True)
     return folder
@@ -294,6 +321,8 @@ def executor(tmp_path_factory):
         "calls_on_executor.py",
         "attention_on_executor.py",
         "attention_on_executor.py 80",
+        "products_on_executor.py",
+        "gathers_on_executor.py",
         "views_on_executor.py",
         "writes_on_executor.py",
     ],

@@ -390,10 +390,6 @@ def read_elsewhere(x):
     return x.sum()
 
 
-def by_mask(x):
-    x[x > 0] = 1
-
-
 def integer_of_float(x):
     n = x.astype("i4")
     n += 1.5
@@ -425,12 +421,58 @@ def written_by_host(x):
     x[0] = np.ones(4)
 
 
+def masked(xp, x, y):
+    x[y > 0] = 0.5
+    return x * 2
+
+
+def masked_by_itself(xp, x, y):
+    x[x < 0] = 0
+    x[x > y] = 1
+
+
+def masked_part(xp, x, y):
+    part = x[1:, ::2]
+    part[part < 0.25] = -1
+
+
+def masked_by_number(xp, x, y, a):
+    x[y > a] = a
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+@pytest.mark.parametrize("function", [masked, masked_by_itself, masked_part])
+def test_stores_by_masks(function, dtype):
+    check_writes(function, values((5, 6), dtype), values((5, 6), dtype, 2))
+    check_writes(function, values((6, 5), dtype).T, values((5, 6), dtype, 2))
+
+
+def test_numbers_stored_by_masks():
+    check_writes(masked_by_number, values((5, 6)), values((5, 6), seed=2), 0.25)
+    check_writes(masked_by_number, values((50,), "i8"), values((50,), "i8", 2), 7)
+
+
+def mask_of_rows(x):
+    x[x[:, 0] > 0] = 1
+
+
+def array_by_mask(x):
+    x[x > 0] = x[0]
+
+
+def number_that_may_not_fit(x):
+    x.astype("i1")[x > 0] = 300
+
+
 @pytest.mark.parametrize(
     "function, told",
     [
         (second_write, "a second write, to another part, of a CuPy array"),
         (read_elsewhere, "a read, where another part was written, of a CuPy array"),
-        (by_mask, "a part, not by known numbers and slices, of a CuPy array"),
+        (mask_of_rows, "a part, not by known numbers and slices, of a CuPy array"),
+        (array_by_mask, "a part, not by known numbers and slices, of a CuPy array"),
+        (number_that_may_not_fit, "a part, not by known numbers and slices, of a CuPy array"),
         (integer_of_float, "float64 written in place into int32"),
         (float_into_integers, "a number stored in an array of int32"),
         (spread_out, "a write to elements that share memory of a CuPy array"),

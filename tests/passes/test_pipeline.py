@@ -48,6 +48,8 @@ def test_the_preparation_comes_behind():
         "concatenate",
         "writes",
         "attention",
+        "products",
+        "gathers",
         "copies",
     ]
     assert not set(pass_names()) & set(pass_names(True))

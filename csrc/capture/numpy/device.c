@@ -447,6 +447,15 @@ device_where(Interp *in, const Rule *rule, Value *const *args, Value **out)
     return push_node(in, node, out);
 }
 
+Answer
+device_chosen(Interp *in, NodeId mask, NodeId number, NodeId array, NodeId *out)
+{
+    DType dtype = (DType)node_type(in, array).dtype;
+    const NodeId nodes[3] = {mask, number, array};
+    const DType ins[3] = {DT_BOOL, dtype, dtype};
+    return device_node(in, OP_where, 3, nodes, ins, dtype, out);
+}
+
 static Answer
 device_clip(Interp *in, const Rule *rule, Value *const *args, Value **out)
 {

@@ -189,6 +189,56 @@ device_call_method(Interp *in, const char *name, int nargs, Value *const *args, 
     return call_device(in, method_named(name), method, nargs, args, kwnames, out);
 }
 
+/* ---- parts by arrays of integers ---- */
+
+static bool
+is_whole_slice(const Value *value)
+{
+    if (value->kind == V_SLICE) {
+        for (int i = 0; i < value->nitems; i++)
+            if (!value_is_none(value->items[i])) return false;
+        return true;
+    }
+    if (value->kind != V_CONST || !PySlice_Check(value->object)) return false;
+    const PySliceObject *slice = (const PySliceObject *)value->object;
+    return slice->start == Py_None && slice->stop == Py_None && slice->step == Py_None;
+}
+
+/* The array of integers that alone is in a key beside whole slices, and its axis. ANSWER_NO: it is
+   another key. */
+static Answer
+integers_of(Interp *in, Value *key, Value **array, int *axis)
+{
+    *array = key;
+    *axis = 0;
+    if (key->kind == V_TUPLE) {
+        *array = NULL;
+        for (int i = 0; i < key->nitems; i++) {
+            Value *item = value_item(in, key, i);
+            if (item == NULL) return ANSWER_ERROR;
+            if (is_whole_slice(item)) continue;
+            if (*array != NULL || item->kind != V_DEVICE) return ANSWER_NO;
+            *array = item;
+            *axis = i;
+        }
+    }
+    if (*array == NULL || (*array)->kind != V_DEVICE) return ANSWER_NO;
+    Type type = node_type(in, (*array)->node);
+    return dtype_is_integer((DType)type.dtype) && type.rank > 0 ? ANSWER_YES : ANSWER_NO;
+}
+
+Answer
+device_take(Interp *in, Value *array, Value *key, Value **out)
+{
+    Value *indices, *args[3] = {array};
+    int axis = 0;
+    TRY(integers_of(in, key, &indices, &axis));
+    args[1] = indices;
+    if ((args[2] = value_const_new(in, PyLong_FromLong(axis))) == NULL) return ANSWER_ERROR;
+    static const Called called = {"take", "f", 3};
+    return call_device(in, &called, function_named(in, "take"), 3, args, NULL, out);
+}
+
 /* ---- what has a rule, but no kernel ---- */
 
 Answer

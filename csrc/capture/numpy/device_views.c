@@ -103,6 +103,8 @@ Answer
 subscript_of_device(Interp *in, Value *array, Value *key, Value **out)
 {
     NodeId node;
+    Answer taken = has_array(key) ? device_take(in, array, key, out) : ANSWER_NO;
+    if (taken != ANSWER_NO) return taken;
     TRY(device_part(in, array, key, &node));
     return push_node(in, node, out);
 }

@@ -173,10 +173,44 @@ device_write_result(Interp *in, Value *target, NodeId result, Value **out)
     return ANSWER_YES;
 }
 
+/* A number that CuPy makes an array of this dtype of, whatever its value is. */
+static bool
+takes_number(Interp *in, DType dtype, const Value *value)
+{
+    Type type;
+    if (!value_is_python_scalar(in, value)) return false;
+    type.dtype = value->kind == V_CONST ? (PyBool_Check(value->object)        ? DT_BOOL
+                                           : PyLong_CheckExact(value->object) ? DT_I64
+                                                                              : DT_F64)
+                                        : node_type(in, value->node).dtype;
+    if (dtype_is_float(dtype)) return type.dtype != DT_C128;
+    return dtype == (DType)type.dtype;
+}
+
+/* x[mask] = number: what is there elsewhere is written again.  ANSWER_NO: another store. */
+static Answer
+store_by_mask(Interp *in, Value *array, Value *key, Value *value)
+{
+    NodeId whole, now, mask, number;
+    if (key->kind != V_DEVICE || node_type(in, key->node).dtype != DT_BOOL) return ANSWER_NO;
+    TRY(device_array(in, array, &whole));
+    Type place = node_type(in, whole), chosen = node_type(in, key->node);
+    if (!type_same_shape(&place, &chosen) || type_elements(in->graph, &place) == 0 ||
+        !takes_number(in, (DType)place.dtype, value))
+        return ANSWER_NO;
+    TRY(device_contents(in, array, &now));
+    TRY(device_operand(in, key, &mask));
+    TRY(device_operand(in, value, &number));
+    TRY(device_chosen(in, mask, number, now, &now));
+    return write_place(in, array, &place, now);
+}
+
 Answer
 device_store(Interp *in, Value *array, Value *key, Value *value)
 {
     NodeId part, node;
+    Answer stored = store_by_mask(in, array, key, value);
+    if (stored != ANSWER_NO) return stored;
     TRY(device_part(in, array, key, &part));
     Type place = node_type(in, part);
     if (is_that_place(in, array, &place, value)) return ANSWER_YES;

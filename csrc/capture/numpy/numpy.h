@@ -134,6 +134,9 @@ bool device_calls_method(const char *name);
    the array. */
 Answer device_call_method(Interp *in, const char *name, int nargs, Value *const *args,
                           PyObject *kwnames, Value **out);
+/* array[key] by the library's `take`.  ANSWER_NO: the key is another than an array of integers
+   beside whole slices. */
+Answer device_take(Interp *in, Value *array, Value *key, Value **out);
 /* What a rule has answered, or where it broke for want of a kernel, a call of the library's own
    function, which takes `most` positional arguments before its `out`. */
 Answer device_or_call(Interp *in, Answer answer, const char *name, int most, PyObject *callable,
@@ -176,6 +179,8 @@ int device_callables(void);
 /* ---- device_writes.c: in-place writes to them ---- */
 /* The array's node, of which views are made. */
 Answer device_array(Interp *in, Value *value, NodeId *out);
+/* The number where the mask holds, elsewhere the array's elements, in its dtype. */
+Answer device_chosen(Interp *in, NodeId mask, NodeId number, NodeId array, NodeId *out);
 /* The node of its elements as they are now. */
 Answer device_contents(Interp *in, Value *value, NodeId *out);
 /* The same with the array's own layout, as the library's functions get it. */

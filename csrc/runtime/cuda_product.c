@@ -1,0 +1,410 @@
+/* Products of matrices by cuBLASLt.
+
+   It multiplies matrices in Fortran order.  A matrix in C order is its transpose there, so that it
+   is asked for the transpose of the result: the second factor by the first, each as it lies.
+
+   A product is asked for when a graph has one.  cuBLASLt's heuristic names an algorithm for the
+   matrices at hand, which is kept with what describes them: the first question takes 100 ms, later
+   ones 0.2.  Before it is trusted with an epilogue, a small product with it is computed and
+   compared with what the host computes, infinity and NaN among its elements: an epilogue that
+   answers anything else, or is less exact than the operations it stands for, is not used.
+
+   All of this happens with the GIL.  Products are kept for ever, with the addresses of their last
+   row: descriptions belong to no launch. */
+#include "clock.h"
+#include "cuda.h"
+
+#include <math.h>
+
+enum {
+    MOST_DEVICES = 64,
+    MOST_WORKSPACE = 32 << 20, /* what NVIDIA advises for Hopper */
+    RELAXED = 2,               /* CU_STREAM_CAPTURE_MODE_RELAXED */
+    NON_BLOCKING = 1,          /* CU_STREAM_NON_BLOCKING */
+    /* cublasComputeType_t, cudaDataType_t */
+    COMPUTE_F32 = 68,
+    COMPUTE_TF32 = 77,
+    TYPE_F32 = 0,
+    TYPE_F16 = 2,
+    /* cublasLtMatmulDescAttributes_t */
+    DESC_TURN_A = 3,
+    DESC_TURN_B = 4,
+    DESC_EPILOGUE = 7,
+    DESC_BIAS = 8,
+    DESC_BIAS_TYPE = 26,
+    /* cublasLtEpilogue_t: bits */
+    EPILOGUE_NONE = 1,
+    EPILOGUE_RELU = 2,
+    EPILOGUE_BIAS = 4,
+    EPILOGUE_GELU = 32,
+    /* cublasLtMatrixLayoutAttribute_t */
+    LAYOUT_BATCH = 5,
+    LAYOUT_STEP = 6,
+    /* cublasLtMatmulPreferenceAttributes_t */
+    PREFER_WORKSPACE = 1,
+    PREFER_ALIGNED_A = 5, /* then of B, C and D */
+};
+
+typedef struct { /* cublasLtMatmulHeuristicResult_t */
+    uint64_t algorithm[8];
+    size_t workspace;
+    int state;
+    float waves;
+    int reserved[4];
+} Found;
+
+typedef struct CudaProduct {
+    Product product;
+    int device;
+    bool there; /* false: cuBLASLt has it not, or has failed */
+    void *desc, *layout[PRODUCT_MATRICES];
+    Found found;
+    struct CudaProduct *next;
+} CudaProduct;
+
+static struct {
+    void *handle;
+    void *stream; /* of our own: products are recorded on it, and tried */
+    bool tried, broken;
+} devices[MOST_DEVICES];
+
+static CudaProduct *products;
+
+/* ---- what cuBLASLt is told ---- */
+
+static int
+describe_matrix(const CublasLt *lt, const Product *p, int which, void **out)
+{
+    int64_t rows = which == PRODUCT_RIGHT ? p->inner : p->rows;
+    int64_t columns = which == PRODUCT_LEFT ? p->inner : p->columns;
+    bool turned = which < PRODUCT_RESULT && p->turned[which];
+    int type = p->dtype == DT_F16 ? TYPE_F16 : TYPE_F32;
+    int32_t batch = (int32_t)p->batch;
+    /* in Fortran order the length of a row comes first */
+    int failed = lt->layout_create(out, type, (uint64_t)(turned ? rows : columns),
+                                   (uint64_t)(turned ? columns : rows), p->lead[which]);
+    if (failed || p->batch == 1) return failed;
+    failed = lt->layout_set(*out, LAYOUT_BATCH, &batch, sizeof batch);
+    if (failed) return failed;
+    return lt->layout_set(*out, LAYOUT_STEP, &p->step[which], sizeof p->step[which]);
+}
+
+static int
+describe(const CublasLt *lt, CudaProduct *c)
+{
+    const Product *p = &c->product;
+    uint64_t somewhere = UINT64_C(0x7f0000000010); /* aligned as rows are; the heuristic may ask */
+    int32_t turned = 1, type = p->dtype == DT_F16 ? TYPE_F16 : TYPE_F32;
+    uint32_t epilogue = (p->flags & PRODUCT_RELU ? EPILOGUE_RELU : 0) |
+                        (p->flags & PRODUCT_GELU ? EPILOGUE_GELU : 0) |
+                        (p->flags & PRODUCT_BIAS ? EPILOGUE_BIAS : 0);
+    int failed = lt->desc_create(&c->desc, p->tf32 ? COMPUTE_TF32 : COMPUTE_F32, TYPE_F32);
+    if (!failed && p->turned[PRODUCT_RIGHT])
+        failed = lt->desc_set(c->desc, DESC_TURN_A, &turned, sizeof turned);
+    if (!failed && p->turned[PRODUCT_LEFT])
+        failed = lt->desc_set(c->desc, DESC_TURN_B, &turned, sizeof turned);
+    if (!failed && epilogue != 0)
+        failed = lt->desc_set(c->desc, DESC_EPILOGUE, &epilogue, sizeof epilogue);
+    if (!failed && p->flags & PRODUCT_BIAS)
+        failed = lt->desc_set(c->desc, DESC_BIAS_TYPE, &type, sizeof type);
+    if (!failed && p->flags & PRODUCT_BIAS)
+        failed = lt->desc_set(c->desc, DESC_BIAS, &somewhere, sizeof somewhere);
+    for (int i = 0; i < PRODUCT_MATRICES && !failed; i++)
+        failed = describe_matrix(lt, p, i, &c->layout[i]);
+    return failed;
+}
+
+/* The heuristic's first choice. */
+static int
+choose(const CublasLt *lt, CudaProduct *c)
+{
+    static const int order[] = {PRODUCT_RIGHT, PRODUCT_LEFT, PRODUCT_ADDED, PRODUCT_RESULT};
+    void *preference = NULL;
+    uint64_t most = MOST_WORKSPACE;
+    int count = 0, failed = lt->preference_create(&preference);
+    if (failed) return failed;
+    failed = lt->preference_set(preference, PREFER_WORKSPACE, &most, sizeof most);
+    for (int i = 0; i < COUNT_OF(order) && !failed; i++) {
+        uint32_t aligned = (uint32_t)c->product.aligned[order[i]];
+        failed = lt->preference_set(preference, PREFER_ALIGNED_A + i, &aligned, sizeof aligned);
+    }
+    if (!failed)
+        failed = lt->algorithms(devices[c->device].handle, c->desc, c->layout[PRODUCT_RIGHT],
+                                c->layout[PRODUCT_LEFT], c->layout[PRODUCT_ADDED],
+                                c->layout[PRODUCT_RESULT], preference, 1, &c->found, &count);
+    lt->preference_destroy(preference);
+    if (failed) return failed;
+    c->there = count == 1 && c->found.state == 0 && c->found.workspace <= MOST_WORKSPACE;
+    return 0;
+}
+
+static int
+multiply(const CublasLt *lt, CudaProduct *c, const uint64_t *words, void *stream)
+{
+    const Product *p = &c->product;
+    bool adds = p->flags & PRODUCT_RESIDUAL;
+    float one = 1, beta = adds;
+    int behind = PRODUCT_FIXED, failed = 0;
+    if (p->flags & PRODUCT_BIAS)
+        failed = lt->desc_set(c->desc, DESC_BIAS, &words[behind++], sizeof(uint64_t));
+    if (failed) return failed;
+    void *result = (void *)(uintptr_t)words[PRODUCT_RESULT];
+    const void *added = adds ? (const void *)(uintptr_t)words[behind++] : result;
+    void *workspace = c->found.workspace > 0 ? (void *)(uintptr_t)words[behind] : NULL;
+    return lt->multiply(devices[c->device].handle, c->desc, &one,
+                        (const void *)(uintptr_t)words[PRODUCT_RIGHT], c->layout[PRODUCT_RIGHT],
+                        (const void *)(uintptr_t)words[PRODUCT_LEFT], c->layout[PRODUCT_LEFT],
+                        &beta, added, c->layout[PRODUCT_ADDED], result, c->layout[PRODUCT_RESULT],
+                        c->found.algorithm, workspace, c->found.workspace, stream);
+}
+
+/* ---- a trial ---- */
+
+enum { SIDE = 64, ELEMENTS = SIDE * SIDE, HALF = 2 };
+
+/* The arrays of a trial in host memory, in the order of a product's places. */
+typedef struct {
+    const Product *product;
+    double of[PRODUCT_FIXED + 2][ELEMENTS]; /* what they hold, after rounding to the dtype */
+    char bytes[ELEMENTS * sizeof(float)];   /* one of them as it is on the device */
+    uint64_t at[MOST_PRODUCT_PLACES];       /* … where it is */
+} Trial;
+
+static void
+put_element(const Trial *t, char *bytes, int i, double *value)
+{
+    float number = (float)*value;
+    if (t->product->dtype == DT_F32) {
+        memcpy(bytes + (size_t)i * sizeof number, &number, sizeof number);
+        *value = number;
+        return;
+    }
+    if (PyFloat_Pack2(*value, bytes + (size_t)i * HALF, PY_LITTLE_ENDIAN) < 0) PyErr_Clear();
+    *value = PyFloat_Unpack2(bytes + (size_t)i * HALF, PY_LITTLE_ENDIAN);
+}
+
+static double
+get_element(const Trial *t, int i)
+{
+    float number;
+    if (t->product->dtype == DT_F16)
+        return PyFloat_Unpack2(t->bytes + (size_t)i * HALF, PY_LITTLE_ENDIAN);
+    memcpy(&number, t->bytes + (size_t)i * sizeof number, sizeof number);
+    return number;
+}
+
+/* A matrix with one element in each row; values from -2 to 2 that repeat only after long, and some
+   special ones.  What gelu makes of infinity differs between its own formulas. */
+static double
+trial_value(const Product *p, int place, int i)
+{
+    if (place == PRODUCT_LEFT) return i % SIDE == (i / SIDE * 7 + 3) % SIDE ? 1.25 : 0;
+    if (i == 5) return p->flags & PRODUCT_GELU ? 1e4 : INFINITY;
+    if (i == 7) return -1e4;
+    if (i == 9) return NAN;
+    return (double)((unsigned)i * 2654435761u >> 20) / 1024 - 2;
+}
+
+static double
+trial_result(const Trial *t, int row, int column)
+{
+    const Product *p = t->product;
+    double sum = 0;
+    int behind = PRODUCT_FIXED;
+    for (int k = 0; k < SIDE; k++)
+        sum += t->of[PRODUCT_LEFT][row * SIDE + k] * t->of[PRODUCT_RIGHT][k * SIDE + column];
+    if (p->flags & PRODUCT_BIAS) sum += t->of[behind++][column];
+    if (p->flags & PRODUCT_RESIDUAL) sum += t->of[behind][row * SIDE + column];
+    if (p->flags & PRODUCT_RELU) return sum <= 0 ? 0 : sum;
+    if (p->flags & PRODUCT_GELU)
+        return 0.5 * sum * (1 + tanh(0.7978845608028654 * (sum + 0.044715 * sum * sum * sum)));
+    return sum;
+}
+
+/* Is the result in t->bytes what it should be? */
+static bool
+trial_agrees(const Trial *t)
+{
+    double tolerance = t->product->dtype == DT_F16 ? 1.0 / 1024 : t->product->tf32 ? 5e-3 : 2e-6;
+    for (int i = 0; i < ELEMENTS; i++) {
+        double wanted = trial_result(t, i / SIDE, i % SIDE), found = get_element(t, i);
+        if (isnan(wanted) != isnan(found)) return false;
+        if (isnan(wanted) || wanted == found) continue;
+        if (!(fabs(wanted - found) <= tolerance * (1 + fabs(wanted)))) return false;
+    }
+    return true;
+}
+
+static int
+trial_run(const CudaDriver *driver, const CublasLt *lt, Trial *t, CudaProduct *c, void *stream)
+{
+    int places = product_places(t->product, (int64_t)c->found.workspace), failed = 0;
+    int filled = places - (c->found.workspace > 0);
+    size_t item = dtype_size((DType)t->product->dtype), bytes = ELEMENTS * item;
+    for (int place = 0; place < places && !failed; place++) {
+        failed = driver->memory_take(&t->at[place], place < filled ? bytes : c->found.workspace);
+        if (failed || place >= filled || place == PRODUCT_RESULT) continue;
+        for (int i = 0; i < ELEMENTS; i++) {
+            t->of[place][i] = trial_value(t->product, place, i);
+            put_element(t, t->bytes, i, &t->of[place][i]);
+        }
+        failed = driver->copy_to_device(t->at[place], t->bytes, bytes, stream);
+        if (!failed) failed = driver->stream_wait(stream);
+    }
+    if (!failed) failed = multiply(lt, c, t->at, stream);
+    if (!failed) failed = driver->copy_to_host(t->bytes, t->at[PRODUCT_RESULT], bytes, stream);
+    int waited = driver->stream_wait(stream);
+    for (int place = 0; place < places; place++)
+        if (t->at[place] != 0) driver->memory_give(t->at[place]);
+    return failed ? failed : waited;
+}
+
+/* Can the device's cuBLASLt be trusted with these flags?  Nothing of it is part of a capture that
+   the thread may have under way. */
+static bool
+try_out(const CudaDriver *driver, const CublasLt *lt, const Product *like, int device)
+{
+    Product small = {.dtype = like->dtype, .flags = like->flags, .tf32 = like->tf32};
+    CudaProduct c = {.device = device};
+    int mode = RELAXED;
+    small.rows = small.columns = small.inner = SIDE;
+    small.batch = 1;
+    for (int i = 0; i < PRODUCT_MATRICES; i++) small.lead[i] = SIDE, small.aligned[i] = 16;
+    c.product = small;
+    Trial *t = mem_alloc(sizeof(Trial));
+    if (t == NULL) {
+        PyErr_Clear();
+        return false;
+    }
+    t->product = &c.product;
+    int failed = describe(lt, &c);
+    if (!failed) failed = choose(lt, &c);
+    bool agrees = !failed && c.there && driver->capture_mode(&mode) == 0;
+    if (agrees) {
+        failed = trial_run(driver, lt, t, &c, devices[device].stream);
+        agrees = !failed && trial_agrees(t);
+        driver->capture_mode(&mode);
+    }
+    if (!agrees)
+        log_emit(LOG_PERF_HINTS,
+                 "products of %s with epilogue %d are not left to cuBLASLt: it %s (%d)",
+                 dtype_long_name((DType)like->dtype), (int)like->flags,
+                 failed    ? "fails"
+                 : c.there ? "is less exact than the operations, or has other NaNs"
+                           : "has none",
+                 failed);
+    mem_free(t);
+    return agrees;
+}
+
+/* By flags, and 0 for float16, 1 for float32, 2 for float32 by TF32; 0: not tried. */
+static bool
+is_trusted(const CudaDriver *driver, const CublasLt *lt, const Product *p, int device)
+{
+    static signed char trusted[MOST_DEVICES][2 * PRODUCT_GELU][3];
+    signed char *known = &trusted[device][p->flags][p->dtype == DT_F16 ? 0 : 1 + (p->tf32 != 0)];
+    if (*known == 0) *known = try_out(driver, lt, p, device) ? 1 : -1;
+    return *known > 0;
+}
+
+/* ---- products of the program ---- */
+
+static CudaProduct *
+known_product(const Product *p, int device)
+{
+    for (CudaProduct *c = products; c != NULL; c = c->next)
+        if (c->device == device && memcmp(&c->product, p, sizeof *p) == 0) return c;
+    return NULL;
+}
+
+/* Makes the handle and the stream.  False: this device has no products. */
+static bool
+begin_device(const CudaDriver *driver, const CublasLt *lt, int device)
+{
+    int failed;
+    if (device >= MOST_DEVICES || devices[device].broken) return false;
+    if (devices[device].tried) return true;
+    devices[device].tried = true;
+    if ((failed = lt->create(&devices[device].handle)) == 0 &&
+        (failed = driver->stream_create(&devices[device].stream, NON_BLOCKING)) == 0)
+        return true;
+    devices[device].broken = true;
+    log_emit(LOG_PERF_HINTS, "products are left to CuPy: cuBLASLt does not start (%d)", failed);
+    return false;
+}
+
+static const CublasLt *
+library_of_products(const CudaDriver **driver)
+{
+    static bool told;
+    const char *why = "a CUDA driver without what products need";
+    *driver = cuda_driver(&why);
+    const CublasLt *lt = *driver != NULL && (*driver)->has_products ? cuda_cublaslt(&why) : NULL;
+    if (lt == NULL && !told) log_emit(LOG_PERF_HINTS, "products are left to CuPy: %s", why);
+    told = told || lt == NULL;
+    return lt;
+}
+
+bool
+cuda_takes_product(Product *product, int64_t *workspace)
+{
+    const CudaDriver *driver;
+    const CublasLt *lt = library_of_products(&driver);
+    int device, way = array_library_on(DEVICE_CUDA)->multiplies((DType)product->dtype);
+    if (lt == NULL || way < 0 || product->batch > INT32_MAX ||
+        cuda_current(&device) != ANSWER_YES || !begin_device(driver, lt, device))
+        return false;
+    product->tf32 = way;
+    CudaProduct *c = known_product(product, device);
+    if (c == NULL) {
+        if ((c = mem_alloc(sizeof(CudaProduct))) == NULL) {
+            PyErr_Clear();
+            return false;
+        }
+        *c = (CudaProduct){.product = *product, .device = device, .next = products};
+        products = c;
+        if (is_trusted(driver, lt, product, device) && (describe(lt, c) != 0 || choose(lt, c) != 0))
+            c->there = false;
+    }
+    *workspace = (int64_t)c->found.workspace;
+    return c->there;
+}
+
+CudaProduct *
+cuda_product(const Product *product)
+{
+    int device;
+    if (cuda_current(&device) != ANSWER_YES) return NULL;
+    CudaProduct *c = known_product(product, device);
+    return c != NULL && c->there ? c : NULL;
+}
+
+int
+cuda_multiply(CudaProduct *c, const uint64_t *words, void *stream)
+{
+    const char *why;
+    const CublasLt *lt = cuda_cublaslt(&why);
+    int failed = multiply(lt, c, words, stream);
+    if (failed && c->there)
+        log_emit(LOG_PERF_HINTS, "cuBLASLt failed (%d): this product is left to CuPy", failed);
+    if (failed) c->there = false;
+    return failed;
+}
+
+int
+cuda_product_graph(const CudaDriver *driver, CudaProduct *c, const uint64_t *words, void **graph)
+{
+    const char *why;
+    void *stream = devices[c->device].stream;
+    int mode = RELAXED, failed = driver->capture_mode(&mode);
+    if (failed) return failed;
+    failed = driver->capture_begin(stream, RELAXED);
+    if (!failed) {
+        int refused = multiply(cuda_cublaslt(&why), c, words, stream);
+        failed = driver->capture_end(stream, graph);
+        if (!failed && refused) driver->graph_destroy(*graph);
+        if (!failed) failed = refused;
+    }
+    driver->capture_mode(&mode);
+    return failed;
+}
