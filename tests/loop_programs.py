@@ -124,6 +124,10 @@ class Program:
             return f"{self.pick('min', 'max')}({left}, {right})"
         if kind < 0.93:
             return f"({left} if {self.condition()} else {right})"
+        if self.random.random() < 0.3:
+            return f"{self.pick('np.sin', 'np.exp', 'np.tanh', 'np.log1p')}({left})"
+        if self.random.random() < 0.1:
+            return f"{self.pick('np.hypot', 'np.fmod', 'np.arctan2')}({left}, {right})"
         return f"{self.pick('np.sqrt', 'abs', 'np.abs', '-')}({left})"
 
     def call(self) -> str:

@@ -214,6 +214,9 @@ void region_fold(Emit *e, const RegionFor *loop);
 /* A product of two vectors. */
 void region_dot(Emit *e, int32_t at);
 
+/* region_call.c: a number that a ufunc's own loop gives */
+void region_call(Emit *e, int32_t at);
+
 /* region_element.c */
 /* Defines the type for memory, "f64m", and returns its name. */
 const char *region_memory_type(Emit *e, DType dtype, Text *out);

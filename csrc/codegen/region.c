@@ -111,6 +111,7 @@ fails_at_once(const Emit *e, int32_t at)
 {
     const Instr *v = instr_at(e, at);
     const RegionLoop *r = e->kernel->region;
+    if (v->kind == INSTR_CALL) return true;
     if (v->kind == INSTR_LOAD || v->kind == INSTR_STORE) {
         const RegionElement *element = &r->elements.at[v->operand];
         for (int axis = 0; axis < r->arrays.at[element->array].rank; axis++)
@@ -534,6 +535,7 @@ emit_instr(Emit *e, int32_t at, const RegionFor *loop)
         e->mark[at] = e->body;
         break;
     case INSTR_DOT: region_dot(e, at); break;
+    case INSTR_CALL: region_call(e, at); break;
     default: region_element(e, at, loop); break;
     }
     if (e->comments && v->kind != INSTR_OP && v->node != NO_NODE &&

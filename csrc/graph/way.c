@@ -196,3 +196,16 @@ node_is_expression(const Graph *g, const Node *node)
     }
     return true;
 }
+
+bool
+node_is_called(const Graph *g, const Node *node)
+{
+    if (node_is_expression(g, node) || node_way(g, node) != WAY_BLOCKS) return false;
+    for (int i = -1; i < node->nargs; i++) {
+        const Type *type = i < 0 ? &node->type : &graph_node(g, node->args[i])->type;
+        bool moves = dtype_is_half((DType)type->dtype) || dtype_is_complex((DType)type->dtype);
+        if (type->rank != 0 || type->form == FORM_ARRAY || type->dtype == DT_OBJECT || moves)
+            return false;
+    }
+    return node->nargs > 0 && node->nargs <= MAX_CALLED;
+}

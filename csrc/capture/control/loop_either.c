@@ -202,6 +202,16 @@ use_in_operation(const Graph *g, const Loop *loop, const Node *node)
     return narrow || divisor ? USE_WRONG : USE_EITHER;
 }
 
+/* Of a ufunc's arguments: Python's float becomes a double there, too, unless another is smaller. */
+static Use
+use_in_call(const Graph *g, const Loop *loop, const Node *node)
+{
+    for (int k = 0; k < node->nargs; k++)
+        if (graph_node(g, converted_from(g, loop, node->args[k]))->type.dtype != DT_F64)
+            return USE_WRONG;
+    return USE_SAME;
+}
+
 /* How the node uses its argument number `k`, which is such a number. */
 static Use
 use_of(const Graph *g, const Loop *loop, const Node *node, int k)
@@ -211,6 +221,7 @@ use_of(const Graph *g, const Loop *loop, const Node *node, int k)
     case KIND_POINTWISE:
         return node->op == OP_where ? k == 0 ? USE_SAME : USE_EITHER
                                     : use_in_operation(g, loop, node);
+    case KIND_UFUNC: return use_in_call(g, loop, node);
     case KIND_ELEMENT: return USE_SAME; /* an index, or what is stored */
     case KIND_REGION:
         return node->op == OP_cond             ? USE_SAME
