@@ -283,6 +283,39 @@ emit_extreme_int(Emit *e, int32_t at)
     return false;
 }
 
+static bool
+is_of_product(const Emit *e, const Instr *v)
+{
+    for (int k = 0; k < v->nargs; k++) {
+        Op op = instr_at(e, v->args[k])->op;
+        if (instr_at(e, v->args[k])->kind == INSTR_OP &&
+            (op == OP_multiply || op == OP_py_mul || op == OP_square))
+            return true;
+    }
+    return false;
+}
+
+/* a - b, as the C compiler is not to see it beside other operations. */
+static void
+emit_apart(Emit *e, int32_t at, const char *a, const char *b)
+{
+    const char *t = dtype_name(instr_at(e, at)->dtype);
+    emit_line(e, "%s w%d = %s - %s;", t, at, a, b);
+    emit_line(e, "__asm__(\"\" : \"+%s\"(w%d));", body_constraint(e, at), at);
+    emit_line(e, "const %s v%d = w%d;", t, at, at);
+}
+
+/* gcc makes a * b - c of one element and a * b + c of the next one instruction for two lanes that
+   does not round the products, though contraction is off (vfmaddsub; seen in gcc 12).  Where
+   elements are stored side by side it must not see such a difference as one. */
+static bool
+may_be_contracted(const Emit *e, const Instr *v)
+{
+    bool difference = v->op == OP_subtract || v->op == OP_py_sub;
+    return difference && (v->dtype == DT_F64 || v->dtype == DT_F32) &&
+           e->kernel->region->side_by_side && is_of_product(e, v);
+}
+
 void
 region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
 {
@@ -303,6 +336,8 @@ region_operation(Emit *e, int32_t at, const RegionFor *loop, const char *fail)
         emit_noted(e, at, a, b, loop);
     else if (notes_store(e, v, loop))
         emit_line(e, "over%d |= -(i64)!%s;", loop->number, a);
+    else if (v->level != LEVEL_ONCE && may_be_contracted(e, v))
+        emit_apart(e, at, a, b);
     else if (may_overflow(v))
         emit_checked(e, at, a, b, fail);
     else if (op_info(v->op)->kind == KIND_PYTHON)

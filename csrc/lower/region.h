@@ -144,6 +144,7 @@ struct RegionLoop {
                          values can be computed; for one deeper than its home's it is itself known */
     RegionAsked *asked; /* per instruction */
     int32_t questions;  /* their number so far */
+    bool side_by_side;  /* a body stores several elements of one array */
     bool *steady;       /* per instruction: a sum that cannot overflow where counters are small */
     bool *modular;      /* per instruction: a Python int of which only the lowest bits matter */
     VEC(RegionArray) arrays;
